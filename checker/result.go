@@ -1,0 +1,93 @@
+// Package checker judges a history. It is pure: events in, verdicts out; no
+// clock, no network, no files. It does not know which cluster a history came
+// from.
+package checker
+
+import "lockproof/harness/history"
+
+// Result is the verdict on one property of one history.
+type Result struct {
+	Property string `json:"property"`
+	// Verdict is history.Holds, history.Violated or history.Inconclusive.
+	Verdict string `json:"verdict"`
+	// Reason begins with vacuous, stalled, unknown or unfinished where the
+	// verdict is inconclusive, and says what was missing.
+	Reason     string      `json:"reason,omitempty"`
+	Violations []Violation `json:"violations,omitempty"`
+	// Measured are figures about the property, in nanoseconds or counts:
+	// grants, contended, longest_wait, longest_gap, ...
+	Measured map[string]int64 `json:"measured,omitempty"`
+}
+
+// Violation is one breach of a property: over which stretch of the true clock,
+// and who took part.
+type Violation struct {
+	Key       string   `json:"key,omitempty"`
+	From      int64    `json:"from"`
+	Until     int64    `json:"until"`
+	Processes []string `json:"processes"`
+	What      string   `json:"what"` // one sentence, with names and times
+	Blame     *Blame   `json:"blame,omitempty"`
+	// Rule is set when a rule that was switched off would have prevented it.
+	Leases []Lease `json:"leases,omitempty"`
+}
+
+// Blame is the first event that made a violation inevitable, and what broke
+// with it.
+type Blame struct {
+	Time    int64  `json:"time"`
+	Process string `json:"process"`
+	// Event is the index of that event in the history, from 0.
+	Event int `json:"event"`
+	// Broke names the rule that was switched off (ElapsedCheck, ...) or the
+	// assumption that failed (nodes remember, clocks run at one rate, the
+	// holder stops in time, nothing removes keys).
+	Broke string `json:"broke"`
+	Why   string `json:"why"` // one sentence
+}
+
+// Lease is one tenure as its client believed it, on the true clock. It ends at
+// the earliest of its deadline, the call of release and the news of its loss;
+// Until is exclusive.
+type Lease struct {
+	Client string `json:"client"`
+	ID     int    `json:"id"` // of the acquire
+	Key    string `json:"key"`
+	Token  string `json:"token,omitempty"`
+	Fence  int64  `json:"fence,omitempty"`
+	Asked  int64  `json:"asked"` // invoke of the acquire
+	From   int64  `json:"from"`
+	Until  int64  `json:"until"`
+	// Ended says what ended it: deadline, release, lost or killed.
+	Ended string `json:"ended"`
+}
+
+// Tenure is one stretch for which a token owned a key on a node, as the
+// commands, replies and looks of the history show it.
+type Tenure struct {
+	Node  string `json:"node"`
+	Key   string `json:"key"`
+	Token string `json:"token"`
+	Owner string `json:"owner,omitempty"` // the client that drew the token
+	From  int64  `json:"from"`
+	Until int64  `json:"until"`
+	// Ended says how it ended: deleted, expired, forgotten (restart), flushed,
+	// removed by another, or open at the end of the history.
+	Ended string `json:"ended"`
+}
+
+// Verdict is everything that the checker says of one history.
+type Verdict struct {
+	Header  history.Header `json:"header"`
+	Results []Result       `json:"results"` // one for each property, in history.Properties' order
+}
+
+// Of returns the result on a property.
+func (v Verdict) Of(property string) Result {
+	for _, r := range v.Results {
+		if r.Property == property {
+			return r
+		}
+	}
+	return Result{Property: property, Verdict: history.Inconclusive, Reason: "vacuous: not judged"}
+}

@@ -1,0 +1,109 @@
+// Package client is the work of one client of the lock: it carries out
+// commands, keeps its leases, and reports every step as history events. In
+// virtual time it is a goroutine of the harness; otherwise it is a process of
+// its own that speaks JSON lines on stdin and stdout (docs/client-protocol.md),
+// so that a pause is a real SIGSTOP.
+package client
+
+import (
+	"time"
+
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+)
+
+// Setup is the first line that a worker reads: who it is and what it uses.
+type Setup struct {
+	Name string `json:"name"`
+	// Index is the client's number, from 0: it spreads seeds.
+	Index   int           `json:"index"`
+	Lock    string        `json:"lock"`
+	Options locks.Options `json:"options"`
+	// Nodes are the addresses of the lock's servers as this client reaches
+	// them (each through its own link), and Store that of the store.
+	Nodes []string `json:"nodes"`
+	Store string   `json:"store"`
+	// FencedStore: the store rejects writes with an older fencing token.
+	// CompareStore: it rejects writes whose base is not the present version.
+	FencedStore  bool   `json:"fenced_store,omitempty"`
+	CompareStore bool   `json:"compare_store,omitempty"`
+	Seed         uint64 `json:"seed"`
+	// Epoch is the CLOCK_MONOTONIC reading, in nanoseconds, at which the run
+	// began; 0 in virtual time.
+	Epoch int64 `json:"epoch,omitempty"`
+	// StallLimit is the lateness from which on the worker reports a stall.
+	StallLimit time.Duration `json:"stall_limit,omitempty"`
+}
+
+// Do names a command to a client.
+type Do string
+
+// The commands.
+const (
+	DoAcquire Do = "acquire"
+	DoExtend  Do = "extend"
+	DoRelease Do = "release"
+	DoCheck   Do = "check"
+	DoRead    Do = "read"
+	DoWrite   Do = "write"
+	DoWatch   Do = "watch"  // keep the present lease extended
+	DoLoop    Do = "loop"   // acquire, read, hold, write, release, think, again and again
+	DoStop    Do = "stop"   // end the loop after its present round
+	DoCancel  Do = "cancel" // cancel the context of the operation under way
+	DoClock   Do = "clock"  // set the client's clocks
+	DoExit    Do = "exit"   // close the lock and end
+)
+
+// Command is one line to a worker. Acquire, extend, release, check, read,
+// write, watch and loop queue up behind one another; the others act at once.
+type Command struct {
+	Do Do `json:"do"`
+	// Serial joins the command to its Done line.
+	Serial int    `json:"serial"`
+	Key    string `json:"key,omitempty"`
+	// Within bounds the operation: its context ends then.
+	Within time.Duration `json:"within,omitempty"`
+	Loop   *Loop         `json:"loop,omitempty"`
+	Clock  *SetClock     `json:"clock,omitempty"`
+}
+
+// Loop is a closed loop of work. Hold and Think are means; each round draws
+// from half to one and a half of them.
+type Loop struct {
+	Keys  []string      `json:"keys"`
+	Hold  time.Duration `json:"hold"`
+	Think time.Duration `json:"think"`
+}
+
+// SetClock changes a client's clock: the wall clock jumps, or both clocks run
+// at another rate.
+type SetClock struct {
+	Jump time.Duration `json:"jump,omitempty"`
+	Rate float64       `json:"rate,omitempty"` // 0: as before
+}
+
+// Message is one line from a worker: an event of the history, or the end of a
+// command, with the error that made it impossible (not one of the lock's: those
+// are events).
+type Message struct {
+	Event *history.Event `json:"event,omitempty"`
+	Done  int            `json:"done,omitempty"` // Serial of the command that ended
+	// Outcome of the command's operation: ok, fail or info; "" if it has none.
+	Outcome history.Type `json:"outcome,omitempty"`
+	Error   string       `json:"error,omitempty"`
+}
+
+// Worker is a client under the harness's command.
+type Worker interface {
+	// Send hands over a command; what comes of it arrives as Messages at the
+	// function given when the worker was spawned.
+	Send(Command) error
+	// Pause stops the client where it stands (SIGSTOP), Resume carries it on.
+	// Both return once that has been seen to be so.
+	Pause() error
+	Resume() error
+	// Kill ends it without a chance to clean up (SIGKILL).
+	Kill() error
+	// Close ends it in good order and waits for it.
+	Close() error
+}

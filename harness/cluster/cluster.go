@@ -1,0 +1,169 @@
+// Package cluster is the lock servers and the network to them. Three kinds
+// satisfy one interface: virtual (in memory, in virtual time), local
+// (redis-server processes) and docker (containers). The nemesis breaks a
+// cluster through this interface and knows no kind.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"lockproof/harness/client"
+	"lockproof/harness/history"
+)
+
+// Config is what a run asks of a cluster.
+type Config struct {
+	Nodes   []string // names of the lock's servers
+	Clients []string // names of all clients: each gets a link to each node and to the store
+	// Aliases makes a node name stand for another's server: a server that is
+	// listed twice.
+	Aliases     map[string]string
+	Persistence Persistence
+	Seed        uint64
+	// Delay is the one-way delay of every link, Near and Far excepted; the
+	// virtual network draws around it.
+	Delay time.Duration
+	// StallLimit is the lateness from which on a worker reports a stall.
+	StallLimit time.Duration
+	// Record takes every event of the run; it may be called from anywhere.
+	Record func(history.Event)
+	// Dir is a folder that the cluster may use and must leave as it found it.
+	Dir string
+}
+
+// Persistence is a server's persistence setting.
+type Persistence string
+
+// The persistence settings.
+const (
+	PersistNone     Persistence = "none"         // save "", appendonly no
+	PersistRDB      Persistence = "rdb"          // Redis's default save points
+	PersistNo       Persistence = "aof-no"       // appendfsync no
+	PersistEverysec Persistence = "aof-everysec" // appendfsync everysec
+	PersistAlways   Persistence = "aof-always"   // appendfsync always
+)
+
+// StoreName is the process name of the store that the lock guards.
+const StoreName = "store"
+
+// Cluster is a running cluster. Its methods may be called from any goroutine.
+type Cluster interface {
+	Kind() string   // virtual, local, docker
+	Server() string // what the servers are, with version
+	// Now is the true clock: nanoseconds since the run began.
+	Now() int64
+	// Sleep waits on the true clock, or until ctx ends.
+	Sleep(ctx context.Context, d time.Duration) error
+	Node(name string) Node
+	// Link is the path from a client to a node or to the store.
+	Link(client, node string) Link
+	// Spawn starts a client; messages takes what it says, one call at a time.
+	// The setup's addresses, epoch and seed are the cluster's to fill in.
+	Spawn(ctx context.Context, setup client.Setup, messages func(client.Message)) (client.Worker, error)
+	// Supports says whether the cluster can do a fault: nil, or an
+	// *Unsupported. Faults are named as in history.Fault.Kind.
+	Supports(fault string) error
+	// Close heals every fault, ends every process and removes every file.
+	Close() error
+}
+
+// Node is one server. Faults return once they have been seen to be in effect.
+type Node interface {
+	Name() string
+	// Kill is SIGKILL; Shutdown is the SHUTDOWN command; PowerLoss is a kill
+	// after which what had not been synced is gone, and says how many bytes.
+	Kill(ctx context.Context) error
+	Shutdown(ctx context.Context) error
+	PowerLoss(ctx context.Context) (lost int64, err error)
+	// Start brings the node back and returns once it answers.
+	Start(ctx context.Context) error
+	// Pause and Resume are SIGSTOP and SIGCONT.
+	Pause(ctx context.Context) error
+	Resume(ctx context.Context) error
+	// SetClock lets the wall clock jump and run at another rate (0: as before).
+	SetClock(ctx context.Context, jump time.Duration, rate float64) error
+	// Flush is an operator's FLUSHALL.
+	Flush(ctx context.Context) error
+	// Look reads the node's state past every link. A node that is down or
+	// paused is not up; that is no error.
+	Look(ctx context.Context) (history.Node, error)
+	// Clock reads the node's wall clock (TIME), in nanoseconds since the run
+	// began as that clock counts them.
+	Clock(ctx context.Context) (int64, error)
+}
+
+// Direction is a way over a link.
+type Direction string
+
+// The directions: from the client to the node, and back.
+const (
+	Both     Direction = "both"
+	ToNode   Direction = "to-node"
+	ToClient Direction = "to-client"
+)
+
+// Link is the network between one client and one node.
+type Link interface {
+	// Cut holds all traffic until Heal, as a partition does under TCP: what
+	// was on the way arrives after it. It says when it is in effect.
+	Cut(Direction) error
+	Heal(Direction) error
+	// Delay adds a one-way delay, 0 to remove it.
+	Delay(Direction, time.Duration) error
+	// Intercept does something to the next commands that match.
+	Intercept(Intercept) error
+	// LetGo passes on what is being held and forgets every intercept.
+	LetGo() (held int, err error)
+	// Count says how many commands of a name have reached the node and how
+	// many have been answered so far.
+	Count(command string) (received, answered int)
+}
+
+// Intercept is a fault on single commands.
+type Intercept struct {
+	Command string // SET, EVAL, ...: upper case; EVAL also matches EVALSHA
+	Part    Part
+	Action  Action
+	// Times is how many matching commands it is done to; 0 means 1.
+	Times int
+}
+
+// Part of an exchange that an intercept is about.
+type Part string
+
+// The parts.
+const (
+	PartCommand Part = "command"
+	PartReply   Part = "reply"
+)
+
+// Action is what an intercept does.
+type Action string
+
+// The actions. Hold keeps it until LetGo, and with it all that follows on that
+// connection, since TCP keeps order. Lose swallows it and all that follows on
+// that connection. Drop swallows it and closes the connection.
+const (
+	Hold Action = "hold"
+	Lose Action = "lose"
+	Drop Action = "drop"
+)
+
+// Unsupported says that a cluster cannot do a fault, why, and how to get it.
+type Unsupported struct {
+	Cluster, Fault, Why, How string
+}
+
+func (u *Unsupported) Error() string {
+	s := fmt.Sprintf("the %s cluster cannot do %s: %s", u.Cluster, u.Fault, u.Why)
+	if u.How != "" {
+		s += "; " + u.How
+	}
+	return s
+}
+
+// ErrDown says that a node is not running.
+var ErrDown = errors.New("the node is down")

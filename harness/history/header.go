@@ -1,0 +1,81 @@
+package history
+
+// Header is the first event of a history: enough to judge it by itself.
+// Durations are in nanoseconds.
+type Header struct {
+	Version  int    `json:"version"`
+	Scenario string `json:"scenario"`
+	Variant  string `json:"variant,omitempty"` // "" for the scenario as it stands
+	Cluster  string `json:"cluster"`           // virtual, local, docker
+	Server   string `json:"server,omitempty"`  // redis 7.0.15, miniredis 2.40.0
+	Seed     uint64 `json:"seed"`
+	Trial    int    `json:"trial"`
+
+	Lock    string   `json:"lock"`
+	Without []string `json:"without,omitempty"` // rules switched off
+	TTL     int64    `json:"ttl"`
+	Nodes   []string `json:"nodes"`
+	Clients []string `json:"clients"`
+	// RealTime is whether a stall of the harness can spoil the run.
+	RealTime bool `json:"real_time"`
+	// FencedStore is whether the store checks fencing tokens; Fencing is
+	// whether the lock issues them.
+	FencedStore bool `json:"fenced_store,omitempty"`
+	Fencing     bool `json:"fencing,omitempty"`
+
+	Expect map[string]string `json:"expect"` // property to verdict
+	Bounds Bounds            `json:"bounds"`
+	Earned Earned            `json:"earned"`
+	// StallLimit is the lateness from which on a stall spoils the run.
+	StallLimit int64 `json:"stall_limit,omitempty"`
+}
+
+// Bounds are what the two liveness properties promise in this run.
+type Bounds struct {
+	// Free is how long after faults are healed and holders are gone a waiting
+	// client may have to wait for the lock.
+	Free int64 `json:"free"`
+	// Grant is how long an acquire may take while its client reaches a healthy
+	// majority and the lock is free.
+	Grant int64 `json:"grant"`
+	// Tenure, if not 0, is the longest time for which one client may keep the
+	// lock by extensions while another waits for it.
+	Tenure int64 `json:"tenure,omitempty"`
+}
+
+// Earned is what must have happened for a "holds" to mean anything.
+type Earned struct {
+	// Grants is the least number of leases.
+	Grants int `json:"grants"`
+	// Contended is the least number of acquires by one client that overlapped
+	// another client's acquire or lease on the same key.
+	Contended int `json:"contended"`
+	// Faults is the least number of effective faults that overlapped a lease
+	// or an acquire.
+	Faults int `json:"faults"`
+	// Writes is the least number of acknowledged writes at the store, for
+	// protected-data.
+	Writes int `json:"writes,omitempty"`
+	// Refused is the least number of failed acquires or extends, for scenarios
+	// whose point is that the lock refuses.
+	Refused int `json:"refused,omitempty"`
+}
+
+// The properties, as scenario files and results name them.
+const (
+	MutualExclusion = "mutual-exclusion"
+	ProtectedData   = "protected-data"
+	Fencing         = "fencing"
+	DeadlockFreedom = "deadlock-freedom"
+	FaultTolerance  = "fault-tolerance"
+)
+
+// Properties lists them in the order in which they are shown.
+var Properties = []string{MutualExclusion, ProtectedData, Fencing, DeadlockFreedom, FaultTolerance}
+
+// The verdicts on a property.
+const (
+	Holds        = "holds"
+	Violated     = "violated"
+	Inconclusive = "inconclusive"
+)

@@ -1,0 +1,117 @@
+// Package locks holds the locks under test. A lock is anything that satisfies
+// Lock; each implementation is one file with one entry in the registry.
+package locks
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockproof/redlock"
+)
+
+// Lock is a lock under test, as one client sees it.
+type Lock interface {
+	// Acquire takes key for the lock's TTL, with the lock's own retries, until
+	// ctx ends. A failure is an *Error wherever the lock can tell why.
+	Acquire(ctx context.Context, key string) (Lease, error)
+	// Close ends what the lock still does in the background and waits for it.
+	Close() error
+}
+
+// Lease is one tenure, as its client believes it.
+type Lease interface {
+	// Token is the value stored at the key.
+	Token() string
+	// Fence is the fencing token, 0 if the lock issues none.
+	Fence() int64
+	// Validity is for how much longer the client believes that it holds the
+	// lock, on its own clock; not positive once it is over.
+	Validity() time.Duration
+	// Extend prolongs the lease by the lock's TTL from now.
+	Extend(ctx context.Context) error
+	// Watch keeps the lease extended in the background and ends the context it
+	// returns before validity does. Locks without a watchdog return nil.
+	Watch(ctx context.Context) context.Context
+	// Release gives the lock back.
+	Release(ctx context.Context) error
+}
+
+// Error is a failed operation with its reason, one of history's Reason
+// constants.
+type Error struct {
+	Reason string
+	Err    error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// Options say how a lock is to be set up. Locks ignore what they do not have.
+type Options struct {
+	TTL time.Duration `json:"ttl"`
+	// NodeTimeout bounds one command to one node.
+	NodeTimeout time.Duration `json:"node_timeout"`
+	// Drift is the part of the TTL set aside for clock drift.
+	Drift float64 `json:"drift"`
+	// Tries is how many attempts one acquire makes; 0: until its context ends.
+	Tries int `json:"tries"`
+	// RetryMin and RetryMax bound the random delay between attempts.
+	RetryMin time.Duration `json:"retry_min"`
+	RetryMax time.Duration `json:"retry_max"`
+	// MaxExtensions bounds how often one lease is extended.
+	MaxExtensions int `json:"max_extensions"`
+	// Without names the redlock rules to switch off.
+	Without []string `json:"without,omitempty"`
+}
+
+// Env is what a lock is made from.
+type Env struct {
+	Nodes []*redis.Client
+	Clock redlock.Clock // the client's own, skewed with the client
+	Rand  io.Reader     // where tokens and jitter come from
+	Options
+}
+
+// Kind is one lock under test.
+type Kind struct {
+	Name string
+	Doc  string // one line, for the user
+	New  func(Env) (Lock, error)
+	// Fencing: it issues fencing tokens. OwnClock: it reads time only through
+	// Env.Clock, so a client's skew reaches it. Rules: Options.Without applies.
+	// Extends: it can extend a lease. SingleNode: it uses the first node only.
+	Fencing, OwnClock, Rules, Extends, SingleNode bool
+}
+
+// registry holds every Kind by name; each lock's file adds its own.
+var registry = map[string]Kind{}
+
+func register(k Kind) { registry[k.Name] = k }
+
+// Reference is the name of the lock that scenarios use unless they say otherwise.
+const Reference = "redlock"
+
+// Names lists the locks under test, sorted.
+func Names() []string {
+	names := make([]string, 0, len(registry))
+	for n := range registry {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// Find returns the lock of that name.
+func Find(name string) (Kind, error) {
+	k, ok := registry[name]
+	if !ok {
+		return Kind{}, fmt.Errorf("no lock named %q: there are %s", name, strings.Join(Names(), ", "))
+	}
+	return k, nil
+}

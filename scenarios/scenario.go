@@ -1,0 +1,233 @@
+// Package scenarios is the catalogue of failures, one YAML file each, and the
+// strict loader for them and for a user's own files. docs/scenarios.md is the
+// format's reference.
+package scenarios
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"lockproof/harness/cluster"
+)
+
+// Scenario is one file: a cluster, clients, what goes wrong, and what to expect.
+type Scenario struct {
+	Name   string
+	Title  string   // one line
+	Source []string // where the evidence is: "Kleppmann 2016, ..."
+	Lesson string   // three sentences or fewer, for a student
+	On     []string // clusters it runs on
+
+	TTL         time.Duration // default 1s
+	Nodes       []string      // n1..nN
+	Aliases     map[string]string
+	Persistence cluster.Persistence
+	Delay       Span // one-way delay of every link
+	Lock        Lock
+	Store       Store
+	Clients     []Client
+	Script      []Step
+	Workload    *Workload
+	Nemesis     []Random
+	Bounds      Bounds
+	Earned      Earned
+	Expect      map[string]string // property to verdict
+	Variants    []Variant
+
+	File string // where it was read from
+}
+
+// Lock names the lock under test and its options; zero values are defaults.
+type Lock struct {
+	Name          string
+	NodeTimeout   Span
+	Drift         *float64
+	Tries         int
+	RetryMin      Span
+	RetryMax      Span
+	MaxExtensions int
+}
+
+// Store says what the guarded store checks before it accepts a write.
+type Store struct {
+	Check StoreCheck
+}
+
+// StoreCheck is a store's protection of its own.
+type StoreCheck string
+
+// The checks: none, the fencing token must not be older, or the version that
+// the write was derived from must be the present one.
+const (
+	CheckNone    StoreCheck = "none"
+	CheckFence   StoreCheck = "fence"
+	CheckCompare StoreCheck = "compare"
+)
+
+// Client is one client. Reach lists the nodes that it reaches from the start
+// (all if empty); Nodes, the lock's servers as this client is configured (all
+// if empty); Far, the nodes that are far from it, at its FarDelay one way.
+type Client struct {
+	Name     string
+	Reach    []string
+	Nodes    []string
+	Far      []string
+	FarDelay Span
+	TTL      Span // its own TTL; 0: the scenario's
+}
+
+// Workload is a set of clients in closed loops, beside the script.
+type Workload struct {
+	Clients int // w1..wN
+	Keys    int
+	For     Span
+	Hold    Span
+	Think   Span
+}
+
+// Random is one kind of fault in a seeded schedule: every so often, for so
+// long, on targets drawn from Among, Count of them at once.
+type Random struct {
+	Fault     Verb
+	Among     []string
+	Count     int
+	Every     Range
+	For       Range
+	Direction cluster.Direction
+	By        Span    // delay
+	Jump      Span    // clock
+	Rate      float64 // clock
+}
+
+// Range is drawn from uniformly.
+type Range struct{ Min, Max Span }
+
+// Bounds of the liveness properties; zero values are defaults.
+type Bounds struct {
+	Free   Span // default 1 ttl + the longest retry + a margin
+	Grant  Span // default 0.5 ttl
+	Tenure Span // default none
+}
+
+// Earned is what must have happened for a "holds" to mean anything. Nil fields
+// are defaults.
+type Earned struct {
+	Grants, Contended, Faults, Writes, Refused *int
+}
+
+// Variant is the scenario with something changed: a rule switched off, another
+// lock, another setting. Expect replaces the scenario's for the properties it
+// names.
+type Variant struct {
+	Name        string // default: "without RULE", or from what is set
+	Without     []string
+	Lock        *Lock
+	Store       *Store
+	Persistence cluster.Persistence
+	Script      []Step // replaces the scenario's
+	Bounds      *Bounds
+	Earned      *Earned
+	Expect      map[string]string
+}
+
+// Verb is what a step of a script does.
+type Verb string
+
+// The verbs. Docs holds what each takes.
+const (
+	VerbAcquire   Verb = "acquire"
+	VerbExtend    Verb = "extend"
+	VerbRelease   Verb = "release"
+	VerbCheck     Verb = "check"
+	VerbRead      Verb = "read"
+	VerbWrite     Verb = "write"
+	VerbWatch     Verb = "watch"
+	VerbCancel    Verb = "cancel"
+	VerbAwait     Verb = "await"
+	VerbWait      Verb = "wait"
+	VerbUntil     Verb = "until"
+	VerbKill      Verb = "kill"
+	VerbShutdown  Verb = "shutdown"
+	VerbPowerLoss Verb = "power-loss"
+	VerbStart     Verb = "start"
+	VerbPause     Verb = "pause"
+	VerbResume    Verb = "resume"
+	VerbCut       Verb = "cut"
+	VerbHeal      Verb = "heal"
+	VerbDelay     Verb = "delay"
+	VerbHold      Verb = "hold"
+	VerbLose      Verb = "lose"
+	VerbDrop      Verb = "drop"
+	VerbLetGo     Verb = "let-go"
+	VerbClock     Verb = "clock"
+	VerbFlush     Verb = "flush"
+)
+
+// Step is one line of a script: a verb with its targets (clients, nodes, or
+// links such as c1-n3), and modifiers that the verb allows.
+type Step struct {
+	Verb    Verb
+	Targets []string
+
+	Key      string   // acquire, read, write: default "k1"
+	Reaching []string // acquire: from here on the client reaches only these
+	Async    bool     // client verbs: do not wait for the outcome
+	Must     string   // client verbs, await: ok or fail, or the trial proves nothing
+	Within   Span     // acquire, extend, release: the caller's deadline; until: patience
+	For      Span     // faults: end by themselves after this long
+	Wait     Span     // wait; After: kill and power-loss start again after this long
+	After    Span
+
+	Of        string // hold, lose, drop, until: the command
+	Part      cluster.Part
+	Times     int
+	Direction cluster.Direction // cut, delay
+	By        Span              // delay
+	Jump      Span              // clock
+	Rate      float64           // clock
+	Has       string            // until: received or answered
+
+	Line, Column int
+}
+
+// Span is a duration given in TTLs, in units of time, or as the sum of both:
+// "1.2 ttl", "50ms", "1 ttl + 50ms".
+type Span struct {
+	TTLs  float64
+	Fixed time.Duration
+}
+
+// In gives the duration at a TTL.
+func (s Span) In(ttl time.Duration) time.Duration {
+	return time.Duration(s.TTLs*float64(ttl)) + s.Fixed
+}
+
+// IsZero reports whether the span is not set.
+func (s Span) IsZero() bool { return s == Span{} }
+
+// String writes the span as a scenario file does.
+func (s Span) String() string {
+	var parts []string
+	if s.TTLs != 0 {
+		parts = append(parts, strconv.FormatFloat(s.TTLs, 'g', -1, 64)+" ttl")
+	}
+	if s.Fixed != 0 || len(parts) == 0 {
+		parts = append(parts, s.Fixed.String())
+	}
+	return strings.Join(parts, " + ")
+}
+
+// Find returns the variant of that name; "" is the scenario as it stands.
+func (s *Scenario) Find(variant string) (Variant, error) {
+	for _, v := range s.Variants {
+		if v.Name == variant {
+			return v, nil
+		}
+	}
+	if variant == "" {
+		return Variant{}, nil
+	}
+	return Variant{}, fmt.Errorf("scenario %s has no variant %q", s.Name, variant)
+}
