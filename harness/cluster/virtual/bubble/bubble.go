@@ -1,0 +1,82 @@
+// Package bubble runs a function in virtual time: in a bubble of Go's
+// testing/synctest, from an ordinary binary. In a bubble time.Now is a clock
+// that stands still while any goroutine can run, and jumps to the next timer
+// when all of them wait.
+//
+// testing/synctest is meant for tests and takes a *testing.T; a zero one does,
+// as long as nobody calls its methods. This package is the only place of the
+// program that leans on that, and its test breaks loudly when a Go release
+// changes it.
+package bubble
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// ErrDeadlock says that goroutines of a bubble wait for something that will
+// never come: either f cannot end, or f has ended and left them behind.
+var ErrDeadlock = errors.New("deadlock in virtual time")
+
+// Run runs f in a bubble of its own, in which the clock starts at midnight
+// UTC 2000-01-01, and returns when every goroutine of the bubble has ended.
+// Several bubbles may run at a time; a bubble inside a bubble is an error.
+//
+// A panic or a runtime.Goexit in f, and a deadlock, come back as errors. The
+// goroutines of a deadlocked bubble are lost to the process. A panic in
+// another goroutine of the bubble ends the process, as anywhere in Go; and a
+// goroutine that waits for the world outside (a socket, a mutex held across a
+// sleep) keeps the bubble's clock from moving, which nothing can report.
+func Run(f func()) error {
+	inside := new(error)
+	outside := make(chan error)
+	// A goroutine of its own: synctest.Test leaves by runtime.Goexit when it
+	// deems its test failed, and that must not end the caller.
+	go func() {
+		err := errors.New("testing/synctest called the bubble a failed test, for reasons of its own: perhaps a data race that the race detector has printed")
+		defer func() {
+			if p := recover(); p != nil {
+				err = refusal(p)
+			}
+			outside <- err
+		}()
+		synctest.Test(new(testing.T), func(*testing.T) { *inside = contain(f) })
+		err = nil
+	}()
+	err := <-outside
+	// What went wrong inside comes first: it is why the rest was left behind.
+	return errors.Join(*inside, err)
+}
+
+// refusal puts into words a panic of the runtime's that ended a bubble.
+func refusal(p any) error {
+	text := fmt.Sprint(p)
+	if why, ok := strings.CutPrefix(text, "deadlock: "); ok {
+		return fmt.Errorf("%w: %s", ErrDeadlock, why)
+	}
+	return fmt.Errorf("no virtual time: %s", text)
+}
+
+// contain calls f and turns a panic into an error. It runs f in a goroutine of
+// its own, since a Goexit in the bubble's first goroutine would be a panic of
+// package testing that nobody can recover.
+func contain(f func()) error {
+	err := errors.New("the bubble's function ended by runtime.Goexit")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic in virtual time: %v\n%s", p, debug.Stack())
+			}
+		}()
+		f()
+		err = nil
+	}()
+	<-done
+	return err
+}

@@ -1,0 +1,115 @@
+package bubble_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster/virtual/bubble"
+)
+
+func TestTimeIsVirtual(t *testing.T) {
+	real := time.Now()
+	var began, woke time.Time
+	require.NoError(t, bubble.Run(func() {
+		began = time.Now()
+		time.Sleep(24 * time.Hour)
+		woke = time.Now()
+	}))
+	require.Equal(t, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), began.UTC())
+	require.Equal(t, 24*time.Hour, woke.Sub(began))
+	require.Less(t, time.Since(real), 10*time.Second, "a day of virtual time should take no real time")
+}
+
+func TestTimersFireInOrder(t *testing.T) {
+	var order []int
+	require.NoError(t, bubble.Run(func() {
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		for _, n := range []int{3, 1, 2} {
+			wg.Go(func() {
+				time.Sleep(time.Duration(n))
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, n)
+			})
+		}
+		wg.Wait()
+	}))
+	require.Equal(t, []int{1, 2, 3}, order)
+}
+
+func TestBubblesRunInParallel(t *testing.T) {
+	var wg sync.WaitGroup
+	elapsed := make([]time.Duration, 8)
+	errs := make([]error, len(elapsed))
+	for i := range elapsed {
+		wg.Go(func() {
+			errs[i] = bubble.Run(func() {
+				began := time.Now()
+				time.Sleep(time.Duration(i+1) * time.Hour)
+				elapsed[i] = time.Since(began)
+			})
+		})
+	}
+	wg.Wait()
+	for i := range elapsed {
+		require.NoError(t, errs[i])
+		require.Equal(t, time.Duration(i+1)*time.Hour, elapsed[i], "a bubble's clock is its own")
+	}
+}
+
+func TestWhatGoesWrongIsAnError(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		deadlock   bool
+		f          func()
+	}{
+		{"a panic", "panic in virtual time: boom", false, func() { panic("boom") }},
+		{"a goexit", "ended by runtime.Goexit", false, runtime.Goexit},
+		{"a wait without end", "all goroutines in bubble are blocked", true, func() { <-make(chan int) }},
+		{"a goroutine left behind", "blocked goroutines remain", true, func() {
+			wait := make(chan int)
+			go func() { <-wait }()
+		}},
+		{"a panic that leaves one behind", "panic in virtual time: boom", true, func() {
+			wait := make(chan int)
+			go func() { <-wait }()
+			panic("boom")
+		}},
+		{"a bubble in a bubble", "called from within a synctest bubble", false, func() {
+			if err := bubble.Run(func() {}); err != nil {
+				panic(err)
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := bubble.Run(c.f)
+			require.ErrorContains(t, err, c.text)
+			if c.deadlock {
+				require.ErrorIs(t, err, bubble.ErrDeadlock)
+			}
+			require.NoError(t, bubble.Run(func() { time.Sleep(time.Second) }), "the next bubble is not hurt")
+		})
+	}
+}
+
+// TestInAnOrdinaryBinary builds and runs a program without package testing's
+// main: what works under go test need not work in the lockproof command.
+func TestInAnOrdinaryBinary(t *testing.T) {
+	dir := filepath.Join("testdata", "ordinary")
+	binary := filepath.Join(t.TempDir(), "ordinary")
+	out, err := exec.Command("go", "build", "-o", binary, "./"+dir).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	cmd := exec.Command(binary)
+	cmd.Env = append(os.Environ(), "GODEBUG=")
+	out, err = cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, "1h0m0s\npanic: yes\ndeadlock: yes\n", string(out))
+}
