@@ -120,6 +120,19 @@ type Link interface {
 	// Count says how many commands of a name have reached the node and how
 	// many have been answered so far.
 	Count(command string) (received, answered int)
+	// Intercepted says to how many messages an intercept has been done so far.
+	Intercepted() int
+	// Measure watches what passes in a direction (not Both) from now on; the
+	// function that it returns tells what has passed since.
+	Measure(Direction) func() Traffic
+}
+
+// Traffic is what passed over a link in one direction while it was measured:
+// how many messages, and the shortest time that one was delayed beyond the
+// link's own travel time.
+type Traffic struct {
+	Messages int
+	Shortest time.Duration
 }
 
 // Intercept is a fault on single commands.

@@ -56,6 +56,9 @@ const (
 	ReasonStale      = "stale"       // the store rejected an old fencing token or a changed value
 	ReasonExpired    = "expired"     // the client saw that its lease was over and did not act
 	ReasonOther      = "other"       // anything else: see Error
+	// ReasonUnmet is a note's: a step of the script did not come out as it had
+	// to for the run to show anything.
+	ReasonUnmet = "unmet"
 )
 
 // Event is one line. Which fields are set depends on Type.
@@ -145,6 +148,9 @@ type Fault struct {
 	Measured map[string]string `json:"measured,omitempty"`
 	// Effective is whether the measurement shows the fault that was asked for.
 	Effective bool `json:"effective"`
+	// Setting marks a fault that is part of the scenario's setting (who reaches
+	// whom, who is far away), not of what goes wrong in it.
+	Setting bool `json:"setting,omitempty"`
 }
 
 // Phase of a fault. A fault that has no duration (kill, flush, jump) is an

@@ -1,0 +1,170 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2"
+
+	"lockproof/harness/cluster"
+)
+
+// forever is the latency of a cut, in milliseconds: longer than any run.
+const forever = int64(1000 * time.Hour / time.Millisecond)
+
+// ways lists toxiproxy's names for the streams of a direction, with our index
+// of each.
+func ways(d cluster.Direction) map[int]string {
+	switch d {
+	case cluster.ToNode:
+		return map[int]string{toNode: "upstream"}
+	case cluster.ToClient:
+		return map[int]string{toClient: "downstream"}
+	}
+	return map[int]string{toNode: "upstream", toClient: "downstream"}
+}
+
+// Cut holds all traffic of a direction until Heal. Under TCP a partition does
+// not lose bytes: what was sent into it is sent again, and arrives after it.
+// Cuts add up: a link that was cut twice wants to be healed twice.
+func (l *Link) Cut(d cluster.Direction) error {
+	l.chain.Lock()
+	defer l.chain.Unlock()
+	for i, way := range ways(d) {
+		if l.cuts[i]++; l.cuts[i] > 1 {
+			continue
+		}
+		if err := l.addToxic("cut-"+way, "latency", way, fmt.Sprintf(`{"latency":%d}`, forever)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Heal ends a Cut; what was held goes on at once.
+func (l *Link) Heal(d cluster.Direction) error {
+	l.chain.Lock()
+	defer l.chain.Unlock()
+	for i, way := range ways(d) {
+		if l.cuts[i] == 0 {
+			return fmt.Errorf("link %s is not cut", l.Name())
+		}
+		if l.cuts[i]--; l.cuts[i] > 0 {
+			continue
+		}
+		if err := l.removeToxic("cut-" + way); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Delay adds a one-way delay, in whole milliseconds; 0 removes it.
+func (l *Link) Delay(d cluster.Direction, by time.Duration) error {
+	l.chain.Lock()
+	defer l.chain.Unlock()
+	for i, way := range ways(d) {
+		if l.delayed[i] {
+			if err := l.removeToxic("delay-" + way); err != nil {
+				return err
+			}
+			l.delayed[i] = false
+		}
+		if by <= 0 {
+			continue
+		}
+		attributes := fmt.Sprintf(`{"latency":%d}`, by.Milliseconds())
+		if err := l.addToxic("delay-"+way, "latency", way, attributes); err != nil {
+			return err
+		}
+		l.delayed[i] = true
+	}
+	return nil
+}
+
+// intercept is a cluster.Intercept with what is left of it.
+type intercept struct {
+	cluster.Intercept
+	left int
+}
+
+// Intercept does something to the next commands that match.
+func (l *Link) Intercept(i cluster.Intercept) error {
+	if i.Command == "" {
+		return errors.New("an intercept needs the name of a command")
+	}
+	i.Command = canonical(i.Command)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.intercepts = append(l.intercepts, &intercept{Intercept: i, left: max(i.Times, 1)})
+	return nil
+}
+
+// LetGo passes on what is being held and forgets every intercept.
+func (l *Link) LetGo() (held int, err error) {
+	l.mu.Lock()
+	l.intercepts = nil
+	var flows []*flow
+	for c := range l.open {
+		flows = append(flows, c.flows[:]...)
+	}
+	l.mu.Unlock()
+	for _, f := range flows {
+		held += f.letGo()
+	}
+	return held, nil
+}
+
+// match finds what is to be done to a command, and counts it off. The caller
+// holds the lock.
+func (l *Link) match(name string) (cluster.Part, cluster.Action, bool) {
+	for n, i := range l.intercepts {
+		if i.Command != name {
+			continue
+		}
+		if i.left--; i.left == 0 {
+			l.intercepts = append(l.intercepts[:n:n], l.intercepts[n+1:]...)
+		}
+		return i.Part, i.Action, true
+	}
+	return "", "", false
+}
+
+// reset removes every fault, so that connections can end.
+func (l *Link) reset() {
+	l.chain.Lock()
+	for i, way := range ways(cluster.Both) {
+		if l.cuts[i] > 0 {
+			l.cuts[i] = 0
+			l.removeToxic("cut-" + way)
+		}
+		if l.delayed[i] {
+			l.delayed[i] = false
+			l.removeToxic("delay-" + way)
+		}
+	}
+	l.chain.Unlock()
+	l.LetGo()
+}
+
+// addToxic speaks to toxiproxy as its HTTP API does. Its jitter and toxicity
+// draw from an unseeded source, so both are left out (FACTS: 0 and 1).
+func (l *Link) addToxic(name, kind, way, attributes string) error {
+	_, err := l.proxy.Toxics.AddToxicJson(strings.NewReader(fmt.Sprintf(
+		`{"name":%q,"type":%q,"stream":%q,"toxicity":1,"attributes":%s}`, name, kind, way, attributes)))
+	if err != nil {
+		return fmt.Errorf("link %s: add toxic %s: %w", l.Name(), name, err)
+	}
+	return nil
+}
+
+func (l *Link) removeToxic(name string) error {
+	err := l.proxy.Toxics.RemoveToxic(context.Background(), name)
+	if err != nil && !errors.Is(err, toxiproxy.ErrToxicNotFound) {
+		return fmt.Errorf("link %s: remove toxic %s: %w", l.Name(), name, err)
+	}
+	return nil
+}

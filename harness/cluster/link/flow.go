@@ -1,0 +1,225 @@
+package link
+
+import (
+	"sync"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+type action = cluster.Action
+
+// flow is one direction of one connection: the messages on their way.
+type flow struct {
+	conn      *connection
+	direction int
+	wake      chan struct{} // told when a held message was let go
+
+	// Used by the toxic's goroutine only.
+	ended    bool // nothing more will come in
+	raw      bool // not RESP, or not ours: passed on as it is
+	partial  []byte
+	messages int
+	last     time.Time // when the message before falls due
+
+	mu    sync.Mutex
+	queue []*message
+	dead  bool // a message was lost here, and with it all that follow
+
+	transitMu sync.Mutex
+	transits  []transit
+	out, in   int // bytes that left the toxic, and that arrived at the end
+}
+
+// message is one RESP value on its way.
+type message struct {
+	data  []byte
+	due   time.Time
+	held  bool
+	noted bool      // it was counted and recorded as passed on
+	ask   *exchange // set on a command
+}
+
+func newFlow(c *connection, direction int) *flow {
+	return &flow{conn: c, direction: direction, wake: make(chan struct{}, 1)}
+}
+
+// take cuts what came in into messages and queues them.
+func (f *flow) take(data []byte) {
+	if f.raw {
+		f.push(&message{data: data, due: time.Now()})
+		return
+	}
+	f.partial = append(f.partial, data...)
+	for {
+		n, err := length(f.partial)
+		if err != nil { // not RESP: no business of ours
+			f.raw = true
+			f.push(&message{data: f.partial, due: time.Now()})
+			f.partial = nil
+			return
+		}
+		if n == 0 {
+			return // the rest is still to come
+		}
+		m := &message{data: f.partial[:n:n], due: f.arrival()}
+		f.partial = f.partial[n:]
+		f.messages++
+		if f.direction == toNode {
+			f.command(m)
+		} else {
+			f.reply(m)
+		}
+	}
+}
+
+// arrival is when a message that sets out now is there, not before the one
+// ahead of it.
+func (f *flow) arrival() time.Time {
+	due := time.Now()
+	if travel := f.conn.link.cfg.Travel; travel != nil {
+		due = due.Add(travel(f.direction == toNode, f.conn.number, f.messages))
+	}
+	if due.Before(f.last) {
+		due = f.last
+	}
+	f.last = due
+	return due
+}
+
+// command sees a message to the node set out.
+func (f *flow) command(m *message) {
+	l := f.conn.link
+	c := parseCommand(m.data, l.cfg.Scripts)
+	m.ask = &exchange{command: c}
+	l.mu.Lock()
+	part, action, ok := l.match(canonical(c.Name))
+	l.mu.Unlock()
+	if ok && part == cluster.PartReply {
+		m.ask.action, ok = action, false
+	}
+	f.admit(m, action, ok)
+}
+
+// reply sees a message from the node set out.
+func (f *flow) reply(m *message) {
+	x, ok := f.conn.answered()
+	if !ok {
+		f.push(m) // not asked for: a push message
+		return
+	}
+	f.conn.link.replied(x, m.data)
+	f.admit(m, x.action, x.action != "")
+}
+
+// admit queues a message and does to it what an intercept says.
+func (f *flow) admit(m *message, a action, intercepted bool) {
+	if intercepted {
+		f.conn.link.intercepted.Add(1)
+		switch a {
+		case cluster.Hold:
+			m.held = true
+		case cluster.Lose:
+			f.mu.Lock()
+			f.dead = true
+			f.mu.Unlock()
+		case cluster.Drop:
+			f.conn.breakOff()
+			return
+		}
+	}
+	f.push(m)
+}
+
+func (f *flow) push(m *message) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.dead {
+		f.queue = append(f.queue, m)
+	}
+}
+
+// next gives the bytes to pass on now, or how long the first message has still
+// to travel; neither, if there is nothing to do but wait.
+func (f *flow) next() (data []byte, wait time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.queue) == 0 || f.queue[0].held {
+		return nil, 0
+	}
+	m := f.queue[0]
+	if wait = time.Until(m.due); wait > 0 {
+		return nil, wait
+	}
+	if !m.noted {
+		m.noted = true
+		f.leaves(len(m.data))
+		if m.ask != nil {
+			f.conn.link.reached(m.ask)
+			f.conn.asked(*m.ask)
+		}
+	}
+	return m.data, 0
+}
+
+// sent notes that the first message was passed on.
+func (f *flow) sent() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.queue = f.queue[1:]
+}
+
+// done reports whether nothing is left to pass on, now or later.
+func (f *flow) done() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.ended && len(f.queue) == 0
+}
+
+// letGo frees what an intercept holds and says how many messages that were.
+func (f *flow) letGo() (held int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, m := range f.queue {
+		if m.held {
+			m.held = false
+			held++
+		}
+	}
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+	return held
+}
+
+// reached counts and records a command as it is handed to the node.
+func (l *Link) reached(x *exchange) {
+	l.mu.Lock()
+	l.serial++
+	x.serial = l.serial
+	l.counter(canonical(x.command.Name)).received++
+	l.mu.Unlock()
+	if l.records(x.command) {
+		l.cfg.Record(history.Event{Time: l.cfg.Now(), Process: l.Name(), Type: history.TypeCommand, Key: x.command.Key,
+			Command: x.command.event(x.serial)})
+	}
+}
+
+// replied counts and records an answer as it comes from the node.
+func (l *Link) replied(x exchange, data []byte) {
+	l.mu.Lock()
+	l.counter(canonical(x.command.Name)).answered++
+	l.mu.Unlock()
+	if l.records(x.command) {
+		r := parseReply(data)
+		c := x.command.event(x.serial)
+		c.Reply, c.Done = shorten(r.text), x.command.done(r)
+		l.cfg.Record(history.Event{Time: l.cfg.Now(), Process: l.Name(), Type: history.TypeReply, Key: x.command.Key, Command: c})
+	}
+}
+
+func (l *Link) records(c command) bool {
+	return !l.cfg.Silent && l.cfg.Record != nil && c.Effect != ""
+}

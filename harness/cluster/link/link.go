@@ -1,0 +1,223 @@
+// Package link is the network between one client and one node: toxiproxy's own
+// links, over TCP or over in-memory pipes, with a toxic of ours among them that
+// reads RESP. Everything that a partition, a delay or a lost reply does to a
+// lock happens here, in the same code for every cluster.
+package link
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2"
+	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/rs/zerolog"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+// Config says what a link joins and whom it tells.
+type Config struct {
+	Client, Node string
+	Now          func() int64        // the true clock
+	Record       func(history.Event) // takes the command and reply events
+	// Travel is how long a message takes, by direction, connection and number
+	// of the message on that connection, both from 0; nil: no time of its own.
+	Travel func(toNode bool, connection, message int) time.Duration
+	// Scripts is what the run's links know of Lua scripts; nil: a set of its own.
+	Scripts *Scripts
+	// Silent: commands are counted and intercepted but not recorded.
+	Silent bool
+}
+
+// Link is a cluster.Link over toxiproxy.
+type Link struct {
+	cfg   Config
+	proxy *toxiproxy.Proxy
+	id    string // the key under which the toxic finds this link
+
+	// Changing the chain of toxics waits for each toxic to stand still, and a
+	// toxic takes mu to count; so mu is never held while the chain is changed.
+	chain   sync.Mutex
+	cuts    [2]int // how many cuts are in effect, by direction
+	delayed [2]bool
+
+	gauges      [2]gauge
+	intercepted atomic.Int64
+
+	starting sync.Mutex
+	joining  *flow // the flow of the direction that is being started
+
+	mu         sync.Mutex
+	made       int // connections so far
+	open       map[*connection]bool
+	intercepts []*intercept
+	serial     int64
+	counts     map[string]*count
+	listener   net.Listener
+	closed     bool
+	idle       *sync.Cond // open became empty
+}
+
+var _ cluster.Link = (*Link)(nil)
+
+type count struct{ received, answered int }
+
+// links finds a link by its id. toxiproxy makes toxics by itself, from JSON, so
+// a name is all that can be handed to one.
+var (
+	links  sync.Map
+	nextID atomic.Int64
+	// api is what toxiproxy's proxies want for their metrics and logs; it
+	// listens nowhere.
+	api = toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
+)
+
+// New makes a link without connections.
+func New(cfg Config) *Link {
+	if cfg.Scripts == nil {
+		cfg.Scripts = NewScripts()
+	}
+	l := &Link{
+		cfg:    cfg,
+		id:     strconv.FormatInt(nextID.Add(1), 10),
+		proxy:  toxiproxy.NewProxy(api, cfg.Client+"-"+cfg.Node, "", ""),
+		open:   map[*connection]bool{},
+		counts: map[string]*count{},
+	}
+	l.idle = sync.NewCond(&l.mu)
+	links.Store(l.id, l)
+	for _, way := range []string{"upstream", "downstream"} {
+		if err := l.addToxic("resp-"+way, "resp", way, fmt.Sprintf(`{"link":%q}`, l.id)); err != nil {
+			panic(err) // only a toxic of an unknown type can fail here
+		}
+	}
+	return l
+}
+
+// Name is the link's process name in histories: c1>n3.
+func (l *Link) Name() string { return l.cfg.Client + ">" + l.cfg.Node }
+
+// Listen accepts connections on a loopback port and joins each to one of its
+// own to upstream. It returns the address to connect to.
+func (l *Link) Listen(upstream string) (addr string, err error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("link %s: %w", l.Name(), err)
+	}
+	l.mu.Lock()
+	l.listener = ln
+	l.mu.Unlock()
+	go func() {
+		for {
+			client, err := ln.Accept()
+			if err != nil {
+				return // closed
+			}
+			server, err := net.Dial("tcp", upstream)
+			if err != nil { // the node is down: so is the connection
+				client.Close()
+				continue
+			}
+			l.Join(client, server)
+		}
+	}()
+	return ln.Addr().String(), nil
+}
+
+// Join lets traffic flow between a client's end and a server's end, through the
+// link's faults. It owns both from then on.
+func (l *Link) Join(client, server net.Conn) {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		client.Close()
+		server.Close()
+		return
+	}
+	c := newConnection(l, l.made, client, server)
+	l.made++
+	l.open[c] = true
+	l.mu.Unlock()
+
+	// StartLink asks the toxic for its state before it returns, without saying
+	// for which connection; joining tells it.
+	l.starting.Lock()
+	defer l.starting.Unlock()
+	for d, s := range []struct {
+		from, to net.Conn
+		way      stream.Direction
+	}{toNode: {client, server, stream.Upstream}, toClient: {server, client, stream.Downstream}} {
+		l.joining = c.flows[d]
+		l.proxy.Toxics.StartLink(api, strconv.Itoa(c.number)+s.way.String(), s.from, &end{s.to, c, c.flows[d]}, s.way)
+	}
+}
+
+// Break closes all connections at once, as a node's crash does.
+func (l *Link) Break() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.open {
+		c.breakOff()
+	}
+}
+
+// Close heals the link, ends its connections and waits until they have ended.
+func (l *Link) Close() error {
+	l.mu.Lock()
+	l.closed = true
+	if l.listener != nil {
+		l.listener.Close()
+	}
+	l.mu.Unlock()
+
+	l.reset()
+	l.Break()
+	l.mu.Lock()
+	for len(l.open) > 0 {
+		l.idle.Wait()
+	}
+	l.mu.Unlock()
+	links.Delete(l.id)
+	return nil
+}
+
+// Count says how many commands of a name have reached the node, and how many
+// of them it has answered. EVAL counts EVALSHA too.
+func (l *Link) Count(command string) (received, answered int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c := l.counts[command]; c != nil {
+		return c.received, c.answered
+	}
+	return 0, 0
+}
+
+// Intercepted says to how many messages an intercept has been done so far.
+func (l *Link) Intercepted() int { return int(l.intercepted.Load()) }
+
+// counter gives the count of a command. The caller holds the lock.
+func (l *Link) counter(name string) *count {
+	c := l.counts[name]
+	if c == nil {
+		c = &count{}
+		l.counts[name] = c
+	}
+	return c
+}
+
+// ended notes that one direction of a connection is over.
+func (l *Link) ended(c *connection) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.ends--; c.ends == 0 {
+		delete(l.open, c)
+		if len(l.open) == 0 {
+			l.idle.Broadcast()
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package link
+
+import (
+	"context"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+// rig is one link between a real go-redis client and a miniredis, in a bubble.
+type rig struct {
+	link   *Link
+	redis  *redis.Client
+	start  time.Time
+	mu     sync.Mutex
+	events []history.Event
+}
+
+func (r *rig) now() int64 { return int64(time.Since(r.start)) }
+
+func (r *rig) history() []history.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]history.Event(nil), r.events...)
+}
+
+func inBubble(t *testing.T, f func(t *testing.T, r *rig)) {
+	synctest.Test(t, func(t *testing.T) {
+		m := miniredis.NewMiniRedis()
+		m.ClockTTL(true)
+		_, err := m.Dial() // starts the server
+		require.NoError(t, err)
+		r := &rig{start: time.Now()}
+		r.link = New(Config{Client: "c1", Node: "n1", Now: r.now, Record: func(e history.Event) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.events = append(r.events, e)
+		}, Travel: func(bool, int, int) time.Duration { return time.Millisecond }})
+		r.redis = redis.NewClient(&redis.Options{
+			Dialer: func(context.Context, string, string) (net.Conn, error) {
+				client, inner := Pipe()
+				outer, server := Pipe()
+				r.link.Join(inner, outer)
+				m.Server().ServeConn(server)
+				return client, nil
+			},
+			MaxRetries: -1, Protocol: 2, DisableIdentity: true, ReadTimeout: time.Minute, ContextTimeoutEnabled: true,
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		})
+		f(t, r)
+		require.NoError(t, r.redis.Close())
+		require.NoError(t, r.link.Close())
+		m.Close()
+	})
+}
+
+func TestCommandsAndRepliesAreRecorded(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		ctx := context.Background()
+		require.NoError(t, r.redis.SetNX(ctx, "k1", "mine", time.Second).Err())
+		del := redis.NewScript(`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`)
+		require.NoError(t, del.Run(ctx, r.redis, []string{"k1"}, "mine").Err())
+		require.NoError(t, del.Run(ctx, r.redis, []string{"k1"}, "mine").Err())
+
+		var got []string
+		for _, e := range r.history() {
+			require.Equal(t, "c1>n1", e.Process)
+			require.Equal(t, "k1", e.Command.Key)
+			require.Equal(t, "mine", e.Command.Token)
+			done := ""
+			if e.Command.Done {
+				done = " done"
+			}
+			got = append(got, string(e.Type)+" "+e.Command.Name+" "+string(e.Command.Effect)+" "+e.Command.Reply+done)
+		}
+		require.Equal(t, []string{
+			"command SET set ", "reply SET set OK done",
+			// The first EVALSHA names a digest that no link has seen the text of.
+			"command EVAL delete ", "reply EVAL delete 1 done",
+			"command EVALSHA delete ", "reply EVALSHA delete 0",
+		}, got)
+	})
+}
+
+func TestTravelTimeIsOneWay(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		require.NoError(t, r.redis.Ping(context.Background()).Err()) // connects
+		began := time.Now()
+		require.NoError(t, r.redis.Ping(context.Background()).Err())
+		require.Equal(t, 2*time.Millisecond, time.Since(began))
+	})
+}
+
+func TestCutHoldsUntilHealed(t *testing.T) {
+	for _, direction := range []cluster.Direction{cluster.Both, cluster.ToNode, cluster.ToClient} {
+		t.Run(string(direction), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, r *rig) {
+				ctx := context.Background()
+				require.NoError(t, r.redis.Ping(ctx).Err())
+				require.NoError(t, r.link.Cut(direction))
+				require.NoError(t, r.link.Cut(direction)) // cuts add up
+				began := time.Now()
+				go func() {
+					time.Sleep(time.Second)
+					r.link.Heal(direction)
+					time.Sleep(time.Second)
+					r.link.Heal(direction)
+				}()
+				require.NoError(t, r.redis.SetNX(ctx, "k1", "x", time.Minute).Err())
+				require.GreaterOrEqual(t, time.Since(began), 2*time.Second)
+				require.Less(t, time.Since(began), 2*time.Second+10*time.Millisecond)
+				reached := time.Duration(r.history()[0].Time)
+				if direction == cluster.ToClient {
+					require.Less(t, reached, time.Second, "the node had it before the cut was healed")
+				}
+				require.Error(t, r.link.Heal(direction), "it is whole again")
+			})
+		})
+	}
+}
+
+func TestDelayAddsToTheWay(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		ctx := context.Background()
+		require.NoError(t, r.redis.Ping(ctx).Err())
+		for _, step := range []struct{ by, want time.Duration }{
+			{20 * time.Millisecond, 42 * time.Millisecond},
+			{30 * time.Millisecond, 62 * time.Millisecond}, // replaces
+			{0, 2 * time.Millisecond},
+		} {
+			require.NoError(t, r.link.Delay(cluster.Both, step.by))
+			began := time.Now()
+			require.NoError(t, r.redis.Ping(ctx).Err())
+			require.InDelta(t, float64(step.want), float64(time.Since(began)), float64(2*time.Millisecond))
+		}
+	})
+}
+
+func TestIntercepts(t *testing.T) {
+	for name, c := range map[string]struct {
+		intercept cluster.Intercept
+		applied   bool // the SET reached the node
+		fails     bool // the caller got an error
+		answered  int
+	}{
+		"hold a command":  {cluster.Intercept{Command: "set", Part: cluster.PartCommand, Action: cluster.Hold}, false, true, 0},
+		"hold a reply":    {cluster.Intercept{Command: "SET", Part: cluster.PartReply, Action: cluster.Hold}, true, true, 1},
+		"lose a command":  {cluster.Intercept{Command: "SET", Part: cluster.PartCommand, Action: cluster.Lose}, false, true, 0},
+		"lose a reply":    {cluster.Intercept{Command: "SET", Part: cluster.PartReply, Action: cluster.Lose}, true, true, 1},
+		"drop a command":  {cluster.Intercept{Command: "SET", Part: cluster.PartCommand, Action: cluster.Drop}, false, true, 0},
+		"drop a reply":    {cluster.Intercept{Command: "SET", Part: cluster.PartReply, Action: cluster.Drop}, true, true, 1},
+		"another command": {cluster.Intercept{Command: "GET", Part: cluster.PartCommand, Action: cluster.Lose}, true, false, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, r *rig) {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+				defer cancel()
+				require.NoError(t, r.redis.Ping(ctx).Err())
+				require.NoError(t, r.link.Intercept(c.intercept))
+				err := r.redis.SetNX(ctx, "k1", "x", time.Minute).Err()
+				require.Equal(t, c.fails, err != nil, "%v", err)
+				received, answered := r.link.Count("SET")
+				require.Equal(t, c.answered, answered)
+				require.Equal(t, c.applied, received == 1)
+				// On another connection all is well, and the intercept is spent.
+				if c.intercept.Command != "GET" {
+					taken, err := r.redis.SetNX(context.Background(), "k1", "y", time.Minute).Result()
+					require.NoError(t, err)
+					require.Equal(t, !c.applied, taken)
+				}
+			})
+		})
+	}
+}
+
+func TestHeldCommandLandsWhenLetGo(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		require.NoError(t, r.link.Intercept(cluster.Intercept{Command: "SET", Part: cluster.PartCommand, Action: cluster.Hold, Times: 2}))
+		require.Error(t, r.redis.SetNX(ctx, "k1", "late", time.Minute).Err())
+		require.ErrorIs(t, r.redis.Get(context.Background(), "k1").Err(), redis.Nil)
+		held, err := r.link.LetGo()
+		require.NoError(t, err)
+		require.Equal(t, 1, held)
+		time.Sleep(10 * time.Millisecond)
+		require.Equal(t, "late", r.redis.Get(context.Background(), "k1").Val(), "though its caller has hung up")
+		require.NoError(t, r.redis.SetNX(context.Background(), "k2", "x", time.Minute).Err(), "LetGo forgot the second time")
+	})
+}
+
+func TestCloseEndsALinkUnderEveryFault(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		ctx := context.Background()
+		require.NoError(t, r.redis.Ping(ctx).Err())
+		require.NoError(t, r.link.Cut(cluster.Both))
+		require.NoError(t, r.link.Delay(cluster.Both, time.Second))
+		require.NoError(t, r.link.Intercept(cluster.Intercept{Command: "SET", Part: cluster.PartReply, Action: cluster.Hold}))
+		go r.redis.SetNX(ctx, "k1", "x", time.Minute)
+		time.Sleep(time.Millisecond)
+		require.NoError(t, r.link.Close())
+		client, inner := Pipe()
+		outer, _ := Pipe()
+		r.link.Join(inner, outer)
+		_, err := client.Read(make([]byte, 1))
+		require.Error(t, err, "a closed link joins nothing")
+	})
+}
+
+func TestListenOverTCP(t *testing.T) {
+	m := miniredis.RunT(t)
+	l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 }, Silent: true})
+	addr, err := l.Listen(m.Addr())
+	require.NoError(t, err)
+	c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DisableIdentity: true})
+	require.NoError(t, c.Set(context.Background(), "a", "b", 0).Err())
+	require.NoError(t, c.Close())
+	require.NoError(t, l.Close())
+	_, err = net.DialTimeout("tcp", addr, time.Second)
+	require.Error(t, err)
+}

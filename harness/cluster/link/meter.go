@@ -1,0 +1,71 @@
+package link
+
+import (
+	"sync"
+	"time"
+
+	"lockproof/harness/cluster"
+)
+
+// gauge follows the messages of one direction from our toxic, at the head of
+// the chain, to the end that they are written to: what toxiproxy's toxics do to
+// them lies between.
+type gauge struct {
+	mu     sync.Mutex
+	meters []*cluster.Traffic
+}
+
+// Measure watches what passes in a direction from now on.
+func (l *Link) Measure(d cluster.Direction) func() cluster.Traffic {
+	g := &l.gauges[toNode]
+	if d == cluster.ToClient {
+		g = &l.gauges[toClient]
+	}
+	m := &cluster.Traffic{}
+	g.mu.Lock()
+	g.meters = append(g.meters, m)
+	g.mu.Unlock()
+	return func() cluster.Traffic {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return *m
+	}
+}
+
+// passed notes a message that took so long from the head of the chain.
+func (g *gauge) passed(took time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, m := range g.meters {
+		if m.Messages == 0 || took < m.Shortest {
+			m.Shortest = took
+		}
+		m.Messages++
+	}
+}
+
+// transit is one message between the head of the chain and the end.
+type transit struct {
+	until int // bytes of the flow up to its end
+	left  time.Time
+}
+
+// leaves notes that a message is about to go from the toxic into the chain.
+func (f *flow) leaves(size int) {
+	f.transitMu.Lock()
+	defer f.transitMu.Unlock()
+	f.out += size
+	f.transits = append(f.transits, transit{until: f.out, left: time.Now()})
+}
+
+// arrives notes bytes written at the end: toxiproxy may join or cut messages
+// on the way, so they are told apart by their place in the stream.
+func (f *flow) arrives(size int) {
+	f.transitMu.Lock()
+	defer f.transitMu.Unlock()
+	f.in += size
+	for len(f.transits) > 0 && f.transits[0].until <= f.in {
+		f.conn.link.gauges[f.direction].passed(time.Since(f.transits[0].left))
+		f.transits = f.transits[1:]
+	}
+}

@@ -1,0 +1,153 @@
+package link
+
+import (
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Pipe makes the two ends of a connection in memory. Unlike net.Pipe it
+// buffers, as a socket does: a write never waits for the reader. And its ends
+// can be asked whether the other has gone, as go-redis asks a socket before it
+// takes it from its pool.
+func Pipe() (net.Conn, net.Conn) {
+	a, b := newHalf(), newHalf()
+	return &pipe{in: a, out: b}, &pipe{in: b, out: a}
+}
+
+// half is one direction of a pipe.
+type half struct {
+	mu     sync.Mutex
+	buf    []byte
+	closed bool
+	news   chan struct{} // something about the half has changed
+}
+
+func newHalf() *half { return &half{news: make(chan struct{}, 1)} }
+
+func (h *half) tell() {
+	select {
+	case h.news <- struct{}{}:
+	default:
+	}
+}
+
+func (h *half) close() {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.tell()
+}
+
+func (h *half) gone() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.closed
+}
+
+// pipe is one end.
+type pipe struct {
+	in, out *half
+
+	mu       sync.Mutex
+	deadline time.Time // for reads; writes do not wait
+}
+
+// Read waits for data, the other end's close, or the deadline. Data wins over
+// a deadline that has passed, so that a process that was stopped and carried
+// on reads what has arrived in the meantime.
+func (p *pipe) Read(b []byte) (int, error) {
+	for {
+		if n, err := p.tryRead(b); n > 0 || err != nil || len(b) == 0 {
+			return n, err
+		}
+		p.mu.Lock()
+		deadline := p.deadline
+		p.mu.Unlock()
+		if deadline.IsZero() {
+			<-p.in.news
+			continue
+		}
+		left := time.Until(deadline)
+		if left <= 0 {
+			return 0, os.ErrDeadlineExceeded
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-p.in.news:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+func (p *pipe) tryRead(b []byte) (int, error) {
+	p.in.mu.Lock()
+	defer p.in.mu.Unlock()
+	if len(p.in.buf) == 0 {
+		if p.in.closed {
+			p.in.tell() // for the next reader
+			return 0, io.EOF
+		}
+		return 0, nil
+	}
+	n := copy(b, p.in.buf)
+	p.in.buf = p.in.buf[n:]
+	return n, nil
+}
+
+func (p *pipe) Write(b []byte) (int, error) {
+	p.out.mu.Lock()
+	defer p.out.mu.Unlock()
+	if p.out.closed {
+		return 0, io.ErrClosedPipe
+	}
+	p.out.buf = append(p.out.buf, b...)
+	p.out.tell()
+	return len(b), nil
+}
+
+// Close ends both directions; what is already written can still be read.
+func (p *pipe) Close() error {
+	p.in.close()
+	p.out.close()
+	return nil
+}
+
+func (p *pipe) SetReadDeadline(t time.Time) error {
+	p.mu.Lock()
+	p.deadline = t
+	p.mu.Unlock()
+	p.in.tell()
+	return nil
+}
+
+func (p *pipe) SetDeadline(t time.Time) error    { return p.SetReadDeadline(t) }
+func (p *pipe) SetWriteDeadline(time.Time) error { return nil }
+func (p *pipe) LocalAddr() net.Addr              { return memory{} }
+func (p *pipe) RemoteAddr() net.Addr             { return memory{} }
+
+// SyscallConn is where go-redis looks whether a pooled connection is still
+// alive. There is no socket to look at, so the pipe answers by itself.
+func (p *pipe) SyscallConn() (syscall.RawConn, error) {
+	if p.in.gone() {
+		return nil, io.EOF
+	}
+	return alive{}, nil
+}
+
+// alive is the raw connection of a pipe that has not been closed: nothing to
+// read, nothing wrong.
+type alive struct{}
+
+func (alive) Control(func(uintptr)) error    { return nil }
+func (alive) Read(func(uintptr) bool) error  { return nil }
+func (alive) Write(func(uintptr) bool) error { return nil }
+
+type memory struct{}
+
+func (memory) Network() string { return "mem" }
+func (memory) String() string  { return "mem" }

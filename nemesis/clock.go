@@ -1,0 +1,111 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"lockproof/harness/client"
+	"lockproof/harness/history"
+)
+
+const (
+	// rateProbe is how long a clock is watched to measure its rate.
+	rateProbe = 20 * time.Millisecond
+	// jumpSlack and rateSlack are how far a measured clock may be from what
+	// was asked for: reading a clock takes time, on real machines.
+	jumpSlack = 5 * time.Millisecond
+	rateSlack = 0.1
+)
+
+// clock lets the clock of a client or a node jump, or run at another rate. The
+// proof is what the clock itself reads.
+func (n *Nemesis) clock(ctx context.Context, f Fault, target string) error {
+	read, set := n.nodeClock(target)
+	if n.names[target] {
+		read, set = n.clientClock(target)
+	}
+	before, err := read(ctx)
+	if err != nil {
+		return err
+	}
+	if err := set(ctx, f.Jump, f.Rate); err != nil {
+		return err
+	}
+	after, err := read(ctx)
+	if err != nil {
+		return err
+	}
+	asked, measured, effective := map[string]string{}, map[string]string{}, true
+	if f.Jump != 0 {
+		jump := time.Duration((after.Wall - before.Wall) - (after.True - before.True))
+		asked["jump"], measured["jump"] = f.Jump.String(), jump.String()
+		effective = (jump - f.Jump).Abs() <= jumpSlack
+	}
+	if f.Rate != 0 {
+		if err := n.cluster.Sleep(ctx, rateProbe); err != nil {
+			return err
+		}
+		later, err := read(ctx)
+		if err != nil {
+			return err
+		}
+		rate := float64(later.Wall-after.Wall) / float64(later.True-after.True)
+		asked["rate"], measured["rate"] = decimal(f.Rate), decimal(rate)
+		effective = effective && math.Abs(rate-f.Rate) <= rateSlack
+	}
+	n.instant(f, target, asked, proof{measured, effective})
+	if !n.names[target] { // a client reports its clocks by itself
+		n.record(history.Event{Time: after.True, Process: target, Type: history.TypeClock,
+			Clock: &history.Clock{Reading: after.Wall, Rate: after.Rate, Wall: true}})
+	}
+	return nil
+}
+
+func decimal(x float64) string { return strconv.FormatFloat(math.Round(x*1e6)/1e6, 'f', -1, 64) }
+
+type (
+	readClock func(context.Context) (Reading, error)
+	setClock  func(ctx context.Context, jump time.Duration, rate float64) error
+)
+
+func (n *Nemesis) clientClock(name string) (readClock, setClock) {
+	read := func(ctx context.Context) (Reading, error) { return n.clients.SetClock(ctx, name, client.SetClock{}) }
+	set := func(ctx context.Context, jump time.Duration, rate float64) error {
+		_, err := n.clients.SetClock(ctx, name, client.SetClock{Jump: jump, Rate: rate})
+		return err
+	}
+	return read, set
+}
+
+// nodeClock reads a node's clock between two readings of the true one.
+func (n *Nemesis) nodeClock(name string) (readClock, setClock) {
+	read := func(ctx context.Context) (Reading, error) {
+		began := n.cluster.Now()
+		wall, err := n.cluster.Node(name).Clock(ctx)
+		if err != nil {
+			return Reading{}, fmt.Errorf("read its clock: %w", err)
+		}
+		return Reading{True: (began + n.cluster.Now()) / 2, Wall: wall, Rate: n.rate(name, 0)}, nil
+	}
+	set := func(ctx context.Context, jump time.Duration, rate float64) error {
+		n.rate(name, rate)
+		return n.cluster.Node(name).SetClock(ctx, jump, rate)
+	}
+	return read, set
+}
+
+// rate remembers the rate of a node's clock, and gives it; 0 asks only.
+func (n *Nemesis) rate(node string, set float64) float64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if set != 0 {
+		n.rates[node] = set
+	}
+	if r, ok := n.rates[node]; ok {
+		return r
+	}
+	return 1
+}

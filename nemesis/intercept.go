@@ -1,0 +1,34 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"lockproof/harness/cluster"
+)
+
+// intercept holds, loses or drops single commands or their replies. The proof
+// is how many it was done to.
+func (n *Nemesis) intercept(f Fault, target string) (*Active, error) {
+	l, err := n.link(target)
+	if err != nil {
+		return nil, err
+	}
+	action := map[Kind]cluster.Action{Hold: cluster.Hold, Lose: cluster.Lose, Drop: cluster.Drop}[f.Kind]
+	before := l.Intercepted()
+	err = l.Intercept(cluster.Intercept{Command: f.Command, Part: f.Part, Action: action, Times: f.Times})
+	if err != nil {
+		return nil, err
+	}
+	end := func(context.Context) (proof, error) {
+		if _, err := l.LetGo(); err != nil {
+			return proof{}, err
+		}
+		done := l.Intercepted() - before
+		return proof{map[string]string{"messages": strconv.Itoa(done)}, done > 0}, nil
+	}
+	asked := map[string]string{"command": f.Command, "part": string(f.Part), "times": fmt.Sprint(max(f.Times, 1))}
+	a := &Active{Target: target, fault: f, asked: asked, end: end}
+	return n.begin(a, proof{effective: true}), nil
+}

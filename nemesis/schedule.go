@@ -1,0 +1,121 @@
+package nemesis
+
+import (
+	"context"
+	"math/rand/v2"
+	"sort"
+	"sync"
+	"time"
+)
+
+// Random is one kind of fault in a seeded schedule: every so often it befalls
+// Count targets drawn from Among, for so long.
+type Random struct {
+	Fault              Fault // its targets are drawn
+	Among              []string
+	Count              int
+	EveryMin, EveryMax time.Duration
+	ForMin, ForMax     time.Duration
+}
+
+// Planned is one fault of a schedule.
+type Planned struct {
+	At    time.Duration // from the schedule's start
+	For   time.Duration
+	Fault Fault
+}
+
+// Schedule draws what will happen until the end: the same for the same seed. A
+// target that is under a fault of one Random is not drawn by it again until
+// that has ended.
+func Schedule(seed uint64, faults []Random, until time.Duration) []Planned {
+	var plan []Planned
+	for i, r := range faults {
+		rng := rand.New(rand.NewPCG(seed, uint64(i)))
+		busy := map[string]time.Duration{}
+		for at := between(rng, r.EveryMin, r.EveryMax); at < until; at += between(rng, r.EveryMin, r.EveryMax) {
+			p := Planned{At: at, For: between(rng, r.ForMin, r.ForMax), Fault: r.Fault}
+			p.Fault.Targets = draw(rng, r.Among, max(r.Count, 1), func(t string) bool { return busy[t] <= at })
+			for _, t := range p.Fault.Targets {
+				busy[t] = at + p.For + time.Millisecond
+			}
+			if len(p.Fault.Targets) > 0 {
+				plan = append(plan, p)
+			}
+		}
+	}
+	sort.SliceStable(plan, func(i, j int) bool { return plan[i].At < plan[j].At })
+	return plan
+}
+
+func between(rng *rand.Rand, least, most time.Duration) time.Duration {
+	if most <= least {
+		return max(least, time.Millisecond)
+	}
+	return least + time.Duration(rng.Int64N(int64(most-least)+1))
+}
+
+// draw picks up to count of those that are free.
+func draw(rng *rand.Rand, among []string, count int, free func(string) bool) []string {
+	var picked []string
+	for _, i := range rng.Perm(len(among)) {
+		if len(picked) < count && free(among[i]) {
+			picked = append(picked, among[i])
+		}
+	}
+	sort.Strings(picked)
+	return picked
+}
+
+// Run carries out a plan and returns once every fault of it has ended. When ctx
+// ends it stops firing, and ends what is in effect.
+func (n *Nemesis) Run(ctx context.Context, plan []Planned) error {
+	began := n.cluster.Now()
+	var (
+		wg     sync.WaitGroup
+		mu     sync.Mutex
+		failed error
+	)
+	note := func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil && failed == nil {
+			failed = err
+		}
+	}
+	for _, p := range plan {
+		wait := p.At - time.Duration(n.cluster.Now()-began)
+		if n.cluster.Sleep(ctx, wait) != nil {
+			break
+		}
+		begun, err := n.Apply(ctx, p.Fault)
+		note(err)
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			n.cluster.Sleep(ctx, p.For)
+			note(n.undo(p.Fault, begun))
+		}()
+	}
+	wg.Wait()
+	return failed
+}
+
+// undo ends a planned fault: nodes that went down come back, clocks that run
+// wrong run right again, and the rest is ended. It does so even when the run
+// has been called off.
+func (n *Nemesis) undo(f Fault, begun []*Active) error {
+	ctx := context.Background()
+	switch f.Kind {
+	case Kill, Shutdown, PowerLoss:
+		_, err := n.Apply(ctx, Fault{Kind: Start, Targets: f.Targets})
+		return err
+	case Clock:
+		if f.Rate == 0 {
+			return nil // a jump stays
+		}
+		_, err := n.Apply(ctx, Fault{Kind: Clock, Targets: f.Targets, Rate: 1})
+		return err
+	}
+	return n.endEach(ctx, begun)
+}
