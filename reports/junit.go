@@ -1,0 +1,172 @@
+package reports
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"lockproof/harness"
+)
+
+type junitSuites struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Name     string       `xml:"name,attr"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Errors   int          `xml:"errors,attr"`
+	Skipped  int          `xml:"skipped,attr"`
+	Time     string       `xml:"time,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name       string          `xml:"name,attr"`
+	Tests      int             `xml:"tests,attr"`
+	Failures   int             `xml:"failures,attr"`
+	Errors     int             `xml:"errors,attr"`
+	Skipped    int             `xml:"skipped,attr"`
+	Time       string          `xml:"time,attr"`
+	Timestamp  string          `xml:"timestamp,attr"`
+	Properties []junitProperty `xml:"properties>property"`
+	Cases      []junitCase     `xml:"testcase"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+type junitCase struct {
+	Name      string        `xml:"name,attr"`
+	Class     string        `xml:"classname,attr"`
+	Time      string        `xml:"time,attr"`
+	Failure   *junitOutcome `xml:"failure"`
+	Error     *junitOutcome `xml:"error"`
+	Skipped   *junitOutcome `xml:"skipped"`
+	SystemOut *junitText    `xml:"system-out"`
+}
+
+type junitOutcome struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr,omitempty"`
+	Text    string `xml:",cdata"`
+}
+
+type junitText struct {
+	Text string `xml:",cdata"`
+}
+
+// WriteJUnit writes junit.xml: a suite for each cluster, a test case for each
+// row. A row that differs is a failure; one that is inconclusive, or in which
+// the harness failed, is an error, since it has not passed.
+func (r *Report) WriteJUnit(w io.Writer) error {
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	encoder := xml.NewEncoder(w)
+	encoder.Indent("", "  ")
+	if err := encoder.Encode(r.junit()); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func (r *Report) junit() junitSuites {
+	all := junitSuites{Name: "lockproof", Time: seconds(r.Elapsed)}
+	for _, cluster := range r.clusters() {
+		suite := r.junitSuite(cluster)
+		all.Tests += suite.Tests
+		all.Failures += suite.Failures
+		all.Errors += suite.Errors
+		all.Skipped += suite.Skipped
+		all.Suites = append(all.Suites, suite)
+	}
+	return all
+}
+
+func (r *Report) junitSuite(cluster string) junitSuite {
+	suite := junitSuite{
+		Name:      "lockproof " + cluster,
+		Timestamp: r.Started.UTC().Format("2006-01-02T15:04:05"),
+		Properties: []junitProperty{
+			{"version", r.Version}, {"go", r.Go},
+			{"seed", strconv.FormatUint(r.Options.Seed, 10)},
+			{"trials", strconv.Itoa(r.Options.Trials)},
+		},
+	}
+	elapsed := time.Duration(0)
+	for _, row := range r.Rows {
+		if row.Cluster != cluster {
+			continue
+		}
+		elapsed += row.Elapsed
+		suite.Tests++
+		switch row.Standing {
+		case harness.Differs:
+			suite.Failures++
+		case harness.HarnessError, harness.Undecided:
+			suite.Errors++
+		case harness.Skipped:
+			suite.Skipped++
+		}
+		suite.Cases = append(suite.Cases, r.junitCase(row))
+	}
+	suite.Time = seconds(elapsed)
+	return suite
+}
+
+func (r *Report) junitCase(row *Row) junitCase {
+	c := junitCase{Name: row.Name(), Class: "lockproof." + row.Cluster, Time: seconds(row.Elapsed)}
+	outcome := &junitOutcome{Message: row.Why, Type: string(row.Standing)}
+	switch row.Standing {
+	case harness.Skipped:
+		c.Skipped = &junitOutcome{Message: row.Why}
+		return c
+	case harness.Differs:
+		c.Failure = outcome
+	case harness.HarnessError, harness.Undecided:
+		c.Error = outcome
+	}
+	if row.Standing != harness.AsExpected {
+		drawn := 0
+		outcome.Text = "\n" + r.account(row, Screen{Width: 100, UTF8: true}, &drawn)
+	}
+	if text := rates(row); text != "" {
+		c.SystemOut = &junitText{text}
+	}
+	return c
+}
+
+// rates says for each property of a row how often it was violated.
+func rates(row *Row) string {
+	var lines []string
+	for _, p := range row.Shown() {
+		if p.Rate().Trials == 0 {
+			lines = append(lines, clean(p.Name)+": no trial decided")
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s: violated in %s", clean(p.Name), p.Rate()))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// clusters lists the clusters of the rows, in the order in which they appear.
+func (r *Report) clusters() []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, row := range r.Rows {
+		if !seen[row.Cluster] {
+			seen[row.Cluster] = true
+			names = append(names, row.Cluster)
+		}
+	}
+	return names
+}
+
+func seconds(d time.Duration) string {
+	return strconv.FormatFloat(d.Seconds(), 'f', 3, 64)
+}

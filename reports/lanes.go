@@ -1,0 +1,223 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+)
+
+// maxMarks is how many marks a drawing numbers; a digit each.
+const maxMarks = 9
+
+// glyphs are how states are drawn, in one column each.
+type glyphs struct {
+	states map[State]string
+	broken string
+}
+
+var (
+	unicode = glyphs{broken: "▲", states: map[State]string{
+		Idle: "·", Asking: "░", Holding: "█", HoldingPaused: "▓", Paused: "┆", Down: "╳"}}
+	ascii = glyphs{broken: "^", states: map[State]string{
+		Idle: ".", Asking: "~", Holding: "#", HoldingPaused: "=", Paused: ":", Down: "x"}}
+)
+
+// drawing is a story being drawn in columns.
+type drawing struct {
+	Story
+	glyphs
+	columns int
+	letters map[string]string // client to letter
+	used    map[State]bool    // for the legend
+}
+
+// Draw draws the story as lanes of text, each line no wider than the screen:
+// a time axis, a lane for each client and for each node's key, when the
+// property was violated, and numbered marks with what they stand for.
+func (s Story) Draw(screen Screen) string {
+	d := drawing{Story: s, glyphs: ascii, letters: lettersFor(s.Everyone), used: map[State]bool{}}
+	if screen.UTF8 {
+		d.glyphs = unicode
+	}
+	label := d.labelWidth()
+	d.columns = max(10, screen.Width-label)
+	lines := []string{d.label(s.Key, label) + d.axis()}
+	for _, c := range s.Clients {
+		lines = append(lines, d.label(strings.TrimSpace(c.Name+" "+d.letters[c.Name]), label)+d.lane(c))
+	}
+	for _, n := range s.Nodes {
+		lines = append(lines, d.label(n.Name, label)+d.lane(n))
+	}
+	if s.Broken != nil {
+		lines = append(lines, d.label("violated", label)+d.brokenLane())
+	}
+	if len(s.Marks) > 0 {
+		lines = append(lines, d.label("events", label)+d.markLane())
+	}
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	lines = append(lines, d.legend(screen.Width)...)
+	return strings.Join(append(lines, d.markTexts(screen.Width)...), "\n") + "\n"
+}
+
+// lettersFor gives each client a letter: A to Z, a to z, then an asterisk.
+func lettersFor(clients []string) map[string]string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	m := map[string]string{}
+	for i, c := range clients {
+		m[c] = "*"
+		if i < len(letters) {
+			m[c] = letters[i : i+1]
+		}
+	}
+	return m
+}
+
+// labelWidth leaves room for the longest label and a gap, up to a limit.
+func (d *drawing) labelWidth() int {
+	width := len("violated")
+	for _, lane := range append(append([]Lane{{Name: d.Key}}, d.Clients...), d.Nodes...) {
+		width = max(width, lipgloss.Width(lane.Name)+2)
+	}
+	return min(width, 16) + 2
+}
+
+func (d *drawing) label(text string, width int) string {
+	return fit(clean(text), width-2) + "  "
+}
+
+// column is where a time falls; times outside the window fall outside.
+func (d *drawing) column(t int64) int {
+	return int(float64(t-d.From) / float64(d.Until-d.From) * float64(d.columns))
+}
+
+// span gives the columns of a stretch, at least one, within the drawing; an
+// empty range if it lies outside the window.
+func (d *drawing) span(s Stretch) (from, until int) {
+	if s.Until < d.From || s.From > d.Until {
+		return 0, 0
+	}
+	from = min(max(d.column(s.From), 0), d.columns-1)
+	until = min(max(d.column(s.Until), from+1), d.columns)
+	return from, until
+}
+
+func (d *drawing) lane(l Lane) string {
+	cells := make([]string, d.columns)
+	states := make([]State, d.columns)
+	for i := range cells {
+		cells[i] = d.states[Idle]
+	}
+	for _, s := range l.Stretches {
+		from, until := d.span(s)
+		for i := from; i < until; i++ {
+			state := s.State
+			if state == Paused && (states[i] == Holding || states[i] == HoldingPaused) {
+				state = HoldingPaused
+			}
+			states[i] = state
+			cells[i] = d.cell(state, s.Owner)
+		}
+	}
+	for _, s := range states {
+		d.used[s] = true
+	}
+	return strings.Join(cells, "")
+}
+
+func (d *drawing) cell(state State, owner string) string {
+	if state != Owned {
+		return d.states[state]
+	}
+	if letter := d.letters[owner]; letter != "" {
+		return letter
+	}
+	return "?"
+}
+
+func (d *drawing) brokenLane() string {
+	from, until := d.span(*d.Broken)
+	return strings.Repeat(" ", from) + strings.Repeat(d.broken, until-from)
+}
+
+// markLane numbers the marks at their columns; marks on one column share the
+// first one's.
+func (d *drawing) markLane() string {
+	cells := blank(d.columns)
+	for i := len(d.numbered()) - 1; i >= 0; i-- {
+		from, _ := d.span(Stretch{From: d.Marks[i].Time, Until: d.Marks[i].Time})
+		cells[from] = byte('1' + i)
+	}
+	return string(cells)
+}
+
+func (d *drawing) numbered() []Mark {
+	return d.Marks[:min(len(d.Marks), maxMarks)]
+}
+
+func (d *drawing) markTexts(width int) []string {
+	var lines []string
+	for i, m := range d.numbered() {
+		lines = append(lines, hanging(fmt.Sprintf("%d  %s: ", i+1, at(m.Time)), clean(m.Text), width)...)
+	}
+	if more := len(d.Marks) - maxMarks; more > 0 {
+		lines = append(lines, fmt.Sprintf("   and %s more", plural(more, "event")))
+	}
+	return lines
+}
+
+// legend explains the glyphs that were used.
+func (d *drawing) legend(width int) []string {
+	names := []struct {
+		state State
+		name  string
+	}{
+		{Asking, "asking"}, {Holding, "holding"}, {HoldingPaused, "holding, paused"},
+		{Paused, "paused"}, {Down, "down"}, {Idle, "idle, free"},
+	}
+	var parts []string
+	for _, n := range names {
+		if d.used[n.state] {
+			parts = append(parts, whole(d.states[n.state]+" "+n.name))
+		}
+	}
+	if d.used[Owned] {
+		parts = append(parts, whole("A, B: the key's owner on a node"))
+	}
+	return hanging("", strings.Join(parts, "   "), width)
+}
+
+// axis writes the time at round steps, each label beginning at its column.
+func (d *drawing) axis() string {
+	cells := []rune(string(blank(d.columns)))
+	step := d.step()
+	for t := (d.From + step - 1) / step * step; t <= d.Until; t += step {
+		label := []rune("|" + at(t))
+		if from := d.column(t); from+len(label) <= d.columns {
+			copy(cells[from:], label)
+		}
+	}
+	return string(cells)
+}
+
+// step is the least of 1, 2, 5, 10, ... nanoseconds that leaves room for a
+// label and a gap.
+func (d *drawing) step() int64 {
+	const room = 12
+	least := float64(d.Until-d.From) * room / float64(d.columns)
+	for decade := int64(1); decade < int64(1000*time.Hour); decade *= 10 {
+		for _, m := range []int64{1, 2, 5} {
+			if float64(decade*m) >= least {
+				return decade * m
+			}
+		}
+	}
+	return int64(1000 * time.Hour)
+}
+
+func blank(n int) []byte {
+	return []byte(strings.Repeat(" ", n))
+}

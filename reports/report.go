@@ -1,0 +1,249 @@
+// Package reports tells what came of a run: as a table for the terminal, as
+// results.json, junit.xml and summary.md for machines and people, and each
+// difference as a story with a drawing. It judges nothing itself: standings
+// come from the harness, verdicts from the checker.
+//
+// docs/results.md describes the files.
+package reports
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"lockproof/harness"
+	"lockproof/harness/history"
+)
+
+// The exit codes that a run can end with.
+const (
+	ExitAsExpected   = 0
+	ExitDiffers      = 1
+	ExitInconclusive = 2
+	ExitFailed       = 3
+)
+
+// Run is what is known of a run besides its trials.
+type Run struct {
+	Version string // of lockproof
+	Go      string // Go's version
+	Started time.Time
+	Elapsed time.Duration
+	Options harness.Options
+	// Planned is how many trials were to be run. Interrupted says that the run
+	// was cut short, so that fewer may have been.
+	Planned     int
+	Interrupted bool
+}
+
+// Report is a run with its trials, gathered into rows.
+type Report struct {
+	Run
+	Rows []*Row
+}
+
+// Row is all trials of one scenario, as it stands or as one variant, on one
+// cluster with one lock.
+type Row struct {
+	Scenario, Variant, Cluster, Lock string
+	Without                          []string
+	Trials                           []harness.Trial
+	// Standing is the row's worst; Why is the reason of the first trial that
+	// stands so.
+	Standing harness.Standing
+	Why      string
+	// Counts is how many trials have each standing.
+	Counts     map[harness.Standing]int
+	Properties []Property
+	// Elapsed is the real time of all trials together, Simulated the time that
+	// passed on the runs' own clocks.
+	Elapsed, Simulated time.Duration
+}
+
+// Property is what the trials of a row say of one property.
+type Property struct {
+	Name     string
+	Expected string // a verdict, or "" where the scenario does not name it
+	// How many trials gave each verdict.
+	Holds, Violated, Inconclusive int
+}
+
+// Rate is how often the property was violated among the trials that decided.
+func (p Property) Rate() Rate {
+	return newRate(p.Violated, p.Holds+p.Violated)
+}
+
+// Verdict is the worst that any trial gave: violated, then inconclusive, then
+// holds.
+func (p Property) Verdict() string {
+	switch {
+	case p.Violated > 0:
+		return history.Violated
+	case p.Inconclusive > 0:
+		return history.Inconclusive
+	}
+	return history.Holds
+}
+
+// severity orders standings as the exit code does; a row or a run stands as
+// its worst trial does.
+var severity = []harness.Standing{
+	harness.Differs, harness.HarnessError, harness.Undecided, harness.AsExpected, harness.Skipped,
+}
+
+// New gathers trials into rows, in the order in which each row's first trial
+// is given, and each row's trials by their number.
+func New(trials []harness.Trial, run Run) *Report {
+	report := &Report{Run: run}
+	rows := map[string]*Row{}
+	for _, t := range trials {
+		id := rowID(t)
+		row := rows[id]
+		if row == nil {
+			row = &Row{Scenario: t.Scenario, Variant: t.Variant, Cluster: t.Cluster, Lock: t.Lock, Without: t.Without}
+			rows[id] = row
+			report.Rows = append(report.Rows, row)
+		}
+		row.Trials = append(row.Trials, t)
+	}
+	for _, row := range report.Rows {
+		row.sum()
+	}
+	return report
+}
+
+func rowID(t harness.Trial) string {
+	return strings.Join([]string{t.Scenario, t.Variant, t.Cluster, t.Lock, strings.Join(t.Without, ",")}, "\x00")
+}
+
+// sum fills in what follows from the row's trials.
+func (r *Row) sum() {
+	slices.SortStableFunc(r.Trials, func(a, b harness.Trial) int { return a.Trial - b.Trial })
+	r.Counts = map[harness.Standing]int{}
+	whys := map[harness.Standing]string{}
+	for _, t := range r.Trials {
+		standing, why := t.Standing()
+		if r.Counts[standing] == 0 {
+			whys[standing] = why
+		}
+		r.Counts[standing]++
+		r.Elapsed += t.Elapsed
+		r.Simulated += t.Simulated
+		for _, j := range t.Judgements() {
+			r.count(j)
+		}
+	}
+	slices.SortStableFunc(r.Properties, func(a, b Property) int { return propertyRank(a.Name) - propertyRank(b.Name) })
+	r.Standing = worst(r.Counts)
+	r.Why = whys[r.Standing]
+}
+
+func (r *Row) count(j harness.Judgement) {
+	i := slices.IndexFunc(r.Properties, func(p Property) bool { return p.Name == j.Property })
+	if i < 0 {
+		i = len(r.Properties)
+		r.Properties = append(r.Properties, Property{Name: j.Property, Expected: j.Expected})
+	}
+	p := &r.Properties[i]
+	switch j.Got {
+	case history.Holds:
+		p.Holds++
+	case history.Violated:
+		p.Violated++
+	default:
+		p.Inconclusive++
+	}
+}
+
+// propertyRank puts known properties in their usual order, before any other.
+func propertyRank(name string) int {
+	if i := slices.Index(history.Properties, name); i >= 0 {
+		return i
+	}
+	return len(history.Properties)
+}
+
+func worst(counts map[harness.Standing]int) harness.Standing {
+	for _, s := range severity {
+		if counts[s] > 0 {
+			return s
+		}
+	}
+	return harness.Undecided
+}
+
+// Name is the scenario's name, and the variant's in brackets.
+func (r *Row) Name() string {
+	if v := r.Setting(); v != "" {
+		return r.Scenario + " (" + v + ")"
+	}
+	return r.Scenario
+}
+
+// Setting says in what the row differs from the scenario as it stands: the
+// variant's name, or the rules that the user switched off.
+func (r *Row) Setting() string {
+	if r.Variant != "" {
+		return r.Variant
+	}
+	if len(r.Without) > 0 {
+		return "without " + strings.Join(r.Without, ", ")
+	}
+	return ""
+}
+
+// Shown are the properties that a reader asks about: those that the scenario
+// names and those that were violated.
+func (r *Row) Shown() []Property {
+	var shown []Property
+	for _, p := range r.Properties {
+		if p.Expected != "" || p.Violated > 0 {
+			shown = append(shown, p)
+		}
+	}
+	return shown
+}
+
+// First is the row's first trial that stands as the row does.
+func (r *Row) First() harness.Trial {
+	for _, t := range r.Trials {
+		if s, _ := t.Standing(); s == r.Standing {
+			return t
+		}
+	}
+	return harness.Trial{}
+}
+
+// Totals counts rows by their standing.
+func (r *Report) Totals() map[harness.Standing]int {
+	totals := map[harness.Standing]int{}
+	for _, row := range r.Rows {
+		totals[row.Standing]++
+	}
+	return totals
+}
+
+// Ran is how many trials were run: those that were skipped were not.
+func (r *Report) Ran() int {
+	n := 0
+	for _, row := range r.Rows {
+		n += len(row.Trials) - row.Counts[harness.Skipped]
+	}
+	return n
+}
+
+// ExitCode is the exit code of the run: what differs outranks what failed, and
+// that outranks what is inconclusive. A run that was cut short, or in which
+// nothing could be run, has decided nothing and is inconclusive.
+func (r *Report) ExitCode() int {
+	totals := r.Totals()
+	switch {
+	case totals[harness.Differs] > 0:
+		return ExitDiffers
+	case totals[harness.HarnessError] > 0:
+		return ExitFailed
+	case totals[harness.Undecided] > 0, r.Interrupted, r.Ran() == 0:
+		return ExitInconclusive
+	}
+	return ExitAsExpected
+}

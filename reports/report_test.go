@@ -1,0 +1,153 @@
+package reports
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"charm.land/lipgloss/v2"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness"
+	"lockproof/harness/history"
+)
+
+func printed(t *testing.T, r *Report, screen Screen) string {
+	t.Helper()
+	var b strings.Builder
+	require.NoError(t, r.Print(&b, screen))
+	return b.String()
+}
+
+func TestGoldenFiles(t *testing.T) {
+	report := fixture()
+	t.Run("table", func(t *testing.T) { golden(t, "table.golden", printed(t, report, Screen{Width: 80, UTF8: true})) })
+	t.Run("ascii", func(t *testing.T) { golden(t, "table-ascii.golden", printed(t, report, Screen{Width: 80})) })
+	for name, write := range map[string]func(*strings.Builder) error{
+		"results.json.golden": func(b *strings.Builder) error { return report.WriteResults(b) },
+		"junit.xml.golden":    func(b *strings.Builder) error { return report.WriteJUnit(b) },
+		"summary.md.golden":   func(b *strings.Builder) error { return report.WriteSummary(b) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b strings.Builder
+			require.NoError(t, write(&b))
+			golden(t, name, b.String())
+		})
+	}
+}
+
+func TestPrintFitsTheScreen(t *testing.T) {
+	for _, width := range []int{60, 72, 80, 120} {
+		for line := range strings.Lines(printed(t, fixture(), Screen{Width: width, UTF8: true, Colour: true})) {
+			require.LessOrEqual(t, lipgloss.Width(strings.TrimRight(line, "\n")), width, "%q", line)
+		}
+	}
+}
+
+func TestPrintInASCIIDrawsOnlyASCII(t *testing.T) {
+	for _, r := range printed(t, fixture(), Screen{Width: 80}) {
+		require.Less(t, r, rune(128), "%q", r)
+	}
+}
+
+func TestPrintHasColourOnlyWhereAskedFor(t *testing.T) {
+	require.NotContains(t, printed(t, fixture(), Screen{Width: 80, UTF8: true}), "\x1b")
+	coloured := printed(t, fixture(), Screen{Width: 80, UTF8: true, Colour: true})
+	require.Contains(t, coloured, "\x1b[")
+	require.NotContains(t, coloured, "lost\x1b", "text of a history cannot colour the terminal")
+}
+
+func TestRowsGatherTrials(t *testing.T) {
+	report := fixture()
+	row := report.Rows[1]
+	require.Equal(t, "half-is-not-majority (without Majority)", row.Name())
+	require.Len(t, row.Trials, 2)
+	require.Equal(t, harness.Differs, row.Standing)
+	require.Equal(t, map[harness.Standing]int{harness.AsExpected: 1, harness.Differs: 1}, row.Counts)
+	require.Equal(t, []Property{{Name: history.MutualExclusion, Expected: history.Holds, Holds: 1, Violated: 1}}, row.Properties)
+	require.Equal(t, 2, row.First().Trial)
+}
+
+func TestExitCode(t *testing.T) {
+	expected := trial("a", "", 1, history.Holds, history.Holds)
+	differs := trial("b", "", 1, history.Holds, history.Violated)
+	undecided := trial("c", "", 1, history.Holds, history.Inconclusive)
+	failed := harness.Trial{Scenario: "d", Failure: "why"}
+	skipped := harness.Trial{Scenario: "e", Skipped: "why"}
+	tests := []struct {
+		name   string
+		trials []harness.Trial
+		run    Run
+		want   int
+	}{
+		{"as expected", []harness.Trial{expected}, Run{}, 0},
+		{"some skipped", []harness.Trial{expected, skipped}, Run{}, 0},
+		{"all skipped", []harness.Trial{skipped}, Run{}, 2},
+		{"nothing", nil, Run{}, 2},
+		{"inconclusive", []harness.Trial{expected, undecided}, Run{}, 2},
+		{"failed outranks inconclusive", []harness.Trial{expected, undecided, failed}, Run{}, 3},
+		{"differs outranks failed", []harness.Trial{failed, undecided, differs, expected}, Run{}, 1},
+		{"interrupted", []harness.Trial{expected}, Run{Interrupted: true}, 2},
+		{"interrupted, and differs", []harness.Trial{differs}, Run{Interrupted: true}, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			require.Equal(t, tt.want, New(tt.trials, tt.run).ExitCode())
+		})
+	}
+}
+
+func TestSummaryTellsOfAnInterruption(t *testing.T) {
+	r := New([]harness.Trial{
+		trial("a", "", 1, history.Holds, history.Holds), {Scenario: "b", Skipped: "why"},
+	}, Run{Interrupted: true, Planned: 30, Options: harness.Options{Trials: 10}})
+	require.Contains(t, r.Summary(), "The run was interrupted: 19 of 30 trials were not run.")
+}
+
+func TestJUnitIsXMLThatCountsItsCases(t *testing.T) {
+	var b strings.Builder
+	require.NoError(t, fixture().WriteJUnit(&b))
+	var suites junitSuites
+	require.NoError(t, xml.Unmarshal([]byte(b.String()), &suites))
+	require.Equal(t, []int{8, 3, 2, 1}, []int{suites.Tests, suites.Failures, suites.Errors, suites.Skipped})
+	require.Len(t, suites.Suites, 2)
+	require.Equal(t, "<b>|`x`|</b> @you #1 https://example.org", suites.Suites[0].Cases[3].Name)
+}
+
+func TestResultsReadBack(t *testing.T) {
+	var b strings.Builder
+	require.NoError(t, fixture().WriteResults(&b))
+	var results Results
+	require.NoError(t, json.Unmarshal([]byte(b.String()), &results))
+	require.Equal(t, fixture().Results(), results)
+	require.Equal(t, ResultsVersion, results.Version)
+	require.Equal(t, 1, results.ExitCode)
+}
+
+func TestWriteFilesReplacesWholeFilesOnly(t *testing.T) {
+	report := fixture()
+	report.Options.Out = filepath.Join(t.TempDir(), "a", "b")
+	for range 2 {
+		paths, err := report.WriteFiles()
+		require.NoError(t, err)
+		require.Len(t, paths, 3)
+	}
+	entries, err := os.ReadDir(report.Options.Out)
+	require.NoError(t, err)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	require.Equal(t, []string{"junit.xml", "results.json", "summary.md"}, names, "no temporary file is left")
+}
+
+func TestWriteFilesSaysWhatIsInTheWay(t *testing.T) {
+	report := fixture()
+	report.Options.Out = filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(report.Options.Out, nil, 0o644))
+	_, err := report.WriteFiles()
+	require.ErrorContains(t, err, report.Options.Out)
+}

@@ -1,0 +1,129 @@
+package reports
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"lockproof/harness"
+)
+
+// ResultsVersion is the version of the results.json format. It grows when a
+// field changes its meaning or goes away; new fields may come without.
+const ResultsVersion = 1
+
+// Results is results.json. Durations are in nanoseconds.
+type Results struct {
+	Version     int                      `json:"version"`
+	Tool        Tool                     `json:"tool"`
+	Started     time.Time                `json:"started"`
+	Elapsed     time.Duration            `json:"elapsed"`
+	Interrupted bool                     `json:"interrupted,omitempty"`
+	Planned     int                      `json:"planned"`
+	ExitCode    int                      `json:"exit_code"`
+	Summary     string                   `json:"summary"`
+	Options     ResultsOptions           `json:"options"`
+	Totals      map[harness.Standing]int `json:"totals"`
+	Scenarios   []ResultsRow             `json:"scenarios"`
+}
+
+// Tool is what wrote the results.
+type Tool struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Go      string `json:"go"`
+}
+
+// ResultsOptions are the options of the run as they were given.
+type ResultsOptions struct {
+	Cluster  string        `json:"cluster"`
+	Trials   int           `json:"trials"`
+	Seed     uint64        `json:"seed"`
+	TTL      time.Duration `json:"ttl,omitempty"`
+	Lock     string        `json:"lock,omitempty"`
+	Without  []string      `json:"without,omitempty"`
+	Parallel int           `json:"parallel,omitempty"`
+	Retries  int           `json:"retries,omitempty"`
+}
+
+// ResultsRow is one scenario, as it stands or as one variant.
+type ResultsRow struct {
+	Scenario   string                   `json:"scenario"`
+	Variant    string                   `json:"variant,omitempty"`
+	Cluster    string                   `json:"cluster"`
+	Lock       string                   `json:"lock"`
+	Without    []string                 `json:"without,omitempty"`
+	Standing   harness.Standing         `json:"standing"`
+	Why        string                   `json:"why"`
+	Counts     map[harness.Standing]int `json:"counts"`
+	Properties []ResultsProperty        `json:"properties,omitempty"`
+	Elapsed    time.Duration            `json:"elapsed"`
+	Simulated  time.Duration            `json:"simulated"`
+	Trials     []ResultsTrial           `json:"trials"`
+}
+
+// ResultsProperty sums up one property over the trials of a row. Rate counts
+// the trials that decided.
+type ResultsProperty struct {
+	Property     string `json:"property"`
+	Expected     string `json:"expected,omitempty"`
+	Holds        int    `json:"holds"`
+	Violated     int    `json:"violated"`
+	Inconclusive int    `json:"inconclusive"`
+	Rate         Rate   `json:"rate"`
+}
+
+// ResultsTrial is one trial with its standing.
+type ResultsTrial struct {
+	harness.Trial
+	Standing harness.Standing `json:"standing"`
+	Why      string           `json:"why"`
+}
+
+// Results gives the content of results.json.
+func (r *Report) Results() Results {
+	o := r.Options
+	results := Results{
+		Version: ResultsVersion,
+		Tool:    Tool{Name: "lockproof", Version: r.Version, Go: r.Go},
+		Started: r.Started.UTC(), Elapsed: r.Elapsed,
+		Interrupted: r.Interrupted, Planned: r.Planned,
+		ExitCode: r.ExitCode(), Summary: r.Summary(),
+		Options: ResultsOptions{
+			Cluster: o.Cluster, Trials: o.Trials, Seed: o.Seed, TTL: o.TTL,
+			Lock: o.Lock, Without: o.Without, Parallel: o.Parallel, Retries: o.Retries,
+		},
+		Totals:    r.Totals(),
+		Scenarios: []ResultsRow{},
+	}
+	for _, row := range r.Rows {
+		results.Scenarios = append(results.Scenarios, row.results())
+	}
+	return results
+}
+
+func (r *Row) results() ResultsRow {
+	out := ResultsRow{
+		Scenario: r.Scenario, Variant: r.Variant, Cluster: r.Cluster, Lock: r.Lock, Without: r.Without,
+		Standing: r.Standing, Why: r.Why, Counts: r.Counts,
+		Elapsed: r.Elapsed, Simulated: r.Simulated,
+	}
+	for _, p := range r.Properties {
+		out.Properties = append(out.Properties, ResultsProperty{
+			Property: p.Name, Expected: p.Expected,
+			Holds: p.Holds, Violated: p.Violated, Inconclusive: p.Inconclusive, Rate: p.Rate(),
+		})
+	}
+	for _, t := range r.Trials {
+		standing, why := t.Standing()
+		out.Trials = append(out.Trials, ResultsTrial{Trial: t, Standing: standing, Why: why})
+	}
+	return out
+}
+
+// WriteResults writes results.json.
+func (r *Report) WriteResults(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(r.Results())
+}

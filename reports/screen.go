@@ -1,0 +1,71 @@
+package reports
+
+import (
+	"regexp"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Screen is what text is written for.
+type Screen struct {
+	Width  int  // in columns
+	UTF8   bool // otherwise only ASCII is drawn; names stay as they are
+	Colour bool
+}
+
+// MinWidth is the narrowest screen that is written for; on a narrower one
+// lines wrap.
+const MinWidth = 60
+
+// style gives text a colour of the terminal's own palette, if there is colour.
+func (s Screen) style(text string, style lipgloss.Style) string {
+	if !s.Colour {
+		return text
+	}
+	return style.Render(text)
+}
+
+// fit cuts text to a width, or fills it up with blanks.
+func fit(text string, width int) string {
+	text = ansi.Truncate(text, width, "")
+	return text + strings.Repeat(" ", max(0, width-lipgloss.Width(text)))
+}
+
+const noBreak = "\u00a0"
+
+// quantity is a number with its unit, which are not to be torn apart.
+var quantity = regexp.MustCompile(`(\d) (%|(?:ns|µs|ms|s|min|h)\b)`)
+
+// whole keeps text on one line when hanging wraps it.
+func whole(text string) string {
+	return strings.ReplaceAll(text, " ", noBreak)
+}
+
+// hanging wraps text behind a prefix: the further lines begin below the text.
+func hanging(prefix, text string, width int) []string {
+	indent := lipgloss.Width(prefix)
+	text = ansi.Wrap(quantity.ReplaceAllString(text, "$1"+noBreak+"$2"), max(20, width-indent), "")
+	text = strings.ReplaceAll(text, noBreak, " ")
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if i == 0 {
+			lines[i] = prefix + line
+		} else {
+			lines[i] = strings.Repeat(" ", indent) + strings.TrimLeft(line, " ")
+		}
+	}
+	return lines
+}
+
+// clean makes text of unknown origin fit for a terminal: no control
+// characters or noncharacters, and on one line.
+func clean(text string) string {
+	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == 0xfffe || r == 0xffff {
+			return ' '
+		}
+		return r
+	}, text)), " ")
+}

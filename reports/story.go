@@ -1,0 +1,287 @@
+package reports
+
+import (
+	"slices"
+	"sort"
+
+	"lockproof/checker"
+	"lockproof/harness/history"
+)
+
+// State is what a client or a node's key is doing for a stretch of time.
+type State int
+
+// The states. A client asks, holds, is paused or has died; a node's key is
+// owned, and a node may be paused or down.
+const (
+	Idle State = iota
+	Asking
+	Holding
+	HoldingPaused
+	Owned
+	Paused
+	Down
+)
+
+// Stretch is one state from From to Until, in nanoseconds of the history.
+type Stretch struct {
+	From, Until int64
+	State       State
+	Owner       string // of a key: the client; "" if nobody knows
+}
+
+// Lane is one client or node over time. Later stretches cover earlier ones.
+type Lane struct {
+	Name      string
+	Stretches []Stretch
+}
+
+// Mark is a fault or another turn of events.
+type Mark struct {
+	Time int64
+	Text string
+}
+
+// Story is what happened to one key around one violation, or in a whole
+// history: who believed to hold the lock, and who owned the key on which node.
+type Story struct {
+	Key         string
+	From, Until int64
+	Everyone    []string // all clients of the run, in its order
+	Clients     []Lane   // those that are drawn
+	Nodes       []Lane
+	Marks       []Mark
+	// Broken is when the property was violated; nil if the story is of none.
+	Broken *Stretch
+}
+
+// maxClients is how many clients a story shows: those that took part in the
+// violation first.
+const maxClients = 8
+
+// Tell makes the story of a violation, or of the whole history if it is nil.
+// Leases and tenures are those of the same history.
+func Tell(events []history.Event, leases []checker.Lease, tenures []checker.Tenure, v *checker.Violation) Story {
+	s := Story{Key: storyKey(leases, v), Everyone: clientsOf(events)}
+	s.window(events, v)
+	if v != nil {
+		s.Broken = &Stretch{From: v.From, Until: v.Until}
+	}
+	for _, name := range s.cast(events, leases, v) {
+		s.Clients = append(s.Clients, s.clientLane(name, events, leases))
+	}
+	for _, name := range nodesOf(events) {
+		s.Nodes = append(s.Nodes, s.nodeLane(name, events, tenures))
+	}
+	s.marks(events, v)
+	return s
+}
+
+func storyKey(leases []checker.Lease, v *checker.Violation) string {
+	if v != nil && v.Key != "" {
+		return v.Key
+	}
+	if len(leases) > 0 {
+		return leases[0].Key
+	}
+	return ""
+}
+
+// window is the stretch that the story is about: all that led to the
+// violation and came of it, with a margin at both ends.
+func (s *Story) window(events []history.Event, v *checker.Violation) {
+	end := int64(0)
+	for _, e := range events {
+		end = max(end, e.Time)
+	}
+	s.Until = max(end, 1)
+	if v == nil {
+		return
+	}
+	from, until := v.From, v.Until
+	if v.Blame != nil {
+		from = min(from, v.Blame.Time)
+	}
+	for _, l := range v.Leases {
+		from, until = min(from, l.Asked), max(until, l.Until)
+	}
+	margin := (until - from) / 12
+	if h := headerOf(events); h != nil {
+		margin = max(margin, h.TTL/8)
+	}
+	s.From = max(0, from-margin)
+	s.Until = max(min(until+margin, end), s.From+1)
+}
+
+// cast are the clients to draw, in the run's order: the violation's own, then
+// others that asked for or held the key meanwhile.
+func (s *Story) cast(events []history.Event, leases []checker.Lease, v *checker.Violation) []string {
+	var chosen []string
+	choose := func(name string) {
+		if len(chosen) < maxClients && slices.Contains(s.Everyone, name) && !slices.Contains(chosen, name) {
+			chosen = append(chosen, name)
+		}
+	}
+	if v != nil {
+		for _, p := range v.Processes {
+			choose(p)
+		}
+	}
+	for _, l := range leases {
+		if l.Key == s.Key && l.Until >= s.From && l.Asked <= s.Until {
+			choose(l.Client)
+		}
+	}
+	for _, e := range events {
+		if e.Op == history.OpAcquire && e.Key == s.Key && e.Time >= s.From && e.Time <= s.Until {
+			choose(e.Process)
+		}
+	}
+	sort.Slice(chosen, func(i, j int) bool {
+		return slices.Index(s.Everyone, chosen[i]) < slices.Index(s.Everyone, chosen[j])
+	})
+	return chosen
+}
+
+func (s *Story) clientLane(name string, events []history.Event, leases []checker.Lease) Lane {
+	lane := Lane{Name: name, Stretches: s.asking(name, events)}
+	for _, l := range leases {
+		if l.Client == name && l.Key == s.Key {
+			lane.Stretches = append(lane.Stretches, Stretch{From: l.From, Until: l.Until, State: Holding})
+		}
+	}
+	lane.Stretches = append(lane.Stretches, s.faultsOn(name, events)...)
+	return lane
+}
+
+// asking are the stretches from each acquire's call to its outcome.
+func (s *Story) asking(name string, events []history.Event) []Stretch {
+	var all []Stretch
+	open := map[int]int{} // operation to its place in all
+	for _, e := range events {
+		if e.Process != name || e.Op != history.OpAcquire {
+			continue
+		}
+		if e.Type == history.TypeInvoke && e.Key == s.Key {
+			open[e.ID] = len(all)
+			all = append(all, Stretch{From: e.Time, Until: s.Until, State: Asking})
+		} else if i, ok := open[e.ID]; ok && e.Type != history.TypeInvoke {
+			all[i].Until = e.Time
+			delete(open, e.ID)
+		}
+	}
+	return all
+}
+
+func (s *Story) nodeLane(name string, events []history.Event, tenures []checker.Tenure) Lane {
+	lane := Lane{Name: name}
+	for _, t := range tenures {
+		if t.Node == name && t.Key == s.Key {
+			lane.Stretches = append(lane.Stretches, Stretch{From: t.From, Until: t.Until, State: Owned, Owner: t.Owner})
+		}
+	}
+	lane.Stretches = append(lane.Stretches, s.faultsOn(name, events)...)
+	return lane
+}
+
+// faultsOn are the stretches for which a process was down, then those for
+// which it was paused: a look at a paused node says that it is not up, and the
+// pause is the better word.
+func (s *Story) faultsOn(name string, events []history.Event) []Stretch {
+	down := s.between(events, Down,
+		func(e history.Event) bool {
+			return isFault(e, name, history.PhaseBegin, "kill", "shutdown", "power-loss") ||
+				e.Type == history.TypeNode && e.Process == name && e.Node != nil && !e.Node.Up
+		},
+		func(e history.Event) bool {
+			return isFault(e, name, history.PhaseEnd, "kill", "shutdown", "power-loss") ||
+				isFault(e, name, history.PhaseBegin, "start") ||
+				e.Type == history.TypeNode && e.Process == name && e.Node != nil && e.Node.Up
+		})
+	paused := s.between(events, Paused,
+		func(e history.Event) bool { return isFault(e, name, history.PhaseBegin, "pause") },
+		func(e history.Event) bool {
+			return isFault(e, name, history.PhaseEnd, "pause") || isFault(e, name, history.PhaseBegin, "resume")
+		})
+	return append(down, paused...)
+}
+
+// isFault reports whether the event is one of these faults on the process. An
+// instant fault counts as a beginning.
+func isFault(e history.Event, process string, phase history.Phase, kinds ...string) bool {
+	if e.Type != history.TypeFault || e.Fault == nil || !slices.Contains(e.Fault.Targets, process) {
+		return false
+	}
+	got := e.Fault.Phase
+	if got == history.PhaseInstant {
+		got = history.PhaseBegin
+	}
+	return got == phase && slices.Contains(kinds, e.Fault.Kind)
+}
+
+// between are the stretches from each event that begins to the next that ends.
+func (s *Story) between(events []history.Event, state State, begins, ends func(history.Event) bool) []Stretch {
+	var all []Stretch
+	open := false
+	for _, e := range events {
+		switch {
+		case !open && begins(e):
+			all = append(all, Stretch{From: e.Time, Until: s.Until, State: state})
+			open = true
+		case open && ends(e):
+			all[len(all)-1].Until = e.Time
+			open = false
+		}
+	}
+	return all
+}
+
+func (s *Story) marks(events []history.Event, v *checker.Violation) {
+	for _, e := range events {
+		if e.Type == history.TypeFault && e.Fault != nil && e.Time >= s.From && e.Time <= s.Until {
+			s.Marks = append(s.Marks, Mark{Time: e.Time, Text: faultText(*e.Fault)})
+		}
+	}
+	if v != nil && v.Blame != nil {
+		s.Marks = append(s.Marks, Mark{Time: v.Blame.Time, Text: "from here on it was inevitable"})
+	}
+	sort.SliceStable(s.Marks, func(i, j int) bool { return s.Marks[i].Time < s.Marks[j].Time })
+}
+
+// faultText says what a fault was, on what, and what was measured of it.
+func faultText(f history.Fault) string {
+	text := f.Kind + " " + list(f.Targets)
+	if f.Phase == history.PhaseEnd {
+		text += " ends"
+	}
+	if q := quantities(f.Measured); q != "" {
+		text += " (" + q + ")"
+	} else if q := quantities(f.Asked); q != "" {
+		text += " (asked: " + q + ")"
+	}
+	if !f.Effective {
+		text += ", but it did not take effect"
+	}
+	return text
+}
+
+func headerOf(events []history.Event) *history.Header {
+	if len(events) == 0 {
+		return nil
+	}
+	return events[0].Header
+}
+
+func clientsOf(events []history.Event) []string {
+	if h := headerOf(events); h != nil {
+		return h.Clients
+	}
+	return nil
+}
+
+func nodesOf(events []history.Event) []string {
+	if h := headerOf(events); h != nil {
+		return h.Nodes
+	}
+	return nil
+}

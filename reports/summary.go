@@ -1,0 +1,142 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"lockproof/harness"
+)
+
+// markdownWidth is the width of drawings in summary.md, which a page on GitHub
+// shows without scrolling.
+const markdownWidth = 100
+
+// markdownSigns are the standings' signs in the table.
+var markdownSigns = map[harness.Standing]string{
+	harness.AsExpected:   "✅",
+	harness.Differs:      "❌",
+	harness.HarnessError: "💥",
+	harness.Undecided:    "❔",
+	harness.Skipped:      "⏭️",
+}
+
+// WriteSummary writes summary.md in GitHub's Markdown, fit for a job summary:
+// what came of the run, a table of all rows, and an account of each row that
+// is not as expected. Text from scenarios, locks and servers is escaped.
+func (r *Report) WriteSummary(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## Lockproof: %s\n\n", r.headline())
+	fmt.Fprintf(&b, "%s\n\n", paragraph(r.Summary()))
+	fmt.Fprintf(&b, "%s\n\n", escape(r.setting()))
+	if len(r.Rows) > 0 {
+		b.WriteString("| | scenario | verdicts | violated | trials as expected | time |\n")
+		b.WriteString("|---|---|---|---|---:|---:|\n")
+	}
+	for _, row := range r.Rows {
+		b.WriteString(markdownRow(row))
+	}
+	drawn := 0
+	for _, standing := range []harness.Standing{harness.Differs, harness.HarnessError, harness.Undecided} {
+		for _, row := range r.Rows {
+			if row.Standing == standing {
+				r.markdownAccount(&b, row, &drawn)
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// headline is the run in three words.
+func (r *Report) headline() string {
+	switch r.ExitCode() {
+	case ExitDiffers:
+		return "not as expected"
+	case ExitFailed:
+		return "the harness failed"
+	case ExitInconclusive:
+		return "inconclusive"
+	}
+	return "as expected"
+}
+
+// setting says how the run was set up.
+func (r *Report) setting() string {
+	o := r.Options
+	parts := []string{o.Cluster + " cluster", plural(o.Trials, "trial") + " each", fmt.Sprintf("seed %d", o.Seed)}
+	if o.TTL > 0 {
+		parts = append(parts, "TTL "+Duration(o.TTL))
+	}
+	if o.Lock != "" {
+		parts = append(parts, "lock "+o.Lock)
+	}
+	if len(o.Without) > 0 {
+		parts = append(parts, "without "+list(o.Without))
+	}
+	return fmt.Sprintf("Lockproof %s, %s: %s.", r.Version, r.Go, strings.Join(parts, ", "))
+}
+
+func markdownRow(row *Row) string {
+	name := code(row.Scenario)
+	if s := row.Setting(); s != "" {
+		name += "<br>" + escape(s)
+	}
+	sign := markdownSigns[row.Standing] + " " + string(row.Standing)
+	if row.Standing == harness.Skipped {
+		return fmt.Sprintf("| %s | %s | %s | | | |\n", sign, name, escape(row.Why))
+	}
+	var verdicts, violated []string
+	for _, p := range row.Shown() {
+		verdicts = append(verdicts, escape(p.Name+": "+p.Verdict()))
+		violated = append(violated, escape(p.Rate().String()))
+	}
+	if row.Standing == harness.HarnessError && len(verdicts) == 0 {
+		verdicts = []string{escape(row.Why)}
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s | %d of %d | %s |\n", sign, name,
+		strings.Join(verdicts, "<br>"), strings.Join(violated, "<br>"),
+		row.Counts[harness.AsExpected], len(row.Trials), Duration(row.Elapsed))
+}
+
+func (r *Report) markdownAccount(b *strings.Builder, row *Row, drawn *int) {
+	trial := row.First()
+	fmt.Fprintf(b, "\n### %s %s\n\n", markdownSigns[row.Standing], escape(row.Name()))
+	fmt.Fprintf(b, "%s.\n", escape(occasion(row, trial)))
+	findings := Findings(trial, row.Standing, r.Options.Out)
+	if len(findings) == 0 {
+		fmt.Fprintf(b, "\n%s\n", paragraph(row.Why))
+	}
+	for _, f := range findings {
+		fmt.Fprintf(b, "\n**%s**\n", escape(f.sentence(row.property(f.Property).Rate())))
+		markdownFinding(b, f, *drawn < maxDrawings)
+		if f.Story != nil {
+			*drawn++
+		}
+	}
+	if trial.History != "" {
+		fmt.Fprintf(b, "\nHistory: %s\n", code(filepath.Join(r.Options.Out, trial.History)))
+	}
+}
+
+func markdownFinding(b *strings.Builder, f Finding, draw bool) {
+	if moral := f.moral(); moral != "" {
+		fmt.Fprintf(b, "\n%s\n", paragraph(moral))
+	}
+	if v := f.Violation; v != nil {
+		fmt.Fprintf(b, "\n%s\n", paragraph(v.What))
+		if v.Blame != nil {
+			fmt.Fprintf(b, "\nBlame: %s\n", escape(blameText(v.Blame)))
+		}
+		if f.More > 0 {
+			fmt.Fprintf(b, "\nThis trial has %s.\n", plural(f.More, "further violation"))
+		}
+	}
+	if f.Trouble != nil {
+		fmt.Fprintf(b, "\nNo drawing: %s\n", escape(f.Trouble.Error()))
+	}
+	if f.Story != nil && draw {
+		b.WriteString("\n" + fenced(f.Story.Draw(Screen{Width: markdownWidth, UTF8: true})))
+	}
+}

@@ -1,0 +1,257 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"charm.land/lipgloss/v2/table"
+
+	"lockproof/harness"
+	"lockproof/harness/history"
+)
+
+// The terminal's own colours: green, red, yellow, and a faint one.
+var (
+	good  = lipgloss.NewStyle().Foreground(lipgloss.Green)
+	bad   = lipgloss.NewStyle().Foreground(lipgloss.Red).Bold(true)
+	doubt = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
+	faint = lipgloss.NewStyle().Faint(true)
+	bold  = lipgloss.NewStyle().Bold(true)
+)
+
+var standingStyles = map[harness.Standing]lipgloss.Style{
+	harness.AsExpected:   good,
+	harness.Differs:      bad,
+	harness.HarnessError: bad,
+	harness.Undecided:    doubt,
+	harness.Skipped:      faint,
+}
+
+// verdictSigns are how verdicts are abbreviated, in UTF-8 and in ASCII.
+var verdictSigns = map[string][2]string{
+	history.Holds:        {"✓", "+"},
+	history.Violated:     {"✗", "x"},
+	history.Inconclusive: {"?", "?"},
+}
+
+func (s Screen) sign(verdict string) string {
+	if s.UTF8 {
+		return verdictSigns[verdict][0]
+	}
+	return verdictSigns[verdict][1]
+}
+
+// key explains the table's abbreviations.
+func (s Screen) key() string {
+	text := fmt.Sprintf("%s holds   %s violated   %s inconclusive   trials: as expected/all",
+		s.sign(history.Holds), s.sign(history.Violated), s.sign(history.Inconclusive))
+	return strings.Join(hanging("", text, s.Width), "\n")
+}
+
+// Print writes the report for a reader: the table, the scenarios that were
+// skipped with the reason, what came of the run, and an account of each row
+// that is not as expected.
+func (r *Report) Print(w io.Writer, screen Screen) error {
+	var b strings.Builder
+	if rows := r.tabled(); len(rows) > 0 {
+		b.WriteString(r.table(rows, screen) + "\n")
+		b.WriteString(screen.style(screen.key(), faint) + "\n\n")
+	}
+	b.WriteString(r.skippedTable(screen))
+	b.WriteString(r.accounts(screen))
+	b.WriteString(strings.Join(hanging("", r.Summary(), screen.Width), "\n") + "\n")
+	_, err := io.WriteString(w, screen.plain(b.String()))
+	return err
+}
+
+// plain replaces the one unit that ASCII cannot write.
+func (s Screen) plain(text string) string {
+	if s.UTF8 {
+		return text
+	}
+	return strings.ReplaceAll(text, "µ", "u")
+}
+
+// Summary says in one or two sentences what came of the run.
+func (r *Report) Summary() string {
+	totals := r.Totals()
+	var parts []string
+	for _, s := range []harness.Standing{harness.AsExpected, harness.Differs, harness.HarnessError, harness.Undecided, harness.Skipped} {
+		if n := totals[s]; n > 0 {
+			parts = append(parts, count(n, s))
+		}
+	}
+	text := fmt.Sprintf("%s in %s.", plural(r.Ran(), "trial"), Duration(r.Elapsed))
+	if len(parts) > 0 {
+		text = strings.Join(parts, ", ") + "; " + text
+	}
+	if r.Interrupted {
+		text += fmt.Sprintf(" The run was interrupted: %d of %s were not run.", max(0, r.Planned-r.Ran()-r.skippedTrials()), plural(r.Planned, "trial"))
+	}
+	return text
+}
+
+// count says how many stand so.
+func count(n int, s harness.Standing) string {
+	if s == harness.Differs && n > 1 {
+		return fmt.Sprintf("%d differ", n)
+	}
+	return fmt.Sprintf("%d %s", n, s)
+}
+
+// skippedTrials is how many of the planned trials fell to rows that were
+// skipped as a whole; such a row has one trial that says so.
+func (r *Report) skippedTrials() int {
+	n := 0
+	for _, row := range r.Rows {
+		if row.Standing == harness.Skipped {
+			n += max(1, r.Options.Trials)
+		}
+	}
+	return n
+}
+
+func (r *Report) tabled() []*Row {
+	var rows []*Row
+	for _, row := range r.Rows {
+		if row.Standing != harness.Skipped {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func (r *Report) table(rows []*Row, screen Screen) string {
+	t := newTable(screen).Headers("scenario", "verdicts", "trials", "standing", "time")
+	previous := ""
+	for _, row := range rows {
+		t.Row(
+			nameCell(row, previous),
+			verdictCell(row, screen),
+			fmt.Sprintf("%d/%d", row.Counts[harness.AsExpected], len(row.Trials)),
+			screen.style(string(row.Standing), standingStyles[row.Standing]),
+			Duration(row.Elapsed))
+		previous = row.Scenario
+	}
+	return t.fitted(screen)
+}
+
+// nameCell names a scenario once, and below it, indented, its variants.
+func nameCell(row *Row, previous string) string {
+	setting := "  " + clean(row.Setting())
+	switch {
+	case row.Setting() == "":
+		return clean(row.Scenario)
+	case row.Scenario == previous:
+		return setting
+	}
+	return clean(row.Scenario) + "\n" + setting
+}
+
+func verdictCell(row *Row, screen Screen) string {
+	var lines []string
+	for _, p := range row.Shown() {
+		lines = append(lines, verdictLine(p, screen))
+	}
+	switch {
+	case len(lines) > 0:
+		return strings.Join(lines, "\n")
+	case row.Standing == harness.HarnessError:
+		return "none: the harness failed"
+	}
+	return screen.sign(row.noneViolated()) + " nothing violated"
+}
+
+// noneViolated is the verdict to show of a row that names no property and
+// violates none.
+func (r *Row) noneViolated() string {
+	if len(r.Properties) == 0 {
+		return history.Inconclusive
+	}
+	return history.Holds
+}
+
+// verdictLine is a property's worst verdict, with how many trials gave it
+// unless all did.
+func verdictLine(p Property, screen Screen) string {
+	verdict, n := p.Verdict(), p.Holds
+	style := good
+	switch verdict {
+	case history.Violated:
+		n, style = p.Violated, bad
+	case history.Inconclusive:
+		n, style = p.Inconclusive, doubt
+	}
+	line := screen.style(screen.sign(verdict), style) + " " + clean(p.Name)
+	if all := p.Holds + p.Violated + p.Inconclusive; n < all {
+		line += fmt.Sprintf(" %d/%d", n, all)
+	}
+	return line
+}
+
+func (r *Report) skippedTable(screen Screen) string {
+	t := newTable(screen).Headers("skipped", "because")
+	n, previous := 0, ""
+	for _, row := range r.Rows {
+		if row.Standing == harness.Skipped {
+			t.Row(nameCell(row, previous), clean(row.Why))
+			previous = row.Scenario
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return t.fitted(screen) + "\n\n"
+}
+
+// grid is a lipgloss table with a line below its headers and no other.
+type grid struct{ *table.Table }
+
+func newTable(screen Screen) grid {
+	border := lipgloss.NormalBorder()
+	if !screen.UTF8 {
+		border = lipgloss.ASCIIBorder()
+		border.MiddleLeft, border.Middle, border.MiddleRight = "-", "-", "-"
+	}
+	return grid{table.New().Border(border).
+		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
+		BorderColumn(false).BorderHeader(true)}
+}
+
+func (g grid) Headers(names ...string) grid {
+	g.Table.Headers(names...)
+	return g
+}
+
+// fitted renders the table with a gap of two columns, or of one where it would
+// be wider than the screen; if that is still too wide, cells wrap.
+func (g grid) fitted(screen Screen) string {
+	for _, gap := range []int{2, 1} {
+		text := g.StyleFunc(cellStyle(screen, gap)).String()
+		if lipgloss.Width(text) <= screen.Width {
+			return trimLines(text)
+		}
+	}
+	return trimLines(g.Width(screen.Width).String())
+}
+
+func cellStyle(screen Screen, gap int) table.StyleFunc {
+	return func(row, _ int) lipgloss.Style {
+		style := lipgloss.NewStyle().PaddingRight(gap)
+		if row == table.HeaderRow && screen.Colour {
+			return style.Inherit(bold)
+		}
+		return style
+	}
+}
+
+func trimLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
+}

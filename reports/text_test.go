@@ -1,0 +1,96 @@
+package reports
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestDuration(t *testing.T) {
+	tests := map[time.Duration]string{
+		0:                                     "0 ns",
+		350 * time.Microsecond:                "350 µs",
+		1020 * time.Millisecond:               "1.02 s",
+		118400 * time.Microsecond:             "118 ms",
+		12 * time.Second:                      "12 s",
+		12340 * time.Millisecond:              "12.3 s",
+		100 * time.Millisecond:                "100 ms",
+		200 * time.Second:                     "3 min 20 s",
+		3*time.Hour + 2*time.Minute:           "3 h 2 min",
+		-1500 * time.Millisecond:              "-1.5 s",
+		99*time.Second + 960*time.Millisecond: "100 s",
+	}
+	for d, want := range tests {
+		require.Equal(t, want, Duration(d))
+	}
+}
+
+func TestRate(t *testing.T) {
+	tests := []struct {
+		violated, trials int
+		want             string
+	}{
+		{0, 0, "no trial decided"},
+		{0, 300, "0 of 300, at most 1.3 % at 95 %"},
+		{10, 10, "10 of 10, at least 72 % at 95 %"},
+		{3, 10, "3 of 10, 10 % to 61 % at 95 %"},
+	}
+	for _, tt := range tests {
+		require.Equal(t, tt.want, newRate(tt.violated, tt.trials).String())
+	}
+}
+
+func TestPercentRoundsOutwards(t *testing.T) {
+	require.Equal(t, "30 %", atMost(0.3))
+	require.Equal(t, "30 %", atLeast(0.3))
+	require.Equal(t, "31 %", atMost(0.3001))
+	require.Equal(t, "29 %", atLeast(0.2999))
+	require.Equal(t, "0.013 %", atMost(0.000128))
+	require.Equal(t, "100 %", atMost(1))
+	require.Equal(t, "100 %", atMost(0.996))
+	require.Equal(t, "0 %", atLeast(0))
+}
+
+func TestEscape(t *testing.T) {
+	tests := map[string]string{
+		"a|b":                 `a\|b`,
+		"<script>&amp;":       "&lt;script&gt;&amp;amp;",
+		"**bold** _it_ ~~x~~": `\*\*bold\*\* \_it\_ \~\~x\~\~`,
+		"[x](javascript:y)":   `\[x\](javascript:y)`,
+		"`code`":              "\\`code\\`",
+		"@user #12":           "@<!-- -->user #<!-- -->12",
+		"http://a www.b":      "http:<!-- -->//a www<!-- -->.b",
+		"two\nlines\x1b[31m":  `two lines \[31m`,
+		`back\slash $x$`:      `back\\slash \$x\$`,
+	}
+	for text, want := range tests {
+		require.Equal(t, want, escape(text))
+	}
+	require.Equal(t, `1\. item`, paragraph("1. item"))
+	require.Equal(t, `\- item`, paragraph("- item"))
+	require.Equal(t, "10 of 300", paragraph("10 of 300"))
+}
+
+func TestFenceIsLongerThanAnyWithin(t *testing.T) {
+	require.Equal(t, "`````text\n````\n`````\n", fenced("````\n"))
+}
+
+func TestHangingKeepsToTheWidth(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := clean(rapid.StringMatching(`([a-z]{1,12} ){0,30}`).Draw(t, "text"))
+		width := rapid.IntRange(30, 100).Draw(t, "width")
+		for _, line := range hanging("    x: ", text, width) {
+			require.LessOrEqual(t, len(line), width)
+		}
+	})
+}
+
+func TestCleanLeavesNoControlCharacters(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		for _, r := range clean(rapid.String().Draw(t, "text")) {
+			require.False(t, r < ' ' || r >= 0x7f && r < 0xa0, "%q", r)
+		}
+	})
+}
