@@ -1,0 +1,163 @@
+package redlock
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// answer is one node's vote with, for no and failed, its cause.
+type answer struct {
+	node int
+	vote vote
+	err  error
+}
+
+// poll is one command put to all nodes at once.
+type poll struct {
+	// answers gets each node's answer once, in the order of arrival. It has room
+	// for all, so that nobody need read it.
+	answers chan answer
+	calls   []call
+}
+
+// call is the command to one node: result may be read once done is closed.
+type call struct {
+	done   chan struct{}
+	result answer
+}
+
+// ask puts a command to all nodes, a goroutine each, on a context that outlives
+// the caller's: a command that was sent may take effect whether or not we wait
+// for it, so we had better learn what became of it.
+func (r *Redlock) ask(ctx context.Context, l *Lease, command func(*node, context.Context, *Lease) (vote, error)) *poll {
+	p := &poll{answers: make(chan answer, len(r.nodes)), calls: make([]call, len(r.nodes))}
+	for i := range p.calls {
+		p.calls[i].done = make(chan struct{})
+	}
+	ctx, cancel := background(ctx, l.ttl)
+	var left atomic.Int32
+	left.Store(int32(len(r.nodes)))
+	for i, n := range r.nodes {
+		r.work.Go(func() {
+			vote, err := command(n, ctx, l)
+			c := &p.calls[i]
+			c.result = answer{i, vote, err}
+			close(c.done)
+			p.answers <- c.result
+			if left.Add(-1) == 0 {
+				cancel()
+			}
+		})
+	}
+	return p
+}
+
+// returned reports whether the call is over.
+func (c *call) returned() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// ballot counts the answers to one poll.
+type ballot struct {
+	need    int
+	votes   []answer // by node; the zero vote is pending
+	counts  [failed + 1]int
+	refusal error // a node's answer that no other can outvote
+}
+
+func (r *Redlock) newBallot(need int) *ballot {
+	b := &ballot{need: need, votes: make([]answer, len(r.nodes))}
+	b.counts[pending] = len(r.nodes)
+	return b
+}
+
+func (b *ballot) count(a answer) {
+	b.votes[a.node] = a
+	b.counts[pending]--
+	b.counts[a.vote]++
+}
+
+// giveUp counts the nodes that have not answered as failed, for this cause.
+func (b *ballot) giveUp(cause error) {
+	for i, v := range b.votes {
+		if v.vote == pending {
+			b.count(answer{i, failed, cause})
+		}
+	}
+}
+
+// can reports whether n of this vote may still come together.
+func (b *ballot) can(v vote, n int) bool { return b.counts[v]+b.counts[pending] >= n }
+
+// granted reports whether enough nodes said yes.
+func (b *ballot) granted() bool { return b.counts[yes] >= b.need }
+
+// collect reads answers until the ballot is settled, the node timeout has
+// passed, or ctx or the lock ends; only the last two are errors. Without the
+// rule NodeTimeout it hears out every node.
+func (r *Redlock) collect(ctx context.Context, b *ballot, answers <-chan answer, ttl time.Duration, settled func() bool) error {
+	var limit <-chan time.Time
+	if r.on(NodeTimeout) {
+		timer := r.clock.NewTimer(r.patience(ttl))
+		defer timer.Stop()
+		limit = timer.C()
+	} else {
+		settled = func() bool { return b.counts[pending] == 0 }
+	}
+	for b.refusal == nil && !settled() {
+		select {
+		case a := <-answers:
+			b.hear(a)
+		case <-limit:
+			b.drain(answers)
+			b.giveUp(fmt.Errorf("%w of %s", ErrNodeTimeout, r.patience(ttl)))
+			return nil
+		case <-ctx.Done():
+			return b.interrupt(answers, settled, ended(ctx))
+		case <-r.closing:
+			return b.interrupt(answers, settled, ErrClosed)
+		}
+	}
+	return nil
+}
+
+// interrupt ends a ballot early, unless what has arrived settles it: select
+// picks at random among what is ready, and an outcome must not depend on that.
+func (b *ballot) interrupt(answers <-chan answer, settled func() bool, err error) error {
+	b.drain(answers)
+	if b.refusal != nil || settled() {
+		return nil
+	}
+	b.giveUp(errUnanswered)
+	return err
+}
+
+// drain counts what has arrived.
+func (b *ballot) drain(answers <-chan answer) {
+	for {
+		select {
+		case a := <-answers:
+			b.hear(a)
+		default:
+			return
+		}
+	}
+}
+
+// failure is the ballot as an error.
+func (r *Redlock) failure(op string, l *Lease, b *ballot, reason, ended error) *AttemptError {
+	e := &AttemptError{Op: op, Key: l.key, Need: b.need, Got: b.counts[yes], Reason: reason, Ended: ended}
+	for i, v := range b.votes {
+		if v.vote == no || v.vote == failed {
+			e.Nodes = append(e.Nodes, NodeError{Node: i, Addr: r.nodes[i].addr, Err: v.err})
+		}
+	}
+	return e
+}

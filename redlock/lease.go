@@ -1,0 +1,146 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Lease is one tenure of the lock. It is safe for concurrent use.
+type Lease struct {
+	lock  *Redlock
+	key   string
+	token string
+	ttl   time.Duration
+	sets  *poll // the SETs that took it, of which some may be under way
+
+	over      chan struct{} // closed by Release
+	extending chan struct{} // holds one value while an Extend is under way
+
+	mu         sync.Mutex
+	deadline   time.Duration // reading of options.now at which validity ends
+	extensions int           // sent so far
+	released   bool
+}
+
+// Key is the locked key.
+func (l *Lease) Key() string { return l.key }
+
+// Token is the value stored at the key: 40 hex digits. It names this tenure,
+// but it is no fencing token: tokens have no order.
+func (l *Lease) Token() string { return l.token }
+
+// TTL is the expiry given to the key by the acquire and by each extension.
+func (l *Lease) TTL() time.Duration { return l.ttl }
+
+// Validity is for how much longer the lock is held, on the lock's clock; not
+// positive once it is over or released. Work on what the lock guards must have
+// ended by then.
+func (l *Lease) Validity() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.released {
+		return 0
+	}
+	return l.deadline - l.lock.now()
+}
+
+// Extend prolongs the lease to a whole TTL from now, less the margin. A
+// majority must confirm it, and validity counts from before the first command
+// was sent. A failed Extend leaves the validity as it was; ErrLost says that a
+// majority does not hold the key for us, so that waiting out the validity is
+// the most that is left. Calls are carried out one after another.
+//
+// A lease whose validity is over may be extended. Ownership decides: a key that
+// still has our token has been ours without a break, for once gone it can only
+// come back as another's, and while a majority of keys is ours no other client
+// has one. The holder must have stopped in the meantime all the same, because
+// it could not know.
+func (l *Lease) Extend(ctx context.Context) error {
+	r := l.lock
+	if err := r.begin(); err != nil {
+		return fmt.Errorf("redlock: extend %q: %w", l.key, err)
+	}
+	defer r.work.Done()
+	b := r.newBallot(l.extendQuorum())
+	select {
+	case l.extending <- struct{}{}:
+		defer func() { <-l.extending }()
+	case <-ctx.Done():
+		return r.failure("extend", l, b, nil, ended(ctx))
+	}
+	if ctx.Err() != nil {
+		return r.failure("extend", l, b, nil, ended(ctx))
+	}
+	if err := l.countExtension(); err != nil {
+		return fmt.Errorf("redlock: extend %q: %w", l.key, err)
+	}
+	start := r.now()
+	p := r.ask(ctx, l, (*node).extend)
+	cut := r.collect(ctx, b, p.answers, l.ttl, func() bool { return b.agreed(r.need) })
+	if reason := l.prolong(b, start, cut); reason != nil || cut != nil {
+		return r.failure("extend", l, b, reason, cut)
+	}
+	return nil
+}
+
+func (l *Lease) extendQuorum() int {
+	if !l.lock.on(ExtendMajority) {
+		return 1
+	}
+	return l.lock.need
+}
+
+// countExtension admits one more extension. Each one that is sent counts, for
+// one whose replies are lost keeps the key from others all the same.
+func (l *Lease) countExtension() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.released {
+		return ErrReleased
+	}
+	if r := l.lock; r.on(BoundedExtensions) && l.extensions >= r.maxExtensions {
+		return fmt.Errorf("%w: it has had its %d extensions", ErrBounded, r.maxExtensions)
+	}
+	l.extensions++
+	return nil
+}
+
+// agreed reports whether it is known what enough nodes say, yes or no, or that
+// it cannot be known any more.
+func (b *ballot) agreed(majority int) bool {
+	return b.granted() || b.counts[no] >= majority || !b.can(yes, b.need) && !b.can(no, majority)
+}
+
+// prolong decides a ballot on an extension and, if it is won, moves the
+// deadline.
+func (l *Lease) prolong(b *ballot, start time.Duration, cut error) error {
+	r := l.lock
+	switch {
+	case cut != nil:
+		return nil
+	case b.granted():
+		deadline := r.deadline(start, l.ttl)
+		if now := r.now(); deadline <= now {
+			return tooLate(now-start, l.ttl)
+		}
+		l.mu.Lock()
+		l.deadline = deadline
+		l.mu.Unlock()
+		return nil
+	case b.counts[no] >= r.need:
+		return ErrLost
+	default:
+		return ErrNoMajority
+	}
+}
+
+// hear counts one node's answer.
+func (b *ballot) hear(a answer) {
+	b.count(a)
+	if errors.Is(a.err, ErrDuplicateNode) {
+		b.refusal = a.err
+	}
+}

@@ -1,0 +1,179 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// The scripts compare and act in one step: between a GET and a DEL of two
+// commands the key can expire and become another's. Redis 8.4 can do the first
+// without a script (DELEX key IFEQ token), Valkey 9.0 too (DELIFEQ key token).
+// go-redis sends EVALSHA, and EVAL only to a server that answers NOSCRIPT.
+var (
+	deleteIfOurs = redis.NewScript(`if redis.call("get", KEYS[1]) == ARGV[1] then
+	return redis.call("del", KEYS[1])
+end
+return 0`)
+	extendIfOurs = redis.NewScript(`if redis.call("get", KEYS[1]) == ARGV[1] then
+	return redis.call("pexpire", KEYS[1], ARGV[2])
+end
+return 0`)
+)
+
+// node is one server of the list. It knows the commands; what their answers
+// amount to is decided by others.
+type node struct {
+	index  int
+	addr   string // "" if the client does not tell
+	client redis.UniversalClient
+	// identified is set once the server has said who it is, or that it won't.
+	identified atomic.Bool
+}
+
+// vote is what one node's answer counts for.
+type vote int8
+
+const (
+	pending vote = iota // no answer yet
+	yes                 // taken, extended, deleted
+	no                  // the key is another's, or not ours
+	failed              // an error: whether it took effect is unknown
+)
+
+// set tries to take the key. Its reply tells whose the key is: nil, it was
+// nobody's and is now ours; our own token, an earlier sending of this very
+// command took it; anything else is its holder's.
+func (n *node) set(ctx context.Context, l *Lease) (vote, error) {
+	set := redis.NewStringCmd(ctx, "set", l.key, l.token, "nx", "get", "px", l.ttl.Milliseconds())
+	var err error
+	if !l.lock.on(DistinctNodes) || n.identified.Load() {
+		_ = n.client.Process(ctx, set)
+	} else {
+		err = n.setAndIdentify(ctx, l.lock, set)
+	}
+	if err != nil {
+		return failed, err
+	}
+	switch holder, err := set.Result(); {
+	case errors.Is(err, redis.Nil):
+		return yes, nil
+	case err != nil && strings.Contains(err.Error(), "syntax error"):
+		return failed, fmt.Errorf("%w (SET with both NX and GET needs Redis 7.0 or later)", err)
+	case err != nil:
+		return failed, nodeCause(err)
+	case holder == l.token:
+		return yes, nil
+	default:
+		return no, heldBy{holder}
+	}
+}
+
+// setAndIdentify asks the server for its run id in the same round trip as the
+// first SET, so that identifying costs no time. A server that answers the SET
+// but refuses INFO stays unverified.
+func (n *node) setAndIdentify(ctx context.Context, r *Redlock, set *redis.StringCmd) error {
+	pipe := n.client.Pipeline()
+	info := pipe.Info(ctx, "server")
+	_ = pipe.Process(ctx, set)
+	_, _ = pipe.Exec(ctx) // each command keeps its own error
+
+	text, err := info.Result()
+	if err == nil {
+		if id := runID(text); id != "" {
+			if err := r.claim(id, n); err != nil {
+				return err
+			}
+		}
+	}
+	var refused redis.Error
+	answered := set.Err() == nil || errors.Is(set.Err(), redis.Nil)
+	if err == nil || errors.As(err, &refused) && answered {
+		n.identified.Store(true)
+	}
+	return nil
+}
+
+// runID finds the server's run_id in the text of INFO server, "" if there is
+// none.
+func runID(info string) string {
+	for line := range strings.Lines(info) {
+		if id, found := strings.CutPrefix(line, "run_id:"); found {
+			return strings.TrimSpace(id)
+		}
+	}
+	return ""
+}
+
+// extend sets the key's expiry to the whole TTL from now.
+func (n *node) extend(ctx context.Context, l *Lease) (vote, error) {
+	if !l.lock.on(ExtendOwnership) {
+		done, err := n.client.PExpire(ctx, l.key, l.ttl).Result()
+		return owned(done, err)
+	}
+	changed, err := extendIfOurs.Run(ctx, n.client, []string{l.key}, l.token, l.ttl.Milliseconds()).Int()
+	return owned(changed > 0, err)
+}
+
+// delete removes the key.
+func (n *node) delete(ctx context.Context, l *Lease) (vote, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.ttl)
+	defer cancel()
+	if !l.lock.on(CompareAndDelete) {
+		removed, err := n.client.Del(ctx, l.key).Result()
+		return owned(removed > 0, err)
+	}
+	removed, err := deleteIfOurs.Run(ctx, n.client, []string{l.key}, l.token).Int()
+	return owned(removed > 0, err)
+}
+
+func owned(done bool, err error) (vote, error) {
+	switch {
+	case err != nil:
+		return failed, nodeCause(err)
+	case !done:
+		return no, errNotOurs
+	default:
+		return yes, nil
+	}
+}
+
+// addressOf is where a client connects to and which database it uses, "" where
+// that cannot be told or, behind Sentinel, says nothing about the server.
+func addressOf(client redis.UniversalClient) (addr string, db int) {
+	c, ok := client.(*redis.Client)
+	if !ok || c.Options().Addr == "FailoverClient" {
+		return "", 0
+	}
+	return c.Options().Addr, c.Options().DB
+}
+
+// duplicate is ErrDuplicateNode for two nodes, the smaller index first.
+func duplicate(a, b *node, what string) error {
+	if a.index > b.index {
+		a, b = b, a
+	}
+	return fmt.Errorf("%w: nodes %d%s and %d%s %s; a lock needs independent servers, each listed once",
+		ErrDuplicateNode, a.index, inBrackets(a.addr), b.index, inBrackets(b.addr), what)
+}
+
+func inBrackets(addr string) string {
+	if addr == "" {
+		return ""
+	}
+	return " (" + addr + ")"
+}
+
+// background is a context for what goes on after its caller has left: the
+// caller's values without its end, and an end of its own after d. This bound is
+// housekeeping for the client library, which waits for a connection no longer
+// than it (and, with ContextTimeoutEnabled, for a reply); no decision about a
+// lease depends on it, so it needs no Clock.
+func background(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), d)
+}

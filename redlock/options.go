@@ -1,0 +1,196 @@
+package redlock
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// The defaults.
+const (
+	// DefaultDrift is the part of the TTL set aside for clock drift: 1 %, as in
+	// redlock-rb and most libraries since.
+	DefaultDrift = 0.01
+	// DefaultRetryMin and DefaultRetryMax bound the random delay between
+	// attempts.
+	DefaultRetryMin = 50 * time.Millisecond
+	DefaultRetryMax = 250 * time.Millisecond
+	// DefaultMaxExtensions is how often one lease may be extended.
+	DefaultMaxExtensions = 100
+
+	// The node timeout, unless set, is a twentieth of the TTL but at most
+	// maxNodeTimeout, the upper end of the redis.io page's "5-50 milliseconds",
+	// and at least minNodeTimeout.
+	maxNodeTimeout = 50 * time.Millisecond
+	minNodeTimeout = time.Millisecond
+
+	// precision is what DriftMargin takes off beside the drift: servers expire
+	// keys by whole milliseconds, and short TTLs need a floor.
+	precision = 2 * time.Millisecond
+)
+
+// Option sets up a Redlock; New reports those that make no sense.
+type Option func(*options) error
+
+type options struct {
+	clock         Clock
+	rand          io.Reader
+	nodeTimeout   time.Duration // 0: from the TTL
+	drift         float64
+	tries         int
+	retryMin      time.Duration
+	retryMax      time.Duration
+	maxExtensions int
+	off           map[Rule]bool
+}
+
+func defaults() options {
+	return options{
+		clock:         SystemClock(),
+		rand:          rand.Reader,
+		drift:         DefaultDrift,
+		retryMin:      DefaultRetryMin,
+		retryMax:      DefaultRetryMax,
+		maxExtensions: DefaultMaxExtensions,
+		off:           map[Rule]bool{},
+	}
+}
+
+// WithClock makes the lock read time from c instead of the system's clock.
+func WithClock(c Clock) Option {
+	return func(o *options) error {
+		if c == nil {
+			return errors.New("WithClock: the clock is nil; leave the option out for the system's")
+		}
+		o.clock = c
+		return nil
+	}
+}
+
+// WithRand makes tokens and retry delays come from r instead of crypto/rand.
+// The lock never reads from it twice at a time. Tokens must be impossible to
+// guess and never the same: anything but crypto/rand is for tests.
+func WithRand(r io.Reader) Option {
+	return func(o *options) error {
+		if r == nil {
+			return errors.New("WithRand: the reader is nil; leave the option out for crypto/rand")
+		}
+		o.rand = r
+		return nil
+	}
+}
+
+// WithNodeTimeout sets for how long an attempt, an extension or a release waits
+// for nodes that have not answered. It should be small against the TTL, and
+// large against a round trip. Unless set, it is a twentieth of the TTL, but at
+// most 50 ms and at least 1 ms.
+func WithNodeTimeout(d time.Duration) Option {
+	return func(o *options) error {
+		if d <= 0 {
+			return fmt.Errorf("WithNodeTimeout: %s must be positive; leave the option out for a twentieth of the TTL", d)
+		}
+		o.nodeTimeout = d
+		return nil
+	}
+}
+
+// WithDrift sets the part of the TTL that is set aside for clocks that run at
+// different rates: 0.01 unless set.
+func WithDrift(factor float64) Option {
+	return func(o *options) error {
+		if !(factor >= 0 && factor < 1) {
+			return fmt.Errorf("WithDrift: %v must be a part of the TTL, from 0 to less than 1", factor)
+		}
+		o.drift = factor
+		return nil
+	}
+}
+
+// WithTries sets how many attempts one Acquire makes; 0, the default, means
+// until its context ends.
+func WithTries(n int) Option {
+	return func(o *options) error {
+		if n < 0 {
+			return fmt.Errorf("WithTries: %d must not be negative; 0 means until the context ends", n)
+		}
+		o.tries = n
+		return nil
+	}
+}
+
+// WithRetryDelay sets the range from which the delay between two attempts is
+// drawn: 50 ms to 250 ms unless set. It should be long against a round trip, or
+// an attempt meets what its predecessor has not yet taken back.
+func WithRetryDelay(min, max time.Duration) Option {
+	return func(o *options) error {
+		if min < 0 || max < min {
+			return fmt.Errorf("WithRetryDelay: %s to %s is no range; it needs 0 <= min <= max", min, max)
+		}
+		o.retryMin, o.retryMax = min, max
+		return nil
+	}
+}
+
+// WithMaxExtensions sets how many extensions one lease may send, whatever comes
+// of them: 100 unless set.
+func WithMaxExtensions(n int) Option {
+	return func(o *options) error {
+		if n < 1 {
+			return fmt.Errorf("WithMaxExtensions: %d must be at least 1; Without(BoundedExtensions) lifts the limit", n)
+		}
+		o.maxExtensions = n
+		return nil
+	}
+}
+
+// Without switches rules off. The lock is then unsafe, or can get stuck, in the
+// way that the rule's reason tells: for teaching and for tests of checkers.
+func Without(rules ...Rule) Option {
+	return func(o *options) error {
+		for _, rule := range rules {
+			if _, err := ParseRule(string(rule)); err != nil {
+				return fmt.Errorf("Without: %w", err)
+			}
+			o.off[rule] = true
+		}
+		return nil
+	}
+}
+
+// on reports whether a rule is in force.
+func (o *options) on(rule Rule) bool { return !o.off[rule] }
+
+// now reads the clock that the lock measures with, from an arbitrary origin.
+func (o *options) now() time.Duration {
+	if o.on(MonotonicClock) {
+		return o.clock.Now()
+	}
+	return time.Duration(o.clock.Wall().UnixNano())
+}
+
+// margin is what validity sets aside for clock drift at a TTL.
+func (o *options) margin(ttl time.Duration) time.Duration {
+	if !o.on(DriftMargin) {
+		return 0
+	}
+	return time.Duration(float64(ttl)*o.drift) + precision
+}
+
+// deadline is the reading of now at which a lease ends whose commands were
+// first sent at start.
+func (o *options) deadline(start, ttl time.Duration) time.Duration {
+	if !o.on(ElapsedCheck) {
+		start = o.now()
+	}
+	return start + ttl - o.margin(ttl)
+}
+
+// patience is the node timeout at a TTL.
+func (o *options) patience(ttl time.Duration) time.Duration {
+	if o.nodeTimeout > 0 {
+		return o.nodeTimeout
+	}
+	return max(minNodeTimeout, min(maxNodeTimeout, ttl/20))
+}

@@ -1,0 +1,115 @@
+package redlock
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Release gives the lock back: the key is deleted on every node, wherever it is
+// still ours. It returns as soon as a majority has answered; the rest goes on in
+// the background, and does so even if ctx has ended. It returns nil if a
+// majority deleted the key; an error that is ErrLost if a majority had it not
+// (it expired, or is another's: the work may have been done without the lock);
+// an *AttemptError with each node's cause if too few nodes answered; and
+// ErrReleased if it was called before. Whatever it returns, the lease is over
+// for its holder.
+func (l *Lease) Release(ctx context.Context) error {
+	r := l.lock
+	if err := r.begin(); err != nil {
+		return fmt.Errorf("redlock: release %q: %w", l.key, err)
+	}
+	defer r.work.Done()
+	if !l.end() {
+		return fmt.Errorf("redlock: release %q: %w", l.key, ErrReleased)
+	}
+	b := r.newBallot(r.need)
+	answers := l.undo(ctx)
+	cut := r.collect(ctx, b, answers, l.ttl, func() bool { return b.agreed(r.need) })
+	switch {
+	case cut != nil:
+		return r.failure("release", l, b, nil, cut)
+	case b.granted():
+		return nil
+	case b.counts[no] >= r.need:
+		return r.failure("release", l, b, ErrLost, nil)
+	default:
+		return r.failure("release", l, b, ErrNoMajority, nil)
+	}
+}
+
+// end marks the lease as released; it reports whether it was not before.
+func (l *Lease) end() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.released {
+		return false
+	}
+	l.released = true
+	close(l.over)
+	return true
+}
+
+// undo releases all nodes in the background and returns where each one's first
+// answer arrives.
+func (l *Lease) undo(ctx context.Context) <-chan answer {
+	ctx = context.WithoutCancel(ctx)
+	r := l.lock
+	answers := make(chan answer, len(r.nodes))
+	for i, n := range r.nodes {
+		set := &l.sets.calls[i]
+		if !r.on(ReleaseEverywhere) && !(set.returned() && set.result.vote == yes) {
+			answers <- answer{i, failed, errNotAsked}
+			continue
+		}
+		r.work.Go(func() { l.undoOn(ctx, n, set, answers) })
+	}
+	return answers
+}
+
+// undoOn releases one node, after its SET has returned. Where the SET's fate is
+// unknown, it may still be on its way on a connection that was given up: then
+// finding no key proves nothing yet, and the release is sent once more later.
+func (l *Lease) undoOn(ctx context.Context, n *node, set *call, answers chan<- answer) {
+	unsure := false
+	if l.lock.on(ReleaseAfterSet) {
+		<-set.done
+		unsure = set.result.vote == failed
+	}
+	vote, err := n.delete(ctx, l)
+	answers <- answer{n.index, vote, err}
+	if vote == failed || vote == no && unsure {
+		l.undoAgain(ctx, n)
+	}
+}
+
+// undoAgain repeats a release, at growing distances, until the node answers or
+// one TTL has passed, by when the key is gone anyway. Close does not wait for
+// the distances: it brings on the last try.
+func (l *Lease) undoAgain(ctx context.Context, n *node) {
+	r := l.lock
+	select {
+	case r.retries <- struct{}{}:
+		defer func() { <-r.retries }()
+	default:
+		return
+	}
+	for part := time.Duration(16); part > 1; part /= 2 {
+		last := r.waitClosing(l.ttl / part)
+		if vote, _ := n.delete(ctx, l); vote != failed || last {
+			return
+		}
+	}
+}
+
+// waitClosing waits for d, or until the lock closes, which it reports.
+func (r *Redlock) waitClosing(d time.Duration) bool {
+	timer := r.clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+		return false
+	case <-r.closing:
+		return true
+	}
+}
