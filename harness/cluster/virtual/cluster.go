@@ -1,0 +1,218 @@
+// Package virtual is a cluster in memory and in virtual time: miniredis
+// servers with clocks and disks of their own, toxiproxy's links over in-memory
+// pipes, and clients that are goroutines, all in one synctest bubble. A run
+// takes as long as the work in it, not as long as the waiting, and one seed
+// gives one history, byte for byte.
+//
+// A cluster lives inside a bubble (see package bubble): New, everything that
+// is done with it, and Close happen in there.
+package virtual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/link"
+)
+
+// Cluster is a cluster.Cluster in virtual time.
+type Cluster struct {
+	cfg   cluster.Config
+	began time.Time
+	nodes map[string]*Node // by name; an alias shares its server's
+	paths map[pathName]*path
+
+	mu      sync.Mutex
+	closed  bool
+	workers []*worker
+
+	closing  sync.Once
+	closeErr error
+}
+
+// pathName names a link: from a client to a server.
+type pathName struct{ client, node string }
+
+// path is a link with what it leads to.
+type path struct {
+	*link.Link
+	node   *Node
+	order  int // of all paths: which goes first at one instant
+	joined atomic.Int64
+	travel *travel
+}
+
+// manyConnections is more than one path ever has, to number them all.
+const manyConnections = 1 << 20
+
+var _ cluster.Cluster = (*Cluster)(nil)
+
+// New starts a node for each distinct name and one for the store, with a link
+// from every client to each. It has to be called inside a bubble, which ends
+// only after Close.
+func New(cfg cluster.Config) (*Cluster, error) {
+	if cfg.Persistence == "" {
+		cfg.Persistence = cluster.PersistNone
+	}
+	if err := check(cfg); err != nil {
+		return nil, err
+	}
+	c := &Cluster{cfg: cfg, began: time.Now(), nodes: map[string]*Node{}, paths: map[pathName]*path{}}
+	var servers []string
+	for _, name := range cfg.Nodes {
+		if _, alias := cfg.Aliases[name]; !alias {
+			servers = append(servers, name)
+			c.nodes[name] = newNode(name, cfg.Seed, cfg.Persistence, c.Now)
+		}
+	}
+	for alias := range cfg.Aliases {
+		c.nodes[alias] = c.nodes[resolve(cfg, alias)]
+	}
+	// The store forgets nothing: what it loses is to be the lock's fault.
+	c.nodes[cluster.StoreName] = newNode(cluster.StoreName, cfg.Seed, cluster.PersistAlways, c.Now)
+	c.connect(append(servers, cluster.StoreName))
+	return c, nil
+}
+
+// connect makes the links. Which share of the comb a link gets is drawn, so
+// that no client is always the first.
+func (c *Cluster) connect(servers []string) {
+	total := len(c.cfg.Clients) * len(servers)
+	slots := rand.New(rand.NewPCG(mix(c.cfg.Seed, "slots"), 0)).Perm(total)
+	scripts := link.NewScripts()
+	for _, client := range c.cfg.Clients {
+		for _, name := range servers {
+			order := len(c.paths)
+			t := newTravel(mix(c.cfg.Seed, client, name), c.Now, c.cfg.Delay, slots[order], total)
+			l := link.New(link.Config{Client: client, Node: name, Now: c.Now, Record: c.cfg.Record, Travel: t.message,
+				Scripts: scripts, Silent: name == cluster.StoreName})
+			n := c.nodes[name]
+			n.broken = append(n.broken, l.Break)
+			c.paths[pathName{client, name}] = &path{Link: l, node: n, order: order, travel: t}
+		}
+	}
+}
+
+// check refuses what would otherwise fail later and less clearly.
+func check(cfg cluster.Config) error {
+	if len(cfg.Nodes) == 0 {
+		return errors.New("virtual cluster: no nodes: name at least one")
+	}
+	names := slices.Concat(cfg.Nodes, cfg.Clients)
+	for i, name := range names {
+		switch {
+		case name == "" || name == cluster.StoreName:
+			return fmt.Errorf("virtual cluster: a node or client cannot be named %q", name)
+		case slices.Contains(names[:i], name):
+			return fmt.Errorf("virtual cluster: %q is named twice: nodes and clients need names of their own", name)
+		}
+	}
+	for alias := range cfg.Aliases {
+		if to := resolve(cfg, alias); to == "" || !slices.Contains(cfg.Nodes, to) {
+			return fmt.Errorf("virtual cluster: the alias %s does not lead to a node: there are %s", alias, strings.Join(cfg.Nodes, ", "))
+		}
+	}
+	if !slices.Contains(settings, cfg.Persistence) {
+		return fmt.Errorf("virtual cluster: no persistence setting %q: there are %v", cfg.Persistence, settings)
+	}
+	return nil
+}
+
+var settings = []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo, cluster.PersistEverysec, cluster.PersistAlways}
+
+// resolve follows aliases to the node that has a server; "" if they go round in
+// circles.
+func resolve(cfg cluster.Config, name string) string {
+	for range len(cfg.Aliases) + 1 {
+		to, alias := cfg.Aliases[name]
+		if !alias {
+			return name
+		}
+		name = to
+	}
+	return ""
+}
+
+// Kind is "virtual".
+func (c *Cluster) Kind() string { return "virtual" }
+
+// Server is what the nodes are, with the version in go.mod.
+func (c *Cluster) Server() string { return "miniredis 2.40.0" }
+
+// Now is the virtual time since New, in nanoseconds.
+func (c *Cluster) Now() int64 { return int64(time.Since(c.began)) }
+
+// Sleep waits in virtual time, or until ctx ends.
+func (c *Cluster) Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// Node returns the node of that name, or the store; nil if there is none.
+func (c *Cluster) Node(name string) cluster.Node {
+	if n := c.nodes[name]; n != nil {
+		return n
+	}
+	return nil
+}
+
+// Link returns the path from a client to a node or to the store; nil if there
+// is none. An alias has its server's link.
+func (c *Cluster) Link(client, node string) cluster.Link {
+	if p := c.paths[pathName{client, resolve(c.cfg, node)}]; p != nil {
+		return p
+	}
+	return nil
+}
+
+// lastTimer is how long Close lets virtual time pass, so that goroutines of
+// libraries that have still to wake up once (go-redis looks every second
+// whether its pool has been closed) come to their end. It takes no real time.
+const lastTimer = time.Minute
+
+// Close heals every fault and ends every client, link and node; after it the
+// bubble can end. It may be called at any time and any number of times.
+func (c *Cluster) Close() error {
+	c.closing.Do(func() { c.closeErr = c.close() })
+	return c.closeErr
+}
+
+func (c *Cluster) close() error {
+	c.mu.Lock()
+	c.closed = true
+	workers := c.workers
+	c.mu.Unlock()
+
+	var errs []error
+	for _, w := range workers {
+		errs = append(errs, w.Kill())
+	}
+	for _, p := range c.paths {
+		errs = append(errs, p.Close())
+	}
+	for name, n := range c.nodes {
+		if name == n.name {
+			n.end()
+		}
+	}
+	for _, w := range workers {
+		// It was killed: what it has to say about its end is of no interest.
+		_ = w.Close()
+	}
+	time.Sleep(lastTimer)
+	return errors.Join(errs...)
+}

@@ -1,0 +1,79 @@
+package virtual
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/alicebob/miniredis/v2/server"
+)
+
+// redisVersion is the release whose behaviour the node models, and against
+// which differential_test.go holds it.
+const redisVersion = "7.0.15"
+
+// effect says whether a command can change keys.
+type effect int
+
+const (
+	reads effect = iota + 1
+	writes
+)
+
+// modelled are the commands that a node answers. It keeps strings only, in
+// database 0, since that is what its persistence models; no command may wait,
+// since the whole node would wait with it.
+var modelled = map[string]effect{
+	"PING": reads, "ECHO": reads, "HELLO": reads, "AUTH": reads, "QUIT": reads, "CLIENT": reads, "COMMAND": reads,
+	"SELECT": reads, "TIME": reads, "INFO": reads, "DBSIZE": reads, "SCRIPT": reads,
+
+	"GET": reads, "MGET": reads, "STRLEN": reads, "GETRANGE": reads, "EXISTS": reads, "TYPE": reads, "TOUCH": reads,
+	"TTL": reads, "PTTL": reads, "EXPIRETIME": reads, "PEXPIRETIME": reads, "KEYS": reads, "SCAN": reads,
+
+	"SET": writes, "SETNX": writes, "SETEX": writes, "PSETEX": writes, "GETSET": writes, "GETDEL": writes, "GETEX": writes,
+	"MSET": writes, "MSETNX": writes, "APPEND": writes, "SETRANGE": writes,
+	"INCR": writes, "INCRBY": writes, "INCRBYFLOAT": writes, "DECR": writes, "DECRBY": writes,
+	"DEL": writes, "UNLINK": writes, "EXPIRE": writes, "PEXPIRE": writes, "EXPIREAT": writes, "PEXPIREAT": writes,
+	"PERSIST": writes, "RENAME": writes, "RENAMENX": writes, "FLUSHALL": writes, "FLUSHDB": writes,
+
+	"EVAL": writes, "EVALSHA": writes, "EVAL_RO": reads, "EVALSHA_RO": reads,
+	"MULTI": reads, "EXEC": writes, "DISCARD": reads, "WATCH": reads, "UNWATCH": reads,
+}
+
+// later are commands that miniredis has and Redis 7.0 has not.
+var later = map[string]bool{"DELEX": true}
+
+// screen is miniredis's hook before every command, those of scripts included.
+// It answers what miniredis cannot, and refuses what the node does not model.
+// It runs while the node executes a command and holds its lock.
+func (n *Node) screen(peer *server.Peer, name string, args ...string) bool {
+	switch {
+	case later[name]:
+		peer.WriteError(fmt.Sprintf("ERR unknown command '%s', with args beginning with: '%s'", name, strings.Join(args, "' '")))
+	case modelled[name] == 0:
+		if !n.server.Server().IsRegisteredCommand(name) {
+			return false // miniredis says that there is no such command
+		}
+		peer.WriteError(fmt.Sprintf("ERR %s is not modelled by the virtual cluster, whose nodes keep strings and never wait: use the local cluster", name))
+	case name == "SELECT" && len(args) == 1 && args[0] != "0":
+		peer.WriteError("ERR the virtual cluster's nodes have database 0 only: use the local cluster")
+	case name == "INFO" && (len(args) == 0 || informs(args[0])):
+		peer.WriteBulk(n.info())
+	default:
+		return false
+	}
+	return true
+}
+
+// informs reports whether a section of INFO includes the server's.
+func informs(section string) bool {
+	switch strings.ToLower(section) {
+	case "server", "default", "all", "everything":
+		return true
+	}
+	return false
+}
+
+func (n *Node) info() string {
+	return fmt.Sprintf("# Server\r\nredis_version:%s\r\nredis_mode:standalone\r\nrun_id:%s\r\nuptime_in_seconds:%d\r\n",
+		redisVersion, n.runID, (n.now()-n.disk.started)/1e9)
+}

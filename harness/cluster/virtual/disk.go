@@ -1,0 +1,192 @@
+package virtual
+
+import (
+	"maps"
+	"math"
+	"strconv"
+	"time"
+
+	"lockproof/harness/cluster"
+)
+
+// record is the value of a key. when is its expiry on the node's wall clock, in
+// nanoseconds since the run began, and counts only if expires is set.
+type record struct {
+	value   string
+	expires bool
+	when    int64
+}
+
+// disk is what a node's persistence setting keeps, and through what.
+//
+//   - Every AOF setting writes before it replies, so a SIGKILL loses nothing: the
+//     page cache outlives the process. A power loss loses what was not fsynced:
+//     nothing with always; with everysec, what was written since the last of the
+//     fsyncs that come once a second from the server's start; with no, everything
+//     since the last clean shutdown.
+//   - RDB keeps what a save point or a clean shutdown saved, synced.
+//   - none keeps nothing.
+//
+// That is one legal outcome of a power loss, the worst one: a kernel may have
+// written more. What the model leaves out is that everysec can postpone its
+// write while an fsync is slow, and that a rewrite can suspend always; the
+// clusters with real servers show those. differential_test.go holds the model
+// against redis-server.
+type disk struct {
+	setting cluster.Persistence
+	synced  map[string]record // survives everything
+
+	// Written since: an acknowledged change of each key, nil for its removal.
+	pending      map[string]*record
+	pendingBytes int64 // the length of those writes in RESP, as an AOF holds them
+	pendingAt    int64 // when the last of them was made, on the true clock
+
+	started int64 // when the server started, on the true clock
+	saved   int64 // RDB: when it last saved, or started
+	dirty   int   // RDB: how many changes were made since
+}
+
+// savePoints are Redis's defaults: save after so long if so many keys changed.
+var savePoints = []struct {
+	after   time.Duration
+	changes int
+}{{time.Hour, 1}, {5 * time.Minute, 100}, {time.Minute, 10_000}}
+
+func newDisk(setting cluster.Persistence) *disk {
+	return &disk{setting: setting, synced: map[string]record{}, pending: map[string]*record{}}
+}
+
+// start says that a server began to use the disk.
+func (d *disk) start(now int64) {
+	d.started, d.saved, d.dirty = now, now, 0
+}
+
+// write notes that a key got a value, or none (nil), at a time of the true
+// clock. settle has been called for that time.
+func (d *disk) write(now int64, key string, r *record) {
+	d.pending[key], d.pendingAt = r, now
+	d.pendingBytes += respLength(key, r)
+	d.dirty++
+	if d.setting == cluster.PersistAlways {
+		d.sync()
+	}
+}
+
+// expired notes that a key passed its expiry. Redis logs it as a DEL, but does
+// not count it as a change to be saved.
+func (d *disk) expired(now int64, key string) {
+	d.write(now, key, nil)
+	d.dirty--
+}
+
+// settle does what a running server has done to its disk in the background
+// until now.
+func (d *disk) settle(now int64) {
+	switch d.setting {
+	case cluster.PersistEverysec:
+		if d.lastTick(now) >= d.pendingAt {
+			d.sync()
+		}
+	case cluster.PersistRDB:
+		for _, p := range savePoints {
+			due := max(d.saved+int64(p.after), d.pendingAt)
+			if d.dirty >= p.changes && now > due {
+				d.save(due)
+			}
+		}
+	}
+}
+
+// lastTick is when everysec last synced.
+func (d *disk) lastTick(now int64) int64 {
+	up := now - d.started
+	if up < int64(time.Second) {
+		return math.MinInt64
+	}
+	return now - up%int64(time.Second)
+}
+
+// sync makes everything written so far survive.
+func (d *disk) sync() {
+	for key, r := range d.pending {
+		if r == nil {
+			delete(d.synced, key)
+		} else {
+			d.synced[key] = *r
+		}
+	}
+	d.forget()
+}
+
+// save is sync for RDB.
+func (d *disk) save(now int64) {
+	d.sync()
+	d.saved, d.dirty = now, 0
+}
+
+func (d *disk) forget() {
+	clear(d.pending)
+	d.pendingBytes = 0
+}
+
+// flushed says that FLUSHALL ran: a server with save points saves at once.
+func (d *disk) flushed(now int64) {
+	if d.setting == cluster.PersistRDB {
+		d.save(now)
+	}
+}
+
+// kill ends the server without a chance to save.
+func (d *disk) kill() {
+	if d.setting == cluster.PersistNone || d.setting == cluster.PersistRDB {
+		d.forget()
+	}
+}
+
+// shutdown ends it in good order. A server with save points saves, and one
+// with an AOF flushes and fsyncs it.
+func (d *disk) shutdown() {
+	if d.setting == cluster.PersistNone {
+		d.forget()
+		return
+	}
+	d.sync()
+}
+
+// powerLoss ends the server and its machine, and says how many bytes of writes
+// it forgot.
+func (d *disk) powerLoss() (lost int64) {
+	lost = d.pendingBytes
+	d.forget()
+	return lost
+}
+
+// load is what a server finds when it starts.
+func (d *disk) load() map[string]record {
+	found := maps.Clone(d.synced)
+	for key, r := range d.pending {
+		if r == nil {
+			delete(found, key)
+		} else {
+			found[key] = *r
+		}
+	}
+	return found
+}
+
+// respLength is the length of a write as an AOF holds it: SET key value, with
+// PXAT and milliseconds if it expires, or DEL key.
+func respLength(key string, r *record) int64 {
+	words := []string{"DEL", key}
+	if r != nil {
+		words = []string{"SET", key, r.value}
+		if r.expires {
+			words = append(words, "PXAT", strconv.FormatInt(epoch.UnixMilli()+r.when/int64(time.Millisecond), 10))
+		}
+	}
+	length := len("*\r\n") + len(strconv.Itoa(len(words)))
+	for _, w := range words {
+		length += len("$\r\n\r\n") + len(strconv.Itoa(len(w))) + len(w)
+	}
+	return int64(length)
+}

@@ -1,0 +1,112 @@
+package virtual
+
+import (
+	"context"
+	"fmt"
+)
+
+// Kill ends the server where it stands. Its connections break, and commands
+// that it has not executed are gone.
+func (n *Node) Kill(context.Context) error {
+	return n.stop("be killed", func() { n.disk.kill() })
+}
+
+// Shutdown ends the server as the SHUTDOWN command does.
+func (n *Node) Shutdown(context.Context) error {
+	n.mu.Lock()
+	paused := n.server != nil && n.paused
+	n.mu.Unlock()
+	if paused {
+		return n.cannot("shut down")
+	}
+	return n.stop("shut down", func() { n.disk.shutdown() })
+}
+
+// PowerLoss ends the server and its machine. lost is the length in RESP of the
+// acknowledged writes that it forgets.
+func (n *Node) PowerLoss(context.Context) (lost int64, err error) {
+	err = n.stop("lose its power", func() { lost = n.disk.powerLoss() })
+	return lost, err
+}
+
+// stop ends the server; disk says what becomes of its writes.
+func (n *Node) stop(what string, disk func()) error {
+	n.mu.Lock()
+	if n.server == nil {
+		defer n.mu.Unlock()
+		return n.cannot(what)
+	}
+	if !n.paused {
+		n.advance()
+	}
+	disk()
+	gone := n.server
+	n.server, n.keys, n.queue, n.paused = nil, nil, nil, false
+	conns := n.conns
+	n.conns = map[*conn]bool{}
+	n.mu.Unlock()
+
+	gone.Close()
+	for k := range conns {
+		k.Close()
+	}
+	for _, breakLink := range n.broken {
+		breakLink()
+	}
+	return nil
+}
+
+// Start brings the node back with what its disk has kept.
+func (n *Node) Start(context.Context) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.server != nil {
+		return fmt.Errorf("node %s cannot start: it is running", n.name)
+	}
+	if n.ended {
+		return fmt.Errorf("node %s cannot start: its cluster is closed", n.name)
+	}
+	n.start()
+	return nil
+}
+
+// Pause stops the server where it stands: it accepts connections, as a stopped
+// process's kernel does, and answers nothing. Replies on their way arrive.
+func (n *Node) Pause(context.Context) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.server == nil || n.paused {
+		return n.cannot("be paused")
+	}
+	n.advance()
+	n.paused = true
+	return nil
+}
+
+// Resume carries it on: it executes what has arrived in the meantime, in the
+// order of arrival.
+func (n *Node) Resume(context.Context) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.server == nil {
+		return n.cannot("resume")
+	}
+	if !n.paused {
+		return fmt.Errorf("node %s cannot resume: it is not paused", n.name)
+	}
+	n.paused = false
+	n.rouse()
+	return nil
+}
+
+// end stops the node for good, and its executor.
+func (n *Node) end() {
+	n.mu.Lock()
+	up := n.server != nil
+	n.ended = true
+	n.mu.Unlock()
+	if up {
+		n.stop("end", func() {}) // it is up: nothing can go wrong
+	}
+	close(n.news)
+}

@@ -1,0 +1,224 @@
+package virtual
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+// Node is a server in memory: miniredis, with a wall clock and a disk of its
+// own. A key expires when the node's wall clock reaches the time that it
+// showed when the key was set, plus the TTL, to the nanosecond; Redis counts
+// in milliseconds and may keep the key for one more.
+type Node struct {
+	name string
+	seed uint64
+	now  func() int64  // the true clock
+	news chan struct{} // for the executor
+
+	// The lock is never held while virtual time passes: a goroutine that waits
+	// for a mutex keeps the bubble's clock from moving.
+	mu      sync.Mutex
+	clock   wallClock
+	disk    *disk
+	server  *miniredis.Miniredis // nil while the node is down
+	reading int64                // of the wall clock, as miniredis knows it
+	keys    map[string]record    // as the last command left them
+	starts  int
+	runID   string
+	paused  bool
+	conns   map[*conn]bool
+	queue   []request // commands that have arrived
+	ended   bool      // for good
+	broken  []func()  // breaks the links to the node
+}
+
+var _ cluster.Node = (*Node)(nil)
+
+// newNode starts a node. end ends it.
+func newNode(name string, seed uint64, setting cluster.Persistence, now func() int64) *Node {
+	n := &Node{name: name, seed: seed, now: now, news: make(chan struct{}, 1), clock: wallClock{rate: 1}, disk: newDisk(setting),
+		conns: map[*conn]bool{}}
+	n.start()
+	go n.run()
+	return n
+}
+
+// Name is the node's name.
+func (n *Node) Name() string { return n.name }
+
+// start loads what the disk has kept. The caller holds the lock.
+func (n *Node) start() {
+	now := n.now()
+	n.starts++
+	id := sha1.Sum(fmt.Appendf(nil, "%d %s %d", n.seed, n.name, n.starts))
+	n.runID = hex.EncodeToString(id[:])
+	n.disk.start(now)
+	n.reading = n.clock.at(now)
+	n.keys = n.disk.load()
+	n.expire(now)
+	n.boot(n.keys)
+}
+
+// boot makes a miniredis that has these keys. The caller holds the lock.
+func (n *Node) boot(keys map[string]record) {
+	m := miniredis.NewMiniRedis()
+	// The first connection is what makes a miniredis without a socket ready; it
+	// has no other use.
+	c, err := m.Dial()
+	if err != nil {
+		panic(fmt.Sprintf("node %s: miniredis cannot start in memory: %v", n.name, err)) // no code path of v2.40.0
+	}
+	c.Close()
+	m.Server().SetPreHook(n.screen)
+	m.SetTime(epoch.Add(time.Duration(n.reading)))
+	for key, r := range keys {
+		m.Set(key, r.value)
+		if r.expires {
+			m.SetTTL(key, time.Duration(r.when-n.reading))
+		}
+	}
+	n.server = m
+}
+
+// advance brings miniredis and the disk up to the present. miniredis keeps the
+// time that a key has left, Redis the wall clock's time at which it ends; so a
+// clock that was set back has to lengthen what is left. The caller holds the
+// lock, and the node is up.
+func (n *Node) advance() {
+	now := n.now()
+	n.disk.settle(now)
+	reading := n.clock.at(now)
+	if reading == n.reading {
+		return
+	}
+	n.server.SetTime(epoch.Add(time.Duration(reading)))
+	n.server.FastForward(time.Duration(reading - n.reading))
+	n.reading = reading
+	n.expire(now)
+}
+
+// expire forgets the keys whose time has come.
+func (n *Node) expire(now int64) {
+	for key, r := range n.keys {
+		if r.expires && r.when <= n.reading {
+			delete(n.keys, key)
+			n.disk.expired(now, key)
+		}
+	}
+}
+
+// journal writes to the disk what the last command has changed.
+func (n *Node) journal() {
+	now := n.now()
+	left := make(map[string]record, len(n.keys))
+	for _, key := range n.server.Keys() {
+		value, err := n.server.Get(key)
+		if err != nil {
+			continue // not a string: screen lets no such command through
+		}
+		r := record{value: value}
+		if ttl := n.server.TTL(key); ttl != 0 {
+			r.expires, r.when = true, n.reading+int64(ttl)
+		}
+		left[key] = r
+		if old, ok := n.keys[key]; !ok || old != r {
+			n.disk.write(now, key, &r)
+		}
+	}
+	for key := range n.keys {
+		if _, ok := left[key]; !ok {
+			n.disk.write(now, key, nil)
+		}
+	}
+	n.keys = left
+}
+
+// fencePrefix begins the names of fencing counters, which are no locks: they
+// have no owner and must not expire.
+const fencePrefix = "fence:"
+
+// Look reads the node's lock keys as they are at this instant.
+func (n *Node) Look(context.Context) (history.Node, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.server == nil || n.paused {
+		return history.Node{}, nil
+	}
+	n.advance()
+	keys := make(map[string]history.KeyState, len(n.keys))
+	for key, r := range n.keys {
+		if strings.HasPrefix(key, fencePrefix) {
+			continue
+		}
+		state := history.KeyState{Token: r.value, TTL: -1}
+		if r.expires {
+			state.TTL = r.when - n.reading
+		}
+		keys[key] = state
+	}
+	return history.Node{Up: true, RunID: n.runID, Keys: keys}, nil
+}
+
+// Clock is the wall clock's reading, which TIME shows in microseconds.
+func (n *Node) Clock(context.Context) (int64, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.server == nil || n.paused {
+		return 0, n.cannot("tell its time")
+	}
+	return n.clock.at(n.now()), nil
+}
+
+// SetClock lets the wall clock jump and run at another rate. It works on a
+// node that is down too: a machine can boot with its clock wrong.
+func (n *Node) SetClock(_ context.Context, jump time.Duration, rate float64) error {
+	if rate < 0 {
+		return fmt.Errorf("node %s: a clock cannot run at rate %g: give a positive one, or 0 to leave it", n.name, rate)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.server != nil && !n.paused {
+		n.advance() // keys that have expired by now stay so
+	}
+	n.clock.set(n.now(), jump, rate)
+	if n.server != nil && !n.paused {
+		n.advance()
+	}
+	return nil
+}
+
+// Flush is an operator's FLUSHALL.
+func (n *Node) Flush(context.Context) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.server == nil || n.paused {
+		return n.cannot("be flushed")
+	}
+	var reply bytes.Buffer
+	peer := server.NewPeer(bufio.NewWriter(&reply))
+	if got := string(n.execute(peer, &reply, []string{"FLUSHALL"})); got != "+OK\r\n" {
+		return fmt.Errorf("node %s: FLUSHALL was answered %q", n.name, got)
+	}
+	return nil
+}
+
+// cannot says why a node that is down or paused cannot do something.
+func (n *Node) cannot(what string) error {
+	if n.server == nil {
+		return fmt.Errorf("node %s cannot %s: %w; start it first", n.name, what, cluster.ErrDown)
+	}
+	return fmt.Errorf("node %s cannot %s: it is paused; resume it first", n.name, what)
+}

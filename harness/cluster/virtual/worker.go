@@ -1,0 +1,153 @@
+package virtual
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"sync/atomic"
+	"syscall"
+
+	"lockproof/harness/client"
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/link"
+)
+
+// worker is a client in goroutines of this process: what is a process of its
+// own on the other clusters.
+type worker struct {
+	*client.Client
+	name   string
+	gate   *client.Gate
+	ending atomic.Bool // it was told to end, or killed
+}
+
+var _ client.Worker = (*worker)(nil)
+
+// Spawn starts a client. The setup's Nodes may be names of nodes, in the order
+// in which the client is to have them; none means all. messages must not let
+// virtual time pass, nor call the worker's Kill or Close, which wait for it.
+func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(client.Message)) (client.Worker, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("spawn %s: %w", setup.Name, err)
+	}
+	setup, err := c.complete(setup)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, fmt.Errorf("spawn %s: the cluster is closed", setup.Name)
+	}
+	w := &worker{name: setup.Name, gate: new(client.Gate)}
+	w.Client, err = client.New(setup, client.Env{Dial: c.dialer(setup.Name), Now: c.Now, Gate: w.gate}, messages)
+	if err != nil {
+		return nil, fmt.Errorf("spawn %s: %w", setup.Name, err)
+	}
+	c.workers = append(c.workers, w)
+	return w, nil
+}
+
+// complete fills in what the cluster knows. The address of a node is its name.
+func (c *Cluster) complete(setup client.Setup) (client.Setup, error) {
+	if !slices.Contains(c.cfg.Clients, setup.Name) {
+		return setup, fmt.Errorf("spawn %s: there is no such client: there are %v", setup.Name, c.cfg.Clients)
+	}
+	names := setup.Nodes
+	if len(names) == 0 {
+		names = c.cfg.Nodes
+	}
+	setup.Nodes = nil
+	for _, name := range names {
+		if c.nodes[name] == nil {
+			return setup, fmt.Errorf("spawn %s: there is no node %s: there are %v", setup.Name, name, c.cfg.Nodes)
+		}
+		setup.Nodes = append(setup.Nodes, resolve(c.cfg, name))
+	}
+	// Nothing can stall: virtual time waits for whoever is late.
+	setup.Store, setup.Seed, setup.Epoch, setup.StallLimit = cluster.StoreName, c.cfg.Seed, 0, 0
+	return setup, nil
+}
+
+// dialer connects a client to nodes over its links.
+func (c *Cluster) dialer(name string) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, _, addr string) (net.Conn, error) {
+		p := c.paths[pathName{name, addr}]
+		if p == nil {
+			return nil, refused(addr, fmt.Errorf("%s has no link to it", name))
+		}
+		if err := c.Sleep(ctx, p.travel.dial()); err != nil {
+			return nil, refused(addr, err)
+		}
+		conn, ok := p.open()
+		if !ok {
+			return nil, refused(addr, syscall.ECONNREFUSED)
+		}
+		return conn, nil
+	}
+}
+
+// open makes a connection over the link, unless the node is down. A paused node
+// accepts it, as the kernel does for a stopped process.
+func (p *path) open() (net.Conn, bool) {
+	client, near := link.Pipe()
+	far, server := link.Pipe()
+	order := p.order*manyConnections + int(p.joined.Add(1))
+	if !p.node.serve(server, order) {
+		return nil, false
+	}
+	p.Join(near, far)
+	return client, true
+}
+
+// refused is how the net package reports that a dial failed.
+func refused(addr string, err error) error {
+	return &net.OpError{Op: "dial", Net: "virtual", Addr: address(addr), Err: err}
+}
+
+// address is a node's name as a net.Addr.
+type address string
+
+func (a address) Network() string { return "virtual" }
+func (a address) String() string  { return string(a) }
+
+// Send hands over a command.
+func (w *worker) Send(command client.Command) error {
+	if w.ending.Load() {
+		return fmt.Errorf("send %s: worker %s has ended, or been told to", command.Do, w.name)
+	}
+	if command.Do == client.DoExit {
+		w.ending.Store(true)
+	}
+	return w.Client.Send(command)
+}
+
+// Pause stops the client where it stands, Resume carries it on.
+func (w *worker) Pause() error {
+	if w.ending.Load() {
+		return fmt.Errorf("worker %s cannot be paused: it has ended, or been told to", w.name)
+	}
+	w.gate.Pause()
+	return nil
+}
+
+// Resume carries the client on.
+func (w *worker) Resume() error {
+	w.gate.Resume()
+	return nil
+}
+
+// Kill ends the client as SIGKILL does: it says no more, and nothing of it
+// reaches a node. What is left of it in memory ends by itself.
+func (w *worker) Kill() error {
+	w.ending.Store(true)
+	w.Client.Kill()
+	return nil
+}
+
+// Close ends the client in good order, paused or not, and waits for it.
+func (w *worker) Close() error {
+	w.ending.Store(true)
+	return w.Client.Close()
+}
