@@ -92,7 +92,10 @@ type Kind struct {
 // registry holds every Kind by name; each lock's file adds its own.
 var registry = map[string]Kind{}
 
-func register(k Kind) { registry[k.Name] = k }
+func register(k Kind) {
+	k.New = checked(k)
+	registry[k.Name] = k
+}
 
 // Reference is the name of the lock that scenarios use unless they say otherwise.
 const Reference = "redlock"

@@ -1,0 +1,36 @@
+package locks
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func init() {
+	register(Kind{
+		Name:     "get-then-del",
+		Doc:      "one node, naive: release is GET, compare, DEL: between the two the owner can change",
+		New:      newGetThenDel,
+		OwnClock: true, SingleNode: true,
+	})
+}
+
+func newGetThenDel(env Env) (Lock, error) {
+	l := newNodeLock(env)
+	l.take, l.drop = l.setNX, l.getThenDelete
+	return l, nil
+}
+
+// getThenDelete is the mistake: the key can expire and be taken by another
+// after the GET and before the DEL.
+func (l *nodeLock) getThenDelete(ctx context.Context, key, token string) (bool, error) {
+	owner, err := l.node.Get(ctx, key).Result()
+	if errors.Is(err, redis.Nil) {
+		return false, nil
+	}
+	if err != nil || owner != token {
+		return false, err
+	}
+	return l.deleteAny(ctx, key, token)
+}

@@ -1,0 +1,132 @@
+package locks
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"lockproof/harness/history"
+)
+
+// before runs something once, when a node meets a command for the first time.
+func (n *node) before(command string, do func(p *server.Peer) (answered bool)) {
+	done := false
+	n.Server().SetPreHook(func(p *server.Peer, cmd string, _ ...string) bool {
+		if cmd != command || done {
+			return false
+		}
+		done = true
+		return do(p)
+	})
+}
+
+func TestGetThenDelDeletesWhatChangedInBetween(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, w *world) {
+		lease, err := w.lock("get-then-del", Options{}).Acquire(t.Context(), "k1")
+		require.NoError(t, err)
+		w.nodes[0].before("DEL", func(*server.Peer) bool {
+			require.NoError(t, w.nodes[0].Set("k1", "another's"))
+			return false
+		})
+		require.NoError(t, lease.Release(t.Context()))
+		require.False(t, w.nodes[0].Exists("k1"))
+	})
+}
+
+func TestSetnxWithoutItsExpireLocksForEver(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, w *world) {
+		w.nodes[0].before("PEXPIRE", func(p *server.Peer) bool { p.Close(); return true })
+		_, err := w.lock("setnx-expire", Options{Tries: 1}).Acquire(t.Context(), "k1")
+		require.Error(t, err)
+		time.Sleep(100 * ttl)
+		_, err = w.lock("setnx-expire", Options{Tries: 1}).Acquire(t.Context(), "k1")
+		require.Equal(t, history.ReasonHeld, Reason(err), err)
+	})
+}
+
+func TestSingleTidiesUpASetOfUnknownFate(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, w *world) {
+		w.nodes[0].before("SET", func(p *server.Peer) bool {
+			time.Sleep(ttl / 2) // the SET takes effect after its caller has left
+			return false
+		})
+		_, err := w.lock("single", Options{Tries: 1}).Acquire(t.Context(), "k1")
+		require.Equal(t, history.ReasonNoMajority, Reason(err), err)
+	})
+}
+
+func TestASecondReleaseIsTold(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, w *world) {
+		lease, err := w.lock("single", Options{}).Acquire(t.Context(), "k1")
+		require.NoError(t, err)
+		require.NoError(t, lease.Release(t.Context()))
+		require.Equal(t, history.ReasonLost, Reason(lease.Release(t.Context())))
+	})
+}
+
+// TestFencingTokensGrow lets the counters of a minority be wiped before each
+// grant, and requires that tokens grow all the same.
+func TestFencingTokensGrow(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		wiped := rapid.SliceOfN(rapid.IntRange(0, 4), 1, 12).Draw(rt, "the one node that each client cannot reach")
+		inBubble(t, 5, func(t *testing.T, w *world) {
+			last := int64(0)
+			for _, i := range wiped {
+				w.nodes[i].down = true
+				lease, err := w.lock("redlock-fenced", Options{}).Acquire(t.Context(), "k1")
+				require.NoError(t, err)
+				require.Greater(t, lease.Fence(), last)
+				last = lease.Fence()
+				require.NoError(t, lease.Release(t.Context()))
+				w.nodes[i].down = false
+			}
+		})
+	})
+}
+
+func TestAFencingTokenNeedsAMajority(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, w *world) {
+		for _, n := range w.nodes[:2] {
+			n.before("GET", func(p *server.Peer) bool { p.WriteError("ERR out of order"); return true })
+		}
+		_, err := w.lock("redlock-fenced", Options{Tries: 1, Without: []string{"DistinctNodes"}}).Acquire(t.Context(), "k1")
+		require.Equal(t, history.ReasonNoMajority, Reason(err), err)
+		require.ErrorContains(t, err, "read fence:k1: 1 of 3 nodes answered, 2 are needed")
+		time.Sleep(ttl / 10)
+		for _, n := range w.nodes {
+			require.False(t, n.Exists("k1"), "a lease without a token is given back")
+		}
+	})
+}
+
+func TestAClaimedTokenIsNotClaimedAgain(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, w *world) {
+		c := w.env(Options{}).Nodes[0]
+		claim := func(token int64) bool {
+			ok, err := fenceClaim.Run(context.Background(), c, []string{"fence:k1"}, token).Bool()
+			require.NoError(t, err)
+			return ok
+		}
+		require.True(t, claim(3))
+		require.False(t, claim(3))
+		require.False(t, claim(2))
+		require.True(t, claim(4))
+		require.ErrorIs(t, c.Get(t.Context(), "k1").Err(), redis.Nil)
+	})
+}
+
+func TestDefaultsSuitEveryTTL(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := Options{TTL: time.Duration(rapid.Int64Range(int64(100*time.Millisecond), int64(time.Minute)).Draw(t, "ttl"))}.WithDefaults()
+		require.NoError(t, o.check())
+		require.Less(t, o.NodeTimeout, o.TTL/4)
+		require.Less(t, o.RetryMax, o.TTL/4)
+		require.Greater(t, o.RetryMax, o.RetryMin)
+		require.Equal(t, o, o.WithDefaults(), "defaults change nothing that is set")
+	})
+}

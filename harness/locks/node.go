@@ -1,0 +1,151 @@
+package locks
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockproof/harness/history"
+)
+
+// nodeLock is what the locks on a single node have in common: they differ in
+// how they take the key and in how they give it back.
+type nodeLock struct {
+	env  Env
+	node *redis.Client
+	// take sets key to token if it is free, and gives it an expiry.
+	take func(ctx context.Context, key, token string) (bool, error)
+	// drop gives the key back and reports whether it was still ours, as far
+	// as the lock looks.
+	drop func(ctx context.Context, key, token string) (bool, error)
+	// prolong is nil where the lock has no extension.
+	prolong func(ctx context.Context, key, token string) (bool, error)
+	// tidy: a take whose fate is unknown is dropped in the background.
+	tidy    bool
+	pending sync.WaitGroup
+}
+
+func newNodeLock(env Env) *nodeLock { return &nodeLock{env: env, node: env.Nodes[0]} }
+
+func (l *nodeLock) Acquire(ctx context.Context, key string) (Lease, error) {
+	return retry(ctx, l.env, func() (Lease, error) { return l.attempt(ctx, key) })
+}
+
+// attempt believes in its lease for one TTL from before the key was asked for:
+// the server counts from later, so it keeps the key at least as long.
+func (l *nodeLock) attempt(ctx context.Context, key string) (Lease, error) {
+	token, err := l.token()
+	if err != nil {
+		return nil, err
+	}
+	start := l.env.Clock.Now()
+	taken, err := l.call(ctx, key, token, l.take)
+	if err != nil {
+		l.tidyUp(ctx, key, token)
+		return nil, callFailed(ctx, "take "+key, err)
+	}
+	if !taken {
+		return nil, &Error{Reason: history.ReasonHeld, Err: fmt.Errorf("%s is held by another", key)}
+	}
+	lease := &nodeLease{lock: l, key: key, token: token, until: start + l.env.TTL}
+	if lease.Validity() <= 0 {
+		l.tidyUp(ctx, key, token)
+		return nil, &Error{Reason: history.ReasonTooLate, Err: fmt.Errorf("%s was taken, but after the TTL of %s", key, l.env.TTL)}
+	}
+	return lease, nil
+}
+
+// call bounds one command by the node timeout.
+func (l *nodeLock) call(ctx context.Context, key, token string, do func(context.Context, string, string) (bool, error)) (bool, error) {
+	bounded, cancel := context.WithTimeout(ctx, l.env.NodeTimeout)
+	defer cancel()
+	return do(bounded, key, token)
+}
+
+func (l *nodeLock) tidyUp(ctx context.Context, key, token string) {
+	if !l.tidy {
+		return
+	}
+	l.pending.Go(func() {
+		// If this fails too, the key expires by itself.
+		_, _ = l.call(context.WithoutCancel(ctx), key, token, l.drop)
+	})
+}
+
+// token is 20 random bytes in hex.
+func (l *nodeLock) token() (string, error) {
+	b := make([]byte, 20)
+	if _, err := io.ReadFull(l.env.Rand, b); err != nil {
+		return "", fmt.Errorf("draw a token: %w", err)
+	}
+	return hex.EncodeToString(b), nil
+}
+
+func (l *nodeLock) Close() error {
+	l.pending.Wait()
+	return nil
+}
+
+type nodeLease struct {
+	lock       *nodeLock
+	key, token string
+	mu         sync.Mutex
+	until      time.Duration // on the client's own clock
+	released   bool
+}
+
+func (l *nodeLease) Token() string                             { return l.token }
+func (l *nodeLease) Fence() int64                              { return 0 }
+func (l *nodeLease) Watch(ctx context.Context) context.Context { return nil }
+
+func (l *nodeLease) Validity() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.until - l.lock.env.Clock.Now()
+}
+
+func (l *nodeLease) Extend(ctx context.Context) error {
+	if l.lock.prolong == nil {
+		return &Error{Reason: history.ReasonRefused, Err: errors.New("this lock cannot extend a lease")}
+	}
+	start := l.lock.env.Clock.Now()
+	ours, err := l.lock.call(ctx, l.key, l.token, l.lock.prolong)
+	if err != nil {
+		return callFailed(ctx, "extend "+l.key, err)
+	}
+	if !ours {
+		return l.lost()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.until = start + l.lock.env.TTL
+	return nil
+}
+
+func (l *nodeLease) Release(ctx context.Context) error {
+	l.mu.Lock()
+	again := l.released
+	l.released = true
+	l.mu.Unlock()
+	if again {
+		return &Error{Reason: history.ReasonLost, Err: fmt.Errorf("the lease on %s was released before", l.key)}
+	}
+	ours, err := l.lock.call(ctx, l.key, l.token, l.lock.drop)
+	if err != nil {
+		return callFailed(ctx, "release "+l.key, err)
+	}
+	if !ours {
+		return l.lost()
+	}
+	return nil
+}
+
+func (l *nodeLease) lost() error {
+	return &Error{Reason: history.ReasonLost, Err: fmt.Errorf("the key %s is not ours any more", l.key)}
+}

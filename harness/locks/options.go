@@ -1,0 +1,104 @@
+package locks
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"lockproof/harness/history"
+)
+
+// WithDefaults fills what is not set. The defaults suit TTLs from 100 ms to
+// minutes:
+//   - NodeTimeout is 5 % of the TTL, between 20 ms and 100 ms: redis.io's page
+//     wants it small against the TTL ("~5-50 milliseconds" for 10 s), and below
+//     20 ms a busy machine makes timeouts of its own;
+//   - Drift is 0.01, the value of the page's reference implementation;
+//   - RetryMin and RetryMax are 5 % and 15 % of the TTL, at most 100 ms and
+//     300 ms: a waiting client asks several times in each TTL, and the spread
+//     between the two is far wider than a round trip, so that clients that
+//     collided once part;
+//   - MaxExtensions is 100.
+//
+// Tries stays 0: until the context ends.
+func (o Options) WithDefaults() Options {
+	if o.NodeTimeout == 0 {
+		o.NodeTimeout = min(max(o.TTL/20, 20*time.Millisecond), 100*time.Millisecond)
+	}
+	if o.Drift == 0 {
+		o.Drift = 0.01
+	}
+	if o.RetryMin == 0 {
+		o.RetryMin = min(o.TTL/20, 100*time.Millisecond)
+	}
+	if o.RetryMax == 0 {
+		o.RetryMax = max(o.RetryMin, min(o.TTL*3/20, 300*time.Millisecond))
+	}
+	if o.MaxExtensions == 0 {
+		o.MaxExtensions = 100
+	}
+	return o
+}
+
+// check refuses options that no lock could work with.
+func (o Options) check() error {
+	switch {
+	case o.TTL < time.Millisecond:
+		return refusal("a TTL of %s: Redis counts expiry in milliseconds, so 1ms or more is right", o.TTL)
+	case o.NodeTimeout < 0:
+		return refusal("a node timeout of %s: it must be above 0", o.NodeTimeout)
+	case o.Drift < 0 || o.Drift >= 1:
+		return refusal("a drift factor of %g: it is a part of the TTL, from 0 to below 1", o.Drift)
+	case o.Tries < 0:
+		return refusal("%d tries: 0 tries until the context ends, 1 or more is a limit", o.Tries)
+	case o.RetryMin < 0 || o.RetryMax < o.RetryMin:
+		return refusal("a retry delay from %s to %s: the first must not be below 0 nor above the second", o.RetryMin, o.RetryMax)
+	case o.MaxExtensions < 0:
+		return refusal("%d extensions at most: it must be above 0", o.MaxExtensions)
+	}
+	return nil
+}
+
+// checked makes of a lock's constructor one that fills in the defaults and
+// refuses what every lock must refuse.
+func checked(k Kind) func(Env) (Lock, error) {
+	build := k.New
+	return func(env Env) (Lock, error) {
+		env.Options = env.Options.WithDefaults()
+		if err := env.Options.check(); err != nil {
+			return nil, err
+		}
+		if len(env.Nodes) == 0 {
+			return nil, refusal("no nodes: the lock %s needs at least one", k.Name)
+		}
+		if len(env.Without) > 0 && !k.Rules {
+			return nil, refusal("the lock %s has no rules to switch off (asked: %s); those with rules: %s",
+				k.Name, strings.Join(env.Without, ", "), strings.Join(withRules(), ", "))
+		}
+		return build(env)
+	}
+}
+
+func withRules() []string {
+	var names []string
+	for _, n := range Names() {
+		if registry[n].Rules {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+func refusal(format string, args ...any) error {
+	return &Error{Reason: history.ReasonRefused, Err: fmt.Errorf(format, args...)}
+}
+
+// Reason gives the reason of a failed operation: other where the lock could
+// not tell.
+func Reason(err error) string {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Reason
+	}
+	return history.ReasonOther
+}

@@ -1,0 +1,123 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockproof/harness/history"
+	"lockproof/redlock"
+)
+
+func init() {
+	register(Kind{
+		Name:     Reference,
+		Doc:      "the reference: Redlock as redis.io describes it, with every known correction",
+		New:      func(env Env) (Lock, error) { return newReference(env) },
+		OwnClock: true, Rules: true, Extends: true,
+	})
+}
+
+// reference is package redlock's lock in this package's terms.
+type reference struct {
+	lock *redlock.Redlock
+	ttl  time.Duration
+}
+
+func newReference(env Env) (*reference, error) {
+	nodes := make([]redis.UniversalClient, len(env.Nodes))
+	for i, n := range env.Nodes {
+		nodes[i] = n
+	}
+	options := []redlock.Option{
+		redlock.WithClock(env.Clock),
+		redlock.WithRand(env.Rand),
+		redlock.WithNodeTimeout(env.NodeTimeout),
+		redlock.WithDrift(env.Drift),
+		redlock.WithTries(env.Tries),
+		redlock.WithRetryDelay(env.RetryMin, env.RetryMax),
+		redlock.WithMaxExtensions(env.MaxExtensions),
+	}
+	for _, name := range env.Without {
+		rule, err := redlock.ParseRule(name)
+		if err != nil {
+			return nil, &Error{Reason: history.ReasonRefused, Err: err}
+		}
+		options = append(options, redlock.Without(rule))
+	}
+	lock, err := redlock.New(nodes, options...)
+	if err != nil {
+		return nil, &Error{Reason: history.ReasonRefused, Err: err}
+	}
+	return &reference{lock: lock, ttl: env.TTL}, nil
+}
+
+func (r *reference) Acquire(ctx context.Context, key string) (Lease, error) {
+	lease, err := r.acquire(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return lease, nil
+}
+
+func (r *reference) acquire(ctx context.Context, key string) (*referenceLease, error) {
+	lease, err := r.lock.Acquire(ctx, key, r.ttl)
+	if err != nil {
+		return nil, redlockError(ctx, err)
+	}
+	return &referenceLease{lease}, nil
+}
+
+func (r *reference) Close() error { return r.lock.Close() }
+
+type referenceLease struct{ lease *redlock.Lease }
+
+func (l *referenceLease) Token() string           { return l.lease.Token() }
+func (l *referenceLease) Fence() int64            { return 0 }
+func (l *referenceLease) Validity() time.Duration { return l.lease.Validity() }
+
+func (l *referenceLease) Extend(ctx context.Context) error {
+	return redlockError(ctx, l.lease.Extend(ctx))
+}
+
+func (l *referenceLease) Release(ctx context.Context) error {
+	return redlockError(ctx, l.lease.Release(ctx))
+}
+
+func (l *referenceLease) Watch(ctx context.Context) context.Context { return l.lease.Watch(ctx) }
+
+// redlockReasons is tried in order: an attempt that came too late may carry
+// nodes' causes as well.
+var redlockReasons = []struct {
+	sentinel error
+	reason   string
+}{
+	{redlock.ErrDuplicateNode, history.ReasonRefused},
+	{redlock.ErrBounded, history.ReasonBounded},
+	{redlock.ErrReleased, history.ReasonLost},
+	{redlock.ErrLost, history.ReasonLost},
+	{redlock.ErrTooLate, history.ReasonTooLate},
+	{redlock.ErrHeld, history.ReasonHeld},
+	{redlock.ErrNoMajority, history.ReasonNoMajority},
+	{redlock.ErrClosed, history.ReasonCancelled},
+}
+
+// redlockError gives redlock's errors their reason. Only the caller's own
+// context tells that the caller gave up: a node's timeout is a deadline
+// exceeded too.
+func redlockError(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return &Error{Reason: history.ReasonCancelled, Err: err}
+	}
+	for _, r := range redlockReasons {
+		if errors.Is(err, r.sentinel) {
+			return &Error{Reason: r.reason, Err: err}
+		}
+	}
+	return &Error{Reason: history.ReasonOther, Err: err}
+}

@@ -1,0 +1,71 @@
+package locks
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"lockproof/harness/history"
+)
+
+// retry makes attempts until one succeeds, the tries are used up or ctx ends,
+// with a random delay after each failure.
+func retry(ctx context.Context, env Env, attempt func() (Lease, error)) (Lease, error) {
+	for n := 1; ; n++ {
+		lease, err := attempt()
+		if err == nil {
+			return lease, nil
+		}
+		if ctx.Err() != nil {
+			return nil, cancelled(ctx, err)
+		}
+		if n == env.Tries {
+			return nil, err
+		}
+		delay, drawn := between(env.Rand, env.RetryMin, env.RetryMax)
+		if drawn != nil {
+			return nil, drawn
+		}
+		if !sleep(ctx, env, delay) {
+			return nil, cancelled(ctx, err)
+		}
+	}
+}
+
+// sleep waits on the client's own clock and reports whether it ran its time.
+func sleep(ctx context.Context, env Env, d time.Duration) bool {
+	timer := env.Clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func cancelled(ctx context.Context, last error) error {
+	return &Error{Reason: history.ReasonCancelled,
+		Err: fmt.Errorf("%w; the last attempt: %w", context.Cause(ctx), last)}
+}
+
+// between draws uniformly from the durations low to high.
+func between(random io.Reader, low, high time.Duration) (time.Duration, error) {
+	var b [8]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		return 0, fmt.Errorf("draw a retry delay: %w", err)
+	}
+	return low + time.Duration(binary.LittleEndian.Uint64(b[:])%uint64(high-low+1)), nil
+}
+
+// callFailed gives the reason of a command that got no answer.
+func callFailed(ctx context.Context, what string, err error) error {
+	reason := history.ReasonNoMajority
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		reason = history.ReasonCancelled
+	}
+	return &Error{Reason: reason, Err: fmt.Errorf("%s: %w", what, err)}
+}

@@ -1,0 +1,29 @@
+package locks
+
+import "context"
+
+func init() {
+	register(Kind{
+		Name:     "setnx-expire",
+		Doc:      "one node, naive: SETNX and PEXPIRE are two commands; a client that dies between them locks for ever",
+		New:      newSetnxExpire,
+		OwnClock: true, SingleNode: true,
+	})
+}
+
+func newSetnxExpire(env Env) (Lock, error) {
+	l := newNodeLock(env)
+	l.take, l.drop = l.setThenExpire, l.deleteOwn
+	return l, nil
+}
+
+// setThenExpire is the mistake: whatever comes between the two commands leaves
+// a key that never expires. SETNX's own page advised it before Redis 2.6.12
+// brought SET NX PX.
+func (l *nodeLock) setThenExpire(ctx context.Context, key, token string) (bool, error) {
+	taken, err := l.node.SetNX(ctx, key, token, 0).Result()
+	if err != nil || !taken {
+		return false, err
+	}
+	return l.node.PExpire(ctx, key, l.env.TTL).Result()
+}
