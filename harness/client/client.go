@@ -1,0 +1,335 @@
+package client
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+)
+
+// Env is the world around a client.
+type Env struct {
+	// Dial makes its connections; nil: a net.Dialer.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Now is the true clock: nanoseconds since the run began.
+	Now func() int64
+	// Gate pauses a client that has no process of its own; nil otherwise.
+	Gate *Gate
+	// Rand is where the lock's tokens and jitter come from; nil: derived from
+	// the setup's seed and index.
+	Rand io.Reader
+}
+
+// queueLength is how many commands may wait.
+const queueLength = 1024
+
+// errClosing is why operations end when the client does.
+var errClosing = errors.New("the client is closing")
+
+// Client is one client of the lock under test. Its methods may be called from
+// any goroutine.
+type Client struct {
+	setup Setup
+	clock *clock
+	net   *network
+	lock  locks.Lock
+	redis []*redis.Client // the nodes' and the store's
+	store *store
+	wall  bool // leases are believed on the wall clock
+	draw  *rand.Rand
+	*recorder
+
+	ctx     context.Context // ends when the client does
+	cancel  context.CancelCauseFunc
+	work    chan task    // commands that wait for one another
+	control chan Command // commands that act at once
+	running sync.WaitGroup
+	ending  sync.Once
+	ended   chan struct{}
+	err     error // of closing; read after ended
+
+	mu      sync.Mutex
+	under   context.CancelCauseFunc // of the operation under way
+	stop    chan struct{}           // ends the loops that were commanded so far
+	written int                     // writes so far
+
+	// What follows belongs to the goroutine that works off the commands.
+	latest  *tenure
+	tenures map[string]*tenure // the latest of each key
+}
+
+// task is a command in the queue; stop is set for a loop.
+type task struct {
+	Command
+	stop <-chan struct{}
+}
+
+// New makes a client and its lock. emit takes what it says, one call at a
+// time. An error says what in the setup is not right.
+func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
+	setup.Options = setup.Options.WithDefaults()
+	kind, err := setup.check()
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{
+		setup:    setup,
+		clock:    newClock(env.Now, env.Gate),
+		net:      newNetwork(env.Dial, env.Gate),
+		draw:     rand.New(rand.NewPCG(setup.Seed, uint64(setup.Index))),
+		recorder: &recorder{process: setup.Name, now: env.Now, gate: env.Gate, emit: emit},
+		work:     make(chan task, queueLength),
+		control:  make(chan Command, queueLength),
+		ended:    make(chan struct{}),
+		tenures:  map[string]*tenure{},
+	}
+	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	if env.Rand == nil {
+		env.Rand = seeded(setup.Seed, setup.Index)
+	}
+	if err := c.connect(kind, &lockedReader{source: env.Rand}); err != nil {
+		return nil, errors.Join(err, c.disconnect())
+	}
+	c.running.Go(c.workOff)
+	c.running.Go(c.obey)
+	return c, nil
+}
+
+func (c *Client) connect(kind locks.Kind, random io.Reader) error {
+	for i, addr := range append(append([]string(nil), c.setup.Nodes...), c.setup.Store) {
+		c.redis = append(c.redis, c.net.client(addr, i, c.setup.Options.TTL))
+	}
+	nodes := len(c.setup.Nodes)
+	c.store = &store{client: c.redis[nodes], fenced: c.setup.FencedStore, compare: c.setup.CompareStore}
+	lock, err := kind.New(locks.Env{
+		Nodes:   c.redis[:nodes],
+		Clock:   c.clock,
+		Rand:    random,
+		Options: c.setup.Options,
+	})
+	if err != nil {
+		return fmt.Errorf("client %s: lock %s: %w", c.setup.Name, kind.Name, err)
+	}
+	c.lock = lock
+	c.wall = believesWall(c.setup.Options)
+	return nil
+}
+
+// Send hands over a command: it queues up or acts at once, as protocol.go
+// says. An error means that it was not taken.
+func (c *Client) Send(cmd Command) error {
+	if err := cmd.check(); err != nil {
+		return err
+	}
+	if c.ctx.Err() != nil {
+		return fmt.Errorf("client %s: %s: %w", c.setup.Name, cmd.Do, errClosing)
+	}
+	switch cmd.Do {
+	case DoExit:
+		c.close(cmd.Serial)
+		return nil
+	case DoStop, DoCancel, DoClock:
+		return enqueue(c, c.control, cmd, cmd.Do)
+	}
+	return enqueue(c, c.work, task{cmd, c.stopFor(cmd)}, cmd.Do)
+}
+
+func enqueue[T any](c *Client, queue chan T, item T, do Do) error {
+	select {
+	case queue <- item:
+		return nil
+	default:
+		return fmt.Errorf("client %s: %s: %d commands are waiting already", c.setup.Name, do, queueLength)
+	}
+}
+
+// stopFor gives a loop what DoStop closes. It is made when the loop is
+// commanded, so that a stop finds a loop that has not begun.
+func (c *Client) stopFor(cmd Command) <-chan struct{} {
+	if cmd.Do != DoLoop {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stop == nil {
+		c.stop = make(chan struct{})
+	}
+	return c.stop
+}
+
+// Close ends the client in good order: the operation under way is cancelled,
+// waiting commands are dropped, and the lock ends what it still does in the
+// background. A lease that is held is not released: that is the script's to
+// say. A paused client is carried on.
+func (c *Client) Close() error {
+	c.close(0)
+	<-c.ended
+	return c.err
+}
+
+// Kill ends the client without a chance to clean up, as SIGKILL does a
+// process: from now on it says nothing and nothing of it reaches a server.
+// Close then waits for the remains.
+func (c *Client) Kill() {
+	c.silence()
+	c.net.end()
+	c.close(0)
+}
+
+func (c *Client) close(serial int) {
+	c.ending.Do(func() {
+		c.cancel(errClosing)
+		c.gate.Resume()
+		go c.finish(serial)
+	})
+}
+
+func (c *Client) finish(serial int) {
+	defer close(c.ended)
+	c.running.Wait()
+	c.err = errors.Join(c.lock.Close(), c.disconnect())
+	if serial != 0 {
+		c.say(Message{Done: serial})
+	}
+}
+
+// disconnect closes every client and connection, and waits for those that are
+// still being dialled.
+func (c *Client) disconnect() error {
+	var errs []error
+	for _, r := range c.redis {
+		errs = append(errs, r.Close())
+	}
+	c.net.end()
+	c.net.dialing.Wait()
+	return errors.Join(errs...)
+}
+
+// workOff does the commands that queue up, one after another.
+func (c *Client) workOff() {
+	for {
+		select {
+		case t := <-c.work:
+			c.gate.Wait(0)
+			outcome, err := c.do(t)
+			c.done(t.Serial, outcome, err)
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// obey does the commands that act at once.
+func (c *Client) obey() {
+	for {
+		select {
+		case cmd := <-c.control:
+			c.gate.Wait(0)
+			c.done(cmd.Serial, "", c.act(cmd))
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+func (c *Client) done(serial int, outcome history.Type, err error) {
+	m := Message{Done: serial, Outcome: outcome}
+	if err != nil {
+		m.Error = fmt.Sprintf("client %s: %v", c.setup.Name, err)
+	}
+	c.say(m)
+}
+
+func (c *Client) act(cmd Command) error {
+	switch cmd.Do {
+	case DoClock:
+		c.setClock(*cmd.Clock)
+		return nil
+	case DoCancel:
+		return c.cancelOperation()
+	default:
+		return c.stopLoops()
+	}
+}
+
+func (c *Client) setClock(s SetClock) {
+	c.clock.set(s)
+	for _, wall := range []bool{false, true} {
+		c.measure(history.Event{Type: history.TypeClock}, func(e *history.Event) {
+			reading, rate := c.clock.reading(wall)
+			e.Clock = &history.Clock{Reading: reading, Rate: rate, Wall: wall}
+		})
+	}
+}
+
+func (c *Client) cancelOperation() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.under == nil {
+		return errors.New("cancel: no operation is under way")
+	}
+	c.under(errors.New("the caller cancelled"))
+	return nil
+}
+
+func (c *Client) stopLoops() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stop == nil {
+		return errors.New("stop: no loop is running")
+	}
+	close(c.stop)
+	c.stop = nil
+	return nil
+}
+
+// within runs an operation under a context of its own, which ends after limit
+// (0: no limit), with DoCancel, or with the client.
+func (c *Client) within(limit time.Duration, operation func(context.Context)) {
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	defer cancel(nil)
+	c.underWay(cancel)
+	defer c.underWay(nil)
+	if limit > 0 {
+		var end context.CancelFunc
+		ctx, end = context.WithTimeout(ctx, limit)
+		defer end()
+	}
+	operation(ctx)
+}
+
+func (c *Client) underWay(cancel context.CancelCauseFunc) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.under = cancel
+}
+
+// seeded gives each client of a run its own bytes, the same in each run.
+func seeded(seed uint64, index int) io.Reader {
+	var key [32]byte
+	binary.LittleEndian.PutUint64(key[:], seed)
+	binary.LittleEndian.PutUint64(key[8:], uint64(index))
+	return rand.NewChaCha8(key)
+}
+
+// lockedReader lets the lock draw from several goroutines.
+type lockedReader struct {
+	mu     sync.Mutex
+	source io.Reader
+}
+
+func (r *lockedReader) Read(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.source.Read(b)
+}

@@ -1,0 +1,144 @@
+package client
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"lockproof/redlock"
+)
+
+// clock is a client's own idea of time: a monotonic and a wall clock, both
+// derived from the true one, that can be made to run wrong. It is what the
+// lock under test reads (redlock.Clock). Readings are nanoseconds since the
+// run began, as the clock counts them.
+type clock struct {
+	now  func() int64 // the true clock
+	gate *Gate
+
+	mu   sync.Mutex
+	rate float64 // own nanoseconds in a true one
+	// since is the true time at which the present rate began; mono and wall
+	// are the readings then.
+	since, mono, wall int64
+	timers            map[*timer]struct{}
+	made              int // timers so far
+}
+
+var _ redlock.Clock = (*clock)(nil)
+
+func newClock(now func() int64, gate *Gate) *clock {
+	t := now()
+	return &clock{now: now, gate: gate, rate: 1, since: t, mono: t, wall: t, timers: map[*timer]struct{}{}}
+}
+
+// Now is the monotonic reading.
+func (c *clock) Now() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Duration(c.mono + c.passed())
+}
+
+// Wall is the wall clock: a run begins at the Unix epoch.
+func (c *clock) Wall() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Unix(0, c.wall+c.passed())
+}
+
+// passed is how much has passed on this clock since the rate was last set.
+func (c *clock) passed() int64 {
+	true := c.now() - c.since
+	if c.rate == 1 {
+		return true
+	}
+	return int64(float64(true) * c.rate)
+}
+
+// set lets the wall clock jump and both clocks run at another rate.
+func (c *clock) set(s SetClock) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	passed := c.passed()
+	c.since, c.mono, c.wall = c.now(), c.mono+passed, c.wall+passed+int64(s.Jump)
+	if s.Rate != 0 {
+		c.rate = s.Rate
+	}
+	for t := range c.timers {
+		t.inner.Stop()
+		t.arm()
+	}
+}
+
+// reading gives one of the two clocks with its rate.
+func (c *clock) reading(wall bool) (int64, float64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if wall {
+		return c.wall + c.passed(), c.rate
+	}
+	return c.mono + c.passed(), c.rate
+}
+
+// NewTimer fires when d has passed on this clock, whatever becomes of its rate
+// in the meantime: at a rate r that is after d/r of true time.
+func (c *clock) NewTimer(d time.Duration) redlock.Timer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.made++
+	t := &timer{clock: c, due: c.mono + c.passed() + int64(d), fired: make(chan time.Time, 1), lag: timerLag(c.made)}
+	c.timers[t] = struct{}{}
+	t.arm()
+	return t
+}
+
+// timerLag spreads the timers that ran out during a pause over the second
+// millisecond after it, in the order in which they were made: a process that
+// carries on reads first what has come in for it.
+func timerLag(n int) time.Duration {
+	return time.Millisecond + time.Duration(n%1000)*time.Microsecond
+}
+
+type timer struct {
+	clock *clock
+	due   int64 // monotonic reading
+	fired chan time.Time
+	lag   time.Duration
+	inner *time.Timer // guarded by clock.mu, like the clock's set of timers
+}
+
+// arm sets the true timer; the clock is locked.
+func (t *timer) arm() {
+	c := t.clock
+	left := float64(t.due-c.mono-c.passed()) / c.rate
+	t.inner = time.AfterFunc(time.Duration(math.Ceil(left)), t.fire)
+}
+
+func (t *timer) fire() {
+	c := t.clock
+	c.gate.Wait(t.lag)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, pending := c.timers[t]; !pending {
+		return
+	}
+	if c.mono+c.passed() < t.due { // the rate changed, or the division was inexact
+		t.arm()
+		return
+	}
+	delete(c.timers, t)
+	t.fired <- time.Unix(0, c.wall+c.passed())
+}
+
+func (t *timer) C() <-chan time.Time { return t.fired }
+
+// Stop reports whether it kept the timer from firing.
+func (t *timer) Stop() bool {
+	c := t.clock
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, pending := c.timers[t]
+	delete(c.timers, t)
+	t.inner.Stop()
+	return pending
+}

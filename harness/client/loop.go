@@ -1,0 +1,86 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+)
+
+// patience is for how many TTLs one acquire of a loop may go on.
+const patience = 10
+
+// loop does rounds of work until it is told to stop or the client ends.
+func (c *Client) loop(l Loop, stop <-chan struct{}) error {
+	for {
+		select {
+		case <-stop:
+			return nil
+		case <-c.ctx.Done():
+			return errClosing
+		default:
+		}
+		pause := c.around(l.Think)
+		granted, err := c.round(l)
+		if err != nil {
+			return err
+		}
+		if !granted {
+			// A lock that says no at once must not be asked without end in
+			// one instant.
+			pause += c.setup.Options.RetryMin
+		}
+		c.sleep(pause, stop)
+	}
+}
+
+// round acquires a key, reads, holds, checks, writes and releases. It reports
+// whether the lock was granted; a lock that refuses its configuration ends the
+// loop, and so does the client's end.
+func (c *Client) round(l Loop) (granted bool, err error) {
+	key := l.Keys[c.draw.IntN(len(l.Keys))]
+	hold := c.around(l.Hold)
+	limit := patience * c.setup.Options.TTL
+	outcome := history.TypeFail
+	c.within(limit, func(ctx context.Context) { outcome, err = c.acquire(ctx, key) })
+	if outcome != history.TypeOK {
+		if locks.Reason(err) == history.ReasonRefused {
+			return false, fmt.Errorf("loop: the lock refuses: %w", err)
+		}
+		return false, nil
+	}
+	t := c.latest
+	c.within(limit, func(ctx context.Context) { outcome = c.read(ctx, key, t) })
+	// The belief may end before the work does: the client then wakes up to
+	// find that its lease is over, and does not write.
+	c.sleep(min(hold, t.lease.Validity()), nil)
+	if c.ctx.Err() != nil {
+		return true, errClosing
+	}
+	if c.check(t) == history.TypeOK && outcome == history.TypeOK {
+		c.within(limit, func(ctx context.Context) { c.write(ctx, t) })
+	}
+	c.within(limit, func(ctx context.Context) { c.release(ctx, t) })
+	return true, nil
+}
+
+// around draws from half to one and a half of a mean.
+func (c *Client) around(mean time.Duration) time.Duration {
+	return time.Duration(float64(mean) * (0.5 + c.draw.Float64()))
+}
+
+// sleep waits on the client's own clock, or until stop or the client's end.
+func (c *Client) sleep(d time.Duration, stop <-chan struct{}) {
+	if d <= 0 {
+		return
+	}
+	timer := c.clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+	case <-stop:
+	case <-c.ctx.Done():
+	}
+}

@@ -1,0 +1,202 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// quiet keeps go-redis from writing to stderr that a node cannot be reached:
+// here that is the experiment, and it is in the history.
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
+
+// The logger is one for all of go-redis and is not guarded: it must be set
+// before any client exists.
+func init() { redis.SetLogger(quiet{}) }
+
+// poolSize is far more than a client uses. go-redis shares timers between all
+// its pools when a pool runs out, which synctest bubbles may not share; and
+// after as many failed dials as a pool's size it stops dialling but once a
+// second, so that a node that came back would be noticed late.
+const poolSize = 1024
+
+// bufferSize is for commands and replies of a hundred bytes or so; go-redis's
+// own 32 KiB would be most of the memory of a run in virtual time.
+const bufferSize = 2048
+
+// dialError marks a connection that was never made: its command certainly did
+// not reach the server.
+type dialError struct{ err error }
+
+func (e *dialError) Error() string { return e.err.Error() }
+func (e *dialError) Unwrap() error { return e.err }
+
+// network makes the client's connections and can end them all.
+type network struct {
+	dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+	gate   *Gate
+
+	ctx     context.Context // ends with the network
+	cancel  context.CancelFunc
+	dialing sync.WaitGroup
+
+	mu    sync.Mutex
+	conns map[*gatedConn]struct{}
+	ended bool
+}
+
+func newNetwork(dialer func(context.Context, string, string) (net.Conn, error), gate *Gate) *network {
+	if dialer == nil {
+		dialer = (&net.Dialer{}).DialContext
+	}
+	n := &network{dialer: dialer, gate: gate, conns: map[*gatedConn]struct{}{}}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	return n
+}
+
+// client makes a Redis client to one server; order tells the servers apart.
+func (n *network) client(addr string, order int, ttl time.Duration) *redis.Client {
+	lag := time.Duration(order+1) * 10 * time.Microsecond
+	// A reply that the network holds back is waited for in the background, so
+	// that its fate is known: the lock's own node timeout is what must be short.
+	patience := max(5*time.Second, 3*ttl)
+	return redis.NewClient(&redis.Options{
+		Addr: addr,
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return n.dial(ctx, network, addr, lag)
+		},
+		// A SET NX that is sent again after its reply was lost finds its own
+		// key and takes it for another's.
+		MaxRetries:    -1,
+		DialerRetries: 1,
+		DialTimeout:   time.Second,
+		// Without this, reads ignore their context's deadline.
+		ContextTimeoutEnabled: true,
+		ReadTimeout:           patience,
+		WriteTimeout:          patience,
+		PoolSize:              poolSize,
+		PipelinePoolSize:      -1, // pipelines use the same connections
+		ReadBufferSize:        bufferSize,
+		WriteBufferSize:       bufferSize,
+		// What is not about the lock is not sent: CLIENT SETINFO, RESP3's
+		// pushes, and the handshake for maintenance, which also dials extra.
+		Protocol:                 2,
+		DisableIdentity:          true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+}
+
+func (n *network) dial(ctx context.Context, network, addr string, lag time.Duration) (net.Conn, error) {
+	n.mu.Lock()
+	if n.ended {
+		n.mu.Unlock()
+		return nil, &dialError{net.ErrClosed}
+	}
+	n.dialing.Add(1)
+	n.mu.Unlock()
+	defer n.dialing.Done()
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(n.ctx, cancel)()
+	n.gate.Wait(lag)
+	conn, err := n.dialer(ctx, network, addr)
+	if err != nil {
+		n.gate.Wait(lag)
+		return nil, &dialError{fmt.Errorf("dial %s: %w", addr, err)}
+	}
+	if n.gate == nil {
+		// A process is paused as a whole; go-redis gets the socket itself,
+		// which it can look into.
+		return conn, nil
+	}
+	n.gate.Wait(lag)
+	return n.keep(&gatedConn{Conn: conn, network: n, lag: lag})
+}
+
+func (n *network) keep(c *gatedConn) (net.Conn, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ended {
+		return nil, &dialError{errors.Join(net.ErrClosed, c.Conn.Close())}
+	}
+	n.conns[c] = struct{}{}
+	return c, nil
+}
+
+// end closes every connection and refuses new ones: the client is gone.
+func (n *network) end() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.ended = true
+	n.cancel()
+	for c := range n.conns {
+		_ = c.Conn.Close() // whoever uses it hears of it there
+	}
+	clear(n.conns)
+}
+
+// gatedConn is a connection whose calls return only while the gate is open.
+type gatedConn struct {
+	net.Conn
+	network *network
+	lag     time.Duration
+}
+
+func (c *gatedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.network.gate.Wait(c.lag)
+	return n, err
+}
+
+func (c *gatedConn) Write(b []byte) (int, error) {
+	c.network.gate.Wait(c.lag)
+	n, err := c.Conn.Write(b)
+	c.network.gate.Wait(c.lag)
+	return n, err
+}
+
+func (c *gatedConn) Close() error {
+	c.network.mu.Lock()
+	delete(c.network.conns, c)
+	c.network.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// SyscallConn is where go-redis asks a pooled connection, before it uses it,
+// whether the server has closed it.
+func (c *gatedConn) SyscallConn() (syscall.RawConn, error) { return probe{c.Conn}, nil }
+
+// probe answers go-redis's question for an in-memory connection as the kernel
+// does for a socket, so that a connection to a server that was restarted is
+// found out in virtual time as well.
+type probe struct{ conn net.Conn }
+
+// Read looks for the end of the stream without reading from it: with its
+// deadline past, a pipe tells a closed other end first and reads nothing.
+func (p probe) Read(func(fd uintptr) bool) error {
+	if err := p.conn.SetReadDeadline(time.Unix(1, 0)); err != nil {
+		return err
+	}
+	_, err := p.conn.Read(make([]byte, 1))
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return io.ErrUnexpectedEOF
+	}
+	return p.conn.SetReadDeadline(time.Time{})
+}
+
+var errNoDescriptor = errors.New("an in-memory connection has no file descriptor")
+
+func (probe) Write(func(fd uintptr) bool) error { return errNoDescriptor }
+func (probe) Control(func(fd uintptr)) error    { return errNoDescriptor }

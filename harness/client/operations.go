@@ -1,0 +1,267 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+	"lockproof/redlock"
+)
+
+// tenure is one lease and what the client knows in it.
+type tenure struct {
+	lease locks.Lease
+	id    int // of the acquire
+	key   string
+	token string
+	fence int64
+	seen  string // the version that was last read or written at the store
+	over  string // why the client gave the lease up, "" if it did not
+	// released and lost are also for the watcher.
+	released, lost atomic.Bool
+}
+
+// event begins an event about the tenure.
+func (t *tenure) event(op history.Op, id int) history.Event {
+	return history.Event{Op: op, ID: id, Lease: t.id, Key: t.key, Token: t.token, Fence: t.fence}
+}
+
+// believesWall reports whether the lock counts its leases on the wall clock.
+func believesWall(o locks.Options) bool {
+	return slices.Contains(o.Without, string(redlock.MonotonicClock))
+}
+
+// do carries out one queued command. The error is what made it impossible; a
+// failed operation is an outcome.
+func (c *Client) do(t task) (outcome history.Type, err error) {
+	if t.Do == DoLoop {
+		return "", c.loop(*t.Loop, t.stop)
+	}
+	c.within(t.Within, func(ctx context.Context) { outcome, err = c.operate(ctx, t.Command) })
+	return outcome, err
+}
+
+func (c *Client) operate(ctx context.Context, cmd Command) (history.Type, error) {
+	if cmd.Do == DoAcquire {
+		outcome, _ := c.acquire(ctx, cmd.Key)
+		return outcome, nil
+	}
+	held := c.tenure(cmd.Key)
+	if cmd.Do == DoRead {
+		if held == nil && cmd.Key == "" {
+			return "", errors.New("read: which key? There is no lease to take it from")
+		}
+		return c.read(ctx, cmd.Key, held), nil
+	}
+	if held == nil {
+		return "", noLease(cmd)
+	}
+	switch cmd.Do {
+	case DoExtend:
+		return c.extend(ctx, held), nil
+	case DoRelease:
+		return c.release(ctx, held), nil
+	case DoCheck:
+		return c.check(held), nil
+	case DoWrite:
+		return c.write(ctx, held), nil
+	default:
+		return "", c.watch(held)
+	}
+}
+
+// tenure gives the latest lease on a key, or of all if the key is "".
+func (c *Client) tenure(key string) *tenure {
+	if key == "" {
+		return c.latest
+	}
+	return c.tenures[key]
+}
+
+func noLease(cmd Command) error {
+	on := ""
+	if cmd.Key != "" {
+		on = " on " + cmd.Key
+	}
+	return fmt.Errorf("%s: the client has had no lease%s so far: an acquire that succeeds must come first", cmd.Do, on)
+}
+
+func (c *Client) invoke(e history.Event) {
+	e.Type = history.TypeInvoke
+	c.record(e)
+}
+
+// end records how an operation ended.
+func (c *Client) end(e history.Event, outcome history.Type, reason string, err error) history.Type {
+	e.Type, e.Reason = outcome, reason
+	if err != nil {
+		e.Error = err.Error()
+	}
+	c.record(e)
+	return outcome
+}
+
+// believe records a success with the belief that follows from it.
+func (c *Client) believe(e history.Event, lease locks.Lease) history.Type {
+	e.Type, e.Wall = history.TypeOK, c.wall
+	c.measure(e, func(e *history.Event) { e.Validity = max(0, int64(lease.Validity())) })
+	return history.TypeOK
+}
+
+// acquire that does not succeed is a fail, even where a node may have kept the
+// key: what counts is that the client knows that it holds no lease. The error
+// is the lock's.
+func (c *Client) acquire(ctx context.Context, key string) (history.Type, error) {
+	e := history.Event{Op: history.OpAcquire, ID: c.next(), Key: key}
+	c.invoke(e)
+	lease, err := c.lock.Acquire(ctx, key)
+	if err != nil {
+		return c.end(e, history.TypeFail, locks.Reason(err), err), err
+	}
+	t := &tenure{lease: lease, id: e.ID, key: key, token: lease.Token(), fence: lease.Fence()}
+	c.latest, c.tenures[key] = t, t
+	return c.believe(t.event(history.OpAcquire, e.ID), lease), nil
+}
+
+// extend that does not succeed is a fail for the same reason: the client goes
+// on with the belief that it had.
+func (c *Client) extend(ctx context.Context, t *tenure) history.Type {
+	e := t.event(history.OpExtend, c.next())
+	c.invoke(e)
+	if err := t.lease.Extend(ctx); err != nil {
+		return c.end(e, history.TypeFail, locks.Reason(err), err)
+	}
+	return c.believe(e, t.lease)
+}
+
+// release ends the belief when it is called. It fails if the lock says that
+// there was nothing of ours to release, and is unknown otherwise: a node may
+// have deleted the key though its answer never came.
+func (c *Client) release(ctx context.Context, t *tenure) history.Type {
+	e := t.event(history.OpRelease, c.next())
+	t.released.Store(true)
+	c.invoke(e)
+	err := t.lease.Release(ctx)
+	if err == nil {
+		return c.end(e, history.TypeOK, "", nil)
+	}
+	outcome, reason := history.TypeInfo, locks.Reason(err)
+	if reason == history.ReasonLost {
+		outcome = history.TypeFail
+	}
+	return c.end(e, outcome, reason, err)
+}
+
+// check is where a careful client stops: after it failed, the lease's writes
+// fail without touching the store.
+func (c *Client) check(t *tenure) history.Type {
+	e := t.event(history.OpCheck, c.next())
+	c.invoke(e)
+	switch {
+	case t.lost.Load():
+		t.over = history.ReasonLost
+	case t.lease.Validity() <= 0:
+		t.over = history.ReasonExpired
+	default:
+		return c.end(e, history.TypeOK, "", nil)
+	}
+	return c.end(e, history.TypeFail, t.over, nil)
+}
+
+// read is within the key's latest lease, if there was one.
+func (c *Client) read(ctx context.Context, key string, t *tenure) history.Type {
+	e := history.Event{Op: history.OpRead, ID: c.next(), Key: key}
+	if t != nil {
+		e = t.event(history.OpRead, e.ID)
+	}
+	c.invoke(e)
+	value, err := c.store.read(ctx, e.Key, t)
+	if err != nil {
+		_, reason := fate(err)
+		return c.end(e, history.TypeFail, reason, err)
+	}
+	if t != nil {
+		t.seen = value
+	}
+	e.Value = value
+	return c.end(e, history.TypeOK, "", nil)
+}
+
+// write does not look at the lease: a client that does not check first is
+// Kleppmann's.
+func (c *Client) write(ctx context.Context, t *tenure) history.Type {
+	c.written++
+	e := t.event(history.OpWrite, c.next())
+	e.Value, e.Base = fmt.Sprintf("%s.%d", c.setup.Name, c.written), t.seen
+	c.invoke(e)
+	if t.over != "" {
+		return c.end(e, history.TypeFail, history.ReasonExpired, errors.New("the client saw that its lease was over"))
+	}
+	if err := c.store.write(ctx, t.key, e.Value, e.Base, t.fence); err != nil {
+		outcome, reason := fate(err)
+		return c.end(e, outcome, reason, err)
+	}
+	t.seen = e.Value
+	return c.end(e, history.TypeOK, "", nil)
+}
+
+// watch lets the lock keep the lease extended and follows it.
+func (c *Client) watch(t *tenure) error {
+	kept := t.lease.Watch(c.ctx)
+	if kept == nil {
+		return fmt.Errorf("watch: the lock %s has no watchdog", c.setup.Lock)
+	}
+	c.running.Go(func() { c.follow(t, kept) })
+	return nil
+}
+
+// follow records what the watchdog does: the extensions that it makes, and
+// that the lease was lost. It sees an extension by the belief that has grown.
+// That is at most a twentieth of the TTL late, while the old belief lasts, so
+// the lease in the history has no hole and the true end.
+func (c *Client) follow(t *tenure, kept context.Context) {
+	until := c.believedUntil(t)
+	for {
+		timer := c.clock.NewTimer(c.setup.Options.TTL / 20)
+		select {
+		case <-timer.C():
+			until = c.noteExtension(t, until)
+		case <-kept.Done():
+			timer.Stop()
+			c.noteLoss(t, context.Cause(kept))
+			return
+		}
+	}
+}
+
+// believedUntil is the end of the lease on the clock that it is believed on.
+func (c *Client) believedUntil(t *tenure) time.Duration {
+	reading, _ := c.clock.reading(c.wall)
+	return time.Duration(reading) + t.lease.Validity()
+}
+
+func (c *Client) noteExtension(t *tenure, before time.Duration) time.Duration {
+	until := c.believedUntil(t)
+	if until-before < c.setup.Options.TTL/100 || t.released.Load() {
+		return before
+	}
+	e := t.event(history.OpExtend, c.next())
+	c.invoke(e)
+	c.believe(e, t.lease)
+	return until
+}
+
+func (c *Client) noteLoss(t *tenure, cause error) {
+	if t.released.Load() || c.ctx.Err() != nil {
+		return
+	}
+	t.lost.Store(true)
+	e := t.event("", 0)
+	e.Type, e.Error = history.TypeLost, cause.Error()
+	c.record(e)
+}

@@ -1,0 +1,143 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"lockproof/harness/locks"
+)
+
+// commands is every Do, in the order in which the documentation has them.
+var commands = []Do{DoAcquire, DoExtend, DoRelease, DoCheck, DoRead, DoWrite, DoWatch,
+	DoLoop, DoStop, DoCancel, DoClock, DoExit}
+
+// ParseSetup reads a worker's first line. Its error says what would be right.
+func ParseSetup(line []byte) (Setup, error) {
+	var s Setup
+	if err := strict(line, &s); err != nil {
+		return Setup{}, fmt.Errorf("setup: %w", err)
+	}
+	if _, err := s.check(); err != nil {
+		return Setup{}, err
+	}
+	return s, nil
+}
+
+// ParseCommand reads a worker's later lines. Its error says what would be right.
+func ParseCommand(line []byte) (Command, error) {
+	var cmd Command
+	if err := strict(line, &cmd); err != nil {
+		return Command{}, fmt.Errorf("command: %w", err)
+	}
+	if err := cmd.check(); err != nil {
+		return Command{}, err
+	}
+	return cmd, nil
+}
+
+// strict decodes one JSON object and nothing beside it: a field that is
+// misspelt must not be lost in silence.
+func strict(line []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("not one JSON object with known fields: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the JSON object: one object a line is right")
+	}
+	return nil
+}
+
+// check finds the lock and says what is missing.
+func (s Setup) check() (locks.Kind, error) {
+	var missing []string
+	if s.Name == "" {
+		missing = append(missing, "name")
+	}
+	if len(s.Nodes) == 0 {
+		missing = append(missing, "nodes")
+	}
+	if s.Store == "" {
+		missing = append(missing, "store")
+	}
+	if s.Options.TTL <= 0 {
+		missing = append(missing, "options.ttl (nanoseconds, above 0)")
+	}
+	if len(missing) > 0 {
+		return locks.Kind{}, fmt.Errorf("setup of client %q: it lacks %s", s.Name, strings.Join(missing, ", "))
+	}
+	if s.FencedStore && s.CompareStore {
+		return locks.Kind{}, fmt.Errorf("setup of client %s: fenced_store and compare_store exclude each other", s.Name)
+	}
+	kind, err := locks.Find(s.Lock)
+	if err != nil {
+		return locks.Kind{}, fmt.Errorf("setup of client %s: %w", s.Name, err)
+	}
+	return kind, nil
+}
+
+// check says what is wrong with a command in itself.
+func (cmd Command) check() error {
+	if err := cmd.checkFields(); err != nil {
+		return fmt.Errorf("command %d, %s: %w", cmd.Serial, cmd.Do, err)
+	}
+	return nil
+}
+
+func (cmd Command) checkFields() error {
+	if cmd.Serial < 1 {
+		return errors.New("serial: it counts from 1")
+	}
+	if cmd.Within < 0 {
+		return fmt.Errorf("within: %s is below 0; 0 is no limit", cmd.Within)
+	}
+	switch cmd.Do {
+	case DoAcquire:
+		if cmd.Key == "" {
+			return errors.New("key: which key is to be locked?")
+		}
+	case DoLoop:
+		return cmd.Loop.check()
+	case DoClock:
+		return cmd.Clock.check()
+	case DoExtend, DoRelease, DoCheck, DoRead, DoWrite, DoWatch, DoStop, DoCancel, DoExit:
+	default:
+		return fmt.Errorf("do: there is no such command; there are %s", list(commands))
+	}
+	return nil
+}
+
+func (l *Loop) check() error {
+	switch {
+	case l == nil:
+		return errors.New("loop: it is missing: {\"keys\":[...],\"hold\":ns,\"think\":ns}")
+	case len(l.Keys) == 0:
+		return errors.New("loop.keys: at least one key is needed")
+	case l.Hold < 0 || l.Think < 0:
+		return fmt.Errorf("loop: hold %s and think %s must not be below 0", l.Hold, l.Think)
+	}
+	return nil
+}
+
+func (s *SetClock) check() error {
+	switch {
+	case s == nil:
+		return errors.New("clock: it is missing: {\"jump\":ns,\"rate\":r}")
+	case s.Rate < 0 || s.Rate > 0 && (s.Rate < 0.01 || s.Rate > 100):
+		return fmt.Errorf("clock.rate: %g: a rate from 0.01 to 100 is right, or 0 for the rate as before", s.Rate)
+	}
+	return nil
+}
+
+func list(dos []Do) string {
+	names := make([]string, len(dos))
+	for i, d := range dos {
+		names[i] = string(d)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,104 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockproof/harness/history"
+)
+
+// store is the data that the lock guards: one register for each key, on a
+// Redis server of its own. value:<key> holds its version; fence:<key> the
+// highest fencing token that a fenced store has seen.
+type store struct {
+	client          *redis.Client
+	fenced, compare bool
+}
+
+// fencedRead claims: from now on the store takes nothing from an older token.
+// A store that learned of tokens by writes alone would still accept the write
+// of an older holder before the newer one's first (redis.io, "fencing").
+// KEYS: the register, the highest token. ARGV: the token.
+var fencedRead = redis.NewScript(`
+if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return false end
+redis.call('SET', KEYS[2], ARGV[1])
+return redis.call('GET', KEYS[1]) or ''`)
+
+// fencedWrite is Kleppmann's check: a write with a token older than one that
+// was seen before is rejected.
+// KEYS: the register, the highest token. ARGV: the token, the new version.
+var fencedWrite = redis.NewScript(`
+if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return 0 end
+redis.call('SET', KEYS[2], ARGV[1])
+redis.call('SET', KEYS[1], ARGV[2])
+return 1`)
+
+// compareWrite is antirez's answer: no order of tokens is needed if a write
+// names the version that it was derived from.
+// KEYS: the register. ARGV: the base, the new version.
+var compareWrite = redis.NewScript(`
+if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2])
+return 1`)
+
+// errStale is the store's rejection.
+var errStale = errors.New("the store rejected it")
+
+func register(key string) string { return "value:" + key }
+func highest(key string) string  { return "fence:" + key }
+
+// read gives the present version, "" for the initial one. At a fenced store a
+// read within a lease carries the lease's token; one without a lease is a plain
+// look.
+func (s *store) read(ctx context.Context, key string, t *tenure) (string, error) {
+	if s.fenced && t != nil {
+		value, err := fencedRead.Run(ctx, s.client, []string{register(key), highest(key)}, t.fence).Text()
+		if errors.Is(err, redis.Nil) {
+			return "", fmt.Errorf("%w: it has seen a newer fencing token than %d", errStale, t.fence)
+		}
+		return value, err
+	}
+	value, err := s.client.Get(ctx, register(key)).Result()
+	if errors.Is(err, redis.Nil) {
+		return "", nil
+	}
+	return value, err
+}
+
+// write stores a version if the store's check lets it pass.
+func (s *store) write(ctx context.Context, key, value, base string, fence int64) error {
+	var accepted bool
+	var err error
+	why := fmt.Sprintf("it has seen a newer fencing token than %d", fence)
+	switch {
+	case s.fenced:
+		accepted, err = fencedWrite.Run(ctx, s.client, []string{register(key), highest(key)}, fence, value).Bool()
+	case s.compare:
+		accepted, err = compareWrite.Run(ctx, s.client, []string{register(key)}, base, value).Bool()
+		why = fmt.Sprintf("its version is not %q any more", base)
+	default:
+		return s.client.Set(ctx, register(key), value, 0).Err()
+	}
+	if err == nil && !accepted {
+		return fmt.Errorf("%w: %s", errStale, why)
+	}
+	return err
+}
+
+// fate says what an error means for a write: it did not happen if the store
+// said so or was never reached; otherwise nobody knows.
+func fate(err error) (outcome history.Type, reason string) {
+	if errors.Is(err, errStale) {
+		return history.TypeFail, history.ReasonStale
+	}
+	if _, undelivered := errors.AsType[*dialError](err); undelivered {
+		return history.TypeFail, history.ReasonOther
+	}
+	if _, answered := errors.AsType[redis.Error](err); answered {
+		return history.TypeFail, history.ReasonOther
+	}
+	return history.TypeInfo, history.ReasonOther
+}

@@ -1,0 +1,155 @@
+package client
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"lockproof/harness/history"
+)
+
+// longestLine is how long a line to a worker may be, in bytes.
+const longestLine = 1 << 20
+
+// ServeWorker is a client in a process of its own. It reads a Setup and then
+// Commands from in, one JSON object a line, and writes Messages to out, each
+// in one write. It ends with DoExit or at the end of in: a harness that dies
+// takes its workers with it. A line that it does not understand ends it with
+// an error, which it also says in a Message.
+func ServeWorker(in io.Reader, out io.Writer) error {
+	w := &worker{lines: bufio.NewScanner(in), out: out}
+	w.lines.Buffer(make([]byte, 4096), longestLine)
+	err := w.serve()
+	if err != nil {
+		w.say(Message{Error: err.Error()})
+	}
+	return errors.Join(err, w.broken())
+}
+
+type worker struct {
+	lines  *bufio.Scanner
+	number int // of the line read last
+
+	mu     sync.Mutex
+	out    io.Writer
+	failed error // the first write that failed
+}
+
+func (w *worker) serve() error {
+	line, err := w.next()
+	if err != nil {
+		return err
+	}
+	if line == nil {
+		return errors.New("line 1: the input ended before the setup")
+	}
+	setup, err := ParseSetup(line)
+	if err != nil {
+		return w.wrong(line, err)
+	}
+	now, err := trueClock(setup.Epoch)
+	if err != nil {
+		return err
+	}
+	c, err := New(setup, Env{Now: now}, w.say)
+	if err != nil {
+		return err
+	}
+	if setup.StallLimit > 0 {
+		defer w.watchStalls(setup, now)()
+	}
+	return errors.Join(w.obey(c), c.Close())
+}
+
+// obey hands on commands until exit or the end of the input.
+func (w *worker) obey(c *Client) error {
+	for {
+		line, err := w.next()
+		if line == nil || err != nil {
+			return err
+		}
+		cmd, err := ParseCommand(line)
+		if err == nil {
+			err = c.Send(cmd)
+		}
+		if err != nil {
+			return w.wrong(line, err)
+		}
+		if cmd.Do == DoExit {
+			return nil
+		}
+	}
+}
+
+// next gives the next line, nil at the end of the input.
+func (w *worker) next() ([]byte, error) {
+	w.number++
+	if w.lines.Scan() {
+		return append([]byte{}, w.lines.Bytes()...), nil
+	}
+	if err := w.lines.Err(); err != nil {
+		return nil, fmt.Errorf("line %d: %w", w.number, err)
+	}
+	return nil, nil
+}
+
+// wrong names the line, shortened, and what would be right.
+func (w *worker) wrong(line []byte, err error) error {
+	const shown = 200
+	if len(line) > shown {
+		line = append(line[:shown:shown], "..."...)
+	}
+	return fmt.Errorf("line %d, %q: %w", w.number, line, err)
+}
+
+func (w *worker) say(m Message) {
+	line, err := json.Marshal(m)
+	if err != nil {
+		err = fmt.Errorf("encode a message: %w", err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil {
+		_, err = w.out.Write(append(line, '\n'))
+	}
+	if err != nil && w.failed == nil {
+		w.failed = fmt.Errorf("worker: %w", err)
+	}
+}
+
+func (w *worker) broken() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.failed
+}
+
+// watchStalls measures how late the process itself is and reports lateness
+// from the setup's limit on. It cannot tell a stall from a SIGSTOP that was
+// meant: the checker leaves out those that overlap a pause of this client. The
+// function that it returns ends it.
+func (w *worker) watchStalls(setup Setup, now func() int64) (end func()) {
+	period := min(max(setup.StallLimit/4, time.Millisecond), 10*time.Millisecond)
+	quit, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		ticker := time.NewTicker(period)
+		defer ticker.Stop()
+		for last := now(); ; {
+			select {
+			case <-quit:
+				return
+			case <-ticker.C:
+			}
+			t := now()
+			if late := t - last - int64(period); late >= int64(setup.StallLimit) {
+				w.say(Message{Event: &history.Event{Time: t, Process: setup.Name, Type: history.TypeStall, Late: late}})
+			}
+			last = t
+		}
+	}()
+	return func() { close(quit); <-gone }
+}
