@@ -14,14 +14,14 @@ import (
 )
 
 // before runs something once, when a node meets a command for the first time.
-func (n *node) before(command string, do func(p *server.Peer) (answered bool)) {
+func (n *node) before(command string, do func(p *server.Peer, args []string) (answered bool)) {
 	done := false
-	n.Server().SetPreHook(func(p *server.Peer, cmd string, _ ...string) bool {
+	n.Server().SetPreHook(func(p *server.Peer, cmd string, args ...string) bool {
 		if cmd != command || done {
 			return false
 		}
 		done = true
-		return do(p)
+		return do(p, args)
 	})
 }
 
@@ -29,7 +29,7 @@ func TestGetThenDelDeletesWhatChangedInBetween(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, w *world) {
 		lease, err := w.lock("get-then-del", Options{}).Acquire(t.Context(), "k1")
 		require.NoError(t, err)
-		w.nodes[0].before("DEL", func(*server.Peer) bool {
+		w.nodes[0].before("DEL", func(*server.Peer, []string) bool {
 			require.NoError(t, w.nodes[0].Set("k1", "another's"))
 			return false
 		})
@@ -40,7 +40,7 @@ func TestGetThenDelDeletesWhatChangedInBetween(t *testing.T) {
 
 func TestSetnxWithoutItsExpireLocksForEver(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, w *world) {
-		w.nodes[0].before("PEXPIRE", func(p *server.Peer) bool { p.Close(); return true })
+		w.nodes[0].before("PEXPIRE", func(p *server.Peer, _ []string) bool { p.Close(); return true })
 		_, err := w.lock("setnx-expire", Options{Tries: 1}).Acquire(t.Context(), "k1")
 		require.Error(t, err)
 		time.Sleep(100 * ttl)
@@ -51,12 +51,16 @@ func TestSetnxWithoutItsExpireLocksForEver(t *testing.T) {
 
 func TestSingleTidiesUpASetOfUnknownFate(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, w *world) {
-		w.nodes[0].before("SET", func(p *server.Peer) bool {
-			time.Sleep(ttl / 2) // the SET takes effect after its caller has left
-			return false
+		w.nodes[0].before("SET", func(p *server.Peer, args []string) bool {
+			require.NoError(t, w.nodes[0].Set(args[0], args[1]))
+			p.Close() // the SET took effect and its reply is lost
+			return true
 		})
-		_, err := w.lock("single", Options{Tries: 1}).Acquire(t.Context(), "k1")
+		l := w.lock("single", Options{Tries: 1})
+		_, err := l.Acquire(t.Context(), "k1")
 		require.Equal(t, history.ReasonNoMajority, Reason(err), err)
+		require.NoError(t, l.Close())
+		require.False(t, w.nodes[0].Exists("k1"))
 	})
 }
 
@@ -92,7 +96,7 @@ func TestFencingTokensGrow(t *testing.T) {
 func TestAFencingTokenNeedsAMajority(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, w *world) {
 		for _, n := range w.nodes[:2] {
-			n.before("GET", func(p *server.Peer) bool { p.WriteError("ERR out of order"); return true })
+			n.before("GET", func(p *server.Peer, _ []string) bool { p.WriteError("ERR out of order"); return true })
 		}
 		_, err := w.lock("redlock-fenced", Options{Tries: 1, Without: []string{"DistinctNodes"}}).Acquire(t.Context(), "k1")
 		require.Equal(t, history.ReasonNoMajority, Reason(err), err)
