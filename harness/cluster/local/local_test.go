@@ -1,0 +1,312 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/client"
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+func TestNewStartsServersOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	l := start(t, 5, nil)
+	require.Equal(t, "local", l.Kind())
+	require.Regexp(t, `^(redis|valkey) \d+\.\d+\.\d+$`, l.Server())
+	seen := map[string]bool{}
+	for _, name := range []string{"n1", "n2", "n3", "n4", "n5", cluster.StoreName} {
+		n := l.Node(name)
+		require.Equal(t, name, n.Name())
+		look, err := n.Look(t.Context())
+		require.NoError(t, err)
+		require.True(t, look.Up)
+		require.Empty(t, look.Keys)
+		require.False(t, seen[look.RunID], "%s has another's run id", name)
+		seen[look.RunID] = true
+	}
+	require.Nil(t, l.Node("n6"))
+	require.Nil(t, l.Link("c1", "n6"))
+	require.Nil(t, l.Link("c3", "n1"))
+}
+
+func TestAliasHasItsServersNodeAndLink(t *testing.T) {
+	t.Parallel()
+	l := start(t, 3, func(cfg *cluster.Config) { cfg.Aliases = map[string]string{"n2": "n1", "n3": "n2"} })
+	require.Same(t, l.Node("n1"), l.Node("n2"))
+	require.Same(t, l.Node("n1"), l.Node("n3"))
+	require.Same(t, l.Link("c1", "n1"), l.Link("c1", "n3"))
+	require.NoError(t, l.Node("n3").Kill(t.Context()))
+	look, err := l.Node("n1").Look(t.Context())
+	require.NoError(t, err)
+	require.False(t, look.Up)
+}
+
+func TestNewRefusesABadConfig(t *testing.T) {
+	t.Parallel()
+	needRedis(t)
+	record := func(history.Event) {}
+	for _, c := range []struct {
+		cfg  cluster.Config
+		want string
+	}{
+		{cluster.Config{Record: record}, "local cluster: no nodes: name at least one"},
+		{cluster.Config{Nodes: []string{"n1"}}, "local cluster: Config.Record is nil: it must take the run's events"},
+		{cluster.Config{Record: record, Nodes: []string{"n1", "n1"}},
+			`local cluster: "n1" is named twice: nodes and clients need names of their own`},
+		{cluster.Config{Record: record, Nodes: []string{"n1"}, Clients: []string{"store"}},
+			`local cluster: a node or client cannot be named "store": that is the guarded store`},
+		{cluster.Config{Record: record, Nodes: []string{"../n1"}},
+			`local cluster: "../n1" cannot be a name: each names a folder or file of its own`},
+		{cluster.Config{Record: record, Nodes: []string{"n1", "n2"}, Aliases: map[string]string{"n2": "n9"}},
+			"local cluster: the alias n2 does not lead to a node: there are [n1 n2]"},
+		{cluster.Config{Record: record, Nodes: []string{"n1"}, Aliases: map[string]string{"n1": "n1"}},
+			"local cluster: the alias n1 does not lead to a node: there are [n1]"},
+		{cluster.Config{Record: record, Nodes: []string{"n1"}, Persistence: "paper"},
+			`local cluster: no persistence setting "paper": there are none, rdb, aof-no, aof-everysec and aof-always`},
+	} {
+		_, err := New(t.Context(), c.cfg, Options{})
+		require.EqualError(t, err, c.want)
+	}
+	_, err := New(t.Context(), cluster.Config{Record: record, Nodes: []string{"n1"}, Dir: "/nonexistent"}, Options{})
+	require.ErrorContains(t, err, "local cluster: cannot make the run's folder")
+}
+
+func TestNewThatFailsLeavesNothing(t *testing.T) {
+	t.Parallel()
+	needRedis(t)
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	cfg := cluster.Config{Nodes: []string{"n1", "n2"}, Clients: []string{"c1"}, Record: func(history.Event) {}, Dir: dir}
+	_, err := New(ctx, cfg, Options{})
+	require.ErrorIs(t, err, context.Canceled)
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestSupports(t *testing.T) {
+	t.Parallel()
+	l := start(t, 1, nil)
+	for _, fault := range words("kill shutdown start pause resume cut heal delay hold lose drop let-go flush client-clock") {
+		require.NoError(t, l.Supports(fault), fault)
+	}
+	for fault, want := range map[string]string{
+		"node-clock": "the local cluster cannot do node-clock: redis-server reads the host's own clock; " +
+			"comes with the preload shim; the virtual cluster does it now",
+		"power-loss": "the local cluster cannot do power-loss: the page cache outlives a killed process, " +
+			"so nothing that was written would be lost; comes with the preload shim; the virtual cluster does it now",
+		"klil": "the local cluster cannot do klil: there is no such fault: there are kill, shutdown, start, pause, resume, " +
+			"flush, cut, heal, delay, hold, lose, drop, let-go, client-clock, node-clock, power-loss",
+	} {
+		var u *cluster.Unsupported
+		require.ErrorAs(t, l.Supports(fault), &u)
+		require.EqualError(t, u, want)
+	}
+}
+
+// TestLinks sends a client's commands through its link, as far as it goes.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	var seen events
+	l := start(t, 2, func(cfg *cluster.Config) { cfg.Record = seen.record })
+	db := dial(t, l.address[path{"c1", "n2"}])
+	require.NoError(t, db.Set(t.Context(), "k1", "token", time.Minute).Err())
+	look, err := l.Node("n2").Look(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "token", look.Keys["k1"].Token)
+	received, answered := l.Link("c1", "n2").Count("SET")
+	require.Equal(t, []int{1, 1}, []int{received, answered})
+
+	require.NoError(t, l.Link("c1", "n2").Cut(cluster.Both))
+	require.Error(t, db.Get(within(t, 50*time.Millisecond), "k1").Err())
+	require.Equal(t, "token", dial(t, l.address[path{"c2", "n2"}]).Get(t.Context(), "k1").Val(), "c2 is not cut off")
+	require.NoError(t, l.Link("c1", "n2").Heal(cluster.Both))
+	require.Equal(t, "token", db.Get(t.Context(), "k1").Val())
+
+	require.NoError(t, l.Node("n2").Kill(t.Context()))
+	require.Error(t, db.Get(within(t, time.Second), "k1").Err())
+	require.NoError(t, l.Node("n2").Start(t.Context()))
+	require.NoError(t, db.Set(within(t, time.Second), "k1", "again", time.Minute).Err())
+
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+	require.NotEmpty(t, seen.all)
+	for _, e := range seen.all {
+		require.Contains(t, []string{"c1>n2", "c2>n2"}, e.Process)
+	}
+}
+
+func TestDelayOfEveryLink(t *testing.T) {
+	t.Parallel()
+	const oneWay = 20 * time.Millisecond
+	l := start(t, 1, func(cfg *cluster.Config) { cfg.Delay = oneWay })
+	for _, node := range []string{"n1", cluster.StoreName} {
+		db := dial(t, l.address[path{"c1", node}])
+		require.NoError(t, db.Ping(t.Context()).Err())
+		begin := time.Now()
+		require.NoError(t, db.Ping(t.Context()).Err())
+		require.GreaterOrEqual(t, time.Since(begin), 2*oneWay)
+	}
+}
+
+func TestParallelClustersDoNotMeet(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	clusters := make([]*Cluster, 4)
+	for i := range clusters {
+		all.Go(func() {
+			cfg := cluster.Config{Nodes: []string{"n1", "n2"}, Clients: []string{"c1"}, Record: func(history.Event) {}, Dir: dir}
+			c, err := New(t.Context(), cfg, Options{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			clusters[i] = c
+		})
+	}
+	all.Wait()
+	addresses := map[string]bool{}
+	for i, c := range clusters {
+		require.NotNil(t, c)
+		for _, addr := range []string{c.nodes["n1"].addr, c.nodes["n2"].addr, c.nodes[cluster.StoreName].addr, c.address[path{"c1", "n1"}]} {
+			require.False(t, addresses[addr], "%s has two owners", addr)
+			addresses[addr] = true
+		}
+		require.NoError(t, dial(t, c.address[path{"c1", "n1"}]).Set(t.Context(), "k"+strconv.Itoa(i), "x", time.Minute).Err())
+	}
+	for i, c := range clusters {
+		look, err := c.Node("n1").Look(t.Context())
+		require.NoError(t, err)
+		require.Len(t, look.Keys, 1)
+		require.Contains(t, look.Keys, "k"+strconv.Itoa(i))
+	}
+	require.NoError(t, clusters[0].Close())
+	look, err := clusters[1].Node("n1").Look(t.Context())
+	require.NoError(t, err)
+	require.True(t, look.Up, "closing one cluster took another's node")
+	for _, c := range clusters[1:] {
+		require.NoError(t, c.Close())
+	}
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestCloseWhileFaultsAreInEffect(t *testing.T) {
+	t.Parallel()
+	l := start(t, 4, nil)
+	paused, _ := spawn(t, l, client.Setup{Name: "c1"})
+	looping, _ := spawn(t, l, client.Setup{Name: "c2"})
+	db := dial(t, l.address[path{"c1", "n4"}])
+	require.NoError(t, db.Ping(t.Context()).Err())
+	require.NoError(t, l.Link("c1", "n4").Cut(cluster.Both))
+	require.NoError(t, l.Node("n1").Pause(t.Context()))
+	require.NoError(t, l.Node("n2").Kill(t.Context()))
+	require.NoError(t, paused.Pause())
+	require.NoError(t, looping.Send(client.Command{Do: client.DoLoop}))
+	f := familyOf(l, paused, looping)
+	record := l.record.file.Name()
+	require.FileExists(t, record)
+
+	begin := time.Now()
+	require.NoError(t, l.Close())
+	require.Less(t, time.Since(begin), 2*time.Second)
+	require.False(t, isAlive(f.Children))
+	require.NoDirExists(t, f.Folder)
+	require.NoFileExists(t, record)
+
+	require.NoError(t, l.Close(), "a second close changes nothing")
+	require.EqualError(t, l.Node("n2").Start(t.Context()), "start n2: the cluster is closed")
+	_, err := l.Spawn(t.Context(), client.Setup{Name: "c1"}, nil)
+	require.EqualError(t, err, "spawn c1: the cluster is closed")
+}
+
+// TestCloseEndsAStart closes a cluster while a node is coming up that never
+// will: its process is stopped as soon as it is there.
+func TestCloseEndsAStart(t *testing.T) {
+	t.Parallel()
+	l := start(t, 1, nil)
+	n := l.nodes["n1"]
+	require.NoError(t, n.Kill(t.Context()))
+	old := n.proc.Load()
+	failed := make(chan error, 1)
+	go func() { failed <- n.Start(context.Background()) }()
+	eventually(t, "the new process is there", func() bool { return n.proc.Load() != old })
+	_ = n.proc.Load().pause(t.Context())
+	begin := time.Now()
+	require.NoError(t, l.Close())
+	require.Less(t, time.Since(begin), 2*time.Second)
+	if err := <-failed; err != nil { // it may have been quicker than the pause
+		require.True(t, errors.Is(err, context.Canceled), err)
+	}
+	require.False(t, n.proc.Load().id.alive())
+}
+
+func TestSleep(t *testing.T) {
+	t.Parallel()
+	l := start(t, 1, nil)
+	before := l.Now()
+	require.NoError(t, l.Sleep(t.Context(), 20*time.Millisecond))
+	require.GreaterOrEqual(t, l.Now()-before, int64(20*time.Millisecond))
+	require.ErrorIs(t, l.Sleep(within(t, 5*time.Millisecond), time.Hour), context.DeadlineExceeded)
+}
+
+// TestNothingLeaks runs alone: other tests have descriptors and goroutines of
+// their own.
+func TestNothingLeaks(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("it counts descriptors in /proc, which only Linux has")
+	}
+	descriptors := func() int {
+		fds, err := filepath.Glob("/proc/self/fd/*")
+		require.NoError(t, err)
+		return len(fds)
+	}
+	round := func() {
+		l := start(t, 3, func(cfg *cluster.Config) { cfg.StallLimit = time.Second })
+		w, _ := spawn(t, l, client.Setup{Name: "c1"})
+		db := dial(t, l.address[path{"c1", "n1"}])
+		require.NoError(t, db.Ping(t.Context()).Err())
+		require.NoError(t, db.Close())
+		require.NoError(t, l.Node("n1").Kill(t.Context()))
+		require.NoError(t, l.Node("n1").Start(t.Context()))
+		require.NoError(t, w.Close())
+		require.NoError(t, l.Close())
+	}
+	round() // what is made once and kept: the forking thread, the poller
+	var fds, goroutines int
+	eventually(t, "goroutines settle", func() bool {
+		before := goroutines
+		fds, goroutines = descriptors(), runtime.NumGoroutine()
+		return before == goroutines
+	})
+	for range 3 {
+		round()
+	}
+	eventually(t, "as many descriptors and goroutines as before", func() bool {
+		return descriptors() <= fds && runtime.NumGoroutine() <= goroutines
+	})
+}
+
+// TestNewIsQuick logs how long fresh servers take. The bound is loose: the
+// machine may be busy.
+func TestNewIsQuick(t *testing.T) {
+	needRedis(t)
+	begin := time.Now()
+	start(t, 5, nil)
+	took := time.Since(begin)
+	t.Logf("6 servers with %d links: %s", 12, took)
+	require.Less(t, took, 2*time.Second)
+}

@@ -1,0 +1,216 @@
+package local
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/client"
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+// roleVariable makes the test binary play another part: that of a worker, or of
+// a harness that is going to be killed.
+const roleVariable = "LOCKPROOF_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleVariable) {
+	case "worker":
+		fakeWorker()
+		return
+	case "harness":
+		fakeHarness()
+		return
+	}
+	// Workers are this binary too, unless a test says otherwise.
+	os.Setenv(roleVariable, "worker")
+	// The tests keep records of their own.
+	state, err := os.MkdirTemp("", "local-test-")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("XDG_CACHE_HOME", state)
+	os.Setenv("HOME", state)
+	code := m.Run()
+	os.RemoveAll(state)
+	os.Exit(code)
+}
+
+// fakeWorker obeys a few commands as a client would, and misbehaves on request:
+// the key says how.
+func fakeWorker() {
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Scan()
+	say(client.Message{Event: &history.Event{Type: history.TypeNote, Text: lines.Text()}})
+	var setup client.Setup
+	_ = json.Unmarshal(lines.Bytes(), &setup)
+	hung := false
+	for lines.Scan() {
+		var c client.Command
+		_ = json.Unmarshal(lines.Bytes(), &c)
+		switch {
+		case c.Key == "die":
+			fmt.Fprintln(os.Stderr, "I was told to die")
+			os.Exit(3)
+		case c.Key == "babble":
+			fmt.Println("this is no message")
+		case c.Key == "hang":
+			hung = true
+		case c.Do == client.DoLoop:
+			go tick(setup.Epoch)
+		case c.Do == client.DoExit && !hung:
+			return
+		}
+		say(client.Message{Done: c.Serial, Outcome: history.TypeOK})
+	}
+	if hung {
+		select {}
+	}
+}
+
+// tick says the time, on the true clock, again and again.
+func tick(epoch int64) {
+	for {
+		say(client.Message{Event: &history.Event{Type: history.TypeNote, Text: "tick", Time: monotonic() - epoch}})
+		time.Sleep(time.Millisecond)
+	}
+}
+
+var saying sync.Mutex
+
+func say(m client.Message) {
+	b, _ := json.Marshal(m)
+	saying.Lock()
+	defer saying.Unlock()
+	os.Stdout.Write(append(b, '\n'))
+}
+
+// family is what fakeHarness says of itself: its run's folder and children.
+type family struct {
+	Folder   string
+	Children []identity
+}
+
+// fakeHarness starts a cluster with a client and waits to be killed. Stalls go
+// to stdout, after the family.
+func fakeHarness() {
+	os.Setenv(roleVariable, "worker")
+	out := json.NewEncoder(os.Stdout)
+	c, err := New(context.Background(), cluster.Config{
+		Nodes: []string{"n1", "n2"}, Clients: []string{"c1"}, Dir: os.Getenv("LOCKPROOF_TEST_DIR"),
+		StallLimit: 50 * time.Millisecond,
+		Record: func(e history.Event) {
+			if e.Type == history.TypeStall {
+				_ = out.Encode(e)
+			}
+		},
+	}, Options{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	w, err := c.Spawn(context.Background(), client.Setup{Name: "c1"}, func(client.Message) {})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	// A fault in effect must not keep anything alive.
+	_ = c.nodes["n2"].Pause(context.Background())
+	_ = out.Encode(familyOf(c, w.(*worker)))
+	select {}
+}
+
+func familyOf(c *Cluster, workers ...*worker) family {
+	f := family{Folder: c.folder}
+	for _, n := range c.nodes {
+		f.Children = append(f.Children, n.proc.Load().id)
+	}
+	for _, w := range workers {
+		f.Children = append(f.Children, w.proc.id)
+	}
+	return f
+}
+
+// events collects what a cluster records.
+type events struct {
+	mu  sync.Mutex
+	all []history.Event
+}
+
+func (e *events) record(x history.Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all = append(e.all, x)
+}
+
+// needRedis skips a test where no server can be run.
+func needRedis(t testing.TB) {
+	t.Helper()
+	if err := Available(); err != nil {
+		t.Skip(err)
+	}
+}
+
+// start makes a cluster of n1..nN and clients c1, c2; change may change its
+// configuration.
+func start(t testing.TB, nodes int, change func(*cluster.Config)) *Cluster {
+	t.Helper()
+	needRedis(t)
+	cfg := cluster.Config{Clients: []string{"c1", "c2"}, Record: func(history.Event) {}, Dir: t.TempDir()}
+	for i := range nodes {
+		cfg.Nodes = append(cfg.Nodes, fmt.Sprintf("n%d", i+1))
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	c, err := New(t.Context(), cfg, Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
+}
+
+// dial is a go-redis client as the project's clients have it.
+func dial(t testing.TB, addr string) *redis.Client {
+	t.Helper()
+	c := redis.NewClient(&redis.Options{
+		Addr: addr, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
+	})
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// within is a context for what has to be quick.
+func within(t testing.TB, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// eventually waits for a condition.
+func eventually(t testing.TB, what string, condition func() bool) {
+	t.Helper()
+	require.Eventually(t, condition, 5*time.Second, 2*time.Millisecond, what)
+}
+
+// isAlive says whether one of the processes lives.
+func isAlive(ids []identity) bool {
+	for _, id := range ids {
+		if id.alive() {
+			return true
+		}
+	}
+	return false
+}
+
+func words(s string) []string { return strings.Fields(s) }

@@ -1,0 +1,277 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"lockproof/harness/cluster"
+)
+
+// node is one server: a place (an address and a folder) and the redis-server
+// process that lives there at present, if any.
+type node struct {
+	c    *Cluster
+	name string
+	dir  string
+	port *port
+	addr string
+
+	op     sync.Mutex              // one fault at a time
+	closed bool                    // op guards it
+	runID  string                  // of the latest process; op guards it
+	proc   atomic.Pointer[process] // the latest process, nil before the first
+}
+
+var _ cluster.Node = (*node)(nil)
+
+// newNode makes a place for a server.
+func (c *Cluster) newNode(name string) (*node, error) {
+	n := &node{c: c, name: name, dir: filepath.Join(c.folder, name)}
+	if err := os.Mkdir(n.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("node %s: %w", name, err)
+	}
+	if err := n.move(); err != nil {
+		n.port.release()
+		return nil, err
+	}
+	return n, nil
+}
+
+// move gives the node a port that is free.
+func (n *node) move() error {
+	n.port.release()
+	p, err := reservePort()
+	if err != nil {
+		return fmt.Errorf("node %s: %w", n.name, err)
+	}
+	n.port, n.addr = p, net.JoinHostPort("127.0.0.1", strconv.Itoa(p.number))
+	text, err := settings(n.c.cfg.Persistence, p.number, n.dir)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(n.dir, "redis.conf"), []byte(text), 0o600)
+}
+
+// errClash says that another program has the node's port.
+var errClash = errors.New("the port is taken")
+
+// startFirst starts the node for the first time. A port that was taken by
+// another program in the meantime is replaced; later the address is fixed.
+func (n *node) startFirst(ctx context.Context) error {
+	const tries = 5
+	var err error
+	for range tries {
+		if err = n.Start(ctx); !errors.Is(err, errClash) {
+			return err
+		}
+		if err := n.move(); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// Name is the node's name. An alias gives the name of its server.
+func (n *node) Name() string { return n.name }
+
+// Start brings the node back, with the same address and folder, and returns
+// once a new process (by its run id) answers with all its data loaded.
+func (n *node) Start(ctx context.Context) error {
+	ctx, cancel := n.c.bounded(ctx)
+	defer cancel()
+	n.op.Lock()
+	defer n.op.Unlock()
+	if n.closed {
+		return n.failed("start", errClosed)
+	}
+	if p := n.proc.Load(); p != nil && p.running() {
+		return n.failed("start", errors.New("it is running already"))
+	}
+	p, err := n.spawn()
+	if err != nil {
+		return n.failed("start", err)
+	}
+	n.proc.Store(p)
+	info, err := n.awaitReady(ctx, p)
+	if err != nil {
+		return n.failed("start", errors.Join(err, p.kill()))
+	}
+	if info.runID == n.runID {
+		return n.failed("start", fmt.Errorf("the run id %s is that of the process before it", info.runID))
+	}
+	n.runID = info.runID
+	return nil
+}
+
+// logFile takes what the server's processes say.
+func (n *node) logFile() string { return filepath.Join(n.dir, "redis.log") }
+
+// spawn starts a redis-server.
+func (n *node) spawn() (*process, error) {
+	log, err := os.OpenFile(n.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd := exec.Command(n.c.server.file, filepath.Join(n.dir, "redis.conf"))
+	cmd.Dir, cmd.Stdout, cmd.Stderr = n.dir, log, log
+	return n.c.launch(n.name, cmd)
+}
+
+// awaitReady waits until the process answers a PING. While it loads its data
+// it answers that with an error, so readiness includes that.
+func (n *node) awaitReady(ctx context.Context, p *process) (serverInfo, error) {
+	for {
+		if reply, err := n.ask(ctx, "PING"); err == nil && reply == "+PONG" {
+			return n.serverOf(ctx, p)
+		}
+		select {
+		case <-p.gone:
+			log := tail(n.logFile())
+			if strings.Contains(log, "Address already in use") {
+				return serverInfo{}, fmt.Errorf("%w: %s", errClash, n.addr)
+			}
+			return serverInfo{}, fmt.Errorf("redis-server ended with %s; its last words: %s", p.how(), log)
+		case <-ctx.Done():
+			return serverInfo{}, fmt.Errorf("no answer from %s: %w; the end of its log: %s", n.addr, ctx.Err(), tail(n.logFile()))
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// Kill is SIGKILL. It returns once the process is gone.
+func (n *node) Kill(context.Context) error {
+	n.op.Lock()
+	defer n.op.Unlock()
+	p, err := n.process()
+	if err == nil {
+		err = p.kill()
+	}
+	return n.failed("kill", err)
+}
+
+// Shutdown is the SHUTDOWN command. It returns once the process is gone.
+func (n *node) Shutdown(ctx context.Context) error {
+	ctx, cancel := n.c.bounded(ctx)
+	defer cancel()
+	n.op.Lock()
+	defer n.op.Unlock()
+	return n.failed("shutdown", n.shutdown(ctx))
+}
+
+func (n *node) shutdown(ctx context.Context) error {
+	p, err := n.awake()
+	if err != nil {
+		return err
+	}
+	// The server ends without a reply; a reply is a refusal.
+	if reply, err := n.ask(ctx, "SHUTDOWN"); err == nil {
+		return fmt.Errorf("redis-server refused: %s; the end of its log: %s", reply, tail(n.logFile()))
+	} else if !brokenOff(err) {
+		return err
+	}
+	if err := p.awaitExit(ctx); err != nil {
+		return err
+	}
+	if p.exit != nil {
+		return fmt.Errorf("redis-server ended with %s; the end of its log: %s", p.how(), tail(n.logFile()))
+	}
+	return nil
+}
+
+// brokenOff says whether err is that of a connection which the other end gave up.
+func brokenOff(err error) bool {
+	var op *net.OpError
+	return errors.Is(err, io.EOF) || errors.As(err, &op) && !op.Timeout()
+}
+
+// PowerLoss cannot be done: see Supports.
+func (n *node) PowerLoss(context.Context) (lost int64, err error) {
+	return 0, n.c.Supports("power-loss")
+}
+
+// SetClock cannot be done: see Supports.
+func (n *node) SetClock(context.Context, time.Duration, float64) error {
+	return n.c.Supports("node-clock")
+}
+
+// Pause is SIGSTOP. It returns once the process is seen to be stopped.
+func (n *node) Pause(ctx context.Context) error {
+	n.op.Lock()
+	defer n.op.Unlock()
+	p, err := n.process()
+	if err == nil {
+		err = p.pause(ctx)
+	}
+	return n.failed("pause", err)
+}
+
+// Resume is SIGCONT. It returns once the process is seen to be going on.
+func (n *node) Resume(ctx context.Context) error {
+	n.op.Lock()
+	defer n.op.Unlock()
+	p, err := n.process()
+	if err == nil {
+		err = p.resume(ctx)
+	}
+	return n.failed("resume", err)
+}
+
+// process is the running one; the error is cluster.ErrDown if there is none.
+func (n *node) process() (*process, error) {
+	if p := n.proc.Load(); p != nil && p.running() {
+		return p, nil
+	}
+	return nil, cluster.ErrDown
+}
+
+// awake is the running process, if it is not paused either.
+func (n *node) awake() (*process, error) {
+	p, err := n.process()
+	if err == nil && p.stopped() {
+		err = errors.New("it is paused and cannot obey: resume it first")
+	}
+	return p, err
+}
+
+// close ends the server for good and gives up its port.
+func (n *node) close() error {
+	n.op.Lock()
+	defer n.op.Unlock()
+	n.closed = true
+	n.port.release()
+	if p, err := n.process(); err == nil {
+		return p.kill()
+	}
+	return nil
+}
+
+// failed says which node could not do what, if err is not nil.
+func (n *node) failed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %s: %w", what, n.name, err)
+}
+
+// errClosed says that the cluster has been closed.
+var errClosed = errors.New("the cluster is closed")
+
+// bounded gives a context that ends with ctx, with the cluster, and at the
+// latest when patience is over.
+func (c *Cluster) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	stop := context.AfterFunc(c.life, cancel)
+	return ctx, func() { stop(); cancel() }
+}

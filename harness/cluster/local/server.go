@@ -1,0 +1,120 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"lockproof/harness/cluster"
+)
+
+// oldest is the oldest major version that works: 7 brought SET with both NX and
+// GET, which the reference lock uses.
+const oldest = 7
+
+// program is a redis-server that can be run.
+type program struct {
+	file    string // absolute, or as exec finds it
+	product string // redis, valkey
+	version string // 7.0.15
+}
+
+func (p program) String() string { return p.product + " " + p.version }
+
+// Available says whether a local cluster can run here: nil, or a
+// *cluster.Unsupported that says what is missing and how to get it.
+func Available() error {
+	_, err := findServer("")
+	return err
+}
+
+// found remembers the programs that have been asked for their version, by file:
+// a suite starts hundreds of clusters.
+var found sync.Map
+
+// findServer finds the server's program and checks its version.
+func findServer(name string) (program, error) {
+	if name == "" {
+		name = "redis-server"
+	}
+	file, err := exec.LookPath(name)
+	if err != nil {
+		return program{}, missing(fmt.Sprintf("%s was not found (%v)", name, err))
+	}
+	if p, ok := found.Load(file); ok {
+		return p.(program), nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, file, "--version").CombinedOutput()
+	if err != nil {
+		return program{}, missing(fmt.Sprintf("`%s --version` failed: %v", file, err))
+	}
+	p, err := parseVersion(string(out))
+	if err != nil {
+		return program{}, missing(fmt.Sprintf("%s: %v", file, err))
+	}
+	p.file = file
+	found.Store(file, p)
+	return p, nil
+}
+
+// versionLine is how `redis-server --version` begins, and its forks' too.
+var versionLine = regexp.MustCompile(`^(\w+) server v=((\d+)\.\d+\S*)`)
+
+// parseVersion reads the output of `redis-server --version`.
+func parseVersion(out string) (program, error) {
+	m := versionLine.FindStringSubmatch(out)
+	if m == nil {
+		return program{}, fmt.Errorf("%q is not the version line of a Redis server", strings.TrimSpace(out))
+	}
+	if major, err := strconv.Atoi(m[3]); err != nil || major < oldest {
+		return program{}, fmt.Errorf("version %s is too old: %d.0 or later is needed", m[2], oldest)
+	}
+	return program{product: strings.ToLower(m[1]), version: m[2]}, nil
+}
+
+func missing(why string) error {
+	return &cluster.Unsupported{
+		Cluster: "local", Fault: "any run", Why: why,
+		How: fmt.Sprintf("install Redis %d.0 or later (Debian and Ubuntu: apt-get install redis-server; "+
+			"macOS: brew install redis) and have redis-server in PATH", oldest),
+	}
+}
+
+// persistenceSettings are the lines of redis.conf for a persistence setting.
+func persistenceSettings(p cluster.Persistence) (string, error) {
+	const aof = "save \"\"\nappendonly yes\nauto-aof-rewrite-percentage 0\nappendfsync "
+	switch p {
+	case cluster.PersistNone, "":
+		return "save \"\"\nappendonly no\n", nil
+	case cluster.PersistRDB:
+		// Redis's default save points, written out.
+		return "save 3600 1 300 100 60 10000\nappendonly no\n", nil
+	case cluster.PersistNo:
+		return aof + "no\n", nil
+	case cluster.PersistEverysec:
+		return aof + "everysec\n", nil
+	case cluster.PersistAlways:
+		return aof + "always\n", nil
+	}
+	return "", fmt.Errorf("local cluster: no persistence setting %q: there are %s, %s, %s, %s and %s", p,
+		cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo, cluster.PersistEverysec, cluster.PersistAlways)
+}
+
+// settings is the redis.conf of a server that lives in dir. It logs to stdout,
+// which the harness leads into a file, together with what the server says
+// before it has read its settings.
+func settings(p cluster.Persistence, port int, dir string) (string, error) {
+	persistence, err := persistenceSettings(p)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("bind 127.0.0.1\nport %d\nprotected-mode no\ndaemonize no\ndir %q\nlogfile \"\"\nloglevel notice\n%s",
+		port, dir, persistence), nil
+}

@@ -1,0 +1,258 @@
+package local
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"lockproof/harness/client"
+	"lockproof/harness/cluster"
+)
+
+// worker is a client in a process of its own, which speaks the protocol of
+// package client on its stdin and stdout.
+type worker struct {
+	name   string
+	proc   *process
+	stderr string        // the file that takes what it says there
+	heard  chan struct{} // closed once its last message has been passed on
+
+	mu     sync.Mutex
+	in     *os.File
+	ending bool // it has been told to end, or killed
+}
+
+var _ client.Worker = (*worker)(nil)
+
+// closeWithin is how long a worker may take to end in good order.
+const closeWithin = 3 * time.Second
+
+// sendWithin is how long a worker may leave a command unread while its pipe is
+// full.
+const sendWithin = 5 * time.Second
+
+// workerCommand is the command line of a worker.
+func workerCommand(given []string) ([]string, error) {
+	if len(given) > 0 {
+		return given, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("local cluster: cannot find this program to run it as a client: %w", err)
+	}
+	return []string{self, "worker"}, nil
+}
+
+// Spawn starts a client's process and hands it its setup. The setup's Nodes may
+// be names of nodes, in the order in which the client is to have them; none
+// means all. A message with an Error and no Done says that the process ended
+// unexpectedly, or wrote what is no message. messages must not call Kill or
+// Close: they wait for it.
+func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(client.Message)) (client.Worker, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("spawn %s: %w", setup.Name, err)
+	}
+	setup, err := c.complete(setup)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, fmt.Errorf("spawn %s: %w", setup.Name, errClosed)
+	}
+	w, err := c.startWorker(setup.Name, messages)
+	if err != nil {
+		return nil, fmt.Errorf("spawn %s: %w", setup.Name, err)
+	}
+	c.workers = append(c.workers, w)
+	if err := w.write(setup); err != nil {
+		return nil, errors.Join(err, w.Kill())
+	}
+	return w, nil
+}
+
+// complete fills in what the cluster knows.
+func (c *Cluster) complete(setup client.Setup) (client.Setup, error) {
+	if !slices.Contains(c.cfg.Clients, setup.Name) {
+		return setup, fmt.Errorf("spawn %s: there is no such client: there are %v", setup.Name, c.cfg.Clients)
+	}
+	names := setup.Nodes
+	if len(names) == 0 {
+		names = c.cfg.Nodes
+	}
+	setup.Nodes = nil
+	for _, name := range names {
+		addr, ok := c.address[path{setup.Name, resolve(c.cfg, name)}]
+		if !ok {
+			return setup, fmt.Errorf("spawn %s: there is no node %s: there are %v", setup.Name, name, c.cfg.Nodes)
+		}
+		setup.Nodes = append(setup.Nodes, addr)
+	}
+	setup.Store = c.address[path{setup.Name, cluster.StoreName}]
+	setup.Seed, setup.Epoch, setup.StallLimit = c.cfg.Seed, c.epoch, c.cfg.StallLimit
+	return setup, nil
+}
+
+// startWorker starts the process and listens to it.
+func (c *Cluster) startWorker(name string, messages func(client.Message)) (*worker, error) {
+	w := &worker{name: name, stderr: filepath.Join(c.folder, name+".stderr"), heard: make(chan struct{})}
+	log, err := os.OpenFile(w.stderr, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	theirIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer theirIn.Close()
+	out, theirOut, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	defer theirOut.Close()
+
+	cmd := exec.Command(c.worker[0], c.worker[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, log
+	if w.proc, err = c.launch("worker "+name, cmd); err != nil {
+		return nil, errors.Join(err, in.Close(), out.Close())
+	}
+	w.in = in
+	c.busy.Go(func() { w.hear(out, messages) })
+	return w, nil
+}
+
+// hear passes on what the worker says until it has ended.
+func (w *worker) hear(out *os.File, messages func(client.Message)) {
+	defer close(w.heard)
+	defer out.Close()
+	lines := bufio.NewReader(out)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			break // it has closed its end; what is left is a cut line
+		}
+		var m client.Message
+		if err := json.Unmarshal(line, &m); err != nil {
+			m = client.Message{Error: fmt.Sprintf("worker %s wrote %q, which is not a message: %v", w.name, line, err)}
+		}
+		messages(m)
+	}
+	<-w.proc.gone
+	w.mu.Lock()
+	expected := w.ending
+	w.mu.Unlock()
+	if !expected {
+		messages(client.Message{Error: w.obituary().Error()})
+	}
+}
+
+// obituary says how the worker ended. Only for one that has.
+func (w *worker) obituary() error {
+	return fmt.Errorf("worker %s (pid %d) ended with %s; on stderr it said: %s",
+		w.name, w.proc.id.PID, w.proc.how(), tail(w.stderr))
+}
+
+// Send hands over a command.
+func (w *worker) Send(command client.Command) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.send(command)
+}
+
+func (w *worker) send(command client.Command) error {
+	if !w.proc.running() {
+		return fmt.Errorf("send %s: %w", command.Do, w.obituary())
+	}
+	if w.ending {
+		return fmt.Errorf("send %s: worker %s has been told to end", command.Do, w.name)
+	}
+	w.ending = command.Do == client.DoExit
+	return w.write(command)
+}
+
+// write writes one line to the worker.
+func (w *worker) write(line any) error {
+	b, err := json.Marshal(line)
+	if err != nil {
+		return fmt.Errorf("worker %s: %w", w.name, err)
+	}
+	// A deadline can always be set on a pipe.
+	_ = w.in.SetWriteDeadline(time.Now().Add(sendWithin))
+	if _, err := w.in.Write(append(b, '\n')); err != nil {
+		return fmt.Errorf("worker %s does not take its commands: %w", w.name, err)
+	}
+	return nil
+}
+
+// Pause is SIGSTOP. It returns once the process is seen to be stopped.
+func (w *worker) Pause() error { return w.proc.pause(context.Background()) }
+
+// Resume is SIGCONT. It returns once the process is seen to be going on.
+func (w *worker) Resume() error { return w.proc.resume(context.Background()) }
+
+// Kill is SIGKILL. It returns once the process is gone and what it had said
+// has been passed on.
+func (w *worker) Kill() error {
+	w.mu.Lock()
+	w.ending = true
+	w.in.Close() // more than once does no harm
+	w.mu.Unlock()
+	if err := w.proc.kill(); err != nil {
+		return err
+	}
+	<-w.heard
+	return nil
+}
+
+// Close tells the worker to end and waits for it, also if it is paused. One
+// that does not end in time is killed, and that is an error.
+func (w *worker) Close() error {
+	if err, done := w.tellToEnd(); done {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	if err := w.proc.awaitExit(ctx); err != nil {
+		return errors.Join(fmt.Errorf("worker %s did not end within %s and was killed; on stderr it said: %s",
+			w.name, closeWithin, tail(w.stderr)), w.Kill())
+	}
+	<-w.heard
+	if w.proc.exit != nil {
+		return w.obituary()
+	}
+	return nil
+}
+
+// tellToEnd sends the exit command and closes the worker's input. done says
+// that there was nobody to tell.
+func (w *worker) tellToEnd() (err error, done bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer w.in.Close()
+	if !w.proc.running() {
+		if w.ending {
+			return nil, true
+		}
+		return w.obituary(), true
+	}
+	if w.proc.stopped() {
+		if err := w.Resume(); err != nil {
+			return err, true
+		}
+	}
+	if !w.ending {
+		// If it cannot be told, the end of its input tells it.
+		_ = w.send(client.Command{Do: client.DoExit})
+	}
+	return nil, false
+}

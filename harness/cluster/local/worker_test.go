@@ -1,0 +1,218 @@
+package local
+
+import (
+	"encoding/json"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/client"
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+// inbox collects what a worker says.
+type inbox struct {
+	mu  sync.Mutex
+	all []client.Message
+}
+
+func (i *inbox) take(m client.Message) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.all = append(i.all, m)
+}
+
+func (i *inbox) messages() []client.Message {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return append([]client.Message(nil), i.all...)
+}
+
+func (i *inbox) done(serial int) bool {
+	for _, m := range i.messages() {
+		if m.Done == serial {
+			return true
+		}
+	}
+	return false
+}
+
+// errors are the texts of the messages about the worker itself.
+func (i *inbox) errors() (texts []string) {
+	for _, m := range i.messages() {
+		if m.Error != "" && m.Done == 0 {
+			texts = append(texts, m.Error)
+		}
+	}
+	return texts
+}
+
+func spawn(t *testing.T, l *Cluster, setup client.Setup) (*worker, *inbox) {
+	t.Helper()
+	in := &inbox{}
+	w, err := l.Spawn(t.Context(), setup, in.take)
+	require.NoError(t, err)
+	eventually(t, "the worker echoes its setup", func() bool { return len(in.messages()) > 0 })
+	return w.(*worker), in
+}
+
+func TestSpawnCompletesTheSetup(t *testing.T) {
+	t.Parallel()
+	l := start(t, 3, func(cfg *cluster.Config) {
+		cfg.Aliases = map[string]string{"n2": "n1"}
+		cfg.Seed, cfg.StallLimit = 42, time.Hour
+	})
+	_, in := spawn(t, l, client.Setup{Name: "c2", Index: 1, Lock: "redlock"})
+	var got client.Setup
+	require.NoError(t, json.Unmarshal([]byte(in.messages()[0].Event.Text), &got))
+	n1, n3 := l.address[path{"c2", "n1"}], l.address[path{"c2", "n3"}]
+	require.Equal(t, client.Setup{
+		Name: "c2", Index: 1, Lock: "redlock", Nodes: []string{n1, n1, n3}, Store: l.address[path{"c2", "store"}],
+		Seed: 42, Epoch: l.epoch, StallLimit: time.Hour,
+	}, got)
+	require.NotEqual(t, n1, n3)
+
+	_, in = spawn(t, l, client.Setup{Name: "c1", Nodes: []string{"n3", "n1"}})
+	require.NoError(t, json.Unmarshal([]byte(in.messages()[0].Event.Text), &got))
+	require.Equal(t, []string{l.address[path{"c1", "n3"}], l.address[path{"c1", "n1"}]}, got.Nodes)
+}
+
+func TestSpawnRefuses(t *testing.T) {
+	t.Parallel()
+	l := start(t, 1, nil)
+	_, err := l.Spawn(t.Context(), client.Setup{Name: "c9"}, nil)
+	require.EqualError(t, err, "spawn c9: there is no such client: there are [c1 c2]")
+	_, err = l.Spawn(t.Context(), client.Setup{Name: "c1", Nodes: []string{"n7"}}, nil)
+	require.EqualError(t, err, "spawn c1: there is no node n7: there are [n1]")
+	l.worker = []string{"/nonexistent/worker"}
+	_, err = l.Spawn(t.Context(), client.Setup{Name: "c1"}, nil)
+	require.ErrorContains(t, err, "spawn c1: cannot start worker c1")
+}
+
+func TestWorkerLifeInGoodOrder(t *testing.T) {
+	t.Parallel()
+	l := start(t, 1, nil)
+	w, in := spawn(t, l, client.Setup{Name: "c1"})
+	require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Serial: 1}))
+	eventually(t, "the command ends", func() bool { return in.done(1) })
+	require.NoError(t, w.Close())
+	require.False(t, w.proc.id.alive())
+	require.NoError(t, w.Close(), "a second close changes nothing")
+	require.ErrorContains(t, w.Send(client.Command{Do: client.DoAcquire}), "send acquire: worker c1")
+	require.Empty(t, in.errors())
+}
+
+func TestPauseStopsAWorkerUntilResume(t *testing.T) {
+	t.Parallel()
+	l := start(t, 1, nil)
+	w, in := spawn(t, l, client.Setup{Name: "c1"})
+	require.NoError(t, w.Send(client.Command{Do: client.DoLoop}))
+	eventually(t, "it ticks", func() bool { return len(in.messages()) > 10 })
+
+	require.NoError(t, w.Pause())
+	from := l.Now()
+	require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Serial: 7}))
+	time.Sleep(100 * time.Millisecond)
+	until := l.Now()
+	require.NoError(t, w.Resume())
+	eventually(t, "the command that was sent during the pause ends", func() bool { return in.done(7) })
+	eventually(t, "it ticks again", func() bool {
+		all := in.messages()
+		return all[len(all)-1].Event != nil && all[len(all)-1].Event.Time > until
+	})
+	for _, m := range in.messages() {
+		if m.Event != nil && m.Event.Text == "tick" {
+			require.False(t, m.Event.Time > from && m.Event.Time < until, "a tick at %d in a pause from %d to %d", m.Event.Time, from, until)
+		}
+	}
+}
+
+func TestKillOfAWorker(t *testing.T) {
+	t.Parallel()
+	l := start(t, 1, nil)
+	w, in := spawn(t, l, client.Setup{Name: "c1"})
+	require.NoError(t, w.Send(client.Command{Do: client.DoLoop}))
+	require.NoError(t, w.Pause())
+	require.NoError(t, w.Kill())
+	require.False(t, w.proc.id.alive())
+	said := len(in.messages())
+	time.Sleep(20 * time.Millisecond)
+	require.Len(t, in.messages(), said, "the dead do not speak")
+	require.NoError(t, w.Kill())
+	require.NoError(t, w.Close())
+	require.Error(t, w.Pause())
+	require.Empty(t, in.errors(), "a death that was asked for is no error")
+
+	again, _ := spawn(t, l, client.Setup{Name: "c1"})
+	require.NotEqual(t, w.proc.id, again.proc.id)
+}
+
+func TestWorkerThatDies(t *testing.T) {
+	t.Parallel()
+	l := start(t, 1, nil)
+	w, in := spawn(t, l, client.Setup{Name: "c1"})
+	require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Key: "die"}))
+	eventually(t, "its death is told", func() bool { return len(in.errors()) == 1 })
+	require.Regexp(t, `^worker c1 \(pid \d+\) ended with exit status 3; on stderr it said: I was told to die$`, in.errors()[0])
+	require.ErrorContains(t, w.Send(client.Command{Do: client.DoCheck}), "I was told to die")
+	require.ErrorContains(t, w.Close(), "I was told to die")
+}
+
+func TestWorkerThatBabbles(t *testing.T) {
+	t.Parallel()
+	l := start(t, 1, nil)
+	w, in := spawn(t, l, client.Setup{Name: "c1"})
+	require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Key: "babble", Serial: 1}))
+	eventually(t, "the command ends", func() bool { return in.done(1) })
+	require.Len(t, in.errors(), 1)
+	require.Contains(t, in.errors()[0], `worker c1 wrote "this is no message\n", which is not a message`)
+	require.NoError(t, w.Close())
+}
+
+func TestWorkerThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	l := start(t, 1, nil)
+	w, in := spawn(t, l, client.Setup{Name: "c1"})
+	require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Key: "hang", Serial: 1}))
+	eventually(t, "the command ends", func() bool { return in.done(1) })
+	require.ErrorContains(t, w.Close(), "worker c1 did not end within 3s and was killed")
+	require.False(t, w.proc.id.alive())
+}
+
+func TestCloseOfAPausedWorker(t *testing.T) {
+	t.Parallel()
+	l := start(t, 1, nil)
+	w, _ := spawn(t, l, client.Setup{Name: "c1"})
+	require.NoError(t, w.Pause())
+	require.NoError(t, w.Close())
+	require.False(t, w.proc.id.alive())
+}
+
+// TestWorkersShareTheTrueClock compares the readings of two processes.
+func TestWorkersShareTheTrueClock(t *testing.T) {
+	t.Parallel()
+	l := start(t, 1, nil)
+	var mu sync.Mutex
+	late := 0
+	_, err := l.Spawn(t.Context(), client.Setup{Name: "c1"}, func(m client.Message) {
+		if m.Event == nil || m.Event.Type != history.TypeNote || m.Event.Text != "tick" {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if m.Event.Time > l.Now() {
+			late = -1 << 20
+		}
+		late++
+	})
+	require.NoError(t, err)
+	require.NoError(t, l.workers[0].Send(client.Command{Do: client.DoLoop}))
+	eventually(t, "ticks arrive, none from the future", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return late > 10
+	})
+}
