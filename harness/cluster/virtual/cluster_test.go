@@ -93,11 +93,11 @@ func names(prefix string, n int) []string {
 func setup(i int) client.Setup {
 	return client.Setup{
 		Name: fmt.Sprint("c", i+1), Index: i, Lock: locks.Reference,
-		Options: locks.Options{TTL: 200 * time.Millisecond}.WithDefaults(),
+		Options: locks.Options{TTL: 100 * time.Millisecond}.WithDefaults(),
 	}
 }
 
-// contend lets five clients fight over two keys for four virtual seconds, while
+// contend lets five clients fight over two keys for a virtual second and a half, while
 // nodes are killed, paused, cut off, and run on wrong clocks.
 func contend(t *testing.T, seed uint64) []byte {
 	r := &recorder{}
@@ -110,7 +110,7 @@ func contend(t *testing.T, seed uint64) []byte {
 			require.NoError(t, err)
 			workers = append(workers, w)
 			require.NoError(t, w.Send(client.Command{Do: client.DoLoop, Serial: 1, Loop: &client.Loop{
-				Keys: []string{"k1", "k2"}, Hold: 20 * time.Millisecond, Think: 5 * time.Millisecond}}))
+				Keys: []string{"k1", "k2"}, Hold: 10 * time.Millisecond, Think: 10 * time.Millisecond}}))
 		}
 		mistreat(t, c, workers)
 		require.NoError(t, c.Close())
@@ -120,11 +120,11 @@ func contend(t *testing.T, seed uint64) []byte {
 	return r.lines(t)
 }
 
-// mistreat spends four seconds on faults.
+// mistreat spends a second and a half on faults.
 func mistreat(t *testing.T, c *virtual.Cluster, workers []client.Worker) {
 	step := func(err error) {
 		require.NoError(t, err)
-		require.NoError(t, c.Sleep(ctx, 333*time.Millisecond))
+		require.NoError(t, c.Sleep(ctx, 120*time.Millisecond))
 	}
 	step(nil)
 	step(c.Node("n1").Kill(ctx))

@@ -130,8 +130,8 @@ func (n *Node) executeNext() {
 	n.queue = n.queue[1:]
 	reply := n.execute(r.from.peer, &r.from.reply, r.args)
 	r.from.Write(reply) // a buffered pipe: it does not wait, and the client may be gone
-	if r.from.peer.Closed() {
-		r.from.Close() // QUIT
+	if r.from.peer.Closed() || !n.conns[r.from] { // after QUIT, or replaced
+		r.from.Close()
 	}
 }
 
@@ -141,7 +141,7 @@ func (n *Node) execute(peer *server.Peer, reply *bytes.Buffer, args []string) []
 	defer reply.Reset()
 	n.advance()
 	if what := n.dispatch(peer, args); what != nil {
-		n.replace()
+		n.replace(peer)
 		return fmt.Appendf(nil, "-ERR miniredis gave up on %s: %v\r\n", args[0], what)
 	}
 	peer.Flush()
@@ -157,13 +157,16 @@ func (n *Node) execute(peer *server.Peer, reply *bytes.Buffer, args []string) []
 
 // replace gives the node a new miniredis with the same keys. The old one died
 // in a command, with its lock held and what each connection has under way tied
-// to it; so no connection outlives it.
-func (n *Node) replace() {
+// to it; so no connection outlives it, but the one that gave the command gets
+// its answer first.
+func (n *Node) replace(last *server.Peer) {
 	n.boot(n.keys)
 	n.queue = nil
 	for k := range n.conns {
 		delete(n.conns, k)
-		defer k.Close()
+		if k.peer != last {
+			k.Close()
+		}
 	}
 }
 

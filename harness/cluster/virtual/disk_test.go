@@ -1,0 +1,155 @@
+package virtual
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster"
+)
+
+const (
+	ms  = int64(time.Millisecond)
+	sec = int64(time.Second)
+)
+
+// TestWhatSurvives writes one key before a whole second since the start and one
+// after, and ends the server each way.
+func TestWhatSurvives(t *testing.T) {
+	const none, early, both = "", "early", "early late"
+	for _, c := range []struct {
+		setting                   cluster.Persistence
+		kill, powerLoss, shutdown string
+	}{
+		{cluster.PersistNone, none, none, none},
+		{cluster.PersistRDB, none, none, both},
+		{cluster.PersistNo, both, none, both},
+		{cluster.PersistEverysec, both, early, both},
+		{cluster.PersistAlways, both, both, both},
+	} {
+		for way, want := range map[string]string{"kill": c.kill, "power loss": c.powerLoss, "shutdown": c.shutdown} {
+			t.Run(string(c.setting)+", "+way, func(t *testing.T) {
+				d := newDisk(c.setting)
+				d.start(5 * sec)
+				write(d, 5*sec+900*ms, "early")
+				write(d, 6*sec+100*ms, "late")
+				d.settle(6*sec + 999*ms)
+				var lost int64
+				switch way {
+				case "kill":
+					d.kill()
+				case "power loss":
+					lost = d.powerLoss()
+				case "shutdown":
+					d.shutdown()
+				}
+				d.start(9 * sec)
+				require.Equal(t, want, kept(d))
+				require.Equal(t, way == "power loss" && want != both, lost > 0, "lost %d bytes", lost)
+			})
+		}
+	}
+}
+
+// write does what a node does before and after a command.
+func write(d *disk, now int64, key string) {
+	d.settle(now)
+	d.write(now, key, &record{value: "v"})
+}
+
+// kept names the test's keys that a server would find.
+func kept(d *disk) (names string) {
+	found := d.load()
+	for _, key := range []string{"early", "late"} {
+		if _, ok := found[key]; ok && names != "" {
+			names += " " + key
+		} else if ok {
+			names = key
+		}
+	}
+	return names
+}
+
+func TestEverysecSyncsOnceASecondOfUptime(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		written, ended int64
+		kept           bool
+	}{
+		{"before the first tick", 100 * ms, 999 * ms, false},
+		{"at the tick", 100 * ms, 1000 * ms, true},
+		{"written at the tick itself", 1000 * ms, 1000 * ms, true},
+		{"written after it", 1001 * ms, 1999 * ms, false},
+		{"after many ticks", 1001 * ms, 77 * sec, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			const began = 3*sec + 7 // ticks count from the start, not from the run's
+			d := newDisk(cluster.PersistEverysec)
+			d.start(began)
+			write(d, began+c.written, "early")
+			d.settle(began + c.ended)
+			d.powerLoss()
+			require.Equal(t, c.kept, kept(d) != "")
+		})
+	}
+}
+
+func TestPageCacheOutlivesTheProcessButIsNotSyncedByIt(t *testing.T) {
+	d := newDisk(cluster.PersistEverysec)
+	d.start(0)
+	write(d, 100*ms, "early")
+	d.kill()
+	d.start(10 * sec) // seconds in which no server ran, and none synced
+	require.Equal(t, "early", kept(d))
+	d.settle(10*sec + 500*ms)
+	d.powerLoss()
+	require.Equal(t, "", kept(d), "the first tick of the new server is at 11 s")
+}
+
+func TestRDBSavesAtItsSavePoints(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		changes int
+		after   int64
+		saved   bool
+	}{
+		{"10000 changes, a minute", 10_000, 60*sec + 1, true},
+		{"10000 changes, less than a minute", 10_000, 59 * sec, false},
+		{"9999 changes, a minute", 9_999, 60*sec + 1, false},
+		{"100 changes, five minutes", 100, 300*sec + 1, true},
+		{"one change, an hour", 1, 3600*sec + 1, true},
+		{"one change, half an hour", 1, 1800 * sec, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := newDisk(cluster.PersistRDB)
+			d.start(0)
+			for range c.changes {
+				write(d, sec, "early")
+			}
+			d.settle(c.after)
+			d.kill()
+			require.Equal(t, c.saved, kept(d) != "")
+		})
+	}
+}
+
+func TestExpiryIsLoggedButIsNoChange(t *testing.T) {
+	d := newDisk(cluster.PersistRDB)
+	d.start(0)
+	write(d, 1, "early")
+	d.shutdown()
+	d.start(sec)
+	d.expired(2*sec, "early")
+	require.Zero(t, d.dirty)
+	require.Equal(t, "", kept(d))
+	d.kill()
+	require.Equal(t, "early", kept(d), "the RDB file still has it")
+}
+
+func TestRESPLength(t *testing.T) {
+	require.EqualValues(t, len("*2\r\n$3\r\nDEL\r\n$1\r\nk\r\n"), respLength("k", nil))
+	require.EqualValues(t, len("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$10\r\n0123456789\r\n"), respLength("k", &record{value: "0123456789"}))
+	require.EqualValues(t, len("*5\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n$4\r\nPXAT\r\n$12\r\n946684801000\r\n"),
+		respLength("k", &record{value: "v", expires: true, when: sec}))
+}
