@@ -1,0 +1,234 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockproof/harness/history"
+)
+
+// The assumptions that a violation can blame: what a lock on several nodes
+// cannot check and takes on trust.
+const (
+	NodesRemember   = "nodes remember"
+	ClocksAgree     = "clocks run at nearly one rate"
+	HolderStops     = "the holder stops in time"
+	NothingRemoves  = "nothing removes keys"
+	SameNodes       = "every client uses the same nodes"
+	KeysExpire      = "every key has an expiry"
+	MajorityHealthy = "a healthy majority is in reach"
+	Unexplained     = "not shown by this history"
+)
+
+// blame makes a blame of the event at an index.
+func (r *run) blame(event int, broke, format string, args ...any) *Blame {
+	e := r.events[event]
+	why := fmt.Sprintf(format, args...)
+	if r.off(broke) {
+		why += "; the rule " + broke + " was switched off"
+	}
+	process := e.Process
+	if e.Type == history.TypeFault && len(e.Fault.Targets) > 0 {
+		process = e.Fault.Targets[0]
+	}
+	return &Blame{Time: e.Time, Process: process, Event: event, Broke: broke, Why: why}
+}
+
+// blameOverlap explains two leases held at once, from who owned the key on
+// which node. In this order: one token for two leases; one client's command
+// that prolonged the other's key; two sets of nodes with none in common; and
+// else the nodes that both owned, one after the other: what made each of them
+// let go of its first owner while that owner still believed.
+func (r *run) blameOverlap(o overlap) *Blame {
+	if o.first.Token != "" && o.first.Token == o.second.Token {
+		return r.blame(r.grantOf(o.second).end, "FreshToken",
+			"%s and %s both drew the token %s, so each took the other's keys for its own", o.first.Client, o.second.Client, o.second.Token)
+	}
+	if b := r.blameForeignExtension(o); b != nil {
+		return b
+	}
+	loser, losses := r.losses(o)
+	if len(losses) == 0 {
+		return r.blameVotes(o)
+	}
+	return r.inevitable(loser, losses)
+}
+
+// grantOf gives the acquire that began a lease.
+func (r *run) grantOf(l Lease) *operation {
+	for _, a := range r.acquires[l.Key] {
+		if a.Process == l.Client && a.ID == l.ID {
+			return a
+		}
+	}
+	return nil
+}
+
+// source gives the operation whose ok a client's belief rests on at a time: the
+// latest extension of the lease, or its acquire.
+func (r *run) source(l Lease, t int64) *operation {
+	source := r.grantOf(l)
+	for _, o := range r.operations {
+		if o.Op == history.OpExtend && o.ok() && o.Process == l.Client && o.Lease == l.ID && o.done <= t && o.done > source.done {
+			source = o
+		}
+	}
+	return source
+}
+
+// owned gives, for each node, the last tenure of a lease's token that began by
+// a time.
+func (r *run) owned(l Lease, by int64) map[string]*holding {
+	nodes := map[string]*holding{}
+	for _, h := range r.tenures[l.Key] {
+		if h.Token == l.Token && h.From <= by {
+			nodes[h.Node] = h
+		}
+	}
+	return nodes
+}
+
+// blameForeignExtension looks for an extension by one of the two of a key that
+// belonged to the other.
+func (r *run) blameForeignExtension(o overlap) *Blame {
+	for _, h := range r.tenures[o.first.Key] {
+		for _, p := range h.prolonged {
+			both := p.client == o.first.Client && h.Token == o.second.Token ||
+				p.client == o.second.Client && h.Token == o.first.Token
+			if both && p.client != h.Owner && p.time <= o.shared().until {
+				return r.blame(p.event, "ExtendOwnership",
+					"%s extended the key on %s at %s, although it was %s's by then", p.client, h.Node, at(p.time), h.Owner)
+			}
+		}
+	}
+	return nil
+}
+
+// losses gives the holdings that one of the two leases had lost before the
+// overlap, and whose lease it is. If the second was granted although its keys
+// were gone by then, the loss is its own; else the first lost the keys that
+// the second then got.
+func (r *run) losses(o overlap) (Lease, []*holding) {
+	first, second := r.owned(o.first, o.second.From), r.owned(o.second, o.second.From)
+	var own []*holding
+	for _, h := range second {
+		if h.Until < o.second.From {
+			own = append(own, h)
+		}
+	}
+	if len(own) > 0 && len(second)-len(own) < r.majority() && len(own) >= len(second)-len(own) {
+		return o.second, own
+	}
+	var taken []*holding
+	for node, h := range first {
+		if next := second[node]; next != nil && h.Until <= next.From {
+			taken = append(taken, h)
+		}
+	}
+	return o.first, taken
+}
+
+// inevitable picks, of the nodes that a lease lost, the one that cost it the
+// power to keep others out, and explains its loss.
+func (r *run) inevitable(l Lease, losses []*holding) *Blame {
+	slices.SortFunc(losses, func(a, b *holding) int {
+		return cmp.Or(cmp.Compare(a.Until, b.Until), cmp.Compare(a.Node, b.Node))
+	})
+	votes := len(r.owned(l, l.From))
+	spare := votes - r.blocking() // this many more than it needs to keep others out
+	index := max(0, min(spare, len(losses)-1))
+	if b := r.blameAlias(losses); b != nil {
+		return b
+	}
+	return r.explain(l, losses[index])
+}
+
+// blameAlias looks for two names of one server among the nodes lost.
+func (r *run) blameAlias(losses []*holding) *Blame {
+	ids := r.runIDs()
+	seen := map[string]string{}
+	for _, h := range losses {
+		id := ids[h.Node]
+		if other := seen[id]; id != "" && other != "" {
+			return r.blame(h.set, "DistinctNodes", "%s and %s are one server, whose vote was counted twice", other, h.Node)
+		}
+		seen[id] = h.Node
+	}
+	return nil
+}
+
+// runIDs gives each node's run ID as the first look found it.
+func (r *run) runIDs() map[string]string {
+	ids := map[string]string{}
+	for _, e := range r.events {
+		if e.Type == history.TypeNode && e.Node != nil && e.Node.Up && ids[e.Process] == "" {
+			ids[e.Process] = e.Node.RunID
+		}
+	}
+	return ids
+}
+
+// explain says why a node let go of a lease's key while its client believed.
+func (r *run) explain(l Lease, h *holding) *Blame {
+	switch h.Ended {
+	case TenureForgotten:
+		return r.blame(h.ender, NodesRemember, "%s, and came back without %s's key", r.faultAt(h.ender, h.Node), l.Client)
+	case TenureFlushed:
+		return r.blame(h.ender, NodesRemember, "%s: %s's key was gone", r.faultAt(h.ender, h.Node), l.Client)
+	case TenureRemoved:
+		return r.blame(h.ender, "CompareAndDelete", "%s deleted the key on %s at %s, although it was %s's", h.by, h.Node, at(h.Until), l.Client)
+	case TenureDeleted:
+		return r.blame(h.ender, "FreshToken",
+			"the release of an earlier attempt of %s reached %s at %s and deleted the key of the lease, which had the same token", l.Client, h.Node, at(h.Until))
+	case TenureExpired:
+		return r.explainExpiry(l, h)
+	}
+	return r.blame(max(h.ender, h.set), NothingRemoves, "%s's key was gone from %s by %s, and no command of a client explains it", l.Client, h.Node, at(h.Until))
+}
+
+// faultAt describes the fault that an event began on a target.
+func (r *run) faultAt(event int, target string) string {
+	for _, f := range r.faults {
+		if f.event == event && f.target == target {
+			return f.describe()
+		}
+	}
+	return fmt.Sprintf("%s was hit at %s", target, at(r.events[event].Time))
+}
+
+// blameVotes explains two leases that had no node in common, or of which the
+// history shows no keys at all.
+func (r *run) blameVotes(o overlap) *Blame {
+	first, second := r.owned(o.first, o.first.From), r.owned(o.second, o.second.From)
+	few, votes := o.second, keysOf(second)
+	if len(first) < len(second) {
+		few, votes = o.first, keysOf(first)
+	}
+	event := r.source(few, few.From).end
+	switch {
+	case len(first) == 0 || len(second) == 0:
+		return r.blame(r.source(o.second, o.second.From).end, Unexplained,
+			"%s was told that it held the lock; the history shows no keys that tell why", o.second.Client)
+	case len(votes) < r.majority() && !r.off("Majority") && !slices.Equal(r.usedBy(o.first.Client), r.usedBy(o.second.Client)):
+		return r.blame(event, SameNodes, "%s locks on %s, %s on %s: their majorities need not share a node", o.first.Client,
+			strings.Join(r.usedBy(o.first.Client), " "), o.second.Client, strings.Join(r.usedBy(o.second.Client), " "))
+	case len(votes) < r.majority():
+		return r.blame(event, "Majority", "%s was granted the lock by %s alone, %d of %d nodes",
+			few.Client, strings.Join(votes, " "), len(votes), len(r.header.Nodes))
+	}
+	return r.blame(event, Unexplained, "both owned a majority of the keys; the history does not show how")
+}
+
+// usedBy gives the nodes that a client's commands reached, sorted.
+func (r *run) usedBy(client string) []string {
+	used := map[string]bool{}
+	for _, e := range r.events {
+		from, node, isLink := strings.Cut(e.Process, ">")
+		if e.Type == history.TypeCommand && isLink && from == client && slices.Contains(r.header.Nodes, node) {
+			used[node] = true
+		}
+	}
+	return keysOf(used)
+}

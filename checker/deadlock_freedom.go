@@ -1,0 +1,225 @@
+package checker
+
+import (
+	"fmt"
+	"sort"
+
+	"lockproof/harness/history"
+)
+
+// deadlockFreedom: once faults are healed and holders gone, a waiting client
+// gets the lock within Bounds.Free (redis.io, "Liveness property A"); nobody
+// keeps it by extensions for longer than Bounds.Tenure while another waits;
+// and no key is left without an expiry.
+//
+// A client's wait is cut at every moment from which on the lock may need some
+// time again: when another lease ends, when another attempt ends without a
+// grant (and leaves its keys to be cleaned up), when a fault heals. What is left
+// are the stretches in which the lock stood free while the client waited. One
+// that is longer than the bound is a violation. A wait that ended before the
+// bound shows nothing.
+func (r *run) deadlockFreedom() Result {
+	var violations []Violation
+	violations = append(violations, r.neverExpiring()...)
+	measured := map[string]int64{}
+	for _, key := range r.keys {
+		w := r.waits(key)
+		violations = append(violations, w.tooLong(len(violations))...)
+		violations = append(violations, r.tooLongHeld(key, len(violations))...)
+		measured["waited"] += int64(w.behind())
+		measured["longest_wait"] = max(measured["longest_wait"], w.longestWait())
+		measured["longest_free"] = max(measured["longest_free"], w.longestFree)
+	}
+	sort.SliceStable(violations, func(i, j int) bool { return violations[i].From < violations[j].From })
+	result := settle(history.DeadlockFreedom, violations, measured)
+	contended := r.header.Earned.Contended
+	switch {
+	case result.Verdict != history.Holds:
+	case r.header.Bounds.Free <= 0:
+		result.undecide("vacuous: the run states no bound for a wait")
+	case measured["waited"] == 0 && (contended == 0 || r.counts.contended < contended):
+		result.undecide("vacuous: nobody who was granted the lock had to wait for it")
+	}
+	return result
+}
+
+// waits are the waits for one key.
+type waits struct {
+	run *run
+	key string
+	// busy are the leases of the key and, as points, the ends of attempts
+	// without a grant: disjoint, in order.
+	busy []span
+	// longestFree is the longest stretch that the lock stood free while
+	// somebody waited; filled by tooLong.
+	longestFree int64
+}
+
+func (r *run) waits(key string) *waits {
+	w := &waits{run: r, key: key}
+	var busy []span
+	for _, l := range r.leases[key] {
+		busy = append(busy, span{l.From, l.Until})
+	}
+	for _, o := range r.acquires[key] {
+		if o.outcome == history.TypeFail || o.outcome == history.TypeInfo {
+			busy = append(busy, span{o.done, o.done})
+		}
+	}
+	w.busy = union(busy)
+	return w
+}
+
+// tooLong finds the waits during which the lock stood free for too long.
+func (w *waits) tooLong(known int) []Violation {
+	r, bound := w.run, w.run.header.Bounds.Free
+	var found []Violation
+	interruptions := map[string][]span{}
+	for _, o := range r.acquires[w.key] {
+		client := o.Process
+		if _, ok := interruptions[client]; !ok {
+			interruptions[client] = union(append(r.unreachable(client), r.healed()...))
+		}
+		for _, gap := range (span{o.asked, o.done}).without(w.busy) {
+			free := longest(gap.without(interruptions[client]))
+			w.longestFree = max(w.longestFree, free.length())
+			if bound > 0 && free.length() > bound {
+				found = append(found, r.waitViolation(o, free, known+len(found)))
+			}
+		}
+	}
+	return found
+}
+
+// waitViolation tells of a wait during which the lock stood free for too long.
+func (r *run) waitViolation(o *operation, free span, index int) Violation {
+	ending := "and was not granted it by then"
+	if o.ok() && o.done == free.until {
+		ending = "before it was granted it"
+	}
+	v := Violation{
+		Key: o.Key, From: free.from, Until: free.until, Processes: []string{o.Process},
+		What: fmt.Sprintf("%s waited for %q from %s; from %s to %s nobody held it and no fault was in the way, %s: %s, where %s is the bound",
+			o.Process, o.Key, at(o.asked), at(free.from), at(free.until), ending, lasting(free.length()), lasting(r.header.Bounds.Free)),
+	}
+	if index < maxViolations {
+		v.Blame = r.blameWait(o, free)
+	}
+	return v
+}
+
+// behind counts the granted acquires that had to wait behind something: a
+// lease, a fault, or another's key that lingered on a node.
+func (w *waits) behind() int {
+	r := w.run
+	leases := make([]span, 0, len(r.leases[w.key]))
+	for _, l := range r.leases[w.key] {
+		leases = append(leases, span{l.From, l.Until})
+	}
+	leases = union(leases)
+	obstacles := map[string][]span{}
+	n := 0
+	for _, o := range r.acquires[w.key] {
+		if !o.ok() {
+			continue
+		}
+		if _, done := obstacles[o.Process]; !done {
+			obstacles[o.Process] = union(append(r.unreachable(o.Process), r.lingering(w.key, o.Process)...))
+		}
+		// The moment of the grant belongs to the lease that it begins.
+		wait := span{o.asked, o.done - 1}
+		if wait.meets(leases) || wait.meets(obstacles[o.Process]) {
+			n++
+		}
+	}
+	return n
+}
+
+// lingering gives the stretches for which a key was owned by others than a
+// client on enough nodes to block it.
+func (r *run) lingering(key, client string) []span {
+	nodes := map[string][]span{}
+	for _, h := range r.tenures[key] {
+		if h.Owner != client {
+			nodes[h.Node] = append(nodes[h.Node], span{h.From, h.Until})
+		}
+	}
+	var sets [][]span
+	for _, node := range keysOf(nodes) {
+		sets = append(sets, nodes[node])
+	}
+	return covered(r.blocking(), sets)
+}
+
+// longestWait is the longest time from the call of a granted acquire to its grant.
+func (w *waits) longestWait() int64 {
+	var best int64
+	for _, o := range w.run.acquires[w.key] {
+		if o.ok() {
+			best = max(best, o.done-o.asked)
+		}
+	}
+	return best
+}
+
+// tooLongHeld finds the leases that were kept for longer than Bounds.Tenure
+// while another client waited all the time.
+func (r *run) tooLongHeld(key string, known int) []Violation {
+	bound := r.header.Bounds.Tenure
+	if bound <= 0 {
+		return nil
+	}
+	var found []Violation
+	for _, l := range r.leases[key] {
+		if l.Until-l.From <= bound {
+			continue
+		}
+		for _, o := range r.acquires[key] {
+			both := span{max(l.From, o.asked), min(l.Until, o.done)}
+			if o.Process != l.Client && both.length() > bound {
+				found = append(found, r.tenureViolation(l, o, both, known+len(found)))
+			}
+		}
+	}
+	return found
+}
+
+func (r *run) tenureViolation(l Lease, o *operation, both span, index int) Violation {
+	v := Violation{
+		Key: l.Key, From: both.from, Until: both.until, Processes: []string{l.Client, o.Process},
+		What: fmt.Sprintf("%s kept %q from %s to %s while %s waited for it for %s of that time; the bound is %s",
+			l.Client, l.Key, at(l.From), at(l.Until), o.Process, lasting(both.length()), lasting(r.header.Bounds.Tenure)),
+		Leases: []Lease{l},
+	}
+	if index < maxViolations {
+		v.Blame = r.blameTenure(l, both)
+	}
+	return v
+}
+
+// neverExpiring finds the keys without an expiry in the last look into each node.
+func (r *run) neverExpiring() []Violation {
+	last := map[string]int{}
+	for i, e := range r.events {
+		if e.Type == history.TypeNode && e.Node != nil && e.Node.Up {
+			last[e.Process] = i
+		}
+	}
+	var found []Violation
+	for _, node := range keysOf(last) {
+		look := r.events[last[node]]
+		for _, key := range r.keys {
+			state, present := look.Node.Keys[key]
+			if !present || state.TTL >= 0 || state.Token == "" {
+				continue
+			}
+			found = append(found, Violation{
+				Key: key, From: look.Time, Until: r.end, Processes: []string{node},
+				What: fmt.Sprintf("the last look into %s, at %s, found %q owned by token %s without an expiry: it is locked for ever",
+					node, at(look.Time), key, state.Token),
+				Blame: r.blameNoExpiry(node, key, last[node]),
+			})
+		}
+	}
+	return found
+}

@@ -1,0 +1,152 @@
+package checker
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"lockproof/harness/history"
+)
+
+// counts is what happened in a run, to tell an earned verdict from a vacuous one.
+type counts struct {
+	grants    int // acquires that were granted
+	contended int // acquires that met another client's acquire or lease on their key
+	faults    int // effective faults that met a lease or an acquire
+	writes    int // acknowledged writes at the store
+	refused   int // acquires and extends that failed
+	rejected  int // writes that the store rejected, or that a client gave up
+}
+
+func (r *run) count() counts {
+	c := counts{faults: r.earnedFaults()}
+	for _, o := range r.operations {
+		switch {
+		case o.Op == history.OpAcquire && o.ok():
+			c.grants++
+		case o.Op == history.OpWrite && o.ok():
+			c.writes++
+		case o.Op == history.OpWrite && o.outcome == history.TypeFail:
+			c.rejected++
+		case (o.Op == history.OpAcquire || o.Op == history.OpExtend) && o.outcome == history.TypeFail:
+			c.refused++
+		}
+	}
+	for _, key := range r.keys {
+		c.contended += contended(r.acquires[key], r.leases[key])
+	}
+	return c
+}
+
+// claim is a client's attempt on a key or its lease.
+type claim struct {
+	span
+	client  string
+	attempt bool
+}
+
+// contended counts the acquires that overlap another client's acquire or lease.
+func contended(acquires []*operation, leases []Lease) int {
+	claims := make([]claim, 0, len(acquires)+len(leases))
+	for _, o := range acquires {
+		claims = append(claims, claim{span{o.asked, o.done}, o.Process, true})
+	}
+	for _, l := range leases {
+		claims = append(claims, claim{span{l.From, l.Until}, l.Client, false})
+	}
+	sort.SliceStable(claims, func(i, j int) bool { return claims[i].from < claims[j].from })
+	met := make([]bool, len(claims))
+	meetEarlier(claims, met)
+	meetLater(claims, met)
+	n := 0
+	for i, c := range claims {
+		if c.attempt && met[i] {
+			n++
+		}
+	}
+	return n
+}
+
+// meetEarlier marks the claims that begin during an earlier one of another
+// client. Two claims suffice to know: the one that lasts longest so far, and
+// the longest of any other client.
+func meetEarlier(claims []claim, met []bool) {
+	var first, second claim
+	for i, c := range claims {
+		other := first
+		if other.client == c.client {
+			other = second
+		}
+		met[i] = met[i] || other.until > c.from
+		switch {
+		case c.client == first.client:
+			first.until = max(first.until, c.until)
+		case c.until > first.until:
+			first, second = c, first
+		case c.client == second.client:
+			second.until = max(second.until, c.until)
+		case c.until > second.until:
+			second = c
+		}
+	}
+}
+
+// meetLater marks the claims during which the next claim of another client begins.
+func meetLater(claims []claim, met []bool) {
+	next := len(claims) // the nearest later claim of another client than claims[i]
+	for i := len(claims) - 2; i >= 0; i-- {
+		if claims[i+1].client != claims[i].client {
+			next = i + 1
+		}
+		met[i] = met[i] || next < len(claims) && claims[next].from < claims[i].until
+	}
+}
+
+// earn turns a "holds" that the run has not earned into "vacuous". What was
+// violated stays violated.
+func (r *run) earn(result *Result) {
+	if result.Verdict != history.Holds {
+		return
+	}
+	if what := r.ineffective(); what != "" {
+		result.undecide("vacuous: %s", what)
+		return
+	}
+	if missing := r.missing(result.Property); len(missing) > 0 {
+		result.undecide("vacuous: %s", strings.Join(missing, ", "))
+	}
+}
+
+// ineffective names the first fault that did not take effect, if any.
+func (r *run) ineffective() string {
+	for _, e := range r.events {
+		if e.Type == history.TypeFault && !e.Fault.Effective {
+			return fmt.Sprintf("the fault %s on %s at %s did not take effect",
+				e.Fault.Kind, strings.Join(e.Fault.Targets, ", "), at(e.Time))
+		}
+	}
+	return ""
+}
+
+// missing lists what a "holds" of a property lacks.
+func (r *run) missing(property string) []string {
+	want, have := r.header.Earned, r.counts
+	var missing []string
+	need := func(what string, have, want int) {
+		if have < want {
+			missing = append(missing, fmt.Sprintf("%s: %d of at least %d", what, have, want))
+		}
+	}
+	grants := want.Grants
+	if want.Refused == 0 { // else that nobody gets the lock may be the point
+		grants = max(grants, 1)
+	}
+	need("grants", have.grants, grants)
+	need("contended acquires", have.contended, want.Contended)
+	need("faults that met a lease or an acquire", have.faults, want.Faults)
+	need("refused acquires and extensions", have.refused, want.Refused)
+	if property == history.ProtectedData {
+		need("acknowledged writes", have.writes, max(want.Writes, 1))
+	}
+	return missing
+}

@@ -1,0 +1,224 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"lockproof/harness/history"
+)
+
+// faultTolerance: while a client can reach a healthy majority and the lock is
+// free, it gets the lock within Bounds.Grant (redis.io, "Liveness property B").
+//
+// A client's wait is cut by every lease and every other attempt on the key, and
+// by the stretches for which fewer than a majority of the nodes were up, well
+// connected to it, and free of another's key. A remaining stretch longer than
+// the bound is a violation.
+func (r *run) faultTolerance() Result {
+	var violations []Violation
+	inTime := 0
+	for _, key := range r.keys {
+		violations = append(violations, r.ungranted(key, len(violations))...)
+		inTime += r.grantedInTime(key)
+	}
+	measured := r.latencies()
+	measured["granted_in_time"] = int64(inTime)
+	measured["longest_gap"] = r.longestGap()
+	result := settle(history.FaultTolerance, violations, measured)
+	switch {
+	case result.Verdict != history.Holds:
+	case r.header.Bounds.Grant <= 0:
+		result.undecide("vacuous: the run states no bound for a grant")
+	case inTime == 0:
+		result.undecide("vacuous: nobody asked for a free lock with a healthy majority in reach")
+	}
+	return result
+}
+
+// ungranted finds the waits for a key that lasted too long although nothing
+// was in the way.
+func (r *run) ungranted(key string, known int) []Violation {
+	bound := r.header.Bounds.Grant
+	if bound <= 0 {
+		return nil
+	}
+	var found []Violation
+	busy := r.competition(key)
+	cutOff := map[string][]span{}
+	for _, o := range r.acquires[key] {
+		if _, done := cutOff[o.Process]; !done {
+			cutOff[o.Process] = r.unreachable(o.Process)
+		}
+		for _, clear := range r.clear(o, busy[o.Process], cutOff[o.Process]) {
+			found = append(found, r.ungrantedViolation(o, clear, known+len(found)))
+		}
+	}
+	return found
+}
+
+// clear gives the stretches of a wait, longer than the bound, in which nothing
+// was in the way. The nodes' keys are looked at last: few waits get that far.
+func (r *run) clear(o *operation, busy, cutOff []span) []span {
+	bound := r.header.Bounds.Grant
+	var found []span
+	for _, free := range (span{o.asked, o.done}).without(busy) {
+		for _, connected := range free.without(cutOff) {
+			if connected.length() <= bound {
+				continue
+			}
+			for _, clear := range connected.without(r.obstructed(o)) {
+				if clear.length() > bound {
+					found = append(found, clear)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// obstructed gives the stretches of a wait for which too few nodes were both
+// healthy for the client and free of another's key. Keys that the client set
+// during this wait are its own attempts and no obstacle.
+func (r *run) obstructed(o *operation) []span {
+	nodes := map[string][]span{}
+	for _, node := range r.header.Nodes {
+		nodes[node] = r.unhealthy(o.Process, node)
+	}
+	for _, h := range r.tenures[o.Key] {
+		own := h.Owner == o.Process && h.From >= o.asked
+		if !own && h.From < o.done && h.Until > o.asked {
+			nodes[h.Node] = append(nodes[h.Node], span{h.From, h.Until})
+		}
+	}
+	var sets [][]span
+	for _, spans := range nodes {
+		sets = append(sets, spans)
+	}
+	return covered(r.blocking(), sets)
+}
+
+// competition gives, for each client, the stretches for which the key was held
+// or another client tried to get it.
+func (r *run) competition(key string) map[string][]span {
+	var leases []span
+	for _, l := range r.leases[key] {
+		leases = append(leases, span{l.From, l.Until})
+	}
+	attempts := map[string][]span{}
+	for _, o := range r.acquires[key] {
+		attempts[o.Process] = append(attempts[o.Process], span{o.asked, o.done})
+	}
+	busy := map[string][]span{}
+	for client := range attempts {
+		all := slices.Clone(leases)
+		for other, spans := range attempts {
+			if other != client {
+				all = append(all, spans...)
+			}
+		}
+		busy[client] = union(all)
+	}
+	return busy
+}
+
+func (r *run) ungrantedViolation(o *operation, clear span, index int) Violation {
+	v := Violation{
+		Key: o.Key, From: clear.from, Until: clear.until, Processes: []string{o.Process},
+		What: fmt.Sprintf("%s asked for %q at %s; from %s to %s it was free and %s reached a healthy majority, but was not granted it for %s; the bound is %s",
+			o.Process, o.Key, at(o.asked), at(clear.from), at(clear.until), o.Process, lasting(clear.length()), lasting(r.header.Bounds.Grant)),
+	}
+	if index < maxViolations {
+		v.Blame = r.blameUnavailable(o, clear)
+	}
+	return v
+}
+
+// grantedInTime counts the grants that came within the bound after the lock
+// was free and a healthy majority in reach; competitors may have been there.
+func (r *run) grantedInTime(key string) int {
+	var leases []span
+	for _, l := range r.leases[key] {
+		leases = append(leases, span{l.From, l.Until})
+	}
+	leases = union(leases)
+	n := 0
+	ways := map[string][]span{}
+	for _, o := range r.acquires[key] {
+		if !o.ok() {
+			continue
+		}
+		if _, done := ways[o.Process]; !done {
+			ways[o.Process] = union(append(r.unreachable(o.Process), leases...))
+		}
+		clear := (span{o.asked, o.done}).without(ways[o.Process])
+		if len(clear) == 0 {
+			continue
+		}
+		last := clear[len(clear)-1]
+		if last.until == o.done && last.length() <= r.header.Bounds.Grant {
+			n++
+		}
+	}
+	return n
+}
+
+// latencies gives the number of grants and how long acquires took.
+func (r *run) latencies() map[string]int64 {
+	var took []int64
+	for _, key := range r.keys {
+		for _, o := range r.acquires[key] {
+			if o.ok() {
+				took = append(took, o.done-o.asked)
+			}
+		}
+	}
+	measured := map[string]int64{"grants": int64(len(took))}
+	if len(took) > 0 {
+		slices.Sort(took)
+		measured["acquire_p50"] = took[(len(took)-1)*50/100]
+		measured["acquire_p99"] = took[(len(took)-1)*99/100]
+	}
+	return measured
+}
+
+// longestGap is the longest stretch without a grant of any key while somebody
+// was waiting for one.
+func (r *run) longestGap() int64 {
+	var waiting, grants []span
+	for _, key := range r.keys {
+		for _, o := range r.acquires[key] {
+			waiting = append(waiting, span{o.asked, o.done})
+			if o.ok() {
+				grants = append(grants, span{o.done, o.done})
+			}
+		}
+	}
+	sort.Slice(grants, func(i, j int) bool { return grants[i].from < grants[j].from })
+	var best int64
+	for _, w := range union(waiting) {
+		best = max(best, longest(w.without(grants)).length())
+	}
+	return best
+}
+
+// earnedFaults reports how many effective faults met a lease or an acquire.
+func (r *run) earnedFaults() int {
+	var work []span
+	for _, key := range r.keys {
+		for _, o := range r.acquires[key] {
+			work = append(work, span{o.asked, o.done})
+		}
+		for _, l := range r.leases[key] {
+			work = append(work, span{l.From, l.Until})
+		}
+	}
+	work = union(work)
+	met := map[int]bool{} // by event: a fault on three nodes is one fault
+	for _, f := range r.faults {
+		if r.effective(f) && f.meets(work) {
+			met[f.event] = true
+		}
+	}
+	return len(met)
+}

@@ -1,0 +1,171 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockproof/harness/history"
+)
+
+// fault is one fault on one target, from its beginning to what ended it: its
+// own end, or the verb that undoes it (start, resume, heal, let-go). A fault
+// that nothing ended lasts until the end of the history.
+type fault struct {
+	id     int
+	kind   string
+	target string
+	span
+	open  bool // nothing ended it
+	event int  // its beginning, in the history
+}
+
+// undoes says which kinds of fault a verb ends on its targets.
+var undoes = map[string][]string{
+	"start":  {"kill", "shutdown", "power-loss"},
+	"resume": {"pause"},
+	"heal":   {"cut", "delay"},
+	"let-go": {"hold", "lose", "drop"},
+	// A clock that is set anew ends the skew that was.
+	"clock": {"clock"},
+}
+
+// stops are the kinds of fault that stop a node or a client.
+var stops = []string{"kill", "shutdown", "power-loss", "pause"}
+
+// hinders are the kinds of fault that hinder a link.
+var hinders = []string{"cut", "delay", "hold", "lose", "drop"}
+
+// readFaults collects the faults of a history.
+func readFaults(events []history.Event, end int64) ([]fault, error) {
+	var faults []fault
+	for i, e := range events {
+		switch {
+		case e.Type == history.TypeFault && e.Fault == nil:
+			return nil, fmt.Errorf("event %d: a fault event needs its fault", i)
+		case e.Type == history.TypeFault && e.Fault.Phase == history.PhaseEnd:
+			undo(faults, e.Time, func(f fault) bool { return f.id == e.Fault.ID })
+		case e.Type == history.TypeFault:
+			undo(faults, e.Time, func(f fault) bool {
+				return slices.Contains(undoes[e.Fault.Kind], f.kind) && slices.Contains(e.Fault.Targets, f.target)
+			})
+			faults = append(faults, begin(e, i, end)...)
+		case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
+			// A supervisor may have brought it back without our doing.
+			undo(faults, e.Time, func(f fault) bool {
+				return f.target == e.Process && slices.Contains(undoes["start"], f.kind)
+			})
+		}
+	}
+	return faults, nil
+}
+
+// undo ends the open faults that match.
+func undo(faults []fault, t int64, matches func(fault) bool) {
+	for i := range faults {
+		if faults[i].open && matches(faults[i]) {
+			faults[i].until, faults[i].open = t, false
+		}
+	}
+}
+
+// begin gives a fault event's faults, one for each target. The verbs that
+// only undo are none; a flush is over at once.
+func begin(e history.Event, index int, end int64) []fault {
+	_, undoer := undoes[e.Fault.Kind]
+	if undoer && e.Fault.Kind != "clock" {
+		return nil
+	}
+	var faults []fault
+	for _, target := range e.Fault.Targets {
+		f := fault{id: e.Fault.ID, kind: e.Fault.Kind, target: target, span: span{e.Time, end}, open: true, event: index}
+		if f.kind == "flush" {
+			f.until, f.open = e.Time, false
+		}
+		faults = append(faults, f)
+	}
+	return faults
+}
+
+// effective reports whether the fault was seen to take effect.
+func (r *run) effective(f fault) bool { return r.events[f.event].Fault.Effective }
+
+// killed gives the first time from `from` on at which a client was killed.
+func (r *run) killed(client string, from int64) (int64, bool) {
+	for _, t := range r.kills[client] {
+		if t >= from {
+			return t, true
+		}
+	}
+	return 0, false
+}
+
+// paused gives the stretches for which a process was paused.
+func (r *run) paused(process string) []span {
+	return r.faulty(func(f fault) bool { return f.kind == "pause" && f.target == process })
+}
+
+// faulty gives the merged stretches of the faults that match.
+func (r *run) faulty(matches func(fault) bool) []span {
+	var spans []span
+	for _, f := range r.faults {
+		if matches(f) {
+			spans = append(spans, f.span)
+		}
+	}
+	return union(spans)
+}
+
+// unhealthy gives the stretches for which a client had no good way to a node:
+// the node was down or paused, or the link between them was hindered.
+func (r *run) unhealthy(client, node string) []span {
+	link := client + "-" + node
+	return r.faulty(func(f fault) bool {
+		return f.target == node && slices.Contains(stops, f.kind) ||
+			f.target == link && slices.Contains(hinders, f.kind)
+	})
+}
+
+// unreachable gives the stretches for which a client could not reach a healthy
+// majority, because too many nodes were unhealthy or because it was itself
+// stopped.
+func (r *run) unreachable(client string) []span {
+	var nodes [][]span
+	for _, node := range r.header.Nodes {
+		nodes = append(nodes, r.unhealthy(client, node))
+	}
+	own := r.faulty(func(f fault) bool { return f.target == client && slices.Contains(stops, f.kind) })
+	return union(append(covered(r.blocking(), nodes), own...))
+}
+
+// blocking is how many nodes prevent a grant when they say no.
+func (r *run) blocking() int { return len(r.header.Nodes) - r.majority() + 1 }
+
+// healed gives the moments at which a fault of any kind that lasts ended, in
+// order.
+func (r *run) healed() []span {
+	var points []span
+	for _, f := range r.faults {
+		if !f.open && f.until > f.from {
+			points = append(points, span{f.until, f.until})
+		}
+	}
+	return union(points)
+}
+
+// describe says what a fault did, for a sentence.
+func (f fault) describe() string {
+	done := map[string]string{
+		"kill": "was killed", "shutdown": "was shut down", "power-loss": "lost power", "pause": "was paused",
+		"cut": "was cut", "delay": "was delayed", "hold": "was held", "lose": "lost a message", "drop": "was dropped",
+		"clock": "had its clock set", "flush": "was flushed",
+	}[f.kind]
+	if done == "" {
+		done = "suffered " + f.kind
+	}
+	name := f.target
+	if strings.Contains(name, "-") {
+		name = "link " + name
+	}
+	return fmt.Sprintf("%s %s at %s", name, done, at(f.from))
+}

@@ -1,0 +1,107 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"lockproof/harness/history"
+)
+
+// fencing: fencing tokens grow strictly in grant order (Kleppmann 2016,
+// "Making the lock safe with fencing"). Of grants that were under way at the
+// same time no one can say which came first: their tokens need only differ.
+func (r *run) fencing() Result {
+	if !r.header.Fencing {
+		result := Result{Property: history.Fencing}
+		result.undecide("vacuous: the lock issues no fencing tokens")
+		return result
+	}
+	var violations []Violation
+	tokens := 0
+	for _, key := range r.keys {
+		grants := granted(r.acquires[key])
+		tokens += len(grants)
+		violations = append(violations, missingTokens(grants)...)
+		violations = append(violations, r.equalTokens(grants)...)
+		violations = append(violations, r.shrinkingTokens(grants)...)
+	}
+	return settle(history.Fencing, violations, map[string]int64{"tokens": int64(tokens)})
+}
+
+// granted gives the acquires that were granted, in the order of the grants.
+func granted(acquires []*operation) []*operation {
+	var oks []*operation
+	for _, o := range acquires {
+		if o.ok() {
+			oks = append(oks, o)
+		}
+	}
+	sort.SliceStable(oks, func(i, j int) bool { return oks[i].done < oks[j].done })
+	return oks
+}
+
+// missingTokens finds grants without a token.
+func missingTokens(grants []*operation) []Violation {
+	var found []Violation
+	for _, o := range grants {
+		if o.Fence <= 0 {
+			found = append(found, Violation{
+				Key: o.Key, From: o.asked, Until: o.done, Processes: []string{o.Process},
+				What: fmt.Sprintf("%s was granted %q at %s without a fencing token", o.Process, o.Key, at(o.done)),
+			})
+		}
+	}
+	return found
+}
+
+// equalTokens finds tokens that were handed out twice.
+func (r *run) equalTokens(grants []*operation) []Violation {
+	var found []Violation
+	first := map[int64]*operation{}
+	for _, o := range grants {
+		if o.Fence <= 0 {
+			continue
+		}
+		before := first[o.Fence]
+		if before == nil {
+			first[o.Fence] = o
+			continue
+		}
+		found = append(found, r.tokenViolation(before, o,
+			fmt.Sprintf("%s was granted %q at %s with token %d, which %s had got at %s",
+				o.Process, o.Key, at(o.done), o.Fence, before.Process, at(before.done))))
+	}
+	return found
+}
+
+// shrinkingTokens finds grants that were asked for after a grant with a higher
+// token had returned. For each it is enough to look at the highest one.
+func (r *run) shrinkingTokens(grants []*operation) []Violation {
+	asked := slices.Clone(grants)
+	sort.SliceStable(asked, func(i, j int) bool { return asked[i].asked < asked[j].asked })
+	var found []Violation
+	var highest *operation
+	next := 0
+	for _, o := range asked {
+		for ; next < len(grants) && grants[next].done < o.asked; next++ {
+			if highest == nil || grants[next].Fence > highest.Fence {
+				highest = grants[next]
+			}
+		}
+		if highest == nil || o.Fence <= 0 || o.Fence >= highest.Fence {
+			continue
+		}
+		found = append(found, r.tokenViolation(highest, o,
+			fmt.Sprintf("%s asked for %q at %s and got token %d, lower than the %d that %s had got at %s",
+				o.Process, o.Key, at(o.asked), o.Fence, highest.Fence, highest.Process, at(highest.done))))
+	}
+	return found
+}
+
+func (r *run) tokenViolation(before, o *operation, what string) Violation {
+	return Violation{
+		Key: o.Key, From: before.done, Until: o.done,
+		Processes: []string{before.Process, o.Process}, What: what, Blame: r.blameToken(before, o),
+	}
+}

@@ -1,0 +1,133 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+)
+
+func TestLeases(t *testing.T) {
+	type want struct {
+		client      string
+		from, until int64
+		ended       string
+	}
+	tests := []struct {
+		name string
+		tell func(*story)
+		want []want
+	}{
+		{"ends at its deadline", func(s *story) { s.grant("c1", 0, 10, 900) }, []want{{"c1", 10, 910, EndedDeadline}}},
+		{"ends when release is called, not when it returns", func(s *story) {
+			s.release("c1", s.grant("c1", 0, 10, 900), 200, 400, history.TypeOK)
+		}, []want{{"c1", 10, 200, EndedRelease}}},
+		{"a failed release does not revive it", func(s *story) {
+			s.release("c1", s.grant("c1", 0, 10, 900), 200, 400, history.TypeFail)
+		}, []want{{"c1", 10, 200, EndedRelease}}},
+		{"a release after the deadline is too late to matter", func(s *story) {
+			s.release("c1", s.grant("c1", 0, 10, 100), 200, 400, history.TypeOK)
+		}, []want{{"c1", 10, 110, EndedDeadline}}},
+		{"ends when the client is told", func(s *story) {
+			id := s.grant("c1", 0, 10, 900)
+			s.add(300, history.Event{Process: "c1", Type: history.TypeLost, Lease: id})
+		}, []want{{"c1", 10, 300, EndedLost}}},
+		{"ends when the client is killed", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.instant(50, "kill", "c1")
+		}, []want{{"c1", 10, 50, EndedKilled}}},
+		{"a killed node ends no lease", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.instant(50, "kill", "n1")
+		}, []want{{"c1", 10, 910, EndedDeadline}}},
+		{"an extension moves the deadline", func(s *story) {
+			s.extend("c1", s.grant("c1", 0, 10, 900), 500, 510, 900)
+		}, []want{{"c1", 10, 1410, EndedDeadline}}},
+		{"an extension at the deadline goes on without a gap", func(s *story) {
+			s.extend("c1", s.grant("c1", 0, 10, 900), 500, 910, 900)
+		}, []want{{"c1", 10, 1810, EndedDeadline}}},
+		{"an extension after the deadline begins again", func(s *story) {
+			s.extend("c1", s.grant("c1", 0, 10, 900), 500, 1000, 900)
+		}, []want{{"c1", 10, 910, EndedDeadline}, {"c1", 1000, 1900, EndedDeadline}}},
+		{"an extension after the release changes nothing", func(s *story) {
+			id := s.grant("c1", 0, 10, 900)
+			s.op(90, 300, history.TypeOK, history.Event{Process: "c1", Op: history.OpExtend, Lease: id, Validity: 900 * ms})
+			s.release("c1", id, 200, 250, history.TypeOK)
+		}, []want{{"c1", 10, 200, EndedRelease}}},
+		{"failed, unknown and unanswered acquires are none", func(s *story) {
+			s.attempt("c1", 0, 10, history.TypeFail)
+			s.attempt("c2", 0, 10, history.TypeInfo)
+			s.attempt("c3", 0, 0, "")
+		}, nil},
+		{"a grant without validity is none", func(s *story) { s.grant("c1", 0, 10, 0) }, nil},
+		{"a slow clock believes longer", func(s *story) {
+			s.clock(0, "c1", 0, 0.8, false)
+			s.grant("c1", 0, 10, 800)
+		}, []want{{"c1", 10, 1010, EndedDeadline}}},
+		{"a clock that slows down later believes longer from then on", func(s *story) {
+			s.grant("c1", 0, 10, 800)
+			s.clock(410, "c1", 410, 0.5, false)
+		}, []want{{"c1", 10, 1210, EndedDeadline}}},
+		{"a step of the wall clock does not matter to the other", func(s *story) {
+			s.grant("c1", 0, 10, 800)
+			s.clock(100, "c1", -900, 1, true)
+		}, []want{{"c1", 10, 810, EndedDeadline}}},
+		{"a step back of the wall clock prolongs a belief in it", func(s *story) {
+			s.op(0, 10, history.TypeOK, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Validity: 800 * ms, Wall: true})
+			s.clock(100, "c1", -900, 1, true)
+		}, []want{{"c1", 10, 1810, EndedDeadline}}},
+		{"a step forward of the wall clock ends a belief in it", func(s *story) {
+			s.op(0, 10, history.TypeOK, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Validity: 800 * ms, Wall: true})
+			s.clock(100, "c1", 5000, 1, true)
+		}, []want{{"c1", 10, 100, EndedDeadline}}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := tale()
+			test.tell(s)
+			var got []want
+			for _, l := range Leases(s.end(0)) {
+				require.Equal(t, "k1", l.Key)
+				got = append(got, want{l.Client, l.From / ms, l.Until / ms, l.Ended})
+			}
+			require.Equal(t, test.want, got)
+		})
+	}
+}
+
+func TestHistoriesThatContradictThemselves(t *testing.T) {
+	header := tale().end(0)[0]
+	tests := []struct {
+		name   string
+		events []history.Event
+		says   string
+	}{
+		{"empty", nil, "no header"},
+		{"without a header", []history.Event{{Type: history.TypeEnd}}, "no header"},
+		{"two headers", []history.Event{header, header}, "second header"},
+		{"unsorted", []history.Event{header, {Time: 5, Type: history.TypeNote}, {Time: 4, Type: history.TypeNote}}, "sort the history"},
+		{"ok without invoke", []history.Event{header, {Type: history.TypeOK, Process: "c1", ID: 1, Op: history.OpAcquire}}, "has no invoke"},
+		{"two invokes", []history.Event{header, {Type: history.TypeInvoke, Process: "c1", ID: 1}, {Type: history.TypeInvoke, Process: "c1", ID: 1}}, "second time"},
+		{"other operation", []history.Event{header, {Type: history.TypeInvoke, Process: "c1", ID: 1, Op: history.OpRead}, {Type: history.TypeOK, Process: "c1", ID: 1, Op: history.OpWrite}}, "ends as write"},
+		{"release of nothing", []history.Event{header, {Type: history.TypeInvoke, Process: "c1", ID: 1, Op: history.OpRelease, Lease: 7}}, "lease 7"},
+		{"loss of nothing", []history.Event{header, {Type: history.TypeLost, Process: "c1", Lease: 7}}, "lease 7"},
+		{"clock without rate", []history.Event{header, {Type: history.TypeClock, Process: "c1", Clock: &history.Clock{}}}, "rate above 0"},
+		{"fault without fault", []history.Event{header, {Type: history.TypeFault}}, "needs its fault"},
+		{"a version written twice", append([]history.Event{header}, twice()...), "no new version"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Check(test.events)
+			require.ErrorContains(t, err, test.says)
+		})
+	}
+}
+
+// twice writes one version twice.
+func twice() []history.Event {
+	s := tale()
+	s.write("c1", 0, 1, 2, history.TypeOK, "", "v", 0)
+	s.write("c2", 0, 3, 4, history.TypeOK, "v", "v", 0)
+	return s.events
+}

@@ -1,0 +1,233 @@
+package checker
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"lockproof/harness/history"
+)
+
+func TestMutualExclusion(t *testing.T) {
+	tests := []struct {
+		name    string
+		tell    func(*story)
+		verdict string
+		reason  string
+	}{
+		{"one after the other", func(s *story) {
+			s.grant("c1", 0, 10, 100)
+			s.grant("c2", 50, 200, 100)
+		}, history.Holds, ""},
+		{"at once", func(s *story) {
+			s.grant("c1", 0, 10, 100)
+			s.grant("c2", 20, 30, 100)
+		}, history.Violated, ""},
+		{"touching is not overlapping", func(s *story) {
+			s.grant("c1", 0, 10, 100)
+			s.grant("c2", 20, 110, 100)
+		}, history.Holds, ""},
+		{"a release frees it at once", func(s *story) {
+			s.release("c1", s.grant("c1", 0, 10, 900), 50, 80, history.TypeOK)
+			s.grant("c2", 20, 50, 100)
+		}, history.Holds, ""},
+		{"one client that holds it twice", func(s *story) {
+			s.grant("c1", 0, 10, 100)
+			s.grant("c1", 20, 30, 100)
+		}, history.Violated, ""},
+		{"an extension brings them together", func(s *story) {
+			s.extend("c1", s.grant("c1", 0, 10, 100), 50, 60, 100)
+			s.grant("c2", 20, 115, 100)
+		}, history.Violated, ""},
+		{"an extension that comes too late does too", func(s *story) {
+			id := s.grant("c1", 0, 10, 100)
+			s.grant("c2", 20, 115, 100)
+			s.extend("c1", id, 50, 150, 100)
+		}, history.Violated, ""},
+		{"an extended lease does not overlap itself", func(s *story) {
+			id := s.grant("c1", 0, 10, 100)
+			s.extend("c1", id, 20, 30, 300)
+			s.extend("c1", id, 40, 50, 10)
+		}, history.Holds, ""},
+		{"different keys", func(s *story) {
+			s.grant("c1", 0, 10, 100)
+			s.op(0, 20, history.TypeOK, history.Event{Process: "c2", Op: history.OpAcquire, Key: "k2", Validity: 100 * ms})
+		}, history.Holds, ""},
+		{"an unknown acquire is no lease", func(s *story) {
+			s.grant("c1", 0, 10, 100)
+			s.attempt("c2", 20, 30, history.TypeInfo)
+		}, history.Holds, ""},
+		{"a client that never returns holds nothing", func(s *story) {
+			s.attempt("c2", 0, 0, "")
+			s.grant("c1", 0, 10, 100)
+		}, history.Holds, ""},
+		{"a slow clock makes two deadlines overlap", func(s *story) {
+			s.clock(0, "c1", 0, 0.8, false)
+			s.grant("c1", 0, 10, 800)
+			s.grant("c2", 20, 1000, 100)
+		}, history.Violated, ""},
+		{"the true deadline of a slow clock may be touched", func(s *story) {
+			s.clock(0, "c1", 0, 0.8, false)
+			s.grant("c1", 0, 10, 800)
+			s.grant("c2", 20, 1010, 100)
+		}, history.Holds, ""},
+		{"nobody got it", func(s *story) { s.attempt("c1", 0, 10, history.TypeFail) }, history.Inconclusive, "vacuous: grants"},
+		{"nobody got it, and that was the point", func(s *story) {
+			s.header.Earned.Refused = 1
+			s.attempt("c1", 0, 10, history.TypeFail)
+		}, history.Holds, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := tale()
+			test.tell(s)
+			s.requireVerdict(t, history.MutualExclusion, test.verdict, test.reason)
+		})
+	}
+}
+
+func TestOverlapIsTold(t *testing.T) {
+	s := tale()
+	s.grant("c1", 0, 10, 900)
+	s.grant("c2", 500, 600, 900)
+	s.grant("c3", 500, 700, 900)
+	r := s.judged(t, history.MutualExclusion)
+	require.Len(t, r.Violations, 2)
+	v := r.Violations[0]
+	require.Equal(t, `c2 was granted "k1" at 0.600 s while c1 still held it, until 0.910 s: both held it for 310 ms`, v.What)
+	require.Equal(t, span{600 * ms, 910 * ms}, span{v.From, v.Until})
+	require.Equal(t, []string{"c1", "c2"}, v.Processes)
+	require.Len(t, v.Leases, 2)
+	require.EqualValues(t, 2, r.Measured["violations"])
+}
+
+func TestUnknownIsNotHolds(t *testing.T) {
+	s := tale()
+	s.grant("c1", 0, 10, 900)
+	s.write("c1", 1, 20, 30, history.TypeOK, "", "v1", 0)
+	unsure := oracles{
+		mutex:    func([]Lease) porcupine.CheckResult { return porcupine.Unknown },
+		register: func([]access) porcupine.CheckResult { return porcupine.Unknown },
+	}
+	v, err := check(s.end(0), unsure)
+	require.NoError(t, err)
+	for _, property := range []string{history.MutualExclusion, history.ProtectedData} {
+		require.Equal(t, history.Inconclusive, v.Of(property).Verdict)
+		require.Contains(t, v.Of(property).Reason, "unknown: porcupine")
+	}
+}
+
+func TestDisagreementRings(t *testing.T) {
+	s := tale()
+	s.grant("c1", 0, 10, 900)
+	s.write("c1", 1, 20, 30, history.TypeOK, "", "v1", 0)
+	right := oracles{mutex: ownedMutex, register: derivedRegister}
+	mutex, register := right, right
+	mutex.mutex = func([]Lease) porcupine.CheckResult { return porcupine.Illegal }
+	register.register = func([]access) porcupine.CheckResult { return porcupine.Illegal }
+	for property, broken := range map[string]oracles{history.MutualExclusion: mutex, history.ProtectedData: register} {
+		_, err := check(s.end(0), broken)
+		var disagreement *OracleDisagreement
+		require.ErrorAs(t, err, &disagreement)
+		require.Equal(t, property, disagreement.Property)
+		require.ErrorContains(t, err, "bug of the checker")
+	}
+	_, err := check(s.end(0), right)
+	require.NoError(t, err)
+}
+
+// randomLeases draws leases of a few clients; those of one acquire do not
+// overlap each other, as readLeases makes them.
+func randomLeases(t *rapid.T) []Lease {
+	var leases []Lease
+	crowded := rapid.Int64Range(1, 2000).Draw(t, "crowded")
+	for i := range rapid.IntRange(0, 60).Draw(t, "leases") {
+		from := rapid.Int64Range(0, crowded).Draw(t, "from")
+		length := rapid.Int64Range(0, 20).Draw(t, "length")
+		leases = append(leases, Lease{Client: fmt.Sprint("c", i%3), ID: i, From: from, Until: from + length})
+	}
+	return leases
+}
+
+// The sweep, porcupine and a look at all pairs agree on whether any leases overlap.
+func TestSweepAndPorcupineAgreeWithAllPairs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		leases := randomLeases(t)
+		second := map[Lease]bool{} // leases that overlap one that began no later
+		for i, a := range leases {
+			for _, b := range leases[i+1:] {
+				if max(a.From, b.From) < min(a.Until, b.Until) {
+					second[b] = true
+				}
+			}
+		}
+		overlaps := sweep(leases)
+		require.Equal(t, len(second) > 0, len(overlaps) > 0)
+		require.Equal(t, len(second) > 0, ownedMutex(leases) == porcupine.Illegal)
+		for _, o := range overlaps {
+			require.Positive(t, o.shared().length(), "%v", o)
+			require.LessOrEqual(t, o.first.From, o.second.From)
+		}
+	})
+}
+
+// Leases that only ever touch stay legal, however many pieces they make.
+func TestPiecesJoin(t *testing.T) {
+	leases := handovers(1000)
+	require.Equal(t, porcupine.CheckResult(porcupine.Ok), ownedMutex(leases))
+	leases[777].Until++ // into the next one
+	require.Equal(t, porcupine.CheckResult(porcupine.Illegal), ownedMutex(leases))
+	require.Len(t, sweep(leases), 1)
+}
+
+// handovers are n leases, each of which begins when the last ends.
+func handovers(n int) []Lease {
+	leases := make([]Lease, n)
+	for i := range leases {
+		from := int64(i) * 10
+		leases[i] = Lease{Client: fmt.Sprint("c", i%50), ID: i, Key: "k1", From: from, Until: from + 10}
+	}
+	return leases
+}
+
+func BenchmarkMutualExclusion(b *testing.B) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
+		leases := handovers(n)
+		b.Run(fmt.Sprint("sweep/", n), func(b *testing.B) {
+			for b.Loop() {
+				sweep(leases)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/lease")
+		})
+		b.Run(fmt.Sprint("porcupine/", n), func(b *testing.B) {
+			for b.Loop() {
+				ownedMutex(leases)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/lease")
+		})
+	}
+}
+
+func BenchmarkCheck(b *testing.B) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
+		s := tale()
+		for i := range int64(n) {
+			client := fmt.Sprint("c", i%5)
+			id := s.grant(client, i*10, i*10+5, 900)
+			s.sets(i*10+4, client, fmt.Sprintf("%s.%d", client, id), 1000, "n1", "n2", "n3")
+			s.release(client, id, i*10+8, i*10+9, history.TypeOK)
+			s.deletes(i*10+8, client, fmt.Sprintf("%s.%d", client, id), "n1", "n2", "n3")
+		}
+		events := s.end(0)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				_, err := Check(events)
+				require.NoError(b, err)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/lease")
+		})
+	}
+}

@@ -1,0 +1,137 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// patience is how long porcupine may think about one piece of a history. The
+// pieces are small; it is a safety net, and running into it is inconclusive.
+const patience = 10 * time.Second
+
+// pieceSize is from how many operations on a piece ends at the next quiescent
+// point. porcupine keeps a set of the operations done for each step, so its
+// cost grows with the square of a piece.
+const pieceSize = 128
+
+// owner is a lease's identity in the owned-mutex model.
+type owner struct {
+	client string
+	id     int
+}
+
+// hold is an operation of the owned-mutex model: take or give back.
+type hold struct {
+	owner
+	takes bool
+}
+
+// ownedMutexModel is a mutex that knows its owner: it can be taken when it is
+// free, and given back by its owner only.
+var ownedMutexModel = porcupine.Model{
+	Init: func() any { return owner{} },
+	Step: func(state, input, _ any) (bool, any) {
+		held, op := state.(owner), input.(hold)
+		if op.takes {
+			return held == owner{}, op.owner
+		}
+		return held == op.owner, owner{}
+	},
+}
+
+// ownedMutex is the second oracle for mutual exclusion, on one key's leases.
+//
+// A lease is two operations, and each is a point: the lease is taken exactly
+// at From and given back exactly at Until. One might let the taking stretch
+// from the invoke to From, and the giving back from Until to the end of the
+// history, as far as the client could tell. The answer would be the same: the
+// taking must be over by From and the giving back cannot come before Until, so
+// two overlapping leases leave no legal order, and leases that do not overlap
+// have one. But points leave porcupine nothing to search, and no operation is
+// ever open at a quiescent point.
+//
+// porcupine's intervals are closed, so [a, b) and [b, c) would meet at b. Times
+// are doubled, and a lease is given back at 2*Until-1: after everything before
+// Until, and before all that happens at Until.
+func ownedMutex(leases []Lease) porcupine.CheckResult {
+	leases = slices.Clone(leases)
+	slices.SortStableFunc(leases, func(a, b Lease) int { return cmp.Compare(a.From, b.From) })
+	var piece []porcupine.Operation
+	var latest int64
+	for _, l := range leases {
+		if l.Until <= l.From {
+			continue
+		}
+		if l.From >= latest && len(piece) >= pieceSize {
+			if answer := judge(ownedMutexModel, piece); answer != porcupine.Ok {
+				return answer
+			}
+			piece = piece[:0]
+		}
+		latest = max(latest, l.Until)
+		o := owner{l.Client, l.ID}
+		taken, given := 2*l.From, 2*l.Until-1
+		piece = append(piece,
+			porcupine.Operation{Input: hold{o, true}, Call: taken, Return: taken},
+			porcupine.Operation{Input: hold{o, false}, Call: given, Return: given})
+	}
+	return judge(ownedMutexModel, piece)
+}
+
+func judge(model porcupine.Model, piece []porcupine.Operation) porcupine.CheckResult {
+	return porcupine.CheckOperationsTimeout(model, piece, patience)
+}
+
+// derivedRegisterModel is a register whose writes are derived from what they
+// overwrite: a write of Value is legal if the register holds its Base, a read
+// if it holds what was read. It begins with the version `initial`.
+func derivedRegisterModel(initial string) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return initial },
+		Step: func(state, input, _ any) (bool, any) {
+			op := input.(access)
+			if op.write {
+				return state == op.base, op.value
+			}
+			return state == op.value, state
+		},
+	}
+}
+
+// derivedRegister is the second oracle for the store, on one key's accesses in
+// the order of their calls. At a quiescent point of a legal piece the register
+// holds the one version that no write of the piece was derived from.
+func derivedRegister(accesses []access) porcupine.CheckResult {
+	var piece []porcupine.Operation
+	var latest int64
+	state := ""
+	for _, a := range accesses {
+		if a.call > latest && len(piece) >= pieceSize {
+			if answer := judge(derivedRegisterModel(state), piece); answer != porcupine.Ok {
+				return answer
+			}
+			state = outcome(state, piece)
+			piece = piece[:0]
+		}
+		latest = max(latest, a.ret)
+		piece = append(piece, porcupine.Operation{Input: a, Call: a.call, Return: a.ret})
+	}
+	return judge(derivedRegisterModel(state), piece)
+}
+
+// outcome follows the chain of a legal piece's writes to its last version.
+func outcome(state string, piece []porcupine.Operation) string {
+	next := map[string]string{}
+	for _, op := range piece {
+		if a := op.Input.(access); a.write {
+			next[a.base] = a.value
+		}
+	}
+	for range next {
+		state = next[state]
+	}
+	return state
+}

@@ -1,0 +1,133 @@
+package checker
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/anishathalye/porcupine"
+
+	"lockproof/harness/history"
+)
+
+// protectedData: at the store that the lock guards, no acknowledged update is
+// lost and no stale write is accepted. An update is lost if another write that
+// was not derived from it takes its place (Kleppmann 2016, "Protecting a
+// resource with a lock"); a write is stale if a newer fencing token than its
+// own had been accepted before it was sent ("Making the lock safe with
+// fencing").
+func (r *run) protectedData(second func([]access) porcupine.CheckResult) (Result, error) {
+	byKey, err := r.accesses()
+	if err != nil {
+		return Result{}, err
+	}
+	var violations []Violation
+	measured := map[string]int64{"writes": int64(r.counts.writes), "rejected": int64(r.counts.rejected)}
+	unknown := ""
+	for _, key := range keysOf(byKey) {
+		clashes := chain(byKey[key])
+		answer := second(byKey[key])
+		if err := agree(history.ProtectedData, key, len(clashes) > 0, answer); err != nil {
+			return Result{}, err
+		}
+		if answer == porcupine.Unknown {
+			unknown = key
+		}
+		for _, c := range clashes {
+			violations = append(violations, r.clashViolation(key, c, len(violations)))
+		}
+		for _, s := range stale(byKey[key]) {
+			violations = append(violations, r.staleViolation(key, s, len(violations)))
+		}
+	}
+	result := settle(history.ProtectedData, violations, measured)
+	if result.Verdict == history.Holds && unknown != "" {
+		result.undecide("unknown: porcupine did not finish with key %q at the store", unknown)
+	}
+	return result, nil
+}
+
+func keysOf[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+// stale finds the writes that were accepted although a newer token than theirs
+// had been acknowledged before they were sent. The pairs are (newer, stale).
+func stale(accesses []access) []clash {
+	byEnd := make([]access, 0, len(accesses))
+	for _, a := range accesses {
+		if a.op.Fence > 0 && a.op.ok() {
+			byEnd = append(byEnd, a)
+		}
+	}
+	sort.SliceStable(byEnd, func(i, j int) bool { return byEnd[i].ret < byEnd[j].ret })
+	var newest access
+	var found []clash
+	next := 0
+	for _, w := range accesses { // in the order of their calls
+		for ; next < len(byEnd) && byEnd[next].ret < w.call; next++ {
+			if newest.op == nil || byEnd[next].op.Fence > newest.op.Fence {
+				newest = byEnd[next]
+			}
+		}
+		if w.write && w.op.Fence > 0 && newest.op != nil && w.op.Fence < newest.op.Fence {
+			found = append(found, clash{early: newest, late: w})
+		}
+	}
+	return found
+}
+
+// clashViolation tells a clash.
+func (r *run) clashViolation(key string, c clash, index int) Violation {
+	v := Violation{Key: key, From: min(c.early.call, c.late.call), Until: max(c.early.ret, c.late.ret), What: c.tell()}
+	v.Processes = []string{c.early.client}
+	if c.late.client != c.early.client {
+		v.Processes = append(v.Processes, c.late.client)
+	}
+	if index < maxViolations {
+		v.Blame = r.blameWrite(c)
+	}
+	return v
+}
+
+// tell says what a clash is, with names and times.
+func (c clash) tell() string {
+	switch c.kind {
+	case lostUpdate:
+		return fmt.Sprintf("%s's update %s, acknowledged at %s, is lost: %s, written by %s at %s, took its place, derived from %s like it",
+			c.early.client, c.early.value, at(c.early.ret), c.late.value, c.late.client, at(c.late.ret), version(c.late.base))
+	case unknownVersion:
+		return fmt.Sprintf("%s found %s at %s, which no write can have left there",
+			c.late.client, version(c.late.from()), at(c.late.ret))
+	}
+	if c.late.write {
+		return fmt.Sprintf("%s wrote %s in the place of %s by %s, although %s began to %s only at %s",
+			c.late.client, c.late.value, version(c.late.base), at(c.late.ret), c.early.client, c.early.verb(), at(c.early.call))
+	}
+	return fmt.Sprintf("%s read %s by %s, although %s began to %s only at %s",
+		c.late.client, version(c.late.value), at(c.late.ret), c.early.client, c.early.verb(), at(c.early.call))
+}
+
+// verb says what an access did.
+func (a access) verb() string {
+	if a.write {
+		return "write " + a.value
+	}
+	return "read " + version(a.value)
+}
+
+func (r *run) staleViolation(key string, c clash, index int) Violation {
+	v := Violation{
+		Key: key, From: c.late.call, Until: c.late.ret, Processes: []string{c.late.client, c.early.client},
+		What: fmt.Sprintf("the store accepted %s's write %s with fencing token %d at %s, although %s had used token %d by %s",
+			c.late.client, c.late.value, c.late.op.Fence, at(c.late.ret), c.early.client, c.early.op.Fence, at(c.early.ret)),
+	}
+	if index < maxViolations {
+		v.Blame = r.blameWrite(c)
+	}
+	return v
+}

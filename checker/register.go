@@ -1,0 +1,212 @@
+package checker
+
+import (
+	"fmt"
+	"sort"
+
+	"lockproof/harness/history"
+)
+
+// access is a read or a write at the store that took effect.
+type access struct {
+	write       bool
+	client      string
+	base, value string
+	// It took effect in [call, ret], ends included.
+	call, ret int64
+	// op is the operation behind it.
+	op *operation
+}
+
+// accesses collects what took effect at the store, by key and in the order of
+// the calls. A failed operation did not. A write of unknown fate did if
+// somebody saw its value, as read or as the base of a write, and then at the
+// latest when the first who saw it was done. One that nobody saw changes
+// nothing: had it taken effect, it would be the last of all.
+func (r *run) accesses() (map[string][]access, error) {
+	written := map[string]map[string]bool{}
+	seen := r.firstSeen()
+	byKey := map[string][]access{}
+	for _, o := range r.operations {
+		switch {
+		case o.Op != history.OpRead && o.Op != history.OpWrite:
+			continue
+		case o.Op == history.OpWrite:
+			if err := unique(written, o); err != nil {
+				return nil, err
+			}
+		}
+		a := access{write: o.Op == history.OpWrite, client: o.Process, base: o.Base, value: o.Value, call: o.asked, ret: o.done, op: o}
+		if !o.ok() {
+			first, somebody := seen[registerVersion{o.Key, o.Value}]
+			if !a.write || o.outcome == history.TypeFail || !somebody {
+				continue
+			}
+			a.ret = max(first, o.asked)
+		}
+		byKey[o.Key] = append(byKey[o.Key], a)
+	}
+	for _, list := range byKey {
+		sort.SliceStable(list, func(i, j int) bool { return list[i].call < list[j].call })
+	}
+	return byKey, nil
+}
+
+// registerVersion is a version of a key's register.
+type registerVersion struct{ key, value string }
+
+// firstSeen gives, for each version, when the first operation ended that knew it.
+func (r *run) firstSeen() map[registerVersion]int64 {
+	seen := map[registerVersion]int64{}
+	note := func(v registerVersion, t int64) {
+		if first, ok := seen[v]; !ok || t < first {
+			seen[v] = t
+		}
+	}
+	for _, o := range r.operations {
+		switch {
+		case o.Op == history.OpRead && o.ok():
+			note(registerVersion{o.Key, o.Value}, o.done)
+		case o.Op == history.OpWrite && o.ok():
+			note(registerVersion{o.Key, o.Base}, o.done)
+		}
+	}
+	return seen
+}
+
+// unique requires that versions are written once each, and never from themselves.
+func unique(written map[string]map[string]bool, o *operation) error {
+	versions := written[o.Key]
+	if versions == nil {
+		versions = map[string]bool{"": true}
+		written[o.Key] = versions
+	}
+	if versions[o.Value] || o.Value == o.Base {
+		return fmt.Errorf("event %d: %s writes %s to %q, which is no new version: each write needs a value of its own", o.call, o.Process, version(o.Value), o.Key)
+	}
+	versions[o.Value] = true
+	return nil
+}
+
+// clash is a contradiction between two accesses. The kinds: a lost update
+// (both writes were derived from one version), an unknown base (nobody wrote
+// it), and an order that contradicts the times (late came after early, but
+// saw what was before it).
+type clash struct {
+	kind        clashKind
+	early, late access
+}
+
+type clashKind int
+
+const (
+	lostUpdate clashKind = iota
+	unknownVersion
+	wrongOrder
+)
+
+// chain finds the clashes of one key's accesses, exactly and in linear time,
+// for versions are unique and each write names its base: there is only one
+// order in which the writes can have happened, and none if two have one base.
+// What remains is whether that order agrees with the times.
+func chain(accesses []access) []clash {
+	writers, readers, clashes := index(accesses)
+	if len(clashes) > 0 {
+		return clashes
+	}
+	return walk(writers, readers, len(accesses))
+}
+
+// index finds the writer from each base and the readers of each version, and
+// the accesses that have no place in a chain. Of two writes from one base the
+// one that ended first is lost.
+func index(accesses []access) (writers map[string]access, readers map[string][]access, clashes []clash) {
+	writers, readers = map[string]access{}, map[string][]access{}
+	values := map[string]bool{"": true}
+	for _, a := range accesses {
+		if !a.write {
+			readers[a.value] = append(readers[a.value], a)
+			continue
+		}
+		values[a.value] = true
+		other, taken := writers[a.base]
+		switch {
+		case !taken:
+			writers[a.base] = a
+		case other.ret <= a.ret:
+			clashes = append(clashes, clash{lostUpdate, other, a})
+			writers[a.base] = a
+		default:
+			clashes = append(clashes, clash{lostUpdate, a, other})
+		}
+	}
+	for _, a := range accesses {
+		if known := values[a.from()]; !known {
+			clashes = append(clashes, clash{unknownVersion, a, a})
+		}
+	}
+	return writers, readers, clashes
+}
+
+// from is the version that an access found.
+func (a access) from() string {
+	if a.write {
+		return a.base
+	}
+	return a.value
+}
+
+// walk follows the chain from the initial version and compares it with the
+// times. Each access needs a moment in [call, ret] that is not before the
+// moments of those that precede it in the chain; the latest of their calls is
+// the earliest such moment.
+func walk(writers map[string]access, readers map[string][]access, total int) []clash {
+	var before access // of what precedes, the one that was called last
+	before.call = -1
+	seen := 0
+	for v := ""; ; {
+		latest := before
+		for _, reader := range readers[v] {
+			seen++
+			if reader.ret < before.call {
+				return []clash{{wrongOrder, before, reader}}
+			}
+			if reader.call > latest.call {
+				latest = reader
+			}
+		}
+		before = latest
+		w, more := writers[v]
+		if !more {
+			break
+		}
+		seen++
+		if w.ret < before.call {
+			return []clash{{wrongOrder, before, w}}
+		}
+		if w.call > before.call {
+			before = w
+		}
+		v = w.value
+	}
+	if seen < total { // a ring of writes that does not begin at the initial version
+		return ring(writers, readers)
+	}
+	return nil
+}
+
+// ring names an access that the chain does not reach.
+func ring(writers map[string]access, readers map[string][]access) []clash {
+	reached := map[string]bool{}
+	for v := ""; !reached[v]; v = writers[v].value {
+		reached[v] = true
+	}
+	var found []clash
+	for base, w := range writers {
+		if !reached[base] {
+			found = append(found, clash{unknownVersion, w, w})
+		}
+	}
+	sort.Slice(found, func(i, j int) bool { return found[i].early.call < found[j].early.call })
+	return found[:1]
+}

@@ -1,0 +1,189 @@
+package checker
+
+import (
+	"fmt"
+	"sort"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+)
+
+const ms = int64(1_000_000)
+
+// story writes a history by hand. Its methods take times in milliseconds.
+type story struct {
+	header history.Header
+	events []history.Event
+	ids    map[string]int
+	serial int64
+	faults int
+	cut    bool
+}
+
+// tale begins a story: five nodes, a TTL of a second, generous bounds.
+func tale() *story {
+	return &story{ids: map[string]int{}, header: history.Header{
+		Version: history.Version, Scenario: "test", Cluster: "virtual", Lock: "redlock", TTL: 1000 * ms,
+		Nodes: []string{"n1", "n2", "n3", "n4", "n5"}, Clients: []string{"c1", "c2", "c3"},
+		Expect: map[string]string{}, Bounds: history.Bounds{Free: 1500 * ms, Grant: 500 * ms},
+	}}
+}
+
+func (s *story) add(t int64, e history.Event) {
+	e.Time = t * ms
+	s.events = append(s.events, e)
+}
+
+// op adds an operation with its outcome; outcome "" leaves it under way.
+func (s *story) op(asked, done int64, outcome history.Type, e history.Event) int {
+	s.ids[e.Process]++
+	e.ID = s.ids[e.Process]
+	invoke := history.Event{Process: e.Process, Type: history.TypeInvoke, Op: e.Op, ID: e.ID, Key: e.Key, Lease: e.Lease, Value: e.Value, Base: e.Base}
+	if e.Op == history.OpRead {
+		invoke.Value = ""
+	}
+	s.add(asked, invoke)
+	if outcome != "" {
+		e.Type = outcome
+		s.add(done, e)
+	}
+	return e.ID
+}
+
+// grant is an acquire of k1 that is granted, with its validity.
+func (s *story) grant(client string, asked, done, validity int64) int {
+	id := s.ids[client] + 1
+	return s.op(asked, done, history.TypeOK, history.Event{Process: client, Op: history.OpAcquire, Key: "k1",
+		Token: fmt.Sprintf("%s.%d", client, id), Validity: validity * ms})
+}
+
+// attempt is an acquire of k1 that is not granted.
+func (s *story) attempt(client string, asked, done int64, outcome history.Type) int {
+	return s.op(asked, done, outcome, history.Event{Process: client, Op: history.OpAcquire, Key: "k1", Reason: history.ReasonHeld})
+}
+
+func (s *story) extend(client string, lease int, asked, done, validity int64) {
+	s.op(asked, done, history.TypeOK, history.Event{Process: client, Op: history.OpExtend, Key: "k1", Lease: lease, Validity: validity * ms})
+}
+
+func (s *story) release(client string, lease int, asked, done int64, outcome history.Type) {
+	s.op(asked, done, outcome, history.Event{Process: client, Op: history.OpRelease, Key: "k1", Lease: lease})
+}
+
+func (s *story) read(client string, lease int, asked, done int64, value string, fence int64) {
+	s.op(asked, done, history.TypeOK, history.Event{Process: client, Op: history.OpRead, Key: "k1", Lease: lease, Value: value, Fence: fence})
+}
+
+func (s *story) write(client string, lease int, asked, done int64, outcome history.Type, base, value string, fence int64) {
+	s.op(asked, done, outcome, history.Event{Process: client, Op: history.OpWrite, Key: "k1", Lease: lease, Base: base, Value: value, Fence: fence})
+}
+
+func (s *story) fault(t int64, kind string, phase history.Phase, id int, targets ...string) {
+	s.add(t, history.Event{Process: "nemesis", Type: history.TypeFault,
+		Fault: &history.Fault{ID: id, Kind: kind, Phase: phase, Targets: targets, Effective: true}})
+}
+
+// lasting is a fault from one time to another.
+func (s *story) lasting(from, until int64, kind string, targets ...string) {
+	s.faults++
+	s.fault(from, kind, history.PhaseBegin, s.faults, targets...)
+	s.fault(until, kind, history.PhaseEnd, s.faults, targets...)
+}
+
+// instant is a fault without a duration.
+func (s *story) instant(t int64, kind string, targets ...string) {
+	s.faults++
+	s.fault(t, kind, history.PhaseInstant, s.faults, targets...)
+}
+
+func (s *story) clock(t int64, process string, reading int64, rate float64, wall bool) {
+	s.add(t, history.Event{Process: process, Type: history.TypeClock, Clock: &history.Clock{Reading: reading * ms, Rate: rate, Wall: wall}})
+}
+
+// sets is a SET with its expiry that took the key on some nodes.
+func (s *story) sets(t int64, client, token string, expiry int64, nodes ...string) {
+	s.commands(t, client, "SET", token, expiry, history.EffectSet, nodes)
+}
+
+func (s *story) extends(t int64, client, token string, expiry int64, nodes ...string) {
+	s.commands(t, client, "EVAL", token, expiry, history.EffectExtend, nodes)
+}
+
+func (s *story) deletes(t int64, client, token string, nodes ...string) {
+	s.commands(t, client, "EVAL", token, 0, history.EffectDelete, nodes)
+}
+
+func (s *story) commands(t int64, client, name, token string, expiry int64, effect history.Effect, nodes []string) {
+	for _, n := range nodes {
+		s.serial++
+		c := history.Command{Serial: s.serial, Name: name, Key: "k1", Token: token, Expiry: expiry * ms, Effect: effect}
+		s.add(t, history.Event{Process: client + ">" + n, Type: history.TypeCommand, Command: &c})
+		answered := c
+		answered.Reply, answered.Done = "OK", true
+		s.add(t, history.Event{Process: client + ">" + n, Type: history.TypeReply, Command: &answered})
+	}
+}
+
+// look is a look into a node that is up; ttl -1 ms stands for no expiry, a
+// token of "" for no key.
+func (s *story) look(t int64, node, runID, token string, ttl int64) {
+	n := &history.Node{Up: true, RunID: runID}
+	if token != "" {
+		state := history.KeyState{Token: token, TTL: ttl * ms}
+		if ttl < 0 {
+			state.TTL = -1
+		}
+		n.Keys = map[string]history.KeyState{"k1": state}
+	}
+	s.add(t, history.Event{Process: node, Type: history.TypeNode, Node: n})
+}
+
+// end gives the events in order, with header and end line; the end is at t or
+// at the last event, whichever is later.
+func (s *story) end(t int64) []history.Event {
+	sort.SliceStable(s.events, func(i, j int) bool { return s.events[i].Time < s.events[j].Time })
+	header := s.header
+	all := append([]history.Event{{Type: history.TypeHeader, Process: "harness", Header: &header}}, s.events...)
+	if s.cut {
+		return all
+	}
+	last := max(t*ms, all[len(all)-1].Time)
+	return append(all, history.Event{Time: last, Type: history.TypeEnd, Process: "harness"})
+}
+
+// judged checks the story and gives the result on one property.
+func (s *story) judged(t *testing.T, property string) Result {
+	t.Helper()
+	verdict, err := Check(s.end(0))
+	require.NoError(t, err)
+	return verdict.Of(property)
+}
+
+// requireVerdict checks the story and compares one verdict; reason is how the
+// result's reason must begin.
+func (s *story) requireVerdict(t *testing.T, property, verdict, reason string) Result {
+	t.Helper()
+	r := s.judged(t, property)
+	require.Equal(t, verdict, r.Verdict, "%s: %s %v", property, r.Reason, r.Violations)
+	require.Contains(t, r.Reason, reason)
+	if reason == "" {
+		require.Empty(t, r.Reason)
+	}
+	return r
+}
+
+// requireBlame compares what the first violation of a property blames.
+func (s *story) requireBlame(t *testing.T, property, broke string, time int64) *Blame {
+	t.Helper()
+	r := s.judged(t, property)
+	require.Equal(t, history.Violated, r.Verdict, r.Reason)
+	blame := r.Violations[0].Blame
+	require.NotNil(t, blame)
+	require.Equal(t, broke, blame.Broke, blame.Why)
+	require.Equal(t, time*ms, blame.Time, blame.Why)
+	require.Equal(t, blame.Time, s.end(0)[blame.Event].Time)
+	require.NotEmpty(t, blame.Why)
+	return blame
+}

@@ -1,0 +1,230 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+
+	"lockproof/harness/history"
+)
+
+// What ends a tenure.
+const (
+	TenureDeleted   = "deleted"            // by its owner
+	TenureExpired   = "expired"            // its time to live ran out on the node's clock
+	TenureForgotten = "forgotten"          // the node came back without it
+	TenureFlushed   = "flushed"            // an operator removed every key
+	TenureRemoved   = "removed by another" // by the command of another client
+	TenureVanished  = "vanished"           // nothing in the history explains it: an eviction, say
+	TenureOpen      = "open"               // the history ended first
+)
+
+// Timeline gives every tenure of a key on a node, in the order of From, as the
+// replies, faults and looks of the history show them. A history that Check
+// refuses has none.
+func Timeline(events []history.Event) []Tenure {
+	r, err := digest(events)
+	if err != nil {
+		return nil
+	}
+	var all []Tenure
+	for _, h := range r.held {
+		all = append(all, h.Tenure)
+	}
+	return all
+}
+
+// holding is a tenure with what the blame needs to know of it.
+type holding struct {
+	Tenure
+	set     int    // the event that showed it first: the reply to the SET, or a look
+	ender   int    // the event that ended it; -1 where no event did
+	by      string // the client whose command ended it
+	expires int64  // when it runs out on the true clock, or never
+	// prolonged are the extensions that took effect.
+	prolonged []prolongation
+}
+
+// prolongation is one extension of a key on its node.
+type prolongation struct {
+	time   int64
+	client string
+	event  int
+}
+
+// precision is how far a key's end on a node may be from where the reply to its
+// SET puts it: the node samples its clock before it answers, in milliseconds.
+const precision = 2_000_000
+
+// place is a key on a node.
+type place struct{ node, key string }
+
+// timeline follows all keys on all nodes through a history.
+type timeline struct {
+	run  *run
+	now  map[place]*holding
+	all  []*holding
+	down map[string]int // node to the event that last brought it down
+}
+
+func (r *run) readTimeline() []*holding {
+	t := &timeline{run: r, now: map[place]*holding{}, down: map[string]int{}}
+	for i, e := range r.events {
+		switch {
+		case e.Type == history.TypeReply && e.Command != nil && e.Command.Done:
+			t.reply(i, e)
+		case e.Type == history.TypeFault:
+			t.fault(i, e)
+		case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
+			t.look(i, e)
+		}
+	}
+	for _, h := range t.now {
+		if h.expires <= r.end {
+			t.close(h, h.expires, TenureExpired, -1)
+			continue
+		}
+		t.close(h, r.end, TenureOpen, -1)
+	}
+	return t.all
+}
+
+// alive gives the key's present owner at a node, having let it expire first.
+func (t *timeline) alive(p place, now int64) *holding {
+	h := t.now[p]
+	if h != nil && h.expires <= now {
+		t.close(h, h.expires, TenureExpired, -1)
+		return nil
+	}
+	return h
+}
+
+func (t *timeline) close(h *holding, now int64, why string, ender int) {
+	h.Until, h.Ended, h.ender = max(now, h.From), why, ender
+	delete(t.now, place{h.Node, h.Key})
+}
+
+func (t *timeline) open(p place, now int64, token, owner string, event int) *holding {
+	h := &holding{
+		Tenure: Tenure{Node: p.node, Key: p.key, Token: token, Owner: owner, From: now},
+		set:    event, ender: -1, expires: never,
+	}
+	t.now[p] = h
+	t.all = append(t.all, h)
+	return h
+}
+
+// ttl sets when a holding runs out on its node's clock.
+func (t *timeline) ttl(h *holding, now, d int64) {
+	h.expires = never
+	if d > 0 {
+		h.expires = t.run.clocks.wall[h.Node].when(d, now)
+	}
+}
+
+// reply follows a command that took effect.
+func (t *timeline) reply(i int, e history.Event) {
+	client, node, isLink := strings.Cut(e.Process, ">")
+	if !isLink || !slices.Contains(t.run.header.Nodes, node) {
+		return
+	}
+	p := place{node, e.Command.Key}
+	h := t.alive(p, e.Time)
+	switch e.Command.Effect {
+	case history.EffectSet:
+		t.set(i, e, client, p, h)
+	case history.EffectExtend:
+		if h != nil {
+			t.ttl(h, e.Time, e.Command.Expiry)
+			h.prolonged = append(h.prolonged, prolongation{e.Time, client, i})
+		}
+	case history.EffectDelete:
+		if h != nil {
+			t.remove(i, e, client, h)
+		}
+	}
+}
+
+// set follows a SET that took the key. If we thought it taken, its owner is
+// gone in a way that no reply told.
+func (t *timeline) set(i int, e history.Event, client string, p place, before *holding) {
+	if before != nil {
+		if before.Token == e.Command.Token {
+			return // the owner's own token was there already
+		}
+		t.gone(i, e.Time, before)
+	}
+	h := t.open(p, e.Time, e.Command.Token, client, i)
+	t.ttl(h, e.Time, e.Command.Expiry)
+}
+
+// remove follows a delete, by the owner or by somebody else.
+func (t *timeline) remove(i int, e history.Event, client string, h *holding) {
+	h.by = client
+	why := TenureDeleted
+	if client != h.Owner || e.Command.Token != "" && e.Command.Token != h.Token {
+		why = TenureRemoved
+	}
+	t.close(h, e.Time, why, i)
+}
+
+// gone ends a holding that turned out to be gone.
+func (t *timeline) gone(i int, now int64, h *holding) {
+	down, fell := t.down[h.Node]
+	switch {
+	case fell && t.run.events[down].Time >= h.From:
+		t.close(h, t.run.events[down].Time, TenureForgotten, down)
+	case h.expires-now <= precision:
+		t.close(h, now, TenureExpired, -1)
+	default:
+		t.close(h, now, TenureVanished, i)
+	}
+}
+
+// fault follows crashes and flushes.
+func (t *timeline) fault(i int, e history.Event) {
+	if e.Fault.Phase == history.PhaseEnd {
+		return
+	}
+	for _, node := range e.Fault.Targets {
+		switch e.Fault.Kind {
+		case "kill", "shutdown", "power-loss":
+			t.down[node] = i
+		case "flush":
+			for _, key := range t.run.keys {
+				if h := t.alive(place{node, key}, e.Time); h != nil {
+					t.close(h, e.Time, TenureFlushed, i)
+				}
+			}
+		}
+	}
+}
+
+// look compares what a look into a node showed with what we thought.
+func (t *timeline) look(i int, e history.Event) {
+	for _, key := range t.run.keys {
+		p := place{e.Process, key}
+		h := t.alive(p, e.Time)
+		seen, present := e.Node.Keys[key]
+		if h != nil && (!present || seen.Token != h.Token) {
+			t.gone(i, e.Time, h)
+			h = nil
+		}
+		if !present {
+			continue
+		}
+		if h == nil {
+			h = t.open(p, e.Time, seen.Token, t.owner(seen.Token), i)
+		}
+		t.ttl(h, e.Time, seen.TTL)
+	}
+}
+
+// owner gives the client that used a token before, if any did.
+func (t *timeline) owner(token string) string {
+	for _, h := range slices.Backward(t.all) {
+		if h.Token == token {
+			return h.Owner
+		}
+	}
+	return ""
+}
