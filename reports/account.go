@@ -38,7 +38,7 @@ func Findings(t harness.Trial, standing harness.Standing, out string) []Finding 
 			if r.Property == j.Property {
 				f.Reason = r.Reason
 				if len(r.Violations) > 0 {
-					f.Violation, f.More = &r.Violations[0], len(r.Violations)-1
+					f.Violation, f.More = &r.Violations[0], violations(r)-1
 				}
 			}
 		}
@@ -81,6 +81,11 @@ func ReadHistory(path string) ([]history.Event, error) {
 	return events, nil
 }
 
+// violations is how many the trial had: a result spells out only the first.
+func violations(r checker.Result) int {
+	return max(len(r.Violations), int(r.Measured["violations"]))
+}
+
 // sentence says what was expected, what came of it, and where there are several
 // trials how often.
 func (f Finding) sentence(rate Rate) string {
@@ -121,8 +126,7 @@ func (r *Row) property(name string) Property {
 	return Property{Name: name}
 }
 
-// occasion says which of the row's trials is told of.
-func occasion(row *Row, t harness.Trial) string {
-	return fmt.Sprintf("Trial %d of %d, seed %d, %s cluster, lock %s",
-		t.Trial, len(row.Trials), t.Seed, t.Cluster, t.Lock)
+// occasion says which trial is told of.
+func occasion(t harness.Trial) string {
+	return fmt.Sprintf("Trial %d, seed %d, %s cluster, lock %s", t.Trial, t.Seed, t.Cluster, t.Lock)
 }

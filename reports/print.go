@@ -31,7 +31,7 @@ func (r *Report) account(row *Row, screen Screen, drawn *int) string {
 	trial := row.First()
 	title := fmt.Sprintf("%s: %s", strings.ToUpper(string(row.Standing)), clean(row.Name()))
 	lines := []string{screen.style(title, standingStyles[row.Standing])}
-	lines = append(lines, hanging("  ", clean(occasion(row, trial)), screen.Width)...)
+	lines = append(lines, hanging("  ", clean(occasion(trial)), screen.Width)...)
 	findings := Findings(trial, row.Standing, r.Options.Out)
 	if len(findings) == 0 {
 		lines = append(lines, hanging("  ", clean(row.Why), screen.Width)...)

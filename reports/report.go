@@ -232,6 +232,15 @@ func (r *Report) Ran() int {
 	return n
 }
 
+// finished is how many trials came back, skipped ones included.
+func (r *Report) finished() int {
+	n := 0
+	for _, row := range r.Rows {
+		n += len(row.Trials)
+	}
+	return n
+}
+
 // ExitCode is the exit code of the run: what differs outranks what failed, and
 // that outranks what is inconclusive. A run that was cut short, or in which
 // nothing could be run, has decided nothing and is inconclusive.

@@ -103,7 +103,7 @@ func markdownRow(row *Row) string {
 func (r *Report) markdownAccount(b *strings.Builder, row *Row, drawn *int) {
 	trial := row.First()
 	fmt.Fprintf(b, "\n### %s %s\n\n", markdownSigns[row.Standing], escape(row.Name()))
-	fmt.Fprintf(b, "%s.\n", escape(occasion(row, trial)))
+	fmt.Fprintf(b, "%s.\n", escape(occasion(trial)))
 	findings := Findings(trial, row.Standing, r.Options.Out)
 	if len(findings) == 0 {
 		fmt.Fprintf(b, "\n%s\n", paragraph(row.Why))

@@ -88,7 +88,7 @@ func (r *Report) Summary() string {
 		text = strings.Join(parts, ", ") + "; " + text
 	}
 	if r.Interrupted {
-		text += fmt.Sprintf(" The run was interrupted: %d of %s were not run.", max(0, r.Planned-r.Ran()-r.skippedTrials()), plural(r.Planned, "trial"))
+		text += fmt.Sprintf(" The run was interrupted: %d of %s were not run.", max(0, r.Planned-r.finished()), plural(r.Planned, "trial"))
 	}
 	return text
 }
@@ -99,18 +99,6 @@ func count(n int, s harness.Standing) string {
 		return fmt.Sprintf("%d differ", n)
 	}
 	return fmt.Sprintf("%d %s", n, s)
-}
-
-// skippedTrials is how many of the planned trials fell to rows that were
-// skipped as a whole; such a row has one trial that says so.
-func (r *Report) skippedTrials() int {
-	n := 0
-	for _, row := range r.Rows {
-		if row.Standing == harness.Skipped {
-			n += max(1, r.Options.Trials)
-		}
-	}
-	return n
 }
 
 func (r *Report) tabled() []*Row {

@@ -1,0 +1,154 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+	"lockproof/scenarios"
+)
+
+// Catalogue lists scenarios as a table: name, clusters, how many variants, and
+// title.
+func Catalogue(all []*scenarios.Scenario, screen Screen) string {
+	t := newTable(screen).Headers("scenario", "on", "variants", "title")
+	for _, s := range all {
+		t.Row(clean(s.Name), strings.Join(s.On, " "), fmt.Sprint(len(s.Variants)), clean(s.Title))
+	}
+	return screen.plain(t.fitted(screen)) + "\n" + plural(len(all), "scenario") + "\n"
+}
+
+// ScenarioText tells a scenario for a reader: its lesson and source, how it is
+// set up, its schedule step by step, what is expected, and its variants.
+func ScenarioText(s *scenarios.Scenario, screen Screen) string {
+	p := page{screen: screen}
+	p.line(screen.style(clean(s.Name), bold))
+	p.text("", s.Title)
+	p.section("Lesson")
+	p.text("  ", s.Lesson)
+	p.section("Source")
+	for _, source := range s.Source {
+		p.text("  ", source)
+	}
+	p.section("Set up")
+	p.setUp(s)
+	if len(s.Script) > 0 {
+		p.section("Schedule")
+		p.script(s.Script, "  ")
+	}
+	p.work(s)
+	p.section("Expected")
+	p.expectations(s.Expect, "  ")
+	if len(s.Variants) > 0 {
+		p.section("Variants")
+	}
+	for _, v := range s.Variants {
+		p.variant(v)
+	}
+	return screen.plain(p.b.String())
+}
+
+// page is text being written.
+type page struct {
+	screen Screen
+	b      strings.Builder
+}
+
+func (p *page) line(text string) { p.b.WriteString(text + "\n") }
+
+func (p *page) text(prefix, text string) {
+	for _, line := range hanging(prefix, clean(text), p.screen.Width) {
+		p.line(line)
+	}
+}
+
+func (p *page) section(name string) { p.line("\n" + p.screen.style(name, bold)) }
+
+func (p *page) setUp(s *scenarios.Scenario) {
+	p.text("  clusters: ", list(s.On))
+	p.text("  nodes:    ", strings.Join(s.Nodes, " ")+aliases(s.Aliases))
+	p.text("  TTL:      ", Duration(s.TTL))
+	lock := s.Lock.Name
+	if lock == "" {
+		lock = locks.Reference
+	}
+	p.text("  lock:     ", lock)
+	if s.Persistence != "" {
+		p.text("  disks:    ", string(s.Persistence))
+	}
+	if s.Store.Check != "" && s.Store.Check != scenarios.CheckNone {
+		p.text("  store:    ", "checks "+map[scenarios.StoreCheck]string{
+			scenarios.CheckFence:   "the fencing token of each write",
+			scenarios.CheckCompare: "that each write was derived from the present version",
+		}[s.Store.Check])
+	}
+	for _, c := range s.Clients {
+		p.text("  client "+c.Name+": ", clientText(c))
+	}
+}
+
+func aliases(names map[string]string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return " (the same server: " + strings.ReplaceAll(quantities(names), " ", " is ") + ")"
+}
+
+func clientText(c scenarios.Client) string {
+	var parts []string
+	if len(c.Nodes) > 0 {
+		parts = append(parts, "is configured with "+list(c.Nodes))
+	}
+	if len(c.Reach) > 0 {
+		parts = append(parts, "reaches "+list(c.Reach))
+	}
+	if len(c.Far) > 0 {
+		parts = append(parts, fmt.Sprintf("is %s away from %s", c.FarDelay, list(c.Far)))
+	}
+	if !c.TTL.IsZero() {
+		parts = append(parts, "uses a TTL of "+c.TTL.String())
+	}
+	if len(parts) == 0 {
+		return "reaches every node"
+	}
+	return list(parts)
+}
+
+func (p *page) script(steps []scenarios.Step, indent string) {
+	for i, step := range steps {
+		p.text(fmt.Sprintf("%s%2d. ", indent, i+1), StepText(step))
+	}
+}
+
+// work tells the workload and the seeded faults beside it.
+func (p *page) work(s *scenarios.Scenario) {
+	if w := s.Workload; w != nil {
+		p.section("Workload")
+		p.text("  ", fmt.Sprintf("%s in closed loops over %s for %s: each holds the lock for about %s and thinks for about %s.",
+			plural(w.Clients, "client"), plural(w.Keys, "key"), w.For, w.Hold, w.Think))
+	}
+	if len(s.Nemesis) > 0 {
+		p.section("Faults, drawn from the seed")
+	}
+	for _, r := range s.Nemesis {
+		p.text("  ", RandomText(r))
+	}
+}
+
+func (p *page) expectations(expect map[string]string, indent string) {
+	for _, property := range history.Properties {
+		if verdict := expect[property]; verdict != "" {
+			p.line(fmt.Sprintf("%s%s %s: %s", indent, p.screen.sign(verdict), property, verdict))
+		}
+	}
+}
+
+func (p *page) variant(v scenarios.Variant) {
+	p.line("  " + clean(v.Name))
+	p.expectations(v.Expect, "    ")
+	if len(v.Script) > 0 {
+		p.line("    with a schedule of its own:")
+		p.script(v.Script, "    ")
+	}
+}
