@@ -209,14 +209,17 @@ func (s Span) IsZero() bool { return s == Span{} }
 
 // String writes the span as a scenario file does.
 func (s Span) String() string {
-	var parts []string
-	if s.TTLs != 0 {
-		parts = append(parts, strconv.FormatFloat(s.TTLs, 'g', -1, 64)+" ttl")
+	ttls := strconv.FormatFloat(s.TTLs, 'f', -1, 64) + " ttl"
+	switch {
+	case s.TTLs == 0:
+		return s.Fixed.String()
+	case s.Fixed == 0:
+		return ttls
+	case s.Fixed < 0:
+		return ttls + " - " + strings.TrimPrefix(s.Fixed.String(), "-")
+	default:
+		return ttls + " + " + s.Fixed.String()
 	}
-	if s.Fixed != 0 || len(parts) == 0 {
-		parts = append(parts, s.Fixed.String())
-	}
-	return strings.Join(parts, " + ")
 }
 
 // Find returns the variant of that name; "" is the scenario as it stands.

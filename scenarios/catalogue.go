@@ -1,0 +1,100 @@
+package scenarios
+
+import (
+	"embed"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// files are the catalogue's.
+//
+//go:embed *.yaml
+var files embed.FS
+
+// order is the catalogue's: from the healthy cluster to the operator's
+// mistakes, related failures side by side. Files that it does not name come
+// last, by name.
+var order = []string{
+	// Healthy.
+	"healthy-contention", "minority-down", "majority-down", "holder-crashes", "opposite-order",
+	// Kleppmann's scenarios, and the answers.
+	"client-pause", "client-pause-fenced", "pause-after-check", "delayed-write", "clock-jump-forward",
+	"pause-in-acquire", "slow-acquire", "clock-jump-back", "fast-servers", "slow-client-clock",
+	"drift-within-margin", "client-wall-clock", "token-check-and-set", "fencing-needs-order",
+	"fencing-counter-lost", "fencing-counters-diverge", "fencing-store-unaware",
+	// Restarts and disks.
+	"restart-without-persistence", "delayed-restart", "restart-delay-too-short", "restart-delay-mixed-ttls",
+	"supervisor-restarts-at-once", "rolling-restart", "majority-crash-delayed", "aof-everysec-sigkill",
+	"aof-everysec-power-loss", "aof-always-power-loss", "aof-no-fsync", "aof-everysec-slow-fsync",
+	"aof-always-rewrite", "rdb-only", "clean-shutdown-aof", "clean-shutdown-nothing", "expired-while-down",
+	"boot-clock-ahead", "boot-clock-behind", "disk-full",
+	// Replication.
+	"failover-lock", "failover-wait", "empty-master-restart", "sentinel-partition",
+	// Network, retries, quorums.
+	"partition-during-contention", "holder-partitioned", "hung-node", "lost-reply", "late-set", "late-release",
+	"retry-without-jitter", "sequential-acquire", "half-is-not-majority", "one-node-twice", "different-node-lists",
+	"cancelled-acquire",
+	// Release and extension.
+	"release-by-plain-del", "release-by-get-then-del", "guessable-token", "setnx-then-expire",
+	"extend-without-owner", "extend-on-minority", "extend-too-late", "endless-extension", "late-extension",
+	"watchdog-cut-off", "single-instance-down",
+	// Memory and operators.
+	"eviction", "out-of-memory", "flushall", "maintenance-restart",
+}
+
+// Catalogue returns every scenario of the catalogue, in its order. Each call
+// reads them anew, so that a caller may change what it gets.
+func Catalogue() ([]*Scenario, error) { return catalogue(files) }
+
+func catalogue(files fs.FS) ([]*Scenario, error) {
+	names, err := fs.Glob(files, "*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var all []*Scenario
+	var problems []error
+	for _, name := range names {
+		s, err := parseEmbedded(files, name)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		all = append(all, s)
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	slices.SortStableFunc(all, func(a, b *Scenario) int { return compareInCatalogue(a.Name, b.Name) })
+	return all, nil
+}
+
+// parseEmbedded reads one file of the catalogue, in which the name must also be
+// the file's.
+func parseEmbedded(files fs.FS, name string) (*Scenario, error) {
+	data, err := fs.ReadFile(files, name)
+	if err != nil {
+		return nil, err
+	}
+	d := &decoder{file: "scenarios/" + name}
+	if root := d.parse(data); root != nil {
+		d.scenario(root)
+		d.checkFileName()
+	}
+	return d.s, d.joined()
+}
+
+// compareInCatalogue puts names in the catalogue's order.
+func compareInCatalogue(a, b string) int {
+	i, j := slices.Index(order, a), slices.Index(order, b)
+	switch {
+	case i >= 0 && j >= 0:
+		return i - j
+	case i >= 0:
+		return -1
+	case j >= 0:
+		return 1
+	}
+	return strings.Compare(a, b)
+}

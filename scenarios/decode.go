@@ -1,0 +1,221 @@
+package scenarios
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+)
+
+// What the values of some keys may be.
+var (
+	clusterKinds = []string{"virtual", "local", "docker"}
+	persistences = []string{string(cluster.PersistNone), string(cluster.PersistRDB), string(cluster.PersistNo),
+		string(cluster.PersistEverysec), string(cluster.PersistAlways)}
+	storeChecks = []string{string(CheckNone), string(CheckFence), string(CheckCompare)}
+	verdicts    = []string{history.Holds, history.Violated}
+)
+
+// Bounds on what a scenario may ask for.
+const (
+	shortestTTL  = 100 * time.Millisecond
+	longestTTL   = 10 * time.Minute
+	mostNodes    = 9
+	mostClients  = 64
+	mostKeys     = 1000
+	mostTries    = 1000
+	defaultNodes = 5
+	// DefaultKey is the key of steps that name none; a workload's keys are k1
+	// to kK, so that both meet at it.
+	DefaultKey = "k1"
+)
+
+// scenario reads the whole file.
+func (d *decoder) scenario(root *ast.MappingNode) {
+	d.s = defaults(d.file)
+	s := d.s
+	places := d.fields(root, "the scenario", []field{
+		{"name", "words in lower case joined by hyphens", d.readName},
+		{"title", "one line that says what happens", func(n ast.Node) { s.Title = d.text(n, "title") }},
+		{"source", "where the evidence is: a text or a list of texts", d.readSource},
+		{"lesson", "at most three sentences for a student", d.readLesson},
+		{"on", "", func(n ast.Node) { s.On = d.words(n, "on", clusterKinds, "clusters") }},
+		{"ttl", "", d.readTTL},
+		{"nodes", "", func(n ast.Node) { s.Nodes = numbered("n", d.integer(n, "nodes", 1, mostNodes)) }},
+		{"aliases", "", d.readAliases},
+		{"persistence", "", d.readPersistence(&s.Persistence)},
+		{"delay", "", func(n ast.Node) { s.Delay = d.span(n, "delay", zeroOrMore) }},
+		{"lock", "", func(n ast.Node) { s.Lock = d.lock(n, s.Lock) }},
+		{"store", "", func(n ast.Node) { s.Store = d.store(n) }},
+		{"workload", "", d.readWorkload},
+		{"clients", "", d.readClients},
+		{"script", "", func(n ast.Node) { s.Script = d.script(n) }},
+		{"nemesis", "", d.readNemesis},
+		{"bounds", "", func(n ast.Node) { s.Bounds = d.bounds(n, s.Bounds) }},
+		{"earned", "", func(n ast.Node) { s.Earned = d.earned(n, s.Earned) }},
+		{"expect", "the verdict on at least one property, as in `mutual-exclusion: holds`", d.readExpect},
+		{"variants", "", d.readVariants},
+	})
+	if places["script"] == nil && places["workload"] == nil {
+		d.report(position(root), "the scenario has neither a script nor a workload", "add `script:` with steps, or `workload:` with clients in loops")
+	}
+}
+
+// defaults is a scenario in which nothing is set.
+func defaults(file string) *Scenario {
+	return &Scenario{
+		File:        file,
+		On:          slices.Clone(clusterKinds),
+		TTL:         time.Second,
+		Nodes:       numbered("n", defaultNodes),
+		Persistence: cluster.PersistNone,
+		Lock:        Lock{Name: locks.Reference},
+		Store:       Store{Check: CheckNone},
+	}
+}
+
+// numbered makes names such as n1 to n5.
+func numbered(prefix string, count int) []string {
+	names := make([]string, count)
+	for i := range names {
+		names[i] = fmt.Sprintf("%s%d", prefix, i+1)
+	}
+	return names
+}
+
+var scenarioName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+func (d *decoder) readName(n ast.Node) {
+	name := d.text(n, "name")
+	d.s.Name, d.name = name, position(n)
+	if name != "" && !scenarioName.MatchString(name) {
+		d.report(position(n), fmt.Sprintf("the name %q is not in the form of scenario names", name),
+			"write words in lower case joined by hyphens, as in client-pause")
+	}
+}
+
+// checkFileName holds a scenario of the catalogue to the name of its file.
+func (d *decoder) checkFileName() {
+	base := strings.TrimSuffix(path.Base(d.file), ".yaml")
+	if d.s != nil && d.s.Name != "" && d.s.Name != base {
+		d.report(d.name, fmt.Sprintf("the name is %q in a file named %s.yaml", d.s.Name, base),
+			"in the catalogue both are the same")
+	}
+}
+
+func (d *decoder) readSource(n ast.Node) {
+	for _, element := range d.list(n, "source") {
+		d.s.Source = append(d.s.Source, d.text(element, "source"))
+	}
+}
+
+// sentenceEnd is a mark at the end of the text or before a new beginning, so
+// that "e.g. this" and "1.2 ttl" do not count.
+var sentenceEnd = regexp.MustCompile(`[.!?]["')]*(\s+["'(]?[A-Z]|$)`)
+
+func (d *decoder) readLesson(n ast.Node) {
+	d.s.Lesson = d.text(n, "lesson")
+	if count := len(sentenceEnd.FindAllString(d.s.Lesson, -1)); count > 3 {
+		d.report(position(n), fmt.Sprintf("the lesson has %d sentences", count), "say it in three or fewer")
+	}
+}
+
+func (d *decoder) readTTL(n ast.Node) {
+	before := len(d.problems)
+	span := d.span(n, "ttl", positive)
+	if len(d.problems) > before {
+		return
+	}
+	if span.TTLs != 0 || span.Fixed < shortestTTL || span.Fixed > longestTTL {
+		d.report(position(n), fmt.Sprintf("ttl: %q is not a TTL", span),
+			fmt.Sprintf("it must be from %v to 10m, in units of time: `ttl: 1s`", shortestTTL))
+		return
+	}
+	d.s.TTL = span.Fixed
+}
+
+func (d *decoder) readAliases(n ast.Node) {
+	d.s.Aliases = map[string]string{}
+	for _, e := range d.entries(n, "aliases", "a mapping of node to node, as in {n2: n1}") {
+		if !slices.Contains(d.s.Nodes, e.key) {
+			d.report(e.at, fmt.Sprintf("aliases: there is no node %q", e.key), suggest(e.key, d.s.Nodes, "the nodes are"))
+			continue
+		}
+		server := d.word(e.value, "the alias "+e.key, d.s.Nodes, "nodes")
+		if server == e.key {
+			d.report(position(e.value), fmt.Sprintf("%s is an alias of itself", e.key), "name the node whose server it stands for")
+		}
+		d.s.Aliases[e.key] = server
+	}
+	for _, e := range d.entries(n, "aliases", "") {
+		if server := d.s.Aliases[e.key]; d.s.Aliases[server] != "" && server != e.key {
+			d.report(position(e.value), fmt.Sprintf("%s stands for %s, which is an alias itself", e.key, server),
+				"name a node that has a server of its own")
+		}
+	}
+}
+
+func (d *decoder) readPersistence(into *cluster.Persistence) func(ast.Node) {
+	return func(n ast.Node) {
+		*into = cluster.Persistence(d.word(n, "persistence", persistences, "settings"))
+	}
+}
+
+func (d *decoder) store(n ast.Node) Store {
+	s := Store{Check: CheckNone}
+	d.fields(n, "store", []field{
+		{"check", "what the store checks before it accepts a write", func(n ast.Node) {
+			s.Check = StoreCheck(d.word(n, "check", storeChecks, "checks"))
+		}},
+	})
+	return s
+}
+
+func (d *decoder) readExpect(n ast.Node) { d.s.Expect = d.expect(n) }
+
+func (d *decoder) expect(n ast.Node) map[string]string {
+	expect := map[string]string{}
+	entries := d.entries(n, "expect", "a mapping of properties to verdicts, as in `mutual-exclusion: holds`")
+	for _, e := range entries {
+		if !slices.Contains(history.Properties, e.key) {
+			d.report(e.at, fmt.Sprintf("there is no property %q", e.key), suggest(e.key, history.Properties, "the properties are"))
+			continue
+		}
+		expect[e.key] = d.word(e.value, e.key, verdicts, "verdicts that can be expected")
+	}
+	if m, ok := n.(*ast.MappingNode); ok && len(m.Values) == 0 {
+		d.report(position(n), "expect is empty", "give the verdict on at least one property, as in `mutual-exclusion: holds`")
+	}
+	return expect
+}
+
+func (d *decoder) bounds(n ast.Node, b Bounds) Bounds {
+	d.fields(n, "bounds", []field{
+		{"free", "", func(n ast.Node) { b.Free = d.span(n, "free", positive) }},
+		{"grant", "", func(n ast.Node) { b.Grant = d.span(n, "grant", positive) }},
+		{"tenure", "", func(n ast.Node) { b.Tenure = d.span(n, "tenure", positive) }},
+	})
+	return b
+}
+
+func (d *decoder) earned(n ast.Node, e Earned) Earned {
+	count := func(name string, into **int) field {
+		return field{name, "", func(n ast.Node) {
+			least := d.integer(n, name, 0, 1_000_000)
+			*into = &least
+		}}
+	}
+	d.fields(n, "earned", []field{
+		count("grants", &e.Grants), count("contended", &e.Contended), count("faults", &e.Faults),
+		count("writes", &e.Writes), count("refused", &e.Refused),
+	})
+	return e
+}

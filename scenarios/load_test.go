@@ -1,0 +1,265 @@
+package scenarios
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster"
+)
+
+var update = flag.Bool("update", false, "write the golden files of testdata/bad anew")
+
+// Each testdata/bad/NAME.yaml is broken; NAME.err is what the loader says to
+// it, to be read by eye: it must help.
+func TestBadScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/bad/*.yaml")
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(files), 30)
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			require.NoError(t, err)
+			s, err := Parse(filepath.Base(file), data)
+			require.Error(t, err)
+			require.Nil(t, s)
+			golden := strings.TrimSuffix(file, ".yaml") + ".err"
+			if *update {
+				require.NoError(t, os.WriteFile(golden, []byte(err.Error()+"\n"), 0o644))
+			}
+			want, readErr := os.ReadFile(golden)
+			require.NoError(t, readErr)
+			require.Equal(t, string(want), err.Error()+"\n")
+		})
+	}
+}
+
+// frame is a scenario around the part that a test is about.
+const frame = `name: framed
+title: A frame for tests
+source: a test
+lesson: One sentence.
+expect: {mutual-exclusion: holds}
+`
+
+func parsed(t *testing.T, part string) *Scenario {
+	t.Helper()
+	s, err := Parse("framed.yaml", []byte(frame+part))
+	require.NoError(t, err)
+	return s
+}
+
+func TestDefaults(t *testing.T) {
+	s := parsed(t, "clients: 2\nscript:\n  - acquire: c1\n")
+	require.Equal(t, &Scenario{
+		Name: "framed", Title: "A frame for tests", Source: []string{"a test"}, Lesson: "One sentence.",
+		On: []string{"virtual", "local", "docker"}, TTL: time.Second, Nodes: []string{"n1", "n2", "n3", "n4", "n5"},
+		Persistence: cluster.PersistNone, Lock: Lock{Name: "redlock"}, Store: Store{Check: CheckNone},
+		Clients: []Client{{Name: "c1"}, {Name: "c2"}},
+		Script:  []Step{{Verb: VerbAcquire, Targets: []string{"c1"}, Key: "k1", Line: 8, Column: 5}},
+		Expect:  map[string]string{"mutual-exclusion": "holds"},
+		File:    "framed.yaml",
+	}, s)
+}
+
+func TestDefaultsAreNotSharedBetweenScenarios(t *testing.T) {
+	one, other := parsed(t, "workload: {clients: 1, for: 1s}\n"), parsed(t, "workload: {clients: 1, for: 1s}\n")
+	one.On = append(one.On[:1], "changed")
+	one.Nodes[0] = "changed"
+	require.Equal(t, "n1", other.Nodes[0])
+	require.Equal(t, []string{"virtual", "local", "docker"}, clusterKinds, "a caller's change does not reach the loader")
+}
+
+func TestEveryKeyOfTheSetup(t *testing.T) {
+	s := parsed(t, `
+on: [local, docker]
+ttl: 30s
+nodes: 3
+aliases: {n2: n1}
+persistence: aof-always
+delay: 1ms
+lock: {name: redlock, node-timeout: 0.05 ttl, drift: 0.02, tries: 3, retry: [10ms, 0.1 ttl], max-extensions: 7}
+store: {check: fence}
+clients:
+  c1: {reach: [n1, n2], nodes: [n2, n1], far: n3, far-delay: 20ms, ttl: 3 ttl}
+  c2: {}
+workload: {clients: 2, keys: 3, for: 20 ttl, hold: 50ms, think: 0}
+nemesis:
+  - {fault: clock, among: [n1, n2, w1], count: 2, every: 1 ttl, for: [1s, 2s], rate: 1.2}
+  - {fault: delay, among: "*-n1", every: [1s, 2s], for: 1s, by: 5ms, direction: to-node}
+bounds: {free: 2 ttl, grant: 0.5 ttl, tenure: 9 ttl}
+earned: {grants: 1, contended: 2, faults: 3, writes: 4, refused: 0}
+`)
+	number := func(n int) *int { return &n }
+	drift := 0.02
+	second, ttl := Span{Fixed: time.Second}, Span{TTLs: 1}
+	require.Equal(t, []string{"local", "docker"}, s.On)
+	require.Equal(t, 30*time.Second, s.TTL)
+	require.Equal(t, []string{"n1", "n2", "n3"}, s.Nodes)
+	require.Equal(t, map[string]string{"n2": "n1"}, s.Aliases)
+	require.Equal(t, cluster.PersistAlways, s.Persistence)
+	require.Equal(t, Span{Fixed: time.Millisecond}, s.Delay)
+	require.Equal(t, Lock{Name: "redlock", NodeTimeout: Span{TTLs: 0.05}, Drift: &drift, Tries: 3,
+		RetryMin: Span{Fixed: 10 * time.Millisecond}, RetryMax: Span{TTLs: 0.1}, MaxExtensions: 7}, s.Lock)
+	require.Equal(t, CheckFence, s.Store.Check)
+	require.Equal(t, []Client{{Name: "c1", Reach: []string{"n1", "n2"}, Nodes: []string{"n2", "n1"}, Far: []string{"n3"},
+		FarDelay: Span{Fixed: 20 * time.Millisecond}, TTL: Span{TTLs: 3}}, {Name: "c2"}}, s.Clients)
+	require.Equal(t, &Workload{Clients: 2, Keys: 3, For: Span{TTLs: 20}, Hold: Span{Fixed: 50 * time.Millisecond}}, s.Workload)
+	require.Equal(t, []Random{
+		{Fault: VerbClock, Among: []string{"n1", "n2", "w1"}, Count: 2, Every: Range{ttl, ttl},
+			For: Range{second, Span{Fixed: 2 * time.Second}}, Rate: 1.2},
+		{Fault: VerbDelay, Among: []string{"c1-n1", "c2-n1", "w1-n1", "w2-n1"}, Count: 1,
+			Every: Range{second, Span{Fixed: 2 * time.Second}}, For: Range{second, second},
+			By: Span{Fixed: 5 * time.Millisecond}, Direction: cluster.ToNode},
+	}, s.Nemesis)
+	require.Equal(t, Bounds{Free: Span{TTLs: 2}, Grant: Span{TTLs: 0.5}, Tenure: Span{TTLs: 9}}, s.Bounds)
+	require.Equal(t, Earned{number(1), number(2), number(3), number(4), number(0)}, s.Earned)
+}
+
+func TestEveryVerbAndModifier(t *testing.T) {
+	s := parsed(t, `
+clients: [c1, c2]
+script:
+  - acquire: c1
+    key: k2
+    reaching: [n1, n2, n3]
+    async: true
+    within: 1 ttl
+  - await: c1
+    must: ok
+    within: 1s
+  - {extend: c1, must: fail, within: 50ms}
+  - check: c1
+  - {read: c1, key: k2}
+  - write: c1
+  - watch: c1
+  - cancel: c1
+  - wait: 1 ttl + 50ms
+  - {until: c1-n3, of: SET, has: received, within: 1 ttl}
+  - {until: [c1-n1, c1-n2], of: EVAL}
+  - {kill: [n1, n2], after: 0.5 ttl}
+  - kill: c2
+  - shutdown: n3
+  - power-loss: n4
+  - start: [n3, n4]
+  - {pause: [c1, n1], for: 1.2 ttl}
+  - resume: c1
+  - {cut: "c1-*", direction: to-client, for: 1s}
+  - heal: "c1-*"
+  - {delay: c1-store, by: 20ms}
+  - {hold: [c1-n1, c1-n2], part: reply, of: SET, for: 1.1 ttl, times: 2}
+  - {lose: "*-n3", part: command, of: GET}
+  - {drop: c1-n1, part: reply, of: DEL}
+  - let-go: "*-*"
+  - {clock: c1, jump: -1 ttl}
+  - {clock: [n1, n2], rate: 0.8}
+  - flush: n3
+  - release: [c1]
+`)
+	second, ttl := Span{Fixed: time.Second}, Span{TTLs: 1}
+	toN3 := []string{"c1-n3", "c2-n3"}
+	fromC1 := []string{"c1-n1", "c1-n2", "c1-n3", "c1-n4", "c1-n5"}
+	want := []Step{
+		{Verb: VerbAcquire, Targets: []string{"c1"}, Key: "k2", Reaching: []string{"n1", "n2", "n3"}, Async: true, Within: ttl},
+		{Verb: VerbAwait, Targets: []string{"c1"}, Must: "ok", Within: second},
+		{Verb: VerbExtend, Targets: []string{"c1"}, Must: "fail", Within: Span{Fixed: 50 * time.Millisecond}},
+		{Verb: VerbCheck, Targets: []string{"c1"}},
+		{Verb: VerbRead, Targets: []string{"c1"}, Key: "k2"},
+		{Verb: VerbWrite, Targets: []string{"c1"}, Key: "k1"},
+		{Verb: VerbWatch, Targets: []string{"c1"}},
+		{Verb: VerbCancel, Targets: []string{"c1"}},
+		{Verb: VerbWait, Wait: Span{TTLs: 1, Fixed: 50 * time.Millisecond}},
+		{Verb: VerbUntil, Targets: []string{"c1-n3"}, Of: "SET", Has: "received", Within: ttl},
+		{Verb: VerbUntil, Targets: []string{"c1-n1", "c1-n2"}, Of: "EVAL", Has: "answered"},
+		{Verb: VerbKill, Targets: []string{"n1", "n2"}, After: Span{TTLs: 0.5}},
+		{Verb: VerbKill, Targets: []string{"c2"}},
+		{Verb: VerbShutdown, Targets: []string{"n3"}},
+		{Verb: VerbPowerLoss, Targets: []string{"n4"}},
+		{Verb: VerbStart, Targets: []string{"n3", "n4"}},
+		{Verb: VerbPause, Targets: []string{"c1", "n1"}, For: Span{TTLs: 1.2}},
+		{Verb: VerbResume, Targets: []string{"c1"}},
+		{Verb: VerbCut, Targets: fromC1, Direction: cluster.ToClient, For: second},
+		{Verb: VerbHeal, Targets: fromC1},
+		{Verb: VerbDelay, Targets: []string{"c1-store"}, By: Span{Fixed: 20 * time.Millisecond}, Direction: cluster.Both},
+		{Verb: VerbHold, Targets: []string{"c1-n1", "c1-n2"}, Part: cluster.PartReply, Of: "SET", For: Span{TTLs: 1.1}, Times: 2},
+		{Verb: VerbLose, Targets: toN3, Part: cluster.PartCommand, Of: "GET", Times: 1},
+		{Verb: VerbDrop, Targets: []string{"c1-n1"}, Part: cluster.PartReply, Of: "DEL", Times: 1},
+		{Verb: VerbLetGo, Targets: append(append([]string{}, fromC1...), "c2-n1", "c2-n2", "c2-n3", "c2-n4", "c2-n5")},
+		{Verb: VerbClock, Targets: []string{"c1"}, Jump: Span{TTLs: -1}},
+		{Verb: VerbClock, Targets: []string{"n1", "n2"}, Rate: 0.8},
+		{Verb: VerbFlush, Targets: []string{"n3"}},
+		{Verb: VerbRelease, Targets: []string{"c1"}},
+	}
+	require.Len(t, s.Script, len(want))
+	used := map[Verb]bool{}
+	for i, step := range s.Script {
+		used[step.Verb] = true
+		require.NotZero(t, step.Line)
+		step.Line, step.Column = 0, 0
+		require.Equal(t, want[i], step)
+	}
+	for _, u := range Docs {
+		require.True(t, used[u.Verb], "no step of this test uses %s", u.Verb)
+	}
+}
+
+func TestVariantsBeginAsTheScenario(t *testing.T) {
+	s := parsed(t, `
+clients: 2
+lock: {tries: 3, drift: 0.05}
+bounds: {free: 2 ttl}
+earned: {grants: 2}
+script:
+  - acquire: c1
+variants:
+  - without: ElapsedCheck
+    expect: {mutual-exclusion: violated}
+  - lock: {name: redsync}
+  - {without: [Majority, DriftMargin], persistence: aof-always, store: {check: compare}}
+  - name: another way
+    script:
+      - acquire: c2
+    bounds: {grant: 1 ttl}
+    earned: {refused: 1}
+`)
+	names := []string{"without ElapsedCheck", "redsync", "without Majority, DriftMargin, store checks compare, aof-always", "another way"}
+	for i, v := range s.Variants {
+		require.Equal(t, names[i], v.Name)
+	}
+	require.Equal(t, map[string]string{"mutual-exclusion": "violated"}, s.Variants[0].Expect)
+	lock := s.Variants[1].Lock
+	require.Equal(t, "redsync", lock.Name)
+	require.Equal(t, 3, lock.Tries, "what a variant's lock does not set stays as the scenario has it")
+	require.Equal(t, 0.05, *lock.Drift)
+	last := s.Variants[3]
+	require.Equal(t, Bounds{Free: Span{TTLs: 2}, Grant: Span{TTLs: 1}}, *last.Bounds)
+	require.Equal(t, 2, *last.Earned.Grants)
+	require.Equal(t, 1, *last.Earned.Refused)
+	require.Nil(t, s.Earned.Refused, "the scenario itself is not touched")
+	require.Equal(t, []string{"c2"}, last.Script[0].Targets)
+}
+
+func TestKeysMayComeInAnyOrder(t *testing.T) {
+	s := parsed(t, "script:\n  - acquire: c1\n    reaching: n7\n  - wait: 200ms\nclients: 1\nnodes: 7\nttl: 500ms\n")
+	require.Equal(t, []string{"n7"}, s.Script[0].Reaching)
+}
+
+func TestLoadNamesAMissingFile(t *testing.T) {
+	_, err := Load("testdata/absent.yaml")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorContains(t, err, "testdata/absent.yaml")
+}
+
+func TestProblemsAreFoundByType(t *testing.T) {
+	_, err := Parse("x.yaml", []byte("name: x\n"))
+	var p *Problem
+	require.True(t, errors.As(err, &p))
+	require.Equal(t, "x.yaml", p.File)
+	require.Equal(t, 1, p.Line)
+}

@@ -1,0 +1,82 @@
+package scenarios
+
+import (
+	"fmt"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+)
+
+// entry is one key of a mapping with its value.
+type entry struct {
+	key   string
+	at    *token.Position
+	value ast.Node
+}
+
+// entries returns what a mapping holds, in the order of the file. A key that
+// comes again is reported and left out.
+func (d *decoder) entries(n ast.Node, what, want string) []entry {
+	mapping, ok := n.(*ast.MappingNode)
+	if !ok {
+		d.mismatch(n, what, want)
+		return nil
+	}
+	var entries []entry
+	lines := map[string]int{}
+	for _, v := range mapping.Values {
+		e := entry{v.Key.GetToken().Value, position(v.Key), v.Value}
+		if v.Key.Type() == ast.MappingKeyType || v.Key.Type() == ast.MergeKeyType {
+			d.report(e.at, fmt.Sprintf("the YAML key %q is not used in scenario files", e.key), "write plain `key: value`")
+			continue
+		}
+		if line, again := lines[e.key]; again {
+			d.report(e.at, fmt.Sprintf("the key %q is here a second time", e.key), fmt.Sprintf("it is on line %d already", line))
+			continue
+		}
+		lines[e.key] = e.at.Line
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+// field is one key that a mapping may hold. Read takes its value; needed, if
+// set, makes the key required and says what it is for.
+type field struct {
+	name   string
+	needed string
+	read   func(ast.Node)
+}
+
+// fields reads a mapping with the given fields. They are read in the order
+// given here, whatever their order in the file, so that later ones can rest on
+// earlier ones. It returns the keys that were there, with their places.
+func (d *decoder) fields(n ast.Node, what string, fields []field) map[string]*token.Position {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	entries := d.entries(n, what, "a mapping with keys such as "+names[0])
+	found := map[string]ast.Node{}
+	places := map[string]*token.Position{}
+	for _, e := range entries {
+		found[e.key], places[e.key] = e.value, e.at
+	}
+	known := map[string]bool{}
+	for _, f := range fields {
+		known[f.name] = true
+		value, ok := found[f.name]
+		switch {
+		case ok:
+			f.read(value)
+		case f.needed != "" && n.Type() == ast.MappingType:
+			d.report(position(n), fmt.Sprintf("%s has no %s", what, f.name), fmt.Sprintf("add `%s:`, %s", f.name, f.needed))
+		}
+	}
+	for _, e := range entries {
+		if !known[e.key] {
+			d.report(e.at, fmt.Sprintf("%s has no key %q", what, e.key), suggest(e.key, names, "its keys are"))
+		}
+	}
+	return places
+}

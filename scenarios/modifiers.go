@@ -1,0 +1,81 @@
+package scenarios
+
+import (
+	"fmt"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+
+	"lockproof/harness/cluster"
+)
+
+// readers read the modifiers of steps into them.
+var readers = map[string]func(*decoder, ast.Node, *Step){
+	"key":      func(d *decoder, n ast.Node, s *Step) { s.Key = d.text(n, "key") },
+	"reaching": func(d *decoder, n ast.Node, s *Step) { s.Reaching = d.words(n, "reaching", d.s.Nodes, "nodes") },
+	"async":    func(d *decoder, n ast.Node, s *Step) { s.Async = d.boolean(n, "async") },
+	"must":     func(d *decoder, n ast.Node, s *Step) { s.Must = d.word(n, "must", outcomes, "outcomes") },
+	"within":   func(d *decoder, n ast.Node, s *Step) { s.Within = d.span(n, "within", positive) },
+	"for":      func(d *decoder, n ast.Node, s *Step) { s.For = d.span(n, "for", positive) },
+	"after":    func(d *decoder, n ast.Node, s *Step) { s.After = d.span(n, "after", positive) },
+	"of":       func(d *decoder, n ast.Node, s *Step) { s.Of = d.word(n, "of", commands, "commands") },
+	"part":     func(d *decoder, n ast.Node, s *Step) { s.Part = cluster.Part(d.word(n, "part", parts, "parts")) },
+	"times":    func(d *decoder, n ast.Node, s *Step) { s.Times = d.integer(n, "times", 1, 1000) },
+	"direction": func(d *decoder, n ast.Node, s *Step) {
+		s.Direction = d.direction(n)
+	},
+	"by":   func(d *decoder, n ast.Node, s *Step) { s.By = d.span(n, "by", zeroOrMore) },
+	"jump": func(d *decoder, n ast.Node, s *Step) { s.Jump = d.jump(n) },
+	"rate": func(d *decoder, n ast.Node, s *Step) { s.Rate = d.rate(n) },
+	"has":  func(d *decoder, n ast.Node, s *Step) { s.Has = d.word(n, "has", sights, "sights") },
+}
+
+// What the values of some modifiers may be.
+var (
+	outcomes = []string{"ok", "fail"}
+	parts    = []string{string(cluster.PartCommand), string(cluster.PartReply)}
+	sights   = []string{"received", "answered"}
+	// commands are those that locks send; EVAL stands for EVALSHA too.
+	commands = []string{"SET", "GET", "EVAL", "DEL", "SETNX", "EXPIRE", "PEXPIRE", "INCR", "WAIT", "INFO", "TIME",
+		"EXISTS", "PTTL", "DELEX", "DELIFEQ", "PUBLISH", "FCALL"}
+)
+
+// The slowest and fastest clocks; a rate of 1 is the true one.
+const slowest, fastest = 0.01, 100
+
+func (d *decoder) rate(n ast.Node) float64 { return d.number(n, "rate", slowest, fastest) }
+
+// jump reads by how much a clock jumps, which may be backwards.
+func (d *decoder) jump(n ast.Node) Span {
+	before := len(d.problems)
+	span := d.span(n, "jump", either)
+	if span.IsZero() && len(d.problems) == before {
+		d.report(position(n), "a jump of 0 is none", "say by how much, as in `jump: 1 ttl` or `jump: -50ms`")
+	}
+	return span
+}
+
+// checkOrder finds steps that rest on an earlier one that is not there.
+func (d *decoder) checkOrder(steps []Step) {
+	acquired, async := map[string]bool{}, map[string]bool{}
+	for _, step := range steps {
+		at := &token.Position{Line: step.Line, Column: step.Column}
+		for _, c := range step.Targets {
+			switch step.Verb {
+			case VerbAcquire:
+				acquired[c] = true
+			case VerbExtend, VerbRelease, VerbCheck, VerbWatch:
+				if !acquired[c] {
+					d.report(at, fmt.Sprintf("%s of %s, which has acquired nothing so far", step.Verb, c),
+						fmt.Sprintf("put `- acquire: %s` before this step", c))
+				}
+			case VerbAwait:
+				if !async[c] {
+					d.report(at, fmt.Sprintf("await of %s, which has nothing under way", c),
+						fmt.Sprintf("put a step of %s with `async: true` before this one", c))
+				}
+			}
+			async[c] = async[c] || step.Async
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+)
+
+// Select returns the scenarios that a user asks for: names of the catalogue,
+// globs over these names ("aof-*"), or paths to files. No argument selects the
+// whole catalogue. They come in the order of the arguments, each once; the
+// error holds what is wrong with every argument.
+func Select(args []string) ([]*Scenario, error) {
+	all, err := Catalogue()
+	if err != nil || len(args) == 0 {
+		return all, err
+	}
+	var selected []*Scenario
+	var problems []error
+	files := map[string]string{} // by the scenario's name
+	for _, arg := range args {
+		found, err := selectOne(arg, all)
+		if err != nil {
+			problems = append(problems, err)
+		}
+		for _, s := range found {
+			switch file, taken := files[s.Name]; {
+			case !taken:
+				files[s.Name] = s.File
+				selected = append(selected, s)
+			case file != s.File:
+				problems = append(problems, fmt.Errorf("%s and %s are both named %q: results go by name, so give one another name", file, s.File, s.Name))
+			}
+		}
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	return selected, nil
+}
+
+// selectOne finds what one argument stands for.
+func selectOne(arg string, all []*Scenario) ([]*Scenario, error) {
+	if isPath(arg) {
+		s, err := Load(arg)
+		if err != nil {
+			return nil, err
+		}
+		return []*Scenario{s}, nil
+	}
+	if _, err := path.Match(arg, ""); err != nil {
+		return nil, fmt.Errorf("%q is not a glob: a [ needs its ]", arg)
+	}
+	var found []*Scenario
+	names := make([]string, len(all))
+	for i, s := range all {
+		names[i] = s.Name
+		if matched, _ := path.Match(arg, s.Name); matched {
+			found = append(found, s)
+		}
+	}
+	if len(found) > 0 {
+		return found, nil
+	}
+	return nil, noSuch(arg, names)
+}
+
+// noSuch is the error for a name or glob that matches nothing.
+func noSuch(arg string, names []string) error {
+	if strings.ContainsAny(arg, "*?[") {
+		return fmt.Errorf("no scenario matches %q; `lockproof list` shows their names", arg)
+	}
+	if near := nearest(arg, names); near != "" {
+		return fmt.Errorf("there is no scenario %q; did you mean %q?", arg, near)
+	}
+	return fmt.Errorf("there is no scenario %q; `lockproof list` shows their names, and a file is given by its path, as in ./my.yaml", arg)
+}
+
+// isPath tells a file from a name: it holds a slash, ends as YAML files do, or
+// is there.
+func isPath(arg string) bool {
+	if strings.ContainsRune(arg, '/') || strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml") {
+		return true
+	}
+	info, err := os.Stat(arg)
+	return err == nil && info.Mode().IsRegular()
+}

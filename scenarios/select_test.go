@@ -1,0 +1,147 @@
+package scenarios
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestCatalogueLoads(t *testing.T) {
+	all, err := Catalogue()
+	require.NoError(t, err)
+	require.NotEmpty(t, all)
+	names := namesOf(all)
+	require.True(t, slices.IsSortedFunc(names, compareInCatalogue), "%v", names)
+	for _, s := range all {
+		require.NotEmpty(t, s.Source, s.Name)
+		require.NotEmpty(t, s.Lesson, s.Name)
+	}
+}
+
+func namesOf(all []*Scenario) []string {
+	var names []string
+	for _, s := range all {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// file is a scenario of that name in a catalogue for tests.
+func file(name string) *fstest.MapFile {
+	return &fstest.MapFile{Data: []byte(strings.Replace(frame, "framed", name, 1) + "workload: {clients: 1, for: 1s}\n")}
+}
+
+func TestCatalogueOrder(t *testing.T) {
+	all, err := catalogue(fstest.MapFS{
+		"zebra.yaml": file("zebra"), "flushall.yaml": file("flushall"), "client-pause.yaml": file("client-pause"),
+		"antelope.yaml": file("antelope"), "healthy-contention.yaml": file("healthy-contention"),
+	})
+	require.NoError(t, err)
+	require.Equal(t, []string{"healthy-contention", "client-pause", "flushall", "antelope", "zebra"}, namesOf(all))
+}
+
+func TestCatalogueReportsEveryBrokenFile(t *testing.T) {
+	_, err := catalogue(fstest.MapFS{
+		"a.yaml": file("b"), "c.yaml": {Data: []byte("name: [\n")}, "d.yaml": file("d"),
+	})
+	require.ErrorContains(t, err, `scenarios/a.yaml:1:7: the name is "b" in a file named a.yaml; in the catalogue both are the same`)
+	require.ErrorContains(t, err, "scenarios/c.yaml:1:7: this is not YAML")
+}
+
+func TestOrderNamesNothingTwice(t *testing.T) {
+	sorted := slices.Sorted(slices.Values(order))
+	require.Equal(t, sorted, slices.Compact(slices.Clone(sorted)))
+}
+
+// TestSelect uses two scenarios that the catalogue is sure to have.
+func TestSelect(t *testing.T) {
+	all, err := Catalogue()
+	require.NoError(t, err)
+	mine := filepath.Join(t.TempDir(), "mine.yaml")
+	require.NoError(t, os.WriteFile(mine, file("my-own").Data, 0o644))
+
+	for _, c := range []struct {
+		name string
+		args []string
+		want []string
+	}{
+		{"nothing is everything", nil, namesOf(all)},
+		{"a name", []string{"restart-without-persistence"}, []string{"restart-without-persistence"}},
+		{"in the order of the arguments", []string{"restart-without-persistence", "partition-during-contention"},
+			[]string{"restart-without-persistence", "partition-during-contention"}},
+		{"each once", []string{"restart-without-*", "restart-without-persistence"}, []string{"restart-without-persistence"}},
+		{"a glob", []string{"partition-during-?ontention"}, []string{"partition-during-contention"}},
+		{"everything by a glob", []string{"*"}, namesOf(all)},
+		{"a file", []string{mine}, []string{"my-own"}},
+		{"a file twice", []string{mine, mine}, []string{"my-own"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Select(c.args)
+			require.NoError(t, err)
+			require.Equal(t, c.want, namesOf(got))
+		})
+	}
+}
+
+func TestSelectRefuses(t *testing.T) {
+	dir := t.TempDir()
+	twin := filepath.Join(dir, "twin.yaml")
+	require.NoError(t, os.WriteFile(twin, file("restart-without-persistence").Data, 0o644))
+
+	for _, c := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"a typo", []string{"restart-without-persistance"},
+			`there is no scenario "restart-without-persistance"; did you mean "restart-without-persistence"?`},
+		{"nothing like it", []string{"xyzzy"},
+			"there is no scenario \"xyzzy\"; `lockproof list` shows their names, and a file is given by its path, as in ./my.yaml"},
+		{"a glob for nothing", []string{"xyzzy-*"}, "no scenario matches \"xyzzy-*\"; `lockproof list` shows their names"},
+		{"a broken glob", []string{"a[b"}, `"a[b" is not a glob: a [ needs its ]`},
+		{"an absent file", []string{"./no/such.yaml"},
+			"the scenario file cannot be read: open ./no/such.yaml: no such file or directory"},
+		{"two of one name", []string{"restart-without-persistence", twin},
+			"scenarios/restart-without-persistence.yaml and " + twin + ` are both named "restart-without-persistence": results go by name, so give one another name`},
+		{"every one", []string{"xyzzy-*", "a[b"},
+			"no scenario matches \"xyzzy-*\"; `lockproof list` shows their names\n\"a[b\" is not a glob: a [ needs its ]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Select(c.args)
+			require.EqualError(t, err, c.want)
+			require.Nil(t, got)
+		})
+	}
+}
+
+func TestSelectTakesAFileWithoutASuffixIfItIsThere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("mine", file("my-own").Data, 0o644))
+	got, err := Select([]string{"mine"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"my-own"}, namesOf(got))
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"acquire", "release", "SET", "n1"}
+	for given, want := range map[string]string{
+		"aquire": "acquire", "acqiure": "acquire", "Release": "release", "set": "SET", "n2": "", "wholly-different": "", "": "",
+	} {
+		require.Equal(t, want, nearest(given, names), given)
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"kitten", "sitting", 3}, {"hodl", "hold", 1}, {"abc", "abc", 0}} {
+		require.Equal(t, c.want, distance(c.a, c.b), "%s %s", c.a, c.b)
+		require.Equal(t, c.want, distance(c.b, c.a), "%s %s", c.b, c.a)
+	}
+}

@@ -1,0 +1,133 @@
+package scenarios
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"lockproof/harness/cluster"
+)
+
+// lock reads a lock and its options; what it does not set stays as in l.
+func (d *decoder) lock(n ast.Node, l Lock) Lock {
+	d.fields(n, "lock", []field{
+		{"name", "", func(n ast.Node) { l.Name = d.word(n, "lock", lockNames(), "locks") }},
+		{"node-timeout", "", func(n ast.Node) { l.NodeTimeout = d.span(n, "node-timeout", positive) }},
+		{"drift", "", func(n ast.Node) {
+			drift := d.number(n, "drift", 0, 0.9)
+			l.Drift = &drift
+		}},
+		{"tries", "", func(n ast.Node) { l.Tries = d.integer(n, "tries", 1, mostTries) }},
+		{"retry", "", func(n ast.Node) {
+			r := d.spans(n, "retry")
+			l.RetryMin, l.RetryMax = r.Min, r.Max
+		}},
+		{"max-extensions", "", func(n ast.Node) { l.MaxExtensions = d.integer(n, "max-extensions", 1, 1_000_000) }},
+	})
+	return l
+}
+
+// readClients reads the clients: how many (c1 to cN), their names, or a mapping
+// of names to what is special about them.
+func (d *decoder) readClients(n ast.Node) {
+	before := len(d.problems)
+	switch n := n.(type) {
+	case *ast.IntegerNode:
+		for _, name := range numbered("c", d.integer(n, "clients", 1, mostClients)) {
+			d.s.Clients = append(d.s.Clients, Client{Name: name})
+		}
+	case *ast.MappingNode:
+		for _, e := range d.entries(n, "clients", "") {
+			d.checkClientName(e)
+			d.s.Clients = append(d.s.Clients, d.client(e))
+		}
+	case *ast.SequenceNode:
+		for _, element := range d.list(n, "clients") {
+			name := d.text(element, "the name of a client")
+			d.checkClientName(entry{name, position(element), element})
+			d.s.Clients = append(d.s.Clients, Client{Name: name})
+		}
+	default:
+		d.mismatch(n, "clients", "their number, a list of names, or a mapping such as {c1: {reach: [n1, n2, n3]}}")
+	}
+	d.vague = d.vague || len(d.problems) > before
+}
+
+var (
+	clientName = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
+	otherNames = regexp.MustCompile(`^([nwk][0-9]+|store|nemesis|harness)$`)
+)
+
+func (d *decoder) checkClientName(e entry) {
+	switch {
+	case e.key == "":
+	case !clientName.MatchString(e.key):
+		d.report(e.at, fmt.Sprintf("%q is not in the form of client names", e.key), "write a letter and then letters and digits, as in c1")
+	case otherNames.MatchString(e.key):
+		d.report(e.at, fmt.Sprintf("%q cannot be a client's name", e.key),
+			"n1, w1 and k1 are nodes, workload clients and keys, and store, nemesis and harness are names of the harness: use c1, c2, ...")
+	case slices.Contains(d.clientNames(), e.key):
+		d.report(e.at, fmt.Sprintf("there are two clients %s", e.key), "give each a name of its own")
+	}
+}
+
+// clientNames lists the clients of the script.
+func (d *decoder) clientNames() []string {
+	names := make([]string, len(d.s.Clients))
+	for i, c := range d.s.Clients {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// client reads one client of the mapping form.
+func (d *decoder) client(e entry) Client {
+	c := Client{Name: e.key}
+	of := func(key string) string { return key + " of " + e.key }
+	nodes := func(key string, into *[]string) field {
+		return field{key, "", func(n ast.Node) { *into = d.words(n, of(key), d.s.Nodes, "nodes") }}
+	}
+	places := d.fields(e.value, "the client "+e.key, []field{
+		nodes("reach", &c.Reach), nodes("nodes", &c.Nodes), nodes("far", &c.Far),
+		{"far-delay", "", func(n ast.Node) { c.FarDelay = d.span(n, of("far-delay"), positive) }},
+		{"ttl", "", func(n ast.Node) { c.TTL = d.span(n, of("ttl"), positive) }},
+	})
+	if places["far"] != nil && places["far-delay"] == nil {
+		d.report(places["far"], e.key+" has far nodes and no far-delay", "say how far they are: `far-delay: 0.2 ttl`")
+	}
+	if places["far-delay"] != nil && places["far"] == nil {
+		d.report(places["far-delay"], e.key+" has a far-delay and no far nodes", "say which nodes are far: `far: [n4, n5]`")
+	}
+	return c
+}
+
+func (d *decoder) readWorkload(n ast.Node) {
+	before := len(d.problems)
+	w := &Workload{Keys: 1, Hold: Span{TTLs: 0.1}, Think: Span{TTLs: 0.1}}
+	d.s.Workload = w
+	d.fields(n, "the workload", []field{
+		{"clients", "how many clients loop: w1 to wN", func(n ast.Node) { w.Clients = d.integer(n, "clients", 1, mostClients) }},
+		{"for", "how long the workload lasts, as in `for: 20 ttl`", func(n ast.Node) { w.For = d.span(n, "for", positive) }},
+		{"keys", "", func(n ast.Node) { w.Keys = d.integer(n, "keys", 1, mostKeys) }},
+		{"hold", "", func(n ast.Node) { w.Hold = d.span(n, "hold", zeroOrMore) }},
+		{"think", "", func(n ast.Node) { w.Think = d.span(n, "think", zeroOrMore) }},
+	})
+	d.vague = d.vague || len(d.problems) > before
+}
+
+// workloadNames lists the clients of the workload.
+func (d *decoder) workloadNames() []string {
+	if d.s.Workload == nil {
+		return nil
+	}
+	return numbered("w", d.s.Workload.Clients)
+}
+
+// directions are the ways over a link.
+var directions = []string{string(cluster.Both), string(cluster.ToNode), string(cluster.ToClient)}
+
+func (d *decoder) direction(n ast.Node) cluster.Direction {
+	return cluster.Direction(d.word(n, "direction", directions, "directions"))
+}

@@ -1,0 +1,141 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"lockproof/harness/cluster"
+)
+
+// targets reads what a verb is aimed at: one name or a list. Wildcards are
+// written out.
+func (d *decoder) targets(n ast.Node, verb string, allowed Targets) []string {
+	var targets, given []string
+	for _, element := range d.list(n, verb) {
+		if element.Type() == ast.NullType {
+			d.report(position(element), verb+" has no target", fmt.Sprintf("say at what it is aimed, as in `%s: %s`", verb, example(allowed)))
+			continue
+		}
+		name := d.text(element, "the target of "+verb)
+		if name == "" {
+			continue
+		}
+		if slices.Contains(given, name) {
+			d.report(position(element), fmt.Sprintf("%s names %s twice", verb, name), "name it once")
+			continue
+		}
+		given = append(given, name)
+		for _, target := range d.resolve(element, name, verb, allowed) {
+			if !slices.Contains(targets, target) {
+				targets = append(targets, target)
+			}
+		}
+	}
+	return targets
+}
+
+// example is a target of an allowed kind.
+func example(allowed Targets) string {
+	switch {
+	case allowed&Clients != 0:
+		return "c1"
+	case allowed&Links != 0:
+		return "c1-n3"
+	default:
+		return "n3"
+	}
+}
+
+// resolve finds what a target's name stands for, or reports that it does not
+// exist or is of the wrong kind.
+func (d *decoder) resolve(n ast.Node, name, verb string, allowed Targets) []string {
+	kind, found := d.kindOf(name)
+	switch {
+	case kind == Links && allowed&Links != 0:
+		return d.links(n, name)
+	case found && allowed&kind != 0:
+		return []string{name}
+	case found && kind == Loops && allowed&Clients != 0:
+		d.report(position(n), fmt.Sprintf("%s is a client of the workload, and is busy with its loop", name),
+			fmt.Sprintf("%s takes clients of the script: name them under `clients:`", verb))
+	case found:
+		d.report(position(n), fmt.Sprintf("%s: %s is a %s", verb, name, singular(kind)),
+			fmt.Sprintf("it takes %s, as in `%s: %s`", allowed, verb, example(allowed)))
+	case !d.vague:
+		d.report(position(n), fmt.Sprintf("%s: there is no %q", verb, name), suggest(name, d.names(allowed), "it takes "+allowed.String()+":"))
+	}
+	return nil
+}
+
+func singular(kind Targets) string {
+	return map[Targets]string{Clients: "client", Loops: "client", Nodes: "node", Links: "link"}[kind]
+}
+
+// kindOf says what a name is the name of; a link is one by its hyphen.
+func (d *decoder) kindOf(name string) (kind Targets, found bool) {
+	switch {
+	case strings.Contains(name, "-"):
+		return Links, true
+	case slices.Contains(d.clientNames(), name):
+		return Clients, true
+	case slices.Contains(d.workloadNames(), name):
+		return Loops, true
+	case slices.Contains(d.s.Nodes, name):
+		return Nodes, true
+	}
+	return 0, false
+}
+
+// names lists the targets of the allowed kinds, for suggestions.
+func (d *decoder) names(allowed Targets) []string {
+	var names []string
+	if allowed&Clients != 0 {
+		names = append(names, d.clientNames()...)
+	}
+	if allowed&Loops != 0 {
+		names = append(names, d.workloadNames()...)
+	}
+	if allowed&Nodes != 0 {
+		names = append(names, d.s.Nodes...)
+	}
+	if allowed&Links != 0 {
+		names = append(names, "c1-n3", "c1-store", `"c1-*"`, `"*-n3"`)
+	}
+	return names
+}
+
+// links writes out a link or a wildcard: "c1-*" is c1's links to every node of
+// the lock, the store not among them; "*-n3" is every client's link to n3.
+func (d *decoder) links(n ast.Node, name string) []string {
+	from, to, _ := strings.Cut(name, "-")
+	clients := d.end(n, name, from, append(d.clientNames(), d.workloadNames()...), "client", "clients")
+	servers := d.s.Nodes
+	if to != "*" {
+		servers = d.end(n, name, to, append(slices.Clone(d.s.Nodes), cluster.StoreName), "node", "nodes")
+	}
+	var links []string
+	for _, c := range clients {
+		for _, s := range servers {
+			links = append(links, c+"-"+s)
+		}
+	}
+	return links
+}
+
+// end resolves one end of a link.
+func (d *decoder) end(n ast.Node, link, name string, among []string, kind, plural string) []string {
+	if name == "*" {
+		return among
+	}
+	if slices.Contains(among, name) {
+		return []string{name}
+	}
+	if !d.vague {
+		d.report(position(n), fmt.Sprintf("the link %s: there is no %s %q", link, kind, name),
+			suggest(name, among, fmt.Sprintf("a link is client-node, and the %s are", plural)))
+	}
+	return nil
+}
