@@ -221,12 +221,18 @@ func (r *run) blameVotes(o overlap) *Blame {
 	return r.blame(event, Unexplained, "both owned a majority of the keys; the history does not show how")
 }
 
-// usedBy gives the nodes that a client's commands reached, sorted.
+// usedBy gives the nodes that a client locks on, sorted: those that its commands
+// reached, and those that a fault may have kept them from.
 func (r *run) usedBy(client string) []string {
 	used := map[string]bool{}
 	for _, e := range r.events {
 		from, node, isLink := strings.Cut(e.Process, ">")
 		if e.Type == history.TypeCommand && isLink && from == client && slices.Contains(r.header.Nodes, node) {
+			used[node] = true
+		}
+	}
+	for _, node := range r.header.Nodes {
+		if len(r.unhealthy(client, node)) > 0 {
 			used[node] = true
 		}
 	}

@@ -1,0 +1,218 @@
+package checker
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"lockproof/harness/history"
+)
+
+func TestHoldsMustBeEarned(t *testing.T) {
+	tests := []struct {
+		name   string
+		tell   func(*story)
+		reason string // "" where the verdict is earned
+	}{
+		{"too few grants", func(s *story) { s.header.Earned.Grants = 2 }, "vacuous: grants: 1 of at least 2"},
+		{"enough grants", func(s *story) {
+			s.header.Earned.Grants = 2
+			s.grant("c1", 2000, 2010, 100)
+		}, ""},
+		{"no contention", func(s *story) { s.header.Earned.Contended = 1 }, "vacuous: contended acquires: 0 of at least 1"},
+		{"contention by an attempt during a lease", func(s *story) {
+			s.header.Earned.Contended = 1
+			s.attempt("c2", 100, 110, history.TypeFail)
+		}, ""},
+		{"contention by attempts at once counts both", func(s *story) {
+			s.header.Earned.Contended = 2
+			s.attempt("c2", 5, 8, history.TypeFail)
+		}, ""},
+		{"one's own lease is no contention", func(s *story) {
+			s.header.Earned.Contended = 1
+			s.attempt("c1", 100, 110, history.TypeFail)
+		}, "vacuous: contended"},
+		{"a fault before all work", func(s *story) {
+			s.header.Earned.Faults = 1
+			s.grant("c2", 5000, 5010, 100)
+			s.lasting(2000, 3000, "cut", "c1-n1")
+		}, "vacuous: faults that met a lease or an acquire: 0 of at least 1"},
+		{"a fault during a lease, on three links, is one", func(s *story) {
+			s.header.Earned.Faults = 2
+			s.lasting(100, 200, "cut", "c1-n1", "c1-n2", "c1-n3")
+		}, "vacuous: faults that met a lease or an acquire: 1 of at least 2"},
+		{"a node that went down before the lease and stayed down", func(s *story) {
+			s.header.Earned.Faults = 1
+			s.instant(0, "kill", "n1")
+		}, ""},
+		{"a clock that was set before the lease and stayed so", func(s *story) {
+			s.header.Earned.Faults = 1
+			s.instant(0, "clock", "n1")
+		}, ""},
+		{"a flush after the lease", func(s *story) {
+			s.header.Earned.Faults = 1
+			s.instant(950, "flush", "n1")
+		}, "vacuous: faults"},
+		{"a fault that did not take effect", func(s *story) {
+			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "pause", Phase: history.PhaseBegin, Targets: []string{"c1"}}})
+		}, "vacuous: the fault pause on c1 at 0.500 s did not take effect"},
+		{"nothing refused", func(s *story) { s.header.Earned.Refused = 1 }, "vacuous: refused acquires and extensions: 0 of at least 1"},
+		{"a refused extension", func(s *story) {
+			s.header.Earned.Refused = 1
+			s.op(100, 110, history.TypeFail, history.Event{Process: "c1", Op: history.OpExtend, Lease: 1})
+		}, ""},
+		{"cut short", func(s *story) { s.cut = true }, "unfinished: the history has no end line, and stops at 0.010 s"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := tale()
+			s.grant("c1", 0, 10, 900)
+			test.tell(s)
+			verdict := history.Inconclusive
+			if test.reason == "" {
+				verdict = history.Holds
+			}
+			s.requireVerdict(t, history.MutualExclusion, verdict, test.reason)
+		})
+	}
+}
+
+// What was violated is neither vacuous nor unfinished.
+func TestViolationsStand(t *testing.T) {
+	s := tale()
+	s.header.Earned = history.Earned{Grants: 100, Contended: 100, Faults: 100}
+	s.cut = true
+	s.add(1, history.Event{Type: history.TypeFault, Fault: &history.Fault{Kind: "pause", Phase: history.PhaseBegin, Targets: []string{"c1"}}})
+	s.grant("c1", 0, 10, 900)
+	s.grant("c2", 0, 20, 900)
+	s.requireVerdict(t, history.MutualExclusion, history.Violated, "")
+}
+
+func TestStalls(t *testing.T) {
+	tests := []struct {
+		name     string
+		realTime bool
+		late     int64
+		tell     func(*story)
+		stalled  bool
+	}{
+		{"held up", true, 131, nil, true},
+		{"held up for less than the limit", true, 99, nil, false},
+		{"in virtual time nothing is held up", false, 131, nil, false},
+		{"a pause that was asked for", true, 131, func(s *story) { s.lasting(1100, 1200, "pause", "c2") }, false},
+		{"the pause of another", true, 131, func(s *story) { s.lasting(1100, 1200, "pause", "c1") }, true},
+		{"a pause at another time", true, 131, func(s *story) { s.lasting(300, 400, "pause", "c2") }, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := tale()
+			s.header.RealTime, s.header.StallLimit = test.realTime, 100*ms
+			s.header.Expect[history.FaultTolerance] = history.Holds
+			s.grant("c1", 0, 10, 900)
+			s.grant("c3", 0, 20, 900)
+			s.add(1203, history.Event{Process: "c2", Type: history.TypeStall, Late: test.late * ms})
+			if test.tell != nil {
+				test.tell(s)
+			}
+			if !test.stalled {
+				s.requireVerdict(t, history.MutualExclusion, history.Violated, "")
+				return
+			}
+			s.requireVerdict(t, history.MutualExclusion, history.Inconclusive, "stalled: c2 was held up for 131 ms at 1.203 s")
+			s.requireVerdict(t, history.FaultTolerance, history.Inconclusive, "stalled: ")
+			s.requireVerdict(t, history.Fencing, history.Inconclusive, "vacuous: ")
+		})
+	}
+}
+
+// The linear count of contended acquires agrees with a look at all pairs.
+func TestContendedAgreesWithAllPairs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var acquires []*operation
+		var leases []Lease
+		for i := range rapid.IntRange(0, 25).Draw(t, "claims") {
+			client := fmt.Sprint("c", rapid.IntRange(1, 3).Draw(t, "client"))
+			from := rapid.Int64Range(0, 60).Draw(t, "from")
+			until := from + rapid.Int64Range(1, 15).Draw(t, "length")
+			if rapid.Bool().Draw(t, "lease") {
+				leases = append(leases, Lease{Client: client, ID: i, From: from, Until: until})
+			} else {
+				acquires = append(acquires, &operation{Event: history.Event{Process: client}, asked: from, done: until})
+			}
+		}
+		want := 0
+		for i, a := range acquires {
+			met := false
+			for j, b := range acquires {
+				met = met || i != j && a.Process != b.Process && a.asked < b.done && b.asked < a.done
+			}
+			for _, l := range leases {
+				met = met || a.Process != l.Client && a.asked < l.Until && l.From < a.done
+			}
+			if met {
+				want++
+			}
+		}
+		require.Equal(t, want, contended(acquires, leases))
+	})
+}
+
+func TestWilson(t *testing.T) {
+	tests := []struct {
+		violated, trials int
+		low, high        float64
+	}{
+		{0, 0, 0, 1},
+		{0, 300, 0, 0.01264},
+		{300, 300, 0.98736, 1},
+		{0, 1, 0, 0.79345},
+		{1, 10, 0.01788, 0.40415},
+		{50, 100, 0.40383, 0.59617},
+	}
+	for _, test := range tests {
+		low, high := Wilson(test.violated, test.trials)
+		require.InDelta(t, test.low, low, 5e-5, "%v", test)
+		require.InDelta(t, test.high, high, 5e-5, "%v", test)
+	}
+}
+
+// covered and without agree with a look at every moment.
+func TestSpansAgreeWithEveryMoment(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(name string) span {
+			from := rapid.Int64Range(0, 30).Draw(t, name)
+			return span{from, from + rapid.Int64Range(0, 10).Draw(t, name+" length")}
+		}
+		sets := make([][]span, rapid.IntRange(1, 4).Draw(t, "sets"))
+		for i := range sets {
+			for range rapid.IntRange(0, 4).Draw(t, "spans") {
+				sets[i] = append(sets[i], draw("span"))
+			}
+		}
+		k := rapid.IntRange(1, len(sets)).Draw(t, "k")
+		stops, whole := covered(k, sets), draw("whole")
+		left := whole.without(stops)
+		for moment := int64(0); moment < 45; moment++ {
+			depth := 0
+			for _, set := range sets {
+				if inside(moment, set) {
+					depth++
+				}
+			}
+			require.Equal(t, depth >= k, inside(moment, stops), "moment %d", moment)
+			want := depth < k && inside(moment, []span{whole})
+			require.Equal(t, want, inside(moment, left), "moment %d", moment)
+		}
+	})
+}
+
+func inside(moment int64, spans []span) bool {
+	for _, s := range spans {
+		if s.from <= moment && moment < s.until {
+			return true
+		}
+	}
+	return false
+}

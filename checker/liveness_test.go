@@ -1,0 +1,312 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+)
+
+func TestDeadlockFreedom(t *testing.T) {
+	tests := []struct {
+		name    string
+		tell    func(*story)
+		verdict string
+		reason  string
+	}{
+		{"granted in time after a crashed holder", func(s *story) {
+			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.grant("c1", 0, 10, 900)
+			s.instant(100, "kill", "c1")
+			s.grant("c2", 200, 1200, 900)
+		}, history.Holds, ""},
+		{"granted too late after a crashed holder", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.instant(100, "kill", "c1")
+			s.grant("c2", 200, 1701, 900)
+		}, history.Violated, ""},
+		{"granted just in time", func(s *story) {
+			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.grant("c1", 0, 10, 900)
+			s.instant(100, "kill", "c1")
+			s.grant("c2", 200, 1700, 900)
+		}, history.Holds, ""},
+		{"never granted", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.attempt("c2", 200, 0, "")
+			s.add(3000, history.Event{Type: history.TypeNote})
+		}, history.Violated, ""},
+		{"still waiting, but the history ends before the bound", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.attempt("c2", 200, 0, "")
+			s.add(2000, history.Event{Type: history.TypeNote})
+		}, history.Inconclusive, "vacuous: nobody"},
+		{"gave up before the bound", func(s *story) {
+			s.attempt("c2", 200, 1600, history.TypeFail)
+			s.grant("c1", 2000, 2010, 900)
+		}, history.Inconclusive, "vacuous: nobody"},
+		{"gave up after the bound", func(s *story) {
+			s.attempt("c2", 200, 1800, history.TypeFail)
+			s.grant("c1", 2000, 2010, 900)
+		}, history.Violated, ""},
+		{"a killed client waits no longer", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.attempt("c2", 200, 0, "")
+			s.instant(300, "kill", "c2")
+			s.grant("c3", 400, 1000, 900)
+			s.add(9000, history.Event{Type: history.TypeNote})
+		}, history.Holds, ""},
+		{"a holder that keeps it is no deadlock", func(s *story) {
+			s.extend("c1", s.grant("c1", 0, 10, 900), 500, 510, 5000)
+			s.grant("c2", 200, 6000, 900)
+		}, history.Holds, ""},
+		{"others get it, one after the other", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.grant("c3", 20, 1000, 900)
+			s.grant("c1", 1100, 2000, 900)
+			s.grant("c2", 20, 3000, 900)
+		}, history.Holds, ""},
+		{"the wait begins anew when another's attempt ends", func(s *story) {
+			s.attempt("c1", 0, 1400, history.TypeFail)
+			s.grant("c2", 10, 2000, 900)
+			s.grant("c3", 2100, 3000, 900)
+		}, history.Holds, ""},
+		{"an attempt that goes on and on is no excuse", func(s *story) {
+			s.attempt("c1", 0, 5000, history.TypeFail)
+			s.grant("c2", 10, 2000, 900)
+		}, history.Violated, ""},
+		{"a majority that is down is", func(s *story) {
+			s.lasting(100, 4000, "kill", "n1", "n2", "n3")
+			s.grant("c2", 200, 5000, 900)
+		}, history.Holds, ""},
+		{"for no longer than it is", func(s *story) {
+			s.instant(100, "power-loss", "n1", "n2", "n3")
+			s.instant(1000, "start", "n1")
+			s.grant("c2", 200, 5000, 900)
+		}, history.Violated, ""},
+		{"a minority that stays down is none", func(s *story) {
+			s.instant(100, "kill", "n1", "n2")
+			s.grant("c2", 200, 5000, 900)
+		}, history.Violated, ""},
+		{"a majority cut off for ever shows nothing", func(s *story) {
+			s.fault(100, "cut", history.PhaseBegin, 1, "c2-n1", "c2-n2", "c2-n3")
+			s.attempt("c2", 200, 5000, history.TypeFail)
+			s.grant("c1", 300, 310, 100)
+		}, history.Inconclusive, "vacuous: nobody"},
+		{"another's cut links are no excuse", func(s *story) {
+			s.fault(100, "cut", history.PhaseBegin, 1, "c1-n1", "c1-n2", "c1-n3")
+			s.attempt("c2", 200, 5000, history.TypeFail)
+		}, history.Violated, ""},
+		{"but their healing may bring a late command", func(s *story) {
+			s.fault(100, "cut", history.PhaseBegin, 1, "c1-n1", "c1-n2", "c1-n3")
+			s.grant("c1", 0, 10, 900)
+			s.grant("c2", 200, 3500, 900)
+			s.instant(2100, "heal", "c1-n1", "c1-n2", "c1-n3")
+		}, history.Holds, ""},
+		{"a paused client does not wait", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.grant("c2", 200, 5000, 900)
+			s.lasting(300, 4500, "pause", "c2")
+		}, history.Holds, ""},
+		{"nobody had to wait", func(s *story) { s.grant("c1", 0, 10, 900) }, history.Inconclusive, "vacuous: nobody"},
+		{"no bound", func(s *story) {
+			s.header.Bounds.Free = 0
+			s.grant("c1", 0, 10, 900)
+		}, history.Inconclusive, "vacuous: the run states no bound"},
+		{"another's key that lingers is something to wait for", func(s *story) {
+			s.sets(5, "c1", "t1", 1000, "n1", "n2", "n3")
+			s.attempt("c1", 0, 10, history.TypeFail)
+			s.grant("c2", 200, 1020, 900)
+		}, history.Holds, ""},
+		{"kept by extensions for too long", func(s *story) {
+			s.header.Bounds.Tenure = 3000 * ms
+			id := s.grant("c1", 0, 10, 900)
+			s.extend("c1", id, 500, 510, 900)
+			s.extend("c1", id, 1000, 1010, 3000)
+			s.grant("c2", 900, 4500, 900)
+		}, history.Violated, ""},
+		{"kept for too long while nobody else wanted it", func(s *story) {
+			s.header.Bounds.Tenure = 3000 * ms
+			s.extend("c1", s.grant("c1", 0, 10, 900), 500, 510, 4000)
+			s.grant("c2", 2000, 4600, 900)
+		}, history.Holds, ""},
+		{"a key without an expiry is left", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.look(2000, "n1", "r1", "c1.1", -1)
+		}, history.Violated, ""},
+		{"a key without an expiry that was gone in the end", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.grant("c2", 20, 1000, 900)
+			s.look(20, "n1", "r1", "c1.1", -1)
+			s.look(2000, "n1", "r1", "", 0)
+		}, history.Holds, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := tale()
+			test.tell(s)
+			r := s.requireVerdict(t, history.DeadlockFreedom, test.verdict, test.reason)
+			for _, v := range r.Violations {
+				require.NotNil(t, v.Blame, v.What)
+				require.LessOrEqual(t, v.From, v.Until, v.What)
+			}
+		})
+	}
+}
+
+func TestWaitIsTold(t *testing.T) {
+	s := tale()
+	s.grant("c1", 0, 10, 900)
+	s.attempt("c2", 200, 3000, history.TypeFail)
+	r := s.judged(t, history.DeadlockFreedom)
+	require.Equal(t, `c2 waited for "k1" from 0.200 s; from 0.910 s to 3.000 s nobody held it and no fault was in the way, and was not granted it by then: 2.090 s, where 1.500 s is the bound`,
+		r.Violations[0].What)
+	require.Equal(t, 2090*ms, r.Measured["longest_free"])
+}
+
+func TestFaultTolerance(t *testing.T) {
+	tests := []struct {
+		name    string
+		tell    func(*story)
+		verdict string
+		reason  string
+	}{
+		{"granted at once", func(s *story) { s.grant("c1", 0, 10, 900) }, history.Holds, ""},
+		{"granted within the bound", func(s *story) { s.grant("c1", 0, 500, 900) }, history.Holds, ""},
+		{"granted after the bound", func(s *story) { s.grant("c1", 0, 501, 900) }, history.Violated, ""},
+		{"granted although a minority is down", func(s *story) {
+			s.instant(0, "kill", "n4", "n5")
+			s.grant("c1", 1, 10, 900)
+		}, history.Holds, ""},
+		{"granted late because a minority is down", func(s *story) {
+			s.instant(0, "kill", "n4", "n5")
+			s.grant("c1", 1, 600, 900)
+		}, history.Violated, ""},
+		{"not granted while a majority is down", func(s *story) {
+			s.instant(0, "kill", "n3", "n4", "n5")
+			s.attempt("c1", 1, 5000, history.TypeFail)
+		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"granted once the majority is back", func(s *story) {
+			s.instant(0, "kill", "n3", "n4", "n5")
+			s.instant(3000, "start", "n3")
+			s.grant("c1", 1, 3400, 900)
+		}, history.Holds, ""},
+		{"a supervisor brought it back", func(s *story) {
+			s.instant(0, "kill", "n3", "n4", "n5")
+			s.look(3000, "n3", "r2", "", 0)
+			s.grant("c1", 1, 3501, 900)
+		}, history.Violated, ""},
+		{"a paused node and a cut link make a minority of three", func(s *story) {
+			s.lasting(0, 9000, "pause", "n1")
+			s.lasting(0, 9000, "cut", "c1-n2")
+			s.lasting(0, 9000, "delay", "c1-n3")
+			s.attempt("c1", 1, 5000, history.TypeFail)
+		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"two faults on one node are one node", func(s *story) {
+			s.lasting(0, 9000, "pause", "n1")
+			s.lasting(0, 9000, "cut", "c1-n1")
+			s.lasting(0, 9000, "delay", "c1-n3")
+			s.attempt("c1", 1, 5000, history.TypeFail)
+		}, history.Violated, ""},
+		{"not granted while another held it", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.grant("c2", 20, 1000, 900)
+		}, history.Holds, ""},
+		{"not granted while another tried", func(s *story) {
+			s.attempt("c1", 0, 5000, history.TypeFail)
+			s.grant("c2", 100, 5100, 900)
+		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"not granted while another's keys lingered", func(s *story) {
+			s.sets(5, "c1", "t1", 1000, "n1", "n2", "n3")
+			s.attempt("c1", 0, 10, history.TypeFail)
+			s.grant("c2", 20, 1200, 900)
+		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"a minority of lingering keys is no excuse", func(s *story) {
+			s.sets(5, "c1", "t1", 1000, "n1", "n2")
+			s.attempt("c1", 0, 10, history.TypeFail)
+			s.grant("c2", 20, 1200, 900)
+		}, history.Violated, ""},
+		{"a minority of keys and one node down are", func(s *story) {
+			s.sets(5, "c1", "t1", 1000, "n1", "n2")
+			s.instant(6, "kill", "n3")
+			s.attempt("c1", 0, 10, history.TypeFail)
+			s.grant("c2", 20, 1200, 900)
+		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"one's own attempts are no excuse", func(s *story) {
+			s.sets(30, "c2", "t2", 1000, "n1", "n2", "n3")
+			s.grant("c2", 20, 1200, 900)
+		}, history.Violated, ""},
+		{"gave up before the bound", func(s *story) { s.attempt("c1", 0, 400, history.TypeFail) }, history.Inconclusive, "vacuous: nobody asked"},
+		{"never granted", func(s *story) {
+			s.attempt("c1", 0, 0, "")
+			s.add(600, history.Event{Type: history.TypeNote})
+		}, history.Violated, ""},
+		{"no bound", func(s *story) {
+			s.header.Bounds.Grant = 0
+			s.grant("c1", 0, 10, 900)
+		}, history.Inconclusive, "vacuous: the run states no bound"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := tale()
+			test.tell(s)
+			r := s.requireVerdict(t, history.FaultTolerance, test.verdict, test.reason)
+			for _, v := range r.Violations {
+				require.NotNil(t, v.Blame, v.What)
+			}
+		})
+	}
+}
+
+func TestMeasuredLatencies(t *testing.T) {
+	s := tale()
+	for i := range int64(100) {
+		s.grant("c1", 1000*i, 1000*i+i+1, 100)
+	}
+	m := s.judged(t, history.FaultTolerance).Measured
+	require.EqualValues(t, 100, m["grants"])
+	require.EqualValues(t, 50*ms, m["acquire_p50"])
+	require.EqualValues(t, 99*ms, m["acquire_p99"])
+	require.EqualValues(t, 100*ms, m["longest_gap"])
+}
+
+func TestFencing(t *testing.T) {
+	type grant struct {
+		client      string
+		asked, done int64
+		fence       int64
+	}
+	tests := []struct {
+		name    string
+		grants  []grant
+		verdict string
+		what    string
+	}{
+		{"growing", []grant{{"c1", 0, 10, 1}, {"c2", 20, 30, 2}, {"c1", 40, 50, 7}}, history.Holds, ""},
+		{"shrinking", []grant{{"c1", 0, 10, 2}, {"c2", 20, 30, 1}}, history.Violated, `c2 asked for "k1" at 0.020 s and got token 1, lower than the 2 that c1 had got at 0.010 s`},
+		{"equal", []grant{{"c1", 0, 10, 2}, {"c2", 20, 30, 2}}, history.Violated, "with token 2, which c1 had got"},
+		{"equal though under way at once", []grant{{"c1", 0, 25, 2}, {"c2", 20, 30, 2}}, history.Violated, "with token 2"},
+		{"under way at once, any order", []grant{{"c1", 0, 25, 2}, {"c2", 20, 30, 1}}, history.Holds, ""},
+		{"granted at the moment of the other's call", []grant{{"c1", 0, 20, 2}, {"c2", 20, 30, 1}}, history.Holds, ""},
+		{"lower than one of long ago", []grant{{"c1", 0, 10, 5}, {"c2", 5, 30, 4}, {"c3", 40, 50, 3}}, history.Violated, "lower than the 5"},
+		{"missing", []grant{{"c1", 0, 10, 0}}, history.Violated, "without a fencing token"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := tale()
+			s.header.Fencing = true
+			for _, g := range test.grants {
+				s.op(g.asked, g.done, history.TypeOK, history.Event{Process: g.client, Op: history.OpAcquire, Key: "k1", Fence: g.fence, Validity: ms})
+			}
+			r := s.requireVerdict(t, history.Fencing, test.verdict, "")
+			if test.what != "" {
+				require.Len(t, r.Violations, 1)
+				require.Contains(t, r.Violations[0].What, test.what)
+			}
+		})
+	}
+	s := tale()
+	s.grant("c1", 0, 10, 900)
+	s.requireVerdict(t, history.Fencing, history.Inconclusive, "vacuous: the lock issues no fencing tokens")
+}

@@ -1,0 +1,108 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+)
+
+func TestTimeline(t *testing.T) {
+	type want struct {
+		owner, token string
+		from, until  int64
+		ended        string
+	}
+	tests := []struct {
+		name string
+		tell func(*story)
+		want []want
+	}{
+		{"deleted by its owner", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.deletes(200, "c1", "t1", "n1")
+		}, []want{{"c1", "t1", 10, 200, TenureDeleted}}},
+		{"removed by another", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.deletes(200, "c2", "", "n1")
+		}, []want{{"c1", "t1", 10, 200, TenureRemoved}}},
+		{"expired", func(s *story) { s.sets(10, "c1", "t1", 1000, "n1") }, []want{{"c1", "t1", 10, 1010, TenureExpired}}},
+		{"expired just before the next took it", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.sets(1009, "c2", "t2", 1000, "n1")
+			s.deletes(1500, "c2", "t2", "n1")
+		}, []want{{"c1", "t1", 10, 1009, TenureExpired}, {"c2", "t2", 1009, 1500, TenureDeleted}}},
+		{"gone without a trace", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.sets(500, "c2", "t2", 1000, "n1")
+		}, []want{{"c1", "t1", 10, 500, TenureVanished}, {"c2", "t2", 500, 1500, TenureExpired}}},
+		{"expired early on a clock that jumped", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.clock(300, "n1", 900, 1, true)
+		}, []want{{"c1", "t1", 10, 410, TenureExpired}}},
+		{"lives longer on a clock that was put back", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.clock(300, "n1", -200, 1, true)
+		}, []want{{"c1", "t1", 10, 1510, TenureExpired}}},
+		{"expires early on a fast clock", func(s *story) {
+			s.clock(0, "n1", 0, 1.25, true)
+			s.sets(10, "c1", "t1", 1000, "n1")
+		}, []want{{"c1", "t1", 10, 810, TenureExpired}}},
+		{"extended", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.extends(500, "c1", "t1", 1000, "n1")
+		}, []want{{"c1", "t1", 10, 1500, TenureExpired}}},
+		{"a late extension extends nothing", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.extends(1500, "c1", "t1", 1000, "n1")
+		}, []want{{"c1", "t1", 10, 1010, TenureExpired}}},
+		{"without an expiry", func(s *story) { s.sets(10, "c1", "t1", 0, "n1") }, []want{{"c1", "t1", 10, 2000, TenureOpen}}},
+		{"without an expiry at first", func(s *story) {
+			s.sets(10, "c1", "t1", 0, "n1")
+			s.extends(20, "c1", "t1", 1000, "n1")
+		}, []want{{"c1", "t1", 10, 1020, TenureExpired}}},
+		{"forgotten, as a look shows", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.instant(100, "kill", "n1")
+			s.instant(150, "start", "n1")
+			s.look(160, "n1", "r2", "", 0)
+		}, []want{{"c1", "t1", 10, 100, TenureForgotten}}},
+		{"forgotten, as the next SET shows", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.instant(100, "power-loss", "n1")
+			s.sets(200, "c2", "t2", 1000, "n1")
+		}, []want{{"c1", "t1", 10, 100, TenureForgotten}, {"c2", "t2", 200, 1200, TenureExpired}}},
+		{"remembered after a restart", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.instant(100, "kill", "n1")
+			s.look(160, "n1", "r2", "t1", 850)
+		}, []want{{"c1", "t1", 10, 1010, TenureExpired}}},
+		{"flushed", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.instant(100, "flush", "n1")
+		}, []want{{"c1", "t1", 10, 100, TenureFlushed}}},
+		{"the owner's own token again", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.sets(50, "c1", "t1", 1000, "n1")
+		}, []want{{"c1", "t1", 10, 1010, TenureExpired}}},
+		{"seen by a look alone", func(s *story) { s.look(50, "n1", "r1", "t9", 100) }, []want{{"", "t9", 50, 150, TenureExpired}}},
+		{"a SET that found it taken", func(s *story) {
+			s.add(50, history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &history.Command{Key: "k1", Token: "t1", Effect: history.EffectSet}})
+		}, nil},
+		{"the store is no node", func(s *story) { s.sets(10, "c1", "t1", 1000, "store") }, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := tale()
+			s.attempt("c1", 0, 5, history.TypeFail) // so that k1 is a key of the run
+			test.tell(s)
+			var got []want
+			for _, h := range Timeline(s.end(2000)) {
+				require.Equal(t, "n1", h.Node)
+				got = append(got, want{h.Owner, h.Token, h.From / ms, h.Until / ms, h.Ended})
+			}
+			require.Equal(t, test.want, got)
+		})
+	}
+}
