@@ -55,6 +55,7 @@ func (c *cluster) close() {
 	for _, s := range c.servers {
 		s.Close()
 	}
+	time.Sleep(time.Hour) // past the last sleeping link
 }
 
 // newServer is a miniredis that tells its run id, which it does not by itself.

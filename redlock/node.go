@@ -122,8 +122,6 @@ func (n *node) extend(ctx context.Context, l *Lease) (vote, error) {
 
 // delete removes the key.
 func (n *node) delete(ctx context.Context, l *Lease) (vote, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.ttl)
-	defer cancel()
 	if !l.lock.on(CompareAndDelete) {
 		removed, err := n.client.Del(ctx, l.key).Result()
 		return owned(removed > 0, err)

@@ -53,34 +53,32 @@ func (l *Lease) end() bool {
 // undo releases all nodes in the background and returns where each one's first
 // answer arrives.
 func (l *Lease) undo(ctx context.Context) <-chan answer {
-	ctx = context.WithoutCancel(ctx)
-	r := l.lock
-	answers := make(chan answer, len(r.nodes))
-	for i, n := range r.nodes {
-		set := &l.sets.calls[i]
-		if !r.on(ReleaseEverywhere) && !(set.returned() && set.result.vote == yes) {
-			answers <- answer{i, failed, errNotAsked}
-			continue
-		}
-		r.work.Go(func() { l.undoOn(ctx, n, set, answers) })
-	}
-	return answers
+	return l.lock.ask(ctx, l, (*node).undo).answers
 }
 
-// undoOn releases one node, after its SET has returned. Where the SET's fate is
+// undo releases one node, after its SET has returned. Where the SET's fate is
 // unknown, it may still be on its way on a connection that was given up: then
 // finding no key proves nothing yet, and the release is sent once more later.
-func (l *Lease) undoOn(ctx context.Context, n *node, set *call, answers chan<- answer) {
+func (n *node) undo(ctx context.Context, l *Lease) (vote, error) {
+	r, set := l.lock, &l.sets.calls[n.index]
+	if !r.on(ReleaseEverywhere) && !(set.returned() && set.result.vote == yes) {
+		return failed, errNotAsked
+	}
 	unsure := false
-	if l.lock.on(ReleaseAfterSet) {
-		<-set.done
+	if r.on(ReleaseAfterSet) {
+		if !set.returned() {
+			<-set.done
+			var cancel context.CancelFunc
+			ctx, cancel = background(ctx, l.ttl) // the wait may have used up the first
+			defer cancel()
+		}
 		unsure = set.result.vote == failed
 	}
 	vote, err := n.delete(ctx, l)
-	answers <- answer{n.index, vote, err}
 	if vote == failed || vote == no && unsure {
-		l.undoAgain(ctx, n)
+		r.work.Go(func() { l.undoAgain(ctx, n) })
 	}
+	return vote, err
 }
 
 // undoAgain repeats a release, at growing distances, until the node answers or
@@ -96,7 +94,10 @@ func (l *Lease) undoAgain(ctx context.Context, n *node) {
 	}
 	for part := time.Duration(16); part > 1; part /= 2 {
 		last := r.waitClosing(l.ttl / part)
-		if vote, _ := n.delete(ctx, l); vote != failed || last {
+		bounded, cancel := background(ctx, l.ttl)
+		vote, _ := n.delete(bounded, l)
+		cancel()
+		if vote != failed || last {
 			return
 		}
 	}

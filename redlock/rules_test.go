@@ -172,7 +172,10 @@ func splitVotes(t *testing.T, c *cluster, opts ...Option) bool {
 	var winners atomic.Int32
 	var all sync.WaitGroup
 	for i, u := range users {
-		u.each(func(l *link) { l.onCommand(slow("set", 5*time.Millisecond)) })
+		u.each(func(l *link) {
+			l.onCommand(slow("set", 5*time.Millisecond))
+			l.onReply(slow("set", 5*time.Millisecond)) // all SETs land before anyone gives up
+		})
 		u.each(func(l *link) { l.onCommand(nil) }, near[i]...)
 		all.Go(func() {
 			if _, err := u.Acquire(ctx, key, time.Minute); err == nil {

@@ -1,0 +1,73 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"lockproof/redlock"
+)
+
+// Take the lock, work under a context that ends before the lease does, and give
+// the lock back.
+func Example() {
+	var nodes []redis.UniversalClient
+	for range 3 { // three independent servers, in memory for the example
+		server := miniredis.NewMiniRedis()
+		if err := server.Start(); err != nil {
+			fmt.Println(err)
+			return
+		}
+		defer server.Close()
+		client := redis.NewClient(&redis.Options{
+			Addr:                  server.Addr(),
+			ContextTimeoutEnabled: true,
+			MaxRetries:            -1,
+		})
+		defer client.Close()
+		nodes = append(nodes, client)
+	}
+	lock, err := redlock.New(nodes, redlock.WithNodeTimeout(time.Second))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lock.Close()
+
+	ctx := context.Background()
+	lease, err := lock.Acquire(ctx, "invoice-42", 10*time.Second)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	work := lease.Watch(ctx)
+	fmt.Println("working:", work.Err() == nil)
+
+	_, err = lock.TryAcquire(ctx, "invoice-42", 10*time.Second)
+	fmt.Println("another is kept out:", errors.Is(err, redlock.ErrHeld))
+
+	fmt.Println("released:", lease.Release(ctx) == nil)
+	<-work.Done()
+	fmt.Println("work ended:", context.Cause(work))
+	// Output:
+	// working: true
+	// another is kept out: true
+	// released: true
+	// work ended: the lease has been released
+}
+
+// A rule can be switched off by name, to see what it is for.
+func ExampleParseRule() {
+	_, err := redlock.ParseRule("Mayority")
+	fmt.Println(err)
+	for _, info := range redlock.Rules()[:1] {
+		fmt.Println(info.Rule)
+	}
+	// Output:
+	// redlock: no rule named "Mayority": did you mean Majority? The rules are ElapsedCheck, DriftMargin, MonotonicClock, NodeTimeout, ReleaseEverywhere, ReleaseAfterSet, FreshToken, RetryJitter, Majority, DistinctNodes, CompareAndDelete, ExtendOwnership, ExtendMajority, BoundedExtensions
+	// ElapsedCheck
+}
