@@ -64,6 +64,10 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 		{"expect", "the verdict on at least one property, as in `mutual-exclusion: holds`", d.readExpect},
 		{"variants", "", d.readVariants},
 	})
+	if at := places["nemesis"]; at != nil && places["workload"] == nil {
+		d.report(at, "a nemesis without a workload: the schedule lasts as long as the workload does",
+			"add `workload:`, or put the faults into the script")
+	}
 	if places["script"] == nil && places["workload"] == nil {
 		d.report(position(root), "the scenario has neither a script nor a workload", "add `script:` with steps, or `workload:` with clients in loops")
 	}

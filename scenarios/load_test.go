@@ -133,7 +133,6 @@ script:
     within: 1 ttl
   - await: c1
     must: ok
-    within: 1s
   - {extend: c1, must: fail, within: 50ms}
   - check: c1
   - {read: c1, key: k2}
@@ -145,7 +144,7 @@ script:
   - {until: [c1-n1, c1-n2], of: EVAL}
   - {kill: [n1, n2], after: 0.5 ttl}
   - kill: c2
-  - shutdown: n3
+  - {shutdown: n3, after: 1s}
   - power-loss: n4
   - start: [n3, n4]
   - {pause: [c1, n1], for: 1.2 ttl}
@@ -167,7 +166,7 @@ script:
 	fromC1 := []string{"c1-n1", "c1-n2", "c1-n3", "c1-n4", "c1-n5"}
 	want := []Step{
 		{Verb: VerbAcquire, Targets: []string{"c1"}, Key: "k2", Reaching: []string{"n1", "n2", "n3"}, Async: true, Within: ttl},
-		{Verb: VerbAwait, Targets: []string{"c1"}, Must: "ok", Within: second},
+		{Verb: VerbAwait, Targets: []string{"c1"}, Must: "ok"},
 		{Verb: VerbExtend, Targets: []string{"c1"}, Must: "fail", Within: Span{Fixed: 50 * time.Millisecond}},
 		{Verb: VerbCheck, Targets: []string{"c1"}},
 		{Verb: VerbRead, Targets: []string{"c1"}, Key: "k2"},
@@ -179,7 +178,7 @@ script:
 		{Verb: VerbUntil, Targets: []string{"c1-n1", "c1-n2"}, Of: "EVAL", Has: "answered"},
 		{Verb: VerbKill, Targets: []string{"n1", "n2"}, After: Span{TTLs: 0.5}},
 		{Verb: VerbKill, Targets: []string{"c2"}},
-		{Verb: VerbShutdown, Targets: []string{"n3"}},
+		{Verb: VerbShutdown, Targets: []string{"n3"}, After: second},
 		{Verb: VerbPowerLoss, Targets: []string{"n4"}},
 		{Verb: VerbStart, Targets: []string{"n3", "n4"}},
 		{Verb: VerbPause, Targets: []string{"c1", "n1"}, For: Span{TTLs: 1.2}},

@@ -11,8 +11,8 @@ import (
 )
 
 // random says what a fault takes in a schedule, beside among, count and every.
-// All but a flush take `for`, which says after how long the fault ends: a node
-// that was killed is then started, a clock runs at the true rate again.
+// Faults that last take `for`, which says after how long they end: a node that
+// was killed is then started, a clock runs at the true rate again.
 type random struct {
 	targets  Targets
 	required []string
@@ -115,7 +115,10 @@ func (d *decoder) checkRandom(at *token.Position, r Random, use random, places m
 	if places["jump"] == nil && places["rate"] == nil {
 		d.report(at, "a random clock has neither jump nor rate", "say how it goes wrong: `jump: -1 ttl` or `rate: 0.8`")
 	}
-	if places["for"] != nil && places["rate"] == nil {
-		d.report(places["for"], "a jump has no end, so that `for` has no meaning", "leave it out, or give a rate, which then ends")
+	switch span, rate := places["for"], places["rate"]; {
+	case span != nil && rate == nil:
+		d.report(span, "a jump has no end, so that `for` has no meaning", "leave it out, or give a rate, which then ends")
+	case span == nil && rate != nil:
+		d.report(rate, "the clock's rate has no end", "say for how long it runs wrong, as in `for: 2 ttl`")
 	}
 }

@@ -177,7 +177,7 @@ type Step struct {
 	Must     string   // client verbs, await: ok or fail, or the trial proves nothing
 	Within   Span     // acquire, extend, release: the caller's deadline; until: patience
 	For      Span     // faults: end by themselves after this long
-	Wait     Span     // wait; After: kill and power-loss start again after this long
+	Wait     Span     // wait; After: kill, shutdown and power-loss start again after this long
 	After    Span
 
 	Of        string // hold, lose, drop, until: the command

@@ -14,8 +14,15 @@ import (
 // error holds what is wrong with every argument.
 func Select(args []string) ([]*Scenario, error) {
 	all, err := Catalogue()
-	if err != nil || len(args) == 0 {
-		return all, err
+	if err != nil {
+		return nil, err
+	}
+	return selectFrom(all, args)
+}
+
+func selectFrom(all []*Scenario, args []string) ([]*Scenario, error) {
+	if len(args) == 0 {
+		return all, nil
 	}
 	var selected []*Scenario
 	var problems []error

@@ -58,30 +58,37 @@ func TestOrderNamesNothingTwice(t *testing.T) {
 	require.Equal(t, sorted, slices.Compact(slices.Clone(sorted)))
 }
 
-// TestSelect uses two scenarios that the catalogue is sure to have.
-func TestSelect(t *testing.T) {
-	all, err := Catalogue()
+// small is a catalogue for tests.
+func small(t *testing.T) []*Scenario {
+	t.Helper()
+	all, err := catalogue(fstest.MapFS{
+		"client-pause.yaml": file("client-pause"), "delayed-restart.yaml": file("delayed-restart"),
+		"delayed-write.yaml": file("delayed-write"),
+	})
 	require.NoError(t, err)
+	return all
+}
+
+func TestSelect(t *testing.T) {
+	everything := []string{"client-pause", "delayed-write", "delayed-restart"}
 	mine := filepath.Join(t.TempDir(), "mine.yaml")
 	require.NoError(t, os.WriteFile(mine, file("my-own").Data, 0o644))
-
 	for _, c := range []struct {
 		name string
 		args []string
 		want []string
 	}{
-		{"nothing is everything", nil, namesOf(all)},
-		{"a name", []string{"restart-without-persistence"}, []string{"restart-without-persistence"}},
-		{"in the order of the arguments", []string{"restart-without-persistence", "partition-during-contention"},
-			[]string{"restart-without-persistence", "partition-during-contention"}},
-		{"each once", []string{"restart-without-*", "restart-without-persistence"}, []string{"restart-without-persistence"}},
-		{"a glob", []string{"partition-during-?ontention"}, []string{"partition-during-contention"}},
-		{"everything by a glob", []string{"*"}, namesOf(all)},
+		{"nothing is everything", nil, everything},
+		{"a name", []string{"delayed-write"}, []string{"delayed-write"}},
+		{"in the order of the arguments", []string{"delayed-restart", "client-pause"}, []string{"delayed-restart", "client-pause"}},
+		{"each once", []string{"delayed-*", "delayed-write"}, []string{"delayed-write", "delayed-restart"}},
+		{"a glob", []string{"client-?ause"}, []string{"client-pause"}},
+		{"everything by a glob", []string{"*"}, everything},
 		{"a file", []string{mine}, []string{"my-own"}},
 		{"a file twice", []string{mine, mine}, []string{"my-own"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Select(c.args)
+			got, err := selectFrom(small(t), c.args)
 			require.NoError(t, err)
 			require.Equal(t, c.want, namesOf(got))
 		})
@@ -89,30 +96,27 @@ func TestSelect(t *testing.T) {
 }
 
 func TestSelectRefuses(t *testing.T) {
-	dir := t.TempDir()
-	twin := filepath.Join(dir, "twin.yaml")
-	require.NoError(t, os.WriteFile(twin, file("restart-without-persistence").Data, 0o644))
-
+	twin := filepath.Join(t.TempDir(), "twin.yaml")
+	require.NoError(t, os.WriteFile(twin, file("client-pause").Data, 0o644))
 	for _, c := range []struct {
 		name string
 		args []string
 		want string
 	}{
-		{"a typo", []string{"restart-without-persistance"},
-			`there is no scenario "restart-without-persistance"; did you mean "restart-without-persistence"?`},
+		{"a typo", []string{"client-puase"}, `there is no scenario "client-puase"; did you mean "client-pause"?`},
 		{"nothing like it", []string{"xyzzy"},
 			"there is no scenario \"xyzzy\"; `lockproof list` shows their names, and a file is given by its path, as in ./my.yaml"},
 		{"a glob for nothing", []string{"xyzzy-*"}, "no scenario matches \"xyzzy-*\"; `lockproof list` shows their names"},
 		{"a broken glob", []string{"a[b"}, `"a[b" is not a glob: a [ needs its ]`},
 		{"an absent file", []string{"./no/such.yaml"},
 			"the scenario file cannot be read: open ./no/such.yaml: no such file or directory"},
-		{"two of one name", []string{"restart-without-persistence", twin},
-			"scenarios/restart-without-persistence.yaml and " + twin + ` are both named "restart-without-persistence": results go by name, so give one another name`},
+		{"two of one name", []string{"client-pause", twin},
+			"scenarios/client-pause.yaml and " + twin + ` are both named "client-pause": results go by name, so give one another name`},
 		{"every one", []string{"xyzzy-*", "a[b"},
 			"no scenario matches \"xyzzy-*\"; `lockproof list` shows their names\n\"a[b\" is not a glob: a [ needs its ]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Select(c.args)
+			got, err := selectFrom(small(t), c.args)
 			require.EqualError(t, err, c.want)
 			require.Nil(t, got)
 		})
@@ -122,9 +126,15 @@ func TestSelectRefuses(t *testing.T) {
 func TestSelectTakesAFileWithoutASuffixIfItIsThere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("mine", file("my-own").Data, 0o644))
-	got, err := Select([]string{"mine"})
+	got, err := selectFrom(small(t), []string{"mine"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"my-own"}, namesOf(got))
+}
+
+func TestSelectFromTheCatalogue(t *testing.T) {
+	got, err := Select([]string{"restart-without-persistence"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"restart-without-persistence"}, namesOf(got))
 }
 
 func TestNearest(t *testing.T) {

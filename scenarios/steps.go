@@ -134,10 +134,6 @@ func (d *decoder) complete(step *Step, at *token.Position, places map[string]*to
 	case VerbKill:
 		d.checkKill(step, places["after"])
 	}
-	if step.Async && step.Must != "" {
-		d.report(places["must"], "an asynchronous step has no outcome yet, so that must has no meaning",
-			fmt.Sprintf("put it where the outcome is: `- await: %s` with `must: %s`", strings.Join(step.Targets, ", "), step.Must))
-	}
 }
 
 // checkKill holds back the restart of a client: the dead do not come back.

@@ -72,7 +72,11 @@ func (d *decoder) text(n ast.Node, what string) string {
 		text, ok = n.Value.Value, true
 	}
 	if !ok {
-		d.mismatch(n, what, "text (a number or true as text goes in quotes)")
+		want := "text (a number or true as text goes in quotes)"
+		if n.Type() == ast.MappingType {
+			want = "text (one that holds \": \" goes in quotes)"
+		}
+		d.mismatch(n, what, want)
 		return ""
 	}
 	if strings.TrimSpace(text) == "" {
