@@ -38,6 +38,28 @@ func (r *run) count() counts {
 	return c
 }
 
+// earnedFaults is how many effective faults met a lease or an acquire. The
+// scenario's setting does not count: it is there from the start.
+func (r *run) earnedFaults() int {
+	var work []span
+	for _, key := range r.keys {
+		for _, o := range r.acquires[key] {
+			work = append(work, span{o.asked, o.done})
+		}
+		for _, l := range r.leases[key] {
+			work = append(work, span{l.From, l.Until})
+		}
+	}
+	work = union(work)
+	met := map[int]bool{} // by event: a fault on three nodes is one fault
+	for _, f := range r.faults {
+		if cause := r.events[f.event].Fault; cause.Effective && !cause.Setting && f.meets(work) {
+			met[f.event] = true
+		}
+	}
+	return len(met)
+}
+
 // claim is a client's attempt on a key or its lease.
 type claim struct {
 	span
@@ -108,6 +130,10 @@ func (r *run) earn(result *Result) {
 	if result.Verdict != history.Holds {
 		return
 	}
+	if what := r.unmet(); what != "" {
+		result.undecide("vacuous: %s", what)
+		return
+	}
 	if what := r.ineffective(); what != "" {
 		result.undecide("vacuous: %s", what)
 		return
@@ -115,6 +141,17 @@ func (r *run) earn(result *Result) {
 	if missing := r.missing(result.Property); len(missing) > 0 {
 		result.undecide("vacuous: %s", strings.Join(missing, ", "))
 	}
+}
+
+// unmet gives the first step of the script that did not come out as it had to
+// for the run to show anything, if there is one.
+func (r *run) unmet() string {
+	for _, e := range r.events {
+		if e.Type == history.TypeNote && e.Reason == history.ReasonUnmet {
+			return e.Text
+		}
+	}
+	return ""
 }
 
 // ineffective names the first fault that did not take effect, if any.

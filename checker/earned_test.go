@@ -58,6 +58,13 @@ func TestHoldsMustBeEarned(t *testing.T) {
 		{"a fault that did not take effect", func(s *story) {
 			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "pause", Phase: history.PhaseBegin, Targets: []string{"c1"}}})
 		}, "vacuous: the fault pause on c1 at 0.500 s did not take effect"},
+		{"a fault of the setting", func(s *story) {
+			s.header.Earned.Faults = 1
+			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "cut", Phase: history.PhaseBegin, Targets: []string{"c1-n1"}, Effective: true, Setting: true}})
+		}, "vacuous: faults"},
+		{"a step that did not come out", func(s *story) {
+			s.add(500, history.Event{Type: history.TypeNote, Reason: history.ReasonUnmet, Text: "line 7: c2 had to get the lock"})
+		}, "vacuous: line 7: c2 had to get the lock"},
 		{"nothing refused", func(s *story) { s.header.Earned.Refused = 1 }, "vacuous: refused acquires and extensions: 0 of at least 1"},
 		{"a refused extension", func(s *story) {
 			s.header.Earned.Refused = 1

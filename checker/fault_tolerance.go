@@ -201,24 +201,3 @@ func (r *run) longestGap() int64 {
 	}
 	return best
 }
-
-// earnedFaults reports how many effective faults met a lease or an acquire.
-func (r *run) earnedFaults() int {
-	var work []span
-	for _, key := range r.keys {
-		for _, o := range r.acquires[key] {
-			work = append(work, span{o.asked, o.done})
-		}
-		for _, l := range r.leases[key] {
-			work = append(work, span{l.From, l.Until})
-		}
-	}
-	work = union(work)
-	met := map[int]bool{} // by event: a fault on three nodes is one fault
-	for _, f := range r.faults {
-		if r.effective(f) && f.meets(work) {
-			met[f.event] = true
-		}
-	}
-	return len(met)
-}

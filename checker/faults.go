@@ -87,9 +87,6 @@ func begin(e history.Event, index int, end int64) []fault {
 	return faults
 }
 
-// effective reports whether the fault was seen to take effect.
-func (r *run) effective(f fault) bool { return r.events[f.event].Fault.Effective }
-
 // killed gives the first time from `from` on at which a client was killed.
 func (r *run) killed(client string, from int64) (int64, bool) {
 	for _, t := range r.kills[client] {
@@ -122,9 +119,13 @@ func (r *run) unhealthy(client, node string) []span {
 	link := client + "-" + node
 	return r.faulty(func(f fault) bool {
 		return f.target == node && slices.Contains(stops, f.kind) ||
-			f.target == link && slices.Contains(hinders, f.kind)
+			f.target == link && slices.Contains(hinders, f.kind) && !r.far(f)
 	})
 }
+
+// far reports whether a fault is a distance that belongs to the scenario's
+// setting: a node that is far away is slow to answer, but healthy.
+func (r *run) far(f fault) bool { return f.kind == "delay" && r.events[f.event].Fault.Setting }
 
 // unreachable gives the stretches for which a client could not reach a healthy
 // majority, because too many nodes were unhealthy or because it was itself

@@ -203,6 +203,12 @@ func TestFaultTolerance(t *testing.T) {
 			s.lasting(0, 9000, "delay", "c1-n3")
 			s.attempt("c1", 1, 5000, history.TypeFail)
 		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"far nodes are healthy", func(s *story) {
+			for i, node := range s.header.Nodes {
+				s.add(0, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: i + 1, Kind: "delay", Phase: history.PhaseBegin, Targets: []string{"c1-" + node}, Effective: true, Setting: true}})
+			}
+			s.attempt("c1", 1, 5000, history.TypeFail)
+		}, history.Violated, ""},
 		{"two faults on one node are one node", func(s *story) {
 			s.lasting(0, 9000, "pause", "n1")
 			s.lasting(0, 9000, "cut", "c1-n1")

@@ -12,7 +12,9 @@ type Result struct {
 	Verdict string `json:"verdict"`
 	// Reason begins with vacuous, stalled, unknown or unfinished where the
 	// verdict is inconclusive, and says what was missing.
-	Reason     string      `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Violations are the first hundred; Measured["violations"] counts them
+	// all. A stalled result keeps them for the reader: they may be artefacts.
 	Violations []Violation `json:"violations,omitempty"`
 	// Measured are figures about the property, in nanoseconds or counts:
 	// grants, contended, longest_wait, longest_gap, ...
@@ -28,7 +30,7 @@ type Violation struct {
 	Processes []string `json:"processes"`
 	What      string   `json:"what"` // one sentence, with names and times
 	Blame     *Blame   `json:"blame,omitempty"`
-	// Rule is set when a rule that was switched off would have prevented it.
+	// Leases are those that took part, the earlier first.
 	Leases []Lease `json:"leases,omitempty"`
 }
 
@@ -72,7 +74,8 @@ type Tenure struct {
 	From  int64  `json:"from"`
 	Until int64  `json:"until"`
 	// Ended says how it ended: deleted, expired, forgotten (restart), flushed,
-	// removed by another, or open at the end of the history.
+	// removed by another, vanished (nothing in the history tells why), or open
+	// at the end of the history.
 	Ended string `json:"ended"`
 }
 

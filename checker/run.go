@@ -3,6 +3,7 @@ package checker
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 
 	"lockproof/harness/history"
@@ -44,8 +45,9 @@ func digest(events []history.Event) (*run, error) {
 	if len(events) == 0 || events[0].Type != history.TypeHeader || events[0].Header == nil {
 		return nil, errors.New("the history has no header: its first event must be of type header and hold one")
 	}
-	last := events[len(events)-1]
-	r := &run{header: *events[0].Header, events: events, end: last.Time, finished: last.Type == history.TypeEnd}
+	r := &run{header: *events[0].Header, events: events, end: events[len(events)-1].Time}
+	// What a client still had to say may come after the end line.
+	r.finished = slices.ContainsFunc(events, func(e history.Event) bool { return e.Type == history.TypeEnd })
 	if err := inOrder(events); err != nil {
 		return nil, err
 	}
@@ -174,11 +176,4 @@ func (r *run) sortAcquires() {
 func (r *run) majority() int { return len(r.header.Nodes)/2 + 1 }
 
 // off reports whether a rule was switched off in this run.
-func (r *run) off(rule string) bool {
-	for _, name := range r.header.Without {
-		if name == rule {
-			return true
-		}
-	}
-	return false
-}
+func (r *run) off(rule string) bool { return slices.Contains(r.header.Without, rule) }
