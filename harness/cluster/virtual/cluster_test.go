@@ -93,7 +93,7 @@ func names(prefix string, n int) []string {
 func setup(i int) client.Setup {
 	return client.Setup{
 		Name: fmt.Sprint("c", i+1), Index: i, Lock: locks.Reference,
-		Options: locks.Options{TTL: 100 * time.Millisecond}.WithDefaults(),
+		Options: locks.Options{TTL: 100 * time.Millisecond, RetryMin: 10 * time.Millisecond, RetryMax: 50 * time.Millisecond},
 	}
 }
 
@@ -115,8 +115,8 @@ func contend(t *testing.T, seed uint64) []byte {
 		mistreat(t, c, workers)
 		require.NoError(t, c.Close())
 	})
-	require.Greater(t, r.count(history.TypeOK, history.OpAcquire), 50, "the clients should get the lock now and then")
-	require.Greater(t, r.count(history.TypeFail, history.OpAcquire)+r.count(history.TypeOK, history.OpWrite), 20)
+	require.Greater(t, r.count(history.TypeOK, history.OpAcquire), 20, "the clients should get the lock now and then")
+	require.Greater(t, r.count(history.TypeOK, history.OpWrite), 20)
 	return r.lines(t)
 }
 

@@ -129,7 +129,7 @@ func (n *Node) executeNext() {
 	r := n.queue[0]
 	n.queue = n.queue[1:]
 	reply := n.execute(r.from.peer, &r.from.reply, r.args)
-	r.from.Write(reply) // a buffered pipe: it does not wait, and the client may be gone
+	r.from.Write(reply)                           // a buffered pipe: it does not wait, and the client may be gone
 	if r.from.peer.Closed() || !n.conns[r.from] { // after QUIT, or replaced
 		r.from.Close()
 	}

@@ -7,9 +7,10 @@ import (
 	"lockproof/harness/cluster"
 )
 
-// faults are what the cluster can do, by the names of history.Fault.Kind.
+// faults are what the cluster can do: scenarios' verbs, with the clock verb told
+// apart by whose clock it is.
 var faults = []string{
-	"kill", "shutdown", "power-loss", "start", "pause", "resume", "clock", "flush",
+	"kill", "shutdown", "power-loss", "start", "pause", "resume", "node-clock", "client-clock", "flush",
 	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
 }
 
@@ -27,12 +28,16 @@ var beyond = []struct{ word, why string }{
 	{"sentinel", "its nodes do not replicate"},
 }
 
-// Supports says whether the cluster can do a fault.
-func (c *Cluster) Supports(fault string) error {
+// Supports is the function of that name, for a cluster at hand.
+func (c *Cluster) Supports(fault string) error { return Supports(fault) }
+
+// Supports says whether a virtual cluster can do a fault: nil, or a
+// *cluster.Unsupported.
+func Supports(fault string) error {
 	if slices.Contains(faults, fault) {
 		return nil
 	}
-	u := &cluster.Unsupported{Cluster: c.Kind(), Fault: fault, Why: "it knows no such fault", How: "it can do " + strings.Join(faults, ", ")}
+	u := &cluster.Unsupported{Cluster: kind, Fault: fault, Why: "it knows no such fault", How: "it can do " + strings.Join(faults, ", ")}
 	for _, b := range beyond {
 		if strings.Contains(fault, b.word) {
 			u.Why, u.How = b.why, "run it with --on local or --on docker"
