@@ -21,7 +21,7 @@ var order = []string{
 	"healthy-contention", "minority-down", "majority-down", "holder-crashes", "opposite-order",
 	// Kleppmann's scenarios, and the answers.
 	"client-pause", "client-pause-fenced", "pause-after-check", "delayed-write", "clock-jump-forward",
-	"pause-in-acquire", "slow-acquire", "clock-jump-back", "fast-servers", "slow-client-clock",
+	"pause-in-acquire", "slow-acquire", "clock-jump-back", "fast-servers", "slow-client-clock", "slow-client-within-margin",
 	"drift-within-margin", "client-wall-clock", "token-check-and-set", "fencing-needs-order",
 	"fencing-counter-lost", "fencing-counters-diverge", "fencing-store-unaware",
 	// Restarts and disks.

@@ -1,0 +1,82 @@
+package scenarios
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const documentFile = "../docs/scenarios.md"
+
+func document(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile(documentFile)
+	require.NoError(t, err)
+	return string(data)
+}
+
+func TestExamplesOfTheDocumentLoad(t *testing.T) {
+	blocks := strings.Split(document(t), "```yaml\n")[1:]
+	require.GreaterOrEqual(t, len(blocks), 2)
+	scripts, workloads := 0, 0
+	for _, block := range blocks {
+		text, _, closed := strings.Cut(block, "```")
+		require.True(t, closed)
+		s, err := Parse(documentFile, []byte(text))
+		require.NoError(t, err)
+		scripts += min(len(s.Script), 1)
+		if s.Workload != nil {
+			workloads++
+		}
+	}
+	require.Positive(t, scripts)
+	require.Positive(t, workloads)
+}
+
+// row is a verb's line in the document's table.
+func row(u Usage) string {
+	var modifiers []string
+	for _, m := range u.Required {
+		modifiers = append(modifiers, "**`"+m+"`**")
+	}
+	for _, m := range u.Optional {
+		modifiers = append(modifiers, "`"+m+"`")
+	}
+	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", u.Verb, u.Targets, strings.Join(modifiers, ", "), u.Doc)
+}
+
+func TestTheDocumentShowsEveryVerbAsTheLoaderTakesIt(t *testing.T) {
+	var table strings.Builder
+	for _, u := range Docs {
+		table.WriteString(row(u))
+	}
+	require.Contains(t, document(t), table.String(), "put this table into %s:\n%s", documentFile, table.String())
+}
+
+func TestTheDocumentNamesEveryModifierAndValue(t *testing.T) {
+	text := document(t)
+	for modifier := range readers {
+		require.Contains(t, text, "| `"+modifier+"` |")
+	}
+	for _, values := range [][]string{clusterKinds, persistences, storeChecks, verdicts, outcomes, parts, sights, directions, randomNames()} {
+		for _, value := range values {
+			require.Contains(t, text, "`"+value+"`")
+		}
+	}
+}
+
+func TestEveryVerbHasAUsage(t *testing.T) {
+	for _, u := range Docs {
+		require.NotEmpty(t, u.Doc, u.Verb)
+		require.NotZero(t, u.Targets, u.Verb)
+		for _, modifier := range u.modifiers() {
+			require.NotNil(t, readers[modifier], "%s takes %q, which nothing reads", u.Verb, modifier)
+		}
+		for _, modifier := range u.Required {
+			require.NotEmpty(t, examples[modifier], "no example of %q for an error", modifier)
+		}
+	}
+}
