@@ -269,11 +269,12 @@ func (c *cluster) free(nodes ...int) {
 	}
 }
 
-// must takes the lock.
+// must takes the lock, on every node that is not held up.
 func (u *user) must(t *testing.T) *Lease {
 	t.Helper()
 	l, err := u.TryAcquire(t.Context(), key, ttl)
 	require.NoError(t, err)
+	synctest.Wait()
 	return l
 }
 

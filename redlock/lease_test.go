@@ -122,7 +122,6 @@ func TestReleaseTellsWhatWasFound(t *testing.T) {
 			inBubble(t, 5, func(t *testing.T, c *cluster) {
 				u := c.user(1)
 				l := u.must(t)
-				synctest.Wait()
 				c.free(tc.gone...)
 				if len(tc.cut) > 0 {
 					u.each((*link).cut, tc.cut...)
@@ -160,7 +159,6 @@ func TestFailedReleaseIsTriedAgain(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, c *cluster) {
 		u := c.user(1)
 		l := u.must(t)
-		synctest.Wait()
 		u.each((*link).cut, 5)
 		require.NoError(t, l.Release(t.Context()))
 		time.Sleep(ttl / 4)
@@ -175,7 +173,6 @@ func TestCloseBringsOnTheLastTry(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, c *cluster) {
 		u := c.user(1)
 		l := u.must(t)
-		synctest.Wait()
 		u.each((*link).cut, 5)
 		require.NoError(t, l.Release(t.Context()))
 		synctest.Wait()

@@ -145,7 +145,6 @@ func TestCloseEndsEverythingAndRefusesMore(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, c *cluster) {
 		u := c.user(1)
 		l := u.must(t)
-		synctest.Wait() // its key is on every node
 		ctx := l.Watch(t.Context())
 		waiting := make(chan error)
 		go func() {
