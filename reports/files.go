@@ -2,8 +2,10 @@ package reports
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -39,6 +41,28 @@ func (r *Report) WriteFiles() ([]string, error) {
 		paths = append(paths, path)
 	}
 	return paths, nil
+}
+
+// Clear removes from an output folder what an earlier run wrote there, so that
+// a run that is killed does not leave another's results. It touches nothing
+// else.
+func Clear(out string) error {
+	histories, err := fs.Glob(os.DirFS(out), "trials/*/*/history.jsonl")
+	if err != nil {
+		return fmt.Errorf("cannot use the output folder %s: %w", out, err)
+	}
+	for _, name := range append([]string{ResultsFile, JUnitFile, SummaryFile}, histories...) {
+		file := filepath.Join(out, name)
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("cannot remove an earlier run's file: %w", err)
+		}
+	}
+	for _, name := range histories {
+		trial := filepath.Dir(filepath.Join(out, name))
+		os.Remove(trial) // folders that hold more than ours stay
+		os.Remove(filepath.Dir(trial))
+	}
+	return nil
 }
 
 // writeFile writes into a temporary file beside path and then renames it.

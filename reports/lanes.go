@@ -60,6 +60,9 @@ func (s Story) Draw(screen Screen) string {
 		lines[i] = strings.TrimRight(line, " ")
 	}
 	lines = append(lines, d.legend(screen.Width)...)
+	if len(s.Settings) > 0 {
+		lines = append(lines, hanging("setting: ", clean(strings.Join(s.Settings, "; ")), screen.Width)...)
+	}
 	return strings.Join(append(lines, d.markTexts(screen.Width)...), "\n") + "\n"
 }
 

@@ -3,6 +3,7 @@ package reports
 import (
 	"slices"
 	"sort"
+	"strings"
 
 	"lockproof/checker"
 	"lockproof/harness/history"
@@ -51,6 +52,9 @@ type Story struct {
 	Clients     []Lane   // those that are drawn
 	Nodes       []Lane
 	Marks       []Mark
+	// Settings are the faults that are part of the scenario's setting: who
+	// reaches whom, who is far away.
+	Settings []string
 	// Broken is when the property was violated; nil if the story is of none.
 	Broken *Stretch
 }
@@ -237,10 +241,20 @@ func (s *Story) between(events []history.Event, state State, begins, ends func(h
 }
 
 func (s *Story) marks(events []history.Event, v *checker.Violation) {
+	var faults, settings []history.Event
 	for _, e := range events {
-		if e.Type == history.TypeFault && e.Fault != nil && e.Time >= s.From && e.Time <= s.Until {
-			s.Marks = append(s.Marks, Mark{Time: e.Time, Text: faultText(*e.Fault)})
+		switch {
+		case e.Type != history.TypeFault || e.Fault == nil || e.Time > s.Until:
+		case e.Fault.Setting && e.Fault.Phase != history.PhaseEnd:
+			e.Time = 0
+			settings = append(settings, e)
+		case !e.Fault.Setting && e.Time >= s.From:
+			faults = append(faults, e)
 		}
+	}
+	s.Marks = merged(faults)
+	for _, m := range merged(settings) {
+		s.Settings = append(s.Settings, m.Text)
 	}
 	if v != nil && v.Blame != nil {
 		s.Marks = append(s.Marks, Mark{Time: v.Blame.Time, Text: "from here on it was inevitable"})
@@ -248,21 +262,44 @@ func (s *Story) marks(events []history.Event, v *checker.Violation) {
 	sort.SliceStable(s.Marks, func(i, j int) bool { return s.Marks[i].Time < s.Marks[j].Time })
 }
 
-// faultText says what a fault was, on what, and what was measured of it.
-func faultText(f history.Fault) string {
-	text := f.Kind + " " + list(f.Targets)
+// merged makes one mark of all faults that differ only in their targets.
+func merged(events []history.Event) []Mark {
+	type same struct {
+		time               int64
+		before, quantities string
+	}
+	var order []same
+	targets := map[same][]string{}
+	for _, e := range events {
+		before, after := faultText(*e.Fault)
+		id := same{e.Time, before, after}
+		if targets[id] == nil {
+			order = append(order, id)
+		}
+		targets[id] = append(targets[id], e.Fault.Targets...)
+	}
+	var marks []Mark
+	for _, id := range order {
+		marks = append(marks, Mark{id.time, strings.TrimSpace(id.before + " " + list(targets[id]) + id.quantities)})
+	}
+	return marks
+}
+
+// faultText says what a fault was and, to be read behind its targets, what was
+// measured of it.
+func faultText(f history.Fault) (before, after string) {
 	if f.Phase == history.PhaseEnd {
-		text += " ends"
+		after += " ends"
 	}
 	if q := quantities(f.Measured); q != "" {
-		text += " (" + q + ")"
+		after += " (" + q + ")"
 	} else if q := quantities(f.Asked); q != "" {
-		text += " (asked: " + q + ")"
+		after += " (asked: " + q + ")"
 	}
 	if !f.Effective {
-		text += ", but it did not take effect"
+		after += ", but it did not take effect"
 	}
-	return text
+	return f.Kind, after
 }
 
 func headerOf(events []history.Event) *history.Header {

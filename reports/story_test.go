@@ -83,6 +83,21 @@ func TestTellDrawsThoseWhoTookPartFirst(t *testing.T) {
 	require.Equal(t, []string{"a", "b", "c", "d", "e", "f", "y", "z"}, names)
 }
 
+func TestSettingsAreToldOnceAndTogether(t *testing.T) {
+	cut := func(target string, phase history.Phase, setting bool) history.Event {
+		return history.Event{Time: 5, Type: history.TypeFault, Fault: &history.Fault{
+			Kind: "cut", Targets: []string{target}, Phase: phase, Effective: true, Setting: setting,
+			Asked: map[string]string{"direction": "both"}}}
+	}
+	story := Tell([]history.Event{
+		cut("c1-n4", history.PhaseBegin, true), cut("c1-n5", history.PhaseBegin, true),
+		cut("c2-n1", history.PhaseBegin, false), cut("c2-n2", history.PhaseBegin, false),
+		cut("c1-n4", history.PhaseEnd, true),
+	}, nil, nil, nil)
+	require.Equal(t, []string{"cut c1-n4 and c1-n5"}, story.Settings)
+	require.Equal(t, []Mark{{5, "cut c2-n1 and c2-n2"}}, story.Marks)
+}
+
 func TestFaultText(t *testing.T) {
 	tests := []struct {
 		fault history.Fault
@@ -94,7 +109,8 @@ func TestFaultText(t *testing.T) {
 		{history.Fault{Kind: "pause", Targets: []string{"c1"}, Asked: map[string]string{"for": "1s"}}, "pause c1 (asked: for 1s), but it did not take effect"},
 	}
 	for _, tt := range tests {
-		require.Equal(t, tt.want, faultText(tt.fault))
+		marks := merged([]history.Event{{Fault: &tt.fault}})
+		require.Equal(t, []Mark{{0, tt.want}}, marks)
 	}
 }
 

@@ -76,16 +76,9 @@ func (s Screen) plain(text string) string {
 
 // Summary says in one or two sentences what came of the run.
 func (r *Report) Summary() string {
-	totals := r.Totals()
-	var parts []string
-	for _, s := range []harness.Standing{harness.AsExpected, harness.Differs, harness.HarnessError, harness.Undecided, harness.Skipped} {
-		if n := totals[s]; n > 0 {
-			parts = append(parts, count(n, s))
-		}
-	}
 	text := fmt.Sprintf("%s in %s.", plural(r.Ran(), "trial"), Duration(r.Elapsed))
-	if len(parts) > 0 {
-		text = strings.Join(parts, ", ") + "; " + text
+	if counts := CountsText(r.Totals()); counts != "" {
+		text = counts + "; " + text
 	}
 	if r.Interrupted {
 		text += fmt.Sprintf(" The run was interrupted: %d of %s were not run.", max(0, r.Planned-r.finished()), plural(r.Planned, "trial"))
@@ -93,12 +86,32 @@ func (r *Report) Summary() string {
 	return text
 }
 
-// count says how many stand so.
-func count(n int, s harness.Standing) string {
-	if s == harness.Differs && n > 1 {
-		return fmt.Sprintf("%d differ", n)
+// CountsText says how many stand how: "3 as expected, 1 differs".
+func CountsText(counts map[harness.Standing]int) string {
+	var parts []string
+	for _, s := range []harness.Standing{harness.AsExpected, harness.Differs, harness.HarnessError, harness.Undecided, harness.Skipped} {
+		switch n := counts[s]; {
+		case n > 1 && s == harness.Differs:
+			parts = append(parts, fmt.Sprintf("%d differ", n))
+		case n > 0:
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
 	}
-	return fmt.Sprintf("%d %s", n, s)
+	return strings.Join(parts, ", ")
+}
+
+// Line tells the row in one line, for a log.
+func (r *Row) Line(screen Screen) string {
+	standing := screen.style(string(r.Standing), standingStyles[r.Standing])
+	line := fmt.Sprintf("%s: %s: %s", standing, clean(r.Name()), clean(r.Why))
+	if r.Standing == harness.Skipped {
+		return screen.plain(line)
+	}
+	trials := plural(len(r.Trials), "trial")
+	if n := r.Counts[r.Standing]; n < len(r.Trials) {
+		trials = fmt.Sprintf("%d of %s", n, trials)
+	}
+	return screen.plain(fmt.Sprintf("%s (%s, %s)", line, trials, Duration(r.Elapsed)))
 }
 
 func (r *Report) tabled() []*Row {

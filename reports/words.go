@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"lockproof/harness/cluster"
 )
 
 // Duration writes a time for a reader: three significant digits and a unit
@@ -72,11 +74,14 @@ func list(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// quantities writes named quantities in the order of their names.
+// quantities writes named quantities in the order of their names. That a fault
+// works in both directions goes without saying.
 func quantities(q map[string]string) string {
 	names := make([]string, 0, len(q))
-	for name := range q {
-		names = append(names, name)
+	for name, value := range q {
+		if name != "direction" || value != string(cluster.Both) {
+			names = append(names, name)
+		}
 	}
 	sort.Strings(names)
 	parts := make([]string, len(names))
