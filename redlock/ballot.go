@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -82,6 +83,9 @@ func (b *ballot) count(a answer) {
 	b.votes[a.node] = a
 	b.counts[pending]--
 	b.counts[a.vote]++
+	if errors.Is(a.err, ErrDuplicateNode) {
+		b.refusal = a.err
+	}
 }
 
 // giveUp counts the nodes that have not answered as failed, for this cause.
@@ -99,6 +103,12 @@ func (b *ballot) can(v vote, n int) bool { return b.counts[v]+b.counts[pending] 
 // granted reports whether enough nodes said yes.
 func (b *ballot) granted() bool { return b.counts[yes] >= b.need }
 
+// agreed reports whether it is known what enough nodes say, yes or no, or that
+// it cannot be known any more.
+func (b *ballot) agreed(majority int) bool {
+	return b.granted() || b.counts[no] >= majority || !b.can(yes, b.need) && !b.can(no, majority)
+}
+
 // collect reads answers until the ballot is settled, the node timeout has
 // passed, or ctx or the lock ends; only the last two are errors. Without the
 // rule NodeTimeout it hears out every node.
@@ -114,7 +124,7 @@ func (r *Redlock) collect(ctx context.Context, b *ballot, answers <-chan answer,
 	for b.refusal == nil && !settled() {
 		select {
 		case a := <-answers:
-			b.hear(a)
+			b.count(a)
 		case <-limit:
 			b.drain(answers)
 			b.giveUp(fmt.Errorf("%w of %s", ErrNodeTimeout, r.patience(ttl)))
@@ -144,7 +154,7 @@ func (b *ballot) drain(answers <-chan answer) {
 	for {
 		select {
 		case a := <-answers:
-			b.hear(a)
+			b.count(a)
 		default:
 			return
 		}

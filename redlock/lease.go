@@ -2,7 +2,6 @@ package redlock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -108,12 +107,6 @@ func (l *Lease) countExtension() error {
 	return nil
 }
 
-// agreed reports whether it is known what enough nodes say, yes or no, or that
-// it cannot be known any more.
-func (b *ballot) agreed(majority int) bool {
-	return b.granted() || b.counts[no] >= majority || !b.can(yes, b.need) && !b.can(no, majority)
-}
-
 // prolong decides a ballot on an extension and, if it is won, moves the
 // deadline.
 func (l *Lease) prolong(b *ballot, start time.Duration, cut error) error {
@@ -134,13 +127,5 @@ func (l *Lease) prolong(b *ballot, start time.Duration, cut error) error {
 		return ErrLost
 	default:
 		return ErrNoMajority
-	}
-}
-
-// hear counts one node's answer.
-func (b *ballot) hear(a answer) {
-	b.count(a)
-	if errors.Is(a.err, ErrDuplicateNode) {
-		b.refusal = a.err
 	}
 }

@@ -53,7 +53,7 @@ func (w *watch) guard() {
 		if !w.wait(left) {
 			return
 		}
-		if w.lease.Validity() <= w.margin() {
+		if w.lease.Validity() <= w.margin() && w.goesOn() {
 			w.cancel(w.expiring())
 			return
 		}
