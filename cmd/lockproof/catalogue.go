@@ -1,0 +1,100 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lockproof/reports"
+	"lockproof/scenarios"
+)
+
+func (p *program) listCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the scenarios of the catalogue",
+		Example: "  lockproof list\n  lockproof list --json | jq -r '.[].name'",
+		Args:    arguments(0, 0, "nothing"),
+		RunE: func(*cobra.Command, []string) error {
+			all, err := scenarios.Catalogue()
+			if err != nil {
+				return failed(err)
+			}
+			if asJSON {
+				return p.listJSON(all)
+			}
+			return p.say(reports.Catalogue(all, p.screen))
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as a JSON array")
+	return cmd
+}
+
+// listed is a scenario as list --json gives it. The TTL is in nanoseconds.
+type listed struct {
+	Name     string            `json:"name"`
+	Title    string            `json:"title"`
+	On       []string          `json:"on"`
+	TTL      time.Duration     `json:"ttl"`
+	Expect   map[string]string `json:"expect"`
+	Variants []string          `json:"variants"`
+	Source   []string          `json:"source"`
+	Lesson   string            `json:"lesson"`
+}
+
+func (p *program) listJSON(all []*scenarios.Scenario) error {
+	list := []listed{}
+	for _, s := range all {
+		entry := listed{
+			Name: s.Name, Title: s.Title, On: s.On, TTL: s.TTL, Expect: s.Expect,
+			Variants: []string{}, Source: s.Source, Lesson: s.Lesson,
+		}
+		for _, v := range s.Variants {
+			entry.Variants = append(entry.Variants, v.Name)
+		}
+		list = append(list, entry)
+	}
+	encoder := json.NewEncoder(p.out)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(list); err != nil {
+		return failed(err)
+	}
+	return nil
+}
+
+func (p *program) showCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show NAME",
+		Short: "Tell a scenario: its lesson, its schedule, and what to expect",
+		Long: `Tells a scenario of the catalogue, or of a file: the lesson, where the evidence
+is, the schedule step by step, the verdicts to expect, and the variants.`,
+		Example: "  lockproof show client-pause\n  lockproof show my-scenario.yaml",
+		Args:    arguments(1, 1, "one scenario's name or file"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			selected, err := scenarios.Select(args)
+			if err != nil {
+				return usage("%w", err)
+			}
+			for i, s := range selected {
+				if i > 0 {
+					io.WriteString(p.out, "\n")
+				}
+				if err := p.say(reports.ScenarioText(s, p.screen)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// say writes text to the output.
+func (p *program) say(text string) error {
+	if _, err := io.WriteString(p.out, text); err != nil {
+		return failed(err)
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/reports"
+	"lockproof/scenarios"
+)
+
+func TestHelpTellsEveryCommandWithAnExample(t *testing.T) {
+	got := fake(expected).try("--help")
+	require.Equal(t, 0, got.code)
+	require.NotContains(t, got.out, "worker")
+	for _, name := range []string{"run", "list", "show", "check", "doctor", "clean"} {
+		require.Contains(t, got.out, "\n  "+name)
+		help := fake(expected).try(name, "--help")
+		require.Equal(t, 0, help.code)
+		require.Contains(t, help.out, "Examples:\n  lockproof "+name)
+	}
+	require.Contains(t, fake(expected).try().out, "Usage:", "with no command")
+	require.Contains(t, fake(expected).try("--version").out, "lockproof version")
+}
+
+func TestList(t *testing.T) {
+	got := fake(expected).try("list")
+	require.Equal(t, 0, got.code)
+	require.Contains(t, got.out, "client-pause")
+	for line := range strings.Lines(got.out) {
+		require.LessOrEqual(t, len([]rune(line)), 81, "%q", line)
+	}
+}
+
+func TestListJSON(t *testing.T) {
+	got := fake(expected).try("list", "--json")
+	require.Equal(t, 0, got.code)
+	var list []listed
+	require.NoError(t, json.Unmarshal([]byte(got.out), &list))
+	all, err := scenarios.Catalogue()
+	require.NoError(t, err)
+	require.Len(t, list, len(all))
+	require.Equal(t, all[0].Name, list[0].Name)
+	for _, s := range list {
+		require.NotEmpty(t, s.On, s.Name)
+		require.NotEmpty(t, s.Expect, s.Name)
+		require.Positive(t, s.TTL, s.Name)
+	}
+}
+
+func TestShowTellsEveryScenario(t *testing.T) {
+	all, err := scenarios.Catalogue()
+	require.NoError(t, err)
+	for _, s := range all {
+		got := fake(expected).try("show", s.Name)
+		require.Equal(t, 0, got.code)
+		for _, part := range []string{s.Name, "Lesson", "Source", "Set up", "Expected"} {
+			require.Contains(t, got.out, part, s.Name)
+		}
+		for _, v := range s.Variants {
+			require.Contains(t, got.out, "  "+v.Name, s.Name)
+		}
+	}
+}
+
+func TestShowGoesStepByStep(t *testing.T) {
+	got := fake(expected).try("show", "half-is-not-majority")
+	require.Contains(t, got.out, "Schedule\n   1. ")
+	require.Contains(t, got.out, "   2. ")
+	require.Contains(t, got.out, "✗ mutual-exclusion: violated")
+}
+
+// The history is a violation in a variant whose header expects "holds".
+const halves = "../../reports/testdata/half.jsonl"
+
+func TestCheckJudgesAHistory(t *testing.T) {
+	got := fake(expected).try("check", halves)
+	require.Equal(t, reports.ExitDiffers, got.code, got.err)
+	for _, part := range []string{
+		"half-is-not-majority (without Majority)", "✗ mutual-exclusion: violated, expected holds",
+		"c1 A", "AAAA", "▲▲▲▲", "blame: Majority", "differs: mutual-exclusion: expected holds, got violated",
+	} {
+		require.Contains(t, got.out, part)
+	}
+}
+
+func TestCheckReadsWhatAKilledRunLeft(t *testing.T) {
+	data, err := os.ReadFile(halves)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "history.jsonl")
+	require.NoError(t, os.WriteFile(path, data[:len(data)-20], 0o644))
+	got := fake(expected).try("check", path)
+	require.Contains(t, got.err, path+": line 20 is cut short")
+	require.Contains(t, []int{reports.ExitDiffers, reports.ExitInconclusive}, got.code)
+	require.Contains(t, got.out, "mutual-exclusion")
+}
+
+func TestCheckRefusesWhatIsNoHistory(t *testing.T) {
+	for name, text := range map[string]string{"empty": "", "other": "{\"a\":1}\n", "binary": "\x00\x01\n", "array": "[]\n"} {
+		path := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		got := fake(expected).try("check", path)
+		require.Equal(t, exitUsage, got.code, name)
+		require.Contains(t, got.err, path+": line 1", name)
+		require.Empty(t, got.out)
+	}
+}
+
+func TestClean(t *testing.T) {
+	p := fake(expected)
+	got := p.try("clean")
+	require.Equal(t, ran{0, "nothing was left behind\n", ""}, got)
+	p.clean = func(io.Writer) error { return errors.New("process 7: operation not permitted") }
+	got = p.try("clean")
+	require.Equal(t, ran{exitFailed, "", "lockproof: process 7: operation not permitted\n"}, got)
+}
+
+func TestDoctor(t *testing.T) {
+	got := fake(expected).try("doctor", "virtual")
+	require.Equal(t, 0, got.code)
+	require.Contains(t, got.out, "virtual: ready\n  Go: go1.")
+
+	t.Setenv("PATH", t.TempDir())
+	got = fake(expected).try("doctor", "local")
+	require.Equal(t, exitFailed, got.code)
+	require.Contains(t, got.out, "local: not ready\n  redis-server: missing: ")
+	require.Contains(t, got.out, "apt-get install redis-server")
+	require.Contains(t, got.out, "C compiler, for clock and disk faults: missing: neither cc, gcc nor clang is there")
+}
+
+func TestWorkerRefusesWhatItDoesNotUnderstand(t *testing.T) {
+	got := fake(expected).try("worker")
+	require.Equal(t, exitFailed, got.code)
+	require.Contains(t, got.err, "the input ended before the setup")
+}
+
+func TestSuggest(t *testing.T) {
+	among := []string{"redlock", "redsync", "single"}
+	require.Equal(t, "did you mean redlock?", suggest("REDLOCK", among))
+	require.Equal(t, "did you mean redsync?", suggest("redsinc", among))
+	require.Equal(t, "did you mean redlock or redsync?", suggest("red", among))
+	require.Equal(t, "there are redlock, redsync, single", suggest("mutex", among))
+}
+
+func TestIsUTF8(t *testing.T) {
+	require.True(t, isUTF8("", "", "en_GB.UTF-8"))
+	require.True(t, isUTF8("C.utf8", "", "C"))
+	require.False(t, isUTF8("C", "", "en_GB.UTF-8"), "LC_ALL outranks LANG")
+	require.False(t, isUTF8("", "", ""))
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// exitInterrupted is the exit code after a second interrupt, as a shell gives
+// it for a process that SIGINT ended.
+const exitInterrupted = 128 + int(syscall.SIGINT)
+
+// interruptible gives a context that the first SIGINT or SIGTERM ends: the run
+// is wound up and reported. A second one ends the program at once.
+func (p *program) interruptible(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		for n := 0; ; n++ {
+			select {
+			case <-done:
+				return
+			case <-signals:
+			}
+			if n > 0 {
+				os.Exit(exitInterrupted)
+			}
+			io.WriteString(p.err, "\nlockproof: winding up; interrupt again to stop at once\n")
+			cancel()
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel()
+	}
+}

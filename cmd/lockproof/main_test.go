@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/checker"
+	"lockproof/harness"
+	"lockproof/harness/history"
+	"lockproof/reports"
+	"lockproof/scenarios"
+)
+
+// ran is what a command left.
+type ran struct {
+	code     int
+	out, err string
+}
+
+// fake is a program whose suite gives one trial for each job and number.
+func fake(trial func(harness.Job, int) harness.Trial) *program {
+	return &program{
+		screen: reports.Screen{Width: 80, UTF8: true},
+		width:  func() int { return 80 },
+		clean:  func(w io.Writer) error { _, err := io.WriteString(w, "nothing was left behind\n"); return err },
+		suite: func(_ context.Context, jobs []harness.Job, o harness.Options, observe func(harness.Trial)) ([]harness.Trial, error) {
+			var trials []harness.Trial
+			for _, job := range jobs {
+				for n := range o.Trials {
+					t := trial(job, n)
+					t.Scenario, t.Variant, t.Trial, t.Cluster, t.Lock = job.Scenario.Name, job.Variant, n, o.Cluster, "redlock"
+					observe(t)
+					trials = append(trials, t)
+				}
+			}
+			return trials, nil
+		},
+	}
+}
+
+func (p *program) try(args ...string) ran {
+	var out, err strings.Builder
+	p.in, p.out, p.err = strings.NewReader(""), &out, &err
+	code := p.main(context.Background(), args)
+	return ran{code, out.String(), err.String()}
+}
+
+func verdict(expected, got string) func(harness.Job, int) harness.Trial {
+	return func(harness.Job, int) harness.Trial {
+		return harness.Trial{
+			Expect:  map[string]string{history.MutualExclusion: expected},
+			Results: []checker.Result{{Property: history.MutualExclusion, Verdict: got}},
+		}
+	}
+}
+
+var expected = verdict(history.Holds, history.Holds)
+
+func TestUsageErrors(t *testing.T) {
+	tests := []struct {
+		args []string
+		want string
+	}{
+		{[]string{"rnu"}, `there is no command "rnu": did you mean run?`},
+		{[]string{"rnu", "--on", "local"}, `there is no command "rnu": did you mean run?`},
+		{[]string{"zzzzzzzzzz"}, "there are check, clean, doctor, list, run, show"},
+		{[]string{"run", "--trails", "3"}, "lockproof run has no flag --trails: did you mean --trials?"},
+		{[]string{"--vers"}, "lockproof has no flag --vers: did you mean --version?"},
+		{[]string{"run", "--trials", "many"}, "--trials many: this takes a whole number"},
+		{[]string{"run", "--trials", "0"}, "--trials 0: give a number from 1 to 100000"},
+		{[]string{"run", "--trials", "100001"}, "--trials 100001: give a number from 1 to 100000"},
+		{[]string{"run", "--seed", "-1"}, "--seed -1: this takes a whole number, not negative"},
+		{[]string{"run", "--ttl", "30"}, "--ttl 30: this takes a duration with its unit, as in 500ms, 30s or 2m"},
+		{[]string{"run", "--ttl", "0s"}, "--ttl 0s: a TTL lies between 100ms and 10m"},
+		{[]string{"run", "--ttl", "99ms"}, "--ttl 99ms: a TTL lies between 100ms and 10m"},
+		{[]string{"run", "--ttl", "11m"}, "--ttl 11m0s: a TTL lies between 100ms and 10m"},
+		{[]string{"run", "--parallel", "0"}, "--parallel 0: give a number from 1 to 256"},
+		{[]string{"run", "--out", ""}, "--out is empty"},
+		{[]string{"run", "--on", "virtul"}, "--on virtul: there is no such cluster: did you mean virtual?"},
+		{[]string{"run", "--lock", "redlok"}, "--lock redlok: there is no such lock: did you mean redlock?"},
+		{[]string{"run", "--lock", ""}, "--lock : there is no such lock: there are"},
+		{[]string{"run", "--without", "Majorty"}, "--without Majorty: there is no such rule: did you mean Majority?"},
+		{[]string{"run", "--without", "Majority,elapsedcheck"}, "--without elapsedcheck: there is no such rule: did you mean ElapsedCheck?"},
+		{[]string{"run", "--lock", "redsync", "--without", "Majority"}, "redsync has no rules to switch off"},
+		{[]string{"run", "client-puase"}, "client-pause"},
+		{[]string{"run", "no-such-*"}, "no-such-*"},
+		{[]string{"run", "no-such.yaml"}, "no-such.yaml"},
+		{[]string{"show"}, "lockproof show needs one scenario's name or file"},
+		{[]string{"show", "client-pause", "flushall"}, `"flushall" is too much`},
+		{[]string{"show", "client-puase"}, "client-pause"},
+		{[]string{"check"}, "lockproof check needs one history file"},
+		{[]string{"check", "missing.jsonl"}, "cannot read the history missing.jsonl: no such file or directory"},
+		{[]string{"list", "x"}, `"x" is too much`},
+		{[]string{"doctor", "dokcer"}, `there is no cluster "dokcer": did you mean docker?`},
+	}
+	for _, tt := range tests {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			got := fake(expected).try(tt.args...)
+			require.Equal(t, exitUsage, got.code)
+			require.Contains(t, got.err, tt.want)
+			require.True(t, strings.HasPrefix(got.err, "lockproof: "))
+			require.Empty(t, got.out)
+		})
+	}
+}
+
+func TestRunExitCodes(t *testing.T) {
+	tests := []struct {
+		name  string
+		trial func(harness.Job, int) harness.Trial
+		want  int
+	}{
+		{"as expected", expected, 0},
+		{"differs", verdict(history.Holds, history.Violated), 1},
+		{"inconclusive", verdict(history.Holds, history.Inconclusive), 2},
+		{"failed", func(harness.Job, int) harness.Trial { return harness.Trial{Failure: "n3 did not start"} }, 3},
+		{"all skipped", func(harness.Job, int) harness.Trial { return harness.Trial{Skipped: "no disk"} }, 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "out")
+			got := fake(tt.trial).try("run", "client-pause", "--out", out, "--trials", "2")
+			require.Equal(t, tt.want, got.code, got.out)
+			require.Empty(t, got.err)
+			require.FileExists(t, filepath.Join(out, reports.ResultsFile))
+			require.Contains(t, got.out, "Written to "+out)
+			data, err := os.ReadFile(filepath.Join(out, reports.ResultsFile))
+			require.NoError(t, err)
+			var results reports.Results
+			require.NoError(t, json.Unmarshal(data, &results))
+			require.Equal(t, tt.want, results.ExitCode)
+		})
+	}
+}
+
+func TestRunGivesTheSuiteItsOptions(t *testing.T) {
+	p := fake(expected)
+	var options harness.Options
+	var jobs []harness.Job
+	suite := p.suite
+	p.suite = func(ctx context.Context, js []harness.Job, o harness.Options, observe func(harness.Trial)) ([]harness.Trial, error) {
+		options, jobs = o, js
+		return suite(ctx, js, o, observe)
+	}
+	got := p.try("run", "half-is-not-majority", "--on", "local", "--trials", "3", "--seed", "9", "--ttl", "2s",
+		"--without", "Majority,FreshToken", "--without", "Majority", "--out", t.TempDir(), "--parallel", "2")
+	require.Equal(t, 0, got.code, got.err)
+	require.Equal(t, "local", options.Cluster)
+	require.Equal(t, []any{3, uint64(9), 2}, []any{options.Trials, options.Seed, options.Parallel})
+	require.Equal(t, "2s", options.TTL.String())
+	require.Equal(t, []string{"Majority", "FreshToken"}, options.Without)
+	require.Equal(t, harness.DefaultRetries, options.Retries)
+	require.Len(t, jobs, 1)
+	require.True(t, jobs[0].Lenient)
+}
+
+func TestRunWithNoNameRunsTheWholeCatalogue(t *testing.T) {
+	got := fake(expected).try("run", "--out", t.TempDir())
+	require.Equal(t, 0, got.code)
+	all, err := scenarios.Catalogue()
+	require.NoError(t, err)
+	for _, s := range all {
+		require.Contains(t, got.out, s.Name)
+	}
+}
+
+func TestAPipeGetsOneLineForEachRow(t *testing.T) {
+	got := fake(expected).try("run", "half-is-not-majority", "--trials", "3", "--out", t.TempDir())
+	before, _, _ := strings.Cut(got.out, "\n\n")
+	require.Equal(t, []string{
+		"as expected: half-is-not-majority: mutual-exclusion: holds (3 trials, 0 ns)",
+		"as expected: half-is-not-majority (without Majority): mutual-exclusion: holds (3 trials, 0 ns)",
+	}, strings.Split(before, "\n"))
+	require.NotContains(t, got.out, "\x1b")
+}
+
+func TestATerminalGetsALiveDisplayThatGoesAway(t *testing.T) {
+	p := fake(verdict(history.Holds, history.Violated))
+	p.live = true
+	got := p.try("run", "half-is-not-majority", "--trials", "3", "--out", t.TempDir())
+	require.Contains(t, got.out, " of 6 trials")
+	display, _, _ := strings.Cut(got.out, "Written to")
+	for line := range strings.Lines(ansi.Strip(display)) {
+		require.LessOrEqual(t, ansi.StringWidth(strings.TrimRight(line, "\n")), 80, "%q", line)
+	}
+	last := got.out[strings.LastIndex(got.out, ansi.EraseScreenBelow):]
+	require.NotContains(t, last, " of 6 trials", "the display is erased before the table")
+	require.Contains(t, last, "DIFFERS: half-is-not-majority")
+}
+
+func TestRunRemovesAnEarlierRunsFilesAndNoOthers(t *testing.T) {
+	out := t.TempDir()
+	write := func(name string) {
+		path := filepath.Join(out, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, nil, 0o644))
+	}
+	write("trials/old/000/history.jsonl")
+	write("trials/mine/000/history.jsonl")
+	write("trials/mine/000/notes.txt")
+	write("summary.md")
+	write("my.txt")
+	p := fake(expected)
+	p.suite = func(context.Context, []harness.Job, harness.Options, func(harness.Trial)) ([]harness.Trial, error) {
+		return nil, errors.New("no redis-server")
+	}
+	got := p.try("run", "client-pause", "--out", out)
+	require.Equal(t, exitFailed, got.code)
+	require.Equal(t, "lockproof: no redis-server\n", got.err)
+	require.NoDirExists(t, filepath.Join(out, "trials/old"))
+	require.NoFileExists(t, filepath.Join(out, "trials/mine/000/history.jsonl"))
+	require.NoFileExists(t, filepath.Join(out, "summary.md"))
+	require.FileExists(t, filepath.Join(out, "trials/mine/000/notes.txt"))
+	require.FileExists(t, filepath.Join(out, "my.txt"))
+}
+
+func TestAnInterruptedRunReportsWhatWasDone(t *testing.T) {
+	p := fake(expected)
+	ctx, cancel := context.WithCancel(context.Background())
+	suite := p.suite
+	p.suite = func(ctx context.Context, jobs []harness.Job, o harness.Options, observe func(harness.Trial)) ([]harness.Trial, error) {
+		cancel()
+		<-ctx.Done()
+		o.Trials = 1
+		return suite(ctx, jobs, o, observe)
+	}
+	var out, complaints strings.Builder
+	p.out, p.err = &out, &complaints
+	code := p.main(ctx, []string{"run", "client-pause", "--trials", "5", "--out", t.TempDir()})
+	require.Equal(t, reports.ExitInconclusive, code)
+	require.Contains(t, out.String(), "The run was interrupted: 4 of 5 trials")
+}

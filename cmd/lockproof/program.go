@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"golang.org/x/term"
+
+	"lockproof/harness"
+	"lockproof/reports"
+)
+
+// Widths, in columns: of what is not a terminal, and of a terminal that does
+// not say.
+const (
+	pipeWidth    = 100
+	defaultWidth = 80
+)
+
+// program is what the commands work with. Tests put other things in its place.
+type program struct {
+	in       io.Reader
+	out, err io.Writer
+	screen   reports.Screen
+	// live is whether out is a terminal on which lines can be redrawn; width
+	// then asks how wide it is by now.
+	live  bool
+	width func() int
+	// suite runs jobs (harness.RunSuite); clean removes what dead runs left.
+	suite func(context.Context, []harness.Job, harness.Options, func(harness.Trial)) ([]harness.Trial, error)
+	clean func(io.Writer) error
+}
+
+// look finds out what kind of thing the output is.
+func (p *program) look(out *os.File) {
+	terminal := term.IsTerminal(int(out.Fd()))
+	dumb := os.Getenv("TERM") == "dumb"
+	p.live = terminal && !dumb
+	p.width = func() int { return widthOf(out) }
+	p.screen = reports.Screen{
+		Width:  pipeWidth,
+		UTF8:   isUTF8(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")),
+		Colour: p.live && os.Getenv("NO_COLOR") == "",
+	}
+	if terminal {
+		p.screen.Width = p.width()
+	}
+}
+
+func widthOf(out *os.File) int {
+	width, _, err := term.GetSize(int(out.Fd()))
+	if err != nil || width <= 0 {
+		return defaultWidth
+	}
+	return max(width, reports.MinWidth)
+}
+
+// isUTF8 says whether the locale's characters are UTF-8. The first of its
+// variables that is set decides, as POSIX has it.
+func isUTF8(variables ...string) bool {
+	for _, v := range variables {
+		if v != "" {
+			v = strings.ToLower(v)
+			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
+		}
+	}
+	return false
+}
+
+// version is the module's, or "devel" for a build from a work tree.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "devel"
+	}
+	return info.Main.Version
+}

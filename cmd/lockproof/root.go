@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// execute runs the command that args name.
+func (p *program) execute(ctx context.Context, args []string) error {
+	root := p.root()
+	root.SetArgs(args)
+	if err := knownCommand(root, args); err != nil {
+		return err
+	}
+	return root.ExecuteContext(ctx)
+}
+
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "lockproof",
+		Short: "Fault injection and correctness checks for Redis distributed locks",
+		Long: `Lockproof puts a Redis lock through everything that can go wrong and says, with
+proof, whether two clients ever held it at once.`,
+		Example: `  lockproof run                            the whole catalogue, in virtual time
+  lockproof run clock-jump-forward --on local --trials 10
+  lockproof run --lock redsync             another lock against the same faults
+  lockproof show client-pause              what happens in a scenario, and why
+  lockproof check out/trials/client-pause/000/history.jsonl`,
+		Version:           version(),
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.SetIn(p.in)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(p.runCommand(), p.listCommand(), p.showCommand(), p.checkCommand(),
+		p.doctorCommand(), p.cleanCommand(), p.workerCommand())
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	return root
+}
+
+// knownCommand finds a command that does not exist, before its flags are taken
+// for unknown ones.
+func knownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], "__") {
+		return nil
+	}
+	var names []string
+	for _, c := range root.Commands() {
+		if c.Name() == args[0] {
+			return nil
+		}
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return usage("there is no command %q: %s", args[0], suggest(args[0], names))
+}
+
+// flagError says what is wrong with a flag, and what would be right.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var bad *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		name := "--" + unknown.GetSpecifiedName()
+		return usage("%s has no flag %s: %s", cmd.CommandPath(), name, suggest(name, names))
+	case errors.As(err, &bad):
+		return usage("--%s %s: %s", bad.GetFlag().Name, bad.GetValue(), wanted(bad.GetFlag()))
+	}
+	return usage("%s: %v", cmd.CommandPath(), err)
+}
+
+// wanted says what a flag takes.
+func wanted(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "duration":
+		return "this takes a duration with its unit, as in 500ms, 30s or 2m"
+	case "int", "uint64":
+		return "this takes a whole number, not negative"
+	}
+	return fmt.Sprintf("this takes a %s", f.Value.Type())
+}
+
+// arguments checks how many arguments a command gets.
+func arguments(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usage("%s needs %s: %s", cmd.CommandPath(), what, cmd.UseLine())
+		case most >= 0 && len(args) > most:
+			return usage("%s takes no more than %s, and %q is too much", cmd.CommandPath(), what, args[most])
+		}
+		return nil
+	}
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lockproof/harness"
+	"lockproof/harness/locks"
+	"lockproof/redlock"
+	"lockproof/reports"
+	"lockproof/scenarios"
+)
+
+// The bounds of the flags.
+const (
+	minTTL      = 100 * time.Millisecond
+	maxTTL      = 10 * time.Minute
+	maxTrials   = 100_000
+	maxParallel = 256
+)
+
+func (p *program) runCommand() *cobra.Command {
+	o := harness.Options{Retries: harness.DefaultRetries}
+	cmd := &cobra.Command{
+		Use:   "run [name|file|glob ...]",
+		Short: "Run scenarios and report whether they went as expected",
+		Long: `Runs the scenarios that are named, each with all its variants, and compares the
+verdicts with what each scenario expects. With no name, the whole catalogue.
+
+With --lock or --without, each scenario is run as it stands with that lock or
+without those rules, and as expected means: no worse than the reference.
+
+Exit codes: 0 every verdict is as expected; 1 one differs; 2 none differs, but
+one is inconclusive, or the run was cut short; 3 the harness itself failed;
+64 bad usage or a bad file.`,
+		Example: `  lockproof run
+  lockproof run 'aof-*' --on local --trials 20
+  lockproof run client-pause my-scenario.yaml --ttl 30s
+  lockproof run --lock redsync --out out/redsync
+  lockproof run half-is-not-majority --without Majority,FreshToken`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			jobs, err := prepare(cmd, &o, args)
+			if err != nil {
+				return err
+			}
+			return p.run(cmd.Context(), jobs, o)
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.Cluster, "on", harness.Virtual, "cluster: "+strings.Join(harness.Clusters, ", "))
+	f.IntVar(&o.Trials, "trials", 1, "trials of each scenario and variant")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first trial; each further one adds 1")
+	f.DurationVar(&o.TTL, "ttl", 0, "the lock's TTL, 100ms to 10m (default: each scenario's own)")
+	f.StringVar(&o.Lock, "lock", "", "lock under test: "+strings.Join(locks.Names(), ", "))
+	f.StringSliceVar(&o.Without, "without", nil, "rule of the reference to switch off; more with commas or again")
+	f.StringVar(&o.Out, "out", "out", "folder for results and histories")
+	f.IntVar(&o.Parallel, "parallel", 0, "trials at a time (default: what suits the cluster)")
+	return cmd
+}
+
+// prepare checks the options and finds the scenarios and the rows to run.
+func prepare(cmd *cobra.Command, o *harness.Options, args []string) ([]harness.Job, error) {
+	if err := checkOptions(o, cmd.Flags().Changed); err != nil {
+		return nil, err
+	}
+	selected, err := scenarios.Select(args)
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	jobs, err := o.Jobs(selected)
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	return jobs, nil
+}
+
+// checkOptions refuses what lies out of bounds or does not exist.
+func checkOptions(o *harness.Options, given func(string) bool) error {
+	switch {
+	case o.Trials < 1 || o.Trials > maxTrials:
+		return usage("--trials %d: give a number from 1 to %d", o.Trials, maxTrials)
+	case given("ttl") && (o.TTL < minTTL || o.TTL > maxTTL):
+		return usage("--ttl %s: a TTL lies between 100ms and 10m, as in --ttl 30s", o.TTL)
+	case given("parallel") && (o.Parallel < 1 || o.Parallel > maxParallel):
+		return usage("--parallel %d: give a number from 1 to %d", o.Parallel, maxParallel)
+	case o.Out == "":
+		return usage("--out is empty: name a folder, as in --out out")
+	case !slices.Contains(harness.Clusters, o.Cluster):
+		return usage("--on %s: there is no such cluster: %s", o.Cluster, suggest(o.Cluster, harness.Clusters))
+	case given("lock") && !slices.Contains(locks.Names(), o.Lock):
+		return usage("--lock %s: there is no such lock: %s", o.Lock, suggest(o.Lock, locks.Names()))
+	}
+	return checkRules(o)
+}
+
+func checkRules(o *harness.Options) error {
+	var names []string
+	for _, info := range redlock.Rules() {
+		names = append(names, string(info.Rule))
+	}
+	var distinct []string
+	for _, rule := range o.Without {
+		rule = strings.TrimSpace(rule)
+		if !slices.Contains(names, rule) {
+			return usage("--without %s: there is no such rule: %s", rule, suggest(rule, names))
+		}
+		if !slices.Contains(distinct, rule) {
+			distinct = append(distinct, rule)
+		}
+	}
+	o.Without = distinct
+	return nil
+}
+
+// run runs the jobs, reports, and gives the exit code as an error.
+func (p *program) run(ctx context.Context, jobs []harness.Job, o harness.Options) error {
+	if err := reports.Clear(o.Out); err != nil {
+		return failed(err)
+	}
+	ctx, stop := p.interruptible(ctx)
+	defer stop()
+	started := time.Now()
+	progress := p.progress(len(jobs)*o.Trials, o.Trials)
+	trials, err := p.suite(ctx, jobs, o, progress.observe)
+	progress.finish()
+	if err != nil {
+		return failed(err)
+	}
+	planned := len(jobs) * o.Trials
+	report := reports.New(trials, reports.Run{
+		Version: version(), Go: runtime.Version(), Started: started, Elapsed: time.Since(started),
+		Options: o, Planned: planned, Interrupted: ctx.Err() != nil && len(trials) < planned,
+	})
+	return p.report(report)
+}
+
+// report prints the report and writes its files.
+func (p *program) report(report *reports.Report) error {
+	if err := report.Print(p.out, p.screen); err != nil {
+		return failed(err)
+	}
+	paths, err := report.WriteFiles()
+	if err != nil {
+		return failed(err)
+	}
+	names := make([]string, len(paths))
+	for i, path := range paths {
+		names[i] = filepath.Base(path)
+	}
+	if err := p.say(fmt.Sprintf("Written to %s: %s\n", report.Options.Out, strings.Join(names, ", "))); err != nil {
+		return err
+	}
+	if code := report.ExitCode(); code != 0 {
+		return &exit{code: code}
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package main
+
+import "strings"
+
+// suggest says what may have been meant by a name that does not exist: the
+// names that begin so, the nearest names, or else all that there are.
+func suggest(name string, among []string) string {
+	var near []string
+	for _, candidate := range among {
+		if len(name) > 2 && strings.HasPrefix(candidate, name) {
+			near = append(near, candidate)
+		}
+	}
+	if len(near) == 0 {
+		near = nearest(name, among)
+	}
+	if len(near) > 0 {
+		return "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return "there are " + strings.Join(among, ", ")
+}
+
+// nearest are the names at the smallest distance, if it is a small one.
+func nearest(name string, among []string) []string {
+	var near []string
+	least := max(2, len(name)/3)
+	for _, candidate := range among {
+		d := distance(strings.ToLower(name), strings.ToLower(candidate))
+		if d < least {
+			near, least = nil, d
+		}
+		if d == least {
+			near = append(near, candidate)
+		}
+	}
+	return near
+}
+
+// distance is the Levenshtein distance between a and b, in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
