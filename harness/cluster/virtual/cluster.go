@@ -21,6 +21,7 @@ import (
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/link"
+	"lockproof/harness/history"
 )
 
 // Cluster is a cluster.Cluster in virtual time.
@@ -31,7 +32,7 @@ type Cluster struct {
 	paths map[pathName]*path
 
 	mu      sync.Mutex
-	closed  bool
+	closed  bool // it takes no new workers, and its links say no more
 	workers []*worker
 
 	closing  sync.Once
@@ -92,7 +93,7 @@ func (c *Cluster) connect(servers []string) {
 		for _, name := range servers {
 			order := len(c.paths)
 			t := newTravel(mix(c.cfg.Seed, client, name), c.Now, c.cfg.Delay, slots[order], total)
-			l := link.New(link.Config{Client: client, Node: name, Now: c.Now, Record: c.cfg.Record, Travel: t.message,
+			l := link.New(link.Config{Client: client, Node: name, Now: c.Now, Record: c.record, Travel: t.message,
 				Scripts: scripts, Silent: name == cluster.StoreName})
 			n := c.nodes[name]
 			n.broken = append(n.broken, l.Break)
@@ -101,10 +102,23 @@ func (c *Cluster) connect(servers []string) {
 	}
 }
 
+// record passes on what links say until the cluster closes: what is still on its
+// way then has no part in the run.
+func (c *Cluster) record(e history.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.cfg.Record(e)
+	}
+}
+
 // check refuses what would otherwise fail later and less clearly.
 func check(cfg cluster.Config) error {
 	if len(cfg.Nodes) == 0 {
 		return errors.New("virtual cluster: no nodes: name at least one")
+	}
+	if cfg.Record == nil {
+		return errors.New("virtual cluster: Config.Record is nil: it must take the run's events")
 	}
 	names := slices.Concat(cfg.Nodes, cfg.Clients)
 	for i, name := range names {

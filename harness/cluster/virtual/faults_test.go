@@ -1,0 +1,178 @@
+package virtual_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/client"
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/virtual"
+	"lockproof/harness/history"
+)
+
+// TestCloseUnderFaults closes a cluster in which everything is broken at once;
+// the bubble would report whatever is left behind.
+func TestCloseUnderFaults(t *testing.T) {
+	r := &recorder{}
+	var closed int64
+	inBubble(t, func() {
+		c, err := virtual.New(five(1, r))
+		require.NoError(t, err)
+		var workers []client.Worker
+		for i := range 5 {
+			w, err := c.Spawn(ctx, setup(i), r.message)
+			require.NoError(t, err)
+			require.NoError(t, w.Send(client.Command{Do: client.DoLoop, Serial: 1, Loop: &client.Loop{
+				Keys: []string{"k"}, Hold: 10 * time.Millisecond, Think: 10 * time.Millisecond}}))
+			workers = append(workers, w)
+		}
+		require.NoError(t, c.Link("c3", "n3").Intercept(cluster.Intercept{Command: "SET", Part: cluster.PartReply, Action: cluster.Hold}))
+		require.NoError(t, c.Link("c3", "n4").Intercept(cluster.Intercept{Command: "SET", Part: cluster.PartCommand, Action: cluster.Lose}))
+		require.NoError(t, c.Sleep(ctx, 50*time.Millisecond))
+		require.NoError(t, c.Node("n1").Kill(ctx))
+		require.NoError(t, c.Node("n2").Pause(ctx))
+		require.NoError(t, c.Link("c1", "n3").Cut(cluster.ToClient))
+		require.NoError(t, c.Link("c2", "store").Delay(cluster.Both, time.Hour))
+		require.NoError(t, workers[3].Pause())
+		require.NoError(t, workers[4].Kill())
+		require.NoError(t, c.Sleep(ctx, 50*time.Millisecond))
+		closed = c.Now()
+		require.NoError(t, c.Close())
+		require.NoError(t, c.Close(), "twice does no harm")
+
+		require.ErrorContains(t, c.Node("n1").Start(ctx), "its cluster is closed")
+		_, err = c.Spawn(ctx, setup(0), r.message)
+		require.ErrorContains(t, err, "the cluster is closed")
+		require.Error(t, workers[0].Send(client.Command{Do: client.DoAcquire, Serial: 2, Key: "k"}))
+	})
+	require.NotEmpty(t, r.events)
+	for _, e := range r.events {
+		require.LessOrEqual(t, e.Time, closed, "a closed cluster says nothing: %v", e)
+	}
+}
+
+// TestPowerLoss has the same lock written under each setting, a while before
+// the power goes.
+func TestPowerLoss(t *testing.T) {
+	for _, c := range []struct {
+		setting cluster.Persistence
+		wait    time.Duration
+		kept    bool
+	}{
+		{cluster.PersistNone, 2 * time.Second, false},
+		{cluster.PersistRDB, 2 * time.Second, false},
+		{cluster.PersistNo, 2 * time.Second, false},
+		{cluster.PersistEverysec, 500 * time.Millisecond, false},
+		{cluster.PersistEverysec, 2 * time.Second, true},
+		{cluster.PersistAlways, 0, true},
+	} {
+		t.Run(string(c.setting)+" "+c.wait.String(), func(t *testing.T) {
+			oneNode(t, c.setting, func(cl *virtual.Cluster, n cluster.Node, rdb *redis.Client) {
+				require.NoError(t, rdb.Set(ctx, "k", "v", time.Minute).Err())
+				require.NoError(t, rdb.Incr(ctx, "fence:k").Err())
+				require.NoError(t, cl.Sleep(ctx, c.wait))
+				lost, err := n.PowerLoss(ctx)
+				require.NoError(t, err)
+				require.Equal(t, c.kept, lost == 0, "lost %d bytes", lost)
+				require.NoError(t, n.Start(ctx))
+				require.Equal(t, c.kept, rdb.Get(ctx, "k").Val() == "v")
+				require.Equal(t, c.kept, rdb.Get(ctx, "fence:k").Val() == "1")
+				require.NotContains(t, look(t, n).Keys, "fence:k", "a counter is no lock")
+			})
+		})
+	}
+}
+
+func TestAnAliasIsTheSameServerOverTheSameLink(t *testing.T) {
+	inBubble(t, func() {
+		c, err := virtual.New(cluster.Config{Nodes: []string{"n1", "n2"}, Aliases: map[string]string{"n2": "n1"}, Clients: []string{"c1"},
+			Record: func(history.Event) {}})
+		require.NoError(t, err)
+		require.Equal(t, c.Node("n1"), c.Node("n2"))
+		require.Equal(t, c.Link("c1", "n1"), c.Link("c1", "n2"))
+		require.NoError(t, c.Close())
+	})
+}
+
+func TestWhatIsNotThereIsNil(t *testing.T) {
+	inBubble(t, func() {
+		c, err := virtual.New(five(1, &recorder{}))
+		require.NoError(t, err)
+		require.Nil(t, c.Node("n6"))
+		require.Nil(t, c.Link("c1", "n6"))
+		require.Nil(t, c.Link("c6", "n1"))
+		require.NotNil(t, c.Link("c1", cluster.StoreName))
+		require.NoError(t, c.Close())
+	})
+}
+
+func TestConfigsAndSetupsThatAreRefused(t *testing.T) {
+	one, record := []string{"n1"}, func(history.Event) {}
+	for want, cfg := range map[string]cluster.Config{
+		"no nodes":                           {Record: record},
+		`cannot be named ""`:                 {Nodes: []string{""}, Record: record},
+		`cannot be named "store"`:            {Nodes: one, Clients: []string{"store"}, Record: record},
+		`"n1" is named twice`:                {Nodes: one, Clients: one, Record: record},
+		"the alias n2 does not lead to":      {Nodes: []string{"n1", "n2"}, Aliases: map[string]string{"n2": "n9"}, Record: record},
+		"the alias n1 does not lead to":      {Nodes: one, Aliases: map[string]string{"n1": "n1"}, Record: record},
+		`no persistence setting "sometimes"`: {Nodes: one, Persistence: "sometimes", Record: record},
+		"Config.Record is nil":               {Nodes: one},
+	} {
+		inBubble(t, func() {
+			_, err := virtual.New(cfg)
+			require.ErrorContains(t, err, want)
+		})
+	}
+	inBubble(t, func() {
+		c, err := virtual.New(five(1, &recorder{}))
+		require.NoError(t, err)
+		for want, s := range map[string]client.Setup{
+			"there is no such client": {Name: "c9", Lock: "redlock"},
+			"there is no node n9":     {Name: "c1", Lock: "redlock", Nodes: []string{"n9"}},
+			`no lock named "magic"`:   {Name: "c1", Lock: "magic", Options: setup(0).Options},
+		} {
+			_, err := c.Spawn(ctx, s, func(client.Message) {})
+			require.ErrorContains(t, err, want)
+		}
+		require.NoError(t, c.Close())
+	})
+}
+
+func TestSupports(t *testing.T) {
+	inBubble(t, func() {
+		c, err := virtual.New(five(1, &recorder{}))
+		require.NoError(t, err)
+		require.NoError(t, c.Supports("power-loss"))
+		require.NoError(t, c.Supports("node-clock"))
+		for fault, want := range map[string]string{
+			"slow-fsync": "the virtual cluster cannot do slow-fsync: its disks are modelled, and their fsyncs neither stall nor fail; run it with --on local",
+			"disk-full":  "its disks are modelled and never full",
+			"replica":    "its nodes do not replicate",
+			"nonsense":   "it knows no such fault; it can do kill,",
+		} {
+			var unsupported *cluster.Unsupported
+			require.True(t, errors.As(c.Supports(fault), &unsupported))
+			require.ErrorContains(t, unsupported, want)
+		}
+		require.NoError(t, c.Close())
+	})
+}
+
+// TestClustersInParallel runs one seed in several bubbles at a time: what
+// libraries share between them must not show.
+func TestClustersInParallel(t *testing.T) {
+	histories := make([][]byte, 4)
+	var all sync.WaitGroup
+	for i := range histories {
+		all.Go(func() { histories[i] = contend(t, 3) })
+	}
+	all.Wait()
+	for _, h := range histories[1:] {
+		require.Equal(t, "", firstDifference(histories[0], h))
+	}
+}
