@@ -18,6 +18,7 @@ const (
 	NothingRemoves  = "nothing removes keys"
 	SameNodes       = "every client uses the same nodes"
 	KeysExpire      = "every key has an expiry"
+	ReleaseArrives  = "a release reaches every node"
 	MajorityHealthy = "a healthy majority is in reach"
 	Unexplained     = "not shown by this history"
 )

@@ -113,6 +113,9 @@ func (r *run) blameOrphan(h *holding) *Blame {
 	if t, early := r.releasedBefore(h); early {
 		return r.blame(h.set, "ReleaseAfterSet", "%s's SET took the key on %s at %s, after its release had been there at %s", h.Owner, h.Node, at(h.From), at(t))
 	}
+	if f, found := r.undelivered(h); found && !r.off("ReleaseEverywhere") {
+		return r.blame(f.event, ReleaseArrives, "%s, so %s could not give back its key there, set at %s, before %s", f.describe(), h.Owner, at(h.From), at(h.Until))
+	}
 	if r.released(h) {
 		return r.blame(h.set, "ReleaseEverywhere", "%s's release left its key on %s, set at %s, until %s", h.Owner, h.Node, at(h.From), at(h.Until))
 	}
@@ -129,6 +132,24 @@ func (r *run) releasedBefore(h *holding) (int64, bool) {
 		}
 	}
 	return 0, false
+}
+
+// undelivered finds the fault that kept a key's owner from its node, if no
+// delete of the owner's reached the node while the key was there.
+func (r *run) undelivered(h *holding) (fault, bool) {
+	for _, e := range r.events {
+		if e.Type == history.TypeCommand && e.Process == h.Owner+">"+h.Node && e.Command != nil &&
+			e.Command.Effect == history.EffectDelete && e.Time > h.From && e.Time < h.Until {
+			return fault{}, false
+		}
+	}
+	for _, f := range r.faults {
+		between := slices.Contains(hinders, f.kind) && f.target == h.Owner+"-"+h.Node
+		if between && f.from <= h.Until && f.until >= h.From {
+			return f, true
+		}
+	}
+	return fault{}, false
 }
 
 // released reports whether the owner of a key called release for its lease.

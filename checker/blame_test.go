@@ -246,6 +246,13 @@ func TestBlameOfWaits(t *testing.T) {
 			s.attempt("c1", 0, 10, history.TypeFail)
 			s.grant("c2", 20, 1100, 900)
 		}, "ReleaseEverywhere", 5},
+		{"a release that could not arrive", func(s *story) {
+			s.header.Bounds.Free = 500 * ms
+			s.lasting(1, 1200, "lose", "c1-n1", "c1-n2", "c1-n3")
+			s.sets(5, "c1", "t1", 1000, "n1", "n2", "n3")
+			s.attempt("c1", 0, 10, history.TypeFail)
+			s.grant("c2", 20, 1100, 900)
+		}, ReleaseArrives, 1},
 		{"a SET after the release", func(s *story) {
 			s.header.Bounds.Free = 500 * ms
 			s.deletes(5, "c1", "t1", "n1", "n2", "n3")

@@ -14,10 +14,11 @@ import (
 //
 // A client's wait is cut at every moment from which on the lock may need some
 // time again: when another lease ends, when another attempt ends without a
-// grant (and leaves its keys to be cleaned up), when a fault heals. What is left
-// are the stretches in which the lock stood free while the client waited. One
-// that is longer than the bound is a violation. A wait that ended before the
-// bound shows nothing.
+// grant (and leaves its keys to be cleaned up), when a fault heals; and while a
+// fault is in the client's way the bound does not run. What is left are the
+// stretches in which the lock stood free while the client waited. One that is
+// longer than the bound is a violation. A wait that ended before the bound
+// shows nothing.
 func (r *run) deadlockFreedom() Result {
 	var violations []Violation
 	violations = append(violations, r.neverExpiring()...)
@@ -26,19 +27,20 @@ func (r *run) deadlockFreedom() Result {
 		w := r.waits(key)
 		violations = append(violations, w.tooLong(len(violations))...)
 		violations = append(violations, r.tooLongHeld(key, len(violations))...)
-		measured["waited"] += int64(w.behind())
+		waited, handovers := w.earned()
+		measured["waited"] += int64(waited)
+		measured["handovers"] += int64(handovers)
 		measured["longest_wait"] = max(measured["longest_wait"], w.longestWait())
 		measured["longest_free"] = max(measured["longest_free"], w.longestFree)
 	}
 	sort.SliceStable(violations, func(i, j int) bool { return violations[i].From < violations[j].From })
 	result := settle(history.DeadlockFreedom, violations, measured)
-	contended := r.header.Earned.Contended
 	switch {
 	case result.Verdict != history.Holds:
 	case r.header.Bounds.Free <= 0:
 		result.undecide("vacuous: the run states no bound for a wait")
-	case measured["waited"] == 0 && (contended == 0 || r.counts.contended < contended):
-		result.undecide("vacuous: nobody who was granted the lock had to wait for it")
+	case measured["waited"] == 0 && measured["handovers"] == 0:
+		result.undecide("vacuous: nobody was granted a lock that had been in use")
 	}
 	return result
 }
@@ -57,10 +59,7 @@ type waits struct {
 
 func (r *run) waits(key string) *waits {
 	w := &waits{run: r, key: key}
-	var busy []span
-	for _, l := range r.leases[key] {
-		busy = append(busy, span{l.From, l.Until})
-	}
+	busy := spansOf(r.leases[key])
 	for _, o := range r.acquires[key] {
 		if o.outcome == history.TypeFail || o.outcome == history.TypeInfo {
 			busy = append(busy, span{o.done, o.done})
@@ -78,7 +77,7 @@ func (w *waits) tooLong(known int) []Violation {
 	for _, o := range r.acquires[w.key] {
 		client := o.Process
 		if _, ok := interruptions[client]; !ok {
-			interruptions[client] = union(append(r.unreachable(client), r.healed()...))
+			interruptions[client] = union(append(r.disturbed(client), r.healed()...))
 		}
 		for _, gap := range (span{o.asked, o.done}).without(w.busy) {
 			free := longest(gap.without(interruptions[client]))
@@ -108,31 +107,56 @@ func (r *run) waitViolation(o *operation, free span, index int) Violation {
 	return v
 }
 
-// behind counts the granted acquires that had to wait behind something: a
-// lease, a fault, or another's key that lingered on a node.
-func (w *waits) behind() int {
+// earned counts the grants that show something: those that had to wait behind
+// a lease, a fault, or another's key that lingered on the nodes; and those of a
+// lock that another client had held, or tried for, at most Bounds.Free before.
+func (w *waits) earned() (waited, handovers int) {
 	r := w.run
-	leases := make([]span, 0, len(r.leases[w.key]))
-	for _, l := range r.leases[w.key] {
-		leases = append(leases, span{l.From, l.Until})
-	}
-	leases = union(leases)
-	obstacles := map[string][]span{}
-	n := 0
+	leases := spansOf(r.leases[w.key])
+	obstacles, others := map[string][]span{}, map[string][]span{}
 	for _, o := range r.acquires[w.key] {
 		if !o.ok() {
 			continue
 		}
 		if _, done := obstacles[o.Process]; !done {
-			obstacles[o.Process] = union(append(r.unreachable(o.Process), r.lingering(w.key, o.Process)...))
+			obstacles[o.Process] = union(append(r.disturbed(o.Process), r.lingering(w.key, o.Process)...))
+			others[o.Process] = r.others(w.key, o.Process)
 		}
 		// The moment of the grant belongs to the lease that it begins.
 		wait := span{o.asked, o.done - 1}
 		if wait.meets(leases) || wait.meets(obstacles[o.Process]) {
-			n++
+			waited++
+		}
+		if (span{o.asked - r.header.Bounds.Free, o.done - 1}).meets(others[o.Process]) {
+			handovers++
 		}
 	}
-	return n
+	return waited, handovers
+}
+
+// spansOf gives the stretches for which a key was held.
+func spansOf(leases []Lease) []span {
+	spans := make([]span, 0, len(leases))
+	for _, l := range leases {
+		spans = append(spans, span{l.From, l.Until})
+	}
+	return union(spans)
+}
+
+// others gives the stretches for which other clients held a key or tried to.
+func (r *run) others(key, client string) []span {
+	var spans []span
+	for _, l := range r.leases[key] {
+		if l.Client != client {
+			spans = append(spans, span{l.From, l.Until})
+		}
+	}
+	for _, o := range r.acquires[key] {
+		if o.Process != client {
+			spans = append(spans, span{o.asked, o.done})
+		}
+	}
+	return union(spans)
 }
 
 // lingering gives the stretches for which a key was owned by others than a

@@ -11,7 +11,7 @@ import (
 // counts is what happened in a run, to tell an earned verdict from a vacuous one.
 type counts struct {
 	grants    int // acquires that were granted
-	contended int // acquires that met another client's acquire or lease on their key
+	contended int // acquires that met another client's acquire, lease or key on a node
 	faults    int // effective faults that met a lease or an acquire
 	writes    int // acknowledged writes at the store
 	refused   int // acquires and extends that failed
@@ -33,7 +33,7 @@ func (r *run) count() counts {
 		}
 	}
 	for _, key := range r.keys {
-		c.contended += contended(r.acquires[key], r.leases[key])
+		c.contended += contended(r.acquires[key], r.leases[key], r.tenures[key])
 	}
 	return c
 }
@@ -67,14 +67,20 @@ type claim struct {
 	attempt bool
 }
 
-// contended counts the acquires that overlap another client's acquire or lease.
-func contended(acquires []*operation, leases []Lease) int {
-	claims := make([]claim, 0, len(acquires)+len(leases))
+// contended counts the acquires that overlap another client's acquire, lease, or
+// key on a node: a holder that is gone leaves keys that still contend.
+func contended(acquires []*operation, leases []Lease, tenures []*holding) int {
+	claims := make([]claim, 0, len(acquires)+len(leases)+len(tenures))
 	for _, o := range acquires {
 		claims = append(claims, claim{span{o.asked, o.done}, o.Process, true})
 	}
 	for _, l := range leases {
 		claims = append(claims, claim{span{l.From, l.Until}, l.Client, false})
+	}
+	for _, h := range tenures {
+		if h.Owner != "" {
+			claims = append(claims, claim{span{h.From, h.Until}, h.Owner, false})
+		}
 	}
 	sort.SliceStable(claims, func(i, j int) bool { return claims[i].from < claims[j].from })
 	met := make([]bool, len(claims))

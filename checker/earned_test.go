@@ -30,6 +30,11 @@ func TestHoldsMustBeEarned(t *testing.T) {
 			s.header.Earned.Contended = 2
 			s.attempt("c2", 5, 8, history.TypeFail)
 		}, ""},
+		{"contention with a key that outlived its lease", func(s *story) {
+			s.header.Earned.Contended = 1
+			s.sets(5, "c1", "c1.1", 1000, "n1")
+			s.attempt("c2", 950, 990, history.TypeFail)
+		}, ""},
 		{"one's own lease is no contention", func(s *story) {
 			s.header.Earned.Contended = 1
 			s.attempt("c1", 100, 110, history.TypeFail)
@@ -162,7 +167,7 @@ func TestContendedAgreesWithAllPairs(t *testing.T) {
 				want++
 			}
 		}
-		require.Equal(t, want, contended(acquires, leases))
+		require.Equal(t, want, contended(acquires, leases, nil))
 	})
 }
 

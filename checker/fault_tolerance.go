@@ -44,11 +44,12 @@ func (r *run) ungranted(key string, known int) []Violation {
 		return nil
 	}
 	var found []Violation
-	busy := r.competition(key)
-	cutOff := map[string][]span{}
+	leases := spansOf(r.leases[key])
+	busy, cutOff := map[string][]span{}, map[string][]span{}
 	for _, o := range r.acquires[key] {
 		if _, done := cutOff[o.Process]; !done {
 			cutOff[o.Process] = r.unreachable(o.Process)
+			busy[o.Process] = union(append(r.others(key, o.Process), leases...))
 		}
 		for _, clear := range r.clear(o, busy[o.Process], cutOff[o.Process]) {
 			found = append(found, r.ungrantedViolation(o, clear, known+len(found)))
@@ -98,30 +99,6 @@ func (r *run) obstructed(o *operation) []span {
 	return covered(r.blocking(), sets)
 }
 
-// competition gives, for each client, the stretches for which the key was held
-// or another client tried to get it.
-func (r *run) competition(key string) map[string][]span {
-	var leases []span
-	for _, l := range r.leases[key] {
-		leases = append(leases, span{l.From, l.Until})
-	}
-	attempts := map[string][]span{}
-	for _, o := range r.acquires[key] {
-		attempts[o.Process] = append(attempts[o.Process], span{o.asked, o.done})
-	}
-	busy := map[string][]span{}
-	for client := range attempts {
-		all := slices.Clone(leases)
-		for other, spans := range attempts {
-			if other != client {
-				all = append(all, spans...)
-			}
-		}
-		busy[client] = union(all)
-	}
-	return busy
-}
-
 func (r *run) ungrantedViolation(o *operation, clear span, index int) Violation {
 	v := Violation{
 		Key: o.Key, From: clear.from, Until: clear.until, Processes: []string{o.Process},
@@ -137,11 +114,7 @@ func (r *run) ungrantedViolation(o *operation, clear span, index int) Violation 
 // grantedInTime counts the grants that came within the bound after the lock
 // was free and a healthy majority in reach; competitors may have been there.
 func (r *run) grantedInTime(key string) int {
-	var leases []span
-	for _, l := range r.leases[key] {
-		leases = append(leases, span{l.From, l.Until})
-	}
-	leases = union(leases)
+	leases := spansOf(r.leases[key])
 	n := 0
 	ways := map[string][]span{}
 	for _, o := range r.acquires[key] {

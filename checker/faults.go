@@ -139,6 +139,22 @@ func (r *run) unreachable(client string) []span {
 	return union(append(covered(r.blocking(), nodes), own...))
 }
 
+// disturbed gives the stretches for which faults are not healed as far as a
+// client can tell: it cannot reach a majority, a node is down or paused, or one
+// of its own links is hindered. What the scenario's setting keeps from it is no
+// fault, and neither is what befalls other clients.
+func (r *run) disturbed(client string) []span {
+	spans := r.unreachable(client)
+	for _, f := range r.faults {
+		node := slices.Contains(stops, f.kind) && slices.Contains(r.header.Nodes, f.target)
+		link := slices.Contains(hinders, f.kind) && strings.HasPrefix(f.target, client+"-")
+		if (node || link) && !r.events[f.event].Fault.Setting {
+			spans = append(spans, f.span)
+		}
+	}
+	return union(spans)
+}
+
 // blocking is how many nodes prevent a grant when they say no.
 func (r *run) blocking() int { return len(r.header.Nodes) - r.majority() + 1 }
 

@@ -51,7 +51,7 @@ type Earned struct {
 	// Grants is the least number of leases.
 	Grants int `json:"grants"`
 	// Contended is the least number of acquires by one client that overlapped
-	// another client's acquire or lease on the same key.
+	// another client's acquire, lease, or key on a node, for the same key.
 	Contended int `json:"contended"`
 	// Faults is the least number of effective faults that overlapped a lease
 	// or an acquire.
