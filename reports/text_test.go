@@ -10,7 +10,7 @@ import (
 
 func TestDuration(t *testing.T) {
 	tests := map[time.Duration]string{
-		0:                                     "0 ns",
+		0:                                     "0 s",
 		350 * time.Microsecond:                "350 µs",
 		1020 * time.Millisecond:               "1.02 s",
 		118400 * time.Microsecond:             "118 ms",

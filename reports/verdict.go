@@ -44,8 +44,9 @@ func VerdictText(events []history.Event, v checker.Verdict, screen Screen) strin
 		}
 	}
 	if broken == 0 && len(leases) > 0 {
-		p.line("\n" + Tell(events, leases, tenures, nil).Draw(screen))
+		p.line("\n" + strings.TrimRight(Tell(events, leases, tenures, nil).Draw(screen), "\n"))
 	}
+	p.line("")
 	return screen.plain(p.b.String())
 }
 
@@ -90,7 +91,5 @@ func isTime(name string) bool {
 func (p *page) violation(r checker.Result, i int, story Story) {
 	f := Finding{Violation: &r.Violations[i], Story: &story}
 	p.section(fmt.Sprintf("%s, violation %d of %d", clean(r.Property), i+1, violations(r)))
-	for _, line := range PrintFinding(f, p.screen, true) {
-		p.line(line)
-	}
+	p.line(strings.TrimRight(strings.Join(PrintFinding(f, p.screen, true), "\n"), "\n"))
 }

@@ -16,6 +16,8 @@ func Duration(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "-" + Duration(-d)
+	case d == 0:
+		return "0 s"
 	case d < time.Microsecond:
 		return strconv.FormatInt(int64(d), 10) + " ns"
 	case d < time.Millisecond:
@@ -51,9 +53,6 @@ func digits(x float64) string {
 
 // at writes a point of a history's clock.
 func at(ns int64) string {
-	if ns == 0 {
-		return "0 s"
-	}
 	return Duration(time.Duration(ns))
 }
 

@@ -177,8 +177,8 @@ func TestAPipeGetsOneLineForEachRow(t *testing.T) {
 	got := fake(expected).try("run", "half-is-not-majority", "--trials", "3", "--out", t.TempDir())
 	before, _, _ := strings.Cut(got.out, "\n\n")
 	require.Equal(t, []string{
-		"as expected: half-is-not-majority: mutual-exclusion: holds (3 trials, 0 ns)",
-		"as expected: half-is-not-majority (without Majority): mutual-exclusion: holds (3 trials, 0 ns)",
+		"as expected: half-is-not-majority: mutual-exclusion: holds (3 trials, 0 s)",
+		"as expected: half-is-not-majority (without Majority): mutual-exclusion: holds (3 trials, 0 s)",
 	}, strings.Split(before, "\n"))
 	require.NotContains(t, got.out, "\x1b")
 }

@@ -109,11 +109,11 @@ func (s *progress) show(line string) {
 	b.WriteString(s.erase())
 	width := s.width() - 1 // a full line would make some terminals wrap
 	if line != "" {
-		b.WriteString(ansi.Truncate(line, width, "") + "\n")
+		b.WriteString(ansi.Truncate(line, width, "...") + "\n")
 	}
 	lines := []string{s.bar(width), s.counts()}
 	for _, l := range lines {
-		b.WriteString(ansi.Truncate(l, width, "") + "\n")
+		b.WriteString(ansi.Truncate(l, width, "...") + "\n")
 	}
 	s.drawn = len(lines)
 	io.WriteString(s.out, b.String())
