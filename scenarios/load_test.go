@@ -255,6 +255,11 @@ func TestLoadNamesAMissingFile(t *testing.T) {
 	require.ErrorContains(t, err, "testdata/absent.yaml")
 }
 
+func TestAFileIsNotTooLong(t *testing.T) {
+	_, err := Parse("x.yaml", []byte(strings.Repeat("#", longestFile+1)))
+	require.EqualError(t, err, "x.yaml:1:1: the file has 32769 bytes; a scenario has at most 32768, and most have fewer than 2000")
+}
+
 func TestProblemsAreFoundByType(t *testing.T) {
 	_, err := Parse("x.yaml", []byte("name: x\n"))
 	var p *Problem

@@ -40,7 +40,7 @@ func TestTheDocumentNamesEveryField(t *testing.T) {
 	} {
 		for f := range of.Fields() {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			require.Contains(t, text, "`"+name+"`", "field %s of %s", name, of)
+			require.True(t, strings.Contains(text, "`"+name+"`"), "docs/history.md lacks the field %s of %s", name, of)
 		}
 	}
 }

@@ -26,9 +26,9 @@ type Header struct {
 	Expect map[string]string `json:"expect"` // property to verdict
 	// Lenient: the expectations are the reference's, and this is another lock
 	// or a rule is off; a better verdict than expected is as expected.
-	Lenient bool `json:"lenient,omitempty"`
-	Bounds Bounds            `json:"bounds"`
-	Earned Earned            `json:"earned"`
+	Lenient bool   `json:"lenient,omitempty"`
+	Bounds  Bounds `json:"bounds"`
+	Earned  Earned `json:"earned"`
 	// StallLimit is the lateness from which on a stall spoils the run.
 	StallLimit int64 `json:"stall_limit,omitempty"`
 }
