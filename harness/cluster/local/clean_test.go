@@ -32,6 +32,8 @@ func harness(t *testing.T) (cmd *exec.Cmd, f family, more *bufio.Reader) {
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
+		// Where a child does not die with its harness, and if one should not.
+		require.NoError(t, Clean(io.Discard))
 	})
 	more = bufio.NewReader(out)
 	line, err := more.ReadBytes('\n')
@@ -220,16 +222,18 @@ func TestHarnessTellsItsStalls(t *testing.T) {
 	require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP))
 	time.Sleep(long)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGCONT))
-	for {
+	for range 100 {
 		line, err := more.ReadBytes('\n')
 		require.NoError(t, err)
 		var e history.Event
 		require.NoError(t, json.Unmarshal(line, &e))
 		require.Equal(t, "harness", e.Process)
 		require.Equal(t, history.TypeStall, e.Type)
+		require.GreaterOrEqual(t, e.Late, int64(harnessStall))
 		if e.Late >= int64(long/2) { // shorter ones may be the machine's
 			require.Less(t, e.Late, int64(10*time.Second))
 			return
 		}
 	}
+	require.Fail(t, "no stall of the length of the stop")
 }

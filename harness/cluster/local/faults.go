@@ -27,10 +27,10 @@ var unsupported = map[string]cluster.Unsupported{
 	},
 }
 
-// Supports says whether the cluster can do a fault: nil, or a
+// Supports says whether a local cluster can do a fault: nil, or a
 // *cluster.Unsupported. A scenario's clock verb is asked for as client-clock or
 // node-clock.
-func (c *Cluster) Supports(fault string) error {
+func Supports(fault string) error {
 	if slices.Contains(supported, fault) {
 		return nil
 	}
@@ -39,6 +39,9 @@ func (c *Cluster) Supports(fault string) error {
 		u = cluster.Unsupported{Why: fmt.Sprintf("there is no such fault: there are %s, node-clock, power-loss",
 			strings.Join(supported, ", "))}
 	}
-	u.Cluster, u.Fault = c.Kind(), fault
+	u.Cluster, u.Fault = kind, fault
 	return &u
 }
+
+// Supports is the function of that name, for a cluster at hand.
+func (c *Cluster) Supports(fault string) error { return Supports(fault) }

@@ -103,7 +103,7 @@ func (c *Cluster) build(ctx context.Context) error {
 	}
 	var starting errgroup.Group
 	for _, name := range append(distinct(c.cfg), cluster.StoreName) {
-		n, err := c.newNode(name)
+		n, err := c.newNode(name, c.persistence(name))
 		if err != nil {
 			return errors.Join(err, starting.Wait())
 		}
@@ -117,6 +117,15 @@ func (c *Cluster) build(ctx context.Context) error {
 		c.nodes[name] = c.nodes[resolve(c.cfg, name)]
 	}
 	return c.connect()
+}
+
+// persistence is the setting of a server. The store forgets nothing: what it
+// loses is to be the lock's fault.
+func (c *Cluster) persistence(name string) cluster.Persistence {
+	if name == cluster.StoreName {
+		return cluster.PersistAlways
+	}
+	return c.cfg.Persistence
 }
 
 // makeFolder makes the run's own folder in Config.Dir, and puts it on record
@@ -222,8 +231,11 @@ func distinct(cfg cluster.Config) []string {
 	return names
 }
 
+// kind is this cluster's name.
+const kind = "local"
+
 // Kind is "local".
-func (c *Cluster) Kind() string { return "local" }
+func (c *Cluster) Kind() string { return kind }
 
 // Server is the servers' name and version: redis 7.0.15.
 func (c *Cluster) Server() string { return c.server.String() }

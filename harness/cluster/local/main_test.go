@@ -23,7 +23,17 @@ import (
 // a harness that is going to be killed.
 const roleVariable = "LOCKPROOF_TEST_ROLE"
 
+// realWorker is the argument that makes it a real client.
+const realWorker = "real-worker"
+
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == realWorker {
+		if err := client.ServeWorker(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	switch os.Getenv(roleVariable) {
 	case "worker":
 		fakeWorker()
@@ -101,6 +111,9 @@ type family struct {
 	Children []identity
 }
 
+// harnessStall is the StallLimit of fakeHarness.
+const harnessStall = 50 * time.Millisecond
+
 // fakeHarness starts a cluster with a client and waits to be killed. Stalls go
 // to stdout, after the family.
 func fakeHarness() {
@@ -108,7 +121,7 @@ func fakeHarness() {
 	out := json.NewEncoder(os.Stdout)
 	c, err := New(context.Background(), cluster.Config{
 		Nodes: []string{"n1", "n2"}, Clients: []string{"c1"}, Dir: os.Getenv("LOCKPROOF_TEST_DIR"),
-		StallLimit: 50 * time.Millisecond,
+		StallLimit: harnessStall,
 		Record: func(e history.Event) {
 			if e.Type == history.TypeStall {
 				_ = out.Encode(e)

@@ -21,11 +21,12 @@ import (
 // node is one server: a place (an address and a folder) and the redis-server
 // process that lives there at present, if any.
 type node struct {
-	c    *Cluster
-	name string
-	dir  string
-	port *port
-	addr string
+	c           *Cluster
+	name        string
+	persistence cluster.Persistence
+	dir         string
+	port        *port
+	addr        string
 
 	op     sync.Mutex              // one fault at a time
 	closed bool                    // op guards it
@@ -36,8 +37,8 @@ type node struct {
 var _ cluster.Node = (*node)(nil)
 
 // newNode makes a place for a server.
-func (c *Cluster) newNode(name string) (*node, error) {
-	n := &node{c: c, name: name, dir: filepath.Join(c.folder, name)}
+func (c *Cluster) newNode(name string, p cluster.Persistence) (*node, error) {
+	n := &node{c: c, name: name, persistence: p, dir: filepath.Join(c.folder, name)}
 	if err := os.Mkdir(n.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("node %s: %w", name, err)
 	}
@@ -56,7 +57,7 @@ func (n *node) move() error {
 		return fmt.Errorf("node %s: %w", n.name, err)
 	}
 	n.port, n.addr = p, net.JoinHostPort("127.0.0.1", strconv.Itoa(p.number))
-	text, err := settings(n.c.cfg.Persistence, p.number, n.dir)
+	text, err := settings(n.persistence, p.number, n.dir)
 	if err != nil {
 		return err
 	}
@@ -198,12 +199,12 @@ func brokenOff(err error) bool {
 
 // PowerLoss cannot be done: see Supports.
 func (n *node) PowerLoss(context.Context) (lost int64, err error) {
-	return 0, n.c.Supports("power-loss")
+	return 0, Supports("power-loss")
 }
 
 // SetClock cannot be done: see Supports.
 func (n *node) SetClock(context.Context, time.Duration, float64) error {
-	return n.c.Supports("node-clock")
+	return Supports("node-clock")
 }
 
 // Pause is SIGSTOP. It returns once the process is seen to be stopped.

@@ -81,7 +81,7 @@ func parseVersion(out string) (program, error) {
 
 func missing(why string) error {
 	return &cluster.Unsupported{
-		Cluster: "local", Fault: "any run", Why: why,
+		Cluster: kind, Fault: "any run", Why: why,
 		How: fmt.Sprintf("install Redis %d.0 or later (Debian and Ubuntu: apt-get install redis-server; "+
 			"macOS: brew install redis) and have redis-server in PATH", oldest),
 	}

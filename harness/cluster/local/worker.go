@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"lockproof/harness/client"
@@ -24,9 +25,11 @@ type worker struct {
 	proc   *process
 	stderr string        // the file that takes what it says there
 	heard  chan struct{} // closed once its last message has been passed on
+	exit   atomic.Int64  // the serial of Close's own command, 0 before it
 
 	mu     sync.Mutex
 	in     *os.File
+	serial int  // the highest that a command had
 	ending bool // it has been told to end, or killed
 }
 
@@ -145,7 +148,9 @@ func (w *worker) hear(out *os.File, messages func(client.Message)) {
 		if err := json.Unmarshal(line, &m); err != nil {
 			m = client.Message{Error: fmt.Sprintf("worker %s wrote %q, which is not a message: %v", w.name, line, err)}
 		}
-		messages(m)
+		if !w.isOwnExit(m) {
+			messages(m)
+		}
 	}
 	<-w.proc.gone
 	w.mu.Lock()
@@ -154,6 +159,14 @@ func (w *worker) hear(out *os.File, messages func(client.Message)) {
 	if !expected {
 		messages(client.Message{Error: w.obituary().Error()})
 	}
+}
+
+// isOwnExit says whether a message is the end of the command that Close sent.
+// Nobody else knows of it, and its serial may be that of another client's. The
+// lock is not taken: a Send that waits for the worker to read holds it, and the
+// worker may be waiting to be heard.
+func (w *worker) isOwnExit(m client.Message) bool {
+	return m.Done != 0 && int64(m.Done) == w.exit.Load()
 }
 
 // obituary says how the worker ended. Only for one that has.
@@ -176,6 +189,7 @@ func (w *worker) send(command client.Command) error {
 	if w.ending {
 		return fmt.Errorf("send %s: worker %s has been told to end", command.Do, w.name)
 	}
+	w.serial = max(w.serial, command.Serial)
 	w.ending = command.Do == client.DoExit
 	return w.write(command)
 }
@@ -252,7 +266,8 @@ func (w *worker) tellToEnd() (err error, done bool) {
 	}
 	if !w.ending {
 		// If it cannot be told, the end of its input tells it.
-		_ = w.send(client.Command{Do: client.DoExit})
+		w.exit.Store(int64(w.serial + 1))
+		_ = w.send(client.Command{Do: client.DoExit, Serial: w.serial + 1})
 	}
 	return nil, false
 }

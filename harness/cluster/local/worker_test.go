@@ -2,6 +2,8 @@ package local
 
 import (
 	"encoding/json"
+	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"lockproof/harness/client"
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
+	"lockproof/harness/locks"
 )
 
 // inbox collects what a worker says.
@@ -215,4 +218,39 @@ func TestWorkersShareTheTrueClock(t *testing.T) {
 		defer mu.Unlock()
 		return late > 10
 	})
+}
+
+// TestRealClients has two real clients compete for a real lock, and kills the
+// first of them while it holds it.
+func TestRealClients(t *testing.T) {
+	t.Parallel()
+	l := start(t, 5, nil)
+	l.worker = []string{os.Args[0], realWorker}
+	setup := client.Setup{Lock: locks.Reference, Options: locks.Options{TTL: 500 * time.Millisecond}}
+	clients, inboxes := map[string]client.Worker{}, map[string]*inbox{}
+	for i, name := range []string{"c1", "c2"} {
+		setup.Name, setup.Index = name, i
+		in := &inbox{}
+		w, err := l.Spawn(t.Context(), setup, in.take)
+		require.NoError(t, err)
+		clients[name], inboxes[name] = w, in
+	}
+	outcome := func(name string, serial int, do client.Do) history.Type {
+		require.NoError(t, clients[name].Send(client.Command{Do: do, Serial: serial, Key: "k1", Within: 10 * time.Second}))
+		eventually(t, name+" has an outcome", func() bool { return inboxes[name].done(serial) })
+		all := inboxes[name].messages()
+		require.Empty(t, inboxes[name].errors())
+		i := slices.IndexFunc(all, func(m client.Message) bool { return m.Done == serial })
+		return all[i].Outcome
+	}
+	require.Equal(t, history.TypeOK, outcome("c1", 1, client.DoAcquire))
+	require.Equal(t, history.TypeOK, outcome("c1", 2, client.DoWrite))
+	require.NoError(t, clients["c1"].Kill())
+	killed := l.Now()
+	require.Equal(t, history.TypeOK, outcome("c2", 1, client.DoAcquire))
+	require.Greater(t, l.Now()-killed, int64(200*time.Millisecond), "c2 had to wait for c1's lease to expire")
+	require.Equal(t, history.TypeOK, outcome("c2", 2, client.DoRead))
+	require.Equal(t, history.TypeOK, outcome("c2", 3, client.DoRelease))
+	require.NoError(t, clients["c2"].Close())
+	require.False(t, inboxes["c2"].done(4), "the end of Close's own command is nobody's business")
 }
