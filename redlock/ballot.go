@@ -37,7 +37,9 @@ func (r *Redlock) ask(ctx context.Context, l *Lease, command func(*node, context
 	for i := range p.calls {
 		p.calls[i].done = make(chan struct{})
 	}
-	ctx, cancel := background(ctx, l.ttl)
+	// Answers are awaited past the TTL, for as long again as a node may take: the
+	// elapsed check is what turns late ones down, not a context.
+	ctx, cancel := background(ctx, l.ttl+r.patience(l.ttl))
 	var left atomic.Int32
 	left.Store(int32(len(r.nodes)))
 	for i, n := range r.nodes {

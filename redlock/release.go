@@ -56,29 +56,42 @@ func (l *Lease) undo(ctx context.Context) <-chan answer {
 	return l.lock.ask(ctx, l, (*node).undo).answers
 }
 
-// undo releases one node, after its SET has returned. Where the SET's fate is
-// unknown, it may still be on its way on a connection that was given up: then
-// finding no key proves nothing yet, and the release is sent once more later.
+// undo releases one node. A SET that has not returned may have taken the key
+// already, its reply lost; or it is still on its way and lands after a release
+// that overtakes it. So the node is released at once, and again once the SET's
+// fate is known.
 func (n *node) undo(ctx context.Context, l *Lease) (vote, error) {
 	r, set := l.lock, &l.sets.calls[n.index]
-	if !r.on(ReleaseEverywhere) && !(set.returned() && set.result.vote == yes) {
+	returned := set.returned()
+	if !r.on(ReleaseEverywhere) && !(returned && set.result.vote == yes) {
 		return failed, errNotAsked
 	}
-	unsure := false
-	if r.on(ReleaseAfterSet) {
-		if !set.returned() {
-			<-set.done
-			var cancel context.CancelFunc
-			ctx, cancel = background(ctx, l.ttl) // the wait may have used up the first
-			defer cancel()
-		}
-		unsure = set.result.vote == failed
-	}
 	vote, err := n.delete(ctx, l)
-	if vote == failed || vote == no && unsure {
+	switch {
+	case !r.on(ReleaseAfterSet):
+	case !returned:
+		r.work.Go(func() { l.undoAfterSet(ctx, n) })
+		return vote, err
+	case vote == no && set.result.vote == failed:
+		r.work.Go(func() { l.undoAgain(ctx, n) }) // finding no key proves nothing yet
+		return vote, err
+	}
+	if vote == failed {
 		r.work.Go(func() { l.undoAgain(ctx, n) })
 	}
 	return vote, err
+}
+
+// undoAfterSet releases a node once its SET has returned, whatever it returned.
+func (l *Lease) undoAfterSet(ctx context.Context, n *node) {
+	set := &l.sets.calls[n.index]
+	<-set.done
+	bounded, cancel := background(ctx, l.ttl) // the wait may have used up the first
+	defer cancel()
+	vote, _ := n.delete(bounded, l)
+	if vote == failed || vote == no && set.result.vote == failed {
+		l.undoAgain(ctx, n)
+	}
 }
 
 // undoAgain repeats a release, at growing distances, until the node answers or

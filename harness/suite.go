@@ -1,0 +1,152 @@
+package harness
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"lockproof/checker"
+)
+
+// DefaultRetries is how often a stalled trial is tried again unless Options say
+// otherwise.
+const DefaultRetries = 3
+
+// localParallel is how many real-time trials run side by side: most of their
+// time is waiting, but a start of one must not stall another.
+const localParallel = 3
+
+// ticket is one trial to run.
+type ticket struct {
+	row, trial int
+	job        Job
+}
+
+// RunSuite runs every job for the number of trials that o asks for, some side
+// by side, and calls observe once for each trial as it finishes, one call at a
+// time. The trials come back in the order of the jobs. When ctx ends, trials
+// under way are wound up and judged by what they saw, and the rest is not run.
+// An error means that the harness could not work at all.
+func RunSuite(ctx context.Context, jobs []Job, o Options, observe func(Trial)) ([]Trial, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	open, err := o.opener()
+	if err != nil {
+		return nil, err
+	}
+	tickets := make(chan ticket)
+	go func() {
+		defer close(tickets)
+		for row, j := range jobs {
+			for trial := range max(o.Trials, 1) {
+				select {
+				case tickets <- ticket{row, trial, j}:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}
+	}()
+	type finished struct {
+		ticket
+		Trial
+	}
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		done []finished
+	)
+	for range o.parallel() {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for t := range tickets {
+				result := o.try(ctx, open, t)
+				mu.Lock()
+				done = append(done, finished{t, result})
+				observe(result)
+				mu.Unlock()
+			}
+		}()
+	}
+	wg.Wait()
+	slices.SortFunc(done, func(a, b finished) int {
+		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.ticket.trial, b.ticket.trial))
+	})
+	trials := make([]Trial, len(done))
+	for i, d := range done {
+		trials[i] = d.Trial
+	}
+	return trials, nil
+}
+
+func (o Options) parallel() int {
+	switch {
+	case o.Parallel > 0:
+		return o.Parallel
+	case o.Cluster == Virtual:
+		return runtime.GOMAXPROCS(0)
+	}
+	return localParallel
+}
+
+// try runs one trial, again if the harness was held up while it ran.
+func (o Options) try(ctx context.Context, open opener, t ticket) Trial {
+	began := time.Now()
+	trial := Trial{
+		Scenario: t.job.Scenario.Name, Variant: t.job.Variant, Cluster: o.Cluster, Trial: t.trial,
+		Seed: o.Seed + uint64(t.trial), Lenient: t.job.Lenient,
+	}
+	defer func() { trial.Elapsed = time.Since(began) }()
+	p, err := o.settle(t.job)
+	if err != nil {
+		trial.Failure = err.Error()
+		return trial
+	}
+	trial.Lock, trial.Without, trial.Expect = p.lock.Name, p.without, p.expect
+	if trial.Skipped = p.skip(o.Cluster); trial.Skipped != "" {
+		return trial
+	}
+	for trial.Attempts = 1; ; trial.Attempts++ {
+		o.attempt(ctx, open, p, &trial)
+		if !stalled(trial.Results) || trial.Attempts > o.Retries || ctx.Err() != nil {
+			trial.Elapsed = time.Since(began)
+			return trial
+		}
+	}
+}
+
+// attempt runs a trial once and judges it.
+func (o Options) attempt(ctx context.Context, open opener, p *plan, trial *Trial) {
+	trial.Results, trial.Failure, trial.History = nil, "", ""
+	journal, err := o.journal(trial)
+	if err != nil {
+		trial.Failure = err.Error()
+		return
+	}
+	err = open(ctx, p, trial, journal)
+	events := journal.events()
+	if n := len(events); n > 0 {
+		trial.Simulated = time.Duration(events[n-1].Time)
+	}
+	if err != nil && ctx.Err() == nil {
+		trial.Failure = err.Error()
+	} else if verdict, checkErr := checker.Check(events); checkErr != nil {
+		trial.Failure = checkErr.Error()
+	} else {
+		trial.Results = verdict.Results
+	}
+	trial.History, err = journal.close(worthKeeping(*trial))
+	if err != nil && trial.Failure == "" {
+		trial.Failure = err.Error()
+	}
+}
+
+func stalled(results []checker.Result) bool {
+	return slices.ContainsFunc(results, func(r checker.Result) bool { return strings.HasPrefix(r.Reason, "stalled") })
+}
