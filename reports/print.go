@@ -32,7 +32,7 @@ func (r *Report) account(row *Row, screen Screen, drawn *int) string {
 	title := fmt.Sprintf("%s: %s", strings.ToUpper(string(row.Standing)), clean(row.Name()))
 	lines := []string{screen.style(title, standingStyles[row.Standing])}
 	lines = append(lines, hanging("  ", clean(occasion(trial)), screen.Width)...)
-	findings := Findings(trial, row.Standing, r.Options.Out)
+	findings := row.findings()
 	if len(findings) == 0 {
 		lines = append(lines, hanging("  ", clean(row.Why), screen.Width)...)
 	}

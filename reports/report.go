@@ -9,6 +9,7 @@ package reports
 import (
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"lockproof/harness"
@@ -58,6 +59,9 @@ type Row struct {
 	// Elapsed is the real time of all trials together, Simulated the time that
 	// passed on the runs' own clocks.
 	Elapsed, Simulated time.Duration
+	// findings are those of First, once they have been asked for: each file of
+	// the report tells of them, and histories are long.
+	findings func() []Finding
 }
 
 // Property is what the trials of a row say of one property.
@@ -108,6 +112,7 @@ func New(trials []harness.Trial, run Run) *Report {
 	}
 	for _, row := range report.Rows {
 		row.sum()
+		row.findings = sync.OnceValue(func() []Finding { return Findings(row.First(), row.Standing, run.Options.Out) })
 	}
 	return report
 }

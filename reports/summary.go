@@ -104,7 +104,7 @@ func (r *Report) markdownAccount(b *strings.Builder, row *Row, drawn *int) {
 	trial := row.First()
 	fmt.Fprintf(b, "\n### %s %s\n\n", markdownSigns[row.Standing], escape(row.Name()))
 	fmt.Fprintf(b, "%s.\n", escape(occasion(trial)))
-	findings := Findings(trial, row.Standing, r.Options.Out)
+	findings := row.findings()
 	if len(findings) == 0 {
 		fmt.Fprintf(b, "\n%s\n", paragraph(row.Why))
 	}
