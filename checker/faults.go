@@ -51,9 +51,10 @@ func readFaults(events []history.Event, end int64) ([]fault, error) {
 			})
 			faults = append(faults, begin(e, i, end)...)
 		case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
-			// A supervisor may have brought it back without our doing.
+			// A supervisor may have brought it back without our doing. (A look
+			// at the instant of the crash was the one before it.)
 			undo(faults, e.Time, func(f fault) bool {
-				return f.target == e.Process && slices.Contains(undoes["start"], f.kind)
+				return f.target == e.Process && f.from < e.Time && slices.Contains(undoes["start"], f.kind)
 			})
 		}
 	}

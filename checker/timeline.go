@@ -64,19 +64,20 @@ type timeline struct {
 	now  map[place]*holding
 	all  []*holding
 	down map[string]int // node to the event that last brought it down
+	// unanswered is the last delete that reached a place and has no reply yet:
+	// its client may be gone, but the node carried it out all the same.
+	unanswered map[place]int
 }
 
 func (r *run) readTimeline() []*holding {
-	t := &timeline{run: r, now: map[place]*holding{}, down: map[string]int{}}
-	for i, e := range r.events {
-		switch {
-		case e.Type == history.TypeReply && e.Command != nil && e.Command.Done:
-			t.reply(i, e)
-		case e.Type == history.TypeFault:
-			t.fault(i, e)
-		case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
-			t.look(i, e)
+	t := &timeline{run: r, now: map[place]*holding{}, down: map[string]int{}, unanswered: map[place]int{}}
+	for first := 0; first < len(r.events); {
+		next := first + 1
+		for next < len(r.events) && r.events[next].Time == r.events[first].Time {
+			next++
 		}
+		t.instant(first, next)
+		first = next
 	}
 	for _, h := range t.now {
 		if h.expires <= r.end {
@@ -86,6 +87,34 @@ func (r *run) readTimeline() []*holding {
 		t.close(h, r.end, TenureOpen, -1)
 	}
 	return t.all
+}
+
+// instant follows the events of one instant. In virtual time a fault and the
+// looks before and after it may share one; the looks come last, so that what
+// they find gone has its cause.
+func (t *timeline) instant(first, next int) {
+	for i, e := range t.run.events[first:next] {
+		switch {
+		case e.Type == history.TypeCommand && e.Command != nil:
+			t.command(first+i, e)
+		case e.Type == history.TypeReply && e.Command != nil:
+			t.reply(first+i, e)
+		case e.Type == history.TypeFault:
+			t.fault(first+i, e)
+		}
+	}
+	for i, e := range t.run.events[first:next] {
+		if e.Type == history.TypeNode && e.Node != nil && e.Node.Up {
+			t.look(first+i, e)
+		}
+	}
+}
+
+// command notes a delete that has reached a node.
+func (t *timeline) command(i int, e history.Event) {
+	if _, node, isLink := strings.Cut(e.Process, ">"); isLink && e.Command.Effect == history.EffectDelete {
+		t.unanswered[place{node, e.Command.Key}] = i
+	}
 }
 
 // alive gives the key's present owner at a node, having let it expire first.
@@ -121,13 +150,19 @@ func (t *timeline) ttl(h *holding, now, d int64) {
 	}
 }
 
-// reply follows a command that took effect.
+// reply follows a command that was answered, if it took effect.
 func (t *timeline) reply(i int, e history.Event) {
 	client, node, isLink := strings.Cut(e.Process, ">")
 	if !isLink || !slices.Contains(t.run.header.Nodes, node) {
 		return
 	}
 	p := place{node, e.Command.Key}
+	if e.Command.Effect == history.EffectDelete {
+		delete(t.unanswered, p)
+	}
+	if !e.Command.Done {
+		return
+	}
 	h := t.alive(p, e.Time)
 	switch e.Command.Effect {
 	case history.EffectSet:
@@ -170,14 +205,25 @@ func (t *timeline) remove(i int, e history.Event, client string, h *holding) {
 // gone ends a holding that turned out to be gone.
 func (t *timeline) gone(i int, now int64, h *holding) {
 	down, fell := t.down[h.Node]
+	deleted, sent := t.unanswered[place{h.Node, h.Key}]
 	switch {
 	case fell && t.run.events[down].Time >= h.From:
 		t.close(h, t.run.events[down].Time, TenureForgotten, down)
+	case sent && couldDelete(t.run.events[deleted], h):
+		e := t.run.events[deleted]
+		client, _, _ := strings.Cut(e.Process, ">")
+		t.remove(deleted, e, client, h)
 	case h.expires-now <= precision:
 		t.close(h, now, TenureExpired, -1)
 	default:
 		t.close(h, now, TenureVanished, i)
 	}
+}
+
+// couldDelete reports whether a delete may have ended a holding: it came while
+// the key was there, and names no other token (a compare-and-delete does).
+func couldDelete(e history.Event, h *holding) bool {
+	return e.Time >= h.From && (e.Command.Token == "" || e.Command.Token == h.Token)
 }
 
 // fault follows crashes and flushes.

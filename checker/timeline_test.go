@@ -78,6 +78,18 @@ func TestTimeline(t *testing.T) {
 			s.instant(100, "kill", "n1")
 			s.look(160, "n1", "r2", "t1", 850)
 		}, []want{{"c1", "t1", 10, 1010, TenureExpired}}},
+		{"forgotten at once, with looks before and after at one instant", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.look(100, "n1", "r1", "t1", 910)
+			s.look(100, "n1", "r2", "", 0)
+			s.instant(100, "kill", "n1")
+			s.instant(100, "start", "n1")
+		}, []want{{"c1", "t1", 10, 100, TenureForgotten}}},
+		{"deleted by a client that was gone before the reply", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.add(200, history.Event{Process: "c2>n1", Type: history.TypeCommand, Command: &history.Command{Name: "DEL", Key: "k1", Effect: history.EffectDelete}})
+			s.sets(300, "c3", "t3", 100, "n1")
+		}, []want{{"c1", "t1", 10, 200, TenureRemoved}, {"c3", "t3", 300, 400, TenureExpired}}},
 		{"flushed", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.instant(100, "flush", "n1")
