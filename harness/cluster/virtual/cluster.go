@@ -197,8 +197,9 @@ func (c *Cluster) Link(client, node string) cluster.Link {
 
 // lastTimer is how long Close lets virtual time pass, so that goroutines of
 // libraries that have still to wake up once (go-redis looks every second
-// whether its pool has been closed) come to their end. It takes no real time.
-const lastTimer = time.Minute
+// whether its pool has been closed; a lock may sleep for a TTL) come to their
+// end. It takes no real time.
+const lastTimer = time.Hour
 
 // Close heals every fault and ends every client, link and node; after it the
 // bubble can end. It may be called at any time and any number of times.

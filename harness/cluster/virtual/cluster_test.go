@@ -148,7 +148,10 @@ func mistreat(t *testing.T, c *virtual.Cluster, workers []client.Worker) {
 }
 
 func TestOneSeedGivesOneHistory(t *testing.T) {
-	const runs = 20
+	runs := 20
+	if testing.Short() {
+		runs = 3
+	}
 	was := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(was)
 	for _, seed := range []uint64{1, 2} {
