@@ -15,7 +15,7 @@ const freeMargin = 0.25
 // header is a run's first event.
 func (p *plan) header(o Options, server string, trial int, seed uint64, stallLimit time.Duration) history.Event {
 	h := history.Header{
-		Version: history.Version, Scenario: p.Name, Variant: p.Job.Variant, Cluster: o.Cluster, Server: server,
+		Version: history.Version, Scenario: p.Name, Variant: p.Job.Variant, Lenient: p.Job.Lenient, Cluster: o.Cluster, Server: server,
 		Seed: seed, Trial: trial, Lock: p.lock.Name, Without: p.without, TTL: int64(p.TTL), Nodes: p.Nodes,
 		Clients: p.clientNames(), RealTime: o.Cluster != "virtual",
 		FencedStore: p.Store.Check == scenarios.CheckFence, Fencing: p.lock.Fencing,

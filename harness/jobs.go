@@ -103,6 +103,9 @@ func (o Options) settle(j Job) (*plan, error) {
 	if v.Persistence != "" {
 		s.Persistence = v.Persistence
 	}
+	if v.Workload != nil {
+		s.Workload = v.Workload
+	}
 	if v.Script != nil {
 		s.Script = v.Script
 	}

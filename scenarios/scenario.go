@@ -126,7 +126,8 @@ type Variant struct {
 	Lock        *Lock
 	Store       *Store
 	Persistence cluster.Persistence
-	Script      []Step // replaces the scenario's
+	Workload    *Workload // replaces the scenario's, with as many clients
+	Script      []Step    // replaces the scenario's
 	Bounds      *Bounds
 	Earned      *Earned
 	Expect      map[string]string

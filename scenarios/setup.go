@@ -103,10 +103,11 @@ func (d *decoder) client(e entry) Client {
 	return c
 }
 
-func (d *decoder) readWorkload(n ast.Node) {
+func (d *decoder) readWorkload(n ast.Node) { d.s.Workload = d.workload(n) }
+
+func (d *decoder) workload(n ast.Node) *Workload {
 	before := len(d.problems)
 	w := &Workload{Keys: 1, Hold: Span{TTLs: 0.1}, Think: Span{TTLs: 0.1}}
-	d.s.Workload = w
 	d.fields(n, "the workload", []field{
 		{"clients", "how many clients loop: w1 to wN", func(n ast.Node) { w.Clients = d.integer(n, "clients", 1, mostClients) }},
 		{"for", "how long the workload lasts, as in `for: 20 ttl`", func(n ast.Node) { w.For = d.span(n, "for", positive) }},
@@ -115,6 +116,7 @@ func (d *decoder) readWorkload(n ast.Node) {
 		{"think", "", func(n ast.Node) { w.Think = d.span(n, "think", zeroOrMore) }},
 	})
 	d.vague = d.vague || len(d.problems) > before
+	return w
 }
 
 // workloadNames lists the clients of the workload.

@@ -41,6 +41,7 @@ func (d *decoder) variant(n ast.Node) Variant {
 			v.Store = &store
 		}},
 		{"persistence", "", d.readPersistence(&v.Persistence)},
+		{"workload", "", func(n ast.Node) { v.Workload = d.workload(n) }},
 		{"script", "", func(n ast.Node) { v.Script = d.script(n) }},
 		{"bounds", "", func(n ast.Node) {
 			bounds := d.bounds(n, d.s.Bounds)
@@ -61,10 +62,14 @@ func (d *decoder) variant(n ast.Node) Variant {
 // checkVariant sees that a variant changes something, that its lock has rules
 // to switch off, and gives it a name if it has none.
 func (d *decoder) checkVariant(at *token.Position, v *Variant, places map[string]*token.Position) {
-	changes := []string{"without", "lock", "store", "persistence", "script"}
+	changes := []string{"without", "lock", "store", "persistence", "workload", "script"}
 	if !slices.ContainsFunc(changes, func(key string) bool { return places[key] != nil }) {
 		d.report(at, "the variant changes nothing", "give it one or more of "+strings.Join(changes, ", "))
 		return
+	}
+	if v.Workload != nil && len(d.workloadNames()) != v.Workload.Clients {
+		d.report(places["workload"], fmt.Sprintf("the variant's workload has %d clients, and the scenario's has %d", v.Workload.Clients, len(d.workloadNames())),
+			"give both the same number: faults name the clients")
 	}
 	lock := d.s.Lock.Name
 	if v.Lock != nil {

@@ -1,0 +1,58 @@
+# Lockproof. `make help` lists the targets.
+
+GO          ?= go
+ON          ?= virtual
+ARGS        ?=
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOTESTSUM   := gotest.tools/gotestsum@v1.13.0
+FUZZTIME    ?= 20s
+
+# The race detector and the real servers want time; the rest takes seconds.
+TESTFLAGS   ?= -timeout 20m
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test race fuzz bench lint fmt clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo '  make run ON=local            on real redis-server processes'
+	@echo '  make run ARGS="late-release" one scenario; see bin/lockproof run --help'
+
+build: bin/lockproof ## build bin/lockproof
+
+.PHONY: bin/lockproof
+bin/lockproof:
+	@$(GO) build -o $@ ./cmd/lockproof
+
+run: build ## run the catalogue in virtual time, or ON=local
+	@bin/lockproof run --on $(ON) $(ARGS)
+
+test: ## run all tests, and say what was skipped
+	@command -v redis-server >/dev/null || echo 'redis-server is not installed: tests on real Redis are skipped (Debian: apt-get install redis-server)'
+	$(GO) run $(GOTESTSUM) --format pkgname -- $(TESTFLAGS) ./...
+
+race: ## run the tests under the race detector
+	$(GO) test -race $(TESTFLAGS) ./...
+
+fuzz: ## fuzz each parser for FUZZTIME
+	@for package in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
+			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$package || exit 1; \
+		done; \
+	done
+
+bench: ## run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+lint: ## check format, vet and staticcheck
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'not gofmt-ed: run make fmt'; exit 1; }
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+fmt: ## format the code
+	gofmt -w .
+
+clean: build ## end what killed runs left behind, and remove what was built
+	bin/lockproof clean
+	rm -rf bin out
