@@ -198,6 +198,7 @@ func (c *Client) finish(serial int) {
 	defer close(c.ended)
 	c.running.Wait()
 	c.err = errors.Join(c.lock.Close(), c.disconnect())
+	c.clock.close()
 	if serial != 0 {
 		c.say(Message{Done: serial})
 	}

@@ -23,6 +23,8 @@ type clock struct {
 	since, mono, wall int64
 	timers            map[*timer]struct{}
 	made              int // timers so far
+
+	armed sync.WaitGroup // true timers that are set or firing
 }
 
 var _ redlock.Clock = (*clock)(nil)
@@ -65,9 +67,20 @@ func (c *clock) set(s SetClock) {
 		c.rate = s.Rate
 	}
 	for t := range c.timers {
-		t.inner.Stop()
+		t.disarm()
 		t.arm()
 	}
+}
+
+// close stops every timer and waits for those that are firing.
+func (c *clock) close() {
+	c.mu.Lock()
+	for t := range c.timers {
+		t.disarm()
+	}
+	clear(c.timers)
+	c.mu.Unlock()
+	c.armed.Wait()
 }
 
 // reading gives one of the two clocks with its rate.
@@ -111,11 +124,20 @@ type timer struct {
 func (t *timer) arm() {
 	c := t.clock
 	left := float64(t.due-c.mono-c.passed()) / c.rate
+	c.armed.Add(1)
 	t.inner = time.AfterFunc(time.Duration(math.Ceil(left)), t.fire)
+}
+
+// disarm takes the true timer back, unless it is firing; the clock is locked.
+func (t *timer) disarm() {
+	if t.inner.Stop() {
+		t.clock.armed.Done()
+	}
 }
 
 func (t *timer) fire() {
 	c := t.clock
+	defer c.armed.Done()
 	c.gate.Wait(t.lag)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,6 +161,6 @@ func (t *timer) Stop() bool {
 	defer c.mu.Unlock()
 	_, pending := c.timers[t]
 	delete(c.timers, t)
-	t.inner.Stop()
+	t.disarm()
 	return pending
 }

@@ -1,0 +1,141 @@
+package client
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"lockproof/harness/history"
+)
+
+func newTestClock(gate *Gate) *clock {
+	start := time.Now()
+	return newClock(func() int64 { return int64(time.Since(start)) }, gate)
+}
+
+func TestAClockThatIsNotSetIsTrue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestClock(nil)
+		time.Sleep(time.Hour + 1)
+		require.Equal(t, time.Hour+1, c.Now())
+		require.Equal(t, int64(time.Hour+1), c.Wall().UnixNano())
+	})
+}
+
+func TestAJumpMovesOnlyTheWallClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestClock(nil)
+		time.Sleep(time.Second)
+		c.set(SetClock{Jump: -3 * time.Second})
+		require.Equal(t, time.Second, c.Now())
+		require.Equal(t, int64(-2*time.Second), c.Wall().UnixNano())
+	})
+}
+
+func TestARateMovesBothClocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestClock(nil)
+		time.Sleep(time.Second)
+		c.set(SetClock{Rate: 0.5})
+		time.Sleep(2 * time.Second)
+		require.Equal(t, 2*time.Second, c.Now())
+		c.set(SetClock{Jump: time.Second})
+		time.Sleep(2 * time.Second)
+		require.Equal(t, 3*time.Second, c.Now(), "a jump leaves the rate")
+		require.Equal(t, int64(4*time.Second), c.Wall().UnixNano())
+	})
+}
+
+func TestATimerFollowsTheRateEvenIfItChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestClock(nil)
+		c.set(SetClock{Rate: 2})
+		start := time.Now()
+		<-c.NewTimer(time.Second).C()
+		require.Equal(t, time.Second/2, time.Since(start))
+
+		timer := c.NewTimer(time.Second)
+		time.Sleep(time.Second / 4) // half of it has passed
+		c.set(SetClock{Rate: 0.1})
+		<-timer.C()
+		require.Equal(t, time.Second/2+time.Second/4+5*time.Second, time.Since(start))
+	})
+}
+
+func TestAStoppedTimerDoesNotFire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestClock(nil)
+		timer := c.NewTimer(time.Second)
+		require.True(t, timer.Stop())
+		require.False(t, timer.Stop())
+		time.Sleep(2 * time.Second)
+		require.Empty(t, timer.C())
+
+		timer = c.NewTimer(time.Second)
+		time.Sleep(2 * time.Second)
+		require.False(t, timer.Stop())
+		require.Len(t, timer.C(), 1)
+	})
+}
+
+// TestTheMonotonicClockIsMonotonic sets a clock at random and requires that it
+// never steps, that a timer never fires early, and that it fires within a
+// nanosecond of its time as the clock counts.
+func TestTheMonotonicClockIsMonotonic(t *testing.T) {
+	type step struct {
+		Set  SetClock
+		Wait time.Duration
+	}
+	steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
+		return step{
+			Set:  SetClock{Jump: time.Duration(rapid.Int64Range(-1e10, 1e10).Draw(t, "jump")), Rate: rapid.Float64Range(0.1, 10).Draw(t, "rate")},
+			Wait: time.Duration(rapid.Int64Range(0, 1e9).Draw(t, "wait")),
+		}
+	}), 1, 10)
+	rapid.Check(t, func(rt *rapid.T) {
+		all := steps.Draw(rt, "steps")
+		synctest.Test(t, func(t *testing.T) {
+			c := newTestClock(nil)
+			for _, s := range all {
+				before, due := c.Now(), c.Now()+s.Wait
+				c.set(s.Set)
+				require.Equal(t, before, c.Now())
+				<-c.NewTimer(s.Wait).C()
+				require.GreaterOrEqual(t, c.Now(), due)
+				require.LessOrEqual(t, c.Now(), due+time.Duration(s.Set.Rate)+1)
+			}
+		})
+	})
+}
+
+func TestSettingTheClockIsRecordedWithItsReadings(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client(nil)
+		time.Sleep(time.Second)
+		require.Empty(t, c.do(Command{Do: DoClock, Clock: &SetClock{Jump: time.Minute, Rate: 1.5}}).Error)
+		events := c.heard()
+		require.Len(t, events, 2)
+		require.Equal(t, &history.Clock{Reading: int64(time.Second), Rate: 1.5}, events[0].Clock)
+		require.Equal(t, &history.Clock{Reading: int64(time.Second + time.Minute), Rate: 1.5, Wall: true}, events[1].Clock)
+		for _, e := range events {
+			require.Equal(t, history.TypeClock, e.Type)
+			require.Equal(t, int64(time.Second), e.Time)
+		}
+	})
+}
+
+func TestASlowClockMakesTheLeaseLast(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client(nil)
+		c.do(Command{Do: DoClock, Clock: &SetClock{Rate: 0.5}})
+		c.must(history.TypeOK, DoAcquire)
+		time.Sleep(ttl * 3 / 2)
+		c.must(history.TypeOK, DoCheck) // it believes; the keys are gone
+		require.False(t, w.sites["n1"].Exists("k1"))
+		time.Sleep(ttl / 2)
+		c.must(history.TypeFail, DoCheck)
+	})
+}

@@ -1,0 +1,222 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+)
+
+// setupLine is a worker's first line for servers on loopback.
+func setupLine(t *testing.T, change func(*Setup)) string {
+	t.Helper()
+	s := Setup{Name: "c1", Lock: locks.Reference, Options: locks.Options{TTL: ttl}, Seed: 1}
+	for i := range 4 {
+		m := miniredis.RunT(t)
+		m.Server().SetPreHook(func(p *server.Peer, cmd string, _ ...string) bool {
+			if cmd == "INFO" {
+				p.WriteBulk(fmt.Sprintf("run_id:%d\r\n", i))
+			}
+			return cmd == "INFO"
+		})
+		s.Nodes = append(s.Nodes, m.Addr())
+	}
+	s.Nodes, s.Store = s.Nodes[:3], s.Nodes[3]
+	if change != nil {
+		change(&s)
+	}
+	line, err := json.Marshal(s)
+	require.NoError(t, err)
+	return string(line) + "\n"
+}
+
+// serve runs a worker on some lines.
+func serve(lines ...string) ([]Message, error) {
+	var out bytes.Buffer
+	err := ServeWorker(strings.NewReader(strings.Join(lines, "")), &out)
+	var messages []Message
+	for line := range strings.Lines(out.String()) {
+		var m Message
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			return nil, fmt.Errorf("%q: %w", line, err)
+		}
+		messages = append(messages, m)
+	}
+	return messages, err
+}
+
+// session is a worker with a pipe either way.
+type session struct {
+	t     *testing.T
+	in    *io.PipeWriter
+	out   *bufio.Scanner
+	ended chan error
+}
+
+func begin(t *testing.T, setup string) *session {
+	in, write := io.Pipe()
+	read, out := io.Pipe()
+	s := &session{t: t, in: write, out: bufio.NewScanner(read), ended: make(chan error, 1)}
+	go func() {
+		err := ServeWorker(in, out)
+		_ = out.Close()
+		s.ended <- err
+	}()
+	s.write(setup)
+	return s
+}
+
+func (s *session) write(lines string) {
+	_, err := io.WriteString(s.in, lines)
+	require.NoError(s.t, err)
+}
+
+// until reads messages up to the end of a command, or of all.
+func (s *session) until(serial int) (messages []Message) {
+	for s.out.Scan() {
+		var m Message
+		require.NoError(s.t, json.Unmarshal(s.out.Bytes(), &m), "one object a line")
+		messages = append(messages, m)
+		if m.Done == serial {
+			break
+		}
+	}
+	return messages
+}
+
+func TestAWorkerWorks(t *testing.T) {
+	s := begin(t, setupLine(t, nil))
+	s.write(`{"do":"acquire","serial":1,"key":"k1"}` + "\n")
+	messages := s.until(1)
+	require.Len(t, messages, 3)
+	require.Equal(t, history.TypeInvoke, messages[0].Event.Type)
+	require.Equal(t, history.TypeOK, messages[1].Event.Type)
+	require.Equal(t, Message{Done: 1, Outcome: history.TypeOK}, messages[2])
+	s.write(`{"do":"write","serial":2}` + "\n" + `{"do":"release","serial":3}` + "\n" + `{"do":"extend","serial":4}` + "\n")
+	messages = s.until(4)
+	require.Equal(t, Message{Done: 4, Outcome: history.TypeFail}, messages[len(messages)-1])
+	s.write(`{"do":"exit","serial":5}` + "\n")
+	messages = s.until(5)
+	require.Equal(t, []Message{{Done: 5}}, messages)
+	require.NoError(t, <-s.ended)
+}
+
+func TestAWorkerEndsWithItsInput(t *testing.T) {
+	s := begin(t, setupLine(t, nil))
+	s.write(`{"do":"loop","serial":1,"loop":{"keys":["k1"],"hold":1000000,"think":1000000}}` + "\n")
+	for range 20 {
+		require.True(t, s.out.Scan())
+	}
+	require.NoError(t, s.in.Close())
+	s.until(0)
+	require.NoError(t, <-s.ended)
+}
+
+func TestAWorkersTimesAreCountedFromTheEpoch(t *testing.T) {
+	now, err := trueClock(0)
+	require.NoError(t, err)
+	epoch := now() - int64(time.Hour)
+	s := begin(t, setupLine(t, func(s *Setup) { s.Epoch = epoch }))
+	s.write(`{"do":"acquire","serial":1,"key":"k1"}` + "\n")
+	first := s.until(1)[0].Event
+	require.GreaterOrEqual(t, first.Time, int64(time.Hour))
+	require.LessOrEqual(t, first.Time, now()-epoch)
+	require.NoError(t, s.in.Close())
+	s.until(0)
+	require.NoError(t, <-s.ended)
+}
+
+func TestAWorkerReportsThatItWasHeldUp(t *testing.T) {
+	s := begin(t, setupLine(t, func(s *Setup) { s.StallLimit = 1 })) // nobody is that punctual
+	require.True(t, s.out.Scan())
+	var m Message
+	require.NoError(t, json.Unmarshal(s.out.Bytes(), &m))
+	require.Equal(t, history.TypeStall, m.Event.Type)
+	require.Equal(t, "c1", m.Event.Process)
+	require.Positive(t, m.Event.Late)
+	go func() { _ = s.in.Close() }()
+	s.until(0)
+	require.NoError(t, <-s.ended)
+}
+
+func TestAWorkerSaysWhatIsWrongWithALine(t *testing.T) {
+	good := setupLine(t, nil)
+	tests := []struct {
+		name  string
+		lines []string
+		says  string
+	}{
+		{"nothing at all", nil, "line 1: the input ended before the setup"},
+		{"no setup", []string{"hello\n"}, `line 1, "hello": setup: not one JSON object`},
+		{"a setup with a typo", []string{`{"nam":"c1"}` + "\n"}, `unknown field "nam"`},
+		{"a setup that lacks something", []string{`{"name":"c1","store":"s"}` + "\n"}, "it lacks nodes, options.ttl"},
+		{"two objects", []string{good, `{"do":"exit","serial":1} {}` + "\n"}, "line 2, "},
+		{"no such command", []string{good, `{"do":"aquire","serial":1}` + "\n"},
+			"there are acquire, extend, release, check, read, write, watch, loop, stop, cancel, clock, exit"},
+		{"no serial", []string{good, `{"do":"check"}` + "\n"}, "serial: it counts from 1"},
+		{"a loop without keys", []string{good, `{"do":"loop","serial":1,"loop":{"keys":[],"hold":1,"think":1}}` + "\n"}, "at least one key"},
+		{"a loop without a loop", []string{good, `{"do":"loop","serial":1}` + "\n"}, "loop: it is missing"},
+		{"a negative hold", []string{good, `{"do":"loop","serial":1,"loop":{"keys":["k1"],"hold":-1,"think":1}}` + "\n"}, "must not be below 0"},
+		{"a clock without a clock", []string{good, `{"do":"clock","serial":1}` + "\n"}, "clock: it is missing"},
+		{"a clock that runs backwards", []string{good, `{"do":"clock","serial":1,"clock":{"rate":-1}}` + "\n"}, "a rate from 0.01 to 100"},
+		{"a negative bound", []string{good, `{"do":"check","serial":1,"within":-1}` + "\n"}, "below 0"},
+		{"the second of two lines", []string{good, `{"do":"read","serial":1,"key":"k1"}` + "\n", "nonsense\n"}, `line 3, "nonsense"`},
+		{"a very long line", []string{good, strings.Repeat("x", longestLine+1)}, "line 2: bufio.Scanner: token too long"},
+		{"a long line, shortened", []string{good, strings.Repeat("x", 1000) + "\n"}, strings.Repeat("x", 200) + `..."`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			messages, err := serve(test.lines...)
+			require.ErrorContains(t, err, test.says)
+			require.NotEmpty(t, messages)
+			require.Equal(t, err.Error(), messages[len(messages)-1].Error)
+		})
+	}
+}
+
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+func TestAWorkerThatIsNotHeardSaysSo(t *testing.T) {
+	err := ServeWorker(strings.NewReader(setupLine(t, nil)+`{"do":"check","serial":1}`+"\n"+`{"do":"exit","serial":2}`+"\n"), brokenPipe{})
+	require.ErrorContains(t, err, "broken pipe")
+}
+
+// FuzzParseCommand requires that no line makes the parser panic, that what it
+// takes is a command that it knows, and that it reads again what it would write.
+func FuzzParseCommand(f *testing.F) {
+	for _, seed := range []string{
+		`{"do":"acquire","serial":1,"key":"k1","within":5}`,
+		`{"do":"loop","serial":2,"loop":{"keys":["k1"],"hold":1,"think":2}}`,
+		`{"do":"clock","serial":3,"clock":{"jump":-5,"rate":1.5}}`,
+		`{"do":"exit","serial":4}`, `{`, `null`, `[]`, `{"do":"loop","serial":1,"loop":null}`, `{"do":"x"}{}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		cmd, err := ParseCommand(line)
+		if err != nil {
+			require.NotEmpty(t, err.Error())
+			return
+		}
+		require.Contains(t, commands, cmd.Do)
+		again, err := json.Marshal(cmd)
+		require.NoError(t, err)
+		reread, err := ParseCommand(again)
+		require.NoError(t, err)
+		require.Equal(t, cmd, reread)
+	})
+}
