@@ -39,15 +39,18 @@ func (r *run) blame(event int, broke, format string, args ...any) *Blame {
 
 // blameOverlap explains two leases held at once, from who owned the key on
 // which node. In this order: one token for two leases; one client's command
-// that prolonged the other's key; two sets of nodes with none in common; and
-// else the nodes that both owned, one after the other: what made each of them
-// let go of its first owner while that owner still believed.
+// that prolonged the other's key; one server with two votes; the nodes that
+// both owned, one after the other, and what made them let go of the first owner
+// while it still believed; and else two sets of nodes with none in common.
 func (r *run) blameOverlap(o overlap) *Blame {
 	if o.first.Token != "" && o.first.Token == o.second.Token {
 		return r.blame(r.grantOf(o.second).end, "FreshToken",
 			"%s and %s both drew the token %s, so each took the other's keys for its own", o.first.Client, o.second.Client, o.second.Token)
 	}
 	if b := r.blameForeignExtension(o); b != nil {
+		return b
+	}
+	if b := r.blameAlias(o); b != nil {
 		return b
 	}
 	loser, losses := r.losses(o)
@@ -140,22 +143,30 @@ func (r *run) inevitable(l Lease, losses []*holding) *Blame {
 	votes := len(r.owned(l, l.From))
 	spare := votes - r.blocking() // this many more than it needs to keep others out
 	index := max(0, min(spare, len(losses)-1))
-	if b := r.blameAlias(losses); b != nil {
-		return b
-	}
 	return r.explain(l, losses[index])
 }
 
-// blameAlias looks for two names of one server among the nodes lost.
-func (r *run) blameAlias(losses []*holding) *Blame {
+// blameAlias looks for a grant that rests on fewer servers than a majority,
+// because one of them stands in the list of nodes under two names.
+func (r *run) blameAlias(o overlap) *Blame {
 	ids := r.runIDs()
-	seen := map[string]string{}
-	for _, h := range losses {
-		id := ids[h.Node]
-		if other := seen[id]; id != "" && other != "" {
-			return r.blame(h.set, "DistinctNodes", "%s and %s are one server, whose vote was counted twice", other, h.Node)
+	for _, l := range []Lease{o.first, o.second} {
+		owned := r.owned(l, l.From)
+		servers := map[string]bool{}
+		for node := range owned {
+			servers[ids[node]] = true
 		}
-		seen[id] = h.Node
+		if len(servers) >= r.majority() {
+			continue
+		}
+		for _, node := range keysOf(owned) {
+			for _, twin := range r.header.Nodes {
+				if twin != node && ids[node] != "" && ids[twin] == ids[node] {
+					return r.blame(owned[node].set, "DistinctNodes", "%s was granted the lock by %d of %d servers: %s and %s are one, whose vote was counted twice",
+						l.Client, len(servers), len(r.header.Nodes), node, twin)
+				}
+			}
+		}
 	}
 	return nil
 }

@@ -71,6 +71,17 @@ func TestBlameOfOverlaps(t *testing.T) {
 			s.sets(75, "c2", "c2.1", 1000, "n1", "n2", "n4")
 			s.grant("c2", 70, 80, 980)
 		}, "DistinctNodes", 5},
+		{"one server under two names, addressed by one", []string{"DistinctNodes"}, func(s *story) {
+			s.header.Nodes = s.header.Nodes[:3]
+			for i, id := range []string{"r1", "r1", "r3"} {
+				s.look(0, s.header.Nodes[i], id, "", 0)
+			}
+			s.sets(5, "c1", "c1.1", 1000, "n1", "n3")
+			s.grant("c1", 0, 10, 980)
+			s.instant(50, "kill", "n1")
+			s.sets(75, "c2", "c2.1", 1000, "n1")
+			s.grant("c2", 70, 80, 980)
+		}, "DistinctNodes", 75},
 		{"replies that were held", []string{"ElapsedCheck"}, func(s *story) {
 			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
 			s.sets(1050, "c2", "c2.1", 1000, "n3", "n4", "n5")

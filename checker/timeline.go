@@ -67,10 +67,11 @@ type timeline struct {
 	// unanswered is the last delete that reached a place and has no reply yet:
 	// its client may be gone, but the node carried it out all the same.
 	unanswered map[place]int
+	last       map[place]*holding // the latest at each place, alive or not
 }
 
 func (r *run) readTimeline() []*holding {
-	t := &timeline{run: r, now: map[place]*holding{}, down: map[string]int{}, unanswered: map[place]int{}}
+	t := &timeline{run: r, now: map[place]*holding{}, down: map[string]int{}, unanswered: map[place]int{}, last: map[place]*holding{}}
 	for first := 0; first < len(r.events); {
 		next := first + 1
 		for next < len(r.events) && r.events[next].Time == r.events[first].Time {
@@ -137,7 +138,7 @@ func (t *timeline) open(p place, now int64, token, owner string, event int) *hol
 		Tenure: Tenure{Node: p.node, Key: p.key, Token: token, Owner: owner, From: now},
 		set:    event, ender: -1, expires: never,
 	}
-	t.now[p] = h
+	t.now[p], t.last[p] = h, h
 	t.all = append(t.all, h)
 	return h
 }
@@ -257,6 +258,9 @@ func (t *timeline) look(i int, e history.Event) {
 		}
 		if !present {
 			continue
+		}
+		if last := t.last[p]; h == nil && last != nil && last.Token == seen.Token && last.Until == e.Time {
+			continue // it ended at this instant, and the look was before that
 		}
 		if h == nil {
 			h = t.open(p, e.Time, seen.Token, t.owner(seen.Token), i)

@@ -94,6 +94,12 @@ func TestTimeline(t *testing.T) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.instant(100, "flush", "n1")
 		}, []want{{"c1", "t1", 10, 100, TenureFlushed}}},
+		{"flushed, with looks before and after at one instant", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.look(100, "n1", "r1", "t1", 910)
+			s.look(100, "n1", "r1", "", 0)
+			s.instant(100, "flush", "n1")
+		}, []want{{"c1", "t1", 10, 100, TenureFlushed}}},
 		{"the owner's own token again", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.sets(50, "c1", "t1", 1000, "n1")
