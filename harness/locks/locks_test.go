@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,11 +47,11 @@ func (t timer) C() <-chan time.Time { return t.Timer.C }
 // node is one server in the bubble.
 type node struct {
 	*miniredis.Miniredis
-	down bool
+	down atomic.Bool
 }
 
 func (n *node) dial(context.Context, string, string) (net.Conn, error) {
-	if n.down {
+	if n.down.Load() {
 		return nil, errors.New("connection refused")
 	}
 	return n.Dial()
@@ -246,7 +247,7 @@ func TestOnlyAPlainDelRemovesAnothersLock(t *testing.T) {
 func TestWithoutAMajorityNoLockIsGranted(t *testing.T) {
 	everyLock(t, func(t *testing.T, w *world, k Kind) {
 		for _, n := range w.nodes[:3] {
-			n.down = true
+			n.down.Store(true)
 		}
 		_, err := w.lock(k.Name, Options{Tries: 2}).Acquire(t.Context(), "k1")
 		require.Equal(t, history.ReasonNoMajority, Reason(err), err)
@@ -257,7 +258,7 @@ func TestWithoutAMajorityNoLockIsGranted(t *testing.T) {
 func TestAMinorityMayBeDown(t *testing.T) {
 	everyLock(t, func(t *testing.T, w *world, k Kind) {
 		for _, n := range w.nodes[3:] {
-			n.down = true
+			n.down.Store(true)
 		}
 		lease, err := w.lock(k.Name, Options{Tries: 1}).Acquire(t.Context(), "k1")
 		require.NoError(t, err)
@@ -323,7 +324,8 @@ func TestNoNodesIsRefused(t *testing.T) {
 
 func TestARuleIsSwitchedOff(t *testing.T) {
 	inBubble(t, 4, func(t *testing.T, w *world) {
-		w.nodes[0].down, w.nodes[1].down = true, true
+		w.nodes[0].down.Store(true)
+		w.nodes[1].down.Store(true)
 		_, err := w.lock("redlock", Options{Tries: 1}).Acquire(t.Context(), "k1")
 		require.Equal(t, history.ReasonNoMajority, Reason(err), err)
 		time.Sleep(ttl)

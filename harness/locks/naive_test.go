@@ -81,13 +81,13 @@ func TestFencingTokensGrow(t *testing.T) {
 		inBubble(t, 5, func(t *testing.T, w *world) {
 			last := int64(0)
 			for _, i := range wiped {
-				w.nodes[i].down = true
+				w.nodes[i].down.Store(true)
 				lease, err := w.lock("redlock-fenced", Options{}).Acquire(t.Context(), "k1")
 				require.NoError(t, err)
 				require.Greater(t, lease.Fence(), last)
 				last = lease.Fence()
 				require.NoError(t, lease.Release(t.Context()))
-				w.nodes[i].down = false
+				w.nodes[i].down.Store(false)
 			}
 		})
 	})

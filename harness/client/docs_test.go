@@ -1,0 +1,70 @@
+package client
+
+import (
+	"encoding/json"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/locks"
+)
+
+func documentation(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("../../docs/client-protocol.md")
+	require.NoError(t, err)
+	return string(data)
+}
+
+// TestExamplesOfTheDocument parses every line of JSON on the page, and requires
+// an example of each command.
+func TestExamplesOfTheDocument(t *testing.T) {
+	seen := map[Do]bool{}
+	setups, messages := 0, 0
+	for line := range strings.Lines(documentation(t)) {
+		switch {
+		case strings.HasPrefix(line, `{"name":`):
+			_, err := ParseSetup([]byte(line))
+			require.NoError(t, err, line)
+			setups++
+		case strings.HasPrefix(line, `{"do":`):
+			cmd, err := ParseCommand([]byte(line))
+			require.NoError(t, err, line)
+			seen[cmd.Do] = true
+		case strings.HasPrefix(line, "{"):
+			require.NoError(t, strict([]byte(line), &Message{}), line)
+			messages++
+		}
+	}
+	require.Equal(t, 1, setups)
+	require.Positive(t, messages)
+	for _, do := range commands {
+		require.True(t, seen[do], "docs/client-protocol.md has no example of %s", do)
+		require.Contains(t, documentation(t), "`"+string(do)+"`")
+	}
+}
+
+func TestTheDocumentNamesEveryField(t *testing.T) {
+	text := documentation(t)
+	for _, of := range []reflect.Type{reflect.TypeFor[Setup](), reflect.TypeFor[locks.Options](), reflect.TypeFor[Command](),
+		reflect.TypeFor[Loop](), reflect.TypeFor[SetClock](), reflect.TypeFor[Message]()} {
+		for f := range of.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			require.True(t, strings.Contains(text, "`"+name+"`") || strings.Contains(text, `"`+name+`":`),
+				"docs/client-protocol.md lacks the field %s of %s", name, of)
+		}
+	}
+}
+
+func TestASetupIsReadAsItIsWritten(t *testing.T) {
+	want := Setup{Name: "c1", Index: 2, Lock: "redsync", Options: locks.Options{TTL: 5}.WithDefaults(),
+		Nodes: []string{"a", "b"}, Store: "s", CompareStore: true, Seed: 1 << 60, Epoch: 9, StallLimit: 4}
+	line, err := json.Marshal(want)
+	require.NoError(t, err)
+	got, err := ParseSetup(line)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
