@@ -131,36 +131,36 @@ func (c *Client) Send(cmd Command) error {
 	if err := cmd.check(); err != nil {
 		return err
 	}
-	if c.ctx.Err() != nil {
-		return fmt.Errorf("client %s: %s: %w", c.setup.Name, cmd.Do, errClosing)
-	}
-	switch cmd.Do {
-	case DoExit:
-		c.close(cmd.Serial)
-		return nil
-	case DoStop, DoCancel, DoClock:
-		return enqueue(c, c.control, cmd, cmd.Do)
-	}
-	return enqueue(c, c.work, task{cmd, c.stopFor(cmd)}, cmd.Do)
-}
-
-func enqueue[T any](c *Client, queue chan T, item T, do Do) error {
-	select {
-	case queue <- item:
-		return nil
-	default:
-		return fmt.Errorf("client %s: %s: %d commands are waiting already", c.setup.Name, do, queueLength)
-	}
-}
-
-// stopFor gives a loop what DoStop closes. It is made when the loop is
-// commanded, so that a stop finds a loop that has not begun.
-func (c *Client) stopFor(cmd Command) <-chan struct{} {
-	if cmd.Do != DoLoop {
+	if cmd.Do == DoExit && c.close(cmd.Serial) {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", cmd.Do, errClosing)
+	}
+	switch cmd.Do {
+	case DoStop, DoCancel, DoClock:
+		return enqueue(c.control, cmd, cmd.Do)
+	}
+	return enqueue(c.work, task{cmd, c.stopFor(cmd)}, cmd.Do)
+}
+
+func enqueue[T any](queue chan T, item T, do Do) error {
+	select {
+	case queue <- item:
+		return nil
+	default:
+		return fmt.Errorf("%s: %d commands are waiting already", do, queueLength)
+	}
+}
+
+// stopFor gives a loop what DoStop closes. It is made when the loop is
+// commanded, so that a stop finds a loop that has not begun. c.mu is held.
+func (c *Client) stopFor(cmd Command) <-chan struct{} {
+	if cmd.Do != DoLoop {
+		return nil
+	}
 	if c.stop == nil {
 		c.stop = make(chan struct{})
 	}
@@ -168,9 +168,9 @@ func (c *Client) stopFor(cmd Command) <-chan struct{} {
 }
 
 // Close ends the client in good order: the operation under way is cancelled,
-// waiting commands are dropped, and the lock ends what it still does in the
-// background. A lease that is held is not released: that is the script's to
-// say. A paused client is carried on.
+// waiting commands are dropped and say so, and the lock ends what it still does
+// in the background. A lease that is held is not released: that is the
+// script's to say. A paused client is carried on.
 func (c *Client) Close() error {
 	c.close(0)
 	<-c.ended
@@ -186,21 +186,42 @@ func (c *Client) Kill() {
 	c.close(0)
 }
 
-func (c *Client) close(serial int) {
+// close begins the client's end, for an exit command if serial is not 0, and
+// reports whether it had not begun before.
+func (c *Client) close(serial int) (first bool) {
 	c.ending.Do(func() {
+		first = true
+		c.mu.Lock() // no command is taken from here on
 		c.cancel(errClosing)
+		c.mu.Unlock()
 		c.gate.Resume()
 		go c.finish(serial)
 	})
+	return first
 }
 
 func (c *Client) finish(serial int) {
 	defer close(c.ended)
 	c.running.Wait()
+	c.drop()
 	c.err = errors.Join(c.lock.Close(), c.disconnect())
 	c.clock.close()
 	if serial != 0 {
 		c.say(Message{Done: serial})
+	}
+}
+
+// drop tells the commands that were still waiting that nothing comes of them.
+func (c *Client) drop() {
+	for {
+		select {
+		case t := <-c.work:
+			c.done(t.Serial, "", fmt.Errorf("%s: dropped: %w", t.Do, errClosing))
+		case cmd := <-c.control:
+			c.done(cmd.Serial, "", fmt.Errorf("%s: dropped: %w", cmd.Do, errClosing))
+		default:
+			return
+		}
 	}
 }
 
@@ -218,27 +239,25 @@ func (c *Client) disconnect() error {
 
 // workOff does the commands that queue up, one after another.
 func (c *Client) workOff() {
-	for {
+	for c.ctx.Err() == nil {
 		select {
 		case t := <-c.work:
 			c.gate.Wait(0)
 			outcome, err := c.do(t)
 			c.done(t.Serial, outcome, err)
 		case <-c.ctx.Done():
-			return
 		}
 	}
 }
 
 // obey does the commands that act at once.
 func (c *Client) obey() {
-	for {
+	for c.ctx.Err() == nil {
 		select {
 		case cmd := <-c.control:
 			c.gate.Wait(0)
 			c.done(cmd.Serial, "", c.act(cmd))
 		case <-c.ctx.Done():
-			return
 		}
 	}
 }
@@ -246,7 +265,7 @@ func (c *Client) obey() {
 func (c *Client) done(serial int, outcome history.Type, err error) {
 	m := Message{Done: serial, Outcome: outcome}
 	if err != nil {
-		m.Error = fmt.Sprintf("client %s: %v", c.setup.Name, err)
+		m.Error = err.Error()
 	}
 	c.say(m)
 }

@@ -1,196 +1,16 @@
 package client
 
 import (
-	"context"
-	"errors"
-	"net"
-	"strconv"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
 )
-
-const ttl = time.Second
-
-// world is three nodes and a store in a bubble.
-type world struct {
-	t     *testing.T
-	start time.Time
-	nodes []string
-	sites map[string]*site
-	count int // clients so far
-}
-
-// site is one server: how it can misbehave.
-type site struct {
-	*miniredis.Miniredis
-	mu    sync.Mutex
-	down  bool
-	hook  server.Hook // nil: none
-	peers map[*server.Peer]bool
-	seen  map[string]int // commands by name
-}
-
-func (s *site) set(change func(*site)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change(s)
-}
-
-// count is how often a command has reached the server.
-func (s *site) count(command string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.seen[command]
-}
-
-func inBubble(t *testing.T, test func(t *testing.T, w *world)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, start: time.Now(), nodes: []string{"n1", "n2", "n3"}, sites: map[string]*site{}}
-		for _, name := range append([]string{"store"}, w.nodes...) {
-			w.sites[name] = newSite(t, name)
-		}
-		test(t, w)
-	})
-}
-
-func newSite(t *testing.T, name string) *site {
-	m := miniredis.NewMiniRedis()
-	m.ClockTTL(true)
-	c, err := m.Dial() // makes the server
-	require.NoError(t, err)
-	require.NoError(t, c.Close())
-	s := &site{Miniredis: m, peers: map[*server.Peer]bool{}, seen: map[string]int{}}
-	m.Server().SetPreHook(func(p *server.Peer, cmd string, args ...string) bool {
-		if cmd == "INFO" {
-			p.WriteBulk("# Server\r\nrun_id:" + name + "\r\n")
-			return true
-		}
-		s.mu.Lock()
-		s.peers[p] = true
-		s.seen[cmd]++
-		hook := s.hook
-		s.mu.Unlock()
-		return hook != nil && hook(p, cmd, args...)
-	})
-	t.Cleanup(m.Close)
-	return s
-}
-
-func (w *world) dial(_ context.Context, _, addr string) (net.Conn, error) {
-	s := w.sites[addr]
-	s.mu.Lock()
-	down := s.down
-	s.mu.Unlock()
-	if down {
-		return nil, errors.New("connection refused")
-	}
-	return s.Dial() // not under our lock: the server calls the hook under its own
-}
-
-func (w *world) now() int64 { return int64(time.Since(w.start)) }
-
-// subject is a client under test with all that it said.
-type subject struct {
-	*Client
-	t      *testing.T
-	gate   *Gate
-	serial int
-
-	mu     sync.Mutex
-	events []history.Event
-	done   map[int]chan Message
-}
-
-func (w *world) client(change func(*Setup)) *subject {
-	w.t.Helper()
-	setup := Setup{
-		Name: "c" + strconv.Itoa(w.count+1), Index: w.count, Lock: locks.Reference,
-		Options: locks.Options{TTL: ttl}, Nodes: w.nodes, Store: "store", Seed: 7,
-	}
-	w.count++
-	if change != nil {
-		change(&setup)
-	}
-	s := &subject{t: w.t, gate: &Gate{}, done: map[int]chan Message{}}
-	c, err := New(setup, Env{Dial: w.dial, Now: w.now, Gate: s.gate}, s.hear)
-	require.NoError(w.t, err)
-	s.Client = c
-	w.t.Cleanup(func() { require.NoError(w.t, c.Close()) })
-	return s
-}
-
-func (s *subject) hear(m Message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if m.Event != nil {
-		s.events = append(s.events, *m.Event)
-	}
-	if m.Done != 0 {
-		s.done[m.Done] <- m
-	}
-}
-
-// send hands over a command and returns where its end arrives.
-func (s *subject) send(cmd Command) <-chan Message {
-	s.t.Helper()
-	s.mu.Lock()
-	s.serial++
-	cmd.Serial = s.serial
-	done := make(chan Message, 1)
-	s.done[s.serial] = done
-	s.mu.Unlock()
-	require.NoError(s.t, s.Send(cmd))
-	return done
-}
-
-func (s *subject) do(cmd Command) Message {
-	s.t.Helper()
-	return <-s.send(cmd)
-}
-
-// must does commands that have an outcome, and requires which.
-func (s *subject) must(outcome history.Type, dos ...Do) {
-	s.t.Helper()
-	for _, do := range dos {
-		m := s.do(Command{Do: do, Key: "k1"})
-		require.Empty(s.t, m.Error)
-		require.Equal(s.t, outcome, m.Outcome, "%s: %+v", do, s.last())
-	}
-}
-
-func (s *subject) heard() []history.Event {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]history.Event(nil), s.events...)
-}
-
-func (s *subject) last() history.Event {
-	events := s.heard()
-	if len(events) == 0 {
-		return history.Event{}
-	}
-	return events[len(events)-1]
-}
-
-// of counts the events of a type and an operation.
-func (s *subject) of(kind history.Type, op history.Op) (found []history.Event) {
-	for _, e := range s.heard() {
-		if e.Type == kind && e.Op == op {
-			found = append(found, e)
-		}
-	}
-	return found
-}
 
 func TestARoundAsEvents(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
@@ -239,7 +59,7 @@ func TestCommandsThatNeedALease(t *testing.T) {
 		c := w.client(nil)
 		for _, do := range []Do{DoExtend, DoRelease, DoCheck, DoWrite, DoWatch} {
 			m := c.do(Command{Do: do})
-			require.Equal(t, "client c1: "+string(do)+": the client has had no lease so far: an acquire that succeeds must come first", m.Error)
+			require.Equal(t, string(do)+": the client has had no lease so far: an acquire that succeeds must come first", m.Error)
 			require.Empty(t, m.Outcome)
 		}
 		require.ErrorContains(t, c.Send(Command{Do: DoAcquire, Serial: 1}), "which key")
@@ -314,11 +134,12 @@ func TestCommandsQueueUpAndCloseDropsThem(t *testing.T) {
 		a, b := w.client(nil), w.client(nil)
 		a.must(history.TypeOK, DoAcquire)
 		first := b.send(Command{Do: DoAcquire, Key: "k1"})
-		b.send(Command{Do: DoRelease})
+		second := b.send(Command{Do: DoRelease})
 		time.Sleep(ttl / 10)
 		require.Len(t, b.heard(), 1, "the release waits for the acquire")
 		require.NoError(t, b.Close())
 		require.Equal(t, history.TypeFail, (<-first).Outcome)
+		require.Equal(t, "release: dropped: the client is closing", (<-second).Error)
 		require.Len(t, b.heard(), 2)
 		require.ErrorContains(t, b.Send(Command{Do: DoRelease, Serial: 9}), "closing")
 		token, err := w.sites["n1"].Get("k1")

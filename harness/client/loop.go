@@ -19,7 +19,7 @@ func (c *Client) loop(l Loop, stop <-chan struct{}) error {
 		case <-stop:
 			return nil
 		case <-c.ctx.Done():
-			return errClosing
+			return nil
 		default:
 		}
 		pause := c.around(l.Think)
@@ -38,7 +38,7 @@ func (c *Client) loop(l Loop, stop <-chan struct{}) error {
 
 // round acquires a key, reads, holds, checks, writes and releases. It reports
 // whether the lock was granted; a lock that refuses its configuration ends the
-// loop, and so does the client's end.
+// loop.
 func (c *Client) round(l Loop) (granted bool, err error) {
 	key := l.Keys[c.draw.IntN(len(l.Keys))]
 	hold := c.around(l.Hold)
@@ -57,7 +57,7 @@ func (c *Client) round(l Loop) (granted bool, err error) {
 	// find that its lease is over, and does not write.
 	c.sleep(min(hold, t.lease.Validity()), nil)
 	if c.ctx.Err() != nil {
-		return true, errClosing
+		return true, nil
 	}
 	if c.check(t) == history.TypeOK && outcome == history.TypeOK {
 		c.within(limit, func(ctx context.Context) { c.write(ctx, t) })
