@@ -104,7 +104,7 @@ func (p *plan) unfit() string {
 		return slices.ContainsFunc(p.Script, func(s scenarios.Step) bool { return s.Verb == v })
 	}
 	switch {
-	case k.SingleNode && len(p.Nodes) > 1:
+	case k.SingleNode && len(p.Nodes) > 1 && p.Job.Lock != "":
 		return fmt.Sprintf("%s is a lock on one node, and this is a scenario of %d", k.Name, len(p.Nodes))
 	case p.Store.Check == scenarios.CheckFence && !k.Fencing:
 		return fmt.Sprintf("%s issues no fencing tokens, which this scenario's store checks", k.Name)

@@ -24,6 +24,8 @@ type command struct {
 	Effect history.Effect
 	get    bool // SET ... GET: the reply is the old value
 	nx     bool
+	digest string // of a script, and its third argument
+	third  string
 }
 
 func (c command) event(serial int64) *history.Command {
@@ -118,19 +120,30 @@ func (c *command) set(args []string) {
 // script reads EVAL script numkeys key token [milliseconds]: every lock's
 // scripts known to us take the key, then the token, then the time to live.
 func (c *command) script(args []string, scripts *Scripts) {
-	body := at(args, 0)
-	if c.Name == "EVAL" {
-		c.Effect = scripts.learn(body)
-	} else {
-		c.Effect = scripts.known(body)
-	}
 	if at(args, 1) != "1" {
-		c.Effect = ""
 		return
 	}
 	c.Key, c.Token = at(args, 2), at(args, 3)
+	if strings.HasPrefix(c.Key, fencePrefix) {
+		return
+	}
+	c.digest, c.third = strings.ToLower(at(args, 0)), at(args, 4)
+	if c.Name == "EVAL" {
+		c.digest = scripts.learn(at(args, 0))
+	}
+	c.resolve(scripts)
+}
+
+// resolve finds out what a script does. A client may name one whose text
+// another sends to the node in the meantime, so it is asked again when the
+// command is handed to the node.
+func (c *command) resolve(scripts *Scripts) {
+	if c.digest == "" {
+		return
+	}
+	c.Effect = scripts.effectOf(c.digest)
 	if c.Effect == history.EffectExtend || c.Effect == history.EffectSet {
-		c.Expiry = milliseconds(at(args, 4))
+		c.Expiry = milliseconds(c.third)
 	}
 }
 
@@ -158,28 +171,28 @@ func NewScripts() *Scripts { return &Scripts{effect: map[string]history.Effect{}
 
 var calls = regexp.MustCompile(`(?i)(?:redis|server)\.p?call\(\s*['"](\w+)['"]`)
 
-func (s *Scripts) learn(body string) history.Effect {
+// learn remembers a script and gives its digest.
+func (s *Scripts) learn(body string) string {
 	sum := sha1.Sum([]byte(body))
-	sha := hex.EncodeToString(sum[:])
+	digest := hex.EncodeToString(sum[:])
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e, ok := s.effect[sha]
-	if !ok {
-		e = effectOf(body)
-		s.effect[sha] = e
+	if _, ok := s.effect[digest]; !ok {
+		s.effect[digest] = weigh(body)
 	}
-	return e
+	return digest
 }
 
-func (s *Scripts) known(sha string) history.Effect {
+// effectOf gives what a script does, "" if its text has not been seen.
+func (s *Scripts) effectOf(digest string) history.Effect {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.effect[strings.ToLower(sha)]
+	return s.effect[digest]
 }
 
-// effectOf reads from a script's calls what it does to its key; where it does
+// weigh reads from a script's calls what it does to its key; where it does
 // several things, what weighs most: deleting, then taking, then extending.
-func effectOf(body string) history.Effect {
+func weigh(body string) history.Effect {
 	found := map[history.Effect]bool{}
 	for _, m := range calls.FindAllStringSubmatch(body, -1) {
 		switch strings.ToUpper(m[1]) {

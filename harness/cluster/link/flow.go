@@ -196,6 +196,7 @@ func (f *flow) letGo() (held int) {
 
 // reached counts and records a command as it is handed to the node.
 func (l *Link) reached(x *exchange) {
+	x.command.resolve(l.cfg.Scripts)
 	l.mu.Lock()
 	l.serial++
 	x.serial = l.serial
