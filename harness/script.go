@@ -88,8 +88,12 @@ func (r *run) patience(within scenarios.Span) time.Duration {
 	return r.in(within) + 60*r.plan.TTL + 10*time.Second
 }
 
-// acquireWithin bounds an acquire that its step does not bound.
-var acquireWithin = scenarios.Span{TTLs: 4}
+// unbounded gives the deadline of an operation whose step sets none: no caller
+// waits for ever, and a library that does would stop the script.
+var unbounded = map[client.Do]scenarios.Span{
+	client.DoAcquire: {TTLs: 4},
+	client.DoRelease: {TTLs: 0.5},
+}
 
 // operate lets a client do one operation, and waits for it unless the step is
 // asynchronous.
@@ -99,8 +103,8 @@ func (r *run) operate(ctx context.Context, name string, do client.Do, s scenario
 			return err
 		}
 	}
-	if s.Within.IsZero() && do == client.DoAcquire {
-		s.Within = acquireWithin
+	if s.Within.IsZero() {
+		s.Within = unbounded[do]
 	}
 	r.baseline(name)
 	done, err := r.crew.send(name, client.Command{Do: do, Key: s.Key, Within: r.in(s.Within)})

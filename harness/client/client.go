@@ -15,6 +15,7 @@ import (
 
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
+	"lockproof/redlock"
 )
 
 // Env is the world around a client.
@@ -117,7 +118,10 @@ func (c *Client) connect(kind locks.Kind, random io.Reader) error {
 		Rand:    random,
 		Options: c.setup.Options,
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, redlock.ErrDuplicateNode):
+		lock = refused{err}
+	case err != nil:
 		return fmt.Errorf("client %s: lock %s: %w", c.setup.Name, kind.Name, err)
 	}
 	c.lock = lock

@@ -227,3 +227,12 @@ func TestBeliefOnTheWallClockIsMarked(t *testing.T) {
 		require.Positive(t, before)
 	})
 }
+
+func TestALockThatRefusesItsNodesIsAnOutcome(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client(func(s *Setup) { s.Nodes[1] = s.Nodes[0] })
+		c.must(history.TypeFail, DoAcquire)
+		require.Equal(t, history.ReasonRefused, c.last().Reason)
+		require.Contains(t, c.last().Error, "the same server is listed twice")
+	})
+}
