@@ -110,6 +110,11 @@ func (c *Client) connect(kind locks.Kind, random io.Reader) error {
 	for i, addr := range append(append([]string(nil), c.setup.Nodes...), c.setup.Store) {
 		c.redis = append(c.redis, c.net.client(addr, i, c.setup.Options.TTL))
 	}
+	if c.clock.gate != nil { // virtual time
+		for _, r := range c.redis {
+			r.AddHook(&turns{now: c.clock.now})
+		}
+	}
 	nodes := len(c.setup.Nodes)
 	c.store = &store{client: c.redis[nodes], fenced: c.setup.FencedStore, compare: c.setup.CompareStore}
 	lock, err := kind.New(locks.Env{
