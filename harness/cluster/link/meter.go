@@ -12,7 +12,14 @@ import (
 // them lies between.
 type gauge struct {
 	mu     sync.Mutex
-	meters []*cluster.Traffic
+	meters []*meter
+}
+
+// meter is one Measure: what left the head of the chain before it is none of
+// its business, for a fault that was put in place just before cannot touch it.
+type meter struct {
+	since time.Time
+	cluster.Traffic
 }
 
 // Measure watches what passes in a direction from now on.
@@ -21,22 +28,27 @@ func (l *Link) Measure(d cluster.Direction) func() cluster.Traffic {
 	if d == cluster.ToClient {
 		g = &l.gauges[toClient]
 	}
-	m := &cluster.Traffic{}
+	m := &meter{since: time.Now()}
 	g.mu.Lock()
 	g.meters = append(g.meters, m)
 	g.mu.Unlock()
 	return func() cluster.Traffic {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		return *m
+		return m.Traffic
 	}
 }
 
-// passed notes a message that took so long from the head of the chain.
-func (g *gauge) passed(took time.Duration) {
+// passed notes a message that left the head of the chain at some time, and is
+// at the end now.
+func (g *gauge) passed(left time.Time) {
+	took := time.Since(left)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, m := range g.meters {
+		if left.Before(m.since) {
+			continue
+		}
 		if m.Messages == 0 || took < m.Shortest {
 			m.Shortest = took
 		}
@@ -65,7 +77,7 @@ func (f *flow) arrives(size int) {
 	defer f.transitMu.Unlock()
 	f.in += size
 	for len(f.transits) > 0 && f.transits[0].until <= f.in {
-		f.conn.link.gauges[f.direction].passed(time.Since(f.transits[0].left))
+		f.conn.link.gauges[f.direction].passed(f.transits[0].left)
 		f.transits = f.transits[1:]
 	}
 }
