@@ -38,7 +38,7 @@ func TestNewRefuses(t *testing.T) {
 		"no extensions":    {[]redis.UniversalClient{a}, WithMaxExtensions(0), "WithMaxExtensions: 0"},
 		"nil clock":        {[]redis.UniversalClient{a}, WithClock(nil), "WithClock"},
 		"nil reader":       {[]redis.UniversalClient{a}, WithRand(nil), "WithRand"},
-		"a rule's typo":    {[]redis.UniversalClient{a}, Without("Majorty"), "did you mean Majority?"},
+		"a rule's typo":    {[]redis.UniversalClient{a}, Without("Majorty"), `no rule named "Majorty"`},
 		"a rule that's ''": {[]redis.UniversalClient{a}, Without(""), "no rule named"},
 	} {
 		t.Run(name, func(t *testing.T) {

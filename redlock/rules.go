@@ -117,40 +117,14 @@ var rules = []RuleInfo{
 func Rules() []RuleInfo { return slices.Clone(rules) }
 
 // ParseRule returns the rule of that name. Names are case-sensitive; the error
-// for an unknown one gives the nearest name and lists all.
+// for an unknown one lists all.
 func ParseRule(name string) (Rule, error) {
 	names := make([]string, len(rules))
-	nearest, least := "", -1
 	for i, info := range rules {
 		names[i] = string(info.Rule)
 		if names[i] == name {
 			return info.Rule, nil
 		}
-		if d := distance(strings.ToLower(name), strings.ToLower(names[i])); least < 0 || d < least {
-			nearest, least = names[i], d
-		}
 	}
-	return "", fmt.Errorf("redlock: no rule named %q: did you mean %s? The rules are %s",
-		name, nearest, strings.Join(names, ", "))
-}
-
-// distance is the Levenshtein distance between a and b, in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return "", fmt.Errorf("redlock: no rule named %q: the rules are %s", name, strings.Join(names, ", "))
 }

@@ -145,13 +145,3 @@ func TestNearest(t *testing.T) {
 		require.Equal(t, want, nearest(given, names), given)
 	}
 }
-
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"kitten", "sitting", 3}, {"hodl", "hold", 1}, {"abc", "abc", 0}} {
-		require.Equal(t, c.want, distance(c.a, c.b), "%s %s", c.a, c.b)
-		require.Equal(t, c.want, distance(c.b, c.a), "%s %s", c.b, c.a)
-	}
-}

@@ -1,6 +1,10 @@
 package main
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/hbollon/go-edlib"
+)
 
 // suggest says what may have been meant by a name that does not exist: the
 // names that begin so, the nearest names, or else all that there are.
@@ -25,7 +29,7 @@ func nearest(name string, among []string) []string {
 	var near []string
 	least := max(2, len(name)/3)
 	for _, candidate := range among {
-		d := distance(strings.ToLower(name), strings.ToLower(candidate))
+		d := edlib.OSADamerauLevenshteinDistance(strings.ToLower(name), strings.ToLower(candidate))
 		if d < least {
 			near, least = nil, d
 		}
@@ -34,25 +38,4 @@ func nearest(name string, among []string) []string {
 		}
 	}
 	return near
-}
-
-// distance is the Levenshtein distance between a and b, in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
