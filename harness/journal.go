@@ -2,7 +2,9 @@ package harness
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,17 +15,20 @@ import (
 )
 
 // journal takes a run's events: in memory for the checker, and line by line in
-// a file, so that a killed run leaves what it saw.
+// a file, so that a killed run leaves what it saw. The file comes into being
+// with its first line, which is the header: whenever the harness is killed,
+// there is no file, or one that can be judged.
 type journal struct {
-	root, path string // the output folder, and the file below it
-	file       *os.File
+	root, path string   // the output folder, and the file below it
+	file       *os.File // nil before the first line; the writer's lock guards it
 	writer     *history.Writer
 
-	mu   sync.Mutex
-	seen []history.Event
+	mu     sync.Mutex
+	headed bool // the header has come, and with it whatever came before it
+	seen   []history.Event
 }
 
-// journal opens the file of a trial; without an output folder there is none.
+// journal makes a trial's journal; without an output folder it has no file.
 func (o Options) journal(t *Trial) (*journal, error) {
 	j := &journal{root: o.Out}
 	if o.Out == "" {
@@ -34,15 +39,11 @@ func (o Options) journal(t *Trial) (*journal, error) {
 		row += "--" + slug(t.Variant)
 	}
 	j.path = filepath.Join("trials", row, fmt.Sprintf("%03d", t.Trial), "history.jsonl")
-	name := filepath.Join(o.Out, j.path)
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+	// An earlier attempt's file must not stand for this one, however it ends.
+	if err := os.Remove(j.name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	file, err := os.Create(name)
-	if err != nil {
-		return nil, err
-	}
-	j.file, j.writer = file, history.NewWriter(file, o.Cluster == Virtual)
+	j.writer = history.NewWriter(j, o.Cluster == Virtual)
 	return j, nil
 }
 
@@ -59,14 +60,63 @@ func slug(s string) string {
 	}, s), "-")
 }
 
-// record adds an event.
-func (j *journal) record(e history.Event) {
-	if j.writer != nil {
-		j.writer.Write(e)
+// Write takes whole lines from the writer to the file.
+func (j *journal) Write(lines []byte) (int, error) {
+	if j.file == nil {
+		if err := j.create(); err != nil {
+			return 0, err
+		}
 	}
+	return j.file.Write(lines)
+}
+
+// folders keeps a trial that removes its folders, now empty, from removing one
+// that another trial is about to use.
+var folders sync.Mutex
+
+func (j *journal) create() (err error) {
+	folders.Lock()
+	defer folders.Unlock()
+	if err := os.MkdirAll(filepath.Dir(j.name()), 0o755); err != nil {
+		return err
+	}
+	j.file, err = os.Create(j.name())
+	return err
+}
+
+func (j *journal) name() string { return filepath.Join(j.root, j.path) }
+
+// record adds an event. The header is the first to go to the file; what a
+// cluster says while it comes up follows it.
+func (j *journal) record(e history.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.seen = append(j.seen, e)
+	switch {
+	case j.headed:
+		j.write(e)
+	case e.Type == history.TypeHeader:
+		j.headed = true
+		j.write(e)
+		j.write(j.seen[:len(j.seen)-1]...)
+	}
+}
+
+// write hands events to the writer, if there is one.
+func (j *journal) write(events ...history.Event) {
+	if j.writer == nil {
+		return
+	}
+	for _, e := range events {
+		j.writer.Write(e)
+	}
+}
+
+// begun says whether the header has come.
+func (j *journal) begun() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.headed
 }
 
 // events gives what was recorded, in the order in which a reader of the file
@@ -94,13 +144,19 @@ func rank(e history.Event) int {
 // close ends the file, and removes it unless it is to be kept. It returns the
 // file's path below the output folder.
 func (j *journal) close(keep bool) (string, error) {
-	if j.file == nil {
+	if j.writer == nil {
 		return "", nil
 	}
-	err := cmp.Or(j.writer.Close(), j.file.Close())
+	err := j.writer.Close()
+	if j.file == nil {
+		return "", err
+	}
+	err = cmp.Or(err, j.file.Close())
 	if keep {
 		return filepath.ToSlash(j.path), err
 	}
+	folders.Lock()
+	defer folders.Unlock()
 	// The folders go with it when they are empty.
 	for name := j.path; name != "trials" && err == nil; name = filepath.Dir(name) {
 		if os.Remove(filepath.Join(j.root, name)) != nil {

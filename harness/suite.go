@@ -39,19 +39,13 @@ func RunSuite(ctx context.Context, jobs []Job, o Options, observe func(Trial)) (
 	if err != nil {
 		return nil, err
 	}
+	return o.run(ctx, jobs, open, observe), nil
+}
+
+// run is RunSuite on clusters of open's.
+func (o Options) run(ctx context.Context, jobs []Job, open opener, observe func(Trial)) []Trial {
 	tickets := make(chan ticket)
-	go func() {
-		defer close(tickets)
-		for row, j := range jobs {
-			for trial := range max(o.Trials, 1) {
-				select {
-				case tickets <- ticket{row, trial, j}:
-				case <-ctx.Done():
-					return
-				}
-			}
-		}
-	}()
+	go o.issue(ctx, jobs, tickets)
 	type finished struct {
 		ticket
 		Trial
@@ -66,6 +60,9 @@ func RunSuite(ctx context.Context, jobs []Job, o Options, observe func(Trial)) (
 		go func() {
 			defer wg.Done()
 			for t := range tickets {
+				if ctx.Err() != nil {
+					continue // its ticket was out when the run was called off
+				}
 				result := o.try(ctx, open, t)
 				mu.Lock()
 				done = append(done, finished{t, result})
@@ -82,7 +79,21 @@ func RunSuite(ctx context.Context, jobs []Job, o Options, observe func(Trial)) (
 	for i, d := range done {
 		trials[i] = d.Trial
 	}
-	return trials, nil
+	return trials
+}
+
+// issue hands out a ticket for each trial, row by row, until ctx ends.
+func (o Options) issue(ctx context.Context, jobs []Job, tickets chan<- ticket) {
+	defer close(tickets)
+	for row, j := range jobs {
+		for trial := range max(o.Trials, 1) {
+			select {
+			case tickets <- ticket{row, trial, j}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
 }
 
 func (o Options) parallel() int {
@@ -134,11 +145,16 @@ func (o Options) attempt(ctx context.Context, open opener, p *plan, trial *Trial
 	if n := len(events); n > 0 {
 		trial.Simulated = time.Duration(events[n-1].Time)
 	}
-	if err != nil && ctx.Err() == nil {
+	switch {
+	case err != nil && ctx.Err() == nil:
 		trial.Failure = err.Error()
-	} else if verdict, checkErr := checker.Check(events); checkErr != nil {
-		trial.Failure = checkErr.Error()
-	} else {
+	case err != nil && !journal.begun():
+		// It was called off before it had a cluster: there is nothing to judge.
+	default:
+		verdict, err := checker.Check(events)
+		if err != nil {
+			trial.Failure = err.Error()
+		}
 		trial.Results = verdict.Results
 	}
 	trial.History, err = journal.close(worthKeeping(*trial))
