@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster/local"
+)
+
+// TestNothingOutlivesAKilledHarness kills the harness at random moments. What
+// it leaves behind, `lockproof clean` or the next run removes, and every
+// history that it has begun can be judged.
+func TestNothingOutlivesAKilledHarness(t *testing.T) {
+	if err := local.Available(); err != nil {
+		t.Skip(err)
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("which processes belong to a run is read from /proc")
+	}
+	kills := 20
+	if testing.Short() {
+		kills = 3
+	}
+	binary := filepath.Join(t.TempDir(), "lockproof")
+	built, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput()
+	require.NoError(t, err, "%s", built)
+
+	rng := rand.New(rand.NewPCG(1, 2))
+	children, remains, histories := 0, 0, 0
+	for i := range kills {
+		v := victim{binary: binary, home: t.TempDir(), temp: t.TempDir()}
+		moment := 50*time.Millisecond + time.Duration(rng.Int64N(int64(1200*time.Millisecond)))
+		children += v.runAndKill(t, moment)
+		remains += len(v.left(t))
+		if i%2 == 0 {
+			v.must(t, "clean")
+		} else {
+			v.must(t, "run", "single-instance-down", "--on", "local", "--ttl", "200ms", "--out", filepath.Join(v.home, "next"))
+		}
+		require.Empty(t, v.processes(t), "killed after %v: processes are left", moment)
+		require.Empty(t, v.left(t), "killed after %v: folders or records are left", moment)
+		histories += v.judge(t)
+	}
+	require.Greater(t, children, kills, "the harness had hardly any children when it was killed: this shows nothing")
+	require.Positive(t, remains, "no run left anything to remove: this shows nothing")
+	require.Positive(t, histories, "no run left a history: this shows nothing")
+	t.Logf("%d kills, of harnesses with %d children in all; %d histories judged", kills, children, histories)
+}
+
+// victim is one run of the real binary, with a home and a folder for temporary
+// files of its own: what is in there is that run's and nobody else's.
+type victim struct{ binary, home, temp string }
+
+func (v victim) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(v.binary, args...)
+	cmd.Env = append(os.Environ(), "HOME="+v.home, "XDG_CACHE_HOME="+v.home, "TMPDIR="+v.temp)
+	return cmd
+}
+
+// must runs a command that has to succeed.
+func (v victim) must(t *testing.T, args ...string) {
+	t.Helper()
+	said, err := v.command(args...).CombinedOutput()
+	require.NoError(t, err, "%v: %s", args, said)
+}
+
+// out is the killed run's output folder.
+func (v victim) out() string { return filepath.Join(v.home, "out") }
+
+// runAndKill starts a run, kills it after a while, and says how many children
+// it had then.
+func (v victim) runAndKill(t *testing.T, after time.Duration) (children int) {
+	t.Helper()
+	cmd := v.command("run", "client-pause", "hung-node", "healthy-contention",
+		"--on", "local", "--ttl", "300ms", "--trials", "5", "--out", v.out())
+	require.NoError(t, cmd.Start())
+	time.Sleep(after)
+	children = len(v.processes(t)) - 1 // not the harness itself
+	require.NoError(t, cmd.Process.Kill())
+	require.EqualError(t, cmd.Wait(), "signal: killed", "it ended before it was killed")
+	return children
+}
+
+// processes lists the processes of the run, by what they have of its folder for
+// temporary files: their working directory is in it, or their environment names
+// it (redis-server writes over its own).
+func (v victim) processes(t *testing.T) []string {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*")
+	require.NoError(t, err)
+	var found []string
+	for _, dir := range stats {
+		cwd, _ := os.Readlink(filepath.Join(dir, "cwd")) // another user's, or gone: not the run's
+		environment, _ := os.ReadFile(filepath.Join(dir, "environ"))
+		if strings.HasPrefix(cwd, v.temp+"/") || strings.Contains("\x00"+string(environment), "\x00TMPDIR="+v.temp+"\x00") {
+			name, _ := os.ReadFile(filepath.Join(dir, "comm"))
+			found = append(found, filepath.Base(dir)+" "+strings.TrimSpace(string(name)))
+		}
+	}
+	return found
+}
+
+// left lists the run's folders and records that are still there.
+func (v victim) left(t *testing.T) []string {
+	t.Helper()
+	folders, err := filepath.Glob(filepath.Join(v.temp, "*"))
+	require.NoError(t, err)
+	records, err := filepath.Glob(filepath.Join(v.home, "lockproof", "runs", "*"))
+	require.NoError(t, err)
+	return append(folders, records...)
+}
+
+// judge lets `lockproof check` read every history of the killed run, and says
+// how many there are.
+func (v victim) judge(t *testing.T) (histories int) {
+	t.Helper()
+	err := filepath.WalkDir(v.out(), func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // killed before it wrote anything
+		}
+		if err != nil || d.Name() != "history.jsonl" {
+			return err
+		}
+		histories++
+		said, err := v.command("check", path).CombinedOutput()
+		var ended *exec.ExitError
+		if errors.As(err, &ended) && ended.ExitCode() != exitUsage && ended.ExitCode() != exitFailed {
+			err = nil // a verdict
+		}
+		require.NoError(t, err, "check %s: %s", path, said)
+		return nil
+	})
+	require.NoError(t, err)
+	return histories
+}
