@@ -57,7 +57,7 @@ func (t *turns) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 
 func (t *turns) wait(words string) {
 	b := t.join(words)
-	time.Sleep(1) // by then every command of this instant has joined
+	time.Sleep(time.Nanosecond) // by then every command of this instant has joined
 	time.Sleep(time.Duration(t.turn(b, words) - t.now()))
 }
 

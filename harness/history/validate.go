@@ -27,7 +27,7 @@ func validate(e *Event) error {
 		return fmt.Errorf("the time is %d; times are nanoseconds since the run began, 0 or more", e.Time)
 	}
 	if e.Process == "" {
-		return errors.New(`the field "process" is missing; it names who the event happened to: c1, n3, c1>n3, harness, ...`)
+		return errors.New(`the field "process" is missing; it names who the event happened to: c1, n3, c1>n3 or harness, say`)
 	}
 	return validateParts(e)
 }

@@ -103,7 +103,7 @@ func (n *Node) rouse() {
 func (n *Node) run() {
 	for range n.news {
 		for n.busy() {
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			n.executeNext()
 		}
 	}
