@@ -28,10 +28,11 @@ var _ nemesis.Clients = (*crew)(nil)
 
 // member is one client.
 type member struct {
-	worker client.Worker
-	killed bool
-	clock  map[bool]history.Event // its last clock events, by Wall
-	failed error                  // the client itself failed, not the lock
+	worker   client.Worker
+	killed   bool
+	clock    map[bool]history.Event // its last clock events, by Wall
+	lastWord int64                  // the latest time of its events
+	failed   error                  // the client itself failed, not the lock
 }
 
 func newCrew(c cluster.Cluster, record func(history.Event)) *crew {
@@ -55,11 +56,12 @@ func (c *crew) hire(ctx context.Context, setup client.Setup) error {
 // heard takes one message of a client.
 func (c *crew) heard(m *member, msg client.Message) {
 	if msg.Event != nil {
+		c.mu.Lock()
+		m.lastWord = max(m.lastWord, msg.Event.Time)
 		if msg.Event.Type == history.TypeClock {
-			c.mu.Lock()
 			m.clock[msg.Event.Clock.Wall] = *msg.Event
-			c.mu.Unlock()
 		}
+		c.mu.Unlock()
 		c.record(*msg.Event)
 	}
 	c.mu.Lock()
@@ -124,12 +126,16 @@ func (c *crew) failure() error {
 	return nil
 }
 
+// get finds a client that runs.
 func (c *crew) get(name string) (*member, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := c.members[name]
-	if m == nil || m.worker == nil {
+	switch {
+	case m == nil || m.worker == nil:
 		return nil, fmt.Errorf("there is no client %s", name)
+	case m.killed:
+		return nil, fmt.Errorf("client %s was killed, and does not come back", name)
 	}
 	return m, nil
 }
@@ -162,6 +168,16 @@ func (c *crew) Kill(name string) error {
 	m.killed = true
 	c.mu.Unlock()
 	return m.worker.Kill()
+}
+
+// LastWord is the true time of the latest event that a client has told of.
+func (c *crew) LastWord(name string) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := c.members[name]; m != nil {
+		return m.lastWord
+	}
+	return 0
 }
 
 // clockPatience is how long a client may take to set or read its clock.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lockproof/harness/client"
+	"lockproof/harness/cluster"
 	"lockproof/harness/history"
 )
 
@@ -20,12 +21,19 @@ const (
 	rateSlack = 0.1
 )
 
+// near says whether a clock's measured rate shows the one that was asked for,
+// and not the one that it had before.
+func near(measured, asked, before float64) bool {
+	off := math.Abs(measured - asked)
+	return off <= rateSlack && (asked == before || off < math.Abs(measured-before))
+}
+
 // clock lets the clock of a client or a node jump, or run at another rate. The
 // proof is what the clock itself reads.
 func (n *Nemesis) clock(ctx context.Context, f Fault, target string) error {
-	read, set := n.nodeClock(target)
-	if n.names[target] {
-		read, set = n.clientClock(target)
+	read, set, err := n.clockOf(target)
+	if err != nil {
+		return err
 	}
 	before, err := read(ctx)
 	if err != nil {
@@ -54,7 +62,7 @@ func (n *Nemesis) clock(ctx context.Context, f Fault, target string) error {
 		}
 		rate := float64(later.Wall-after.Wall) / float64(later.True-after.True)
 		asked["rate"], measured["rate"] = decimal(f.Rate), decimal(rate)
-		effective = effective && math.Abs(rate-f.Rate) <= rateSlack
+		effective = effective && near(rate, f.Rate, before.Rate)
 	}
 	n.instant(f, target, asked, proof{measured, effective})
 	if !n.names[target] { // a client reports its clocks by itself
@@ -71,6 +79,19 @@ type (
 	setClock  func(ctx context.Context, jump time.Duration, rate float64) error
 )
 
+func (n *Nemesis) clockOf(target string) (readClock, setClock, error) {
+	if n.names[target] {
+		read, set := n.clientClock(target)
+		return read, set, nil
+	}
+	node, err := n.node(target)
+	if err != nil {
+		return nil, nil, err
+	}
+	read, set := n.nodeClock(node, target)
+	return read, set, nil
+}
+
 func (n *Nemesis) clientClock(name string) (readClock, setClock) {
 	read := func(ctx context.Context) (Reading, error) { return n.clients.SetClock(ctx, name, client.SetClock{}) }
 	set := func(ctx context.Context, jump time.Duration, rate float64) error {
@@ -81,18 +102,21 @@ func (n *Nemesis) clientClock(name string) (readClock, setClock) {
 }
 
 // nodeClock reads a node's clock between two readings of the true one.
-func (n *Nemesis) nodeClock(name string) (readClock, setClock) {
+func (n *Nemesis) nodeClock(node cluster.Node, name string) (readClock, setClock) {
 	read := func(ctx context.Context) (Reading, error) {
 		began := n.cluster.Now()
-		wall, err := n.cluster.Node(name).Clock(ctx)
+		wall, err := node.Clock(ctx)
 		if err != nil {
 			return Reading{}, fmt.Errorf("read its clock: %w", err)
 		}
 		return Reading{True: (began + n.cluster.Now()) / 2, Wall: wall, Rate: n.rate(name, 0)}, nil
 	}
 	set := func(ctx context.Context, jump time.Duration, rate float64) error {
-		n.rate(name, rate)
-		return n.cluster.Node(name).SetClock(ctx, jump, rate)
+		err := node.SetClock(ctx, jump, rate)
+		if err == nil {
+			n.rate(name, rate)
+		}
+		return err
 	}
 	return read, set
 }

@@ -21,12 +21,14 @@ func (n *Nemesis) intercept(f Fault, target string) (*Active, error) {
 	if err != nil {
 		return nil, err
 	}
-	end := func(context.Context) (proof, error) {
+	end := func(ctx context.Context) (proof, error) {
 		if _, err := l.LetGo(); err != nil {
 			return proof{}, err
 		}
 		done := l.Intercepted() - before
-		return proof{map[string]string{"messages": strconv.Itoa(done)}, done > 0}, nil
+		// The link has let go of everything, so this is the end of its other
+		// intercepts too.
+		return proof{map[string]string{"messages": strconv.Itoa(done)}, done > 0}, n.endEach(ctx, n.on(target, Hold, Lose, Drop))
 	}
 	asked := map[string]string{"command": f.Command, "part": string(f.Part), "times": fmt.Sprint(max(f.Times, 1))}
 	a := &Active{Target: target, fault: f, asked: asked, end: end}

@@ -6,38 +6,36 @@ import (
 	"fmt"
 	"strconv"
 
+	"lockproof/harness/cluster"
 	"lockproof/harness/history"
 )
 
-// life kills a client, or takes a node down or brings it back.
+// life kills a client, or takes a node down or brings it back. The proof is a
+// look at the node afterwards: it is down, or it is up with a new run id.
 func (n *Nemesis) life(ctx context.Context, f Fault, target string) error {
-	kind := f.Kind
 	if n.names[target] {
 		return n.killClient(f, target)
 	}
-	node := n.cluster.Node(target)
+	node, err := n.node(target)
+	if err != nil {
+		return err
+	}
 	before, err := n.look(ctx, target)
 	if err != nil {
 		return err
 	}
-	if before.Up == (kind == Start) {
-		return errors.New(map[bool]string{true: "it is up already", false: "it is down already"}[before.Up])
+	// A paused node shows nothing of itself; it can be killed all the same.
+	paused := n.on(target, Pause)
+	if up := before.Up || len(paused) > 0; up == (f.Kind == Start) {
+		return errors.New(map[bool]string{true: "it is up already", false: "it is down already"}[up])
 	}
+	earlier := n.runID(target)
 	measured := map[string]string{}
-	switch kind {
-	case Kill:
-		err = node.Kill(ctx)
-	case Shutdown:
-		err = node.Shutdown(ctx)
-	case PowerLoss:
-		var lost int64
-		lost, err = node.PowerLoss(ctx)
-		measured["lost"] = strconv.FormatInt(lost, 10) + " bytes"
-	case Start:
-		err = node.Start(ctx)
-	}
-	if err != nil {
+	if err := turn(ctx, node, f.Kind, measured); err != nil {
 		return err
+	}
+	for _, a := range paused {
+		n.cutShort(a, f.Kind)
 	}
 	after, err := node.Look(ctx)
 	if err != nil {
@@ -48,9 +46,26 @@ func (n *Nemesis) life(ctx context.Context, f Fault, target string) error {
 		measured["run id"] = after.RunID
 		measured["keys"] = strconv.Itoa(len(after.Keys))
 	}
-	n.instant(f, target, nil, proof{measured, after.Up == (kind == Start) && after.RunID != before.RunID})
+	another := after.Up && after.RunID != earlier
+	// What went down may be up again: a supervisor can be quicker than a look.
+	n.instant(f, target, nil, proof{measured, another || !after.Up && f.Kind != Start})
 	n.saw(target, after)
 	return nil
+}
+
+// turn takes a node down or brings it back, and notes what it cost.
+func turn(ctx context.Context, node cluster.Node, kind Kind, measured map[string]string) error {
+	switch kind {
+	case Kill:
+		return node.Kill(ctx)
+	case Shutdown:
+		return node.Shutdown(ctx)
+	case PowerLoss:
+		lost, err := node.PowerLoss(ctx)
+		measured["lost"] = strconv.FormatInt(lost, 10) + " bytes"
+		return err
+	}
+	return node.Start(ctx)
 }
 
 func (n *Nemesis) killClient(f Fault, name string) error {
@@ -60,13 +75,20 @@ func (n *Nemesis) killClient(f Fault, name string) error {
 	if err := n.clients.Kill(name); err != nil {
 		return err
 	}
+	for _, a := range n.on(name, Pause) {
+		n.cutShort(a, f.Kind)
+	}
 	n.instant(f, name, nil, proof{map[string]string{"state": "gone"}, true})
 	return nil
 }
 
 // look looks into a node and records what it saw.
 func (n *Nemesis) look(ctx context.Context, name string) (history.Node, error) {
-	seen, err := n.cluster.Node(name).Look(ctx)
+	node, err := n.node(name)
+	if err != nil {
+		return history.Node{}, err
+	}
+	seen, err := node.Look(ctx)
 	if err == nil {
 		n.saw(name, seen)
 	}
@@ -74,5 +96,17 @@ func (n *Nemesis) look(ctx context.Context, name string) (history.Node, error) {
 }
 
 func (n *Nemesis) saw(name string, seen history.Node) {
+	if seen.Up {
+		n.mu.Lock()
+		n.runIDs[name] = seen.RunID
+		n.mu.Unlock()
+	}
 	n.record(history.Event{Time: n.cluster.Now(), Process: name, Type: history.TypeNode, Node: &seen})
+}
+
+// runID is a node's run id as it was last seen.
+func (n *Nemesis) runID(name string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.runIDs[name]
 }

@@ -5,7 +5,9 @@ package nemesis
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -64,6 +66,8 @@ type Clients interface {
 	Pause(name string) error
 	Resume(name string) error
 	Kill(name string) error
+	// LastWord is the true time of the latest event that a client has told of.
+	LastWord(name string) int64
 	// SetClock changes a client's clocks and reads them afterwards.
 	SetClock(ctx context.Context, name string, set client.SetClock) (Reading, error)
 }
@@ -80,12 +84,19 @@ type Nemesis struct {
 	nextID int
 	active []*Active
 	rates  map[string]float64 // of the nodes' clocks, where it is not 1
+	runIDs map[string]string  // of the nodes, as last seen
+
+	// distances are the delays in effect on each link, added up by direction.
+	// Its lock is held while a link changes, which takes no virtual time.
+	delaying  sync.Mutex
+	distances map[way]time.Duration
 }
 
 // Active is a fault in effect on one target.
 type Active struct {
 	Target string
 	id     int
+	began  int64
 	fault  Fault
 	asked  map[string]string
 	// end undoes it and proves what it did.
@@ -100,7 +111,8 @@ type proof struct {
 
 // New makes a nemesis for a cluster and its clients.
 func New(c cluster.Cluster, clients Clients, names []string, record func(history.Event)) *Nemesis {
-	n := &Nemesis{cluster: c, clients: clients, names: map[string]bool{}, record: record, rates: map[string]float64{}}
+	n := &Nemesis{cluster: c, clients: clients, names: map[string]bool{}, record: record,
+		rates: map[string]float64{}, runIDs: map[string]string{}, distances: map[way]time.Duration{}}
 	for _, name := range names {
 		n.names[name] = true
 	}
@@ -150,8 +162,17 @@ func (n *Nemesis) apply(ctx context.Context, f Fault, target string) (*Active, e
 	return nil, fmt.Errorf("there is no such fault")
 }
 
+// node finds the node that a target names.
+func (n *Nemesis) node(target string) (cluster.Node, error) {
+	if node := n.cluster.Node(target); node != nil {
+		return node, nil
+	}
+	return nil, fmt.Errorf("there is no client or node %s", target)
+}
+
 // begin records a fault that lasts and keeps it.
 func (n *Nemesis) begin(a *Active, p proof) *Active {
+	a.began = n.cluster.Now()
 	n.mu.Lock()
 	n.nextID++
 	a.id = n.nextID
@@ -179,17 +200,7 @@ func (n *Nemesis) write(id int, f Fault, phase history.Phase, target string, ask
 
 // End undoes a fault; one that has ended already is left alone.
 func (n *Nemesis) End(ctx context.Context, a *Active) error {
-	n.mu.Lock()
-	found := false
-	for i, other := range n.active {
-		if other == a {
-			n.active = append(n.active[:i:i], n.active[i+1:]...)
-			found = true
-			break
-		}
-	}
-	n.mu.Unlock()
-	if !found {
+	if !n.forget(a) {
 		return nil
 	}
 	p, err := a.end(ctx)
@@ -200,20 +211,31 @@ func (n *Nemesis) End(ctx context.Context, a *Active) error {
 	return nil
 }
 
+// forget takes a fault off the list of those in effect, and says whether it was
+// on it.
+func (n *Nemesis) forget(a *Active) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	i := slices.Index(n.active, a)
+	if i < 0 {
+		return false
+	}
+	n.active = slices.Delete(n.active, i, i+1)
+	return true
+}
+
 // endKinds ends every fault of some kinds on a target; there must be one.
 func (n *Nemesis) endKinds(ctx context.Context, target string, kinds ...Kind) error {
-	ending := n.inEffect(func(a *Active) bool {
-		for _, k := range kinds {
-			if a.fault.Kind == k && a.Target == target {
-				return true
-			}
-		}
-		return false
-	})
+	ending := n.on(target, kinds...)
 	if len(ending) == 0 {
 		return fmt.Errorf("no %s is in effect on it", kinds[0])
 	}
 	return n.endEach(ctx, ending)
+}
+
+// on lists the faults of some kinds that are in effect on a target.
+func (n *Nemesis) on(target string, kinds ...Kind) []*Active {
+	return n.inEffect(func(a *Active) bool { return a.Target == target && slices.Contains(kinds, a.fault.Kind) })
 }
 
 // EndAll undoes every fault that is still in effect, the last first.
@@ -235,11 +257,11 @@ func (n *Nemesis) inEffect(which func(*Active) bool) []*Active {
 	return found
 }
 
+// endEach ends every one of the faults, also when one of them cannot be ended.
 func (n *Nemesis) endEach(ctx context.Context, faults []*Active) error {
+	var errs []error
 	for _, a := range faults {
-		if err := n.End(ctx, a); err != nil {
-			return err
-		}
+		errs = append(errs, n.End(ctx, a))
 	}
-	return nil
+	return errors.Join(errs...)
 }

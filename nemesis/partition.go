@@ -16,7 +16,11 @@ func (n *Nemesis) link(target string) (cluster.Link, error) {
 	if !ok || !n.names[c] {
 		return nil, fmt.Errorf("%q is not a link: a client and a node, such as c1-n3", target)
 	}
-	return n.cluster.Link(c, node), nil
+	l := n.cluster.Link(c, node)
+	if l == nil {
+		return nil, fmt.Errorf("%s has no link to %q: there is no such node", c, node)
+	}
+	return l, nil
 }
 
 // directions are the single ways that a direction is made of.
@@ -76,6 +80,27 @@ func (n *Nemesis) cut(f Fault, target string) (*Active, error) {
 // pass: toxiproxy counts delays in whole milliseconds.
 const delaySlack = time.Millisecond
 
+// way is one direction of a link.
+type way struct {
+	link      string
+	direction cluster.Direction
+}
+
+// further adds to the delay of a link, or takes from it. A link has one delay,
+// and faults may overlap: theirs add up.
+func (n *Nemesis) further(l cluster.Link, target string, d cluster.Direction, by time.Duration) error {
+	n.delaying.Lock()
+	defer n.delaying.Unlock()
+	for _, single := range directions(d) {
+		w := way{target, single}
+		if err := l.Delay(single, n.distances[w]+by); err != nil {
+			return err
+		}
+		n.distances[w] += by
+	}
+	return nil
+}
+
 // delay puts a node further from a client. The proof is how long the fastest
 // message took.
 func (n *Nemesis) delay(f Fault, target string) (*Active, error) {
@@ -87,13 +112,13 @@ func (n *Nemesis) delay(f Fault, target string) (*Active, error) {
 	if d == "" {
 		d = cluster.Both
 	}
-	if err := l.Delay(d, f.By); err != nil {
+	if err := n.further(l, target, d, f.By); err != nil {
 		return nil, err
 	}
 	passed := measure(l, d)
 	end := func(context.Context) (proof, error) {
 		p := passed()
-		if err := l.Delay(d, 0); err != nil {
+		if err := n.further(l, target, d, -f.By); err != nil {
 			return proof{}, err
 		}
 		measured := map[string]string{"messages": strconv.Itoa(p.Messages), "shortest": p.Shortest.String()}

@@ -26,33 +26,52 @@ type Planned struct {
 }
 
 // Schedule draws what will happen until the end: the same for the same seed. A
-// target that is under a fault of one Random is not drawn by it again until
-// that has ended.
+// target that is under a fault is not drawn again, by any Random, until that
+// has ended: a node that is down cannot be paused, nor its clock be set.
 func Schedule(seed uint64, faults []Random, until time.Duration) []Planned {
 	var plan []Planned
-	for i, r := range faults {
-		rng := rand.New(rand.NewPCG(seed, uint64(i)))
-		busy := map[string]time.Duration{}
-		for at := between(rng, r.EveryMin, r.EveryMax); at < until; at += between(rng, r.EveryMin, r.EveryMax) {
-			p := Planned{At: at, For: between(rng, r.ForMin, r.ForMax), Fault: r.Fault}
-			p.Fault.Targets = draw(rng, r.Among, max(r.Count, 1), func(t string) bool { return busy[t] <= at })
-			for _, t := range p.Fault.Targets {
-				busy[t] = at + p.For + time.Millisecond
-			}
-			if len(p.Fault.Targets) > 0 {
-				plan = append(plan, p)
-			}
+	busy := map[string]time.Duration{}
+	for _, o := range occasions(seed, faults, until) {
+		p := Planned{At: o.at, For: between(o.rng, o.ForMin, o.ForMax), Fault: o.Fault}
+		p.Fault.Targets = draw(o.rng, o.Among, max(o.Count, 1), func(t string) bool { return busy[t] <= o.at })
+		for _, t := range p.Fault.Targets {
+			busy[t] = o.at + p.For + time.Millisecond
+		}
+		if len(p.Fault.Targets) > 0 {
+			plan = append(plan, p)
 		}
 	}
-	sort.SliceStable(plan, func(i, j int) bool { return plan[i].At < plan[j].At })
 	return plan
 }
 
+// occasion is a time at which a Random is due.
+type occasion struct {
+	Random
+	at  time.Duration
+	rng *rand.Rand // the Random's own
+}
+
+// occasions lists them in the order of time.
+func occasions(seed uint64, faults []Random, until time.Duration) []occasion {
+	var all []occasion
+	for i, r := range faults {
+		when := rand.New(rand.NewPCG(seed, uint64(2*i)))
+		what := rand.New(rand.NewPCG(seed, uint64(2*i+1)))
+		for at := between(when, r.EveryMin, r.EveryMax); at < until; at += between(when, r.EveryMin, r.EveryMax) {
+			all = append(all, occasion{r, at, what})
+		}
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].at < all[j].at })
+	return all
+}
+
+// between draws a time, and never none: what is due every so often would be due
+// for ever at one instant.
 func between(rng *rand.Rand, least, most time.Duration) time.Duration {
 	if most <= least {
 		return max(least, time.Millisecond)
 	}
-	return least + time.Duration(rng.Int64N(int64(most-least)+1))
+	return max(least+time.Duration(rng.Int64N(int64(most-least)+1)), time.Millisecond)
 }
 
 // draw picks up to count of those that are free.
@@ -83,16 +102,25 @@ func (n *Nemesis) Run(ctx context.Context, plan []Planned) error {
 			failed = err
 		}
 	}
+	over := map[string]chan struct{}{} // by target: when its latest fault is over
 	for _, p := range plan {
 		wait := p.At - time.Duration(n.cluster.Now()-began)
 		if n.cluster.Sleep(ctx, wait) != nil {
 			break
+		}
+		ended := make(chan struct{})
+		for _, t := range p.Fault.Targets {
+			if before := over[t]; before != nil {
+				<-before // real servers take their time to come back
+			}
+			over[t] = ended
 		}
 		begun, err := n.Apply(ctx, p.Fault)
 		note(err)
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
+			defer close(ended)
 			n.cluster.Sleep(ctx, p.For)
 			note(n.undo(p.Fault, begun))
 		}()

@@ -1,0 +1,98 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/docker/docker/api/types/image"
+)
+
+const (
+	// debian is what the Dockerfile builds on.
+	debian = "debian:bookworm-slim"
+	// ownBase is the same, made from Debian's packages, where no registry
+	// could be reached.
+	ownBase = "lockproof-base:bookworm"
+	release = "bookworm"
+)
+
+// pullWithin bounds a pull of the base image, which has 30 MB.
+const pullWithin = 3 * time.Minute
+
+// base gives an image to build on: one that the engine has, or one that it can
+// pull, or one made from Debian's packages.
+func (e *engine) base(ctx context.Context, say io.Writer) (string, error) {
+	for _, name := range []string{debian, ownBase} {
+		if found, err := e.has(ctx, name); found || err != nil {
+			return name, err
+		}
+	}
+	fmt.Fprintf(say, "pulling %s\n", debian)
+	pulled := e.pull(ctx)
+	if pulled == nil {
+		return debian, nil
+	}
+	fmt.Fprintf(say, "it cannot be pulled (%v)\nmaking %s from Debian's packages: this takes a minute or two\n", pulled, ownBase)
+	if err := e.bootstrap(ctx); err != nil {
+		return "", missing(fmt.Sprintf("the image %s is not there, cannot be pulled (%v), and cannot be made (%v)", debian, pulled, err),
+			fmt.Sprintf("reach a registry, load it (docker load), or run once as root with debootstrap installed (Debian: apt-get install debootstrap)"))
+	}
+	return ownBase, nil
+}
+
+func (e *engine) pull(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, pullWithin)
+	defer cancel()
+	body, err := e.ImagePull(ctx, debian, image.PullOptions{})
+	if err != nil {
+		return err
+	}
+	return follow(body)
+}
+
+// bootstrap makes ownBase with debootstrap, which has to be root.
+func (e *engine) bootstrap(ctx context.Context) (err error) {
+	if os.Geteuid() != 0 {
+		return errors.New("debootstrap wants root")
+	}
+	if _, err := exec.LookPath("debootstrap"); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "lockproof-base-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if out, err := exec.CommandContext(ctx, "debootstrap", "--variant=minbase", release, dir).CombinedOutput(); err != nil {
+		return fmt.Errorf("debootstrap: %w; the end of its output: %s", err, lastOf(out))
+	}
+	return e.importFolder(ctx, dir)
+}
+
+// importFolder makes ownBase of a folder. tar, unlike archive/tar, keeps the
+// owners and modes of all kinds of files without our help.
+func (e *engine) importFolder(ctx context.Context, dir string) error {
+	tar := exec.CommandContext(ctx, "tar", "-C", dir, "--one-file-system", "-c", ".")
+	content, err := tar.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := tar.Start(); err != nil {
+		return err
+	}
+	body, err := e.ImageImport(ctx, image.ImportSource{Source: content, SourceName: "-"}, ownBase,
+		image.ImportOptions{Changes: []string{"LABEL " + label + "=base"}})
+	if err == nil {
+		err = follow(body)
+	}
+	content.Close() // ends a tar that nobody listens to any more
+	if waited := tar.Wait(); err == nil {
+		err = waited
+	}
+	return err
+}

@@ -1,0 +1,155 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/image"
+	"github.com/docker/docker/api/types/network"
+	"github.com/docker/docker/api/types/volume"
+	"golang.org/x/sync/errgroup"
+
+	"lockproof/harness/cluster/process"
+)
+
+// Clean removes the containers, networks and volumes of harnesses that died
+// before they could do so themselves, and the images that no container uses, and
+// writes to w what it did. It touches nothing without our label, nothing of a
+// harness that lives, and nothing of another user or host.
+func Clean(ctx context.Context, w io.Writer) error {
+	e, err := reach(ctx)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	done, err := e.sweep(ctx)
+	images, imageErr := e.removeImages(ctx)
+	for _, line := range append(done, images...) {
+		if _, werr := fmt.Fprintln(w, line); werr != nil {
+			return errors.Join(err, imageErr, werr)
+		}
+	}
+	return errors.Join(err, imageErr)
+}
+
+// sweep removes the projects of dead harnesses, and says what it did.
+func (e *engine) sweep(ctx context.Context) (done []string, err error) {
+	projects, err := e.stranded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, name := range projects {
+		lines, err := e.removeProject(ctx, name)
+		done, errs = append(done, lines...), append(errs, err)
+	}
+	return done, errors.Join(errs...)
+}
+
+// stranded lists the projects of this user on this host whose harness is dead.
+func (e *engine) stranded(ctx context.Context) ([]string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	owners := map[string]string{} // the record of each project
+	note := func(labels map[string]string) {
+		if name := labels[projectLabel]; name != "" && labels[hostLabel] == host && labels[recordLabel] != "" {
+			owners[name] = labels[recordLabel]
+		}
+	}
+	ours := filters.NewArgs(filters.Arg("label", label))
+	containers, err := e.ContainerList(ctx, container.ListOptions{All: true, Filters: ours})
+	for _, c := range containers {
+		note(c.Labels)
+	}
+	networks, networkErr := e.NetworkList(ctx, network.ListOptions{Filters: ours})
+	for _, n := range networks {
+		note(n.Labels)
+	}
+	volumes, volumeErr := e.VolumeList(ctx, volume.ListOptions{Filters: ours})
+	for _, v := range volumes.Volumes {
+		note(v.Labels)
+	}
+	errs := []error{err, networkErr, volumeErr}
+	var found []string
+	for _, name := range slices.Sorted(maps.Keys(owners)) {
+		dead, err := process.Dead(owners[name])
+		if dead {
+			found = append(found, name)
+		}
+		errs = append(errs, err)
+	}
+	return found, errors.Join(errs...)
+}
+
+// removeProject removes a project's containers, then its networks and volumes,
+// and says what it did.
+func (e *engine) removeProject(ctx context.Context, name string) (done []string, err error) {
+	belongs := filters.NewArgs(filters.Arg("label", projectLabel+"="+name), filters.Arg("label", label))
+	containers, err := e.ContainerList(ctx, container.ListOptions{All: true, Filters: belongs})
+	if err != nil {
+		return nil, err
+	}
+	var removing errgroup.Group
+	for _, c := range containers {
+		removing.Go(func() error {
+			return unlessGone(e.ContainerRemove(ctx, c.ID, container.RemoveOptions{Force: true, RemoveVolumes: true}))
+		})
+	}
+	if err := removing.Wait(); err != nil {
+		return nil, fmt.Errorf("remove the project %s: %w", name, err)
+	}
+	networks, err := e.NetworkList(ctx, network.ListOptions{Filters: belongs})
+	errs := []error{err}
+	for _, n := range networks {
+		errs = append(errs, unlessGone(e.NetworkRemove(ctx, n.ID)))
+	}
+	volumes, err := e.VolumeList(ctx, volume.ListOptions{Filters: belongs})
+	errs = append(errs, err)
+	for _, v := range volumes.Volumes {
+		errs = append(errs, unlessGone(e.VolumeRemove(ctx, v.Name, false)))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("remove the project %s: %w", name, err)
+	}
+	return []string{fmt.Sprintf("removed the compose project %s: %d containers, %d networks, %d volumes",
+		name, len(containers), len(networks), len(volumes.Volumes))}, nil
+}
+
+// removeImages removes our images that no container uses.
+func (e *engine) removeImages(ctx context.Context) (done []string, err error) {
+	list, err := e.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("label", label))})
+	if err != nil {
+		return nil, err
+	}
+	errs := []error{}
+	for _, i := range list {
+		for _, tag := range i.RepoTags {
+			_, err := e.ImageRemove(ctx, tag, image.RemoveOptions{PruneChildren: true})
+			switch {
+			case err == nil:
+				done = append(done, "removed the image "+tag)
+			case !cerrdefs.IsConflict(err): // a conflict: it is in use
+				errs = append(errs, unlessGone(err))
+			}
+		}
+	}
+	return done, errors.Join(errs...)
+}
+
+// unlessGone is err, unless it says that there is nothing to remove any more.
+func unlessGone(err error) error {
+	if cerrdefs.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,184 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/pkg/stdcopy"
+	"github.com/docker/go-connections/nat"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/server"
+)
+
+// patience bounds every wait for a container to do what it was told.
+const patience = 10 * time.Second
+
+// pollEvery is how often a container is looked at while it is waited for.
+const pollEvery = 2 * time.Millisecond
+
+// redisPort is where a server listens in its container.
+const redisPort = 6379
+
+// box is one container of a project, for as long as the project lasts: what it
+// is at present changes with each start.
+type box struct {
+	engine  *engine
+	service string // n3
+	id      string
+
+	outside     string // where the host reaches it
+	inside      string // where other containers reach it
+	runID       string // of its latest server
+	persistence cluster.Persistence
+}
+
+// state is the engine's view of the container.
+func (b *box) state(ctx context.Context) (container.InspectResponse, error) {
+	seen, err := b.engine.ContainerInspect(ctx, b.id)
+	if err == nil && seen.State == nil {
+		err = errors.New("the engine tells no state of it")
+	}
+	return seen, err
+}
+
+// kill is SIGKILL. It returns once the container is seen to be down.
+func (b *box) kill(ctx context.Context) error {
+	if err := b.engine.ContainerKill(ctx, b.id, "SIGKILL"); err != nil {
+		return err
+	}
+	code, err := b.awaitExit(ctx)
+	if err == nil && code != 128+9 {
+		err = fmt.Errorf("its server ended with status %d before it could be killed: %s", code, b.lastWords(ctx))
+	}
+	return err
+}
+
+// awaitExit returns once the container is down, with its status.
+func (b *box) awaitExit(ctx context.Context) (code int, err error) {
+	for {
+		seen, err := b.state(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if !seen.State.Running {
+			return seen.State.ExitCode, nil
+		}
+		select {
+		case <-time.After(pollEvery):
+		case <-ctx.Done():
+			return 0, fmt.Errorf("the container has not ended: %w", ctx.Err())
+		}
+	}
+}
+
+// start starts the container, and returns once another server than before
+// answers in it, with all its data loaded.
+func (b *box) start(ctx context.Context) error {
+	if err := b.engine.ContainerStart(ctx, b.id, container.StartOptions{}); err != nil {
+		return err
+	}
+	return b.awaitReady(ctx)
+}
+
+func (b *box) awaitReady(ctx context.Context) error {
+	if err := b.locate(ctx); err != nil {
+		return err
+	}
+	for {
+		// A server that loads its data answers PING with an error, so readiness
+		// includes that.
+		if reply, err := server.Ask(ctx, b.outside, "PING"); err == nil && reply == "+PONG" {
+			return b.meet(ctx)
+		}
+		seen, err := b.state(ctx)
+		if err != nil {
+			return err
+		}
+		if !seen.State.Running {
+			return fmt.Errorf("its server ended with status %d; its last words: %s", seen.State.ExitCode, b.lastWords(ctx))
+		}
+		select {
+		case <-time.After(pollEvery):
+		case <-ctx.Done():
+			return fmt.Errorf("no answer from %s: %w; the end of its log: %s", b.outside, ctx.Err(), b.lastWords(context.Background()))
+		}
+	}
+}
+
+// meet makes sure that the server is another than before.
+func (b *box) meet(ctx context.Context) error {
+	info, err := server.Who(ctx, b.outside)
+	if err != nil {
+		return err
+	}
+	if info.RunID == b.runID {
+		return fmt.Errorf("the run id %s is that of the server before it", info.RunID)
+	}
+	b.runID = info.RunID
+	return nil
+}
+
+// locate finds the container's addresses: the engine chooses them anew at each
+// start.
+func (b *box) locate(ctx context.Context) error {
+	seen, err := b.state(ctx)
+	if err != nil {
+		return err
+	}
+	ports, err := published(seen)
+	if err != nil {
+		return err
+	}
+	b.outside = ports[redisPort]
+	for _, network := range seen.NetworkSettings.Networks {
+		b.inside = net.JoinHostPort(network.IPAddress, strconv.Itoa(redisPort))
+	}
+	return nil
+}
+
+// published gives the host's address for each port of a container.
+func published(seen container.InspectResponse) (map[int]string, error) {
+	ports := map[int]string{}
+	if seen.NetworkSettings == nil {
+		return nil, errors.New("the engine tells nothing of its network")
+	}
+	for port, bindings := range seen.NetworkSettings.Ports {
+		for _, at := range bindings {
+			if ip := net.ParseIP(at.HostIP); !ip.IsLoopback() {
+				return nil, fmt.Errorf("port %s is published on %s, and not only on loopback", port, at.HostIP)
+			}
+			ports[nat.Port(port).Int()] = net.JoinHostPort(at.HostIP, at.HostPort)
+		}
+	}
+	return ports, nil
+}
+
+// lastWords is the end of the container's log, for an error.
+func (b *box) lastWords(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	log, err := b.engine.ContainerLogs(ctx, b.id, container.LogsOptions{ShowStdout: true, ShowStderr: true, Tail: "20"})
+	if err != nil {
+		return err.Error()
+	}
+	defer log.Close()
+	var text words
+	if _, err := stdcopy.StdCopy(&text, &text, log); err != nil {
+		return err.Error()
+	}
+	return lastOf(text)
+}
+
+// words collects what is written to it.
+type words []byte
+
+func (w *words) Write(b []byte) (int, error) {
+	*w = append(*w, b...)
+	return len(b), nil
+}

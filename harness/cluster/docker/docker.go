@@ -1,0 +1,279 @@
+// Package docker is a cluster of real containers: compose/docker-compose.yml,
+// brought up by Compose under a project name of its own, and found and broken
+// through the engine's API. Each client is a process of its own on the host;
+// toxiproxy's links, in a container of the project, are the network between each
+// client and each server. Time is real.
+//
+// A project takes seconds to come up, so a harness keeps its projects (Projects)
+// from run to run. Nothing outlives the harness: Close removes every container,
+// network and volume; what a killed harness leaves behind, Clean finds by its
+// labels and removes, and every harness does so when it begins.
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"lockproof/harness/client"
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/docker/proxy"
+	"lockproof/harness/cluster/process"
+	"lockproof/harness/cluster/realtime"
+	"lockproof/harness/cluster/server"
+)
+
+// kind is this cluster's name.
+const kind = "docker"
+
+// Options are what a docker cluster needs beside the run's Config.
+type Options struct {
+	Projects *Projects // where it gets its containers from
+	// Worker is the command line of a client's process; see process.Workers.
+	Worker []string
+}
+
+// Cluster is a cluster.Cluster of containers.
+type Cluster struct {
+	cfg      cluster.Config
+	projects *Projects
+	project  *project
+	clock    realtime.Clock
+	workers  *process.Workers
+	folder   string
+	nodes    map[string]*node
+	address  map[proxy.Path]string // where a client reaches a server
+
+	life context.Context // ends when the cluster closes
+	end  context.CancelFunc
+	busy sync.WaitGroup // goroutines that live as long as the cluster
+
+	events   events
+	followed chan error // gets how the stream of events ended; nil before there is one
+
+	closing  sync.Once
+	closeErr error
+}
+
+var _ cluster.Cluster = (*Cluster)(nil)
+
+// New makes a cluster of a project that is idle, or of a new one, and returns
+// when all servers answer and remember nothing. ctx bounds the start, not the
+// cluster's life; Close ends that.
+func New(ctx context.Context, cfg cluster.Config, opts Options) (*Cluster, error) {
+	if err := cfg.Check(); err != nil {
+		return nil, fmt.Errorf("docker cluster: %w", err)
+	}
+	if err := Fits(cfg.Nodes); err != nil {
+		return nil, err
+	}
+	if _, err := server.Settings(cfg.Persistence); err != nil {
+		return nil, fmt.Errorf("docker cluster: %w", err)
+	}
+	p, err := opts.Projects.take(ctx, len(cfg.Clients)*len(cfg.Servers()))
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{
+		cfg: cfg, projects: opts.Projects, project: p, clock: realtime.Start(),
+		nodes: map[string]*node{}, address: map[proxy.Path]string{},
+	}
+	c.events.record = cfg.Record
+	c.life, c.end = context.WithCancel(context.Background())
+	if err := c.build(ctx, opts.Worker); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	if cfg.StallLimit > 0 {
+		c.busy.Go(func() { c.clock.Watch(c.life, cfg.StallLimit, cfg.Record) })
+	}
+	return c, nil
+}
+
+// build makes the servers as new, and opens the links.
+func (c *Cluster) build(ctx context.Context, worker []string) error {
+	dir, err := os.MkdirTemp(c.projects.folder, "run-")
+	if err != nil {
+		return fmt.Errorf("docker cluster: %w", err)
+	}
+	c.folder = dir
+	c.workers = &process.Workers{Command: worker, Folder: dir, Record: c.projects.record}
+	var renewing errgroup.Group
+	for _, name := range c.cfg.Servers() {
+		n := &node{cluster: c, box: c.project.boxes[name]}
+		c.nodes[name] = n
+		renewing.Go(func() error { return n.renew(ctx, c.persistence(name)) })
+	}
+	if err := renewing.Wait(); err != nil {
+		return err
+	}
+	for name := range c.cfg.Aliases {
+		c.nodes[name] = c.nodes[c.cfg.Resolve(name)]
+	}
+	return c.connect(ctx)
+}
+
+// persistence is the setting of a server. The store forgets nothing: what it
+// loses is to be the lock's fault.
+func (c *Cluster) persistence(name string) cluster.Persistence {
+	if name == cluster.StoreName {
+		return cluster.PersistAlways
+	}
+	return c.cfg.Persistence
+}
+
+// connect opens a link from every client to every server, and follows what
+// passes over them.
+func (c *Cluster) connect(ctx context.Context) error {
+	want := proxy.Run{Epoch: c.clock.Epoch(), Delay: c.cfg.Delay, Clients: c.cfg.Clients, Servers: map[string]string{}}
+	for _, name := range c.cfg.Servers() {
+		want.Servers[name] = c.nodes[name].inside
+	}
+	ports, err := c.project.proxy.Begin(ctx, want)
+	if err != nil {
+		return fmt.Errorf("docker cluster: %w", err)
+	}
+	for path, port := range ports {
+		c.address[path] = c.project.published[port]
+	}
+	follow, err := c.project.proxy.Follow(c.life, c.events.add)
+	if err != nil {
+		return fmt.Errorf("docker cluster: %w", err)
+	}
+	c.followed = make(chan error, 1)
+	go func() { c.followed <- follow() }()
+	return nil
+}
+
+// Fits says whether the compose project has all these nodes.
+func Fits(nodes []string) error {
+	for _, name := range nodes {
+		if !slices.Contains(services, name) || name == cluster.StoreName {
+			return &cluster.Unsupported{Cluster: kind, Fault: "a run on " + name,
+				Why: "its nodes are n1 to n5", How: "name the nodes so, or use another cluster"}
+		}
+	}
+	return nil
+}
+
+// Kind is "docker".
+func (c *Cluster) Kind() string { return kind }
+
+// Server is the servers' name and version: redis 7.0.15.
+func (c *Cluster) Server() string { return c.project.version }
+
+// Now is the true clock: nanoseconds since the run began.
+func (c *Cluster) Now() int64 { return c.clock.Now() }
+
+// Sleep waits on the true clock, or until ctx ends.
+func (c *Cluster) Sleep(ctx context.Context, d time.Duration) error { return c.clock.Sleep(ctx, d) }
+
+// Node returns the node of that name, or the store; nil if there is none.
+func (c *Cluster) Node(name string) cluster.Node {
+	if n := c.nodes[name]; n != nil {
+		return n
+	}
+	return nil
+}
+
+// Link returns the path from a client to a node or to the store; nil if there
+// is none. An alias has its server's link: a client sees one address for both.
+func (c *Cluster) Link(client, node string) cluster.Link {
+	path := proxy.Path{Client: client, Server: c.cfg.Resolve(node)}
+	if _, ok := c.address[path]; !ok {
+		return nil
+	}
+	return c.project.proxy.Link(path)
+}
+
+// Spawn starts a client's process and hands it its setup. The setup's Nodes may
+// be names of nodes, in the order in which the client is to have them; none
+// means all.
+func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(client.Message)) (client.Worker, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("spawn %s: %w", setup.Name, err)
+	}
+	if !slices.Contains(c.cfg.Clients, setup.Name) {
+		return nil, fmt.Errorf("spawn %s: there is no such client: there are %v", setup.Name, c.cfg.Clients)
+	}
+	names := setup.Nodes
+	if len(names) == 0 {
+		names = c.cfg.Nodes
+	}
+	setup.Nodes = nil
+	for _, name := range names {
+		addr, ok := c.address[proxy.Path{Client: setup.Name, Server: c.cfg.Resolve(name)}]
+		if !ok {
+			return nil, fmt.Errorf("spawn %s: there is no node %s: there are %v", setup.Name, name, c.cfg.Nodes)
+		}
+		setup.Nodes = append(setup.Nodes, addr)
+	}
+	setup.Store = c.address[proxy.Path{Client: setup.Name, Server: cluster.StoreName}]
+	setup.Seed, setup.Epoch, setup.StallLimit = c.cfg.Seed, c.clock.Epoch(), c.cfg.StallLimit
+	w, err := c.workers.Spawn(setup, messages)
+	if err != nil {
+		return nil, err
+	}
+	return &worker{w, c}, nil
+}
+
+// worker is a client whose end waits for the last events of its links.
+type worker struct {
+	*process.Worker
+	cluster *Cluster
+}
+
+// Close ends the client in good order. What passed over its links has been
+// recorded by then.
+func (w *worker) Close() error {
+	return errors.Join(w.Worker.Close(), w.cluster.settle())
+}
+
+// settle waits until the events that there have been so far have been recorded.
+func (c *Cluster) settle() error {
+	ctx, cancel := context.WithTimeout(c.life, patience)
+	defer cancel()
+	n, err := c.project.proxy.Settled(ctx)
+	if err != nil {
+		return err
+	}
+	return c.events.await(ctx, n)
+}
+
+// Close ends the clients and the links, and gives the project back for the next
+// run. It may be called at any time and any number of times.
+func (c *Cluster) Close() error {
+	c.closing.Do(func() { c.closeErr = c.close() })
+	return c.closeErr
+}
+
+func (c *Cluster) close() error {
+	var errs []error
+	if c.workers != nil {
+		errs = append(errs, c.workers.Close())
+	}
+	errs = append(errs, c.project.proxy.End(context.Background()))
+	if c.followed != nil {
+		select {
+		case err := <-c.followed: // the last of the run's events are here
+			errs = append(errs, err)
+		case <-time.After(patience):
+			errs = append(errs, fmt.Errorf("docker cluster: the proxy's stream of events has not ended for %s", patience))
+		}
+	}
+	c.end()
+	c.busy.Wait()
+	errs = append(errs, c.project.proxy.Failed())
+	if c.folder != "" {
+		errs = append(errs, os.RemoveAll(c.folder))
+	}
+	err := errors.Join(errs...)
+	// A project that something is wrong with is not used again.
+	return errors.Join(err, c.projects.giveBack(c.project, err == nil))
+}

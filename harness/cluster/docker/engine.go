@@ -1,0 +1,101 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/docker/docker/api/types/versions"
+	"github.com/docker/docker/client"
+
+	"lockproof/harness/cluster"
+)
+
+// oldestAPI is the oldest version of the engine's API that works: Docker Engine
+// 20.10 has it.
+const oldestAPI = "1.41"
+
+// askWithin bounds the questions whether there is an engine and a Compose.
+const askWithin = 10 * time.Second
+
+// engine is a Docker engine that can be used, and the Compose to go with it.
+type engine struct {
+	*client.Client
+	compose []string // the command: docker compose, or docker-compose
+}
+
+// Available says whether a docker cluster can run here: nil, or a
+// *cluster.Unsupported that says what is missing and how to get it.
+func Available() error {
+	e, err := connect(context.Background())
+	if err != nil {
+		return err
+	}
+	return e.Close()
+}
+
+// connect finds the engine, as DOCKER_HOST and its kin say, and Compose.
+func connect(ctx context.Context) (*engine, error) {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	e, err := reach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if e.compose, err = findCompose(ctx); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}
+
+// reach connects to the engine.
+func reach(ctx context.Context) (*engine, error) {
+	c, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
+	if err != nil {
+		return nil, missing(err.Error(), "correct DOCKER_HOST and the other DOCKER_ variables, or unset them")
+	}
+	ping, err := c.Ping(ctx)
+	if err != nil {
+		return nil, errors.Join(unreachable(c.DaemonHost(), err), c.Close())
+	}
+	if ping.OSType != "" && ping.OSType != "linux" {
+		return nil, errors.Join(missing("the engine runs "+ping.OSType+" containers", "switch it to Linux containers"), c.Close())
+	}
+	if versions.LessThan(ping.APIVersion, oldestAPI) {
+		return nil, errors.Join(missing(fmt.Sprintf("the engine is too old: its API is %s", ping.APIVersion),
+			"install Docker Engine 20.10 or later, whose API is "+oldestAPI), c.Close())
+	}
+	return &engine{Client: c}, nil
+}
+
+// unreachable says why there is no engine at host.
+func unreachable(host string, err error) error {
+	switch {
+	case errors.Is(err, os.ErrPermission) || strings.Contains(err.Error(), "permission denied"):
+		return missing("this user may not use the engine at "+host,
+			"add the user to the group docker (usermod -aG docker USER) and log in again, or run as root")
+	case errors.Is(err, context.DeadlineExceeded):
+		return missing(fmt.Sprintf("the engine at %s has not answered for %s", host, askWithin), "restart it (systemctl restart docker)")
+	}
+	return missing(fmt.Sprintf("no engine answers at %s (%v)", host, err),
+		"install Docker (Debian: apt-get install docker.io docker-compose) and start it (systemctl start docker)")
+}
+
+// findCompose finds the command of Compose: the plugin, or the older program.
+func findCompose(ctx context.Context) ([]string, error) {
+	for _, command := range [][]string{{"docker", "compose"}, {"docker-compose"}} {
+		if exec.CommandContext(ctx, command[0], append(command[1:], "version")...).Run() == nil {
+			return command, nil
+		}
+	}
+	return nil, missing("neither `docker compose` nor `docker-compose` works",
+		"install Compose (Debian: apt-get install docker-compose; elsewhere the package docker-compose-plugin)")
+}
+
+func missing(why, how string) error {
+	return &cluster.Unsupported{Cluster: kind, Fault: "any run", Why: why, How: how}
+}

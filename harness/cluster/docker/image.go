@@ -1,0 +1,176 @@
+package docker
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"debug/elf"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/build"
+	"github.com/docker/docker/pkg/jsonmessage"
+
+	"lockproof/compose"
+)
+
+// Labels that tell what is ours. docker-compose.yml sets the same.
+const (
+	label       = "lockproof"        // on everything; its value says what it is
+	recordLabel = "lockproof.record" // the record of the harness whose project it is
+	hostLabel   = "lockproof.host"   // the host of that harness
+)
+
+// imageName is the repository of the image that all services share. Its tag is
+// a digest of all that goes into it.
+const imageName = "lockproof"
+
+// image gives the image of the project, and builds it if there is none yet. The
+// folder is the context of the build.
+func (e *engine) image(ctx context.Context, folder fs.FS, say io.Writer) (string, error) {
+	base, err := e.base(ctx, say)
+	if err != nil {
+		return "", err
+	}
+	archive, err := pack(folder)
+	if err != nil {
+		return "", fmt.Errorf("docker cluster: %w", err)
+	}
+	sum := sha256.Sum256(append([]byte(base+"\x00"), archive...))
+	tag := imageName + ":" + hex.EncodeToString(sum[:6])
+	if found, err := e.has(ctx, tag); found || err != nil {
+		return tag, err
+	}
+	fmt.Fprintf(say, "building the image %s\n", tag)
+	res, err := e.ImageBuild(ctx, bytes.NewReader(archive), build.ImageBuildOptions{
+		Tags: []string{tag}, Dockerfile: "compose/Dockerfile", Remove: true, ForceRemove: true,
+		BuildArgs: map[string]*string{"BASE": &base}, Labels: map[string]string{label: "image"},
+	})
+	if err != nil {
+		return "", fmt.Errorf("docker cluster: cannot build the image %s: %w", tag, err)
+	}
+	if err := follow(res.Body); err != nil {
+		return "", fmt.Errorf("docker cluster: cannot build the image %s: %w", tag, err)
+	}
+	return tag, nil
+}
+
+func (e *engine) has(ctx context.Context, image string) (bool, error) {
+	_, err := e.ImageInspect(ctx, image)
+	if cerrdefs.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// follow reads what the engine says of a long piece of work. An error comes with
+// the output that led to it.
+func follow(body io.ReadCloser) error {
+	defer body.Close()
+	var output bytes.Buffer
+	err := jsonmessage.DisplayJSONMessagesStream(body, &output, 0, false, nil)
+	if err != nil {
+		return fmt.Errorf("%w; the end of its output: %s", err, lastOf(output.Bytes()))
+	}
+	return nil
+}
+
+// lastOf is the end of a program's output, for an error.
+func lastOf(output []byte) string {
+	const most = 1500
+	output = bytes.TrimSpace(output)
+	if len(output) > most {
+		output = output[len(output)-most:]
+	}
+	if len(output) == 0 {
+		return "nothing"
+	}
+	return string(output)
+}
+
+// pack makes a tar archive of a folder, the same for the same content.
+func pack(folder fs.FS) ([]byte, error) {
+	var out bytes.Buffer
+	archive := tar.NewWriter(&out)
+	err := fs.WalkDir(folder, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(folder, name)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if err := archive.WriteHeader(&tar.Header{Name: name, Mode: int64(info.Mode().Perm()), Size: int64(len(content))}); err != nil {
+			return err
+		}
+		_, err = archive.Write(content)
+		return err
+	})
+	return out.Bytes(), errors.Join(err, archive.Close())
+}
+
+// layOut writes the project into a folder: compose/, and the program as
+// bin/lockproof, as they lie in the source tree.
+func layOut(folder, program string) error {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, dir := range []string{"compose", "bin"} {
+		if err := root.Mkdir(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	files, err := compose.Files.ReadDir(".")
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		content, err := compose.Files.ReadFile(f.Name())
+		if err != nil {
+			return err
+		}
+		if err := root.WriteFile("compose/"+f.Name(), content, 0o644); err != nil {
+			return err
+		}
+	}
+	binary, err := os.ReadFile(program)
+	if err != nil {
+		return err
+	}
+	return root.WriteFile("bin/lockproof", binary, 0o755)
+}
+
+// forContainers checks that a program runs in a container of the engine: a
+// static one for Linux does.
+func forContainers(program string) error {
+	const how = "build it with CGO_ENABLED=0 GOOS=linux, as make build does on Linux"
+	f, err := elf.Open(program)
+	if err != nil {
+		return missing(fmt.Sprintf("%s is not a program for Linux (%v), and is to run in a container", program, err), how)
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			return missing(program+" needs the C library of the machine it was built on, and is to run in a container", how)
+		}
+	}
+	if want := machines[runtime.GOARCH]; want != 0 && f.Machine != want {
+		return missing(fmt.Sprintf("%s is a program for %s, not for this machine's %s", program, f.Machine, runtime.GOARCH), how)
+	}
+	return nil
+}
+
+var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}

@@ -1,0 +1,258 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/process"
+	"lockproof/harness/cluster/server"
+	"lockproof/harness/history"
+)
+
+// lookWithin bounds a look into a node. It is long for loopback and short
+// against a TTL.
+const lookWithin = 200 * time.Millisecond
+
+// node is one server of a run.
+type node struct {
+	cluster *Cluster
+	*box
+
+	op sync.Mutex // one fault at a time
+}
+
+var _ cluster.Node = (*node)(nil)
+
+// Name is the node's name. An alias gives the name of its server.
+func (n *node) Name() string { return n.service }
+
+// renew makes the server as new: it runs, with that persistence, and remembers
+// nothing. What a setting keeps on disk beyond a FLUSHALL takes an empty folder
+// and another start to forget.
+func (n *node) renew(ctx context.Context, p cluster.Persistence) error {
+	return n.do(ctx, "renew", func(ctx context.Context) error {
+		seen, err := n.state(ctx)
+		if err != nil {
+			return err
+		}
+		if seen.State.Paused {
+			if err := n.engine.ContainerUnpause(ctx, n.id); err != nil {
+				return err
+			}
+		}
+		if seen.State.Running && p == n.persistence && (p == cluster.PersistNone || p == cluster.PersistAlways) {
+			return server.Forget(ctx, n.outside)
+		}
+		if seen.State.Running {
+			if err := n.kill(ctx); err != nil {
+				return err
+			}
+		}
+		settings, err := server.Settings(p)
+		if err != nil {
+			return err
+		}
+		if err := n.cluster.project.proxy.Format(ctx, n.service, settings); err != nil {
+			return err
+		}
+		n.persistence = p
+		return n.start(ctx)
+	})
+}
+
+// Start brings the node back, with its folder, and returns once a new server
+// (by its run id) answers with all its data loaded.
+func (n *node) Start(ctx context.Context) error {
+	return n.do(ctx, "start", func(ctx context.Context) error {
+		seen, err := n.state(ctx)
+		if err != nil {
+			return err
+		}
+		if seen.State.Running {
+			return errors.New("it is running already")
+		}
+		if err := n.start(ctx); err != nil {
+			return err
+		}
+		return n.cluster.project.proxy.Move(ctx, n.service, n.inside)
+	})
+}
+
+// Kill is SIGKILL. It returns once the container is seen to be down.
+func (n *node) Kill(ctx context.Context) error {
+	return n.do(ctx, "kill", func(ctx context.Context) error {
+		if _, err := n.running(ctx); err != nil {
+			return err
+		}
+		if err := n.kill(ctx); err != nil {
+			return err
+		}
+		return n.cluster.project.proxy.Move(ctx, n.service, "")
+	})
+}
+
+// Shutdown is the SHUTDOWN command. It returns once the container is seen to be
+// down.
+func (n *node) Shutdown(ctx context.Context) error {
+	return n.do(ctx, "shutdown", func(ctx context.Context) error {
+		if err := n.awake(ctx); err != nil {
+			return err
+		}
+		// The server ends without a reply; a reply is a refusal.
+		if reply, err := server.Ask(ctx, n.outside, "SHUTDOWN"); err == nil {
+			return fmt.Errorf("the server refused: %s; the end of its log: %s", reply, n.lastWords(ctx))
+		} else if !brokenOff(err) {
+			return err
+		}
+		code, err := n.awaitExit(ctx)
+		if err != nil {
+			return err
+		}
+		if code != 0 {
+			return fmt.Errorf("the server ended with status %d; the end of its log: %s", code, n.lastWords(ctx))
+		}
+		return n.cluster.project.proxy.Move(ctx, n.service, "")
+	})
+}
+
+// brokenOff says whether err is that of a connection which the other end gave up.
+func brokenOff(err error) bool {
+	var op *net.OpError
+	return errors.Is(err, io.EOF) || errors.As(err, &op) && !op.Timeout()
+}
+
+// PowerLoss cannot be done: see Supports.
+func (n *node) PowerLoss(context.Context) (lost int64, err error) {
+	return 0, Supports("power-loss")
+}
+
+// SetClock cannot be done: see Supports.
+func (n *node) SetClock(context.Context, time.Duration, float64) error {
+	return Supports("node-clock")
+}
+
+// Pause is docker pause: the kernel's freezer stops every process of the
+// container. It returns once the engine says so.
+func (n *node) Pause(ctx context.Context) error {
+	return n.freeze(ctx, "pause", true, n.engine.ContainerPause)
+}
+
+// Resume is docker unpause.
+func (n *node) Resume(ctx context.Context) error {
+	return n.freeze(ctx, "resume", false, n.engine.ContainerUnpause)
+}
+
+func (n *node) freeze(ctx context.Context, what string, want bool, do func(context.Context, string) error) error {
+	return n.do(ctx, what, func(ctx context.Context) error {
+		paused, err := n.running(ctx)
+		if err != nil || paused == want {
+			return err // a second pause changes nothing
+		}
+		if err := do(ctx, n.id); err != nil {
+			return err
+		}
+		if paused, err = n.running(ctx); err == nil && paused != want {
+			err = errors.New("the engine says that it did, and its state has not changed")
+		}
+		return err
+	})
+}
+
+// Flush is an operator's FLUSHALL. It returns once no key is left.
+func (n *node) Flush(ctx context.Context) error {
+	return n.do(ctx, "flush", func(ctx context.Context) error {
+		if err := n.awake(ctx); err != nil {
+			return err
+		}
+		return server.Flush(ctx, n.outside)
+	})
+}
+
+// Look reads the run id and the lock keys past every link. A node that is down
+// or paused is not up; that is no error.
+func (n *node) Look(ctx context.Context) (history.Node, error) {
+	if paused, err := n.running(ctx); errors.Is(err, cluster.ErrDown) || paused {
+		return history.Node{}, nil
+	} else if err != nil {
+		return history.Node{}, n.failed("look into", err)
+	}
+	within, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	seen, err := server.Look(within, n.outside)
+	if err == nil {
+		return seen, nil
+	}
+	paused, stateErr := n.running(ctx)
+	if errors.Is(stateErr, cluster.ErrDown) || paused || redis.IsLoadingError(err) {
+		return history.Node{}, nil // it went down or was paused meanwhile, or is not up yet
+	}
+	return history.Node{}, n.failed("look into", err)
+}
+
+// Clock reads the node's wall clock, in nanoseconds since the run began as that
+// clock counts them.
+func (n *node) Clock(ctx context.Context) (int64, error) {
+	if err := n.awake(ctx); err != nil {
+		return 0, n.failed("read the clock of", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	now, err := server.Time(ctx, n.outside)
+	if err != nil {
+		return 0, n.failed("read the clock of", err)
+	}
+	return n.cluster.clock.Wall(now), nil
+}
+
+// running says whether the container is paused; the error is cluster.ErrDown if
+// it does not run at all.
+func (n *node) running(ctx context.Context) (paused bool, err error) {
+	seen, err := n.state(ctx)
+	if err != nil {
+		return false, err
+	}
+	if !seen.State.Running {
+		return false, cluster.ErrDown
+	}
+	return seen.State.Paused, nil
+}
+
+// awake is an error unless the container runs and is not paused.
+func (n *node) awake(ctx context.Context) error {
+	paused, err := n.running(ctx)
+	if err == nil && paused {
+		err = errors.New("it is paused and cannot obey: resume it first")
+	}
+	return err
+}
+
+// do does one fault at a time. It ends with ctx, with the cluster, and at the
+// latest when patience is over.
+func (n *node) do(ctx context.Context, what string, f func(context.Context) error) error {
+	n.op.Lock()
+	defer n.op.Unlock()
+	if n.cluster.life.Err() != nil {
+		return n.failed(what, process.ErrClosed)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	stop := context.AfterFunc(n.cluster.life, cancel)
+	defer stop()
+	return n.failed(what, f(ctx))
+}
+
+// failed says which node could not do what, if err is not nil.
+func (n *node) failed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %s: %w", what, n.service, err)
+}

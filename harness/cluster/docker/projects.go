@@ -1,0 +1,257 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+	"golang.org/x/sync/errgroup"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/docker/proxy"
+	"lockproof/harness/cluster/process"
+	"lockproof/harness/cluster/realtime"
+	"lockproof/harness/cluster/server"
+)
+
+// services are the Redis servers of the compose project, and network the service
+// that their clients' links are in.
+var services = []string{"n1", "n2", "n3", "n4", "n5", cluster.StoreName}
+
+const network = "toxiproxy"
+
+// Compose's own labels on what belongs to a project.
+const (
+	projectLabel = "com.docker.compose.project"
+	serviceLabel = "com.docker.compose.service"
+)
+
+// fewestPorts is how many links a project has room for at least: five clients
+// on five nodes and the store.
+const fewestPorts = 30
+
+// Projects are the compose projects of one harness. Its methods may be called
+// from any goroutine.
+type Projects struct {
+	engine *engine
+	record *process.Record
+	folder string // the project's files, and the clients' last words
+	image  string
+	host   string
+
+	mu   sync.Mutex
+	idle []*project
+	all  map[*project]bool
+}
+
+// Open connects to the engine and makes the image ready; that can take minutes
+// the first time, and say is told. program is the lockproof binary that serves
+// in the containers; "" means this one. ctx bounds the start.
+func Open(ctx context.Context, program string, say io.Writer) (*Projects, error) {
+	e, err := connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &Projects{engine: e, all: map[*project]bool{}}
+	if err := p.prepare(ctx, program, say); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+func (p *Projects) prepare(ctx context.Context, program string, say io.Writer) (err error) {
+	if program == "" {
+		if program, err = os.Executable(); err != nil {
+			return fmt.Errorf("docker cluster: cannot find this program to run it in a container: %w", err)
+		}
+	}
+	if err := forContainers(program); err != nil {
+		return err
+	}
+	if p.host, err = os.Hostname(); err != nil {
+		return fmt.Errorf("docker cluster: %w", err)
+	}
+	// What earlier harnesses left is removed in passing; that it cannot be is
+	// no reason not to run. `lockproof clean` tells the reason.
+	_, _ = p.engine.sweep(ctx)
+
+	folder := filepath.Join(os.TempDir(), process.FolderPrefix+process.RandomName())
+	if p.record, err = process.NewRecord(folder); err != nil {
+		return fmt.Errorf("docker cluster: %w", err)
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return fmt.Errorf("docker cluster: %w", err)
+	}
+	p.folder = folder
+	if err := layOut(folder, program); err != nil {
+		return fmt.Errorf("docker cluster: %w", err)
+	}
+	p.image, err = p.engine.image(ctx, os.DirFS(folder), say)
+	return err
+}
+
+// Close removes every project. No cluster may be open.
+func (p *Projects) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var removing errgroup.Group
+	for q := range p.all {
+		removing.Go(q.remove)
+	}
+	err := removing.Wait()
+	p.idle, p.all = nil, nil
+	if p.folder != "" {
+		err = errors.Join(err, os.RemoveAll(p.folder))
+	}
+	if p.record != nil && err == nil {
+		err = p.record.Remove() // what could not be ended stays on record for Clean
+	}
+	return errors.Join(err, p.engine.Close())
+}
+
+// take gives a project that is idle and has room for so many links, or brings
+// one up.
+func (p *Projects) take(ctx context.Context, links int) (*project, error) {
+	p.mu.Lock()
+	for i, q := range p.idle {
+		if q.ports >= links {
+			p.idle = append(p.idle[:i:i], p.idle[i+1:]...)
+			p.mu.Unlock()
+			return q, nil
+		}
+	}
+	q := &project{Projects: p, name: process.FolderPrefix + process.RandomName(), ports: max(links, fewestPorts)}
+	p.all[q] = true
+	p.mu.Unlock()
+	if err := q.up(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("docker cluster: %w", err), p.giveBack(q, false))
+	}
+	return q, nil
+}
+
+// giveBack keeps a project for the next run, or removes one that is not sound.
+func (p *Projects) giveBack(q *project, sound bool) error {
+	if sound {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.idle = append(p.idle, q)
+		return nil
+	}
+	if err := q.remove(); err != nil {
+		return err // Close tries again
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.all, q)
+	return nil
+}
+
+// project is one compose project.
+type project struct {
+	*Projects
+	name      string
+	ports     int // how many links it has room for
+	version   string
+	boxes     map[string]*box
+	proxy     *proxy.Client
+	published map[int]string // of the proxy's ports: where the host reaches them
+}
+
+// up brings the project up, and returns once all its servers answer.
+func (q *project) up(ctx context.Context) error {
+	if err := q.compose(ctx, "up", "-d", "--no-build"); err != nil {
+		return err
+	}
+	list, err := q.engine.ContainerList(ctx, container.ListOptions{
+		All: true, Filters: filters.NewArgs(filters.Arg("label", projectLabel+"="+q.name)),
+	})
+	if err != nil {
+		return err
+	}
+	q.boxes = map[string]*box{}
+	for _, c := range list {
+		name := c.Labels[serviceLabel]
+		q.boxes[name] = &box{engine: q.engine, service: name, id: c.ID, persistence: cluster.PersistNone}
+	}
+	for _, name := range append([]string{network}, services...) {
+		if q.boxes[name] == nil {
+			return fmt.Errorf("Compose brought the project %s up without %s", q.name, name)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var starting errgroup.Group
+	for _, name := range services {
+		starting.Go(func() error { return q.boxes[name].awaitReady(ctx) })
+	}
+	if err := errors.Join(starting.Wait(), q.findProxy(ctx)); err != nil {
+		return err
+	}
+	info, err := server.Who(ctx, q.boxes["n1"].outside)
+	q.version = "redis " + info.Version
+	return err
+}
+
+// findProxy finds the proxy's ports, and makes sure that it lives by our clock.
+func (q *project) findProxy(ctx context.Context) error {
+	b := q.boxes[network]
+	seen, err := b.state(ctx)
+	if err != nil {
+		return err
+	}
+	if q.published, err = published(seen); err != nil {
+		return err
+	}
+	if !seen.State.Running {
+		return fmt.Errorf("the proxy ended with status %d; its last words: %s", seen.State.ExitCode, b.lastWords(ctx))
+	}
+	q.proxy = proxy.NewClient(q.published[proxy.APIPort])
+	if err := q.proxy.Await(ctx); err != nil {
+		return fmt.Errorf("%w; its last words: %s", err, b.lastWords(context.Background()))
+	}
+	before := realtime.Monotonic()
+	there, err := q.proxy.Clock(ctx)
+	if err != nil {
+		return err
+	}
+	if there < before || there > realtime.Monotonic() {
+		return missing("its containers do not share this machine's CLOCK_MONOTONIC, on which all events of a run are timed",
+			"use an engine on this machine, not one that is remote or in a virtual machine")
+	}
+	return nil
+}
+
+// compose runs one command of Compose on the project.
+func (q *project) compose(ctx context.Context, args ...string) error {
+	command := append(append([]string{}, q.engine.compose...), "-p", q.name, "-f", filepath.Join(q.folder, "compose", "docker-compose.yml"))
+	command = append(command, args...)
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Env = append(os.Environ(),
+		"LOCKPROOF_IMAGE="+q.image, "LOCKPROOF_CONTEXT="+q.folder,
+		"LOCKPROOF_RECORD="+q.record.File(), "LOCKPROOF_HOST="+q.host,
+		"LOCKPROOF_PORTS="+strconv.Itoa(q.ports), "LOCKPROOF_LAST_PORT="+strconv.Itoa(proxy.FirstPort+q.ports-1),
+		"LOCKPROOF_HEALTH_INTERVAL=1h",
+	)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w; the end of its output: %s", q.engine.compose, args[0], err, lastOf(out))
+	}
+	return nil
+}
+
+// remove ends the project's containers, and removes all that belongs to it.
+func (q *project) remove() error {
+	if q.proxy != nil {
+		q.proxy.Close()
+	}
+	_, err := q.engine.removeProject(context.Background(), q.name)
+	return err
+}

@@ -1,0 +1,243 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+// patience bounds every call but the stream of events.
+const patience = 10 * time.Second
+
+// Client speaks to a proxy.
+type Client struct {
+	base string
+	http *http.Client
+
+	mu     sync.Mutex
+	failed error // the first failure of a call that cannot return it
+}
+
+// NewClient makes a client of the proxy whose API is at an address.
+func NewClient(addr string) *Client {
+	return &Client{base: "http://" + addr, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}}
+}
+
+// Close gives up the client's connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Failed is the first failure of a call that could not return it. It is
+// forgotten thereby.
+func (c *Client) Failed() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := c.failed
+	c.failed = nil
+	return err
+}
+
+func (c *Client) note(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failed == nil {
+		c.failed = err
+	}
+}
+
+// call sends one JSON value and reads another; nil leaves out either.
+func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	body, err := c.send(ctx, method, path, in)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	if out == nil {
+		_, err = io.Copy(io.Discard, body)
+	} else {
+		err = json.NewDecoder(body).Decode(out)
+	}
+	if err != nil {
+		return fmt.Errorf("the proxy's answer to %s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+func (c *Client) send(ctx context.Context, method, path string, in any) (io.ReadCloser, error) {
+	var body io.Reader
+	if in != nil {
+		b, err := json.Marshal(in)
+		if err != nil {
+			return nil, err
+		}
+		body = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("the proxy does not answer: %w", err)
+	}
+	if res.StatusCode != http.StatusOK {
+		defer res.Body.Close()
+		text, _ := io.ReadAll(io.LimitReader(res.Body, 1000))
+		return nil, fmt.Errorf("the proxy refuses %s %s: %s", method, path, strings.TrimSpace(string(text)))
+	}
+	return res.Body, nil
+}
+
+// Clock reads the container's CLOCK_MONOTONIC.
+func (c *Client) Clock(ctx context.Context) (int64, error) {
+	var r Reading
+	err := c.call(ctx, http.MethodGet, "/clock", nil, &r)
+	return r.Monotonic, err
+}
+
+// Begin begins a run, and says on which port of the container each link waits.
+func (c *Client) Begin(ctx context.Context, run Run) (map[Path]int, error) {
+	var list []Listening
+	if err := c.call(ctx, http.MethodPost, "/run", run, &list); err != nil {
+		return nil, err
+	}
+	ports := map[Path]int{}
+	for _, l := range list {
+		ports[l.Path] = l.Port
+	}
+	return ports, nil
+}
+
+// End ends the run: links break, and the stream of events comes to its end.
+func (c *Client) End(ctx context.Context) error {
+	return c.call(ctx, http.MethodDelete, "/run", nil, nil)
+}
+
+// Follow opens the run's stream of events. The function that it returns hands
+// each to record, in turn, and comes back when the run has ended.
+func (c *Client) Follow(ctx context.Context, record func(history.Event)) (func() error, error) {
+	body, err := c.send(ctx, http.MethodGet, "/events", nil)
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		defer body.Close()
+		lines := json.NewDecoder(body)
+		for {
+			var e history.Event
+			if err := lines.Decode(&e); errors.Is(err, io.EOF) {
+				return nil
+			} else if err != nil {
+				return fmt.Errorf("the proxy's stream of events: %w", err)
+			}
+			record(e)
+		}
+	}, nil
+}
+
+// Settled is how many events of the run there have been so far.
+func (c *Client) Settled(ctx context.Context) (int, error) {
+	var s Settled
+	err := c.call(ctx, http.MethodGet, "/settled", nil, &s)
+	return s.Events, err
+}
+
+// Move says where a server is; "" says that it is down.
+func (c *Client) Move(ctx context.Context, server, address string) error {
+	return c.call(ctx, http.MethodPost, "/server", Moved{server, address}, nil)
+}
+
+// Format gives a server, which must be down, an empty folder with settings.
+func (c *Client) Format(ctx context.Context, server, settings string) error {
+	return c.call(ctx, http.MethodPost, "/disk", Disk{server, settings}, nil)
+}
+
+// Link is the link of that path.
+func (c *Client) Link(p Path) cluster.Link { return &remote{c, p} }
+
+// remote is a link in the container.
+type remote struct {
+	client *Client
+	path   Path
+}
+
+func (l *remote) order(o Order) (Result, error) {
+	o.Path = l.path
+	var r Result
+	if err := l.client.call(context.Background(), http.MethodPost, "/link", o, &r); err != nil {
+		return r, fmt.Errorf("link %s>%s: %w", l.path.Client, l.path.Server, err)
+	}
+	return r, nil
+}
+
+// ask is order for a method that has no error to return.
+func (l *remote) ask(o Order) Result {
+	r, err := l.order(o)
+	if err != nil {
+		l.client.note(err)
+	}
+	return r
+}
+
+func (l *remote) Cut(d cluster.Direction) error {
+	_, err := l.order(Order{Do: DoCut, Direction: d})
+	return err
+}
+
+func (l *remote) Heal(d cluster.Direction) error {
+	_, err := l.order(Order{Do: DoHeal, Direction: d})
+	return err
+}
+
+func (l *remote) Delay(d cluster.Direction, by time.Duration) error {
+	_, err := l.order(Order{Do: DoDelay, Direction: d, By: by})
+	return err
+}
+
+func (l *remote) Intercept(i cluster.Intercept) error {
+	_, err := l.order(Order{Do: DoIntercept, Intercept: &i})
+	return err
+}
+
+func (l *remote) LetGo() (held int, err error) {
+	r, err := l.order(Order{Do: DoLetGo})
+	return r.Held, err
+}
+
+func (l *remote) Count(command string) (received, answered int) {
+	r := l.ask(Order{Do: DoCount, Command: command})
+	return r.Received, r.Answered
+}
+
+func (l *remote) Intercepted() int { return l.ask(Order{Do: DoIntercepted}).Intercepted }
+
+func (l *remote) Measure(d cluster.Direction) func() cluster.Traffic {
+	meter := l.ask(Order{Do: DoMeasure, Direction: d}).Meter
+	return func() cluster.Traffic { return l.ask(Order{Do: DoMeasured, Meter: meter}).Traffic }
+}
+
+// Await returns once the proxy answers.
+func (c *Client) Await(ctx context.Context) error {
+	for {
+		_, err := c.Clock(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}

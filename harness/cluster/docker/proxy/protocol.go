@@ -1,0 +1,103 @@
+// Package proxy is the network of a compose project, and the hands of the
+// harness in it. Its server runs in a container of the project, beside the
+// Redis servers, and carries all traffic of the clients over package link's
+// links: toxiproxy with our toxics. It also reaches the servers' volumes. The
+// client tells it over HTTP what to do, and follows what passes.
+package proxy
+
+import (
+	"time"
+
+	"lockproof/harness/cluster"
+)
+
+// FirstPort is the first port of the container on which links listen, and
+// APIPort the one of the API. docker-compose.yml publishes both.
+const (
+	FirstPort = 7001
+	APIPort   = 8474
+)
+
+// Run is what one run wants of the proxy: a link from every client to every
+// server. It ends the run before it.
+type Run struct {
+	// Epoch is the CLOCK_MONOTONIC reading at which the run began. Containers
+	// share that clock with their host.
+	Epoch   int64         `json:"epoch"`
+	Delay   time.Duration `json:"delay,omitempty"` // one way, of every link
+	Clients []string      `json:"clients"`
+	// Servers gives each server's address in the project's network; "" for
+	// one that is down.
+	Servers map[string]string `json:"servers"`
+}
+
+// Path names a link.
+type Path struct {
+	Client string `json:"client"`
+	Server string `json:"server"`
+}
+
+// Listening is the port of the container on which a link waits for its client.
+type Listening struct {
+	Path
+	Port int `json:"port"`
+}
+
+// Moved says where a server is from now on; at "" it is down, and refuses.
+type Moved struct {
+	Server  string `json:"server"`
+	Address string `json:"address"`
+}
+
+// Do is what can be done to a link: the methods of cluster.Link.
+type Do string
+
+// The methods. Measure begins a measurement, and Measured reads it.
+const (
+	DoCut         Do = "cut"
+	DoHeal        Do = "heal"
+	DoDelay       Do = "delay"
+	DoIntercept   Do = "intercept"
+	DoLetGo       Do = "let-go"
+	DoCount       Do = "count"
+	DoIntercepted Do = "intercepted"
+	DoMeasure     Do = "measure"
+	DoMeasured    Do = "measured"
+)
+
+// Order is one method with its arguments.
+type Order struct {
+	Path
+	Do        Do                 `json:"do"`
+	Direction cluster.Direction  `json:"direction,omitempty"`
+	By        time.Duration      `json:"by,omitempty"`
+	Intercept *cluster.Intercept `json:"intercept,omitempty"`
+	Command   string             `json:"command,omitempty"`
+	Meter     int                `json:"meter,omitempty"` // which measurement is read
+}
+
+// Result is what a method returns.
+type Result struct {
+	Held        int             `json:"held,omitempty"`
+	Received    int             `json:"received,omitempty"`
+	Answered    int             `json:"answered,omitempty"`
+	Intercepted int             `json:"intercepted,omitempty"`
+	Meter       int             `json:"meter,omitempty"`
+	Traffic     cluster.Traffic `json:"traffic,omitzero"`
+}
+
+// Settled is how many events of the run there have been so far.
+type Settled struct {
+	Events int `json:"events"`
+}
+
+// Reading is a reading of the container's CLOCK_MONOTONIC.
+type Reading struct {
+	Monotonic int64 `json:"monotonic"`
+}
+
+// Disk gives a server an empty folder, with these lines of redis.conf in it.
+type Disk struct {
+	Server   string `json:"server"`
+	Settings string `json:"settings"`
+}

@@ -1,0 +1,210 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/link"
+	"lockproof/harness/cluster/realtime"
+)
+
+// run is the links of one run.
+type run struct {
+	log       *log
+	links     map[Path]*link.Link
+	listening []Listening
+	listeners []net.Listener
+	serving   sync.WaitGroup // the listeners' goroutines
+	servers   map[string]*server
+
+	mu     sync.Mutex
+	meters []func() cluster.Traffic
+}
+
+// newRun opens the links, on consecutive ports.
+func newRun(want Run, first, ports int) (*run, error) {
+	if n := len(want.Clients) * len(want.Servers); n > ports {
+		return nil, fmt.Errorf("%d clients and %d servers need %d ports, and %d are published", len(want.Clients), len(want.Servers), n, ports)
+	}
+	r := &run{log: newLog(), links: map[Path]*link.Link{}, servers: map[string]*server{}}
+	for name, address := range want.Servers {
+		r.servers[name] = newServer(address)
+	}
+	now := func() int64 { return realtime.Monotonic() - want.Epoch }
+	var travel func(bool, int, int) time.Duration
+	if want.Delay > 0 {
+		travel = func(bool, int, int) time.Duration { return want.Delay }
+	}
+	scripts := link.NewScripts()
+	for _, client := range want.Clients {
+		for _, name := range slices.Sorted(maps.Keys(want.Servers)) {
+			p := Path{client, name}
+			r.links[p] = link.New(link.Config{
+				Client: client, Node: name, Now: now, Record: r.log.add,
+				Travel: travel, Scripts: scripts, Silent: name == cluster.StoreName,
+			})
+			if err := r.listen(p, first+len(r.listening)); err != nil {
+				r.close()
+				return nil, err
+			}
+		}
+	}
+	return r, nil
+}
+
+// listen waits for the link's client on a port.
+func (r *run) listen(p Path, port int) error {
+	ln, err := net.Listen("tcp", ":"+strconv.Itoa(port))
+	if err != nil {
+		return fmt.Errorf("link %s: %w", r.links[p].Name(), err)
+	}
+	r.listening = append(r.listening, Listening{p, port})
+	r.listeners = append(r.listeners, ln)
+	r.serving.Go(func() {
+		for {
+			client, err := ln.Accept()
+			if err != nil {
+				return // closed
+			}
+			// A server that is away must not keep the next client waiting.
+			r.serving.Go(func() { r.join(p, client) })
+		}
+	})
+	return nil
+}
+
+// join leads a client over its link to its server, or turns it away.
+func (r *run) join(p Path, client net.Conn) {
+	upstream, err := r.servers[p.Server].dial()
+	if err != nil {
+		if tcp, ok := client.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0) // a reset, as of a server that is not there
+		}
+		client.Close()
+		return
+	}
+	r.links[p].Join(client, upstream)
+}
+
+// close ends every link and tells all of it.
+func (r *run) close() {
+	for _, ln := range r.listeners {
+		ln.Close()
+	}
+	for _, s := range r.servers {
+		s.move("")
+	}
+	r.serving.Wait()
+	for _, l := range r.links {
+		_ = l.Close() // it has no error to give
+	}
+	r.log.close()
+}
+
+func (r *run) move(m Moved) error {
+	s := r.servers[m.Server]
+	if s == nil {
+		return fmt.Errorf("there is no server %q in this run", m.Server)
+	}
+	s.move(m.Address)
+	return nil
+}
+
+// obey calls a method of a link.
+func (r *run) obey(o Order) (Result, error) {
+	l := r.links[o.Path]
+	if l == nil {
+		return Result{}, fmt.Errorf("there is no link from %q to %q in this run", o.Client, o.Server)
+	}
+	var res Result
+	var err error
+	switch o.Do {
+	case DoCut:
+		err = l.Cut(o.Direction)
+	case DoHeal:
+		err = l.Heal(o.Direction)
+	case DoDelay:
+		err = l.Delay(o.Direction, o.By)
+	case DoIntercept:
+		if o.Intercept == nil {
+			return res, errors.New("intercept: what to do is missing")
+		}
+		err = l.Intercept(*o.Intercept)
+	case DoLetGo:
+		res.Held, err = l.LetGo()
+	case DoCount:
+		res.Received, res.Answered = l.Count(o.Command)
+	case DoIntercepted:
+		res.Intercepted = l.Intercepted()
+	case DoMeasure:
+		res.Meter = r.keep(l.Measure(o.Direction))
+	case DoMeasured:
+		res.Traffic, err = r.measured(o.Meter)
+	default:
+		err = fmt.Errorf("a link cannot %q", o.Do)
+	}
+	return res, err
+}
+
+// keep gives a measurement a number, from 1.
+func (r *run) keep(meter func() cluster.Traffic) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.meters = append(r.meters, meter)
+	return len(r.meters)
+}
+
+func (r *run) measured(n int) (cluster.Traffic, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n < 1 || n > len(r.meters) {
+		return cluster.Traffic{}, fmt.Errorf("there is no measurement %d", n)
+	}
+	return r.meters[n-1](), nil
+}
+
+// server is where one of the lock's servers is at present. A container that is
+// down has no address: a connection to the one that it had would neither be
+// made nor refused.
+type server struct {
+	mu      sync.Mutex
+	address string
+	here    context.Context // ends when it goes away
+	away    context.CancelFunc
+}
+
+func newServer(address string) *server {
+	s := &server{away: func() {}}
+	s.move(address)
+	return s
+}
+
+func (s *server) move(address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away()
+	s.address = address
+	s.here, s.away = context.WithCancel(context.Background())
+}
+
+// dialWithin bounds a dial to a server that is up.
+const dialWithin = time.Second
+
+func (s *server) dial() (net.Conn, error) {
+	s.mu.Lock()
+	address, here := s.address, s.here
+	s.mu.Unlock()
+	if address == "" {
+		return nil, cluster.ErrDown
+	}
+	d := net.Dialer{Timeout: dialWithin}
+	return d.DialContext(here, "tcp", address)
+}

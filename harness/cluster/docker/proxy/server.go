@@ -1,0 +1,151 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"lockproof/harness/cluster/realtime"
+)
+
+// Server is the proxy in its container.
+type Server struct {
+	// FirstPort is the first of the Ports that links may listen on.
+	FirstPort, Ports int
+	// Volumes is the folder in which the servers' volumes are mounted, each
+	// under its server's name.
+	Volumes string
+
+	mu  sync.Mutex
+	run *run // nil: none
+}
+
+// Serve serves the API on a port until ctx ends.
+func (s *Server) Serve(ctx context.Context, port int) error {
+	listener, err := net.Listen("tcp", ":"+strconv.Itoa(port))
+	if err != nil {
+		return fmt.Errorf("proxy: %w", err)
+	}
+	server := &http.Server{Handler: s.Handler()}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("proxy: %w", err)
+	}
+	return s.end()
+}
+
+// Handler is the API.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /clock", answer(func(struct{}) (Reading, error) {
+		return Reading{realtime.Monotonic()}, nil
+	}))
+	mux.Handle("POST /run", answer(s.begin))
+	mux.Handle("DELETE /run", answer(func(struct{}) (struct{}, error) { return struct{}{}, s.end() }))
+	mux.HandleFunc("GET /events", s.events)
+	mux.Handle("GET /settled", answer(func(struct{}) (Settled, error) {
+		return with(s, func(r *run) (Settled, error) { return Settled{r.log.len()}, nil })
+	}))
+	mux.Handle("POST /server", answer(func(m Moved) (struct{}, error) {
+		return with(s, func(r *run) (struct{}, error) { return struct{}{}, r.move(m) })
+	}))
+	mux.Handle("POST /link", answer(func(o Order) (Result, error) {
+		return with(s, func(r *run) (Result, error) { return r.obey(o) })
+	}))
+	mux.Handle("POST /disk", answer(func(d Disk) (struct{}, error) { return struct{}{}, s.format(d) }))
+	return mux
+}
+
+// answer makes a handler of a function from one JSON value to another. A GET or
+// DELETE has no body.
+func answer[In, Out any](f func(In) (Out, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in In
+		if r.Method == http.MethodPost {
+			if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+				http.Error(w, fmt.Sprintf("%s wants JSON: %v", r.URL.Path, err), http.StatusBadRequest)
+				return
+			}
+		}
+		out, err := f(in)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusConflict)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(out) // who asked has gone
+	})
+}
+
+var errNoRun = errors.New("there is no run: POST /run begins one")
+
+// with calls f with the run at hand.
+func with[T any](s *Server, f func(*run) (T, error)) (T, error) {
+	s.mu.Lock()
+	r := s.run
+	s.mu.Unlock()
+	if r == nil {
+		var none T
+		return none, errNoRun
+	}
+	return f(r)
+}
+
+// begin ends the run before and begins another.
+func (s *Server) begin(want Run) ([]Listening, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run != nil {
+		s.run.close()
+		s.run = nil
+	}
+	r, err := newRun(want, s.FirstPort, s.Ports)
+	if err != nil {
+		return nil, err
+	}
+	s.run = r
+	return r.listening, nil
+}
+
+func (s *Server) end() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run != nil {
+		s.run.close()
+		s.run = nil
+	}
+	return nil
+}
+
+// events streams the run's events, one JSON line each, until the run ends.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	log, err := with(s, func(r *run) (*log, error) { return r.log, nil })
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusConflict)
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	flush := http.NewResponseController(w)
+	lines := json.NewEncoder(w)
+	if flush.Flush() != nil { // the header: the client waits for it
+		return
+	}
+	for seen := 0; ; {
+		events, more := log.after(r.Context(), seen)
+		for _, e := range events {
+			if lines.Encode(e) != nil {
+				return
+			}
+		}
+		if flush.Flush() != nil || !more {
+			return
+		}
+		seen += len(events)
+	}
+}

@@ -1,0 +1,127 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Clean ends the processes and removes the folders of harnesses that died
+// before they could do so themselves, and says what it did, one line each. It
+// touches nothing of a harness that lives, and no process that is not, by
+// number, start time and name, the one on record.
+func Clean() (done []string, err error) {
+	var errs []error
+	for _, dir := range stateFolders() {
+		if err := checkOwner(dir); errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "run-*.jsonl"))
+		errs = append(errs, err)
+		for _, file := range files {
+			lines, err := cleanRun(file)
+			done, errs = append(done, lines...), append(errs, err)
+		}
+	}
+	return done, errors.Join(errs...)
+}
+
+// cleanRun cleans up after the run of one record, if its harness is dead: then
+// nobody holds the lock on it.
+func cleanRun(name string) (done []string, err error) {
+	file, err := os.OpenFile(name, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // its run has just ended
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if dead, err := lock(file); !dead || err != nil {
+		return nil, err
+	}
+	entries, err := readRecord(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; end what it names by hand and remove it", name, err)
+	}
+	for _, e := range entries {
+		line, err := undo(e)
+		if line != "" {
+			done = append(done, line)
+		}
+		if err != nil {
+			return done, err // the record stays for the next time
+		}
+	}
+	if len(entries) > 0 && entries[0].Folder != "" {
+		line, err := removeFolder(entries[0].Folder)
+		if line != "" {
+			done = append(done, line)
+		}
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, os.Remove(name)
+}
+
+// undo ends the child that a record's line is about, if it still runs, or tells
+// whose run the record is.
+func undo(e Entry) (string, error) {
+	switch {
+	case e.Harness != nil:
+		return fmt.Sprintf("%s (pid %d) ended without cleaning up", e.Harness.Command, e.Harness.PID), nil
+	case e.Child == nil || !e.Child.Alive():
+		return "", nil
+	}
+	if err := endStranded(*e.Child); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("ended %s (pid %d)", e.Child.Command, e.Child.PID), nil
+}
+
+// endStranded kills a process that is no child of ours.
+func endStranded(id Identity) error {
+	// The handle is taken first and the identity checked afterwards: where
+	// the system has such handles, the number cannot pass to a stranger in
+	// between.
+	p, err := os.FindProcess(id.PID)
+	if err != nil {
+		return err
+	}
+	defer p.Release()
+	if !id.Alive() {
+		return nil
+	}
+	if err := p.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("cannot end %s (pid %d): %w", id.Command, id.PID, err)
+	}
+	for begin := time.Now(); id.Alive(); time.Sleep(PollEvery) {
+		if time.Since(begin) > Patience {
+			return fmt.Errorf("%s (pid %d) does not end", id.Command, id.PID)
+		}
+	}
+	return nil
+}
+
+// removeFolder removes the folder of a run.
+func removeFolder(folder string) (string, error) {
+	if !strings.HasPrefix(filepath.Base(folder), FolderPrefix) {
+		return "", fmt.Errorf("%s is on record as a run's folder and does not have the name of one: not removed", folder)
+	}
+	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		return "", err
+	}
+	return "removed " + folder, nil
+}

@@ -1,0 +1,75 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// identify reads who a process is from /proc.
+func identify(pid int) (Identity, error) {
+	command, fields, err := readStat(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return Identity{}, err
+	}
+	return Identity{PID: pid, Started: fields[22-firstField], Command: command}, nil
+}
+
+// threadStates gives the state letter of each thread of a process (proc(5)). A
+// process is stopped only when all of its threads are: the signal reaches them
+// one after another.
+func threadStates(pid int) (string, error) {
+	dir := filepath.Join("/proc", strconv.Itoa(pid), "task")
+	threads, err := os.ReadDir(dir)
+	if err != nil {
+		return "", gone(err)
+	}
+	var states strings.Builder
+	for _, t := range threads {
+		_, fields, err := readStat(filepath.Join(dir, t.Name(), "stat"))
+		if errors.Is(err, errGone) {
+			continue // the thread ended
+		}
+		if err != nil {
+			return "", err
+		}
+		states.WriteString(fields[3-firstField])
+	}
+	return states.String(), nil
+}
+
+// firstField is the number, counted as proc(5) does, of the first field that
+// readStat gives: the two before it are the pid and the command.
+const firstField = 3
+
+// readStat reads a stat file of /proc. The command stands in parentheses and
+// may hold anything, parentheses too; the fields are what follows it.
+func readStat(file string) (command string, fields []string, err error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", nil, gone(err)
+	}
+	line := string(b)
+	begin, end := strings.IndexByte(line, '('), strings.LastIndexByte(line, ')')
+	if begin < 0 || end < begin {
+		return "", nil, fmt.Errorf("%s: no command in parentheses: %q", file, line)
+	}
+	fields = strings.Fields(line[end+1:])
+	if len(fields) <= 22-firstField {
+		return "", nil, fmt.Errorf("%s: only %d fields after the command: %q", file, len(fields), line)
+	}
+	return line[begin+1 : end], fields, nil
+}
+
+// gone makes one error of the two that /proc gives for a process that is not.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+		return errGone
+	}
+	return err
+}

@@ -1,0 +1,176 @@
+// Package process is the children of a harness: each in a process group of its
+// own, identified beyond its number, on record for the case that the harness is
+// killed, and seen to obey the signals that it is sent. The clients of every
+// cluster in real time are such children, and so are the servers of local.
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Patience bounds every wait for a process to do what it was told.
+const Patience = 10 * time.Second
+
+// PollEvery is how often a process is looked at while it is waited for.
+const PollEvery = 500 * time.Microsecond
+
+// process is one child of the harness: a redis-server or a worker.
+type Process struct {
+	name string // for errors: n3, or worker c1
+	cmd  *exec.Cmd
+	id   Identity
+	gone chan struct{} // closed once it has ended and been reaped
+	exit error         // how it ended; set before gone is closed
+}
+
+// Launch starts a child and puts it on record.
+func Launch(name string, cmd *exec.Cmd, record *Record) (*Process, error) {
+	if err := fork(cmd); err != nil {
+		return nil, fmt.Errorf("cannot start %s: %w", name, err)
+	}
+	p := &Process{name: name, cmd: cmd, gone: make(chan struct{})}
+	// The child is not reaped yet, so it can be identified even if it has
+	// ended already.
+	id, err := identify(cmd.Process.Pid)
+	if err == nil {
+		p.id = id
+		err = record.add(Entry{Child: &id})
+	}
+	go func() {
+		p.exit = cmd.Wait()
+		close(p.gone)
+	}()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot put %s on record: %w", name, err), p.Kill())
+	}
+	return p, nil
+}
+
+// Running says whether the process has not ended, paused or not.
+func (p *Process) Running() bool {
+	select {
+	case <-p.gone:
+		return false
+	default:
+		return true
+	}
+}
+
+// Kill sends SIGKILL, which a stopped process obeys as well, and returns once
+// the process has been reaped. No context bounds it: what has been killed ends.
+func (p *Process) Kill() error {
+	if err := p.signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return p.AwaitExit(context.Background())
+}
+
+// AwaitExit returns once the process has been reaped.
+func (p *Process) AwaitExit(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	select {
+	case <-p.gone:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%s (pid %d) has not ended: %w", p.name, p.id.PID, ctx.Err())
+	}
+}
+
+// Pause sends SIGSTOP and returns once every thread is seen to be stopped.
+func (p *Process) Pause(ctx context.Context) error {
+	return p.signalAndSee(ctx, syscall.SIGSTOP, allStopped)
+}
+
+// Resume sends SIGCONT and returns once no thread is stopped any more.
+func (p *Process) Resume(ctx context.Context) error {
+	return p.signalAndSee(ctx, syscall.SIGCONT, noneStopped)
+}
+
+func (p *Process) signalAndSee(ctx context.Context, s syscall.Signal, want func(states string) bool) error {
+	if err := p.signal(s); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	for {
+		states, err := threadStates(p.id.PID)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		if want(states) {
+			return nil
+		}
+		select {
+		case <-p.gone:
+			return fmt.Errorf("%s ended (%s) instead of obeying %s", p.name, p.How(), s)
+		case <-ctx.Done():
+			return fmt.Errorf("%s (pid %d) got %s and its threads' states are still %q: %w", p.name, p.id.PID, s, states, ctx.Err())
+		case <-time.After(PollEvery):
+		}
+	}
+}
+
+// Stopped says whether the process is seen to be stopped.
+func (p *Process) Stopped() bool {
+	states, err := threadStates(p.id.PID)
+	return err == nil && p.Running() && allStopped(states)
+}
+
+// Identity tells the process from all others.
+func (p *Process) Identity() Identity { return p.id }
+
+// Gone is closed once the process has ended and been reaped.
+func (p *Process) Gone() <-chan struct{} { return p.gone }
+
+// Exit is how the process ended, nil for status 0. Only for one that has.
+func (p *Process) Exit() error { return p.exit }
+
+func (p *Process) signal(s syscall.Signal) error {
+	if err := p.cmd.Process.Signal(s); err != nil {
+		return fmt.Errorf("cannot send %s to %s (pid %d): %w", s, p.name, p.id.PID, err)
+	}
+	return nil
+}
+
+// How says in words how a process ended. Only for one that has.
+func (p *Process) How() string {
+	if p.exit == nil {
+		return "exit status 0"
+	}
+	return p.exit.Error()
+}
+
+// allStopped and noneStopped judge the letters that threadStates gives, as
+// /proc and ps have them: T is stopped by a signal, t by a debugger.
+func allStopped(states string) bool {
+	return states != "" && strings.Trim(states, "Tt") == ""
+}
+
+func noneStopped(states string) bool {
+	return states != "" && !strings.ContainsAny(states, "Tt")
+}
+
+// Tail is the end of a log file, for an error.
+func Tail(file string) string {
+	const most = 2000
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return err.Error()
+	}
+	if len(b) > most {
+		b = b[len(b)-most:]
+	}
+	text := strings.TrimSpace(string(b))
+	if text == "" {
+		return "nothing"
+	}
+	return text
+}

@@ -1,0 +1,194 @@
+package process
+
+import (
+	"bufio"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+)
+
+// FolderPrefix begins the name of every run's folder. Clean removes no other.
+const FolderPrefix = "lockproof-"
+
+// Record is a run's file in the state folder: whose run it is, its folder and
+// its children, so that Clean finds what a killed harness left. The harness
+// holds a lock (flock) on it as long as the run lasts; the kernel lets go of it
+// when the harness dies, however that happens.
+type Record struct {
+	mu   sync.Mutex
+	file *os.File
+}
+
+// Entry is one line of a record. The first names the harness and the folder,
+// each other one child.
+type Entry struct {
+	Harness *Identity `json:"harness,omitempty"`
+	Folder  string    `json:"folder,omitempty"`
+	Child   *Identity `json:"child,omitempty"`
+}
+
+// NewRecord opens the record of a run that is going to have that folder.
+func NewRecord(folder string) (*Record, error) {
+	self, err := identify(os.Getpid())
+	if err != nil {
+		return nil, fmt.Errorf("cannot tell who this process is: %w", err)
+	}
+	var errs []error
+	for _, dir := range stateFolders() {
+		file, err := createLocked(dir)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		r := &Record{file: file}
+		return r, r.add(Entry{Harness: &self, Folder: folder})
+	}
+	return nil, fmt.Errorf("no folder to keep records of processes in: %w", errors.Join(errs...))
+}
+
+// add appends a line. It is handed to the system in one write, so a harness
+// that is killed leaves whole lines.
+func (r *Record) add(e Entry) error {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, err = r.file.Write(append(line, '\n'))
+	return err
+}
+
+// File is the record's file.
+func (r *Record) File() string { return r.file.Name() }
+
+// Remove ends the record: nothing is left to clean.
+func (r *Record) Remove() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return errors.Join(os.Remove(r.file.Name()), r.file.Close())
+}
+
+// stateFolders are the folders in which records may be, the preferred first:
+// the user's cache, or where there is no home, the folder for temporary files.
+func stateFolders() []string {
+	var dirs []string
+	if cache, err := os.UserCacheDir(); err == nil {
+		dirs = append(dirs, filepath.Join(cache, "lockproof", "runs"))
+	}
+	return append(dirs, filepath.Join(os.TempDir(), "lockproof-"+strconv.Itoa(os.Getuid())))
+}
+
+// checkOwner makes sure that nobody else could have written records into dir:
+// Clean does what they say.
+func checkOwner(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || !ok || int(stat.Uid) != os.Getuid() || info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("%s must be a folder of this user that no one else can write to: remove it", dir)
+	}
+	return nil
+}
+
+// createLocked makes a new record and locks it.
+func createLocked(dir string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := checkOwner(dir); err != nil {
+		return nil, err
+	}
+	const tries = 10 // a Clean may come in between the making and the locking
+	for range tries {
+		file, err := os.OpenFile(filepath.Join(dir, "run-"+RandomName()+".jsonl"), os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		ours, err := lock(file)
+		if ours {
+			return file, nil
+		}
+		file.Close()
+		if err != nil {
+			return nil, errors.Join(err, os.Remove(file.Name()))
+		}
+	}
+	return nil, fmt.Errorf("%s: new records are taken away as soon as they are made", dir)
+}
+
+// lock takes the lock on a record, unless another has it or the file has been
+// removed in the meantime.
+func lock(file *os.File) (ours bool, err error) {
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("cannot lock %s: %w", file.Name(), err)
+	}
+	opened, err := file.Stat()
+	if err != nil {
+		return false, err
+	}
+	named, err := os.Stat(file.Name())
+	return err == nil && os.SameFile(opened, named), nil
+}
+
+// Dead says whether the harness of a record has ended: nobody holds the lock on
+// it, or it has been cleaned up after already. Only a file in a state folder of
+// this user is judged; any other may be somebody else's and counts as alive.
+func Dead(name string) (bool, error) {
+	if !slices.Contains(stateFolders(), filepath.Dir(name)) {
+		return false, nil
+	}
+	file, err := os.OpenFile(name, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	return lock(file)
+}
+
+// readRecord reads a record's lines. One that the harness was killed in the
+// middle of is left out.
+func readRecord(from io.Reader) ([]Entry, error) {
+	var entries []Entry
+	lines := bufio.NewReader(from)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return entries, nil
+		}
+		if err != nil {
+			return entries, err
+		}
+		var e Entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			return entries, fmt.Errorf("line %d is not a record's: %w", len(entries)+1, err)
+		}
+		entries = append(entries, e)
+	}
+}
+
+// RandomName is a name that no other run draws.
+func RandomName() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return hex.EncodeToString(b[:])
+}

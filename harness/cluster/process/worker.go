@@ -1,0 +1,275 @@
+package process
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"lockproof/harness/client"
+)
+
+// Worker is a client in a process of its own, which speaks the protocol of
+// package client on its stdin and stdout.
+type Worker struct {
+	name   string
+	proc   *Process
+	stderr string        // the file that takes what it says there
+	heard  chan struct{} // closed once its last message has been passed on
+	exit   atomic.Int64  // the serial of Close's own command, 0 before it
+
+	mu     sync.Mutex
+	in     *os.File
+	serial int  // the highest that a command had
+	ending bool // it has been told to end, or killed
+}
+
+var _ client.Worker = (*Worker)(nil)
+
+// closeWithin is how long a worker may take to end in good order.
+const closeWithin = 3 * time.Second
+
+// sendWithin is how long a worker may leave a command unread while its pipe is
+// full.
+const sendWithin = 5 * time.Second
+
+// Workers starts the clients of a cluster, each in a process of its own.
+type Workers struct {
+	// Command is a client's command line, without input: it serves the protocol
+	// of package client on its stdin and stdout. Empty means this program with
+	// the argument "worker".
+	Command []string
+	Folder  string // takes what they say on stderr
+	Record  *Record
+
+	mu     sync.Mutex
+	closed bool
+	all    []*Worker
+}
+
+// ErrClosed says that the cluster has been closed.
+var ErrClosed = errors.New("the cluster is closed")
+
+// Spawn starts a client's process and hands it its setup, which is complete. A
+// message with an Error and no Done says that the process ended unexpectedly,
+// or wrote what is no message. messages must not call Kill or Close: they wait
+// for it.
+func (s *Workers) Spawn(setup client.Setup, messages func(client.Message)) (*Worker, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, fmt.Errorf("spawn %s: %w", setup.Name, ErrClosed)
+	}
+	w, err := s.start(setup.Name, messages)
+	if err != nil {
+		return nil, fmt.Errorf("spawn %s: %w", setup.Name, err)
+	}
+	s.all = append(s.all, w)
+	if err := w.write(setup); err != nil {
+		return nil, errors.Join(err, w.Kill())
+	}
+	return w, nil
+}
+
+// Close kills all of them and returns once they are gone and have been heard.
+func (s *Workers) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	all := s.all
+	s.mu.Unlock()
+	var errs []error
+	for _, w := range all {
+		errs = append(errs, w.Kill())
+	}
+	return errors.Join(errs...)
+}
+
+// command is the command line of a worker.
+func (s *Workers) command() ([]string, error) {
+	if len(s.Command) > 0 {
+		return s.Command, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("cannot find this program to run it as a client: %w", err)
+	}
+	return []string{self, "worker"}, nil
+}
+
+// start starts the process and listens to it.
+func (s *Workers) start(name string, messages func(client.Message)) (*Worker, error) {
+	command, err := s.command()
+	if err != nil {
+		return nil, err
+	}
+	w := &Worker{name: name, stderr: filepath.Join(s.Folder, name+".stderr"), heard: make(chan struct{})}
+	log, err := os.OpenFile(w.stderr, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	theirIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer theirIn.Close()
+	out, theirOut, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	defer theirOut.Close()
+
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, log
+	if w.proc, err = Launch("worker "+name, cmd, s.Record); err != nil {
+		return nil, errors.Join(err, in.Close(), out.Close())
+	}
+	w.in = in
+	go w.hear(out, messages)
+	return w, nil
+}
+
+// hear passes on what the worker says until it has ended.
+func (w *Worker) hear(out *os.File, messages func(client.Message)) {
+	defer close(w.heard)
+	defer out.Close()
+	lines := bufio.NewReader(out)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			break // it has closed its end; what is left is a cut line
+		}
+		var m client.Message
+		if err := json.Unmarshal(line, &m); err != nil {
+			m = client.Message{Error: fmt.Sprintf("worker %s wrote %q, which is not a message: %v", w.name, line, err)}
+		}
+		if !w.isOwnExit(m) {
+			messages(m)
+		}
+	}
+	<-w.proc.gone
+	w.mu.Lock()
+	expected := w.ending
+	w.mu.Unlock()
+	if !expected {
+		messages(client.Message{Error: w.obituary().Error()})
+	}
+}
+
+// isOwnExit says whether a message is the end of the command that Close sent.
+// Nobody else knows of it, and its serial may be that of another client's. The
+// lock is not taken: a Send that waits for the worker to read holds it, and the
+// worker may be waiting to be heard.
+func (w *Worker) isOwnExit(m client.Message) bool {
+	return m.Done != 0 && int64(m.Done) == w.exit.Load()
+}
+
+// obituary says how the worker ended. Only for one that has.
+func (w *Worker) obituary() error {
+	return fmt.Errorf("worker %s (pid %d) ended with %s; on stderr it said: %s",
+		w.name, w.proc.id.PID, w.proc.How(), Tail(w.stderr))
+}
+
+// Send hands over a command.
+func (w *Worker) Send(command client.Command) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.send(command)
+}
+
+func (w *Worker) send(command client.Command) error {
+	if !w.proc.Running() {
+		return fmt.Errorf("send %s: %w", command.Do, w.obituary())
+	}
+	if w.ending {
+		return fmt.Errorf("send %s: worker %s has been told to end", command.Do, w.name)
+	}
+	w.serial = max(w.serial, command.Serial)
+	w.ending = command.Do == client.DoExit
+	return w.write(command)
+}
+
+// write writes one line to the worker.
+func (w *Worker) write(line any) error {
+	b, err := json.Marshal(line)
+	if err != nil {
+		return fmt.Errorf("worker %s: %w", w.name, err)
+	}
+	// A deadline can always be set on a pipe.
+	_ = w.in.SetWriteDeadline(time.Now().Add(sendWithin))
+	if _, err := w.in.Write(append(b, '\n')); err != nil {
+		return fmt.Errorf("worker %s does not take its commands: %w", w.name, err)
+	}
+	return nil
+}
+
+// Pause is SIGSTOP. It returns once the process is seen to be stopped.
+func (w *Worker) Pause() error { return w.proc.Pause(context.Background()) }
+
+// Resume is SIGCONT. It returns once the process is seen to be going on.
+func (w *Worker) Resume() error { return w.proc.Resume(context.Background()) }
+
+// Kill is SIGKILL. It returns once the process is gone and what it had said
+// has been passed on.
+func (w *Worker) Kill() error {
+	w.mu.Lock()
+	w.ending = true
+	w.in.Close() // more than once does no harm
+	w.mu.Unlock()
+	if err := w.proc.Kill(); err != nil {
+		return err
+	}
+	<-w.heard
+	return nil
+}
+
+// Close tells the worker to end and waits for it, also if it is paused. One
+// that does not end in time is killed, and that is an error.
+func (w *Worker) Close() error {
+	if err, done := w.tellToEnd(); done {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	if err := w.proc.AwaitExit(ctx); err != nil {
+		return errors.Join(fmt.Errorf("worker %s did not end within %s and was killed; on stderr it said: %s",
+			w.name, closeWithin, Tail(w.stderr)), w.Kill())
+	}
+	<-w.heard
+	if w.proc.exit != nil {
+		return w.obituary()
+	}
+	return nil
+}
+
+// tellToEnd sends the exit command and closes the worker's input. done says
+// that there was nobody to tell.
+func (w *Worker) tellToEnd() (err error, done bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer w.in.Close()
+	if !w.proc.Running() {
+		if w.ending {
+			return nil, true
+		}
+		return w.obituary(), true
+	}
+	if w.proc.Stopped() {
+		if err := w.Resume(); err != nil {
+			return err, true
+		}
+	}
+	if !w.ending {
+		// If it cannot be told, the end of its input tells it.
+		w.exit.Store(int64(w.serial + 1))
+		_ = w.send(client.Command{Do: client.DoExit, Serial: w.serial + 1})
+	}
+	return nil, false
+}

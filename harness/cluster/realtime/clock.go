@@ -1,0 +1,70 @@
+// Package realtime is the true clock of a run in real time: the host's
+// CLOCK_MONOTONIC, which all processes of a machine share, containers too.
+package realtime
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"lockproof/harness/history"
+)
+
+// Monotonic reads CLOCK_MONOTONIC, in nanoseconds. Go does not give away its own
+// reading of it.
+func Monotonic() int64 {
+	var t unix.Timespec
+	// It cannot fail: the clock exists and the pointer is good.
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t)
+	return t.Nano()
+}
+
+// Clock counts from the moment at which a run began.
+type Clock struct {
+	epoch int64 // CLOCK_MONOTONIC at that moment
+	wall  int64 // the host's wall clock at that moment, as Unix nanoseconds
+}
+
+// Start begins a run now.
+func Start() Clock { return Clock{epoch: Monotonic(), wall: time.Now().UnixNano()} }
+
+// Epoch is the reading of CLOCK_MONOTONIC at which the run began.
+func (c Clock) Epoch() int64 { return c.epoch }
+
+// Now is the true clock: nanoseconds since the run began.
+func (c Clock) Now() int64 { return Monotonic() - c.epoch }
+
+// Wall is a wall clock's time, in nanoseconds since the run began as that clock
+// counts them.
+func (c Clock) Wall(t time.Time) int64 { return t.UnixNano() - c.wall }
+
+// Sleep waits on the true clock, or until ctx ends.
+func (c Clock) Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// watchEvery is how often the watchdog looks at the clock. It is short against
+// any stall limit, and long enough to cost nothing.
+const watchEvery = 4 * time.Millisecond
+
+// Watch measures how late the harness itself is, until ctx ends: it sleeps and
+// looks how long that took. Lateness from limit on is recorded, since real-time
+// verdicts cannot be trusted over it.
+func (c Clock) Watch(ctx context.Context, limit time.Duration, record func(history.Event)) {
+	before := c.Now()
+	for c.Sleep(ctx, watchEvery) == nil {
+		now := c.Now()
+		if late := now - before - int64(watchEvery); late >= int64(limit) {
+			record(history.Event{Time: now, Process: "harness", Type: history.TypeStall, Late: late})
+		}
+		before = now
+	}
+}

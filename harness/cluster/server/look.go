@@ -1,0 +1,192 @@
+// Package server is what the clusters of real Redis servers have in common:
+// how a server is set up, and how to speak to it past every link, to see what
+// state it is in and to do to it what an operator does.
+package server
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"lockproof/harness/history"
+)
+
+// fencePrefix begins the names of fencing counters, which are no locks: they
+// have no owner and must not expire.
+const fencePrefix = "fence:"
+
+// Ask sends one command without arguments on a connection of its own, and
+// returns the first line of the reply.
+func Ask(ctx context.Context, addr, command string) (string, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	// A context that ends closes the connection, and with it the read below.
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	if _, err := conn.Write([]byte(command + "\r\n")); err != nil {
+		return "", err
+	}
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	return strings.TrimSpace(line), err
+}
+
+// With calls f with a client of the server, for one purpose only: a connection
+// that is kept would not survive the server's next fault.
+func With(addr string, f func(*redis.Client) error) error {
+	client := redis.NewClient(&redis.Options{
+		Addr:                  addr,
+		MaxRetries:            -1,
+		DialerRetries:         1,
+		ContextTimeoutEnabled: true,
+		Protocol:              2,
+		DisableIdentity:       true,
+		MaintNotificationsConfig: &maintnotifications.Config{
+			Mode: maintnotifications.ModeDisabled,
+		},
+	})
+	return errors.Join(f(client), client.Close())
+}
+
+// Info is what INFO says of a server.
+type Info struct {
+	RunID   string
+	PID     int
+	Version string // 7.0.15
+}
+
+// Who asks a server who it is.
+func Who(ctx context.Context, addr string) (Info, error) {
+	var info Info
+	err := With(addr, func(client *redis.Client) error {
+		text, err := client.Info(ctx, "server").Result()
+		info = parseInfo(text)
+		return err
+	})
+	return info, err
+}
+
+// parseInfo reads the lines name:value of INFO.
+func parseInfo(text string) Info {
+	var info Info
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch name {
+		case "run_id":
+			info.RunID = value
+		case "process_id":
+			info.PID, _ = strconv.Atoi(value) // 0 is no process's number
+		case "redis_version":
+			info.Version = value
+		}
+	}
+	return info
+}
+
+// Look reads a server's run id and lock keys.
+func Look(ctx context.Context, addr string) (history.Node, error) {
+	var seen history.Node
+	err := With(addr, func(client *redis.Client) error {
+		var info *redis.StringCmd
+		var keys *redis.StringSliceCmd
+		if _, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+			info, keys = pipe.Info(ctx, "server"), pipe.Keys(ctx, "*")
+			return nil
+		}); err != nil {
+			return err
+		}
+		states, err := keyStates(ctx, client, keys.Val())
+		seen = history.Node{Up: true, RunID: parseInfo(info.Val()).RunID, Keys: states}
+		return err
+	})
+	if err != nil {
+		return history.Node{}, err
+	}
+	return seen, nil
+}
+
+// keyStates reads each lock key's owner and time to live, all at one moment. A
+// key that has expired since it was listed is left out; one that is not a
+// string has no token.
+func keyStates(ctx context.Context, client *redis.Client, keys []string) (map[string]history.KeyState, error) {
+	tokens, ttls := map[string]*redis.StringCmd{}, map[string]*redis.DurationCmd{}
+	pipe := client.TxPipeline()
+	for _, key := range keys {
+		if !strings.HasPrefix(key, fencePrefix) {
+			tokens[key], ttls[key] = pipe.Get(ctx, key), pipe.PTTL(ctx, key)
+		}
+	}
+	if len(tokens) == 0 {
+		return nil, nil
+	}
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) && !redis.HasErrorPrefix(err, "WRONGTYPE") {
+		return nil, err
+	}
+	states := map[string]history.KeyState{}
+	for key, token := range tokens {
+		// PTTL is -2 for a key that is not there and -1 for one without
+		// expiry; go-redis passes both on as they are.
+		if ttl := ttls[key].Val(); ttl != -2 {
+			states[key] = history.KeyState{Token: token.Val(), TTL: int64(ttl)}
+		}
+	}
+	return states, nil
+}
+
+// Flush is FLUSHALL. It returns once no key is left.
+func Flush(ctx context.Context, addr string) error {
+	return With(addr, func(client *redis.Client) error { return flush(ctx, client) })
+}
+
+func flush(ctx context.Context, client *redis.Client) error {
+	pipe := client.TxPipeline()
+	pipe.FlushAll(ctx)
+	left := pipe.DBSize(ctx)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return err
+	}
+	if left.Val() != 0 {
+		return fmt.Errorf("%d keys are left after FLUSHALL", left.Val())
+	}
+	return nil
+}
+
+// Forget makes a server forget what its clients have done: it ends their
+// connections, with whatever they had still to say, and then removes every key
+// and script.
+func Forget(ctx context.Context, addr string) error {
+	return With(addr, func(client *redis.Client) error {
+		if err := client.Do(ctx, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes").Err(); err != nil {
+			return err
+		}
+		if err := client.ScriptFlush(ctx).Err(); err != nil {
+			return err
+		}
+		return flush(ctx, client)
+	})
+}
+
+// Time reads a server's wall clock.
+func Time(ctx context.Context, addr string) (time.Time, error) {
+	var now time.Time
+	err := With(addr, func(client *redis.Client) error {
+		var err error
+		now, err = client.Time(ctx).Result()
+		return err
+	})
+	return now, err
+}

@@ -1,0 +1,126 @@
+package nemesis
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/client"
+	"lockproof/harness/history"
+)
+
+func TestANodeGoesDownAndComesBack(t *testing.T) {
+	for _, kind := range []Kind{Kill, Shutdown, PowerLoss} {
+		t.Run(string(kind), func(t *testing.T) {
+			onClusters(t, func(t *testing.T, r *rig) {
+				if err := r.cluster.Supports(string(kind)); err != nil {
+					t.Skip(err)
+				}
+				ctx := context.Background()
+				<-r.clients.do(t, "c1", client.Command{Do: client.DoAcquire, Key: "k1", Within: time.Second})
+				before, err := r.cluster.Node("n2").Look(ctx)
+				require.NoError(t, err)
+				require.Len(t, before.Keys, 1)
+
+				r.apply(t, Fault{Kind: kind, Targets: []string{"n2"}})
+				down := r.last(t)
+				require.Equal(t, history.PhaseInstant, down.Phase)
+				require.Equal(t, []string{"n2"}, down.Targets)
+				require.True(t, down.Effective)
+				require.Equal(t, "down", down.Measured["state"])
+				if kind == PowerLoss {
+					require.NotEqual(t, "0 bytes", down.Measured["lost"], "what everysec had not synced")
+				}
+				seen, err := r.cluster.Node("n2").Look(ctx)
+				require.NoError(t, err)
+				require.False(t, seen.Up)
+
+				r.apply(t, Fault{Kind: Start, Targets: []string{"n2"}})
+				up := r.last(t)
+				require.True(t, up.Effective)
+				require.Equal(t, "up", up.Measured["state"])
+				require.NotEqual(t, before.RunID, up.Measured["run id"])
+				keys := "1"
+				if kind == PowerLoss {
+					keys = "0"
+				}
+				require.Equal(t, keys, up.Measured["keys"])
+			})
+		})
+	}
+}
+
+func TestAKilledClientSaysNoMore(t *testing.T) {
+	onClusters(t, func(t *testing.T, r *rig) {
+		r.clients.do(t, "c1", client.Command{Do: client.DoLoop, Loop: &client.Loop{
+			Keys: []string{"k1"}, Hold: 5 * time.Millisecond, Think: 5 * time.Millisecond}})
+		r.sleep(200 * time.Millisecond)
+		require.NotEmpty(t, r.outcomes("c1", history.OpAcquire))
+		r.apply(t, Fault{Kind: Kill, Targets: []string{"c1"}})
+		require.True(t, r.last(t).Effective)
+		word := r.clients.LastWord("c1")
+		r.sleep(200 * time.Millisecond)
+		require.Equal(t, word, r.clients.LastWord("c1"))
+	})
+}
+
+// A stopped process obeys SIGKILL; its pause is over then.
+func TestAPausedNodeCanBeKilled(t *testing.T) {
+	onClusters(t, func(t *testing.T, r *rig) {
+		r.apply(t, Fault{Kind: Pause, Targets: []string{"n1"}})
+		r.apply(t, Fault{Kind: Kill, Targets: []string{"n1"}})
+		all := r.faults()
+		require.Len(t, all, 3)
+		require.Equal(t, history.PhaseEnd, all[1].Phase)
+		require.Equal(t, "kill", all[1].Measured["ended by"])
+		require.True(t, all[2].Effective)
+		require.Empty(t, r.nemesis.inEffect(func(*Active) bool { return true }))
+		r.apply(t, Fault{Kind: Start, Targets: []string{"n1"}})
+		require.True(t, r.last(t).Effective)
+	})
+}
+
+func TestWhatCannotBeDone(t *testing.T) {
+	onClusters(t, func(t *testing.T, r *rig) {
+		r.apply(t, Fault{Kind: Kill, Targets: []string{"n3"}})
+		r.apply(t, Fault{Kind: Pause, Targets: []string{"n2", "c2"}})
+		before := len(r.faults())
+		for _, c := range []struct {
+			fault Fault
+			want  string
+		}{
+			{Fault{Kind: Kill, Targets: []string{"n3"}}, "kill n3: it is down already"},
+			{Fault{Kind: Shutdown, Targets: []string{"n3"}}, "shutdown n3: it is down already"},
+			{Fault{Kind: Start, Targets: []string{"n1"}}, "start n1: it is up already"},
+			{Fault{Kind: Start, Targets: []string{"n2"}}, "start n2: it is up already"},
+			{Fault{Kind: Pause, Targets: []string{"n2"}}, "pause n2: it is paused already"},
+			{Fault{Kind: Pause, Targets: []string{"c2"}}, "pause c2: it is paused already"},
+			{Fault{Kind: Pause, Targets: []string{"n3"}}, "the node is down"},
+			{Fault{Kind: Flush, Targets: []string{"n3"}}, "the node is down"},
+			{Fault{Kind: Shutdown, Targets: []string{"n2"}}, "paused"},
+			{Fault{Kind: Shutdown, Targets: []string{"c1"}}, "shutdown c1: a client can be killed, not shutdown"},
+			{Fault{Kind: Resume, Targets: []string{"n1"}}, "resume n1: no pause is in effect on it"},
+			{Fault{Kind: Resume, Targets: []string{"c1"}}, "resume c1: no pause is in effect on it"},
+			{Fault{Kind: Heal, Targets: []string{"c1-n1"}}, "heal c1-n1: no cut is in effect on it"},
+			{Fault{Kind: LetGo, Targets: []string{"c1-n1"}}, "let-go c1-n1: no hold is in effect on it"},
+			{Fault{Kind: Cut, Targets: []string{"c1"}}, `cut c1: "c1" is not a link: a client and a node, such as c1-n3`},
+			{Fault{Kind: Cut, Targets: []string{"n1-n2"}}, `cut n1-n2: "n1-n2" is not a link`},
+			{Fault{Kind: Cut, Targets: []string{"c1-n9"}}, `cut c1-n9: c1 has no link to "n9": there is no such node`},
+			{Fault{Kind: Delay, Targets: []string{"c1-n9"}, By: time.Second}, `c1 has no link to "n9"`},
+			{Fault{Kind: Hold, Targets: []string{"c9-n1"}, Command: "SET"}, `"c9-n1" is not a link`},
+			{Fault{Kind: Hold, Targets: []string{"c1-n1"}}, "an intercept needs the name of a command"},
+			{Fault{Kind: Kill, Targets: []string{"n9"}}, "kill n9: there is no client or node n9"},
+			{Fault{Kind: Pause, Targets: []string{"n9"}}, "pause n9: there is no client or node n9"},
+			{Fault{Kind: Clock, Targets: []string{"n9"}, Jump: time.Second}, "clock n9: there is no client or node n9"},
+			{Fault{Kind: Flush, Targets: []string{"n9"}}, "flush n9: there is no client or node n9"},
+			{Fault{Kind: "melt", Targets: []string{"n1"}}, "melt n1: there is no such fault"},
+		} {
+			begun, err := r.nemesis.Apply(context.Background(), c.fault)
+			require.ErrorContains(t, err, c.want)
+			require.Empty(t, begun)
+		}
+		require.Len(t, r.faults(), before, "what was not done is not in the history")
+	})
+}

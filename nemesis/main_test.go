@@ -1,0 +1,245 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/client"
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/local"
+	"lockproof/harness/cluster/virtual"
+	"lockproof/harness/cluster/virtual/bubble"
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+)
+
+// TestMain makes the test binary a client when the local cluster starts it as
+// one.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "worker" {
+		if err := client.ServeWorker(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	state, err := os.MkdirTemp("", "nemesis-test-")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("XDG_CACHE_HOME", state)
+	os.Setenv("HOME", state)
+	code := m.Run()
+	os.RemoveAll(state)
+	os.Exit(code)
+}
+
+// ttl is the TTL of the clients' lock.
+const ttl = 2 * time.Second
+
+// rig is a cluster of three nodes and the clients c1 and c2, with a nemesis.
+type rig struct {
+	cluster cluster.Cluster
+	nemesis *Nemesis
+	clients *workers
+
+	mu     sync.Mutex
+	events []history.Event
+}
+
+func (r *rig) record(e history.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, e)
+}
+
+// onClusters runs a test on a virtual cluster and, where there is a
+// redis-server, on a local one. The test gets a testing.T of its own.
+func onClusters(t *testing.T, test func(t *testing.T, r *rig)) {
+	t.Run("virtual", func(t *testing.T) { onVirtual(t, test) })
+	t.Run("local", func(t *testing.T) { onLocal(t, test) })
+}
+
+func onVirtual(t *testing.T, test func(t *testing.T, r *rig)) {
+	t.Helper()
+	require.NoError(t, bubble.Run(func() {
+		r := &rig{}
+		c, err := virtual.New(r.config())
+		require.NoError(t, err)
+		r.run(t, c, test)
+	}))
+}
+
+func onLocal(t *testing.T, test func(t *testing.T, r *rig)) {
+	t.Helper()
+	if err := local.Available(); err != nil {
+		t.Skip(err)
+	}
+	r := &rig{}
+	cfg := r.config()
+	cfg.Dir = t.TempDir()
+	c, err := local.New(context.Background(), cfg, local.Options{})
+	require.NoError(t, err)
+	r.run(t, c, test)
+}
+
+func (r *rig) config() cluster.Config {
+	return cluster.Config{
+		Nodes: []string{"n1", "n2", "n3"}, Clients: []string{"c1", "c2"}, Persistence: cluster.PersistEverysec, Seed: 1, Record: r.record,
+	}
+}
+
+func (r *rig) run(t *testing.T, c cluster.Cluster, test func(t *testing.T, r *rig)) {
+	t.Helper()
+	r.cluster = c
+	defer func() { require.NoError(t, c.Close()) }()
+	r.clients = &workers{c: c, record: r.record, workers: map[string]client.Worker{}, clocks: map[string]Reading{}, said: map[string]int64{}, waiting: map[int]chan struct{}{}}
+	names := []string{"c1", "c2"}
+	for i, name := range names {
+		r.clients.hire(t, i, name)
+	}
+	r.nemesis = New(c, r.clients, names, r.record)
+	test(t, r)
+	require.NoError(t, r.nemesis.EndAll(context.Background()))
+}
+
+// apply does a fault that has to succeed.
+func (r *rig) apply(t *testing.T, f Fault) []*Active {
+	t.Helper()
+	begun, err := r.nemesis.Apply(context.Background(), f)
+	require.NoError(t, err)
+	return begun
+}
+
+func (r *rig) sleep(d time.Duration) { _ = r.cluster.Sleep(context.Background(), d) }
+
+// faults lists the fault events so far.
+func (r *rig) faults() []*history.Fault {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []*history.Fault
+	for _, e := range r.events {
+		if e.Type == history.TypeFault {
+			all = append(all, e.Fault)
+		}
+	}
+	return all
+}
+
+// last is the latest fault event.
+func (r *rig) last(t *testing.T) *history.Fault {
+	t.Helper()
+	all := r.faults()
+	require.NotEmpty(t, all)
+	return all[len(all)-1]
+}
+
+// outcomes lists the outcomes of a client's operations so far.
+func (r *rig) outcomes(name string, op history.Op) (all []history.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		if e.Process == name && e.Op == op && e.Type != history.TypeInvoke {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// duration reads one from the measured or asked.
+func duration(t *testing.T, m map[string]string, name string) time.Duration {
+	t.Helper()
+	d, err := time.ParseDuration(m[name])
+	require.NoError(t, err, "%q of %v", name, m)
+	return d
+}
+
+// workers are the run's clients, as plain as can be.
+type workers struct {
+	c       cluster.Cluster
+	record  func(history.Event)
+	mu      sync.Mutex
+	workers map[string]client.Worker
+	serial  int
+	clocks  map[string]Reading
+	said    map[string]int64
+	waiting map[int]chan struct{}
+}
+
+func (w *workers) hire(t *testing.T, index int, name string) {
+	t.Helper()
+	setup := client.Setup{Name: name, Index: index, Lock: locks.Reference, Options: locks.Options{TTL: ttl}}
+	worker, err := w.c.Spawn(context.Background(), setup, func(m client.Message) { w.heard(name, m) })
+	require.NoError(t, err)
+	w.workers[name] = worker
+}
+
+func (w *workers) heard(name string, m client.Message) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if m.Event == nil {
+		close(w.waiting[m.Done])
+		return
+	}
+	w.record(*m.Event)
+	w.said[name] = max(w.said[name], m.Event.Time)
+	if c := m.Event.Clock; c != nil {
+		r := w.clocks[name]
+		r.True, r.Rate = m.Event.Time, c.Rate
+		if c.Wall {
+			r.Wall = c.Reading
+		} else {
+			r.Monotonic = c.Reading
+		}
+		w.clocks[name] = r
+	}
+}
+
+// do hands a client a command; the channel is closed when it has ended.
+func (w *workers) do(t *testing.T, name string, cmd client.Command) <-chan struct{} {
+	t.Helper()
+	done, err := w.send(name, cmd)
+	require.NoError(t, err)
+	return done
+}
+
+func (w *workers) send(name string, cmd client.Command) (<-chan struct{}, error) {
+	done := make(chan struct{})
+	w.mu.Lock()
+	w.serial++
+	cmd.Serial = w.serial
+	w.waiting[cmd.Serial] = done
+	w.mu.Unlock()
+	return done, w.workers[name].Send(cmd)
+}
+
+func (w *workers) Pause(name string) error  { return w.workers[name].Pause() }
+func (w *workers) Resume(name string) error { return w.workers[name].Resume() }
+func (w *workers) Kill(name string) error   { return w.workers[name].Kill() }
+
+func (w *workers) LastWord(name string) int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.said[name]
+}
+
+func (w *workers) SetClock(ctx context.Context, name string, set client.SetClock) (Reading, error) {
+	done, err := w.send(name, client.Command{Do: client.DoClock, Clock: &set})
+	if err != nil {
+		return Reading{}, err
+	}
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return Reading{}, ctx.Err()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.clocks[name], nil
+}

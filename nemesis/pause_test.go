@@ -1,0 +1,58 @@
+package nemesis
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/client"
+	"lockproof/harness/history"
+)
+
+// loop keeps a client busy.
+var loop = client.Command{Do: client.DoLoop, Loop: &client.Loop{
+	Keys: []string{"k1"}, Hold: 5 * time.Millisecond, Think: 5 * time.Millisecond}}
+
+func TestAPauseLastsAsLongAsItDoes(t *testing.T) {
+	for _, target := range []string{"n2", "c1", "c2"} { // c2 has nothing to do
+		t.Run(target, func(t *testing.T) {
+			onClusters(t, func(t *testing.T, r *rig) {
+				const long = 300 * time.Millisecond
+				r.clients.do(t, "c1", loop)
+				r.sleep(100 * time.Millisecond)
+				r.apply(t, Fault{Kind: Pause, Targets: []string{target}})
+				require.Equal(t, history.PhaseBegin, r.last(t).Phase)
+				require.True(t, r.last(t).Effective)
+				require.Equal(t, "stopped", r.last(t).Measured["state"])
+				r.sleep(long)
+				r.apply(t, Fault{Kind: Resume, Targets: []string{target}})
+				end := r.last(t)
+				require.Equal(t, history.PhaseEnd, end.Phase)
+				require.Equal(t, r.faults()[0].ID, end.ID)
+				require.True(t, end.Effective)
+				require.InDelta(t, long, duration(t, end.Measured, "stopped for"), float64(20*time.Millisecond))
+
+				word := r.clients.LastWord("c1")
+				r.sleep(200 * time.Millisecond)
+				require.Greater(t, r.clients.LastWord("c1"), word, "c1 goes on")
+			})
+		})
+	}
+}
+
+func TestAPausedNodeAnswersNothing(t *testing.T) {
+	onClusters(t, func(t *testing.T, r *rig) {
+		r.apply(t, Fault{Kind: Pause, Targets: []string{"n1", "n2"}})
+		<-r.clients.do(t, "c1", client.Command{Do: client.DoAcquire, Key: "k1", Within: 200 * time.Millisecond})
+		require.Equal(t, history.TypeFail, r.outcomes("c1", history.OpAcquire)[0].Type, "one node is no majority")
+		require.NoError(t, r.nemesis.EndAll(context.Background()))
+		all := r.faults()
+		require.Equal(t, []string{"n2"}, all[2].Targets, "the last first")
+		require.Equal(t, []string{"n1"}, all[3].Targets)
+		r.sleep(100 * time.Millisecond)
+		<-r.clients.do(t, "c2", client.Command{Do: client.DoAcquire, Key: "k2", Within: time.Second})
+		require.Equal(t, history.TypeOK, r.outcomes("c2", history.OpAcquire)[0].Type)
+	})
+}
