@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -55,7 +56,7 @@ func TestInterceptsOfOneLinkEndTogether(t *testing.T) {
 		first := r.apply(t, Fault{Kind: Hold, Targets: []string{"c1-n1"}, Command: "SET", Part: cluster.PartCommand})
 		r.apply(t, Fault{Kind: Lose, Targets: []string{"c1-n1"}, Command: "GET", Part: cluster.PartReply})
 		r.apply(t, Fault{Kind: Hold, Targets: []string{"c1-n2"}, Command: "GET", Part: cluster.PartReply})
-		require.NoError(t, r.nemesis.End(t.Context(), first[0]))
+		require.NoError(t, r.nemesis.End(context.Background(), first[0]))
 		require.Empty(t, r.nemesis.on("c1-n1", Hold, Lose, Drop))
 		require.Len(t, r.nemesis.on("c1-n2", Hold), 1, "another link keeps its own")
 		require.Len(t, r.faults(), 5)

@@ -1,0 +1,108 @@
+package nemesis
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+)
+
+func TestAClockJumps(t *testing.T) {
+	for _, target := range []string{"n2", "c1"} {
+		for _, jump := range []time.Duration{time.Second, -time.Second, time.Hour, 10 * time.Millisecond} {
+			t.Run(target+" "+jump.String(), func(t *testing.T) {
+				onClusters(t, func(t *testing.T, r *rig) {
+					needClock(t, r, target)
+					before := r.wall(t, target)
+					r.apply(t, Fault{Kind: Clock, Targets: []string{target}, Jump: jump})
+					f := r.last(t)
+					require.Equal(t, history.PhaseInstant, f.Phase)
+					require.Equal(t, jump.String(), f.Asked["jump"])
+					require.True(t, f.Effective)
+					require.InDelta(t, jump, duration(t, f.Measured, "jump"), float64(jumpSlack))
+					require.InDelta(t, jump, r.wall(t, target)-before, float64(jumpSlack))
+				})
+			})
+		}
+	}
+}
+
+func TestAClockRunsAtAnotherRate(t *testing.T) {
+	for _, target := range []string{"n2", "c1"} {
+		for _, rate := range []float64{0.8, 1.005, 1.2} {
+			t.Run(target+" "+decimal(rate), func(t *testing.T) {
+				onClusters(t, func(t *testing.T, r *rig) {
+					needClock(t, r, target)
+					r.apply(t, Fault{Kind: Clock, Targets: []string{target}, Rate: rate})
+					f := r.last(t)
+					require.Equal(t, decimal(rate), f.Asked["rate"])
+					require.True(t, f.Effective)
+					measured, err := strconv.ParseFloat(f.Measured["rate"], 64)
+					require.NoError(t, err)
+					require.InDelta(t, rate, measured, 0.02)
+					require.Equal(t, rate, r.clockEvent(t, target).Rate, "the history knows the rate")
+					r.apply(t, Fault{Kind: Clock, Targets: []string{target}, Rate: 1})
+					require.True(t, r.last(t).Effective)
+					require.Equal(t, 1.0, r.clockEvent(t, target).Rate)
+				})
+			})
+		}
+	}
+}
+
+func TestNear(t *testing.T) {
+	for _, c := range []struct {
+		measured, asked, before float64
+		want                    bool
+	}{
+		{1.2, 1.2, 1, true},
+		{1.19, 1.2, 1, true},
+		{1, 1.2, 1, false},
+		{1.5, 1.2, 1, false},     // nearer to it, and far from it
+		{1, 1.005, 1, false},     // nothing has changed
+		{1.0049, 1.005, 1, true}, // a small change is one
+		{1.01, 1, 1, true},       // none was asked for
+		{0.8, 1, 0.8, false},
+	} {
+		require.Equal(t, c.want, near(c.measured, c.asked, c.before), "%+v", c)
+	}
+}
+
+// needClock skips where a cluster cannot set that clock.
+func needClock(t *testing.T, r *rig, target string) {
+	t.Helper()
+	fault := "node-clock"
+	if r.nemesis.names[target] {
+		fault = "client-clock"
+	}
+	if err := r.cluster.Supports(fault); err != nil {
+		t.Skip(err)
+	}
+}
+
+// wall is how far a clock is ahead of the true one.
+func (r *rig) wall(t *testing.T, target string) int64 {
+	t.Helper()
+	read, _, err := r.nemesis.clockOf(target)
+	require.NoError(t, err)
+	reading, err := read(context.Background())
+	require.NoError(t, err)
+	return reading.Wall - reading.True
+}
+
+// clockEvent is the latest of a process's wall clock.
+func (r *rig) clockEvent(t *testing.T, process string) (latest history.Clock) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		if e.Process == process && e.Type == history.TypeClock && e.Clock.Wall {
+			latest = *e.Clock
+		}
+	}
+	return latest
+}

@@ -1,0 +1,149 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"lockproof/harness/cluster"
+)
+
+// randoms draws one to four kinds of random faults over a few targets.
+func randoms(t *rapid.T) []Random {
+	var all []Random
+	span := func(name string) (least, most time.Duration) {
+		least = time.Duration(rapid.IntRange(0, 400).Draw(t, name+" min")) * time.Millisecond
+		return least, least + time.Duration(rapid.IntRange(0, 400).Draw(t, name+" width"))*time.Millisecond
+	}
+	for i := range rapid.IntRange(1, 4).Draw(t, "randoms") {
+		targets := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"n1", "n2", "n3", "n4", "n5"}), 1, 5, rapid.ID).Draw(t, "among")
+		r := Random{Fault: Fault{Kind: rapid.SampledFrom([]Kind{Kill, Pause, Flush}).Draw(t, fmt.Sprint("kind", i))},
+			Among: targets, Count: rapid.IntRange(1, len(targets)).Draw(t, "count")}
+		r.EveryMin, r.EveryMax = span("every")
+		r.ForMin, r.ForMax = span("for")
+		all = append(all, r)
+	}
+	return all
+}
+
+func TestASchedule(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seed, faults := rapid.Uint64().Draw(t, "seed"), randoms(t)
+		const until = 5 * time.Second
+		plan := Schedule(seed, faults, until)
+		require.Equal(t, plan, Schedule(seed, faults, until), "one seed, one schedule")
+
+		free := map[string]time.Duration{}
+		var before time.Duration
+		for _, p := range plan {
+			require.GreaterOrEqual(t, p.At, before, "in the order of time")
+			require.Positive(t, p.At)
+			require.Less(t, p.At, until)
+			require.Positive(t, p.For)
+			require.NotEmpty(t, p.Fault.Targets)
+			require.True(t, slices.ContainsFunc(faults, func(r Random) bool { return drawnFrom(p, r) }), "%+v is within nobody's bounds", p)
+			for _, target := range p.Fault.Targets {
+				require.Greater(t, p.At, free[target]-1, "%s is hit while it is under a fault", target)
+				free[target] = p.At + p.For
+			}
+			before = p.At
+		}
+	})
+}
+
+// drawnFrom says whether a planned fault is within a Random's bounds.
+func drawnFrom(p Planned, r Random) bool {
+	return p.Fault.Kind == r.Fault.Kind && len(p.Fault.Targets) <= r.Count && p.At >= r.EveryMin &&
+		p.For >= r.ForMin && p.For <= max(r.ForMax, time.Millisecond) &&
+		!slices.ContainsFunc(p.Fault.Targets, func(t string) bool { return !slices.Contains(r.Among, t) }) &&
+		len(slices.Compact(slices.Clone(p.Fault.Targets))) == len(p.Fault.Targets)
+}
+
+func TestASchedulesIntervals(t *testing.T) {
+	plan := Schedule(1, []Random{{Fault: Fault{Kind: Flush}, Among: []string{"n1", "n2"}, Count: 2,
+		EveryMin: 100 * time.Millisecond, EveryMax: 200 * time.Millisecond}}, time.Minute)
+	require.InDelta(t, 400, len(plan), 30, "a minute at 150 ms each")
+	for i, p := range plan[1:] {
+		require.GreaterOrEqual(t, p.At-plan[i].At, 100*time.Millisecond)
+		require.LessOrEqual(t, p.At-plan[i].At, 200*time.Millisecond)
+	}
+	require.NotEqual(t, plan, Schedule(2, []Random{{Fault: Fault{Kind: Flush}, Among: []string{"n1", "n2"}, Count: 2,
+		EveryMin: 100 * time.Millisecond, EveryMax: 200 * time.Millisecond}}, time.Minute), "another seed, another schedule")
+}
+
+// busyWeek is a schedule that hits nodes and links with everything that lasts.
+func busyWeek(long time.Duration) []Planned {
+	every := func(f Fault, among ...string) Random {
+		return Random{Fault: f, Among: among, Count: 1, EveryMin: 60 * time.Millisecond, EveryMax: 150 * time.Millisecond,
+			ForMin: 20 * time.Millisecond, ForMax: 80 * time.Millisecond}
+	}
+	return Schedule(5, []Random{
+		every(Fault{Kind: Kill}, "n1", "n2", "n3"),
+		every(Fault{Kind: Pause}, "n1", "n2", "n3", "c2"),
+		every(Fault{Kind: Cut, Direction: cluster.ToNode}, "c1-n1", "c1-n2"),
+		every(Fault{Kind: Delay, By: 5 * time.Millisecond}, "c1-n1", "c1-n3"),
+		every(Fault{Kind: Clock, Rate: 0.9}, "c1"),
+	}, long)
+}
+
+func TestAScheduleIsCarriedOutAndUndone(t *testing.T) {
+	onClusters(t, func(t *testing.T, r *rig) {
+		plan := busyWeek(1500 * time.Millisecond)
+		r.clients.do(t, "c1", loop)
+		began := r.cluster.Now()
+		require.NoError(t, r.nemesis.Run(context.Background(), plan))
+		require.Less(t, time.Duration(r.cluster.Now()-began), 3*time.Second)
+
+		counts := map[string]int{}
+		for _, f := range r.faults() {
+			require.True(t, f.Effective, "%+v", f)
+			counts[f.Kind+" "+string(f.Phase)]++
+		}
+		for _, kind := range []Kind{Pause, Cut, Delay} {
+			require.Positive(t, counts[string(kind)+" begin"])
+			require.Equal(t, counts[string(kind)+" begin"], counts[string(kind)+" end"])
+		}
+		require.Positive(t, counts["kill instant"])
+		require.Equal(t, counts["kill instant"], counts["start instant"])
+		require.Zero(t, counts["clock instant"]%2, "each rate was set right again")
+		r.requireWell(t)
+	})
+}
+
+// When the run is called off, what is in effect is undone at once.
+func TestAScheduleThatIsCalledOffIsUndone(t *testing.T) {
+	onClusters(t, func(t *testing.T, r *rig) {
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error)
+		go func() {
+			ended <- r.nemesis.Run(ctx, []Planned{
+				{At: 10 * time.Millisecond, For: time.Hour, Fault: Fault{Kind: Kill, Targets: []string{"n1"}}},
+				{At: 20 * time.Millisecond, For: time.Hour, Fault: Fault{Kind: Pause, Targets: []string{"n2", "c1"}}},
+				{At: 30 * time.Millisecond, For: time.Hour, Fault: Fault{Kind: Cut, Targets: []string{"c1-n3"}}},
+				{At: time.Hour, Fault: Fault{Kind: Flush, Targets: []string{"n3"}}},
+			})
+		}()
+		r.sleep(300 * time.Millisecond)
+		require.Len(t, r.faults(), 4)
+		cancel()
+		require.NoError(t, <-ended)
+		r.requireWell(t)
+		require.Less(t, r.cluster.Now(), int64(5*time.Second))
+	})
+}
+
+// requireWell makes sure that no fault is in effect and every node is up.
+func (r *rig) requireWell(t *testing.T) {
+	t.Helper()
+	require.Empty(t, r.nemesis.inEffect(func(*Active) bool { return true }))
+	for _, n := range []string{"n1", "n2", "n3"} {
+		seen, err := r.cluster.Node(n).Look(context.Background())
+		require.NoError(t, err)
+		require.True(t, seen.Up, n)
+	}
+}
