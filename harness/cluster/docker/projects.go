@@ -9,7 +9,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
@@ -22,11 +24,11 @@ import (
 	"lockproof/harness/cluster/server"
 )
 
-// services are the Redis servers of the compose project, and network the service
+// services are the Redis servers of the compose project, and proxyService the one
 // that their clients' links are in.
 var services = []string{"n1", "n2", "n3", "n4", "n5", cluster.StoreName}
 
-const network = "toxiproxy"
+const proxyService = "toxiproxy"
 
 // Compose's own labels on what belongs to a project.
 const (
@@ -181,7 +183,7 @@ func (q *project) up(ctx context.Context) error {
 		name := c.Labels[serviceLabel]
 		q.boxes[name] = &box{engine: q.engine, service: name, id: c.ID, persistence: cluster.PersistNone}
 	}
-	for _, name := range append([]string{network}, services...) {
+	for _, name := range append([]string{proxyService}, services...) {
 		if q.boxes[name] == nil {
 			return fmt.Errorf("Compose brought the project %s up without %s", q.name, name)
 		}
@@ -202,7 +204,7 @@ func (q *project) up(ctx context.Context) error {
 
 // findProxy finds the proxy's ports, and makes sure that it lives by our clock.
 func (q *project) findProxy(ctx context.Context) error {
-	b := q.boxes[network]
+	b := q.boxes[proxyService]
 	seen, err := b.state(ctx)
 	if err != nil {
 		return err
@@ -240,9 +242,12 @@ func (q *project) compose(ctx context.Context, args ...string) error {
 		"LOCKPROOF_PORTS="+strconv.Itoa(q.ports), "LOCKPROOF_LAST_PORT="+strconv.Itoa(proxy.FirstPort+q.ports-1),
 		"LOCKPROOF_HEALTH_INTERVAL=1h",
 	)
+	// A Ctrl-C at the terminal is for the harness, which then ends the project
+	// in good order.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("%s %s: %w; the end of its output: %s", q.engine.compose, args[0], err, lastOf(out))
+		return fmt.Errorf("%s %s: %w; the end of its output: %s", strings.Join(q.engine.compose, " "), args[0], err, lastOf(out))
 	}
 	return nil
 }

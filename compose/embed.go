@@ -1,0 +1,11 @@
+// Package compose holds the definition of the docker cluster, so that the
+// program can bring it up wherever it is run.
+package compose
+
+import "embed"
+
+// Files are the compose project and what its image is built from, but for the
+// lockproof binary.
+//
+//go:embed docker-compose.yml Dockerfile redis.conf
+var Files embed.FS

@@ -1,0 +1,151 @@
+package docker
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/client"
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/docker/proxy"
+	"lockproof/harness/history"
+)
+
+// workerArgument makes the test binary a client.
+const workerArgument = "worker"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == workerArgument {
+		if err := client.ServeWorker(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	// The tests keep records of their own.
+	state, err := os.MkdirTemp("", "docker-test-")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("XDG_CACHE_HOME", state)
+	code := m.Run()
+	if shared.projects != nil {
+		if err := shared.projects.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.RemoveAll(state)
+	os.RemoveAll(shared.folder)
+	os.Exit(code)
+}
+
+// shared is what all tests use: a project is dear.
+var shared struct {
+	once     sync.Once
+	folder   string
+	program  string // lockproof, as it runs in containers
+	projects *Projects
+	err      error
+}
+
+// open gives the projects of the tests, and skips a test where there is no
+// engine.
+func open(t testing.TB) *Projects {
+	t.Helper()
+	if err := Available(); err != nil {
+		t.Skip(err)
+	}
+	shared.once.Do(func() {
+		if shared.err = buildProgram(); shared.err == nil {
+			shared.projects, shared.err = Open(context.Background(), shared.program, os.Stderr)
+		}
+	})
+	require.NoError(t, shared.err)
+	return shared.projects
+}
+
+func buildProgram() error {
+	folder, err := os.MkdirTemp("", "docker-test-")
+	if err != nil {
+		return err
+	}
+	shared.folder, shared.program = folder, filepath.Join(folder, "lockproof")
+	build := exec.Command("go", "build", "-o", shared.program, "lockproof/cmd/lockproof")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOCACHE="+goCache())
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+// goCache is the cache of builds: it lies below XDG_CACHE_HOME unless it is named.
+func goCache() string {
+	cmd := exec.Command("go", "env", "GOCACHE")
+	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME=")
+	out, _ := cmd.Output()
+	return string(bytes.TrimSpace(out))
+}
+
+// start makes a cluster of n1..nN and clients c1, c2; change may change its
+// configuration.
+func start(t testing.TB, nodes int, change func(*cluster.Config)) *Cluster {
+	t.Helper()
+	projects := open(t)
+	cfg := cluster.Config{Clients: []string{"c1", "c2"}, Persistence: cluster.PersistNone, Record: func(history.Event) {}}
+	for i := range nodes {
+		cfg.Nodes = append(cfg.Nodes, fmt.Sprintf("n%d", i+1))
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	c, err := New(t.Context(), cfg, Options{Projects: projects})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
+}
+
+// dial is a go-redis client as the project's clients have it.
+func dial(t testing.TB, addr string) *redis.Client {
+	t.Helper()
+	c := redis.NewClient(&redis.Options{
+		Addr: addr, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
+	})
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// over is a client over a link.
+func over(t testing.TB, c *Cluster, client, node string) *redis.Client {
+	t.Helper()
+	return dial(t, c.address[proxy.Path{Client: client, Server: node}])
+}
+
+// within is a context for what has to be quick.
+func within(t testing.TB, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// recorded collects what a cluster records.
+type recorded struct {
+	mu  sync.Mutex
+	all []history.Event
+}
+
+func (e *recorded) record(x history.Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all = append(e.all, x)
+}
