@@ -1,0 +1,136 @@
+// Package shim commands real servers' wall clocks and disks, through a library
+// that is preloaded into them (compose/shim): Build compiles it, and a Control is
+// the file by which one server is commanded.
+package shim
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	source "lockproof/compose/shim"
+)
+
+// Variable is the environment variable that tells a server its control file.
+const Variable = "LOCKPROOF_SHIM"
+
+// Missing says what a shim lacks here, and how to get it.
+type Missing struct{ Why, How string }
+
+func (m *Missing) Error() string { return m.Why + "; " + m.How }
+
+// Available says whether a shim can be built and preloaded here: nil, or a
+// *Missing.
+func Available() error {
+	if _, err := compiler(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// compilers are the names of C compilers, the preferred first.
+var compilers = []string{"cc", "gcc", "clang"}
+
+// compiler finds a C compiler.
+func compiler() (string, error) {
+	if runtime.GOOS != "linux" || !slices.Contains([]string{"amd64", "arm64"}, runtime.GOARCH) {
+		return "", &Missing{
+			Why: fmt.Sprintf("the preload shim is for 64-bit Linux, and this is %s on %s", runtime.GOOS, runtime.GOARCH),
+			How: "use the virtual or the docker cluster",
+		}
+	}
+	for _, name := range compilers {
+		if file, err := exec.LookPath(name); err == nil {
+			return file, nil
+		}
+	}
+	return "", &Missing{
+		Why: fmt.Sprintf("the preload shim needs a C compiler, and none of %s is in PATH", strings.Join(compilers, ", ")),
+		How: "install gcc (Debian and Ubuntu: apt-get install gcc libc6-dev)",
+	}
+}
+
+// flags are what the shim is compiled with, all warnings being errors.
+var flags = []string{"-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-fvisibility=hidden"}
+
+// compileWithin bounds the compiler, which takes a tenth of a second.
+const compileWithin = time.Minute
+
+// Build compiles the shim into a folder and returns the library's file. One that
+// was compiled from the same source before is used again. The folder "" means
+// lockproof's own in the user's cache.
+func Build(dir string) (string, error) {
+	cc, err := compiler()
+	if err != nil {
+		return "", err
+	}
+	if dir == "" {
+		if dir, err = cacheFolder(); err != nil {
+			return "", err
+		}
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", err
+	}
+	library := filepath.Join(dir, fmt.Sprintf("shim-%s-%s.so", runtime.GOARCH, fingerprint()))
+	if _, err := os.Stat(library); err == nil {
+		return library, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("preload shim: %w", err)
+	}
+	return library, compile(cc, library)
+}
+
+// cacheFolder is where shims are kept from one run to the next.
+func cacheFolder() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("preload shim: no folder to keep it in: %w", err)
+	}
+	return filepath.Join(cache, "lockproof", "shim"), nil
+}
+
+// fingerprint names what a shim is made from.
+func fingerprint() string {
+	h := sha256.New()
+	for _, part := range [][]byte{source.Source, source.Header, []byte(strings.Join(flags, " "))} {
+		fmt.Fprintf(h, "%d\n", len(part))
+		h.Write(part)
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)[:8])
+}
+
+// compile makes the library in a folder of its own beside its place, and moves
+// it there in one step: others may be doing the same.
+func compile(cc, library string) (err error) {
+	work, err := os.MkdirTemp(filepath.Dir(library), "build-")
+	if err != nil {
+		return fmt.Errorf("preload shim: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	for name, text := range map[string][]byte{"shim.c": source.Source, "control.h": source.Header} {
+		if err := os.WriteFile(filepath.Join(work, name), text, 0o600); err != nil {
+			return fmt.Errorf("preload shim: %w", err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), compileWithin)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, cc, append(slices.Clone(flags), "-o", "shim.so", "shim.c")...)
+	cmd.Dir = work
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return &Missing{
+			Why: fmt.Sprintf("the preload shim could not be compiled by %s (%v): %s", cc, err, strings.TrimSpace(string(out))),
+			How: "install gcc and the C library's headers (Debian and Ubuntu: apt-get install gcc libc6-dev)",
+		}
+	}
+	return os.Rename(filepath.Join(work, "shim.so"), library)
+}

@@ -1,0 +1,227 @@
+package shim
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// layout is the control file, as compose/shim/src/control.h describes it.
+type layout struct {
+	magic        uint64
+	clockTurn    uint64
+	clockSince   int64
+	clockReading int64
+	clockRate    uint64 // the bits of a float64
+	syncDelay    int64
+	syncError    int64
+	syncsDone    uint64
+	syncsDelayed uint64
+	syncsFailed  uint64
+	syncsLost    uint64
+	_            [5]uint64
+	files        [1024]entry
+}
+
+// entry is a file that was synced.
+type entry struct {
+	state  uint32
+	_      uint32
+	name   File
+	length int64
+	_      [2]uint64
+}
+
+// File names a file whatever it is called at present. Born, in nanoseconds since
+// 1970, tells it from one that had its inode before; 0 where the file system does
+// not know.
+type File struct {
+	Major, Minor, Inode uint64
+	Born                int64
+}
+
+const (
+	magic     = 0x31504d4948534b4c
+	fileReady = 2
+	size      = int(unsafe.Sizeof(layout{}))
+)
+
+// Control commands one server: every process that was started with the shim and
+// this control's file. What it says takes effect at once. Its methods may be
+// called from any goroutine.
+type Control struct {
+	file string
+
+	mu     sync.Mutex
+	mapped []byte // nil once closed
+	l      *layout
+}
+
+// errClosed says that a control is not usable any more.
+var errClosed = errors.New("the shim's control is closed")
+
+// Create makes a control file. Until it says otherwise, servers have the host's
+// own clock and disk.
+func Create(file string) (*Control, error) {
+	c, err := create(file)
+	if err != nil {
+		return nil, fmt.Errorf("the shim's control file: %w", err)
+	}
+	return c, nil
+}
+
+func create(file string) (*Control, error) {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // the mapping stays
+	if err := f.Truncate(int64(size)); err != nil {
+		return nil, err
+	}
+	mapped, err := syscall.Mmap(int(f.Fd()), 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("cannot map %s: %w", file, err)
+	}
+	c := &Control{file: file, mapped: mapped, l: (*layout)(unsafe.Pointer(&mapped[0]))}
+	c.l.magic = magic
+	return c, nil
+}
+
+// Close gives the mapping up. The file stays, and servers that have it go on as
+// they were told last.
+func (c *Control) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mapped == nil {
+		return nil
+	}
+	mapped := c.mapped
+	c.mapped, c.l = nil, nil
+	return syscall.Munmap(mapped)
+}
+
+// Environment is what a server's environment needs beside the host's to be under
+// this control, given the shim's library.
+func (c *Control) Environment(library string) []string {
+	return []string{"LD_PRELOAD=" + library, Variable + "=" + c.file}
+}
+
+// with calls f with the mapping.
+func (c *Control) with(f func(*layout) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.l == nil {
+		return errClosed
+	}
+	return f(c.l)
+}
+
+// clock reads one of the host's clocks.
+func clock(id int32) int64 {
+	var t unix.Timespec
+	// It cannot fail: the clock exists and the pointer is good.
+	_ = unix.ClockGettime(id, &t)
+	return t.Nano()
+}
+
+// shows is what the wall clock shows at a time of CLOCK_MONOTONIC; it is shim.c's
+// commanded_clock.
+func (l *layout) shows(now int64) int64 {
+	rate := math.Float64frombits(l.clockRate)
+	if rate == 0 {
+		return clock(unix.CLOCK_REALTIME)
+	}
+	return l.clockReading + int64(float64(now-l.clockSince)*rate)
+}
+
+// Now is what the servers' wall clock shows, in nanoseconds since 1970. It is so
+// whether a server runs or not.
+func (c *Control) Now() (now int64, err error) {
+	err = c.with(func(l *layout) error {
+		now = l.shows(clock(unix.CLOCK_MONOTONIC))
+		return nil
+	})
+	return now, err
+}
+
+// SetClock lets the wall clock jump, and run at another rate from now on; the
+// rate 0 leaves it as it is. The jump apart, time goes on from what it is.
+func (c *Control) SetClock(jump time.Duration, rate float64) error {
+	if rate < 0 || math.IsInf(rate, 0) || math.IsNaN(rate) {
+		return fmt.Errorf("a clock cannot run at rate %g: give a positive one, or 0 to leave it", rate)
+	}
+	return c.with(func(l *layout) error {
+		if rate == 0 {
+			rate = math.Float64frombits(l.clockRate)
+		}
+		if rate == 0 {
+			rate = 1
+		}
+		l.setClock(func() (since, reading int64, _ float64) {
+			since = clock(unix.CLOCK_MONOTONIC)
+			return since, l.shows(since) + int64(jump), rate
+		})
+		return nil
+	})
+}
+
+// setClock gives the clock another line. The turn is odd before line reads the
+// true clock, so that a server which reads by the old line has read before.
+func (l *layout) setClock(line func() (since, reading int64, rate float64)) {
+	turn := atomic.AddUint64(&l.clockTurn, 1)
+	since, reading, rate := line()
+	atomic.StoreInt64(&l.clockSince, since)
+	atomic.StoreInt64(&l.clockReading, reading)
+	atomic.StoreUint64(&l.clockRate, math.Float64bits(rate))
+	atomic.StoreUint64(&l.clockTurn, turn+1)
+}
+
+// SlowSync delays each fsync and fdatasync by d, those under way included; 0
+// lets all of them go on.
+func (c *Control) SlowSync(d time.Duration) error {
+	if d < 0 {
+		return fmt.Errorf("an fsync cannot be delayed by %v: give a positive time, or 0 for none", d)
+	}
+	return c.with(func(l *layout) error {
+		atomic.StoreInt64(&l.syncDelay, int64(d))
+		return nil
+	})
+}
+
+// FailSync lets each fsync and fdatasync fail with an error, such as
+// syscall.EIO, instead of syncing anything; 0 lets them succeed.
+func (c *Control) FailSync(e syscall.Errno) error {
+	return c.with(func(l *layout) error {
+		atomic.StoreInt64(&l.syncError, int64(e))
+		return nil
+	})
+}
+
+// Syncs counts what became of fsyncs and fdatasyncs since the control was made.
+type Syncs struct {
+	Done    uint64 // succeeded
+	Delayed uint64 // began to wait, since SlowSync said so
+	Failed  uint64 // failed, since FailSync said so
+}
+
+// Syncs tells the counts so far.
+func (c *Control) Syncs() (s Syncs, err error) {
+	err = c.with(func(l *layout) error {
+		s = Syncs{
+			Done:    atomic.LoadUint64(&l.syncsDone),
+			Delayed: atomic.LoadUint64(&l.syncsDelayed),
+			Failed:  atomic.LoadUint64(&l.syncsFailed),
+		}
+		return nil
+	})
+	return s, err
+}

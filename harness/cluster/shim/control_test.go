@@ -1,0 +1,249 @@
+package shim
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// TestLayout holds the control file's two descriptions together.
+func TestLayout(t *testing.T) {
+	p := newProbe(t)
+	var l layout
+	var e entry
+	require.Equal(t, []int64{
+		int64(unsafe.Offsetof(l.magic)), int64(unsafe.Offsetof(l.clockTurn)), int64(unsafe.Offsetof(l.clockSince)),
+		int64(unsafe.Offsetof(l.clockReading)), int64(unsafe.Offsetof(l.clockRate)), int64(unsafe.Offsetof(l.syncDelay)),
+		int64(unsafe.Offsetof(l.syncError)), int64(unsafe.Offsetof(l.syncsDone)), int64(unsafe.Offsetof(l.syncsDelayed)),
+		int64(unsafe.Offsetof(l.syncsFailed)), int64(unsafe.Offsetof(l.syncsLost)), int64(unsafe.Offsetof(l.files)),
+		int64(unsafe.Offsetof(e.state)),
+		int64(unsafe.Offsetof(e.name) + unsafe.Offsetof(e.name.Major)), int64(unsafe.Offsetof(e.name) + unsafe.Offsetof(e.name.Minor)),
+		int64(unsafe.Offsetof(e.name) + unsafe.Offsetof(e.name.Inode)), int64(unsafe.Offsetof(e.name) + unsafe.Offsetof(e.name.Born)),
+		int64(unsafe.Offsetof(e.length)), int64(unsafe.Sizeof(e)), int64(size), magic, fileReady,
+	}, p.numbers(p.ask("offsets")))
+}
+
+// reading is what every function that tells the time said at once, and the true
+// clock before and after.
+type reading struct {
+	began, ended       int64 // CLOCK_MONOTONIC
+	day                int64 // gettimeofday, in microseconds
+	real, coarse, secs int64
+}
+
+func (p *probe) clocks() reading {
+	n := p.numbers(p.ask("clocks"))
+	require.Len(p.t, n, 6)
+	return reading{began: n[0], day: n[1], real: n[2], coarse: n[3], secs: n[4], ended: n[5]}
+}
+
+func TestClocksOfTheHostUntilSet(t *testing.T) {
+	p := newProbe(t)
+	before := clock(unix.CLOCK_REALTIME)
+	r := p.clocks()
+	require.GreaterOrEqual(t, r.real, before)
+	require.LessOrEqual(t, r.real, clock(unix.CLOCK_REALTIME))
+	now, err := p.Now()
+	require.NoError(t, err)
+	require.InDelta(t, clock(unix.CLOCK_REALTIME), now, float64(5*time.Millisecond))
+}
+
+func TestClockJumpsAndAllFunctionsAgree(t *testing.T) {
+	p := newProbe(t)
+	for _, jump := range []time.Duration{time.Hour, -3 * time.Hour, 1, 24 * 365 * time.Hour} {
+		before, err := p.Now()
+		require.NoError(t, err)
+		require.NoError(t, p.SetClock(jump, 0))
+		r := p.clocks()
+		after, err := p.Now()
+		require.NoError(t, err)
+		low, high := before+int64(jump), after
+		for _, now := range []int64{r.day*1000 + 999, r.real, r.coarse} {
+			require.GreaterOrEqual(t, now, low, "jump %v", jump)
+		}
+		for _, now := range []int64{r.day * 1000, r.real, r.coarse, r.secs * 1e9} {
+			require.LessOrEqual(t, now, high, "jump %v", jump)
+		}
+		require.InDelta(t, low, r.real, float64(5*time.Millisecond), "jump %v", jump)
+		require.InDelta(t, r.real/1e9, r.secs, 1)
+		require.Less(t, r.ended-r.began, int64(time.Minute), "the true clock is left alone")
+	}
+}
+
+func TestClockRate(t *testing.T) {
+	p := newProbe(t)
+	for _, rate := range []float64{1.2, 0.5, 1.005, 10, 1} {
+		require.NoError(t, p.SetClock(0, rate))
+		a := p.clocks()
+		time.Sleep(100 * time.Millisecond)
+		b := p.clocks()
+		require.InEpsilon(t, rate, float64(b.real-a.real)/float64(b.began-a.began), 0.002)
+		now, err := p.Now()
+		require.NoError(t, err)
+		require.InDelta(t, b.real, now, rate*float64(5*time.Millisecond), "the harness knows what the server sees")
+	}
+}
+
+// TestClockRefuses rates at which no clock runs.
+func TestClockRefuses(t *testing.T) {
+	c, err := Create(filepath.Join(t.TempDir(), "control"))
+	require.NoError(t, err)
+	require.ErrorContains(t, c.SetClock(0, -1), "cannot run at rate -1: give a positive one")
+	require.ErrorContains(t, c.SlowSync(-1), "give a positive time, or 0")
+	require.NoError(t, c.Close())
+	require.NoError(t, c.Close())
+	require.ErrorIs(t, c.SetClock(0, 2), errClosed)
+	_, err = Create(c.file)
+	require.ErrorIs(t, err, os.ErrExist)
+}
+
+// TestClockIsNeverTorn changes the clock between two lines while threads read
+// it: every reading is on one of the two.
+func TestClockIsNeverTorn(t *testing.T) {
+	p := newProbe(t)
+	const a, b = int64(1e17), int64(5e17)
+	toA := func() (int64, int64, float64) { return 0, a, 1 }
+	toB := func() (int64, int64, float64) { return 1e15, b, 2 }
+	p.l.setClock(toA)
+	require.Equal(t, "ok", p.ask("lines", a, b-2e15))
+	sets := 0
+	for began := time.Now(); time.Since(began) < 300*time.Millisecond; sets += 2 {
+		p.l.setClock(toB)
+		p.l.setClock(toA)
+	}
+	n := p.numbers(p.ask("finish"))
+	require.Greater(t, sets, 1000)
+	require.Greater(t, n[0], int64(100), "readings")
+	require.Zero(t, n[1], "torn of %d readings, with %d settings", n[0], sets)
+}
+
+// TestClockNeverRunsBackwards changes the rate while threads read.
+func TestClockNeverRunsBackwards(t *testing.T) {
+	p := newProbe(t)
+	require.NoError(t, p.SetClock(0, 1))
+	require.Equal(t, "ok", p.ask("forward"))
+	for began, i := time.Now(), 0; time.Since(began) < 300*time.Millisecond; i++ {
+		require.NoError(t, p.SetClock(0, []float64{100, 0.01, 1.5}[i%3]))
+	}
+	n := p.numbers(p.ask("finish"))
+	require.Greater(t, n[0], int64(100), "readings")
+	require.Zero(t, n[2], "backward of %d readings", n[0])
+}
+
+// TestServersNeedTheirControl: a server without its control file would show none
+// of its faults, so it does not start.
+func TestServersNeedTheirControl(t *testing.T) {
+	newProbe(t)
+	b, err := built()
+	require.NoError(t, err)
+	short := filepath.Join(t.TempDir(), "short")
+	require.NoError(t, os.WriteFile(short, []byte("no control file"), 0o600))
+	other := filepath.Join(t.TempDir(), "other")
+	require.NoError(t, os.WriteFile(other, make([]byte, size), 0o600))
+	for file, why := range map[string]string{
+		filepath.Join(t.TempDir(), "none"): "No such file or directory",
+		short:                              "has the wrong size",
+		other:                              "is none, or of another version",
+	} {
+		cmd := exec.Command(b.probe)
+		cmd.Env = (&Control{file: file}).Environment(b.shim)
+		out, err := cmd.CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(out), file)
+		require.Contains(t, string(out), why)
+	}
+}
+
+func TestSyncsAreDelayedAndFail(t *testing.T) {
+	p := newProbe(t)
+	file := filepath.Join(t.TempDir(), "aof")
+	require.Equal(t, "ok", p.ask("append", file, 10))
+
+	require.NoError(t, p.SlowSync(60*time.Millisecond))
+	began := time.Now()
+	require.Equal(t, "ok", p.ask("fdatasync", file))
+	require.GreaterOrEqual(t, time.Since(began), 60*time.Millisecond)
+
+	// One that waits goes on as soon as it need not wait any more.
+	require.NoError(t, p.SlowSync(time.Minute))
+	began = time.Now()
+	time.AfterFunc(30*time.Millisecond, func() { _ = p.SlowSync(0) })
+	require.Equal(t, "ok", p.ask("fsync", file))
+	require.Less(t, time.Since(began), 10*time.Second)
+
+	require.Equal(t, "ok", p.ask("append", file, 5))
+	require.NoError(t, p.FailSync(syscall.ENOSPC))
+	require.Equal(t, "ENOSPC", p.ask("fsync", file))
+	require.NoError(t, p.FailSync(syscall.EIO))
+	require.Equal(t, "EIO", p.ask("fdatasync", file))
+	require.Equal(t, int64(10), p.synced(file), "a sync that failed makes nothing safe")
+	require.NoError(t, p.FailSync(0))
+	require.Equal(t, "ok", p.ask("fsync", file))
+	require.Equal(t, int64(15), p.synced(file))
+
+	syncs, err := p.Syncs()
+	require.NoError(t, err)
+	require.Equal(t, Syncs{Done: 3, Delayed: 2, Failed: 2}, syncs)
+}
+
+// TestLibraryIsBuiltOnce and found again.
+func TestLibraryIsBuiltOnce(t *testing.T) {
+	if err := Available(); err != nil {
+		t.Skip(err)
+	}
+	dir := filepath.Join(t.TempDir(), "new")
+	first, err := Build(dir)
+	require.NoError(t, err)
+	before, err := os.Stat(first)
+	require.NoError(t, err)
+	second, err := Build(dir)
+	require.NoError(t, err)
+	after, err := os.Stat(second)
+	require.NoError(t, err)
+	require.Equal(t, first, second)
+	require.True(t, os.SameFile(before, after))
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 1, "nothing but the library is left")
+}
+
+// TestNoCompiler says how to get one.
+func TestNoCompiler(t *testing.T) {
+	if err := Available(); err != nil {
+		t.Skip(err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	var missing *Missing
+	require.ErrorAs(t, Available(), &missing)
+	require.Contains(t, missing.Why, "none of cc, gcc, clang is in PATH")
+	require.Contains(t, missing.How, "install gcc")
+	_, err := Build(t.TempDir())
+	require.ErrorAs(t, err, &missing)
+}
+
+// TestCompilerWithoutHeaders tells what the compiler said.
+func TestCompilerWithoutHeaders(t *testing.T) {
+	if err := Available(); err != nil {
+		t.Skip(err)
+	}
+	bin := t.TempDir()
+	script := "#!/bin/sh\necho 'stdatomic.h: No such file' >&2\nexit 1\n"
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "cc"), []byte(script), 0o700))
+	t.Setenv("PATH", bin)
+	dir := t.TempDir()
+	_, err := Build(dir)
+	var missing *Missing
+	require.ErrorAs(t, err, &missing)
+	require.Contains(t, missing.Why, "stdatomic.h: No such file")
+	require.Contains(t, missing.How, "libc6-dev")
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}

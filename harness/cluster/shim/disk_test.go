@@ -1,0 +1,161 @@
+package shim
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// synced is how much of a file has been synced.
+func (p *probe) synced(file string) int64 {
+	name, _, err := identify(file)
+	require.NoError(p.t, err)
+	all, err := p.Synced()
+	require.NoError(p.t, err)
+	return all[name]
+}
+
+func TestCutPower(t *testing.T) {
+	p := newProbe(t)
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "appendonlydir"), 0o700))
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, ask := range [][]any{
+		{"append", at("never"), 7},
+		{"append", at("partly"), 10}, {"fsync", at("partly")}, {"append", at("partly"), 5},
+		{"append", at("wholly"), 20}, {"fdatasync", at("wholly")},
+		// A file goes by its inode, not by its name.
+		{"append", at("temp"), 30}, {"fsync", at("temp")}, {"rename", at("temp"), at("appendonlydir/manifest")},
+		{"append", at("temp"), 3},
+		// What is written where something was cut has not been synced.
+		{"append", at("shorter"), 40}, {"fsync", at("shorter")}, {"truncate", at("shorter"), 15}, {"append", at("shorter"), 30},
+		{"append", at("empty"), 0},
+		{"syncdir", dir},
+	} {
+		require.Equal(t, "ok", p.ask(ask...), ask)
+	}
+	lost, err := p.CutPower(dir)
+	require.NoError(t, err)
+	require.Equal(t, int64(7+5+3+30), lost)
+	for name, length := range map[string]int64{
+		"never": 0, "partly": 10, "wholly": 20, "appendonlydir/manifest": 30, "temp": 0, "shorter": 15, "empty": 0,
+	} {
+		info, err := os.Stat(at(name))
+		require.NoError(t, err)
+		require.Equal(t, length, info.Size(), name)
+	}
+	again, err := p.CutPower(dir)
+	require.NoError(t, err)
+	require.Zero(t, again, "what is left is safe")
+}
+
+// TestCutPowerOfAReusedInode: a new file that gets the inode of one that was
+// synced and removed has nothing safe.
+func TestCutPowerOfAReusedInode(t *testing.T) {
+	p := newProbe(t)
+	dir := t.TempDir()
+	reused := false
+	for i := range 20 {
+		old, young := filepath.Join(dir, fmt.Sprintf("old%d", i)), filepath.Join(dir, fmt.Sprintf("young%d", i))
+		p.ask("append", old, 100)
+		p.ask("fsync", old)
+		before, _, err := identify(old)
+		require.NoError(t, err)
+		p.ask("remove", old)
+		p.ask("append", young, 100)
+		after, _, err := identify(young)
+		require.NoError(t, err)
+		reused = reused || before.Inode == after.Inode
+		if before != after {
+			require.Zero(t, p.synced(young))
+		}
+	}
+	if !reused {
+		t.Skip("this file system does not use inodes again at once")
+	}
+}
+
+// TestTableFull: more files than the control has places for are no reason to
+// lose too much.
+func TestTableFull(t *testing.T) {
+	p := newProbe(t)
+	for i := range p.l.files {
+		p.l.files[i].state = fileReady
+	}
+	file := filepath.Join(t.TempDir(), "aof")
+	p.ask("append", file, 10)
+	require.Equal(t, "ok", p.ask("fsync", file))
+	_, err := p.CutPower(filepath.Dir(file))
+	require.ErrorContains(t, err, "could not note 1 fsyncs")
+}
+
+// TestCutPowerIsExact draws what a server does to its files, and holds what a
+// power cut leaves against a model.
+func TestCutPowerIsExact(t *testing.T) {
+	p := newProbe(t)
+	type model struct{ length, synced int64 }
+	rapid.Check(t, func(rt *rapid.T) {
+		p.t = rt
+		dir, err := os.MkdirTemp(t.TempDir(), "disk-")
+		require.NoError(rt, err)
+		files := map[string]*model{}
+		name := rapid.SampledFrom([]string{"a", "b", "c"})
+		path := func(n string) string { return filepath.Join(dir, n) }
+		existing := func(rt *rapid.T) (string, *model) {
+			n := name.Draw(rt, "file")
+			if files[n] == nil {
+				rt.Skip("there is no such file")
+			}
+			return n, files[n]
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"append": func(rt *rapid.T) {
+				n, length := name.Draw(rt, "file"), rapid.Int64Range(0, 5000).Draw(rt, "length")
+				require.Equal(rt, "ok", p.ask("append", path(n), length))
+				if files[n] == nil {
+					files[n] = &model{}
+				}
+				files[n].length += length
+			},
+			"sync": func(rt *rapid.T) {
+				n, m := existing(rt)
+				require.Equal(rt, "ok", p.ask(rapid.SampledFrom([]string{"fsync", "fdatasync"}).Draw(rt, "how"), path(n)))
+				m.synced = m.length
+			},
+			"truncate": func(rt *rapid.T) {
+				n, m := existing(rt)
+				m.length = rapid.Int64Range(0, m.length).Draw(rt, "to")
+				require.Equal(rt, "ok", p.ask("truncate", path(n), m.length))
+				m.synced = min(m.synced, m.length)
+			},
+			"rename": func(rt *rapid.T) {
+				n, m := existing(rt)
+				to := name.Draw(rt, "to")
+				require.Equal(rt, "ok", p.ask("rename", path(n), path(to)))
+				delete(files, n)
+				files[to] = m
+			},
+			"power cut": func(rt *rapid.T) {
+				var want int64
+				for _, m := range files {
+					want += m.length - m.synced
+					m.length = m.synced
+				}
+				lost, err := p.CutPower(dir)
+				require.NoError(rt, err)
+				require.Equal(rt, want, lost)
+			},
+			"": func(rt *rapid.T) {
+				for n, m := range files {
+					info, err := os.Stat(path(n))
+					require.NoError(rt, err)
+					require.Equal(rt, m.length, info.Size())
+				}
+			},
+		})
+	})
+}
