@@ -166,10 +166,10 @@ func (j *journal) close(keep bool) (string, error) {
 	return "", err
 }
 
-// worthKeeping: everything but a trial whose properties all hold, and of those
-// the first, to look at.
+// worthKeeping: everything but a trial whose properties all hold, as they
+// should, and of those the first, to look at.
 func worthKeeping(t Trial) bool {
-	if t.Trial == 0 || t.Failure != "" {
+	if standing, _ := t.Standing(); t.Trial == 0 || standing != AsExpected {
 		return true
 	}
 	for property := range t.Expect {

@@ -216,6 +216,18 @@ func TestOnlyWhatIsWorthItIsKept(t *testing.T) {
 	require.Equal(t, history.Violated, trials[2].verdict(history.MutualExclusion))
 }
 
+// An alarm that did not ring is what a reader wants to look into most.
+func TestAViolationThatDidNotComeIsKept(t *testing.T) {
+	o := onFake(2)
+	o.Out = t.TempDir()
+	job := plain("a")
+	job.Scenario.Expect[history.MutualExclusion] = history.Violated
+	trials := o.run(context.Background(), []Job{job}, fakeOpener(granted), func(Trial) {})
+	standing, _ := trials[1].Standing()
+	require.Equal(t, Differs, standing)
+	require.FileExists(t, filepath.Join(o.Out, trials[1].History))
+}
+
 func TestAnOutputFolderThatCannotBeIsAFailure(t *testing.T) {
 	o := onFake(1)
 	o.Out = filepath.Join(t.TempDir(), "file")
