@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -86,7 +85,7 @@ func TestCatalogueOnRealRedis(t *testing.T) {
 	if testing.Short() {
 		t.Skip("real time: left out with -short")
 	}
-	runAsExpected(t, Options{Cluster: Local, Trials: 1, Seed: 1, TTL: time.Second, Parallel: 3, Retries: DefaultRetries})
+	runAsExpected(t, Options{Cluster: Local, Trials: 1, Seed: 1, Parallel: 3, Retries: DefaultRetries})
 }
 
 // runAsExpected runs the whole catalogue and fails with the reason of every
