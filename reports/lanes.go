@@ -8,8 +8,8 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// maxMarks is how many marks a drawing numbers; a digit each.
-const maxMarks = 9
+// numbers are how a drawing numbers its marks, in one column each.
+const numbers = "123456789abcdefghijklmnopqrstuvwxyz"
 
 // glyphs are how states are drawn, in one column each.
 type glyphs struct {
@@ -152,22 +152,26 @@ func (d *drawing) markLane() string {
 	cells := blank(d.columns)
 	for i := len(d.numbered()) - 1; i >= 0; i-- {
 		from, _ := d.span(Stretch{From: d.Marks[i].Time, Until: d.Marks[i].Time})
-		cells[from] = byte('1' + i)
+		cells[from] = numbers[i]
 	}
 	return string(cells)
 }
 
 func (d *drawing) numbered() []Mark {
-	return d.Marks[:min(len(d.Marks), maxMarks)]
+	return d.Marks[:min(len(d.Marks), len(numbers))]
 }
 
 func (d *drawing) markTexts(width int) []string {
 	var lines []string
 	for i, m := range d.numbered() {
-		lines = append(lines, hanging(fmt.Sprintf("%d  %s: ", i+1, at(m.Time)), clean(m.Text), width)...)
+		text := clean(m.Text)
+		if m.Turning {
+			text += "; from here on it was inevitable"
+		}
+		lines = append(lines, hanging(fmt.Sprintf("%c  %s: ", numbers[i], Moment(m.Time)), text, width)...)
 	}
-	if more := len(d.Marks) - maxMarks; more > 0 {
-		lines = append(lines, fmt.Sprintf("   and %s more", plural(more, "event")))
+	if d.Omitted > 0 {
+		lines = append(lines, fmt.Sprintf("   and %s that matter less", plural(d.Omitted, "turn")))
 	}
 	return lines
 }

@@ -3,7 +3,6 @@ package reports
 import (
 	"slices"
 	"sort"
-	"strings"
 
 	"lockproof/checker"
 	"lockproof/harness/history"
@@ -22,6 +21,7 @@ const (
 	Owned
 	Paused
 	Down
+	Using // the store: from the call of a write to its outcome
 )
 
 // Stretch is one state from From to Until, in nanoseconds of the history.
@@ -31,17 +31,28 @@ type Stretch struct {
 	Owner       string // of a key: the client; "" if nobody knows
 }
 
-// Lane is one client or node over time. Later stretches cover earlier ones.
+// Lane is one client or node, or the store, over time. Later stretches cover
+// earlier ones.
 type Lane struct {
 	Name      string
 	Stretches []Stretch
+	Points    []Point
 }
 
-// Mark is a fault or another turn of events.
+// Mark is one turn of the story, told in a sentence without its time.
 type Mark struct {
 	Time int64
-	Text string
+	// Event is the index of its event in the history; NoEvent where time alone
+	// did it, as when a key expires.
+	Event   int
+	Process string // the client, node or store to which it happened
+	Text    string
+	// Turning marks the first event that made the violation inevitable.
+	Turning bool
 }
+
+// NoEvent is the index of what no event of the history says by itself.
+const NoEvent = -1
 
 // Story is what happened to one key around one violation, or in a whole
 // history: who believed to hold the lock, and who owned the key on which node.
@@ -51,7 +62,11 @@ type Story struct {
 	Everyone    []string // all clients of the run, in its order
 	Clients     []Lane   // those that are drawn
 	Nodes       []Lane
+	Store       *Lane // nil if nobody used it
+	Faults      []Band
 	Marks       []Mark
+	// Omitted is how many turns are not told, for the story to stay short.
+	Omitted int
 	// Settings are the faults that are part of the scenario's setting: who
 	// reaches whom, who is far away.
 	Settings []string
@@ -77,7 +92,10 @@ func Tell(events []history.Event, leases []checker.Lease, tenures []checker.Tenu
 	for _, name := range nodesOf(events) {
 		s.Nodes = append(s.Nodes, s.nodeLane(name, events, tenures))
 	}
-	s.marks(events, v)
+	s.Store = s.storeLane(events)
+	s.Faults = bands(events, s.Until)
+	s.Settings = settings(events)
+	s.Marks, s.Omitted = s.turns(events, leases, tenures, v)
 	return s
 }
 
@@ -148,10 +166,11 @@ func (s *Story) cast(events []history.Event, leases []checker.Lease, v *checker.
 }
 
 func (s *Story) clientLane(name string, events []history.Event, leases []checker.Lease) Lane {
-	lane := Lane{Name: name, Stretches: s.asking(name, events)}
+	lane := Lane{Name: name, Stretches: s.asking(name, events), Points: clockPoints(name, events)}
 	for _, l := range leases {
 		if l.Client == name && l.Key == s.Key {
 			lane.Stretches = append(lane.Stretches, Stretch{From: l.From, Until: l.Until, State: Holding})
+			lane.Points = append(lane.Points, leaseEnd(l))
 		}
 	}
 	lane.Stretches = append(lane.Stretches, s.faultsOn(name, events)...)
@@ -178,7 +197,7 @@ func (s *Story) asking(name string, events []history.Event) []Stretch {
 }
 
 func (s *Story) nodeLane(name string, events []history.Event, tenures []checker.Tenure) Lane {
-	lane := Lane{Name: name}
+	lane := Lane{Name: name, Points: clockPoints(name, events)}
 	for _, t := range tenures {
 		if t.Node == name && t.Key == s.Key {
 			lane.Stretches = append(lane.Stretches, Stretch{From: t.From, Until: t.Until, State: Owned, Owner: t.Owner})
@@ -238,68 +257,6 @@ func (s *Story) between(events []history.Event, state State, begins, ends func(h
 		}
 	}
 	return all
-}
-
-func (s *Story) marks(events []history.Event, v *checker.Violation) {
-	var faults, settings []history.Event
-	for _, e := range events {
-		switch {
-		case e.Type != history.TypeFault || e.Fault == nil || e.Time > s.Until:
-		case e.Fault.Setting && e.Fault.Phase != history.PhaseEnd:
-			e.Time = 0
-			settings = append(settings, e)
-		case !e.Fault.Setting && e.Time >= s.From:
-			faults = append(faults, e)
-		}
-	}
-	s.Marks = merged(faults)
-	for _, m := range merged(settings) {
-		s.Settings = append(s.Settings, m.Text)
-	}
-	if v != nil && v.Blame != nil {
-		s.Marks = append(s.Marks, Mark{Time: v.Blame.Time, Text: "from here on it was inevitable"})
-	}
-	sort.SliceStable(s.Marks, func(i, j int) bool { return s.Marks[i].Time < s.Marks[j].Time })
-}
-
-// merged makes one mark of all faults that differ only in their targets.
-func merged(events []history.Event) []Mark {
-	type same struct {
-		time               int64
-		before, quantities string
-	}
-	var order []same
-	targets := map[same][]string{}
-	for _, e := range events {
-		before, after := faultText(*e.Fault)
-		id := same{e.Time, before, after}
-		if targets[id] == nil {
-			order = append(order, id)
-		}
-		targets[id] = append(targets[id], e.Fault.Targets...)
-	}
-	var marks []Mark
-	for _, id := range order {
-		marks = append(marks, Mark{id.time, strings.TrimSpace(id.before + " " + list(targets[id]) + id.quantities)})
-	}
-	return marks
-}
-
-// faultText says what a fault was and, to be read behind its targets, what was
-// measured of it.
-func faultText(f history.Fault) (before, after string) {
-	if f.Phase == history.PhaseEnd {
-		after += " ends"
-	}
-	if q := quantities(f.Measured); q != "" {
-		after += " (" + q + ")"
-	} else if q := quantities(f.Asked); q != "" {
-		after += " (asked: " + q + ")"
-	}
-	if !f.Effective {
-		after += ", but it did not take effect"
-	}
-	return f.Kind, after
 }
 
 func headerOf(events []history.Event) *history.Header {

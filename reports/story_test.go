@@ -20,7 +20,11 @@ func pauseHistory() ([]history.Event, []checker.Lease, []checker.Tenure) {
 			ID: id, Kind: kind, Phase: phase, Targets: []string{target}, Measured: measured, Effective: true}}
 	}
 	acquire := func(at int64, client string, kind history.Type) history.Event {
-		return history.Event{Time: at * ms, Process: client, Type: kind, Op: history.OpAcquire, ID: 1, Key: "k1"}
+		e := history.Event{Time: at * ms, Process: client, Type: kind, Op: history.OpAcquire, ID: 1, Key: "k1"}
+		if kind == history.TypeOK {
+			e.Validity = 990 * ms
+		}
+		return e
 	}
 	events := []history.Event{
 		{Type: history.TypeHeader, Header: &history.Header{
@@ -36,11 +40,11 @@ func pauseHistory() ([]history.Event, []checker.Lease, []checker.Tenure) {
 		{Time: 2000 * ms, Process: "harness", Type: history.TypeEnd},
 	}
 	leases := []checker.Lease{
-		{Client: "c1", ID: 1, Key: "k1", Asked: 10 * ms, From: 100 * ms, Until: 1090 * ms},
-		{Client: "c2", ID: 1, Key: "k1", Asked: 1000 * ms, From: 1250 * ms, Until: 2000 * ms},
+		{Client: "c1", ID: 1, Key: "k1", Asked: 10 * ms, From: 100 * ms, Until: 1090 * ms, Ended: checker.EndedDeadline},
+		{Client: "c2", ID: 1, Key: "k1", Asked: 1000 * ms, From: 1250 * ms, Until: 2000 * ms, Ended: checker.EndedKilled},
 	}
 	tenures := []checker.Tenure{
-		{Node: "n1", Key: "k1", Owner: "c1", From: 50 * ms, Until: 1050 * ms},
+		{Node: "n1", Key: "k1", Owner: "c1", From: 50 * ms, Until: 1050 * ms, Ended: checker.TenureExpired},
 		{Node: "n1", Key: "k1", Owner: "c2", From: 1200 * ms, Until: 2000 * ms},
 		{Node: "n2", Key: "k1", Owner: "nobody", From: 50 * ms, Until: 1050 * ms},
 		{Node: "n2", Key: "other", Owner: "c2", From: 0, Until: 2000 * ms},
@@ -52,7 +56,7 @@ func pauseHistory() ([]history.Event, []checker.Lease, []checker.Tenure) {
 func TestDrawings(t *testing.T) {
 	events, leases, tenures := pauseHistory()
 	violation := &checker.Violation{Key: "k1", From: 1250 * ms, Until: 1500 * ms, Processes: []string{"c2"},
-		Blame: &checker.Blame{Time: 600 * ms, Process: "n3"}}
+		Blame: &checker.Blame{Time: 600 * ms, Process: "n3", Event: 4}}
 	golden(t, "lanes.golden", Tell(events, leases, tenures, nil).Draw(Screen{Width: 76, UTF8: true}))
 	golden(t, "lanes-ascii.golden", Tell(events, leases, tenures, nil).Draw(Screen{Width: 76}))
 	golden(t, "lanes-violation.golden", Tell(events, leases, tenures, violation).Draw(Screen{Width: 76, UTF8: true}))
@@ -64,7 +68,17 @@ func TestTellShowsTheViolationsOwnWindow(t *testing.T) {
 	story := Tell(events, leases, tenures, v)
 	require.Equal(t, 875*ms, story.From, "from the asking of the lease, less an eighth of the TTL")
 	require.Equal(t, 2000*ms, story.Until, "no further than the end of the history")
-	require.Equal(t, []Mark{{1600 * ms, "pause c1 ends"}}, story.Marks)
+	var told []string
+	for _, m := range story.Marks {
+		told = append(told, Moment(m.Time)+" "+m.Text)
+	}
+	require.Equal(t, []string{
+		`1.000000 s c2 asks for "k1"`,
+		"1.050000 s c1's key expires on n1",
+		"1.090000 s c1's lease is over: its own deadline has passed",
+		"1.250000 s c2 is granted the lock by n1, and believes in it for 990 ms by its own clock",
+		"1.600000 s c1 runs on",
+	}, told)
 }
 
 func TestTellDrawsThoseWhoTookPartFirst(t *testing.T) {
@@ -94,8 +108,9 @@ func TestSettingsAreToldOnceAndTogether(t *testing.T) {
 		cut("c2-n1", history.PhaseBegin, false), cut("c2-n2", history.PhaseBegin, false),
 		cut("c1-n4", history.PhaseEnd, true),
 	}, nil, nil, nil)
-	require.Equal(t, []string{"cut c1-n4 and c1-n5"}, story.Settings)
-	require.Equal(t, []Mark{{5, "cut c2-n1 and c2-n2"}}, story.Marks)
+	require.Equal(t, []string{"c1 cannot reach n4 and n5"}, story.Settings)
+	require.Equal(t, []Mark{{Time: 5, Event: 2, Process: "c2-n1", Text: "the links c2-n1 and c2-n2 are cut"}}, story.Marks)
+	require.Equal(t, []Band{{From: 5, Until: 5, Event: 2, Kind: "cut", Targets: []string{"c2-n1", "c2-n2"}, Text: "cut c2-n1 and c2-n2"}}, story.Faults)
 }
 
 func TestFaultText(t *testing.T) {
@@ -103,14 +118,25 @@ func TestFaultText(t *testing.T) {
 		fault history.Fault
 		want  string
 	}{
-		{history.Fault{Kind: "kill", Targets: []string{"n1", "n2", "n3"}, Phase: history.PhaseInstant, Effective: true}, "kill n1, n2 and n3"},
+		{history.Fault{Kind: "kill", Targets: []string{"n1", "n2", "n3"}, Effective: true}, "n1, n2 and n3 are killed (SIGKILL)"},
+		{history.Fault{Kind: "power-loss", Targets: []string{"n3"}, Effective: true, Measured: map[string]string{"lost": "97 bytes"}},
+			"the power of n3 fails: lost 97 bytes"},
 		{history.Fault{Kind: "clock", Targets: []string{"n3"}, Effective: true,
-			Asked: map[string]string{"jump": "1s"}, Measured: map[string]string{"rate": "1", "jump": "1.01s"}}, "clock n3 (jump 1.01s, rate 1)"},
-		{history.Fault{Kind: "pause", Targets: []string{"c1"}, Asked: map[string]string{"for": "1s"}}, "pause c1 (asked: for 1s), but it did not take effect"},
+			Asked: map[string]string{"jump": "1s"}, Measured: map[string]string{"rate": "1", "jump": "1.01s"}}, "the clock of n3 jumps forward by 1.01 s"},
+		{history.Fault{Kind: "clock", Targets: []string{"n1", "n2"}, Effective: true,
+			Asked: map[string]string{"jump": "-2s", "rate": "1.2"}}, "the clocks of n1 and n2 jump back by 2 s and run at 1.2 times the true rate"},
+		{history.Fault{Kind: "pause", Targets: []string{"c1"}}, "c1 is paused (SIGSTOP), but it did not take effect"},
+		{history.Fault{Kind: "pause", Targets: []string{"c1"}, Phase: history.PhaseEnd, Effective: true,
+			Measured: map[string]string{"stopped for": "1.02359s"}}, "c1 runs on, having been stopped for 1.02 s"},
+		{history.Fault{Kind: "hold", Targets: []string{"c1-n1"}, Effective: true,
+			Asked: map[string]string{"command": "SET", "part": "reply", "times": "1"}}, "on the link c1-n1 the reply to the next SET will be held back"},
+		{history.Fault{Kind: "delay", Targets: []string{"c1-n1"}, Effective: true,
+			Asked: map[string]string{"by": "40ms", "direction": "to-node"}}, "the link c1-n1 is delayed by 40 ms, towards the node only"},
+		{history.Fault{Kind: "full-disk", Targets: []string{"n1"}, Effective: true, Measured: map[string]string{"free": "0 bytes"}},
+			"full-disk n1: free 0 bytes"},
 	}
 	for _, tt := range tests {
-		marks := merged([]history.Event{{Fault: &tt.fault}})
-		require.Equal(t, []Mark{{0, tt.want}}, marks)
+		require.Equal(t, tt.want, faultText(tt.fault, tt.fault.Targets))
 	}
 }
 

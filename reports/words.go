@@ -51,6 +51,14 @@ func digits(x float64) string {
 	return s
 }
 
+// Moment writes a point of a history's clock to the microsecond.
+func Moment(ns int64) string {
+	if ns < int64(time.Second) {
+		return strconv.FormatFloat(float64(ns)/float64(time.Millisecond), 'f', 3, 64) + " ms"
+	}
+	return strconv.FormatFloat(float64(ns)/float64(time.Second), 'f', 6, 64) + " s"
+}
+
 // at writes a point of a history's clock.
 func at(ns int64) string {
 	return Duration(time.Duration(ns))

@@ -1,0 +1,192 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"lockproof/checker"
+	"lockproof/harness/history"
+)
+
+func (t *teller) acquire(i int, e, invoke history.Event) {
+	switch e.Type {
+	case history.TypeInvoke:
+		t.add(i, e, t.weigh(e), "%s asks for %q", e.Process, e.Key)
+	case history.TypeOK:
+		t.grant(i, e, invoke)
+	case history.TypeFail:
+		t.add(i, e, detail, "%s is refused the lock%s%s", e.Process, because(e.Reason), t.gathered(e, invoke))
+	case history.TypeInfo:
+		t.add(i, e, detail, "%s does not learn whether it got the lock", e.Process)
+	}
+}
+
+// weigh is essential for the leases of the violation.
+func (t *teller) weigh(e history.Event) int {
+	if t.violation == nil {
+		return detail
+	}
+	for _, l := range t.violation.Leases {
+		if l.Client == e.Process && l.ID == e.ID {
+			return essential
+		}
+	}
+	if slices.Contains(t.violation.Processes, e.Process) {
+		return detail
+	}
+	return aside
+}
+
+func (t *teller) grant(i int, e, invoke history.Event) {
+	text := fmt.Sprintf("%s is granted the lock%s", e.Process, t.gathered(e, invoke))
+	for _, l := range t.leases {
+		if l.Client != e.Process || l.ID != e.ID || l.From != e.Time {
+			continue
+		}
+		text += ", and believes in it " + t.belief(l, e)
+		if l.Fence > 0 {
+			text += fmt.Sprintf(", with fencing token %d", l.Fence)
+		}
+		if other, until := t.meanwhile(l); other != "" {
+			text += fmt.Sprintf("; but %s still holds it: both do, for %s", other, Duration(time.Duration(until-l.From)))
+		}
+	}
+	t.add(i, e, t.weigh(e), "%s", text)
+}
+
+// belief says how long the client believes in a lease as it is granted. Where
+// something ended the lease earlier, or extended it, the history does not hold
+// the moment at which this first belief would have ended.
+func (t *teller) belief(l checker.Lease, grant history.Event) string {
+	extended := slices.ContainsFunc(t.events, func(e history.Event) bool {
+		return e.Op == history.OpExtend && e.Type == history.TypeOK && e.Process == l.Client && e.Lease == l.ID
+	})
+	if l.Ended == checker.EndedDeadline && !extended {
+		return "until " + Moment(l.Until)
+	}
+	return "for " + Duration(time.Duration(grant.Validity)) + " by its own clock"
+}
+
+// meanwhile names who holds the same key as a lease begins, and until when both
+// do.
+func (t *teller) meanwhile(l checker.Lease) (other string, until int64) {
+	for _, o := range t.leases {
+		if o.Key == l.Key && (o.Client != l.Client || o.ID != l.ID) && o.From <= l.From && o.Until > l.From && min(o.Until, l.Until) > until {
+			other, until = o.Client, min(o.Until, l.Until)
+		}
+	}
+	return other, until
+}
+
+// gathered says which nodes gave an acquire their keys by its outcome.
+func (t *teller) gathered(e, invoke history.Event) string {
+	var nodes []string
+	for _, held := range t.tenures {
+		if held.Key == e.Key && held.Owner == e.Process && held.From >= invoke.Time && held.From <= e.Time &&
+			(e.Token == "" || held.Token == e.Token) && !slices.Contains(nodes, held.Node) {
+			nodes = append(nodes, held.Node)
+		}
+	}
+	slices.Sort(nodes)
+	switch {
+	case len(nodes) > 0 && e.Type == history.TypeOK:
+		return " by " + list(nodes)
+	case len(nodes) > 0:
+		return ": it was given the keys of " + list(nodes)
+	}
+	return ""
+}
+
+func because(reason string) string {
+	switch reason {
+	case history.ReasonHeld:
+		return ", which another holds"
+	case history.ReasonNoMajority:
+		return ", for lack of a majority"
+	case history.ReasonTooLate:
+		return ", for it took too long"
+	case history.ReasonCancelled:
+		return ", for its time is up"
+	case history.ReasonRefused:
+		return ", for its nodes are not fit for it"
+	}
+	return ""
+}
+
+func (t *teller) extend(i int, e history.Event) {
+	switch e.Type {
+	case history.TypeOK:
+		extended := t.add(i, e, detail, "%s extends its lease", e.Process)
+		for _, l := range t.leases {
+			if l.Client == e.Process && l.ID == e.Lease && l.From == e.Time {
+				if other, until := t.meanwhile(l); other != "" {
+					extended.Text += fmt.Sprintf("; but %s holds the lock: both do, for %s", other, Duration(time.Duration(until-l.From)))
+					extended.weight = essential
+					return
+				}
+			}
+		}
+		extended.group = "extend " + e.Process
+		extended.retell = func(n int, last turn) string {
+			return fmt.Sprintf("%s extends its lease again and again, %d times until %s", e.Process, n, Moment(last.Time))
+		}
+	case history.TypeFail:
+		t.add(i, e, detail, "%s is refused an extension%s", e.Process, map[string]string{
+			history.ReasonNoMajority: ", for lack of a majority", history.ReasonTooLate: ", for it took too long",
+			history.ReasonLost: ", for the lock is not its own any more", history.ReasonBounded: ", for it has had all that are allowed",
+		}[e.Reason])
+	}
+}
+
+func (t *teller) release(i int, e history.Event) {
+	switch {
+	case e.Type == history.TypeInvoke:
+		t.add(i, e, detail, "%s gives the lock back", e.Process)
+	case e.Type == history.TypeFail && e.Reason == history.ReasonLost:
+		t.add(i, e, aside, "%s learns that the lock was not its own any more", e.Process)
+	}
+}
+
+func (t *teller) access(i int, e history.Event) {
+	weight := detail
+	if t.violation != nil && slices.Contains(t.violation.Processes, e.Process) && e.Op == history.OpWrite {
+		weight = essential
+	}
+	switch {
+	case e.Type == history.TypeInvoke && e.Op == history.OpWrite:
+		t.add(i, e, detail, "%s sends its write %s to the store, derived from %s", e.Process, e.Value, version(e.Base))
+	case e.Type == history.TypeOK && e.Op == history.OpRead:
+		t.add(i, e, detail, "%s reads %s at the store", e.Process, version(e.Value))
+	case e.Type == history.TypeOK && t.lost[e.Value]:
+		t.add(i, e, weight, "the store accepts %s's write %s", e.Process, e.Value)
+	case e.Type == history.TypeOK:
+		text := fmt.Sprintf("the store accepts %s's write %s", e.Process, e.Value)
+		if victim := t.victim(e); victim != "" {
+			text += fmt.Sprintf(", and %s is lost: both were derived from %s", victim, version(e.Base))
+		}
+		t.add(i, e, weight, "%s", text)
+	case e.Type == history.TypeFail:
+		why := map[string]string{
+			history.ReasonStale:   ": it has seen a newer token or version",
+			history.ReasonExpired: ": its lease is over, and it does not try",
+		}[e.Reason]
+		verb := "the store rejects %s's write %s%s"
+		if e.Reason == history.ReasonExpired {
+			verb = "%s does not send its write %s%s"
+		}
+		if e.Op == history.OpWrite {
+			t.add(i, e, weight, verb, e.Process, e.Value, why)
+		}
+	}
+}
+
+// victim is the write whose place this one took.
+func (t *teller) victim(e history.Event) string {
+	for _, o := range t.events {
+		if o.Type == history.TypeOK && o.Op == history.OpWrite && o.Key == e.Key && o.Base == e.Base && o.Value != e.Value && o.Time <= e.Time {
+			return fmt.Sprintf("%s's %s", o.Process, o.Value)
+		}
+	}
+	return ""
+}

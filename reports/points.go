@@ -1,0 +1,158 @@
+package reports
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"lockproof/checker"
+	"lockproof/harness/history"
+)
+
+// PointKind says what happened at a point of a lane.
+type PointKind string
+
+// The kinds of points.
+const (
+	PointDeadline PointKind = "deadline" // the client's own deadline passed
+	PointReleased PointKind = "released" // the client called release
+	PointLost     PointKind = "lost"     // the client was told that it lost the lock
+	PointKilled   PointKind = "killed"   // the client died with the lock
+	PointClock    PointKind = "clock"    // a clock was set
+	PointRead     PointKind = "read"     // the store was read
+	PointAccepted PointKind = "accepted" // the store accepted a write
+	PointRejected PointKind = "rejected" // the store rejected a write
+	PointUnknown  PointKind = "unknown"  // nobody knows what became of a write
+	PointUndone   PointKind = "undone"   // an acknowledged write that is lost
+)
+
+// Point is one moment of a lane.
+type Point struct {
+	Time  int64
+	Event int // its index in the history, or NoEvent
+	Kind  PointKind
+	Owner string // at the store: whose access it was
+	Text  string
+}
+
+// leaseEnd is the point at which a client's belief ended.
+func leaseEnd(l checker.Lease) Point {
+	p := Point{Time: l.Until, Event: NoEvent, Kind: PointDeadline}
+	switch l.Ended {
+	case checker.EndedRelease:
+		p.Kind, p.Text = PointReleased, l.Client+" gives the lock back"
+	case checker.EndedLost:
+		p.Kind, p.Text = PointLost, l.Client+" is told that it lost the lock"
+	case checker.EndedKilled:
+		p.Kind, p.Text = PointKilled, l.Client+" dies with the lock"
+	default:
+		p.Text = l.Client + " believes in its lease until here"
+	}
+	return p
+}
+
+// clockPoints are the moments at which a process's clock was set to something
+// else than the right time.
+func clockPoints(name string, events []history.Event) []Point {
+	var points []Point
+	for i, e := range events {
+		if e.Type != history.TypeClock || e.Process != name || e.Clock == nil {
+			continue
+		}
+		if skew := skewText(*e.Clock, e.Time); skew != "" {
+			points = append(points, Point{Time: e.Time, Event: i, Kind: PointClock, Text: skew})
+		}
+	}
+	return points
+}
+
+// skewText says by how much a clock is wrong at a time, and how fast it runs;
+// nothing if it is right.
+func skewText(c history.Clock, now int64) string {
+	text := ""
+	if off := time.Duration(c.Reading - now); off != 0 {
+		sign := "+"
+		if off < 0 {
+			sign = ""
+		}
+		text = sign + Duration(off)
+	}
+	if c.Rate != 1 {
+		if text != "" {
+			text += ", "
+		}
+		text += "×" + strconv.FormatFloat(c.Rate, 'g', 4, 64)
+	}
+	return text
+}
+
+// storeLane is what clients did at the store with the story's key.
+func (s *Story) storeLane(events []history.Event) *Lane {
+	lost := lostWrites(events)
+	lane := &Lane{Name: "store"}
+	open := map[[2]string]int{} // client and operation to its stretch
+	for i, e := range events {
+		if e.Op != history.OpRead && e.Op != history.OpWrite || e.Key != s.Key {
+			continue
+		}
+		id := [2]string{e.Process, strconv.Itoa(e.ID)}
+		if e.Type == history.TypeInvoke {
+			open[id] = len(lane.Stretches)
+			lane.Stretches = append(lane.Stretches, Stretch{From: e.Time, Until: s.Until, State: Using, Owner: e.Process})
+			continue
+		}
+		if j, ok := open[id]; ok {
+			lane.Stretches[j].Until = e.Time
+			delete(open, id)
+		}
+		lane.Points = append(lane.Points, storePoint(i, e, lost[e.Value]))
+	}
+	if len(lane.Stretches)+len(lane.Points) == 0 {
+		return nil
+	}
+	return lane
+}
+
+func storePoint(i int, e history.Event, lost bool) Point {
+	p := Point{Time: e.Time, Event: i, Owner: e.Process}
+	switch {
+	case e.Op == history.OpRead:
+		p.Kind, p.Text = PointRead, fmt.Sprintf("%s reads %s", e.Process, version(e.Value))
+	case e.Type == history.TypeFail:
+		p.Kind, p.Text = PointRejected, fmt.Sprintf("%s's write %s is rejected", e.Process, e.Value)
+	case e.Type == history.TypeInfo:
+		p.Kind, p.Text = PointUnknown, fmt.Sprintf("nobody knows what became of %s's write %s", e.Process, e.Value)
+	case lost:
+		p.Kind, p.Text = PointUndone, fmt.Sprintf("%s's write %s is accepted, and lost later", e.Process, e.Value)
+	default:
+		p.Kind, p.Text = PointAccepted, fmt.Sprintf("%s's write %s is accepted", e.Process, e.Value)
+	}
+	return p
+}
+
+// lostWrites are the versions whose place another write took that was derived
+// from the same version: of two such, the one that was acknowledged first.
+func lostWrites(events []history.Event) map[string]bool {
+	type base struct{ key, version string }
+	latest := map[base]string{}
+	lost := map[string]bool{}
+	for _, e := range events {
+		if e.Type != history.TypeOK || e.Op != history.OpWrite {
+			continue
+		}
+		from := base{e.Key, e.Base}
+		if earlier, taken := latest[from]; taken {
+			lost[earlier] = true
+		}
+		latest[from] = e.Value
+	}
+	return lost
+}
+
+// version names a version at the store.
+func version(value string) string {
+	if value == "" {
+		return "the initial version"
+	}
+	return value
+}

@@ -1,0 +1,174 @@
+package reports
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/checker"
+	"lockproof/harness"
+	"lockproof/harness/history"
+	"lockproof/scenarios"
+)
+
+// told is a violation of the catalogue with its history and its story.
+type told struct {
+	name      string
+	events    []history.Event
+	violation *checker.Violation
+	story     Story
+}
+
+// catalogue runs every row of the catalogue that expects a violation, in
+// virtual time, and tells the first violation of each property.
+var catalogue = sync.OnceValues(func() ([]told, error) {
+	all, err := scenarios.Select(nil)
+	if err != nil {
+		return nil, err
+	}
+	o := harness.Options{Cluster: harness.Virtual, Trials: 1, Seed: 1, Parallel: 2}
+	jobs, err := o.Jobs(all)
+	if err != nil {
+		return nil, err
+	}
+	jobs = slices.DeleteFunc(jobs, func(j harness.Job) bool { return !breaks(j) })
+	if o.Out, err = temporary(); err != nil {
+		return nil, err
+	}
+	trials, err := harness.RunSuite(context.Background(), jobs, o, func(harness.Trial) {})
+	if err != nil {
+		return nil, err
+	}
+	var stories []told
+	for _, t := range trials {
+		events, err := ReadHistory(filepath.Join(o.Out, t.History))
+		if err != nil {
+			return nil, err
+		}
+		leases, tenures := checker.Leases(events), checker.Timeline(events)
+		for _, r := range t.Results {
+			if len(r.Violations) > 0 {
+				v := &r.Violations[0]
+				stories = append(stories, told{rowName(t), events, v, Tell(events, leases, tenures, v)})
+			}
+		}
+	}
+	return stories, nil
+})
+
+func rowName(t harness.Trial) string {
+	return New([]harness.Trial{t}, Run{}).Rows[0].Name()
+}
+
+// breaks reports whether a row expects a violation.
+func breaks(j harness.Job) bool {
+	for _, property := range history.Properties {
+		expected := j.Scenario.Expect[property]
+		for _, v := range j.Scenario.Variants {
+			if own := v.Expect[property]; v.Name == j.Variant && own != "" {
+				expected = own
+			}
+		}
+		if expected == history.Violated {
+			return true
+		}
+	}
+	return false
+}
+
+// Every sentence of a story is about an event of the history: it has its time,
+// and names who it happened to; what time alone did is at a lease's or a key's
+// end. The sentences come in the order of time, and one of them is the turn.
+func TestStoriesAreThoseOfTheirHistories(t *testing.T) {
+	stories, err := catalogue()
+	require.NoError(t, err)
+	require.Greater(t, len(stories), 30)
+	for _, s := range stories {
+		t.Run(s.name, func(t *testing.T) {
+			turning := 0
+			for i, m := range s.story.Marks {
+				if i > 0 {
+					require.LessOrEqual(t, s.story.Marks[i-1].Time, m.Time, "sentence %d comes too late", i+1)
+				}
+				if m.Turning {
+					turning++
+				}
+				requireTrue(t, s, m)
+			}
+			require.Equal(t, 1, turning)
+			require.LessOrEqual(t, len(s.story.Marks), maxTurns)
+		})
+	}
+}
+
+// requireTrue compares a sentence with its history.
+func requireTrue(t *testing.T, s told, m Mark) {
+	t.Helper()
+	if m.Event == NoEvent {
+		var ends []string
+		for _, l := range checker.Leases(s.events) {
+			ends = append(ends, fmt.Sprint(l.Client, l.Until))
+		}
+		for _, held := range checker.Timeline(s.events) {
+			ends = append(ends, fmt.Sprint(held.Node, held.Until))
+		}
+		require.Contains(t, ends, fmt.Sprint(m.Process, m.Time), "%q", m.Text)
+		return
+	}
+	e := s.events[m.Event]
+	require.Equal(t, e.Time, m.Time, "%q", m.Text)
+	names := []string{e.Process}
+	if e.Fault != nil {
+		names = e.Fault.Targets
+	}
+	if client, node, isLink := strings.Cut(e.Process, ">"); isLink {
+		names = []string{client, node}
+	}
+	for _, name := range names {
+		require.Contains(t, m.Text, name)
+	}
+}
+
+// The sentence of a grant that breaks mutual exclusion says so, and for how
+// long, as the checker does.
+func TestStoriesTellOfTheOverlap(t *testing.T) {
+	stories, err := catalogue()
+	require.NoError(t, err)
+	for _, s := range stories {
+		if len(s.violation.Leases) < 2 {
+			continue
+		}
+		i := slices.IndexFunc(s.story.Marks, func(m Mark) bool { return strings.Contains(m.Text, "both do, for") })
+		require.GreaterOrEqual(t, i, 0, "%s: no sentence tells of the overlap", s.name)
+		require.Equal(t, s.violation.From, s.story.Marks[i].Time, s.name)
+		overlap := at(s.violation.Until - s.violation.From)
+		require.Contains(t, s.story.Marks[i].Text, "both do, for "+overlap, s.name)
+	}
+}
+
+func TestTenStories(t *testing.T) {
+	stories, err := catalogue()
+	require.NoError(t, err)
+	chosen := []string{
+		"client-pause", "clock-jump-forward", "slow-acquire (without ElapsedCheck)", "restart-without-persistence",
+		"aof-everysec-power-loss", "half-is-not-majority (without Majority)", "late-release (without FreshToken)",
+		"release-by-plain-del (without CompareAndDelete)", "extend-on-minority (without ExtendMajority)",
+		"lost-reply (without ReleaseEverywhere)",
+	}
+	var b strings.Builder
+	n := 0
+	for _, s := range stories {
+		if slices.Contains(chosen, s.name) {
+			n++
+			fmt.Fprintf(&b, "%s\n%s\n", s.name, s.story.Draw(Screen{Width: 100, UTF8: true}))
+		}
+	}
+	require.Equal(t, len(chosen), n, "a scenario of the list is not in the catalogue any more")
+	golden(t, "stories.golden", b.String())
+}

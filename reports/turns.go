@@ -1,0 +1,285 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockproof/checker"
+	"lockproof/harness/history"
+)
+
+// maxTurns is how many sentences a story has at most.
+const maxTurns = 16
+
+// The weights of turns: when a story is too long, the heaviest stay.
+const (
+	aside = iota
+	detail
+	essential
+)
+
+// turn is a mark on its way into the story.
+type turn struct {
+	Mark
+	weight int
+	// Turns of one group that follow each other are told as one: a fault on
+	// several targets, a run of extensions.
+	group   string
+	retell  func(together int, last turn) string
+	fault   *history.Fault
+	targets []string
+}
+
+// teller collects the turns of a story.
+type teller struct {
+	*Story
+	events    []history.Event
+	leases    []checker.Lease
+	tenures   []checker.Tenure
+	violation *checker.Violation
+	lost      map[string]bool
+	found     []turn
+}
+
+// turns tells what happened to the story's key, one sentence for each turn, in
+// the order of time, and how many had to be left out.
+func (s *Story) turns(events []history.Event, leases []checker.Lease, tenures []checker.Tenure, v *checker.Violation) ([]Mark, int) {
+	t := &teller{Story: s, events: events, leases: leases, tenures: tenures, violation: v, lost: lostWrites(events)}
+	asked := map[string]history.Event{}
+	for i, e := range events {
+		if e.Type == history.TypeInvoke {
+			asked[call(e)] = e
+		}
+		if e.Time >= s.From && e.Time <= s.Until {
+			t.event(i, e, asked[call(e)])
+		}
+	}
+	t.ends()
+	t.turning()
+	// What time alone did at the instant of an event may be the event's doing.
+	slices.SortStableFunc(t.found, func(a, b turn) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(min(b.Event, 0), min(a.Event, 0)))
+	})
+	t.join()
+	return t.shortened()
+}
+
+func call(e history.Event) string { return fmt.Sprintf("%s %d", e.Process, e.ID) }
+
+func (t *teller) add(i int, e history.Event, weight int, format string, args ...any) *turn {
+	t.found = append(t.found, turn{weight: weight, Mark: Mark{Time: e.Time, Event: i, Process: e.Process, Text: fmt.Sprintf(format, args...)}})
+	return &t.found[len(t.found)-1]
+}
+
+// event tells an event, if it is a turn of the story. The invoke is that of
+// the operation that an outcome ends.
+func (t *teller) event(i int, e, invoke history.Event) {
+	switch {
+	case e.Type == history.TypeFault && e.Fault != nil && !e.Fault.Setting:
+		t.fault(i, e)
+	case e.Key != t.Key || e.Op == "" && e.Type != history.TypeLost:
+	case e.Type == history.TypeLost:
+		t.add(i, e, detail, "%s is told that it lost the lock", e.Process)
+	case e.Op == history.OpAcquire:
+		t.acquire(i, e, invoke)
+	case e.Op == history.OpExtend:
+		t.extend(i, e)
+	case e.Op == history.OpRelease:
+		t.release(i, e)
+	case e.Op == history.OpCheck && e.Type == history.TypeOK:
+		t.add(i, e, aside, "%s checks its lease: it is still valid", e.Process)
+	case e.Op == history.OpCheck && e.Type == history.TypeFail:
+		t.add(i, e, detail, "%s checks its lease: it is over", e.Process)
+	case e.Op == history.OpRead || e.Op == history.OpWrite:
+		t.access(i, e)
+	}
+}
+
+func (t *teller) fault(i int, e history.Event) {
+	weight := essential
+	if e.Fault.Phase == history.PhaseEnd && e.Fault.Kind != "pause" {
+		weight = aside
+	}
+	f := *e.Fault
+	told := t.add(i, e, weight, "%s", faultText(f, f.Targets)+t.forgotten(e))
+	told.fault, told.targets, told.group = e.Fault, f.Targets, sameFault(f)
+	if len(f.Targets) > 0 {
+		told.Process = f.Targets[0]
+	}
+}
+
+// forgotten says whose keys a node had lost when it was started again.
+func (t *teller) forgotten(e history.Event) string {
+	if e.Fault.Kind != "start" || e.Fault.Phase == history.PhaseEnd {
+		return ""
+	}
+	var owners []string
+	for _, held := range t.tenures {
+		if held.Key == t.Key && held.Ended == checker.TenureForgotten && held.Until <= e.Time &&
+			slices.Contains(e.Fault.Targets, held.Node) && !slices.Contains(owners, held.Owner) && held.Owner != "" {
+			owners = append(owners, held.Owner)
+		}
+	}
+	if len(owners) == 0 {
+		return ""
+	}
+	return ": " + list(owners) + "'s key is forgotten"
+}
+
+// ends tells what time alone did: keys that ran out, and beliefs.
+func (t *teller) ends() {
+	expired := map[string]*turn{}
+	for _, held := range t.tenures {
+		if held.Key != t.Key || held.Ended != checker.TenureExpired || held.Owner == "" || held.Until < t.From || held.Until > t.Until {
+			continue
+		}
+		id := held.Owner + held.Token
+		if told := expired[id]; told != nil {
+			told.targets = append(told.targets, held.Node)
+			continue
+		}
+		expired[id] = &turn{weight: detail, targets: []string{held.Node},
+			Mark: Mark{Time: held.Until, Event: NoEvent, Process: held.Node, Text: held.Owner}}
+	}
+	for _, told := range expired {
+		slices.Sort(told.targets)
+		told.Text = fmt.Sprintf("%s's key expires on %s%s", told.Text, map[bool]string{true: "", false: "the first of "}[len(told.targets) == 1], list(told.targets))
+		t.found = append(t.found, *told)
+	}
+	slices.SortFunc(t.found, func(a, b turn) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Event, b.Event)) })
+	for _, l := range t.leases {
+		if l.Key == t.Key && l.Ended == checker.EndedDeadline && l.Until >= t.From && l.Until <= t.Until {
+			e := history.Event{Time: l.Until, Process: l.Client}
+			t.add(NoEvent, e, t.weigh(history.Event{Process: l.Client, ID: l.ID}), "%s's lease is over: its own deadline has passed", l.Client)
+		}
+	}
+}
+
+// turning marks the turn that the violation is blamed on, or adds it if nothing
+// else tells of that event.
+func (t *teller) turning() {
+	if t.violation == nil || t.violation.Blame == nil {
+		return
+	}
+	b := t.violation.Blame
+	for i := range t.found {
+		if t.found[i].Event == b.Event || t.found[i].sets(b) {
+			t.found[i].Turning, t.found[i].weight = true, essential
+			return
+		}
+	}
+	text := b.Why
+	if b.Event >= 0 && b.Event < len(t.events) {
+		if told := t.eventText(t.events[b.Event]); told != "" {
+			text = told
+		}
+	}
+	t.found = append(t.found, turn{weight: essential, Mark: Mark{Time: b.Time, Event: b.Event, Process: b.Process, Text: text, Turning: true}})
+}
+
+// sets reports whether a turn is the fault that set the clock which is blamed.
+func (u turn) sets(b *checker.Blame) bool {
+	return u.fault != nil && u.fault.Kind == "clock" && u.Time == b.Time && slices.Contains(u.targets, b.Process)
+}
+
+// eventText tells of an event that is a turn only because it is blamed: what a
+// command did to the key of a node, or how a clock was set.
+func (t *teller) eventText(e history.Event) string {
+	if e.Type == history.TypeClock && e.Clock != nil {
+		return fmt.Sprintf("%s's clock goes wrong: %s", e.Process, skewText(*e.Clock, e.Time))
+	}
+	client, node, isLink := strings.Cut(e.Process, ">")
+	if !isLink || e.Command == nil || e.Type != history.TypeReply {
+		return ""
+	}
+	switch e.Command.Effect {
+	case history.EffectSet:
+		if e.Command.Expiry == 0 {
+			return fmt.Sprintf("%s gives %s its key, which has no expiry", node, client)
+		}
+		return fmt.Sprintf("%s gives %s its key", node, client)
+	case history.EffectExtend:
+		return fmt.Sprintf("%s's extension prolongs the key on %s%s", client, node, t.whose(node, e.Time, client))
+	case history.EffectDelete:
+		return fmt.Sprintf("%s's release deletes the key on %s%s", client, node, t.whose(node, e.Time, client))
+	}
+	return ""
+}
+
+// whose says whose key a node held at a time, if it was another's.
+func (t *teller) whose(node string, now int64, client string) string {
+	for _, held := range t.tenures {
+		if held.Node == node && held.Key == t.Key && held.From <= now && now <= held.Until && held.Owner != client && held.Owner != "" {
+			return ", which is " + held.Owner + "'s"
+		}
+	}
+	return ""
+}
+
+// join makes one turn of those of one group that follow each other.
+func (t *teller) join() {
+	var joined []turn
+	together := 1
+	for _, next := range t.found {
+		n := len(joined)
+		if n == 0 || next.group == "" || joined[n-1].group != next.group {
+			joined, together = append(joined, next), 1
+			continue
+		}
+		together++
+		joined[n-1].absorb(next, together)
+	}
+	t.found = joined
+}
+
+// absorb adds a turn of the same group.
+func (u *turn) absorb(next turn, together int) {
+	if next.Turning {
+		u.Turning, u.weight, u.Event, u.Time = true, essential, next.Event, next.Time
+	}
+	if u.fault == nil {
+		u.Text = u.retell(together, next)
+		return
+	}
+	u.targets = append(slices.Clone(u.targets), next.targets...)
+	u.Text = faultText(*u.fault, u.targets)
+}
+
+// shortened leaves out what matters least where there are too many turns: of
+// those that weigh the same, the ones farthest from the violation. Of a long
+// history without one, only the faults are told.
+func (t *teller) shortened() ([]Mark, int) {
+	all, centre := len(t.found), t.From
+	if t.violation != nil {
+		centre = t.violation.From
+	} else if all > maxTurns {
+		t.found = slices.DeleteFunc(t.found, func(u turn) bool { return u.weight < essential })
+	}
+	order := make([]int, len(t.found))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(
+			cmp.Compare(t.found[b].rank(), t.found[a].rank()),
+			cmp.Compare(distance(t.found[a].Time, centre), distance(t.found[b].Time, centre)))
+	})
+	kept := slices.Sorted(slices.Values(order[:min(len(order), maxTurns)]))
+	var marks []Mark
+	for _, i := range kept {
+		marks = append(marks, t.found[i].Mark)
+	}
+	return marks, all - len(marks)
+}
+
+// rank puts what made the violation inevitable before everything else.
+func (u turn) rank() int {
+	if u.Turning {
+		return essential + 1
+	}
+	return u.weight
+}
+
+func distance(a, b int64) int64 { return max(a-b, b-a) }
