@@ -10,6 +10,8 @@ import (
 
 	"lockproof/harness/client"
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/virtual"
+	"lockproof/harness/cluster/virtual/bubble"
 	"lockproof/harness/history"
 )
 
@@ -114,4 +116,23 @@ func TestEndingTwiceIsEndingOnce(t *testing.T) {
 		require.NoError(t, r.nemesis.End(ctx, begun[0]))
 		require.Len(t, r.faults(), 2)
 	})
+}
+
+// A server that is listed twice is one server: what befalls it under one name
+// befalls it under both.
+func TestAnAliasIsItsServer(t *testing.T) {
+	require.NoError(t, bubble.Run(func() {
+		r := &rig{}
+		cfg := r.config()
+		cfg.Aliases = map[string]string{"n2": "n1"}
+		c, err := virtual.New(cfg)
+		require.NoError(t, err)
+		r.run(t, c, func(t *testing.T, r *rig) {
+			r.apply(t, Fault{Kind: Kill, Targets: []string{"n2"}})
+			_, err := r.nemesis.Apply(context.Background(), Fault{Kind: Kill, Targets: []string{"n1"}})
+			require.EqualError(t, err, "kill n1: it is down already")
+			r.apply(t, Fault{Kind: Start, Targets: []string{"n1"}})
+			require.True(t, r.last(t).Effective)
+		})
+	}))
 }
