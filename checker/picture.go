@@ -1,0 +1,99 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"html"
+	"io"
+	"slices"
+
+	"github.com/anishathalye/porcupine"
+
+	"lockproof/harness/history"
+)
+
+// pictured is how many leases a picture shows at most, around its violation.
+const pictured = 40
+
+// Picture writes porcupine's own page on a violation of mutual exclusion: the
+// leases of its key as operations of an owned mutex, how far they can be put
+// in a legal order, and the faults meanwhile.
+func Picture(events []history.Event, v Violation, w io.Writer) error {
+	r, err := digest(events)
+	if err != nil {
+		return err
+	}
+	if len(v.Leases) == 0 {
+		return fmt.Errorf("the violation of key %q has no leases: only those of mutual exclusion can be drawn", v.Key)
+	}
+	leases := r.around(v)
+	_, info := porcupine.CheckOperationsVerbose(drawnMutexModel, r.drawn(leases), patience)
+	info.AddAnnotations(r.annotations(leases))
+	return porcupine.Visualize(drawnMutexModel, info, w)
+}
+
+// drawnMutexModel is ownedMutexModel with words for its operations and states.
+// porcupine's page takes a state's words as HTML, so they are escaped here.
+var drawnMutexModel = func() porcupine.Model {
+	m := ownedMutexModel
+	m.DescribeOperation = func(input, _ any) string {
+		op := input.(hold)
+		if op.takes {
+			return op.client + " takes the lock"
+		}
+		return op.client + " gives it back"
+	}
+	m.DescribeState = func(state any) string {
+		if held := state.(owner); held != (owner{}) {
+			return html.EscapeString(fmt.Sprintf("held by %s, lease %d", held.client, held.id))
+		}
+		return "free"
+	}
+	return m
+}()
+
+// around gives the leases of a violation's key that are nearest to it.
+func (r *run) around(v Violation) []Lease {
+	leases := slices.Clone(r.leases[v.Key])
+	slices.SortStableFunc(leases, func(a, b Lease) int { return cmp.Compare(a.From, b.From) })
+	at := slices.IndexFunc(leases, func(l Lease) bool { return l.From >= v.From })
+	first := max(0, max(at, 0)-pictured/2)
+	return leases[first:min(len(leases), first+pictured)]
+}
+
+// drawn makes operations of leases, as the second oracle does, but in true
+// times: a lease is given back in the last nanosecond before its end.
+func (r *run) drawn(leases []Lease) []porcupine.Operation {
+	var operations []porcupine.Operation
+	for _, l := range leases {
+		o := owner{l.Client, l.ID}
+		client := max(0, slices.Index(r.header.Clients, l.Client))
+		given := max(l.Until-1, l.From)
+		operations = append(operations,
+			porcupine.Operation{ClientId: client, Input: hold{o, true}, Call: l.From, Return: l.From},
+			porcupine.Operation{ClientId: client, Input: hold{o, false}, Call: given, Return: given})
+	}
+	return operations
+}
+
+// annotations are the faults during the leases that are drawn.
+func (r *run) annotations(leases []Lease) []porcupine.Annotation {
+	var drawn span
+	if len(leases) > 0 {
+		drawn.from = leases[0].Asked
+	}
+	for _, l := range leases {
+		drawn.until = max(drawn.until, l.Until)
+	}
+	var notes []porcupine.Annotation
+	for _, f := range r.faults {
+		if r.events[f.event].Fault.Setting || f.from > drawn.until || f.until < drawn.from {
+			continue
+		}
+		notes = append(notes, porcupine.Annotation{
+			Tag: f.target, Start: f.from, End: min(f.until, drawn.until), Description: f.kind, Details: f.describe(),
+			TextColor: "#000000", BackgroundColor: "#ffd9a8",
+		})
+	}
+	return notes
+}
