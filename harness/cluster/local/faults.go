@@ -1,11 +1,13 @@
 package local
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/shim"
 )
 
 // supported are the faults that real processes and toxiproxy can do.
@@ -15,16 +17,11 @@ var supported = []string{
 	"client-clock",
 }
 
-// unsupported are the faults that they cannot do by themselves.
-var unsupported = map[string]cluster.Unsupported{
-	"node-clock": {
-		Why: "redis-server reads the host's own clock",
-		How: "comes with the preload shim; the virtual cluster does it now",
-	},
-	"power-loss": {
-		Why: "the page cache outlives a killed process, so nothing that was written would be lost",
-		How: "comes with the preload shim; the virtual cluster does it now",
-	},
+// shimmed are the faults that need the preload shim as well, with what stands
+// in their way without it.
+var shimmed = map[string]string{
+	nodeClock: "redis-server reads the host's own clock",
+	powerLoss: "the page cache outlives a killed process, so nothing that was written would be lost",
 }
 
 // Supports says whether a local cluster can do a fault: nil, or a
@@ -34,13 +31,24 @@ func Supports(fault string) error {
 	if slices.Contains(supported, fault) {
 		return nil
 	}
-	u, known := unsupported[fault]
+	why, known := shimmed[fault]
 	if !known {
-		u = cluster.Unsupported{Why: fmt.Sprintf("there is no such fault: there are %s, node-clock, power-loss",
-			strings.Join(supported, ", "))}
+		return unsupported(fault, fmt.Sprintf("there is no such fault: there are %s, %s, %s",
+			strings.Join(supported, ", "), nodeClock, powerLoss), "")
 	}
-	u.Cluster, u.Fault = kind, fault
-	return &u
+	_, err := shim.Build("")
+	if err == nil {
+		return nil
+	}
+	var missing *shim.Missing
+	if errors.As(err, &missing) {
+		return unsupported(fault, why+", and "+missing.Why, missing.How)
+	}
+	return unsupported(fault, fmt.Sprintf("%s, and %v", why, err), "")
+}
+
+func unsupported(fault, why, how string) error {
+	return &cluster.Unsupported{Cluster: kind, Fault: fault, Why: why, How: how}
 }
 
 // Supports is the function of that name, for a cluster at hand.

@@ -21,6 +21,7 @@ import (
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/link"
+	"lockproof/harness/cluster/shim"
 )
 
 // Options are what a local cluster needs beside the run's Config.
@@ -38,6 +39,7 @@ type Options struct {
 type Cluster struct {
 	cfg     cluster.Config
 	server  program
+	library string // the preload shim, "" where there is none: see Supports
 	worker  []string
 	epoch   int64 // CLOCK_MONOTONIC when the run began, in nanoseconds
 	wall    int64 // the host's wall clock at that moment, as Unix nanoseconds
@@ -88,6 +90,8 @@ func New(ctx context.Context, cfg cluster.Config, opts Options) (*Cluster, error
 		epoch: monotonic(), wall: time.Now().UnixNano(),
 		nodes: map[string]*node{}, links: map[path]*link.Link{}, address: map[path]string{},
 	}
+	// Without a shim some faults cannot be done; Supports tells why.
+	c.library, _ = shim.Build("")
 	c.life, c.end = context.WithCancel(context.Background())
 	if err := c.build(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())

@@ -16,15 +16,18 @@ import (
 	"time"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/shim"
 )
 
-// node is one server: a place (an address and a folder) and the redis-server
-// process that lives there at present, if any.
+// node is one server: a place (an address, a folder, a disk and a clock) and the
+// redis-server process that lives there at present, if any.
 type node struct {
 	c           *Cluster
 	name        string
 	persistence cluster.Persistence
 	dir         string
+	disk        string        // the folder in dir where the server keeps its data
+	shim        *shim.Control // nil where there is none
 	port        *port
 	addr        string
 
@@ -39,12 +42,16 @@ var _ cluster.Node = (*node)(nil)
 // newNode makes a place for a server.
 func (c *Cluster) newNode(name string, p cluster.Persistence) (*node, error) {
 	n := &node{c: c, name: name, persistence: p, dir: filepath.Join(c.folder, name)}
-	if err := os.Mkdir(n.dir, 0o700); err != nil {
+	n.disk = filepath.Join(n.dir, "disk")
+	if err := os.MkdirAll(n.disk, 0o700); err != nil {
 		return nil, fmt.Errorf("node %s: %w", name, err)
+	}
+	if err := n.installShim(); err != nil {
+		return nil, err
 	}
 	if err := n.move(); err != nil {
 		n.port.release()
-		return nil, err
+		return nil, errors.Join(err, n.removeShim())
 	}
 	return n, nil
 }
@@ -57,7 +64,7 @@ func (n *node) move() error {
 		return fmt.Errorf("node %s: %w", n.name, err)
 	}
 	n.port, n.addr = p, net.JoinHostPort("127.0.0.1", strconv.Itoa(p.number))
-	text, err := settings(n.persistence, p.number, n.dir)
+	text, err := settings(n.persistence, p.number, n.disk)
 	if err != nil {
 		return err
 	}
@@ -126,7 +133,10 @@ func (n *node) spawn() (*process, error) {
 	}
 	defer log.Close()
 	cmd := exec.Command(n.c.server.file, filepath.Join(n.dir, "redis.conf"))
-	cmd.Dir, cmd.Stdout, cmd.Stderr = n.dir, log, log
+	cmd.Dir, cmd.Stdout, cmd.Stderr = n.disk, log, log
+	if n.shim != nil {
+		cmd.Env = append(os.Environ(), n.shim.Environment(n.c.library)...)
+	}
 	return n.c.launch(n.name, cmd)
 }
 
@@ -197,16 +207,6 @@ func brokenOff(err error) bool {
 	return errors.Is(err, io.EOF) || errors.As(err, &op) && !op.Timeout()
 }
 
-// PowerLoss cannot be done: see Supports.
-func (n *node) PowerLoss(context.Context) (lost int64, err error) {
-	return 0, Supports("power-loss")
-}
-
-// SetClock cannot be done: see Supports.
-func (n *node) SetClock(context.Context, time.Duration, float64) error {
-	return Supports("node-clock")
-}
-
 // Pause is SIGSTOP. It returns once the process is seen to be stopped.
 func (n *node) Pause(ctx context.Context) error {
 	n.op.Lock()
@@ -252,10 +252,11 @@ func (n *node) close() error {
 	defer n.op.Unlock()
 	n.closed = true
 	n.port.release()
-	if p, err := n.process(); err == nil {
-		return p.kill()
+	var err error
+	if p, down := n.process(); down == nil {
+		err = p.kill()
 	}
-	return nil
+	return errors.Join(err, n.removeShim())
 }
 
 // failed says which node could not do what, if err is not nil.

@@ -86,7 +86,7 @@ func TestSettings(t *testing.T) {
 		require.Equal(t, []string{c.save, c.appendonly, c.fsync}, []string{got["save"], got["appendonly"], got["appendfsync"]},
 			"persistence %q", c.persistence)
 		require.Equal(t, "127.0.0.1", got["bind"])
-		require.Equal(t, l.nodes["n1"].dir, got["dir"])
+		require.Equal(t, l.nodes["n1"].disk, got["dir"])
 	}
 }
 
@@ -198,24 +198,12 @@ func TestClockOfANode(t *testing.T) {
 	require.LessOrEqual(t, at, l.Now()+slack)
 }
 
-func TestFaultsThatNeedTheShim(t *testing.T) {
-	t.Parallel()
-	l := start(t, 1, nil)
-	var u *cluster.Unsupported
-	_, err := l.Node("n1").PowerLoss(t.Context())
-	require.ErrorAs(t, err, &u)
-	require.ErrorAs(t, l.Node("n1").SetClock(t.Context(), time.Second, 1), &u)
-	seen, err := l.Node("n1").Look(t.Context())
-	require.NoError(t, err)
-	require.True(t, seen.Up, "what is not supported must not be done by half")
-}
-
 func TestStartThatFailsTellsTheServersWords(t *testing.T) {
 	t.Parallel()
 	l := start(t, 1, func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways })
 	n := l.nodes["n1"]
 	require.NoError(t, n.Kill(t.Context()))
-	manifest := filepath.Join(n.dir, "appendonlydir", "appendonly.aof.manifest")
+	manifest := filepath.Join(n.disk, "appendonlydir", "appendonly.aof.manifest")
 	require.NoError(t, os.WriteFile(manifest, []byte("nonsense\n"), 0o600))
 	err := n.Start(t.Context())
 	require.ErrorContains(t, err, "start n1: redis-server ended with exit status 1; its last words:")

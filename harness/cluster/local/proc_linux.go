@@ -43,6 +43,34 @@ func threadStates(pid int) (string, error) {
 	return states.String(), nil
 }
 
+// childrenOf lists the processes that a process has forked and that live.
+func childrenOf(pid int) ([]identity, error) {
+	lists, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "children"))
+	if err != nil {
+		return nil, err
+	}
+	var children []identity
+	for _, list := range lists {
+		b, err := os.ReadFile(list)
+		if err != nil && !errors.Is(gone(err), errGone) {
+			return nil, err
+		}
+		for _, word := range strings.Fields(string(b)) {
+			number, err := strconv.Atoi(word)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", list, err)
+			}
+			id, err := identify(number)
+			if err == nil {
+				children = append(children, id)
+			} else if !errors.Is(err, errGone) {
+				return nil, err
+			}
+		}
+	}
+	return children, nil
+}
+
 // firstField is the number, counted as proc(5) does, of the first field that
 // readStat gives: the two before it are the pid and the command.
 const firstField = 3

@@ -37,6 +37,9 @@ func threadStates(pid int) (string, error) {
 	return out[:1], nil
 }
 
+// childrenOf is for the preload shim, which is for Linux only.
+func childrenOf(int) ([]identity, error) { return nil, errors.ErrUnsupported }
+
 func ps(pid int, columns string) (string, error) {
 	out, err := exec.Command("ps", "-o", columns, "-p", strconv.Itoa(pid)).Output()
 	var failed *exec.ExitError

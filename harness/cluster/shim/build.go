@@ -80,6 +80,12 @@ func Build(dir string) (string, error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", err
 	}
+	if strings.ContainsAny(dir, " :") {
+		return "", &Missing{
+			Why: fmt.Sprintf("LD_PRELOAD cannot name a file in %q: blanks and colons separate its files", dir),
+			How: "set XDG_CACHE_HOME to a folder whose path has neither",
+		}
+	}
 	library := filepath.Join(dir, fmt.Sprintf("shim-%s-%s.so", runtime.GOARCH, fingerprint()))
 	if _, err := os.Stat(library); err == nil {
 		return library, nil
@@ -124,7 +130,7 @@ func compile(cc, library string) (err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), compileWithin)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, cc, append(slices.Clone(flags), "-o", "shim.so", "shim.c")...)
+	cmd := exec.CommandContext(ctx, cc, append(slices.Clone(flags), "-o", "shim.so", "shim.c", "-ldl")...)
 	cmd.Dir = work
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return &Missing{

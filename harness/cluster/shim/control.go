@@ -1,10 +1,13 @@
 package shim
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -79,6 +82,10 @@ func Create(file string) (*Control, error) {
 }
 
 func create(file string) (*Control, error) {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return nil, err
+	}
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -112,7 +119,28 @@ func (c *Control) Close() error {
 // Environment is what a server's environment needs beside the host's to be under
 // this control, given the shim's library.
 func (c *Control) Environment(library string) []string {
-	return []string{"LD_PRELOAD=" + library, Variable + "=" + c.file}
+	if others := os.Getenv(preload); others != "" {
+		library += ":" + others
+	}
+	return []string{preload + "=" + library, Variable + "=" + c.file}
+}
+
+// preload is the variable that the system's loader reads.
+const preload = "LD_PRELOAD"
+
+// Commands says whether a process is under this control. One that was started
+// with its environment and is not cannot be preloaded into: it is linked
+// statically, for one.
+func (c *Control) Commands(pid int) (bool, error) {
+	file, err := filepath.EvalSymlinks(c.file)
+	if err != nil {
+		return false, err
+	}
+	maps, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "maps"))
+	if err != nil {
+		return false, fmt.Errorf("cannot tell whether the shim is in effect: %w", err)
+	}
+	return bytes.Contains(maps, []byte(" "+file+"\n")), nil
 }
 
 // with calls f with the mapping.

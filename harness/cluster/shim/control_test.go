@@ -214,6 +214,29 @@ func TestLibraryIsBuiltOnce(t *testing.T) {
 	require.Len(t, left, 1, "nothing but the library is left")
 }
 
+// TestFolderThatCannotBeNamed in LD_PRELOAD.
+func TestFolderThatCannotBeNamed(t *testing.T) {
+	if err := Available(); err != nil {
+		t.Skip(err)
+	}
+	var missing *Missing
+	_, err := Build(filepath.Join(t.TempDir(), "a folder"))
+	require.ErrorAs(t, err, &missing)
+	require.ErrorContains(t, err, "blanks and colons separate its files; set XDG_CACHE_HOME")
+}
+
+// TestCommands tells a process that is under control from others.
+func TestCommands(t *testing.T) {
+	p := newProbe(t)
+	p.clocks()
+	commands, err := p.Commands(p.pid)
+	require.NoError(t, err)
+	require.True(t, commands)
+	commands, err = newProbe(t).Commands(p.pid)
+	require.NoError(t, err)
+	require.False(t, commands, "it is under another")
+}
+
 // TestNoCompiler says how to get one.
 func TestNoCompiler(t *testing.T) {
 	if err := Available(); err != nil {

@@ -53,6 +53,7 @@ func TestMain(m *testing.M) {
 type probe struct {
 	*Control
 	t   require.TestingT
+	pid int
 	in  io.Writer
 	out *bufio.Reader
 }
@@ -80,7 +81,7 @@ func newProbe(t testing.TB) *probe {
 		in.Close()
 		require.NoError(t, cmd.Wait())
 	})
-	return &probe{Control: control, t: t, in: in, out: bufio.NewReader(out)}
+	return &probe{Control: control, t: t, pid: cmd.Process.Pid, in: in, out: bufio.NewReader(out)}
 }
 
 // ask hands the probe a line and returns its answer.

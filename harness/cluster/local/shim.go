@@ -1,0 +1,136 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockproof/harness/cluster/shim"
+)
+
+// The faults that need the preload shim, as Supports names them.
+const (
+	nodeClock = "node-clock"
+	powerLoss = "power-loss"
+)
+
+// installShim puts the node under a control of its own, where there is a shim.
+// It is the machine's clock and disk: it outlives every process of the server.
+func (n *node) installShim() (err error) {
+	if n.c.library == "" {
+		return nil
+	}
+	n.shim, err = shim.Create(filepath.Join(n.dir, "control"))
+	return err
+}
+
+func (n *node) removeShim() error {
+	if n.shim == nil {
+		return nil
+	}
+	return n.shim.Close()
+}
+
+// needShim is the error of a fault that cannot be done for want of the shim.
+func (n *node) needShim(fault string) error {
+	if n.shim == nil {
+		return Supports(fault)
+	}
+	p, err := n.process()
+	if err != nil {
+		return nil // the next process is looked at in its turn
+	}
+	if under, err := n.shim.Commands(p.id.PID); under || err != nil {
+		return err
+	}
+	return unsupported(fault, fmt.Sprintf("%s does not load the preload shim", n.c.server.file),
+		"use a server that is linked dynamically, as distributions have it")
+}
+
+// SetClock lets the node's wall clock jump, and run at another rate from now on.
+// It returns once TIME shows it. A node that is down comes back with that clock.
+func (n *node) SetClock(ctx context.Context, jump time.Duration, rate float64) error {
+	n.op.Lock()
+	defer n.op.Unlock()
+	if err := n.needShim(nodeClock); err != nil {
+		return err
+	}
+	if err := n.shim.SetClock(jump, rate); err != nil {
+		return n.failed("set the clock of", err)
+	}
+	if _, err := n.awake(); err != nil {
+		return nil // it cannot be asked now
+	}
+	return n.failed("set the clock of", n.checkClock(ctx))
+}
+
+// checkClock sees that TIME is what the node's clock shows.
+func (n *node) checkClock(ctx context.Context) error {
+	ctx, cancel := n.c.bounded(ctx)
+	defer cancel()
+	before, err := n.shim.Now()
+	if err != nil {
+		return err
+	}
+	shown, err := n.time(ctx)
+	if err != nil {
+		return err
+	}
+	after, err := n.shim.Now()
+	if err != nil {
+		return err
+	}
+	// TIME is in whole microseconds.
+	if t := shown.UnixNano(); t < before-int64(time.Microsecond) || t > after {
+		return fmt.Errorf("TIME is %v off its clock", time.Duration(t-before))
+	}
+	return nil
+}
+
+// time asks the server for its wall clock.
+func (n *node) time(ctx context.Context) (now time.Time, err error) {
+	err = n.direct(func(client *redis.Client) error {
+		now, err = client.Time(ctx).Result()
+		return err
+	})
+	return now, err
+}
+
+// PowerLoss kills the server and everything that it forked, and cuts each file
+// on its disk to its length when it was last synced. That is one legal state of
+// a disk after a power cut, the worst that Redis can be blamed for: a kernel may
+// have written more.
+func (n *node) PowerLoss(ctx context.Context) (lost int64, err error) {
+	n.op.Lock()
+	defer n.op.Unlock()
+	p, err := n.process()
+	if err != nil {
+		return 0, n.failed("cut the power of", err)
+	}
+	if err := n.needShim(powerLoss); err != nil {
+		return 0, err
+	}
+	if err := killFamily(ctx, p); err != nil {
+		return 0, n.failed("cut the power of", err)
+	}
+	lost, err = n.shim.CutPower(n.disk)
+	return lost, n.failed("cut the power of", err)
+}
+
+// killFamily kills a process and those that it has forked, which would go on
+// writing. It is stopped first, so that it forks no more.
+func killFamily(ctx context.Context, p *process) error {
+	if err := p.pause(ctx); err != nil && p.running() {
+		return err
+	}
+	children, err := childrenOf(p.id.PID)
+	errs := []error{err, p.kill()}
+	for _, child := range children {
+		errs = append(errs, endStranded(child))
+	}
+	return errors.Join(errs...)
+}
