@@ -13,8 +13,13 @@ import (
 )
 
 const (
-	// rateProbe is how long a clock is watched to measure its rate.
-	rateProbe = 20 * time.Millisecond
+	// rateProbe is how long a clock is watched to measure its rate, and
+	// longestProbe how long at most, where what was asked for is little.
+	rateProbe    = 20 * time.Millisecond
+	longestProbe = 200 * time.Millisecond
+	// readings is how many times a node's clock is read to know it once: the
+	// one that took the shortest counts.
+	readings = 3
 	// jumpSlack and rateSlack are how far a measured clock may be from what
 	// was asked for: reading a clock takes time, on real machines.
 	jumpSlack = 5 * time.Millisecond
@@ -53,14 +58,10 @@ func (n *Nemesis) clock(ctx context.Context, f Fault, target string) error {
 		effective = (jump - f.Jump).Abs() <= jumpSlack
 	}
 	if f.Rate != 0 {
-		if err := n.cluster.Sleep(ctx, rateProbe); err != nil {
-			return err
-		}
-		later, err := read(ctx)
+		rate, err := n.measureRate(ctx, read, after, tellable(f.Rate, before.Rate))
 		if err != nil {
 			return err
 		}
-		rate := float64(later.Wall-after.Wall) / float64(later.True-after.True)
 		asked["rate"], measured["rate"] = decimal(f.Rate), decimal(rate)
 		effective = effective && near(rate, f.Rate, before.Rate)
 	}
@@ -70,6 +71,33 @@ func (n *Nemesis) clock(ctx context.Context, f Fault, target string) error {
 			Clock: &history.Clock{Reading: after.Wall, Rate: after.Rate, Wall: true}})
 	}
 	return nil
+}
+
+// tellable is the difference that a measurement of a rate has to show.
+func tellable(asked, before float64) float64 {
+	if asked == before {
+		return rateSlack
+	}
+	return math.Abs(asked - before)
+}
+
+// measureRate watches a clock until its readings are good enough to tell a
+// difference in rate from none.
+func (n *Nemesis) measureRate(ctx context.Context, read readClock, from Reading, difference float64) (float64, error) {
+	for {
+		if err := n.cluster.Sleep(ctx, rateProbe); err != nil {
+			return 0, err
+		}
+		to, err := read(ctx)
+		if err != nil {
+			return 0, err
+		}
+		watched := float64(to.True - from.True)
+		unsure := float64(from.Within+to.Within) / watched
+		if unsure <= difference/2 || watched >= float64(longestProbe) {
+			return float64(to.Wall-from.Wall) / watched, nil
+		}
+	}
 }
 
 func decimal(x float64) string { return strconv.FormatFloat(math.Round(x*1e6)/1e6, 'f', -1, 64) }
@@ -103,13 +131,20 @@ func (n *Nemesis) clientClock(name string) (readClock, setClock) {
 
 // nodeClock reads a node's clock between two readings of the true one.
 func (n *Nemesis) nodeClock(node cluster.Node, name string) (readClock, setClock) {
-	read := func(ctx context.Context) (Reading, error) {
-		began := n.cluster.Now()
-		wall, err := node.Clock(ctx)
-		if err != nil {
-			return Reading{}, fmt.Errorf("read its clock: %w", err)
+	read := func(ctx context.Context) (best Reading, err error) {
+		for i := range readings {
+			began := n.cluster.Now()
+			wall, err := node.Clock(ctx)
+			if err != nil {
+				return Reading{}, fmt.Errorf("read its clock: %w", err)
+			}
+			ended := n.cluster.Now()
+			r := Reading{True: (began + ended) / 2, Wall: wall, Rate: n.rate(name, 0), Within: (ended - began) / 2}
+			if i == 0 || r.Within < best.Within {
+				best = r
+			}
 		}
-		return Reading{True: (began + n.cluster.Now()) / 2, Wall: wall, Rate: n.rate(name, 0)}, nil
+		return best, nil
 	}
 	set := func(ctx context.Context, jump time.Duration, rate float64) error {
 		err := node.SetClock(ctx, jump, rate)

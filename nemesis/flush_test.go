@@ -14,6 +14,7 @@ func TestAFlushLeavesNoKey(t *testing.T) {
 	onClusters(t, func(t *testing.T, r *rig) {
 		require.Equal(t, history.TypeOK, r.attempt(t, "c1", "k1", time.Second).Type)
 		require.Equal(t, history.TypeOK, r.attempt(t, "c1", "k2", time.Second).Type)
+		r.sleep(100 * time.Millisecond) // a majority was enough; now all have both
 		r.apply(t, Fault{Kind: Flush, Targets: []string{"n2"}})
 		f := r.last(t)
 		require.True(t, f.Effective)

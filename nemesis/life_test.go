@@ -20,6 +20,7 @@ func TestANodeGoesDownAndComesBack(t *testing.T) {
 				}
 				ctx := context.Background()
 				<-r.clients.do(t, "c1", client.Command{Do: client.DoAcquire, Key: "k1", Within: time.Second})
+				r.sleep(100 * time.Millisecond) // a majority was enough; now all have it
 				before, err := r.cluster.Node("n2").Look(ctx)
 				require.NoError(t, err)
 				require.Len(t, before.Keys, 1)

@@ -55,10 +55,12 @@ type Fault struct {
 	Setting bool
 }
 
-// Reading is what a client's clocks showed at a true time.
+// Reading is what the clocks of a client or a node showed at a true time.
 type Reading struct {
 	True, Monotonic, Wall int64
 	Rate                  float64
+	// Within is how far from True the clock may have been read.
+	Within int64
 }
 
 // Clients are the clients of a run, as far as a nemesis gets at them.
