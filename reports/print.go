@@ -6,11 +6,39 @@ import (
 	"strings"
 
 	"lockproof/harness"
+	"lockproof/harness/history"
 )
 
 // maxDrawings is how many differences a report draws; the others are told in
 // words, and their histories drawn by lockproof check.
 const maxDrawings = 5
+
+// maxShown is how many rows a run of named scenarios has at most for what they
+// show to be told under the table.
+const maxShown = 6
+
+// shows tells of the violations that were expected, where the user named a few
+// scenarios: they were run to be looked at.
+func (r *Report) shows(screen Screen) string {
+	if !r.Named || len(r.tabled()) > maxShown {
+		return ""
+	}
+	var b strings.Builder
+	for _, row := range r.tabled() {
+		trial, violated := row.Shows()
+		if row.Standing != harness.AsExpected || !violated {
+			continue
+		}
+		b.WriteString(screen.style(clean(row.Name()), bold) + "\n")
+		for _, f := range Findings(trial, harness.AsExpected, r.Options.Out) {
+			if f.Got == history.Violated {
+				b.WriteString(strings.Join(hanging("  ", clean(f.Property)+": violated, as expected", screen.Width), "\n") + "\n")
+				b.WriteString(strings.Join(PrintFinding(f, screen, true), "\n") + "\n")
+			}
+		}
+	}
+	return b.String()
+}
 
 // accounts tells of every row that differs, failed or is undecided, the
 // gravest first.

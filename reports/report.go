@@ -31,6 +31,9 @@ type Run struct {
 	Started time.Time
 	Elapsed time.Duration
 	Options harness.Options
+	// Named says that the scenarios were named one by one, and not the whole
+	// catalogue run: what they show is told although it was expected.
+	Named bool
 	// Planned is how many trials were to be run. Interrupted says that the run
 	// was cut short, so that fewer may have been.
 	Planned     int
@@ -217,6 +220,17 @@ func (r *Row) First() harness.Trial {
 		}
 	}
 	return harness.Trial{}
+}
+
+// Shows is the row's first trial that violated a property, and whose history
+// was kept.
+func (r *Row) Shows() (harness.Trial, bool) {
+	for _, t := range r.Trials {
+		if t.History != "" && slices.ContainsFunc(t.Judgements(), func(j harness.Judgement) bool { return j.Got == history.Violated }) {
+			return t, true
+		}
+	}
+	return harness.Trial{}, false
 }
 
 // Totals counts rows by their standing.

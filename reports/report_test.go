@@ -3,6 +3,7 @@ package reports
 import (
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/stretchr/testify/require"
 
+	"lockproof/checker"
 	"lockproof/harness"
 	"lockproof/harness/history"
 )
@@ -150,4 +152,26 @@ func TestWriteFilesSaysWhatIsInTheWay(t *testing.T) {
 	require.NoError(t, os.WriteFile(report.Options.Out, nil, 0o644))
 	_, err := report.WriteFiles()
 	require.ErrorContains(t, err, report.Options.Out)
+}
+
+// Whoever names a few scenarios sees the violations that they show; a run of
+// many, or of the whole catalogue, tells only of what is not as expected.
+func TestPrintShowsWhatNamedScenariosAreFor(t *testing.T) {
+	shown := trial("half-is-not-majority", "without Majority", 0, history.Violated, history.Violated)
+	shown.Results[0].Violations = []checker.Violation{overlap()}
+	shown.History = "half.jsonl"
+	run := Run{Named: true, Options: harness.Options{Out: "testdata"}}
+	text := printed(t, New([]harness.Trial{shown}, run), Screen{Width: 100, UTF8: true})
+	require.Contains(t, text, "mutual-exclusion: violated, as expected")
+	require.Contains(t, text, `c2 asks for "k1"`)
+
+	run.Named = false
+	require.NotContains(t, printed(t, New([]harness.Trial{shown}, run), Screen{Width: 100, UTF8: true}), "c2 asks")
+	run.Named = true
+	many := []harness.Trial{shown}
+	for i := range maxShown {
+		other := trial(fmt.Sprint("other", i), "", 0, history.Holds, history.Holds)
+		many = append(many, other)
+	}
+	require.NotContains(t, printed(t, New(many, run), Screen{Width: 100, UTF8: true}), "c2 asks")
 }

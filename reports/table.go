@@ -51,8 +51,8 @@ func (s Screen) key() string {
 }
 
 // Print writes the report for a reader: the table, the scenarios that were
-// skipped with the reason, what came of the run, and an account of each row
-// that is not as expected.
+// skipped with the reason, what a few named scenarios show, an account of each
+// row that is not as expected, and what came of the run.
 func (r *Report) Print(w io.Writer, screen Screen) error {
 	var b strings.Builder
 	if rows := r.tabled(); len(rows) > 0 {
@@ -60,6 +60,7 @@ func (r *Report) Print(w io.Writer, screen Screen) error {
 		b.WriteString(screen.style(screen.key(), faint) + "\n\n")
 	}
 	b.WriteString(r.skippedTable(screen))
+	b.WriteString(r.shows(screen))
 	b.WriteString(r.accounts(screen))
 	b.WriteString(strings.Join(hanging("", r.Summary(), screen.Width), "\n") + "\n")
 	_, err := io.WriteString(w, screen.plain(b.String()))
