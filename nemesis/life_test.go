@@ -32,7 +32,7 @@ func TestANodeGoesDownAndComesBack(t *testing.T) {
 				require.True(t, down.Effective)
 				require.Equal(t, "down", down.Measured["state"])
 				if kind == PowerLoss {
-					require.NotEqual(t, "0 bytes", down.Measured["lost"], "what everysec had not synced")
+					require.NotEqual(t, "0 bytes", down.Measured["lost"], "what had not been synced")
 				}
 				seen, err := r.cluster.Node("n2").Look(ctx)
 				require.NoError(t, err)

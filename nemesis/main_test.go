@@ -91,7 +91,7 @@ func onLocal(t *testing.T, test func(t *testing.T, r *rig)) {
 
 func (r *rig) config() cluster.Config {
 	return cluster.Config{
-		Nodes: []string{"n1", "n2", "n3"}, Clients: []string{"c1", "c2"}, Persistence: cluster.PersistEverysec, Seed: 1, Record: r.record,
+		Nodes: []string{"n1", "n2", "n3"}, Clients: []string{"c1", "c2"}, Persistence: cluster.PersistNo, Seed: 1, Record: r.record,
 	}
 }
 
