@@ -67,10 +67,41 @@ func (n *Nemesis) clock(ctx context.Context, f Fault, target string) error {
 	}
 	n.instant(f, target, asked, proof{measured, effective})
 	if !n.names[target] { // a client reports its clocks by itself
-		n.record(history.Event{Time: after.True, Process: target, Type: history.TypeClock,
-			Clock: &history.Clock{Reading: after.Wall, Rate: after.Rate, Wall: true}})
+		n.noteClock(target, after)
 	}
 	return nil
+}
+
+// noteClock records what a node's clock showed after it was set.
+func (n *Nemesis) noteClock(node string, r Reading) {
+	n.mu.Lock()
+	n.clocks[node] = r
+	n.mu.Unlock()
+	n.record(history.Event{Time: r.True, Process: node, Type: history.TypeClock,
+		Clock: &history.Clock{Reading: r.Wall, Rate: r.Rate, Wall: true}})
+}
+
+// keptClock says whether a node that is back has the clock that was set before,
+// perhaps while it was down, and notes how far it is ahead. A clock that nobody
+// has set is not looked at.
+func (n *Nemesis) keptClock(ctx context.Context, node string, measured map[string]string) (bool, error) {
+	n.mu.Lock()
+	was, set := n.clocks[node]
+	n.mu.Unlock()
+	if !set {
+		return true, nil
+	}
+	read, _, err := n.clockOf(node)
+	if err != nil {
+		return false, err
+	}
+	now, err := read(ctx)
+	if err != nil {
+		return false, err
+	}
+	measured["clock ahead"] = time.Duration(now.Wall - now.True).String()
+	due := was.Wall + int64(float64(now.True-was.True)*was.Rate)
+	return time.Duration(now.Wall-due).Abs() <= jumpSlack, nil
 }
 
 // tellable is the difference that a measurement of a rate has to show.

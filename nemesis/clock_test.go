@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/harness/cluster"
 	"lockproof/harness/history"
 )
 
@@ -105,4 +106,50 @@ func (r *rig) clockEvent(t *testing.T, process string) (latest history.Clock) {
 		}
 	}
 	return latest
+}
+
+// A machine's clock can be set while its server is down; the server that comes
+// back has it, and its start says so.
+func TestAClockIsSetWhileItsNodeIsDown(t *testing.T) {
+	onClusters(t, func(t *testing.T, r *rig) {
+		needClock(t, r, "n2")
+		r.apply(t, Fault{Kind: Kill, Targets: []string{"n2"}})
+		r.apply(t, Fault{Kind: Clock, Targets: []string{"n2"}, Jump: time.Minute, Rate: 1.2})
+		f := r.last(t)
+		require.True(t, f.Effective)
+		require.InDelta(t, time.Minute, duration(t, f.Measured, "jump"), float64(jumpSlack))
+		require.Equal(t, 1.2, r.clockEvent(t, "n2").Rate)
+
+		r.apply(t, Fault{Kind: Start, Targets: []string{"n2"}})
+		f = r.last(t)
+		require.True(t, f.Effective)
+		require.InDelta(t, time.Minute, duration(t, f.Measured, "clock ahead"), float64(time.Second))
+		r.apply(t, Fault{Kind: Clock, Targets: []string{"n2"}, Jump: -time.Minute, Rate: 1})
+		require.True(t, r.last(t).Effective)
+	})
+}
+
+// forgetful is a node whose clock is right again after each start.
+type forgetful struct{ cluster.Node }
+
+func (f forgetful) Start(ctx context.Context) error {
+	if err := f.SetClock(ctx, -time.Minute, 1); err != nil {
+		return err
+	}
+	return f.Node.Start(ctx)
+}
+
+type forgetfulCluster struct{ cluster.Cluster }
+
+func (f forgetfulCluster) Node(name string) cluster.Node { return forgetful{f.Cluster.Node(name)} }
+
+func TestAStartThatLosesTheClockIsNotEffective(t *testing.T) {
+	onVirtual(t, func(t *testing.T, r *rig) {
+		r.nemesis = New(forgetfulCluster{r.cluster}, r.clients, []string{"c1", "c2"}, r.record)
+		r.apply(t, Fault{Kind: Kill, Targets: []string{"n2"}})
+		r.apply(t, Fault{Kind: Clock, Targets: []string{"n2"}, Jump: time.Minute})
+		require.True(t, r.last(t).Effective)
+		r.apply(t, Fault{Kind: Start, Targets: []string{"n2"}})
+		require.False(t, r.last(t).Effective)
+	})
 }

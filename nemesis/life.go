@@ -47,6 +47,11 @@ func (n *Nemesis) life(ctx context.Context, f Fault, target string) error {
 		measured["keys"] = strconv.Itoa(len(after.Keys))
 	}
 	another := after.Up && after.RunID != earlier
+	if another {
+		if another, err = n.keptClock(ctx, target, measured); err != nil {
+			return err
+		}
+	}
 	// What went down may be up again: a supervisor can be quicker than a look.
 	n.instant(f, target, nil, proof{measured, another || !after.Up && f.Kind != Start})
 	n.saw(target, after)

@@ -86,6 +86,7 @@ type Nemesis struct {
 	nextID int
 	active []*Active
 	rates  map[string]float64 // of the nodes' clocks, where it is not 1
+	clocks map[string]Reading // of the nodes, when they were set last
 	runIDs map[string]string  // of the nodes, as last seen
 
 	// distances are the delays in effect on each link, added up by direction.
@@ -114,7 +115,8 @@ type proof struct {
 // New makes a nemesis for a cluster and its clients.
 func New(c cluster.Cluster, clients Clients, names []string, record func(history.Event)) *Nemesis {
 	n := &Nemesis{cluster: c, clients: clients, names: map[string]bool{}, record: record,
-		rates: map[string]float64{}, runIDs: map[string]string{}, distances: map[way]time.Duration{}}
+		rates: map[string]float64{}, clocks: map[string]Reading{},
+		runIDs: map[string]string{}, distances: map[way]time.Duration{}}
 	for _, name := range names {
 		n.names[name] = true
 	}

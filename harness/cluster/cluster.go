@@ -83,15 +83,17 @@ type Node interface {
 	// Pause and Resume are SIGSTOP and SIGCONT.
 	Pause(ctx context.Context) error
 	Resume(ctx context.Context) error
-	// SetClock lets the wall clock jump and run at another rate (0: as before).
+	// SetClock lets the wall clock jump and run at another rate (0: as before). It
+	// is the machine's: that of a node that is down is set too, and a node that
+	// comes back has it.
 	SetClock(ctx context.Context, jump time.Duration, rate float64) error
 	// Flush is an operator's FLUSHALL.
 	Flush(ctx context.Context) error
 	// Look reads the node's state past every link. A node that is down or
 	// paused is not up; that is no error.
 	Look(ctx context.Context) (history.Node, error)
-	// Clock reads the node's wall clock (TIME), in nanoseconds since the run
-	// began as that clock counts them.
+	// Clock reads the node's wall clock (TIME, or the machine's of a node that is
+	// down), in nanoseconds since the run began as that clock counts them.
 	Clock(ctx context.Context) (int64, error)
 }
 

@@ -127,7 +127,7 @@ func TestFaultsOnANodeThatIsDown(t *testing.T) {
 	require.NoError(t, n.Kill(t.Context()))
 	for what, do := range map[string]func(context.Context) error{
 		"kill": n.Kill, "shutdown": n.Shutdown, "pause": n.Pause, "resume": n.Resume, "flush": n.Flush,
-		"read the clock of": func(ctx context.Context) error { _, err := n.Clock(ctx); return err },
+		"cut the power of": func(ctx context.Context) error { _, err := n.PowerLoss(ctx); return err },
 	} {
 		err := do(t.Context())
 		require.ErrorIs(t, err, cluster.ErrDown)
