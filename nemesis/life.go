@@ -37,6 +37,13 @@ func (n *Nemesis) life(ctx context.Context, f Fault, target string) error {
 	for _, a := range paused {
 		n.cutShort(a, f.Kind)
 	}
+	kept := true
+	if f.Kind == Start {
+		if kept, err = n.keptClock(ctx, target, measured); err != nil {
+			return err
+		}
+	}
+	// The last thing: what a look shows is recorded as of now.
 	after, err := node.Look(ctx)
 	if err != nil {
 		return err
@@ -47,13 +54,8 @@ func (n *Nemesis) life(ctx context.Context, f Fault, target string) error {
 		measured["keys"] = strconv.Itoa(len(after.Keys))
 	}
 	another := after.Up && after.RunID != earlier
-	if another {
-		if another, err = n.keptClock(ctx, target, measured); err != nil {
-			return err
-		}
-	}
 	// What went down may be up again: a supervisor can be quicker than a look.
-	n.instant(f, target, nil, proof{measured, another || !after.Up && f.Kind != Start})
+	n.instant(f, target, nil, proof{measured, another && kept || !after.Up && f.Kind != Start})
 	n.saw(target, after)
 	return nil
 }
