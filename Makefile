@@ -23,9 +23,9 @@ build: bin/lockproof ## build bin/lockproof
 
 .PHONY: bin/lockproof
 bin/lockproof:
-	@$(GO) build -o $@ ./cmd/lockproof
+	@CGO_ENABLED=0 $(GO) build -o $@ ./cmd/lockproof
 
-run: build ## run the catalogue in virtual time, or ON=local
+run: build ## run the catalogue in virtual time, or ON=local or ON=docker
 	@bin/lockproof run --on $(ON) $(ARGS)
 
 test: ## run all tests, and say what was skipped

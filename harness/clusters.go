@@ -3,10 +3,13 @@ package harness
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/docker"
 	"lockproof/harness/cluster/local"
 	"lockproof/harness/cluster/virtual"
 	"lockproof/harness/cluster/virtual/bubble"
@@ -17,23 +20,34 @@ import (
 const (
 	Virtual = "virtual"
 	Local   = "local"
+	Docker  = "docker"
 )
 
 // Clusters lists the kinds of clusters, the default first.
-var Clusters = []string{Virtual, Local}
+var Clusters = []string{Virtual, Local, Docker}
 
 // opener brings a cluster up, runs a plan on it, and takes it down.
 type opener func(ctx context.Context, p *plan, t *Trial, j *journal) error
 
-// opener gives the one for the cluster that o names, or says what it lacks.
-func (o Options) opener() (opener, error) {
-	if o.Cluster == Virtual {
-		return o.openVirtual, nil
+// opener gives the one for the cluster that o names, and what ends all that its
+// clusters share; or it says what the cluster lacks.
+func (o Options) opener(ctx context.Context) (open opener, done func() error, err error) {
+	none := func() error { return nil }
+	switch o.Cluster {
+	case Virtual:
+		return o.openVirtual, none, nil
+	case Local:
+		return o.openLocal, none, local.Available()
 	}
-	if err := local.Available(); err != nil {
-		return nil, err
+	notices := o.Notices
+	if notices == nil {
+		notices = io.Discard
 	}
-	return o.openLocal, nil
+	projects, err := docker.Open(ctx, "", notices)
+	if err != nil {
+		return nil, none, err
+	}
+	return o.openDocker(projects), projects.Close, nil
 }
 
 // stallShare is how late, as a share of the TTL, a process may be before the
@@ -45,6 +59,26 @@ func (o Options) config(p *plan, seed uint64, j *journal) cluster.Config {
 		Nodes: p.Nodes, Clients: p.clientNames(), Aliases: p.Aliases, Persistence: p.Persistence, Seed: seed,
 		Delay: p.Delay.In(p.TTL), StallLimit: p.TTL / stallShare, Record: j.record,
 	}
+}
+
+// containerRestart is how much longer the TTL is, by default, for each node that
+// the script takes down on docker: a container takes that long to end and to
+// come back, on a busy machine, where a process takes milliseconds.
+const containerRestart = 3 * time.Second
+
+// slowed is a scenario's TTL on docker, if the user sets none.
+func slowed(s *scenarios.Scenario) time.Duration {
+	ttl := s.TTL
+	for _, step := range s.Script {
+		if step.Verb == scenarios.VerbKill || step.Verb == scenarios.VerbShutdown || step.Verb == scenarios.VerbPowerLoss {
+			for _, t := range step.Targets {
+				if slices.Contains(s.Nodes, t) {
+					ttl += containerRestart
+				}
+			}
+		}
+	}
+	return ttl
 }
 
 // openVirtual runs in a bubble. Nothing in there may wait for ctx, which belongs
@@ -76,8 +110,24 @@ func (o Options) openLocal(ctx context.Context, p *plan, t *Trial, j *journal) e
 	if err != nil {
 		return err
 	}
+	return o.carryOut(ctx, p, t, j, c, cfg)
+}
+
+func (o Options) openDocker(projects *docker.Projects) opener {
+	return func(ctx context.Context, p *plan, t *Trial, j *journal) error {
+		cfg := o.config(p, t.Seed, j)
+		c, err := docker.New(ctx, cfg, docker.Options{Projects: projects})
+		if err != nil {
+			return err
+		}
+		return o.carryOut(ctx, p, t, j, c, cfg)
+	}
+}
+
+// carryOut runs a plan on a cluster in real time, and closes it.
+func (o Options) carryOut(ctx context.Context, p *plan, t *Trial, j *journal, c cluster.Cluster, cfg cluster.Config) error {
 	j.record(p.header(o, c.Server(), t.Trial, t.Seed, cfg.StallLimit))
-	err = conduct(ctx, p, c, t.Seed, j.record)
+	err := conduct(ctx, p, c, t.Seed, j.record)
 	if closeErr := c.Close(); err == nil {
 		err = closeErr
 	}
@@ -91,6 +141,11 @@ func (p *plan) skip(kind string) string {
 	}
 	for _, fault := range p.faults() {
 		if err := supports(kind, fault); err != nil {
+			return err.Error()
+		}
+	}
+	if kind == Docker {
+		if err := docker.Fits(p.Nodes); err != nil {
 			return err.Error()
 		}
 	}
@@ -145,8 +200,11 @@ func (p *plan) faults() []string {
 
 // supports asks a kind of cluster whether it can do a fault.
 func supports(kind, fault string) error {
-	if kind == Virtual {
+	switch kind {
+	case Virtual:
 		return virtual.Supports(fault)
+	case Docker:
+		return docker.Supports(fault)
 	}
 	return local.Supports(fault)
 }

@@ -109,6 +109,9 @@ func (o Options) settle(j Job) (*plan, error) {
 	if v.Script != nil {
 		s.Script = v.Script
 	}
+	if o.Cluster == Docker && o.TTL == 0 {
+		s.TTL = slowed(&s)
+	}
 	if v.Bounds != nil {
 		s.Bounds = *v.Bounds
 	}

@@ -3,6 +3,7 @@ package harness
 import (
 	"cmp"
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"strings"
@@ -35,11 +36,25 @@ func RunSuite(ctx context.Context, jobs []Job, o Options, observe func(Trial)) (
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	open, err := o.opener()
+	open, done, err := o.opener(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return o.run(ctx, jobs, open, observe), nil
+	trials := o.run(ctx, jobs, open, observe)
+	if err := done(); err != nil && len(trials) > 0 {
+		// The trials have been judged: what went wrong after them must not
+		// keep anybody from their report.
+		last := &trials[len(trials)-1]
+		last.Failure = errors.Join(failureOf(last), err).Error()
+	}
+	return trials, nil
+}
+
+func failureOf(t *Trial) error {
+	if t.Failure == "" {
+		return nil
+	}
+	return errors.New(t.Failure)
 }
 
 // run is RunSuite on clusters of open's.

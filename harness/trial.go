@@ -3,6 +3,7 @@
 package harness
 
 import (
+	"io"
 	"time"
 
 	"lockproof/checker"
@@ -21,6 +22,9 @@ type Options struct {
 	Parallel int
 	// Retries is how often a stalled trial is tried again.
 	Retries int
+	// Notices takes what is to be said before the first trial begins, where that
+	// takes long; nil: nobody.
+	Notices io.Writer
 }
 
 // Trial is one run of one scenario and what came of it.

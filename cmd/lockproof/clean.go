@@ -7,12 +7,14 @@ func (p *program) cleanCommand() *cobra.Command {
 		Use:   "clean",
 		Short: "Remove what killed runs left behind",
 		Long: `Ends the servers and clients, and removes the folders, of runs that were killed
-before they could do so themselves. Runs that are alive are left alone. Every
-run does this when it begins; the command is for doing it now.`,
+before they could do so themselves; on Docker their containers, networks and
+volumes, and the images that no run uses. Runs that are alive are left alone, and
+so is everything that is not Lockproof's. Every run does this when it begins, but
+for the images; the command is for doing it now.`,
 		Example: "  lockproof clean",
 		Args:    arguments(0, 0, "nothing"),
-		RunE: func(*cobra.Command, []string) error {
-			if err := p.clean(p.out); err != nil {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := p.clean(cmd.Context(), p.out); err != nil {
 				return failed(err)
 			}
 			return nil

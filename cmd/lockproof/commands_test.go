@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -116,7 +117,7 @@ func TestClean(t *testing.T) {
 	p := fake(expected)
 	got := p.try("clean")
 	require.Equal(t, ran{0, "nothing was left behind\n", ""}, got)
-	p.clean = func(io.Writer) error { return errors.New("process 7: operation not permitted") }
+	p.clean = func(context.Context, io.Writer) error { return errors.New("process 7: operation not permitted") }
 	got = p.try("clean")
 	require.Equal(t, ran{exitFailed, "", "lockproof: process 7: operation not permitted\n"}, got)
 }

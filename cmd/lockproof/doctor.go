@@ -14,6 +14,7 @@ import (
 
 	"lockproof/harness"
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/docker"
 	"lockproof/harness/cluster/local"
 )
 
@@ -36,7 +37,7 @@ var needs = map[string][]need{
 		{name: "redis-server", find: findRedis},
 		{name: "C compiler", find: findCompiler, optional: "clock and disk faults"},
 	},
-	"docker": {{name: "Docker engine", find: findDocker}},
+	"docker": {{name: "Docker engine and Compose", find: findDocker}},
 }
 
 // kinds are the clusters in the order in which doctor speaks of them.
@@ -109,11 +110,7 @@ func examine(ctx context.Context, needs []need) (verdict string, lines []string)
 
 func findRedis(ctx context.Context) (string, error) {
 	if err := local.Available(); err != nil {
-		var lack *cluster.Unsupported
-		if errors.As(err, &lack) {
-			return "", fmt.Errorf("%s; %s", lack.Why, lack.How)
-		}
-		return "", err
+		return "", plainly(err)
 	}
 	return firstLine(ctx, "redis-server", "--version")
 }
@@ -128,11 +125,18 @@ func findCompiler(ctx context.Context) (string, error) {
 }
 
 func findDocker(ctx context.Context) (string, error) {
-	line, err := firstLine(ctx, "docker", "version", "--format", "{{.Server.Version}}")
-	if err != nil {
-		return "", fmt.Errorf("%w; install Docker, start it, and see that you may use it (docker version)", err)
+	found, err := docker.Find(ctx)
+	return found, plainly(err)
+}
+
+// plainly says what is missing and how to get it, without naming the cluster
+// again.
+func plainly(err error) error {
+	var lack *cluster.Unsupported
+	if errors.As(err, &lack) {
+		return fmt.Errorf("%s; %s", lack.Why, lack.How)
 	}
-	return line, nil
+	return err
 }
 
 // firstLine runs a program and gives the first line of its output.

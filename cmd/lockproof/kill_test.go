@@ -63,7 +63,8 @@ type victim struct{ binary, home, temp string }
 
 func (v victim) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(v.binary, args...)
-	cmd.Env = append(os.Environ(), "HOME="+v.home, "XDG_CACHE_HOME="+v.home, "TMPDIR="+v.temp)
+	cmd.Env = append(os.Environ(), "HOME="+v.home, "XDG_CACHE_HOME="+v.home, "TMPDIR="+v.temp,
+		"DOCKER_HOST=unix:///nowhere") // no clean of this home's may take the images of others
 	return cmd
 }
 

@@ -10,7 +10,6 @@ import (
 	"os"
 
 	"lockproof/harness"
-	"lockproof/harness/cluster/local"
 )
 
 // The exit codes that no report gives. docs/results.md lists them all.
@@ -22,7 +21,7 @@ const (
 func main() {
 	p := &program{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		suite: harness.RunSuite, clean: local.Clean,
+		suite: harness.RunSuite, clean: harness.Clean,
 	}
 	p.look(os.Stdout)
 	os.Exit(p.main(context.Background(), os.Args[1:]))

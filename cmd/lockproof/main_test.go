@@ -31,7 +31,10 @@ func fake(trial func(harness.Job, int) harness.Trial) *program {
 	return &program{
 		screen: reports.Screen{Width: 80, UTF8: true},
 		width:  func() int { return 80 },
-		clean:  func(w io.Writer) error { _, err := io.WriteString(w, "nothing was left behind\n"); return err },
+		clean: func(_ context.Context, w io.Writer) error {
+			_, err := io.WriteString(w, "nothing was left behind\n")
+			return err
+		},
 		suite: func(_ context.Context, jobs []harness.Job, o harness.Options, observe func(harness.Trial)) ([]harness.Trial, error) {
 			var trials []harness.Trial
 			for _, job := range jobs {

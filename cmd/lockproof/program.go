@@ -31,7 +31,7 @@ type program struct {
 	width func() int
 	// suite runs jobs (harness.RunSuite); clean removes what dead runs left.
 	suite func(context.Context, []harness.Job, harness.Options, func(harness.Trial)) ([]harness.Trial, error)
-	clean func(io.Writer) error
+	clean func(context.Context, io.Writer) error
 }
 
 // look finds out what kind of thing the output is.

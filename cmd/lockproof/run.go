@@ -50,7 +50,8 @@ one is inconclusive, or the run was cut short; 3 the harness itself failed;
 			if err != nil {
 				return err
 			}
-			return p.run(cmd.Context(), jobs, o)
+			o.Notices = p.err
+			return p.run(cmd.Context(), jobs, o, len(args) > 0)
 		},
 	}
 	f := cmd.Flags()
@@ -120,8 +121,9 @@ func checkRules(o *harness.Options) error {
 	return nil
 }
 
-// run runs the jobs, reports, and gives the exit code as an error.
-func (p *program) run(ctx context.Context, jobs []harness.Job, o harness.Options) error {
+// run runs the jobs, reports, and gives the exit code as an error. Named says
+// that the user named the scenarios.
+func (p *program) run(ctx context.Context, jobs []harness.Job, o harness.Options, named bool) error {
 	if err := reports.Clear(o.Out); err != nil {
 		return failed(err)
 	}
@@ -137,7 +139,7 @@ func (p *program) run(ctx context.Context, jobs []harness.Job, o harness.Options
 	planned := len(jobs) * o.Trials
 	report := reports.New(trials, reports.Run{
 		Version: version(), Go: runtime.Version(), Started: started, Elapsed: time.Since(started),
-		Options: o, Planned: planned, Interrupted: ctx.Err() != nil && len(trials) < planned,
+		Options: o, Named: named, Planned: planned, Interrupted: ctx.Err() != nil && len(trials) < planned,
 	})
 	return p.report(report)
 }

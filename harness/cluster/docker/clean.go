@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -22,22 +21,17 @@ import (
 
 // Clean removes the containers, networks and volumes of harnesses that died
 // before they could do so themselves, and the images that no container uses, and
-// writes to w what it did. It touches nothing without our label, nothing of a
-// harness that lives, and nothing of another user or host.
-func Clean(ctx context.Context, w io.Writer) error {
+// says what it did, one line each. It touches nothing without our label, nothing
+// of a harness that lives, and nothing of another user or host.
+func Clean(ctx context.Context) (done []string, err error) {
 	e, err := reach(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer e.Close()
-	done, err := e.sweep(ctx)
+	done, err = e.sweep(ctx)
 	images, imageErr := e.removeImages(ctx)
-	for _, line := range append(done, images...) {
-		if _, werr := fmt.Fprintln(w, line); werr != nil {
-			return errors.Join(err, imageErr, werr)
-		}
-	}
-	return errors.Join(err, imageErr)
+	return append(done, images...), errors.Join(err, imageErr)
 }
 
 // sweep removes the projects of dead harnesses, and says what it did.
@@ -125,15 +119,22 @@ func (e *engine) removeProject(ctx context.Context, name string) (done []string,
 		name, len(containers), len(networks), len(volumes.Volumes))}, nil
 }
 
-// removeImages removes our images that no container uses.
+// removeImages removes our images that no container and no run uses.
 func (e *engine) removeImages(ctx context.Context) (done []string, err error) {
 	list, err := e.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("label", label))})
 	if err != nil {
 		return nil, err
 	}
-	errs := []error{}
+	used, err := process.InUse()
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
 	for _, i := range list {
 		for _, tag := range i.RepoTags {
+			if slices.Contains(used, tag) {
+				continue
+			}
 			_, err := e.ImageRemove(ctx, tag, image.RemoveOptions{PruneChildren: true})
 			switch {
 			case err == nil:

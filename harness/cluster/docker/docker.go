@@ -81,7 +81,7 @@ func New(ctx context.Context, cfg cluster.Config, opts Options) (*Cluster, error
 		return nil, err
 	}
 	c := &Cluster{
-		cfg: cfg, projects: opts.Projects, project: p, clock: realtime.Start(),
+		cfg: cfg, projects: opts.Projects, project: p,
 		nodes: map[string]*node{}, address: map[proxy.Path]string{},
 	}
 	c.events.record = cfg.Record
@@ -90,7 +90,7 @@ func New(ctx context.Context, cfg cluster.Config, opts Options) (*Cluster, error
 		return nil, errors.Join(err, c.Close())
 	}
 	if cfg.StallLimit > 0 {
-		c.busy.Go(func() { c.clock.Watch(c.life, cfg.StallLimit, cfg.Record) })
+		c.busy.Go(func() { c.clock.Watch(c.life, "harness", cfg.StallLimit, cfg.Record) })
 	}
 	return c, nil
 }
@@ -130,7 +130,8 @@ func (c *Cluster) persistence(name string) cluster.Persistence {
 // connect opens a link from every client to every server, and follows what
 // passes over them.
 func (c *Cluster) connect(ctx context.Context) error {
-	want := proxy.Run{Epoch: c.clock.Epoch(), Delay: c.cfg.Delay, Clients: c.cfg.Clients, Servers: map[string]string{}}
+	c.clock = realtime.Start() // making servers as new can take seconds, which are none of the run's
+	want := proxy.Run{Epoch: c.clock.Epoch(), Delay: c.cfg.Delay, Clients: c.cfg.Clients, Servers: map[string]string{}, StallLimit: c.cfg.StallLimit}
 	for _, name := range c.cfg.Servers() {
 		want.Servers[name] = c.nodes[name].inside
 	}

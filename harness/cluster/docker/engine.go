@@ -31,11 +31,23 @@ type engine struct {
 // Available says whether a docker cluster can run here: nil, or a
 // *cluster.Unsupported that says what is missing and how to get it.
 func Available() error {
-	e, err := connect(context.Background())
+	_, err := Find(context.Background())
+	return err
+}
+
+// Find says which engine and which Compose a docker cluster would use here; the
+// error is that of Available.
+func Find(ctx context.Context) (string, error) {
+	e, err := connect(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return e.Close()
+	defer e.Close()
+	version, err := e.ServerVersion(ctx)
+	if err != nil {
+		return "", unreachable(e.DaemonHost(), err)
+	}
+	return fmt.Sprintf("Docker Engine %s (API %s), %s", version.Version, e.ClientVersion(), strings.Join(e.compose, " ")), nil
 }
 
 // connect finds the engine, as DOCKER_HOST and its kin say, and Compose.

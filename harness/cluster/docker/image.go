@@ -19,6 +19,7 @@ import (
 	"github.com/docker/docker/pkg/jsonmessage"
 
 	"lockproof/compose"
+	"lockproof/harness/cluster/process"
 )
 
 // Labels that tell what is ours. docker-compose.yml sets the same.
@@ -34,7 +35,11 @@ const imageName = "lockproof"
 
 // image gives the image of the project, and builds it if there is none yet. The
 // folder is the context of the build.
-func (e *engine) image(ctx context.Context, folder fs.FS, say io.Writer) (string, error) {
+func (e *engine) image(ctx context.Context, folder fs.FS, record *process.Record, say io.Writer) (string, error) {
+	// Noted before they are made, so that no Clean takes them away again.
+	if err := record.Use(ownBase); err != nil {
+		return "", err
+	}
 	base, err := e.base(ctx, say)
 	if err != nil {
 		return "", err
@@ -45,6 +50,9 @@ func (e *engine) image(ctx context.Context, folder fs.FS, say io.Writer) (string
 	}
 	sum := sha256.Sum256(append([]byte(base+"\x00"), archive...))
 	tag := imageName + ":" + hex.EncodeToString(sum[:6])
+	if err := record.Use(tag); err != nil {
+		return "", err
+	}
 	if found, err := e.has(ctx, tag); found || err != nil {
 		return tag, err
 	}

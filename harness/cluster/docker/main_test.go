@@ -31,6 +31,10 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if program := os.Getenv("LOCKPROOF_TEST_HARNESS"); program != "" {
+		fmt.Fprintln(os.Stderr, beHarness(program))
+		os.Exit(1)
+	}
 	// The tests keep records of their own.
 	state, err := os.MkdirTemp("", "docker-test-")
 	if err != nil {

@@ -96,7 +96,7 @@ func (p *Projects) prepare(ctx context.Context, program string, say io.Writer) (
 	if err := layOut(folder, program); err != nil {
 		return fmt.Errorf("docker cluster: %w", err)
 	}
-	p.image, err = p.engine.image(ctx, os.DirFS(folder), say)
+	p.image, err = p.engine.image(ctx, os.DirFS(folder), p.record, say)
 	return err
 }
 

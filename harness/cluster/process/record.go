@@ -30,11 +30,14 @@ type Record struct {
 }
 
 // Entry is one line of a record. The first names the harness and the folder,
-// each other one child.
+// each other one child, or one thing that is shared with other runs.
 type Entry struct {
 	Harness *Identity `json:"harness,omitempty"`
 	Folder  string    `json:"folder,omitempty"`
 	Child   *Identity `json:"child,omitempty"`
+	// Uses names something that outlives the run and is not to be removed
+	// while it lasts: the tag of an image.
+	Uses string `json:"uses,omitempty"`
 }
 
 // NewRecord opens the record of a run that is going to have that folder.
@@ -145,6 +148,47 @@ func lock(file *os.File) (ours bool, err error) {
 	}
 	named, err := os.Stat(file.Name())
 	return err == nil && os.SameFile(opened, named), nil
+}
+
+// Use notes that the run needs something that outlives it.
+func (r *Record) Use(name string) error { return r.add(Entry{Uses: name}) }
+
+// InUse lists what the runs of this user need that are alive.
+func InUse() ([]string, error) {
+	var names []string
+	var errs []error
+	for _, dir := range stateFolders() {
+		files, err := filepath.Glob(filepath.Join(dir, "run-*.jsonl"))
+		errs = append(errs, err)
+		for _, name := range files {
+			used, err := usedBy(name)
+			names, errs = append(names, used...), append(errs, err)
+		}
+	}
+	return names, errors.Join(errs...)
+}
+
+// usedBy lists what the run of a record needs, if it is alive.
+func usedBy(name string) ([]string, error) {
+	file, err := os.OpenFile(name, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // its run has just ended
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if dead, err := lock(file); dead || err != nil {
+		return nil, err
+	}
+	entries, err := readRecord(file)
+	var used []string
+	for _, e := range entries {
+		if e.Uses != "" {
+			used = append(used, e.Uses)
+		}
+	}
+	return used, err
 }
 
 // Dead says whether the harness of a record has ended: nobody holds the lock on

@@ -29,6 +29,10 @@ type Clock struct {
 // Start begins a run now.
 func Start() Clock { return Clock{epoch: Monotonic(), wall: time.Now().UnixNano()} }
 
+// Since is the clock of a run that another process has begun. It knows no wall
+// clock.
+func Since(epoch int64) Clock { return Clock{epoch: epoch} }
+
 // Epoch is the reading of CLOCK_MONOTONIC at which the run began.
 func (c Clock) Epoch() int64 { return c.epoch }
 
@@ -55,15 +59,15 @@ func (c Clock) Sleep(ctx context.Context, d time.Duration) error {
 // any stall limit, and long enough to cost nothing.
 const watchEvery = 4 * time.Millisecond
 
-// Watch measures how late the harness itself is, until ctx ends: it sleeps and
-// looks how long that took. Lateness from limit on is recorded, since real-time
-// verdicts cannot be trusted over it.
-func (c Clock) Watch(ctx context.Context, limit time.Duration, record func(history.Event)) {
+// Watch measures how late this process of the harness is, until ctx ends: it
+// sleeps and looks how long that took. Lateness from limit on is recorded, since
+// real-time verdicts cannot be trusted over it.
+func (c Clock) Watch(ctx context.Context, process string, limit time.Duration, record func(history.Event)) {
 	before := c.Now()
 	for c.Sleep(ctx, watchEvery) == nil {
 		now := c.Now()
 		if late := now - before - int64(watchEvery); late >= int64(limit) {
-			record(history.Event{Time: now, Process: "harness", Type: history.TypeStall, Late: late})
+			record(history.Event{Time: now, Process: process, Type: history.TypeStall, Late: late})
 		}
 		before = now
 	}

@@ -29,7 +29,13 @@ type Run struct {
 	// Servers gives each server's address in the project's network; "" for
 	// one that is down.
 	Servers map[string]string `json:"servers"`
+	// StallLimit is the lateness from which on the proxy reports a stall of
+	// its own; 0: it does not.
+	StallLimit time.Duration `json:"stall_limit,omitempty"`
 }
+
+// Process is the proxy's name in the history, for its stalls.
+const Process = "toxiproxy"
 
 // Path names a link.
 type Path struct {

@@ -22,7 +22,9 @@ type run struct {
 	links     map[Path]*link.Link
 	listening []Listening
 	listeners []net.Listener
-	serving   sync.WaitGroup // the listeners' goroutines
+	serving   sync.WaitGroup // goroutines that live as long as the run
+	life      context.Context
+	end       context.CancelFunc
 	servers   map[string]*server
 
 	mu     sync.Mutex
@@ -35,10 +37,11 @@ func newRun(want Run, first, ports int) (*run, error) {
 		return nil, fmt.Errorf("%d clients and %d servers need %d ports, and %d are published", len(want.Clients), len(want.Servers), n, ports)
 	}
 	r := &run{log: newLog(), links: map[Path]*link.Link{}, servers: map[string]*server{}}
+	r.life, r.end = context.WithCancel(context.Background())
 	for name, address := range want.Servers {
 		r.servers[name] = newServer(address)
 	}
-	now := func() int64 { return realtime.Monotonic() - want.Epoch }
+	clock := realtime.Since(want.Epoch)
 	var travel func(bool, int, int) time.Duration
 	if want.Delay > 0 {
 		travel = func(bool, int, int) time.Duration { return want.Delay }
@@ -48,7 +51,7 @@ func newRun(want Run, first, ports int) (*run, error) {
 		for _, name := range slices.Sorted(maps.Keys(want.Servers)) {
 			p := Path{client, name}
 			r.links[p] = link.New(link.Config{
-				Client: client, Node: name, Now: now, Record: r.log.add,
+				Client: client, Node: name, Now: clock.Now, Record: r.log.add,
 				Travel: travel, Scripts: scripts, Silent: name == cluster.StoreName,
 			})
 			if err := r.listen(p, first+len(r.listening)); err != nil {
@@ -56,6 +59,9 @@ func newRun(want Run, first, ports int) (*run, error) {
 				return nil, err
 			}
 		}
+	}
+	if want.StallLimit > 0 {
+		r.serving.Go(func() { clock.Watch(r.life, Process, want.StallLimit, r.log.add) })
 	}
 	return r, nil
 }
@@ -96,6 +102,7 @@ func (r *run) join(p Path, client net.Conn) {
 
 // close ends every link and tells all of it.
 func (r *run) close() {
+	r.end()
 	for _, ln := range r.listeners {
 		ln.Close()
 	}

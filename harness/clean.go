@@ -1,0 +1,34 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/docker"
+	"lockproof/harness/cluster/process"
+)
+
+// Clean removes what harnesses left that died before they could do so
+// themselves, on every kind of cluster, and writes to w what it did. Where no
+// engine can be used, there is nothing on it to clean for this user.
+func Clean(ctx context.Context, w io.Writer) error {
+	done, err := docker.Clean(ctx)
+	var none *cluster.Unsupported
+	if errors.As(err, &none) {
+		err = nil
+	}
+	lines, processErr := process.Clean()
+	done, err = append(done, lines...), errors.Join(err, processErr)
+	if len(done) == 0 && err == nil {
+		done = []string{"nothing was left behind"}
+	}
+	for _, line := range done {
+		if _, werr := fmt.Fprintln(w, line); werr != nil {
+			return errors.Join(err, werr)
+		}
+	}
+	return err
+}

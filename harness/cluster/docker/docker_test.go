@@ -1,0 +1,358 @@
+package docker
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/client"
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+)
+
+// spawn starts a real client.
+func spawn(t *testing.T, c *Cluster, name string) (client.Worker, *heard) {
+	t.Helper()
+	h := &heard{done: make(chan client.Message, 16)}
+	setup := client.Setup{Name: name, Lock: locks.Reference, Options: locks.Options{TTL: 5 * time.Second}.WithDefaults()}
+	w, err := c.Spawn(t.Context(), setup, h.take)
+	require.NoError(t, err)
+	return w, h
+}
+
+// heard keeps the ends of a client's commands.
+type heard struct{ done chan client.Message }
+
+func (h *heard) take(m client.Message) {
+	if m.Done != 0 || m.Error != "" {
+		h.done <- m
+	}
+}
+
+func (h *heard) next(t *testing.T) client.Message {
+	t.Helper()
+	select {
+	case m := <-h.done:
+		return m
+	case <-time.After(5 * time.Second):
+		require.Fail(t, "the client has not answered")
+		return client.Message{}
+	}
+}
+
+// TestAClientLocks has a real client take the lock, on all nodes, over its
+// links; and its events are there once it has been told to end.
+func TestAClientLocks(t *testing.T) {
+	var seen recorded
+	c := start(t, 5, func(cfg *cluster.Config) { cfg.Record = seen.record })
+	w, said := spawn(t, c, "c1")
+	require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Serial: 1, Key: "k1", Within: 3 * time.Second}))
+	got := said.next(t)
+	require.Equal(t, history.TypeOK, got.Outcome, got)
+	for _, name := range c.cfg.Nodes {
+		look, err := c.Node(name).Look(t.Context())
+		require.NoError(t, err)
+		require.Contains(t, look.Keys, "k1", name)
+	}
+	require.NoError(t, w.Close())
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+	taken := 0
+	for _, e := range seen.all {
+		if e.Type == history.TypeReply && e.Command.Effect == history.EffectSet && e.Command.Done {
+			taken++
+		}
+		require.GreaterOrEqual(t, e.Time, int64(0), "an event before the run began")
+		require.LessOrEqual(t, e.Time, c.Now(), "an event that is still to come")
+	}
+	require.Equal(t, 5, taken)
+}
+
+// TestAKilledNodeBreaksItsConnections: its clients learn of it at once, as they
+// do of a process that ends.
+func TestAKilledNodeBreaksItsConnections(t *testing.T) {
+	c := start(t, 2, nil)
+	db := over(t, c, "c1", "n2")
+	require.NoError(t, db.Ping(t.Context()).Err())
+	require.NoError(t, c.Link("c1", "n2").Intercept(cluster.Intercept{Command: "SET", Part: cluster.PartCommand, Action: cluster.Hold}))
+	waiting := make(chan error, 1)
+	go func() { waiting <- db.Set(context.Background(), "k1", "token", time.Minute).Err() }()
+	require.Eventually(t, func() bool { return c.Link("c1", "n2").Intercepted() == 1 }, time.Second, time.Millisecond)
+	require.NoError(t, c.Node("n2").Kill(t.Context()))
+	select {
+	case err := <-waiting:
+		require.Error(t, err)
+	case <-time.After(time.Second):
+		require.Fail(t, "a client still waits for a node that has ended")
+	}
+	require.ErrorIs(t, c.Node("n2").Kill(t.Context()), cluster.ErrDown)
+	require.NoError(t, over(t, c, "c1", "n1").Ping(t.Context()).Err())
+}
+
+func TestPauseStopsANodeUntilResume(t *testing.T) {
+	c := start(t, 1, nil)
+	n, db := c.Node("n1"), over(t, c, "c1", "n1")
+	require.NoError(t, db.Set(t.Context(), "k1", "token", time.Minute).Err())
+	require.NoError(t, n.Pause(t.Context()))
+	require.Error(t, db.Get(within(t, 100*time.Millisecond), "k1").Err())
+	seen, err := n.Look(t.Context())
+	require.NoError(t, err)
+	require.False(t, seen.Up)
+	for what, do := range map[string]func(context.Context) error{"shutdown": n.Shutdown, "flush": n.Flush} {
+		require.EqualError(t, do(t.Context()), what+" n1: it is paused and cannot obey: resume it first")
+	}
+	require.NoError(t, n.Pause(t.Context()), "a second pause changes nothing")
+	require.NoError(t, n.Resume(t.Context()))
+	require.Equal(t, "token", db.Get(within(t, time.Second), "k1").Val())
+	require.NoError(t, n.Resume(t.Context()), "a second resume changes nothing")
+	require.NoError(t, n.Pause(t.Context()))
+	require.NoError(t, n.Kill(t.Context()), "a paused node can be killed")
+	for what, do := range map[string]func(context.Context) error{"kill": n.Kill, "pause": n.Pause, "resume": n.Resume, "flush": n.Flush} {
+		require.EqualError(t, do(t.Context()), what+" n1: the node is down")
+	}
+}
+
+func TestFlushAndClock(t *testing.T) {
+	c := start(t, 1, nil)
+	n := c.Node("n1")
+	require.ErrorContains(t, n.Start(t.Context()), "start n1: it is running already")
+	require.NoError(t, over(t, c, "c1", "n1").Set(t.Context(), "k1", "token", 0).Err())
+	require.NoError(t, n.Flush(t.Context()))
+	seen, err := n.Look(t.Context())
+	require.NoError(t, err)
+	require.True(t, seen.Up)
+	require.Empty(t, seen.Keys)
+
+	before := c.Now()
+	at, err := n.Clock(t.Context())
+	require.NoError(t, err)
+	const slack = int64(2 * time.Millisecond) // TIME is in microseconds, and the host's wall clock may be slewed
+	require.GreaterOrEqual(t, at, before-slack)
+	require.LessOrEqual(t, at, c.Now()+slack)
+}
+
+// TestAliases has one server under two names.
+func TestAliases(t *testing.T) {
+	c := start(t, 3, func(cfg *cluster.Config) { cfg.Aliases = map[string]string{"n3": "n1"} })
+	require.Equal(t, c.Node("n1"), c.Node("n3"))
+	require.NoError(t, over(t, c, "c1", "n1").Set(t.Context(), "k1", "token", 0).Err())
+	look, err := c.Node("n3").Look(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, look.Keys, "k1")
+	require.NotNil(t, c.Link("c1", "n3"))
+	require.Nil(t, c.Link("c9", "n1"))
+	require.Nil(t, c.Node("n9"))
+}
+
+// TestRunsSideBySideAndAfterOneAnother: clusters at one time have projects of
+// their own, and one that gets another's project finds nothing in it.
+func TestRunsSideBySideAndAfterOneAnother(t *testing.T) {
+	a := start(t, 2, nil)
+	b := start(t, 2, nil)
+	require.NotEqual(t, a.project.name, b.project.name)
+	require.NoError(t, over(t, a, "c1", "n1").Set(t.Context(), "k1", "a", 0).Err())
+	require.NoError(t, over(t, a, "c1", cluster.StoreName).Set(t.Context(), "k1", "v1", 0).Err())
+	look, err := b.Node("n1").Look(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, look.Keys, "the clusters meet")
+
+	// A client that will say something yet, a node that does not go on and one
+	// that is down: none of it is the next run's.
+	stale := over(t, a, "c2", "n2")
+	require.NoError(t, stale.Ping(t.Context()).Err())
+	require.NoError(t, a.Node("n2").Pause(t.Context()))
+	_ = stale.Set(within(t, 20*time.Millisecond), "k2", "late", 0)
+	require.NoError(t, a.Node("n1").Kill(t.Context()))
+	require.NoError(t, a.Link("c1", "n2").Cut(cluster.Both))
+	require.NoError(t, a.Close())
+	require.NoError(t, a.Close(), "a second close changes nothing")
+	require.ErrorContains(t, a.Node("n1").Start(t.Context()), "the cluster is closed")
+
+	next := start(t, 2, nil)
+	require.Equal(t, a.project.name, next.project.name, "the project is not used again")
+	time.Sleep(20 * time.Millisecond)
+	for _, name := range []string{"n1", "n2", cluster.StoreName} {
+		look, err := next.Node(name).Look(t.Context())
+		require.NoError(t, err)
+		require.True(t, look.Up, name)
+		require.Empty(t, look.Keys, name)
+		require.NoError(t, over(t, next, "c1", name).Ping(within(t, time.Second)).Err())
+	}
+}
+
+func TestConfigurationsThatDoNotFit(t *testing.T) {
+	projects := open(t)
+	whole := cluster.Config{Nodes: []string{"n1"}, Clients: []string{"c1"}, Record: func(history.Event) {}}
+	for want, change := range map[string]func(*cluster.Config){
+		"docker cluster: no nodes": func(c *cluster.Config) { c.Nodes = nil },
+		"the docker cluster cannot do a run on n6: its nodes are n1 to n5": func(c *cluster.Config) { c.Nodes = []string{"n6"} },
+		"docker cluster: no persistence setting \"tape\"":                  func(c *cluster.Config) { c.Persistence = "tape" },
+	} {
+		cfg := whole
+		change(&cfg)
+		_, err := New(t.Context(), cfg, Options{Projects: projects})
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// TestAServersLastWords: what a server that does not come up says is in the
+// error.
+func TestAServersLastWords(t *testing.T) {
+	c := start(t, 1, func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways })
+	n := c.nodes["n1"]
+	require.NoError(t, n.Kill(t.Context()))
+	require.NoError(t, c.project.proxy.Format(t.Context(), "n1", "appendonly perhaps\n"))
+	n.persistence = "broken" // the next run is to make it anew
+	err := n.Start(t.Context())
+	require.ErrorContains(t, err, "start n1: its server ended with status 1; its last words:")
+	require.ErrorContains(t, err, "appendonly perhaps")
+}
+
+// TestWhatAKilledHarnessLeaves kills a harness with a project up. The next one
+// removes it all, and nothing else: neither the project of one that lives nor a
+// container of somebody else.
+func TestWhatAKilledHarnessLeaves(t *testing.T) {
+	projects := open(t)
+	mine := start(t, 1, nil)
+	other, err := projects.engine.ContainerCreate(t.Context(), &container.Config{
+		Image: projects.image, Cmd: []string{"true"}, Labels: map[string]string{label: "somebody else's", hostLabel: "elsewhere", recordLabel: "/nowhere/run-1.jsonl", projectLabel: "elsewhere"},
+	}, nil, nil, nil, "")
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, projects.engine.ContainerRemove(context.Background(), other.ID, container.RemoveOptions{}))
+	})
+
+	name := killedHarness(t)
+	require.NotZero(t, left(t, projects.engine, name), "the harness had nothing that could be left")
+	said, err := projects.engine.sweep(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"removed the compose project " + name + ": 7 containers, 1 networks, 6 volumes"}, said)
+	require.Zero(t, left(t, projects.engine, name))
+
+	_, err = projects.engine.ContainerInspect(t.Context(), other.ID)
+	require.NoError(t, err, "somebody else's container is gone")
+	require.NoError(t, over(t, mine, "c1", "n1").Ping(t.Context()).Err(), "a living harness's project is gone")
+	said, err = projects.engine.sweep(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, said)
+	_, err = projects.engine.removeImages(t.Context()) // those of harnesses before
+	require.NoError(t, err)
+	found, err := projects.engine.has(t.Context(), projects.image)
+	require.NoError(t, err)
+	require.True(t, found, "an image that a living harness uses is gone")
+}
+
+// left counts what there is of a project.
+func left(t *testing.T, e *engine, name string) int {
+	t.Helper()
+	n := 0
+	for _, kind := range [][]string{{"ps", "-aq"}, {"network", "ls", "-q"}, {"volume", "ls", "-q"}} {
+		out, err := exec.Command("docker", append(kind, "--filter", "label="+projectLabel+"="+name)...).Output()
+		require.NoError(t, err)
+		n += len(bytes.Fields(out))
+	}
+	return n
+}
+
+// killedHarness runs a harness until its project is up, kills it, and gives the
+// project's name.
+func killedHarness(t *testing.T) string {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "LOCKPROOF_TEST_HARNESS="+shared.program)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	require.NoError(t, cmd.Process.Kill())
+	_, _ = io.Copy(io.Discard, out)
+	_ = cmd.Wait()
+	var name string
+	require.NoError(t, json.Unmarshal([]byte(line), &name))
+	return name
+}
+
+// beHarness is the harness that is going to be killed.
+func beHarness(program string) error {
+	projects, err := Open(context.Background(), program, io.Discard)
+	if err != nil {
+		return err
+	}
+	cfg := cluster.Config{Nodes: []string{"n1", "n2"}, Clients: []string{"c1"}, Record: func(history.Event) {}}
+	c, err := New(context.Background(), cfg, Options{Projects: projects})
+	if err != nil {
+		return err
+	}
+	// A fault in effect must not keep anything from being removed.
+	if err := c.Node("n2").Pause(context.Background()); err != nil {
+		return err
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(c.project.name); err != nil {
+		return err
+	}
+	select {}
+}
+
+// TestCloseLeavesNothing opens projects of its own and closes them, with two
+// clusters' worth of containers.
+func TestCloseLeavesNothing(t *testing.T) {
+	open(t)
+	projects, err := Open(t.Context(), shared.program, io.Discard)
+	require.NoError(t, err)
+	cfg := cluster.Config{Nodes: []string{"n1"}, Clients: []string{"c1"}, Record: func(history.Event) {}}
+	var all sync.WaitGroup
+	names := make([]string, 2)
+	for i := range names {
+		all.Go(func() {
+			c, err := New(context.Background(), cfg, Options{Projects: projects})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			names[i] = c.project.name
+			time.Sleep(100 * time.Millisecond) // so that neither gets the other's
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	require.NotZero(t, left(t, projects.engine, names[0]))
+	require.FileExists(t, projects.record.File())
+	require.NoError(t, projects.Close())
+	for _, name := range names {
+		require.Zero(t, left(t, projects.engine, name), name)
+	}
+	require.NoDirExists(t, projects.folder)
+	require.NoFileExists(t, projects.record.File())
+}
+
+// TestTheFileIsForEverybody: Compose takes the file as it is, for a user who
+// wants to look around, and it publishes nothing beyond loopback.
+func TestTheFileIsForEverybody(t *testing.T) {
+	projects := open(t)
+	file := filepath.Join(projects.folder, "compose", "docker-compose.yml")
+	command := append(append([]string{}, projects.engine.compose...), "-f", file, "config")
+	cmd := exec.Command(command[0], command[1:]...)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, name := range append([]string{proxyService}, services...) {
+		require.Contains(t, string(out), fmt.Sprintf("  %s:\n", name))
+	}
+	require.NotContains(t, string(out), "privileged: true")
+}

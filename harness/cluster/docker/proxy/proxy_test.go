@@ -1,0 +1,308 @@
+package proxy
+
+import (
+	"context"
+	"net"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/realtime"
+	"lockproof/harness/history"
+)
+
+// site is a proxy with two servers and a store, and its client.
+type site struct {
+	*Client
+	servers map[string]*miniredis.Miniredis
+	ports   map[Path]int
+	ended   chan error // how the stream of events ended
+
+	mu     sync.Mutex
+	events []history.Event
+}
+
+// begin starts a proxy and a run on it; change may change the run.
+func begin(t *testing.T, change func(*Run)) *site {
+	t.Helper()
+	s := &site{servers: map[string]*miniredis.Miniredis{}, ended: make(chan error, 1)}
+	want := Run{Epoch: realtime.Monotonic(), Clients: []string{"c1", "c2"}, Servers: map[string]string{}}
+	for _, name := range []string{"n1", "n2", cluster.StoreName} {
+		s.servers[name] = miniredis.RunT(t)
+		want.Servers[name] = s.servers[name].Addr()
+	}
+	if change != nil {
+		change(&want)
+	}
+	server := &Server{FirstPort: freePorts(t, 6), Ports: 6, Volumes: t.TempDir()}
+	api := httptest.NewServer(server.Handler())
+	s.Client = NewClient(strings.TrimPrefix(api.URL, "http://"))
+	t.Cleanup(func() {
+		require.NoError(t, s.End(context.Background()))
+		require.NoError(t, <-s.ended)
+		require.NoError(t, s.Failed())
+		s.Close()
+		api.Close()
+	})
+	var err error
+	s.ports, err = s.Begin(t.Context(), want)
+	require.NoError(t, err)
+	require.Len(t, s.ports, 6)
+	follow, err := s.Follow(context.Background(), func(e history.Event) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.events = append(s.events, e)
+	})
+	require.NoError(t, err)
+	go func() { s.ended <- follow() }()
+	return s
+}
+
+// freePorts finds consecutive ports that are free.
+func freePorts(t *testing.T, n int) int {
+	t.Helper()
+	for range 100 {
+		first, err := net.Listen("tcp", ":0")
+		require.NoError(t, err)
+		port := first.Addr().(*net.TCPAddr).Port
+		taken := []net.Listener{first}
+		for i := 1; i < n; i++ {
+			if ln, err := net.Listen("tcp", ":"+strconv.Itoa(port+i)); err == nil {
+				taken = append(taken, ln)
+			}
+		}
+		for _, ln := range taken {
+			ln.Close()
+		}
+		if len(taken) == n {
+			return port
+		}
+	}
+	require.Fail(t, "there are no free ports side by side")
+	return 0
+}
+
+// dial is a go-redis client over a link.
+func (s *site) dial(t *testing.T, client, server string) *redis.Client {
+	t.Helper()
+	c := redis.NewClient(&redis.Options{
+		Addr:       net.JoinHostPort("127.0.0.1", strconv.Itoa(s.ports[Path{client, server}])),
+		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
+	})
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func within(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func TestEveryLinkLeadsToItsServer(t *testing.T) {
+	s := begin(t, nil)
+	for p := range s.ports {
+		require.NoError(t, s.dial(t, p.Client, p.Server).Set(t.Context(), p.Client, p.Server, 0).Err())
+	}
+	for name, server := range s.servers {
+		for _, client := range []string{"c1", "c2"} {
+			got, err := server.Get(client)
+			require.NoError(t, err)
+			require.Equal(t, name, got)
+		}
+	}
+	received, answered := s.Link(Path{"c1", "n2"}).Count("SET")
+	require.Equal(t, []int{1, 1}, []int{received, answered})
+}
+
+// TestEventsAreTheLinksOwn also holds Settled to what Follow has passed on.
+func TestEventsAreTheLinksOwn(t *testing.T) {
+	s := begin(t, nil)
+	before := realtime.Monotonic()
+	require.NoError(t, s.dial(t, "c1", "n1").Set(t.Context(), "k1", "token", time.Minute).Err())
+	require.NoError(t, s.dial(t, "c1", cluster.StoreName).Set(t.Context(), "k1", "silent", 0).Err())
+	n, err := s.Settled(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 2, n, "a command and its reply; the store's links are silent")
+	require.Eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.events) == n }, time.Second, time.Millisecond)
+	require.Equal(t, []history.Type{history.TypeCommand, history.TypeReply}, []history.Type{s.events[0].Type, s.events[1].Type})
+	require.Equal(t, "c1>n1", s.events[0].Process)
+	require.Equal(t, "token", s.events[0].Command.Token)
+	require.Positive(t, s.events[0].Time)
+	require.Less(t, s.events[1].Time, realtime.Monotonic()-before+int64(time.Minute))
+}
+
+func TestFaultsOfALink(t *testing.T) {
+	s := begin(t, nil)
+	l, db := s.Link(Path{"c1", "n1"}), s.dial(t, "c1", "n1")
+	require.NoError(t, db.Ping(t.Context()).Err())
+
+	require.NoError(t, l.Cut(cluster.Both))
+	require.Error(t, db.Ping(within(t, 50*time.Millisecond)).Err())
+	require.NoError(t, s.dial(t, "c2", "n1").Ping(t.Context()).Err(), "c2 is not cut off")
+	require.NoError(t, l.Heal(cluster.Both))
+	require.ErrorContains(t, l.Heal(cluster.Both), "link c1>n1: the proxy refuses POST /link: link c1>n1 is not cut")
+	require.NoError(t, db.Ping(t.Context()).Err())
+
+	const by = 30 * time.Millisecond
+	require.NoError(t, l.Delay(cluster.ToNode, by))
+	passed := l.Measure(cluster.ToNode)
+	began := time.Now()
+	require.NoError(t, db.Ping(t.Context()).Err())
+	require.GreaterOrEqual(t, time.Since(began), by)
+	require.Equal(t, 1, passed().Messages)
+	require.GreaterOrEqual(t, passed().Shortest, by-time.Millisecond)
+	require.NoError(t, l.Delay(cluster.ToNode, 0))
+
+	require.NoError(t, l.Intercept(cluster.Intercept{Command: "SET", Part: cluster.PartReply, Action: cluster.Hold}))
+	answer := make(chan error, 1)
+	go func() { answer <- db.Set(context.Background(), "k1", "token", time.Minute).Err() }()
+	require.Eventually(t, func() bool { return l.Intercepted() == 1 }, time.Second, time.Millisecond)
+	got, err := s.servers["n1"].Get("k1")
+	require.NoError(t, err)
+	require.Equal(t, "token", got, "the reply is held, not the command")
+	require.Empty(t, answer)
+	held, err := l.LetGo()
+	require.NoError(t, err)
+	require.Equal(t, 1, held)
+	require.NoError(t, <-answer)
+}
+
+// TestServersMove goes the way of a container that ends and comes back at
+// another address.
+func TestServersMove(t *testing.T) {
+	s := begin(t, nil)
+	db := s.dial(t, "c1", "n1")
+	require.NoError(t, db.Set(t.Context(), "k1", "before", 0).Err())
+	s.servers["n1"].Close()
+	require.NoError(t, s.Move(t.Context(), "n1", ""))
+	began := time.Now()
+	require.Error(t, db.Get(within(t, 2*time.Second), "k1").Err())
+	require.Less(t, time.Since(began), time.Second, "a server that is down refuses; it does not hang")
+
+	other := miniredis.RunT(t)
+	require.NoError(t, other.Set("k1", "after"))
+	require.NoError(t, s.Move(t.Context(), "n1", other.Addr()))
+	require.Equal(t, "after", db.Get(within(t, time.Second), "k1").Val())
+	require.ErrorContains(t, s.Move(t.Context(), "n9", ""), `there is no server "n9" in this run`)
+}
+
+// TestMovingEndsADial has a server that neither answers nor refuses.
+func TestMovingEndsADial(t *testing.T) {
+	hole := blackHole(t)
+	s := begin(t, func(r *Run) { r.Servers["n1"] = hole })
+	db := s.dial(t, "c1", "n1")
+	failed := make(chan error, 1)
+	go func() { failed <- db.Ping(context.Background()).Err() }()
+	time.Sleep(20 * time.Millisecond)
+	require.NoError(t, s.Move(t.Context(), "n1", ""))
+	select {
+	case err := <-failed:
+		require.Error(t, err)
+	case <-time.After(dialWithin / 2):
+		require.Fail(t, "the client still waits for a server that has gone")
+	}
+}
+
+// blackHole is an address where a connection is neither made nor refused: that
+// of a listener whose queue is full.
+func blackHole(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { ln.Close() })
+	raw, err := ln.(*net.TCPListener).SyscallConn()
+	require.NoError(t, err)
+	require.NoError(t, raw.Control(func(fd uintptr) { require.NoError(t, unix.Listen(int(fd), 0)) }))
+	for range 16 {
+		conn, err := net.DialTimeout("tcp", ln.Addr().String(), 50*time.Millisecond)
+		if err != nil {
+			return ln.Addr().String()
+		}
+		t.Cleanup(func() { conn.Close() })
+	}
+	t.Skip("this system takes connections beyond the queue of a listener")
+	return ""
+}
+
+func TestDelayOfEveryLink(t *testing.T) {
+	const oneWay = 15 * time.Millisecond
+	s := begin(t, func(r *Run) { r.Delay = oneWay })
+	db := s.dial(t, "c2", "n2")
+	require.NoError(t, db.Ping(t.Context()).Err())
+	began := time.Now()
+	require.NoError(t, db.Ping(t.Context()).Err())
+	require.GreaterOrEqual(t, time.Since(began), 2*oneWay)
+}
+
+func TestARunEndsTheOneBefore(t *testing.T) {
+	s := begin(t, nil)
+	db := s.dial(t, "c1", "n1")
+	require.NoError(t, db.Ping(t.Context()).Err())
+	require.NoError(t, s.Link(Path{"c1", "n1"}).Cut(cluster.Both), "a fault in effect must not keep a run alive")
+	ports, err := s.Begin(t.Context(), Run{Clients: []string{"c9"}, Servers: map[string]string{"n1": s.servers["n1"].Addr()}})
+	require.NoError(t, err)
+	require.Len(t, ports, 1)
+	require.NoError(t, <-s.ended)
+	s.ended <- nil // for the cleanup
+	require.ErrorContains(t, s.Link(Path{"c1", "n1"}).Cut(cluster.Both), `there is no link from "c1" to "n1" in this run`)
+}
+
+func TestRefusals(t *testing.T) {
+	s := begin(t, nil)
+	l := s.Link(Path{"c1", "n1"}).(*remote)
+	for _, c := range []struct {
+		what string
+		do   func() error
+		want string
+	}{
+		{"too many links", func() error {
+			_, err := s.Begin(t.Context(), Run{Clients: []string{"c1", "c2", "c3", "c4"}, Servers: map[string]string{"n1": "", "n2": ""}})
+			return err
+		}, "4 clients and 2 servers need 8 ports, and 6 are published"},
+		{"no run", func() error { return l.Cut(cluster.Both) }, "there is no run: POST /run begins one"},
+		{"no run to follow", func() error { _, err := s.Follow(t.Context(), nil); return err }, "there is no run"},
+		{"no volume", func() error { return s.Format(t.Context(), "n7", "") }, "the volume of n7 is not mounted at"},
+		{"no name", func() error { return s.Format(t.Context(), "../n1", "") }, `"../n1" is no server's name`},
+		{"no such endpoint", func() error { return s.call(t.Context(), "GET", "/nothing", nil, nil) }, "404 page not found"},
+	} {
+		require.ErrorContains(t, c.do(), c.want, c.what)
+	}
+	_, answered := l.Count("SET")
+	require.Zero(t, answered)
+	require.ErrorContains(t, s.Failed(), "there is no run", "what Count could not return")
+	require.NoError(t, s.Failed(), "it is told once")
+}
+
+func TestAProxyThatIsGone(t *testing.T) {
+	api := httptest.NewServer(nil)
+	c := NewClient(strings.TrimPrefix(api.URL, "http://"))
+	api.Close()
+	require.ErrorContains(t, c.End(t.Context()), "the proxy does not answer")
+	require.ErrorContains(t, c.Await(within(t, 30*time.Millisecond)), "the proxy does not answer")
+}
+
+func TestFormatEmptiesAVolume(t *testing.T) {
+	volumes := t.TempDir()
+	s := &Server{Volumes: volumes}
+	aof := filepath.Join(volumes, "n1", "appendonlydir")
+	require.NoError(t, os.MkdirAll(aof, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(aof, "appendonly.aof.manifest"), []byte("old"), 0o644))
+	require.NoError(t, s.format(Disk{Server: "n1", Settings: "save \"\"\n"}))
+	require.NoDirExists(t, aof)
+	content, err := os.ReadFile(filepath.Join(volumes, "n1", settingsFile))
+	require.NoError(t, err)
+	require.Equal(t, "save \"\"\n", string(content))
+}
