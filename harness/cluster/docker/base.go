@@ -40,7 +40,7 @@ func (e *engine) base(ctx context.Context, say io.Writer) (string, error) {
 	fmt.Fprintf(say, "it cannot be pulled (%v)\nmaking %s from Debian's packages: this takes a minute or two\n", pulled, ownBase)
 	if err := e.bootstrap(ctx); err != nil {
 		return "", missing(fmt.Sprintf("the image %s is not there, cannot be pulled (%v), and cannot be made (%v)", debian, pulled, err),
-			fmt.Sprintf("reach a registry, load it (docker load), or run once as root with debootstrap installed (Debian: apt-get install debootstrap)"))
+			"reach a registry, load it (docker load), or run once as root with debootstrap installed (Debian: apt-get install debootstrap)")
 	}
 	return ownBase, nil
 }

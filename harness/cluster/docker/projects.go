@@ -185,7 +185,7 @@ func (q *project) up(ctx context.Context) error {
 	}
 	for _, name := range append([]string{proxyService}, services...) {
 		if q.boxes[name] == nil {
-			return fmt.Errorf("Compose brought the project %s up without %s", q.name, name)
+			return fmt.Errorf("project %s came up without %s", q.name, name)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
