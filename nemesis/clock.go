@@ -16,7 +16,7 @@ const (
 	// rateProbe is how long a clock is watched to measure its rate, and
 	// longestProbe how long at most, where what was asked for is little.
 	rateProbe    = 20 * time.Millisecond
-	longestProbe = 200 * time.Millisecond
+	longestProbe = time.Second
 	// readings is how many times a node's clock is read to know it once: the
 	// one that took the shortest counts.
 	readings = 3
@@ -24,6 +24,8 @@ const (
 	// was asked for: reading a clock takes time, on real machines.
 	jumpSlack = 5 * time.Millisecond
 	rateSlack = 0.1
+	// rateError is how exactly a rate is measured, if the machine allows it.
+	rateError = 0.01
 )
 
 // near says whether a clock's measured rate shows the one that was asked for,
@@ -115,6 +117,7 @@ func tellable(asked, before float64) float64 {
 // measureRate watches a clock until its readings are good enough to tell a
 // difference in rate from none.
 func (n *Nemesis) measureRate(ctx context.Context, read readClock, from Reading, difference float64) (float64, error) {
+	began := from.True
 	for {
 		if err := n.cluster.Sleep(ctx, rateProbe); err != nil {
 			return 0, err
@@ -125,8 +128,11 @@ func (n *Nemesis) measureRate(ctx context.Context, read readClock, from Reading,
 		}
 		watched := float64(to.True - from.True)
 		unsure := float64(from.Within+to.Within) / watched
-		if unsure <= difference/2 || watched >= float64(longestProbe) {
+		if unsure <= min(difference/2, rateError) || to.True-began >= int64(longestProbe) {
 			return float64(to.Wall-from.Wall) / watched, nil
+		}
+		if to.Within < from.Within/2 {
+			from = to // a better reading to begin at: the machine was busy before
 		}
 	}
 }
