@@ -24,7 +24,7 @@ func (r *run) faultTolerance() Result {
 	}
 	measured := r.latencies()
 	measured["granted_in_time"] = int64(inTime)
-	measured["longest_gap"] = r.longestGap()
+	measured["longest_gap"] = r.longestGap().length()
 	result := settle(history.FaultTolerance, violations, measured)
 	switch {
 	case result.Verdict != history.Holds:
@@ -155,9 +155,20 @@ func (r *run) latencies() map[string]int64 {
 	return measured
 }
 
+// LongestGap gives the longest stretch without a grant of any key while
+// somebody was waiting for one; an empty one for a history that Check refuses.
+func LongestGap(events []history.Event) (from, until int64) {
+	r, err := digest(events)
+	if err != nil {
+		return 0, 0
+	}
+	gap := r.longestGap()
+	return gap.from, gap.until
+}
+
 // longestGap is the longest stretch without a grant of any key while somebody
 // was waiting for one.
-func (r *run) longestGap() int64 {
+func (r *run) longestGap() span {
 	var waiting, grants []span
 	for _, key := range r.keys {
 		for _, o := range r.acquires[key] {
@@ -168,9 +179,9 @@ func (r *run) longestGap() int64 {
 		}
 	}
 	sort.Slice(grants, func(i, j int) bool { return grants[i].from < grants[j].from })
-	var best int64
+	var gaps []span
 	for _, w := range union(waiting) {
-		best = max(best, longest(w.without(grants)).length())
+		gaps = append(gaps, w.without(grants)...)
 	}
-	return best
+	return longest(gaps)
 }

@@ -15,27 +15,29 @@ const (
 	ResultsFile = "results.json"
 	JUnitFile   = "junit.xml"
 	SummaryFile = "summary.md"
+	PageFile    = "report.html" // which package html writes
+	// PorcupineFile is beside the history of a trial whose page links to it.
+	PorcupineFile = "porcupine.html"
 )
 
-// WriteFiles writes every file of the report into its output folder, which it
-// makes if need be, and gives their paths. A file is either the old one or the
-// whole new one, never a part.
-func (r *Report) WriteFiles() ([]string, error) {
+// File is one file of a report.
+type File struct {
+	Name  string
+	Write func(io.Writer) error
+}
+
+// WriteFiles writes every file of the report, and more, into its output folder,
+// which it makes if need be, and gives their paths. A file is either the old
+// one or the whole new one, never a part.
+func (r *Report) WriteFiles(more ...File) ([]string, error) {
 	if err := os.MkdirAll(r.Options.Out, 0o755); err != nil {
 		return nil, fmt.Errorf("cannot make the output folder: %w", err)
 	}
-	writers := []struct {
-		name  string
-		write func(io.Writer) error
-	}{
-		{ResultsFile, r.WriteResults},
-		{JUnitFile, r.WriteJUnit},
-		{SummaryFile, r.WriteSummary},
-	}
+	files := append([]File{{ResultsFile, r.WriteResults}, {JUnitFile, r.WriteJUnit}, {SummaryFile, r.WriteSummary}}, more...)
 	var paths []string
-	for _, w := range writers {
-		path := filepath.Join(r.Options.Out, w.name)
-		if err := writeFile(path, w.write); err != nil {
+	for _, f := range files {
+		path := filepath.Join(r.Options.Out, f.Name)
+		if err := writeFile(path, f.Write); err != nil {
 			return paths, fmt.Errorf("cannot write %s: %w", path, err)
 		}
 		paths = append(paths, path)
@@ -47,17 +49,22 @@ func (r *Report) WriteFiles() ([]string, error) {
 // a run that is killed does not leave another's results. It touches nothing
 // else.
 func Clear(out string) error {
-	histories, err := fs.Glob(os.DirFS(out), "trials/*/*/history.jsonl")
-	if err != nil {
-		return fmt.Errorf("cannot use the output folder %s: %w", out, err)
+	whole := []string{ResultsFile, JUnitFile, SummaryFile, PageFile}
+	var trials []string
+	for _, name := range []string{PorcupineFile, "history.jsonl"} {
+		found, err := fs.Glob(os.DirFS(out), "trials/*/*/"+name)
+		if err != nil {
+			return fmt.Errorf("cannot use the output folder %s: %w", out, err)
+		}
+		trials = append(trials, found...)
 	}
-	for _, name := range append([]string{ResultsFile, JUnitFile, SummaryFile}, histories...) {
+	for _, name := range append(whole, trials...) {
 		file := filepath.Join(out, name)
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("cannot remove an earlier run's file: %w", err)
 		}
 	}
-	for _, name := range histories {
+	for _, name := range trials {
 		trial := filepath.Dir(filepath.Join(out, name))
 		os.Remove(trial) // folders that hold more than ours stay
 		os.Remove(filepath.Dir(trial))

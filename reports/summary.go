@@ -27,9 +27,9 @@ var markdownSigns = map[harness.Standing]string{
 // is not as expected. Text from scenarios, locks and servers is escaped.
 func (r *Report) WriteSummary(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## Lockproof: %s\n\n", r.headline())
+	fmt.Fprintf(&b, "## Lockproof: %s\n\n", r.Headline())
 	fmt.Fprintf(&b, "%s\n\n", paragraph(r.Summary()))
-	fmt.Fprintf(&b, "%s\n\n", escape(r.setting()))
+	fmt.Fprintf(&b, "%s\n\n", escape(r.Setting()))
 	if len(r.Rows) > 0 {
 		b.WriteString("| | scenario | verdicts | violated | trials as expected | time |\n")
 		b.WriteString("|---|---|---|---|---:|---:|\n")
@@ -49,8 +49,8 @@ func (r *Report) WriteSummary(w io.Writer) error {
 	return err
 }
 
-// headline is the run in three words.
-func (r *Report) headline() string {
+// Headline is the run in three words.
+func (r *Report) Headline() string {
 	switch r.ExitCode() {
 	case ExitDiffers:
 		return "not as expected"
@@ -62,8 +62,8 @@ func (r *Report) headline() string {
 	return "as expected"
 }
 
-// setting says how the run was set up.
-func (r *Report) setting() string {
+// Setting says how the run was set up.
+func (r *Report) Setting() string {
 	o := r.Options
 	parts := []string{o.Cluster + " cluster", plural(o.Trials, "trial") + " each", fmt.Sprintf("seed %d", o.Seed)}
 	if o.TTL > 0 {

@@ -47,6 +47,9 @@ var catalogue = sync.OnceValues(func() ([]told, error) {
 	}
 	var stories []told
 	for _, t := range trials {
+		if t.Skipped != "" {
+			continue
+		}
 		events, err := ReadHistory(filepath.Join(o.Out, t.History))
 		if err != nil {
 			return nil, err

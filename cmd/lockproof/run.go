@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"lockproof/harness/locks"
 	"lockproof/redlock"
 	"lockproof/reports"
+	"lockproof/reports/html"
 	"lockproof/scenarios"
 )
 
@@ -141,15 +143,20 @@ func (p *program) run(ctx context.Context, jobs []harness.Job, o harness.Options
 		Version: version(), Go: runtime.Version(), Started: started, Elapsed: time.Since(started),
 		Options: o, Named: named, Planned: planned, Interrupted: ctx.Err() != nil && len(trials) < planned,
 	})
-	return p.report(report)
+	return p.report(report, jobs)
 }
 
 // report prints the report and writes its files.
-func (p *program) report(report *reports.Report) error {
+func (p *program) report(report *reports.Report, jobs []harness.Job) error {
 	if err := report.Print(p.out, p.screen); err != nil {
 		return failed(err)
 	}
-	paths, err := report.WriteFiles()
+	var known []*scenarios.Scenario
+	for _, j := range jobs {
+		known = append(known, j.Scenario)
+	}
+	page := func(w io.Writer) error { return html.Write(w, report, known) }
+	paths, err := report.WriteFiles(reports.File{Name: reports.PageFile, Write: page})
 	if err != nil {
 		return failed(err)
 	}

@@ -1,0 +1,140 @@
+// Package html writes report.html: one page of a run that needs neither a
+// network nor JavaScript, with a picture and a story of each kind of violation.
+//
+// Everything that comes from a scenario, a history, a lock or a server goes
+// through html/template, and the page's own policy lets no other script run
+// than the page's own.
+package html
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"lockproof/harness"
+	"lockproof/harness/history"
+	"lockproof/reports"
+	"lockproof/scenarios"
+)
+
+//go:embed page.css page.js *.gohtml
+var files embed.FS
+
+var page = template.Must(template.New("page.gohtml").Funcs(template.FuncMap{
+	"sign": func(verdict string) string { return signs[verdict] },
+	"half": func(x float64) float64 { return x / 2 },
+	"add":  func(a, b float64) float64 { return a + b },
+}).ParseFS(files, "*.gohtml"))
+
+// signs go with each verdict, which is never told by its colour alone.
+var signs = map[string]string{history.Holds: "✓", history.Violated: "✗", history.Inconclusive: "?"}
+
+// view is what the page shows.
+type view struct {
+	Style    template.CSS
+	Script   template.JS
+	Policy   string
+	Headline string
+	Good     bool
+	Summary  string
+	Setting  string
+	Started  string
+	Named    []harness.Standing
+	Groups   []*group
+	Skipped  []skipped
+	Rates    *rates
+	Terms    []term
+	Drawn    bool // there is a timeline, and so a need for its legend
+}
+
+type skipped struct{ Name, Why string }
+
+type term struct{ Name, Meaning string }
+
+// terms say what each property promises.
+var terms = []term{
+	{history.MutualExclusion, "no two clients believe at once that they hold the lock"},
+	{history.ProtectedData, "at the store that the lock guards, no acknowledged update is lost and no stale write is accepted"},
+	{history.Fencing, "tokens grow strictly in the order of the grants"},
+	{history.DeadlockFreedom, "once faults are healed and holders gone, a waiting client gets the lock within a stated bound"},
+	{history.FaultTolerance, "while a client reaches a healthy majority and the lock is free, it gets it within a stated bound"},
+}
+
+// Write writes the page of a report. The catalogue tells what its scenarios
+// are for; histories are read from the report's output folder, and pictures of
+// porcupine's are written there beside them.
+func Write(w io.Writer, r *reports.Report, catalogue []*scenarios.Scenario) error {
+	b := builder{report: r, scenarios: map[string]*scenarios.Scenario{}, ids: map[string]int{}}
+	for _, s := range catalogue {
+		b.scenarios[s.Name] = s
+	}
+	v, err := b.view()
+	if err != nil {
+		return err
+	}
+	return page.Execute(w, v)
+}
+
+func (b *builder) view() (*view, error) {
+	style, err := files.ReadFile("page.css")
+	if err != nil {
+		return nil, err
+	}
+	script, err := files.ReadFile("page.js")
+	if err != nil {
+		return nil, err
+	}
+	digest := sha256.Sum256(script)
+	r := b.report
+	v := &view{
+		Style: template.CSS(style), Script: template.JS(script),
+		Policy: "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" +
+			base64.StdEncoding.EncodeToString(digest[:]) + "'; base-uri 'none'; form-action 'none'",
+		Headline: r.Headline(), Good: r.ExitCode() == reports.ExitAsExpected,
+		Summary: r.Summary(), Setting: r.Setting(), Terms: terms,
+	}
+	if !r.Started.IsZero() {
+		v.Started = r.Started.UTC().Format("2 January 2006, 15:04 UTC")
+	}
+	for _, row := range r.Rows {
+		if row.Standing == harness.Skipped {
+			v.Skipped = append(v.Skipped, skipped{row.Name(), row.Why})
+			continue
+		}
+		article := b.article(row)
+		v.Drawn = v.Drawn || article.Drawn()
+		if n := len(v.Groups); n > 0 && v.Groups[n-1].Name == row.Scenario {
+			v.Groups[n-1].Articles = append(v.Groups[n-1].Articles, article)
+			continue
+		}
+		v.Groups = append(v.Groups, b.group(row, article))
+	}
+	v.Rates = ratesOf(r)
+	return v, nil
+}
+
+// slug makes an id of a name: the same as in the names of trials' folders.
+func slug(name string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return '-'
+	}, name), "-")
+}
+
+// unique keeps two names with one slug apart.
+func (b *builder) unique(id string) string {
+	b.ids[id]++
+	if n := b.ids[id]; n > 1 {
+		return fmt.Sprintf("%s-%d", id, n)
+	}
+	return id
+}

@@ -1,0 +1,340 @@
+"use strict";
+// The page is whole without this script. With it: a switch for the theme, a
+// filter for the table, and pictures that zoom, pan and step through events.
+(() => {
+  const root = document.documentElement;
+  const all = (selector, within) => [...(within || document).querySelectorAll(selector)];
+  const byId = (id) => document.getElementById(id);
+
+  // A file's page may be denied storage: then the choice lasts until it closes.
+  const remember = { get() { try { return localStorage.getItem("theme"); } catch { return null; } },
+    set(v) { try { localStorage.setItem("theme", v); } catch { /* not kept */ } } };
+  const themes = ["system", "light", "dark"];
+  const button = document.querySelector(".theme");
+  const setTheme = (name) => {
+    if (name === "system") delete root.dataset.theme; else root.dataset.theme = name;
+    button.querySelector("span").textContent = name;
+  };
+  let theme = themes.includes(remember.get()) ? remember.get() : "system";
+  setTheme(theme);
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    theme = themes[(themes.indexOf(theme) + 1) % themes.length];
+    setTheme(theme);
+    remember.set(theme);
+  });
+
+  const filter = document.querySelector(".filter");
+  if (filter) {
+    const rows = all(".verdicts tbody tr");
+    filter.hidden = rows.length < 8;
+    filter.querySelector("input").addEventListener("input", (e) => {
+      const words = e.target.value.toLowerCase().split(/\s+/).filter(Boolean);
+      let shown = 0;
+      for (const row of rows) {
+        const text = row.textContent.toLowerCase();
+        row.hidden = !words.every((w) => text.includes(w));
+        if (!row.hidden) shown++;
+      }
+      filter.querySelector("output").textContent = words.length ? `${shown} of ${rows.length}` : "";
+    });
+  }
+
+  const tip = document.createElement("div");
+  tip.className = "tip";
+  tip.hidden = true;
+  document.body.append(tip);
+  const showTip = (text, box) => {
+    tip.textContent = text;
+    tip.hidden = false;
+    const left = Math.min(Math.max(8, box.x + scrollX), scrollX + innerWidth - tip.offsetWidth - 16);
+    const above = box.y + scrollY - tip.offsetHeight - 8;
+    tip.style.left = left + "px";
+    tip.style.top = (above > scrollY ? above : box.y + box.height + scrollY + 8) + "px";
+  };
+
+  const moment = (ns) => (ns < 1e9 ? (ns / 1e6).toFixed(3) + " ms" : (ns / 1e9).toFixed(6) + " s");
+  const roundStep = (least) => {
+    for (let decade = 1; decade < 1e15; decade *= 10)
+      for (const m of [1, 2, 5]) if (decade * m >= least) return decade * m;
+    return 1e15;
+  };
+
+  class Timeline {
+    constructor(figure) {
+      this.figure = figure;
+      this.id = figure.dataset.id;
+      this.from = Number(figure.dataset.from);
+      this.knots = JSON.parse(figure.dataset.knots);
+      this.length = this.knots[this.knots.length - 1].t;
+      this.margin = this.knots[0].x;
+      this.base = this.knots[this.knots.length - 1].x - this.margin;
+      this.plot = figure.querySelector(".plot");
+      this.chart = figure.querySelector(".chart");
+      this.height = this.chart.viewBox.baseVal.height;
+      this.marks = all(".mark", this.chart);
+      this.timed = all("[data-a]", this.chart);
+      this.cursor = figure.querySelector(".cursor");
+      this.readout = figure.querySelector(".readout");
+      this.zoom = 1;
+      this.even = false;
+      this.step = -1;
+      this.titles();
+      this.listen();
+      figure.querySelector(".tools").hidden = false;
+    }
+
+    // A tip that comes at once takes the place of the browser's own.
+    titles() {
+      for (const title of all("title", this.chart)) {
+        title.parentNode.dataset.tip = title.textContent;
+        title.remove();
+      }
+      for (const mark of this.marks) mark.setAttribute("tabindex", "-1");
+    }
+
+    get events() {
+      if (this.found) return this.found;
+      const table = this.figure.parentNode.querySelector(".events");
+      const rows = table ? all("tbody tr", table) : [];
+      this.found = rows.length
+        ? rows.map((row) => ({ a: Number(row.dataset.a), row, turn: Number(row.dataset.turn) || 0,
+          text: all("td", row).map((cell) => cell.textContent).filter(Boolean) }))
+          .map((e) => ({ ...e, text: `event ${e.text[0]}, ${e.text.slice(1).join(" · ")}` }))
+        : this.marks.map((m) => ({ a: Number(m.dataset.a), turn: Number(m.dataset.number), text: m.getAttribute("aria-label") }));
+      return this.found;
+    }
+
+    x(t) {
+      const share = Math.min(Math.max(this.even ? t / this.length : this.share(t), 0), 1);
+      return this.margin + share * (this.width - 2 * this.margin);
+    }
+
+    // Where a time stands between both ends when quiet stretches are shortened.
+    share(t) {
+      let low = 0, high = this.knots.length - 1;
+      while (high - low > 1) {
+        const middle = (low + high) >> 1;
+        if (this.knots[middle].t <= t) low = middle; else high = middle;
+      }
+      const a = this.knots[low], b = this.knots[high];
+      return (a.x - this.margin + ((b.x - a.x) * (t - a.t)) / (b.t - a.t)) / this.base;
+    }
+
+    layout() {
+      const room = this.plot.clientWidth;
+      if (!room) return;
+      this.width = Math.max(room, 560) * this.zoom;
+      this.chart.setAttribute("width", this.width);
+      this.chart.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
+      for (const el of this.timed) this.place(el);
+      this.dodge();
+      this.ticks();
+    }
+
+    place(el) {
+      const x = this.x(Number(el.dataset.a));
+      if (el.classList.contains("at")) {
+        if (!el.classList.contains("mark")) el.setAttribute("transform", `translate(${x} ${el.dataset.y || 0})`);
+        return;
+      }
+      const w = Math.max(this.x(Number(el.dataset.b)) - x, 1.5);
+      el.setAttribute("x", el.tagName === "text" ? x + 6 : x);
+      if (el.tagName !== "text") el.setAttribute("width", w);
+      else el.classList.toggle(el.dataset.keep ? "outside" : "tight", w < Number(el.dataset.room));
+    }
+
+    // Two marks near each other stand in two rows.
+    dodge() {
+      const last = [-100, -100];
+      for (const mark of this.marks) {
+        const x = this.x(Number(mark.dataset.a));
+        const row = x - last[0] < 22 && x - last[1] > x - last[0] ? 1 : 0;
+        last[row] = x;
+        mark.setAttribute("transform", `translate(${x} ${11 + 21 * row})`);
+      }
+    }
+
+    ticks() {
+      const group = this.chart.querySelector(".ticks");
+      const pattern = group.firstElementChild;
+      if (!pattern) return;
+      const times = [];
+      if (this.even || this.knots.length === 2) {
+        const step = roundStep((this.length * 118) / this.width);
+        for (let at = Math.ceil(this.from / step) * step; at <= this.from + this.length; at += step) times.push(at - this.from);
+      } else {
+        times.push(...this.marks.map((m) => Number(m.dataset.a)), this.length);
+        if (this.zoom > 1.5) times.push(...this.knots.map((k) => k.t));
+        times.sort((a, b) => a - b);
+      }
+      const made = [];
+      let last = -84;
+      for (const t of times) {
+        const x = this.x(t);
+        if (x - last < 84 || x > this.width - 20) continue;
+        const tick = pattern.cloneNode(true);
+        tick.setAttribute("transform", `translate(${x} 0)`);
+        tick.querySelector("text").textContent = moment(this.from + t);
+        made.push(tick);
+        last = x;
+      }
+      if (made.length) group.replaceChildren(...made);
+    }
+
+    zoomTo(zoom, pixel) {
+      const next = Math.min(Math.max(zoom, 1), 60);
+      const share = (this.plot.scrollLeft + pixel) / this.width;
+      this.zoom = next;
+      this.layout();
+      this.plot.scrollLeft = share * this.width - pixel;
+      this.point();
+    }
+
+    go(index, still) {
+      const events = this.events;
+      if (!events.length) return;
+      this.step = Math.min(Math.max(index, 0), events.length - 1);
+      const e = events[this.step];
+      this.readout.textContent = `${this.step + 1} of ${events.length}: ${e.text}`;
+      for (const el of all(".current", this.figure.parentNode)) el.classList.remove("current");
+      if (e.row) e.row.classList.add("current");
+      if (e.turn) {
+        this.marks[e.turn - 1].classList.add("current");
+        byId(`${this.id}-turn-${e.turn}`).classList.add("current");
+      }
+      this.point();
+      const x = this.x(e.a);
+      if (!still && (x < this.plot.scrollLeft + 20 || x > this.plot.scrollLeft + this.plot.clientWidth - 20))
+        this.plot.scrollLeft = x - this.plot.clientWidth / 2;
+    }
+
+    point() {
+      if (this.step < 0) return;
+      this.cursor.classList.remove("off");
+      const x = this.x(this.events[this.step].a);
+      this.cursor.setAttribute("x1", x);
+      this.cursor.setAttribute("x2", x);
+    }
+
+    // The next event that is a turn of the story.
+    turn(by) {
+      for (let i = this.step + by; i >= 0 && i < this.events.length; i += by)
+        if (this.events[i].turn) return this.go(i);
+    }
+
+    goTurn(number) {
+      const i = this.events.findIndex((e) => e.turn === number);
+      if (i >= 0) return this.go(i);
+      // Time alone did it: there is no event to step to, only a mark.
+      for (const el of all(".current", this.figure.parentNode)) el.classList.remove("current");
+      this.marks[number - 1].classList.add("current");
+      byId(`${this.id}-turn-${number}`).classList.add("current");
+      this.readout.textContent = this.marks[number - 1].getAttribute("aria-label");
+    }
+
+    listen() {
+      const act = {
+        back: () => this.go(this.step < 0 ? 0 : this.step - 1), on: () => this.go(this.step + 1),
+        in: () => this.zoomTo(this.zoom * 1.6, this.plot.clientWidth / 2),
+        out: () => this.zoomTo(this.zoom / 1.6, this.plot.clientWidth / 2),
+        fit: () => this.zoomTo(1, 0),
+        scale: (b) => {
+          this.even = !this.even;
+          b.setAttribute("aria-pressed", this.even);
+          this.zoomTo(this.zoom, 0);
+        },
+      };
+      for (const b of all("[data-do]", this.figure)) b.addEventListener("click", () => act[b.dataset.do](b));
+      this.plot.addEventListener("keydown", (e) => {
+        if (e.altKey || e.ctrlKey || e.metaKey) return;
+        const keys = {
+          ArrowRight: () => (e.shiftKey ? this.turn(1) : this.go(this.step + 1)),
+          ArrowLeft: () => (e.shiftKey ? this.turn(-1) : this.go(this.step < 0 ? 0 : this.step - 1)),
+          Home: () => this.go(0), End: () => this.go(this.events.length - 1),
+          "+": act.in, "-": act.out, 0: act.fit,
+        };
+        if (!keys[e.key]) return;
+        e.preventDefault();
+        keys[e.key]();
+      });
+      this.plot.addEventListener("wheel", (e) => {
+        if (!e.ctrlKey) return;
+        e.preventDefault();
+        this.zoomTo(this.zoom * Math.exp(-e.deltaY / 240), e.clientX - this.plot.getBoundingClientRect().x);
+      }, { passive: false });
+      this.drag();
+      this.plot.addEventListener("pointerover", (e) => {
+        const el = e.target.closest("[data-tip]");
+        if (el && el.dataset.tip) showTip(el.dataset.tip, { x: e.clientX, y: el.getBoundingClientRect().y, height: 20 });
+        else tip.hidden = true;
+      });
+      this.plot.addEventListener("pointerleave", () => { tip.hidden = true; });
+      for (const mark of this.marks) {
+        mark.addEventListener("click", () => this.goTurn(Number(mark.dataset.number)));
+        mark.addEventListener("focus", () => showTip(mark.dataset.tip, mark.getBoundingClientRect()));
+        mark.addEventListener("blur", () => { tip.hidden = true; });
+      }
+    }
+
+    drag() {
+      let start = null;
+      this.plot.addEventListener("pointerdown", (e) => {
+        if (e.pointerType !== "mouse" || e.button !== 0 || e.target.closest("a")) return;
+        start = { x: e.clientX, left: this.plot.scrollLeft };
+        this.plot.setPointerCapture(e.pointerId);
+        this.plot.classList.add("dragging");
+      });
+      this.plot.addEventListener("pointermove", (e) => { if (start) this.plot.scrollLeft = start.left - (e.clientX - start.x); });
+      for (const end of ["pointerup", "pointercancel"])
+        this.plot.addEventListener(end, () => { start = null; this.plot.classList.remove("dragging"); });
+    }
+  }
+
+  // A picture is laid out when it first comes near the screen, so that a page
+  // with a hundred of them opens at once; and again when its width changes.
+  const timelines = new Map();
+  const of = (figure) => {
+    if (!timelines.has(figure)) timelines.set(figure, new Timeline(figure));
+    return timelines.get(figure);
+  };
+  const near = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      near.unobserve(entry.target);
+      widths.observe(of(entry.target).plot);
+    }
+  }, { rootMargin: "600px" });
+  const widths = new ResizeObserver((entries) => {
+    for (const entry of entries) {
+      const timeline = of(entry.target.closest(".timeline"));
+      timeline.layout();
+      timeline.point();
+    }
+  });
+  for (const figure of all(".timeline")) near.observe(figure);
+
+  // Deep links: #row-event-N, #row-turn-N and #row-mark-N.
+  const follow = () => {
+    const id = decodeURIComponent(location.hash.slice(1));
+    const target = id && byId(id);
+    if (!target) return;
+    for (let d = target.closest("details"); d; d = d.parentNode.closest("details")) d.open = true;
+    const account = target.closest(".account");
+    const figure = account && account.querySelector(".timeline");
+    if (figure) {
+      const timeline = of(figure);
+      timeline.layout();
+      const number = /-(turn|mark)-(\d+)$/.exec(id);
+      if (number) timeline.goTurn(Number(number[2]));
+      else {
+        const i = timeline.events.findIndex((e) => e.row === target);
+        if (i >= 0) timeline.go(i);
+      }
+    }
+    target.scrollIntoView({ block: "center" });
+  };
+  addEventListener("hashchange", follow);
+  follow();
+  for (const keys of all(".keys")) keys.hidden = false;
+})();

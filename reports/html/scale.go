@@ -1,0 +1,117 @@
+package html
+
+import (
+	"math"
+	"slices"
+)
+
+// plotWidth is the width of a timeline in pixels, as it stands without
+// JavaScript, which fits it to the screen.
+const plotWidth = 960.0
+
+// margin is left free at both ends, so that a mark there can be read.
+const margin = 14.0
+
+// knot is a time, in nanoseconds since the timeline's beginning, with its place.
+type knot struct {
+	T int64   `json:"t"`
+	X float64 `json:"x"`
+}
+
+// scale puts times at places. What decides a race takes microseconds, and the
+// lease that it breaks lasts for seconds; so where the turns of a story would
+// fall on one another, quiet stretches are shortened: between two knots time
+// runs evenly, but not from one stretch to the next.
+type scale struct {
+	from  int64 // of the history, at place 0
+	knots []knot
+	even  bool // true to scale from end to end
+}
+
+// powers are tried in this order: a stretch of length t gets a place in
+// proportion to t to this power. With 1 the axis is true to scale.
+var powers = []float64{1, 0.7, 0.5, 0.35, 0.25, 0.18}
+
+// roomy is how far apart the turns of a story should be, in pixels.
+const roomy = 22
+
+// newScale spans from..until. Edges are the times at which anything begins or
+// ends; turns, those that must be told apart.
+func newScale(from, until int64, edges, turns []int64) scale {
+	times := []int64{from, until}
+	for _, t := range slices.Concat(edges, turns) {
+		if t > from && t < until {
+			times = append(times, t)
+		}
+	}
+	slices.Sort(times)
+	times = slices.Compact(times)
+	var s scale
+	for _, power := range powers {
+		s = spread(from, times, power)
+		if s.tells(turns) {
+			break
+		}
+	}
+	return s
+}
+
+// spread gives each stretch between two times its share of the width.
+func spread(from int64, times []int64, power float64) scale {
+	s := scale{from: from, even: power == 1}
+	shares := make([]float64, len(times))
+	sum := 0.0
+	for i := 1; i < len(times); i++ {
+		shares[i] = math.Pow(float64(times[i]-times[i-1]), power)
+		sum += shares[i]
+	}
+	x := margin
+	for i, t := range times {
+		if sum > 0 {
+			x += shares[i] / sum * (plotWidth - 2*margin)
+		}
+		s.knots = append(s.knots, knot{t - from, round(x)})
+	}
+	if s.even {
+		s.knots = []knot{s.knots[0], s.knots[len(s.knots)-1]}
+	}
+	return s
+}
+
+// tells reports whether turns at different times are far enough apart.
+func (s scale) tells(turns []int64) bool {
+	sorted := slices.Compact(slices.Sorted(slices.Values(turns)))
+	for i := 1; i < len(sorted); i++ {
+		if s.x(sorted[i])-s.x(sorted[i-1]) < roomy {
+			return false
+		}
+	}
+	return true
+}
+
+// x is the place of a time of the history; times outside are at the ends.
+func (s scale) x(t int64) float64 {
+	t -= s.from
+	i, found := slices.BinarySearchFunc(s.knots, t, func(k knot, t int64) int {
+		switch {
+		case k.T < t:
+			return -1
+		case k.T > t:
+			return 1
+		}
+		return 0
+	})
+	switch {
+	case found:
+		return s.knots[i].X
+	case i == 0:
+		return s.knots[0].X
+	case i == len(s.knots):
+		return s.knots[i-1].X
+	}
+	a, b := s.knots[i-1], s.knots[i]
+	return round(a.X + (b.X-a.X)*float64(t-a.T)/float64(b.T-a.T))
+}
+
+// round keeps a tenth of a pixel.
+func round(x float64) float64 { return math.Round(x*10) / 10 }

@@ -1,0 +1,301 @@
+package html
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"lockproof/checker"
+	"lockproof/harness/history"
+	"lockproof/reports"
+)
+
+// The rows of a timeline, from top to bottom, in pixels.
+const (
+	marksHeight  = 44 // numbered turns, in two rows
+	brokenHeight = 22
+	faultHeight  = 18
+	clientHeight = 34
+	nodeHeight   = 26
+	storeHeight  = 30
+	gapHeight    = 8
+	axisHeight   = 26
+	labelWidth   = 76
+)
+
+const (
+	glyphWidth = 6.4 // of a character in a bar's label, on the average
+	tickRoom   = 84
+)
+
+// timeline is a story as a picture: all places are in pixels, and all times
+// (A and B) in nanoseconds since its beginning, for the page's script to put
+// them elsewhere when the reader zooms.
+type timeline struct {
+	ID            string
+	Title         string
+	Width, Height float64
+	LabelWidth    int
+	From          int64
+	Even          bool
+	Knots         string // JSON
+	Lanes         []lane
+	Bars          []bar
+	Points        []point
+	Marks         []mark
+	Ticks         []tick
+	Bands         []bar // behind the lanes: faults
+	Broken        *bar  // when the property was violated, over all lanes
+	Turning       *tick
+	Ending        *bar // what lies behind the history's last event
+	LanesTop      float64
+	LanesBottom   float64
+	AxisY         float64
+
+	scale scale
+	until int64
+	y     float64
+}
+
+type lane struct {
+	Name, Kind string
+	Y, H       float64
+}
+
+type bar struct {
+	Class      string
+	X, Y, W, H float64
+	A, B       int64
+	Label      string
+	Fits       bool
+	Room       int // that the label takes
+	Text       string
+}
+
+type point struct {
+	Class, Kind string
+	X, Y        float64
+	A           int64
+	Event       int
+	Text        string
+}
+
+type mark struct {
+	Number, Event int
+	X, Y          float64
+	A             int64
+	Time, Text    string
+	Turning       bool
+}
+
+type tick struct {
+	X     float64
+	A     int64
+	Label string
+}
+
+// draw makes the picture of a story.
+func draw(id string, s *reports.Story, v *checker.Violation, property string, end int64) *timeline {
+	until := lastOf(s, v)
+	t := &timeline{ID: id, Width: plotWidth, LabelWidth: labelWidth, From: s.From, until: until, scale: newScale(s.From, until, edges(s, v), turns(s))}
+	t.Even = t.scale.even
+	t.Title = fmt.Sprintf("Timeline of %q from %s to %s: %s", s.Key, reports.Moment(s.From), reports.Moment(until), laneNames(s))
+	knots, _ := json.Marshal(t.scale.knots) // numbers alone always marshal
+	t.Knots = string(knots)
+	t.marks(s)
+	t.LanesTop = t.y
+	t.broken(v, property)
+	t.faults(s)
+	for _, c := range s.Clients {
+		t.client(c, s)
+	}
+	t.y += gapHeight
+	for _, n := range s.Nodes {
+		t.node(n, s)
+	}
+	t.store(s)
+	t.LanesBottom = t.y
+	if t.Broken != nil {
+		t.Broken.H = t.LanesBottom - t.Broken.Y
+	}
+	for i := range t.Bands {
+		t.Bands[i].Y, t.Bands[i].H = t.LanesTop, t.LanesBottom-t.LanesTop
+	}
+	if end < until {
+		b := t.bar("beyond", max(end, s.From), until, t.LanesTop, t.LanesBottom-t.LanesTop, "")
+		b.Text = "The history ends at " + reports.Moment(end) + ": from here on it is what the clients go on to believe"
+		t.Ending = &b
+	}
+	t.AxisY = t.y
+	t.Height = t.y + axisHeight
+	t.ticks(s)
+	return t
+}
+
+func laneNames(s *reports.Story) string {
+	text := fmt.Sprintf("%d clients and %d nodes", len(s.Clients), len(s.Nodes))
+	if s.Store != nil {
+		text += ", and the store"
+	}
+	return text
+}
+
+// lastOf is until when the picture goes: as the story, and on to the end of the
+// beliefs that clash, if the history was over before.
+func lastOf(s *reports.Story, v *checker.Violation) int64 {
+	until := s.Until
+	if v != nil {
+		until = max(until, v.Until)
+		for _, l := range v.Leases {
+			until = max(until, l.Until)
+		}
+	}
+	if until > s.Until {
+		until += (until - s.From) / 50
+	}
+	return until
+}
+
+// edges are the times at which something on the picture begins or ends.
+func edges(s *reports.Story, v *checker.Violation) []int64 {
+	var all []int64
+	lanes := append(slices.Clone(s.Clients), s.Nodes...)
+	if s.Store != nil {
+		lanes = append(lanes, *s.Store)
+	}
+	for _, l := range lanes {
+		for _, stretch := range l.Stretches {
+			all = append(all, stretch.From, stretch.Until)
+		}
+		for _, p := range l.Points {
+			all = append(all, p.Time)
+		}
+	}
+	for _, f := range s.Faults {
+		all = append(all, f.From, f.Until)
+	}
+	if v != nil {
+		all = append(all, v.From, v.Until)
+	}
+	// Hundreds of edges are the traffic of a workload: they need no room.
+	if len(all) > 400 {
+		return nil
+	}
+	return all
+}
+
+func turns(s *reports.Story) []int64 {
+	var all []int64
+	for _, m := range s.Marks {
+		all = append(all, m.Time)
+	}
+	return all
+}
+
+// bar is a stretch of time on the picture.
+func (t *timeline) bar(class string, from, until int64, y, h float64, label string) bar {
+	from, until = max(from, t.From), min(max(until, from), t.until)
+	x := t.scale.x(from)
+	w := max(t.scale.x(until)-x, 1.5)
+	room := int(float64(utf8.RuneCountInString(label))*glyphWidth) + 12
+	return bar{Class: class, X: x, Y: y, W: round(w), H: h, A: from - t.From, B: until - t.From,
+		Label: label, Room: room, Fits: w >= float64(room)}
+}
+
+func (t *timeline) shown(from, until int64) bool { return until >= t.From && from <= t.until }
+
+// marks are the numbered turns; two that are near to each other share no row.
+func (t *timeline) marks(s *reports.Story) {
+	last := [2]float64{-100, -100}
+	for i, m := range s.Marks {
+		x := t.scale.x(m.Time)
+		row := 0
+		if x-last[0] < roomy && x-last[1] > x-last[0] {
+			row = 1
+		}
+		last[row] = x
+		t.Marks = append(t.Marks, mark{Number: i + 1, Event: m.Event, X: x, Y: float64(11 + 21*row), A: m.Time - t.From,
+			Time: reports.Moment(m.Time), Text: m.Text, Turning: m.Turning})
+		if m.Turning {
+			t.Turning = &tick{X: x, A: m.Time - t.From}
+		}
+	}
+	t.y = marksHeight
+}
+
+func (t *timeline) broken(v *checker.Violation, property string) {
+	if v == nil {
+		return
+	}
+	b := t.bar("broken", v.From, v.Until, t.y, 0, brokenText(v, property))
+	b.Text = property + " is violated: " + v.What
+	t.Broken = &b
+	t.lane("violated", "broken", brokenHeight)
+}
+
+// brokenText says in three words what is wrong, and for how long.
+func brokenText(v *checker.Violation, property string) string {
+	length := reports.Duration(time.Duration(v.Until - v.From))
+	switch {
+	case property == history.MutualExclusion && len(v.Processes) == 2:
+		return fmt.Sprintf("%s and %s both hold it: %s", v.Processes[0], v.Processes[1], length)
+	case property == history.ProtectedData:
+		return "an update is lost"
+	case property == history.DeadlockFreedom || property == history.FaultTolerance:
+		return "free, and yet not granted: " + length
+	}
+	return "violated: " + length
+}
+
+func (t *timeline) lane(name, kind string, height float64) lane {
+	l := lane{Name: name, Kind: kind, Y: t.y, H: height}
+	t.Lanes = append(t.Lanes, l)
+	t.y += height
+	return l
+}
+
+// ownerClass gives a client its colour and pattern: six, then from the first.
+func ownerClass(client string, s *reports.Story) string {
+	i := slices.Index(s.Everyone, client)
+	if i < 0 {
+		return "nobody"
+	}
+	return fmt.Sprintf("o%d", i%owners)
+}
+
+// owners is how many colours and patterns there are for clients.
+const owners = 6
+
+// ticks label the turns of a story where there is room, or else round times.
+func (t *timeline) ticks(s *reports.Story) {
+	var times []int64
+	if t.Even {
+		step := roundStep(float64(t.until-t.From) * tickRoom * 1.4 / plotWidth)
+		for at := (t.From + step - 1) / step * step; at <= t.until; at += step {
+			times = append(times, at)
+		}
+	} else {
+		times = append(turns(s), t.until)
+	}
+	last := -tickRoom * 1.0
+	for _, at := range times {
+		if x := t.scale.x(at); x-last >= tickRoom && x <= plotWidth-20 {
+			t.Ticks = append(t.Ticks, tick{X: x, A: at - t.From, Label: reports.Moment(at)})
+			last = x
+		}
+	}
+}
+
+// roundStep is the least of 1, 2, 5, 10, ... nanoseconds that is no less.
+func roundStep(least float64) int64 {
+	for decade := int64(1); decade < 1e15; decade *= 10 {
+		for _, m := range []int64{1, 2, 5} {
+			if float64(decade*m) >= least {
+				return decade * m
+			}
+		}
+	}
+	return 1e15
+}
