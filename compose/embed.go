@@ -7,5 +7,5 @@ import "embed"
 // Files are the compose project and what its image is built from, but for the
 // lockproof binary.
 //
-//go:embed docker-compose.yml Dockerfile redis.conf
+//go:embed docker-compose.yml Dockerfile redis.conf serve.sh shim/src
 var Files embed.FS

@@ -131,14 +131,18 @@ func (e *engine) removeImages(ctx context.Context) (done []string, err error) {
 	}
 	var errs []error
 	for _, i := range list {
-		for _, tag := range i.RepoTags {
-			if slices.Contains(used, tag) {
+		names := slices.DeleteFunc(i.RepoTags, func(tag string) bool { return tag == "<none>:<none>" })
+		if len(names) == 0 && len(used) == 0 {
+			names = []string{i.ID} // a stage of a build, and none is under way
+		}
+		for _, name := range names {
+			if slices.Contains(used, name) {
 				continue
 			}
-			_, err := e.ImageRemove(ctx, tag, image.RemoveOptions{PruneChildren: true})
+			_, err := e.ImageRemove(ctx, name, image.RemoveOptions{PruneChildren: true})
 			switch {
 			case err == nil:
-				done = append(done, "removed the image "+tag)
+				done = append(done, "removed the image "+name)
 			case !cerrdefs.IsConflict(err): // a conflict: it is in use
 				errs = append(errs, unlessGone(err))
 			}

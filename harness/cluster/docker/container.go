@@ -13,6 +13,7 @@ import (
 	"github.com/docker/go-connections/nat"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/docker/proxy"
 	"lockproof/harness/cluster/server"
 )
 
@@ -29,6 +30,7 @@ const redisPort = 6379
 // is at present changes with each start.
 type box struct {
 	engine  *engine
+	proxy   *proxy.Client
 	service string // n3
 	id      string
 
@@ -36,6 +38,7 @@ type box struct {
 	inside      string // where other containers reach it
 	runID       string // of its latest server
 	persistence cluster.Persistence
+	wrong       bool // its clock was set
 }
 
 // state is the engine's view of the container.
@@ -121,6 +124,24 @@ func (b *box) meet(ctx context.Context) error {
 		return fmt.Errorf("the run id %s is that of the server before it", info.RunID)
 	}
 	b.runID = info.RunID
+	return nil
+}
+
+// checkClock sees that TIME is what the clock of the container's machine shows,
+// which was at or after before when it was asked last.
+func (b *box) checkClock(ctx context.Context, before time.Time) error {
+	shown, err := server.Time(ctx, b.outside)
+	if err != nil {
+		return err
+	}
+	after, err := b.proxy.SetClock(ctx, b.service, 0, 0)
+	if err != nil {
+		return err
+	}
+	// TIME is in whole microseconds.
+	if shown.Before(before.Add(-time.Microsecond)) || shown.After(after) {
+		return fmt.Errorf("TIME is %v off its clock: the preload shim is not in effect", shown.Sub(before))
+	}
 	return nil
 }
 

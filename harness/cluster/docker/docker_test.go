@@ -214,7 +214,7 @@ func TestAServersLastWords(t *testing.T) {
 	c := start(t, 1, func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways })
 	n := c.nodes["n1"]
 	require.NoError(t, n.Kill(t.Context()))
-	require.NoError(t, c.project.proxy.Format(t.Context(), "n1", "appendonly perhaps\n"))
+	require.NoError(t, c.project.proxy.Renew(t.Context(), "n1", "appendonly perhaps\n"))
 	n.persistence = "broken" // the next run is to make it anew
 	err := n.Start(t.Context())
 	require.ErrorContains(t, err, "start n1: its server ended with status 1; its last words:")

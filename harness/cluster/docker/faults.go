@@ -1,30 +1,18 @@
 package docker
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"lockproof/harness/cluster"
 )
 
-// supported are the faults that containers and toxiproxy can do.
+// supported are the faults that containers, toxiproxy and the preload shim can
+// do.
 var supported = []string{
 	"kill", "shutdown", "start", "pause", "resume", "flush",
 	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
-	"client-clock",
-}
-
-// unsupported are the faults that they cannot do by themselves.
-var unsupported = map[string]cluster.Unsupported{
-	"node-clock": {
-		Why: "containers read the clock of their host",
-		How: "comes with the preload shim; the virtual cluster does it now",
-	},
-	"power-loss": {
-		Why: "the page cache outlives a killed container, so nothing that was written would be lost",
-		How: "comes with the preload shim; the virtual cluster does it now",
-	},
+	"client-clock", "node-clock", "power-loss",
 }
 
 // Supports says whether a docker cluster can do a fault: nil, or a
@@ -34,13 +22,7 @@ func Supports(fault string) error {
 	if slices.Contains(supported, fault) {
 		return nil
 	}
-	u, known := unsupported[fault]
-	if !known {
-		u = cluster.Unsupported{Why: fmt.Sprintf("there is no such fault: there are %s, node-clock, power-loss",
-			strings.Join(supported, ", "))}
-	}
-	u.Cluster, u.Fault = kind, fault
-	return &u
+	return &cluster.Unsupported{Cluster: kind, Fault: fault, Why: "it knows no such fault", How: "it can do " + strings.Join(supported, ", ")}
 }
 
 // Supports is the function of that name, for a cluster at hand.

@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 
 	cerrdefs "github.com/containerd/errdefs"
@@ -131,34 +132,17 @@ func pack(folder fs.FS) ([]byte, error) {
 // layOut writes the project into a folder: compose/, and the program as
 // bin/lockproof, as they lie in the source tree.
 func layOut(folder, program string) error {
-	root, err := os.OpenRoot(folder)
-	if err != nil {
+	if err := os.CopyFS(filepath.Join(folder, "compose"), compose.Files); err != nil {
 		return err
-	}
-	defer root.Close()
-	for _, dir := range []string{"compose", "bin"} {
-		if err := root.Mkdir(dir, 0o755); err != nil {
-			return err
-		}
-	}
-	files, err := compose.Files.ReadDir(".")
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		content, err := compose.Files.ReadFile(f.Name())
-		if err != nil {
-			return err
-		}
-		if err := root.WriteFile("compose/"+f.Name(), content, 0o644); err != nil {
-			return err
-		}
 	}
 	binary, err := os.ReadFile(program)
 	if err != nil {
 		return err
 	}
-	return root.WriteFile("bin/lockproof", binary, 0o755)
+	if err := os.Mkdir(filepath.Join(folder, "bin"), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, "bin", "lockproof"), binary, 0o755)
 }
 
 // forContainers checks that a program runs in a container of the engine: a

@@ -35,8 +35,8 @@ var _ cluster.Node = (*node)(nil)
 func (n *node) Name() string { return n.service }
 
 // renew makes the server as new: it runs, with that persistence, and remembers
-// nothing. What a setting keeps on disk beyond a FLUSHALL takes an empty folder
-// and another start to forget.
+// nothing. What a setting keeps on disk beyond a FLUSHALL takes an empty disk and
+// another start to forget, and so does a clock that was set.
 func (n *node) renew(ctx context.Context, p cluster.Persistence) error {
 	return n.do(ctx, "renew", func(ctx context.Context) error {
 		seen, err := n.state(ctx)
@@ -48,7 +48,7 @@ func (n *node) renew(ctx context.Context, p cluster.Persistence) error {
 				return err
 			}
 		}
-		if seen.State.Running && p == n.persistence && (p == cluster.PersistNone || p == cluster.PersistAlways) {
+		if seen.State.Running && !n.wrong && p == n.persistence && (p == cluster.PersistNone || p == cluster.PersistAlways) {
 			return server.Forget(ctx, n.outside)
 		}
 		if seen.State.Running {
@@ -60,10 +60,10 @@ func (n *node) renew(ctx context.Context, p cluster.Persistence) error {
 		if err != nil {
 			return err
 		}
-		if err := n.cluster.project.proxy.Format(ctx, n.service, settings); err != nil {
+		if err := n.cluster.project.proxy.Renew(ctx, n.service, settings); err != nil {
 			return err
 		}
-		n.persistence = p
+		n.persistence, n.wrong = p, false
 		return n.start(ctx)
 	})
 }
@@ -129,14 +129,35 @@ func brokenOff(err error) bool {
 	return errors.Is(err, io.EOF) || errors.As(err, &op) && !op.Timeout()
 }
 
-// PowerLoss cannot be done: see Supports.
-func (n *node) PowerLoss(context.Context) (lost int64, err error) {
-	return 0, Supports("power-loss")
+// PowerLoss kills the container, with everything that runs in it, and cuts each
+// file on its disk to its length when it was last synced. That is one legal state
+// of a disk after a power cut, the worst that Redis can be blamed for: a kernel
+// may have written more.
+func (n *node) PowerLoss(ctx context.Context) (lost int64, err error) {
+	err = n.do(ctx, "cut the power of", func(ctx context.Context) error {
+		if _, err := n.running(ctx); err != nil {
+			return err
+		}
+		if err := n.kill(ctx); err != nil {
+			return err
+		}
+		lost, err = n.cluster.project.proxy.CutPower(ctx, n.service)
+		return errors.Join(err, n.cluster.project.proxy.Move(ctx, n.service, ""))
+	})
+	return lost, err
 }
 
-// SetClock cannot be done: see Supports.
-func (n *node) SetClock(context.Context, time.Duration, float64) error {
-	return Supports("node-clock")
+// SetClock lets the node's wall clock jump, and run at another rate from now on.
+// It returns once TIME shows it. A node that is down comes back with that clock.
+func (n *node) SetClock(ctx context.Context, jump time.Duration, rate float64) error {
+	return n.do(ctx, "set the clock of", func(ctx context.Context) error {
+		n.wrong = true
+		before, err := n.cluster.project.proxy.SetClock(ctx, n.service, jump, rate)
+		if err != nil || n.awake(ctx) != nil {
+			return err // a node that is down or paused cannot be asked now
+		}
+		return n.checkClock(ctx, before)
+	})
 }
 
 // Pause is docker pause: the kernel's freezer stops every process of the

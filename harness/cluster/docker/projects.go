@@ -8,10 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
@@ -123,7 +125,7 @@ func (p *Projects) Close() error {
 // one up.
 func (p *Projects) take(ctx context.Context, links int) (*project, error) {
 	p.mu.Lock()
-	for i, q := range p.idle {
+	for i, q := range slices.Backward(p.idle) { // the latest: it is the least cold
 		if q.ports >= links {
 			p.idle = append(p.idle[:i:i], p.idle[i+1:]...)
 			p.mu.Unlock()
@@ -190,16 +192,35 @@ func (q *project) up(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	var starting errgroup.Group
-	for _, name := range services {
-		starting.Go(func() error { return q.boxes[name].awaitReady(ctx) })
-	}
-	if err := errors.Join(starting.Wait(), q.findProxy(ctx)); err != nil {
+	if err := q.findProxy(ctx); err != nil {
 		return err
 	}
-	info, err := server.Who(ctx, q.boxes["n1"].outside)
+	var starting errgroup.Group
+	for _, name := range services {
+		b := q.boxes[name]
+		b.proxy = q.proxy
+		starting.Go(func() error { return b.awaitReady(ctx) })
+	}
+	if err := starting.Wait(); err != nil {
+		return err
+	}
+	return q.tryOut(ctx, q.boxes[services[0]])
+}
+
+// tryOut asks one server, which stands for all, for its version, and makes sure
+// that the preload shim is in effect: a power loss could not tell.
+func (q *project) tryOut(ctx context.Context, b *box) error {
+	info, err := server.Who(ctx, b.outside)
+	if err != nil {
+		return err
+	}
 	q.version = "redis " + info.Version
-	return err
+	b.wrong = true
+	before, err := q.proxy.SetClock(ctx, b.service, time.Hour, 0)
+	if err != nil {
+		return err
+	}
+	return b.checkClock(ctx, before)
 }
 
 // findProxy finds the proxy's ports, and makes sure that it lives by our clock.

@@ -158,9 +158,25 @@ func (c *Client) Move(ctx context.Context, server, address string) error {
 	return c.call(ctx, http.MethodPost, "/server", Moved{server, address}, nil)
 }
 
-// Format gives a server, which must be down, an empty folder with settings.
-func (c *Client) Format(ctx context.Context, server, settings string) error {
-	return c.call(ctx, http.MethodPost, "/disk", Disk{server, settings}, nil)
+// Renew makes the machine of a server, which must be down, as new, with settings.
+func (c *Client) Renew(ctx context.Context, server, settings string) error {
+	return c.call(ctx, http.MethodPost, "/machine", Machine{server, settings}, nil)
+}
+
+// SetClock lets a server's wall clock jump, and run at another rate (0: as
+// before). It gives what the clock shows.
+func (c *Client) SetClock(ctx context.Context, server string, jump time.Duration, rate float64) (time.Time, error) {
+	var shown Shown
+	err := c.call(ctx, http.MethodPost, "/machine/clock", SetClock{server, jump, rate}, &shown)
+	return time.Unix(0, shown.Now), err
+}
+
+// CutPower cuts the files of a server, which must be down, to what it has synced,
+// and says how many bytes that took.
+func (c *Client) CutPower(ctx context.Context, server string) (lost int64, err error) {
+	var l Lost
+	err = c.call(ctx, http.MethodPost, "/machine/power", CutPower{server}, &l)
+	return l.Bytes, err
 }
 
 // Link is the link of that path.

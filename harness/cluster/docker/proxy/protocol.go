@@ -102,8 +102,33 @@ type Reading struct {
 	Monotonic int64 `json:"monotonic"`
 }
 
-// Disk gives a server an empty folder, with these lines of redis.conf in it.
-type Disk struct {
+// Machine makes the machine of a server, which must be down, as new: its disk is
+// empty, its clock right, and these are its lines of redis.conf.
+type Machine struct {
 	Server   string `json:"server"`
 	Settings string `json:"settings"`
+}
+
+// SetClock lets a server's wall clock jump, and run at another rate from now on
+// (0: as before).
+type SetClock struct {
+	Server string        `json:"server"`
+	Jump   time.Duration `json:"jump,omitempty"`
+	Rate   float64       `json:"rate,omitempty"`
+}
+
+// Shown is what a server's wall clock shows, in nanoseconds since 1970, whether
+// the server runs or not.
+type Shown struct {
+	Now int64 `json:"now"`
+}
+
+// CutPower cuts the files of a server, which must be down, to what it has synced.
+type CutPower struct {
+	Server string `json:"server"`
+}
+
+// Lost is how many bytes that took.
+type Lost struct {
+	Bytes int64 `json:"bytes"`
 }

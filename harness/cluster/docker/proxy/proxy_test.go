@@ -45,7 +45,10 @@ func begin(t *testing.T, change func(*Run)) *site {
 	if change != nil {
 		change(&want)
 	}
-	server := &Server{FirstPort: freePorts(t, 6), Ports: 6, Volumes: t.TempDir()}
+	volumes := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(volumes, "n1"), 0o755))
+	server, err := NewServer(freePorts(t, 6), 6, volumes)
+	require.NoError(t, err)
 	api := httptest.NewServer(server.Handler())
 	s.Client = NewClient(strings.TrimPrefix(api.URL, "http://"))
 	t.Cleanup(func() {
@@ -55,7 +58,6 @@ func begin(t *testing.T, change func(*Run)) *site {
 		s.Close()
 		api.Close()
 	})
-	var err error
 	s.ports, err = s.Begin(t.Context(), want)
 	require.NoError(t, err)
 	require.Len(t, s.ports, 6)
@@ -274,8 +276,10 @@ func TestRefusals(t *testing.T) {
 		}, "4 clients and 2 servers need 8 ports, and 6 are published"},
 		{"no run", func() error { return l.Cut(cluster.Both) }, "there is no run: POST /run begins one"},
 		{"no run to follow", func() error { _, err := s.Follow(t.Context(), nil); return err }, "there is no run"},
-		{"no volume", func() error { return s.Format(t.Context(), "n7", "") }, "the volume of n7 is not mounted at"},
-		{"no name", func() error { return s.Format(t.Context(), "../n1", "") }, `"../n1" is no server's name`},
+		{"no volume", func() error { return s.Renew(t.Context(), "n7", "") }, "the volume of n7 is not mounted at"},
+		{"no name", func() error { return s.Renew(t.Context(), "../n1", "") }, `"../n1" is no server's name`},
+		{"no machine", func() error { _, err := s.CutPower(t.Context(), "n7"); return err }, `there is no machine of "n7"`},
+		{"no rate", func() error { _, err := s.SetClock(t.Context(), "n1", 0, -1); return err }, "a clock cannot run at rate -1"},
 		{"no such endpoint", func() error { return s.call(t.Context(), "GET", "/nothing", nil, nil) }, "404 page not found"},
 	} {
 		require.ErrorContains(t, c.do(), c.want, c.what)
@@ -294,15 +298,35 @@ func TestAProxyThatIsGone(t *testing.T) {
 	require.ErrorContains(t, c.Await(within(t, 30*time.Millisecond)), "the proxy does not answer")
 }
 
-func TestFormatEmptiesAVolume(t *testing.T) {
+func TestAMachineMadeAnew(t *testing.T) {
 	volumes := t.TempDir()
-	s := &Server{Volumes: volumes}
-	aof := filepath.Join(volumes, "n1", "appendonlydir")
-	require.NoError(t, os.MkdirAll(aof, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(aof, "appendonly.aof.manifest"), []byte("old"), 0o644))
-	require.NoError(t, s.format(Disk{Server: "n1", Settings: "save \"\"\n"}))
-	require.NoDirExists(t, aof)
+	require.NoError(t, os.Mkdir(filepath.Join(volumes, "n1"), 0o755))
+	m, err := newMachines(volumes)
+	require.NoError(t, err)
+	disk, control := filepath.Join(volumes, "n1", "disk"), filepath.Join(volumes, "n1", "control")
+	require.DirExists(t, disk)
+	require.FileExists(t, control)
+
+	before := time.Now()
+	shown, err := m.setClock(SetClock{Server: "n1", Jump: time.Hour})
+	require.NoError(t, err)
+	require.WithinRange(t, time.Unix(0, shown.Now), before.Add(time.Hour), time.Now().Add(time.Hour))
+	file := filepath.Join(disk, "dump.rdb")
+	require.NoError(t, os.WriteFile(file, []byte("never synced"), 0o644))
+	lost, err := m.cutPower(CutPower{"n1"})
+	require.NoError(t, err)
+	require.Equal(t, Lost{12}, lost)
+	left, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Empty(t, left)
+
+	require.NoError(t, m.renew(Machine{Server: "n1", Settings: "save \"\"\n"}))
+	require.NoFileExists(t, file)
 	content, err := os.ReadFile(filepath.Join(volumes, "n1", settingsFile))
 	require.NoError(t, err)
 	require.Equal(t, "save \"\"\n", string(content))
+	before = time.Now()
+	shown, err = m.setClock(SetClock{Server: "n1"})
+	require.NoError(t, err)
+	require.WithinRange(t, time.Unix(0, shown.Now), before, time.Now())
 }

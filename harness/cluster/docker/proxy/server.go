@@ -15,14 +15,21 @@ import (
 
 // Server is the proxy in its container.
 type Server struct {
-	// FirstPort is the first of the Ports that links may listen on.
-	FirstPort, Ports int
-	// Volumes is the folder in which the servers' volumes are mounted, each
-	// under its server's name.
-	Volumes string
+	first, ports int
+	machines     *machines
 
 	mu  sync.Mutex
 	run *run // nil: none
+}
+
+// NewServer makes a proxy whose links may listen on so many ports, from first
+// on. The servers' volumes are mounted in a folder, each under its server's name.
+func NewServer(first, ports int, volumes string) (*Server, error) {
+	m, err := newMachines(volumes)
+	if err != nil {
+		return nil, fmt.Errorf("proxy: %w", err)
+	}
+	return &Server{first: first, ports: ports, machines: m}, nil
 }
 
 // Serve serves the API on a port until ctx ends.
@@ -58,7 +65,9 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("POST /link", answer(func(o Order) (Result, error) {
 		return with(s, func(r *run) (Result, error) { return r.obey(o) })
 	}))
-	mux.Handle("POST /disk", answer(func(d Disk) (struct{}, error) { return struct{}{}, s.format(d) }))
+	mux.Handle("POST /machine", answer(func(m Machine) (struct{}, error) { return struct{}{}, s.machines.renew(m) }))
+	mux.Handle("POST /machine/clock", answer(s.machines.setClock))
+	mux.Handle("POST /machine/power", answer(s.machines.cutPower))
 	return mux
 }
 
@@ -105,7 +114,7 @@ func (s *Server) begin(want Run) ([]Listening, error) {
 		s.run.close()
 		s.run = nil
 	}
-	r, err := newRun(want, s.FirstPort, s.Ports)
+	r, err := newRun(want, s.first, s.ports)
 	if err != nil {
 		return nil, err
 	}

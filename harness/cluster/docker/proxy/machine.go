@@ -1,0 +1,132 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"lockproof/harness/cluster/shim"
+)
+
+// What lies in a server's volume. compose/redis.conf and compose/serve.sh name
+// the same.
+const (
+	diskFolder   = "disk"              // the server's own folder
+	settingsFile = "settings/run.conf" // what its redis.conf includes
+	controlFile  = "control"           // the preload shim's; made last: the server waits for it
+)
+
+// machines are what the servers run on: a clock and a disk each, commanded
+// through the preload shim.
+type machines struct {
+	volumes string
+
+	mu       sync.Mutex
+	controls map[string]*shim.Control // by server
+}
+
+// newMachines makes a machine, as new, for every volume in a folder.
+func newMachines(volumes string) (*machines, error) {
+	m := &machines{volumes: volumes, controls: map[string]*shim.Control{}}
+	entries, err := os.ReadDir(volumes)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if err := m.renew(Machine{Server: e.Name()}); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// renew empties a volume, and puts into it what a server needs to start.
+func (m *machines) renew(want Machine) error {
+	if want.Server == "" || want.Server != filepath.Base(want.Server) {
+		return fmt.Errorf("%q is no server's name", want.Server)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.controls[want.Server]; c != nil {
+		if err := c.Close(); err != nil {
+			return err
+		}
+		delete(m.controls, want.Server)
+	}
+	volume := filepath.Join(m.volumes, want.Server)
+	if err := empty(volume); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the volume of %s is not mounted at %s", want.Server, volume)
+	} else if err != nil {
+		return err
+	}
+	settings := filepath.Join(volume, settingsFile)
+	for _, dir := range []string{filepath.Join(volume, diskFolder), filepath.Dir(settings)} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(settings, []byte(want.Settings), 0o644); err != nil {
+		return err
+	}
+	return m.control(want.Server, filepath.Join(volume, controlFile))
+}
+
+// control makes a control file, whole from the first moment.
+func (m *machines) control(server, file string) error {
+	c, err := shim.Create(file + ".new")
+	if err != nil {
+		return err
+	}
+	m.controls[server] = c
+	return os.Rename(file+".new", file)
+}
+
+// empty removes all that is in a folder.
+func empty(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := os.RemoveAll(filepath.Join(folder, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// of gives the control of a server.
+func (m *machines) of(server string) (*shim.Control, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.controls[server]; c != nil {
+		return c, nil
+	}
+	return nil, fmt.Errorf("there is no machine of %q", server)
+}
+
+func (m *machines) setClock(s SetClock) (Shown, error) {
+	c, err := m.of(s.Server)
+	if err != nil {
+		return Shown{}, err
+	}
+	if s.Jump != 0 || s.Rate != 0 {
+		if err := c.SetClock(s.Jump, s.Rate); err != nil {
+			return Shown{}, err
+		}
+	}
+	now, err := c.Now()
+	return Shown{now}, err
+}
+
+func (m *machines) cutPower(p CutPower) (Lost, error) {
+	c, err := m.of(p.Server)
+	if err != nil {
+		return Lost{}, err
+	}
+	lost, err := c.CutPower(filepath.Join(m.volumes, p.Server, diskFolder))
+	return Lost{lost}, err
+}
