@@ -37,6 +37,8 @@ const (
 	LetGo     Kind = "let-go"
 	Clock     Kind = "clock"
 	Flush     Kind = "flush"
+	SlowFsync Kind = "slow-fsync"
+	FailFsync Kind = "fail-fsync"
 )
 
 // Fault is what is to be done to each of the targets: clients, nodes or links
@@ -45,7 +47,7 @@ type Fault struct {
 	Kind      Kind
 	Targets   []string
 	Direction cluster.Direction // cut, delay
-	By        time.Duration     // delay
+	By        time.Duration     // delay, slow-fsync
 	Jump      time.Duration     // clock
 	Rate      float64           // clock; 0: as before
 	Command   string            // hold, lose, drop
@@ -156,6 +158,8 @@ func (n *Nemesis) apply(ctx context.Context, f Fault, target string) (*Active, e
 		return nil, n.clock(ctx, f, target)
 	case Flush:
 		return nil, n.flush(ctx, f, target)
+	case SlowFsync, FailFsync:
+		return n.fsync(f, target)
 	case Resume:
 		return nil, n.endKinds(ctx, target, Pause)
 	case Heal:

@@ -140,6 +140,10 @@ func beginText(f history.Fault, targets []string) string {
 		return fmt.Sprintf("%s %s flushed: every key is gone", who, be)
 	case "clock":
 		return clockFaultText(f, targets)
+	case "slow-fsync":
+		return fmt.Sprintf("each fsync of %s takes%s longer from here on", who, behind(" ", readable(f.Asked["by"])))
+	case "fail-fsync":
+		return fmt.Sprintf("each fsync of %s fails from here on%s", who, behind(" with ", f.Asked["error"]))
 	case "cut":
 		return fmt.Sprintf("%s %s cut%s", links(targets), be, oneWay(f.Asked["direction"]))
 	case "delay":
@@ -165,6 +169,8 @@ func endText(f history.Fault, targets []string) string {
 		return links(targets) + " lose the delay"
 	case "hold":
 		return "what was held back on " + links(targets) + " is let go"
+	case "slow-fsync", "fail-fsync":
+		return "fsyncs of " + list(targets) + " are as before" + behind("; how many were not: ", f.Measured["fsyncs"])
 	case "lose", "drop":
 		return "on " + links(targets) + " messages pass again"
 	}

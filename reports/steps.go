@@ -40,6 +40,7 @@ var nodeVerbs = map[scenarios.Verb]string{
 	scenarios.VerbPause:     "pause %s (SIGSTOP)",
 	scenarios.VerbResume:    "let %s run on (SIGCONT)",
 	scenarios.VerbFlush:     "flush %s (FLUSHALL)",
+	scenarios.VerbFailFsync: "let each fsync of %s fail (EIO)",
 	scenarios.VerbCut:       "cut %s",
 	scenarios.VerbHeal:      "heal %s",
 	scenarios.VerbLetGo:     "let go what is held on %s",
@@ -67,6 +68,8 @@ func action(s scenarios.Step) string {
 			return "take the delay off " + who + way(s)
 		}
 		return fmt.Sprintf("delay %s by %s one way", who, s.By) + way(s)
+	case scenarios.VerbSlowFsync:
+		return fmt.Sprintf("slow each fsync of %s by %s", who, s.By)
 	case scenarios.VerbClock:
 		return clockText(s)
 	case scenarios.VerbHold, scenarios.VerbLose, scenarios.VerbDrop:

@@ -159,6 +159,8 @@ script:
   - {clock: c1, jump: -1 ttl}
   - {clock: [n1, n2], rate: 0.8}
   - flush: n3
+  - {slow-fsync: [n1, n2], by: 5s, for: 1 ttl}
+  - fail-fsync: n3
   - release: [c1]
 `)
 	second, ttl := Span{Fixed: time.Second}, Span{TTLs: 1}
@@ -193,6 +195,8 @@ script:
 		{Verb: VerbClock, Targets: []string{"c1"}, Jump: Span{TTLs: -1}},
 		{Verb: VerbClock, Targets: []string{"n1", "n2"}, Rate: 0.8},
 		{Verb: VerbFlush, Targets: []string{"n3"}},
+		{Verb: VerbSlowFsync, Targets: []string{"n1", "n2"}, By: Span{Fixed: 5 * time.Second}, For: ttl},
+		{Verb: VerbFailFsync, Targets: []string{"n3"}},
 		{Verb: VerbRelease, Targets: []string{"c1"}},
 	}
 	require.Len(t, s.Script, len(want))

@@ -164,6 +164,8 @@ const (
 	VerbLetGo     Verb = "let-go"
 	VerbClock     Verb = "clock"
 	VerbFlush     Verb = "flush"
+	VerbSlowFsync Verb = "slow-fsync"
+	VerbFailFsync Verb = "fail-fsync"
 )
 
 // Step is one line of a script: a verb with its targets (clients, nodes, or
@@ -185,7 +187,7 @@ type Step struct {
 	Part      cluster.Part
 	Times     int
 	Direction cluster.Direction // cut, delay
-	By        Span              // delay
+	By        Span              // delay, slow-fsync
 	Jump      Span              // clock
 	Rate      float64           // clock
 	Has       string            // until: received or answered

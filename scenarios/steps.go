@@ -127,6 +127,10 @@ func (d *decoder) complete(step *Step, at *token.Position, places map[string]*to
 		if step.Direction == "" {
 			step.Direction = cluster.Both
 		}
+	case VerbSlowFsync:
+		if place := places["by"]; place != nil && step.By.IsZero() {
+			d.report(place, "an fsync that is slow by 0 is not slow", "say by how much, as in `by: 5s`")
+		}
 	case VerbClock:
 		if places["jump"] == nil && places["rate"] == nil {
 			d.report(at, "clock has neither jump nor rate", "say how it goes wrong: `jump: -1 ttl` or `rate: 0.8`")

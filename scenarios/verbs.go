@@ -66,6 +66,8 @@ var Docs = []Usage{
 	{VerbLetGo, Links, nil, nil, "passes on what is held, and ends every hold, lose and drop on the link"},
 	{VerbClock, Clients | Loops | Nodes, nil, []string{"jump", "rate"}, "lets the wall clock jump, or the clock run at another rate"},
 	{VerbFlush, Nodes, nil, nil, "an operator's FLUSHALL"},
+	{VerbSlowFsync, Nodes, []string{"by"}, []string{"for"}, "delays each fsync on the node's disk, whichever process makes it"},
+	{VerbFailFsync, Nodes, nil, []string{"for"}, "lets each fsync on the node's disk fail with an I/O error (EIO)"},
 }
 
 // usages and verbNames are Docs by verb, and its verbs.

@@ -97,6 +97,19 @@ type Node interface {
 	Clock(ctx context.Context) (int64, error)
 }
 
+// Disk is a Node whose fsyncs can be disturbed; its cluster then supports
+// slow-fsync and fail-fsync. What it says holds for every process of the server,
+// also for one that starts later.
+type Disk interface {
+	Node
+	// SlowFsync delays each fsync by d, 0 for no longer.
+	SlowFsync(d time.Duration) error
+	// FailFsync lets each fsync fail with EIO, or succeed again.
+	FailFsync(fail bool) error
+	// Disturbed counts the fsyncs that were delayed or failed so far.
+	Disturbed() (delayed, failed int, err error)
+}
+
 // Direction is a way over a link.
 type Direction string
 

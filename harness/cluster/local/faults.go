@@ -3,6 +3,7 @@ package local
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,6 +23,8 @@ var supported = []string{
 var shimmed = map[string]string{
 	nodeClock: "redis-server reads the host's own clock",
 	powerLoss: "the page cache outlives a killed process, so nothing that was written would be lost",
+	slowFsync: "the disk is the host's own",
+	failFsync: "the disk is the host's own",
 }
 
 // Supports says whether a local cluster can do a fault: nil, or a
@@ -33,8 +36,8 @@ func Supports(fault string) error {
 	}
 	why, known := shimmed[fault]
 	if !known {
-		return unsupported(fault, fmt.Sprintf("there is no such fault: there are %s, %s, %s",
-			strings.Join(supported, ", "), nodeClock, powerLoss), "")
+		return unsupported(fault, fmt.Sprintf("there is no such fault: there are %s, %s",
+			strings.Join(supported, ", "), strings.Join(slices.Sorted(maps.Keys(shimmed)), ", ")), "")
 	}
 	_, err := shim.Build("")
 	if err == nil {

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/shim"
 )
 
@@ -16,6 +18,8 @@ import (
 const (
 	nodeClock = "node-clock"
 	powerLoss = "power-loss"
+	slowFsync = "slow-fsync"
+	failFsync = "fail-fsync"
 )
 
 // installShim puts the node under a control of its own, where there is a shim.
@@ -119,6 +123,40 @@ func (n *node) PowerLoss(ctx context.Context) (lost int64, err error) {
 	}
 	lost, err = n.shim.CutPower(n.disk)
 	return lost, n.failed("cut the power of", err)
+}
+
+var _ cluster.Disk = (*node)(nil)
+
+// SlowFsync delays each fsync on the node's disk by d.
+func (n *node) SlowFsync(d time.Duration) error {
+	return n.disturb(slowFsync, func() error { return n.shim.SlowSync(d) })
+}
+
+// FailFsync lets each fsync on the node's disk fail with EIO, or succeed again.
+func (n *node) FailFsync(fail bool) error {
+	var why syscall.Errno
+	if fail {
+		why = syscall.EIO
+	}
+	return n.disturb(failFsync, func() error { return n.shim.FailSync(why) })
+}
+
+func (n *node) disturb(fault string, how func() error) error {
+	n.op.Lock()
+	defer n.op.Unlock()
+	if err := n.needShim(fault); err != nil {
+		return err
+	}
+	return n.failed("disturb the disk of", how())
+}
+
+// Disturbed counts the fsyncs that were delayed or failed so far.
+func (n *node) Disturbed() (delayed, failed int, err error) {
+	if n.shim == nil {
+		return 0, 0, Supports(slowFsync)
+	}
+	syncs, err := n.shim.Syncs()
+	return int(syncs.Delayed), int(syncs.Failed), n.failed("read the shim of", err)
 }
 
 // killFamily kills a process and those that it has forked, which would go on

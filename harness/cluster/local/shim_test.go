@@ -280,6 +280,55 @@ func TestPowerLossEndsForks(t *testing.T) {
 	require.False(t, isAlive(children))
 }
 
+// TestSlowFsync: with always the reply waits for the disk; and with everysec a
+// fsync that stalls keeps what is acknowledged from the file, so that even a kill
+// loses it.
+func TestSlowFsync(t *testing.T) {
+	t.Parallel()
+	t.Run("always", func(t *testing.T) {
+		_, n, db := oneNode(t, cluster.PersistAlways)
+		require.NoError(t, n.SlowFsync(200*time.Millisecond))
+		began := time.Now()
+		require.NoError(t, db.Set(t.Context(), "k", "token", time.Minute).Err())
+		require.GreaterOrEqual(t, time.Since(began), 200*time.Millisecond)
+		require.NoError(t, n.SlowFsync(0))
+		delayed, failed, err := n.Disturbed()
+		require.NoError(t, err)
+		require.Equal(t, []int{1, 0}, []int{delayed, failed})
+	})
+	t.Run("everysec", func(t *testing.T) {
+		_, n, db := oneNode(t, cluster.PersistEverysec)
+		ctx := t.Context()
+		require.NoError(t, n.SlowFsync(time.Minute))
+		require.NoError(t, db.Set(ctx, "early", "token", time.Minute).Err())
+		eventually(t, "an fsync stalls", func() bool {
+			delayed, _, err := n.Disturbed()
+			require.NoError(t, err)
+			return delayed > 0
+		})
+		require.NoError(t, db.Set(ctx, "late", "token", time.Minute).Err())
+		require.NoError(t, n.Kill(ctx))
+		require.NoError(t, n.Start(ctx))
+		seen, err := n.Look(ctx)
+		require.NoError(t, err)
+		require.Contains(t, seen.Keys, "early")
+		require.NotContains(t, seen.Keys, "late")
+	})
+}
+
+// TestFailFsync: with always Redis cannot keep its word, and exits.
+func TestFailFsync(t *testing.T) {
+	t.Parallel()
+	_, n, db := oneNode(t, cluster.PersistAlways)
+	require.NoError(t, n.FailFsync(true))
+	require.Error(t, db.Set(t.Context(), "k", "token", time.Minute).Err())
+	eventually(t, "the server exits", func() bool { return !n.proc.Load().running() })
+	require.Contains(t, tail(n.logFile()), "Input/output error")
+	require.NoError(t, n.FailFsync(false))
+	require.NoError(t, n.Start(t.Context()))
+	require.NoError(t, db.Set(t.Context(), "k", "token", time.Minute).Err())
+}
+
 // TestWithoutACompiler the faults that need the shim are not done by half.
 func TestWithoutACompiler(t *testing.T) {
 	needRedis(t)
@@ -298,6 +347,8 @@ func TestWithoutACompiler(t *testing.T) {
 	_, err = n.PowerLoss(t.Context())
 	require.ErrorAs(t, err, &u)
 	require.ErrorAs(t, n.SetClock(t.Context(), time.Second, 1), &u)
+	require.ErrorAs(t, n.(cluster.Disk).SlowFsync(time.Second), &u)
+	require.ErrorAs(t, n.(cluster.Disk).FailFsync(true), &u)
 	seen, err := n.Look(t.Context())
 	require.NoError(t, err)
 	require.True(t, seen.Up)

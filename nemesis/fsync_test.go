@@ -1,0 +1,83 @@
+package nemesis
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+// onDisks runs a test where fsyncs can be disturbed.
+func onDisks(t *testing.T, test func(t *testing.T, r *rig)) {
+	t.Helper()
+	onLocal(t, func(t *testing.T, r *rig) {
+		if err := r.cluster.Supports(string(SlowFsync)); err != nil {
+			t.Skip(err)
+		}
+		test(t, r)
+	})
+}
+
+func TestFsyncsAreDisturbedAndRecover(t *testing.T) {
+	for _, c := range []struct {
+		fault Fault
+		asked map[string]string
+	}{
+		{Fault{Kind: SlowFsync, By: 300 * time.Millisecond}, map[string]string{"by": "300ms"}},
+		{Fault{Kind: FailFsync}, map[string]string{"error": "EIO"}},
+	} {
+		t.Run(string(c.fault.Kind), func(t *testing.T) {
+			onDisks(t, func(t *testing.T, r *rig) {
+				c.fault.Targets = []string{"n2"}
+				begun := r.apply(t, c.fault)
+				require.Len(t, begun, 1)
+				f := r.last(t)
+				require.Equal(t, history.PhaseBegin, f.Phase)
+				require.Equal(t, c.asked, f.Asked)
+				_, err := r.nemesis.Apply(context.Background(), c.fault)
+				require.ErrorContains(t, err, "n2: it is in effect already")
+
+				require.Equal(t, history.TypeOK, r.attempt(t, "c1", "k1", time.Second).Type)
+				r.sleep(100 * time.Millisecond) // a majority was enough; now all have it
+				r.apply(t, Fault{Kind: Shutdown, Targets: []string{"n2"}}) // which syncs
+				require.NoError(t, r.nemesis.End(context.Background(), begun[0]))
+				f = r.last(t)
+				require.Equal(t, history.PhaseEnd, f.Phase)
+				require.True(t, f.Effective)
+				befell, err := strconv.Atoi(f.Measured["fsyncs"])
+				require.NoError(t, err)
+				require.Positive(t, befell)
+
+				r.apply(t, Fault{Kind: Start, Targets: []string{"n2"}})
+				r.apply(t, Fault{Kind: Shutdown, Targets: []string{"n2"}})
+				after, err := disturbed(r.cluster.Node("n2").(cluster.Disk), c.fault.Kind)
+				require.NoError(t, err)
+				require.Equal(t, befell, after, "fsyncs are as before")
+			})
+		})
+	}
+}
+
+// A disk on which nothing was synced meanwhile shows nothing.
+func TestFsyncsThatDidNotHappenAreNoProof(t *testing.T) {
+	onDisks(t, func(t *testing.T, r *rig) {
+		begun := r.apply(t, Fault{Kind: SlowFsync, Targets: []string{"n2"}, By: time.Second})
+		require.NoError(t, r.nemesis.End(context.Background(), begun[0]))
+		require.False(t, r.last(t).Effective)
+		require.Equal(t, "0", r.last(t).Measured["fsyncs"])
+	})
+}
+
+func TestModelledDisksHaveNoFsync(t *testing.T) {
+	onVirtual(t, func(t *testing.T, r *rig) {
+		_, err := r.nemesis.Apply(context.Background(), Fault{Kind: SlowFsync, Targets: []string{"n2"}, By: time.Second})
+		require.EqualError(t, err, "slow-fsync n2: the virtual cluster cannot get at its disk")
+		require.Error(t, r.cluster.Supports(string(SlowFsync)))
+		require.Error(t, r.cluster.Supports(string(FailFsync)))
+	})
+}
