@@ -7,8 +7,8 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOTESTSUM   := gotest.tools/gotestsum@v1.13.0
 FUZZTIME    ?= 20s
 
-# The race detector and the real servers want time; the rest takes seconds.
-TESTFLAGS   ?= -timeout 20m
+# One package at a time: tests in real time must not hold each other up.
+TESTFLAGS   ?= -p 1 -timeout 20m
 
 .DEFAULT_GOAL := help
 .PHONY: help build run test race fuzz bench lint fmt clean

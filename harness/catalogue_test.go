@@ -96,16 +96,21 @@ func runAsExpected(t *testing.T, o Options) {
 	trials, err := RunSuite(context.Background(), jobs, o, func(Trial) {})
 	require.NoError(t, err)
 	require.Len(t, trials, len(jobs)*o.Trials)
+	held := 0 // up: a busy machine proves nothing of these
 	for _, trial := range trials {
 		standing, why := trial.Standing()
-		switch standing {
-		case AsExpected:
-		case Skipped:
+		switch {
+		case standing == AsExpected:
+		case standing == Skipped:
 			t.Logf("%s: skipped: %s", rowName(trial), why)
+		case standing == Undecided && stalled(trial.Results):
+			held++
+			t.Logf("%s, seed %d: %s: %s", rowName(trial), trial.Seed, standing, why)
 		default:
 			t.Errorf("%s, seed %d: %s: %s", rowName(trial), trial.Seed, standing, why)
 		}
 	}
+	require.Less(t, held, len(trials)/4, "the machine is too busy for a run in real time")
 }
 
 func rowName(trial Trial) string {

@@ -13,6 +13,7 @@ import (
 	"lockproof/harness/cluster/local"
 	"lockproof/harness/cluster/virtual"
 	"lockproof/harness/cluster/virtual/bubble"
+	"lockproof/harness/locks"
 	"lockproof/scenarios"
 )
 
@@ -50,14 +51,17 @@ func (o Options) opener(ctx context.Context) (open opener, done func() error, er
 	return o.openDocker(projects), projects.Close, nil
 }
 
-// stallShare is how late, as a share of the TTL, a process may be before the
-// run proves nothing: scenarios leave margins of a tenth of a TTL.
-const stallShare = 10
+// stallLimit is how late a process may be before the run proves nothing. It is
+// the lock's timeout for one node: whoever is held up for longer takes nodes for
+// failed that are well.
+func stallLimit(ttl time.Duration) time.Duration {
+	return locks.Options{TTL: ttl}.WithDefaults().NodeTimeout
+}
 
 func (o Options) config(p *plan, seed uint64, j *journal) cluster.Config {
 	return cluster.Config{
 		Nodes: p.Nodes, Clients: p.clientNames(), Aliases: p.Aliases, Persistence: p.Persistence, Seed: seed,
-		Delay: p.Delay.In(p.TTL), StallLimit: p.TTL / stallShare, Record: j.record,
+		Delay: p.Delay.In(p.TTL), StallLimit: stallLimit(p.TTL), Record: j.record,
 	}
 }
 

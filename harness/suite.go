@@ -15,7 +15,7 @@ import (
 
 // DefaultRetries is how often a stalled trial is tried again unless Options say
 // otherwise.
-const DefaultRetries = 3
+const DefaultRetries = 5
 
 // localParallel is how many real-time trials run side by side: most of their
 // time is waiting, but a start of one must not stall another.
