@@ -36,17 +36,22 @@ func TestNothingOutlivesAKilledHarness(t *testing.T) {
 	built, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput()
 	require.NoError(t, err, "%s", built)
 
+	// One home for all: the preload shim is in its cache, and is built once, by
+	// a run that is left alone.
+	home := t.TempDir()
+	victim{binary: binary, home: home, temp: t.TempDir(), out: t.TempDir()}.must(t, "run", "flushall", "--on", "local", "--out", t.TempDir())
+
 	rng := rand.New(rand.NewPCG(1, 2))
 	children, remains, histories := 0, 0, 0
 	for i := range kills {
-		v := victim{binary: binary, home: t.TempDir(), temp: t.TempDir()}
+		v := victim{binary: binary, home: home, temp: t.TempDir(), out: filepath.Join(t.TempDir(), "out")}
 		moment := 50*time.Millisecond + time.Duration(rng.Int64N(int64(1200*time.Millisecond)))
 		children += v.runAndKill(t, moment)
 		remains += len(v.left(t))
 		if i%2 == 0 {
 			v.must(t, "clean")
 		} else {
-			v.must(t, "run", "single-instance-down", "--on", "local", "--ttl", "200ms", "--out", filepath.Join(v.home, "next"))
+			v.must(t, "run", "single-instance-down", "--on", "local", "--ttl", "200ms", "--out", filepath.Join(filepath.Dir(v.out), "next"))
 		}
 		// A compiler that was at work on the preload shim ends by itself.
 		require.Eventually(t, func() bool { return len(v.processes(t)) == 0 }, 10*time.Second, 10*time.Millisecond,
@@ -62,7 +67,7 @@ func TestNothingOutlivesAKilledHarness(t *testing.T) {
 
 // victim is one run of the real binary, with a home and a folder for temporary
 // files of its own: what is in there is that run's and nobody else's.
-type victim struct{ binary, home, temp string }
+type victim struct{ binary, home, temp, out string }
 
 func (v victim) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(v.binary, args...)
@@ -83,15 +88,12 @@ func (v victim) must(t *testing.T, args ...string) {
 	require.NoError(t, err, "%v: %s", args, said)
 }
 
-// out is the killed run's output folder.
-func (v victim) out() string { return filepath.Join(v.home, "out") }
-
 // runAndKill starts a run, kills it after a while, and says how many children
 // it had then.
 func (v victim) runAndKill(t *testing.T, after time.Duration) (children int) {
 	t.Helper()
 	cmd := v.command("run", "client-pause", "hung-node", "healthy-contention",
-		"--on", "local", "--ttl", "300ms", "--trials", "5", "--out", v.out())
+		"--on", "local", "--ttl", "300ms", "--trials", "5", "--out", v.out)
 	require.NoError(t, cmd.Start())
 	time.Sleep(after)
 	children = len(v.processes(t)) - 1 // not the harness itself
@@ -133,7 +135,7 @@ func (v victim) left(t *testing.T) []string {
 // how many there are.
 func (v victim) judge(t *testing.T) (histories int) {
 	t.Helper()
-	err := filepath.WalkDir(v.out(), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(v.out, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // killed before it wrote anything
 		}
