@@ -43,7 +43,7 @@ func TestFsyncsAreDisturbedAndRecover(t *testing.T) {
 				require.ErrorContains(t, err, "n2: it is in effect already")
 
 				require.Equal(t, history.TypeOK, r.attempt(t, "c1", "k1", time.Second).Type)
-				r.sleep(100 * time.Millisecond) // a majority was enough; now all have it
+				r.sleep(100 * time.Millisecond)                            // a majority was enough; now all have it
 				r.apply(t, Fault{Kind: Shutdown, Targets: []string{"n2"}}) // which syncs
 				require.NoError(t, r.nemesis.End(context.Background(), begun[0]))
 				f = r.last(t)
