@@ -17,8 +17,9 @@ import (
 	"lockproof/harness/cluster/server"
 )
 
-// patience bounds every wait for a container to do what it was told.
-const patience = 10 * time.Second
+// patience bounds every wait for a container to do what it was told. An engine
+// that is busy with others can take seconds.
+const patience = 30 * time.Second
 
 // pollEvery is how often a container is looked at while it is waited for.
 const pollEvery = 2 * time.Millisecond
@@ -38,7 +39,7 @@ type box struct {
 	inside      string // where other containers reach it
 	runID       string // of its latest server
 	persistence cluster.Persistence
-	wrong       bool // its clock was set
+	wrong       bool // its clock was set, or its disk disturbed
 }
 
 // state is the engine's view of the container.

@@ -12,7 +12,7 @@ import (
 var supported = []string{
 	"kill", "shutdown", "start", "pause", "resume", "flush",
 	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
-	"client-clock", "node-clock", "power-loss",
+	"client-clock", "node-clock", "power-loss", "slow-fsync", "fail-fsync",
 }
 
 // Supports says whether a docker cluster can do a fault: nil, or a

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/docker/proxy"
 	"lockproof/harness/cluster/process"
 	"lockproof/harness/cluster/server"
 	"lockproof/harness/history"
@@ -26,7 +27,8 @@ type node struct {
 	cluster *Cluster
 	*box
 
-	op sync.Mutex // one fault at a time
+	op   sync.Mutex // one fault at a time
+	disk proxy.Disk // its faults in effect; op guards it
 }
 
 var _ cluster.Node = (*node)(nil)
@@ -129,37 +131,6 @@ func brokenOff(err error) bool {
 	return errors.Is(err, io.EOF) || errors.As(err, &op) && !op.Timeout()
 }
 
-// PowerLoss kills the container, with everything that runs in it, and cuts each
-// file on its disk to its length when it was last synced. That is one legal state
-// of a disk after a power cut, the worst that Redis can be blamed for: a kernel
-// may have written more.
-func (n *node) PowerLoss(ctx context.Context) (lost int64, err error) {
-	err = n.do(ctx, "cut the power of", func(ctx context.Context) error {
-		if _, err := n.running(ctx); err != nil {
-			return err
-		}
-		if err := n.kill(ctx); err != nil {
-			return err
-		}
-		lost, err = n.cluster.project.proxy.CutPower(ctx, n.service)
-		return errors.Join(err, n.cluster.project.proxy.Move(ctx, n.service, ""))
-	})
-	return lost, err
-}
-
-// SetClock lets the node's wall clock jump, and run at another rate from now on.
-// It returns once TIME shows it. A node that is down comes back with that clock.
-func (n *node) SetClock(ctx context.Context, jump time.Duration, rate float64) error {
-	return n.do(ctx, "set the clock of", func(ctx context.Context) error {
-		n.wrong = true
-		before, err := n.cluster.project.proxy.SetClock(ctx, n.service, jump, rate)
-		if err != nil || n.awake(ctx) != nil {
-			return err // a node that is down or paused cannot be asked now
-		}
-		return n.checkClock(ctx, before)
-	})
-}
-
 // Pause is docker pause: the kernel's freezer stops every process of the
 // container. It returns once the engine says so.
 func (n *node) Pause(ctx context.Context) error {
@@ -216,21 +187,6 @@ func (n *node) Look(ctx context.Context) (history.Node, error) {
 		return history.Node{}, nil // it went down or was paused meanwhile, or is not up yet
 	}
 	return history.Node{}, n.failed("look into", err)
-}
-
-// Clock reads the node's wall clock, in nanoseconds since the run began as that
-// clock counts them.
-func (n *node) Clock(ctx context.Context) (int64, error) {
-	if err := n.awake(ctx); err != nil {
-		return 0, n.failed("read the clock of", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, lookWithin)
-	defer cancel()
-	now, err := server.Time(ctx, n.outside)
-	if err != nil {
-		return 0, n.failed("read the clock of", err)
-	}
-	return n.cluster.clock.Wall(now), nil
 }
 
 // running says whether the container is paused; the error is cluster.ErrDown if

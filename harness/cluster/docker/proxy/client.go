@@ -171,6 +171,14 @@ func (c *Client) SetClock(ctx context.Context, server string, jump time.Duration
 	return time.Unix(0, shown.Now), err
 }
 
+// Disturb sets both faults of a server's disk, and says what they have done so
+// far.
+func (c *Client) Disturb(ctx context.Context, d Disk) (Disturbed, error) {
+	var done Disturbed
+	err := c.call(ctx, http.MethodPost, "/machine/disk", d, &done)
+	return done, err
+}
+
 // CutPower cuts the files of a server, which must be down, to what it has synced,
 // and says how many bytes that took.
 func (c *Client) CutPower(ctx context.Context, server string) (lost int64, err error) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 
 	"lockproof/harness/cluster/shim"
 )
@@ -121,6 +122,22 @@ func (m *machines) setClock(s SetClock) (Shown, error) {
 	now, err := c.Now()
 	return Shown{now}, err
 }
+
+// disturb sets both faults of a disk, and says what they have done so far.
+func (m *machines) disturb(d Disk) (Disturbed, error) {
+	c, err := m.of(d.Server)
+	if err != nil {
+		return Disturbed{}, err
+	}
+	if err := errors.Join(c.SlowSync(d.Slow), c.FailSync(failure[d.Fail])); err != nil {
+		return Disturbed{}, err
+	}
+	syncs, err := c.Syncs()
+	return Disturbed{Delayed: int(syncs.Delayed), Failed: int(syncs.Failed)}, err
+}
+
+// failure is what an fsync fails with.
+var failure = map[bool]syscall.Errno{true: syscall.EIO}
 
 func (m *machines) cutPower(p CutPower) (Lost, error) {
 	c, err := m.of(p.Server)

@@ -67,6 +67,7 @@ func (s *Server) Handler() http.Handler {
 	}))
 	mux.Handle("POST /machine", answer(func(m Machine) (struct{}, error) { return struct{}{}, s.machines.renew(m) }))
 	mux.Handle("POST /machine/clock", answer(s.machines.setClock))
+	mux.Handle("POST /machine/disk", answer(s.machines.disturb))
 	mux.Handle("POST /machine/power", answer(s.machines.cutPower))
 	return mux
 }

@@ -1,0 +1,126 @@
+package docker
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster"
+)
+
+// TestPowerLoss: what was synced stays, and what was not is gone, to the byte.
+func TestPowerLoss(t *testing.T) {
+	for _, c := range []struct {
+		persistence cluster.Persistence
+		remembers   bool
+	}{
+		{cluster.PersistAlways, true},
+		{cluster.PersistNo, false},
+		{cluster.PersistNone, false},
+	} {
+		t.Run(string(c.persistence), func(t *testing.T) {
+			l := start(t, 1, func(cfg *cluster.Config) { cfg.Persistence = c.persistence })
+			n := l.Node("n1")
+			require.NoError(t, over(t, l, "c1", "n1").Set(t.Context(), "k1", "token", time.Minute).Err())
+			lost, err := n.PowerLoss(t.Context())
+			require.NoError(t, err)
+			down, err := n.Look(t.Context())
+			require.NoError(t, err)
+			require.False(t, down.Up)
+			require.NoError(t, n.Start(t.Context()))
+			after, err := n.Look(t.Context())
+			require.NoError(t, err)
+			if c.remembers {
+				require.Zero(t, lost)
+				require.Equal(t, "token", after.Keys["k1"].Token)
+			} else {
+				require.Equal(t, c.persistence == cluster.PersistNo, lost > 0, "%d bytes were lost", lost)
+				require.Empty(t, after.Keys)
+			}
+		})
+	}
+}
+
+// TestClockOfANode: it jumps and runs at a rate, also over a restart, and the
+// next run's is right again.
+func TestClockOfANode(t *testing.T) {
+	const (
+		jump  = 90 * time.Minute
+		slack = 5 * time.Millisecond
+	)
+	l := start(t, 2, nil)
+	n := l.Node("n1")
+	ahead := func(n cluster.Node) time.Duration {
+		before := l.Now()
+		at, err := n.Clock(t.Context())
+		require.NoError(t, err)
+		return time.Duration(at - (before+l.Now())/2)
+	}
+	require.InDelta(t, 0, ahead(n), float64(slack))
+	require.NoError(t, over(t, l, "c1", "n1").Set(t.Context(), "k1", "token", time.Hour).Err())
+	require.NoError(t, n.SetClock(t.Context(), jump, 0))
+	require.InDelta(t, jump, ahead(n), float64(slack))
+	require.InDelta(t, 0, ahead(l.Node("n2")), float64(slack), "another node's clock was set")
+	look, err := n.Look(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, look.Keys, "the key has not expired by the node's own clock")
+
+	require.NoError(t, n.SetClock(t.Context(), -jump, 2))
+	from, began := ahead(n), time.Now()
+	time.Sleep(200 * time.Millisecond)
+	require.InDelta(t, time.Since(began), ahead(n)-from, float64(2*slack))
+
+	require.NoError(t, n.Kill(t.Context()))
+	require.NoError(t, n.SetClock(t.Context(), jump, 1), "the machine has a clock while its node is down")
+	require.Greater(t, ahead(n), jump)
+	require.NoError(t, n.Start(t.Context()))
+	require.Greater(t, ahead(n), jump)
+	project := l.project.name
+	require.NoError(t, l.Close())
+
+	l = start(t, 1, nil)
+	require.Equal(t, project, l.project.name)
+	require.InDelta(t, 0, ahead(l.Node("n1")), float64(slack), "the clock of the run before")
+}
+
+// TestDisturbedFsyncs: a server that syncs before it answers is held up, refuses
+// when its disk fails, and is well again afterwards.
+func TestDisturbedFsyncs(t *testing.T) {
+	const by = 150 * time.Millisecond
+	l := start(t, 1, func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways })
+	n, db := l.nodes["n1"], over(t, l, "c1", "n1")
+	set := func() (time.Duration, error) {
+		began := time.Now()
+		err := db.Set(within(t, 2*time.Second), "k1", "token", time.Minute).Err()
+		return time.Since(began), err
+	}
+	_, err := set()
+	require.NoError(t, err)
+	require.NoError(t, n.SlowFsync(by))
+	took, err := set()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, took, by)
+	delayed, failed, err := n.Disturbed()
+	require.NoError(t, err)
+	require.Positive(t, delayed)
+	require.Zero(t, failed)
+
+	require.NoError(t, n.SlowFsync(0))
+	took, err = set()
+	require.NoError(t, err)
+	require.Less(t, took, by)
+
+	// Redis with appendfsync always ends when an fsync fails.
+	require.NoError(t, n.FailFsync(true))
+	_, err = set()
+	require.Error(t, err)
+	_, failed, err = n.Disturbed()
+	require.NoError(t, err)
+	require.Positive(t, failed)
+	require.Eventually(t, func() bool { look, err := n.Look(t.Context()); return err == nil && !look.Up }, 5*time.Second, 10*time.Millisecond)
+	require.NoError(t, n.FailFsync(false))
+	require.NoError(t, n.Start(t.Context()))
+	_, err = set()
+	require.NoError(t, err)
+}
