@@ -115,7 +115,11 @@ func (b *builder) article(row *reports.Row) *article {
 	if trial.History == "" {
 		return a
 	}
-	a.History = path.Clean(trial.History)
+	if !filepath.IsLocal(filepath.FromSlash(trial.History)) {
+		a.Trouble = fmt.Sprintf("the history %q is not a path below the output folder", trial.History)
+		return a
+	}
+	a.History = "./" + path.Clean(trial.History)
 	events, err := reports.ReadHistory(filepath.Join(b.report.Options.Out, filepath.FromSlash(trial.History)))
 	var cut *history.Truncated
 	if err != nil && !errors.As(err, &cut) {
@@ -200,7 +204,7 @@ func (b *builder) porcupine(name string, events []history.Event, v checker.Viola
 	if err := checker.Picture(events, v, &page); err != nil {
 		return ""
 	}
-	picture := path.Join(path.Dir(name), reports.PorcupineFile)
+	picture := path.Dir(name) + "/" + reports.PorcupineFile
 	if err := os.WriteFile(filepath.Join(b.report.Options.Out, filepath.FromSlash(picture)), page.Bytes(), 0o644); err != nil {
 		return ""
 	}

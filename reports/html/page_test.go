@@ -1,0 +1,161 @@
+package html
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness"
+	"lockproof/harness/history"
+	"lockproof/reports"
+	"lockproof/scenarios"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// The page's own style and script are left out: they are files of this folder.
+func TestGoldenPage(t *testing.T) {
+	got := written(t, first(words{}.report(t)), second(words{}.report(t)))
+	for _, file := range []string{"page.css", "page.js"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Contains(t, got, string(text), "the page holds the whole of %s", file)
+		got = strings.ReplaceAll(got, string(text), "("+file+")")
+	}
+	got = regexp.MustCompile(`sha256-[^']*`).ReplaceAllString(got, "sha256-(page.js)")
+	got = regexp.MustCompile(`cannot read the history [^:]*:`).ReplaceAllString(got, "cannot read the history (file):")
+	path := filepath.Join("testdata", "page.golden.html")
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err, "run the test with -update to write it")
+	require.Equal(t, string(want), got)
+}
+
+func first[A, B any](a A, _ B) A  { return a }
+func second[A, B any](_ A, b B) B { return b }
+
+// No text of a file, a lock or a server becomes markup: it is shown as it is.
+func TestEveryFieldIsShownAsText(t *testing.T) {
+	const markup = `<img src=x onerror=alert(1)>"'</script>`
+	const text = `&lt;img src=x onerror=alert(1)&gt;&#34;&#39;&lt;/script&gt;`
+	fields := []string{
+		"scenario", "variant", "title", "lesson", "source", "cluster", "lock", "rule", "property", "failure",
+		"skipped scenario", "skipped", "version", "go", "chosen lock", "what", "broke", "why", "file",
+		"client", "node", "key", "command", "reply", "fault kind", "fault target", "asked", "measured",
+		"setting", "note", "value", "base", "reason", "error",
+	}
+	for _, field := range fields {
+		t.Run(field, func(t *testing.T) {
+			report, catalogue := words{field: markup}.report(t)
+			page := written(t, report, catalogue)
+			require.Contains(t, page, text, "the field is on the page")
+			require.NotContains(t, page, "<img")
+			require.Equal(t, 1, strings.Count(page, "</script>"), "the page's own")
+		})
+	}
+	for _, field := range []string{"token", "found token"} {
+		t.Run(field, func(t *testing.T) { // of a token, eight characters are shown
+			report, catalogue := words{field: "<b>&<i>x"}.report(t)
+			page := written(t, report, catalogue)
+			require.Contains(t, page, "&lt;b&gt;&amp;&lt;i&gt;x")
+			require.NotContains(t, page, "<b>")
+		})
+	}
+}
+
+// A history's name is a path below the page: it can lead nowhere else.
+func TestNoLinkLeavesTheFolder(t *testing.T) {
+	for _, name := range []string{"javascript:alert(1)", "https://example.org/", "//example.org/"} {
+		report, catalogue := words{"file": name}.report(t)
+		page := written(t, report, catalogue)
+		require.NotContains(t, page, `href="`+name)
+		require.NotContains(t, page, `href="/`)
+	}
+}
+
+var (
+	ids   = regexp.MustCompile(`\sid="([^"]*)"`)
+	hrefs = regexp.MustCompile(`href="#([^"]*)"`)
+)
+
+// requireWhole checks that ids are unique and that every link within the page
+// has its target.
+func requireWhole(t *testing.T, page string) {
+	t.Helper()
+	known := map[string]bool{}
+	for _, id := range ids.FindAllStringSubmatch(page, -1) {
+		require.False(t, known[id[1]], "the id %s is there twice", id[1])
+		known[id[1]] = true
+	}
+	for _, href := range hrefs.FindAllStringSubmatch(page, -1) {
+		require.True(t, known[href[1]], "the link to #%s has no target", href[1])
+	}
+}
+
+// The whole catalogue's page stays small, asks for nothing from outside, and
+// has a picture, a story and a table of each violation.
+func TestCataloguePage(t *testing.T) {
+	all, err := scenarios.Select(nil)
+	require.NoError(t, err)
+	o := harness.Options{Cluster: harness.Virtual, Trials: 1, Seed: 1, Parallel: 2, Out: t.TempDir()}
+	jobs, err := o.Jobs(all)
+	require.NoError(t, err)
+	trials, err := harness.RunSuite(context.Background(), jobs, o, func(harness.Trial) {})
+	require.NoError(t, err)
+	report := reports.New(trials, reports.Run{Options: o, Planned: len(jobs)})
+
+	var page bytes.Buffer
+	require.NoError(t, Write(&page, report, all))
+	require.Less(t, page.Len(), 3_000_000)
+	requireWhole(t, page.String())
+	require.NotRegexp(t, `(src|srcset|action)="|href="(https?:)?//|@import|url\((?:["']|http)`, page.String())
+
+	violated := 0
+	for _, row := range report.Rows {
+		trial, shows := row.Shows()
+		if !shows {
+			continue
+		}
+		id := slug(row.Scenario)
+		if row.Variant != "" {
+			id += "--" + slug(row.Variant)
+		}
+		require.Contains(t, page.String(), `<article id="`+id+`"`)
+		for _, r := range trial.Results {
+			if r.Verdict == history.Violated {
+				violated++
+				require.Contains(t, page.String(), `<figure class="timeline" data-id="`+id+"-"+slug(r.Property)+`"`)
+				require.Contains(t, page.String(), `id="`+id+"-event-")
+			}
+			if r.Verdict == history.Violated && r.Property == history.MutualExclusion {
+				require.FileExists(t, filepath.Join(o.Out, filepath.Dir(trial.History), reports.PorcupineFile))
+			}
+		}
+	}
+	require.Greater(t, violated, 30)
+	require.Equal(t, violated, strings.Count(page.String(), `class="broken-band"`)-1, "one in the legend")
+	for _, s := range all {
+		require.LessOrEqual(t, len(regexp.MustCompile(`[.!?](\s|$)`).FindAllString(s.Lesson, -1)), 3, "%s: the lesson has three sentences or fewer", s.Name)
+		require.NotEmpty(t, s.Source, s.Name)
+	}
+}
+
+// However long a history is, its picture and its table stay small, and say what
+// is left out.
+func TestLongHistoriesAreCapped(t *testing.T) {
+	page := written(t, crowded(t, 20_000), nil)
+	require.Less(t, len(page), 300_000)
+	require.Contains(t, page, "Left out: ")
+	require.LessOrEqual(t, strings.Count(page, `data-a="`), 3000)
+	requireWhole(t, page)
+}
