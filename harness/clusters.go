@@ -68,7 +68,7 @@ func (o Options) config(p *plan, seed uint64, j *journal) cluster.Config {
 // containerRestart is how much longer the TTL is, by default, for each node that
 // the script takes down on docker: a container takes that long to end and to
 // come back, on a busy machine, where a process takes milliseconds.
-const containerRestart = 3 * time.Second
+const containerRestart = 4 * time.Second
 
 // slowed is a scenario's TTL on docker, if the user sets none.
 func slowed(s *scenarios.Scenario) time.Duration {

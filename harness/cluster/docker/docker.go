@@ -103,7 +103,10 @@ func (c *Cluster) build(ctx context.Context, worker []string) error {
 	}
 	c.folder = dir
 	c.workers = &process.Workers{Command: worker, Folder: dir, Record: c.projects.record}
+	// No more than these at a time: starts keep the engine busy, and other runs
+	// have their own under way.
 	var renewing errgroup.Group
+	renewing.SetLimit(2)
 	for _, name := range c.cfg.Servers() {
 		n := &node{cluster: c, box: c.project.boxes[name]}
 		c.nodes[name] = n
