@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"lockproof/checker"
 	"lockproof/harness"
@@ -54,7 +55,7 @@ type verdict struct {
 type account struct {
 	ID        string
 	Property  string
-	Violation *checker.Violation
+	What      string // "" where nothing was violated
 	Blame     string
 	More      int
 	Settings  []string
@@ -176,12 +177,27 @@ type telling struct {
 
 func tell(id string, events []history.Event, leases []checker.Lease, tenures []checker.Tenure, v *checker.Violation, property string) *telling {
 	c := &telling{story: reports.Tell(events, leases, tenures, v)}
-	c.account = account{ID: id, Property: property, Violation: v, Settings: c.story.Settings, Omitted: c.story.Omitted}
+	c.account = account{ID: id, Property: property, Settings: c.story.Settings, Omitted: c.story.Omitted}
+	if v != nil {
+		c.What = sentenceCase(strings.TrimSuffix(v.What, "."))
+	}
 	if v != nil && v.Blame != nil {
-		c.Blame = fmt.Sprintf("%s. %s.", v.Blame.Broke, v.Blame.Why)
+		c.Blame = brokeText(v.Blame)
 	}
 	c.Picture = draw(id, &c.story, v, property, events[len(events)-1].Time)
 	return c
+}
+
+// brokeText names the rule or the assumption that broke, and says how.
+func brokeText(b *checker.Blame) string {
+	broke := "the rule " + b.Broke
+	switch {
+	case b.Broke == checker.Unexplained:
+		broke = b.Broke
+	case strings.Contains(b.Broke, " "):
+		broke = "the assumption that " + b.Broke
+	}
+	return fmt.Sprintf("%s: %s.", broke, strings.TrimSuffix(b.Why, "."))
 }
 
 // number makes the sentences, with links to the events that are listed.

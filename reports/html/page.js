@@ -76,6 +76,8 @@
       this.timed = all("[data-a]", this.chart);
       this.cursor = figure.querySelector(".cursor");
       this.readout = figure.querySelector(".readout");
+      this.caption = figure.querySelector(".uneven");
+      this.uneven = this.caption && this.caption.textContent;
       this.zoom = 1;
       this.even = false;
       this.step = -1;
@@ -129,7 +131,22 @@
       this.chart.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
       for (const el of this.timed) this.place(el);
       this.dodge();
+      this.instants();
       this.ticks();
+    }
+
+    // The label of a fault without duration stands behind it, unless the next
+    // fault of its row is in the way.
+    instants() {
+      const faults = all(".bar.fault", this.chart).map((bar) => {
+        const rect = bar.querySelector("rect");
+        return { bar, x: Number(rect.getAttribute("x")), y: rect.getAttribute("y") };
+      });
+      for (const f of faults) {
+        const label = f.bar.querySelector("text");
+        if (!label || !f.bar.classList.contains("instant")) continue;
+        label.classList.toggle("covered", faults.some((o) => o.y === f.y && o.x > f.x && o.x - f.x < Number(label.dataset.room)));
+      }
     }
 
     place(el) {
@@ -139,19 +156,34 @@
         return;
       }
       const w = Math.max(this.x(Number(el.dataset.b)) - x, 1.5);
-      el.setAttribute("x", el.tagName === "text" ? x + 6 : x);
-      if (el.tagName !== "text") el.setAttribute("width", w);
-      else el.classList.toggle(el.dataset.keep ? "outside" : "tight", w < Number(el.dataset.room));
+      if (el.tagName !== "text") {
+        el.setAttribute("x", x);
+        el.setAttribute("width", w);
+        return;
+      }
+      const tight = w < Number(el.dataset.room), behind = tight && el.dataset.keep && x < Number(el.dataset.room);
+      el.setAttribute("x", behind ? x + w + 6 : x + 6);
+      el.classList.toggle("tight", tight && !el.dataset.keep);
+      el.classList.toggle("behind", Boolean(behind));
+      el.classList.toggle("outside", Boolean(tight && el.dataset.keep && !behind));
     }
 
-    // Two marks near each other stand in two rows.
+    // Marks stand in two rows; one that would cover another moves aside, and a
+    // stem leads from it to its moment.
     dodge() {
-      const last = [-100, -100];
-      for (const mark of this.marks) {
+      const room = 22, last = [-room, -room], next = [this.width + room / 2, this.width + room / 2];
+      const places = this.marks.map((mark) => {
         const x = this.x(Number(mark.dataset.a));
-        const row = x - last[0] < 22 && x - last[1] > x - last[0] ? 1 : 0;
-        last[row] = x;
-        mark.setAttribute("transform", `translate(${x} ${11 + 21 * row})`);
+        const row = Math.max(x, last[1] + room) < Math.max(x, last[0] + room) ? 1 : 0;
+        last[row] = Math.max(x, last[row] + room);
+        return { mark, x, row, at: last[row] };
+      });
+      for (const p of places.reverse()) {
+        p.at = Math.min(p.at, next[p.row] - room);
+        next[p.row] = p.at;
+        const y = 11 + 21 * p.row;
+        p.mark.setAttribute("transform", `translate(${p.at} ${y})`);
+        p.mark.querySelector(".stem").setAttribute("d", `M0 0L${p.x - p.at} ${44 - y}`);
       }
     }
 
@@ -168,16 +200,17 @@
         if (this.zoom > 1.5) times.push(...this.knots.map((k) => k.t));
         times.sort((a, b) => a - b);
       }
-      const made = [];
-      let last = -84;
+      const made = [], room = 84;
+      let last = -room;
       for (const t of times) {
-        const x = this.x(t);
-        if (x - last < 84 || x > this.width - 20) continue;
-        const tick = pattern.cloneNode(true);
+        const x = this.x(t), end = x > this.width - room, start = end ? x - room : x;
+        if (start - last < room) continue;
+        const tick = pattern.cloneNode(true), label = tick.querySelector("text");
         tick.setAttribute("transform", `translate(${x} 0)`);
-        tick.querySelector("text").textContent = moment(this.from + t);
+        label.textContent = moment(this.from + t).replace(/\.?0+ /, " ");
+        label.classList.toggle("last", end);
         made.push(tick);
-        last = x;
+        last = start;
       }
       if (made.length) group.replaceChildren(...made);
     }
@@ -242,6 +275,7 @@
         scale: (b) => {
           this.even = !this.even;
           b.setAttribute("aria-pressed", this.even);
+          this.caption.textContent = this.even ? "True to scale." : this.uneven;
           this.zoomTo(this.zoom, 0);
         },
       };

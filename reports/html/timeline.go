@@ -3,7 +3,9 @@ package html
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -86,6 +88,7 @@ type mark struct {
 	Number, Event int
 	X, Y          float64
 	A             int64
+	Aside, Stem   float64 // how far it has moved from its moment, and how far below that is
 	Time, Text    string
 	Turning       bool
 }
@@ -94,6 +97,7 @@ type tick struct {
 	X     float64
 	A     int64
 	Label string
+	Last  bool // there is no room on its right
 }
 
 // draw makes the picture of a story.
@@ -206,23 +210,44 @@ func (t *timeline) bar(class string, from, until int64, y, h float64, label stri
 
 func (t *timeline) shown(from, until int64) bool { return until >= t.From && from <= t.until }
 
-// marks are the numbered turns; two that are near to each other share no row.
+// marks are the numbered turns, in two rows. One that would cover another moves
+// aside, and a stem leads from it to its moment.
 func (t *timeline) marks(s *reports.Story) {
-	last := [2]float64{-100, -100}
+	last := [2]float64{-roomy, -roomy}
+	rows := make([]int, len(s.Marks))
 	for i, m := range s.Marks {
 		x := t.scale.x(m.Time)
-		row := 0
-		if x-last[0] < roomy && x-last[1] > x-last[0] {
-			row = 1
+		upper, lower := max(x, last[0]+roomy), max(x, last[1]+roomy)
+		at := upper
+		if lower < upper {
+			rows[i], at = 1, lower
 		}
-		last[row] = x
-		t.Marks = append(t.Marks, mark{Number: i + 1, Event: m.Event, X: x, Y: float64(11 + 21*row), A: m.Time - t.From,
-			Time: reports.Moment(m.Time), Text: m.Text, Turning: m.Turning})
+		last[rows[i]] = at
+		t.Marks = append(t.Marks, mark{Number: i + 1, Event: m.Event, X: at, Y: float64(11 + 21*rows[i]), A: m.Time - t.From,
+			Time: reports.Moment(m.Time), Text: sentenceCase(m.Text), Turning: m.Turning})
 		if m.Turning {
 			t.Turning = &tick{X: x, A: m.Time - t.From}
 		}
 	}
+	next := [2]float64{plotWidth + roomy/2, plotWidth + roomy/2}
+	for i := len(t.Marks) - 1; i >= 0; i-- {
+		m := &t.Marks[i]
+		m.X = round(min(m.X, next[rows[i]]-roomy))
+		next[rows[i]] = m.X
+		m.Aside = round(t.scale.x(s.Marks[i].Time) - m.X)
+		m.Stem = marksHeight - m.Y
+	}
 	t.y = marksHeight
+}
+
+// sentenceCase begins a sentence with a capital unless it begins with a name.
+func sentenceCase(text string) string {
+	for _, word := range []string{"the ", "on ", "what ", "each ", "fsyncs "} {
+		if strings.HasPrefix(text, word) {
+			return strings.ToUpper(text[:1]) + text[1:]
+		}
+	}
+	return text
 }
 
 func (t *timeline) broken(v *checker.Violation, property string) {
@@ -230,6 +255,12 @@ func (t *timeline) broken(v *checker.Violation, property string) {
 		return
 	}
 	b := t.bar("broken", v.From, v.Until, t.y, 0, brokenText(v, property))
+	if !b.Fits {
+		b.Class = "outside"
+		if b.X < float64(b.Room) {
+			b.Class = "behind"
+		}
+	}
 	b.Text = property + " is violated: " + v.What
 	t.Broken = &b
 	t.lane("violated", "broken", brokenHeight)
@@ -243,7 +274,9 @@ func brokenText(v *checker.Violation, property string) string {
 		return fmt.Sprintf("%s and %s both hold it: %s", v.Processes[0], v.Processes[1], length)
 	case property == history.ProtectedData:
 		return "an update is lost"
-	case property == history.DeadlockFreedom || property == history.FaultTolerance:
+	case property == history.DeadlockFreedom:
+		return "waiting in vain: " + length
+	case property == history.FaultTolerance:
 		return "free, and yet not granted: " + length
 	}
 	return "violated: " + length
@@ -281,12 +314,21 @@ func (t *timeline) ticks(s *reports.Story) {
 	}
 	last := -tickRoom * 1.0
 	for _, at := range times {
-		if x := t.scale.x(at); x-last >= tickRoom && x <= plotWidth-20 {
-			t.Ticks = append(t.Ticks, tick{X: x, A: at - t.From, Label: reports.Moment(at)})
-			last = x
+		x := t.scale.x(at)
+		k := tick{X: x, A: at - t.From, Label: trailing.ReplaceAllString(reports.Moment(at), " ")}
+		start := x
+		if x > plotWidth-tickRoom {
+			k.Last, start = true, x-tickRoom
+		}
+		if start-last >= tickRoom {
+			t.Ticks = append(t.Ticks, k)
+			last = start
 		}
 	}
 }
+
+// trailing are the zeros behind a decimal that say nothing.
+var trailing = regexp.MustCompile(`\.?0+ `)
 
 // roundStep is the least of 1, 2, 5, 10, ... nanoseconds that is no less.
 func roundStep(least float64) int64 {
