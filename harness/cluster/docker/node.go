@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"sync"
 	"time"
 
@@ -108,11 +106,8 @@ func (n *node) Shutdown(ctx context.Context) error {
 		if err := n.awake(ctx); err != nil {
 			return err
 		}
-		// The server ends without a reply; a reply is a refusal.
-		if reply, err := server.Ask(ctx, n.outside, "SHUTDOWN"); err == nil {
-			return fmt.Errorf("the server refused: %s; the end of its log: %s", reply, n.lastWords(ctx))
-		} else if !brokenOff(err) {
-			return err
+		if err := server.Shutdown(ctx, n.outside); err != nil {
+			return fmt.Errorf("%w; the end of its log: %s", err, n.lastWords(ctx))
 		}
 		code, err := n.awaitExit(ctx)
 		if err != nil {
@@ -123,12 +118,6 @@ func (n *node) Shutdown(ctx context.Context) error {
 		}
 		return n.cluster.project.proxy.Move(ctx, n.service, "")
 	})
-}
-
-// brokenOff says whether err is that of a connection which the other end gave up.
-func brokenOff(err error) bool {
-	var op *net.OpError
-	return errors.Is(err, io.EOF) || errors.As(err, &op) && !op.Timeout()
 }
 
 // Pause is docker pause: the kernel's freezer stops every process of the

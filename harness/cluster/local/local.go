@@ -19,8 +19,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"lockproof/harness/client"
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/link"
+	"lockproof/harness/cluster/process"
+	"lockproof/harness/cluster/realtime"
+	"lockproof/harness/cluster/server"
 	"lockproof/harness/cluster/shim"
 )
 
@@ -29,9 +33,7 @@ type Options struct {
 	// RedisServer is the server's program: a name in PATH or a path; "" means
 	// redis-server.
 	RedisServer string
-	// Worker is the command line of a client's process, without input: it
-	// serves the protocol of package client on its stdin and stdout. Empty
-	// means this program with the argument "worker".
+	// Worker is the command line of a client's process; see process.Workers.
 	Worker []string
 }
 
@@ -40,11 +42,9 @@ type Cluster struct {
 	cfg     cluster.Config
 	server  program
 	library string // the preload shim, "" where there is none: see Supports
-	worker  []string
-	epoch   int64 // CLOCK_MONOTONIC when the run began, in nanoseconds
-	wall    int64 // the host's wall clock at that moment, as Unix nanoseconds
+	clock   realtime.Clock
 	folder  string
-	record  *record
+	record  *process.Record
 	nodes   map[string]*node // by name; an alias shares its server's
 	links   map[path]*link.Link
 	address map[path]string // where a client reaches a node
@@ -53,9 +53,7 @@ type Cluster struct {
 	end  context.CancelFunc
 	busy sync.WaitGroup // goroutines that live as long as the cluster
 
-	mu      sync.Mutex
-	closed  bool
-	workers []*worker
+	workers process.Workers
 
 	closing  sync.Once
 	closeErr error
@@ -70,33 +68,34 @@ var _ cluster.Cluster = (*Cluster)(nil)
 // at once, with a link from every client to each, and returns when all servers
 // answer. ctx bounds the start, not the cluster's life; Close ends that.
 func New(ctx context.Context, cfg cluster.Config, opts Options) (*Cluster, error) {
-	server, err := findServer(opts.RedisServer)
+	program, err := findServer(opts.RedisServer)
 	if err != nil {
 		return nil, err
 	}
-	worker, err := workerCommand(opts.Worker)
-	if err != nil {
-		return nil, err
+	if err := cfg.Check(); err != nil {
+		return nil, fmt.Errorf("local cluster: %w", err)
 	}
-	if err := checkConfig(cfg); err != nil {
-		return nil, err
+	if _, err := server.Settings(cfg.Persistence); err != nil {
+		return nil, fmt.Errorf("local cluster: %w", err)
 	}
 	// What earlier harnesses left is removed in passing; that it cannot be is
 	// no reason not to run. `lockproof clean` tells the reason.
-	_, _ = clean()
+	_, _ = process.Clean()
 
 	c := &Cluster{
-		cfg: cfg, server: server, worker: worker,
-		epoch: monotonic(), wall: time.Now().UnixNano(),
+		cfg: cfg, server: program, clock: realtime.Start(),
 		nodes: map[string]*node{}, links: map[path]*link.Link{}, address: map[path]string{},
 	}
 	// Without a shim some faults cannot be done; Supports tells why.
 	c.library, _ = shim.Build("")
 	c.life, c.end = context.WithCancel(context.Background())
+	c.workers.Command = opts.Worker
 	if err := c.build(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	c.watch()
+	if cfg.StallLimit > 0 {
+		c.busy.Go(func() { c.clock.Watch(c.life, "harness", cfg.StallLimit, cfg.Record) })
+	}
 	return c, nil
 }
 
@@ -106,7 +105,7 @@ func (c *Cluster) build(ctx context.Context) error {
 		return err
 	}
 	var starting errgroup.Group
-	for _, name := range append(distinct(c.cfg), cluster.StoreName) {
+	for _, name := range c.cfg.Servers() {
 		n, err := c.newNode(name, c.persistence(name))
 		if err != nil {
 			return errors.Join(err, starting.Wait())
@@ -118,7 +117,7 @@ func (c *Cluster) build(ctx context.Context) error {
 		return err
 	}
 	for name := range c.cfg.Aliases {
-		c.nodes[name] = c.nodes[resolve(c.cfg, name)]
+		c.nodes[name] = c.nodes[c.cfg.Resolve(name)]
 	}
 	return c.connect()
 }
@@ -143,14 +142,15 @@ func (c *Cluster) makeFolder() error {
 	if err != nil {
 		return fmt.Errorf("local cluster: the folder %s: %w", c.cfg.Dir, err)
 	}
-	folder := filepath.Join(dir, folderPrefix+randomName())
-	if c.record, err = newRecord(folder); err != nil {
-		return err
+	folder := filepath.Join(dir, process.FolderPrefix+process.RandomName())
+	if c.record, err = process.NewRecord(folder); err != nil {
+		return fmt.Errorf("local cluster: %w", err)
 	}
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return fmt.Errorf("local cluster: cannot make the run's folder: %w", err)
 	}
 	c.folder = folder
+	c.workers.Folder, c.workers.Record = folder, c.record
 	return nil
 }
 
@@ -158,7 +158,7 @@ func (c *Cluster) makeFolder() error {
 func (c *Cluster) connect() error {
 	scripts := link.NewScripts()
 	for _, client := range c.cfg.Clients {
-		for _, name := range append(distinct(c.cfg), cluster.StoreName) {
+		for _, name := range c.cfg.Servers() {
 			l := link.New(link.Config{
 				Client: client, Node: name, Now: c.Now, Record: c.cfg.Record,
 				Scripts: scripts, Travel: travel(c.cfg.Delay), Silent: name == cluster.StoreName,
@@ -183,58 +183,6 @@ func travel(delay time.Duration) func(bool, int, int) time.Duration {
 	return func(bool, int, int) time.Duration { return delay }
 }
 
-// checkConfig refuses what would otherwise fail later and less clearly.
-func checkConfig(cfg cluster.Config) error {
-	if len(cfg.Nodes) == 0 {
-		return errors.New("local cluster: no nodes: name at least one")
-	}
-	if cfg.Record == nil {
-		return errors.New("local cluster: Config.Record is nil: it must take the run's events")
-	}
-	names := append(slices.Clone(cfg.Nodes), cfg.Clients...)
-	for i, name := range names {
-		switch {
-		case name == "" || name != filepath.Base(name) || name[0] == '.':
-			return fmt.Errorf("local cluster: %q cannot be a name: each names a folder or file of its own", name)
-		case name == cluster.StoreName:
-			return fmt.Errorf("local cluster: a node or client cannot be named %q: that is the guarded store", name)
-		case slices.Contains(names[:i], name):
-			return fmt.Errorf("local cluster: %q is named twice: nodes and clients need names of their own", name)
-		}
-	}
-	for alias := range cfg.Aliases {
-		if to := resolve(cfg, alias); to == "" || !slices.Contains(cfg.Nodes, to) {
-			return fmt.Errorf("local cluster: the alias %s does not lead to a node: there are %v", alias, cfg.Nodes)
-		}
-	}
-	_, err := persistenceSettings(cfg.Persistence)
-	return err
-}
-
-// resolve follows aliases to the node that has a server; "" if they go round in
-// circles.
-func resolve(cfg cluster.Config, name string) string {
-	for range len(cfg.Aliases) + 1 {
-		to, alias := cfg.Aliases[name]
-		if !alias {
-			return name
-		}
-		name = to
-	}
-	return ""
-}
-
-// distinct lists the nodes that have servers of their own.
-func distinct(cfg cluster.Config) []string {
-	var names []string
-	for _, name := range cfg.Nodes {
-		if _, alias := cfg.Aliases[name]; !alias {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 // kind is this cluster's name.
 const kind = "local"
 
@@ -243,6 +191,12 @@ func (c *Cluster) Kind() string { return kind }
 
 // Server is the servers' name and version: redis 7.0.15.
 func (c *Cluster) Server() string { return c.server.String() }
+
+// Now is the true clock: nanoseconds since the run began.
+func (c *Cluster) Now() int64 { return c.clock.Now() }
+
+// Sleep waits on the true clock, or until ctx ends.
+func (c *Cluster) Sleep(ctx context.Context, d time.Duration) error { return c.clock.Sleep(ctx, d) }
 
 // Node returns the node of that name, or the store; nil if there is none.
 func (c *Cluster) Node(name string) cluster.Node {
@@ -255,7 +209,7 @@ func (c *Cluster) Node(name string) cluster.Node {
 // Link returns the path from a client to a node or to the store; nil if there
 // is none. An alias has its server's link: a client sees one address for both.
 func (c *Cluster) Link(client, node string) cluster.Link {
-	if l := c.links[path{client, resolve(c.cfg, node)}]; l != nil {
+	if l := c.links[path{client, c.cfg.Resolve(node)}]; l != nil {
 		return l
 	}
 	return nil
@@ -269,16 +223,8 @@ func (c *Cluster) Close() error {
 }
 
 func (c *Cluster) close() error {
-	c.mu.Lock()
-	c.closed = true
-	workers := c.workers
-	c.mu.Unlock()
 	c.end()
-
-	var errs []error
-	for _, w := range workers {
-		errs = append(errs, w.Kill())
-	}
+	errs := []error{c.workers.Close()}
 	for _, l := range c.links {
 		errs = append(errs, l.Close())
 	}
@@ -294,5 +240,45 @@ func (c *Cluster) close() error {
 	if err := errors.Join(errs...); err != nil || c.record == nil {
 		return err // what could not be ended stays on record for Clean
 	}
-	return c.record.remove()
+	return c.record.Remove()
+}
+
+// Spawn starts a client's process and hands it its setup. The setup's Nodes may
+// be names of nodes, in the order in which the client is to have them; none
+// means all.
+func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(client.Message)) (client.Worker, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("spawn %s: %w", setup.Name, err)
+	}
+	setup, err := c.complete(setup)
+	if err != nil {
+		return nil, err
+	}
+	w, err := c.workers.Spawn(setup, messages)
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// complete fills in what the cluster knows.
+func (c *Cluster) complete(setup client.Setup) (client.Setup, error) {
+	if !slices.Contains(c.cfg.Clients, setup.Name) {
+		return setup, fmt.Errorf("spawn %s: there is no such client: there are %v", setup.Name, c.cfg.Clients)
+	}
+	names := setup.Nodes
+	if len(names) == 0 {
+		names = c.cfg.Nodes
+	}
+	setup.Nodes = nil
+	for _, name := range names {
+		addr, ok := c.address[path{setup.Name, c.cfg.Resolve(name)}]
+		if !ok {
+			return setup, fmt.Errorf("spawn %s: there is no node %s: there are %v", setup.Name, name, c.cfg.Nodes)
+		}
+		setup.Nodes = append(setup.Nodes, addr)
+	}
+	setup.Store = c.address[path{setup.Name, cluster.StoreName}]
+	setup.Seed, setup.Epoch, setup.StallLimit = c.cfg.Seed, c.clock.Epoch(), c.cfg.StallLimit
+	return setup, nil
 }

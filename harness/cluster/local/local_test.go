@@ -209,7 +209,7 @@ func TestCloseWhileFaultsAreInEffect(t *testing.T) {
 	require.NoError(t, paused.Pause())
 	require.NoError(t, looping.Send(client.Command{Do: client.DoLoop}))
 	f := familyOf(l, paused, looping)
-	record := l.record.file.Name()
+	record := l.record.File()
 	require.FileExists(t, record)
 
 	begin := time.Now()
@@ -236,14 +236,14 @@ func TestCloseEndsAStart(t *testing.T) {
 	failed := make(chan error, 1)
 	go func() { failed <- n.Start(context.Background()) }()
 	eventually(t, "the new process is there", func() bool { return n.proc.Load() != old })
-	_ = n.proc.Load().pause(t.Context())
+	_ = n.proc.Load().Pause(t.Context())
 	begin := time.Now()
 	require.NoError(t, l.Close())
 	require.Less(t, time.Since(begin), 2*time.Second)
 	if err := <-failed; err != nil { // it may have been quicker than the pause
 		require.True(t, errors.Is(err, context.Canceled), err)
 	}
-	require.False(t, n.proc.Load().id.alive())
+	require.False(t, n.proc.Load().Identity().Alive())
 }
 
 func TestSleep(t *testing.T) {

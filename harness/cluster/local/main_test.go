@@ -16,6 +16,8 @@ import (
 
 	"lockproof/harness/client"
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/process"
+	"lockproof/harness/cluster/realtime"
 	"lockproof/harness/history"
 )
 
@@ -91,7 +93,7 @@ func fakeWorker() {
 // tick says the time, on the true clock, again and again.
 func tick(epoch int64) {
 	for {
-		say(client.Message{Event: &history.Event{Type: history.TypeNote, Text: "tick", Time: monotonic() - epoch}})
+		say(client.Message{Event: &history.Event{Type: history.TypeNote, Text: "tick", Time: realtime.Monotonic() - epoch}})
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -108,7 +110,7 @@ func say(m client.Message) {
 // family is what fakeHarness says of itself: its run's folder and children.
 type family struct {
 	Folder   string
-	Children []identity
+	Children []process.Identity
 }
 
 // harnessStall is the StallLimit of fakeHarness.
@@ -139,17 +141,17 @@ func fakeHarness() {
 	}
 	// A fault in effect must not keep anything alive.
 	_ = c.nodes["n2"].Pause(context.Background())
-	_ = out.Encode(familyOf(c, w.(*worker)))
+	_ = out.Encode(familyOf(c, w.(*process.Worker)))
 	select {}
 }
 
-func familyOf(c *Cluster, workers ...*worker) family {
+func familyOf(c *Cluster, workers ...*process.Worker) family {
 	f := family{Folder: c.folder}
 	for _, n := range c.nodes {
-		f.Children = append(f.Children, n.proc.Load().id)
+		f.Children = append(f.Children, n.proc.Load().Identity())
 	}
 	for _, w := range workers {
-		f.Children = append(f.Children, w.proc.id)
+		f.Children = append(f.Children, w.Process().Identity())
 	}
 	return f
 }
@@ -217,9 +219,9 @@ func eventually(t testing.TB, what string, condition func() bool) {
 }
 
 // isAlive says whether one of the processes lives.
-func isAlive(ids []identity) bool {
+func isAlive(ids []process.Identity) bool {
 	for _, id := range ids {
-		if id.alive() {
+		if id.Alive() {
 			return true
 		}
 	}

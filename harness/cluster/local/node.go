@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/process"
+	"lockproof/harness/cluster/server"
 	"lockproof/harness/cluster/shim"
 )
 
@@ -31,10 +32,10 @@ type node struct {
 	port        *port
 	addr        string
 
-	op     sync.Mutex              // one fault at a time
-	closed bool                    // op guards it
-	runID  string                  // of the latest process; op guards it
-	proc   atomic.Pointer[process] // the latest process, nil before the first
+	op     sync.Mutex                      // one fault at a time
+	closed bool                            // op guards it
+	runID  string                          // of the latest process; op guards it
+	proc   atomic.Pointer[process.Process] // the latest process, nil before the first
 }
 
 var _ cluster.Node = (*node)(nil)
@@ -101,9 +102,9 @@ func (n *node) Start(ctx context.Context) error {
 	n.op.Lock()
 	defer n.op.Unlock()
 	if n.closed {
-		return n.failed("start", errClosed)
+		return n.failed("start", process.ErrClosed)
 	}
-	if p := n.proc.Load(); p != nil && p.running() {
+	if p := n.proc.Load(); p != nil && p.Running() {
 		return n.failed("start", errors.New("it is running already"))
 	}
 	p, err := n.spawn()
@@ -113,12 +114,12 @@ func (n *node) Start(ctx context.Context) error {
 	n.proc.Store(p)
 	info, err := n.awaitReady(ctx, p)
 	if err != nil {
-		return n.failed("start", errors.Join(err, p.kill()))
+		return n.failed("start", errors.Join(err, p.Kill()))
 	}
-	if info.runID == n.runID {
-		return n.failed("start", fmt.Errorf("the run id %s is that of the process before it", info.runID))
+	if info.RunID == n.runID {
+		return n.failed("start", fmt.Errorf("the run id %s is that of the process before it", info.RunID))
 	}
-	n.runID = info.runID
+	n.runID = info.RunID
 	return nil
 }
 
@@ -126,7 +127,7 @@ func (n *node) Start(ctx context.Context) error {
 func (n *node) logFile() string { return filepath.Join(n.dir, "redis.log") }
 
 // spawn starts a redis-server.
-func (n *node) spawn() (*process, error) {
+func (n *node) spawn() (*process.Process, error) {
 	log, err := os.OpenFile(n.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
@@ -137,26 +138,26 @@ func (n *node) spawn() (*process, error) {
 	if n.shim != nil {
 		cmd.Env = append(os.Environ(), n.shim.Environment(n.c.library)...)
 	}
-	return n.c.launch(n.name, cmd)
+	return process.Launch(n.name, cmd, n.c.record)
 }
 
 // awaitReady waits until the process answers a PING. While it loads its data
 // it answers that with an error, so readiness includes that.
-func (n *node) awaitReady(ctx context.Context, p *process) (serverInfo, error) {
+func (n *node) awaitReady(ctx context.Context, p *process.Process) (server.Info, error) {
 	for {
-		if reply, err := n.ask(ctx, "PING"); err == nil && reply == "+PONG" {
+		if reply, err := server.Ask(ctx, n.addr, "PING"); err == nil && reply == "+PONG" {
 			return n.serverOf(ctx, p)
 		}
 		select {
-		case <-p.gone:
-			log := tail(n.logFile())
+		case <-p.Gone():
+			log := process.Tail(n.logFile())
 			if strings.Contains(log, "Address already in use") {
-				return serverInfo{}, fmt.Errorf("%w: %s", errClash, n.addr)
+				return server.Info{}, fmt.Errorf("%w: %s", errClash, n.addr)
 			}
-			return serverInfo{}, fmt.Errorf("redis-server ended with %s; its last words: %s", p.how(), log)
+			return server.Info{}, fmt.Errorf("redis-server ended with %s; its last words: %s", p.How(), log)
 		case <-ctx.Done():
-			return serverInfo{}, fmt.Errorf("no answer from %s: %w; the end of its log: %s", n.addr, ctx.Err(), tail(n.logFile()))
-		case <-time.After(pollEvery):
+			return server.Info{}, fmt.Errorf("no answer from %s: %w; the end of its log: %s", n.addr, ctx.Err(), process.Tail(n.logFile()))
+		case <-time.After(process.PollEvery):
 		}
 	}
 }
@@ -167,7 +168,7 @@ func (n *node) Kill(context.Context) error {
 	defer n.op.Unlock()
 	p, err := n.process()
 	if err == nil {
-		err = p.kill()
+		err = p.Kill()
 	}
 	return n.failed("kill", err)
 }
@@ -186,25 +187,16 @@ func (n *node) shutdown(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The server ends without a reply; a reply is a refusal.
-	if reply, err := n.ask(ctx, "SHUTDOWN"); err == nil {
-		return fmt.Errorf("redis-server refused: %s; the end of its log: %s", reply, tail(n.logFile()))
-	} else if !brokenOff(err) {
+	if err := server.Shutdown(ctx, n.addr); err != nil {
+		return fmt.Errorf("%w; the end of its log: %s", err, process.Tail(n.logFile()))
+	}
+	if err := p.AwaitExit(ctx); err != nil {
 		return err
 	}
-	if err := p.awaitExit(ctx); err != nil {
-		return err
-	}
-	if p.exit != nil {
-		return fmt.Errorf("redis-server ended with %s; the end of its log: %s", p.how(), tail(n.logFile()))
+	if p.Exit() != nil {
+		return fmt.Errorf("redis-server ended with %s; the end of its log: %s", p.How(), process.Tail(n.logFile()))
 	}
 	return nil
-}
-
-// brokenOff says whether err is that of a connection which the other end gave up.
-func brokenOff(err error) bool {
-	var op *net.OpError
-	return errors.Is(err, io.EOF) || errors.As(err, &op) && !op.Timeout()
 }
 
 // Pause is SIGSTOP. It returns once the process is seen to be stopped.
@@ -213,7 +205,7 @@ func (n *node) Pause(ctx context.Context) error {
 	defer n.op.Unlock()
 	p, err := n.process()
 	if err == nil {
-		err = p.pause(ctx)
+		err = p.Pause(ctx)
 	}
 	return n.failed("pause", err)
 }
@@ -224,23 +216,23 @@ func (n *node) Resume(ctx context.Context) error {
 	defer n.op.Unlock()
 	p, err := n.process()
 	if err == nil {
-		err = p.resume(ctx)
+		err = p.Resume(ctx)
 	}
 	return n.failed("resume", err)
 }
 
 // process is the running one; the error is cluster.ErrDown if there is none.
-func (n *node) process() (*process, error) {
-	if p := n.proc.Load(); p != nil && p.running() {
+func (n *node) process() (*process.Process, error) {
+	if p := n.proc.Load(); p != nil && p.Running() {
 		return p, nil
 	}
 	return nil, cluster.ErrDown
 }
 
 // awake is the running process, if it is not paused either.
-func (n *node) awake() (*process, error) {
+func (n *node) awake() (*process.Process, error) {
 	p, err := n.process()
-	if err == nil && p.stopped() {
+	if err == nil && p.Stopped() {
 		err = errors.New("it is paused and cannot obey: resume it first")
 	}
 	return p, err
@@ -254,7 +246,7 @@ func (n *node) close() error {
 	n.port.release()
 	var err error
 	if p, down := n.process(); down == nil {
-		err = p.kill()
+		err = p.Kill()
 	}
 	return errors.Join(err, n.removeShim())
 }
@@ -267,13 +259,10 @@ func (n *node) failed(what string, err error) error {
 	return fmt.Errorf("%s %s: %w", what, n.name, err)
 }
 
-// errClosed says that the cluster has been closed.
-var errClosed = errors.New("the cluster is closed")
-
 // bounded gives a context that ends with ctx, with the cluster, and at the
-// latest when patience is over.
+// latest when process.Patience is over.
 func (c *Cluster) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, process.Patience)
 	stop := context.AfterFunc(c.life, cancel)
 	return ctx, func() { stop(); cancel() }
 }

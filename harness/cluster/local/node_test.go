@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/process"
 	"lockproof/harness/history"
 )
 
@@ -42,10 +43,10 @@ func TestWhatANodeRemembers(t *testing.T) {
 			before, err := n.Look(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, "token", before.Keys["k1"].Token)
-			old := l.nodes["n1"].proc.Load().id
+			old := l.nodes["n1"].proc.Load().Identity()
 
 			require.NoError(t, c.by(n, t.Context()))
-			require.False(t, old.alive(), "the process lives on")
+			require.False(t, old.Alive(), "the process lives on")
 			down, err := n.Look(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, history.Node{}, down)
@@ -98,7 +99,7 @@ func TestPauseStopsANodeUntilResume(t *testing.T) {
 	require.NoError(t, db.Set(t.Context(), "k1", "token", time.Minute).Err())
 
 	require.NoError(t, n.Pause(t.Context()))
-	states, err := threadStates(proc.id.PID)
+	states, err := process.ThreadStates(proc.Identity().PID)
 	require.NoError(t, err)
 	require.Regexp(t, "^T+$", states)
 	require.ErrorIs(t, db.Get(within(t, 50*time.Millisecond), "k1").Err(), os.ErrDeadlineExceeded)
@@ -116,7 +117,7 @@ func TestPauseStopsANodeUntilResume(t *testing.T) {
 
 	require.NoError(t, n.Pause(t.Context()))
 	require.NoError(t, n.Kill(t.Context()), "a paused process can be killed")
-	require.False(t, proc.id.alive())
+	require.False(t, proc.Identity().Alive())
 }
 
 func TestFaultsOnANodeThatIsDown(t *testing.T) {

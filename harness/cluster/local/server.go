@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/server"
 )
 
 // oldest is the oldest major version that works: 7 brought SET with both NX and
@@ -87,31 +88,11 @@ func missing(why string) error {
 	}
 }
 
-// persistenceSettings are the lines of redis.conf for a persistence setting.
-func persistenceSettings(p cluster.Persistence) (string, error) {
-	const aof = "save \"\"\nappendonly yes\nauto-aof-rewrite-percentage 0\nappendfsync "
-	switch p {
-	case cluster.PersistNone, "":
-		return "save \"\"\nappendonly no\n", nil
-	case cluster.PersistRDB:
-		// Redis's default save points, written out.
-		return "save 3600 1 300 100 60 10000\nappendonly no\n", nil
-	case cluster.PersistNo:
-		return aof + "no\n", nil
-	case cluster.PersistEverysec:
-		return aof + "everysec\n", nil
-	case cluster.PersistAlways:
-		return aof + "always\n", nil
-	}
-	return "", fmt.Errorf("local cluster: no persistence setting %q: there are %s, %s, %s, %s and %s", p,
-		cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo, cluster.PersistEverysec, cluster.PersistAlways)
-}
-
 // settings is the redis.conf of a server that lives in dir. It logs to stdout,
 // which the harness leads into a file, together with what the server says
 // before it has read its settings.
 func settings(p cluster.Persistence, port int, dir string) (string, error) {
-	persistence, err := persistenceSettings(p)
+	persistence, err := server.Settings(p)
 	if err != nil {
 		return "", err
 	}

@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/process"
+	"lockproof/harness/cluster/server"
 	"lockproof/harness/cluster/shim"
 )
 
@@ -48,7 +48,7 @@ func (n *node) needShim(fault string) error {
 	if err != nil {
 		return nil // the next process is looked at in its turn
 	}
-	if under, err := n.shim.Commands(p.id.PID); under || err != nil {
+	if under, err := n.shim.Commands(p.Identity().PID); under || err != nil {
 		return err
 	}
 	return unsupported(fault, fmt.Sprintf("%s does not load the preload shim", n.c.server.file),
@@ -80,7 +80,7 @@ func (n *node) checkClock(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	shown, err := n.time(ctx)
+	shown, err := server.Time(ctx, n.addr)
 	if err != nil {
 		return err
 	}
@@ -93,15 +93,6 @@ func (n *node) checkClock(ctx context.Context) error {
 		return fmt.Errorf("TIME is %v off its clock", time.Duration(t-before))
 	}
 	return nil
-}
-
-// time asks the server for its wall clock.
-func (n *node) time(ctx context.Context) (now time.Time, err error) {
-	err = n.direct(func(client *redis.Client) error {
-		now, err = client.Time(ctx).Result()
-		return err
-	})
-	return now, err
 }
 
 // PowerLoss kills the server and everything that it forked, and cuts each file
@@ -161,14 +152,14 @@ func (n *node) Disturbed() (delayed, failed int, err error) {
 
 // killFamily kills a process and those that it has forked, which would go on
 // writing. It is stopped first, so that it forks no more.
-func killFamily(ctx context.Context, p *process) error {
-	if err := p.pause(ctx); err != nil && p.running() {
+func killFamily(ctx context.Context, p *process.Process) error {
+	if err := p.Pause(ctx); err != nil && p.Running() {
 		return err
 	}
-	children, err := childrenOf(p.id.PID)
-	errs := []error{err, p.kill()}
+	children, err := process.ChildrenOf(p.Identity().PID)
+	errs := []error{err, p.Kill()}
 	for _, child := range children {
-		errs = append(errs, endStranded(child))
+		errs = append(errs, process.End(child))
 	}
 	return errors.Join(errs...)
 }

@@ -1,7 +1,9 @@
 package local
 
 import (
+	"bytes"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -59,9 +61,11 @@ func setRate(b *testing.B, n *node) (rate float64, ticks int64) {
 // cpuTicks is the CPU time of a server so far, fields 14 and 15 of its stat.
 func cpuTicks(b *testing.B, n *node) (ticks int64) {
 	b.Helper()
-	_, fields, err := readStat(filepath.Join("/proc", strconv.Itoa(n.proc.Load().id.PID), "stat"))
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(n.proc.Load().Identity().PID), "stat"))
 	require.NoError(b, err)
-	for _, field := range fields[14-firstField : 16-firstField] {
+	const first = 3 // the number of the field after the command, which ends with a parenthesis
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	for _, field := range fields[14-first : 16-first] {
 		used, err := strconv.ParseInt(field, 10, 64)
 		require.NoError(b, err)
 		ticks += used

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/process"
 )
 
 // needShim skips a test where the preload shim cannot be had.
@@ -272,7 +273,7 @@ func TestPowerLossEndsForks(t *testing.T) {
 		require.NoError(t, db.Set(ctx, key, "value", 0).Err())
 	}
 	require.NoError(t, db.BgSave(ctx).Err())
-	children, err := childrenOf(n.proc.Load().id.PID)
+	children, err := process.ChildrenOf(n.proc.Load().Identity().PID)
 	require.NoError(t, err)
 	require.Len(t, children, 1)
 	_, err = n.PowerLoss(ctx)
@@ -322,8 +323,8 @@ func TestFailFsync(t *testing.T) {
 	_, n, db := oneNode(t, cluster.PersistAlways)
 	require.NoError(t, n.FailFsync(true))
 	require.Error(t, db.Set(t.Context(), "k", "token", time.Minute).Err())
-	eventually(t, "the server exits", func() bool { return !n.proc.Load().running() })
-	require.Contains(t, tail(n.logFile()), "Input/output error")
+	eventually(t, "the server exits", func() bool { return !n.proc.Load().Running() })
+	require.Contains(t, process.Tail(n.logFile()), "Input/output error")
 	require.NoError(t, n.FailFsync(false))
 	require.NoError(t, n.Start(t.Context()))
 	require.NoError(t, db.Set(t.Context(), "k", "token", time.Minute).Err())

@@ -12,6 +12,7 @@ import (
 
 	"lockproof/harness/client"
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/process"
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
 )
@@ -53,13 +54,13 @@ func (i *inbox) errors() (texts []string) {
 	return texts
 }
 
-func spawn(t *testing.T, l *Cluster, setup client.Setup) (*worker, *inbox) {
+func spawn(t *testing.T, l *Cluster, setup client.Setup) (*process.Worker, *inbox) {
 	t.Helper()
 	in := &inbox{}
 	w, err := l.Spawn(t.Context(), setup, in.take)
 	require.NoError(t, err)
 	eventually(t, "the worker echoes its setup", func() bool { return len(in.messages()) > 0 })
-	return w.(*worker), in
+	return w.(*process.Worker), in
 }
 
 func TestSpawnCompletesTheSetup(t *testing.T) {
@@ -74,7 +75,7 @@ func TestSpawnCompletesTheSetup(t *testing.T) {
 	n1, n3 := l.address[path{"c2", "n1"}], l.address[path{"c2", "n3"}]
 	require.Equal(t, client.Setup{
 		Name: "c2", Index: 1, Lock: "redlock", Nodes: []string{n1, n1, n3}, Store: l.address[path{"c2", "store"}],
-		Seed: 42, Epoch: l.epoch, StallLimit: time.Hour,
+		Seed: 42, Epoch: l.clock.Epoch(), StallLimit: time.Hour,
 	}, got)
 	require.NotEqual(t, n1, n3)
 
@@ -90,7 +91,7 @@ func TestSpawnRefuses(t *testing.T) {
 	require.EqualError(t, err, "spawn c9: there is no such client: there are [c1 c2]")
 	_, err = l.Spawn(t.Context(), client.Setup{Name: "c1", Nodes: []string{"n7"}}, nil)
 	require.EqualError(t, err, "spawn c1: there is no node n7: there are [n1]")
-	l.worker = []string{"/nonexistent/worker"}
+	l.workers.Command = []string{"/nonexistent/worker"}
 	_, err = l.Spawn(t.Context(), client.Setup{Name: "c1"}, nil)
 	require.ErrorContains(t, err, "spawn c1: cannot start worker c1")
 }
@@ -102,7 +103,7 @@ func TestWorkerLifeInGoodOrder(t *testing.T) {
 	require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Serial: 1}))
 	eventually(t, "the command ends", func() bool { return in.done(1) })
 	require.NoError(t, w.Close())
-	require.False(t, w.proc.id.alive())
+	require.False(t, w.Process().Identity().Alive())
 	require.NoError(t, w.Close(), "a second close changes nothing")
 	require.ErrorContains(t, w.Send(client.Command{Do: client.DoAcquire}), "send acquire: worker c1")
 	require.Empty(t, in.errors())
@@ -140,7 +141,7 @@ func TestKillOfAWorker(t *testing.T) {
 	require.NoError(t, w.Send(client.Command{Do: client.DoLoop}))
 	require.NoError(t, w.Pause())
 	require.NoError(t, w.Kill())
-	require.False(t, w.proc.id.alive())
+	require.False(t, w.Process().Identity().Alive())
 	said := len(in.messages())
 	time.Sleep(20 * time.Millisecond)
 	require.Len(t, in.messages(), said, "the dead do not speak")
@@ -150,7 +151,7 @@ func TestKillOfAWorker(t *testing.T) {
 	require.Empty(t, in.errors(), "a death that was asked for is no error")
 
 	again, _ := spawn(t, l, client.Setup{Name: "c1"})
-	require.NotEqual(t, w.proc.id, again.proc.id)
+	require.NotEqual(t, w.Process().Identity(), again.Process().Identity())
 }
 
 func TestWorkerThatDies(t *testing.T) {
@@ -182,7 +183,7 @@ func TestWorkerThatDoesNotEnd(t *testing.T) {
 	require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Key: "hang", Serial: 1}))
 	eventually(t, "the command ends", func() bool { return in.done(1) })
 	require.ErrorContains(t, w.Close(), "worker c1 did not end within 3s and was killed")
-	require.False(t, w.proc.id.alive())
+	require.False(t, w.Process().Identity().Alive())
 }
 
 func TestCloseOfAPausedWorker(t *testing.T) {
@@ -191,7 +192,7 @@ func TestCloseOfAPausedWorker(t *testing.T) {
 	w, _ := spawn(t, l, client.Setup{Name: "c1"})
 	require.NoError(t, w.Pause())
 	require.NoError(t, w.Close())
-	require.False(t, w.proc.id.alive())
+	require.False(t, w.Process().Identity().Alive())
 }
 
 // TestWorkersShareTheTrueClock compares the readings of two processes.
@@ -200,7 +201,7 @@ func TestWorkersShareTheTrueClock(t *testing.T) {
 	l := start(t, 1, nil)
 	var mu sync.Mutex
 	late := 0
-	_, err := l.Spawn(t.Context(), client.Setup{Name: "c1"}, func(m client.Message) {
+	w, err := l.Spawn(t.Context(), client.Setup{Name: "c1"}, func(m client.Message) {
 		if m.Event == nil || m.Event.Type != history.TypeNote || m.Event.Text != "tick" {
 			return
 		}
@@ -212,7 +213,7 @@ func TestWorkersShareTheTrueClock(t *testing.T) {
 		late++
 	})
 	require.NoError(t, err)
-	require.NoError(t, l.workers[0].Send(client.Command{Do: client.DoLoop}))
+	require.NoError(t, w.Send(client.Command{Do: client.DoLoop}))
 	eventually(t, "ticks arrive, none from the future", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
@@ -225,7 +226,7 @@ func TestWorkersShareTheTrueClock(t *testing.T) {
 func TestRealClients(t *testing.T) {
 	t.Parallel()
 	l := start(t, 5, nil)
-	l.worker = []string{os.Args[0], realWorker}
+	l.workers.Command = []string{os.Args[0], realWorker}
 	setup := client.Setup{Lock: locks.Reference, Options: locks.Options{TTL: 500 * time.Millisecond}}
 	clients, inboxes := map[string]client.Worker{}, map[string]*inbox{}
 	for i, name := range []string{"c1", "c2"} {

@@ -82,14 +82,14 @@ func undo(e Entry) (string, error) {
 	case e.Child == nil || !e.Child.Alive():
 		return "", nil
 	}
-	if err := endStranded(*e.Child); err != nil {
+	if err := End(*e.Child); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("ended %s (pid %d)", e.Child.Command, e.Child.PID), nil
 }
 
-// endStranded kills a process that is no child of ours.
-func endStranded(id Identity) error {
+// End kills a process that is no child of ours, and returns once it is gone.
+func End(id Identity) error {
 	// The handle is taken first and the identity checked afterwards: where
 	// the system has such handles, the number cannot pass to a stranger in
 	// between.

@@ -23,6 +23,6 @@ func (id Identity) Alive() bool {
 	if err != nil || now != id {
 		return false
 	}
-	states, err := threadStates(id.PID)
+	states, err := ThreadStates(id.PID)
 	return err == nil && states != "Z" && states != "X"
 }

@@ -20,10 +20,10 @@ func identify(pid int) (Identity, error) {
 	return Identity{PID: pid, Started: fields[22-firstField], Command: command}, nil
 }
 
-// threadStates gives the state letter of each thread of a process (proc(5)). A
+// ThreadStates gives the state letter of each thread of a process (proc(5)). A
 // process is stopped only when all of its threads are: the signal reaches them
 // one after another.
-func threadStates(pid int) (string, error) {
+func ThreadStates(pid int) (string, error) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid), "task")
 	threads, err := os.ReadDir(dir)
 	if err != nil {
@@ -41,6 +41,34 @@ func threadStates(pid int) (string, error) {
 		states.WriteString(fields[3-firstField])
 	}
 	return states.String(), nil
+}
+
+// ChildrenOf lists the processes that a process has forked and that live.
+func ChildrenOf(pid int) ([]Identity, error) {
+	lists, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "children"))
+	if err != nil {
+		return nil, err
+	}
+	var children []Identity
+	for _, list := range lists {
+		b, err := os.ReadFile(list)
+		if err != nil && !errors.Is(gone(err), errGone) {
+			return nil, err
+		}
+		for _, word := range strings.Fields(string(b)) {
+			number, err := strconv.Atoi(word)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", list, err)
+			}
+			id, err := identify(number)
+			if err == nil {
+				children = append(children, id)
+			} else if !errors.Is(err, errGone) {
+				return nil, err
+			}
+		}
+	}
+	return children, nil
 }
 
 // firstField is the number, counted as proc(5) does, of the first field that

@@ -27,15 +27,18 @@ func identify(pid int) (Identity, error) {
 	}, nil
 }
 
-// threadStates gives the state letter of a process; ps tells no more of its
+// ThreadStates gives the state letter of a process; ps tells no more of its
 // threads.
-func threadStates(pid int) (string, error) {
+func ThreadStates(pid int) (string, error) {
 	out, err := ps(pid, "state=")
 	if err != nil {
 		return "", err
 	}
 	return out[:1], nil
 }
+
+// ChildrenOf is for the preload shim, which is for Linux only.
+func ChildrenOf(int) ([]Identity, error) { return nil, errors.ErrUnsupported }
 
 func ps(pid int, columns string) (string, error) {
 	out, err := exec.Command("ps", "-o", columns, "-p", strconv.Itoa(pid)).Output()

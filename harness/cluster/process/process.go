@@ -101,7 +101,7 @@ func (p *Process) signalAndSee(ctx context.Context, s syscall.Signal, want func(
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
 	for {
-		states, err := threadStates(p.id.PID)
+		states, err := ThreadStates(p.id.PID)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
@@ -120,7 +120,7 @@ func (p *Process) signalAndSee(ctx context.Context, s syscall.Signal, want func(
 
 // Stopped says whether the process is seen to be stopped.
 func (p *Process) Stopped() bool {
-	states, err := threadStates(p.id.PID)
+	states, err := ThreadStates(p.id.PID)
 	return err == nil && p.Running() && allStopped(states)
 }
 
@@ -148,7 +148,7 @@ func (p *Process) How() string {
 	return p.exit.Error()
 }
 
-// allStopped and noneStopped judge the letters that threadStates gives, as
+// allStopped and noneStopped judge the letters that ThreadStates gives, as
 // /proc and ps have them: T is stopped by a signal, t by a debugger.
 func allStopped(states string) bool {
 	return states != "" && strings.Trim(states, "Tt") == ""

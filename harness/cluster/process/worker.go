@@ -136,6 +136,9 @@ func (s *Workers) start(name string, messages func(client.Message)) (*Worker, er
 	return w, nil
 }
 
+// Process is the worker's.
+func (w *Worker) Process() *Process { return w.proc }
+
 // hear passes on what the worker says until it has ended.
 func (w *Worker) hear(out *os.File, messages func(client.Message)) {
 	defer close(w.heard)

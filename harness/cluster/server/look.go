@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
 	"strings"
@@ -163,6 +164,20 @@ func flush(ctx context.Context, client *redis.Client) error {
 		return fmt.Errorf("%d keys are left after FLUSHALL", left.Val())
 	}
 	return nil
+}
+
+// Shutdown is the SHUTDOWN command. The server ends without a reply; a reply is a
+// refusal.
+func Shutdown(ctx context.Context, addr string) error {
+	reply, err := Ask(ctx, addr, "SHUTDOWN")
+	var op *net.OpError
+	switch {
+	case err == nil:
+		return fmt.Errorf("the server refused: %s", reply)
+	case errors.Is(err, io.EOF) || errors.As(err, &op) && !op.Timeout():
+		return nil // it has broken the connection off
+	}
+	return err
 }
 
 // Forget makes a server forget what its clients have done: it ends their

@@ -1,0 +1,179 @@
+package process
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// ownState gives a test a state folder of its own.
+func ownState(t *testing.T) (folder string) {
+	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("TMPDIR", t.TempDir())
+	return stateFolders()[0]
+}
+
+func records(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(stateFolders()[0], "run-*.jsonl"))
+	require.NoError(t, err)
+	return files
+}
+
+func cleaned(t *testing.T) string {
+	t.Helper()
+	done, err := Clean()
+	require.NoError(t, err)
+	return strings.Join(done, "\n")
+}
+
+// cleanError is how a Clean fails.
+func cleanError() error {
+	_, err := Clean()
+	return err
+}
+
+// stranded starts a process that does not die with its harness, as on systems
+// without a parent-death signal.
+func stranded(t *testing.T) Identity {
+	t.Helper()
+	cmd := exec.Command("sleep", "60")
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	id, err := identify(cmd.Process.Pid)
+	require.NoError(t, err)
+	require.Equal(t, "sleep", id.Command)
+	return id
+}
+
+// write makes the record of a harness that is dead: nobody locks it.
+func write(t *testing.T, dir string, entries ...Entry) (file string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	r, err := createLocked(dir)
+	require.NoError(t, err)
+	rec := &Record{file: r}
+	for _, e := range entries {
+		require.NoError(t, rec.add(e))
+	}
+	require.NoError(t, r.Close())
+	return r.Name()
+}
+
+func TestCleanEndsStrandedChildren(t *testing.T) {
+	dir := ownState(t)
+	child, stopped := stranded(t), stranded(t)
+	require.NoError(t, syscall.Kill(stopped.PID, syscall.SIGSTOP))
+	folder := filepath.Join(t.TempDir(), FolderPrefix+"0123")
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "n1"), 0o700))
+	file := write(t, dir, Entry{Harness: &Identity{PID: 4242, Command: "lockproof"}, Folder: folder},
+		Entry{Child: &child}, Entry{Child: &stopped})
+
+	out := cleaned(t)
+	require.Regexp(t, `^lockproof \(pid 4242\) ended without cleaning up
+ended sleep \(pid \d+\)
+ended sleep \(pid \d+\)
+removed .*lockproof-0123$`, out)
+	require.False(t, child.Alive())
+	require.False(t, stopped.Alive())
+	require.NoDirExists(t, folder)
+	require.NoFileExists(t, file)
+}
+
+func TestCleanTouchesNoStranger(t *testing.T) {
+	dir := ownState(t)
+	child := stranded(t)
+	later, other := child, child
+	later.Started += "1"
+	other.Command = "redis-server"
+	write(t, dir, Entry{Harness: &Identity{}}, Entry{Child: &later}, Entry{Child: &other})
+	require.NotContains(t, cleaned(t), "ended sleep")
+	require.True(t, child.Alive())
+	require.Empty(t, records(t))
+}
+
+func TestCleanRemovesOnlyFoldersOfRuns(t *testing.T) {
+	dir := ownState(t)
+	folder := filepath.Join(t.TempDir(), "thesis")
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	file := write(t, dir, Entry{Harness: &Identity{}, Folder: folder})
+	require.ErrorContains(t, cleanError(), "thesis is on record as a run's folder and does not have the name of one: not removed")
+	require.DirExists(t, folder)
+	require.FileExists(t, file)
+}
+
+func TestCleanReadsARecordThatBreaksOff(t *testing.T) {
+	dir := ownState(t)
+	child := stranded(t)
+	file := write(t, dir, Entry{Harness: &Identity{}}, Entry{Child: &child})
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = f.WriteString(`{"child":{"pid":1`)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	require.Contains(t, cleaned(t), "ended sleep")
+	require.False(t, child.Alive())
+}
+
+func TestCleanRefusesWhatOthersCouldHaveWritten(t *testing.T) {
+	dir := ownState(t)
+	child := stranded(t)
+	write(t, dir, Entry{Harness: &Identity{}}, Entry{Child: &child})
+	require.NoError(t, os.Chmod(dir, 0o777))
+	require.ErrorContains(t, cleanError(), "must be a folder of this user that no one else can write to")
+	require.True(t, child.Alive())
+
+	require.NoError(t, os.Chmod(dir, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "run-bad.jsonl"), []byte("nonsense\n"), 0o600))
+	require.ErrorContains(t, cleanError(), "run-bad.jsonl: line 1 is not a record's")
+	require.False(t, child.Alive(), "one bad record keeps Clean from the others")
+}
+
+func TestRecordsGoWhereTheyCan(t *testing.T) {
+	ownState(t)
+	t.Setenv("XDG_CACHE_HOME", "/dev/null/cache")
+	r, err := NewRecord("/tmp/lockproof-none")
+	require.NoError(t, err)
+	require.Equal(t, os.TempDir(), filepath.Dir(filepath.Dir(r.file.Name())))
+	require.NoError(t, r.Remove())
+}
+
+// TestWhatLivingRunsUse: a run's needs count until it ends, however that happens.
+func TestWhatLivingRunsUse(t *testing.T) {
+	dir := ownState(t)
+	alive, err := NewRecord("/tmp/lockproof-none")
+	require.NoError(t, err)
+	require.NoError(t, alive.Use("image:1"))
+	write(t, dir, Entry{Harness: &Identity{}}, Entry{Uses: "image:2"})
+	used, err := InUse()
+	require.NoError(t, err)
+	require.Equal(t, []string{"image:1"}, used)
+	require.NoError(t, alive.Remove())
+	used, err = InUse()
+	require.NoError(t, err)
+	require.Empty(t, used)
+}
+
+func TestDeadRecords(t *testing.T) {
+	dir := ownState(t)
+	alive, err := NewRecord("/tmp/lockproof-none")
+	require.NoError(t, err)
+	dead := write(t, dir, Entry{Harness: &Identity{}})
+	elsewhere := filepath.Join(t.TempDir(), "run-1.jsonl")
+	for name, want := range map[string]bool{alive.File(): false, dead: true, filepath.Join(dir, "run-gone.jsonl"): true, elsewhere: false} {
+		got, err := Dead(name)
+		require.NoError(t, err)
+		require.Equal(t, want, got, name)
+	}
+	require.NoError(t, alive.Remove())
+}
