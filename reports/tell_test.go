@@ -160,7 +160,7 @@ func TestTenStories(t *testing.T) {
 	require.NoError(t, err)
 	chosen := []string{
 		"client-pause", "clock-jump-forward", "slow-acquire (without ElapsedCheck)", "restart-without-persistence",
-		"aof-everysec-power-loss", "half-is-not-majority (without Majority)", "late-release (without FreshToken)",
+		"rdb-only", "half-is-not-majority (without Majority)", "late-release (without FreshToken)",
 		"release-by-plain-del (without CompareAndDelete)", "extend-on-minority (without ExtendMajority)",
 		"lost-reply (without ReleaseEverywhere)",
 	}

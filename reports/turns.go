@@ -115,9 +115,15 @@ func (t *teller) forgotten(e history.Event) string {
 	if e.Fault.Kind != "start" || e.Fault.Phase == history.PhaseEnd {
 		return ""
 	}
+	before := int64(0) // when the node was last started
+	for _, o := range t.events {
+		if o.Type == history.TypeFault && o.Fault != nil && o.Fault.Kind == "start" && o.Time < e.Time && slices.Equal(o.Fault.Targets, e.Fault.Targets) {
+			before = o.Time
+		}
+	}
 	var owners []string
 	for _, held := range t.tenures {
-		if held.Key == t.Key && held.Ended == checker.TenureForgotten && held.Until <= e.Time &&
+		if held.Key == t.Key && held.Ended == checker.TenureForgotten && held.Until >= before && held.Until <= e.Time &&
 			slices.Contains(e.Fault.Targets, held.Node) && !slices.Contains(owners, held.Owner) && held.Owner != "" {
 			owners = append(owners, held.Owner)
 		}

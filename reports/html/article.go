@@ -108,6 +108,9 @@ func (b *builder) article(row *reports.Row) *article {
 		}
 		a.Verdicts = append(a.Verdicts, v)
 	}
+	if row.Standing == harness.Differs && len(a.Verdicts) > 0 {
+		a.Why = "" // the verdicts say it
+	}
 	trial, violated := row.Shows()
 	if !violated {
 		trial = row.First()
