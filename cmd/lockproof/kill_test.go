@@ -32,9 +32,7 @@ func TestNothingOutlivesAKilledHarness(t *testing.T) {
 	if testing.Short() {
 		kills = 3
 	}
-	binary := filepath.Join(t.TempDir(), "lockproof")
-	built, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput()
-	require.NoError(t, err, "%s", built)
+	binary := build(t)
 
 	// One home for all: the preload shim is in its cache, and is built once, by
 	// a run that is left alone.
@@ -67,6 +65,14 @@ func TestNothingOutlivesAKilledHarness(t *testing.T) {
 
 // victim is one run of the real binary, with a home and a folder for temporary
 // files of its own: what is in there is that run's and nobody else's.
+// build makes the program.
+func build(t *testing.T) string {
+	binary := filepath.Join(t.TempDir(), "lockproof")
+	said, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	return binary
+}
+
 type victim struct{ binary, home, temp, out string }
 
 func (v victim) command(args ...string) *exec.Cmd {

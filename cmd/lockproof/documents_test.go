@@ -1,0 +1,156 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write into the documents what their commands print")
+
+// The documents' blocks of commands. What is marked as local needs a
+// redis-server, and runs on the true clock.
+const (
+	consoleBlock = "```console\n"
+	localBlock   = "```console local\n"
+	endOfBlock   = "```"
+	elision      = "…" // alone on a line, stands for any lines
+)
+
+// TestTheDocumentsShowWhatTheCommandsPrint runs every `$ bin/lockproof` line of
+// the README and of docs/, in order and in one folder for each document, and
+// compares what it prints with what stands below it. `$ echo $?` shows an exit
+// code; what does not show one exits 0.
+func TestTheDocumentsShowWhatTheCommandsPrint(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	documents := []string{filepath.Join(root, "README.md")}
+	require.NoError(t, filepath.WalkDir(filepath.Join(root, "docs"), func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".md" {
+			documents = append(documents, path)
+		}
+		return err
+	}))
+	binary := build(t)
+	commands := 0
+	for _, path := range documents {
+		name, err := filepath.Rel(root, path)
+		require.NoError(t, err)
+		t.Run(name, func(t *testing.T) { commands += checkDocument(t, path, binary) })
+	}
+	require.Greater(t, commands, 15)
+}
+
+// checkDocument says how many commands the document has.
+func checkDocument(t *testing.T, path, binary string) (commands int) {
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir("bin", 0o755))
+	require.NoError(t, os.Symlink(binary, "bin/lockproof"))
+	var out strings.Builder
+	rest := string(data)
+	for {
+		at := regexp.MustCompile("(?m)^```console.*\n").FindStringIndex(rest)
+		if at == nil {
+			break
+		}
+		fence := rest[at[0]:at[1]]
+		block, after, closed := strings.Cut(rest[at[1]:], endOfBlock)
+		require.True(t, closed, "a block without an end")
+		require.Contains(t, []string{consoleBlock, localBlock}, fence)
+		out.WriteString(rest[:at[1]])
+		rest = endOfBlock + after
+		if _, err := exec.LookPath("redis-server"); err != nil && fence == localBlock {
+			t.Logf("not run, for there is no redis-server here: %s", block)
+			out.WriteString(block)
+			continue
+		}
+		said, n := checkBlock(t, block)
+		commands += n
+		out.WriteString(said)
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(out.String()+rest), 0o644))
+	}
+	return commands
+}
+
+// checkBlock runs the commands of a block, and gives the block as it should be.
+func checkBlock(t *testing.T, block string) (said string, commands int) {
+	code := 0
+	var b strings.Builder
+	for _, part := range strings.SplitAfter("\n"+block, "\n$ ")[1:] {
+		part = strings.TrimSuffix(part, "$ ")
+		command, want, _ := strings.Cut(part, "\n")
+		var got string
+		if command == "echo $?" {
+			got, code = strconv.Itoa(code)+"\n", 0
+		} else {
+			require.Zero(t, code, "the command before %q fails: show it with echo $?", command)
+			got, code = runAsShown(t, command)
+			commands++
+		}
+		if *update && !slices.Contains(strings.Split(want, "\n"), elision) {
+			want = got
+		}
+		require.Regexp(t, pattern(want), steady(got), "%s prints\n%s", command, got)
+		b.WriteString("$ " + command + "\n" + want)
+	}
+	require.Zero(t, code, "the last command fails: show it with echo $?")
+	return b.String(), commands
+}
+
+// runAsShown runs a command line of a document as on a pipe, in UTF-8.
+func runAsShown(t *testing.T, line string) (out string, code int) {
+	require.True(t, strings.HasPrefix(line, "bin/lockproof "), "%q is no command of ours", line)
+	cmd := exec.Command("sh", "-c", line)
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
+	var complaints strings.Builder
+	cmd.Stderr = &complaints
+	said, err := cmd.Output()
+	if e := (*exec.ExitError)(nil); err != nil && !errors.As(err, &e) {
+		require.NoError(t, err)
+	}
+	code = cmd.ProcessState.ExitCode()
+	require.NotEqual(t, exitUsage, code, "%s: %s", line, &complaints)
+	return progressLine.ReplaceAllString(string(said), ""), code
+}
+
+// What a run took on this machine, and the ruler that is as wide as its table.
+var (
+	tookColumn = regexp.MustCompile(`(as expected|differs|inconclusive|skipped) +[\d.]+ (µs|ms|s|min)( [\d.]+ s)?$`)
+	tookInAll  = regexp.MustCompile(`(trials?) in [\d.]+ (µs|ms|s|min)( [\d.]+ s)?\.$`)
+	// The lines that a pipe gets while a suite runs, in the order in which trials
+	// end, and the blank one after them. A terminal draws over its progress.
+	progressLine = regexp.MustCompile(`(?m)^.*: .* \(\d+ trials?, .*\)\n\n?`)
+	ruler        = regexp.MustCompile(`^─+$`)
+)
+
+// steady is output without what is another on each machine.
+func steady(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		line = strings.TrimRight(line, " ")
+		line = tookColumn.ReplaceAllString(line, "$1  TIME")
+		line = tookInAll.ReplaceAllString(line, "$1 in TIME.")
+		lines[i] = ruler.ReplaceAllString(line, "─")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// pattern is a regular expression for what a document shows.
+func pattern(want string) string {
+	quoted := regexp.QuoteMeta(steady(want))
+	return `\A` + regexp.MustCompile(`(?m)^`+elision+`\n`).ReplaceAllString(quoted, `(?s:.*\n)?`) + `\z`
+}
