@@ -16,6 +16,7 @@ const (
 	ClocksAgree     = "clocks run at nearly one rate"
 	HolderStops     = "the holder stops in time"
 	NothingRemoves  = "nothing removes keys"
+	NothingEvicts   = "nothing evicts keys"
 	SameNodes       = "every client uses the same nodes"
 	KeysExpire      = "every key has an expiry"
 	ReleaseArrives  = "a release reaches every node"
@@ -189,6 +190,8 @@ func (r *run) explain(l Lease, h *holding) *Blame {
 		return r.blame(h.ender, NodesRemember, "%s, and came back without %s's key", r.faultAt(h.ender, h.Node), l.Client)
 	case TenureFlushed:
 		return r.blame(h.ender, NodesRemember, "%s: %s's key was gone", r.faultAt(h.ender, h.Node), l.Client)
+	case TenureEvicted:
+		return r.blame(h.ender, NothingEvicts, "%s, and made room by evicting %s's key", r.faultAt(h.ender, h.Node), l.Client)
 	case TenureRemoved:
 		return r.blame(h.ender, "CompareAndDelete", "%s deleted the key on %s at %s, although it was %s's", h.by, h.Node, at(h.Until), l.Client)
 	case TenureDeleted:

@@ -32,7 +32,11 @@ func TestBlameOfOverlaps(t *testing.T) {
 		{"a flush", nil, func(s *story) {
 			shared(s, func() { s.instant(100, "flush", "n3") })
 		}, NodesRemember, 100},
-		{"an eviction", nil, func(s *story) { shared(s, func() {}) }, NothingRemoves, 295},
+		{"a restart that remembers, and a loss later", nil, func(s *story) {
+			shared(s, func() { s.instant(100, "kill", "n3"); s.instant(110, "start", "n3"); s.look(111, "n3", "r2", "c1.1", 890) })
+		}, NothingRemoves, 295},
+		{"an eviction", nil, func(s *story) { shared(s, func() { s.lasting(100, 900, "fill", "n3") }) }, NothingEvicts, 100},
+		{"a loss without a trace", nil, func(s *story) { shared(s, func() {}) }, NothingRemoves, 295},
 		{"a clock jump", nil, func(s *story) {
 			shared(s, func() { s.clock(100, "n3", 2000, 1, true) })
 		}, ClocksAgree, 100},

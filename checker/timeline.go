@@ -13,6 +13,7 @@ const (
 	TenureExpired   = "expired"            // its time to live ran out on the node's clock
 	TenureForgotten = "forgotten"          // the node came back without it
 	TenureFlushed   = "flushed"            // an operator removed every key
+	TenureEvicted   = "evicted"            // the node made room for other data
 	TenureRemoved   = "removed by another" // by the command of another client
 	TenureVanished  = "vanished"           // nothing in the history explains it: an eviction, say
 	TenureOpen      = "open"               // the history ended first
@@ -63,7 +64,8 @@ type timeline struct {
 	run  *run
 	now  map[place]*holding
 	all  []*holding
-	down map[string]int // node to the event that last brought it down
+	down map[string]int // node to the event that last brought it down, until a look shows what it has kept
+	full map[string]int // node to the event that last filled its memory
 	// unanswered is the last delete that reached a place and has no reply yet:
 	// its client may be gone, but the node carried it out all the same.
 	unanswered map[place]int
@@ -71,7 +73,7 @@ type timeline struct {
 }
 
 func (r *run) readTimeline() []*holding {
-	t := &timeline{run: r, now: map[place]*holding{}, down: map[string]int{}, unanswered: map[place]int{}, last: map[place]*holding{}}
+	t := &timeline{run: r, now: map[place]*holding{}, down: map[string]int{}, full: map[string]int{}, unanswered: map[place]int{}, last: map[place]*holding{}}
 	for first := 0; first < len(r.events); {
 		next := first + 1
 		for next < len(r.events) && r.events[next].Time == r.events[first].Time {
@@ -206,6 +208,7 @@ func (t *timeline) remove(i int, e history.Event, client string, h *holding) {
 // gone ends a holding that turned out to be gone.
 func (t *timeline) gone(i int, now int64, h *holding) {
 	down, fell := t.down[h.Node]
+	full, filled := t.full[h.Node]
 	deleted, sent := t.unanswered[place{h.Node, h.Key}]
 	switch {
 	case fell && t.run.events[down].Time >= h.From:
@@ -216,6 +219,8 @@ func (t *timeline) gone(i int, now int64, h *holding) {
 		t.remove(deleted, e, client, h)
 	case h.expires-now <= precision:
 		t.close(h, now, TenureExpired, -1)
+	case filled && t.run.events[full].Time >= h.From:
+		t.close(h, t.run.events[full].Time, TenureEvicted, full)
 	default:
 		t.close(h, now, TenureVanished, i)
 	}
@@ -227,7 +232,7 @@ func couldDelete(e history.Event, h *holding) bool {
 	return e.Time >= h.From && (e.Command.Token == "" || e.Command.Token == h.Token)
 }
 
-// fault follows crashes and flushes.
+// fault follows crashes, flushes and full memories.
 func (t *timeline) fault(i int, e history.Event) {
 	if e.Fault.Phase == history.PhaseEnd {
 		return
@@ -236,6 +241,8 @@ func (t *timeline) fault(i int, e history.Event) {
 		switch e.Fault.Kind {
 		case "kill", "shutdown", "power-loss":
 			t.down[node] = i
+		case "fill":
+			t.full[node] = i
 		case "flush":
 			for _, key := range t.run.keys {
 				if h := t.alive(place{node, key}, e.Time); h != nil {
@@ -266,6 +273,10 @@ func (t *timeline) look(i int, e history.Event) {
 			h = t.open(p, e.Time, seen.Token, t.owner(seen.Token), i)
 		}
 		t.ttl(h, e.Time, seen.TTL)
+	}
+	// What a restart left is there: if it goes later, something else takes it.
+	if down, fell := t.down[e.Process]; fell && t.run.events[down].Time < e.Time {
+		delete(t.down, e.Process)
 	}
 }
 

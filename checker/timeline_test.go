@@ -78,6 +78,22 @@ func TestTimeline(t *testing.T) {
 			s.instant(100, "kill", "n1")
 			s.look(160, "n1", "r2", "t1", 850)
 		}, []want{{"c1", "t1", 10, 1010, TenureExpired}}},
+		{"gone a while after a restart that it survived", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.instant(100, "kill", "n1")
+			s.look(160, "n1", "r2", "t1", 850)
+			s.sets(500, "c2", "t2", 1000, "n1")
+		}, []want{{"c1", "t1", 10, 500, TenureVanished}, {"c2", "t2", 500, 1500, TenureExpired}}},
+		{"evicted, as a look shows", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.fault(100, "fill", history.PhaseBegin, 1, "n1")
+			s.look(101, "n1", "r1", "", 0)
+		}, []want{{"c1", "t1", 10, 100, TenureEvicted}}},
+		{"gone before the memory was full", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.sets(200, "c2", "t2", 1000, "n1")
+			s.fault(300, "fill", history.PhaseBegin, 1, "n1")
+		}, []want{{"c1", "t1", 10, 200, TenureVanished}, {"c2", "t2", 200, 1200, TenureExpired}}},
 		{"forgotten at once, with looks before and after at one instant", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.look(100, "n1", "r1", "t1", 910)

@@ -227,8 +227,15 @@ func keysFound(n string) string {
 	case "0":
 		return ", and remembers no key"
 	}
-	return ", and remembers its keys"
+	return remembersAll
 }
+
+// What a node that is started again remembers; others, where the key that the
+// story is about is not among them.
+const (
+	remembersAll    = ", and remembers its keys"
+	remembersOthers = ", and remembers other keys"
+)
 
 func clockFaultText(f history.Fault, targets []string) string {
 	clocks := "the clock of " + list(targets)

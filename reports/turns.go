@@ -103,7 +103,11 @@ func (t *teller) fault(i int, e history.Event) {
 		weight = aside
 	}
 	f := *e.Fault
-	told := t.add(i, e, weight, "%s", faultText(f, f.Targets)+t.forgotten(e))
+	text := faultText(f, f.Targets)
+	if lost := t.forgotten(e); lost != "" {
+		text = strings.Replace(text, remembersAll, remembersOthers, 1) + lost
+	}
+	told := t.add(i, e, weight, "%s", text)
 	told.fault, told.targets, told.group = e.Fault, f.Targets, sameFault(f)
 	if len(f.Targets) > 0 {
 		told.Process = f.Targets[0]
