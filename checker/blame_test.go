@@ -33,7 +33,11 @@ func TestBlameOfOverlaps(t *testing.T) {
 			shared(s, func() { s.instant(100, "flush", "n3") })
 		}, NodesRemember, 100},
 		{"a restart that remembers, and a loss later", nil, func(s *story) {
-			shared(s, func() { s.instant(100, "kill", "n3"); s.instant(110, "start", "n3"); s.look(111, "n3", "r2", "c1.1", 890) })
+			shared(s, func() {
+				s.instant(100, "kill", "n3")
+				s.instant(110, "start", "n3")
+				s.look(111, "n3", "r2", "c1.1", 890)
+			})
 		}, NothingRemoves, 295},
 		{"an eviction", nil, func(s *story) { shared(s, func() { s.lasting(100, 900, "fill", "n3") }) }, NothingEvicts, 100},
 		{"a loss without a trace", nil, func(s *story) { shared(s, func() {}) }, NothingRemoves, 295},
