@@ -21,6 +21,7 @@ const (
 	KeysExpire      = "every key has an expiry"
 	ReleaseArrives  = "a release reaches every node"
 	MajorityHealthy = "a healthy majority is in reach"
+	OneCounter      = "fencing tokens come from one counter"
 	Unexplained     = "not shown by this history"
 )
 

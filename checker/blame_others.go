@@ -51,8 +51,8 @@ func (r *run) delayed(a access, l Lease) (fault, bool) {
 	return fault{}, false
 }
 
-// blameToken explains tokens that do not grow: a node lost its counter, or
-// nothing in the history tells.
+// blameToken explains tokens that do not grow: a node lost its counter, or else
+// the lock draws them from where not every earlier one is known.
 func (r *run) blameToken(before, o *operation) *Blame {
 	for _, f := range r.faults {
 		lost := slices.Contains([]string{"kill", "shutdown", "power-loss", "flush"}, f.kind)
@@ -60,7 +60,7 @@ func (r *run) blameToken(before, o *operation) *Blame {
 			return r.blame(f.event, NodesRemember, "%s, and with it went the counter that tokens come from", f.describe())
 		}
 	}
-	return r.blame(o.end, Unexplained, "the counters that %s read had not seen token %d", o.Process, before.Fence)
+	return r.blame(o.end, OneCounter, "what %s drew its token from had not seen token %d", o.Process, before.Fence)
 }
 
 // blameWait explains a lock that stood free while a client waited: a key that

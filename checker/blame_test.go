@@ -325,4 +325,10 @@ func TestBlameOfTokens(t *testing.T) {
 	s.instant(20, "flush", "n1")
 	grant("c2", 30, 40, 1)
 	s.requireBlame(t, history.Fencing, NodesRemember, 20)
+
+	s = tale()
+	s.header.Fencing = true
+	grant("c1", 0, 10, 7)
+	grant("c2", 30, 40, 1)
+	s.requireBlame(t, history.Fencing, OneCounter, 40)
 }

@@ -13,6 +13,7 @@ import (
 	"lockproof/harness/cluster/local"
 	"lockproof/harness/cluster/virtual"
 	"lockproof/harness/cluster/virtual/bubble"
+	"lockproof/harness/history"
 	"lockproof/harness/locks"
 	"lockproof/scenarios"
 )
@@ -177,8 +178,10 @@ func (p *plan) unfit() string {
 	switch {
 	case k.SingleNode && len(p.Nodes) > 1 && p.Job.Lock != "":
 		return fmt.Sprintf("%s is a lock on one node, and this is a scenario of %d", k.Name, len(p.Nodes))
-	case p.Store.Check == scenarios.CheckFence && !k.Fencing:
+	case p.Store.Check.Fenced() && !k.Fencing:
 		return fmt.Sprintf("%s issues no fencing tokens, which this scenario's store checks", k.Name)
+	case p.expect[history.Fencing] != "" && !k.Fencing:
+		return fmt.Sprintf("%s issues no fencing tokens, which this scenario is about", k.Name)
 	case (uses(scenarios.VerbExtend) || uses(scenarios.VerbWatch)) && !k.Extends:
 		return k.Name + " cannot extend a lease"
 	case slices.Contains(p.faults(), "client-clock") && !k.OwnClock:

@@ -18,7 +18,7 @@ func (p *plan) header(o Options, server string, trial int, seed uint64, stallLim
 		Version: history.Version, Scenario: p.Name, Variant: p.Job.Variant, Lenient: p.Job.Lenient, Cluster: o.Cluster, Server: server,
 		Seed: seed, Trial: trial, Lock: p.lock.Name, Without: p.without, TTL: int64(p.TTL), Nodes: p.Nodes,
 		Clients: p.clientNames(), RealTime: o.Cluster != "virtual",
-		FencedStore: p.Store.Check == scenarios.CheckFence, Fencing: p.lock.Fencing,
+		FencedStore: p.Store.Check.Fenced(), Fencing: p.lock.Fencing,
 		Expect: p.expect, Bounds: p.bounds(), Earned: p.earned(), StallLimit: int64(stallLimit),
 	}
 	return history.Event{Process: "harness", Type: history.TypeHeader, Header: &h}

@@ -115,6 +115,11 @@ func TestWhyATrialIsSkipped(t *testing.T) {
 		}, unsupported(Local, "node-clock")},
 		{"a fencing store", Virtual, "redsync", func(s *scenarios.Scenario) { s.Store.Check = scenarios.CheckFence },
 			"redsync issues no fencing tokens, which this scenario's store checks"},
+		{"a store that reads tell no token", Virtual, "redsync", func(s *scenarios.Scenario) { s.Store.Check = scenarios.CheckFenceWrites },
+			"redsync issues no fencing tokens, which this scenario's store checks"},
+		{"tokens to be judged", Virtual, "redsync", func(s *scenarios.Scenario) {
+			s.Expect = map[string]string{history.Fencing: history.Violated}
+		}, "redsync issues no fencing tokens, which this scenario is about"},
 		{"a client's clock", Virtual, "redsync", func(s *scenarios.Scenario) { s.Script = step(scenarios.VerbClock, "c1") },
 			"redsync reads Go's own clock, which cannot be set for one client"},
 		{"a client's clock in a schedule", Virtual, "redsync", func(s *scenarios.Scenario) {

@@ -95,8 +95,9 @@ func (r *run) setUp(ctx context.Context) error {
 func (r *run) setup(index int, name string) client.Setup {
 	s := client.Setup{
 		Name: name, Index: index, Lock: r.plan.lock.Name, Options: r.options(),
-		Nodes: r.plan.Nodes, FencedStore: r.plan.Store.Check == scenarios.CheckFence,
-		CompareStore: r.plan.Store.Check == scenarios.CheckCompare,
+		Nodes: r.plan.Nodes, FencedStore: r.plan.Store.Check.Fenced(),
+		ReadsUnfenced: r.plan.Store.Check == scenarios.CheckFenceWrites,
+		CompareStore:  r.plan.Store.Check == scenarios.CheckCompare,
 	}
 	for _, c := range r.plan.Clients {
 		if c.Name == name {

@@ -79,8 +79,9 @@ func (p *page) setUp(s *scenarios.Scenario) {
 	}
 	if s.Store.Check != "" && s.Store.Check != scenarios.CheckNone {
 		p.text("  store:    ", "checks "+map[scenarios.StoreCheck]string{
-			scenarios.CheckFence:   "the fencing token of each write",
-			scenarios.CheckCompare: "that each write was derived from the present version",
+			scenarios.CheckFence:       "the fencing token of each read and write",
+			scenarios.CheckFenceWrites: "the fencing token of each write, and is told none by reads",
+			scenarios.CheckCompare:     "that each write was derived from the present version",
 		}[s.Store.Check])
 	}
 	for _, c := range s.Clients {

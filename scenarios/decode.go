@@ -20,7 +20,7 @@ var (
 	clusterKinds = []string{"virtual", "local", "docker"}
 	persistences = []string{string(cluster.PersistNone), string(cluster.PersistRDB), string(cluster.PersistNo),
 		string(cluster.PersistEverysec), string(cluster.PersistAlways)}
-	storeChecks = []string{string(CheckNone), string(CheckFence), string(CheckCompare)}
+	storeChecks = []string{string(CheckNone), string(CheckFence), string(CheckFenceWrites), string(CheckCompare)}
 	verdicts    = []string{history.Holds, history.Violated}
 )
 

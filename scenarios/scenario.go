@@ -58,13 +58,18 @@ type Store struct {
 // StoreCheck is a store's protection of its own.
 type StoreCheck string
 
-// The checks: none, the fencing token must not be older, or the version that
-// the write was derived from must be the present one.
+// The checks: none; the fencing token must not be older than one that came with
+// a read or a write, or with a write alone; or the version that the write was
+// derived from must be the present one.
 const (
-	CheckNone    StoreCheck = "none"
-	CheckFence   StoreCheck = "fence"
-	CheckCompare StoreCheck = "compare"
+	CheckNone        StoreCheck = "none"
+	CheckFence       StoreCheck = "fence"
+	CheckFenceWrites StoreCheck = "fence-writes"
+	CheckCompare     StoreCheck = "compare"
 )
+
+// Fenced reports whether the check is one of fencing tokens.
+func (c StoreCheck) Fenced() bool { return c == CheckFence || c == CheckFenceWrites }
 
 // Client is one client. Reach lists the nodes that it reaches from the start
 // (all if empty); Nodes, the lock's servers as this client is configured (all

@@ -116,7 +116,7 @@ func (c *Client) connect(kind locks.Kind, random io.Reader) error {
 		}
 	}
 	nodes := len(c.setup.Nodes)
-	c.store = &store{client: c.redis[nodes], fenced: c.setup.FencedStore, compare: c.setup.CompareStore}
+	c.store = &store{client: c.redis[nodes], fenced: c.setup.FencedStore, readsUnfenced: c.setup.ReadsUnfenced, compare: c.setup.CompareStore}
 	lock, err := kind.New(locks.Env{
 		Nodes:   c.redis[:nodes],
 		Clock:   c.clock,

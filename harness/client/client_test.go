@@ -187,6 +187,7 @@ func TestNewRefusesASetupThatIsWrong(t *testing.T) {
 		{"nothing", func(s *Setup) { *s = Setup{} }, "it lacks name, nodes, store, options.ttl"},
 		{"no such lock", func(s *Setup) { s.Lock = "redlok" }, `no lock named "redlok"`},
 		{"a rule that does not exist", func(s *Setup) { s.Options.Without = []string{"Majorty"} }, "Majorty"},
+		{"reads of no fenced store", func(s *Setup) { s.ReadsUnfenced = true }, "is for a fenced_store"},
 		{"two checks at once", func(s *Setup) { s.FencedStore, s.CompareStore = true, true }, "exclude each other"},
 	}
 	for _, test := range tests {

@@ -179,6 +179,9 @@ func (c *Client) read(ctx context.Context, key string, t *tenure) history.Type {
 	if t != nil {
 		e = t.event(history.OpRead, e.ID)
 	}
+	if !c.store.claims() {
+		e.Fence = 0 // the store never learns of it
+	}
 	c.invoke(e)
 	value, err := c.store.read(ctx, e.Key, t)
 	if err != nil {

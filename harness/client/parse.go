@@ -74,6 +74,9 @@ func (s Setup) check() (locks.Kind, error) {
 	if s.FencedStore && s.CompareStore {
 		return locks.Kind{}, fmt.Errorf("setup of client %s: fenced_store and compare_store exclude each other", s.Name)
 	}
+	if s.ReadsUnfenced && !s.FencedStore {
+		return locks.Kind{}, fmt.Errorf("setup of client %s: reads_unfenced is for a fenced_store", s.Name)
+	}
 	kind, err := locks.Find(s.Lock)
 	if err != nil {
 		return locks.Kind{}, fmt.Errorf("setup of client %s: %w", s.Name, err)

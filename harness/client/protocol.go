@@ -24,10 +24,12 @@ type Setup struct {
 	Nodes []string `json:"nodes"`
 	Store string   `json:"store"`
 	// FencedStore: the store rejects writes with an older fencing token.
+	// ReadsUnfenced: reads bring it no token, so that it learns of one by a write.
 	// CompareStore: it rejects writes whose base is not the present version.
-	FencedStore  bool   `json:"fenced_store,omitempty"`
-	CompareStore bool   `json:"compare_store,omitempty"`
-	Seed         uint64 `json:"seed"`
+	FencedStore   bool   `json:"fenced_store,omitempty"`
+	ReadsUnfenced bool   `json:"reads_unfenced,omitempty"`
+	CompareStore  bool   `json:"compare_store,omitempty"`
+	Seed          uint64 `json:"seed"`
 	// Epoch is the CLOCK_MONOTONIC reading, in nanoseconds, at which the run
 	// began; 0 in virtual time.
 	Epoch int64 `json:"epoch,omitempty"`

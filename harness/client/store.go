@@ -14,9 +14,12 @@ import (
 // Redis server of its own. value:<key> holds its version; fence:<key> the
 // highest fencing token that a fenced store has seen.
 type store struct {
-	client          *redis.Client
-	fenced, compare bool
+	client                         *redis.Client
+	fenced, readsUnfenced, compare bool
 }
+
+// claims reports whether a read within a lease brings the store its token.
+func (s *store) claims() bool { return s.fenced && !s.readsUnfenced }
 
 // fencedRead claims: from now on the store takes nothing from an older token.
 // A store that learned of tokens by writes alone would still accept the write
@@ -50,11 +53,10 @@ var errStale = errors.New("the store rejected it")
 func register(key string) string { return "value:" + key }
 func highest(key string) string  { return "fence:" + key }
 
-// read gives the present version, "" for the initial one. At a fenced store a
-// read within a lease carries the lease's token; one without a lease is a plain
-// look.
+// read gives the present version, "" for the initial one. Where reads claim, one
+// within a lease carries the lease's token; one without a lease is a plain look.
 func (s *store) read(ctx context.Context, key string, t *tenure) (string, error) {
-	if s.fenced && t != nil {
+	if s.claims() && t != nil {
 		value, err := fencedRead.Run(ctx, s.client, []string{register(key), highest(key)}, t.fence).Text()
 		if errors.Is(err, redis.Nil) {
 			return "", fmt.Errorf("%w: it has seen a newer fencing token than %d", errStale, t.fence)

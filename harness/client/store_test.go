@@ -59,6 +59,21 @@ func TestAReadClaimsTheTokenAtAFencedStore(t *testing.T) {
 	})
 }
 
+func TestAStoreThatReadsTellNoTokenAcceptsTheOlderWrite(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		unaware := func(s *Setup) { s.Lock, s.FencedStore, s.ReadsUnfenced = "redlock-fenced", true, true }
+		a, b := w.client(unaware), w.client(unaware)
+		a.must(history.TypeOK, DoAcquire, DoRead)
+		time.Sleep(2 * ttl)
+		b.must(history.TypeOK, DoAcquire, DoRead)
+		require.Zero(t, b.last().Fence, "the store is told no token")
+		a.must(history.TypeOK, DoWrite)
+		b.must(history.TypeOK, DoWrite)
+		a.must(history.TypeFail, DoWrite)
+		require.Equal(t, history.ReasonStale, a.last().Reason)
+	})
+}
+
 func TestAComparingStoreRejectsAStaleBase(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		a, b := late(w, func(s *Setup) { s.CompareStore = true })

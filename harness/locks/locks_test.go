@@ -135,7 +135,8 @@ func everyLock(t *testing.T, test func(t *testing.T, w *world, k Kind)) {
 }
 
 func TestEveryKindIsDocumented(t *testing.T) {
-	require.Equal(t, []string{"get-then-del", "plain-del", "redlock", "redlock-fenced", "redsync", "setnx-expire", "single"}, Names())
+	require.Equal(t, []string{"get-then-del", "plain-del", "redlock", "redlock-fenced",
+		"redlock-fenced-by-highest", "redlock-fenced-by-lock-token", "redlock-fenced-by-one-node", "redsync", "setnx-expire", "single"}, Names())
 	for _, name := range Names() {
 		kind, err := Find(name)
 		require.NoError(t, err)
@@ -171,7 +172,7 @@ func TestExclusionReleaseAndReacquisition(t *testing.T) {
 		next, err := b.Acquire(ctx, "k1")
 		require.NoError(t, err)
 		require.NotEqual(t, lease.Token(), next.Token())
-		if k.Fencing {
+		if k.Fencing && k.Name != "redlock-fenced-by-lock-token" {
 			require.Greater(t, next.Fence(), lease.Fence())
 		}
 	})
@@ -287,7 +288,7 @@ func TestRefusals(t *testing.T) {
 		says   string
 	}{
 		{"rules of a lock without", "redsync", func(o *Options) { o.Without = []string{"Majority"} },
-			"redsync has no rules to switch off (asked: Majority); those with rules: redlock, redlock-fenced"},
+			"redsync has no rules to switch off (asked: Majority); those with rules: redlock, redlock-fenced, "},
 		{"a rule that does not exist", "redlock", func(o *Options) { o.Without = []string{"Majorty"} }, "Majority"},
 		{"the same of the fenced lock", "redlock-fenced", func(o *Options) { o.Without = []string{"nonsense"} }, "ElapsedCheck"},
 		{"no TTL", "single", func(o *Options) { o.TTL = 0 }, "1ms or more"},

@@ -84,6 +84,8 @@ func parseCommand(data []byte, scripts *Scripts) command {
 		c.key(args, history.EffectDelete)
 	case "GET":
 		c.key(args, history.EffectRead)
+	case "INCR":
+		c.Key = at(args, 0)
 	case "EVAL", "EVALSHA":
 		c.script(args, scripts)
 	}

@@ -1,0 +1,42 @@
+package locks
+
+import (
+	"context"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func init() {
+	register(Kind{
+		Name:    "redlock-fenced-by-highest",
+		Doc:     "Redlock with the highest count of a majority as fencing token, which is not written back: counts diverge",
+		New:     newFencedByHighest,
+		Fencing: true, OwnClock: true, Rules: true, Extends: true,
+	})
+}
+
+// newFencedByHighest makes the mistake that Kleppmann (2016) foresees:
+// "Keeping counters on several nodes would mean they would go out of sync."
+// Every node counts the grants that it took part in, and the highest count of
+// a majority becomes the token. It stands on the one node that gave it: the
+// next majority may be without that node, and count less.
+func newFencedByHighest(env Env) (Lock, error) {
+	f, err := newFenced(env)
+	if err != nil {
+		return nil, err
+	}
+	f.issue = f.countOnEach
+	return f, nil
+}
+
+func (f *fenced) countOnEach(ctx context.Context, key, _ string) (int64, error) {
+	counter := counterOf(key)
+	counts, err := f.majority(ctx, "count "+counter, func(ctx context.Context, node *redis.Client) (int64, error) {
+		return node.Incr(ctx, counter).Result()
+	})
+	if err != nil {
+		return 0, err
+	}
+	return slices.Max(counts), nil
+}

@@ -1,0 +1,34 @@
+package locks
+
+import "context"
+
+func init() {
+	register(Kind{
+		Name:    "redlock-fenced-by-one-node",
+		Doc:     "Redlock with fencing tokens that one node counts: whoever wipes that node starts again at 1",
+		New:     newFencedByOneNode,
+		Fencing: true, OwnClock: true, Rules: true, Extends: true,
+	})
+}
+
+// newFencedByOneNode makes the lock that Kleppmann (2016) foresees: "Simply
+// keeping a counter on one Redis node would not be sufficient, because that
+// node may fail."
+func newFencedByOneNode(env Env) (Lock, error) {
+	f, err := newFenced(env)
+	if err != nil {
+		return nil, err
+	}
+	f.issue = f.countOnFirst
+	return f, nil
+}
+
+func (f *fenced) countOnFirst(ctx context.Context, key, _ string) (int64, error) {
+	bounded, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	n, err := f.nodes[0].Incr(bounded, counterOf(key)).Result()
+	if err != nil {
+		return 0, callFailed(ctx, "count "+counterOf(key), err)
+	}
+	return n, nil
+}
