@@ -6,12 +6,13 @@ ARGS        ?=
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOTESTSUM   := gotest.tools/gotestsum@v1.13.0
 FUZZTIME    ?= 20s
+COUNT       ?= 6
 
 # One package at a time: tests in real time must not hold each other up.
 TESTFLAGS   ?= -p 1 -timeout 20m
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race fuzz bench lint fmt clean
+.PHONY: help build run test race fuzz bench gobench lint fmt clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,8 +43,12 @@ fuzz: ## fuzz each parser for FUZZTIME
 		done; \
 	done
 
-bench: ## run the benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: ## measure side by side, print one table, write it to out/bench
+	@CGO_ENABLED=0 $(GO) build -o bin/bench ./bench
+	@bin/bench $(ARGS)
+
+gobench: ## run the benchmarks in Go's format, for benchstat
+	$(GO) test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
 
 lint: ## check format, vet and staticcheck
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'not gofmt-ed: run make fmt'; exit 1; }

@@ -1,0 +1,106 @@
+// Package figures is what benchmarks say: figures with their spread, in rows
+// and sections, and the targets that they are held against; as a table for a
+// reader and as JSON for a program.
+package figures
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Unit is what a figure counts, and decides how it is written.
+type Unit string
+
+// The units.
+const (
+	Count     Unit = ""
+	Ratio     Unit = "x"  // to another row of the same section
+	PerSecond Unit = "/s" // how often a second
+	Seconds   Unit = "s"
+	Bytes     Unit = "B"
+)
+
+// Figure is one measured quantity: the median of its rounds, and the lowest and
+// the highest of them.
+type Figure struct {
+	Name   string    `json:"name"` // the column: pairs, p99
+	Unit   Unit      `json:"unit"`
+	Median float64   `json:"median"`
+	Low    float64   `json:"low"`
+	High   float64   `json:"high"`
+	Rounds []float64 `json:"rounds"` // in the order in which they were measured
+}
+
+// Of makes a figure of its rounds, of which there must be one or more.
+func Of(name string, unit Unit, rounds ...float64) Figure {
+	sorted := slices.Sorted(slices.Values(rounds))
+	n := len(sorted)
+	return Figure{
+		Name: name, Unit: unit, Rounds: rounds,
+		Median: (sorted[(n-1)/2] + sorted[n/2]) / 2, Low: sorted[0], High: sorted[n-1],
+	}
+}
+
+// Ratios divides rounds that were measured side by side, one by one.
+func Ratios(name string, of, to Figure) Figure {
+	rounds := make([]float64, len(of.Rounds))
+	for i := range rounds {
+		rounds[i] = of.Rounds[i] / to.Rounds[i]
+	}
+	return Of(name, Ratio, rounds...)
+}
+
+// Row is what was measured of one thing.
+type Row struct {
+	Name    string   `json:"name"`
+	Figures []Figure `json:"figures"`
+}
+
+// Figure finds a row's figure by name. It panics if there is none: names are
+// the benchmark's own.
+func (r Row) Figure(name string) Figure {
+	i := slices.IndexFunc(r.Figures, func(f Figure) bool { return f.Name == name })
+	if i < 0 {
+		panic("figures: row " + r.Name + " has no figure " + name)
+	}
+	return r.Figures[i]
+}
+
+// Target is a bound that a figure is held against.
+type Target struct {
+	What    string  `json:"what"` // pairs at 1 caller, of the raw fan-out
+	Bound   string  `json:"bound"`
+	Want    float64 `json:"want"`
+	Got     float64 `json:"got"`
+	Unit    Unit    `json:"unit"`
+	Reached bool    `json:"reached"`
+}
+
+// AtLeast wants a figure's median to be the bound or more.
+func AtLeast(what string, f Figure, bound float64) Target {
+	return target(what, "at least", f, bound, cmp.Compare(f.Median, bound) >= 0)
+}
+
+// AtMost wants a figure's median to be the bound or less.
+func AtMost(what string, f Figure, bound float64) Target {
+	return target(what, "at most", f, bound, cmp.Compare(f.Median, bound) <= 0)
+}
+
+func target(what, bound string, f Figure, want float64, reached bool) Target {
+	return Target{What: what, Bound: bound, Want: want, Got: f.Median, Unit: f.Unit, Reached: reached}
+}
+
+// Section is rows that were measured under one condition, and their targets.
+type Section struct {
+	Name    string   `json:"name"`  // for programs: lock-1-caller
+	Title   string   `json:"title"` // for readers
+	Notes   []string `json:"notes,omitempty"`
+	Rows    []Row    `json:"rows"`
+	Targets []Target `json:"targets,omitempty"`
+}
+
+// Report is all that one run of the benchmarks measured, and where.
+type Report struct {
+	Machine  Machine   `json:"machine"`
+	Sections []Section `json:"sections"`
+}

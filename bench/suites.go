@@ -1,0 +1,4 @@
+package main
+
+// suites are all there are, in the order of the table.
+var suites = []suite{}
