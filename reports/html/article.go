@@ -7,11 +7,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 
 	"lockproof/checker"
 	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/locks"
 	"lockproof/reports"
 	"lockproof/scenarios"
 )
@@ -39,8 +39,8 @@ type article struct {
 	Why      string
 	Verdicts []verdict
 	Facts    string
-	Accounts []*account
-	Healthy  *account // what happened, where nothing was violated
+	Accounts []*Account
+	Healthy  *Account // what happened, where nothing was violated
 	Plots    *plots
 	History  string
 	Trouble  string
@@ -49,27 +49,6 @@ type article struct {
 type verdict struct {
 	Property, Got, Expected, Rate string
 	Good                          bool
-}
-
-// account tells of one violation, or of a history without one.
-type account struct {
-	ID        string
-	Property  string
-	What      string // "" where nothing was violated
-	Blame     string
-	More      int
-	Settings  []string
-	Picture   *timeline
-	Marks     []sentence
-	Omitted   int
-	Events    *eventTable
-	Porcupine string
-}
-
-// sentence is one turn of the story.
-type sentence struct {
-	mark
-	Listed bool // its event is in the table
 }
 
 // Drawn reports whether the article has a timeline.
@@ -94,12 +73,26 @@ func (b *builder) group(row *reports.Row, first *article) *group {
 	return g
 }
 
-func (b *builder) article(row *reports.Row) *article {
-	id := slug(row.Scenario)
-	if s := row.Setting(); s != "" {
-		id += "--" + slug(s)
+// settingOf says in what a row differs from the scenario as it stands; a lock
+// that the user asked for is such a difference.
+func settingOf(row *reports.Row) string {
+	setting := row.Setting()
+	chosen := len(row.Trials) > 0 && row.Trials[0].Lenient && (setting == "" || row.Lock != locks.Reference)
+	switch {
+	case !chosen:
+		return setting
+	case setting == "":
+		return "lock " + row.Lock
 	}
-	a := &article{ID: b.unique(id), Setting: row.Setting(), Standing: row.Standing, Good: row.Standing == harness.AsExpected, Why: row.Why}
+	return "lock " + row.Lock + ", " + setting
+}
+
+func (b *builder) article(row *reports.Row) *article {
+	id, setting := slug(row.Scenario), settingOf(row)
+	if setting != "" {
+		id += "--" + slug(setting)
+	}
+	a := &article{ID: b.unique(id), Setting: setting, Standing: row.Standing, Good: row.Standing == harness.AsExpected, Why: row.Why}
 	for _, p := range row.Shown() {
 		v := verdict{Property: p.Name, Got: p.Verdict(), Expected: p.Expected}
 		v.Good = p.Expected == v.Got || p.Expected == "" && v.Got == history.Holds
@@ -144,75 +137,18 @@ func facts(row *reports.Row, t harness.Trial) string {
 
 // show fills in what the events of one trial show.
 func (b *builder) show(a *article, trial harness.Trial, events []history.Event) {
-	leases, tenures := checker.Leases(events), checker.Timeline(events)
-	for _, r := range trial.Results {
-		if r.Verdict != history.Violated || len(r.Violations) == 0 {
-			continue
+	t := newTeller(a.ID, events)
+	a.Accounts = t.violations(trial)
+	for _, c := range a.Accounts {
+		if c.Property == history.MutualExclusion {
+			c.Porcupine = b.porcupine(a.History, events, *c.violation)
 		}
-		v := &r.Violations[0]
-		c := tell(fmt.Sprintf("%s-%s", a.ID, slug(r.Property)), events, leases, tenures, v, r.Property)
-		c.More = max(len(r.Violations), int(r.Measured["violations"])) - 1
-		c.Events = list(a.ID, events, &c.story, v)
-		if len(a.Accounts) > 0 {
-			c.Events = nil // one table for the history's events
-		}
-		c.number()
-		if r.Property == history.MutualExclusion {
-			c.Porcupine = b.porcupine(a.History, events, *v)
-		}
-		a.Accounts = append(a.Accounts, &c.account)
 	}
 	s := b.scenarios[trial.Scenario]
 	if s != nil && s.Workload != nil {
 		a.Plots = plotsOf(a.ID, events, trial)
-	} else if len(a.Accounts) == 0 && len(leases)+len(tenures) > 0 {
-		c := tell(a.ID, events, leases, tenures, nil, "")
-		c.number()
-		a.Healthy = &c.account
-	}
-}
-
-// telling is an account being made.
-type telling struct {
-	account
-	story reports.Story
-}
-
-func tell(id string, events []history.Event, leases []checker.Lease, tenures []checker.Tenure, v *checker.Violation, property string) *telling {
-	c := &telling{story: reports.Tell(events, leases, tenures, v)}
-	c.account = account{ID: id, Property: property, Settings: c.story.Settings, Omitted: c.story.Omitted}
-	if v != nil {
-		c.What = sentenceCase(strings.TrimSuffix(v.What, "."))
-	}
-	if v != nil && v.Blame != nil {
-		c.Blame = brokeText(v.Blame)
-	}
-	c.Picture = draw(id, &c.story, v, property, events[len(events)-1].Time)
-	return c
-}
-
-// brokeText names the rule or the assumption that broke, and says how.
-func brokeText(b *checker.Blame) string {
-	broke := "the rule " + b.Broke
-	switch {
-	case b.Broke == checker.Unexplained:
-		broke = b.Broke
-	case strings.Contains(b.Broke, " "):
-		broke = "the assumption that " + b.Broke
-	}
-	return fmt.Sprintf("%s: %s.", broke, strings.TrimSuffix(b.Why, "."))
-}
-
-// number makes the sentences, with links to the events that are listed.
-func (c *telling) number() {
-	listed := map[int]bool{}
-	if c.Events != nil {
-		for _, r := range c.Events.Rows {
-			listed[r.Index] = true
-		}
-	}
-	for _, m := range c.Picture.Marks {
-		c.Marks = append(c.Marks, sentence{m, listed[m.Event]})
+	} else if len(a.Accounts) == 0 {
+		a.Healthy = t.whole(false)
 	}
 }
 

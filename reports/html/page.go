@@ -30,6 +30,24 @@ var page = template.Must(template.New("page.gohtml").Funcs(template.FuncMap{
 	"add":  func(a, b float64) float64 { return a + b },
 }).ParseFS(files, "*.gohtml"))
 
+// Parts are the templates that the page is made of, for other pages that show
+// an Account as this one does: with Style, Script, and "defs" in their body.
+func Parts() *template.Template { return template.Must(page.Clone()) }
+
+// Style is the page's style sheet.
+func Style() []byte { return asset("page.css") }
+
+// Script is the page's script.
+func Script() []byte { return asset("page.js") }
+
+func asset(name string) []byte {
+	data, err := files.ReadFile(name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return data
+}
+
 // signs go with each verdict, which is never told by its colour alone.
 var signs = map[string]string{history.Holds: "✓", history.Violated: "✗", history.Inconclusive: "?"}
 
@@ -72,22 +90,11 @@ func Write(w io.Writer, r *reports.Report, catalogue []*scenarios.Scenario) erro
 	for _, s := range catalogue {
 		b.scenarios[s.Name] = s
 	}
-	v, err := b.view()
-	if err != nil {
-		return err
-	}
-	return page.Execute(w, v)
+	return page.Execute(w, b.view())
 }
 
-func (b *builder) view() (*view, error) {
-	style, err := files.ReadFile("page.css")
-	if err != nil {
-		return nil, err
-	}
-	script, err := files.ReadFile("page.js")
-	if err != nil {
-		return nil, err
-	}
+func (b *builder) view() *view {
+	style, script := Style(), Script()
 	digest := sha256.Sum256(script)
 	r := b.report
 	v := &view{
@@ -114,7 +121,7 @@ func (b *builder) view() (*view, error) {
 		v.Groups = append(v.Groups, b.group(row, article))
 	}
 	v.Rates = ratesOf(r)
-	return v, nil
+	return v
 }
 
 // slug makes an id of a name: the same as in the names of trials' folders.

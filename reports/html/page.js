@@ -75,6 +75,7 @@
       this.marks = all(".mark", this.chart);
       this.timed = all("[data-a]", this.chart);
       this.cursor = figure.querySelector(".cursor");
+      this.curtain = figure.querySelector(".curtain");
       this.readout = figure.querySelector(".readout");
       this.caption = figure.querySelector(".uneven");
       this.uneven = this.caption && this.caption.textContent;
@@ -237,12 +238,37 @@
         byId(`${this.id}-turn-${e.turn}`).classList.add("current");
       }
       this.point();
+      this.figure.dispatchEvent(new CustomEvent("step", { bubbles: true, detail: e }));
       const x = this.x(e.a);
       if (!still && (x < this.plot.scrollLeft + 20 || x > this.plot.scrollLeft + this.plot.clientWidth - 20))
         this.plot.scrollLeft = x - this.plot.clientWidth / 2;
     }
 
+    // Hides all that comes after a time, or nothing without one: a page that
+    // lets the story unfold draws the curtain aside bit by bit.
+    unfold(until) {
+      this.until = until;
+      const later = (el) => until !== undefined && Number(el.dataset.a) > until;
+      for (const mark of this.marks) {
+        mark.classList.toggle("off", later(mark));
+        byId(`${this.id}-turn-${mark.dataset.number}`).hidden = later(mark);
+      }
+      for (const e of this.events) if (e.row) e.row.hidden = later(e.row);
+      const broken = this.chart.querySelector(".broken-band");
+      if (broken) {
+        const hidden = later(broken.querySelector("rect"));
+        broken.classList.toggle("off", hidden);
+        this.figure.querySelector(".lane-name.broken").classList.toggle("off", hidden);
+      }
+      this.curtain.classList.toggle("off", until === undefined);
+      if (until === undefined) return;
+      const x = this.x(until);
+      this.curtain.setAttribute("x", x);
+      this.curtain.setAttribute("width", Math.max(this.width - x, 0));
+    }
+
     point() {
+      if (this.until !== undefined) this.unfold(this.until);
       if (this.step < 0) return;
       this.cursor.classList.remove("off");
       const x = this.x(this.events[this.step].a);
@@ -327,11 +353,7 @@
 
   // A picture is laid out when it first comes near the screen, so that a page
   // with a hundred of them opens at once; and again when its width changes.
-  const timelines = new Map();
-  const of = (figure) => {
-    if (!timelines.has(figure)) timelines.set(figure, new Timeline(figure));
-    return timelines.get(figure);
-  };
+  const of = (figure) => figure.timeline || (figure.timeline = new Timeline(figure));
   const near = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       if (!entry.isIntersecting) continue;
@@ -347,6 +369,14 @@
     }
   });
   for (const figure of all(".timeline")) near.observe(figure);
+
+  // A page that puts a picture in place later asks for its timeline here.
+  window.timelineOf = (figure) => {
+    const timeline = of(figure);
+    timeline.layout();
+    widths.observe(timeline.plot);
+    return timeline;
+  };
 
   // Deep links: #row-event-N, #row-turn-N and #row-mark-N.
   const follow = () => {

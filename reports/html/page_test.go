@@ -29,8 +29,9 @@ func TestGoldenPage(t *testing.T) {
 		require.Contains(t, got, string(text), "the page holds the whole of %s", file)
 		got = strings.ReplaceAll(got, string(text), "("+file+")")
 	}
-	got = regexp.MustCompile(`sha256-[^']*`).ReplaceAllString(got, "sha256-(page.js)")
+	got = regexp.MustCompile(`sha256-.*?&#39;`).ReplaceAllString(got, "sha256-(page.js)&#39;")
 	got = regexp.MustCompile(`cannot read the history [^:]*:`).ReplaceAllString(got, "cannot read the history (file):")
+	require.Contains(t, got, "</html>")
 	path := filepath.Join("testdata", "page.golden.html")
 	if *update {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
@@ -158,4 +159,25 @@ func TestLongHistoriesAreCapped(t *testing.T) {
 	require.Contains(t, page, "Left out: ")
 	require.LessOrEqual(t, strings.Count(page, `data-a="`), 3000)
 	requireWhole(t, page)
+}
+
+// A lock that the user asked for is what the row is about, and not the scenario
+// as it stands.
+func TestRowsNameTheLockThatWasAskedFor(t *testing.T) {
+	for _, tt := range []struct {
+		trial harness.Trial
+		want  string
+	}{
+		{harness.Trial{Lock: "redlock"}, ""},
+		{harness.Trial{Lock: "redlock", Variant: "without Majority"}, "without Majority"},
+		{harness.Trial{Lock: "single", Variant: "single"}, "single"},
+		{harness.Trial{Lock: "redsync", Lenient: true}, "lock redsync"},
+		{harness.Trial{Lock: "redlock", Lenient: true}, "lock redlock"},
+		{harness.Trial{Lock: "redlock", Lenient: true, Without: []string{"Majority"}}, "without Majority"},
+		{harness.Trial{Lock: "redlock-fenced", Lenient: true, Without: []string{"Majority"}}, "lock redlock-fenced, without Majority"},
+	} {
+		tt.trial.Scenario = "it"
+		report := reports.New([]harness.Trial{tt.trial}, reports.Run{})
+		require.Equal(t, tt.want, settingOf(report.Rows[0]))
+	}
 }

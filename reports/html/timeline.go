@@ -138,6 +138,9 @@ func draw(id string, s *reports.Story, v *checker.Violation, property string, en
 	return t
 }
 
+// LanesHeight is the height of all lanes together.
+func (t *timeline) LanesHeight() float64 { return t.LanesBottom - t.LanesTop }
+
 func laneNames(s *reports.Story) string {
 	text := fmt.Sprintf("%d clients and %d nodes", len(s.Clients), len(s.Nodes))
 	if s.Store != nil {

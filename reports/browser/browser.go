@@ -1,0 +1,185 @@
+// Package browser opens pages in Chromium, for tests of them. What a page says
+// in the console, and all that it asks the network for, is kept.
+package browser
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// patience bounds whatever a test waits for in a page.
+const patience = time.Minute
+
+// Tab is a page in Chromium.
+type Tab struct {
+	t   testing.TB
+	ctx context.Context
+	// URL is the page's own; nothing outside its origin may be asked for.
+	URL string
+
+	mu       sync.Mutex
+	errors   []string
+	requests []string
+}
+
+// Open opens a page, or skips the test where there is no Chromium. Nothing
+// moves: the page is told that its reader prefers so.
+func Open(t testing.TB, url string) *Tab {
+	t.Helper()
+	chromium := installed()
+	if chromium == "" {
+		t.Skip("no Chromium is installed (Debian: apt-get install chromium)")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // Chromium has no sandbox for root
+	}
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	b := &Tab{t: t, ctx: ctx, URL: url}
+	b.listen()
+	b.Media(map[string]string{"prefers-reduced-motion": "reduce"})
+	b.Visit("")
+	return b
+}
+
+func installed() string {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// listen keeps errors and requests from here on.
+func (b *Tab) listen() {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Do(b.ctx)) // starts the browser
+	require.NoError(b.t, chromedp.Listen(b.ctx, func(event any) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		switch e := event.(type) {
+		case *runtime.EventExceptionThrown:
+			b.errors = append(b.errors, e.ExceptionDetails.Text)
+		case *runtime.EventConsoleAPICalled:
+			if e.Type == "error" || e.Type == "warning" || e.Type == "assert" {
+				b.errors = append(b.errors, "the console has a call of "+string(e.Type))
+			}
+		case *log.EventEntryAdded:
+			b.errors = append(b.errors, e.Entry.Text)
+		case *network.EventRequestWillBeSent:
+			b.requests = append(b.requests, e.Request.URL)
+		}
+	}))
+	_, err := chromedp.Call(b.ctx, log.Enable, cdp.Empty{})
+	require.NoError(b.t, err)
+}
+
+// Visit loads a page: a fragment, query or path relative to the Tab's URL.
+func (b *Tab) Visit(reference string) {
+	b.t.Helper()
+	base, err := url.Parse(b.URL)
+	require.NoError(b.t, err)
+	target, err := base.Parse(reference)
+	require.NoError(b.t, err)
+	b.Do(chromedp.Navigate("about:blank"), chromedp.Navigate(target.String()))
+}
+
+// Do acts on the page.
+func (b *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	require.NoError(b.t, chromedp.Do(ctx, actions...))
+}
+
+// Text evaluates a script that gives text.
+func (b *Tab) Text(script string) string {
+	b.t.Helper()
+	got, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+script+")"))
+	require.NoError(b.t, err, script)
+	return got
+}
+
+// Eventually waits for a script to give a text.
+func (b *Tab) Eventually(want, script string) {
+	b.t.Helper()
+	got := ""
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if got = b.Text(script); got == want {
+			return
+		}
+	}
+	require.Equal(b.t, want, got, script)
+}
+
+// Size is the size of the window, in CSS pixels.
+func (b *Tab) Size(width, height int64) {
+	b.t.Helper()
+	b.Do(chromedp.EmulateViewport(width, height))
+}
+
+// Media sets media features, as in {"prefers-color-scheme": "dark"}; "type" is
+// the medium, screen or print.
+func (b *Tab) Media(features map[string]string) {
+	b.t.Helper()
+	var p emulation.SetEmulatedMediaParams
+	for name, value := range features {
+		if name == "type" {
+			p.Media = value
+			continue
+		}
+		p.Features = append(p.Features, &emulation.MediaFeature{Name: name, Value: value})
+	}
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, p)
+	require.NoError(b.t, err)
+}
+
+// Scripts allows scripts or not, from the next page on.
+func (b *Tab) Scripts(allowed bool) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !allowed})
+	require.NoError(b.t, err)
+}
+
+// Screenshot is the whole page as a PNG.
+func (b *Tab) Screenshot() []byte {
+	b.t.Helper()
+	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	require.NoError(b.t, err)
+	return png
+}
+
+// RequireQuiet fails the test if the page had an error or asked for anything
+// outside its own origin; the origin of a file is the file itself.
+func (b *Tab) RequireQuiet() {
+	b.t.Helper()
+	own, err := url.Parse(b.URL)
+	require.NoError(b.t, err)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	require.Empty(b.t, b.errors)
+	for _, request := range b.requests {
+		asked, err := url.Parse(request)
+		require.NoError(b.t, err)
+		same := asked.Scheme == own.Scheme && asked.Host == own.Host && (own.Scheme != "file" || asked.Path == own.Path)
+		require.True(b.t, same || request == "about:blank" || strings.HasPrefix(request, "data:"), "the page asks for %s", request)
+	}
+}

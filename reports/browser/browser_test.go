@@ -1,0 +1,82 @@
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const sound = `<!doctype html><html lang="en"><head><title>Page</title><link rel="icon" href="data:,"></head>
+<body><main><h1>Page</h1>%s</main></body></html>`
+
+// page serves a body within a page that has nothing wrong.
+func page(t *testing.T, body string) string {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprintf(w, sound, body)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// Each fault is found, and nothing is found where there is none.
+func TestHindrancesAreFound(t *testing.T) {
+	b := Open(t, page(t, ""))
+	require.Empty(t, b.hindrances())
+	for body, want := range map[string]string{
+		`<button style="padding:20px"></button>`:            "a button has no name",
+		`<input style="height:40px">`:                       "a textbox has no name",
+		`<a href="#x"><svg width="9" height="9"></svg></a>`: "a link has no name",
+		`<img src="data:,">`:                                "has no name",
+		`<h1>Again</h1>`:                                    "no h1, or several",
+		`<h3>Deep</h3>`:                                     "skips a level",
+		`<p id="a"></p><p id="a"></p>`:                      "an id is there twice",
+		`<p aria-labelledby="nowhere">x</p>`:                "aria-labelledby names what is not there",
+		`<p tabindex="3">x</p>`:                             "a tabindex changes the order",
+		`<div aria-hidden="true"><button style="padding:20px">x</button></div>`: "can have the focus",
+		`<ul><p>x</p></ul>`:                  "a list holds what is no item",
+		`<table><tr><td>x</td></tr></table>`: "a table without headers",
+		`<div style="overflow:auto;height:20px"><p style="height:90px">x</p></div>`:                                 "not with the keyboard",
+		`<button style="padding:0;border:0;height:12px">x</button>`:                                                 "smaller than 24 pixels",
+		`<p style="color:#999">x</p>`:                                                                               "contrast 2.8",
+		`<p style="background:#000;color:#333">x</p>`:                                                               "contrast 1.6",
+		`<p style="opacity:0.4">x</p>`:                                                                              "contrast 2.8",
+		`<div style="background:rgba(0,0,0,0.9)"><p style="background:transparent">x</p></div>`:                     "contrast 1.",
+		`<div style="background:#777"><p style="color:light-dark(#888, #999)">under it</p></div>`:                   "contrast 1.2",
+		`<p>fine</p><details><summary style="padding:9px">more</summary><p style="color:#fff">closed</p></details>`: "",
+	} {
+		t.Run(want, func(t *testing.T) {
+			b.URL = page(t, body)
+			b.Visit("")
+			found := strings.Join(b.hindrances(), "\n")
+			if want == "" {
+				require.Empty(t, found)
+				return
+			}
+			require.Contains(t, found, want)
+		})
+	}
+}
+
+// What a page says and asks for is heard: exceptions, the console, failed loads
+// and refusals of its policy, and requests to elsewhere.
+func TestErrorsAndRequestsAreHeard(t *testing.T) {
+	b := Open(t, page(t, ""))
+	b.RequireQuiet()
+	for body, want := range map[string]string{
+		`<script>throw new Error("x")</script>`:                                                     "Uncaught",
+		`<script>console.error("x")</script>`:                                                       "call of error",
+		`<script src="http://127.0.0.1:1/x.js"></script>`:                                           "net::ERR",
+		`<meta http-equiv="Content-Security-Policy" content="script-src 'none'"><script>1</script>`: "Content Security Policy",
+	} {
+		b.URL = page(t, body)
+		b.Visit("")
+		require.Contains(t, strings.Join(b.errors, "\n"), want, body)
+		b.errors = nil
+	}
+	require.Contains(t, b.requests, "http://127.0.0.1:1/x.js")
+}

@@ -1,0 +1,127 @@
+package html
+
+import (
+	"fmt"
+	"strings"
+
+	"lockproof/checker"
+	"lockproof/harness"
+	"lockproof/harness/history"
+	"lockproof/reports"
+)
+
+// Account tells of one violation, or of a history without one: what the
+// template "account" shows.
+type Account struct {
+	ID        string
+	Property  string
+	What      string // "" where nothing was violated
+	Blame     string
+	More      int
+	Settings  []string
+	Picture   *timeline
+	Marks     []sentence
+	Omitted   int
+	Events    *eventTable
+	Porcupine string
+
+	violation *checker.Violation
+}
+
+// sentence is one turn of the story.
+type sentence struct {
+	mark
+	Listed bool // its event is in the table
+}
+
+// Accounts tell what the events of one trial show: an account of the first
+// violation of each property, or one of the whole history where none is
+// violated. Their ids begin with id. There is none of a history in which nobody
+// ever had the lock or a key.
+func Accounts(id string, trial harness.Trial, events []history.Event) []*Account {
+	t := newTeller(id, events)
+	all := t.violations(trial)
+	if len(all) > 0 {
+		return all
+	}
+	if whole := t.whole(true); whole != nil {
+		all = append(all, whole)
+	}
+	return all
+}
+
+// teller makes the accounts of one history.
+type teller struct {
+	id      string
+	events  []history.Event
+	leases  []checker.Lease
+	tenures []checker.Tenure
+}
+
+func newTeller(id string, events []history.Event) *teller {
+	return &teller{id, events, checker.Leases(events), checker.Timeline(events)}
+}
+
+// violations are accounts of the first violation of each property. The events
+// are listed once, with the first account.
+func (t *teller) violations(trial harness.Trial) []*Account {
+	var all []*Account
+	for _, r := range trial.Results {
+		if r.Verdict == history.Violated && len(r.Violations) > 0 {
+			a := t.account(t.id+"-"+slug(r.Property), &r.Violations[0], r.Property, len(all) == 0)
+			a.More = max(len(r.Violations), int(r.Measured["violations"])) - 1
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// whole is the account of the whole history, nil if there is nothing to draw.
+func (t *teller) whole(listed bool) *Account {
+	if len(t.leases)+len(t.tenures) == 0 {
+		return nil
+	}
+	return t.account(t.id, nil, "", listed)
+}
+
+func (t *teller) account(id string, v *checker.Violation, property string, listed bool) *Account {
+	story := reports.Tell(t.events, t.leases, t.tenures, v)
+	a := &Account{ID: id, Property: property, Settings: story.Settings, Omitted: story.Omitted, violation: v}
+	if v != nil {
+		a.What = sentenceCase(strings.TrimSuffix(v.What, "."))
+	}
+	if v != nil && v.Blame != nil {
+		a.Blame = brokeText(v.Blame)
+	}
+	a.Picture = draw(id, &story, v, property, t.events[len(t.events)-1].Time)
+	if listed {
+		a.Events = list(t.id, t.events, &story, v)
+	}
+	a.number()
+	return a
+}
+
+// number makes the sentences, with links to the events that are listed.
+func (a *Account) number() {
+	listed := map[int]bool{}
+	if a.Events != nil {
+		for _, r := range a.Events.Rows {
+			listed[r.Index] = true
+		}
+	}
+	for _, m := range a.Picture.Marks {
+		a.Marks = append(a.Marks, sentence{m, listed[m.Event]})
+	}
+}
+
+// brokeText names the rule or the assumption that broke, and says how.
+func brokeText(b *checker.Blame) string {
+	broke := "the rule " + b.Broke
+	switch {
+	case b.Broke == checker.Unexplained:
+		broke = b.Broke
+	case strings.Contains(b.Broke, " "):
+		broke = "the assumption that " + b.Broke
+	}
+	return fmt.Sprintf("%s: %s.", broke, strings.TrimSuffix(b.Why, "."))
+}
