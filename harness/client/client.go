@@ -52,8 +52,8 @@ type Client struct {
 
 	ctx     context.Context // ends when the client does
 	cancel  context.CancelCauseFunc
-	work    chan task    // commands that wait for one another
-	control chan Command // commands that act at once
+	work    chan *task    // commands that wait for one another
+	control chan *Command // commands that act at once
 	running sync.WaitGroup
 	ending  sync.Once
 	ended   chan struct{}
@@ -89,8 +89,8 @@ func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 		net:      newNetwork(env.Dial, env.Gate),
 		draw:     rand.New(rand.NewPCG(setup.Seed, uint64(setup.Index))),
 		recorder: &recorder{process: setup.Name, now: env.Now, gate: env.Gate, emit: emit},
-		work:     make(chan task, queueLength),
-		control:  make(chan Command, queueLength),
+		work:     make(chan *task, queueLength),
+		control:  make(chan *Command, queueLength),
 		ended:    make(chan struct{}),
 		tenures:  map[string]*tenure{},
 	}
@@ -150,9 +150,9 @@ func (c *Client) Send(cmd Command) error {
 	}
 	switch cmd.Do {
 	case DoStop, DoCancel, DoClock:
-		return enqueue(c.control, cmd, cmd.Do)
+		return enqueue(c.control, &cmd, cmd.Do)
 	}
-	return enqueue(c.work, task{cmd, c.stopFor(cmd)}, cmd.Do)
+	return enqueue(c.work, &task{cmd, c.stopFor(cmd)}, cmd.Do)
 }
 
 func enqueue[T any](queue chan T, item T, do Do) error {
@@ -252,7 +252,7 @@ func (c *Client) workOff() {
 		select {
 		case t := <-c.work:
 			c.gate.Wait(0)
-			outcome, err := c.do(t)
+			outcome, err := c.do(*t)
 			c.done(t.Serial, outcome, err)
 		case <-c.ctx.Done():
 		}
@@ -265,7 +265,7 @@ func (c *Client) obey() {
 		select {
 		case cmd := <-c.control:
 			c.gate.Wait(0)
-			c.done(cmd.Serial, "", c.act(cmd))
+			c.done(cmd.Serial, "", c.act(*cmd))
 		case <-c.ctx.Done():
 		}
 	}

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"io"
 	"net"
 	"sync"
 )
@@ -79,6 +80,14 @@ func (e *end) Write(b []byte) (int, error) {
 	}
 	return len(b), nil
 }
+
+// ReadFrom is io.Copy with a small buffer.
+func (e *end) ReadFrom(r io.Reader) (int64, error) {
+	return io.CopyBuffer(writer{e}, r, make([]byte, copySize))
+}
+
+// writer is an io.Writer and nothing else, which io.CopyBuffer writes itself.
+type writer struct{ io.Writer }
 
 // Close is called once by toxiproxy, when the direction is over.
 func (e *end) Close() error {
