@@ -40,6 +40,9 @@ func RunSuite(ctx context.Context, jobs []Job, o Options, observe func(Trial)) (
 	if err != nil {
 		return nil, err
 	}
+	if o.Cluster == Virtual {
+		defer ballast()()
+	}
 	trials := o.run(ctx, jobs, open, observe)
 	if err := done(); err != nil && len(trials) > 0 {
 		// The trials have been judged: what went wrong after them must not
