@@ -1,6 +1,20 @@
 #!/bin/sh
-# Starts the Redis server of this container, under the preload shim: its wall
+# Serves as the Redis server of this container, under the preload shim: its wall
 # clock and its disk are what the control file in its volume says. The proxy
 # makes that file, so there is something to wait for when all start at once.
-until [ -e /data/control ]; do sleep 0.02; done
-LD_PRELOAD=/usr/local/lib/lockproof-shim.so LOCKPROOF_SHIM=/data/control exec redis-server /etc/lockproof/redis.conf
+#
+# The container ends with its server, unless the file `again` is in the volume:
+# then another server takes its place, on what the proxy puts there. A new run
+# gets new servers so, which takes far less than a new container.
+export LOCKPROOF_SHIM=/data/control
+trap 'kill "$server"' TERM INT
+while true; do
+	until [ -e /data/control ]; do sleep 0.01; done
+	LD_PRELOAD=/usr/local/lib/lockproof-shim.so redis-server /etc/lockproof/redis.conf &
+	server=$!
+	wait "$server"
+	status=$?
+	# A signal ends the wait, and the server later.
+	while kill -0 "$server" 2>/dev/null; do wait "$server"; status=$?; done
+	rm /data/again 2>/dev/null || exit "$status"
+done

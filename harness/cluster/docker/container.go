@@ -12,7 +12,6 @@ import (
 	"github.com/docker/docker/pkg/stdcopy"
 	"github.com/docker/go-connections/nat"
 
-	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/docker/proxy"
 	"lockproof/harness/cluster/server"
 )
@@ -35,11 +34,9 @@ type box struct {
 	service string // n3
 	id      string
 
-	outside     string // where the host reaches it
-	inside      string // where other containers reach it
-	runID       string // of its latest server
-	persistence cluster.Persistence
-	wrong       bool // its clock was set, or its disk disturbed
+	outside string // where the host reaches it
+	inside  string // where other containers reach it
+	runID   string // of its latest server
 }
 
 // state is the engine's view of the container.

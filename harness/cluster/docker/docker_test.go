@@ -215,7 +215,6 @@ func TestAServersLastWords(t *testing.T) {
 	n := c.nodes["n1"]
 	require.NoError(t, n.Kill(t.Context()))
 	require.NoError(t, c.project.proxy.Renew(t.Context(), "n1", "appendonly perhaps\n"))
-	n.persistence = "broken" // the next run is to make it anew
 	err := n.Start(t.Context())
 	require.ErrorContains(t, err, "start n1: its server ended with status 1; its last words:")
 	require.ErrorContains(t, err, "appendonly perhaps")

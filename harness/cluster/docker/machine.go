@@ -33,9 +33,9 @@ func (n *node) PowerLoss(ctx context.Context) (lost int64, err error) {
 		if err := n.kill(ctx); err != nil {
 			return err
 		}
-		lost, err = n.cluster.project.proxy.CutPower(ctx, n.service)
+		lost, err = n.proxy.CutPower(ctx, n.service)
 		_, mendErr := n.setDisk(ctx, n.disk)
-		return errors.Join(err, mendErr, n.cluster.project.proxy.Move(ctx, n.service, ""))
+		return errors.Join(err, mendErr, n.proxy.Move(ctx, n.service, ""))
 	})
 	return lost, err
 }
@@ -44,8 +44,7 @@ func (n *node) PowerLoss(ctx context.Context) (lost int64, err error) {
 // It returns once TIME shows it. A node that is down comes back with that clock.
 func (n *node) SetClock(ctx context.Context, jump time.Duration, rate float64) error {
 	return n.do(ctx, "set the clock of", func(ctx context.Context) error {
-		n.wrong = true
-		before, err := n.cluster.project.proxy.SetClock(ctx, n.service, jump, rate)
+		before, err := n.proxy.SetClock(ctx, n.service, jump, rate)
 		if err != nil || n.awake(ctx) != nil {
 			return err // a node that is down or paused cannot be asked now
 		}
@@ -61,7 +60,7 @@ func (n *node) Clock(ctx context.Context) (int64, error) {
 	var now time.Time
 	err := n.awake(ctx)
 	if errors.Is(err, cluster.ErrDown) {
-		now, err = n.cluster.project.proxy.SetClock(ctx, n.service, 0, 0)
+		now, err = n.proxy.SetClock(ctx, n.service, 0, 0)
 	} else if err == nil {
 		now, err = server.Time(ctx, n.outside)
 	}
@@ -83,7 +82,6 @@ func (n *node) FailFsync(fail bool) error {
 
 func (n *node) disturb(what string, change func(*proxy.Disk)) error {
 	return n.do(context.Background(), what, func(ctx context.Context) error {
-		n.wrong = true
 		change(&n.disk)
 		_, err := n.setDisk(ctx, n.disk)
 		return err
@@ -103,5 +101,5 @@ func (n *node) Disturbed() (delayed, failed int, err error) {
 // setDisk tells the disk which faults it has.
 func (n *node) setDisk(ctx context.Context, d proxy.Disk) (proxy.Disturbed, error) {
 	d.Server = n.service
-	return n.cluster.project.proxy.Disturb(ctx, d)
+	return n.proxy.Disturb(ctx, d)
 }

@@ -34,11 +34,15 @@ var _ cluster.Node = (*node)(nil)
 // Name is the node's name. An alias gives the name of its server.
 func (n *node) Name() string { return n.service }
 
-// renew makes the server as new: it runs, with that persistence, and remembers
-// nothing. What a setting keeps on disk beyond a FLUSHALL takes an empty disk and
-// another start to forget, and so does a clock that was set.
+// renew gives the node a new server with that persistence, on an empty disk and
+// with a right clock: nothing of the run before can be left in it. The container
+// lives on, if it lives.
 func (n *node) renew(ctx context.Context, p cluster.Persistence) error {
 	return n.do(ctx, "renew", func(ctx context.Context) error {
+		settings, err := server.Settings(p)
+		if err != nil {
+			return err
+		}
 		seen, err := n.state(ctx)
 		if err != nil {
 			return err
@@ -48,24 +52,41 @@ func (n *node) renew(ctx context.Context, p cluster.Persistence) error {
 				return err
 			}
 		}
-		if seen.State.Running && !n.wrong && p == n.persistence && (p == cluster.PersistNone || p == cluster.PersistAlways) {
-			return server.Forget(ctx, n.outside)
+		if seen.State.Running && n.relieve(ctx, settings) == nil {
+			return nil
 		}
-		if seen.State.Running {
-			if err := n.kill(ctx); err != nil {
-				return err
-			}
+		// A server that does not obey, for whatever reason, goes with its
+		// container.
+		if _, err = n.running(ctx); err == nil {
+			err = n.kill(ctx)
 		}
-		settings, err := server.Settings(p)
-		if err != nil {
+		if err != nil && !errors.Is(err, cluster.ErrDown) {
 			return err
 		}
-		if err := n.cluster.project.proxy.Renew(ctx, n.service, settings); err != nil {
+		if err := n.proxy.Renew(ctx, n.service, settings); err != nil {
 			return err
 		}
-		n.persistence, n.wrong = p, false
 		return n.start(ctx)
 	})
+}
+
+// relieveWithin bounds the change of servers in a container that lives on.
+const relieveWithin = 5 * time.Second
+
+// relieve has another server take the present one's place.
+func (n *node) relieve(ctx context.Context, settings string) error {
+	ctx, cancel := context.WithTimeout(ctx, relieveWithin)
+	defer cancel()
+	if err := n.proxy.Retire(ctx, n.service); err != nil {
+		return err
+	}
+	if err := server.Dismiss(ctx, n.outside); err != nil {
+		return err
+	}
+	if err := n.proxy.Succeed(ctx, n.service, settings); err != nil {
+		return err
+	}
+	return n.awaitReady(ctx)
 }
 
 // Start brings the node back, with its folder, and returns once a new server
@@ -82,7 +103,7 @@ func (n *node) Start(ctx context.Context) error {
 		if err := n.start(ctx); err != nil {
 			return err
 		}
-		return n.cluster.project.proxy.Move(ctx, n.service, n.inside)
+		return n.proxy.Move(ctx, n.service, n.inside)
 	})
 }
 
@@ -95,7 +116,7 @@ func (n *node) Kill(ctx context.Context) error {
 		if err := n.kill(ctx); err != nil {
 			return err
 		}
-		return n.cluster.project.proxy.Move(ctx, n.service, "")
+		return n.proxy.Move(ctx, n.service, "")
 	})
 }
 
@@ -116,7 +137,7 @@ func (n *node) Shutdown(ctx context.Context) error {
 		if code != 0 {
 			return fmt.Errorf("the server ended with status %d; the end of its log: %s", code, n.lastWords(ctx))
 		}
-		return n.cluster.project.proxy.Move(ctx, n.service, "")
+		return n.proxy.Move(ctx, n.service, "")
 	})
 }
 

@@ -183,7 +183,7 @@ func (q *project) up(ctx context.Context) error {
 	q.boxes = map[string]*box{}
 	for _, c := range list {
 		name := c.Labels[serviceLabel]
-		q.boxes[name] = &box{engine: q.engine, service: name, id: c.ID, persistence: cluster.PersistNone}
+		q.boxes[name] = &box{engine: q.engine, service: name, id: c.ID}
 	}
 	for _, name := range append([]string{proxyService}, services...) {
 		if q.boxes[name] == nil {
@@ -215,7 +215,6 @@ func (q *project) tryOut(ctx context.Context, b *box) error {
 		return err
 	}
 	q.version = "redis " + info.Version
-	b.wrong = true
 	before, err := q.proxy.SetClock(ctx, b.service, time.Hour, 0)
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ import (
 // have no owner and must not expire.
 const fencePrefix = "fence:"
 
-// Ask sends one command without arguments on a connection of its own, and
+// Ask sends one command, as words on a line, on a connection of its own, and
 // returns the first line of the reply.
 func Ask(ctx context.Context, addr, command string) (string, error) {
 	var d net.Dialer
@@ -168,8 +168,15 @@ func flush(ctx context.Context, client *redis.Client) error {
 
 // Shutdown is the SHUTDOWN command. The server ends without a reply; a reply is a
 // refusal.
-func Shutdown(ctx context.Context, addr string) error {
-	reply, err := Ask(ctx, addr, "SHUTDOWN")
+func Shutdown(ctx context.Context, addr string) error { return shutdown(ctx, addr, "SHUTDOWN") }
+
+// Dismiss ends a server that has nothing worth keeping.
+func Dismiss(ctx context.Context, addr string) error {
+	return shutdown(ctx, addr, "SHUTDOWN NOSAVE NOW FORCE")
+}
+
+func shutdown(ctx context.Context, addr, command string) error {
+	reply, err := Ask(ctx, addr, command)
 	var op *net.OpError
 	switch {
 	case err == nil:
@@ -178,21 +185,6 @@ func Shutdown(ctx context.Context, addr string) error {
 		return nil // it has broken the connection off
 	}
 	return err
-}
-
-// Forget makes a server forget what its clients have done: it ends their
-// connections, with whatever they had still to say, and then removes every key
-// and script.
-func Forget(ctx context.Context, addr string) error {
-	return With(addr, func(client *redis.Client) error {
-		if err := client.Do(ctx, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes").Err(); err != nil {
-			return err
-		}
-		if err := client.ScriptFlush(ctx).Err(); err != nil {
-			return err
-		}
-		return flush(ctx, client)
-	})
 }
 
 // Time reads a server's wall clock.

@@ -158,9 +158,20 @@ func (c *Client) Move(ctx context.Context, server, address string) error {
 	return c.call(ctx, http.MethodPost, "/server", Moved{server, address}, nil)
 }
 
+// Retire announces that a server will end, and that Succeed will follow.
+func (c *Client) Retire(ctx context.Context, server string) error {
+	return c.call(ctx, http.MethodPost, "/machine/retire", Retire{server}, nil)
+}
+
+// Succeed makes the machine of a retired server as new, with settings, once that
+// server has ended; another then starts on it.
+func (c *Client) Succeed(ctx context.Context, server, settings string) error {
+	return c.call(ctx, http.MethodPost, "/machine", Machine{Server: server, Settings: settings, Retired: true}, nil)
+}
+
 // Renew makes the machine of a server, which must be down, as new, with settings.
 func (c *Client) Renew(ctx context.Context, server, settings string) error {
-	return c.call(ctx, http.MethodPost, "/machine", Machine{server, settings}, nil)
+	return c.call(ctx, http.MethodPost, "/machine", Machine{Server: server, Settings: settings}, nil)
 }
 
 // SetClock lets a server's wall clock jump, and run at another rate (0: as

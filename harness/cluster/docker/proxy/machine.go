@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 
 	"lockproof/harness/cluster/shim"
 )
@@ -18,7 +19,11 @@ const (
 	diskFolder   = "disk"              // the server's own folder
 	settingsFile = "settings/run.conf" // what its redis.conf includes
 	controlFile  = "control"           // the preload shim's; made last: the server waits for it
+	againFile    = "again"             // while it is there, the container will not end with its server
 )
+
+// retireWithin bounds the wait for a retired server's end.
+const retireWithin = 5 * time.Second
 
 // machines are what the servers run on: a clock and a disk each, commanded
 // through the preload shim.
@@ -44,20 +49,64 @@ func newMachines(volumes string) (*machines, error) {
 	return m, nil
 }
 
+// retire takes the control file away, so that no other server starts before
+// renew, and leaves word that one will.
+func (m *machines) retire(r Retire) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	volume, err := m.forget(r.Server)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(volume, controlFile)); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(volume, againFile), nil, 0o644)
+}
+
+// awaitRetired returns once a server that was retired has ended: its container
+// takes the file away then.
+func (m *machines) awaitRetired(server string) error {
+	file := filepath.Join(m.volumes, server, againFile)
+	for until := time.Now().Add(retireWithin); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if time.Now().After(until) {
+			return fmt.Errorf("the server of %s has not ended for %s", server, retireWithin)
+		}
+	}
+}
+
+// forget gives up the control of a server, and says where its volume is.
+func (m *machines) forget(server string) (volume string, err error) {
+	if server == "" || server != filepath.Base(server) {
+		return "", fmt.Errorf("%q is no server's name", server)
+	}
+	if c := m.controls[server]; c != nil {
+		if err := c.Close(); err != nil {
+			return "", err
+		}
+		delete(m.controls, server)
+	}
+	return filepath.Join(m.volumes, server), nil
+}
+
 // renew empties a volume, and puts into it what a server needs to start.
 func (m *machines) renew(want Machine) error {
-	if want.Server == "" || want.Server != filepath.Base(want.Server) {
-		return fmt.Errorf("%q is no server's name", want.Server)
+	if want.Retired {
+		if err := m.awaitRetired(want.Server); err != nil {
+			return err
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if c := m.controls[want.Server]; c != nil {
-		if err := c.Close(); err != nil {
-			return err
-		}
-		delete(m.controls, want.Server)
+	volume, err := m.forget(want.Server)
+	if err != nil {
+		return err
 	}
-	volume := filepath.Join(m.volumes, want.Server)
 	if err := empty(volume); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the volume of %s is not mounted at %s", want.Server, volume)
 	} else if err != nil {

@@ -102,11 +102,18 @@ type Reading struct {
 	Monotonic int64 `json:"monotonic"`
 }
 
-// Machine makes the machine of a server, which must be down, as new: its disk is
-// empty, its clock right, and these are its lines of redis.conf.
+// Retire announces that a server will end, and that its machine will be made as
+// new before another server starts on it.
+type Retire struct {
+	Server string `json:"server"`
+}
+
+// Machine makes the machine of a server, which must be down or retired, as new: its
+// disk is empty, its clock right, and these are its lines of redis.conf.
 type Machine struct {
 	Server   string `json:"server"`
 	Settings string `json:"settings"`
+	Retired  bool   `json:"retired,omitempty"` // its server is on its way out: wait for its end
 }
 
 // SetClock lets a server's wall clock jump, and run at another rate from now on

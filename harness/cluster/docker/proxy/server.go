@@ -65,6 +65,7 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("POST /link", answer(func(o Order) (Result, error) {
 		return with(s, func(r *run) (Result, error) { return r.obey(o) })
 	}))
+	mux.Handle("POST /machine/retire", answer(func(r Retire) (struct{}, error) { return struct{}{}, s.machines.retire(r) }))
 	mux.Handle("POST /machine", answer(func(m Machine) (struct{}, error) { return struct{}{}, s.machines.renew(m) }))
 	mux.Handle("POST /machine/clock", answer(s.machines.setClock))
 	mux.Handle("POST /machine/disk", answer(s.machines.disturb))
