@@ -134,3 +134,20 @@ func TestDefaultsSuitEveryTTL(t *testing.T) {
 		require.Equal(t, o, o.WithDefaults(), "defaults change nothing that is set")
 	})
 }
+
+func TestGuessableTokensAreTheSameWithinASecond(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, w *world) {
+		var tokens []string
+		for range 2 {
+			lease, err := w.lock("redlock-guessable", Options{}).Acquire(t.Context(), "k1")
+			require.NoError(t, err)
+			tokens = append(tokens, lease.Token())
+			require.NoError(t, lease.Release(t.Context()))
+		}
+		require.Equal(t, tokens[0], tokens[1])
+		time.Sleep(time.Second)
+		lease, err := w.lock("redlock-guessable", Options{}).Acquire(t.Context(), "k1")
+		require.NoError(t, err)
+		require.NotEqual(t, tokens[0], lease.Token())
+	})
+}

@@ -78,9 +78,13 @@ func (l *nodeLock) tidyUp(ctx context.Context, key, token string) {
 	})
 }
 
-// token is 20 random bytes in hex.
+// tokenBytes is how much randomness a token has, here and in package redlock.
+// Source: redis.io, "Correct implementation with a single instance".
+const tokenBytes = 20
+
+// token is random bytes in hex.
 func (l *nodeLock) token() (string, error) {
-	b := make([]byte, 20)
+	b := make([]byte, tokenBytes)
 	if _, err := io.ReadFull(l.env.Rand, b); err != nil {
 		return "", fmt.Errorf("draw a token: %w", err)
 	}

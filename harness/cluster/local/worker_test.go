@@ -182,7 +182,7 @@ func TestWorkerThatDoesNotEnd(t *testing.T) {
 	w, in := spawn(t, l, client.Setup{Name: "c1"})
 	require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Key: "hang", Serial: 1}))
 	eventually(t, "the command ends", func() bool { return in.done(1) })
-	require.ErrorContains(t, w.Close(), "worker c1 did not end within 3s and was killed")
+	require.ErrorContains(t, w.Close(), "worker c1 did not end within 10s and was killed")
 	require.False(t, w.Process().Identity().Alive())
 }
 

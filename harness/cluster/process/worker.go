@@ -34,7 +34,7 @@ type Worker struct {
 var _ client.Worker = (*Worker)(nil)
 
 // closeWithin is how long a worker may take to end in good order.
-const closeWithin = 3 * time.Second
+const closeWithin = 10 * time.Second
 
 // sendWithin is how long a worker may leave a command unread while its pipe is
 // full.
