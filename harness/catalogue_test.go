@@ -102,19 +102,15 @@ func runAsExpected(t *testing.T, o Options) {
 		switch {
 		case standing == AsExpected:
 		case standing == Skipped:
-			t.Logf("%s: skipped: %s", rowName(trial), why)
+			t.Logf("%s: skipped: %s", trial.Name(), why)
 		case standing == Undecided && stalled(trial.Results):
 			held++
-			t.Logf("%s, seed %d: %s: %s", rowName(trial), trial.Seed, standing, why)
+			t.Logf("%s, seed %d: %s: %s", trial.Name(), trial.Seed, standing, why)
 		default:
-			t.Errorf("%s, seed %d: %s: %s", rowName(trial), trial.Seed, standing, why)
+			t.Errorf("%s, seed %d: %s: %s", trial.Name(), trial.Seed, standing, why)
 		}
 	}
 	require.Less(t, held, len(trials)/4, "the machine is too busy for a run in real time")
-}
-
-func rowName(trial Trial) string {
-	return Job{Scenario: &scenarios.Scenario{Name: trial.Scenario}, Variant: trial.Variant}.Name()
 }
 
 // In virtual time one seed gives one history, byte for byte, however many
@@ -144,9 +140,9 @@ func histories(t *testing.T, jobs []Job, parallel int) map[string][]byte {
 		if trial.Skipped != "" {
 			continue
 		}
-		require.Empty(t, trial.Failure, rowName(trial))
-		files[rowName(trial)], err = os.ReadFile(filepath.Join(out, trial.History))
-		require.NoError(t, err, rowName(trial))
+		require.Empty(t, trial.Failure, trial.Name())
+		files[trial.Name()], err = os.ReadFile(filepath.Join(out, trial.History))
+		require.NoError(t, err, trial.Name())
 	}
 	return files
 }

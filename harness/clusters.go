@@ -109,7 +109,8 @@ func (o Options) openVirtual(ctx context.Context, p *plan, t *Trial, j *journal)
 			err = openErr
 			return
 		}
-		j.record(p.header(o, c.Server(), t.Trial, t.Seed, cfg.StallLimit))
+		t.Server = c.Server()
+		j.record(p.header(o, t.Server, t.Trial, t.Seed, cfg.StallLimit))
 		err = conduct(context.Background(), p, c, t.Seed, j.record)
 		if closeErr := c.Close(); err == nil {
 			err = closeErr
@@ -143,7 +144,8 @@ func (o Options) openDocker(projects *docker.Projects) opener {
 
 // carryOut runs a plan on a cluster in real time, and closes it.
 func (o Options) carryOut(ctx context.Context, p *plan, t *Trial, j *journal, c cluster.Cluster, cfg cluster.Config) error {
-	j.record(p.header(o, c.Server(), t.Trial, t.Seed, cfg.StallLimit))
+	t.Server = c.Server()
+	j.record(p.header(o, t.Server, t.Trial, t.Seed, cfg.StallLimit))
 	err := conduct(ctx, p, c, t.Seed, j.record)
 	if closeErr := c.Close(); err == nil {
 		err = closeErr

@@ -22,11 +22,13 @@ type Job struct {
 }
 
 // Name is how tables call the row.
-func (j Job) Name() string {
-	if j.Variant == "" {
-		return j.Scenario.Name
+func (j Job) Name() string { return rowName(j.Scenario.Name, j.Variant) }
+
+func rowName(scenario, variant string) string {
+	if variant == "" {
+		return scenario
 	}
-	return j.Scenario.Name + ", " + j.Variant
+	return scenario + ", " + variant
 }
 
 // Jobs lists the rows that are to be run: every scenario with all its variants;

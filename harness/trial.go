@@ -32,6 +32,7 @@ type Trial struct {
 	Scenario string           `json:"scenario"`
 	Variant  string           `json:"variant,omitempty"`
 	Cluster  string           `json:"cluster"`
+	Server   string           `json:"server,omitempty"` // what the cluster ran, with its version
 	Trial    int              `json:"trial"`
 	Seed     uint64           `json:"seed"`
 	Lock     string           `json:"lock"`
@@ -55,6 +56,9 @@ type Trial struct {
 	Elapsed   time.Duration `json:"elapsed"`
 	Simulated time.Duration `json:"simulated"`
 }
+
+// Name is that of the trial's row, as Job.Name gives it.
+func (t Trial) Name() string { return rowName(t.Scenario, t.Variant) }
 
 // Standing is how a trial's verdicts compare with what was expected.
 type Standing string

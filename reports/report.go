@@ -7,6 +7,7 @@
 package reports
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +39,15 @@ type Run struct {
 	// was cut short, so that fewer may have been.
 	Planned     int
 	Interrupted bool
+	Shard       *Shard // nil: the whole suite
+}
+
+// Shard says which part of which suite a run was.
+type Shard struct {
+	harness.Shard
+	// Suite is the whole suite's fingerprint, and Rows the names of its rows.
+	Suite string   `json:"suite"`
+	Rows  []string `json:"rows"`
 }
 
 // Report is a run with its trials, gathered into rows.
@@ -50,6 +60,7 @@ type Report struct {
 // cluster with one lock.
 type Row struct {
 	Scenario, Variant, Cluster, Lock string
+	Server                           string // of the first trial that had one
 	Without                          []string
 	Trials                           []harness.Trial
 	// Standing is the row's worst; Why is the reason of the first trial that
@@ -135,6 +146,7 @@ func (r *Row) sum() {
 			whys[standing] = why
 		}
 		r.Counts[standing]++
+		r.Server = cmp.Or(r.Server, t.Server)
 		r.Elapsed += t.Elapsed
 		r.Simulated += t.Simulated
 		for _, j := range t.Judgements() {

@@ -23,6 +23,7 @@ type Results struct {
 	ExitCode    int                      `json:"exit_code"`
 	Summary     string                   `json:"summary"`
 	Options     ResultsOptions           `json:"options"`
+	Shard       *Shard                   `json:"shard,omitempty"`
 	Totals      map[harness.Standing]int `json:"totals"`
 	Scenarios   []ResultsRow             `json:"scenarios"`
 }
@@ -46,11 +47,28 @@ type ResultsOptions struct {
 	Retries  int           `json:"retries,omitempty"`
 }
 
+func resultsOptions(o harness.Options) ResultsOptions {
+	return ResultsOptions{
+		Cluster: o.Cluster, Trials: o.Trials, Seed: o.Seed, TTL: o.TTL,
+		Lock: o.Lock, Without: o.Without, Parallel: o.Parallel, Retries: o.Retries,
+	}
+}
+
+// options are those of a run that was read back; where it wrote is not among
+// them.
+func (o ResultsOptions) options() harness.Options {
+	return harness.Options{
+		Cluster: o.Cluster, Trials: o.Trials, Seed: o.Seed, TTL: o.TTL,
+		Lock: o.Lock, Without: o.Without, Parallel: o.Parallel, Retries: o.Retries,
+	}
+}
+
 // ResultsRow is one scenario, as it stands or as one variant.
 type ResultsRow struct {
 	Scenario   string                   `json:"scenario"`
 	Variant    string                   `json:"variant,omitempty"`
 	Cluster    string                   `json:"cluster"`
+	Server     string                   `json:"server,omitempty"`
 	Lock       string                   `json:"lock"`
 	Without    []string                 `json:"without,omitempty"`
 	Standing   harness.Standing         `json:"standing"`
@@ -82,17 +100,14 @@ type ResultsTrial struct {
 
 // Results gives the content of results.json.
 func (r *Report) Results() Results {
-	o := r.Options
 	results := Results{
 		Version: ResultsVersion,
 		Tool:    Tool{Name: "lockproof", Version: r.Version, Go: r.Go},
 		Started: r.Started.UTC(), Elapsed: r.Elapsed,
 		Interrupted: r.Interrupted, Planned: r.Planned,
 		ExitCode: r.ExitCode(), Summary: r.Summary(),
-		Options: ResultsOptions{
-			Cluster: o.Cluster, Trials: o.Trials, Seed: o.Seed, TTL: o.TTL,
-			Lock: o.Lock, Without: o.Without, Parallel: o.Parallel, Retries: o.Retries,
-		},
+		Options:   resultsOptions(r.Options),
+		Shard:     r.Shard,
 		Totals:    r.Totals(),
 		Scenarios: []ResultsRow{},
 	}
@@ -104,7 +119,7 @@ func (r *Report) Results() Results {
 
 func (r *Row) results() ResultsRow {
 	out := ResultsRow{
-		Scenario: r.Scenario, Variant: r.Variant, Cluster: r.Cluster, Lock: r.Lock, Without: r.Without,
+		Scenario: r.Scenario, Variant: r.Variant, Cluster: r.Cluster, Server: r.Server, Lock: r.Lock, Without: r.Without,
 		Standing: r.Standing, Why: r.Why, Counts: r.Counts,
 		Elapsed: r.Elapsed, Simulated: r.Simulated,
 	}

@@ -66,6 +66,9 @@ func (r *Report) Headline() string {
 func (r *Report) Setting() string {
 	o := r.Options
 	parts := []string{o.Cluster + " cluster", plural(o.Trials, "trial") + " each", fmt.Sprintf("seed %d", o.Seed)}
+	if r.Shard != nil {
+		parts = append(parts, fmt.Sprintf("shard %d of %d", r.Shard.Index, r.Shard.Count))
+	}
 	if o.TTL > 0 {
 		parts = append(parts, "TTL "+Duration(o.TTL))
 	}

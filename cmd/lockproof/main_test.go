@@ -75,7 +75,7 @@ func TestUsageErrors(t *testing.T) {
 	}{
 		{[]string{"rnu"}, `there is no command "rnu": did you mean run?`},
 		{[]string{"rnu", "--on", "local"}, `there is no command "rnu": did you mean run?`},
-		{[]string{"zzzzzzzzzz"}, "there are check, clean, doctor, list, run, show"},
+		{[]string{"zzzzzzzzzz"}, "there are check, clean, doctor, list, merge, run, show"},
 		{[]string{"run", "--trails", "3"}, "lockproof run has no flag --trails: did you mean --trials?"},
 		{[]string{"--vers"}, "lockproof has no flag --vers: did you mean --version?"},
 		{[]string{"run", "--trials", "many"}, "--trials many: this takes a whole number"},
@@ -94,6 +94,9 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"run", "--without", "Majorty"}, "--without Majorty: there is no such rule: did you mean Majority?"},
 		{[]string{"run", "--without", "Majority,elapsedcheck"}, "--without elapsedcheck: there is no such rule: did you mean ElapsedCheck?"},
 		{[]string{"run", "--lock", "redsync", "--without", "Majority"}, "redsync has no rules to switch off"},
+		{[]string{"run", "--shard", "2"}, `--shard "2" is no shard: write it as in 2/4`},
+		{[]string{"run", "--shard", "5/4"}, "--shard 5/4: the shards of 4 are 1/4 to 4/4"},
+		{[]string{"run", "flushall", "--shard", "1/2"}, "--shard 1/2: a suite with 1 row to run cannot be split into 2 shards"},
 		{[]string{"run", "client-puase"}, "client-pause"},
 		{[]string{"run", "no-such-*"}, "no-such-*"},
 		{[]string{"run", "no-such.yaml"}, "no-such.yaml"},

@@ -30,6 +30,7 @@ const (
 
 func (p *program) runCommand() *cobra.Command {
 	o := harness.Options{Retries: harness.DefaultRetries}
+	var shard string
 	cmd := &cobra.Command{
 		Use:   "run [name|file|glob ...]",
 		Short: "Run scenarios and report whether they went as expected",
@@ -39,6 +40,10 @@ verdicts with what each scenario expects. With no name, the whole catalogue.
 With --lock or --without, each scenario is run as it stands with that lock or
 without those rules, and as expected means: no worse than the reference.
 
+With --shard 2/4, the second of four parts of these scenarios and variants, which
+are split by the time that they take. The same trials are run as without it;
+lockproof merge makes one run of the parts.
+
 Exit codes: 0 every verdict is as expected; 1 one differs; 2 none differs, but
 one is inconclusive, or the run was cut short; 3 the harness itself failed;
 64 bad usage or a bad file.`,
@@ -46,14 +51,19 @@ one is inconclusive, or the run was cut short; 3 the harness itself failed;
   lockproof run 'aof-*' --on local --trials 20
   lockproof run client-pause my-scenario.yaml --ttl 30s
   lockproof run --lock redsync --out out/redsync
-  lockproof run half-is-not-majority --without Majority,FreshToken`,
+  lockproof run half-is-not-majority --without Majority,FreshToken
+  lockproof run --on local --trials 20 --shard 2/4 --out out/2`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			jobs, err := prepare(cmd, &o, args)
 			if err != nil {
 				return err
 			}
+			jobs, part, err := pick(o, jobs, shard, cmd.Flags().Changed("shard"))
+			if err != nil {
+				return err
+			}
 			o.Notices = p.err
-			return p.run(cmd.Context(), jobs, o, len(args) > 0)
+			return p.run(cmd.Context(), jobs, reports.Run{Options: o, Named: len(args) > 0, Shard: part})
 		},
 	}
 	f := cmd.Flags()
@@ -66,6 +76,7 @@ one is inconclusive, or the run was cut short; 3 the harness itself failed;
 	f.StringSliceVar(&o.Without, "without", nil, "rule of the reference to switch off; more with commas or again")
 	f.StringVar(&o.Out, "out", "out", "folder for results and histories")
 	f.IntVar(&o.Parallel, "parallel", 0, "trials at a time (default: what suits the cluster)")
+	f.StringVar(&shard, "shard", "", "run one part of several, as in 2/4 (default: the whole)")
 	return cmd
 }
 
@@ -123,37 +134,61 @@ func checkRules(o *harness.Options) error {
 	return nil
 }
 
-// run runs the jobs, reports, and gives the exit code as an error. Named says
-// that the user named the scenarios.
-func (p *program) run(ctx context.Context, jobs []harness.Job, o harness.Options, named bool) error {
+// pick gives the jobs of one shard, if one is asked for, and what it is of.
+func pick(o harness.Options, jobs []harness.Job, shard string, given bool) ([]harness.Job, *reports.Shard, error) {
+	if !given {
+		return jobs, nil, nil
+	}
+	s, err := harness.ParseShard(shard)
+	if err != nil {
+		return nil, nil, usage("--shard %w", err)
+	}
+	part, err := o.Shard(jobs, s)
+	if err != nil {
+		return nil, nil, usage("--shard %s: %w", s, err)
+	}
+	suite, err := harness.Fingerprint(jobs)
+	if err != nil {
+		return nil, nil, failed(err)
+	}
+	of := &reports.Shard{Shard: s, Suite: suite}
+	for _, j := range jobs {
+		of.Rows = append(of.Rows, j.Name())
+	}
+	return part, of, nil
+}
+
+// run runs the jobs, reports, and gives the exit code as an error. What is known
+// of the run before it begins is given.
+func (p *program) run(ctx context.Context, jobs []harness.Job, run reports.Run) error {
+	o := run.Options
 	if err := reports.Clear(o.Out); err != nil {
 		return failed(err)
 	}
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
-	started := time.Now()
-	progress := p.progress(len(jobs)*o.Trials, o.Trials)
+	run.Version, run.Go, run.Started = version(), runtime.Version(), time.Now()
+	run.Planned = len(jobs) * o.Trials
+	progress := p.progress(run.Planned, o.Trials)
 	trials, err := p.suite(ctx, jobs, o, progress.observe)
 	progress.finish()
 	if err != nil {
 		return failed(err)
 	}
-	planned := len(jobs) * o.Trials
-	report := reports.New(trials, reports.Run{
-		Version: version(), Go: runtime.Version(), Started: started, Elapsed: time.Since(started),
-		Options: o, Named: named, Planned: planned, Interrupted: ctx.Err() != nil && len(trials) < planned,
-	})
-	return p.report(report, jobs)
-}
-
-// report prints the report and writes its files.
-func (p *program) report(report *reports.Report, jobs []harness.Job) error {
-	if err := report.Print(p.out, p.screen); err != nil {
-		return failed(err)
-	}
+	run.Elapsed = time.Since(run.Started)
+	run.Interrupted = ctx.Err() != nil && len(trials) < run.Planned
 	var known []*scenarios.Scenario
 	for _, j := range jobs {
 		known = append(known, j.Scenario)
+	}
+	return p.report(reports.New(trials, run), known)
+}
+
+// report prints the report and writes its files. The scenarios tell the page
+// what its rows are for.
+func (p *program) report(report *reports.Report, known []*scenarios.Scenario) error {
+	if err := report.Print(p.out, p.screen); err != nil {
+		return failed(err)
 	}
 	page := func(w io.Writer) error { return html.Write(w, report, known) }
 	paths, err := report.WriteFiles(reports.File{Name: reports.PageFile, Write: page})

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"lockproof/reports"
+	"lockproof/scenarios"
+)
+
+func (p *program) mergeCommand() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "merge DIR ...",
+		Short: "Make one run of the shards of a suite",
+		Long: `Makes one output folder of those of all shards of a suite, as a run of the whole
+would have left it: results.json, junit.xml, summary.md, report.html and the
+histories. It prints what that run would have printed, and exits as it would.
+
+Shards that do not belong together (another cluster, version, seed, other
+scenarios), a shard that is missing and one that is there twice are refused, and
+nothing is written then.`,
+		Example: `  lockproof merge out/1 out/2 out/3 out/4
+  lockproof merge shards/* --out out`,
+		Args: arguments(1, -1, "the output folders of all shards"),
+		RunE: func(_ *cobra.Command, args []string) error { return p.merge(args, out) },
+	}
+	cmd.Flags().StringVar(&out, "out", "out", "folder for the results and histories of the whole")
+	return cmd
+}
+
+func (p *program) merge(folders []string, out string) error {
+	shards, err := readRuns(folders)
+	if err != nil {
+		return usage("%w", err)
+	}
+	if err := apart(out, folders); err != nil {
+		return err
+	}
+	merged, err := reports.Merge(shards, out)
+	if err != nil {
+		return usage("%w", err)
+	}
+	for _, s := range shards {
+		err = errors.Join(err, s.MissingHistories())
+	}
+	if err != nil {
+		return usage("%w", err)
+	}
+	known, err := scenarios.Catalogue()
+	if err != nil {
+		return failed(err)
+	}
+	if err := reports.Clear(out); err != nil {
+		return failed(err)
+	}
+	if err := merged.CopyHistories(shards); err != nil {
+		return failed(err)
+	}
+	return p.report(merged, known)
+}
+
+// readRuns reads every run back, or says what is wrong with each that cannot be.
+func readRuns(folders []string) ([]*reports.Report, error) {
+	var runs []*reports.Report
+	var problems []error
+	for _, dir := range folders {
+		run, err := reports.Read(dir)
+		if err != nil {
+			problems = append(problems, err)
+		}
+		runs = append(runs, run)
+	}
+	return runs, errors.Join(problems...)
+}
+
+// apart refuses an output folder whose contents are what is to be merged.
+func apart(out string, folders []string) error {
+	if out == "" {
+		return usage("--out is empty: name a folder, as in --out out")
+	}
+	target, err := os.Stat(out)
+	if err != nil {
+		return nil // it is not there yet
+	}
+	for _, dir := range folders {
+		if info, err := os.Stat(dir); err == nil && os.SameFile(info, target) {
+			return usage("--out %s is one of the shards, whose results it would replace: name another folder", out)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package reports
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness"
+	"lockproof/harness/history"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// shard is one of three of a suite of four rows, with what it ran.
+func shard(index int, trials ...harness.Trial) *Report {
+	return New(trials, Run{
+		Version: "v0.1.0", Go: "go1.26.8", Planned: len(trials),
+		Started: noon.Add(time.Duration(index) * time.Minute), Elapsed: 30 * time.Second,
+		Options: harness.Options{Cluster: "virtual", Trials: 1, Seed: 7, Parallel: index, Out: "out/" + string(rune('0'+index))},
+		Shard: &Shard{Shard: harness.Shard{Index: index, Count: 3}, Suite: "5u17e",
+			Rows: []string{"a", "a, without Majority", "b", "c"}},
+	})
+}
+
+func three() []*Report {
+	held := func(name, variant string) harness.Trial { return trial(name, variant, 0, history.Holds, history.Holds) }
+	return []*Report{shard(1, held("a", ""), held("c", "")), shard(2, held("b", "")), shard(3, held("a", "without Majority"))}
+}
+
+func TestMergeGivesTheWholeInItsOrder(t *testing.T) {
+	shards := three()
+	shards[0], shards[2] = shards[2], shards[0]
+	merged, err := Merge(shards, "out")
+	require.NoError(t, err)
+	var names []string
+	for _, row := range merged.Rows {
+		names = append(names, row.Name())
+	}
+	require.Equal(t, []string{"a", "a (without Majority)", "b", "c"}, names)
+	require.Equal(t, Run{
+		Version: "v0.1.0", Go: "go1.26.8", Started: noon.Add(time.Minute), Elapsed: 2*time.Minute + 30*time.Second, Planned: 4,
+		Options: harness.Options{Cluster: "virtual", Trials: 1, Seed: 7, Out: "out"},
+	}, merged.Run)
+	require.Equal(t, ExitAsExpected, merged.ExitCode())
+}
+
+func TestMergeExitsAsARunWould(t *testing.T) {
+	for code, last := range map[int]harness.Trial{
+		ExitDiffers:      trial("b", "", 0, history.Holds, history.Violated),
+		ExitInconclusive: trial("b", "", 0, history.Holds, history.Inconclusive),
+		ExitFailed:       {Scenario: "b", Failure: "n1 did not start"},
+		ExitAsExpected:   {Scenario: "b", Skipped: "no disk"},
+	} {
+		shards := three()
+		shards[1] = shard(2, last)
+		merged, err := Merge(shards, "out")
+		require.NoError(t, err)
+		require.Equal(t, code, merged.ExitCode())
+	}
+}
+
+func TestAShardThatWasCutShortMakesTheWholeSo(t *testing.T) {
+	shards := three()
+	shards[1] = shard(2)
+	shards[1].Planned, shards[1].Interrupted = 1, true
+	merged, err := Merge(shards, "out")
+	require.NoError(t, err)
+	require.Equal(t, ExitInconclusive, merged.ExitCode())
+	require.Contains(t, merged.Summary(), "1 of 4 trials were not run")
+}
+
+func TestMergeRefusesWhatDoesNotBelongTogether(t *testing.T) {
+	apart := "out/1 and out/2 are not shards of one suite: "
+	for _, c := range []struct {
+		says   string
+		change func([]*Report) []*Report
+	}{
+		{"there is nothing to merge", func([]*Report) []*Report { return nil }},
+		{"out/2 is a whole run and no shard", func(s []*Report) []*Report { s[1].Shard = nil; return s }},
+		{apart + "version v0.1.0 and v0.2.0 of lockproof", func(s []*Report) []*Report { s[1].Version = "v0.2.0"; return s }},
+		{apart + "built by go1.26.8 and go1.27", func(s []*Report) []*Report { s[1].Go = "go1.27"; return s }},
+		{apart + "cluster virtual and local", func(s []*Report) []*Report { s[1].Options.Cluster = "local"; return s }},
+		{apart + "seed 7 and 8", func(s []*Report) []*Report { s[1].Options.Seed = 8; return s }},
+		{apart + "trials 1 and 2", func(s []*Report) []*Report { s[1].Options.Trials = 2; return s }},
+		{apart + "without [] and [Majority]", func(s []*Report) []*Report { s[1].Options.Without = []string{"Majority"}; return s }},
+		{apart + "shard 1/3 and shard 2/4", func(s []*Report) []*Report { s[1].Shard.Count = 4; return s }},
+		{apart + "other scenarios, or the same names with another content", func(s []*Report) []*Report { s[1].Shard.Suite = "e15e"; return s }},
+		{"shard 2/3 is missing", func(s []*Report) []*Report { return []*Report{s[0], s[2]} }},
+		{"shards 2/3 and 3/3 are missing", func(s []*Report) []*Report { return s[:1] }},
+		{"shard 1/3 is there more than once: out/1 and out/1", func(s []*Report) []*Report { return append(s, s[0]) }},
+		{"no shard has the row b", func(s []*Report) []*Report { s[1] = shard(2); return s }},
+		{"out/2 has a row that is not in its suite: d", func(s []*Report) []*Report {
+			s[1] = shard(2, trial("b", "", 0, history.Holds, history.Holds), trial("d", "", 0, history.Holds, history.Holds))
+			return s
+		}},
+		{"b is in two shards, out/2 and out/3", func(s []*Report) []*Report {
+			s[2] = shard(3, trial("b", "", 0, history.Holds, history.Holds))
+			return s
+		}},
+		{"out/2 has 2 trials of b in place of 1", func(s []*Report) []*Report {
+			s[1] = shard(2, trial("b", "", 0, history.Holds, history.Holds), trial("b", "", 1, history.Holds, history.Holds))
+			return s
+		}},
+	} {
+		_, err := Merge(c.change(three()), "out")
+		require.ErrorContains(t, err, c.says)
+	}
+}
+
+// kept is a folder with the results of a run, and a history of one trial.
+func kept(t *testing.T, r *Report, history string) *Report {
+	t.Helper()
+	r.Options.Out = t.TempDir()
+	if history != "" {
+		r.Rows[0].Trials[0].History = history
+		path := filepath.Join(r.Options.Out, history)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte("{}\n"), 0o644))
+	}
+	_, err := r.WriteFiles()
+	require.NoError(t, err)
+	back, err := Read(r.Options.Out)
+	require.NoError(t, err)
+	return back
+}
+
+func TestReadGivesTheReportBack(t *testing.T) {
+	for name, report := range map[string]*Report{"every standing": fixture(), "a shard": three()[0]} {
+		t.Run(name, func(t *testing.T) {
+			back := kept(t, report, "")
+			require.Equal(t, report.Results(), back.Results())
+			require.Equal(t, report.Options, back.Options)
+		})
+	}
+}
+
+// An option that is written and not read back would make two runs look alike.
+func TestEveryOptionIsReadBack(t *testing.T) {
+	var o ResultsOptions
+	v := reflect.ValueOf(&o).Elem()
+	for i := range v.NumField() {
+		switch f := v.Field(i); f.Kind() {
+		case reflect.String:
+			f.SetString("x")
+		case reflect.Slice:
+			f.Set(reflect.ValueOf([]string{"x"}))
+		case reflect.Int, reflect.Int64:
+			f.SetInt(3)
+		case reflect.Uint64:
+			f.SetUint(3)
+		case reflect.Bool:
+			f.SetBool(true)
+		default:
+			t.Fatalf("a value for %s is needed here", v.Type().Field(i).Name)
+		}
+	}
+	require.Equal(t, o, resultsOptions(o.options()))
+}
+
+func TestReadRefusesWhatIsNotARun(t *testing.T) {
+	for text, says := range map[string]string{
+		"":                  "is not the results of a run",
+		"[]":                "is not the results of a run",
+		"{}":                "it is not from lockproof",
+		`{"version":1}`:     "it is not from lockproof",
+		`{"version":"one"}`: "is not the results of a run",
+		`{"tool":{"name":"lockproof"},"version":2}`:                                                                "it has version 2 of the format, and this program reads version 1",
+		`{"tool":{"name":"lockproof"},"version":1,"scenarios":[{"trials":[{"scenario":"a","history":"../x"}]}]}`:   `the history "../x" is not in the folder`,
+		`{"tool":{"name":"lockproof"},"version":1,"scenarios":[{"trials":[{"scenario":"a","history":"/etc/x"}]}]}`: `the history "/etc/x" is not in the folder`,
+	} {
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, ResultsFile), []byte(text), 0o644))
+		_, err := Read(dir)
+		require.ErrorContains(t, err, says, text)
+		require.ErrorContains(t, err, filepath.Join(dir, ResultsFile), text)
+	}
+	_, err := Read(filepath.Join(t.TempDir(), "none"))
+	require.ErrorContains(t, err, "no such file or directory: give the output folder of a run")
+}
+
+func TestHistoriesAreCopiedFromTheirShards(t *testing.T) {
+	const name = "trials/a/000/history.jsonl"
+	shards := three()
+	shards[0] = kept(t, shards[0], name)
+	merged, err := Merge(shards, t.TempDir())
+	require.NoError(t, err)
+	require.NoError(t, shards[0].MissingHistories())
+	require.NoError(t, merged.CopyHistories(shards))
+	require.FileExists(t, filepath.Join(merged.Options.Out, name))
+	require.Equal(t, name, merged.Rows[0].Trials[0].History)
+
+	require.NoError(t, os.Remove(filepath.Join(shards[0].Options.Out, name)))
+	require.ErrorContains(t, shards[0].MissingHistories(), "keep the whole output folder")
+}
