@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The document names every field that results.json can have.
+// The document names every field that results.json and a comparison can have.
 func TestTheDocumentNamesEveryField(t *testing.T) {
 	data, err := os.ReadFile("../docs/results.md")
 	require.NoError(t, err)
@@ -36,5 +36,6 @@ func TestTheDocumentNamesEveryField(t *testing.T) {
 		}
 	}
 	visit(reflect.TypeFor[Results]())
+	visit(reflect.TypeFor[Comparison]())
 	require.Greater(t, len(seen), 8)
 }

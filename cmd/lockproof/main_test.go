@@ -75,7 +75,7 @@ func TestUsageErrors(t *testing.T) {
 	}{
 		{[]string{"rnu"}, `there is no command "rnu": did you mean run?`},
 		{[]string{"rnu", "--on", "local"}, `there is no command "rnu": did you mean run?`},
-		{[]string{"zzzzzzzzzz"}, "there are check, clean, doctor, list, merge, run, show"},
+		{[]string{"zzzzzzzzzz"}, "there are check, clean, compare, doctor, list, merge, run, show"},
 		{[]string{"run", "--trails", "3"}, "lockproof run has no flag --trails: did you mean --trials?"},
 		{[]string{"--vers"}, "lockproof has no flag --vers: did you mean --version?"},
 		{[]string{"run", "--trials", "many"}, "--trials many: this takes a whole number"},
@@ -100,6 +100,9 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"run", "client-puase"}, "client-pause"},
 		{[]string{"run", "no-such-*"}, "no-such-*"},
 		{[]string{"run", "no-such.yaml"}, "no-such.yaml"},
+		{[]string{"compare", "out"}, "lockproof compare needs the output folders of at least two runs"},
+		{[]string{"compare", "nope", "none"}, "cannot read nope/results.json: no such file or directory"},
+		{[]string{"compare", "nope", "none", "--format", "jsn"}, "--format jsn: there is no such format: did you mean json?"},
 		{[]string{"show"}, "lockproof show needs one scenario's name or file"},
 		{[]string{"show", "client-pause", "flushall"}, `"flushall" is too much`},
 		{[]string{"show", "client-puase"}, "client-pause"},

@@ -40,7 +40,7 @@ proof, whether two clients ever held it at once.`,
 	root.SetOut(p.out)
 	root.SetErr(p.err)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(p.runCommand(), p.mergeCommand(), p.listCommand(), p.showCommand(), p.checkCommand(),
+	root.AddCommand(p.runCommand(), p.mergeCommand(), p.compareCommand(), p.listCommand(), p.showCommand(), p.checkCommand(),
 		p.doctorCommand(), p.cleanCommand(), p.workerCommand(), p.proxyCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

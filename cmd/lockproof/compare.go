@@ -1,0 +1,62 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lockproof/reports"
+)
+
+// formats are those of a comparison, the default first.
+var formats = []string{"text", "markdown", "json"}
+
+func (p *program) compareCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "compare DIR DIR ...",
+		Short: "Set the verdicts of several runs side by side",
+		Long: `Sets the verdicts of two or more runs side by side, each given by its output
+folder: of one suite on other clusters or servers, with other locks, by another
+version, or twice. Rows on which the runs disagree are marked: where the worst
+verdicts on a property differ, or the intervals of its rates of violation do
+not meet. What a run skips is listed with the reason.
+
+Exit codes: 0 the runs agree; 1 they disagree on a row; 2 they do not, but a row
+is missing in a run, or was not decided there; 64 bad usage or a bad file.`,
+		Example: `  lockproof compare out/virtual out/local out/docker
+  lockproof compare out/before out/after --format markdown
+  lockproof compare out/* --format json | jq '.rows[] | select(.agreement != "agree")'`,
+		Args: arguments(2, -1, "the output folders of at least two runs"),
+		RunE: func(_ *cobra.Command, args []string) error { return p.compare(args, format) },
+	}
+	cmd.Flags().StringVar(&format, "format", formats[0], "format: "+strings.Join(formats, ", "))
+	return cmd
+}
+
+func (p *program) compare(folders []string, format string) error {
+	if !slices.Contains(formats, format) {
+		return usage("--format %s: there is no such format: %s", format, suggest(format, formats))
+	}
+	runs, err := readRuns(folders)
+	if err != nil {
+		return usage("%w", err)
+	}
+	comparison := reports.Compare(runs)
+	switch format {
+	case "markdown":
+		err = comparison.WriteMarkdown(p.out)
+	case "json":
+		err = comparison.WriteJSON(p.out)
+	default:
+		err = comparison.Print(p.out, p.screen)
+	}
+	if err != nil {
+		return failed(err)
+	}
+	if comparison.ExitCode != 0 {
+		return &exit{code: comparison.ExitCode}
+	}
+	return nil
+}

@@ -1,0 +1,309 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockproof/harness"
+)
+
+// Comparison sets the verdicts of several runs side by side: of one suite on
+// other clusters or servers, with another lock, or twice.
+type Comparison struct {
+	Runs []ComparedRun `json:"runs"`
+	Rows []ComparedRow `json:"rows"`
+	// Disagreements and Incomplete count rows; ExitCode follows from them.
+	Disagreements int `json:"disagreements"`
+	Incomplete    int `json:"incomplete"`
+	ExitCode      int `json:"exit_code"`
+}
+
+// ComparedRun is one of the runs.
+type ComparedRun struct {
+	// Name is unique among the runs: what tells it from the others.
+	Name     string   `json:"name"`
+	Folder   string   `json:"folder"`
+	Cluster  string   `json:"cluster"`
+	Servers  []string `json:"servers"`
+	Lock     string   `json:"lock,omitempty"`
+	Without  []string `json:"without,omitempty"`
+	Version  string   `json:"version"`
+	Trials   int      `json:"trials"`
+	ExitCode int      `json:"exit_code"`
+	Summary  string   `json:"summary"`
+}
+
+// ComparedRow is one scenario, as it stands or as one variant.
+type ComparedRow struct {
+	Scenario string `json:"scenario"`
+	Setting  string `json:"setting,omitempty"`
+	// Agreement is Agree, Disagree or Incomplete; Why says what of the last two.
+	Agreement Agreement `json:"agreement"`
+	Why       []string  `json:"why,omitempty"`
+	// Cells are those of the runs, in their order.
+	Cells []ComparedCell `json:"cells"`
+}
+
+// ComparedCell is what one run says of a row.
+type ComparedCell struct {
+	// Standing is the row's in that run, "" if the run does not have it.
+	Standing   harness.Standing  `json:"standing,omitempty"`
+	Why        string            `json:"why,omitempty"`
+	Properties []ResultsProperty `json:"properties,omitempty"`
+}
+
+// Agreement says whether the runs agree on a row.
+type Agreement string
+
+// The agreements. A row that is skipped in every run but one agrees: there is
+// nothing that could disagree.
+const (
+	Agree      Agreement = "agree"
+	Disagree   Agreement = "disagree"
+	Incomplete Agreement = "incomplete"
+)
+
+// Compare sets runs side by side. Two runs disagree on a property that the
+// scenario names, or that one of them saw violated, if their worst verdicts on
+// it differ, or if the intervals of its rates of violation do not meet. A row
+// is incomplete where a run lacks it, or could not decide it.
+func Compare(runs []*Report) Comparison {
+	c := Comparison{}
+	for i, name := range runNames(runs) {
+		c.Runs = append(c.Runs, comparedRun(name, runs[i]))
+	}
+	compared := 0
+	for _, id := range rowsOfAll(runs) {
+		row := ComparedRow{Scenario: id.scenario, Setting: id.setting}
+		ran := 0
+		for _, r := range runs {
+			cell := comparedCell(find(r, id))
+			row.Cells = append(row.Cells, cell)
+			if cell.undecided() == "" {
+				ran++
+			}
+		}
+		c.judge(&row)
+		row.keepShown()
+		if ran > 1 {
+			compared++
+		}
+		switch row.Agreement {
+		case Disagree:
+			c.Disagreements++
+		case Incomplete:
+			c.Incomplete++
+		}
+		c.Rows = append(c.Rows, row)
+	}
+	switch {
+	case c.Disagreements > 0:
+		c.ExitCode = ExitDiffers
+	case c.Incomplete > 0, compared == 0:
+		c.ExitCode = ExitInconclusive
+	}
+	return c
+}
+
+func comparedRun(name string, r *Report) ComparedRun {
+	return ComparedRun{
+		Name: name, Folder: r.Options.Out, Cluster: r.Options.Cluster, Servers: r.servers(), Lock: r.Options.Lock,
+		Without: r.Options.Without, Version: r.Version, Trials: r.Options.Trials, ExitCode: r.ExitCode(), Summary: r.Summary(),
+	}
+}
+
+// servers are what a run's rows ran on, each once.
+func (r *Report) servers() []string {
+	names := []string{}
+	for _, row := range r.Rows {
+		if row.Server != "" && !slices.Contains(names, row.Server) {
+			names = append(names, row.Server)
+		}
+	}
+	return names
+}
+
+// runNames gives each run the shortest name that tells it from the others: of
+// its cluster, server, lock, version and folder those in which they differ.
+func runNames(runs []*Report) []string {
+	parts := []func(*Report) string{
+		func(r *Report) string { return r.Options.Cluster },
+		func(r *Report) string { return strings.Join(r.servers(), ", ") },
+		func(r *Report) string { return cmp.Or(r.Options.Lock, "its own lock") },
+		func(r *Report) string {
+			if len(r.Options.Without) == 0 {
+				return "every rule"
+			}
+			return "without " + list(r.Options.Without)
+		},
+		func(r *Report) string { return r.Version },
+		func(r *Report) string { return r.Options.Out },
+	}
+	names := make([]string, len(runs))
+	for _, part := range parts {
+		values := make([]string, len(runs))
+		for k, r := range runs {
+			values[k] = part(r)
+		}
+		for k := range names {
+			if differ(values) && values[k] != "" {
+				names[k] = strings.TrimPrefix(names[k]+", "+values[k], ", ")
+			}
+		}
+		if distinct(names) {
+			break
+		}
+	}
+	return names
+}
+
+func differ(values []string) bool {
+	return slices.ContainsFunc(values, func(v string) bool { return v != values[0] })
+}
+
+func distinct(values []string) bool {
+	seen := map[string]bool{}
+	for _, v := range values {
+		if v == "" || seen[v] {
+			return false
+		}
+		seen[v] = true
+	}
+	return true
+}
+
+// rowKey names a row in every run: its cluster and lock are the run's.
+type rowKey struct{ scenario, setting string }
+
+// rowsOfAll lists the rows of all runs: those of the first, and each further
+// one behind the row that it follows in its own run.
+func rowsOfAll(runs []*Report) []rowKey {
+	var all []rowKey
+	for _, r := range runs {
+		after := -1
+		for _, row := range r.Rows {
+			id := rowKey{row.Scenario, row.Setting()}
+			if at := slices.Index(all, id); at >= 0 {
+				after = at
+				continue
+			}
+			after++
+			all = slices.Insert(all, after, id)
+		}
+	}
+	return all
+}
+
+func find(r *Report, id rowKey) *Row {
+	for _, row := range r.Rows {
+		if (rowKey{row.Scenario, row.Setting()}) == id {
+			return row
+		}
+	}
+	return nil
+}
+
+func comparedCell(row *Row) ComparedCell {
+	if row == nil {
+		return ComparedCell{}
+	}
+	return ComparedCell{Standing: row.Standing, Why: row.Why, Properties: row.results().Properties}
+}
+
+// notRun is what is said of a row that a run does not have.
+const notRun = "not run"
+
+// undecided says why a run cannot say anything of a row, or "".
+func (c ComparedCell) undecided() string {
+	switch c.Standing {
+	case "":
+		return notRun
+	case harness.Skipped:
+		return "skipped: " + c.Why
+	case harness.HarnessError:
+		return "failed: " + c.Why
+	}
+	for _, p := range c.Properties {
+		if p.Expected != "" && p.Rate.Trials == 0 {
+			return "inconclusive: " + c.Why
+		}
+	}
+	return ""
+}
+
+func (c ComparedCell) of(name string) (ResultsProperty, bool) {
+	for _, p := range c.Properties {
+		if p.Property == name {
+			return p, true
+		}
+	}
+	return ResultsProperty{}, false
+}
+
+// judge fills in whether the runs agree on a row.
+func (c *Comparison) judge(row *ComparedRow) {
+	row.Agreement = Agree
+	for i, cell := range row.Cells {
+		if why := cell.undecided(); why != "" && cell.Standing != harness.Skipped {
+			row.Agreement = Incomplete
+			row.Why = append(row.Why, c.Runs[i].Name+": "+why)
+		}
+	}
+	for _, property := range row.properties() {
+		if why := c.disagreement(row.Cells, property); why != "" {
+			row.Agreement = Disagree
+			row.Why = append(row.Why, why)
+		}
+	}
+}
+
+// properties are those that a reader asks about: the scenario names them, or a
+// run saw them violated.
+func (r *ComparedRow) properties() []string {
+	var names []string
+	for _, cell := range r.Cells {
+		for _, p := range cell.Properties {
+			if (p.Expected != "" || p.Violated > 0) && !slices.Contains(names, p.Property) {
+				names = append(names, p.Property)
+			}
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return propertyRank(a) - propertyRank(b) })
+	return names
+}
+
+// keepShown drops the other properties.
+func (r *ComparedRow) keepShown() {
+	shown := r.properties()
+	for i := range r.Cells {
+		r.Cells[i].Properties = slices.DeleteFunc(r.Cells[i].Properties, func(p ResultsProperty) bool {
+			return !slices.Contains(shown, p.Property)
+		})
+	}
+}
+
+// disagreement says which runs disagree on a property, or "".
+func (c *Comparison) disagreement(cells []ComparedCell, property string) string {
+	for i := range cells {
+		for k := i + 1; k < len(cells); k++ {
+			a, inA := cells[i].of(property)
+			b, inB := cells[k].of(property)
+			if inA && inB && a.against(b) {
+				return fmt.Sprintf("%s: %s %s; %s %s", property, c.Runs[i].Name, a.told(), c.Runs[k].Name, b.told())
+			}
+		}
+	}
+	return ""
+}
+
+// against reports whether two runs decided a property and disagree on it.
+func (p ResultsProperty) against(q ResultsProperty) bool {
+	if p.Rate.Trials == 0 || q.Rate.Trials == 0 {
+		return false
+	}
+	return (p.Violated > 0) != (q.Violated > 0) || p.Rate.High < q.Rate.Low || q.Rate.High < p.Rate.Low
+}
+
+func (p ResultsProperty) told() string { return "violated in " + p.Rate.String() }

@@ -1,0 +1,182 @@
+package reports
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"charm.land/lipgloss/v2"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/checker"
+	"lockproof/harness"
+	"lockproof/harness/history"
+)
+
+// on is a run on a cluster.
+func on(cluster, server string, trials ...harness.Trial) *Report {
+	for i := range trials {
+		trials[i].Cluster, trials[i].Server = cluster, server
+	}
+	return New(trials, Run{Version: "v0.1.0", Planned: len(trials),
+		Options: harness.Options{Cluster: cluster, Trials: 1, Seed: 7, Out: "out/" + cluster}})
+}
+
+// many are trials of one scenario, of which some violate it.
+func many(name string, violated, all int) []harness.Trial {
+	var trials []harness.Trial
+	for i := range all {
+		got := history.Holds
+		if i < violated {
+			got = history.Violated
+		}
+		trials = append(trials, trial(name, "", i, history.Holds, got))
+	}
+	return trials
+}
+
+func agreements(c Comparison) map[string]Agreement {
+	found := map[string]Agreement{}
+	for _, row := range c.Rows {
+		found[row.name()] = row.Agreement
+	}
+	return found
+}
+
+func TestCompare(t *testing.T) {
+	held, broken := history.Holds, history.Violated
+	none := harness.Trial{Scenario: "a", Skipped: "no disk"}
+	lost := harness.Trial{Scenario: "a", Failure: "n1 did not start"}
+	extra := trial("a", "", 0, held, held)
+	extra.Results = append(extra.Results, checker.Result{Property: history.ProtectedData, Verdict: broken})
+	quiet := trial("a", "", 0, held, held)
+	quiet.Results = append(quiet.Results, checker.Result{Property: history.ProtectedData, Verdict: held})
+	idle := trial("a", "", 0, held, held)
+	idle.Results = append(idle.Results, checker.Result{Property: history.Fencing, Verdict: history.Inconclusive})
+	for _, c := range []struct {
+		name        string
+		left, right []harness.Trial
+		want        Agreement
+		code        int
+	}{
+		{"the same", many("a", 0, 1), many("a", 0, 1), Agree, 0},
+		{"the same violation", many("a", 1, 1), many("a", 1, 1), Agree, 0},
+		{"opposite verdicts of one trial each", many("a", 0, 1), many("a", 1, 1), Disagree, 1},
+		{"a violation among many", many("a", 0, 500), many("a", 1, 20), Disagree, 1},
+		{"an alarm that does not ring each time", many("a", 500, 500), many("a", 3, 5), Disagree, 1},
+		{"rates that may be one", many("a", 490, 500), many("a", 5, 5), Agree, 0},
+		{"a property that only one saw violated", []harness.Trial{extra}, []harness.Trial{quiet}, Disagree, 1},
+		{"a property that nobody names", []harness.Trial{idle}, many("a", 0, 1), Agree, 0},
+		{"one undecided", many("a", 0, 1), []harness.Trial{trial("a", "", 0, held, history.Inconclusive)}, Incomplete, 2},
+		{"one failed", many("a", 0, 1), []harness.Trial{lost}, Incomplete, 2},
+		{"one lacks it", many("a", 0, 1), many("b", 0, 1), Incomplete, 2},
+		{"one skips it, so that nothing is compared", many("a", 0, 1), []harness.Trial{none}, Agree, 2},
+		{"both skip it", []harness.Trial{none}, []harness.Trial{none}, Agree, 2},
+		{"one of two is skipped", append(many("a", 0, 1), many("b", 0, 1)...), append(many("b", 0, 1), none), Agree, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := Compare([]*Report{on("virtual", "", c.left...), on("local", "", c.right...)})
+			require.Equal(t, c.want, agreements(got)["a"])
+			require.Equal(t, c.code, got.ExitCode)
+			if c.want != Agree {
+				require.NotEmpty(t, got.Rows[0].Why)
+			}
+		})
+	}
+}
+
+func TestADisagreementNamesTheRunsAndTheRates(t *testing.T) {
+	got := Compare([]*Report{on("virtual", "", many("a", 0, 500)...), on("local", "", many("a", 1, 20)...)})
+	require.Equal(t, []string{"mutual-exclusion: virtual violated in 0 of 500, at most 0.77 % at 95 %; " +
+		"local violated in 1 of 20, 0.88 % to 24 % at 95 %"}, got.Rows[0].Why)
+}
+
+func TestRunsAreNamedByWhatTellsThemApart(t *testing.T) {
+	held := func() harness.Trial { return trial("a", "", 0, history.Holds, history.Holds) }
+	name := func(runs ...*Report) string { return strings.Join(runNames(runs), " | ") }
+	require.Equal(t, "virtual | docker", name(on("virtual", "miniredis", held()), on("docker", "Redis 7.0.15", held())))
+	require.Equal(t, "Redis 7.0.15 | Valkey 8.1.1", name(on("docker", "Redis 7.0.15", held()), on("docker", "Valkey 8.1.1", held())))
+	require.Equal(t, "virtual, miniredis | docker, Redis 7.0.15 | docker, Redis 8.0.2",
+		name(on("virtual", "miniredis", held()), on("docker", "Redis 7.0.15", held()), on("docker", "Redis 8.0.2", held())))
+	other := on("virtual", "", held())
+	other.Options.Lock = "redsync"
+	require.Equal(t, "its own lock | redsync", name(on("virtual", "", held()), other))
+	other = on("virtual", "", held())
+	other.Options.Without = []string{"Majority"}
+	require.Equal(t, "every rule | without Majority", name(on("virtual", "", held()), other))
+	other = on("virtual", "", held())
+	other.Options.Out = "out/again"
+	require.Equal(t, "out/virtual | out/again", name(on("virtual", "", held()), other))
+}
+
+func TestRowsStandWhereTheirOwnRunHasThem(t *testing.T) {
+	rows := func(names ...string) *Report {
+		var trials []harness.Trial
+		for _, n := range names {
+			trials = append(trials, trial(n, "", 0, history.Holds, history.Holds))
+		}
+		return on("virtual", "", trials...)
+	}
+	var names []string
+	for _, id := range rowsOfAll([]*Report{rows("a", "c", "e"), rows("a", "b", "e", "f"), rows("z", "c", "d")}) {
+		names = append(names, id.scenario)
+	}
+	require.Equal(t, "z a b c d e f", strings.Join(names, " "))
+}
+
+// sideBySide has rows of every agreement, and text that would be markup.
+func sideBySide() Comparison {
+	wild := "<b>|`x`|</b> @you #1"
+	held, broken := history.Holds, history.Violated
+	skipped := harness.Trial{Scenario: "disk-full", Skipped: "the virtual cluster has no disk; run it with --on local"}
+	return Compare([]*Report{
+		on("virtual", "miniredis 2.40.0", trial("late-release", "", 0, held, held),
+			trial("late-release", "without FreshToken", 0, broken, broken), trial("flushall", "", 0, broken, broken),
+			skipped, trial(wild, "", 0, held, held), trial("only-here", "", 0, held, held)),
+		on("local", "Redis 7.0.15", trial("late-release", "", 0, held, held),
+			trial("late-release", "without FreshToken", 0, broken, held), trial("flushall", "", 0, broken, broken),
+			trial("disk-full", "", 0, held, held), trial(wild, "", 0, held, history.Inconclusive)),
+	})
+}
+
+func TestComparisonGoldenFiles(t *testing.T) {
+	for name, write := range map[string]func(*strings.Builder) error{
+		"compare.golden":       func(b *strings.Builder) error { return sideBySide().Print(b, Screen{Width: 80, UTF8: true}) },
+		"compare-ascii.golden": func(b *strings.Builder) error { return sideBySide().Print(b, Screen{Width: 80}) },
+		"compare.md.golden":    func(b *strings.Builder) error { return sideBySide().WriteMarkdown(b) },
+		"compare.json.golden":  func(b *strings.Builder) error { return sideBySide().WriteJSON(b) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b strings.Builder
+			require.NoError(t, write(&b))
+			golden(t, name, b.String())
+		})
+	}
+}
+
+func TestComparisonFitsTheScreen(t *testing.T) {
+	for _, width := range []int{72, 80, 120} {
+		var b strings.Builder
+		require.NoError(t, sideBySide().Print(&b, Screen{Width: width, UTF8: true, Colour: true}))
+		for line := range strings.Lines(b.String()) {
+			require.LessOrEqual(t, lipgloss.Width(strings.TrimRight(line, "\n")), width, "%q", line)
+		}
+	}
+	var b strings.Builder
+	require.NoError(t, sideBySide().Print(&b, Screen{Width: 80}))
+	for _, r := range b.String() {
+		require.Less(t, r, rune(128), "%q", r)
+	}
+}
+
+func TestComparisonReadsBack(t *testing.T) {
+	var b strings.Builder
+	require.NoError(t, sideBySide().WriteJSON(&b))
+	var back Comparison
+	require.NoError(t, json.Unmarshal([]byte(b.String()), &back))
+	require.Equal(t, fmt.Sprint(agreements(sideBySide())), fmt.Sprint(agreements(back)))
+	require.Equal(t, ExitDiffers, back.ExitCode)
+	require.Equal(t, 1, back.Disagreements)
+	require.Equal(t, 2, back.Incomplete)
+}

@@ -1,0 +1,244 @@
+package reports
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"lockproof/harness"
+	"lockproof/harness/history"
+)
+
+// agreementSigns mark the rows that are to be looked at, in UTF-8 and in ASCII.
+var agreementSigns = map[Agreement][2]string{Agree: {"", ""}, Disagree: {"≠", "!"}, Incomplete: {"?", "?"}}
+
+// Print writes the comparison for a reader: what the runs are, a line for each
+// property of each row, why rows disagree or are incomplete, what was skipped
+// and why, and the sum.
+func (c Comparison) Print(w io.Writer, screen Screen) error {
+	var b strings.Builder
+	for _, run := range c.Runs {
+		b.WriteString(strings.Join(hanging(screen.style(clean(run.Name)+": ", bold), clean(run.told()), screen.Width), "\n") + "\n")
+	}
+	if len(c.Rows) > 0 {
+		b.WriteString("\n" + c.table(screen) + "\n")
+		b.WriteString(screen.style(strings.Join(hanging("", c.key(screen), screen.Width), "\n"), faint) + "\n\n")
+	}
+	b.WriteString(c.skippedTable(screen))
+	b.WriteString(c.accounts(screen))
+	b.WriteString(strings.Join(hanging("", c.Summary(), screen.Width), "\n") + "\n")
+	_, err := io.WriteString(w, screen.plain(b.String()))
+	return err
+}
+
+// told says what a run is, and what came of it.
+func (r ComparedRun) told() string {
+	parts := []string{r.Cluster + " cluster"}
+	if len(r.Servers) > 0 {
+		parts = append(parts, list(r.Servers))
+	}
+	if r.Lock != "" {
+		parts = append(parts, "lock "+r.Lock)
+	}
+	if len(r.Without) > 0 {
+		parts = append(parts, "without "+list(r.Without))
+	}
+	parts = append(parts, plural(r.Trials, "trial")+" each", "lockproof "+r.Version, r.Folder)
+	return strings.Join(parts, ", ") + ": " + r.Summary
+}
+
+// Summary says in one sentence what came of the comparison.
+func (c Comparison) Summary() string {
+	skipped := 0
+	for _, row := range c.Rows {
+		if row.skipped() {
+			skipped++
+		}
+	}
+	text := fmt.Sprintf("%s in %s: %d agree", plural(len(c.Rows), "row"), plural(len(c.Runs), "run"),
+		len(c.Rows)-c.Disagreements-c.Incomplete)
+	if c.Disagreements > 0 {
+		text += fmt.Sprintf(", %d disagree", c.Disagreements)
+	}
+	if c.Incomplete > 0 {
+		text += fmt.Sprintf(", %d incomplete", c.Incomplete)
+	}
+	if skipped > 0 {
+		text += fmt.Sprintf("; %d skipped in some run", skipped)
+	}
+	return text + "."
+}
+
+func (r *ComparedRow) skipped() bool {
+	for _, cell := range r.Cells {
+		if cell.Standing == harness.Skipped {
+			return true
+		}
+	}
+	return false
+}
+
+// name is the row's, as Row.Name gives it.
+func (r *ComparedRow) name() string {
+	if r.Setting == "" {
+		return r.Scenario
+	}
+	return r.Scenario + " (" + r.Setting + ")"
+}
+
+func (c Comparison) table(screen Screen) string {
+	headers := []string{"", "scenario", "property"}
+	for _, run := range c.Runs {
+		headers = append(headers, clean(run.Name))
+	}
+	t := newTable(screen).Headers(headers...)
+	previous := ""
+	for _, row := range c.Rows {
+		name := clean(row.Scenario)
+		if row.Setting != "" {
+			name = "  " + clean(row.Setting)
+			if row.Scenario != previous {
+				name = clean(row.Scenario) + "\n" + name
+			}
+		}
+		previous = row.Scenario
+		t.Row(append([]string{row.mark(screen), name}, row.columns(screen)...)...)
+	}
+	return t.fitted(screen)
+}
+
+func (r *ComparedRow) mark(screen Screen) string {
+	return screen.style(screen.of(agreementSigns[r.Agreement]), bad)
+}
+
+// of chooses between the two ways of a sign.
+func (s Screen) of(signs [2]string) string {
+	if s.UTF8 {
+		return signs[0]
+	}
+	return signs[1]
+}
+
+// columns are the names of the properties, one to a line, and for each run
+// their verdicts beside them.
+func (r *ComparedRow) columns(screen Screen) []string {
+	properties := r.properties()
+	columns := []string{strings.Join(properties, "\n")}
+	for _, cell := range r.Cells {
+		columns = append(columns, cell.column(properties, screen))
+	}
+	return columns
+}
+
+func (c ComparedCell) column(properties []string, screen Screen) string {
+	switch c.Standing {
+	case "":
+		return screen.style(notRun, faint)
+	case harness.Skipped:
+		return screen.style("skipped", faint)
+	case harness.HarnessError:
+		return screen.style("failed", bad)
+	}
+	lines := make([]string, len(properties))
+	for i, name := range properties {
+		lines[i] = "-"
+		if p, found := c.of(name); found {
+			lines[i] = p.cell(screen)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// cell is the worst verdict that a run's trials gave on a property, and how
+// many of them gave it.
+func (p ResultsProperty) cell(screen Screen) string {
+	counted := Property{Holds: p.Holds, Violated: p.Violated, Inconclusive: p.Inconclusive}
+	n := map[string]int{history.Holds: p.Holds, history.Violated: p.Violated, history.Inconclusive: p.Inconclusive}[counted.Verdict()]
+	style := map[string]lipgloss.Style{history.Holds: good, history.Violated: bad, history.Inconclusive: doubt}[counted.Verdict()]
+	return fmt.Sprintf("%s %d/%d", screen.style(screen.sign(counted.Verdict()), style), n, p.Holds+p.Violated+p.Inconclusive)
+}
+
+// key explains the table's signs, and the marks that it has.
+func (c Comparison) key(screen Screen) string {
+	text := fmt.Sprintf("%s holds   %s violated   %s inconclusive   so many of all trials",
+		screen.sign(history.Holds), screen.sign(history.Violated), screen.sign(history.Inconclusive))
+	if c.Disagreements > 0 {
+		text += "   " + screen.of(agreementSigns[Disagree]) + " the runs disagree"
+	}
+	if c.Incomplete > 0 {
+		text += "   " + screen.of(agreementSigns[Incomplete]) + " before a scenario: not decided in every run"
+	}
+	return text
+}
+
+func (c Comparison) skippedTable(screen Screen) string {
+	t := newTable(screen).Headers("skipped", "in", "because")
+	n := 0
+	for _, row := range c.Rows {
+		for i, cell := range row.Cells {
+			if cell.Standing == harness.Skipped {
+				t.Row(clean(row.name()), clean(c.Runs[i].Name), clean(cell.Why))
+				n++
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return t.fitted(screen) + "\n\n"
+}
+
+// accounts says of each row that is marked why it is, and which rows a run
+// lacks.
+func (c Comparison) accounts(screen Screen) string {
+	var b strings.Builder
+	for _, agreement := range []Agreement{Disagree, Incomplete} {
+		for _, row := range c.Rows {
+			if reasons := row.reasons(); row.Agreement == agreement && len(reasons) > 0 {
+				b.WriteString(screen.style(strings.ToUpper(string(agreement))+": "+clean(row.name()), bad) + "\n")
+				for _, why := range reasons {
+					b.WriteString(strings.Join(hanging("  ", clean(why), screen.Width), "\n") + "\n")
+				}
+				b.WriteString("\n")
+			}
+		}
+	}
+	for _, text := range c.lacking() {
+		b.WriteString(strings.Join(hanging("", clean(text), screen.Width), "\n") + "\n\n")
+	}
+	return b.String()
+}
+
+// reasons are why a row is marked, but for the runs that lack it: of a short run
+// beside a long one that would be most rows.
+func (r *ComparedRow) reasons() []string {
+	return slices.DeleteFunc(slices.Clone(r.Why), func(why string) bool { return strings.HasSuffix(why, ": "+notRun) })
+}
+
+// lacking says for each run which rows it lacks.
+func (c Comparison) lacking() []string {
+	var texts []string
+	for i, run := range c.Runs {
+		var names []string
+		for _, row := range c.Rows {
+			if row.Cells[i].Standing == "" {
+				names = append(names, row.name())
+			}
+		}
+		if len(names) > 0 {
+			texts = append(texts, fmt.Sprintf("Not run in %s, %s: %s.", run.Name, plural(len(names), "row"), list(names)))
+		}
+	}
+	return texts
+}
+
+// WriteJSON writes the comparison as one JSON object.
+func (c Comparison) WriteJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(c)
+}
