@@ -22,6 +22,8 @@ const (
 	ReleaseArrives  = "a release reaches every node"
 	MajorityHealthy = "a healthy majority is in reach"
 	OneCounter      = "fencing tokens come from one counter"
+	ReplicasHaveAll = "a promoted replica has every acknowledged write"
+	OneMaster       = "there is one master at a time"
 	Unexplained     = "not shown by this history"
 )
 
@@ -56,6 +58,9 @@ func (r *run) blameOverlap(o overlap) *Blame {
 		return b
 	}
 	loser, losses := r.losses(o)
+	if b := r.blamePromotion(o); b != nil && len(losses) == 0 {
+		return b
+	}
 	if len(losses) == 0 {
 		return r.blameVotes(o)
 	}
@@ -189,6 +194,10 @@ func (r *run) explain(l Lease, h *holding) *Blame {
 	switch h.Ended {
 	case TenureForgotten:
 		return r.blame(h.ender, NodesRemember, "%s, and came back without %s's key", r.faultAt(h.ender, h.Node), l.Client)
+	case TenureResynced:
+		master := r.header.Replicas[h.Node]
+		return r.blame(h.ender, NodesRemember, "%s and came back empty, and %s, its replica, copied that: %s's key was gone there too",
+			r.faultAt(h.ender, master), h.Node, l.Client)
 	case TenureFlushed:
 		return r.blame(h.ender, NodesRemember, "%s: %s's key was gone", r.faultAt(h.ender, h.Node), l.Client)
 	case TenureEvicted:

@@ -176,7 +176,7 @@ func (f fault) describe() string {
 	done := map[string]string{
 		"kill": "was killed", "shutdown": "was shut down", "power-loss": "lost power", "pause": "was paused",
 		"cut": "was cut", "delay": "was delayed", "hold": "was held", "lose": "lost a message", "drop": "was dropped",
-		"clock": "had its clock set", "flush": "was flushed", "fill": "had its memory filled",
+		"clock": "had its clock set", "flush": "was flushed", "fill": "had its memory filled", "promote": "was promoted",
 	}[f.kind]
 	if done == "" {
 		done = "suffered " + f.kind

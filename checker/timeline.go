@@ -15,6 +15,7 @@ const (
 	TenureFlushed   = "flushed"            // an operator removed every key
 	TenureEvicted   = "evicted"            // the node made room for other data
 	TenureRemoved   = "removed by another" // by the command of another client
+	TenureResynced  = "resynced"           // the replica took over the state of a master that had lost it
 	TenureVanished  = "vanished"           // nothing in the history explains it: an eviction, say
 	TenureOpen      = "open"               // the history ended first
 )
@@ -156,7 +157,7 @@ func (t *timeline) ttl(h *holding, now, d int64) {
 // reply follows a command that was answered, if it took effect.
 func (t *timeline) reply(i int, e history.Event) {
 	client, node, isLink := strings.Cut(e.Process, ">")
-	if !isLink || !slices.Contains(t.run.header.Nodes, node) {
+	if !isLink || !slices.Contains(t.run.header.Servers(), node) {
 		return
 	}
 	p := place{node, e.Command.Key}
@@ -221,9 +222,19 @@ func (t *timeline) gone(i int, now int64, h *holding) {
 		t.close(h, now, TenureExpired, -1)
 	case filled && t.run.events[full].Time >= h.From:
 		t.close(h, t.run.events[full].Time, TenureEvicted, full)
+	case t.masterFell(h):
+		t.close(h, now, TenureResynced, t.down[t.run.header.Replicas[h.Node]])
 	default:
 		t.close(h, now, TenureVanished, i)
 	}
+}
+
+// masterFell reports whether a replica's master went down while the key was on
+// the replica.
+func (t *timeline) masterFell(h *holding) bool {
+	master, replica := t.run.header.Replicas[h.Node]
+	down, fell := t.down[master]
+	return replica && fell && t.run.events[down].Time >= h.From
 }
 
 // couldDelete reports whether a delete may have ended a holding: it came while

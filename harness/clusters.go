@@ -61,7 +61,7 @@ func stallLimit(ttl time.Duration) time.Duration {
 
 func (o Options) config(p *plan, seed uint64, j *journal) cluster.Config {
 	return cluster.Config{
-		Nodes: p.Nodes, Clients: p.clientNames(), Aliases: p.Aliases, Persistence: p.Persistence, Seed: seed,
+		Nodes: p.Nodes, Clients: p.clientNames(), Aliases: p.Aliases, Replicas: p.Replicas, Persistence: p.Persistence, Seed: seed,
 		Delay: p.Delay.In(p.TTL), StallLimit: stallLimit(p.TTL), Record: j.record,
 	}
 }
@@ -164,7 +164,7 @@ func (p *plan) skip(kind string) string {
 		}
 	}
 	if kind == Docker {
-		if err := docker.Fits(p.Nodes); err != nil {
+		if err := docker.Fits(p.Servers()); err != nil {
 			return err.Error()
 		}
 	}
@@ -201,12 +201,15 @@ func (p *plan) faults() []string {
 			return
 		}
 		for _, t := range targets {
-			if slices.Contains(p.Nodes, t) {
+			if slices.Contains(p.Servers(), t) {
 				names = append(names, "node-clock")
 			} else {
 				names = append(names, "client-clock")
 			}
 		}
+	}
+	if len(p.Replicas) > 0 {
+		names = append(names, "replicas")
 	}
 	for _, s := range p.Script {
 		if slices.Contains(faultVerbs, s.Verb) {

@@ -17,7 +17,7 @@ func (p *plan) header(o Options, server string, trial int, seed uint64, stallLim
 	h := history.Header{
 		Version: history.Version, Scenario: p.Name, Variant: p.Job.Variant, Lenient: p.Job.Lenient, Cluster: o.Cluster, Server: server,
 		Seed: seed, Trial: trial, Lock: p.lock.Name, Without: p.without, TTL: int64(p.TTL), Nodes: p.Nodes,
-		Clients: p.clientNames(), RealTime: o.Cluster != "virtual",
+		Clients: p.clientNames(), Replicas: p.Replicas, RealTime: o.Cluster != "virtual",
 		FencedStore: p.Store.Check.Fenced(), Fencing: p.lock.Fencing,
 		Expect: p.expect, Bounds: p.bounds(), Earned: p.earned(), StallLimit: int64(stallLimit),
 	}
@@ -54,7 +54,7 @@ func (p *plan) retry() time.Duration {
 var faultVerbs = []scenarios.Verb{
 	scenarios.VerbKill, scenarios.VerbShutdown, scenarios.VerbPowerLoss, scenarios.VerbPause, scenarios.VerbCut, scenarios.VerbDelay,
 	scenarios.VerbHold, scenarios.VerbLose, scenarios.VerbDrop, scenarios.VerbClock, scenarios.VerbFlush,
-	scenarios.VerbSlowFsync, scenarios.VerbFailFsync,
+	scenarios.VerbSlowFsync, scenarios.VerbFailFsync, scenarios.VerbPromote,
 }
 
 // earned is what must have happened for a "holds" to mean anything: somebody

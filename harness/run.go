@@ -104,6 +104,9 @@ func (r *run) setup(index int, name string) client.Setup {
 			if len(c.Nodes) > 0 {
 				s.Nodes = c.Nodes
 			}
+			if c.Wait != nil {
+				s.Options.Wait = *c.Wait
+			}
 			if !c.TTL.IsZero() {
 				s.Options.TTL = r.in(c.TTL)
 			}
@@ -117,7 +120,7 @@ func (r *run) options() locks.Options {
 	l := r.plan.Lock
 	o := locks.Options{
 		TTL: r.plan.TTL, NodeTimeout: r.in(l.NodeTimeout), Tries: l.Tries, RetryMin: r.in(l.RetryMin), RetryMax: r.in(l.RetryMax),
-		MaxExtensions: l.MaxExtensions, Without: r.plan.without,
+		MaxExtensions: l.MaxExtensions, Wait: l.Wait, Connection: l.Connection, Without: r.plan.without,
 	}
 	if l.Drift != nil {
 		o.Drift = *l.Drift
@@ -197,9 +200,9 @@ func (r *run) windUp(ctx context.Context) error {
 
 // look records the state of every node.
 func (r *run) look(ctx context.Context) {
-	for _, name := range r.plan.Nodes {
+	for _, name := range r.plan.Servers() {
 		if seen, err := r.cluster.Node(name).Look(ctx); err == nil {
-			r.record(history.Event{Time: r.cluster.Now(), Process: name, Type: history.TypeNode, Node: &seen})
+			r.saw(name, seen)
 		}
 	}
 }

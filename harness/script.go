@@ -56,6 +56,8 @@ func (r *run) step(ctx context.Context, s scenarios.Step) error {
 		return r.cluster.Sleep(ctx, r.in(s.Wait))
 	case scenarios.VerbUntil:
 		return r.until(ctx, s)
+	case scenarios.VerbAwaitSync:
+		return r.each(s.Targets, func(name string) error { return r.awaitSync(ctx, name, r.within(s)) })
 	case scenarios.VerbAwait:
 		return r.each(s.Targets, func(name string) error { return r.await(ctx, name, s.Must) })
 	case scenarios.VerbCancel:
@@ -152,7 +154,7 @@ func (r *run) await(ctx context.Context, name, must string) error {
 
 // reach lets a client reach these nodes only, from now on.
 func (r *run) reach(ctx context.Context, name string, nodes []string) error {
-	for _, node := range r.plan.Nodes {
+	for _, node := range r.plan.Servers() {
 		target := name + "-" + node
 		cut, reached := r.unreached[target], slices.Contains(nodes, node)
 		switch {
@@ -177,7 +179,7 @@ const poll = 500 * time.Microsecond
 
 // baseline remembers what a client's links had carried before its operation.
 func (r *run) baseline(name string) {
-	for _, node := range append([]string{cluster.StoreName}, r.plan.Nodes...) {
+	for _, node := range append([]string{cluster.StoreName}, r.plan.Servers()...) {
 		l := r.cluster.Link(name, node)
 		for _, command := range []string{"SET", "EVAL", "GET"} {
 			received, answered := l.Count(command)
@@ -186,13 +188,18 @@ func (r *run) baseline(name string) {
 	}
 }
 
+// within is how long a step waits for something to happen.
+func (r *run) within(s scenarios.Step) time.Duration {
+	if s.Within.IsZero() {
+		return 5 * r.plan.TTL
+	}
+	return r.in(s.Within)
+}
+
 // until waits for a command of the client's present operation to reach the node
 // or to be answered by it.
 func (r *run) until(ctx context.Context, s scenarios.Step) error {
-	within := r.in(s.Within)
-	if within == 0 {
-		within = 5 * r.plan.TTL
-	}
+	within := r.within(s)
 	deadline := r.cluster.Now() + int64(within)
 	command := strings.ToUpper(s.Of)
 	for _, target := range s.Targets {

@@ -39,6 +39,7 @@ const (
 	Flush     Kind = "flush"
 	SlowFsync Kind = "slow-fsync"
 	FailFsync Kind = "fail-fsync"
+	Promote   Kind = "promote"
 )
 
 // Fault is what is to be done to each of the targets: clients, nodes or links
@@ -158,6 +159,8 @@ func (n *Nemesis) apply(ctx context.Context, f Fault, target string) (*Active, e
 		return nil, n.clock(ctx, f, target)
 	case Flush:
 		return nil, n.flush(ctx, f, target)
+	case Promote:
+		return nil, n.promote(ctx, f, target)
 	case SlowFsync, FailFsync:
 		return n.fsync(f, target)
 	case Resume:

@@ -12,13 +12,13 @@ import (
 
 // link finds the link that a target such as c1-n3 names.
 func (n *Nemesis) link(target string) (cluster.Link, error) {
-	c, node, ok := strings.Cut(target, "-")
-	if !ok || !n.names[c] {
-		return nil, fmt.Errorf("%q is not a link: a client and a node, such as c1-n3", target)
+	from, to, ok := strings.Cut(target, "-")
+	if !ok {
+		return nil, fmt.Errorf("%q is not a link: a client and a node, such as c1-n3, or a replica and its master", target)
 	}
-	l := n.cluster.Link(c, node)
+	l := n.cluster.Link(from, to)
 	if l == nil {
-		return nil, fmt.Errorf("%s has no link to %q: there is no such node", c, node)
+		return nil, fmt.Errorf("there is no link from %q to %q", from, to)
 	}
 	return l, nil
 }

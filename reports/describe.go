@@ -112,6 +112,23 @@ func lookText(n history.Node) string {
 	if !n.Up {
 		return "a look: it is down"
 	}
+	return "a look: " + keysText(n) + replicationText(n.Replication)
+}
+
+// replicationText says what a server's part in replication is.
+func replicationText(r *history.Replication) string {
+	switch {
+	case r == nil:
+		return ""
+	case r.Role == history.RoleMaster:
+		return fmt.Sprintf("; a master, at offset %d", r.Offset)
+	case r.Linked:
+		return fmt.Sprintf("; a replica, at offset %d", r.Offset)
+	}
+	return fmt.Sprintf("; a replica without its master, at offset %d", r.Offset)
+}
+
+func keysText(n history.Node) string {
 	var keys []string
 	for _, name := range slices.Sorted(maps.Keys(n.Keys)) {
 		state := n.Keys[name]
@@ -122,9 +139,9 @@ func lookText(n history.Node) string {
 		keys = append(keys, fmt.Sprintf("%s has token %s, %s", name, shortToken(state.Token), ttl))
 	}
 	if len(keys) == 0 {
-		return "a look: it is up, without a key"
+		return "it is up, without a key"
 	}
-	return "a look: " + strings.Join(keys, "; ")
+	return strings.Join(keys, "; ")
 }
 
 func clockSetText(c history.Clock, now int64) string {

@@ -138,6 +138,8 @@ func beginText(f history.Fault, targets []string) string {
 		return who + " run" + third(targets) + " on"
 	case "flush":
 		return fmt.Sprintf("%s %s flushed: every key is gone", who, be)
+	case "promote":
+		return fmt.Sprintf("%s %s promoted: a master from here on%s", who, be, keysFound(f.Measured["keys"]))
 	case "clock":
 		return clockFaultText(f, targets)
 	case "slow-fsync":

@@ -44,6 +44,8 @@ var nodeVerbs = map[scenarios.Verb]string{
 	scenarios.VerbCut:       "cut %s",
 	scenarios.VerbHeal:      "heal %s",
 	scenarios.VerbLetGo:     "let go what is held on %s",
+	scenarios.VerbPromote:   "make %s a master (REPLICAOF NO ONE)",
+	scenarios.VerbAwaitSync: "wait until %s has every write of its master",
 	scenarios.VerbAwait:     "wait for the outcome of %s",
 }
 

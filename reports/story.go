@@ -275,7 +275,7 @@ func clientsOf(events []history.Event) []string {
 
 func nodesOf(events []history.Event) []string {
 	if h := headerOf(events); h != nil {
-		return h.Nodes
+		return h.Servers()
 	}
 	return nil
 }

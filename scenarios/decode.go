@@ -51,6 +51,7 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 		{"ttl", "", d.readTTL},
 		{"nodes", "", func(n ast.Node) { s.Nodes = numbered("n", d.integer(n, "nodes", 1, mostNodes)) }},
 		{"aliases", "", d.readAliases},
+		{"replicas", "", d.readReplicas},
 		{"persistence", "", d.readPersistence(&s.Persistence)},
 		{"delay", "", func(n ast.Node) { s.Delay = d.span(n, "delay", zeroOrMore) }},
 		{"lock", "", func(n ast.Node) { s.Lock = d.lock(n, s.Lock) }},

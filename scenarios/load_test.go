@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/locks"
 )
 
 var update = flag.Bool("update", false, "write the golden files of testdata/bad anew")
@@ -82,12 +83,14 @@ on: [local, docker]
 ttl: 30s
 nodes: 3
 aliases: {n2: n1}
+replicas: {r1: n1}
 persistence: aof-always
 delay: 1ms
-lock: {name: redlock, node-timeout: 0.05 ttl, drift: 0.02, tries: 3, retry: [10ms, 0.1 ttl], max-extensions: 7}
+lock: {name: redlock, node-timeout: 0.05 ttl, drift: 0.02, tries: 3, retry: [10ms, 0.1 ttl], max-extensions: 7, wait: 1, connection: pool}
 store: {check: fence}
 clients:
   c1: {reach: [n1, n2], nodes: [n2, n1], far: n3, far-delay: 20ms, ttl: 3 ttl}
+  c3: {nodes: r1, wait: 0}
   c2: {}
 workload: {clients: 2, keys: 3, for: 20 ttl, hold: 50ms, think: 0}
 nemesis:
@@ -103,18 +106,20 @@ earned: {grants: 1, contended: 2, faults: 3, writes: 4, refused: 0}
 	require.Equal(t, 30*time.Second, s.TTL)
 	require.Equal(t, []string{"n1", "n2", "n3"}, s.Nodes)
 	require.Equal(t, map[string]string{"n2": "n1"}, s.Aliases)
+	require.Equal(t, map[string]string{"r1": "n1"}, s.Replicas)
+	require.Equal(t, []string{"n1", "n2", "n3", "r1"}, s.Servers())
 	require.Equal(t, cluster.PersistAlways, s.Persistence)
 	require.Equal(t, Span{Fixed: time.Millisecond}, s.Delay)
 	require.Equal(t, Lock{Name: "redlock", NodeTimeout: Span{TTLs: 0.05}, Drift: &drift, Tries: 3,
-		RetryMin: Span{Fixed: 10 * time.Millisecond}, RetryMax: Span{TTLs: 0.1}, MaxExtensions: 7}, s.Lock)
+		RetryMin: Span{Fixed: 10 * time.Millisecond}, RetryMax: Span{TTLs: 0.1}, MaxExtensions: 7, Wait: 1, Connection: locks.ConnectionPool}, s.Lock)
 	require.Equal(t, CheckFence, s.Store.Check)
 	require.Equal(t, []Client{{Name: "c1", Reach: []string{"n1", "n2"}, Nodes: []string{"n2", "n1"}, Far: []string{"n3"},
-		FarDelay: Span{Fixed: 20 * time.Millisecond}, TTL: Span{TTLs: 3}}, {Name: "c2"}}, s.Clients)
+		FarDelay: Span{Fixed: 20 * time.Millisecond}, TTL: Span{TTLs: 3}}, {Name: "c3", Nodes: []string{"r1"}, Wait: number(0)}, {Name: "c2"}}, s.Clients)
 	require.Equal(t, &Workload{Clients: 2, Keys: 3, For: Span{TTLs: 20}, Hold: Span{Fixed: 50 * time.Millisecond}}, s.Workload)
 	require.Equal(t, []Random{
 		{Fault: VerbClock, Among: []string{"n1", "n2", "w1"}, Count: 2, Every: Range{ttl, ttl},
 			For: Range{second, Span{Fixed: 2 * time.Second}}, Rate: 1.2},
-		{Fault: VerbDelay, Among: []string{"c1-n1", "c2-n1", "w1-n1", "w2-n1"}, Count: 1,
+		{Fault: VerbDelay, Among: []string{"c1-n1", "c3-n1", "c2-n1", "w1-n1", "w2-n1"}, Count: 1,
 			Every: Range{second, Span{Fixed: 2 * time.Second}}, For: Range{second, second},
 			By: Span{Fixed: 5 * time.Millisecond}, Direction: cluster.ToNode},
 	}, s.Nemesis)
@@ -124,6 +129,7 @@ earned: {grants: 1, contended: 2, faults: 3, writes: 4, refused: 0}
 
 func TestEveryVerbAndModifier(t *testing.T) {
 	s := parsed(t, `
+replicas: {r1: n1}
 clients: [c1, c2]
 script:
   - acquire: c1
@@ -161,6 +167,10 @@ script:
   - flush: n3
   - {slow-fsync: [n1, n2], by: 5s, for: 1 ttl}
   - fail-fsync: n3
+  - {await-sync: r1, within: 1 ttl}
+  - promote: r1
+  - kill: r1
+  - cut: [r1-n1, c1-r1]
   - release: [c1]
 `)
 	second, ttl := Span{Fixed: time.Second}, Span{TTLs: 1}
@@ -197,6 +207,10 @@ script:
 		{Verb: VerbFlush, Targets: []string{"n3"}},
 		{Verb: VerbSlowFsync, Targets: []string{"n1", "n2"}, By: Span{Fixed: 5 * time.Second}, For: ttl},
 		{Verb: VerbFailFsync, Targets: []string{"n3"}},
+		{Verb: VerbAwaitSync, Targets: []string{"r1"}, Within: ttl},
+		{Verb: VerbPromote, Targets: []string{"r1"}},
+		{Verb: VerbKill, Targets: []string{"r1"}},
+		{Verb: VerbCut, Targets: []string{"r1-n1", "c1-r1"}, Direction: cluster.Both},
 		{Verb: VerbRelease, Targets: []string{"c1"}},
 	}
 	require.Len(t, s.Script, len(want))

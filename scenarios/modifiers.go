@@ -12,7 +12,7 @@ import (
 // readers read the modifiers of steps into them.
 var readers = map[string]func(*decoder, ast.Node, *Step){
 	"key":      func(d *decoder, n ast.Node, s *Step) { s.Key = d.text(n, "key") },
-	"reaching": func(d *decoder, n ast.Node, s *Step) { s.Reaching = d.words(n, "reaching", d.s.Nodes, "nodes") },
+	"reaching": func(d *decoder, n ast.Node, s *Step) { s.Reaching = d.words(n, "reaching", d.s.Servers(), "nodes") },
 	"async":    func(d *decoder, n ast.Node, s *Step) { s.Async = d.boolean(n, "async") },
 	"must":     func(d *decoder, n ast.Node, s *Step) { s.Must = d.word(n, "must", outcomes, "outcomes") },
 	"within":   func(d *decoder, n ast.Node, s *Step) { s.Within = d.span(n, "within", positive) },

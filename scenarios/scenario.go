@@ -5,11 +5,14 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/locks"
 )
 
 // Scenario is one file: a cluster, clients, what goes wrong, and what to expect.
@@ -23,6 +26,7 @@ type Scenario struct {
 	TTL         time.Duration // default 1s
 	Nodes       []string      // n1..nN
 	Aliases     map[string]string
+	Replicas    map[string]string // r1..rN, each with its master
 	Persistence cluster.Persistence
 	Delay       Span // one-way delay of every link
 	Lock        Lock
@@ -48,6 +52,8 @@ type Lock struct {
 	RetryMin      Span
 	RetryMax      Span
 	MaxExtensions int
+	Wait          int              // for how many replicas an acquire waits
+	Connection    locks.Connection // on which WAIT is sent
 }
 
 // Store says what the guarded store checks before it accepts a write.
@@ -81,6 +87,7 @@ type Client struct {
 	Far      []string
 	FarDelay Span
 	TTL      Span // its own TTL; 0: the scenario's
+	Wait     *int // for how many replicas it waits; nil: as the lock says
 }
 
 // Workload is a set of clients in closed loops, beside the script.
@@ -171,6 +178,8 @@ const (
 	VerbFlush     Verb = "flush"
 	VerbSlowFsync Verb = "slow-fsync"
 	VerbFailFsync Verb = "fail-fsync"
+	VerbPromote   Verb = "promote"
+	VerbAwaitSync Verb = "await-sync"
 )
 
 // Step is one line of a script: a verb with its targets (clients, nodes, or
@@ -183,7 +192,7 @@ type Step struct {
 	Reaching []string // acquire: from here on the client reaches only these
 	Async    bool     // client verbs: do not wait for the outcome
 	Must     string   // client verbs, await: ok or fail, or the trial proves nothing
-	Within   Span     // acquire, extend, release: the caller's deadline; until: patience
+	Within   Span     // acquire, extend, release: the caller's deadline; until, await-sync: patience
 	For      Span     // faults: end by themselves after this long
 	Wait     Span     // wait; After: kill, shutdown and power-loss start again after this long
 	After    Span
@@ -228,6 +237,11 @@ func (s Span) String() string {
 	default:
 		return ttls + " + " + s.Fixed.String()
 	}
+}
+
+// Servers lists the nodes, and then their replicas.
+func (s *Scenario) Servers() []string {
+	return append(slices.Clone(s.Nodes), slices.Sorted(maps.Keys(s.Replicas))...)
 }
 
 // Find returns the variant of that name; "" is the scenario as it stands.

@@ -8,11 +8,12 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/locks"
 )
 
 // lock reads a lock and its options; what it does not set stays as in l.
 func (d *decoder) lock(n ast.Node, l Lock) Lock {
-	d.fields(n, "lock", []field{
+	places := d.fields(n, "lock", []field{
 		{"name", "", func(n ast.Node) { l.Name = d.word(n, "lock", lockNames(), "locks") }},
 		{"node-timeout", "", func(n ast.Node) { l.NodeTimeout = d.span(n, "node-timeout", positive) }},
 		{"drift", "", func(n ast.Node) {
@@ -25,9 +26,17 @@ func (d *decoder) lock(n ast.Node, l Lock) Lock {
 			l.RetryMin, l.RetryMax = r.Min, r.Max
 		}},
 		{"max-extensions", "", func(n ast.Node) { l.MaxExtensions = d.integer(n, "max-extensions", 1, 1_000_000) }},
+		{"wait", "", func(n ast.Node) { l.Wait = d.integer(n, "wait", 0, mostNodes) }},
+		{"connection", "", func(n ast.Node) { l.Connection = locks.Connection(d.word(n, "connection", connections, "connections")) }},
 	})
+	if at := places["connection"]; at != nil && l.Wait == 0 {
+		d.report(at, "the lock waits for no replica, so that it needs no connection for it", "add `wait: 1`, or leave `connection` out")
+	}
 	return l
 }
+
+// connections are the connections on which a lock can send WAIT.
+var connections = []string{string(locks.ConnectionOne), string(locks.ConnectionPool)}
 
 // readClients reads the clients: how many (c1 to cN), their names, or a mapping
 // of names to what is special about them.
@@ -57,7 +66,7 @@ func (d *decoder) readClients(n ast.Node) {
 
 var (
 	clientName = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
-	otherNames = regexp.MustCompile(`^([nwk][0-9]+|store|nemesis|harness)$`)
+	otherNames = regexp.MustCompile(`^([nrwk][0-9]+|store|nemesis|harness)$`)
 )
 
 func (d *decoder) checkClientName(e entry) {
@@ -67,7 +76,7 @@ func (d *decoder) checkClientName(e entry) {
 		d.report(e.at, fmt.Sprintf("%q is not in the form of client names", e.key), "write a letter and then letters and digits, as in c1")
 	case otherNames.MatchString(e.key):
 		d.report(e.at, fmt.Sprintf("%q cannot be a client's name", e.key),
-			"n1, w1 and k1 are nodes, workload clients and keys, and store, nemesis and harness are names of the harness: use c1, c2, ...")
+			"n1, r1, w1 and k1 are nodes, replicas, workload clients and keys, and store, nemesis and harness are names of the harness: use c1, c2, ...")
 	case slices.Contains(d.clientNames(), e.key):
 		d.report(e.at, fmt.Sprintf("there are two clients %s", e.key), "give each a name of its own")
 	}
@@ -87,12 +96,16 @@ func (d *decoder) client(e entry) Client {
 	c := Client{Name: e.key}
 	of := func(key string) string { return key + " of " + e.key }
 	nodes := func(key string, into *[]string) field {
-		return field{key, "", func(n ast.Node) { *into = d.words(n, of(key), d.s.Nodes, "nodes") }}
+		return field{key, "", func(n ast.Node) { *into = d.words(n, of(key), d.s.Servers(), "nodes") }}
 	}
 	places := d.fields(e.value, "the client "+e.key, []field{
 		nodes("reach", &c.Reach), nodes("nodes", &c.Nodes), nodes("far", &c.Far),
 		{"far-delay", "", func(n ast.Node) { c.FarDelay = d.span(n, of("far-delay"), positive) }},
 		{"ttl", "", func(n ast.Node) { c.TTL = d.span(n, of("ttl"), positive) }},
+		{"wait", "", func(n ast.Node) {
+			wait := d.integer(n, of("wait"), 0, mostNodes)
+			c.Wait = &wait
+		}},
 	})
 	if places["far"] != nil && places["far-delay"] == nil {
 		d.report(places["far"], e.key+" has far nodes and no far-delay", "say how far they are: `far-delay: 0.2 ttl`")

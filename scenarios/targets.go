@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -44,6 +45,8 @@ func example(allowed Targets) string {
 		return "c1"
 	case allowed&Links != 0:
 		return "c1-n3"
+	case allowed == Replicas:
+		return "r1"
 	default:
 		return "n3"
 	}
@@ -55,8 +58,8 @@ func (d *decoder) resolve(n ast.Node, name, verb string, allowed Targets) []stri
 	kind, found := d.kindOf(name)
 	switch {
 	case kind == Links && allowed&Links != 0:
-		return d.links(n, name)
-	case found && allowed&kind != 0:
+		return d.links(n, name, verb)
+	case found && allowed.take(kind):
 		return []string{name}
 	case found && kind == Loops && allowed&Clients != 0:
 		d.report(position(n), fmt.Sprintf("%s is a client of the workload, and is busy with its loop", name),
@@ -71,7 +74,7 @@ func (d *decoder) resolve(n ast.Node, name, verb string, allowed Targets) []stri
 }
 
 func singular(kind Targets) string {
-	return map[Targets]string{Clients: "client", Loops: "client", Nodes: "node", Links: "link"}[kind]
+	return map[Targets]string{Clients: "client", Loops: "client", Nodes: "node", Replicas: "replica", Links: "link"}[kind]
 }
 
 // kindOf says what a name is the name of; a link is one by its hyphen.
@@ -85,6 +88,8 @@ func (d *decoder) kindOf(name string) (kind Targets, found bool) {
 		return Loops, true
 	case slices.Contains(d.s.Nodes, name):
 		return Nodes, true
+	case d.s.Replicas[name] != "":
+		return Replicas, true
 	}
 	return 0, false
 }
@@ -101,6 +106,9 @@ func (d *decoder) names(allowed Targets) []string {
 	if allowed&Nodes != 0 {
 		names = append(names, d.s.Nodes...)
 	}
+	if allowed.take(Replicas) {
+		names = append(names, slices.Sorted(maps.Keys(d.s.Replicas))...)
+	}
 	if allowed&Links != 0 {
 		names = append(names, "c1-n3", "c1-store", `"c1-*"`, `"*-n3"`)
 	}
@@ -108,13 +116,17 @@ func (d *decoder) names(allowed Targets) []string {
 }
 
 // links writes out a link or a wildcard: "c1-*" is c1's links to every node of
-// the lock, the store not among them; "*-n3" is every client's link to n3.
-func (d *decoder) links(n ast.Node, name string) []string {
+// the lock, the store not among them; "*-n3" is every client's link to n3. A
+// replica has a link to its master: r1-n1.
+func (d *decoder) links(n ast.Node, name, verb string) []string {
 	from, to, _ := strings.Cut(name, "-")
+	if master := d.s.Replicas[from]; master != "" {
+		return d.replication(n, name, verb, from, master)
+	}
 	clients := d.end(n, name, from, append(d.clientNames(), d.workloadNames()...), "client", "clients")
 	servers := d.s.Nodes
 	if to != "*" {
-		servers = d.end(n, name, to, append(slices.Clone(d.s.Nodes), cluster.StoreName), "node", "nodes")
+		servers = d.end(n, name, to, append(d.s.Servers(), cluster.StoreName), "node", "nodes")
 	}
 	var links []string
 	for _, c := range clients {
@@ -123,6 +135,20 @@ func (d *decoder) links(n ast.Node, name string) []string {
 		}
 	}
 	return links
+}
+
+// replication resolves a replica's link to its master.
+func (d *decoder) replication(n ast.Node, name, verb, replica, master string) []string {
+	link := replica + "-" + master
+	if name != link {
+		d.report(position(n), fmt.Sprintf("the link %s: a replica has a link to its master only", name), "write "+link)
+		return nil
+	}
+	if slices.Contains(usages[Verb(verb)].Required, "of") {
+		d.report(position(n), fmt.Sprintf("%s: no client's commands pass on the link %s", verb, name), "cut or delay it")
+		return nil
+	}
+	return []string{link}
 }
 
 // end resolves one end of a link.

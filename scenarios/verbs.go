@@ -7,11 +7,12 @@ type Targets uint8
 
 // The kinds of targets. A step that takes a Time has a duration in its place.
 const (
-	Clients Targets = 1 << iota // of the script: c1
-	Loops                       // of the workload: w1
-	Nodes                       // n3
-	Links                       // c1-n3, c1-store, and wildcards: "c1-*", "*-n3"
-	Time                        // 1.2 ttl
+	Clients  Targets = 1 << iota // of the script: c1
+	Loops                        // of the workload: w1
+	Nodes                        // n3
+	Replicas                     // r1; a verb that takes nodes takes them too
+	Links                        // c1-n3, c1-store, and wildcards: "c1-*", "*-n3"
+	Time                         // 1.2 ttl
 )
 
 // String says it in words, for errors and documents: "clients or nodes".
@@ -20,13 +21,16 @@ func (t Targets) String() string {
 	for _, kind := range []struct {
 		bit  Targets
 		word string
-	}{{Clients, "clients"}, {Nodes, "nodes"}, {Links, "links"}, {Time, "a duration"}} {
+	}{{Clients, "clients"}, {Nodes, "nodes"}, {Replicas, "replicas"}, {Links, "links"}, {Time, "a duration"}} {
 		if t&kind.bit != 0 {
 			words = append(words, kind.word)
 		}
 	}
 	return strings.Join(words, " or ")
 }
+
+// take says whether a verb that takes these can be aimed at one of a kind.
+func (t Targets) take(kind Targets) bool { return t&kind != 0 || kind == Replicas && t&Nodes != 0 }
 
 // Usage is what a verb takes. The loader holds steps to it, and
 // docs/scenarios.md shows it.
@@ -68,6 +72,8 @@ var Docs = []Usage{
 	{VerbFlush, Nodes, nil, nil, "an operator's FLUSHALL"},
 	{VerbSlowFsync, Nodes, []string{"by"}, []string{"for"}, "delays each fsync on the node's disk, whichever process makes it"},
 	{VerbFailFsync, Nodes, nil, []string{"for"}, "lets each fsync on the node's disk fail with an I/O error (EIO)"},
+	{VerbPromote, Replicas, nil, nil, "makes the replica a master (REPLICAOF NO ONE)"},
+	{VerbAwaitSync, Replicas, nil, []string{"within"}, "waits until the replica has every write of its master"},
 }
 
 // usages and verbNames are Docs by verb, and its verbs.

@@ -20,7 +20,10 @@ type Config struct {
 	Clients []string // names of all clients: each gets a link to each node and to the store
 	// Aliases makes a node name stand for another's server: a server that is
 	// listed twice.
-	Aliases     map[string]string
+	Aliases map[string]string
+	// Replicas are servers beside the nodes, each with the node that is its
+	// master. A replica has a link to it: Link("r1", "n1").
+	Replicas    map[string]string
 	Persistence Persistence
 	Seed        uint64
 	// Delay is the one-way delay of every link, Near and Far excepted; the
@@ -58,7 +61,8 @@ type Cluster interface {
 	// Sleep waits on the true clock, or until ctx ends.
 	Sleep(ctx context.Context, d time.Duration) error
 	Node(name string) Node
-	// Link is the path from a client to a node or to the store.
+	// Link is the path from a client to a node, a replica or the store, or from
+	// a replica to its master.
 	Link(client, node string) Link
 	// Spawn starts a client; messages takes what it says, one call at a time.
 	// The setup's addresses, epoch and seed are the cluster's to fill in.
@@ -108,6 +112,15 @@ type Disk interface {
 	FailFsync(fail bool) error
 	// Disturbed counts the fsyncs that were delayed or failed so far.
 	Disturbed() (delayed, failed int, err error)
+}
+
+// Replica is a Node that can be made a master; the cluster then supports replicas
+// and promote.
+type Replica interface {
+	Node
+	// Promote is REPLICAOF NO ONE. It returns once the server says that it is a
+	// master.
+	Promote(ctx context.Context) error
 }
 
 // Direction is a way over a link.

@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 )
@@ -15,7 +16,7 @@ func (c Config) Check() error {
 	if c.Record == nil {
 		return errors.New("Config.Record is nil: it must take the run's events")
 	}
-	names := append(slices.Clone(c.Nodes), c.Clients...)
+	names := slices.Concat(c.Nodes, slices.Sorted(maps.Keys(c.Replicas)), c.Clients)
 	for i, name := range names {
 		switch {
 		case name == "" || name != filepath.Base(name) || name[0] == '.':
@@ -29,6 +30,11 @@ func (c Config) Check() error {
 	for alias := range c.Aliases {
 		if to := c.Resolve(alias); to == "" || !slices.Contains(c.Nodes, to) {
 			return fmt.Errorf("the alias %s does not lead to a node: there are %v", alias, c.Nodes)
+		}
+	}
+	for replica, master := range c.Replicas {
+		if !slices.Contains(c.Nodes, master) || c.Aliases[master] != "" {
+			return fmt.Errorf("the master of %s is to be %q, which is no node with a server of its own: there are %v", replica, master, c.Nodes)
 		}
 	}
 	return nil
@@ -47,7 +53,8 @@ func (c Config) Resolve(name string) string {
 	return ""
 }
 
-// Servers lists the nodes that have servers of their own, and the store.
+// Servers lists the nodes that have servers of their own, the replicas and the
+// store.
 func (c Config) Servers() []string {
 	var names []string
 	for _, name := range c.Nodes {
@@ -55,5 +62,6 @@ func (c Config) Servers() []string {
 			names = append(names, name)
 		}
 	}
+	names = append(names, slices.Sorted(maps.Keys(c.Replicas))...)
 	return append(names, StoreName)
 }

@@ -36,7 +36,7 @@ func TestTheDocumentNamesEveryField(t *testing.T) {
 	for _, of := range []reflect.Type{
 		reflect.TypeFor[Event](), reflect.TypeFor[Command](), reflect.TypeFor[Fault](), reflect.TypeFor[Node](),
 		reflect.TypeFor[KeyState](), reflect.TypeFor[Clock](), reflect.TypeFor[Header](), reflect.TypeFor[Bounds](),
-		reflect.TypeFor[Earned](),
+		reflect.TypeFor[Earned](), reflect.TypeFor[Replication](),
 	} {
 		for f := range of.Fields() {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -171,7 +171,29 @@ type Node struct {
 	RunID string `json:"run_id,omitempty"`
 	// Keys are the lock keys present: key to owner's token.
 	Keys map[string]KeyState `json:"keys,omitempty"`
+	// Replication is set where the cluster has replicas.
+	Replication *Replication `json:"replication,omitempty"`
 }
+
+// Replication is what a server says of itself in INFO replication.
+type Replication struct {
+	Role Role `json:"role"`
+	// Linked is whether a replica is connected to its master, and has its data.
+	Linked bool `json:"linked,omitempty"`
+	// History names the sequence of writes that Offset counts, in bytes: a
+	// replica that has the same of both as its master has every write.
+	History string `json:"history"`
+	Offset  int64  `json:"offset"`
+}
+
+// Role is a server's part in replication.
+type Role string
+
+// The roles.
+const (
+	RoleMaster  Role = "master"
+	RoleReplica Role = "replica"
+)
 
 // KeyState is one key on a node. TTL is in nanoseconds on the node's clock; -1
 // means that the key has no expiry.

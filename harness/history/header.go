@@ -1,5 +1,10 @@
 package history
 
+import (
+	"maps"
+	"slices"
+)
+
 // Header is the first event of a history: enough to judge it by itself.
 // Durations are in nanoseconds.
 type Header struct {
@@ -16,6 +21,8 @@ type Header struct {
 	TTL     int64    `json:"ttl"`
 	Nodes   []string `json:"nodes"`
 	Clients []string `json:"clients"`
+	// Replicas are the servers beside the nodes, each with its master.
+	Replicas map[string]string `json:"replicas,omitempty"`
 	// RealTime is whether a stall of the harness can spoil the run.
 	RealTime bool `json:"real_time"`
 	// FencedStore is whether the store checks fencing tokens; Fencing is
@@ -31,6 +38,11 @@ type Header struct {
 	Earned  Earned `json:"earned"`
 	// StallLimit is the lateness from which on a stall spoils the run.
 	StallLimit int64 `json:"stall_limit,omitempty"`
+}
+
+// Servers lists the nodes, and then their replicas.
+func (h Header) Servers() []string {
+	return append(slices.Clone(h.Nodes), slices.Sorted(maps.Keys(h.Replicas))...)
 }
 
 // Bounds are what the two liveness properties promise in this run.

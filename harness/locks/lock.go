@@ -66,6 +66,10 @@ type Options struct {
 	RetryMax time.Duration `json:"retry_max"`
 	// MaxExtensions bounds how often one lease is extended.
 	MaxExtensions int `json:"max_extensions"`
+	// Wait is for how many replicas an acquire waits, by WAIT, before it counts;
+	// Connection says on which connection it does.
+	Wait       int        `json:"wait,omitempty"`
+	Connection Connection `json:"connection,omitempty"`
 	// Without names the redlock rules to switch off.
 	Without []string `json:"without,omitempty"`
 }

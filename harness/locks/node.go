@@ -19,6 +19,7 @@ import (
 type nodeLock struct {
 	env  Env
 	node *redis.Client
+	pool *redis.Client // for WAIT on a pool; nil before its first use
 	// take sets key to token if it is free, and gives it an expiry.
 	take func(ctx context.Context, key, token string) (bool, error)
 	// drop gives the key back and reports whether it was still ours, as far
@@ -93,6 +94,9 @@ func (l *nodeLock) token() (string, error) {
 
 func (l *nodeLock) Close() error {
 	l.pending.Wait()
+	if l.pool != nil {
+		return l.pool.Close()
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package locks
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,6 +57,12 @@ func (o Options) check() error {
 		return refusal("a retry delay from %s to %s: the first must not be below 0 nor above the second", o.RetryMin, o.RetryMax)
 	case o.MaxExtensions < 0:
 		return refusal("%d extensions at most: it must be above 0", o.MaxExtensions)
+	}
+	if o.Wait < 0 {
+		return refusal("a wait for %d replicas: it must be 0 or more", o.Wait)
+	}
+	if !slices.Contains([]Connection{"", ConnectionOne, ConnectionPool}, o.Connection) {
+		return refusal("there is no connection %q: there are %s and %s", o.Connection, ConnectionOne, ConnectionPool)
 	}
 	return nil
 }

@@ -31,6 +31,12 @@ return 0`)
 func newSingle(env Env) (Lock, error) {
 	l := newNodeLock(env)
 	l.take, l.drop, l.prolong, l.tidy = l.setNX, l.deleteOwn, l.expireOwn, true
+	switch {
+	case env.Wait > 0 && env.Connection == ConnectionPool:
+		l.take = l.waitOnPool
+	case env.Wait > 0:
+		l.take = l.waitOnOne
+	}
 	return l, nil
 }
 

@@ -42,13 +42,13 @@ type message struct {
 }
 
 func newFlow(c *connection, direction int) *flow {
-	return &flow{conn: c, direction: direction, wake: make(chan struct{}, 1)}
+	return &flow{conn: c, direction: direction, wake: make(chan struct{}, 1), raw: c == nil || c.link.cfg.Opaque}
 }
 
 // take cuts what came in into messages and queues them.
 func (f *flow) take(data []byte) {
 	if f.raw {
-		f.push(&message{data: data, due: time.Now()})
+		f.pass(data)
 		return
 	}
 	f.partial = append(f.partial, data...)
@@ -56,7 +56,7 @@ func (f *flow) take(data []byte) {
 		n, err := length(f.partial)
 		if err != nil { // not RESP: no business of ours
 			f.raw = true
-			f.push(&message{data: f.partial, due: time.Now()})
+			f.pass(f.partial)
 			f.partial = nil
 			return
 		}
@@ -72,6 +72,16 @@ func (f *flow) take(data []byte) {
 			f.reply(m)
 		}
 	}
+}
+
+// pass queues bytes that are not read.
+func (f *flow) pass(data []byte) {
+	due := time.Now()
+	if f.conn != nil {
+		due = f.arrival()
+		f.messages++
+	}
+	f.push(&message{data: data, due: due})
 }
 
 // arrival is when a message that sets out now is there, not before the one

@@ -32,6 +32,9 @@ type Config struct {
 	Scripts *Scripts
 	// Silent: commands are counted and intercepted but not recorded.
 	Silent bool
+	// Opaque: what passes is no sequence of commands and replies (a replication
+	// stream, a subscription). It is passed on as it comes.
+	Opaque bool
 }
 
 // Link is a cluster.Link over toxiproxy.

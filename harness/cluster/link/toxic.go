@@ -24,9 +24,7 @@ var _ toxics.StatefulToxic = (*RespToxic)(nil)
 func (t *RespToxic) NewState() any {
 	l, ok := links.Load(t.Link)
 	if !ok {
-		f := newFlow(nil, toNode)
-		f.raw = true // not one of ours: let it pass
-		return f
+		return newFlow(nil, toNode) // not one of ours: let it pass
 	}
 	return l.(*Link).joining
 }

@@ -59,7 +59,7 @@ type Cluster struct {
 	closeErr error
 }
 
-// path names a link: from a client to a server.
+// path names a link: from a client, or a replica, to a server.
 type path struct{ client, node string }
 
 var _ cluster.Cluster = (*Cluster)(nil)
@@ -119,7 +119,10 @@ func (c *Cluster) build(ctx context.Context) error {
 	for name := range c.cfg.Aliases {
 		c.nodes[name] = c.nodes[c.cfg.Resolve(name)]
 	}
-	return c.connect()
+	if err := c.connect(); err != nil {
+		return err
+	}
+	return c.replicate(ctx)
 }
 
 // persistence is the setting of a server. The store forgets nothing: what it
@@ -159,19 +162,24 @@ func (c *Cluster) connect() error {
 	scripts := link.NewScripts()
 	for _, client := range c.cfg.Clients {
 		for _, name := range c.cfg.Servers() {
-			l := link.New(link.Config{
-				Client: client, Node: name, Now: c.Now, Record: c.cfg.Record,
-				Scripts: scripts, Travel: travel(c.cfg.Delay), Silent: name == cluster.StoreName,
-			})
-			c.links[path{client, name}] = l
-			addr, err := l.Listen(c.nodes[name].addr)
+			err := c.open(link.Config{Client: client, Node: name, Scripts: scripts, Silent: name == cluster.StoreName}, c.nodes[name].addr)
 			if err != nil {
 				return err
 			}
-			c.address[path{client, name}] = addr
 		}
 	}
 	return nil
+}
+
+// open opens a link to the server at an address.
+func (c *Cluster) open(cfg link.Config, upstream string) error {
+	cfg.Now, cfg.Record, cfg.Travel = c.Now, c.cfg.Record, travel(c.cfg.Delay)
+	l := link.New(cfg)
+	p := path{cfg.Client, cfg.Node}
+	c.links[p] = l
+	addr, err := l.Listen(upstream)
+	c.address[p] = addr
+	return err
 }
 
 // travel gives every message the run's base delay. Without one the messages

@@ -36,6 +36,9 @@ func (n *node) Look(ctx context.Context) (history.Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
 	seen, err := server.Look(ctx, n.addr)
+	if err == nil && n.c.replicates(n.name) {
+		seen.Replication, err = server.Replication(ctx, n.addr)
+	}
 	if err != nil && (!p.Running() || p.Stopped() || redis.IsLoadingError(err)) {
 		return history.Node{}, nil // it went down or was paused meanwhile, or is not up yet
 	}

@@ -69,8 +69,11 @@ func (n *node) move() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(n.dir, "redis.conf"), []byte(text), 0o600)
+	return os.WriteFile(n.settingsFile(), []byte(text), 0o600)
 }
+
+// settingsFile is the server's redis.conf.
+func (n *node) settingsFile() string { return filepath.Join(n.dir, "redis.conf") }
 
 // errClash says that another program has the node's port.
 var errClash = errors.New("the port is taken")
@@ -133,7 +136,7 @@ func (n *node) spawn() (*process.Process, error) {
 		return nil, err
 	}
 	defer log.Close()
-	cmd := exec.Command(n.c.server.file, filepath.Join(n.dir, "redis.conf"))
+	cmd := exec.Command(n.c.server.file, n.settingsFile())
 	cmd.Dir, cmd.Stdout, cmd.Stderr = n.disk, log, log
 	if n.shim != nil {
 		cmd.Env = append(os.Environ(), n.shim.Environment(n.c.library)...)

@@ -90,12 +90,14 @@ func missing(why string) error {
 
 // settings is the redis.conf of a server that lives in dir. It logs to stdout,
 // which the harness leads into a file, together with what the server says
-// before it has read its settings.
+// before it has read its settings. A master writes the copy for a replica to a
+// file: sent as it is made, the default, it waits five seconds for more replicas
+// to ask, and then up to a second for this one's word that it has it.
 func settings(p cluster.Persistence, port int, dir string) (string, error) {
 	persistence, err := server.Settings(p)
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("bind 127.0.0.1\nport %d\nprotected-mode no\ndaemonize no\ndir %q\nlogfile \"\"\nloglevel notice\n%s",
+	return fmt.Sprintf("bind 127.0.0.1\nport %d\nprotected-mode no\ndaemonize no\ndir %q\nlogfile \"\"\nloglevel notice\nrepl-diskless-sync no\n%s",
 		port, dir, persistence), nil
 }

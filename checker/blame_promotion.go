@@ -1,0 +1,62 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+
+	"lockproof/harness/history"
+)
+
+// blamePromotion explains two leases of which one had its key on a master and the
+// other on the replica of it that was promoted.
+func (r *run) blamePromotion(o overlap) *Blame {
+	for _, pair := range [][2]Lease{{o.first, o.second}, {o.second, o.first}} {
+		old, fresh := pair[0], pair[1]
+		on := r.owned(old, old.From)
+		for _, replica := range keysOf(r.owned(fresh, fresh.From)) {
+			master := r.header.Replicas[replica]
+			event, promoted := r.promotion(replica, fresh.From)
+			h := on[master]
+			if h == nil || !promoted {
+				continue
+			}
+			t := r.events[event].Time
+			if h.From > t {
+				return r.blame(event, OneMaster, "%s was promoted at %s, but %s still reached the old master, %s, which granted it the lock at %s",
+					replica, at(t), old.Client, master, at(h.From))
+			}
+			return r.blame(event, ReplicasHaveAll, "%s was promoted at %s without %s's key, which %s had acknowledged at %s%s: replication is asynchronous",
+				replica, at(t), old.Client, master, at(h.From), r.miscounted(old, master))
+		}
+	}
+	return nil
+}
+
+// promotion gives the event that made a replica a master, before a time: an
+// operator's command, or the first look that found it to be one.
+func (r *run) promotion(replica string, by int64) (int, bool) {
+	for i, e := range r.events {
+		if e.Time > by || r.header.Replicas[replica] == "" {
+			break
+		}
+		ordered := e.Type == history.TypeFault && e.Fault.Kind == "promote" && e.Fault.Effective && slices.Contains(e.Fault.Targets, replica)
+		seen := e.Type == history.TypeNode && e.Process == replica && e.Node != nil && e.Node.Replication != nil &&
+			e.Node.Replication.Role == history.RoleMaster
+		if ordered || seen {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// miscounted tells of a WAIT that counted replicas for a lease's client although
+// none had its key.
+func (r *run) miscounted(l Lease, master string) string {
+	for _, e := range r.events {
+		if e.Type == history.TypeReply && e.Process == l.Client+">"+master && e.Command.Name == "WAIT" && e.Time >= l.Asked && e.Time <= l.From &&
+			strings.Trim(e.Command.Reply, "0123456789") == "" && e.Command.Reply != "0" {
+			return " (WAIT had counted " + e.Command.Reply + ", on a connection that had written nothing)"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,92 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/link"
+	"lockproof/harness/cluster/server"
+)
+
+var _ cluster.Replica = (*node)(nil)
+
+// replicate makes the replicas follow their masters, each over a link of its
+// own, and returns once all have a copy. They have run as masters until then:
+// only now are all addresses settled.
+func (c *Cluster) replicate(ctx context.Context) error {
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
+	replicas := map[string]int{}
+	for name, master := range c.cfg.Replicas {
+		if err := c.open(link.Config{Client: name, Node: master, Opaque: true}, c.nodes[master].addr); err != nil {
+			return err
+		}
+		n := c.nodes[name]
+		if err := n.failed("replicate to", n.follow(ctx, c.address[path{name, master}])); err != nil {
+			return err
+		}
+		replicas[master]++
+	}
+	for master, count := range replicas {
+		n := c.nodes[master]
+		if err := n.failed("replicate", server.AwaitReplicas(ctx, n.addr, count)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replicates says whether a server is a replica or has one.
+func (c *Cluster) replicates(name string) bool {
+	if _, replica := c.cfg.Replicas[name]; replica {
+		return true
+	}
+	for _, master := range c.cfg.Replicas {
+		if master == name {
+			return true
+		}
+	}
+	return false
+}
+
+// follow makes the server the replica of a master, now and whenever it is
+// started again.
+func (n *node) follow(ctx context.Context, master string) error {
+	lines, err := server.ReplicaSettings(master)
+	if err != nil {
+		return err
+	}
+	if err := n.addSettings(lines); err != nil {
+		return err
+	}
+	return server.Follow(ctx, n.addr, master)
+}
+
+// addSettings adds lines to the server's redis.conf, for its next start.
+func (n *node) addSettings(lines string) error {
+	f, err := os.OpenFile(n.settingsFile(), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	if _, err := f.WriteString(lines); err != nil {
+		f.Close()
+		return fmt.Errorf("%s: %w", n.settingsFile(), err)
+	}
+	return f.Close()
+}
+
+// Promote is REPLICAOF NO ONE. It returns once the server says that it is a
+// master.
+func (n *node) Promote(ctx context.Context) error {
+	ctx, cancel := n.c.bounded(ctx)
+	defer cancel()
+	n.op.Lock()
+	defer n.op.Unlock()
+	_, err := n.awake()
+	if err == nil {
+		err = server.Promote(ctx, n.addr)
+	}
+	return n.failed("promote", err)
+}

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockproof/harness/history"
+)
+
+// patience is how long one WAIT waits.
+const patience = 20 * time.Millisecond
+
+// ReplicaSettings are the lines of redis.conf that make a server the replica of
+// the master at an address.
+func ReplicaSettings(master string) (string, error) {
+	host, port, err := net.SplitHostPort(master)
+	if err != nil {
+		return "", fmt.Errorf("the master's address: %w", err)
+	}
+	return fmt.Sprintf("replicaof %s %s\n", host, port), nil
+}
+
+// Follow makes a server the replica of the master at an address, by command.
+func Follow(ctx context.Context, addr, master string) error {
+	host, port, err := net.SplitHostPort(master)
+	if err != nil {
+		return fmt.Errorf("the master's address: %w", err)
+	}
+	return With(addr, func(client *redis.Client) error {
+		return client.ReplicaOf(ctx, host, port).Err()
+	})
+}
+
+// Promote makes a replica a master. It returns once the server says that it is
+// one.
+func Promote(ctx context.Context, addr string) error {
+	seen, err := Replication(ctx, addr)
+	if err != nil {
+		return err
+	}
+	if seen.Role != history.RoleReplica {
+		return errors.New("it is a master already")
+	}
+	if err := With(addr, func(client *redis.Client) error {
+		return client.ReplicaOf(ctx, "NO", "ONE").Err()
+	}); err != nil {
+		return err
+	}
+	seen, err = Replication(ctx, addr)
+	if err == nil && seen.Role != history.RoleMaster {
+		err = errors.New("it says that it is a replica still")
+	}
+	return err
+}
+
+// AwaitReplicas returns once so many replicas of a master have a copy of its data
+// and have said so. A message is replicated as a write is, and changes nothing.
+func AwaitReplicas(ctx context.Context, master string, count int) error {
+	return With(master, func(client *redis.Client) error {
+		conn := client.Conn()
+		defer conn.Close()
+		for {
+			if err := conn.Publish(ctx, "lockproof", "").Err(); err != nil {
+				return err
+			}
+			have, err := conn.Wait(ctx, count, patience).Result()
+			if err != nil {
+				return fmt.Errorf("its replicas have no copy of its data: %w", err)
+			}
+			if have >= int64(count) {
+				return nil
+			}
+		}
+	})
+}
+
+// Replication reads a server's part in replication.
+func Replication(ctx context.Context, addr string) (*history.Replication, error) {
+	var seen *history.Replication
+	err := With(addr, func(client *redis.Client) error {
+		text, err := client.Info(ctx, "replication").Result()
+		if err == nil {
+			seen, err = parseReplication(text)
+		}
+		return err
+	})
+	return seen, err
+}
+
+// parseReplication reads INFO replication.
+func parseReplication(text string) (*history.Replication, error) {
+	values := map[string]string{}
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		values[name] = value
+	}
+	seen := history.Replication{Role: history.RoleMaster, History: values["master_replid"]}
+	offset := "master_repl_offset"
+	switch values["role"] {
+	case "master":
+	case "slave":
+		seen.Role, offset = history.RoleReplica, "slave_repl_offset"
+		seen.Linked = values["master_link_status"] == "up" && values["master_sync_in_progress"] == "0"
+	default:
+		return nil, fmt.Errorf("INFO replication gives the role %q: there are master and slave", values["role"])
+	}
+	var err error
+	if seen.Offset, err = strconv.ParseInt(values[offset], 10, 64); err != nil {
+		return nil, fmt.Errorf("INFO replication gives no %s: %w", offset, err)
+	}
+	return &seen, nil
+}

@@ -1,0 +1,60 @@
+package nemesis
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/local"
+)
+
+// onReplicas runs a test on a local cluster whose n1 has a replica.
+func onReplicas(t *testing.T, test func(t *testing.T, r *rig)) {
+	t.Helper()
+	if err := local.Available(); err != nil {
+		t.Skip(err)
+	}
+	r := &rig{}
+	cfg := r.config()
+	cfg.Dir, cfg.Replicas = t.TempDir(), map[string]string{"r1": "n1"}
+	c, err := local.New(context.Background(), cfg, local.Options{})
+	require.NoError(t, err)
+	r.run(t, c, test)
+}
+
+func TestAPromotionIsProved(t *testing.T) {
+	onReplicas(t, func(t *testing.T, r *rig) {
+		cut := r.apply(t, Fault{Kind: Cut, Targets: []string{"r1-n1"}, Direction: cluster.Both})
+		r.apply(t, Fault{Kind: Kill, Targets: []string{"n1"}})
+		r.apply(t, Fault{Kind: Promote, Targets: []string{"r1"}})
+		f := r.last(t)
+		require.True(t, f.Effective)
+		require.Equal(t, "replica", f.Measured["role before"])
+		require.Equal(t, "master", f.Measured["role"])
+		require.Equal(t, f.Measured["offset before"], f.Measured["offset"], "it goes on from what it had")
+		require.NoError(t, r.nemesis.End(context.Background(), cut[0]))
+		f = r.last(t)
+		require.True(t, f.Effective)
+		require.Equal(t, "0", f.Measured["messages passed"])
+	})
+}
+
+func TestWhatCannotBePromoted(t *testing.T) {
+	onReplicas(t, func(t *testing.T, r *rig) {
+		for target, want := range map[string]string{
+			"n1": "promote n1: promote n1: it is a master already", "n2": "promote n2: it is down, or no replica", "r9": "there is no client or node r9",
+		} {
+			_, err := r.nemesis.Apply(context.Background(), Fault{Kind: Promote, Targets: []string{target}})
+			require.ErrorContains(t, err, want)
+		}
+		r.apply(t, Fault{Kind: Kill, Targets: []string{"r1"}})
+		_, err := r.nemesis.Apply(context.Background(), Fault{Kind: Promote, Targets: []string{"r1"}})
+		require.ErrorContains(t, err, "promote r1: it is down, or no replica")
+	})
+	onVirtual(t, func(t *testing.T, r *rig) {
+		_, err := r.nemesis.Apply(context.Background(), Fault{Kind: Promote, Targets: []string{"n1"}})
+		require.ErrorContains(t, err, "the virtual cluster cannot promote it")
+	})
+}
