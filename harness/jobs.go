@@ -92,33 +92,12 @@ func (o Options) settle(j Job) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := *j.Scenario
+	s := j.Scenario.With(v)
 	if o.TTL > 0 {
 		s.TTL = o.TTL
 	}
-	if v.Lock != nil {
-		s.Lock = *v.Lock
-	}
-	if v.Store != nil {
-		s.Store = *v.Store
-	}
-	if v.Persistence != "" {
-		s.Persistence = v.Persistence
-	}
-	if v.Workload != nil {
-		s.Workload = v.Workload
-	}
-	if v.Script != nil {
-		s.Script = v.Script
-	}
 	if o.Cluster == Docker && o.TTL == 0 {
-		s.TTL = slowed(&s)
-	}
-	if v.Bounds != nil {
-		s.Bounds = *v.Bounds
-	}
-	if v.Earned != nil {
-		s.Earned = *v.Earned
+		s.TTL = slowed(s)
 	}
 	if j.Lock != "" {
 		s.Lock.Name = j.Lock
@@ -130,13 +109,7 @@ func (o Options) settle(j Job) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{Scenario: &s, Job: j, lock: kind, expect: map[string]string{}}
-	for property, verdict := range j.Scenario.Expect {
-		p.expect[property] = verdict
-	}
-	for property, verdict := range v.Expect {
-		p.expect[property] = verdict
-	}
+	p := &plan{Scenario: s, Job: j, lock: kind, expect: s.Expect}
 	p.without = append(append([]string(nil), v.Without...), j.Without...)
 	return p, nil
 }

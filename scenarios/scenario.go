@@ -256,3 +256,34 @@ func (s *Scenario) Find(variant string) (Variant, error) {
 	}
 	return Variant{}, fmt.Errorf("scenario %s has no variant %q", s.Name, variant)
 }
+
+// With returns the scenario with a variant's changes applied, but for the rules
+// that the variant switches off: those are the lock's.
+func (s *Scenario) With(v Variant) *Scenario {
+	c := *s
+	if v.Lock != nil {
+		c.Lock = *v.Lock
+	}
+	if v.Store != nil {
+		c.Store = *v.Store
+	}
+	if v.Persistence != "" {
+		c.Persistence = v.Persistence
+	}
+	if v.Workload != nil {
+		c.Workload = v.Workload
+	}
+	if v.Script != nil {
+		c.Script = v.Script
+	}
+	if v.Bounds != nil {
+		c.Bounds = *v.Bounds
+	}
+	if v.Earned != nil {
+		c.Earned = *v.Earned
+	}
+	c.Expect = map[string]string{}
+	maps.Copy(c.Expect, s.Expect)
+	maps.Copy(c.Expect, v.Expect)
+	return &c
+}

@@ -1,0 +1,133 @@
+// Package lab runs experiments: a scenario of the catalogue in virtual time,
+// with its TTL, its drift factor, a restart delay, a rule or the size of a fault
+// changed. It is the harness that runs them, and the checker that judges.
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"lockproof/checker"
+	"lockproof/harness"
+	"lockproof/harness/cluster/process"
+	"lockproof/harness/history"
+	"lockproof/reports"
+	"lockproof/scenarios"
+)
+
+// limit bounds how long one experiment may take. A run in virtual time cannot
+// be stopped from outside, so the bounds of the controls keep each one short;
+// this keeps a sweep of many from going on for a reader who has left.
+const limit = 20 * time.Second
+
+// Bench runs experiments, a few at a time. Its folder takes their histories
+// while they are read, and goes with it; if this process is killed, with the
+// next run or lockproof clean.
+type Bench struct {
+	folder string
+	record *process.Record
+	slots  chan struct{}
+}
+
+// NewBench makes a bench, to be closed.
+func NewBench() (*Bench, error) {
+	folder := filepath.Join(os.TempDir(), process.FolderPrefix+process.RandomName())
+	record, err := process.NewRecord(folder)
+	if err != nil {
+		return nil, fmt.Errorf("the lab: %w", err)
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return nil, errors.Join(fmt.Errorf("the lab cannot make its folder: %w", err), record.Remove())
+	}
+	return &Bench{folder, record, make(chan struct{}, runtime.GOMAXPROCS(0))}, nil
+}
+
+// Close removes what the bench has made. No experiment may be under way.
+func (b *Bench) Close() error {
+	return errors.Join(os.RemoveAll(b.folder), b.record.Remove())
+}
+
+// enter waits for a free place.
+func (b *Bench) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case b.slots <- struct{}{}:
+		return func() { <-b.slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Outcome is what came of an experiment.
+type Outcome struct {
+	Trial  harness.Trial
+	Events []history.Event
+	// Verdicts are on the properties that the scenario is about, and on any
+	// other that was violated.
+	Verdicts []checker.Result
+}
+
+// Run runs an experiment once, with the seed that the catalogue begins with.
+func (b *Bench) Run(ctx context.Context, e *Experiment) (*Outcome, error) {
+	leave, err := b.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	folder, err := os.MkdirTemp(b.folder, "experiment-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	trials, err := run(ctx, []harness.Job{e.job()}, folder, 1)
+	if err != nil {
+		return nil, err
+	}
+	o := &Outcome{Trial: trials[0]}
+	if o.Events, err = reports.ReadHistory(filepath.Join(folder, filepath.FromSlash(o.Trial.History))); err != nil {
+		return nil, err
+	}
+	for _, r := range o.Trial.Results {
+		if slices.Contains(e.Properties, r.Property) || r.Verdict == history.Violated {
+			o.Verdicts = append(o.Verdicts, r)
+		}
+	}
+	return o, nil
+}
+
+// run runs each job once, all of them or none.
+func run(ctx context.Context, jobs []harness.Job, out string, parallel int) ([]harness.Trial, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	o := harness.Options{Cluster: harness.Virtual, Trials: 1, Seed: 1, Out: out, Parallel: parallel}
+	trials, err := harness.RunSuite(ctx, jobs, o, func(harness.Trial) {})
+	if err != nil {
+		return nil, err
+	}
+	if len(trials) < len(jobs) {
+		return nil, context.Cause(ctx)
+	}
+	for _, t := range trials {
+		switch {
+		case t.Failure != "":
+			return nil, errors.New(t.Failure)
+		case t.Skipped != "":
+			return nil, errors.New(t.Skipped)
+		}
+	}
+	return trials, nil
+}
+
+// Catalogue lists the scenarios that the lab can run: those of virtual time.
+func Catalogue() ([]*scenarios.Scenario, error) {
+	all, err := scenarios.Catalogue()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(s *scenarios.Scenario) bool { return !slices.Contains(s.On, harness.Virtual) }), nil
+}

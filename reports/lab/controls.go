@@ -1,0 +1,229 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/locks"
+	"lockproof/scenarios"
+)
+
+// The bounds of the controls. They keep the longest experiment to a few seconds
+// of real time: a client that waits asks several times a second.
+const (
+	mostTTL     = 10 // seconds
+	mostLoopTTL = 3  // seconds, where clients loop for many TTLs
+	mostWait    = 4  // TTLs
+	mostJump    = 3  // TTLs
+	mostHold    = 1  // TTLs
+	mostDrift   = 0.5
+)
+
+// numbers are the controls of a scenario that are turned: the restart delay
+// first, then its faults and waits in the order of the script, then the lock's.
+func numbers(s *scenarios.Scenario, kind locks.Kind) []*Number {
+	var all []*Number
+	if n := restartDelay(s); n != nil {
+		all = append(all, n)
+	}
+	for i, step := range s.Script {
+		if n := stepNumber(s, i, step); n != nil {
+			all = append(all, n)
+		}
+	}
+	for i, r := range s.Nemesis {
+		if r.Count > 0 {
+			all = append(all, &Number{Name: fmt.Sprintf("random-%d", i+1), Label: "Targets of each " + string(r.Fault), Unit: "at once",
+				Value: float64(r.Count), Least: 1, Most: float64(max(r.Count, min(len(r.Among), 20))), Step: 1,
+				set: func(s *scenarios.Scenario, x float64) { s.Nemesis[i].Count = int(x) }})
+		}
+	}
+	for i, c := range s.Clients {
+		if !c.TTL.IsZero() {
+			all = append(all, ttls(s, "ttl-of-"+c.Name, "TTL of "+c.Name, c.TTL, 0.1, mostWait,
+				func(s *scenarios.Scenario, x scenarios.Span) { s.Clients[i].TTL = x }))
+		}
+	}
+	if s.Workload != nil {
+		all = append(all, ttls(s, "hold", "Each holds the lock for", s.Workload.Hold, 0, mostHold,
+			func(s *scenarios.Scenario, x scenarios.Span) {
+				w := *s.Workload
+				w.Hold = x
+				s.Workload = &w
+			}))
+	}
+	most := float64(mostTTL)
+	if s.Workload != nil {
+		most = max(mostLoopTTL, s.TTL.Seconds())
+	}
+	all = append(all, &Number{Name: "ttl", Label: "TTL", Unit: "s", Value: s.TTL.Seconds(), Least: 0.1, Most: most, Step: 0.1,
+		set: func(s *scenarios.Scenario, x float64) {
+			s.TTL = time.Duration(x * float64(time.Second)).Round(time.Millisecond)
+		}})
+	if kind.Rules {
+		all = append(all, drift(s))
+	}
+	return all
+}
+
+func drift(s *scenarios.Scenario) *Number {
+	value := locks.Options{TTL: s.TTL}.WithDefaults().Drift
+	if s.Lock.Drift != nil {
+		value = *s.Lock.Drift
+	}
+	return &Number{Name: "drift", Label: "Drift factor", Unit: "of the TTL", Value: value, Least: 0.005, Most: mostDrift, Step: 0.005,
+		set: func(s *scenarios.Scenario, x float64) { s.Lock.Drift = &x }}
+}
+
+// ttls is a control of a length of time, in TTLs.
+func ttls(s *scenarios.Scenario, name, label string, value scenarios.Span, least, most float64, set func(*scenarios.Scenario, scenarios.Span)) *Number {
+	x := float64(value.In(s.TTL)) / float64(s.TTL)
+	return &Number{Name: name, Label: label, Unit: "TTL", Value: x, Least: min(least, x), Most: max(most, x), Step: 0.05,
+		set: func(s *scenarios.Scenario, x float64) { set(s, scenarios.Span{TTLs: x}) }}
+}
+
+var down = []scenarios.Verb{scenarios.VerbKill, scenarios.VerbShutdown, scenarios.VerbPowerLoss}
+
+// takesDown reports whether a step takes nodes down.
+func takesDown(s *scenarios.Scenario, step scenarios.Step) bool {
+	return slices.Contains(down, step.Verb) && slices.ContainsFunc(step.Targets, func(t string) bool { return slices.Contains(s.Nodes, t) })
+}
+
+// restartDelay is how long nodes that go down stay away: as their step says, or
+// by a wait before the step that starts them.
+func restartDelay(s *scenarios.Scenario) *Number {
+	var delay scenarios.Span
+	found := false
+	for i, step := range s.Script {
+		switch {
+		case takesDown(s, step) && !step.After.IsZero():
+			delay, found = step.After, true
+		case step.Verb == scenarios.VerbStart:
+			found = true
+			if waits(s.Script, i) {
+				delay = s.Script[i-1].Wait
+			}
+		}
+	}
+	if !found {
+		return nil
+	}
+	n := ttls(s, "restart-delay", "Restart delay", delay, 0, mostWait/2, setRestartDelay)
+	if slices.ContainsFunc(s.Script, func(step scenarios.Step) bool { return !step.After.IsZero() }) {
+		n.Least = 0.05 // after no time at all is never, in a step
+	}
+	return n
+}
+
+// waits reports whether a wait precedes the step at i.
+func waits(script []scenarios.Step, i int) bool {
+	return i > 0 && script[i-1].Verb == scenarios.VerbWait
+}
+
+// setRestartDelay lets nodes stay away for so long. A step that starts a node at
+// once gives way to a start by itself, so that the clients go on meanwhile.
+func setRestartDelay(s *scenarios.Scenario, delay scenarios.Span) {
+	var script []scenarios.Step
+	for i, step := range s.Script {
+		switch {
+		case takesDown(s, step) && !step.After.IsZero():
+			step.After = delay
+		case step.Verb == scenarios.VerbStart && waits(s.Script, i):
+			script[len(script)-1].Wait = delay
+		case step.Verb == scenarios.VerbStart && startLater(script, step.Targets, delay):
+			continue
+		}
+		script = append(script, step)
+	}
+	s.Script = script
+}
+
+// startLater lets the step that took nodes down start them again; false if no
+// one step took down just these.
+func startLater(script []scenarios.Step, nodes []string, delay scenarios.Span) bool {
+	for i, step := range slices.Backward(script) {
+		if slices.Contains(down, step.Verb) && slices.Equal(step.Targets, nodes) {
+			script[i].After = delay
+			return true
+		}
+	}
+	return false
+}
+
+// stepNumber is the control of one step of the script, nil if it has none.
+func stepNumber(s *scenarios.Scenario, i int, step scenarios.Step) *Number {
+	name := fmt.Sprintf("step-%d", i+1)
+	span := func(label string, value scenarios.Span, least, most float64, set func(*scenarios.Step, scenarios.Span)) *Number {
+		return ttls(s, name, label, value, least, most, func(s *scenarios.Scenario, x scenarios.Span) { set(&s.Script[i], x) })
+	}
+	on := among(step.Targets, s.Nodes)
+	switch {
+	case step.Verb == scenarios.VerbWait && i+1 < len(s.Script) && s.Script[i+1].Verb == scenarios.VerbStart:
+		return nil // it is the restart delay
+	case step.Verb == scenarios.VerbWait:
+		return span(fmt.Sprintf("Step %d: wait", i+1), step.Wait, 0.05, mostWait, func(s *scenarios.Step, x scenarios.Span) { s.Wait = x })
+	case step.Verb == scenarios.VerbClock && step.Rate != 0:
+		return &Number{Name: name, Label: "Clock rate of " + on, Unit: "× true", Value: step.Rate, Least: 0.5, Most: 2, Step: 0.01,
+			set: func(s *scenarios.Scenario, x float64) { s.Script[i].Rate = x }}
+	case step.Verb == scenarios.VerbClock:
+		n := span("Clock jump of "+on, step.Jump, -mostJump, mostJump, func(s *scenarios.Step, x scenarios.Span) { s.Jump = x })
+		return n
+	case step.Verb == scenarios.VerbDelay:
+		return span("Delay of "+on, step.By, 0, 2, func(s *scenarios.Step, x scenarios.Span) { s.By = x })
+	case !step.For.IsZero():
+		return span(fmt.Sprintf("Length of the %s of %s", step.Verb, on), step.For, 0.05, mostWait, func(s *scenarios.Step, x scenarios.Span) { s.For = x })
+	}
+	return nil
+}
+
+// among names targets, all nodes as such.
+func among(targets, nodes []string) string {
+	switch {
+	case len(targets) == len(nodes) && len(nodes) > 1:
+		return "all nodes"
+	case len(targets) > 3:
+		return fmt.Sprintf("%d targets", len(targets))
+	}
+	return strings.Join(targets, ", ")
+}
+
+// choices are the controls with positions: the rules, the disks, the store.
+func (e *Experiment) choices(kind locks.Kind) []*Choice {
+	s := e.base
+	var all []*Choice
+	if kind.Rules {
+		all = append(all, e.ruleChoice())
+	}
+	if slices.ContainsFunc(s.Script, func(step scenarios.Step) bool { return takesDown(s, step) }) {
+		c := &Choice{Name: "persistence", Label: "Persistence", Value: string(s.Persistence),
+			set: func(s *scenarios.Scenario, value string) { s.Persistence = cluster.Persistence(value) }}
+		for _, p := range []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo, cluster.PersistEverysec, cluster.PersistAlways} {
+			c.Options = append(c.Options, Option{string(p), string(p)})
+		}
+		all = append(all, c)
+	}
+	if slices.ContainsFunc(s.Script, func(step scenarios.Step) bool { return step.Verb == scenarios.VerbWrite }) {
+		all = append(all, storeChoice(s, kind))
+	}
+	return all
+}
+
+func storeChoice(s *scenarios.Scenario, kind locks.Kind) *Choice {
+	c := &Choice{Name: "store", Label: "The store checks", Value: string(s.Store.Check),
+		Options: []Option{{string(scenarios.CheckNone), "nothing"}, {string(scenarios.CheckCompare), "the version written from"}},
+		set: func(s *scenarios.Scenario, value string) {
+			s.Store.Check = scenarios.StoreCheck(value)
+			one := 1 // that a write is refused is then the point
+			s.Earned.Writes = &one
+		}}
+	if kind.Fencing {
+		c.Options = append(c.Options, Option{string(scenarios.CheckFence), "the fencing token"})
+	}
+	if c.Value == "" {
+		c.Value = string(scenarios.CheckNone)
+	}
+	return c
+}
