@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -162,15 +163,26 @@ func pick(o harness.Options, jobs []harness.Job, shard string, given bool) ([]ha
 // of the run before it begins is given.
 func (p *program) run(ctx context.Context, jobs []harness.Job, run reports.Run) error {
 	o := run.Options
+	run.Version, run.Go, run.Started = version(), runtime.Version(), time.Now()
+	run.Planned = len(jobs) * o.Trials
+	written, err := reports.NewProgress(run)
+	if errors.Is(err, reports.ErrBusy) {
+		return usage("--out %w: give this run another", err)
+	}
+	if err != nil {
+		return failed(err)
+	}
+	defer written.End()
 	if err := reports.Clear(o.Out); err != nil {
 		return failed(err)
 	}
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
-	run.Version, run.Go, run.Started = version(), runtime.Version(), time.Now()
-	run.Planned = len(jobs) * o.Trials
 	progress := p.progress(run.Planned, o.Trials)
-	trials, err := p.suite(ctx, jobs, o, progress.observe)
+	trials, err := p.suite(ctx, jobs, o, func(t harness.Trial) {
+		written.Observe(t)
+		progress.observe(t)
+	})
 	progress.finish()
 	if err != nil {
 		return failed(err)
