@@ -114,6 +114,15 @@ func (o Options) settle(j Job) (*plan, error) {
 	return p, nil
 }
 
+// Skips says why a job would be skipped with these options, or "".
+func (o Options) Skips(j Job) (string, error) {
+	p, err := o.settle(j)
+	if err != nil {
+		return "", err
+	}
+	return p.skip(o.Cluster), nil
+}
+
 // clientNames lists the clients of the script, then those of the workload.
 func (p *plan) clientNames() []string {
 	var names []string

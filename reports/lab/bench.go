@@ -129,5 +129,15 @@ func Catalogue() ([]*scenarios.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(all, func(s *scenarios.Scenario) bool { return !slices.Contains(s.On, harness.Virtual) }), nil
+	var fit []*scenarios.Scenario
+	for _, s := range all {
+		why, err := harness.Options{Cluster: harness.Virtual}.Skips(harness.Job{Scenario: s})
+		if err != nil {
+			return nil, err
+		}
+		if why == "" {
+			fit = append(fit, s)
+		}
+	}
+	return fit, nil
 }
