@@ -27,18 +27,17 @@ const (
 	Unexplained     = "not shown by this history"
 )
 
-// blame makes a blame of the event at an index.
+// blame makes a blame of the event at an index; locate says when that was.
 func (r *run) blame(event int, broke, format string, args ...any) *Blame {
-	e := r.events[event]
 	why := fmt.Sprintf(format, args...)
 	if r.off(broke) {
 		why += "; the rule " + broke + " was switched off"
 	}
-	process := e.Process
-	if e.Type == history.TypeFault && len(e.Fault.Targets) > 0 {
-		process = e.Fault.Targets[0]
-	}
-	return &Blame{Time: e.Time, Process: process, Event: event, Broke: broke, Why: why}
+	b := &Blame{Event: event, Broke: broke, Why: why}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.blames = append(r.blames, b)
+	return b
 }
 
 // blameOverlap explains two leases held at once, from who owned the key on
@@ -69,19 +68,14 @@ func (r *run) blameOverlap(o overlap) *Blame {
 
 // grantOf gives the acquire that began a lease.
 func (r *run) grantOf(l Lease) *operation {
-	for _, a := range r.acquires[l.Key] {
-		if a.Process == l.Client && a.ID == l.ID {
-			return a
-		}
-	}
-	return nil
+	return r.operations.find(l.Client, l.ID)
 }
 
 // source gives the operation whose ok a client's belief rests on at a time: the
 // latest extension of the lease, or its acquire.
 func (r *run) source(l Lease, t int64) *operation {
 	source := r.grantOf(l)
-	for _, o := range r.operations {
+	for _, o := range r.operations.all {
 		if o.Op == history.OpExtend && o.ok() && o.Process == l.Client && o.Lease == l.ID && o.done <= t && o.done > source.done {
 			source = o
 		}
@@ -181,7 +175,7 @@ func (r *run) blameAlias(o overlap) *Blame {
 // runIDs gives each node's run ID as the first look found it.
 func (r *run) runIDs() map[string]string {
 	ids := map[string]string{}
-	for _, e := range r.events {
+	for _, e := range r.rare {
 		if e.Type == history.TypeNode && e.Node != nil && e.Node.Up && ids[e.Process] == "" {
 			ids[e.Process] = e.Node.RunID
 		}
@@ -220,7 +214,7 @@ func (r *run) faultAt(event int, target string) string {
 			return f.describe()
 		}
 	}
-	return fmt.Sprintf("%s was hit at %s", target, at(r.events[event].Time))
+	return fmt.Sprintf("%s was hit at %s", target, at(r.event(event).Time))
 }
 
 // blameVotes explains two leases that had no node in common, or of which the
@@ -250,9 +244,9 @@ func (r *run) blameVotes(o overlap) *Blame {
 // reached, and those that a fault may have kept them from.
 func (r *run) usedBy(client string) []string {
 	used := map[string]bool{}
-	for _, e := range r.events {
-		from, node, isLink := strings.Cut(e.Process, ">")
-		if e.Type == history.TypeCommand && isLink && from == client && slices.Contains(r.header.Nodes, node) {
+	for link := range r.commanded {
+		from, node, isLink := strings.Cut(link, ">")
+		if isLink && from == client && slices.Contains(r.header.Nodes, node) {
 			used[node] = true
 		}
 	}

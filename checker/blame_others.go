@@ -2,8 +2,6 @@ package checker
 
 import (
 	"slices"
-
-	"lockproof/harness/history"
 )
 
 // blameWrite explains a lost update or a stale write: which holder acted when
@@ -125,10 +123,9 @@ func (r *run) blameOrphan(h *holding) *Blame {
 // releasedBefore finds a delete of a token that the node answered before the
 // token was set there.
 func (r *run) releasedBefore(h *holding) (int64, bool) {
-	for _, e := range r.events[:h.set] {
-		if e.Type == history.TypeReply && e.Command != nil && e.Command.Effect == history.EffectDelete &&
-			e.Process == h.Owner+">"+h.Node && e.Command.Token == h.Token && h.Token != "" {
-			return e.Time, true
+	for _, d := range r.deletions() {
+		if d.answered && d.event < h.set && d.link == h.Owner+">"+h.Node && d.token == h.Token && h.Token != "" {
+			return d.time, true
 		}
 	}
 	return 0, false
@@ -137,9 +134,8 @@ func (r *run) releasedBefore(h *holding) (int64, bool) {
 // undelivered finds the fault that kept a key's owner from its node, if no
 // delete of the owner's reached the node while the key was there.
 func (r *run) undelivered(h *holding) (fault, bool) {
-	for _, e := range r.events {
-		if e.Type == history.TypeCommand && e.Process == h.Owner+">"+h.Node && e.Command != nil &&
-			e.Command.Effect == history.EffectDelete && e.Time > h.From && e.Time < h.Until {
+	for _, d := range r.deletions() {
+		if !d.answered && d.link == h.Owner+">"+h.Node && d.time > h.From && d.time < h.Until {
 			return fault{}, false
 		}
 	}

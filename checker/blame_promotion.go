@@ -20,7 +20,7 @@ func (r *run) blamePromotion(o overlap) *Blame {
 			if h == nil || !promoted {
 				continue
 			}
-			t := r.events[event].Time
+			t := r.event(event).Time
 			if h.From > t {
 				return r.blame(event, OneMaster, "%s was promoted at %s, but %s still reached the old master, %s, which granted it the lock at %s",
 					replica, at(t), old.Client, master, at(h.From))
@@ -35,7 +35,7 @@ func (r *run) blamePromotion(o overlap) *Blame {
 // promotion gives the event that made a replica a master, before a time: an
 // operator's command, or the first look that found it to be one.
 func (r *run) promotion(replica string, by int64) (int, bool) {
-	for i, e := range r.events {
+	for _, e := range r.rare {
 		if e.Time > by || r.header.Replicas[replica] == "" {
 			break
 		}
@@ -43,7 +43,7 @@ func (r *run) promotion(replica string, by int64) (int, bool) {
 		seen := e.Type == history.TypeNode && e.Process == replica && e.Node != nil && e.Node.Replication != nil &&
 			e.Node.Replication.Role == history.RoleMaster
 		if ordered || seen {
-			return i, true
+			return e.index, true
 		}
 	}
 	return 0, false
@@ -52,11 +52,13 @@ func (r *run) promotion(replica string, by int64) (int, bool) {
 // miscounted tells of a WAIT that counted replicas for a lease's client although
 // none had its key.
 func (r *run) miscounted(l Lease, master string) string {
-	for _, e := range r.events {
+	said := ""
+	r.fail(r.visit(func(_ int, e *history.Event) bool {
 		if e.Type == history.TypeReply && e.Process == l.Client+">"+master && e.Command.Name == "WAIT" && e.Time >= l.Asked && e.Time <= l.From &&
 			strings.Trim(e.Command.Reply, "0123456789") == "" && e.Command.Reply != "0" {
-			return " (WAIT had counted " + e.Command.Reply + ", on a connection that had written nothing)"
+			said = " (WAIT had counted " + e.Command.Reply + ", on a connection that had written nothing)"
 		}
-	}
-	return ""
+		return said == "" && e.Time <= l.From
+	}))
+	return said
 }

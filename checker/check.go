@@ -1,7 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
+	"sync"
 
 	"github.com/anishathalye/porcupine"
 
@@ -14,8 +16,13 @@ import (
 // The error says that there is nothing to judge (no header, or events that
 // contradict one another), or it is an *OracleDisagreement: the checker itself
 // is wrong. A property that is violated is no error.
-func Check(events []history.Event) (Verdict, error) {
-	return check(events, oracles{mutex: ownedMutex, register: derivedRegister})
+func Check(events []history.Event) (Verdict, error) { return CheckSource(InMemory(events)) }
+
+// CheckSource is Check for a history that need not be in memory. It keeps some
+// 300 bytes of each lease, and nothing of what else was said on the links.
+// An error of the source's is one, too.
+func CheckSource(source Source) (Verdict, error) {
+	return check(source, oracles{mutex: ownedMutex, register: derivedRegister})
 }
 
 // oracles are the second opinions, which tests replace to see the alarm ring.
@@ -24,25 +31,41 @@ type oracles struct {
 	register func([]access) porcupine.CheckResult
 }
 
-func check(events []history.Event, second oracles) (Verdict, error) {
-	r, err := digest(events)
+func check(source Source, second oracles) (Verdict, error) {
+	r, err := digest(source)
 	if err != nil {
 		return Verdict{}, err
 	}
-	mutex, err := r.mutualExclusion(second.mutex)
+	results, err := r.judge(second)
 	if err != nil {
 		return Verdict{}, err
 	}
-	data, err := r.protectedData(second.register)
-	if err != nil {
-		return Verdict{}, err
-	}
-	results := []Result{mutex, data, r.fencing(), r.deadlockFreedom(), r.faultTolerance()}
 	for i := range results {
 		r.earn(&results[i])
 		r.distrust(&results[i])
 	}
 	return Verdict{Header: r.header, Results: results}, nil
+}
+
+// judge judges each property, side by side.
+func (r *run) judge(second oracles) ([]Result, error) {
+	results := make([]Result, len(history.Properties))
+	errs := make([]error, len(results))
+	var wg sync.WaitGroup
+	for i, judge := range []func() (Result, error){
+		func() (Result, error) { return r.mutualExclusion(second.mutex) },
+		func() (Result, error) { return r.protectedData(second.register) },
+		func() (Result, error) { return r.fencing(), nil },
+		func() (Result, error) { return r.deadlockFreedom(), nil },
+		func() (Result, error) { return r.faultTolerance(), nil },
+	} {
+		wg.Go(func() { results[i], errs[i] = judge() })
+	}
+	wg.Wait()
+	if err := cmp.Or(errs[0], errs[1], r.failure); err != nil {
+		return nil, err
+	}
+	return results, r.locate()
 }
 
 // OracleDisagreement says that the two oracles for one property judged the

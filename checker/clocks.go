@@ -80,24 +80,20 @@ type clocks struct {
 	wall      map[string]clock // a node has only this one
 }
 
-// readClocks collects the clock events of a history.
-func readClocks(h history.Header, events []history.Event) (clocks, error) {
-	c := clocks{monotonic: map[string]clock{}, wall: map[string]clock{}}
-	for i, e := range events {
-		if e.Type != history.TypeClock {
-			continue
-		}
-		if e.Clock == nil || !(e.Clock.Rate > 0) || math.IsInf(e.Clock.Rate, 0) {
-			return c, fmt.Errorf("event %d: %s's clock event needs a clock with a rate above 0", i, e.Process)
-		}
-		kind := c.monotonic
-		if e.Clock.Wall || slices.Contains(h.Nodes, e.Process) {
-			kind = c.wall
-		}
-		kind[e.Process] = append(kind[e.Process],
-			setting{from: e.Time, reading: e.Clock.Reading, rate: e.Clock.Rate, event: i})
+func newClocks() clocks { return clocks{monotonic: map[string]clock{}, wall: map[string]clock{}} }
+
+// read adds a clock event.
+func (c clocks) read(h history.Header, i int, e *history.Event) error {
+	if e.Clock == nil || !(e.Clock.Rate > 0) || math.IsInf(e.Clock.Rate, 0) {
+		return fmt.Errorf("event %d: %s's clock event needs a clock with a rate above 0", i, e.Process)
 	}
-	return c, nil
+	kind := c.monotonic
+	if e.Clock.Wall || slices.Contains(h.Nodes, e.Process) {
+		kind = c.wall
+	}
+	kind[e.Process] = append(kind[e.Process],
+		setting{from: e.Time, reading: e.Clock.Reading, rate: e.Clock.Rate, event: i})
+	return nil
 }
 
 // of gives a process's clock of one kind.

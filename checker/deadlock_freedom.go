@@ -73,14 +73,10 @@ func (r *run) waits(key string) *waits {
 func (w *waits) tooLong(known int) []Violation {
 	r, bound := w.run, w.run.header.Bounds.Free
 	var found []Violation
-	interruptions := map[string][]span{}
 	for _, o := range r.acquires[w.key] {
-		client := o.Process
-		if _, ok := interruptions[client]; !ok {
-			interruptions[client] = union(append(r.disturbed(client), r.healed()...))
-		}
+		unsettled := r.ways[o.Process].unsettled
 		for _, gap := range (span{o.asked, o.done}).without(w.busy) {
-			free := longest(gap.without(interruptions[client]))
+			free := longest(gap.without(unsettled))
 			w.longestFree = max(w.longestFree, free.length())
 			if bound > 0 && free.length() > bound {
 				found = append(found, r.waitViolation(o, free, known+len(found)))
@@ -119,7 +115,7 @@ func (w *waits) earned() (waited, handovers int) {
 			continue
 		}
 		if _, done := obstacles[o.Process]; !done {
-			obstacles[o.Process] = union(append(r.disturbed(o.Process), r.lingering(w.key, o.Process)...))
+			obstacles[o.Process] = union(append(r.lingering(w.key, o.Process), r.ways[o.Process].disturbed...))
 			others[o.Process] = r.others(w.key, o.Process)
 		}
 		// The moment of the grant belongs to the lease that it begins.
@@ -224,14 +220,14 @@ func (r *run) tenureViolation(l Lease, o *operation, both span, index int) Viola
 // neverExpiring finds the keys without an expiry in the last look into each node.
 func (r *run) neverExpiring() []Violation {
 	last := map[string]int{}
-	for i, e := range r.events {
+	for _, e := range r.rare {
 		if e.Type == history.TypeNode && e.Node != nil && e.Node.Up {
-			last[e.Process] = i
+			last[e.Process] = e.index
 		}
 	}
 	var found []Violation
 	for _, node := range keysOf(last) {
-		look := r.events[last[node]]
+		look := r.event(last[node])
 		for _, key := range r.keys {
 			state, present := look.Node.Keys[key]
 			if !present || state.TTL >= 0 || state.Token == "" {

@@ -20,7 +20,7 @@ type counts struct {
 
 func (r *run) count() counts {
 	c := counts{faults: r.earnedFaults()}
-	for _, o := range r.operations {
+	for _, o := range r.operations.all {
 		switch {
 		case o.Op == history.OpAcquire && o.ok():
 			c.grants++
@@ -53,7 +53,7 @@ func (r *run) earnedFaults() int {
 	work = union(work)
 	met := map[int]bool{} // by event: a fault on three nodes is one fault
 	for _, f := range r.faults {
-		if cause := r.events[f.event].Fault; cause.Effective && !cause.Setting && f.meets(work) {
+		if f.cause.Effective && !f.cause.Setting && f.meets(work) {
 			met[f.event] = true
 		}
 	}
@@ -152,7 +152,7 @@ func (r *run) earn(result *Result) {
 // unmet gives the first step of the script that did not come out as it had to
 // for the run to show anything, if there is one.
 func (r *run) unmet() string {
-	for _, e := range r.events {
+	for _, e := range r.rare {
 		if e.Type == history.TypeNote && e.Reason == history.ReasonUnmet {
 			return e.Text
 		}
@@ -162,7 +162,7 @@ func (r *run) unmet() string {
 
 // ineffective names the first fault that did not take effect, if any.
 func (r *run) ineffective() string {
-	for _, e := range r.events {
+	for _, e := range r.rare {
 		if e.Type == history.TypeFault && !e.Fault.Effective {
 			return fmt.Sprintf("the fault %s on %s at %s did not take effect",
 				e.Fault.Kind, strings.Join(e.Fault.Targets, ", "), at(e.Time))

@@ -151,7 +151,7 @@ func TestContendedAgreesWithAllPairs(t *testing.T) {
 			if rapid.Bool().Draw(t, "lease") {
 				leases = append(leases, Lease{Client: client, ID: i, From: from, Until: until})
 			} else {
-				acquires = append(acquires, &operation{Event: history.Event{Process: client}, asked: from, done: until})
+				acquires = append(acquires, &operation{Process: client, asked: from, done: until})
 			}
 		}
 		want := 0

@@ -45,13 +45,12 @@ func (r *run) ungranted(key string, known int) []Violation {
 	}
 	var found []Violation
 	leases := spansOf(r.leases[key])
-	busy, cutOff := map[string][]span{}, map[string][]span{}
+	busy := map[string][]span{}
 	for _, o := range r.acquires[key] {
-		if _, done := cutOff[o.Process]; !done {
-			cutOff[o.Process] = r.unreachable(o.Process)
+		if _, done := busy[o.Process]; !done {
 			busy[o.Process] = union(append(r.others(key, o.Process), leases...))
 		}
-		for _, clear := range r.clear(o, busy[o.Process], cutOff[o.Process]) {
+		for _, clear := range r.clear(o, busy[o.Process], r.ways[o.Process].unreachable) {
 			found = append(found, r.ungrantedViolation(o, clear, known+len(found)))
 		}
 	}
@@ -122,7 +121,7 @@ func (r *run) grantedInTime(key string) int {
 			continue
 		}
 		if _, done := ways[o.Process]; !done {
-			ways[o.Process] = union(append(r.unreachable(o.Process), leases...))
+			ways[o.Process] = union(slices.Concat(r.ways[o.Process].unreachable, leases))
 		}
 		clear := (span{o.asked, o.done}).without(ways[o.Process])
 		if len(clear) == 0 {
@@ -158,7 +157,7 @@ func (r *run) latencies() map[string]int64 {
 // LongestGap gives the longest stretch without a grant of any key while
 // somebody was waiting for one; an empty one for a history that Check refuses.
 func LongestGap(events []history.Event) (from, until int64) {
-	r, err := digest(events)
+	r, err := digest(InMemory(events))
 	if err != nil {
 		return 0, 0
 	}

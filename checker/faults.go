@@ -18,6 +18,7 @@ type fault struct {
 	span
 	open  bool // nothing ended it
 	event int  // its beginning, in the history
+	cause *history.Fault
 }
 
 // undoes says which kinds of fault a verb ends on its targets.
@@ -36,50 +37,68 @@ var stops = []string{"kill", "shutdown", "power-loss", "pause"}
 // hinders are the kinds of fault that hinder a link.
 var hinders = []string{"cut", "delay", "hold", "lose", "drop"}
 
-// readFaults collects the faults of a history.
-func readFaults(events []history.Event, end int64) ([]fault, error) {
-	var faults []fault
-	for i, e := range events {
-		switch {
-		case e.Type == history.TypeFault && e.Fault == nil:
-			return nil, fmt.Errorf("event %d: a fault event needs its fault", i)
-		case e.Type == history.TypeFault && e.Fault.Phase == history.PhaseEnd:
-			undo(faults, e.Time, func(f fault) bool { return f.id == e.Fault.ID })
-		case e.Type == history.TypeFault:
-			undo(faults, e.Time, func(f fault) bool {
-				return slices.Contains(undoes[e.Fault.Kind], f.kind) && slices.Contains(e.Fault.Targets, f.target)
-			})
-			faults = append(faults, begin(e, i, end)...)
-		case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
-			// A supervisor may have brought it back without our doing. (A look
-			// at the instant of the crash was the one before it.)
-			undo(faults, e.Time, func(f fault) bool {
-				return f.target == e.Process && f.from < e.Time && slices.Contains(undoes["start"], f.kind)
-			})
+// faultReader collects the faults of a history.
+type faultReader struct {
+	faults []fault
+	open   []int // those that nothing has ended, in the order of their beginnings
+}
+
+// read takes the next event.
+func (r *faultReader) read(i int, e *history.Event) error {
+	switch {
+	case e.Type == history.TypeFault && e.Fault == nil:
+		return fmt.Errorf("event %d: a fault event needs its fault", i)
+	case e.Type == history.TypeFault && e.Fault.Phase == history.PhaseEnd:
+		r.undo(e.Time, func(f fault) bool { return f.id == e.Fault.ID })
+	case e.Type == history.TypeFault:
+		r.undo(e.Time, func(f fault) bool {
+			return slices.Contains(undoes[e.Fault.Kind], f.kind) && slices.Contains(e.Fault.Targets, f.target)
+		})
+		for _, f := range begin(e, i) {
+			if f.open {
+				r.open = append(r.open, len(r.faults))
+			}
+			r.faults = append(r.faults, f)
 		}
+	case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
+		// A supervisor may have brought it back without our doing. (A look
+		// at the instant of the crash was the one before it.)
+		r.undo(e.Time, func(f fault) bool {
+			return f.target == e.Process && f.from < e.Time && slices.Contains(undoes["start"], f.kind)
+		})
 	}
-	return faults, nil
+	return nil
 }
 
 // undo ends the open faults that match.
-func undo(faults []fault, t int64, matches func(fault) bool) {
-	for i := range faults {
-		if faults[i].open && matches(faults[i]) {
-			faults[i].until, faults[i].open = t, false
+func (r *faultReader) undo(t int64, matches func(fault) bool) {
+	r.open = slices.DeleteFunc(r.open, func(i int) bool {
+		if !matches(r.faults[i]) {
+			return false
 		}
+		r.faults[i].until, r.faults[i].open = t, false
+		return true
+	})
+}
+
+// until gives the faults of a history that ended at a time.
+func (r *faultReader) until(end int64) []fault {
+	for _, i := range r.open {
+		r.faults[i].until = end
 	}
+	return r.faults
 }
 
 // begin gives a fault event's faults, one for each target. The verbs that
 // only undo are none; a flush is over at once.
-func begin(e history.Event, index int, end int64) []fault {
+func begin(e *history.Event, index int) []fault {
 	_, undoer := undoes[e.Fault.Kind]
 	if undoer && e.Fault.Kind != "clock" {
 		return nil
 	}
 	var faults []fault
 	for _, target := range e.Fault.Targets {
-		f := fault{id: e.Fault.ID, kind: e.Fault.Kind, target: target, span: span{e.Time, end}, open: true, event: index}
+		f := fault{id: e.Fault.ID, kind: e.Fault.Kind, target: target, span: span{from: e.Time}, open: true, event: index, cause: e.Fault}
 		if f.kind == "flush" {
 			f.until, f.open = e.Time, false
 		}
@@ -126,7 +145,7 @@ func (r *run) unhealthy(client, node string) []span {
 
 // far reports whether a fault is a distance that belongs to the scenario's
 // setting: a node that is far away is slow to answer, but healthy.
-func (r *run) far(f fault) bool { return f.kind == "delay" && r.events[f.event].Fault.Setting }
+func (r *run) far(f fault) bool { return f.kind == "delay" && f.cause.Setting }
 
 // unreachable gives the stretches for which a client could not reach a healthy
 // majority, because too many nodes were unhealthy or because it was itself
@@ -149,11 +168,31 @@ func (r *run) disturbed(client string) []span {
 	for _, f := range r.faults {
 		node := slices.Contains(stops, f.kind) && slices.Contains(r.header.Nodes, f.target)
 		link := slices.Contains(hinders, f.kind) && strings.HasPrefix(f.target, client+"-")
-		if (node || link) && !r.events[f.event].Fault.Setting {
+		if (node || link) && !f.cause.Setting {
 			spans = append(spans, f.span)
 		}
 	}
 	return union(spans)
+}
+
+// way is what lies between a client and the nodes: the stretches for which it
+// could not reach a majority, and those for which a fault was on that could
+// concern it, or had just ended.
+type way struct{ unreachable, disturbed, unsettled []span }
+
+// readWays gives the way of every client that tries to acquire.
+func (r *run) readWays() map[string]*way {
+	ways := map[string]*way{}
+	for _, acquires := range r.acquires {
+		for _, o := range acquires {
+			if ways[o.Process] == nil {
+				w := &way{unreachable: r.unreachable(o.Process), disturbed: r.disturbed(o.Process)}
+				w.unsettled = union(append(slices.Clone(w.disturbed), r.healed()...))
+				ways[o.Process] = w
+			}
+		}
+	}
+	return ways
 }
 
 // blocking is how many nodes prevent a grant when they say no.

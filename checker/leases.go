@@ -1,7 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"sort"
 
 	"lockproof/harness/history"
@@ -20,7 +22,7 @@ const (
 // run out is two, with the same ID. Failed and unknown acquires are none.
 // A history that Check refuses has no leases.
 func Leases(events []history.Event) []Lease {
-	r, err := digest(events)
+	r, err := digest(InMemory(events))
 	if err != nil {
 		return nil
 	}
@@ -49,51 +51,56 @@ func (b *belief) stop(t int64, why string) {
 
 // readLeases turns the operations into leases.
 func (r *run) readLeases() error {
-	beliefs, order, err := r.beliefs()
-	if err != nil {
+	r.believe()
+	if err := r.prolong(); err != nil {
 		return err
 	}
 	r.leases = map[string][]Lease{}
-	for _, name := range order {
-		b := beliefs[name]
-		r.leases[b.grant.Key] = append(r.leases[b.grant.Key], b.leases(r.clocks)...)
-	}
-	for _, leases := range r.leases {
-		sort.SliceStable(leases, func(i, j int) bool { return leases[i].From < leases[j].From })
+	for key, acquires := range r.acquires {
+		var leases []Lease
+		for _, o := range acquires {
+			if o.belief != nil {
+				leases = o.belief.appendLeases(leases, r.clocks)
+				o.belief = nil
+			}
+		}
+		if leases != nil {
+			slices.SortStableFunc(leases, func(a, b Lease) int { return cmp.Compare(a.From, b.From) })
+			r.leases[key] = leases
+		}
 	}
 	return nil
 }
 
-// beliefs collects, for each granted acquire, what prolonged and ended it.
-func (r *run) beliefs() (map[call]*belief, []call, error) {
-	beliefs := map[call]*belief{}
-	var order []call
-	for _, o := range r.operations {
+// believe begins a belief with each granted acquire.
+func (r *run) believe() {
+	for _, o := range r.operations.all {
 		if o.Op != history.OpAcquire || !o.ok() {
 			continue
 		}
-		name := call{o.Process, o.ID}
-		b := &belief{grant: o, end: never, ended: EndedDeadline}
+		o.belief = &belief{grant: o, end: never, ended: EndedDeadline}
 		if t, killed := r.killed(o.Process, o.done); killed {
-			b.stop(t, EndedKilled)
+			o.belief.stop(t, EndedKilled)
 		}
-		beliefs[name] = b
-		order = append(order, name)
 	}
-	if err := r.prolong(beliefs); err != nil {
-		return nil, nil, err
+}
+
+// belief gives what a client believed of a lease, nil if it was granted none.
+func (r *run) belief(client string, lease int) *belief {
+	if o := r.operations.find(client, lease); o != nil {
+		return o.belief
 	}
-	return beliefs, order, nil
+	return nil
 }
 
 // prolong adds extensions, releases and losses to the beliefs they are about.
-func (r *run) prolong(beliefs map[call]*belief) error {
-	for _, o := range r.operations {
+func (r *run) prolong() error {
+	for _, o := range r.operations.all {
 		extends := o.Op == history.OpExtend && o.ok()
 		if !extends && o.Op != history.OpRelease {
 			continue
 		}
-		b := beliefs[call{o.Process, o.Lease}]
+		b := r.belief(o.Process, o.Lease)
 		switch {
 		case b == nil:
 			return fmt.Errorf("event %d: %s's %s is about lease %d, but that is no granted acquire of %s", o.end, o.Process, o.Op, o.Lease, o.Process)
@@ -103,26 +110,22 @@ func (r *run) prolong(beliefs map[call]*belief) error {
 			b.stop(o.asked, EndedRelease)
 		}
 	}
-	for i, e := range r.events {
-		if e.Type != history.TypeLost {
-			continue
-		}
-		b := beliefs[call{e.Process, e.Lease}]
+	for _, l := range r.lost {
+		b := r.belief(l.process, l.lease)
 		if b == nil {
-			return fmt.Errorf("event %d: %s lost lease %d, but that is no granted acquire of %s", i, e.Process, e.Lease, e.Process)
+			return fmt.Errorf("event %d: %s lost lease %d, but that is no granted acquire of %s", l.event, l.process, l.lease, l.process)
 		}
-		b.stop(e.Time, EndedLost)
+		b.stop(l.time, EndedLost)
 	}
 	return nil
 }
 
-// leases gives the stretches of one belief. An extension that comes while the
+// appendLeases adds the stretches of one belief. An extension that comes while the
 // client still believes moves the deadline; one that comes after it begins a
 // new stretch; one that comes after the end changes nothing.
-func (b *belief) leases(clocks clocks) []Lease {
+func (b *belief) appendLeases(all []Lease, clocks clocks) []Lease {
 	sort.SliceStable(b.extensions, func(i, j int) bool { return b.extensions[i].done < b.extensions[j].done })
 	current := b.open(b.grant, clocks)
-	var all []Lease
 	for _, e := range b.extensions {
 		if e.done >= b.end {
 			break

@@ -112,7 +112,7 @@ func TestUnknownIsNotHolds(t *testing.T) {
 		mutex:    func([]Lease) porcupine.CheckResult { return porcupine.Unknown },
 		register: func([]access) porcupine.CheckResult { return porcupine.Unknown },
 	}
-	v, err := check(s.end(0), unsure)
+	v, err := check(InMemory(s.end(0)), unsure)
 	require.NoError(t, err)
 	for _, property := range []string{history.MutualExclusion, history.ProtectedData} {
 		require.Equal(t, history.Inconclusive, v.Of(property).Verdict)
@@ -129,13 +129,13 @@ func TestDisagreementRings(t *testing.T) {
 	mutex.mutex = func([]Lease) porcupine.CheckResult { return porcupine.Illegal }
 	register.register = func([]access) porcupine.CheckResult { return porcupine.Illegal }
 	for property, broken := range map[string]oracles{history.MutualExclusion: mutex, history.ProtectedData: register} {
-		_, err := check(s.end(0), broken)
+		_, err := check(InMemory(s.end(0)), broken)
 		var disagreement *OracleDisagreement
 		require.ErrorAs(t, err, &disagreement)
 		require.Equal(t, property, disagreement.Property)
 		require.ErrorContains(t, err, "bug of the checker")
 	}
-	_, err := check(s.end(0), right)
+	_, err := check(InMemory(s.end(0)), right)
 	require.NoError(t, err)
 }
 

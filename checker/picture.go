@@ -19,7 +19,7 @@ const pictured = 40
 // leases of its key as operations of an owned mutex, how far they can be put
 // in a legal order, and the faults meanwhile.
 func Picture(events []history.Event, v Violation, w io.Writer) error {
-	r, err := digest(events)
+	r, err := digest(InMemory(events))
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (r *run) annotations(leases []Lease) []porcupine.Annotation {
 	}
 	var notes []porcupine.Annotation
 	for _, f := range r.faults {
-		if r.events[f.event].Fault.Setting || f.from > drawn.until || f.until < drawn.from {
+		if f.cause.Setting || f.from > drawn.until || f.until < drawn.from {
 			continue
 		}
 		notes = append(notes, porcupine.Annotation{

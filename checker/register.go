@@ -27,7 +27,7 @@ func (r *run) accesses() (map[string][]access, error) {
 	written := map[string]map[string]bool{}
 	seen := r.firstSeen()
 	byKey := map[string][]access{}
-	for _, o := range r.operations {
+	for _, o := range r.operations.all {
 		switch {
 		case o.Op != history.OpRead && o.Op != history.OpWrite:
 			continue
@@ -63,7 +63,7 @@ func (r *run) firstSeen() map[registerVersion]int64 {
 			seen[v] = t
 		}
 	}
-	for _, o := range r.operations {
+	for _, o := range r.operations.all {
 		switch {
 		case o.Op == history.OpRead && o.ok():
 			note(registerVersion{o.Key, o.Value}, o.done)

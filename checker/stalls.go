@@ -32,9 +32,9 @@ func (r *run) stalled() string {
 		return ""
 	}
 	var worst history.Event
-	for _, e := range r.events {
-		if e.Type == history.TypeStall && e.Late >= r.header.StallLimit && e.Late > worst.Late && !r.asked(e) {
-			worst = e
+	for _, e := range r.rare {
+		if e.Type == history.TypeStall && e.Late >= r.header.StallLimit && e.Late > worst.Late && !r.asked(e.Event) {
+			worst = e.Event
 		}
 	}
 	if worst.Late == 0 {

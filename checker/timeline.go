@@ -24,7 +24,7 @@ const (
 // replies, faults and looks of the history show them. A history that Check
 // refuses has none.
 func Timeline(events []history.Event) []Tenure {
-	r, err := digest(events)
+	r, err := digest(InMemory(events))
 	if err != nil {
 		return nil
 	}
@@ -69,20 +69,35 @@ type timeline struct {
 	full map[string]int // node to the event that last filled its memory
 	// unanswered is the last delete that reached a place and has no reply yet:
 	// its client may be gone, but the node carried it out all the same.
-	unanswered map[place]int
+	unanswered map[place]deletion
+	looks      []look             // of the present instant
 	last       map[place]*holding // the latest at each place, alive or not
 }
 
-func (r *run) readTimeline() []*holding {
-	t := &timeline{run: r, now: map[place]*holding{}, down: map[string]int{}, full: map[string]int{}, unanswered: map[place]int{}, last: map[place]*holding{}}
-	for first := 0; first < len(r.events); {
-		next := first + 1
-		for next < len(r.events) && r.events[next].Time == r.events[first].Time {
-			next++
+// look is a look into a node.
+type look struct {
+	event int
+	time  int64
+	node  string
+	*history.Node
+}
+
+// readTimeline follows the events. In virtual time a fault and the looks before
+// and after it may share an instant; the looks come last in it, so that what
+// they find gone has its cause.
+func (r *run) readTimeline() error {
+	t := &timeline{run: r, now: map[place]*holding{}, down: map[string]int{}, full: map[string]int{}, unanswered: map[place]deletion{}, last: map[place]*holding{}}
+	err := r.visit(func(i int, e *history.Event) bool {
+		if len(t.looks) > 0 && e.Time > t.looks[0].time {
+			t.lookAround()
 		}
-		t.instant(first, next)
-		first = next
+		t.follow(i, e)
+		return true
+	})
+	if err != nil {
+		return err
 	}
+	t.lookAround()
 	for _, h := range t.now {
 		if h.expires <= r.end {
 			t.close(h, h.expires, TenureExpired, -1)
@@ -90,34 +105,36 @@ func (r *run) readTimeline() []*holding {
 		}
 		t.close(h, r.end, TenureOpen, -1)
 	}
-	return t.all
+	r.held = t.all
+	return nil
 }
 
-// instant follows the events of one instant. In virtual time a fault and the
-// looks before and after it may share one; the looks come last, so that what
-// they find gone has its cause.
-func (t *timeline) instant(first, next int) {
-	for i, e := range t.run.events[first:next] {
-		switch {
-		case e.Type == history.TypeCommand && e.Command != nil:
-			t.command(first+i, e)
-		case e.Type == history.TypeReply && e.Command != nil:
-			t.reply(first+i, e)
-		case e.Type == history.TypeFault:
-			t.fault(first+i, e)
-		}
+// follow takes the next event.
+func (t *timeline) follow(i int, e *history.Event) {
+	switch {
+	case e.Type == history.TypeCommand && e.Command != nil:
+		t.command(i, e)
+	case e.Type == history.TypeReply && e.Command != nil:
+		t.reply(i, e)
+	case e.Type == history.TypeFault:
+		t.fault(i, e)
+	case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
+		t.looks = append(t.looks, look{i, e.Time, e.Process, e.Node})
 	}
-	for i, e := range t.run.events[first:next] {
-		if e.Type == history.TypeNode && e.Node != nil && e.Node.Up {
-			t.look(first+i, e)
-		}
+}
+
+// lookAround takes the looks of the instant that is over.
+func (t *timeline) lookAround() {
+	for _, l := range t.looks {
+		t.look(l)
 	}
+	t.looks = t.looks[:0]
 }
 
 // command notes a delete that has reached a node.
-func (t *timeline) command(i int, e history.Event) {
+func (t *timeline) command(i int, e *history.Event) {
 	if _, node, isLink := strings.Cut(e.Process, ">"); isLink && e.Command.Effect == history.EffectDelete {
-		t.unanswered[place{node, e.Command.Key}] = i
+		t.unanswered[place{node, e.Command.Key}] = deletion{e.Process, e.Command.Token, e.Time, i, false}
 	}
 }
 
@@ -137,8 +154,9 @@ func (t *timeline) close(h *holding, now int64, why string, ender int) {
 }
 
 func (t *timeline) open(p place, now int64, token, owner string, event int) *holding {
+	p = place{t.run.names.one(p.node), t.run.names.one(p.key)}
 	h := &holding{
-		Tenure: Tenure{Node: p.node, Key: p.key, Token: token, Owner: owner, From: now},
+		Tenure: Tenure{Node: p.node, Key: p.key, Token: t.run.names.one(token), Owner: t.run.names.one(owner), From: now},
 		set:    event, ender: -1, expires: never,
 	}
 	t.now[p], t.last[p] = h, h
@@ -155,7 +173,7 @@ func (t *timeline) ttl(h *holding, now, d int64) {
 }
 
 // reply follows a command that was answered, if it took effect.
-func (t *timeline) reply(i int, e history.Event) {
+func (t *timeline) reply(i int, e *history.Event) {
 	client, node, isLink := strings.Cut(e.Process, ">")
 	if !isLink || !slices.Contains(t.run.header.Servers(), node) {
 		return
@@ -174,18 +192,18 @@ func (t *timeline) reply(i int, e history.Event) {
 	case history.EffectExtend:
 		if h != nil {
 			t.ttl(h, e.Time, e.Command.Expiry)
-			h.prolonged = append(h.prolonged, prolongation{e.Time, client, i})
+			h.prolonged = append(h.prolonged, prolongation{e.Time, t.run.names.one(client), i})
 		}
 	case history.EffectDelete:
 		if h != nil {
-			t.remove(i, e, client, h)
+			t.remove(deletion{e.Process, e.Command.Token, e.Time, i, true}, h)
 		}
 	}
 }
 
 // set follows a SET that took the key. If we thought it taken, its owner is
 // gone in a way that no reply told.
-func (t *timeline) set(i int, e history.Event, client string, p place, before *holding) {
+func (t *timeline) set(i int, e *history.Event, client string, p place, before *holding) {
 	if before != nil {
 		if before.Token == e.Command.Token {
 			return // the owner's own token was there already
@@ -197,13 +215,14 @@ func (t *timeline) set(i int, e history.Event, client string, p place, before *h
 }
 
 // remove follows a delete, by the owner or by somebody else.
-func (t *timeline) remove(i int, e history.Event, client string, h *holding) {
-	h.by = client
+func (t *timeline) remove(d deletion, h *holding) {
+	client, _, _ := strings.Cut(d.link, ">")
+	h.by = t.run.names.one(client)
 	why := TenureDeleted
-	if client != h.Owner || e.Command.Token != "" && e.Command.Token != h.Token {
+	if client != h.Owner || d.token != "" && d.token != h.Token {
 		why = TenureRemoved
 	}
-	t.close(h, e.Time, why, i)
+	t.close(h, d.time, why, d.event)
 }
 
 // gone ends a holding that turned out to be gone.
@@ -212,16 +231,14 @@ func (t *timeline) gone(i int, now int64, h *holding) {
 	full, filled := t.full[h.Node]
 	deleted, sent := t.unanswered[place{h.Node, h.Key}]
 	switch {
-	case fell && t.run.events[down].Time >= h.From:
-		t.close(h, t.run.events[down].Time, TenureForgotten, down)
-	case sent && couldDelete(t.run.events[deleted], h):
-		e := t.run.events[deleted]
-		client, _, _ := strings.Cut(e.Process, ">")
-		t.remove(deleted, e, client, h)
+	case fell && t.run.event(down).Time >= h.From:
+		t.close(h, t.run.event(down).Time, TenureForgotten, down)
+	case sent && couldDelete(deleted, h):
+		t.remove(deleted, h)
 	case h.expires-now <= precision:
 		t.close(h, now, TenureExpired, -1)
-	case filled && t.run.events[full].Time >= h.From:
-		t.close(h, t.run.events[full].Time, TenureEvicted, full)
+	case filled && t.run.event(full).Time >= h.From:
+		t.close(h, t.run.event(full).Time, TenureEvicted, full)
 	case t.masterFell(h):
 		t.close(h, now, TenureResynced, t.down[t.run.header.Replicas[h.Node]])
 	default:
@@ -234,17 +251,17 @@ func (t *timeline) gone(i int, now int64, h *holding) {
 func (t *timeline) masterFell(h *holding) bool {
 	master, replica := t.run.header.Replicas[h.Node]
 	down, fell := t.down[master]
-	return replica && fell && t.run.events[down].Time >= h.From
+	return replica && fell && t.run.event(down).Time >= h.From
 }
 
 // couldDelete reports whether a delete may have ended a holding: it came while
 // the key was there, and names no other token (a compare-and-delete does).
-func couldDelete(e history.Event, h *holding) bool {
-	return e.Time >= h.From && (e.Command.Token == "" || e.Command.Token == h.Token)
+func couldDelete(d deletion, h *holding) bool {
+	return d.time >= h.From && (d.token == "" || d.token == h.Token)
 }
 
 // fault follows crashes, flushes and full memories.
-func (t *timeline) fault(i int, e history.Event) {
+func (t *timeline) fault(i int, e *history.Event) {
 	if e.Fault.Phase == history.PhaseEnd {
 		return
 	}
@@ -265,29 +282,29 @@ func (t *timeline) fault(i int, e history.Event) {
 }
 
 // look compares what a look into a node showed with what we thought.
-func (t *timeline) look(i int, e history.Event) {
+func (t *timeline) look(l look) {
 	for _, key := range t.run.keys {
-		p := place{e.Process, key}
-		h := t.alive(p, e.Time)
-		seen, present := e.Node.Keys[key]
+		p := place{l.node, key}
+		h := t.alive(p, l.time)
+		seen, present := l.Keys[key]
 		if h != nil && (!present || seen.Token != h.Token) {
-			t.gone(i, e.Time, h)
+			t.gone(l.event, l.time, h)
 			h = nil
 		}
 		if !present {
 			continue
 		}
-		if last := t.last[p]; h == nil && last != nil && last.Token == seen.Token && last.Until == e.Time {
+		if last := t.last[p]; h == nil && last != nil && last.Token == seen.Token && last.Until == l.time {
 			continue // it ended at this instant, and the look was before that
 		}
 		if h == nil {
-			h = t.open(p, e.Time, seen.Token, t.owner(seen.Token), i)
+			h = t.open(p, l.time, seen.Token, t.owner(seen.Token), l.event)
 		}
-		t.ttl(h, e.Time, seen.TTL)
+		t.ttl(h, l.time, seen.TTL)
 	}
 	// What a restart left is there: if it goes later, something else takes it.
-	if down, fell := t.down[e.Process]; fell && t.run.events[down].Time < e.Time {
-		delete(t.down, e.Process)
+	if down, fell := t.down[l.node]; fell && t.run.event(down).Time < l.time {
+		delete(t.down, l.node)
 	}
 }
 
