@@ -23,11 +23,12 @@ func (r *run) deadlockFreedom() Result {
 	var violations []Violation
 	violations = append(violations, r.neverExpiring()...)
 	measured := map[string]int64{}
+	rivals := newPerClient()
 	for _, key := range r.keys {
 		w := r.waits(key)
 		violations = append(violations, w.tooLong(len(violations))...)
 		violations = append(violations, r.tooLongHeld(key, len(violations))...)
-		waited, handovers := w.earned()
+		waited, handovers := w.earned(rivals)
 		measured["waited"] += int64(waited)
 		measured["handovers"] += int64(handovers)
 		measured["longest_wait"] = max(measured["longest_wait"], w.longestWait())
@@ -73,10 +74,13 @@ func (r *run) waits(key string) *waits {
 func (w *waits) tooLong(known int) []Violation {
 	r, bound := w.run, w.run.header.Bounds.Free
 	var found []Violation
+	var gaps, left []span
 	for _, o := range r.acquires[w.key] {
 		unsettled := r.ways[o.Process].unsettled
-		for _, gap := range (span{o.asked, o.done}).without(w.busy) {
-			free := longest(gap.without(unsettled))
+		gaps = span{o.asked, o.done}.appendWithout(gaps[:0], w.busy)
+		for _, gap := range gaps {
+			left = gap.appendWithout(left[:0], unsettled)
+			free := longest(left)
 			w.longestFree = max(w.longestFree, free.length())
 			if bound > 0 && free.length() > bound {
 				found = append(found, r.waitViolation(o, free, known+len(found)))
@@ -106,24 +110,27 @@ func (r *run) waitViolation(o *operation, free span, index int) Violation {
 // earned counts the grants that show something: those that had to wait behind
 // a lease, a fault, or another's key that lingered on the nodes; and those of a
 // lock that another client had held, or tried for, at most Bounds.Free before.
-func (w *waits) earned() (waited, handovers int) {
+// rivals lends its memory.
+func (w *waits) earned(rivals *perClient) (waited, handovers int) {
 	r := w.run
+	rivals.next()
 	leases := spansOf(r.leases[w.key])
-	obstacles, others := map[string][]span{}, map[string][]span{}
+	obstacles := map[string][]span{}
+	claims := claimsOn(r.acquires[w.key], r.leases[w.key], nil)
 	for _, o := range r.acquires[w.key] {
 		if !o.ok() {
 			continue
 		}
 		if _, done := obstacles[o.Process]; !done {
 			obstacles[o.Process] = union(append(r.lingering(w.key, o.Process), r.ways[o.Process].disturbed...))
-			others[o.Process] = r.others(w.key, o.Process)
 		}
 		// The moment of the grant belongs to the lease that it begins.
 		wait := span{o.asked, o.done - 1}
 		if wait.meets(leases) || wait.meets(obstacles[o.Process]) {
 			waited++
 		}
-		if (span{o.asked - r.header.Bounds.Free, o.done - 1}).meets(others[o.Process]) {
+		contenders := rivals.of(o.Process, func(into []span) []span { return others(into, claims, o.Process) })
+		if (span{o.asked - r.header.Bounds.Free, o.done - 1}).meets(contenders) {
 			handovers++
 		}
 	}
@@ -139,20 +146,15 @@ func spansOf(leases []Lease) []span {
 	return union(spans)
 }
 
-// others gives the stretches for which other clients held a key or tried to.
-func (r *run) others(key, client string) []span {
-	var spans []span
-	for _, l := range r.leases[key] {
-		if l.Client != client {
-			spans = append(spans, span{l.From, l.Until})
+// others appends the stretches for which clients other than this held a key or
+// tried to, from all claims on it.
+func others(spans []span, claims []claim, client string) []span {
+	for _, c := range claims {
+		if c.client != client {
+			spans = merge(spans, c.span)
 		}
 	}
-	for _, o := range r.acquires[key] {
-		if o.Process != client {
-			spans = append(spans, span{o.asked, o.done})
-		}
-	}
-	return union(spans)
+	return spans
 }
 
 // lingering gives the stretches for which a key was owned by others than a

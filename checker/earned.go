@@ -1,8 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 
 	"lockproof/harness/history"
@@ -41,6 +42,9 @@ func (r *run) count() counts {
 // earnedFaults is how many effective faults met a lease or an acquire. The
 // scenario's setting does not count: it is there from the start.
 func (r *run) earnedFaults() int {
+	if len(r.faults) == 0 {
+		return 0
+	}
 	var work []span
 	for _, key := range r.keys {
 		for _, o := range r.acquires[key] {
@@ -70,19 +74,7 @@ type claim struct {
 // contended counts the acquires that overlap another client's acquire, lease, or
 // key on a node: a holder that is gone leaves keys that still contend.
 func contended(acquires []*operation, leases []Lease, tenures []*holding) int {
-	claims := make([]claim, 0, len(acquires)+len(leases)+len(tenures))
-	for _, o := range acquires {
-		claims = append(claims, claim{span{o.asked, o.done}, o.Process, true})
-	}
-	for _, l := range leases {
-		claims = append(claims, claim{span{l.From, l.Until}, l.Client, false})
-	}
-	for _, h := range tenures {
-		if h.Owner != "" {
-			claims = append(claims, claim{span{h.From, h.Until}, h.Owner, false})
-		}
-	}
-	sort.SliceStable(claims, func(i, j int) bool { return claims[i].from < claims[j].from })
+	claims := claimsOn(acquires, leases, tenures)
 	met := make([]bool, len(claims))
 	meetEarlier(claims, met)
 	meetLater(claims, met)
@@ -93,6 +85,50 @@ func contended(acquires []*operation, leases []Lease, tenures []*holding) int {
 		}
 	}
 	return n
+}
+
+// claimsOn gives all claims on a key in the order of their beginnings. Each kind
+// is in that order already, but for tenures that a look found late.
+func claimsOn(acquires []*operation, leases []Lease, tenures []*holding) []claim {
+	asking, holding := make([]claim, len(acquires)), make([]claim, len(leases), len(leases)+len(tenures))
+	for i, o := range acquires {
+		asking[i] = claim{span{o.asked, o.done}, o.Process, true}
+	}
+	for i, l := range leases {
+		holding[i] = claim{span{l.From, l.Until}, l.Client, false}
+	}
+	for _, h := range tenures {
+		if h.Owner != "" {
+			holding = append(holding, claim{span{h.From, h.Until}, h.Owner, false})
+		}
+	}
+	return interleave(inOrderOfFrom(asking), inOrderOfFrom(holding))
+}
+
+func earlier(a, b claim) int { return cmp.Compare(a.from, b.from) }
+
+func inOrderOfFrom(claims []claim) []claim {
+	if !slices.IsSortedFunc(claims, earlier) {
+		slices.SortStableFunc(claims, earlier)
+	}
+	return claims
+}
+
+// interleave merges two ordered lists; of claims that begin at once those of the
+// first come first.
+func interleave(first, second []claim) []claim {
+	if len(second) == 0 {
+		return first
+	}
+	merged := make([]claim, 0, len(first)+len(second))
+	for len(first) > 0 && len(second) > 0 {
+		if earlier(first[0], second[0]) <= 0 {
+			merged, first = append(merged, first[0]), first[1:]
+		} else {
+			merged, second = append(merged, second[0]), second[1:]
+		}
+	}
+	return append(append(merged, first...), second...)
 }
 
 // meetEarlier marks the claims that begin during an earlier one of another

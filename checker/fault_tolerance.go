@@ -1,9 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 
 	"lockproof/harness/history"
 )
@@ -18,9 +18,10 @@ import (
 func (r *run) faultTolerance() Result {
 	var violations []Violation
 	inTime := 0
+	ways := newPerClient()
 	for _, key := range r.keys {
 		violations = append(violations, r.ungranted(key, len(violations))...)
-		inTime += r.grantedInTime(key)
+		inTime += r.grantedInTime(key, ways)
 	}
 	measured := r.latencies()
 	measured["granted_in_time"] = int64(inTime)
@@ -44,17 +45,35 @@ func (r *run) ungranted(key string, known int) []Violation {
 		return nil
 	}
 	var found []Violation
-	leases := spansOf(r.leases[key])
 	busy := map[string][]span{}
+	var claims []claim
 	for _, o := range r.acquires[key] {
+		if o.done-o.asked <= bound {
+			continue
+		}
+		if claims == nil {
+			claims = claimsOn(r.acquires[key], r.leases[key], nil)
+		}
 		if _, done := busy[o.Process]; !done {
-			busy[o.Process] = union(append(r.others(key, o.Process), leases...))
+			busy[o.Process] = busyFor(claims, o.Process)
 		}
 		for _, clear := range r.clear(o, busy[o.Process], r.ways[o.Process].unreachable) {
 			found = append(found, r.ungrantedViolation(o, clear, known+len(found)))
 		}
 	}
 	return found
+}
+
+// busyFor gives the stretches for which a key was held by anybody, or tried for
+// by clients other than this.
+func busyFor(claims []claim, client string) []span {
+	var spans []span
+	for _, c := range claims {
+		if !c.attempt || c.client != client {
+			spans = merge(spans, c.span)
+		}
+	}
+	return spans
 }
 
 // clear gives the stretches of a wait, longer than the bound, in which nothing
@@ -111,19 +130,21 @@ func (r *run) ungrantedViolation(o *operation, clear span, index int) Violation 
 }
 
 // grantedInTime counts the grants that came within the bound after the lock
-// was free and a healthy majority in reach; competitors may have been there.
-func (r *run) grantedInTime(key string) int {
+// was free and a healthy majority in reach; competitors may have been there. ways
+// lends its memory.
+func (r *run) grantedInTime(key string, ways *perClient) int {
 	leases := spansOf(r.leases[key])
 	n := 0
-	ways := map[string][]span{}
+	var clear []span
+	ways.next()
 	for _, o := range r.acquires[key] {
 		if !o.ok() {
 			continue
 		}
-		if _, done := ways[o.Process]; !done {
-			ways[o.Process] = union(slices.Concat(r.ways[o.Process].unreachable, leases))
-		}
-		clear := (span{o.asked, o.done}).without(ways[o.Process])
+		busy := ways.of(o.Process, func(into []span) []span {
+			return unionInto(into, r.ways[o.Process].unreachable, leases)
+		})
+		clear = span{o.asked, o.done}.appendWithout(clear[:0], busy)
 		if len(clear) == 0 {
 			continue
 		}
@@ -168,7 +189,11 @@ func LongestGap(events []history.Event) (from, until int64) {
 // longestGap is the longest stretch without a grant of any key while somebody
 // was waiting for one.
 func (r *run) longestGap() span {
-	var waiting, grants []span
+	total := 0
+	for _, key := range r.keys {
+		total += len(r.acquires[key])
+	}
+	waiting, grants := make([]span, 0, total), make([]span, 0, total)
 	for _, key := range r.keys {
 		for _, o := range r.acquires[key] {
 			waiting = append(waiting, span{o.asked, o.done})
@@ -177,10 +202,12 @@ func (r *run) longestGap() span {
 			}
 		}
 	}
-	sort.Slice(grants, func(i, j int) bool { return grants[i].from < grants[j].from })
+	slices.SortFunc(grants, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	var gaps []span
-	for _, w := range union(waiting) {
-		gaps = append(gaps, w.without(grants)...)
+	var best span
+	for _, w := range unionOf(waiting) {
+		gaps = w.appendWithout(append(gaps[:0], best), grants)
+		best = longest(gaps)
 	}
-	return longest(gaps)
+	return best
 }

@@ -51,20 +51,22 @@ func (b *belief) stop(t int64, why string) {
 
 // readLeases turns the operations into leases.
 func (r *run) readLeases() error {
-	r.believe()
 	if err := r.prolong(); err != nil {
 		return err
 	}
 	r.leases = map[string][]Lease{}
 	for key, acquires := range r.acquires {
-		var leases []Lease
+		leases := make([]Lease, 0, len(acquires))
 		for _, o := range acquires {
 			if o.belief != nil {
+				if t, killed := r.killed(o.Process, o.done); killed {
+					o.belief.kill(t)
+				}
 				leases = o.belief.appendLeases(leases, r.clocks)
 				o.belief = nil
 			}
 		}
-		if leases != nil {
+		if len(leases) > 0 {
 			slices.SortStableFunc(leases, func(a, b Lease) int { return cmp.Compare(a.From, b.From) })
 			r.leases[key] = leases
 		}
@@ -72,17 +74,21 @@ func (r *run) readLeases() error {
 	return nil
 }
 
-// believe begins a belief with each granted acquire.
-func (r *run) believe() {
-	for _, o := range r.operations.all {
-		if o.Op != history.OpAcquire || !o.ok() {
-			continue
-		}
-		o.belief = &belief{grant: o, end: never, ended: EndedDeadline}
-		if t, killed := r.killed(o.Process, o.done); killed {
-			o.belief.stop(t, EndedKilled)
-		}
+// kill ends the belief with its client, which comes before what else happens at
+// that time.
+func (b *belief) kill(t int64) {
+	if t <= b.end {
+		b.end, b.ended = t, EndedKilled
 	}
+}
+
+// release ends the belief in a lease as its release is invoked.
+func (r *run) release(i int, e *history.Event) {
+	if b := r.belief(e.Process, e.Lease); b != nil {
+		b.stop(e.Time, EndedRelease)
+		return
+	}
+	r.strays = append(r.strays, stray{e.Process, e.Lease, i})
 }
 
 // belief gives what a client believed of a lease, nil if it was granted none.
@@ -93,22 +99,21 @@ func (r *run) belief(client string, lease int) *belief {
 	return nil
 }
 
-// prolong adds extensions, releases and losses to the beliefs they are about.
+// prolong adds extensions and losses to the beliefs they are about.
 func (r *run) prolong() error {
 	for _, o := range r.operations.all {
-		extends := o.Op == history.OpExtend && o.ok()
-		if !extends && o.Op != history.OpRelease {
+		if o.Op != history.OpExtend || !o.ok() {
 			continue
 		}
 		b := r.belief(o.Process, o.Lease)
-		switch {
-		case b == nil:
-			return fmt.Errorf("event %d: %s's %s is about lease %d, but that is no granted acquire of %s", o.end, o.Process, o.Op, o.Lease, o.Process)
-		case extends:
-			b.extensions = append(b.extensions, o)
-		default:
-			b.stop(o.asked, EndedRelease)
+		if b == nil {
+			return fmt.Errorf("event %d: %s's extend is about lease %d, but that is no granted acquire of %s", o.end, o.Process, o.Lease, o.Process)
 		}
+		b.extensions = append(b.extensions, o)
+	}
+	if len(r.strays) > 0 {
+		s := r.strays[0]
+		return fmt.Errorf("event %d: %s's release is about lease %d, but that is no granted acquire of %s", s.event, s.process, s.lease, s.process)
 	}
 	for _, l := range r.lost {
 		b := r.belief(l.process, l.lease)

@@ -3,7 +3,10 @@ package checker
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/anishathalye/porcupine"
 
@@ -16,9 +19,9 @@ func (r *run) mutualExclusion(second func([]Lease) porcupine.CheckResult) (Resul
 	var violations []Violation
 	var leases int
 	unknown := ""
-	for _, key := range r.keys {
-		overlaps := sweep(r.leases[key])
-		answer := second(r.leases[key])
+	opinions := r.opinions(second)
+	for i, key := range r.keys {
+		overlaps, answer := opinions[i].overlaps, opinions[i].answer
 		if err := agree(history.MutualExclusion, key, len(overlaps) > 0, answer); err != nil {
 			return Result{}, err
 		}
@@ -40,6 +43,31 @@ func (r *run) mutualExclusion(second func([]Lease) porcupine.CheckResult) (Resul
 	return result, nil
 }
 
+// opinion is what the two oracles say of a key's leases.
+type opinion struct {
+	overlaps []overlap
+	answer   porcupine.CheckResult
+}
+
+// opinions asks both oracles about each key, several keys at a time.
+func (r *run) opinions(second func([]Lease) porcupine.CheckResult) []opinion {
+	opinions := make([]opinion, len(r.keys))
+	var next atomic.Int64
+	ask := func() {
+		for i := int(next.Add(1)) - 1; i < len(r.keys); i = int(next.Add(1)) - 1 {
+			leases := r.leases[r.keys[i]]
+			opinions[i] = opinion{sweep(leases), second(leases)}
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(r.keys)) - 1 {
+		wg.Go(ask)
+	}
+	ask()
+	wg.Wait()
+	return opinions
+}
+
 // overlap is two leases that were held at once; first began first.
 type overlap struct{ first, second Lease }
 
@@ -54,25 +82,32 @@ func (o overlap) shared() span {
 // never overlap each other.) Each lease is named as the second of at most one
 // overlap. Ends are exclusive: leases that touch do not overlap.
 func sweep(leases []Lease) []overlap {
-	leases = slices.Clone(leases)
-	slices.SortFunc(leases, func(a, b Lease) int {
-		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Until, b.Until),
-			cmp.Compare(a.Client, b.Client), cmp.Compare(a.ID, b.ID))
-	})
+	if !slices.IsSortedFunc(leases, byBeginning) {
+		leases = slices.Clone(leases)
+		slices.SortFunc(leases, byBeginning)
+	}
 	var found []overlap
-	var lasting Lease
-	for _, l := range leases {
+	lasting := new(Lease)
+	for i := range leases {
+		l := &leases[i]
 		if l.Until <= l.From {
 			continue
 		}
 		if l.From < lasting.Until {
-			found = append(found, overlap{lasting, l})
+			found = append(found, overlap{*lasting, *l})
 		}
 		if l.Until > lasting.Until {
 			lasting = l
 		}
 	}
 	return found
+}
+
+func byBeginning(a, b Lease) int {
+	if a.From != b.From {
+		return cmp.Compare(a.From, b.From)
+	}
+	return cmp.Or(cmp.Compare(a.Until, b.Until), cmp.Compare(a.Client, b.Client), cmp.Compare(a.ID, b.ID))
 }
 
 // overlapViolation tells an overlap; only those that will be shown get a blame.

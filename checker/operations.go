@@ -68,8 +68,9 @@ func (o *operation) finish(e *history.Event, index int) {
 
 // operations joins invokes to their outcomes.
 type operations struct {
-	all     []*operation // in the order of their invokes
+	all     []*operation // in the order of their invokes, but for the passing ones
 	block   []operation  // memory for the next ones
+	spare   []*operation // passing ones that are over
 	clients map[string]*numbered
 }
 
@@ -98,6 +99,8 @@ func (n *numbered) put(id int, o *operation) {
 	switch {
 	case id >= 0 && id < len(n.dense):
 		n.dense[id] = o
+	case n.sparse[id] != nil:
+		n.sparse[id] = o
 	case id >= 0 && id < len(n.dense)+leap && len(n.sparse) == 0:
 		for len(n.dense) < id {
 			n.dense = append(n.dense, nil)
@@ -135,11 +138,7 @@ func (os *operations) invoke(i int, e *history.Event, names names) error {
 	if n.get(e.ID) != nil {
 		return fmt.Errorf("event %d: %s invokes operation %d a second time: IDs count up within a process", i, e.Process, e.ID)
 	}
-	if len(os.block) == 0 {
-		os.block = make([]operation, blockSize)
-	}
-	o := &os.block[0]
-	os.block = os.block[1:]
+	o := os.allocate()
 	*o = operation{
 		Process: n.process, Op: known(e.Op), ID: e.ID, Lease: e.Lease, Key: names.one(e.Key), Token: e.Token, Fence: e.Fence,
 		Validity: e.Validity, Wall: e.Wall, asked: e.Time, call: i, end: i,
@@ -148,9 +147,32 @@ func (os *operations) invoke(i int, e *history.Event, names names) error {
 		o.stored = &stored{e.Value, e.Base}
 	}
 	n.put(e.ID, o)
-	os.all = append(os.all, o)
+	if !passing(o.Op) {
+		os.all = append(os.all, o)
+	}
 	return nil
 }
+
+func (os *operations) allocate() *operation {
+	if n := len(os.spare); n > 0 {
+		o := os.spare[n-1]
+		os.spare = os.spare[:n-1]
+		return o
+	}
+	if len(os.block) == 0 {
+		os.block = make([]operation, blockSize)
+	}
+	o := &os.block[0]
+	os.block = os.block[1:]
+	return o
+}
+
+// passing tells the operations of which nothing is needed once they are over:
+// what a release means for its lease, it means from its invoke on.
+func passing(op history.Op) bool { return op == history.OpRelease || op == history.OpCheck }
+
+// over stands for all passing operations that are over.
+var over = &operation{outcome: history.TypeInfo}
 
 // known gives the constant for an op, so that the event's own text can be
 // forgotten.
@@ -172,8 +194,16 @@ func (os *operations) outcome(i int, e *history.Event, names names) error {
 	case o.Op != e.Op:
 		return fmt.Errorf("event %d: %s's operation %d was invoked as %s and ends as %s", i, e.Process, e.ID, o.Op, e.Op)
 	}
+	if passing(o.Op) {
+		os.of(e.Process).put(e.ID, over)
+		os.spare = append(os.spare, o)
+		return nil
+	}
 	o.finish(e, i)
 	o.Key = names.one(o.Key)
+	if o.Op == history.OpAcquire && o.ok() {
+		o.belief = &belief{grant: o, end: never, ended: EndedDeadline}
+	}
 	return nil
 }
 

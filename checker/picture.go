@@ -32,25 +32,44 @@ func Picture(events []history.Event, v Violation, w io.Writer) error {
 	return porcupine.Visualize(drawnMutexModel, info, w)
 }
 
-// drawnMutexModel is ownedMutexModel with words for its operations and states.
-// porcupine's page takes a state's words as HTML, so they are escaped here.
-var drawnMutexModel = func() porcupine.Model {
-	m := ownedMutexModel
-	m.DescribeOperation = func(input, _ any) string {
+// owner is a lease's identity in a picture.
+type owner struct {
+	client string
+	id     int
+}
+
+// hold is an operation of the mutex in a picture: take or give back.
+type hold struct {
+	owner
+	takes bool
+}
+
+// drawnMutexModel is ownedMutexModel with owners that have names, and words for
+// its operations and states. porcupine's page takes a state's words as HTML, so
+// they are escaped here.
+var drawnMutexModel = porcupine.Model{
+	Init: func() any { return owner{} },
+	Step: func(state, input, _ any) (bool, any) {
+		held, op := state.(owner), input.(hold)
+		if op.takes {
+			return held == owner{}, op.owner
+		}
+		return held == op.owner, owner{}
+	},
+	DescribeOperation: func(input, _ any) string {
 		op := input.(hold)
 		if op.takes {
 			return op.client + " takes the lock"
 		}
 		return op.client + " gives it back"
-	}
-	m.DescribeState = func(state any) string {
+	},
+	DescribeState: func(state any) string {
 		if held := state.(owner); held != (owner{}) {
 			return html.EscapeString(fmt.Sprintf("held by %s, lease %d", held.client, held.id))
 		}
 		return "free"
-	}
-	return m
-}()
+	},
+}
 
 // around gives the leases of a violation's key that are nearest to it.
 func (r *run) around(v Violation) []Lease {

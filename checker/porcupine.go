@@ -15,30 +15,30 @@ const patience = 10 * time.Second
 // pieceSize is from how many operations on a piece ends at the next quiescent
 // point. porcupine keeps a set of the operations done for each step, so its
 // cost grows with the square of a piece.
-const pieceSize = 128
+const pieceSize = 64
 
-// owner is a lease's identity in the owned-mutex model.
-type owner struct {
-	client string
-	id     int
-}
+// turn is an operation of the owned-mutex model: a lease is taken or given back.
+// It stands for the number of the lease in its piece, twice, plus 1 to give it
+// back. A number below 256 is an interface value that Go need not allocate.
+type turn uint64
 
-// hold is an operation of the owned-mutex model: take or give back.
-type hold struct {
-	owner
-	takes bool
-}
+func taking(lease int) turn { return turn(2 * lease) }
+func giving(lease int) turn { return turn(2*lease + 1) }
+
+// free is the state of a mutex that nobody owns; else it is the turn that gives
+// it back.
+const free = turn(0)
 
 // ownedMutexModel is a mutex that knows its owner: it can be taken when it is
 // free, and given back by its owner only.
 var ownedMutexModel = porcupine.Model{
-	Init: func() any { return owner{} },
+	Init: func() any { return free },
 	Step: func(state, input, _ any) (bool, any) {
-		held, op := state.(owner), input.(hold)
-		if op.takes {
-			return held == owner{}, op.owner
+		owner, op := state.(turn), input.(turn)
+		if op%2 == 0 {
+			return owner == free, op + 1
 		}
-		return held == op.owner, owner{}
+		return owner == op, free
 	},
 }
 
@@ -56,27 +56,34 @@ var ownedMutexModel = porcupine.Model{
 // porcupine's intervals are closed, so [a, b) and [b, c) would meet at b. Times
 // are doubled, and a lease is given back at 2*Until-1: after everything before
 // Until, and before all that happens at Until.
-func ownedMutex(leases []Lease) porcupine.CheckResult {
-	leases = slices.Clone(leases)
-	slices.SortStableFunc(leases, func(a, b Lease) int { return cmp.Compare(a.From, b.From) })
+func ownedMutex(leases []Lease) porcupine.CheckResult { return ownedMutexIn(leases, pieceSize) }
+
+// ownedMutexIn cuts the leases in pieces of at least size operations.
+func ownedMutexIn(leases []Lease, size int) porcupine.CheckResult {
+	byFrom := func(a, b Lease) int { return cmp.Compare(a.From, b.From) }
+	if !slices.IsSortedFunc(leases, byFrom) {
+		leases = slices.Clone(leases)
+		slices.SortStableFunc(leases, byFrom)
+	}
 	var piece []porcupine.Operation
 	var latest int64
-	for _, l := range leases {
+	for i := range leases {
+		l := &leases[i]
 		if l.Until <= l.From {
 			continue
 		}
-		if l.From >= latest && len(piece) >= pieceSize {
+		if l.From >= latest && len(piece) >= size {
 			if answer := judge(ownedMutexModel, piece); answer != porcupine.Ok {
 				return answer
 			}
 			piece = piece[:0]
 		}
 		latest = max(latest, l.Until)
-		o := owner{l.Client, l.ID}
+		number := len(piece) / 2
 		taken, given := 2*l.From, 2*l.Until-1
 		piece = append(piece,
-			porcupine.Operation{Input: hold{o, true}, Call: taken, Return: taken},
-			porcupine.Operation{Input: hold{o, false}, Call: given, Return: given})
+			porcupine.Operation{Input: taking(number), Call: taken, Return: taken},
+			porcupine.Operation{Input: giving(number), Call: given, Return: given})
 	}
 	return judge(ownedMutexModel, piece)
 }

@@ -19,6 +19,7 @@ type run struct {
 	names    names
 	rare     []rare
 	lost     []loss
+	strays   []stray
 	// commanded are the links on which commands reached a node.
 	commanded map[string]bool
 
@@ -40,6 +41,13 @@ type run struct {
 	deleting sync.Once
 	deleted  []deletion
 	failure  error // of reading them
+}
+
+// stray is a release of a lease that its client has not been granted.
+type stray struct {
+	process string
+	lease   int
+	event   int
 }
 
 // loss is a client's being told that it lost a lease.
@@ -101,6 +109,9 @@ func (r *run) read() error {
 		r.end = e.Time
 		switch e.Type {
 		case history.TypeInvoke:
+			if e.Op == history.OpRelease {
+				r.release(i, e)
+			}
 			return r.operations.invoke(i, e, r.names)
 		case history.TypeOK, history.TypeFail, history.TypeInfo:
 			return r.operations.outcome(i, e, r.names)

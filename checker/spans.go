@@ -1,9 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"math"
 	"slices"
-	"sort"
 )
 
 // never is a time that no history reaches. It can be doubled and added to
@@ -17,17 +17,38 @@ func (s span) length() int64 { return s.until - s.from }
 
 // union merges spans into disjoint ones, in order. Empty spans stay as points.
 func union(spans []span) []span {
-	spans = slices.Clone(spans)
-	sort.Slice(spans, func(i, j int) bool { return spans[i].from < spans[j].from })
+	return unionOf(slices.Clone(spans))
+}
+
+// unionOf is union in the memory of the spans.
+func unionOf(spans []span) []span {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	merged := spans[:0]
 	for _, s := range spans {
-		if n := len(merged); n > 0 && s.from <= merged[n-1].until {
-			merged[n-1].until = max(merged[n-1].until, s.until)
-			continue
-		}
-		merged = append(merged, s)
+		merged = merge(merged, s)
 	}
 	return merged
+}
+
+// unionInto appends the union of two sets, each disjoint and in order.
+func unionInto(merged, a, b []span) []span {
+	for len(a) > 0 || len(b) > 0 {
+		if len(b) == 0 || len(a) > 0 && a[0].from <= b[0].from {
+			merged, a = merge(merged, a[0]), a[1:]
+		} else {
+			merged, b = merge(merged, b[0]), b[1:]
+		}
+	}
+	return merged
+}
+
+// merge adds a span to disjoint ones of which none begins later.
+func merge(merged []span, s span) []span {
+	if n := len(merged); n > 0 && s.from <= merged[n-1].until {
+		merged[n-1].until = max(merged[n-1].until, s.until)
+		return merged
+	}
+	return append(merged, s)
 }
 
 // covered gives the stretches in which at least k of the sets cover the time.
@@ -44,11 +65,11 @@ func covered(k int, sets [][]span) []span {
 			}
 		}
 	}
-	sort.Slice(steps, func(i, j int) bool {
-		if steps[i].time != steps[j].time {
-			return steps[i].time < steps[j].time
+	slices.SortFunc(steps, func(a, b step) int {
+		if a.time != b.time {
+			return cmp.Compare(a.time, b.time)
 		}
-		return steps[i].by > steps[j].by // what touches is one stretch
+		return b.by - a.by // what touches is one stretch
 	})
 	var out []span
 	depth := 0
@@ -67,9 +88,11 @@ func covered(k int, sets [][]span) []span {
 
 // without gives what is left of a span between the interruptions, which are
 // disjoint and in order. A point cuts a span in two.
-func (s span) without(interruptions []span) []span {
-	first := sort.Search(len(interruptions), func(i int) bool { return interruptions[i].until >= s.from })
-	var left []span
+func (s span) without(interruptions []span) []span { return s.appendWithout(nil, interruptions) }
+
+// appendWithout is without into a slice that is there already.
+func (s span) appendWithout(left []span, interruptions []span) []span {
+	first := reaching(interruptions, s.from)
 	from := s.from
 	for _, stop := range interruptions[first:] {
 		if stop.from >= s.until {
@@ -89,8 +112,39 @@ func (s span) without(interruptions []span) []span {
 // meets reports whether a span shares a moment with one of the disjoint,
 // ordered spans; ends count, so that an instant can meet.
 func (s span) meets(spans []span) bool {
-	i := sort.Search(len(spans), func(i int) bool { return spans[i].until >= s.from })
+	i := reaching(spans, s.from)
 	return i < len(spans) && spans[i].from <= s.until
+}
+
+// reaching gives the index of the first of the disjoint, ordered spans that
+// lasts to a time.
+func reaching(spans []span, t int64) int {
+	i, _ := slices.BinarySearchFunc(spans, t, func(s span, t int64) int { return cmp.Compare(s.until, t) })
+	return i
+}
+
+// perClient keeps spans by client, for one key at a time, and their memory for
+// the next key.
+type perClient struct {
+	spans map[string][]span
+	done  map[string]bool
+}
+
+func newPerClient() *perClient {
+	return &perClient{spans: map[string][]span{}, done: map[string]bool{}}
+}
+
+// next forgets all spans: another key comes.
+func (p *perClient) next() { clear(p.done) }
+
+// of gives a client's spans, which find appends to a slice when they are asked
+// for first.
+func (p *perClient) of(client string, find func(into []span) []span) []span {
+	if !p.done[client] {
+		p.done[client] = true
+		p.spans[client] = find(p.spans[client][:0])
+	}
+	return p.spans[client]
 }
 
 // longest gives the longest span, or an empty one.
