@@ -134,6 +134,9 @@ func (c *Cluster) persistence(name string) cluster.Persistence {
 	return c.cfg.Persistence
 }
 
+// Address is where a node's server listens, past every link.
+func (c *Cluster) Address(node string) string { return c.nodes[node].addr }
+
 // makeFolder makes the run's own folder in Config.Dir, and puts it on record
 // first, so that Clean finds it whenever the harness dies.
 func (c *Cluster) makeFolder() error {

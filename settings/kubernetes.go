@@ -1,0 +1,85 @@
+package settings
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// podPaths say where each kind keeps its pod.
+var podPaths = map[string][]string{
+	"Pod": {"spec"}, "Deployment": {"spec", "template", "spec"}, "StatefulSet": {"spec", "template", "spec"},
+	"DaemonSet": {"spec", "template", "spec"}, "ReplicaSet": {"spec", "template", "spec"},
+}
+
+// parseKubernetes reads the first workload that runs Redis.
+func parseKubernetes(documents []document, asked string) (Policy, error) {
+	var names []string
+	for _, d := range documents {
+		kind, _ := d.root["kind"].(string)
+		path, known := podPaths[kind]
+		if !known {
+			continue
+		}
+		containers, _ := dig(dig(d.root, path...), "containers").([]any)
+		for _, container := range containers {
+			name, _ := dig(container, "name").(string)
+			image, _ := dig(container, "image").(string)
+			names = append(names, name)
+			if name == asked && asked != "" || asked == "" && isServer(name, image) {
+				return d.container(kind, path, name, container)
+			}
+		}
+	}
+	slices.Sort(names)
+	what := "no Pod, Deployment, StatefulSet, DaemonSet or ReplicaSet here runs a Redis"
+	if asked != "" {
+		what = fmt.Sprintf("there is no container %q", asked)
+	}
+	right := wantedPolicy
+	if len(names) > 0 {
+		right = "name one with --service: there are " + strings.Join(names, ", ")
+	}
+	return Policy{}, &Problem{Place: Place{File: documents[0].file}, What: what, Right: right}
+}
+
+// container reads how a container comes back. Kubernetes promises no delay: the
+// first restart comes at once, and only later ones are held back
+// (CrashLoopBackOff: 10 s, 20 s, ... 5 min, forgotten after 10 min).
+func (d document) container(kind string, path []string, name string, container any) (Policy, error) {
+	p := Policy{Kind: Kubernetes, File: d.file, Service: name}
+	pod := dig(d.root, path...)
+	at := d.at(append(slices.Clone(path), "restartPolicy")...)
+	policy, _ := dig(pod, "restartPolicy").(string)
+	switch policy {
+	case "", "Always", "OnFailure":
+	case "Never":
+		p.Remarks = append(p.Remarks, Remark{Place: at, What: "restartPolicy Never: the pod stays down until it is replaced, at a time that cannot be read here"})
+	default:
+		return Policy{}, &Problem{Place: at, What: fmt.Sprintf("restartPolicy: %s: there is no such policy", policy), Right: "there are Always, OnFailure, Never"}
+	}
+	p.Remarks = append(p.Remarks, Remark{Place: Place{File: d.file},
+		What: "CrashLoopBackOff cannot be judged exactly: it holds back the second restart and those after it; the first comes at once, and is what is judged"})
+	if !d.persistent(kind, pod) {
+		p.Remarks = append(p.Remarks, Remark{Place: Place{File: d.file}, Doubts: []Crash{PowerLoss},
+			What: "no persistent volume is claimed: a pod that is moved to another machine begins empty, whatever was fsynced"})
+	}
+	c, err := command(d.at(append(slices.Clone(path), "containers")...), dig(container, "command"), dig(container, "args"))
+	if err != nil {
+		return Policy{}, err
+	}
+	p.returns(0, map[Crash]string{Kill: "kubelet restarts it at once the first time", Shutdown: "a pod that is replaced starts at once",
+		PowerLoss: "kubelet starts it at boot, with no delay of its own"}, c)
+	return p, nil
+}
+
+// persistent reports whether a pod has a volume that outlives it.
+func (d document) persistent(kind string, pod any) bool {
+	if templates, _ := dig(d.root, "spec", "volumeClaimTemplates").([]any); kind == "StatefulSet" && len(templates) > 0 {
+		return true
+	}
+	volumes, _ := dig(pod, "volumes").([]any)
+	return slices.ContainsFunc(volumes, func(v any) bool {
+		return dig(v, "persistentVolumeClaim") != nil || dig(v, "hostPath") != nil
+	})
+}

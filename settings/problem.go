@@ -1,0 +1,57 @@
+package settings
+
+import "fmt"
+
+// Place is where something was set: a line of a file, or a flag's text where
+// Line is 0.
+type Place struct {
+	File string `json:"file"`
+	Line int    `json:"line,omitempty"`
+}
+
+// String writes the place as compilers do.
+func (p Place) String() string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d", p.File, p.Line)
+}
+
+// Problem is one thing that is wrong with a file: where, what, and what would
+// be right. Column counts characters from 1.
+type Problem struct {
+	Place
+	Column      int
+	What, Right string
+}
+
+func (p *Problem) Error() string {
+	at := p.Place.String()
+	if p.Line > 0 {
+		at = fmt.Sprintf("%s:%d", at, max(p.Column, 1))
+	}
+	return fmt.Sprintf("%s: %s; %s", at, p.What, p.Right)
+}
+
+// Remark is something that the settings leave open: it is said, and not guessed.
+type Remark struct {
+	Place Place  `json:"place"`
+	What  string `json:"what"`
+	// Doubts are the crashes on which nothing can be said because of it, beyond
+	// that the settings are unsafe if they are so already; none: it is for
+	// information.
+	Doubts []Crash `json:"doubts,omitempty"`
+}
+
+// Crash is a way for a server to go down.
+type Crash string
+
+// The crashes.
+const (
+	Kill      Crash = "kill"       // the process dies: SIGKILL, a segmentation fault, the OOM killer
+	Shutdown  Crash = "shutdown"   // a clean SHUTDOWN, as of an upgrade
+	PowerLoss Crash = "power-loss" // the machine dies, and with it what had not been fsynced
+)
+
+// Crashes lists them all.
+var Crashes = []Crash{Kill, Shutdown, PowerLoss}

@@ -1,0 +1,195 @@
+// Package settings reads what an operator has: redis.conf, and what brings a
+// server back (a systemd unit, a compose file, a Kubernetes workload). It says
+// where each thing was set, and what it could not understand.
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// SavePoint is a snapshot rule: after so long, if so many keys changed.
+type SavePoint struct {
+	After   time.Duration `json:"after"` // nanoseconds
+	Changes int           `json:"changes"`
+}
+
+// Redis is what redis.conf says on all that a lock's survival depends on.
+type Redis struct {
+	Files             []string    `json:"files,omitempty"`
+	AppendOnly        bool        `json:"appendonly"`
+	AppendFsync       string      `json:"appendfsync"` // always, everysec, no
+	NoFsyncOnRewrite  bool        `json:"no_appendfsync_on_rewrite"`
+	RewritePercentage int         `json:"auto_aof_rewrite_percentage"` // 0: only when told
+	Save              []SavePoint `json:"save"`
+	MaxMemory         int64       `json:"maxmemory"` // bytes, 0: no limit
+	MaxMemoryPolicy   string      `json:"maxmemory_policy"`
+	// Directives are all lines in their order, includes in their place.
+	Directives []Directive `json:"-"`
+	// Unknown are lines that this package does not know: whether they matter
+	// cannot be said.
+	Unknown []Directive `json:"unknown"`
+	Remarks []Remark    `json:"remarks"`
+
+	at         map[string]Place
+	savesGiven bool
+}
+
+// fsyncs and policies are the words of two directives.
+var (
+	fsyncs   = []string{"always", "everysec", "no"}
+	policies = []string{
+		"noeviction", "allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl",
+		"allkeys-lrm", "volatile-lrm",
+	}
+)
+
+// Default are the settings of a Redis that is started without a file.
+func Default() *Redis {
+	return &Redis{
+		AppendFsync: "everysec", RewritePercentage: 100, MaxMemoryPolicy: "noeviction", at: map[string]Place{},
+		Save: []SavePoint{{time.Hour, 1}, {5 * time.Minute, 100}, {time.Minute, 10_000}},
+	}
+}
+
+// ReadRedis reads redis.conf and all that it includes, and then lines given
+// beside it ("appendfsync always"), which outrank it. Without a file it begins
+// with Redis's defaults. Relative includes are looked for beside the file. The
+// error holds every problem with its place.
+func ReadRedis(file string, lines []string) (*Redis, error) {
+	r := &reader{base: filepath.Dir(file)}
+	s := Default()
+	if file != "" {
+		r.file(file, nil)
+	}
+	for _, line := range lines {
+		r.line(Place{File: fmt.Sprintf("--set %q", line)}, line)
+	}
+	return s.from(r)
+}
+
+// ParseRedis is ReadRedis for a text at hand; name stands for the file.
+func ParseRedis(name, text string) (*Redis, error) {
+	r := &reader{base: filepath.Dir(name)}
+	r.open = []string{name}
+	r.text(name, []byte(text))
+	return Default().from(r)
+}
+
+// Apply lays further directives over the settings, as a server's command line
+// does ("--appendonly yes").
+func (s *Redis) Apply(directives []Directive) error {
+	r := &reader{directives: directives}
+	_, err := s.from(r)
+	return err
+}
+
+// from takes what a reader has read.
+func (s *Redis) from(r *reader) (*Redis, error) {
+	for _, d := range r.directives {
+		if !slices.Contains(s.Files, d.Place.File) && d.Place.Line > 0 {
+			s.Files = append(s.Files, d.Place.File)
+		}
+		s.Directives = append(s.Directives, d)
+		if problem := s.set(d); problem != nil {
+			r.problems = append(r.problems, problem)
+		}
+	}
+	if len(r.problems) > 0 {
+		return nil, errors.Join(r.problems...)
+	}
+	return s, nil
+}
+
+// set takes one directive; the last of a name counts, except for save.
+func (s *Redis) set(d Directive) error {
+	s.at[d.Name] = d.Place
+	switch d.Name {
+	case "appendonly":
+		return d.yesNo(&s.AppendOnly)
+	case "no-appendfsync-on-rewrite":
+		return d.yesNo(&s.NoFsyncOnRewrite)
+	case "appendfsync":
+		return d.word(&s.AppendFsync, fsyncs)
+	case "maxmemory-policy":
+		return d.word(&s.MaxMemoryPolicy, policies)
+	case "auto-aof-rewrite-percentage":
+		return d.number(&s.RewritePercentage)
+	case "maxmemory":
+		return d.memory(&s.MaxMemory)
+	case "save":
+		return s.save(d)
+	}
+	return s.others(d)
+}
+
+// save adds snapshot rules. The first line of the file puts an end to the
+// defaults, and save "" to all so far (setConfigSaveOption in config.c).
+func (s *Redis) save(d Directive) error {
+	if len(d.Args) == 0 {
+		return d.problem("save has no rule", `write save 3600 1, or save "" for none`)
+	}
+	if !s.savesGiven || len(d.Args) == 1 && d.Args[0] == "" {
+		s.Save, s.savesGiven = nil, true
+	}
+	args := d.Args
+	if len(args) == 1 && args[0] == "" {
+		return nil
+	}
+	if len(args) == 1 {
+		args = strings.Fields(args[0]) // as on a command line: --save "3600 1 300 100"
+	}
+	for pair := range slices.Chunk(args, 2) {
+		seconds, err := strconv.Atoi(pair[0])
+		if len(pair) < 2 || err != nil || seconds < 1 || seconds > 1e9 {
+			return d.problem(fmt.Sprintf("%q is not a list of rules", strings.Join(d.Args, " ")), "give pairs of seconds and changes, as in save 3600 1 300 100")
+		}
+		changes, err := strconv.Atoi(pair[1])
+		if err != nil || changes < 0 {
+			return d.problem(fmt.Sprintf("%q is not a number of changes", pair[1]), "give pairs of seconds and changes, as in save 3600 1 300 100")
+		}
+		s.Save = append(s.Save, SavePoint{time.Duration(seconds) * time.Second, changes})
+	}
+	return nil
+}
+
+// At says where a directive was set; ok is false if it is at its default.
+func (s *Redis) At(name string) (at Place, ok bool) {
+	at, ok = s.at[name]
+	return at, ok
+}
+
+// Evicts reports whether Redis may remove a lock that has not expired.
+func (s *Redis) Evicts() bool {
+	return s.MaxMemory > 0 && s.MaxMemoryPolicy != "noeviction"
+}
+
+// Lines are the directives that decide whether a lock survives, with their
+// values, as lines of redis.conf.
+func (s *Redis) Lines() []string {
+	saves := `save ""`
+	if len(s.Save) > 0 {
+		saves = "save"
+		for _, p := range s.Save {
+			saves += fmt.Sprintf(" %d %d", p.After/time.Second, p.Changes)
+		}
+	}
+	lines := []string{saves, "appendonly " + yesNo(s.AppendOnly), "appendfsync " + s.AppendFsync,
+		"no-appendfsync-on-rewrite " + yesNo(s.NoFsyncOnRewrite), fmt.Sprintf("auto-aof-rewrite-percentage %d", s.RewritePercentage)}
+	if s.MaxMemory > 0 {
+		lines = append(lines, fmt.Sprintf("maxmemory %d", s.MaxMemory), "maxmemory-policy "+s.MaxMemoryPolicy)
+	}
+	return lines
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

@@ -1,0 +1,212 @@
+package settings
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// assignment is one line of a unit.
+type assignment struct {
+	at    Place
+	value string
+}
+
+// unit is what a systemd unit sets, by section and key: "Service.RestartSec".
+type unit map[string][]assignment
+
+// last is the value that counts of a key that takes one.
+func (u unit) last(key, otherwise string) assignment {
+	if list := u[key]; len(list) > 0 {
+		return list[len(list)-1]
+	}
+	return assignment{value: otherwise}
+}
+
+// parseUnit reads a systemd service (systemd.syntax(7), systemd.service(5)).
+func parseUnit(file, text string) (Policy, error) {
+	u, err := readUnit(file, text)
+	if err != nil {
+		return Policy{}, err
+	}
+	p := Policy{Kind: Systemd, File: file, Returns: map[Crash]Return{}}
+	pause, err := u.span("Service.RestartSec", "100ms")
+	if err != nil {
+		return Policy{}, err
+	}
+	sleep, err := u.sleeps(&p)
+	if err != nil {
+		return Policy{}, err
+	}
+	unsure := u.command(&p)
+	kill := Return{After: sleep, Why: "nothing restarts it, and whoever starts it may do so at once", Unsure: unsure}
+	restart := u.last("Service.Restart", "no")
+	words := []string{"no", "on-success", "on-failure", "on-abnormal", "on-abort", "on-watchdog", "always"}
+	switch {
+	case !slices.Contains(words, restart.value):
+		return Policy{}, &Problem{Place: restart.at, What: fmt.Sprintf("Restart=%s: there is no such value", restart.value), Right: "there are " + strings.Join(words, ", ")}
+	case slices.Contains([]string{"on-failure", "on-abnormal", "on-abort", "always"}, restart.value):
+		kill = Return{After: pause + sleep, Why: fmt.Sprintf("Restart=%s after RestartSec=%s", restart.value, u.last("Service.RestartSec", "100ms").value), Unsure: unsure}
+	}
+	p.Returns[Kill] = kill
+	p.Returns[Shutdown] = Return{After: sleep, Why: "systemctl restart does not wait for RestartSec", Unsure: unsure}
+	p.Returns[PowerLoss] = Return{After: sleep, Why: "RestartSec does not hold back a unit at boot", Unsure: unsure}
+	if sleep > 0 {
+		for c, r := range p.Returns {
+			r.Why = fmt.Sprintf("ExecStartPre sleeps for %s at every start", sleep)
+			if c == Kill && kill.After > sleep {
+				r.Why += ", after RestartSec"
+			}
+			p.Returns[c] = r
+		}
+	}
+	return p, u.limits(&p, pause, sleep)
+}
+
+// readUnit reads the lines of a unit.
+func readUnit(file, text string) (unit, error) {
+	u, section := unit{}, ""
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		at := Place{file, i + 1}
+		line := strings.TrimSpace(lines[i])
+		for strings.HasSuffix(line, `\`) && i+1 < len(lines) {
+			i++
+			line = strings.TrimSuffix(line, `\`) + " " + strings.TrimSpace(lines[i])
+		}
+		if line == "" || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		if line[0] == '[' && line[len(line)-1] == ']' {
+			section = line[1 : len(line)-1]
+			continue
+		}
+		key, value, found := strings.Cut(line, "=")
+		if !found || section == "" {
+			return nil, &Problem{Place: at, What: fmt.Sprintf("%q is not a line of a unit", line), Right: "write [Service], and below it Key=value"}
+		}
+		key = section + "." + strings.TrimSpace(key)
+		if value = strings.TrimSpace(value); value == "" {
+			delete(u, key) // an empty assignment takes back those before it
+			continue
+		}
+		u[key] = append(u[key], assignment{at, value})
+	}
+	if len(u) == 0 {
+		return nil, &Problem{Place: Place{File: file}, What: "nothing is set here", Right: wantedPolicy}
+	}
+	return u, nil
+}
+
+func (u unit) span(key, otherwise string) (time.Duration, error) {
+	a := u.last(key, otherwise)
+	d, err := parseTimeSpan(a.value)
+	if err != nil {
+		return 0, &Problem{Place: a.at, What: fmt.Sprintf("%s=%s: this is not a time span", key[strings.Index(key, ".")+1:], a.value), Right: "write it as in 35, 35s or 1min 30s"}
+	}
+	return d, nil
+}
+
+// sleeps is how long the unit's ExecStartPre lines sleep at each start.
+func (u unit) sleeps(p *Policy) (time.Duration, error) {
+	var sum time.Duration
+	for _, a := range u["Service.ExecStartPre"] {
+		words, err := splitWords(strings.TrimLeft(a.value, "-@:+!"))
+		if err != nil {
+			return 0, &Problem{Place: a.at, What: err.Error(), Right: "close each quote"}
+		}
+		if len(words) > 1 && (words[0] == "sleep" || strings.HasSuffix(words[0], "/sleep")) {
+			d, ok := sleepTime(words[1:])
+			if !ok {
+				return 0, &Problem{Place: a.at, What: fmt.Sprintf("sleep %s is not a time", strings.Join(words[1:], " ")), Right: "write it as in /bin/sleep 35"}
+			}
+			sum += d
+			continue
+		}
+		p.Remarks = append(p.Remarks, Remark{Place: a.at, What: "ExecStartPre is not a sleep, and is taken to need no time"})
+	}
+	return sum, nil
+}
+
+// command reads ExecStart, and says what of it could not be read.
+func (u unit) command(p *Policy) (unsure string) {
+	a := u.last("Service.ExecStart", "")
+	words, err := splitWords(strings.TrimLeft(a.value, "-@:+!"))
+	if err != nil || len(words) == 0 {
+		return ""
+	}
+	c := readCommand(a.at, words)
+	p.Overrides = c.overrides
+	return c.unsure
+}
+
+// limits says what else keeps the server away, or breaks the delay.
+func (u unit) limits(p *Policy, pause, sleep time.Duration) error {
+	timeout, err := u.span("Service.TimeoutStartSec", "90s")
+	if err != nil {
+		return err
+	}
+	if at := u.last("Service.TimeoutStartSec", "").at; sleep > 0 && timeout > 0 && sleep >= timeout {
+		if at.File == "" {
+			at = u.last("Service.ExecStartPre", "").at
+		}
+		p.Remarks = append(p.Remarks, Remark{Place: at, Doubts: Crashes,
+			What: fmt.Sprintf("ExecStartPre sleeps for %s, and TimeoutStartSec (%s) ends the start before that: raise it", sleep, timeout)})
+	}
+	interval, err := u.span("Unit.StartLimitIntervalSec", "10s")
+	if err != nil {
+		return err
+	}
+	burst, err := strconv.Atoi(u.last("Unit.StartLimitBurst", "5").value)
+	if err != nil || burst < 0 {
+		return &Problem{Place: u.last("Unit.StartLimitBurst", "").at, What: "StartLimitBurst is not a number", Right: "give a whole number, 0 for no limit"}
+	}
+	if p.Returns[Kill].After == pause+sleep && burst > 0 && interval > time.Duration(burst)*(pause+sleep) {
+		p.Remarks = append(p.Remarks, Remark{Place: Place{File: p.File},
+			What: fmt.Sprintf("after %d restarts within %s (StartLimitBurst, StartLimitIntervalSec) systemd leaves the server down: safe, and away for good", burst, interval)})
+	}
+	return nil
+}
+
+var (
+	spanPart = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Zµ]*)`)
+	// spanUnits are systemd.time(7)'s.
+	spanUnits = map[string]time.Duration{
+		"": time.Second, "us": time.Microsecond, "µs": time.Microsecond, "usec": time.Microsecond, "ms": time.Millisecond, "msec": time.Millisecond,
+		"s": time.Second, "sec": time.Second, "second": time.Second, "seconds": time.Second, "m": time.Minute, "min": time.Minute,
+		"minute": time.Minute, "minutes": time.Minute, "h": time.Hour, "hr": time.Hour, "hour": time.Hour, "hours": time.Hour,
+		"d": 24 * time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour,
+	}
+)
+
+// forever is what infinity means to a service that is to start.
+const forever = 1000 * time.Hour
+
+// parseTimeSpan reads a time span as systemd writes it: "35", "1min 30s".
+func parseTimeSpan(text string) (time.Duration, error) {
+	if text == "infinity" {
+		return forever, nil
+	}
+	var sum time.Duration
+	rest := text
+	for strings.TrimSpace(rest) != "" {
+		m := spanPart.FindStringSubmatch(rest)
+		if m == nil {
+			return 0, fmt.Errorf("%q is not a time span", text)
+		}
+		n, err := strconv.ParseFloat(m[1], 64)
+		unit, known := spanUnits[m[2]]
+		if err != nil || !known || n*float64(unit) > float64(forever) {
+			return 0, fmt.Errorf("%q is not a time span", text)
+		}
+		sum += time.Duration(n * float64(unit))
+		rest = rest[len(m[0]):]
+	}
+	if text == "" || sum > forever {
+		return 0, fmt.Errorf("%q is not a time span", text)
+	}
+	return sum, nil
+}

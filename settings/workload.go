@@ -1,0 +1,175 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// document is one document of a YAML file, with anchors and merges resolved.
+type document struct {
+	file string
+	text []byte
+	root map[string]any
+}
+
+// parseYAMLPolicy reads a compose file or Kubernetes workloads.
+func parseYAMLPolicy(file string, data []byte, service string) (p Policy, err error) {
+	defer func() {
+		// A file is a user's, and may hold anything.
+		if fault := recover(); fault != nil {
+			err = &Problem{Place: Place{File: file}, What: "the YAML parser gives up on this text", Right: wantedPolicy}
+		}
+	}()
+	documents, err := readDocuments(file, data)
+	if err != nil {
+		return Policy{}, err
+	}
+	for _, d := range documents {
+		if _, ok := d.root["services"].(map[string]any); ok {
+			return parseCompose(d, service)
+		}
+	}
+	for _, d := range documents {
+		if _, ok := d.root["kind"].(string); ok {
+			return parseKubernetes(documents, service)
+		}
+	}
+	return Policy{}, &Problem{Place: Place{File: file}, What: "this is no restart policy that can be read", Right: wantedPolicy}
+}
+
+func readDocuments(file string, data []byte) ([]document, error) {
+	var documents []document
+	decoder := yaml.NewDecoder(strings.NewReader(string(data)))
+	for {
+		var root any
+		err := decoder.Decode(&root)
+		if errors.Is(err, io.EOF) {
+			return documents, nil
+		}
+		if err != nil {
+			return nil, yamlProblem(file, err)
+		}
+		if root, ok := root.(map[string]any); ok {
+			documents = append(documents, document{file, data, root})
+		}
+	}
+}
+
+func yamlProblem(file string, err error) error {
+	p := &Problem{Place: Place{file, 1}, What: "this is not YAML: " + err.Error(), Right: wantedPolicy}
+	var found yaml.Error
+	if errors.As(err, &found) {
+		p.What = "this is not YAML: " + found.GetMessage()
+		if tk := found.GetToken(); tk != nil && tk.Position != nil {
+			p.Line, p.Column = tk.Position.Line, tk.Position.Column
+		}
+	}
+	return p
+}
+
+// at finds the line of a path; what comes by an anchor has the file's name only.
+func (d document) at(path ...string) Place {
+	place := Place{File: d.file}
+	builder := (&yaml.PathBuilder{}).Root()
+	for _, key := range path {
+		builder = builder.Child(key)
+	}
+	tree, err := parser.ParseBytes(d.text, 0)
+	if err != nil {
+		return place
+	}
+	node, err := builder.Build().FilterFile(tree)
+	if err == nil && node != nil && node.GetToken() != nil {
+		place.Line = node.GetToken().Position.Line
+	}
+	return place
+}
+
+// dig follows keys down.
+func dig(root any, path ...string) any {
+	for _, key := range path {
+		m, ok := root.(map[string]any)
+		if !ok {
+			return nil
+		}
+		root = m[key]
+	}
+	return root
+}
+
+// isServer tells the containers that run Redis by image and name.
+func isServer(name, image string) bool {
+	text := strings.ToLower(name + " " + image)
+	return strings.Contains(text, "redis") || strings.Contains(text, "valkey")
+}
+
+// choose picks the service that is meant.
+func choose(file string, names, servers []string, asked string) (string, error) {
+	slices.Sort(names)
+	slices.Sort(servers)
+	switch {
+	case asked != "" && slices.Contains(names, asked):
+		return asked, nil
+	case asked != "":
+		return "", &Problem{Place: Place{File: file}, What: fmt.Sprintf("there is no service %q", asked), Right: "there are " + strings.Join(names, ", ")}
+	case len(names) == 1:
+		return names[0], nil
+	case len(servers) >= 1:
+		return servers[0], nil
+	}
+	return "", &Problem{Place: Place{File: file}, What: "none of the services is a Redis by its name or image", Right: "name it with --service: there are " + strings.Join(names, ", ")}
+}
+
+// words reads a command that is a list or one text.
+func words(value any) ([]string, error) {
+	switch v := value.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		return splitWords(v)
+	case []any:
+		var list []string
+		for _, word := range v {
+			list = append(list, fmt.Sprint(word))
+		}
+		return list, nil
+	}
+	return nil, fmt.Errorf("it is neither a text nor a list")
+}
+
+// command reads an entrypoint with its arguments.
+func command(at Place, entry, args any) (commandLine, error) {
+	first, err := words(entry)
+	if err != nil {
+		return commandLine{}, &Problem{Place: at, What: "the command cannot be read: " + err.Error(), Right: "write it as a list of words"}
+	}
+	second, err := words(args)
+	if err != nil {
+		return commandLine{}, &Problem{Place: at, What: "the command cannot be read: " + err.Error(), Right: "write it as a list of words"}
+	}
+	return readCommand(at, append(first, second...)), nil
+}
+
+// returns fills in a policy whose server is back this soon after a kill, and
+// else at its next start.
+func (p *Policy) returns(kill time.Duration, why map[Crash]string, c commandLine) {
+	p.Overrides = c.overrides
+	p.Returns = map[Crash]Return{}
+	for _, crash := range Crashes {
+		r := Return{After: c.sleep, Why: why[crash], Unsure: c.unsure}
+		if crash == Kill {
+			r.After += kill
+		}
+		if c.sleep > 0 {
+			r.Why = fmt.Sprintf("its command sleeps for %s at every start", c.sleep)
+		}
+		p.Returns[crash] = r
+	}
+}

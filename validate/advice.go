@@ -1,0 +1,201 @@
+package validate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"lockproof/harness"
+	"lockproof/harness/cluster"
+	"lockproof/settings"
+)
+
+// Advice is a change that makes the settings safe, in the words of the file that
+// it changes.
+type Advice struct {
+	File  string   `json:"file"`
+	Lines []string `json:"lines"`
+	Cost  string   `json:"cost"`
+	// Tally is of the question's crashes with the change made, in virtual time.
+	Tally Tally `json:"trials"`
+}
+
+// change is a candidate for an advice.
+type change struct {
+	Advice
+	redis  settings.Redis
+	policy settings.Policy
+}
+
+// adviceTrials is how often each crash and TTL is tried under a change.
+const adviceTrials = 20
+
+// Advise finds the changes that make unsafe settings safe, the least expensive
+// first: what costs nothing, a restart delay, which costs only when nodes go
+// down, then the append-only file, which costs with every lock. Each was tried.
+func (a *Asker) Advise(ctx context.Context, answer *Answer) error {
+	if answer.Verdict != Unsafe || ctx.Err() != nil {
+		return nil
+	}
+	a.stage("changes that would help")
+	base, free := a.free(answer)
+	for _, c := range a.changes(base, free) {
+		asker := *a
+		asker.Redis, asker.Policy, asker.On = &c.redis, c.policy, harness.Virtual
+		tallies, err := asker.tally(ctx, asker.points(), 0, adviceTrials, harness.Virtual, false)
+		if err != nil {
+			return err
+		}
+		for _, t := range tallies {
+			c.Tally.Held += t.Held
+			c.Tally.Violated += t.Violated
+			c.Tally.Inconclusive += t.Inconclusive + t.Failed
+		}
+		if c.Tally.Violated == 0 && c.Tally.Inconclusive == 0 && c.Tally.Held > 0 {
+			c.Cost = a.cost(c, answer)
+			answer.Advice = append(answer.Advice, c.Advice)
+		}
+	}
+	return nil
+}
+
+// free makes the changes that cost nothing: they take a hazard away.
+func (a *Asker) free(answer *Answer) (settings.Redis, []string) {
+	r, lines := *a.Redis, []string(nil)
+	for _, h := range answer.Hazards {
+		switch h.Name {
+		case Eviction:
+			r.MaxMemoryPolicy = "noeviction"
+			lines = append(lines, "maxmemory-policy noeviction")
+		case RewriteHazard:
+			r.NoFsyncOnRewrite = false
+			lines = append(lines, "no-appendfsync-on-rewrite no")
+		}
+	}
+	return r, lines
+}
+
+// changes lists the candidates, the least expensive first.
+func (a *Asker) changes(base settings.Redis, free []string) []change {
+	conf := "redis.conf"
+	if len(a.Redis.Files) > 0 {
+		conf = a.Redis.Files[0]
+	}
+	var all []change
+	if len(free) > 0 {
+		all = append(all, change{Advice{File: conf, Lines: free}, base, a.Policy})
+	}
+	if a.forgets(&base) {
+		all = append(all, a.delayed(base, free))
+	}
+	for _, fsync := range []string{"everysec", "always"} {
+		r := base
+		r.AppendOnly, r.AppendFsync = true, fsync
+		p := PersistenceOf(&r)
+		if p == PersistenceOf(&base) || slices.ContainsFunc(a.Crashes, func(c settings.Crash) bool { return Forgets(p, c) }) {
+			continue
+		}
+		lines := slices.Clone(free)
+		if !base.AppendOnly {
+			lines = append(lines, "appendonly yes")
+		}
+		lines = append(lines, "appendfsync "+fsync)
+		if fsync == "always" && r.NoFsyncOnRewrite {
+			r.NoFsyncOnRewrite = false
+			lines = append(lines, "no-appendfsync-on-rewrite no")
+		}
+		all = append(all, change{Advice{File: conf, Lines: lines}, r, a.Policy})
+		break // the next costs more
+	}
+	return all
+}
+
+// forgets reports whether one of the question's crashes loses a lock.
+func (a *Asker) forgets(r *settings.Redis) bool {
+	return slices.ContainsFunc(a.Crashes, func(c settings.Crash) bool {
+		return Forgets(PersistenceOf(r), c) && a.Policy.Returns[c].After < Boundary(a.Longest(), a.Drift)
+	})
+}
+
+// delayed keeps a node away until its locks have expired, at every start: a
+// pause that only follows a crash does not hold it back at boot.
+func (a *Asker) delayed(base settings.Redis, free []string) change {
+	delay := wholeSeconds(Boundary(a.Longest(), a.Drift))
+	seconds := int(delay / time.Second)
+	c := change{Advice{File: "whatever starts Redis", Lines: []string{fmt.Sprintf("sleep %d before redis-server, at every start", seconds)}}, base, a.Policy}
+	switch a.Policy.Kind {
+	case settings.Systemd:
+		c.File, c.Lines = a.Policy.File, []string{"[Service]", fmt.Sprintf("ExecStartPre=/bin/sleep %d", seconds)}
+		if delay >= 90*time.Second {
+			c.Lines = append(c.Lines, fmt.Sprintf("TimeoutStartSec=%d", seconds+90))
+		}
+	case settings.Compose:
+		c.File = a.Policy.File
+		c.Lines = []string{"services:", fmt.Sprintf("  %s:", a.Policy.Service),
+			fmt.Sprintf("    entrypoint: [sh, -c, \"sleep %d && exec redis-server%s\"]", seconds, a.arguments())}
+	case settings.Kubernetes:
+		c.File = a.Policy.File
+		c.Lines = []string{fmt.Sprintf("# container %s", a.Policy.Service),
+			fmt.Sprintf("command: [sh, -c, \"sleep %d && exec redis-server%s\"]", seconds, a.arguments())}
+	}
+	c.Lines = append(slices.Clone(free), c.Lines...)
+	c.policy.Returns = maps.Clone(a.Policy.Returns)
+	for crash := range c.policy.Returns {
+		c.policy.Returns[crash] = settings.Return{After: delay, Why: "the change"}
+	}
+	return c
+}
+
+// arguments are those that the server's command line has already.
+func (a *Asker) arguments() string {
+	text := ""
+	for _, d := range a.Policy.Overrides {
+		text += " --" + d.String()
+	}
+	return text
+}
+
+func wholeSeconds(d time.Duration) time.Duration {
+	return (d + time.Second - 1).Truncate(time.Second)
+}
+
+// cost says what a change costs, measured where it was measured.
+func (a *Asker) cost(c change, answer *Answer) string {
+	now, then := PersistenceOf(a.Redis), PersistenceOf(&c.redis)
+	var longest time.Duration
+	for _, r := range c.policy.Returns {
+		longest = max(longest, r.After)
+	}
+	switch {
+	case c.policy.Returns[settings.Kill].Why == "the change":
+		return fmt.Sprintf("nothing with each lock; a node that went down is away for %s, and if a majority did, nobody gets a lock for so long", longest)
+	case now != then:
+		if from, to := answer.Throughput.Of(now), answer.Throughput.Of(then); from > 0 && to > 0 {
+			return fmt.Sprintf("%s instead of %s locks a second on one connection of this machine's disk (fdatasync %s)",
+				thousands(to), thousands(from), answer.Throughput.Fdatasync.Round(time.Microsecond))
+		}
+		if then == cluster.PersistAlways {
+			return "each lock waits for the disk"
+		}
+		return "each lock is written to a file"
+	}
+	for _, h := range answer.Hazards {
+		if h.Name == Eviction {
+			return "a full node refuses writes, locks among them, instead of evicting other keys"
+		}
+	}
+	return "while the file is rewritten, each lock waits for a disk that is busy"
+}
+
+// thousands writes a rate: 860, 4.9k, 42k.
+func thousands(rate float64) string {
+	switch {
+	case rate < 1000:
+		return fmt.Sprintf("%.0f", rate)
+	case rate < 10_000:
+		return fmt.Sprintf("%.1fk", rate/1000)
+	}
+	return fmt.Sprintf("%.0fk", rate/1000)
+}

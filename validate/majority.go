@@ -1,0 +1,47 @@
+package validate
+
+import (
+	"fmt"
+
+	"lockproof/harness"
+	"lockproof/harness/history"
+	"lockproof/scenarios"
+)
+
+// majority makes a trial in which n1, n2 and n3 go down at once while the lock
+// is free, and c2 waits for it until they are back.
+func (p Point) majority(drift float64) (harness.Job, error) {
+	base, err := row()
+	if err != nil {
+		return harness.Job{}, err
+	}
+	s := *base
+	s.Name = fmt.Sprintf("majority-%s-%s-back-after-%s", p.Persistence, p.Crash, p.Delay)
+	s.TTL, s.Persistence = p.TTL, p.Persistence
+	s.Clients = []scenarios.Client{{Name: "c1"}, {Name: "c2"}}
+	s.Lock = scenarios.Lock{Drift: &drift}
+	s.Expect = map[string]string{history.MutualExclusion: history.Holds}
+	s.Script = []scenarios.Step{
+		{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: lockKey, Must: "ok"},
+		{Verb: scenarios.VerbRelease, Targets: []string{"c1"}, Must: "ok"},
+		{Verb: crashVerbs[p.Crash], Targets: []string{"n1", "n2", "n3"}},
+		{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey, Async: true, Must: "ok",
+			Within: scenarios.Span{TTLs: 3, Fixed: p.Delay}},
+	}
+	if p.Delay > 0 {
+		s.Script = append(s.Script, wait(p.Delay))
+	}
+	s.Script = append(s.Script,
+		scenarios.Step{Verb: scenarios.VerbStart, Targets: []string{"n1", "n2", "n3"}},
+		scenarios.Step{Verb: scenarios.VerbAwait, Targets: []string{"c2"}, Must: "ok"})
+	return harness.Job{Scenario: &s}, nil
+}
+
+// catalogueJob is a scenario of the catalogue as it stands.
+func catalogueJob(name string) (harness.Job, error) {
+	found, err := scenarios.Select([]string{name})
+	if err != nil {
+		return harness.Job{}, err
+	}
+	return harness.Job{Scenario: found[0]}, nil
+}

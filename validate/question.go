@@ -1,0 +1,122 @@
+// Package validate answers an operator's question: do these persistence and
+// restart settings keep a lock of this TTL safe? It makes scenarios of the
+// catalogue's restart rows, runs them under exactly these settings, and leaves
+// the judging to the checker.
+package validate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"lockproof/harness"
+	"lockproof/harness/cluster"
+	"lockproof/settings"
+)
+
+// Suite runs jobs: harness.RunSuite, or a test's stand-in.
+type Suite func(context.Context, []harness.Job, harness.Options, func(harness.Trial)) ([]harness.Trial, error)
+
+// Question is what an operator wants to know.
+type Question struct {
+	Redis   *settings.Redis
+	Policy  settings.Policy
+	TTLs    []time.Duration // of the clients' locks
+	Crashes []settings.Crash
+	// Ignore names unknown directives that the operator knows not to matter.
+	Ignore []string
+	On     string // the cluster
+	Trials int    // of each crash and TTL
+	Seed   uint64
+	// Drift is the lock's drift factor: the part of the TTL that is set aside
+	// for clocks. Clocks are as wrong in the trials as it allows.
+	Drift    float64
+	Parallel int
+	Out      string // folder for the histories of violations, "" for none
+}
+
+// DefaultDrift is the reference's drift factor.
+const DefaultDrift = 0.01
+
+// Longest is the longest TTL, which is the one that a restart delay has to
+// outlast.
+func (q Question) Longest() time.Duration { return slices.Max(q.TTLs) }
+
+// Boundary is the restart delay from which on a node that has forgotten a lock
+// of this TTL can no longer matter: the TTL (redis.io, "Distributed Locks with
+// Redis", the delayed restarts), and what a supervisor whose clock runs fast by
+// the drift factor takes off the delay.
+func Boundary(ttl time.Duration, drift float64) time.Duration {
+	return time.Duration(float64(ttl) * (1 + drift))
+}
+
+// PersistenceOf names what the settings keep.
+func PersistenceOf(r *settings.Redis) cluster.Persistence {
+	switch {
+	case r.AppendOnly:
+		return cluster.Persistence("aof-" + r.AppendFsync)
+	case len(r.Save) > 0:
+		return cluster.PersistRDB
+	}
+	return cluster.PersistNone
+}
+
+// Persistences lists the settings of a frontier, the weakest first.
+var Persistences = []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo, cluster.PersistEverysec, cluster.PersistAlways}
+
+// Forgets says whether a server with these settings can forget an acknowledged
+// lock in a crash. Every AOF setting writes before it replies, and the
+// page cache outlives the process; a clean SHUTDOWN saves or fsyncs; a power
+// loss takes what was not fsynced.
+func Forgets(p cluster.Persistence, crash settings.Crash) bool {
+	switch crash {
+	case settings.Kill:
+		return p == cluster.PersistNone || p == cluster.PersistRDB
+	case settings.Shutdown:
+		return p == cluster.PersistNone
+	}
+	return p != cluster.PersistAlways
+}
+
+// options are the harness's for this question.
+func (q Question) options() harness.Options {
+	return harness.Options{Cluster: q.On, Trials: 1, Seed: q.Seed, Parallel: q.Parallel, Retries: harness.DefaultRetries}
+}
+
+// Asker runs a question's trials.
+type Asker struct {
+	Question
+	Suite Suite
+	// Observe is called once for each trial that finishes, one call at a time.
+	Observe func(harness.Trial)
+	// Stage is told what is being measured next.
+	Stage func(what string)
+}
+
+func (a *Asker) stage(format string, args ...any) {
+	if a.Stage != nil {
+		a.Stage(fmt.Sprintf(format, args...))
+	}
+}
+
+// run runs jobs on the question's cluster, or in virtual time, without keeping
+// histories unless keep says so.
+func (a *Asker) run(ctx context.Context, jobs []harness.Job, seed uint64, on string, keep bool) ([]harness.Trial, error) {
+	if len(jobs) == 0 || ctx.Err() != nil {
+		return nil, nil
+	}
+	o := a.options()
+	o.Cluster, o.Seed = on, seed
+	if on != a.On {
+		o.Parallel = 0
+	}
+	if keep {
+		o.Out = a.Out
+	}
+	observe := a.Observe
+	if observe == nil {
+		observe = func(harness.Trial) {}
+	}
+	return a.Suite(ctx, jobs, o, observe)
+}

@@ -1,0 +1,96 @@
+package validate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"lockproof/checker"
+	"lockproof/harness"
+	"lockproof/harness/history"
+)
+
+// Tally counts what trials of one point gave.
+type Tally struct {
+	Held         int `json:"held"`
+	Violated     int `json:"violated"`
+	Inconclusive int `json:"inconclusive"`
+	Failed       int `json:"failed"`
+	// Why is the reason of the first trial that decided nothing.
+	Why string `json:"why,omitempty"`
+	// Histories are the files of violations that were kept, below the output
+	// folder.
+	Histories []string `json:"histories,omitempty"`
+}
+
+// Decided is how many trials gave a verdict.
+func (t Tally) Decided() int { return t.Held + t.Violated }
+
+// Rate is the share of violations among the trials that decided, with the bounds
+// of its Wilson interval at 95 %.
+func (t Tally) Rate() (share, low, high float64) {
+	low, high = checker.Wilson(t.Violated, t.Decided())
+	if t.Decided() > 0 {
+		share = float64(t.Violated) / float64(t.Decided())
+	}
+	return share, low, high
+}
+
+// count adds a trial, by its verdict on a property.
+func (t *Tally) count(trial harness.Trial, property string) {
+	if trial.Failure != "" {
+		t.Failed++
+		t.Why = cmp.Or(t.Why, trial.Failure)
+		return
+	}
+	if trial.Skipped != "" {
+		t.Inconclusive++
+		t.Why = cmp.Or(t.Why, trial.Skipped)
+		return
+	}
+	for _, r := range trial.Results {
+		if r.Property != property {
+			continue
+		}
+		switch r.Verdict {
+		case history.Holds:
+			t.Held++
+		case history.Violated:
+			t.Violated++
+			if trial.History != "" {
+				t.Histories = append(t.Histories, trial.History)
+			}
+		default:
+			t.Inconclusive++
+			t.Why = cmp.Or(t.Why, r.Reason)
+		}
+		return
+	}
+	t.Inconclusive++
+	t.Why = cmp.Or(t.Why, "the trial was cut short")
+}
+
+// tally runs the nth to the last trial of each point, all points side by side,
+// and counts. Keep keeps the histories of violations.
+func (a *Asker) tally(ctx context.Context, points []Point, from, until int, on string, keep bool) ([]Tally, error) {
+	counts := make([]Tally, len(points))
+	for n := from; n < until && ctx.Err() == nil; n++ {
+		jobs, places := make([]harness.Job, len(points)), map[string]int{}
+		for i, p := range points {
+			name := fmt.Sprintf("%s-%s-ttl-%s-back-after-%s-%d", p.Persistence, p.Crash, p.TTL, p.Delay, n)
+			job, err := p.job(name, nth(n), a.Drift)
+			if err != nil {
+				return nil, err
+			}
+			jobs[i], places[name] = job, i
+		}
+		trials, err := a.run(ctx, jobs, a.Seed+uint64(n), on, keep)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range trials {
+			counts[places[t.Scenario]].count(t, history.MutualExclusion)
+		}
+	}
+	return counts, nil
+}
