@@ -30,13 +30,16 @@ type File struct {
 // which it makes if need be, and gives their paths. A file is either the old
 // one or the whole new one, never a part.
 func (r *Report) WriteFiles(more ...File) ([]string, error) {
-	if err := os.MkdirAll(r.Options.Out, 0o755); err != nil {
+	return writeFiles(r.Options.Out, append([]File{{ResultsFile, r.WriteResults}, {JUnitFile, r.WriteJUnit}, {SummaryFile, r.WriteSummary}}, more...))
+}
+
+func writeFiles(out string, files []File) ([]string, error) {
+	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, fmt.Errorf("cannot make the output folder: %w", err)
 	}
-	files := append([]File{{ResultsFile, r.WriteResults}, {JUnitFile, r.WriteJUnit}, {SummaryFile, r.WriteSummary}}, more...)
 	var paths []string
 	for _, f := range files {
-		path := filepath.Join(r.Options.Out, f.Name)
+		path := filepath.Join(out, f.Name)
 		if err := writeFile(path, f.Write); err != nil {
 			return paths, fmt.Errorf("cannot write %s: %w", path, err)
 		}
@@ -49,7 +52,7 @@ func (r *Report) WriteFiles(more ...File) ([]string, error) {
 // a run that is killed does not leave another's results. It touches nothing
 // else.
 func Clear(out string) error {
-	whole := []string{ResultsFile, JUnitFile, SummaryFile, PageFile}
+	whole := []string{ResultsFile, JUnitFile, SummaryFile, PageFile, ValidationFile, ValidationPageFile}
 	var trials []string
 	for _, name := range []string{PorcupineFile, "history.jsonl"} {
 		found, err := fs.Glob(os.DirFS(out), "trials/*/*/"+name)

@@ -43,6 +43,18 @@ type Remark struct {
 	Doubts []Crash `json:"doubts,omitempty"`
 }
 
+// String says the remark with its place and what it puts in doubt.
+func (r Remark) String() string {
+	text := fmt.Sprintf("%s: %s", r.Place, r.What)
+	switch {
+	case len(r.Doubts) == len(Crashes):
+		return text + " (every crash is in doubt)"
+	case len(r.Doubts) == 1:
+		return fmt.Sprintf("%s (%s is in doubt)", text, r.Doubts[0])
+	}
+	return text
+}
+
 // Crash is a way for a server to go down.
 type Crash string
 

@@ -95,7 +95,7 @@ func readUnit(file, text string) (unit, error) {
 		}
 		u[key] = append(u[key], assignment{at, value})
 	}
-	if len(u) == 0 {
+	if section == "" {
 		return nil, &Problem{Place: Place{File: file}, What: "nothing is set here", Right: wantedPolicy}
 	}
 	return u, nil

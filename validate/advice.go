@@ -54,7 +54,11 @@ func (a *Asker) Advise(ctx context.Context, answer *Answer) error {
 			c.Tally.Inconclusive += t.Inconclusive + t.Failed
 		}
 		if c.Tally.Violated == 0 && c.Tally.Inconclusive == 0 && c.Tally.Held > 0 {
-			c.Cost = a.cost(c, answer)
+			gap, err := asker.longestGap(ctx)
+			if err != nil {
+				return err
+			}
+			c.Cost = a.cost(c, answer, gap)
 			answer.Advice = append(answer.Advice, c.Advice)
 		}
 	}
@@ -161,16 +165,25 @@ func wholeSeconds(d time.Duration) time.Duration {
 	return (d + time.Second - 1).Truncate(time.Second)
 }
 
-// cost says what a change costs, measured where it was measured.
-func (a *Asker) cost(c change, answer *Answer) string {
-	now, then := PersistenceOf(a.Redis), PersistenceOf(&c.redis)
-	var longest time.Duration
-	for _, r := range c.policy.Returns {
-		longest = max(longest, r.After)
+// longestGap is how long a majority that is down keeps everybody from the lock,
+// in the worst of the question's crashes.
+func (a *Asker) longestGap(ctx context.Context) (time.Duration, error) {
+	var found Answer
+	err := a.Availability(ctx, &found)
+	longest := time.Duration(0)
+	for _, g := range found.Gaps {
+		longest = max(longest, g.Longest)
 	}
+	return longest, err
+}
+
+// cost says what a change costs, measured where it was measured.
+func (a *Asker) cost(c change, answer *Answer, gap time.Duration) string {
+	now, then := PersistenceOf(a.Redis), PersistenceOf(&c.redis)
 	switch {
 	case c.policy.Returns[settings.Kill].Why == "the change":
-		return fmt.Sprintf("nothing with each lock; a node that went down is away for %s, and if a majority did, nobody gets a lock for so long", longest)
+		return fmt.Sprintf("nothing with each lock; a node that went down is away for %s, and if a majority did, nobody gets a lock for %s (measured)",
+			c.policy.Returns[settings.Kill].After, gap.Round(100*time.Millisecond))
 	case now != then:
 		if from, to := answer.Throughput.Of(now), answer.Throughput.Of(then); from > 0 && to > 0 {
 			return fmt.Sprintf("%s instead of %s locks a second on one connection of this machine's disk (fdatasync %s)",

@@ -41,7 +41,7 @@ proof, whether two clients ever held it at once.`,
 	root.SetErr(p.err)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(p.runCommand(), p.mergeCommand(), p.compareCommand(), p.listCommand(), p.showCommand(), p.checkCommand(),
-		p.doctorCommand(), p.cleanCommand(), p.workerCommand(), p.proxyCommand())
+		p.validateCommand(), p.doctorCommand(), p.cleanCommand(), p.workerCommand(), p.proxyCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root
@@ -86,6 +86,8 @@ func wanted(f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "duration":
 		return "this takes a duration with its unit, as in 500ms, 30s or 2m"
+	case "durationSlice":
+		return "this takes durations with their units, as in 30s,5s"
 	case "int", "uint64":
 		return "this takes a whole number, not negative"
 	}

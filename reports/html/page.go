@@ -14,20 +14,26 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"time"
 
 	"lockproof/harness"
 	"lockproof/harness/history"
 	"lockproof/reports"
 	"lockproof/scenarios"
+	"lockproof/validate"
 )
 
-//go:embed page.css page.js *.gohtml
+//go:embed *.css page.js *.gohtml
 var files embed.FS
 
 var page = template.Must(template.New("page.gohtml").Funcs(template.FuncMap{
 	"sign": func(verdict string) string { return signs[verdict] },
 	"half": func(x float64) float64 { return x / 2 },
 	"add":  func(a, b float64) float64 { return a + b },
+
+	"span": reports.Span, "duration": reports.Duration, "rate": reports.GivenAway,
+	"percent":     func(share float64) string { return fmt.Sprintf("%.2f %%", share*100) },
+	"nanoseconds": func(ns float64) string { return reports.Duration(time.Duration(ns)) },
 }).ParseFS(files, "*.gohtml"))
 
 // Parts are the templates that the page is made of, for other pages that show
@@ -49,7 +55,9 @@ func asset(name string) []byte {
 }
 
 // signs go with each verdict, which is never told by its colour alone.
-var signs = map[string]string{history.Holds: "✓", history.Violated: "✗", history.Inconclusive: "?"}
+var signs = map[string]string{
+	history.Holds: "✓", history.Violated: "✗", history.Inconclusive: "?", string(validate.Safe): "✓", string(validate.Unsafe): "✗",
+}
 
 // view is what the page shows.
 type view struct {

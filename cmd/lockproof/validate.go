@@ -1,0 +1,289 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lockproof/harness"
+	"lockproof/reports"
+	"lockproof/reports/html"
+	"lockproof/settings"
+	"lockproof/validate"
+)
+
+// validation is what the flags of validate say.
+type validation struct {
+	config, policyFile, service string
+	set, crashes, ignore        []string
+	ttls                        []time.Duration
+	delay                       time.Duration
+	driftFactor                 float64
+	on, out                     string
+	trials, frontierTrials      int
+	parallel                    int
+	seed                        uint64
+
+	frontier, findDelay, drift, pause, throughput, json bool
+}
+
+// The trials of each crash and TTL, unless --trials says otherwise: in virtual
+// time, and in real time.
+const (
+	virtualTrials = 100
+	realTrials    = 3
+	// confirming is how often --find-delay tries what it found: 300 without a
+	// violation are at most 1.3 % at 95 %.
+	confirming = 300
+)
+
+func (p *program) validateCommand() *cobra.Command {
+	v := validation{}
+	cmd := &cobra.Command{
+		Use:   "validate --config redis.conf --ttl 30s [flags]",
+		Short: "Judge persistence and restart settings: do nodes remember the lock?",
+		Long: `Reads the redis.conf of the lock's nodes and what brings a node back, lets a node
+crash under exactly these settings while a lock is held, and says for each kind
+of crash whether a second client got the lock.
+
+Without --config, Redis's defaults; --set adds lines of redis.conf. A node is
+back at once unless --restart-delay or --restart-policy says otherwise.
+
+Exit codes: 0 safe; 1 unsafe; 2 inconclusive, or cut short; 3 the harness itself
+failed; 64 bad usage or a bad file.`,
+		Example: `  lockproof validate --config /etc/redis/redis.conf --ttl 30s
+  lockproof validate --config redis.conf --restart-policy redis.service --ttl 30s,5s
+  lockproof validate --set 'appendonly yes' --set 'appendfsync always' --ttl 5s --on local
+  lockproof validate --config redis.conf --ttl 30s --crash kill --find-delay
+  lockproof validate --frontier --drift --pause --ttl 30s`,
+		Args: arguments(0, 0, "no argument: the file is given with --config"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			question, err := v.question(cmd.Flags().Changed)
+			if err != nil {
+				return err
+			}
+			return p.validate(cmd.Context(), question, v)
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&v.config, "config", "", "redis.conf of the nodes; what it includes is read too")
+	f.StringArrayVar(&v.set, "set", nil, "a line of redis.conf that outranks the file, as in --set 'appendfsync always'; again for more")
+	f.DurationSliceVar(&v.ttls, "ttl", []time.Duration{30 * time.Second}, "TTLs of the clients' locks, 100ms to 10m; more with commas")
+	f.DurationVar(&v.delay, "restart-delay", 0, "how long a node stays away after every crash (default: by --restart-policy, or not at all)")
+	f.StringVar(&v.policyFile, "restart-policy", "", "systemd unit, compose file or Kubernetes workload that brings a node back")
+	f.StringVar(&v.service, "service", "", "service or container in the --restart-policy (default: the Redis)")
+	f.StringSliceVar(&v.crashes, "crash", []string{"kill", "shutdown", "power-loss"}, "how nodes go down")
+	f.StringSliceVar(&v.ignore, "ignore", nil, "unknown directives that you know not to matter")
+	f.StringVar(&v.on, "on", harness.Virtual, "cluster: "+strings.Join(harness.Clusters, ", "))
+	f.IntVar(&v.trials, "trials", 0, fmt.Sprintf("trials of each crash and TTL (default: %d, in real time %d)", virtualTrials, realTrials))
+	f.Uint64Var(&v.seed, "seed", 1, "seed of the first trial; each further one adds 1")
+	f.Float64Var(&v.driftFactor, "drift-factor", validate.DefaultDrift, "the lock's drift factor; clocks are as wrong as it allows")
+	f.BoolVar(&v.findDelay, "find-delay", false, "search for the smallest restart delay without a violation")
+	f.BoolVar(&v.frontier, "frontier", false, "draw where safe settings end, over delay, TTL, fsync policy and crash")
+	f.IntVar(&v.frontierTrials, "frontier-trials", 10_000, "trials of the frontier, at the least")
+	f.BoolVar(&v.drift, "drift", false, "find how large a clock error the drift factor covers")
+	f.BoolVar(&v.pause, "pause", false, "find how long a client may stall after it has checked its deadline")
+	f.BoolVar(&v.throughput, "throughput", false, "measure what persistence costs, on real Redis (default with --on local and docker)")
+	f.BoolVar(&v.json, "json", false, "print the answer as JSON")
+	f.StringVar(&v.out, "out", "out", "folder for results and histories")
+	f.IntVar(&v.parallel, "parallel", 0, "trials at a time (default: what suits the cluster)")
+	return cmd
+}
+
+// question checks the flags and reads the files.
+func (v *validation) question(given func(string) bool) (validate.Question, error) {
+	q := validate.Question{TTLs: v.ttls, On: v.on, Seed: v.seed, Drift: v.driftFactor, Parallel: v.parallel, Out: v.out, Ignore: v.ignore}
+	if err := v.check(given); err != nil {
+		return q, err
+	}
+	slices.SortFunc(q.TTLs, func(a, b time.Duration) int { return cmp.Compare(b, a) })
+	q.TTLs = slices.Compact(q.TTLs)
+	for _, c := range settings.Crashes {
+		if slices.Contains(v.crashes, string(c)) {
+			q.Crashes = append(q.Crashes, c)
+		}
+	}
+	if q.Trials = v.trials; !given("trials") {
+		q.Trials = realTrials
+		if v.on == harness.Virtual {
+			q.Trials = virtualTrials
+		}
+	}
+	if !given("throughput") {
+		v.throughput = v.on != harness.Virtual
+	}
+	var err error
+	if q.Redis, err = settings.ReadRedis(v.config, v.set); err != nil {
+		return q, usage("%w", err)
+	}
+	q.Policy, err = v.policy(given, q.Redis)
+	return q, err
+}
+
+// policy is what brings nodes back.
+func (v *validation) policy(given func(string) bool, redis *settings.Redis) (settings.Policy, error) {
+	policy := settings.Delayed(0, "nothing keeps it away: no --restart-delay and no --restart-policy")
+	if v.policyFile != "" {
+		read, err := settings.ReadPolicy(v.policyFile, v.service)
+		if err != nil {
+			return policy, usage("%w", err)
+		}
+		if err := redis.Apply(read.Overrides); err != nil {
+			return policy, usage("%w", err)
+		}
+		policy = read
+	}
+	if given("restart-delay") {
+		policy.Returns = settings.Delayed(v.delay, "--restart-delay").Returns
+	}
+	return policy, nil
+}
+
+// check refuses what lies out of bounds or does not exist.
+func (v *validation) check(given func(string) bool) error {
+	switch {
+	case len(v.ttls) == 0:
+		return usage("--ttl is empty: give the TTLs of your locks, as in --ttl 30s,5s")
+	case len(v.crashes) == 0:
+		return usage("--crash is empty: there are kill, shutdown, power-loss")
+	case given("config") && v.config == "":
+		return usage("--config is empty: name the redis.conf, as in --config /etc/redis/redis.conf")
+	case given("trials") && (v.trials < 1 || v.trials > maxTrials):
+		return usage("--trials %d: give a number from 1 to %d", v.trials, maxTrials)
+	case v.frontierTrials < 1 || v.frontierTrials > 10*maxTrials:
+		return usage("--frontier-trials %d: give a number from 1 to %d", v.frontierTrials, 10*maxTrials)
+	case v.delay < 0 || v.delay > time.Hour:
+		return usage("--restart-delay %s: give a time from 0s to 1h, as in --restart-delay 35s", v.delay)
+	case v.driftFactor < 0 || v.driftFactor > 0.5:
+		return usage("--drift-factor %g: give a part of the TTL from 0 to 0.5, as in --drift-factor 0.01", v.driftFactor)
+	case given("parallel") && (v.parallel < 1 || v.parallel > maxParallel):
+		return usage("--parallel %d: give a number from 1 to %d", v.parallel, maxParallel)
+	case v.out == "":
+		return usage("--out is empty: name a folder, as in --out out")
+	case v.service != "" && v.policyFile == "":
+		return usage("--service names a service in a file: give the file with --restart-policy")
+	case !slices.Contains(harness.Clusters, v.on):
+		return usage("--on %s: there is no such cluster: %s", v.on, suggest(v.on, harness.Clusters))
+	}
+	for _, ttl := range v.ttls {
+		if ttl < minTTL || ttl > maxTTL {
+			return usage("--ttl %s: a TTL lies between 100ms and 10m, as in --ttl 30s", ttl)
+		}
+	}
+	var known []string
+	for _, c := range settings.Crashes {
+		known = append(known, string(c))
+	}
+	for _, c := range v.crashes {
+		if !slices.Contains(known, c) {
+			return usage("--crash %s: there is no such crash: %s", c, suggest(c, known))
+		}
+	}
+	return nil
+}
+
+// validate finds the answer, reports, and gives the exit code as an error.
+func (p *program) validate(ctx context.Context, q validate.Question, v validation) error {
+	if err := reports.Clear(q.Out); err != nil {
+		return failed(err)
+	}
+	ctx, stop := p.interruptible(ctx)
+	defer stop()
+	started := time.Now()
+	stages := p.stages()
+	answer := &validate.Answer{}
+	asker := &validate.Asker{Question: q, Suite: p.suite, Stage: stages.next, Observe: stages.observe}
+	err := v.ask(ctx, asker, answer)
+	stages.finish()
+	if err != nil {
+		return failed(err)
+	}
+	answer.Trials, answer.Elapsed = stages.done, time.Since(started)
+	return p.reportValidation(reports.NewValidation(answer, version(), started), v)
+}
+
+// ask goes through all that is asked for. What ctx cuts short is told as far as
+// it went.
+func (v validation) ask(ctx context.Context, a *validate.Asker, answer *validate.Answer) error {
+	if err := a.Judge(ctx, answer); err != nil {
+		return err
+	}
+	if err := a.Availability(ctx, answer); err != nil {
+		return err
+	}
+	if v.throughput {
+		measured, err := a.MeasureThroughput(ctx)
+		if err != nil {
+			answer.Skipped = append(answer.Skipped, "throughput: "+err.Error())
+		}
+		answer.Throughput = measured
+	}
+	if err := a.Advise(ctx, answer); err != nil {
+		return err
+	}
+	var err error
+	if v.findDelay {
+		if answer.Delays, err = a.FindDelay(ctx, confirming); err != nil {
+			return err
+		}
+	}
+	if v.drift {
+		if answer.Drifts, err = a.Drifts(ctx); err != nil {
+			return err
+		}
+	}
+	if v.pause {
+		if answer.Pauses, err = a.Pauses(ctx); err != nil {
+			return err
+		}
+	}
+	if v.frontier {
+		return v.drawFrontier(ctx, a, answer)
+	}
+	return nil
+}
+
+func (v validation) drawFrontier(ctx context.Context, a *validate.Asker, answer *validate.Answer) error {
+	f, err := a.Measure(ctx, v.frontierTrials)
+	if err != nil {
+		return err
+	}
+	answer.Frontier = f
+	if f.Checks, err = a.Confirm(ctx); err != nil {
+		answer.Skipped = append(answer.Skipped, "the frontier on real Redis: "+err.Error())
+	}
+	return nil
+}
+
+// reportValidation prints the answer and writes its files.
+func (p *program) reportValidation(v *reports.Validation, flags validation) error {
+	page := func(w io.Writer) error { return html.WriteValidation(w, v) }
+	paths, err := v.WriteFiles(flags.out, reports.File{Name: reports.ValidationPageFile, Write: page})
+	if err != nil {
+		return failed(err)
+	}
+	if flags.json {
+		err = v.WriteJSON(p.out)
+	} else {
+		names := make([]string, len(paths))
+		for i, path := range paths {
+			names[i] = filepath.Base(path)
+		}
+		err = p.say(v.Text(p.screen) + fmt.Sprintf("Written to %s: %s\n", flags.out, strings.Join(names, ", ")))
+	}
+	if err != nil {
+		return failed(err)
+	}
+	if v.ExitCode != 0 {
+		return &exit{code: v.ExitCode}
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness"
+	"lockproof/harness/history"
+	"lockproof/reports"
+	"lockproof/validate"
+)
+
+func TestValidateUsageErrors(t *testing.T) {
+	conf := filepath.Join(t.TempDir(), "redis.conf")
+	require.NoError(t, os.WriteFile(conf, []byte("save 60\nappendfsync sometimes\n"), 0o644))
+	tests := []struct {
+		args []string
+		want string
+	}{
+		{[]string{"redis.conf"}, `takes no more than no argument: the file is given with --config, and "redis.conf" is too much`},
+		{[]string{"--config", "missing.conf"}, "missing.conf: cannot read missing.conf: no such file or directory"},
+		{[]string{"--config", conf}, conf + `:1:1: "60" is not a list of rules`},
+		{[]string{"--config", conf}, conf + ":2:1: appendfsync sometimes: there is no such value; there are always, everysec, no"},
+		{[]string{"--config", ""}, "--config is empty"},
+		{[]string{"--set", "appendonly perhaps"}, `--set "appendonly perhaps": appendonly perhaps: there is no such value`},
+		{[]string{"--ttl", "30"}, "--ttl 30: this takes durations with their units, as in 30s,5s"},
+		{[]string{"--ttl", "30s,1ms"}, "--ttl 1ms: a TTL lies between 100ms and 10m"},
+		{[]string{"--crash", "explode"}, "--crash explode: there is no such crash: there are kill, shutdown, power-loss"},
+		{[]string{"--crash", "powerloss"}, "did you mean power-loss?"},
+		{[]string{"--restart-delay", "-1s"}, "--restart-delay -1s: give a time from 0s to 1h"},
+		{[]string{"--restart-policy", "missing.service"}, "missing.service: no such file or directory"},
+		{[]string{"--restart-policy", conf}, "is not a line of a unit"},
+		{[]string{"--service", "redis"}, "--service names a service in a file"},
+		{[]string{"--on", "lokal"}, "there is no such cluster: did you mean local?"},
+		{[]string{"--trials", "0"}, "--trials 0: give a number from 1 to 100000"},
+		{[]string{"--drift-factor", "2"}, "--drift-factor 2: give a part of the TTL"},
+		{[]string{"--frontier-trials", "0"}, "--frontier-trials 0: give a number"},
+		{[]string{"--out", ""}, "--out is empty"},
+		{[]string{"--finddelay"}, "did you mean --find-delay?"},
+	}
+	for _, tt := range tests {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			got := fake(expected).try(append([]string{"validate"}, tt.args...)...)
+			require.Equal(t, exitUsage, got.code, got.out)
+			require.Contains(t, got.err, tt.want)
+			require.Empty(t, got.out)
+		})
+	}
+}
+
+func TestValidateExitCodes(t *testing.T) {
+	tests := []struct {
+		name  string
+		trial func(harness.Job, int) harness.Trial
+		want  int
+		says  string
+	}{
+		{"safe", verdict(history.Holds, history.Holds), 0, "✓ safe with a TTL of 5s"},
+		{"unsafe", verdict(history.Holds, history.Violated), 1, "✗ unsafe with a TTL of 5s"},
+		{"inconclusive", verdict(history.Holds, history.Inconclusive), 2, "? inconclusive with a TTL of 5s"},
+		{"failed", func(harness.Job, int) harness.Trial { return harness.Trial{Failure: "n3 did not start"} }, 3, "the harness failed: n3 did not start"},
+		{"skipped", func(harness.Job, int) harness.Trial { return harness.Trial{Skipped: "no compiler"} }, 2, "no trial decided: no compiler"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			out := t.TempDir()
+			got := fake(tt.trial).try("validate", "--set", "appendonly yes", "--set", "appendfsync always", "--ttl", "5s", "--crash", "power-loss",
+				"--trials", "2", "--out", out)
+			require.Equal(t, tt.want, got.code, got.err)
+			require.Contains(t, got.out, tt.says)
+			data, err := os.ReadFile(filepath.Join(out, reports.ValidationFile))
+			require.NoError(t, err)
+			var answer struct {
+				Verdict  validate.Verdict `json:"verdict"`
+				ExitCode int              `json:"exit_code"`
+			}
+			require.NoError(t, json.Unmarshal(data, &answer))
+			require.Equal(t, tt.want, answer.ExitCode)
+			require.FileExists(t, filepath.Join(out, reports.ValidationPageFile))
+		})
+	}
+}
+
+func TestValidateInVirtualTime(t *testing.T) {
+	p := fake(expected)
+	p.suite = harness.RunSuite
+	out := t.TempDir()
+	got := p.try("validate", "--set", "appendonly yes", "--ttl", "5s", "--trials", "4", "--out", out, "--restart-delay", "1s")
+	require.Equal(t, 1, got.code, got.err)
+	for _, part := range []string{
+		"✗ unsafe with a TTL of 5s", `appendonly yes  (given)`, "kill        5s   1s          ✓ safe", "power-loss  5s   1s          ✗ unsafe",
+		"appendfsync everysec syncs once a second", "1. in whatever starts Redis:", "sleep 6 before redis-server, at every start", "appendfsync always",
+	} {
+		require.Contains(t, got.out, part)
+	}
+	kept, err := filepath.Glob(filepath.Join(out, "trials", "*", "*", "history.jsonl"))
+	require.NoError(t, err)
+	require.NotEmpty(t, kept, "a violation is proved by its history")
+	_, proof, _ := strings.Cut(got.out, "proof: lockproof check ")
+	file, _, _ := strings.Cut(proof, "\n")
+	checked := p.try("check", file)
+	require.Equal(t, 1, checked.code)
+	require.Contains(t, checked.out, "mutual-exclusion: violated")
+
+	p = fake(expected)
+	p.suite = harness.RunSuite
+	asJSON := p.try("validate", "--set", "appendonly yes", "--ttl", "5s", "--trials", "1", "--crash", "kill", "--out", out, "--json")
+	require.Equal(t, 0, asJSON.code, asJSON.err)
+	require.True(t, json.Valid([]byte(asJSON.out)))
+	left, err := filepath.Glob(filepath.Join(out, "trials", "*", "*", "history.jsonl"))
+	require.NoError(t, err)
+	require.NotContains(t, left, kept[len(kept)-1], "an earlier run's histories are gone")
+}

@@ -1,0 +1,203 @@
+package settings
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestReadRedis(t *testing.T) {
+	everySnapshot := []SavePoint{{time.Hour, 1}, {5 * time.Minute, 100}, {time.Minute, 10_000}}
+	tests := []struct {
+		file string
+		want func(*Redis)
+	}{
+		{"", func(r *Redis) {}},
+		{"1-default.conf", func(r *Redis) {}},
+		{"2-no-persistence.conf", func(r *Redis) { r.Save = nil }},
+		{"3-everysec.conf", func(r *Redis) { r.Save, r.AppendOnly = nil, true }},
+		{"4-always.conf", func(r *Redis) { r.Save, r.AppendOnly, r.AppendFsync = nil, true, "always" }},
+		{"5-no-fsync.conf", func(r *Redis) { r.Save, r.AppendOnly, r.AppendFsync = nil, true, "no" }},
+		{"6-always-but-rewrites.conf", func(r *Redis) {
+			r.Save, r.AppendOnly, r.AppendFsync, r.NoFsyncOnRewrite = nil, true, "always", true
+		}},
+		{"7-cache.conf", func(r *Redis) { r.Save, r.MaxMemory, r.MaxMemoryPolicy = nil, 100<<20, "allkeys-lru" }},
+		{"8-included.conf", func(r *Redis) {
+			r.Save, r.AppendOnly, r.AppendFsync = []SavePoint{{15 * time.Minute, 1}, {5 * time.Minute, 10}, {time.Minute, 10_000}}, true, "always"
+		}},
+		{"9-durable-cache.conf", func(r *Redis) {
+			r.Save, r.AppendOnly, r.AppendFsync, r.MaxMemory, r.MaxMemoryPolicy = nil, true, "always", 100<<20, "volatile-ttl"
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.file, func(t *testing.T) {
+			want := Default()
+			require.Equal(t, everySnapshot, want.Save)
+			tt.want(want)
+			file := ""
+			if tt.file != "" {
+				file = filepath.Join("testdata", "redis", tt.file)
+			}
+			got, err := ReadRedis(file, nil)
+			require.NoError(t, err)
+			require.Equal(t, want.Lines(), got.Lines())
+			require.Empty(t, got.Unknown)
+			require.Empty(t, got.Remarks)
+		})
+	}
+}
+
+func TestEachSettingSaysWhereItIs(t *testing.T) {
+	r, err := ReadRedis("testdata/redis/8-included.conf", []string{"maxmemory 1gb"})
+	require.NoError(t, err)
+	for name, want := range map[string]string{
+		"appendonly": "testdata/redis/parts/site.conf:1", "appendfsync": "testdata/redis/8-included.conf:6",
+		"save": "testdata/redis/8-included.conf:5", "maxmemory": `--set "maxmemory 1gb"`,
+	} {
+		at, ok := r.At(name)
+		require.True(t, ok, name)
+		require.Equal(t, want, at.String())
+	}
+	_, ok := r.At("maxmemory-policy")
+	require.False(t, ok, "it is at its default")
+	require.Equal(t, []string{`a "quoted" secret`}, r.Directives[2].Args)
+}
+
+func TestSavePoints(t *testing.T) {
+	tests := []struct {
+		text string
+		want string
+	}{
+		{"save 60 1", "save 60 1"},
+		{"save 60 1\nsave 30 2", "save 60 1 30 2"},
+		{"save 60 1\nsave \"\"\nsave 30 2", "save 30 2"},
+		{"save ''", `save ""`},
+		{`save "60 1 30 2"`, "save 60 1 30 2"},
+		{"", "save 3600 1 300 100 60 10000"},
+	}
+	for _, tt := range tests {
+		r, err := ParseRedis("x", tt.text)
+		require.NoError(t, err)
+		require.Equal(t, tt.want, r.Lines()[0], tt.text)
+	}
+}
+
+func TestProblemsOfRedis(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{"appendfsync sometimes", "x.conf:1:1: appendfsync sometimes: there is no such value; there are always, everysec, no"},
+		{"\n\nappendonly", "x.conf:3:1: appendonly takes one value, and has 0; give one"},
+		{"save 60", `x.conf:1:1: "60" is not a list of rules; give pairs`},
+		{"save x 1", "is not a list of rules"},
+		{"save 1 x", `"x" is not a number of changes`},
+		{"save", "save has no rule"},
+		{"maxmemory 10zb", "maxmemory 10zb: this is not an amount of memory; write it as in 100mb or 2gb"},
+		{"maxmemory 99999999999gb", "not an amount of memory"},
+		{"maxmemory-policy lru", "there are noeviction"},
+		{"auto-aof-rewrite-percentage -1", "give a whole number"},
+		{`requirepass "open`, "x.conf:1:1: the quotes are not balanced; close each quote"},
+		{`requirepass "a"b`, "the quotes are not balanced"},
+		{"include", "include takes one file or pattern, and has 0"},
+		{"include missing.conf", "x.conf:1:1: cannot read missing.conf: no such file or directory"},
+		{"a\x00b", "x.conf:1:1: there is a zero byte"},
+		{"appendonly maybe\nappendfsync never", "x.conf:2:1: appendfsync never"},
+	}
+	for _, tt := range tests {
+		_, err := ParseRedis("x.conf", tt.text)
+		require.ErrorContains(t, err, tt.want, tt.text)
+	}
+}
+
+func TestIncludesMayNotGoRound(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		return path
+	}
+	first := write("a.conf", "include b.conf\n")
+	write("b.conf", "appendonly yes\ninclude a.conf\n")
+	_, err := ReadRedis(first, nil)
+	require.ErrorContains(t, err, "b.conf:2:1: the files include one another: ")
+
+	write("b.conf", "include none/*.conf\nappendonly yes\n")
+	r, err := ReadRedis(first, nil)
+	require.NoError(t, err, "a pattern may match nothing")
+	require.True(t, r.AppendOnly)
+
+	_, err = ReadRedis(filepath.Join(dir, "missing.conf"), nil)
+	require.ErrorContains(t, err, "missing.conf: no such file or directory")
+}
+
+func TestWhatCannotBeJudgedIsSaid(t *testing.T) {
+	r, err := ParseRedis("x", strings.Join([]string{
+		"maxmemory-shards 4", "replicaof 10.0.0.1 6379", "loadmodule /opt/m.so", "dir /dev/shm/redis", "aof-load-truncated no",
+		"shutdown-on-sigterm nosave", "tcp-backlog 511", "cluster-enabled no", "replica-read-only yes",
+	}, "\n"))
+	require.NoError(t, err)
+	require.Len(t, r.Unknown, 1)
+	require.Equal(t, "x:1", r.Unknown[0].Place.String())
+	require.Equal(t, "maxmemory-shards 4", r.Unknown[0].String())
+	var doubted [][]Crash
+	for _, remark := range r.Remarks {
+		doubted = append(doubted, remark.Doubts)
+	}
+	require.Equal(t, [][]Crash{Crashes, Crashes, {PowerLoss}, nil, {Shutdown}}, doubted)
+
+	r, err = ParseRedis("x", "replicaof 10.0.0.1 6379\nreplicaof no one")
+	require.NoError(t, err)
+	require.Empty(t, r.Remarks, "the last line counts")
+}
+
+// What a directive's words are written as, they are read as.
+func TestWordsAreReadAsTheyAreWritten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfN(rapid.StringMatching(`[a-z/.:*-]{1,9}|[a-z ]{0,9}`), 1, 5).Draw(t, "words")
+		line := Directive{Name: "x", Args: words}.String()
+		got, err := splitWords(line)
+		require.NoError(t, err)
+		require.Equal(t, append([]string{"x"}, words...), got)
+	})
+}
+
+func TestWords(t *testing.T) {
+	tests := []struct {
+		line string
+		want []string
+	}{
+		{`a "b c" 'd e'`, []string{"a", "b c", "d e"}},
+		{`a "\x41\n\"" 'it\'s'`, []string{"a", "A\n\"", "it's"}},
+		{`a ""`, []string{"a", ""}},
+		{"a\tb\r", []string{"a", "b"}},
+		{`pre"fix"`, []string{"prefix"}},
+	}
+	for _, tt := range tests {
+		got, err := splitWords(tt.line)
+		require.NoError(t, err)
+		require.Equal(t, tt.want, got, tt.line)
+	}
+}
+
+func FuzzRedis(f *testing.F) {
+	f.Add("save 60 1\nappendonly yes\n")
+	f.Add(`requirepass "\x4`)
+	f.Add("include [")
+	f.Add("maxmemory 1gb\nsave \"\"\n# x")
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(strings.ToLower(text), "include") {
+			t.Skip("it would read this machine's files")
+		}
+		r, err := ParseRedis("x", text)
+		if err != nil {
+			require.Nil(t, r)
+			return
+		}
+		again, err := ParseRedis("x", strings.Join(r.Lines(), "\n"))
+		require.NoError(t, err)
+		require.Equal(t, r.Lines(), again.Lines())
+	})
+}

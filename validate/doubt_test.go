@@ -1,0 +1,146 @@
+package validate
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/checker"
+	"lockproof/harness"
+	"lockproof/harness/history"
+	"lockproof/settings"
+)
+
+// giving is a suite whose trials all end in one way.
+func giving(trial harness.Trial) Suite {
+	return func(_ context.Context, jobs []harness.Job, _ harness.Options, observe func(harness.Trial)) ([]harness.Trial, error) {
+		var all []harness.Trial
+		for _, j := range jobs {
+			t := trial
+			t.Scenario = j.Scenario.Name
+			observe(t)
+			all = append(all, t)
+		}
+		return all, nil
+	}
+}
+
+func result(verdict string) harness.Trial {
+	return harness.Trial{Results: []checker.Result{{Property: history.MutualExclusion, Verdict: verdict, Reason: "vacuous: nothing happened"}}}
+}
+
+// Nothing but trials that decided, and held, makes settings safe.
+func TestWhatDecidesNothingIsNotSafe(t *testing.T) {
+	tests := []struct {
+		name  string
+		trial harness.Trial
+		want  Verdict
+		why   string
+	}{
+		{"holds", result(history.Holds), Safe, "appendfsync always syncs"},
+		{"inconclusive", result(history.Inconclusive), Inconclusive, "vacuous: nothing happened"},
+		{"failed", harness.Trial{Failure: "n3 did not start"}, Inconclusive, "n3 did not start"},
+		{"skipped", harness.Trial{Skipped: "no compiler"}, Inconclusive, "no compiler"},
+		{"not judged", harness.Trial{}, Inconclusive, "cut short"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a := asker(t, "4-always.conf", atOnce(), settings.PowerLoss)
+			a.Suite = giving(tt.trial)
+			answer := judged(t, a)
+			require.Equal(t, tt.want, answer.Verdict)
+			require.Contains(t, answer.Rows[0].Reason, tt.why)
+		})
+	}
+}
+
+func TestOneInconclusiveTrialIsEnough(t *testing.T) {
+	a := asker(t, "4-always.conf", atOnce(), settings.Kill)
+	n := 0
+	a.Suite = func(ctx context.Context, jobs []harness.Job, o harness.Options, observe func(harness.Trial)) ([]harness.Trial, error) {
+		trial := result(history.Holds)
+		if n++; n == 3 {
+			trial = result(history.Inconclusive)
+		}
+		return giving(trial)(ctx, jobs, o, observe)
+	}
+	answer := judged(t, a)
+	require.Equal(t, Inconclusive, answer.Verdict)
+	require.Contains(t, answer.Rows[0].Reason, "1 of 6 trials decided nothing")
+}
+
+func TestAnUnknownDirectiveKeepsSettingsFromBeingSafe(t *testing.T) {
+	a := asker(t, "", atOnce())
+	r, err := settings.ParseRedis("redis.conf", "appendonly yes\nappendfsync always\nquantum-sync yes\n")
+	require.NoError(t, err)
+	a.Redis = r
+	answer := judged(t, a)
+	require.Equal(t, Inconclusive, answer.Verdict)
+	require.Contains(t, answer.Rows[0].Reason, "redis.conf:3: it is not known whether quantum-sync matters (--ignore quantum-sync")
+
+	a.Ignore = []string{"quantum-sync"}
+	require.Equal(t, Safe, judged(t, a).Verdict)
+
+	a.Redis.AppendOnly = false
+	a.Ignore = nil
+	require.Equal(t, Unsafe, judged(t, a).Verdict, "what is unsafe stays so")
+}
+
+func TestARemarkPutsOnlyItsCrashesInDoubt(t *testing.T) {
+	a := asker(t, "4-always.conf", atOnce())
+	a.Redis.Remarks = []settings.Remark{{What: "dir /dev/shm is memory", Doubts: []settings.Crash{settings.PowerLoss}}}
+	require.Equal(t, []Verdict{Safe, Safe, Inconclusive}, verdicts(judged(t, a)))
+}
+
+func TestAScriptThatMayWaitKeepsAnUnsafeVerdictOpen(t *testing.T) {
+	p, err := settings.ReadPolicy("../settings/testdata/policy/scripted-pod.yaml", "")
+	require.NoError(t, err)
+	answer := judged(t, asker(t, "2-no-persistence.conf", p, settings.Kill))
+	require.Equal(t, Inconclusive, answer.Verdict)
+	require.Contains(t, answer.Rows[0].Reason, "give --restart-delay")
+}
+
+func TestAnInterruptedQuestionTellsWhatItKnows(t *testing.T) {
+	a := asker(t, "4-always.conf", atOnce(), settings.Kill)
+	ctx, cancel := context.WithCancel(context.Background())
+	n := 0
+	a.Observe = func(harness.Trial) {
+		if n++; n == 2 {
+			cancel()
+		}
+	}
+	answer := &Answer{}
+	require.NoError(t, a.Judge(ctx, answer))
+	require.True(t, answer.Interrupted)
+	require.Equal(t, Inconclusive, answer.Verdict)
+	require.Equal(t, 2, answer.Rows[0].Tally.Held)
+	require.Contains(t, answer.Rows[0].Reason, "cut short after 2 of 6 trials")
+
+	f, err := a.Measure(ctx, 1)
+	require.NoError(t, err)
+	require.Zero(t, f.Trials)
+	require.NoError(t, a.Advise(ctx, answer))
+	found, err := a.FindDelay(ctx, 5)
+	require.NoError(t, err)
+	require.Zero(t, found[0].Tally.Decided())
+}
+
+func TestARateSaysHowLittleIsKnown(t *testing.T) {
+	_, low, high := (Tally{Held: 300}).Rate()
+	require.Zero(t, low)
+	require.InDelta(t, 0.0126, high, 0.0001)
+	_, low, high = (Tally{Inconclusive: 3}).Rate()
+	require.Equal(t, []float64{0, 1}, []float64{low, high})
+}
+
+func TestWorse(t *testing.T) {
+	require.Equal(t, Unsafe, worse(Inconclusive, Unsafe))
+	require.Equal(t, Inconclusive, worse(Safe, Inconclusive))
+	require.Equal(t, Safe, worse(Safe, Safe))
+	a := Answer{}
+	a.settle()
+	require.Equal(t, Inconclusive, a.Verdict, "nothing was asked")
+	require.Equal(t, 31*time.Second, wholeSeconds(Boundary(30*time.Second, 0.01)))
+}
