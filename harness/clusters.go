@@ -61,7 +61,7 @@ func stallLimit(ttl time.Duration) time.Duration {
 
 func (o Options) config(p *plan, seed uint64, j *journal) cluster.Config {
 	return cluster.Config{
-		Nodes: p.Nodes, Clients: p.clientNames(), Aliases: p.Aliases, Replicas: p.Replicas, Persistence: p.Persistence, Seed: seed,
+		Nodes: p.Nodes, Clients: p.clientNames(), Aliases: p.Aliases, Replicas: p.Replicas, Sentinels: p.Sentinels, Persistence: p.Persistence, Seed: seed,
 		Delay: p.Delay.In(p.TTL), StallLimit: stallLimit(p.TTL), Record: j.record,
 	}
 }
@@ -210,6 +210,9 @@ func (p *plan) faults() []string {
 	}
 	if len(p.Replicas) > 0 {
 		names = append(names, "replicas")
+	}
+	if p.Sentinels > 0 {
+		names = append(names, "sentinels")
 	}
 	for _, s := range p.Script {
 		if slices.Contains(faultVerbs, s.Verb) {

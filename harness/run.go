@@ -99,10 +99,11 @@ func (r *run) setup(index int, name string) client.Setup {
 		ReadsUnfenced: r.plan.Store.Check == scenarios.CheckFenceWrites,
 		CompareStore:  r.plan.Store.Check == scenarios.CheckCompare,
 	}
+	s.Sentinels = cluster.Config{Sentinels: r.plan.Sentinels}.SentinelNames()
 	for _, c := range r.plan.Clients {
 		if c.Name == name {
 			if len(c.Nodes) > 0 {
-				s.Nodes = c.Nodes
+				s.Nodes, s.Sentinels = c.Nodes, nil
 			}
 			if c.Wait != nil {
 				s.Options.Wait = *c.Wait

@@ -58,6 +58,8 @@ func (r *run) step(ctx context.Context, s scenarios.Step) error {
 		return r.until(ctx, s)
 	case scenarios.VerbAwaitSync:
 		return r.each(s.Targets, func(name string) error { return r.awaitSync(ctx, name, r.within(s)) })
+	case scenarios.VerbAwaitPromotion:
+		return r.each(s.Targets, func(name string) error { return r.awaitPromotion(ctx, name, r.within(s)) })
 	case scenarios.VerbAwait:
 		return r.each(s.Targets, func(name string) error { return r.await(ctx, name, s.Must) })
 	case scenarios.VerbCancel:

@@ -33,20 +33,21 @@ var clientVerbs = map[scenarios.Verb]string{
 
 // nodeVerbs are what is done to processes.
 var nodeVerbs = map[scenarios.Verb]string{
-	scenarios.VerbKill:      "kill %s (SIGKILL)",
-	scenarios.VerbShutdown:  "shut %s down cleanly (SHUTDOWN)",
-	scenarios.VerbPowerLoss: "cut the power of %s: what was not fsynced is gone",
-	scenarios.VerbStart:     "start %s again",
-	scenarios.VerbPause:     "pause %s (SIGSTOP)",
-	scenarios.VerbResume:    "let %s run on (SIGCONT)",
-	scenarios.VerbFlush:     "flush %s (FLUSHALL)",
-	scenarios.VerbFailFsync: "let each fsync of %s fail (EIO)",
-	scenarios.VerbCut:       "cut %s",
-	scenarios.VerbHeal:      "heal %s",
-	scenarios.VerbLetGo:     "let go what is held on %s",
-	scenarios.VerbPromote:   "make %s a master (REPLICAOF NO ONE)",
-	scenarios.VerbAwaitSync: "wait until %s has every write of its master",
-	scenarios.VerbAwait:     "wait for the outcome of %s",
+	scenarios.VerbKill:           "kill %s (SIGKILL)",
+	scenarios.VerbShutdown:       "shut %s down cleanly (SHUTDOWN)",
+	scenarios.VerbPowerLoss:      "cut the power of %s: what was not fsynced is gone",
+	scenarios.VerbStart:          "start %s again",
+	scenarios.VerbPause:          "pause %s (SIGSTOP)",
+	scenarios.VerbResume:         "let %s run on (SIGCONT)",
+	scenarios.VerbFlush:          "flush %s (FLUSHALL)",
+	scenarios.VerbFailFsync:      "let each fsync of %s fail (EIO)",
+	scenarios.VerbCut:            "cut %s",
+	scenarios.VerbHeal:           "heal %s",
+	scenarios.VerbLetGo:          "let go what is held on %s",
+	scenarios.VerbPromote:        "make %s a master (REPLICAOF NO ONE)",
+	scenarios.VerbAwaitSync:      "wait until %s has every write of its master",
+	scenarios.VerbAwaitPromotion: "wait until Sentinel has made %s the master",
+	scenarios.VerbAwait:          "wait for the outcome of %s",
 }
 
 func action(s scenarios.Step) string {

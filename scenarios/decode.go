@@ -52,6 +52,7 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 		{"nodes", "", func(n ast.Node) { s.Nodes = numbered("n", d.integer(n, "nodes", 1, mostNodes)) }},
 		{"aliases", "", d.readAliases},
 		{"replicas", "", d.readReplicas},
+		{"sentinels", "", d.readSentinels},
 		{"persistence", "", d.readPersistence(&s.Persistence)},
 		{"delay", "", func(n ast.Node) { s.Delay = d.span(n, "delay", zeroOrMore) }},
 		{"lock", "", func(n ast.Node) { s.Lock = d.lock(n, s.Lock) }},

@@ -169,6 +169,7 @@ script:
   - fail-fsync: n3
   - {await-sync: r1, within: 1 ttl}
   - promote: r1
+  - {await-promotion: r1, within: 1 ttl}
   - kill: r1
   - cut: [r1-n1, c1-r1]
   - release: [c1]
@@ -209,6 +210,7 @@ script:
 		{Verb: VerbFailFsync, Targets: []string{"n3"}},
 		{Verb: VerbAwaitSync, Targets: []string{"r1"}, Within: ttl},
 		{Verb: VerbPromote, Targets: []string{"r1"}},
+		{Verb: VerbAwaitPromotion, Targets: []string{"r1"}, Within: ttl},
 		{Verb: VerbKill, Targets: []string{"r1"}},
 		{Verb: VerbCut, Targets: []string{"r1-n1", "c1-r1"}, Direction: cluster.Both},
 		{Verb: VerbRelease, Targets: []string{"c1"}},
@@ -284,4 +286,17 @@ func TestProblemsAreFoundByType(t *testing.T) {
 	require.True(t, errors.As(err, &p))
 	require.Equal(t, "x.yaml", p.File)
 	require.Equal(t, 1, p.Line)
+}
+
+func TestLinksOfSentinels(t *testing.T) {
+	s := parsed(t, `
+nodes: 1
+replicas: {r1: n1}
+sentinels: 3
+clients: [c1, c2]
+script:
+  - cut: [sentinel-n1, c1-sentinel, c2-s2]
+`)
+	require.Equal(t, 3, s.Sentinels)
+	require.Equal(t, []string{"sentinel-n1", "c1-s1", "c1-s2", "c1-s3", "c2-s2"}, s.Script[0].Targets)
 }

@@ -3,8 +3,11 @@ package scenarios
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"lockproof/harness/cluster"
 )
 
 // replicaName is the form of replicas' names.
@@ -26,4 +29,45 @@ func (d *decoder) readReplicas(n ast.Node) {
 		d.s.Replicas[e.key] = master
 	}
 	d.vague = d.vague || len(d.problems) > before
+}
+
+// mostSentinels is how many Sentinels there can be.
+const mostSentinels = 5
+
+// readSentinels reads how many Sentinels watch n1 and its replicas.
+func (d *decoder) readSentinels(n ast.Node) {
+	d.s.Sentinels = d.integer(n, "sentinels", 1, mostSentinels)
+	if len(d.s.Nodes) != 1 {
+		d.report(position(n), fmt.Sprintf("sentinels: there are %d nodes, and Sentinels watch one master", len(d.s.Nodes)), "write `nodes: 1`")
+	}
+	if len(d.s.Replicas) == 0 {
+		d.report(position(n), "sentinels: there is no replica that they could promote", "add one, as in `replicas: {r1: n1}`")
+	}
+}
+
+// sentinelLinks writes out a link of the Sentinels, which all reach a server over
+// one link, or of a client to one or all of them, and says whether it is such.
+func (d *decoder) sentinelLinks(n ast.Node, name, verb, from, to string) (links []string, is bool) {
+	sentinels := numbered("s", d.s.Sentinels)
+	if slices.Contains(sentinels, to) {
+		sentinels = []string{to}
+	} else if d.s.Sentinels == 0 || from != cluster.SentinelsName && to != cluster.SentinelsName {
+		return nil, false
+	}
+	if slices.Contains(usages[Verb(verb)].Required, "of") {
+		d.report(position(n), fmt.Sprintf("%s: no client's commands pass on the link %s", verb, name), "cut or delay it")
+		return nil, true
+	}
+	if from == cluster.SentinelsName {
+		for _, server := range d.end(n, name, to, d.s.Servers(), "node", "nodes") {
+			links = append(links, from+"-"+server)
+		}
+		return links, true
+	}
+	for _, client := range d.end(n, name, from, append(d.clientNames(), d.workloadNames()...), "client", "clients") {
+		for _, sentinel := range sentinels {
+			links = append(links, client+"-"+sentinel)
+		}
+	}
+	return links, true
 }

@@ -27,6 +27,7 @@ type Scenario struct {
 	Nodes       []string      // n1..nN
 	Aliases     map[string]string
 	Replicas    map[string]string // r1..rN, each with its master
+	Sentinels   int               // how many watch n1 and its replicas
 	Persistence cluster.Persistence
 	Delay       Span // one-way delay of every link
 	Lock        Lock
@@ -150,36 +151,37 @@ type Verb string
 
 // The verbs. Docs holds what each takes.
 const (
-	VerbAcquire   Verb = "acquire"
-	VerbExtend    Verb = "extend"
-	VerbRelease   Verb = "release"
-	VerbCheck     Verb = "check"
-	VerbRead      Verb = "read"
-	VerbWrite     Verb = "write"
-	VerbWatch     Verb = "watch"
-	VerbCancel    Verb = "cancel"
-	VerbAwait     Verb = "await"
-	VerbWait      Verb = "wait"
-	VerbUntil     Verb = "until"
-	VerbKill      Verb = "kill"
-	VerbShutdown  Verb = "shutdown"
-	VerbPowerLoss Verb = "power-loss"
-	VerbStart     Verb = "start"
-	VerbPause     Verb = "pause"
-	VerbResume    Verb = "resume"
-	VerbCut       Verb = "cut"
-	VerbHeal      Verb = "heal"
-	VerbDelay     Verb = "delay"
-	VerbHold      Verb = "hold"
-	VerbLose      Verb = "lose"
-	VerbDrop      Verb = "drop"
-	VerbLetGo     Verb = "let-go"
-	VerbClock     Verb = "clock"
-	VerbFlush     Verb = "flush"
-	VerbSlowFsync Verb = "slow-fsync"
-	VerbFailFsync Verb = "fail-fsync"
-	VerbPromote   Verb = "promote"
-	VerbAwaitSync Verb = "await-sync"
+	VerbAcquire        Verb = "acquire"
+	VerbExtend         Verb = "extend"
+	VerbRelease        Verb = "release"
+	VerbCheck          Verb = "check"
+	VerbRead           Verb = "read"
+	VerbWrite          Verb = "write"
+	VerbWatch          Verb = "watch"
+	VerbCancel         Verb = "cancel"
+	VerbAwait          Verb = "await"
+	VerbWait           Verb = "wait"
+	VerbUntil          Verb = "until"
+	VerbKill           Verb = "kill"
+	VerbShutdown       Verb = "shutdown"
+	VerbPowerLoss      Verb = "power-loss"
+	VerbStart          Verb = "start"
+	VerbPause          Verb = "pause"
+	VerbResume         Verb = "resume"
+	VerbCut            Verb = "cut"
+	VerbHeal           Verb = "heal"
+	VerbDelay          Verb = "delay"
+	VerbHold           Verb = "hold"
+	VerbLose           Verb = "lose"
+	VerbDrop           Verb = "drop"
+	VerbLetGo          Verb = "let-go"
+	VerbClock          Verb = "clock"
+	VerbFlush          Verb = "flush"
+	VerbSlowFsync      Verb = "slow-fsync"
+	VerbFailFsync      Verb = "fail-fsync"
+	VerbPromote        Verb = "promote"
+	VerbAwaitSync      Verb = "await-sync"
+	VerbAwaitPromotion Verb = "await-promotion"
 )
 
 // Step is one line of a script: a verb with its targets (clients, nodes, or
@@ -192,7 +194,7 @@ type Step struct {
 	Reaching []string // acquire: from here on the client reaches only these
 	Async    bool     // client verbs: do not wait for the outcome
 	Must     string   // client verbs, await: ok or fail, or the trial proves nothing
-	Within   Span     // acquire, extend, release: the caller's deadline; until, await-sync: patience
+	Within   Span     // acquire, extend, release: the caller's deadline; until, await-sync, await-promotion: patience
 	For      Span     // faults: end by themselves after this long
 	Wait     Span     // wait; After: kill, shutdown and power-loss start again after this long
 	After    Span

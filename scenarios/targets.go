@@ -120,13 +120,16 @@ func (d *decoder) names(allowed Targets) []string {
 // replica has a link to its master: r1-n1.
 func (d *decoder) links(n ast.Node, name, verb string) []string {
 	from, to, _ := strings.Cut(name, "-")
+	if links, is := d.sentinelLinks(n, name, verb, from, to); is {
+		return links
+	}
 	if master := d.s.Replicas[from]; master != "" {
 		return d.replication(n, name, verb, from, master)
 	}
 	clients := d.end(n, name, from, append(d.clientNames(), d.workloadNames()...), "client", "clients")
 	servers := d.s.Nodes
 	if to != "*" {
-		servers = d.end(n, name, to, append(d.s.Servers(), cluster.StoreName), "node", "nodes")
+		servers = d.end(n, name, to, slices.Concat(d.s.Servers(), []string{cluster.StoreName}, numbered("s", d.s.Sentinels)), "node", "nodes")
 	}
 	var links []string
 	for _, c := range clients {

@@ -74,6 +74,7 @@ var Docs = []Usage{
 	{VerbFailFsync, Nodes, nil, []string{"for"}, "lets each fsync on the node's disk fail with an I/O error (EIO)"},
 	{VerbPromote, Replicas, nil, nil, "makes the replica a master (REPLICAOF NO ONE)"},
 	{VerbAwaitSync, Replicas, nil, []string{"within"}, "waits until the replica has every write of its master"},
+	{VerbAwaitPromotion, Replicas, nil, []string{"within"}, "waits until Sentinel has made the replica the master, and every Sentinel says so"},
 }
 
 // usages and verbNames are Docs by verb, and its verbs.

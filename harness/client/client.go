@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -107,7 +108,12 @@ func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 }
 
 func (c *Client) connect(kind locks.Kind, random io.Reader) error {
-	for i, addr := range append(append([]string(nil), c.setup.Nodes...), c.setup.Store) {
+	addresses := slices.Clone(c.setup.Nodes)
+	if len(c.setup.Sentinels) > 0 {
+		c.redis = append(c.redis, c.net.failover(c.setup.Sentinels, c.setup.Routes, c.setup.Options.TTL))
+		addresses = nil
+	}
+	for i, addr := range append(addresses, c.setup.Store) {
 		c.redis = append(c.redis, c.net.client(addr, i, c.setup.Options.TTL))
 	}
 	if c.clock.gate != nil { // virtual time
@@ -115,7 +121,7 @@ func (c *Client) connect(kind locks.Kind, random io.Reader) error {
 			r.AddHook(&turns{now: c.clock.now})
 		}
 	}
-	nodes := len(c.setup.Nodes)
+	nodes := len(c.redis) - 1
 	c.store = &store{client: c.redis[nodes], fenced: c.setup.FencedStore, readsUnfenced: c.setup.ReadsUnfenced, compare: c.setup.CompareStore}
 	lock, err := kind.New(locks.Env{
 		Nodes:   c.redis[:nodes],

@@ -23,6 +23,12 @@ type Setup struct {
 	// them (each through its own link), and Store that of the store.
 	Nodes []string `json:"nodes"`
 	Store string   `json:"store"`
+	// Sentinels, if there are any, are whom the client asks for the one node that
+	// it locks on, in place of Nodes; it reaches them at these addresses. Routes
+	// gives, for each address that Sentinels give, where the client reaches what
+	// is there.
+	Sentinels []string          `json:"sentinels,omitempty"`
+	Routes    map[string]string `json:"routes,omitempty"`
 	// FencedStore: the store rejects writes with an older fencing token.
 	// ReadsUnfenced: reads bring it no token, so that it learns of one by a write.
 	// CompareStore: it rejects writes whose base is not the present version.

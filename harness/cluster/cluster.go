@@ -23,7 +23,11 @@ type Config struct {
 	Aliases map[string]string
 	// Replicas are servers beside the nodes, each with the node that is its
 	// master. A replica has a link to it: Link("r1", "n1").
-	Replicas    map[string]string
+	Replicas map[string]string
+	// Sentinels is how many Sentinels watch the first node and its replicas; see
+	// SentinelNames. Clients have a link to each, and all of them share one to each
+	// server: Link("sentinel", "n1"). Sentinels must agree on addresses.
+	Sentinels   int
 	Persistence Persistence
 	Seed        uint64
 	// Delay is the one-way delay of every link, Near and Far excepted; the
@@ -122,6 +126,17 @@ type Replica interface {
 	// master.
 	Promote(ctx context.Context) error
 }
+
+// Sentinels is a Cluster whose Sentinels can be asked; it then supports
+// sentinels.
+type Sentinels interface {
+	Cluster
+	// Masters gives, for each Sentinel, the server that it names as the master.
+	Masters(ctx context.Context) ([]string, error)
+}
+
+// SentinelsName is the name of all Sentinels together, as one end of links.
+const SentinelsName = "sentinel"
 
 // Direction is a way over a link.
 type Direction string

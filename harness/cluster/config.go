@@ -32,6 +32,9 @@ func (c Config) Check() error {
 			return fmt.Errorf("the alias %s does not lead to a node: there are %v", alias, c.Nodes)
 		}
 	}
+	if c.Sentinels > 0 && len(c.Watched()) == 1 {
+		return errors.New("Sentinels need a replica of the first node to promote")
+	}
 	for replica, master := range c.Replicas {
 		if !slices.Contains(c.Nodes, master) || c.Aliases[master] != "" {
 			return fmt.Errorf("the master of %s is to be %q, which is no node with a server of its own: there are %v", replica, master, c.Nodes)
@@ -51,6 +54,34 @@ func (c Config) Resolve(name string) string {
 		name = to
 	}
 	return ""
+}
+
+// SentinelNames names the Sentinels: s1 to sN.
+func (c Config) SentinelNames() []string {
+	names := make([]string, c.Sentinels)
+	for i := range names {
+		names[i] = fmt.Sprintf("s%d", i+1)
+	}
+	return names
+}
+
+// Watched lists the servers that Sentinels watch: the first node and its replicas.
+func (c Config) Watched() []string {
+	if c.Sentinels == 0 {
+		return nil
+	}
+	watched := []string{c.Nodes[0]}
+	for _, name := range slices.Sorted(maps.Keys(c.Replicas)) {
+		if c.Replicas[name] == c.Nodes[0] {
+			watched = append(watched, name)
+		}
+	}
+	return watched
+}
+
+// Replicates says whether a server is a replica or has one.
+func (c Config) Replicates(name string) bool {
+	return c.Replicas[name] != "" || slices.Contains(slices.Collect(maps.Values(c.Replicas)), name)
 }
 
 // Servers lists the nodes that have servers of their own, the replicas and the

@@ -14,8 +14,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -48,7 +50,7 @@ type Cluster struct {
 	workers  *process.Workers
 	folder   string
 	nodes    map[string]*node
-	address  map[proxy.Path]string // where a client reaches a server
+	address  map[proxy.Path]string // where a client, or a replica, reaches a server
 
 	life context.Context // ends when the cluster closes
 	end  context.CancelFunc
@@ -76,7 +78,7 @@ func New(ctx context.Context, cfg cluster.Config, opts Options) (*Cluster, error
 	if _, err := server.Settings(cfg.Persistence); err != nil {
 		return nil, fmt.Errorf("docker cluster: %w", err)
 	}
-	p, err := opts.Projects.take(ctx, len(cfg.Clients)*len(cfg.Servers()))
+	p, err := opts.Projects.take(ctx, len(cfg.Clients)*len(cfg.Servers())+len(cfg.Replicas))
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +120,10 @@ func (c *Cluster) build(ctx context.Context, worker []string) error {
 	for name := range c.cfg.Aliases {
 		c.nodes[name] = c.nodes[c.cfg.Resolve(name)]
 	}
-	return c.connect(ctx)
+	if err := c.connect(ctx); err != nil {
+		return err
+	}
+	return c.replicate(ctx)
 }
 
 // persistence is the setting of a server. The store forgets nothing: what it
@@ -130,11 +135,11 @@ func (c *Cluster) persistence(name string) cluster.Persistence {
 	return c.cfg.Persistence
 }
 
-// connect opens a link from every client to every server, and follows what
-// passes over them.
+// connect opens a link from every client to every server, and from every replica
+// to its master, and follows what passes over them.
 func (c *Cluster) connect(ctx context.Context) error {
 	c.clock = realtime.Start() // making servers as new can take seconds, which are none of the run's
-	want := proxy.Run{Epoch: c.clock.Epoch(), Delay: c.cfg.Delay, Clients: c.cfg.Clients, Servers: map[string]string{}, StallLimit: c.cfg.StallLimit}
+	want := proxy.Run{Epoch: c.clock.Epoch(), Delay: c.cfg.Delay, Clients: c.cfg.Clients, Servers: map[string]string{}, Replicas: c.cfg.Replicas, StallLimit: c.cfg.StallLimit}
 	for _, name := range c.cfg.Servers() {
 		want.Servers[name] = c.nodes[name].inside
 	}
@@ -143,6 +148,10 @@ func (c *Cluster) connect(ctx context.Context) error {
 		return fmt.Errorf("docker cluster: %w", err)
 	}
 	for path, port := range ports {
+		if _, replica := c.cfg.Replicas[path.Client]; replica {
+			c.address[path] = net.JoinHostPort(c.project.inside, strconv.Itoa(port))
+			continue
+		}
 		c.address[path] = c.project.published[port]
 	}
 	follow, err := c.project.proxy.Follow(c.life, c.events.add)
@@ -159,7 +168,7 @@ func Fits(nodes []string) error {
 	for _, name := range nodes {
 		if !slices.Contains(services, name) || name == cluster.StoreName {
 			return &cluster.Unsupported{Cluster: kind, Fault: "a run on " + name,
-				Why: "its nodes are n1 to n5", How: "name the nodes so, or use another cluster"}
+				Why: "its nodes are n1 to n5, and its replica is r1", How: "name the nodes so, or use another cluster"}
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ var supported = []string{
 	"kill", "shutdown", "start", "pause", "resume", "flush",
 	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
 	"client-clock", "node-clock", "power-loss", "slow-fsync", "fail-fsync",
+	"replicas", "promote",
 }
 
 // Supports says whether a docker cluster can do a fault: nil, or a
@@ -21,6 +22,9 @@ var supported = []string{
 func Supports(fault string) error {
 	if slices.Contains(supported, fault) {
 		return nil
+	}
+	if fault == "sentinels" {
+		return &cluster.Unsupported{Cluster: kind, Fault: fault, Why: "its compose project has none", How: "run it with --on local"}
 	}
 	return &cluster.Unsupported{Cluster: kind, Fault: fault, Why: "it knows no such fault", How: "it can do " + strings.Join(supported, ", ")}
 }

@@ -27,6 +27,9 @@ type node struct {
 
 	op   sync.Mutex // one fault at a time
 	disk proxy.Disk // its faults in effect; op guards it
+	// master is where a replica reaches the master that it follows whenever it is
+	// started; "" of any other server.
+	master string
 }
 
 var _ cluster.Node = (*node)(nil)
@@ -102,6 +105,11 @@ func (n *node) Start(ctx context.Context) error {
 		}
 		if err := n.start(ctx); err != nil {
 			return err
+		}
+		if n.master != "" {
+			if err := server.Follow(ctx, n.outside, n.master); err != nil {
+				return err
+			}
 		}
 		return n.proxy.Move(ctx, n.service, n.inside)
 	})
@@ -189,6 +197,9 @@ func (n *node) Look(ctx context.Context) (history.Node, error) {
 	within, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
 	seen, err := server.Look(within, n.outside)
+	if err == nil && n.cluster.cfg.Replicates(n.service) {
+		seen.Replication, err = server.Replication(within, n.outside)
+	}
 	if err == nil {
 		return seen, nil
 	}

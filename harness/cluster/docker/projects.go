@@ -28,7 +28,7 @@ import (
 
 // services are the Redis servers of the compose project, and proxyService the one
 // that their clients' links are in.
-var services = []string{"n1", "n2", "n3", "n4", "n5", cluster.StoreName}
+var services = []string{"n1", "n2", "n3", "n4", "n5", "r1", cluster.StoreName}
 
 const proxyService = "toxiproxy"
 
@@ -167,6 +167,7 @@ type project struct {
 	boxes     map[string]*box
 	proxy     *proxy.Client
 	published map[int]string // of the proxy's ports: where the host reaches them
+	inside    string         // where the containers reach the proxy, without a port
 }
 
 // up brings the project up, and returns once all its servers answer.
@@ -234,6 +235,9 @@ func (q *project) findProxy(ctx context.Context) error {
 	}
 	if !seen.State.Running {
 		return fmt.Errorf("the proxy ended with status %d; its last words: %s", seen.State.ExitCode, b.lastWords(ctx))
+	}
+	for _, network := range seen.NetworkSettings.Networks {
+		q.inside = network.IPAddress
 	}
 	q.proxy = proxy.NewClient(q.published[proxy.APIPort])
 	if err := q.proxy.Await(ctx); err != nil {

@@ -232,5 +232,6 @@ func (l *Link) replied(x exchange, data []byte) {
 }
 
 func (l *Link) records(c command) bool {
-	return !l.cfg.Silent && l.cfg.Record != nil && c.Effect != ""
+	// What a WAIT was answered tells why a lock believed in its replicas.
+	return !l.cfg.Silent && l.cfg.Record != nil && (c.Effect != "" || c.Name == "WAIT")
 }

@@ -15,7 +15,7 @@ import (
 var supported = []string{
 	"kill", "shutdown", "start", "pause", "resume", "flush",
 	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
-	"client-clock", "replicas", "promote",
+	"client-clock", "replicas", "promote", "sentinels",
 }
 
 // shimmed are the faults that need the preload shim as well, with what stands

@@ -39,15 +39,16 @@ type Options struct {
 
 // Cluster is a cluster.Cluster of processes on this machine.
 type Cluster struct {
-	cfg     cluster.Config
-	server  program
-	library string // the preload shim, "" where there is none: see Supports
-	clock   realtime.Clock
-	folder  string
-	record  *process.Record
-	nodes   map[string]*node // by name; an alias shares its server's
-	links   map[path]*link.Link
-	address map[path]string // where a client reaches a node
+	cfg       cluster.Config
+	server    program
+	library   string // the preload shim, "" where there is none: see Supports
+	clock     realtime.Clock
+	folder    string
+	record    *process.Record
+	nodes     map[string]*node // by name; an alias shares its server's
+	sentinels []*sentinel
+	links     map[path]*link.Link
+	address   map[path]string // where a client reaches a node
 
 	life context.Context // ends when the cluster closes
 	end  context.CancelFunc
@@ -59,7 +60,7 @@ type Cluster struct {
 	closeErr error
 }
 
-// path names a link: from a client, or a replica, to a server.
+// path names a link: from a client, a replica or the Sentinels to a server.
 type path struct{ client, node string }
 
 var _ cluster.Cluster = (*Cluster)(nil)
@@ -122,7 +123,13 @@ func (c *Cluster) build(ctx context.Context) error {
 	if err := c.connect(); err != nil {
 		return err
 	}
-	return c.replicate(ctx)
+	if err := c.watchPaths(); err != nil {
+		return err
+	}
+	if err := c.replicate(ctx); err != nil {
+		return err
+	}
+	return c.watch(ctx)
 }
 
 // persistence is the setting of a server. The store forgets nothing: what it
@@ -239,6 +246,9 @@ func (c *Cluster) close() error {
 	for _, l := range c.links {
 		errs = append(errs, l.Close())
 	}
+	for _, s := range c.sentinels {
+		errs = append(errs, s.close())
+	}
 	for name, n := range c.nodes {
 		if name == n.name {
 			errs = append(errs, n.close())
@@ -288,6 +298,9 @@ func (c *Cluster) complete(setup client.Setup) (client.Setup, error) {
 			return setup, fmt.Errorf("spawn %s: there is no node %s: there are %v", setup.Name, name, c.cfg.Nodes)
 		}
 		setup.Nodes = append(setup.Nodes, addr)
+	}
+	if err := c.routes(&setup); err != nil {
+		return setup, err
 	}
 	setup.Store = c.address[path{setup.Name, cluster.StoreName}]
 	setup.Seed, setup.Epoch, setup.StallLimit = c.cfg.Seed, c.clock.Epoch(), c.cfg.StallLimit

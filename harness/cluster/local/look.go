@@ -36,7 +36,7 @@ func (n *node) Look(ctx context.Context) (history.Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
 	seen, err := server.Look(ctx, n.addr)
-	if err == nil && n.c.replicates(n.name) {
+	if err == nil && n.c.cfg.Replicates(n.name) {
 		seen.Replication, err = server.Replication(ctx, n.addr)
 	}
 	if err != nil && (!p.Running() || p.Stopped() || redis.IsLoadingError(err)) {

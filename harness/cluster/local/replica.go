@@ -38,25 +38,19 @@ func (c *Cluster) replicate(ctx context.Context) error {
 	return nil
 }
 
-// replicates says whether a server is a replica or has one.
-func (c *Cluster) replicates(name string) bool {
-	if _, replica := c.cfg.Replicas[name]; replica {
-		return true
-	}
-	for _, master := range c.cfg.Replicas {
-		if master == name {
-			return true
-		}
-	}
-	return false
-}
-
 // follow makes the server the replica of a master, now and whenever it is
 // started again.
 func (n *node) follow(ctx context.Context, master string) error {
 	lines, err := server.ReplicaSettings(master)
 	if err != nil {
 		return err
+	}
+	if announced := n.c.address[path{cluster.SentinelsName, n.name}]; announced != "" {
+		more, err := server.Announce(ctx, n.addr, announced)
+		if err != nil {
+			return err
+		}
+		lines += more
 	}
 	if err := n.addSettings(lines); err != nil {
 		return err

@@ -19,7 +19,7 @@ const (
 )
 
 // Run is what one run wants of the proxy: a link from every client to every
-// server. It ends the run before it.
+// server, and from every replica to its master. It ends the run before it.
 type Run struct {
 	// Epoch is the CLOCK_MONOTONIC reading at which the run began. Containers
 	// share that clock with their host.
@@ -29,6 +29,8 @@ type Run struct {
 	// Servers gives each server's address in the project's network; "" for
 	// one that is down.
 	Servers map[string]string `json:"servers"`
+	// Replicas gives the master of each of the servers that has one.
+	Replicas map[string]string `json:"replicas,omitempty"`
 	// StallLimit is the lateness from which on the proxy reports a stall of
 	// its own; 0: it does not.
 	StallLimit time.Duration `json:"stall_limit,omitempty"`

@@ -33,7 +33,7 @@ type run struct {
 
 // newRun opens the links, on consecutive ports.
 func newRun(want Run, first, ports int) (*run, error) {
-	if n := len(want.Clients) * len(want.Servers); n > ports {
+	if n := len(want.Clients)*len(want.Servers) + len(want.Replicas); n > ports {
 		return nil, fmt.Errorf("%d clients and %d servers need %d ports, and %d are published", len(want.Clients), len(want.Servers), n, ports)
 	}
 	r := &run{log: newLog(), links: map[Path]*link.Link{}, servers: map[string]*server{}}
@@ -47,17 +47,22 @@ func newRun(want Run, first, ports int) (*run, error) {
 		travel = func(bool, int, int) time.Duration { return want.Delay }
 	}
 	scripts := link.NewScripts()
+	var wanted []link.Config
 	for _, client := range want.Clients {
 		for _, name := range slices.Sorted(maps.Keys(want.Servers)) {
-			p := Path{client, name}
-			r.links[p] = link.New(link.Config{
-				Client: client, Node: name, Now: clock.Now, Record: r.log.add,
-				Travel: travel, Scripts: scripts, Silent: name == cluster.StoreName,
-			})
-			if err := r.listen(p, first+len(r.listening)); err != nil {
-				r.close()
-				return nil, err
-			}
+			wanted = append(wanted, link.Config{Client: client, Node: name, Scripts: scripts, Silent: name == cluster.StoreName})
+		}
+	}
+	for _, replica := range slices.Sorted(maps.Keys(want.Replicas)) {
+		wanted = append(wanted, link.Config{Client: replica, Node: want.Replicas[replica], Opaque: true})
+	}
+	for i, cfg := range wanted {
+		cfg.Now, cfg.Record, cfg.Travel = clock.Now, r.log.add, travel
+		p := Path{cfg.Client, cfg.Node}
+		r.links[p] = link.New(cfg)
+		if err := r.listen(p, first+i); err != nil {
+			r.close()
+			return nil, err
 		}
 	}
 	if want.StallLimit > 0 {

@@ -1,0 +1,43 @@
+package docker
+
+import (
+	"context"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/docker/proxy"
+	"lockproof/harness/cluster/server"
+)
+
+var _ cluster.Replica = (*node)(nil)
+
+// replicate makes the replicas follow their masters, each over its own link, and
+// returns once all have a copy.
+func (c *Cluster) replicate(ctx context.Context) error {
+	replicas := map[string]int{}
+	for name, master := range c.cfg.Replicas {
+		n := c.nodes[name]
+		n.master = c.address[proxy.Path{Client: name, Server: master}]
+		if err := n.do(ctx, "replicate to", func(ctx context.Context) error { return server.Follow(ctx, n.outside, n.master) }); err != nil {
+			return err
+		}
+		replicas[master]++
+	}
+	for master, count := range replicas {
+		n := c.nodes[master]
+		if err := n.do(ctx, "replicate", func(ctx context.Context) error { return server.AwaitReplicas(ctx, n.outside, count) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Promote is REPLICAOF NO ONE. It returns once the server says that it is a
+// master.
+func (n *node) Promote(ctx context.Context) error {
+	return n.do(ctx, "promote", func(ctx context.Context) error {
+		if err := n.awake(ctx); err != nil {
+			return err
+		}
+		return server.Promote(ctx, n.outside)
+	})
+}

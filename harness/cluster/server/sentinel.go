@@ -1,0 +1,135 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"lockproof/harness/client"
+)
+
+// Sentinel is one Sentinel: where it listens, and by what id others know it.
+type Sentinel struct {
+	Address string
+	ID      string // 40 hexadecimal digits
+}
+
+// downAfter is for how long a server has to be silent before a Sentinel takes it
+// for down, and failoverTimeout how long one failover may take; Redis's own
+// defaults are 30 s and 3 min.
+const (
+	downAfter       = 500 * time.Millisecond
+	failoverTimeout = time.Minute
+)
+
+// SentinelSettings are the lines of sentinel.conf for one of several Sentinels of
+// a master. All know the replicas and one another from the start: to find out by
+// themselves would take them seconds.
+func SentinelSettings(own Sentinel, all []Sentinel, master string, replicas []string) (string, error) {
+	var text strings.Builder
+	line := func(format, address string, more ...any) error {
+		host, port, err := net.SplitHostPort(address)
+		if err == nil {
+			fmt.Fprintf(&text, "sentinel "+format+"\n", append([]any{client.MasterName, host, port}, more...)...)
+		}
+		return err
+	}
+	errs := []error{line("monitor %s %s %s %d", master, len(all)/2+1)}
+	fmt.Fprintf(&text, "sentinel myid %s\nsentinel down-after-milliseconds %s %d\nsentinel failover-timeout %s %d\n", own.ID,
+		client.MasterName, downAfter.Milliseconds(), client.MasterName, failoverTimeout.Milliseconds())
+	for _, replica := range replicas {
+		errs = append(errs, line("known-replica %s %s %s", replica))
+	}
+	for _, other := range all {
+		if other.ID != own.ID {
+			errs = append(errs, line("known-sentinel %s %s %s %s", other.Address, other.ID))
+		}
+	}
+	return text.String(), errors.Join(errs...)
+}
+
+// WithSentinel calls f with a client of the Sentinel at an address.
+func WithSentinel(addr string, f func(*redis.SentinelClient) error) error {
+	s := redis.NewSentinelClient(&redis.Options{
+		Addr: addr, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	return errors.Join(f(s), s.Close())
+}
+
+// Master asks a Sentinel for the address of the master.
+func Master(ctx context.Context, sentinel string) (string, error) {
+	var address string
+	err := WithSentinel(sentinel, func(s *redis.SentinelClient) error {
+		parts, err := s.GetMasterAddrByName(ctx, client.MasterName).Result()
+		if err == nil && len(parts) != 2 {
+			err = fmt.Errorf("it gives the address as %q", parts)
+		}
+		if err == nil {
+			address = net.JoinHostPort(parts[0], parts[1])
+		}
+		return err
+	})
+	return address, err
+}
+
+// AwaitWatch returns once a Sentinel could promote a replica: it reaches the other
+// Sentinels, and has heard from so many replicas.
+func AwaitWatch(ctx context.Context, sentinel string, replicas int) error {
+	return WithSentinel(sentinel, func(s *redis.SentinelClient) error {
+		for {
+			err := watches(ctx, s, replicas)
+			if err == nil {
+				return nil
+			}
+			select {
+			case <-time.After(10 * time.Millisecond):
+			case <-ctx.Done():
+				return fmt.Errorf("it is not ready to promote a replica: %w", errors.Join(err, ctx.Err()))
+			}
+		}
+	})
+}
+
+func watches(ctx context.Context, s *redis.SentinelClient, replicas int) error {
+	if err := s.CkQuorum(ctx, client.MasterName).Err(); err != nil {
+		return err
+	}
+	seen, err := s.Replicas(ctx, client.MasterName).Result()
+	if err != nil {
+		return err
+	}
+	ready := 0
+	for _, r := range seen {
+		if r["flags"] == "slave" && r["master-link-status"] == "ok" {
+			ready++
+		}
+	}
+	if ready < replicas {
+		return fmt.Errorf("it has heard from %d of %d replicas", ready, replicas)
+	}
+	return nil
+}
+
+// announce are the lines of redis.conf by which a replica tells its master, and so
+// the Sentinels, where it is to be reached.
+const announce = "replica-announce-ip %s\nreplica-announce-port %s\n"
+
+// Announce has a replica tell its masters an address, from now on and, by the
+// lines of redis.conf that it gives, after a start.
+func Announce(ctx context.Context, addr, announced string) (lines string, err error) {
+	host, port, err := net.SplitHostPort(announced)
+	if err != nil {
+		return "", err
+	}
+	err = With(addr, func(c *redis.Client) error {
+		return errors.Join(c.ConfigSet(ctx, "replica-announce-ip", host).Err(), c.ConfigSet(ctx, "replica-announce-port", port).Err())
+	})
+	return fmt.Sprintf(announce, host, port), err
+}
