@@ -10,12 +10,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
+	"lockproof/checker"
 	"lockproof/harness/history"
 )
 
-// journal takes a run's events: in memory for the checker, and line by line in
-// a file, so that a killed run leaves what it saw. The file comes into being
+// journal takes a run's events: in memory for the checker, as long as there are
+// not too many, and line by line in a file, so that a killed run leaves what it saw. The file comes into being
 // with its first line, which is the header: whenever the harness is killed,
 // there is no file, or one that can be judged.
 type journal struct {
@@ -23,14 +25,22 @@ type journal struct {
 	file       *os.File // nil before the first line; the writer's lock guards it
 	writer     *history.Writer
 
-	mu     sync.Mutex
-	headed bool // the header has come, and with it whatever came before it
-	seen   []history.Event
+	mu      sync.Mutex
+	headed  bool // the header has come, and with it whatever came before it
+	seen    []history.Event
+	keeps   int   // how many events are kept in memory
+	spilled bool  // there were too many to keep: the file has them
+	latest  int64 // time of the latest
 }
+
+// kept is how many events are kept in memory, where there is a file that has
+// them as well: some 20 MB. Short runs, of which there may be thousands, are
+// then judged without reading a file.
+const kept = 50_000
 
 // journal makes a trial's journal; without an output folder it has no file.
 func (o Options) journal(t *Trial) (*journal, error) {
-	j := &journal{root: o.Out}
+	j := &journal{root: o.Out, keeps: kept}
 	if o.Out == "" {
 		return j, nil
 	}
@@ -91,6 +101,11 @@ func (j *journal) name() string { return filepath.Join(j.root, j.path) }
 func (j *journal) record(e history.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.latest = max(j.latest, e.Time)
+	if j.spilled {
+		j.write(e)
+		return
+	}
 	j.seen = append(j.seen, e)
 	switch {
 	case j.headed:
@@ -99,6 +114,9 @@ func (j *journal) record(e history.Event) {
 		j.headed = true
 		j.write(e)
 		j.write(j.seen[:len(j.seen)-1]...)
+	}
+	if j.headed && j.writer != nil && len(j.seen) > j.keeps {
+		j.seen, j.spilled = nil, true
 	}
 }
 
@@ -117,6 +135,38 @@ func (j *journal) begun() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.headed
+}
+
+// end writes what is still to be written and closes the file; what is recorded
+// from now on is lost.
+func (j *journal) end() error {
+	if j.writer == nil {
+		return nil
+	}
+	err := j.writer.Close()
+	if j.file == nil {
+		return err
+	}
+	return cmp.Or(err, j.file.Close())
+}
+
+// length is the time of the latest event.
+func (j *journal) length() time.Duration {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return time.Duration(j.latest)
+}
+
+// source gives what was recorded, once the journal has ended.
+func (j *journal) source() (checker.Source, error) {
+	j.mu.Lock()
+	spilled := j.spilled
+	j.mu.Unlock()
+	if !spilled {
+		return checker.InMemory(j.events()), nil
+	}
+	f, err := history.OpenFile(j.name())
+	return f.Each, err
 }
 
 // events gives what was recorded, in the order in which a reader of the file
@@ -141,29 +191,24 @@ func rank(e history.Event) int {
 	return 1
 }
 
-// close ends the file, and removes it unless it is to be kept. It returns the
-// file's path below the output folder.
-func (j *journal) close(keep bool) (string, error) {
-	if j.writer == nil {
-		return "", nil
-	}
-	err := j.writer.Close()
+// settle removes the file unless it is to be kept. It returns the file's path
+// below the output folder.
+func (j *journal) settle(keep bool) string {
 	if j.file == nil {
-		return "", err
+		return ""
 	}
-	err = cmp.Or(err, j.file.Close())
 	if keep {
-		return filepath.ToSlash(j.path), err
+		return filepath.ToSlash(j.path)
 	}
 	folders.Lock()
 	defer folders.Unlock()
 	// The folders go with it when they are empty.
-	for name := j.path; name != "trials" && err == nil; name = filepath.Dir(name) {
+	for name := j.path; name != "trials"; name = filepath.Dir(name) {
 		if os.Remove(filepath.Join(j.root, name)) != nil {
 			break
 		}
 	}
-	return "", err
+	return ""
 }
 
 // worthKeeping: everything but a trial whose properties all hold, as they

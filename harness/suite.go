@@ -159,26 +159,31 @@ func (o Options) attempt(ctx context.Context, open opener, p *plan, trial *Trial
 		return
 	}
 	err = open(ctx, p, trial, journal)
-	events := journal.events()
-	if n := len(events); n > 0 {
-		trial.Simulated = time.Duration(events[n-1].Time)
-	}
+	endErr := journal.end()
+	trial.Simulated = journal.length()
 	switch {
 	case err != nil && ctx.Err() == nil:
 		trial.Failure = err.Error()
 	case err != nil && !journal.begun():
 		// It was called off before it had a cluster: there is nothing to judge.
 	default:
-		verdict, err := checker.Check(events)
-		if err != nil {
+		if trial.Results, err = judgeJournal(journal); err != nil {
 			trial.Failure = err.Error()
 		}
-		trial.Results = verdict.Results
 	}
-	trial.History, err = journal.close(worthKeeping(*trial))
-	if err != nil && trial.Failure == "" {
-		trial.Failure = err.Error()
+	if endErr != nil && trial.Failure == "" {
+		trial.Failure = endErr.Error()
 	}
+	trial.History = journal.settle(worthKeeping(*trial))
+}
+
+func judgeJournal(j *journal) ([]checker.Result, error) {
+	source, err := j.source()
+	if err != nil {
+		return nil, err
+	}
+	verdict, err := checker.CheckSource(source)
+	return verdict.Results, err
 }
 
 func stalled(results []checker.Result) bool {

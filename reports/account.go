@@ -54,12 +54,25 @@ func storyFromFile(name, out string, v *checker.Violation) (*Story, error) {
 	if name == "" {
 		return nil, nil
 	}
-	events, err := ReadHistory(filepath.Join(out, name))
+	events, err := ReadToDraw(filepath.Join(out, name))
 	if len(events) == 0 {
 		return nil, err
 	}
 	story := Tell(events, checker.Leases(events), checker.Timeline(events), v)
 	return &story, nil
+}
+
+// drawable is how long a history may be, in bytes, for a report to draw it: some
+// eighty thousand events. A drawing of more shows nothing, and takes memory that
+// the run itself was spared.
+const drawable = 16 << 20
+
+// ReadToDraw is ReadHistory for a history that is not too long to be drawn.
+func ReadToDraw(path string) ([]history.Event, error) {
+	if info, err := os.Stat(path); err == nil && info.Size() > drawable {
+		return nil, fmt.Errorf("%s is too long to draw, with %d MB: lockproof check judges it and tells its first violations", path, info.Size()>>20)
+	}
+	return ReadHistory(path)
 }
 
 // ReadHistory reads a file of events. Where only the end of the file is bad it

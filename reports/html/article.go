@@ -117,7 +117,7 @@ func (b *builder) article(row *reports.Row) *article {
 		return a
 	}
 	a.History = "./" + path.Clean(trial.History)
-	events, err := reports.ReadHistory(filepath.Join(b.report.Options.Out, filepath.FromSlash(trial.History)))
+	events, err := reports.ReadToDraw(filepath.Join(b.report.Options.Out, filepath.FromSlash(trial.History)))
 	var cut *history.Truncated
 	if err != nil && !errors.As(err, &cut) {
 		a.Trouble = err.Error()

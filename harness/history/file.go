@@ -1,0 +1,160 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+)
+
+// File is a history in a file, for those who cannot hold it in memory: it hands
+// out the events that Read would return, one by one, as often as is asked.
+type File struct {
+	name string
+	// late are the events that stand behind later ones, in the order of their
+	// times: in real time several processes report, and there are always some.
+	late []Event
+	// skip are the lines of the late events, in order.
+	skip []int
+}
+
+// OpenFile looks through a file for the events that stand too late in it. It
+// does not keep the file open.
+func OpenFile(name string) (*File, error) {
+	f := &File{name: name}
+	latest := int64(0)
+	err := f.lines(func(number int, line []byte) error {
+		if number == 1 { // the header comes first, whatever its time
+			return nil
+		}
+		t, ok := timeOf(line)
+		if !ok || t >= latest {
+			latest = max(latest, t)
+			return nil // what is wrong with a line, Each says
+		}
+		e, err := f.parse(line, number)
+		if err != nil {
+			return err
+		}
+		f.late = append(f.late, e)
+		f.skip = append(f.skip, number)
+		return nil
+	})
+	slices.SortStableFunc(f.late, func(a, b Event) int { return cmp.Compare(a.Time, b.Time) })
+	return f, err
+}
+
+// timeOf reads the time of a line as Writer writes it, without the rest.
+func timeOf(line []byte) (int64, bool) {
+	digits, ok := bytes.CutPrefix(line, []byte(`{"time":`))
+	if !ok {
+		return slowTimeOf(line)
+	}
+	n := 0
+	for n < len(digits) && digits[n] >= '0' && digits[n] <= '9' {
+		n++
+	}
+	t, err := strconv.ParseInt(string(digits[:n]), 10, 64)
+	return t, err == nil
+}
+
+// slowTimeOf reads the time of a line that was written in some other way.
+func slowTimeOf(line []byte) (int64, bool) {
+	e, err := parseLine(line)
+	return e.Time, err == nil
+}
+
+// Each hands every event to visit: the header, then the others in the order of
+// their times, those of one instant in the order of their lines. Its errors are
+// visit's, and those of Read, with the line; a Truncated comes last.
+func (f *File) Each(visit func(*Event) error) error {
+	late, skip := f.late, f.skip
+	err := f.lines(func(number int, line []byte) error {
+		if len(skip) > 0 && skip[0] == number {
+			skip = skip[1:]
+			return nil
+		}
+		e, err := f.parse(line, number)
+		if err != nil {
+			return err
+		}
+		for number > 1 && len(late) > 0 && late[0].Time < e.Time {
+			next := late[0]
+			late = late[1:]
+			if err := visit(&next); err != nil {
+				return err
+			}
+		}
+		return visit(&e)
+	})
+	var cut *Truncated
+	if err != nil && !errors.As(err, &cut) {
+		return err
+	}
+	for ; len(late) > 0; late = late[1:] { // the file ended with them
+		next := late[0]
+		if err := visit(&next); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func (f *File) parse(line []byte, number int) (Event, error) {
+	e, err := parseLine(line)
+	if err == nil {
+		err = inPlace(&e, number)
+	}
+	if err != nil {
+		return e, fmt.Errorf("line %d: %w", number, err)
+	}
+	return e, nil
+}
+
+// lines hands every line with its number, from 1, to visit. A last line without
+// its end is a Truncated, unless it is whole.
+func (f *File) lines(visit func(number int, line []byte) error) error {
+	file, err := os.Open(f.name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	in := bufio.NewReaderSize(file, 1<<16)
+	var long []byte // a line that is longer than the reader's buffer
+	for number := 1; ; number++ {
+		line, err := in.ReadSlice('\n')
+		for errors.Is(err, bufio.ErrBufferFull) {
+			long = append(long, line...)
+			line, err = in.ReadSlice('\n')
+		}
+		if len(long) > 0 {
+			line, long = append(long, line...), nil
+		}
+		switch {
+		case err == io.EOF && len(line) == 0:
+			if number == 1 {
+				return noHeader(nil)
+			}
+			return nil
+		case err == io.EOF:
+			if _, parseErr := parseLine(line); errors.Is(parseErr, io.ErrUnexpectedEOF) {
+				cut := &Truncated{Line: number}
+				if number == 1 {
+					return noHeader(cut)
+				}
+				return cut
+			}
+			return visit(number, line)
+		case err != nil:
+			return fmt.Errorf("line %d: the history cannot be read: %w", number, err)
+		}
+		if err := visit(number, line); err != nil {
+			return err
+		}
+	}
+}

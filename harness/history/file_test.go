@@ -1,0 +1,81 @@
+package history
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// each collects what a file hands out.
+func each(t require.TestingT, name string) ([]Event, error) {
+	f, err := OpenFile(name)
+	var cut *Truncated
+	if err != nil && !errors.As(err, &cut) {
+		return nil, err
+	}
+	var events []Event
+	err = f.Each(func(e *Event) error {
+		events = append(events, *e)
+		return nil
+	})
+	return events, err
+}
+
+// A file hands out what Read returns, however late its lines stand, and as
+// often as it is asked.
+func TestFileIsRead(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "history.jsonl")
+	rapid.Check(t, func(t *rapid.T) {
+		var b bytes.Buffer
+		b.WriteString(headerLine)
+		w := NewWriter(&b, false)
+		for range rapid.IntRange(0, 40).Draw(t, "events") {
+			text := rapid.SampledFrom([]string{"", "a", strings.Repeat("long ", 20_000)}).Draw(t, "text")
+			w.Write(Event{Time: rapid.Int64Range(0, 20).Draw(t, "time"), Process: "c1", Type: TypeNote, Text: text})
+		}
+		require.NoError(t, w.Close())
+		cut := b.Bytes()[:b.Len()-rapid.SampledFrom([]int{0, 0, 1, 5}).Draw(t, "cut")]
+		require.NoError(t, os.WriteFile(name, cut, 0o600))
+		want, wantErr := Read(bytes.NewReader(cut))
+		for range 2 {
+			got, err := each(t, name)
+			require.Equal(t, wantErr, err)
+			require.Equal(t, want, got)
+		}
+	})
+}
+
+func TestFileNamesBadLines(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "history.jsonl")
+	note := `{"time":4,"process":"c1","type":"note"}` + "\n"
+	for text, want := range map[string]string{
+		"":                                 "line 1: the history is empty",
+		note:                               "line 1: the history has no header",
+		headerLine + note + headerLine:     "line 3: this is a second header",
+		headerLine + `{"time":"x"}` + "\n": "line 2: ",
+		headerLine + note + "\n" + note:    "line 3: the line is empty",
+	} {
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+		_, err := each(t, name)
+		require.ErrorContains(t, err, want, "%q", text)
+		_, readErr := Read(strings.NewReader(text))
+		require.ErrorContains(t, readErr, want)
+	}
+	_, err := OpenFile(filepath.Join(t.TempDir(), "none"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestFileStopsWhenItsVisitorDoes(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "history.jsonl")
+	require.NoError(t, os.WriteFile(name, []byte(headerLine+headerLine), 0o600))
+	f, err := OpenFile(name)
+	require.NoError(t, err)
+	enough := errors.New("enough")
+	require.ErrorIs(t, f.Each(func(*Event) error { return enough }), enough)
+}

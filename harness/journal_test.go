@@ -1,0 +1,60 @@
+package harness
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/checker"
+	"lockproof/harness/history"
+	"lockproof/scenarios"
+)
+
+// A history that is judged from its file, because it is too long for memory,
+// gets the verdicts, figures, violations and blames of one that is not.
+func TestLongHistoriesAreJudgedFromTheirFiles(t *testing.T) {
+	for _, name := range []string{"healthy-contention", "clock-jump-forward", "late-set", "client-pause", "flushall"} {
+		t.Run(name, func(t *testing.T) {
+			list, err := scenarios.Select([]string{name})
+			require.NoError(t, err)
+			o := Options{Cluster: Virtual, Trials: 1, Seed: 1, Out: t.TempDir()}
+			trials, err := RunSuite(context.Background(), []Job{{Scenario: list[0]}}, o, func(Trial) {})
+			require.NoError(t, err)
+			events := readFile(t, o, trials[0])
+
+			for _, ordered := range []string{Virtual, Local} {
+				o := Options{Cluster: ordered, Out: t.TempDir()}
+				j, err := o.journal(&trials[0])
+				require.NoError(t, err)
+				j.keeps = 10
+				for _, e := range events {
+					j.record(e)
+				}
+				require.NoError(t, j.end())
+				require.True(t, j.spilled)
+				require.Empty(t, j.seen)
+				require.Equal(t, trials[0].Simulated, j.length())
+				source, err := j.source()
+				require.NoError(t, err)
+				verdict, err := checker.CheckSource(source)
+				require.NoError(t, err)
+				require.Equal(t, trials[0].Results, verdict.Results)
+				require.Empty(t, j.settle(false))
+				require.NoFileExists(t, j.name())
+			}
+		})
+	}
+}
+
+// readFile reads the history that a trial has kept.
+func readFile(t *testing.T, o Options, trial Trial) []history.Event {
+	t.Helper()
+	f, err := os.Open(o.Out + "/" + trial.History)
+	require.NoError(t, err)
+	defer f.Close()
+	events, err := history.Read(f)
+	require.NoError(t, err)
+	return events
+}
