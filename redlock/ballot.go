@@ -42,19 +42,36 @@ func (r *Redlock) ask(ctx context.Context, l *Lease, command func(*node, context
 	ctx, cancel := background(ctx, l.ttl+r.patience(l.ttl))
 	var left atomic.Int32
 	left.Store(int32(len(r.nodes)))
-	for i, n := range r.nodes {
-		r.work.Go(func() {
-			vote, err := command(n, ctx, l)
-			c := &p.calls[i]
-			c.result = answer{i, vote, err}
-			close(c.done)
-			p.answers <- c.result
-			if left.Add(-1) == 0 {
-				cancel()
-			}
-		})
+	call := func(ctx context.Context, i int) {
+		vote, err := command(r.nodes[i], ctx, l)
+		c := &p.calls[i]
+		c.result = answer{i, vote, err}
+		close(c.done)
+		p.answers <- c.result
+		if left.Add(-1) == 0 {
+			cancel()
+		}
+	}
+	if r.inTurn {
+		r.work.Go(func() { r.inOrder(ctx, l, call) })
+		return p
+	}
+	for i := range r.nodes {
+		r.work.Go(func() { call(ctx, i) })
 	}
 	return p
+}
+
+// inOrder calls one node after the other, for each at most the node timeout.
+func (r *Redlock) inOrder(ctx context.Context, l *Lease, call func(context.Context, int)) {
+	for i := range r.nodes {
+		one, cancel := ctx, func() {}
+		if r.on(NodeTimeout) {
+			one, cancel = context.WithTimeout(ctx, r.patience(l.ttl))
+		}
+		call(one, i)
+		cancel()
+	}
 }
 
 // returned reports whether the call is over.
@@ -117,7 +134,7 @@ func (b *ballot) agreed(majority int) bool {
 func (r *Redlock) collect(ctx context.Context, b *ballot, answers <-chan answer, ttl time.Duration, settled func() bool) error {
 	var limit <-chan time.Time
 	if r.on(NodeTimeout) {
-		timer := r.clock.NewTimer(r.patience(ttl))
+		timer := r.clock.NewTimer(r.hearing(ttl))
 		defer timer.Stop()
 		limit = timer.C()
 	} else {
@@ -129,7 +146,7 @@ func (r *Redlock) collect(ctx context.Context, b *ballot, answers <-chan answer,
 			b.count(a)
 		case <-limit:
 			b.drain(answers)
-			b.giveUp(fmt.Errorf("%w of %s", ErrNodeTimeout, r.patience(ttl)))
+			b.giveUp(fmt.Errorf("%w of %s", ErrNodeTimeout, r.hearing(ttl)))
 			return nil
 		case <-ctx.Done():
 			return b.interrupt(answers, settled, ended(ctx))
@@ -138,6 +155,14 @@ func (r *Redlock) collect(ctx context.Context, b *ballot, answers <-chan answer,
 		}
 	}
 	return nil
+}
+
+// hearing is for how long answers to one poll are awaited.
+func (r *Redlock) hearing(ttl time.Duration) time.Duration {
+	if r.inTurn {
+		return r.patience(ttl) * time.Duration(len(r.nodes))
+	}
+	return r.patience(ttl)
 }
 
 // interrupt ends a ballot early, unless what has arrived settles it: select

@@ -43,6 +43,7 @@ type options struct {
 	retryMin      time.Duration
 	retryMax      time.Duration
 	maxExtensions int
+	inTurn        bool
 	off           map[Rule]bool
 }
 
@@ -141,6 +142,19 @@ func WithMaxExtensions(n int) Option {
 			return fmt.Errorf("WithMaxExtensions: %d must be at least 1; Without(BoundedExtensions) lifts the limit", n)
 		}
 		o.maxExtensions = n
+		return nil
+	}
+}
+
+// WithNodesInTurn makes the lock put each command to one node after the other,
+// for each at most the node timeout, as step 2 of the redis.io page's algorithm
+// has it. By default all nodes are asked at once, as the page's section "Retry on
+// failure" advises: that takes one round trip, and this takes one for each node.
+// All else is the same; it is for comparison. The limit on each node binds only
+// if the go-redis clients have ContextTimeoutEnabled.
+func WithNodesInTurn() Option {
+	return func(o *options) error {
+		o.inTurn = true
 		return nil
 	}
 }

@@ -26,7 +26,8 @@ type reference struct {
 	ttl  time.Duration
 }
 
-func newReference(env Env) (*reference, error) {
+// newReference makes the lock, with more options than env has.
+func newReference(env Env, more ...redlock.Option) (*reference, error) {
 	nodes := make([]redis.UniversalClient, len(env.Nodes))
 	for i, n := range env.Nodes {
 		nodes[i] = n
@@ -47,7 +48,7 @@ func newReference(env Env) (*reference, error) {
 		}
 		options = append(options, redlock.Without(rule))
 	}
-	lock, err := redlock.New(nodes, options...)
+	lock, err := redlock.New(nodes, append(options, more...)...)
 	if err != nil {
 		return nil, &Error{Reason: history.ReasonRefused, Err: err}
 	}

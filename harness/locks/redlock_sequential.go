@@ -1,0 +1,14 @@
+package locks
+
+import "lockproof/redlock"
+
+func init() {
+	register(Kind{
+		Name: "redlock-sequential",
+		Doc:  "the reference, asking one node after the other instead of all at once",
+		New: func(env Env) (Lock, error) {
+			return newReference(env, redlock.WithNodesInTurn())
+		},
+		OwnClock: true, Rules: true, Extends: true,
+	})
+}
