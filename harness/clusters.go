@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -62,6 +63,7 @@ func stallLimit(ttl time.Duration) time.Duration {
 func (o Options) config(p *plan, seed uint64, j *journal) cluster.Config {
 	return cluster.Config{
 		Nodes: p.Nodes, Clients: p.clientNames(), Aliases: p.Aliases, Replicas: p.Replicas, Sentinels: p.Sentinels, Persistence: p.Persistence, Seed: seed,
+		Settings: p.Redis, Supervised: p.Restart == scenarios.RestartAlways,
 		Delay: p.Delay.In(p.TTL), StallLimit: stallLimit(p.TTL), Record: j.record,
 	}
 }
@@ -79,12 +81,18 @@ func slowed(s *scenarios.Scenario) time.Duration {
 			continue
 		}
 		for _, t := range step.Targets {
-			if slices.Contains(s.Nodes, t) && s.Workload == nil && restarts(step, s.Script[i+1:], t, s.TTL) {
+			if slices.Contains(s.Nodes, t) && s.Workload == nil && (supervised(s, step) || restarts(step, s.Script[i+1:], t, s.TTL)) {
 				ttl += containerRestart
 			}
 		}
 	}
 	return ttl
+}
+
+// supervised says whether a supervisor brings back at once what goes down in a
+// step.
+func supervised(s *scenarios.Scenario, down scenarios.Step) bool {
+	return s.Restart == scenarios.RestartAlways && down.Verb != scenarios.VerbPowerLoss
 }
 
 // restarts says whether a node that goes down in a step is to be back within a
@@ -155,13 +163,13 @@ func (o Options) carryOut(ctx context.Context, p *plan, t *Trial, j *journal, c 
 
 // skip says why a plan cannot be run on a cluster, or "".
 func (p *plan) skip(kind string) string {
-	if !slices.Contains(p.On, kind) {
-		return fmt.Sprintf("it is for %s", strings.Join(p.On, ", "))
-	}
-	for _, fault := range p.faults() {
-		if err := supports(kind, fault); err != nil {
+	for _, need := range append(p.setup(), p.faults()...) {
+		if err := supports(kind, need); err != nil {
 			return err.Error()
 		}
+	}
+	if !slices.Contains(p.On, kind) {
+		return fmt.Sprintf("it is for %s", strings.Join(p.On, ", "))
 	}
 	if kind == Docker {
 		if err := docker.Fits(p.Servers()); err != nil {
@@ -190,6 +198,15 @@ func (p *plan) unfit() string {
 		return k.Name + " reads Go's own clock, which cannot be set for one client"
 	}
 	return ""
+}
+
+// setup names what the plan asks of a cluster's servers.
+func (p *plan) setup() []string {
+	names := slices.Sorted(maps.Keys(p.Redis))
+	if p.Restart == scenarios.RestartAlways {
+		names = append(names, "supervisor")
+	}
+	return names
 }
 
 // faults names what the plan asks of a cluster.

@@ -54,7 +54,8 @@ func (p *plan) retry() time.Duration {
 var faultVerbs = []scenarios.Verb{
 	scenarios.VerbKill, scenarios.VerbShutdown, scenarios.VerbPowerLoss, scenarios.VerbPause, scenarios.VerbCut, scenarios.VerbDelay,
 	scenarios.VerbHold, scenarios.VerbLose, scenarios.VerbDrop, scenarios.VerbClock, scenarios.VerbFlush,
-	scenarios.VerbSlowFsync, scenarios.VerbFailFsync, scenarios.VerbPromote,
+	scenarios.VerbSlowFsync, scenarios.VerbFailFsync, scenarios.VerbFillDisk, scenarios.VerbRewrite, scenarios.VerbFill,
+	scenarios.VerbPromote,
 }
 
 // earned is what must have happened for a "holds" to mean anything: somebody

@@ -269,5 +269,6 @@ func faultOf(s scenarios.Step, in func(scenarios.Span) time.Duration) nemesis.Fa
 	return nemesis.Fault{
 		Kind: nemesis.Kind(s.Verb), Targets: s.Targets, Direction: s.Direction, By: in(s.By), Jump: in(s.Jump),
 		Rate: s.Rate, Command: s.Of, Part: s.Part, Times: s.Times,
+		Lasts: in(s.For),
 	}
 }

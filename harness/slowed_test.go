@@ -15,6 +15,8 @@ func TestRestartsTakeTimeOnDocker(t *testing.T) {
 		"clean-shutdown-aof":          1,
 		"restart-delay-too-short":     1,
 		"rolling-restart":             3,
+		"supervisor-restarts-at-once": 1,
+		"maintenance-restart":         3,
 		"delayed-restart":             0,
 		"majority-crash-delayed":      0,
 		"minority-down":               0,

@@ -16,9 +16,9 @@ func (n *Nemesis) fsync(f Fault, target string) (*Active, error) {
 	if err != nil {
 		return nil, err
 	}
-	disk, ok := node.(cluster.Disk)
-	if !ok {
-		return nil, fmt.Errorf("the %s cluster cannot get at its disk", n.cluster.Kind())
+	disk, err := n.disk(node)
+	if err != nil {
+		return nil, err
 	}
 	if len(n.on(target, f.Kind)) > 0 {
 		return nil, errors.New("it is in effect already")
@@ -46,11 +46,19 @@ func (n *Nemesis) fsync(f Fault, target string) (*Active, error) {
 	return n.begin(&Active{Target: target, fault: f, asked: asked, end: end}, proof{effective: true}), nil
 }
 
+// disk is a node's, if the cluster can get at it.
+func (n *Nemesis) disk(node cluster.Node) (cluster.Disk, error) {
+	if disk, ok := node.(cluster.Disk); ok {
+		return disk, nil
+	}
+	return nil, fmt.Errorf("the %s cluster cannot get at its disk", n.cluster.Kind())
+}
+
 // disturbed is to how many fsyncs a fault has been done.
 func disturbed(disk cluster.Disk, kind Kind) (int, error) {
-	delayed, failed, err := disk.Disturbed()
+	done, err := disk.Disturbed()
 	if kind == SlowFsync {
-		return delayed, err
+		return done.Delayed, err
 	}
-	return failed, err
+	return done.Failed, err
 }

@@ -153,3 +153,64 @@ func TestAClientsClockThatDidNotJumpIsNotEffective(t *testing.T) {
 		}
 	})
 }
+
+// lyingServer is a real server, as far as it says.
+type lyingServer struct {
+	lyingNode
+	info map[string]string
+}
+
+func (s *lyingServer) Info(context.Context) (map[string]string, error)         { return s.info, nil }
+func (s *lyingServer) Fill(context.Context) error                              { return nil }
+func (s *lyingServer) Drain(context.Context) error                             { return nil }
+func (s *lyingServer) Rewrite(context.Context, time.Duration) error            { return nil }
+func (s *lyingServer) AwaitRestart(context.Context) (supervised bool, _ error) { return true, nil }
+func (s *lyingServer) SlowFsync(time.Duration) error                           { return nil }
+func (s *lyingServer) FailFsync(bool) error                                    { return nil }
+func (s *lyingServer) FillDisk(bool) error                                     { return nil }
+func (s *lyingServer) Disturbed() (cluster.Disturbed, error)                   { return cluster.Disturbed{Full: 3}, nil }
+
+// lyingServers is a cluster of them.
+type lyingServers struct {
+	*liar
+	info map[string]string
+}
+
+func (l lyingServers) Node(name string) cluster.Node {
+	return &lyingServer{lyingNode{l.Cluster.Node(name), l.liar}, l.info}
+}
+
+func TestAServersFaultThatDidNotHappenIsNotEffective(t *testing.T) {
+	info := map[string]string{"used_memory": "1000000", "maxmemory": "4000000", "evicted_keys": "7", "aof_rewrite_in_progress": "0", "aof_last_write_status": "ok"}
+	for kind, phase := range map[Kind]history.Phase{
+		Fill: history.PhaseBegin, Rewrite: history.PhaseBegin, FillDisk: history.PhaseEnd,
+		Kill: history.PhaseInstant, // and its supervisor's start
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			lies(t, func(t *testing.T, r *rig, l *liar) {
+				ctx := context.Background()
+				r.nemesis = New(lyingServers{l, info}, r.clients, []string{"c1", "c2"}, r.record)
+				begun := r.apply(t, Fault{Kind: kind, Targets: []string{"n1"}, Lasts: time.Second})
+				f := r.last(t)
+				if phase == history.PhaseEnd {
+					require.NoError(t, r.nemesis.End(ctx, begun[0]))
+					f = r.last(t)
+				}
+				require.Equal(t, phase, f.Phase)
+				require.False(t, f.Effective, "%+v", f)
+			})
+		})
+	}
+}
+
+// A neighbour that goes on taking the room has not gone.
+func TestAMemoryThatStaysFullIsNotDrained(t *testing.T) {
+	lies(t, func(t *testing.T, r *rig, l *liar) {
+		info := map[string]string{"used_memory": "4000001", "maxmemory": "4000000"}
+		r.nemesis = New(lyingServers{l, info}, r.clients, []string{"c1", "c2"}, r.record)
+		begun := r.apply(t, Fault{Kind: Fill, Targets: []string{"n1"}})
+		require.True(t, r.last(t).Effective)
+		require.NoError(t, r.nemesis.End(context.Background(), begun[0]))
+		require.False(t, r.last(t).Effective)
+	})
+}

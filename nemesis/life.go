@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
@@ -34,7 +35,7 @@ func (n *Nemesis) life(ctx context.Context, f Fault, target string) error {
 	if err := turn(ctx, node, f.Kind, measured); err != nil {
 		return err
 	}
-	for _, a := range paused {
+	for _, a := range n.on(target, Pause, Rewrite) { // no process is left to go on
 		n.cutShort(a, f.Kind)
 	}
 	kept := true
@@ -48,7 +49,7 @@ func (n *Nemesis) life(ctx context.Context, f Fault, target string) error {
 	if err != nil {
 		return err
 	}
-	measured["state"] = map[bool]string{true: "up", false: "down"}[after.Up]
+	measured["state"] = upOrDown(after.Up)
 	if after.Up {
 		measured["run id"] = after.RunID
 		measured["keys"] = strconv.Itoa(len(after.Keys))
@@ -57,8 +58,36 @@ func (n *Nemesis) life(ctx context.Context, f Fault, target string) error {
 	// What went down may be up again: a supervisor can be quicker than a look.
 	n.instant(f, target, nil, proof{measured, another && kept || !after.Up && f.Kind != Start})
 	n.saw(target, after)
+	if f.Kind == Kill || f.Kind == Shutdown {
+		return n.supervised(ctx, node, earlier)
+	}
 	return nil
 }
+
+// supervised waits until a node's supervisor, if it has one, has brought it back,
+// and records that as a start. The proof is another run id than before.
+func (n *Nemesis) supervised(ctx context.Context, node cluster.Node, earlier string) error {
+	s, ok := node.(cluster.Supervised)
+	if !ok {
+		return nil
+	}
+	began := n.cluster.Now()
+	back, err := s.AwaitRestart(ctx)
+	if err != nil || !back {
+		return err
+	}
+	seen, err := node.Look(ctx)
+	if err != nil {
+		return err
+	}
+	measured := map[string]string{"by": "its supervisor", "back after": time.Duration(n.cluster.Now() - began).String(),
+		"state": upOrDown(seen.Up), "run id": seen.RunID, "keys": strconv.Itoa(len(seen.Keys))}
+	n.instant(Fault{Kind: Start}, node.Name(), nil, proof{measured, seen.Up && seen.RunID != earlier})
+	n.saw(node.Name(), seen)
+	return nil
+}
+
+func upOrDown(up bool) string { return map[bool]string{true: "up", false: "down"}[up] }
 
 // turn takes a node down or brings it back, and notes what it cost.
 func turn(ctx context.Context, node cluster.Node, kind Kind, measured map[string]string) error {

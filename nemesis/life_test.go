@@ -2,12 +2,14 @@ package nemesis
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/client"
+	"lockproof/harness/cluster"
 	"lockproof/harness/history"
 )
 
@@ -123,5 +125,58 @@ func TestWhatCannotBeDone(t *testing.T) {
 			require.Empty(t, begun)
 		}
 		require.Len(t, r.faults(), before, "what was not done is not in the history")
+	})
+}
+
+// A supervisor brings a node back that was killed or shut down, another server
+// each time; the history tells both.
+func TestASupervisorStartsANodeAgain(t *testing.T) {
+	supervised := func(c *cluster.Config) { c.Supervised, c.Persistence = true, cluster.PersistNone }
+	onLocalWith(t, supervised, func(t *testing.T, r *rig) {
+		ctx := context.Background()
+		for i, kind := range []Kind{Kill, Shutdown, Kill} {
+			require.Equal(t, history.TypeOK, r.attempt(t, "c1", fmt.Sprintf("k%d", i+1), time.Second).Type)
+			r.sleep(100 * time.Millisecond) // a majority was enough; now all have it
+			before, err := r.cluster.Node("n2").Look(ctx)
+			require.NoError(t, err)
+			require.Len(t, before.Keys, 1)
+
+			r.apply(t, Fault{Kind: kind, Targets: []string{"n2"}})
+			all := r.faults()
+			died, back := all[len(all)-2], all[len(all)-1]
+			require.Equal(t, string(kind), died.Kind)
+			require.True(t, died.Effective)
+			require.Equal(t, string(Start), back.Kind)
+			require.True(t, back.Effective)
+			require.Equal(t, "its supervisor", back.Measured["by"])
+			require.Equal(t, "up", back.Measured["state"])
+			require.Equal(t, "0", back.Measured["keys"])
+			require.NotEqual(t, before.RunID, back.Measured["run id"])
+			require.Less(t, duration(t, back.Measured, "back after"), time.Second)
+			_, err = r.nemesis.Apply(ctx, Fault{Kind: Start, Targets: []string{"n2"}})
+			require.ErrorContains(t, err, "it is up already")
+		}
+	})
+}
+
+// A schedule leaves the restart to the supervisor; a machine without power has
+// none.
+func TestAScheduleOfSupervisedNodes(t *testing.T) {
+	onLocalWith(t, func(c *cluster.Config) { c.Supervised = true }, func(t *testing.T, r *rig) {
+		plan := []Planned{
+			{At: 10 * time.Millisecond, For: 50 * time.Millisecond, Fault: Fault{Kind: Kill, Targets: []string{"n1", "n2"}}},
+			{At: 20 * time.Millisecond, For: 50 * time.Millisecond, Fault: Fault{Kind: Shutdown, Targets: []string{"n3"}}},
+		}
+		if r.cluster.Supports(string(PowerLoss)) == nil {
+			plan = append(plan, Planned{At: 200 * time.Millisecond, For: 300 * time.Millisecond, Fault: Fault{Kind: PowerLoss, Targets: []string{"n3"}}})
+		}
+		require.NoError(t, r.nemesis.Run(context.Background(), plan))
+		all := r.faults()
+		require.Len(t, all, 6+2*(len(plan)-2))
+		for _, f := range all {
+			require.True(t, f.Effective, "%+v", f)
+		}
+		require.NotContains(t, all[len(all)-1].Measured, "by", "the power came back, and the schedule started it")
+		r.requireWell(t)
 	})
 }

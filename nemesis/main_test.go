@@ -78,12 +78,19 @@ func onVirtual(t *testing.T, test func(t *testing.T, r *rig)) {
 
 func onLocal(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
+	onLocalWith(t, func(*cluster.Config) {}, test)
+}
+
+// onLocalWith runs a test on a local cluster whose servers are set up otherwise.
+func onLocalWith(t *testing.T, change func(*cluster.Config), test func(t *testing.T, r *rig)) {
+	t.Helper()
 	if err := local.Available(); err != nil {
 		t.Skip(err)
 	}
 	r := &rig{}
 	cfg := r.config()
 	cfg.Dir = t.TempDir()
+	change(&cfg)
 	c, err := local.New(context.Background(), cfg, local.Options{})
 	require.NoError(t, err)
 	r.run(t, c, test)

@@ -40,6 +40,9 @@ const (
 	SlowFsync Kind = "slow-fsync"
 	FailFsync Kind = "fail-fsync"
 	Promote   Kind = "promote"
+	FillDisk  Kind = "fill-disk"
+	Rewrite   Kind = "rewrite"
+	Fill      Kind = "fill"
 )
 
 // Fault is what is to be done to each of the targets: clients, nodes or links
@@ -54,6 +57,7 @@ type Fault struct {
 	Command   string            // hold, lose, drop
 	Part      cluster.Part      // hold, lose, drop
 	Times     int               // hold, lose, drop
+	Lasts     time.Duration     // rewrite
 	// Setting marks a fault as part of the scenario's setting.
 	Setting bool
 }
@@ -163,6 +167,12 @@ func (n *Nemesis) apply(ctx context.Context, f Fault, target string) (*Active, e
 		return nil, n.promote(ctx, f, target)
 	case SlowFsync, FailFsync:
 		return n.fsync(f, target)
+	case FillDisk:
+		return n.fillDisk(ctx, f, target)
+	case Rewrite:
+		return n.rewrite(ctx, f, target)
+	case Fill:
+		return n.fill(ctx, f, target)
 	case Resume:
 		return nil, n.endKinds(ctx, target, Pause)
 	case Heal:
@@ -179,6 +189,18 @@ func (n *Nemesis) node(target string) (cluster.Node, error) {
 		return node, nil
 	}
 	return nil, fmt.Errorf("there is no client or node %s", target)
+}
+
+// server finds the real server that a target names.
+func (n *Nemesis) server(target string) (cluster.Server, error) {
+	node, err := n.node(target)
+	if err != nil {
+		return nil, err
+	}
+	if server, ok := node.(cluster.Server); ok {
+		return server, nil
+	}
+	return nil, fmt.Errorf("the nodes of the %s cluster are no real servers", n.cluster.Kind())
 }
 
 // begin records a fault that lasts and keeps it.

@@ -85,12 +85,12 @@ func (n *Nemesis) standstill(target string) (standstill, error) {
 	}, nil
 }
 
-// cutShort ends the record of a pause whose node has gone down in it: there is
+// cutShort ends the record of a fault of a process that has ended in it: there is
 // nothing left to carry on.
 func (n *Nemesis) cutShort(a *Active, by Kind) {
 	if n.forget(a) {
-		stopped := time.Duration(n.cluster.Now() - a.began)
+		lasted := map[Kind]string{Pause: "stopped for", Rewrite: "lasted"}[a.fault.Kind]
 		n.write(a.id, a.fault, history.PhaseEnd, a.Target, a.asked,
-			proof{map[string]string{"stopped for": stopped.String(), "ended by": string(by)}, true})
+			proof{map[string]string{lasted: time.Duration(n.cluster.Now() - a.began).String(), "ended by": string(by)}, true})
 	}
 }

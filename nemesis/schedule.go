@@ -6,6 +6,8 @@ import (
 	"sort"
 	"sync"
 	"time"
+
+	"lockproof/harness/cluster"
 )
 
 // Random is one kind of fault in a seeded schedule: every so often it befalls
@@ -136,8 +138,7 @@ func (n *Nemesis) undo(f Fault, begun []*Active) error {
 	ctx := context.Background()
 	switch f.Kind {
 	case Kill, Shutdown, PowerLoss:
-		_, err := n.Apply(ctx, Fault{Kind: Start, Targets: f.Targets})
-		return err
+		return n.startAgain(ctx, f.Targets)
 	case Clock:
 		if f.Rate == 0 {
 			return nil // a jump stays
@@ -146,4 +147,19 @@ func (n *Nemesis) undo(f Fault, begun []*Active) error {
 		return err
 	}
 	return n.endEach(ctx, begun)
+}
+
+// startAgain starts the nodes that no supervisor has brought back.
+func (n *Nemesis) startAgain(ctx context.Context, targets []string) error {
+	for _, target := range targets {
+		if s, ok := n.cluster.Node(target).(cluster.Supervised); ok {
+			if seen, err := s.Look(ctx); err != nil || seen.Up {
+				return err
+			}
+		}
+		if _, err := n.Apply(ctx, Fault{Kind: Start, Targets: []string{target}}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

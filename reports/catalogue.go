@@ -2,6 +2,8 @@ package reports
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"lockproof/harness/history"
@@ -76,6 +78,12 @@ func (p *page) setUp(s *scenarios.Scenario) {
 	p.text("  lock:     ", lock)
 	if s.Persistence != "" {
 		p.text("  disks:    ", string(s.Persistence))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Redis)) {
+		p.text("  redis:    ", name+" "+s.Redis[name])
+	}
+	if s.Restart == scenarios.RestartAlways {
+		p.text("  restart:  ", "always: a supervisor starts a server again as soon as it has died")
 	}
 	if s.Store.Check != "" && s.Store.Check != scenarios.CheckNone {
 		p.text("  store:    ", "checks "+map[scenarios.StoreCheck]string{

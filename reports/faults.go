@@ -131,7 +131,7 @@ func beginText(f history.Fault, targets []string) string {
 	case "power-loss":
 		return fmt.Sprintf("the power of %s fails%s", who, behind(": lost ", f.Measured["lost"]))
 	case "start":
-		return fmt.Sprintf("%s %s started again%s", who, be, keysFound(f.Measured["keys"]))
+		return fmt.Sprintf("%s %s started again%s%s", who, be, behind(" by ", f.Measured["by"]), keysFound(f.Measured["keys"]))
 	case "pause":
 		return fmt.Sprintf("%s %s paused (SIGSTOP)", who, be)
 	case "resume":
@@ -146,6 +146,12 @@ func beginText(f history.Fault, targets []string) string {
 		return fmt.Sprintf("each fsync of %s takes%s longer from here on", who, behind(" ", readable(f.Asked["by"])))
 	case "fail-fsync":
 		return fmt.Sprintf("each fsync of %s fails from here on%s", who, behind(" with ", f.Asked["error"]))
+	case "fill-disk":
+		return fmt.Sprintf("the disk of %s is full%s", who, behind(": writes fail with ", f.Asked["error"]))
+	case "rewrite":
+		return fmt.Sprintf("%s begin%s to rewrite the append-only file", who, third(targets))
+	case "fill":
+		return fmt.Sprintf("another user fills the memory of %s%s", who, evicted(f.Measured["evicted_keys"]))
 	case "cut":
 		return fmt.Sprintf("%s %s cut%s", links(targets), be, oneWay(f.Asked["direction"]))
 	case "delay":
@@ -173,10 +179,27 @@ func endText(f history.Fault, targets []string) string {
 		return "what was held back on " + links(targets) + " is let go"
 	case "slow-fsync", "fail-fsync":
 		return "fsyncs of " + list(targets) + " are as before" + behind("; how many were not: ", f.Measured["fsyncs"])
+	case "fill-disk":
+		return "the disk of " + list(targets) + " has room again" + behind("; writes that it refused: ", f.Measured["refused writes"])
+	case "rewrite":
+		return list(targets) + "'s rewrite of the append-only file is over"
+	case "fill":
+		return "the memory of " + list(targets) + " has room again" + behind("; writes that it refused: ", f.Measured["refused writes"])
 	case "lose", "drop":
 		return "on " + links(targets) + " messages pass again"
 	}
 	return f.Kind + " of " + list(targets) + " ends"
+}
+
+// evicted says how many keys made room.
+func evicted(n string) string {
+	switch n {
+	case "", "0":
+		return ""
+	case "1":
+		return ": 1 key makes room for it"
+	}
+	return ": " + n + " keys make room for it"
 }
 
 // third is the ending of a verb whose subject they are.

@@ -54,6 +54,8 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 		{"replicas", "", d.readReplicas},
 		{"sentinels", "", d.readSentinels},
 		{"persistence", "", d.readPersistence(&s.Persistence)},
+		{"redis", "", func(n ast.Node) { s.Redis = d.redis(n, nil) }},
+		{"restart", "", func(n ast.Node) { s.Restart = Restart(d.word(n, "restart", restarts, "settings")) }},
 		{"delay", "", func(n ast.Node) { s.Delay = d.span(n, "delay", zeroOrMore) }},
 		{"lock", "", func(n ast.Node) { s.Lock = d.lock(n, s.Lock) }},
 		{"store", "", func(n ast.Node) { s.Store = d.store(n) }},
@@ -70,6 +72,7 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 		d.report(at, "a nemesis without a workload: the schedule lasts as long as the workload does",
 			"add `workload:`, or put the faults into the script")
 	}
+	d.checkServers()
 	if places["script"] == nil && places["workload"] == nil {
 		d.report(position(root), "the scenario has neither a script nor a workload", "add `script:` with steps, or `workload:` with clients in loops")
 	}
@@ -83,6 +86,7 @@ func defaults(file string) *Scenario {
 		TTL:         time.Second,
 		Nodes:       numbered("n", defaultNodes),
 		Persistence: cluster.PersistNone,
+		Restart:     RestartNever,
 		Lock:        Lock{Name: locks.Reference},
 		Store:       Store{Check: CheckNone},
 	}

@@ -61,7 +61,7 @@ func TestTheDocumentNamesEveryModifierAndValue(t *testing.T) {
 	for modifier := range readers {
 		require.True(t, strings.Contains(text, "| `"+modifier+"` |"), modifier)
 	}
-	for _, values := range [][]string{clusterKinds, persistences, storeChecks, verdicts, outcomes, parts, sights, directions, randomNames()} {
+	for _, values := range [][]string{clusterKinds, persistences, storeChecks, verdicts, outcomes, parts, sights, directions, randomNames(), policies, restarts, switches} {
 		for _, value := range values {
 			require.True(t, strings.Contains(text, "`"+value+"`"), value)
 		}

@@ -61,7 +61,7 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, &Scenario{
 		Name: "framed", Title: "A frame for tests", Source: []string{"a test"}, Lesson: "One sentence.",
 		On: []string{"virtual", "local", "docker"}, TTL: time.Second, Nodes: []string{"n1", "n2", "n3", "n4", "n5"},
-		Persistence: cluster.PersistNone, Lock: Lock{Name: "redlock"}, Store: Store{Check: CheckNone},
+		Persistence: cluster.PersistNone, Restart: RestartNever, Lock: Lock{Name: "redlock"}, Store: Store{Check: CheckNone},
 		Clients: []Client{{Name: "c1"}, {Name: "c2"}},
 		Script:  []Step{{Verb: VerbAcquire, Targets: []string{"c1"}, Key: "k1", Line: 8, Column: 5}},
 		Expect:  map[string]string{"mutual-exclusion": "holds"},
@@ -85,6 +85,8 @@ nodes: 3
 aliases: {n2: n1}
 replicas: {r1: n1}
 persistence: aof-always
+redis: {maxmemory: 4mb, maxmemory-policy: allkeys-lru, no-appendfsync-on-rewrite: yes}
+restart: always
 delay: 1ms
 lock: {name: redlock, node-timeout: 0.05 ttl, drift: 0.02, tries: 3, retry: [10ms, 0.1 ttl], max-extensions: 7, wait: 1, connection: pool}
 store: {check: fence}
@@ -109,6 +111,8 @@ earned: {grants: 1, contended: 2, faults: 3, writes: 4, refused: 0}
 	require.Equal(t, map[string]string{"r1": "n1"}, s.Replicas)
 	require.Equal(t, []string{"n1", "n2", "n3", "r1"}, s.Servers())
 	require.Equal(t, cluster.PersistAlways, s.Persistence)
+	require.Equal(t, map[string]string{"maxmemory": "4mb", "maxmemory-policy": "allkeys-lru", "no-appendfsync-on-rewrite": "yes"}, s.Redis)
+	require.Equal(t, RestartAlways, s.Restart)
 	require.Equal(t, Span{Fixed: time.Millisecond}, s.Delay)
 	require.Equal(t, Lock{Name: "redlock", NodeTimeout: Span{TTLs: 0.05}, Drift: &drift, Tries: 3,
 		RetryMin: Span{Fixed: 10 * time.Millisecond}, RetryMax: Span{TTLs: 0.1}, MaxExtensions: 7, Wait: 1, Connection: locks.ConnectionPool}, s.Lock)
@@ -131,6 +135,7 @@ func TestEveryVerbAndModifier(t *testing.T) {
 	s := parsed(t, `
 replicas: {r1: n1}
 clients: [c1, c2]
+redis: {maxmemory: 4mb}
 script:
   - acquire: c1
     key: k2
@@ -172,6 +177,9 @@ script:
   - {await-promotion: r1, within: 1 ttl}
   - kill: r1
   - cut: [r1-n1, c1-r1]
+  - {fill-disk: n3, for: 1 ttl}
+  - {rewrite: n3, for: 1 ttl}
+  - {fill: n3, for: 1 ttl}
   - release: [c1]
 `)
 	second, ttl := Span{Fixed: time.Second}, Span{TTLs: 1}
@@ -213,6 +221,9 @@ script:
 		{Verb: VerbAwaitPromotion, Targets: []string{"r1"}, Within: ttl},
 		{Verb: VerbKill, Targets: []string{"r1"}},
 		{Verb: VerbCut, Targets: []string{"r1-n1", "c1-r1"}, Direction: cluster.Both},
+		{Verb: VerbFillDisk, Targets: []string{"n3"}, For: ttl},
+		{Verb: VerbRewrite, Targets: []string{"n3"}, For: ttl},
+		{Verb: VerbFill, Targets: []string{"n3"}, For: ttl},
 		{Verb: VerbRelease, Targets: []string{"c1"}},
 	}
 	require.Len(t, s.Script, len(want))
@@ -231,6 +242,7 @@ script:
 func TestVariantsBeginAsTheScenario(t *testing.T) {
 	s := parsed(t, `
 clients: 2
+redis: {maxmemory: 4mb}
 lock: {tries: 3, drift: 0.05}
 bounds: {free: 2 ttl}
 earned: {grants: 2}
@@ -241,13 +253,15 @@ variants:
     expect: {mutual-exclusion: violated}
   - lock: {name: redsync}
   - {without: [Majority, DriftMargin], persistence: aof-always, store: {check: compare}}
+  - redis: {maxmemory-policy: volatile-ttl}
   - name: another way
     script:
       - acquire: c2
     bounds: {grant: 1 ttl}
     earned: {refused: 1}
 `)
-	names := []string{"without ElapsedCheck", "redsync", "without Majority, DriftMargin, store checks compare, aof-always", "another way"}
+	names := []string{"without ElapsedCheck", "redsync", "without Majority, DriftMargin, store checks compare, aof-always",
+		"maxmemory-policy volatile-ttl", "another way"}
 	for i, v := range s.Variants {
 		require.Equal(t, names[i], v.Name)
 	}
@@ -256,7 +270,10 @@ variants:
 	require.Equal(t, "redsync", lock.Name)
 	require.Equal(t, 3, lock.Tries, "what a variant's lock does not set stays as the scenario has it")
 	require.Equal(t, 0.05, *lock.Drift)
-	last := s.Variants[3]
+	require.Equal(t, map[string]string{"maxmemory": "4mb", "maxmemory-policy": "volatile-ttl"}, s.Variants[3].Redis)
+	require.Nil(t, s.Variants[2].Redis)
+	require.Equal(t, map[string]string{"maxmemory": "4mb"}, s.Redis)
+	last := s.Variants[4]
 	require.Equal(t, Bounds{Free: Span{TTLs: 2}, Grant: Span{TTLs: 1}}, *last.Bounds)
 	require.Equal(t, 2, *last.Earned.Grants)
 	require.Equal(t, 1, *last.Earned.Refused)

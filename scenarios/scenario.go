@@ -29,6 +29,8 @@ type Scenario struct {
 	Replicas    map[string]string // r1..rN, each with its master
 	Sentinels   int               // how many watch n1 and its replicas
 	Persistence cluster.Persistence
+	Redis       map[string]string // further lines of the nodes' redis.conf
+	Restart     Restart
 	Delay       Span // one-way delay of every link
 	Lock        Lock
 	Store       Store
@@ -139,8 +141,9 @@ type Variant struct {
 	Lock        *Lock
 	Store       *Store
 	Persistence cluster.Persistence
-	Workload    *Workload // replaces the scenario's, with as many clients
-	Script      []Step    // replaces the scenario's
+	Redis       map[string]string // nil: the scenario's
+	Workload    *Workload         // replaces the scenario's, with as many clients
+	Script      []Step            // replaces the scenario's
 	Bounds      *Bounds
 	Earned      *Earned
 	Expect      map[string]string
@@ -182,6 +185,9 @@ const (
 	VerbPromote        Verb = "promote"
 	VerbAwaitSync      Verb = "await-sync"
 	VerbAwaitPromotion Verb = "await-promotion"
+	VerbFillDisk       Verb = "fill-disk"
+	VerbRewrite        Verb = "rewrite"
+	VerbFill           Verb = "fill"
 )
 
 // Step is one line of a script: a verb with its targets (clients, nodes, or
@@ -271,6 +277,9 @@ func (s *Scenario) With(v Variant) *Scenario {
 	}
 	if v.Persistence != "" {
 		c.Persistence = v.Persistence
+	}
+	if v.Redis != nil {
+		c.Redis = v.Redis
 	}
 	if v.Workload != nil {
 		c.Workload = v.Workload

@@ -108,7 +108,7 @@ func (d *decoder) instead(key string, targets Targets, allowed []string) string 
 }
 
 // examples show modifiers that some verbs need.
-var examples = map[string]string{"of": "of: SET", "part": "part: reply", "by": "by: 20ms"}
+var examples = map[string]string{"of": "of: SET", "part": "part: reply", "by": "by: 20ms", "for": "for: 1 ttl"}
 
 // complete checks what no single modifier shows, and fills in defaults.
 func (d *decoder) complete(step *Step, at *token.Position, places map[string]*token.Position) {

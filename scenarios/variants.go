@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -41,6 +42,7 @@ func (d *decoder) variant(n ast.Node) Variant {
 			v.Store = &store
 		}},
 		{"persistence", "", d.readPersistence(&v.Persistence)},
+		{"redis", "", func(n ast.Node) { v.Redis = d.redis(n, d.s.Redis) }},
 		{"workload", "", func(n ast.Node) { v.Workload = d.workload(n) }},
 		{"script", "", func(n ast.Node) { v.Script = d.script(n) }},
 		{"bounds", "", func(n ast.Node) {
@@ -62,7 +64,7 @@ func (d *decoder) variant(n ast.Node) Variant {
 // checkVariant sees that a variant changes something, that its lock has rules
 // to switch off, and gives it a name if it has none.
 func (d *decoder) checkVariant(at *token.Position, v *Variant, places map[string]*token.Position) {
-	changes := []string{"without", "lock", "store", "persistence", "workload", "script"}
+	changes := []string{"without", "lock", "store", "persistence", "redis", "workload", "script"}
 	if !slices.ContainsFunc(changes, func(key string) bool { return places[key] != nil }) {
 		d.report(at, "the variant changes nothing", "give it one or more of "+strings.Join(changes, ", "))
 		return
@@ -101,6 +103,11 @@ func (d *decoder) nameOf(v *Variant) string {
 	}
 	if v.Persistence != "" {
 		parts = append(parts, string(v.Persistence))
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.Redis)) {
+		if v.Redis[name] != d.s.Redis[name] {
+			parts = append(parts, name+" "+v.Redis[name])
+		}
 	}
 	return strings.Join(parts, ", ")
 }

@@ -29,7 +29,12 @@ type Config struct {
 	// server: Link("sentinel", "n1"). Sentinels must agree on addresses.
 	Sentinels   int
 	Persistence Persistence
-	Seed        uint64
+	// Settings are further lines of redis.conf, by name, of the nodes.
+	Settings map[string]string
+	// Supervised nodes have a supervisor, which starts a server that has died
+	// again at once, unless the machine lost its power.
+	Supervised bool
+	Seed       uint64
 	// Delay is the one-way delay of every link, Near and Far excepted; the
 	// virtual network draws around it.
 	Delay time.Duration
@@ -114,8 +119,41 @@ type Disk interface {
 	SlowFsync(d time.Duration) error
 	// FailFsync lets each fsync fail with EIO, or succeed again.
 	FailFsync(fail bool) error
-	// Disturbed counts the fsyncs that were delayed or failed so far.
-	Disturbed() (delayed, failed int, err error)
+	// FillDisk lets each write fail with ENOSPC, or succeed again.
+	FillDisk(full bool) error
+	// Disturbed counts what was disturbed so far.
+	Disturbed() (Disturbed, error)
+}
+
+// Disturbed is how many fsyncs were delayed, how many failed, and how many
+// writes found the disk full.
+type Disturbed struct {
+	Delayed int `json:"delayed"`
+	Failed  int `json:"failed"`
+	Full    int `json:"full"`
+}
+
+// Server is a Node that is a real Redis server; its cluster then supports fill
+// and rewrite.
+type Server interface {
+	Node
+	// Info reads fields of INFO; ErrDown if the node is down.
+	Info(ctx context.Context) (map[string]string, error)
+	// Fill writes data of another user until no more fits, and where the server
+	// evicts keys for it ten times as much; Drain removes what is left of it.
+	Fill(ctx context.Context) error
+	Drain(ctx context.Context) error
+	// Rewrite begins a BGREWRITEAOF that takes about d, and returns once it is
+	// in progress.
+	Rewrite(ctx context.Context, d time.Duration) error
+}
+
+// Supervised is a Node that may have a supervisor.
+type Supervised interface {
+	Node
+	// AwaitRestart returns once the supervisor has brought the node back that was
+	// killed or shut down; false at once if it has none.
+	AwaitRestart(ctx context.Context) (bool, error)
 }
 
 // Replica is a Node that can be made a master; the cluster then supports replicas

@@ -54,7 +54,11 @@ struct control {
 	_Atomic uint64_t syncs_failed;  /* failed because sync_error says so */
 	_Atomic uint64_t syncs_lost;    /* succeeded, and could not be noted below */
 
-	uint64_t reserved[5];
+	/* Whether the disk is full: each write then fails with ENOSPC. */
+	_Atomic uint64_t disk_full;
+	_Atomic uint64_t writes_refused; /* so many have failed because of it */
+
+	uint64_t reserved[3];
 
 	/* In no order; the first free entry ends the list. One file may have two
 	 * entries, if two threads synced it for the first time at once: the longest

@@ -5,7 +5,8 @@
  *	LD_PRELOAD=shim.so LOCKPROOF_SHIM=control-file redis-server ...
  *
  * It stands in for what a server asks the time by (gettimeofday, clock_gettime,
- * time) and makes its data safe by (fsync, fdatasync). Only the wall clock is
+ * time), writes to its files by (write, writev, pwrite), and makes its data safe by
+ * (fsync, fdatasync). Only the wall clock is
  * changed: CLOCK_MONOTONIC is every process's true clock. Commands are read from
  * the control file (control.h) at each call, so they take effect at the next.
  *
@@ -16,8 +17,9 @@
  * begins; whoever asks earlier is answered by a system call.
  *
  * What it does not see: msync, O_SYNC, sync_file_range, files cut by O_TRUNC
- * after they were synced, and whether a directory was synced after a rename.
- * Redis's persistence does not rest on the first four; for the last, a rename
+ * after they were synced, writes by the C library's streams (Redis writes its
+ * snapshots by these, and its append-only file by write), and whether a directory was synced after a rename.
+ * Redis's persistence does not rest on the first four; after the last, a rename
  * counts as safe at once. So a power cut leaves one legal state of the disk, not
  * every one.
  */
@@ -33,6 +35,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -300,6 +303,35 @@ static int sync_by(long call, int fd)
 EXPORT int fsync(int fd) { return sync_by(SYS_fsync, fd); }
 
 EXPORT int fdatasync(int fd) { return sync_by(SYS_fdatasync, fd); }
+
+/* no_room says whether a write finds the disk full. Pipes and sockets never
+ * are. */
+static int no_room(int fd, size_t length)
+{
+	struct statx s;
+	if (control == NULL || length == 0 || atomic_load(&control->disk_full) == 0 || identify(fd, &s) != REGULAR_FILE)
+		return 0;
+	atomic_fetch_add(&control->writes_refused, 1);
+	errno = ENOSPC;
+	return 1;
+}
+
+EXPORT ssize_t write(int fd, const void *from, size_t length)
+{
+	return no_room(fd, length) ? -1 : syscall(SYS_write, fd, from, length);
+}
+
+EXPORT ssize_t pwrite(int fd, const void *from, size_t length, off_t at)
+{
+	return no_room(fd, length) ? -1 : syscall(SYS_pwrite64, fd, from, length, at);
+}
+
+EXPORT ssize_t pwrite64(int fd, const void *from, size_t length, off_t at) { return pwrite(fd, from, length, at); }
+
+EXPORT ssize_t writev(int fd, const struct iovec *from, int count)
+{
+	return no_room(fd, 1) ? -1 : syscall(SYS_writev, fd, from, count);
+}
 
 EXPORT int ftruncate(int fd, off_t length)
 {

@@ -37,6 +37,8 @@ type box struct {
 	outside string // where the host reaches it
 	inside  string // where other containers reach it
 	runID   string // of its latest server
+	// supervised: the engine starts the container again when it has ended.
+	supervised bool
 }
 
 // state is the engine's view of the container.

@@ -75,7 +75,7 @@ func New(ctx context.Context, cfg cluster.Config, opts Options) (*Cluster, error
 	if err := Fits(cfg.Nodes); err != nil {
 		return nil, err
 	}
-	if _, err := server.Settings(cfg.Persistence); err != nil {
+	if _, err := server.Settings(cfg.Persistence, cfg.Settings); err != nil {
 		return nil, fmt.Errorf("docker cluster: %w", err)
 	}
 	p, err := opts.Projects.take(ctx, len(cfg.Clients)*len(cfg.Servers())+len(cfg.Replicas))
@@ -112,7 +112,7 @@ func (c *Cluster) build(ctx context.Context, worker []string) error {
 	for _, name := range c.cfg.Servers() {
 		n := &node{cluster: c, box: c.project.boxes[name]}
 		c.nodes[name] = n
-		renewing.Go(func() error { return n.renew(ctx, c.persistence(name)) })
+		renewing.Go(func() error { return n.renew(ctx) })
 	}
 	if err := renewing.Wait(); err != nil {
 		return err
@@ -126,13 +126,15 @@ func (c *Cluster) build(ctx context.Context, worker []string) error {
 	return c.replicate(ctx)
 }
 
-// persistence is the setting of a server. The store forgets nothing: what it
-// loses is to be the lock's fault.
-func (c *Cluster) persistence(name string) cluster.Persistence {
+// settings are the lines of redis.conf of a server, and whether it has a
+// supervisor. The store forgets nothing: what it loses is to be the lock's fault.
+func (c *Cluster) settings(name string) (lines string, supervised bool, err error) {
 	if name == cluster.StoreName {
-		return cluster.PersistAlways
+		lines, err = server.Settings(cluster.PersistAlways, nil)
+		return lines, false, err
 	}
-	return c.cfg.Persistence
+	lines, err = server.Settings(c.cfg.Persistence, c.cfg.Settings)
+	return lines, c.cfg.Supervised, err
 }
 
 // connect opens a link from every client to every server, and from every replica

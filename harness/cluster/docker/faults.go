@@ -12,15 +12,18 @@ import (
 var supported = []string{
 	"kill", "shutdown", "start", "pause", "resume", "flush",
 	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
-	"client-clock", "node-clock", "power-loss", "slow-fsync", "fail-fsync",
-	"replicas", "promote",
+	"client-clock", "node-clock", "power-loss", "slow-fsync", "fail-fsync", "fill-disk",
+	"replicas", "promote", "fill", "rewrite",
 }
+
+// setups are what its servers can be set up with.
+var setups = []string{"maxmemory", "maxmemory-policy", "no-appendfsync-on-rewrite", "supervisor"}
 
 // Supports says whether a docker cluster can do a fault: nil, or a
 // *cluster.Unsupported. A scenario's clock verb is asked for as client-clock or
 // node-clock.
 func Supports(fault string) error {
-	if slices.Contains(supported, fault) {
+	if slices.Contains(supported, fault) || slices.Contains(setups, fault) {
 		return nil
 	}
 	if fault == "sentinels" {

@@ -88,18 +88,22 @@ func (n *node) disturb(what string, change func(*proxy.Disk)) error {
 	})
 }
 
-// Disturbed counts the fsyncs that were delayed or failed so far.
-func (n *node) Disturbed() (delayed, failed int, err error) {
+// FillDisk lets each write to the node's disk fail with ENOSPC, or succeed again.
+func (n *node) FillDisk(full bool) error {
+	return n.disturb("fill the disk of", func(d *proxy.Disk) { d.Full = full })
+}
+
+// Disturbed counts what was disturbed so far.
+func (n *node) Disturbed() (done cluster.Disturbed, err error) {
 	err = n.do(context.Background(), "look at the disk of", func(ctx context.Context) error {
-		done, err := n.setDisk(ctx, n.disk)
-		delayed, failed = done.Delayed, done.Failed
+		done, err = n.setDisk(ctx, n.disk)
 		return err
 	})
-	return delayed, failed, err
+	return done, err
 }
 
 // setDisk tells the disk which faults it has.
-func (n *node) setDisk(ctx context.Context, d proxy.Disk) (proxy.Disturbed, error) {
+func (n *node) setDisk(ctx context.Context, d proxy.Disk) (cluster.Disturbed, error) {
 	d.Server = n.service
 	return n.proxy.Disturb(ctx, d)
 }

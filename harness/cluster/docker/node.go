@@ -37,13 +37,16 @@ var _ cluster.Node = (*node)(nil)
 // Name is the node's name. An alias gives the name of its server.
 func (n *node) Name() string { return n.service }
 
-// renew gives the node a new server with that persistence, on an empty disk and
+// renew gives the node a new server with the run's settings, on an empty disk and
 // with a right clock: nothing of the run before can be left in it. The container
 // lives on, if it lives.
-func (n *node) renew(ctx context.Context, p cluster.Persistence) error {
+func (n *node) renew(ctx context.Context) error {
 	return n.do(ctx, "renew", func(ctx context.Context) error {
-		settings, err := server.Settings(p)
+		settings, supervised, err := n.cluster.settings(n.service)
 		if err != nil {
+			return err
+		}
+		if err := n.supervise(ctx, supervised); err != nil {
 			return err
 		}
 		seen, err := n.state(ctx)
@@ -121,7 +124,11 @@ func (n *node) Kill(ctx context.Context) error {
 		if _, err := n.running(ctx); err != nil {
 			return err
 		}
-		if err := n.kill(ctx); err != nil {
+		kill := n.kill
+		if n.supervised {
+			kill = n.killServer
+		}
+		if err := kill(ctx); err != nil {
 			return err
 		}
 		return n.proxy.Move(ctx, n.service, "")
@@ -135,8 +142,15 @@ func (n *node) Shutdown(ctx context.Context) error {
 		if err := n.awake(ctx); err != nil {
 			return err
 		}
+		before, err := n.state(ctx)
+		if err != nil {
+			return err
+		}
 		if err := server.Shutdown(ctx, n.outside); err != nil {
 			return fmt.Errorf("%w; the end of its log: %s", err, n.lastWords(ctx))
+		}
+		if n.supervised { // how it ended is not known any more when it runs again
+			return errors.Join(n.awaitEnd(ctx, before.State), n.proxy.Move(ctx, n.service, ""))
 		}
 		code, err := n.awaitExit(ctx)
 		if err != nil {
@@ -176,16 +190,6 @@ func (n *node) freeze(ctx context.Context, what string, want bool, do func(conte
 	})
 }
 
-// Flush is an operator's FLUSHALL. It returns once no key is left.
-func (n *node) Flush(ctx context.Context) error {
-	return n.do(ctx, "flush", func(ctx context.Context) error {
-		if err := n.awake(ctx); err != nil {
-			return err
-		}
-		return server.Flush(ctx, n.outside)
-	})
-}
-
 // Look reads the run id and the lock keys past every link. A node that is down
 // or paused is not up; that is no error.
 func (n *node) Look(ctx context.Context) (history.Node, error) {
@@ -204,7 +208,7 @@ func (n *node) Look(ctx context.Context) (history.Node, error) {
 		return seen, nil
 	}
 	paused, stateErr := n.running(ctx)
-	if errors.Is(stateErr, cluster.ErrDown) || paused || redis.IsLoadingError(err) {
+	if errors.Is(stateErr, cluster.ErrDown) || paused || redis.IsLoadingError(err) || n.supervised {
 		return history.Node{}, nil // it went down or was paused meanwhile, or is not up yet
 	}
 	return history.Node{}, n.failed("look into", err)
@@ -217,7 +221,7 @@ func (n *node) running(ctx context.Context) (paused bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if !seen.State.Running {
+	if down(seen.State) {
 		return false, cluster.ErrDown
 	}
 	return seen.State.Paused, nil

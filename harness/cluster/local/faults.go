@@ -16,7 +16,11 @@ var supported = []string{
 	"kill", "shutdown", "start", "pause", "resume", "flush",
 	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
 	"client-clock", "replicas", "promote", "sentinels",
+	"fill", "rewrite",
 }
+
+// setups are what its servers can be set up with.
+var setups = []string{"maxmemory", "maxmemory-policy", "no-appendfsync-on-rewrite", "supervisor"}
 
 // shimmed are the faults that need the preload shim as well, with what stands
 // in their way without it.
@@ -25,13 +29,14 @@ var shimmed = map[string]string{
 	powerLoss: "the page cache outlives a killed process, so nothing that was written would be lost",
 	slowFsync: "the disk is the host's own",
 	failFsync: "the disk is the host's own",
+	fillDisk:  "the disk is the host's own",
 }
 
 // Supports says whether a local cluster can do a fault: nil, or a
 // *cluster.Unsupported. A scenario's clock verb is asked for as client-clock or
 // node-clock.
 func Supports(fault string) error {
-	if slices.Contains(supported, fault) {
+	if slices.Contains(supported, fault) || slices.Contains(setups, fault) {
 		return nil
 	}
 	why, known := shimmed[fault]

@@ -76,7 +76,7 @@ func New(ctx context.Context, cfg cluster.Config, opts Options) (*Cluster, error
 	if err := cfg.Check(); err != nil {
 		return nil, fmt.Errorf("local cluster: %w", err)
 	}
-	if _, err := server.Settings(cfg.Persistence); err != nil {
+	if _, err := server.Settings(cfg.Persistence, cfg.Settings); err != nil {
 		return nil, fmt.Errorf("local cluster: %w", err)
 	}
 	// What earlier harnesses left is removed in passing; that it cannot be is
@@ -107,7 +107,7 @@ func (c *Cluster) build(ctx context.Context) error {
 	}
 	var starting errgroup.Group
 	for _, name := range c.cfg.Servers() {
-		n, err := c.newNode(name, c.persistence(name))
+		n, err := c.newNode(name)
 		if err != nil {
 			return errors.Join(err, starting.Wait())
 		}
@@ -132,13 +132,13 @@ func (c *Cluster) build(ctx context.Context) error {
 	return c.watch(ctx)
 }
 
-// persistence is the setting of a server. The store forgets nothing: what it
-// loses is to be the lock's fault.
-func (c *Cluster) persistence(name string) cluster.Persistence {
+// settings are those of a server, and whether it has a supervisor. The store
+// forgets nothing: what it loses is to be the lock's fault.
+func (c *Cluster) settings(name string) (p cluster.Persistence, more map[string]string, supervised bool) {
 	if name == cluster.StoreName {
-		return cluster.PersistAlways
+		return cluster.PersistAlways, nil, false
 	}
-	return c.cfg.Persistence
+	return c.cfg.Persistence, c.cfg.Settings, c.cfg.Supervised
 }
 
 // Address is where a node's server listens, past every link.

@@ -104,7 +104,7 @@ func TestSupports(t *testing.T) {
 	var u *cluster.Unsupported
 	require.ErrorAs(t, l.Supports("klil"), &u)
 	require.EqualError(t, u, "the local cluster cannot do klil: there is no such fault: there are kill, shutdown, start, pause, "+
-		"resume, flush, cut, heal, delay, hold, lose, drop, let-go, client-clock, replicas, promote, sentinels, fail-fsync, node-clock, power-loss, slow-fsync")
+		"resume, flush, cut, heal, delay, hold, lose, drop, let-go, client-clock, replicas, promote, sentinels, fill, rewrite, fail-fsync, fill-disk, node-clock, power-loss, slow-fsync")
 }
 
 // TestLinks sends a client's commands through its link, as far as it goes.

@@ -45,18 +45,6 @@ func (n *node) Look(ctx context.Context) (history.Node, error) {
 	return seen, n.failed("look into", err)
 }
 
-// Flush is an operator's FLUSHALL. It returns once no key is left.
-func (n *node) Flush(ctx context.Context) error {
-	ctx, cancel := n.c.bounded(ctx)
-	defer cancel()
-	n.op.Lock()
-	defer n.op.Unlock()
-	if _, err := n.awake(); err != nil {
-		return n.failed("flush", err)
-	}
-	return n.failed("flush", server.Flush(ctx, n.addr))
-}
-
 // Clock reads the node's wall clock, in nanoseconds since the run began as that
 // clock counts them. Of a node that is down it is the one that a server would
 // have.

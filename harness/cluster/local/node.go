@@ -23,26 +23,29 @@ import (
 // node is one server: a place (an address, a folder, a disk and a clock) and the
 // redis-server process that lives there at present, if any.
 type node struct {
-	c           *Cluster
-	name        string
-	persistence cluster.Persistence
-	dir         string
-	disk        string        // the folder in dir where the server keeps its data
-	shim        *shim.Control // nil where there is none
-	port        *port
-	addr        string
+	c    *Cluster
+	name string
+	dir  string
+	disk string        // the folder in dir where the server keeps its data
+	shim *shim.Control // nil where there is none
+	port *port
+	addr string
 
 	op     sync.Mutex                      // one fault at a time
 	closed bool                            // op guards it
 	runID  string                          // of the latest process; op guards it
 	proc   atomic.Pointer[process.Process] // the latest process, nil before the first
+	keeper *supervisor                     // nil where there is none
 }
 
 var _ cluster.Node = (*node)(nil)
 
 // newNode makes a place for a server.
-func (c *Cluster) newNode(name string, p cluster.Persistence) (*node, error) {
-	n := &node{c: c, name: name, persistence: p, dir: filepath.Join(c.folder, name)}
+func (c *Cluster) newNode(name string) (*node, error) {
+	n := &node{c: c, name: name, dir: filepath.Join(c.folder, name)}
+	if _, _, supervised := c.settings(name); supervised {
+		n.keeper = &supervisor{node: n}
+	}
 	n.disk = filepath.Join(n.dir, "disk")
 	if err := os.MkdirAll(n.disk, 0o700); err != nil {
 		return nil, fmt.Errorf("node %s: %w", name, err)
@@ -65,7 +68,8 @@ func (n *node) move() error {
 		return fmt.Errorf("node %s: %w", n.name, err)
 	}
 	n.port, n.addr = p, net.JoinHostPort("127.0.0.1", strconv.Itoa(p.number))
-	text, err := settings(n.persistence, p.number, n.disk)
+	persistence, more, _ := n.c.settings(n.name)
+	text, err := settings(persistence, more, p.number, n.disk)
 	if err != nil {
 		return err
 	}
@@ -104,6 +108,11 @@ func (n *node) Start(ctx context.Context) error {
 	defer cancel()
 	n.op.Lock()
 	defer n.op.Unlock()
+	return n.start(ctx)
+}
+
+// start is Start for who holds op.
+func (n *node) start(ctx context.Context) error {
 	if n.closed {
 		return n.failed("start", process.ErrClosed)
 	}
@@ -123,6 +132,7 @@ func (n *node) Start(ctx context.Context) error {
 		return n.failed("start", fmt.Errorf("the run id %s is that of the process before it", info.RunID))
 	}
 	n.runID = info.RunID
+	n.keeper.watch(p)
 	return nil
 }
 

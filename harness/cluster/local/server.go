@@ -93,11 +93,11 @@ func missing(why string) error {
 // before it has read its settings. A master writes the copy for a replica to a
 // file: sent as it is made, the default, it waits five seconds for more replicas
 // to ask, and then up to a second for this one's word that it has it.
-func settings(p cluster.Persistence, port int, dir string) (string, error) {
-	persistence, err := server.Settings(p)
+func settings(p cluster.Persistence, more map[string]string, port int, dir string) (string, error) {
+	lines, err := server.Settings(p, more)
 	if err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("bind 127.0.0.1\nport %d\nprotected-mode no\ndaemonize no\ndir %q\nlogfile \"\"\nloglevel notice\nrepl-diskless-sync no\n%s",
-		port, dir, persistence), nil
+		port, dir, lines), nil
 }

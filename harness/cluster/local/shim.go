@@ -20,6 +20,7 @@ const (
 	powerLoss = "power-loss"
 	slowFsync = "slow-fsync"
 	failFsync = "fail-fsync"
+	fillDisk  = "fill-disk"
 )
 
 // installShim puts the node under a control of its own, where there is a shim.
@@ -109,6 +110,7 @@ func (n *node) PowerLoss(ctx context.Context) (lost int64, err error) {
 	if err := n.needShim(powerLoss); err != nil {
 		return 0, err
 	}
+	n.keeper.dismiss()
 	if err := killFamily(ctx, p); err != nil {
 		return 0, n.failed("cut the power of", err)
 	}
@@ -132,6 +134,11 @@ func (n *node) FailFsync(fail bool) error {
 	return n.disturb(failFsync, func() error { return n.shim.FailSync(why) })
 }
 
+// FillDisk lets each write to the node's disk fail with ENOSPC, or succeed again.
+func (n *node) FillDisk(full bool) error {
+	return n.disturb(fillDisk, func() error { return n.shim.FillDisk(full) })
+}
+
 func (n *node) disturb(fault string, how func() error) error {
 	n.op.Lock()
 	defer n.op.Unlock()
@@ -141,13 +148,13 @@ func (n *node) disturb(fault string, how func() error) error {
 	return n.failed("disturb the disk of", how())
 }
 
-// Disturbed counts the fsyncs that were delayed or failed so far.
-func (n *node) Disturbed() (delayed, failed int, err error) {
+// Disturbed counts what was disturbed so far.
+func (n *node) Disturbed() (cluster.Disturbed, error) {
 	if n.shim == nil {
-		return 0, 0, Supports(slowFsync)
+		return cluster.Disturbed{}, Supports(slowFsync)
 	}
-	syncs, err := n.shim.Syncs()
-	return int(syncs.Delayed), int(syncs.Failed), n.failed("read the shim of", err)
+	done, err := n.shim.Syncs()
+	return cluster.Disturbed{Delayed: int(done.Delayed), Failed: int(done.Failed), Full: int(done.Refused)}, n.failed("read the shim of", err)
 }
 
 // killFamily kills a process and those that it has forked, which would go on

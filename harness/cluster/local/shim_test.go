@@ -293,9 +293,9 @@ func TestSlowFsync(t *testing.T) {
 		require.NoError(t, db.Set(t.Context(), "k", "token", time.Minute).Err())
 		require.GreaterOrEqual(t, time.Since(began), 200*time.Millisecond)
 		require.NoError(t, n.SlowFsync(0))
-		delayed, failed, err := n.Disturbed()
+		done, err := n.Disturbed()
 		require.NoError(t, err)
-		require.Equal(t, []int{1, 0}, []int{delayed, failed})
+		require.Equal(t, cluster.Disturbed{Delayed: 1}, done)
 	})
 	t.Run("everysec", func(t *testing.T) {
 		_, n, db := oneNode(t, cluster.PersistEverysec)
@@ -303,9 +303,9 @@ func TestSlowFsync(t *testing.T) {
 		require.NoError(t, n.SlowFsync(time.Minute))
 		require.NoError(t, db.Set(ctx, "early", "token", time.Minute).Err())
 		eventually(t, "an fsync stalls", func() bool {
-			delayed, _, err := n.Disturbed()
+			done, err := n.Disturbed()
 			require.NoError(t, err)
-			return delayed > 0
+			return done.Delayed > 0
 		})
 		require.NoError(t, db.Set(ctx, "late", "token", time.Minute).Err())
 		require.NoError(t, n.Kill(ctx))

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strconv"
 	"strings"
 	"time"
 
@@ -83,19 +82,8 @@ func Who(ctx context.Context, addr string) (Info, error) {
 
 // parseInfo reads the lines name:value of INFO.
 func parseInfo(text string) Info {
-	var info Info
-	for line := range strings.Lines(text) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		switch name {
-		case "run_id":
-			info.RunID = value
-		case "process_id":
-			info.PID, _ = strconv.Atoi(value) // 0 is no process's number
-		case "redis_version":
-			info.Version = value
-		}
-	}
-	return info
+	f := fields(text)
+	return Info{RunID: f["run_id"], PID: number(f, "process_id"), Version: f["redis_version"]}
 }
 
 // Look reads a server's run id and lock keys.
@@ -124,10 +112,21 @@ func Look(ctx context.Context, addr string) (history.Node, error) {
 // key that has expired since it was listed is left out; one that is not a
 // string has no token.
 func keyStates(ctx context.Context, client *redis.Client, keys []string) (map[string]history.KeyState, error) {
+	states, err := readStates(ctx, client.TxPipeline(), keys)
+	if memoryFull(err) {
+		return readStates(ctx, client.Pipeline(), keys)
+	}
+	return states, err
+}
+
+// memoryFull says whether a transaction failed because the server's memory is
+// full: it then queues no command, not even one that needs no memory.
+func memoryFull(err error) bool { return redis.HasErrorPrefix(err, "EXECABORT") }
+
+func readStates(ctx context.Context, pipe redis.Pipeliner, keys []string) (map[string]history.KeyState, error) {
 	tokens, ttls := map[string]*redis.StringCmd{}, map[string]*redis.DurationCmd{}
-	pipe := client.TxPipeline()
 	for _, key := range keys {
-		if !strings.HasPrefix(key, fencePrefix) {
+		if !strings.HasPrefix(key, fencePrefix) && !strings.HasPrefix(key, neighbourPrefix) {
 			tokens[key], ttls[key] = pipe.Get(ctx, key), pipe.PTTL(ctx, key)
 		}
 	}
@@ -157,7 +156,9 @@ func flush(ctx context.Context, client *redis.Client) error {
 	pipe := client.TxPipeline()
 	pipe.FlushAll(ctx)
 	left := pipe.DBSize(ctx)
-	if _, err := pipe.Exec(ctx); err != nil {
+	if _, err := pipe.Exec(ctx); memoryFull(err) {
+		return client.FlushAll(ctx).Err()
+	} else if err != nil {
 		return err
 	}
 	if left.Val() != 0 {

@@ -2,12 +2,29 @@ package server
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"lockproof/harness/cluster"
 )
 
-// Settings are the lines of redis.conf for a persistence setting.
-func Settings(p cluster.Persistence) (string, error) {
+// Settings are the lines of redis.conf for a persistence setting, and for further
+// ones by name.
+func Settings(p cluster.Persistence, more map[string]string) (string, error) {
+	persistence, err := persistenceLines(p)
+	if err != nil {
+		return "", err
+	}
+	var lines strings.Builder
+	lines.WriteString(persistence)
+	for _, name := range slices.Sorted(maps.Keys(more)) {
+		fmt.Fprintf(&lines, "%s %s\n", name, more[name])
+	}
+	return lines.String(), nil
+}
+
+func persistenceLines(p cluster.Persistence) (string, error) {
 	const aof = "save \"\"\nappendonly yes\nauto-aof-rewrite-percentage 0\nappendfsync "
 	switch p {
 	case cluster.PersistNone, "":

@@ -19,19 +19,21 @@ import (
 
 // layout is the control file, as compose/shim/src/control.h describes it.
 type layout struct {
-	magic        uint64
-	clockTurn    uint64
-	clockSince   int64
-	clockReading int64
-	clockRate    uint64 // the bits of a float64
-	syncDelay    int64
-	syncError    int64
-	syncsDone    uint64
-	syncsDelayed uint64
-	syncsFailed  uint64
-	syncsLost    uint64
-	_            [5]uint64
-	files        [1024]entry
+	magic         uint64
+	clockTurn     uint64
+	clockSince    int64
+	clockReading  int64
+	clockRate     uint64 // the bits of a float64
+	syncDelay     int64
+	syncError     int64
+	syncsDone     uint64
+	syncsDelayed  uint64
+	syncsFailed   uint64
+	syncsLost     uint64
+	diskFull      uint64
+	writesRefused uint64
+	_             [3]uint64
+	files         [1024]entry
 }
 
 // entry is a file that was synced.
@@ -234,11 +236,26 @@ func (c *Control) FailSync(e syscall.Errno) error {
 	})
 }
 
-// Syncs counts what became of fsyncs and fdatasyncs since the control was made.
+// FillDisk lets each write to a file fail with ENOSPC, as on a disk without room,
+// or succeed again. Writes by the C library's streams are not seen.
+func (c *Control) FillDisk(full bool) error {
+	var flag uint64
+	if full {
+		flag = 1
+	}
+	return c.with(func(l *layout) error {
+		atomic.StoreUint64(&l.diskFull, flag)
+		return nil
+	})
+}
+
+// Syncs counts what became of fsyncs and fdatasyncs since the control was made,
+// and the writes that found the disk full.
 type Syncs struct {
 	Done    uint64 // succeeded
 	Delayed uint64 // began to wait, since SlowSync said so
 	Failed  uint64 // failed, since FailSync said so
+	Refused uint64 // writes that failed, since FillDisk said so
 }
 
 // Syncs tells the counts so far.
@@ -248,6 +265,7 @@ func (c *Control) Syncs() (s Syncs, err error) {
 			Done:    atomic.LoadUint64(&l.syncsDone),
 			Delayed: atomic.LoadUint64(&l.syncsDelayed),
 			Failed:  atomic.LoadUint64(&l.syncsFailed),
+			Refused: atomic.LoadUint64(&l.writesRefused),
 		}
 		return nil
 	})

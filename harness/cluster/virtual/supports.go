@@ -22,6 +22,8 @@ var beyond = []struct{ word, why string }{
 	{"disk", "its disks are modelled and never full"},
 	{"evict", "its memory has no limit"},
 	{"memory", "its memory has no limit"},
+	{"fill", "its memory has no limit"},
+	{"supervisor", "its nodes have none: a script that starts a node at once is the same there"},
 	{"replica", "its nodes do not replicate"},
 	{"failover", "its nodes do not replicate"},
 	{"promot", "its nodes do not replicate"},

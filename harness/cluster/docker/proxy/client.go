@@ -182,10 +182,10 @@ func (c *Client) SetClock(ctx context.Context, server string, jump time.Duration
 	return time.Unix(0, shown.Now), err
 }
 
-// Disturb sets both faults of a server's disk, and says what they have done so
+// Disturb sets every fault of a server's disk, and says what they have done so
 // far.
-func (c *Client) Disturb(ctx context.Context, d Disk) (Disturbed, error) {
-	var done Disturbed
+func (c *Client) Disturb(ctx context.Context, d Disk) (cluster.Disturbed, error) {
+	var done cluster.Disturbed
 	err := c.call(ctx, http.MethodPost, "/machine/disk", d, &done)
 	return done, err
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/shim"
 )
 
@@ -172,17 +173,18 @@ func (m *machines) setClock(s SetClock) (Shown, error) {
 	return Shown{now}, err
 }
 
-// disturb sets both faults of a disk, and says what they have done so far.
-func (m *machines) disturb(d Disk) (Disturbed, error) {
+// disturb sets every fault of a disk, and says what they have done since its
+// machine was made.
+func (m *machines) disturb(d Disk) (cluster.Disturbed, error) {
 	c, err := m.of(d.Server)
 	if err != nil {
-		return Disturbed{}, err
+		return cluster.Disturbed{}, err
 	}
-	if err := errors.Join(c.SlowSync(d.Slow), c.FailSync(failure[d.Fail])); err != nil {
-		return Disturbed{}, err
+	if err := errors.Join(c.SlowSync(d.Slow), c.FailSync(failure[d.Fail]), c.FillDisk(d.Full)); err != nil {
+		return cluster.Disturbed{}, err
 	}
-	syncs, err := c.Syncs()
-	return Disturbed{Delayed: int(syncs.Delayed), Failed: int(syncs.Failed)}, err
+	done, err := c.Syncs()
+	return cluster.Disturbed{Delayed: int(done.Delayed), Failed: int(done.Failed), Full: int(done.Refused)}, err
 }
 
 // failure is what an fsync fails with.

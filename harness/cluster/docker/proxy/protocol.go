@@ -132,19 +132,13 @@ type Shown struct {
 	Now int64 `json:"now"`
 }
 
-// Disk slows the fsyncs of a server by so much, and lets them fail. Both are as
-// they should be at 0 and false.
+// Disk slows the fsyncs of a server by so much, lets them fail, and lets writes
+// find the disk full. All are as they should be at 0 and false.
 type Disk struct {
 	Server string        `json:"server"`
 	Slow   time.Duration `json:"slow,omitempty"`
 	Fail   bool          `json:"fail,omitempty"`
-}
-
-// Disturbed is how many fsyncs of a server have been delayed, and have failed,
-// since its machine was made.
-type Disturbed struct {
-	Delayed int `json:"delayed"`
-	Failed  int `json:"failed"`
+	Full   bool          `json:"full,omitempty"`
 }
 
 // CutPower cuts the files of a server, which must be down, to what it has synced.

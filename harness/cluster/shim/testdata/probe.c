@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,7 +30,8 @@ static void offsets(void)
 #define AT(field) printf("%zu ", offsetof(struct control, field))
 #define FILE_AT(field) printf("%zu ", offsetof(struct synced_file, field))
 	AT(magic), AT(clock_turn), AT(clock_since), AT(clock_reading), AT(clock_rate), AT(sync_delay), AT(sync_error);
-	AT(syncs_done), AT(syncs_delayed), AT(syncs_failed), AT(syncs_lost), AT(files);
+	AT(syncs_done), AT(syncs_delayed), AT(syncs_failed), AT(syncs_lost);
+	AT(disk_full), AT(writes_refused), AT(files);
 	FILE_AT(state), FILE_AT(device_major), FILE_AT(device_minor), FILE_AT(inode), FILE_AT(born), FILE_AT(length);
 	printf("%zu %zu %llu %d\n", sizeof(struct synced_file), sizeof(struct control), CONTROL_MAGIC, FILE_READY);
 }
@@ -103,11 +105,15 @@ static void answer(int failed)
 		puts("ok");
 }
 
-static void append(const char *name, int length)
+enum writer { WRITE, WRITEV, PWRITE };
+
+static void append(const char *name, int length, enum writer by)
 {
 	int fd = open(name, O_WRONLY | O_CREAT | O_APPEND, 0600);
 	char *bytes = calloc(1, length + 1);
-	answer(fd < 0 || write(fd, bytes, length) != length);
+	struct iovec one = {bytes, length};
+	ssize_t done = by == WRITE ? write(fd, bytes, length) : by == WRITEV ? writev(fd, &one, 1) : pwrite(fd, bytes, length, 0);
+	answer(fd < 0 || done != length);
 	free(bytes);
 	close(fd);
 }
@@ -133,7 +139,9 @@ int main(void)
 		else if (!strcmp(verb, "lines")) line_a = atoll(a), line_b = atoll(b), begin(read_lines);
 		else if (!strcmp(verb, "forward")) begin(read_forward);
 		else if (!strcmp(verb, "finish")) finish();
-		else if (!strcmp(verb, "append")) append(a, atoi(b));
+		else if (!strcmp(verb, "append")) append(a, atoi(b), WRITE);
+		else if (!strcmp(verb, "appendv")) append(a, atoi(b), WRITEV);
+		else if (!strcmp(verb, "pappend")) append(a, atoi(b), PWRITE);
 		else if (!strcmp(verb, "fsync")) with_file(a, O_RDWR, do_fsync, 0);
 		else if (!strcmp(verb, "fdatasync")) with_file(a, O_RDWR, do_fdatasync, 0);
 		else if (!strcmp(verb, "truncate")) with_file(a, O_RDWR, ftruncate, atoi(b));

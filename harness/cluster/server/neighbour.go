@@ -1,0 +1,122 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// neighbourPrefix begins the names of keys that belong to another user of the
+// server. They are no locks.
+const neighbourPrefix = "neighbour:"
+
+// How a neighbour fills a memory: in so many pieces, and where the server evicts
+// keys for it, so many times over. Redis evicts by drawing samples: a key that
+// may go survives ten times over in one case of some twenty thousand.
+const (
+	pieces = 24
+	times  = 10
+)
+
+// Fill lets a neighbour write until no more fits, and where the server evicts
+// keys for it, ten times as much.
+func Fill(ctx context.Context, addr string) error {
+	return With(addr, func(client *redis.Client) error {
+		info, err := information(ctx, client)
+		if err != nil {
+			return err
+		}
+		used, limit := number(info, "used_memory"), number(info, "maxmemory")
+		if limit == 0 {
+			return errors.New("its memory has no limit (maxmemory), and is never full")
+		}
+		count, evicts := pieces, info["maxmemory_policy"] != "noeviction"
+		if evicts {
+			count *= times
+		}
+		sizes := make([]int, count)
+		for i := range sizes {
+			sizes[i] = max(limit-used, 0)/pieces + 1
+		}
+		if !evicts {
+			// Redis looks at its memory before it carries a command out: the
+			// last value may go beyond the limit, and what the server needs for
+			// a moment and gives back makes no room for a lock.
+			sizes = append(sizes, limit/4)
+		}
+		return write(ctx, client, sizes)
+	})
+}
+
+// write writes values of these sizes, until one finds no room. They are zeros,
+// which need not be sent.
+func write(ctx context.Context, client *redis.Client, sizes []int) error {
+	prefix := neighbourPrefix + strconv.FormatInt(time.Now().UnixNano(), 36) + ":"
+	for i, size := range sizes {
+		err := client.SetRange(ctx, prefix+strconv.Itoa(i), int64(max(size, 1)-1), "x").Err()
+		if redis.HasErrorPrefix(err, "OOM") {
+			return nil // a volatile- policy has nothing left to evict
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Drain removes what is left of the neighbours' data.
+func Drain(ctx context.Context, addr string) error {
+	return With(addr, func(client *redis.Client) error {
+		keys, err := client.Keys(ctx, neighbourPrefix+"*").Result()
+		if err != nil || len(keys) == 0 {
+			return err
+		}
+		return client.Del(ctx, keys...).Err()
+	})
+}
+
+// Rewrite begins a BGREWRITEAOF that takes about d, and returns once it is in
+// progress. Redis itself can be slow for each key that it writes.
+func Rewrite(ctx context.Context, addr string, d time.Duration) error {
+	return With(addr, func(client *redis.Client) error {
+		keys, err := client.DBSize(ctx).Result()
+		if err != nil {
+			return err
+		}
+		if keys == 0 {
+			keys = 1
+			if err := client.Set(ctx, neighbourPrefix+"rewritten", "x", 0).Err(); err != nil {
+				return err
+			}
+		}
+		const delay = "rdb-key-save-delay" // in microseconds
+		if err := client.ConfigSet(ctx, delay, strconv.FormatInt(d.Microseconds()/keys, 10)).Err(); err != nil {
+			return err
+		}
+		begun := client.BgRewriteAOF(ctx).Err()
+		if begun == nil {
+			begun = awaitRewrite(ctx, client)
+		}
+		// The process that rewrites has its own copy of the setting.
+		return errors.Join(begun, client.ConfigSet(ctx, delay, "0").Err())
+	})
+}
+
+// awaitRewrite returns once a rewrite is in progress.
+func awaitRewrite(ctx context.Context, client *redis.Client) error {
+	for {
+		info, err := information(ctx, client)
+		if err != nil || info["aof_rewrite_in_progress"] == "1" {
+			return err
+		}
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("the rewrite has not begun: %w", ctx.Err())
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+
+	"lockproof/harness/cluster"
+)
+
+// fill lets another user of a node fill its memory, and takes its data away at
+// the end. The proof is what INFO says: memory in use up to the limit, or keys
+// evicted; and at the end, how many writes were refused for want of memory.
+func (n *Nemesis) fill(ctx context.Context, f Fault, target string) (*Active, error) {
+	server, err := n.server(target)
+	if err != nil {
+		return nil, err
+	}
+	if len(n.on(target, Fill)) > 0 {
+		return nil, errors.New("it is in effect already")
+	}
+	if _, err := n.look(ctx, target); err != nil {
+		return nil, err
+	}
+	before, err := memoryOf(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	if err := server.Fill(ctx); err != nil {
+		return nil, err
+	}
+	after, err := memoryOf(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	measured := after.measured()
+	measured["used_memory before"] = strconv.Itoa(before.used)
+	measured["evicted_keys"] = strconv.Itoa(after.evicted - before.evicted)
+	a := &Active{Target: target, fault: f, asked: map[string]string{"maxmemory": strconv.Itoa(after.limit)}}
+	a.end = func(ctx context.Context) (proof, error) { return drain(ctx, server, after) }
+	n.begin(a, proof{measured, after.limit > 0 && (after.used >= after.limit || after.evicted > before.evicted)})
+	_, err = n.look(ctx, target) // a key that was evicted is gone from here on
+	return a, err
+}
+
+// drain takes the data away again. A node that is down has forgotten it, or does
+// so as a server without it.
+func drain(ctx context.Context, server cluster.Server, full memory) (proof, error) {
+	left, err := memoryOf(ctx, server)
+	if errors.Is(err, cluster.ErrDown) {
+		return proof{map[string]string{"state": "down"}, true}, nil
+	}
+	if err == nil {
+		err = server.Drain(ctx)
+	}
+	if err != nil {
+		return proof{}, err
+	}
+	now, err := memoryOf(ctx, server)
+	measured := now.measured()
+	maps.Copy(measured, map[string]string{
+		"refused writes": strconv.Itoa(left.refused - full.refused), "evicted_keys": strconv.Itoa(left.evicted - full.evicted),
+	})
+	return proof{measured, now.used < now.limit}, err
+}
+
+// memory is a server's, in bytes, with what happened for want of it so far.
+type memory struct{ used, limit, evicted, refused int }
+
+func memoryOf(ctx context.Context, server cluster.Server) (memory, error) {
+	info, err := server.Info(ctx)
+	if err != nil {
+		return memory{}, err
+	}
+	m := memory{evicted: counter(info["evicted_keys"])}
+	if _, err := fmt.Sscanf(info["errorstat_OOM"], "count=%d", &m.refused); err != nil {
+		m.refused = 0 // it has not happened yet
+	}
+	if m.used, err = strconv.Atoi(info["used_memory"]); err != nil {
+		return m, fmt.Errorf("INFO of %s: used_memory: %w", server.Name(), err)
+	}
+	if m.limit, err = strconv.Atoi(info["maxmemory"]); err != nil {
+		return m, fmt.Errorf("INFO of %s: maxmemory: %w", server.Name(), err)
+	}
+	return m, nil
+}
+
+// counter is a number of INFO, 0 where there is none.
+func counter(text string) int {
+	n, _ := strconv.Atoi(text)
+	return n
+}
+
+func (m memory) measured() map[string]string {
+	return map[string]string{"used_memory": strconv.Itoa(m.used)}
+}

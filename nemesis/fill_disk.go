@@ -1,0 +1,52 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"lockproof/harness/cluster"
+)
+
+// fillDisk fills a node's disk, and makes room again at the end. The proof is how
+// many writes found it full, and what the server made of that: it has ended, or
+// says that its last write to the append-only file failed.
+func (n *Nemesis) fillDisk(ctx context.Context, f Fault, target string) (*Active, error) {
+	server, err := n.server(target)
+	if err != nil {
+		return nil, err
+	}
+	disk, err := n.disk(server)
+	if err != nil {
+		return nil, err
+	}
+	if len(n.on(target, FillDisk)) > 0 {
+		return nil, errors.New("it is in effect already")
+	}
+	before, err := disk.Disturbed()
+	if err != nil {
+		return nil, err
+	}
+	if err := disk.FillDisk(true); err != nil {
+		return nil, err
+	}
+	end := func(ctx context.Context) (proof, error) {
+		measured := map[string]string{}
+		switch info, err := server.Info(ctx); {
+		case errors.Is(err, cluster.ErrDown):
+			measured["state"] = "down"
+		case err != nil:
+			return proof{}, errors.Join(err, disk.FillDisk(false))
+		default:
+			measured["aof_last_write_status"] = info["aof_last_write_status"]
+		}
+		if err := disk.FillDisk(false); err != nil {
+			return proof{}, err
+		}
+		after, err := disk.Disturbed()
+		measured["refused writes"] = strconv.Itoa(after.Full - before.Full)
+		return proof{measured, after.Full > before.Full}, err
+	}
+	a := &Active{Target: target, fault: f, asked: map[string]string{"error": "ENOSPC"}, end: end}
+	return n.begin(a, proof{effective: true}), nil
+}

@@ -1,0 +1,49 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"lockproof/harness/cluster"
+)
+
+// rewrite keeps a rewrite of a node's append-only file in progress. The proof is
+// what INFO says of it. It ends by itself; a run that ends before leaves it to
+// the server's end.
+func (n *Nemesis) rewrite(ctx context.Context, f Fault, target string) (*Active, error) {
+	server, err := n.server(target)
+	if err != nil {
+		return nil, err
+	}
+	if len(n.on(target, Rewrite)) > 0 {
+		return nil, errors.New("it is in effect already")
+	}
+	if err := server.Rewrite(ctx, f.Lasts); err != nil {
+		return nil, err
+	}
+	begun, err := rewriting(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	a := &Active{Target: target, fault: f, asked: map[string]string{"lasts": f.Lasts.String()}}
+	a.end = func(ctx context.Context) (proof, error) {
+		measured := map[string]string{"lasted": time.Duration(n.cluster.Now() - a.began).String()}
+		going, err := rewriting(ctx, server)
+		if errors.Is(err, cluster.ErrDown) {
+			measured["state"], err = "down", nil
+		} else {
+			measured["aof_rewrite_in_progress"] = strconv.Itoa(bit(going))
+		}
+		return proof{measured, true}, err
+	}
+	return n.begin(a, proof{map[string]string{"aof_rewrite_in_progress": strconv.Itoa(bit(begun))}, begun}), nil
+}
+
+func rewriting(ctx context.Context, server cluster.Server) (bool, error) {
+	info, err := server.Info(ctx)
+	return info["aof_rewrite_in_progress"] == "1", err
+}
+
+func bit(b bool) int { return map[bool]int{true: 1}[b] }

@@ -1,0 +1,92 @@
+package scenarios
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Restart is what a supervisor does when a node's server has died.
+type Restart string
+
+// The settings: nobody starts it again but the script, or a supervisor does so
+// at once, whatever the server died of.
+const (
+	RestartNever  Restart = "never"
+	RestartAlways Restart = "always"
+)
+
+// The lines of redis.conf that a scenario may set.
+const (
+	settingMemory  = "maxmemory"
+	settingPolicy  = "maxmemory-policy"
+	settingRewrite = "no-appendfsync-on-rewrite"
+)
+
+// What their values may be.
+var (
+	restarts = []string{string(RestartNever), string(RestartAlways)}
+	policies = []string{"noeviction", "allkeys-lru", "allkeys-lfu", "allkeys-random",
+		"volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl"}
+	memory   = regexp.MustCompile(`^[1-9][0-9]{0,8}(kb|mb|gb)$`)
+	switches = []string{"yes", "no"}
+)
+
+// redis reads the servers' settings; those that it does not set stay as they
+// were.
+func (d *decoder) redis(n ast.Node, before map[string]string) map[string]string {
+	set := maps.Clone(before)
+	if set == nil {
+		set = map[string]string{}
+	}
+	oneOf := func(name string, values []string, kind string) field {
+		return field{name, "", func(n ast.Node) { set[name] = d.word(n, name, values, kind) }}
+	}
+	places := d.fields(n, "redis", []field{
+		{settingMemory, "", func(n ast.Node) {
+			set[settingMemory] = d.text(n, settingMemory)
+			if value := set[settingMemory]; value != "" && !memory.MatchString(value) {
+				d.report(position(n), fmt.Sprintf("%s: %q is not an amount of memory", settingMemory, value), "write it as in `maxmemory: 4mb`")
+			}
+		}},
+		oneOf(settingPolicy, policies, "policies"),
+		oneOf(settingRewrite, switches, "values"),
+	})
+	if at := places[settingPolicy]; at != nil && set[settingMemory] == "" {
+		d.report(at, "a maxmemory-policy without a maxmemory: memory without a limit is never full", "add the limit, as in `maxmemory: 4mb`")
+	}
+	return set
+}
+
+// checkServers finds what the servers, as they are set up, make impossible, in
+// the script of the scenario and in those of its variants.
+func (d *decoder) checkServers() {
+	d.checkSteps(d.s.Script, d.s.Redis)
+	for _, v := range d.s.Variants {
+		settings := d.s.Redis
+		if v.Redis != nil {
+			settings = v.Redis
+		}
+		d.checkSteps(v.Script, settings)
+	}
+}
+
+func (d *decoder) checkSteps(steps []Step, settings map[string]string) {
+	supervised := d.s.Restart == RestartAlways
+	for _, s := range steps {
+		at := &token.Position{Line: s.Line, Column: s.Column}
+		crash := s.Verb == VerbKill || s.Verb == VerbShutdown
+		switch {
+		case s.Verb == VerbFill && settings[settingMemory] == "":
+			d.report(at, "fill: the nodes' memory has no limit, and is never full", "give it one, as in `redis: {maxmemory: 4mb}`")
+		case supervised && crash && !s.After.IsZero():
+			d.report(at, fmt.Sprintf("%s with `after`: with `restart: always` the node is back at once", s.Verb), "leave `after` out, or `restart`")
+		case supervised && s.Verb == VerbStart && !slices.ContainsFunc(steps, func(s Step) bool { return s.Verb == VerbPowerLoss }):
+			d.report(at, "start: with `restart: always` the node is back already", "leave the step out, or `restart`")
+		}
+	}
+}
