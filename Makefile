@@ -4,6 +4,7 @@ GO          ?= go
 ON          ?= virtual
 ARGS        ?=
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 GOTESTSUM   := gotest.tools/gotestsum@v1.13.0
 FUZZTIME    ?= 20s
 COUNT       ?= 6
@@ -50,10 +51,11 @@ bench: ## measure side by side, print one table, write it to out/bench
 gobench: ## run the benchmarks in Go's format, for benchstat
 	$(GO) test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
 
-lint: ## check format, vet and staticcheck
+lint: ## check format, vet, staticcheck and the example workflows
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'not gofmt-ed: run make fmt'; exit 1; }
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
+	$(GO) run $(ACTIONLINT) docs/ci/github.yml docs/ci/own-lock.yml
 
 fmt: ## format the code
 	gofmt -w .

@@ -194,6 +194,8 @@ func (p *plan) unfit() string {
 		return fmt.Sprintf("%s issues no fencing tokens, which this scenario is about", k.Name)
 	case (uses(scenarios.VerbExtend) || uses(scenarios.VerbWatch)) && !k.Extends:
 		return k.Name + " cannot extend a lease"
+	case uses(scenarios.VerbWatch) && !k.Watches:
+		return k.Name + " has no watchdog"
 	case slices.Contains(p.faults(), "client-clock") && !k.OwnClock:
 		return k.Name + " reads Go's own clock, which cannot be set for one client"
 	}

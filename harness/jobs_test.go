@@ -130,6 +130,8 @@ func TestWhyATrialIsSkipped(t *testing.T) {
 		{"one node for it", Virtual, "single", func(s *scenarios.Scenario) { s.Nodes = three[:1] }, ""},
 		{"a lock that cannot extend", Virtual, "plain-del", func(s *scenarios.Scenario) { s.Nodes, s.Script = three[:1], step(scenarios.VerbWatch, "c1") },
 			"plain-del cannot extend a lease"},
+		{"a lock without a watchdog", Virtual, "redsync", func(s *scenarios.Scenario) { s.Script = step(scenarios.VerbWatch, "c1") },
+			"redsync has no watchdog"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := *plain("a").Scenario

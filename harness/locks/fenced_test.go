@@ -3,6 +3,7 @@ package locks
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -21,6 +22,7 @@ func (w *world) tokens(lock string, nodes ...[]int) []int64 {
 		require.NoError(w.t, err)
 		tokens = append(tokens, lease.Fence())
 		require.NoError(w.t, lease.Release(w.t.Context()))
+		synctest.Wait() // what nobody waits for any more must not reach a node that is up again
 	}
 	return tokens
 }

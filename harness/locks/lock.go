@@ -89,8 +89,9 @@ type Kind struct {
 	New  func(Env) (Lock, error)
 	// Fencing: it issues fencing tokens. OwnClock: it reads time only through
 	// Env.Clock, so a client's skew reaches it. Rules: Options.Without applies.
-	// Extends: it can extend a lease. SingleNode: it uses the first node only.
-	Fencing, OwnClock, Rules, Extends, SingleNode bool
+	// Extends: it can extend a lease. Watches: it has a watchdog that does so.
+	// SingleNode: it uses the first node only.
+	Fencing, OwnClock, Rules, Extends, Watches, SingleNode bool
 }
 
 // registry holds every Kind by name; each lock's file adds its own.
