@@ -34,7 +34,7 @@ func (r *run) awaitSync(ctx context.Context, replica string, within time.Duratio
 		if r.cluster.Now() > deadline {
 			return fmt.Errorf("%w: %s had not every write of %s within %v", errUnmet, replica, master, within)
 		}
-		if err := r.cluster.Sleep(ctx, poll); err != nil {
+		if err := r.cluster.Sleep(ctx, 10*poll); err != nil {
 			return err
 		}
 	}
