@@ -93,7 +93,7 @@ func (p *page) setUp(s *scenarios.Scenario) {
 		}[s.Store.Check])
 	}
 	for _, c := range s.Clients {
-		p.text("  client "+c.Name+": ", clientText(c))
+		p.text("  client "+c.Name+": ", ClientText(c))
 	}
 }
 
@@ -104,7 +104,8 @@ func aliases(names map[string]string) string {
 	return " (the same server: " + strings.ReplaceAll(quantities(names), " ", " is ") + ")"
 }
 
-func clientText(c scenarios.Client) string {
+// ClientText says what is special about a client of a scenario.
+func ClientText(c scenarios.Client) string {
 	var parts []string
 	if len(c.Nodes) > 0 {
 		parts = append(parts, "is configured with "+list(c.Nodes))

@@ -77,7 +77,11 @@ func (b *Tab) listen() {
 		defer b.mu.Unlock()
 		switch e := event.(type) {
 		case *runtime.EventExceptionThrown:
-			b.errors = append(b.errors, e.ExceptionDetails.Text)
+			text := e.ExceptionDetails.Text
+			if e.ExceptionDetails.Exception != nil {
+				text += ": " + e.ExceptionDetails.Exception.Description
+			}
+			b.errors = append(b.errors, text)
 		case *runtime.EventConsoleAPICalled:
 			if e.Type == "error" || e.Type == "warning" || e.Type == "assert" {
 				b.errors = append(b.errors, "the console has a call of "+string(e.Type))

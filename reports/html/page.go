@@ -90,6 +90,16 @@ var terms = []term{
 	{history.FaultTolerance, "while a client reaches a healthy majority and the lock is free, it gets it within a stated bound"},
 }
 
+// Meaning says what a property promises.
+func Meaning(property string) string {
+	for _, t := range terms {
+		if t.Name == property {
+			return t.Meaning
+		}
+	}
+	return ""
+}
+
 // Write writes the page of a report. The catalogue tells what its scenarios
 // are for; histories are read from the report's output folder, and pictures of
 // porcupine's are written there beside them.

@@ -109,8 +109,22 @@
     }
 
     x(t) {
-      const share = Math.min(Math.max(this.even ? t / this.length : this.share(t), 0), 1);
-      return this.margin + share * (this.width - 2 * this.margin);
+      return this.margin + this.part(t) * (this.width - 2 * this.margin);
+    }
+
+    // Where a time stands between both ends, from 0 to 1.
+    part(t) {
+      return Math.min(Math.max(this.even ? t / this.length : this.share(t), 0), 1);
+    }
+
+    // The time that stands there.
+    time(part) {
+      if (part >= 1) return this.length;
+      if (this.even) return part * this.length;
+      const x = this.margin + part * this.base;
+      const i = Math.max(this.knots.findIndex((k) => k.x > x), 1);
+      const a = this.knots[i - 1], b = this.knots[i];
+      return a.t + ((x - a.x) * (b.t - a.t)) / (b.x - a.x);
     }
 
     // Where a time stands between both ends when quiet stretches are shortened.
@@ -363,6 +377,10 @@
   }, { rootMargin: "600px" });
   const widths = new ResizeObserver((entries) => {
     for (const entry of entries) {
+      if (!entry.target.isConnected) { // another has taken its place
+        widths.unobserve(entry.target);
+        continue;
+      }
       const timeline = of(entry.target.closest(".timeline"));
       timeline.layout();
       timeline.point();

@@ -141,3 +141,6 @@ func Catalogue() ([]*scenarios.Scenario, error) {
 	}
 	return fit, nil
 }
+
+// Folder is where the bench keeps histories while they are read.
+func (b *Bench) Folder() string { return b.folder }

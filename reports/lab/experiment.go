@@ -57,10 +57,10 @@ func (n *Number) Changed() bool { return n.Value != n.initial }
 func (c *Choice) Changed() bool { return c.Value != c.initial }
 
 // Text is the number's value as a form has it.
-func (n *Number) Text() string { return text(n.Value) }
+func (n *Number) Text() string { return Text(n.Value) }
 
-// text writes a number without the digits that only floating point put there.
-func text(x float64) string { return strconv.FormatFloat(math.Round(x*1e6)/1e6, 'f', -1, 64) }
+// Text writes a number without the digits that only floating point put there.
+func Text(x float64) string { return strconv.FormatFloat(math.Round(x*1e6)/1e6, 'f', -1, 64) }
 
 // New makes the experiment on a scenario, as the variant of that name or, if it
 // is "", as it stands. Its controls stand as the catalogue has them.
@@ -104,7 +104,7 @@ func (e *Experiment) Read(form url.Values) error {
 		}
 		x, err := strconv.ParseFloat(strings.TrimSpace(form.Get(n.Name)), 64)
 		if err != nil || !(x >= n.Least && x <= n.Most) {
-			return fmt.Errorf("%s: %q is not a number from %s to %s", n.Label, form.Get(n.Name), text(n.Least), text(n.Most))
+			return fmt.Errorf("%s: %q is not a number from %s to %s", n.Label, form.Get(n.Name), Text(n.Least), Text(n.Most))
 		}
 		values[n] = x
 	}
@@ -192,3 +192,12 @@ func (e *Experiment) ruleChoice() *Choice {
 	}
 	return c
 }
+
+// LeastText, MostText, StepText and InitialText are for forms, too.
+func (n *Number) LeastText() string   { return Text(n.Least) }
+func (n *Number) MostText() string    { return Text(n.Most) }
+func (n *Number) StepText() string    { return Text(n.Step) }
+func (n *Number) InitialText() string { return Text(n.initial) }
+
+// Initial is the position that the catalogue has.
+func (c *Choice) Initial() string { return c.initial }

@@ -1,0 +1,174 @@
+"use strict";
+// The lab works without this script: each run is a page. With it a run takes
+// its place on the page that is open, controls can be dragged, and the story
+// unfolds on the timeline, event by event.
+(() => {
+  const form = document.getElementById("experiment");
+  if (!form) return;
+  const byId = (id) => document.getElementById(id);
+  const whole = 12000; // milliseconds from end to end, at speed 1
+  const still = matchMedia("(prefers-reduced-motion: reduce)");
+
+  // A player moves the curtain of the first picture.
+  class Player {
+    constructor(outcome) {
+      this.outcome = outcome;
+      this.timeline = window.timelineOf(outcome.querySelector(".timeline"));
+      this.tools = outcome.querySelector(".player");
+      this.tools.hidden = false;
+      this.speed = this.tools.querySelector("select");
+      this.button = this.tools.querySelector("[data-play=play]");
+      const act = { start: () => this.begin(), back: () => this.step(-1), play: () => this.toggle(), on: () => this.step(1), end: () => this.reveal() };
+      for (const b of this.tools.querySelectorAll("button")) b.addEventListener("click", act[b.dataset.play]);
+      const plot = outcome.querySelector(".plot");
+      plot.addEventListener("keydown", (e) => {
+        if (e.key !== " ") return;
+        e.preventDefault();
+        this.toggle();
+      });
+      // The timeline's own keys and buttons step, too: the curtain follows.
+      this.timeline.figure.addEventListener("step", (e) => { if (this.folded && !this.timer) this.draw(e.detail.a); });
+      if (outcome.classList.contains("guessed")) this.begin();
+    }
+
+    get last() { return this.timeline.events.length - 1; }
+
+    begin() {
+      this.pause();
+      this.folded = true;
+      this.outcome.classList.add("unfolding");
+      this.timeline.go(0, true);
+      this.draw(this.timeline.events[0].a);
+    }
+
+    draw(time) {
+      this.now = time;
+      this.timeline.unfold(time);
+    }
+
+    // To the next turn of the story, or the one before; after the last one, to
+    // the end.
+    step(by) {
+      this.pause();
+      if (!this.folded) return this.begin();
+      const times = this.timeline.marks.map((m) => Number(m.dataset.a)).filter((a) => (by > 0 ? a > this.now : a < this.now));
+      if (!times.length) return by > 0 ? this.reveal() : this.begin();
+      const time = by > 0 ? Math.min(...times) : Math.max(...times);
+      this.timeline.go(Math.max(this.timeline.events.findLastIndex((e) => e.a <= time), 0));
+      this.draw(time);
+    }
+
+    toggle() {
+      if (this.timer) return this.pause();
+      if (!this.folded || this.timeline.step >= this.last) this.begin();
+      this.button.textContent = "Pause";
+      this.tick(performance.now());
+    }
+
+    // Between two frames the curtain moves by an equal part of the picture;
+    // where the reader wants nothing to move, it goes from event to event.
+    tick(before) {
+      const next = still.matches ? () => setTimeout(() => frame(performance.now()), 900 / this.speed.value) : () => requestAnimationFrame(frame);
+      const frame = (time) => {
+        if (!this.timer) return;
+        const { events } = this.timeline;
+        let step = this.timeline.step, now = this.now;
+        if (still.matches) now = events[Math.min(step + 1, this.last)].a;
+        else now = this.timeline.time(this.timeline.part(now) + ((time - before) / whole) * this.speed.value);
+        before = time;
+        if (still.matches) step = Math.min(step + 1, this.last);
+        else while (step < this.last && events[step + 1].a <= now) step++;
+        if (step !== this.timeline.step) this.timeline.go(step);
+        this.draw(now);
+        if (step >= this.last && (still.matches || this.timeline.part(now) >= 1)) return this.reveal();
+        next();
+      };
+      this.timer = true;
+      next();
+    }
+
+    pause() {
+      this.timer = false;
+      this.button.textContent = "Play";
+    }
+
+    reveal() {
+      this.pause();
+      this.folded = false;
+      this.outcome.classList.remove("unfolding");
+      this.timeline.unfold();
+    }
+  }
+
+  const play = () => {
+    const outcome = byId("outcome");
+    if (outcome.querySelector(".timeline")) new Player(outcome);
+    else outcome.classList.remove("unfolding");
+  };
+
+  // The parts of the page that a run changes.
+  const swap = (page, ids) => {
+    for (const id of ids) {
+      const fresh = page.getElementById(id);
+      if (fresh) byId(id).replaceWith(fresh);
+    }
+  };
+
+  const asked = {}; // the number of the latest request for each part
+  const run = async (action, data, parts) => {
+    const own = (asked[parts[0]] = (asked[parts[0]] || 0) + 1);
+    form.setAttribute("aria-busy", "true");
+    try {
+      const answer = await fetch(action, { method: "POST", body: new URLSearchParams(data) });
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      if (own !== asked[parts[0]]) return; // a later run has been asked for
+      if (!page.getElementById("experiment")) throw new Error("the server does not answer as it should");
+      swap(page, answer.ok ? ["problem", ...parts] : ["problem"]);
+      for (const radio of form.querySelectorAll("[type=radio]")) radio.required = false;
+      if (answer.ok && parts.includes("outcome")) play();
+    } catch (e) {
+      byId("problem").textContent = `The server cannot be reached (${e.message}). Is lockproof serve still running?`;
+    }
+    form.removeAttribute("aria-busy");
+  };
+
+  form.addEventListener("submit", (e) => {
+    e.preventDefault();
+    const data = new FormData(form, e.submitter);
+    const boundary = e.submitter && e.submitter.formAction.endsWith("/boundary");
+    if (boundary) return run(e.submitter.formAction, data, ["boundary"]);
+    clearTimeout(soon);
+    byId("boundary").replaceChildren();
+    run(form.action, data, ["schedule", "outcome"]);
+  });
+
+  // A control that is turned runs the experiment again, without a prediction:
+  // the verdict is set beside what it was before.
+  let soon = 0;
+  const turned = (e) => {
+    if (e.target.id === "variant") {
+      location.assign(`${location.pathname}?variant=${encodeURIComponent(e.target.value)}`);
+      return;
+    }
+    if (e.target.id === "at-once" || e.target.type === "radio" || !byId("outcome").querySelector("[data-verdict]") || !byId("at-once").checked) return;
+    clearTimeout(soon);
+    byId("boundary").replaceChildren();
+    soon = setTimeout(() => {
+      for (const radio of form.querySelectorAll("[type=radio]")) radio.checked = false;
+      if (form.checkValidity()) run(form.action, new FormData(form), ["schedule", "outcome"]);
+      else form.reportValidity();
+    }, 150);
+  };
+  form.addEventListener("input", turned);
+  document.querySelector(".at-once").hidden = false;
+
+  // A slider beside each number.
+  for (const number of form.querySelectorAll("[type=number]")) {
+    const slider = Object.assign(document.createElement("input"), { type: "range", min: number.min, max: number.max, step: number.step, value: number.value });
+    slider.setAttribute("aria-label", form.querySelector(`label[for="${number.id}"]`).textContent + ", slider");
+    slider.addEventListener("input", () => { number.value = slider.value; });
+    number.addEventListener("input", () => { slider.value = number.value; });
+    number.after(slider);
+  }
+  play();
+})();

@@ -1,0 +1,159 @@
+package serve
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"lockproof/reports"
+)
+
+// The bounds of the search for runs.
+const (
+	deepest    = 5 // folders below the server's
+	mostVisits = 5000
+)
+
+// aRun is one run that a folder holds.
+type aRun struct {
+	Dir   string // below the server's folder, with slashes; "." for that itself
+	State string
+	// Report is what came of a run that has ended; Underway, how far one is
+	// that has not. Trouble says why neither could be read.
+	Report   *reports.Report
+	Underway *reports.Underway
+	Trouble  string
+}
+
+// The states of runs.
+const (
+	ended   = "ended"
+	running = "running"
+	killed  = "killed"
+	broken  = "broken"
+)
+
+// Started is when the run began; the zero time if nobody knows.
+func (r *aRun) Started() time.Time {
+	switch {
+	case r.Report != nil:
+		return r.Report.Started
+	case r.Underway != nil:
+		return r.Underway.Started
+	}
+	return time.Time{}
+}
+
+// Good says whether all was as expected.
+func (r *aRun) Good() bool { return r.Report != nil && r.Report.ExitCode() == reports.ExitAsExpected }
+
+// Name is the folder as a reader knows it.
+func (r *aRun) Name() string {
+	if r.Dir == "." {
+		return "this folder"
+	}
+	return r.Dir
+}
+
+// reading is a run's report with what its file was like when it was read.
+type reading struct {
+	size     int64
+	modified time.Time
+	run      *aRun
+}
+
+// find lists the folders that hold runs, and whether there may be more.
+func (s *Server) find() (dirs []string, more bool) {
+	visits := 0
+	fs.WalkDir(s.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return nil
+		}
+		visits++
+		switch {
+		case visits > mostVisits:
+			more = true
+			return fs.SkipAll
+		case name != "." && strings.HasPrefix(d.Name(), "."), d.Name() == "trials", d.Name() == "node_modules":
+			return fs.SkipDir
+		case s.isRun(name):
+			dirs = append(dirs, name)
+		}
+		if strings.Count(name, "/") >= deepest {
+			more = true
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return dirs, more
+}
+
+// isRun says whether a folder holds a run. A link to a file elsewhere is none.
+func (s *Server) isRun(dir string) bool {
+	return s.regular(path.Join(dir, reports.ResultsFile)) || s.regular(path.Join(dir, reports.ProgressFile))
+}
+
+func (s *Server) regular(name string) bool {
+	info, err := s.root.Lstat(filepath.FromSlash(name))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// runs reads every run, the latest first.
+func (s *Server) runs() (all []*aRun, more bool) {
+	dirs, more := s.find()
+	for _, dir := range dirs {
+		all = append(all, s.read(dir))
+	}
+	slices.SortStableFunc(all, func(a, b *aRun) int { return b.Started().Compare(a.Started()) })
+	return all, more
+}
+
+// read reads the run of a folder. A run that is under way comes before the
+// results of an earlier one.
+func (s *Server) read(dir string) *aRun {
+	if u, err := s.underway(dir); err == nil {
+		state := killed
+		if u.Alive {
+			state = running
+		}
+		return &aRun{Dir: dir, State: state, Underway: u}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return &aRun{Dir: dir, State: broken, Trouble: err.Error()}
+	}
+	info, err := s.root.Lstat(filepath.FromSlash(path.Join(dir, reports.ResultsFile)))
+	if err != nil {
+		return &aRun{Dir: dir, State: broken, Trouble: err.Error()}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r, found := s.known[dir]; found && r.size == info.Size() && r.modified.Equal(info.ModTime()) {
+		return r.run
+	}
+	run := &aRun{Dir: dir, State: ended}
+	if run.Report, err = reports.Read(filepath.Join(s.dir, filepath.FromSlash(dir))); err != nil {
+		run.State, run.Trouble = broken, err.Error()
+	}
+	s.known[dir] = reading{info.Size(), info.ModTime(), run}
+	return run
+}
+
+func (s *Server) underway(dir string) (*reports.Underway, error) {
+	file, err := s.root.Open(filepath.FromSlash(path.Join(dir, reports.ProgressFile)))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return reports.ReadProgress(file)
+}
+
+// asked gives the run that a query names, nil if there is none.
+func (s *Server) asked(dir string) *aRun {
+	if !fs.ValidPath(dir) || !s.isRun(dir) {
+		return nil
+	}
+	return s.read(dir)
+}
