@@ -56,10 +56,7 @@ var ownedMutexModel = porcupine.Model{
 // porcupine's intervals are closed, so [a, b) and [b, c) would meet at b. Times
 // are doubled, and a lease is given back at 2*Until-1: after everything before
 // Until, and before all that happens at Until.
-func ownedMutex(leases []Lease) porcupine.CheckResult { return ownedMutexIn(leases, pieceSize) }
-
-// ownedMutexIn cuts the leases in pieces of at least size operations.
-func ownedMutexIn(leases []Lease, size int) porcupine.CheckResult {
+func ownedMutex(leases []Lease) porcupine.CheckResult {
 	byFrom := func(a, b Lease) int { return cmp.Compare(a.From, b.From) }
 	if !slices.IsSortedFunc(leases, byFrom) {
 		leases = slices.Clone(leases)
@@ -72,7 +69,7 @@ func ownedMutexIn(leases []Lease, size int) porcupine.CheckResult {
 		if l.Until <= l.From {
 			continue
 		}
-		if l.From >= latest && len(piece) >= size {
+		if l.From >= latest && len(piece) >= pieceSize {
 			if answer := judge(ownedMutexModel, piece); answer != porcupine.Ok {
 				return answer
 			}

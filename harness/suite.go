@@ -40,6 +40,7 @@ func RunSuite(ctx context.Context, jobs []Job, o Options, observe func(Trial)) (
 	if err != nil {
 		return nil, err
 	}
+	defer frugal()()
 	if o.Cluster == Virtual {
 		defer ballast()()
 	}

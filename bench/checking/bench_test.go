@@ -1,0 +1,54 @@
+package checking
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/checker"
+	"lockproof/harness/history"
+)
+
+func TestCrowdIsJudgedAsItWasMade(t *testing.T) {
+	for _, overlap := range []bool{false, true} {
+		verdict, err := checker.CheckSource(Crowd(1000, overlap))
+		require.NoError(t, err)
+		result := verdict.Of(history.MutualExclusion)
+		require.EqualValues(t, 1000, result.Measured["leases"])
+		if !overlap {
+			require.Equal(t, history.Holds, result.Verdict)
+			continue
+		}
+		require.Equal(t, history.Violated, result.Verdict)
+		require.EqualValues(t, keys, result.Measured["violations"], "one for each key")
+	}
+}
+
+func BenchmarkCheck(b *testing.B) {
+	for _, n := range sizes {
+		for _, overlap := range []bool{false, true} {
+			want := map[bool]string{false: history.Holds, true: history.Violated}[overlap]
+			b.Run(fmt.Sprintf("%s/%d", want, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					verdict, err := checker.CheckSource(Crowd(n, overlap))
+					require.NoError(b, err)
+					require.Equal(b, want, verdict.Of(history.MutualExclusion).Verdict)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/lease")
+			})
+		}
+	}
+}
+
+func BenchmarkPorcupineInOnePiece(b *testing.B) {
+	for _, n := range []int{100, 1_000, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				whole(n)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/lease")
+		})
+	}
+}

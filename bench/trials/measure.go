@@ -1,0 +1,187 @@
+// Package trials measures whole trials in virtual time: how many a second, how
+// long the catalogue takes, and how much memory a long run.
+package trials
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"lockproof/bench/figures"
+	"lockproof/bench/memory"
+	"lockproof/harness"
+	"lockproof/scenarios"
+)
+
+const (
+	rounds = 5
+	// batch is how many trials make a round.
+	batch    = 300
+	scenario = "restart-without-persistence"
+	// long is the virtual time of the long run.
+	long = 6 * time.Minute
+)
+
+// Measure runs trials in virtual time.
+func Measure(ctx context.Context, say func(format string, args ...any)) ([]figures.Section, error) {
+	var sections []figures.Section
+	for _, measure := range []func(context.Context, func(string, ...any)) (figures.Section, error){throughput, catalogue, length} {
+		s, err := measure(ctx, say)
+		if err != nil {
+			return sections, err
+		}
+		sections = append(sections, s)
+	}
+	return sections, nil
+}
+
+// way is one of the ways in which a batch is run.
+type way struct {
+	name   string
+	cores  int
+	folder string // where the folder for histories is made; "none" for no histories
+	rounds []float64
+}
+
+// shared is a file system in memory, where Linux has one.
+const shared = "/dev/shm"
+
+func throughput(ctx context.Context, say func(string, ...any)) (figures.Section, error) {
+	ram := shared
+	if _, err := os.Stat(shared); err != nil {
+		ram = ""
+	}
+	ways := []*way{
+		{name: "one core", cores: 1, folder: ram}, {name: "two cores", cores: 2, folder: ram},
+		{name: "one core, histories on disk", cores: 1}, {name: "one core, no histories", cores: 1, folder: "none"},
+	}
+	for round := range rounds {
+		for _, w := range ways {
+			say("trials: round %d of %d, %s", round+1, rounds, w.name)
+			took, err := w.run(ctx, uint64(round*batch))
+			if err != nil {
+				return figures.Section{}, fmt.Errorf("%s: %w", w.name, err)
+			}
+			w.rounds = append(w.rounds, batch/took.Seconds())
+		}
+	}
+	s := figures.Section{Name: "trials", Title: "Trials in virtual time of " + scenario + ", with history and verdict",
+		Notes: []string{"histories are written to " + or(ram, "the folder for temporary files") + ", unless it says otherwise"}}
+	for _, w := range ways {
+		s.Rows = append(s.Rows, figures.Row{Name: w.name, Figures: []figures.Figure{figures.Of("trials", figures.PerSecond, w.rounds...)}})
+	}
+	s.Targets = []figures.Target{
+		figures.AtLeast("trials on one core", s.Rows[0].Figures[0], 400), figures.AtLeast("trials on two cores", s.Rows[1].Figures[0], 600),
+	}
+	return s, nil
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// run runs a batch on so many cores.
+func (w *way) run(ctx context.Context, seed uint64) (time.Duration, error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(w.cores))
+	o := harness.Options{Cluster: harness.Virtual, Trials: batch, Seed: seed + 1, Parallel: w.cores}
+	if w.folder != "none" {
+		out, err := os.MkdirTemp(w.folder, "lockproof-bench-")
+		if err != nil {
+			return 0, err
+		}
+		defer os.RemoveAll(out)
+		o.Out = out
+	}
+	return suite(ctx, []string{scenario}, o)
+}
+
+// suite runs scenarios, the whole catalogue if there are no names, and wants all
+// to be as expected.
+func suite(ctx context.Context, names []string, o harness.Options) (time.Duration, error) {
+	list, err := scenarios.Select(names)
+	if err != nil {
+		return 0, err
+	}
+	jobs, err := o.Jobs(list)
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	trials, err := harness.RunSuite(ctx, jobs, o, func(harness.Trial) {})
+	took := time.Since(began)
+	if err == nil {
+		err = ctx.Err()
+	}
+	for _, t := range trials {
+		if standing, why := t.Standing(); standing != harness.AsExpected && standing != harness.Skipped {
+			err = errors.Join(err, fmt.Errorf("%s %s, seed %d: %s", t.Scenario, t.Variant, t.Seed, why))
+		}
+	}
+	return took, err
+}
+
+func catalogue(ctx context.Context, say func(string, ...any)) (figures.Section, error) {
+	var took []float64
+	for round := range 3 {
+		say("trials: the catalogue, round %d of 3", round+1)
+		out, err := os.MkdirTemp("", "lockproof-bench-")
+		if err != nil {
+			return figures.Section{}, err
+		}
+		t, err := suite(ctx, nil, harness.Options{Cluster: harness.Virtual, Trials: 1, Seed: uint64(round + 1), Out: out})
+		os.RemoveAll(out)
+		if err != nil {
+			return figures.Section{}, err
+		}
+		took = append(took, t.Seconds())
+	}
+	f := figures.Of("time", figures.Seconds, took...)
+	return figures.Section{
+		Name: "catalogue", Title: "The whole catalogue in virtual time, one trial each",
+		Rows:    []figures.Row{{Name: "catalogue", Figures: []figures.Figure{f}}},
+		Targets: []figures.Target{figures.AtMost("the catalogue", f, 5)},
+	}, nil
+}
+
+// length runs clients in loops for a long virtual time.
+func length(ctx context.Context, say func(string, ...any)) (figures.Section, error) {
+	say("trials: five clients in loops for %s of virtual time", long)
+	list, err := scenarios.Select([]string{"healthy-contention"})
+	if err != nil {
+		return figures.Section{}, err
+	}
+	s := *list[0]
+	w := *s.Workload
+	w.Keys, w.For = 10, scenarios.Span{Fixed: long}
+	s.Workload, s.Variants = &w, nil
+	out, err := os.MkdirTemp("", "lockproof-bench-")
+	if err != nil {
+		return figures.Section{}, err
+	}
+	defer os.RemoveAll(out)
+	peak := memory.Watch()
+	began := time.Now()
+	o := harness.Options{Cluster: harness.Virtual, Trials: 1, Seed: 1, Out: out}
+	trials, err := harness.RunSuite(ctx, []harness.Job{{Scenario: &s}}, o, func(harness.Trial) {})
+	if err != nil {
+		return figures.Section{}, err
+	}
+	if standing, why := trials[0].Standing(); standing != harness.AsExpected {
+		return figures.Section{}, fmt.Errorf("the long run: %s", why)
+	}
+	row := figures.Row{Name: fmt.Sprintf("%s of virtual time", long), Figures: []figures.Figure{figures.Of("time", figures.Seconds, time.Since(began).Seconds())}}
+	section := figures.Section{Name: "long-run", Title: "A long run: five clients in loops over ten keys, judged from its file"}
+	if bytes, ok := peak(); ok {
+		f := figures.Of("peak", figures.Bytes, float64(bytes))
+		row.Figures = append(row.Figures, f)
+		section.Targets = []figures.Target{figures.AtMost("memory of the harness", f, 200<<20)}
+	}
+	section.Rows = []figures.Row{row}
+	return section, nil
+}
