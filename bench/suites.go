@@ -2,11 +2,13 @@ package main
 
 import (
 	"lockproof/bench/checking"
+	"lockproof/bench/lock"
 	"lockproof/bench/trials"
 )
 
 // suites are all there are, in the order of the table.
 var suites = []suite{
+	{"lock", "the reference lock beside other libraries' and the bare commands", lock.Measure},
 	{"checker", "histories of a thousand to a million leases", checking.Measure},
 	{"trials", "trials in virtual time, the catalogue, and a long run", trials.Measure},
 }

@@ -43,6 +43,7 @@ func (r *Redlock) ask(ctx context.Context, l *Lease, command func(*node, context
 	var left atomic.Int32
 	left.Store(int32(len(r.nodes)))
 	call := func(ctx context.Context, i int) {
+		growStack()
 		vote, err := command(r.nodes[i], ctx, l)
 		c := &p.calls[i]
 		c.result = answer{i, vote, err}
@@ -81,6 +82,22 @@ func (c *call) returned() bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// returnsWithin waits for the end of the call, but no longer than d, and reports
+// whether it is over.
+func (c *call) returnsWithin(d time.Duration) bool {
+	if d == 0 || c.returned() {
+		return c.returned()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+		return true
+	case <-timer.C:
+		return c.returned()
 	}
 }
 

@@ -49,7 +49,7 @@ func BenchmarkRawFanOut(b *testing.B) {
 			return n.Process(ctx, redis.NewStringCmd(ctx, "set", key+token, token, "nx", "get", "px", 10000))
 		})
 		majority(func(n redis.UniversalClient) error {
-			return deleteIfOurs.Run(ctx, n, []string{key + token}, token).Err()
+			return redis.NewScript(deleteIfOurs.source).Run(ctx, n, []string{key + token}, token).Err()
 		})
 	}
 }

@@ -39,6 +39,13 @@
 // release and leaves a key that nobody owns. [Redlock.Close] waits for all that
 // is still under way.
 //
+// # Many callers
+//
+// The callers of one [Redlock] share the way to each node. A command that finds
+// no other under way goes at once; those that come meanwhile wait for its end,
+// for a millisecond at most ([WithBatchWait]), and go together in one pipeline.
+// So one Redlock for all of a process is faster than one for each caller.
+//
 // # What it does not promise
 //
 // Mutual exclusion holds on assumptions that no client can check:

@@ -14,13 +14,12 @@ import (
 // The scripts compare and act in one step: between a GET and a DEL of two
 // commands the key can expire and become another's. Redis 8.4 can do the first
 // without a script (DELEX key IFEQ token), Valkey 9.0 too (DELIFEQ key token).
-// go-redis sends EVALSHA, and EVAL only to a server that answers NOSCRIPT.
 var (
-	deleteIfOurs = redis.NewScript(`if redis.call("get", KEYS[1]) == ARGV[1] then
+	deleteIfOurs = newScript(`if redis.call("get", KEYS[1]) == ARGV[1] then
 	return redis.call("del", KEYS[1])
 end
 return 0`)
-	extendIfOurs = redis.NewScript(`if redis.call("get", KEYS[1]) == ARGV[1] then
+	extendIfOurs = newScript(`if redis.call("get", KEYS[1]) == ARGV[1] then
 	return redis.call("pexpire", KEYS[1], ARGV[2])
 end
 return 0`)
@@ -32,6 +31,7 @@ type node struct {
 	index  int
 	addr   string // "" if the client does not tell
 	client redis.UniversalClient
+	line   *line // to the same server
 	// identified is set once the server has said who it is, or that it won't.
 	identified atomic.Bool
 }
@@ -53,7 +53,7 @@ func (n *node) set(ctx context.Context, l *Lease) (vote, error) {
 	set := redis.NewStringCmd(ctx, "set", l.key, l.token, "nx", "get", "px", l.ttl.Milliseconds())
 	var err error
 	if !l.lock.on(DistinctNodes) || n.identified.Load() {
-		_ = n.client.Process(ctx, set)
+		n.line.process(ctx, set)
 	} else {
 		err = n.setAndIdentify(ctx, l.lock, set)
 	}
@@ -116,7 +116,7 @@ func (n *node) extend(ctx context.Context, l *Lease) (vote, error) {
 		done, err := n.client.PExpire(ctx, l.key, l.ttl).Result()
 		return owned(done, err)
 	}
-	changed, err := extendIfOurs.Run(ctx, n.client, []string{l.key}, l.token, l.ttl.Milliseconds()).Int()
+	changed, err := n.run(ctx, extendIfOurs, l.key, l.token, l.ttl.Milliseconds())
 	return owned(changed > 0, err)
 }
 
@@ -126,8 +126,28 @@ func (n *node) delete(ctx context.Context, l *Lease) (vote, error) {
 		removed, err := n.client.Del(ctx, l.key).Result()
 		return owned(removed > 0, err)
 	}
-	removed, err := deleteIfOurs.Run(ctx, n.client, []string{l.key}, l.token).Int()
+	removed, err := n.run(ctx, deleteIfOurs, l.key, l.token)
 	return owned(removed > 0, err)
+}
+
+// script is a Lua script with the SHA-1 that a server knows it by.
+type script struct{ source, hash string }
+
+func newScript(source string) script { return script{source, redis.NewScript(source).Hash()} }
+
+// run runs a script on one key. It is sent in full only to a server that does
+// not know it.
+func (n *node) run(ctx context.Context, s script, key string, args ...any) (int, error) {
+	call := func(name, text string) *redis.Cmd {
+		cmd := redis.NewCmd(ctx, append([]any{name, text, 1, key}, args...)...)
+		n.line.process(ctx, cmd)
+		return cmd
+	}
+	cmd := call("evalsha", s.hash)
+	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+		cmd = call("eval", s.source)
+	}
+	return cmd.Int()
 }
 
 func owned(done bool, err error) (vote, error) {

@@ -82,7 +82,7 @@ func (r *Redlock) add(i int, client redis.UniversalClient) error {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return fmt.Errorf("node %d is nil: every node needs a client", i)
 	}
-	n := &node{index: i, client: client}
+	n := &node{index: i, client: client, line: &line{client: client, wait: r.batchWait}}
 	var db int
 	n.addr, db = addressOf(client)
 	if r.on(DistinctNodes) {

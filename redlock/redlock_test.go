@@ -34,6 +34,7 @@ func TestNewRefuses(t *testing.T) {
 		"zero timeout":     {[]redis.UniversalClient{a}, WithNodeTimeout(0), "WithNodeTimeout: 0s must be positive"},
 		"drift of 1":       {[]redis.UniversalClient{a}, WithDrift(1), "WithDrift: 1 must be"},
 		"negative tries":   {[]redis.UniversalClient{a}, WithTries(-1), "WithTries: -1"},
+		"negative wait":    {[]redis.UniversalClient{a}, WithBatchWait(-1), "WithBatchWait: -1ns"},
 		"upside-down":      {[]redis.UniversalClient{a}, WithRetryDelay(2, 1), "WithRetryDelay: 2ns to 1ns is no range"},
 		"no extensions":    {[]redis.UniversalClient{a}, WithMaxExtensions(0), "WithMaxExtensions: 0"},
 		"nil clock":        {[]redis.UniversalClient{a}, WithClock(nil), "WithClock"},

@@ -58,11 +58,11 @@ func (l *Lease) undo(ctx context.Context) <-chan answer {
 
 // undo releases one node. A SET that has not returned may have taken the key
 // already, its reply lost; or it is still on its way and lands after a release
-// that overtakes it. So the node is released at once, and again once the SET's
-// fate is known.
+// that overtakes it. So it is given a moment; then the node is released whatever
+// became of it, and again once the SET's fate is known.
 func (n *node) undo(ctx context.Context, l *Lease) (vote, error) {
 	r, set := l.lock, &l.sets.calls[n.index]
-	returned := set.returned()
+	returned := r.on(ReleaseAfterSet) && set.returnsWithin(r.batchWait) || set.returned()
 	if !r.on(ReleaseEverywhere) && !(returned && set.result.vote == yes) {
 		return failed, errNotAsked
 	}

@@ -20,14 +20,14 @@ const (
 	Bytes     Unit = "B"
 )
 
-// Figure is one measured quantity: the median of its rounds, and the lowest and
-// the highest of them.
+// Figure is one measured quantity: the median of its rounds and their
+// quartiles, between which half of them lie.
 type Figure struct {
 	Name   string    `json:"name"` // the column: pairs, p99
 	Unit   Unit      `json:"unit"`
 	Median float64   `json:"median"`
-	Low    float64   `json:"low"`
-	High   float64   `json:"high"`
+	Low    float64   `json:"low"`    // the lower quartile
+	High   float64   `json:"high"`   // the upper one
 	Rounds []float64 `json:"rounds"` // in the order in which they were measured
 }
 
@@ -37,7 +37,7 @@ func Of(name string, unit Unit, rounds ...float64) Figure {
 	n := len(sorted)
 	return Figure{
 		Name: name, Unit: unit, Rounds: rounds,
-		Median: (sorted[(n-1)/2] + sorted[n/2]) / 2, Low: sorted[0], High: sorted[n-1],
+		Median: (sorted[(n-1)/2] + sorted[n/2]) / 2, Low: sorted[(n-1)/4], High: sorted[n-1-(n-1)/4],
 	}
 }
 

@@ -45,7 +45,6 @@ func TestMedianLiesBetweenItsRounds(t *testing.T) {
 		require.Equal(t, given, f.Rounds, "they keep their order")
 		var below, above int
 		for _, r := range rounds {
-			require.True(t, f.Low <= r && r <= f.High)
 			if r < f.Median {
 				below++
 			}
@@ -53,6 +52,7 @@ func TestMedianLiesBetweenItsRounds(t *testing.T) {
 				above++
 			}
 		}
+		require.True(t, f.Low <= f.Median && f.Median <= f.High)
 		require.LessOrEqual(t, below, len(rounds)/2)
 		require.LessOrEqual(t, above, len(rounds)/2)
 	})
@@ -86,7 +86,7 @@ func sample() Report {
 			Name: "lock-1-caller", Title: "One caller",
 			Notes: []string{"five local servers"},
 			Rows: []Row{
-				{"redlock", []Figure{Of("pairs", PerSecond, 3000, 3100, 3200), Of("orphans", Count, 0)}},
+				{"redlock", []Figure{Of("pairs", PerSecond, 2000, 3000, 3100, 3200, 5000), Of("orphans", Count, 0)}},
 				{"raw", []Figure{Of("pairs", PerSecond, 3100), Of("p99", Seconds, 0.0012)}},
 			},
 			Targets: []Target{AtLeast("pairs, of raw", Of("", Ratio, 1), 0.95)},
@@ -112,7 +112,7 @@ func TestTable(t *testing.T) {
 		"  five local servers",
 		"  ✓ pairs, of raw: 1.00 x, wanted at least 0.95 x",
 		"",
-		"Medians of interleaved rounds; ± is half the distance from the lowest round to the highest.",
+		"Medians of interleaved rounds; ± is half the distance between the quartiles.",
 	}, lines)
 }
 

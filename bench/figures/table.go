@@ -28,7 +28,7 @@ func (r Report) WriteTable(w io.Writer) error {
 	for _, s := range r.Sections {
 		b.WriteString(s.text() + "\n")
 	}
-	b.WriteString("Medians of interleaved rounds; ± is half the distance from the lowest round to the highest.\n")
+	b.WriteString("Medians of interleaved rounds; ± is half the distance between the quartiles.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -127,6 +127,7 @@ func (c *Client) connect(kind locks.Kind, random io.Reader) error {
 		Nodes:   c.redis[:nodes],
 		Clock:   c.clock,
 		Rand:    random,
+		Alone:   c.clock.gate != nil,
 		Options: c.setup.Options,
 	})
 	switch {

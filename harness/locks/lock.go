@@ -79,6 +79,9 @@ type Env struct {
 	Nodes []*redis.Client
 	Clock redlock.Clock // the client's own, skewed with the client
 	Rand  io.Reader     // where tokens and jitter come from
+	// Alone: each command is to go by itself. In virtual time it would be up to
+	// the scheduler which of one instant's commands share a pipeline.
+	Alone bool
 	Options
 }
 

@@ -41,6 +41,9 @@ func newReference(env Env, more ...redlock.Option) (*reference, error) {
 		redlock.WithRetryDelay(env.RetryMin, env.RetryMax),
 		redlock.WithMaxExtensions(env.MaxExtensions),
 	}
+	if env.Alone {
+		options = append(options, redlock.WithBatchWait(0))
+	}
 	for _, name := range env.Without {
 		rule, err := redlock.ParseRule(name)
 		if err != nil {

@@ -1,0 +1,211 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"lockproof/bench/figures"
+)
+
+// settle is given to what a lock does in the background before its keys are
+// counted, and is a small part of the TTL: what is left is left for that long.
+const settle = 100 * time.Millisecond
+
+// trial is how a group of peers is measured: in rounds, one peer after another
+// in each, so that what disturbs the machine disturbs them all.
+type trial struct {
+	callers int
+	rounds  int
+	length  time.Duration // of one round of one peer
+	// oneKey: all callers want the same key; otherwise no two ever do.
+	oneKey bool
+}
+
+// round is what one peer did in one round.
+type round struct {
+	elapsed  time.Duration
+	grants   []int                   // by caller
+	waits    *hdrhistogram.Histogram // from asking to grant, in nanoseconds
+	pairs    *hdrhistogram.Histogram // from asking to the end of the release
+	mallocs  uint64
+	cpu      time.Duration // that this process used, without the servers
+	commands int64         // carried out by the servers
+	orphans  int64         // keys left behind
+}
+
+func (r round) total() int {
+	total := 0
+	for _, n := range r.grants {
+		total += n
+	}
+	return total
+}
+
+// run measures peers on these addresses; the result is by peer and round.
+func (t trial) run(ctx context.Context, s *Servers, addrs []string, who []peer) (results [][]round, err error) {
+	lockers := make([]locker, len(who))
+	defer func() {
+		for _, l := range lockers {
+			if l != nil {
+				err = errors.Join(err, l.close())
+			}
+		}
+	}()
+	for i, p := range who {
+		if lockers[i], err = p.open(addrs); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	results = make([][]round, len(who))
+	for n := range t.rounds + 1 { // the first dials, and does not count
+		for i := range who {
+			// Each round begins with another peer.
+			i = (i + n) % len(who)
+			r, err := t.round(ctx, s, lockers[i], n)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", who[i].name, err)
+			}
+			if n > 0 {
+				results[i] = append(results[i], r)
+			}
+		}
+	}
+	return results, nil
+}
+
+func (t trial) round(ctx context.Context, s *Servers, l locker, n int) (round, error) {
+	before, err := s.commands(ctx)
+	if err != nil {
+		return round{}, err
+	}
+	r, err := t.load(ctx, l, n)
+	if err != nil {
+		return round{}, err
+	}
+	time.Sleep(settle)
+	after, err := s.commands(ctx)
+	if err != nil {
+		return round{}, err
+	}
+	r.commands = after - before - int64(len(s.Addrs)) // less the last INFOs
+	r.orphans, err = s.sweep(ctx)
+	return r, errors.Join(err, ctx.Err())
+}
+
+// load lets the callers take and release keys until the round is over.
+func (t trial) load(ctx context.Context, l locker, n int) (round, error) {
+	callers := make([]caller, t.callers)
+	var before, after runtime.MemStats
+	runtime.GC() // the last peer's garbage is not this one's
+	runtime.ReadMemStats(&before)
+	cpu, err := processorTime()
+	if err != nil {
+		return round{}, err
+	}
+	begin := time.Now()
+	var all sync.WaitGroup
+	for i := range callers {
+		c := &callers[i]
+		c.waits, c.pairs = newHistogram(), newHistogram()
+		key := fmt.Sprintf("%d-%d-", n, i)
+		next := func() string { return key + strconv.Itoa(c.grants) }
+		if t.oneKey {
+			next = func() string { return "contended" }
+		}
+		all.Go(func() { c.err = c.work(ctx, l, next, begin.Add(t.length)) })
+	}
+	all.Wait()
+	r := round{elapsed: time.Since(begin), waits: newHistogram(), pairs: newHistogram()}
+	used, err := processorTime()
+	if err != nil {
+		return round{}, err
+	}
+	r.cpu = used - cpu
+	runtime.ReadMemStats(&after)
+	r.mallocs = after.Mallocs - before.Mallocs
+	var errs []error
+	for _, c := range callers {
+		r.waits.Merge(c.waits)
+		r.pairs.Merge(c.pairs)
+		r.grants = append(r.grants, c.grants)
+		errs = append(errs, c.err)
+	}
+	return r, errors.Join(errs...)
+}
+
+// processorTime is what this process has used so far, in user and system mode.
+func processorTime() (time.Duration, error) {
+	var u syscall.Rusage
+	err := syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), err
+}
+
+// newHistogram records from a microsecond to a minute to three digits.
+func newHistogram() *hdrhistogram.Histogram {
+	return hdrhistogram.New(int64(time.Microsecond), int64(time.Minute), 3)
+}
+
+// caller is one of those who use a lock at the same time.
+type caller struct {
+	grants       int
+	waits, pairs *hdrhistogram.Histogram
+	err          error
+}
+
+// work takes and releases keys until a time.
+func (c *caller) work(ctx context.Context, l locker, next func() string, until time.Time) error {
+	ctx, cancel := context.WithDeadline(ctx, until.Add(ttl))
+	defer cancel()
+	for {
+		asked := time.Now()
+		if asked.After(until) {
+			return nil
+		}
+		h, err := l.acquire(ctx, next())
+		if err != nil {
+			return fmt.Errorf("acquire: %w", err)
+		}
+		granted := time.Now()
+		if err := h.release(ctx); err != nil {
+			return fmt.Errorf("release: %w", err)
+		}
+		c.grants++
+		if err := errors.Join(
+			c.waits.RecordValue(int64(granted.Sub(asked))),
+			c.pairs.RecordValue(int64(time.Since(asked))),
+		); err != nil {
+			return err
+		}
+	}
+}
+
+// figureOf makes a figure of one number for each round.
+func figureOf(name string, unit figures.Unit, rounds []round, of func(round) float64) figures.Figure {
+	values := make([]float64, len(rounds))
+	for i, r := range rounds {
+		values[i] = of(r)
+	}
+	return figures.Of(name, unit, values...)
+}
+
+func quantile(h func(round) *hdrhistogram.Histogram, q float64) func(round) float64 {
+	return func(r round) float64 { return float64(h(r).ValueAtQuantile(q)) / 1e9 }
+}
+
+func waits(r round) *hdrhistogram.Histogram { return r.waits }
+func pairs(r round) *hdrhistogram.Histogram { return r.pairs }
+
+func rate(r round) float64        { return float64(r.total()) / r.elapsed.Seconds() }
+func allocations(r round) float64 { return float64(r.mallocs) / float64(max(1, r.total())) }
+func perGrant(r round) float64    { return float64(r.commands) / float64(max(1, r.total())) }
+func orphans(r round) float64     { return float64(r.orphans) }
+
+func clientCPU(r round) float64 { return r.cpu.Seconds() / float64(max(1, r.total())) }

@@ -1,0 +1,163 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"lockproof/harness/cluster/process"
+	"lockproof/harness/cluster/server"
+)
+
+// Servers are real redis-servers on loopback that keep nothing on disk. They
+// end with the program, and are on record for the case that it is killed.
+type Servers struct {
+	Addrs  []string
+	nodes  []*process.Process
+	folder string
+	record *process.Record
+}
+
+// StartServers starts n servers and returns when all of them answer.
+func StartServers(ctx context.Context, n int) (*Servers, error) {
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		return nil, fmt.Errorf("redis-server, 7.0 or later, is needed (Debian: apt-get install redis-server): %w", err)
+	}
+	s := &Servers{folder: filepath.Join(os.TempDir(), process.FolderPrefix+"bench-"+process.RandomName())}
+	if s.record, err = process.NewRecord(s.folder); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(s.folder, 0o700); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	for i := range n {
+		if err := s.start(ctx, program, i); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	return s, nil
+}
+
+func (s *Servers) start(ctx context.Context, program string, i int) error {
+	addr, err := freeAddr()
+	if err != nil {
+		return err
+	}
+	name := "n" + strconv.Itoa(i+1)
+	_, port, _ := net.SplitHostPort(addr)
+	cmd := exec.Command(program, "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir", s.folder)
+	node, err := process.Launch(name, cmd, s.record)
+	if err != nil {
+		return err
+	}
+	s.Addrs, s.nodes = append(s.Addrs, addr), append(s.nodes, node)
+	ctx, cancel := context.WithTimeout(ctx, process.Patience)
+	defer cancel()
+	for {
+		if reply, err := server.Ask(ctx, addr, "PING"); err == nil && reply == "+PONG" {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s at %s does not answer: %w", name, addr, context.Cause(ctx))
+		case <-node.Gone():
+			return fmt.Errorf("%s at %s has ended: %s", name, addr, node.How())
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// freeAddr is an address on loopback that nobody listens at.
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// Close ends the servers and removes their folder.
+func (s *Servers) Close() error {
+	var errs []error
+	for _, n := range s.nodes {
+		errs = append(errs, n.Kill())
+	}
+	return errors.Join(append(errs, os.RemoveAll(s.folder), s.record.Remove())...)
+}
+
+// Pause stops a server, by index, until Resume.
+func (s *Servers) Pause(ctx context.Context, node int) error { return s.nodes[node].Pause(ctx) }
+
+// Resume lets it go on.
+func (s *Servers) Resume(ctx context.Context, node int) error { return s.nodes[node].Resume(ctx) }
+
+// sweep counts the keys on all servers and removes them.
+func (s *Servers) sweep(ctx context.Context) (keys int64, err error) {
+	err = s.each(func(c *redis.Client) error {
+		n, err := c.DBSize(ctx).Result()
+		keys += n
+		return errors.Join(err, c.FlushAll(ctx).Err())
+	})
+	return keys, err
+}
+
+// commands is how many commands the servers have carried out, all together.
+func (s *Servers) commands(ctx context.Context) (total int64, err error) {
+	err = s.each(func(c *redis.Client) error {
+		text, err := c.Info(ctx, "stats").Result()
+		if err != nil {
+			return err
+		}
+		_, after, _ := strings.Cut(text, "total_commands_processed:")
+		n, err := strconv.ParseInt(strings.TrimSpace(after[:strings.IndexByte(after, '\n')]), 10, 64)
+		total += n
+		return err
+	})
+	return total, err
+}
+
+func (s *Servers) each(do func(*redis.Client) error) error {
+	var errs []error
+	for _, addr := range s.Addrs {
+		errs = append(errs, server.With(addr, do))
+	}
+	return errors.Join(errs...)
+}
+
+// poolSize is more than all callers use at a time, so that nobody waits for a
+// connection.
+const poolSize = 256
+
+// clients makes a go-redis client for each server, as package redlock advises.
+func clients(addrs []string) []*redis.Client {
+	var all []*redis.Client
+	for _, addr := range addrs {
+		all = append(all, redis.NewClient(&redis.Options{
+			Addr:                     addr,
+			MaxRetries:               -1,
+			ContextTimeoutEnabled:    true,
+			PoolSize:                 poolSize,
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		}))
+	}
+	return all
+}
+
+func closeAll(all []*redis.Client) error {
+	var errs []error
+	for _, c := range all {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}

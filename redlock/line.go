@@ -1,0 +1,131 @@
+package redlock
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// line is the way to one server that all callers of a lock share. A command
+// that finds it idle goes at once, by itself. One that finds an exchange under
+// way waits for its end and goes with all others that wait by then, in one
+// pipeline: the busier the lock, the more commands share a write and a read.
+//
+// An exchange that lasts must not hold up what comes later: those who wait go
+// beside it, on another connection, after one wait for each exchange under way.
+// So a server that is far away, or does not answer, costs them milliseconds and
+// not the whole of its delay, and the longer it lasts the rarer are new tries.
+//
+// The line has no goroutine of its own: one of those who wait carries out the
+// exchange for all of them.
+type line struct {
+	client redis.UniversalClient
+	wait   time.Duration // 0: every command goes by itself
+
+	mu       sync.Mutex
+	underway int // exchanges
+	waiting  []*passenger
+	overdue  *time.Timer // runs while some wait; made when first needed
+}
+
+// passenger is a command that waits.
+type passenger struct {
+	ctx context.Context
+	cmd redis.Cmder
+	// turn hands over the exchange that its receiver is to carry out, its own
+	// command first; it is closed once another has carried the command out.
+	turn chan []*passenger
+}
+
+// process carries out a command and leaves its reply, or the error, with it. The
+// context must have a deadline, which bounds the call; but as the exchange is
+// shared, neither a deadline that is sooner than others' nor an end for another
+// reason cuts it short.
+func (l *line) process(ctx context.Context, cmd redis.Cmder) {
+	p := l.enter(ctx, cmd)
+	if p == nil {
+		_ = l.client.Process(ctx, cmd) // the command keeps the error
+		l.leave()
+		return
+	}
+	if together := <-p.turn; together != nil {
+		exchange(l.client, together)
+		l.leave()
+	}
+}
+
+// enter returns nil if the command may go at once, and its place otherwise.
+func (l *line) enter(ctx context.Context, cmd redis.Cmder) *passenger {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.underway == 0 || l.wait == 0 {
+		l.underway++
+		return nil
+	}
+	p := &passenger{ctx, cmd, make(chan []*passenger, 1)}
+	l.waiting = append(l.waiting, p)
+	if len(l.waiting) == 1 {
+		l.bound(l.wait * time.Duration(l.underway))
+	}
+	return p
+}
+
+// bound lets those who wait go after d at the latest. l.mu is held.
+func (l *line) bound(d time.Duration) {
+	if l.overdue == nil {
+		l.overdue = time.AfterFunc(d, func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.board()
+		})
+		return
+	}
+	l.overdue.Reset(d)
+}
+
+// leave ends an exchange.
+func (l *line) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.underway--
+	l.board()
+}
+
+// board hands those who wait, if any, to the first of them as the next exchange.
+// l.mu is held.
+func (l *line) board() {
+	if len(l.waiting) == 0 {
+		return
+	}
+	l.overdue.Stop()
+	l.underway++
+	l.waiting[0].turn <- l.waiting
+	l.waiting = nil
+}
+
+// exchange carries out commands in their order, in one pipeline, and tells all
+// but the first, whose goroutine this is. It has until the last of their
+// deadlines.
+func exchange(client redis.UniversalClient, together []*passenger) {
+	first := together[0]
+	if len(together) == 1 {
+		_ = client.Process(first.ctx, first.cmd)
+		return
+	}
+	var latest time.Time
+	pipe := client.Pipeline()
+	for _, p := range together {
+		if deadline, _ := p.ctx.Deadline(); deadline.After(latest) {
+			latest = deadline
+		}
+		_ = pipe.Process(p.ctx, p.cmd) // queues it
+	}
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(first.ctx), latest)
+	defer cancel()
+	_, _ = pipe.Exec(ctx) // each command keeps its own error
+	for _, p := range together[1:] {
+		close(p.turn)
+	}
+}
