@@ -20,57 +20,84 @@ func Measure(ctx context.Context, say func(format string, args ...any)) (section
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	for _, callers := range []int{1, 32} {
-		say("lock: pairs with %d callers", callers)
-		section, err := throughput(ctx, s, callers)
+	for _, part := range []struct {
+		doing   string
+		measure func(context.Context, *Servers) (figures.Section, error)
+	}{
+		{"pairs, one caller", alone},
+		{"pairs, 32 callers", crowded},
+		{"pairs while one node hangs", hung},
+		{"pairs while one node is far away", far},
+		{"one key that all want", contended},
+	} {
+		say("lock: %s", part.doing)
+		section, err := part.measure(ctx, s)
 		if err != nil {
-			return sections, err
+			return sections, fmt.Errorf("%s: %w", part.doing, err)
 		}
 		sections = append(sections, section)
 	}
 	return sections, nil
 }
 
+// alone measures one caller. What is left to win is the time that a lock spends
+// itself: the limit is the bare commands.
+func alone(ctx context.Context, s *Servers) (figures.Section, error) {
+	section, err := throughput(ctx, s, 1)
+	if err != nil {
+		return section, err
+	}
+	section.Name, section.Title = "lock-1-caller", "Acquire and release by one caller"
+	section.Targets = []figures.Target{
+		against(section, "raw go-redis", 0.95),
+		against(section, "redsync", 1.4),
+		noOrphans(section),
+	}
+	return section, nil
+}
+
+// crowded measures 32 callers of one client.
+func crowded(ctx context.Context, s *Servers) (figures.Section, error) {
+	section, err := throughput(ctx, s, 32)
+	if err != nil {
+		return section, err
+	}
+	section.Name, section.Title = "lock-32-callers", "Acquire and release by 32 callers, keys of their own"
+	section.Targets = []figures.Target{
+		against(section, "redsync", 2.2),
+		against(section, "rueidislock, 5 keys", 1),
+		noOrphans(section),
+	}
+	return section, nil
+}
+
+// against wants our pairs to be a multiple of a peer's, round by round.
+func against(s figures.Section, name string, bound float64) figures.Target {
+	row := s.Rows[slices.IndexFunc(s.Rows, func(r figures.Row) bool { return r.Name == name })]
+	return figures.AtLeast("redlock's pairs, of "+name, figures.Ratios("", s.Rows[0].Figure("pairs"), row.Figure("pairs")), bound)
+}
+
 // throughput is pairs of acquire and release of keys that nobody else wants.
 func throughput(ctx context.Context, s *Servers, callers int) (figures.Section, error) {
-	t := trial{callers: callers, rounds: 15, length: 200 * time.Millisecond}
+	t := trial{callers: callers, rounds: 15, length: 200 * time.Millisecond, settle: settle}
 	results, err := t.run(ctx, s, s.Addrs, peers)
 	if err != nil {
 		return figures.Section{}, err
 	}
-	section := figures.Section{
-		Name:  fmt.Sprintf("lock-pairs-%d", callers),
-		Title: fmt.Sprintf("Acquire and release, keys of their own, callers at a time: %d", callers),
-	}
-	rates := make([]figures.Figure, len(peers))
-	for i := range peers {
-		rates[i] = figureOf("pairs", figures.PerSecond, results[i], rate)
-	}
+	var section figures.Section
+	ours := figureOf("pairs", figures.PerSecond, results[0], rate)
 	for i, p := range peers {
+		pairsOf := figureOf("pairs", figures.PerSecond, results[i], rate)
 		section.Rows = append(section.Rows, figures.Row{Name: p.name, Figures: []figures.Figure{
-			rates[i],
-			figures.Ratios("of redlock's", rates[i], rates[0]),
+			pairsOf,
+			figures.Ratios("to redlock", pairsOf, ours),
 			figureOf("p50", figures.Seconds, results[i], quantile(pairs, 50)),
 			figureOf("p99", figures.Seconds, results[i], quantile(pairs, 99)),
+			figureOf("client CPU", figures.Seconds, results[i], clientCPU),
 			figureOf("allocations", figures.Count, results[i], allocations),
 			figureOf("commands", figures.Count, results[i], perGrant),
 			figureOf("orphans", figures.Count, results[i], orphans),
 		}})
 	}
-	against := func(name string) figures.Figure {
-		return figures.Ratios(name, rates[0], rates[slices.IndexFunc(peers, func(p peer) bool { return p.name == name })])
-	}
-	if callers == 1 {
-		section.Targets = []figures.Target{
-			figures.AtLeast("redlock, of raw go-redis", against("raw go-redis"), 0.95),
-			figures.AtLeast("redlock, of redsync", against("redsync"), 1.4),
-		}
-	} else {
-		section.Targets = []figures.Target{
-			figures.AtLeast("redlock, of redsync", against("redsync"), 2.2),
-			figures.AtLeast("redlock, of rueidislock", against("rueidislock, 5 keys"), 1),
-		}
-	}
-	section.Targets = append(section.Targets, figures.AtMost("keys that redlock orphaned", section.Rows[0].Figure("orphans"), 0))
 	return section, nil
 }

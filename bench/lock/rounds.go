@@ -16,7 +16,7 @@ import (
 )
 
 // settle is given to what a lock does in the background before its keys are
-// counted, and is a small part of the TTL: what is left is left for that long.
+// counted, and is a small part of the TTL, for which an orphan stays.
 const settle = 100 * time.Millisecond
 
 // trial is how a group of peers is measured: in rounds, one peer after another
@@ -27,6 +27,9 @@ type trial struct {
 	length  time.Duration // of one round of one peer
 	// oneKey: all callers want the same key; otherwise no two ever do.
 	oneKey bool
+	settle time.Duration // after a round, before keys are counted
+	// begin and end, unless nil, are called around the load of each round.
+	begin, end func() error
 }
 
 // round is what one peer did in one round.
@@ -86,11 +89,11 @@ func (t trial) round(ctx context.Context, s *Servers, l locker, n int) (round, e
 	if err != nil {
 		return round{}, err
 	}
-	r, err := t.load(ctx, l, n)
+	r, err := t.disturbed(ctx, l, n)
 	if err != nil {
 		return round{}, err
 	}
-	time.Sleep(settle)
+	time.Sleep(t.settle)
 	after, err := s.commands(ctx)
 	if err != nil {
 		return round{}, err
@@ -98,6 +101,20 @@ func (t trial) round(ctx context.Context, s *Servers, l locker, n int) (round, e
 	r.commands = after - before - int64(len(s.Addrs)) // less the last INFOs
 	r.orphans, err = s.sweep(ctx)
 	return r, errors.Join(err, ctx.Err())
+}
+
+// disturbed is load between begin and end.
+func (t trial) disturbed(ctx context.Context, l locker, n int) (r round, err error) {
+	if t.begin != nil {
+		if err := t.begin(); err != nil {
+			return r, err
+		}
+	}
+	r, err = t.load(ctx, l, n)
+	if t.end != nil {
+		err = errors.Join(err, t.end())
+	}
+	return r, err
 }
 
 // load lets the callers take and release keys until the round is over.
