@@ -1,0 +1,30 @@
+package validate
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"lockproof/harness"
+	"lockproof/settings"
+)
+
+// BenchmarkFrontier draws the frontier of ten thousand trials that the command
+// draws by default. trials/s is the figure to look at.
+func BenchmarkFrontier(b *testing.B) {
+	r, err := settings.ReadRedis("", nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	trials := 0
+	for b.Loop() {
+		a := &Asker{Question: Question{Redis: r, Policy: settings.Delayed(0, ""), TTLs: []time.Duration{30 * time.Second}, On: harness.Virtual, Seed: 1, Drift: DefaultDrift},
+			Suite: harness.RunSuite}
+		f, err := a.Measure(context.Background(), fewest)
+		if err != nil || f.SafeSide > 0 || f.Inconclusive > 0 {
+			b.Fatal(err, f.SafeSide, f.Inconclusive)
+		}
+		trials += f.Trials
+	}
+	b.ReportMetric(float64(trials)/b.Elapsed().Seconds(), "trials/s")
+}
