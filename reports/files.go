@@ -18,6 +18,8 @@ const (
 	PageFile    = "report.html" // which package html writes
 	// PorcupineFile is beside the history of a trial whose page links to it.
 	PorcupineFile = "porcupine.html"
+	// TimelineFile is beside the history of a violated trial that the page shows.
+	TimelineFile = "timeline.svg"
 )
 
 // File is one file of a report.
@@ -54,7 +56,7 @@ func writeFiles(out string, files []File) ([]string, error) {
 func Clear(out string) error {
 	whole := []string{ResultsFile, JUnitFile, SummaryFile, PageFile, ValidationFile, ValidationPageFile}
 	var trials []string
-	for _, name := range []string{PorcupineFile, "history.jsonl"} {
+	for _, name := range []string{PorcupineFile, TimelineFile, "history.jsonl"} {
 		found, err := fs.Glob(os.DirFS(out), "trials/*/*/"+name)
 		if err != nil {
 			return fmt.Errorf("cannot use the output folder %s: %w", out, err)

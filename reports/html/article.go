@@ -40,6 +40,7 @@ type article struct {
 	Verdicts []verdict
 	Facts    string
 	Accounts []*Account
+	Drawing  string   // where the first account's timeline is, as a file of its own
 	Healthy  *Account // what happened, where nothing was violated
 	Plots    *plots
 	History  string
@@ -144,6 +145,9 @@ func (b *builder) show(a *article, trial harness.Trial, events []history.Event) 
 			c.Porcupine = b.porcupine(a.History, events, *c.violation)
 		}
 	}
+	if len(a.Accounts) > 0 {
+		a.Drawing = b.picture(a.History, a.Accounts[0])
+	}
 	s := b.scenarios[trial.Scenario]
 	if s != nil && s.Workload != nil {
 		a.Plots = plotsOf(a.ID, events, trial)
@@ -159,9 +163,24 @@ func (b *builder) porcupine(name string, events []history.Event, v checker.Viola
 	if err := checker.Picture(events, v, &page); err != nil {
 		return ""
 	}
-	picture := path.Dir(name) + "/" + reports.PorcupineFile
-	if err := os.WriteFile(filepath.Join(b.report.Options.Out, filepath.FromSlash(picture)), page.Bytes(), 0o644); err != nil {
+	return b.beside(name, reports.PorcupineFile, page.Bytes())
+}
+
+// picture writes the timeline of an account beside its history, in the same
+// way.
+func (b *builder) picture(name string, a *Account) string {
+	svg, err := a.SVG()
+	if err != nil {
 		return ""
 	}
-	return picture
+	return b.beside(name, reports.TimelineFile, svg)
+}
+
+// beside writes a file beside a history, and gives its path.
+func (b *builder) beside(history, name string, data []byte) string {
+	file := path.Dir(history) + "/" + name
+	if err := os.WriteFile(filepath.Join(b.report.Options.Out, filepath.FromSlash(file)), data, 0o644); err != nil {
+		return ""
+	}
+	return file
 }

@@ -14,7 +14,7 @@ var pair = regexp.MustCompile(`--([a-z0-9-]+): light-dark\((#[0-9a-f]{6}), (#[0-
 
 // colours reads the page's colours: by name, for light and for dark.
 func colours(t *testing.T) map[string][2]string {
-	css, err := os.ReadFile("page.css")
+	css, err := os.ReadFile("colours.css")
 	require.NoError(t, err)
 	named := map[string][2]string{}
 	for _, m := range pair.FindAllStringSubmatch(string(css), -1) {

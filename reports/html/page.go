@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,7 +42,9 @@ var page = template.Must(template.New("page.gohtml").Funcs(template.FuncMap{
 func Parts() *template.Template { return template.Must(page.Clone()) }
 
 // Style is the page's style sheet.
-func Style() []byte { return asset("page.css") }
+func Style() []byte {
+	return slices.Concat(asset("colours.css"), asset("timeline.css"), asset("page.css"))
+}
 
 // Script is the page's script.
 func Script() []byte { return asset("page.js") }

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // The page's own style and script are left out: they are files of this folder.
 func TestGoldenPage(t *testing.T) {
 	got := written(t, first(words{}.report(t)), second(words{}.report(t)))
-	for _, file := range []string{"page.css", "page.js"} {
+	for _, file := range []string{"colours.css", "timeline.css", "page.css", "page.js"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		require.Contains(t, got, string(text), "the page holds the whole of %s", file)
