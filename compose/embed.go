@@ -7,5 +7,5 @@ import "embed"
 // Files are the compose project and what its image is built from, but for the
 // lockproof binary.
 //
-//go:embed docker-compose.yml Dockerfile redis.conf serve.sh shim/src
+//go:embed docker-compose.yml Dockerfile redis.conf serve.sh check.sh shim/src
 var Files embed.FS

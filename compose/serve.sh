@@ -6,15 +6,16 @@
 # The container ends with its server, unless the file `again` is in the volume:
 # then another server takes its place, on what the proxy puts there. A new run
 # gets new servers so, which takes far less than a new container.
-export LOCKPROOF_SHIM=/data/control
+export LOCKPROOF_SHIM=/machine/control
+program=$(command -v redis-server || command -v valkey-server)
 trap 'kill "$server"' TERM INT
 while true; do
-	until [ -e /data/control ]; do sleep 0.01; done
-	LD_PRELOAD=/usr/local/lib/lockproof-shim.so redis-server /etc/lockproof/redis.conf &
+	until [ -e /machine/control ]; do sleep 0.01; done
+	LD_PRELOAD=/usr/local/lib/lockproof-shim.so "$program" /etc/lockproof/redis.conf &
 	server=$!
 	wait "$server"
 	status=$?
 	# A signal ends the wait, and the server later.
 	while kill -0 "$server" 2>/dev/null; do wait "$server"; status=$?; done
-	rm /data/again 2>/dev/null || exit "$status"
+	rm /machine/again 2>/dev/null || exit "$status"
 done

@@ -12,8 +12,8 @@ import (
 )
 
 // Clean removes what harnesses left that died before they could do so
-// themselves, on every kind of cluster, and writes to w what it did. Where no
-// engine can be used, there is nothing on it to clean for this user.
+// themselves, on every kind of cluster, and writes to w what it did. An engine
+// that cannot be used is no error: most machines have none.
 func Clean(ctx context.Context, w io.Writer) error {
 	done, err := docker.Clean(ctx)
 	var none *cluster.Unsupported
@@ -24,6 +24,9 @@ func Clean(ctx context.Context, w io.Writer) error {
 	done, err = append(done, lines...), errors.Join(err, processErr)
 	if len(done) == 0 && err == nil {
 		done = []string{"nothing was left behind"}
+	}
+	if none != nil {
+		done = append(done, "Docker was not looked at: "+none.Why)
 	}
 	for _, line := range done {
 		if _, werr := fmt.Fprintln(w, line); werr != nil {

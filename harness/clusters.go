@@ -40,13 +40,13 @@ func (o Options) opener(ctx context.Context) (open opener, done func() error, er
 	case Virtual:
 		return o.openVirtual, none, nil
 	case Local:
-		return o.openLocal, none, local.Available()
+		return o.openLocal, none, local.Available(o.Server)
 	}
 	notices := o.Notices
 	if notices == nil {
 		notices = io.Discard
 	}
-	projects, err := docker.Open(ctx, "", notices)
+	projects, err := docker.Open(ctx, docker.Choice{Server: o.Server, Image: o.Image}, "", notices)
 	if err != nil {
 		return nil, none, err
 	}
@@ -132,7 +132,7 @@ func (o Options) openVirtual(ctx context.Context, p *plan, t *Trial, j *journal)
 
 func (o Options) openLocal(ctx context.Context, p *plan, t *Trial, j *journal) error {
 	cfg := o.config(p, t.Seed, j)
-	c, err := local.New(ctx, cfg, local.Options{})
+	c, err := local.New(ctx, cfg, local.Options{RedisServer: o.Server})
 	if err != nil {
 		return err
 	}
@@ -144,9 +144,9 @@ func (o Options) openDocker(projects *docker.Projects) opener {
 		cfg := o.config(p, t.Seed, j)
 		c, err := docker.New(ctx, cfg, docker.Options{Projects: projects})
 		if err != nil {
-			return err
+			return projects.Lost(err)
 		}
-		return o.carryOut(ctx, p, t, j, c, cfg)
+		return projects.Lost(o.carryOut(ctx, p, t, j, c, cfg))
 	}
 }
 

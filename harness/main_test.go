@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 // needRedis skips a test where no server can be run.
 func needRedis(t *testing.T) {
 	t.Helper()
-	if err := local.Available(); err != nil {
+	if err := local.Available(""); err != nil {
 		t.Skip(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lockproof/checker"
+	"lockproof/harness/cluster"
 )
 
 // DefaultRetries is how often a stalled trial is tried again unless Options say
@@ -30,7 +31,8 @@ type ticket struct {
 // RunSuite runs every job for the number of trials that o asks for, some side
 // by side, and calls observe once for each trial as it finishes, one call at a
 // time. The trials come back in the order of the jobs. When ctx ends, trials
-// under way are wound up and judged by what they saw, and the rest is not run.
+// under way are wound up and judged by what they saw, and the rest is not run; nor
+// is it when the cluster is lost.
 // An error means that the harness could not work at all.
 func RunSuite(ctx context.Context, jobs []Job, o Options, observe func(Trial)) ([]Trial, error) {
 	if err := o.validate(); err != nil {
@@ -45,7 +47,8 @@ func RunSuite(ctx context.Context, jobs []Job, o Options, observe func(Trial)) (
 		defer ballast()()
 	}
 	trials := o.run(ctx, jobs, open, observe)
-	if err := done(); err != nil && len(trials) > 0 {
+	lost := slices.ContainsFunc(trials, func(t Trial) bool { return t.lost })
+	if err := done(); err != nil && len(trials) > 0 && !lost { // what is lost has been told of
 		// The trials have been judged: what went wrong after them must not
 		// keep anybody from their report.
 		last := &trials[len(trials)-1]
@@ -64,7 +67,9 @@ func failureOf(t *Trial) error {
 // run is RunSuite on clusters of open's.
 func (o Options) run(ctx context.Context, jobs []Job, open opener, observe func(Trial)) []Trial {
 	tickets := make(chan ticket)
-	go o.issue(ctx, jobs, tickets)
+	issuing, stop := context.WithCancel(ctx)
+	defer stop()
+	go o.issue(issuing, jobs, tickets)
 	type finished struct {
 		ticket
 		Trial
@@ -79,10 +84,13 @@ func (o Options) run(ctx context.Context, jobs []Job, open opener, observe func(
 		go func() {
 			defer wg.Done()
 			for t := range tickets {
-				if ctx.Err() != nil {
+				if issuing.Err() != nil {
 					continue // its ticket was out when the run was called off
 				}
 				result := o.try(ctx, open, t)
+				if result.lost {
+					stop() // all that are still to come would fail alike
+				}
 				mu.Lock()
 				done = append(done, finished{t, result})
 				observe(result)
@@ -165,6 +173,8 @@ func (o Options) attempt(ctx context.Context, open opener, p *plan, trial *Trial
 	switch {
 	case err != nil && ctx.Err() == nil:
 		trial.Failure = err.Error()
+		var lost *cluster.Lost
+		trial.lost = errors.As(err, &lost)
 	case err != nil && !journal.begun():
 		// It was called off before it had a cluster: there is nothing to judge.
 	default:

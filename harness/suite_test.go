@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/harness/cluster"
 	"lockproof/harness/history"
 	"lockproof/scenarios"
 )
@@ -139,6 +140,25 @@ func TestAClusterThatFailsIsAFailureOfTheHarness(t *testing.T) {
 	require.Equal(t, HarnessError, standing)
 	require.Contains(t, why, "header")
 	require.Equal(t, 1, trials[1].Attempts)
+}
+
+// A cluster that is lost fails the trials under way, and no other is run.
+func TestAClusterThatIsLostEndsTheRun(t *testing.T) {
+	o := onFake(5)
+	o.Parallel = 1
+	trials := o.run(context.Background(), []Job{plain("a"), plain("b")}, func(_ context.Context, p *plan, trial *Trial, j *journal) error {
+		for _, e := range granted(p, trial) {
+			j.record(e)
+		}
+		if trial.Trial == 1 {
+			return fmt.Errorf("n3: %w", &cluster.Lost{Cluster: Docker, Why: "the engine is gone", How: "start it again"})
+		}
+		return nil
+	}, func(Trial) {})
+	require.Len(t, trials, 2)
+	standing, why := trials[1].Standing()
+	require.Equal(t, HarnessError, standing)
+	require.Equal(t, "n3: the docker cluster is lost: the engine is gone; start it again", why)
 }
 
 // What was under way is judged by what it saw; what had not begun is not run.

@@ -14,6 +14,8 @@ type Options struct {
 	Cluster string // virtual, local, docker
 	Trials  int
 	Seed    uint64
+	Server  string        // docker: one of docker.Servers; local: a server's program; "": the default
+	Image   string        // docker: an image that has a server, instead
 	TTL     time.Duration // 0: each scenario's own
 	Lock    string        // "": each scenario's own
 	Without []string      // rules to switch off in every scenario
@@ -32,7 +34,7 @@ type Trial struct {
 	Scenario string           `json:"scenario"`
 	Variant  string           `json:"variant,omitempty"`
 	Cluster  string           `json:"cluster"`
-	Server   string           `json:"server,omitempty"` // what the cluster ran, with its version
+	Server   string           `json:"server,omitempty"` // the servers' name and version, as they told it: redis 7.0.15
 	Trial    int              `json:"trial"`
 	Seed     uint64           `json:"seed"`
 	Lock     string           `json:"lock"`
@@ -48,6 +50,8 @@ type Trial struct {
 	Skipped string `json:"skipped,omitempty"`
 	// Failure says how the harness itself failed.
 	Failure string `json:"failure,omitempty"`
+	// lost: the cluster can run no other.
+	lost bool
 	// Attempts is how many runs it took, more than one after stalls.
 	Attempts int `json:"attempts,omitempty"`
 	// History is the file, relative to the output folder, if it was kept.

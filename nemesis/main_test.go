@@ -84,7 +84,7 @@ func onLocal(t *testing.T, test func(t *testing.T, r *rig)) {
 // onLocalWith runs a test on a local cluster whose servers are set up otherwise.
 func onLocalWith(t *testing.T, change func(*cluster.Config), test func(t *testing.T, r *rig)) {
 	t.Helper()
-	if err := local.Available(); err != nil {
+	if err := local.Available(""); err != nil {
 		t.Skip(err)
 	}
 	r := &rig{}

@@ -13,7 +13,7 @@ import (
 // onReplicas runs a test on a local cluster whose n1 has a replica.
 func onReplicas(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
-	if err := local.Available(); err != nil {
+	if err := local.Available(""); err != nil {
 		t.Skip(err)
 	}
 	r := &rig{}

@@ -38,6 +38,8 @@ type Tool struct {
 // ResultsOptions are the options of the run as they were given.
 type ResultsOptions struct {
 	Cluster  string        `json:"cluster"`
+	Server   string        `json:"server,omitempty"`
+	Image    string        `json:"image,omitempty"`
 	Trials   int           `json:"trials"`
 	Seed     uint64        `json:"seed"`
 	TTL      time.Duration `json:"ttl,omitempty"`
@@ -49,7 +51,7 @@ type ResultsOptions struct {
 
 func resultsOptions(o harness.Options) ResultsOptions {
 	return ResultsOptions{
-		Cluster: o.Cluster, Trials: o.Trials, Seed: o.Seed, TTL: o.TTL,
+		Cluster: o.Cluster, Server: o.Server, Image: o.Image, Trials: o.Trials, Seed: o.Seed, TTL: o.TTL,
 		Lock: o.Lock, Without: o.Without, Parallel: o.Parallel, Retries: o.Retries,
 	}
 }
@@ -58,7 +60,7 @@ func resultsOptions(o harness.Options) ResultsOptions {
 // them.
 func (o ResultsOptions) options() harness.Options {
 	return harness.Options{
-		Cluster: o.Cluster, Trials: o.Trials, Seed: o.Seed, TTL: o.TTL,
+		Cluster: o.Cluster, Server: o.Server, Image: o.Image, Trials: o.Trials, Seed: o.Seed, TTL: o.TTL,
 		Lock: o.Lock, Without: o.Without, Parallel: o.Parallel, Retries: o.Retries,
 	}
 }

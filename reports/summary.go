@@ -65,7 +65,11 @@ func (r *Report) Headline() string {
 // Setting says how the run was set up.
 func (r *Report) Setting() string {
 	o := r.Options
-	parts := []string{o.Cluster + " cluster", plural(o.Trials, "trial") + " each", fmt.Sprintf("seed %d", o.Seed)}
+	cluster := o.Cluster + " cluster"
+	if servers := r.servers(); len(servers) > 0 {
+		cluster += " of " + list(servers)
+	}
+	parts := []string{cluster, plural(o.Trials, "trial") + " each", fmt.Sprintf("seed %d", o.Seed)}
 	if r.Shard != nil {
 		parts = append(parts, fmt.Sprintf("shard %d of %d", r.Shard.Index, r.Shard.Count))
 	}

@@ -16,7 +16,7 @@ import (
 func TrialOf(v checker.Verdict) harness.Trial {
 	h := v.Header
 	return harness.Trial{
-		Scenario: h.Scenario, Variant: h.Variant, Cluster: h.Cluster, Trial: h.Trial, Seed: h.Seed,
+		Scenario: h.Scenario, Variant: h.Variant, Cluster: h.Cluster, Server: h.Server, Trial: h.Trial, Seed: h.Seed,
 		Lock: h.Lock, Without: h.Without, Results: v.Results, Expect: h.Expect, Lenient: h.Lenient,
 	}
 }

@@ -37,7 +37,10 @@ var needs = map[string][]need{
 		{name: "redis-server", find: findRedis},
 		{name: "C compiler", find: findCompiler, optional: "clock and disk faults"},
 	},
-	"docker": {{name: "Docker engine and Compose", find: findDocker}},
+	"docker": {
+		{name: "Docker engine and Compose", find: findDocker},
+		{name: "servers", find: listServers},
+	},
 }
 
 // kinds are the clusters in the order in which doctor speaks of them.
@@ -109,7 +112,7 @@ func examine(ctx context.Context, needs []need) (verdict string, lines []string)
 }
 
 func findRedis(ctx context.Context) (string, error) {
-	if err := local.Available(); err != nil {
+	if err := local.Available(""); err != nil {
 		return "", plainly(err)
 	}
 	return firstLine(ctx, "redis-server", "--version")
@@ -127,6 +130,11 @@ func findCompiler(ctx context.Context) (string, error) {
 func findDocker(ctx context.Context) (string, error) {
 	found, err := docker.Find(ctx)
 	return found, plainly(err)
+}
+
+// listServers says which servers there are to choose from.
+func listServers(context.Context) (string, error) {
+	return strings.Join(docker.ServerNames(), ", ") + " (--server; the first by default), or an image of your own (--image)", nil
 }
 
 // plainly says what is missing and how to get it, without naming the cluster

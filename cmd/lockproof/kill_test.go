@@ -22,7 +22,7 @@ import (
 // it leaves behind, `lockproof clean` or the next run removes, and every
 // history that it has begun can be judged.
 func TestNothingOutlivesAKilledHarness(t *testing.T) {
-	if err := local.Available(); err != nil {
+	if err := local.Available(""); err != nil {
 		t.Skip(err)
 	}
 	if runtime.GOOS != "linux" {
@@ -63,16 +63,18 @@ func TestNothingOutlivesAKilledHarness(t *testing.T) {
 	t.Logf("%d kills, of harnesses with %d children in all; %d histories judged", kills, children, histories)
 }
 
-// victim is one run of the real binary, with a home and a folder for temporary
-// files of its own: what is in there is that run's and nobody else's.
-// build makes the program.
+// build makes the program, as it also runs in containers.
 func build(t *testing.T) string {
 	binary := filepath.Join(t.TempDir(), "lockproof")
-	said, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput()
+	build := exec.Command("go", "build", "-o", binary, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	said, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", said)
 	return binary
 }
 
+// victim is one run of the real binary, with a home and a folder for temporary
+// files of its own: what is in there is that run's and nobody else's.
 type victim struct{ binary, home, temp, out string }
 
 func (v victim) command(args ...string) *exec.Cmd {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"lockproof/harness/cluster/docker/proxy"
@@ -11,12 +13,19 @@ import (
 func (p *program) proxyCommand() *cobra.Command {
 	var ports int
 	var volumes string
+	var check bool
 	cmd := &cobra.Command{
 		Use:    "proxy",
 		Short:  "Serve as the network of a compose project, in one of its containers",
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if check {
+				if _, err := proxy.NewClient(fmt.Sprintf("127.0.0.1:%d", proxy.APIPort)).Clock(cmd.Context()); err != nil {
+					return failed(err)
+				}
+				return nil
+			}
 			ctx, stop := p.interruptible(cmd.Context())
 			defer stop()
 			s, err := proxy.NewServer(proxy.FirstPort, ports, volumes)
@@ -31,5 +40,6 @@ func (p *program) proxyCommand() *cobra.Command {
 	}
 	cmd.Flags().IntVar(&ports, "ports", 30, "how many ports, from 7001 on, links may listen on")
 	cmd.Flags().StringVar(&volumes, "volumes", "/volumes", "folder with the servers' volumes, one each")
+	cmd.Flags().BoolVar(&check, "check", false, "serve nothing, and fail unless one that serves here is well")
 	return cmd
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockproof/harness"
+	"lockproof/harness/cluster/docker"
+	"lockproof/harness/cluster/local"
 	"lockproof/harness/locks"
 	"lockproof/redlock"
 	"lockproof/reports"
@@ -50,6 +52,7 @@ one is inconclusive, or the run was cut short; 3 the harness itself failed;
 64 bad usage or a bad file.`,
 		Example: `  lockproof run
   lockproof run 'aof-*' --on local --trials 20
+  lockproof run --on docker --server valkey-8.1
   lockproof run client-pause my-scenario.yaml --ttl 30s
   lockproof run --lock redsync --out out/redsync
   lockproof run half-is-not-majority --without Majority,FreshToken
@@ -70,6 +73,8 @@ one is inconclusive, or the run was cut short; 3 the harness itself failed;
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.Cluster, "on", harness.Virtual, "cluster: "+strings.Join(harness.Clusters, ", "))
+	f.StringVar(&o.Server, "server", "", "server: on docker "+strings.Join(docker.ServerNames(), ", ")+" (default: the first);\non local the program of a redis-server or valkey-server")
+	f.StringVar(&o.Image, "image", "", "image that has a server, instead, on docker")
 	f.IntVar(&o.Trials, "trials", 1, "trials of each scenario and variant")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first trial; each further one adds 1")
 	f.DurationVar(&o.TTL, "ttl", 0, "the lock's TTL, 100ms to 10m (default: each scenario's own)")
@@ -113,7 +118,29 @@ func checkOptions(o *harness.Options, given func(string) bool) error {
 	case given("lock") && !slices.Contains(locks.Names(), o.Lock):
 		return usage("--lock %s: there is no such lock: %s", o.Lock, suggest(o.Lock, locks.Names()))
 	}
+	if err := checkServer(o); err != nil {
+		return err
+	}
 	return checkRules(o)
+}
+
+// checkServer refuses a server that the cluster cannot have.
+func checkServer(o *harness.Options) error {
+	switch {
+	case o.Server != "" && o.Cluster == harness.Virtual:
+		return usage("--server %s: the servers of the virtual cluster are in memory, and there is one kind: give it with --on docker or --on local", o.Server)
+	case o.Image != "" && o.Cluster != harness.Docker:
+		return usage("--image %s: only the docker cluster has images: give it with --on docker", o.Image)
+	case o.Server != "" && o.Image != "":
+		return usage("--server %s and --image %s: give one of them", o.Server, o.Image)
+	case o.Server != "" && o.Cluster == harness.Docker && !slices.Contains(docker.ServerNames(), o.Server):
+		return usage("--server %s: there is no such server on docker: %s; --image takes an image of your own", o.Server, suggest(o.Server, docker.ServerNames()))
+	case o.Server != "" && o.Cluster == harness.Local:
+		if err := local.Available(o.Server); err != nil {
+			return usage("--server %s: %w", o.Server, plainly(err))
+		}
+	}
+	return nil
 }
 
 func checkRules(o *harness.Options) error {
@@ -188,7 +215,7 @@ func (p *program) run(ctx context.Context, jobs []harness.Job, run reports.Run) 
 		return failed(err)
 	}
 	run.Elapsed = time.Since(run.Started)
-	run.Interrupted = ctx.Err() != nil && len(trials) < run.Planned
+	run.Interrupted = len(trials) < run.Planned
 	var known []*scenarios.Scenario
 	for _, j := range jobs {
 		known = append(known, j.Scenario)

@@ -259,5 +259,15 @@ func (u *Unsupported) Error() string {
 	return s
 }
 
+// Lost says that a cluster which could be used cannot be used any more, why, and
+// what to do.
+type Lost struct {
+	Cluster, Why, How string
+}
+
+func (l *Lost) Error() string {
+	return fmt.Sprintf("the %s cluster is lost: %s; %s", l.Cluster, l.Why, l.How)
+}
+
 // ErrDown says that a node is not running.
 var ErrDown = errors.New("the node is down")

@@ -12,43 +12,42 @@ import (
 	"github.com/docker/docker/api/types/image"
 )
 
-const (
-	// debian is what the Dockerfile builds on.
-	debian = "debian:bookworm-slim"
-	// ownBase is the same, made from Debian's packages, where no registry
-	// could be reached.
-	ownBase = "lockproof-base:bookworm"
-	release = "bookworm"
-)
+// debian is what the Dockerfile builds on: a release of Debian, as its name goes.
+func debian(release string) string { return "debian:" + release + "-slim" }
 
-// pullWithin bounds a pull of the base image, which has 30 MB.
+// ownBase is the same, made from Debian's packages, where no registry could be
+// reached.
+func ownBase(release string) string { return "lockproof-base:" + release }
+
+// pullWithin bounds a pull of an image; a base has 30 MB.
 const pullWithin = 3 * time.Minute
 
-// base gives an image to build on: one that the engine has, or one that it can
-// pull, or one made from Debian's packages.
-func (e *engine) base(ctx context.Context, say io.Writer) (string, error) {
-	for _, name := range []string{debian, ownBase} {
+// base gives an image of a release of Debian to build on: one that the engine
+// has, or one that it can pull, or one made from Debian's packages.
+func (e *engine) base(ctx context.Context, release, owner string, say io.Writer) (string, error) {
+	debian, own := debian(release), ownBase(release)
+	for _, name := range []string{debian, own} {
 		if found, err := e.has(ctx, name); found || err != nil {
 			return name, err
 		}
 	}
 	fmt.Fprintf(say, "pulling %s\n", debian)
-	pulled := e.pull(ctx)
+	pulled := e.pull(ctx, debian)
 	if pulled == nil {
 		return debian, nil
 	}
-	fmt.Fprintf(say, "it cannot be pulled (%v)\nmaking %s from Debian's packages: this takes a minute or two\n", pulled, ownBase)
-	if err := e.bootstrap(ctx); err != nil {
+	fmt.Fprintf(say, "it cannot be pulled (%v)\nmaking %s from Debian's packages: this takes a minute or two\n", pulled, own)
+	if err := e.bootstrap(ctx, release, owner); err != nil {
 		return "", missing(fmt.Sprintf("the image %s is not there, cannot be pulled (%v), and cannot be made (%v)", debian, pulled, err),
 			"reach a registry, load it (docker load), or run once as root with debootstrap installed (Debian: apt-get install debootstrap)")
 	}
-	return ownBase, nil
+	return own, nil
 }
 
-func (e *engine) pull(ctx context.Context) error {
+func (e *engine) pull(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, pullWithin)
 	defer cancel()
-	body, err := e.ImagePull(ctx, debian, image.PullOptions{})
+	body, err := e.ImagePull(ctx, name, image.PullOptions{})
 	if err != nil {
 		return err
 	}
@@ -56,7 +55,7 @@ func (e *engine) pull(ctx context.Context) error {
 }
 
 // bootstrap makes ownBase with debootstrap, which has to be root.
-func (e *engine) bootstrap(ctx context.Context) (err error) {
+func (e *engine) bootstrap(ctx context.Context, release, owner string) (err error) {
 	if os.Geteuid() != 0 {
 		return errors.New("debootstrap wants root")
 	}
@@ -71,12 +70,12 @@ func (e *engine) bootstrap(ctx context.Context) (err error) {
 	if out, err := exec.CommandContext(ctx, "debootstrap", "--variant=minbase", release, dir).CombinedOutput(); err != nil {
 		return fmt.Errorf("debootstrap: %w; the end of its output: %s", err, lastOf(out))
 	}
-	return e.importFolder(ctx, dir)
+	return e.importFolder(ctx, dir, ownBase(release), owner)
 }
 
-// importFolder makes ownBase of a folder. tar, unlike archive/tar, keeps the
+// importFolder makes an image of a folder. tar, unlike archive/tar, keeps the
 // owners and modes of all kinds of files without our help.
-func (e *engine) importFolder(ctx context.Context, dir string) error {
+func (e *engine) importFolder(ctx context.Context, dir, name, owner string) error {
 	tar := exec.CommandContext(ctx, "tar", "-C", dir, "--one-file-system", "-c", ".")
 	content, err := tar.StdoutPipe()
 	if err != nil {
@@ -85,8 +84,8 @@ func (e *engine) importFolder(ctx context.Context, dir string) error {
 	if err := tar.Start(); err != nil {
 		return err
 	}
-	body, err := e.ImageImport(ctx, image.ImportSource{Source: content, SourceName: "-"}, ownBase,
-		image.ImportOptions{Changes: []string{"LABEL " + label + "=base"}})
+	body, err := e.ImageImport(ctx, image.ImportSource{Source: content, SourceName: "-"}, name,
+		image.ImportOptions{Changes: []string{fmt.Sprintf("LABEL %s=base %s=%q", label, ownerLabel, owner)}})
 	if err == nil {
 		err = follow(body)
 	}

@@ -119,7 +119,7 @@ func (e *engine) removeProject(ctx context.Context, name string) (done []string,
 		name, len(containers), len(networks), len(volumes.Volumes))}, nil
 }
 
-// removeImages removes our images that no container and no run uses.
+// removeImages removes this user's images that no container and no run uses.
 func (e *engine) removeImages(ctx context.Context) (done []string, err error) {
 	list, err := e.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("label", label))})
 	if err != nil {
@@ -131,6 +131,9 @@ func (e *engine) removeImages(ctx context.Context) (done []string, err error) {
 	}
 	var errs []error
 	for _, i := range list {
+		if owner := i.Labels[ownerLabel]; owner != "" && !process.Ours(owner) {
+			continue // another user's, who may be about to use it
+		}
 		names := slices.DeleteFunc(i.RepoTags, func(tag string) bool { return tag == "<none>:<none>" })
 		if len(names) == 0 && len(used) == 0 {
 			names = []string{i.ID} // a stage of a build, and none is under way

@@ -84,6 +84,24 @@ func reach(ctx context.Context) (*engine, error) {
 	return &engine{Client: c}, nil
 }
 
+// lost is err, or that the engine does not answer any more, if it does not: that
+// is then the cause of whatever has failed.
+func (e *engine) lost(err error) error {
+	if err == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), askWithin)
+	defer cancel()
+	_, pingErr := e.Ping(ctx)
+	if pingErr == nil {
+		return err
+	}
+	return &cluster.Lost{
+		Cluster: kind, Why: fmt.Sprintf("the engine at %s does not answer any more (%v)", e.DaemonHost(), pingErr),
+		How: "start it again (systemctl start docker), and run `lockproof clean`, which removes what this run has left on it",
+	}
+}
+
 // unreachable says why there is no engine at host.
 func unreachable(host string, err error) error {
 	switch {

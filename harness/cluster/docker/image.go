@@ -11,9 +11,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/build"
@@ -28,29 +30,42 @@ const (
 	label       = "lockproof"        // on everything; its value says what it is
 	recordLabel = "lockproof.record" // the record of the harness whose project it is
 	hostLabel   = "lockproof.host"   // the host of that harness
+	ownerLabel  = "lockproof.owner"  // of an image: where the user who made it keeps records
 )
 
 // imageName is the repository of the image that all services share. Its tag is
 // a digest of all that goes into it.
 const imageName = "lockproof"
 
-// image gives the image of the project, and builds it if there is none yet. The
-// folder is the context of the build.
-func (e *engine) image(ctx context.Context, folder fs.FS, record *process.Record, say io.Writer) (string, error) {
-	// Noted before they are made, so that no Clean takes them away again.
-	if err := record.Use(ownBase); err != nil {
-		return "", err
-	}
-	base, err := e.base(ctx, say)
+// image gives the image of the project with the server that is chosen, and builds
+// it if there is none yet. The folder is the context of the build.
+func (e *engine) image(ctx context.Context, choice Choice, folder fs.FS, record *process.Record, say io.Writer) (string, error) {
+	s, err := choice.find()
 	if err != nil {
 		return "", err
+	}
+	// Noted before they are made, so that no Clean takes them away again.
+	if err := record.Use(ownBase(s.Release)); err != nil {
+		return "", err
+	}
+	owner := record.Folder()
+	base, err := e.base(ctx, s.Release, owner, say)
+	if err != nil {
+		return "", err
+	}
+	arguments := map[string]*string{"BASE": &base, "SERVER": &s.Package}
+	if choice.Image != "" {
+		id, err := e.obtain(ctx, choice.Image)
+		if err != nil {
+			return "", err
+		}
+		arguments["IMAGE"] = &id
 	}
 	archive, err := pack(folder)
 	if err != nil {
 		return "", fmt.Errorf("docker cluster: %w", err)
 	}
-	sum := sha256.Sum256(append([]byte(base+"\x00"), archive...))
-	tag := imageName + ":" + hex.EncodeToString(sum[:6])
+	tag := imageName + ":" + digest(arguments, archive)
 	if err := record.Use(tag); err != nil {
 		return "", err
 	}
@@ -58,17 +73,34 @@ func (e *engine) image(ctx context.Context, folder fs.FS, record *process.Record
 		return tag, err
 	}
 	fmt.Fprintf(say, "building the image %s\n", tag)
-	res, err := e.ImageBuild(ctx, bytes.NewReader(archive), build.ImageBuildOptions{
-		Tags: []string{tag}, Dockerfile: "compose/Dockerfile", Remove: true, ForceRemove: true,
-		BuildArgs: map[string]*string{"BASE": &base}, Labels: map[string]string{label: "image"},
-	})
-	if err != nil {
-		return "", fmt.Errorf("docker cluster: cannot build the image %s: %w", tag, err)
-	}
-	if err := follow(res.Body); err != nil {
+	if err := e.build(ctx, tag, owner, arguments, archive); err != nil && choice.Image != "" {
+		return "", unfit(choice.Image, err)
+	} else if err != nil {
 		return "", fmt.Errorf("docker cluster: cannot build the image %s: %w", tag, err)
 	}
 	return tag, nil
+}
+
+// digest tells images apart by all that goes into them.
+func digest(arguments map[string]*string, archive []byte) string {
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(arguments)) {
+		fmt.Fprintf(sum, "%s=%s\x00", name, *arguments[name])
+	}
+	sum.Write(archive)
+	return hex.EncodeToString(sum.Sum(nil)[:6])
+}
+
+func (e *engine) build(ctx context.Context, tag, owner string, arguments map[string]*string, archive []byte) error {
+	arguments["OWNER"] = &owner
+	res, err := e.ImageBuild(ctx, bytes.NewReader(archive), build.ImageBuildOptions{
+		Tags: []string{tag}, Dockerfile: "compose/Dockerfile", Remove: true, ForceRemove: true,
+		BuildArgs: arguments, Labels: map[string]string{label: "image", ownerLabel: owner},
+	})
+	if err != nil {
+		return err
+	}
+	return follow(res.Body)
 }
 
 func (e *engine) has(ctx context.Context, image string) (bool, error) {

@@ -71,7 +71,7 @@ func open(t testing.TB) *Projects {
 	}
 	shared.once.Do(func() {
 		if shared.err = buildProgram(); shared.err == nil {
-			shared.projects, shared.err = Open(context.Background(), shared.program, os.Stderr)
+			shared.projects, shared.err = Open(context.Background(), Choice{}, shared.program, os.Stderr)
 		}
 	})
 	require.NoError(t, shared.err)

@@ -59,19 +59,19 @@ type Projects struct {
 // Open connects to the engine and makes the image ready; that can take minutes
 // the first time, and say is told. program is the lockproof binary that serves
 // in the containers; "" means this one. ctx bounds the start.
-func Open(ctx context.Context, program string, say io.Writer) (*Projects, error) {
+func Open(ctx context.Context, choice Choice, program string, say io.Writer) (*Projects, error) {
 	e, err := connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	p := &Projects{engine: e, all: map[*project]bool{}}
-	if err := p.prepare(ctx, program, say); err != nil {
+	if err := p.prepare(ctx, choice, program, say); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
 }
 
-func (p *Projects) prepare(ctx context.Context, program string, say io.Writer) (err error) {
+func (p *Projects) prepare(ctx context.Context, choice Choice, program string, say io.Writer) (err error) {
 	if program == "" {
 		if program, err = os.Executable(); err != nil {
 			return fmt.Errorf("docker cluster: cannot find this program to run it in a container: %w", err)
@@ -98,7 +98,7 @@ func (p *Projects) prepare(ctx context.Context, program string, say io.Writer) (
 	if err := layOut(folder, program); err != nil {
 		return fmt.Errorf("docker cluster: %w", err)
 	}
-	p.image, err = p.engine.image(ctx, os.DirFS(folder), p.record, say)
+	p.image, err = p.engine.image(ctx, choice, os.DirFS(folder), p.record, say)
 	return err
 }
 
@@ -118,8 +118,12 @@ func (p *Projects) Close() error {
 	if p.record != nil && err == nil {
 		err = p.record.Remove() // what could not be ended stays on record for Clean
 	}
-	return errors.Join(err, p.engine.Close())
+	return errors.Join(p.engine.lost(err), p.engine.Close())
 }
+
+// Lost is err, unless it comes of the engine that does not answer any more: then
+// it is a *cluster.Lost.
+func (p *Projects) Lost(err error) error { return p.engine.lost(err) }
 
 // take gives a project that is idle and has room for so many links, or brings
 // one up.
@@ -215,7 +219,7 @@ func (q *project) tryOut(ctx context.Context, b *box) error {
 	if err != nil {
 		return err
 	}
-	q.version = "redis " + info.Version
+	q.version = info.String()
 	before, err := q.proxy.SetClock(ctx, b.service, time.Hour, 0)
 	if err != nil {
 		return err

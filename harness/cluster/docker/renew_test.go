@@ -58,7 +58,7 @@ func TestARunFindsNothingOfTheOneBefore(t *testing.T) {
 	require.NoError(t, l.Close())
 
 	l = start(t, 1, nil)
-	out, err := exec.Command("docker", "exec", l.nodes["n1"].id, "ls", "-A", "/data/disk").CombinedOutput()
+	out, err := exec.Command("docker", "exec", l.nodes["n1"].id, "ls", "-A", "/machine/disk").CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.Empty(t, string(out), "a file of the run before")
 }

@@ -171,7 +171,7 @@ func (e *events) record(x history.Event) {
 // needRedis skips a test where no server can be run.
 func needRedis(t testing.TB) {
 	t.Helper()
-	if err := Available(); err != nil {
+	if err := Available(""); err != nil {
 		t.Skip(err)
 	}
 }

@@ -29,8 +29,9 @@ func (p program) String() string { return p.product + " " + p.version }
 
 // Available says whether a local cluster can run here: nil, or a
 // *cluster.Unsupported that says what is missing and how to get it.
-func Available() error {
-	_, err := findServer("")
+// server is as in Options.RedisServer.
+func Available(server string) error {
+	_, err := findServer(server)
 	return err
 }
 
@@ -72,7 +73,8 @@ var versionLine = regexp.MustCompile(`^(\w+) server v=((\d+)\.\d+\S*)`)
 func parseVersion(out string) (program, error) {
 	m := versionLine.FindStringSubmatch(out)
 	if m == nil {
-		return program{}, fmt.Errorf("%q is not the version line of a Redis server", strings.TrimSpace(out))
+		line, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
+		return program{}, fmt.Errorf("%q is not the version line of a Redis server", line)
 	}
 	if major, err := strconv.Atoi(m[3]); err != nil || major < oldest {
 		return program{}, fmt.Errorf("version %s is too old: %d.0 or later is needed", m[2], oldest)

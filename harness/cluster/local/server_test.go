@@ -37,7 +37,7 @@ func TestMissingServer(t *testing.T) {
 	t.Setenv("PATH", dir)
 	check := func(why string) {
 		t.Helper()
-		err := Available()
+		err := Available("")
 		var u *cluster.Unsupported
 		require.ErrorAs(t, err, &u)
 		require.EqualError(t, err, "the local cluster cannot do any run: "+why+"; "+how)

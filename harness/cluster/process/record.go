@@ -191,11 +191,17 @@ func usedBy(name string) ([]string, error) {
 	return used, err
 }
 
+// Folder is where the user's runs keep their records. It stands for the user.
+func (r *Record) Folder() string { return filepath.Dir(r.File()) }
+
+// Ours says whether a folder is one in which runs of this user keep records.
+func Ours(folder string) bool { return slices.Contains(stateFolders(), folder) }
+
 // Dead says whether the harness of a record has ended: nobody holds the lock on
 // it, or it has been cleaned up after already. Only a file in a state folder of
 // this user is judged; any other may be somebody else's and counts as alive.
 func Dead(name string) (bool, error) {
-	if !slices.Contains(stateFolders(), filepath.Dir(name)) {
+	if !Ours(filepath.Dir(name)) {
 		return false, nil
 	}
 	file, err := os.OpenFile(name, os.O_RDWR, 0)

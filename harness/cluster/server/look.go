@@ -66,8 +66,12 @@ func With(addr string, f func(*redis.Client) error) error {
 type Info struct {
 	RunID   string
 	PID     int
+	Product string // redis, valkey
 	Version string // 7.0.15
 }
+
+// String is the product with its version.
+func (i Info) String() string { return i.Product + " " + i.Version }
 
 // Who asks a server who it is.
 func Who(ctx context.Context, addr string) (Info, error) {
@@ -83,7 +87,13 @@ func Who(ctx context.Context, addr string) (Info, error) {
 // parseInfo reads the lines name:value of INFO.
 func parseInfo(text string) Info {
 	f := fields(text)
-	return Info{RunID: f["run_id"], PID: number(f, "process_id"), Version: f["redis_version"]}
+	info := Info{RunID: f["run_id"], PID: number(f, "process_id"), Product: "redis", Version: f["redis_version"]}
+	// A fork that has a name and a version of its own keeps redis_version for what
+	// it is compatible with.
+	if name := f["server_name"]; f[name+"_version"] != "" {
+		info.Product, info.Version = name, f[name+"_version"]
+	}
+	return info
 }
 
 // Look reads a server's run id and lock keys.

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"io"
+	"net"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/docker/docker/client"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster/process"
+)
+
+// relay is a socket that leads to the real engine, until it is cut.
+type relay struct {
+	net.Listener
+	mu    sync.Mutex
+	conns []net.Conn
+	gone  bool
+}
+
+func newRelay(t *testing.T) *relay {
+	r := &relay{Listener: listen(t)}
+	engine, err := client.NewClientWithOpts(client.FromEnv)
+	require.NoError(t, err)
+	t.Cleanup(func() { engine.Close() })
+	go func() {
+		for {
+			near, err := r.Accept()
+			if err != nil {
+				return
+			}
+			far, err := engine.Dialer()(t.Context())
+			if err != nil || !r.keep(near, far) {
+				near.Close()
+				continue
+			}
+			for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
+				go func() {
+					_, _ = io.Copy(way[0], way[1])
+					if half, ok := way[0].(interface{ CloseWrite() error }); ok {
+						_ = half.CloseWrite()
+					}
+				}()
+			}
+		}
+	}()
+	t.Cleanup(r.cut)
+	return r
+}
+
+func (r *relay) keep(conns ...net.Conn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.conns = append(r.conns, conns...)
+	return !r.gone
+}
+
+// cut is the engine's death, as its users see it.
+func (r *relay) cut() {
+	r.Close()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gone = true
+	for _, c := range r.conns {
+		c.Close()
+	}
+}
+
+// onDocker runs a docker command and gives the words that it says.
+func onDocker(t *testing.T, args ...string) []string {
+	t.Helper()
+	out, err := exec.Command("docker", args...).CombinedOutput()
+	require.NoError(t, err, "docker %v: %s", args, out)
+	return strings.Fields(string(out))
+}
+
+// ours lists what there is on the engine of the runs of one home.
+func ours(t *testing.T, v victim) []string {
+	t.Helper()
+	var found []string
+	mine := func(kind string, ids []string, field string) {
+		for _, id := range ids {
+			if strings.Contains(strings.Join(onDocker(t, "inspect", "--type", kind, "--format", "{{json "+field+"}}", id), " "), v.home) {
+				found = append(found, kind+" "+id)
+			}
+		}
+	}
+	mine("container", onDocker(t, "ps", "-aq", "--filter", "label=lockproof"), ".Config.Labels")
+	mine("network", onDocker(t, "network", "ls", "-q", "--filter", "label=lockproof"), ".Labels")
+	mine("volume", onDocker(t, "volume", "ls", "-q", "--filter", "label=lockproof"), ".Labels")
+	mine("image", onDocker(t, "images", "-q", "--filter", "label=lockproof"), ".Config.Labels")
+	return found
+}
+
+// bystanders are a container that runs, a network and a volume of somebody else,
+// of a compose project that is none of ours.
+type bystanders struct{ name, state string }
+
+// state is what must not change of the container.
+const state = "{{.State.StartedAt}} {{.State.Status}} {{.RestartCount}} {{range .Mounts}}{{.Name}}{{end}}"
+
+func newBystanders(t *testing.T, binary string) bystanders {
+	t.Helper()
+	b := bystanders{name: "bystander-" + process.RandomName()}
+	const project = "--label=com.docker.compose.project=shop"
+	t.Cleanup(func() {
+		for _, remove := range [][]string{{"rm", "-f", b.name}, {"network", "rm", b.name}, {"volume", "rm", b.name}, {"rmi", b.name}} {
+			onDocker(t, remove...)
+		}
+	})
+	pack := exec.Command("sh", "-c", `tar -C "$1" -c lockproof | docker import - "$2"`, "sh", strings.TrimSuffix(binary, "/lockproof"), b.name)
+	out, err := pack.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	onDocker(t, "network", "create", project, b.name)
+	onDocker(t, "volume", "create", project, b.name)
+	// A worker without anything to do waits for its first command.
+	onDocker(t, "run", "-di", project, "--name", b.name, "--network", b.name, "-v", b.name+":/data", b.name, "/lockproof", "worker")
+	b.state = b.look(t)
+	require.Contains(t, b.state, "running")
+	return b
+}
+
+func (b bystanders) look(t *testing.T) string {
+	t.Helper()
+	onDocker(t, "network", "inspect", b.name)
+	return strings.Join(onDocker(t, "inspect", "--format", state, b.name), " ")
+}
+
+func (b bystanders) unharmed(t *testing.T) {
+	t.Helper()
+	require.Equal(t, b.state, b.look(t), "somebody else's container was touched")
+}

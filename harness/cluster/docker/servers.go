@@ -1,0 +1,84 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	cerrdefs "github.com/containerd/errdefs"
+)
+
+// Server is a server that is a package of Debian.
+type Server struct {
+	Name    string // redis-7.0
+	Release string // of Debian, that has it
+	Package string
+}
+
+// Servers are those that can be chosen by name, the default first.
+var Servers = []Server{
+	{"redis-7.0", "bookworm", "redis-server"},
+	{"redis-8.0", "trixie", "redis-server"},
+	{"valkey-8.1", "trixie", "valkey-server"},
+}
+
+// ServerNames lists the names of Servers.
+func ServerNames() []string {
+	names := make([]string, len(Servers))
+	for i, s := range Servers {
+		names[i] = s.Name
+	}
+	return names
+}
+
+// Choice is the server of a harness's projects.
+type Choice struct {
+	Server string // one of Servers, by name; "" for the first
+	Image  string // an image that has a server, instead
+}
+
+// find gives the server that is chosen, and the one on whose release the shim is
+// built for an image: the oldest, whose C library asks the least.
+func (c Choice) find() (Server, error) {
+	for _, s := range Servers {
+		if c.Server == "" || c.Server == s.Name {
+			return s, nil
+		}
+	}
+	return Server{}, fmt.Errorf("docker cluster: there is no server %q: there are %s", c.Server, strings.Join(ServerNames(), ", "))
+}
+
+// wanted says what an image of the user's must have.
+const wanted = "it must be an image for Linux with /bin/sh, redis-server or valkey-server 7.0 or later in PATH, and glibc 2.34 or later" +
+	" (Debian 12, Ubuntu 22.04), as the images redis:7.4 and valkey/valkey:8.1 are; those on Alpine are not"
+
+// obtain makes sure that the engine has an image of the user's, and gives its id.
+func (e *engine) obtain(ctx context.Context, name string) (id string, err error) {
+	seen, err := e.ImageInspect(ctx, name)
+	if cerrdefs.IsNotFound(err) {
+		if err := e.pull(ctx, name); err != nil {
+			return "", missing(fmt.Sprintf("the image %s is not there and cannot be pulled (%v)", name, err),
+				"name one that `docker images` lists, or that the engine can pull")
+		}
+		seen, err = e.ImageInspect(ctx, name)
+	}
+	if err != nil {
+		return "", fmt.Errorf("docker cluster: the image %s: %w", name, err)
+	}
+	if seen.Os != "linux" {
+		return "", missing(fmt.Sprintf("the image %s is for %s", name, seen.Os), wanted)
+	}
+	return seen.ID, nil
+}
+
+// unfit says why no node can be made of an image of the user's: the line of
+// compose/check.sh, or what the engine says.
+func unfit(name string, err error) error {
+	why := err.Error()
+	for line := range strings.Lines(why) {
+		if _, lack, found := strings.Cut(line, "lacking: "); found {
+			why = strings.TrimSpace(lack)
+		}
+	}
+	return missing(fmt.Sprintf("the image %s cannot be used: %s", name, why), wanted)
+}
