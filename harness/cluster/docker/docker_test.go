@@ -5,11 +5,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -123,6 +122,37 @@ func TestPauseStopsANodeUntilResume(t *testing.T) {
 	for what, do := range map[string]func(context.Context) error{"kill": n.Kill, "pause": n.Pause, "resume": n.Resume, "flush": n.Flush} {
 		require.EqualError(t, do(t.Context()), what+" n1: the node is down")
 	}
+}
+
+// TestAPauseIsAsLongAsItIsAskedFor: to within 20 ms, as its clients see it.
+func TestAPauseIsAsLongAsItIsAskedFor(t *testing.T) {
+	const slack, length = 20 * time.Millisecond, 300 * time.Millisecond
+	c := start(t, 1, nil)
+	n, db := c.Node("n1"), over(t, c, "c1", "n1")
+	type pause struct{ shortest, longest time.Duration } // by when it was asked for, and obeyed
+	asked := make(chan pause, 1)
+	go func() {
+		time.Sleep(50 * time.Millisecond)
+		began := time.Now()
+		err := n.Pause(context.Background())
+		obeyed := time.Now()
+		time.Sleep(length)
+		resumed := time.Now()
+		if err = errors.Join(err, n.Resume(context.Background())); err != nil {
+			t.Error(err)
+		}
+		asked <- pause{resumed.Sub(obeyed), time.Since(began)}
+	}()
+	var longest time.Duration // that a client waited for an answer
+	for until := time.Now().Add(length + time.Second); time.Now().Before(until); {
+		began := time.Now()
+		require.NoError(t, db.Ping(within(t, 5*time.Second)).Err())
+		longest = max(longest, time.Since(began))
+	}
+	p := <-asked
+	require.GreaterOrEqual(t, p.shortest, length)
+	require.GreaterOrEqual(t, longest, p.shortest-slack)
+	require.LessOrEqual(t, longest, p.longest+slack)
 }
 
 func TestFlushAndClock(t *testing.T) {
@@ -339,19 +369,4 @@ func TestCloseLeavesNothing(t *testing.T) {
 	}
 	require.NoDirExists(t, projects.folder)
 	require.NoFileExists(t, projects.record.File())
-}
-
-// TestTheFileIsForEverybody: Compose takes the file as it is, for a user who
-// wants to look around, and it publishes nothing beyond loopback.
-func TestTheFileIsForEverybody(t *testing.T) {
-	projects := open(t)
-	file := filepath.Join(projects.folder, "compose", "docker-compose.yml")
-	command := append(append([]string{}, projects.engine.compose...), "-f", file, "config")
-	cmd := exec.Command(command[0], command[1:]...)
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	for _, name := range append([]string{proxyService}, services...) {
-		require.Contains(t, string(out), fmt.Sprintf("  %s:\n", name))
-	}
-	require.NotContains(t, string(out), "privileged: true")
 }

@@ -1,6 +1,9 @@
 package docker
 
 import (
+	"os/exec"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,8 +26,10 @@ func TestPowerLoss(t *testing.T) {
 			l := start(t, 1, func(cfg *cluster.Config) { cfg.Persistence = c.persistence })
 			n := l.Node("n1")
 			require.NoError(t, over(t, l, "c1", "n1").Set(t.Context(), "k1", "token", time.Minute).Err())
+			before := onDisk(t, l, "n1")
 			lost, err := n.PowerLoss(t.Context())
 			require.NoError(t, err)
+			require.Equal(t, before-onDisk(t, l, "n1"), lost)
 			down, err := n.Look(t.Context())
 			require.NoError(t, err)
 			require.False(t, down.Up)
@@ -40,6 +45,20 @@ func TestPowerLoss(t *testing.T) {
 			}
 		})
 	}
+}
+
+// onDisk is how many bytes a server's files have, whether it runs or not.
+func onDisk(t *testing.T, c *Cluster, server string) (bytes int64) {
+	t.Helper()
+	out, err := exec.Command("docker", "exec", c.project.boxes[proxyService].id,
+		"find", "/volumes/"+server+"/disk", "-type", "f", "-printf", "%s\n").Output()
+	require.NoError(t, err)
+	for size := range strings.FieldsSeq(string(out)) {
+		n, err := strconv.ParseInt(size, 10, 64)
+		require.NoError(t, err)
+		bytes += n
+	}
+	return bytes
 }
 
 // TestClockOfANode: it jumps and runs at a rate, also over a restart, and the

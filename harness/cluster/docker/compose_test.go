@@ -1,0 +1,75 @@
+package docker
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/compose"
+)
+
+// TestTheFileIsForEverybody: Compose takes the file as it is, for a user who wants
+// to look around; it publishes nothing beyond loopback, gives no container a
+// privilege, and bounds what each can take.
+func TestTheFileIsForEverybody(t *testing.T) {
+	command, err := findCompose(t.Context())
+	if err != nil {
+		t.Skip(err)
+	}
+	folder := t.TempDir()
+	require.NoError(t, os.CopyFS(filepath.Join(folder, "compose"), compose.Files))
+	command = append(command, "-f", filepath.Join(folder, "compose", "docker-compose.yml"), "config")
+	var errors strings.Builder
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stderr = &errors
+	out, err := cmd.Output()
+	require.NoError(t, err, errors.String())
+	var resolved struct {
+		Services map[string]map[string]any
+	}
+	require.NoError(t, yaml.Unmarshal(out, &resolved))
+	for _, name := range append([]string{proxyService}, services...) {
+		require.Contains(t, resolved.Services, name)
+	}
+	for name, service := range resolved.Services {
+		require.Subset(t, []string{
+			"build", "cap_drop", "command", "depends_on", "entrypoint", "healthcheck", "image", "labels", "mem_limit", "networks",
+			"pids_limit", "ports", "profiles", "read_only", "restart", "security_opt", "stop_grace_period", "tmpfs", "volumes",
+		}, keys(service), "%s: what else it may do is to be judged first", name)
+		require.Equal(t, []any{"ALL"}, service["cap_drop"], name)
+		require.Equal(t, []any{"no-new-privileges:true"}, service["security_opt"], name)
+		require.Equal(t, true, service["read_only"], name)
+		require.NotEmpty(t, service["mem_limit"], name)
+		require.NotEmpty(t, service["pids_limit"], name)
+		require.NotEmpty(t, service["healthcheck"], name)
+		ports, _ := service["ports"].([]any)
+		for _, p := range ports {
+			// 1.29 writes 127.0.0.1::6379/tcp, v2 an object with host_ip.
+			if long, ok := p.(map[string]any); ok {
+				p = long["host_ip"]
+			}
+			require.True(t, strings.HasPrefix(p.(string), "127.0.0.1"), "%s publishes %v", name, p)
+		}
+		volumes, _ := service["volumes"].([]any)
+		for _, v := range volumes {
+			if long, ok := v.(map[string]any); ok {
+				require.NotEqual(t, "bind", long["type"], name)
+				continue
+			}
+			require.False(t, strings.HasPrefix(v.(string), "/"), "%s mounts the host's %v", name, v)
+		}
+	}
+}
+
+func keys(m map[string]any) []string {
+	var names []string
+	for name := range m {
+		names = append(names, name)
+	}
+	return names
+}
