@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 // needRedis skips a test where no server, or no disk fault, can be had.
 func needRedis(t *testing.T) {
 	t.Helper()
-	if err := local.Available(); err != nil {
+	if err := local.Available(""); err != nil {
 		t.Skip(err)
 	}
 	if err := local.Supports("power-loss"); err != nil {
