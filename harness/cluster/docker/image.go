@@ -111,6 +111,9 @@ func (e *engine) has(ctx context.Context, image string) (bool, error) {
 	return err == nil, err
 }
 
+// outputFollows parts an error of the engine from the output that led to it.
+const outputFollows = "; the end of its output: "
+
 // follow reads what the engine says of a long piece of work. An error comes with
 // the output that led to it.
 func follow(body io.ReadCloser) error {
@@ -118,7 +121,7 @@ func follow(body io.ReadCloser) error {
 	var output bytes.Buffer
 	err := jsonmessage.DisplayJSONMessagesStream(body, &output, 0, false, nil)
 	if err != nil {
-		return fmt.Errorf("%w; the end of its output: %s", err, lastOf(output.Bytes()))
+		return fmt.Errorf("%w%s%s", err, outputFollows, lastOf(output.Bytes()))
 	}
 	return nil
 }

@@ -74,8 +74,8 @@ func (e *engine) obtain(ctx context.Context, name string) (id string, err error)
 // unfit says why no node can be made of an image of the user's: the line of
 // compose/check.sh, or what the engine says.
 func unfit(name string, err error) error {
-	why := err.Error()
-	for line := range strings.Lines(why) {
+	why, _, _ := strings.Cut(err.Error(), outputFollows)
+	for line := range strings.Lines(err.Error()) {
 		if _, lack, found := strings.Cut(line, "lacking: "); found {
 			why = strings.TrimSpace(lack)
 		}

@@ -1,0 +1,52 @@
+package docker
+
+import (
+	"io"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+// TestAnImageOfTheUsers: one that has all that a node needs becomes one, and any
+// other is refused with what it lacks.
+func TestAnImageOfTheUsers(t *testing.T) {
+	projects := open(t)
+	const empty = "lockproof-test-empty:latest"
+	out, err := exec.Command("sh", "-c", "tar -c -T /dev/null | docker import - "+empty).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	t.Cleanup(func() {
+		out, err := exec.Command("docker", "rmi", empty).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	})
+	base, err := projects.engine.base(t.Context(), Servers[0].Release, "", io.Discard)
+	require.NoError(t, err)
+	for image, want := range map[string]string{
+		"localhost:1/none": "the image localhost:1/none is not there and cannot be pulled",
+		empty:              "exec: \"/bin/sh\": stat /bin/sh: no such file or directory",
+		base:               "the image " + base + " cannot be used: it has neither redis-server nor valkey-server in PATH; it must be",
+	} {
+		_, err := Open(t.Context(), Choice{Image: image}, shared.program, io.Discard)
+		var lack *cluster.Unsupported
+		require.ErrorAs(t, err, &lack, image)
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "\n")
+	}
+
+	own, err := Open(t.Context(), Choice{Image: projects.image}, shared.program, io.Discard)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, own.Close()) })
+	require.NotEqual(t, projects.image, own.image)
+	c, err := New(t.Context(), cluster.Config{Nodes: []string{"n1"}, Clients: []string{"c1"}, Record: func(history.Event) {}}, Options{Projects: own})
+	require.NoError(t, err)
+	require.Regexp(t, `^redis \d+\.\d+\.\d+$`, c.Server())
+	require.NoError(t, c.Close())
+}
+
+func TestAServerThatThereIsNot(t *testing.T) {
+	_, err := Choice{Server: "redis-9.0"}.find()
+	require.EqualError(t, err, `docker cluster: there is no server "redis-9.0": there are redis-7.0, redis-8.0, valkey-8.1`)
+}
