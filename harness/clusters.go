@@ -172,7 +172,7 @@ func (p *plan) skip(kind string) string {
 		return fmt.Sprintf("it is for %s", strings.Join(p.On, ", "))
 	}
 	if kind == Docker {
-		if err := docker.Fits(p.Servers()); err != nil {
+		if err := docker.Fits(p.Servers(), p.Sentinels); err != nil {
 			return err.Error()
 		}
 	}

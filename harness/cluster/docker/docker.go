@@ -72,13 +72,13 @@ func New(ctx context.Context, cfg cluster.Config, opts Options) (*Cluster, error
 	if err := cfg.Check(); err != nil {
 		return nil, fmt.Errorf("docker cluster: %w", err)
 	}
-	if err := Fits(cfg.Nodes); err != nil {
+	if err := Fits(slices.DeleteFunc(cfg.Servers(), func(name string) bool { return name == cluster.StoreName }), cfg.Sentinels); err != nil {
 		return nil, err
 	}
 	if _, err := server.Settings(cfg.Persistence, cfg.Settings); err != nil {
 		return nil, fmt.Errorf("docker cluster: %w", err)
 	}
-	p, err := opts.Projects.take(ctx, len(cfg.Clients)*len(cfg.Servers())+len(cfg.Replicas))
+	p, err := opts.Projects.take(ctx, links(cfg))
 	if err != nil {
 		return nil, err
 	}
@@ -120,10 +120,23 @@ func (c *Cluster) build(ctx context.Context, worker []string) error {
 	for name := range c.cfg.Aliases {
 		c.nodes[name] = c.nodes[c.cfg.Resolve(name)]
 	}
+	if c.cfg.Sentinels > 0 {
+		if err := c.project.bringSentinels(ctx); err != nil {
+			return fmt.Errorf("docker cluster: %w", err)
+		}
+	}
 	if err := c.connect(ctx); err != nil {
 		return err
 	}
-	return c.replicate(ctx)
+	if err := c.replicate(ctx); err != nil {
+		return err
+	}
+	return c.watch(ctx)
+}
+
+// links is how many links a run takes.
+func links(cfg cluster.Config) int {
+	return len(cfg.Clients)*(len(cfg.Servers())+cfg.Sentinels) + len(cfg.Replicas) + len(cfg.Watched())
 }
 
 // settings are the lines of redis.conf of a server, and whether it has a
@@ -145,12 +158,16 @@ func (c *Cluster) connect(ctx context.Context) error {
 	for _, name := range c.cfg.Servers() {
 		want.Servers[name] = c.nodes[name].inside
 	}
+	want.Watched, want.Sentinels = c.cfg.Watched(), map[string]string{}
+	for _, name := range c.cfg.SentinelNames() {
+		want.Sentinels[name] = c.project.boxes[name].inside
+	}
 	ports, err := c.project.proxy.Begin(ctx, want)
 	if err != nil {
 		return fmt.Errorf("docker cluster: %w", err)
 	}
 	for path, port := range ports {
-		if _, replica := c.cfg.Replicas[path.Client]; replica {
+		if !slices.Contains(c.cfg.Clients, path.Client) { // it is in a container itself
 			c.address[path] = net.JoinHostPort(c.project.inside, strconv.Itoa(port))
 			continue
 		}
@@ -165,8 +182,13 @@ func (c *Cluster) connect(ctx context.Context) error {
 	return nil
 }
 
-// Fits says whether the compose project has all these nodes.
-func Fits(nodes []string) error {
+// Fits says whether the compose project has all these nodes, and so many
+// Sentinels.
+func Fits(nodes []string, sentinels int) error {
+	if sentinels > mostSentinels {
+		return &cluster.Unsupported{Cluster: kind, Fault: fmt.Sprintf("a run with %d Sentinels", sentinels),
+			Why: fmt.Sprintf("it has %d", mostSentinels), How: "take fewer, or use another cluster"}
+	}
 	for _, name := range nodes {
 		if !slices.Contains(services, name) || name == cluster.StoreName {
 			return &cluster.Unsupported{Cluster: kind, Fault: "a run on " + name,
@@ -228,6 +250,9 @@ func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(c
 		}
 		setup.Nodes = append(setup.Nodes, addr)
 	}
+	if err := c.routes(&setup); err != nil {
+		return nil, err
+	}
 	setup.Store = c.address[proxy.Path{Client: setup.Name, Server: cluster.StoreName}]
 	setup.Seed, setup.Epoch, setup.StallLimit = c.cfg.Seed, c.clock.Epoch(), c.cfg.StallLimit
 	w, err := c.workers.Spawn(setup, messages)
@@ -272,7 +297,8 @@ func (c *Cluster) close() error {
 	if c.workers != nil {
 		errs = append(errs, c.workers.Close())
 	}
-	errs = append(errs, c.project.proxy.End(context.Background()))
+	// Before the links go: their ports will lead the next run to other servers.
+	errs = append(errs, c.unwatch(), c.project.proxy.End(context.Background()))
 	if c.followed != nil {
 		select {
 		case err := <-c.followed: // the last of the run's events are here

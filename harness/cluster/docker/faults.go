@@ -13,7 +13,7 @@ var supported = []string{
 	"kill", "shutdown", "start", "pause", "resume", "flush",
 	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
 	"client-clock", "node-clock", "power-loss", "slow-fsync", "fail-fsync", "fill-disk",
-	"replicas", "promote", "fill", "rewrite",
+	"replicas", "promote", "sentinels", "fill", "rewrite",
 }
 
 // setups are what its servers can be set up with.
@@ -25,9 +25,6 @@ var setups = []string{"maxmemory", "maxmemory-policy", "no-appendfsync-on-rewrit
 func Supports(fault string) error {
 	if slices.Contains(supported, fault) || slices.Contains(setups, fault) {
 		return nil
-	}
-	if fault == "sentinels" {
-		return &cluster.Unsupported{Cluster: kind, Fault: fault, Why: "its compose project has none", How: "run it with --on local"}
 	}
 	return &cluster.Unsupported{Cluster: kind, Fault: fault, Why: "it knows no such fault", How: "it can do " + strings.Join(supported, ", ")}
 }

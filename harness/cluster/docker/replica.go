@@ -17,7 +17,14 @@ func (c *Cluster) replicate(ctx context.Context) error {
 	for name, master := range c.cfg.Replicas {
 		n := c.nodes[name]
 		n.master = c.address[proxy.Path{Client: name, Server: master}]
-		if err := n.do(ctx, "replicate to", func(ctx context.Context) error { return server.Follow(ctx, n.outside, n.master) }); err != nil {
+		if err := n.do(ctx, "replicate to", func(ctx context.Context) error {
+			if announced := c.address[proxy.Path{Client: cluster.SentinelsName, Server: name}]; announced != "" {
+				if _, err := server.Announce(ctx, n.outside, announced); err != nil {
+					return err
+				}
+			}
+			return server.Follow(ctx, n.outside, n.master)
+		}); err != nil {
 			return err
 		}
 		replicas[master]++

@@ -63,6 +63,32 @@ func WithSentinel(addr string, f func(*redis.SentinelClient) error) error {
 	return errors.Join(f(s), s.Close())
 }
 
+// Watch has a Sentinel that is one of several watch a master.
+func Watch(ctx context.Context, sentinel, master string, sentinels int) error {
+	host, port, err := net.SplitHostPort(master)
+	if err != nil {
+		return err
+	}
+	return WithSentinel(sentinel, func(s *redis.SentinelClient) error {
+		if err := s.Monitor(ctx, client.MasterName, host, port, fmt.Sprint(sentinels/2+1)).Err(); err != nil {
+			return err
+		}
+		return errors.Join(
+			s.Set(ctx, client.MasterName, "down-after-milliseconds", fmt.Sprint(downAfter.Milliseconds())).Err(),
+			s.Set(ctx, client.MasterName, "failover-timeout", fmt.Sprint(failoverTimeout.Milliseconds())).Err())
+	})
+}
+
+// Unwatch has a Sentinel forget the master that it watches, if it does.
+func Unwatch(ctx context.Context, sentinel string) error {
+	return WithSentinel(sentinel, func(s *redis.SentinelClient) error {
+		if err := s.Remove(ctx, client.MasterName).Err(); err != nil && !strings.Contains(err.Error(), "No such master") {
+			return err
+		}
+		return nil
+	})
+}
+
 // Master asks a Sentinel for the address of the master.
 func Master(ctx context.Context, sentinel string) (string, error) {
 	var address string

@@ -31,6 +31,10 @@ type Run struct {
 	Servers map[string]string `json:"servers"`
 	// Replicas gives the master of each of the servers that has one.
 	Replicas map[string]string `json:"replicas,omitempty"`
+	// Watched are the servers that Sentinels watch, over one link to each; Sentinels
+	// gives the Sentinels' addresses. Every client has a link to each.
+	Watched   []string          `json:"watched,omitempty"`
+	Sentinels map[string]string `json:"sentinels,omitempty"`
 	// StallLimit is the lateness from which on the proxy reports a stall of
 	// its own; 0: it does not.
 	StallLimit time.Duration `json:"stall_limit,omitempty"`

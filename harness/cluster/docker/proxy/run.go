@@ -33,30 +33,22 @@ type run struct {
 
 // newRun opens the links, on consecutive ports.
 func newRun(want Run, first, ports int) (*run, error) {
-	if n := len(want.Clients)*len(want.Servers) + len(want.Replicas); n > ports {
+	if n := want.Ports(); n > ports {
 		return nil, fmt.Errorf("%d clients and %d servers need %d ports, and %d are published", len(want.Clients), len(want.Servers), n, ports)
 	}
 	r := &run{log: newLog(), links: map[Path]*link.Link{}, servers: map[string]*server{}}
 	r.life, r.end = context.WithCancel(context.Background())
-	for name, address := range want.Servers {
-		r.servers[name] = newServer(address)
+	for _, addresses := range []map[string]string{want.Servers, want.Sentinels} {
+		for name, address := range addresses {
+			r.servers[name] = newServer(address)
+		}
 	}
 	clock := realtime.Since(want.Epoch)
 	var travel func(bool, int, int) time.Duration
 	if want.Delay > 0 {
 		travel = func(bool, int, int) time.Duration { return want.Delay }
 	}
-	scripts := link.NewScripts()
-	var wanted []link.Config
-	for _, client := range want.Clients {
-		for _, name := range slices.Sorted(maps.Keys(want.Servers)) {
-			wanted = append(wanted, link.Config{Client: client, Node: name, Scripts: scripts, Silent: name == cluster.StoreName})
-		}
-	}
-	for _, replica := range slices.Sorted(maps.Keys(want.Replicas)) {
-		wanted = append(wanted, link.Config{Client: replica, Node: want.Replicas[replica], Opaque: true})
-	}
-	for i, cfg := range wanted {
+	for i, cfg := range want.links() {
 		cfg.Now, cfg.Record, cfg.Travel = clock.Now, r.log.add, travel
 		p := Path{cfg.Client, cfg.Node}
 		r.links[p] = link.New(cfg)
@@ -69,6 +61,30 @@ func newRun(want Run, first, ports int) (*run, error) {
 		r.serving.Go(func() { clock.Watch(r.life, Process, want.StallLimit, r.log.add) })
 	}
 	return r, nil
+}
+
+// Ports is how many ports the run's links take.
+func (want Run) Ports() int { return len(want.links()) }
+
+// links lists what links there are to be.
+func (want Run) links() []link.Config {
+	scripts := link.NewScripts()
+	var wanted []link.Config
+	for _, client := range want.Clients {
+		for _, name := range slices.Sorted(maps.Keys(want.Servers)) {
+			wanted = append(wanted, link.Config{Client: client, Node: name, Scripts: scripts, Silent: name == cluster.StoreName})
+		}
+		for _, name := range slices.Sorted(maps.Keys(want.Sentinels)) {
+			wanted = append(wanted, link.Config{Client: client, Node: name, Opaque: true})
+		}
+	}
+	for _, replica := range slices.Sorted(maps.Keys(want.Replicas)) {
+		wanted = append(wanted, link.Config{Client: replica, Node: want.Replicas[replica], Opaque: true})
+	}
+	for _, name := range want.Watched {
+		wanted = append(wanted, link.Config{Client: cluster.SentinelsName, Node: name, Opaque: true})
+	}
+	return wanted
 }
 
 // listen waits for the link's client on a port.
