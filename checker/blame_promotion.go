@@ -56,7 +56,7 @@ func (r *run) miscounted(l Lease, master string) string {
 	r.fail(r.visit(func(_ int, e *history.Event) bool {
 		if e.Type == history.TypeReply && e.Process == l.Client+">"+master && e.Command.Name == "WAIT" && e.Time >= l.Asked && e.Time <= l.From &&
 			strings.Trim(e.Command.Reply, "0123456789") == "" && e.Command.Reply != "0" {
-			said = " (WAIT had counted " + e.Command.Reply + ", on a connection that had written nothing)"
+			said = " (WAIT had counted " + e.Command.Reply + ": it answers for its own connection alone)"
 		}
 		return said == "" && e.Time <= l.From
 	}))

@@ -42,7 +42,7 @@ func TestBlameOfPromotions(t *testing.T) {
 			s.instant(60, "promote", "r1")
 			s.sets(95, "c2", "c2.1", 1000, "r1")
 			s.grant("c2", 90, 100, 980)
-		}, ReplicasHaveAll, "(WAIT had counted 1, on a connection that had written nothing)", 60},
+		}, ReplicasHaveAll, "(WAIT had counted 1: it answers for its own connection alone)", 60},
 		{"two masters", func(s *story) {
 			s.role(10, "r1", history.RoleReplica)
 			s.role(40, "r1", history.RoleMaster)

@@ -17,9 +17,10 @@ import (
 // nodeLock is what the locks on a single node have in common: they differ in
 // how they take the key and in how they give it back.
 type nodeLock struct {
-	env  Env
-	node *redis.Client
-	pool *redis.Client // for WAIT on a pool; nil before its first use
+	env     Env
+	node    *redis.Client
+	pool    *redis.Client // for WAIT on a pool; nil before its first use
+	filling sync.Mutex
 	// take sets key to token if it is free, and gives it an expiry.
 	take func(ctx context.Context, key, token string) (bool, error)
 	// drop gives the key back and reports whether it was still ours, as far

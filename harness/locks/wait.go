@@ -46,6 +46,8 @@ func (l *nodeLock) waitOnPool(ctx context.Context, key, token string) (bool, err
 
 // fillPool makes the pool, with two connections in it, at its first use.
 func (l *nodeLock) fillPool(ctx context.Context) error {
+	l.filling.Lock()
+	defer l.filling.Unlock()
 	if l.pool != nil {
 		return nil
 	}
