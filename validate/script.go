@@ -19,8 +19,9 @@ type Point struct {
 	Crash       settings.Crash      `json:"crash"`
 	TTL         time.Duration       `json:"ttl"`   // nanoseconds
 	Delay       time.Duration       `json:"delay"` // as the supervisor's clock counts it, nanoseconds
-	// Redis are further lines of redis.conf, for clusters with real servers.
-	Redis []string `json:"-"`
+	// Redis are the operator's own lines of redis.conf, by name, for clusters with
+	// real servers.
+	Redis map[string]string `json:"-"`
 }
 
 // moment is when in a lease the crash comes.
@@ -83,7 +84,7 @@ func (p Point) job(name string, m moment, drift float64) (harness.Job, error) {
 		return harness.Job{}, err
 	}
 	s := *base
-	s.Name, s.TTL, s.Persistence, s.On = name, p.TTL, p.Persistence, harness.Clusters
+	s.Name, s.TTL, s.Persistence, s.On, s.Redis = name, p.TTL, p.Persistence, harness.Clusters, p.Redis
 	s.Title = fmt.Sprintf("%s under %s, back after %s, TTL %s", p.Crash, p.Persistence, p.Delay, p.TTL)
 	// c2's first try after the restart is the one that counts; further ones show
 	// that it can have the lock once it is free.

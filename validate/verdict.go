@@ -39,8 +39,11 @@ func (a *Asker) points() []Point {
 	var points []Point
 	for _, crash := range a.Crashes {
 		for _, ttl := range a.TTLs {
-			points = append(points, Point{Persistence: PersistenceOf(a.Redis), Crash: crash, TTL: ttl,
-				Delay: a.Policy.Returns[crash].After, Redis: a.Redis.Lines()})
+			p := Point{Persistence: PersistenceOf(a.Redis), Crash: crash, TTL: ttl, Delay: a.Policy.Returns[crash].After}
+			if a.On != harness.Virtual {
+				p.Redis = a.Redis.Own()
+			}
+			points = append(points, p)
 		}
 	}
 	return points
@@ -174,6 +177,10 @@ func (a *Asker) hazard(ctx context.Context, answer *Answer, h Hazard, scenario s
 		return err
 	}
 	a.stage("%s", h.Name)
+	if h.Name == Eviction {
+		// The operator's policy, with so little memory that it is soon full.
+		job.Scenario.Redis = map[string]string{"maxmemory": "4mb", "maxmemory-policy": a.Redis.MaxMemoryPolicy}
+	}
 	for n := range hazardTrials {
 		trials, err := a.run(ctx, []harness.Job{job}, a.Seed+uint64(n), a.On, n == 0)
 		if err != nil {
