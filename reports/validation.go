@@ -42,11 +42,10 @@ func NewValidation(a *validate.Answer, version string, started time.Time) *Valid
 
 // validationExit is 0 for safe, 1 for unsafe, 3 if the harness failed, and else 2.
 func validationExit(a *validate.Answer) int {
-	_, failed := a.Failed()
 	switch {
 	case a.Verdict == validate.Unsafe:
 		return ExitDiffers
-	case failed:
+	case a.Failure != "":
 		return ExitFailed
 	case a.Verdict == validate.Inconclusive:
 		return ExitInconclusive
@@ -158,6 +157,9 @@ func (v *Validation) Text(screen Screen) string {
 	t.advice()
 	for _, s := range v.Skipped {
 		t.hang("not measured: ", s)
+	}
+	if v.Failure != "" {
+		t.hang("the harness failed: ", v.Failure)
 	}
 	t.line("")
 	t.line(fmt.Sprintf("%s in %s.", plural(v.Trials, "trial"), Duration(v.Elapsed)))

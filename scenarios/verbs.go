@@ -77,7 +77,7 @@ var Docs = []Usage{
 	{VerbAwaitPromotion, Replicas, nil, []string{"within"}, "waits until Sentinel has made the replica the master, and every Sentinel says so"},
 	{VerbFillDisk, Nodes, nil, []string{"for"}, "fills the node's disk: whatever its server writes fails with ENOSPC"},
 	{VerbRewrite, Nodes, []string{"for"}, nil, "a BGREWRITEAOF that takes so long"},
-	{VerbFill, Nodes, nil, []string{"for"}, "another user of the node fills its memory, up to `maxmemory` and, where keys are evicted for it, ten times over"},
+	{VerbFill, Nodes, nil, []string{"for"}, "another user of the node fills its memory, up to `maxmemory` and, where keys are evicted for it, ten times over; with keys that expire, where only such are evicted"},
 }
 
 // usages and verbNames are Docs by verb, and its verbs.

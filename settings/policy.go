@@ -36,6 +36,8 @@ type Policy struct {
 	Service string           `json:"service,omitempty"`
 	Returns map[Crash]Return `json:"returns"`
 	Remarks []Remark         `json:"remarks,omitempty"`
+	// SleepRefused says that a unit's NoExecPaths keep it from running Sleep.
+	SleepRefused bool `json:"sleep_refused,omitempty"`
 	// Overrides are directives on the server's command line, which outrank its
 	// file.
 	Overrides []Directive `json:"-"`

@@ -32,7 +32,7 @@ func parseUnit(file, text string) (Policy, error) {
 	if err != nil {
 		return Policy{}, err
 	}
-	p := Policy{Kind: Systemd, File: file, Returns: map[Crash]Return{}}
+	p := Policy{Kind: Systemd, File: file, SleepRefused: u.refuses(Sleep), Returns: map[Crash]Return{}}
 	pause, err := u.span("Service.RestartSec", "100ms")
 	if err != nil {
 		return Policy{}, err
@@ -114,9 +114,14 @@ func (u unit) span(key, otherwise string) (time.Duration, error) {
 func (u unit) sleeps(p *Policy) (time.Duration, error) {
 	var sum time.Duration
 	for _, a := range u["Service.ExecStartPre"] {
-		words, err := splitWords(strings.TrimLeft(a.value, "-@:+!"))
+		words, err := splitWords(strings.TrimLeft(a.value, commandPrefixes))
 		if err != nil {
 			return 0, &Problem{Place: a.at, What: err.Error(), Right: "close each quote"}
+		}
+		privileged := strings.ContainsRune(a.value[:len(a.value)-len(strings.TrimLeft(a.value, commandPrefixes))], '+')
+		if len(words) > 0 && !privileged && u.refuses(words[0]) {
+			p.Remarks = append(p.Remarks, Remark{Place: a.at, Doubts: Crashes,
+				What: fmt.Sprintf("NoExecPaths keeps %s from running, so the server would not start: add ExecPaths=%s", words[0], words[0])})
 		}
 		if len(words) > 1 && (words[0] == "sleep" || strings.HasSuffix(words[0], "/sleep")) {
 			d, ok := sleepTime(words[1:])
@@ -134,7 +139,7 @@ func (u unit) sleeps(p *Policy) (time.Duration, error) {
 // command reads ExecStart, and says what of it could not be read.
 func (u unit) command(p *Policy) (unsure string) {
 	a := u.last("Service.ExecStart", "")
-	words, err := splitWords(strings.TrimLeft(a.value, "-@:+!"))
+	words, err := splitWords(strings.TrimLeft(a.value, commandPrefixes))
 	if err != nil || len(words) == 0 {
 		return ""
 	}

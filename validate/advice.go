@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -45,7 +46,8 @@ func (a *Asker) Advise(ctx context.Context, answer *Answer) error {
 		asker := *a
 		asker.Redis, asker.Policy, asker.On = &c.redis, c.policy, harness.Virtual
 		tallies, err := asker.tally(ctx, asker.points(), 0, adviceTrials, harness.Virtual, false)
-		if err != nil {
+		a.Failure = cmp.Or(a.Failure, asker.Failure)
+		if err != nil || ctx.Err() != nil {
 			return err
 		}
 		for _, t := range tallies {
@@ -55,7 +57,8 @@ func (a *Asker) Advise(ctx context.Context, answer *Answer) error {
 		}
 		if c.Tally.Violated == 0 && c.Tally.Inconclusive == 0 && c.Tally.Held > 0 {
 			gap, err := asker.longestGap(ctx)
-			if err != nil {
+			a.Failure = cmp.Or(a.Failure, asker.Failure)
+			if err != nil || ctx.Err() != nil {
 				return err
 			}
 			c.Cost = a.cost(c, answer, gap)
@@ -131,7 +134,10 @@ func (a *Asker) delayed(base settings.Redis, free []string) change {
 	c := change{Advice{File: "whatever starts Redis", Lines: []string{fmt.Sprintf("sleep %d before redis-server, at every start", seconds)}}, base, a.Policy}
 	switch a.Policy.Kind {
 	case settings.Systemd:
-		c.File, c.Lines = a.Policy.File, []string{"[Service]", fmt.Sprintf("ExecStartPre=/bin/sleep %d", seconds)}
+		c.File, c.Lines = a.Policy.File, []string{"[Service]", fmt.Sprintf("ExecStartPre=%s %d", settings.Sleep, seconds)}
+		if a.Policy.SleepRefused {
+			c.Lines = append(c.Lines, "ExecPaths="+settings.Sleep)
+		}
 		if delay >= 90*time.Second {
 			c.Lines = append(c.Lines, fmt.Sprintf("TimeoutStartSec=%d", seconds+90))
 		}

@@ -60,14 +60,17 @@ type Answer struct {
 	Pauses      []Limit              `json:"pauses,omitempty"`
 	Advice      []Advice             `json:"advice,omitempty"`
 	Interrupted bool                 `json:"interrupted,omitempty"`
+	// Failure is how the harness itself first failed, in any trial.
+	Failure string `json:"failure,omitempty"`
 	// Skipped says what was not measured and why.
 	Skipped []string      `json:"skipped,omitempty"`
 	Trials  int           `json:"trials"`
 	Elapsed time.Duration `json:"elapsed"` // nanoseconds
 }
 
-// settle gives the whole answer's verdict from those of its parts.
-func (a *Answer) settle() {
+// Settle gives the whole answer's verdict from those of its parts. What was cut
+// short, wherever it was, is not safe.
+func (a *Answer) Settle() {
 	a.Verdict = Safe
 	if a.Interrupted || len(a.Rows) == 0 {
 		a.Verdict = Inconclusive
@@ -87,14 +90,4 @@ func worse(a, b Verdict) Verdict {
 		}
 	}
 	return Safe
-}
-
-// Failed reports whether the harness itself failed in a trial.
-func (a *Answer) Failed() (why string, failed bool) {
-	for _, r := range a.Rows {
-		if r.Tally.Failed > 0 {
-			return r.Tally.Why, true
-		}
-	}
-	return "", false
 }

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"lockproof/harness"
@@ -86,6 +87,9 @@ func (a *Asker) Confirm(ctx context.Context) ([]Check, error) {
 			}
 		}
 		open = next
+	}
+	if ctx.Err() != nil {
+		checks = slices.DeleteFunc(checks, func(c Check) bool { return c.Virtual.Decided() == 0 || c.Real.Decided() == 0 })
 	}
 	return checks, nil
 }

@@ -52,17 +52,17 @@ func (a *Asker) findDelay(ctx context.Context, p Point, confirm int) (Found, err
 		if err == nil {
 			f.Tally, err = a.worst(ctx, p, confirm)
 		}
+		f.Why = undecided(ctx, f.Tally)
 		return f, err
 	}
 	low, high := time.Duration(0), time.Duration(lastShare*float64(p.TTL))
-	for high-low > finest && ctx.Err() == nil {
+	for high-low > finest {
 		p.Delay = ((low + high) / 2).Round(finest / 2)
 		t, err := a.worst(ctx, p, 2)
 		if err != nil {
 			return f, err
 		}
-		if t.Decided() == 0 {
-			f.Why = "the search came to a delay at which no trial decided: " + t.Why
+		if f.Why = undecided(ctx, t); f.Why != "" {
 			return f, nil
 		}
 		if t.Violated > 0 {
@@ -78,8 +78,25 @@ func (a *Asker) findDelay(ctx context.Context, p Point, confirm int) (Found, err
 		}
 		low, high = high, high+finest
 	}
-	f.Delay, f.Violated = high, low
+	f.Delay, f.Violated, f.Why = high, low, undecided(ctx, f.Tally)
+	if f.Tally.Violated > 0 {
+		f.Why = interrupted // before a longer one was tried
+	}
 	return f, err
+}
+
+// interrupted is why a search that was cut short has nothing to tell.
+const interrupted = "it was interrupted"
+
+// undecided is why trials of a search tell nothing, or "".
+func undecided(ctx context.Context, t Tally) string {
+	switch {
+	case t.Decided() > 0:
+		return ""
+	case ctx.Err() != nil:
+		return interrupted
+	}
+	return "no trial decided: " + t.Why
 }
 
 // worst tries a point at the worst moment, as many times, each with a seed of
@@ -104,9 +121,5 @@ func (a *Asker) repeat(ctx context.Context, job harness.Job, times int) ([]harne
 	}
 	o := a.options()
 	o.Cluster, o.Trials, o.Parallel = harness.Virtual, times, 0
-	observe := a.Observe
-	if observe == nil {
-		observe = func(harness.Trial) {}
-	}
-	return a.Suite(ctx, []harness.Job{job}, o, observe)
+	return a.suite(ctx, []harness.Job{job}, o)
 }

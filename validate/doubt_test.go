@@ -124,7 +124,74 @@ func TestAnInterruptedQuestionTellsWhatItKnows(t *testing.T) {
 	require.NoError(t, a.Advise(ctx, answer))
 	found, err := a.FindDelay(ctx, 5)
 	require.NoError(t, err)
-	require.Zero(t, found[0].Tally.Decided())
+	require.Equal(t, interrupted, found[0].Why)
+	drifts, err := a.Drifts(ctx)
+	require.NoError(t, err)
+	require.Equal(t, interrupted, drifts[0].Why)
+	checks, err := a.Confirm(ctx)
+	require.NoError(t, err)
+	require.Empty(t, checks, "nothing was tried")
+}
+
+// A search that is cut short on its way has no limit to tell, and changes that
+// were not tried to the end are no advice.
+func TestASearchThatIsCutShort(t *testing.T) {
+	for _, trials := range []int{1, 3, 9} {
+		a := asker(t, "2-no-persistence.conf", atOnce(), settings.Kill)
+		answer := judged(t, a)
+		ctx, cancel := context.WithCancel(context.Background())
+		n := 0
+		a.Observe = func(harness.Trial) {
+			if n++; n == trials {
+				cancel()
+			}
+		}
+		found, err := a.FindDelay(ctx, 100)
+		require.NoError(t, err)
+		require.Equal(t, interrupted, found[0].Why, trials)
+
+		ctx, cancel = context.WithCancel(context.Background())
+		n = 0
+		pauses, err := a.Pauses(ctx)
+		require.NoError(t, err)
+		require.Equal(t, interrupted, pauses[0].Why, trials)
+
+		ctx, cancel = context.WithCancel(context.Background())
+		n = 0
+		require.NoError(t, a.Advise(ctx, answer))
+		require.Empty(t, answer.Advice)
+		cancel()
+	}
+}
+
+// Whatever a trial was for, the harness's own failure in it is told.
+func TestAFailureOfTheHarnessIsTold(t *testing.T) {
+	failing := func(file string) *Asker {
+		a := asker(t, file, atOnce(), settings.Kill)
+		a.Suite = giving(harness.Trial{Failure: "n3 did not start"})
+		return a
+	}
+	tests := map[string]func(context.Context, *Asker) error{
+		"crash":        func(ctx context.Context, a *Asker) error { return a.Judge(ctx, &Answer{}) },
+		"availability": func(ctx context.Context, a *Asker) error { return a.Availability(ctx, &Answer{}) },
+		"advice":       func(ctx context.Context, a *Asker) error { return a.Advise(ctx, &Answer{Verdict: Unsafe}) },
+		"delay":        func(ctx context.Context, a *Asker) error { _, err := a.FindDelay(ctx, 5); return err },
+		"drift":        func(ctx context.Context, a *Asker) error { _, err := a.Drifts(ctx); return err },
+		"pause":        func(ctx context.Context, a *Asker) error { _, err := a.Pauses(ctx); return err },
+		"frontier":     func(ctx context.Context, a *Asker) error { _, err := a.Measure(ctx, 1); return err },
+		"real points":  func(ctx context.Context, a *Asker) error { _, err := a.Confirm(ctx); return err },
+		"hazard": func(ctx context.Context, a *Asker) error {
+			a.On = harness.Local
+			return a.hazards(ctx, &Answer{})
+		},
+	}
+	for name, ask := range tests {
+		t.Run(name, func(t *testing.T) {
+			a := failing("7-cache.conf")
+			require.NoError(t, ask(context.Background(), a))
+			require.Equal(t, "n3 did not start", a.Failure)
+		})
+	}
 }
 
 func TestARateSaysHowLittleIsKnown(t *testing.T) {
@@ -140,7 +207,7 @@ func TestWorse(t *testing.T) {
 	require.Equal(t, Inconclusive, worse(Safe, Inconclusive))
 	require.Equal(t, Safe, worse(Safe, Safe))
 	a := Answer{}
-	a.settle()
+	a.Settle()
 	require.Equal(t, Inconclusive, a.Verdict, "nothing was asked")
 	require.Equal(t, 31*time.Second, wholeSeconds(Boundary(30*time.Second, 0.01)))
 }

@@ -40,7 +40,8 @@ type Edge struct {
 	// Predicted is 0 where nothing is forgotten: every delay is safe.
 	Predicted time.Duration `json:"predicted"`
 	// Longest is the longest delay that showed a violation, Shortest the
-	// shortest beyond it that did not; both 0 where there was no violation.
+	// shortest beyond it that did not; both 0 where there was no violation, and
+	// where the search did not come to its end.
 	Longest  time.Duration `json:"longest_violated"`
 	Shortest time.Duration `json:"shortest_held"`
 }
@@ -193,7 +194,7 @@ func (a *Asker) enclose(ctx context.Context, f *Frontier) error {
 		}
 		var next []*search
 		for i, s := range open {
-			f.Trials += tallies[i].Decided() + tallies[i].Inconclusive
+			f.Trials += tallies[i].Decided() + tallies[i].Inconclusive + tallies[i].Failed
 			switch {
 			case tallies[i].Violated > 0:
 				s.low = points[i].Delay
@@ -202,9 +203,10 @@ func (a *Asker) enclose(ctx context.Context, f *Frontier) error {
 			default:
 				continue // it decided nothing, and so would the next
 			}
-			s.edge.Longest, s.edge.Shortest = s.low, s.high
 			if float64(s.high-s.low) > exactly*float64(s.p.TTL) {
 				next = append(next, s)
+			} else {
+				s.edge.Longest, s.edge.Shortest = s.low, s.high
 			}
 		}
 		open = next

@@ -35,7 +35,7 @@ const halvings = 8
 
 // search halves a range in which low holds and high is violated.
 func (a *Asker) search(ctx context.Context, l Limit, property string, low, high float64, job func(x float64) (harness.Job, error)) (Limit, error) {
-	for step := -1; step < halvings && ctx.Err() == nil; step++ {
+	for step := -1; step < halvings; step++ {
 		x := (low + high) / 2
 		if step < 0 {
 			x = high // else there is nothing to enclose
@@ -53,12 +53,12 @@ func (a *Asker) search(ctx context.Context, l Limit, property string, low, high 
 			t.count(trial, property)
 		}
 		l.Trials += t.Decided()
+		if l.Why = undecided(ctx, t); l.Why != "" {
+			return l, nil
+		}
 		switch {
 		case t.Violated > 0:
 			high = x
-		case t.Decided() == 0:
-			l.Why = "no trial decided: " + t.Why
-			return l, nil
 		case step < 0:
 			l.Why = "nothing showed a violation"
 			return l, nil

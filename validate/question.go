@@ -5,6 +5,7 @@
 package validate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -92,6 +93,9 @@ type Asker struct {
 	Observe func(harness.Trial)
 	// Stage is told what is being measured next.
 	Stage func(what string)
+	// Failure is how the harness itself first failed in a trial, whatever that
+	// trial was for.
+	Failure string
 }
 
 func (a *Asker) stage(format string, args ...any) {
@@ -114,9 +118,18 @@ func (a *Asker) run(ctx context.Context, jobs []harness.Job, seed uint64, on str
 	if keep {
 		o.Out = a.Out
 	}
+	return a.suite(ctx, jobs, o)
+}
+
+// suite runs jobs, and keeps in mind how the harness failed.
+func (a *Asker) suite(ctx context.Context, jobs []harness.Job, o harness.Options) ([]harness.Trial, error) {
 	observe := a.Observe
 	if observe == nil {
 		observe = func(harness.Trial) {}
 	}
-	return a.Suite(ctx, jobs, o, observe)
+	trials, err := a.Suite(ctx, jobs, o, observe)
+	for _, t := range trials {
+		a.Failure = cmp.Or(a.Failure, t.Failure)
+	}
+	return trials, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -121,6 +122,33 @@ func TestTheLongestTTLDecides(t *testing.T) {
 	answer := judged(t, a)
 	require.Equal(t, []Verdict{Unsafe, Safe}, verdicts(answer))
 	require.Equal(t, Unsafe, answer.Verdict)
+}
+
+// Where a unit may run nothing but the server, the sleep has to be let in.
+func TestAdviceForAUnitThatMayExecuteLittle(t *testing.T) {
+	for _, tt := range []struct{ more, want string }{
+		{"", ""},
+		{"NoExecPaths=/\nExecPaths=/usr/bin/redis-server /usr/lib /lib", "ExecPaths=/bin/sleep"},
+		{"NoExecPaths=/\nExecPaths=/usr/bin /usr/lib /lib", ""},
+	} {
+		p, err := settings.ParsePolicy("redis.service", []byte("[Service]\nExecStart=/usr/bin/redis-server\nRestart=always\n"+tt.more), "")
+		require.NoError(t, err)
+		a := asker(t, "2-no-persistence.conf", p)
+		want := []string{"[Service]", "ExecStartPre=/bin/sleep 2"}
+		if tt.want != "" {
+			want = append(want, tt.want)
+		}
+		require.Equal(t, want, a.delayed(*a.Redis, nil).Lines)
+
+		// Followed, it is understood, and nothing is in its way.
+		text := "[Service]\nExecStart=/usr/bin/redis-server\nRestart=always\n" + tt.more + "\n" + strings.Join(want, "\n")
+		followed, err := settings.ParsePolicy("redis.service", []byte(text), "")
+		require.NoError(t, err)
+		require.Equal(t, 2*time.Second, followed.Returns[settings.PowerLoss].After)
+		for _, r := range followed.Remarks {
+			require.Empty(t, r.Doubts, r.What)
+		}
+	}
 }
 
 // No crash that the settings survive in virtual time may be one that the

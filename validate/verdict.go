@@ -30,7 +30,7 @@ func (a *Asker) Judge(ctx context.Context, answer *Answer) error {
 		return err
 	}
 	answer.Interrupted = ctx.Err() != nil
-	answer.settle()
+	answer.Settle()
 	return nil
 }
 

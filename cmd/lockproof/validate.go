@@ -206,7 +206,9 @@ func (p *program) validate(ctx context.Context, q validate.Question, v validatio
 	if err != nil {
 		return failed(err)
 	}
-	answer.Trials, answer.Elapsed = stages.done, time.Since(started)
+	answer.Trials, answer.Elapsed, answer.Failure = stages.done, time.Since(started), asker.Failure
+	answer.Interrupted = ctx.Err() != nil
+	answer.Settle()
 	return p.reportValidation(reports.NewValidation(answer, version(), started), v)
 }
 

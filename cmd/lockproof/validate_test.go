@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -83,6 +84,64 @@ func TestValidateExitCodes(t *testing.T) {
 			require.Equal(t, tt.want, answer.ExitCode)
 			require.FileExists(t, filepath.Join(out, reports.ValidationPageFile))
 		})
+	}
+}
+
+// The harness's own failure is told whatever was measured when it came.
+func TestValidateFailsWithTheHarness(t *testing.T) {
+	holds := verdict(history.Holds, history.Holds)
+	tests := []struct {
+		name  string
+		flag  string
+		fails func(harness.Job) bool
+	}{
+		{"a hazard", "--on=local", func(j harness.Job) bool { return j.Scenario.Name == "eviction" }},
+		{"the frontier", "--frontier", func(j harness.Job) bool { return strings.HasPrefix(j.Scenario.Name, "rdb") }},
+		{"a search", "--pause", func(j harness.Job) bool { return strings.HasPrefix(j.Scenario.Name, "pause") }},
+		{"the delay", "--find-delay", func(j harness.Job) bool {
+			return strings.HasSuffix(j.Scenario.Name, "back-after-0s") && !strings.HasPrefix(j.Scenario.Name, "majority")
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := fake(func(j harness.Job, n int) harness.Trial {
+				if tt.fails(j) {
+					return harness.Trial{Failure: "n3 did not start"}
+				}
+				return holds(j, n)
+			})
+			got := p.try("validate", "--set", "appendonly yes", "--set", "appendfsync always", "--set", "maxmemory 10mb", "--set", "maxmemory-policy allkeys-lru",
+				"--ttl", "5s", "--crash", "kill", "--trials", "1", "--frontier-trials", "1", "--throughput=false", "--out", t.TempDir(), tt.flag)
+			require.Equal(t, 3, got.code, got.out)
+			require.Contains(t, got.out, "the harness failed: n3 did not start")
+		})
+	}
+}
+
+// What was cut short in the frontier is neither safe nor forgotten.
+func TestAnInterruptedValidation(t *testing.T) {
+	for _, tt := range []struct {
+		verdict string
+		want    int
+	}{{history.Holds, 2}, {history.Violated, 1}} {
+		ctx, cancel := context.WithCancel(context.Background())
+		p := fake(verdict(history.Holds, tt.verdict))
+		run := p.suite
+		p.suite = func(ctx context.Context, jobs []harness.Job, o harness.Options, observe func(harness.Trial)) ([]harness.Trial, error) {
+			if len(jobs) > 50 { // the frontier's
+				jobs = jobs[:50]
+				cancel()
+			}
+			return run(ctx, jobs, o, observe)
+		}
+		var out, err strings.Builder
+		p.in, p.out, p.err = strings.NewReader(""), &out, &err
+		code := p.main(ctx, []string{"validate", "--set", "appendonly yes", "--set", "appendfsync always", "--ttl", "5s", "--crash", "kill", "--trials", "2", "--frontier", "--out", t.TempDir()})
+		require.Equal(t, tt.want, code, err.String())
+		for _, part := range []string{"as far as it went: it was interrupted", "50 trials in virtual time"} {
+			require.Contains(t, out.String(), part)
+		}
+		require.NotContains(t, out.String(), "differs:")
 	}
 }
 

@@ -54,6 +54,7 @@ func validated(t *testing.T, text string) *reports.Validation {
 			Checks: []validate.Check{{Point: point, Virtual: half, Real: half}, {Point: point, Virtual: half, Real: validate.Tally{Held: 1}}},
 		},
 		Skipped: []string{text},
+		Failure: text + " failed",
 	}
 	return reports.NewValidation(a, "devel", time.Unix(0, 0))
 }
@@ -67,7 +68,7 @@ func validationPage(t *testing.T, text string) string {
 func TestTheValidationPageShowsEverything(t *testing.T) {
 	page := validationPage(t, "a-text")
 	for _, part := range []string{
-		"unsafe with a TTL of 30s and 1s", "10 of 20, 29 % to 71 % at 95 %", "new-thing 1", "kill: nobody gets a lock for 5 s",
+		"unsafe with a TTL of 30s and 1s", "10 of 20, 29 % to 71 % at 95 %", "new-thing 1", "a-text failed", "kill: nobody gets a lock for 5 s",
 		"[Service]", "0 of 60, at most 6.1 % at 95 %", "1.01 %", "redis 7.0.15", "held in all 60 trials: nothing is forgotten",
 		"TTL 30s: 30.2s was too short, 30.26s was enough; predicted: 30.3s", "no trial decided", `<span class="bad-text">no</span>`,
 		"back after 15s with a TTL of 30s: given away in 10 of 20",

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/server"
 )
 
 // supported are the faults that containers, toxiproxy and the preload shim can
@@ -17,7 +18,7 @@ var supported = []string{
 }
 
 // setups are what its servers can be set up with.
-var setups = []string{"maxmemory", "maxmemory-policy", "no-appendfsync-on-rewrite", "supervisor"}
+var setups = append([]string{"supervisor"}, server.Adjustable...)
 
 // Supports says whether a docker cluster can do a fault: nil, or a
 // *cluster.Unsupported. A scenario's clock verb is asked for as client-clock or

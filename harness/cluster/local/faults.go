@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/server"
 	"lockproof/harness/cluster/shim"
 )
 
@@ -20,7 +21,7 @@ var supported = []string{
 }
 
 // setups are what its servers can be set up with.
-var setups = []string{"maxmemory", "maxmemory-policy", "no-appendfsync-on-rewrite", "supervisor"}
+var setups = append([]string{"supervisor"}, server.Adjustable...)
 
 // shimmed are the faults that need the preload shim as well, with what stands
 // in their way without it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -21,6 +22,11 @@ const (
 	pieces = 24
 	times  = 10
 )
+
+// neighbourTTL is how long a neighbour's keys last where a volatile- policy evicts
+// only what expires: longer than any lock, as in a cache. Keys that did not expire
+// would fill such a server for good, and it would refuse the next lock.
+const neighbourTTL = time.Hour
 
 // Fill lets a neighbour write until no more fits, and where the server evicts
 // keys for it, ten times as much.
@@ -48,18 +54,29 @@ func Fill(ctx context.Context, addr string) error {
 			// a moment and gives back makes no room for a lock.
 			sizes = append(sizes, limit/4)
 		}
-		return write(ctx, client, sizes)
+		var expire time.Duration
+		if strings.HasPrefix(info["maxmemory_policy"], "volatile-") {
+			expire = neighbourTTL
+		}
+		return write(ctx, client, sizes, expire)
 	})
 }
 
 // write writes values of these sizes, until one finds no room. They are zeros,
-// which need not be sent.
-func write(ctx context.Context, client *redis.Client, sizes []int) error {
+// which need not be sent, and they expire unless expire is 0.
+func write(ctx context.Context, client *redis.Client, sizes []int, expire time.Duration) error {
 	prefix := neighbourPrefix + strconv.FormatInt(time.Now().UnixNano(), 36) + ":"
 	for i, size := range sizes {
-		err := client.SetRange(ctx, prefix+strconv.Itoa(i), int64(max(size, 1)-1), "x").Err()
+		key := prefix + strconv.Itoa(i)
+		_, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.SetRange(ctx, key, int64(max(size, 1)-1), "x")
+			if expire > 0 {
+				pipe.PExpire(ctx, key, expire)
+			}
+			return nil
+		})
 		if redis.HasErrorPrefix(err, "OOM") {
-			return nil // a volatile- policy has nothing left to evict
+			return nil
 		}
 		if err != nil {
 			return err

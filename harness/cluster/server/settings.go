@@ -9,6 +9,12 @@ import (
 	"lockproof/harness/cluster"
 )
 
+// Adjustable are the lines of redis.conf, by name, that a cluster's servers can
+// be set up with.
+var Adjustable = []string{
+	"appendfsync", "appendonly", "auto-aof-rewrite-percentage", "maxmemory", "maxmemory-policy", "no-appendfsync-on-rewrite", "save",
+}
+
 // Settings are the lines of redis.conf for a persistence setting, and for further
 // ones by name.
 func Settings(p cluster.Persistence, more map[string]string) (string, error) {
