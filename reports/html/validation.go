@@ -138,7 +138,7 @@ func heat(f *validate.Frontier, p validate.Panel) heatMap {
 		m.Ticks = append(m.Ticks, tick{X: x(share), Label: fmt.Sprintf("%g", share)})
 	}
 	m.Summary = fmt.Sprintf("given away in %d of %d trials", violated, decided)
-	if violated == 0 {
+	if violated == 0 && decided > 0 {
 		m.Summary = fmt.Sprintf("held in all %d trials: nothing is forgotten", decided)
 	}
 	return m
