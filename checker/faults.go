@@ -33,7 +33,7 @@ var undoes = map[string][]string{
 
 // stops are the kinds of fault that stop a node or a client.
 // A node whose memory or disk is full refuses writes, or has ended because of it.
-var stops = []string{"kill", "shutdown", "power-loss", "pause", "fill", "fill-disk"}
+var stops = []string{"kill", "shutdown", "power-loss", "pause", "fill", "fill-disk", "disconnect"}
 
 // hinders are the kinds of fault that hinder a link.
 var hinders = []string{"cut", "delay", "hold", "lose", "drop"}
@@ -216,7 +216,7 @@ func (f fault) describe() string {
 	done := map[string]string{
 		"kill": "was killed", "shutdown": "was shut down", "power-loss": "lost power", "pause": "was paused",
 		"cut": "was cut", "delay": "was delayed", "hold": "was held", "lose": "lost a message", "drop": "was dropped",
-		"clock": "had its clock set", "flush": "was flushed", "fill": "had its memory filled", "fill-disk": "had its disk filled", "promote": "was promoted",
+		"clock": "had its clock set", "flush": "was flushed", "fill": "had its memory filled", "fill-disk": "had its disk filled", "disconnect": "was disconnected", "promote": "was promoted",
 	}[f.kind]
 	if done == "" {
 		done = "suffered " + f.kind

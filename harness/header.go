@@ -54,7 +54,7 @@ func (p *plan) retry() time.Duration {
 var faultVerbs = []scenarios.Verb{
 	scenarios.VerbKill, scenarios.VerbShutdown, scenarios.VerbPowerLoss, scenarios.VerbPause, scenarios.VerbCut, scenarios.VerbDelay,
 	scenarios.VerbHold, scenarios.VerbLose, scenarios.VerbDrop, scenarios.VerbClock, scenarios.VerbFlush,
-	scenarios.VerbSlowFsync, scenarios.VerbFailFsync, scenarios.VerbFillDisk, scenarios.VerbRewrite, scenarios.VerbFill,
+	scenarios.VerbSlowFsync, scenarios.VerbFailFsync, scenarios.VerbFillDisk, scenarios.VerbRewrite, scenarios.VerbFill, scenarios.VerbDisconnect,
 	scenarios.VerbPromote,
 }
 

@@ -170,6 +170,12 @@ func (s *lyingServer) FailFsync(bool) error                                    {
 func (s *lyingServer) FillDisk(bool) error                                     { return nil }
 func (s *lyingServer) Disturbed() (cluster.Disturbed, error)                   { return cluster.Disturbed{Full: 3}, nil }
 
+func (s *lyingServer) Disconnect(context.Context) error { return nil }
+func (s *lyingServer) Connect(context.Context) error    { return nil }
+func (s *lyingServer) Connected(context.Context) (int, string, error) {
+	return 1, "172.20.0.2:6379", nil
+}
+
 // lyingServers is a cluster of them.
 type lyingServers struct {
 	*liar
@@ -183,7 +189,7 @@ func (l lyingServers) Node(name string) cluster.Node {
 func TestAServersFaultThatDidNotHappenIsNotEffective(t *testing.T) {
 	info := map[string]string{"used_memory": "1000000", "maxmemory": "4000000", "evicted_keys": "7", "aof_rewrite_in_progress": "0", "aof_last_write_status": "ok"}
 	for kind, phase := range map[Kind]history.Phase{
-		Fill: history.PhaseBegin, Rewrite: history.PhaseBegin, FillDisk: history.PhaseEnd,
+		Fill: history.PhaseBegin, Rewrite: history.PhaseBegin, FillDisk: history.PhaseEnd, Disconnect: history.PhaseBegin,
 		Kill: history.PhaseInstant, // and its supervisor's start
 	} {
 		t.Run(string(kind), func(t *testing.T) {

@@ -22,27 +22,28 @@ type Kind string
 
 // The kinds of faults. Start, Resume, Heal and LetGo end others.
 const (
-	Kill      Kind = "kill"
-	Shutdown  Kind = "shutdown"
-	PowerLoss Kind = "power-loss"
-	Start     Kind = "start"
-	Pause     Kind = "pause"
-	Resume    Kind = "resume"
-	Cut       Kind = "cut"
-	Heal      Kind = "heal"
-	Delay     Kind = "delay"
-	Hold      Kind = "hold"
-	Lose      Kind = "lose"
-	Drop      Kind = "drop"
-	LetGo     Kind = "let-go"
-	Clock     Kind = "clock"
-	Flush     Kind = "flush"
-	SlowFsync Kind = "slow-fsync"
-	FailFsync Kind = "fail-fsync"
-	Promote   Kind = "promote"
-	FillDisk  Kind = "fill-disk"
-	Rewrite   Kind = "rewrite"
-	Fill      Kind = "fill"
+	Kill       Kind = "kill"
+	Shutdown   Kind = "shutdown"
+	PowerLoss  Kind = "power-loss"
+	Start      Kind = "start"
+	Pause      Kind = "pause"
+	Resume     Kind = "resume"
+	Cut        Kind = "cut"
+	Heal       Kind = "heal"
+	Delay      Kind = "delay"
+	Hold       Kind = "hold"
+	Lose       Kind = "lose"
+	Drop       Kind = "drop"
+	LetGo      Kind = "let-go"
+	Clock      Kind = "clock"
+	Flush      Kind = "flush"
+	SlowFsync  Kind = "slow-fsync"
+	FailFsync  Kind = "fail-fsync"
+	Promote    Kind = "promote"
+	FillDisk   Kind = "fill-disk"
+	Rewrite    Kind = "rewrite"
+	Fill       Kind = "fill"
+	Disconnect Kind = "disconnect"
 )
 
 // Fault is what is to be done to each of the targets: clients, nodes or links
@@ -171,6 +172,8 @@ func (n *Nemesis) apply(ctx context.Context, f Fault, target string) (*Active, e
 		return n.fillDisk(ctx, f, target)
 	case Rewrite:
 		return n.rewrite(ctx, f, target)
+	case Disconnect:
+		return n.disconnect(ctx, f, target)
 	case Fill:
 		return n.fill(ctx, f, target)
 	case Resume:

@@ -150,6 +150,8 @@ func beginText(f history.Fault, targets []string) string {
 		return fmt.Sprintf("the disk of %s is full%s", who, behind(": writes fail with ", f.Asked["error"]))
 	case "rewrite":
 		return fmt.Sprintf("%s begin%s to rewrite the append-only file", who, third(targets))
+	case "disconnect":
+		return fmt.Sprintf("%s %s taken out of the network: nobody reaches %s", who, be, map[bool]string{true: "it", false: "them"}[len(targets) == 1])
 	case "fill":
 		return fmt.Sprintf("another user fills the memory of %s%s", who, evicted(f.Measured["evicted_keys"]))
 	case "cut":
@@ -183,6 +185,8 @@ func endText(f history.Fault, targets []string) string {
 		return "the disk of " + list(targets) + " has room again" + behind("; writes that it refused: ", f.Measured["refused writes"])
 	case "rewrite":
 		return list(targets) + "'s rewrite of the append-only file is over"
+	case "disconnect":
+		return list(targets) + " can be reached again"
 	case "fill":
 		return "the memory of " + list(targets) + " has room again" + behind("; writes that it refused: ", f.Measured["refused writes"])
 	case "lose", "drop":

@@ -44,6 +44,7 @@ var nodeVerbs = map[scenarios.Verb]string{
 	scenarios.VerbFillDisk:       "fill the disk of %s (ENOSPC)",
 	scenarios.VerbRewrite:        "rewrite the append-only file of %s (BGREWRITEAOF)",
 	scenarios.VerbFill:           "let another user fill the memory of %s",
+	scenarios.VerbDisconnect:     "take %s out of its network",
 	scenarios.VerbCut:            "cut %s",
 	scenarios.VerbHeal:           "heal %s",
 	scenarios.VerbLetGo:          "let go what is held on %s",

@@ -33,7 +33,7 @@ var order = []string{
 	// Replication.
 	"failover-lock", "failover-wait", "empty-master-restart", "sentinel-partition",
 	// Network, retries, quorums.
-	"partition-during-contention", "holder-partitioned", "hung-node", "lost-reply", "late-set", "late-release",
+	"partition-during-contention", "holder-partitioned", "node-disconnected", "hung-node", "lost-reply", "late-set", "late-release",
 	"retry-without-jitter", "sequential-acquire", "half-is-not-majority", "one-node-twice", "different-node-lists",
 	"cancelled-acquire",
 	// Release and extension.

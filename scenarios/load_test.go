@@ -180,6 +180,7 @@ script:
   - {fill-disk: n3, for: 1 ttl}
   - {rewrite: n3, for: 1 ttl}
   - {fill: n3, for: 1 ttl}
+  - {disconnect: n3, for: 1 ttl}
   - release: [c1]
 `)
 	second, ttl := Span{Fixed: time.Second}, Span{TTLs: 1}
@@ -224,6 +225,7 @@ script:
 		{Verb: VerbFillDisk, Targets: []string{"n3"}, For: ttl},
 		{Verb: VerbRewrite, Targets: []string{"n3"}, For: ttl},
 		{Verb: VerbFill, Targets: []string{"n3"}, For: ttl},
+		{Verb: VerbDisconnect, Targets: []string{"n3"}, For: ttl},
 		{Verb: VerbRelease, Targets: []string{"c1"}},
 	}
 	require.Len(t, s.Script, len(want))

@@ -188,6 +188,7 @@ const (
 	VerbFillDisk       Verb = "fill-disk"
 	VerbRewrite        Verb = "rewrite"
 	VerbFill           Verb = "fill"
+	VerbDisconnect     Verb = "disconnect"
 )
 
 // Step is one line of a script: a verb with its targets (clients, nodes, or

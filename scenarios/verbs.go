@@ -78,6 +78,7 @@ var Docs = []Usage{
 	{VerbFillDisk, Nodes, nil, []string{"for"}, "fills the node's disk: whatever its server writes fails with ENOSPC"},
 	{VerbRewrite, Nodes, []string{"for"}, nil, "a BGREWRITEAOF that takes so long"},
 	{VerbFill, Nodes, nil, []string{"for"}, "another user of the node fills its memory, up to `maxmemory` and, where keys are evicted for it, ten times over; with keys that expire, where only such are evicted"},
+	{VerbDisconnect, Nodes, nil, []string{"for"}, "takes the node out of its network: it runs on, and nobody reaches it"},
 }
 
 // usages and verbNames are Docs by verb, and its verbs.

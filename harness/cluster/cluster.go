@@ -148,6 +148,19 @@ type Server interface {
 	Rewrite(ctx context.Context, d time.Duration) error
 }
 
+// Networked is a Node in a network that it can be taken out of; its cluster then
+// supports disconnect.
+type Networked interface {
+	Node
+	// Disconnect takes the node out of its network: it runs on, and nobody
+	// reaches it. Connect puts it back, where it need not have the address that
+	// it had.
+	Disconnect(ctx context.Context) error
+	Connect(ctx context.Context) error
+	// Connected says in how many networks it is, and at which address.
+	Connected(ctx context.Context) (networks int, address string, err error)
+}
+
 // Supervised is a Node that may have a supervisor.
 type Supervised interface {
 	Node

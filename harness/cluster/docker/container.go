@@ -90,6 +90,14 @@ func (b *box) start(ctx context.Context) error {
 }
 
 func (b *box) awaitReady(ctx context.Context) error {
+	if err := b.awaitAnswer(ctx); err != nil {
+		return err
+	}
+	return b.meet(ctx)
+}
+
+// awaitAnswer returns once the server answers at the address that it has now.
+func (b *box) awaitAnswer(ctx context.Context) error {
 	if err := b.locate(ctx); err != nil {
 		return err
 	}
@@ -97,7 +105,7 @@ func (b *box) awaitReady(ctx context.Context) error {
 		// A server that loads its data answers PING with an error, so readiness
 		// includes that.
 		if reply, err := server.Ask(ctx, b.outside, "PING"); err == nil && reply == "+PONG" {
-			return b.meet(ctx)
+			return nil
 		}
 		seen, err := b.state(ctx)
 		if err != nil {

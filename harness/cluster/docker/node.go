@@ -27,6 +27,7 @@ type node struct {
 
 	op   sync.Mutex // one fault at a time
 	disk proxy.Disk // its faults in effect; op guards it
+	left []string   // the networks that it was taken out of; op guards it
 	// master is where a replica reaches the master that it follows whenever it is
 	// started; "" of any other server.
 	master string
@@ -197,6 +198,12 @@ func (n *node) Look(ctx context.Context) (history.Node, error) {
 		return history.Node{}, nil
 	} else if err != nil {
 		return history.Node{}, n.failed("look into", err)
+	}
+	n.op.Lock()
+	away := len(n.left) > 0
+	n.op.Unlock()
+	if away {
+		return history.Node{}, nil // nobody can tell
 	}
 	within, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()

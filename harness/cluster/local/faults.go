@@ -40,6 +40,9 @@ func Supports(fault string) error {
 	if slices.Contains(supported, fault) || slices.Contains(setups, fault) {
 		return nil
 	}
+	if fault == "disconnect" {
+		return unsupported(fault, "its servers are on loopback, in no network of their own", "run it with --on docker, or cut the links to the node")
+	}
 	why, known := shimmed[fault]
 	if !known {
 		return unsupported(fault, fmt.Sprintf("there is no such fault: there are %s, %s",

@@ -23,6 +23,7 @@ var beyond = []struct{ word, why string }{
 	{"evict", "its memory has no limit"},
 	{"memory", "its memory has no limit"},
 	{"fill", "its memory has no limit"},
+	{"disconnect", "its nodes are in no network of their own: cut the links to the node instead"},
 	{"supervisor", "its nodes have none: a script that starts a node at once is the same there"},
 	{"replica", "its nodes do not replicate"},
 	{"failover", "its nodes do not replicate"},

@@ -1,0 +1,61 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"lockproof/harness/cluster"
+)
+
+// disconnect takes a node out of its network, and puts it back at the end. The
+// proof is that it is in no network and does not answer, and that it is the same
+// server afterwards.
+func (n *Nemesis) disconnect(ctx context.Context, f Fault, target string) (*Active, error) {
+	found, err := n.node(target)
+	if err != nil {
+		return nil, err
+	}
+	node, ok := found.(cluster.Networked)
+	if !ok {
+		return nil, fmt.Errorf("the nodes of the %s cluster are in no network of their own", n.cluster.Kind())
+	}
+	if len(n.on(target, Disconnect)) > 0 {
+		return nil, errors.New("it is in effect already")
+	}
+	before, err := n.look(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	_, address, err := node.Connected(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := node.Disconnect(ctx); err != nil {
+		return nil, err
+	}
+	networks, _, err := node.Connected(ctx)
+	if err != nil {
+		return nil, err
+	}
+	during, err := node.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := &Active{Target: target, fault: f}
+	a.end = func(ctx context.Context) (proof, error) {
+		if err := node.Connect(ctx); err != nil {
+			return proof{}, err
+		}
+		networks, now, err := node.Connected(ctx)
+		if err != nil {
+			return proof{}, err
+		}
+		after, err := node.Look(ctx)
+		measured := map[string]string{"networks": strconv.Itoa(networks), "run id": after.RunID, "address": now, "address before": address}
+		return proof{measured, networks > 0 && after.Up && after.RunID == before.RunID}, err
+	}
+	measured := map[string]string{"networks": strconv.Itoa(networks), "run id": before.RunID}
+	return n.begin(a, proof{measured, networks == 0 && !during.Up}), nil
+}
