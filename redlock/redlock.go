@@ -134,8 +134,9 @@ func (r *Redlock) begin() error {
 // (with ErrClosed), and waits for every call and release in the background, so
 // that nothing of the lock is left running. Leases are not released: their keys
 // go by their TTL. A hung node can hold a call for as long as its go-redis
-// client lets it; after twice the longest TTL in use Close stops waiting and
-// says so, and the calls end when the clients are closed. A second Close waits
+// client lets it, and three can follow each other: a SET, its release, and the
+// last try of that. After three times the longest TTL in use Close stops waiting
+// and says so, and the calls end when the clients are closed. A second Close waits
 // like the first.
 func (r *Redlock) Close() error {
 	r.mu.Lock()
@@ -143,7 +144,7 @@ func (r *Redlock) Close() error {
 		r.closed = true
 		close(r.closing)
 	}
-	patience := 2*r.longest + time.Second
+	patience := 3*r.longest + time.Second
 	r.mu.Unlock()
 
 	done := make(chan struct{})
