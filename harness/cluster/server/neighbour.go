@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,9 +16,9 @@ import (
 // server. They are no locks.
 const neighbourPrefix = "neighbour:"
 
-// How a neighbour fills a memory: in so many pieces, and where the server evicts
-// keys for it, so many times over. Redis evicts by drawing samples: a key that
-// may go survives ten times over in one case of some twenty thousand.
+// How a neighbour fills a memory where the server evicts keys for it: in so many
+// pieces, and so many times over. Redis evicts by drawing samples: a key that may
+// go survives ten times over in one case of some twenty thousand.
 const (
 	pieces = 24
 	times  = 10
@@ -40,19 +41,13 @@ func Fill(ctx context.Context, addr string) error {
 		if limit == 0 {
 			return errors.New("its memory has no limit (maxmemory), and is never full")
 		}
-		count, evicts := pieces, info["maxmemory_policy"] != "noeviction"
-		if evicts {
-			count *= times
-		}
-		sizes := make([]int, count)
-		for i := range sizes {
-			sizes[i] = max(limit-used, 0)/pieces + 1
-		}
-		if !evicts {
-			// Redis looks at its memory before it carries a command out: the
-			// last value may go beyond the limit, and what the server needs for
-			// a moment and gives back makes no room for a lock.
-			sizes = append(sizes, limit/4)
+		room := max(limit-used, 0)
+		// Redis looks at its memory before it carries a command out: one value may
+		// go well beyond the limit, and what the server needs for a moment and
+		// gives back then makes no room for a lock.
+		sizes := []int{room + limit/4}
+		if info["maxmemory_policy"] != "noeviction" {
+			sizes = slices.Repeat([]int{room/pieces + 1}, pieces*times)
 		}
 		var expire time.Duration
 		if strings.HasPrefix(info["maxmemory_policy"], "volatile-") {
