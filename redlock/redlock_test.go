@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -178,6 +179,29 @@ func TestCloseWaitsForStragglersAndTheirRelease(t *testing.T) {
 		require.Zero(t, time.Since(began), "neither acquire nor release waits for the slow nodes")
 		require.NoError(t, u.Close())
 		require.Equal(t, 500*time.Millisecond, time.Since(began))
+		require.Equal(t, make([]string, 5), c.owners())
+	})
+}
+
+// A release gives its own SET a moment, so that a node which is a little slower
+// than the majority is released once and not twice.
+func TestANodeThatIsALittleSlowerIsReleasedOnce(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, c *cluster) {
+		u := c.user(1)
+		u.warmUp(t)
+		late := slow("set", DefaultBatchWait/2)
+		var releases atomic.Int32
+		u.each(func(l *link) {
+			l.onCommand(func(command string) error {
+				if strings.HasPrefix(command, "eval") {
+					releases.Add(1)
+				}
+				return late(command)
+			})
+		}, 4, 5)
+		require.NoError(t, u.must(t).Release(t.Context()))
+		require.NoError(t, u.Close())
+		require.Equal(t, int32(2), releases.Load(), "one for each of the slower nodes")
 		require.Equal(t, make([]string, 5), c.owners())
 	})
 }
