@@ -41,7 +41,7 @@ func (r *Redlock) acquire(ctx context.Context, key string, ttl time.Duration, tr
 				return nil, err
 			}
 		}
-		l := &Lease{lock: r, key: key, token: token, ttl: ttl, over: make(chan struct{}), extending: make(chan struct{}, 1)}
+		l := r.newLease(key, token, ttl)
 		failure := l.attempt(ctx)
 		if failure == nil {
 			return l, nil
@@ -121,22 +121,20 @@ func (l *Lease) attempt(ctx context.Context) *AttemptError {
 	r := l.lock
 	b := r.newBallot(r.need)
 	if ctx.Err() != nil {
-		return r.failure("acquire", l, b, nil, ended(ctx))
+		return r.failure("acquire", l, &b, nil, ended(ctx))
 	}
 	start := r.now()
-	l.sets = r.ask(ctx, l, (*node).set)
-	cut := r.collect(ctx, b, l.sets.answers, l.ttl, func() bool {
-		return b.granted() || !b.can(yes, b.need)
-	})
+	l.sets = r.ask(ctx, l, b, (*ballot).decided, (*node).set)
+	cut := r.collect(ctx, l.sets, l.ttl)
 	var reason error
 	if cut == nil {
-		reason = l.judge(b, start)
+		reason = l.judge(&l.sets.ballot, start)
 	}
 	if reason == nil && cut == nil {
 		return nil
 	}
 	l.undo(ctx)
-	return r.failure("acquire", l, b, reason, cut)
+	return r.failure("acquire", l, &l.sets.ballot, reason, cut)
 }
 
 // judge decides a ballot on an acquire and, if it is won, sets the deadline.

@@ -15,6 +15,8 @@ type Lease struct {
 	ttl   time.Duration
 	sets  *poll // the SETs that took it, of which some may be under way
 
+	take, give []any // the commands that take and delete the key, for all nodes
+
 	over      chan struct{} // closed by Release
 	extending chan struct{} // holds one value while an Extend is under way
 
@@ -22,6 +24,16 @@ type Lease struct {
 	deadline   time.Duration // reading of options.now at which validity ends
 	extensions int           // sent so far
 	released   bool
+}
+
+// newLease makes a lease that is still to be won.
+func (r *Redlock) newLease(key, token string, ttl time.Duration) *Lease {
+	return &Lease{
+		lock: r, key: key, token: token, ttl: ttl,
+		take: []any{"set", key, token, "nx", "get", "px", ttl.Milliseconds()},
+		give: deleteIfOurs.call(key, token),
+		over: make(chan struct{}), extending: make(chan struct{}, 1),
+	}
 }
 
 // Key is the locked key.
@@ -68,19 +80,19 @@ func (l *Lease) Extend(ctx context.Context) error {
 	case l.extending <- struct{}{}:
 		defer func() { <-l.extending }()
 	case <-ctx.Done():
-		return r.failure("extend", l, b, nil, ended(ctx))
+		return r.failure("extend", l, &b, nil, ended(ctx))
 	}
 	if ctx.Err() != nil {
-		return r.failure("extend", l, b, nil, ended(ctx))
+		return r.failure("extend", l, &b, nil, ended(ctx))
 	}
 	if err := l.countExtension(); err != nil {
 		return fmt.Errorf("redlock: extend %q: %w", l.key, err)
 	}
 	start := r.now()
-	p := r.ask(ctx, l, (*node).extend)
-	cut := r.collect(ctx, b, p.answers, l.ttl, func() bool { return b.agreed(r.need) })
-	if reason := l.prolong(b, start, cut); reason != nil || cut != nil {
-		return r.failure("extend", l, b, reason, cut)
+	p := r.ask(ctx, l, b, (*ballot).agreed, (*node).extend)
+	cut := r.collect(ctx, p, l.ttl)
+	if reason := l.prolong(&p.ballot, start, cut); reason != nil || cut != nil {
+		return r.failure("extend", l, &p.ballot, reason, cut)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ const (
 // nobody's and is now ours; our own token, an earlier sending of this very
 // command took it; anything else is its holder's.
 func (n *node) set(ctx context.Context, l *Lease) (vote, error) {
-	set := redis.NewStringCmd(ctx, "set", l.key, l.token, "nx", "get", "px", l.ttl.Milliseconds())
+	set := redis.NewStringCmd(ctx, l.take...)
 	var err error
 	if !l.lock.on(DistinctNodes) || n.identified.Load() {
 		n.line.process(ctx, set)
@@ -116,7 +116,7 @@ func (n *node) extend(ctx context.Context, l *Lease) (vote, error) {
 		done, err := n.client.PExpire(ctx, l.key, l.ttl).Result()
 		return owned(done, err)
 	}
-	changed, err := n.run(ctx, extendIfOurs, l.key, l.token, l.ttl.Milliseconds())
+	changed, err := n.run(ctx, extendIfOurs, extendIfOurs.call(l.key, l.token, l.ttl.Milliseconds()))
 	return owned(changed > 0, err)
 }
 
@@ -126,7 +126,7 @@ func (n *node) delete(ctx context.Context, l *Lease) (vote, error) {
 		removed, err := n.client.Del(ctx, l.key).Result()
 		return owned(removed > 0, err)
 	}
-	removed, err := n.run(ctx, deleteIfOurs, l.key, l.token)
+	removed, err := n.run(ctx, deleteIfOurs, l.give)
 	return owned(removed > 0, err)
 }
 
@@ -135,17 +135,19 @@ type script struct{ source, hash string }
 
 func newScript(source string) script { return script{source, redis.NewScript(source).Hash()} }
 
-// run runs a script on one key. It is sent in full only to a server that does
-// not know it.
-func (n *node) run(ctx context.Context, s script, key string, args ...any) (int, error) {
-	call := func(name, text string) *redis.Cmd {
-		cmd := redis.NewCmd(ctx, append([]any{name, text, 1, key}, args...)...)
-		n.line.process(ctx, cmd)
-		return cmd
-	}
-	cmd := call("evalsha", s.hash)
+// call is the command that runs the script on one key.
+func (s script) call(key string, args ...any) []any {
+	return append([]any{"evalsha", s.hash, 1, key}, args...)
+}
+
+// run carries out a call of a script. It is sent in full only to a server that
+// does not know it.
+func (n *node) run(ctx context.Context, s script, call []any) (int, error) {
+	cmd := redis.NewCmd(ctx, call...)
+	n.line.process(ctx, cmd)
 	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
-		cmd = call("eval", s.source)
+		cmd = redis.NewCmd(ctx, append([]any{"eval", s.source}, call[2:]...)...)
+		n.line.process(ctx, cmd)
 	}
 	return cmd.Int()
 }

@@ -23,10 +23,9 @@ func (l *Lease) Release(ctx context.Context) error {
 	if !l.end() {
 		return fmt.Errorf("redlock: release %q: %w", l.key, ErrReleased)
 	}
-	b := r.newBallot(r.need)
-	answers := l.undo(ctx)
-	cut := r.collect(ctx, b, answers, l.ttl, func() bool { return b.agreed(r.need) })
-	switch {
+	p := l.undo(ctx)
+	cut := r.collect(ctx, p, l.ttl)
+	switch b := &p.ballot; {
 	case cut != nil:
 		return r.failure("release", l, b, nil, cut)
 	case b.granted():
@@ -50,10 +49,10 @@ func (l *Lease) end() bool {
 	return true
 }
 
-// undo releases all nodes in the background and returns where each one's first
-// answer arrives.
-func (l *Lease) undo(ctx context.Context) <-chan answer {
-	return l.lock.ask(ctx, l, (*node).undo).answers
+// undo releases all nodes in the background; each one's first answer counts.
+func (l *Lease) undo(ctx context.Context) *poll {
+	r := l.lock
+	return r.ask(ctx, l, r.newBallot(r.need), (*ballot).agreed, (*node).undo)
 }
 
 // undo releases one node. A SET that has not returned may have taken the key
@@ -62,8 +61,12 @@ func (l *Lease) undo(ctx context.Context) <-chan answer {
 // became of it, and again once the SET's fate is known.
 func (n *node) undo(ctx context.Context, l *Lease) (vote, error) {
 	r, set := l.lock, &l.sets.calls[n.index]
-	returned := r.on(ReleaseAfterSet) && set.returnsWithin(r.batchWait) || set.returned()
-	if !r.on(ReleaseEverywhere) && !(returned && set.result.vote == yes) {
+	moment := r.batchWait
+	if !r.on(ReleaseAfterSet) {
+		moment = 0
+	}
+	taken, returned := set.waitFor(moment)
+	if !r.on(ReleaseEverywhere) && taken.vote != yes {
 		return failed, errNotAsked
 	}
 	vote, err := n.delete(ctx, l)
@@ -72,7 +75,7 @@ func (n *node) undo(ctx context.Context, l *Lease) (vote, error) {
 	case !returned:
 		r.work.Go(func() { l.undoAfterSet(ctx, n) })
 		return vote, err
-	case vote == no && set.result.vote == failed:
+	case vote == no && taken.vote == failed:
 		r.work.Go(func() { l.undoAgain(ctx, n) }) // finding no key proves nothing yet
 		return vote, err
 	}
@@ -84,12 +87,11 @@ func (n *node) undo(ctx context.Context, l *Lease) (vote, error) {
 
 // undoAfterSet releases a node once its SET has returned, whatever it returned.
 func (l *Lease) undoAfterSet(ctx context.Context, n *node) {
-	set := &l.sets.calls[n.index]
-	<-set.done
+	taken := l.sets.calls[n.index].wait()
 	bounded, cancel := background(ctx, l.ttl) // the wait may have used up the first
 	defer cancel()
 	vote, _ := n.delete(bounded, l)
-	if vote == failed || vote == no && set.result.vote == failed {
+	if vote == failed || vote == no && taken.vote == failed {
 		l.undoAgain(ctx, n)
 	}
 }
