@@ -99,6 +99,12 @@ func (l *link) pass(f *func(string) error, command string) error {
 	return hook(command)
 }
 
+// errLost lets a link take a command that never arrives.
+var errLost = errors.New("lost on the way")
+
+// hang makes the link lose everything, so that no reply ever comes.
+func (l *link) hang() { l.onCommand(func(string) error { return errLost }) }
+
 // cut makes the link refuse everything, new connections too.
 func (l *link) cut() { l.onCommand(func(string) error { return errors.New("link is cut") }) }
 
@@ -123,7 +129,10 @@ func (c *linkConn) Write(p []byte) (int, error) {
 	for _, m := range commandName.FindAllSubmatch(p, -1) {
 		c.last = strings.ToLower(string(m[1]))
 	}
-	if err := c.link.pass(&c.link.out, c.last); err != nil {
+	switch err := c.link.pass(&c.link.out, c.last); {
+	case errors.Is(err, errLost):
+		return len(p), nil
+	case err != nil:
 		return 0, err
 	}
 	return c.Conn.Write(p)

@@ -113,6 +113,8 @@ func TestLineGoesBesideAnExchangeThatHangs(t *testing.T) {
 		require.Equal(t, []time.Duration{0, 5 * w, 10 * w, 15 * w}, went)
 		require.Equal(t, 16*w+4*w, time.Since(began))
 		time.Sleep(2 * time.Hour)
+		tr.mu.Lock()
+		defer tr.mu.Unlock()
 		require.Zero(t, tr.underway)
 	})
 }

@@ -206,6 +206,22 @@ func TestANodeThatIsALittleSlowerIsReleasedOnce(t *testing.T) {
 	})
 }
 
+// The longest chain that one node can make, with a client that ends calls with
+// their contexts: a SET, the release that follows it, and the last try of that.
+func TestCloseWaitsForAChainOfCallsThatHang(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, c *cluster) {
+		u := c.userWith(1, c.servers, func(o *redis.Options) { o.ContextTimeoutEnabled = true })
+		u.warmUp(t)
+		u.each((*link).hang, 5)
+		began := time.Now()
+		require.NoError(t, u.must(t).Release(t.Context()))
+		require.NoError(t, u.Close())
+		took := time.Since(began)
+		require.Greater(t, took, 3*ttl, "the calls are carried out one after another")
+		require.Less(t, took, 3*ttl+time.Second)
+	})
+}
+
 func TestCloseDoesNotWaitForEver(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, c *cluster) {
 		u := c.user(1)
