@@ -119,12 +119,12 @@ func (r *Redlock) pause(ctx context.Context) (cut, err error) {
 // in the background, on a context of its own, if that fails or is cut short.
 func (l *Lease) attempt(ctx context.Context) *AttemptError {
 	r := l.lock
-	b := r.newBallot(r.need)
+	b := r.newBallot(r.need, (*ballot).decided)
 	if ctx.Err() != nil {
 		return r.failure("acquire", l, &b, nil, ended(ctx))
 	}
 	start := r.now()
-	l.sets = r.ask(ctx, l, b, (*ballot).decided, (*node).set)
+	l.sets = r.ask(ctx, l, b, (*node).set)
 	cut := r.collect(ctx, l.sets, l.ttl)
 	var reason error
 	if cut == nil {

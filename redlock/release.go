@@ -52,7 +52,7 @@ func (l *Lease) end() bool {
 // undo releases all nodes in the background; each one's first answer counts.
 func (l *Lease) undo(ctx context.Context) *poll {
 	r := l.lock
-	return r.ask(ctx, l, r.newBallot(r.need), (*ballot).agreed, (*node).undo)
+	return r.ask(ctx, l, r.newBallot(r.need, (*ballot).agreed), (*node).undo)
 }
 
 // undo releases one node. A SET that has not returned may have taken the key
