@@ -63,11 +63,12 @@ func run(ctx context.Context, all []suite, args []string, stdout, stderr io.Writ
 	for _, s := range chosen {
 		sections, err := s.measure(ctx, say)
 		report.Sections = append(report.Sections, sections...)
+		if ctx.Err() != nil {
+			errs = append(errs, fmt.Errorf("%s: interrupted; the table has the sections that were whole by then", s.name))
+			break
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
-		}
-		if ctx.Err() != nil {
-			break
 		}
 	}
 	errs = append(errs, report.WriteTable(stdout), save(report, *out))
