@@ -33,7 +33,7 @@ type Env struct {
 }
 
 // queueLength is how many commands may wait.
-const queueLength = 1024
+const queueLength = 256
 
 // errClosing is why operations end when the client does.
 var errClosing = errors.New("the client is closing")
