@@ -47,7 +47,7 @@ func (r *run) blame(event int, broke, format string, args ...any) *Blame {
 // while it still believed; and else two sets of nodes with none in common.
 func (r *run) blameOverlap(o overlap) *Blame {
 	if o.first.Token != "" && o.first.Token == o.second.Token {
-		return r.blame(r.grantOf(o.second).end, "FreshToken",
+		return r.blame(int(r.grantOf(o.second).end), "FreshToken",
 			"%s and %s both drew the token %s, so each took the other's keys for its own", o.first.Client, o.second.Client, o.second.Token)
 	}
 	if b := r.blameForeignExtension(o); b != nil {
@@ -68,15 +68,16 @@ func (r *run) blameOverlap(o overlap) *Blame {
 
 // grantOf gives the acquire that began a lease.
 func (r *run) grantOf(l Lease) *operation {
-	return r.operations.find(l.Client, l.ID)
+	return r.operations.find(r.names.find(l.Client), l.ID)
 }
 
 // source gives the operation whose ok a client's belief rests on at a time: the
 // latest extension of the lease, or its acquire.
 func (r *run) source(l Lease, t int64) *operation {
 	source := r.grantOf(l)
-	for _, o := range r.operations.all {
-		if o.Op == history.OpExtend && o.ok() && o.Process == l.Client && o.Lease == l.ID && o.done <= t && o.done > source.done {
+	client := source.process
+	for o := range r.operations.kept.all() {
+		if o.op == opExtend && o.ok() && o.process == client && o.lease == l.ID && o.done <= t && o.done > source.done {
 			source = o
 		}
 	}
@@ -87,9 +88,10 @@ func (r *run) source(l Lease, t int64) *operation {
 // a time.
 func (r *run) owned(l Lease, by int64) map[string]*holding {
 	nodes := map[string]*holding{}
-	for _, h := range r.tenures[l.Key] {
-		if h.Token == l.Token && h.From <= by {
-			nodes[h.Node] = h
+	token := r.texts.find(l.Token)
+	for _, h := range r.of(l.Key).tenures {
+		if h.token == token && h.from <= by {
+			nodes[r.name(h.node)] = h
 		}
 	}
 	return nodes
@@ -98,13 +100,15 @@ func (r *run) owned(l Lease, by int64) map[string]*holding {
 // blameForeignExtension looks for an extension by one of the two of a key that
 // belonged to the other.
 func (r *run) blameForeignExtension(o overlap) *Blame {
-	for _, h := range r.tenures[o.first.Key] {
-		for _, p := range h.prolonged {
-			both := p.client == o.first.Client && h.Token == o.second.Token ||
-				p.client == o.second.Client && h.Token == o.first.Token
-			if both && p.client != h.Owner && p.time <= o.shared().until {
+	for _, h := range r.of(o.first.Key).tenures {
+		token := r.text(h.token)
+		for _, p := range r.prolonged[h] {
+			client := r.name(p.client)
+			both := client == o.first.Client && token == o.second.Token ||
+				client == o.second.Client && token == o.first.Token
+			if both && p.client != h.owner && p.time <= o.shared().until {
 				return r.blame(p.event, "ExtendOwnership",
-					"%s extended the key on %s at %s, although it was %s's by then", p.client, h.Node, at(p.time), h.Owner)
+					"%s extended the key on %s at %s, although it was %s's by then", client, r.name(h.node), at(p.time), r.name(h.owner))
 			}
 		}
 	}
@@ -119,7 +123,7 @@ func (r *run) losses(o overlap) (Lease, []*holding) {
 	first, second := r.owned(o.first, o.second.From), r.owned(o.second, o.second.From)
 	var own []*holding
 	for _, h := range second {
-		if h.Until < o.second.From {
+		if h.until < o.second.From {
 			own = append(own, h)
 		}
 	}
@@ -128,7 +132,7 @@ func (r *run) losses(o overlap) (Lease, []*holding) {
 	}
 	var taken []*holding
 	for node, h := range first {
-		if next := second[node]; next != nil && h.Until <= next.From {
+		if next := second[node]; next != nil && h.until <= next.from {
 			taken = append(taken, h)
 		}
 	}
@@ -139,7 +143,7 @@ func (r *run) losses(o overlap) (Lease, []*holding) {
 // power to keep others out, and explains its loss.
 func (r *run) inevitable(l Lease, losses []*holding) *Blame {
 	slices.SortFunc(losses, func(a, b *holding) int {
-		return cmp.Or(cmp.Compare(a.Until, b.Until), cmp.Compare(a.Node, b.Node))
+		return cmp.Or(cmp.Compare(a.until, b.until), cmp.Compare(r.name(a.node), r.name(b.node)))
 	})
 	votes := len(r.owned(l, l.From))
 	spare := votes - r.blocking() // this many more than it needs to keep others out
@@ -163,7 +167,7 @@ func (r *run) blameAlias(o overlap) *Blame {
 		for _, node := range keysOf(owned) {
 			for _, twin := range r.header.Nodes {
 				if twin != node && ids[node] != "" && ids[twin] == ids[node] {
-					return r.blame(owned[node].set, "DistinctNodes", "%s was granted the lock by %d of %d servers: %s and %s are one, whose vote was counted twice",
+					return r.blame(int(owned[node].set), "DistinctNodes", "%s was granted the lock by %d of %d servers: %s and %s are one, whose vote was counted twice",
 						l.Client, len(servers), len(r.header.Nodes), node, twin)
 				}
 			}
@@ -185,26 +189,27 @@ func (r *run) runIDs() map[string]string {
 
 // explain says why a node let go of a lease's key while its client believed.
 func (r *run) explain(l Lease, h *holding) *Blame {
-	switch h.Ended {
-	case TenureForgotten:
-		return r.blame(h.ender, NodesRemember, "%s, and came back without %s's key", r.faultAt(h.ender, h.Node), l.Client)
-	case TenureResynced:
-		master := r.header.Replicas[h.Node]
-		return r.blame(h.ender, NodesRemember, "%s and came back empty, and %s, its replica, copied that: %s's key was gone there too",
-			r.faultAt(h.ender, master), h.Node, l.Client)
-	case TenureFlushed:
-		return r.blame(h.ender, NodesRemember, "%s: %s's key was gone", r.faultAt(h.ender, h.Node), l.Client)
-	case TenureEvicted:
-		return r.blame(h.ender, NothingEvicts, "%s, and made room by evicting %s's key", r.faultAt(h.ender, h.Node), l.Client)
-	case TenureRemoved:
-		return r.blame(h.ender, "CompareAndDelete", "%s deleted the key on %s at %s, although it was %s's", h.by, h.Node, at(h.Until), l.Client)
-	case TenureDeleted:
-		return r.blame(h.ender, "FreshToken",
-			"the release of an earlier attempt of %s reached %s at %s and deleted the key of the lease, which had the same token", l.Client, h.Node, at(h.Until))
-	case TenureExpired:
+	node, ender := r.name(h.node), int(h.ender)
+	switch h.ended {
+	case forgotten:
+		return r.blame(ender, NodesRemember, "%s, and came back without %s's key", r.faultAt(ender, node), l.Client)
+	case resynced:
+		master := r.header.Replicas[node]
+		return r.blame(ender, NodesRemember, "%s and came back empty, and %s, its replica, copied that: %s's key was gone there too",
+			r.faultAt(ender, master), node, l.Client)
+	case flushed:
+		return r.blame(ender, NodesRemember, "%s: %s's key was gone", r.faultAt(ender, node), l.Client)
+	case evicted:
+		return r.blame(ender, NothingEvicts, "%s, and made room by evicting %s's key", r.faultAt(ender, node), l.Client)
+	case removed:
+		return r.blame(ender, "CompareAndDelete", "%s deleted the key on %s at %s, although it was %s's", r.name(h.by), node, at(h.until), l.Client)
+	case deleted:
+		return r.blame(ender, "FreshToken",
+			"the release of an earlier attempt of %s reached %s at %s and deleted the key of the lease, which had the same token", l.Client, node, at(h.until))
+	case expired:
 		return r.explainExpiry(l, h)
 	}
-	return r.blame(max(h.ender, h.set), NothingRemoves, "%s's key was gone from %s by %s, and no command of a client explains it", l.Client, h.Node, at(h.Until))
+	return r.blame(max(ender, int(h.set)), NothingRemoves, "%s's key was gone from %s by %s, and no command of a client explains it", l.Client, node, at(h.until))
 }
 
 // faultAt describes the fault that an event began on a target.
@@ -225,10 +230,10 @@ func (r *run) blameVotes(o overlap) *Blame {
 	if len(first) < len(second) {
 		few, votes = o.first, keysOf(first)
 	}
-	event := r.source(few, few.From).end
+	event := int(r.source(few, few.From).end)
 	switch {
 	case len(first) == 0 || len(second) == 0:
-		return r.blame(r.source(o.second, o.second.From).end, Unexplained,
+		return r.blame(int(r.source(o.second, o.second.From).end), Unexplained,
 			"%s was told that it held the lock; the history shows no keys that tell why", o.second.Client)
 	case len(votes) < r.majority() && !r.off("Majority") && !slices.Equal(r.usedBy(o.first.Client), r.usedBy(o.second.Client)):
 		return r.blame(event, SameNodes, "%s locks on %s, %s on %s: their majorities need not share a node", o.first.Client,

@@ -1,7 +1,5 @@
 package checker
 
-import "lockproof/harness/history"
-
 // marginRate is by how much a clock may be off for the drift margin to cover
 // it: the drift factor that redis.io's implementations use.
 const marginRate = 0.011
@@ -11,7 +9,7 @@ const marginRate = 0.011
 // that the operation took was not counted, or no margin was left for drift.
 func (r *run) explainExpiry(l Lease, h *holding) *Blame {
 	source := r.source(l, l.From)
-	if later := r.source(l, h.Until); later.done > source.done {
+	if later := r.source(l, h.until); later.done > source.done {
 		source = later
 	}
 	if b := r.blameMinority(l, source); b != nil {
@@ -22,32 +20,32 @@ func (r *run) explainExpiry(l Lease, h *holding) *Blame {
 		return b
 	}
 	took := source.done - source.asked
-	if source.done >= h.Until || took >= source.done+source.Validity-h.Until {
-		return r.blame(source.end, "ElapsedCheck",
+	if source.done >= h.until || took >= source.done+source.validity-h.until {
+		return r.blame(int(source.end), "ElapsedCheck",
 			"%s's %s took %s, until %s; the key on %s expired at %s, but %s went on to believe in it until %s",
-			l.Client, source.Op, lasting(took), at(source.done), h.Node, at(h.Until), l.Client, at(l.Until))
+			l.Client, r.name(source.op), lasting(took), at(source.done), r.name(h.node), at(h.until), l.Client, at(l.Until))
 	}
-	return r.blame(source.end, "DriftMargin", "the key on %s expired at %s, before %s's validity ended at %s",
-		h.Node, at(h.Until), l.Client, at(l.Until))
+	return r.blame(int(source.end), "DriftMargin", "the key on %s expired at %s, before %s's validity ended at %s",
+		r.name(h.node), at(h.until), l.Client, at(l.Until))
 }
 
 // blameMinority looks at an extension: did it reach a majority?
 func (r *run) blameMinority(l Lease, source *operation) *Blame {
-	if source.Op != history.OpExtend {
+	if source.op != opExtend {
 		return nil
 	}
-	reached := map[string]bool{}
-	for _, h := range r.tenures[l.Key] {
-		for _, p := range h.prolonged {
-			if p.client == l.Client && p.time >= source.asked && p.time <= source.done {
-				reached[h.Node] = true
+	reached := map[name]bool{}
+	for _, h := range r.of(l.Key).tenures {
+		for _, p := range r.prolonged[h] {
+			if p.client == source.process && p.time >= source.asked && p.time <= source.done {
+				reached[h.node] = true
 			}
 		}
 	}
 	if len(reached) == 0 || len(reached) >= r.majority() {
 		return nil
 	}
-	return r.blame(source.end, "ExtendMajority", "%s's extension at %s took effect on %d of %d nodes only",
+	return r.blame(int(source.end), "ExtendMajority", "%s's extension at %s took effect on %d of %d nodes only",
 		l.Client, at(source.done), len(reached), len(r.header.Nodes))
 }
 
@@ -63,9 +61,9 @@ type skew struct {
 // its end.
 func (r *run) skews(l Lease, h *holding, source *operation) []skew {
 	var found []skew
-	found = append(found, wrongSettings(r.clocks.wall[h.Node], h.Node, span{h.From, h.Until})...)
-	belief := span{source.asked, max(l.Until, h.Until)}
-	return append(found, wrongSettings(r.clocks.of(l.Client, source.Wall), l.Client, belief)...)
+	found = append(found, wrongSettings(r.clocks.wall[h.node], r.name(h.node), span{h.from, h.until})...)
+	belief := span{source.asked, max(l.Until, h.until)}
+	return append(found, wrongSettings(r.clocks.of(source.process, source.wall), l.Client, belief)...)
 }
 
 // wrongSettings gives the settings of a clock in a span that run at a wrong rate or make
@@ -96,15 +94,15 @@ func (r *run) blameSkew(l Lease, h *holding, source *operation, skews []skew) *B
 	}
 	s := skews[0]
 	switch {
-	case s.process == l.Client && source.Wall && (s.jump > precision || s.jump < -precision):
+	case s.process == l.Client && source.wall && (s.jump > precision || s.jump < -precision):
 		return r.blame(s.event, "MonotonicClock", "%s measured time by its wall clock, which was set by %s at %s", l.Client, lasting(s.jump), at(s.from))
 	case s.rate != 1 && s.rate > 1-marginRate && s.rate < 1+marginRate:
-		return r.blame(source.end, "DriftMargin", "%s's clock ran at %.4g, which a margin for drift covers, but %s believed until %s and the key on %s expired at %s",
-			s.process, s.rate, l.Client, at(l.Until), h.Node, at(h.Until))
+		return r.blame(int(source.end), "DriftMargin", "%s's clock ran at %.4g, which a margin for drift covers, but %s believed until %s and the key on %s expired at %s",
+			s.process, s.rate, l.Client, at(l.Until), r.name(h.node), at(h.until))
 	case s.rate != 1:
 		return r.blame(s.event, ClocksAgree, "%s's clock ran at %.4g: the key on %s expired at %s, while %s believed until %s",
-			s.process, s.rate, h.Node, at(h.Until), l.Client, at(l.Until))
+			s.process, s.rate, r.name(h.node), at(h.until), l.Client, at(l.Until))
 	}
 	return r.blame(s.event, ClocksAgree, "%s's clock jumped by %s at %s: the key on %s expired at %s, while %s believed until %s",
-		s.process, lasting(s.jump), at(s.from), h.Node, at(h.Until), l.Client, at(l.Until))
+		s.process, lasting(s.jump), at(s.from), r.name(h.node), at(h.until), l.Client, at(l.Until))
 }

@@ -21,12 +21,12 @@ func (r *run) blamePromotion(o overlap) *Blame {
 				continue
 			}
 			t := r.event(event).Time
-			if h.From > t {
+			if h.from > t {
 				return r.blame(event, OneMaster, "%s was promoted at %s, but %s still reached the old master, %s, which granted it the lock at %s",
-					replica, at(t), old.Client, master, at(h.From))
+					replica, at(t), old.Client, master, at(h.from))
 			}
 			return r.blame(event, ReplicasHaveAll, "%s was promoted at %s without %s's key, which %s had acknowledged at %s%s: replication is asynchronous",
-				replica, at(t), old.Client, master, at(h.From), r.miscounted(old, master))
+				replica, at(t), old.Client, master, at(h.from), r.miscounted(old, master))
 		}
 	}
 	return nil

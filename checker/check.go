@@ -19,7 +19,8 @@ import (
 func Check(events []history.Event) (Verdict, error) { return CheckSource(InMemory(events)) }
 
 // CheckSource is Check for a history that need not be in memory. It keeps some
-// 300 bytes of each lease, and nothing of what else was said on the links.
+// hundred bytes of each operation and of each key that a node had, and nothing
+// of what else was said on the links.
 // An error of the source's is one, too.
 func CheckSource(source Source) (Verdict, error) {
 	return check(source, oracles{mutex: ownedMutex, register: derivedRegister})
@@ -27,16 +28,22 @@ func CheckSource(source Source) (Verdict, error) {
 
 // oracles are the second opinions, which tests replace to see the alarm ring.
 type oracles struct {
-	mutex    func([]Lease) porcupine.CheckResult
+	mutex    func([]lease) porcupine.CheckResult
 	register func([]access) porcupine.CheckResult
 }
 
 func check(source Source, second oracles) (Verdict, error) {
-	r, err := digest(source)
+	r := newRun(source)
+	if err := r.readBeliefs(); err != nil {
+		return Verdict{}, err
+	}
+	answers := r.ask(second.mutex) // porcupine needs no more than the leases
+	err := r.readRest()
+	mutex := <-answers
 	if err != nil {
 		return Verdict{}, err
 	}
-	results, err := r.judge(second)
+	results, err := r.judge(mutex, second.register)
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -47,14 +54,14 @@ func check(source Source, second oracles) (Verdict, error) {
 	return Verdict{Header: r.header, Results: results}, nil
 }
 
-// judge judges each property, side by side.
-func (r *run) judge(second oracles) ([]Result, error) {
+// judge judges each property, side by side; porcupine has judged the leases.
+func (r *run) judge(mutex []porcupine.CheckResult, register func([]access) porcupine.CheckResult) ([]Result, error) {
 	results := make([]Result, len(history.Properties))
 	errs := make([]error, len(results))
 	var wg sync.WaitGroup
 	for i, judge := range []func() (Result, error){
-		func() (Result, error) { return r.mutualExclusion(second.mutex) },
-		func() (Result, error) { return r.protectedData(second.register) },
+		func() (Result, error) { return r.mutualExclusion(mutex) },
+		func() (Result, error) { return r.protectedData(register) },
 		func() (Result, error) { return r.fencing(), nil },
 		func() (Result, error) { return r.deadlockFreedom(), nil },
 		func() (Result, error) { return r.faultTolerance(), nil },

@@ -76,14 +76,14 @@ func (c clock) when(d, from int64) int64 {
 // clocks holds every process's clocks. A process that is not in it has right
 // clocks.
 type clocks struct {
-	monotonic map[string]clock
-	wall      map[string]clock // a node has only this one
+	monotonic map[name]clock
+	wall      map[name]clock // a node has only this one
 }
 
-func newClocks() clocks { return clocks{monotonic: map[string]clock{}, wall: map[string]clock{}} }
+func newClocks() clocks { return clocks{monotonic: map[name]clock{}, wall: map[name]clock{}} }
 
-// read adds a clock event.
-func (c clocks) read(h history.Header, i int, e *history.Event) error {
+// read adds a clock event of a process.
+func (c clocks) read(h history.Header, process name, i int, e *history.Event) error {
 	if e.Clock == nil || !(e.Clock.Rate > 0) || math.IsInf(e.Clock.Rate, 0) {
 		return fmt.Errorf("event %d: %s's clock event needs a clock with a rate above 0", i, e.Process)
 	}
@@ -91,13 +91,13 @@ func (c clocks) read(h history.Header, i int, e *history.Event) error {
 	if e.Clock.Wall || slices.Contains(h.Nodes, e.Process) {
 		kind = c.wall
 	}
-	kind[e.Process] = append(kind[e.Process],
+	kind[process] = append(kind[process],
 		setting{from: e.Time, reading: e.Clock.Reading, rate: e.Clock.Rate, event: i})
 	return nil
 }
 
 // of gives a process's clock of one kind.
-func (c clocks) of(process string, wall bool) clock {
+func (c clocks) of(process name, wall bool) clock {
 	if wall {
 		return c.wall[process]
 	}

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"lockproof/harness/history"
@@ -20,18 +21,18 @@ import (
 // longer than the bound is a violation. A wait that ended before the bound
 // shows nothing.
 func (r *run) deadlockFreedom() Result {
-	var violations []Violation
-	violations = append(violations, r.neverExpiring()...)
+	violations := r.neverExpiring()
 	measured := map[string]int64{}
-	rivals := newPerClient()
-	for _, key := range r.keys {
-		w := r.waits(key)
-		violations = append(violations, w.tooLong(len(violations))...)
-		violations = append(violations, r.tooLongHeld(key, len(violations))...)
-		waited, handovers := w.earned(rivals)
-		measured["waited"] += int64(waited)
-		measured["handovers"] += int64(handovers)
-		measured["longest_wait"] = max(measured["longest_wait"], w.longestWait())
+	all := make([]waits, len(r.keys))
+	sideBySide(len(all), func(i int) { all[i] = r.waits(r.keys[i]) })
+	for i, w := range all {
+		for _, l := range w.late {
+			violations = append(violations, r.waitViolation(l.of, l.free, len(violations)))
+		}
+		violations = append(violations, r.tooLongHeld(r.keys[i], len(violations))...)
+		measured["waited"] += int64(w.waited)
+		measured["handovers"] += int64(w.handovers)
+		measured["longest_wait"] = max(measured["longest_wait"], w.longestWait)
 		measured["longest_free"] = max(measured["longest_free"], w.longestFree)
 	}
 	sort.SliceStable(violations, func(i, j int) bool { return violations[i].From < violations[j].From })
@@ -48,46 +49,60 @@ func (r *run) deadlockFreedom() Result {
 
 // waits are the waits for one key.
 type waits struct {
-	run *run
-	key string
-	// busy are the leases of the key and, as points, the ends of attempts
-	// without a grant: disjoint, in order.
-	busy []span
-	// longestFree is the longest stretch that the lock stood free while
-	// somebody waited; filled by tooLong.
-	longestFree int64
+	longestWait int64 // from the call of a granted acquire to its grant
+	longestFree int64 // for which the lock stood free while somebody waited
+	late        []late
+	// waited are the grants that had to wait behind a lease, a fault, or
+	// another's key that lingered on the nodes; handovers are those of a lock
+	// that another client had held, or tried for, at most Bounds.Free before.
+	waited, handovers int
 }
 
-func (r *run) waits(key string) *waits {
-	w := &waits{run: r, key: key}
-	busy := spansOf(r.leases[key])
-	for _, o := range r.acquires[key] {
-		if o.outcome == history.TypeFail || o.outcome == history.TypeInfo {
-			busy = append(busy, span{o.done, o.done})
+// late is a wait during which the lock stood free for longer than Bounds.Free.
+type late struct {
+	of   *operation
+	free span
+}
+
+func (r *run) waits(k *keyed) waits {
+	var w waits
+	held := spansOf(k.leases)
+	w.stoodFree(r, k, held)
+	w.earned(r, k, held)
+	for _, o := range k.acquires {
+		if o.ok() {
+			w.longestWait = max(w.longestWait, o.done-o.asked)
 		}
 	}
-	w.busy = union(busy)
 	return w
 }
 
-// tooLong finds the waits during which the lock stood free for too long.
-func (w *waits) tooLong(known int) []Violation {
-	r, bound := w.run, w.run.header.Bounds.Free
-	var found []Violation
+// stoodFree finds the stretches for which the lock stood free during a wait:
+// between the leases and, as points, the ends of attempts without a grant.
+func (w *waits) stoodFree(r *run, k *keyed, held []span) {
+	bound := r.header.Bounds.Free
+	busy := held
+	for _, o := range k.acquires {
+		if o.outcome == failed || o.outcome == indefinite {
+			busy = append(busy, span{o.done, o.done})
+		}
+	}
+	if len(busy) > len(held) {
+		busy = union(busy)
+	}
 	var gaps, left []span
-	for _, o := range r.acquires[w.key] {
-		unsettled := r.ways[o.Process].unsettled
-		gaps = span{o.asked, o.done}.appendWithout(gaps[:0], w.busy)
+	for _, o := range k.acquires {
+		unsettled := r.ways[o.process].unsettled
+		gaps = span{o.asked, o.done}.appendWithout(gaps[:0], busy)
 		for _, gap := range gaps {
 			left = gap.appendWithout(left[:0], unsettled)
 			free := longest(left)
 			w.longestFree = max(w.longestFree, free.length())
 			if bound > 0 && free.length() > bound {
-				found = append(found, r.waitViolation(o, free, known+len(found)))
+				w.late = append(w.late, late{o, free})
 			}
 		}
 	}
-	return found
 }
 
 // waitViolation tells of a wait during which the lock stood free for too long.
@@ -96,10 +111,11 @@ func (r *run) waitViolation(o *operation, free span, index int) Violation {
 	if o.ok() && o.done == free.until {
 		ending = "before it was granted it"
 	}
+	client, key := r.name(o.process), r.name(o.key)
 	v := Violation{
-		Key: o.Key, From: free.from, Until: free.until, Processes: []string{o.Process},
+		Key: key, From: free.from, Until: free.until, Processes: []string{client},
 		What: fmt.Sprintf("%s waited for %q from %s; from %s to %s nobody held it and no fault was in the way, %s: %s, where %s is the bound",
-			o.Process, o.Key, at(o.asked), at(free.from), at(free.until), ending, lasting(free.length()), lasting(r.header.Bounds.Free)),
+			client, key, at(o.asked), at(free.from), at(free.until), ending, lasting(free.length()), lasting(r.header.Bounds.Free)),
 	}
 	if index < maxViolations {
 		v.Blame = r.blameWait(o, free)
@@ -107,110 +123,86 @@ func (r *run) waitViolation(o *operation, free span, index int) Violation {
 	return v
 }
 
-// earned counts the grants that show something: those that had to wait behind
-// a lease, a fault, or another's key that lingered on the nodes; and those of a
-// lock that another client had held, or tried for, at most Bounds.Free before.
-// rivals lends its memory.
-func (w *waits) earned(rivals *perClient) (waited, handovers int) {
-	r := w.run
-	rivals.next()
-	leases := spansOf(r.leases[w.key])
-	obstacles := map[string][]span{}
-	claims := claimsOn(r.acquires[w.key], r.leases[w.key], nil)
-	for _, o := range r.acquires[w.key] {
+// earned counts the grants that show something.
+func (w *waits) earned(r *run, k *keyed, held []span) {
+	obstacles := perClient{}
+	claims := k.claims(false)
+	upTo := make([]leaders, len(claims)+1) // those of so many claims
+	upTo[0] = noLeaders
+	for i, c := range claims {
+		upTo[i+1] = upTo[i].with(c)
+	}
+	for _, o := range k.acquires {
 		if !o.ok() {
 			continue
 		}
-		if _, done := obstacles[o.Process]; !done {
-			obstacles[o.Process] = union(append(r.lingering(w.key, o.Process), r.ways[o.Process].disturbed...))
-		}
+		inTheWay := obstacles.of(o.process, func() []span {
+			return union(append(r.lingering(k, o.process), r.ways[o.process].disturbed...))
+		})
 		// The moment of the grant belongs to the lease that it begins.
 		wait := span{o.asked, o.done - 1}
-		if wait.meets(leases) || wait.meets(obstacles[o.Process]) {
-			waited++
+		if wait.meets(held) || wait.meets(inTheWay) {
+			w.waited++
 		}
-		contenders := rivals.of(o.Process, func(into []span) []span { return others(into, claims, o.Process) })
-		if (span{o.asked - r.header.Bounds.Free, o.done - 1}).meets(contenders) {
-			handovers++
+		begun := sort.Search(len(claims), func(i int) bool { return claims[i].from > wait.until })
+		if upTo[begun].besides(o.process) >= o.asked-r.header.Bounds.Free {
+			w.handovers++
 		}
 	}
-	return waited, handovers
 }
 
 // spansOf gives the stretches for which a key was held.
-func spansOf(leases []Lease) []span {
+func spansOf(leases []lease) []span {
 	spans := make([]span, 0, len(leases))
-	for _, l := range leases {
-		spans = append(spans, span{l.From, l.Until})
+	for _, l := range leases { // in the order of from
+		spans = merge(spans, span{l.from, l.until})
 	}
-	return union(spans)
-}
-
-// others appends the stretches for which clients other than this held a key or
-// tried to, from all claims on it.
-func others(spans []span, claims []claim, client string) []span {
-	for _, c := range claims {
-		if c.client != client {
-			spans = merge(spans, c.span)
-		}
-	}
-	return spans
+	return slices.Clip(spans)
 }
 
 // lingering gives the stretches for which a key was owned by others than a
 // client on enough nodes to block it.
-func (r *run) lingering(key, client string) []span {
-	nodes := map[string][]span{}
-	for _, h := range r.tenures[key] {
-		if h.Owner != client {
-			nodes[h.Node] = append(nodes[h.Node], span{h.From, h.Until})
+func (r *run) lingering(k *keyed, client name) []span {
+	nodes := map[name][]span{}
+	for _, h := range k.tenures {
+		if h.owner != client {
+			nodes[h.node] = append(nodes[h.node], span{h.from, h.until})
 		}
 	}
 	var sets [][]span
-	for _, node := range keysOf(nodes) {
-		sets = append(sets, nodes[node])
+	for _, spans := range nodes {
+		sets = append(sets, spans)
 	}
 	return covered(r.blocking(), sets)
 }
 
-// longestWait is the longest time from the call of a granted acquire to its grant.
-func (w *waits) longestWait() int64 {
-	var best int64
-	for _, o := range w.run.acquires[w.key] {
-		if o.ok() {
-			best = max(best, o.done-o.asked)
-		}
-	}
-	return best
-}
-
 // tooLongHeld finds the leases that were kept for longer than Bounds.Tenure
 // while another client waited all the time.
-func (r *run) tooLongHeld(key string, known int) []Violation {
+func (r *run) tooLongHeld(k *keyed, known int) []Violation {
 	bound := r.header.Bounds.Tenure
 	if bound <= 0 {
 		return nil
 	}
 	var found []Violation
-	for _, l := range r.leases[key] {
-		if l.Until-l.From <= bound {
+	for _, l := range k.leases {
+		if l.until-l.from <= bound {
 			continue
 		}
-		for _, o := range r.acquires[key] {
-			both := span{max(l.From, o.asked), min(l.Until, o.done)}
-			if o.Process != l.Client && both.length() > bound {
-				found = append(found, r.tenureViolation(l, o, both, known+len(found)))
+		for _, o := range k.acquires {
+			both := span{max(l.from, o.asked), min(l.until, o.done)}
+			if o.process != l.client && both.length() > bound {
+				found = append(found, r.tenureViolation(r.lease(l), r.name(o.process), both, known+len(found)))
 			}
 		}
 	}
 	return found
 }
 
-func (r *run) tenureViolation(l Lease, o *operation, both span, index int) Violation {
+func (r *run) tenureViolation(l Lease, waiter string, both span, index int) Violation {
 	v := Violation{
-		Key: l.Key, From: both.from, Until: both.until, Processes: []string{l.Client, o.Process},
+		Key: l.Key, From: both.from, Until: both.until, Processes: []string{l.Client, waiter},
 		What: fmt.Sprintf("%s kept %q from %s to %s while %s waited for it for %s of that time; the bound is %s",
-			l.Client, l.Key, at(l.From), at(l.Until), o.Process, lasting(both.length()), lasting(r.header.Bounds.Tenure)),
+			l.Client, l.Key, at(l.From), at(l.Until), waiter, lasting(both.length()), lasting(r.header.Bounds.Tenure)),
 		Leases: []Lease{l},
 	}
 	if index < maxViolations {
@@ -230,16 +222,16 @@ func (r *run) neverExpiring() []Violation {
 	var found []Violation
 	for _, node := range keysOf(last) {
 		look := r.event(last[node])
-		for _, key := range r.keys {
-			state, present := look.Node.Keys[key]
+		for _, k := range r.keys {
+			state, present := look.Node.Keys[k.name]
 			if !present || state.TTL >= 0 || state.Token == "" {
 				continue
 			}
 			found = append(found, Violation{
-				Key: key, From: look.Time, Until: r.end, Processes: []string{node},
+				Key: k.name, From: look.Time, Until: r.end, Processes: []string{node},
 				What: fmt.Sprintf("the last look into %s, at %s, found %q owned by token %s without an expiry: it is locked for ever",
-					node, at(look.Time), key, state.Token),
-				Blame: r.blameNoExpiry(node, key, last[node]),
+					node, at(look.Time), k.name, state.Token),
+				Blame: r.blameNoExpiry(node, k.name, last[node]),
 			})
 		}
 	}

@@ -21,20 +21,22 @@ type counts struct {
 
 func (r *run) count() counts {
 	c := counts{faults: r.earnedFaults()}
-	for _, o := range r.operations.all {
+	for o := range r.operations.kept.all() {
 		switch {
-		case o.Op == history.OpAcquire && o.ok():
+		case o.granted():
 			c.grants++
-		case o.Op == history.OpWrite && o.ok():
+		case o.op == opWrite && o.ok():
 			c.writes++
-		case o.Op == history.OpWrite && o.outcome == history.TypeFail:
+		case o.op == opWrite && o.outcome == failed:
 			c.rejected++
-		case (o.Op == history.OpAcquire || o.Op == history.OpExtend) && o.outcome == history.TypeFail:
+		case (o.op == opAcquire || o.op == opExtend) && o.outcome == failed:
 			c.refused++
 		}
 	}
-	for _, key := range r.keys {
-		c.contended += contended(r.acquires[key], r.leases[key], r.tenures[key])
+	met := make([]int, len(r.keys))
+	sideBySide(len(r.keys), func(i int) { met[i] = r.keys[i].contended() })
+	for _, n := range met {
+		c.contended += n
 	}
 	return c
 }
@@ -46,15 +48,15 @@ func (r *run) earnedFaults() int {
 		return 0
 	}
 	var work []span
-	for _, key := range r.keys {
-		for _, o := range r.acquires[key] {
+	for _, k := range r.keys {
+		for _, o := range k.acquires {
 			work = append(work, span{o.asked, o.done})
 		}
-		for _, l := range r.leases[key] {
-			work = append(work, span{l.From, l.Until})
+		for _, l := range k.leases {
+			work = append(work, span{l.from, l.until})
 		}
 	}
-	work = union(work)
+	work = unionOf(work)
 	met := map[int]bool{} // by event: a fault on three nodes is one fault
 	for _, f := range r.faults {
 		if f.cause.Effective && !f.cause.Setting && f.meets(work) {
@@ -67,14 +69,14 @@ func (r *run) earnedFaults() int {
 // claim is a client's attempt on a key or its lease.
 type claim struct {
 	span
-	client  string
+	client  name
 	attempt bool
 }
 
 // contended counts the acquires that overlap another client's acquire, lease, or
 // key on a node: a holder that is gone leaves keys that still contend.
-func contended(acquires []*operation, leases []Lease, tenures []*holding) int {
-	claims := claimsOn(acquires, leases, tenures)
+func (k *keyed) contended() int {
+	claims := k.claims(true)
 	met := make([]bool, len(claims))
 	meetEarlier(claims, met)
 	meetLater(claims, met)
@@ -87,19 +89,20 @@ func contended(acquires []*operation, leases []Lease, tenures []*holding) int {
 	return n
 }
 
-// claimsOn gives all claims on a key in the order of their beginnings. Each kind
-// is in that order already, but for tenures that a look found late.
-func claimsOn(acquires []*operation, leases []Lease, tenures []*holding) []claim {
-	asking, holding := make([]claim, len(acquires)), make([]claim, len(leases), len(leases)+len(tenures))
-	for i, o := range acquires {
-		asking[i] = claim{span{o.asked, o.done}, o.Process, true}
+// claims gives all claims on a key in the order of their beginnings; with the
+// keys on the nodes, if that is asked for. Each kind is in that order already,
+// but for tenures that a look found late.
+func (k *keyed) claims(onNodes bool) []claim {
+	asking, holding := make([]claim, len(k.acquires)), make([]claim, len(k.leases), len(k.leases)+len(k.tenures))
+	for i, o := range k.acquires {
+		asking[i] = claim{span{o.asked, o.done}, o.process, true}
 	}
-	for i, l := range leases {
-		holding[i] = claim{span{l.From, l.Until}, l.Client, false}
+	for i, l := range k.leases {
+		holding[i] = claim{span{l.from, l.until}, l.client, false}
 	}
-	for _, h := range tenures {
-		if h.Owner != "" {
-			holding = append(holding, claim{span{h.From, h.Until}, h.Owner, false})
+	for _, h := range k.tenures {
+		if onNodes && h.owner != nobody {
+			holding = append(holding, claim{span{h.from, h.until}, h.owner, false})
 		}
 	}
 	return interleave(inOrderOfFrom(asking), inOrderOfFrom(holding))
@@ -131,27 +134,43 @@ func interleave(first, second []claim) []claim {
 	return append(append(merged, first...), second...)
 }
 
+// leaders are, of some claims, the one that lasts longest and the longest of any
+// other client.
+type leaders struct{ first, second claim }
+
+// with gives the leaders when another claim comes.
+func (l leaders) with(c claim) leaders {
+	switch {
+	case c.client == l.first.client:
+		l.first.until = max(l.first.until, c.until)
+	case c.until > l.first.until:
+		l.first, l.second = c, l.first
+	case c.client == l.second.client:
+		l.second.until = max(l.second.until, c.until)
+	case c.until > l.second.until:
+		l.second = c
+	}
+	return l
+}
+
+// besides gives until when the longest claim of any client but this one lasts.
+func (l leaders) besides(client name) int64 {
+	if l.first.client == client {
+		return l.second.until
+	}
+	return l.first.until
+}
+
+// noLeaders are those of no claims.
+var noLeaders = leaders{claim{span: span{until: -never}}, claim{span: span{until: -never}}}
+
 // meetEarlier marks the claims that begin during an earlier one of another
-// client. Two claims suffice to know: the one that lasts longest so far, and
-// the longest of any other client.
+// client.
 func meetEarlier(claims []claim, met []bool) {
-	var first, second claim
+	so := noLeaders
 	for i, c := range claims {
-		other := first
-		if other.client == c.client {
-			other = second
-		}
-		met[i] = met[i] || other.until > c.from
-		switch {
-		case c.client == first.client:
-			first.until = max(first.until, c.until)
-		case c.until > first.until:
-			first, second = c, first
-		case c.client == second.client:
-			second.until = max(second.until, c.until)
-		case c.until > second.until:
-			second = c
-		}
+		met[i] = met[i] || so.besides(c.client) > c.from
+		so = so.with(c)
 	}
 }
 

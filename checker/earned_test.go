@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -142,32 +141,31 @@ func TestStalls(t *testing.T) {
 // The linear count of contended acquires agrees with a look at all pairs.
 func TestContendedAgreesWithAllPairs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var acquires []*operation
-		var leases []Lease
-		for i := range rapid.IntRange(0, 25).Draw(t, "claims") {
-			client := fmt.Sprint("c", rapid.IntRange(1, 3).Draw(t, "client"))
+		var k keyed
+		for range rapid.IntRange(0, 25).Draw(t, "claims") {
+			client := name(rapid.IntRange(1, 3).Draw(t, "client"))
 			from := rapid.Int64Range(0, 60).Draw(t, "from")
 			until := from + rapid.Int64Range(1, 15).Draw(t, "length")
 			if rapid.Bool().Draw(t, "lease") {
-				leases = append(leases, Lease{Client: client, ID: i, From: from, Until: until})
+				k.leases = append(k.leases, lease{client: client, from: from, until: until})
 			} else {
-				acquires = append(acquires, &operation{Process: client, asked: from, done: until})
+				k.acquires = append(k.acquires, &operation{process: client, asked: from, done: until})
 			}
 		}
 		want := 0
-		for i, a := range acquires {
+		for i, a := range k.acquires {
 			met := false
-			for j, b := range acquires {
-				met = met || i != j && a.Process != b.Process && a.asked < b.done && b.asked < a.done
+			for j, b := range k.acquires {
+				met = met || i != j && a.process != b.process && a.asked < b.done && b.asked < a.done
 			}
-			for _, l := range leases {
-				met = met || a.Process != l.Client && a.asked < l.Until && l.From < a.done
+			for _, l := range k.leases {
+				met = met || a.process != l.client && a.asked < l.until && l.from < a.done
 			}
 			if met {
 				want++
 			}
 		}
-		require.Equal(t, want, contended(acquires, leases, nil))
+		require.Equal(t, want, k.contended())
 	})
 }
 

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -17,12 +16,10 @@ import (
 // the bound is a violation.
 func (r *run) faultTolerance() Result {
 	var violations []Violation
-	inTime := 0
-	ways := newPerClient()
-	for _, key := range r.keys {
-		violations = append(violations, r.ungranted(key, len(violations))...)
-		inTime += r.grantedInTime(key, ways)
+	for _, k := range r.keys {
+		violations = append(violations, r.ungranted(k, len(violations))...)
 	}
+	inTime := r.grantedInTime()
 	measured := r.latencies()
 	measured["granted_in_time"] = int64(inTime)
 	measured["longest_gap"] = r.longestGap().length()
@@ -39,25 +36,23 @@ func (r *run) faultTolerance() Result {
 
 // ungranted finds the waits for a key that lasted too long although nothing
 // was in the way.
-func (r *run) ungranted(key string, known int) []Violation {
+func (r *run) ungranted(k *keyed, known int) []Violation {
 	bound := r.header.Bounds.Grant
 	if bound <= 0 {
 		return nil
 	}
 	var found []Violation
-	busy := map[string][]span{}
+	busy := perClient{}
 	var claims []claim
-	for _, o := range r.acquires[key] {
+	for _, o := range k.acquires {
 		if o.done-o.asked <= bound {
 			continue
 		}
 		if claims == nil {
-			claims = claimsOn(r.acquires[key], r.leases[key], nil)
+			claims = k.claims(false)
 		}
-		if _, done := busy[o.Process]; !done {
-			busy[o.Process] = busyFor(claims, o.Process)
-		}
-		for _, clear := range r.clear(o, busy[o.Process], r.ways[o.Process].unreachable) {
+		own := busy.of(o.process, func() []span { return busyFor(claims, o.process) })
+		for _, clear := range r.clear(o, own, r.ways[o.process].unreachable) {
 			found = append(found, r.ungrantedViolation(o, clear, known+len(found)))
 		}
 	}
@@ -66,7 +61,7 @@ func (r *run) ungranted(key string, known int) []Violation {
 
 // busyFor gives the stretches for which a key was held by anybody, or tried for
 // by clients other than this.
-func busyFor(claims []claim, client string) []span {
+func busyFor(claims []claim, client name) []span {
 	var spans []span
 	for _, c := range claims {
 		if !c.attempt || c.client != client {
@@ -102,12 +97,13 @@ func (r *run) clear(o *operation, busy, cutOff []span) []span {
 func (r *run) obstructed(o *operation) []span {
 	nodes := map[string][]span{}
 	for _, node := range r.header.Nodes {
-		nodes[node] = r.unhealthy(o.Process, node)
+		nodes[node] = r.unhealthy(r.name(o.process), node)
 	}
-	for _, h := range r.tenures[o.Key] {
-		own := h.Owner == o.Process && h.From >= o.asked
-		if !own && h.From < o.done && h.Until > o.asked {
-			nodes[h.Node] = append(nodes[h.Node], span{h.From, h.Until})
+	for _, h := range r.key(o.key).tenures {
+		own := h.owner == o.process && h.from >= o.asked
+		if !own && h.from < o.done && h.until > o.asked {
+			node := r.name(h.node)
+			nodes[node] = append(nodes[node], span{h.from, h.until})
 		}
 	}
 	var sets [][]span
@@ -118,10 +114,11 @@ func (r *run) obstructed(o *operation) []span {
 }
 
 func (r *run) ungrantedViolation(o *operation, clear span, index int) Violation {
+	client, key := r.name(o.process), r.name(o.key)
 	v := Violation{
-		Key: o.Key, From: clear.from, Until: clear.until, Processes: []string{o.Process},
+		Key: key, From: clear.from, Until: clear.until, Processes: []string{client},
 		What: fmt.Sprintf("%s asked for %q at %s; from %s to %s it was free and %s reached a healthy majority, but was not granted it for %s; the bound is %s",
-			o.Process, o.Key, at(o.asked), at(clear.from), at(clear.until), o.Process, lasting(clear.length()), lasting(r.header.Bounds.Grant)),
+			client, key, at(o.asked), at(clear.from), at(clear.until), client, lasting(clear.length()), lasting(r.header.Bounds.Grant)),
 	}
 	if index < maxViolations {
 		v.Blame = r.blameUnavailable(o, clear)
@@ -130,21 +127,33 @@ func (r *run) ungrantedViolation(o *operation, clear span, index int) Violation 
 }
 
 // grantedInTime counts the grants that came within the bound after the lock
-// was free and a healthy majority in reach; competitors may have been there. ways
-// lends its memory.
-func (r *run) grantedInTime(key string, ways *perClient) int {
-	leases := spansOf(r.leases[key])
+// was free and a healthy majority in reach; competitors may have been there.
+func (r *run) grantedInTime() int {
+	inTime := make([]int, len(r.keys))
+	sideBySide(len(r.keys), func(i int) { inTime[i] = r.grantedInTimeOn(r.keys[i]) })
+	total := 0
+	for _, n := range inTime {
+		total += n
+	}
+	return total
+}
+
+func (r *run) grantedInTimeOn(k *keyed) int {
+	leases := spansOf(k.leases)
 	n := 0
 	var clear []span
-	ways.next()
-	for _, o := range r.acquires[key] {
+	busy := perClient{}
+	for _, o := range k.acquires {
 		if !o.ok() {
 			continue
 		}
-		busy := ways.of(o.Process, func(into []span) []span {
-			return unionInto(into, r.ways[o.Process].unreachable, leases)
+		own := busy.of(o.process, func() []span {
+			if unreachable := r.ways[o.process].unreachable; len(unreachable) > 0 {
+				return unionInto(nil, unreachable, leases)
+			}
+			return leases
 		})
-		clear = span{o.asked, o.done}.appendWithout(clear[:0], busy)
+		clear = span{o.asked, o.done}.appendWithout(clear[:0], own)
 		if len(clear) == 0 {
 			continue
 		}
@@ -158,12 +167,10 @@ func (r *run) grantedInTime(key string, ways *perClient) int {
 
 // latencies gives the number of grants and how long acquires took.
 func (r *run) latencies() map[string]int64 {
-	var took []int64
-	for _, key := range r.keys {
-		for _, o := range r.acquires[key] {
-			if o.ok() {
-				took = append(took, o.done-o.asked)
-			}
+	took := make([]int64, 0, len(r.operations.grants))
+	for o := range r.operations.kept.all() {
+		if o.granted() {
+			took = append(took, o.done-o.asked)
 		}
 	}
 	measured := map[string]int64{"grants": int64(len(took))}
@@ -189,25 +196,25 @@ func LongestGap(events []history.Event) (from, until int64) {
 // longestGap is the longest stretch without a grant of any key while somebody
 // was waiting for one.
 func (r *run) longestGap() span {
-	total := 0
-	for _, key := range r.keys {
-		total += len(r.acquires[key])
+	grants := r.operations.grants
+	var waiting, best span
+	gap := func() { // of the merged waits that are over
+		for len(grants) > 0 && grants[0] < waiting.until {
+			best = longest([]span{best, {waiting.from, grants[0]}})
+			waiting.from, grants = max(waiting.from, grants[0]), grants[1:]
+		}
+		best = longest([]span{best, waiting})
 	}
-	waiting, grants := make([]span, 0, total), make([]span, 0, total)
-	for _, key := range r.keys {
-		for _, o := range r.acquires[key] {
-			waiting = append(waiting, span{o.asked, o.done})
-			if o.ok() {
-				grants = append(grants, span{o.done, o.done})
-			}
+	for o := range r.operations.kept.all() { // in the order of asked
+		switch {
+		case o.op != opAcquire:
+		case o.asked <= waiting.until:
+			waiting.until = max(waiting.until, o.done)
+		default:
+			gap()
+			waiting = span{o.asked, o.done}
 		}
 	}
-	slices.SortFunc(grants, func(a, b span) int { return cmp.Compare(a.from, b.from) })
-	var gaps []span
-	var best span
-	for _, w := range unionOf(waiting) {
-		gaps = w.appendWithout(append(gaps[:0], best), grants)
-		best = longest(gaps)
-	}
+	gap()
 	return best
 }

@@ -109,7 +109,7 @@ func begin(e *history.Event, index int) []fault {
 }
 
 // killed gives the first time from `from` on at which a client was killed.
-func (r *run) killed(client string, from int64) (int64, bool) {
+func (r *run) killed(client name, from int64) (int64, bool) {
 	for _, t := range r.kills[client] {
 		if t >= from {
 			return t, true
@@ -182,14 +182,15 @@ func (r *run) disturbed(client string) []span {
 type way struct{ unreachable, disturbed, unsettled []span }
 
 // readWays gives the way of every client that tries to acquire.
-func (r *run) readWays() map[string]*way {
-	ways := map[string]*way{}
-	for _, acquires := range r.acquires {
-		for _, o := range acquires {
-			if ways[o.Process] == nil {
-				w := &way{unreachable: r.unreachable(o.Process), disturbed: r.disturbed(o.Process)}
+func (r *run) readWays() map[name]*way {
+	ways := map[name]*way{}
+	for _, k := range r.keys {
+		for _, o := range k.acquires {
+			if ways[o.process] == nil {
+				client := r.name(o.process)
+				w := &way{unreachable: r.unreachable(client), disturbed: r.disturbed(client)}
 				w.unsettled = union(append(slices.Clone(w.disturbed), r.healed()...))
-				ways[o.Process] = w
+				ways[o.process] = w
 			}
 		}
 	}

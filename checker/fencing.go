@@ -19,10 +19,10 @@ func (r *run) fencing() Result {
 	}
 	var violations []Violation
 	tokens := 0
-	for _, key := range r.keys {
-		grants := granted(r.acquires[key])
+	for _, k := range r.keys {
+		grants := granted(k.acquires)
 		tokens += len(grants)
-		violations = append(violations, missingTokens(grants)...)
+		violations = append(violations, r.missingTokens(grants)...)
 		violations = append(violations, r.equalTokens(grants)...)
 		violations = append(violations, r.shrinkingTokens(grants)...)
 	}
@@ -42,13 +42,13 @@ func granted(acquires []*operation) []*operation {
 }
 
 // missingTokens finds grants without a token.
-func missingTokens(grants []*operation) []Violation {
+func (r *run) missingTokens(grants []*operation) []Violation {
 	var found []Violation
 	for _, o := range grants {
-		if o.Fence <= 0 {
+		if o.fence <= 0 {
 			found = append(found, Violation{
-				Key: o.Key, From: o.asked, Until: o.done, Processes: []string{o.Process},
-				What: fmt.Sprintf("%s was granted %q at %s without a fencing token", o.Process, o.Key, at(o.done)),
+				Key: r.name(o.key), From: o.asked, Until: o.done, Processes: []string{r.name(o.process)},
+				What: fmt.Sprintf("%s was granted %q at %s without a fencing token", r.name(o.process), r.name(o.key), at(o.done)),
 			})
 		}
 	}
@@ -60,17 +60,17 @@ func (r *run) equalTokens(grants []*operation) []Violation {
 	var found []Violation
 	first := map[int64]*operation{}
 	for _, o := range grants {
-		if o.Fence <= 0 {
+		if o.fence <= 0 {
 			continue
 		}
-		before := first[o.Fence]
+		before := first[o.fence]
 		if before == nil {
-			first[o.Fence] = o
+			first[o.fence] = o
 			continue
 		}
 		found = append(found, r.tokenViolation(before, o,
 			fmt.Sprintf("%s was granted %q at %s with token %d, which %s had got at %s",
-				o.Process, o.Key, at(o.done), o.Fence, before.Process, at(before.done))))
+				r.name(o.process), r.name(o.key), at(o.done), o.fence, r.name(before.process), at(before.done))))
 	}
 	return found
 }
@@ -85,23 +85,23 @@ func (r *run) shrinkingTokens(grants []*operation) []Violation {
 	next := 0
 	for _, o := range asked {
 		for ; next < len(grants) && grants[next].done < o.asked; next++ {
-			if highest == nil || grants[next].Fence > highest.Fence {
+			if highest == nil || grants[next].fence > highest.fence {
 				highest = grants[next]
 			}
 		}
-		if highest == nil || o.Fence <= 0 || o.Fence >= highest.Fence {
+		if highest == nil || o.fence <= 0 || o.fence >= highest.fence {
 			continue
 		}
 		found = append(found, r.tokenViolation(highest, o,
 			fmt.Sprintf("%s asked for %q at %s and got token %d, lower than the %d that %s had got at %s",
-				o.Process, o.Key, at(o.asked), o.Fence, highest.Fence, highest.Process, at(highest.done))))
+				r.name(o.process), r.name(o.key), at(o.asked), o.fence, highest.fence, r.name(highest.process), at(highest.done))))
 	}
 	return found
 }
 
 func (r *run) tokenViolation(before, o *operation, what string) Violation {
 	return Violation{
-		Key: o.Key, From: before.done, Until: o.done,
-		Processes: []string{before.Process, o.Process}, What: what, Blame: r.blameToken(before, o),
+		Key: r.name(o.key), From: before.done, Until: o.done,
+		Processes: []string{r.name(before.process), r.name(o.process)}, What: what, Blame: r.blameToken(before, o),
 	}
 }

@@ -17,6 +17,20 @@ const (
 	EndedKilled   = "killed"
 )
 
+// ending is what ends a lease, as it is kept.
+type ending uint8
+
+const (
+	atDeadline ending = iota
+	byRelease
+	asLost
+	asKilled
+)
+
+func (e ending) String() string {
+	return [...]string{EndedDeadline, EndedRelease, EndedLost, EndedKilled}[e]
+}
+
 // Leases gives every lease of a history, by key and in the order of From: one
 // tenure as its client believed it. A lease that was extended after it had
 // run out is two, with the same ID. Failed and unknown acquires are none.
@@ -27,143 +41,155 @@ func Leases(events []history.Event) []Lease {
 		return nil
 	}
 	var all []Lease
-	for _, key := range r.keys {
-		all = append(all, r.leases[key]...)
+	for _, k := range r.keys {
+		for _, l := range k.leases {
+			all = append(all, r.lease(l))
+		}
 	}
 	return all
 }
 
-// belief is what a history says of one lease: the grant, its extensions, and
-// the first event other than the deadline that ended it.
-type belief struct {
-	grant      *operation
-	extensions []*operation
-	end        int64
-	ended      string
+// lease is a Lease as it is kept.
+type lease struct {
+	from, until int64
+	grant       *operation
+	client      name
+	ended       ending
 }
 
-// stop ends the belief at a time, if it has not ended earlier.
-func (b *belief) stop(t int64, why string) {
-	if t < b.end {
-		b.end, b.ended = t, why
+// lease tells a lease.
+func (r *run) lease(l lease) Lease {
+	g := l.grant
+	return Lease{
+		Client: r.name(l.client), ID: g.id, Key: r.name(g.key), Token: r.text(g.token), Fence: g.fence,
+		Asked: g.asked, From: l.from, Until: l.until, Ended: l.ended.String(),
 	}
 }
 
 // readLeases turns the operations into leases.
 func (r *run) readLeases() error {
-	if err := r.prolong(); err != nil {
+	extensions, err := r.prolong()
+	if err != nil {
 		return err
 	}
-	r.leases = map[string][]Lease{}
-	for key, acquires := range r.acquires {
-		leases := make([]Lease, 0, len(acquires))
-		for _, o := range acquires {
-			if o.belief != nil {
-				if t, killed := r.killed(o.Process, o.done); killed {
-					o.belief.kill(t)
-				}
-				leases = o.belief.appendLeases(leases, r.clocks)
-				o.belief = nil
+	for _, k := range r.keys {
+		k.leases = make([]lease, 0, len(k.acquires))
+		for _, o := range k.acquires {
+			if !o.granted() {
+				continue
 			}
+			if t, killed := r.killed(o.process, o.done); killed {
+				o.kill(t)
+			}
+			k.leases = r.appendLeases(k.leases, o, extensions[o])
 		}
-		if len(leases) > 0 {
-			slices.SortStableFunc(leases, func(a, b Lease) int { return cmp.Compare(a.From, b.From) })
-			r.leases[key] = leases
+		if !slices.IsSortedFunc(k.leases, byFrom) {
+			slices.SortStableFunc(k.leases, byFrom)
 		}
 	}
 	return nil
 }
 
+func byFrom(a, b lease) int { return cmp.Compare(a.from, b.from) }
+
+// stop ends the belief in a granted acquire at a time, if it has not ended
+// earlier.
+func (o *operation) stop(t int64, why ending) {
+	if t < o.stopped {
+		o.stopped, o.ended = t, why
+	}
+}
+
 // kill ends the belief with its client, which comes before what else happens at
 // that time.
-func (b *belief) kill(t int64) {
-	if t <= b.end {
-		b.end, b.ended = t, EndedKilled
+func (o *operation) kill(t int64) {
+	if t <= o.stopped {
+		o.stopped, o.ended = t, asKilled
 	}
 }
 
 // release ends the belief in a lease as its release is invoked.
 func (r *run) release(i int, e *history.Event) {
-	if b := r.belief(e.Process, e.Lease); b != nil {
-		b.stop(e.Time, EndedRelease)
+	process := r.names.of(e.Process)
+	if g := r.grant(process, e.Lease); g != nil {
+		g.stop(e.Time, byRelease)
 		return
 	}
 	r.strays = append(r.strays, stray{e.Process, e.Lease, i})
 }
 
-// belief gives what a client believed of a lease, nil if it was granted none.
-func (r *run) belief(client string, lease int) *belief {
-	if o := r.operations.find(client, lease); o != nil {
-		return o.belief
+// grant gives the acquire that granted a client a lease, nil if none did.
+func (r *run) grant(client name, lease int) *operation {
+	if o := r.operations.find(client, lease); o != nil && o.granted() {
+		return o
 	}
 	return nil
 }
 
-// prolong adds extensions and losses to the beliefs they are about.
-func (r *run) prolong() error {
-	for _, o := range r.operations.all {
-		if o.Op != history.OpExtend || !o.ok() {
+// prolong gives the extensions of each grant and takes the losses into account.
+func (r *run) prolong() (map[*operation][]*operation, error) {
+	extensions := map[*operation][]*operation{}
+	for o := range r.operations.kept.all() {
+		if o.op != opExtend || !o.ok() {
 			continue
 		}
-		b := r.belief(o.Process, o.Lease)
-		if b == nil {
-			return fmt.Errorf("event %d: %s's extend is about lease %d, but that is no granted acquire of %s", o.end, o.Process, o.Lease, o.Process)
+		g := r.grant(o.process, o.lease)
+		if g == nil {
+			return nil, fmt.Errorf("event %d: %s's extend is about lease %d, but that is no granted acquire of %s", o.end, r.name(o.process), o.lease, r.name(o.process))
 		}
-		b.extensions = append(b.extensions, o)
+		extensions[g] = append(extensions[g], o)
 	}
 	if len(r.strays) > 0 {
 		s := r.strays[0]
-		return fmt.Errorf("event %d: %s's release is about lease %d, but that is no granted acquire of %s", s.event, s.process, s.lease, s.process)
+		return nil, fmt.Errorf("event %d: %s's release is about lease %d, but that is no granted acquire of %s", s.event, s.process, s.lease, s.process)
 	}
 	for _, l := range r.lost {
-		b := r.belief(l.process, l.lease)
-		if b == nil {
-			return fmt.Errorf("event %d: %s lost lease %d, but that is no granted acquire of %s", l.event, l.process, l.lease, l.process)
+		g := r.grant(r.names.of(l.process), l.lease)
+		if g == nil {
+			return nil, fmt.Errorf("event %d: %s lost lease %d, but that is no granted acquire of %s", l.event, l.process, l.lease, l.process)
 		}
-		b.stop(l.time, EndedLost)
+		g.stop(l.time, asLost)
 	}
-	return nil
+	return extensions, nil
 }
 
 // appendLeases adds the stretches of one belief. An extension that comes while the
 // client still believes moves the deadline; one that comes after it begins a
 // new stretch; one that comes after the end changes nothing.
-func (b *belief) appendLeases(all []Lease, clocks clocks) []Lease {
-	sort.SliceStable(b.extensions, func(i, j int) bool { return b.extensions[i].done < b.extensions[j].done })
-	current := b.open(b.grant, clocks)
-	for _, e := range b.extensions {
-		if e.done >= b.end {
+func (r *run) appendLeases(all []lease, grant *operation, extensions []*operation) []lease {
+	sort.SliceStable(extensions, func(i, j int) bool { return extensions[i].done < extensions[j].done })
+	current := r.open(grant, grant)
+	for _, e := range extensions {
+		if e.done >= grant.stopped {
 			break
 		}
-		next := b.open(e, clocks)
-		if e.done > current.Until {
+		next := r.open(grant, e)
+		if e.done > current.until {
 			all = appendLease(all, current)
 			current = next
 			continue
 		}
-		current.Until, current.Ended = next.Until, next.Ended
+		current.until, current.ended = next.until, next.ended
 	}
 	return appendLease(all, current)
 }
 
 // appendLease leaves out a lease that was over when it began.
-func appendLease(all []Lease, l Lease) []Lease {
-	if l.Until <= l.From {
+func appendLease(all []lease, l lease) []lease {
+	if l.until <= l.from {
 		return all
 	}
 	return append(all, l)
 }
 
 // open gives the lease that begins with the ok of an acquire or extend.
-func (b *belief) open(o *operation, clocks clocks) Lease {
-	g := b.grant
-	l := Lease{Client: g.Process, ID: g.ID, Key: g.Key, Token: g.Token, Fence: g.Fence, Asked: g.asked, From: o.done}
-	l.Until, l.Ended = o.done, EndedDeadline
-	if o.Validity > 0 {
-		l.Until = clocks.of(g.Process, o.Wall).when(o.Validity, o.done)
+func (r *run) open(grant, o *operation) lease {
+	l := lease{from: o.done, until: o.done, grant: grant, client: grant.process, ended: atDeadline}
+	if o.validity > 0 {
+		l.until = r.clocks.of(grant.process, o.wall).when(o.validity, o.done)
 	}
-	if b.end < l.Until {
-		l.Until, l.Ended = b.end, b.ended
+	if grant.stopped < l.until {
+		l.until, l.ended = grant.stopped, grant.ended
 	}
 	return l
 }

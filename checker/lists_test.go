@@ -6,8 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"lockproof/harness/history"
 )
 
 // What goes through ordered lists once is held against what looks at every
@@ -44,20 +42,20 @@ func TestUnionIntoIsTheUnion(t *testing.T) {
 
 func TestBusyForLeavesOutAClientsOwnAttempts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		client := func() string { return rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "client") }
-		var acquires []*operation
-		var leases []Lease
+		const a = 1
+		client := func() name { return name(rapid.IntRange(a, 3).Draw(t, "client")) }
+		var k keyed
 		var busy []span
 		for _, s := range drawSpans(t) {
-			o := &operation{Process: client(), Op: history.OpAcquire, asked: s.from, done: s.until}
-			acquires = append(acquires, o)
-			if o.Process != "a" {
+			o := &operation{process: client(), op: opAcquire, asked: s.from, done: s.until}
+			k.acquires = append(k.acquires, o)
+			if o.process != a {
 				busy = append(busy, s)
 			}
 		}
 		for _, s := range drawSpans(t) {
-			leases, busy = append(leases, Lease{Client: client(), From: s.from, Until: s.until}), append(busy, s)
+			k.leases, busy = append(k.leases, lease{client: client(), from: s.from, until: s.until}), append(busy, s)
 		}
-		require.Equal(t, moments(busy), moments(busyFor(claimsOn(acquires, leases, nil), "a")))
+		require.Equal(t, moments(busy), moments(busyFor(k.claims(false), a)))
 	})
 }

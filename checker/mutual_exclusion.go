@@ -3,10 +3,7 @@ package checker
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/anishathalye/porcupine"
 
@@ -14,23 +11,25 @@ import (
 )
 
 // mutualExclusion: no two leases on one key overlap on the true clock
-// (redis.io, "Safety property: mutual exclusion"). Two oracles judge it.
-func (r *run) mutualExclusion(second func([]Lease) porcupine.CheckResult) (Result, error) {
+// (redis.io, "Safety property: mutual exclusion"). Two oracles judge it: the
+// second has given its answer for each key.
+func (r *run) mutualExclusion(answers []porcupine.CheckResult) (Result, error) {
 	var violations []Violation
 	var leases int
 	unknown := ""
-	opinions := r.opinions(second)
-	for i, key := range r.keys {
-		overlaps, answer := opinions[i].overlaps, opinions[i].answer
-		if err := agree(history.MutualExclusion, key, len(overlaps) > 0, answer); err != nil {
+	overlapping := make([][]meeting, len(r.keys))
+	sideBySide(len(r.keys), func(i int) { overlapping[i] = r.sweep(r.keys[i].leases) })
+	for i, k := range r.keys {
+		overlaps, answer := overlapping[i], answers[i]
+		if err := agree(history.MutualExclusion, k.name, len(overlaps) > 0, answer); err != nil {
 			return Result{}, err
 		}
 		if answer == porcupine.Unknown {
-			unknown = key
+			unknown = k.name
 		}
-		leases += len(r.leases[key])
+		leases += len(k.leases)
 		for _, o := range overlaps {
-			violations = append(violations, r.overlapViolation(o, len(violations)))
+			violations = append(violations, r.overlapViolation(r.overlap(o), len(violations)))
 		}
 	}
 	result := settle(history.MutualExclusion, violations, map[string]int64{
@@ -43,29 +42,15 @@ func (r *run) mutualExclusion(second func([]Lease) porcupine.CheckResult) (Resul
 	return result, nil
 }
 
-// opinion is what the two oracles say of a key's leases.
-type opinion struct {
-	overlaps []overlap
-	answer   porcupine.CheckResult
-}
-
-// opinions asks both oracles about each key, several keys at a time.
-func (r *run) opinions(second func([]Lease) porcupine.CheckResult) []opinion {
-	opinions := make([]opinion, len(r.keys))
-	var next atomic.Int64
-	ask := func() {
-		for i := int(next.Add(1)) - 1; i < len(r.keys); i = int(next.Add(1)) - 1 {
-			leases := r.leases[r.keys[i]]
-			opinions[i] = opinion{sweep(leases), second(leases)}
-		}
-	}
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(r.keys)) - 1 {
-		wg.Go(ask)
-	}
-	ask()
-	wg.Wait()
-	return opinions
+// ask asks the second oracle about each key's leases, in the background.
+func (r *run) ask(second func([]lease) porcupine.CheckResult) <-chan []porcupine.CheckResult {
+	done := make(chan []porcupine.CheckResult, 1)
+	go func() {
+		answers := make([]porcupine.CheckResult, len(r.keys))
+		sideBySide(len(r.keys), func(i int) { answers[i] = second(r.keys[i].leases) })
+		done <- answers
+	}()
+	return done
 }
 
 // overlap is two leases that were held at once; first began first.
@@ -76,38 +61,44 @@ func (o overlap) shared() span {
 	return span{o.second.From, min(o.first.Until, o.second.Until)}
 }
 
+// meeting is an overlap as it is kept.
+type meeting struct{ first, second lease }
+
+// overlap tells an overlap.
+func (r *run) overlap(m meeting) overlap { return overlap{r.lease(m.first), r.lease(m.second)} }
+
 // sweep finds the overlaps of one key's leases. It walks them in the order of
-// From and remembers the one that lasts longest so far: a lease overlaps an
-// earlier one if and only if it overlaps that. (The stretches of one lease
-// never overlap each other.) Each lease is named as the second of at most one
-// overlap. Ends are exclusive: leases that touch do not overlap.
-func sweep(leases []Lease) []overlap {
-	if !slices.IsSortedFunc(leases, byBeginning) {
+// their beginnings and remembers the one that lasts longest so far: a lease
+// overlaps an earlier one if and only if it overlaps that. (The stretches of one
+// lease never overlap each other.) Each lease is named as the second of at most
+// one overlap. Ends are exclusive: leases that touch do not overlap.
+func (r *run) sweep(leases []lease) []meeting {
+	if !slices.IsSortedFunc(leases, r.byBeginning) {
 		leases = slices.Clone(leases)
-		slices.SortFunc(leases, byBeginning)
+		slices.SortFunc(leases, r.byBeginning)
 	}
-	var found []overlap
-	lasting := new(Lease)
+	var found []meeting
+	lasting := new(lease)
 	for i := range leases {
 		l := &leases[i]
-		if l.Until <= l.From {
+		if l.until <= l.from {
 			continue
 		}
-		if l.From < lasting.Until {
-			found = append(found, overlap{*lasting, *l})
+		if l.from < lasting.until {
+			found = append(found, meeting{*lasting, *l})
 		}
-		if l.Until > lasting.Until {
+		if l.until > lasting.until {
 			lasting = l
 		}
 	}
 	return found
 }
 
-func byBeginning(a, b Lease) int {
-	if a.From != b.From {
-		return cmp.Compare(a.From, b.From)
+func (r *run) byBeginning(a, b lease) int {
+	if a.from != b.from {
+		return cmp.Compare(a.from, b.from)
 	}
-	return cmp.Or(cmp.Compare(a.Until, b.Until), cmp.Compare(a.Client, b.Client), cmp.Compare(a.ID, b.ID))
+	return cmp.Or(cmp.Compare(a.until, b.until), cmp.Compare(r.name(a.client), r.name(b.client)), cmp.Compare(a.grant.id, b.grant.id))
 }
 
 // overlapViolation tells an overlap; only those that will be shown get a blame.
@@ -129,9 +120,9 @@ func (r *run) overlapViolation(o overlap, index int) Violation {
 // longestLease is the longest time for which one lease was held.
 func (r *run) longestLease() int64 {
 	var best int64
-	for _, leases := range r.leases {
-		for _, l := range leases {
-			best = max(best, l.Until-l.From)
+	for _, k := range r.keys {
+		for _, l := range k.leases {
+			best = max(best, l.until-l.from)
 		}
 	}
 	return best

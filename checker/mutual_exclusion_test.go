@@ -109,7 +109,7 @@ func TestUnknownIsNotHolds(t *testing.T) {
 	s.grant("c1", 0, 10, 900)
 	s.write("c1", 1, 20, 30, history.TypeOK, "", "v1", 0)
 	unsure := oracles{
-		mutex:    func([]Lease) porcupine.CheckResult { return porcupine.Unknown },
+		mutex:    func([]lease) porcupine.CheckResult { return porcupine.Unknown },
 		register: func([]access) porcupine.CheckResult { return porcupine.Unknown },
 	}
 	v, err := check(InMemory(s.end(0)), unsure)
@@ -126,7 +126,7 @@ func TestDisagreementRings(t *testing.T) {
 	s.write("c1", 1, 20, 30, history.TypeOK, "", "v1", 0)
 	right := oracles{mutex: ownedMutex, register: derivedRegister}
 	mutex, register := right, right
-	mutex.mutex = func([]Lease) porcupine.CheckResult { return porcupine.Illegal }
+	mutex.mutex = func([]lease) porcupine.CheckResult { return porcupine.Illegal }
 	register.register = func([]access) porcupine.CheckResult { return porcupine.Illegal }
 	for property, broken := range map[string]oracles{history.MutualExclusion: mutex, history.ProtectedData: register} {
 		_, err := check(InMemory(s.end(0)), broken)
@@ -141,13 +141,13 @@ func TestDisagreementRings(t *testing.T) {
 
 // randomLeases draws leases of a few clients; those of one acquire do not
 // overlap each other, as readLeases makes them.
-func randomLeases(t *rapid.T) []Lease {
-	var leases []Lease
+func randomLeases(t *rapid.T) []lease {
+	var leases []lease
 	crowded := rapid.Int64Range(1, 2000).Draw(t, "crowded")
 	for i := range rapid.IntRange(0, 60).Draw(t, "leases") {
 		from := rapid.Int64Range(0, crowded).Draw(t, "from")
 		length := rapid.Int64Range(0, 20).Draw(t, "length")
-		leases = append(leases, Lease{Client: fmt.Sprint("c", i%3), ID: i, From: from, Until: from + length})
+		leases = append(leases, lease{client: name(i % 3), grant: &operation{id: i}, from: from, until: from + length})
 	}
 	return leases
 }
@@ -156,20 +156,20 @@ func randomLeases(t *rapid.T) []Lease {
 func TestSweepAndPorcupineAgreeWithAllPairs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		leases := randomLeases(t)
-		second := map[Lease]bool{} // leases that overlap one that began no later
+		second := map[lease]bool{} // leases that overlap one that began no later
 		for i, a := range leases {
 			for _, b := range leases[i+1:] {
-				if max(a.From, b.From) < min(a.Until, b.Until) {
+				if max(a.from, b.from) < min(a.until, b.until) {
 					second[b] = true
 				}
 			}
 		}
-		overlaps := sweep(leases)
+		overlaps := newRun(nil).sweep(leases)
 		require.Equal(t, len(second) > 0, len(overlaps) > 0)
 		require.Equal(t, len(second) > 0, ownedMutex(leases) == porcupine.Illegal)
 		for _, o := range overlaps {
-			require.Positive(t, o.shared().length(), "%v", o)
-			require.LessOrEqual(t, o.first.From, o.second.From)
+			require.Less(t, o.second.from, min(o.first.until, o.second.until), "%v", o)
+			require.LessOrEqual(t, o.first.from, o.second.from)
 		}
 	})
 }
@@ -178,27 +178,27 @@ func TestSweepAndPorcupineAgreeWithAllPairs(t *testing.T) {
 func TestPiecesJoin(t *testing.T) {
 	leases := handovers(1000)
 	require.Equal(t, porcupine.CheckResult(porcupine.Ok), ownedMutex(leases))
-	leases[777].Until++ // into the next one
+	leases[777].until++ // into the next one
 	require.Equal(t, porcupine.CheckResult(porcupine.Illegal), ownedMutex(leases))
-	require.Len(t, sweep(leases), 1)
+	require.Len(t, newRun(nil).sweep(leases), 1)
 }
 
 // handovers are n leases, each of which begins when the last ends.
-func handovers(n int) []Lease {
-	leases := make([]Lease, n)
+func handovers(n int) []lease {
+	leases := make([]lease, n)
 	for i := range leases {
 		from := int64(i) * 10
-		leases[i] = Lease{Client: fmt.Sprint("c", i%50), ID: i, Key: "k1", From: from, Until: from + 10}
+		leases[i] = lease{client: name(i % 5), grant: &operation{id: i}, from: from, until: from + 10}
 	}
 	return leases
 }
 
 func BenchmarkMutualExclusion(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
-		leases := handovers(n)
+		leases, r := handovers(n), newRun(nil)
 		b.Run(fmt.Sprint("sweep/", n), func(b *testing.B) {
 			for b.Loop() {
-				sweep(leases)
+				r.sweep(leases)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/lease")
 		})

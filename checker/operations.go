@@ -7,82 +7,86 @@ import (
 )
 
 // operation is a client's operation with its outcome: of the invoke and the
-// outcome only what the verdicts need, since a history may have millions.
+// outcome only what the verdicts need, since a history may have millions. It
+// holds no pointers, so that the garbage collector need not look into it.
 type operation struct {
-	Process  string
-	Op       history.Op
-	ID       int
-	Lease    int
-	Key      string
-	Token    string
-	Fence    int64
-	Validity int64
-	Wall     bool
-	*stored               // of reads and writes; nil for others
-	outcome  history.Type // ok, fail, info; "" while it is under way at the end
-	asked    int64        // when it was invoked
-	done     int64        // when it ended, or when its client or the history did
-	call     int          // the index of the invoke
-	end      int          // the index of the outcome, or of the invoke without one
-	belief   *belief      // that a granted acquire began
+	process, op, key name
+	token            text
+	// value and base are what a read or write found and left at the store.
+	value, base text
+	call        int32 // the index of the invoke
+	end         int32 // the index of the outcome, or of the invoke without one
+	id, lease   int
+	fence       int64
+	validity    int64
+	asked       int64 // when it was invoked
+	done        int64 // when it ended, or when its client or the history did
+	stopped     int64 // of a granted acquire: when belief in it ended, if not at the deadline
+	outcome     fate
+	ended       ending // why belief ended at stopped
+	wall        bool
 }
 
-// stored is what a read or write found and left at the store.
-type stored struct{ Value, Base string }
+// fate is how an operation ended.
+type fate uint8
 
-func (o *operation) ok() bool { return o.outcome == history.TypeOK }
+const (
+	underWay fate = iota // when the history ended
+	succeeded
+	failed
+	indefinite // nobody knows
+)
+
+var fates = map[history.Type]fate{history.TypeOK: succeeded, history.TypeFail: failed, history.TypeInfo: indefinite}
+
+func (o *operation) ok() bool { return o.outcome == succeeded }
+
+// granted reports whether it began a lease.
+func (o *operation) granted() bool { return o.op == opAcquire && o.ok() }
+
+// stored reports whether it was about the register at the store.
+func (o *operation) stored() bool { return o.op == opRead || o.op == opWrite }
 
 // finish records an operation's outcome; what only the invoke said stays.
-func (o *operation) finish(e *history.Event, index int) {
+func (os *operations) finish(o *operation, e *history.Event, index int) {
 	if e.Key != "" {
-		o.Key = e.Key
+		o.key = os.names.of(e.Key)
 	}
 	if e.Lease != 0 {
-		o.Lease = e.Lease
+		o.lease = e.Lease
 	}
 	if e.Token != "" {
-		o.Token = e.Token
+		o.token = os.texts.of(e.Token)
 	}
 	if e.Fence != 0 {
-		o.Fence = e.Fence
+		o.fence = e.Fence
 	}
-	if o.stored != nil {
-		if e.Value != "" || o.Op == history.OpRead {
-			o.Value = e.Value
-		}
-		if e.Base != "" {
-			o.Base = e.Base
-		}
+	if o.op == opRead || o.op == opWrite && e.Value != "" {
+		o.value = os.texts.of(e.Value)
 	}
-	o.Validity, o.Wall = e.Validity, e.Wall
-	o.done, o.end = e.Time, index
-	switch e.Type { // by constants, so that the event's own text can be forgotten
-	case history.TypeOK:
-		o.outcome = history.TypeOK
-	case history.TypeFail:
-		o.outcome = history.TypeFail
-	default:
-		o.outcome = history.TypeInfo
+	if o.stored() && e.Base != "" {
+		o.base = os.texts.of(e.Base)
 	}
+	o.validity, o.wall = e.Validity, e.Wall
+	o.done, o.end, o.outcome = e.Time, int32(index), fates[e.Type]
 }
 
 // operations joins invokes to their outcomes.
 type operations struct {
-	all     []*operation // in the order of their invokes, but for the passing ones
-	block   []operation  // memory for the next ones
+	names   *numbering[name]
+	texts   *numbering[text]
+	kept    pool[operation] // in the order of their invokes, but for the passing ones
+	passing pool[operation]
 	spare   []*operation // passing ones that are over
-	clients map[string]*numbered
+	clients []*numbered  // by process
+	grants  []int64      // the times of all grants, in order
 }
-
-// blockSize is how many operations are allocated at a time.
-const blockSize = 512
 
 // numbered are one process's operations by ID. IDs count up from 1, but nobody
 // can rely on that: those that are far ahead are kept apart.
 type numbered struct {
-	process string
-	dense   []*operation
-	sparse  map[int]*operation
+	dense  []*operation
+	sparse map[int]*operation
 }
 
 // leap is how far ahead of the count an ID may be for its place to be kept.
@@ -115,96 +119,79 @@ func (n *numbered) put(id int, o *operation) {
 }
 
 // of gives a process's operations.
-func (os *operations) of(process string) *numbered {
-	n := os.clients[process]
-	if n == nil {
-		n = &numbered{process: process}
-		os.clients[process] = n
+func (os *operations) of(process name) *numbered {
+	for len(os.clients) <= int(process) {
+		os.clients = append(os.clients, &numbered{})
 	}
-	return n
+	return os.clients[process]
 }
 
 // find gives the operation of that ID, nil if there is none.
-func (os *operations) find(process string, id int) *operation {
-	if n := os.clients[process]; n != nil {
-		return n.get(id)
+func (os *operations) find(process name, id int) *operation {
+	if int(process) >= len(os.clients) {
+		return nil
 	}
-	return nil
+	return os.clients[process].get(id)
 }
 
 // invoke adds an operation.
-func (os *operations) invoke(i int, e *history.Event, names names) error {
-	n := os.of(e.Process)
+func (os *operations) invoke(i int, e *history.Event) error {
+	process := os.names.of(e.Process)
+	n := os.of(process)
 	if n.get(e.ID) != nil {
 		return fmt.Errorf("event %d: %s invokes operation %d a second time: IDs count up within a process", i, e.Process, e.ID)
 	}
-	o := os.allocate()
+	op := os.names.of(string(e.Op))
+	o := os.allocate(op)
 	*o = operation{
-		Process: n.process, Op: known(e.Op), ID: e.ID, Lease: e.Lease, Key: names.one(e.Key), Token: e.Token, Fence: e.Fence,
-		Validity: e.Validity, Wall: e.Wall, asked: e.Time, call: i, end: i,
+		process: process, op: op, key: os.names.of(e.Key), token: os.texts.of(e.Token), call: int32(i), end: int32(i),
+		id: e.ID, lease: e.Lease, fence: e.Fence, validity: e.Validity, asked: e.Time, wall: e.Wall,
 	}
-	if e.Op == history.OpRead || e.Op == history.OpWrite {
-		o.stored = &stored{e.Value, e.Base}
+	if o.stored() {
+		o.value, o.base = os.texts.of(e.Value), os.texts.of(e.Base)
 	}
 	n.put(e.ID, o)
-	if !passing(o.Op) {
-		os.all = append(os.all, o)
-	}
 	return nil
 }
 
-func (os *operations) allocate() *operation {
+func (os *operations) allocate(op name) *operation {
+	if !passing(op) {
+		return os.kept.add()
+	}
 	if n := len(os.spare); n > 0 {
 		o := os.spare[n-1]
 		os.spare = os.spare[:n-1]
 		return o
 	}
-	if len(os.block) == 0 {
-		os.block = make([]operation, blockSize)
-	}
-	o := &os.block[0]
-	os.block = os.block[1:]
-	return o
+	return os.passing.add()
 }
 
 // passing tells the operations of which nothing is needed once they are over:
 // what a release means for its lease, it means from its invoke on.
-func passing(op history.Op) bool { return op == history.OpRelease || op == history.OpCheck }
+func passing(op name) bool { return op == opRelease || op == opCheck }
 
 // over stands for all passing operations that are over.
-var over = &operation{outcome: history.TypeInfo}
-
-// known gives the constant for an op, so that the event's own text can be
-// forgotten.
-func known(op history.Op) history.Op {
-	for _, k := range []history.Op{history.OpAcquire, history.OpRelease, history.OpExtend, history.OpCheck, history.OpRead, history.OpWrite} {
-		if op == k {
-			return k
-		}
-	}
-	return op
-}
+var over = &operation{outcome: indefinite}
 
 // outcome ends an operation.
-func (os *operations) outcome(i int, e *history.Event, names names) error {
-	o := os.find(e.Process, e.ID)
+func (os *operations) outcome(i int, e *history.Event) error {
+	process := os.names.of(e.Process)
+	o := os.find(process, e.ID)
 	switch {
-	case o == nil || o.outcome != "":
+	case o == nil || o.outcome != underWay:
 		return fmt.Errorf("event %d: %s of %s's operation %d (%s), which has no invoke, or ended before", i, e.Type, e.Process, e.ID, e.Op)
-	case o.Op != e.Op:
-		return fmt.Errorf("event %d: %s's operation %d was invoked as %s and ends as %s", i, e.Process, e.ID, o.Op, e.Op)
+	case os.names.string(o.op) != string(e.Op):
+		return fmt.Errorf("event %d: %s's operation %d was invoked as %s and ends as %s", i, e.Process, e.ID, os.names.string(o.op), e.Op)
 	}
-	if passing(o.Op) {
-		os.of(e.Process).put(e.ID, over)
+	if passing(o.op) {
+		os.of(process).put(e.ID, over)
 		os.spare = append(os.spare, o)
 		return nil
 	}
-	o.finish(e, i)
-	o.Key = names.one(o.Key)
-	if o.Op == history.OpAcquire && o.ok() {
-		o.belief = &belief{grant: o, end: never, ended: EndedDeadline}
+	os.finish(o, e, i)
+	if o.granted() {
+		o.stopped, o.ended = never, atDeadline
+		os.grants = append(os.grants, o.done)
 	}
 	return nil
 }
-
-func newOperations() operations { return operations{clients: map[string]*numbered{}} }

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"fmt"
 	"html"
 	"io"
@@ -73,11 +72,14 @@ var drawnMutexModel = porcupine.Model{
 
 // around gives the leases of a violation's key that are nearest to it.
 func (r *run) around(v Violation) []Lease {
-	leases := slices.Clone(r.leases[v.Key])
-	slices.SortStableFunc(leases, func(a, b Lease) int { return cmp.Compare(a.From, b.From) })
-	at := slices.IndexFunc(leases, func(l Lease) bool { return l.From >= v.From })
+	leases := r.of(v.Key).leases
+	at := slices.IndexFunc(leases, func(l lease) bool { return l.from >= v.From })
 	first := max(0, max(at, 0)-pictured/2)
-	return leases[first:min(len(leases), first+pictured)]
+	var drawn []Lease
+	for _, l := range leases[first:min(len(leases), first+pictured)] {
+		drawn = append(drawn, r.lease(l))
+	}
+	return drawn
 }
 
 // drawn makes operations of leases, as the second oracle does, but in true

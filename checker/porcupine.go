@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -56,8 +55,7 @@ var ownedMutexModel = porcupine.Model{
 // porcupine's intervals are closed, so [a, b) and [b, c) would meet at b. Times
 // are doubled, and a lease is given back at 2*Until-1: after everything before
 // Until, and before all that happens at Until.
-func ownedMutex(leases []Lease) porcupine.CheckResult {
-	byFrom := func(a, b Lease) int { return cmp.Compare(a.From, b.From) }
+func ownedMutex(leases []lease) porcupine.CheckResult {
 	if !slices.IsSortedFunc(leases, byFrom) {
 		leases = slices.Clone(leases)
 		slices.SortStableFunc(leases, byFrom)
@@ -66,18 +64,18 @@ func ownedMutex(leases []Lease) porcupine.CheckResult {
 	var latest int64
 	for i := range leases {
 		l := &leases[i]
-		if l.Until <= l.From {
+		if l.until <= l.from {
 			continue
 		}
-		if l.From >= latest && len(piece) >= pieceSize {
+		if l.from >= latest && len(piece) >= pieceSize {
 			if answer := judge(ownedMutexModel, piece); answer != porcupine.Ok {
 				return answer
 			}
 			piece = piece[:0]
 		}
-		latest = max(latest, l.Until)
+		latest = max(latest, l.until)
 		number := len(piece) / 2
-		taken, given := 2*l.From, 2*l.Until-1
+		taken, given := 2*l.from, 2*l.until-1
 		piece = append(piece,
 			porcupine.Operation{Input: taking(number), Call: taken, Return: taken},
 			porcupine.Operation{Input: giving(number), Call: given, Return: given})

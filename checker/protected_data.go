@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/anishathalye/porcupine"
@@ -16,26 +17,30 @@ import (
 // own had been accepted before it was sent ("Making the lock safe with
 // fencing").
 func (r *run) protectedData(second func([]access) porcupine.CheckResult) (Result, error) {
-	byKey, err := r.accesses()
+	keys, err := r.registers()
 	if err != nil {
 		return Result{}, err
 	}
+	opinions := make([]storeOpinion, len(keys))
+	sideBySide(len(keys), func(i int) {
+		accesses := r.accesses(keys[i])
+		opinions[i] = storeOpinion{chain(accesses), stale(accesses), second(accesses)}
+	})
 	var violations []Violation
 	measured := map[string]int64{"writes": int64(r.counts.writes), "rejected": int64(r.counts.rejected)}
 	unknown := ""
-	for _, key := range keysOf(byKey) {
-		clashes := chain(byKey[key])
-		answer := second(byKey[key])
-		if err := agree(history.ProtectedData, key, len(clashes) > 0, answer); err != nil {
+	for i, o := range opinions {
+		key := keys[i].name
+		if err := agree(history.ProtectedData, key, len(o.clashes) > 0, o.answer); err != nil {
 			return Result{}, err
 		}
-		if answer == porcupine.Unknown {
+		if o.answer == porcupine.Unknown {
 			unknown = key
 		}
-		for _, c := range clashes {
+		for _, c := range o.clashes {
 			violations = append(violations, r.clashViolation(key, c, len(violations)))
 		}
-		for _, s := range stale(byKey[key]) {
+		for _, s := range o.stale {
 			violations = append(violations, r.staleViolation(key, s, len(violations)))
 		}
 	}
@@ -44,6 +49,35 @@ func (r *run) protectedData(second func([]access) porcupine.CheckResult) (Result
 		result.undecide("unknown: porcupine did not finish with key %q at the store", unknown)
 	}
 	return result, nil
+}
+
+// storeOpinion is what the two oracles say of a key's register, and what only
+// ours looks for: stale writes.
+type storeOpinion struct {
+	clashes, stale []clash
+	answer         porcupine.CheckResult
+}
+
+// registers gives the keys whose register at the store was used, sorted. The
+// error names the first write that is of no new version.
+func (r *run) registers() ([]*keyed, error) {
+	var keys []*keyed
+	var wrong *operation
+	for _, k := range r.byKey {
+		if len(k.stored) == 0 {
+			continue
+		}
+		keys = append(keys, k)
+		if o := k.unique(); o != nil && (wrong == nil || o.call < wrong.call) {
+			wrong = o
+		}
+	}
+	if wrong != nil {
+		return nil, fmt.Errorf("event %d: %s writes %s to %q, which is no new version: each write needs a value of its own",
+			wrong.call, r.name(wrong.process), version(r.text(wrong.value)), r.name(wrong.key))
+	}
+	slices.SortFunc(keys, byName)
+	return keys, nil
 }
 
 func keysOf[V any](m map[string]V) []string {
@@ -60,7 +94,7 @@ func keysOf[V any](m map[string]V) []string {
 func stale(accesses []access) []clash {
 	byEnd := make([]access, 0, len(accesses))
 	for _, a := range accesses {
-		if a.op.Fence > 0 && a.op.ok() {
+		if a.op.fence > 0 && a.op.ok() {
 			byEnd = append(byEnd, a)
 		}
 	}
@@ -70,11 +104,11 @@ func stale(accesses []access) []clash {
 	next := 0
 	for _, w := range accesses { // in the order of their calls
 		for ; next < len(byEnd) && byEnd[next].ret < w.call; next++ {
-			if newest.op == nil || byEnd[next].op.Fence > newest.op.Fence {
+			if newest.op == nil || byEnd[next].op.fence > newest.op.fence {
 				newest = byEnd[next]
 			}
 		}
-		if w.write && w.op.Fence > 0 && newest.op != nil && w.op.Fence < newest.op.Fence {
+		if w.write && w.op.fence > 0 && newest.op != nil && w.op.fence < newest.op.fence {
 			found = append(found, clash{early: newest, late: w})
 		}
 	}
@@ -124,7 +158,7 @@ func (r *run) staleViolation(key string, c clash, index int) Violation {
 	v := Violation{
 		Key: key, From: c.late.call, Until: c.late.ret, Processes: []string{c.late.client, c.early.client},
 		What: fmt.Sprintf("the store accepted %s's write %s with fencing token %d at %s, although %s had used token %d by %s",
-			c.late.client, c.late.value, c.late.op.Fence, at(c.late.ret), c.early.client, c.early.op.Fence, at(c.early.ret)),
+			c.late.client, c.late.value, c.late.op.fence, at(c.late.ret), c.early.client, c.early.op.fence, at(c.early.ret)),
 	}
 	if index < maxViolations {
 		v.Blame = r.blameWrite(c)

@@ -1,11 +1,6 @@
 package checker
 
-import (
-	"fmt"
-	"sort"
-
-	"lockproof/harness/history"
-)
+import "sort"
 
 // access is a read or a write at the store that took effect.
 type access struct {
@@ -18,73 +13,62 @@ type access struct {
 	op *operation
 }
 
-// accesses collects what took effect at the store, by key and in the order of
+// accesses collects what took effect at the store on one key, in the order of
 // the calls. A failed operation did not. A write of unknown fate did if
 // somebody saw its value, as read or as the base of a write, and then at the
 // latest when the first who saw it was done. One that nobody saw changes
 // nothing: had it taken effect, it would be the last of all.
-func (r *run) accesses() (map[string][]access, error) {
-	written := map[string]map[string]bool{}
-	seen := r.firstSeen()
-	byKey := map[string][]access{}
-	for _, o := range r.operations.all {
-		switch {
-		case o.Op != history.OpRead && o.Op != history.OpWrite:
-			continue
-		case o.Op == history.OpWrite:
-			if err := unique(written, o); err != nil {
-				return nil, err
-			}
+func (r *run) accesses(k *keyed) []access {
+	seen := k.firstSeen()
+	accesses := make([]access, 0, len(k.stored))
+	for _, o := range k.stored {
+		a := access{
+			write: o.op == opWrite, client: r.name(o.process), base: r.text(o.base), value: r.text(o.value),
+			call: o.asked, ret: o.done, op: o,
 		}
-		a := access{write: o.Op == history.OpWrite, client: o.Process, base: o.Base, value: o.Value, call: o.asked, ret: o.done, op: o}
 		if !o.ok() {
-			first, somebody := seen[registerVersion{o.Key, o.Value}]
-			if !a.write || o.outcome == history.TypeFail || !somebody {
+			first, somebody := seen[o.value]
+			if !a.write || o.outcome == failed || !somebody {
 				continue
 			}
 			a.ret = max(first, o.asked)
 		}
-		byKey[o.Key] = append(byKey[o.Key], a)
+		accesses = append(accesses, a)
 	}
-	for _, list := range byKey {
-		sort.SliceStable(list, func(i, j int) bool { return list[i].call < list[j].call })
-	}
-	return byKey, nil
+	return accesses
 }
 
-// registerVersion is a version of a key's register.
-type registerVersion struct{ key, value string }
-
 // firstSeen gives, for each version, when the first operation ended that knew it.
-func (r *run) firstSeen() map[registerVersion]int64 {
-	seen := map[registerVersion]int64{}
-	note := func(v registerVersion, t int64) {
-		if first, ok := seen[v]; !ok || t < first {
-			seen[v] = t
+func (k *keyed) firstSeen() map[text]int64 {
+	seen := map[text]int64{}
+	for _, o := range k.stored {
+		if !o.ok() {
+			continue
 		}
-	}
-	for _, o := range r.operations.all {
-		switch {
-		case o.Op == history.OpRead && o.ok():
-			note(registerVersion{o.Key, o.Value}, o.done)
-		case o.Op == history.OpWrite && o.ok():
-			note(registerVersion{o.Key, o.Base}, o.done)
+		version := o.value
+		if o.op == opWrite {
+			version = o.base
+		}
+		if first, known := seen[version]; !known || o.done < first {
+			seen[version] = o.done
 		}
 	}
 	return seen
 }
 
-// unique requires that versions are written once each, and never from themselves.
-func unique(written map[string]map[string]bool, o *operation) error {
-	versions := written[o.Key]
-	if versions == nil {
-		versions = map[string]bool{"": true}
-		written[o.Key] = versions
+// unique requires that versions are written once each, and never from
+// themselves. It gives the first write that is none, nil if all are.
+func (k *keyed) unique() *operation {
+	versions := map[text]bool{initial: true}
+	for _, o := range k.stored {
+		if o.op != opWrite {
+			continue
+		}
+		if versions[o.value] || o.value == o.base {
+			return o
+		}
+		versions[o.value] = true
 	}
-	if versions[o.Value] || o.Value == o.Base {
-		return fmt.Errorf("event %d: %s writes %s to %q, which is no new version: each write needs a value of its own", o.call, o.Process, version(o.Value), o.Key)
-	}
-	versions[o.Value] = true
 	return nil
 }
 

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
+	"strings"
 	"sync"
 
 	"lockproof/harness/history"
@@ -16,7 +16,8 @@ type run struct {
 	header   history.Header
 	end      int64 // time of the last event
 	finished bool  // the history was not cut short
-	names    names
+	names    numbering[name]
+	texts    numbering[text]
 	rare     []rare
 	lost     []loss
 	strays   []stray
@@ -24,16 +25,15 @@ type run struct {
 	commanded map[string]bool
 
 	operations operations
-	acquires   map[string][]*operation // by key, in the order of their invokes
 	clocks     clocks
 	faults     []fault
-	kills      map[string][]int64    // by client
-	leases     map[string][]Lease    // by key, in the order of From
-	keys       []string              // all keys that somebody tried to acquire, sorted
-	held       []*holding            // who owned which key on which node
-	tenures    map[string][]*holding // the same, by key
+	kills      map[name][]int64            // by client
+	byKey      map[name]*keyed             // whatever was done with it
+	keys       []*keyed                    // those that somebody tried to acquire, sorted
+	held       pool[holding]               // who owned which key on which node
+	prolonged  map[*holding][]prolongation // the extensions that took effect
 	counts     counts
-	ways       map[string]*way // by client
+	ways       map[name]*way // by client
 
 	// What the blames of several properties share.
 	mu       sync.Mutex
@@ -42,6 +42,39 @@ type run struct {
 	deleted  []deletion
 	failure  error // of reading them
 }
+
+// keyed is what was done with one key.
+type keyed struct {
+	key      name
+	name     string
+	acquires []*operation // in the order of their invokes
+	stored   []*operation // reads and writes, in the same order
+	leases   []lease      // in the order of from
+	tenures  []*holding   // in the order of from, but for those that a look found late
+}
+
+// key gives what was done with a key.
+func (r *run) key(key name) *keyed {
+	k := r.byKey[key]
+	if k == nil {
+		k = &keyed{key: key, name: r.name(key)}
+		r.byKey[key] = k
+	}
+	return k
+}
+
+// of gives what was done with the key of that name, which may be nothing.
+func (r *run) of(key string) *keyed {
+	if k := r.byKey[r.names.find(key)]; k != nil {
+		return k
+	}
+	return &keyed{name: key}
+}
+
+func byName(a, b *keyed) int { return strings.Compare(a.name, b.name) }
+
+func (r *run) name(n name) string { return r.names.string(n) }
+func (r *run) text(t text) string { return r.texts.string(t) }
 
 // stray is a release of a lease that its client has not been granted.
 type stray struct {
@@ -60,39 +93,47 @@ type loss struct {
 
 // digest takes a history apart, or says what is wrong with it.
 func digest(source Source) (*run, error) {
-	r := &run{input: source, names: names{}, commanded: map[string]bool{}, operations: newOperations()}
-	if err := r.read(); err != nil {
+	r := newRun(source)
+	if err := r.readBeliefs(); err != nil {
 		return nil, err
 	}
-	r.kills = map[string][]int64{}
+	return r, r.readRest()
+}
+
+// readBeliefs goes through the history up to the leases.
+func (r *run) readBeliefs() error {
+	if err := r.read(); err != nil {
+		return err
+	}
 	for _, f := range r.faults {
 		if f.kind == "kill" {
-			r.kills[f.target] = append(r.kills[f.target], f.from)
+			client := r.names.of(f.target)
+			r.kills[client] = append(r.kills[client], f.from)
 		}
 	}
-	for _, o := range r.operations.all {
-		if o.outcome != "" {
-			continue
-		}
-		o.done = r.end
-		if t, killed := r.killed(o.Process, o.asked); killed { // a killed client waits no longer
-			o.done = t
-		}
-	}
-	r.sortAcquires()
-	if err := r.readLeases(); err != nil {
-		return nil, err
-	}
+	r.sortOperations()
+	return r.readLeases()
+}
+
+// readRest reads who owned which key on which node, and counts.
+func (r *run) readRest() error {
 	if err := r.readTimeline(); err != nil {
-		return nil, err
-	}
-	r.tenures = map[string][]*holding{}
-	for _, h := range r.held {
-		r.tenures[h.Key] = append(r.tenures[h.Key], h)
+		return err
 	}
 	r.ways = r.readWays()
 	r.counts = r.count()
-	return r, nil
+	return nil
+}
+
+func newRun(source Source) *run {
+	r := &run{
+		input: source, commanded: map[string]bool{}, kills: map[name][]int64{}, byKey: map[name]*keyed{},
+		names:     newNames(),
+		texts:     numberingOf[text](),
+		prolonged: map[*holding][]prolongation{},
+	}
+	r.operations.names, r.operations.texts = &r.names, &r.texts
+	return r
 }
 
 // read goes through the history for all but the timeline, which needs to know
@@ -112,9 +153,9 @@ func (r *run) read() error {
 			if e.Op == history.OpRelease {
 				r.release(i, e)
 			}
-			return r.operations.invoke(i, e, r.names)
+			return r.operations.invoke(i, e)
 		case history.TypeOK, history.TypeFail, history.TypeInfo:
-			return r.operations.outcome(i, e, r.names)
+			return r.operations.outcome(i, e)
 		case history.TypeCommand:
 			if e.Process != link {
 				link = e.Process
@@ -124,12 +165,12 @@ func (r *run) read() error {
 		case history.TypeReply:
 			return nil
 		case history.TypeLost:
-			r.lost = append(r.lost, loss{r.names.one(e.Process), e.Lease, e.Time, i})
+			r.lost = append(r.lost, loss{e.Process, e.Lease, e.Time, i})
 			return nil
 		case history.TypeEnd: // what a client still had to say may come after it
 			r.finished = true
 		case history.TypeClock:
-			if err := clocks.read(r.header, i, e); err != nil {
+			if err := clocks.read(r.header, r.names.of(e.Process), i, e); err != nil {
 				return err
 			}
 		}
@@ -162,18 +203,26 @@ func (r *run) inOrder(i int, e *history.Event) error {
 	return nil
 }
 
-// sortAcquires groups the acquires by key.
-func (r *run) sortAcquires() {
-	r.acquires = map[string][]*operation{}
-	for _, o := range r.operations.all {
-		if o.Op == history.OpAcquire {
-			r.acquires[o.Key] = append(r.acquires[o.Key], o)
+// sortOperations ends those that have no outcome and groups them by key.
+func (r *run) sortOperations() {
+	for o := range r.operations.kept.all() {
+		if o.outcome == underWay {
+			o.done = r.end
+			if t, killed := r.killed(o.process, o.asked); killed { // a killed client waits no longer
+				o.done = t
+			}
+		}
+		switch k := r.key(o.key); {
+		case o.op == opAcquire:
+			if len(k.acquires) == 0 {
+				r.keys = append(r.keys, k)
+			}
+			k.acquires = append(k.acquires, o)
+		case o.stored():
+			k.stored = append(k.stored, o)
 		}
 	}
-	for key := range r.acquires {
-		r.keys = append(r.keys, key)
-	}
-	sort.Strings(r.keys)
+	slices.SortFunc(r.keys, byName)
 }
 
 // majority is how many nodes a grant needs.

@@ -123,28 +123,17 @@ func reaching(spans []span, t int64) int {
 	return i
 }
 
-// perClient keeps spans by client, for one key at a time, and their memory for
-// the next key.
-type perClient struct {
-	spans map[string][]span
-	done  map[string]bool
-}
+// perClient keeps spans by client, for one key.
+type perClient map[name][]span
 
-func newPerClient() *perClient {
-	return &perClient{spans: map[string][]span{}, done: map[string]bool{}}
-}
-
-// next forgets all spans: another key comes.
-func (p *perClient) next() { clear(p.done) }
-
-// of gives a client's spans, which find appends to a slice when they are asked
-// for first.
-func (p *perClient) of(client string, find func(into []span) []span) []span {
-	if !p.done[client] {
-		p.done[client] = true
-		p.spans[client] = find(p.spans[client][:0])
+// of gives a client's spans, which find makes when they are asked for first.
+func (p perClient) of(client name, find func() []span) []span {
+	spans, done := p[client]
+	if !done {
+		spans = find()
+		p[client] = spans
 	}
-	return p.spans[client]
+	return spans
 }
 
 // longest gives the longest span, or an empty one.

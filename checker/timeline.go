@@ -20,6 +20,26 @@ const (
 	TenureOpen      = "open"               // the history ended first
 )
 
+// leaving is what ends a tenure, as it is kept.
+type leaving uint8
+
+const (
+	deleted leaving = iota
+	expired
+	forgotten
+	flushed
+	evicted
+	removed
+	resynced
+	vanished
+	stillOpen
+)
+
+func (l leaving) String() string {
+	return [...]string{TenureDeleted, TenureExpired, TenureForgotten, TenureFlushed, TenureEvicted, TenureRemoved,
+		TenureResynced, TenureVanished, TenureOpen}[l]
+}
+
 // Timeline gives every tenure of a key on a node, in the order of From, as the
 // replies, faults and looks of the history show them. A history that Check
 // refuses has none.
@@ -29,27 +49,33 @@ func Timeline(events []history.Event) []Tenure {
 		return nil
 	}
 	var all []Tenure
-	for _, h := range r.held {
-		all = append(all, h.Tenure)
+	for h := range r.held.all() {
+		all = append(all, Tenure{
+			Node: r.name(h.node), Key: r.name(h.key), Token: r.text(h.token), Owner: r.name(h.owner),
+			From: h.from, Until: h.until, Ended: h.ended.String(),
+		})
 	}
 	return all
 }
 
-// holding is a tenure with what the blame needs to know of it.
+// holding is a Tenure as it is kept, with what the blame needs to know of it.
+// Like an operation, it holds no pointers.
 type holding struct {
-	Tenure
-	set     int    // the event that showed it first: the reply to the SET, or a look
-	ender   int    // the event that ended it; -1 where no event did
-	by      string // the client whose command ended it
-	expires int64  // when it runs out on the true clock, or never
-	// prolonged are the extensions that took effect.
-	prolonged []prolongation
+	from, until int64
+	expires     int64 // when it runs out on the true clock, or never
+	node, key   name
+	owner       name
+	by          name // the client whose command ended it
+	token       text
+	set         int32 // the event that showed it first: the reply to the SET, or a look
+	ender       int32 // the event that ended it; -1 where no event did
+	ended       leaving
 }
 
 // prolongation is one extension of a key on its node.
 type prolongation struct {
 	time   int64
-	client string
+	client name
 	event  int
 }
 
@@ -58,27 +84,41 @@ type prolongation struct {
 const precision = 2_000_000
 
 // place is a key on a node.
-type place struct{ node, key string }
+type place struct{ node, key name }
 
 // timeline follows all keys on all nodes through a history.
 type timeline struct {
-	run  *run
-	now  map[place]*holding
-	all  []*holding
-	down map[string]int // node to the event that last brought it down, until a look shows what it has kept
-	full map[string]int // node to the event that last filled its memory
+	run   *run
+	links map[string]link
+	now   map[place]*holding
+	down  map[name]int // node to the event that last brought it down, until a look shows what it has kept
+	full  map[name]int // node to the event that last filled its memory
 	// unanswered is the last delete that reached a place and has no reply yet:
 	// its client may be gone, but the node carried it out all the same.
-	unanswered map[place]deletion
+	unanswered map[place]carriedOut
 	looks      []look             // of the present instant
 	last       map[place]*holding // the latest at each place, alive or not
+}
+
+// link is a client's way to a node.
+type link struct {
+	client, node name
+	server       bool // the node is a server of this run
+}
+
+// carriedOut is a delete at a node.
+type carriedOut struct {
+	client name
+	token  string
+	time   int64
+	event  int
 }
 
 // look is a look into a node.
 type look struct {
 	event int
 	time  int64
-	node  string
+	node  name
 	*history.Node
 }
 
@@ -86,7 +126,10 @@ type look struct {
 // and after it may share an instant; the looks come last in it, so that what
 // they find gone has its cause.
 func (r *run) readTimeline() error {
-	t := &timeline{run: r, now: map[place]*holding{}, down: map[string]int{}, full: map[string]int{}, unanswered: map[place]deletion{}, last: map[place]*holding{}}
+	t := &timeline{
+		run: r, links: map[string]link{}, now: map[place]*holding{}, last: map[place]*holding{},
+		down: map[name]int{}, full: map[name]int{}, unanswered: map[place]carriedOut{},
+	}
 	err := r.visit(func(i int, e *history.Event) bool {
 		if len(t.looks) > 0 && e.Time > t.looks[0].time {
 			t.lookAround()
@@ -100,12 +143,11 @@ func (r *run) readTimeline() error {
 	t.lookAround()
 	for _, h := range t.now {
 		if h.expires <= r.end {
-			t.close(h, h.expires, TenureExpired, -1)
+			t.close(h, h.expires, expired, -1)
 			continue
 		}
-		t.close(h, r.end, TenureOpen, -1)
+		t.close(h, r.end, stillOpen, -1)
 	}
-	r.held = t.all
 	return nil
 }
 
@@ -119,7 +161,7 @@ func (t *timeline) follow(i int, e *history.Event) {
 	case e.Type == history.TypeFault:
 		t.fault(i, e)
 	case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
-		t.looks = append(t.looks, look{i, e.Time, e.Process, e.Node})
+		t.looks = append(t.looks, look{i, e.Time, t.run.names.of(e.Process), e.Node})
 	}
 }
 
@@ -131,36 +173,60 @@ func (t *timeline) lookAround() {
 	t.looks = t.looks[:0]
 }
 
+// link takes a link's name apart; false if it is none.
+func (t *timeline) link(process string) (link, bool) {
+	l, known := t.links[process]
+	if known {
+		return l, true
+	}
+	client, node, isLink := strings.Cut(process, ">")
+	if !isLink {
+		return link{}, false
+	}
+	names := &t.run.names
+	l = link{names.of(client), names.of(node), slices.Contains(t.run.header.Servers(), node)}
+	t.links[strings.Clone(process)] = l
+	return l, true
+}
+
 // command notes a delete that has reached a node.
 func (t *timeline) command(i int, e *history.Event) {
-	if _, node, isLink := strings.Cut(e.Process, ">"); isLink && e.Command.Effect == history.EffectDelete {
-		t.unanswered[place{node, e.Command.Key}] = deletion{e.Process, e.Command.Token, e.Time, i, false}
+	if e.Command.Effect != history.EffectDelete {
+		return
 	}
+	if l, isLink := t.link(e.Process); isLink {
+		t.unanswered[t.place(l, e)] = carriedOut{l.client, strings.Clone(e.Command.Token), e.Time, i}
+	}
+}
+
+func (t *timeline) place(l link, e *history.Event) place {
+	return place{l.node, t.run.names.of(e.Command.Key)}
 }
 
 // alive gives the key's present owner at a node, having let it expire first.
 func (t *timeline) alive(p place, now int64) *holding {
 	h := t.now[p]
 	if h != nil && h.expires <= now {
-		t.close(h, h.expires, TenureExpired, -1)
+		t.close(h, h.expires, expired, -1)
 		return nil
 	}
 	return h
 }
 
-func (t *timeline) close(h *holding, now int64, why string, ender int) {
-	h.Until, h.Ended, h.ender = max(now, h.From), why, ender
-	delete(t.now, place{h.Node, h.Key})
+func (t *timeline) close(h *holding, now int64, why leaving, ender int) {
+	h.until, h.ended, h.ender = max(now, h.from), why, int32(ender)
+	delete(t.now, place{h.node, h.key})
 }
 
-func (t *timeline) open(p place, now int64, token, owner string, event int) *holding {
-	p = place{t.run.names.one(p.node), t.run.names.one(p.key)}
-	h := &holding{
-		Tenure: Tenure{Node: p.node, Key: p.key, Token: t.run.names.one(token), Owner: t.run.names.one(owner), From: now},
-		set:    event, ender: -1, expires: never,
+func (t *timeline) open(p place, now int64, token string, owner name, event int) *holding {
+	h := t.run.held.add()
+	*h = holding{
+		from: now, expires: never, node: p.node, key: p.key, owner: owner, token: t.run.texts.of(token),
+		set: int32(event), ender: -1,
 	}
 	t.now[p], t.last[p] = h, h
-	t.all = append(t.all, h)
+	k := t.run.key(p.key)
+	k.tenures = append(k.tenures, h)
 	return h
 }
 
@@ -168,17 +234,17 @@ func (t *timeline) open(p place, now int64, token, owner string, event int) *hol
 func (t *timeline) ttl(h *holding, now, d int64) {
 	h.expires = never
 	if d > 0 {
-		h.expires = t.run.clocks.wall[h.Node].when(d, now)
+		h.expires = t.run.clocks.wall[h.node].when(d, now)
 	}
 }
 
 // reply follows a command that was answered, if it took effect.
 func (t *timeline) reply(i int, e *history.Event) {
-	client, node, isLink := strings.Cut(e.Process, ">")
-	if !isLink || !slices.Contains(t.run.header.Servers(), node) {
+	l, isLink := t.link(e.Process)
+	if !isLink || !l.server || e.Command.Effect == "" {
 		return
 	}
-	p := place{node, e.Command.Key}
+	p := t.place(l, e)
 	if e.Command.Effect == history.EffectDelete {
 		delete(t.unanswered, p)
 	}
@@ -188,24 +254,24 @@ func (t *timeline) reply(i int, e *history.Event) {
 	h := t.alive(p, e.Time)
 	switch e.Command.Effect {
 	case history.EffectSet:
-		t.set(i, e, client, p, h)
+		t.set(i, e, l.client, p, h)
 	case history.EffectExtend:
 		if h != nil {
 			t.ttl(h, e.Time, e.Command.Expiry)
-			h.prolonged = append(h.prolonged, prolongation{e.Time, t.run.names.one(client), i})
+			t.run.prolonged[h] = append(t.run.prolonged[h], prolongation{e.Time, l.client, i})
 		}
 	case history.EffectDelete:
 		if h != nil {
-			t.remove(deletion{e.Process, e.Command.Token, e.Time, i, true}, h)
+			t.remove(carriedOut{l.client, e.Command.Token, e.Time, i}, h)
 		}
 	}
 }
 
 // set follows a SET that took the key. If we thought it taken, its owner is
 // gone in a way that no reply told.
-func (t *timeline) set(i int, e *history.Event, client string, p place, before *holding) {
+func (t *timeline) set(i int, e *history.Event, client name, p place, before *holding) {
 	if before != nil {
-		if before.Token == e.Command.Token {
+		if t.run.text(before.token) == e.Command.Token {
 			return // the owner's own token was there already
 		}
 		t.gone(i, e.Time, before)
@@ -215,49 +281,53 @@ func (t *timeline) set(i int, e *history.Event, client string, p place, before *
 }
 
 // remove follows a delete, by the owner or by somebody else.
-func (t *timeline) remove(d deletion, h *holding) {
-	client, _, _ := strings.Cut(d.link, ">")
-	h.by = t.run.names.one(client)
-	why := TenureDeleted
-	if client != h.Owner || d.token != "" && d.token != h.Token {
-		why = TenureRemoved
+func (t *timeline) remove(d carriedOut, h *holding) {
+	h.by = d.client
+	why := deleted
+	if d.client != h.owner || d.token != "" && d.token != t.run.text(h.token) {
+		why = removed
 	}
 	t.close(h, d.time, why, d.event)
 }
 
 // gone ends a holding that turned out to be gone.
 func (t *timeline) gone(i int, now int64, h *holding) {
-	down, fell := t.down[h.Node]
-	full, filled := t.full[h.Node]
-	deleted, sent := t.unanswered[place{h.Node, h.Key}]
+	down, fell := t.down[h.node]
+	full, filled := t.full[h.node]
+	deletion, sent := t.unanswered[place{h.node, h.key}]
 	switch {
-	case fell && t.run.event(down).Time >= h.From:
-		t.close(h, t.run.event(down).Time, TenureForgotten, down)
-	case sent && couldDelete(deleted, h):
-		t.remove(deleted, h)
+	case fell && t.run.event(down).Time >= h.from:
+		t.close(h, t.run.event(down).Time, forgotten, down)
+	case sent && t.couldDelete(deletion, h):
+		t.remove(deletion, h)
 	case h.expires-now <= precision:
-		t.close(h, now, TenureExpired, -1)
-	case filled && t.run.event(full).Time >= h.From:
-		t.close(h, t.run.event(full).Time, TenureEvicted, full)
+		t.close(h, now, expired, -1)
+	case filled && t.run.event(full).Time >= h.from:
+		t.close(h, t.run.event(full).Time, evicted, full)
 	case t.masterFell(h):
-		t.close(h, now, TenureResynced, t.down[t.run.header.Replicas[h.Node]])
+		t.close(h, now, resynced, t.down[t.master(h.node)])
 	default:
-		t.close(h, now, TenureVanished, i)
+		t.close(h, now, vanished, i)
 	}
+}
+
+// master gives a replica's master.
+func (t *timeline) master(replica name) name {
+	return t.run.names.of(t.run.header.Replicas[t.run.name(replica)])
 }
 
 // masterFell reports whether a replica's master went down while the key was on
 // the replica.
 func (t *timeline) masterFell(h *holding) bool {
-	master, replica := t.run.header.Replicas[h.Node]
-	down, fell := t.down[master]
-	return replica && fell && t.run.event(down).Time >= h.From
+	_, replica := t.run.header.Replicas[t.run.name(h.node)]
+	down, fell := t.down[t.master(h.node)]
+	return replica && fell && t.run.event(down).Time >= h.from
 }
 
 // couldDelete reports whether a delete may have ended a holding: it came while
 // the key was there, and names no other token (a compare-and-delete does).
-func couldDelete(d deletion, h *holding) bool {
-	return d.time >= h.From && (d.token == "" || d.token == h.Token)
+func (t *timeline) couldDelete(d carriedOut, h *holding) bool {
+	return d.time >= h.from && (d.token == "" || d.token == t.run.text(h.token))
 }
 
 // fault follows crashes, flushes and full memories.
@@ -265,16 +335,17 @@ func (t *timeline) fault(i int, e *history.Event) {
 	if e.Fault.Phase == history.PhaseEnd {
 		return
 	}
-	for _, node := range e.Fault.Targets {
+	for _, target := range e.Fault.Targets {
+		node := t.run.names.of(target)
 		switch e.Fault.Kind {
 		case "kill", "shutdown", "power-loss":
 			t.down[node] = i
 		case "fill":
 			t.full[node] = i
 		case "flush":
-			for _, key := range t.run.keys {
-				if h := t.alive(place{node, key}, e.Time); h != nil {
-					t.close(h, e.Time, TenureFlushed, i)
+			for _, k := range t.run.keys {
+				if h := t.alive(place{node, k.key}, e.Time); h != nil {
+					t.close(h, e.Time, flushed, i)
 				}
 			}
 		}
@@ -283,18 +354,18 @@ func (t *timeline) fault(i int, e *history.Event) {
 
 // look compares what a look into a node showed with what we thought.
 func (t *timeline) look(l look) {
-	for _, key := range t.run.keys {
-		p := place{l.node, key}
+	for _, k := range t.run.keys {
+		p := place{l.node, k.key}
 		h := t.alive(p, l.time)
-		seen, present := l.Keys[key]
-		if h != nil && (!present || seen.Token != h.Token) {
+		seen, present := l.Keys[k.name]
+		if h != nil && (!present || seen.Token != t.run.text(h.token)) {
 			t.gone(l.event, l.time, h)
 			h = nil
 		}
 		if !present {
 			continue
 		}
-		if last := t.last[p]; h == nil && last != nil && last.Token == seen.Token && last.Until == l.time {
+		if last := t.last[p]; h == nil && last != nil && t.run.text(last.token) == seen.Token && last.until == l.time {
 			continue // it ended at this instant, and the look was before that
 		}
 		if h == nil {
@@ -308,12 +379,14 @@ func (t *timeline) look(l look) {
 	}
 }
 
-// owner gives the client that used a token before, if any did.
-func (t *timeline) owner(token string) string {
-	for _, h := range slices.Backward(t.all) {
-		if h.Token == token {
-			return h.Owner
+// owner gives the client that used a token last, if any did.
+func (t *timeline) owner(used string) name {
+	var owner name
+	token := t.run.texts.find(used)
+	for h := range t.run.held.all() {
+		if h.token == token {
+			owner = h.owner
 		}
 	}
-	return ""
+	return owner
 }

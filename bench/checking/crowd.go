@@ -39,10 +39,11 @@ func Crowd(leases int, overlap bool) checker.Source {
 		if err := visit(header(processes[:])); err != nil {
 			return err
 		}
+		var e history.Event // one for all: it is visit's until visit returns
 		for i := range leases {
 			l := lease{begin: int64(i) * interval, client: processes[i%clients], key: names[(i/clients+i)%keys], id: 2*(i/clients) + 1}
 			l.kept = overlap && i >= leases-2*keys
-			if err := l.tell(visit); err != nil {
+			if err := l.tell(&e, visit); err != nil {
 				return err
 			}
 		}
@@ -66,23 +67,23 @@ type lease struct {
 	kept        bool // it is not released, and is believed for longer than the next one takes to come
 }
 
-// tell hands its events to visit.
-func (l lease) tell(visit func(*history.Event) error) error {
-	acquire := history.Event{Time: l.begin, Process: l.client, Type: history.TypeInvoke, Op: history.OpAcquire, ID: l.id, Key: l.key}
-	if err := visit(&acquire); err != nil {
+// tell hands its events to visit, in e.
+func (l lease) tell(e *history.Event, visit func(*history.Event) error) error {
+	*e = history.Event{Time: l.begin, Process: l.client, Type: history.TypeInvoke, Op: history.OpAcquire, ID: l.id, Key: l.key}
+	if err := visit(e); err != nil {
 		return err
 	}
-	acquire.Time, acquire.Type, acquire.Token, acquire.Validity = l.begin+granted, history.TypeOK, l.key, 10*interval
+	e.Time, e.Type, e.Token, e.Validity = l.begin+granted, history.TypeOK, l.key, 10*interval
 	if l.kept {
-		acquire.Validity = 2 * keys * interval
+		e.Validity = 2 * keys * interval
 	}
-	if err := visit(&acquire); err != nil || l.kept {
+	if err := visit(e); err != nil || l.kept {
 		return err
 	}
-	release := history.Event{Time: l.begin + released, Process: l.client, Type: history.TypeInvoke, Op: history.OpRelease, ID: l.id + 1, Lease: l.id, Key: l.key}
-	if err := visit(&release); err != nil {
+	*e = history.Event{Time: l.begin + released, Process: l.client, Type: history.TypeInvoke, Op: history.OpRelease, ID: l.id + 1, Lease: l.id, Key: l.key}
+	if err := visit(e); err != nil {
 		return err
 	}
-	release.Time, release.Type = l.begin+freed, history.TypeOK
-	return visit(&release)
+	e.Time, e.Type = l.begin+freed, history.TypeOK
+	return visit(e)
 }
