@@ -17,9 +17,10 @@ import (
 )
 
 // journal takes a run's events: in memory for the checker, as long as there are
-// not too many, and line by line in a file, so that a killed run leaves what it saw. The file comes into being
-// with its first line, which is the header: whenever the harness is killed,
-// there is no file, or one that can be judged.
+// not too many, and line by line in a file, so that a killed run leaves what it
+// saw. The file comes into being with its first line, which is the header:
+// whenever the harness is killed, there is no file of that name, or one that can
+// be judged.
 type journal struct {
 	root, path string   // the output folder, and the file below it
 	file       *os.File // nil before the first line; the writer's lock guards it
@@ -73,9 +74,7 @@ func slug(s string) string {
 // Write takes whole lines from the writer to the file.
 func (j *journal) Write(lines []byte) (int, error) {
 	if j.file == nil {
-		if err := j.create(); err != nil {
-			return 0, err
-		}
+		return j.create(lines)
 	}
 	return j.file.Write(lines)
 }
@@ -84,14 +83,30 @@ func (j *journal) Write(lines []byte) (int, error) {
 // that another trial is about to use.
 var folders sync.Mutex
 
-func (j *journal) create() (err error) {
+// unborn is added to the name of a file whose header is being written.
+const unborn = ".new"
+
+// create makes the file with its first lines, which begin with the header. It
+// has its name only when it has them.
+func (j *journal) create(lines []byte) (int, error) {
 	folders.Lock()
 	defer folders.Unlock()
 	if err := os.MkdirAll(filepath.Dir(j.name()), 0o755); err != nil {
-		return err
+		return 0, err
 	}
-	j.file, err = os.Create(j.name())
-	return err
+	file, err := os.Create(j.name() + unborn)
+	if err != nil {
+		return 0, err
+	}
+	n, err := file.Write(lines)
+	if err == nil {
+		err = os.Rename(file.Name(), j.name())
+	}
+	if err != nil {
+		return n, errors.Join(err, file.Close(), os.Remove(file.Name()))
+	}
+	j.file = file
+	return n, nil
 }
 
 func (j *journal) name() string { return filepath.Join(j.root, j.path) }

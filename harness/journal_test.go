@@ -3,6 +3,8 @@ package harness
 import (
 	"context"
 	"os"
+	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,6 +48,42 @@ func TestLongHistoriesAreJudgedFromTheirFiles(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whenever the harness is killed, a history that has its name has its header:
+// here the header cannot be written.
+func TestAHistoryHasItsNameOnlyWithItsHeader(t *testing.T) {
+	const full = "/dev/full" // a device that takes nothing
+	if _, err := os.Stat(full); err != nil {
+		t.Skip("this system has no " + full)
+	}
+	o := Options{Cluster: Local, Out: t.TempDir()}
+	j, err := o.journal(&Trial{Scenario: "late-set"})
+	require.NoError(t, err)
+	folder := filepath.Dir(j.name())
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	require.NoError(t, os.Symlink(full, j.name()+unborn))
+	j.record(history.Event{Process: "harness", Type: history.TypeHeader, Header: &history.Header{Version: history.Version}})
+	require.NoFileExists(t, j.name())
+	require.ErrorIs(t, j.end(), syscall.ENOSPC)
+
+	left, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// Its first lines reach a file that has not got its name yet.
+func TestAHistoryIsNamedWithItsFirstLines(t *testing.T) {
+	o := Options{Cluster: Local, Out: t.TempDir()}
+	j, err := o.journal(&Trial{Scenario: "late-set"})
+	require.NoError(t, err)
+	require.NoFileExists(t, j.name())
+	j.record(history.Event{Process: "harness", Type: history.TypeHeader, Header: &history.Header{Version: history.Version}})
+	lines, err := os.ReadFile(j.name())
+	require.NoError(t, err)
+	require.Contains(t, string(lines), `"type":"header"`)
+	require.NoFileExists(t, j.name()+unborn)
+	require.NoError(t, j.end())
 }
 
 // readFile reads the history that a trial has kept.
