@@ -67,10 +67,13 @@ func storyFromFile(name, out string, v *checker.Violation) (*Story, error) {
 // the run itself was spared.
 const drawable = 16 << 20
 
+// ErrTooLong is that of a history that is too long to be drawn.
+var ErrTooLong = errors.New("too long to draw")
+
 // ReadToDraw is ReadHistory for a history that is not too long to be drawn.
 func ReadToDraw(path string) ([]history.Event, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > drawable {
-		return nil, fmt.Errorf("%s is too long to draw, with %d MB: lockproof check judges it and tells its first violations", path, info.Size()>>20)
+		return nil, fmt.Errorf("%s is %w, with %d MB: lockproof check judges it and tells its first violations", path, ErrTooLong, info.Size()>>20)
 	}
 	return ReadHistory(path)
 }
@@ -80,18 +83,24 @@ func ReadToDraw(path string) ([]history.Event, error) {
 func ReadHistory(path string) ([]history.Event, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		var pathError *os.PathError
-		if errors.As(err, &pathError) {
-			err = pathError.Err
-		}
-		return nil, fmt.Errorf("cannot read the history %s: %w", path, err)
+		return nil, NameHistory(path, err)
 	}
 	defer f.Close()
 	events, err := history.Read(f)
 	if err != nil {
-		return events, fmt.Errorf("%s: %w", path, err)
+		return events, NameHistory(path, err)
 	}
 	return events, nil
+}
+
+// NameHistory adds a history's path to an error that came of reading or judging
+// it.
+func NameHistory(path string, err error) error {
+	var pathError *os.PathError
+	if errors.As(err, &pathError) {
+		return fmt.Errorf("cannot read the history %s: %w", path, pathError.Err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // violations is how many the trial had: a result spells out only the first.

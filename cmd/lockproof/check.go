@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,7 @@ func (p *program) checkCommand() *cobra.Command {
 		Short: "Judge a history that a run has kept",
 		Long: `Judges a history by itself: the verdict on each property, each violation with
 what made it inevitable, and a drawing of who held the lock and who owned its
-keys. The exit code is that of a run of this one trial, by what the history's
+keys. A long history without a violation is not drawn. The exit code is that of a run of this one trial, by what the history's
 own header expects.`,
 		Example: "  lockproof check out/trials/clock-jump-forward/000/history.jsonl",
 		Args:    arguments(1, 1, "one history file"),
@@ -27,20 +28,30 @@ own header expects.`,
 }
 
 func (p *program) check(path string) error {
-	events, err := reports.ReadHistory(path)
+	file, err := history.OpenFile(path)
 	var cut *history.Truncated
-	if errors.As(err, &cut) && len(events) > 0 {
-		fmt.Fprintf(p.err, "lockproof: %v\n", err)
+	if errors.As(err, &cut) {
+		fmt.Fprintf(p.err, "lockproof: %s: %v\n", path, err)
 	} else if err != nil {
-		return usage("%w", err)
+		return usage("%w", reports.NameHistory(path, err))
 	}
-	verdict, err := checker.Check(events)
+	verdict, err := checker.CheckSource(func(visit func(*history.Event) error) error {
+		err := file.Each(visit)
+		if errors.As(err, &cut) { // it has been told
+			return nil
+		}
+		return err
+	})
 	var disagreement *checker.OracleDisagreement
 	if errors.As(err, &disagreement) {
 		return failed(err)
 	}
 	if err != nil {
-		return usage("%s: %w", path, err)
+		return usage("%w", reports.NameHistory(path, err))
+	}
+	events, err := toDraw(path, verdict)
+	if err != nil {
+		return usage("%w", err)
 	}
 	if err := p.say(reports.VerdictText(events, verdict, p.screen)); err != nil {
 		return err
@@ -54,4 +65,19 @@ func (p *program) check(path string) error {
 		return &exit{code: code}
 	}
 	return nil
+}
+
+// toDraw reads what there is to be drawn of a history: all of it where it shows a
+// violation, and nothing of one that is long and shows none.
+func toDraw(path string, verdict checker.Verdict) ([]history.Event, error) {
+	read := reports.ReadToDraw
+	if slices.ContainsFunc(verdict.Results, func(r checker.Result) bool { return len(r.Violations) > 0 }) {
+		read = reports.ReadHistory
+	}
+	events, err := read(path)
+	var cut *history.Truncated
+	if errors.Is(err, reports.ErrTooLong) || errors.As(err, &cut) {
+		return events, nil
+	}
+	return events, err
 }

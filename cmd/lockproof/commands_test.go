@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/harness/history"
 	"lockproof/reports"
 	"lockproof/scenarios"
 )
@@ -100,6 +101,28 @@ func TestCheckReadsWhatAKilledRunLeft(t *testing.T) {
 	require.Contains(t, got.err, path+": line 20 is cut short")
 	require.Contains(t, []int{reports.ExitDiffers, reports.ExitInconclusive}, got.code)
 	require.Contains(t, got.out, "mutual-exclusion")
+}
+
+// A history that is too long to draw, and shows no violation, is judged all the
+// same.
+func TestCheckJudgesALongHistory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history.jsonl")
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	w := history.NewWriter(f, false)
+	w.Write(history.Event{Process: "harness", Type: history.TypeHeader, Header: &history.Header{
+		Version: history.Version, Scenario: "long", Expect: map[string]string{history.MutualExclusion: history.Inconclusive},
+	}})
+	for range 17 {
+		w.Write(history.Event{Process: "harness", Type: history.TypeNote, Text: strings.Repeat("x", 1<<20)})
+	}
+	require.NoError(t, w.Close())
+	require.NoError(t, f.Close())
+	_, err = reports.ReadToDraw(path)
+	require.ErrorIs(t, err, reports.ErrTooLong)
+	got := fake(expected).try("check", path)
+	require.Equal(t, 0, got.code, got.err)
+	require.Contains(t, got.out, "mutual-exclusion: inconclusive")
 }
 
 func TestCheckRefusesWhatIsNoHistory(t *testing.T) {
