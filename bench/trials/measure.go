@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -182,6 +183,11 @@ func length(ctx context.Context, say func(string, ...any)) (figures.Section, err
 		row.Figures = append(row.Figures, f)
 		section.Targets = []figures.Target{figures.AtMost("memory of the harness", f, 200<<20)}
 	}
+	perLease, err := keptPerLease(filepath.Join(out, trials[0].History))
+	if err != nil {
+		return figures.Section{}, err
+	}
+	row.Figures = append(row.Figures, figures.Of("kept of a lease", figures.Bytes, perLease))
 	section.Rows = []figures.Row{row}
 	return section, nil
 }

@@ -1,0 +1,27 @@
+package trials
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/bench/checking"
+	"lockproof/harness/history"
+)
+
+// Each lease of the crowd is an operation and a lease, and little more.
+func TestKeptPerLease(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "history.jsonl")
+	f, err := os.Create(name)
+	require.NoError(t, err)
+	w := history.NewWriter(f, true)
+	require.NoError(t, checking.Crowd(20_000, false)(func(e *history.Event) error { w.Write(*e); return nil }))
+	require.NoError(t, w.Close())
+	require.NoError(t, f.Close())
+	kept, err := keptPerLease(name)
+	require.NoError(t, err)
+	require.Greater(t, kept, 100.0)
+	require.Less(t, kept, 400.0)
+}
