@@ -101,6 +101,9 @@ func (t *validationText) costs() {
 	for _, g := range t.Gaps {
 		t.hang("  ", fmt.Sprintf("availability: if a majority goes down by %s at once, nobody gets a lock for %s", g.Crash, Duration(g.Longest)))
 	}
+	if len(t.Gaps) > 0 {
+		t.hang("  ", "(in virtual time, where a server starts at once: a real one's start comes on top)")
+	}
 	if t.Throughput == nil {
 		return
 	}
