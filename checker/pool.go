@@ -8,14 +8,18 @@ type pool[T any] struct {
 	blocks [][]T
 }
 
-// blockSize is how many values are allocated at a time.
-const blockSize = 512
+// How many values are allocated at a time: few at first, since most histories are
+// short and there are thousands of them, then twice as many each time, up to 512.
+const (
+	firstBlock = 16
+	doublings  = 5
+)
 
 // add gives a place for a value.
 func (p *pool[T]) add() *T {
 	last := len(p.blocks) - 1
-	if last < 0 || len(p.blocks[last]) == blockSize {
-		p.blocks = append(p.blocks, make([]T, 0, blockSize))
+	if last < 0 || len(p.blocks[last]) == cap(p.blocks[last]) {
+		p.blocks = append(p.blocks, make([]T, 0, firstBlock<<min(len(p.blocks), doublings)))
 		last++
 	}
 	block := p.blocks[last]
