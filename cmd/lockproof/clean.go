@@ -8,9 +8,10 @@ func (p *program) cleanCommand() *cobra.Command {
 		Short: "Remove what killed runs left behind",
 		Long: `Ends the servers and clients, and removes the folders, of runs that were killed
 before they could do so themselves; on Docker their containers, networks and
-volumes, and the images that no run uses. Runs that are alive are left alone, and
-so is everything that is not Lockproof's: debian:bookworm-slim, if a run pulled it,
-stays (docker rmi removes it). Every run does this when it begins, but for the
+volumes, and the images that no run and no container uses, lockproof:compose among
+them, which a docker compose up of your own has built. Runs that are alive are left
+alone, and so is everything that is not Lockproof's: debian:bookworm-slim, if a run
+pulled it, stays (docker rmi removes it). Every run does this when it begins, but for the
 images; the command is for doing it now.`,
 		Example: "  lockproof clean",
 		Args:    arguments(0, 0, "nothing"),

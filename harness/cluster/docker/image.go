@@ -25,7 +25,7 @@ import (
 	"lockproof/harness/cluster/process"
 )
 
-// Labels that tell what is ours. docker-compose.yml sets the same.
+// Labels that tell what is ours. docker-compose.yml and the Dockerfile set the same.
 const (
 	label       = "lockproof"        // on everything; its value says what it is
 	recordLabel = "lockproof.record" // the record of the harness whose project it is
@@ -95,7 +95,7 @@ func (e *engine) build(ctx context.Context, tag, owner string, arguments map[str
 	arguments["OWNER"] = &owner
 	res, err := e.ImageBuild(ctx, bytes.NewReader(archive), build.ImageBuildOptions{
 		Tags: []string{tag}, Dockerfile: "compose/Dockerfile", Remove: true, ForceRemove: true,
-		BuildArgs: arguments, Labels: map[string]string{label: "image", ownerLabel: owner},
+		BuildArgs: arguments,
 	})
 	if err != nil {
 		return err
