@@ -64,8 +64,19 @@ func (o Options) config(p *plan, seed uint64, j *journal) cluster.Config {
 	return cluster.Config{
 		Nodes: p.Nodes, Clients: p.clientNames(), Aliases: p.Aliases, Replicas: p.Replicas, Sentinels: p.Sentinels, Persistence: p.Persistence, Seed: seed,
 		Settings: p.Redis, Supervised: p.Restart == scenarios.RestartAlways,
-		Delay: p.Delay.In(p.TTL), StallLimit: stallLimit(p.TTL), Record: j.record,
+		Fillable: p.fillable(), Delay: p.Delay.In(p.TTL), StallLimit: stallLimit(p.TTL), Record: j.record,
 	}
+}
+
+// fillable lists the servers whose disks the plan fills.
+func (p *plan) fillable() []string {
+	var names []string
+	for _, s := range p.Script {
+		if s.Verb == scenarios.VerbFillDisk {
+			names = append(names, s.Targets...)
+		}
+	}
+	return names
 }
 
 // containerRestart is how much longer the TTL is, by default, for each node that

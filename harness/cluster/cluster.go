@@ -34,7 +34,10 @@ type Config struct {
 	// Supervised nodes have a supervisor, which starts a server that has died
 	// again at once, unless the machine lost its power.
 	Supervised bool
-	Seed       uint64
+	// Fillable are the servers whose disks are to be filled: they are given small
+	// ones, where FillDisk fills a real disk.
+	Fillable []string
+	Seed     uint64
 	// Delay is the one-way delay of every link, Near and Far excepted; the
 	// virtual network draws around it.
 	Delay time.Duration
@@ -119,7 +122,8 @@ type Disk interface {
 	SlowFsync(d time.Duration) error
 	// FailFsync lets each fsync fail with EIO, or succeed again.
 	FailFsync(fail bool) error
-	// FillDisk lets each write fail with ENOSPC, or succeed again.
+	// FillDisk lets writes fail with ENOSPC, or succeed again. The server is one of
+	// Config.Fillable.
 	FillDisk(full bool) error
 	// Disturbed counts what was disturbed so far.
 	Disturbed() (Disturbed, error)

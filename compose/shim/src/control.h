@@ -56,7 +56,7 @@ struct control {
 
 	/* Whether the disk is full: each write then fails with ENOSPC. */
 	_Atomic uint64_t disk_full;
-	_Atomic uint64_t writes_refused; /* so many have failed because of it */
+	_Atomic uint64_t writes_refused; /* so many found no room, on a disk that is full of itself, too */
 
 	uint64_t reserved[3];
 

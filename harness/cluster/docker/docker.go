@@ -139,15 +139,17 @@ func links(cfg cluster.Config) int {
 	return len(cfg.Clients)*(len(cfg.Servers())+cfg.Sentinels) + len(cfg.Replicas) + len(cfg.Watched())
 }
 
-// settings are the lines of redis.conf of a server, and whether it has a
-// supervisor. The store forgets nothing: what it loses is to be the lock's fault.
-func (c *Cluster) settings(name string) (lines string, supervised bool, err error) {
+// machine is what a server starts on, and whether it has a supervisor. The store
+// forgets nothing: what it loses is to be the lock's fault.
+func (c *Cluster) machine(name string) (m proxy.Machine, supervised bool, err error) {
+	m.Server = name
 	if name == cluster.StoreName {
-		lines, err = server.Settings(cluster.PersistAlways, nil)
-		return lines, false, err
+		m.Settings, err = server.Settings(cluster.PersistAlways, nil)
+		return m, false, err
 	}
-	lines, err = server.Settings(c.cfg.Persistence, c.cfg.Settings)
-	return lines, c.cfg.Supervised, err
+	m.Settings, err = server.Settings(c.cfg.Persistence, c.cfg.Settings)
+	m.Small = slices.ContainsFunc(c.cfg.Fillable, func(f string) bool { return c.cfg.Resolve(f) == name })
+	return m, c.cfg.Supervised, err
 }
 
 // connect opens a link from every client to every server, and from every replica

@@ -19,6 +19,7 @@ import (
 
 	"lockproof/harness/client"
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/docker/proxy"
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
 )
@@ -245,7 +246,7 @@ func TestAServersLastWords(t *testing.T) {
 	c := start(t, 1, func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways })
 	n := c.nodes["n1"]
 	require.NoError(t, n.Kill(t.Context()))
-	require.NoError(t, c.project.proxy.Renew(t.Context(), "n1", "appendonly perhaps\n"))
+	require.NoError(t, c.project.proxy.Renew(t.Context(), proxy.Machine{Server: "n1", Settings: "appendonly perhaps\n"}))
 	err := n.Start(t.Context())
 	require.ErrorContains(t, err, "start n1: its server ended with status 1; its last words:")
 	require.ErrorContains(t, err, "appendonly perhaps")
@@ -269,7 +270,7 @@ func TestWhatAKilledHarnessLeaves(t *testing.T) {
 	require.NotZero(t, left(t, projects.engine, name), "the harness had nothing that could be left")
 	said, err := projects.engine.sweep(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{fmt.Sprintf("removed the compose project %s: %d containers, 1 networks, %d volumes", name, len(services)+1, len(services))}, said)
+	require.Equal(t, []string{fmt.Sprintf("removed the compose project %s: %d containers, 1 networks, %d volumes", name, len(services)+1, 2*len(services)-1)}, said)
 	require.Zero(t, left(t, projects.engine, name))
 
 	_, err = projects.engine.ContainerInspect(t.Context(), other.ID)

@@ -27,7 +27,9 @@ func (n *node) PowerLoss(ctx context.Context) (lost int64, err error) {
 		}
 		// The container takes a while to end. Its disk stands still from now on:
 		// what was not synced at this moment is lost.
-		if _, err := n.setDisk(ctx, proxy.Disk{Slow: still}); err != nil {
+		standing := n.disk
+		standing.Slow = still
+		if _, err := n.setDisk(ctx, standing); err != nil {
 			return err
 		}
 		if err := n.kill(ctx); err != nil {
@@ -88,7 +90,8 @@ func (n *node) disturb(what string, change func(*proxy.Disk)) error {
 	})
 }
 
-// FillDisk lets each write to the node's disk fail with ENOSPC, or succeed again.
+// FillDisk fills the node's disk, a small one, with a file, or removes it: writes
+// fail then as soon as the last blocks of the server's own files are full.
 func (n *node) FillDisk(full bool) error {
 	return n.disturb("fill the disk of", func(d *proxy.Disk) { d.Full = full })
 }

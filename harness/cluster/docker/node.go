@@ -43,7 +43,7 @@ func (n *node) Name() string { return n.service }
 // lives on, if it lives.
 func (n *node) renew(ctx context.Context) error {
 	return n.do(ctx, "renew", func(ctx context.Context) error {
-		settings, supervised, err := n.cluster.settings(n.service)
+		machine, supervised, err := n.cluster.machine(n.service)
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (n *node) renew(ctx context.Context) error {
 				return err
 			}
 		}
-		if seen.State.Running && n.relieve(ctx, settings) == nil {
+		if seen.State.Running && n.relieve(ctx, machine) == nil {
 			return nil
 		}
 		// A server that does not obey, for whatever reason, goes with its
@@ -70,7 +70,7 @@ func (n *node) renew(ctx context.Context) error {
 		if err != nil && !errors.Is(err, cluster.ErrDown) {
 			return err
 		}
-		if err := n.proxy.Renew(ctx, n.service, settings); err != nil {
+		if err := n.proxy.Renew(ctx, machine); err != nil {
 			return err
 		}
 		return n.start(ctx)
@@ -81,7 +81,7 @@ func (n *node) renew(ctx context.Context) error {
 const relieveWithin = 5 * time.Second
 
 // relieve has another server take the present one's place.
-func (n *node) relieve(ctx context.Context, settings string) error {
+func (n *node) relieve(ctx context.Context, machine proxy.Machine) error {
 	ctx, cancel := context.WithTimeout(ctx, relieveWithin)
 	defer cancel()
 	if err := n.proxy.Retire(ctx, n.service); err != nil {
@@ -90,7 +90,7 @@ func (n *node) relieve(ctx context.Context, settings string) error {
 	if err := server.Dismiss(ctx, n.outside); err != nil {
 		return err
 	}
-	if err := n.proxy.Succeed(ctx, n.service, settings); err != nil {
+	if err := n.proxy.Succeed(ctx, machine); err != nil {
 		return err
 	}
 	return n.awaitReady(ctx)

@@ -255,7 +255,7 @@ type Syncs struct {
 	Done    uint64 // succeeded
 	Delayed uint64 // began to wait, since SlowSync said so
 	Failed  uint64 // failed, since FailSync said so
-	Refused uint64 // writes that failed, since FillDisk said so
+	Refused uint64 // writes that found no room, since FillDisk said so or since there was none
 }
 
 // Syncs tells the counts so far.

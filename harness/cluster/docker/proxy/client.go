@@ -163,15 +163,16 @@ func (c *Client) Retire(ctx context.Context, server string) error {
 	return c.call(ctx, http.MethodPost, "/machine/retire", Retire{server}, nil)
 }
 
-// Succeed makes the machine of a retired server as new, with settings, once that
-// server has ended; another then starts on it.
-func (c *Client) Succeed(ctx context.Context, server, settings string) error {
-	return c.call(ctx, http.MethodPost, "/machine", Machine{Server: server, Settings: settings, Retired: true}, nil)
+// Succeed makes the machine of a retired server as new once that server has ended;
+// another then starts on it.
+func (c *Client) Succeed(ctx context.Context, m Machine) error {
+	m.Retired = true
+	return c.Renew(ctx, m)
 }
 
-// Renew makes the machine of a server, which must be down, as new, with settings.
-func (c *Client) Renew(ctx context.Context, server, settings string) error {
-	return c.call(ctx, http.MethodPost, "/machine", Machine{Server: server, Settings: settings}, nil)
+// Renew makes the machine of a server, which must be down, as new.
+func (c *Client) Renew(ctx context.Context, m Machine) error {
+	return c.call(ctx, http.MethodPost, "/machine", m, nil)
 }
 
 // SetClock lets a server's wall clock jump, and run at another rate (0: as

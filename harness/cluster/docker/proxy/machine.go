@@ -21,6 +21,7 @@ const (
 	settingsFile = "settings/run.conf" // what its redis.conf includes
 	controlFile  = "control"           // the preload shim's; made last: the server waits for it
 	againFile    = "again"             // while it is there, the container will not end with its server
+	smallDisk    = "dir /small\n"      // what its redis.conf says instead of diskFolder
 )
 
 // retireWithin bounds the wait for a retired server's end.
@@ -29,15 +30,17 @@ const retireWithin = 5 * time.Second
 // machines are what the servers run on: a clock and a disk each, commanded
 // through the preload shim.
 type machines struct {
-	volumes string
+	volumes, small string
 
 	mu       sync.Mutex
 	controls map[string]*shim.Control // by server
+	disks    map[string]string        // where a server keeps its data, as the proxy sees it
 }
 
-// newMachines makes a machine, as new, for every volume in a folder.
-func newMachines(volumes string) (*machines, error) {
-	m := &machines{volumes: volumes, controls: map[string]*shim.Control{}}
+// newMachines makes a machine, as new, for every volume in a folder. The small
+// disks are in another.
+func newMachines(volumes, small string) (*machines, error) {
+	m := &machines{volumes: volumes, small: small, controls: map[string]*shim.Control{}, disks: map[string]string{}}
 	entries, err := os.ReadDir(volumes)
 	if err != nil {
 		return nil, err
@@ -114,9 +117,17 @@ func (m *machines) renew(want Machine) error {
 		return err
 	}
 	settings := filepath.Join(volume, settingsFile)
-	for _, dir := range []string{filepath.Join(volume, diskFolder), filepath.Dir(settings)} {
+	m.disks[want.Server] = filepath.Join(volume, diskFolder)
+	for _, dir := range []string{m.disks[want.Server], filepath.Dir(settings)} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return err
+		}
+	}
+	if want.Small {
+		m.disks[want.Server] = filepath.Join(m.small, want.Server)
+		want.Settings += smallDisk
+		if err := empty(m.disks[want.Server]); err != nil {
+			return fmt.Errorf("the small disk of %s: %w", want.Server, err)
 		}
 	}
 	if err := os.WriteFile(settings, []byte(want.Settings), 0o644); err != nil {
@@ -180,7 +191,7 @@ func (m *machines) disturb(d Disk) (cluster.Disturbed, error) {
 	if err != nil {
 		return cluster.Disturbed{}, err
 	}
-	if err := errors.Join(c.SlowSync(d.Slow), c.FailSync(failure[d.Fail]), c.FillDisk(d.Full)); err != nil {
+	if err := errors.Join(c.SlowSync(d.Slow), c.FailSync(failure[d.Fail]), m.fill(d.Server, d.Full)); err != nil {
 		return cluster.Disturbed{}, err
 	}
 	done, err := c.Syncs()
@@ -195,6 +206,9 @@ func (m *machines) cutPower(p CutPower) (Lost, error) {
 	if err != nil {
 		return Lost{}, err
 	}
-	lost, err := c.CutPower(filepath.Join(m.volumes, p.Server, diskFolder))
+	m.mu.Lock()
+	disk := m.disks[p.Server]
+	m.mu.Unlock()
+	lost, err := c.CutPower(disk)
 	return Lost{lost}, err
 }

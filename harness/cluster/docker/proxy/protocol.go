@@ -119,6 +119,7 @@ type Retire struct {
 type Machine struct {
 	Server   string `json:"server"`
 	Settings string `json:"settings"`
+	Small    bool   `json:"small,omitempty"`   // its disk is the small one, which can be filled
 	Retired  bool   `json:"retired,omitempty"` // its server is on its way out: wait for its end
 }
 

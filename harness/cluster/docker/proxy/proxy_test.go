@@ -47,7 +47,7 @@ func begin(t *testing.T, change func(*Run)) *site {
 	}
 	volumes := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(volumes, "n1"), 0o755))
-	server, err := NewServer(freePorts(t, 6), 6, volumes)
+	server, err := NewServer(freePorts(t, 6), 6, volumes, t.TempDir())
 	require.NoError(t, err)
 	api := httptest.NewServer(server.Handler())
 	s.Client = NewClient(strings.TrimPrefix(api.URL, "http://"))
@@ -276,8 +276,8 @@ func TestRefusals(t *testing.T) {
 		}, "4 clients and 2 servers need 8 ports, and 6 are published"},
 		{"no run", func() error { return l.Cut(cluster.Both) }, "there is no run: POST /run begins one"},
 		{"no run to follow", func() error { _, err := s.Follow(t.Context(), nil); return err }, "there is no run"},
-		{"no volume", func() error { return s.Renew(t.Context(), "n7", "") }, "the volume of n7 is not mounted at"},
-		{"no name", func() error { return s.Renew(t.Context(), "../n1", "") }, `"../n1" is no server's name`},
+		{"no volume", func() error { return s.Renew(t.Context(), Machine{Server: "n7"}) }, "the volume of n7 is not mounted at"},
+		{"no name", func() error { return s.Renew(t.Context(), Machine{Server: "../n1"}) }, `"../n1" is no server's name`},
 		{"no machine", func() error { _, err := s.CutPower(t.Context(), "n7"); return err }, `there is no machine of "n7"`},
 		{"no rate", func() error { _, err := s.SetClock(t.Context(), "n1", 0, -1); return err }, "a clock cannot run at rate -1"},
 		{"no such endpoint", func() error { return s.call(t.Context(), "GET", "/nothing", nil, nil) }, "404 page not found"},
@@ -301,7 +301,7 @@ func TestAProxyThatIsGone(t *testing.T) {
 func TestAMachineMadeAnew(t *testing.T) {
 	volumes := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(volumes, "n1"), 0o755))
-	m, err := newMachines(volumes)
+	m, err := newMachines(volumes, t.TempDir())
 	require.NoError(t, err)
 	disk, control := filepath.Join(volumes, "n1", "disk"), filepath.Join(volumes, "n1", "control")
 	require.DirExists(t, disk)
