@@ -117,8 +117,7 @@ func restarts(down scenarios.Step, after []scenarios.Step, node string, ttl time
 	})
 }
 
-// openVirtual runs in a bubble. Nothing in there may wait for ctx, which belongs
-// to the world outside; a run is over in milliseconds.
+// openVirtual runs in a bubble.
 func (o Options) openVirtual(ctx context.Context, p *plan, t *Trial, j *journal) error {
 	var err error
 	bubbleErr := bubble.Run(func() {
@@ -130,7 +129,9 @@ func (o Options) openVirtual(ctx context.Context, p *plan, t *Trial, j *journal)
 		}
 		t.Server = c.Server()
 		j.record(p.header(o, t.Server, t.Trial, t.Seed, cfg.StallLimit))
-		err = conduct(context.Background(), p, c, t.Seed, j.record)
+		inside, done := heed(ctx)
+		defer done()
+		err = conduct(inside, p, c, t.Seed, j.record)
 		if closeErr := c.Close(); err == nil {
 			err = closeErr
 		}
@@ -139,6 +140,26 @@ func (o Options) openVirtual(ctx context.Context, p *plan, t *Trial, j *journal)
 		err = bubbleErr
 	}
 	return err
+}
+
+// glance is how often, in virtual time, a bubble looks at the world outside.
+const glance = time.Second
+
+// heed gives a context for a bubble that ends when ctx does, which belongs to the
+// world outside: nothing in the bubble may wait for that one, but it can be asked.
+func heed(ctx context.Context) (inside context.Context, done context.CancelFunc) {
+	inside, done = context.WithCancel(context.Background())
+	go func() {
+		for ctx.Err() == nil {
+			select {
+			case <-inside.Done():
+				return
+			case <-time.After(glance):
+			}
+		}
+		done()
+	}()
+	return inside, done
 }
 
 func (o Options) openLocal(ctx context.Context, p *plan, t *Trial, j *journal) error {

@@ -217,6 +217,25 @@ func TestCancelOfARealRunIsWoundUp(t *testing.T) {
 	require.FileExists(t, filepath.Join(o.Out, trials[0].History))
 }
 
+func TestCancelOfALongVirtualRunIsWoundUp(t *testing.T) {
+	list, err := scenarios.Select([]string{"healthy-contention"})
+	require.NoError(t, err)
+	day := *list[0]
+	w := *day.Workload
+	w.For = scenarios.Span{Fixed: 24 * time.Hour}
+	day.Workload = &w
+	o := Options{Cluster: Virtual, Trials: 1, Seed: 1, Out: t.TempDir()}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	trials, err := RunSuite(ctx, []Job{{Scenario: &day}}, o, func(Trial) {})
+	require.NoError(t, err)
+	require.Empty(t, trials[0].Failure)
+	require.Equal(t, history.Inconclusive, trials[0].verdict(history.MutualExclusion))
+	require.Greater(t, trials[0].Simulated, 500*time.Millisecond)
+	require.Less(t, trials[0].Simulated, 12*time.Hour)
+	require.FileExists(t, filepath.Join(o.Out, trials[0].History))
+}
+
 func TestOnlyWhatIsWorthItIsKept(t *testing.T) {
 	o := onFake(3)
 	o.Out = t.TempDir()
