@@ -30,7 +30,7 @@ func (r *Redlock) acquire(ctx context.Context, key string, ttl time.Duration, tr
 	if err := r.admit(key, ttl); err != nil {
 		return nil, err
 	}
-	defer r.work.Done()
+	defer r.end()
 
 	var token string
 	var last *AttemptError
@@ -89,7 +89,7 @@ func (r *Redlock) admit(key string, ttl time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.duplicate != nil {
-		r.work.Done()
+		r.end()
 		return &AttemptError{Op: "acquire", Key: key, Need: r.need, Reason: r.duplicate}
 	}
 	r.longest = max(r.longest, ttl)
@@ -124,7 +124,7 @@ func (l *Lease) attempt(ctx context.Context) *AttemptError {
 		return r.failure("acquire", l, &b, nil, ended(ctx))
 	}
 	start := r.now()
-	l.sets = r.ask(ctx, l, b, (*node).set)
+	l.sets = r.ask(ctx, l, b, nil, (*node).set)
 	cut := r.collect(ctx, l.sets, l.ttl)
 	var reason error
 	if cut == nil {

@@ -9,18 +9,9 @@ import (
 type call struct {
 	mu       sync.Mutex
 	returned bool
-	result   answer        // once it has returned
-	done     chan struct{} // closed by then; nil while nobody waits for it
-}
-
-// end notes the node's answer.
-func (c *call) end(a answer) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.returned, c.result = true, a
-	if c.done != nil {
-		close(c.done)
-	}
+	result   answer // once it has returned
+	next     func() // what is to follow it
+	limit    *time.Timer
 }
 
 // outcome returns the node's answer, if there is one.
@@ -30,35 +21,47 @@ func (c *call) outcome() (a answer, returned bool) {
 	return c.result, c.returned
 }
 
-// wait waits for the node's answer, however long that takes.
-func (c *call) wait() answer {
-	<-c.ended()
-	return c.result
-}
-
-// waitFor waits for the node's answer, but no longer than d.
-func (c *call) waitFor(d time.Duration) (a answer, returned bool) {
-	if a, returned = c.outcome(); returned || d == 0 {
-		return a, returned
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-c.ended():
-	case <-timer.C:
-	}
-	return c.outcome()
-}
-
-// ended is closed once the call has returned.
-func (c *call) ended() <-chan struct{} {
+// end notes the node's answer and returns what is to follow, nil if nothing is.
+func (c *call) end(a answer) (next func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.done == nil {
-		c.done = make(chan struct{})
-		if c.returned {
-			close(c.done)
-		}
+	c.returned, c.result = true, a
+	return c.take()
+}
+
+// then has next follow the call: in the call's own goroutine, which costs neither
+// a new one nor a switch, or after limit in another; without a limit if it is 0.
+// Nothing else must be to follow. It returns false if the call has returned: next
+// is for who asks.
+func (c *call) then(limit time.Duration, next func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.returned {
+		return false
 	}
-	return c.done
+	c.next = next
+	if limit > 0 {
+		c.limit = time.AfterFunc(limit, c.overdue)
+	}
+	return true
+}
+
+// overdue lets what is to follow wait no longer.
+func (c *call) overdue() {
+	c.mu.Lock()
+	next := c.take()
+	c.mu.Unlock()
+	if next != nil {
+		next()
+	}
+}
+
+// take hands over what is to follow, once. c.mu is held.
+func (c *call) take() (next func()) {
+	if c.limit != nil {
+		c.limit.Stop()
+		c.limit = nil
+	}
+	next, c.next = c.next, nil
+	return next
 }

@@ -74,7 +74,7 @@ func (l *Lease) Extend(ctx context.Context) error {
 	if err := r.begin(); err != nil {
 		return fmt.Errorf("redlock: extend %q: %w", l.key, err)
 	}
-	defer r.work.Done()
+	defer r.end()
 	b := r.newBallot(l.extendQuorum(), (*ballot).agreed)
 	select {
 	case l.extending <- struct{}{}:
@@ -89,7 +89,7 @@ func (l *Lease) Extend(ctx context.Context) error {
 		return fmt.Errorf("redlock: extend %q: %w", l.key, err)
 	}
 	start := r.now()
-	p := r.ask(ctx, l, b, (*node).extend)
+	p := r.ask(ctx, l, b, nil, (*node).extend)
 	cut := r.collect(ctx, p, l.ttl)
 	if reason := l.prolong(&p.ballot, start, cut); reason != nil || cut != nil {
 		return r.failure("extend", l, &p.ballot, reason, cut)

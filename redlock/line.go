@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -12,6 +13,10 @@ import (
 // that finds it idle goes at once, by itself. One that finds an exchange under
 // way waits for its end and goes with all others that wait by then, in one
 // pipeline: the busier the lock, the more commands share a write and a read.
+//
+// Who is alone has nobody to share with, and goes beside an exchange that an
+// operation of its own has left behind; beside one, for more mean that the server
+// is slow.
 //
 // An exchange that lasts must not hold up what comes later: those who wait go
 // beside it, on another connection, after one wait for each exchange under way.
@@ -23,6 +28,8 @@ import (
 type line struct {
 	client redis.UniversalClient
 	wait   time.Duration // 0: every command goes by itself
+
+	callers *atomic.Int32 // who wait for an operation of the lock
 
 	mu       sync.Mutex
 	underway int // exchanges
@@ -60,7 +67,8 @@ func (l *line) process(ctx context.Context, cmd redis.Cmder) {
 func (l *line) enter(ctx context.Context, cmd redis.Cmder) *passenger {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.underway == 0 || l.wait == 0 {
+	alone := l.callers.Load() < 2
+	if l.underway == 0 || l.underway == 1 && alone || l.wait == 0 {
 		l.underway++
 		return nil
 	}

@@ -27,6 +27,7 @@ func onLine(t *testing.T, test func(*testing.T, *traveller)) {
 	t.Helper()
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		u := c.userWith(1, c.servers, func(o *redis.Options) { o.ContextTimeoutEnabled = true })
+		u.callers.Store(2) // nobody is alone, unless a test says so
 		test(t, &traveller{u.nodes[0].line, u.links[0]})
 	})
 }
@@ -40,6 +41,13 @@ func (tr *traveller) send(t *testing.T, limit time.Duration, words ...any) (any,
 	return cmd.Result()
 }
 
+// queue is who waits.
+func (tr *traveller) queue() []*passenger {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.waiting
+}
+
 // writes counts how often something is written, handshakes excepted.
 func (tr *traveller) writes() *atomic.Int32 {
 	var n atomic.Int32
@@ -50,6 +58,26 @@ func (tr *traveller) writes() *atomic.Int32 {
 		return nil
 	})
 	return &n
+}
+
+// One caller does not wait for what it has left behind, but does not pile up
+// connections to a server that hangs either.
+func TestLineOfOneCallerGoesBesideOneExchange(t *testing.T) {
+	onLine(t, func(t *testing.T, tr *traveller) {
+		tr.callers.Store(1)
+		began := time.Now()
+		tr.link.onReply(slow("get", time.Second))
+		for range 2 {
+			go func() { _, _ = tr.send(t, time.Minute, "get", "left behind") }()
+			synctest.Wait()
+			require.Empty(t, tr.queue())
+		}
+		go func() { _, _ = tr.send(t, time.Minute, "set", "k", 1) }()
+		synctest.Wait()
+		require.Len(t, tr.queue(), 1)
+		require.Zero(t, time.Since(began))
+		time.Sleep(time.Minute)
+	})
 }
 
 func TestLineAloneGoesAtOnce(t *testing.T) {

@@ -20,8 +20,9 @@ type poll struct {
 
 // ask puts a command to all nodes, a goroutine each, on a context that outlives
 // the caller's: a command that was sent may take effect whether or not we wait
-// for it, so we had better learn what became of it.
-func (r *Redlock) ask(ctx context.Context, l *Lease, b ballot, command func(*node, context.Context, *Lease) (vote, error)) *poll {
+// for it, so we had better learn what became of it. Where a command of another
+// poll is still under way, ours gives it a moment to return first.
+func (r *Redlock) ask(ctx context.Context, l *Lease, b ballot, after *poll, command func(*node, context.Context, *Lease) (vote, error)) *poll {
 	p := &poll{calls: make([]call, len(r.nodes)), ballot: b, over: make(chan struct{})}
 	// Answers are awaited past the TTL, for as long again as a node may take: the
 	// elapsed check is what turns late ones down, not a context.
@@ -29,13 +30,15 @@ func (r *Redlock) ask(ctx context.Context, l *Lease, b ballot, command func(*nod
 	var left atomic.Int32
 	left.Store(int32(len(r.nodes)))
 	call := func(ctx context.Context, i int) {
-		growStack()
 		vote, err := command(r.nodes[i], ctx, l)
 		a := answer{i, vote, err}
-		p.calls[i].end(a)
+		next := p.calls[i].end(a)
 		p.receive(a)
 		if left.Add(-1) == 0 {
 			cancel()
+		}
+		if next != nil {
+			next()
 		}
 	}
 	if r.inTurn {
@@ -43,9 +46,32 @@ func (r *Redlock) ask(ctx context.Context, l *Lease, b ballot, command func(*nod
 		return p
 	}
 	for i := range r.nodes {
-		r.work.Go(func() { call(ctx, i) })
+		one := func() { call(ctx, i) }
+		if after == nil || r.batchWait == 0 {
+			r.start(one)
+		} else {
+			r.follow(&after.calls[i], r.batchWait, one)
+		}
 	}
 	return p
+}
+
+// start does something in the background; Close waits for it.
+func (r *Redlock) start(do func()) {
+	r.work.Go(func() {
+		growStack()
+		do()
+	})
+}
+
+// follow does something in the background once a call has returned, or after
+// limit if it is not 0.
+func (r *Redlock) follow(c *call, limit time.Duration, do func()) {
+	r.work.Add(1)
+	if !c.then(limit, func() { defer r.work.Done(); do() }) {
+		r.work.Done()
+		r.start(do)
+	}
 }
 
 // inOrder calls one node after the other, for each at most the node timeout.

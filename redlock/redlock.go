@@ -9,6 +9,7 @@ import (
 	"math/bits"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -21,6 +22,7 @@ type Redlock struct {
 	nodes []*node
 	need  int
 
+	callers atomic.Int32   // who wait for an operation
 	work    sync.WaitGroup // operations and all that they leave in the background
 	closing chan struct{}  // closed by Close
 	retries chan struct{}  // a slot for each release that waits for its next try
@@ -82,7 +84,7 @@ func (r *Redlock) add(i int, client redis.UniversalClient) error {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return fmt.Errorf("node %d is nil: every node needs a client", i)
 	}
-	n := &node{index: i, client: client, line: &line{client: client, wait: r.batchWait}}
+	n := &node{index: i, client: client, line: &line{client: client, wait: r.batchWait, callers: &r.callers}}
 	var db int
 	n.addr, db = addressOf(client)
 	if r.on(DistinctNodes) {
@@ -117,10 +119,10 @@ func (r *Redlock) claim(runID string, n *node) error {
 	return nil
 }
 
-// begin admits an operation unless the lock is closed; the caller ends it with
-// work.Done. What the operation leaves in the background is counted in work
-// before it ends, so that Close waits for all of it.
-func (r *Redlock) begin() error {
+// enter admits work unless the lock is closed; who asked ends it with work.Done.
+// What the work leaves in the background is counted before it ends, so that Close
+// waits for all of it.
+func (r *Redlock) enter() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -128,6 +130,20 @@ func (r *Redlock) begin() error {
 	}
 	r.work.Add(1)
 	return nil
+}
+
+// begin admits an operation that a caller waits for; end ends it.
+func (r *Redlock) begin() error {
+	if err := r.enter(); err != nil {
+		return err
+	}
+	r.callers.Add(1)
+	return nil
+}
+
+func (r *Redlock) end() {
+	r.callers.Add(-1)
+	r.work.Done()
 }
 
 // Close refuses new work, ends attempts, watchdogs and waits that are under way

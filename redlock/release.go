@@ -19,7 +19,7 @@ func (l *Lease) Release(ctx context.Context) error {
 	if err := r.begin(); err != nil {
 		return fmt.Errorf("redlock: release %q: %w", l.key, err)
 	}
-	defer r.work.Done()
+	defer r.end()
 	if !l.end() {
 		return fmt.Errorf("redlock: release %q: %w", l.key, ErrReleased)
 	}
@@ -49,23 +49,23 @@ func (l *Lease) end() bool {
 	return true
 }
 
-// undo releases all nodes in the background; each one's first answer counts.
+// undo releases all nodes in the background; each one's first answer counts. A
+// SET that has not returned may have taken the key already, its reply lost; or it
+// is still on its way and lands after a release that overtakes it. So it is given
+// a moment; then the node is released whatever became of it, and again once the
+// SET's fate is known.
 func (l *Lease) undo(ctx context.Context) *poll {
-	r := l.lock
-	return r.ask(ctx, l, r.newBallot(r.need, (*ballot).agreed), (*node).undo)
+	r, sets := l.lock, l.sets
+	if !r.on(ReleaseAfterSet) {
+		sets = nil
+	}
+	return r.ask(ctx, l, r.newBallot(r.need, (*ballot).agreed), sets, (*node).undo)
 }
 
-// undo releases one node. A SET that has not returned may have taken the key
-// already, its reply lost; or it is still on its way and lands after a release
-// that overtakes it. So it is given a moment; then the node is released whatever
-// became of it, and again once the SET's fate is known.
+// undo releases one node.
 func (n *node) undo(ctx context.Context, l *Lease) (vote, error) {
 	r, set := l.lock, &l.sets.calls[n.index]
-	moment := r.batchWait
-	if !r.on(ReleaseAfterSet) {
-		moment = 0
-	}
-	taken, returned := set.waitFor(moment)
+	taken, returned := set.outcome()
 	if !r.on(ReleaseEverywhere) && taken.vote != yes {
 		return failed, errNotAsked
 	}
@@ -73,7 +73,7 @@ func (n *node) undo(ctx context.Context, l *Lease) (vote, error) {
 	switch {
 	case !r.on(ReleaseAfterSet):
 	case !returned:
-		r.work.Go(func() { l.undoAfterSet(ctx, n) })
+		r.follow(set, 0, func() { l.undoAfterSet(ctx, n) })
 		return vote, err
 	case vote == no && taken.vote == failed:
 		r.work.Go(func() { l.undoAgain(ctx, n) }) // finding no key proves nothing yet
@@ -87,7 +87,7 @@ func (n *node) undo(ctx context.Context, l *Lease) (vote, error) {
 
 // undoAfterSet releases a node once its SET has returned, whatever it returned.
 func (l *Lease) undoAfterSet(ctx context.Context, n *node) {
-	taken := l.sets.calls[n.index].wait()
+	taken, _ := l.sets.calls[n.index].outcome()
 	bounded, cancel := background(ctx, l.ttl) // the wait may have used up the first
 	defer cancel()
 	vote, _ := n.delete(bounded, l)

@@ -22,7 +22,7 @@ import (
 func (l *Lease) Watch(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(parent)
 	w := &watch{lease: l, ctx: ctx, cancel: cancel}
-	if err := l.lock.begin(); err != nil {
+	if err := l.lock.enter(); err != nil {
 		cancel(err)
 		return ctx
 	}
