@@ -129,9 +129,7 @@ func (o Options) openVirtual(ctx context.Context, p *plan, t *Trial, j *journal)
 		}
 		t.Server = c.Server()
 		j.record(p.header(o, t.Server, t.Trial, t.Seed, cfg.StallLimit))
-		inside, done := heed(ctx)
-		defer done()
-		err = conduct(inside, p, c, t.Seed, j.record)
+		err = heed(ctx, func(inside context.Context) error { return conduct(inside, p, c, t.Seed, j.record) })
 		if closeErr := c.Close(); err == nil {
 			err = closeErr
 		}
@@ -145,21 +143,25 @@ func (o Options) openVirtual(ctx context.Context, p *plan, t *Trial, j *journal)
 // glance is how often, in virtual time, a bubble looks at the world outside.
 const glance = time.Second
 
-// heed gives a context for a bubble that ends when ctx does, which belongs to the
-// world outside: nothing in the bubble may wait for that one, but it can be asked.
-func heed(ctx context.Context) (inside context.Context, done context.CancelFunc) {
-	inside, done = context.WithCancel(context.Background())
+// heed does something in a bubble on a context that ends when ctx does, which
+// belongs to the world outside: nothing in the bubble may wait for that one, but
+// it can be asked.
+func heed(ctx context.Context, do func(inside context.Context) error) error {
+	inside, done := context.WithCancel(context.Background())
+	defer done()
 	go func() {
+		tick := time.NewTicker(glance)
+		defer tick.Stop()
 		for ctx.Err() == nil {
 			select {
 			case <-inside.Done():
 				return
-			case <-time.After(glance):
+			case <-tick.C:
 			}
 		}
 		done()
 	}()
-	return inside, done
+	return do(inside)
 }
 
 func (o Options) openLocal(ctx context.Context, p *plan, t *Trial, j *journal) error {
