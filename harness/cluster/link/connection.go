@@ -28,7 +28,7 @@ type connection struct {
 type exchange struct {
 	command command
 	serial  int64
-	action  action
+	order   order
 }
 
 func newConnection(l *Link, number int, client, server net.Conn) *connection {

@@ -107,6 +107,7 @@ func (l *Link) Intercept(i cluster.Intercept) error {
 func (l *Link) LetGo() (held int, err error) {
 	l.mu.Lock()
 	l.intercepts = nil
+	l.letGoes.Add(1) // before a flow is looked at: what it gets from now on is not held
 	var flows []*flow
 	for c := range l.open {
 		flows = append(flows, c.flows[:]...)
@@ -118,9 +119,10 @@ func (l *Link) LetGo() (held int, err error) {
 	return held, nil
 }
 
-// match finds what is to be done to a command, and counts it off. The caller
-// holds the lock.
-func (l *Link) match(name string) (cluster.Part, cluster.Action, bool) {
+// match finds what is to be done to a command or its reply, and counts it off.
+func (l *Link) match(name string) (cluster.Part, order) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for n, i := range l.intercepts {
 		if i.Command != name {
 			continue
@@ -128,9 +130,9 @@ func (l *Link) match(name string) (cluster.Part, cluster.Action, bool) {
 		if i.left--; i.left == 0 {
 			l.intercepts = append(l.intercepts[:n:n], l.intercepts[n+1:]...)
 		}
-		return i.Part, i.Action, true
+		return i.Part, order{i.Action, l.letGoes.Load()}
 	}
-	return "", "", false
+	return "", order{}
 }
 
 // reset removes every fault, so that connections can end.

@@ -8,7 +8,13 @@ import (
 	"lockproof/harness/history"
 )
 
-type action = cluster.Action
+// order is what an intercept does to one message; without an action, nothing. A
+// reply is ordered about when its command sets out, so that everything may have
+// been let go when it comes: then the order is void.
+type order struct {
+	action  cluster.Action
+	letGoes int64 // how often all was let go before
+}
 
 // flow is one direction of one connection: the messages on their way.
 type flow struct {
@@ -103,13 +109,11 @@ func (f *flow) command(m *message) {
 	l := f.conn.link
 	c := parseCommand(m.data, l.cfg.Scripts)
 	m.ask = &exchange{command: c}
-	l.mu.Lock()
-	part, action, ok := l.match(canonical(c.Name))
-	l.mu.Unlock()
-	if ok && part == cluster.PartReply {
-		m.ask.action, ok = action, false
+	part, o := l.match(canonical(c.Name))
+	if part == cluster.PartReply {
+		m.ask.order, o = o, order{}
 	}
-	f.admit(m, action, ok)
+	f.admit(m, o)
 }
 
 // reply sees a message from the node set out.
@@ -120,31 +124,37 @@ func (f *flow) reply(m *message) {
 		return
 	}
 	f.conn.link.replied(x, m.data)
-	f.admit(m, x.action, x.action != "")
+	f.admit(m, x.order)
 }
 
-// admit queues a message and does to it what an intercept says.
-func (f *flow) admit(m *message, a action, intercepted bool) {
-	if intercepted {
+// admit queues a message and does to it what an intercept has ordered, unless all
+// was let go in the meantime.
+func (f *flow) admit(m *message, o order) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if o.action != "" && o.letGoes == f.conn.link.letGoes.Load() {
 		f.conn.link.intercepted.Add(1)
-		switch a {
+		switch o.action {
 		case cluster.Hold:
 			m.held = true
 		case cluster.Lose:
-			f.mu.Lock()
 			f.dead = true
-			f.mu.Unlock()
 		case cluster.Drop:
 			f.conn.breakOff()
 			return
 		}
 	}
-	f.push(m)
+	f.queueUp(m)
 }
 
 func (f *flow) push(m *message) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.queueUp(m)
+}
+
+// queueUp queues a message. f.mu is held.
+func (f *flow) queueUp(m *message) {
 	if !f.dead {
 		f.queue = append(f.queue, m)
 	}

@@ -51,6 +51,7 @@ type Link struct {
 
 	gauges      [2]gauge
 	intercepted atomic.Int64
+	letGoes     atomic.Int64
 
 	starting sync.Mutex
 	joining  *flow // the flow of the direction that is being started

@@ -199,6 +199,27 @@ func TestHeldCommandLandsWhenLetGo(t *testing.T) {
 	})
 }
 
+// What an intercept does to a reply is settled when its command sets out; but when
+// all is let go before the reply comes, nobody would ever let that go.
+func TestLetGoForgetsRepliesThatAreStillToCome(t *testing.T) {
+	for _, action := range []cluster.Action{cluster.Hold, cluster.Lose, cluster.Drop} {
+		inBubble(t, func(t *testing.T, r *rig) {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			require.NoError(t, r.redis.Ping(ctx).Err())
+			require.NoError(t, r.link.Intercept(cluster.Intercept{Command: "SET", Part: cluster.PartReply, Action: action}))
+			set := make(chan error)
+			go func() { set <- r.redis.Set(ctx, "k1", "x", time.Minute).Err() }()
+			time.Sleep(time.Millisecond / 2) // the command is on its way
+			held, err := r.link.LetGo()
+			require.NoError(t, err)
+			require.Zero(t, held)
+			require.NoError(t, <-set, action)
+			require.Zero(t, r.link.Intercepted())
+		})
+	}
+}
+
 func TestCloseEndsALinkUnderEveryFault(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		ctx := context.Background()
