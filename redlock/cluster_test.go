@@ -169,6 +169,20 @@ func breaking(name string) func(string) error {
 	}
 }
 
+// losing fails at replies to commands of a name. It waits until the server has
+// carried out all that it was sent: the name is that of the last command of a
+// pipeline, and what is read may be the reply to one before it.
+func losing(name string) func(string) error {
+	lost := breaking(name)
+	return func(command string) error {
+		err := lost(command)
+		if err != nil {
+			time.Sleep(time.Nanosecond)
+		}
+		return err
+	}
+}
+
 // bubbleClock is the bubble's clock; its wall clock can be set.
 type bubbleClock struct {
 	origin time.Time

@@ -43,8 +43,10 @@
 //
 // The callers of one [Redlock] share the way to each node. A command that finds
 // no other under way goes at once; those that come meanwhile wait for its end,
-// for a millisecond at most ([WithBatchWait]), and go together in one pipeline.
-// So one Redlock for all of a process is faster than one for each caller.
+// for a millisecond or so ([WithBatchWait]), and go together in one pipeline. So
+// one Redlock for all of a process is faster than one for each caller. The wait
+// grows where exchanges pile up, and doubles where none is answered: a node that
+// is overwhelmed is not flooded with new connections.
 //
 // # What it does not promise
 //

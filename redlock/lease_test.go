@@ -336,10 +336,10 @@ func TestNoOrphans(t *testing.T) {
 		"none":                   func(*user) {},
 		"slow SET":               func(u *user) { u.each(func(l *link) { l.onCommand(slow("set", 40*time.Millisecond)) }, 3, 4) },
 		"slow replies to SET":    func(u *user) { u.each(func(l *link) { l.onReply(slow("set", 80*time.Millisecond)) }, 2, 5) },
-		"lost replies to SET":    func(u *user) { u.each(func(l *link) { l.onReply(breaking("set")) }, 1, 2, 3) },
+		"lost replies to SET":    func(u *user) { u.each(func(l *link) { l.onReply(losing("set")) }, 1, 2, 3) },
 		"slow release":           func(u *user) { u.each(func(l *link) { l.onCommand(slow("evalsha", 90*time.Millisecond)) }, 4, 5) },
 		"lost release":           func(u *user) { u.each(func(l *link) { l.onCommand(once(breaking("evalsha"))) }) },
-		"lost reply to releases": func(u *user) { u.each(func(l *link) { l.onReply(once(breaking("evalsha"))) }) },
+		"lost reply to releases": func(u *user) { u.each(func(l *link) { l.onReply(once(losing("evalsha"))) }) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 5, func(t *testing.T, c *cluster) {

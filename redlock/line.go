@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,8 +21,9 @@ import (
 //
 // An exchange that lasts must not hold up what comes later: those who wait go
 // beside it, on another connection, after one wait for each exchange under way.
-// So a server that is far away, or does not answer, costs them milliseconds and
-// not the whole of its delay, and the longer it lasts the rarer are new tries.
+// So a server that is far away costs them milliseconds and not the whole of its
+// delay. Where nothing is answered the wait doubles with each exchange: a server
+// that is overwhelmed does not recover from those who try ever more connections.
 //
 // The line has no goroutine of its own: one of those who wait carries out the
 // exchange for all of them.
@@ -33,6 +35,7 @@ type line struct {
 
 	mu       sync.Mutex
 	underway int // exchanges
+	silent   int // of these, and of those that failed: begun since the server answered last
 	waiting  []*passenger
 	overdue  *time.Timer // runs while some wait; made when first needed
 }
@@ -53,13 +56,11 @@ type passenger struct {
 func (l *line) process(ctx context.Context, cmd redis.Cmder) {
 	p := l.enter(ctx, cmd)
 	if p == nil {
-		_ = l.client.Process(ctx, cmd) // the command keeps the error
-		l.leave()
+		l.leave(l.client.Process(ctx, cmd)) // the command keeps the error, too
 		return
 	}
 	if together := <-p.turn; together != nil {
-		exchange(l.client, together)
-		l.leave()
+		l.leave(exchange(l.client, together))
 	}
 }
 
@@ -69,15 +70,25 @@ func (l *line) enter(ctx context.Context, cmd redis.Cmder) *passenger {
 	defer l.mu.Unlock()
 	alone := l.callers.Load() < 2
 	if l.underway == 0 || l.underway == 1 && alone || l.wait == 0 {
-		l.underway++
+		l.begin()
 		return nil
 	}
 	p := &passenger{ctx, cmd, make(chan []*passenger, 1)}
 	l.waiting = append(l.waiting, p)
 	if len(l.waiting) == 1 {
-		l.bound(l.wait * time.Duration(l.underway))
+		l.bound(l.wait * time.Duration(max(l.underway, 1<<min(l.silent, doublings)>>1)))
 	}
 	return p
+}
+
+// doublings bounds the wait at a server that is silent: some 500 times the
+// shortest.
+const doublings = 10
+
+// begin counts an exchange. l.mu is held.
+func (l *line) begin() {
+	l.underway++
+	l.silent++
 }
 
 // bound lets those who wait go after d at the latest. l.mu is held.
@@ -93,12 +104,21 @@ func (l *line) bound(d time.Duration) {
 	l.overdue.Reset(d)
 }
 
-// leave ends an exchange.
-func (l *line) leave() {
+// leave ends an exchange, with the error of its first command.
+func (l *line) leave(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.underway--
+	if answered(err) {
+		l.silent = 0
+	}
 	l.board()
+}
+
+// answered tells a server's answer, which may be an error, from none.
+func answered(err error) bool {
+	var said redis.Error
+	return err == nil || errors.As(err, &said)
 }
 
 // board hands those who wait, if any, to the first of them as the next exchange.
@@ -108,19 +128,18 @@ func (l *line) board() {
 		return
 	}
 	l.overdue.Stop()
-	l.underway++
+	l.begin()
 	l.waiting[0].turn <- l.waiting
 	l.waiting = nil
 }
 
 // exchange carries out commands in their order, in one pipeline, and tells all
-// but the first, whose goroutine this is. It has until the last of their
-// deadlines.
-func exchange(client redis.UniversalClient, together []*passenger) {
+// but the first, whose goroutine this is and whose error it returns. It has until
+// the last of their deadlines.
+func exchange(client redis.UniversalClient, together []*passenger) error {
 	first := together[0]
 	if len(together) == 1 {
-		_ = client.Process(first.ctx, first.cmd)
-		return
+		return client.Process(first.ctx, first.cmd)
 	}
 	var latest time.Time
 	pipe := client.Pipeline()
@@ -136,4 +155,5 @@ func exchange(client redis.UniversalClient, together []*passenger) {
 	for _, p := range together[1:] {
 		close(p.turn)
 	}
+	return first.cmd.Err()
 }

@@ -114,11 +114,12 @@ func TestLineUnderLoadSharesAPipeline(t *testing.T) {
 }
 
 // A node that does not answer holds up later commands for one wait at first, and
-// for one more with each exchange that hangs.
+// for twice as long after each; one that answers some, for one wait for each
+// exchange that hangs.
 func TestLineGoesBesideAnExchangeThatHangs(t *testing.T) {
 	onLine(t, func(t *testing.T, tr *traveller) {
 		tr.link.onReply(slow("set", time.Hour))
-		began := time.Now()
+		began, w := time.Now(), tr.wait
 		var went []time.Duration
 		var mu sync.Mutex
 		tr.link.onCommand(func(command string) error {
@@ -131,19 +132,35 @@ func TestLineGoesBesideAnExchangeThatHangs(t *testing.T) {
 		})
 		for range 4 {
 			go func() { _, _ = tr.send(t, time.Minute, "set", "k", 1) }()
-			synctest.Wait()
-			time.Sleep(4 * tr.wait)
+			time.Sleep(10 * w)
 		}
-		reply, err := tr.send(t, time.Second, "ping")
-		require.NoError(t, err)
-		require.Equal(t, "PONG", reply)
-		w := tr.wait
-		require.Equal(t, []time.Duration{0, 5 * w, 10 * w, 15 * w}, went)
-		require.Equal(t, 16*w+4*w, time.Since(began))
+		require.Equal(t, []time.Duration{0, 11 * w, 22 * w, 34 * w}, went)
+		for _, later := range []time.Duration{8 * w, 4 * w} {
+			asked := time.Now()
+			reply, err := tr.send(t, time.Second, "ping")
+			require.NoError(t, err)
+			require.Equal(t, "PONG", reply)
+			require.Equal(t, later, time.Since(asked))
+		}
 		time.Sleep(2 * time.Hour)
 		tr.mu.Lock()
 		defer tr.mu.Unlock()
 		require.Zero(t, tr.underway)
+	})
+}
+
+// A node that answers nothing at all gets a handful of connections in a lease's
+// time, however many ask.
+func TestASilentNodeIsNotFloodedWithConnections(t *testing.T) {
+	onLine(t, func(t *testing.T, tr *traveller) {
+		tr.link.onReply(slow("set", time.Hour))
+		n := tr.writes()
+		for range 1000 {
+			go func() { _, _ = tr.send(t, time.Second, "set", "k", 1) }()
+			time.Sleep(tr.wait)
+		}
+		require.EqualValues(t, 10, n.Load())
+		time.Sleep(2 * time.Hour)
 	})
 }
 

@@ -168,8 +168,9 @@ func WithNodesInTurn() Option {
 // WithBatchWait sets how long a command waits while another exchange with its
 // node is under way: 1 ms unless set. What waits goes in one pipeline when that
 // exchange ends, or beside it when the wait is over. Under load this saves the
-// servers and the client most of their reads and writes. 0 sends each command by
-// itself.
+// servers and the client most of their reads and writes. It waits longer beside
+// more than one, up to 512 times where the node does not answer at all. 0 sends
+// each command by itself.
 func WithBatchWait(d time.Duration) Option {
 	return func(o *options) error {
 		if d < 0 {
