@@ -23,7 +23,7 @@ func (n *network) failover(sentinels []string, routes map[string]string, ttl tim
 			if own, ok := routes[addr]; ok {
 				addr = own
 			}
-			return n.dial(ctx, network, addr, 0)
+			return bear(n.dial(ctx, network, addr, 0))
 		},
 		// As in client: see there.
 		MaxRetries:            -1,

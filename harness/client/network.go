@@ -25,22 +25,19 @@ func (quiet) Printf(context.Context, string, ...any) {}
 // before any client exists.
 func init() { redis.SetLogger(quiet{}) }
 
-// poolSize is far more than a client uses. go-redis shares timers between all
-// its pools when a pool runs out, which synctest bubbles may not share; and
-// after as many failed dials as a pool's size it stops dialling but once a
-// second, so that a node that came back would be noticed late.
-const poolSize = 1024
+// poolSize is more than a client uses. go-redis shares timers between all its
+// pools when a pool runs out, which synctest bubbles may not share.
+const poolSize = 256
 
 // bufferSize is for commands and replies of a hundred bytes or so; go-redis's
 // own 32 KiB would be most of the memory of a run in virtual time.
 const bufferSize = 2048
 
 // dialError marks a connection that was never made: its command certainly did
-// not reach the server.
+// not reach the server. It has no Unwrap, for go-redis would unwrap it.
 type dialError struct{ err error }
 
 func (e *dialError) Error() string { return e.err.Error() }
-func (e *dialError) Unwrap() error { return e.err }
 
 // network makes the client's connections and can end them all.
 type network struct {
@@ -74,7 +71,7 @@ func (n *network) client(addr string, order int, ttl time.Duration) *redis.Clien
 	return redis.NewClient(&redis.Options{
 		Addr: addr,
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return n.dial(ctx, network, addr, lag)
+			return bear(n.dial(ctx, network, addr, lag))
 		},
 		// A SET NX that is sent again after its reply was lost finds its own
 		// key and takes it for another's.

@@ -132,7 +132,7 @@ func (w *worker) broken() error {
 // meant: the checker leaves out those that overlap a pause of this client. The
 // function that it returns ends it.
 func (w *worker) watchStalls(setup Setup, now func() int64) (end func()) {
-	period := min(max(setup.StallLimit/4, time.Millisecond), 10*time.Millisecond)
+	period := min(max(setup.StallLimit/4, time.Millisecond), 25*time.Millisecond)
 	quit, gone := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(gone)
