@@ -79,44 +79,6 @@ func (p *plan) fillable() []string {
 	return names
 }
 
-// containerRestart is how much longer the TTL is, by default, for each node that
-// the script restarts within a TTL on docker: a container takes that long to end
-// and to come back, on a busy machine, where a process takes milliseconds.
-const containerRestart = 4 * time.Second
-
-// slowed is a scenario's TTL on docker, if the user sets none.
-func slowed(s *scenarios.Scenario) time.Duration {
-	ttl := s.TTL
-	for i, step := range s.Script {
-		if !slices.Contains([]scenarios.Verb{scenarios.VerbKill, scenarios.VerbShutdown, scenarios.VerbPowerLoss}, step.Verb) {
-			continue
-		}
-		for _, t := range step.Targets {
-			if slices.Contains(s.Nodes, t) && s.Workload == nil && (supervised(s, step) || restarts(step, s.Script[i+1:], t, s.TTL)) {
-				ttl += containerRestart
-			}
-		}
-	}
-	return ttl
-}
-
-// supervised says whether a supervisor brings back at once what goes down in a
-// step.
-func supervised(s *scenarios.Scenario, down scenarios.Step) bool {
-	return s.Restart == scenarios.RestartAlways && down.Verb != scenarios.VerbPowerLoss
-}
-
-// restarts says whether a node that goes down in a step is to be back within a
-// TTL.
-func restarts(down scenarios.Step, after []scenarios.Step, node string, ttl time.Duration) bool {
-	if !down.After.IsZero() {
-		return down.After.In(ttl) < ttl
-	}
-	return slices.ContainsFunc(after, func(s scenarios.Step) bool {
-		return s.Verb == scenarios.VerbStart && slices.Contains(s.Targets, node)
-	})
-}
-
 // openVirtual runs in a bubble.
 func (o Options) openVirtual(ctx context.Context, p *plan, t *Trial, j *journal) error {
 	var err error

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"lockproof/harness/locks"
 	"lockproof/redlock"
@@ -83,7 +84,8 @@ type plan struct {
 	lock   locks.Kind
 	expect map[string]string
 	// without are all rules that are off.
-	without []string
+	without    []string
+	restarting time.Duration // how much of the TTL is for restarts; 0: there is no such part
 }
 
 // settle applies a job's variant and the options to its scenario.
@@ -96,8 +98,10 @@ func (o Options) settle(j Job) (*plan, error) {
 	if o.TTL > 0 {
 		s.TTL = o.TTL
 	}
+	var longer, restarting time.Duration
 	if o.Cluster == Docker && o.TTL == 0 {
-		s.TTL = slowed(s)
+		longer, restarting = slowed(s)
+		s.TTL += longer
 	}
 	if j.Lock != "" {
 		s.Lock.Name = j.Lock
@@ -109,7 +113,7 @@ func (o Options) settle(j Job) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{Scenario: s, Job: j, lock: kind, expect: s.Expect}
+	p := &plan{Scenario: s, Job: j, lock: kind, expect: s.Expect, restarting: restarting}
 	p.without = append(append([]string(nil), v.Without...), j.Without...)
 	return p, nil
 }

@@ -29,8 +29,9 @@ type run struct {
 	before     map[string][2]int
 	background sync.WaitGroup
 
-	mu    sync.Mutex
-	first error // of what went on in the background
+	mu         sync.Mutex
+	first      error         // of what went on in the background
+	restarting time.Duration // how long nodes have taken to go down and come back
 }
 
 // in gives a span's duration at the run's TTL.

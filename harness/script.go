@@ -179,13 +179,18 @@ func (r *run) reach(ctx context.Context, name string, nodes []string) error {
 // poll is how often the harness looks whether something has happened.
 const poll = 500 * time.Microsecond
 
-// baseline remembers what a client's links had carried before its operation.
+// baseline remembers what a client's links had carried before its operation, as
+// far as a step of the script waits for what they carry: where the links are in
+// another process, each question costs time in which others get ahead.
 func (r *run) baseline(name string) {
-	for _, node := range append([]string{cluster.StoreName}, r.plan.Servers()...) {
-		l := r.cluster.Link(name, node)
-		for _, command := range []string{"SET", "EVAL", "GET"} {
-			received, answered := l.Count(command)
-			r.before[name+"-"+node+" "+command] = [2]int{received, answered}
+	for _, s := range r.plan.Script {
+		for _, target := range s.Targets {
+			client, node, _ := strings.Cut(target, "-")
+			if s.Verb == scenarios.VerbUntil && client == name {
+				command := strings.ToUpper(s.Of)
+				received, answered := r.cluster.Link(client, node).Count(command)
+				r.before[target+" "+command] = [2]int{received, answered}
+			}
 		}
 	}
 }
@@ -226,7 +231,7 @@ func (r *run) until(ctx context.Context, s scenarios.Step) error {
 // fault hands a step to the nemesis, and sees to its end.
 func (r *run) fault(ctx context.Context, s scenarios.Step) error {
 	f := faultOf(s, r.in)
-	begun, err := r.nemesis.Apply(ctx, f)
+	begun, err := r.apply(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -242,7 +247,7 @@ func (r *run) fault(ctx context.Context, s scenarios.Step) error {
 		})
 	case !s.After.IsZero():
 		r.later(ctx, s.After, func() error {
-			_, err := r.nemesis.Apply(ctx, nemesis.Fault{Kind: nemesis.Start, Targets: s.Targets})
+			_, err := r.apply(ctx, nemesis.Fault{Kind: nemesis.Start, Targets: s.Targets})
 			return err
 		})
 	}

@@ -22,12 +22,6 @@ const DefaultRetries = 5
 // time is waiting, but a start of one must not stall another.
 const localParallel = 3
 
-// ticket is one trial to run.
-type ticket struct {
-	row, trial int
-	job        Job
-}
-
 // RunSuite runs every job for the number of trials that o asks for, some side
 // by side, and calls observe once for each trial as it finishes, one call at a
 // time. The trials come back in the order of the jobs. When ctx ends, trials
@@ -66,10 +60,8 @@ func failureOf(t *Trial) error {
 
 // run is RunSuite on clusters of open's.
 func (o Options) run(ctx context.Context, jobs []Job, open opener, observe func(Trial)) []Trial {
-	tickets := make(chan ticket)
-	issuing, stop := context.WithCancel(ctx)
-	defer stop()
-	go o.issue(issuing, jobs, tickets)
+	tickets := o.queue(jobs)
+	defer context.AfterFunc(ctx, tickets.empty)()
 	type finished struct {
 		ticket
 		Trial
@@ -83,13 +75,15 @@ func (o Options) run(ctx context.Context, jobs []Job, open opener, observe func(
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			for t := range tickets {
-				if issuing.Err() != nil {
-					continue // its ticket was out when the run was called off
+			for {
+				t, more := tickets.next()
+				if !more || ctx.Err() != nil {
+					return
 				}
 				result := o.try(ctx, open, t)
+				tickets.done(t)
 				if result.lost {
-					stop() // all that are still to come would fail alike
+					tickets.empty() // all that are still to come would fail alike
 				}
 				mu.Lock()
 				done = append(done, finished{t, result})
@@ -107,20 +101,6 @@ func (o Options) run(ctx context.Context, jobs []Job, open opener, observe func(
 		trials[i] = d.Trial
 	}
 	return trials
-}
-
-// issue hands out a ticket for each trial, row by row, until ctx ends.
-func (o Options) issue(ctx context.Context, jobs []Job, tickets chan<- ticket) {
-	defer close(tickets)
-	for row, j := range jobs {
-		for trial := range max(o.Trials, 1) {
-			select {
-			case tickets <- ticket{row, trial, j}:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}
 }
 
 func (o Options) parallel() int {

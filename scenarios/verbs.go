@@ -75,7 +75,7 @@ var Docs = []Usage{
 	{VerbPromote, Replicas, nil, nil, "makes the replica a master (REPLICAOF NO ONE)"},
 	{VerbAwaitSync, Replicas, nil, []string{"within"}, "waits until the replica has every write of its master"},
 	{VerbAwaitPromotion, Replicas, nil, []string{"within"}, "waits until Sentinel has made the replica the master, and every Sentinel says so"},
-	{VerbFillDisk, Nodes, nil, []string{"for"}, "fills the node's disk: whatever its server writes fails with ENOSPC"},
+	{VerbFillDisk, Nodes, nil, []string{"for"}, "fills the node's disk: whatever its server writes fails with ENOSPC; on docker it is a small one, of 4 MB"},
 	{VerbRewrite, Nodes, []string{"for"}, nil, "a BGREWRITEAOF that takes so long"},
 	{VerbFill, Nodes, nil, []string{"for"}, "another user of the node fills its memory, up to `maxmemory` and, where keys are evicted for it, ten times over; with keys that expire, where only such are evicted"},
 	{VerbDisconnect, Nodes, nil, []string{"for"}, "takes the node out of its network: it runs on, and nobody reaches it"},
