@@ -20,8 +20,12 @@ import (
 // that is busy with others can take seconds.
 const patience = 30 * time.Second
 
-// pollEvery is how often a container is looked at while it is waited for.
-const pollEvery = 2 * time.Millisecond
+// pollEvery is how often a server is asked while it is waited for, and seldom how
+// many times as rarely the engine is, whom that costs more than its answer is worth.
+const (
+	pollEvery = 4 * time.Millisecond
+	seldom    = 25
+)
 
 // redisPort is where a server listens in its container.
 const redisPort = 6379
@@ -34,6 +38,7 @@ type box struct {
 	service string // n3
 	id      string
 
+	direct  bool   // the host reaches the containers in their network
 	outside string // where the host reaches it
 	inside  string // where other containers reach it
 	runID   string // of its latest server
@@ -64,19 +69,12 @@ func (b *box) kill(ctx context.Context) error {
 
 // awaitExit returns once the container is down, with its status.
 func (b *box) awaitExit(ctx context.Context) (code int, err error) {
-	for {
-		seen, err := b.state(ctx)
-		if err != nil {
-			return 0, err
-		}
-		if !seen.State.Running {
-			return seen.State.ExitCode, nil
-		}
-		select {
-		case <-time.After(pollEvery):
-		case <-ctx.Done():
-			return 0, fmt.Errorf("the container has not ended: %w", ctx.Err())
-		}
+	over, failed := b.engine.ContainerWait(ctx, b.id, container.WaitConditionNotRunning)
+	select {
+	case how := <-over:
+		return int(how.StatusCode), nil
+	case err := <-failed:
+		return 0, fmt.Errorf("the container has not ended: %w", err)
 	}
 }
 
@@ -101,18 +99,25 @@ func (b *box) awaitAnswer(ctx context.Context) error {
 	if err := b.locate(ctx); err != nil {
 		return err
 	}
-	for {
+	for tries := 1; ; tries++ {
+		if b.inside == "" || b.outside == "" {
+			if err := b.locate(ctx); err != nil { // it had none yet
+				return err
+			}
+		}
 		// A server that loads its data answers PING with an error, so readiness
 		// includes that.
 		if reply, err := server.Ask(ctx, b.outside, "PING"); err == nil && reply == "+PONG" {
 			return nil
 		}
-		seen, err := b.state(ctx)
-		if err != nil {
-			return err
-		}
-		if !seen.State.Running {
-			return fmt.Errorf("its server ended with status %d; its last words: %s", seen.State.ExitCode, b.lastWords(ctx))
+		if tries%seldom == 0 {
+			seen, err := b.state(ctx)
+			if err != nil {
+				return err
+			}
+			if !seen.State.Running {
+				return fmt.Errorf("its server ended with status %d; its last words: %s", seen.State.ExitCode, b.lastWords(ctx))
+			}
 		}
 		select {
 		case <-time.After(pollEvery):
@@ -154,7 +159,7 @@ func (b *box) checkClock(ctx context.Context, before time.Time) error {
 }
 
 // locate finds the container's addresses: the engine chooses them anew at each
-// start.
+// start. There are none while it is starting the container.
 func (b *box) locate(ctx context.Context) error {
 	seen, err := b.state(ctx)
 	if err != nil {
@@ -164,9 +169,14 @@ func (b *box) locate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.outside = ports[redisPort]
+	b.inside, b.outside = "", ports[redisPort]
 	for _, network := range seen.NetworkSettings.Networks {
-		b.inside = net.JoinHostPort(network.IPAddress, strconv.Itoa(redisPort))
+		if network.IPAddress != "" {
+			b.inside = net.JoinHostPort(network.IPAddress, strconv.Itoa(redisPort))
+		}
+	}
+	if b.direct {
+		b.outside = b.inside
 	}
 	return nil
 }

@@ -173,7 +173,7 @@ func (c *Cluster) connect(ctx context.Context) error {
 			c.address[path] = net.JoinHostPort(c.project.inside, strconv.Itoa(port))
 			continue
 		}
-		c.address[path] = c.project.published[port]
+		c.address[path] = c.project.at(port)
 	}
 	follow, err := c.project.proxy.Follow(c.life, c.events.add)
 	if err != nil {

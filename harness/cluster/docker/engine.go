@@ -26,6 +26,7 @@ const askWithin = 10 * time.Second
 type engine struct {
 	*client.Client
 	compose []string // the command: docker compose, or docker-compose
+	cgroup  string   // the parent of the containers' control groups; "": the engine's choice
 }
 
 // Available says whether a docker cluster can run here: nil, or a
@@ -61,7 +62,22 @@ func connect(ctx context.Context) (*engine, error) {
 	if e.compose, err = findCompose(ctx); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
+	if e.cgroup, err = e.parent(ctx); err != nil {
+		return nil, errors.Join(unreachable(e.DaemonHost(), err), e.Close())
+	}
 	return e, nil
+}
+
+// parent chooses the parent of the containers' control groups. An engine that
+// makes them in cgroupfs puts all below one, which has as much of the processors
+// as any single process of the host: a busy client would hold up all servers. At
+// the root, each weighs as much as a process. systemd shares fairly by itself.
+func (e *engine) parent(ctx context.Context) (string, error) {
+	info, err := e.Info(ctx)
+	if err == nil && info.CgroupDriver == "cgroupfs" {
+		return "/", nil
+	}
+	return "", err
 }
 
 // reach connects to the engine.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,9 +52,11 @@ type Projects struct {
 	image  string
 	host   string
 
-	mu   sync.Mutex
-	idle []*project
-	all  map[*project]bool
+	mu     sync.Mutex
+	idle   []*project
+	all    map[*project]bool
+	rising int       // how many are coming up
+	risen  sync.Cond // none is coming up any more
 }
 
 // Open connects to the engine and makes the image ready; that can take minutes
@@ -65,6 +68,7 @@ func Open(ctx context.Context, choice Choice, program string, say io.Writer) (*P
 		return nil, err
 	}
 	p := &Projects{engine: e, all: map[*project]bool{}}
+	p.risen.L = &p.mu
 	if err := p.prepare(ctx, choice, program, say); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -126,23 +130,50 @@ func (p *Projects) Close() error {
 func (p *Projects) Lost(err error) error { return p.engine.lost(err) }
 
 // take gives a project that is idle and has room for so many links, or brings
-// one up.
+// one up. It returns when no other is coming up either: that keeps the machine
+// busy, and would hold the run up.
 func (p *Projects) take(ctx context.Context, links int) (*project, error) {
 	p.mu.Lock()
-	for i, q := range slices.Backward(p.idle) { // the latest: it is the least cold
-		if q.ports >= links {
-			p.idle = append(p.idle[:i:i], p.idle[i+1:]...)
-			p.mu.Unlock()
-			return q, nil
+	defer p.mu.Unlock()
+	q := p.pick(links)
+	if q == nil {
+		q = &project{Projects: p, name: process.FolderPrefix + process.RandomName(), ports: max(links, fewestPorts)}
+		p.all[q] = true
+		if err := p.bringUp(ctx, q); err != nil {
+			return nil, err
 		}
 	}
-	q := &project{Projects: p, name: process.FolderPrefix + process.RandomName(), ports: max(links, fewestPorts)}
-	p.all[q] = true
-	p.mu.Unlock()
-	if err := q.up(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("docker cluster: %w", err), p.giveBack(q, false))
+	for p.rising > 0 {
+		p.risen.Wait()
 	}
 	return q, nil
+}
+
+// pick takes the latest of the idle projects that has room for so many links: it
+// is the least cold. p.mu is held.
+func (p *Projects) pick(links int) *project {
+	for i, q := range slices.Backward(p.idle) {
+		if q.ports >= links {
+			p.idle = append(p.idle[:i:i], p.idle[i+1:]...)
+			return q
+		}
+	}
+	return nil
+}
+
+// bringUp brings a project up. p.mu is held, but not meanwhile.
+func (p *Projects) bringUp(ctx context.Context, q *project) error {
+	p.rising++
+	p.mu.Unlock()
+	err := q.up(ctx)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("docker cluster: %w", err), p.giveBack(q, false))
+	}
+	p.mu.Lock()
+	if p.rising--; p.rising == 0 {
+		p.risen.Broadcast()
+	}
+	return err
 }
 
 // giveBack keeps a project for the next run, or removes one that is not sound.
@@ -170,8 +201,9 @@ type project struct {
 	version   string
 	boxes     map[string]*box
 	proxy     *proxy.Client
-	published map[int]string // of the proxy's ports: where the host reaches them
+	published map[int]string // of the proxy's ports: where the engine publishes them
 	inside    string         // where the containers reach the proxy, without a port
+	direct    bool           // the host reaches it there, too
 }
 
 // up brings the project up, and returns once all its servers answer.
@@ -203,7 +235,7 @@ func (q *project) up(ctx context.Context) error {
 	var starting errgroup.Group
 	for _, name := range services {
 		b := q.boxes[name]
-		b.proxy = q.proxy
+		b.proxy, b.direct = q.proxy, q.direct
 		starting.Go(func() error { return b.awaitReady(ctx) })
 	}
 	if err := starting.Wait(); err != nil {
@@ -247,6 +279,10 @@ func (q *project) findProxy(ctx context.Context) error {
 	if err := q.proxy.Await(ctx); err != nil {
 		return fmt.Errorf("%w; its last words: %s", err, b.lastWords(context.Background()))
 	}
+	if q.direct = q.within(ctx); q.direct {
+		q.proxy.Close()
+		q.proxy = proxy.NewClient(q.at(proxy.APIPort))
+	}
 	before := realtime.Monotonic()
 	there, err := q.proxy.Clock(ctx)
 	if err != nil {
@@ -259,6 +295,29 @@ func (q *project) findProxy(ctx context.Context) error {
 	return nil
 }
 
+// routeWithin bounds the question whether the host is in the containers' network.
+const routeWithin = 500 * time.Millisecond
+
+// within says whether this host reaches the containers in their network, as the
+// host of an engine does that needs no virtual machine. The ports that the engine
+// publishes lead through a process for each, which would take a seventh of the
+// machine.
+func (q *project) within(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, routeWithin)
+	defer cancel()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(q.inside, strconv.Itoa(proxy.APIPort)))
+	return err == nil && conn.Close() == nil
+}
+
+// at is where this host reaches a port of the proxy.
+func (q *project) at(port int) string {
+	if q.direct {
+		return net.JoinHostPort(q.inside, strconv.Itoa(port))
+	}
+	return q.published[port]
+}
+
 // compose runs one command of Compose on the project.
 func (q *project) compose(ctx context.Context, args ...string) error {
 	command := append(append([]string{}, q.engine.compose...), "-p", q.name, "-f", filepath.Join(q.folder, "compose", "docker-compose.yml"))
@@ -268,7 +327,7 @@ func (q *project) compose(ctx context.Context, args ...string) error {
 		"LOCKPROOF_IMAGE="+q.image, "LOCKPROOF_CONTEXT="+q.folder,
 		"LOCKPROOF_RECORD="+q.record.File(), "LOCKPROOF_HOST="+q.host,
 		"LOCKPROOF_PORTS="+strconv.Itoa(q.ports), "LOCKPROOF_LAST_PORT="+strconv.Itoa(proxy.FirstPort+q.ports-1),
-		"LOCKPROOF_HEALTH_INTERVAL=1h",
+		"LOCKPROOF_HEALTH_INTERVAL=1h", "LOCKPROOF_CGROUP="+q.engine.cgroup,
 	)
 	// A Ctrl-C at the terminal is for the harness, which then ends the project
 	// in good order.

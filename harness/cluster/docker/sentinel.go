@@ -37,7 +37,7 @@ func (q *project) bringSentinels(ctx context.Context) error {
 	}
 	found := map[string]*box{}
 	for _, c := range list {
-		found[c.Labels[serviceLabel]] = &box{engine: q.engine, service: c.Labels[serviceLabel], id: c.ID, proxy: q.proxy}
+		found[c.Labels[serviceLabel]] = &box{engine: q.engine, service: c.Labels[serviceLabel], id: c.ID, proxy: q.proxy, direct: q.direct}
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

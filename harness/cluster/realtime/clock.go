@@ -55,18 +55,23 @@ func (c Clock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// watchEvery is how often the watchdog looks at the clock. It is short against
-// any stall limit, and long enough to cost nothing.
-const watchEvery = 4 * time.Millisecond
+// watchEvery is how often a process looks at the clock that is to tell of stalls
+// from limit on: four times as often as that, for a stall is measured up to so
+// much too short; and not more often, for all that look wake a machine's
+// processors.
+func watchEvery(limit time.Duration) time.Duration {
+	return min(max(limit/4, time.Millisecond), 25*time.Millisecond)
+}
 
 // Watch measures how late this process of the harness is, until ctx ends: it
 // sleeps and looks how long that took. Lateness from limit on is recorded, since
 // real-time verdicts cannot be trusted over it.
 func (c Clock) Watch(ctx context.Context, process string, limit time.Duration, record func(history.Event)) {
+	every := watchEvery(limit)
 	before := c.Now()
-	for c.Sleep(ctx, watchEvery) == nil {
+	for c.Sleep(ctx, every) == nil {
 		now := c.Now()
-		if late := now - before - int64(watchEvery); late >= int64(limit) {
+		if late := now - before - int64(every); late >= int64(limit) {
 			record(history.Event{Time: now, Process: process, Type: history.TypeStall, Late: late})
 		}
 		before = now
