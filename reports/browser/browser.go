@@ -117,17 +117,25 @@ func (b *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 // Text evaluates a script that gives text.
 func (b *Tab) Text(script string) string {
 	b.t.Helper()
-	got, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+script+")"))
+	got, err := b.evaluate(script)
 	require.NoError(b.t, err, script)
 	return got
 }
 
-// Eventually waits for a script to give a text.
+func (b *Tab) evaluate(script string) (string, error) {
+	return chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+script+")"))
+}
+
+// Eventually waits for a script to give a text on a page that is loaded. Until
+// then it may also fail: elements that it names may be missing.
 func (b *Tab) Eventually(want, script string) {
 	b.t.Helper()
 	got := ""
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if got = b.Text(script); got == want {
+		var err error
+		if got, err = b.evaluate(`document.readyState === "complete" ? (` + script + `) : "not loaded"`); err != nil {
+			got = err.Error()
+		} else if got == want {
 			return
 		}
 	}
