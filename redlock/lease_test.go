@@ -199,6 +199,26 @@ func TestReleaseOfUnknownFateIsRepeated(t *testing.T) {
 	})
 }
 
+// A SET that is slow lands after the release, and its reply never comes: the key
+// is not left until the SET is given up.
+func TestReleaseOfASlowSetWithoutReply(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, c *cluster) {
+		u := c.user(1)
+		u.each(func(l *link) {
+			l.onCommand(slow("set", 70*time.Millisecond))
+			l.onReply(slow("set", time.Hour))
+		}, 5)
+		began := time.Now()
+		require.NoError(t, u.must(t).Release(t.Context()))
+		time.Sleep(100 * time.Millisecond)
+		require.NotEmpty(t, c.owners()[4], "it landed after the release, and after the one that followed")
+		time.Sleep(60 * time.Millisecond)
+		require.Empty(t, c.owners()[4])
+		require.Less(t, time.Since(began), ttl/2)
+		time.Sleep(2 * time.Hour)
+	})
+}
+
 // Where many releases fail, the node is down: they do not pile up.
 func TestRepeatedReleasesAreBounded(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {

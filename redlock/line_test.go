@@ -134,6 +134,7 @@ func TestLineGoesBesideAnExchangeThatHangs(t *testing.T) {
 			go func() { _, _ = tr.send(t, time.Minute, "set", "k", 1) }()
 			time.Sleep(10 * w)
 		}
+		synctest.Wait()
 		require.Equal(t, []time.Duration{0, 11 * w, 22 * w, 34 * w}, went)
 		for _, later := range []time.Duration{8 * w, 4 * w} {
 			asked := time.Now()

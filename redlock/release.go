@@ -53,7 +53,8 @@ func (l *Lease) end() bool {
 // SET that has not returned may have taken the key already, its reply lost; or it
 // is still on its way and lands after a release that overtakes it. So it is given
 // a moment; then the node is released whatever became of it, and again once the
-// SET's fate is known.
+// SET's fate is known. A node that has no key while its SET is out is released in
+// between as well: the SET may be slow and its reply lost.
 func (l *Lease) undo(ctx context.Context) *poll {
 	r, sets := l.lock, l.sets
 	if !r.on(ReleaseAfterSet) {
@@ -72,8 +73,12 @@ func (n *node) undo(ctx context.Context, l *Lease) (vote, error) {
 	vote, err := n.delete(ctx, l)
 	switch {
 	case !r.on(ReleaseAfterSet):
+	case !returned && vote == no:
+		// The SET is on its way, or its reply is lost and it will not return for long.
+		l.undoAfterSet(ctx, n, r.patience(l.ttl))
+		return vote, err
 	case !returned:
-		r.follow(set, 0, func() { l.undoAfterSet(ctx, n) })
+		l.undoAfterSet(ctx, n, 0)
 		return vote, err
 	case vote == no && taken.vote == failed:
 		r.work.Go(func() { l.undoAgain(ctx, n) }) // finding no key proves nothing yet
@@ -85,15 +90,22 @@ func (n *node) undo(ctx context.Context, l *Lease) (vote, error) {
 	return vote, err
 }
 
-// undoAfterSet releases a node once its SET has returned, whatever it returned.
-func (l *Lease) undoAfterSet(ctx context.Context, n *node) {
-	taken, _ := l.sets.calls[n.index].outcome()
-	bounded, cancel := background(ctx, l.ttl) // the wait may have used up the first
-	defer cancel()
-	vote, _ := n.delete(bounded, l)
-	if vote == failed || vote == no && taken.vote == failed {
-		l.undoAgain(ctx, n)
-	}
+// undoAfterSet releases a node once its SET has returned, whatever it returned;
+// and, unless wait is 0, also before, after waits that double.
+func (l *Lease) undoAfterSet(ctx context.Context, n *node, wait time.Duration) {
+	set := &l.sets.calls[n.index]
+	l.lock.follow(set, wait, func() {
+		taken, returned := set.outcome()
+		bounded, cancel := background(ctx, l.ttl) // the wait may have used up the first
+		defer cancel()
+		vote, _ := n.delete(bounded, l)
+		switch {
+		case !returned:
+			l.undoAfterSet(ctx, n, 2*wait)
+		case vote == failed || vote == no && taken.vote == failed:
+			l.undoAgain(ctx, n)
+		}
+	})
 }
 
 // undoAgain repeats a release, at growing distances, until the node answers or
