@@ -180,6 +180,7 @@ func (j *journal) source() (checker.Source, error) {
 	if !spilled {
 		return checker.InMemory(j.events()), nil
 	}
+	dropBallast() // the checker will keep much
 	f, err := history.OpenFile(j.name())
 	return f.Each, err
 }

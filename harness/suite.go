@@ -38,7 +38,8 @@ func RunSuite(ctx context.Context, jobs []Job, o Options, observe func(Trial)) (
 	}
 	defer frugal()()
 	if o.Cluster == Virtual {
-		defer ballast()()
+		loadBallast()
+		defer dropBallast()
 	}
 	trials := o.run(ctx, jobs, open, observe)
 	lost := slices.ContainsFunc(trials, func(t Trial) bool { return t.lost })

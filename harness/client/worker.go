@@ -2,13 +2,15 @@ package client
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
-	"time"
 
+	"lockproof/harness/cluster/realtime"
 	"lockproof/harness/history"
 )
 
@@ -51,16 +53,16 @@ func (w *worker) serve() error {
 	if err != nil {
 		return w.wrong(line, err)
 	}
-	now, err := trueClock(setup.Epoch)
-	if err != nil {
-		return err
+	if runtime.GOOS != "linux" { // only its CLOCK_MONOTONIC has been tried
+		return fmt.Errorf("workers need Linux, and this is %s: run the scenario --on virtual", runtime.GOOS)
 	}
-	c, err := New(setup, Env{Now: now}, w.say)
+	clock := realtime.Since(setup.Epoch)
+	c, err := New(setup, Env{Now: clock.Now}, w.say)
 	if err != nil {
 		return err
 	}
 	if setup.StallLimit > 0 {
-		defer w.watchStalls(setup, now)()
+		defer w.watchStalls(setup, clock)()
 	}
 	return errors.Join(w.obey(c), c.Close())
 }
@@ -127,29 +129,14 @@ func (w *worker) broken() error {
 	return w.failed
 }
 
-// watchStalls measures how late the process itself is and reports lateness
-// from the setup's limit on. It cannot tell a stall from a SIGSTOP that was
-// meant: the checker leaves out those that overlap a pause of this client. The
-// function that it returns ends it.
-func (w *worker) watchStalls(setup Setup, now func() int64) (end func()) {
-	period := min(max(setup.StallLimit/4, time.Millisecond), 25*time.Millisecond)
-	quit, gone := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(gone)
-		ticker := time.NewTicker(period)
-		defer ticker.Stop()
-		for last := now(); ; {
-			select {
-			case <-quit:
-				return
-			case <-ticker.C:
-			}
-			t := now()
-			if late := t - last - int64(period); late >= int64(setup.StallLimit) {
-				w.say(Message{Event: &history.Event{Time: t, Process: setup.Name, Type: history.TypeStall, Late: late}})
-			}
-			last = t
-		}
-	}()
-	return func() { close(quit); <-gone }
+// watchStalls reports how late the process itself is. It cannot tell a stall from
+// a SIGSTOP that was meant: the checker leaves out those that overlap a pause of
+// this client. The function that it returns ends it.
+func (w *worker) watchStalls(setup Setup, clock realtime.Clock) (end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		clock.Watch(ctx, setup.Name, setup.StallLimit, func(e history.Event) { w.say(Message{Event: &e}) })
+	})
+	return func() { cancel(); watching.Wait() }
 }

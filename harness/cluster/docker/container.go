@@ -96,12 +96,9 @@ func (b *box) awaitReady(ctx context.Context) error {
 
 // awaitAnswer returns once the server answers at the address that it has now.
 func (b *box) awaitAnswer(ctx context.Context) error {
-	if err := b.locate(ctx); err != nil {
-		return err
-	}
 	for tries := 1; ; tries++ {
-		if b.inside == "" || b.outside == "" {
-			if err := b.locate(ctx); err != nil { // it had none yet
+		if tries == 1 || b.inside == "" || b.outside == "" { // none while the engine starts it
+			if err := b.locate(ctx); err != nil {
 				return err
 			}
 		}

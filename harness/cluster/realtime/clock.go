@@ -63,7 +63,7 @@ func watchEvery(limit time.Duration) time.Duration {
 	return min(max(limit/4, time.Millisecond), 25*time.Millisecond)
 }
 
-// Watch measures how late this process of the harness is, until ctx ends: it
+// Watch measures how late this process is, until ctx ends: it
 // sleeps and looks how long that took. Lateness from limit on is recorded, since
 // real-time verdicts cannot be trusted over it.
 func (c Clock) Watch(ctx context.Context, process string, limit time.Duration, record func(history.Event)) {
