@@ -11,7 +11,7 @@ import (
 )
 
 // containerRestart is how much longer the TTL is, by default, for each node that
-// the script restarts within a TTL on docker: a container takes half of that to end
+// the script restarts within a lease on docker: a container takes half of that to end
 // and to come back, on a busy machine, where a process takes milliseconds. What
 // takes longer than all of it holds the run up.
 const containerRestart = 2500 * time.Millisecond
@@ -20,15 +20,19 @@ const containerRestart = 2500 * time.Millisecond
 // and how much of it is for restarts: where the script lets a part of a TTL pass
 // before a node comes back, that part grows as well.
 func slowed(s *scenarios.Scenario) (longer, restarting time.Duration) {
+	lasts := s.TTL // the longest of any client
+	for _, c := range s.Clients {
+		lasts = max(lasts, c.TTL.In(s.TTL))
+	}
 	for i, step := range s.Script {
 		if !slices.Contains([]scenarios.Verb{scenarios.VerbKill, scenarios.VerbShutdown, scenarios.VerbPowerLoss}, step.Verb) {
 			continue
 		}
 		for _, t := range step.Targets {
-			if slices.Contains(s.Nodes, t) && s.Workload == nil && (supervised(s, step) || restarts(step, s.Script[i+1:], t, s.TTL)) {
+			if slices.Contains(s.Nodes, t) && s.Workload == nil && (supervised(s, step) || restarts(step, s.Script[i+1:], t, s.TTL, lasts)) {
 				share := 1.0 // of the TTL that a restart can have
-				if after := step.After.In(s.TTL); after < s.TTL {
-					share -= float64(after) / float64(s.TTL)
+				if after := step.After.In(s.TTL); after < lasts {
+					share = float64(lasts-after) / float64(s.TTL)
 				}
 				longer += time.Duration(float64(containerRestart) / share)
 				restarting += containerRestart
@@ -45,10 +49,10 @@ func supervised(s *scenarios.Scenario, down scenarios.Step) bool {
 }
 
 // restarts says whether a node that goes down in a step is to be back within a
-// TTL.
-func restarts(down scenarios.Step, after []scenarios.Step, node string, ttl time.Duration) bool {
+// lease.
+func restarts(down scenarios.Step, after []scenarios.Step, node string, ttl, lease time.Duration) bool {
 	if !down.After.IsZero() {
-		return down.After.In(ttl) < ttl
+		return down.After.In(ttl) < lease
 	}
 	return slices.ContainsFunc(after, func(s scenarios.Step) bool {
 		return s.Verb == scenarios.VerbStart && slices.Contains(s.Targets, node)

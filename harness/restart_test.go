@@ -4,10 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/history"
 	"lockproof/nemesis"
+	"lockproof/scenarios"
 )
 
 // TestRestartsTakeTimeOnDocker: the TTL is longer where the script has to bring a
@@ -37,6 +39,39 @@ func TestRestartsTakeTimeOnDocker(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 30*time.Second, p.TTL, name)
 	}
+}
+
+// TestALongerLeaseLeavesMoreForRestarts: of three TTLs, 1.1 pass before the node
+// comes back.
+func TestALongerLeaseLeavesMoreForRestarts(t *testing.T) {
+	p, err := Options{Cluster: Docker}.settle(Job{Scenario: load(t, "restart-delay-mixed-ttls")})
+	require.NoError(t, err)
+	require.InEpsilon(t, float64(time.Second)+float64(containerRestart)/1.9, float64(p.TTL), 1e-6)
+	p, err = Options{Cluster: Docker}.settle(Job{Scenario: load(t, "restart-delay-mixed-ttls"), Variant: "delay above the longest TTL"})
+	require.NoError(t, err)
+	require.Equal(t, time.Second, p.TTL)
+}
+
+// TestARefusalIsAskedForWhileTheLeaseLasts: restarts may take all of their part of
+// the TTL; whoever is to be refused after them has to ask within the rest.
+func TestARefusalIsAskedForWhileTheLeaseLasts(t *testing.T) {
+	list, err := scenarios.Select(nil)
+	require.NoError(t, err)
+	asked := 0
+	for _, s := range list {
+		for _, v := range append([]scenarios.Variant{{}}, s.Variants...) {
+			p, err := Options{Cluster: Docker}.settle(Job{Scenario: s, Variant: v.Name})
+			require.NoError(t, err)
+			if p.restarting == 0 || p.Earned.Refused == nil {
+				continue
+			}
+			last := p.Script[len(p.Script)-1]
+			require.Equal(t, scenarios.VerbAcquire, last.Verb, "%s %s", s.Name, v.Name)
+			assert.LessOrEqual(t, last.Within.In(p.TTL), p.TTL-p.restarting, "%s %s: within", s.Name, v.Name)
+			asked++
+		}
+	}
+	require.Greater(t, asked, 5)
 }
 
 // TestRestartsThatTakeTooLongAreAStall: together they may take what the TTL is

@@ -18,9 +18,12 @@ import (
 // otherwise.
 const DefaultRetries = 5
 
-// localParallel is how many real-time trials run side by side: most of their
-// time is waiting, but a start of one must not stall another.
-const localParallel = 3
+// How many real-time trials run side by side on two processors: most of their time
+// is waiting, but a start of one must not stall another. On docker they wait longer.
+const (
+	localParallel  = 3
+	dockerParallel = 4
+)
 
 // RunSuite runs every job for the number of trials that o asks for, some side
 // by side, and calls observe once for each trial as it finishes, one call at a
@@ -110,6 +113,8 @@ func (o Options) parallel() int {
 		return o.Parallel
 	case o.Cluster == Virtual:
 		return runtime.GOMAXPROCS(0)
+	case o.Cluster == Docker:
+		return dockerParallel
 	}
 	return localParallel
 }
