@@ -215,8 +215,8 @@ func comparedCell(row *Row) ComparedCell {
 // notRun is what is said of a row that a run does not have.
 const notRun = "not run"
 
-// undecided says why a run cannot say anything of a row, or "".
-func (c ComparedCell) undecided() string {
+// Missing says why a run has no verdict on any property of a row, or "".
+func (c ComparedCell) Missing() string {
 	switch c.Standing {
 	case "":
 		return notRun
@@ -224,6 +224,14 @@ func (c ComparedCell) undecided() string {
 		return "skipped: " + c.Why
 	case harness.HarnessError:
 		return "failed: " + c.Why
+	}
+	return ""
+}
+
+// undecided says why a run cannot say anything of a row, or "".
+func (c ComparedCell) undecided() string {
+	if why := c.Missing(); why != "" {
+		return why
 	}
 	for _, p := range c.Properties {
 		if p.Expected != "" && p.Rate.Trials == 0 {

@@ -53,11 +53,11 @@ func lines(cell string) string {
 
 func (c Comparison) markdownAccounts(b *strings.Builder) {
 	for _, row := range c.Rows {
-		if len(row.reasons()) == 0 {
+		if len(row.Reasons()) == 0 {
 			continue
 		}
-		fmt.Fprintf(b, "\n### %s: %s\n\n", agreementMarks[row.Agreement], escape(row.name()))
-		for _, why := range row.reasons() {
+		fmt.Fprintf(b, "\n### %s: %s\n\n", agreementMarks[row.Agreement], escape(row.Name()))
+		for _, why := range row.Reasons() {
 			fmt.Fprintf(b, "- %s\n", escape(why))
 		}
 	}
@@ -71,7 +71,7 @@ func (c Comparison) markdownSkipped(b *strings.Builder) {
 	for _, row := range c.Rows {
 		for i, cell := range row.Cells {
 			if cell.Standing == harness.Skipped {
-				fmt.Fprintf(b, "%s| %s | %s | %s |\n", head, escape(row.name()), escape(c.Runs[i].Name), escape(cell.Why))
+				fmt.Fprintf(b, "%s| %s | %s | %s |\n", head, escape(row.Name()), escape(c.Runs[i].Name), escape(cell.Why))
 				head = ""
 			}
 		}

@@ -39,7 +39,7 @@ func many(name string, violated, all int) []harness.Trial {
 func agreements(c Comparison) map[string]Agreement {
 	found := map[string]Agreement{}
 	for _, row := range c.Rows {
-		found[row.name()] = row.Agreement
+		found[row.Name()] = row.Agreement
 	}
 	return found
 }

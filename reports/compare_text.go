@@ -82,8 +82,8 @@ func (r *ComparedRow) skipped() bool {
 	return false
 }
 
-// name is the row's, as Row.Name gives it.
-func (r *ComparedRow) name() string {
+// Name is the row's, as Row.Name gives it.
+func (r *ComparedRow) Name() string {
 	if r.Setting == "" {
 		return r.Scenario
 	}
@@ -156,10 +156,10 @@ func (c ComparedCell) column(properties []string, screen Screen) string {
 // cell is the worst verdict that a run's trials gave on a property, and how
 // many of them gave it.
 func (p ResultsProperty) cell(screen Screen) string {
-	counted := Property{Holds: p.Holds, Violated: p.Violated, Inconclusive: p.Inconclusive}
-	n := map[string]int{history.Holds: p.Holds, history.Violated: p.Violated, history.Inconclusive: p.Inconclusive}[counted.Verdict()]
-	style := map[string]lipgloss.Style{history.Holds: good, history.Violated: bad, history.Inconclusive: doubt}[counted.Verdict()]
-	return fmt.Sprintf("%s %d/%d", screen.style(screen.sign(counted.Verdict()), style), n, p.Holds+p.Violated+p.Inconclusive)
+	verdict := p.Verdict()
+	n := map[string]int{history.Holds: p.Holds, history.Violated: p.Violated, history.Inconclusive: p.Inconclusive}[verdict]
+	style := map[string]lipgloss.Style{history.Holds: good, history.Violated: bad, history.Inconclusive: doubt}[verdict]
+	return fmt.Sprintf("%s %d/%d", screen.style(screen.sign(verdict), style), n, p.Holds+p.Violated+p.Inconclusive)
 }
 
 // key explains the table's signs, and the marks that it has.
@@ -181,7 +181,7 @@ func (c Comparison) skippedTable(screen Screen) string {
 	for _, row := range c.Rows {
 		for i, cell := range row.Cells {
 			if cell.Standing == harness.Skipped {
-				t.Row(clean(row.name()), clean(c.Runs[i].Name), clean(cell.Why))
+				t.Row(clean(row.Name()), clean(c.Runs[i].Name), clean(cell.Why))
 				n++
 			}
 		}
@@ -198,8 +198,8 @@ func (c Comparison) accounts(screen Screen) string {
 	var b strings.Builder
 	for _, agreement := range []Agreement{Disagree, Incomplete} {
 		for _, row := range c.Rows {
-			if reasons := row.reasons(); row.Agreement == agreement && len(reasons) > 0 {
-				b.WriteString(screen.style(strings.ToUpper(string(agreement))+": "+clean(row.name()), bad) + "\n")
+			if reasons := row.Reasons(); row.Agreement == agreement && len(reasons) > 0 {
+				b.WriteString(screen.style(strings.ToUpper(string(agreement))+": "+clean(row.Name()), bad) + "\n")
 				for _, why := range reasons {
 					b.WriteString(strings.Join(hanging("  ", clean(why), screen.Width), "\n") + "\n")
 				}
@@ -213,9 +213,9 @@ func (c Comparison) accounts(screen Screen) string {
 	return b.String()
 }
 
-// reasons are why a row is marked, but for the runs that lack it: of a short run
+// Reasons are why a row is marked, but for the runs that lack it: of a short run
 // beside a long one that would be most rows.
-func (r *ComparedRow) reasons() []string {
+func (r *ComparedRow) Reasons() []string {
 	return slices.DeleteFunc(slices.Clone(r.Why), func(why string) bool { return strings.HasSuffix(why, ": "+notRun) })
 }
 
@@ -226,7 +226,7 @@ func (c Comparison) lacking() []string {
 		var names []string
 		for _, row := range c.Rows {
 			if row.Cells[i].Standing == "" {
-				names = append(names, row.name())
+				names = append(names, row.Name())
 			}
 		}
 		if len(names) > 0 {

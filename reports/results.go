@@ -93,6 +93,11 @@ type ResultsProperty struct {
 	Rate         Rate   `json:"rate"`
 }
 
+// Verdict is the worst that its trials gave.
+func (p ResultsProperty) Verdict() string {
+	return Property{Holds: p.Holds, Violated: p.Violated, Inconclusive: p.Inconclusive}.Verdict()
+}
+
 // ResultsTrial is one trial with its standing.
 type ResultsTrial struct {
 	harness.Trial

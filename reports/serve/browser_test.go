@@ -37,7 +37,7 @@ func TestBrowserListsAndComparesRuns(t *testing.T) {
 	b := browser.Open(t, start(t, twoRuns(t))+"/")
 	b.Do(chromedp.Click(chromedp.CSS(`input[value="mine"]`)), chromedp.Click(chromedp.CSS(`input[value="deeper/theirs"]`)),
 		chromedp.Click(chromedp.CSS(`#runs button`)))
-	b.Eventually("Two runs", `document.querySelector("h1").textContent`)
+	b.Eventually("Side by side", `document.querySelector("h1").textContent`)
 	require.Contains(t, b.Text(`document.querySelector(".rows tbody tr").innerText`), "late-release")
 	b.RequireAccessible()
 	b.Visit("/run?dir=mine")
