@@ -47,7 +47,7 @@ func (o Options) journal(t *Trial) (*journal, error) {
 	}
 	row := t.Scenario
 	if t.Variant != "" {
-		row += "--" + slug(t.Variant)
+		row += "--" + Slug(t.Variant)
 	}
 	j.path = filepath.Join("trials", row, fmt.Sprintf("%03d", t.Trial), "history.jsonl")
 	// An earlier attempt's file must not stand for this one, however it ends.
@@ -58,8 +58,9 @@ func (o Options) journal(t *Trial) (*journal, error) {
 	return j, nil
 }
 
-// slug makes a file name of a variant's name.
-func slug(s string) string {
+// Slug makes of a name what can be a part of a path or of a link: letters and
+// digits in lower case, and hyphens.
+func Slug(name string) string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
@@ -68,7 +69,7 @@ func slug(s string) string {
 			return r + 'a' - 'A'
 		}
 		return '-'
-	}, s), "-")
+	}, name), "-")
 }
 
 // Write takes whole lines from the writer to the file.

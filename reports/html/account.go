@@ -68,7 +68,7 @@ func (t *teller) violations(trial harness.Trial) []*Account {
 	var all []*Account
 	for _, r := range trial.Results {
 		if r.Verdict == history.Violated && len(r.Violations) > 0 {
-			a := t.account(t.id+"-"+slug(r.Property), &r.Violations[0], r.Property, len(all) == 0)
+			a := t.account(t.id+"-"+harness.Slug(r.Property), &r.Violations[0], r.Property, len(all) == 0)
 			a.More = max(len(r.Violations), int(r.Measured["violations"])) - 1
 			all = append(all, a)
 		}

@@ -67,7 +67,7 @@ func (a *article) Worst() string {
 }
 
 func (b *builder) group(row *reports.Row, first *article) *group {
-	g := &group{ID: b.unique("scenario-" + slug(row.Scenario)), Name: row.Scenario, Articles: []*article{first}}
+	g := &group{ID: b.unique("scenario-" + harness.Slug(row.Scenario)), Name: row.Scenario, Articles: []*article{first}}
 	if s := b.scenarios[row.Scenario]; s != nil {
 		g.Title, g.Lesson, g.Source = s.Title, s.Lesson, s.Source
 	}
@@ -89,9 +89,9 @@ func settingOf(row *reports.Row) string {
 }
 
 func (b *builder) article(row *reports.Row) *article {
-	id, setting := slug(row.Scenario), settingOf(row)
+	id, setting := harness.Slug(row.Scenario), settingOf(row)
 	if setting != "" {
-		id += "--" + slug(setting)
+		id += "--" + harness.Slug(setting)
 	}
 	a := &article{ID: b.unique(id), Setting: setting, Standing: row.Standing, Good: row.Standing == harness.AsExpected, Why: row.Why}
 	for _, p := range row.Shown() {

@@ -14,7 +14,6 @@ import (
 	"html/template"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"lockproof/harness"
@@ -143,19 +142,6 @@ func (b *builder) view() *view {
 	}
 	v.Rates = ratesOf(r)
 	return v
-}
-
-// slug makes an id of a name: the same as in the names of trials' folders.
-func slug(name string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		}
-		return '-'
-	}, name), "-")
 }
 
 // unique keeps two names with one slug apart.

@@ -127,15 +127,15 @@ func TestCataloguePage(t *testing.T) {
 		if !shows {
 			continue
 		}
-		id := slug(row.Scenario)
+		id := harness.Slug(row.Scenario)
 		if row.Variant != "" {
-			id += "--" + slug(row.Variant)
+			id += "--" + harness.Slug(row.Variant)
 		}
 		require.Contains(t, page.String(), `<article id="`+id+`"`)
 		for _, r := range trial.Results {
 			if r.Verdict == history.Violated {
 				violated++
-				require.Contains(t, page.String(), `<figure class="timeline" data-id="`+id+"-"+slug(r.Property)+`"`)
+				require.Contains(t, page.String(), `<figure class="timeline" data-id="`+id+"-"+harness.Slug(r.Property)+`"`)
 				require.Contains(t, page.String(), `id="`+id+"-event-")
 			}
 			if r.Verdict == history.Violated && r.Property == history.MutualExclusion {

@@ -111,6 +111,7 @@ func (c *Cluster) build(ctx context.Context, worker []string) error {
 	renewing.SetLimit(2)
 	for _, name := range c.cfg.Servers() {
 		n := &node{cluster: c, box: c.project.boxes[name]}
+		n.Reach = n.reach
 		c.nodes[name] = n
 		renewing.Go(func() error { return n.renew(ctx) })
 	}

@@ -22,6 +22,7 @@ const lookWithin = 200 * time.Millisecond
 
 // node is one server of a run.
 type node struct {
+	server.Operator
 	cluster *Cluster
 	*box
 
@@ -33,7 +34,10 @@ type node struct {
 	master string
 }
 
-var _ cluster.Node = (*node)(nil)
+var (
+	_ cluster.Server  = (*node)(nil)
+	_ cluster.Replica = (*node)(nil)
+)
 
 // Name is the node's name. An alias gives the name of its server.
 func (n *node) Name() string { return n.service }
@@ -241,6 +245,16 @@ func (n *node) awake(ctx context.Context) error {
 		err = errors.New("it is paused and cannot obey: resume it first")
 	}
 	return err
+}
+
+// reach is how an operator comes to the server, past every link.
+func (n *node) reach(ctx context.Context, what string, do func(ctx context.Context, addr string) error) error {
+	return n.do(ctx, what, func(ctx context.Context) error {
+		if err := n.awake(ctx); err != nil {
+			return err
+		}
+		return do(ctx, n.outside)
+	})
 }
 
 // do does one fault at a time. It ends with ctx, with the cluster, and at the

@@ -8,8 +8,6 @@ import (
 	"lockproof/harness/cluster/server"
 )
 
-var _ cluster.Replica = (*node)(nil)
-
 // replicate makes the replicas follow their masters, each over its own link, and
 // returns once all have a copy.
 func (c *Cluster) replicate(ctx context.Context) error {
@@ -36,15 +34,4 @@ func (c *Cluster) replicate(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// Promote is REPLICAOF NO ONE. It returns once the server says that it is a
-// master.
-func (n *node) Promote(ctx context.Context) error {
-	return n.do(ctx, "promote", func(ctx context.Context) error {
-		if err := n.awake(ctx); err != nil {
-			return err
-		}
-		return server.Promote(ctx, n.outside)
-	})
 }

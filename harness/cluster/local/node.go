@@ -23,6 +23,7 @@ import (
 // node is one server: a place (an address, a folder, a disk and a clock) and the
 // redis-server process that lives there at present, if any.
 type node struct {
+	server.Operator
 	c    *Cluster
 	name string
 	dir  string
@@ -38,11 +39,15 @@ type node struct {
 	keeper *supervisor                     // nil where there is none
 }
 
-var _ cluster.Node = (*node)(nil)
+var (
+	_ cluster.Server  = (*node)(nil)
+	_ cluster.Replica = (*node)(nil)
+)
 
 // newNode makes a place for a server.
 func (c *Cluster) newNode(name string) (*node, error) {
 	n := &node{c: c, name: name, dir: filepath.Join(c.folder, name)}
+	n.Reach = n.reach
 	if _, _, supervised := c.settings(name); supervised {
 		n.keeper = &supervisor{node: n}
 	}
@@ -249,6 +254,18 @@ func (n *node) awake() (*process.Process, error) {
 		err = errors.New("it is paused and cannot obey: resume it first")
 	}
 	return p, err
+}
+
+// reach is how an operator comes to the server, past every link.
+func (n *node) reach(ctx context.Context, what string, do func(ctx context.Context, addr string) error) error {
+	ctx, cancel := n.c.bounded(ctx)
+	defer cancel()
+	n.op.Lock()
+	defer n.op.Unlock()
+	if _, err := n.awake(); err != nil {
+		return n.failed(what, err)
+	}
+	return n.failed(what, do(ctx, n.addr))
 }
 
 // close ends the server for good and gives up its port.

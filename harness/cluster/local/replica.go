@@ -10,8 +10,6 @@ import (
 	"lockproof/harness/cluster/server"
 )
 
-var _ cluster.Replica = (*node)(nil)
-
 // replicate makes the replicas follow their masters, each over a link of its
 // own, and returns once all have a copy. They have run as masters until then:
 // only now are all addresses settled.
@@ -69,18 +67,4 @@ func (n *node) addSettings(lines string) error {
 		return fmt.Errorf("%s: %w", n.settingsFile(), err)
 	}
 	return f.Close()
-}
-
-// Promote is REPLICAOF NO ONE. It returns once the server says that it is a
-// master.
-func (n *node) Promote(ctx context.Context) error {
-	ctx, cancel := n.c.bounded(ctx)
-	defer cancel()
-	n.op.Lock()
-	defer n.op.Unlock()
-	_, err := n.awake()
-	if err == nil {
-		err = server.Promote(ctx, n.addr)
-	}
-	return n.failed("promote", err)
 }
