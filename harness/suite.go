@@ -39,12 +39,15 @@ func RunSuite(ctx context.Context, jobs []Job, o Options, observe func(Trial)) (
 	if err != nil {
 		return nil, err
 	}
-	defer frugal()()
+	memory := beFrugal()
+	defer memory.end()
 	if o.Cluster == Virtual {
 		loadBallast()
-		defer dropBallast()
 	}
-	trials := o.run(ctx, jobs, open, observe)
+	trials := o.run(ctx, jobs, open, func(t Trial) {
+		memory.allow()
+		observe(t)
+	})
 	lost := slices.ContainsFunc(trials, func(t Trial) bool { return t.lost })
 	if err := done(); err != nil && len(trials) > 0 && !lost { // what is lost has been told of
 		// The trials have been judged: what went wrong after them must not
