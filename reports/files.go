@@ -1,13 +1,14 @@
 package reports
 
 import (
-	"bytes"
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // The files that a report writes into its folder.
@@ -55,6 +56,13 @@ func writeFiles(out string, files []File) ([]string, error) {
 // else.
 func Clear(out string) error {
 	whole := []string{ResultsFile, JUnitFile, SummaryFile, PageFile, ValidationFile, ValidationPageFile}
+	for _, name := range slices.Clone(whole) {
+		begun, err := fs.Glob(os.DirFS(out), unfinished(name))
+		if err != nil {
+			return fmt.Errorf("cannot use the output folder %s: %w", out, err)
+		}
+		whole = append(whole, begun...)
+	}
 	var trials []string
 	for _, name := range []string{PorcupineFile, TimelineFile, "history.jsonl"} {
 		found, err := fs.Glob(os.DirFS(out), "trials/*/*/"+name)
@@ -77,18 +85,21 @@ func Clear(out string) error {
 	return nil
 }
 
+// unfinished is the pattern of a file's names while it is being written.
+func unfinished(name string) string { return "." + name + ".*" }
+
 // writeFile writes into a temporary file beside path and then renames it.
 func writeFile(path string, write func(io.Writer) error) error {
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	f, err := os.CreateTemp(filepath.Dir(path), unfinished(filepath.Base(path)))
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) // there is nothing to remove once it is renamed
-	_, err = f.Write(b.Bytes())
+	b := bufio.NewWriter(f)
+	err = write(b)
+	if err == nil {
+		err = b.Flush()
+	}
 	if err == nil {
 		err = f.Chmod(0o644)
 	}

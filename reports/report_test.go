@@ -3,7 +3,9 @@ package reports
 import (
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,6 +121,19 @@ func TestJUnitIsXMLThatCountsItsCases(t *testing.T) {
 	require.Equal(t, "<b>|`x`|</b> @you #1 https://example.org", suites.Suites[0].Cases[3].Name)
 }
 
+// Trial by trial, results.json is what it would be at once.
+func TestResultsAreWrittenTrialByTrial(t *testing.T) {
+	none := fixture()
+	none.Rows = nil
+	for _, r := range []*Report{fixture(), none} {
+		var b strings.Builder
+		require.NoError(t, r.WriteResults(&b))
+		whole, err := json.MarshalIndent(r.Results(), "", "  ")
+		require.NoError(t, err)
+		require.Equal(t, string(whole)+"\n", b.String())
+	}
+}
+
 func TestResultsReadBack(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, fixture().WriteResults(&b))
@@ -144,6 +159,18 @@ func TestWriteFilesReplacesWholeFilesOnly(t *testing.T) {
 		names = append(names, e.Name())
 	}
 	require.Equal(t, []string{"junit.xml", "results.json", "summary.md"}, names, "no temporary file is left")
+
+	_, err = report.WriteFiles(File{SummaryFile, func(w io.Writer) error {
+		_, err := io.WriteString(w, strings.Repeat("half of it ", 1000))
+		return errors.Join(err, errors.New("no more"))
+	}})
+	require.ErrorContains(t, err, "no more")
+	text, err := os.ReadFile(filepath.Join(report.Options.Out, SummaryFile))
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "half of it")
+	entries, err = os.ReadDir(report.Options.Out)
+	require.NoError(t, err)
+	require.Len(t, entries, 3)
 }
 
 func TestWriteFilesSaysWhatIsInTheWay(t *testing.T) {

@@ -1,7 +1,10 @@
 package reports
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"time"
 
@@ -107,7 +110,16 @@ type ResultsTrial struct {
 
 // Results gives the content of results.json.
 func (r *Report) Results() Results {
-	results := Results{
+	results := r.head()
+	for _, row := range r.Rows {
+		results.Scenarios = append(results.Scenarios, row.results())
+	}
+	return results
+}
+
+// head is all but the rows.
+func (r *Report) head() Results {
+	return Results{
 		Version: ResultsVersion,
 		Tool:    Tool{Name: "lockproof", Version: r.Version, Go: r.Go},
 		Started: r.Started.UTC(), Elapsed: r.Elapsed,
@@ -118,17 +130,22 @@ func (r *Report) Results() Results {
 		Totals:    r.Totals(),
 		Scenarios: []ResultsRow{},
 	}
-	for _, row := range r.Rows {
-		results.Scenarios = append(results.Scenarios, row.results())
-	}
-	return results
 }
 
 func (r *Row) results() ResultsRow {
+	row := r.head()
+	for i := range r.Trials {
+		row.Trials = append(row.Trials, r.trial(i))
+	}
+	return row
+}
+
+// head is all but the trials.
+func (r *Row) head() ResultsRow {
 	out := ResultsRow{
 		Scenario: r.Scenario, Variant: r.Variant, Cluster: r.Cluster, Server: r.Server, Lock: r.Lock, Without: r.Without,
 		Standing: r.Standing, Why: r.Why, Counts: r.Counts,
-		Elapsed: r.Elapsed, Simulated: r.Simulated,
+		Elapsed: r.Elapsed, Simulated: r.Simulated, Trials: []ResultsTrial{},
 	}
 	for _, p := range r.Properties {
 		out.Properties = append(out.Properties, ResultsProperty{
@@ -136,16 +153,59 @@ func (r *Row) results() ResultsRow {
 			Holds: p.Holds, Violated: p.Violated, Inconclusive: p.Inconclusive, Rate: p.Rate(),
 		})
 	}
-	for _, t := range r.Trials {
-		standing, why := t.Standing()
-		out.Trials = append(out.Trials, ResultsTrial{Trial: t, Standing: standing, Why: why})
-	}
 	return out
 }
 
-// WriteResults writes results.json.
+func (r *Row) trial(i int) ResultsTrial {
+	standing, why := r.Trials[i].Standing()
+	return ResultsTrial{Trial: r.Trials[i], Standing: standing, Why: why}
+}
+
+// WriteResults writes results.json, one trial after the other: of many trials it
+// has hundreds of megabytes.
 func (r *Report) WriteResults(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(r.Results())
+	out := indented{Writer: bufio.NewWriter(w)}
+	out.list(r.head(), "", len(r.Rows), func(i int, margin string) {
+		row := r.Rows[i]
+		out.list(row.head(), margin, len(row.Trials), func(i int, margin string) { out.value(row.trial(i), margin) })
+	})
+	out.WriteString("\n")
+	return errors.Join(append(out.errs, out.Flush())...)
+}
+
+// indented writes JSON as json.MarshalIndent does.
+type indented struct {
+	*bufio.Writer
+	errs []error
+}
+
+const indent = "  "
+
+func (o *indented) marshal(v any, margin string) []byte {
+	text, err := json.MarshalIndent(v, margin, indent)
+	if err != nil {
+		o.errs = append(o.errs, err)
+	}
+	return text
+}
+
+func (o *indented) value(v any, margin string) { o.Write(o.marshal(v, margin)) }
+
+// list writes an object, the last field of which is an empty list, with n
+// elements in the list.
+func (o *indented) list(object any, margin string, n int, element func(i int, margin string)) {
+	end := "]\n" + margin + "}"
+	o.Write(bytes.TrimSuffix(o.marshal(object, margin), []byte(end)))
+	inner := margin + indent + indent
+	for i := range n {
+		if i > 0 {
+			o.WriteString(",")
+		}
+		o.WriteString("\n" + inner)
+		element(i, inner)
+	}
+	if n > 0 {
+		o.WriteString("\n" + margin + indent)
+	}
+	o.WriteString(end)
 }

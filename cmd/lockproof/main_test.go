@@ -217,6 +217,7 @@ func TestRunRemovesAnEarlierRunsFilesAndNoOthers(t *testing.T) {
 	write("trials/mine/000/history.jsonl")
 	write("trials/mine/000/notes.txt")
 	write("summary.md")
+	write(".results.json.4711") // of one that was killed as it wrote
 	write("my.txt")
 	p := fake(expected)
 	p.suite = func(context.Context, []harness.Job, harness.Options, func(harness.Trial)) ([]harness.Trial, error) {
@@ -228,6 +229,7 @@ func TestRunRemovesAnEarlierRunsFilesAndNoOthers(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(out, "trials/old"))
 	require.NoFileExists(t, filepath.Join(out, "trials/mine/000/history.jsonl"))
 	require.NoFileExists(t, filepath.Join(out, "summary.md"))
+	require.NoFileExists(t, filepath.Join(out, ".results.json.4711"))
 	require.FileExists(t, filepath.Join(out, "trials/mine/000/notes.txt"))
 	require.FileExists(t, filepath.Join(out, "my.txt"))
 }
