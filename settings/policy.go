@@ -52,26 +52,44 @@ func Delayed(delay time.Duration, why string) Policy {
 	return p
 }
 
-// ReadPolicy reads a systemd unit, a compose file or Kubernetes workload. A
-// service is named where there are several.
+// ReadPolicy reads a systemd unit with the drop-ins beside it, a compose file or
+// a Kubernetes workload. A service is named where there are several.
 func ReadPolicy(file, service string) (Policy, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return Policy{}, fmt.Errorf("cannot read the restart policy: %w", err)
 	}
-	return ParsePolicy(file, data, service)
+	dropIns, err := readDropIns(file)
+	if err != nil {
+		return Policy{}, fmt.Errorf("cannot read the restart policy: %w", err)
+	}
+	return parsePolicy(append([]source{{file, data}}, dropIns...), service)
 }
 
 // ParsePolicy is ReadPolicy for a text at hand.
 func ParsePolicy(file string, data []byte, service string) (Policy, error) {
-	if len(data) > longestFile || bytes.IndexByte(data, 0) >= 0 {
-		return Policy{}, &Problem{Place: Place{File: file}, What: "this is no text of a few pages", Right: wantedPolicy}
+	return parsePolicy([]source{{file, data}}, service)
+}
+
+// source is a file and what is in it.
+type source struct {
+	file string
+	data []byte
+}
+
+// parsePolicy reads a policy; more than one source are a unit and its drop-ins.
+func parsePolicy(sources []source, service string) (Policy, error) {
+	for i, d := range sources {
+		if len(d.data) > longestFile || bytes.IndexByte(d.data, 0) >= 0 {
+			return Policy{}, &Problem{Place: Place{File: d.file}, What: "this is no text of a few pages", Right: wantedPolicy}
+		}
+		sources[i].data = bytes.TrimPrefix(d.data, []byte("\ufeff"))
 	}
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if isUnit(file, data) {
-		return parseUnit(file, string(data))
+	first := sources[0]
+	if isUnit(first.file, first.data) {
+		return parseUnit(sources)
 	}
-	return parseYAMLPolicy(file, data, service)
+	return parseYAMLPolicy(first.file, first.data, service)
 }
 
 const wantedPolicy = "give a systemd unit (with [Service]), a compose file (with services:) or a Kubernetes workload (with kind:)"

@@ -3,6 +3,7 @@ package settings
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -138,4 +139,35 @@ func FuzzPolicy(f *testing.F) {
 			require.GreaterOrEqual(t, p.Returns[crash].After, time.Duration(0))
 		}
 	})
+}
+
+// What systemctl edit has left beside a unit counts after it, in the order of
+// the names.
+func TestDropInsCount(t *testing.T) {
+	const unit = "testdata/drop-ins/edited.service"
+	p, err := ReadPolicy(unit, "")
+	require.NoError(t, err)
+	require.Equal(t, 66*time.Second, p.Returns[Kill].After)
+	require.Equal(t, 31*time.Second, p.Returns[PowerLoss].After)
+	require.Equal(t, unit, p.File)
+	require.Len(t, p.Overrides, 1)
+	require.Equal(t, "appendonly yes", p.Overrides[0].String())
+	require.Equal(t, unit+".d/override.conf:5", p.Overrides[0].Place.String())
+	var said []string
+	for _, r := range p.Remarks {
+		said = append(said, r.String())
+	}
+	require.Contains(t, said, unit+".d/10-wait.conf: this drop-in counts as well")
+	require.Contains(t, said, unit+".d/override.conf: this drop-in counts as well")
+	require.NotContains(t, strings.Join(said, "\n"), "empty.conf")
+}
+
+func TestAMistakeInADropInIsFoundThere(t *testing.T) {
+	unit := filepath.Join(t.TempDir(), "redis.service")
+	wrong := filepath.Join(unit+".d", "wrong.conf")
+	require.NoError(t, os.Mkdir(unit+".d", 0o755))
+	require.NoError(t, os.WriteFile(unit, []byte("[Service]\nRestart=always\n"), 0o644))
+	require.NoError(t, os.WriteFile(wrong, []byte("[Service]\nRestartSec=soon\n"), 0o644))
+	_, err := ReadPolicy(unit, "")
+	require.ErrorContains(t, err, wrong+":2:1: RestartSec=soon: this is not a time span")
 }

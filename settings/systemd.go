@@ -1,7 +1,11 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,13 +30,48 @@ func (u unit) last(key, otherwise string) assignment {
 	return assignment{value: otherwise}
 }
 
-// parseUnit reads a systemd service (systemd.syntax(7), systemd.service(5)).
-func parseUnit(file, text string) (Policy, error) {
-	u, err := readUnit(file, text)
-	if err != nil {
-		return Policy{}, err
+// readDropIns reads what systemctl edit leaves beside a service: the files
+// NAME.service.d/*.conf, which count after it, in the order of their names
+// (systemd.unit(5)).
+func readDropIns(file string) ([]source, error) {
+	if filepath.Ext(file) != ".service" {
+		return nil, nil
 	}
-	p := Policy{Kind: Systemd, File: file, SleepRefused: u.refuses(Sleep), Returns: map[Crash]Return{}}
+	entries, err := os.ReadDir(file + ".d")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var sources []source
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != ".conf" {
+			continue
+		}
+		d := source{file: filepath.Join(file+".d", e.Name())}
+		if d.data, err = os.ReadFile(d.file); err != nil {
+			return nil, err
+		}
+		sources = append(sources, d)
+	}
+	return sources, nil
+}
+
+// parseUnit reads a systemd service (systemd.syntax(7), systemd.service(5)), and
+// its drop-ins.
+func parseUnit(sources []source) (Policy, error) {
+	u := unit{}
+	p := Policy{Kind: Systemd, File: sources[0].file, Returns: map[Crash]Return{}}
+	for i, d := range sources {
+		set, err := u.read(d.file, string(d.data))
+		switch {
+		case err != nil:
+			return Policy{}, err
+		case i > 0 && set:
+			p.Remarks = append(p.Remarks, Remark{Place: Place{File: d.file}, What: "this drop-in counts as well"})
+		case i == 0 && !set:
+			return Policy{}, &Problem{Place: Place{File: d.file}, What: "nothing is set here", Right: wantedPolicy}
+		}
+	}
+	p.SleepRefused = u.refuses(Sleep)
 	pause, err := u.span("Service.RestartSec", "100ms")
 	if err != nil {
 		return Policy{}, err
@@ -66,9 +105,9 @@ func parseUnit(file, text string) (Policy, error) {
 	return p, u.limits(&p, pause, sleep)
 }
 
-// readUnit reads the lines of a unit.
-func readUnit(file, text string) (unit, error) {
-	u, section := unit{}, ""
+// read reads the lines of a unit or a drop-in, and says whether it has any.
+func (u unit) read(file, text string) (set bool, err error) {
+	section := ""
 	lines := strings.Split(text, "\n")
 	for i := 0; i < len(lines); i++ {
 		at := Place{file, i + 1}
@@ -86,7 +125,7 @@ func readUnit(file, text string) (unit, error) {
 		}
 		key, value, found := strings.Cut(line, "=")
 		if !found || section == "" {
-			return nil, &Problem{Place: at, What: fmt.Sprintf("%q is not a line of a unit", line), Right: "write [Service], and below it Key=value"}
+			return false, &Problem{Place: at, What: fmt.Sprintf("%q is not a line of a unit", line), Right: "write [Service], and below it Key=value"}
 		}
 		key = section + "." + strings.TrimSpace(key)
 		if value = strings.TrimSpace(value); value == "" {
@@ -95,10 +134,7 @@ func readUnit(file, text string) (unit, error) {
 		}
 		u[key] = append(u[key], assignment{at, value})
 	}
-	if section == "" {
-		return nil, &Problem{Place: Place{File: file}, What: "nothing is set here", Right: wantedPolicy}
-	}
-	return u, nil
+	return section != "", nil
 }
 
 func (u unit) span(key, otherwise string) (time.Duration, error) {
