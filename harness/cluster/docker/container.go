@@ -20,11 +20,13 @@ import (
 // that is busy with others can take seconds.
 const patience = 30 * time.Second
 
-// pollEvery is how often a server is asked while it is waited for, and seldom how
-// many times as rarely the engine is, whom that costs more than its answer is worth.
+// pollEvery is how often a server is asked while it is waited for, and for how
+// long at most; the engine is asked more rarely, whom that costs more than its
+// answer is worth.
 const (
-	pollEvery = 4 * time.Millisecond
-	seldom    = 25
+	pollEvery    = 4 * time.Millisecond
+	answerWithin = 500 * time.Millisecond
+	lookEvery    = 100 * time.Millisecond
 )
 
 // redisPort is where a server listens in its container.
@@ -96,18 +98,19 @@ func (b *box) awaitReady(ctx context.Context) error {
 
 // awaitAnswer returns once the server answers at the address that it has now.
 func (b *box) awaitAnswer(ctx context.Context) error {
-	for tries := 1; ; tries++ {
-		if tries == 1 || b.inside == "" || b.outside == "" { // none while the engine starts it
+	if err := b.locate(ctx); err != nil {
+		return err
+	}
+	for looked := time.Now(); ; {
+		if b.inside == "" || b.outside == "" { // while the engine starts it
 			if err := b.locate(ctx); err != nil {
 				return err
 			}
 		}
-		// A server that loads its data answers PING with an error, so readiness
-		// includes that.
-		if reply, err := server.Ask(ctx, b.outside, "PING"); err == nil && reply == "+PONG" {
+		if b.answers(ctx) {
 			return nil
 		}
-		if tries%seldom == 0 {
+		if time.Since(looked) > lookEvery {
 			seen, err := b.state(ctx)
 			if err != nil {
 				return err
@@ -115,6 +118,7 @@ func (b *box) awaitAnswer(ctx context.Context) error {
 			if !seen.State.Running {
 				return fmt.Errorf("its server ended with status %d; its last words: %s", seen.State.ExitCode, b.lastWords(ctx))
 			}
+			looked = time.Now()
 		}
 		select {
 		case <-time.After(pollEvery):
@@ -122,6 +126,17 @@ func (b *box) awaitAnswer(ctx context.Context) error {
 			return fmt.Errorf("no answer from %s: %w; the end of its log: %s", b.outside, ctx.Err(), b.lastWords(context.Background()))
 		}
 	}
+}
+
+// answers asks the server once, and does not wait long: nobody refuses at the
+// address of a container that has ended, and a dial there takes seconds to fail.
+func (b *box) answers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	// A server that loads its data answers PING with an error, so readiness
+	// includes that.
+	reply, err := server.Ask(ctx, b.outside, "PING")
+	return err == nil && reply == "+PONG"
 }
 
 // meet makes sure that the server is another than before.
