@@ -119,13 +119,19 @@ func (r *Redlock) pause(ctx context.Context) (cut, err error) {
 // in the background, on a context of its own, if that fails or is cut short.
 func (l *Lease) attempt(ctx context.Context) *AttemptError {
 	r := l.lock
-	b := r.newBallot(r.need, (*ballot).decided)
+	l.sets = newPoll(r.newBallot(r.need, (*ballot).decided))
 	if ctx.Err() != nil {
-		return r.failure("acquire", l, &b, nil, ended(ctx))
+		return r.failure("acquire", l, &l.sets.ballot, nil, ended(ctx))
 	}
 	start := r.now()
-	l.sets = r.ask(ctx, l, b, nil, (*node).set)
-	cut := r.collect(ctx, l.sets, l.ttl)
+	patience := r.patience(l.ttl)
+	if r.inTurn {
+		patience *= time.Duration(len(r.nodes))
+		r.askInTurn(ctx, l, l.sets, (*node).set)
+	} else {
+		r.ask(ctx, l, l.sets, nil, (*node).set)
+	}
+	cut := r.collect(ctx, l.sets, patience)
 	var reason error
 	if cut == nil {
 		reason = l.judge(&l.sets.ballot, start)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -221,51 +220,6 @@ func TestNodeTimeoutBinds(t *testing.T) {
 }
 
 // Without the limit, even an attempt that is won hears out every node.
-// One round trip for all, or one for each node of the majority.
-func TestNodesInTurn(t *testing.T) {
-	const far = 10 * time.Millisecond
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
-		at := func(u *user) time.Duration {
-			u.warmUp(t)
-			u.each(func(l *link) { l.onCommand(slow("set", far)) })
-			began := time.Now()
-			lease, err := u.TryAcquire(t.Context(), key, ttl)
-			require.NoError(t, err)
-			took := time.Since(began)
-			time.Sleep(5 * far) // the rest go on
-			require.NotContains(t, c.owners(), "")
-			require.NoError(t, lease.Release(t.Context()))
-			time.Sleep(far)
-			require.Equal(t, make([]string, 5), c.owners())
-			return took
-		}
-		require.Equal(t, far, at(c.user(1)))
-		require.Equal(t, 3*far, at(c.user(2, WithNodesInTurn())))
-	})
-}
-
-// A hung node costs its timeout, and the others are asked after it.
-func TestNodesInTurnPassOverAHungNode(t *testing.T) {
-	const timeout = 30 * time.Millisecond
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
-		u := c.userWith(1, c.servers, func(o *redis.Options) { o.ContextTimeoutEnabled = true }, WithNodesInTurn(), WithNodeTimeout(timeout))
-		u.warmUp(t)
-		u.each(func(l *link) {
-			l.onReply(func(command string) error {
-				if command == "set" {
-					time.Sleep(timeout)
-					return os.ErrDeadlineExceeded // as a socket with a deadline
-				}
-				return nil
-			})
-		}, 1, 2)
-		began := time.Now()
-		_, err := u.TryAcquire(t.Context(), key, ttl)
-		require.NoError(t, err)
-		require.Equal(t, 2*timeout, time.Since(began))
-	})
-}
-
 func TestWithoutNodeTimeoutEveryNodeIsHeardOut(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, c *cluster) {
 		u := c.user(1, Without(NodeTimeout))

@@ -75,22 +75,22 @@ func (l *Lease) Extend(ctx context.Context) error {
 		return fmt.Errorf("redlock: extend %q: %w", l.key, err)
 	}
 	defer r.end()
-	b := r.newBallot(l.extendQuorum(), (*ballot).agreed)
+	p := newPoll(r.newBallot(l.extendQuorum(), (*ballot).agreed))
 	select {
 	case l.extending <- struct{}{}:
 		defer func() { <-l.extending }()
 	case <-ctx.Done():
-		return r.failure("extend", l, &b, nil, ended(ctx))
+		return r.failure("extend", l, &p.ballot, nil, ended(ctx))
 	}
 	if ctx.Err() != nil {
-		return r.failure("extend", l, &b, nil, ended(ctx))
+		return r.failure("extend", l, &p.ballot, nil, ended(ctx))
 	}
 	if err := l.countExtension(); err != nil {
 		return fmt.Errorf("redlock: extend %q: %w", l.key, err)
 	}
 	start := r.now()
-	p := r.ask(ctx, l, b, nil, (*node).extend)
-	cut := r.collect(ctx, p, l.ttl)
+	r.ask(ctx, l, p, nil, (*node).extend)
+	cut := r.collect(ctx, p, r.patience(l.ttl))
 	if reason := l.prolong(&p.ballot, start, cut); reason != nil || cut != nil {
 		return r.failure("extend", l, &p.ballot, reason, cut)
 	}

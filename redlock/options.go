@@ -152,12 +152,13 @@ func WithMaxExtensions(n int) Option {
 	}
 }
 
-// WithNodesInTurn makes the lock put each command to one node after the other,
-// for each at most the node timeout, as step 2 of the redis.io page's algorithm
-// has it. By default all nodes are asked at once, as the page's section "Retry on
-// failure" advises: that takes one round trip, and this takes one for each node.
-// All else is the same; it is for comparison. The limit on each node binds only
-// if the go-redis clients have ContextTimeoutEnabled.
+// WithNodesInTurn makes an acquire ask one node after the other, each for at most
+// the node timeout, as step 2 of the redis.io page's algorithm has it, until the
+// attempt has failed or every node has been asked. By default all nodes are asked
+// at once, as the page's section "Retry on failure" advises: that takes one round
+// trip, and this takes one for each node. All else is the same: releases and
+// extensions go to all nodes at once. It is for comparison. The limit on each node
+// binds only if the go-redis clients have ContextTimeoutEnabled.
 func WithNodesInTurn() Option {
 	return func(o *options) error {
 		o.inTurn, o.batchWait = true, 0 // a limit of its own needs an exchange of its own

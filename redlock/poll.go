@@ -8,52 +8,110 @@ import (
 	"time"
 )
 
-// poll is one command put to all nodes at once, and the count of what they say.
+// poll is one command put to the nodes, and the count of what they say.
 type poll struct {
 	calls []call // by node
 
-	mu     sync.Mutex
-	ballot               // guarded by mu until the poll is closed
-	closed bool          // the ballot is settled or given up: later answers do not count
-	over   chan struct{} // closed with it
+	mu      sync.Mutex
+	ballot                // guarded by mu until the poll is closed
+	closed  bool          // the ballot is settled or given up: later answers do not count
+	over    chan struct{} // closed with it
+	asked   int           // so many nodes have been asked, in the list's order
+	stopped bool          // no other will be
+}
+
+// newPoll makes a poll that ends as b does.
+func newPoll(b ballot) *poll {
+	return &poll{calls: make([]call, len(b.votes)), ballot: b, over: make(chan struct{})}
 }
 
 // ask puts a command to all nodes, a goroutine each, on a context that outlives
 // the caller's: a command that was sent may take effect whether or not we wait
 // for it, so we had better learn what became of it. Where a command of another
 // poll is still under way, ours gives it a moment to return first.
-func (r *Redlock) ask(ctx context.Context, l *Lease, b ballot, after *poll, command func(*node, context.Context, *Lease) (vote, error)) *poll {
-	p := &poll{calls: make([]call, len(r.nodes)), ballot: b, over: make(chan struct{})}
-	// Answers are awaited past the TTL, for as long again as a node may take: the
-	// elapsed check is what turns late ones down, not a context.
-	ctx, cancel := background(ctx, l.ttl+r.patience(l.ttl))
+func (r *Redlock) ask(ctx context.Context, l *Lease, p, after *poll, command func(*node, context.Context, *Lease) (vote, error)) {
+	ctx, cancel := r.outliving(ctx, l)
+	p.asked = len(r.nodes)
 	var left atomic.Int32
 	left.Store(int32(len(r.nodes)))
-	call := func(ctx context.Context, i int) {
-		vote, err := command(r.nodes[i], ctx, l)
-		a := answer{i, vote, err}
-		next := p.calls[i].end(a)
-		p.receive(a)
-		if left.Add(-1) == 0 {
-			cancel()
+	for i, n := range r.nodes {
+		one := func() {
+			vote, err := command(n, ctx, l)
+			next := p.answered(answer{i, vote, err})
+			if left.Add(-1) == 0 {
+				cancel()
+			}
+			if next != nil {
+				next()
+			}
 		}
-		if next != nil {
-			next()
-		}
-	}
-	if r.inTurn {
-		r.work.Go(func() { r.inOrder(ctx, l, call) })
-		return p
-	}
-	for i := range r.nodes {
-		one := func() { call(ctx, i) }
 		if after == nil || r.batchWait == 0 {
 			r.start(one)
 		} else {
 			r.follow(&after.calls[i], r.batchWait, one)
 		}
 	}
-	return p
+}
+
+// askInTurn puts a command to one node after the other, to each for at most the
+// node timeout, and to none once the poll is lost or stopped: what they would
+// grant would only be in others' way.
+func (r *Redlock) askInTurn(ctx context.Context, l *Lease, p *poll, command func(*node, context.Context, *Lease) (vote, error)) {
+	ctx, cancel := r.outliving(ctx, l)
+	r.work.Go(func() {
+		defer cancel()
+		for i := 0; i < len(r.nodes) && p.proceed(); i++ {
+			one, end := ctx, func() {}
+			if r.on(NodeTimeout) {
+				one, end = context.WithTimeout(ctx, r.patience(l.ttl))
+			}
+			vote, err := command(r.nodes[i], one, l)
+			end()
+			if next := p.answered(answer{i, vote, err}); next != nil {
+				next()
+			}
+		}
+	})
+}
+
+// outliving is the context of a poll's commands. Answers are awaited past the
+// TTL, for as long again as a node may take: the elapsed check is what turns late
+// ones down, not a context.
+func (r *Redlock) outliving(ctx context.Context, l *Lease) (context.Context, context.CancelFunc) {
+	return background(ctx, l.ttl+r.patience(l.ttl))
+}
+
+// answered notes a node's answer and returns what is to follow, nil if nothing is.
+func (p *poll) answered(a answer) (next func()) {
+	next = p.calls[a.node].end(a)
+	p.receive(a)
+	return next
+}
+
+// proceed reports whether the next node is to be asked.
+func (p *poll) proceed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped || p.closed && !p.granted() {
+		return false
+	}
+	p.asked++
+	return true
+}
+
+// stop leaves out the nodes that have not been asked.
+func (p *poll) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopped = true
+}
+
+// leftOut reports whether a node has not been asked, nor will be once the poll is
+// lost or stopped.
+func (p *poll) leftOut(node int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return node >= p.asked
 }
 
 // start does something in the background; Close waits for it.
@@ -71,18 +129,6 @@ func (r *Redlock) follow(c *call, limit time.Duration, do func()) {
 	if !c.then(limit, func() { defer r.work.Done(); do() }) {
 		r.work.Done()
 		r.start(do)
-	}
-}
-
-// inOrder calls one node after the other, for each at most the node timeout.
-func (r *Redlock) inOrder(ctx context.Context, l *Lease, call func(context.Context, int)) {
-	for i := range r.nodes {
-		one, cancel := ctx, func() {}
-		if r.on(NodeTimeout) {
-			one, cancel = context.WithTimeout(ctx, r.patience(l.ttl))
-		}
-		call(one, i)
-		cancel()
 	}
 }
 
@@ -121,13 +167,13 @@ func (p *poll) abandon(cause error) bool {
 	return true
 }
 
-// collect waits until the ballot is settled, the node timeout has passed, or ctx
-// or the lock ends; only the last two are errors. What the ballot says does not
+// collect waits until the ballot is settled, patience is at its end, or ctx or
+// the lock ends; only the last two are errors. What the ballot says does not
 // change any more.
-func (r *Redlock) collect(ctx context.Context, p *poll, ttl time.Duration) error {
+func (r *Redlock) collect(ctx context.Context, p *poll, patience time.Duration) error {
 	var limit <-chan time.Time
 	if r.on(NodeTimeout) {
-		timer := r.clock.NewTimer(r.hearing(ttl))
+		timer := r.clock.NewTimer(patience)
 		defer timer.Stop()
 		limit = timer.C()
 	}
@@ -136,7 +182,7 @@ func (r *Redlock) collect(ctx context.Context, p *poll, ttl time.Duration) error
 	case <-p.over:
 		return nil
 	case <-limit:
-		p.abandon(fmt.Errorf("%w of %s", ErrNodeTimeout, r.hearing(ttl)))
+		p.abandon(fmt.Errorf("%w of %s", ErrNodeTimeout, patience))
 		return nil
 	case <-ctx.Done():
 		cut = ended(ctx)
@@ -147,12 +193,4 @@ func (r *Redlock) collect(ctx context.Context, p *poll, ttl time.Duration) error
 		return cut
 	}
 	return nil
-}
-
-// hearing is for how long answers to one poll are awaited.
-func (r *Redlock) hearing(ttl time.Duration) time.Duration {
-	if r.inTurn {
-		return r.patience(ttl) * time.Duration(len(r.nodes))
-	}
-	return r.patience(ttl)
 }

@@ -24,7 +24,7 @@ func (l *Lease) Release(ctx context.Context) error {
 		return fmt.Errorf("redlock: release %q: %w", l.key, ErrReleased)
 	}
 	p := l.undo(ctx)
-	cut := r.collect(ctx, p, l.ttl)
+	cut := r.collect(ctx, p, r.patience(l.ttl))
 	switch b := &p.ballot; {
 	case cut != nil:
 		return r.failure("release", l, b, nil, cut)
@@ -57,15 +57,21 @@ func (l *Lease) end() bool {
 // between as well: the SET may be slow and its reply lost.
 func (l *Lease) undo(ctx context.Context) *poll {
 	r, sets := l.lock, l.sets
+	sets.stop()
 	if !r.on(ReleaseAfterSet) {
 		sets = nil
 	}
-	return r.ask(ctx, l, r.newBallot(r.need, (*ballot).agreed), sets, (*node).undo)
+	p := newPoll(r.newBallot(r.need, (*ballot).agreed))
+	r.ask(ctx, l, p, sets, (*node).undo)
+	return p
 }
 
 // undo releases one node.
 func (n *node) undo(ctx context.Context, l *Lease) (vote, error) {
 	r, set := l.lock, &l.sets.calls[n.index]
+	if l.sets.leftOut(n.index) {
+		return no, errNotOurs
+	}
 	taken, returned := set.outcome()
 	if !r.on(ReleaseEverywhere) && taken.vote != yes {
 		return failed, errNotAsked
