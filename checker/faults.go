@@ -16,8 +16,9 @@ type fault struct {
 	kind   string
 	target string
 	span
-	open  bool // nothing ended it
-	event int  // its beginning, in the history
+	since int64 // from when on it may have been in effect: from, or before
+	open  bool  // nothing ended it
+	event int   // its beginning, in the history
 	cause *history.Fault
 }
 
@@ -99,7 +100,10 @@ func begin(e *history.Event, index int) []fault {
 	}
 	var faults []fault
 	for _, target := range e.Fault.Targets {
-		f := fault{id: e.Fault.ID, kind: e.Fault.Kind, target: target, span: span{from: e.Time}, open: true, event: index, cause: e.Fault}
+		f := fault{id: e.Fault.ID, kind: e.Fault.Kind, target: target, span: span{from: e.Time}, since: e.Time, open: true, event: index, cause: e.Fault}
+		if e.Fault.Since > 0 {
+			f.since = e.Fault.Since
+		}
 		if f.kind == "flush" {
 			f.until, f.open = e.Time, false
 		}
@@ -128,11 +132,16 @@ func (r *run) faulty(matches func(fault) bool) []span {
 	var spans []span
 	for _, f := range r.faults {
 		if matches(f) {
-			spans = append(spans, f.span)
+			spans = append(spans, f.possible())
 		}
 	}
 	return union(spans)
 }
+
+// possible is the stretch for which a fault may have been in effect: an engine
+// can kill a server long before it tells, and what a client does not get from
+// that server in the meantime says nothing about the lock.
+func (f fault) possible() span { return span{f.since, f.until} }
 
 // unhealthy gives the stretches for which a client had no good way to a node:
 // the node was down or paused, or the link between them was hindered.
@@ -170,7 +179,7 @@ func (r *run) disturbed(client string) []span {
 		node := slices.Contains(stops, f.kind) && slices.Contains(r.header.Nodes, f.target)
 		link := slices.Contains(hinders, f.kind) && strings.HasPrefix(f.target, client+"-")
 		if (node || link) && !f.cause.Setting {
-			spans = append(spans, f.span)
+			spans = append(spans, f.possible())
 		}
 	}
 	return union(spans)

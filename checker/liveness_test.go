@@ -193,6 +193,14 @@ func TestFaultTolerance(t *testing.T) {
 			s.instant(0, "kill", "n3", "n4", "n5")
 			s.attempt("c1", 1, 5000, history.TypeFail)
 		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"not granted while a majority was being killed", func(s *story) {
+			s.seen(400, 1000, "kill", "n3", "n4", "n5")
+			s.attempt("c1", 1, 5000, history.TypeFail)
+		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"not granted before a majority was killed", func(s *story) {
+			s.seen(502, 1000, "kill", "n3", "n4", "n5")
+			s.attempt("c1", 1, 5000, history.TypeFail)
+		}, history.Violated, ""},
 		{"granted once the majority is back", func(s *story) {
 			s.instant(0, "kill", "n3", "n4", "n5")
 			s.instant(3000, "start", "n3")

@@ -98,6 +98,13 @@ func (s *story) instant(t int64, kind string, targets ...string) {
 	s.fault(t, kind, history.PhaseInstant, s.faults, targets...)
 }
 
+// seen is an instant fault that may have been in effect before it was seen to be.
+func (s *story) seen(since, t int64, kind string, targets ...string) {
+	s.faults++
+	s.add(t, history.Event{Process: "nemesis", Type: history.TypeFault,
+		Fault: &history.Fault{ID: s.faults, Kind: kind, Phase: history.PhaseInstant, Targets: targets, Effective: true, Since: since * ms}})
+}
+
 func (s *story) clock(t int64, process string, reading int64, rate float64, wall bool) {
 	s.add(t, history.Event{Process: process, Type: history.TypeClock, Clock: &history.Clock{Reading: reading * ms, Rate: rate, Wall: wall}})
 }

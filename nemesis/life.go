@@ -32,6 +32,7 @@ func (n *Nemesis) life(ctx context.Context, f Fault, target string) error {
 	}
 	earlier := n.runID(target)
 	measured := map[string]string{}
+	f.since = n.cluster.Now() // the look before found it as it was
 	if err := turn(ctx, node, f.Kind, measured); err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (n *Nemesis) supervised(ctx context.Context, node cluster.Node, earlier str
 	}
 	measured := map[string]string{"by": "its supervisor", "back after": time.Duration(n.cluster.Now() - began).String(),
 		"state": upOrDown(seen.Up), "run id": seen.RunID, "keys": strconv.Itoa(len(seen.Keys))}
-	n.instant(Fault{Kind: Start}, node.Name(), nil, proof{measured, seen.Up && seen.RunID != earlier})
+	n.instant(Fault{Kind: Start, since: began}, node.Name(), nil, proof{measured, seen.Up && seen.RunID != earlier})
 	n.saw(node.Name(), seen)
 	return nil
 }

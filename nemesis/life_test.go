@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -50,6 +51,49 @@ func TestANodeGoesDownAndComesBack(t *testing.T) {
 					keys = "0"
 				}
 				require.Equal(t, keys, up.Measured["keys"])
+			})
+		})
+	}
+}
+
+// slowly is a cluster that takes its time to kill or stop a node, and to tell.
+type slowly struct {
+	cluster.Cluster
+	takes time.Duration
+}
+
+func (s *slowly) Node(name string) cluster.Node { return &slowNode{s.Cluster.Node(name), s} }
+
+type slowNode struct {
+	cluster.Node
+	cluster *slowly
+}
+
+func (n *slowNode) Kill(ctx context.Context) error {
+	return errors.Join(n.Node.Kill(ctx), n.cluster.Sleep(ctx, n.cluster.takes))
+}
+
+func (n *slowNode) Pause(ctx context.Context) error {
+	return errors.Join(n.Node.Pause(ctx), n.cluster.Sleep(ctx, n.cluster.takes))
+}
+
+// When it was asked for is the earliest that it can have been in effect.
+func TestAFaultThatIsSeenLateSaysSinceWhen(t *testing.T) {
+	for _, test := range []struct {
+		kind  Kind
+		takes time.Duration
+		since int64
+	}{{Kill, 300 * time.Millisecond, 1e9}, {Pause, 300 * time.Millisecond, 1e9}, {Kill, 0, 0}, {Pause, 0, 0}} {
+		t.Run(fmt.Sprintf("%s in %s", test.kind, test.takes), func(t *testing.T) {
+			onVirtual(t, func(t *testing.T, r *rig) {
+				r.nemesis = New(&slowly{r.cluster, test.takes}, r.clients, []string{"c1", "c2"}, r.record)
+				r.sleep(time.Second - time.Duration(r.cluster.Now()))
+				begun := r.apply(t, Fault{Kind: test.kind, Targets: []string{"n2"}})
+				require.Equal(t, test.since, r.last(t).Since)
+				for _, a := range begun {
+					require.NoError(t, r.nemesis.End(context.Background(), a))
+					require.Zero(t, r.last(t).Since, "an end is when it was seen to end")
+				}
 			})
 		})
 	}

@@ -61,6 +61,8 @@ type Fault struct {
 	Lasts     time.Duration     // rewrite
 	// Setting marks a fault as part of the scenario's setting.
 	Setting bool
+
+	since int64 // from when on it may be in effect
 }
 
 // Reading is what the clocks of a client or a node showed at a true time.
@@ -149,6 +151,7 @@ func (n *Nemesis) Apply(ctx context.Context, f Fault) ([]*Active, error) {
 }
 
 func (n *Nemesis) apply(ctx context.Context, f Fault, target string) (*Active, error) {
+	f.since = n.cluster.Now()
 	switch f.Kind {
 	case Kill, Shutdown, PowerLoss, Start:
 		return nil, n.life(ctx, f, target)
@@ -228,10 +231,15 @@ func (n *Nemesis) instant(f Fault, target string, asked map[string]string, p pro
 }
 
 func (n *Nemesis) write(id int, f Fault, phase history.Phase, target string, asked map[string]string, p proof) {
-	n.record(history.Event{Time: n.cluster.Now(), Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{
+	now := n.cluster.Now()
+	fault := &history.Fault{
 		ID: id, Kind: string(f.Kind), Phase: phase, Targets: []string{target},
 		Asked: asked, Measured: p.measured, Effective: p.effective, Setting: f.Setting,
-	}})
+	}
+	if phase != history.PhaseEnd && f.since < now {
+		fault.Since = f.since
+	}
+	n.record(history.Event{Time: now, Process: "nemesis", Type: history.TypeFault, Fault: fault})
 }
 
 // End undoes a fault; one that has ended already is left alone.

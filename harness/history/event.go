@@ -148,6 +148,9 @@ type Fault struct {
 	Measured map[string]string `json:"measured,omitempty"`
 	// Effective is whether the measurement shows the fault that was asked for.
 	Effective bool `json:"effective"`
+	// Since is the true time from which on it may have been in effect, if that is
+	// before the event's, at which it was seen to be.
+	Since int64 `json:"since,omitempty"`
 	// Setting marks a fault that is part of the scenario's setting (who reaches
 	// whom, who is far away), not of what goes wrong in it.
 	Setting bool `json:"setting,omitempty"`

@@ -107,6 +107,9 @@ func validateFault(e *Event) error {
 	if !slices.Contains(phases, e.Fault.Phase) {
 		return fmt.Errorf("unknown phase %q of a fault; it must be one of %s", e.Fault.Phase, oneOf(phases))
 	}
+	if since := e.Fault.Since; since < 0 || since > e.Time {
+		return fmt.Errorf("a fault that was seen at %d may have been in effect since %d; it must be from 0 up to the event's time", e.Time, since)
+	}
 	return nil
 }
 
