@@ -323,7 +323,10 @@ func (q *project) compose(ctx context.Context, args ...string) error {
 	command := append(append([]string{}, q.engine.compose...), "-p", q.name, "-f", filepath.Join(q.folder, "compose", "docker-compose.yml"))
 	command = append(command, args...)
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Env = append(os.Environ(),
+	// Version 1 waits 60 s for each answer, which an engine that starts four
+	// projects at once may need.
+	cmd.Env = append([]string{"COMPOSE_HTTP_TIMEOUT=300"}, os.Environ()...)
+	cmd.Env = append(cmd.Env,
 		"LOCKPROOF_IMAGE="+q.image, "LOCKPROOF_CONTEXT="+q.folder,
 		"LOCKPROOF_RECORD="+q.record.File(), "LOCKPROOF_HOST="+q.host,
 		"LOCKPROOF_PORTS="+strconv.Itoa(q.ports), "LOCKPROOF_LAST_PORT="+strconv.Itoa(proxy.FirstPort+q.ports-1),
