@@ -114,6 +114,7 @@ func TestStalls(t *testing.T) {
 		{"in virtual time nothing is held up", false, 131, nil, false},
 		{"a pause that was asked for", true, 131, func(s *story) { s.lasting(1100, 1200, "pause", "c2") }, false},
 		{"the pause of another", true, 131, func(s *story) { s.lasting(1100, 1200, "pause", "c1") }, true},
+		{"a pause that was not seen until later", true, 131, func(s *story) { s.seen(1100, 1210, "pause", "c2") }, true},
 		{"a pause at another time", true, 131, func(s *story) { s.lasting(300, 400, "pause", "c2") }, true},
 	}
 	for _, test := range tests {

@@ -122,21 +122,24 @@ func (r *run) killed(client name, from int64) (int64, bool) {
 	return 0, false
 }
 
-// paused gives the stretches for which a process was paused.
+// paused gives the stretches for which a process was seen to be paused.
 func (r *run) paused(process string) []span {
-	return r.faulty(func(f fault) bool { return f.kind == "pause" && f.target == process })
+	return r.faulty(fault.seen, func(f fault) bool { return f.kind == "pause" && f.target == process })
 }
 
 // faulty gives the merged stretches of the faults that match.
-func (r *run) faulty(matches func(fault) bool) []span {
+func (r *run) faulty(when func(fault) span, matches func(fault) bool) []span {
 	var spans []span
 	for _, f := range r.faults {
 		if matches(f) {
-			spans = append(spans, f.possible())
+			spans = append(spans, when(f))
 		}
 	}
 	return union(spans)
 }
+
+// seen is the stretch for which a fault was seen to be in effect.
+func (f fault) seen() span { return f.span }
 
 // possible is the stretch for which a fault may have been in effect: an engine
 // can kill a server long before it tells, and what a client does not get from
@@ -147,7 +150,7 @@ func (f fault) possible() span { return span{f.since, f.until} }
 // the node was down or paused, or the link between them was hindered.
 func (r *run) unhealthy(client, node string) []span {
 	link := client + "-" + node
-	return r.faulty(func(f fault) bool {
+	return r.faulty(fault.possible, func(f fault) bool {
 		return f.target == node && slices.Contains(stops, f.kind) ||
 			f.target == link && slices.Contains(hinders, f.kind) && !r.far(f)
 	})
@@ -165,7 +168,7 @@ func (r *run) unreachable(client string) []span {
 	for _, node := range r.header.Nodes {
 		nodes = append(nodes, r.unhealthy(client, node))
 	}
-	own := r.faulty(func(f fault) bool { return f.target == client && slices.Contains(stops, f.kind) })
+	own := r.faulty(fault.possible, func(f fault) bool { return f.target == client && slices.Contains(stops, f.kind) })
 	return union(append(covered(r.blocking(), nodes), own...))
 }
 
