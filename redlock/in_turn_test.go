@@ -12,9 +12,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// far is how far a node is.
+const far = 10 * time.Millisecond
+
+// inTurn runs a test on five nodes and a client that asks one after the other.
+func inTurn(t *testing.T, test func(*testing.T, *cluster, *user)) {
+	t.Helper()
+	inBubble(t, 5, func(t *testing.T, c *cluster) {
+		u := c.user(1, WithNodesInTurn())
+		u.warmUp(t)
+		test(t, c, u)
+	})
+}
+
 // One round trip for all, or one for each node of the majority.
 func TestNodesInTurn(t *testing.T) {
-	const far = 10 * time.Millisecond
 	inBubble(t, 5, func(t *testing.T, c *cluster) {
 		at := func(u *user) time.Duration {
 			u.warmUp(t)
@@ -60,9 +72,7 @@ func TestNodesInTurnPassOverAHungNode(t *testing.T) {
 // What a node would grant to an attempt that has failed would only keep others
 // from it.
 func TestAFailedAttemptInTurnLeavesOutTheRest(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
-		u := c.user(1, WithNodesInTurn())
-		u.warmUp(t)
+	inTurn(t, func(t *testing.T, c *cluster, u *user) {
 		c.occupy("other", 1, 2, 4)
 		for _, command := range []string{"set", "evalsha"} {
 			sent := u.count(command)
@@ -76,10 +86,7 @@ func TestAFailedAttemptInTurnLeavesOutTheRest(t *testing.T) {
 }
 
 func TestACutAttemptInTurnLeavesOutTheRest(t *testing.T) {
-	const far = 10 * time.Millisecond
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
-		u := c.user(1, WithNodesInTurn())
-		u.warmUp(t)
+	inTurn(t, func(t *testing.T, c *cluster, u *user) {
 		sets := u.count("set")
 		u.each(func(l *link) { l.onReply(slow("set", far)) })
 		ctx, cancel := context.WithTimeout(t.Context(), far+far/2)
@@ -94,10 +101,7 @@ func TestACutAttemptInTurnLeavesOutTheRest(t *testing.T) {
 
 // A lease that is over needs no more keys.
 func TestALeaseInTurnThatIsReleasedLeavesOutTheRest(t *testing.T) {
-	const far = 10 * time.Millisecond
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
-		u := c.user(1, WithNodesInTurn())
-		u.warmUp(t)
+	inTurn(t, func(t *testing.T, c *cluster, u *user) {
 		sets := u.count("set")
 		u.each(func(l *link) { l.onReply(slow("set", far)) })
 		l, err := u.TryAcquire(t.Context(), key, ttl)
@@ -114,10 +118,7 @@ func TestALeaseInTurnThatIsReleasedLeavesOutTheRest(t *testing.T) {
 // them in the same order, who is then refused by each one or meets the others
 // half-way.
 func TestNodesInTurnAreReleasedAtOnce(t *testing.T) {
-	const far = 10 * time.Millisecond
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
-		u := c.user(1, WithNodesInTurn())
-		u.warmUp(t)
+	inTurn(t, func(t *testing.T, c *cluster, u *user) {
 		l := u.must(t)
 		u.each(func(l *link) { l.onCommand(slow("evalsha", far)) })
 		began := time.Now()
