@@ -1,0 +1,85 @@
+package filelock
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// holder is the environment variable that makes a child of the tests: it names
+// the file to lock.
+const holder = "LOCKPROOF_TEST_HOLDS"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(holder); name != "" {
+		hold(name)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// hold locks a file, says so, and waits to be killed.
+func hold(name string) {
+	file, err := os.Open(name)
+	if err != nil {
+		panic(err)
+	}
+	if got, err := Exclusive(file); !got || err != nil {
+		panic(err)
+	}
+	os.Stdout.WriteString("locked\n")
+	time.Sleep(time.Hour) // select {} would be a deadlock, which Go without cgo ends
+}
+
+func open(t *testing.T, name string) *os.File {
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
+	require.NoError(t, err)
+	t.Cleanup(func() { file.Close() })
+	return file
+}
+
+func take(t *testing.T, how func(*os.File) (bool, error), file *os.File) bool {
+	got, err := how(file)
+	require.NoError(t, err)
+	return got
+}
+
+func TestWhoKeepsWhomOut(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	a, b := open(t, name), open(t, name)
+	require.True(t, take(t, Exclusive, a))
+	require.False(t, take(t, Exclusive, b))
+	require.False(t, take(t, Shared, b))
+	require.NoError(t, Release(a))
+	require.True(t, take(t, Shared, b))
+	require.True(t, take(t, Shared, a))
+	require.NoError(t, Release(a))
+	require.False(t, take(t, Exclusive, a))
+	require.NoError(t, b.Close())
+	require.True(t, take(t, Exclusive, a))
+}
+
+// A process that is killed holds nothing any more.
+func TestTheDeadHoldNothing(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	file := open(t, name)
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), holder+"="+name)
+	says, err := child.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	line, err := bufio.NewReader(says).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "locked\n", line)
+	require.False(t, take(t, Exclusive, file))
+	_, err = file.WriteString("a lock keeps nobody from the file itself")
+	require.NoError(t, err)
+	require.NoError(t, child.Process.Kill())
+	require.Error(t, child.Wait())
+	require.True(t, take(t, Exclusive, file))
+}

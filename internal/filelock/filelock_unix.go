@@ -1,0 +1,36 @@
+//go:build unix && !solaris && !aix
+
+package filelock
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	exclusive = unix.LOCK_EX
+	shared    = unix.LOCK_SH
+)
+
+func lock(file *os.File, how int) (bool, error) {
+	err := uninterrupted(func() error { return unix.Flock(int(file.Fd()), how|unix.LOCK_NB) })
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func unlock(file *os.File) error {
+	return uninterrupted(func() error { return unix.Flock(int(file.Fd()), unix.LOCK_UN) })
+}
+
+// uninterrupted calls again what a signal has interrupted.
+func uninterrupted(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
