@@ -1,0 +1,154 @@
+// Package yamlfile reads a stranger's YAML into a syntax tree, within bounds: a
+// few kilobytes of it can otherwise take hours and all memory, by nesting, by
+// aliases of aliases, or by what the parser is slow at.
+package yamlfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+
+	"lockproof/internal/input"
+)
+
+// Error is what is wrong with a text: where, what, and what would be right.
+// Lines and columns count from 1; columns count characters.
+type Error struct {
+	Line, Column int
+	What, Right  string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%d:%d: %s; %s", e.Line, e.Column, e.What, e.Right)
+}
+
+func errorAt(at *token.Position, what, right string) *Error {
+	if at == nil {
+		at = &token.Position{Line: 1, Column: 1}
+	}
+	return &Error{Line: at.Line, Column: at.Column, What: what, Right: right}
+}
+
+// Parse gives the tree of a text that keeps to the bounds. Aliases are left as
+// they are, and so is a key that comes twice in a mapping.
+func Parse(data []byte) (*ast.File, *Error) {
+	if int64(len(data)) > input.YAML {
+		return nil, errorAt(nil, fmt.Sprintf("the file has %d bytes", len(data)), fmt.Sprintf("it may have at most %d", input.YAML))
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if at := invalidUTF8(data); at != nil {
+		return nil, errorAt(at, "the text is not UTF-8", "save the file as UTF-8")
+	}
+	if err := checkText(data); err != nil {
+		return nil, err
+	}
+	tree, err := parse(data)
+	if err != nil {
+		return nil, syntax(err)
+	}
+	return tree, nil
+}
+
+// parse keeps a fault of the YAML library from ending the program.
+func parse(data []byte) (tree *ast.File, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			tree, err = nil, errors.New("the YAML parser gives up on this text")
+		}
+	}()
+	return parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
+}
+
+// Document is one document of a file.
+type Document struct {
+	Body ast.Node
+	// Value is a map[string]any, []any, a text, a number and so on, with aliases
+	// and merge keys in their place.
+	Value any
+}
+
+// Decode gives the values of a tree that Parse gave, of the documents that have
+// any. What they are with every alias written out keeps to the bounds as well.
+func Decode(tree *ast.File) (documents []Document, err *Error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			documents, err = nil, errorAt(nil, "the YAML parser gives up on this text", "write it more simply")
+		}
+	}()
+	if err := checkTree(tree); err != nil {
+		return nil, err
+	}
+	for _, doc := range tree.Docs {
+		if doc.Body == nil {
+			continue
+		}
+		d := Document{Body: doc.Body}
+		if cause := yaml.NodeToValue(doc.Body, &d.Value); cause != nil {
+			return nil, syntax(cause)
+		}
+		documents = append(documents, d)
+	}
+	return documents, nil
+}
+
+// invalidUTF8 returns the place of the first byte that is not UTF-8.
+func invalidUTF8(data []byte) *token.Position {
+	at := &token.Position{Line: 1, Column: 1}
+	for len(data) > 0 {
+		r, size := utf8.DecodeRune(data)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			return at
+		case r == '\n':
+			at.Line, at.Column = at.Line+1, 1
+		default:
+			at.Column++
+		}
+		data = data[size:]
+	}
+	return nil
+}
+
+// syntax tells what the YAML library found.
+func syntax(err error) *Error {
+	var at *token.Position
+	message := err.Error()
+	var found yaml.Error
+	if errors.As(err, &found) {
+		message = found.GetMessage()
+		if tk := found.GetToken(); tk != nil {
+			at = tk.Position
+		}
+	}
+	return errorAt(at, "this is not YAML: "+strings.ReplaceAll(message, "'\t'", "tab"), syntaxHint(message))
+}
+
+// syntaxHints tell what most likely would be right, by what the parser says.
+var syntaxHints = []struct{ says, hint string }{
+	{"mapping value is not allowed", "put a text that holds \": \" in quotes"},
+	{"could not find end character", "close the quotes"},
+	{"sequence end token", "close the list with ]"},
+	{"could not find flow map", "close the mapping with }"},
+	{"tab", "indent with spaces"},
+	{"'\t'", "indent with spaces"},
+	{"found an invalid key", "keys are plain words: write `key: value`"},
+	{"reserved character", "put the text in quotes"},
+	{"value is not allowed in this context", "indent the keys of one mapping alike"},
+	{"non-map value is specified", "indent the keys of one mapping alike"},
+}
+
+func syntaxHint(message string) string {
+	for _, h := range syntaxHints {
+		if strings.Contains(message, h.says) {
+			return h.hint
+		}
+	}
+	return "indent with spaces, write `key: value`, and put texts that hold : or # in quotes"
+}
