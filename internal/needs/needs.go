@@ -1,0 +1,130 @@
+// Package needs says what tests need of a machine beyond Go. A test that lacks
+// something is skipped for one of the reasons here, and for no other, so that
+// `make test` can count the skips of each and say how to get what is lacking.
+package needs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// RequireVariable is the environment variable with the names of what must be
+// there, parted by blanks: a test that lacks one of them fails. CI sets it, so
+// that nothing is skipped there unseen.
+const RequireVariable = "LOCKPROOF_TESTS_REQUIRE"
+
+// MachineVariable is the environment variable with a fingerprint of what the
+// machine has. Go's cache of test results knows which variables a test has read,
+// but not what is in PATH: without it, a skip of before a program was installed
+// would be reported again.
+const MachineVariable = "LOCKPROOF_TESTS_MACHINE"
+
+// Need is a thing that tests need.
+type Need struct {
+	Name string // one word, as RequireVariable has it
+	What string // in words
+	How  string // the command that brings it; "": none does
+}
+
+// setup is the command that installs all that Debian has.
+const setup = "make setup"
+
+// What tests need.
+var (
+	Redis    = Need{"redis-server", "Redis 7.0 or later", setup}
+	Compiler = Need{"compiler", "a C compiler", setup}
+	Chromium = Need{"chromium", "Chromium", setup}
+	Engine   = Need{"engine", "a Docker engine and Compose", setup}
+	Image    = Need{"image", "a Docker engine that has or gets an image of Debian", setup}
+	Shell    = Need{"shell", "bash and the usual commands", setup}
+	Time     = Need{"time", "time (-short was given)", "make test"}
+	Root     = Need{"root", "the rights of root", "sudo make test"}
+	Path     = Need{"path", "a folder for temporary files without blanks in its path", "TMPDIR=/tmp make test"}
+	System   = Need{"system", "what this system's kernel or file system does not do", ""}
+)
+
+// All lists the needs.
+var All = []Need{Redis, Compiler, Chromium, Engine, Image, Shell, Time, Root, Path, System}
+
+// Browsers are the names under which Chromium is found, the preferred first.
+var Browsers = []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"}
+
+// Check skips a test or a benchmark for want of n. lack says what is wrong with
+// it, nil that nothing is. Where RequireVariable names n the test fails instead.
+func Check(t testing.TB, n Need, lack error) {
+	t.Helper()
+	// Read in any case: it is a result for this machine, whichever it is.
+	required := strings.Fields(os.Getenv(RequireVariable))
+	_ = os.Getenv(MachineVariable)
+	if lack == nil {
+		return
+	}
+	if slices.Contains(required, n.Name) {
+		t.Fatalf("%s says that there must be %s: %v", RequireVariable, n.Name, lack)
+	}
+	t.Skipf("%s%s: %v", mark, n.Name, lack)
+}
+
+// Length skips a test that takes long where -short is given.
+func Length(t testing.TB) {
+	t.Helper()
+	var lack error
+	if testing.Short() {
+		lack = errors.New("it takes long, and is left out with -short")
+	}
+	Check(t, Time, lack)
+}
+
+// RootUser skips a test that acts for several users where one is not root.
+func RootUser(t testing.TB) {
+	t.Helper()
+	var lack error
+	if os.Geteuid() != 0 {
+		lack = errors.New("only root can run a program as another user")
+	}
+	Check(t, Root, lack)
+}
+
+// Commands skips a test that runs commands which every Unix has.
+func Commands(t testing.TB, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		_, err := exec.LookPath(name)
+		Check(t, Shell, err)
+	}
+}
+
+// PlainTemp skips a test that preloads a library from the folder for temporary
+// files where its path cannot be said in LD_PRELOAD.
+func PlainTemp(t testing.TB) {
+	t.Helper()
+	var lack error
+	if strings.ContainsAny(os.TempDir(), " :") {
+		lack = fmt.Errorf("LD_PRELOAD cannot name a file in %q", os.TempDir())
+	}
+	Check(t, Path, lack)
+}
+
+// mark is how the reason of a skip begins in a test's output.
+const mark = "skipped for want of "
+
+var marked = regexp.MustCompile(mark + `([a-z-]+): `)
+
+// Of finds in a test's output for want of what it was skipped.
+func Of(output string) (n Need, found bool) {
+	m := marked.FindStringSubmatch(output)
+	if m == nil {
+		return Need{}, false
+	}
+	i := slices.IndexFunc(All, func(n Need) bool { return n.Name == m[1] })
+	if i < 0 {
+		return Need{}, false
+	}
+	return All[i], true
+}

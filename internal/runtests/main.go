@@ -1,0 +1,120 @@
+// Runtests runs tests as `make test` does: those that wait in real time one
+// package at a time, the others beside each other. Last it says, for each thing
+// that tests were skipped for want of, how many there were and what brings it.
+//
+//	go run ./internal/runtests [-cost] [-flags "-short -timeout 20m"] package ...
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lockproof/internal/needs"
+)
+
+func main() {
+	cost := flag.Bool("cost", false, "say last what each package costs")
+	flags := flag.String("flags", "", "flags of go test, parted by blanks")
+	flag.Parse()
+	r := newReport(os.Stdout)
+	began := time.Now()
+	err := runAll(r, strings.Fields(*flags), flag.Args())
+	if *cost {
+		r.costs()
+	}
+	r.summary(time.Since(began))
+	var ended *exec.ExitError
+	switch {
+	case errors.As(err, &ended) && ended.ExitCode() > 0:
+		os.Exit(ended.ExitCode())
+	case err != nil:
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// realTime are the packages, with those below them, whose tests wait in real
+// time for what others do: they must not hold each other up.
+var realTime = []string{
+	"lockproof/bench", "lockproof/cmd", "lockproof/harness", "lockproof/nemesis", "lockproof/redlock", "lockproof/validate",
+}
+
+// inRealTime says whether a package is one of them. Those about virtual time,
+// histories and single links are quick, and depend on nobody.
+func inRealTime(name string) bool {
+	quick := []string{"lockproof/harness/cluster/virtual", "lockproof/harness/history", "lockproof/harness/locks"}
+	below := func(folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }
+	return slices.ContainsFunc(realTime, below) && !slices.ContainsFunc(quick, below)
+}
+
+// runAll runs the tests of the packages that the patterns name. The error is that
+// of go test.
+func runAll(r *report, flags, patterns []string) error {
+	list := exec.Command("go", append([]string{"list"}, patterns...)...)
+	list.Stderr = os.Stderr
+	out, err := list.Output()
+	if err != nil {
+		return err
+	}
+	var waiting, others []string
+	for name := range strings.FieldsSeq(string(out)) {
+		if inRealTime(name) {
+			waiting = append(waiting, name)
+		} else {
+			others = append(others, name)
+		}
+	}
+	os.Setenv(needs.MachineVariable, fingerprint(context.Background()))
+	beside := max(1, runtime.GOMAXPROCS(0))
+	return errors.Join(runSome(r, beside, flags, others), runSome(r, 1, flags, waiting))
+}
+
+// runSome runs the tests of packages, so many at a time.
+func runSome(r *report, beside int, flags, packages []string) error {
+	if len(packages) == 0 {
+		return nil
+	}
+	args := append([]string{"test", "-json", "-p", strconv.Itoa(beside)}, flags...)
+	cmd := exec.Command("go", append(args, packages...)...)
+	cmd.Stderr = os.Stderr
+	events, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	err = follow(events, r)
+	return errors.Join(cmd.Wait(), err)
+}
+
+// follow hands the lines of `go test -json` to the report, and shows what is no
+// such line.
+func follow(lines io.Reader, r *report) error {
+	decoder := json.NewDecoder(lines)
+	for {
+		var e event
+		err := decoder.Decode(&e)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			var rest bytes.Buffer
+			_, _ = io.Copy(&rest, io.MultiReader(decoder.Buffered(), lines))
+			return fmt.Errorf("go test -json: %w: %s", err, &rest)
+		}
+		r.add(e)
+	}
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/internal/needs"
+)
+
+// machine is one to run tests on: a folder that is all of its PATH, and has Go.
+type machine struct {
+	t             *testing.T
+	runner, place string
+}
+
+func newMachine(t *testing.T) machine {
+	t.Helper()
+	m := machine{t: t, runner: filepath.Join(t.TempDir(), "runtests"), place: t.TempDir()}
+	out, err := exec.Command("go", "build", "-o", m.runner, ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	program, err := exec.LookPath("go")
+	require.NoError(t, err)
+	m.install("go", "#!/bin/sh\nexec "+program+` "$@"`+"\n")
+	return m
+}
+
+func (m machine) install(name, script string) {
+	m.t.Helper()
+	require.NoError(m.t, os.WriteFile(filepath.Join(m.place, name), []byte(script), 0o755))
+}
+
+// run runs the tests of testdata/small and gives what is said and the status.
+func (m machine) run(args []string, environment ...string) (said string, status int) {
+	m.t.Helper()
+	return m.runOf([]string{"./testdata/small"}, args, environment...)
+}
+
+// runOf runs the tests of packages.
+func (m machine) runOf(packages, args []string, environment ...string) (said string, status int) {
+	m.t.Helper()
+	cmd := exec.Command(m.runner, append(args, packages...)...)
+	cmd.Env = append(os.Environ(), append([]string{
+		"PATH=" + m.place, "DOCKER_HOST=unix:///nowhere", needs.RequireVariable + "=",
+	}, environment...)...)
+	out, err := cmd.CombinedOutput()
+	var ended *exec.ExitError
+	if !errors.As(err, &ended) {
+		require.NoError(m.t, err, "%s", out)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+const (
+	withoutRedis = "skipped: 2 for want of Redis 7.0 or later: run `make setup`\n"
+	always       = "skipped: 1 for want of what this system's kernel or file system does not do\n"
+)
+
+func TestSkipsAreToldOnceForEachReason(t *testing.T) {
+	m := newMachine(t)
+	said, status := m.run([]string{"-flags", "-short", "-cost"})
+	require.Zero(t, status, said)
+	require.Contains(t, said, "\n4 passed, 0 failed, 4 skipped in ")
+	require.True(t, strings.HasSuffix(said, "\n"+withoutRedis+
+		"skipped: 1 for want of time (-short was given): run `make test`\n"+always), said)
+	require.Regexp(t, `(?m)^ +(\d+\.\ds|cached)  lockproof/internal/runtests/testdata/small$`, said)
+}
+
+// Go's cache of results must not hide that a program has been installed.
+func TestWhatIsInstalledBetweenTwoRunsIsSeen(t *testing.T) {
+	m := newMachine(t)
+	for range 2 {
+		said, _ := m.run(nil)
+		require.Contains(t, said, withoutRedis)
+	}
+	m.install("redis-server", "#!/bin/sh\n")
+	said, status := m.run(nil)
+	require.Zero(t, status, said)
+	require.NotContains(t, said, "Redis")
+	require.Contains(t, said, "\n7 passed, 0 failed, 1 skipped in ")
+}
+
+func TestWhatMustBeThereFailsItsTests(t *testing.T) {
+	m := newMachine(t)
+	said, status := m.run(nil, needs.RequireVariable+"=compiler redis-server")
+	require.Equal(t, 1, status, said)
+	require.Contains(t, said, "LOCKPROOF_TESTS_REQUIRE says that there must be redis-server: ")
+	require.Contains(t, said, "\n4 passed, 3 failed, 1 skipped in ")
+}
+
+func TestAFailureIsShownAndIsTheStatus(t *testing.T) {
+	m := newMachine(t)
+	said, status := m.run(nil, "SMALL_FAILS=1")
+	require.Equal(t, 1, status)
+	require.Contains(t, said, "as it was told")
+	require.Contains(t, said, "\nfailed: lockproof/internal/runtests/testdata/small\n")
+	require.Contains(t, said, " 1 failed, ")
+	said, status = m.run(nil, "SMALL_DIES=1")
+	require.Equal(t, 1, status)
+	require.Contains(t, said, "TestDiesIfTold did not end")
+	require.Contains(t, said, "some last words")
+	require.Contains(t, said, " 1 failed, ")
+}
+
+// A machine that has nothing but Go, an engine that never answers, and blanks in
+// the path of its temporary files: tests are skipped, and none fails. Where they
+// must not be skipped, they fail.
+func TestAMachineThatLacksEverything(t *testing.T) {
+	m := newMachine(t)
+	temp := filepath.Join(t.TempDir(), "a folder")
+	require.NoError(t, os.Mkdir(temp, 0o755))
+	environment := []string{"HOME=", "TMPDIR=" + temp, "CGO_ENABLED=0", "DOCKER_HOST=" + silent(t)}
+	for _, name := range []string{"GOCACHE", "GOPATH", "GOMODCACHE"} { // which Go looks for at home
+		out, err := exec.Command("go", "env", name).Output()
+		require.NoError(t, err)
+		environment = append(environment, name+"="+strings.TrimSpace(string(out)))
+	}
+	packages := []string{
+		"lockproof/harness/cluster/local", "lockproof/harness/cluster/shim", "lockproof/harness/cluster/docker",
+		"lockproof/harness/cluster/process", "lockproof/reports/browser",
+	}
+	said, status := m.runOf(packages, []string{"-flags", "-short"}, environment...)
+	require.Zero(t, status, said)
+	require.Contains(t, said, " 0 failed, ")
+	for _, n := range []needs.Need{needs.Redis, needs.Compiler, needs.Engine, needs.Shell} {
+		require.Contains(t, said, " for want of "+n.What+": run `make setup`\n")
+	}
+	said, status = m.runOf(packages[1:2], nil, append(environment, needs.RequireVariable+"=compiler")...)
+	require.Equal(t, 1, status, said)
+	require.Contains(t, said, "LOCKPROOF_TESTS_REQUIRE says that there must be compiler: ")
+}
+
+// silent is an engine that takes every connection and never says a word.
+func silent(t *testing.T) (host string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { ln.Close() })
+	go func() {
+		var held []net.Conn
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				for _, c := range held {
+					c.Close()
+				}
+				return
+			}
+			held = append(held, conn)
+		}
+	}()
+	return "tcp://" + ln.Addr().String()
+}
+
+func TestPackagesThatWaitInRealTime(t *testing.T) {
+	for name, waits := range map[string]bool{
+		"lockproof/harness": true, "lockproof/harness/cluster/local": true, "lockproof/cmd/lockproof": true,
+		"lockproof/harness/cluster/virtual/bubble": false, "lockproof/harness/history": false, "lockproof/checker": false,
+		"lockproof/nemesiser": false,
+	} {
+		require.Equal(t, waits, inRealTime(name), name)
+	}
+}
