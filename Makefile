@@ -5,15 +5,16 @@ ON          ?= virtual
 ARGS        ?=
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
-GOTESTSUM   := gotest.tools/gotestsum@v1.13.0
 FUZZTIME    ?= 20s
 COUNT       ?= 6
 
-# One package at a time: tests in real time must not hold each other up.
-TESTFLAGS   ?= -p 1 -timeout 20m
+TESTFLAGS   ?= -timeout 20m
+
+# The systems that it is built for.
+PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race fuzz bench gobench lint fmt clean
+.PHONY: help build run setup test race fuzz bench gobench lint cross dist fmt clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,17 +26,19 @@ build: bin/lockproof ## build bin/lockproof
 
 .PHONY: bin/lockproof
 bin/lockproof:
-	@CGO_ENABLED=0 $(GO) build -o $@ ./cmd/lockproof
+	@CGO_ENABLED=0 $(GO) build -buildvcs=auto -o $@ ./cmd/lockproof
 
 run: build ## run the catalogue in virtual time, or ON=local or ON=docker
 	@bin/lockproof run --on $(ON) $(ARGS)
 
-test: ## run all tests, and say what was skipped
-	@command -v redis-server >/dev/null || echo 'redis-server is not installed: tests on real Redis are skipped (Debian: apt-get install redis-server)'
-	$(GO) run $(GOTESTSUM) --format pkgname -- $(TESTFLAGS) ./...
+setup: ## install all that tests use and Debian has
+	@.ci/setup
 
-race: ## run the tests under the race detector
-	$(GO) test -race $(TESTFLAGS) ./...
+test: ## run all tests, and say what was skipped; ARGS=--cost says what each package costs
+	@$(GO) run ./internal/runtests -flags '$(TESTFLAGS)' $(ARGS) ./...
+
+race: ## run the tests under the race detector, one package at a time
+	$(GO) test -race -p 1 $(TESTFLAGS) ./...
 
 fuzz: ## fuzz each parser for FUZZTIME
 	@for package in $$($(GO) list ./...); do \
@@ -57,9 +60,19 @@ lint: ## check format, vet, staticcheck and the example workflows
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) run $(ACTIONLINT) docs/ci/github.yml docs/ci/own-lock.yml
 
+cross: ## build and vet for every system
+	@for platform in $(PLATFORMS); do \
+		echo "$$platform"; \
+		export CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
+		$(GO) build -o /dev/null ./cmd/lockproof && $(GO) vet ./... || exit 1; \
+	done
+
+dist: ## make archives for every system, with checksums, in dist/
+	@$(GO) run ./internal/dist -version $$(git describe --always --dirty) $(PLATFORMS)
+
 fmt: ## format the code
 	gofmt -w .
 
 clean: build ## end what killed runs left behind, and remove what was built
 	bin/lockproof clean
-	rm -rf bin out
+	rm -rf bin out dist
