@@ -211,15 +211,14 @@ type Link interface {
 	Heal(Direction) error
 	// Delay adds a one-way delay, 0 to remove it.
 	Delay(Direction, time.Duration) error
-	// Intercept does something to the next commands that match.
-	Intercept(Intercept) error
+	// Intercept does something to the next commands that match; the function that
+	// it returns tells to how many messages it has been done so far.
+	Intercept(Intercept) (met func() int, err error)
 	// LetGo passes on what is being held and forgets every intercept.
 	LetGo() (held int, err error)
 	// Count says how many commands of a name have reached the node and how
 	// many have been answered so far.
 	Count(command string) (received, answered int)
-	// Intercepted says to how many messages an intercept has been done so far.
-	Intercepted() int
 	// Measure watches what passes in a direction (not Both) from now on; the
 	// function that it returns tells what has passed since.
 	Measure(Direction) func() Traffic

@@ -38,10 +38,58 @@ func (e *engine) base(ctx context.Context, release, owner string, say io.Writer)
 	}
 	fmt.Fprintf(say, "it cannot be pulled (%v)\nmaking %s from Debian's packages: this takes a minute or two\n", pulled, own)
 	if err := e.bootstrap(ctx, release, owner); err != nil {
-		return "", missing(fmt.Sprintf("the image %s is not there, cannot be pulled (%v), and cannot be made (%v)", debian, pulled, err),
-			"reach a registry, load it (docker load), or run once as root with debootstrap installed (Debian: apt-get install debootstrap)")
+		return "", noBase(debian, pulled, err)
 	}
 	return own, nil
+}
+
+// FindBase says where the image would come from that a run builds on, without
+// fetching it; the error is that of Available.
+func FindBase(ctx context.Context) (string, error) {
+	e, err := connect(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer e.Close()
+	return e.findBase(ctx)
+}
+
+func (e *engine) findBase(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	debian, own := debian(Servers[0].Release), ownBase(Servers[0].Release)
+	for _, name := range []string{debian, own} {
+		found, err := e.has(ctx, name)
+		if err != nil {
+			return "", unreachable(e.DaemonHost(), err)
+		}
+		if found {
+			return name + " is there", nil
+		}
+	}
+	_, refused := e.DistributionInspect(ctx, debian, "")
+	if refused == nil {
+		return debian + " comes from its registry with the first run", nil
+	}
+	if err := canBootstrap(); err != nil {
+		return "", noBase(debian, refused, err)
+	}
+	return own + " is made from Debian's packages with the first run, if they can be reached: no registry gives " + debian, nil
+}
+
+// noBase says why there is no image to build on, and what would bring one.
+func noBase(name string, pulled, made error) error {
+	return missing(fmt.Sprintf("the image %s is not there, cannot be pulled (%v), and cannot be made (%v)", name, pulled, made),
+		"reach a registry, load it (docker load), or run once as root with debootstrap installed (Debian: apt-get install debootstrap)")
+}
+
+// canBootstrap says what keeps debootstrap from running.
+func canBootstrap() error {
+	if os.Geteuid() != 0 {
+		return errors.New("debootstrap wants root")
+	}
+	_, err := exec.LookPath("debootstrap")
+	return err
 }
 
 func (e *engine) pull(ctx context.Context, name string) error {
@@ -56,10 +104,7 @@ func (e *engine) pull(ctx context.Context, name string) error {
 
 // bootstrap makes ownBase with debootstrap, which has to be root.
 func (e *engine) bootstrap(ctx context.Context, release, owner string) (err error) {
-	if os.Geteuid() != 0 {
-		return errors.New("debootstrap wants root")
-	}
-	if _, err := exec.LookPath("debootstrap"); err != nil {
+	if err := canBootstrap(); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp("", "lockproof-base-")

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
@@ -34,18 +35,75 @@ func Clean(ctx context.Context) (done []string, err error) {
 	return append(done, images...), errors.Join(err, imageErr)
 }
 
-// sweep removes the projects of dead harnesses, and says what it did.
+// atOnce is how soon an engine answers that is worth waiting for, where nothing
+// is wanted of it but what is left to be removed.
+const atOnce = 2 * time.Second
+
+// Sweep removes what dead harnesses left on the engine, but for images. Where none
+// of this user is known to have left anything, no engine is asked.
+func Sweep(ctx context.Context) error {
+	records, err := process.Stranded()
+	if err != nil || len(records) == 0 {
+		return err
+	}
+	asked, cancel := context.WithTimeout(ctx, atOnce)
+	defer cancel()
+	e, err := reach(asked)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	_, err = e.sweep(ctx)
+	return err
+}
+
+// sweep removes the projects of dead harnesses, and then the records that say
+// that there are some, and says what it did.
 func (e *engine) sweep(ctx context.Context) (done []string, err error) {
-	projects, err := e.stranded(ctx)
+	records, err := process.Stranded() // before it is looked for what they have left
 	if err != nil {
 		return nil, err
 	}
-	var errs []error
-	for _, name := range projects {
-		lines, err := e.removeProject(ctx, name)
-		done, errs = append(done, lines...), append(errs, err)
+	// What a harness that was killed had just asked for comes up after it has died.
+	for range mostPasses {
+		projects, err := e.stranded(ctx)
+		if err != nil {
+			return done, err
+		}
+		if len(projects) == 0 {
+			return done, e.forget(ctx, records)
+		}
+		var errs []error
+		for _, name := range projects {
+			lines, err := e.removeProject(ctx, name)
+			done, errs = append(done, lines...), append(errs, err)
+		}
+		if err := errors.Join(errs...); err != nil {
+			return done, err
+		}
 	}
-	return done, errors.Join(errs...)
+	return done, nil // the records stay for the next time
+}
+
+// mostPasses is how often it is looked for what is left, at most.
+const mostPasses = 10
+
+// forget removes the records of dead harnesses that have nothing left here.
+func (e *engine) forget(ctx context.Context, records map[string]string) error {
+	if len(records) == 0 {
+		return nil
+	}
+	info, err := e.Info(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for record, engine := range records {
+		if engine == info.ID {
+			errs = append(errs, process.Forget(record))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // stranded lists the projects of this user on this host whose harness is dead.

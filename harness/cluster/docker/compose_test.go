@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/compose"
+	"lockproof/internal/needs"
 )
 
 // TestTheFileIsForEverybody: Compose takes the file as it is, for a user who wants
@@ -18,9 +19,7 @@ import (
 // privilege, and bounds what each can take.
 func TestTheFileIsForEverybody(t *testing.T) {
 	command, err := findCompose(t.Context())
-	if err != nil {
-		t.Skip(err)
-	}
+	needs.Check(t, needs.Engine, err)
 	folder := t.TempDir()
 	require.NoError(t, os.CopyFS(filepath.Join(folder, "compose"), compose.Files))
 	command = append(command, "-f", filepath.Join(folder, "compose", "docker-compose.yml"), "config")
@@ -38,7 +37,7 @@ func TestTheFileIsForEverybody(t *testing.T) {
 	}
 	for name, service := range resolved.Services {
 		require.Subset(t, []string{
-			"build", "cap_drop", "cgroup_parent", "command", "depends_on", "entrypoint", "healthcheck", "image", "labels", "mem_limit", "networks",
+			"build", "cap_drop", "cgroup_parent", "command", "depends_on", "entrypoint", "environment", "healthcheck", "image", "labels", "mem_limit", "networks",
 			"pids_limit", "ports", "profiles", "read_only", "restart", "security_opt", "stop_grace_period", "tmpfs", "volumes",
 		}, keys(service), "%s: what else it may do is to be judged first", name)
 		require.Equal(t, []any{"ALL"}, service["cap_drop"], name)

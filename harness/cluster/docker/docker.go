@@ -257,6 +257,7 @@ func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(c
 		return nil, err
 	}
 	setup.Store = c.address[proxy.Path{Client: setup.Name, Server: cluster.StoreName}]
+	setup.Password = server.Password()
 	setup.Seed, setup.Epoch, setup.StallLimit = c.cfg.Seed, c.clock.Epoch(), c.cfg.StallLimit
 	w, err := c.workers.Spawn(setup, messages)
 	if err != nil {

@@ -88,10 +88,11 @@ func TestAKilledNodeBreaksItsConnections(t *testing.T) {
 	c := start(t, 2, nil)
 	db := over(t, c, "c1", "n2")
 	require.NoError(t, db.Ping(t.Context()).Err())
-	require.NoError(t, c.Link("c1", "n2").Intercept(cluster.Intercept{Command: "SET", Part: cluster.PartCommand, Action: cluster.Hold}))
+	met, err := c.Link("c1", "n2").Intercept(cluster.Intercept{Command: "SET", Part: cluster.PartCommand, Action: cluster.Hold})
+	require.NoError(t, err)
 	waiting := make(chan error, 1)
 	go func() { waiting <- db.Set(context.Background(), "k1", "token", time.Minute).Err() }()
-	require.Eventually(t, func() bool { return c.Link("c1", "n2").Intercepted() == 1 }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return met() == 1 }, time.Second, time.Millisecond)
 	require.NoError(t, c.Node("n2").Kill(t.Context()))
 	select {
 	case err := <-waiting:

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"time"
 
+	"github.com/docker/docker/api/types/system"
 	"github.com/docker/docker/api/types/versions"
 	"github.com/docker/docker/client"
 
@@ -26,6 +28,7 @@ const askWithin = 10 * time.Second
 type engine struct {
 	*client.Client
 	compose []string // the command: docker compose, or docker-compose
+	id      string   // the engine's own, which it has at whatever address
 	cgroup  string   // the parent of the containers' control groups; "": the engine's choice
 }
 
@@ -53,6 +56,10 @@ func Find(ctx context.Context) (string, error) {
 
 // connect finds the engine, as DOCKER_HOST and its kin say, and Compose.
 func connect(ctx context.Context) (*engine, error) {
+	if runtime.GOOS != "linux" {
+		return nil, missing("it needs Linux: elsewhere containers run in a machine of their own, with a clock of its own",
+			"run it there (on Windows: in WSL 2), or with --on virtual")
+	}
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	e, err := reach(ctx)
@@ -62,9 +69,11 @@ func connect(ctx context.Context) (*engine, error) {
 	if e.compose, err = findCompose(ctx); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	if e.cgroup, err = e.parent(ctx); err != nil {
+	info, err := e.Info(ctx)
+	if err != nil {
 		return nil, errors.Join(unreachable(e.DaemonHost(), err), e.Close())
 	}
+	e.id, e.cgroup = info.ID, parent(info)
 	return e, nil
 }
 
@@ -72,12 +81,11 @@ func connect(ctx context.Context) (*engine, error) {
 // makes them in cgroupfs puts all below one, which has as much of the processors
 // as any single process of the host: a busy client would hold up all servers. At
 // the root, each weighs as much as a process. systemd shares fairly by itself.
-func (e *engine) parent(ctx context.Context) (string, error) {
-	info, err := e.Info(ctx)
-	if err == nil && info.CgroupDriver == "cgroupfs" {
-		return "/", nil
+func parent(info system.Info) string {
+	if info.CgroupDriver == "cgroupfs" {
+		return "/"
 	}
-	return "", err
+	return ""
 }
 
 // reach connects to the engine.
@@ -136,6 +144,10 @@ func findCompose(ctx context.Context) ([]string, error) {
 	for _, command := range [][]string{{"docker", "compose"}, {"docker-compose"}} {
 		if exec.CommandContext(ctx, command[0], append(command[1:], "version")...).Run() == nil {
 			return command, nil
+		}
+		if ctx.Err() != nil {
+			return nil, missing(fmt.Sprintf("`%s version` has not answered for %s, engine and all", strings.Join(command, " "), askWithin),
+				"wait until the machine has less to do, and try again")
 		}
 	}
 	return nil, missing("neither `docker compose` nor `docker-compose` works",

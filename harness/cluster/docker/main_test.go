@@ -3,6 +3,7 @@ package docker
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,7 +18,9 @@ import (
 	"lockproof/harness/client"
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/docker/proxy"
+	"lockproof/harness/cluster/server"
 	"lockproof/harness/history"
+	"lockproof/internal/needs"
 )
 
 // workerArgument makes the test binary a client.
@@ -62,18 +65,23 @@ var shared struct {
 	err      error
 }
 
+// available is asked once: an engine that answers nothing takes its time.
+var available = sync.OnceValue(Available)
+
 // open gives the projects of the tests, and skips a test where there is no
-// engine.
+// engine, or one that can get no image.
 func open(t testing.TB) *Projects {
 	t.Helper()
-	if err := Available(); err != nil {
-		t.Skip(err)
-	}
+	needs.Check(t, needs.Engine, available())
 	shared.once.Do(func() {
 		if shared.err = buildProgram(); shared.err == nil {
 			shared.projects, shared.err = Open(context.Background(), Choice{}, shared.program, os.Stderr)
 		}
 	})
+	var lack *cluster.Unsupported
+	if errors.As(shared.err, &lack) {
+		needs.Check(t, needs.Image, lack)
+	}
 	require.NoError(t, shared.err)
 	return shared.projects
 }
@@ -122,7 +130,7 @@ func start(t testing.TB, nodes int, change func(*cluster.Config)) *Cluster {
 func dial(t testing.TB, addr string) *redis.Client {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{
-		Addr: addr, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
+		Addr: addr, Password: server.Password(), MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
 	})
 	t.Cleanup(func() { c.Close() })
 	return c

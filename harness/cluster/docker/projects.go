@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
@@ -87,12 +87,16 @@ func (p *Projects) prepare(ctx context.Context, choice Choice, program string, s
 	if p.host, err = os.Hostname(); err != nil {
 		return fmt.Errorf("docker cluster: %w", err)
 	}
-	// What earlier harnesses left is removed in passing; that it cannot be is
-	// no reason not to run. `lockproof clean` tells the reason.
+	// A run has removed what earlier harnesses are known to have left here; this is
+	// for what nobody has a record of. That it cannot be removed is no reason not to
+	// run: `lockproof clean` tells the reason.
 	_, _ = p.engine.sweep(ctx)
 
 	folder := filepath.Join(os.TempDir(), process.FolderPrefix+process.RandomName())
 	if p.record, err = process.NewRecord(folder); err != nil {
+		return fmt.Errorf("docker cluster: %w", err)
+	}
+	if err := p.record.UseEngine(p.engine.id); err != nil {
 		return fmt.Errorf("docker cluster: %w", err)
 	}
 	if err := os.Mkdir(folder, 0o700); err != nil {
@@ -330,14 +334,18 @@ func (q *project) compose(ctx context.Context, args ...string) error {
 		"LOCKPROOF_IMAGE="+q.image, "LOCKPROOF_CONTEXT="+q.folder,
 		"LOCKPROOF_RECORD="+q.record.File(), "LOCKPROOF_HOST="+q.host,
 		"LOCKPROOF_PORTS="+strconv.Itoa(q.ports), "LOCKPROOF_LAST_PORT="+strconv.Itoa(proxy.FirstPort+q.ports-1),
-		"LOCKPROOF_HEALTH_INTERVAL=1h", "LOCKPROOF_CGROUP="+q.engine.cgroup,
+		"LOCKPROOF_PASSWORD="+server.Password(), "LOCKPROOF_HEALTH_INTERVAL=1h", "LOCKPROOF_CGROUP="+q.engine.cgroup,
 	)
-	// A Ctrl-C at the terminal is for the harness, which then ends the project
-	// in good order.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	out, err := cmd.CombinedOutput()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	// It dies with the harness: it would go on to make what Clean has just removed.
+	running, err := process.Launch(command[0], cmd, q.record)
 	if err != nil {
-		return fmt.Errorf("%s %s: %w; the end of its output: %s", strings.Join(q.engine.compose, " "), args[0], err, lastOf(out))
+		return err
+	}
+	<-running.Gone()
+	if err := running.Exit(); err != nil {
+		return fmt.Errorf("%s %s: %w; the end of its output: %s", strings.Join(q.engine.compose, " "), args[0], err, lastOf(out.Bytes()))
 	}
 	return nil
 }

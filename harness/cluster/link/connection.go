@@ -1,9 +1,11 @@
 package link
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"sync"
+	"time"
 )
 
 // Indices of the directions.
@@ -71,14 +73,45 @@ type end struct {
 	net.Conn
 	of   *connection
 	flow *flow
+
+	mu       sync.Mutex
+	settling []byte // what a fault held up until now, and what came after it
+	closing  bool   // as soon as that has been written
 }
 
+// Write does not wait until what a fault held up has settled: while a fault is
+// being removed toxiproxy waits for it with its locks held, and others for these,
+// as virtual time does then.
 func (e *end) Write(b []byte) (int, error) {
 	e.flow.arrives(len(b))
-	if _, err := e.Conn.Write(b); err != nil {
-		e.of.breakOff()
+	wait := e.flow.settle()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.settling != nil:
+		e.settling = append(e.settling, b...)
+	case wait > 0:
+		e.settling = bytes.Clone(b)
+		time.AfterFunc(wait, e.settled)
+	default:
+		e.pass(b)
 	}
 	return len(b), nil
+}
+
+// pass writes to whoever is there. Nobody may be: then the bytes are lost, and the
+// other direction brings the end, behind what was sent before it.
+func (e *end) pass(b []byte) { _, _ = e.Conn.Write(b) }
+
+// settled writes what has settled.
+func (e *end) settled() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.pass(e.settling)
+	e.settling = nil
+	if e.closing {
+		e.finish()
+	}
 }
 
 // ReadFrom is io.Copy with a small buffer.
@@ -91,7 +124,15 @@ type writer struct{ io.Writer }
 
 // Close is called once by toxiproxy, when the direction is over.
 func (e *end) Close() error {
-	err := e.Conn.Close()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closing = true; e.settling == nil {
+		e.finish()
+	}
+	return nil
+}
+
+func (e *end) finish() {
+	e.Conn.Close() // nobody learns anything from its error
 	e.of.link.ended(e.of)
-	return err
 }

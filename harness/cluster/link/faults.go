@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
@@ -89,18 +90,21 @@ func (l *Link) Delay(d cluster.Direction, by time.Duration) error {
 type intercept struct {
 	cluster.Intercept
 	left int
+	met  atomic.Int64 // messages that it has been done to
 }
 
-// Intercept does something to the next commands that match.
-func (l *Link) Intercept(i cluster.Intercept) error {
+// Intercept does something to the next commands that match; the function that it
+// returns tells to how many messages it has been done so far.
+func (l *Link) Intercept(i cluster.Intercept) (met func() int, err error) {
 	if i.Command == "" {
-		return errors.New("an intercept needs the name of a command")
+		return nil, errors.New("an intercept needs the name of a command")
 	}
 	i.Command = canonical(i.Command)
+	one := &intercept{Intercept: i, left: max(i.Times, 1)}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.intercepts = append(l.intercepts, &intercept{Intercept: i, left: max(i.Times, 1)})
-	return nil
+	l.intercepts = append(l.intercepts, one)
+	return func() int { return int(one.met.Load()) }, nil
 }
 
 // LetGo passes on what is being held and forgets every intercept.
@@ -130,7 +134,7 @@ func (l *Link) match(name string) (cluster.Part, order) {
 		if i.left--; i.left == 0 {
 			l.intercepts = append(l.intercepts[:n:n], l.intercepts[n+1:]...)
 		}
-		return i.Part, order{i.Action, l.letGoes.Load()}
+		return i.Part, order{i, l.letGoes.Load()}
 	}
 	return "", order{}
 }

@@ -8,11 +8,11 @@ import (
 	"lockproof/harness/history"
 )
 
-// order is what an intercept does to one message; without an action, nothing. A
-// reply is ordered about when its command sets out, so that everything may have
-// been let go when it comes: then the order is void.
+// order is what an intercept does to one message; of none, nothing. A reply is
+// ordered about when its command sets out, so that everything may have been let go
+// when it comes: then the order is void.
 type order struct {
-	action  cluster.Action
+	of      *intercept
 	letGoes int64 // how often all was let go before
 }
 
@@ -80,6 +80,17 @@ func (f *flow) take(data []byte) {
 	}
 }
 
+// end takes the end of the stream, which travels as a message does, behind what was
+// sent before it: a process that dies has written what its kernel has yet to
+// deliver, and who is at the other end learns of its death by a message, too.
+func (f *flow) end() {
+	f.ended = true
+	if f.conn != nil {
+		f.push(&message{data: []byte{}, due: f.arrival(), noted: true})
+		f.messages++
+	}
+}
+
 // pass queues bytes that are not read.
 func (f *flow) pass(data []byte) {
 	due := time.Now()
@@ -102,6 +113,17 @@ func (f *flow) arrival() time.Time {
 	}
 	f.last = due
 	return due
+}
+
+// settle is how long a message waits that a fault has held up until now. On a link
+// with one connection it does not: messages follow each other there.
+func (f *flow) settle() time.Duration {
+	l := f.conn.link
+	settle := l.cfg.Settle
+	if settle == nil || l.connections.Load() == 1 {
+		return 0
+	}
+	return settle(f.direction == toNode, f.conn.number)
 }
 
 // command sees a message to the node set out.
@@ -132,9 +154,9 @@ func (f *flow) reply(m *message) {
 func (f *flow) admit(m *message, o order) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if o.action != "" && o.letGoes == f.conn.link.letGoes.Load() {
-		f.conn.link.intercepted.Add(1)
-		switch o.action {
+	if o.of != nil && o.letGoes == f.conn.link.letGoes.Load() {
+		o.of.met.Add(1)
+		switch o.of.Action {
 		case cluster.Hold:
 			m.held = true
 		case cluster.Lose:
@@ -204,6 +226,7 @@ func (f *flow) letGo() (held int) {
 	for _, m := range f.queue {
 		if m.held {
 			m.held = false
+			m.due = time.Now().Add(f.settle())
 			held++
 		}
 	}

@@ -28,6 +28,10 @@ type Config struct {
 	// Travel is how long a message takes, by direction, connection and number
 	// of the message on that connection, both from 0; nil: no time of its own.
 	Travel func(toNode bool, connection, message int) time.Duration
+	// Settle is how long a message waits that a fault has held up, by direction and
+	// connection, so that those of several connections do not go on at one instant,
+	// whose order nobody could repeat; 0 for one that was not held up. nil: no wait.
+	Settle func(toNode bool, connection int) time.Duration
 	// Scripts is what the run's links know of Lua scripts; nil: a set of its own.
 	Scripts *Scripts
 	// Silent: commands are counted and intercepted but not recorded.
@@ -50,14 +54,13 @@ type Link struct {
 	delayed [2]bool
 
 	gauges      [2]gauge
-	intercepted atomic.Int64
 	letGoes     atomic.Int64
+	connections atomic.Int64 // so far
 
 	starting sync.Mutex
 	joining  *flow // the flow of the direction that is being started
 
 	mu         sync.Mutex
-	made       int // connections so far
 	open       map[*connection]bool
 	intercepts []*intercept
 	serial     int64
@@ -143,8 +146,7 @@ func (l *Link) Join(client, server net.Conn) {
 		server.Close()
 		return
 	}
-	c := newConnection(l, l.made, client, server)
-	l.made++
+	c := newConnection(l, int(l.connections.Add(1)-1), client, server)
 	l.open[c] = true
 	l.mu.Unlock()
 
@@ -157,16 +159,7 @@ func (l *Link) Join(client, server net.Conn) {
 		way      stream.Direction
 	}{toNode: {client, server, stream.Upstream}, toClient: {server, client, stream.Downstream}} {
 		l.joining = c.flows[d]
-		l.proxy.Toxics.StartLink(api, strconv.Itoa(c.number)+s.way.String(), s.from, &end{s.to, c, c.flows[d]}, s.way)
-	}
-}
-
-// Break closes all connections at once, as a node's crash does.
-func (l *Link) Break() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for c := range l.open {
-		c.breakOff()
+		l.proxy.Toxics.StartLink(api, strconv.Itoa(c.number)+s.way.String(), s.from, &end{Conn: s.to, of: c, flow: c.flows[d]}, s.way)
 	}
 }
 
@@ -180,8 +173,10 @@ func (l *Link) Close() error {
 	l.mu.Unlock()
 
 	l.reset()
-	l.Break()
 	l.mu.Lock()
+	for c := range l.open {
+		c.breakOff()
+	}
 	for len(l.open) > 0 {
 		l.idle.Wait()
 	}
@@ -200,9 +195,6 @@ func (l *Link) Count(command string) (received, answered int) {
 	}
 	return 0, 0
 }
-
-// Intercepted says to how many messages an intercept has been done so far.
-func (l *Link) Intercepted() int { return int(l.intercepted.Load()) }
 
 // counter gives the count of a command. The caller holds the lock.
 func (l *Link) counter(name string) *count {

@@ -12,6 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
+
+	"lockproof/internal/input/inputtest"
 	"pgregory.net/rapid"
 )
 
@@ -76,11 +78,14 @@ func FuzzRESP(f *testing.F) {
 	for _, seed := range []string{
 		"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n", "+OK\r\n", "$-1\r\n", "*-1\r\n", ":1\r\n", "%1\r\n+a\r\n_\r\n", "=7\r\ntxt:abc\r\n",
 		"!3\r\nERR\r\n", "-ERR\r\n", "*1\r\n$-1\r\n", "*2\r\n$1\r\na\r\n:1\r\n", "$0\r\n\r\n", "=-1\r\n", "!0\r\n\r\n", "*0\r\n", "PING\r\n",
+		"*536870912\r\n", strings.Repeat("*1\r\n", 50_000), "$536870912\r\n", strings.Repeat("*2\r\n", 17),
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		n, err := length(b)
+		var n int
+		var err error
+		inputtest.Bounded(t, len(b), func() { n, err = length(b) })
 		if err != nil || n == 0 {
 			return
 		}

@@ -66,7 +66,7 @@ func (t *RespToxic) Pipe(stub *toxics.ToxicStub) {
 		case <-due:
 		case chunk := <-input:
 			if chunk == nil {
-				f.ended = true
+				f.end()
 				continue
 			}
 			f.take(chunk.Data)

@@ -302,7 +302,7 @@ func (c *Cluster) complete(setup client.Setup) (client.Setup, error) {
 	if err := c.routes(&setup); err != nil {
 		return setup, err
 	}
-	setup.Store = c.address[path{setup.Name, cluster.StoreName}]
+	setup.Store, setup.Password = c.address[path{setup.Name, cluster.StoreName}], server.Password()
 	setup.Seed, setup.Epoch, setup.StallLimit = c.cfg.Seed, c.clock.Epoch(), c.cfg.StallLimit
 	return setup, nil
 }

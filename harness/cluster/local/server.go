@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,6 +42,12 @@ var found sync.Map
 
 // findServer finds the server's program and checks its version.
 func findServer(name string) (program, error) {
+	if runtime.GOOS == "windows" {
+		return program{}, &cluster.Unsupported{
+			Cluster: kind, Fault: "any run", Why: "it needs Linux or macOS: Windows can neither stop a process nor fork a server that saves",
+			How: "run it there, or in WSL 2, or with --on virtual",
+		}
+	}
 	if name == "" {
 		name = "redis-server"
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"lockproof/internal/needs"
 )
 
 // BenchmarkSET compares a server under the shim, whose clock has to be computed,
@@ -20,9 +22,8 @@ import (
 // and of the server's own CPU time for each, which other load disturbs less.
 func BenchmarkSET(b *testing.B) {
 	needShim(b)
-	if _, err := exec.LookPath("redis-benchmark"); err != nil {
-		b.Skip("redis-benchmark is not in PATH; it comes with Redis (Debian: redis-tools)")
-	}
+	_, err := exec.LookPath("redis-benchmark") // of Debian's redis-tools, which redis-server brings
+	needs.Check(b, needs.Redis, err)
 	under := start(b, 1, nil).nodes["n1"]
 	require.NoError(b, under.SetClock(b.Context(), 0, 1.001))
 	b.Setenv("XDG_CACHE_HOME", filepath.Join(b.TempDir(), "a folder")) // where no shim can be

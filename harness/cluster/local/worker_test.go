@@ -13,6 +13,7 @@ import (
 	"lockproof/harness/client"
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/process"
+	"lockproof/harness/cluster/server"
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
 )
@@ -74,7 +75,7 @@ func TestSpawnCompletesTheSetup(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(in.messages()[0].Event.Text), &got))
 	n1, n3 := l.address[path{"c2", "n1"}], l.address[path{"c2", "n3"}]
 	require.Equal(t, client.Setup{
-		Name: "c2", Index: 1, Lock: "redlock", Nodes: []string{n1, n1, n3}, Store: l.address[path{"c2", "store"}],
+		Name: "c2", Index: 1, Lock: "redlock", Nodes: []string{n1, n1, n3}, Store: l.address[path{"c2", "store"}], Password: server.Password(),
 		Seed: 42, Epoch: l.clock.Epoch(), StallLimit: time.Hour,
 	}, got)
 	require.NotEqual(t, n1, n3)

@@ -12,7 +12,8 @@ import (
 )
 
 // Clean ends the processes and removes the folders of harnesses that died
-// before they could do so themselves, and says what it did, one line each. It
+// before they could do so themselves, and says what it did, one line each. What
+// they had on a Docker engine is not its concern: see Stranded. It
 // touches nothing of a harness that lives, and no process that is not, by
 // number, start time and name, the one on record.
 func Clean() (done []string, err error) {
@@ -45,7 +46,7 @@ func cleanRun(name string) (done []string, err error) {
 		return nil, err
 	}
 	defer file.Close()
-	if dead, err := lock(file); !dead || err != nil {
+	if dead, err := lockDead(file); !dead || err != nil {
 		return nil, err
 	}
 	entries, err := readRecord(file)
@@ -70,7 +71,64 @@ func cleanRun(name string) (done []string, err error) {
 			return done, err
 		}
 	}
+	if engineOf(entries) != "" {
+		return done, nil
+	}
 	return done, os.Remove(name)
+}
+
+func engineOf(entries []Entry) string {
+	for _, e := range entries {
+		if e.Engine != "" {
+			return e.Engine
+		}
+	}
+	return ""
+}
+
+// Stranded gives the records of dead harnesses that had projects on a Docker
+// engine, with the engine's name. Once these are gone, Forget removes a record.
+func Stranded() (records map[string]string, err error) {
+	records = map[string]string{}
+	var errs []error
+	for _, dir := range stateFolders() {
+		files, err := filepath.Glob(filepath.Join(dir, "run-*.jsonl"))
+		errs = append(errs, err)
+		for _, name := range files {
+			engine, err := engineOfDead(name)
+			if engine != "" {
+				records[name] = engine
+			}
+			errs = append(errs, err)
+		}
+	}
+	return records, errors.Join(errs...)
+}
+
+// engineOfDead is the engine on which the harness of a record had projects, ""
+// if there is none or the harness lives.
+func engineOfDead(name string) (string, error) {
+	if dead, err := Dead(name); !dead || err != nil {
+		return "", err
+	}
+	file, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil // somebody else has cleaned up
+	}
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	entries, err := readRecord(file)
+	return engineOf(entries), err
+}
+
+// Forget removes the record of a dead harness that has nothing left.
+func Forget(record string) error {
+	if err := os.Remove(record); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // undo ends the child that a record's line is about, if it still runs, or tells

@@ -5,10 +5,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"lockproof/internal/needs"
 )
 
 // ownState gives a test a state folder of its own.
@@ -44,6 +46,7 @@ func cleanError() error {
 // without a parent-death signal.
 func stranded(t *testing.T) Identity {
 	t.Helper()
+	needs.Commands(t, "sleep")
 	cmd := exec.Command("sleep", "60")
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
@@ -73,7 +76,9 @@ func write(t *testing.T, dir string, entries ...Entry) (file string) {
 func TestCleanEndsStrandedChildren(t *testing.T) {
 	dir := ownState(t)
 	child, stopped := stranded(t), stranded(t)
-	require.NoError(t, syscall.Kill(stopped.PID, syscall.SIGSTOP))
+	process, err := os.FindProcess(stopped.PID)
+	require.NoError(t, err)
+	require.NoError(t, process.Signal(stop))
 	folder := filepath.Join(t.TempDir(), FolderPrefix+"0123")
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "n1"), 0o700))
 	file := write(t, dir, Entry{Harness: &Identity{PID: 4242, Command: "lockproof"}, Folder: folder},
@@ -176,4 +181,55 @@ func TestDeadRecords(t *testing.T) {
 		require.Equal(t, want, got, name)
 	}
 	require.NoError(t, alive.Remove())
+}
+
+// The record of a harness that had projects on an engine is how the next run
+// knows of them: it stays until they are gone.
+func TestTheRecordOfAnEngineStaysUntilItIsForgotten(t *testing.T) {
+	dir := ownState(t)
+	const engine = "an engine"
+	folder := filepath.Join(t.TempDir(), FolderPrefix+"gone")
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	dead := write(t, dir, Entry{Harness: &Identity{PID: 1 << 30, Command: "lockproof"}, Folder: folder}, Entry{Engine: engine})
+	write(t, dir, Entry{Harness: &Identity{PID: 1 << 30, Command: "lockproof"}})
+	living, err := NewRecord(filepath.Join(t.TempDir(), FolderPrefix+"living"))
+	require.NoError(t, err)
+	require.NoError(t, living.UseEngine(engine))
+
+	for range 2 {
+		cleaned(t)
+		require.NoDirExists(t, folder)
+		require.ElementsMatch(t, []string{dead, living.File()}, records(t))
+		found, err := Stranded()
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{dead: engine}, found)
+	}
+	require.NoError(t, Forget(dead))
+	require.NoError(t, Forget(dead), "somebody else may have done so")
+	require.Equal(t, []string{living.File()}, records(t))
+	require.NoError(t, living.Remove())
+}
+
+// A program that is about to end with its overseer holds its record for some
+// moments more: Clean waits for it, and for no program whose overseer lives.
+func TestCleanWaitsForAProgramWhoseOverseerWasKilled(t *testing.T) {
+	ownState(t)
+	self, err := identify(os.Getpid())
+	require.NoError(t, err)
+	t.Cleanup(func() { overseer = nil })
+	for _, c := range []struct {
+		overseer Identity
+		left     int
+	}{{self, 1}, {Identity{PID: self.PID, Started: "before", Command: "lockproof"}, 0}} {
+		overseer = &c.overseer
+		record, err := NewRecord(filepath.Join(t.TempDir(), FolderPrefix+"0123"))
+		require.NoError(t, err)
+		closed := make(chan error)
+		time.AfterFunc(50*time.Millisecond, func() { closed <- record.file.Close() })
+		cleaned(t)
+		require.Len(t, records(t), c.left)
+		require.NoError(t, <-closed)
+		cleaned(t)
+		require.Empty(t, records(t))
+	}
 }

@@ -7,11 +7,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"lockproof/internal/needs"
 )
 
 // TestChildrenOutliveThreads ends many threads of this process, each of which
 // would take with it the children that it had forked.
 func TestChildrenOutliveThreads(t *testing.T) {
+	needs.Commands(t, "sleep")
 	const children, threads = 10, 20
 	for range children {
 		cmd := exec.Command("sleep", "60")

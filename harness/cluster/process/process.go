@@ -86,12 +86,12 @@ func (p *Process) AwaitExit(ctx context.Context) error {
 
 // Pause sends SIGSTOP and returns once every thread is seen to be stopped.
 func (p *Process) Pause(ctx context.Context) error {
-	return p.signalAndSee(ctx, syscall.SIGSTOP, allStopped)
+	return p.signalAndSee(ctx, stop, allStopped)
 }
 
 // Resume sends SIGCONT and returns once no thread is stopped any more.
 func (p *Process) Resume(ctx context.Context) error {
-	return p.signalAndSee(ctx, syscall.SIGCONT, noneStopped)
+	return p.signalAndSee(ctx, goOn, noneStopped)
 }
 
 func (p *Process) signalAndSee(ctx context.Context, s syscall.Signal, want func(states string) bool) error {

@@ -9,12 +9,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
-	"syscall"
+	"time"
+
+	"lockproof/internal/filelock"
 )
 
 // FolderPrefix begins the name of every run's folder. Clean removes no other.
@@ -33,11 +36,28 @@ type Record struct {
 // each other one child, or one thing that is shared with other runs.
 type Entry struct {
 	Harness *Identity `json:"harness,omitempty"`
-	Folder  string    `json:"folder,omitempty"`
-	Child   *Identity `json:"child,omitempty"`
+	// Overseer is the process with which the harness ends, if there is one.
+	Overseer *Identity `json:"overseer,omitempty"`
+	Folder   string    `json:"folder,omitempty"`
+	Child    *Identity `json:"child,omitempty"`
+	// Engine names the Docker engine on which the run has projects. The record then
+	// stays until they are gone: see Stranded.
+	Engine string `json:"engine,omitempty"`
 	// Uses names something that outlives the run and is not to be removed
 	// while it lasts: the tag of an image.
 	Uses string `json:"uses,omitempty"`
+}
+
+// overseer is the parent of this process, if it dies with it.
+var overseer *Identity
+
+// Overseen says that this process ends when its parent does. A harness that is
+// about to do so is waited for by Clean: when its overseer is killed, it lives on
+// for some moments.
+func Overseen() {
+	if parent, err := identify(os.Getppid()); err == nil {
+		overseer = &parent
+	}
 }
 
 // NewRecord opens the record of a run that is going to have that folder.
@@ -54,7 +74,7 @@ func NewRecord(folder string) (*Record, error) {
 			continue
 		}
 		r := &Record{file: file}
-		return r, r.add(Entry{Harness: &self, Folder: folder})
+		return r, r.add(Entry{Harness: &self, Overseer: overseer, Folder: folder})
 	}
 	return nil, fmt.Errorf("no folder to keep records of processes in: %w", errors.Join(errs...))
 }
@@ -99,8 +119,7 @@ func checkOwner(dir string) error {
 	if err != nil {
 		return err
 	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !info.IsDir() || !ok || int(stat.Uid) != os.Getuid() || info.Mode().Perm()&0o022 != 0 {
+	if !own(info) {
 		return fmt.Errorf("%s must be a folder of this user that no one else can write to: remove it", dir)
 	}
 	return nil
@@ -135,12 +154,8 @@ func createLocked(dir string) (*os.File, error) {
 // lock takes the lock on a record, unless another has it or the file has been
 // removed in the meantime.
 func lock(file *os.File) (ours bool, err error) {
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("cannot lock %s: %w", file.Name(), err)
+	if held, err := filelock.Exclusive(file); !held {
+		return false, err
 	}
 	opened, err := file.Stat()
 	if err != nil {
@@ -152,6 +167,9 @@ func lock(file *os.File) (ours bool, err error) {
 
 // Use notes that the run needs something that outlives it.
 func (r *Record) Use(name string) error { return r.add(Entry{Uses: name}) }
+
+// UseEngine notes that the run is going to have projects on a Docker engine.
+func (r *Record) UseEngine(name string) error { return r.add(Entry{Engine: name}) }
 
 // InUse lists what the runs of this user need that are alive.
 func InUse() ([]string, error) {
@@ -212,7 +230,24 @@ func Dead(name string) (bool, error) {
 		return false, err
 	}
 	defer file.Close()
-	return lock(file)
+	return lockDead(file)
+}
+
+// lockDead takes the lock on the record of a harness that has ended. One whose
+// overseer has ended is about to, and is waited for.
+func lockDead(file *os.File) (dead bool, err error) {
+	for begin := time.Now(); ; time.Sleep(PollEvery) {
+		if dead, err := lock(file); dead || err != nil || time.Since(begin) > Patience {
+			return dead, err
+		}
+		entries, err := readRecord(io.NewSectionReader(file, 0, math.MaxInt64))
+		if err != nil {
+			return false, err
+		}
+		if len(entries) == 0 || entries[0].Overseer == nil || entries[0].Overseer.Alive() {
+			return false, nil
+		}
+	}
 }
 
 // readRecord reads a record's lines. One that the harness was killed in the

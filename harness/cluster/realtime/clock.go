@@ -6,19 +6,8 @@ import (
 	"context"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"lockproof/harness/history"
 )
-
-// Monotonic reads CLOCK_MONOTONIC, in nanoseconds. Go does not give away its own
-// reading of it.
-func Monotonic() int64 {
-	var t unix.Timespec
-	// It cannot fail: the clock exists and the pointer is good.
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t)
-	return t.Nano()
-}
 
 // Clock counts from the moment at which a run began.
 type Clock struct {

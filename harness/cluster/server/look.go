@@ -24,7 +24,8 @@ import (
 const fencePrefix = "fence:"
 
 // Ask sends one command, as words on a line, on a connection of its own, and
-// returns the first line of the reply.
+// returns the first line of the reply. The server may ask for the Password or for
+// none.
 func Ask(ctx context.Context, addr, command string) (string, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)
@@ -35,10 +36,14 @@ func Ask(ctx context.Context, addr, command string) (string, error) {
 	// A context that ends closes the connection, and with it the read below.
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
-	if _, err := conn.Write([]byte(command + "\r\n")); err != nil {
+	if _, err := fmt.Fprintf(conn, "AUTH %s\r\n%s\r\n", Password(), command); err != nil {
 		return "", err
 	}
-	line, err := bufio.NewReader(conn).ReadString('\n')
+	replies := bufio.NewReader(conn)
+	line, err := replies.ReadString('\n') // the AUTH's: where it fails, so does the command
+	if err == nil {
+		line, err = replies.ReadString('\n')
+	}
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
@@ -50,6 +55,7 @@ func Ask(ctx context.Context, addr, command string) (string, error) {
 func With(addr string, f func(*redis.Client) error) error {
 	client := redis.NewClient(&redis.Options{
 		Addr:                  addr,
+		Password:              Password(),
 		MaxRetries:            -1,
 		DialerRetries:         1,
 		ContextTimeoutEnabled: true,

@@ -51,13 +51,14 @@ func SentinelSettings(own Sentinel, all []Sentinel, master string, replicas []st
 			errs = append(errs, line("known-sentinel %s %s %s %s", other.Address, other.ID))
 		}
 	}
+	text.WriteString(guardSentinel()) // the master has to be known by then
 	return text.String(), errors.Join(errs...)
 }
 
 // WithSentinel calls f with a client of the Sentinel at an address.
 func WithSentinel(addr string, f func(*redis.SentinelClient) error) error {
 	s := redis.NewSentinelClient(&redis.Options{
-		Addr: addr, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
+		Addr: addr, Password: Password(), MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	return errors.Join(f(s), s.Close())
@@ -75,6 +76,7 @@ func Watch(ctx context.Context, sentinel, master string, sentinels int) error {
 		}
 		return errors.Join(
 			s.Set(ctx, client.MasterName, "down-after-milliseconds", fmt.Sprint(downAfter.Milliseconds())).Err(),
+			s.Set(ctx, client.MasterName, "auth-pass", Password()).Err(),
 			s.Set(ctx, client.MasterName, "failover-timeout", fmt.Sprint(failoverTimeout.Milliseconds())).Err())
 	})
 }

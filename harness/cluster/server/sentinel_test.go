@@ -17,6 +17,9 @@ sentinel failover-timeout lock 60000
 sentinel known-replica lock 127.0.0.1 11
 sentinel known-sentinel lock 127.0.0.1 1 aa
 sentinel known-sentinel lock 127.0.0.1 3 cc
+requirepass `+Password()+`
+sentinel sentinel-pass `+Password()+`
+sentinel auth-pass lock `+Password()+`
 `, text)
 	_, err = SentinelSettings(all[1], all, "nowhere", nil)
 	require.ErrorContains(t, err, "nowhere")

@@ -16,14 +16,14 @@ var Adjustable = []string{
 }
 
 // Settings are the lines of redis.conf for a persistence setting, and for further
-// ones by name.
+// ones by name. The server asks for the Password.
 func Settings(p cluster.Persistence, more map[string]string) (string, error) {
 	persistence, err := persistenceLines(p)
 	if err != nil {
 		return "", err
 	}
 	var lines strings.Builder
-	lines.WriteString(persistence)
+	lines.WriteString(guard() + persistence)
 	for _, name := range slices.Sorted(maps.Keys(more)) {
 		fmt.Fprintf(&lines, "%s %s\n", name, more[name])
 	}

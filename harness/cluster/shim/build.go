@@ -72,7 +72,9 @@ func Build(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	choose := "choose a folder whose path has neither"
 	if dir == "" {
+		choose = "set XDG_CACHE_HOME to a folder whose path has neither"
 		if dir, err = cacheFolder(); err != nil {
 			return "", err
 		}
@@ -83,7 +85,7 @@ func Build(dir string) (string, error) {
 	if strings.ContainsAny(dir, " :") {
 		return "", &Missing{
 			Why: fmt.Sprintf("LD_PRELOAD cannot name a file in %q: blanks and colons separate its files", dir),
-			How: "set XDG_CACHE_HOME to a folder whose path has neither",
+			How: choose,
 		}
 	}
 	library := filepath.Join(dir, fmt.Sprintf("shim-%s-%s.so", runtime.GOARCH, fingerprint()))

@@ -14,7 +14,7 @@ import (
 	"time"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"lockproof/harness/cluster/realtime"
 )
 
 // layout is the control file, as compose/shim/src/control.h describes it.
@@ -96,7 +96,7 @@ func create(file string) (*Control, error) {
 	if err := f.Truncate(int64(size)); err != nil {
 		return nil, err
 	}
-	mapped, err := syscall.Mmap(int(f.Fd()), 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	mapped, err := mapFile(f, size)
 	if err != nil {
 		return nil, fmt.Errorf("cannot map %s: %w", file, err)
 	}
@@ -115,7 +115,7 @@ func (c *Control) Close() error {
 	}
 	mapped := c.mapped
 	c.mapped, c.l = nil, nil
-	return syscall.Munmap(mapped)
+	return unmap(mapped)
 }
 
 // Environment is what a server's environment needs beside the host's to be under
@@ -155,20 +155,12 @@ func (c *Control) with(f func(*layout) error) error {
 	return f(c.l)
 }
 
-// clock reads one of the host's clocks.
-func clock(id int32) int64 {
-	var t unix.Timespec
-	// It cannot fail: the clock exists and the pointer is good.
-	_ = unix.ClockGettime(id, &t)
-	return t.Nano()
-}
-
 // shows is what the wall clock shows at a time of CLOCK_MONOTONIC; it is shim.c's
 // commanded_clock.
 func (l *layout) shows(now int64) int64 {
 	rate := math.Float64frombits(l.clockRate)
 	if rate == 0 {
-		return clock(unix.CLOCK_REALTIME)
+		return time.Now().UnixNano()
 	}
 	return l.clockReading + int64(float64(now-l.clockSince)*rate)
 }
@@ -177,7 +169,7 @@ func (l *layout) shows(now int64) int64 {
 // whether a server runs or not.
 func (c *Control) Now() (now int64, err error) {
 	err = c.with(func(l *layout) error {
-		now = l.shows(clock(unix.CLOCK_MONOTONIC))
+		now = l.shows(realtime.Monotonic())
 		return nil
 	})
 	return now, err
@@ -197,7 +189,7 @@ func (c *Control) SetClock(jump time.Duration, rate float64) error {
 			rate = 1
 		}
 		l.setClock(func() (since, reading int64, _ float64) {
-			since = clock(unix.CLOCK_MONOTONIC)
+			since = realtime.Monotonic()
 			return since, l.shows(since) + int64(jump), rate
 		})
 		return nil

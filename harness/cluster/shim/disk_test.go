@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"lockproof/internal/needs"
 )
 
 // synced is how much of a file has been synced.
@@ -75,7 +78,7 @@ func TestCutPowerOfAReusedInode(t *testing.T) {
 		}
 	}
 	if !reused {
-		t.Skip("this file system does not use inodes again at once")
+		needs.Check(t, needs.System, errors.New("this file system does not use inodes again at once"))
 	}
 }
 

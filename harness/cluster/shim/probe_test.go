@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	source "lockproof/compose/shim"
+	"lockproof/internal/needs"
 )
 
 // built compiles the shim and the probe once for all tests.
@@ -58,11 +59,16 @@ type probe struct {
 	out *bufio.Reader
 }
 
+// needShim skips a test where no shim can be built, or none be named.
+func needShim(t testing.TB) {
+	t.Helper()
+	needs.Check(t, needs.Compiler, Available())
+	needs.PlainTemp(t)
+}
+
 func newProbe(t testing.TB) *probe {
 	t.Helper()
-	if err := Available(); err != nil {
-		t.Skip(err)
-	}
+	needShim(t)
 	b, err := built()
 	require.NoError(t, err)
 	control, err := Create(filepath.Join(t.TempDir(), "control"))

@@ -93,11 +93,9 @@ func (c *Cluster) connect(servers []string) {
 		for _, name := range servers {
 			order := len(c.paths)
 			t := newTravel(mix(c.cfg.Seed, client, name), c.Now, c.cfg.Delay, slots[order], total)
-			l := link.New(link.Config{Client: client, Node: name, Now: c.Now, Record: c.record, Travel: t.message,
+			l := link.New(link.Config{Client: client, Node: name, Now: c.Now, Record: c.record, Travel: t.message, Settle: t.settle,
 				Scripts: scripts, Silent: name == cluster.StoreName})
-			n := c.nodes[name]
-			n.broken = append(n.broken, l.Break)
-			c.paths[pathName{client, name}] = &path{Link: l, node: n, order: order, travel: t}
+			c.paths[pathName{client, name}] = &path{Link: l, node: c.nodes[name], order: order, travel: t}
 		}
 	}
 }

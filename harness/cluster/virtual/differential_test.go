@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,23 +18,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/shim"
 	"lockproof/harness/cluster/virtual"
 	"lockproof/harness/cluster/virtual/bubble"
 	"lockproof/harness/history"
+	"lockproof/internal/needs"
 )
 
 // The differential test gives a virtual node and a real redis-server the same
 // commands at the same times, through the same restarts, and compares every
-// reply. All times of a plan are multiples of beat, and every expiry falls in
-// the middle between two of them; so replies agree as long as nothing is late
-// by half a beat. A real run that is later than lateness is disturbed, not
-// wrong, and is made again.
+// reply. The real one runs under the preload shim, which lets its clock stand
+// still but for the steps of the plan: however busy the machine is, nothing is
+// late. All times of a plan are multiples of beat, and every expiry falls in the
+// middle between two of them, which leaves room for what little goes by.
 const (
-	beat     = 40 * time.Millisecond
-	lateness = 15 * time.Millisecond
-	outage   = 10 * beat // from the end of a server to the next command
-	rounds   = 2         // plans for each persistence setting
-	tries    = 5         // runs of one plan, while they are disturbed
+	beat   = 40 * time.Millisecond
+	outage = 10 * beat // from the end of a server to the next command
+	rounds = 8         // plans for each persistence setting
 )
 
 // step is one moment of a plan: an end of the server, or commands.
@@ -119,31 +118,25 @@ func command(r *rand.Rand) []any {
 
 // side is one of the two servers.
 type side interface {
-	sleepUntil(time.Duration)
-	since() time.Duration
+	sleepUntil(time.Duration) error
 	stop(how string) error // and start again
 	client() *redis.Client
 }
 
-// errLate says that a real run cannot be compared.
-var errLate = errors.New("disturbed")
-
 // follow carries out a plan and gives the replies, one text each.
 func follow(s side, steps []step) (replies []string, err error) {
 	for _, step := range steps {
-		s.sleepUntil(step.at)
-		allowed := lateness
+		if err := s.sleepUntil(step.at); err != nil {
+			return nil, err
+		}
 		if step.stop != "" {
 			if err := s.stop(step.stop); err != nil {
 				return nil, err
 			}
-			replies, allowed = append(replies, step.stop), outage-lateness
+			replies = append(replies, step.stop)
 		}
 		for _, c := range step.commands {
 			replies = append(replies, reply(s.client(), c))
-		}
-		if late := s.since() - step.at; late > allowed {
-			return nil, fmt.Errorf("%w: the step at %v was over %v too late", errLate, step.at, late)
 		}
 	}
 	return replies, nil
@@ -167,41 +160,38 @@ func reply(rdb *redis.Client, c []any) string {
 
 func TestVirtualNodesAnswerAsRedisDoes(t *testing.T) {
 	program, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Skip("there is no redis-server to compare with: install Redis 7.0 or later")
-	}
-	settings := []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo, cluster.PersistEverysec, cluster.PersistAlways}
-	// All settings at a time: a plan is mostly waiting.
-	failures := make([]error, len(settings))
-	var all sync.WaitGroup
-	for i, setting := range settings {
-		dirs := filepath.Join(tempDir(t), "r")
-		all.Go(func() { failures[i] = compare(program, dirs, setting) })
-	}
-	all.Wait()
-	if err := errors.Join(failures...); errors.Is(err, errLate) {
-		t.Skipf("this machine is too busy to be compared with: %v", err)
-	}
-	for i, setting := range settings {
-		require.NoError(t, failures[i], "%s", setting)
+	needs.Check(t, needs.Redis, err)
+	needs.Check(t, needs.Compiler, shim.Available())
+	needs.PlainTemp(t)
+	library, err := shim.Build(t.TempDir())
+	require.NoError(t, err)
+	for _, setting := range []cluster.Persistence{
+		cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo, cluster.PersistEverysec, cluster.PersistAlways,
+	} {
+		t.Run(string(setting), func(t *testing.T) {
+			t.Parallel()
+			dirs := filepath.Join(tempDir(t), "r")
+			for round := range rounds {
+				s := &process{program: program, library: library, dir: fmt.Sprint(dirs, round), setting: setting}
+				require.NoError(t, compare(s, uint64(round)), "round %d", round)
+			}
+		})
 	}
 }
 
-// compare follows plans on both sides and says where the replies differ.
-func compare(program, dirs string, setting cluster.Persistence) error {
-	for round := range rounds {
-		steps := plan(rand.New(rand.NewPCG(uint64(round), uint64(len(setting)))))
-		want, err := onRedis(program, fmt.Sprint(dirs, round), setting, steps)
-		if err != nil {
-			return err
-		}
-		got, err := onNode(setting, steps)
-		if err != nil {
-			return err
-		}
-		if d := difference(steps, want, got); d != "" {
-			return fmt.Errorf("round %d: %s", round, d)
-		}
+// compare follows a plan on both sides and says where the replies differ.
+func compare(real *process, seed uint64) error {
+	steps := plan(rand.New(rand.NewPCG(seed, uint64(len(real.setting)))))
+	want, err := real.follow(steps)
+	if err != nil {
+		return err
+	}
+	got, err := onNode(real.setting, steps)
+	if err != nil {
+		return err
+	}
+	if d := difference(steps, want, got); d != "" {
+		return errors.New(d)
 	}
 	return nil
 }
@@ -247,32 +237,17 @@ type node struct {
 	rdb *redis.Client
 }
 
-func (s *node) since() time.Duration        { return time.Duration(s.c.Now()) }
-func (s *node) sleepUntil(at time.Duration) { time.Sleep(at - s.since()) }
-func (s *node) client() *redis.Client       { return s.rdb }
+func (s *node) client() *redis.Client { return s.rdb }
+func (s *node) sleepUntil(at time.Duration) error {
+	time.Sleep(at - time.Duration(s.c.Now()))
+	return nil
+}
 func (s *node) stop(how string) error {
 	end := s.n.Kill
 	if how == "shutdown" {
 		end = s.n.Shutdown
 	}
 	return errors.Join(end(ctx), s.n.Start(ctx))
-}
-
-// onRedis follows a plan on a redis-server, again while it is disturbed.
-func onRedis(program, dirs string, setting cluster.Persistence, steps []step) (replies []string, err error) {
-	for try := range tries {
-		s := &process{program: program, dir: fmt.Sprint(dirs, "-", try), setting: setting}
-		if err := errors.Join(os.Mkdir(s.dir, 0o700), s.start()); err != nil {
-			return nil, err
-		}
-		s.began = time.Now()
-		replies, err = follow(s, steps)
-		err = errors.Join(err, s.end())
-		if !errors.Is(err, errLate) {
-			break
-		}
-	}
-	return replies, err
 }
 
 // tempDir has a short name, as a socket must have.
@@ -285,16 +260,38 @@ func tempDir(t *testing.T) string {
 
 // process is the real side. It listens on a Unix socket only.
 type process struct {
-	program, dir string
-	setting      cluster.Persistence
-	began        time.Time
-	cmd          *exec.Cmd
-	rdb          *redis.Client
+	program, library, dir string
+	setting               cluster.Persistence
+	control               *shim.Control // of its clock
+	now                   time.Duration // what the clock has moved, by steps
+	cmd                   *exec.Cmd
+	rdb                   *redis.Client
 }
 
-func (s *process) since() time.Duration        { return time.Since(s.began) }
-func (s *process) sleepUntil(at time.Duration) { time.Sleep(at - s.since()) }
-func (s *process) client() *redis.Client       { return s.rdb }
+// follow follows a plan on a redis-server.
+func (s *process) follow(steps []step) (replies []string, err error) {
+	if err := os.Mkdir(s.dir, 0o700); err != nil {
+		return nil, err
+	}
+	if s.control, err = shim.Create(filepath.Join(s.dir, "control")); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.control.Close()) }()
+	const still = 1e-9 // a nanosecond in a second
+	if err := errors.Join(s.control.SetClock(0, still), s.start()); err != nil {
+		return nil, err
+	}
+	replies, err = follow(s, steps)
+	return replies, errors.Join(err, s.end())
+}
+
+func (s *process) client() *redis.Client { return s.rdb }
+
+func (s *process) sleepUntil(at time.Duration) error {
+	jump := at - s.now
+	s.now = at
+	return s.control.SetClock(jump, 0)
+}
 
 // start starts the server and waits until it answers.
 func (s *process) start() error {
@@ -309,19 +306,42 @@ func (s *process) start() error {
 	}
 	s.cmd = exec.Command(s.program, "--port", "0", "--unixsocket", socket, "--dir", s.dir, "--logfile", "log",
 		"--save", save, "--appendonly", appendonly, "--appendfsync", appendfsync)
+	s.cmd.Env = append(os.Environ(), s.control.Environment(s.library)...)
 	if err := s.cmd.Start(); err != nil {
 		return err
 	}
 	s.rdb = redis.NewClient(&redis.Options{Network: "unix", Addr: socket, Protocol: 2, MaxRetries: -1, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
-	var err error
-	for range 500 {
-		if err = s.rdb.Ping(ctx).Err(); err == nil {
+	err := s.await(func() bool { return s.rdb.Ping(ctx).Err() == nil })
+	if err != nil {
+		return errors.Join(fmt.Errorf("redis-server does not answer: %w", err), s.end())
+	}
+	return nil
+}
+
+// await waits for what the server does by itself.
+func (s *process) await(done func() bool) error {
+	const patience = time.Minute
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if done() {
 			return nil
 		}
-		time.Sleep(2 * time.Millisecond)
 	}
-	return errors.Join(fmt.Errorf("redis-server does not answer: %w", err), s.end())
+	return fmt.Errorf("not within %v", patience)
+}
+
+// written waits until what the server has answered is written to its files:
+// during an fsync in the background it may put writes off.
+func (s *process) written() error {
+	const put = "aof_buffer_length:"
+	err := s.await(func() bool {
+		info, err := s.rdb.Info(ctx, "persistence").Result()
+		return err == nil && (!strings.Contains(info, put) || strings.Contains(info, put+"0\r\n"))
+	})
+	if err != nil {
+		return fmt.Errorf("redis-server does not write its AOF: %w", err)
+	}
+	return nil
 }
 
 func (s *process) stop(how string) error {
@@ -331,7 +351,7 @@ func (s *process) stop(how string) error {
 		if err != nil {
 			return fmt.Errorf("redis-server did not shut down well: %w", err)
 		}
-	} else if err := s.end(); err != nil {
+	} else if err := errors.Join(s.written(), s.end()); err != nil {
 		return err
 	}
 	return s.start()

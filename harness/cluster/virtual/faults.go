@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Kill ends the server where it stands. Its connections break, and commands
-// that it has not executed are gone.
+// Kill ends the server where it stands. Commands that it has not executed are gone;
+// replies that it has sent arrive, and after them the end of its connections.
 func (n *Node) Kill(context.Context) error {
 	return n.stop("be killed", func() { n.disk.kill() })
 }
@@ -49,9 +49,6 @@ func (n *Node) stop(what string, disk func()) error {
 	gone.Close()
 	for k := range conns {
 		k.Close()
-	}
-	for _, breakLink := range n.broken {
-		breakLink()
 	}
 	return nil
 }

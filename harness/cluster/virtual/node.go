@@ -48,7 +48,6 @@ type Node struct {
 	conns   map[*conn]bool
 	queue   []request // commands that have arrived
 	ended   bool      // for good
-	broken  []func()  // breaks the links to the node
 }
 
 var _ cluster.Node = (*Node)(nil)

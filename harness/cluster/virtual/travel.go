@@ -12,7 +12,7 @@ const defaultDelay = 200 * time.Microsecond
 
 // Arrivals are spread over a comb: the nanoseconds of every comb's length are
 // shared out among the links, their directions and their connections, so that
-// no two messages arrive at one instant unless a fault makes them. The order of
+// no two messages arrive at one instant, also of those that a fault held. The order of
 // what happens is then a matter of the seed alone, not of how goroutines are
 // scheduled. The length divides a millisecond, in which faults delay messages.
 const (
@@ -54,11 +54,15 @@ func newTravel(seed uint64, now func() int64, base time.Duration, slot, links in
 
 // message is the link's Travel function.
 func (t *travel) message(toNode bool, connection, message int) time.Duration {
-	way := uint64(0)
-	if !toNode {
-		way = 1
+	return t.draw(wayOf(toNode), connection, message)
+}
+
+// wayOf numbers the directions.
+func wayOf(toNode bool) uint64 {
+	if toNode {
+		return 0
 	}
-	return t.draw(way, connection, message)
+	return 1
 }
 
 // dial is how long it takes to set up a connection, or to be refused: there
@@ -77,9 +81,25 @@ func (t *travel) draw(way uint64, connection, message int) time.Duration {
 	h := scramble(scramble(t.seed+way) + uint64(connection)<<32 + uint64(message))
 	now := t.now()
 	arrival := now + t.base + int64(h%uint64(t.base/2+1))
+	return time.Duration(arrival + t.toComb(arrival, way, connection) - now)
+}
+
+// toComb is how long it is from an arrival to the connection's place on the comb.
+func (t *travel) toComb(arrival int64, way uint64, connection int) int64 {
 	offset := t.first + int64(way&1)*t.room + int64(connection)*tooth%t.room
-	arrival += ((offset-arrival)%t.comb + t.comb) % t.comb
-	return time.Duration(arrival - now)
+	return ((offset-arrival)%t.comb + t.comb) % t.comb
+}
+
+// settle is the link's Settle function: none for a message that is on the comb. A
+// fault that ends lets go what it held on many connections at one instant; each
+// of these takes its place on the comb, where there is not room for all on one of
+// the next.
+func (t *travel) settle(toNode bool, connection int) time.Duration {
+	wait := t.toComb(t.now(), wayOf(toNode), connection)
+	if wait > 0 {
+		wait += int64(connection) * tooth / t.room * t.comb
+	}
+	return time.Duration(wait)
 }
 
 // scramble is the finalizer of splitmix64: it turns counters into noise.

@@ -241,9 +241,9 @@ func (l *remote) Delay(d cluster.Direction, by time.Duration) error {
 	return err
 }
 
-func (l *remote) Intercept(i cluster.Intercept) error {
-	_, err := l.order(Order{Do: DoIntercept, Intercept: &i})
-	return err
+func (l *remote) Intercept(i cluster.Intercept) (met func() int, err error) {
+	begun, err := l.order(Order{Do: DoIntercept, Intercept: &i})
+	return func() int { return l.ask(Order{Do: DoIntercepted, Number: begun.Number}).Intercepted }, err
 }
 
 func (l *remote) LetGo() (held int, err error) {
@@ -256,11 +256,9 @@ func (l *remote) Count(command string) (received, answered int) {
 	return r.Received, r.Answered
 }
 
-func (l *remote) Intercepted() int { return l.ask(Order{Do: DoIntercepted}).Intercepted }
-
 func (l *remote) Measure(d cluster.Direction) func() cluster.Traffic {
-	meter := l.ask(Order{Do: DoMeasure, Direction: d}).Meter
-	return func() cluster.Traffic { return l.ask(Order{Do: DoMeasured, Meter: meter}).Traffic }
+	meter := l.ask(Order{Do: DoMeasure, Direction: d}).Number
+	return func() cluster.Traffic { return l.ask(Order{Do: DoMeasured, Number: meter}).Traffic }
 }
 
 // Await returns once the proxy answers.

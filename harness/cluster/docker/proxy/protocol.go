@@ -64,7 +64,8 @@ type Moved struct {
 // Do is what can be done to a link: the methods of cluster.Link.
 type Do string
 
-// The methods. Measure begins a measurement, and Measured reads it.
+// The methods. Intercept begins an intercept, and Intercepted asks what it has met;
+// Measure begins a measurement, and Measured reads it.
 const (
 	DoCut         Do = "cut"
 	DoHeal        Do = "heal"
@@ -85,7 +86,7 @@ type Order struct {
 	By        time.Duration      `json:"by,omitempty"`
 	Intercept *cluster.Intercept `json:"intercept,omitempty"`
 	Command   string             `json:"command,omitempty"`
-	Meter     int                `json:"meter,omitempty"` // which measurement is read
+	Number    int                `json:"number,omitempty"` // which intercept or measurement is read
 }
 
 // Result is what a method returns.
@@ -94,7 +95,7 @@ type Result struct {
 	Received    int             `json:"received,omitempty"`
 	Answered    int             `json:"answered,omitempty"`
 	Intercepted int             `json:"intercepted,omitempty"`
-	Meter       int             `json:"meter,omitempty"`
+	Number      int             `json:"number,omitempty"` // of an intercept or a measurement that has begun
 	Traffic     cluster.Traffic `json:"traffic,omitzero"`
 }
 

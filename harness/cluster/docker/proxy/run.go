@@ -27,8 +27,9 @@ type run struct {
 	end       context.CancelFunc
 	servers   map[string]*server
 
-	mu     sync.Mutex
-	meters []func() cluster.Traffic
+	mu         sync.Mutex
+	meters     []func() cluster.Traffic
+	intercepts []func() int
 }
 
 // newRun opens the links, on consecutive ports.
@@ -165,38 +166,43 @@ func (r *run) obey(o Order) (Result, error) {
 		if o.Intercept == nil {
 			return res, errors.New("intercept: what to do is missing")
 		}
-		err = l.Intercept(*o.Intercept)
+		var met func() int
+		if met, err = l.Intercept(*o.Intercept); err == nil {
+			res.Number = keep(r, &r.intercepts, met)
+		}
 	case DoLetGo:
 		res.Held, err = l.LetGo()
 	case DoCount:
 		res.Received, res.Answered = l.Count(o.Command)
 	case DoIntercepted:
-		res.Intercepted = l.Intercepted()
+		res.Intercepted, err = read(r, &r.intercepts, o.Number)
 	case DoMeasure:
-		res.Meter = r.keep(l.Measure(o.Direction))
+		res.Number = keep(r, &r.meters, l.Measure(o.Direction))
 	case DoMeasured:
-		res.Traffic, err = r.measured(o.Meter)
+		res.Traffic, err = read(r, &r.meters, o.Number)
 	default:
 		err = fmt.Errorf("a link cannot %q", o.Do)
 	}
 	return res, err
 }
 
-// keep gives a measurement a number, from 1.
-func (r *run) keep(meter func() cluster.Traffic) int {
+// keep gives what reads an intercept or a measurement a number, from 1.
+func keep[T any](r *run, kept *[]func() T, reads func() T) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.meters = append(r.meters, meter)
-	return len(r.meters)
+	*kept = append(*kept, reads)
+	return len(*kept)
 }
 
-func (r *run) measured(n int) (cluster.Traffic, error) {
+// read reads the one of that number.
+func read[T any](r *run, kept *[]func() T, n int) (T, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if n < 1 || n > len(r.meters) {
-		return cluster.Traffic{}, fmt.Errorf("there is no measurement %d", n)
+	if n < 1 || n > len(*kept) {
+		var none T
+		return none, fmt.Errorf("nothing of that kind has the number %d", n)
 	}
-	return r.meters[n-1](), nil
+	return (*kept)[n-1](), nil
 }
 
 // server is where one of the lock's servers is at present. A container that is

@@ -1,0 +1,20 @@
+//go:build unix
+
+package process
+
+import (
+	"os"
+	"syscall"
+)
+
+// The signals that stop a process and let it go on.
+const (
+	stop = syscall.SIGSTOP
+	goOn = syscall.SIGCONT
+)
+
+// own says whether it is a folder of this user that no one else can write to.
+func own(info os.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return info.IsDir() && ok && int(stat.Uid) == os.Getuid() && info.Mode().Perm()&0o022 == 0
+}

@@ -1,0 +1,32 @@
+package server
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"sync"
+
+	"lockproof/harness/client"
+)
+
+// Password is what every server of this harness asks for: other users of the
+// machine reach its loopback addresses, and are not to read or write what is
+// judged. It is drawn anew by each harness, and never written but to files that
+// only their owner can read.
+var Password = sync.OnceValue(func() string {
+	drawn := make([]byte, 16)
+	_, _ = rand.Read(drawn) // never fails: see there
+	return hex.EncodeToString(drawn)
+})
+
+// guard are the lines of redis.conf that have a server ask for the password, and
+// give it to the master that it follows.
+func guard() string {
+	return fmt.Sprintf("requirepass %s\nmasterauth %[1]s\n", Password())
+}
+
+// guardSentinel are the lines of sentinel.conf that have a Sentinel ask for the
+// password, and give it to the servers that it watches and to its like.
+func guardSentinel() string {
+	return fmt.Sprintf("requirepass %s\nsentinel sentinel-pass %[1]s\nsentinel auth-pass %s %[1]s\n", Password(), client.MasterName)
+}
