@@ -57,14 +57,18 @@ func (c clock) setting(i int) setting {
 func (c clock) at(t int64) int64 { return c.setting(c.during(t)).read(t) }
 
 // when gives the first true time from `from` on at which d nanoseconds have
-// passed on the clock since `from`: a forward jump brings it nearer, a step
-// back puts it off.
-func (c clock) when(d, from int64) int64 {
+// passed on the clock since an event at that time: a forward jump brings it nearer,
+// a step back puts it off. A clock that was set at the same time but by a later
+// event was set afterwards.
+func (c clock) when(d, from int64, event int) int64 {
 	if d >= never {
 		return never
 	}
-	target := c.at(from) + d
-	for i := c.during(from); ; i++ {
+	i := c.during(from)
+	for i >= 0 && c[i].from == from && c[i].event > event {
+		i--
+	}
+	for target := c.setting(i).read(from) + d; ; i++ {
 		start := max(from, c.setting(i).from)
 		t := max(start, c.setting(i).reaches(target))
 		if i+1 >= len(c) || t < c[i+1].from {

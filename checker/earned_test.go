@@ -113,6 +113,8 @@ func TestStalls(t *testing.T) {
 		{"held up for less than the limit", true, 99, nil, false},
 		{"in virtual time nothing is held up", false, 131, nil, false},
 		{"a pause that was asked for", true, 131, func(s *story) { s.lasting(1100, 1200, "pause", "c2") }, false},
+		{"a pause that lasted for most of it", true, 131, func(s *story) { s.lasting(1090, 1125, "pause", "c2") }, false},
+		{"a pause that lasted for some of it", true, 131, func(s *story) { s.lasting(1090, 1100, "pause", "c2") }, true},
 		{"the pause of another", true, 131, func(s *story) { s.lasting(1100, 1200, "pause", "c1") }, true},
 		{"a pause that was not seen until later", true, 131, func(s *story) { s.seen(1100, 1210, "pause", "c2") }, true},
 		{"a pause at another time", true, 131, func(s *story) { s.lasting(300, 400, "pause", "c2") }, true},

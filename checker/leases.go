@@ -186,7 +186,7 @@ func appendLease(all []lease, l lease) []lease {
 func (r *run) open(grant, o *operation) lease {
 	l := lease{from: o.done, until: o.done, grant: grant, client: grant.process, ended: atDeadline}
 	if o.validity > 0 {
-		l.until = r.clocks.of(grant.process, o.wall).when(o.validity, o.done)
+		l.until = r.clocks.of(grant.process, o.wall).when(o.validity, o.done, int(o.end))
 	}
 	if grant.stopped < l.until {
 		l.until, l.ended = grant.stopped, grant.ended

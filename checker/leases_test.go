@@ -33,6 +33,14 @@ func TestLeases(t *testing.T) {
 			id := s.grant("c1", 0, 10, 900)
 			s.add(300, history.Event{Process: "c1", Type: history.TypeLost, Lease: id})
 		}, []want{{"c1", 10, 300, EndedLost}}},
+		{"ends when an extension tells the client", func(s *story) {
+			id := s.grant("c1", 0, 10, 900)
+			s.op(200, 300, history.TypeFail, history.Event{Process: "c1", Op: history.OpExtend, Lease: id, Reason: history.ReasonLost})
+		}, []want{{"c1", 10, 300, EndedLost}}},
+		{"an extension that fails otherwise leaves it", func(s *story) {
+			id := s.grant("c1", 0, 10, 900)
+			s.op(200, 300, history.TypeFail, history.Event{Process: "c1", Op: history.OpExtend, Lease: id, Reason: history.ReasonNoMajority})
+		}, []want{{"c1", 10, 910, EndedDeadline}}},
 		{"ends when the client is killed", func(s *story) {
 			s.grant("c1", 0, 10, 900)
 			s.instant(50, "kill", "c1")
@@ -69,6 +77,14 @@ func TestLeases(t *testing.T) {
 			s.grant("c1", 0, 10, 800)
 			s.clock(410, "c1", 410, 0.5, false)
 		}, []want{{"c1", 10, 1210, EndedDeadline}}},
+		{"a clock that jumps after the grant, at the same time, ends a belief in it", func(s *story) {
+			s.op(0, 10, history.TypeOK, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Validity: 800 * ms, Wall: true})
+			s.clock(10, "c1", 810, 1, true)
+		}, nil},
+		{"a clock that jumped before the grant, at the same time, is what it believes", func(s *story) {
+			s.clock(10, "c1", 810, 1, true)
+			s.op(0, 10, history.TypeOK, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Validity: 800 * ms, Wall: true})
+		}, []want{{"c1", 10, 810, EndedDeadline}}},
 		{"a step of the wall clock does not matter to the other", func(s *story) {
 			s.grant("c1", 0, 10, 800)
 			s.clock(100, "c1", -900, 1, true)

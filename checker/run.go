@@ -155,7 +155,7 @@ func (r *run) read() error {
 			}
 			return r.operations.invoke(i, e)
 		case history.TypeOK, history.TypeFail, history.TypeInfo:
-			return r.operations.outcome(i, e)
+			return r.outcome(i, e)
 		case history.TypeCommand:
 			if e.Process != link {
 				link = e.Process
@@ -182,6 +182,19 @@ func (r *run) read() error {
 	}
 	r.clocks, r.faults = clocks, faults.until(r.end)
 	return err
+}
+
+// outcome ends an operation. Who is told by an extension that the lease is lost
+// has been told.
+func (r *run) outcome(i int, e *history.Event) error {
+	if err := r.operations.outcome(i, e); err != nil {
+		return err
+	}
+	if e.Op == history.OpExtend && e.Type == history.TypeFail && e.Reason == history.ReasonLost {
+		o := r.operations.find(r.names.of(e.Process), e.ID)
+		r.lost = append(r.lost, loss{e.Process, o.lease, e.Time, i})
+	}
+	return nil
 }
 
 var errNoHeader = errors.New("the history has no header: its first event must be of type header and hold one")

@@ -33,7 +33,7 @@ func (r *run) stalled() string {
 	}
 	var worst history.Event
 	for _, e := range r.rare {
-		if e.Type == history.TypeStall && e.Late >= r.header.StallLimit && e.Late > worst.Late && !r.asked(e.Event) {
+		if e.Type == history.TypeStall && e.Late > worst.Late && r.unasked(e.Event) >= r.header.StallLimit {
 			worst = e.Event
 		}
 	}
@@ -43,8 +43,12 @@ func (r *run) stalled() string {
 	return fmt.Sprintf("%s was held up for %s at %s", worst.Process, lasting(worst.Late), at(worst.Time))
 }
 
-// asked reports whether a stall is a pause that the nemesis asked for: a paused
-// process cannot tell it from a stall when it wakes.
-func (r *run) asked(stall history.Event) bool {
-	return (span{stall.Time - stall.Late, stall.Time}).meets(r.paused(stall.Process))
+// unasked is how much of a stall no pause of that process explains: a process that
+// was paused cannot tell the pause from a stall when it wakes, but a pause excuses
+// no more than it lasted.
+func (r *run) unasked(stall history.Event) (left int64) {
+	for _, s := range (span{stall.Time - stall.Late, stall.Time}).without(r.paused(stall.Process)) {
+		left += s.length()
+	}
+	return left
 }

@@ -230,11 +230,11 @@ func (t *timeline) open(p place, now int64, token string, owner name, event int)
 	return h
 }
 
-// ttl sets when a holding runs out on its node's clock.
-func (t *timeline) ttl(h *holding, now, d int64) {
+// ttl sets when a holding runs out on its node's clock, as event i has it.
+func (t *timeline) ttl(i int, h *holding, now, d int64) {
 	h.expires = never
 	if d > 0 {
-		h.expires = t.run.clocks.wall[h.node].when(d, now)
+		h.expires = t.run.clocks.wall[h.node].when(d, now, i)
 	}
 }
 
@@ -257,7 +257,7 @@ func (t *timeline) reply(i int, e *history.Event) {
 		t.set(i, e, l.client, p, h)
 	case history.EffectExtend:
 		if h != nil {
-			t.ttl(h, e.Time, e.Command.Expiry)
+			t.ttl(i, h, e.Time, e.Command.Expiry)
 			t.run.prolonged[h] = append(t.run.prolonged[h], prolongation{e.Time, l.client, i})
 		}
 	case history.EffectDelete:
@@ -277,7 +277,7 @@ func (t *timeline) set(i int, e *history.Event, client name, p place, before *ho
 		t.gone(i, e.Time, before)
 	}
 	h := t.open(p, e.Time, e.Command.Token, client, i)
-	t.ttl(h, e.Time, e.Command.Expiry)
+	t.ttl(i, h, e.Time, e.Command.Expiry)
 }
 
 // remove follows a delete, by the owner or by somebody else.
@@ -371,7 +371,7 @@ func (t *timeline) look(l look) {
 		if h == nil {
 			h = t.open(p, l.time, seen.Token, t.owner(seen.Token), l.event)
 		}
-		t.ttl(h, l.time, seen.TTL)
+		t.ttl(l.event, h, l.time, seen.TTL)
 	}
 	// What a restart left is there: if it goes later, something else takes it.
 	if down, fell := t.down[l.node]; fell && t.run.event(down).Time < l.time {
