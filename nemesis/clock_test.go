@@ -80,9 +80,7 @@ func needClock(t *testing.T, r *rig, target string) {
 	if r.nemesis.names[target] {
 		fault = "client-clock"
 	}
-	if err := r.cluster.Supports(fault); err != nil {
-		t.Skip(err)
-	}
+	needShim(t, r, fault)
 }
 
 // wall is how far a clock is ahead of the true one.

@@ -9,6 +9,7 @@ import (
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
+	"lockproof/harness/locks"
 )
 
 // With appendfsync always a server that cannot write ends; with everysec it
@@ -19,7 +20,7 @@ func TestAFullDisk(t *testing.T) {
 		cluster.PersistEverysec: {"aof_last_write_status", "err"},
 	} {
 		t.Run(string(setting), func(t *testing.T) {
-			onLocalWith(t, func(c *cluster.Config) { c.Persistence = setting }, func(t *testing.T, r *rig) {
+			onLocalWith(t, func(c *cluster.Config) { c.Persistence = setting }, locks.Options{}, func(t *testing.T, r *rig) {
 				needDisk(t, r)
 				ctx := context.Background()
 				begun := r.apply(t, Fault{Kind: FillDisk, Targets: []string{"n2"}})
@@ -66,7 +67,5 @@ func TestAFullDiskThatNobodyMetIsNoProof(t *testing.T) {
 
 func needDisk(t *testing.T, r *rig) {
 	t.Helper()
-	if err := r.cluster.Supports(string(FillDisk)); err != nil {
-		t.Skip(err)
-	}
+	needShim(t, r, string(FillDisk))
 }

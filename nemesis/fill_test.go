@@ -10,6 +10,7 @@ import (
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
+	"lockproof/harness/locks"
 )
 
 // measured reads a whole number of a fault.
@@ -26,7 +27,7 @@ func TestAFullMemoryRefusesOrEvicts(t *testing.T) {
 			full := func(c *cluster.Config) {
 				c.Settings = map[string]string{"maxmemory": "4mb", "maxmemory-policy": policy}
 			}
-			onLocalWith(t, full, func(t *testing.T, r *rig) {
+			onLocalWith(t, full, locks.Options{}, func(t *testing.T, r *rig) {
 				ctx := context.Background()
 				require.Equal(t, history.TypeOK, r.attempt(t, "c1", "k1", time.Second).Type)
 				r.sleep(100 * time.Millisecond) // a majority was enough; now all have it
@@ -73,7 +74,7 @@ func TestAFullMemoryRefusesOrEvicts(t *testing.T) {
 // What a server without memory cannot do, it is not asked for.
 func TestAFullServerCanBeFlushed(t *testing.T) {
 	full := func(c *cluster.Config) { c.Settings = map[string]string{"maxmemory": "4mb"} }
-	onLocalWith(t, full, func(t *testing.T, r *rig) {
+	onLocalWith(t, full, locks.Options{}, func(t *testing.T, r *rig) {
 		require.Equal(t, history.TypeOK, r.attempt(t, "c1", "k1", time.Second).Type)
 		r.sleep(100 * time.Millisecond)
 		r.apply(t, Fault{Kind: Fill, Targets: []string{"n2"}})

@@ -16,9 +16,7 @@ import (
 func onDisks(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
 	onLocal(t, func(t *testing.T, r *rig) {
-		if err := r.cluster.Supports(string(SlowFsync)); err != nil {
-			t.Skip(err)
-		}
+		needShim(t, r, string(SlowFsync))
 		test(t, r)
 	})
 }

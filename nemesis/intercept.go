@@ -16,8 +16,7 @@ func (n *Nemesis) intercept(f Fault, target string) (*Active, error) {
 		return nil, err
 	}
 	action := map[Kind]cluster.Action{Hold: cluster.Hold, Lose: cluster.Lose, Drop: cluster.Drop}[f.Kind]
-	before := l.Intercepted()
-	err = l.Intercept(cluster.Intercept{Command: f.Command, Part: f.Part, Action: action, Times: f.Times})
+	met, err := l.Intercept(cluster.Intercept{Command: f.Command, Part: f.Part, Action: action, Times: f.Times})
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +24,7 @@ func (n *Nemesis) intercept(f Fault, target string) (*Active, error) {
 		if _, err := l.LetGo(); err != nil {
 			return proof{}, err
 		}
-		done := l.Intercepted() - before
+		done := met()
 		// The link has let go of everything, so this is the end of its other
 		// intercepts too.
 		return proof{map[string]string{"messages": strconv.Itoa(done)}, done > 0}, n.endEach(ctx, n.on(target, Hold, Lose, Drop))

@@ -49,6 +49,26 @@ func TestAnInterceptThatMeetsNothingIsNotEffective(t *testing.T) {
 	})
 }
 
+// A hold that met nothing is not proven by what another hold on its link met.
+func TestAnInterceptIsProvenByItsOwnMessages(t *testing.T) {
+	onVirtual(t, func(t *testing.T, r *rig) {
+		links := []string{"c1-n1"}
+		r.apply(t, Fault{Kind: Hold, Targets: links, Command: "DEL", Part: cluster.PartCommand})
+		r.apply(t, Fault{Kind: Hold, Targets: links, Command: "SET", Part: cluster.PartCommand})
+		require.Equal(t, history.TypeOK, r.attempt(t, "c1", "k1", time.Second).Type)
+		r.apply(t, Fault{Kind: LetGo, Targets: links})
+		commands, effective := map[int]string{}, map[string]bool{}
+		for _, f := range r.faults() {
+			if f.Phase == history.PhaseBegin {
+				commands[f.ID] = f.Asked["command"]
+				continue
+			}
+			effective[commands[f.ID]] = f.Effective
+		}
+		require.Equal(t, map[string]bool{"DEL": false, "SET": true}, effective)
+	})
+}
+
 // A link lets go of everything at once, so the record of one intercept must not
 // go on when another is ended.
 func TestInterceptsOfOneLinkEndTogether(t *testing.T) {

@@ -47,7 +47,10 @@ type lyingLink struct{ cluster.Link }
 func (l *lyingLink) Cut(cluster.Direction) error                  { return nil }
 func (l *lyingLink) Heal(cluster.Direction) error                 { return nil }
 func (l *lyingLink) Delay(cluster.Direction, time.Duration) error { return nil }
-func (l *lyingLink) Intercept(cluster.Intercept) error            { return nil }
+
+func (l *lyingLink) Intercept(cluster.Intercept) (func() int, error) {
+	return func() int { return 0 }, nil
+}
 
 // lies runs a test against a nemesis that is lied to.
 func lies(t *testing.T, test func(t *testing.T, r *rig, l *liar)) {

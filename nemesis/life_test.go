@@ -12,15 +12,14 @@ import (
 	"lockproof/harness/client"
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
+	"lockproof/harness/locks"
 )
 
 func TestANodeGoesDownAndComesBack(t *testing.T) {
 	for _, kind := range []Kind{Kill, Shutdown, PowerLoss} {
 		t.Run(string(kind), func(t *testing.T) {
 			onClusters(t, func(t *testing.T, r *rig) {
-				if err := r.cluster.Supports(string(kind)); err != nil {
-					t.Skip(err)
-				}
+				needShim(t, r, string(kind))
 				ctx := context.Background()
 				<-r.clients.do(t, "c1", client.Command{Do: client.DoAcquire, Key: "k1", Within: time.Second})
 				r.sleep(100 * time.Millisecond) // a majority was enough; now all have it
@@ -176,7 +175,7 @@ func TestWhatCannotBeDone(t *testing.T) {
 // each time; the history tells both.
 func TestASupervisorStartsANodeAgain(t *testing.T) {
 	supervised := func(c *cluster.Config) { c.Supervised, c.Persistence = true, cluster.PersistNone }
-	onLocalWith(t, supervised, func(t *testing.T, r *rig) {
+	onLocalWith(t, supervised, locks.Options{}, func(t *testing.T, r *rig) {
 		ctx := context.Background()
 		for i, kind := range []Kind{Kill, Shutdown, Kill} {
 			require.Equal(t, history.TypeOK, r.attempt(t, "c1", fmt.Sprintf("k%d", i+1), time.Second).Type)
@@ -206,7 +205,7 @@ func TestASupervisorStartsANodeAgain(t *testing.T) {
 // A schedule leaves the restart to the supervisor; a machine without power has
 // none.
 func TestAScheduleOfSupervisedNodes(t *testing.T) {
-	onLocalWith(t, func(c *cluster.Config) { c.Supervised = true }, func(t *testing.T, r *rig) {
+	onLocalWith(t, func(c *cluster.Config) { c.Supervised = true }, locks.Options{}, func(t *testing.T, r *rig) {
 		plan := []Planned{
 			{At: 10 * time.Millisecond, For: 50 * time.Millisecond, Fault: Fault{Kind: Kill, Targets: []string{"n1", "n2"}}},
 			{At: 20 * time.Millisecond, For: 50 * time.Millisecond, Fault: Fault{Kind: Shutdown, Targets: []string{"n3"}}},

@@ -17,6 +17,7 @@ import (
 	"lockproof/harness/cluster/virtual/bubble"
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
+	"lockproof/internal/needs"
 )
 
 // TestMain makes the test binary a client when the local cluster starts it as
@@ -48,6 +49,7 @@ type rig struct {
 	cluster cluster.Cluster
 	nemesis *Nemesis
 	clients *workers
+	options locks.Options // of the clients' lock, beside the TTL
 
 	mu     sync.Mutex
 	events []history.Event
@@ -68,8 +70,14 @@ func onClusters(t *testing.T, test func(t *testing.T, r *rig)) {
 
 func onVirtual(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
+	onVirtualWith(t, locks.Options{}, test)
+}
+
+// onVirtualWith runs a test with clients whose lock has these options.
+func onVirtualWith(t *testing.T, options locks.Options, test func(t *testing.T, r *rig)) {
+	t.Helper()
 	require.NoError(t, bubble.Run(func() {
-		r := &rig{}
+		r := &rig{options: options}
 		c, err := virtual.New(r.config())
 		require.NoError(t, err)
 		r.run(t, c, test)
@@ -78,22 +86,31 @@ func onVirtual(t *testing.T, test func(t *testing.T, r *rig)) {
 
 func onLocal(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
-	onLocalWith(t, func(*cluster.Config) {}, test)
+	onLocalWith(t, func(*cluster.Config) {}, locks.Options{}, test)
 }
 
-// onLocalWith runs a test on a local cluster whose servers are set up otherwise.
-func onLocalWith(t *testing.T, change func(*cluster.Config), test func(t *testing.T, r *rig)) {
+// onLocalWith runs a test on a local cluster whose servers are set up otherwise,
+// with clients whose lock has these options.
+func onLocalWith(t *testing.T, change func(*cluster.Config), options locks.Options, test func(t *testing.T, r *rig)) {
 	t.Helper()
-	if err := local.Available(""); err != nil {
-		t.Skip(err)
-	}
-	r := &rig{}
+	needs.Check(t, needs.Redis, local.Available(""))
+	r := &rig{options: options}
 	cfg := r.config()
 	cfg.Dir = t.TempDir()
 	change(&cfg)
 	c, err := local.New(context.Background(), cfg, local.Options{})
 	require.NoError(t, err)
 	r.run(t, c, test)
+}
+
+// needShim skips a test of a fault that a cluster cannot do: all of them can do
+// all that is tested, but for the local one without the preload shim.
+func needShim(t *testing.T, r *rig, fault string) {
+	t.Helper()
+	if lack := r.cluster.Supports(fault); lack != nil {
+		needs.PlainTemp(t)
+		needs.Check(t, needs.Compiler, lack)
+	}
 }
 
 func (r *rig) config() cluster.Config {
@@ -108,8 +125,9 @@ func (r *rig) run(t *testing.T, c cluster.Cluster, test func(t *testing.T, r *ri
 	defer func() { require.NoError(t, c.Close()) }()
 	r.clients = &workers{c: c, record: r.record, workers: map[string]client.Worker{}, clocks: map[string]Reading{}, said: map[string]int64{}, waiting: map[int]chan struct{}{}}
 	names := []string{"c1", "c2"}
+	r.options.TTL = ttl
 	for i, name := range names {
-		r.clients.hire(t, i, name)
+		r.clients.hire(t, i, name, r.options)
 	}
 	r.nemesis = New(c, r.clients, names, r.record)
 	test(t, r)
@@ -179,9 +197,9 @@ type workers struct {
 	waiting map[int]chan struct{}
 }
 
-func (w *workers) hire(t *testing.T, index int, name string) {
+func (w *workers) hire(t *testing.T, index int, name string, options locks.Options) {
 	t.Helper()
-	setup := client.Setup{Name: name, Index: index, Lock: locks.Reference, Options: locks.Options{TTL: ttl}}
+	setup := client.Setup{Name: name, Index: index, Lock: locks.Reference, Options: options}
 	worker, err := w.c.Spawn(context.Background(), setup, func(m client.Message) { w.heard(name, m) })
 	require.NoError(t, err)
 	w.workers[name] = worker

@@ -8,14 +8,13 @@ import (
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/local"
+	"lockproof/internal/needs"
 )
 
 // onReplicas runs a test on a local cluster whose n1 has a replica.
 func onReplicas(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
-	if err := local.Available(""); err != nil {
-		t.Skip(err)
-	}
+	needs.Check(t, needs.Redis, local.Available(""))
 	r := &rig{}
 	cfg := r.config()
 	cfg.Dir, cfg.Replicas = t.TempDir(), map[string]string{"r1": "n1"}
