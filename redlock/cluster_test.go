@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -113,13 +114,35 @@ func (l *link) dial(context.Context, string, string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &linkConn{Conn: conn, link: l}, nil
+	c := &linkConn{Conn: conn, link: l, sent: make(chan []byte, 64), closed: make(chan struct{})}
+	go c.deliver()
+	return c, nil
 }
 
 type linkConn struct {
 	net.Conn
-	link *link
-	last string // the command under way
+	link   *link
+	last   string      // the command under way
+	sent   chan []byte // the socket's buffer: a pipe has none, and who writes much before it reads would block
+	once   sync.Once
+	closed chan struct{}
+}
+
+// deliver takes what was sent to the server.
+func (c *linkConn) deliver() {
+	for {
+		select {
+		case p := <-c.sent:
+			_, _ = c.Conn.Write(p)
+		case <-c.closed:
+			return
+		}
+	}
+}
+
+func (c *linkConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
 }
 
 var commandName = regexp.MustCompile(`\*\d+\r\n\$\d+\r\n([a-zA-Z]+)\r\n`)
@@ -135,7 +158,12 @@ func (c *linkConn) Write(p []byte) (int, error) {
 	case err != nil:
 		return 0, err
 	}
-	return c.Conn.Write(p)
+	select {
+	case c.sent <- slices.Clone(p):
+		return len(p), nil
+	case <-c.closed:
+		return 0, net.ErrClosed
+	}
 }
 
 func (c *linkConn) Read(p []byte) (int, error) {

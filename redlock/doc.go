@@ -46,7 +46,10 @@
 // for a millisecond or so ([WithBatchWait]), and go together in one pipeline. So
 // one Redlock for all of a process is faster than one for each caller. The wait
 // grows where exchanges pile up, and doubles where none is answered: a node that
-// is overwhelmed is not flooded with new connections.
+// is overwhelmed is not flooded with new connections. One that hangs is not asked
+// again, either, while it owes an answer to as many attempts as anybody can wait
+// for: it costs a bounded number of connections and goroutines, however often the
+// callers try.
 //
 // # What it does not promise
 //

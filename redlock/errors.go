@@ -39,6 +39,7 @@ var (
 var (
 	errNotOurs    = errors.New("the key is not ours")
 	errUnanswered = errors.New("had not answered yet")
+	errNotSent    = errors.New("not asked: it has answered none of the attempts before")
 	errNotAsked   = errors.New("not asked: it had not said yes (ReleaseEverywhere is off)")
 )
 

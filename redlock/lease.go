@@ -60,9 +60,9 @@ func (l *Lease) Validity() time.Duration {
 
 // Extend prolongs the lease to a whole TTL from now, less the margin. A
 // majority must confirm it, and validity counts from before the first command
-// was sent. A failed Extend leaves the validity as it was; ErrLost says that a
-// majority does not hold the key for us, so that waiting out the validity is
-// the most that is left. Calls are carried out one after another.
+// was sent. A failed Extend leaves the validity as it was, but for ErrLost: a
+// majority does not hold the key for us, so another may, and the lease is over.
+// Calls are carried out one after another.
 //
 // A lease whose validity is over may be extended. Ownership decides: a key that
 // still has our token has been ours without a break, for once gone it can only
@@ -136,6 +136,9 @@ func (l *Lease) prolong(b *ballot, start time.Duration, cut error) error {
 		l.mu.Unlock()
 		return nil
 	case b.counts[no] >= r.need:
+		l.mu.Lock()
+		l.deadline = min(l.deadline, r.now())
+		l.mu.Unlock()
 		return ErrLost
 	default:
 		return ErrNoMajority

@@ -2,7 +2,6 @@ package redlock
 
 import (
 	"context"
-	"errors"
 	"io"
 	"sync/atomic"
 	"testing"
@@ -54,6 +53,32 @@ func TestExtendOfExpiredLease(t *testing.T) {
 		require.ErrorIs(t, l.Extend(t.Context()), ErrLost)
 		require.Negative(t, l.Validity())
 	})
+}
+
+// Who is told that a majority has the key no more holds nothing from then on,
+// whatever is left of the validity.
+func TestExtendOfALostLeaseEndsIt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		gone, cut []int
+		want      error
+		over      bool
+	}{
+		"a majority has lost it":     {gone: []int{1, 2, 3}, want: ErrLost, over: true},
+		"a majority does not answer": {cut: []int{1, 2, 3}, want: ErrNoMajority},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 5, func(t *testing.T, c *cluster) {
+				u := c.user(1)
+				l := u.must(t)
+				c.free(tc.gone...)
+				if len(tc.cut) > 0 {
+					u.each((*link).cut, tc.cut...)
+				}
+				require.ErrorIs(t, l.Extend(t.Context()), tc.want)
+				require.Equal(t, tc.over, l.Validity() <= 0, l.Validity())
+			})
+		})
+	}
 }
 
 func TestExtendTooLate(t *testing.T) {
@@ -249,104 +274,6 @@ func TestScriptsAreSentOnce(t *testing.T) {
 			require.NoError(t, u.must(t).Release(t.Context()))
 		}
 		require.EqualValues(t, 1, full.Load())
-	})
-}
-
-func TestWatchKeepsTheLease(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
-		l := c.user(1).must(t)
-		ctx := l.Watch(t.Context())
-		for range 100 {
-			time.Sleep(ttl / 10)
-			require.NoError(t, ctx.Err())
-			require.Greater(t, l.Validity(), ttl/2)
-		}
-		require.NoError(t, l.Release(t.Context()))
-		<-ctx.Done()
-		require.ErrorIs(t, context.Cause(ctx), ErrReleased)
-	})
-}
-
-func TestWatchEndsItsContextBeforeValidity(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
-		u := c.user(1)
-		l := u.must(t)
-		ctx := l.Watch(t.Context())
-		time.Sleep(ttl / 10)
-		u.each((*link).cut)
-		<-ctx.Done()
-		require.Equal(t, 20*time.Millisecond, l.Validity(), "2 % of the TTL ahead")
-		require.ErrorIs(t, context.Cause(ctx), ErrExpiring)
-		require.ErrorIs(t, context.Cause(ctx), ErrNoMajority)
-	})
-}
-
-// Extensions that hang must not keep the guard from acting.
-func TestWatchEndsWhileAnExtensionHangs(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
-		u := c.user(1, WithNodeTimeout(time.Minute))
-		l := u.must(t)
-		u.each(func(l *link) { l.onReply(slow("evalsha", 2*time.Second)) })
-		ctx := l.Watch(t.Context())
-		<-ctx.Done()
-		require.Equal(t, 20*time.Millisecond, l.Validity())
-		require.ErrorIs(t, context.Cause(ctx), ErrExpiring)
-	})
-}
-
-func TestWatchTriesAgain(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
-		u := c.user(1)
-		l := u.must(t)
-		ctx := l.Watch(t.Context())
-		u.each((*link).cut)
-		time.Sleep(600 * time.Millisecond)
-		u.each(func(l *link) { l.onCommand(nil) })
-		time.Sleep(ttl)
-		require.NoError(t, ctx.Err())
-		require.Positive(t, l.Validity())
-	})
-}
-
-func TestWatchIsToldOfLoss(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
-		l := c.user(1).must(t)
-		ctx := l.Watch(t.Context())
-		synctest.Wait()
-		c.free(1, 2, 3)
-		<-ctx.Done()
-		require.ErrorIs(t, context.Cause(ctx), ErrLost)
-		require.Greater(t, l.Validity(), ttl/2, "at the first extension, not at the end")
-	})
-}
-
-func TestWatchEndsWhenExtensionsAreUsedUp(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
-		l := c.user(1, WithMaxExtensions(2)).must(t)
-		began := time.Now()
-		ctx := l.Watch(t.Context())
-		<-ctx.Done()
-		require.ErrorIs(t, context.Cause(ctx), ErrBounded)
-		require.Positive(t, l.Validity())
-		require.Less(t, time.Since(began), 2*ttl)
-	})
-}
-
-func TestWatchEndsWithItsParent(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
-		u := c.user(1)
-		l := u.must(t)
-		why := errors.New("enough")
-		parent, cancel := context.WithCancelCause(t.Context())
-		ctx := l.Watch(parent)
-		time.Sleep(ttl / 2)
-		cancel(why)
-		<-ctx.Done()
-		require.ErrorIs(t, context.Cause(ctx), why)
-		synctest.Wait()
-		began := time.Now()
-		require.NoError(t, u.Close(), "nothing goes on")
-		require.Zero(t, time.Since(began))
 	})
 }
 

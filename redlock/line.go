@@ -24,6 +24,7 @@ import (
 // So a server that is far away costs them milliseconds and not the whole of its
 // delay. Where nothing is answered the wait doubles with each exchange: a server
 // that is overwhelmed does not recover from those who try ever more connections.
+// Nor is it sent ever more attempts to get the lock (see admit).
 //
 // The line has no goroutine of its own: one of those who wait carries out the
 // exchange for all of them.
@@ -36,27 +37,60 @@ type line struct {
 	mu       sync.Mutex
 	underway int // exchanges
 	silent   int // of these, and of those that failed: begun since the server answered last
+	tries    int // to get the lock: admitted, and without an answer or an error yet
 	waiting  []*passenger
 	overdue  *time.Timer // runs while some wait; made when first needed
 }
 
 // passenger is a command that waits.
 type passenger struct {
-	ctx context.Context
-	cmd redis.Cmder
+	ctx   context.Context
+	cmd   redis.Cmder
+	ahead []redis.Cmder // what is to go right before it
 	// turn hands over the exchange that its receiver is to carry out, its own
 	// command first; it is closed once another has carried the command out.
 	turn chan []*passenger
 }
 
-// process carries out a command and leaves its reply, or the error, with it. The
-// context must have a deadline, which bounds the call; but as the exchange is
-// shared, neither a deadline that is sooner than others' nor an end for another
-// reason cuts it short.
-func (l *line) process(ctx context.Context, cmd redis.Cmder) {
-	p := l.enter(ctx, cmd)
+// admit lets an attempt to get the lock ask this server, until dismiss; or refuses,
+// because the server has answered nothing for long and has more attempts to answer
+// than anybody waits for. Each holds a goroutine until its context ends, so where
+// they follow each other within milliseconds there is no other bound. A release is
+// never refused: there is one for each attempt that was admitted.
+func (l *line) admit() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.silent >= hung && l.tries >= triesAtOnce*int(l.callers.Load()) {
+		return false
+	}
+	l.tries++
+	return true
+}
+
+// dismiss ends what admit began.
+func (l *line) dismiss() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tries--
+}
+
+const (
+	// hung is from how many exchanges without an answer a server counts as hung:
+	// with waits that double, the eighth begins after 127 of them at the earliest.
+	hung = 8
+	// triesAtOnce is how many attempts of each caller a hung server may have to
+	// answer: the last, and some that were decided without it.
+	triesAtOnce = 16
+)
+
+// process carries out a command, after those that are to go ahead of it in the same
+// write, and leaves its reply, or the error, with each. The context must have a
+// deadline, which bounds the call; but as the exchange is shared, neither a deadline
+// that is sooner than others' nor an end for another reason cuts it short.
+func (l *line) process(ctx context.Context, cmd redis.Cmder, ahead ...redis.Cmder) {
+	p := l.enter(ctx, cmd, ahead)
 	if p == nil {
-		l.leave(l.client.Process(ctx, cmd)) // the command keeps the error, too
+		l.leave(l.carry(ctx, cmd, ahead))
 		return
 	}
 	if together := <-p.turn; together != nil {
@@ -64,8 +98,17 @@ func (l *line) process(ctx context.Context, cmd redis.Cmder) {
 	}
 }
 
+// carry carries out the commands of one who need not wait; they keep their errors,
+// too.
+func (l *line) carry(ctx context.Context, cmd redis.Cmder, ahead []redis.Cmder) error {
+	if len(ahead) == 0 {
+		return l.client.Process(ctx, cmd)
+	}
+	return exchange(l.client, []*passenger{{ctx: ctx, cmd: cmd, ahead: ahead}})
+}
+
 // enter returns nil if the command may go at once, and its place otherwise.
-func (l *line) enter(ctx context.Context, cmd redis.Cmder) *passenger {
+func (l *line) enter(ctx context.Context, cmd redis.Cmder, ahead []redis.Cmder) *passenger {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	alone := l.callers.Load() < 2
@@ -73,7 +116,7 @@ func (l *line) enter(ctx context.Context, cmd redis.Cmder) *passenger {
 		l.begin()
 		return nil
 	}
-	p := &passenger{ctx, cmd, make(chan []*passenger, 1)}
+	p := &passenger{ctx, cmd, ahead, make(chan []*passenger, 1)}
 	l.waiting = append(l.waiting, p)
 	if len(l.waiting) == 1 {
 		l.bound(l.wait * time.Duration(max(l.underway, 1<<min(l.silent, doublings)>>1)))
@@ -138,7 +181,7 @@ func (l *line) board() {
 // the last of their deadlines.
 func exchange(client redis.UniversalClient, together []*passenger) error {
 	first := together[0]
-	if len(together) == 1 {
+	if len(together) == 1 && len(first.ahead) == 0 {
 		return client.Process(first.ctx, first.cmd)
 	}
 	var latest time.Time
@@ -147,7 +190,10 @@ func exchange(client redis.UniversalClient, together []*passenger) error {
 		if deadline, _ := p.ctx.Deadline(); deadline.After(latest) {
 			latest = deadline
 		}
-		_ = pipe.Process(p.ctx, p.cmd) // queues it
+		for _, cmd := range p.ahead {
+			_ = pipe.Process(p.ctx, cmd) // queues it
+		}
+		_ = pipe.Process(p.ctx, p.cmd)
 	}
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(first.ctx), latest)
 	defer cancel()

@@ -50,14 +50,14 @@ const (
 // nobody's and is now ours; our own token, an earlier sending of this very
 // command took it; anything else is its holder's.
 func (n *node) set(ctx context.Context, l *Lease) (vote, error) {
+	if !n.line.admit() {
+		return failed, errNotSent
+	}
+	defer n.line.dismiss()
 	set := redis.NewStringCmd(ctx, l.take...)
-	var err error
 	if !l.lock.on(DistinctNodes) || n.identified.Load() {
 		n.line.process(ctx, set)
-	} else {
-		err = n.setAndIdentify(ctx, l.lock, set)
-	}
-	if err != nil {
+	} else if err := n.setAndIdentify(ctx, l.lock, set); err != nil {
 		return failed, err
 	}
 	switch holder, err := set.Result(); {
@@ -78,10 +78,8 @@ func (n *node) set(ctx context.Context, l *Lease) (vote, error) {
 // first SET, so that identifying costs no time. A server that answers the SET
 // but refuses INFO stays unverified.
 func (n *node) setAndIdentify(ctx context.Context, r *Redlock, set *redis.StringCmd) error {
-	pipe := n.client.Pipeline()
-	info := pipe.Info(ctx, "server")
-	_ = pipe.Process(ctx, set)
-	_, _ = pipe.Exec(ctx) // each command keeps its own error
+	info := redis.NewStringCmd(ctx, "info", "server")
+	n.line.process(ctx, set, info)
 
 	text, err := info.Result()
 	if err == nil {

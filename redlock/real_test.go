@@ -9,6 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+
+	"lockproof/internal/needs"
 )
 
 // What only a real server can show: it knows the commands and tells its run id.
@@ -48,9 +50,7 @@ func TestRealServerUnderTwoNames(t *testing.T) {
 // realServers starts n servers for the length of the test.
 func realServers(t testing.TB, n int) []redis.UniversalClient {
 	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Skip("needs redis-server in the PATH")
-	}
+	needs.Check(t, needs.Redis, err)
 	var nodes []redis.UniversalClient
 	for range n {
 		addr := freeAddr(t)

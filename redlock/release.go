@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -73,6 +74,9 @@ func (n *node) undo(ctx context.Context, l *Lease) (vote, error) {
 		return no, errNotOurs
 	}
 	taken, returned := set.outcome()
+	if returned && errors.Is(taken.err, errNotSent) {
+		return no, errNotOurs
+	}
 	if !r.on(ReleaseEverywhere) && taken.vote != yes {
 		return failed, errNotAsked
 	}
