@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/history"
+	"lockproof/internal/needs"
 	"lockproof/redlock"
 	"lockproof/scenarios"
 )
@@ -82,9 +83,7 @@ func TestCatalogueInVirtualTime(t *testing.T) {
 // TestCatalogueOnRealRedis takes about a minute: the waiting is real.
 func TestCatalogueOnRealRedis(t *testing.T) {
 	needRedis(t)
-	if testing.Short() {
-		t.Skip("real time: left out with -short")
-	}
+	needs.Length(t)
 	runAsExpected(t, Options{Cluster: Local, Trials: 1, Seed: 1, Parallel: 3, Retries: DefaultRetries})
 }
 

@@ -47,6 +47,9 @@ func (o Options) opener(ctx context.Context) (open opener, done func() error, er
 		notices = io.Discard
 	}
 	projects, err := docker.Open(ctx, docker.Choice{Server: o.Server, Image: o.Image}, "", notices)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("the run was interrupted before the cluster was ready: %w", ctx.Err()) // whatever else it broke
+	}
 	if err != nil {
 		return nil, none, err
 	}
@@ -91,7 +94,11 @@ func (o Options) openVirtual(ctx context.Context, p *plan, t *Trial, j *journal)
 		}
 		t.Server = c.Server()
 		j.record(p.header(o, t.Server, t.Trial, t.Seed, cfg.StallLimit))
-		err = heed(ctx, func(inside context.Context) error { return conduct(inside, p, c, t.Seed, j.record) })
+		over := func() bool { return ctx.Err() != nil || j.tooMany() != nil }
+		err = heed(over, func(inside context.Context) error { return conduct(inside, p, c, t.Seed, j.record) })
+		if tooMany := j.tooMany(); tooMany != nil {
+			err = tooMany
+		}
 		if closeErr := c.Close(); err == nil {
 			err = closeErr
 		}
@@ -105,16 +112,15 @@ func (o Options) openVirtual(ctx context.Context, p *plan, t *Trial, j *journal)
 // glance is how often, in virtual time, a bubble looks at the world outside.
 const glance = time.Second
 
-// heed does something in a bubble on a context that ends when ctx does, which
-// belongs to the world outside: nothing in the bubble may wait for that one, but
-// it can be asked.
-func heed(ctx context.Context, do func(inside context.Context) error) error {
+// heed does something in a bubble on a context that ends when it is over for the
+// world outside: nothing in the bubble may wait for that, but it can be asked.
+func heed(over func() bool, do func(inside context.Context) error) error {
 	inside, done := context.WithCancel(context.Background())
 	defer done()
 	go func() {
 		tick := time.NewTicker(glance)
 		defer tick.Stop()
-		for ctx.Err() == nil {
+		for !over() {
 			select {
 			case <-inside.Done():
 				return
@@ -182,6 +188,8 @@ func (p *plan) unfit() string {
 		return slices.ContainsFunc(p.Script, func(s scenarios.Step) bool { return s.Verb == v })
 	}
 	switch {
+	case len(p.without) > 0 && !k.Rules:
+		return fmt.Sprintf("%s has no rules to switch off", k.Name)
 	case k.SingleNode && len(p.Nodes) > 1 && p.Job.Lock != "":
 		return fmt.Sprintf("%s is a lock on one node, and this is a scenario of %d", k.Name, len(p.Nodes))
 	case p.Store.Check.Fenced() && !k.Fencing:

@@ -144,6 +144,27 @@ func TestWhyATrialIsSkipped(t *testing.T) {
 	}
 }
 
+// Asked to do without a rule of the reference, the whole catalogue runs where
+// the lock has rules, and skips the rest.
+func TestALockWithoutRulesIsSkippedWhereOneIsToBeOff(t *testing.T) {
+	list, err := scenarios.Catalogue()
+	require.NoError(t, err)
+	o := Options{Cluster: Virtual, Without: []string{"Majority"}}
+	jobs, err := o.Jobs(list)
+	require.NoError(t, err)
+	skipped := 0
+	for _, j := range jobs {
+		why, err := o.Skips(j)
+		require.NoError(t, err)
+		if j.Scenario.Lock.Name == "single" && why == "single has no rules to switch off" {
+			skipped++
+		} else {
+			require.NotContains(t, why, "no rules", j.Name())
+		}
+	}
+	require.Equal(t, 3, skipped)
+}
+
 // unsupported is what a cluster says of a fault that it cannot do; "" if it can.
 func unsupported(kind, fault string) string {
 	if err := supports(kind, fault); err != nil {

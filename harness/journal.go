@@ -32,6 +32,9 @@ type journal struct {
 	keeps   int   // how many events are kept in memory
 	spilled bool  // there were too many to keep: the file has them
 	latest  int64 // time of the latest
+	pulse   *pulse
+	count   int // events so far
+	limit   int // how many there may be; 0: any number
 }
 
 // kept is how many events are kept in memory, where there is a file that has
@@ -39,23 +42,66 @@ type journal struct {
 // then judged without reading a file.
 const kept = 50_000
 
-// journal makes a trial's journal; without an output folder it has no file.
-func (o Options) journal(t *Trial) (*journal, error) {
-	j := &journal{root: o.Out, keeps: kept}
+// manyEvents is how many events a trial in virtual time may make. It does not take
+// the time that bounds others, and a history that is longer can hardly be judged.
+const manyEvents = 1_000_000
+
+// tooMany says that there are more events than there may be, nil if not.
+func (j *journal) tooMany() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.limit == 0 || j.count <= j.limit {
+		return nil
+	}
+	return fmt.Errorf("more than %d events in %s of virtual time, the most that a trial may make: fewer clients, a shorter workload or TTL, or longer holds make fewer",
+		j.limit, time.Duration(j.latest).Round(time.Second))
+}
+
+// journal makes the journal of one trial of a job; without an output folder it
+// has no file.
+func (o Options) journal(job Job, trial int) (*journal, error) {
+	j := &journal{root: o.Out, keeps: kept, pulse: o.pulse}
+	if o.Cluster == Virtual {
+		j.limit = manyEvents
+	}
 	if o.Out == "" {
 		return j, nil
 	}
-	row := t.Scenario
-	if t.Variant != "" {
-		row += "--" + Slug(t.Variant)
-	}
-	j.path = filepath.Join("trials", row, fmt.Sprintf("%03d", t.Trial), "history.jsonl")
+	j.path = filepath.Join("trials", job.folder(), fmt.Sprintf("%03d", trial), "history.jsonl")
 	// An earlier attempt's file must not stand for this one, however it ends.
-	if err := os.Remove(j.name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	if _, err := os.Lstat(j.name()); err == nil {
+		if err := j.inside(); err != nil {
+			return nil, err
+		}
+		if err := os.Remove(j.name()); err != nil {
+			return nil, err
+		}
 	}
 	j.writer = history.NewWriter(j, o.Cluster == Virtual)
 	return j, nil
+}
+
+// folder is the name of the folder that has the row's trials, which no other row
+// of a suite has. It follows from the scenario alone, so that it is the same in
+// every run and shard: of variants whose slugs are alike, the second in the file
+// ends in ~2, which no slug does.
+func (j Job) folder() string {
+	if j.Variant == "" {
+		return j.Scenario.Name
+	}
+	slug, alike := Slug(j.Variant), 0
+	for _, v := range j.Scenario.Variants {
+		if Slug(v.Name) == slug {
+			alike++
+		}
+		if v.Name == j.Variant {
+			break
+		}
+	}
+	if alike > 1 {
+		slug = fmt.Sprintf("%s~%d", slug, alike)
+	}
+	return j.Scenario.Name + "--" + slug
 }
 
 // Slug makes of a name what can be a part of a path or of a link: letters and
@@ -81,30 +127,75 @@ func (j *journal) Write(lines []byte) (int, error) {
 }
 
 // folders keeps a trial that removes its folders, now empty, from removing one
-// that another trial is about to use.
+// that another trial of this process is about to use. One of another process may
+// do that: so a file whose folder has gone is made again, so often at most.
 var folders sync.Mutex
 
-// unborn is added to the name of a file whose header is being written.
-const unborn = ".new"
+const creations = 100
+
+// Unborn is added to the name of a file whose header is being written.
+const Unborn = ".new"
+
+// inside requires that the folders on the way to the file are there, and are none
+// that links lead to: what is written and removed is in the output folder. It makes
+// those that are not there. (os.Root would say the same of any name, by opening
+// each folder on the way each time: a third of a short trial.)
+func (j *journal) inside() error {
+	folder := j.root
+	for part := range strings.SplitSeq(filepath.Dir(j.path), string(filepath.Separator)) {
+		folder = filepath.Join(folder, part)
+		err := os.Mkdir(folder, 0o755)
+		if !errors.Is(err, fs.ErrExist) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if seen, err := os.Lstat(folder); err != nil {
+			return err
+		} else if !seen.IsDir() {
+			return fmt.Errorf("%s is no folder, and histories are written to none that a link leads to: remove it, or name another output folder", folder)
+		}
+	}
+	return nil
+}
 
 // create makes the file with its first lines, which begin with the header. It
-// has its name only when it has them.
-func (j *journal) create(lines []byte) (int, error) {
+// has its name only when it has them. What is there under its first name, a link
+// perhaps, is not written to.
+func (j *journal) create(lines []byte) (n int, err error) {
 	folders.Lock()
 	defer folders.Unlock()
-	if err := os.MkdirAll(filepath.Dir(j.name()), 0o755); err != nil {
+	for range creations {
+		if n, err = j.createOnce(lines); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return n, err
+}
+
+func (j *journal) createOnce(lines []byte) (n int, err error) {
+	if err := os.MkdirAll(j.root, 0o755); err != nil {
 		return 0, err
 	}
-	file, err := os.Create(j.name() + unborn)
+	if err := j.inside(); err != nil {
+		return 0, err
+	}
+	unborn := j.name() + Unborn
+	file, err := os.OpenFile(unborn, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) { // of a run that was killed, or no file of ours at all
+		if err = os.Remove(unborn); err == nil {
+			file, err = os.OpenFile(unborn, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		}
+	}
 	if err != nil {
 		return 0, err
 	}
-	n, err := file.Write(lines)
-	if err == nil {
-		err = os.Rename(file.Name(), j.name())
+	if n, err = file.Write(lines); err == nil {
+		err = os.Rename(unborn, j.name())
 	}
 	if err != nil {
-		return n, errors.Join(err, file.Close(), os.Remove(file.Name()))
+		return n, errors.Join(err, file.Close(), os.Remove(unborn))
 	}
 	j.file = file
 	return n, nil
@@ -117,7 +208,11 @@ func (j *journal) name() string { return filepath.Join(j.root, j.path) }
 func (j *journal) record(e history.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.count++; j.limit > 0 && j.count > 2*j.limit {
+		return // the run has been called off, or does not even notice that
+	}
 	j.latest = max(j.latest, e.Time)
+	j.pulse.beat(e.Time)
 	if j.spilled {
 		j.write(e)
 		return

@@ -58,15 +58,21 @@ func conduct(ctx context.Context, p *plan, c cluster.Cluster, seed uint64, recor
 	if err == nil {
 		err = r.perform(ctx)
 	}
-	if errors.Is(err, errUnmet) {
-		record(history.Event{Time: c.Now(), Process: "harness", Type: history.TypeNote, Reason: history.ReasonUnmet, Text: err.Error()})
-		err = nil
-	}
-	err = errors.Join(err, r.windUp(ctx))
+	err = errors.Join(r.unmet(err), r.windUp(ctx))
 	if err == nil {
 		record(history.Event{Time: c.Now(), Process: "harness", Type: history.TypeEnd})
 	}
 	return err
+}
+
+// unmet notes that a step did not come out as the scenario needs it, and gives any
+// other error back.
+func (r *run) unmet(err error) error {
+	if !errors.Is(err, errUnmet) {
+		return err
+	}
+	r.record(history.Event{Time: r.cluster.Now(), Process: "harness", Type: history.TypeNote, Reason: history.ReasonUnmet, Text: err.Error()})
+	return nil
 }
 
 // setUp starts the clients and lays out who reaches whom.
@@ -191,7 +197,7 @@ func (r *run) windUp(ctx context.Context) error {
 			r.pending[name] = nil // killed: it will not answer
 			continue
 		}
-		err = errors.Join(err, r.await(ctx, name, ""))
+		err = errors.Join(err, r.unmet(r.await(ctx, name, "")))
 	}
 	r.look(ctx)
 	r.mu.Lock()

@@ -28,12 +28,12 @@ func TestShardsShareOutTheWhole(t *testing.T) {
 	for _, kind := range Clusters {
 		all[kind] = catalogue(t, kind)
 	}
-	rapid.Check(t, func(t *rapid.T) {
-		o := Options{Cluster: rapid.SampledFrom(Clusters).Draw(t, "cluster")}
+	rapid.Check(t, func(rt *rapid.T) {
+		o := Options{Cluster: rapid.SampledFrom(Clusters).Draw(rt, "cluster")}
 		jobs := slices.Clone(all[o.Cluster])
-		from := rapid.IntRange(0, len(jobs)-20).Draw(t, "from")
-		jobs = jobs[from : from+rapid.IntRange(20, len(jobs)-from).Draw(t, "rows")]
-		count := rapid.IntRange(1, 8).Draw(t, "shards")
+		from := rapid.IntRange(0, len(jobs)-20).Draw(rt, "from")
+		jobs = jobs[from : from+rapid.IntRange(20, len(jobs)-from).Draw(rt, "rows")]
+		count := rapid.IntRange(1, 8).Draw(rt, "shards")
 		whole := names(jobs)
 		var union []string
 		var loads []time.Duration
@@ -41,29 +41,29 @@ func TestShardsShareOutTheWhole(t *testing.T) {
 		for i := range count {
 			part, err := o.Shard(jobs, Shard{i + 1, count})
 			if err != nil {
-				t.Skip("too many rows are skipped on " + o.Cluster)
+				rt.Skip("too many rows are skipped on " + o.Cluster)
 			}
 			again, err := o.Shard(jobs, Shard{i + 1, count})
-			require.NoError(t, err)
-			require.Equal(t, names(part), names(again))
-			require.True(t, slices.IsSortedFunc(names(part), func(a, b string) int {
+			require.NoError(rt, err)
+			require.Equal(rt, names(part), names(again))
+			require.True(rt, slices.IsSortedFunc(names(part), func(a, b string) int {
 				return slices.Index(whole, a) - slices.Index(whole, b)
 			}))
 			union = append(union, names(part)...)
 			var load time.Duration
 			for _, j := range part {
 				p, err := o.settle(j)
-				require.NoError(t, err)
+				require.NoError(rt, err)
 				if p.skip(o.Cluster) == "" {
 					load += p.length()
 					longest = max(longest, p.length())
 				}
 			}
-			require.Positive(t, load, "a shard with nothing to run")
+			require.Positive(rt, load, "a shard with nothing to run")
 			loads = append(loads, load)
 		}
-		require.ElementsMatch(t, whole, union)
-		require.LessOrEqual(t, slices.Max(loads)-slices.Min(loads), longest)
+		require.ElementsMatch(rt, whole, union)
+		require.LessOrEqual(rt, slices.Max(loads)-slices.Min(loads), longest)
 	})
 }
 
@@ -153,4 +153,16 @@ func TestAFingerprintIsOfWhatRuns(t *testing.T) {
 	require.NotEqual(t, same, of(altered(func(s *scenarios.Scenario) { s.Expect = nil })))
 	require.NotEqual(t, same, of(func(j []Job) []Job { return j[1:] }))
 	require.NotEqual(t, same, of(func(j []Job) []Job { slices.Reverse(j); return j }))
+}
+
+func FuzzShardForm(f *testing.F) {
+	for _, text := range []string{"2/4", "0/0", "9999/9999", "1/1001", "99999999999/1", "-1/2"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ParseShard(text)
+		if err == nil {
+			require.True(t, 1 <= s.Index && s.Index <= s.Count && s.Count <= MaxShards)
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -12,6 +13,8 @@ import (
 
 	"lockproof/checker"
 	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
 )
 
 // DefaultRetries is how often a stalled trial is tried again unless Options say
@@ -25,16 +28,21 @@ const (
 	dockerParallel = 4
 )
 
+// Suite runs jobs: RunSuite, Children.RunSuite, or a test's stand-in.
+type Suite func(context.Context, []Job, Options, func(Trial)) ([]Trial, error)
+
 // RunSuite runs every job for the number of trials that o asks for, some side
 // by side, and calls observe once for each trial as it finishes, one call at a
 // time. The trials come back in the order of the jobs. When ctx ends, trials
 // under way are wound up and judged by what they saw, and the rest is not run; nor
 // is it when the cluster is lost.
+// It begins by removing what killed runs have left, on every kind of cluster.
 // An error means that the harness could not work at all.
 func RunSuite(ctx context.Context, jobs []Job, o Options, observe func(Trial)) ([]Trial, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
+	sweep(ctx)
 	open, done, err := o.opener(ctx)
 	if err != nil {
 		return nil, err
@@ -67,6 +75,26 @@ func failureOf(t *Trial) error {
 
 // run is RunSuite on clusters of open's.
 func (o Options) run(ctx context.Context, jobs []Job, open opener, observe func(Trial)) []Trial {
+	return o.spread(ctx, jobs, func() hand { return &ownHand{o, open} }, observe)
+}
+
+// hand runs one trial after another.
+type hand interface {
+	try(ctx context.Context, t ticket) Trial
+	leave() // there are no more
+}
+
+// ownHand runs them in this process.
+type ownHand struct {
+	Options
+	open opener
+}
+
+func (h *ownHand) try(ctx context.Context, t ticket) Trial { return h.Options.try(ctx, h.open, t) }
+func (h *ownHand) leave()                                  {}
+
+// spread spreads the trials over as many hands as are to work side by side.
+func (o Options) spread(ctx context.Context, jobs []Job, hire func() hand, observe func(Trial)) []Trial {
 	tickets := o.queue(jobs)
 	defer context.AfterFunc(ctx, tickets.empty)()
 	type finished struct {
@@ -82,12 +110,14 @@ func (o Options) run(ctx context.Context, jobs []Job, open opener, observe func(
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
+			worker := hire()
+			defer worker.leave()
 			for {
 				t, more := tickets.next()
 				if !more || ctx.Err() != nil {
 					return
 				}
-				result := o.try(ctx, open, t)
+				result := worker.try(ctx, t)
 				tickets.done(t)
 				if result.lost {
 					tickets.empty() // all that are still to come would fail alike
@@ -122,21 +152,28 @@ func (o Options) parallel() int {
 	return localParallel
 }
 
-// try runs one trial, again if the harness was held up while it ran.
-func (o Options) try(ctx context.Context, open opener, t ticket) Trial {
-	began := time.Now()
-	trial := Trial{
+// prepare settles what a ticket is for; it is not ready if the trial has failed
+// or been skipped by that.
+func (o Options) prepare(t ticket) (p *plan, trial Trial, ready bool) {
+	trial = Trial{
 		Scenario: t.job.Scenario.Name, Variant: t.job.Variant, Cluster: o.Cluster, Trial: t.trial,
 		Seed: o.Seed + uint64(t.trial), Lenient: t.job.Lenient,
 	}
-	defer func() { trial.Elapsed = time.Since(began) }()
 	p, err := o.settle(t.job)
 	if err != nil {
 		trial.Failure = err.Error()
-		return trial
+		return nil, trial, false
 	}
 	trial.Lock, trial.Without, trial.Expect = p.lock.Name, p.without, p.expect
-	if trial.Skipped = p.skip(o.Cluster); trial.Skipped != "" {
+	trial.Skipped = p.skip(o.Cluster)
+	return p, trial, trial.Skipped == ""
+}
+
+// try runs one trial, again if the harness was held up while it ran.
+func (o Options) try(ctx context.Context, open opener, t ticket) Trial {
+	began := time.Now()
+	p, trial, ready := o.prepare(t)
+	if !ready {
 		return trial
 	}
 	for trial.Attempts = 1; ; trial.Attempts++ {
@@ -150,16 +187,20 @@ func (o Options) try(ctx context.Context, open opener, t ticket) Trial {
 
 // attempt runs a trial once and judges it.
 func (o Options) attempt(ctx context.Context, open opener, p *plan, trial *Trial) {
-	trial.Results, trial.Failure, trial.History = nil, "", ""
-	journal, err := o.journal(trial)
+	trial.Results, trial.Failure, trial.Skipped, trial.History = nil, "", "", ""
+	journal, err := o.journal(p.Job, trial.Trial)
 	if err != nil {
 		trial.Failure = err.Error()
 		return
 	}
 	err = open(ctx, p, trial, journal)
 	endErr := journal.end()
+	o.pulse.judge(true)
+	defer o.pulse.judge(false)
 	trial.Simulated = journal.length()
-	switch {
+	switch refusal, refused := errors.AsType[*locks.Error](err); {
+	case refused && refusal.Reason == history.ReasonRefused:
+		trial.Skipped = fmt.Sprintf("%s refuses to be set up so: %v", trial.Lock, refusal)
 	case err != nil && ctx.Err() == nil:
 		trial.Failure = err.Error()
 		var lost *cluster.Lost
@@ -174,7 +215,7 @@ func (o Options) attempt(ctx context.Context, open opener, p *plan, trial *Trial
 	if endErr != nil && trial.Failure == "" {
 		trial.Failure = endErr.Error()
 	}
-	trial.History = journal.settle(worthKeeping(*trial))
+	trial.History = journal.settle(trial.Skipped == "" && worthKeeping(*trial))
 }
 
 func judgeJournal(j *journal) ([]checker.Result, error) {

@@ -292,3 +292,41 @@ func TestRunSuiteRefusesWhatDoesNotExist(t *testing.T) {
 		require.ErrorContains(t, err, c.want)
 	}
 }
+
+// A lock that does not want to be set up so shows nothing, and breaks nothing.
+func TestALockThatRefusesIsSkippedInItsOwnWords(t *testing.T) {
+	o := Options{Cluster: Virtual, Trials: 1, Seed: 1, Out: t.TempDir()}
+	jobs := jobsOf(t, o, "flushall")
+	jobs[0].Lock, jobs[0].Lenient = "refuses", true
+	trials, err := RunSuite(context.Background(), jobs, o, func(Trial) {})
+	require.NoError(t, err)
+	standing, why := trials[0].Standing()
+	require.Equal(t, Skipped, standing, why)
+	require.Equal(t, "refuses refuses to be set up so: a TTL of a second is too short for me", why)
+	require.Empty(t, trials[0].History)
+}
+
+// What an asynchronous step must come to is asked for whether anybody awaits it
+// or not.
+func TestAnUnmetMustIsInconclusiveAwaitedOrNot(t *testing.T) {
+	for _, await := range []string{"", "  - await: c1\n"} {
+		file := filepath.Join(t.TempDir(), "unmet.yaml")
+		require.NoError(t, os.WriteFile(file, []byte(`name: unmet
+title: an acquire that should have failed
+source: a test
+lesson: None.
+clients: {c1: {}}
+script:
+  - acquire: c1
+    async: true
+    must: fail
+`+await+`expect: {mutual-exclusion: holds}
+`), 0o600))
+		o := Options{Cluster: Virtual, Trials: 1, Seed: 1}
+		trials, err := RunSuite(context.Background(), jobsOf(t, o, file), o, func(Trial) {})
+		require.NoError(t, err)
+		standing, why := trials[0].Standing()
+		require.Equal(t, Undecided, standing, why)
+		require.Contains(t, why, "c1's acquire had to be fail and was ok", "%q", await)
+	}
+}

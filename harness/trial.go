@@ -26,7 +26,9 @@ type Options struct {
 	Retries int
 	// Notices takes what is to be said before the first trial begins, where that
 	// takes long; nil: nobody.
-	Notices io.Writer
+	Notices io.Writer `json:"-"`
+
+	pulse *pulse // takes how far a trial has got; nil: nobody looks
 }
 
 // Trial is one run of one scenario and what came of it.

@@ -87,7 +87,7 @@ func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 	c := &Client{
 		setup:    setup,
 		clock:    newClock(env.Now, env.Gate),
-		net:      newNetwork(env.Dial, env.Gate),
+		net:      newNetwork(env.Dial, env.Gate, setup.Password),
 		draw:     rand.New(rand.NewPCG(setup.Seed, uint64(setup.Index))),
 		recorder: &recorder{process: setup.Name, now: env.Now, gate: env.Gate, emit: emit},
 		work:     make(chan *task, queueLength),

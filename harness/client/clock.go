@@ -22,7 +22,8 @@ type clock struct {
 	// are the readings then.
 	since, mono, wall int64
 	timers            map[*timer]struct{}
-	made              int // timers so far
+	made              int    // timers so far
+	latest            *brood // the timers that were made last
 
 	armed sync.WaitGroup // true timers that are set or firing
 }
@@ -98,25 +99,51 @@ func (c *clock) reading(wall bool) (int64, float64) {
 func (c *clock) NewTimer(d time.Duration) redlock.Timer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	t := &timer{clock: c, due: c.mono + c.passed() + int64(d), fired: make(chan time.Time, 1), brood: c.brood()}
+	t.brood.dues = append(t.brood.dues, t.due)
 	c.made++
-	t := &timer{clock: c, due: c.mono + c.passed() + int64(d), fired: make(chan time.Time, 1), lag: timerLag(c.made)}
 	c.timers[t] = struct{}{}
 	t.arm()
 	return t
 }
 
-// timerLag spreads the timers that ran out during a pause over the second
-// millisecond after it, in the order in which they were made: a process that
-// carries on reads first what has come in for it.
-func timerLag(n int) time.Duration {
-	return time.Millisecond + time.Duration(n%1000)*time.Microsecond
+// brood is the timers that were made at one instant.
+type brood struct {
+	at     int64
+	before int     // how many had been made earlier
+	dues   []int64 // by when each is due
+}
+
+// brood gives the present instant's; the clock is locked.
+func (c *clock) brood() *brood {
+	if now := c.now(); c.latest == nil || c.latest.at != now {
+		c.latest = &brood{at: now, before: c.made}
+	}
+	return c.latest
+}
+
+// lag spreads the timers that ran out during a pause over the second millisecond
+// after it, in the order in which they were made, those of one instant in the
+// order in which they are due: a process that carries on reads first what has
+// come in for it.
+func (t *timer) lag() time.Duration {
+	c := t.clock
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	number := t.brood.before + 1
+	for _, due := range t.brood.dues {
+		if due < t.due {
+			number++
+		}
+	}
+	return time.Millisecond + time.Duration(number%1000)*time.Microsecond
 }
 
 type timer struct {
 	clock *clock
 	due   int64 // monotonic reading
 	fired chan time.Time
-	lag   time.Duration
+	brood *brood
 	inner *time.Timer // guarded by clock.mu, like the clock's set of timers
 }
 
@@ -138,7 +165,7 @@ func (t *timer) disarm() {
 func (t *timer) fire() {
 	c := t.clock
 	defer c.armed.Done()
-	c.gate.Wait(t.lag)
+	c.gate.Wait(t.lag())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, pending := c.timers[t]; !pending {

@@ -17,8 +17,10 @@ const MasterName = "lock"
 func (n *network) failover(sentinels []string, routes map[string]string, ttl time.Duration) *redis.Client {
 	patience := max(5*time.Second, 3*ttl)
 	return redis.NewFailoverClient(&redis.FailoverOptions{
-		MasterName:    MasterName,
-		SentinelAddrs: sentinels,
+		MasterName:       MasterName,
+		SentinelAddrs:    sentinels,
+		Password:         n.password,
+		SentinelPassword: n.password,
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			if own, ok := routes[addr]; ok {
 				addr = own

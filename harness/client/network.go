@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -41,8 +42,9 @@ func (e *dialError) Error() string { return e.err.Error() }
 
 // network makes the client's connections and can end them all.
 type network struct {
-	dialer func(ctx context.Context, network, addr string) (net.Conn, error)
-	gate   *Gate
+	dialer   func(ctx context.Context, network, addr string) (net.Conn, error)
+	gate     *Gate
+	password string // the servers'
 
 	ctx     context.Context // ends with the network
 	cancel  context.CancelFunc
@@ -53,25 +55,26 @@ type network struct {
 	ended bool
 }
 
-func newNetwork(dialer func(context.Context, string, string) (net.Conn, error), gate *Gate) *network {
+func newNetwork(dialer func(context.Context, string, string) (net.Conn, error), gate *Gate, password string) *network {
 	if dialer == nil {
 		dialer = (&net.Dialer{}).DialContext
 	}
-	n := &network{dialer: dialer, gate: gate, conns: map[*gatedConn]struct{}{}}
+	n := &network{dialer: dialer, gate: gate, password: password, conns: map[*gatedConn]struct{}{}}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	return n
 }
 
 // client makes a Redis client to one server; order tells the servers apart.
 func (n *network) client(addr string, order int, ttl time.Duration) *redis.Client {
-	lag := time.Duration(order+1) * 10 * time.Microsecond
+	var dials atomic.Int64
 	// A reply that the network holds back is waited for in the background, so
 	// that its fate is known: the lock's own node timeout is what must be short.
 	patience := max(5*time.Second, 3*ttl)
 	return redis.NewClient(&redis.Options{
-		Addr: addr,
+		Addr:     addr,
+		Password: n.password,
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return bear(n.dial(ctx, network, addr, lag))
+			return bear(n.dial(ctx, network, addr, lagOf(order, int(dials.Add(1)-1))))
 		},
 		// A SET NX that is sent again after its reply was lost finds its own
 		// key and takes it for another's.
@@ -92,6 +95,13 @@ func (n *network) client(addr string, order int, ttl time.Duration) *redis.Clien
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
+}
+
+// lagOf is how long after a pause a connection goes on: each at an instant of its
+// own, by its server and its number among those to that server.
+func lagOf(order, number int) time.Duration {
+	const server, one = 10 * time.Microsecond, 4 * time.Nanosecond
+	return time.Duration(order+1)*server + time.Duration(number)*one%server
 }
 
 func (n *network) dial(ctx context.Context, network, addr string, lag time.Duration) (net.Conn, error) {

@@ -21,7 +21,7 @@ func TestANodeThatComesBackIsNoticedAtOnce(t *testing.T) {
 			return nil, errors.New("no route to host")
 		}
 		return (&net.Dialer{}).DialContext(ctx, network, addr)
-	}, nil)
+	}, nil, "")
 	defer n.end()
 	c := n.client(server.Addr(), 0, time.Second)
 	defer c.Close()

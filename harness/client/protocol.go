@@ -23,6 +23,8 @@ type Setup struct {
 	// them (each through its own link), and Store that of the store.
 	Nodes []string `json:"nodes"`
 	Store string   `json:"store"`
+	// Password is what all of these servers ask for; "" if they ask for none.
+	Password string `json:"password,omitempty"`
 	// Sentinels, if there are any, are whom the client asks for the one node that
 	// it locks on, in place of Nodes; it reaches them at these addresses. Routes
 	// gives, for each address that Sentinels give, where the client reaches what

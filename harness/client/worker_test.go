@@ -18,6 +18,7 @@ import (
 	"lockproof/harness/cluster/realtime"
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
+	"lockproof/internal/input/inputtest"
 )
 
 // setupLine is a worker's first line for servers on loopback.
@@ -202,11 +203,17 @@ func FuzzParseCommand(f *testing.F) {
 		`{"do":"loop","serial":2,"loop":{"keys":["k1"],"hold":1,"think":2}}`,
 		`{"do":"clock","serial":3,"clock":{"jump":-5,"rate":1.5}}`,
 		`{"do":"exit","serial":4}`, `{`, `null`, `[]`, `{"do":"loop","serial":1,"loop":null}`, `{"do":"x"}{}`,
+		`{"name":"c1","lock":"redlock","nodes":["a"],"store":"b","options":{"ttl":1}}`, strings.Repeat(`{"loop":`, 50_000),
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		cmd, err := ParseCommand(line)
+		var cmd Command
+		var err error
+		inputtest.Bounded(t, len(line), func() {
+			ParseSetup(line) // a worker's first line
+			cmd, err = ParseCommand(line)
+		})
 		if err != nil {
 			require.NotEmpty(t, err.Error())
 			return

@@ -1,15 +1,15 @@
 package history
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
+
+	"lockproof/internal/input"
 )
 
 // File is a history in a file, for those who cannot hold it in memory: it hands
@@ -23,11 +23,15 @@ type File struct {
 	skip []int
 }
 
+// mostLate is how many bytes of lines may stand too late in a file, since they
+// are kept: processes report late by moments only.
+const mostLate = 16 << 20
+
 // OpenFile looks through a file for the events that stand too late in it. It
 // does not keep the file open.
 func OpenFile(name string) (*File, error) {
 	f := &File{name: name}
-	latest := int64(0)
+	latest, held := int64(0), 0
 	err := f.lines(func(number int, line []byte) error {
 		if number == 1 { // the header comes first, whatever its time
 			return nil
@@ -40,6 +44,9 @@ func OpenFile(name string) (*File, error) {
 		e, err := f.parse(line, number)
 		if err != nil {
 			return err
+		}
+		if held += len(line); held > mostLate {
+			return fmt.Errorf("line %d: more than %d MB of events stand behind later ones: sort the lines by their times", number, mostLate>>20)
 		}
 		f.late = append(f.late, e)
 		f.skip = append(f.skip, number)
@@ -119,22 +126,14 @@ func (f *File) parse(line []byte, number int) (Event, error) {
 // lines hands every line with its number, from 1, to visit. A last line without
 // its end is a Truncated, unless it is whole.
 func (f *File) lines(visit func(number int, line []byte) error) error {
-	file, err := os.Open(f.name)
+	file, err := input.Open(f.name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	in := bufio.NewReaderSize(file, 1<<16)
-	var long []byte // a line that is longer than the reader's buffer
+	in := input.NewLines(file)
 	for number := 1; ; number++ {
-		line, err := in.ReadSlice('\n')
-		for errors.Is(err, bufio.ErrBufferFull) {
-			long = append(long, line...)
-			line, err = in.ReadSlice('\n')
-		}
-		if len(long) > 0 {
-			line, long = append(long, line...), nil
-		}
+		line, err := in.Next()
 		switch {
 		case err == io.EOF && len(line) == 0:
 			if number == 1 {

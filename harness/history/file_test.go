@@ -3,6 +3,7 @@ package history
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"lockproof/internal/input"
 )
 
 // each collects what a file hands out.
@@ -78,4 +81,30 @@ func TestFileStopsWhenItsVisitorDoes(t *testing.T) {
 	require.NoError(t, err)
 	enough := errors.New("enough")
 	require.ErrorIs(t, f.Each(func(*Event) error { return enough }), enough)
+}
+
+// A line has a bound, however the file is read; most of it need not be there.
+func TestALineOfAGigabyte(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "history.jsonl")
+	require.NoError(t, os.WriteFile(name, []byte(headerLine), 0o600))
+	require.NoError(t, os.Truncate(name, 1<<30))
+	const want = "line 2: the history cannot be read: the line has more than 1048576 bytes"
+	_, err := OpenFile(name)
+	require.EqualError(t, err, want)
+	file, err := os.Open(name)
+	require.NoError(t, err)
+	defer file.Close()
+	_, err = Read(file)
+	require.EqualError(t, err, want)
+}
+
+// Events that stand too late are held in memory: not any number of them.
+func TestAHistoryThatIsTurnedRound(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "history.jsonl")
+	text := strings.Repeat("x", input.Line/2)
+	first := fmt.Sprintf(`{"time":9,"process":"c1","type":"note","text":%q}`+"\n", text)
+	late := fmt.Sprintf(`{"time":1,"process":"c1","type":"note","text":%q}`+"\n", text)
+	require.NoError(t, os.WriteFile(name, []byte(headerLine+first+strings.Repeat(late, 40)), 0o600))
+	_, err := OpenFile(name)
+	require.ErrorContains(t, err, "more than 16 MB of events stand behind later ones: sort the lines by their times")
 }

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -9,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"lockproof/internal/input"
 )
 
 // Truncated says that the last line of a history is cut short, as a killed run
@@ -31,7 +32,7 @@ func (t *Truncated) Error() string {
 // wrong with it and what would be right. Whether the events make sense together
 // (an ok without its invoke) is for the checker to say.
 func Read(r io.Reader) ([]Event, error) {
-	events, err := readLines(bufio.NewReaderSize(r, 1<<16))
+	events, err := readLines(input.NewLines(r))
 	var cut *Truncated
 	if err != nil && !errors.As(err, &cut) {
 		return nil, err
@@ -52,10 +53,10 @@ func noHeader(cut *Truncated) error {
 }
 
 // readLines reads the events in the order of their lines.
-func readLines(in *bufio.Reader) ([]Event, error) {
+func readLines(in *input.Lines) ([]Event, error) {
 	var events []Event
 	for number := 1; ; number++ {
-		line, err := in.ReadBytes('\n')
+		line, err := in.Next()
 		if err != nil && err != io.EOF {
 			return nil, fmt.Errorf("line %d: the history cannot be read: %w", number, err)
 		}

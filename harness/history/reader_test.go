@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"lockproof/internal/input/inputtest"
 )
 
 var update = flag.Bool("update", false, "write the golden files of testdata/bad anew")
@@ -104,8 +106,12 @@ func FuzzRead(f *testing.F) {
 		f.Add(data)
 	}
 	f.Add([]byte(headerLine + `{"time":4,"process":"c1>n1","type":"reply","command":{"serial":1,"name":"SET","done":true}}` + "\n"))
+	f.Add([]byte(headerLine + strings.Repeat(`{"header":`, 100_000)))
+	f.Add([]byte(headerLine + strings.Repeat("x", 3<<20)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		events, err := Read(bytes.NewReader(data))
+		var events []Event
+		var err error
+		inputtest.Bounded(t, len(data), func() { events, err = Read(bytes.NewReader(data)) })
 		if len(events) == 0 {
 			require.Error(t, err, "no events and no error: a history has a header at least")
 			return

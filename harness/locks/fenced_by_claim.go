@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	register(Kind{
+	Register(Kind{
 		Name:    "redlock-fenced",
 		Doc:     "the reference with fencing tokens that the lock's own nodes issue, claimed on a majority",
 		New:     newFencedByClaim,

@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	register(Kind{
+	Register(Kind{
 		Name:    "redlock-fenced-by-highest",
 		Doc:     "Redlock with the highest count of a majority as fencing token, which is not written back: counts diverge",
 		New:     newFencedByHighest,

@@ -7,7 +7,7 @@ import (
 )
 
 func init() {
-	register(Kind{
+	Register(Kind{
 		Name:    "redlock-fenced-by-lock-token",
 		Doc:     "Redlock whose unique token is taken for a fencing token: it names a lease, and says nothing of its turn",
 		New:     newFencedByLockToken,

@@ -3,7 +3,7 @@ package locks
 import "context"
 
 func init() {
-	register(Kind{
+	Register(Kind{
 		Name:    "redlock-fenced-by-one-node",
 		Doc:     "Redlock with fencing tokens that one node counts: whoever wipes that node starts again at 1",
 		New:     newFencedByOneNode,

@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	register(Kind{
+	Register(Kind{
 		Name:     "get-then-del",
 		Doc:      "one node, naive: release is GET, compare, DEL: between the two the owner can change",
 		New:      newGetThenDel,

@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	register(Kind{
+	Register(Kind{
 		Name:     "redlock-guessable",
 		Doc:      "the reference with tokens made of the time in seconds and a process id, which is 1 in every container",
 		New:      newGuessable,

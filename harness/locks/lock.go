@@ -97,10 +97,11 @@ type Kind struct {
 	Fencing, OwnClock, Rules, Extends, Watches, SingleNode bool
 }
 
-// registry holds every Kind by name; each lock's file adds its own.
+// registry holds every Kind by name.
 var registry = map[string]Kind{}
 
-func register(k Kind) {
+// Register adds a lock under test, before any run begins: each lock's file does so.
+func Register(k Kind) {
 	k.New = checked(k)
 	registry[k.Name] = k
 }

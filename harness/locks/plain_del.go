@@ -3,7 +3,7 @@ package locks
 import "context"
 
 func init() {
-	register(Kind{
+	Register(Kind{
 		Name:     "plain-del",
 		Doc:      "one node, naive: release is a plain DEL, whoever the owner is by then",
 		New:      newPlainDel,

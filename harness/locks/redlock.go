@@ -12,7 +12,7 @@ import (
 )
 
 func init() {
-	register(Kind{
+	Register(Kind{
 		Name:     Reference,
 		Doc:      "the reference: Redlock as redis.io describes it, with every known correction",
 		New:      func(env Env) (Lock, error) { return newReference(env) },

@@ -3,7 +3,7 @@ package locks
 import "lockproof/redlock"
 
 func init() {
-	register(Kind{
+	Register(Kind{
 		Name: "redlock-sequential",
 		Doc:  "the reference, asking one node after the other instead of all at once",
 		New: func(env Env) (Lock, error) {

@@ -17,7 +17,7 @@ import (
 )
 
 func init() {
-	register(Kind{
+	Register(Kind{
 		Name:    "redsync",
 		Doc:     "go-redsync/redsync v4.18.0, unmodified, with its own timeout factor",
 		New:     newRedsync,

@@ -3,7 +3,7 @@ package locks
 import "context"
 
 func init() {
-	register(Kind{
+	Register(Kind{
 		Name:     "setnx-expire",
 		Doc:      "one node, naive: SETNX and PEXPIRE are two commands; a client that dies between them locks for ever",
 		New:      newSetnxExpire,

@@ -7,7 +7,7 @@ import (
 )
 
 func init() {
-	register(Kind{
+	Register(Kind{
 		Name:     "single",
 		Doc:      "one node, done well: SET NX PX, compare-and-delete by script; a single point of failure",
 		New:      newSingle,
