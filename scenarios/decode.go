@@ -32,6 +32,7 @@ const (
 	mostClients  = 64
 	mostKeys     = 1000
 	mostTries    = 1000
+	longestName  = 100 // of a scenario or a variant: folders are named after both
 	defaultNodes = 5
 	// DefaultKey is the key of steps that name none; a workload's keys are k1
 	// to kK, so that both meet at it.
@@ -109,6 +110,9 @@ func (d *decoder) readName(n ast.Node) {
 	if name != "" && !scenarioName.MatchString(name) {
 		d.report(position(n), fmt.Sprintf("the name %q is not in the form of scenario names", name),
 			"write words in lower case joined by hyphens, as in client-pause")
+	}
+	if len(name) > longestName {
+		d.report(position(n), fmt.Sprintf("the name has %d bytes", len(name)), fmt.Sprintf("give one of at most %d", longestName))
 	}
 }
 

@@ -3,10 +3,12 @@ package scenarios
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"lockproof/internal/input/inputtest"
 )
 
 // FuzzParse looks for text that makes the loader panic, and holds it to its
@@ -21,10 +23,13 @@ func FuzzParse(f *testing.F) {
 			f.Add(data)
 		}
 	}
+	for _, bomb := range inputtest.YAML() {
+		f.Add([]byte(bomb))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		began := time.Now()
-		s, err := Parse("fuzz.yaml", data)
-		require.Less(t, time.Since(began), 10*time.Second, "a user waits for the answer")
+		var s *Scenario
+		var err error
+		inputtest.Bounded(t, len(data), func() { s, err = Parse("fuzz.yaml", data) })
 		if err == nil {
 			require.NotNil(t, s)
 			require.NotEmpty(t, s.Name)
@@ -42,5 +47,38 @@ func FuzzParse(f *testing.F) {
 			require.NotEmpty(t, p.What)
 			require.NotEmpty(t, p.Right)
 		}
+	})
+}
+
+// What names scenarios on the command line is read or refused, whatever it is.
+func FuzzSelect(f *testing.F) {
+	for _, arg := range []string{"aof-*", "[", "[a-", "client-pause", strings.Repeat("*a", 10_000), strings.Repeat("?", 300), "\\"} {
+		f.Add(arg)
+	}
+	all, err := Catalogue()
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, arg string) {
+		if isPath(arg) {
+			return // a file, which FuzzParse has
+		}
+		inputtest.Bounded(t, len(arg), func() {
+			found, err := selectFrom(all, []string{arg})
+			require.True(t, len(found) > 0 == (err == nil))
+		})
+	})
+}
+
+func FuzzSpan(f *testing.F) {
+	for _, text := range []string{"1.2 ttl", "-50ms", "1 ttl + 50ms", "9999999h", strings.Repeat("1h", 10_000), "1e9999 ttl"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		inputtest.Bounded(t, len(text), func() {
+			s, err := ParseSpan(text)
+			if err == nil {
+				require.LessOrEqual(t, s.Fixed.Abs(), longestFixed)
+				require.LessOrEqual(t, max(s.TTLs, -s.TTLs), float64(longestTTLs))
+			}
+		})
 	})
 }

@@ -1,26 +1,18 @@
 package scenarios
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"os"
-	"strings"
-	"unicode/utf8"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
-)
 
-// longestFile bounds a scenario file. The catalogue's are a few kilobytes, and
-// the YAML parser's time grows with the square of some texts ("[[[[...").
-const longestFile = 32 << 10
+	"lockproof/internal/input"
+	"lockproof/internal/input/yamlfile"
+)
 
 // Load reads the scenario file at path. See Parse.
 func Load(path string) (*Scenario, error) {
-	data, err := os.ReadFile(path)
+	data, err := input.Read(path, input.YAML)
 	if err != nil {
 		return nil, fmt.Errorf("the scenario file cannot be read: %w", err)
 	}
@@ -57,50 +49,12 @@ var start = &token.Position{Line: 1, Column: 1}
 
 // parse returns the one mapping that the file must be, or nil after a report.
 func (d *decoder) parse(data []byte) *ast.MappingNode {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if len(data) > longestFile {
-		d.report(start, fmt.Sprintf("the file has %d bytes", len(data)), fmt.Sprintf("a scenario has at most %d, and most have fewer than 2000", longestFile))
-		return nil
-	}
-	if at := invalidUTF8(data); at != nil {
-		d.report(at, "the text is not UTF-8", "save the file as UTF-8")
-		return nil
-	}
-	tree, err := parseYAML(data)
+	tree, err := yamlfile.Parse(data)
 	if err != nil {
-		d.syntax(err)
+		d.report(&token.Position{Line: err.Line, Column: err.Column}, err.What, err.Right)
 		return nil
 	}
 	return d.document(tree)
-}
-
-// parseYAML keeps a fault of the YAML library from ending the program: a file
-// is a user's, and may hold anything.
-func parseYAML(data []byte) (tree *ast.File, err error) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			err = errors.New("the YAML parser gives up on this text")
-		}
-	}()
-	return parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
-}
-
-// invalidUTF8 returns the place of the first byte that is not UTF-8.
-func invalidUTF8(data []byte) *token.Position {
-	at := &token.Position{Line: 1, Column: 1}
-	for len(data) > 0 {
-		r, size := utf8.DecodeRune(data)
-		switch {
-		case r == utf8.RuneError && size == 1:
-			return at
-		case r == '\n':
-			at.Line, at.Column = at.Line+1, 1
-		default:
-			at.Column++
-		}
-		data = data[size:]
-	}
-	return nil
 }
 
 // document returns the mapping of the file's only document.
@@ -130,40 +84,4 @@ func (d *decoder) document(tree *ast.File) *ast.MappingNode {
 		return nil
 	}
 	return root
-}
-
-// syntax reports what the YAML parser found.
-func (d *decoder) syntax(err error) {
-	at, message := start, err.Error()
-	var found yaml.Error
-	if errors.As(err, &found) {
-		message = found.GetMessage()
-		if tk := found.GetToken(); tk != nil && tk.Position != nil {
-			at = tk.Position
-		}
-	}
-	d.report(at, "this is not YAML: "+strings.ReplaceAll(message, "'\t'", "tab"), syntaxHint(message))
-}
-
-// syntaxHints tell what most likely would be right, by what the parser says.
-var syntaxHints = []struct{ says, hint string }{
-	{"mapping value is not allowed", "put a text that holds \": \" in quotes"},
-	{"could not find end character", "close the quotes"},
-	{"sequence end token", "close the list with ]"},
-	{"could not find flow map", "close the mapping with }"},
-	{"tab", "indent with spaces"},
-	{"'\t'", "indent with spaces"},
-	{"found an invalid key", "keys are plain words: write `key: value`"},
-	{"reserved character", "put the text in quotes"},
-	{"value is not allowed in this context", "indent the keys of one mapping alike"},
-	{"non-map value is specified", "indent the keys of one mapping alike"},
-}
-
-func syntaxHint(message string) string {
-	for _, h := range syntaxHints {
-		if strings.Contains(message, h.says) {
-			return h.hint
-		}
-	}
-	return "indent with spaces, write `key: value`, and put texts that hold : or # in quotes"
 }

@@ -13,6 +13,7 @@ import (
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/locks"
+	"lockproof/internal/input"
 )
 
 var update = flag.Bool("update", false, "write the golden files of testdata/bad anew")
@@ -295,8 +296,28 @@ func TestLoadNamesAMissingFile(t *testing.T) {
 }
 
 func TestAFileIsNotTooLong(t *testing.T) {
-	_, err := Parse("x.yaml", []byte(strings.Repeat("#", longestFile+1)))
-	require.EqualError(t, err, "x.yaml:1:1: the file has 32769 bytes; a scenario has at most 32768, and most have fewer than 2000")
+	_, err := Parse("x.yaml", []byte(strings.Repeat("#", int(input.YAML)+1)))
+	require.EqualError(t, err, "x.yaml:1:1: the file has 262145 bytes; it may have at most 262144")
+	name := filepath.Join(t.TempDir(), "long.yaml")
+	require.NoError(t, os.WriteFile(name, nil, 0o644))
+	require.NoError(t, os.Truncate(name, 1<<30))
+	_, err = Load(name)
+	require.ErrorContains(t, err, name+": it has 1073741824 bytes, and such a file has at most 262144")
+}
+
+// A run's folders are named after the scenario and its variants.
+func TestNamesThatNoFolderCanHave(t *testing.T) {
+	long := strings.Repeat("x", 101)
+	_, err := Parse("x.yaml", []byte("name: "+long+"\nscript: [wait: 1s]\n"))
+	require.ErrorContains(t, err, "x.yaml:1:7: the name has 101 bytes; give one of at most 100")
+	_, err = Parse("x.yaml", []byte("name: x\nscript: [wait: 1s]\nvariants: [{name: "+long+", persistence: none}]\n"))
+	require.ErrorContains(t, err, "x.yaml:3:12: the variant's name has 101 bytes; add a `name:` of at most 100")
+}
+
+func TestNotEveryProblemIsTold(t *testing.T) {
+	_, err := Parse("x.yaml", []byte(strings.Repeat("x: y\n", 3000)))
+	require.Len(t, strings.Split(err.Error(), "\n"), mostProblems+1)
+	require.ErrorContains(t, err, "more problems; mend those above first")
 }
 
 func TestProblemsAreFoundByType(t *testing.T) {

@@ -21,6 +21,9 @@ func suggest(name string, among []string, label string) string {
 // edit distance, whatever the case of its letters; "" if more than a third of
 // the letters are wrong. Names as short as n1 and c2 are thus never guessed.
 func nearest(name string, among []string) string {
+	if len(name) > longestName {
+		return "" // the distance takes time and memory by the lengths of both
+	}
 	best, bestDistance := "", len(name)+1
 	for _, candidate := range among {
 		allowed := max(len(name), len(candidate)) / 3

@@ -27,15 +27,23 @@ func (d *decoder) report(at *token.Position, what, right string) {
 	d.problems = append(d.problems, &Problem{File: d.file, Line: at.Line, Column: at.Column, What: what, Right: right})
 }
 
-// joined gives every problem in the order of the file, as one error; nil if
+// mostProblems is how many problems of one file are told.
+const mostProblems = 50
+
+// joined gives the problems in the order of the file, as one error; nil if
 // there is none.
 func (d *decoder) joined() error {
 	slices.SortStableFunc(d.problems, func(a, b *Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	errs := make([]error, len(d.problems))
+	var errs []error
 	for i, p := range d.problems {
-		errs[i] = p
+		if i == mostProblems {
+			p = &Problem{File: p.File, Line: p.Line, Column: p.Column, What: fmt.Sprintf("from here on there are %d more problems", len(d.problems)-i), Right: "mend those above first"}
+		}
+		if i <= mostProblems {
+			errs = append(errs, p)
+		}
 	}
 	return errors.Join(errs...)
 }

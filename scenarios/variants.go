@@ -87,6 +87,9 @@ func (d *decoder) checkVariant(at *token.Position, v *Variant, places map[string
 	if v.Name == "" && places["name"] == nil {
 		d.report(at, "the variant has no name, and none can be made of what it changes", "add `name:`, a few words")
 	}
+	if len(v.Name) > longestName {
+		d.report(at, fmt.Sprintf("the variant's name has %d bytes", len(v.Name)), fmt.Sprintf("add a `name:` of at most %d", longestName))
+	}
 }
 
 // nameOf makes a name of what a variant sets: "without ElapsedCheck".

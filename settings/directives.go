@@ -2,13 +2,13 @@ package settings
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+
+	"lockproof/internal/input"
 )
 
 // Directive is one line of redis.conf.
@@ -30,13 +30,24 @@ func (d Directive) String() string {
 	return line
 }
 
-// longestFile is more than any redis.conf has, comments and all.
-const longestFile = 4 << 20
+// The bounds of what a redis.conf includes. Redis has none: a file that is
+// included twice by each of a chain of files keeps it busy for ever.
+const (
+	mostFiles      = 200
+	mostBytes      = 2 * input.Config // of all files
+	mostDirectives = 20_000
+	deepestNested  = 16 // files that include one another
+)
+
+// mostProblems is how many problems are told.
+const mostProblems = 50
 
 // reader reads redis.conf with the files that it includes.
 type reader struct {
 	base       string   // the folder that relative includes are in
 	open       []string // the files being read, each included by the one before
+	files      int      // that have been read
+	bytes      int64    // that these have
 	directives []Directive
 	problems   []error
 }
@@ -47,17 +58,21 @@ func (r *reader) file(name string, from *Directive) {
 		r.fail(from.Place, "the files include one another: "+strings.Join(append(r.open, name), ", then "), "take one of the include lines out")
 		return
 	}
-	data, err := os.ReadFile(name)
+	place := Place{File: name}
+	if from != nil {
+		place = from.Place
+	}
+	if r.files++; r.files > mostFiles || len(r.open) == deepestNested {
+		r.fail(place, fmt.Sprintf("too much is included: more than %d files, or %d that include one another", mostFiles, deepestNested), "take include lines out")
+		return
+	}
+	data, err := input.Read(name, input.Config)
 	if err != nil {
-		var cause *fs.PathError
-		if errors.As(err, &cause) {
-			err = cause.Err
-		}
-		place := Place{File: name}
-		if from != nil {
-			place = from.Place
-		}
-		r.fail(place, fmt.Sprintf("cannot read %s: %v", name, err), "name a file that is there and can be read")
+		r.fail(place, fmt.Sprintf("cannot read %s: %v", name, input.Cause(err)), "name a file that is there and can be read")
+		return
+	}
+	if r.bytes += int64(len(data)); r.bytes > mostBytes {
+		r.fail(place, fmt.Sprintf("with what it includes, the file has more than %d bytes", mostBytes), "take include lines out")
 		return
 	}
 	r.open = append(r.open, name)
@@ -67,10 +82,6 @@ func (r *reader) file(name string, from *Directive) {
 
 // text reads the lines of a file.
 func (r *reader) text(name string, data []byte) {
-	if len(data) > longestFile {
-		r.fail(Place{File: name}, fmt.Sprintf("the file has %d bytes", len(data)), fmt.Sprintf("a redis.conf has at most %d", longestFile))
-		return
-	}
 	if i := bytes.IndexByte(data, 0); i >= 0 {
 		line := 1 + bytes.Count(data[:i], []byte("\n"))
 		r.fail(Place{name, line}, "there is a zero byte, so this is no text", "name the server's redis.conf, not its data")
@@ -81,6 +92,10 @@ func (r *reader) text(name string, data []byte) {
 		r.line(Place{name, i + 1}, line)
 	}
 }
+
+// directiveName is the form of directives, those of later versions and of modules
+// included ("search.timeout").
+var directiveName = regexp.MustCompile(`^[a-z][a-z0-9_.-]{0,63}$`)
 
 func (r *reader) line(at Place, line string) {
 	line = strings.Trim(line, " \t\r\n")
@@ -96,8 +111,17 @@ func (r *reader) line(at Place, line string) {
 		return
 	}
 	d := Directive{Place: at, Name: strings.ToLower(words[0]), Args: words[1:]}
+	if !directiveName.MatchString(d.Name) {
+		// The text is not told: by an include it may be any file's, and secret.
+		r.fail(at, "this line is no directive", "name the server's redis.conf, and include only files of its kind")
+		return
+	}
 	if d.Name == "include" {
 		r.include(d)
+		return
+	}
+	if len(r.directives) == mostDirectives {
+		r.fail(at, fmt.Sprintf("there are more than %d directives", mostDirectives), "leave out those that say nothing")
 		return
 	}
 	r.directives = append(r.directives, d)
@@ -118,6 +142,10 @@ func (r *reader) include(d Directive) {
 		r.file(name, &d)
 		return
 	}
+	if strings.ContainsAny(filepath.Dir(name), "*?[") {
+		r.fail(d.Place, fmt.Sprintf("the pattern %q stands for folders too, which may be the whole disk", d.Args[0]), "write a pattern in the last part of the path only, as in conf.d/*.conf")
+		return
+	}
 	found, err := filepath.Glob(name)
 	if err != nil {
 		r.fail(d.Place, fmt.Sprintf("%q is not a pattern", d.Args[0]), "a [ needs its ]")
@@ -128,5 +156,12 @@ func (r *reader) include(d Directive) {
 }
 
 func (r *reader) fail(at Place, what, right string) {
-	r.problems = append(r.problems, &Problem{Place: at, What: what, Right: right})
+	r.note(&Problem{Place: at, What: what, Right: right})
+}
+
+// note adds a problem. Those that come after many others are not told.
+func (r *reader) note(problem error) {
+	if len(r.problems) < mostProblems {
+		r.problems = append(r.problems, problem)
+	}
 }

@@ -3,12 +3,13 @@ package settings
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"lockproof/internal/input"
 )
 
 // The kinds of files that say what brings a server back.
@@ -55,7 +56,7 @@ func Delayed(delay time.Duration, why string) Policy {
 // ReadPolicy reads a systemd unit with the drop-ins beside it, a compose file or
 // a Kubernetes workload. A service is named where there are several.
 func ReadPolicy(file, service string) (Policy, error) {
-	data, err := os.ReadFile(file)
+	data, err := input.Read(file, input.Config)
 	if err != nil {
 		return Policy{}, fmt.Errorf("cannot read the restart policy: %w", err)
 	}
@@ -80,8 +81,8 @@ type source struct {
 // parsePolicy reads a policy; more than one source are a unit and its drop-ins.
 func parsePolicy(sources []source, service string) (Policy, error) {
 	for i, d := range sources {
-		if len(d.data) > longestFile || bytes.IndexByte(d.data, 0) >= 0 {
-			return Policy{}, &Problem{Place: Place{File: d.file}, What: "this is no text of a few pages", Right: wantedPolicy}
+		if bytes.IndexByte(d.data, 0) >= 0 {
+			return Policy{}, &Problem{Place: Place{File: d.file}, What: "there is a zero byte, so this is no text", Right: wantedPolicy}
 		}
 		sources[i].data = bytes.TrimPrefix(d.data, []byte("\ufeff"))
 	}

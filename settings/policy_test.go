@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"lockproof/internal/input/inputtest"
 )
 
 func TestReadPolicy(t *testing.T) {
@@ -84,7 +86,7 @@ func TestProblemsOfPolicies(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"x.service", "[Service]\nRestartSec=soon", "x.service:2:1: RestartSec=soon: this is not a time span; write it as in 35, 35s or 1min 30s"},
 		{"x.service", "[Service]\nRestart=maybe", "x.service:2:1: Restart=maybe: there is no such value; there are no, on-success"},
-		{"x.service", "Restart=always", `x.service:1:1: "Restart=always" is not a line of a unit`},
+		{"x.service", "Restart=always", `x.service:1:1: this is not a line of a unit`},
 		{"x.service", "", "x.service: nothing is set here; give a systemd unit"},
 		{"x.service", "[Service]\nExecStartPre=/bin/sleep long", "x.service:2:1: sleep long is not a time"},
 		{"x.yaml", "services: {a: {restart: maybe}}", "x.yaml:1:1: restart: maybe: there is no such policy; there are no, always, on-failure, unless-stopped"},
@@ -129,8 +131,16 @@ func FuzzPolicy(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(filepath.Base(file), data)
 	}
+	for _, bomb := range inputtest.YAML() {
+		f.Add("compose.yaml", []byte("services: {redis: {image: redis}}\n"+bomb))
+		f.Add("pod.yaml", []byte("kind: Pod\nspec: {containers: [{name: redis}]}\n"+bomb))
+	}
+	f.Add("x.service", []byte("[Service]\n"+strings.Repeat("\\\n", 200_000)))
+	f.Add("x.service", []byte("[Service]\nRestartSec="+strings.Repeat("1s ", 100_000)))
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
-		p, err := ParsePolicy(name, data, "")
+		var p Policy
+		var err error
+		inputtest.Bounded(t, len(data), func() { p, err = ParsePolicy(name, data, "") })
 		if err != nil {
 			return
 		}

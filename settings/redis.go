@@ -97,7 +97,7 @@ func (s *Redis) from(r *reader) (*Redis, error) {
 		}
 		s.Directives = append(s.Directives, d)
 		if problem := s.set(d); problem != nil {
-			r.problems = append(r.problems, problem)
+			r.note(problem)
 		}
 	}
 	if len(r.problems) > 0 {
@@ -128,6 +128,9 @@ func (s *Redis) set(d Directive) error {
 	return s.others(d)
 }
 
+// mostSaves is how many snapshot rules are read; Redis's own file has three.
+const mostSaves = 100
+
 // save adds snapshot rules. The first line of the file puts an end to the
 // defaults, and save "" to all so far (setConfigSaveOption in config.c).
 func (s *Redis) save(d Directive) error {
@@ -152,6 +155,9 @@ func (s *Redis) save(d Directive) error {
 		changes, err := strconv.Atoi(pair[1])
 		if err != nil || changes < 0 {
 			return d.problem(fmt.Sprintf("%q is not a number of changes", pair[1]), "give pairs of seconds and changes, as in save 3600 1 300 100")
+		}
+		if len(s.Save) == mostSaves {
+			return d.problem(fmt.Sprintf("there are more than %d rules", mostSaves), "give a few: the least of them count")
 		}
 		s.Save = append(s.Save, SavePoint{time.Duration(seconds) * time.Second, changes})
 	}

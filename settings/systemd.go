@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"lockproof/internal/input"
 )
 
 // assignment is one line of a unit.
@@ -46,8 +48,11 @@ func readDropIns(file string) ([]source, error) {
 		if filepath.Ext(e.Name()) != ".conf" {
 			continue
 		}
+		if len(sources) == mostFiles {
+			return nil, fmt.Errorf("%s.d holds more than %d drop-ins", file, mostFiles)
+		}
 		d := source{file: filepath.Join(file+".d", e.Name())}
-		if d.data, err = os.ReadFile(d.file); err != nil {
+		if d.data, err = input.Read(d.file, input.Config/8); err != nil {
 			return nil, err
 		}
 		sources = append(sources, d)
@@ -111,11 +116,14 @@ func (u unit) read(file, text string) (set bool, err error) {
 	lines := strings.Split(text, "\n")
 	for i := 0; i < len(lines); i++ {
 		at := Place{file, i + 1}
-		line := strings.TrimSpace(lines[i])
-		for strings.HasSuffix(line, `\`) && i+1 < len(lines) {
+		parts := []string{strings.TrimSpace(lines[i])}
+		for last := parts[0]; strings.HasSuffix(last, `\`) && i+1 < len(lines); {
 			i++
-			line = strings.TrimSuffix(line, `\`) + " " + strings.TrimSpace(lines[i])
+			parts[len(parts)-1] = strings.TrimSuffix(last, `\`)
+			last = strings.TrimSpace(lines[i])
+			parts = append(parts, last)
 		}
+		line := strings.Join(parts, " ")
 		if line == "" || line[0] == '#' || line[0] == ';' {
 			continue
 		}
@@ -125,7 +133,7 @@ func (u unit) read(file, text string) (set bool, err error) {
 		}
 		key, value, found := strings.Cut(line, "=")
 		if !found || section == "" {
-			return false, &Problem{Place: at, What: fmt.Sprintf("%q is not a line of a unit", line), Right: "write [Service], and below it Key=value"}
+			return false, &Problem{Place: at, What: "this is not a line of a unit", Right: "write [Service], and below it Key=value"}
 		}
 		key = section + "." + strings.TrimSpace(key)
 		if value = strings.TrimSpace(value); value == "" {

@@ -1,32 +1,26 @@
 package settings
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/ast"
+
+	"lockproof/internal/input/yamlfile"
 )
 
 // document is one document of a YAML file, with anchors and merges resolved.
 type document struct {
 	file string
-	text []byte
+	body ast.Node
 	root map[string]any
 }
 
 // parseYAMLPolicy reads a compose file or Kubernetes workloads.
-func parseYAMLPolicy(file string, data []byte, service string) (p Policy, err error) {
-	defer func() {
-		// A file is a user's, and may hold anything.
-		if fault := recover(); fault != nil {
-			err = &Problem{Place: Place{File: file}, What: "the YAML parser gives up on this text", Right: wantedPolicy}
-		}
-	}()
+func parseYAMLPolicy(file string, data []byte, service string) (Policy, error) {
 	documents, err := readDocuments(file, data)
 	if err != nil {
 		return Policy{}, err
@@ -45,33 +39,21 @@ func parseYAMLPolicy(file string, data []byte, service string) (p Policy, err er
 }
 
 func readDocuments(file string, data []byte) ([]document, error) {
+	var read []yamlfile.Document
+	tree, wrong := yamlfile.Parse(data)
+	if wrong == nil {
+		read, wrong = yamlfile.Decode(tree)
+	}
+	if wrong != nil {
+		return nil, &Problem{Place: Place{file, wrong.Line}, Column: wrong.Column, What: wrong.What, Right: wrong.Right}
+	}
 	var documents []document
-	decoder := yaml.NewDecoder(strings.NewReader(string(data)))
-	for {
-		var root any
-		err := decoder.Decode(&root)
-		if errors.Is(err, io.EOF) {
-			return documents, nil
-		}
-		if err != nil {
-			return nil, yamlProblem(file, err)
-		}
-		if root, ok := root.(map[string]any); ok {
-			documents = append(documents, document{file, data, root})
+	for _, d := range read {
+		if root, ok := d.Value.(map[string]any); ok {
+			documents = append(documents, document{file, d.Body, root})
 		}
 	}
-}
-
-func yamlProblem(file string, err error) error {
-	p := &Problem{Place: Place{file, 1}, What: "this is not YAML: " + err.Error(), Right: wantedPolicy}
-	var found yaml.Error
-	if errors.As(err, &found) {
-		p.What = "this is not YAML: " + found.GetMessage()
-		if tk := found.GetToken(); tk != nil && tk.Position != nil {
-			p.Line, p.Column = tk.Position.Line, tk.Position.Column
-		}
-	}
-	return p
+	return documents, nil
 }
 
 // at finds the line of a path; what comes by an anchor has the file's name only.
@@ -81,11 +63,7 @@ func (d document) at(path ...string) Place {
 	for _, key := range path {
 		builder = builder.Child(key)
 	}
-	tree, err := parser.ParseBytes(d.text, 0)
-	if err != nil {
-		return place
-	}
-	node, err := builder.Build().FilterFile(tree)
+	node, err := builder.Build().FilterNode(d.body)
 	if err == nil && node != nil && node.GetToken() != nil {
 		place.Line = node.GetToken().Position.Line
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // giving is a suite whose trials all end in one way.
-func giving(trial harness.Trial) Suite {
+func giving(trial harness.Trial) harness.Suite {
 	return func(_ context.Context, jobs []harness.Job, _ harness.Options, observe func(harness.Trial)) ([]harness.Trial, error) {
 		var all []harness.Trial
 		for _, j := range jobs {

@@ -16,9 +16,6 @@ import (
 	"lockproof/settings"
 )
 
-// Suite runs jobs: harness.RunSuite, or a test's stand-in.
-type Suite func(context.Context, []harness.Job, harness.Options, func(harness.Trial)) ([]harness.Trial, error)
-
 // Question is what an operator wants to know.
 type Question struct {
 	Redis   *settings.Redis
@@ -88,7 +85,7 @@ func (q Question) options() harness.Options {
 // Asker runs a question's trials.
 type Asker struct {
 	Question
-	Suite Suite
+	Suite harness.Suite
 	// Observe is called once for each trial that finishes, one call at a time.
 	Observe func(harness.Trial)
 	// Stage is told what is being measured next.

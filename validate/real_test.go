@@ -13,6 +13,7 @@ import (
 	"lockproof/harness/client"
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/local"
+	"lockproof/internal/needs"
 	"lockproof/settings"
 )
 
@@ -41,12 +42,9 @@ func TestMain(m *testing.M) {
 // needRedis skips a test where no server, or no disk fault, can be had.
 func needRedis(t *testing.T) {
 	t.Helper()
-	if err := local.Available(""); err != nil {
-		t.Skip(err)
-	}
-	if err := local.Supports("power-loss"); err != nil {
-		t.Skip(err)
-	}
+	needs.Check(t, needs.Redis, local.Available(""))
+	needs.PlainTemp(t)
+	needs.Check(t, needs.Compiler, local.Supports("power-loss"))
 }
 
 // Each of the nine files is judged on real servers that run with its own lines.

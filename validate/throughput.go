@@ -13,6 +13,7 @@ import (
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/local"
+	"lockproof/harness/cluster/server"
 	"lockproof/harness/history"
 )
 
@@ -109,7 +110,7 @@ func (a *Asker) MeasureThroughput(ctx context.Context) (*Throughput, error) {
 // load asks a server for locks over some connections for a turn, and gives the
 // rate.
 func load(ctx context.Context, addr string, connections int) (float64, error) {
-	client := redis.NewClient(&redis.Options{Addr: addr, PoolSize: connections, MinIdleConns: connections})
+	client := redis.NewClient(&redis.Options{Addr: addr, Password: server.Password(), PoolSize: connections, MinIdleConns: connections})
 	defer client.Close()
 	var group errgroup.Group
 	counts := make([]int, connections)
