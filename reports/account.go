@@ -9,6 +9,7 @@ import (
 	"lockproof/checker"
 	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/internal/input"
 )
 
 // Finding is what one trial shows about one property, to be told.
@@ -81,7 +82,7 @@ func ReadToDraw(path string) ([]history.Event, error) {
 // ReadHistory reads a file of events. Where only the end of the file is bad it
 // gives the events before it as well as the error.
 func ReadHistory(path string) ([]history.Event, error) {
-	f, err := os.Open(path)
+	f, err := input.Open(path)
 	if err != nil {
 		return nil, NameHistory(path, err)
 	}

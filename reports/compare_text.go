@@ -28,7 +28,7 @@ func (c Comparison) Print(w io.Writer, screen Screen) error {
 		b.WriteString("\n" + c.table(screen) + "\n")
 		b.WriteString(screen.style(strings.Join(hanging("", c.key(screen), screen.Width), "\n"), faint) + "\n\n")
 	}
-	b.WriteString(c.skippedTable(screen))
+	b.WriteString(c.skipped(screen))
 	b.WriteString(c.accounts(screen))
 	b.WriteString(strings.Join(hanging("", c.Summary(), screen.Width), "\n") + "\n")
 	_, err := io.WriteString(w, screen.plain(b.String()))
@@ -175,21 +175,19 @@ func (c Comparison) key(screen Screen) string {
 	return text
 }
 
-func (c Comparison) skippedTable(screen Screen) string {
-	t := newTable(screen).Headers("skipped", "in", "because")
-	n := 0
-	for _, row := range c.Rows {
-		for i, cell := range row.Cells {
-			if cell.Standing == harness.Skipped {
-				t.Row(clean(row.Name()), clean(c.Runs[i].Name), clean(cell.Why))
-				n++
+// skipped says of each run what it skipped, and why.
+func (c Comparison) skipped(screen Screen) string {
+	var b strings.Builder
+	for i, run := range c.Runs {
+		var skips skips
+		for _, row := range c.Rows {
+			if cell := row.Cells[i]; cell.Standing == harness.Skipped {
+				skips.add(cell.Why, row.Name())
 			}
 		}
+		b.WriteString(skips.text("skipped in "+clean(run.Name)+": ", screen))
 	}
-	if n == 0 {
-		return ""
-	}
-	return t.fitted(screen) + "\n\n"
+	return b.String()
 }
 
 // accounts says of each row that is marked why it is, and which rows a run

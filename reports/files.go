@@ -2,13 +2,18 @@ package reports
 
 import (
 	"bufio"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
+
+	"lockproof/harness"
 )
 
 // The files that a report writes into its folder.
@@ -42,45 +47,46 @@ func writeFiles(out string, files []File) ([]string, error) {
 	}
 	var paths []string
 	for _, f := range files {
-		path := filepath.Join(out, f.Name)
-		if err := writeFile(path, f.Write); err != nil {
-			return paths, fmt.Errorf("cannot write %s: %w", path, err)
+		if err := WriteFile(out, f); err != nil {
+			return paths, err
 		}
-		paths = append(paths, path)
+		paths = append(paths, filepath.Join(out, f.Name))
 	}
 	return paths, nil
 }
 
+// trialsFolder has the trials' folders in an output folder.
+const trialsFolder = "trials"
+
 // Clear removes from an output folder what an earlier run wrote there, so that
 // a run that is killed does not leave another's results. It touches nothing
 // else.
-func Clear(out string) error {
-	whole := []string{ResultsFile, JUnitFile, SummaryFile, PageFile, ValidationFile, ValidationPageFile}
+func (f *Folder) Clear() error {
+	whole := []string{ProgressFile, ResultsFile, JUnitFile, SummaryFile, PageFile, ValidationFile, ValidationPageFile}
 	for _, name := range slices.Clone(whole) {
-		begun, err := fs.Glob(os.DirFS(out), unfinished(name))
+		begun, err := fs.Glob(f.root.FS(), unfinished(name))
 		if err != nil {
-			return fmt.Errorf("cannot use the output folder %s: %w", out, err)
+			return fmt.Errorf("cannot use the output folder %s: %w", f.name, err)
 		}
 		whole = append(whole, begun...)
 	}
 	var trials []string
-	for _, name := range []string{PorcupineFile, TimelineFile, "history.jsonl"} {
-		found, err := fs.Glob(os.DirFS(out), "trials/*/*/"+name)
+	for _, name := range []string{PorcupineFile, TimelineFile, "history.jsonl", "history.jsonl" + harness.Unborn, unfinished(PorcupineFile), unfinished(TimelineFile)} {
+		found, err := fs.Glob(f.root.FS(), trialsFolder+"/*/*/"+name)
 		if err != nil {
-			return fmt.Errorf("cannot use the output folder %s: %w", out, err)
+			return fmt.Errorf("cannot use the output folder %s: %w", f.name, err)
 		}
 		trials = append(trials, found...)
 	}
 	for _, name := range append(whole, trials...) {
-		file := filepath.Join(out, name)
-		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("cannot remove an earlier run's file: %w", err)
+		if err := f.root.Remove(filepath.FromSlash(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("cannot remove an earlier run's file from %s: %w", f.name, err)
 		}
 	}
 	for _, name := range trials {
-		trial := filepath.Dir(filepath.Join(out, name))
-		os.Remove(trial) // folders that hold more than ours stay
-		os.Remove(filepath.Dir(trial))
+		trial := path.Dir(name)
+		f.root.Remove(filepath.FromSlash(trial)) // folders that hold more than ours stay
+		f.root.Remove(filepath.FromSlash(path.Dir(trial)))
 	}
 	return nil
 }
@@ -88,26 +94,38 @@ func Clear(out string) error {
 // unfinished is the pattern of a file's names while it is being written.
 func unfinished(name string) string { return "." + name + ".*" }
 
-// writeFile writes into a temporary file beside path and then renames it.
-func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), unfinished(filepath.Base(path)))
+// WriteFile writes one file below an output folder: into a temporary file beside
+// its place, which is then renamed. A link that has its name is replaced, and none
+// on the way there leads out of the folder.
+func WriteFile(out string, f File) error {
+	root, err := os.OpenRoot(out)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // there is nothing to remove once it is renamed
-	b := bufio.NewWriter(f)
+	defer root.Close()
+	if err := writeFile(root, filepath.FromSlash(f.Name), f.Write); err != nil {
+		return fmt.Errorf("cannot write %s: %w", filepath.Join(out, f.Name), err)
+	}
+	return nil
+}
+
+func writeFile(root *os.Root, name string, write func(io.Writer) error) error {
+	begun := filepath.Join(filepath.Dir(name), strings.Replace(unfinished(filepath.Base(name)), "*", rand.Text(), 1))
+	file, err := root.OpenFile(begun, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer root.Remove(begun) // there is nothing to remove once it is renamed
+	b := bufio.NewWriter(file)
 	err = write(b)
 	if err == nil {
 		err = b.Flush()
 	}
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if closed := f.Close(); err == nil {
+	if closed := file.Close(); err == nil {
 		err = closed
 	}
 	if err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	return root.Rename(begun, name)
 }

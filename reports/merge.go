@@ -3,6 +3,7 @@ package reports
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -166,49 +167,71 @@ func everyRow(shards []*Report) error {
 // CopyHistories copies the histories that a report's trials have kept into its
 // folder, from the folders of the shards that it was merged from.
 func (r *Report) CopyHistories(shards []*Report) error {
+	to, err := os.OpenRoot(r.Options.Out)
+	if err != nil {
+		return fmt.Errorf("copy the histories: %w", err)
+	}
+	defer to.Close()
 	for _, s := range shards {
-		for _, row := range s.Rows {
-			for _, t := range row.Trials {
-				if t.History == "" {
-					continue
-				}
-				if err := copyFile(filepath.Join(s.Options.Out, t.History), filepath.Join(r.Options.Out, t.History)); err != nil {
-					return err
-				}
-			}
+		err := s.eachHistory(func(from *os.Root, name string, _ harness.Trial) error { return copyHistory(from, to, name) })
+		if err != nil {
+			return fmt.Errorf("copy the histories: %w", err)
 		}
 	}
 	return nil
 }
 
-func copyFile(from, to string) error {
-	data, err := os.ReadFile(from)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(to), 0o755)
-	}
-	if err == nil {
-		err = os.WriteFile(to, data, 0o644)
-	}
+func copyHistory(from, to *os.Root, name string) error {
+	file, err := openRegular(from, name)
 	if err != nil {
-		return fmt.Errorf("copy a history: %w", err)
+		return err
 	}
-	return nil
+	defer file.Close()
+	if err := to.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return writeFile(to, name, func(w io.Writer) error {
+		_, err := io.Copy(w, file)
+		return err
+	})
 }
 
 // MissingHistories says which histories of a run that was read back are not in
-// its folder.
+// its folder, or are links or folders there: nothing is taken from elsewhere.
 func (r *Report) MissingHistories() error {
 	var problems []error
+	err := r.eachHistory(func(root *os.Root, name string, t harness.Trial) error {
+		path := filepath.Join(r.Options.Out, name)
+		switch info, err := root.Lstat(name); {
+		case errors.Is(err, fs.ErrNotExist):
+			problems = append(problems, fmt.Errorf("%s is not there, the history of %s, trial %d: keep the whole output folder", path, t.Name(), t.Trial))
+		case err != nil:
+			problems = append(problems, fmt.Errorf("%s, the history of %s, trial %d: %w", path, t.Name(), t.Trial, err))
+		case !info.Mode().IsRegular():
+			problems = append(problems, fmt.Errorf("%s, the history of %s, trial %d, is a %s: put the file itself there", path, t.Name(), t.Trial, kindOf(info)))
+		}
+		return nil
+	})
+	return errors.Join(append(problems, err)...)
+}
+
+// eachHistory gives every history that a run's trials have kept: its name below
+// the folder, which is open.
+func (r *Report) eachHistory(do func(root *os.Root, name string, t harness.Trial) error) error {
+	root, err := os.OpenRoot(r.Options.Out)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	for _, row := range r.Rows {
 		for _, t := range row.Trials {
 			if t.History == "" {
 				continue
 			}
-			path := filepath.Join(r.Options.Out, t.History)
-			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-				problems = append(problems, fmt.Errorf("%s is not there, the history of %s, trial %d: keep the whole output folder", path, t.Name(), t.Trial))
+			if err := do(root, filepath.FromSlash(t.History), t); err != nil {
+				return err
 			}
 		}
 	}
-	return errors.Join(problems...)
+	return nil
 }

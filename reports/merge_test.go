@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -189,10 +190,31 @@ func TestHistoriesAreCopiedFromTheirShards(t *testing.T) {
 	merged, err := Merge(shards, t.TempDir())
 	require.NoError(t, err)
 	require.NoError(t, shards[0].MissingHistories())
-	require.NoError(t, merged.CopyHistories(shards))
+	require.NoError(t, merged.CopyHistories(shards[:1]))
 	require.FileExists(t, filepath.Join(merged.Options.Out, name))
 	require.Equal(t, name, merged.Rows[0].Trials[0].History)
 
 	require.NoError(t, os.Remove(filepath.Join(shards[0].Options.Out, name)))
 	require.ErrorContains(t, shards[0].MissingHistories(), "keep the whole output folder")
+}
+
+// What a link in a shard points to is nobody's history, and does not get into the
+// merged folder.
+func TestAHistoryThatIsALinkIsNotMerged(t *testing.T) {
+	const name = "trials/a/000/history.jsonl"
+	for says, replace := range map[string]func(path string) error{
+		"is a link: put the file itself there":   func(path string) error { return os.Symlink("/etc/hostname", path) },
+		"is a folder: put the file itself there": func(path string) error { return os.Mkdir(path, 0o755) },
+		"escapes": func(path string) error {
+			return errors.Join(os.Remove(filepath.Dir(path)), os.Symlink("/etc", filepath.Dir(path)))
+		},
+	} {
+		shard := kept(t, three()[0], name)
+		path := filepath.Join(shard.Options.Out, name)
+		require.NoError(t, os.Remove(path))
+		require.NoError(t, replace(path))
+		require.ErrorContains(t, shard.MissingHistories(), says)
+		require.ErrorContains(t, shard.MissingHistories(), path)
+		require.Error(t, (&Report{Run: Run{Options: harness.Options{Out: t.TempDir()}}}).CopyHistories([]*Report{shard}))
+	}
 }

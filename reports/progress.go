@@ -9,19 +9,16 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"lockproof/harness"
+	"lockproof/harness/history"
+	"lockproof/internal/filelock"
 )
 
 // ProgressFile is in the output folder of a run that has not ended: a line for
-// the run and one for each trial that has finished. The harness holds a lock
-// (flock) on it, which the kernel takes away when the harness dies.
+// the run and one for each trial that has finished.
 const ProgressFile = "progress.jsonl"
-
-// ErrBusy says that another run is writing to the output folder.
-var ErrBusy = errors.New("another run is writing to this folder")
 
 // progressLine is one line: the first has Begun, each other Trial.
 type progressLine struct {
@@ -48,34 +45,23 @@ type FinishedTrial struct {
 
 // Progress writes a run's progress as it goes.
 type Progress struct {
-	mu   sync.Mutex
-	file *os.File
+	folder *Folder
+	mu     sync.Mutex
+	file   *os.File
 }
 
-// patience is how long to wait for a reader, who holds the lock for a moment.
-const patience = time.Second
-
-// NewProgress makes the output folder, and the progress file in it. The error
-// is ErrBusy if a run that lives is writing there.
-func NewProgress(run Run) (*Progress, error) {
-	out := run.Options.Out
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return nil, fmt.Errorf("cannot make the output folder: %w", err)
+// Begin makes the progress file of a run in its folder.
+func (f *Folder) Begin(run Run) (*Progress, error) {
+	// It has its name once it has its first line: a reader may come at any time.
+	err := writeFile(f.root, ProgressFile, func(w io.Writer) error {
+		begun := Begun{run.Started.UTC(), run.Planned, resultsOptions(run.Options)}
+		return json.NewEncoder(w).Encode(progressLine{Begun: &begun})
+	})
+	p := &Progress{folder: f}
+	if err == nil {
+		p.file, err = f.root.OpenFile(ProgressFile, os.O_WRONLY|os.O_APPEND, 0)
 	}
-	file, err := os.OpenFile(filepath.Join(out, ProgressFile), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("cannot write to the output folder: %w", err)
-	}
-	for end := time.Now().Add(patience); !locked(file, syscall.LOCK_EX); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			file.Close()
-			return nil, fmt.Errorf("%s: %w", out, ErrBusy)
-		}
-	}
-	p := &Progress{file: file}
-	begun := Begun{run.Started.UTC(), run.Planned, resultsOptions(run.Options)}
-	if err := errors.Join(file.Truncate(0), p.write(progressLine{Begun: &begun})); err != nil {
-		file.Close()
 		return nil, fmt.Errorf("cannot write to the output folder: %w", err)
 	}
 	return p, nil
@@ -110,12 +96,7 @@ func (p *Progress) write(line progressLine) error {
 
 // End removes the file: the report has been written.
 func (p *Progress) End() error {
-	return errors.Join(os.Remove(p.file.Name()), p.file.Close())
-}
-
-// locked tries to get a lock on a file.
-func locked(file *os.File, how int) bool {
-	return syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB) == nil
+	return errors.Join(p.file.Close(), p.folder.root.Remove(ProgressFile))
 }
 
 // Underway is a run that has not ended, or was killed.
@@ -129,15 +110,18 @@ type Underway struct {
 // longestLine bounds a line of a progress file, which says why in a sentence.
 const longestLine = 64 << 10
 
-// ReadProgress reads a progress file. A line that is cut off at the end is one
-// that is being written.
-func ReadProgress(file *os.File) (*Underway, error) {
-	u := &Underway{}
-	if locked(file, syscall.LOCK_SH) {
-		syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
-	} else {
-		u.Alive = true
+// mostFinished is how many trials of a run that is under way are read.
+const mostFinished = 500_000
+
+// ReadProgress reads the progress of the run in a folder below root. A line that
+// is cut off at the end is one that is being written.
+func ReadProgress(root *os.Root, dir string) (*Underway, error) {
+	file, err := openRegular(root, filepath.Join(dir, ProgressFile))
+	if err != nil {
+		return nil, err
 	}
+	defer file.Close()
+	u := &Underway{Alive: held(root, filepath.Join(dir, MarkFile))}
 	lines := bufio.NewReaderSize(file, longestLine)
 	for n := 1; ; n++ {
 		data, err := lines.ReadSlice('\n')
@@ -153,10 +137,36 @@ func ReadProgress(file *os.File) (*Underway, error) {
 			return nil, fmt.Errorf("%s:%d: %w", ProgressFile, n, err)
 		case n == 1 && line.Begun != nil:
 			u.Begun = *line.Begun
+		case n > mostFinished || line.Trial != nil && len(line.Trial.Verdicts) > len(history.Properties):
+			return nil, fmt.Errorf("%s:%d: this is more than a run's progress has", ProgressFile, n)
 		case n > 1 && line.Trial != nil:
 			u.Done = append(u.Done, *line.Trial)
 		default:
 			return nil, fmt.Errorf("%s:%d: this is not a line of a run's progress", ProgressFile, n)
 		}
 	}
+}
+
+// held says whether somebody holds the lock on a folder's mark.
+func held(root *os.Root, mark string) bool {
+	file, err := openRegular(root, mark)
+	if err != nil {
+		return false
+	}
+	defer file.Close() // and with it the lock
+	free, err := filelock.Shared(file)
+	return err == nil && !free
+}
+
+// openRegular opens what is a file, and neither a link to one nor a pipe, which
+// would wait for its writer.
+func openRegular(root *os.Root, name string) (*os.File, error) {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is a %s and no file", name, kindOf(info))
+	}
+	return root.Open(name)
 }

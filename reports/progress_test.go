@@ -3,6 +3,7 @@ package reports
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,21 +11,31 @@ import (
 
 	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/internal/input/inputtest"
 )
 
 func readProgress(t *testing.T, out string) (*Underway, error) {
 	t.Helper()
-	file, err := os.Open(filepath.Join(out, ProgressFile))
+	root, err := os.OpenRoot(filepath.Dir(out))
 	require.NoError(t, err)
-	defer file.Close()
-	return ReadProgress(file)
+	defer root.Close()
+	return ReadProgress(root, filepath.Base(out))
+}
+
+// begin takes a run's folder and begins its progress.
+func begin(t *testing.T, run Run) (*Folder, *Progress) {
+	t.Helper()
+	folder, err := OpenFolder(run.Options.Out)
+	require.NoError(t, err)
+	p, err := folder.Begin(run)
+	require.NoError(t, err)
+	return folder, p
 }
 
 func TestProgress(t *testing.T) {
 	run := Run{Started: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Planned: 3,
 		Options: harness.Options{Out: filepath.Join(t.TempDir(), "new"), Cluster: "virtual", Trials: 3}}
-	p, err := NewProgress(run)
-	require.NoError(t, err)
+	folder, p := begin(t, run)
 	p.Observe(trial("flushall", "", 1, history.Violated, history.Violated))
 	p.Observe(trial("flushall", "", 2, history.Violated, history.Holds))
 
@@ -40,21 +51,22 @@ func TestProgress(t *testing.T) {
 			Verdicts: map[string]string{history.MutualExclusion: history.Holds}},
 	}, u.Done)
 
-	_, err = NewProgress(run)
+	_, err = OpenFolder(run.Options.Out)
 	require.ErrorIs(t, err, ErrBusy)
 
 	p.file.Close() // as when the harness is killed
+	require.NoError(t, folder.Close())
 	u, err = readProgress(t, run.Options.Out)
 	require.NoError(t, err)
 	require.False(t, u.Alive)
 	require.Len(t, u.Done, 2)
 
-	again, err := NewProgress(run)
-	require.NoError(t, err)
+	folder, again := begin(t, run)
 	u, err = readProgress(t, run.Options.Out)
 	require.NoError(t, err)
 	require.Empty(t, u.Done)
 	require.NoError(t, again.End())
+	require.NoError(t, folder.Close())
 	require.NoFileExists(t, filepath.Join(run.Options.Out, ProgressFile))
 }
 
@@ -80,16 +92,28 @@ func TestBadProgress(t *testing.T) {
 	}
 }
 
+// A line may be short, and say much.
+func TestProgressOfTooMuch(t *testing.T) {
+	for _, text := range []string{
+		strings.Repeat(`{"trial":{}}`+"\n", mostFinished), `{"trial":{"verdicts":{"a":"","b":"","c":"","d":"","e":"","f":""}}}` + "\n",
+	} {
+		out := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(out, ProgressFile), []byte(`{"begun":{}}`+"\n"+text), 0o644))
+		_, err := readProgress(t, out)
+		require.ErrorContains(t, err, "this is more than a run's progress has")
+	}
+}
+
 // Any text is read or refused.
 func FuzzProgress(f *testing.F) {
 	f.Add(`{"begun":{"planned":2}}` + "\n" + `{"trial":{"scenario":"x"}}` + "\n")
+	f.Add(`{"begun":{}}` + "\n" + strings.Repeat(`{"trial":{}}`+"\n", 50_000))
 	f.Fuzz(func(t *testing.T, text string) {
-		path := filepath.Join(t.TempDir(), ProgressFile)
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-		file, err := os.Open(path)
-		require.NoError(t, err)
-		defer file.Close()
-		u, err := ReadProgress(file)
+		out := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(out, ProgressFile), []byte(text), 0o644))
+		var u *Underway
+		var err error
+		inputtest.Bounded(t, len(text), func() { u, err = readProgress(t, out) })
 		require.True(t, (u == nil) == (err != nil))
 	})
 }

@@ -1,14 +1,12 @@
 package reports
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"lockproof/harness"
+	"lockproof/internal/input"
 )
 
 // Read reads back the report that a run has left in a folder. What follows from
@@ -16,26 +14,17 @@ import (
 // the file, and says what is wrong with it.
 func Read(dir string) (*Report, error) {
 	path := filepath.Join(dir, ResultsFile)
-	data, err := os.ReadFile(path)
+	file, err := input.Open(path)
 	if err != nil {
-		var pathError *fs.PathError
-		if errors.As(err, &pathError) {
-			err = pathError.Err
-		}
-		return nil, fmt.Errorf("cannot read %s: %w: give the output folder of a run that has ended", path, err)
+		return nil, fmt.Errorf("cannot read %s: %w: give the output folder of a run that has ended", path, input.Cause(err))
 	}
-	var results Results
-	if err := json.Unmarshal(data, &results); err != nil {
+	defer file.Close()
+	results, trials, err := decodeResults(file)
+	if err != nil {
 		return nil, fmt.Errorf("%s is not the results of a run: %w", path, err)
 	}
-	if err := results.check(); err != nil {
+	if err := results.check(trials); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	var trials []harness.Trial
-	for _, row := range results.Scenarios {
-		for _, t := range row.Trials {
-			trials = append(trials, t.Trial)
-		}
 	}
 	options := results.Options.options()
 	options.Out = dir
@@ -45,21 +34,24 @@ func Read(dir string) (*Report, error) {
 	}), nil
 }
 
-// check refuses results that this version cannot read, and names of files that
-// lead out of the folder.
-func (r Results) check() error {
+// check refuses results that this version cannot read, names of files that lead
+// out of the folder, and numbers that no run writes.
+func (r *Results) check(trials []harness.Trial) error {
 	switch {
 	case r.Tool.Name != "lockproof":
 		return errors.New("it is not from lockproof")
 	case r.Version != ResultsVersion:
 		return fmt.Errorf("it has version %d of the format, and this program reads version %d", r.Version, ResultsVersion)
 	}
-	for _, row := range r.Scenarios {
-		for _, t := range row.Trials {
-			if t.History != "" && !filepath.IsLocal(t.History) {
-				return fmt.Errorf("%s, trial %d: the history %q is not in the folder", t.Name(), t.Trial.Trial, t.History)
-			}
+	if s := r.Shard; s != nil {
+		if _, err := harness.ParseShard(s.Shard.String()); err != nil {
+			return fmt.Errorf("its shard: %w", err)
 		}
 	}
-	return nil
+	for _, t := range trials {
+		if t.History != "" && !filepath.IsLocal(t.History) {
+			return fmt.Errorf("%s, trial %d: the history %q is not in the folder", t.Name(), t.Trial, t.History)
+		}
+	}
+	return r.checkNumbers(trials)
 }

@@ -6,6 +6,8 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"lockproof/internal/plain"
 )
 
 // Screen is what text is written for.
@@ -33,21 +35,31 @@ func fit(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-lipgloss.Width(text)))
 }
 
-const noBreak = "\u00a0"
+// What stands for a blank and a hyphen at which hanging does not wrap.
+const (
+	noBreak  = "\u00a0"
+	noHyphen = "\u2011"
+)
 
 // quantity is a number with its unit, which are not to be torn apart.
 var quantity = regexp.MustCompile(`(\d) (%|(?:ns|µs|ms|s|min|h)\b)`)
 
+// asFlag is a flag with what follows it, which is its value if it takes one.
+var asFlag = regexp.MustCompile(`--[a-z]+(-[a-z]+)*( [\w./-]+)?`)
+
+var (
+	binder   = strings.NewReplacer(" ", noBreak, "-", noHyphen)
+	unbinder = strings.NewReplacer(noBreak, " ", noHyphen, "-")
+)
+
 // whole keeps text on one line when hanging wraps it.
-func whole(text string) string {
-	return strings.ReplaceAll(text, " ", noBreak)
-}
+func whole(text string) string { return binder.Replace(text) }
 
 // hanging wraps text behind a prefix: the further lines begin below the text.
 func hanging(prefix, text string, width int) []string {
 	indent := lipgloss.Width(prefix)
-	text = ansi.Wrap(quantity.ReplaceAllString(text, "$1"+noBreak+"$2"), max(20, width-indent), "")
-	text = strings.ReplaceAll(text, noBreak, " ")
+	text = asFlag.ReplaceAllStringFunc(quantity.ReplaceAllString(text, "$1"+noBreak+"$2"), whole)
+	text = unbinder.Replace(ansi.Wrap(text, max(20, width-indent), ""))
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		if i == 0 {
@@ -60,12 +72,12 @@ func hanging(prefix, text string, width int) []string {
 }
 
 // clean makes text of unknown origin fit for a terminal: no control
-// characters or noncharacters, and on one line.
+// characters or noncharacters, no marks that turn it round, and on one line.
 func clean(text string) string {
-	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+	return plain.Text(strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r == 0xfffe || r == 0xffff {
 			return ' '
 		}
 		return r
-	}, text)), " ")
+	}, text)), " "))
 }

@@ -34,8 +34,11 @@ func (r *Report) WriteSummary(w io.Writer) error {
 		b.WriteString("| | scenario | verdicts | violated | trials as expected | time |\n")
 		b.WriteString("|---|---|---|---|---:|---:|\n")
 	}
-	for _, row := range r.Rows {
+	for _, row := range r.tabled() {
 		b.WriteString(markdownRow(row))
+	}
+	for _, s := range r.Skips() {
+		b.WriteString(markdownSkip(s))
 	}
 	drawn := 0
 	for _, standing := range []harness.Standing{harness.Differs, harness.HarnessError, harness.Undecided} {
@@ -91,9 +94,6 @@ func markdownRow(row *Row) string {
 		name += "<br>" + escape(s)
 	}
 	sign := markdownSigns[row.Standing] + " " + string(row.Standing)
-	if row.Standing == harness.Skipped {
-		return fmt.Sprintf("| %s | %s | %s | | | |\n", sign, name, escape(row.Why))
-	}
 	var verdicts, violated []string
 	for _, p := range row.Shown() {
 		verdicts = append(verdicts, escape(p.Name+": "+p.Verdict()))
@@ -105,6 +105,15 @@ func markdownRow(row *Row) string {
 	return fmt.Sprintf("| %s | %s | %s | %s | %d of %d | %s |\n", sign, name,
 		strings.Join(verdicts, "<br>"), strings.Join(violated, "<br>"),
 		row.Counts[harness.AsExpected], len(row.Trials), Duration(row.Elapsed))
+}
+
+// markdownSkip is one row of the table for all that were skipped for one reason.
+func markdownSkip(s Skip) string {
+	names := make([]string, len(s.Names))
+	for i, name := range s.Names {
+		names[i] = code(name)
+	}
+	return fmt.Sprintf("| %s skipped | %s | %s | | | |\n", markdownSigns[harness.Skipped], strings.Join(names, "<br>"), escape(s.Why))
 }
 
 func (r *Report) markdownAccount(b *strings.Builder, row *Row, drawn *int) {

@@ -50,8 +50,8 @@ func (s Screen) key() string {
 	return strings.Join(hanging("", text, s.Width), "\n")
 }
 
-// Print writes the report for a reader: the table, the scenarios that were
-// skipped with the reason, what a few named scenarios show, an account of each
+// Print writes the report for a reader: the table, why scenarios were
+// skipped and which, what a few named scenarios show, an account of each
 // row that is not as expected, and what came of the run.
 func (r *Report) Print(w io.Writer, screen Screen) error {
 	var b strings.Builder
@@ -59,7 +59,7 @@ func (r *Report) Print(w io.Writer, screen Screen) error {
 		b.WriteString(r.table(rows, screen) + "\n")
 		b.WriteString(screen.style(screen.key(), faint) + "\n\n")
 	}
-	b.WriteString(r.skippedTable(screen))
+	b.WriteString(skips(r.Skips()).text("skipped: ", screen))
 	b.WriteString(r.shows(screen))
 	b.WriteString(r.accounts(screen))
 	b.WriteString(strings.Join(hanging("", r.Summary(), screen.Width), "\n") + "\n")
@@ -191,22 +191,6 @@ func verdictLine(p Property, screen Screen) string {
 		line += fmt.Sprintf(" %d/%d", n, all)
 	}
 	return line
-}
-
-func (r *Report) skippedTable(screen Screen) string {
-	t := newTable(screen).Headers("skipped", "because")
-	n, previous := 0, ""
-	for _, row := range r.Rows {
-		if row.Standing == harness.Skipped {
-			t.Row(nameCell(row, previous), clean(row.Why))
-			previous = row.Scenario
-			n++
-		}
-	}
-	if n == 0 {
-		return ""
-	}
-	return t.fitted(screen) + "\n\n"
 }
 
 // grid is a lipgloss table with a line below its headers and no other.

@@ -1,11 +1,16 @@
 package reports
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"lockproof/harness"
+	"lockproof/harness/history"
 )
 
 func TestDuration(t *testing.T) {
@@ -51,6 +56,44 @@ func TestPercentRoundsOutwards(t *testing.T) {
 	require.Equal(t, "100 %", atMost(1))
 	require.Equal(t, "100 %", atMost(0.996))
 	require.Equal(t, "0 %", atLeast(0))
+}
+
+// A flag is not torn from its value, nor within: it is to be copied.
+func TestFlagsAreNotTorn(t *testing.T) {
+	text := "the virtual cluster cannot do this: run it with --on local or --on docker, or with --find-delay; see `lockproof --help`"
+	for width := 20; width < 140; width++ {
+		lines := hanging("", text, width)
+		require.Equal(t, text, strings.Join(lines, " "), "at %d", width)
+		for _, flag := range []string{"--on local", "--on docker", "--find-delay", "--help"} {
+			require.True(t, slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, flag) }), "%s at %d: %q", flag, width, lines)
+		}
+	}
+}
+
+// A reason is told once, with all its rows, wherever they stand.
+func TestSkipsAreToldOnceForEachReason(t *testing.T) {
+	because := func(scenario, variant, why string) harness.Trial {
+		return harness.Trial{Scenario: scenario, Variant: variant, Cluster: "virtual", Lock: "redlock", Skipped: why}
+	}
+	none := "the virtual cluster cannot do replicas: its nodes do not replicate; run it with --on local or --on docker"
+	r := New([]harness.Trial{
+		because("failover-lock", "", none), because("disk-full", "", "it has no disk"), trial("flushall", "", 1, history.Holds, history.Holds),
+		because("failover-wait", "", none), because("failover-wait", "two replicas", none),
+	}, Run{})
+	require.Equal(t, []Skip{
+		{none, []string{"failover-lock", "failover-wait", "failover-wait (two replicas)"}}, {"it has no disk", []string{"disk-full"}},
+	}, r.Skips())
+
+	var text, summary strings.Builder
+	require.NoError(t, r.Print(&text, Screen{Width: 60}))
+	require.NoError(t, r.WriteSummary(&summary))
+	for _, said := range []string{text.String(), summary.String()} {
+		said = strings.Join(strings.Fields(said), " ")
+		require.Equal(t, 1, strings.Count(said, none), said)
+		for _, name := range []string{"failover-lock", "failover-wait (two replicas)", "disk-full"} {
+			require.Contains(t, said, name)
+		}
+	}
 }
 
 func TestEscape(t *testing.T) {

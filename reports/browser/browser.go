@@ -19,6 +19,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"lockproof/internal/needs"
 )
 
 // patience bounds whatever a test waits for in a page.
@@ -40,10 +42,8 @@ type Tab struct {
 // moves: the page is told that its reader prefers so.
 func Open(t testing.TB, url string) *Tab {
 	t.Helper()
-	chromium := installed()
-	if chromium == "" {
-		t.Skip("no Chromium is installed (Debian: apt-get install chromium)")
-	}
+	chromium, err := installed()
+	needs.Check(t, needs.Chromium, err)
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium))
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox) // Chromium has no sandbox for root
@@ -59,13 +59,13 @@ func Open(t testing.TB, url string) *Tab {
 	return b
 }
 
-func installed() string {
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
+func installed() (path string, err error) {
+	for _, name := range needs.Browsers {
+		if path, err = exec.LookPath(name); err == nil {
+			return path, nil
 		}
 	}
-	return ""
+	return "", err
 }
 
 // listen keeps errors and requests from here on.

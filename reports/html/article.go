@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"path"
 	"path/filepath"
 
@@ -179,7 +179,8 @@ func (b *builder) picture(name string, a *Account) string {
 // beside writes a file beside a history, and gives its path.
 func (b *builder) beside(history, name string, data []byte) string {
 	file := path.Dir(history) + "/" + name
-	if err := os.WriteFile(filepath.Join(b.report.Options.Out, filepath.FromSlash(file)), data, 0o644); err != nil {
+	write := func(w io.Writer) error { _, err := w.Write(data); return err }
+	if err := reports.WriteFile(b.report.Options.Out, reports.File{Name: file, Write: write}); err != nil {
 		return ""
 	}
 	return file

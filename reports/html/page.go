@@ -73,13 +73,11 @@ type view struct {
 	Started  string
 	Named    []harness.Standing
 	Groups   []*group
-	Skipped  []skipped
+	Skipped  []reports.Skip
 	Rates    *rates
 	Terms    []term
 	Drawn    bool // there is a timeline, and so a need for its legend
 }
-
-type skipped struct{ Name, Why string }
 
 type term struct{ Name, Meaning string }
 
@@ -122,14 +120,13 @@ func (b *builder) view() *view {
 		Policy: "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" +
 			base64.StdEncoding.EncodeToString(digest[:]) + "'; base-uri 'none'; form-action 'none'",
 		Headline: r.Headline(), Good: r.ExitCode() == reports.ExitAsExpected,
-		Summary: r.Summary(), Setting: r.Setting(), Terms: terms,
+		Summary: r.Summary(), Setting: r.Setting(), Terms: terms, Skipped: r.Skips(),
 	}
 	if !r.Started.IsZero() {
 		v.Started = r.Started.UTC().Format("2 January 2006, 15:04 UTC")
 	}
 	for _, row := range r.Rows {
 		if row.Standing == harness.Skipped {
-			v.Skipped = append(v.Skipped, skipped{row.Name(), row.Why})
 			continue
 		}
 		article := b.article(row)

@@ -21,22 +21,23 @@ import (
 	"lockproof/scenarios"
 )
 
-// limit bounds how long one experiment may take. A run in virtual time cannot
-// be stopped from outside, so the bounds of the controls keep each one short;
-// this keeps a sweep of many from going on for a reader who has left.
-const limit = 20 * time.Second
+// Limit bounds how long an experiment may take that a reader waits for.
+const Limit = 20 * time.Second
 
 // Bench runs experiments, a few at a time. Its folder takes their histories
 // while they are read, and goes with it; if this process is killed, with the
 // next run or lockproof clean.
 type Bench struct {
+	suite  harness.Suite
 	folder string
 	record *process.Record
 	slots  chan struct{}
+	limit  time.Duration
 }
 
-// NewBench makes a bench, to be closed.
-func NewBench() (*Bench, error) {
+// NewBench makes a bench, to be closed, that runs experiments by suite and gives one
+// up after limit.
+func NewBench(suite harness.Suite, limit time.Duration) (*Bench, error) {
 	folder := filepath.Join(os.TempDir(), process.FolderPrefix+process.RandomName())
 	record, err := process.NewRecord(folder)
 	if err != nil {
@@ -45,7 +46,7 @@ func NewBench() (*Bench, error) {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return nil, errors.Join(fmt.Errorf("the lab cannot make its folder: %w", err), record.Remove())
 	}
-	return &Bench{folder, record, make(chan struct{}, runtime.GOMAXPROCS(0))}, nil
+	return &Bench{suite, folder, record, make(chan struct{}, runtime.GOMAXPROCS(0)), limit}, nil
 }
 
 // Close removes what the bench has made. No experiment may be under way.
@@ -84,7 +85,7 @@ func (b *Bench) Run(ctx context.Context, e *Experiment) (*Outcome, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	trials, err := run(ctx, []harness.Job{e.job()}, folder, 1)
+	trials, err := b.run(ctx, []harness.Job{e.job()}, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -100,16 +101,17 @@ func (b *Bench) Run(ctx context.Context, e *Experiment) (*Outcome, error) {
 	return o, nil
 }
 
-// run runs each job once, all of them or none.
-func run(ctx context.Context, jobs []harness.Job, out string, parallel int) ([]harness.Trial, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+// run runs each job once, all of them to their ends or none: what a trial that
+// was called off has seen is no answer to the reader's question.
+func (b *Bench) run(ctx context.Context, jobs []harness.Job, out string) ([]harness.Trial, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.limit)
 	defer cancel()
-	o := harness.Options{Cluster: harness.Virtual, Trials: 1, Seed: 1, Out: out, Parallel: parallel}
-	trials, err := harness.RunSuite(ctx, jobs, o, func(harness.Trial) {})
+	o := harness.Options{Cluster: harness.Virtual, Trials: 1, Seed: 1, Out: out, Parallel: 1}
+	trials, err := b.suite(ctx, jobs, o, func(harness.Trial) {})
 	if err != nil {
 		return nil, err
 	}
-	if len(trials) < len(jobs) {
+	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	for _, t := range trials {

@@ -5,15 +5,17 @@ import (
 	"net/url"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/harness"
 	"lockproof/harness/history"
 	"lockproof/scenarios"
 )
 
 func bench(t *testing.T) *Bench {
-	b, err := NewBench()
+	b, err := NewBench(harness.RunSuite, Limit)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.Close()) })
 	return b
@@ -155,4 +157,20 @@ func TestOutcomeOfACancelledExperiment(t *testing.T) {
 	cancel()
 	_, err := bench(t).Run(ctx, experiment(t, "flushall", ""))
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// What an experiment has seen when its time is up is no answer: it would be an
+// inconclusive one that is nobody's but the clock's.
+func TestAnExperimentPastItsLimitFails(t *testing.T) {
+	b, err := NewBench(harness.RunSuite, 10*time.Millisecond)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close()) }()
+	e := experiment(t, "healthy-contention", "")
+	for _, n := range e.Numbers {
+		n.Value = n.Most
+	}
+	_, err = b.Run(context.Background(), e)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, err = b.Boundary(context.Background(), e, e.Numbers[0])
+	require.ErrorIs(t, err, context.DeadlineExceeded)
 }

@@ -53,8 +53,7 @@ func TestBrowserListsAndComparesRuns(t *testing.T) {
 func TestBrowserFollowsARun(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")
-	p, err := reports.NewProgress(reports.Run{Planned: 4, Options: harness.Options{Out: out, Cluster: "virtual"}})
-	require.NoError(t, err)
+	p := begin(t, reports.Run{Planned: 4, Options: harness.Options{Out: out, Cluster: "virtual"}})
 	b := browser.Open(t, start(t, dir)+"/run?dir=out")
 	const value = `document.querySelector("progress").value`
 	require.Equal(t, "0", b.Text(value))

@@ -142,12 +142,7 @@ func (s *Server) read(dir string) *aRun {
 }
 
 func (s *Server) underway(dir string) (*reports.Underway, error) {
-	file, err := s.root.Open(filepath.FromSlash(path.Join(dir, reports.ProgressFile)))
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return reports.ReadProgress(file)
+	return reports.ReadProgress(s.root, filepath.FromSlash(dir))
 }
 
 // asked gives the run that a query names, nil if there is none.

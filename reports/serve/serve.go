@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"lockproof/harness"
 	"lockproof/harness/history"
 	"lockproof/reports"
 	"lockproof/reports/html"
@@ -48,13 +49,14 @@ type Server struct {
 // maxStreams is how many pages are told of progress at a time.
 const maxStreams = 32
 
-// New makes a server of the runs below dir. What it streams ends with ctx.
-func New(ctx context.Context, dir string) (*Server, error) {
+// New makes a server of the runs below dir, whose experiments suite runs. What it
+// streams ends with ctx.
+func New(ctx context.Context, dir string, suite harness.Suite) (*Server, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("cannot show the folder %s: %w", dir, errors.Unwrap(err))
 	}
-	bench, err := lab.NewBench()
+	bench, err := lab.NewBench(suite, lab.Limit)
 	if err != nil {
 		root.Close()
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"lockproof/harness"
 	"lockproof/reports"
 	"lockproof/reports/html"
+	"lockproof/reports/lab"
 	"lockproof/scenarios"
 )
 
@@ -31,7 +33,7 @@ func start(t testing.TB, dir string) string {
 	ctx, cancel := context.WithCancel(context.Background())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	s, err := New(ctx, dir)
+	s, err := New(ctx, dir, harness.RunSuite)
 	require.NoError(t, err)
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
@@ -47,6 +49,18 @@ func start(t testing.TB, dir string) string {
 		require.NoDirExists(t, s.bench.Folder())
 	})
 	return "http://" + l.Addr().String()
+}
+
+// begin begins a run's progress in its folder, which is the run's until the test
+// ends.
+func begin(t testing.TB, run reports.Run) *reports.Progress {
+	t.Helper()
+	folder, err := reports.OpenFolder(run.Options.Out)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, folder.Close()) })
+	p, err := folder.Begin(run)
+	require.NoError(t, err)
+	return p
 }
 
 // keepRun runs scenarios in virtual time and leaves the output folder.
@@ -90,6 +104,31 @@ func post(t testing.TB, address string, form url.Values) (int, string) {
 	body, err := io.ReadAll(r.Body)
 	require.NoError(t, err)
 	return r.StatusCode, string(body)
+}
+
+// An experiment that was given up has no answer, and no status that says it has.
+func TestAnExperimentPastItsLimitIsNoAnswer(t *testing.T) {
+	s, err := New(t.Context(), t.TempDir(), harness.RunSuite)
+	require.NoError(t, err)
+	require.NoError(t, s.bench.Close())
+	s.bench, err = lab.NewBench(harness.RunSuite, 10*time.Millisecond)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	for _, tt := range []struct {
+		path string
+		form url.Values
+	}{
+		{"/lab/healthy-contention", nil},
+		{"/lab/healthy-contention/boundary", url.Values{"control": {"ttl"}}},
+	} {
+		asked := httptest.NewRequest(http.MethodPost, tt.path, strings.NewReader(tt.form.Encode()))
+		asked.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		answer := httptest.NewRecorder()
+		s.mux.ServeHTTP(answer, asked)
+		require.Equal(t, http.StatusServiceUnavailable, answer.Code, tt.path)
+		require.Contains(t, answer.Body.String(), "The experiment took too long, and was given up.")
+		require.NotContains(t, answer.Body.String(), "inconclusive", "no verdict is shown")
+	}
 }
 
 func TestRunsAreListedAndCompared(t *testing.T) {
@@ -212,8 +251,7 @@ func TestNothingComesUnescapedFromAFile(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "going"), 0o755))
-	progress, err := reports.NewProgress(reports.Run{Options: harness.Options{Out: filepath.Join(dir, "going"), Cluster: markup, Lock: markup}})
-	require.NoError(t, err)
+	progress := begin(t, reports.Run{Options: harness.Options{Out: filepath.Join(dir, "going"), Cluster: markup, Lock: markup}})
 	defer progress.End()
 	progress.Observe(row(markup))
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "torn"), 0o755))
@@ -301,8 +339,7 @@ func TestProgressIsTold(t *testing.T) {
 	}
 	hear(`{}`)
 	out := filepath.Join(dir, "out")
-	p, err := reports.NewProgress(reports.Run{Planned: 2, Options: harness.Options{Out: out, Cluster: "virtual"}})
-	require.NoError(t, err)
+	p := begin(t, reports.Run{Planned: 2, Options: harness.Options{Out: out, Cluster: "virtual"}})
 	hear(`{"out":{"done":0,"planned":2,"state":"running"}}`)
 	_, _, body := get(t, at+"/")
 	require.Contains(t, body, "0 of 2 trials")
@@ -318,6 +355,6 @@ func TestProgressIsTold(t *testing.T) {
 }
 
 func TestFoldersThatAreNone(t *testing.T) {
-	_, err := New(context.Background(), filepath.Join(t.TempDir(), "none"))
+	_, err := New(context.Background(), filepath.Join(t.TempDir(), "none"), harness.RunSuite)
 	require.ErrorContains(t, err, "cannot show the folder")
 }

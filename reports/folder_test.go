@@ -1,0 +1,154 @@
+package reports
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness"
+	"lockproof/harness/history"
+)
+
+// put writes files below a folder: their contents by their names. A name that
+// ends in @ is a link to what its content names.
+func put(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(strings.TrimSuffix(name, "@")))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		if strings.HasSuffix(name, "@") {
+			require.NoError(t, os.Symlink(text, path))
+		} else {
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		}
+	}
+}
+
+// contents are all files below a folder.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		require.NoError(t, err)
+		if d.Type()&fs.ModeSymlink != 0 {
+			found[name+"@"], err = os.Readlink(path)
+			return err
+		}
+		text, err := os.ReadFile(path)
+		found[filepath.ToSlash(name)] = string(text)
+		return err
+	}))
+	return found
+}
+
+// take opens a folder as a run does, which removes what an earlier one left.
+func take(t *testing.T, dir string) {
+	t.Helper()
+	f, err := OpenFolder(dir)
+	require.NoError(t, err)
+	require.NoError(t, f.Clear())
+	require.NoError(t, f.Close())
+}
+
+func TestAFolderThatIsNotOursIsRefusedAndUntouched(t *testing.T) {
+	for says, files := range map[string]map[string]string{
+		"it is not empty, and there is no .lockproof in it": {
+			ResultsFile: `{"tool": {"name": "jest"}}`, PageFile: "<p>mine</p>", "trials/a/b/history.jsonl": "mine", JUnitFile: "<mine/>",
+			ValidationFile: `{"verdict": "ok"}`, ProgressFile: "mine",
+		},
+		"give a new folder or an empty one":        {"main.go": "package main"},
+		"its .lockproof is a link":                 {MarkFile + "@": "/dev/null"},
+		"its .lockproof is a folder":               {MarkFile + "/x": ""},
+		"its trials is a link":                     {"trials@": "/tmp", MarkFile: ""},
+		"its trials is a file":                     {"trials": "", MarkFile: ""},
+		"this is not an output folder of Lockproo": {ResultsFile + "@": "real.json", "real.json": "{\n  \"version\": 1,\n  \"tool\": {\n    \"name\": \"lockproof\""},
+	} {
+		dir := t.TempDir()
+		put(t, dir, files)
+		before := contents(t, dir)
+		_, err := OpenFolder(dir)
+		require.ErrorIs(t, err, ErrForeign, says)
+		require.ErrorContains(t, err, says)
+		require.ErrorContains(t, err, dir)
+		require.Equal(t, before, contents(t, dir))
+	}
+}
+
+// What a version left that made no marks is ours: a run's results, a killed
+// run's progress, a validation.
+func TestAFolderOfAnOlderVersionIsTakenOver(t *testing.T) {
+	report := fixture()
+	report.Options.Out = filepath.Join(t.TempDir(), "run")
+	_, err := report.WriteFiles()
+	require.NoError(t, err)
+	killed := filepath.Join(t.TempDir(), "killed")
+	folder, p := begin(t, Run{Planned: 2, Options: harness.Options{Out: killed, Cluster: "virtual"}})
+	require.NoError(t, p.file.Close())
+	require.NoError(t, folder.Close())
+	require.NoError(t, os.Remove(filepath.Join(killed, MarkFile)))
+	validated := filepath.Join(t.TempDir(), "validated")
+	put(t, validated, map[string]string{ValidationFile: "{\n  \"verdict\": \"safe\",\n  \"rows\": [\n"})
+
+	for _, dir := range []string{report.Options.Out, killed, validated, filepath.Join(t.TempDir(), "new", "below"), t.TempDir()} {
+		take(t, dir)
+		require.Equal(t, map[string]string{MarkFile: markText}, contents(t, dir))
+		take(t, dir)
+	}
+}
+
+func TestClearRemovesARunsFilesAndNoOthers(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	put(t, elsewhere, map[string]string{"000/history.jsonl": "precious", "precious": "precious"})
+	others := map[string]string{"notes.txt": "mine", "trials/a/000/notes.txt": "mine", "sub/results.json": "mine", MarkFile: markText, "trials/linked@": elsewhere}
+	put(t, dir, others)
+	put(t, dir, map[string]string{
+		ResultsFile: "", JUnitFile: "", SummaryFile + "@": filepath.Join(elsewhere, "precious"), PageFile: "", ValidationFile: "", ValidationPageFile: "",
+		ProgressFile: "", ".results.json.ABC": "", ".progress.jsonl.DEF": "",
+		"trials/a/000/history.jsonl": "", "trials/a/000/" + TimelineFile: "", "trials/a/000/." + TimelineFile + ".ABC": "",
+		"trials/b--c~2/001/history.jsonl" + harness.Unborn: "", "trials/b--c~2/001/" + PorcupineFile: "",
+	})
+	take(t, dir)
+	require.Equal(t, others, contents(t, dir))
+	require.NoDirExists(t, filepath.Join(dir, "trials", "b--c~2"))
+	require.Equal(t, map[string]string{"000/history.jsonl": "precious", "precious": "precious"}, contents(t, elsewhere))
+}
+
+// A run's files take the places of links; they are not written through them.
+func TestARunWritesThroughNoLinks(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	precious := filepath.Join(elsewhere, "precious")
+	put(t, elsewhere, map[string]string{"precious": "precious"})
+	links := map[string]string{MarkFile: ""}
+	for _, name := range []string{ProgressFile, ResultsFile, JUnitFile, SummaryFile} {
+		links[name+"@"] = precious
+	}
+	links["trials/c@"] = elsewhere
+	put(t, dir, links)
+
+	report := fixture()
+	report.Options.Out = dir
+	folder, p := begin(t, report.Run)
+	p.Observe(trial("flushall", "", 1, history.Violated, history.Violated))
+	_, err := report.WriteFiles()
+	require.NoError(t, err)
+	require.Error(t, WriteFile(dir, File{"trials/c/" + TimelineFile, report.WriteSummary}), "it would be elsewhere")
+	require.NoError(t, p.End())
+	require.NoError(t, folder.Close())
+
+	require.Equal(t, map[string]string{"precious": "precious"}, contents(t, elsewhere))
+	for _, name := range []string{ResultsFile, JUnitFile, SummaryFile} {
+		info, err := os.Lstat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.True(t, info.Mode().IsRegular(), name)
+	}
+	_, err = Read(dir)
+	require.NoError(t, err)
+}

@@ -1,0 +1,123 @@
+package reports
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"lockproof/checker"
+	"lockproof/harness"
+)
+
+// The ranges of the numbers in files that we read. Whatever the files say then
+// fits into memory, and no sum of them overflows.
+const (
+	maxTrials   = 1_000_000 // of a row
+	maxPlanned  = 100_000_000
+	maxTTL      = 10 * time.Minute
+	maxParallel = 256
+	maxAttempts = 1000
+	// maxCount is the largest whole number that every reader of JSON reads exactly;
+	// in nanoseconds it is 104 days.
+	maxCount = 1 << 53
+	// maxTogether is how long all trials of a run may have taken together.
+	maxTogether = 100 * 365 * 24 * time.Hour
+)
+
+// ranges collects what is wrong with numbers: the first of them will do.
+type ranges struct{ err error }
+
+// within notes a number that is out of its range. The name is that of its field.
+func (r *ranges) within(name string, got, least, most int64) {
+	if r.err == nil && (got < least || got > most) {
+		r.err = fmt.Errorf("%s is %d: it is a number from %d to %d", name, got, least, most)
+	}
+}
+
+// checkNumbers refuses numbers that no run writes, and those that contradict each
+// other.
+func (r *Results) checkNumbers(trials []harness.Trial) error {
+	var in ranges
+	in.within("elapsed", int64(r.Elapsed), 0, int64(maxTogether))
+	in.within("planned", int64(r.Planned), 0, maxPlanned)
+	in.options(r.Options)
+	if in.err == nil && r.Shard != nil && len(r.Shard.Rows) < r.Shard.Count {
+		return fmt.Errorf("shard.count is %d, and its suite has %s: each shard has one at least", r.Shard.Count, plural(len(r.Shard.Rows), "row"))
+	}
+	if in.err != nil {
+		return in.err
+	}
+	if err := checkTrials(trials); err != nil {
+		return err
+	}
+	if len(trials) > r.Planned || len(trials) < r.Planned && !r.Interrupted {
+		return fmt.Errorf("planned is %d, and it has %s: only a run that is marked as interrupted has fewer, and none has more", r.Planned, plural(len(trials), "trial"))
+	}
+	return nil
+}
+
+func (in *ranges) options(o ResultsOptions) {
+	in.within("options.trials", int64(o.Trials), 0, maxTrials)
+	in.within("options.ttl", int64(o.TTL), 0, int64(maxTTL))
+	in.within("options.parallel", int64(o.Parallel), 0, maxParallel)
+	in.within("options.retries", int64(o.Retries), 0, maxAttempts)
+}
+
+// checkTrials refuses trials with numbers that no trial has, and one that is there
+// twice.
+func checkTrials(trials []harness.Trial) error {
+	type id struct {
+		row    string
+		number int
+	}
+	seen := map[id]bool{}
+	var elapsed, simulated time.Duration
+	for _, t := range trials {
+		if err := checkTrial(t); err != nil {
+			return fmt.Errorf("%s, trial %d: %w", t.Name(), t.Trial, err)
+		}
+		if seen[id{rowID(t), t.Trial}] {
+			return fmt.Errorf("%s, trial %d, is there twice", t.Name(), t.Trial)
+		}
+		seen[id{rowID(t), t.Trial}] = true
+		elapsed, simulated = elapsed+t.Elapsed, simulated+t.Simulated
+		if elapsed > maxTogether || simulated > maxTogether {
+			return errors.New("its trials have taken more than a hundred years together")
+		}
+	}
+	return nil
+}
+
+func checkTrial(t harness.Trial) error {
+	var in ranges
+	in.within("trial", int64(t.Trial), 0, maxTrials-1)
+	in.within("attempts", int64(t.Attempts), 0, maxAttempts+1)
+	in.within("elapsed", int64(t.Elapsed), 0, maxCount)
+	in.within("simulated", int64(t.Simulated), 0, maxCount)
+	for _, r := range t.Results {
+		for _, name := range slices.Sorted(maps.Keys(r.Measured)) {
+			in.within("measured."+name, r.Measured[name], -maxCount, maxCount)
+		}
+		for _, v := range r.Violations {
+			in.violation(v)
+		}
+	}
+	return in.err
+}
+
+func (in *ranges) violation(v checker.Violation) {
+	in.within("violations.from", v.From, 0, maxCount)
+	in.within("violations.until", v.Until, v.From, maxCount)
+	if b := v.Blame; b != nil {
+		in.within("blame.time", b.Time, 0, maxCount)
+		in.within("blame.event", int64(b.Event), -1, maxCount)
+	}
+	for _, l := range v.Leases {
+		in.within("leases.id", int64(l.ID), 0, maxCount)
+		in.within("leases.asked", l.Asked, 0, maxCount)
+		in.within("leases.from", l.From, l.Asked, maxCount)
+		in.within("leases.until", l.Until, 0, maxCount)
+	}
+}
