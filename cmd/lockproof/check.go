@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -53,18 +54,13 @@ func (p *program) check(path string) error {
 	if err != nil {
 		return usage("%w", err)
 	}
-	if err := p.say(reports.VerdictText(events, verdict, p.screen)); err != nil {
-		return err
-	}
 	trial := reports.TrialOf(verdict)
 	standing, why := trial.Standing()
-	if err := p.say(fmt.Sprintf("%s: %s\n", standing, why)); err != nil {
+	p.tell(func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s%s: %s\n", reports.VerdictText(events, verdict, p.screen), standing, why)
 		return err
-	}
-	if code := reports.New([]harness.Trial{trial}, reports.Run{}).ExitCode(); code != 0 {
-		return &exit{code: code}
-	}
-	return nil
+	})
+	return conclude(reports.New([]harness.Trial{trial}, reports.Run{}).ExitCode(), nil)
 }
 
 // toDraw reads what there is to be drawn of a history: all of it where it shows a

@@ -113,8 +113,8 @@ func TestCheckJudgesALongHistory(t *testing.T) {
 	w.Write(history.Event{Process: "harness", Type: history.TypeHeader, Header: &history.Header{
 		Version: history.Version, Scenario: "long", Expect: map[string]string{history.MutualExclusion: history.Inconclusive},
 	}})
-	for range 17 {
-		w.Write(history.Event{Process: "harness", Type: history.TypeNote, Text: strings.Repeat("x", 1<<20)})
+	for range 34 {
+		w.Write(history.Event{Process: "harness", Type: history.TypeNote, Text: strings.Repeat("x", 1<<19)})
 	}
 	require.NoError(t, w.Close())
 	require.NoError(t, f.Close())

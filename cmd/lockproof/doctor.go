@@ -30,8 +30,8 @@ type need struct {
 	optional string
 }
 
-// needs are what each cluster needs.
-var needs = map[string][]need{
+// wants are what each cluster needs.
+var wants = map[string][]need{
 	"virtual": {{name: "Go", find: func(context.Context) (string, error) { return runtime.Version() + ", built in", nil }}},
 	"local": {
 		{name: "redis-server", find: findRedis},
@@ -39,6 +39,7 @@ var needs = map[string][]need{
 	},
 	"docker": {
 		{name: "Docker engine and Compose", find: findDocker},
+		{name: "base image", find: findBase},
 		{name: "servers", find: listServers},
 	},
 }
@@ -76,7 +77,7 @@ func (p *program) doctor(ctx context.Context, clusters []string) error {
 			}
 			continue
 		}
-		verdict, lines := examine(ctx, needs[name])
+		verdict, lines := examine(ctx, wants[name])
 		lacking = lacking || verdict == notReady
 		if err := p.say(fmt.Sprintf("%s: %s\n  %s\n", name, verdict, strings.Join(lines, "\n  "))); err != nil {
 			return err
@@ -129,6 +130,11 @@ func findCompiler(ctx context.Context) (string, error) {
 
 func findDocker(ctx context.Context) (string, error) {
 	found, err := docker.Find(ctx)
+	return found, plainly(err)
+}
+
+func findBase(ctx context.Context) (string, error) {
+	found, err := docker.FindBase(ctx)
 	return found, plainly(err)
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/internal/needs"
 	"lockproof/reports"
 )
 
@@ -43,6 +44,7 @@ func TestTheDocumentsShowWhatTheCommandsPrint(t *testing.T) {
 		}
 		return err
 	}))
+	needs.Commands(t, "sh")
 	binary := build(t)
 	commands := 0
 	for _, path := range documents {
@@ -74,7 +76,7 @@ func checkDocument(t *testing.T, path, binary string) (commands int) {
 		out.WriteString(rest[:at[1]])
 		rest = endOfBlock + after
 		if _, err := exec.LookPath("redis-server"); err != nil && fence == localBlock {
-			t.Logf("not run, for there is no redis-server here: %s", block)
+			t.Run("local", func(t *testing.T) { needs.Check(t, needs.Redis, err) })
 			out.WriteString(block)
 			continue
 		}

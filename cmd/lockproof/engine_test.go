@@ -1,12 +1,16 @@
+//go:build unix
+
 package main
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,14 +18,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/docker"
 	"lockproof/harness/cluster/process"
+	"lockproof/internal/needs"
 	"lockproof/reports"
 )
 
 // TestAnEngineThatCannotBeUsed: whatever is wrong with it, a run says what to do,
 // exits with 3, and leaves nothing behind.
 func TestAnEngineThatCannotBeUsed(t *testing.T) {
+	needs.Commands(t, "cp")
 	binary := build(t)
 	nobody := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	for _, c := range []struct {
@@ -43,8 +50,8 @@ func TestAnEngineThatCannotBeUsed(t *testing.T) {
 			want: []string{"neither `docker compose` nor `docker-compose` works", "install Compose"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.as != nil && os.Geteuid() != 0 {
-				t.Skip("only root can run a program as another user")
+			if c.as != nil {
+				needs.RootUser(t)
 			}
 			folder := shortFolder(t)
 			require.NoError(t, os.Chmod(folder, 0o777))
@@ -120,13 +127,14 @@ func oldEngine(t *testing.T, version string) string {
 // TestAnEngineThatDiesInMidRun: the run says so, and does not go on; and once there
 // is an engine again, a clean removes what the run could not.
 func TestAnEngineThatDiesInMidRun(t *testing.T) {
-	if err := docker.Available(); err != nil {
-		t.Skip(err)
-	}
+	needs.Check(t, needs.Engine, docker.Available())
+	_, err := exec.LookPath("docker") // the client, with which the test looks around
+	needs.Check(t, needs.Engine, err)
 	binary := build(t)
+	v := victim{binary: binary, home: t.TempDir(), temp: t.TempDir(), out: filepath.Join(t.TempDir(), "out")}
+	needImage(t, v)
 	others := newBystanders(t, binary)
 	r := newRelay(t)
-	v := victim{binary: binary, home: t.TempDir(), temp: t.TempDir(), out: filepath.Join(t.TempDir(), "out")}
 	clean := func() string {
 		cmd := v.command("clean")
 		cmd.Env = append(cmd.Env, "DOCKER_HOST="+os.Getenv("DOCKER_HOST"))
@@ -171,4 +179,68 @@ func TestAnEngineThatDiesInMidRun(t *testing.T) {
 	require.Empty(t, ours(t, v))
 	require.Empty(t, v.left(t))
 	others.unharmed(t)
+}
+
+// TestNothingOutlivesAKilledRunOnDocker kills runs while their projects come up and
+// while they are up. A run in virtual time removes what they have left.
+func TestNothingOutlivesAKilledRunOnDocker(t *testing.T) {
+	needs.Length(t)
+	needs.Check(t, needs.Engine, docker.Available())
+	_, err := exec.LookPath("docker") // the client, with which the test looks around
+	needs.Check(t, needs.Engine, err)
+	binary := build(t)
+	home := t.TempDir()
+	v := victim{binary: binary, home: home, temp: t.TempDir()}
+	needImage(t, v)
+	others := newBystanders(t, binary)
+	onEngine := func(cmd *exec.Cmd) *exec.Cmd {
+		cmd.Env = append(cmd.Env, "DOCKER_HOST="+os.Getenv("DOCKER_HOST"))
+		return cmd
+	}
+	t.Cleanup(func() { _ = onEngine(v.command("clean")).Run() }) // the image
+	up := func(v victim) []string {
+		return slices.DeleteFunc(ours(t, v), func(what string) bool { return strings.HasPrefix(what, "image ") })
+	}
+	histories := 0
+	for _, moment := range []func(v victim) bool{
+		func(v victim) bool { return len(up(v)) > 0 },
+		func(v victim) bool {
+			begun, _ := filepath.Glob(filepath.Join(v.out, "trials", "*", "*", "history.jsonl"))
+			return len(begun) > 0
+		},
+	} {
+		v := victim{binary: binary, home: home, temp: t.TempDir(), out: filepath.Join(t.TempDir(), "out")}
+		cmd := onEngine(v.command("run", "healthy-contention", "--on", "docker", "--trials", "20", "--out", v.out))
+		require.NoError(t, cmd.Start())
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		require.Eventually(t, func() bool { return moment(v) || len(ended) > 0 }, 5*time.Minute, 20*time.Millisecond)
+		require.Empty(t, ended, "it ended before it was killed")
+		require.NoError(t, cmd.Process.Kill())
+		require.EqualError(t, <-ended, "signal: killed")
+		require.NotEmpty(t, v.left(t), "it left nothing that could be removed: this shows nothing")
+
+		said, err := onEngine(v.command("run", "flushall", "--out", filepath.Join(filepath.Dir(v.out), "next"))).CombinedOutput()
+		require.NoError(t, err, "%s", said)
+		require.Empty(t, up(v))
+		require.Empty(t, v.left(t))
+		require.Eventually(t, func() bool { return len(v.processes(t)) == 0 }, 10*time.Second, 10*time.Millisecond, "%v", v.processes(t))
+		histories += v.judge(t)
+	}
+	require.Positive(t, histories, "no run left a history: this shows nothing")
+	others.unharmed(t)
+}
+
+// needImage skips a test where the engine has no image for the victim's run and
+// can get none.
+func needImage(t *testing.T, v victim) {
+	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", v.home)
+	projects, err := docker.Open(t.Context(), docker.Choice{}, v.binary, io.Discard)
+	var lack *cluster.Unsupported
+	if errors.As(err, &lack) {
+		needs.Check(t, needs.Image, lack)
+	}
+	require.NoError(t, err)
+	require.NoError(t, projects.Close())
 }

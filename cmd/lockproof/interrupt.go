@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -12,12 +13,20 @@ import (
 // it for a process that SIGINT ended.
 const exitInterrupted = 128 + int(syscall.SIGINT)
 
+// interrupts are the signals that interrupt the program, and heeded whether
+// something is made of them at present.
+var (
+	interrupts = []os.Signal{os.Interrupt, syscall.SIGTERM}
+	heeded     atomic.Bool
+)
+
 // interruptible gives a context that the first SIGINT or SIGTERM ends: the run
 // is wound up and reported. A second one ends the program at once.
 func (p *program) interruptible(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, interrupts...)
+	heeded.Store(true)
 	done := make(chan struct{})
 	go func() {
 		for n := 0; ; n++ {
@@ -27,13 +36,14 @@ func (p *program) interruptible(ctx context.Context) (context.Context, func()) {
 			case <-signals:
 			}
 			if n > 0 {
-				os.Exit(exitInterrupted)
+				p.leave(exitInterrupted)
 			}
 			io.WriteString(p.err, "\nlockproof: winding up; interrupt again to stop at once\n")
 			cancel()
 		}
 	}()
 	return ctx, func() {
+		heeded.Store(false)
 		signal.Stop(signals)
 		close(done)
 		cancel()

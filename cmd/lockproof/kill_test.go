@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -15,19 +14,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/cluster/local"
+	"lockproof/internal/needs"
 	"lockproof/reports"
 )
 
 // TestNothingOutlivesAKilledHarness kills the harness at random moments. What
-// it leaves behind, `lockproof clean` or the next run removes, and every
+// it leaves behind, `lockproof clean` or the next run of any kind removes, and every
 // history that it has begun can be judged.
 func TestNothingOutlivesAKilledHarness(t *testing.T) {
-	if err := local.Available(""); err != nil {
-		t.Skip(err)
-	}
-	if runtime.GOOS != "linux" {
-		t.Skip("which processes belong to a run is read from /proc")
-	}
+	needs.Check(t, needs.Redis, local.Available(""))
+	_, err := os.Stat("/proc/self/environ") // tells which processes belong to a run
+	needs.Check(t, needs.System, err)
 	kills := 20
 	if testing.Short() {
 		kills = 3
@@ -46,10 +43,14 @@ func TestNothingOutlivesAKilledHarness(t *testing.T) {
 		moment := 50*time.Millisecond + time.Duration(rng.Int64N(int64(1200*time.Millisecond)))
 		children += v.runAndKill(t, moment)
 		remains += len(v.left(t))
-		if i%2 == 0 {
+		next := filepath.Join(filepath.Dir(v.out), "next")
+		switch i % 3 {
+		case 0:
 			v.must(t, "clean")
-		} else {
-			v.must(t, "run", "single-instance-down", "--on", "local", "--ttl", "200ms", "--out", filepath.Join(filepath.Dir(v.out), "next"))
+		case 1:
+			v.must(t, "run", "single-instance-down", "--on", "local", "--ttl", "200ms", "--out", next)
+		case 2:
+			v.must(t, "run", "single-instance-down", "--out", next) // in virtual time
 		}
 		// A compiler that was at work on the preload shim ends by itself.
 		require.Eventually(t, func() bool { return len(v.processes(t)) == 0 }, 10*time.Second, 10*time.Millisecond,
@@ -104,7 +105,7 @@ func (v victim) runAndKill(t *testing.T, after time.Duration) (children int) {
 		"--on", "local", "--ttl", "300ms", "--trials", "5", "--out", v.out)
 	require.NoError(t, cmd.Start())
 	time.Sleep(after)
-	children = len(v.processes(t)) - 1 // not the harness itself
+	children = len(v.processes(t)) - 2 // not the harness itself, nor its overseer
 	require.NoError(t, cmd.Process.Kill())
 	require.EqualError(t, cmd.Wait(), "signal: killed", "it ended before it was killed")
 	return children

@@ -8,8 +8,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"syscall"
 
 	"lockproof/harness"
+	"lockproof/harness/cluster/process"
+	"lockproof/internal/plain"
 )
 
 // The exit codes that no report gives. docs/results.md lists them all.
@@ -19,12 +23,26 @@ const (
 )
 
 func main() {
+	args := os.Args[1:]
+	helper := len(args) > 0 && slices.Contains(helpers, args[0])
+	leave := func(code int) { os.Exit(code) }
+	if !helper {
+		if !isOverseen() {
+			os.Exit(oversee(args, os.Stderr))
+		}
+		leave = func(code int) { os.Exit(ending(code)) }
+		heedOverseer()
+		process.Overseen()
+	}
+	children := &harness.Children{Said: os.Stderr}
 	p := &program{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		suite: harness.RunSuite, clean: harness.Clean,
+		suite: children.RunSuite, clean: harness.Clean, leave: leave,
 	}
 	p.look(os.Stdout)
-	os.Exit(p.main(context.Background(), os.Args[1:]))
+	code := p.main(context.Background(), args)
+	children.Close()
+	leave(code)
 }
 
 // exit is an error that knows its exit code. Its cause is nil where all has
@@ -51,8 +69,11 @@ func failed(err error) error {
 	return &exit{exitFailed, err}
 }
 
-// main runs the command that args name and gives the exit code.
+// main runs the command that args name and gives the exit code. What it prints
+// may have come out of any file: nothing reaches the terminal but plain text.
 func (p *program) main(ctx context.Context, args []string) int {
+	p.rawOut, p.rawErr = p.out, p.err
+	p.out, p.err = plain.NewWriter(p.out, p.screen.Colour), plain.NewWriter(p.err, false)
 	err := p.execute(ctx, args)
 	if err == nil {
 		return 0
@@ -60,6 +81,9 @@ func (p *program) main(ctx context.Context, args []string) int {
 	// What cobra itself complains of is how it was called.
 	e := &exit{exitUsage, err}
 	errors.As(err, &e)
+	if errors.Is(err, syscall.ENAMETOOLONG) {
+		e.code = exitUsage // whoever gave the name can mend it
+	}
 	if e.cause != nil {
 		p.complain(e)
 	}

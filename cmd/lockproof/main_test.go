@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -55,6 +56,23 @@ func (p *program) try(args ...string) ran {
 	p.in, p.out, p.err = strings.NewReader(""), &out, &err
 	code := p.main(context.Background(), args)
 	return ran{code, out.String(), err.String()}
+}
+
+// Whoever ends a run before its first trial has ended it, and broken nothing.
+func TestAnInterruptBeforeTheFirstTrial(t *testing.T) {
+	p := fake(nil)
+	p.suite = func(ctx context.Context, _ []harness.Job, _ harness.Options, _ func(harness.Trial)) ([]harness.Trial, error) {
+		return nil, fmt.Errorf("the run was interrupted before the cluster was ready: %w", ctx.Err())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	out := filepath.Join(t.TempDir(), "out")
+	var said strings.Builder
+	p.in, p.out, p.err = strings.NewReader(""), &said, &said
+	require.Equal(t, reports.ExitInconclusive, p.main(ctx, []string{"run", "flushall", "--out", out}), said.String())
+	report, err := reports.Read(out)
+	require.NoError(t, err)
+	require.True(t, report.Interrupted)
 }
 
 func verdict(expected, got string) func(harness.Job, int) harness.Trial {
@@ -216,6 +234,7 @@ func TestRunRemovesAnEarlierRunsFilesAndNoOthers(t *testing.T) {
 	write("trials/old/000/history.jsonl")
 	write("trials/mine/000/history.jsonl")
 	write("trials/mine/000/notes.txt")
+	write(reports.MarkFile) // an earlier run was here
 	write("summary.md")
 	write(".results.json.4711") // of one that was killed as it wrote
 	write("my.txt")

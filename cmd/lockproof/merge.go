@@ -53,9 +53,11 @@ func (p *program) merge(folders []string, out string) error {
 	if err != nil {
 		return failed(err)
 	}
-	if err := reports.Clear(out); err != nil {
-		return failed(err)
+	folder, err := p.folder(out)
+	if err != nil {
+		return err
 	}
+	defer folder.Close()
 	if err := merged.CopyHistories(shards); err != nil {
 		return failed(err)
 	}

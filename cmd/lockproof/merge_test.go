@@ -94,3 +94,30 @@ func TestMergeThatIsRefusedWritesNothing(t *testing.T) {
 	}
 	require.FileExists(t, filepath.Join(folders[1], reports.ResultsFile))
 }
+
+// A folder in which a run is alive is that run's, and one that is not ours is
+// its owner's: neither loses a file.
+func TestAFolderOfOthersIsRefused(t *testing.T) {
+	p := fake(expected)
+	alive := filepath.Join(t.TempDir(), "alive")
+	folder, err := reports.OpenFolder(alive)
+	require.NoError(t, err)
+	defer folder.Close()
+	foreign := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(foreign, reports.ResultsFile), []byte("{}"), 0o644))
+	shards := sharded(t, p, 2)
+	for _, command := range [][]string{{"run", "flushall"}, append([]string{"merge"}, shards...), {"validate", "--crash", "kill", "--trials", "1"}} {
+		for out, says := range map[string]string{
+			alive:   "another run is writing to this folder: give this run another",
+			foreign: "this is not an output folder of Lockproof's, whose files it may replace",
+		} {
+			got := p.try(append(command, "--out", out)...)
+			require.Equal(t, exitUsage, got.code, got.err)
+			require.Contains(t, got.err, "--out "+out+": "+says)
+			require.Empty(t, got.out)
+			left, err := os.ReadDir(out)
+			require.NoError(t, err)
+			require.Len(t, left, 1)
+		}
+	}
+}

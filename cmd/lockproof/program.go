@@ -24,14 +24,19 @@ const (
 type program struct {
 	in       io.Reader
 	out, err io.Writer
-	screen   reports.Screen
+	// rawOut and rawErr are the same as they were given, for lines that are drawn
+	// again in place and for what only programs read.
+	rawOut, rawErr io.Writer
+	screen         reports.Screen
 	// live is whether out is a terminal on which lines can be redrawn; width
 	// then asks how wide it is by now.
 	live  bool
 	width func() int
-	// suite runs jobs (harness.RunSuite); clean removes what dead runs left.
-	suite func(context.Context, []harness.Job, harness.Options, func(harness.Trial)) ([]harness.Trial, error)
+	// suite runs jobs (harness.Children.RunSuite); clean removes what dead runs left.
+	suite harness.Suite
 	clean func(context.Context, io.Writer) error
+	// leave ends the program at once with an exit code.
+	leave func(code int)
 }
 
 // look finds out what kind of thing the output is.
@@ -70,11 +75,34 @@ func isUTF8(variables ...string) bool {
 	return false
 }
 
-// version is the module's, or "devel" for a build from a work tree.
+// version is what was built, and from which commit.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "devel"
+	if !ok {
+		info = &debug.BuildInfo{}
 	}
-	return info.Main.Version
+	return versionOf(info)
+}
+
+// versionOf is the module's version, or "devel" for a build from a work tree, and
+// the commit where the version does not name it and the build knows it.
+func versionOf(info *debug.BuildInfo) string {
+	version := info.Main.Version
+	if version == "" || version == "(devel)" {
+		version = "devel"
+	}
+	built := map[string]string{}
+	for _, s := range info.Settings {
+		built[s.Key] = s.Value
+	}
+	const digits = 12 // as many as Go's own versions have
+	commit := built["vcs.revision"]
+	commit = commit[:min(digits, len(commit))]
+	if commit == "" || strings.Contains(version, commit) {
+		return version
+	}
+	if built["vcs.modified"] == "true" {
+		commit += "+dirty"
+	}
+	return version + ", commit " + commit
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"lockproof/harness"
+	"lockproof/internal/plain"
 	"lockproof/reports"
 )
 
@@ -92,7 +93,7 @@ func (s *progress) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.live {
-		io.WriteString(s.out, s.erase())
+		io.WriteString(s.rawOut, s.erase())
 		s.drawn = 0
 	} else {
 		io.WriteString(s.out, "\n")
@@ -109,14 +110,14 @@ func (s *progress) show(line string) {
 	b.WriteString(s.erase())
 	width := s.width() - 1 // a full line would make some terminals wrap
 	if line != "" {
-		b.WriteString(ansi.Truncate(line, width, "...") + "\n")
+		b.WriteString(ansi.Truncate(plain.Styled(line), width, "...") + "\n")
 	}
 	lines := []string{s.bar(width), s.counts()}
 	for _, l := range lines {
-		b.WriteString(ansi.Truncate(l, width, "...") + "\n")
+		b.WriteString(ansi.Truncate(plain.Text(l), width, "...") + "\n")
 	}
 	s.drawn = len(lines)
-	io.WriteString(s.out, b.String())
+	io.WriteString(s.rawOut, b.String())
 }
 
 // erase moves to the first line of the display and clears from there on.

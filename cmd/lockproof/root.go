@@ -35,13 +35,19 @@ proof, whether two clients ever held it at once.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			// Those that are hidden are started by others, and end with them.
+			if !cmd.Hidden {
+				p.outliveReader()
+			}
+		},
 	}
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(p.runCommand(), p.mergeCommand(), p.compareCommand(), p.listCommand(), p.showCommand(), p.checkCommand(),
-		p.validateCommand(), p.serveCommand(), p.doctorCommand(), p.cleanCommand(), p.workerCommand(), p.proxyCommand())
+		p.validateCommand(), p.serveCommand(), p.doctorCommand(), p.cleanCommand(), p.workerCommand(), p.trialsCommand(), p.proxyCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root

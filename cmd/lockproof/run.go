@@ -192,17 +192,16 @@ func (p *program) run(ctx context.Context, jobs []harness.Job, run reports.Run) 
 	o := run.Options
 	run.Version, run.Go, run.Started = version(), runtime.Version(), time.Now()
 	run.Planned = len(jobs) * o.Trials
-	written, err := reports.NewProgress(run)
-	if errors.Is(err, reports.ErrBusy) {
-		return usage("--out %w: give this run another", err)
+	folder, err := p.folder(o.Out)
+	if err != nil {
+		return err
 	}
+	defer folder.Close()
+	written, err := folder.Begin(run)
 	if err != nil {
 		return failed(err)
 	}
 	defer written.End()
-	if err := reports.Clear(o.Out); err != nil {
-		return failed(err)
-	}
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
 	progress := p.progress(run.Planned, o.Trials)
@@ -211,7 +210,7 @@ func (p *program) run(ctx context.Context, jobs []harness.Job, run reports.Run) 
 		progress.observe(t)
 	})
 	progress.finish()
-	if err != nil {
+	if err != nil && (ctx.Err() == nil || !errors.Is(err, context.Canceled)) {
 		return failed(err)
 	}
 	run.Elapsed = time.Since(run.Started)
@@ -223,26 +222,39 @@ func (p *program) run(ctx context.Context, jobs []harness.Job, run reports.Run) 
 	return p.report(reports.New(trials, run), known)
 }
 
-// report prints the report and writes its files. The scenarios tell the page
-// what its rows are for.
+// report writes the report's files and then prints it: what is printed may get
+// lost, and what was found must not. The scenarios tell the page what its rows are
+// for.
 func (p *program) report(report *reports.Report, known []*scenarios.Scenario) error {
-	if err := report.Print(p.out, p.screen); err != nil {
-		return failed(err)
-	}
 	page := func(w io.Writer) error { return html.Write(w, report, known) }
 	paths, err := report.WriteFiles(reports.File{Name: reports.PageFile, Write: page})
-	if err != nil {
-		return failed(err)
+	p.tell(func(w io.Writer) error {
+		return errors.Join(report.Print(w, p.screen), listWritten(w, report.Options.Out, paths))
+	})
+	return conclude(report.ExitCode(), err)
+}
+
+// listWritten says which files have been written.
+func listWritten(w io.Writer, out string, paths []string) error {
+	if len(paths) == 0 {
+		return nil
 	}
 	names := make([]string, len(paths))
 	for i, path := range paths {
 		names[i] = filepath.Base(path)
 	}
-	if err := p.say(fmt.Sprintf("Written to %s: %s\n", report.Options.Out, strings.Join(names, ", "))); err != nil {
-		return err
-	}
-	if code := report.ExitCode(); code != 0 {
-		return &exit{code: code}
+	_, err := fmt.Fprintf(w, "Written to %s: %s\n", out, strings.Join(names, ", "))
+	return err
+}
+
+// conclude gives the exit code as an error. That a file could not be written is
+// the harness's failure, which only a difference outranks.
+func conclude(code int, err error) error {
+	switch {
+	case err != nil && code != reports.ExitDiffers:
+		return failed(err)
+	case code != 0:
+		return &exit{code, err}
 	}
 	return nil
 }

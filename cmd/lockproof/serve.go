@@ -44,6 +44,9 @@ The server answers on this machine alone, until it is interrupted.`,
 	return cmd
 }
 
+// windowsInUse is WSAEADDRINUSE, the number that Windows has for EADDRINUSE.
+const windowsInUse = syscall.Errno(10048)
+
 func (p *program) serve(ctx context.Context, addr, dir string) error {
 	if err := checkLoopback(addr); err != nil {
 		return err
@@ -52,7 +55,7 @@ func (p *program) serve(ctx context.Context, addr, dir string) error {
 		return usage("there is no folder %s: name one that holds runs, as in lockproof serve out", dir)
 	}
 	l, err := net.Listen("tcp", addr)
-	if errors.Is(err, syscall.EADDRINUSE) {
+	if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, windowsInUse) {
 		return usage("--addr %s is in use: name another port, or 0 for one that is free", addr)
 	}
 	if err != nil {
@@ -61,7 +64,7 @@ func (p *program) serve(ctx context.Context, addr, dir string) error {
 	defer l.Close()
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
-	server, err := serve.New(ctx, dir)
+	server, err := serve.New(ctx, dir, p.suite)
 	if err != nil {
 		return failed(err)
 	}

@@ -47,12 +47,12 @@ func (s *stages) show() {
 	}
 	s.shown = time.Now()
 	line := fmt.Sprintf("%s: %d trials, %s", s.what, s.done, reports.Duration(time.Since(s.began).Truncate(redraw)))
-	io.WriteString(s.err, "\r"+ansi.Truncate(line, s.width()-1, "...")+ansi.EraseLineRight)
+	io.WriteString(s.rawErr, "\r"+ansi.Truncate(line, s.width()-1, "...")+ansi.EraseLineRight)
 }
 
 // finish takes the line away.
 func (s *stages) finish() {
 	if s.live {
-		io.WriteString(s.err, "\r"+ansi.EraseLineRight)
+		io.WriteString(s.rawErr, "\r"+ansi.EraseLineRight)
 	}
 }

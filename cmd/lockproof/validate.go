@@ -3,9 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -192,16 +192,18 @@ func (v *validation) check(given func(string) bool) error {
 
 // validate finds the answer, reports, and gives the exit code as an error.
 func (p *program) validate(ctx context.Context, q validate.Question, v validation) error {
-	if err := reports.Clear(q.Out); err != nil {
-		return failed(err)
+	folder, err := p.folder(q.Out)
+	if err != nil {
+		return err
 	}
+	defer folder.Close()
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
 	started := time.Now()
 	stages := p.stages()
 	answer := &validate.Answer{}
 	asker := &validate.Asker{Question: q, Suite: p.suite, Stage: stages.next, Observe: stages.observe}
-	err := v.ask(ctx, asker, answer)
+	err = v.ask(ctx, asker, answer)
 	stages.finish()
 	if err != nil {
 		return failed(err)
@@ -265,27 +267,16 @@ func (v validation) drawFrontier(ctx context.Context, a *validate.Asker, answer 
 	return nil
 }
 
-// reportValidation prints the answer and writes its files.
+// reportValidation writes the answer's files and then prints it.
 func (p *program) reportValidation(v *reports.Validation, flags validation) error {
 	page := func(w io.Writer) error { return html.WriteValidation(w, v) }
 	paths, err := v.WriteFiles(flags.out, reports.File{Name: reports.ValidationPageFile, Write: page})
-	if err != nil {
-		return failed(err)
-	}
-	if flags.json {
-		err = v.WriteJSON(p.out)
-	} else {
-		names := make([]string, len(paths))
-		for i, path := range paths {
-			names[i] = filepath.Base(path)
+	p.tell(func(w io.Writer) error {
+		if flags.json {
+			return v.WriteJSON(w)
 		}
-		err = p.say(v.Text(p.screen) + fmt.Sprintf("Written to %s: %s\n", flags.out, strings.Join(names, ", ")))
-	}
-	if err != nil {
-		return failed(err)
-	}
-	if v.ExitCode != 0 {
-		return &exit{code: v.ExitCode}
-	}
-	return nil
+		_, err := io.WriteString(w, v.Text(p.screen))
+		return errors.Join(err, listWritten(w, flags.out, paths))
+	})
+	return conclude(v.ExitCode, err)
 }

@@ -15,7 +15,7 @@ func (p *program) workerCommand() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := client.ServeWorker(p.in, p.out); err != nil {
+			if err := client.ServeWorker(p.in, p.rawOut); err != nil {
 				return failed(err)
 			}
 			return nil

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/internal/needs"
+)
+
+// runner runs an action's shell steps as GitHub's does, and leaves the actions
+// that it uses alone.
+type runner struct {
+	action
+	root, temp, work string
+	bin              string // where the program is built already, or ""
+	given            map[string]string
+	outputs          map[string]string // "steps.ID.outputs.NAME"
+	summary, log     string
+}
+
+const buildStep = "Build Lockproof"
+
+func newRunner(t *testing.T, given map[string]string) *runner {
+	t.Helper()
+	a, _ := readAction(t)
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	inputs := map[string]string{}
+	for name, input := range a.Inputs {
+		inputs[name] = *input.Default
+	}
+	maps.Copy(inputs, given)
+	return &runner{action: a, root: root, temp: t.TempDir(), work: t.TempDir(), given: inputs, outputs: map[string]string{}}
+}
+
+// run runs all steps, and gives the exit code of the first that fails.
+func (r *runner) run(t *testing.T) (code int) {
+	t.Helper()
+	needs.Commands(t, "bash", "cat", "head", "sed")
+	path := r.bin + ":" + os.Getenv("PATH")
+	for i, step := range r.Runs.Steps {
+		if step.Run == "" || step.Name == buildStep && r.bin != "" || !r.due(t, step.If, code) {
+			continue
+		}
+		file := func(name string) string { return filepath.Join(r.temp, fmt.Sprintf("%s-%d", name, i)) }
+		script := file("script")
+		require.NoError(t, os.WriteFile(script, []byte(step.Run), 0o644))
+		cmd := exec.Command("bash", "--noprofile", "--norc", "-e", "-o", "pipefail", script)
+		cmd.Dir = r.work
+		cmd.Env = append(os.Environ(), "PATH="+path, "GITHUB_ACTION_PATH="+r.root, "RUNNER_TEMP="+r.temp,
+			"GITHUB_OUTPUT="+file("output"), "GITHUB_PATH="+file("path"), "GITHUB_STEP_SUMMARY="+file("summary"))
+		for name, value := range step.Env {
+			cmd.Env = append(cmd.Env, name+"="+r.expand(t, fmt.Sprint(value)))
+		}
+		said, err := cmd.CombinedOutput()
+		r.log += string(said)
+		if err != nil && code == 0 {
+			code = cmd.ProcessState.ExitCode()
+		}
+		for _, line := range linesOf(file("path")) {
+			path = line + ":" + path
+		}
+		for _, line := range linesOf(file("output")) {
+			name, value, _ := strings.Cut(line, "=")
+			r.outputs["steps."+step.ID+".outputs."+name] = value
+		}
+		r.summary += strings.Join(linesOf(file("summary")), "\n")
+	}
+	return code
+}
+
+// due says whether a step runs: after a failure only what always does. The one
+// step with another condition is not for the virtual cluster.
+func (r *runner) due(t *testing.T, condition string, code int) bool {
+	switch {
+	case condition == "":
+		return code == 0
+	case strings.HasPrefix(condition, "always()"):
+		return true
+	}
+	require.Contains(t, condition, "inputs.on == 'local'")
+	return r.given["on"] == "local"
+}
+
+func (r *runner) expand(t *testing.T, text string) string {
+	return expression.ReplaceAllStringFunc(text, func(e string) string {
+		name := expression.FindStringSubmatch(e)[1]
+		if input, found := strings.CutPrefix(name, "inputs."); found {
+			return r.given[input]
+		}
+		require.Contains(t, r.outputs, name)
+		return r.outputs[name]
+	})
+}
+
+func linesOf(path string) []string {
+	data, err := os.ReadFile(path)
+	if err != nil || len(data) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+}
+
+// TestTheActionRuns builds once, as the first of its runs does.
+func TestTheActionRuns(t *testing.T) {
+	first := newRunner(t, map[string]string{"names": "flushall"})
+	require.Zero(t, first.run(t), first.log)
+	require.Contains(t, first.summary, "## Lockproof: as expected")
+	bin := filepath.Join(first.temp, "lockproof")
+	t.Run("inputs", func(t *testing.T) { testInputs(t, bin) })
+	t.Run("files of the repository", func(t *testing.T) { testFiles(t, bin) })
+	t.Run("shards", func(t *testing.T) { testShards(t, bin) })
+}
+
+// A program that ends with 2 and leaves no results, or others, has crashed.
+func TestTheActionBelievesResultsOnly(t *testing.T) {
+	for name, c := range map[string]struct {
+		results string
+		code    int
+		says    string
+	}{
+		"no results":      {"", 3, "::error title=Lockproof::The harness itself failed"},
+		"another verdict": {"{\n  \"exit_code\": 0,\n}\n", 3, "::error title=Lockproof::The harness itself failed"},
+		"the verdict":     {"{\n  \"exit_code\": 2,\n}\n", 0, "::warning title=Lockproof::Nothing differs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRunner(t, map[string]string{"inconclusive": "pass"})
+			r.bin = t.TempDir()
+			script := "#!/bin/sh\nmkdir -p lockproof-out\n"
+			if c.results != "" {
+				script += "cat > lockproof-out/results.json <<'END'\n" + c.results + "END\n"
+			}
+			require.NoError(t, os.WriteFile(filepath.Join(r.bin, "lockproof"), []byte(script+"exit 2\n"), 0o755))
+			require.Equal(t, c.code, r.run(t), r.log)
+			require.Contains(t, r.log, c.says)
+			want := "2"
+			if c.code == 3 {
+				want = "3"
+			}
+			require.Equal(t, want, r.outputs["steps.run.outputs.exit-code"])
+		})
+	}
+}
+
+func testInputs(t *testing.T, bin string) {
+	for _, c := range []struct {
+		name     string
+		inputs   map[string]string
+		code     int
+		artifact string
+		summary  string
+		log      string
+	}{
+		{"as expected", map[string]string{"names": "late-release\n  flush*", "trials": "2"}, 0, "lockproof-virtual",
+			"## Lockproof: as expected", "6 trials in "},
+		{"a lock that differs", map[string]string{"names": "late-release", "lock": "redsync"}, 1, "lockproof-virtual-redsync",
+			"## Lockproof: not as expected", "::error title=Lockproof::A property differs"},
+		{"inconclusive", map[string]string{"names": "slow-acquire", "lock": "redsync"}, 2, "lockproof-virtual-redsync",
+			"## Lockproof: inconclusive", "::error title=Lockproof::Nothing differs"},
+		{"inconclusive, which may pass", map[string]string{"names": "slow-acquire", "lock": "redsync", "inconclusive": "pass", "artifact": "mine"}, 0,
+			"mine", "## Lockproof: inconclusive", "::warning title=Lockproof::Nothing differs"},
+		{"a name that does not exist", map[string]string{"names": "late-relaese"}, 64, "lockproof-virtual", "",
+			`did you mean "late-release"?`},
+		{"an input that tries to be a command", map[string]string{"names": "flushall $(touch pwned) `touch pwned` ; touch pwned"}, 64,
+			"lockproof-virtual", "", "::error title=Lockproof::The inputs are wrong"},
+		{"an input that is none", map[string]string{"inconclusive": "ignore"}, 64, "", "", "ignore: this takes fail or pass"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRunner(t, c.inputs)
+			r.bin = bin
+			require.Equal(t, c.code, r.run(t), r.log)
+			require.Contains(t, r.log, c.log)
+			require.Contains(t, r.summary, c.summary)
+			require.Equal(t, c.artifact, r.outputs["steps.prepare.outputs.artifact"])
+			require.NoFileExists(t, filepath.Join(r.work, "pwned"))
+			if c.summary != "" {
+				require.FileExists(t, filepath.Join(r.work, r.given["out"], "junit.xml"))
+				require.FileExists(t, filepath.Join(r.work, r.given["out"], "report.html"))
+				if c.name != "inconclusive, which may pass" {
+					require.Equal(t, fmt.Sprint(c.code), r.outputs["steps.run.outputs.exit-code"])
+				}
+			}
+		})
+	}
+}
+
+func testFiles(t *testing.T, bin string) {
+	r := newRunner(t, map[string]string{"names": "./locks/*.yaml"})
+	r.bin = bin
+	data, err := os.ReadFile("../../scenarios/flushall.yaml")
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(filepath.Join(r.work, "locks"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(r.work, "locks", "ours.yaml"), bytes.Replace(data, []byte("name: flushall"), []byte("name: ours"), 1), 0o644))
+	require.Zero(t, r.run(t), r.log)
+	require.Contains(t, r.summary, "<code>ours</code>")
+}
+
+// Shards on machines of their own, then the merge job with their artifacts.
+func testShards(t *testing.T, bin string) {
+	merge := newRunner(t, map[string]string{"merge": "shards/*"})
+	merge.bin = bin
+	var artifacts []string
+	for _, shard := range []string{"1/2", "2/2"} {
+		r := newRunner(t, map[string]string{"names": "late-release flushall", "shard": shard})
+		r.bin = bin
+		require.Zero(t, r.run(t), r.log)
+		artifact := r.outputs["steps.prepare.outputs.artifact"]
+		artifacts = append(artifacts, artifact)
+		require.NoError(t, os.CopyFS(filepath.Join(merge.work, "shards", artifact), os.DirFS(filepath.Join(r.work, r.given["out"]))))
+	}
+	require.Equal(t, []string{"lockproof-virtual-1-of-2", "lockproof-virtual-2-of-2"}, artifacts)
+	require.Zero(t, merge.run(t), merge.log)
+	require.Equal(t, "lockproof", merge.outputs["steps.prepare.outputs.artifact"])
+	require.Contains(t, merge.summary, "3 as expected; 3 trials in ")
+
+	require.NoError(t, os.RemoveAll(filepath.Join(merge.work, "shards", artifacts[0])))
+	again := newRunner(t, map[string]string{"merge": "shards/*"})
+	again.bin, again.work = bin, merge.work
+	require.Equal(t, exitUsage, again.run(t))
+	require.Contains(t, again.log, "shard 1/2 is missing")
+}
+
+// A summary longer than GitHub takes is cut at a line, and says so.
+func TestTheActionCutsALongSummary(t *testing.T) {
+	r := newRunner(t, nil)
+	long := strings.Repeat(strings.Repeat("é", 40)+"\n", 20_000)
+	require.NoError(t, os.MkdirAll(filepath.Join(r.work, r.given["out"]), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(r.work, r.given["out"], "summary.md"), []byte(long), 0o644))
+	show := slices.IndexFunc(r.Runs.Steps, func(s actionStep) bool { return s.Name == "Show the summary" })
+	r.Runs.Steps = r.Runs.Steps[show : show+1]
+	require.Zero(t, r.run(t), r.log)
+	require.Less(t, len(r.summary), 1<<20)
+	text, more, _ := strings.Cut(r.summary, "\n\n\n")
+	require.True(t, strings.HasPrefix(long, text+"\n"))
+	require.Greater(t, len(text), 900_000)
+	require.Equal(t, "There is more in `summary.md` of the artifact.", more)
+}

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"errors"
+
+	"lockproof/reports"
+)
+
+// folder takes an output folder and removes an earlier run's results from it.
+func (p *program) folder(out string) (*reports.Folder, error) {
+	folder, err := reports.OpenFolder(out)
+	switch {
+	case errors.Is(err, reports.ErrBusy):
+		return nil, usage("--out %w: give this run another", err)
+	case errors.Is(err, reports.ErrForeign):
+		return nil, usage("--out %w", err)
+	case err != nil:
+		return nil, failed(err)
+	}
+	if err := folder.Clear(); err != nil {
+		return nil, failed(errors.Join(err, folder.Close()))
+	}
+	return folder, nil
+}

@@ -1,0 +1,167 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The bounds of a command that is given a hostile file.
+const (
+	hostileCPU    = 5 * time.Second // of processor time, since the machine may be busy
+	hostileMemory = 512 << 20       // bytes at its peak
+	hostileWall   = 2 * time.Minute // it hangs
+)
+
+// sparse is a file of so many bytes, of which the text is the beginning and the
+// rest takes no room.
+func sparse(t *testing.T, name, text string, size int64) string {
+	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	require.NoError(t, os.Truncate(name, size))
+	return name
+}
+
+// hostileFiles makes the files that a stranger may send, or a user name by
+// mistake, by what they are.
+func hostileFiles(t *testing.T, dir string) map[string]string {
+	in := func(name string) string { return filepath.Join(dir, name) }
+	text := func(name, text string) string {
+		require.NoError(t, os.WriteFile(in(name), []byte(text), 0o600))
+		return in(name)
+	}
+	require.NoError(t, syscall.Mkfifo(in("pipe"), 0o600))
+	require.NoError(t, os.Mkdir(in("folder"), 0o700))
+	require.NoError(t, os.Symlink(in("loop"), in("loop")))
+	socket, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	require.NoError(t, err)
+	defer syscall.Close(socket)
+	require.NoError(t, syscall.Bind(socket, &syscall.SockaddrUnix{Name: in("socket")}))
+	var aliases, merges strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&aliases, "a%d: &a%d [%s]\n", i, i, strings.Repeat(fmt.Sprintf("*a%d,", i-1), 10*min(i, 1)))
+		fmt.Fprintf(&merges, "a%d: &a%d {k%d: v%s}\n", i, i, i, strings.Repeat(fmt.Sprintf(", <<: *a%d", i-1), 2*min(i, 1)))
+	}
+	return map[string]string{
+		"named pipe": in("pipe"), "folder": in("folder"), "socket": in("socket"), "endless device": "/dev/zero", "missing": in("missing"),
+		"link to itself": in("loop"), "name too long": in(strings.Repeat("x", 300)), "name with escapes": in("\x1b[31m\u202e\r"),
+		"one line of 1 GB":   sparse(t, in("line"), "{", 1<<30),
+		"text, then 1 GB":    sparse(t, in("sparse"), "name: x\n", 1<<30),
+		"empty":              text("empty", ""),
+		"binary":             text("binary", "\x7fELF\x02\x01\x01\x00\x00\xff\xfe"),
+		"zero bytes":         text("zero", "name: \x00\nappendonly \x00\n"),
+		"not UTF-8":          text("latin", "name: caf\xe9\nx \xff\n[x\xff]"),
+		"control characters": text("escapes", "\x1b]0;owned\a\x1b[2J \"\x1b[31m\r\u202e: {\n"),
+		"deep nesting":       text("deep", strings.Repeat("[", 200_000)),
+		"deep JSON":          text("json", strings.Repeat(`{"a":`, 200_000)),
+		"empty lines":        text("blank", "name: |\n"+strings.Repeat("\n", 200_000)+"%"),
+		"many keys":          text("keys", strings.Repeat("a: b\n", 200_000)),
+		"alias bomb":         text("aliases", "services: {}\n"+aliases.String()),
+		"merge-key bomb":     text("merges", "services: {}\n"+merges.String()),
+		"huge numbers":       text("numbers", "name: x\nttl: 99999999999999999999999h\nnodes: 1e999\nsave 99999999999999999999 1\n"),
+	}
+}
+
+// doubledIncludes gives a redis.conf of 2^40 files, which are 40.
+func doubledIncludes(t *testing.T) string {
+	dir := t.TempDir()
+	for i := range 40 {
+		text := strings.Repeat(fmt.Sprintf("include %d.conf\n", i+1), 2)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.conf", i)), []byte(text), 0o600))
+	}
+	return filepath.Join(dir, "0.conf")
+}
+
+func pipeAsDropIn(t *testing.T) string {
+	unit := filepath.Join(t.TempDir(), "redis.service")
+	require.NoError(t, os.WriteFile(unit, []byte("[Service]\nRestart=always\n"), 0o600))
+	require.NoError(t, os.Mkdir(unit+".d", 0o700))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(unit+".d", "a.conf"), 0o600))
+	return unit
+}
+
+// ended is how a command ended.
+type ended struct {
+	code   int
+	output string
+	cpu    time.Duration
+	peak   int64 // bytes
+}
+
+// runBinary runs the real program: its peak is its own.
+func runBinary(t *testing.T, binary string, args ...string) ended {
+	ctx, cancel := context.WithTimeout(context.Background(), hostileWall)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Dir = t.TempDir()
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	err := cmd.Run()
+	require.NoError(t, ctx.Err(), "%q hangs", args)
+	if err != nil {
+		require.IsType(t, &exec.ExitError{}, err)
+	}
+	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	return ended{cmd.ProcessState.ExitCode(), output.String(), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), usage.Maxrss << 10}
+}
+
+// A file may be anything, whatever takes it: the command ends soon, in little
+// memory, with the status for a bad file, and names the file.
+func TestHostileFiles(t *testing.T) {
+	binary := build(t)
+	files := hostileFiles(t, t.TempDir())
+	table := tabwriter.NewWriter(t.Output(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "command\tfile\tstatus\tCPU\tpeak")
+	try := func(t *testing.T, command, what, file string, args ...string) {
+		got := runBinary(t, binary, args...)
+		fmt.Fprintf(table, "%s\t%s\t%d\t%.2f s\t%d MB\n", command, what, got.code, got.cpu.Seconds(), got.peak>>20)
+		told := got.output[:min(len(got.output), 2000)]
+		require.Equal(t, exitUsage, got.code, "%q: %s", args, told)
+		require.Less(t, got.cpu, hostileCPU, "%q", args)
+		require.Less(t, got.peak, int64(hostileMemory), "%q", args)
+		require.Contains(t, got.output, strings.Trim(filepath.Base(file), "\x1b\r\u202e"), "%q", args)
+		require.Less(t, len(got.output), 64<<10, "%q", args)
+		require.False(t, strings.ContainsFunc(got.output, func(r rune) bool { return r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf) }), "%q: %q", args, told)
+	}
+	for _, what := range slices.Sorted(maps.Keys(files)) {
+		file := files[what]
+		for _, command := range [][]string{{"run"}, {"show"}, {"check"}, {"validate", "--config"}, {"validate", "--restart-policy"}} {
+			if name := strings.Join(command, " "); name != "validate --config" || what != "empty" { // which is Redis's defaults
+				t.Run(name+" "+what, func(t *testing.T) { try(t, name, what, file, append(command, file)...) })
+			}
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(files)) {
+		file := files[what]
+		if what == "folder" || strings.HasPrefix(what, "name ") {
+			continue
+		}
+		t.Run("results "+what, func(t *testing.T) {
+			run := t.TempDir()
+			require.NoError(t, os.Symlink(file, filepath.Join(run, "results.json")))
+			for _, command := range [][]string{{"merge"}, {"compare", run}} {
+				try(t, command[0], what+" as results.json", filepath.Join(run, "results.json"), append(command, run)...)
+			}
+		})
+	}
+	for what, command := range map[string][]string{
+		"includes that double": {"validate", "--config", doubledIncludes(t)}, "drop-in that is a pipe": {"validate", "--restart-policy", pipeAsDropIn(t)},
+	} {
+		t.Run(what, func(t *testing.T) { try(t, strings.Join(command[:2], " "), what, "", command...) })
+	}
+	require.NoError(t, table.Flush())
+}

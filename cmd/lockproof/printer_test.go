@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness"
+	"lockproof/harness/history"
+	"lockproof/reports"
+)
+
+// full takes nothing, as a full disk.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// The files are there although nothing of the run could be printed, and the exit
+// code is that of what was found.
+func TestWhatCannotBePrintedIsWritten(t *testing.T) {
+	for code, suite := range map[int]func(harness.Job, int) harness.Trial{
+		0: expected, reports.ExitDiffers: verdict(history.Holds, history.Violated), reports.ExitInconclusive: verdict(history.Holds, history.Inconclusive),
+	} {
+		for _, command := range []string{"run flushall hung-node", "merge", "validate --crash kill --trials 1"} {
+			p := fake(suite)
+			args := strings.Fields(command)
+			if command == "merge" {
+				args = append(args, sharded(t, p, 2)...)
+			}
+			if args[0] == "validate" {
+				p.suite = harness.RunSuite
+			}
+			out := filepath.Join(t.TempDir(), "out")
+			var said strings.Builder
+			p.in, p.out, p.err = strings.NewReader(""), full{}, &said
+			got := p.main(t.Context(), append(args, "--out", out))
+			require.Equal(t, "lockproof: cannot print the rest: no space left on device\n", said.String()[:min(58, said.Len())])
+			if args[0] == "validate" {
+				require.Equal(t, reports.ExitDiffers, got)
+				require.FileExists(t, filepath.Join(out, reports.ValidationFile))
+				continue
+			}
+			require.Equal(t, code, got, command)
+			kept, err := reports.Read(out)
+			require.NoError(t, err)
+			require.Equal(t, code, kept.ExitCode())
+			for _, name := range []string{reports.JUnitFile, reports.SummaryFile, reports.PageFile} {
+				require.FileExists(t, filepath.Join(out, name))
+			}
+		}
+	}
+}
+
+// Results that could not be written are printed all the same; no exit code says
+// that all is well then.
+func TestWhatCannotBeWrittenIsPrinted(t *testing.T) {
+	for code, suite := range map[int]func(harness.Job, int) harness.Trial{
+		exitFailed: expected, reports.ExitDiffers: verdict(history.Holds, history.Violated),
+	} {
+		out := t.TempDir()
+		p := fake(suite)
+		run := p.suite
+		p.suite = func(ctx context.Context, jobs []harness.Job, o harness.Options, observe func(harness.Trial)) ([]harness.Trial, error) {
+			require.NoError(t, os.MkdirAll(filepath.Join(out, reports.ResultsFile, "in the way"), 0o755))
+			return run(ctx, jobs, o, observe)
+		}
+		got := p.try("run", "flushall", "--out", out)
+		require.Equal(t, code, got.code)
+		require.Contains(t, got.out, "1 trial in ")
+		require.Contains(t, got.err, "cannot write "+filepath.Join(out, reports.ResultsFile))
+	}
+}
+
+// The real program, whose reader has left, or whose disk is full, runs to its end.
+func TestABrokenPipeEndsPrintingAndNotTheRun(t *testing.T) {
+	binary := build(t)
+	closed := func() *os.File {
+		reader, writer, err := os.Pipe()
+		require.NoError(t, err)
+		require.NoError(t, reader.Close())
+		return writer
+	}
+	outputs := map[string]func() *os.File{"a closed pipe": closed}
+	if runtime.GOOS == "linux" {
+		outputs["a full device"] = func() *os.File {
+			device, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+			require.NoError(t, err)
+			return device
+		}
+	}
+	for name, output := range outputs {
+		t.Run(name, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "out")
+			run := func(args ...string) int {
+				to := output()
+				defer to.Close()
+				cmd := exec.Command(binary, args...)
+				cmd.Stdout, cmd.Stderr = to, to
+				var ended *exec.ExitError
+				if err := cmd.Run(); !errors.As(err, &ended) {
+					require.NoError(t, err)
+				}
+				return cmd.ProcessState.ExitCode()
+			}
+			require.Equal(t, reports.ExitDiffers, run("run", "half-is-not-majority", "flushall", "late-set", "--without", "Majority", "--out", out))
+			kept, err := reports.Read(out)
+			require.NoError(t, err)
+			require.Len(t, kept.Rows, 3)
+			require.Equal(t, reports.ExitDiffers, kept.ExitCode())
+			require.Equal(t, reports.ExitDiffers, run("check", filepath.Join(out, kept.Rows[0].Trials[0].History)))
+			if name == "a closed pipe" {
+				require.Zero(t, run("list"), "who has seen enough has no complaint")
+			} else {
+				require.Equal(t, exitFailed, run("list"))
+			}
+		})
+	}
+}
