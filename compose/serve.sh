@@ -6,6 +6,14 @@
 # The container ends with its server, unless the file `again` is in the volume:
 # then another server takes its place, on what the proxy puts there. A new run
 # gets new servers so, which takes far less than a new container.
+#
+# The password, if there is one, goes into a file: who lists processes sees the
+# words on a command line.
+umask 077
+if [ "$REDISCLI_AUTH" ]; then
+	printf 'requirepass %s\nmasterauth %s\n' "$REDISCLI_AUTH" "$REDISCLI_AUTH" >/dev/shm/password.conf
+fi
+umask 022
 export LOCKPROOF_SHIM=/machine/control
 program=$(command -v redis-server || command -v valkey-server)
 trap 'kill "$server"' TERM INT

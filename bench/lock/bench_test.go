@@ -10,15 +10,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"lockproof/internal/needs"
 )
 
 // BenchmarkPair is an acquire and release of a key of its own, by one caller
 // and by 32 at a time.
 func BenchmarkPair(b *testing.B) {
 	servers, err := StartServers(context.Background(), 5)
-	if err != nil {
-		b.Skip(err)
-	}
+	needs.Check(b, needs.Redis, err)
 	b.Cleanup(func() { require.NoError(b, servers.Close()) })
 	for _, callers := range []int{1, 32} {
 		for _, p := range peers {

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -156,13 +155,6 @@ func (t trial) load(ctx context.Context, l locker, n int) (round, error) {
 		errs = append(errs, c.err)
 	}
 	return r, errors.Join(errs...)
-}
-
-// processorTime is what this process has used so far, in user and system mode.
-func processorTime() (time.Duration, error) {
-	var u syscall.Rusage
-	err := syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), err
 }
 
 // newHistogram records from a microsecond to a minute to three digits.

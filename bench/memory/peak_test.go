@@ -1,16 +1,18 @@
 package memory
 
 import (
+	"os"
 	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"lockproof/internal/needs"
 )
 
 func TestPeakSeesWhatWasTaken(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("the peak is read from /proc")
-	}
+	_, err := os.Stat("/proc/self/status") // which tells the peak
+	needs.Check(t, needs.System, err)
 	const size = 64 << 20
 	idle := Watch()
 	before, ok := idle()
