@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 
 	"lockproof/checker"
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 	"lockproof/internal/input"
 )
 
 // Finding is what one trial shows about one property, to be told.
 type Finding struct {
-	harness.Judgement
+	suite.Judgement
 	// Reason is the checker's, where the verdict is inconclusive.
 	Reason string
 	// Violation is the first one; More is how many others the trial has.
@@ -28,7 +28,7 @@ type Finding struct {
 
 // Findings are the judgements of a trial that stand as given, with what is
 // known of them. The trial's history is looked for in the folder out.
-func Findings(t harness.Trial, standing harness.Standing, out string) []Finding {
+func Findings(t suite.Trial, standing suite.Standing, out string) []Finding {
 	var findings []Finding
 	for _, j := range t.Judgements() {
 		if j.Standing != standing {
@@ -150,6 +150,6 @@ func (r *Row) property(name string) Property {
 }
 
 // occasion says which trial is told of.
-func occasion(t harness.Trial) string {
+func occasion(t suite.Trial) string {
 	return fmt.Sprintf("Trial %d, seed %d, %s cluster, lock %s", t.Trial, t.Seed, t.Cluster, t.Lock)
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness"
+	"lockproof/harness/suite"
 )
 
 // Comparison sets the verdicts of several runs side by side: of one suite on
@@ -49,7 +49,7 @@ type ComparedRow struct {
 // ComparedCell is what one run says of a row.
 type ComparedCell struct {
 	// Standing is the row's in that run, "" if the run does not have it.
-	Standing   harness.Standing  `json:"standing,omitempty"`
+	Standing   suite.Standing    `json:"standing,omitempty"`
 	Why        string            `json:"why,omitempty"`
 	Properties []ResultsProperty `json:"properties,omitempty"`
 }
@@ -220,9 +220,9 @@ func (c ComparedCell) Missing() string {
 	switch c.Standing {
 	case "":
 		return notRun
-	case harness.Skipped:
+	case suite.Skipped:
 		return "skipped: " + c.Why
-	case harness.HarnessError:
+	case suite.HarnessError:
 		return "failed: " + c.Why
 	}
 	return ""
@@ -254,7 +254,7 @@ func (c ComparedCell) of(name string) (ResultsProperty, bool) {
 func (c *Comparison) judge(row *ComparedRow) {
 	row.Agreement = Agree
 	for i, cell := range row.Cells {
-		if why := cell.undecided(); why != "" && cell.Standing != harness.Skipped {
+		if why := cell.undecided(); why != "" && cell.Standing != suite.Skipped {
 			row.Agreement = Incomplete
 			row.Why = append(row.Why, c.Runs[i].Name+": "+why)
 		}

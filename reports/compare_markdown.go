@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"lockproof/harness"
+	"lockproof/harness/suite"
 )
 
 // agreementMarks are those of Markdown's table.
@@ -70,7 +70,7 @@ func (c Comparison) markdownSkipped(b *strings.Builder) {
 	head := "\n| skipped | in | because |\n|---|---|---|\n"
 	for _, row := range c.Rows {
 		for i, cell := range row.Cells {
-			if cell.Standing == harness.Skipped {
+			if cell.Standing == suite.Skipped {
 				fmt.Fprintf(b, "%s| %s | %s | %s |\n", head, escape(row.Name()), escape(c.Runs[i].Name), escape(cell.Why))
 				head = ""
 			}

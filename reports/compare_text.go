@@ -9,8 +9,8 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 )
 
 // agreementSigns mark the rows that are to be looked at, in UTF-8 and in ASCII.
@@ -75,7 +75,7 @@ func (c Comparison) Summary() string {
 
 func (r *ComparedRow) skipped() bool {
 	for _, cell := range r.Cells {
-		if cell.Standing == harness.Skipped {
+		if cell.Standing == suite.Skipped {
 			return true
 		}
 	}
@@ -138,9 +138,9 @@ func (c ComparedCell) column(properties []string, screen Screen) string {
 	switch c.Standing {
 	case "":
 		return screen.style(notRun, faint)
-	case harness.Skipped:
+	case suite.Skipped:
 		return screen.style("skipped", faint)
-	case harness.HarnessError:
+	case suite.HarnessError:
 		return screen.style("failed", bad)
 	}
 	lines := make([]string, len(properties))
@@ -181,7 +181,7 @@ func (c Comparison) skipped(screen Screen) string {
 	for i, run := range c.Runs {
 		var skips skips
 		for _, row := range c.Rows {
-			if cell := row.Cells[i]; cell.Standing == harness.Skipped {
+			if cell := row.Cells[i]; cell.Standing == suite.Skipped {
 				skips.add(cell.Why, row.Name())
 			}
 		}

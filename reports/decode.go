@@ -8,7 +8,7 @@ import (
 	"unsafe"
 
 	"lockproof/checker"
-	"lockproof/harness"
+	"lockproof/harness/suite"
 )
 
 // The bounds of results that are read back. A run of many trials has hundreds of
@@ -22,11 +22,11 @@ const (
 
 // decodeResults reads results.json: all but its rows, and the trials of these.
 // What else is in a row follows from its trials.
-func decodeResults(from io.Reader) (*Results, []harness.Trial, error) {
+func decodeResults(from io.Reader) (*Results, []suite.Trial, error) {
 	text := &paced{from: from}
 	d := resultsDecoder{Decoder: json.NewDecoder(text), text: text, words: map[string]string{}}
 	results := &Results{}
-	var trials []harness.Trial
+	var trials []suite.Trial
 	err := d.object(results, "scenarios", func() error {
 		return d.object(&struct{}{}, "trials", func() error {
 			t, err := d.trial()
@@ -140,9 +140,9 @@ func (d *resultsDecoder) delimiter(want json.Delim) error {
 }
 
 // trial reads one trial.
-func (d *resultsDecoder) trial() (harness.Trial, error) {
+func (d *resultsDecoder) trial() (suite.Trial, error) {
 	before := d.InputOffset()
-	var t harness.Trial
+	var t suite.Trial
 	if err := d.Decode(&t); err != nil {
 		return t, err
 	}
@@ -176,7 +176,7 @@ func (d *resultsDecoder) keep(bytes int) error {
 }
 
 // size is about what a trial takes in memory beside its texts.
-func size(t harness.Trial) int {
+func size(t suite.Trial) int {
 	bytes := 3*int(unsafe.Sizeof(t)) + // in a list that grows, and in its row
 		len(t.Results)*int(unsafe.Sizeof(checker.Result{}))
 	for _, r := range t.Results {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/checker"
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -31,8 +31,8 @@ func golden(t *testing.T, name, got string) {
 const ms = int64(time.Millisecond)
 
 // trial makes a trial of the fixture with one property judged.
-func trial(scenario, variant string, number int, expected, got string) harness.Trial {
-	return harness.Trial{
+func trial(scenario, variant string, number int, expected, got string) suite.Trial {
+	return suite.Trial{
 		Scenario: scenario, Variant: variant, Cluster: "virtual", Trial: number, Seed: 7, Lock: "redlock",
 		Expect:  map[string]string{history.MutualExclusion: expected},
 		Results: []checker.Result{{Property: history.MutualExclusion, Verdict: got}},
@@ -67,13 +67,13 @@ func fixture() *Report {
 	})
 	undecided := trial("hung-node", "", 1, history.Holds, history.Inconclusive)
 	undecided.Results[0].Reason = "vacuous: 1 of 2 grants"
-	skipped := harness.Trial{Scenario: "disk-full", Cluster: "virtual", Lock: "redlock",
+	skipped := suite.Trial{Scenario: "disk-full", Cluster: "virtual", Lock: "redlock",
 		Skipped: "the virtual cluster cannot do full-disk: it has no disk; run it with --on local"}
-	failed := harness.Trial{Scenario: "eviction", Cluster: "local", Trial: 1, Seed: 7, Lock: "redlock",
+	failed := suite.Trial{Scenario: "eviction", Cluster: "local", Trial: 1, Seed: 7, Lock: "redlock",
 		Failure: "n3 did not start: address already in use", Elapsed: 2 * time.Second}
 	better := trial("client-pause", "", 1, history.Violated, history.Holds)
 	better.Lenient, better.Lock = true, "redsync"
-	return New([]harness.Trial{
+	return New([]suite.Trial{
 		trial("half-is-not-majority", "", 1, history.Holds, history.Holds),
 		trial("half-is-not-majority", "", 2, history.Holds, history.Holds),
 		trial("half-is-not-majority", "without Majority", 1, history.Holds, history.Holds),
@@ -81,6 +81,6 @@ func fixture() *Report {
 	}, Run{
 		Version: "v0.1.0", Go: "go1.26.8", Planned: 10, Elapsed: 2400 * time.Millisecond,
 		Started: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
-		Options: harness.Options{Cluster: "virtual", Trials: 2, Seed: 7, Out: "testdata"},
+		Options: suite.Options{Cluster: "virtual", Trials: 2, Seed: 7, Out: "testdata"},
 	})
 }

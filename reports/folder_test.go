@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 )
 
 // put writes files below a folder: their contents by their names. A name that
@@ -90,7 +90,7 @@ func TestAFolderOfAnOlderVersionIsTakenOver(t *testing.T) {
 	_, err := report.WriteFiles()
 	require.NoError(t, err)
 	killed := filepath.Join(t.TempDir(), "killed")
-	folder, p := begin(t, Run{Planned: 2, Options: harness.Options{Out: killed, Cluster: "virtual"}})
+	folder, p := begin(t, Run{Planned: 2, Options: suite.Options{Out: killed, Cluster: "virtual"}})
 	require.NoError(t, p.file.Close())
 	require.NoError(t, folder.Close())
 	require.NoError(t, os.Remove(filepath.Join(killed, MarkFile)))
@@ -113,7 +113,7 @@ func TestClearRemovesARunsFilesAndNoOthers(t *testing.T) {
 		ResultsFile: "", JUnitFile: "", SummaryFile + "@": filepath.Join(elsewhere, "precious"), PageFile: "", ValidationFile: "", ValidationPageFile: "",
 		ProgressFile: "", ".results.json.ABC": "", ".progress.jsonl.DEF": "",
 		"trials/a/000/history.jsonl": "", "trials/a/000/" + TimelineFile: "", "trials/a/000/." + TimelineFile + ".ABC": "",
-		"trials/b--c~2/001/history.jsonl" + harness.Unborn: "", "trials/b--c~2/001/" + PorcupineFile: "",
+		"trials/b--c~2/001/history.jsonl" + suite.Unborn: "", "trials/b--c~2/001/" + PorcupineFile: "",
 	})
 	take(t, dir)
 	require.Equal(t, others, contents(t, dir))

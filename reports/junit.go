@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness"
+	"lockproof/harness/suite"
 )
 
 type junitSuites struct {
@@ -78,18 +78,18 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 func (r *Report) junit() junitSuites {
 	all := junitSuites{Name: "lockproof", Time: seconds(r.Elapsed)}
 	for _, cluster := range r.clusters() {
-		suite := r.junitSuite(cluster)
-		all.Tests += suite.Tests
-		all.Failures += suite.Failures
-		all.Errors += suite.Errors
-		all.Skipped += suite.Skipped
-		all.Suites = append(all.Suites, suite)
+		one := r.junitSuite(cluster)
+		all.Tests += one.Tests
+		all.Failures += one.Failures
+		all.Errors += one.Errors
+		all.Skipped += one.Skipped
+		all.Suites = append(all.Suites, one)
 	}
 	return all
 }
 
 func (r *Report) junitSuite(cluster string) junitSuite {
-	suite := junitSuite{
+	one := junitSuite{
 		Name:      "lockproof " + cluster,
 		Timestamp: r.Started.UTC().Format("2006-01-02T15:04:05"),
 		Properties: []junitProperty{
@@ -104,34 +104,34 @@ func (r *Report) junitSuite(cluster string) junitSuite {
 			continue
 		}
 		elapsed += row.Elapsed
-		suite.Tests++
+		one.Tests++
 		switch row.Standing {
-		case harness.Differs:
-			suite.Failures++
-		case harness.HarnessError, harness.Undecided:
-			suite.Errors++
-		case harness.Skipped:
-			suite.Skipped++
+		case suite.Differs:
+			one.Failures++
+		case suite.HarnessError, suite.Undecided:
+			one.Errors++
+		case suite.Skipped:
+			one.Skipped++
 		}
-		suite.Cases = append(suite.Cases, r.junitCase(row))
+		one.Cases = append(one.Cases, r.junitCase(row))
 	}
-	suite.Time = seconds(elapsed)
-	return suite
+	one.Time = seconds(elapsed)
+	return one
 }
 
 func (r *Report) junitCase(row *Row) junitCase {
 	c := junitCase{Name: row.Name(), Class: "lockproof." + row.Cluster, Time: seconds(row.Elapsed)}
 	outcome := &junitOutcome{Message: row.Why, Type: string(row.Standing)}
 	switch row.Standing {
-	case harness.Skipped:
+	case suite.Skipped:
 		c.Skipped = &junitOutcome{Message: row.Why}
 		return c
-	case harness.Differs:
+	case suite.Differs:
 		c.Failure = outcome
-	case harness.HarnessError, harness.Undecided:
+	case suite.HarnessError, suite.Undecided:
 		c.Error = outcome
 	}
-	if row.Standing != harness.AsExpected {
+	if row.Standing != suite.AsExpected {
 		drawn := 0
 		outcome.Text = "\n" + r.account(row, Screen{Width: 100, UTF8: true}, &drawn)
 	}

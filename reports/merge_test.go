@@ -10,25 +10,25 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // shard is one of three of a suite of four rows, with what it ran.
-func shard(index int, trials ...harness.Trial) *Report {
+func shard(index int, trials ...suite.Trial) *Report {
 	return New(trials, Run{
 		Version: "v0.1.0", Go: "go1.26.8", Planned: len(trials),
 		Started: noon.Add(time.Duration(index) * time.Minute), Elapsed: 30 * time.Second,
-		Options: harness.Options{Cluster: "virtual", Trials: 1, Seed: 7, Parallel: index, Out: "out/" + string(rune('0'+index))},
-		Shard: &Shard{Shard: harness.Shard{Index: index, Count: 3}, Suite: "5u17e",
+		Options: suite.Options{Cluster: "virtual", Trials: 1, Seed: 7, Parallel: index, Out: "out/" + string(rune('0'+index))},
+		Shard: &Shard{Shard: suite.Shard{Index: index, Count: 3}, Suite: "5u17e",
 			Rows: []string{"a", "a, without Majority", "b", "c"}},
 	})
 }
 
 func three() []*Report {
-	held := func(name, variant string) harness.Trial { return trial(name, variant, 0, history.Holds, history.Holds) }
+	held := func(name, variant string) suite.Trial { return trial(name, variant, 0, history.Holds, history.Holds) }
 	return []*Report{shard(1, held("a", ""), held("c", "")), shard(2, held("b", "")), shard(3, held("a", "without Majority"))}
 }
 
@@ -44,13 +44,13 @@ func TestMergeGivesTheWholeInItsOrder(t *testing.T) {
 	require.Equal(t, []string{"a", "a (without Majority)", "b", "c"}, names)
 	require.Equal(t, Run{
 		Version: "v0.1.0", Go: "go1.26.8", Started: noon.Add(time.Minute), Elapsed: 2*time.Minute + 30*time.Second, Planned: 4,
-		Options: harness.Options{Cluster: "virtual", Trials: 1, Seed: 7, Out: "out"},
+		Options: suite.Options{Cluster: "virtual", Trials: 1, Seed: 7, Out: "out"},
 	}, merged.Run)
 	require.Equal(t, ExitAsExpected, merged.ExitCode())
 }
 
 func TestMergeExitsAsARunWould(t *testing.T) {
-	for code, last := range map[int]harness.Trial{
+	for code, last := range map[int]suite.Trial{
 		ExitDiffers:      trial("b", "", 0, history.Holds, history.Violated),
 		ExitInconclusive: trial("b", "", 0, history.Holds, history.Inconclusive),
 		ExitFailed:       {Scenario: "b", Failure: "n1 did not start"},
@@ -215,6 +215,6 @@ func TestAHistoryThatIsALinkIsNotMerged(t *testing.T) {
 		require.NoError(t, replace(path))
 		require.ErrorContains(t, shard.MissingHistories(), says)
 		require.ErrorContains(t, shard.MissingHistories(), path)
-		require.Error(t, (&Report{Run: Run{Options: harness.Options{Out: t.TempDir()}}}).CopyHistories([]*Report{shard}))
+		require.Error(t, (&Report{Run: Run{Options: suite.Options{Out: t.TempDir()}}}).CopyHistories([]*Report{shard}))
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 )
 
 // maxDrawings is how many differences a report draws; the others are told in
@@ -26,11 +26,11 @@ func (r *Report) shows(screen Screen) string {
 	var b strings.Builder
 	for _, row := range r.tabled() {
 		trial, violated := row.Shows()
-		if row.Standing != harness.AsExpected || !violated {
+		if row.Standing != suite.AsExpected || !violated {
 			continue
 		}
 		b.WriteString(screen.style(clean(row.Name()), bold) + "\n")
-		for _, f := range Findings(trial, harness.AsExpected, r.Options.Out) {
+		for _, f := range Findings(trial, suite.AsExpected, r.Options.Out) {
 			if f.Got == history.Violated {
 				b.WriteString(strings.Join(hanging("  ", clean(f.Property)+": violated, as expected", screen.Width), "\n") + "\n")
 				b.WriteString(strings.Join(PrintFinding(f, screen, true), "\n") + "\n")
@@ -45,7 +45,7 @@ func (r *Report) shows(screen Screen) string {
 func (r *Report) accounts(screen Screen) string {
 	var b strings.Builder
 	drawn := 0
-	for _, standing := range []harness.Standing{harness.Differs, harness.HarnessError, harness.Undecided} {
+	for _, standing := range []suite.Standing{suite.Differs, suite.HarnessError, suite.Undecided} {
 		for _, row := range r.Rows {
 			if row.Standing == standing {
 				b.WriteString(r.account(row, screen, &drawn) + "\n")

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 	"lockproof/internal/filelock"
 )
 
@@ -38,7 +38,7 @@ type FinishedTrial struct {
 	Scenario string            `json:"scenario"`
 	Variant  string            `json:"variant,omitempty"`
 	Trial    int               `json:"trial"`
-	Standing harness.Standing  `json:"standing"`
+	Standing suite.Standing    `json:"standing"`
 	Why      string            `json:"why,omitempty"` // unless it is as expected
 	Verdicts map[string]string `json:"verdicts,omitempty"`
 }
@@ -69,14 +69,14 @@ func (f *Folder) Begin(run Run) (*Progress, error) {
 
 // Observe writes down a trial that has finished. What cannot be written is not
 // missed: the report will have it.
-func (p *Progress) Observe(t harness.Trial) {
+func (p *Progress) Observe(t suite.Trial) {
 	standing, why := t.Standing()
 	done := FinishedTrial{Scenario: t.Scenario, Variant: t.Variant, Trial: t.Trial, Standing: standing, Verdicts: map[string]string{}}
-	if standing != harness.AsExpected {
+	if standing != suite.AsExpected {
 		done.Why = why
 	}
 	for _, j := range t.Judgements() {
-		if j.Expected != "" || j.Standing != harness.AsExpected {
+		if j.Expected != "" || j.Standing != suite.AsExpected {
 			done.Verdicts[j.Property] = j.Got
 		}
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 	"lockproof/internal/input/inputtest"
 )
 
@@ -34,7 +34,7 @@ func begin(t *testing.T, run Run) (*Folder, *Progress) {
 
 func TestProgress(t *testing.T) {
 	run := Run{Started: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Planned: 3,
-		Options: harness.Options{Out: filepath.Join(t.TempDir(), "new"), Cluster: "virtual", Trials: 3}}
+		Options: suite.Options{Out: filepath.Join(t.TempDir(), "new"), Cluster: "virtual", Trials: 3}}
 	folder, p := begin(t, run)
 	p.Observe(trial("flushall", "", 1, history.Violated, history.Violated))
 	p.Observe(trial("flushall", "", 2, history.Violated, history.Holds))
@@ -46,8 +46,8 @@ func TestProgress(t *testing.T) {
 	require.Equal(t, run.Started, u.Started)
 	require.Equal(t, "virtual", u.Options.Cluster)
 	require.Equal(t, []FinishedTrial{
-		{Scenario: "flushall", Trial: 1, Standing: harness.AsExpected, Verdicts: map[string]string{history.MutualExclusion: history.Violated}},
-		{Scenario: "flushall", Trial: 2, Standing: harness.Differs, Why: "mutual-exclusion: expected violated, got holds",
+		{Scenario: "flushall", Trial: 1, Standing: suite.AsExpected, Verdicts: map[string]string{history.MutualExclusion: history.Violated}},
+		{Scenario: "flushall", Trial: 2, Standing: suite.Differs, Why: "mutual-exclusion: expected violated, got holds",
 			Verdicts: map[string]string{history.MutualExclusion: history.Holds}},
 	}, u.Done)
 

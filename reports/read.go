@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"lockproof/harness"
+	"lockproof/harness/suite"
 	"lockproof/internal/input"
 )
 
@@ -36,7 +36,7 @@ func Read(dir string) (*Report, error) {
 
 // check refuses results that this version cannot read, names of files that lead
 // out of the folder, and numbers that no run writes.
-func (r *Results) check(trials []harness.Trial) error {
+func (r *Results) check(trials []suite.Trial) error {
 	switch {
 	case r.Tool.Name != "lockproof":
 		return errors.New("it is not from lockproof")
@@ -44,7 +44,7 @@ func (r *Results) check(trials []harness.Trial) error {
 		return fmt.Errorf("it has version %d of the format, and this program reads version %d", r.Version, ResultsVersion)
 	}
 	if s := r.Shard; s != nil {
-		if _, err := harness.ParseShard(s.Shard.String()); err != nil {
+		if _, err := suite.ParseShard(s.Shard.String()); err != nil {
 			return fmt.Errorf("its shard: %w", err)
 		}
 	}

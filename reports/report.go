@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 )
 
 // The exit codes that a run can end with.
@@ -31,7 +31,7 @@ type Run struct {
 	Go      string // Go's version
 	Started time.Time
 	Elapsed time.Duration
-	Options harness.Options
+	Options suite.Options
 	// Named says that the scenarios were named one by one, and not the whole
 	// catalogue run: what they show is told although it was expected.
 	Named bool
@@ -44,7 +44,7 @@ type Run struct {
 
 // Shard says which part of which suite a run was.
 type Shard struct {
-	harness.Shard
+	suite.Shard
 	// Suite is the whole suite's fingerprint, and Rows the names of its rows.
 	Suite string   `json:"suite"`
 	Rows  []string `json:"rows"`
@@ -62,13 +62,13 @@ type Row struct {
 	Scenario, Variant, Cluster, Lock string
 	Server                           string // of the first trial that had one
 	Without                          []string
-	Trials                           []harness.Trial
+	Trials                           []suite.Trial
 	// Standing is the row's worst; Why is the reason of the first trial that
 	// stands so.
-	Standing harness.Standing
+	Standing suite.Standing
 	Why      string
 	// Counts is how many trials have each standing.
-	Counts     map[harness.Standing]int
+	Counts     map[suite.Standing]int
 	Properties []Property
 	// Elapsed is the real time of all trials together, Simulated the time that
 	// passed on the runs' own clocks.
@@ -105,13 +105,13 @@ func (p Property) Verdict() string {
 
 // severity orders standings as the exit code does; a row or a run stands as
 // its worst trial does.
-var severity = []harness.Standing{
-	harness.Differs, harness.HarnessError, harness.Undecided, harness.AsExpected, harness.Skipped,
+var severity = []suite.Standing{
+	suite.Differs, suite.HarnessError, suite.Undecided, suite.AsExpected, suite.Skipped,
 }
 
 // New gathers trials into rows, in the order in which each row's first trial
 // is given, and each row's trials by their number.
-func New(trials []harness.Trial, run Run) *Report {
+func New(trials []suite.Trial, run Run) *Report {
 	report := &Report{Run: run}
 	rows := map[string]*Row{}
 	for _, t := range trials {
@@ -131,15 +131,15 @@ func New(trials []harness.Trial, run Run) *Report {
 	return report
 }
 
-func rowID(t harness.Trial) string {
+func rowID(t suite.Trial) string {
 	return strings.Join([]string{t.Scenario, t.Variant, t.Cluster, t.Lock, strings.Join(t.Without, ",")}, "\x00")
 }
 
 // sum fills in what follows from the row's trials.
 func (r *Row) sum() {
-	slices.SortStableFunc(r.Trials, func(a, b harness.Trial) int { return a.Trial - b.Trial })
-	r.Counts = map[harness.Standing]int{}
-	whys := map[harness.Standing]string{}
+	slices.SortStableFunc(r.Trials, func(a, b suite.Trial) int { return a.Trial - b.Trial })
+	r.Counts = map[suite.Standing]int{}
+	whys := map[suite.Standing]string{}
 	for _, t := range r.Trials {
 		standing, why := t.Standing()
 		if r.Counts[standing] == 0 {
@@ -158,7 +158,7 @@ func (r *Row) sum() {
 	r.Why = whys[r.Standing]
 }
 
-func (r *Row) count(j harness.Judgement) {
+func (r *Row) count(j suite.Judgement) {
 	i := slices.IndexFunc(r.Properties, func(p Property) bool { return p.Name == j.Property })
 	if i < 0 {
 		i = len(r.Properties)
@@ -183,13 +183,13 @@ func propertyRank(name string) int {
 	return len(history.Properties)
 }
 
-func worst(counts map[harness.Standing]int) harness.Standing {
+func worst(counts map[suite.Standing]int) suite.Standing {
 	for _, s := range severity {
 		if counts[s] > 0 {
 			return s
 		}
 	}
-	return harness.Undecided
+	return suite.Undecided
 }
 
 // Name is the scenario's name, and the variant's in brackets.
@@ -225,29 +225,29 @@ func (r *Row) Shown() []Property {
 }
 
 // First is the row's first trial that stands as the row does.
-func (r *Row) First() harness.Trial {
+func (r *Row) First() suite.Trial {
 	for _, t := range r.Trials {
 		if s, _ := t.Standing(); s == r.Standing {
 			return t
 		}
 	}
-	return harness.Trial{}
+	return suite.Trial{}
 }
 
 // Shows is the row's first trial that violated a property, and whose history
 // was kept.
-func (r *Row) Shows() (harness.Trial, bool) {
+func (r *Row) Shows() (suite.Trial, bool) {
 	for _, t := range r.Trials {
-		if t.History != "" && slices.ContainsFunc(t.Judgements(), func(j harness.Judgement) bool { return j.Got == history.Violated }) {
+		if t.History != "" && slices.ContainsFunc(t.Judgements(), func(j suite.Judgement) bool { return j.Got == history.Violated }) {
 			return t, true
 		}
 	}
-	return harness.Trial{}, false
+	return suite.Trial{}, false
 }
 
 // Totals counts rows by their standing.
-func (r *Report) Totals() map[harness.Standing]int {
-	totals := map[harness.Standing]int{}
+func (r *Report) Totals() map[suite.Standing]int {
+	totals := map[suite.Standing]int{}
 	for _, row := range r.Rows {
 		totals[row.Standing]++
 	}
@@ -258,7 +258,7 @@ func (r *Report) Totals() map[harness.Standing]int {
 func (r *Report) Ran() int {
 	n := 0
 	for _, row := range r.Rows {
-		n += len(row.Trials) - row.Counts[harness.Skipped]
+		n += len(row.Trials) - row.Counts[suite.Skipped]
 	}
 	return n
 }
@@ -278,11 +278,11 @@ func (r *Report) finished() int {
 func (r *Report) ExitCode() int {
 	totals := r.Totals()
 	switch {
-	case totals[harness.Differs] > 0:
+	case totals[suite.Differs] > 0:
 		return ExitDiffers
-	case totals[harness.HarnessError] > 0:
+	case totals[suite.HarnessError] > 0:
 		return ExitFailed
-	case totals[harness.Undecided] > 0, r.Interrupted, r.Ran() == 0:
+	case totals[suite.Undecided] > 0, r.Interrupted, r.Ran() == 0:
 		return ExitInconclusive
 	}
 	return ExitAsExpected

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/checker"
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 )
 
 func printed(t *testing.T, r *Report, screen Screen) string {
@@ -69,8 +69,8 @@ func TestRowsGatherTrials(t *testing.T) {
 	row := report.Rows[1]
 	require.Equal(t, "half-is-not-majority (without Majority)", row.Name())
 	require.Len(t, row.Trials, 2)
-	require.Equal(t, harness.Differs, row.Standing)
-	require.Equal(t, map[harness.Standing]int{harness.AsExpected: 1, harness.Differs: 1}, row.Counts)
+	require.Equal(t, suite.Differs, row.Standing)
+	require.Equal(t, map[suite.Standing]int{suite.AsExpected: 1, suite.Differs: 1}, row.Counts)
 	require.Equal(t, []Property{{Name: history.MutualExclusion, Expected: history.Holds, Holds: 1, Violated: 1}}, row.Properties)
 	require.Equal(t, 2, row.First().Trial)
 }
@@ -79,23 +79,23 @@ func TestExitCode(t *testing.T) {
 	expected := trial("a", "", 1, history.Holds, history.Holds)
 	differs := trial("b", "", 1, history.Holds, history.Violated)
 	undecided := trial("c", "", 1, history.Holds, history.Inconclusive)
-	failed := harness.Trial{Scenario: "d", Failure: "why"}
-	skipped := harness.Trial{Scenario: "e", Skipped: "why"}
+	failed := suite.Trial{Scenario: "d", Failure: "why"}
+	skipped := suite.Trial{Scenario: "e", Skipped: "why"}
 	tests := []struct {
 		name   string
-		trials []harness.Trial
+		trials []suite.Trial
 		run    Run
 		want   int
 	}{
-		{"as expected", []harness.Trial{expected}, Run{}, 0},
-		{"some skipped", []harness.Trial{expected, skipped}, Run{}, 0},
-		{"all skipped", []harness.Trial{skipped}, Run{}, 2},
+		{"as expected", []suite.Trial{expected}, Run{}, 0},
+		{"some skipped", []suite.Trial{expected, skipped}, Run{}, 0},
+		{"all skipped", []suite.Trial{skipped}, Run{}, 2},
 		{"nothing", nil, Run{}, 2},
-		{"inconclusive", []harness.Trial{expected, undecided}, Run{}, 2},
-		{"failed outranks inconclusive", []harness.Trial{expected, undecided, failed}, Run{}, 3},
-		{"differs outranks failed", []harness.Trial{failed, undecided, differs, expected}, Run{}, 1},
-		{"interrupted", []harness.Trial{expected}, Run{Interrupted: true}, 2},
-		{"interrupted, and differs", []harness.Trial{differs}, Run{Interrupted: true}, 1},
+		{"inconclusive", []suite.Trial{expected, undecided}, Run{}, 2},
+		{"failed outranks inconclusive", []suite.Trial{expected, undecided, failed}, Run{}, 3},
+		{"differs outranks failed", []suite.Trial{failed, undecided, differs, expected}, Run{}, 1},
+		{"interrupted", []suite.Trial{expected}, Run{Interrupted: true}, 2},
+		{"interrupted, and differs", []suite.Trial{differs}, Run{Interrupted: true}, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestExitCode(t *testing.T) {
 }
 
 func TestSummaryTellsOfAnInterruption(t *testing.T) {
-	r := New([]harness.Trial{
+	r := New([]suite.Trial{
 		trial("a", "", 1, history.Holds, history.Holds), {Scenario: "b", Skipped: "why"},
 	}, Run{Interrupted: true, Planned: 30})
 	require.Contains(t, r.Summary(), "The run was interrupted: 28 of 30 trials were not run.")
@@ -187,15 +187,15 @@ func TestPrintShowsWhatNamedScenariosAreFor(t *testing.T) {
 	shown := trial("half-is-not-majority", "without Majority", 0, history.Violated, history.Violated)
 	shown.Results[0].Violations = []checker.Violation{overlap()}
 	shown.History = "half.jsonl"
-	run := Run{Named: true, Options: harness.Options{Out: "testdata"}}
-	text := printed(t, New([]harness.Trial{shown}, run), Screen{Width: 100, UTF8: true})
+	run := Run{Named: true, Options: suite.Options{Out: "testdata"}}
+	text := printed(t, New([]suite.Trial{shown}, run), Screen{Width: 100, UTF8: true})
 	require.Contains(t, text, "mutual-exclusion: violated, as expected")
 	require.Contains(t, text, `c2 asks for "k1"`)
 
 	run.Named = false
-	require.NotContains(t, printed(t, New([]harness.Trial{shown}, run), Screen{Width: 100, UTF8: true}), "c2 asks")
+	require.NotContains(t, printed(t, New([]suite.Trial{shown}, run), Screen{Width: 100, UTF8: true}), "c2 asks")
 	run.Named = true
-	many := []harness.Trial{shown}
+	many := []suite.Trial{shown}
 	for i := range maxShown {
 		other := trial(fmt.Sprint("other", i), "", 0, history.Holds, history.Holds)
 		many = append(many, other)

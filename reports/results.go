@@ -8,7 +8,7 @@ import (
 	"io"
 	"time"
 
-	"lockproof/harness"
+	"lockproof/harness/suite"
 )
 
 // ResultsVersion is the version of the results.json format. It grows when a
@@ -17,18 +17,18 @@ const ResultsVersion = 1
 
 // Results is results.json. Durations are in nanoseconds.
 type Results struct {
-	Version     int                      `json:"version"`
-	Tool        Tool                     `json:"tool"`
-	Started     time.Time                `json:"started"`
-	Elapsed     time.Duration            `json:"elapsed"`
-	Interrupted bool                     `json:"interrupted,omitempty"`
-	Planned     int                      `json:"planned"`
-	ExitCode    int                      `json:"exit_code"`
-	Summary     string                   `json:"summary"`
-	Options     ResultsOptions           `json:"options"`
-	Shard       *Shard                   `json:"shard,omitempty"`
-	Totals      map[harness.Standing]int `json:"totals"`
-	Scenarios   []ResultsRow             `json:"scenarios"`
+	Version     int                    `json:"version"`
+	Tool        Tool                   `json:"tool"`
+	Started     time.Time              `json:"started"`
+	Elapsed     time.Duration          `json:"elapsed"`
+	Interrupted bool                   `json:"interrupted,omitempty"`
+	Planned     int                    `json:"planned"`
+	ExitCode    int                    `json:"exit_code"`
+	Summary     string                 `json:"summary"`
+	Options     ResultsOptions         `json:"options"`
+	Shard       *Shard                 `json:"shard,omitempty"`
+	Totals      map[suite.Standing]int `json:"totals"`
+	Scenarios   []ResultsRow           `json:"scenarios"`
 }
 
 // Tool is what wrote the results.
@@ -52,7 +52,7 @@ type ResultsOptions struct {
 	Retries  int           `json:"retries,omitempty"`
 }
 
-func resultsOptions(o harness.Options) ResultsOptions {
+func resultsOptions(o suite.Options) ResultsOptions {
 	return ResultsOptions{
 		Cluster: o.Cluster, Server: o.Server, Image: o.Image, Trials: o.Trials, Seed: o.Seed, TTL: o.TTL,
 		Lock: o.Lock, Without: o.Without, Parallel: o.Parallel, Retries: o.Retries,
@@ -61,8 +61,8 @@ func resultsOptions(o harness.Options) ResultsOptions {
 
 // options are those of a run that was read back; where it wrote is not among
 // them.
-func (o ResultsOptions) options() harness.Options {
-	return harness.Options{
+func (o ResultsOptions) options() suite.Options {
+	return suite.Options{
 		Cluster: o.Cluster, Server: o.Server, Image: o.Image, Trials: o.Trials, Seed: o.Seed, TTL: o.TTL,
 		Lock: o.Lock, Without: o.Without, Parallel: o.Parallel, Retries: o.Retries,
 	}
@@ -70,19 +70,19 @@ func (o ResultsOptions) options() harness.Options {
 
 // ResultsRow is one scenario, as it stands or as one variant.
 type ResultsRow struct {
-	Scenario   string                   `json:"scenario"`
-	Variant    string                   `json:"variant,omitempty"`
-	Cluster    string                   `json:"cluster"`
-	Server     string                   `json:"server,omitempty"`
-	Lock       string                   `json:"lock"`
-	Without    []string                 `json:"without,omitempty"`
-	Standing   harness.Standing         `json:"standing"`
-	Why        string                   `json:"why"`
-	Counts     map[harness.Standing]int `json:"counts"`
-	Properties []ResultsProperty        `json:"properties,omitempty"`
-	Elapsed    time.Duration            `json:"elapsed"`
-	Simulated  time.Duration            `json:"simulated"`
-	Trials     []ResultsTrial           `json:"trials"`
+	Scenario   string                 `json:"scenario"`
+	Variant    string                 `json:"variant,omitempty"`
+	Cluster    string                 `json:"cluster"`
+	Server     string                 `json:"server,omitempty"`
+	Lock       string                 `json:"lock"`
+	Without    []string               `json:"without,omitempty"`
+	Standing   suite.Standing         `json:"standing"`
+	Why        string                 `json:"why"`
+	Counts     map[suite.Standing]int `json:"counts"`
+	Properties []ResultsProperty      `json:"properties,omitempty"`
+	Elapsed    time.Duration          `json:"elapsed"`
+	Simulated  time.Duration          `json:"simulated"`
+	Trials     []ResultsTrial         `json:"trials"`
 }
 
 // ResultsProperty sums up one property over the trials of a row. Rate counts
@@ -103,9 +103,9 @@ func (p ResultsProperty) Verdict() string {
 
 // ResultsTrial is one trial with its standing.
 type ResultsTrial struct {
-	harness.Trial
-	Standing harness.Standing `json:"standing"`
-	Why      string           `json:"why"`
+	suite.Trial
+	Standing suite.Standing `json:"standing"`
+	Why      string         `json:"why"`
 }
 
 // Results gives the content of results.json.

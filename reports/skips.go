@@ -3,7 +3,7 @@ package reports
 import (
 	"strings"
 
-	"lockproof/harness"
+	"lockproof/harness/suite"
 )
 
 // Skip is a reason, and the rows that were skipped for it.
@@ -17,7 +17,7 @@ type Skip struct {
 func (r *Report) Skips() []Skip {
 	var skips skips
 	for _, row := range r.Rows {
-		if row.Standing == harness.Skipped {
+		if row.Standing == suite.Skipped {
 			skips.add(row.Why, row.Name())
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"lockproof/harness"
+	"lockproof/harness/suite"
 )
 
 // markdownWidth is the width of drawings in summary.md, which a page on GitHub
@@ -14,12 +14,12 @@ import (
 const markdownWidth = 100
 
 // markdownSigns are the standings' signs in the table.
-var markdownSigns = map[harness.Standing]string{
-	harness.AsExpected:   "✅",
-	harness.Differs:      "❌",
-	harness.HarnessError: "💥",
-	harness.Undecided:    "❔",
-	harness.Skipped:      "⏭️",
+var markdownSigns = map[suite.Standing]string{
+	suite.AsExpected:   "✅",
+	suite.Differs:      "❌",
+	suite.HarnessError: "💥",
+	suite.Undecided:    "❔",
+	suite.Skipped:      "⏭️",
 }
 
 // WriteSummary writes summary.md in GitHub's Markdown, fit for a job summary:
@@ -41,7 +41,7 @@ func (r *Report) WriteSummary(w io.Writer) error {
 		b.WriteString(markdownSkip(s))
 	}
 	drawn := 0
-	for _, standing := range []harness.Standing{harness.Differs, harness.HarnessError, harness.Undecided} {
+	for _, standing := range []suite.Standing{suite.Differs, suite.HarnessError, suite.Undecided} {
 		for _, row := range r.Rows {
 			if row.Standing == standing {
 				r.markdownAccount(&b, row, &drawn)
@@ -99,12 +99,12 @@ func markdownRow(row *Row) string {
 		verdicts = append(verdicts, escape(p.Name+": "+p.Verdict()))
 		violated = append(violated, escape(p.Rate().String()))
 	}
-	if row.Standing == harness.HarnessError && len(verdicts) == 0 {
+	if row.Standing == suite.HarnessError && len(verdicts) == 0 {
 		verdicts = []string{escape(row.Why)}
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s | %d of %d | %s |\n", sign, name,
 		strings.Join(verdicts, "<br>"), strings.Join(violated, "<br>"),
-		row.Counts[harness.AsExpected], len(row.Trials), Duration(row.Elapsed))
+		row.Counts[suite.AsExpected], len(row.Trials), Duration(row.Elapsed))
 }
 
 // markdownSkip is one row of the table for all that were skipped for one reason.
@@ -113,7 +113,7 @@ func markdownSkip(s Skip) string {
 	for i, name := range s.Names {
 		names[i] = code(name)
 	}
-	return fmt.Sprintf("| %s skipped | %s | %s | | | |\n", markdownSigns[harness.Skipped], strings.Join(names, "<br>"), escape(s.Why))
+	return fmt.Sprintf("| %s skipped | %s | %s | | | |\n", markdownSigns[suite.Skipped], strings.Join(names, "<br>"), escape(s.Why))
 }
 
 func (r *Report) markdownAccount(b *strings.Builder, row *Row, drawn *int) {

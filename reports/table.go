@@ -8,8 +8,8 @@ import (
 	"charm.land/lipgloss/v2"
 	"charm.land/lipgloss/v2/table"
 
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 )
 
 // The terminal's own colours: green, red, yellow, and a faint one.
@@ -21,12 +21,12 @@ var (
 	bold  = lipgloss.NewStyle().Bold(true)
 )
 
-var standingStyles = map[harness.Standing]lipgloss.Style{
-	harness.AsExpected:   good,
-	harness.Differs:      bad,
-	harness.HarnessError: bad,
-	harness.Undecided:    doubt,
-	harness.Skipped:      faint,
+var standingStyles = map[suite.Standing]lipgloss.Style{
+	suite.AsExpected:   good,
+	suite.Differs:      bad,
+	suite.HarnessError: bad,
+	suite.Undecided:    doubt,
+	suite.Skipped:      faint,
 }
 
 // verdictSigns are how verdicts are abbreviated, in UTF-8 and in ASCII.
@@ -88,11 +88,11 @@ func (r *Report) Summary() string {
 }
 
 // CountsText says how many stand how: "3 as expected, 1 differs".
-func CountsText(counts map[harness.Standing]int) string {
+func CountsText(counts map[suite.Standing]int) string {
 	var parts []string
-	for _, s := range []harness.Standing{harness.AsExpected, harness.Differs, harness.HarnessError, harness.Undecided, harness.Skipped} {
+	for _, s := range []suite.Standing{suite.AsExpected, suite.Differs, suite.HarnessError, suite.Undecided, suite.Skipped} {
 		switch n := counts[s]; {
-		case n > 1 && s == harness.Differs:
+		case n > 1 && s == suite.Differs:
 			parts = append(parts, fmt.Sprintf("%d differ", n))
 		case n > 0:
 			parts = append(parts, fmt.Sprintf("%d %s", n, s))
@@ -105,7 +105,7 @@ func CountsText(counts map[harness.Standing]int) string {
 func (r *Row) Line(screen Screen) string {
 	standing := screen.style(string(r.Standing), standingStyles[r.Standing])
 	line := fmt.Sprintf("%s: %s: %s", standing, clean(r.Name()), clean(r.Why))
-	if r.Standing == harness.Skipped {
+	if r.Standing == suite.Skipped {
 		return screen.plain(line)
 	}
 	trials := plural(len(r.Trials), "trial")
@@ -118,7 +118,7 @@ func (r *Row) Line(screen Screen) string {
 func (r *Report) tabled() []*Row {
 	var rows []*Row
 	for _, row := range r.Rows {
-		if row.Standing != harness.Skipped {
+		if row.Standing != suite.Skipped {
 			rows = append(rows, row)
 		}
 	}
@@ -132,7 +132,7 @@ func (r *Report) table(rows []*Row, screen Screen) string {
 		t.Row(
 			nameCell(row, previous),
 			verdictCell(row, screen),
-			fmt.Sprintf("%d/%d", row.Counts[harness.AsExpected], len(row.Trials)),
+			fmt.Sprintf("%d/%d", row.Counts[suite.AsExpected], len(row.Trials)),
 			screen.style(string(row.Standing), standingStyles[row.Standing]),
 			Duration(row.Elapsed))
 		previous = row.Scenario
@@ -160,7 +160,7 @@ func verdictCell(row *Row, screen Screen) string {
 	switch {
 	case len(lines) > 0:
 		return strings.Join(lines, "\n")
-	case row.Standing == harness.HarnessError:
+	case row.Standing == suite.HarnessError:
 		return "none: the harness failed"
 	}
 	return screen.sign(row.noneViolated()) + " nothing violated"

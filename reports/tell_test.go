@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/checker"
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 	"lockproof/scenarios"
 )
 
@@ -32,16 +32,16 @@ var catalogue = sync.OnceValues(func() ([]told, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := harness.Options{Cluster: harness.Virtual, Trials: 1, Seed: 1, Parallel: 2}
+	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1, Parallel: 2}
 	jobs, err := o.Jobs(all)
 	if err != nil {
 		return nil, err
 	}
-	jobs = slices.DeleteFunc(jobs, func(j harness.Job) bool { return !breaks(j) })
+	jobs = slices.DeleteFunc(jobs, func(j suite.Job) bool { return !breaks(j) })
 	if o.Out, err = temporary(); err != nil {
 		return nil, err
 	}
-	trials, err := harness.RunSuite(context.Background(), jobs, o, func(harness.Trial) {})
+	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Trial) {})
 	if err != nil {
 		return nil, err
 	}
@@ -65,12 +65,12 @@ var catalogue = sync.OnceValues(func() ([]told, error) {
 	return stories, nil
 })
 
-func rowName(t harness.Trial) string {
-	return New([]harness.Trial{t}, Run{}).Rows[0].Name()
+func rowName(t suite.Trial) string {
+	return New([]suite.Trial{t}, Run{}).Rows[0].Name()
 }
 
 // breaks reports whether a row expects a violation.
-func breaks(j harness.Job) bool {
+func breaks(j suite.Job) bool {
 	for _, property := range history.Properties {
 		expected := j.Scenario.Expect[property]
 		for _, v := range j.Scenario.Variants {

@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"lockproof/checker"
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 )
 
 // TrialOf makes a trial of a verdict on a history, so that it can be compared
 // with what the history's own header expects.
-func TrialOf(v checker.Verdict) harness.Trial {
+func TrialOf(v checker.Verdict) suite.Trial {
 	h := v.Header
-	return harness.Trial{
+	return suite.Trial{
 		Scenario: h.Scenario, Variant: h.Variant, Cluster: h.Cluster, Server: h.Server, Trial: h.Trial, Seed: h.Seed,
 		Lock: h.Lock, Without: h.Without, Results: v.Results, Expect: h.Expect, Lenient: h.Lenient,
 	}
@@ -27,7 +27,7 @@ func TrialOf(v checker.Verdict) harness.Trial {
 func VerdictText(events []history.Event, v checker.Verdict, screen Screen) string {
 	trial := TrialOf(v)
 	p := page{screen: screen}
-	row := New([]harness.Trial{trial}, Run{}).Rows[0]
+	row := New([]suite.Trial{trial}, Run{}).Rows[0]
 	p.line(screen.style(clean(row.Name()), bold))
 	p.text("", fmt.Sprintf("%s, TTL %s, %s", occasion(trial), Duration(time.Duration(v.Header.TTL)), v.Header.Server))
 	p.line("")
@@ -50,7 +50,7 @@ func VerdictText(events []history.Event, v checker.Verdict, screen Screen) strin
 	return screen.plain(p.b.String())
 }
 
-func (p *page) judgement(j harness.Judgement, r checker.Result) {
+func (p *page) judgement(j suite.Judgement, r checker.Result) {
 	style := standingStyles[j.Standing]
 	expected := ""
 	if j.Expected != "" {

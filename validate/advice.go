@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/harness"
 	"lockproof/harness/cluster"
-	"lockproof/settings"
+	"lockproof/harness/suite"
+	"lockproof/validate/settings"
 )
 
 // Advice is a change that makes the settings safe, in the words of the file that
@@ -44,8 +44,8 @@ func (a *Asker) Advise(ctx context.Context, answer *Answer) error {
 	base, free := a.free(answer)
 	for _, c := range a.changes(base, free) {
 		asker := *a
-		asker.Redis, asker.Policy, asker.On = &c.redis, c.policy, harness.Virtual
-		tallies, err := asker.tally(ctx, asker.points(), 0, adviceTrials, harness.Virtual, false)
+		asker.Redis, asker.Policy, asker.On = &c.redis, c.policy, suite.Virtual
+		tallies, err := asker.tally(ctx, asker.points(), 0, adviceTrials, suite.Virtual, false)
 		a.Failure = cmp.Or(a.Failure, asker.Failure)
 		if err != nil || ctx.Err() != nil {
 			return err

@@ -3,7 +3,7 @@ package validate
 import (
 	"time"
 
-	"lockproof/settings"
+	"lockproof/validate/settings"
 )
 
 // Verdict is what is said of settings.

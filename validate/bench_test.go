@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"lockproof/harness"
-	"lockproof/settings"
+	"lockproof/harness/suite"
+	"lockproof/validate/settings"
 )
 
 // BenchmarkFrontier draws the frontier of ten thousand trials that the command
@@ -18,8 +18,8 @@ func BenchmarkFrontier(b *testing.B) {
 	}
 	trials := 0
 	for b.Loop() {
-		a := &Asker{Question: Question{Redis: r, Policy: settings.Delayed(0, ""), TTLs: []time.Duration{30 * time.Second}, On: harness.Virtual, Seed: 1, Drift: DefaultDrift},
-			Suite: harness.RunSuite}
+		a := &Asker{Question: Question{Redis: r, Policy: settings.Delayed(0, ""), TTLs: []time.Duration{30 * time.Second}, On: suite.Virtual, Seed: 1, Drift: DefaultDrift},
+			Suite: suite.Run}
 		f, err := a.Measure(context.Background(), fewest)
 		if err != nil || f.SafeSide > 0 || f.Inconclusive > 0 {
 			b.Fatal(err, f.SafeSide, f.Inconclusive)

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/harness"
 	"lockproof/harness/cluster"
-	"lockproof/settings"
+	"lockproof/harness/suite"
+	"lockproof/validate/settings"
 )
 
 // Check is one point that was run in virtual time and on real servers.
@@ -53,7 +53,7 @@ const everysecTries = 3
 func (a *Asker) Confirm(ctx context.Context) ([]Check, error) {
 	points := checked()
 	a.stage("%d points along the boundary on real Redis", len(points))
-	virtual, err := a.tally(ctx, points, 0, 1, harness.Virtual, false)
+	virtual, err := a.tally(ctx, points, 0, 1, suite.Virtual, false)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (a *Asker) Confirm(ctx context.Context) ([]Check, error) {
 		for i, at := range open {
 			again[i] = points[at]
 		}
-		tallies, err := a.tally(ctx, again, 0, 1, harness.Local, false)
+		tallies, err := a.tally(ctx, again, 0, 1, suite.Local, false)
 		if err != nil {
 			return nil, err
 		}

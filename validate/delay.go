@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"lockproof/harness"
-	"lockproof/settings"
+	"lockproof/harness/suite"
+	"lockproof/validate/settings"
 )
 
 // Found is the smallest restart delay that showed no violation.
@@ -115,11 +115,11 @@ func (a *Asker) worst(ctx context.Context, p Point, times int) (Tally, error) {
 }
 
 // repeat runs a job in virtual time, each time with another seed.
-func (a *Asker) repeat(ctx context.Context, job harness.Job, times int) ([]harness.Trial, error) {
+func (a *Asker) repeat(ctx context.Context, job suite.Job, times int) ([]suite.Trial, error) {
 	if ctx.Err() != nil {
 		return nil, nil
 	}
 	o := a.options()
-	o.Cluster, o.Trials, o.Parallel = harness.Virtual, times, 0
-	return a.suite(ctx, []harness.Job{job}, o)
+	o.Cluster, o.Trials, o.Parallel = suite.Virtual, times, 0
+	return a.suite(ctx, []suite.Job{job}, o)
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/checker"
-	"lockproof/harness"
 	"lockproof/harness/history"
-	"lockproof/settings"
+	"lockproof/harness/suite"
+	"lockproof/validate/settings"
 )
 
 // giving is a suite whose trials all end in one way.
-func giving(trial harness.Trial) harness.Suite {
-	return func(_ context.Context, jobs []harness.Job, _ harness.Options, observe func(harness.Trial)) ([]harness.Trial, error) {
-		var all []harness.Trial
+func giving(trial suite.Trial) suite.Runner {
+	return func(_ context.Context, jobs []suite.Job, _ suite.Options, observe func(suite.Trial)) ([]suite.Trial, error) {
+		var all []suite.Trial
 		for _, j := range jobs {
 			t := trial
 			t.Scenario = j.Scenario.Name
@@ -27,23 +27,23 @@ func giving(trial harness.Trial) harness.Suite {
 	}
 }
 
-func result(verdict string) harness.Trial {
-	return harness.Trial{Results: []checker.Result{{Property: history.MutualExclusion, Verdict: verdict, Reason: "vacuous: nothing happened"}}}
+func result(verdict string) suite.Trial {
+	return suite.Trial{Results: []checker.Result{{Property: history.MutualExclusion, Verdict: verdict, Reason: "vacuous: nothing happened"}}}
 }
 
 // Nothing but trials that decided, and held, makes settings safe.
 func TestWhatDecidesNothingIsNotSafe(t *testing.T) {
 	tests := []struct {
 		name  string
-		trial harness.Trial
+		trial suite.Trial
 		want  Verdict
 		why   string
 	}{
 		{"holds", result(history.Holds), Safe, "appendfsync always syncs"},
 		{"inconclusive", result(history.Inconclusive), Inconclusive, "vacuous: nothing happened"},
-		{"failed", harness.Trial{Failure: "n3 did not start"}, Inconclusive, "n3 did not start"},
-		{"skipped", harness.Trial{Skipped: "no compiler"}, Inconclusive, "no compiler"},
-		{"not judged", harness.Trial{}, Inconclusive, "cut short"},
+		{"failed", suite.Trial{Failure: "n3 did not start"}, Inconclusive, "n3 did not start"},
+		{"skipped", suite.Trial{Skipped: "no compiler"}, Inconclusive, "no compiler"},
+		{"not judged", suite.Trial{}, Inconclusive, "cut short"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestWhatDecidesNothingIsNotSafe(t *testing.T) {
 func TestOneInconclusiveTrialIsEnough(t *testing.T) {
 	a := asker(t, "4-always.conf", atOnce(), settings.Kill)
 	n := 0
-	a.Suite = func(ctx context.Context, jobs []harness.Job, o harness.Options, observe func(harness.Trial)) ([]harness.Trial, error) {
+	a.Suite = func(ctx context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Trial)) ([]suite.Trial, error) {
 		trial := result(history.Holds)
 		if n++; n == 3 {
 			trial = result(history.Inconclusive)
@@ -95,7 +95,7 @@ func TestARemarkPutsOnlyItsCrashesInDoubt(t *testing.T) {
 }
 
 func TestAScriptThatMayWaitKeepsAnUnsafeVerdictOpen(t *testing.T) {
-	p, err := settings.ReadPolicy("../settings/testdata/policy/scripted-pod.yaml", "")
+	p, err := settings.ReadPolicy("settings/testdata/policy/scripted-pod.yaml", "")
 	require.NoError(t, err)
 	answer := judged(t, asker(t, "2-no-persistence.conf", p, settings.Kill))
 	require.Equal(t, Inconclusive, answer.Verdict)
@@ -106,7 +106,7 @@ func TestAnInterruptedQuestionTellsWhatItKnows(t *testing.T) {
 	a := asker(t, "4-always.conf", atOnce(), settings.Kill)
 	ctx, cancel := context.WithCancel(context.Background())
 	n := 0
-	a.Observe = func(harness.Trial) {
+	a.Observe = func(suite.Trial) {
 		if n++; n == 2 {
 			cancel()
 		}
@@ -141,7 +141,7 @@ func TestASearchThatIsCutShort(t *testing.T) {
 		answer := judged(t, a)
 		ctx, cancel := context.WithCancel(context.Background())
 		n := 0
-		a.Observe = func(harness.Trial) {
+		a.Observe = func(suite.Trial) {
 			if n++; n == trials {
 				cancel()
 			}
@@ -168,7 +168,7 @@ func TestASearchThatIsCutShort(t *testing.T) {
 func TestAFailureOfTheHarnessIsTold(t *testing.T) {
 	failing := func(file string) *Asker {
 		a := asker(t, file, atOnce(), settings.Kill)
-		a.Suite = giving(harness.Trial{Failure: "n3 did not start"})
+		a.Suite = giving(suite.Trial{Failure: "n3 did not start"})
 		return a
 	}
 	tests := map[string]func(context.Context, *Asker) error{
@@ -181,7 +181,7 @@ func TestAFailureOfTheHarnessIsTold(t *testing.T) {
 		"frontier":     func(ctx context.Context, a *Asker) error { _, err := a.Measure(ctx, 1); return err },
 		"real points":  func(ctx context.Context, a *Asker) error { _, err := a.Confirm(ctx); return err },
 		"hazard": func(ctx context.Context, a *Asker) error {
-			a.On = harness.Local
+			a.On = suite.Local
 			return a.hazards(ctx, &Answer{})
 		},
 	}

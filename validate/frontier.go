@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/harness"
 	"lockproof/harness/cluster"
-	"lockproof/settings"
+	"lockproof/harness/suite"
+	"lockproof/validate/settings"
 )
 
 // Frontier is where safe settings end: how often a lock was given away, over
@@ -75,7 +75,7 @@ func (a *Asker) Measure(ctx context.Context, least int) (*Frontier, error) {
 	rounds := (least + cells - 1) / cells
 	a.stage("the safety frontier: %d trials in virtual time", rounds*cells)
 	for n := range rounds {
-		tallies, err := a.tally(ctx, f.points(), n, n+1, harness.Virtual, false)
+		tallies, err := a.tally(ctx, f.points(), n, n+1, suite.Virtual, false)
 		if err != nil {
 			return nil, err
 		}
@@ -188,7 +188,7 @@ func (a *Asker) enclose(ctx context.Context, f *Frontier) error {
 			points[i] = s.p
 			points[i].Delay = ((s.low + s.high) / 2).Round(100 * time.Microsecond)
 		}
-		tallies, err := a.tally(ctx, points, 0, 1, harness.Virtual, false)
+		tallies, err := a.tally(ctx, points, 0, 1, suite.Virtual, false)
 		if err != nil {
 			return err
 		}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"lockproof/harness"
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 	"lockproof/scenarios"
 )
 
@@ -34,7 +34,7 @@ const clockMargin = 2 * time.Millisecond
 const halvings = 8
 
 // search halves a range in which low holds and high is violated.
-func (a *Asker) search(ctx context.Context, l Limit, property string, low, high float64, job func(x float64) (harness.Job, error)) (Limit, error) {
+func (a *Asker) search(ctx context.Context, l Limit, property string, low, high float64, job func(x float64) (suite.Job, error)) (Limit, error) {
 	for step := -1; step < halvings; step++ {
 		x := (low + high) / 2
 		if step < 0 {
@@ -89,7 +89,7 @@ func (a *Asker) Drifts(ctx context.Context) ([]Limit, error) {
 			{"the holder's clock runs slow", []string{"c1"}, -1, spare},
 		} {
 			l, err := a.search(ctx, Limit{What: who.what, TTL: ttl, Predicted: who.predicted}, history.MutualExclusion, 0, min(2.5*spare, 0.5),
-				func(e float64) (harness.Job, error) { return a.clocks(ttl, who.targets, 1+who.sign*e) })
+				func(e float64) (suite.Job, error) { return a.clocks(ttl, who.targets, 1+who.sign*e) })
 			if err != nil {
 				return all, err
 			}
@@ -101,10 +101,10 @@ func (a *Asker) Drifts(ctx context.Context) ([]Limit, error) {
 
 // clocks makes a trial in which c2 asks for c1's lock again and again while it
 // runs out, and clocks are wrong.
-func (a *Asker) clocks(ttl time.Duration, who []string, rate float64) (harness.Job, error) {
+func (a *Asker) clocks(ttl time.Duration, who []string, rate float64) (suite.Job, error) {
 	s, err := a.pair(fmt.Sprintf("clock-%s-rate-%g", who[0], rate), ttl)
 	if err != nil {
-		return harness.Job{}, err
+		return suite.Job{}, err
 	}
 	// c2 begins a little before the first key can be gone.
 	expiry := time.Duration(float64(ttl) / max(rate, 1))
@@ -116,7 +116,7 @@ func (a *Asker) clocks(ttl time.Duration, who []string, rate float64) (harness.J
 		{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey, Must: "ok", Within: scenarios.Span{TTLs: 2}},
 	}
 	s.Expect = map[string]string{history.MutualExclusion: history.Holds}
-	return harness.Job{Scenario: s}, nil
+	return suite.Job{Scenario: s}, nil
 }
 
 // pair is a scenario of two clients that reach the same three nodes and ask often.
@@ -143,7 +143,7 @@ func (a *Asker) Pauses(ctx context.Context) ([]Limit, error) {
 		for _, left := range []float64{0.9, 0.5, 0.1} {
 			l := Limit{What: fmt.Sprintf("checked with %g %% of the TTL left", left*100), TTL: ttl, Predicted: left * float64(ttl)}
 			l, err := a.search(ctx, l, history.ProtectedData, 0, 1.5*float64(ttl),
-				func(pause float64) (harness.Job, error) { return a.pause(ttl, left, time.Duration(pause)) })
+				func(pause float64) (suite.Job, error) { return a.pause(ttl, left, time.Duration(pause)) })
 			if err != nil {
 				return all, err
 			}
@@ -155,10 +155,10 @@ func (a *Asker) Pauses(ctx context.Context) ([]Limit, error) {
 
 // pause makes a trial in which c1 checks its deadline, is stopped for a while,
 // and writes; c2 writes as soon as it has the lock.
-func (a *Asker) pause(ttl time.Duration, left float64, stall time.Duration) (harness.Job, error) {
+func (a *Asker) pause(ttl time.Duration, left float64, stall time.Duration) (suite.Job, error) {
 	s, err := a.pair(fmt.Sprintf("pause-%s-with-%g-left", stall, left), ttl)
 	if err != nil {
-		return harness.Job{}, err
+		return suite.Job{}, err
 	}
 	c1, c2 := []string{"c1"}, []string{"c2"}
 	s.Script = []scenarios.Step{
@@ -175,5 +175,5 @@ func (a *Asker) pause(ttl time.Duration, left float64, stall time.Duration) (har
 		{Verb: scenarios.VerbAwait, Targets: c1},
 	}
 	s.Expect = map[string]string{history.ProtectedData: history.Holds}
-	return harness.Job{Scenario: s}, nil
+	return suite.Job{Scenario: s}, nil
 }

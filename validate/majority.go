@@ -3,17 +3,17 @@ package validate
 import (
 	"fmt"
 
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 	"lockproof/scenarios"
 )
 
 // majority makes a trial in which n1, n2 and n3 go down at once while the lock
 // is free, and c2 waits for it until they are back.
-func (p Point) majority(drift float64) (harness.Job, error) {
+func (p Point) majority(drift float64) (suite.Job, error) {
 	base, err := row()
 	if err != nil {
-		return harness.Job{}, err
+		return suite.Job{}, err
 	}
 	s := *base
 	s.Name = fmt.Sprintf("majority-%s-%s-back-after-%s", p.Persistence, p.Crash, p.Delay)
@@ -34,14 +34,14 @@ func (p Point) majority(drift float64) (harness.Job, error) {
 	s.Script = append(s.Script,
 		scenarios.Step{Verb: scenarios.VerbStart, Targets: []string{"n1", "n2", "n3"}},
 		scenarios.Step{Verb: scenarios.VerbAwait, Targets: []string{"c2"}, Must: "ok"})
-	return harness.Job{Scenario: &s}, nil
+	return suite.Job{Scenario: &s}, nil
 }
 
 // catalogueJob is a scenario of the catalogue as it stands.
-func catalogueJob(name string) (harness.Job, error) {
+func catalogueJob(name string) (suite.Job, error) {
 	found, err := scenarios.Select([]string{name})
 	if err != nil {
-		return harness.Job{}, err
+		return suite.Job{}, err
 	}
-	return harness.Job{Scenario: found[0]}, nil
+	return suite.Job{Scenario: found[0]}, nil
 }

@@ -11,9 +11,9 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/harness"
 	"lockproof/harness/cluster"
-	"lockproof/settings"
+	"lockproof/harness/suite"
+	"lockproof/validate/settings"
 )
 
 // Question is what an operator wants to know.
@@ -78,16 +78,16 @@ func Forgets(p cluster.Persistence, crash settings.Crash) bool {
 }
 
 // options are the harness's for this question.
-func (q Question) options() harness.Options {
-	return harness.Options{Cluster: q.On, Trials: 1, Seed: q.Seed, Parallel: q.Parallel, Retries: harness.DefaultRetries}
+func (q Question) options() suite.Options {
+	return suite.Options{Cluster: q.On, Trials: 1, Seed: q.Seed, Parallel: q.Parallel, Retries: suite.DefaultRetries}
 }
 
 // Asker runs a question's trials.
 type Asker struct {
 	Question
-	Suite harness.Suite
+	Suite suite.Runner
 	// Observe is called once for each trial that finishes, one call at a time.
-	Observe func(harness.Trial)
+	Observe func(suite.Trial)
 	// Stage is told what is being measured next.
 	Stage func(what string)
 	// Failure is how the harness itself first failed in a trial, whatever that
@@ -103,7 +103,7 @@ func (a *Asker) stage(format string, args ...any) {
 
 // run runs jobs on the question's cluster, or in virtual time, without keeping
 // histories unless keep says so.
-func (a *Asker) run(ctx context.Context, jobs []harness.Job, seed uint64, on string, keep bool) ([]harness.Trial, error) {
+func (a *Asker) run(ctx context.Context, jobs []suite.Job, seed uint64, on string, keep bool) ([]suite.Trial, error) {
 	if len(jobs) == 0 || ctx.Err() != nil {
 		return nil, nil
 	}
@@ -119,10 +119,10 @@ func (a *Asker) run(ctx context.Context, jobs []harness.Job, seed uint64, on str
 }
 
 // suite runs jobs, and keeps in mind how the harness failed.
-func (a *Asker) suite(ctx context.Context, jobs []harness.Job, o harness.Options) ([]harness.Trial, error) {
+func (a *Asker) suite(ctx context.Context, jobs []suite.Job, o suite.Options) ([]suite.Trial, error) {
 	observe := a.Observe
 	if observe == nil {
-		observe = func(harness.Trial) {}
+		observe = func(suite.Trial) {}
 	}
 	trials, err := a.Suite(ctx, jobs, o, observe)
 	for _, t := range trials {

@@ -9,12 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness"
 	"lockproof/harness/client"
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/local"
+	"lockproof/harness/suite"
 	"lockproof/internal/needs"
-	"lockproof/settings"
+	"lockproof/validate/settings"
 )
 
 // TestMain makes the test binary a client when the local cluster starts it as
@@ -53,7 +53,7 @@ func TestTheNineFilesOnRealRedis(t *testing.T) {
 	for _, f := range files {
 		t.Run(f.file, func(t *testing.T) {
 			a := asker(t, f.file, atOnce())
-			a.On, a.Trials = harness.Local, 1
+			a.On, a.Trials = suite.Local, 1
 			answer := judged(t, a)
 			if PersistenceOf(a.Redis) == cluster.PersistEverysec && answer.Rows[2].Verdict == Safe {
 				answer = judged(t, a) // the second of everysec turned between two commands
@@ -105,7 +105,7 @@ func TestThroughputIsMeasuredSideBySide(t *testing.T) {
 func TestAnAskerOnRealRedisStopsWhenTold(t *testing.T) {
 	needRedis(t)
 	a := asker(t, "2-no-persistence.conf", settings.Delayed(20*time.Second, "--restart-delay"), settings.Kill)
-	a.On = harness.Local
+	a.On = suite.Local
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	answer := &Answer{}

@@ -5,11 +5,11 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness"
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 	"lockproof/scenarios"
-	"lockproof/settings"
+	"lockproof/validate/settings"
 )
 
 // Point is one place in the space of settings: what a server keeps, how it goes
@@ -78,13 +78,13 @@ const downLong = 0.05
 // job makes a trial of a point. Clocks are as wrong as the drift factor allows,
 // in the directions that hurt: the holder's runs slow, and the supervisor's, by
 // which the delay is counted, fast.
-func (p Point) job(name string, m moment, drift float64) (harness.Job, error) {
+func (p Point) job(name string, m moment, drift float64) (suite.Job, error) {
 	base, err := row()
 	if err != nil {
-		return harness.Job{}, err
+		return suite.Job{}, err
 	}
 	s := *base
-	s.Name, s.TTL, s.Persistence, s.On, s.Redis = name, p.TTL, p.Persistence, harness.Clusters, p.Redis
+	s.Name, s.TTL, s.Persistence, s.On, s.Redis = name, p.TTL, p.Persistence, suite.Clusters, p.Redis
 	s.Title = fmt.Sprintf("%s under %s, back after %s, TTL %s", p.Crash, p.Persistence, p.Delay, p.TTL)
 	// c2's first try after the restart is the one that counts; further ones show
 	// that it can have the lock once it is free.
@@ -107,7 +107,7 @@ func (p Point) job(name string, m moment, drift float64) (harness.Job, error) {
 	s.Script = append(s.Script,
 		scenarios.Step{Verb: scenarios.VerbStart, Targets: []string{"n3"}},
 		scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey, Must: "ok", Within: scenarios.Span{TTLs: 2.5}})
-	return harness.Job{Scenario: &s}, nil
+	return suite.Job{Scenario: &s}, nil
 }
 
 // lockKey is the key of the lock.

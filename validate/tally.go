@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"lockproof/checker"
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 )
 
 // Tally counts what trials of one point gave.
@@ -37,7 +37,7 @@ func (t Tally) Rate() (share, low, high float64) {
 }
 
 // count adds a trial, by its verdict on a property.
-func (t *Tally) count(trial harness.Trial, property string) {
+func (t *Tally) count(trial suite.Trial, property string) {
 	if trial.Failure != "" {
 		t.Failed++
 		t.Why = cmp.Or(t.Why, trial.Failure)
@@ -75,7 +75,7 @@ func (t *Tally) count(trial harness.Trial, property string) {
 func (a *Asker) tally(ctx context.Context, points []Point, from, until int, on string, keep bool) ([]Tally, error) {
 	counts := make([]Tally, len(points))
 	for n := from; n < until && ctx.Err() == nil; n++ {
-		jobs, places := make([]harness.Job, len(points)), map[string]int{}
+		jobs, places := make([]suite.Job, len(points)), map[string]int{}
 		for i, p := range points {
 			name := fmt.Sprintf("%s-%s-ttl-%s-back-after-%s-%d", p.Persistence, p.Crash, p.TTL, p.Delay, n)
 			job, err := p.job(name, nth(n), a.Drift)

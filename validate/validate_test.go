@@ -11,15 +11,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness"
-	"lockproof/settings"
+	"lockproof/harness/suite"
+	"lockproof/validate/settings"
 )
 
 // asker asks about a file of settings/testdata with a TTL of one second.
 func asker(t *testing.T, file string, p settings.Policy, crashes ...settings.Crash) *Asker {
 	t.Helper()
 	if file != "" {
-		file = filepath.Join("..", "settings", "testdata", "redis", file)
+		file = filepath.Join("settings", "testdata", "redis", file)
 	}
 	r, err := settings.ReadRedis(file, nil)
 	require.NoError(t, err)
@@ -27,8 +27,8 @@ func asker(t *testing.T, file string, p settings.Policy, crashes ...settings.Cra
 		crashes = settings.Crashes
 	}
 	return &Asker{
-		Question: Question{Redis: r, Policy: p, TTLs: []time.Duration{time.Second}, Crashes: crashes, On: harness.Virtual, Trials: 6, Seed: 1, Drift: DefaultDrift},
-		Suite:    harness.RunSuite,
+		Question: Question{Redis: r, Policy: p, TTLs: []time.Duration{time.Second}, Crashes: crashes, On: suite.Virtual, Trials: 6, Seed: 1, Drift: DefaultDrift},
+		Suite:    suite.Run,
 	}
 }
 
@@ -56,7 +56,7 @@ func verdicts(a *Answer) []Verdict {
 func counting(a *Asker) (count func() int) {
 	var mu sync.Mutex
 	n := 0
-	a.Observe = func(harness.Trial) {
+	a.Observe = func(suite.Trial) {
 		mu.Lock()
 		defer mu.Unlock()
 		n++
@@ -160,7 +160,7 @@ func TestTheBoundaryIsWhereItIsPredicted(t *testing.T) {
 			point := func(share float64) Point {
 				return Point{Persistence: p, Crash: crash, TTL: 5 * time.Second, Delay: time.Duration(share * 5 * float64(time.Second))}
 			}
-			tallies, err := a.tally(context.Background(), []Point{point(0), point(0.99), point(1.01), point(1.2)}, 0, 1, harness.Virtual, false)
+			tallies, err := a.tally(context.Background(), []Point{point(0), point(0.99), point(1.01), point(1.2)}, 0, 1, suite.Virtual, false)
 			require.NoError(t, err)
 			var given []bool
 			for _, tally := range tallies {
@@ -226,7 +226,7 @@ func TestAdviceIsTriedAndSafe(t *testing.T) {
 	}
 
 	// Followed, it is safe.
-	r, err := settings.ReadRedis("../settings/testdata/redis/7-cache.conf", lines)
+	r, err := settings.ReadRedis("settings/testdata/redis/7-cache.conf", lines)
 	require.NoError(t, err)
 	a.Redis = r
 	require.Equal(t, Safe, judged(t, a).Verdict)
@@ -237,7 +237,7 @@ func TestAdviceSpeaksTheFilesLanguage(t *testing.T) {
 		"redis.service": "ExecStartPre=/bin/sleep 2", "compose.yaml": `    entrypoint: [sh, -c, "sleep 2 && exec redis-server --appendonly yes --appendfsync everysec"]`,
 		"statefulset.yaml": `command: [sh, -c, "sleep 2 && exec redis-server --appendonly yes"]`,
 	} {
-		p, err := settings.ReadPolicy("../settings/testdata/policy/"+file, "")
+		p, err := settings.ReadPolicy("settings/testdata/policy/"+file, "")
 		require.NoError(t, err)
 		a := asker(t, "2-no-persistence.conf", p)
 		change := a.delayed(*a.Redis, nil)

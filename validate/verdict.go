@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/harness"
 	"lockproof/harness/cluster"
-	"lockproof/settings"
+	"lockproof/harness/suite"
+	"lockproof/validate/settings"
 )
 
 // Judge runs the crashes of the question and says what is safe. What was cut
@@ -40,7 +40,7 @@ func (a *Asker) points() []Point {
 	for _, crash := range a.Crashes {
 		for _, ttl := range a.TTLs {
 			p := Point{Persistence: PersistenceOf(a.Redis), Crash: crash, TTL: ttl, Delay: a.Policy.Returns[crash].After}
-			if a.On != harness.Virtual {
+			if a.On != suite.Virtual {
 				p.Redis = a.Redis.Own()
 			}
 			points = append(points, p)
@@ -167,7 +167,7 @@ const hazardTrials = 3
 // hazard runs the catalogue's scenario that shows a hazard, where it can be run.
 func (a *Asker) hazard(ctx context.Context, answer *Answer, h Hazard, scenario string) error {
 	h.Verdict = Inconclusive
-	if a.On == harness.Virtual {
+	if a.On == suite.Virtual {
 		h.Reason += "; virtual time does not model it: --on local measures it"
 		answer.Hazards = append(answer.Hazards, h)
 		return nil
@@ -182,7 +182,7 @@ func (a *Asker) hazard(ctx context.Context, answer *Answer, h Hazard, scenario s
 		job.Scenario.Redis = map[string]string{"maxmemory": "4mb", "maxmemory-policy": a.Redis.MaxMemoryPolicy}
 	}
 	for n := range hazardTrials {
-		trials, err := a.run(ctx, []harness.Job{job}, a.Seed+uint64(n), a.On, n == 0)
+		trials, err := a.run(ctx, []suite.Job{job}, a.Seed+uint64(n), a.On, n == 0)
 		if err != nil {
 			return err
 		}
@@ -217,7 +217,7 @@ func (a *Asker) Availability(ctx context.Context, answer *Answer) error {
 		if err != nil {
 			return err
 		}
-		trials, err := a.run(ctx, []harness.Job{job}, a.Seed, harness.Virtual, false)
+		trials, err := a.run(ctx, []suite.Job{job}, a.Seed, suite.Virtual, false)
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 
 	"lockproof/bench/figures"
 	"lockproof/bench/memory"
-	"lockproof/harness"
+	"lockproof/harness/suite"
 	"lockproof/scenarios"
 )
 
@@ -90,7 +90,7 @@ func or(s, otherwise string) string {
 // run runs a batch on so many cores.
 func (w *way) run(ctx context.Context, seed uint64) (time.Duration, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(w.cores))
-	o := harness.Options{Cluster: harness.Virtual, Trials: batch, Seed: seed + 1, Parallel: w.cores}
+	o := suite.Options{Cluster: suite.Virtual, Trials: batch, Seed: seed + 1, Parallel: w.cores}
 	if w.folder != "none" {
 		out, err := os.MkdirTemp(w.folder, "lockproof-bench-")
 		if err != nil {
@@ -99,12 +99,12 @@ func (w *way) run(ctx context.Context, seed uint64) (time.Duration, error) {
 		defer os.RemoveAll(out)
 		o.Out = out
 	}
-	return suite(ctx, []string{scenario}, o)
+	return timed(ctx, []string{scenario}, o)
 }
 
-// suite runs scenarios, the whole catalogue if there are no names, and wants all
+// timed runs scenarios, the whole catalogue if there are no names, and wants all
 // to be as expected.
-func suite(ctx context.Context, names []string, o harness.Options) (time.Duration, error) {
+func timed(ctx context.Context, names []string, o suite.Options) (time.Duration, error) {
 	list, err := scenarios.Select(names)
 	if err != nil {
 		return 0, err
@@ -114,13 +114,13 @@ func suite(ctx context.Context, names []string, o harness.Options) (time.Duratio
 		return 0, err
 	}
 	began := time.Now()
-	trials, err := harness.RunSuite(ctx, jobs, o, func(harness.Trial) {})
+	trials, err := suite.Run(ctx, jobs, o, func(suite.Trial) {})
 	took := time.Since(began)
 	if err == nil {
 		err = ctx.Err()
 	}
 	for _, t := range trials {
-		if standing, why := t.Standing(); standing != harness.AsExpected && standing != harness.Skipped {
+		if standing, why := t.Standing(); standing != suite.AsExpected && standing != suite.Skipped {
 			err = errors.Join(err, fmt.Errorf("%s %s, seed %d: %s", t.Scenario, t.Variant, t.Seed, why))
 		}
 	}
@@ -135,7 +135,7 @@ func catalogue(ctx context.Context, say func(string, ...any)) (figures.Section, 
 		if err != nil {
 			return figures.Section{}, err
 		}
-		t, err := suite(ctx, nil, harness.Options{Cluster: harness.Virtual, Trials: 1, Seed: uint64(round + 1), Out: out})
+		t, err := timed(ctx, nil, suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: uint64(round + 1), Out: out})
 		os.RemoveAll(out)
 		if err != nil {
 			return figures.Section{}, err
@@ -168,12 +168,12 @@ func length(ctx context.Context, say func(string, ...any)) (figures.Section, err
 	defer os.RemoveAll(out)
 	peak := memory.Watch()
 	began := time.Now()
-	o := harness.Options{Cluster: harness.Virtual, Trials: 1, Seed: 1, Out: out}
-	trials, err := harness.RunSuite(ctx, []harness.Job{{Scenario: &s}}, o, func(harness.Trial) {})
+	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1, Out: out}
+	trials, err := suite.Run(ctx, []suite.Job{{Scenario: &s}}, o, func(suite.Trial) {})
 	if err != nil {
 		return figures.Section{}, err
 	}
-	if standing, why := trials[0].Standing(); standing != harness.AsExpected {
+	if standing, why := trials[0].Standing(); standing != suite.AsExpected {
 		return figures.Section{}, fmt.Errorf("the long run: %s", why)
 	}
 	row := figures.Row{Name: fmt.Sprintf("%s of virtual time", long), Figures: []figures.Figure{figures.Of("time", figures.Seconds, time.Since(began).Seconds())}}

@@ -6,17 +6,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness"
+	"lockproof/harness/suite"
 )
 
 // What does not come out as expected is no figure.
 func TestSuiteWantsWhatIsExpected(t *testing.T) {
-	o := harness.Options{Cluster: harness.Virtual, Trials: 1, Seed: 1}
-	took, err := suite(context.Background(), []string{scenario}, o)
+	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1}
+	took, err := timed(context.Background(), []string{scenario}, o)
 	require.NoError(t, err)
 	require.Positive(t, took)
 
 	o.Lock = "redsync"
-	_, err = suite(context.Background(), []string{"late-release"}, o)
+	_, err = timed(context.Background(), []string{"late-release"}, o)
 	require.ErrorContains(t, err, "late-release")
 }

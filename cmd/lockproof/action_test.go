@@ -11,8 +11,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness"
 	"lockproof/harness/locks"
+	"lockproof/harness/suite"
 )
 
 // action is action.yml. GitHub's own schema allows more; what is not here is
@@ -170,11 +170,11 @@ func requireInput(t *testing.T, input, value string) {
 	t.Helper()
 	switch input {
 	case "on":
-		require.Contains(t, harness.Clusters, value)
+		require.Contains(t, suite.Clusters, value)
 	case "lock":
 		require.Contains(t, locks.Names(), value)
 	case "shard":
-		_, err := harness.ParseShard(value)
+		_, err := suite.ParseShard(value)
 		require.NoError(t, err)
 	case "inconclusive":
 		require.Contains(t, []string{"fail", "pass"}, value)

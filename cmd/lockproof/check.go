@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockproof/checker"
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 	"lockproof/reports"
 )
 
@@ -60,7 +60,7 @@ func (p *program) check(path string) error {
 		_, err := fmt.Fprintf(w, "%s%s: %s\n", reports.VerdictText(events, verdict, p.screen), standing, why)
 		return err
 	})
-	return conclude(reports.New([]harness.Trial{trial}, reports.Run{}).ExitCode(), nil)
+	return conclude(reports.New([]suite.Trial{trial}, reports.Run{}).ExitCode(), nil)
 }
 
 // toDraw reads what there is to be drawn of a history: all of it where it shows a

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockproof/harness"
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/docker"
 	"lockproof/harness/cluster/local"
+	"lockproof/harness/suite"
 )
 
 // patience is how long a program may take to tell its version.
@@ -71,7 +71,7 @@ cluster that is named lacks what it cannot do without; with no name, if any does
 func (p *program) doctor(ctx context.Context, clusters []string) error {
 	lacking := false
 	for _, name := range clusters {
-		if !slices.Contains(harness.Clusters, name) {
+		if !slices.Contains(suite.Clusters, name) {
 			if err := p.say(name + ": not in this version\n"); err != nil {
 				return err
 			}

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"syscall"
 
-	"lockproof/harness"
 	"lockproof/harness/cluster/process"
+	"lockproof/harness/suite"
 	"lockproof/internal/plain"
 )
 
@@ -34,10 +34,10 @@ func main() {
 		heedOverseer()
 		process.Overseen()
 	}
-	children := &harness.Children{Said: os.Stderr}
+	children := &suite.Children{Said: os.Stderr}
 	p := &program{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		suite: children.RunSuite, clean: harness.Clean, leave: leave,
+		suite: children.Run, clean: suite.Clean, leave: leave,
 	}
 	p.look(os.Stdout)
 	code := p.main(context.Background(), args)

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/checker"
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 	"lockproof/reports"
 	"lockproof/scenarios"
 )
@@ -28,7 +28,7 @@ type ran struct {
 }
 
 // fake is a program whose suite gives one trial for each job and number.
-func fake(trial func(harness.Job, int) harness.Trial) *program {
+func fake(trial func(suite.Job, int) suite.Trial) *program {
 	return &program{
 		screen: reports.Screen{Width: 80, UTF8: true},
 		width:  func() int { return 80 },
@@ -36,8 +36,8 @@ func fake(trial func(harness.Job, int) harness.Trial) *program {
 			_, err := io.WriteString(w, "nothing was left behind\n")
 			return err
 		},
-		suite: func(_ context.Context, jobs []harness.Job, o harness.Options, observe func(harness.Trial)) ([]harness.Trial, error) {
-			var trials []harness.Trial
+		suite: func(_ context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Trial)) ([]suite.Trial, error) {
+			var trials []suite.Trial
 			for _, job := range jobs {
 				for n := range o.Trials {
 					t := trial(job, n)
@@ -61,7 +61,7 @@ func (p *program) try(args ...string) ran {
 // Whoever ends a run before its first trial has ended it, and broken nothing.
 func TestAnInterruptBeforeTheFirstTrial(t *testing.T) {
 	p := fake(nil)
-	p.suite = func(ctx context.Context, _ []harness.Job, _ harness.Options, _ func(harness.Trial)) ([]harness.Trial, error) {
+	p.suite = func(ctx context.Context, _ []suite.Job, _ suite.Options, _ func(suite.Trial)) ([]suite.Trial, error) {
 		return nil, fmt.Errorf("the run was interrupted before the cluster was ready: %w", ctx.Err())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -75,9 +75,9 @@ func TestAnInterruptBeforeTheFirstTrial(t *testing.T) {
 	require.True(t, report.Interrupted)
 }
 
-func verdict(expected, got string) func(harness.Job, int) harness.Trial {
-	return func(harness.Job, int) harness.Trial {
-		return harness.Trial{
+func verdict(expected, got string) func(suite.Job, int) suite.Trial {
+	return func(suite.Job, int) suite.Trial {
+		return suite.Trial{
 			Expect:  map[string]string{history.MutualExclusion: expected},
 			Results: []checker.Result{{Property: history.MutualExclusion, Verdict: got}},
 		}
@@ -143,14 +143,14 @@ func TestUsageErrors(t *testing.T) {
 func TestRunExitCodes(t *testing.T) {
 	tests := []struct {
 		name  string
-		trial func(harness.Job, int) harness.Trial
+		trial func(suite.Job, int) suite.Trial
 		want  int
 	}{
 		{"as expected", expected, 0},
 		{"differs", verdict(history.Holds, history.Violated), 1},
 		{"inconclusive", verdict(history.Holds, history.Inconclusive), 2},
-		{"failed", func(harness.Job, int) harness.Trial { return harness.Trial{Failure: "n3 did not start"} }, 3},
-		{"all skipped", func(harness.Job, int) harness.Trial { return harness.Trial{Skipped: "no disk"} }, 2},
+		{"failed", func(suite.Job, int) suite.Trial { return suite.Trial{Failure: "n3 did not start"} }, 3},
+		{"all skipped", func(suite.Job, int) suite.Trial { return suite.Trial{Skipped: "no disk"} }, 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -171,12 +171,12 @@ func TestRunExitCodes(t *testing.T) {
 
 func TestRunGivesTheSuiteItsOptions(t *testing.T) {
 	p := fake(expected)
-	var options harness.Options
-	var jobs []harness.Job
-	suite := p.suite
-	p.suite = func(ctx context.Context, js []harness.Job, o harness.Options, observe func(harness.Trial)) ([]harness.Trial, error) {
+	var options suite.Options
+	var jobs []suite.Job
+	run := p.suite
+	p.suite = func(ctx context.Context, js []suite.Job, o suite.Options, observe func(suite.Trial)) ([]suite.Trial, error) {
 		options, jobs = o, js
-		return suite(ctx, js, o, observe)
+		return run(ctx, js, o, observe)
 	}
 	got := p.try("run", "half-is-not-majority", "--on", "local", "--trials", "3", "--seed", "9", "--ttl", "2s",
 		"--without", "Majority,FreshToken", "--without", "Majority", "--out", t.TempDir(), "--parallel", "2")
@@ -185,7 +185,7 @@ func TestRunGivesTheSuiteItsOptions(t *testing.T) {
 	require.Equal(t, []any{3, uint64(9), 2}, []any{options.Trials, options.Seed, options.Parallel})
 	require.Equal(t, "2s", options.TTL.String())
 	require.Equal(t, []string{"Majority", "FreshToken"}, options.Without)
-	require.Equal(t, harness.DefaultRetries, options.Retries)
+	require.Equal(t, suite.DefaultRetries, options.Retries)
 	require.Len(t, jobs, 1)
 	require.True(t, jobs[0].Lenient)
 }
@@ -239,7 +239,7 @@ func TestRunRemovesAnEarlierRunsFilesAndNoOthers(t *testing.T) {
 	write(".results.json.4711") // of one that was killed as it wrote
 	write("my.txt")
 	p := fake(expected)
-	p.suite = func(context.Context, []harness.Job, harness.Options, func(harness.Trial)) ([]harness.Trial, error) {
+	p.suite = func(context.Context, []suite.Job, suite.Options, func(suite.Trial)) ([]suite.Trial, error) {
 		return nil, errors.New("no redis-server")
 	}
 	got := p.try("run", "client-pause", "--out", out)
@@ -256,12 +256,12 @@ func TestRunRemovesAnEarlierRunsFilesAndNoOthers(t *testing.T) {
 func TestAnInterruptedRunReportsWhatWasDone(t *testing.T) {
 	p := fake(expected)
 	ctx, cancel := context.WithCancel(context.Background())
-	suite := p.suite
-	p.suite = func(ctx context.Context, jobs []harness.Job, o harness.Options, observe func(harness.Trial)) ([]harness.Trial, error) {
+	run := p.suite
+	p.suite = func(ctx context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Trial)) ([]suite.Trial, error) {
 		cancel()
 		<-ctx.Done()
 		o.Trials = 1
-		return suite(ctx, jobs, o, observe)
+		return run(ctx, jobs, o, observe)
 	}
 	var out, complaints strings.Builder
 	p.out, p.err = &out, &complaints

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 	"lockproof/reports"
 )
 
@@ -30,7 +30,7 @@ func sharded(t *testing.T, p *program, count int) []string {
 
 func TestMergeIsTheRunOfTheWhole(t *testing.T) {
 	p := fake(expected)
-	p.suite = harness.RunSuite
+	p.suite = suite.Run
 	whole := filepath.Join(t.TempDir(), "whole")
 	p.try("run", "late-release", "flushall", "hung-node", "--out", whole)
 	merged := filepath.Join(t.TempDir(), "merged")

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/term"
 
-	"lockproof/harness"
+	"lockproof/harness/suite"
 	"lockproof/reports"
 )
 
@@ -32,8 +32,8 @@ type program struct {
 	// then asks how wide it is by now.
 	live  bool
 	width func() int
-	// suite runs jobs (harness.Children.RunSuite); clean removes what dead runs left.
-	suite harness.Suite
+	// suite runs jobs (suite.Children.Run); clean removes what dead runs left.
+	suite suite.Runner
 	clean func(context.Context, io.Writer) error
 	// leave ends the program at once with an exit code.
 	leave func(code int)

@@ -10,7 +10,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"lockproof/harness"
+	"lockproof/harness/suite"
 	"lockproof/internal/plain"
 	"lockproof/reports"
 )
@@ -30,8 +30,8 @@ type progress struct {
 
 	mu    sync.Mutex
 	done  int
-	rows  map[string][]harness.Trial // those that are not finished
-	total map[harness.Standing]int
+	rows  map[string][]suite.Trial // those that are not finished
+	total map[suite.Standing]int
 	last  string
 	drawn int // lines of the live display on the screen
 }
@@ -39,7 +39,7 @@ type progress struct {
 func (p *program) progress(planned, trials int) *progress {
 	s := &progress{
 		program: p, planned: planned, trials: trials, began: time.Now(), stop: make(chan struct{}),
-		rows: map[string][]harness.Trial{}, total: map[harness.Standing]int{},
+		rows: map[string][]suite.Trial{}, total: map[suite.Standing]int{},
 	}
 	if p.live {
 		s.stopped.Go(s.tick)
@@ -63,7 +63,7 @@ func (s *progress) tick() {
 }
 
 // observe takes a trial that has finished.
-func (s *progress) observe(t harness.Trial) {
+func (s *progress) observe(t suite.Trial) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done++
@@ -79,7 +79,7 @@ func (s *progress) observe(t harness.Trial) {
 	switch {
 	case !s.live:
 		io.WriteString(s.out, row.Line(s.screen)+"\n")
-	case row.Standing == harness.AsExpected || row.Standing == harness.Skipped:
+	case row.Standing == suite.AsExpected || row.Standing == suite.Skipped:
 		s.show("")
 	default:
 		s.show(row.Line(s.screen))

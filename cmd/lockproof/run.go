@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockproof/harness"
 	"lockproof/harness/cluster/docker"
 	"lockproof/harness/cluster/local"
 	"lockproof/harness/locks"
+	"lockproof/harness/suite"
 	"lockproof/redlock"
 	"lockproof/reports"
 	"lockproof/reports/html"
@@ -32,7 +32,7 @@ const (
 )
 
 func (p *program) runCommand() *cobra.Command {
-	o := harness.Options{Retries: harness.DefaultRetries}
+	o := suite.Options{Retries: suite.DefaultRetries}
 	var shard string
 	cmd := &cobra.Command{
 		Use:   "run [name|file|glob ...]",
@@ -72,7 +72,7 @@ one is inconclusive, or the run was cut short; 3 the harness itself failed;
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&o.Cluster, "on", harness.Virtual, "cluster: "+strings.Join(harness.Clusters, ", "))
+	f.StringVar(&o.Cluster, "on", suite.Virtual, "cluster: "+strings.Join(suite.Clusters, ", "))
 	f.StringVar(&o.Server, "server", "", "server: on docker "+strings.Join(docker.ServerNames(), ", ")+" (default: the first);\non local the program of a redis-server or valkey-server")
 	f.StringVar(&o.Image, "image", "", "image that has a server, instead, on docker")
 	f.IntVar(&o.Trials, "trials", 1, "trials of each scenario and variant")
@@ -87,7 +87,7 @@ one is inconclusive, or the run was cut short; 3 the harness itself failed;
 }
 
 // prepare checks the options and finds the scenarios and the rows to run.
-func prepare(cmd *cobra.Command, o *harness.Options, args []string) ([]harness.Job, error) {
+func prepare(cmd *cobra.Command, o *suite.Options, args []string) ([]suite.Job, error) {
 	if err := checkOptions(o, cmd.Flags().Changed); err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func prepare(cmd *cobra.Command, o *harness.Options, args []string) ([]harness.J
 }
 
 // checkOptions refuses what lies out of bounds or does not exist.
-func checkOptions(o *harness.Options, given func(string) bool) error {
+func checkOptions(o *suite.Options, given func(string) bool) error {
 	switch {
 	case o.Trials < 1 || o.Trials > maxTrials:
 		return usage("--trials %d: give a number from 1 to %d", o.Trials, maxTrials)
@@ -113,8 +113,8 @@ func checkOptions(o *harness.Options, given func(string) bool) error {
 		return usage("--parallel %d: give a number from 1 to %d", o.Parallel, maxParallel)
 	case o.Out == "":
 		return usage("--out is empty: name a folder, as in --out out")
-	case !slices.Contains(harness.Clusters, o.Cluster):
-		return usage("--on %s: there is no such cluster: %s", o.Cluster, suggest(o.Cluster, harness.Clusters))
+	case !slices.Contains(suite.Clusters, o.Cluster):
+		return usage("--on %s: there is no such cluster: %s", o.Cluster, suggest(o.Cluster, suite.Clusters))
 	case given("lock") && !slices.Contains(locks.Names(), o.Lock):
 		return usage("--lock %s: there is no such lock: %s", o.Lock, suggest(o.Lock, locks.Names()))
 	}
@@ -125,17 +125,17 @@ func checkOptions(o *harness.Options, given func(string) bool) error {
 }
 
 // checkServer refuses a server that the cluster cannot have.
-func checkServer(o *harness.Options) error {
+func checkServer(o *suite.Options) error {
 	switch {
-	case o.Server != "" && o.Cluster == harness.Virtual:
+	case o.Server != "" && o.Cluster == suite.Virtual:
 		return usage("--server %s: the servers of the virtual cluster are in memory, and there is one kind: give it with --on docker or --on local", o.Server)
-	case o.Image != "" && o.Cluster != harness.Docker:
+	case o.Image != "" && o.Cluster != suite.Docker:
 		return usage("--image %s: only the docker cluster has images: give it with --on docker", o.Image)
 	case o.Server != "" && o.Image != "":
 		return usage("--server %s and --image %s: give one of them", o.Server, o.Image)
-	case o.Server != "" && o.Cluster == harness.Docker && !slices.Contains(docker.ServerNames(), o.Server):
+	case o.Server != "" && o.Cluster == suite.Docker && !slices.Contains(docker.ServerNames(), o.Server):
 		return usage("--server %s: there is no such server on docker: %s; --image takes an image of your own", o.Server, suggest(o.Server, docker.ServerNames()))
-	case o.Server != "" && o.Cluster == harness.Local:
+	case o.Server != "" && o.Cluster == suite.Local:
 		if err := local.Available(o.Server); err != nil {
 			return usage("--server %s: %w", o.Server, plainly(err))
 		}
@@ -143,7 +143,7 @@ func checkServer(o *harness.Options) error {
 	return nil
 }
 
-func checkRules(o *harness.Options) error {
+func checkRules(o *suite.Options) error {
 	var names []string
 	for _, info := range redlock.Rules() {
 		names = append(names, string(info.Rule))
@@ -163,11 +163,11 @@ func checkRules(o *harness.Options) error {
 }
 
 // pick gives the jobs of one shard, if one is asked for, and what it is of.
-func pick(o harness.Options, jobs []harness.Job, shard string, given bool) ([]harness.Job, *reports.Shard, error) {
+func pick(o suite.Options, jobs []suite.Job, shard string, given bool) ([]suite.Job, *reports.Shard, error) {
 	if !given {
 		return jobs, nil, nil
 	}
-	s, err := harness.ParseShard(shard)
+	s, err := suite.ParseShard(shard)
 	if err != nil {
 		return nil, nil, usage("--shard %w", err)
 	}
@@ -175,11 +175,11 @@ func pick(o harness.Options, jobs []harness.Job, shard string, given bool) ([]ha
 	if err != nil {
 		return nil, nil, usage("--shard %s: %w", s, err)
 	}
-	suite, err := harness.Fingerprint(jobs)
+	whole, err := suite.Fingerprint(jobs)
 	if err != nil {
 		return nil, nil, failed(err)
 	}
-	of := &reports.Shard{Shard: s, Suite: suite}
+	of := &reports.Shard{Shard: s, Suite: whole}
 	for _, j := range jobs {
 		of.Rows = append(of.Rows, j.Name())
 	}
@@ -188,7 +188,7 @@ func pick(o harness.Options, jobs []harness.Job, shard string, given bool) ([]ha
 
 // run runs the jobs, reports, and gives the exit code as an error. What is known
 // of the run before it begins is given.
-func (p *program) run(ctx context.Context, jobs []harness.Job, run reports.Run) error {
+func (p *program) run(ctx context.Context, jobs []suite.Job, run reports.Run) error {
 	o := run.Options
 	run.Version, run.Go, run.Started = version(), runtime.Version(), time.Now()
 	run.Planned = len(jobs) * o.Trials
@@ -205,7 +205,7 @@ func (p *program) run(ctx context.Context, jobs []harness.Job, run reports.Run) 
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
 	progress := p.progress(run.Planned, o.Trials)
-	trials, err := p.suite(ctx, jobs, o, func(t harness.Trial) {
+	trials, err := p.suite(ctx, jobs, o, func(t suite.Trial) {
 		written.Observe(t)
 		progress.observe(t)
 	})

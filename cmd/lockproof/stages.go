@@ -8,7 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"lockproof/harness"
+	"lockproof/harness/suite"
 	"lockproof/reports"
 )
 
@@ -34,7 +34,7 @@ func (s *stages) next(what string) {
 }
 
 // observe counts a trial.
-func (s *stages) observe(harness.Trial) {
+func (s *stages) observe(suite.Trial) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done++

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"lockproof/harness"
+	"lockproof/harness/suite"
 )
 
 // trialsCommand runs trials in virtual time for another process of this program,
@@ -15,7 +15,7 @@ func (p *program) trialsCommand() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := harness.ServeTrials(p.in, p.out); err != nil {
+			if err := suite.ServeTrials(p.in, p.out); err != nil {
 				return failed(err)
 			}
 			return nil

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 	"lockproof/reports"
 	"lockproof/validate"
 )
@@ -57,15 +57,15 @@ func TestValidateUsageErrors(t *testing.T) {
 func TestValidateExitCodes(t *testing.T) {
 	tests := []struct {
 		name  string
-		trial func(harness.Job, int) harness.Trial
+		trial func(suite.Job, int) suite.Trial
 		want  int
 		says  string
 	}{
 		{"safe", verdict(history.Holds, history.Holds), 0, "✓ safe with a TTL of 5s"},
 		{"unsafe", verdict(history.Holds, history.Violated), 1, "✗ unsafe with a TTL of 5s"},
 		{"inconclusive", verdict(history.Holds, history.Inconclusive), 2, "? inconclusive with a TTL of 5s"},
-		{"failed", func(harness.Job, int) harness.Trial { return harness.Trial{Failure: "n3 did not start"} }, 3, "the harness failed: n3 did not start"},
-		{"skipped", func(harness.Job, int) harness.Trial { return harness.Trial{Skipped: "no compiler"} }, 2, "no trial decided: no compiler"},
+		{"failed", func(suite.Job, int) suite.Trial { return suite.Trial{Failure: "n3 did not start"} }, 3, "the harness failed: n3 did not start"},
+		{"skipped", func(suite.Job, int) suite.Trial { return suite.Trial{Skipped: "no compiler"} }, 2, "no trial decided: no compiler"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -93,20 +93,20 @@ func TestValidateFailsWithTheHarness(t *testing.T) {
 	tests := []struct {
 		name  string
 		flag  string
-		fails func(harness.Job) bool
+		fails func(suite.Job) bool
 	}{
-		{"a hazard", "--on=local", func(j harness.Job) bool { return j.Scenario.Name == "eviction" }},
-		{"the frontier", "--frontier", func(j harness.Job) bool { return strings.HasPrefix(j.Scenario.Name, "rdb") }},
-		{"a search", "--pause", func(j harness.Job) bool { return strings.HasPrefix(j.Scenario.Name, "pause") }},
-		{"the delay", "--find-delay", func(j harness.Job) bool {
+		{"a hazard", "--on=local", func(j suite.Job) bool { return j.Scenario.Name == "eviction" }},
+		{"the frontier", "--frontier", func(j suite.Job) bool { return strings.HasPrefix(j.Scenario.Name, "rdb") }},
+		{"a search", "--pause", func(j suite.Job) bool { return strings.HasPrefix(j.Scenario.Name, "pause") }},
+		{"the delay", "--find-delay", func(j suite.Job) bool {
 			return strings.HasSuffix(j.Scenario.Name, "back-after-0s") && !strings.HasPrefix(j.Scenario.Name, "majority")
 		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := fake(func(j harness.Job, n int) harness.Trial {
+			p := fake(func(j suite.Job, n int) suite.Trial {
 				if tt.fails(j) {
-					return harness.Trial{Failure: "n3 did not start"}
+					return suite.Trial{Failure: "n3 did not start"}
 				}
 				return holds(j, n)
 			})
@@ -127,7 +127,7 @@ func TestAnInterruptedValidation(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		p := fake(verdict(history.Holds, tt.verdict))
 		run := p.suite
-		p.suite = func(ctx context.Context, jobs []harness.Job, o harness.Options, observe func(harness.Trial)) ([]harness.Trial, error) {
+		p.suite = func(ctx context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Trial)) ([]suite.Trial, error) {
 			if len(jobs) > 50 { // the frontier's
 				jobs = jobs[:50]
 				cancel()
@@ -147,7 +147,7 @@ func TestAnInterruptedValidation(t *testing.T) {
 
 func TestValidateInVirtualTime(t *testing.T) {
 	p := fake(expected)
-	p.suite = harness.RunSuite
+	p.suite = suite.Run
 	out := t.TempDir()
 	got := p.try("validate", "--set", "appendonly yes", "--ttl", "5s", "--trials", "4", "--out", out, "--restart-delay", "1s")
 	require.Equal(t, 1, got.code, got.err)
@@ -167,7 +167,7 @@ func TestValidateInVirtualTime(t *testing.T) {
 	require.Contains(t, checked.out, "mutual-exclusion: violated")
 
 	p = fake(expected)
-	p.suite = harness.RunSuite
+	p.suite = suite.Run
 	asJSON := p.try("validate", "--set", "appendonly yes", "--ttl", "5s", "--trials", "1", "--crash", "kill", "--out", out, "--json")
 	require.Equal(t, 0, asJSON.code, asJSON.err)
 	require.True(t, json.Valid([]byte(asJSON.out)))

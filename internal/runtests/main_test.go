@@ -123,7 +123,7 @@ func TestAMachineThatLacksEverything(t *testing.T) {
 	}
 	packages := []string{
 		"lockproof/harness/cluster/local", "lockproof/harness/cluster/shim", "lockproof/harness/cluster/docker",
-		"lockproof/harness/cluster/process", "lockproof/reports/browser",
+		"lockproof/harness/cluster/process", "lockproof/internal/browser",
 	}
 	said, status := m.runOf(packages, []string{"-flags", "-short"}, environment...)
 	require.Zero(t, status, said)
@@ -160,7 +160,7 @@ func silent(t *testing.T) (host string) {
 
 func TestPackagesThatWaitInRealTime(t *testing.T) {
 	for name, waits := range map[string]bool{
-		"lockproof/harness": true, "lockproof/harness/cluster/local": true, "lockproof/cmd/lockproof": true,
+		"lockproof/harness/suite": true, "lockproof/harness/cluster/local": true, "lockproof/cmd/lockproof": true,
 		"lockproof/harness/cluster/virtual/bubble": false, "lockproof/harness/history": false, "lockproof/checker": false,
 		"lockproof/nemesiser": false,
 	} {

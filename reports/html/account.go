@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"lockproof/checker"
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 	"lockproof/reports"
 )
 
@@ -38,7 +38,7 @@ type sentence struct {
 // violation of each property, or one of the whole history where none is
 // violated. Their ids begin with id. There is none of a history in which nobody
 // ever had the lock or a key.
-func Accounts(id string, trial harness.Trial, events []history.Event) []*Account {
+func Accounts(id string, trial suite.Trial, events []history.Event) []*Account {
 	t := newTeller(id, events)
 	all := t.violations(trial)
 	if len(all) > 0 {
@@ -64,11 +64,11 @@ func newTeller(id string, events []history.Event) *teller {
 
 // violations are accounts of the first violation of each property. The events
 // are listed once, with the first account.
-func (t *teller) violations(trial harness.Trial) []*Account {
+func (t *teller) violations(trial suite.Trial) []*Account {
 	var all []*Account
 	for _, r := range trial.Results {
 		if r.Verdict == history.Violated && len(r.Violations) > 0 {
-			a := t.account(t.id+"-"+harness.Slug(r.Property), &r.Violations[0], r.Property, len(all) == 0)
+			a := t.account(t.id+"-"+suite.Slug(r.Property), &r.Violations[0], r.Property, len(all) == 0)
 			a.More = max(len(r.Violations), int(r.Measured["violations"])) - 1
 			all = append(all, a)
 		}

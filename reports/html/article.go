@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 
 	"lockproof/checker"
-	"lockproof/harness"
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
+	"lockproof/harness/suite"
 	"lockproof/reports"
 	"lockproof/scenarios"
 )
@@ -34,7 +34,7 @@ type group struct {
 type article struct {
 	ID       string
 	Setting  string // "" for the scenario as it stands
-	Standing harness.Standing
+	Standing suite.Standing
 	Good     bool
 	Why      string
 	Verdicts []verdict
@@ -67,7 +67,7 @@ func (a *article) Worst() string {
 }
 
 func (b *builder) group(row *reports.Row, first *article) *group {
-	g := &group{ID: b.unique("scenario-" + harness.Slug(row.Scenario)), Name: row.Scenario, Articles: []*article{first}}
+	g := &group{ID: b.unique("scenario-" + suite.Slug(row.Scenario)), Name: row.Scenario, Articles: []*article{first}}
 	if s := b.scenarios[row.Scenario]; s != nil {
 		g.Title, g.Lesson, g.Source = s.Title, s.Lesson, s.Source
 	}
@@ -89,11 +89,11 @@ func settingOf(row *reports.Row) string {
 }
 
 func (b *builder) article(row *reports.Row) *article {
-	id, setting := harness.Slug(row.Scenario), settingOf(row)
+	id, setting := suite.Slug(row.Scenario), settingOf(row)
 	if setting != "" {
-		id += "--" + harness.Slug(setting)
+		id += "--" + suite.Slug(setting)
 	}
-	a := &article{ID: b.unique(id), Setting: setting, Standing: row.Standing, Good: row.Standing == harness.AsExpected, Why: row.Why}
+	a := &article{ID: b.unique(id), Setting: setting, Standing: row.Standing, Good: row.Standing == suite.AsExpected, Why: row.Why}
 	for _, p := range row.Shown() {
 		v := verdict{Property: p.Name, Got: p.Verdict(), Expected: p.Expected}
 		v.Good = p.Expected == v.Got || p.Expected == "" && v.Got == history.Holds
@@ -102,7 +102,7 @@ func (b *builder) article(row *reports.Row) *article {
 		}
 		a.Verdicts = append(a.Verdicts, v)
 	}
-	if row.Standing == harness.Differs && len(a.Verdicts) > 0 {
+	if row.Standing == suite.Differs && len(a.Verdicts) > 0 {
 		a.Why = "" // the verdicts say it
 	}
 	trial, violated := row.Shows()
@@ -128,7 +128,7 @@ func (b *builder) article(row *reports.Row) *article {
 	return a
 }
 
-func facts(row *reports.Row, t harness.Trial) string {
+func facts(row *reports.Row, t suite.Trial) string {
 	text := fmt.Sprintf("trial %d, seed %d, lock %s, %s cluster", t.Trial, t.Seed, t.Lock, t.Cluster)
 	if n := len(row.Trials); n > 1 {
 		text = fmt.Sprintf("%d trials; shown: %s", n, text)
@@ -137,7 +137,7 @@ func facts(row *reports.Row, t harness.Trial) string {
 }
 
 // show fills in what the events of one trial show.
-func (b *builder) show(a *article, trial harness.Trial, events []history.Event) {
+func (b *builder) show(a *article, trial suite.Trial, events []history.Event) {
 	t := newTeller(a.ID, events)
 	a.Accounts = t.violations(trial)
 	for _, c := range a.Accounts {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/checker"
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 	"lockproof/reports"
 	"lockproof/scenarios"
 )
@@ -75,7 +75,7 @@ func (w words) overlapping() []history.Event {
 func (w words) report(t testing.TB) (*reports.Report, []*scenarios.Scenario) {
 	out := t.TempDir()
 	keep(t, filepath.Join(out, "trials", "it", "000", "history.jsonl"), w.overlapping())
-	violated := harness.Trial{
+	violated := suite.Trial{
 		Scenario: w.word("scenario"), Variant: w.word("variant"), Cluster: w.word("cluster"), Lock: w.word("lock"), Seed: 7,
 		Expect:  map[string]string{history.MutualExclusion: history.Violated},
 		History: "trials/it/000/history.jsonl",
@@ -90,13 +90,13 @@ func (w words) report(t testing.TB) (*reports.Report, []*scenarios.Scenario) {
 	}
 	unreadable := violated
 	unreadable.Variant, unreadable.History = "no file", w.word("file")
-	report := reports.New([]harness.Trial{
+	report := reports.New([]suite.Trial{
 		violated, unreadable,
 		{Scenario: "bare", Lock: "redlock", Without: []string{w.word("rule")}, Expect: map[string]string{w.word("property"): history.Holds}},
 		{Scenario: w.word("skipped scenario"), Skipped: w.word("skipped")},
 		{Scenario: "broken", Failure: w.word("failure")},
 	}, reports.Run{Version: w.word("version"), Go: w.word("go"), Started: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
-		Elapsed: 40 * time.Millisecond, Options: harness.Options{Out: out, Cluster: "virtual", Trials: 1, Seed: 7, Lock: w.word("chosen lock")}})
+		Elapsed: 40 * time.Millisecond, Options: suite.Options{Out: out, Cluster: "virtual", Trials: 1, Seed: 7, Lock: w.word("chosen lock")}})
 	return report, []*scenarios.Scenario{{Name: w.word("scenario"), Title: w.word("title"), Lesson: w.word("lesson"), Source: []string{w.word("source")}}}
 }
 
@@ -146,5 +146,5 @@ func crowded(t testing.TB, events int) *reports.Report {
 	require.NoError(t, err)
 	trial := reports.TrialOf(verdict)
 	trial.History = "trials/crowded/000/history.jsonl"
-	return reports.New([]harness.Trial{trial}, reports.Run{Options: harness.Options{Out: out}})
+	return reports.New([]suite.Trial{trial}, reports.Run{Options: suite.Options{Out: out}})
 }

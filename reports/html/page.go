@@ -16,8 +16,8 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 	"lockproof/reports"
 	"lockproof/scenarios"
 	"lockproof/validate"
@@ -71,7 +71,7 @@ type view struct {
 	Summary  string
 	Setting  string
 	Started  string
-	Named    []harness.Standing
+	Named    []suite.Standing
 	Groups   []*group
 	Skipped  []reports.Skip
 	Rates    *rates
@@ -126,7 +126,7 @@ func (b *builder) view() *view {
 		v.Started = r.Started.UTC().Format("2 January 2006, 15:04 UTC")
 	}
 	for _, row := range r.Rows {
-		if row.Standing == harness.Skipped {
+		if row.Standing == suite.Skipped {
 			continue
 		}
 		article := b.article(row)

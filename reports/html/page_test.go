@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 	"lockproof/reports"
 	"lockproof/scenarios"
 )
@@ -108,10 +108,10 @@ func requireWhole(t *testing.T, page string) {
 func TestCataloguePage(t *testing.T) {
 	all, err := scenarios.Select(nil)
 	require.NoError(t, err)
-	o := harness.Options{Cluster: harness.Virtual, Trials: 1, Seed: 1, Parallel: 2, Out: t.TempDir()}
+	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1, Parallel: 2, Out: t.TempDir()}
 	jobs, err := o.Jobs(all)
 	require.NoError(t, err)
-	trials, err := harness.RunSuite(context.Background(), jobs, o, func(harness.Trial) {})
+	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Trial) {})
 	require.NoError(t, err)
 	report := reports.New(trials, reports.Run{Options: o, Planned: len(jobs)})
 
@@ -127,15 +127,15 @@ func TestCataloguePage(t *testing.T) {
 		if !shows {
 			continue
 		}
-		id := harness.Slug(row.Scenario)
+		id := suite.Slug(row.Scenario)
 		if row.Variant != "" {
-			id += "--" + harness.Slug(row.Variant)
+			id += "--" + suite.Slug(row.Variant)
 		}
 		require.Contains(t, page.String(), `<article id="`+id+`"`)
 		for _, r := range trial.Results {
 			if r.Verdict == history.Violated {
 				violated++
-				require.Contains(t, page.String(), `<figure class="timeline" data-id="`+id+"-"+harness.Slug(r.Property)+`"`)
+				require.Contains(t, page.String(), `<figure class="timeline" data-id="`+id+"-"+suite.Slug(r.Property)+`"`)
 				require.Contains(t, page.String(), `id="`+id+"-event-")
 			}
 			if r.Verdict == history.Violated && r.Property == history.MutualExclusion {
@@ -165,19 +165,19 @@ func TestLongHistoriesAreCapped(t *testing.T) {
 // as it stands.
 func TestRowsNameTheLockThatWasAskedFor(t *testing.T) {
 	for _, tt := range []struct {
-		trial harness.Trial
+		trial suite.Trial
 		want  string
 	}{
-		{harness.Trial{Lock: "redlock"}, ""},
-		{harness.Trial{Lock: "redlock", Variant: "without Majority"}, "without Majority"},
-		{harness.Trial{Lock: "single", Variant: "single"}, "single"},
-		{harness.Trial{Lock: "redsync", Lenient: true}, "lock redsync"},
-		{harness.Trial{Lock: "redlock", Lenient: true}, "lock redlock"},
-		{harness.Trial{Lock: "redlock", Lenient: true, Without: []string{"Majority"}}, "without Majority"},
-		{harness.Trial{Lock: "redlock-fenced", Lenient: true, Without: []string{"Majority"}}, "lock redlock-fenced, without Majority"},
+		{suite.Trial{Lock: "redlock"}, ""},
+		{suite.Trial{Lock: "redlock", Variant: "without Majority"}, "without Majority"},
+		{suite.Trial{Lock: "single", Variant: "single"}, "single"},
+		{suite.Trial{Lock: "redsync", Lenient: true}, "lock redsync"},
+		{suite.Trial{Lock: "redlock", Lenient: true}, "lock redlock"},
+		{suite.Trial{Lock: "redlock", Lenient: true, Without: []string{"Majority"}}, "without Majority"},
+		{suite.Trial{Lock: "redlock-fenced", Lenient: true, Without: []string{"Majority"}}, "lock redlock-fenced, without Majority"},
 	} {
 		tt.trial.Scenario = "it"
-		report := reports.New([]harness.Trial{tt.trial}, reports.Run{})
+		report := reports.New([]suite.Trial{tt.trial}, reports.Run{})
 		require.Equal(t, tt.want, settingOf(report.Rows[0]))
 	}
 }

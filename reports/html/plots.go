@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"lockproof/checker"
-	"lockproof/harness"
 	"lockproof/harness/history"
+	"lockproof/harness/suite"
 	"lockproof/reports"
 )
 
@@ -47,7 +47,7 @@ type attempt struct {
 	granted     bool
 }
 
-func plotsOf(id string, events []history.Event, trial harness.Trial) *plots {
+func plotsOf(id string, events []history.Event, trial suite.Trial) *plots {
 	attempts := attemptsOf(events)
 	end := events[len(events)-1].Time
 	if len(attempts) == 0 || end <= 0 {
@@ -136,7 +136,7 @@ func (p *plots) gap(events []history.Event, x func(int64) float64) {
 }
 
 // figures are what the checker measured.
-func (p *plots) figures(trial harness.Trial) {
+func (p *plots) figures(trial suite.Trial) {
 	for _, r := range trial.Results {
 		if r.Property != history.FaultTolerance {
 			continue

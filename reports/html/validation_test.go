@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/cluster"
+	"lockproof/internal/browser"
 	"lockproof/reports"
-	"lockproof/reports/browser"
-	"lockproof/settings"
 	"lockproof/validate"
+	"lockproof/validate/settings"
 )
 
 // validated is an answer with everything that a page can show; text is what

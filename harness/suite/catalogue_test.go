@@ -1,0 +1,162 @@
+package suite
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+	"lockproof/internal/needs"
+	"lockproof/redlock"
+	"lockproof/scenarios"
+)
+
+// catalogue is every row of the catalogue on a kind of cluster.
+func catalogue(t *testing.T, kind string) []Job {
+	t.Helper()
+	list, err := scenarios.Catalogue()
+	require.NoError(t, err)
+	jobs, err := Options{Cluster: kind}.Jobs(list)
+	require.NoError(t, err)
+	return jobs
+}
+
+// A rule that no scenario needs is a rule that nobody has shown to matter.
+func TestEveryRuleHasAScenario(t *testing.T) {
+	list, err := scenarios.Catalogue()
+	require.NoError(t, err)
+	for _, info := range redlock.Rules() {
+		t.Run(string(info.Rule), func(t *testing.T) {
+			require.NotEmpty(t, showing(list, string(info.Rule)),
+				"no scenario of the catalogue has a property that holds with the reference and is violated without %s alone", info.Rule)
+		})
+	}
+}
+
+// showing lists the scenarios that show a rule: a property that they expect to
+// hold is expected to be violated when that rule alone is off, and nothing else
+// is changed.
+func showing(list []*scenarios.Scenario, rule string) []string {
+	var names []string
+	for _, s := range list {
+		for _, v := range s.Variants {
+			alone := slices.Equal(v.Without, []string{rule}) && v.Lock == nil && v.Store == nil && v.Persistence == "" && v.Script == nil
+			for property, verdict := range v.Expect {
+				if alone && verdict == history.Violated && s.Expect[property] == history.Holds {
+					names = append(names, s.Name)
+				}
+			}
+		}
+	}
+	return names
+}
+
+func TestShowingWantsAContrast(t *testing.T) {
+	scenario := func(reference, without string, rules ...string) []*scenarios.Scenario {
+		return []*scenarios.Scenario{{Name: "s", Expect: map[string]string{history.MutualExclusion: reference},
+			Variants: []scenarios.Variant{{Without: rules, Expect: map[string]string{history.MutualExclusion: without}}}}}
+	}
+	const rule = "Majority"
+	require.Equal(t, []string{"s"}, showing(scenario(history.Holds, history.Violated, rule), rule))
+	require.Empty(t, showing(scenario(history.Violated, history.Violated, rule), rule), "it fails with the rule as well")
+	require.Empty(t, showing(scenario(history.Holds, history.Holds, rule), rule), "it holds without the rule as well")
+	require.Empty(t, showing(scenario(history.Holds, history.Violated, "DriftMargin"), rule), "another rule")
+	require.Empty(t, showing(scenario(history.Holds, history.Violated, rule, "DriftMargin"), rule), "not this rule alone")
+}
+
+func TestCatalogueInVirtualTime(t *testing.T) {
+	trials := 3
+	if testing.Short() {
+		trials = 1
+	}
+	runAsExpected(t, Options{Cluster: Virtual, Trials: trials, Seed: 1})
+}
+
+// TestCatalogueOnRealRedis takes about a minute: the waiting is real.
+func TestCatalogueOnRealRedis(t *testing.T) {
+	needRedis(t)
+	needs.Length(t)
+	runAsExpected(t, Options{Cluster: Local, Trials: 1, Seed: 1, Parallel: 3, Retries: DefaultRetries})
+}
+
+// runAsExpected runs the whole catalogue and fails with the reason of every
+// trial that did not go as its scenario says.
+func runAsExpected(t *testing.T, o Options) {
+	t.Helper()
+	jobs := catalogue(t, o.Cluster)
+	trials, err := Run(context.Background(), jobs, o, func(Trial) {})
+	require.NoError(t, err)
+	require.Len(t, trials, len(jobs)*o.Trials)
+	held := 0 // up: a busy machine proves nothing of these
+	for _, trial := range trials {
+		standing, why := trial.Standing()
+		switch {
+		case standing == AsExpected:
+		case standing == Skipped:
+			t.Logf("%s: skipped: %s", trial.Name(), why)
+		case standing == Undecided && stalled(trial.Results):
+			held++
+			t.Logf("%s, seed %d: %s: %s", trial.Name(), trial.Seed, standing, why)
+		default:
+			t.Errorf("%s, seed %d: %s: %s", trial.Name(), trial.Seed, standing, why)
+		}
+	}
+	require.Less(t, held, len(trials)/4, "the machine is too busy for a run in real time")
+}
+
+// In virtual time one seed gives one history, byte for byte, however many
+// processors there are and whatever else runs.
+func TestSameSeedSameHistory(t *testing.T) {
+	jobs := catalogue(t, Virtual)
+	was := runtime.GOMAXPROCS(0)
+	t.Cleanup(func() { runtime.GOMAXPROCS(was) })
+	first := histories(t, jobs, 1)
+	require.NotEmpty(t, first)
+	second := histories(t, jobs, 2)
+	for name, lines := range first {
+		require.Equal(t, "", firstDifference(lines, second[name]), name)
+	}
+}
+
+// histories runs each job once, so many at a time on as many processors, and
+// gives the files.
+func histories(t *testing.T, jobs []Job, parallel int) map[string][]byte {
+	t.Helper()
+	runtime.GOMAXPROCS(parallel)
+	out := t.TempDir()
+	trials, err := Run(context.Background(), jobs, Options{Cluster: Virtual, Seed: 7, Out: out, Parallel: parallel}, func(Trial) {})
+	require.NoError(t, err)
+	files := map[string][]byte{}
+	for _, trial := range trials {
+		if trial.Skipped != "" {
+			continue
+		}
+		require.Empty(t, trial.Failure, trial.Name())
+		files[trial.Name()], err = os.ReadFile(filepath.Join(out, trial.History))
+		require.NoError(t, err, trial.Name())
+	}
+	return files
+}
+
+// firstDifference is the first line in which two histories differ, "" if there
+// is none.
+func firstDifference(a, b []byte) string {
+	if bytes.Equal(a, b) {
+		return ""
+	}
+	as, bs := strings.Split(string(a), "\n"), strings.Split(string(b), "\n")
+	for i := range min(len(as), len(bs)) {
+		if as[i] != bs[i] {
+			return fmt.Sprintf("line %d:\n%s\n%s", i+1, as[i], bs[i])
+		}
+	}
+	return fmt.Sprintf("%d and %d lines", len(as), len(bs))
+}

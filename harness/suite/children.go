@@ -1,0 +1,169 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// DefaultPatience is for how long, in real time, a trial may make no progress
+// before its process is ended.
+const DefaultPatience = time.Minute
+
+// Children runs trials in virtual time in processes of their own, one trial after
+// another in each: nothing that a lock does there, short of breaking the machine,
+// can take more with it than the trial that it does it in. A process that dies
+// costs that trial, and a new one goes on with the rest. Its zero value is
+// ready; Close ends the processes. Its methods may be called from any goroutine.
+type Children struct {
+	// Command is the command line of a child, which is to call ServeTrials; empty:
+	// this program with the argument "trials".
+	Command []string
+	// Patience bounds how long a trial may make no progress; 0: DefaultPatience.
+	Patience time.Duration
+	// Said takes what the children's locks write to stdout and stderr; nil: nobody.
+	Said io.Writer
+
+	mu   sync.Mutex
+	idle []*child
+}
+
+// Run is the package's Run, with the trials in virtual time in children.
+func (c *Children) Run(ctx context.Context, jobs []Job, o Options, observe func(Trial)) ([]Trial, error) {
+	if o.Cluster != Virtual {
+		return Run(ctx, jobs, o, observe)
+	}
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	sweep(ctx)
+	return o.spread(ctx, jobs, func() hand { return &employer{children: c, options: o, patience: c.patience()} }, observe), nil
+}
+
+func (c *Children) patience() time.Duration {
+	if c.Patience > 0 {
+		return c.Patience
+	}
+	return DefaultPatience
+}
+
+// Close ends the children that are idle. No suite may be under way.
+func (c *Children) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, child := range c.idle {
+		child.dismiss()
+	}
+	c.idle = nil
+}
+
+// hire gives a child that is idle, or a new one for a suite of so many side by side.
+func (c *Children) hire(parallel int) (*child, error) {
+	c.mu.Lock()
+	if n := len(c.idle); n > 0 {
+		hired := c.idle[n-1]
+		c.idle = c.idle[:n-1]
+		c.mu.Unlock()
+		clear(hired.known)
+		return hired, nil
+	}
+	c.mu.Unlock()
+	command := c.Command
+	if len(command) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("cannot find this program to run trials in it: %w", err)
+		}
+		command = []string{self, "trials"}
+	}
+	said := c.Said
+	if said == nil {
+		said = io.Discard
+	}
+	// A trial is one thing after another: it gains nothing from processors that
+	// others could use.
+	return startChild(command, max(1, runtime.GOMAXPROCS(0)/parallel), said)
+}
+
+// release takes a child back.
+func (c *Children) release(free *child) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.idle = append(c.idle, free)
+}
+
+// employer hands trials to one child after another.
+type employer struct {
+	children *Children
+	options  Options
+	patience time.Duration
+	child    *child // nil: there is none at the moment
+}
+
+// try has a trial run in a child. One that finds in a child what an earlier trial
+// has left there, and dies of it, is run again in a new one.
+func (e *employer) try(ctx context.Context, t ticket) Trial {
+	began := time.Now()
+	_, trial, ready := e.options.prepare(t)
+	if !ready {
+		return trial
+	}
+	for {
+		fresh := e.child == nil
+		done, err := e.ask(ctx, t)
+		var death *death
+		if !fresh && errors.As(err, &death) && death.inherited() {
+			continue
+		}
+		if err == nil {
+			trial = done
+		} else {
+			trial.Failure, trial.Attempts = err.Error(), 1
+		}
+		break
+	}
+	if trial.Failure != "" {
+		e.dismiss() // whatever it was may have left something behind
+		if command := e.options.repeat(t.job, trial.Seed); command != "" {
+			trial.Failure += "; to repeat it: " + command
+		}
+	}
+	trial.Elapsed = time.Since(began)
+	return trial
+}
+
+// ask has the child run a trial; an error says how it died of it.
+func (e *employer) ask(ctx context.Context, t ticket) (Trial, error) {
+	if e.child == nil {
+		child, err := e.children.hire(e.options.parallel())
+		if err != nil {
+			return Trial{}, err
+		}
+		e.child = child
+	}
+	done, err := e.child.run(ctx, e.options, t, e.patience)
+	if err != nil {
+		e.child = nil
+	}
+	return done, err
+}
+
+func (e *employer) dismiss() {
+	if e.child != nil {
+		e.child.dismiss()
+		e.child = nil
+	}
+}
+
+// leave gives the child back.
+func (e *employer) leave() {
+	if e.child != nil {
+		e.children.release(e.child)
+		e.child = nil
+	}
+}

@@ -1,0 +1,172 @@
+package suite
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+	"lockproof/scenarios"
+)
+
+// inChildren runs jobs in children with so much patience.
+func inChildren(t *testing.T, patience time.Duration, jobs []Job, o Options) []Trial {
+	t.Helper()
+	c := &Children{Patience: patience}
+	defer c.Close()
+	trials, err := c.Run(context.Background(), jobs, o, func(Trial) {})
+	require.NoError(t, err)
+	return trials
+}
+
+func jobsOf(t *testing.T, o Options, names ...string) []Job {
+	t.Helper()
+	list, err := scenarios.Select(names)
+	require.NoError(t, err)
+	jobs, err := o.Jobs(list)
+	require.NoError(t, err)
+	return jobs
+}
+
+// The whole catalogue gives the same trials and histories in children as in this process.
+func TestATrialInAChildIsTheTrial(t *testing.T) {
+	o := Options{Cluster: Virtual, Trials: 1, Seed: 3, Out: t.TempDir()}
+	jobs := jobsOf(t, o)
+	here, err := Run(context.Background(), jobs, o, func(Trial) {})
+	require.NoError(t, err)
+	elsewhere := o
+	elsewhere.Out = t.TempDir()
+	there := inChildren(t, 0, jobs, elsewhere)
+	require.Len(t, there, len(here))
+	for i := range here {
+		here[i].Elapsed, there[i].Elapsed = 0, 0
+		require.Equal(t, here[i], there[i])
+		if here[i].History != "" {
+			require.Equal(t, contents(t, o.Out, here[i].History), contents(t, elsewhere.Out, there[i].History), here[i].Name())
+		}
+	}
+}
+
+func contents(t *testing.T, folder, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(name)))
+	require.NoError(t, err)
+	return string(data)
+}
+
+// A lock may do what it likes: it costs the trial that it does it in, and the rows
+// before and after it are judged.
+func TestAHostileLockCostsItsTrial(t *testing.T) {
+	for name, words := range map[string]string{
+		"panics":          "panic: the lock is broken, in lockproof/harness/suite.init.func",
+		"panics-aside":    "panic: broken in the background",
+		"exits-as-fine":   "exit status 0",
+		"exits-as-1":      "exit status 1",
+		"exits-as-2":      "exit status 2",
+		"spins":           "no progress in 1s of real time, after ",
+		"blocks-in-mutex": "no progress in 1s of real time, after ",
+		"blocks-all":      "no progress in 1s of real time, after ",
+		"eats-memory":     "more than 1024 MB of memory",
+		"breaks-a-mutex":  "fatal error: sync: unlock of unlocked mutex, in lockproof/harness/suite.",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := Options{Cluster: Virtual, Trials: 2, Seed: 5, Out: t.TempDir(), Parallel: 1}
+			jobs := jobsOf(t, o, "flushall")
+			jobs = append(jobs, Job{Scenario: jobs[0].Scenario, Lenient: true, Lock: name}, jobs[0])
+			patience := 20 * time.Second
+			if strings.HasPrefix(words, "no progress in 1s") {
+				patience = time.Second
+			}
+			trials := inChildren(t, patience, jobs, o)
+			require.Len(t, trials, 6)
+			for i, trial := range trials {
+				standing, why := trial.Standing()
+				if i != 2 && i != 3 {
+					require.Equal(t, AsExpected, standing, why)
+					continue
+				}
+				require.Equal(t, HarnessError, standing, why)
+				require.Contains(t, why, words)
+				require.NotContains(t, why, "\n")
+				require.True(t, strings.HasSuffix(why, "; to repeat it: lockproof run flushall --seed "+[]string{"5", "6"}[i-2]+" --lock "+name), why)
+			}
+		})
+	}
+}
+
+// What one bubble leaves in the process ends the next one that finds it. That trial
+// is run again where nothing is left, and is the same as if it had been run alone.
+func TestATrialDoesNotDieOfAnother(t *testing.T) {
+	o := Options{Cluster: Virtual, Trials: 3, Seed: 5, Parallel: 1}
+	jobs := jobsOf(t, o, "flushall")
+	jobs[0].Lock, jobs[0].Lenient = "leaks", true
+	for _, trial := range inChildren(t, 0, jobs, o) {
+		standing, why := trial.Standing()
+		require.Equal(t, AsExpected, standing, why)
+	}
+}
+
+// A run that is called off winds up the trials under way, and judges what it saw.
+func TestCancelReachesTheChildren(t *testing.T) {
+	o := Options{Cluster: Virtual, Trials: 1, Seed: 1, Out: t.TempDir(), Parallel: 1}
+	jobs := jobsOf(t, o, "healthy-contention")
+	day := *jobs[0].Scenario
+	w := *day.Workload
+	w.For = scenarios.Span{Fixed: 24 * time.Hour}
+	day.Workload = &w
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	c := &Children{}
+	trials, err := c.Run(ctx, []Job{{Scenario: &day}, jobs[0]}, o, func(Trial) {})
+	require.NoError(t, err)
+	c.Close()
+	require.Len(t, trials, 1)
+	require.Empty(t, trials[0].Failure)
+	require.Equal(t, history.Inconclusive, trials[0].verdict(history.MutualExclusion))
+	require.Less(t, trials[0].Simulated, 24*time.Hour)
+	require.FileExists(t, filepath.Join(o.Out, trials[0].History))
+}
+
+// What a lock prints goes to whoever is to take it, and is no word of its child's.
+func TestWhatALockPrintsIsNotTheChilds(t *testing.T) {
+	var said strings.Builder
+	o := Options{Cluster: Virtual, Trials: 1, Seed: 5, Parallel: 1}
+	jobs := jobsOf(t, o, "flushall")
+	jobs[0].Lock, jobs[0].Lenient = "prints", true
+	c := &Children{Said: &said}
+	trials, err := c.Run(context.Background(), jobs[:1], o, func(Trial) {})
+	require.NoError(t, err)
+	c.Close()
+	standing, why := trials[0].Standing()
+	require.Equal(t, AsExpected, standing, why)
+	require.Contains(t, said.String(), "panic: just talking\n")
+	require.Contains(t, said.String(), "hello\n")
+}
+
+func TestTooManyEventsAreAFailure(t *testing.T) {
+	o := Options{Cluster: Virtual, Trials: 1, Seed: 1}
+	p, trial, ready := o.prepare(ticket{job: jobsOf(t, o, "healthy-contention")[0]})
+	require.True(t, ready)
+	j, err := o.journal(p.Job, trial.Trial)
+	require.NoError(t, err)
+	require.Equal(t, manyEvents, j.limit)
+	j.limit = 1000
+	require.ErrorContains(t, o.openVirtual(context.Background(), p, &trial, j), "more than 1000 events in ")
+	require.Less(t, len(j.seen), 2001)
+}
+
+// Trials that are not kept remove their folders, also those that trials of other
+// processes are about to write to.
+func TestChildrenDoNotRemoveEachOthersFolders(t *testing.T) {
+	o := Options{Cluster: Virtual, Trials: 100, Seed: 1, Out: t.TempDir(), Parallel: 4}
+	jobs := jobsOf(t, o, "late-extension")
+	for _, trial := range inChildren(t, 0, jobs, o) {
+		require.Empty(t, trial.Failure)
+	}
+}

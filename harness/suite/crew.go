@@ -1,0 +1,238 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"lockproof/harness/client"
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+	"lockproof/nemesis"
+)
+
+// crew is the clients of a run: it hands them commands, takes what they say,
+// and writes their events down.
+type crew struct {
+	cluster cluster.Cluster
+	record  func(history.Event)
+
+	mu      sync.Mutex
+	members map[string]*member
+	serial  int
+	waiting map[int]chan client.Message // by serial
+}
+
+var _ nemesis.Clients = (*crew)(nil)
+
+// member is one client.
+type member struct {
+	worker   client.Worker
+	killed   bool
+	clock    map[bool]history.Event // its last clock events, by Wall
+	lastWord int64                  // the latest time of its events
+	failed   error                  // the client itself failed, not the lock
+}
+
+func newCrew(c cluster.Cluster, record func(history.Event)) *crew {
+	return &crew{cluster: c, record: record, members: map[string]*member{}, waiting: map[int]chan client.Message{}}
+}
+
+// hire starts a client.
+func (c *crew) hire(ctx context.Context, setup client.Setup) error {
+	m := &member{clock: map[bool]history.Event{}}
+	c.mu.Lock()
+	c.members[setup.Name] = m
+	c.mu.Unlock()
+	w, err := c.cluster.Spawn(ctx, setup, func(msg client.Message) { c.heard(m, msg) })
+	if err != nil {
+		return fmt.Errorf("client %s: %w", setup.Name, err)
+	}
+	m.worker = w
+	return nil
+}
+
+// heard takes one message of a client.
+func (c *crew) heard(m *member, msg client.Message) {
+	if msg.Event != nil {
+		c.mu.Lock()
+		m.lastWord = max(m.lastWord, msg.Event.Time)
+		if msg.Event.Type == history.TypeClock {
+			m.clock[msg.Event.Clock.Wall] = *msg.Event
+		}
+		c.mu.Unlock()
+		c.record(*msg.Event)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if msg.Done == 0 {
+		if msg.Error != "" && !m.killed {
+			m.failed = fmt.Errorf("%s", msg.Error)
+		}
+		return
+	}
+	if done, ok := c.waiting[msg.Done]; ok {
+		delete(c.waiting, msg.Done)
+		done <- msg
+	}
+}
+
+// send hands a command to a client; what becomes of it arrives at the channel.
+func (c *crew) send(name string, cmd client.Command) (<-chan client.Message, error) {
+	c.mu.Lock()
+	m := c.members[name]
+	if m == nil || m.killed {
+		c.mu.Unlock()
+		return nil, fmt.Errorf("client %s is not running", name)
+	}
+	c.serial++
+	cmd.Serial = c.serial
+	done := make(chan client.Message, 1)
+	c.waiting[cmd.Serial] = done
+	c.mu.Unlock()
+	if err := m.worker.Send(cmd); err != nil {
+		return nil, fmt.Errorf("client %s: %w", name, err)
+	}
+	return done, nil
+}
+
+// answer waits for a command's end, for as long as patience.
+func (c *crew) answer(ctx context.Context, name string, done <-chan client.Message, patience time.Duration) (client.Message, error) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case msg := <-done:
+		if msg.Error != "" {
+			return msg, fmt.Errorf("client %s: %s", name, msg.Error)
+		}
+		return msg, nil
+	case <-timer.C:
+		return client.Message{}, fmt.Errorf("client %s has not answered for %v", name, patience)
+	case <-ctx.Done():
+		return client.Message{}, ctx.Err()
+	}
+}
+
+// failure gives the first error of a client that is none of its lock's.
+func (c *crew) failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, m := range c.members {
+		if m.failed != nil {
+			return fmt.Errorf("client %s: %w", name, m.failed)
+		}
+	}
+	return nil
+}
+
+// get finds a client that runs.
+func (c *crew) get(name string) (*member, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := c.members[name]
+	switch {
+	case m == nil || m.worker == nil:
+		return nil, fmt.Errorf("there is no client %s", name)
+	case m.killed:
+		return nil, fmt.Errorf("client %s was killed, and does not come back", name)
+	}
+	return m, nil
+}
+
+// Pause stops a client where it stands.
+func (c *crew) Pause(name string) error {
+	m, err := c.get(name)
+	if err != nil {
+		return err
+	}
+	return m.worker.Pause()
+}
+
+// Resume carries it on.
+func (c *crew) Resume(name string) error {
+	m, err := c.get(name)
+	if err != nil {
+		return err
+	}
+	return m.worker.Resume()
+}
+
+// Kill ends it without a chance to clean up.
+func (c *crew) Kill(name string) error {
+	m, err := c.get(name)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	m.killed = true
+	c.mu.Unlock()
+	return m.worker.Kill()
+}
+
+// LastWord is the true time of the latest event that a client has told of.
+func (c *crew) LastWord(name string) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := c.members[name]; m != nil {
+		return m.lastWord
+	}
+	return 0
+}
+
+// clockPatience is how long a client may take to set or read its clock.
+const clockPatience = 5 * time.Second
+
+// SetClock changes a client's clocks and reads them.
+func (c *crew) SetClock(ctx context.Context, name string, set client.SetClock) (nemesis.Reading, error) {
+	m, err := c.get(name)
+	if err != nil {
+		return nemesis.Reading{}, err
+	}
+	done, err := c.send(name, client.Command{Do: client.DoClock, Clock: &set})
+	if err != nil {
+		return nemesis.Reading{}, err
+	}
+	if _, err := c.answer(ctx, name, done, clockPatience); err != nil {
+		return nemesis.Reading{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wall, mono := m.clock[true], m.clock[false]
+	if wall.Clock == nil || mono.Clock == nil {
+		return nemesis.Reading{}, fmt.Errorf("client %s has not read its clocks", name)
+	}
+	return nemesis.Reading{True: wall.Time, Wall: wall.Clock.Reading, Monotonic: mono.Clock.Reading, Rate: wall.Clock.Rate}, nil
+}
+
+// dismiss ends every client in good order.
+func (c *crew) dismiss() error {
+	c.mu.Lock()
+	var workers []client.Worker
+	for _, m := range c.members {
+		if m.worker != nil && !m.killed {
+			workers = append(workers, m.worker)
+		}
+	}
+	c.mu.Unlock()
+	var (
+		wg    sync.WaitGroup
+		first error
+		mu    sync.Mutex
+	)
+	for _, w := range workers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			if err := w.Close(); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				if first == nil {
+					first = err
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	return first
+}

@@ -1,0 +1,130 @@
+package suite
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/client"
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+// puppet is a worker that does what its test says, and a cluster that hires
+// only it.
+type puppet struct {
+	cluster.Cluster
+	say    func(client.Message)
+	obey   func(client.Command)
+	killed int
+}
+
+func (p *puppet) Spawn(_ context.Context, _ client.Setup, messages func(client.Message)) (client.Worker, error) {
+	p.say = messages
+	return p, nil
+}
+
+func (p *puppet) Send(c client.Command) error {
+	if p.obey != nil {
+		p.obey(c)
+	}
+	return nil
+}
+
+func (p *puppet) Pause() error  { return nil }
+func (p *puppet) Resume() error { return nil }
+func (p *puppet) Kill() error   { p.killed++; return nil }
+func (p *puppet) Close() error  { return nil }
+
+func hired(t *testing.T) (*crew, *puppet, *[]history.Event) {
+	t.Helper()
+	p, events := &puppet{}, &[]history.Event{}
+	c := newCrew(p, func(e history.Event) { *events = append(*events, e) })
+	require.NoError(t, c.hire(context.Background(), client.Setup{Name: "c1"}))
+	return c, p, events
+}
+
+func TestAnAnswerBelongsToItsCommand(t *testing.T) {
+	c, p, _ := hired(t)
+	var sent []client.Command
+	p.obey = func(cmd client.Command) { sent = append(sent, cmd) }
+	first, err := c.send("c1", client.Command{Do: client.DoAcquire})
+	require.NoError(t, err)
+	second, err := c.send("c1", client.Command{Do: client.DoCancel})
+	require.NoError(t, err)
+	p.say(client.Message{Done: sent[1].Serial})
+	p.say(client.Message{Done: sent[0].Serial, Outcome: history.TypeFail})
+	msg, err := c.answer(context.Background(), "c1", first, time.Second)
+	require.NoError(t, err)
+	require.Equal(t, history.TypeFail, msg.Outcome)
+	_, err = c.answer(context.Background(), "c1", second, time.Second)
+	require.NoError(t, err)
+}
+
+func TestAnAnswerThatDoesNotCome(t *testing.T) {
+	c, p, _ := hired(t)
+	done, err := c.send("c1", client.Command{Do: client.DoAcquire})
+	require.NoError(t, err)
+	_, err = c.answer(context.Background(), "c1", done, time.Millisecond)
+	require.EqualError(t, err, "client c1 has not answered for 1ms")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = c.answer(ctx, "c1", done, time.Minute)
+	require.ErrorIs(t, err, context.Canceled)
+	p.obey = func(cmd client.Command) { p.say(client.Message{Done: cmd.Serial, Error: "no such lock"}) }
+	done, err = c.send("c1", client.Command{Do: client.DoAcquire})
+	require.NoError(t, err)
+	_, err = c.answer(context.Background(), "c1", done, time.Minute)
+	require.EqualError(t, err, "client c1: no such lock")
+}
+
+func TestAKilledClientTakesNoCommands(t *testing.T) {
+	c, p, _ := hired(t)
+	require.NoError(t, c.Kill("c1"))
+	require.EqualError(t, c.Kill("c1"), "client c1 was killed, and does not come back")
+	require.EqualError(t, c.Pause("c1"), "client c1 was killed, and does not come back")
+	require.Equal(t, 1, p.killed)
+	_, err := c.send("c1", client.Command{Do: client.DoAcquire})
+	require.EqualError(t, err, "client c1 is not running")
+	p.say(client.Message{Error: "signal: killed"})
+	require.NoError(t, c.failure(), "that it ends is what was wanted")
+	require.NoError(t, c.dismiss())
+	require.EqualError(t, c.Resume("c9"), "there is no client c9")
+}
+
+func TestAClientThatEndsByItselfIsAFailure(t *testing.T) {
+	c, p, _ := hired(t)
+	p.say(client.Message{Error: "exit status 3"})
+	require.EqualError(t, c.failure(), "client c1: exit status 3")
+}
+
+func TestEventsGoIntoTheHistory(t *testing.T) {
+	c, p, events := hired(t)
+	wall := history.Event{Time: 30, Process: "c1", Type: history.TypeClock, Clock: &history.Clock{Reading: 1030, Rate: 0.8, Wall: true}}
+	mono := history.Event{Time: 31, Process: "c1", Type: history.TypeClock, Clock: &history.Clock{Reading: 25, Rate: 0.8}}
+	p.obey = func(cmd client.Command) {
+		require.Equal(t, client.DoClock, cmd.Do)
+		for _, e := range []history.Event{wall, mono} {
+			p.say(client.Message{Event: &e})
+		}
+		p.say(client.Message{Done: cmd.Serial})
+	}
+	reading, err := c.SetClock(context.Background(), "c1", client.SetClock{Jump: 1000})
+	require.NoError(t, err)
+	require.Equal(t, int64(30), reading.True)
+	require.Equal(t, int64(1030), reading.Wall)
+	require.Equal(t, int64(25), reading.Monotonic)
+	require.Equal(t, 0.8, reading.Rate)
+	require.Equal(t, []history.Event{wall, mono}, *events)
+	require.Equal(t, int64(31), c.LastWord("c1"))
+	require.Zero(t, c.LastWord("c9"))
+}
+
+func TestAClientThatDoesNotReadItsClocks(t *testing.T) {
+	c, p, _ := hired(t)
+	p.obey = func(cmd client.Command) { p.say(client.Message{Done: cmd.Serial}) }
+	_, err := c.SetClock(context.Background(), "c1", client.SetClock{Rate: 2})
+	require.EqualError(t, err, "client c1 has not read its clocks")
+}

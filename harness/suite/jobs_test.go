@@ -1,0 +1,251 @@
+package suite
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+	"lockproof/scenarios"
+)
+
+// load gives one scenario of the catalogue.
+func load(t *testing.T, name string) *scenarios.Scenario {
+	t.Helper()
+	list, err := scenarios.Select([]string{name})
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	return list[0]
+}
+
+func TestJobsAreEveryScenarioWithItsVariants(t *testing.T) {
+	jobs, err := Options{Cluster: Virtual}.Jobs([]*scenarios.Scenario{load(t, "healthy-contention"), load(t, "late-release")})
+	require.NoError(t, err)
+	var names []string
+	for _, j := range jobs {
+		require.False(t, j.Lenient)
+		names = append(names, j.Name())
+	}
+	require.Equal(t, []string{"healthy-contention", "healthy-contention, ten keys", "healthy-contention, with fencing tokens",
+		"late-release", "late-release, without FreshToken"}, names)
+}
+
+func TestJobsWithAnotherLockOrWithoutRulesAreScenariosAsTheyStand(t *testing.T) {
+	list := []*scenarios.Scenario{load(t, "late-release"), load(t, "half-is-not-majority")}
+	for _, o := range []Options{{Cluster: Virtual, Lock: "redsync"}, {Cluster: Virtual, Without: []string{"Majority", "FreshToken"}}} {
+		jobs, err := o.Jobs(list)
+		require.NoError(t, err)
+		require.Len(t, jobs, 2)
+		for _, j := range jobs {
+			require.True(t, j.Lenient, "no worse than the reference is as expected")
+			require.Empty(t, j.Variant)
+			p, err := o.settle(j)
+			require.NoError(t, err)
+			require.Equal(t, history.Holds, p.expect[history.MutualExclusion])
+			require.Equal(t, o.Without, p.without)
+			if o.Lock != "" {
+				require.Equal(t, o.Lock, p.lock.Name)
+			}
+		}
+	}
+}
+
+// What --lock and --without are for: the trials differ where the lock is worse.
+func TestAWorseLockDiffers(t *testing.T) {
+	for _, c := range []struct {
+		scenario string
+		o        Options
+		want     Standing
+	}{
+		{"late-release", Options{Lock: "redsync"}, Differs},
+		{"late-release", Options{Without: []string{"FreshToken"}}, Differs},
+		{"late-release", Options{Without: []string{"RetryJitter"}}, AsExpected},
+		{"half-is-not-majority", Options{Without: []string{"Majority"}}, Differs},
+		{"healthy-contention", Options{Lock: "redsync"}, AsExpected},
+	} {
+		c.o.Cluster, c.o.Seed = Virtual, 1
+		jobs, err := c.o.Jobs([]*scenarios.Scenario{load(t, c.scenario)})
+		require.NoError(t, err)
+		trials, err := Run(t.Context(), jobs, c.o, func(Trial) {})
+		require.NoError(t, err)
+		standing, why := trials[0].Standing()
+		require.Equal(t, c.want, standing, "%s with %+v: %s", c.scenario, c.o, why)
+		require.Equal(t, c.o.Without, trials[0].Without)
+	}
+}
+
+func TestAVariantReplacesWhatItNames(t *testing.T) {
+	s := load(t, "healthy-contention")
+	p, err := Options{Cluster: Virtual, TTL: 30 * time.Second}.settle(Job{Scenario: s, Variant: "with fencing tokens"})
+	require.NoError(t, err)
+	require.Equal(t, "redlock-fenced", p.lock.Name)
+	require.Equal(t, scenarios.CheckFence, p.Store.Check)
+	require.Equal(t, 30*time.Second, p.TTL)
+	require.Equal(t, s.Workload, p.Workload, "what it does not name stays")
+	require.Equal(t, map[string]string{
+		history.MutualExclusion: history.Holds, history.ProtectedData: history.Holds, history.Fencing: history.Holds,
+		history.DeadlockFreedom: history.Holds, history.FaultTolerance: history.Holds,
+	}, p.expect, "its expectations come on top of the scenario's")
+	require.Equal(t, time.Second, s.TTL, "the scenario itself is not touched")
+	require.NotContains(t, s.Expect, history.Fencing)
+
+	_, err = Options{Cluster: Virtual}.settle(Job{Scenario: s, Variant: "eleven keys"})
+	require.EqualError(t, err, `scenario healthy-contention has no variant "eleven keys"`)
+}
+
+func TestWhyATrialIsSkipped(t *testing.T) {
+	step := func(v scenarios.Verb, targets ...string) []scenarios.Step {
+		return []scenarios.Step{{Verb: v, Targets: targets, Jump: scenarios.Span{TTLs: 1}}}
+	}
+	three := []string{"n1", "n2", "n3"}
+	for _, c := range []struct {
+		name   string
+		kind   string
+		lock   string
+		change func(*scenarios.Scenario)
+		want   string
+	}{
+		{"nothing in the way", Virtual, "", func(*scenarios.Scenario) {}, ""},
+		{"not for this cluster", Virtual, "", func(s *scenarios.Scenario) { s.On = []string{Local} }, "it is for local"},
+		{"a fault that the cluster cannot do", Local, "", func(s *scenarios.Scenario) { s.Script = step(scenarios.VerbPowerLoss, "n1") },
+			unsupported(Local, "power-loss")},
+		{"a clock that the cluster cannot set", Local, "", func(s *scenarios.Scenario) {
+			s.Nemesis = []scenarios.Random{{Fault: scenarios.VerbClock, Among: []string{"c1", "n1"}}}
+		}, unsupported(Local, "node-clock")},
+		{"a fencing store", Virtual, "redsync", func(s *scenarios.Scenario) { s.Store.Check = scenarios.CheckFence },
+			"redsync issues no fencing tokens, which this scenario's store checks"},
+		{"a store that reads tell no token", Virtual, "redsync", func(s *scenarios.Scenario) { s.Store.Check = scenarios.CheckFenceWrites },
+			"redsync issues no fencing tokens, which this scenario's store checks"},
+		{"tokens to be judged", Virtual, "redsync", func(s *scenarios.Scenario) {
+			s.Expect = map[string]string{history.Fencing: history.Violated}
+		}, "redsync issues no fencing tokens, which this scenario is about"},
+		{"a client's clock", Virtual, "redsync", func(s *scenarios.Scenario) { s.Script = step(scenarios.VerbClock, "c1") },
+			"redsync reads Go's own clock, which cannot be set for one client"},
+		{"a client's clock in a schedule", Virtual, "redsync", func(s *scenarios.Scenario) {
+			s.Nemesis = []scenarios.Random{{Fault: scenarios.VerbClock, Among: []string{"c1"}}}
+		}, "redsync reads Go's own clock, which cannot be set for one client"},
+		{"a node's clock is no client's", Virtual, "redsync", func(s *scenarios.Scenario) { s.Script = step(scenarios.VerbClock, "n1") }, ""},
+		{"a lock on one node", Virtual, "single", func(*scenarios.Scenario) {}, "single is a lock on one node, and this is a scenario of 3"},
+		{"one node for it", Virtual, "single", func(s *scenarios.Scenario) { s.Nodes = three[:1] }, ""},
+		{"a lock that cannot extend", Virtual, "plain-del", func(s *scenarios.Scenario) { s.Nodes, s.Script = three[:1], step(scenarios.VerbWatch, "c1") },
+			"plain-del cannot extend a lease"},
+		{"a lock without a watchdog", Virtual, "redsync", func(s *scenarios.Scenario) { s.Script = step(scenarios.VerbWatch, "c1") },
+			"redsync has no watchdog"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := *plain("a").Scenario
+			s.Nodes = three
+			c.change(&s)
+			p, err := Options{Cluster: c.kind}.settle(Job{Scenario: &s, Lock: c.lock})
+			require.NoError(t, err)
+			require.Equal(t, c.want, p.skip(c.kind))
+		})
+	}
+}
+
+// Asked to do without a rule of the reference, the whole catalogue runs where
+// the lock has rules, and skips the rest.
+func TestALockWithoutRulesIsSkippedWhereOneIsToBeOff(t *testing.T) {
+	list, err := scenarios.Catalogue()
+	require.NoError(t, err)
+	o := Options{Cluster: Virtual, Without: []string{"Majority"}}
+	jobs, err := o.Jobs(list)
+	require.NoError(t, err)
+	skipped := 0
+	for _, j := range jobs {
+		why, err := o.Skips(j)
+		require.NoError(t, err)
+		if j.Scenario.Lock.Name == "single" && why == "single has no rules to switch off" {
+			skipped++
+		} else {
+			require.NotContains(t, why, "no rules", j.Name())
+		}
+	}
+	require.Equal(t, 3, skipped)
+}
+
+// unsupported is what a cluster says of a fault that it cannot do; "" if it can.
+func unsupported(kind, fault string) string {
+	if err := supports(kind, fault); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// headerOf is that of a scenario with these changes.
+func headerOf(t *testing.T, change func(*scenarios.Scenario)) history.Header {
+	t.Helper()
+	s := *plain("a").Scenario
+	change(&s)
+	p, err := Options{Cluster: Local}.settle(Job{Scenario: &s})
+	require.NoError(t, err)
+	return *p.header(Options{Cluster: Local}, "redis 7.0.15", 3, 9, 100*time.Millisecond).Header
+}
+
+func TestBounds(t *testing.T) {
+	const retry = 150 * time.Millisecond // 15 % of a TTL of a second
+	free := int64(time.Second + 250*time.Millisecond + retry)
+	ttls := func(n float64) scenarios.Span { return scenarios.Span{TTLs: n} }
+	for _, c := range []struct {
+		name   string
+		change func(*scenarios.Scenario)
+		want   history.Bounds
+	}{
+		{"by default", func(*scenarios.Scenario) {}, history.Bounds{Free: free, Grant: int64(500 * time.Millisecond)}},
+		{"a node is kept away", func(s *scenarios.Scenario) {
+			s.Script = []scenarios.Step{{Verb: scenarios.VerbKill, Targets: []string{"n1"}, After: ttls(1.1)},
+				{Verb: scenarios.VerbKill, Targets: []string{"n1"}, After: ttls(0.5)}}
+		}, history.Bounds{Free: free + int64(1100*time.Millisecond), Grant: int64(500 * time.Millisecond)}},
+		{"a longer retry", func(s *scenarios.Scenario) { s.Lock.RetryMax = ttls(0.4) },
+			history.Bounds{Free: free - int64(retry) + int64(400*time.Millisecond), Grant: int64(500 * time.Millisecond)}},
+		{"all set", func(s *scenarios.Scenario) {
+			s.Bounds = scenarios.Bounds{Free: ttls(2), Grant: ttls(1), Tenure: ttls(5)}
+		}, history.Bounds{Free: int64(2 * time.Second), Grant: int64(time.Second), Tenure: int64(5 * time.Second)}},
+	} {
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, headerOf(t, c.change).Bounds) })
+	}
+}
+
+func TestEarned(t *testing.T) {
+	two := func(s *scenarios.Scenario) { s.Clients = []scenarios.Client{{Name: "c1"}, {Name: "c2"}} }
+	number := func(n int) *int { return &n }
+	for _, c := range []struct {
+		name   string
+		change func(*scenarios.Scenario)
+		want   history.Earned
+	}{
+		{"one client", func(*scenarios.Scenario) {}, history.Earned{Grants: 1}},
+		{"two clients", two, history.Earned{Grants: 1, Contended: 1}},
+		{"a workload", func(s *scenarios.Scenario) { s.Workload = &scenarios.Workload{Clients: 3, Keys: 1} }, history.Earned{Grants: 1, Contended: 1}},
+		{"a fault in the script", func(s *scenarios.Scenario) {
+			s.Script = []scenarios.Step{{Verb: scenarios.VerbAcquire}, {Verb: scenarios.VerbFlush, Targets: []string{"n1"}}}
+		}, history.Earned{Grants: 1, Faults: 1}},
+		{"what ends a fault is none", func(s *scenarios.Scenario) {
+			s.Script = []scenarios.Step{{Verb: scenarios.VerbResume, Targets: []string{"n1"}}, {Verb: scenarios.VerbHeal}, {Verb: scenarios.VerbLetGo}}
+		}, history.Earned{Grants: 1}},
+		{"a schedule", func(s *scenarios.Scenario) { s.Nemesis = []scenarios.Random{{Fault: scenarios.VerbPause}} }, history.Earned{Grants: 1, Faults: 1}},
+		{"protected data", func(s *scenarios.Scenario) { s.Expect = map[string]string{history.ProtectedData: history.Holds} },
+			history.Earned{Grants: 1, Writes: 2}},
+		{"all set", func(s *scenarios.Scenario) {
+			two(s)
+			s.Earned = scenarios.Earned{Grants: number(0), Contended: number(0), Faults: number(4), Writes: number(5), Refused: number(6)}
+		}, history.Earned{Faults: 4, Writes: 5, Refused: 6}},
+	} {
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, headerOf(t, c.change).Earned) })
+	}
+}
+
+func TestTheHeaderSaysWhatWasRun(t *testing.T) {
+	h := headerOf(t, func(s *scenarios.Scenario) {
+		s.Lock.Name = "redlock-fenced"
+		s.Store.Check = scenarios.CheckFence
+		s.Workload = &scenarios.Workload{Clients: 2, Keys: 1}
+	})
+	require.Equal(t, history.Header{
+		Version: history.Version, Scenario: "a", Cluster: Local, Server: "redis 7.0.15", Seed: 9, Trial: 3,
+		Lock: "redlock-fenced", TTL: int64(time.Second), Nodes: []string{"n1"}, Clients: []string{"c1", "w1", "w2"}, RealTime: true,
+		FencedStore: true, Fencing: true, Expect: map[string]string{history.MutualExclusion: history.Holds},
+		Bounds: h.Bounds, Earned: h.Earned, StallLimit: int64(100 * time.Millisecond),
+	}, h)
+}

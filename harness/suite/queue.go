@@ -1,0 +1,76 @@
+package suite
+
+import (
+	"runtime"
+	"sync"
+)
+
+// ticket is one trial to run.
+type ticket struct {
+	row, trial int
+	job        Job
+	// busy: its clients work in loops, and keep half a core busy; those of a
+	// script wait most of the time.
+	busy bool
+}
+
+// queue hands tickets out in the order of the rows, with one exception: when as
+// many busy trials are under way as there are processors, those that are not
+// overtake those that are. More would hold each other up, and prove nothing.
+type queue struct {
+	mu      sync.Mutex
+	changed sync.Cond // a busy trial has ended, or the queue is empty
+	waiting []ticket
+	busy    int // how many busy ones are under way
+}
+
+// queue lists a ticket for each trial.
+func (o Options) queue(jobs []Job) *queue {
+	q := &queue{}
+	q.changed.L = &q.mu
+	for row, j := range jobs {
+		for trial := range max(o.Trials, 1) {
+			q.waiting = append(q.waiting, ticket{row, trial, j, j.Scenario.Workload != nil})
+		}
+	}
+	return q
+}
+
+// next takes the first ticket that may be run now, and waits for one if need be;
+// false if there are no more. done gives it back.
+func (q *queue) next() (ticket, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.waiting) > 0 {
+		for i, t := range q.waiting {
+			if t.busy && q.busy >= runtime.GOMAXPROCS(0) {
+				continue
+			}
+			q.waiting = append(q.waiting[:i], q.waiting[i+1:]...)
+			if t.busy {
+				q.busy++
+			}
+			return t, true
+		}
+		q.changed.Wait()
+	}
+	return ticket{}, false
+}
+
+// done says that a ticket's trial is over.
+func (q *queue) done(t ticket) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if t.busy {
+		q.busy--
+		q.changed.Broadcast()
+	}
+}
+
+// empty throws away what is still waiting.
+func (q *queue) empty() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting = nil
+	q.changed.Broadcast()
+}

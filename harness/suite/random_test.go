@@ -1,0 +1,86 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+	"lockproof/scenarios"
+)
+
+// TestRandomWorkloadsNeverViolateMutualExclusion: whatever networks, nodes and
+// clients do, the reference keeps its promise as long as nodes remember and
+// clocks run alike. A disagreement of the two oracles would be a failure of the
+// trial.
+func TestRandomWorkloadsNeverViolateMutualExclusion(t *testing.T) {
+	held, faults := 0, 0
+	rapid.Check(t, func(rt *rapid.T) {
+		s := randomScenario(rt)
+		o := Options{Cluster: Virtual, Trials: 1, Seed: rapid.Uint64().Draw(rt, "seed")}
+		trials, err := Run(context.Background(), []Job{{Scenario: s}}, o, func(Trial) {})
+		require.NoError(rt, err)
+		trial := trials[0]
+		require.Empty(rt, trial.Failure)
+		require.NotEqual(rt, history.Violated, trial.verdict(history.MutualExclusion), "%+v", trial.Results)
+		require.NotEqual(rt, history.Violated, trial.verdict(history.Fencing))
+		if trial.verdict(history.MutualExclusion) == history.Holds {
+			held++
+			faults += len(s.Nemesis)
+		}
+	})
+	require.Positive(t, held, "no run earned its verdict: this shows nothing")
+	require.Positive(t, faults)
+}
+
+// randomScenario draws clients in closed loops, and faults of which none breaks
+// an assumption.
+func randomScenario(t *rapid.T) *scenarios.Scenario {
+	s := &scenarios.Scenario{
+		Name: "random", On: []string{Virtual}, TTL: time.Second, Persistence: cluster.PersistAlways,
+		Expect: map[string]string{history.MutualExclusion: history.Holds},
+		Workload: &scenarios.Workload{
+			Clients: rapid.IntRange(2, 4).Draw(t, "clients"), Keys: rapid.IntRange(1, 2).Draw(t, "keys"), For: scenarios.Span{TTLs: 4},
+			Hold: ttls(t, "hold", 0.02, 1.2), Think: ttls(t, "think", 0.02, 0.3),
+		},
+	}
+	for i := range rapid.SampledFrom([]int{3, 4, 5}).Draw(t, "nodes") {
+		s.Nodes = append(s.Nodes, fmt.Sprint("n", i+1))
+	}
+	clients := workers(s.Workload)
+	var links []string
+	for _, c := range clients {
+		for _, n := range s.Nodes {
+			links = append(links, c+"-"+n)
+		}
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "faults") {
+		r := scenarios.Random{Among: s.Nodes, Fault: rapid.SampledFrom([]scenarios.Verb{
+			scenarios.VerbCut, scenarios.VerbDelay, scenarios.VerbPause, scenarios.VerbKill, scenarios.VerbPowerLoss, scenarios.VerbShutdown,
+		}).Draw(t, "fault")}
+		switch r.Fault {
+		case scenarios.VerbCut:
+			r.Among = links
+			r.Direction = rapid.SampledFrom([]cluster.Direction{cluster.Both, cluster.ToNode, cluster.ToClient}).Draw(t, "direction")
+		case scenarios.VerbDelay:
+			r.Among, r.By = links, ttls(t, "by", 0.005, 0.5)
+		case scenarios.VerbPause:
+			r.Among = append(append([]string(nil), s.Nodes...), clients...)
+		}
+		r.Count = rapid.IntRange(1, len(r.Among)).Draw(t, "count")
+		r.Every = scenarios.Range{Min: ttls(t, "every", 0.2, 0.6), Max: ttls(t, "every", 0.7, 2)}
+		r.For = scenarios.Range{Min: ttls(t, "for", 0.01, 0.5), Max: ttls(t, "for", 0.6, 1.5)}
+		s.Nemesis = append(s.Nemesis, r)
+	}
+	return s
+}
+
+// ttls draws a time in TTLs.
+func ttls(t *rapid.T, name string, least, most float64) scenarios.Span {
+	return scenarios.Span{TTLs: rapid.Float64Range(least, most).Draw(t, name)}
+}

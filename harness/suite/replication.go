@@ -1,0 +1,82 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+// awaitSync waits until a replica has every write of its master, and records
+// both as they were then.
+func (r *run) awaitSync(ctx context.Context, replica string, within time.Duration) error {
+	master := r.plan.Replicas[replica]
+	deadline := r.cluster.Now() + int64(within)
+	for {
+		// The replica is looked into last: what it has then, the master had.
+		ahead, err := r.cluster.Node(master).Look(ctx)
+		if err != nil {
+			return err
+		}
+		behind, err := r.cluster.Node(replica).Look(ctx)
+		if err != nil {
+			return err
+		}
+		if inSync(ahead.Replication, behind.Replication) {
+			r.saw(master, ahead)
+			r.saw(replica, behind)
+			return nil
+		}
+		if r.cluster.Now() > deadline {
+			return fmt.Errorf("%w: %s had not every write of %s within %v", errUnmet, replica, master, within)
+		}
+		if err := r.cluster.Sleep(ctx, 10*poll); err != nil {
+			return err
+		}
+	}
+}
+
+// awaitPromotion waits until Sentinel has made a replica the master, and every
+// Sentinel names it as such, and records it as it was then.
+func (r *run) awaitPromotion(ctx context.Context, replica string, within time.Duration) error {
+	sentinels, ok := r.cluster.(cluster.Sentinels)
+	if !ok {
+		return fmt.Errorf("the %s cluster has no Sentinels", r.cluster.Kind())
+	}
+	deadline := r.cluster.Now() + int64(within)
+	for {
+		// Sentinel ends all connections of a server that it promotes, and so may
+		// end this look.
+		seen, lookErr := r.cluster.Node(replica).Look(ctx)
+		if lookErr == nil && seen.Replication != nil && seen.Replication.Role == history.RoleMaster {
+			masters, err := sentinels.Masters(ctx)
+			if err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(masters, func(name string) bool { return name != replica }) && len(masters) == r.plan.Sentinels {
+				r.saw(replica, seen)
+				return nil
+			}
+		}
+		if r.cluster.Now() > deadline {
+			return errors.Join(fmt.Errorf("%w: Sentinel had not made %s the master within %v", errUnmet, replica, within), lookErr)
+		}
+		if err := r.cluster.Sleep(ctx, 10*poll); err != nil {
+			return err
+		}
+	}
+}
+
+// inSync says whether a replica has every write that its master has.
+func inSync(master, replica *history.Replication) bool {
+	return master != nil && replica != nil && master.Role == history.RoleMaster && replica.Role == history.RoleReplica &&
+		replica.Linked && replica.History == master.History && replica.Offset >= master.Offset
+}
+
+func (r *run) saw(name string, seen history.Node) {
+	r.record(history.Event{Time: r.cluster.Now(), Process: name, Type: history.TypeNode, Node: &seen})
+}

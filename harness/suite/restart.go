@@ -1,0 +1,85 @@
+package suite
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"lockproof/harness/history"
+	"lockproof/nemesis"
+	"lockproof/scenarios"
+)
+
+// containerRestart is how much longer the TTL is, by default, for each node that
+// the script restarts within a lease on docker: a container takes half of that to end
+// and to come back, on a busy machine, where a process takes milliseconds. What
+// takes longer than all of it holds the run up.
+const containerRestart = 2500 * time.Millisecond
+
+// slowed is how much longer a scenario's TTL is on docker, if the user sets none,
+// and how much of it is for restarts: where the script lets a part of a TTL pass
+// before a node comes back, that part grows as well.
+func slowed(s *scenarios.Scenario) (longer, restarting time.Duration) {
+	lasts := s.TTL // the longest of any client
+	for _, c := range s.Clients {
+		lasts = max(lasts, c.TTL.In(s.TTL))
+	}
+	for i, step := range s.Script {
+		if !slices.Contains([]scenarios.Verb{scenarios.VerbKill, scenarios.VerbShutdown, scenarios.VerbPowerLoss}, step.Verb) {
+			continue
+		}
+		for _, t := range step.Targets {
+			if slices.Contains(s.Nodes, t) && s.Workload == nil && (supervised(s, step) || restarts(step, s.Script[i+1:], t, s.TTL, lasts)) {
+				share := 1.0 // of the TTL that a restart can have
+				if after := step.After.In(s.TTL); after < lasts {
+					share = float64(lasts-after) / float64(s.TTL)
+				}
+				longer += time.Duration(float64(containerRestart) / share)
+				restarting += containerRestart
+			}
+		}
+	}
+	return longer, restarting
+}
+
+// supervised says whether a supervisor brings back at once what goes down in a
+// step.
+func supervised(s *scenarios.Scenario, down scenarios.Step) bool {
+	return s.Restart == scenarios.RestartAlways && down.Verb != scenarios.VerbPowerLoss
+}
+
+// restarts says whether a node that goes down in a step is to be back within a
+// lease.
+func restarts(down scenarios.Step, after []scenarios.Step, node string, ttl, lease time.Duration) bool {
+	if !down.After.IsZero() {
+		return down.After.In(ttl) < lease
+	}
+	return slices.ContainsFunc(after, func(s scenarios.Step) bool {
+		return s.Verb == scenarios.VerbStart && slices.Contains(s.Targets, node)
+	})
+}
+
+// apply does a fault, and takes note of the time that it took.
+func (r *run) apply(ctx context.Context, f nemesis.Fault) ([]*nemesis.Active, error) {
+	began := r.cluster.Now()
+	begun, err := r.nemesis.Apply(ctx, f)
+	r.charge(f, began, r.cluster.Now())
+	return begun, err
+}
+
+// charge adds up how long nodes take to go down and to come back. Where the TTL has
+// a part for that, and they take longer still, it is a stall: what the run was to
+// show may have come too late.
+func (r *run) charge(f nemesis.Fault, began, ended int64) {
+	restarts := slices.Contains([]nemesis.Kind{nemesis.Kill, nemesis.Shutdown, nemesis.PowerLoss, nemesis.Start}, f.Kind)
+	if r.plan.restarting == 0 || !restarts {
+		return
+	}
+	r.mu.Lock()
+	r.restarting += time.Duration(ended - began)
+	spent := r.restarting
+	r.mu.Unlock()
+	if spent > r.plan.restarting {
+		r.record(history.Event{Time: ended, Process: f.Targets[0], Type: history.TypeStall, Late: int64(spent)})
+	}
+}

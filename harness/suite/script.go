@@ -1,0 +1,279 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lockproof/harness/client"
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+	"lockproof/nemesis"
+	"lockproof/scenarios"
+)
+
+// errUnmet says that a step did not come out as the scenario needs it: the run
+// shows nothing, but nothing is broken.
+var errUnmet = errors.New("unmet")
+
+// pending is a client operation that the script has not waited for.
+type pending struct {
+	done <-chan client.Message
+	must string
+	step scenarios.Step
+}
+
+// between is the time between two steps. Whoever carries a schedule out takes
+// some; and in virtual time it lets what the step before set off come to rest,
+// so that the next meets it in the same state every time.
+const between = 50 * time.Microsecond
+
+// play carries out the script, step by step.
+func (r *run) play(ctx context.Context) error {
+	for i, s := range r.plan.Script {
+		if err := r.cluster.Sleep(ctx, between); err != nil {
+			return err
+		}
+		r.note(s)
+		if err := r.step(ctx, s); err != nil {
+			return fmt.Errorf("step %d (%s %s): %w", i+1, s.Verb, strings.Join(s.Targets, " "), err)
+		}
+	}
+	return nil
+}
+
+func (r *run) note(s scenarios.Step) {
+	r.record(history.Event{Time: r.cluster.Now(), Process: "harness", Type: history.TypeNote,
+		Text: strings.TrimSpace(string(s.Verb) + " " + strings.Join(s.Targets, " "))})
+}
+
+func (r *run) step(ctx context.Context, s scenarios.Step) error {
+	switch s.Verb {
+	case scenarios.VerbWait:
+		return r.cluster.Sleep(ctx, r.in(s.Wait))
+	case scenarios.VerbUntil:
+		return r.until(ctx, s)
+	case scenarios.VerbAwaitSync:
+		return r.each(s.Targets, func(name string) error { return r.awaitSync(ctx, name, r.within(s)) })
+	case scenarios.VerbAwaitPromotion:
+		return r.each(s.Targets, func(name string) error { return r.awaitPromotion(ctx, name, r.within(s)) })
+	case scenarios.VerbAwait:
+		return r.each(s.Targets, func(name string) error { return r.await(ctx, name, s.Must) })
+	case scenarios.VerbCancel:
+		return r.each(s.Targets, func(name string) error {
+			_, err := r.crew.send(name, client.Command{Do: client.DoCancel})
+			return err
+		})
+	}
+	if do, ok := clientWork[s.Verb]; ok {
+		return r.each(s.Targets, func(name string) error { return r.operate(ctx, name, do, s) })
+	}
+	return r.fault(ctx, s)
+}
+
+// clientWork gives the command for each verb that a client carries out.
+var clientWork = map[scenarios.Verb]client.Do{
+	scenarios.VerbAcquire: client.DoAcquire,
+	scenarios.VerbExtend:  client.DoExtend,
+	scenarios.VerbRelease: client.DoRelease,
+	scenarios.VerbCheck:   client.DoCheck,
+	scenarios.VerbRead:    client.DoRead,
+	scenarios.VerbWrite:   client.DoWrite,
+	scenarios.VerbWatch:   client.DoWatch,
+}
+
+func (r *run) each(names []string, f func(string) error) error {
+	for _, name := range names {
+		if err := f(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// patience is how long the harness waits for a client before it calls it hung:
+// longer than any operation with a deadline of its own.
+func (r *run) patience(within scenarios.Span) time.Duration {
+	return r.in(within) + 60*r.plan.TTL + 10*time.Second
+}
+
+// unbounded gives the deadline of an operation whose step sets none: no caller
+// waits for ever, and a library that does would stop the script.
+var unbounded = map[client.Do]scenarios.Span{
+	client.DoAcquire: {TTLs: 4},
+	client.DoRelease: {TTLs: 0.5},
+}
+
+// operate lets a client do one operation, and waits for it unless the step is
+// asynchronous.
+func (r *run) operate(ctx context.Context, name string, do client.Do, s scenarios.Step) error {
+	if len(s.Reaching) > 0 {
+		if err := r.reach(ctx, name, s.Reaching); err != nil {
+			return err
+		}
+	}
+	if s.Within.IsZero() {
+		s.Within = unbounded[do]
+	}
+	r.baseline(name)
+	done, err := r.crew.send(name, client.Command{Do: do, Key: s.Key, Within: r.in(s.Within)})
+	if err != nil {
+		return err
+	}
+	r.pending[name] = append(r.pending[name], pending{done: done, must: s.Must, step: s})
+	if s.Async {
+		return nil
+	}
+	return r.await(ctx, name, "")
+}
+
+// await waits for everything that a client has under way; the last of it must
+// come out as said.
+func (r *run) await(ctx context.Context, name, must string) error {
+	waiting := r.pending[name]
+	r.pending[name] = nil
+	if len(waiting) == 0 {
+		return fmt.Errorf("%s has nothing under way to wait for", name)
+	}
+	for i, p := range waiting {
+		msg, err := r.crew.answer(ctx, name, p.done, r.patience(p.step.Within))
+		if err != nil {
+			return err
+		}
+		want := p.must
+		if i == len(waiting)-1 && must != "" {
+			want = must
+		}
+		if want != "" && string(msg.Outcome) != want {
+			return fmt.Errorf("%w: %s's %s had to be %s and was %s", errUnmet, name, p.step.Verb, want, msg.Outcome)
+		}
+	}
+	return nil
+}
+
+// reach lets a client reach these nodes only, from now on.
+func (r *run) reach(ctx context.Context, name string, nodes []string) error {
+	for _, node := range r.plan.Servers() {
+		target := name + "-" + node
+		cut, reached := r.unreached[target], slices.Contains(nodes, node)
+		switch {
+		case cut == nil && !reached:
+			begun, err := r.nemesis.Apply(ctx, nemesis.Fault{Kind: nemesis.Cut, Targets: []string{target}, Direction: cluster.Both, Setting: true})
+			if err != nil {
+				return err
+			}
+			r.unreached[target] = begun[0]
+		case cut != nil && reached:
+			delete(r.unreached, target)
+			if err := r.nemesis.End(ctx, cut); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// poll is how often the harness looks whether something has happened.
+const poll = 500 * time.Microsecond
+
+// baseline remembers what a client's links had carried before its operation, as
+// far as a step of the script waits for what they carry: where the links are in
+// another process, each question costs time in which others get ahead.
+func (r *run) baseline(name string) {
+	for _, s := range r.plan.Script {
+		for _, target := range s.Targets {
+			client, node, _ := strings.Cut(target, "-")
+			if s.Verb == scenarios.VerbUntil && client == name {
+				command := strings.ToUpper(s.Of)
+				received, answered := r.cluster.Link(client, node).Count(command)
+				r.before[target+" "+command] = [2]int{received, answered}
+			}
+		}
+	}
+}
+
+// within is how long a step waits for something to happen.
+func (r *run) within(s scenarios.Step) time.Duration {
+	if s.Within.IsZero() {
+		return 5 * r.plan.TTL
+	}
+	return r.in(s.Within)
+}
+
+// until waits for a command of the client's present operation to reach the node
+// or to be answered by it.
+func (r *run) until(ctx context.Context, s scenarios.Step) error {
+	within := r.within(s)
+	deadline := r.cluster.Now() + int64(within)
+	command := strings.ToUpper(s.Of)
+	for _, target := range s.Targets {
+		name, node, _ := strings.Cut(target, "-")
+		before := r.before[target+" "+command]
+		for {
+			received, answered := r.cluster.Link(name, node).Count(command)
+			if s.Has == "answered" && answered > before[1] || s.Has == "received" && received > before[0] {
+				break
+			}
+			if r.cluster.Now() > deadline {
+				return fmt.Errorf("%w: %s had not %s %s's %s within %v", errUnmet, node, s.Has, name, command, within)
+			}
+			if err := r.cluster.Sleep(ctx, poll); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fault hands a step to the nemesis, and sees to its end.
+func (r *run) fault(ctx context.Context, s scenarios.Step) error {
+	f := faultOf(s, r.in)
+	begun, err := r.apply(ctx, f)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !s.For.IsZero():
+		r.later(ctx, s.For, func() error {
+			for _, a := range begun {
+				if err := r.nemesis.End(context.WithoutCancel(ctx), a); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	case !s.After.IsZero():
+		r.later(ctx, s.After, func() error {
+			_, err := r.apply(ctx, nemesis.Fault{Kind: nemesis.Start, Targets: s.Targets})
+			return err
+		})
+	}
+	return nil
+}
+
+// later does something after a while, in the background; the run waits for it.
+func (r *run) later(ctx context.Context, after scenarios.Span, f func() error) {
+	r.background.Add(1)
+	go func() {
+		defer r.background.Done()
+		err := r.cluster.Sleep(ctx, r.in(after))
+		if err == nil {
+			err = f()
+		}
+		if err != nil {
+			r.failed(err)
+		}
+	}()
+}
+
+// faultOf turns a step into a fault, with durations by in.
+func faultOf(s scenarios.Step, in func(scenarios.Span) time.Duration) nemesis.Fault {
+	return nemesis.Fault{
+		Kind: nemesis.Kind(s.Verb), Targets: s.Targets, Direction: s.Direction, By: in(s.By), Jump: in(s.Jump),
+		Rate: s.Rate, Command: s.Of, Part: s.Part, Times: s.Times,
+		Lasts: in(s.For),
+	}
+}

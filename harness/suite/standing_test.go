@@ -1,0 +1,131 @@
+package suite
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/checker"
+	"lockproof/harness/history"
+)
+
+func result(property, verdict, reason string) checker.Result {
+	return checker.Result{Property: property, Verdict: verdict, Reason: reason}
+}
+
+func TestStanding(t *testing.T) {
+	const mutex, data = history.MutualExclusion, history.ProtectedData
+	const holds, violated, inconclusive = history.Holds, history.Violated, history.Inconclusive
+	tests := []struct {
+		name  string
+		trial Trial
+		want  Standing
+		why   string
+	}{
+		{"holds as named", Trial{
+			Expect:  map[string]string{mutex: holds},
+			Results: []checker.Result{result(mutex, holds, "")},
+		}, AsExpected, "mutual-exclusion: holds"},
+		{"violated as named", Trial{
+			Expect:  map[string]string{mutex: violated},
+			Results: []checker.Result{result(mutex, violated, "")},
+		}, AsExpected, "mutual-exclusion: violated"},
+		{"violated though it should hold", Trial{
+			Expect:  map[string]string{mutex: holds},
+			Results: []checker.Result{result(mutex, violated, "")},
+		}, Differs, "mutual-exclusion: expected holds, got violated"},
+		{"an alarm that does not ring", Trial{
+			Expect:  map[string]string{mutex: violated},
+			Results: []checker.Result{result(mutex, holds, "")},
+		}, Differs, "mutual-exclusion: expected violated, got holds"},
+		{"lenient: better than the reference", Trial{
+			Lenient: true,
+			Expect:  map[string]string{mutex: violated},
+			Results: []checker.Result{result(mutex, holds, "")},
+		}, AsExpected, "mutual-exclusion: holds, better than the reference's violated"},
+		{"lenient: worse than the reference", Trial{
+			Lenient: true,
+			Expect:  map[string]string{mutex: holds},
+			Results: []checker.Result{result(mutex, violated, "")},
+		}, Differs, "mutual-exclusion: expected holds, got violated"},
+		{"lenient is not better when inconclusive", Trial{
+			Lenient: true,
+			Expect:  map[string]string{mutex: violated},
+			Results: []checker.Result{result(mutex, inconclusive, "vacuous: 0 of 2 grants")},
+		}, Undecided, "mutual-exclusion: expected violated, got inconclusive: vacuous: 0 of 2 grants"},
+		{"inconclusive where it should hold", Trial{
+			Expect:  map[string]string{mutex: holds},
+			Results: []checker.Result{result(mutex, inconclusive, "stalled: 80 ms")},
+		}, Undecided, "mutual-exclusion: expected holds, got inconclusive: stalled: 80 ms"},
+		{"a difference outranks an inconclusive verdict", Trial{
+			Expect: map[string]string{mutex: holds, data: holds},
+			Results: []checker.Result{
+				result(mutex, inconclusive, "unknown"), result(data, violated, "")},
+		}, Differs, "protected-data: expected holds, got violated"},
+		{"a property that is not named is violated", Trial{
+			Expect: map[string]string{mutex: holds},
+			Results: []checker.Result{
+				result(mutex, holds, ""), result(data, violated, "")},
+		}, Differs, "protected-data is violated, and the scenario does not expect that"},
+		{"a property that is not named is inconclusive", Trial{
+			Expect: map[string]string{mutex: holds},
+			Results: []checker.Result{
+				result(mutex, holds, ""), result(data, inconclusive, "vacuous: no writes")},
+		}, AsExpected, "mutual-exclusion: holds"},
+		{"a named property has no result", Trial{
+			Expect: map[string]string{mutex: holds},
+		}, Undecided, "mutual-exclusion: expected holds, got inconclusive: vacuous: not judged"},
+		{"nothing is named", Trial{
+			Results: []checker.Result{result(mutex, holds, "")},
+		}, AsExpected, "no property is violated"},
+		{"inconclusive as named", Trial{
+			Expect:  map[string]string{mutex: inconclusive},
+			Results: []checker.Result{result(mutex, inconclusive, "vacuous")},
+		}, AsExpected, "mutual-exclusion: inconclusive"},
+		{"nothing was judged", Trial{}, Undecided, "no property was judged"},
+		{"skipped", Trial{Skipped: "no C compiler"}, Skipped, "no C compiler"},
+		{"failed", Trial{Failure: "n3 did not start",
+			Results: []checker.Result{result(mutex, holds, "")}}, HarnessError, "n3 did not start"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			standing, why := tt.trial.Standing()
+			require.Equal(t, tt.want, standing)
+			require.Equal(t, tt.why, why)
+		})
+	}
+}
+
+func TestStandingNamesEveryDifference(t *testing.T) {
+	trial := Trial{
+		Expect: map[string]string{history.MutualExclusion: history.Holds, history.Fencing: history.Holds},
+		Results: []checker.Result{
+			result(history.Fencing, history.Violated, ""),
+			result(history.MutualExclusion, history.Violated, ""),
+		},
+	}
+	_, why := trial.Standing()
+	require.Equal(t, "mutual-exclusion: expected holds, got violated; fencing: expected holds, got violated", why)
+}
+
+func TestJudgementsKeepTheOrderOfProperties(t *testing.T) {
+	trial := Trial{
+		Expect: map[string]string{"zeal": history.Holds, history.FaultTolerance: history.Holds},
+		Results: []checker.Result{
+			result("ardour", history.Holds, ""),
+			result(history.FaultTolerance, history.Holds, ""),
+			result(history.MutualExclusion, history.Holds, ""),
+		},
+	}
+	var names []string
+	for _, j := range trial.Judgements() {
+		names = append(names, j.Property)
+	}
+	require.Equal(t, []string{history.MutualExclusion, history.FaultTolerance, "ardour", "zeal"}, names)
+}
+
+func TestJudgementsOfTrialsThatDidNotRun(t *testing.T) {
+	expect := map[string]string{history.MutualExclusion: history.Holds}
+	require.Empty(t, Trial{Skipped: "why", Expect: expect}.Judgements())
+	require.Empty(t, Trial{Failure: "why", Expect: expect}.Judgements())
+}

@@ -1,0 +1,332 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+	"lockproof/scenarios"
+)
+
+// plain is a scenario whose trials the fake openers below make up.
+func plain(name string) Job {
+	return Job{Scenario: &scenarios.Scenario{
+		Name: name, On: []string{Virtual, Local}, TTL: time.Second, Nodes: []string{"n1"},
+		Clients: []scenarios.Client{{Name: "c1"}},
+		Expect:  map[string]string{history.MutualExclusion: history.Holds},
+	}}
+}
+
+// granted is the shortest history in which mutual exclusion holds: one lease.
+func granted(p *plan, t *Trial) []history.Event {
+	header := p.header(Options{Cluster: Local}, "fake 1.0", t.Trial, t.Seed, 50*time.Millisecond)
+	return []history.Event{
+		header,
+		{Time: 1, Process: "c1", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"},
+		{Time: 2, Process: "c1", Type: history.TypeOK, Op: history.OpAcquire, ID: 1, Lease: 1, Key: "k1", Token: "a", Validity: 10},
+		{Time: 20, Process: "harness", Type: history.TypeEnd},
+	}
+}
+
+// stall is a harness held up in the middle of granted's lease.
+var stall = history.Event{Time: 15, Process: "harness", Type: history.TypeStall, Late: int64(time.Second)}
+
+// fakeOpener records what history says of each trial.
+func fakeOpener(history func(p *plan, t *Trial) []history.Event) opener {
+	return func(_ context.Context, p *plan, t *Trial, j *journal) error {
+		for _, e := range history(p, t) {
+			j.record(e)
+		}
+		return nil
+	}
+}
+
+// onFake runs on a fake cluster of real time.
+func onFake(trials int) Options { return Options{Cluster: Local, Trials: trials, Seed: 40, Retries: 3} }
+
+func TestTrialsComeBackInTheOrderOfTheJobs(t *testing.T) {
+	o := onFake(3)
+	o.Parallel = 4
+	var mu sync.Mutex
+	var seen []string
+	trials := o.run(context.Background(), []Job{plain("a"), plain("b")}, fakeOpener(func(p *plan, trial *Trial) []history.Event {
+		time.Sleep(time.Duration(10-3*trial.Trial) * time.Millisecond) // the later, the quicker
+		return granted(p, trial)
+	}), func(trial Trial) {
+		require.True(t, mu.TryLock(), "observe is called for one trial at a time")
+		defer mu.Unlock()
+		seen = append(seen, fmt.Sprint(trial.Scenario, trial.Trial))
+	})
+	var names []string
+	for _, trial := range trials {
+		standing, why := trial.Standing()
+		require.Equal(t, AsExpected, standing, why)
+		require.Equal(t, uint64(40+trial.Trial), trial.Seed)
+		require.Equal(t, 1, trial.Attempts)
+		require.Equal(t, 20*time.Nanosecond, trial.Simulated)
+		require.Positive(t, trial.Elapsed)
+		names = append(names, fmt.Sprint(trial.Scenario, trial.Trial))
+	}
+	require.Equal(t, []string{"a0", "a1", "a2", "b0", "b1", "b2"}, names)
+	require.ElementsMatch(t, names, seen)
+	require.NotEqual(t, names, seen, "they did not finish in that order")
+}
+
+func TestAStalledTrialIsTriedAgain(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		stalls   int
+		attempts int
+		want     Standing
+	}{
+		{"never stalled", 0, 1, AsExpected},
+		{"stalled twice", 2, 3, AsExpected},
+		{"stalled every time", 99, 4, Undecided},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := onFake(1)
+			o.Out = t.TempDir()
+			tries := 0
+			trials := o.run(context.Background(), []Job{plain("a")}, fakeOpener(func(p *plan, trial *Trial) []history.Event {
+				events := granted(p, trial)
+				if tries++; tries <= c.stalls {
+					events = append(events, stall)
+				}
+				return events
+			}), func(Trial) {})
+			require.Len(t, trials, 1)
+			standing, why := trials[0].Standing()
+			require.Equal(t, c.want, standing, why)
+			require.Equal(t, c.attempts, trials[0].Attempts)
+			require.Equal(t, c.attempts, tries)
+			events := readHistory(t, filepath.Join(o.Out, trials[0].History))
+			require.Equal(t, c.want == Undecided, slices.ContainsFunc(events, func(e history.Event) bool { return e.Type == history.TypeStall }),
+				"the last attempt's history is kept, and no other's")
+		})
+	}
+}
+
+func readHistory(t *testing.T, name string) []history.Event {
+	t.Helper()
+	file, err := os.Open(name)
+	require.NoError(t, err)
+	defer file.Close()
+	events, err := history.Read(file)
+	require.NoError(t, err)
+	return events
+}
+
+func TestAClusterThatFailsIsAFailureOfTheHarness(t *testing.T) {
+	trials := onFake(1).run(context.Background(), []Job{plain("a"), plain("b")}, func(_ context.Context, p *plan, _ *Trial, _ *journal) error {
+		if p.Name == "a" {
+			return errors.New("n3 did not start")
+		}
+		return nil // and no history
+	}, func(Trial) {})
+	standing, why := trials[0].Standing()
+	require.Equal(t, HarnessError, standing)
+	require.Equal(t, "n3 did not start", why)
+	standing, why = trials[1].Standing()
+	require.Equal(t, HarnessError, standing)
+	require.Contains(t, why, "header")
+	require.Equal(t, 1, trials[1].Attempts)
+}
+
+// A cluster that is lost fails the trials under way, and no other is run.
+func TestAClusterThatIsLostEndsTheRun(t *testing.T) {
+	o := onFake(5)
+	o.Parallel = 1
+	trials := o.run(context.Background(), []Job{plain("a"), plain("b")}, func(_ context.Context, p *plan, trial *Trial, j *journal) error {
+		for _, e := range granted(p, trial) {
+			j.record(e)
+		}
+		if trial.Trial == 1 {
+			return fmt.Errorf("n3: %w", &cluster.Lost{Cluster: Docker, Why: "the engine is gone", How: "start it again"})
+		}
+		return nil
+	}, func(Trial) {})
+	require.Len(t, trials, 2)
+	standing, why := trials[1].Standing()
+	require.Equal(t, HarnessError, standing)
+	require.Equal(t, "n3: the docker cluster is lost: the engine is gone; start it again", why)
+}
+
+// What was under way is judged by what it saw; what had not begun is not run.
+func TestCancelInMidRunGivesWhatWasSeen(t *testing.T) {
+	o := onFake(5)
+	o.Parallel, o.Out = 1, t.TempDir()
+	ctx, cancel := context.WithCancel(context.Background())
+	trials := o.run(ctx, []Job{plain("a")}, func(ctx context.Context, p *plan, trial *Trial, j *journal) error {
+		events := granted(p, trial)
+		for _, e := range events[:3] {
+			j.record(e)
+		}
+		if trial.Trial == 1 {
+			cancel()
+			return ctx.Err()
+		}
+		j.record(events[3])
+		return nil
+	}, func(Trial) {})
+	require.Len(t, trials, 2)
+	require.Empty(t, trials[1].Failure)
+	require.NotEmpty(t, trials[1].Results, "judged by what it saw")
+	require.Equal(t, 1, trials[1].Attempts, "and not tried again")
+}
+
+func TestCancelBeforeThereIsAClusterJudgesNothing(t *testing.T) {
+	o := onFake(5)
+	o.Parallel, o.Out = 1, t.TempDir()
+	ctx, cancel := context.WithCancel(context.Background())
+	trials := o.run(ctx, []Job{plain("a")}, func(ctx context.Context, _ *plan, _ *Trial, _ *journal) error {
+		cancel()
+		return ctx.Err()
+	}, func(Trial) {})
+	require.Len(t, trials, 1)
+	standing, why := trials[0].Standing()
+	require.Equal(t, Undecided, standing, why)
+	require.Empty(t, trials[0].History, "there is no history of nothing")
+	require.NoDirExists(t, filepath.Join(o.Out, "trials", "a"))
+}
+
+func TestCancelOfARealRunIsWoundUp(t *testing.T) {
+	needRedis(t)
+	list, err := scenarios.Select([]string{"healthy-contention"})
+	require.NoError(t, err)
+	o := Options{Cluster: Local, Trials: 1, Seed: 1, TTL: 3 * time.Second, Out: t.TempDir()}
+	ctx, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	trials, err := Run(ctx, []Job{{Scenario: list[0]}}, o, func(Trial) {})
+	require.NoError(t, err)
+	require.Less(t, time.Since(began), 9*time.Second, "the workload goes on for 18 s")
+	require.Len(t, trials, 1)
+	require.Empty(t, trials[0].Failure)
+	require.NotEqual(t, history.Violated, trials[0].verdict(history.MutualExclusion))
+	require.Greater(t, trials[0].Simulated, 500*time.Millisecond)
+	require.FileExists(t, filepath.Join(o.Out, trials[0].History))
+}
+
+func TestCancelOfALongVirtualRunIsWoundUp(t *testing.T) {
+	list, err := scenarios.Select([]string{"healthy-contention"})
+	require.NoError(t, err)
+	day := *list[0]
+	w := *day.Workload
+	w.For = scenarios.Span{Fixed: 24 * time.Hour}
+	day.Workload = &w
+	o := Options{Cluster: Virtual, Trials: 1, Seed: 1, Out: t.TempDir()}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	trials, err := Run(ctx, []Job{{Scenario: &day}}, o, func(Trial) {})
+	require.NoError(t, err)
+	require.Empty(t, trials[0].Failure)
+	require.Equal(t, history.Inconclusive, trials[0].verdict(history.MutualExclusion))
+	require.Greater(t, trials[0].Simulated, 500*time.Millisecond)
+	require.Less(t, trials[0].Simulated, 12*time.Hour)
+	require.FileExists(t, filepath.Join(o.Out, trials[0].History))
+}
+
+func TestOnlyWhatIsWorthItIsKept(t *testing.T) {
+	o := onFake(3)
+	o.Out = t.TempDir()
+	trials := o.run(context.Background(), []Job{plain("a")}, fakeOpener(func(p *plan, trial *Trial) []history.Event {
+		events := granted(p, trial)
+		if trial.Trial == 2 { // another client's lease overlaps the first one's
+			events = append(events, history.Event{Time: 3, Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"},
+				history.Event{Time: 4, Process: "c2", Type: history.TypeOK, Op: history.OpAcquire, ID: 1, Lease: 1, Key: "k1", Token: "b", Validity: 10})
+		}
+		return events
+	}), func(Trial) {})
+	require.Empty(t, trials[0].Failure)
+	require.Equal(t, []string{"trials/a/000/history.jsonl", "", "trials/a/002/history.jsonl"},
+		[]string{trials[0].History, trials[1].History, trials[2].History})
+	require.FileExists(t, filepath.Join(o.Out, trials[0].History))
+	require.NoDirExists(t, filepath.Join(o.Out, "trials/a/001"))
+	require.Equal(t, history.Violated, trials[2].verdict(history.MutualExclusion))
+}
+
+// An alarm that did not ring is what a reader wants to look into most.
+func TestAViolationThatDidNotComeIsKept(t *testing.T) {
+	o := onFake(2)
+	o.Out = t.TempDir()
+	job := plain("a")
+	job.Scenario.Expect[history.MutualExclusion] = history.Violated
+	trials := o.run(context.Background(), []Job{job}, fakeOpener(granted), func(Trial) {})
+	standing, _ := trials[1].Standing()
+	require.Equal(t, Differs, standing)
+	require.FileExists(t, filepath.Join(o.Out, trials[1].History))
+}
+
+func TestAnOutputFolderThatCannotBeIsAFailure(t *testing.T) {
+	o := onFake(1)
+	o.Out = filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(o.Out, nil, 0o600))
+	trials := o.run(context.Background(), []Job{plain("a")}, fakeOpener(granted), func(Trial) {})
+	require.Contains(t, trials[0].Failure, "not a directory")
+	require.Empty(t, trials[0].History)
+}
+
+func TestRunSuiteRefusesWhatDoesNotExist(t *testing.T) {
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Cluster: "vitual"}, `no cluster named "vitual": there are virtual, local`},
+		{Options{Cluster: Virtual, Lock: "redlok"}, "redlok"},
+		{Options{Cluster: Virtual, Without: []string{"Majorty"}}, "no rule named \"Majorty\""},
+		{Options{Cluster: Virtual, Lock: "redsync", Without: []string{"Majority"}}, "redsync has no rules to switch off: --without is for redlock"},
+	} {
+		_, err := Run(context.Background(), nil, c.o, func(Trial) {})
+		require.ErrorContains(t, err, c.want)
+		_, err = c.o.Jobs(nil)
+		require.ErrorContains(t, err, c.want)
+	}
+}
+
+// A lock that does not want to be set up so shows nothing, and breaks nothing.
+func TestALockThatRefusesIsSkippedInItsOwnWords(t *testing.T) {
+	o := Options{Cluster: Virtual, Trials: 1, Seed: 1, Out: t.TempDir()}
+	jobs := jobsOf(t, o, "flushall")
+	jobs[0].Lock, jobs[0].Lenient = "refuses", true
+	trials, err := Run(context.Background(), jobs, o, func(Trial) {})
+	require.NoError(t, err)
+	standing, why := trials[0].Standing()
+	require.Equal(t, Skipped, standing, why)
+	require.Equal(t, "refuses refuses to be set up so: a TTL of a second is too short for me", why)
+	require.Empty(t, trials[0].History)
+}
+
+// What an asynchronous step must come to is asked for whether anybody awaits it
+// or not.
+func TestAnUnmetMustIsInconclusiveAwaitedOrNot(t *testing.T) {
+	for _, await := range []string{"", "  - await: c1\n"} {
+		file := filepath.Join(t.TempDir(), "unmet.yaml")
+		require.NoError(t, os.WriteFile(file, []byte(`name: unmet
+title: an acquire that should have failed
+source: a test
+lesson: None.
+clients: {c1: {}}
+script:
+  - acquire: c1
+    async: true
+    must: fail
+`+await+`expect: {mutual-exclusion: holds}
+`), 0o600))
+		o := Options{Cluster: Virtual, Trials: 1, Seed: 1}
+		trials, err := Run(context.Background(), jobsOf(t, o, file), o, func(Trial) {})
+		require.NoError(t, err)
+		standing, why := trials[0].Standing()
+		require.Equal(t, Undecided, standing, why)
+		require.Contains(t, why, "c1's acquire had to be fail and was ok", "%q", await)
+	}
+}

@@ -1,0 +1,79 @@
+// Package harness runs scenarios: it builds the cluster, sets the clients to
+// work, lets the nemesis loose, and hands the history to the checker.
+package suite
+
+import (
+	"io"
+	"time"
+
+	"lockproof/checker"
+)
+
+// Options say how scenarios are to be run.
+type Options struct {
+	Cluster string // virtual, local, docker
+	Trials  int
+	Seed    uint64
+	Server  string        // docker: one of docker.Servers; local: a server's program; "": the default
+	Image   string        // docker: an image that has a server, instead
+	TTL     time.Duration // 0: each scenario's own
+	Lock    string        // "": each scenario's own
+	Without []string      // rules to switch off in every scenario
+	Out     string        // folder for results and histories
+	// Parallel is how many trials run at a time; 0: what suits the cluster.
+	Parallel int
+	// Retries is how often a stalled trial is tried again.
+	Retries int
+	// Notices takes what is to be said before the first trial begins, where that
+	// takes long; nil: nobody.
+	Notices io.Writer `json:"-"`
+
+	pulse *pulse // takes how far a trial has got; nil: nobody looks
+}
+
+// Trial is one run of one scenario and what came of it.
+type Trial struct {
+	Scenario string           `json:"scenario"`
+	Variant  string           `json:"variant,omitempty"`
+	Cluster  string           `json:"cluster"`
+	Server   string           `json:"server,omitempty"` // the servers' name and version, as they told it: redis 7.0.15
+	Trial    int              `json:"trial"`
+	Seed     uint64           `json:"seed"`
+	Lock     string           `json:"lock"`
+	Without  []string         `json:"without,omitempty"`
+	Results  []checker.Result `json:"results,omitempty"`
+	// Expect is the verdict that was expected for each property that the
+	// scenario names.
+	Expect map[string]string `json:"expect,omitempty"`
+	// Lenient: the expectations are the reference's, and this is another lock
+	// or a rule is off; a better verdict than expected is as expected.
+	Lenient bool `json:"lenient,omitempty"`
+	// Skipped says why it was not run.
+	Skipped string `json:"skipped,omitempty"`
+	// Failure says how the harness itself failed.
+	Failure string `json:"failure,omitempty"`
+	// lost: the cluster can run no other.
+	lost bool
+	// Attempts is how many runs it took, more than one after stalls.
+	Attempts int `json:"attempts,omitempty"`
+	// History is the file, relative to the output folder, if it was kept.
+	History string `json:"history,omitempty"`
+	// Elapsed is real time; Simulated is the length of the run's own clock.
+	Elapsed   time.Duration `json:"elapsed"`
+	Simulated time.Duration `json:"simulated"`
+}
+
+// Name is that of the trial's row, as Job.Name gives it.
+func (t Trial) Name() string { return rowName(t.Scenario, t.Variant) }
+
+// Standing is how a trial's verdicts compare with what was expected.
+type Standing string
+
+// The standings, as they decide the exit code.
+const (
+	AsExpected   Standing = "as expected"
+	Differs      Standing = "differs"
+	Undecided    Standing = "inconclusive"
+	Skipped      Standing = "skipped"
+	HarnessError Standing = "failed"
+)

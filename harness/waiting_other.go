@@ -1,8 +1,0 @@
-//go:build !unix
-
-package harness
-
-import "io"
-
-// waiting gives an input as it is: see the other systems.
-func waiting(in io.Reader) io.Reader { return in }

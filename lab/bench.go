@@ -1,0 +1,148 @@
+// Package lab runs experiments: a scenario of the catalogue in virtual time,
+// with its TTL, its drift factor, a restart delay, a rule or the size of a fault
+// changed. It is the harness that runs them, and the checker that judges.
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"lockproof/checker"
+	"lockproof/harness/cluster/process"
+	"lockproof/harness/history"
+	"lockproof/harness/suite"
+	"lockproof/reports"
+	"lockproof/scenarios"
+)
+
+// Limit bounds how long an experiment may take that a reader waits for.
+const Limit = 20 * time.Second
+
+// Bench runs experiments, a few at a time. Its folder takes their histories
+// while they are read, and goes with it; if this process is killed, with the
+// next run or lockproof clean.
+type Bench struct {
+	trials suite.Runner
+	folder string
+	record *process.Record
+	slots  chan struct{}
+	limit  time.Duration
+}
+
+// NewBench makes a bench, to be closed, that has trials run the experiments and gives one
+// up after limit.
+func NewBench(trials suite.Runner, limit time.Duration) (*Bench, error) {
+	folder := filepath.Join(os.TempDir(), process.FolderPrefix+process.RandomName())
+	record, err := process.NewRecord(folder)
+	if err != nil {
+		return nil, fmt.Errorf("the lab: %w", err)
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return nil, errors.Join(fmt.Errorf("the lab cannot make its folder: %w", err), record.Remove())
+	}
+	return &Bench{trials, folder, record, make(chan struct{}, runtime.GOMAXPROCS(0)), limit}, nil
+}
+
+// Close removes what the bench has made. No experiment may be under way.
+func (b *Bench) Close() error {
+	return errors.Join(os.RemoveAll(b.folder), b.record.Remove())
+}
+
+// enter waits for a free place.
+func (b *Bench) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case b.slots <- struct{}{}:
+		return func() { <-b.slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Outcome is what came of an experiment.
+type Outcome struct {
+	Trial  suite.Trial
+	Events []history.Event
+	// Verdicts are on the properties that the scenario is about, and on any
+	// other that was violated.
+	Verdicts []checker.Result
+}
+
+// Run runs an experiment once, with the seed that the catalogue begins with.
+func (b *Bench) Run(ctx context.Context, e *Experiment) (*Outcome, error) {
+	leave, err := b.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	folder, err := os.MkdirTemp(b.folder, "experiment-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	trials, err := b.run(ctx, []suite.Job{e.job()}, folder)
+	if err != nil {
+		return nil, err
+	}
+	o := &Outcome{Trial: trials[0]}
+	if o.Events, err = reports.ReadHistory(filepath.Join(folder, filepath.FromSlash(o.Trial.History))); err != nil {
+		return nil, err
+	}
+	for _, r := range o.Trial.Results {
+		if slices.Contains(e.Properties, r.Property) || r.Verdict == history.Violated {
+			o.Verdicts = append(o.Verdicts, r)
+		}
+	}
+	return o, nil
+}
+
+// run runs each job once, all of them to their ends or none: what a trial that
+// was called off has seen is no answer to the reader's question.
+func (b *Bench) run(ctx context.Context, jobs []suite.Job, out string) ([]suite.Trial, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.limit)
+	defer cancel()
+	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1, Out: out, Parallel: 1}
+	trials, err := b.trials(ctx, jobs, o, func(suite.Trial) {})
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	for _, t := range trials {
+		switch {
+		case t.Failure != "":
+			return nil, errors.New(t.Failure)
+		case t.Skipped != "":
+			return nil, errors.New(t.Skipped)
+		}
+	}
+	return trials, nil
+}
+
+// Catalogue lists the scenarios that the lab can run: those of virtual time.
+func Catalogue() ([]*scenarios.Scenario, error) {
+	all, err := scenarios.Catalogue()
+	if err != nil {
+		return nil, err
+	}
+	var fit []*scenarios.Scenario
+	for _, s := range all {
+		why, err := suite.Options{Cluster: suite.Virtual}.Skips(suite.Job{Scenario: s})
+		if err != nil {
+			return nil, err
+		}
+		if why == "" {
+			fit = append(fit, s)
+		}
+	}
+	return fit, nil
+}
+
+// Folder is where the bench keeps histories while they are read.
+func (b *Bench) Folder() string { return b.folder }

@@ -1,0 +1,203 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+	"lockproof/harness/suite"
+	"lockproof/redlock"
+	"lockproof/scenarios"
+)
+
+// Experiment is a scenario, as it stands or as a variant, with controls.
+type Experiment struct {
+	Catalogued *scenarios.Scenario // as the catalogue has it
+	Variant    string
+	Numbers    []*Number
+	Choices    []*Choice
+	// Properties are those that the scenario is about, which a reader predicts.
+	Properties []string
+
+	base    *scenarios.Scenario // with the variant
+	without []string            // rules that are off however the controls stand
+}
+
+// Number is a control that is turned.
+type Number struct {
+	Name, Label, Unit  string
+	Value, Least, Most float64
+	Step, initial      float64
+
+	set func(*scenarios.Scenario, float64)
+}
+
+// Choice is a control with a few positions.
+type Choice struct {
+	Name, Label string
+	Options     []Option
+	Value       string
+	initial     string
+
+	set func(*scenarios.Scenario, string)
+}
+
+// Option is one position of a choice.
+type Option struct{ Value, Label string }
+
+// Changed says whether the control stands elsewhere than in the catalogue.
+func (n *Number) Changed() bool { return n.Value != n.initial }
+
+// Changed says whether the control stands elsewhere than in the catalogue.
+func (c *Choice) Changed() bool { return c.Value != c.initial }
+
+// Text is the number's value as a form has it.
+func (n *Number) Text() string { return Text(n.Value) }
+
+// Text writes a number without the digits that only floating point put there.
+func Text(x float64) string { return strconv.FormatFloat(math.Round(x*1e6)/1e6, 'f', -1, 64) }
+
+// New makes the experiment on a scenario, as the variant of that name or, if it
+// is "", as it stands. Its controls stand as the catalogue has them.
+func New(s *scenarios.Scenario, variant string) (*Experiment, error) {
+	v, err := s.Find(variant)
+	if err != nil {
+		return nil, err
+	}
+	e := &Experiment{Catalogued: s, Variant: variant, base: s.With(v), without: v.Without}
+	if e.base.Lock.Name == "" {
+		e.base.Lock.Name = locks.Reference
+	}
+	kind, err := locks.Find(e.base.Lock.Name)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range history.Properties {
+		named := s.Expect[p] != "" || slices.ContainsFunc(s.Variants, func(v scenarios.Variant) bool { return v.Expect[p] != "" })
+		if named {
+			e.Properties = append(e.Properties, p)
+		}
+	}
+	e.Numbers = numbers(e.base, kind)
+	e.Choices = e.choices(kind)
+	for _, n := range e.Numbers {
+		n.initial = n.Value
+	}
+	for _, c := range e.Choices {
+		c.initial = c.Value
+	}
+	return e, nil
+}
+
+// Read sets the controls that a form names. The error says what is out of
+// bounds; the form then has no effect.
+func (e *Experiment) Read(form url.Values) error {
+	values := map[*Number]float64{}
+	for _, n := range e.Numbers {
+		if !form.Has(n.Name) {
+			continue
+		}
+		x, err := strconv.ParseFloat(strings.TrimSpace(form.Get(n.Name)), 64)
+		if err != nil || !(x >= n.Least && x <= n.Most) {
+			return fmt.Errorf("%s: %q is not a number from %s to %s", n.Label, form.Get(n.Name), Text(n.Least), Text(n.Most))
+		}
+		values[n] = x
+	}
+	for _, c := range e.Choices {
+		value := form.Get(c.Name)
+		if form.Has(c.Name) && !slices.ContainsFunc(c.Options, func(o Option) bool { return o.Value == value }) {
+			return fmt.Errorf("%s: there is no %q", c.Label, value)
+		}
+	}
+	for n, x := range values {
+		n.Value = x
+	}
+	for _, c := range e.Choices {
+		if form.Has(c.Name) {
+			c.Value = form.Get(c.Name)
+		}
+	}
+	return nil
+}
+
+// Number finds a control, nil if there is none of that name.
+func (e *Experiment) Number(name string) *Number {
+	for _, n := range e.Numbers {
+		if n.Name == name {
+			return n
+		}
+	}
+	return nil
+}
+
+// Changed says whether any control stands elsewhere than in the catalogue.
+func (e *Experiment) Changed() bool {
+	return slices.ContainsFunc(e.Numbers, (*Number).Changed) || slices.ContainsFunc(e.Choices, (*Choice).Changed)
+}
+
+// Scenario is the scenario with every control as it stands.
+func (e *Experiment) Scenario() *scenarios.Scenario {
+	s := *e.base
+	s.Script = slices.Clone(s.Script)
+	s.Clients = slices.Clone(s.Clients)
+	s.Nemesis = slices.Clone(s.Nemesis)
+	s.Variants = nil
+	// The first number may add a step, which moves those after it.
+	for _, n := range slices.Backward(e.Numbers) {
+		if n.Changed() {
+			n.set(&s, n.Value)
+		}
+	}
+	for _, c := range e.Choices {
+		if c.Changed() && c.set != nil {
+			c.set(&s, c.Value)
+		}
+	}
+	return &s
+}
+
+// Without lists the rules that are off.
+func (e *Experiment) Without() []string {
+	rules := slices.Clone(e.without)
+	for _, c := range e.Choices {
+		if c.Name == ruleControl && c.Value != "" {
+			rules = append(rules, c.Value)
+		}
+	}
+	return rules
+}
+
+func (e *Experiment) job() suite.Job {
+	return suite.Job{Scenario: e.Scenario(), Without: e.Without()}
+}
+
+const ruleControl = "rule"
+
+// ruleChoice switches one rule of the reference off. A variant that does
+// without one rule begins with that position.
+func (e *Experiment) ruleChoice() *Choice {
+	c := &Choice{Name: ruleControl, Label: "Rule switched off", Options: []Option{{"", "none"}}}
+	for _, r := range redlock.Rules() {
+		if !slices.Contains(e.without, string(r.Rule)) || len(e.without) == 1 {
+			c.Options = append(c.Options, Option{string(r.Rule), string(r.Rule)})
+		}
+	}
+	if len(e.without) == 1 {
+		c.Value, e.without = e.without[0], nil
+	}
+	return c
+}
+
+// LeastText, MostText, StepText and InitialText are for forms, too.
+func (n *Number) LeastText() string   { return Text(n.Least) }
+func (n *Number) MostText() string    { return Text(n.Most) }
+func (n *Number) StepText() string    { return Text(n.Step) }
+func (n *Number) InitialText() string { return Text(n.initial) }
+
+// Initial is the position that the catalogue has.
+func (c *Choice) Initial() string { return c.initial }

@@ -1,0 +1,176 @@
+package lab
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+	"lockproof/harness/suite"
+	"lockproof/scenarios"
+)
+
+func bench(t *testing.T) *Bench {
+	b, err := NewBench(suite.Run, Limit)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	return b
+}
+
+func experiment(t *testing.T, name, variant string) *Experiment {
+	t.Helper()
+	all, err := scenarios.Select([]string{name})
+	require.NoError(t, err)
+	e, err := New(all[0], variant)
+	require.NoError(t, err)
+	return e
+}
+
+func verdictOf(t *testing.T, b *Bench, e *Experiment, property string) string {
+	t.Helper()
+	o, err := b.Run(context.Background(), e)
+	require.NoError(t, err)
+	require.NotEmpty(t, o.Events)
+	return verdict(o.Trial, property)
+}
+
+// As the catalogue has them, the lab's experiments give the catalogue's
+// verdicts, every one of them.
+func TestUnchangedExperimentsGiveTheCataloguesVerdicts(t *testing.T) {
+	b := bench(t)
+	all, err := Catalogue()
+	require.NoError(t, err)
+	require.Greater(t, len(all), 40)
+	for _, s := range all {
+		for _, v := range append([]scenarios.Variant{{}}, s.Variants...) {
+			e, err := New(s, v.Name)
+			require.NoError(t, err)
+			require.False(t, e.Changed())
+			require.NotEmpty(t, e.Properties, s.Name)
+			o, err := b.Run(context.Background(), e)
+			require.NoError(t, err, s.Name)
+			for property, want := range s.With(v).Expect {
+				require.Equal(t, want, verdict(o.Trial, property), "%s %s", s.Name, v.Name)
+			}
+		}
+	}
+	left, err := os.ReadDir(b.folder)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// A change of one control turns the verdict, as the scenario's lesson says.
+func TestControlsTurnVerdicts(t *testing.T) {
+	b := bench(t)
+	for _, tt := range []struct {
+		scenario, variant, property string
+		form                        url.Values
+		before, after               string
+	}{
+		{"restart-delay-too-short", "", history.MutualExclusion, url.Values{"restart-delay": {"1.1"}}, history.Violated, history.Holds},
+		{"restart-without-persistence", "", history.MutualExclusion, url.Values{"restart-delay": {"1.1"}}, history.Violated, history.Holds},
+		{"restart-without-persistence", "", history.MutualExclusion, url.Values{"persistence": {"aof-always"}}, history.Violated, history.Holds},
+		{"rolling-restart", "", history.MutualExclusion, url.Values{"persistence": {"aof-everysec"}}, history.Violated, history.Holds},
+		{"delayed-restart", "", history.MutualExclusion, url.Values{"restart-delay": {"0.9"}}, history.Holds, history.Violated},
+		{"fast-servers", "", history.MutualExclusion, url.Values{"drift": {"0.2"}}, history.Violated, history.Holds},
+		{"fast-servers", "drift factor 0.2", history.MutualExclusion, url.Values{"step-1": {"1.5"}}, history.Holds, history.Violated},
+		{"slow-client-clock", "", history.MutualExclusion, url.Values{"drift": {"0.25"}}, history.Violated, history.Holds},
+		{"slow-acquire", "", history.MutualExclusion, url.Values{"rule": {"ElapsedCheck"}}, history.Holds, history.Violated},
+		{"slow-acquire", "without ElapsedCheck", history.MutualExclusion, url.Values{"rule": {""}}, history.Violated, history.Holds},
+		{"client-pause", "", history.ProtectedData, url.Values{"store": {"compare"}}, history.Violated, history.Holds},
+		{"restart-delay-mixed-ttls", "", history.MutualExclusion, url.Values{"ttl-of-c1": {"1"}}, history.Violated, history.Holds},
+		{"clock-jump-forward", "", history.MutualExclusion, url.Values{"step-2": {"0.1"}}, history.Violated, history.Holds},
+	} {
+		t.Run(tt.scenario+" "+tt.form.Encode(), func(t *testing.T) {
+			e := experiment(t, tt.scenario, tt.variant)
+			require.Equal(t, tt.before, verdictOf(t, b, e, tt.property))
+			require.NoError(t, e.Read(tt.form))
+			require.True(t, e.Changed())
+			require.Equal(t, tt.after, verdictOf(t, b, e, tt.property))
+		})
+	}
+}
+
+// The restart delay turns the verdict where it passes the TTL, less what the
+// clock margin and the way to the nodes take.
+func TestBoundary(t *testing.T) {
+	e := experiment(t, "restart-delay-too-short", "")
+	found, err := bench(t).Boundary(context.Background(), e, e.Number("restart-delay"))
+	require.NoError(t, err)
+	stretches := found.Stretches(history.MutualExclusion)
+	require.Len(t, stretches, 2)
+	require.Equal(t, history.Violated, stretches[0].Verdict)
+	require.Equal(t, history.Holds, stretches[1].Verdict)
+	require.InDelta(t, 0.95, stretches[1].From, 0.1, "c2 asks again several times in a TTL")
+	require.False(t, e.Changed(), "the control stands where it stood")
+}
+
+func TestFormsAreChecked(t *testing.T) {
+	for form, want := range map[string]string{
+		"restart-delay=9":       `Restart delay: "9" is not a number from 0.05 to 2`,
+		"restart-delay=-1":      "not a number",
+		"restart-delay=NaN":     "not a number",
+		"restart-delay=Inf":     "not a number",
+		"restart-delay=":        "not a number",
+		"ttl=0.01":              `TTL: "0.01" is not a number from 0.1 to 10`,
+		"ttl=1s":                "not a number",
+		"rule=Everything":       `Rule switched off: there is no "Everything"`,
+		"persistence=<b>":       `Persistence: there is no "<b>"`,
+		"drift=0.9":             "not a number",
+		"ttl=2&restart-delay=x": "not a number",
+	} {
+		e := experiment(t, "restart-delay-too-short", "")
+		values, err := url.ParseQuery(form)
+		require.NoError(t, err)
+		require.ErrorContains(t, e.Read(values), want)
+		require.False(t, e.Changed(), form)
+	}
+	_, err := New(experiment(t, "flushall", "").Catalogued, "no such variant")
+	require.ErrorContains(t, err, "has no variant")
+}
+
+// With every control at either end, experiments still work, and end: among them
+// those that take longest.
+func TestExtremesEnd(t *testing.T) {
+	b := bench(t)
+	for _, name := range []string{"partition-during-contention", "majority-down", "aof-everysec-power-loss", "rolling-restart", "client-pause", "fast-servers"} {
+		for _, most := range []bool{false, true} {
+			e := experiment(t, name, "")
+			for _, n := range e.Numbers {
+				n.Value = n.Least
+				if most {
+					n.Value = n.Most
+				}
+			}
+			_, err := b.Run(context.Background(), e)
+			require.NoError(t, err, "%s, at its most: %v", name, most)
+		}
+	}
+}
+
+func TestOutcomeOfACancelledExperiment(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := bench(t).Run(ctx, experiment(t, "flushall", ""))
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// What an experiment has seen when its time is up is no answer: it would be an
+// inconclusive one that is nobody's but the clock's.
+func TestAnExperimentPastItsLimitFails(t *testing.T) {
+	b, err := NewBench(suite.Run, 10*time.Millisecond)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close()) }()
+	e := experiment(t, "healthy-contention", "")
+	for _, n := range e.Numbers {
+		n.Value = n.Most
+	}
+	_, err = b.Run(context.Background(), e)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, err = b.Boundary(context.Background(), e, e.Numbers[0])
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}

@@ -1,0 +1,202 @@
+package serve
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/suite"
+	"lockproof/internal/browser"
+	"lockproof/reports"
+)
+
+const (
+	verdict   = `(document.querySelector("#outcome [data-verdict]") || {dataset: {}}).dataset.verdict`
+	folded    = `document.getElementById("outcome").classList.contains("unfolding")`
+	sentences = `document.querySelectorAll("#outcome .story li:not([hidden])").length`
+)
+
+// shown asks whether an element can be seen; checkVisibility alone does not
+// know of what is not displayed within a picture.
+func shown(selector string) string {
+	return `((e) => Boolean(e) && e.checkVisibility() && getComputedStyle(e).display !== "none")(document.querySelector('` + selector + `'))`
+}
+
+func press(keys ...string) []chromedp.Action[chromedp.Void] {
+	var all []chromedp.Action[chromedp.Void]
+	for _, k := range keys {
+		all = append(all, chromedp.KeyEvent(k))
+	}
+	return all
+}
+
+func TestBrowserListsAndComparesRuns(t *testing.T) {
+	b := browser.Open(t, start(t, twoRuns(t))+"/")
+	b.Do(chromedp.Click(chromedp.CSS(`input[value="mine"]`)), chromedp.Click(chromedp.CSS(`input[value="deeper/theirs"]`)),
+		chromedp.Click(chromedp.CSS(`#runs button`)))
+	b.Eventually("Side by side", `document.querySelector("h1").textContent`)
+	require.Contains(t, b.Text(`document.querySelector(".rows tbody tr").innerText`), "late-release")
+	b.RequireAccessible()
+	b.Visit("/run?dir=mine")
+	b.RequireAccessible()
+	b.Do(chromedp.Click(chromedp.CSS(`.actions .first`)))
+	b.Eventually("Lockproof: as expected", `document.title`)
+	b.Eventually("false", `document.querySelector(".theme").hidden`)
+	require.Equal(t, "null", b.Text(`self.origin`), "a run's own page is nobody's")
+	b.RequireQuiet()
+}
+
+// The page of runs goes on by itself.
+func TestBrowserFollowsARun(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "out")
+	p := begin(t, reports.Run{Planned: 4, Options: suite.Options{Out: out, Cluster: "virtual"}})
+	b := browser.Open(t, start(t, dir)+"/run?dir=out")
+	const value = `document.querySelector("progress").value`
+	require.Equal(t, "0", b.Text(value))
+	p.Observe(suite.Trial{Scenario: "flushall"})
+	b.Eventually("25", value)
+	b.Eventually("flushall", `document.querySelector(".rows tbody th").textContent`)
+	b.RequireAccessible()
+	keepRun(t, out, "", "flushall")
+	require.NoError(t, p.End())
+	b.Eventually("true", shown(`.badge.good`))
+	b.RequireQuiet()
+}
+
+// Predict, watch, be told: nothing of the verdict is to be seen before the end.
+func TestBrowserPredictsAndReveals(t *testing.T) {
+	b := browser.Open(t, start(t, t.TempDir())+"/lab/restart-delay-too-short")
+	b.Do(chromedp.Click(chromedp.CSS(`#experiment .first`)))
+	require.Equal(t, "undefined", b.Text(verdict), "a prediction is asked for first")
+	b.Do(chromedp.Click(chromedp.CSS(`[value=holds]`)), chromedp.Click(chromedp.CSS(`#experiment .first`)))
+	b.Eventually("true", folded)
+	for _, secret := range []string{".reveal", "#outcome .what", "#outcome .blame", ".broken-band", ".lane-name.broken", ".turning-line", ".turning-tag"} {
+		require.Equal(t, "false", b.Text(shown(secret)), secret)
+	}
+	before := b.Text(sentences)
+	b.Do(chromedp.Click(chromedp.CSS(`[data-play=on]`)), chromedp.Click(chromedp.CSS(`[data-play=on]`)))
+	require.Greater(t, b.Text(sentences), before)
+	require.Equal(t, "true", b.Text(folded))
+	b.RequireAccessible()
+	b.Text(`document.querySelector("[data-play=speed]").value = "4"`)
+	b.Do(chromedp.Click(chromedp.CSS(`[data-play=end]`)))
+	require.Equal(t, "false", b.Text(folded))
+	require.Equal(t, "violated", b.Text(verdict))
+	require.Equal(t, "true", b.Text(shown(".broken-band")))
+	require.Contains(t, b.Text(`document.querySelector(".remark").textContent`), "You said holds.")
+	require.Contains(t, b.Text(`document.querySelector("#outcome .lesson").textContent`), "A restart delay protects only")
+	b.RequireAccessible()
+	b.RequireQuiet()
+}
+
+// Play goes on by itself to the end, with motion and without.
+func TestBrowserPlays(t *testing.T) {
+	b := browser.Open(t, start(t, t.TempDir())+"/lab/flushall")
+	for _, motion := range []string{"reduce", "no-preference"} {
+		b.Media(map[string]string{"prefers-reduced-motion": motion})
+		b.Visit("/lab/flushall")
+		b.Do(chromedp.Click(chromedp.CSS(`[value=unsure]`)), chromedp.Click(chromedp.CSS(`#experiment .first`)))
+		b.Eventually("true", folded)
+		b.Text(`(() => { const s = document.querySelector(".player select"); s.add(new Option("fast", "40")); s.value = "40"; })()`)
+		b.Do(chromedp.Click(chromedp.CSS(`[data-play=play]`)))
+		b.Eventually("false", folded)
+		require.Equal(t, "Play", b.Text(`document.querySelector("[data-play=play]").textContent`))
+	}
+	b.RequireQuiet()
+}
+
+// As the delay passes the TTL the verdict turns, at once.
+func TestBrowserTurnsTheVerdict(t *testing.T) {
+	b := browser.Open(t, start(t, t.TempDir())+"/lab/restart-delay-too-short")
+	b.Do(chromedp.Click(chromedp.CSS(`[value=violated]`)), chromedp.Click(chromedp.CSS(`#experiment .first`)))
+	b.Eventually("violated", verdict)
+	turn := func(to string) {
+		b.Text(`(() => { const n = document.getElementById("restart-delay"); n.value = "` + to + `"; n.dispatchEvent(new Event("input", { bubbles: true })); })()`)
+	}
+	turn("1.2")
+	b.Eventually("holds", verdict)
+	require.Contains(t, b.Text(`document.querySelector(".remark").textContent`), "It was violated: the change has turned it.")
+	require.Equal(t, "false", b.Text(folded), "there is nothing to wait for")
+	require.Contains(t, b.Text(`document.querySelector(".steps").textContent`), "1.2 ttl")
+	turn("0.3")
+	b.Eventually("violated", verdict)
+	turn("99")
+	b.Eventually("false", `document.getElementById("restart-delay").checkValidity()`)
+	turn("0.3")
+	b.Do(chromedp.Click(chromedp.CSS(`#outcome [value=restart-delay]`)))
+	b.Eventually("true", shown("#boundary svg"))
+	require.Contains(t, b.Text(`document.querySelector("#boundary figcaption").textContent`), "violated from 0.05 to")
+	b.RequireAccessible()
+	b.RequireQuiet()
+}
+
+// All of it can be done with the keyboard.
+func TestBrowserNeedsNoMouse(t *testing.T) {
+	b := browser.Open(t, start(t, t.TempDir())+"/lab/restart-delay-too-short")
+	const active = `document.activeElement.name || document.activeElement.textContent.trim() || document.activeElement.className`
+	to := func(want string) {
+		t.Helper()
+		for range 60 {
+			if b.Text(active) == want {
+				return
+			}
+			b.Do(press(kb.Tab)...)
+		}
+		t.Fatalf("Tab does not lead to %s", want)
+	}
+	to("predict-mutual-exclusion")
+	b.Do(press(" ", kb.ArrowDown)...) // violated
+	to("Run it")
+	b.Do(press(kb.Enter)...)
+	b.Eventually("true", folded)
+	b.Text(`document.querySelector("#outcome .plot").focus()`)
+	b.Do(press(kb.ArrowRight, kb.ArrowRight)...)
+	require.Contains(t, b.Text(`document.querySelector(".readout").textContent`), "3 of ")
+	require.Equal(t, "true", b.Text(folded))
+	b.Text(`document.activeElement.blur()`)
+	to("Show all")
+	b.Do(press(kb.Enter)...)
+	require.Equal(t, "violated", b.Text(verdict))
+	require.Equal(t, "You saw it coming.", b.Text(`document.querySelector(".remark").textContent.trim()`))
+	b.Text(`document.getElementById("restart-delay").focus()`)
+	var up []string
+	for range 13 {
+		up = append(up, kb.ArrowUp)
+	}
+	b.Do(press(up...)...)
+	b.Eventually("holds", verdict)
+	b.RequireQuiet()
+}
+
+// Without JavaScript a run is a page, with the verdict and the whole story.
+func TestBrowserLabWithoutJavaScript(t *testing.T) {
+	b := browser.Open(t, start(t, t.TempDir())+"/lab/client-pause")
+	b.Scripts(false)
+	b.Visit("")
+	require.Equal(t, "0", b.Text(`[...document.querySelectorAll(".player, .at-once, [type=range]")].filter((e) => e.checkVisibility()).length`))
+	b.Do(chromedp.Click(chromedp.CSS(`[name="predict-mutual-exclusion"][value=holds]`)),
+		chromedp.Click(chromedp.CSS(`[name="predict-protected-data"][value=holds]`)), chromedp.Click(chromedp.CSS(`#experiment .first`)))
+	b.Eventually("holds violated", `[...document.querySelectorAll("#outcome [data-verdict]")].map((e) => e.dataset.verdict).join(" ")`)
+	require.Contains(t, b.Text(`document.querySelector("#outcome .story").innerText`), "c1 is paused")
+	b.RequireQuiet()
+}
+
+// Every kind of page, in both themes, on a screen and on a telephone.
+func TestBrowserFindsNoHindrance(t *testing.T) {
+	b := browser.Open(t, start(t, twoRuns(t))+"/")
+	for _, scheme := range []string{"light", "dark"} {
+		b.Media(map[string]string{"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"})
+		for _, width := range []int64{1440, 390} {
+			b.Size(width, 900)
+			for _, page := range []string{"/", "/run?dir=mine", "/compare?run=mine&run=deeper/theirs", "/lab", "/lab/client-pause", "/lab/partition-during-contention?ttl=x"} {
+				b.Visit(page)
+				b.RequireAccessible()
+				require.LessOrEqual(t, b.Text(`document.documentElement.scrollWidth - innerWidth`), "0", "%s scrolls sideways", page)
+			}
+		}
+	}
+}

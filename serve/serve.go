@@ -1,0 +1,167 @@
+// Package serve shows runs and the lab in a browser, on this machine alone:
+// what a folder holds of runs, how a run that is under way gets on, two runs side
+// by side, and experiments. docs/serve.md describes it.
+package serve
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"lockproof/harness/history"
+	"lockproof/harness/suite"
+	"lockproof/lab"
+	"lockproof/reports"
+	"lockproof/reports/html"
+)
+
+//go:embed *.gohtml *.css *.js icon.svg
+var files embed.FS
+
+var pages = template.Must(html.Parts().Funcs(template.FuncMap{
+	"duration": reports.Duration,
+	"meaning":  html.Meaning,
+	"time":     func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
+}).ParseFS(files, "*.gohtml"))
+
+// Server shows the runs below one folder.
+type Server struct {
+	dir   string
+	root  *os.Root
+	bench *lab.Bench
+	ctx   context.Context
+	mux   *http.ServeMux
+
+	mu    sync.Mutex
+	known map[string]reading // runs that have been read, by folder
+
+	streams chan struct{} // places for pages that are told of progress
+}
+
+// maxStreams is how many pages are told of progress at a time.
+const maxStreams = 32
+
+// New makes a server of the runs below dir, and of the lab, whose trials run runs. What it
+// streams ends with ctx.
+func New(ctx context.Context, dir string, run suite.Runner) (*Server, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot show the folder %s: %w", dir, errors.Unwrap(err))
+	}
+	bench, err := lab.NewBench(run, lab.Limit)
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	s := &Server{dir: dir, root: root, bench: bench, ctx: ctx, mux: http.NewServeMux(),
+		known: map[string]reading{}, streams: make(chan struct{}, maxStreams)}
+	s.mux.HandleFunc("GET /{$}", s.list)
+	s.mux.HandleFunc("GET /run", s.run)
+	s.mux.HandleFunc("GET /compare", s.compare)
+	s.mux.HandleFunc("GET /files/{path...}", s.file)
+	s.mux.HandleFunc("GET /download", s.download)
+	s.mux.HandleFunc("GET /live", s.live)
+	s.mux.HandleFunc("GET /lab", s.labList)
+	s.mux.HandleFunc("GET /lab/{name}", s.labPage)
+	s.mux.HandleFunc("POST /lab/{name}", s.labRun)
+	s.mux.HandleFunc("POST /lab/{name}/boundary", s.labBoundary)
+	s.mux.HandleFunc("GET /assets/{name}", s.asset)
+	s.mux.HandleFunc("GET /favicon.ico", s.asset)
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, http.StatusNotFound, "There is no such page.")
+	})
+	return s, nil
+}
+
+// Close removes what the server has made. No request may be under way.
+func (s *Server) Close() error { return errors.Join(s.bench.Close(), s.root.Close()) }
+
+// The longest that a request may take to arrive, and the server to end.
+const (
+	readTimeout  = 10 * time.Second
+	closeTimeout = 5 * time.Second
+)
+
+// Serve answers on a listener until ctx ends.
+func (s *Server) Serve(l net.Listener) error {
+	server := &http.Server{Handler: guard(l.Addr(), s.mux), ReadTimeout: readTimeout, BaseContext: func(net.Listener) context.Context { return s.ctx }}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l) }()
+	select {
+	case err := <-done:
+		return err
+	case <-s.ctx.Done():
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if err := server.Shutdown(ctx); err != nil {
+		return errors.Join(err, server.Close())
+	}
+	return nil
+}
+
+// frame is what every page has around it.
+type frame struct {
+	Title, Here string
+	Live        string // the state of what is under way, as /live tells it
+	Lab         bool   // the lab's own script is wanted
+	Page        any
+}
+
+// show writes a page, whole or not at all.
+func (s *Server) show(w http.ResponseWriter, status int, name string, f frame) {
+	var b bytes.Buffer
+	if err := pages.ExecuteTemplate(&b, name, f); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	b.WriteTo(w)
+}
+
+// fail says what is wrong.
+func (s *Server) fail(w http.ResponseWriter, status int, what string) {
+	s.show(w, status, "wrong", frame{Title: http.StatusText(status), Page: what})
+}
+
+var assets = map[string]struct{ kind string }{
+	"serve.css": {"text/css"}, "serve.js": {"text/javascript"}, "lab.js": {"text/javascript"},
+	"page.css": {"text/css"}, "page.js": {"text/javascript"}, "icon.svg": {"image/svg+xml"},
+}
+
+func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	if name == "" {
+		name = "icon.svg"
+	}
+	asset, known := assets[name]
+	if !known {
+		s.fail(w, http.StatusNotFound, "There is no such file.")
+		return
+	}
+	var data []byte
+	switch name {
+	case "page.css":
+		data = html.Style()
+	case "page.js":
+		data = html.Script()
+	default:
+		data, _ = files.ReadFile(name) // it is embedded
+	}
+	w.Header().Set("Content-Type", asset.kind+"; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-cache")
+	w.Write(data)
+}
+
+// verdictNames are those that a reader may predict.
+var verdictNames = []string{history.Holds, history.Violated}

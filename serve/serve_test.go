@@ -1,0 +1,360 @@
+package serve
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/suite"
+	"lockproof/lab"
+	"lockproof/reports"
+	"lockproof/reports/html"
+	"lockproof/scenarios"
+)
+
+// markup is what no page may take for its own.
+const markup = `<img src=x onerror=alert(1)>"'</script>`
+
+// start serves a folder until the test ends, and gives the address.
+func start(t testing.TB, dir string) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	s, err := New(ctx, dir, suite.Run)
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	t.Cleanup(func() {
+		cancel()
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+		case <-time.After(2 * closeTimeout):
+			t.Error("the server does not end")
+		}
+		require.NoError(t, s.Close())
+		require.NoDirExists(t, s.bench.Folder())
+	})
+	return "http://" + l.Addr().String()
+}
+
+// begin begins a run's progress in its folder, which is the run's until the test
+// ends.
+func begin(t testing.TB, run reports.Run) *reports.Progress {
+	t.Helper()
+	folder, err := reports.OpenFolder(run.Options.Out)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, folder.Close()) })
+	p, err := folder.Begin(run)
+	require.NoError(t, err)
+	return p
+}
+
+// keepRun runs scenarios in virtual time and leaves the output folder.
+func keepRun(t testing.TB, out, lock string, names ...string) {
+	t.Helper()
+	all, err := scenarios.Select(names)
+	require.NoError(t, err)
+	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1, Out: out, Lock: lock}
+	jobs, err := o.Jobs(all)
+	require.NoError(t, err)
+	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Trial) {})
+	require.NoError(t, err)
+	report := reports.New(trials, reports.Run{Options: o, Planned: len(jobs), Started: time.Now(), Version: "v1", Go: "go1"})
+	_, err = report.WriteFiles(reports.File{Name: reports.PageFile, Write: func(w io.Writer) error { return html.Write(w, report, all) }})
+	require.NoError(t, err)
+}
+
+// twoRuns is a folder with two runs.
+func twoRuns(t testing.TB) string {
+	dir := t.TempDir()
+	keepRun(t, filepath.Join(dir, "mine"), "", "restart-delay-too-short", "late-release")
+	keepRun(t, filepath.Join(dir, "deeper", "theirs"), "redsync", "restart-delay-too-short", "late-release")
+	return dir
+}
+
+func get(t testing.TB, address string) (int, http.Header, string) {
+	t.Helper()
+	r, err := http.Get(address)
+	require.NoError(t, err)
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	return r.StatusCode, r.Header, string(body)
+}
+
+func post(t testing.TB, address string, form url.Values) (int, string) {
+	t.Helper()
+	r, err := http.PostForm(address, form)
+	require.NoError(t, err)
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	return r.StatusCode, string(body)
+}
+
+// An experiment that was given up has no answer, and no status that says it has.
+func TestAnExperimentPastItsLimitIsNoAnswer(t *testing.T) {
+	s, err := New(t.Context(), t.TempDir(), suite.Run)
+	require.NoError(t, err)
+	require.NoError(t, s.bench.Close())
+	s.bench, err = lab.NewBench(suite.Run, 10*time.Millisecond)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	for _, tt := range []struct {
+		path string
+		form url.Values
+	}{
+		{"/lab/healthy-contention", nil},
+		{"/lab/healthy-contention/boundary", url.Values{"control": {"ttl"}}},
+	} {
+		asked := httptest.NewRequest(http.MethodPost, tt.path, strings.NewReader(tt.form.Encode()))
+		asked.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		answer := httptest.NewRecorder()
+		s.mux.ServeHTTP(answer, asked)
+		require.Equal(t, http.StatusServiceUnavailable, answer.Code, tt.path)
+		require.Contains(t, answer.Body.String(), "The experiment took too long, and was given up.")
+		require.NotContains(t, answer.Body.String(), "inconclusive", "no verdict is shown")
+	}
+}
+
+func TestRunsAreListedAndCompared(t *testing.T) {
+	at := start(t, twoRuns(t))
+	status, header, body := get(t, at+"/")
+	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, policy, header.Get("Content-Security-Policy"))
+	require.Contains(t, body, `href="/run?dir=mine"`)
+	require.Contains(t, body, `href="/run?dir=deeper%2ftheirs"`)
+
+	_, _, body = get(t, at+"/run?dir=mine")
+	require.Contains(t, body, "restart-delay-too-short")
+	require.Contains(t, body, `/files/mine/report.html`)
+
+	_, _, body = get(t, at+"/compare?run=mine&run=deeper/theirs")
+	require.Contains(t, body, "3 rows in 2 runs: 1 agree, 1 disagree, 1 incomplete.")
+	require.Contains(t, body, "mutual-exclusion: its own lock violated in 0 of 1, at most 80 % at 95 %; redsync violated in 1 of 1, at least 20 % at 95 %")
+	require.Contains(t, body, "not run")
+	require.Less(t, strings.Index(body, "late-release"), strings.Index(body, "restart-delay-too-short"), "what differs comes first")
+	require.Less(t, strings.Index(body, "/run?dir=mine"), strings.Index(body, "/run?dir=deeper"), "as they were chosen")
+	for _, query := range []string{"", "?run=mine", "?run=mine&run=none", "?run=mine&run=mine"} {
+		status, _, _ = get(t, at+"/compare"+query)
+		require.GreaterOrEqual(t, status, 400, query)
+	}
+}
+
+func TestFilesOfRunsAreGivenOut(t *testing.T) {
+	at := start(t, twoRuns(t))
+	for _, name := range []string{"report.html", "results.json", "junit.xml", "summary.md", "trials/restart-delay-too-short/000/history.jsonl", "trials/restart-delay-too-short/000/porcupine.html"} {
+		status, header, body := get(t, at+"/files/mine/"+name)
+		require.Equal(t, http.StatusOK, status, name)
+		require.NotEmpty(t, body)
+		require.Contains(t, header.Get("Content-Security-Policy"), "sandbox", name)
+	}
+	_, header, body := get(t, at+"/download?dir=mine")
+	require.Equal(t, `attachment; filename=mine.zip`, header.Get("Content-Disposition"))
+	archive, err := zip.NewReader(bytes.NewReader([]byte(body)), int64(len(body)))
+	require.NoError(t, err)
+	var names []string
+	for _, f := range archive.File {
+		names = append(names, f.Name)
+	}
+	require.Contains(t, names, "mine/report.html")
+	require.Contains(t, names, "mine/trials/restart-delay-too-short/000/history.jsonl")
+}
+
+// Nothing outside the folder, and nothing in it that is no file of a run, can be
+// had, however it is asked for.
+func TestNoFileElsewhereCanBeHad(t *testing.T) {
+	dir := twoRuns(t)
+	outside := filepath.Join(t.TempDir(), "results.json")
+	require.NoError(t, os.WriteFile(outside, []byte("secret"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "mine", "key.pem"), []byte("secret"), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "linked"), 0o755))
+	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "linked", "results.json")))
+	require.NoError(t, os.Symlink(filepath.Dir(outside), filepath.Join(dir, "away")))
+	at := start(t, dir)
+	for _, path := range []string{
+		"/files/mine/key.pem", "/files/linked/results.json", "/files/away/results.json", "/files/mine", "/files/",
+		"/files/..%2f..%2fetc%2fpasswd", "/files/mine/..%2f..%2fresults.json", "/files/%2fetc%2fpasswd", "/files/mine%00/results.json",
+		"/run?dir=linked", "/run?dir=away", "/run?dir=..", "/run?dir=/etc", "/run?dir=mine/../mine", "/run?dir=",
+		"/download?dir=linked", "/download?dir=away", "/download?dir=..", "/compare?run=linked&run=mine",
+		"/assets/..%2fserve.go", "/assets/browse.gohtml", "/lab/none", "/none",
+	} {
+		status, _, body := get(t, at+path)
+		require.GreaterOrEqual(t, status, 400, path)
+		require.NotContains(t, body, "secret", path)
+	}
+	_, _, body := get(t, at+"/download?dir=mine")
+	require.NotContains(t, body, "key.pem")
+}
+
+// The server answers nobody who comes under another name or from another site.
+func TestOthersAreRefused(t *testing.T) {
+	at := start(t, t.TempDir())
+	own := strings.TrimPrefix(at, "http://")
+	_, port, _ := net.SplitHostPort(own)
+	for _, tt := range []struct {
+		method, host string
+		header       http.Header
+		want         int
+	}{
+		{"GET", own, nil, http.StatusOK},
+		{"GET", "localhost:" + port, nil, http.StatusOK},
+		{"GET", "[::1]:" + port, nil, http.StatusOK},
+		{"GET", "rebound.example:" + port, nil, http.StatusMisdirectedRequest},
+		{"GET", "127.0.0.1:1", nil, http.StatusMisdirectedRequest},
+		{"GET", "127.0.0.1", nil, http.StatusMisdirectedRequest},
+		{"POST", own, http.Header{"Origin": {"https://example.org"}}, http.StatusForbidden},
+		{"POST", own, http.Header{"Origin": {"null"}}, http.StatusForbidden},
+		{"POST", own, http.Header{"Sec-Fetch-Site": {"cross-site"}}, http.StatusForbidden},
+		{"POST", own, http.Header{"Sec-Fetch-Site": {"same-site"}}, http.StatusForbidden},
+		{"POST", own, http.Header{"Origin": {at}}, http.StatusOK},
+	} {
+		r, err := http.NewRequest(tt.method, at+"/lab/flushall", nil)
+		require.NoError(t, err)
+		r.Host = tt.host
+		for name, values := range tt.header {
+			r.Header[name] = values
+		}
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		answer.Body.Close()
+		require.Equal(t, tt.want, answer.StatusCode, "%s %s %v", tt.method, tt.host, tt.header)
+	}
+}
+
+// What files say is shown as text, whatever they say.
+func TestNothingComesUnescapedFromAFile(t *testing.T) {
+	dir := t.TempDir()
+	row := func(name string) suite.Trial {
+		return suite.Trial{Scenario: name, Variant: markup, Cluster: "virtual", Lock: markup, Expect: map[string]string{markup: markup}, Failure: markup}
+	}
+	skipped := row("b")
+	skipped.Failure, skipped.Skipped = "", markup
+	for _, name := range []string{"one", "<b>two"} {
+		report := reports.New([]suite.Trial{row(markup), skipped}, reports.Run{Version: markup, Go: markup,
+			Options: suite.Options{Out: filepath.Join(dir, name), Cluster: markup, Lock: markup, Without: []string{markup}}})
+		_, err := report.WriteFiles()
+		require.NoError(t, err)
+	}
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "going"), 0o755))
+	progress := begin(t, reports.Run{Options: suite.Options{Out: filepath.Join(dir, "going"), Cluster: markup, Lock: markup}})
+	defer progress.End()
+	progress.Observe(row(markup))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "torn"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "torn", "results.json"), []byte(markup), 0o644))
+	at := start(t, dir)
+	for _, path := range []string{
+		"/", "/run?dir=one", "/run?dir=%3Cb%3Etwo", "/run?dir=going", "/run?dir=torn", "/compare?run=one&run=%3Cb%3Etwo",
+		"/lab/flushall?variant=" + url.QueryEscape(markup), "/lab/flushall?ttl=" + url.QueryEscape(markup), "/lab/" + url.PathEscape(markup),
+	} {
+		_, _, body := get(t, at+path)
+		require.NotContains(t, body, "<img", path)
+		require.NotContains(t, body, "<b>", path)
+		require.NotRegexp(t, `<script[^>]*>[^<]`, body, path)
+	}
+	_, body := post(t, at+"/lab/flushall", url.Values{"ttl": {markup}, "predict-mutual-exclusion": {markup}, "before-mutual-exclusion": {markup}})
+	require.NotContains(t, body, "<img")
+	_, body = post(t, at+"/lab/flushall", url.Values{"predict-mutual-exclusion": {markup}, "before-mutual-exclusion": {markup}})
+	require.NotContains(t, body, "<img")
+}
+
+// The lab scores what was predicted, and says when a change turns the verdict.
+func TestTheLabScoresKindly(t *testing.T) {
+	at := start(t, t.TempDir()) + "/lab/restart-delay-too-short"
+	for _, tt := range []struct {
+		form url.Values
+		want string
+	}{
+		{url.Values{"predict-mutual-exclusion": {"violated"}}, "You saw it coming."},
+		{url.Values{"predict-mutual-exclusion": {"holds"}}, "You said holds. Better to be surprised here"},
+		{url.Values{"predict-mutual-exclusion": {"unsure"}}, "Now you know"},
+		{url.Values{"restart-delay": {"1.2"}, "before-mutual-exclusion": {"violated"}}, "It was violated: the change has turned it."},
+		{url.Values{"restart-delay": {"0.4"}, "before-mutual-exclusion": {"violated"}}, "As before."},
+	} {
+		status, body := post(t, at, tt.form)
+		require.Equal(t, http.StatusOK, status)
+		require.Contains(t, body, tt.want)
+		require.Contains(t, body, `<figure class="timeline"`)
+		require.Contains(t, body, "A restart delay protects only if it is longer")
+	}
+	status, body := post(t, at, url.Values{"restart-delay": {"77"}})
+	require.Equal(t, http.StatusUnprocessableEntity, status)
+	require.Contains(t, body, "is not a number from 0.05 to 2")
+	status, body = post(t, at+"/boundary", url.Values{"control": {"restart-delay"}})
+	require.Equal(t, http.StatusOK, status)
+	require.Regexp(t, `mutual-exclusion: violated from 0.05 to 0\.\d+ TTL; holds from [01](\.\d+)? to 2 TTL`, body)
+	status, _ = post(t, at+"/boundary", url.Values{"control": {"none"}})
+	require.Equal(t, http.StatusBadRequest, status)
+	status, _ = post(t, at, url.Values{"x": {strings.Repeat("y", longestForm)}})
+	require.Equal(t, http.StatusBadRequest, status)
+}
+
+// A page hears of a run while it goes on, and when it has ended.
+func TestProgressIsTold(t *testing.T) {
+	dir := t.TempDir()
+	at := start(t, dir)
+	r, err := http.Get(at + "/live")
+	require.NoError(t, err)
+	defer r.Body.Close()
+	require.Equal(t, "text/event-stream", r.Header.Get("Content-Type"))
+	told := make(chan string)
+	go func() {
+		defer close(told)
+		var text []byte
+		buffer := make([]byte, 4096)
+		for {
+			n, err := r.Body.Read(buffer)
+			text = append(text, buffer[:n]...)
+			for i := bytes.Index(text, []byte("\n\n")); i >= 0; i = bytes.Index(text, []byte("\n\n")) {
+				told <- string(text[:i])
+				text = text[i+2:]
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	hear := func(want string) {
+		t.Helper()
+		select {
+		case got := <-told:
+			require.Equal(t, "data: "+want, got)
+		case <-time.After(20 * time.Second):
+			t.Fatalf("nothing is told; wanted %s", want)
+		}
+	}
+	hear(`{}`)
+	out := filepath.Join(dir, "out")
+	p := begin(t, reports.Run{Planned: 2, Options: suite.Options{Out: out, Cluster: "virtual"}})
+	hear(`{"out":{"done":0,"planned":2,"state":"running"}}`)
+	_, _, body := get(t, at+"/")
+	require.Contains(t, body, "0 of 2 trials")
+	p.Observe(suite.Trial{Scenario: "flushall"})
+	hear(`{"out":{"done":1,"planned":2,"state":"running"}}`)
+	_, _, body = get(t, at+"/run?dir=out")
+	require.Contains(t, body, "flushall")
+	keepRun(t, out, "", "flushall")
+	require.NoError(t, p.End())
+	hear(`{}`)
+	_, _, body = get(t, at+"/run?dir=out")
+	require.Contains(t, body, "Open the report")
+}
+
+func TestFoldersThatAreNone(t *testing.T) {
+	_, err := New(context.Background(), filepath.Join(t.TempDir(), "none"), suite.Run)
+	require.ErrorContains(t, err, "cannot show the folder")
+}
