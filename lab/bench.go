@@ -1,6 +1,3 @@
-// Package lab runs experiments: a scenario of the catalogue in virtual time,
-// with its TTL, its drift factor, a restart delay, a rule or the size of a fault
-// changed. It is the harness that runs them, and the checker that judges.
 package lab
 
 import (

@@ -1,4 +1,3 @@
-// Package memory tells how much memory this process takes at its peak.
 package memory
 
 import (

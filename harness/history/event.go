@@ -1,8 +1,3 @@
-// Package history is what a run leaves behind: every event, in order, one JSON
-// line each, all on one true clock. The harness writes it, the checker judges
-// it, the reports tell it; none of them knows the others.
-//
-// docs/history.md describes the lines for readers of the files.
 package history
 
 // Version is the version of the line format, kept in each header.

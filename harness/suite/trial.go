@@ -1,5 +1,3 @@
-// Package harness runs scenarios: it builds the cluster, sets the clients to
-// work, lets the nemesis loose, and hands the history to the checker.
 package suite
 
 import (

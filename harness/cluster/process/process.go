@@ -1,7 +1,3 @@
-// Package process is the children of a harness: each in a process group of its
-// own, identified beyond its number, on record for the case that the harness is
-// killed, and seen to obey the signals that it is sent. The clients of every
-// cluster in real time are such children, and so are the servers of local.
 package process
 
 import (

@@ -1,6 +1,3 @@
-// Package server is what the clusters of real Redis servers have in common:
-// how a server is set up, and how to speak to it past every link, to see what
-// state it is in and to do to it what an operator does.
 package server
 
 import (

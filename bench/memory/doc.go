@@ -1,0 +1,2 @@
+// Package memory tells how much memory this process takes at its peak.
+package memory

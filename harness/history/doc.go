@@ -1,0 +1,6 @@
+// Package history is the history of a run: every event, in order, one JSON
+// line each, all on one true clock. The harness writes it, the checker judges
+// it, the reports tell it; none of them knows the others.
+//
+// docs/history.md describes the lines for readers of the files.
+package history

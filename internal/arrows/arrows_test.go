@@ -1,0 +1,142 @@
+package arrows
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	module = "lockproof"
+	root   = "../.."
+)
+
+// TestRoomsImportWhatTheTableAllows reads the imports of every file, whatever
+// system it is for.
+func TestRoomsImportWhatTheTableAllows(t *testing.T) {
+	found := rooms(t)
+	var listed []string
+	for _, r := range table {
+		require.NotContains(t, listed, r.name, "a room is listed once")
+		may := strings.Fields(r.imports)
+		require.Subset(t, listed, may, "what %s may import stands above it in the table", r.name)
+		listed = append(listed, r.name)
+		room, exists := found[r.name]
+		if !exists {
+			t.Errorf("the table has %s, which is no folder with Go files", r.name)
+			continue
+		}
+		for name, where := range room.imports {
+			if !slices.Contains(may, name) {
+				t.Errorf("%s imports %s, which the table does not allow %s", where, name, r.name)
+			}
+		}
+		for _, name := range may {
+			if room.imports[name] == "" {
+				t.Errorf("the table allows %s to import %s, and it does not", r.name, name)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if !slices.Contains(listed, name) {
+			t.Errorf("%s is not in the table of rooms", name)
+		}
+	}
+}
+
+// TestEveryRoomSaysWhatItIs: in a file that is the first to be opened.
+func TestEveryRoomSaysWhatItIs(t *testing.T) {
+	for name, room := range rooms(t) {
+		begins := "Package " + room.pkg + " "
+		if room.pkg == "main" {
+			begins = "Command " + path.Base(name) + " "
+		}
+		require.True(t, strings.HasPrefix(room.docs["doc.go"], begins), "%s/doc.go begins with %q", name, "// "+begins+"...")
+		require.Len(t, room.docs, 1, "%s has a package comment in doc.go and nowhere else", name)
+	}
+}
+
+func TestHarnessHasNoCodeOfItsOwn(t *testing.T) {
+	require.Equal(t, 1, rooms(t)["harness"].files)
+}
+
+// room is what the files of one folder hold.
+type room struct {
+	pkg     string
+	files   int
+	docs    map[string]string // the package comments, by file
+	imports map[string]string // each room that is imported, with a file that does
+}
+
+// rooms reads every folder with Go files, tests and other modules excepted.
+func rooms(t *testing.T) map[string]room {
+	t.Helper()
+	found := map[string]room{}
+	require.NoError(t, filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			return skipped(file, entry.Name())
+		}
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		below, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		add(found, filepath.ToSlash(below), tree)
+		return nil
+	}))
+	return found
+}
+
+// skipped says with fs.SkipDir that a folder has no rooms of this module.
+func skipped(folder, name string) error {
+	if folder == root {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+		return fs.SkipDir
+	}
+	if name == "testdata" || strings.HasPrefix(name, ".") {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+func add(found map[string]room, file string, tree *ast.File) {
+	name := path.Dir(file)
+	r, known := found[name]
+	if !known {
+		r = room{docs: map[string]string{}, imports: map[string]string{}}
+	}
+	r.pkg = tree.Name.Name
+	r.files++
+	if tree.Doc != nil {
+		r.docs[path.Base(file)] = tree.Doc.Text()
+	}
+	for _, spec := range tree.Imports {
+		imported, _ := strconv.Unquote(spec.Path.Value) // it has been parsed
+		if of, ok := strings.CutPrefix(imported, module+"/"); ok {
+			r.imports[of] = file
+		}
+	}
+	found[name] = r
+}

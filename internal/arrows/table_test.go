@@ -1,0 +1,81 @@
+package arrows
+
+// allowed is one folder of the repository with Go files in it.
+type allowed struct {
+	name string // its path from the repository's root
+	// imports are the rooms that it may import, with spaces between them. Each
+	// stands above it in the table: arrows run one way.
+	imports string
+}
+
+// table lists every room, from the floor to the roof. It speaks of what is
+// compiled into programs: a test may use what it likes.
+var table = []allowed{
+	// On their own: what could be a module for others, or is data.
+	{"redlock", ""},
+	{"compose", ""},
+	{"compose/shim", ""},
+	{"internal/arrows", ""},
+	{"internal/dist", ""},
+	{"internal/filelock", ""},
+	{"internal/input", ""},
+	{"internal/input/inputtest", ""},
+	{"internal/input/yamlfile", "internal/input"},
+	{"internal/needs", ""},
+	{"internal/browser", "internal/needs"},
+	{"internal/plain", ""},
+
+	// What everybody agrees on, and who judges it: neither knows where a history
+	// came from. All that history borrows is how to open a stranger's file.
+	{"harness", ""},
+	{"harness/history", "internal/input"},
+	{"checker", "harness/history"},
+
+	// One run: the locks, their clients, the clusters.
+	{"harness/locks", "harness/history redlock"},
+	{"harness/cluster/realtime", "harness/history"},
+	{"harness/client", "harness/cluster/realtime harness/history harness/locks redlock"},
+	{"harness/cluster", "harness/client harness/history"},
+	{"harness/cluster/link", "harness/cluster harness/history"},
+	{"harness/cluster/shim", "compose/shim harness/cluster/realtime"},
+	{"harness/cluster/process", "harness/client internal/filelock"},
+	{"harness/cluster/server", "harness/client harness/cluster harness/history"},
+	{"harness/cluster/virtual/bubble", ""},
+	{"harness/cluster/virtual", "harness/client harness/cluster harness/cluster/link harness/history"},
+	{"harness/cluster/local", "harness/client harness/cluster harness/cluster/link harness/cluster/process" +
+		" harness/cluster/realtime harness/cluster/server harness/cluster/shim harness/history"},
+	{"harness/cluster/docker/proxy", "harness/cluster harness/cluster/link harness/cluster/realtime" +
+		" harness/cluster/shim harness/history"},
+	{"harness/cluster/docker", "compose harness/client harness/cluster harness/cluster/docker/proxy" +
+		" harness/cluster/process harness/cluster/realtime harness/cluster/server harness/history"},
+
+	// What breaks it, what is to happen, and who runs all that.
+	{"nemesis", "harness/client harness/cluster harness/history"},
+	{"scenarios", "harness/cluster harness/history harness/locks internal/input internal/input/yamlfile redlock"},
+	{"harness/suite", "checker harness/client harness/cluster harness/cluster/docker harness/cluster/local" +
+		" harness/cluster/process harness/cluster/virtual harness/cluster/virtual/bubble harness/history" +
+		" harness/locks nemesis redlock scenarios"},
+
+	// Those who ask for trials, and those who tell what came of them.
+	{"validate/settings", "internal/input internal/input/yamlfile"},
+	{"validate", "checker harness/cluster harness/cluster/local harness/cluster/server harness/history harness/suite" +
+		" scenarios validate/settings"},
+	{"reports", "checker harness/cluster harness/history harness/locks harness/suite internal/filelock internal/input" +
+		" internal/plain scenarios validate"},
+	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios validate"},
+	{"lab", "checker harness/cluster harness/cluster/process harness/history harness/locks harness/suite redlock reports" +
+		" scenarios"},
+	{"serve", "checker harness/history harness/suite lab redlock reports reports/html scenarios"},
+
+	// The programs.
+	{"cmd/lockproof", "checker harness/client harness/cluster harness/cluster/docker harness/cluster/docker/proxy" +
+		" harness/cluster/local harness/cluster/process harness/history harness/locks harness/suite internal/plain redlock" +
+		" reports reports/html scenarios serve validate validate/settings"},
+	{"internal/runtests", "harness/cluster/docker internal/needs"},
+	{"bench/figures", ""},
+	{"bench/memory", ""},
+	{"bench/lock", "bench/figures harness/cluster/process harness/cluster/server redlock"},
+	{"bench/checking", "bench/figures bench/memory checker harness/history"},
+	{"bench/trials", "bench/figures bench/memory checker harness/history harness/suite scenarios"},
+	{"bench", "bench/checking bench/figures bench/lock bench/trials"},
+}
