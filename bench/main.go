@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"lockproof/bench/figures"
+	"lockproof/bench/trials"
 )
 
 // suite is benchmarks that are run together.
@@ -33,6 +34,9 @@ const (
 )
 
 func main() {
+	if slices.Equal(os.Args[1:], []string{trials.Child}) {
+		os.Exit(trials.Serve())
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, suites, os.Args[1:], os.Stdout, os.Stderr))

@@ -10,5 +10,5 @@ import (
 var suites = []suite{
 	{"lock", "the reference lock beside other libraries' and the bare commands", lock.Measure},
 	{"checker", "histories of a thousand to a million leases", checking.Measure},
-	{"trials", "trials in virtual time, the catalogue, and a long run", trials.Measure},
+	{"trials", "trials in virtual time, in children and without, the catalogue, and a long run", trials.Measure},
 }

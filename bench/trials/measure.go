@@ -42,6 +42,7 @@ type way struct {
 	name   string
 	cores  int
 	folder string // where the folder for histories is made; "none" for no histories
+	inside bool   // in the measuring process itself, not in children
 	rounds []float64
 }
 
@@ -55,6 +56,8 @@ func throughput(ctx context.Context, say func(string, ...any)) (figures.Section,
 	}
 	ways := []*way{
 		{name: "one core", cores: 1, folder: ram}, {name: "two cores", cores: 2, folder: ram},
+		{name: "one core, without children", cores: 1, folder: ram, inside: true},
+		{name: "two cores, without children", cores: 2, folder: ram, inside: true},
 		{name: "one core, histories on disk", cores: 1}, {name: "one core, no histories", cores: 1, folder: "none"},
 	}
 	for round := range rounds {
@@ -97,12 +100,31 @@ func (w *way) run(ctx context.Context, seed uint64) (time.Duration, error) {
 		defer os.RemoveAll(out)
 		o.Out = out
 	}
-	return timed(ctx, []string{scenario}, o)
+	if w.inside {
+		return timed(ctx, suite.Run, []string{scenario}, o)
+	}
+	return inChildren(ctx, []string{scenario}, o)
+}
+
+// inChildren is timed with trials in children. The time for starting these is not
+// counted: a run of any length has it once.
+func inChildren(ctx context.Context, names []string, o suite.Options) (time.Duration, error) {
+	c, err := children()
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	warm := o
+	warm.Trials, warm.Out = 2*o.Parallel, ""
+	if _, err := timed(ctx, c.Run, []string{scenario}, warm); err != nil {
+		return 0, err
+	}
+	return timed(ctx, c.Run, names, o)
 }
 
 // timed runs scenarios, the whole catalogue if there are no names, and wants all
 // to be as expected.
-func timed(ctx context.Context, names []string, o suite.Options) (time.Duration, error) {
+func timed(ctx context.Context, run suite.Runner, names []string, o suite.Options) (time.Duration, error) {
 	list, err := scenarios.Select(names)
 	if err != nil {
 		return 0, err
@@ -112,7 +134,7 @@ func timed(ctx context.Context, names []string, o suite.Options) (time.Duration,
 		return 0, err
 	}
 	began := time.Now()
-	trials, err := suite.Run(ctx, jobs, o, func(suite.Trial) {})
+	trials, err := run(ctx, jobs, o, func(suite.Trial) {})
 	took := time.Since(began)
 	if err == nil {
 		err = ctx.Err()
@@ -133,7 +155,7 @@ func catalogue(ctx context.Context, say func(string, ...any)) (figures.Section, 
 		if err != nil {
 			return figures.Section{}, err
 		}
-		t, err := timed(ctx, nil, suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: uint64(round + 1), Out: out})
+		t, err := inChildren(ctx, nil, suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: uint64(round + 1), Out: out, Parallel: runtime.GOMAXPROCS(0)})
 		os.RemoveAll(out)
 		if err != nil {
 			return figures.Section{}, err

@@ -1,0 +1,27 @@
+package trials
+
+import (
+	"fmt"
+	"os"
+
+	"lockproof/harness/suite"
+)
+
+// Child is the argument with which the measuring program starts itself to run
+// trials, as lockproof does: see [suite.Children].
+const Child = "serve-trials"
+
+// Serve is the program under that argument. It gives the exit code.
+func Serve() int {
+	if err := suite.ServeTrials(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// children runs trials as lockproof does.
+func children() (*suite.Children, error) {
+	self, err := os.Executable()
+	return &suite.Children{Command: []string{self, Child}, Said: os.Stderr}, err
+}
