@@ -14,6 +14,7 @@ import (
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
+	"lockproof/internal/input"
 )
 
 // patience bounds every call but the stream of events.
@@ -64,9 +65,9 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	}
 	defer body.Close()
 	if out == nil {
-		_, err = io.Copy(io.Discard, body)
+		_, err = io.Copy(io.Discard, io.LimitReader(body, longestBody))
 	} else {
-		err = json.NewDecoder(body).Decode(out)
+		err = json.NewDecoder(io.LimitReader(body, longestBody)).Decode(out)
 	}
 	if err != nil {
 		return fmt.Errorf("the proxy's answer to %s %s: %w", method, path, err)
@@ -133,12 +134,17 @@ func (c *Client) Follow(ctx context.Context, record func(history.Event)) (func()
 	}
 	return func() error {
 		defer body.Close()
-		lines := json.NewDecoder(body)
+		lines := input.NewLines(body)
 		for {
-			var e history.Event
-			if err := lines.Decode(&e); errors.Is(err, io.EOF) {
+			line, err := lines.Next()
+			if errors.Is(err, io.EOF) && len(line) == 0 {
 				return nil
-			} else if err != nil {
+			}
+			var e history.Event
+			if err == nil {
+				err = json.Unmarshal(line, &e)
+			}
+			if err != nil {
 				return fmt.Errorf("the proxy's stream of events: %w", err)
 			}
 			record(e)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -86,7 +87,7 @@ func (m *machines) awaitRetired(server string) error {
 
 // forget gives up the control of a server, and says where its volume is.
 func (m *machines) forget(server string) (volume string, err error) {
-	if server == "" || server != filepath.Base(server) {
+	if server != filepath.Base(server) || strings.Trim(server, "./\\") == "" {
 		return "", fmt.Errorf("%q is no server's name", server)
 	}
 	if c := m.controls[server]; c != nil {

@@ -37,6 +37,9 @@ func newRun(want Run, first, ports int) (*run, error) {
 	if n := want.Ports(); n > ports {
 		return nil, fmt.Errorf("%d clients and %d servers need %d ports, and %d are published", len(want.Clients), len(want.Servers), n, ports)
 	}
+	if want.Delay < 0 || want.Delay > longest {
+		return nil, fmt.Errorf("a delay of %s: it is a time from 0 to %s", want.Delay, longest)
+	}
 	r := &run{log: newLog(), links: map[Path]*link.Link{}, servers: map[string]*server{}}
 	r.life, r.end = context.WithCancel(context.Background())
 	for _, addresses := range []map[string]string{want.Servers, want.Sentinels} {
@@ -51,9 +54,7 @@ func newRun(want Run, first, ports int) (*run, error) {
 	}
 	for i, cfg := range want.links() {
 		cfg.Now, cfg.Record, cfg.Travel = clock.Now, r.log.add, travel
-		p := Path{cfg.Client, cfg.Node}
-		r.links[p] = link.New(cfg)
-		if err := r.listen(p, first+i); err != nil {
+		if err := r.open(cfg, first+i); err != nil {
 			r.close()
 			return nil, err
 		}
@@ -64,8 +65,13 @@ func newRun(want Run, first, ports int) (*run, error) {
 	return r, nil
 }
 
+// longest is the longest delay of a link, whatever a message asks for.
+const longest = 24 * time.Hour
+
 // Ports is how many ports the run's links take.
-func (want Run) Ports() int { return len(want.links()) }
+func (want Run) Ports() int {
+	return len(want.Clients)*(len(want.Servers)+len(want.Sentinels)) + len(want.Replicas) + len(want.Watched)
+}
 
 // links lists what links there are to be.
 func (want Run) links() []link.Config {
@@ -86,6 +92,19 @@ func (want Run) links() []link.Config {
 		wanted = append(wanted, link.Config{Client: cluster.SentinelsName, Node: name, Opaque: true})
 	}
 	return wanted
+}
+
+// open makes a link, and waits for its client on a port.
+func (r *run) open(cfg link.Config, port int) error {
+	p := Path{cfg.Client, cfg.Node}
+	if r.links[p] != nil {
+		return fmt.Errorf("the link from %q to %q is there twice", p.Client, p.Server)
+	}
+	if r.servers[p.Server] == nil {
+		return fmt.Errorf("the link from %q to %q: there is no such server in this run", p.Client, p.Server)
+	}
+	r.links[p] = link.New(cfg)
+	return r.listen(p, port)
 }
 
 // listen waits for the link's client on a port.
@@ -161,6 +180,9 @@ func (r *run) obey(o Order) (Result, error) {
 	case DoHeal:
 		err = l.Heal(o.Direction)
 	case DoDelay:
+		if o.By > longest {
+			return res, fmt.Errorf("a delay of %s: it is a time from 0 to %s", o.By, longest)
+		}
 		err = l.Delay(o.Direction, o.By)
 	case DoIntercept:
 		if o.Intercept == nil {

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"lockproof/harness/cluster/realtime"
+	"lockproof/internal/input"
 )
 
 // Server is the proxy in its container.
@@ -74,13 +75,17 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
+// longestBody bounds one message in bytes, both ways: the port is open to all on
+// this machine.
+const longestBody = input.Config
+
 // answer makes a handler of a function from one JSON value to another. A GET or
 // DELETE has no body.
 func answer[In, Out any](f func(In) (Out, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in In
 		if r.Method == http.MethodPost {
-			if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, longestBody)).Decode(&in); err != nil {
 				http.Error(w, fmt.Sprintf("%s wants JSON: %v", r.URL.Path, err), http.StatusBadRequest)
 				return
 			}

@@ -1,0 +1,159 @@
+package proxy
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+	"lockproof/internal/input"
+	"lockproof/internal/input/inputtest"
+)
+
+// names gives so many names in JSON, each followed by more.
+func names(n int, more string) string {
+	text := `"c"` + more
+	return text + strings.Repeat(","+text, n-1)
+}
+
+// numbered gives an object in JSON with so many keys.
+func numbered(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(`,"n` + strings.Repeat("x", i%40) + strings.Repeat("y", i/40) + `":""`)
+	}
+	return "{" + b.String()[1:] + "}"
+}
+
+// TestARunThatCannotBe: what has no server to lead to, or is there twice, is
+// refused before anybody connects.
+func TestARunThatCannotBe(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"clients":["c1","c1"],"servers":{"n1":""}}`:                           `the link from "c1" to "n1" is there twice`,
+		`{"servers":{"n1":""},"watched":["n2"]}`:                                `to "n2": there is no such server`,
+		`{"servers":{"n1":""},"replicas":{"r1":"n9"}}`:                          `from "r1" to "n9": there is no such server`,
+		`{"clients":["c1"],"servers":{"n1":""},"delay":-1}`:                     "a delay of -1ns: it is a time from 0 to 24h0m0s",
+		`{"clients":[` + names(3000, "") + `],"servers":` + numbered(300) + `}`: "3000 clients and 300 servers need 900000 ports",
+	} {
+		code, said := post(t, "/run", text)
+		require.Equal(t, http.StatusConflict, code)
+		require.Contains(t, said, want)
+	}
+}
+
+// What has no end is not read to its end, by either side.
+func TestEndlessMessages(t *testing.T) {
+	code, said := post(t, "/machine", `{"server":"n1","settings":"`+strings.Repeat("x", int(longestBody)))
+	require.Equal(t, http.StatusBadRequest, code)
+	require.Contains(t, said, "/machine wants JSON: http: request body too large")
+
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, err := io.WriteString(w, `{"`)
+		for more := []byte(strings.Repeat("x", 1<<20)); err == nil; {
+			_, err = w.Write(more)
+		}
+	}))
+	defer api.Close()
+	c := NewClient(strings.TrimPrefix(api.URL, "http://"))
+	defer c.Close()
+	inputtest.Bounded(t, 0, func() {
+		_, err := c.Clock(t.Context())
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		follow, err := c.Follow(t.Context(), func(history.Event) {})
+		require.NoError(t, err)
+		require.ErrorIs(t, follow(), input.ErrLongLine)
+	})
+}
+
+// fresh makes a proxy of one server's volume in a folder below another.
+func fresh(t testing.TB) (s *Server, above string) {
+	above = t.TempDir()
+	for _, dir := range []string{"volumes", "volumes/n1", "small", "small/n1"} {
+		require.NoError(t, os.Mkdir(filepath.Join(above, dir), 0o755))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(above, "foreign"), nil, 0o600))
+	s, err := NewServer(0, 2, filepath.Join(above, "volumes"), filepath.Join(above, "small"))
+	require.NoError(t, err)
+	return s, above
+}
+
+// send hands one message to a proxy.
+func send(s *Server, path, text string) (code int, said string) {
+	answer := httptest.NewRecorder()
+	s.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodPost, path, strings.NewReader(text)))
+	return answer.Code, answer.Body.String()
+}
+
+func post(t *testing.T, path, text string) (code int, said string) {
+	s, _ := fresh(t)
+	defer s.end()
+	return send(s, path, text)
+}
+
+// paths are those that take a message.
+var paths = []string{"/run", "/server", "/link", "/machine/retire", "/machine", "/machine/clock", "/machine/disk", "/machine/power"}
+
+// FuzzMessage sends any text to any path, in the middle of a run: it is answered
+// or refused, and nothing beyond the volumes is touched.
+func FuzzMessage(f *testing.F) {
+	for _, seed := range []struct {
+		path int
+		text string
+	}{
+		{0, `{"clients":["c1"],"servers":{"n1":"127.0.0.1:1"},"delay":1000,"stall_limit":1}`},
+		{0, `{"clients":[` + names(40_000, "") + `],"servers":` + numbered(1500) + `}`},
+		{0, `{"clients":["c","c"],"servers":{"n1":""}}`}, {0, `{"watched":["n9"]}`}, {0, strings.Repeat(`{"servers":`, 100_000)},
+		{1, `{"server":"n1","address":"127.0.0.1:1"}`},
+		{2, `{"client":"c1","server":"n1","do":"cut","direction":"both"}`}, {2, `{"client":"c1","server":"n1","do":"delay","by":9223372036854775807}`},
+		{2, `{"client":"c1","server":"n1","do":"intercept","intercept":{"Command":"SET","Times":-5}}`},
+		{2, `{"client":"c1","server":"n1","do":"measured","number":-1}`},
+		{3, `{"server":"n1"}`}, {4, `{"server":"n1","small":true,"settings":"save \"\""}`},
+		{4, `{"server":".."}`}, {4, `{"server":"."}`}, {4, `{"server":"/"}`}, {3, `{"server":".."}`},
+		{4, `{"server":"n1","settings":"` + strings.Repeat("x", 3<<20) + `"}`},
+		{5, `{"server":"n1","jump":9223372036854775807,"rate":1e308}`}, {6, `{"server":"n1","slow":-1,"full":true}`}, {7, `{"server":"n1"}`},
+	} {
+		f.Add(seed.path, seed.text)
+	}
+	f.Fuzz(func(t *testing.T, path int, text string) {
+		s, above := fresh(t)
+		code, _ := send(s, "/run", `{"clients":["c1"],"servers":{"n1":""}}`)
+		require.Equal(t, http.StatusOK, code)
+		inputtest.Bounded(t, len(text), func() { code, _ = send(s, paths[uint(path)%uint(len(paths))], text) })
+		require.Contains(t, []int{http.StatusOK, http.StatusBadRequest, http.StatusConflict}, code)
+		require.NoError(t, s.end())
+		for _, name := range []string{"foreign", "volumes/n1", "small/n1"} {
+			_, err := os.Stat(filepath.Join(above, name))
+			require.NoError(t, err, "%s is gone", name)
+		}
+	})
+}
+
+// FuzzAnswer hands any text to a client as its proxy's answers: they are read or
+// refused.
+func FuzzAnswer(f *testing.F) {
+	f.Add(`{"monotonic":1}`)
+	f.Add(`[{"client":"c1","server":"n1","port":7001}]`)
+	f.Add(`{"time":1,"type":"stall"}` + "\n" + `{"time":2}`)
+	f.Add(`{"monotonic":` + strings.Repeat(" ", 4<<20) + "1}")
+	f.Add(strings.Repeat(`{"header":`, 200_000))
+	f.Fuzz(func(t *testing.T, text string) {
+		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) }))
+		defer api.Close()
+		c := NewClient(strings.TrimPrefix(api.URL, "http://"))
+		defer c.Close()
+		inputtest.Bounded(t, len(text), func() {
+			_, clock := c.Clock(t.Context())
+			_, run := c.Begin(t.Context(), Run{})
+			require.False(t, clock == nil && run == nil && strings.TrimSpace(text) != "null", "one text is no object and a list")
+			follow, err := c.Follow(t.Context(), func(history.Event) {})
+			require.NoError(t, err)
+			_ = follow()
+		})
+	})
+}
