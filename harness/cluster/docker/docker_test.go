@@ -267,12 +267,14 @@ func TestWhatAKilledHarnessLeaves(t *testing.T) {
 		require.NoError(t, projects.engine.ContainerRemove(context.Background(), other.ID, container.RemoveOptions{}))
 	})
 
-	name := killedHarness(t)
+	name, folder := killedHarness(t)
+	require.DirExists(t, folder)
 	require.NotZero(t, left(t, projects.engine, name), "the harness had nothing that could be left")
 	said, err := projects.engine.sweep(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{fmt.Sprintf("removed the compose project %s: %d containers, 1 networks, %d volumes", name, len(services)+1, 2*len(services)-1)}, said)
 	require.Zero(t, left(t, projects.engine, name))
+	require.NoDirExists(t, folder, "nobody has a record of it any more")
 
 	_, err = projects.engine.ContainerInspect(t.Context(), other.ID)
 	require.NoError(t, err, "somebody else's container is gone")
@@ -300,8 +302,8 @@ func left(t *testing.T, e *engine, name string) int {
 }
 
 // killedHarness runs a harness until its project is up, kills it, and gives the
-// project's name.
-func killedHarness(t *testing.T) string {
+// project's name and the harness's folder.
+func killedHarness(t *testing.T) (name, folder string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "LOCKPROOF_TEST_HARNESS="+shared.program)
@@ -314,9 +316,9 @@ func killedHarness(t *testing.T) string {
 	require.NoError(t, cmd.Process.Kill())
 	_, _ = io.Copy(io.Discard, out)
 	_ = cmd.Wait()
-	var name string
-	require.NoError(t, json.Unmarshal([]byte(line), &name))
-	return name
+	var said [2]string
+	require.NoError(t, json.Unmarshal([]byte(line), &said))
+	return said[0], said[1]
 }
 
 // beHarness is the harness that is going to be killed.
@@ -334,7 +336,7 @@ func beHarness(program string) error {
 	if err := c.Node("n2").Pause(context.Background()); err != nil {
 		return err
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(c.project.name); err != nil {
+	if err := json.NewEncoder(os.Stdout).Encode([2]string{c.project.name, projects.folder}); err != nil {
 		return err
 	}
 	select {}

@@ -28,7 +28,7 @@ func Clean() (done []string, err error) {
 		files, err := filepath.Glob(filepath.Join(dir, "run-*.jsonl"))
 		errs = append(errs, err)
 		for _, file := range files {
-			lines, err := cleanRun(file)
+			lines, err := cleanRun(file, false)
 			done, errs = append(done, lines...), append(errs, err)
 		}
 	}
@@ -36,9 +36,10 @@ func Clean() (done []string, err error) {
 }
 
 // cleanRun cleans up after the run of one record, if its harness is dead: then
-// nobody holds the lock on it.
-func cleanRun(name string) (done []string, err error) {
-	file, err := os.OpenFile(name, os.O_RDWR, 0)
+// nobody holds the lock on it. The record goes with it, unless the run had projects
+// on a Docker engine that are not known to be gone.
+func cleanRun(name string, projectsGone bool) (done []string, err error) {
+	file, err := openRecord(name, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // its run has just ended
 	}
@@ -71,7 +72,7 @@ func cleanRun(name string) (done []string, err error) {
 			return done, err
 		}
 	}
-	if engineOf(entries) != "" {
+	if engineOf(entries) != "" && !projectsGone {
 		return done, nil
 	}
 	return done, os.Remove(name)
@@ -111,7 +112,7 @@ func engineOfDead(name string) (string, error) {
 	if dead, err := Dead(name); !dead || err != nil {
 		return "", err
 	}
-	file, err := os.Open(name)
+	file, err := openRecord(name, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil // somebody else has cleaned up
 	}
@@ -123,12 +124,12 @@ func engineOfDead(name string) (string, error) {
 	return engineOf(entries), err
 }
 
-// Forget removes the record of a dead harness that has nothing left.
+// Forget removes the record of a dead harness that has nothing left on an engine.
+// It may have died since the last Clean: what else it left goes first, for
+// nobody would know of it without the record.
 func Forget(record string) error {
-	if err := os.Remove(record); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	_, err := cleanRun(record, true)
+	return err
 }
 
 // undo ends the child that a record's line is about, if it still runs, or tells

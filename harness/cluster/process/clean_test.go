@@ -204,8 +204,11 @@ func TestTheRecordOfAnEngineStaysUntilItIsForgotten(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, map[string]string{dead: engine}, found)
 	}
+	require.NoError(t, os.Mkdir(folder, 0o700), "as if it had died since the Clean")
 	require.NoError(t, Forget(dead))
+	require.NoDirExists(t, folder, "nobody has a record of it any more")
 	require.NoError(t, Forget(dead), "somebody else may have done so")
+	require.NoError(t, Forget(living.File()))
 	require.Equal(t, []string{living.File()}, records(t))
 	require.NoError(t, living.Remove())
 }

@@ -7,7 +7,8 @@ import "errors"
 type Identity struct {
 	PID int `json:"pid"`
 	// Started is when it started, as the system writes it: on Linux in clock
-	// ticks since boot (field 22 of /proc/PID/stat), elsewhere a date.
+	// ticks since boot (field 22 of /proc/PID/stat), on Windows in nanoseconds
+	// since 1970, elsewhere a date.
 	Started string `json:"started"`
 	// Command is the program's name, as the system shortens it.
 	Command string `json:"command"`
@@ -20,9 +21,5 @@ var errGone = errors.New("there is no such process")
 // not reaped (a zombie) does not.
 func (id Identity) Alive() bool {
 	now, err := identify(id.PID)
-	if err != nil || now != id {
-		return false
-	}
-	states, err := ThreadStates(id.PID)
-	return err == nil && states != "Z" && states != "X"
+	return err == nil && now == id && !dead(id.PID)
 }

@@ -135,7 +135,7 @@ func createLocked(dir string) (*os.File, error) {
 	}
 	const tries = 10 // a Clean may come in between the making and the locking
 	for range tries {
-		file, err := os.OpenFile(filepath.Join(dir, "run-"+RandomName()+".jsonl"), os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o600)
+		file, err := openRecord(filepath.Join(dir, "run-"+RandomName()+".jsonl"), os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND)
 		if err != nil {
 			return nil, err
 		}
@@ -149,6 +149,17 @@ func createLocked(dir string) (*os.File, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s: new records are taken away as soon as they are made", dir)
+}
+
+// openRecord opens a record. Windows lets nobody remove a file that is open, unless
+// whoever opened it shares that right as well, as os.Root does.
+func openRecord(name string, flag int) (*os.File, error) {
+	dir, err := os.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return dir.OpenFile(filepath.Base(name), flag, 0o600)
 }
 
 // lock takes the lock on a record, unless another has it or the file has been
@@ -188,7 +199,7 @@ func InUse() ([]string, error) {
 
 // usedBy lists what the run of a record needs, if it is alive.
 func usedBy(name string) ([]string, error) {
-	file, err := os.OpenFile(name, os.O_RDWR, 0)
+	file, err := openRecord(name, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // its run has just ended
 	}
@@ -222,7 +233,7 @@ func Dead(name string) (bool, error) {
 	if !Ours(filepath.Dir(name)) {
 		return false, nil
 	}
-	file, err := os.OpenFile(name, os.O_RDWR, 0)
+	file, err := openRecord(name, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}

@@ -13,6 +13,13 @@ const (
 	goOn = syscall.SIGCONT
 )
 
+// dead says whether there is nothing of a process but its number: it has ended
+// and was not reaped.
+func dead(pid int) bool {
+	states, err := ThreadStates(pid)
+	return err != nil || states == "Z" || states == "X"
+}
+
 // own says whether it is a folder of this user that no one else can write to.
 func own(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)

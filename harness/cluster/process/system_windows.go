@@ -3,7 +3,11 @@ package process
 import (
 	"errors"
 	"os"
+	"path/filepath"
+	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/windows"
 )
 
 // The signals that stop a process and let it go on: Windows has none, and takes
@@ -18,8 +22,41 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
-// Nobody is found: there are no local clusters on Windows.
-func identify(int) (Identity, error) { return Identity{}, errGone }
+// stillActive is the exit code of a process that has not ended (STILL_ACTIVE).
+const stillActive = 259
+
+// identify asks the system who a process is. One that has ended is not found, even
+// while somebody holds a handle to it.
+func identify(pid int) (Identity, error) {
+	p, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
+	if err != nil {
+		return Identity{}, errGone
+	}
+	defer windows.CloseHandle(p)
+	var code uint32
+	if err := windows.GetExitCodeProcess(p, &code); err != nil {
+		return Identity{}, os.NewSyscallError("GetExitCodeProcess", err)
+	}
+	if code != stillActive {
+		return Identity{}, errGone
+	}
+	var started, ended, kernel, user windows.Filetime
+	if err := windows.GetProcessTimes(p, &started, &ended, &kernel, &user); err != nil {
+		return Identity{}, os.NewSyscallError("GetProcessTimes", err)
+	}
+	name := make([]uint16, windows.MAX_LONG_PATH)
+	length := uint32(len(name))
+	if err := windows.QueryFullProcessImageName(p, 0, &name[0], &length); err != nil {
+		return Identity{}, os.NewSyscallError("QueryFullProcessImageName", err)
+	}
+	return Identity{
+		PID: pid, Started: strconv.FormatInt(started.Nanoseconds(), 10),
+		Command: filepath.Base(windows.UTF16ToString(name[:length])),
+	}, nil
+}
+
+// dead: nobody is found who has ended.
+func dead(int) bool { return false }
 
 // ThreadStates is for pauses, which are for other systems.
 func ThreadStates(int) (string, error) { return "", errors.ErrUnsupported }
