@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -192,13 +193,27 @@ func (j *journal) createOnce(lines []byte) (n int, err error) {
 		return 0, err
 	}
 	if n, err = file.Write(lines); err == nil {
-		err = os.Rename(unborn, j.name())
+		file, err = rename(file, j.name())
 	}
 	if err != nil {
 		return n, errors.Join(err, file.Close(), os.Remove(unborn))
 	}
 	j.file = file
 	return n, nil
+}
+
+// rename gives a file that is open another name, which Windows does for none.
+func rename(file *os.File, name string) (*os.File, error) {
+	if runtime.GOOS != "windows" {
+		return file, os.Rename(file.Name(), name)
+	}
+	if err := file.Close(); err != nil {
+		return file, err
+	}
+	if err := os.Rename(file.Name(), name); err != nil {
+		return file, err
+	}
+	return os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
 }
 
 func (j *journal) name() string { return filepath.Join(j.root, j.path) }
