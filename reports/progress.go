@@ -110,8 +110,12 @@ type Underway struct {
 // longestLine bounds a line of a progress file, which says why in a sentence.
 const longestLine = 64 << 10
 
-// mostFinished is how many trials of a run that is under way are read.
-const mostFinished = 500_000
+// How many trials of a run that is under way are read, and how many bytes of text,
+// which are kept.
+const (
+	mostFinished = 500_000
+	mostProgress = 100 << 20
+)
 
 // ReadProgress reads the progress of the run in a folder below root. A line that
 // is cut off at the end is one that is being written.
@@ -123,8 +127,9 @@ func ReadProgress(root *os.Root, dir string) (*Underway, error) {
 	defer file.Close()
 	u := &Underway{Alive: held(root, filepath.Join(dir, MarkFile))}
 	lines := bufio.NewReaderSize(file, longestLine)
-	for n := 1; ; n++ {
+	for n, read := 1, 0; ; n++ {
 		data, err := lines.ReadSlice('\n')
+		read += len(data)
 		if errors.Is(err, io.EOF) && n > 1 {
 			return u, nil
 		}
@@ -137,9 +142,15 @@ func ReadProgress(root *os.Root, dir string) (*Underway, error) {
 			return nil, fmt.Errorf("%s:%d: %w", ProgressFile, n, err)
 		case n == 1 && line.Begun != nil:
 			u.Begun = *line.Begun
-		case n > mostFinished || line.Trial != nil && len(line.Trial.Verdicts) > len(history.Properties):
+			if err := line.Begun.checkNumbers(); err != nil {
+				return nil, fmt.Errorf("%s:%d: %w", ProgressFile, n, err)
+			}
+		case n > mostFinished || read > mostProgress || line.Trial != nil && len(line.Trial.Verdicts) > len(history.Properties):
 			return nil, fmt.Errorf("%s:%d: this is more than a run's progress has", ProgressFile, n)
 		case n > 1 && line.Trial != nil:
+			if err := checkTrial(suite.Trial{Trial: line.Trial.Trial}); err != nil {
+				return nil, fmt.Errorf("%s:%d: %w", ProgressFile, n, err)
+			}
 			u.Done = append(u.Done, *line.Trial)
 		default:
 			return nil, fmt.Errorf("%s:%d: this is not a line of a run's progress", ProgressFile, n)

@@ -73,13 +73,16 @@ func TestProgress(t *testing.T) {
 func TestBadProgress(t *testing.T) {
 	const begun = `{"begun":{"planned":2}}` + "\n"
 	for text, want := range map[string]string{
-		"":                             "progress.jsonl:1",
-		"{":                            "progress.jsonl:1",
-		"{}\n":                         "progress.jsonl:1: this is not a line",
-		begun + "[]\n":                 "progress.jsonl:2",
-		begun + begun:                  "progress.jsonl:2: this is not a line",
-		begun + `{"trial":{"scenario"`: "", // being written
-		begun:                          "",
+		"":                                "progress.jsonl:1",
+		"{":                               "progress.jsonl:1",
+		"{}\n":                            "progress.jsonl:1: this is not a line",
+		begun + "[]\n":                    "progress.jsonl:2",
+		begun + begun:                     "progress.jsonl:2: this is not a line",
+		begun + `{"trial":{"scenario"`:    "", // being written
+		`{"begun":{"planned":-1}}` + "\n": "progress.jsonl:1: planned is -1: it is a number from 0 to",
+		`{"begun":{"options":{"ttl":-1}}}` + "\n":    "progress.jsonl:1: options.ttl is -1: ",
+		begun + `{"trial":{"trial":1000000}}` + "\n": "progress.jsonl:2: trial is 1000000: ",
+		begun: "",
 	} {
 		out := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(out, ProgressFile), []byte(text), 0o644))
@@ -95,7 +98,8 @@ func TestBadProgress(t *testing.T) {
 // A line may be short, and say much.
 func TestProgressOfTooMuch(t *testing.T) {
 	for _, text := range []string{
-		strings.Repeat(`{"trial":{}}`+"\n", mostFinished), `{"trial":{"verdicts":{"a":"","b":"","c":"","d":"","e":"","f":""}}}` + "\n",
+		strings.Repeat(`{"trial":{}}`+"\n", mostFinished), strings.Repeat(`{"trial":{"why":"`+strings.Repeat("x", 60_000)+`"}}`+"\n", 1_800),
+		`{"trial":{"verdicts":{"a":"","b":"","c":"","d":"","e":"","f":""}}}` + "\n",
 	} {
 		out := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(out, ProgressFile), []byte(`{"begun":{}}`+"\n"+text), 0o644))
@@ -108,6 +112,10 @@ func TestProgressOfTooMuch(t *testing.T) {
 func FuzzProgress(f *testing.F) {
 	f.Add(`{"begun":{"planned":2}}` + "\n" + `{"trial":{"scenario":"x"}}` + "\n")
 	f.Add(`{"begun":{}}` + "\n" + strings.Repeat(`{"trial":{}}`+"\n", 50_000))
+	f.Add(`{"begun":{"planned":-1}}` + "\n")
+	f.Add(`{"begun":{"options":{"trials":9000000000}}}` + "\n")
+	f.Add(`{"begun":{"options":{"ttl":-1}}}` + "\n")
+	f.Add(`{"begun":{}}` + "\n" + `{"trial":{"trial":9000000000}}` + "\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		out := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(out, ProgressFile), []byte(text), 0o644))
@@ -115,5 +123,14 @@ func FuzzProgress(f *testing.F) {
 		var err error
 		inputtest.Bounded(t, len(text), func() { u, err = readProgress(t, out) })
 		require.True(t, (u == nil) == (err != nil))
+		if u == nil {
+			return
+		}
+		require.True(t, u.Planned >= 0 && u.Planned <= maxPlanned, u.Planned)
+		require.True(t, u.Options.Trials >= 0 && u.Options.Trials <= maxTrials, u.Options.Trials)
+		require.True(t, u.Options.TTL >= 0 && u.Options.TTL <= maxTTL, u.Options.TTL)
+		for _, trial := range u.Done {
+			require.True(t, trial.Trial >= 0 && trial.Trial < maxTrials, trial.Trial)
+		}
 	})
 }

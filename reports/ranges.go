@@ -58,6 +58,14 @@ func (r *Results) checkNumbers(trials []suite.Trial) error {
 	return nil
 }
 
+// checkNumbers is that of Results, for a run that has not ended.
+func (b *Begun) checkNumbers() error {
+	var in ranges
+	in.within("planned", int64(b.Planned), 0, maxPlanned)
+	in.options(b.Options)
+	return in.err
+}
+
 func (in *ranges) options(o ResultsOptions) {
 	in.within("options.trials", int64(o.Trials), 0, maxTrials)
 	in.within("options.ttl", int64(o.TTL), 0, int64(maxTTL))

@@ -1,10 +1,11 @@
 package link
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -159,8 +160,12 @@ func (l *Link) reset() {
 // addToxic speaks to toxiproxy as its HTTP API does. Its jitter and toxicity
 // draw from an unseeded source, so both are left out (FACTS: 0 and 1).
 func (l *Link) addToxic(name, kind, way, attributes string) error {
-	_, err := l.proxy.Toxics.AddToxicJson(strings.NewReader(fmt.Sprintf(
-		`{"name":%q,"type":%q,"stream":%q,"toxicity":1,"attributes":%s}`, name, kind, way, attributes)))
+	text, err := json.Marshal(map[string]any{
+		"name": name, "type": kind, "stream": way, "toxicity": 1, "attributes": json.RawMessage(attributes),
+	})
+	if err == nil {
+		_, err = l.proxy.Toxics.AddToxicJson(bytes.NewReader(text))
+	}
 	if err != nil {
 		return fmt.Errorf("link %s: add toxic %s: %w", l.Name(), name, err)
 	}
