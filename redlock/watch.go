@@ -19,21 +19,26 @@ import (
 //
 // The holder must stop its work when the context ends. A process that is
 // suspended cannot see it end: where that matters, the store must check.
-func (l *Lease) Watch(parent context.Context) context.Context {
+func (l *Lease) Watch(parent context.Context) context.Context { return l.WatchBy(parent, l.Extend) }
+
+// WatchBy is Watch with the caller's extend in place of Extend, which it is to
+// call: so the caller sees each extension as it is made.
+func (l *Lease) WatchBy(parent context.Context, extend func(context.Context) error) context.Context {
 	ctx, cancel := context.WithCancelCause(parent)
-	w := &watch{lease: l, ctx: ctx, cancel: cancel}
+	w := &watch{lease: l, extend: extend, ctx: ctx, cancel: cancel}
 	if err := l.lock.enter(); err != nil {
 		cancel(err)
 		return ctx
 	}
 	defer l.lock.work.Done()
 	l.lock.work.Go(w.guard)
-	l.lock.work.Go(w.extend)
+	l.lock.work.Go(w.keep)
 	return ctx
 }
 
 type watch struct {
 	lease  *Lease
+	extend func(context.Context) error
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
@@ -60,11 +65,11 @@ func (w *watch) guard() {
 	}
 }
 
-// extend extends again and again. After a failure less validity is left, so
+// keep extends again and again. After a failure less validity is left, so
 // the third of it comes sooner.
-func (w *watch) extend() {
+func (w *watch) keep() {
 	for w.wait(w.lease.Validity() / 3) {
-		err := w.lease.Extend(w.ctx)
+		err := w.extend(w.ctx)
 		w.mu.Lock()
 		w.failure = err
 		w.mu.Unlock()

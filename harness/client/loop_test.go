@@ -112,10 +112,29 @@ func TestWatchShowsItsExtensions(t *testing.T) {
 			end = e.Time + e.Validity
 		}
 		require.Greater(t, end, int64(5*ttl))
+		first := c.of(history.TypeInvoke, history.OpExtend)[0]
+		require.Equal(t, until.Time+until.Validity/3, first.Time, "an extension is in the history when it is made")
 		require.Len(t, c.of(history.TypeInvoke, history.OpExtend), len(c.of(history.TypeOK, history.OpExtend)))
 		c.must(history.TypeOK, DoRelease)
 		time.Sleep(2 * ttl)
 		require.Empty(t, c.of(history.TypeLost, ""), "a release is no loss")
+	})
+}
+
+// An extension that fails is in the history, too.
+func TestWatchShowsWhatItDoesNotGet(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client(nil)
+		c.must(history.TypeOK, DoAcquire)
+		synctest.Wait() // the third SET may still be under way
+		c.do(Command{Do: DoWatch})
+		w.sites["n1"].FlushAll()
+		w.sites["n2"].FlushAll()
+		time.Sleep(ttl)
+		failed := c.of(history.TypeFail, history.OpExtend)
+		require.Len(t, failed, 1)
+		require.Equal(t, history.ReasonLost, failed[0].Reason)
+		require.Equal(t, failed[0].Time, c.of(history.TypeLost, "")[0].Time)
 	})
 }
 

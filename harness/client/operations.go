@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
@@ -63,7 +62,8 @@ func (c *Client) operate(ctx context.Context, cmd Command) (history.Type, error)
 	}
 	switch cmd.Do {
 	case DoExtend:
-		return c.extend(ctx, held), nil
+		outcome, _ := c.extend(ctx, held)
+		return outcome, nil
 	case DoRelease:
 		return c.release(ctx, held), nil
 	case DoCheck:
@@ -129,14 +129,15 @@ func (c *Client) acquire(ctx context.Context, key string) (history.Type, error) 
 }
 
 // extend that does not succeed is a fail for the same reason: the client goes
-// on with the belief that it had.
-func (c *Client) extend(ctx context.Context, t *tenure) history.Type {
+// on with the belief that it had, unless it is told that the lease is lost. The
+// error is the lock's.
+func (c *Client) extend(ctx context.Context, t *tenure) (history.Type, error) {
 	e := t.event(history.OpExtend, c.next())
 	c.invoke(e)
 	if err := t.lease.Extend(ctx); err != nil {
-		return c.end(e, history.TypeFail, locks.Reason(err), err)
+		return c.end(e, history.TypeFail, locks.Reason(err), err), err
 	}
-	return c.believe(e, t.lease)
+	return c.believe(e, t.lease), nil
 }
 
 // release ends the belief when it is called. It fails if the lock says that
@@ -213,50 +214,21 @@ func (c *Client) write(ctx context.Context, t *tenure) history.Type {
 	return c.end(e, history.TypeOK, "", nil)
 }
 
-// watch lets the lock keep the lease extended and follows it.
+// watch lets the lock keep the lease extended, by extensions that are operations
+// as any other, and records when it is told that the lease is over.
 func (c *Client) watch(t *tenure) error {
-	kept := t.lease.Watch(c.ctx)
+	kept := t.lease.Watch(c.ctx, func(ctx context.Context) error {
+		_, err := c.extend(ctx, t)
+		return err
+	})
 	if kept == nil {
 		return fmt.Errorf("watch: the lock %s has no watchdog", c.setup.Lock)
 	}
-	c.running.Go(func() { c.follow(t, kept) })
+	c.running.Go(func() {
+		<-kept.Done()
+		c.noteLoss(t, context.Cause(kept))
+	})
 	return nil
-}
-
-// follow records what the watchdog does: the extensions that it makes, and
-// that the lease was lost. It sees an extension by the belief that has grown.
-// That is at most a twentieth of the TTL late, while the old belief lasts, so
-// the lease in the history has no hole and the true end.
-func (c *Client) follow(t *tenure, kept context.Context) {
-	until := c.believedUntil(t)
-	for {
-		timer := c.clock.NewTimer(c.setup.Options.TTL / 20)
-		select {
-		case <-timer.C():
-			until = c.noteExtension(t, until)
-		case <-kept.Done():
-			timer.Stop()
-			c.noteLoss(t, context.Cause(kept))
-			return
-		}
-	}
-}
-
-// believedUntil is the end of the lease on the clock that it is believed on.
-func (c *Client) believedUntil(t *tenure) time.Duration {
-	reading, _ := c.clock.reading(c.wall)
-	return time.Duration(reading) + t.lease.Validity()
-}
-
-func (c *Client) noteExtension(t *tenure, before time.Duration) time.Duration {
-	until := c.believedUntil(t)
-	if until-before < c.setup.Options.TTL/100 || t.released.Load() {
-		return before
-	}
-	e := t.event(history.OpExtend, c.next())
-	c.invoke(e)
-	c.believe(e, t.lease)
-	return until
 }
 
 func (c *Client) noteLoss(t *tenure, cause error) {

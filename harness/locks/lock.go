@@ -34,8 +34,10 @@ type Lease interface {
 	// Extend prolongs the lease by the lock's TTL from now.
 	Extend(ctx context.Context) error
 	// Watch keeps the lease extended in the background and ends the context it
-	// returns before validity does. Locks without a watchdog return nil.
-	Watch(ctx context.Context) context.Context
+	// returns before validity does. It extends by calling extend, which calls
+	// Extend: so each extension is in the history as it is made. Locks without a
+	// watchdog return nil.
+	Watch(ctx context.Context, extend func(context.Context) error) context.Context
 	// Release gives the lock back.
 	Release(ctx context.Context) error
 }

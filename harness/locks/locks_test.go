@@ -361,7 +361,7 @@ func TestWatchKeepsTheLease(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, w *world) {
 		lease, err := w.lock("redlock", Options{}).Acquire(t.Context(), "k1")
 		require.NoError(t, err)
-		kept := lease.Watch(t.Context())
+		kept := lease.Watch(t.Context(), lease.Extend)
 		time.Sleep(5 * ttl)
 		require.NoError(t, kept.Err())
 		require.Positive(t, lease.Validity())

@@ -90,7 +90,9 @@ func (l *referenceLease) Release(ctx context.Context) error {
 	return redlockError(ctx, l.lease.Release(ctx))
 }
 
-func (l *referenceLease) Watch(ctx context.Context) context.Context { return l.lease.Watch(ctx) }
+func (l *referenceLease) Watch(ctx context.Context, extend func(context.Context) error) context.Context {
+	return l.lease.WatchBy(ctx, extend)
+}
 
 // redlockReasons is tried in order: an attempt that came too late may carry
 // nodes' causes as well.
