@@ -8,6 +8,7 @@ import (
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/locks"
+	"lockproof/nemesis"
 	"lockproof/scenarios"
 )
 
@@ -85,7 +86,7 @@ func ttls(s *scenarios.Scenario, name, label string, value scenarios.Span, least
 		set: func(s *scenarios.Scenario, x float64) { set(s, scenarios.Span{TTLs: x}) }}
 }
 
-var down = []scenarios.Verb{scenarios.VerbKill, scenarios.VerbShutdown, scenarios.VerbPowerLoss}
+var down = []scenarios.Verb{nemesis.Kill, nemesis.Shutdown, nemesis.PowerLoss}
 
 // takesDown reports whether a step takes nodes down.
 func takesDown(s *scenarios.Scenario, step scenarios.Step) bool {
@@ -101,7 +102,7 @@ func restartDelay(s *scenarios.Scenario) *Number {
 		switch {
 		case takesDown(s, step) && !step.After.IsZero():
 			delay, found = step.After, true
-		case step.Verb == scenarios.VerbStart:
+		case step.Verb == nemesis.Start:
 			found = true
 			if waits(s.Script, i) {
 				delay = s.Script[i-1].Wait
@@ -131,9 +132,9 @@ func setRestartDelay(s *scenarios.Scenario, delay scenarios.Span) {
 		switch {
 		case takesDown(s, step) && !step.After.IsZero():
 			step.After = delay
-		case step.Verb == scenarios.VerbStart && waits(s.Script, i):
+		case step.Verb == nemesis.Start && waits(s.Script, i):
 			script[len(script)-1].Wait = delay
-		case step.Verb == scenarios.VerbStart && startLater(script, step.Targets, delay):
+		case step.Verb == nemesis.Start && startLater(script, step.Targets, delay):
 			continue
 		}
 		script = append(script, step)
@@ -161,17 +162,17 @@ func stepNumber(s *scenarios.Scenario, i int, step scenarios.Step) *Number {
 	}
 	on := among(step.Targets, s.Nodes)
 	switch {
-	case step.Verb == scenarios.VerbWait && i+1 < len(s.Script) && s.Script[i+1].Verb == scenarios.VerbStart:
+	case step.Verb == scenarios.VerbWait && i+1 < len(s.Script) && s.Script[i+1].Verb == nemesis.Start:
 		return nil // it is the restart delay
 	case step.Verb == scenarios.VerbWait:
 		return span(fmt.Sprintf("Step %d: wait", i+1), step.Wait, 0.05, mostWait, func(s *scenarios.Step, x scenarios.Span) { s.Wait = x })
-	case step.Verb == scenarios.VerbClock && step.Rate != 0:
+	case step.Verb == nemesis.Clock && step.Rate != 0:
 		return &Number{Name: name, Label: "Clock rate of " + on, Unit: "× true", Value: step.Rate, Least: 0.5, Most: 2, Step: 0.01,
 			set: func(s *scenarios.Scenario, x float64) { s.Script[i].Rate = x }}
-	case step.Verb == scenarios.VerbClock:
+	case step.Verb == nemesis.Clock:
 		n := span("Clock jump of "+on, step.Jump, -mostJump, mostJump, func(s *scenarios.Step, x scenarios.Span) { s.Jump = x })
 		return n
-	case step.Verb == scenarios.VerbDelay:
+	case step.Verb == nemesis.Delay:
 		return span("Delay of "+on, step.By, 0, 2, func(s *scenarios.Step, x scenarios.Span) { s.By = x })
 	case !step.For.IsZero():
 		return span(fmt.Sprintf("Length of the %s of %s", step.Verb, on), step.For, 0.05, mostWait, func(s *scenarios.Step, x scenarios.Span) { s.For = x })

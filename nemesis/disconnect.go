@@ -7,7 +7,30 @@ import (
 	"strconv"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/history"
 )
+
+// Disconnect takes a node out of its network.
+const Disconnect = "disconnect"
+
+var _ = declare(&Declaration{
+	Kind: Disconnect, Doc: "takes the node out of its network: it runs on, and nobody reaches it",
+	Node:     &Effect{Class: history.NodeUnreachable, Needs: cluster.Networks},
+	Optional: []string{"for"},
+	Words: Words{
+		ToDo: order("take %s out of its network"),
+		Begun: func(f history.Fault) string {
+			them := "it"
+			if len(f.Targets) != 1 {
+				them = "them"
+			}
+			return who(f) + " " + is(f) + " taken out of the network: nobody reaches " + them
+		},
+		Over: told("%s can be reached again"),
+		Was:  "was disconnected",
+	},
+	apply: (*Nemesis).disconnect,
+})
 
 // disconnect takes a node out of its network, and puts it back at the end. The
 // proof is that it is in no network and does not answer, and that it is the same
@@ -53,7 +76,9 @@ func (n *Nemesis) disconnect(ctx context.Context, f Fault, target string) (*Acti
 			return proof{}, err
 		}
 		after, err := node.Look(ctx)
-		measured := map[string]string{"networks": strconv.Itoa(networks), "run id": after.RunID, "address": now, "address before": address}
+		measured := map[string]string{
+			"networks": strconv.Itoa(networks), "run id": after.RunID, "address": now, "address before": address,
+		}
 		return proof{measured, networks > 0 && after.Up && after.RunID == before.RunID}, err
 	}
 	measured := map[string]string{"networks": strconv.Itoa(networks), "run id": before.RunID}

@@ -8,7 +8,41 @@ import (
 	"strconv"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+	"lockproof/internal/wording"
 )
+
+// Fill lets another user of a node fill its memory.
+const Fill = "fill"
+
+var _ = declare(&Declaration{
+	Kind: Fill, Doc: "another user of the node fills its memory, up to `maxmemory` and, where keys are evicted for it, " +
+		"ten times over; with keys that expire, where only such are evicted",
+	Node:     &Effect{Class: history.NodeMemory, Needs: cluster.Memory},
+	Optional: []string{"for"},
+	Words: Words{
+		ToDo: order("let another user fill the memory of %s"),
+		Begun: func(f history.Fault) string {
+			return "another user fills the memory of " + who(f) + madeRoom(f.Measured["evicted_keys"])
+		},
+		Over: func(f history.Fault) string {
+			return "the memory of " + who(f) + " has room again" + wording.Behind("; writes that it refused: ", f.Measured["refused writes"])
+		},
+		Was: "had its memory filled",
+	},
+	apply: (*Nemesis).fill,
+})
+
+// madeRoom says how many keys were evicted.
+func madeRoom(n string) string {
+	switch n {
+	case "", "0":
+		return ""
+	case "1":
+		return ": 1 key makes room for it"
+	}
+	return ": " + n + " keys make room for it"
+}
 
 // fill lets another user of a node fill its memory, and takes its data away at
 // the end. The proof is what INFO says: memory in use up to the limit, or keys

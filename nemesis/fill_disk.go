@@ -6,7 +6,29 @@ import (
 	"strconv"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+	"lockproof/internal/wording"
 )
+
+// FillDisk fills a node's disk.
+const FillDisk = "fill-disk"
+
+var _ = declare(&Declaration{
+	Kind: FillDisk, Doc: "fills the node's disk: whatever its server writes fails with ENOSPC; on docker it is a small one, of 4 MB",
+	Node:     &Effect{Class: history.NodeDisk, Needs: cluster.FullDisks},
+	Optional: []string{"for"},
+	Words: Words{
+		ToDo: order("fill the disk of %s (ENOSPC)"),
+		Begun: func(f history.Fault) string {
+			return "the disk of " + who(f) + " is full" + wording.Behind(": writes fail with ", f.Asked["error"])
+		},
+		Over: func(f history.Fault) string {
+			return "the disk of " + who(f) + " has room again" + wording.Behind("; writes that it refused: ", f.Measured["refused writes"])
+		},
+		Was: "had its disk filled",
+	},
+	apply: (*Nemesis).fillDisk,
+})
 
 // fillDisk fills a node's disk, and makes room again at the end. The proof is how
 // many writes found it full, and what the server made of that: it has ended, or

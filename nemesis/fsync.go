@@ -7,11 +7,20 @@ import (
 	"strconv"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+	"lockproof/internal/wording"
 )
 
-// fsync slows or fails the fsyncs of a node's disk. The proof is how many it was
-// done to.
-func (n *Nemesis) fsync(f Fault, target string) (*Active, error) {
+// disturbance is what can be done to the fsyncs of a disk, and how often it has
+// been.
+type disturbance struct {
+	begin, end func(cluster.Disk) error
+	counted    func(cluster.Disturbed) int
+}
+
+// fsync disturbs the fsyncs of a node's disk. The proof is to how many it was
+// done.
+func (n *Nemesis) fsync(f Fault, target string, asked map[string]string, do disturbance) (*Active, error) {
 	node, err := n.node(target)
 	if err != nil {
 		return nil, err
@@ -23,25 +32,20 @@ func (n *Nemesis) fsync(f Fault, target string) (*Active, error) {
 	if len(n.on(target, f.Kind)) > 0 {
 		return nil, errors.New("it is in effect already")
 	}
-	before, err := disturbed(disk, f.Kind)
+	before, err := disk.Disturbed()
 	if err != nil {
 		return nil, err
 	}
-	asked := map[string]string{"error": "EIO"}
-	disturb, mend := func() error { return disk.FailFsync(true) }, func() error { return disk.FailFsync(false) }
-	if f.Kind == SlowFsync {
-		asked = map[string]string{"by": f.By.String()}
-		disturb, mend = func() error { return disk.SlowFsync(f.By) }, func() error { return disk.SlowFsync(0) }
-	}
-	if err := disturb(); err != nil {
+	if err := do.begin(disk); err != nil {
 		return nil, err
 	}
 	end := func(context.Context) (proof, error) {
-		if err := mend(); err != nil {
+		if err := do.end(disk); err != nil {
 			return proof{}, err
 		}
-		after, err := disturbed(disk, f.Kind)
-		return proof{map[string]string{"fsyncs": strconv.Itoa(after - before)}, after > before}, err
+		after, err := disk.Disturbed()
+		n := do.counted(after) - do.counted(before)
+		return proof{map[string]string{"fsyncs": strconv.Itoa(n)}, n > 0}, err
 	}
 	return n.begin(&Active{Target: target, fault: f, asked: asked, end: end}, proof{effective: true}), nil
 }
@@ -54,11 +58,7 @@ func (n *Nemesis) disk(node cluster.Node) (cluster.Disk, error) {
 	return nil, fmt.Errorf("the %s cluster cannot get at its disk", n.cluster.Kind())
 }
 
-// disturbed is to how many fsyncs a fault has been done.
-func disturbed(disk cluster.Disk, kind Kind) (int, error) {
-	done, err := disk.Disturbed()
-	if kind == SlowFsync {
-		return done.Delayed, err
-	}
-	return done.Failed, err
+// asBefore tells of the end of a disturbance.
+func asBefore(f history.Fault) string {
+	return "fsyncs of " + who(f) + " are as before" + wording.Behind("; how many were not: ", f.Measured["fsyncs"])
 }

@@ -10,12 +10,11 @@ import (
 
 // intercept holds, loses or drops single commands or their replies. The proof
 // is how many it was done to.
-func (n *Nemesis) intercept(f Fault, target string) (*Active, error) {
+func (n *Nemesis) intercept(f Fault, target string, action cluster.Action) (*Active, error) {
 	l, err := n.link(target)
 	if err != nil {
 		return nil, err
 	}
-	action := map[Kind]cluster.Action{Hold: cluster.Hold, Lose: cluster.Lose, Drop: cluster.Drop}[f.Kind]
 	met, err := l.Intercept(cluster.Intercept{Command: f.Command, Part: f.Part, Action: action, Times: f.Times})
 	if err != nil {
 		return nil, err
@@ -27,7 +26,7 @@ func (n *Nemesis) intercept(f Fault, target string) (*Active, error) {
 		done := met()
 		// The link has let go of everything, so this is the end of its other
 		// intercepts too.
-		return proof{map[string]string{"messages": strconv.Itoa(done)}, done > 0}, n.endEach(ctx, n.on(target, Hold, Lose, Drop))
+		return proof{map[string]string{"messages": strconv.Itoa(done)}, done > 0}, n.endEach(ctx, n.on(target, endedBy(LetGo)...))
 	}
 	asked := map[string]string{"command": f.Command, "part": string(f.Part), "times": fmt.Sprint(max(f.Times, 1))}
 	a := &Active{Target: target, fault: f, asked: asked, end: end}

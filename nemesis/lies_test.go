@@ -120,7 +120,7 @@ func TestAPausedNodeThatGoesOnIsNotPaused(t *testing.T) {
 }
 
 // restless are clients that cannot be paused.
-type restless struct{ Clients }
+type restless struct{ ClientControl }
 
 func (restless) Pause(string) error  { return nil }
 func (restless) Resume(string) error { return nil }
@@ -139,10 +139,10 @@ func TestAPausedClientThatGoesOnIsNotPaused(t *testing.T) {
 }
 
 // deaf are clients whose clocks cannot be set.
-type deaf struct{ Clients }
+type deaf struct{ ClientControl }
 
 func (d deaf) SetClock(ctx context.Context, name string, _ client.SetClock) (Reading, error) {
-	return d.Clients.SetClock(ctx, name, client.SetClock{})
+	return d.ClientControl.SetClock(ctx, name, client.SetClock{})
 }
 
 func TestAClientsClockThatDidNotJumpIsNotEffective(t *testing.T) {

@@ -3,7 +3,6 @@ package nemesis
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -11,44 +10,40 @@ import (
 	"lockproof/harness/history"
 )
 
-// life kills a client, or takes a node down or brings it back. The proof is a
-// look at the node afterwards: it is down, or it is up with a new run id.
-func (n *Nemesis) life(ctx context.Context, f Fault, target string) error {
-	if n.names[target] {
-		return n.killClient(f, target)
-	}
+// life takes a node down or brings it back, by turn, which notes what it cost. The
+// proof is a look at the node afterwards: it is down, or it is up with a new run
+// id. It gives the run id of before.
+func (n *Nemesis) life(ctx context.Context, f Fault, target string, turn func(cluster.Node, map[string]string) error) (earlier string, err error) {
+	starts := f.Kind == Start
 	node, err := n.node(target)
 	if err != nil {
-		return err
+		return "", err
 	}
 	before, err := n.look(ctx, target)
 	if err != nil {
-		return err
+		return "", err
 	}
 	// A paused node shows nothing of itself; it can be killed all the same.
-	paused := n.on(target, Pause)
-	if up := before.Up || len(paused) > 0; up == (f.Kind == Start) {
-		return errors.New(map[bool]string{true: "it is up already", false: "it is down already"}[up])
+	if up := before.Up || len(n.paused(target)) > 0; up == starts {
+		return "", errors.New("it is " + upOrDown(up) + " already")
 	}
-	earlier := n.runID(target)
+	earlier = n.runID(target)
 	measured := map[string]string{}
 	f.since = n.cluster.Now() // the look before found it as it was
-	if err := turn(ctx, node, f.Kind, measured); err != nil {
-		return err
+	if err := turn(node, measured); err != nil {
+		return "", err
 	}
-	for _, a := range n.on(target, Pause, Rewrite) { // no process is left to go on
-		n.cutShort(a, f.Kind)
-	}
+	n.died(target, f.Kind) // no process is left to go on
 	kept := true
-	if f.Kind == Start {
+	if starts {
 		if kept, err = n.keptClock(ctx, target, measured); err != nil {
-			return err
+			return "", err
 		}
 	}
 	// The last thing: what a look shows is recorded as of now.
 	after, err := node.Look(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	measured["state"] = upOrDown(after.Up)
 	if after.Up {
@@ -57,17 +52,33 @@ func (n *Nemesis) life(ctx context.Context, f Fault, target string) error {
 	}
 	another := after.Up && after.RunID != earlier
 	// What went down may be up again: a supervisor can be quicker than a look.
-	n.instant(f, target, nil, proof{measured, another && kept || !after.Up && f.Kind != Start})
+	n.instant(f, target, nil, proof{measured, another && kept || !after.Up && !starts})
 	n.saw(target, after)
-	if f.Kind == Kill || f.Kind == Shutdown {
-		return n.supervised(ctx, node, earlier)
+	return earlier, nil
+}
+
+// paused lists the faults under which a target stands still.
+func (n *Nemesis) paused(target string) []*Active {
+	return n.inEffect(func(a *Active) bool { return a.Target == target && n.class(a.fault.Kind, target).Pauses() })
+}
+
+// died ends the record of the faults that are over with their target's process.
+func (n *Nemesis) died(target string, by Kind) {
+	for _, a := range n.inEffect(func(a *Active) bool { return a.Target == target }) {
+		if d := Find(string(a.fault.Kind)); d.dies != "" && n.forget(a) {
+			lasted := time.Duration(n.cluster.Now() - a.began).String()
+			n.write(a.id, a.fault, history.PhaseEnd, target, a.asked, proof{map[string]string{d.dies: lasted, "ended by": string(by)}, true})
+		}
 	}
-	return nil
 }
 
 // supervised waits until a node's supervisor, if it has one, has brought it back,
 // and records that as a start. The proof is another run id than before.
-func (n *Nemesis) supervised(ctx context.Context, node cluster.Node, earlier string) error {
+func (n *Nemesis) supervised(ctx context.Context, target, earlier string) error {
+	node, err := n.node(target)
+	if err != nil {
+		return err
+	}
 	s, ok := node.(cluster.Supervised)
 	if !ok {
 		return nil
@@ -88,34 +99,26 @@ func (n *Nemesis) supervised(ctx context.Context, node cluster.Node, earlier str
 	return nil
 }
 
-func upOrDown(up bool) string { return map[bool]string{true: "up", false: "down"}[up] }
-
-// turn takes a node down or brings it back, and notes what it cost.
-func turn(ctx context.Context, node cluster.Node, kind Kind, measured map[string]string) error {
-	switch kind {
-	case Kill:
-		return node.Kill(ctx)
-	case Shutdown:
-		return node.Shutdown(ctx)
-	case PowerLoss:
-		lost, err := node.PowerLoss(ctx)
-		measured["lost"] = strconv.FormatInt(lost, 10) + " bytes"
-		return err
+func upOrDown(up bool) string {
+	if up {
+		return "up"
 	}
-	return node.Start(ctx)
+	return "down"
 }
 
-func (n *Nemesis) killClient(f Fault, name string) error {
-	if f.Kind != Kill {
-		return fmt.Errorf("a client can be killed, not %s", f.Kind)
+// startAgain starts the nodes of a drawn fault that no supervisor has brought
+// back.
+func (n *Nemesis) startAgain(ctx context.Context, f Fault) error {
+	for _, target := range f.Targets {
+		if s, ok := n.cluster.Node(target).(cluster.Supervised); ok {
+			if seen, err := s.Look(ctx); err != nil || seen.Up {
+				return err
+			}
+		}
+		if _, err := n.Apply(ctx, Fault{Kind: Start, Targets: []string{target}}); err != nil {
+			return err
+		}
 	}
-	if err := n.clients.Kill(name); err != nil {
-		return err
-	}
-	for _, a := range n.on(name, Pause) {
-		n.cutShort(a, f.Kind)
-	}
-	n.instant(f, name, nil, proof{map[string]string{"state": "gone"}, true})
 	return nil
 }
 

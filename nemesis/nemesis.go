@@ -5,42 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"sync"
 	"time"
 
 	"lockproof/harness/client"
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
-)
-
-// Kind is a kind of fault, named as in scenario files.
-type Kind string
-
-// The kinds of faults. Start, Resume, Heal and LetGo end others.
-const (
-	Kill       Kind = "kill"
-	Shutdown   Kind = "shutdown"
-	PowerLoss  Kind = "power-loss"
-	Start      Kind = "start"
-	Pause      Kind = "pause"
-	Resume     Kind = "resume"
-	Cut        Kind = "cut"
-	Heal       Kind = "heal"
-	Delay      Kind = "delay"
-	Hold       Kind = "hold"
-	Lose       Kind = "lose"
-	Drop       Kind = "drop"
-	LetGo      Kind = "let-go"
-	Clock      Kind = "clock"
-	Flush      Kind = "flush"
-	SlowFsync  Kind = "slow-fsync"
-	FailFsync  Kind = "fail-fsync"
-	Promote    Kind = "promote"
-	FillDisk   Kind = "fill-disk"
-	Rewrite    Kind = "rewrite"
-	Fill       Kind = "fill"
-	Disconnect Kind = "disconnect"
 )
 
 // Fault is what is to be done to each of the targets: clients, nodes or links
@@ -70,8 +40,8 @@ type Reading struct {
 	Within int64
 }
 
-// Clients are the clients of a run, as far as a nemesis gets at them.
-type Clients interface {
+// ClientControl is how a nemesis gets at the clients of a run.
+type ClientControl interface {
 	Pause(name string) error
 	Resume(name string) error
 	Kill(name string) error
@@ -85,7 +55,7 @@ type Clients interface {
 // effect. Its methods may be called from any goroutine.
 type Nemesis struct {
 	cluster cluster.Cluster
-	clients Clients
+	clients ClientControl
 	names   map[string]bool // the clients
 	record  func(history.Event)
 
@@ -120,7 +90,7 @@ type proof struct {
 }
 
 // New makes a nemesis for a cluster and its clients.
-func New(c cluster.Cluster, clients Clients, names []string, record func(history.Event)) *Nemesis {
+func New(c cluster.Cluster, clients ClientControl, names []string, record func(history.Event)) *Nemesis {
 	n := &Nemesis{cluster: c, clients: clients, names: map[string]bool{}, record: record,
 		rates: map[string]float64{}, clocks: map[string]Reading{},
 		runIDs: map[string]string{}, distances: map[way]time.Duration{}}
@@ -148,42 +118,22 @@ func (n *Nemesis) Apply(ctx context.Context, f Fault) ([]*Active, error) {
 }
 
 func (n *Nemesis) apply(ctx context.Context, f Fault, target string) (*Active, error) {
-	f.since = n.cluster.Now()
-	switch f.Kind {
-	case Kill, Shutdown, PowerLoss, Start:
-		return nil, n.life(ctx, f, target)
-	case Pause:
-		return n.pause(ctx, f, target)
-	case Cut:
-		return n.cut(f, target)
-	case Delay:
-		return n.delay(f, target)
-	case Hold, Lose, Drop:
-		return n.intercept(f, target)
-	case Clock:
-		return nil, n.clock(ctx, f, target)
-	case Flush:
-		return nil, n.flush(ctx, f, target)
-	case Promote:
-		return nil, n.promote(ctx, f, target)
-	case SlowFsync, FailFsync:
-		return n.fsync(f, target)
-	case FillDisk:
-		return n.fillDisk(ctx, f, target)
-	case Rewrite:
-		return n.rewrite(ctx, f, target)
-	case Disconnect:
-		return n.disconnect(ctx, f, target)
-	case Fill:
-		return n.fill(ctx, f, target)
-	case Resume:
-		return nil, n.endKinds(ctx, target, Pause)
-	case Heal:
-		return nil, n.endKinds(ctx, target, Cut, Delay)
-	case LetGo:
-		return nil, n.endKinds(ctx, target, Hold, Lose, Drop)
+	d := Find(string(f.Kind))
+	switch {
+	case d == nil:
+		return nil, errors.New("there is no such fault")
+	case d.on(target, n.isClient) == nil:
+		return nil, fmt.Errorf("it takes %s", d.Targets())
 	}
-	return nil, fmt.Errorf("there is no such fault")
+	f.since = n.cluster.Now()
+	return d.apply(n, ctx, f, target)
+}
+
+func (n *Nemesis) isClient(name string) bool { return n.names[name] }
+
+// class is what a kind of fault does to a target.
+func (n *Nemesis) class(kind Kind, target string) history.Class {
+	return Find(string(kind)).on(target, n.isClient).Class
 }
 
 // node finds the node that a target names.
@@ -265,15 +215,6 @@ func (n *Nemesis) forget(a *Active) bool {
 	return true
 }
 
-// endKinds ends every fault of some kinds on a target; there must be one.
-func (n *Nemesis) endKinds(ctx context.Context, target string, kinds ...Kind) error {
-	ending := n.on(target, kinds...)
-	if len(ending) == 0 {
-		return fmt.Errorf("no %s is in effect on it", kinds[0])
-	}
-	return n.endEach(ctx, ending)
-}
-
 // on lists the faults of some kinds that are in effect on a target.
 func (n *Nemesis) on(target string, kinds ...Kind) []*Active {
 	return n.inEffect(func(a *Active) bool { return a.Target == target && slices.Contains(kinds, a.fault.Kind) })
@@ -282,7 +223,7 @@ func (n *Nemesis) on(target string, kinds ...Kind) []*Active {
 // EndAll undoes every fault that is still in effect, the last first.
 func (n *Nemesis) EndAll(ctx context.Context) error {
 	all := n.inEffect(func(*Active) bool { return true })
-	sort.SliceStable(all, func(i, j int) bool { return all[i].id > all[j].id })
+	slices.SortFunc(all, func(a, b *Active) int { return b.id - a.id })
 	return n.endEach(ctx, all)
 }
 

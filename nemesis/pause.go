@@ -6,13 +6,33 @@ import (
 	"time"
 
 	"lockproof/harness/history"
+	"lockproof/internal/wording"
 )
+
+// Pause is SIGSTOP, of a client or a node.
+const Pause = "pause"
+
+var _ = declare(&Declaration{
+	Kind: Pause, Doc: "SIGSTOP",
+	Node: &Effect{Class: history.NodePaused}, Client: &Effect{Class: history.ClientPaused},
+	Optional: []string{"for"},
+	Draw:     &Draw{Required: []string{"for"}},
+	EndedBy:  Resume,
+	Words: Words{
+		ToDo: order("pause %s (SIGSTOP)"), Begun: becomes("paused (SIGSTOP)"),
+		Over: func(f history.Fault) string {
+			return runOn(f) + wording.Behind(", having been stopped for ", wording.Readable(f.Measured["stopped for"]))
+		},
+		Was: "was paused",
+	},
+	apply: (*Nemesis).pause, dies: "stopped for",
+})
 
 // pause stops a client or a node where it stands. The proof is that it said
 // nothing in the meantime: a client's last event is older than the pause, and a
 // look into a node finds it standing still until it is carried on.
 func (n *Nemesis) pause(ctx context.Context, f Fault, target string) (*Active, error) {
-	if len(n.on(target, Pause)) > 0 {
+	if len(n.paused(target)) > 0 {
 		return nil, errors.New("it is paused already")
 	}
 	s, err := n.standstill(target)
@@ -43,7 +63,10 @@ func (n *Nemesis) pause(ctx context.Context, f Fault, target string) (*Active, e
 }
 
 func state(still bool) string {
-	return map[bool]string{true: "stopped", false: "running"}[still]
+	if still {
+		return "stopped"
+	}
+	return "running"
 }
 
 // standstill is how a client or a node is stopped and carried on, and what
@@ -83,14 +106,4 @@ func (n *Nemesis) standstill(target string) (standstill, error) {
 		},
 		awake: up,
 	}, nil
-}
-
-// cutShort ends the record of a fault of a process that has ended in it: there is
-// nothing left to carry on.
-func (n *Nemesis) cutShort(a *Active, by Kind) {
-	if n.forget(a) {
-		lasted := map[Kind]string{Pause: "stopped for", Rewrite: "lasted"}[a.fault.Kind]
-		n.write(a.id, a.fault, history.PhaseEnd, a.Target, a.asked,
-			proof{map[string]string{lasted: time.Duration(n.cluster.Now() - a.began).String(), "ended by": string(by)}, true})
-	}
 }

@@ -3,11 +3,27 @@ package nemesis
 import (
 	"context"
 	"errors"
-	"strconv"
 	"time"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/history"
 )
+
+// Rewrite is a BGREWRITEAOF that takes long.
+const Rewrite = "rewrite"
+
+var _ = declare(&Declaration{
+	Kind: Rewrite, Doc: "a BGREWRITEAOF that takes so long",
+	Node:     &Effect{Class: history.NodeDisk, Needs: cluster.Rewrites},
+	Required: []string{"for"},
+	Words: Words{
+		ToDo:  order("rewrite the append-only file of %s (BGREWRITEAOF)"),
+		Begun: func(f history.Fault) string { return who(f) + " begin" + s(f) + " to rewrite the append-only file" },
+		Over:  told("%s's rewrite of the append-only file is over"),
+		Was:   "suffered rewrite",
+	},
+	apply: (*Nemesis).rewrite, dies: "lasted",
+})
 
 // rewrite keeps a rewrite of a node's append-only file in progress. The proof is
 // what INFO says of it. It ends by itself; a run that ends before leaves it to
@@ -34,11 +50,11 @@ func (n *Nemesis) rewrite(ctx context.Context, f Fault, target string) (*Active,
 		if errors.Is(err, cluster.ErrDown) {
 			measured["state"], err = "down", nil
 		} else {
-			measured["aof_rewrite_in_progress"] = strconv.Itoa(bit(going))
+			measured["aof_rewrite_in_progress"] = bit(going)
 		}
 		return proof{measured, true}, err
 	}
-	return n.begin(a, proof{map[string]string{"aof_rewrite_in_progress": strconv.Itoa(bit(begun))}, begun}), nil
+	return n.begin(a, proof{map[string]string{"aof_rewrite_in_progress": bit(begun)}, begun}), nil
 }
 
 func rewriting(ctx context.Context, server cluster.Server) (bool, error) {
@@ -46,4 +62,9 @@ func rewriting(ctx context.Context, server cluster.Server) (bool, error) {
 	return info["aof_rewrite_in_progress"] == "1", err
 }
 
-func bit(b bool) int { return map[bool]int{true: 1}[b] }
+func bit(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}

@@ -6,8 +6,6 @@ import (
 	"sort"
 	"sync"
 	"time"
-
-	"lockproof/harness/cluster"
 )
 
 // Random is one kind of fault in a seeded schedule: every so often it befalls
@@ -131,35 +129,12 @@ func (n *Nemesis) Run(ctx context.Context, plan []Planned) error {
 	return failed
 }
 
-// undo ends a planned fault: nodes that went down come back, clocks that run
-// wrong run right again, and the rest is ended. It does so even when the run
-// has been called off.
+// undo ends a planned fault: as its declaration says, or by its own end. It does so
+// even when the run has been called off.
 func (n *Nemesis) undo(f Fault, begun []*Active) error {
 	ctx := context.Background()
-	switch f.Kind {
-	case Kill, Shutdown, PowerLoss:
-		return n.startAgain(ctx, f.Targets)
-	case Clock:
-		if f.Rate == 0 {
-			return nil // a jump stays
-		}
-		_, err := n.Apply(ctx, Fault{Kind: Clock, Targets: f.Targets, Rate: 1})
-		return err
+	if d := Find(string(f.Kind)); d != nil && d.undo != nil {
+		return d.undo(n, ctx, f)
 	}
 	return n.endEach(ctx, begun)
-}
-
-// startAgain starts the nodes that no supervisor has brought back.
-func (n *Nemesis) startAgain(ctx context.Context, targets []string) error {
-	for _, target := range targets {
-		if s, ok := n.cluster.Node(target).(cluster.Supervised); ok {
-			if seen, err := s.Look(ctx); err != nil || seen.Up {
-				return err
-			}
-		}
-		if _, err := n.Apply(ctx, Fault{Kind: Start, Targets: []string{target}}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

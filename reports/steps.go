@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lockproof/harness/cluster"
+	"lockproof/nemesis"
 	"lockproof/scenarios"
 )
 
@@ -33,22 +34,22 @@ var clientVerbs = map[scenarios.Verb]string{
 
 // nodeVerbs are what is done to processes.
 var nodeVerbs = map[scenarios.Verb]string{
-	scenarios.VerbKill:           "kill %s (SIGKILL)",
-	scenarios.VerbShutdown:       "shut %s down cleanly (SHUTDOWN)",
-	scenarios.VerbPowerLoss:      "cut the power of %s: what was not fsynced is gone",
-	scenarios.VerbStart:          "start %s again",
-	scenarios.VerbPause:          "pause %s (SIGSTOP)",
-	scenarios.VerbResume:         "let %s run on (SIGCONT)",
-	scenarios.VerbFlush:          "flush %s (FLUSHALL)",
-	scenarios.VerbFailFsync:      "let each fsync of %s fail (EIO)",
-	scenarios.VerbFillDisk:       "fill the disk of %s (ENOSPC)",
-	scenarios.VerbRewrite:        "rewrite the append-only file of %s (BGREWRITEAOF)",
-	scenarios.VerbFill:           "let another user fill the memory of %s",
-	scenarios.VerbDisconnect:     "take %s out of its network",
-	scenarios.VerbCut:            "cut %s",
-	scenarios.VerbHeal:           "heal %s",
-	scenarios.VerbLetGo:          "let go what is held on %s",
-	scenarios.VerbPromote:        "make %s a master (REPLICAOF NO ONE)",
+	nemesis.Kill:                 "kill %s (SIGKILL)",
+	nemesis.Shutdown:             "shut %s down cleanly (SHUTDOWN)",
+	nemesis.PowerLoss:            "cut the power of %s: what was not fsynced is gone",
+	nemesis.Start:                "start %s again",
+	nemesis.Pause:                "pause %s (SIGSTOP)",
+	nemesis.Resume:               "let %s run on (SIGCONT)",
+	nemesis.Flush:                "flush %s (FLUSHALL)",
+	nemesis.FailFsync:            "let each fsync of %s fail (EIO)",
+	nemesis.FillDisk:             "fill the disk of %s (ENOSPC)",
+	nemesis.Rewrite:              "rewrite the append-only file of %s (BGREWRITEAOF)",
+	nemesis.Fill:                 "let another user fill the memory of %s",
+	nemesis.Disconnect:           "take %s out of its network",
+	nemesis.Cut:                  "cut %s",
+	nemesis.Heal:                 "heal %s",
+	nemesis.LetGo:                "let go what is held on %s",
+	nemesis.Promote:              "make %s a master (REPLICAOF NO ONE)",
 	scenarios.VerbAwaitSync:      "wait until %s has every write of its master",
 	scenarios.VerbAwaitPromotion: "wait until Sentinel has made %s the master",
 	scenarios.VerbAwait:          "wait for the outcome of %s",
@@ -70,16 +71,16 @@ func action(s scenarios.Step) string {
 		return "wait " + s.Wait.String()
 	case scenarios.VerbUntil:
 		return untilText(s)
-	case scenarios.VerbDelay:
+	case nemesis.Delay:
 		if s.By.IsZero() {
 			return "take the delay off " + who + way(s)
 		}
 		return fmt.Sprintf("delay %s by %s one way", who, s.By) + way(s)
-	case scenarios.VerbSlowFsync:
+	case nemesis.SlowFsync:
 		return fmt.Sprintf("slow each fsync of %s by %s", who, s.By)
-	case scenarios.VerbClock:
+	case nemesis.Clock:
 		return clockText(s)
-	case scenarios.VerbHold, scenarios.VerbLose, scenarios.VerbDrop:
+	case nemesis.Hold, nemesis.Lose, nemesis.Drop:
 		return interceptText(s)
 	}
 	return string(s.Verb) + ": " + who
@@ -126,7 +127,7 @@ func clockText(s scenarios.Step) string {
 
 func interceptText(s scenarios.Step) string {
 	verb := map[scenarios.Verb]string{
-		scenarios.VerbHold: "hold", scenarios.VerbLose: "lose", scenarios.VerbDrop: "drop",
+		nemesis.Hold: "hold", nemesis.Lose: "lose", nemesis.Drop: "drop",
 	}[s.Verb]
 	next := "next " + s.Of
 	if s.Times > 1 {
@@ -136,7 +137,7 @@ func interceptText(s scenarios.Step) string {
 		next = "reply to the " + next
 	}
 	text := fmt.Sprintf("%s the %s on %s", verb, next, list(s.Targets))
-	if s.Verb == scenarios.VerbDrop {
+	if s.Verb == nemesis.Drop {
 		text += " and close the connection"
 	}
 	return text

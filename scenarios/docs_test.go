@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -36,22 +35,10 @@ func TestExamplesOfTheDocumentLoad(t *testing.T) {
 	require.Positive(t, workloads)
 }
 
-// row is a verb's line in the document's table.
-func row(u Usage) string {
-	var modifiers []string
-	for _, m := range u.Required {
-		modifiers = append(modifiers, "**`"+m+"`**")
-	}
-	for _, m := range u.Optional {
-		modifiers = append(modifiers, "`"+m+"`")
-	}
-	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", u.Verb, u.Targets, strings.Join(modifiers, ", "), u.Doc)
-}
-
 func TestTheDocumentShowsEveryVerbAsTheLoaderTakesIt(t *testing.T) {
 	var table strings.Builder
-	for _, u := range Docs {
-		table.WriteString(row(u))
+	for _, u := range Usages() {
+		table.WriteString(u.Row())
 	}
 	require.True(t, strings.Contains(document(t), table.String()), "put this table into %s:\n%s", documentFile, &table)
 }
@@ -69,7 +56,7 @@ func TestTheDocumentNamesEveryModifierAndValue(t *testing.T) {
 }
 
 func TestEveryVerbHasAUsage(t *testing.T) {
-	for _, u := range Docs {
+	for _, u := range Usages() {
 		require.NotEmpty(t, u.Doc, u.Verb)
 		require.NotZero(t, u.Targets, u.Verb)
 		for _, modifier := range u.modifiers() {

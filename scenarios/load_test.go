@@ -14,6 +14,7 @@ import (
 	"lockproof/harness/cluster"
 	"lockproof/harness/locks"
 	"lockproof/internal/input"
+	"lockproof/nemesis"
 )
 
 var update = flag.Bool("update", false, "write the golden files of testdata/bad anew")
@@ -122,9 +123,9 @@ earned: {grants: 1, contended: 2, faults: 3, writes: 4, refused: 0}
 		FarDelay: Span{Fixed: 20 * time.Millisecond}, TTL: Span{TTLs: 3}}, {Name: "c3", Nodes: []string{"r1"}, Wait: number(0)}, {Name: "c2"}}, s.Clients)
 	require.Equal(t, &Workload{Clients: 2, Keys: 3, For: Span{TTLs: 20}, Hold: Span{Fixed: 50 * time.Millisecond}}, s.Workload)
 	require.Equal(t, []Random{
-		{Fault: VerbClock, Among: []string{"n1", "n2", "w1"}, Count: 2, Every: Range{ttl, ttl},
+		{Fault: nemesis.Clock, Among: []string{"n1", "n2", "w1"}, Count: 2, Every: Range{ttl, ttl},
 			For: Range{second, Span{Fixed: 2 * time.Second}}, Rate: 1.2},
-		{Fault: VerbDelay, Among: []string{"c1-n1", "c3-n1", "c2-n1", "w1-n1", "w2-n1"}, Count: 1,
+		{Fault: nemesis.Delay, Among: []string{"c1-n1", "c3-n1", "c2-n1", "w1-n1", "w2-n1"}, Count: 1,
 			Every: Range{second, Span{Fixed: 2 * time.Second}}, For: Range{second, second},
 			By: Span{Fixed: 5 * time.Millisecond}, Direction: cluster.ToNode},
 	}, s.Nemesis)
@@ -199,34 +200,34 @@ script:
 		{Verb: VerbWait, Wait: Span{TTLs: 1, Fixed: 50 * time.Millisecond}},
 		{Verb: VerbUntil, Targets: []string{"c1-n3"}, Of: "SET", Has: "received", Within: ttl},
 		{Verb: VerbUntil, Targets: []string{"c1-n1", "c1-n2"}, Of: "EVAL", Has: "answered"},
-		{Verb: VerbKill, Targets: []string{"n1", "n2"}, After: Span{TTLs: 0.5}},
-		{Verb: VerbKill, Targets: []string{"c2"}},
-		{Verb: VerbShutdown, Targets: []string{"n3"}, After: second},
-		{Verb: VerbPowerLoss, Targets: []string{"n4"}},
-		{Verb: VerbStart, Targets: []string{"n3", "n4"}},
-		{Verb: VerbPause, Targets: []string{"c1", "n1"}, For: Span{TTLs: 1.2}},
-		{Verb: VerbResume, Targets: []string{"c1"}},
-		{Verb: VerbCut, Targets: fromC1, Direction: cluster.ToClient, For: second},
-		{Verb: VerbHeal, Targets: fromC1},
-		{Verb: VerbDelay, Targets: []string{"c1-store"}, By: Span{Fixed: 20 * time.Millisecond}, Direction: cluster.Both},
-		{Verb: VerbHold, Targets: []string{"c1-n1", "c1-n2"}, Part: cluster.PartReply, Of: "SET", For: Span{TTLs: 1.1}, Times: 2},
-		{Verb: VerbLose, Targets: toN3, Part: cluster.PartCommand, Of: "GET", Times: 1},
-		{Verb: VerbDrop, Targets: []string{"c1-n1"}, Part: cluster.PartReply, Of: "DEL", Times: 1},
-		{Verb: VerbLetGo, Targets: append(append([]string{}, fromC1...), "c2-n1", "c2-n2", "c2-n3", "c2-n4", "c2-n5")},
-		{Verb: VerbClock, Targets: []string{"c1"}, Jump: Span{TTLs: -1}},
-		{Verb: VerbClock, Targets: []string{"n1", "n2"}, Rate: 0.8},
-		{Verb: VerbFlush, Targets: []string{"n3"}},
-		{Verb: VerbSlowFsync, Targets: []string{"n1", "n2"}, By: Span{Fixed: 5 * time.Second}, For: ttl},
-		{Verb: VerbFailFsync, Targets: []string{"n3"}},
+		{Verb: nemesis.Kill, Targets: []string{"n1", "n2"}, After: Span{TTLs: 0.5}},
+		{Verb: nemesis.Kill, Targets: []string{"c2"}},
+		{Verb: nemesis.Shutdown, Targets: []string{"n3"}, After: second},
+		{Verb: nemesis.PowerLoss, Targets: []string{"n4"}},
+		{Verb: nemesis.Start, Targets: []string{"n3", "n4"}},
+		{Verb: nemesis.Pause, Targets: []string{"c1", "n1"}, For: Span{TTLs: 1.2}},
+		{Verb: nemesis.Resume, Targets: []string{"c1"}},
+		{Verb: nemesis.Cut, Targets: fromC1, Direction: cluster.ToClient, For: second},
+		{Verb: nemesis.Heal, Targets: fromC1},
+		{Verb: nemesis.Delay, Targets: []string{"c1-store"}, By: Span{Fixed: 20 * time.Millisecond}, Direction: cluster.Both},
+		{Verb: nemesis.Hold, Targets: []string{"c1-n1", "c1-n2"}, Part: cluster.PartReply, Of: "SET", For: Span{TTLs: 1.1}, Times: 2},
+		{Verb: nemesis.Lose, Targets: toN3, Part: cluster.PartCommand, Of: "GET", Times: 1},
+		{Verb: nemesis.Drop, Targets: []string{"c1-n1"}, Part: cluster.PartReply, Of: "DEL", Times: 1},
+		{Verb: nemesis.LetGo, Targets: append(append([]string{}, fromC1...), "c2-n1", "c2-n2", "c2-n3", "c2-n4", "c2-n5")},
+		{Verb: nemesis.Clock, Targets: []string{"c1"}, Jump: Span{TTLs: -1}},
+		{Verb: nemesis.Clock, Targets: []string{"n1", "n2"}, Rate: 0.8},
+		{Verb: nemesis.Flush, Targets: []string{"n3"}},
+		{Verb: nemesis.SlowFsync, Targets: []string{"n1", "n2"}, By: Span{Fixed: 5 * time.Second}, For: ttl},
+		{Verb: nemesis.FailFsync, Targets: []string{"n3"}},
 		{Verb: VerbAwaitSync, Targets: []string{"r1"}, Within: ttl},
-		{Verb: VerbPromote, Targets: []string{"r1"}},
+		{Verb: nemesis.Promote, Targets: []string{"r1"}},
 		{Verb: VerbAwaitPromotion, Targets: []string{"r1"}, Within: ttl},
-		{Verb: VerbKill, Targets: []string{"r1"}},
-		{Verb: VerbCut, Targets: []string{"r1-n1", "c1-r1"}, Direction: cluster.Both},
-		{Verb: VerbFillDisk, Targets: []string{"n3"}, For: ttl},
-		{Verb: VerbRewrite, Targets: []string{"n3"}, For: ttl},
-		{Verb: VerbFill, Targets: []string{"n3"}, For: ttl},
-		{Verb: VerbDisconnect, Targets: []string{"n3"}, For: ttl},
+		{Verb: nemesis.Kill, Targets: []string{"r1"}},
+		{Verb: nemesis.Cut, Targets: []string{"r1-n1", "c1-r1"}, Direction: cluster.Both},
+		{Verb: nemesis.FillDisk, Targets: []string{"n3"}, For: ttl},
+		{Verb: nemesis.Rewrite, Targets: []string{"n3"}, For: ttl},
+		{Verb: nemesis.Fill, Targets: []string{"n3"}, For: ttl},
+		{Verb: nemesis.Disconnect, Targets: []string{"n3"}, For: ttl},
 		{Verb: VerbRelease, Targets: []string{"c1"}},
 	}
 	require.Len(t, s.Script, len(want))
@@ -237,7 +238,7 @@ script:
 		step.Line, step.Column = 0, 0
 		require.Equal(t, want[i], step)
 	}
-	for _, u := range Docs {
+	for _, u := range Usages() {
 		require.True(t, used[u.Verb], "no step of this test uses %s", u.Verb)
 	}
 }

@@ -8,36 +8,24 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"lockproof/harness/cluster"
+	"lockproof/nemesis"
 )
 
-// random says what a fault takes in a schedule, beside among, count and every.
-// Faults that last take `for`, which says after how long they end: a node that
-// was killed is then started, a clock runs at the true rate again.
-type random struct {
-	targets  Targets
-	required []string
-	optional []string
+// drawn gives the declaration of a fault that a schedule can draw, nil if there is
+// none.
+func drawn(fault Verb) *nemesis.Declaration {
+	if d := nemesis.Find(string(fault)); d != nil && d.Draw != nil {
+		return d
+	}
+	return nil
 }
 
-// randoms are the faults that a schedule can draw. Clients are not killed by
-// it, for they do not come back.
-var randoms = map[Verb]random{
-	VerbKill:      {Nodes, []string{"for"}, nil},
-	VerbShutdown:  {Nodes, []string{"for"}, nil},
-	VerbPowerLoss: {Nodes, []string{"for"}, nil},
-	VerbPause:     {Clients | Loops | Nodes, []string{"for"}, nil},
-	VerbCut:       {Links, []string{"for"}, []string{"direction"}},
-	VerbDelay:     {Links, []string{"for", "by"}, []string{"direction"}},
-	VerbClock:     {Clients | Loops | Nodes, nil, []string{"for", "jump", "rate"}},
-	VerbFlush:     {Nodes, nil, nil},
-}
-
-// randomNames lists them in the order of Docs.
+// randomNames lists the faults that a schedule can draw.
 func randomNames() []string {
 	var names []string
-	for _, u := range Docs {
-		if _, ok := randoms[u.Verb]; ok {
-			names = append(names, string(u.Verb))
+	for _, d := range nemesis.Declarations() {
+		if d.Draw != nil {
+			names = append(names, string(d.Kind))
 		}
 	}
 	return names
@@ -65,8 +53,8 @@ func (d *decoder) random(n ast.Node) Random {
 			r.Fault = Verb(d.word(n, "fault", randomNames(), "faults that can be drawn"))
 		}},
 		{"among", "the targets to draw from, as in `among: [n1, n2, n3]`", func(n ast.Node) {
-			if use, ok := randoms[r.Fault]; ok {
-				r.Among = d.targets(n, "among", use.targets)
+			if fault := drawn(r.Fault); fault != nil {
+				r.Among = d.targets(n, "among", fault.Drawn())
 			}
 		}},
 		{"every", "how long from one to the next, as in `every: [1 ttl, 3 ttl]`", func(n ast.Node) { r.Every = d.spans(n, "every") }},
@@ -77,11 +65,11 @@ func (d *decoder) random(n ast.Node) Random {
 		{"jump", "", func(n ast.Node) { r.Jump = d.jump(n) }},
 		{"rate", "", func(n ast.Node) { r.Rate = d.rate(n) }},
 	})
-	if use, ok := randoms[r.Fault]; ok {
-		d.checkRandom(position(n), r, use, places)
-	}
-	if r.Direction == "" && (r.Fault == VerbCut || r.Fault == VerbDelay) {
-		r.Direction = cluster.Both
+	if fault := drawn(r.Fault); fault != nil {
+		d.checkRandom(position(n), r, fault, places)
+		if slices.Contains(fault.Draw.Optional, "direction") && r.Direction == "" {
+			r.Direction = cluster.Both
+		}
 	}
 	return r
 }
@@ -96,29 +84,18 @@ func (d *decoder) count(n ast.Node, among []string) int {
 }
 
 // checkRandom holds a fault to the keys that it takes.
-func (d *decoder) checkRandom(at *token.Position, r Random, use random, places map[string]*token.Position) {
+func (d *decoder) checkRandom(at *token.Position, r Random, fault *nemesis.Declaration, places map[string]*token.Position) {
 	always := []string{"fault", "among", "every", "count"}
-	allowed := slices.Concat(always, use.required, use.optional)
+	allowed := slices.Concat(always, fault.Draw.Required, fault.Draw.Optional)
 	for _, key := range randomKeys {
 		if place := places[key]; place != nil && !slices.Contains(allowed, key) {
-			d.report(place, fmt.Sprintf("a random %s takes no %q", r.Fault, key), d.instead(key, use.targets, allowed[1:]))
+			d.report(place, fmt.Sprintf("a random %s takes no %q", r.Fault, key), d.instead(key, fault.Drawn(), allowed[1:]))
 		}
 	}
-	for _, key := range use.required {
+	for _, key := range fault.Draw.Required {
 		if places[key] == nil {
 			d.report(at, fmt.Sprintf("a random %s has no %q", r.Fault, key), fmt.Sprintf("add it, as in `%s: 1 ttl`", key))
 		}
 	}
-	if r.Fault != VerbClock {
-		return
-	}
-	if places["jump"] == nil && places["rate"] == nil {
-		d.report(at, "a random clock has neither jump nor rate", "say how it goes wrong: `jump: -1 ttl` or `rate: 0.8`")
-	}
-	switch span, rate := places["for"], places["rate"]; {
-	case span != nil && rate == nil:
-		d.report(span, "a jump has no end, so that `for` has no meaning", "leave it out, or give a rate, which then ends")
-	case span == nil && rate != nil:
-		d.report(rate, "the clock's rate has no end", "say for how long it runs wrong, as in `for: 2 ttl`")
-	}
+	d.check(string(r.Fault), nemesis.Use{Drawn: true, By: r.By.In(d.s.TTL)}, at, places)
 }

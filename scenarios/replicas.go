@@ -54,7 +54,7 @@ func (d *decoder) sentinelLinks(n ast.Node, name, verb, from, to string) (links 
 	} else if d.s.Sentinels == 0 || from != cluster.SentinelsName && to != cluster.SentinelsName {
 		return nil, false
 	}
-	if slices.Contains(usages[Verb(verb)].Required, "of") {
+	if takesMessages(verb) {
 		d.report(position(n), fmt.Sprintf("%s: no client's commands pass on the link %s", verb, name), "cut or delay it")
 		return nil, true
 	}

@@ -149,7 +149,8 @@ type Variant struct {
 // Verb is what a step of a script does.
 type Verb string
 
-// The verbs. Docs holds what each takes.
+// The verbs that are no faults. Usages holds what each takes, and those of the
+// faults that package nemesis declares.
 const (
 	VerbAcquire        Verb = "acquire"
 	VerbExtend         Verb = "extend"
@@ -162,30 +163,8 @@ const (
 	VerbAwait          Verb = "await"
 	VerbWait           Verb = "wait"
 	VerbUntil          Verb = "until"
-	VerbKill           Verb = "kill"
-	VerbShutdown       Verb = "shutdown"
-	VerbPowerLoss      Verb = "power-loss"
-	VerbStart          Verb = "start"
-	VerbPause          Verb = "pause"
-	VerbResume         Verb = "resume"
-	VerbCut            Verb = "cut"
-	VerbHeal           Verb = "heal"
-	VerbDelay          Verb = "delay"
-	VerbHold           Verb = "hold"
-	VerbLose           Verb = "lose"
-	VerbDrop           Verb = "drop"
-	VerbLetGo          Verb = "let-go"
-	VerbClock          Verb = "clock"
-	VerbFlush          Verb = "flush"
-	VerbSlowFsync      Verb = "slow-fsync"
-	VerbFailFsync      Verb = "fail-fsync"
-	VerbPromote        Verb = "promote"
 	VerbAwaitSync      Verb = "await-sync"
 	VerbAwaitPromotion Verb = "await-promotion"
-	VerbFillDisk       Verb = "fill-disk"
-	VerbRewrite        Verb = "rewrite"
-	VerbFill           Verb = "fill"
-	VerbDisconnect     Verb = "disconnect"
 )
 
 // Step is one line of a script: a verb with its targets (clients, nodes, or

@@ -8,6 +8,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"lockproof/nemesis"
 )
 
 // Restart is what a supervisor does when a node's server has died.
@@ -79,13 +81,13 @@ func (d *decoder) checkSteps(steps []Step, settings map[string]string) {
 	supervised := d.s.Restart == RestartAlways
 	for _, s := range steps {
 		at := &token.Position{Line: s.Line, Column: s.Column}
-		crash := s.Verb == VerbKill || s.Verb == VerbShutdown
+		crash := s.Verb == nemesis.Kill || s.Verb == nemesis.Shutdown
 		switch {
-		case s.Verb == VerbFill && settings[settingMemory] == "":
+		case s.Verb == nemesis.Fill && settings[settingMemory] == "":
 			d.report(at, "fill: the nodes' memory has no limit, and is never full", "give it one, as in `redis: {maxmemory: 4mb}`")
 		case supervised && crash && !s.After.IsZero():
 			d.report(at, fmt.Sprintf("%s with `after`: with `restart: always` the node is back at once", s.Verb), "leave `after` out, or `restart`")
-		case supervised && s.Verb == VerbStart && !slices.ContainsFunc(steps, func(s Step) bool { return s.Verb == VerbPowerLoss }):
+		case supervised && s.Verb == nemesis.Start && !slices.ContainsFunc(steps, func(s Step) bool { return s.Verb == nemesis.PowerLoss }):
 			d.report(at, "start: with `restart: always` the node is back already", "leave the step out, or `restart`")
 		}
 	}

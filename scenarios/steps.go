@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"lockproof/harness/cluster"
+	"lockproof/nemesis"
 )
 
 // script reads a list of steps.
@@ -31,7 +32,7 @@ func (d *decoder) script(n ast.Node) []Step {
 // step reads one step: a mapping of one verb to its targets, with modifiers.
 func (d *decoder) step(n ast.Node) (Step, bool) {
 	if text, ok := n.(*ast.StringNode); ok {
-		if u, ok := usages[Verb(text.Value)]; ok {
+		if u, ok := usage(Verb(text.Value)); ok {
 			d.report(position(n), text.Value+" has no target", fmt.Sprintf("say at what it is aimed, as in `- %s: %s`", u.Verb, example(u.Targets)))
 			return Step{}, false
 		}
@@ -42,13 +43,13 @@ func (d *decoder) step(n ast.Node) (Step, bool) {
 		return Step{}, false
 	}
 	step := Step{Verb: Verb(verb.key), Line: verb.at.Line, Column: verb.at.Column}
-	usage := usages[step.Verb]
-	if usage.Targets == Time {
+	u, _ := usage(step.Verb)
+	if u.Targets == Time {
 		step.Wait = d.span(verb.value, verb.key, positive)
 	} else {
-		step.Targets = d.targets(verb.value, verb.key, usage.Targets)
+		step.Targets = d.targets(verb.value, verb.key, u.Targets)
 	}
-	d.modify(&step, usage, entries, verb.at)
+	d.modify(&step, u, entries, verb.at)
 	return step, true
 }
 
@@ -56,7 +57,7 @@ func (d *decoder) step(n ast.Node) (Step, bool) {
 func (d *decoder) verb(n ast.Node, entries []entry) (entry, bool) {
 	var verbs []entry
 	for _, e := range entries {
-		if _, ok := usages[Verb(e.key)]; ok {
+		if _, ok := usage(Verb(e.key)); ok {
 			verbs = append(verbs, e)
 		}
 	}
@@ -67,42 +68,42 @@ func (d *decoder) verb(n ast.Node, entries []entry) (entry, bool) {
 		d.report(verbs[1].at, fmt.Sprintf("the step has two verbs, %s and %s", verbs[0].key, verbs[1].key),
 			fmt.Sprintf("give each a step of its own: begin this one with a hyphen, `- %s:`", verbs[1].key))
 	case len(entries) > 0 && readers[entries[0].key] != nil:
-		d.report(entries[0].at, "the step has no verb", "the verbs are "+strings.Join(verbNames, ", "))
+		d.report(entries[0].at, "the step has no verb", "the verbs are "+strings.Join(verbNames(), ", "))
 	case len(entries) > 0:
-		d.report(entries[0].at, fmt.Sprintf("there is no verb %q", entries[0].key), suggest(entries[0].key, verbNames, "the verbs are"))
+		d.report(entries[0].at, fmt.Sprintf("there is no verb %q", entries[0].key), suggest(entries[0].key, verbNames(), "the verbs are"))
 	case n.Type() == ast.MappingType:
-		d.report(position(n), "the step is empty", "the verbs are "+strings.Join(verbNames, ", "))
+		d.report(position(n), "the step is empty", "the verbs are "+strings.Join(verbNames(), ", "))
 	}
 	return entry{}, false
 }
 
 // modify reads the modifiers of a step and holds them to the verb's usage.
-func (d *decoder) modify(step *Step, usage Usage, entries []entry, at *token.Position) {
-	allowed := usage.modifiers()
+func (d *decoder) modify(step *Step, u Usage, entries []entry, at *token.Position) {
+	allowed := u.modifiers()
 	places := map[string]*token.Position{}
 	for _, e := range entries {
 		if e.key == string(step.Verb) {
 			continue
 		}
 		if !slices.Contains(allowed, e.key) {
-			d.report(e.at, fmt.Sprintf("%s takes no %q", step.Verb, e.key), d.instead(e.key, usage.Targets, allowed))
+			d.report(e.at, fmt.Sprintf("%s takes no %q", step.Verb, e.key), d.instead(e.key, u.Targets, allowed))
 			continue
 		}
 		places[e.key] = e.at
 		readers[e.key](d, e.value, step)
 	}
-	for _, need := range usage.Required {
+	for _, need := range u.Required {
 		if places[need] == nil {
 			d.report(at, fmt.Sprintf("%s has no %q", step.Verb, need), fmt.Sprintf("add it, as in `%s`", examples[need]))
 		}
 	}
-	d.complete(step, at, places)
+	d.complete(step, u, at, places)
 }
 
 // instead says which modifiers a verb has in place of one that it has not.
-func (d *decoder) instead(key string, targets Targets, allowed []string) string {
+func (d *decoder) instead(key string, targets nemesis.Targets, allowed []string) string {
 	if len(allowed) == 0 {
-		return "it takes " + targets.String() + " and nothing more"
+		return "it takes " + takes(targets) + " and nothing more"
 	}
 	return suggest(key, allowed, "it takes")
 }
@@ -111,40 +112,44 @@ func (d *decoder) instead(key string, targets Targets, allowed []string) string 
 var examples = map[string]string{"of": "of: SET", "part": "part: reply", "by": "by: 20ms", "for": "for: 1 ttl"}
 
 // complete checks what no single modifier shows, and fills in defaults.
-func (d *decoder) complete(step *Step, at *token.Position, places map[string]*token.Position) {
-	switch step.Verb {
-	case VerbAcquire, VerbRead, VerbWrite:
-		if step.Key == "" {
-			step.Key = DefaultKey
-		}
-	case VerbUntil:
-		if step.Has == "" {
-			step.Has = "answered"
-		}
-	case VerbHold, VerbLose, VerbDrop:
-		step.Times = max(step.Times, 1)
-	case VerbCut, VerbDelay:
-		if step.Direction == "" {
-			step.Direction = cluster.Both
-		}
-	case VerbSlowFsync:
-		if place := places["by"]; place != nil && step.By.IsZero() {
-			d.report(place, "an fsync that is slow by 0 is not slow", "say by how much, as in `by: 5s`")
-		}
-	case VerbClock:
-		if places["jump"] == nil && places["rate"] == nil {
-			d.report(at, "clock has neither jump nor rate", "say how it goes wrong: `jump: -1 ttl` or `rate: 0.8`")
-		}
-	case VerbKill:
-		d.checkKill(step, places["after"])
+func (d *decoder) complete(step *Step, u Usage, at *token.Position, places map[string]*token.Position) {
+	allowed := u.modifiers()
+	if slices.Contains(allowed, "key") && step.Key == "" {
+		step.Key = DefaultKey
 	}
+	if slices.Contains(allowed, "has") && step.Has == "" {
+		step.Has = "answered"
+	}
+	if slices.Contains(allowed, "times") {
+		step.Times = max(step.Times, 1)
+	}
+	if slices.Contains(allowed, "direction") && step.Direction == "" {
+		step.Direction = cluster.Both
+	}
+	use := nemesis.Use{By: step.By.In(d.s.TTL)}
+	for _, target := range step.Targets {
+		if kind, _ := d.kindOf(target); kind&(nemesis.Clients|nemesis.Loops) != 0 {
+			use.Clients = append(use.Clients, target)
+		}
+	}
+	d.check(string(step.Verb), use, at, places)
 }
 
-// checkKill holds back the restart of a client: the dead do not come back.
-func (d *decoder) checkKill(step *Step, after *token.Position) {
-	for _, target := range step.Targets {
-		if kind, _ := d.kindOf(target); kind != Nodes && after != nil {
-			d.report(after, fmt.Sprintf("%s is a client, which stays dead", target), "only nodes are started again `after` a kill")
+// check reports what is wrong with the use of a fault, as its declaration says.
+func (d *decoder) check(fault string, use nemesis.Use, at *token.Position, places map[string]*token.Position) {
+	declared := nemesis.Find(fault)
+	if declared == nil || declared.Check == nil {
+		return
+	}
+	use.Given = map[string]bool{}
+	for modifier := range places {
+		use.Given[modifier] = true
+	}
+	for _, m := range declared.Check(use) {
+		place := at
+		if places[m.Modifier] != nil {
+			place = places[m.Modifier]
 		}
+		d.report(place, m.What, m.Right)
 	}
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"lockproof/harness/cluster"
+	"lockproof/nemesis"
 )
 
 // targets reads what a verb is aimed at: one name or a list. Wildcards are
 // written out.
-func (d *decoder) targets(n ast.Node, verb string, allowed Targets) []string {
+func (d *decoder) targets(n ast.Node, verb string, allowed nemesis.Targets) []string {
 	var targets, given []string
 	for _, element := range d.list(n, verb) {
 		if element.Type() == ast.NullType {
@@ -39,13 +40,13 @@ func (d *decoder) targets(n ast.Node, verb string, allowed Targets) []string {
 }
 
 // example is a target of an allowed kind.
-func example(allowed Targets) string {
+func example(allowed nemesis.Targets) string {
 	switch {
-	case allowed&Clients != 0:
+	case allowed&nemesis.Clients != 0:
 		return "c1"
-	case allowed&Links != 0:
+	case allowed&nemesis.Links != 0:
 		return "c1-n3"
-	case allowed == Replicas:
+	case allowed == nemesis.Replicas:
 		return "r1"
 	default:
 		return "n3"
@@ -54,62 +55,62 @@ func example(allowed Targets) string {
 
 // resolve finds what a target's name stands for, or reports that it does not
 // exist or is of the wrong kind.
-func (d *decoder) resolve(n ast.Node, name, verb string, allowed Targets) []string {
+func (d *decoder) resolve(n ast.Node, name, verb string, allowed nemesis.Targets) []string {
 	kind, found := d.kindOf(name)
 	switch {
-	case kind == Links && allowed&Links != 0:
+	case kind == nemesis.Links && allowed&nemesis.Links != 0:
 		return d.links(n, name, verb)
-	case found && allowed.take(kind):
+	case found && allowed.Take(kind):
 		return []string{name}
-	case found && kind == Loops && allowed&Clients != 0:
+	case found && kind == nemesis.Loops && allowed&nemesis.Clients != 0:
 		d.report(position(n), fmt.Sprintf("%s is a client of the workload, and is busy with its loop", name),
 			fmt.Sprintf("%s takes clients of the script: name them under `clients:`", verb))
 	case found:
 		d.report(position(n), fmt.Sprintf("%s: %s is a %s", verb, name, singular(kind)),
-			fmt.Sprintf("it takes %s, as in `%s: %s`", allowed, verb, example(allowed)))
+			fmt.Sprintf("it takes %s, as in `%s: %s`", takes(allowed), verb, example(allowed)))
 	case !d.vague:
-		d.report(position(n), fmt.Sprintf("%s: there is no %q", verb, name), suggest(name, d.names(allowed), "it takes "+allowed.String()+":"))
+		d.report(position(n), fmt.Sprintf("%s: there is no %q", verb, name), suggest(name, d.names(allowed), "it takes "+takes(allowed)+":"))
 	}
 	return nil
 }
 
-func singular(kind Targets) string {
-	return map[Targets]string{Clients: "client", Loops: "client", Nodes: "node", Replicas: "replica", Links: "link"}[kind]
+func singular(kind nemesis.Targets) string {
+	return map[nemesis.Targets]string{nemesis.Clients: "client", nemesis.Loops: "client", nemesis.Nodes: "node", nemesis.Replicas: "replica", nemesis.Links: "link"}[kind]
 }
 
 // kindOf says what a name is the name of; a link is one by its hyphen.
-func (d *decoder) kindOf(name string) (kind Targets, found bool) {
+func (d *decoder) kindOf(name string) (kind nemesis.Targets, found bool) {
 	switch {
 	case strings.Contains(name, "-"):
-		return Links, true
+		return nemesis.Links, true
 	case slices.Contains(d.clientNames(), name):
-		return Clients, true
+		return nemesis.Clients, true
 	case slices.Contains(d.workloadNames(), name):
-		return Loops, true
+		return nemesis.Loops, true
 	case slices.Contains(d.s.Nodes, name):
-		return Nodes, true
+		return nemesis.Nodes, true
 	case d.s.Replicas[name] != "":
-		return Replicas, true
+		return nemesis.Replicas, true
 	}
 	return 0, false
 }
 
 // names lists the targets of the allowed kinds, for suggestions.
-func (d *decoder) names(allowed Targets) []string {
+func (d *decoder) names(allowed nemesis.Targets) []string {
 	var names []string
-	if allowed&Clients != 0 {
+	if allowed&nemesis.Clients != 0 {
 		names = append(names, d.clientNames()...)
 	}
-	if allowed&Loops != 0 {
+	if allowed&nemesis.Loops != 0 {
 		names = append(names, d.workloadNames()...)
 	}
-	if allowed&Nodes != 0 {
+	if allowed&nemesis.Nodes != 0 {
 		names = append(names, d.s.Nodes...)
 	}
-	if allowed.take(Replicas) {
+	if allowed.Take(nemesis.Replicas) {
 		names = append(names, slices.Sorted(maps.Keys(d.s.Replicas))...)
 	}
-	if allowed&Links != 0 {
+	if allowed&nemesis.Links != 0 {
 		names = append(names, "c1-n3", "c1-store", `"c1-*"`, `"*-n3"`)
 	}
 	return names
@@ -147,11 +148,17 @@ func (d *decoder) replication(n ast.Node, name, verb, replica, master string) []
 		d.report(position(n), fmt.Sprintf("the link %s: a replica has a link to its master only", name), "write "+link)
 		return nil
 	}
-	if slices.Contains(usages[Verb(verb)].Required, "of") {
+	if takesMessages(verb) {
 		d.report(position(n), fmt.Sprintf("%s: no client's commands pass on the link %s", verb, name), "cut or delay it")
 		return nil
 	}
 	return []string{link}
+}
+
+// takesMessages reports whether a verb is about single commands or replies.
+func takesMessages(verb string) bool {
+	u, _ := usage(Verb(verb))
+	return slices.Contains(u.Required, "of")
 }
 
 // end resolves one end of a link.

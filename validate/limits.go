@@ -8,6 +8,7 @@ import (
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
+	"lockproof/nemesis"
 	"lockproof/scenarios"
 )
 
@@ -110,7 +111,7 @@ func (a *Asker) clocks(ttl time.Duration, who []string, rate float64) (suite.Job
 	expiry := time.Duration(float64(ttl) / max(rate, 1))
 	early := expiry - ttl/250 - 3*time.Millisecond
 	s.Script = []scenarios.Step{
-		{Verb: scenarios.VerbClock, Targets: who, Rate: rate},
+		{Verb: nemesis.Clock, Targets: who, Rate: rate},
 		{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: lockKey, Must: "ok"},
 		{Verb: scenarios.VerbWait, Wait: scenarios.Span{Fixed: max(early, 0)}},
 		{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey, Must: "ok", Within: scenarios.Span{TTLs: 2}},
@@ -166,7 +167,7 @@ func (a *Asker) pause(ttl time.Duration, left float64, stall time.Duration) (sui
 		{Verb: scenarios.VerbRead, Targets: c1, Key: lockKey, Must: "ok"},
 		{Verb: scenarios.VerbWait, Wait: scenarios.Span{TTLs: 1 - left}},
 		{Verb: scenarios.VerbCheck, Targets: c1, Must: "ok"},
-		{Verb: scenarios.VerbPause, Targets: c1, For: scenarios.Span{Fixed: max(stall, time.Millisecond)}},
+		{Verb: nemesis.Pause, Targets: c1, For: scenarios.Span{Fixed: max(stall, time.Millisecond)}},
 		{Verb: scenarios.VerbWrite, Targets: c1, Key: lockKey, Async: true},
 		wait(time.Duration(left*float64(ttl)) - ttl/250), // until shortly before c1's keys expire
 		{Verb: scenarios.VerbAcquire, Targets: c2, Key: lockKey, Must: "ok"},

@@ -5,6 +5,7 @@ import (
 
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
+	"lockproof/nemesis"
 	"lockproof/scenarios"
 )
 
@@ -32,7 +33,7 @@ func (p Point) majority(drift float64) (suite.Job, error) {
 		s.Script = append(s.Script, wait(p.Delay))
 	}
 	s.Script = append(s.Script,
-		scenarios.Step{Verb: scenarios.VerbStart, Targets: []string{"n1", "n2", "n3"}},
+		scenarios.Step{Verb: nemesis.Start, Targets: []string{"n1", "n2", "n3"}},
 		scenarios.Step{Verb: scenarios.VerbAwait, Targets: []string{"c2"}, Must: "ok"})
 	return suite.Job{Scenario: &s}, nil
 }

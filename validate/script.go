@@ -8,6 +8,7 @@ import (
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
+	"lockproof/nemesis"
 	"lockproof/scenarios"
 	"lockproof/validate/settings"
 )
@@ -58,7 +59,7 @@ func radical(n, base int) float64 {
 }
 
 var crashVerbs = map[settings.Crash]scenarios.Verb{
-	settings.Kill: scenarios.VerbKill, settings.Shutdown: scenarios.VerbShutdown, settings.PowerLoss: scenarios.VerbPowerLoss,
+	settings.Kill: nemesis.Kill, settings.Shutdown: nemesis.Shutdown, settings.PowerLoss: nemesis.PowerLoss,
 }
 
 // row is the catalogue's row that the trials are made of: c1 gets the lock from
@@ -105,7 +106,7 @@ func (p Point) job(name string, m moment, drift float64) (suite.Job, error) {
 		s.Script = append(s.Script, scenarios.Step{Verb: scenarios.VerbAwait, Targets: []string{"c2"}})
 	}
 	s.Script = append(s.Script,
-		scenarios.Step{Verb: scenarios.VerbStart, Targets: []string{"n3"}},
+		scenarios.Step{Verb: nemesis.Start, Targets: []string{"n3"}},
 		scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey, Must: "ok", Within: scenarios.Span{TTLs: 2.5}})
 	return suite.Job{Scenario: &s}, nil
 }
@@ -117,7 +118,7 @@ const lockKey = "k1"
 func (p Point) before(m moment, drift float64) []scenarios.Step {
 	var steps []scenarios.Step
 	if drift > 0 {
-		steps = append(steps, scenarios.Step{Verb: scenarios.VerbClock, Targets: []string{"c1"}, Rate: 1 - drift})
+		steps = append(steps, scenarios.Step{Verb: nemesis.Clock, Targets: []string{"c1"}, Rate: 1 - drift})
 	}
 	if p.Persistence == cluster.PersistEverysec && p.Crash == settings.PowerLoss {
 		steps = append(steps, wait(m.tick))

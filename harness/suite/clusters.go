@@ -16,6 +16,7 @@ import (
 	"lockproof/harness/cluster/virtual/bubble"
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
+	"lockproof/nemesis"
 	"lockproof/scenarios"
 )
 
@@ -75,7 +76,7 @@ func (o Options) config(p *plan, seed uint64, j *journal) cluster.Config {
 func (p *plan) fillable() []string {
 	var names []string
 	for _, s := range p.Script {
-		if s.Verb == scenarios.VerbFillDisk {
+		if s.Verb == nemesis.FillDisk {
 			names = append(names, s.Targets...)
 		}
 	}
@@ -219,7 +220,7 @@ func (p *plan) setup() []string {
 func (p *plan) faults() []string {
 	var names []string
 	add := func(v scenarios.Verb, targets []string) {
-		if v != scenarios.VerbClock {
+		if v != nemesis.Clock {
 			names = append(names, string(v))
 			return
 		}

@@ -24,7 +24,7 @@ type crew struct {
 	waiting map[int]chan client.Message // by serial
 }
 
-var _ nemesis.Clients = (*crew)(nil)
+var _ nemesis.ClientControl = (*crew)(nil)
 
 // member is one client.
 type member struct {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lockproof/harness/history"
+	"lockproof/nemesis"
 	"lockproof/scenarios"
 )
 
@@ -52,10 +53,10 @@ func (p *plan) retry() time.Duration {
 
 // faultVerbs are the verbs that break something.
 var faultVerbs = []scenarios.Verb{
-	scenarios.VerbKill, scenarios.VerbShutdown, scenarios.VerbPowerLoss, scenarios.VerbPause, scenarios.VerbCut, scenarios.VerbDelay,
-	scenarios.VerbHold, scenarios.VerbLose, scenarios.VerbDrop, scenarios.VerbClock, scenarios.VerbFlush,
-	scenarios.VerbSlowFsync, scenarios.VerbFailFsync, scenarios.VerbFillDisk, scenarios.VerbRewrite, scenarios.VerbFill, scenarios.VerbDisconnect,
-	scenarios.VerbPromote,
+	nemesis.Kill, nemesis.Shutdown, nemesis.PowerLoss, nemesis.Pause, nemesis.Cut, nemesis.Delay,
+	nemesis.Hold, nemesis.Lose, nemesis.Drop, nemesis.Clock, nemesis.Flush,
+	nemesis.SlowFsync, nemesis.FailFsync, nemesis.FillDisk, nemesis.Rewrite, nemesis.Fill, nemesis.Disconnect,
+	nemesis.Promote,
 }
 
 // earned is what must have happened for a "holds" to mean anything: somebody

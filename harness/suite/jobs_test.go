@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/history"
+	"lockproof/nemesis"
 	"lockproof/scenarios"
 )
 
@@ -108,10 +109,10 @@ func TestWhyATrialIsSkipped(t *testing.T) {
 	}{
 		{"nothing in the way", Virtual, "", func(*scenarios.Scenario) {}, ""},
 		{"not for this cluster", Virtual, "", func(s *scenarios.Scenario) { s.On = []string{Local} }, "it is for local"},
-		{"a fault that the cluster cannot do", Local, "", func(s *scenarios.Scenario) { s.Script = step(scenarios.VerbPowerLoss, "n1") },
+		{"a fault that the cluster cannot do", Local, "", func(s *scenarios.Scenario) { s.Script = step(nemesis.PowerLoss, "n1") },
 			unsupported(Local, "power-loss")},
 		{"a clock that the cluster cannot set", Local, "", func(s *scenarios.Scenario) {
-			s.Nemesis = []scenarios.Random{{Fault: scenarios.VerbClock, Among: []string{"c1", "n1"}}}
+			s.Nemesis = []scenarios.Random{{Fault: nemesis.Clock, Among: []string{"c1", "n1"}}}
 		}, unsupported(Local, "node-clock")},
 		{"a fencing store", Virtual, "redsync", func(s *scenarios.Scenario) { s.Store.Check = scenarios.CheckFence },
 			"redsync issues no fencing tokens, which this scenario's store checks"},
@@ -120,12 +121,12 @@ func TestWhyATrialIsSkipped(t *testing.T) {
 		{"tokens to be judged", Virtual, "redsync", func(s *scenarios.Scenario) {
 			s.Expect = map[string]string{history.Fencing: history.Violated}
 		}, "redsync issues no fencing tokens, which this scenario is about"},
-		{"a client's clock", Virtual, "redsync", func(s *scenarios.Scenario) { s.Script = step(scenarios.VerbClock, "c1") },
+		{"a client's clock", Virtual, "redsync", func(s *scenarios.Scenario) { s.Script = step(nemesis.Clock, "c1") },
 			"redsync reads Go's own clock, which cannot be set for one client"},
 		{"a client's clock in a schedule", Virtual, "redsync", func(s *scenarios.Scenario) {
-			s.Nemesis = []scenarios.Random{{Fault: scenarios.VerbClock, Among: []string{"c1"}}}
+			s.Nemesis = []scenarios.Random{{Fault: nemesis.Clock, Among: []string{"c1"}}}
 		}, "redsync reads Go's own clock, which cannot be set for one client"},
-		{"a node's clock is no client's", Virtual, "redsync", func(s *scenarios.Scenario) { s.Script = step(scenarios.VerbClock, "n1") }, ""},
+		{"a node's clock is no client's", Virtual, "redsync", func(s *scenarios.Scenario) { s.Script = step(nemesis.Clock, "n1") }, ""},
 		{"a lock on one node", Virtual, "single", func(*scenarios.Scenario) {}, "single is a lock on one node, and this is a scenario of 3"},
 		{"one node for it", Virtual, "single", func(s *scenarios.Scenario) { s.Nodes = three[:1] }, ""},
 		{"a lock that cannot extend", Virtual, "plain-del", func(s *scenarios.Scenario) { s.Nodes, s.Script = three[:1], step(scenarios.VerbWatch, "c1") },
@@ -194,8 +195,8 @@ func TestBounds(t *testing.T) {
 	}{
 		{"by default", func(*scenarios.Scenario) {}, history.Bounds{Free: free, Grant: int64(500 * time.Millisecond)}},
 		{"a node is kept away", func(s *scenarios.Scenario) {
-			s.Script = []scenarios.Step{{Verb: scenarios.VerbKill, Targets: []string{"n1"}, After: ttls(1.1)},
-				{Verb: scenarios.VerbKill, Targets: []string{"n1"}, After: ttls(0.5)}}
+			s.Script = []scenarios.Step{{Verb: nemesis.Kill, Targets: []string{"n1"}, After: ttls(1.1)},
+				{Verb: nemesis.Kill, Targets: []string{"n1"}, After: ttls(0.5)}}
 		}, history.Bounds{Free: free + int64(1100*time.Millisecond), Grant: int64(500 * time.Millisecond)}},
 		{"a longer retry", func(s *scenarios.Scenario) { s.Lock.RetryMax = ttls(0.4) },
 			history.Bounds{Free: free - int64(retry) + int64(400*time.Millisecond), Grant: int64(500 * time.Millisecond)}},
@@ -219,12 +220,12 @@ func TestEarned(t *testing.T) {
 		{"two clients", two, history.Earned{Grants: 1, Contended: 1}},
 		{"a workload", func(s *scenarios.Scenario) { s.Workload = &scenarios.Workload{Clients: 3, Keys: 1} }, history.Earned{Grants: 1, Contended: 1}},
 		{"a fault in the script", func(s *scenarios.Scenario) {
-			s.Script = []scenarios.Step{{Verb: scenarios.VerbAcquire}, {Verb: scenarios.VerbFlush, Targets: []string{"n1"}}}
+			s.Script = []scenarios.Step{{Verb: scenarios.VerbAcquire}, {Verb: nemesis.Flush, Targets: []string{"n1"}}}
 		}, history.Earned{Grants: 1, Faults: 1}},
 		{"what ends a fault is none", func(s *scenarios.Scenario) {
-			s.Script = []scenarios.Step{{Verb: scenarios.VerbResume, Targets: []string{"n1"}}, {Verb: scenarios.VerbHeal}, {Verb: scenarios.VerbLetGo}}
+			s.Script = []scenarios.Step{{Verb: nemesis.Resume, Targets: []string{"n1"}}, {Verb: nemesis.Heal}, {Verb: nemesis.LetGo}}
 		}, history.Earned{Grants: 1}},
-		{"a schedule", func(s *scenarios.Scenario) { s.Nemesis = []scenarios.Random{{Fault: scenarios.VerbPause}} }, history.Earned{Grants: 1, Faults: 1}},
+		{"a schedule", func(s *scenarios.Scenario) { s.Nemesis = []scenarios.Random{{Fault: nemesis.Pause}} }, history.Earned{Grants: 1, Faults: 1}},
 		{"protected data", func(s *scenarios.Scenario) { s.Expect = map[string]string{history.ProtectedData: history.Holds} },
 			history.Earned{Grants: 1, Writes: 2}},
 		{"all set", func(s *scenarios.Scenario) {

@@ -11,6 +11,7 @@ import (
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
+	"lockproof/nemesis"
 	"lockproof/scenarios"
 )
 
@@ -61,15 +62,15 @@ func randomScenario(t *rapid.T) *scenarios.Scenario {
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "faults") {
 		r := scenarios.Random{Among: s.Nodes, Fault: rapid.SampledFrom([]scenarios.Verb{
-			scenarios.VerbCut, scenarios.VerbDelay, scenarios.VerbPause, scenarios.VerbKill, scenarios.VerbPowerLoss, scenarios.VerbShutdown,
+			nemesis.Cut, nemesis.Delay, nemesis.Pause, nemesis.Kill, nemesis.PowerLoss, nemesis.Shutdown,
 		}).Draw(t, "fault")}
 		switch r.Fault {
-		case scenarios.VerbCut:
+		case nemesis.Cut:
 			r.Among = links
 			r.Direction = rapid.SampledFrom([]cluster.Direction{cluster.Both, cluster.ToNode, cluster.ToClient}).Draw(t, "direction")
-		case scenarios.VerbDelay:
+		case nemesis.Delay:
 			r.Among, r.By = links, ttls(t, "by", 0.005, 0.5)
-		case scenarios.VerbPause:
+		case nemesis.Pause:
 			r.Among = append(append([]string(nil), s.Nodes...), clients...)
 		}
 		r.Count = rapid.IntRange(1, len(r.Among)).Draw(t, "count")

@@ -25,7 +25,7 @@ func slowed(s *scenarios.Scenario) (longer, restarting time.Duration) {
 		lasts = max(lasts, c.TTL.In(s.TTL))
 	}
 	for i, step := range s.Script {
-		if !slices.Contains([]scenarios.Verb{scenarios.VerbKill, scenarios.VerbShutdown, scenarios.VerbPowerLoss}, step.Verb) {
+		if !slices.Contains([]scenarios.Verb{nemesis.Kill, nemesis.Shutdown, nemesis.PowerLoss}, step.Verb) {
 			continue
 		}
 		for _, t := range step.Targets {
@@ -45,7 +45,7 @@ func slowed(s *scenarios.Scenario) (longer, restarting time.Duration) {
 // supervised says whether a supervisor brings back at once what goes down in a
 // step.
 func supervised(s *scenarios.Scenario, down scenarios.Step) bool {
-	return s.Restart == scenarios.RestartAlways && down.Verb != scenarios.VerbPowerLoss
+	return s.Restart == scenarios.RestartAlways && down.Verb != nemesis.PowerLoss
 }
 
 // restarts says whether a node that goes down in a step is to be back within a
@@ -55,7 +55,7 @@ func restarts(down scenarios.Step, after []scenarios.Step, node string, ttl, lea
 		return down.After.In(ttl) < lease
 	}
 	return slices.ContainsFunc(after, func(s scenarios.Step) bool {
-		return s.Verb == scenarios.VerbStart && slices.Contains(s.Targets, node)
+		return s.Verb == nemesis.Start && slices.Contains(s.Targets, node)
 	})
 }
 

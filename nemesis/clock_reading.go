@@ -1,0 +1,168 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"lockproof/harness/client"
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+const (
+	// rateProbe is how long a clock is watched to measure its rate, and
+	// longestProbe how long at most, where what was asked for is little.
+	rateProbe    = 20 * time.Millisecond
+	longestProbe = time.Second
+	// readings is how many times a node's clock is read to know it once: the
+	// one that took the shortest counts.
+	readings = 3
+	// jumpSlack and rateSlack are how far a measured clock may be from what
+	// was asked for: reading a clock takes time, on real machines.
+	jumpSlack = 5 * time.Millisecond
+	rateSlack = 0.1
+	// rateError is how exactly a rate is measured, if the machine allows it.
+	rateError = 0.01
+)
+
+// near says whether a clock's measured rate shows the one that was asked for,
+// and not the one that it had before.
+func near(measured, asked, before float64) bool {
+	off := math.Abs(measured - asked)
+	return off <= rateSlack && (asked == before || off < math.Abs(measured-before))
+}
+
+// noteClock records what a node's clock showed after it was set.
+func (n *Nemesis) noteClock(node string, r Reading) {
+	n.mu.Lock()
+	n.clocks[node] = r
+	n.mu.Unlock()
+	n.record(history.Event{Time: r.True, Process: node, Type: history.TypeClock,
+		Clock: &history.Clock{Reading: r.Wall, Rate: r.Rate, Wall: true}})
+}
+
+// keptClock says whether a node that is back has the clock that was set before,
+// perhaps while it was down, and notes how far it is ahead. A clock that nobody
+// has set is not looked at.
+func (n *Nemesis) keptClock(ctx context.Context, node string, measured map[string]string) (bool, error) {
+	n.mu.Lock()
+	was, set := n.clocks[node]
+	n.mu.Unlock()
+	if !set {
+		return true, nil
+	}
+	read, _, err := n.clockOf(node)
+	if err != nil {
+		return false, err
+	}
+	now, err := read(ctx)
+	if err != nil {
+		return false, err
+	}
+	measured["clock ahead"] = time.Duration(now.Wall - now.True).String()
+	due := was.Wall + int64(float64(now.True-was.True)*was.Rate)
+	return time.Duration(now.Wall-due).Abs() <= jumpSlack, nil
+}
+
+// tellable is the difference that a measurement of a rate has to show.
+func tellable(asked, before float64) float64 {
+	if asked == before {
+		return rateSlack
+	}
+	return math.Abs(asked - before)
+}
+
+// measureRate watches a clock until its readings are good enough to tell a
+// difference in rate from none.
+func (n *Nemesis) measureRate(ctx context.Context, read readClock, from Reading, difference float64) (float64, error) {
+	began := from.True
+	for {
+		if err := n.cluster.Sleep(ctx, rateProbe); err != nil {
+			return 0, err
+		}
+		to, err := read(ctx)
+		if err != nil {
+			return 0, err
+		}
+		watched := float64(to.True - from.True)
+		unsure := float64(from.Within+to.Within) / watched
+		if unsure <= min(difference/2, rateError) || to.True-began >= int64(longestProbe) {
+			return float64(to.Wall-from.Wall) / watched, nil
+		}
+		if to.Within < from.Within/2 {
+			from = to // a better reading to begin at: the machine was busy before
+		}
+	}
+}
+
+func decimal(x float64) string { return strconv.FormatFloat(math.Round(x*1e6)/1e6, 'f', -1, 64) }
+
+type (
+	readClock func(context.Context) (Reading, error)
+	setClock  func(ctx context.Context, jump time.Duration, rate float64) error
+)
+
+func (n *Nemesis) clockOf(target string) (readClock, setClock, error) {
+	if n.names[target] {
+		read, set := n.clientClock(target)
+		return read, set, nil
+	}
+	node, err := n.node(target)
+	if err != nil {
+		return nil, nil, err
+	}
+	read, set := n.nodeClock(node, target)
+	return read, set, nil
+}
+
+func (n *Nemesis) clientClock(name string) (readClock, setClock) {
+	read := func(ctx context.Context) (Reading, error) { return n.clients.SetClock(ctx, name, client.SetClock{}) }
+	set := func(ctx context.Context, jump time.Duration, rate float64) error {
+		_, err := n.clients.SetClock(ctx, name, client.SetClock{Jump: jump, Rate: rate})
+		return err
+	}
+	return read, set
+}
+
+// nodeClock reads a node's clock between two readings of the true one.
+func (n *Nemesis) nodeClock(node cluster.Node, name string) (readClock, setClock) {
+	read := func(ctx context.Context) (best Reading, err error) {
+		for i := range readings {
+			began := n.cluster.Now()
+			wall, err := node.Clock(ctx)
+			if err != nil {
+				return Reading{}, fmt.Errorf("read its clock: %w", err)
+			}
+			ended := n.cluster.Now()
+			r := Reading{True: (began + ended) / 2, Wall: wall, Rate: n.rate(name, 0), Within: (ended - began) / 2}
+			if i == 0 || r.Within < best.Within {
+				best = r
+			}
+		}
+		return best, nil
+	}
+	set := func(ctx context.Context, jump time.Duration, rate float64) error {
+		err := node.SetClock(ctx, jump, rate)
+		if err == nil {
+			n.rate(name, rate)
+		}
+		return err
+	}
+	return read, set
+}
+
+// rate remembers the rate of a node's clock, and gives it; 0 asks only.
+func (n *Nemesis) rate(node string, set float64) float64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if set != 0 {
+		n.rates[node] = set
+	}
+	if r, ok := n.rates[node]; ok {
+		return r
+	}
+	return 1
+}

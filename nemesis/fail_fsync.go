@@ -1,0 +1,32 @@
+package nemesis
+
+import (
+	"context"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+	"lockproof/internal/wording"
+)
+
+// FailFsync lets the fsyncs of a node's disk fail.
+const FailFsync = "fail-fsync"
+
+var _ = declare(&Declaration{
+	Kind: FailFsync, Doc: "lets each fsync on the node's disk fail with an I/O error (EIO)",
+	Node:     &Effect{Class: history.NodeDisk, Needs: cluster.Fsyncs},
+	Optional: []string{"for"},
+	Words: Words{
+		ToDo: order("let each fsync of %s fail (EIO)"),
+		Begun: func(f history.Fault) string {
+			return "each fsync of " + who(f) + " fails from here on" + wording.Behind(" with ", f.Asked["error"])
+		},
+		Over: asBefore, Was: "suffered fail-fsync",
+	},
+	apply: func(n *Nemesis, _ context.Context, f Fault, target string) (*Active, error) {
+		return n.fsync(f, target, map[string]string{"error": "EIO"}, disturbance{
+			begin:   func(d cluster.Disk) error { return d.FailFsync(true) },
+			end:     func(d cluster.Disk) error { return d.FailFsync(false) },
+			counted: func(done cluster.Disturbed) int { return done.Failed },
+		})
+	},
+})

@@ -1,0 +1,55 @@
+package nemesis
+
+import (
+	"context"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+// Kill is SIGKILL, of a client or a node.
+const Kill = "kill"
+
+var _ = declare(&Declaration{
+	Kind: Kill, Doc: "SIGKILL; only nodes can take `after`, clients stay dead",
+	Node: &Effect{Class: history.NodeDown}, Client: &Effect{Class: history.ClientKilled},
+	Optional: []string{"after"},
+	Check:    deadClients,
+	Draw:     &Draw{Targets: Nodes, Required: []string{"for"}}, // clients do not come back
+	EndedBy:  Start,
+	Words: Words{
+		ToDo: order("kill %s (SIGKILL)"), Begun: becomes("killed (SIGKILL)"), Was: "was killed",
+	},
+	apply: (*Nemesis).kill, undo: (*Nemesis).startAgain,
+})
+
+// deadClients holds back the restart of a client: the dead do not come back.
+func deadClients(u Use) []Misuse {
+	var found []Misuse
+	for _, client := range u.Clients {
+		if u.Given["after"] {
+			found = append(found, Misuse{"after", client + " is a client, which stays dead", "only nodes are started again `after` a kill"})
+		}
+	}
+	return found
+}
+
+func (n *Nemesis) kill(ctx context.Context, f Fault, target string) (*Active, error) {
+	if n.names[target] {
+		return nil, n.killClient(f, target)
+	}
+	earlier, err := n.life(ctx, f, target, func(node cluster.Node, _ map[string]string) error { return node.Kill(ctx) })
+	if err != nil {
+		return nil, err
+	}
+	return nil, n.supervised(ctx, target, earlier)
+}
+
+func (n *Nemesis) killClient(f Fault, name string) error {
+	if err := n.clients.Kill(name); err != nil {
+		return err
+	}
+	n.died(name, f.Kind)
+	n.instant(f, name, nil, proof{map[string]string{"state": "gone"}, true})
+	return nil
+}

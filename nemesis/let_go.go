@@ -1,0 +1,18 @@
+package nemesis
+
+import (
+	"lockproof/harness/history"
+)
+
+// LetGo ends what is done to single messages of a link.
+const LetGo = "let-go"
+
+var _ = declare(&Declaration{
+	Kind: LetGo, Doc: "passes on what is held, and ends every hold, lose and drop on the link",
+	Link: &Effect{Class: history.LetGo},
+	Words: Words{
+		ToDo:  order("let go what is held on %s"),
+		Begun: func(f history.Fault) string { return "what is held back on " + links(f) + " is let go" },
+	},
+	apply: (*Nemesis).endKinds,
+})

@@ -1,0 +1,45 @@
+package nemesis
+
+import (
+	"fmt"
+	"strings"
+
+	"lockproof/harness/cluster"
+)
+
+// link finds the link that a target such as c1-n3 names.
+func (n *Nemesis) link(target string) (cluster.Link, error) {
+	from, to, _ := strings.Cut(target, "-")
+	l := n.cluster.Link(from, to)
+	if l == nil {
+		return nil, fmt.Errorf("there is no link from %q to %q", from, to)
+	}
+	return l, nil
+}
+
+// directions are the single ways that a direction is made of.
+func directions(d cluster.Direction) []cluster.Direction {
+	if d == cluster.Both || d == "" {
+		return []cluster.Direction{cluster.ToNode, cluster.ToClient}
+	}
+	return []cluster.Direction{d}
+}
+
+// measure watches a link both ways, or one.
+func measure(l cluster.Link, d cluster.Direction) func() cluster.Traffic {
+	var read []func() cluster.Traffic
+	for _, way := range directions(d) {
+		read = append(read, l.Measure(way))
+	}
+	return func() cluster.Traffic {
+		var sum cluster.Traffic
+		for _, r := range read {
+			t := r()
+			if t.Messages > 0 && (sum.Messages == 0 || t.Shortest < sum.Shortest) {
+				sum.Shortest = t.Shortest
+			}
+			sum.Messages += t.Messages
+		}
+		return sum
+	}
+}

@@ -1,0 +1,39 @@
+package nemesis
+
+import (
+	"context"
+	"strconv"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+	"lockproof/internal/wording"
+)
+
+// PowerLoss is the end of a node's machine: what had not been fsynced is gone.
+const PowerLoss = "power-loss"
+
+var _ = declare(&Declaration{
+	Kind: PowerLoss, Doc: "a kill after which what had not been fsynced is gone",
+	Node:     &Effect{Class: history.NodeDown, Needs: cluster.PowerLosses},
+	Optional: []string{"after"},
+	Draw:     &Draw{Required: []string{"for"}},
+	EndedBy:  Start,
+	Words: Words{
+		ToDo: order("cut the power of %s: what was not fsynced is gone"),
+		Begun: func(f history.Fault) string {
+			return "the power of " + who(f) + " fails" + wording.Behind(": lost ", f.Measured["lost"])
+		},
+		Was: "lost power",
+	},
+	apply: (*Nemesis).powerLoss, undo: (*Nemesis).startAgain,
+})
+
+// powerLoss does not wait for a supervisor: it has lost its power too.
+func (n *Nemesis) powerLoss(ctx context.Context, f Fault, target string) (*Active, error) {
+	_, err := n.life(ctx, f, target, func(node cluster.Node, measured map[string]string) error {
+		lost, err := node.PowerLoss(ctx)
+		measured["lost"] = strconv.FormatInt(lost, 10) + " bytes"
+		return err
+	})
+	return nil, err
+}

@@ -1,0 +1,31 @@
+package nemesis
+
+import (
+	"context"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+// Shutdown is the command SHUTDOWN.
+const Shutdown = "shutdown"
+
+var _ = declare(&Declaration{
+	Kind: Shutdown, Doc: "a clean SHUTDOWN",
+	Node:     &Effect{Class: history.NodeDown},
+	Optional: []string{"after"},
+	Draw:     &Draw{Required: []string{"for"}},
+	EndedBy:  Start,
+	Words: Words{
+		ToDo: order("shut %s down cleanly (SHUTDOWN)"), Begun: becomes("shut down cleanly"), Was: "was shut down",
+	},
+	apply: (*Nemesis).shutdown, undo: (*Nemesis).startAgain,
+})
+
+func (n *Nemesis) shutdown(ctx context.Context, f Fault, target string) (*Active, error) {
+	earlier, err := n.life(ctx, f, target, func(node cluster.Node, _ map[string]string) error { return node.Shutdown(ctx) })
+	if err != nil {
+		return nil, err
+	}
+	return nil, n.supervised(ctx, target, earlier)
+}
