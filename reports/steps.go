@@ -2,10 +2,8 @@ package reports
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
-	"lockproof/harness/cluster"
 	"lockproof/nemesis"
 	"lockproof/scenarios"
 )
@@ -32,24 +30,8 @@ var clientVerbs = map[scenarios.Verb]string{
 	scenarios.VerbCancel:  "cancels what it is doing",
 }
 
-// nodeVerbs are what is done to processes.
-var nodeVerbs = map[scenarios.Verb]string{
-	nemesis.Kill:                 "kill %s (SIGKILL)",
-	nemesis.Shutdown:             "shut %s down cleanly (SHUTDOWN)",
-	nemesis.PowerLoss:            "cut the power of %s: what was not fsynced is gone",
-	nemesis.Start:                "start %s again",
-	nemesis.Pause:                "pause %s (SIGSTOP)",
-	nemesis.Resume:               "let %s run on (SIGCONT)",
-	nemesis.Flush:                "flush %s (FLUSHALL)",
-	nemesis.FailFsync:            "let each fsync of %s fail (EIO)",
-	nemesis.FillDisk:             "fill the disk of %s (ENOSPC)",
-	nemesis.Rewrite:              "rewrite the append-only file of %s (BGREWRITEAOF)",
-	nemesis.Fill:                 "let another user fill the memory of %s",
-	nemesis.Disconnect:           "take %s out of its network",
-	nemesis.Cut:                  "cut %s",
-	nemesis.Heal:                 "heal %s",
-	nemesis.LetGo:                "let go what is held on %s",
-	nemesis.Promote:              "make %s a master (REPLICAOF NO ONE)",
+// scriptVerbs are what the script does itself.
+var scriptVerbs = map[scenarios.Verb]string{
 	scenarios.VerbAwaitSync:      "wait until %s has every write of its master",
 	scenarios.VerbAwaitPromotion: "wait until Sentinel has made %s the master",
 	scenarios.VerbAwait:          "wait for the outcome of %s",
@@ -58,43 +40,43 @@ var nodeVerbs = map[scenarios.Verb]string{
 func action(s scenarios.Step) string {
 	who := list(s.Targets)
 	if does, ok := clientVerbs[s.Verb]; ok {
-		if s.Key != "" {
-			does += " " + map[bool]string{true: s.Key, false: "of " + s.Key}[s.Verb == scenarios.VerbAcquire]
+		switch {
+		case s.Key != "" && s.Verb == scenarios.VerbAcquire:
+			does += " " + s.Key
+		case s.Key != "":
+			does += " of " + s.Key
 		}
 		return who + " " + does
 	}
-	if done, ok := nodeVerbs[s.Verb]; ok {
-		return fmt.Sprintf(done, who) + way(s)
+	if done, ok := scriptVerbs[s.Verb]; ok {
+		return fmt.Sprintf(done, who)
 	}
 	switch s.Verb {
 	case scenarios.VerbWait:
 		return "wait " + s.Wait.String()
 	case scenarios.VerbUntil:
 		return untilText(s)
-	case nemesis.Delay:
-		if s.By.IsZero() {
-			return "take the delay off " + who + way(s)
-		}
-		return fmt.Sprintf("delay %s by %s one way", who, s.By) + way(s)
-	case nemesis.SlowFsync:
-		return fmt.Sprintf("slow each fsync of %s by %s", who, s.By)
-	case nemesis.Clock:
-		return clockText(s)
-	case nemesis.Hold, nemesis.Lose, nemesis.Drop:
-		return interceptText(s)
+	}
+	if text, known := nemesis.ToDo(string(s.Verb), orderOf(s)); known {
+		return text
 	}
 	return string(s.Verb) + ": " + who
 }
 
-// way says in which direction a fault on a link works, if only in one.
-func way(s scenarios.Step) string {
-	switch s.Direction {
-	case cluster.ToNode:
-		return ", towards the node only"
-	case cluster.ToClient:
-		return ", towards the client only"
+// orderOf puts a step's quantities into words.
+func orderOf(s scenarios.Step) nemesis.Order {
+	o := nemesis.Order{Who: list(s.Targets), Direction: s.Direction, Rate: s.Rate, Of: s.Of, Part: s.Part, Times: s.Times}
+	if !s.By.IsZero() {
+		o.By = s.By.String()
 	}
-	return ""
+	jump := s.Jump
+	if o.Back = jump.TTLs < 0 || jump.Fixed < 0 && jump.TTLs == 0; o.Back {
+		jump = scenarios.Span{TTLs: -jump.TTLs, Fixed: -jump.Fixed}
+	}
+	if !jump.IsZero() {
+		o.Jump = jump.String()
+	}
+	return o
 }
 
 func untilText(s scenarios.Step) string {
@@ -108,39 +90,6 @@ func untilText(s scenarios.Step) string {
 		parts = append(parts, fmt.Sprintf("%s has %s %s's %s", node, has, client, s.Of))
 	}
 	return "wait until " + strings.Join(parts, " and ")
-}
-
-func clockText(s scenarios.Step) string {
-	var parts []string
-	switch {
-	case s.Jump.TTLs < 0 || s.Jump.Fixed < 0 && s.Jump.TTLs == 0:
-		back := scenarios.Span{TTLs: -s.Jump.TTLs, Fixed: -s.Jump.Fixed}
-		parts = append(parts, "jump back by "+back.String())
-	case !s.Jump.IsZero():
-		parts = append(parts, "jump forward by "+s.Jump.String())
-	}
-	if s.Rate != 0 {
-		parts = append(parts, "run at "+strconv.FormatFloat(s.Rate, 'g', -1, 64)+" times the true rate")
-	}
-	return fmt.Sprintf("let the clock of %s %s", list(s.Targets), strings.Join(parts, " and "))
-}
-
-func interceptText(s scenarios.Step) string {
-	verb := map[scenarios.Verb]string{
-		nemesis.Hold: "hold", nemesis.Lose: "lose", nemesis.Drop: "drop",
-	}[s.Verb]
-	next := "next " + s.Of
-	if s.Times > 1 {
-		next = fmt.Sprintf("next %d %s", s.Times, s.Of)
-	}
-	if s.Part == cluster.PartReply {
-		next = "reply to the " + next
-	}
-	text := fmt.Sprintf("%s the %s on %s", verb, next, list(s.Targets))
-	if s.Verb == nemesis.Drop {
-		text += " and close the connection"
-	}
-	return text
 }
 
 // asides are the modifiers that qualify the action as a whole.

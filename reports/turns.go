@@ -8,6 +8,7 @@ import (
 
 	"lockproof/checker"
 	"lockproof/harness/history"
+	"lockproof/nemesis"
 )
 
 // maxTurns is how many sentences a story has at most.
@@ -105,7 +106,7 @@ func (t *teller) fault(i int, e history.Event) {
 	f := *e.Fault
 	text := faultText(f, f.Targets)
 	if lost := t.forgotten(e); lost != "" {
-		text = strings.Replace(text, remembersAll, remembersOthers, 1) + lost
+		text = strings.Replace(text, nemesis.RemembersKeys, remembersOthers, 1) + lost
 	}
 	told := t.add(i, e, weight, "%s", text)
 	told.fault, told.targets, told.group = e.Fault, f.Targets, sameFault(f)

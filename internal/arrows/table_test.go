@@ -24,6 +24,7 @@ var table = []allowed{
 	{"internal/needs", ""},
 	{"internal/browser", "internal/needs"},
 	{"internal/plain", ""},
+	{"internal/wording", ""},
 
 	// What everybody agrees on, and who judges it: neither knows where a history
 	// came from. All that history borrows is how to open a stranger's file.
@@ -50,8 +51,9 @@ var table = []allowed{
 		" harness/cluster/process harness/cluster/realtime harness/cluster/server harness/history"},
 
 	// What breaks it, what is to happen, and who runs all that.
-	{"nemesis", "harness/client harness/cluster harness/history"},
-	{"scenarios", "harness/cluster harness/history harness/locks internal/input internal/input/yamlfile redlock"},
+	{"nemesis", "harness/client harness/cluster harness/history internal/wording"},
+	{"scenarios", "harness/cluster harness/history harness/locks internal/input internal/input/yamlfile nemesis" +
+		" redlock"},
 	{"harness/suite", "checker harness/client harness/cluster harness/cluster/docker harness/cluster/local" +
 		" harness/cluster/process harness/cluster/virtual harness/cluster/virtual/bubble harness/history" +
 		" harness/locks nemesis redlock scenarios"},
@@ -59,12 +61,12 @@ var table = []allowed{
 	// Those who ask for trials, and those who tell what came of them.
 	{"validate/settings", "internal/input internal/input/yamlfile"},
 	{"validate", "checker harness/cluster harness/cluster/local harness/cluster/server harness/history harness/suite" +
-		" scenarios validate/settings"},
+		" nemesis scenarios validate/settings"},
 	{"reports", "checker harness/cluster harness/history harness/locks harness/suite internal/filelock internal/input" +
-		" internal/plain scenarios validate"},
+		" internal/plain internal/wording nemesis scenarios validate"},
 	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios validate"},
-	{"lab", "checker harness/cluster harness/cluster/process harness/history harness/locks harness/suite redlock reports" +
-		" scenarios"},
+	{"lab", "checker harness/cluster harness/cluster/process harness/history harness/locks harness/suite nemesis redlock" +
+		" reports scenarios"},
 	{"serve", "checker harness/history harness/suite lab redlock reports reports/html scenarios"},
 
 	// The programs.

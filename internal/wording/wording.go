@@ -1,4 +1,3 @@
-// Package wording writes names and quantities as sentences do.
 package wording
 
 import (
