@@ -21,7 +21,7 @@ func newSetnxExpire(env Env) (Lock, error) {
 // a key that never expires. SETNX's own page advised it before Redis 2.6.12
 // brought SET NX PX.
 func (l *nodeLock) setThenExpire(ctx context.Context, key, token string) (bool, error) {
-	taken, err := l.node.SetNX(ctx, key, token, 0).Result()
+	taken, err := l.node.Do(ctx, "setnx", key, token).Bool() // go-redis' SetNX sends SET NX
 	if err != nil || !taken {
 		return false, err
 	}
