@@ -38,11 +38,16 @@ func (r *run) accesses(k *keyed) []access {
 	return accesses
 }
 
-// firstSeen gives, for each version, when the first operation ended that knew it.
+// firstSeen gives, for each version, when the first operation ended that knew it: a
+// version that was seen, and whose writer's fate is unknown otherwise, tells that the
+// one it was derived from had been there as well.
 func (k *keyed) firstSeen() map[text]int64 {
-	seen := map[text]int64{}
+	seen, unknown := map[text]int64{}, map[text]*operation{}
 	for _, o := range k.stored {
 		if !o.ok() {
+			if o.op == opWrite && o.outcome != failed {
+				unknown[o.value] = o
+			}
 			continue
 		}
 		version := o.value
@@ -51,6 +56,15 @@ func (k *keyed) firstSeen() map[text]int64 {
 		}
 		if first, known := seen[version]; !known || o.done < first {
 			seen[version] = o.done
+		}
+	}
+	for version, o := range unknown {
+		for at, is := seen[version]; is && o != nil; o = unknown[version] {
+			version = o.base
+			if first, known := seen[version]; known && first <= at {
+				break
+			}
+			seen[version] = at
 		}
 	}
 	return seen

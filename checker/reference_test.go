@@ -1,0 +1,295 @@
+package checker_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A second checker, for the tests: written from docs/history.md and the meaning of
+// the properties alone, it shares no code with the first, not even the types of a
+// line. It is as simple as it can be and has all the time that it wants.
+
+// line is a line of a history, as docs/history.md describes it.
+type line struct {
+	Time     int64
+	Process  string
+	Type     string
+	Op       string
+	ID       int
+	Lease    int
+	Key      string
+	Fence    int64
+	Validity int64
+	Wall     bool
+	Value    string
+	Base     string
+	Reason   string
+	Header   struct {
+		Fencing bool
+	}
+	Clock struct {
+		Reading int64
+		Rate    float64
+		Wall    bool
+	}
+	Fault struct {
+		Kind      string
+		Targets   []string
+		Effective bool
+	}
+}
+
+// parse reads a history's lines. Those of one time keep their order.
+func parse(text []byte) ([]line, error) {
+	var lines []line
+	for text := range bytes.Lines(text) {
+		var l line
+		if err := json.Unmarshal(text, &l); err != nil {
+			return nil, err
+		}
+		at := len(lines)
+		for at > 1 && lines[at-1].Time > l.Time { // the header stays first
+			at--
+		}
+		lines = append(lines[:at], append([]line{l}, lines[at:]...)...)
+	}
+	return lines, nil
+}
+
+// believed is a stretch of time in which a client believes that it has a lease.
+type believed struct {
+	key, lease string
+	from, to   int64
+}
+
+// broken names the safety properties that a history breaks.
+func broken(lines []line) string {
+	var names []string
+	for name, is := range map[string]func([]line) bool{"mutual-exclusion": overlaps, "protected-data": damaged, "fencing": disordered} {
+		if is(lines) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+// overlaps reports whether two leases on one key are believed in at one time.
+func overlaps(lines []line) bool {
+	var all []believed
+	for i, l := range lines {
+		if l.Type == "ok" && l.Op == "acquire" {
+			all = append(all, stretches(lines, i)...)
+		}
+	}
+	for i, a := range all {
+		for _, b := range all[:i] {
+			if a.key == b.key && a.lease != b.lease && max(a.from, b.from) < min(a.to, b.to) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// stretches gives when the lease of an acquire is believed in.
+func stretches(lines []line, acquire int) []believed {
+	grant := lines[acquire]
+	end := end(lines, acquire)
+	var all []believed
+	for i, l := range lines {
+		of := l.Process == grant.Process && l.Type == "ok" && (i == acquire || l.Op == "extend" && l.Lease == grant.ID)
+		if of && (l.Time < end || i == acquire) {
+			all = append(all, believed{grant.Key, fmt.Sprint(grant.Process, grant.ID), l.Time, min(end, passed(lines, i))})
+		}
+	}
+	// An extension within the belief takes the place of what was left of it.
+	for i := 1; i < len(all); i++ {
+		all[i-1].to = min(all[i-1].to, all[i].from)
+	}
+	return all
+}
+
+// end is when a lease ends, whatever its validity: released, lost, or its client dead.
+func end(lines []line, acquire int) int64 {
+	grant := lines[acquire]
+	first := int64(math.MaxInt64)
+	for i, l := range lines {
+		mine := l.Process == grant.Process && l.Lease == grant.ID
+		switch {
+		case mine && l.Type == "invoke" && l.Op == "release",
+			mine && l.Type == "lost",
+			mine && l.Type == "fail" && l.Op == "extend" && l.Reason == "lost",
+			i > acquire && l.Type == "fault" && l.Fault.Kind == "kill" && l.Fault.Effective && slices.Contains(l.Fault.Targets, grant.Process):
+			first = min(first, l.Time)
+		}
+	}
+	return first
+}
+
+// passed is the first time at which the validity that a line tells of has passed on
+// its client's clock.
+func passed(lines []line, at int) int64 {
+	l := lines[at]
+	since, reading, rate := int64(0), int64(0), 1.0 // of the clock, as it runs
+	target := int64(math.MaxInt64)
+	if l.Validity == 0 {
+		return l.Time
+	}
+	for i, c := range lines {
+		if i == at {
+			target = reading + int64(math.Round(float64(l.Time-since)*rate)) + l.Validity
+		}
+		if c.Type != "clock" || c.Process != l.Process || c.Clock.Wall != l.Wall {
+			continue
+		}
+		if i > at {
+			if t := max(l.Time, since, since+int64(math.Ceil(float64(target-reading)/rate))); t < c.Time {
+				return t
+			}
+		}
+		since, reading, rate = c.Time, c.Clock.Reading, c.Clock.Rate
+	}
+	return max(l.Time, since, since+int64(math.Ceil(float64(target-reading)/rate)))
+}
+
+// touch is an access to the store that may have taken effect.
+type touch struct {
+	write       bool
+	value, base string // what a read found stands in base
+	fence       int64
+	from, to    int64 // it took effect in this stretch
+	acked       bool
+}
+
+// damaged reports whether no order of the accesses to the store explains what was
+// read and overwritten, or a stale write was accepted.
+func damaged(lines []line) bool {
+	for _, all := range touches(lines) {
+		if stale(all) || !explained("", all) {
+			return true
+		}
+	}
+	return false
+}
+
+// touches gives the accesses by key. One without an outcome, or with an unknown
+// one, may have taken effect at any time since, or never.
+func touches(lines []line) map[string][]touch {
+	all := map[string][]touch{}
+	for i, l := range lines {
+		if l.Type != "invoke" || l.Op != "read" && l.Op != "write" {
+			continue
+		}
+		t := touch{write: l.Op == "write", value: l.Value, base: l.Base, fence: l.Fence, from: l.Time, to: math.MaxInt64}
+		outcome := "info"
+		for _, o := range lines[i+1:] {
+			if o.Process == l.Process && o.ID == l.ID && o.Op == l.Op && o.Type != "invoke" {
+				outcome = o.Type
+				if o.Type == "ok" {
+					t.to, t.acked = o.Time, true
+				}
+				if !t.write {
+					t.base = o.Value
+				}
+				break
+			}
+		}
+		if outcome == "fail" || !t.write && !t.acked {
+			continue
+		}
+		all[l.Key] = append(all[l.Key], t)
+	}
+	return all
+}
+
+// stale reports whether a write took effect although a newer token than its own had
+// been accepted before it was sent.
+func stale(all []touch) bool {
+	for _, w := range all {
+		if !w.write || w.fence == 0 || !w.acked && !somebodySaw(w.value, all) {
+			continue
+		}
+		for _, other := range all {
+			if other.acked && other.fence > w.fence && other.to < w.from {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func somebodySaw(value string, all []touch) bool {
+	for _, t := range all {
+		if t.acked && t.base == value {
+			return true
+		}
+	}
+	return false
+}
+
+// explained reports whether the accesses can have happened in some order that agrees
+// with their times, if the register has this value: each finds the version that it
+// read or was derived from.
+func explained(value string, left []touch) bool {
+	must := false
+	for i, t := range left {
+		must = must || t.acked
+		if t.base != value || preceded(t, left) {
+			continue
+		}
+		rest := append(append([]touch(nil), left[:i]...), left[i+1:]...)
+		if !t.write {
+			return explained(value, rest) // to take a read as early as it can be changes nothing
+		}
+		if explained(t.value, rest) {
+			return true
+		}
+	}
+	return !must
+}
+
+// preceded reports whether another access was over before this one began.
+func preceded(t touch, left []touch) bool {
+	for _, other := range left {
+		if other.to < t.from {
+			return true
+		}
+	}
+	return false
+}
+
+// disordered reports whether tokens do not grow strictly in the order of the grants.
+func disordered(lines []line) bool {
+	type grant struct {
+		key         string
+		fence       int64
+		asked, done int64
+	}
+	var grants []grant
+	for i, l := range lines {
+		if l.Type != "ok" || l.Op != "acquire" {
+			continue
+		}
+		for _, ask := range lines[:i] {
+			if ask.Type == "invoke" && ask.Process == l.Process && ask.ID == l.ID {
+				grants = append(grants, grant{l.Key, l.Fence, ask.Time, l.Time})
+			}
+		}
+	}
+	if len(lines) == 0 || !lines[0].Header.Fencing {
+		return false
+	}
+	for i, a := range grants {
+		for j, b := range grants {
+			if a.fence == 0 || i != j && a.key == b.key && (a.fence == b.fence || a.done < b.asked && a.fence > b.fence) {
+				return true
+			}
+		}
+	}
+	return false
+}
