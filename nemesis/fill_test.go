@@ -93,7 +93,7 @@ func TestAMemoryWithoutALimitIsNeverFull(t *testing.T) {
 		_, err := r.nemesis.Apply(context.Background(), Fault{Kind: Fill, Targets: []string{"n2"}})
 		require.EqualError(t, err, "fill n2: the nodes of the virtual cluster are no real servers")
 		for _, fault := range []Kind{Fill, FillDisk, Rewrite} {
-			require.Error(t, r.cluster.Supports(string(fault)))
+			require.Error(t, r.can(string(fault)))
 		}
 	})
 }

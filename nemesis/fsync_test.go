@@ -75,7 +75,7 @@ func TestModelledDisksHaveNoFsync(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
 		_, err := r.nemesis.Apply(context.Background(), Fault{Kind: SlowFsync, Targets: []string{"n2"}, By: time.Second})
 		require.EqualError(t, err, "slow-fsync n2: the virtual cluster cannot get at its disk")
-		require.Error(t, r.cluster.Supports(string(SlowFsync)))
-		require.Error(t, r.cluster.Supports(string(FailFsync)))
+		require.Error(t, r.can(string(SlowFsync)))
+		require.Error(t, r.can(string(FailFsync)))
 	})
 }

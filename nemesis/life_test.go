@@ -210,7 +210,7 @@ func TestAScheduleOfSupervisedNodes(t *testing.T) {
 			{At: 10 * time.Millisecond, For: 50 * time.Millisecond, Fault: Fault{Kind: Kill, Targets: []string{"n1", "n2"}}},
 			{At: 20 * time.Millisecond, For: 50 * time.Millisecond, Fault: Fault{Kind: Shutdown, Targets: []string{"n3"}}},
 		}
-		if r.cluster.Supports(string(PowerLoss)) == nil {
+		if r.can(string(PowerLoss)) == nil {
 			plan = append(plan, Planned{At: 200 * time.Millisecond, For: 300 * time.Millisecond, Fault: Fault{Kind: PowerLoss, Targets: []string{"n3"}}})
 		}
 		require.NoError(t, r.nemesis.Run(context.Background(), plan))

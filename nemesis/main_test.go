@@ -12,6 +12,7 @@ import (
 
 	"lockproof/harness/client"
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/cluster/local"
 	"lockproof/harness/cluster/virtual"
 	"lockproof/harness/cluster/virtual/bubble"
@@ -107,10 +108,19 @@ func onLocalWith(t *testing.T, change func(*cluster.Config), options locks.Optio
 // all that is tested, but for the local one without the preload shim.
 func needShim(t *testing.T, r *rig, fault string) {
 	t.Helper()
-	if lack := r.cluster.Supports(fault); lack != nil {
+	if lack := r.can(fault); lack != nil {
 		needs.PlainTemp(t)
 		needs.Check(t, needs.Compiler, lack)
 	}
+}
+
+// can says whether the cluster can do a fault.
+func (r *rig) can(fault string) error {
+	kind, err := kinds.Find(r.cluster.Kind())
+	if err != nil {
+		return err
+	}
+	return kind.Can(fault)
 }
 
 func (r *rig) config() cluster.Config {

@@ -11,13 +11,13 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
 )
 
 // What the values of some keys may be.
 var (
-	clusterKinds = []string{"virtual", "local", "docker"}
 	persistences = []string{string(cluster.PersistNone), string(cluster.PersistRDB), string(cluster.PersistNo),
 		string(cluster.PersistEverysec), string(cluster.PersistAlways)}
 	storeChecks = []string{string(CheckNone), string(CheckFence), string(CheckFenceWrites), string(CheckCompare)}
@@ -48,7 +48,7 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 		{"title", "one line that says what happens", func(n ast.Node) { s.Title = d.text(n, "title") }},
 		{"source", "where the evidence is: a text or a list of texts", d.readSource},
 		{"lesson", "at most three sentences for a student", d.readLesson},
-		{"on", "", func(n ast.Node) { s.On = d.words(n, "on", clusterKinds, "clusters") }},
+		{"on", "", func(n ast.Node) { s.On = d.words(n, "on", kinds.Names(), "clusters") }},
 		{"ttl", "", d.readTTL},
 		{"nodes", "", func(n ast.Node) { s.Nodes = numbered("n", d.integer(n, "nodes", 1, mostNodes)) }},
 		{"aliases", "", d.readAliases},
@@ -83,7 +83,7 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 func defaults(file string) *Scenario {
 	return &Scenario{
 		File:        file,
-		On:          slices.Clone(clusterKinds),
+		On:          kinds.Names(),
 		TTL:         time.Second,
 		Nodes:       numbered("n", defaultNodes),
 		Persistence: cluster.PersistNone,

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster/kinds"
 )
 
 const documentFile = "../docs/scenarios.md"
@@ -48,7 +50,7 @@ func TestTheDocumentNamesEveryModifierAndValue(t *testing.T) {
 	for modifier := range readers {
 		require.True(t, strings.Contains(text, "| `"+modifier+"` |"), modifier)
 	}
-	for _, values := range [][]string{clusterKinds, persistences, storeChecks, verdicts, outcomes, parts, sights, directions, randomNames(), policies, restarts, switches} {
+	for _, values := range [][]string{kinds.Names(), persistences, storeChecks, verdicts, outcomes, parts, sights, directions, randomNames(), policies, restarts, switches} {
 		for _, value := range values {
 			require.True(t, strings.Contains(text, "`"+value+"`"), value)
 		}

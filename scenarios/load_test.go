@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/locks"
 	"lockproof/internal/input"
 	"lockproof/nemesis"
@@ -76,7 +77,7 @@ func TestDefaultsAreNotSharedBetweenScenarios(t *testing.T) {
 	one.On = append(one.On[:1], "changed")
 	one.Nodes[0] = "changed"
 	require.Equal(t, "n1", other.Nodes[0])
-	require.Equal(t, []string{"virtual", "local", "docker"}, clusterKinds, "a caller's change does not reach the loader")
+	require.Equal(t, []string{"virtual", "local", "docker"}, kinds.Names(), "a caller's change does not reach the loader")
 }
 
 func TestEveryKeyOfTheSetup(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
 	"lockproof/nemesis"
@@ -85,7 +86,7 @@ func (p Point) job(name string, m moment, drift float64) (suite.Job, error) {
 		return suite.Job{}, err
 	}
 	s := *base
-	s.Name, s.TTL, s.Persistence, s.On, s.Redis = name, p.TTL, p.Persistence, suite.Clusters, p.Redis
+	s.Name, s.TTL, s.Persistence, s.On, s.Redis = name, p.TTL, p.Persistence, kinds.Names(), p.Redis
 	s.Title = fmt.Sprintf("%s under %s, back after %s, TTL %s", p.Crash, p.Persistence, p.Delay, p.TTL)
 	// c2's first try after the restart is the one that counts; further ones show
 	// that it can have the lock once it is free.

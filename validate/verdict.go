@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/suite"
 	"lockproof/validate/settings"
 )
@@ -40,7 +41,7 @@ func (a *Asker) points() []Point {
 	for _, crash := range a.Crashes {
 		for _, ttl := range a.TTLs {
 			p := Point{Persistence: PersistenceOf(a.Redis), Crash: crash, TTL: ttl, Delay: a.Policy.Returns[crash].After}
-			if a.On != suite.Virtual {
+			if kinds.RealTime(a.On) {
 				p.Redis = a.Redis.Own()
 			}
 			points = append(points, p)
@@ -167,7 +168,7 @@ const hazardTrials = 3
 // hazard runs the catalogue's scenario that shows a hazard, where it can be run.
 func (a *Asker) hazard(ctx context.Context, answer *Answer, h Hazard, scenario string) error {
 	h.Verdict = Inconclusive
-	if a.On == suite.Virtual {
+	if !kinds.RealTime(a.On) {
 		h.Reason += "; virtual time does not model it: --on local measures it"
 		answer.Hazards = append(answer.Hazards, h)
 		return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
+	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/locks"
 	"lockproof/harness/suite"
 )
@@ -170,7 +171,7 @@ func requireInput(t *testing.T, input, value string) {
 	t.Helper()
 	switch input {
 	case "on":
-		require.Contains(t, suite.Clusters, value)
+		require.Contains(t, kinds.Names(), value)
 	case "lock":
 		require.Contains(t, locks.Names(), value)
 	case "shard":

@@ -236,7 +236,7 @@ func TestNothingOutlivesAKilledRunOnDocker(t *testing.T) {
 func needImage(t *testing.T, v victim) {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", v.home)
-	projects, err := docker.Open(t.Context(), docker.Choice{}, v.binary, io.Discard)
+	projects, err := docker.Open(t.Context(), cluster.Choice{}, v.binary, io.Discard)
 	var lack *cluster.Unsupported
 	if errors.As(err, &lack) {
 		needs.Check(t, needs.Image, lack)

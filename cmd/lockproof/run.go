@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockproof/harness/cluster/docker"
-	"lockproof/harness/cluster/local"
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/locks"
 	"lockproof/harness/suite"
 	"lockproof/redlock"
@@ -72,9 +72,9 @@ one is inconclusive, or the run was cut short; 3 the harness itself failed;
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&o.Cluster, "on", suite.Virtual, "cluster: "+strings.Join(suite.Clusters, ", "))
-	f.StringVar(&o.Server, "server", "", "server: on docker "+strings.Join(docker.ServerNames(), ", ")+" (default: the first);\non local the program of a redis-server or valkey-server")
-	f.StringVar(&o.Image, "image", "", "image that has a server, instead, on docker")
+	f.StringVar(&o.Cluster, "on", suite.Virtual, "cluster: "+strings.Join(kinds.Names(), ", "))
+	f.StringVar(&o.Server, "server", "", "server: "+onEach(func(k cluster.Kind) string { return k.Server }))
+	f.StringVar(&o.Image, "image", "", "image, instead: "+onEach(func(k cluster.Kind) string { return k.Image }))
 	f.IntVar(&o.Trials, "trials", 1, "trials of each scenario and variant")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first trial; each further one adds 1")
 	f.DurationVar(&o.TTL, "ttl", 0, "the lock's TTL, 100ms to 10m (default: each scenario's own)")
@@ -113,8 +113,8 @@ func checkOptions(o *suite.Options, given func(string) bool) error {
 		return usage("--parallel %d: give a number from 1 to %d", o.Parallel, maxParallel)
 	case o.Out == "":
 		return usage("--out is empty: name a folder, as in --out out")
-	case !slices.Contains(suite.Clusters, o.Cluster):
-		return usage("--on %s: there is no such cluster: %s", o.Cluster, suggest(o.Cluster, suite.Clusters))
+	case !slices.Contains(kinds.Names(), o.Cluster):
+		return usage("--on %s: there is no such cluster: %s", o.Cluster, suggest(o.Cluster, kinds.Names()))
 	case given("lock") && !slices.Contains(locks.Names(), o.Lock):
 		return usage("--lock %s: there is no such lock: %s", o.Lock, suggest(o.Lock, locks.Names()))
 	}
@@ -126,21 +126,47 @@ func checkOptions(o *suite.Options, given func(string) bool) error {
 
 // checkServer refuses a server that the cluster cannot have.
 func checkServer(o *suite.Options) error {
-	switch {
-	case o.Server != "" && o.Cluster == suite.Virtual:
-		return usage("--server %s: the servers of the virtual cluster are in memory, and there is one kind: give it with --on docker or --on local", o.Server)
-	case o.Image != "" && o.Cluster != suite.Docker:
-		return usage("--image %s: only the docker cluster has images: give it with --on docker", o.Image)
-	case o.Server != "" && o.Image != "":
-		return usage("--server %s and --image %s: give one of them", o.Server, o.Image)
-	case o.Server != "" && o.Cluster == suite.Docker && !slices.Contains(docker.ServerNames(), o.Server):
-		return usage("--server %s: there is no such server on docker: %s; --image takes an image of your own", o.Server, suggest(o.Server, docker.ServerNames()))
-	case o.Server != "" && o.Cluster == suite.Local:
-		if err := local.Available(o.Server); err != nil {
-			return usage("--server %s: %w", o.Server, plainly(err))
+	kind, err := kinds.Find(o.Cluster)
+	if err != nil {
+		return usage("--on: %w", err)
+	}
+	if o.Server != "" && kind.Serves != nil {
+		if err := kind.Serves(o.Server); err != nil {
+			return usage("--server %s: %w", o.Server, err)
 		}
 	}
+	switch {
+	case o.Image != "" && kind.Image == "":
+		return usage("--image %s: the %s cluster has no images: give it with --on %s", o.Image, kind.Name,
+			strings.Join(namesWith(func(k cluster.Kind) string { return k.Image }), " or --on "))
+	case o.Server != "" && o.Image != "":
+		return usage("--server %s and --image %s: give one of them", o.Server, o.Image)
+	case o.Server != "" && len(kind.Servers) > 0 && !slices.Contains(kind.Servers, o.Server):
+		return usage("--server %s: there is no such server on %s: %s; --image takes an image of your own", o.Server, kind.Name, suggest(o.Server, kind.Servers))
+	}
 	return nil
+}
+
+// namesWith names the kinds of clusters for which there is something.
+func namesWith(something func(cluster.Kind) string) []string {
+	var names []string
+	for _, k := range kinds.All {
+		if something(k) != "" {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// onEach says for --help what a flag may name on each kind of cluster.
+func onEach(help func(cluster.Kind) string) string {
+	var parts []string
+	for _, k := range kinds.All {
+		if text := help(k); text != "" {
+			parts = append(parts, fmt.Sprintf("on %s %s", k.Name, text))
+		}
+	}
+	return strings.Join(parts, ";\n")
 }
 
 func checkRules(o *suite.Options) error {

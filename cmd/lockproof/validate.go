@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/suite"
 	"lockproof/reports"
 	"lockproof/reports/html"
@@ -82,7 +83,7 @@ failed; 64 bad usage or a bad file.`,
 	f.StringVar(&v.service, "service", "", "service or container in the --restart-policy (default: the Redis)")
 	f.StringSliceVar(&v.crashes, "crash", []string{"kill", "shutdown", "power-loss"}, "how nodes go down")
 	f.StringSliceVar(&v.ignore, "ignore", nil, "unknown directives that you know not to matter")
-	f.StringVar(&v.on, "on", suite.Virtual, "cluster: "+strings.Join(suite.Clusters, ", "))
+	f.StringVar(&v.on, "on", suite.Virtual, "cluster: "+strings.Join(kinds.Names(), ", "))
 	f.IntVar(&v.trials, "trials", 0, fmt.Sprintf("trials of each crash and TTL (default: %d, in real time %d)", virtualTrials, realTrials))
 	f.Uint64Var(&v.seed, "seed", 1, "seed of the first trial; each further one adds 1")
 	f.Float64Var(&v.driftFactor, "drift-factor", validate.DefaultDrift, "the lock's drift factor; clocks are as wrong as it allows")
@@ -113,12 +114,12 @@ func (v *validation) question(given func(string) bool) (validate.Question, error
 	}
 	if q.Trials = v.trials; !given("trials") {
 		q.Trials = realTrials
-		if v.on == suite.Virtual {
+		if !kinds.RealTime(v.on) {
 			q.Trials = virtualTrials
 		}
 	}
 	if !given("throughput") {
-		v.throughput = v.on != suite.Virtual
+		v.throughput = kinds.RealTime(v.on)
 	}
 	var err error
 	if q.Redis, err = settings.ReadRedis(v.config, v.set); err != nil {
@@ -170,8 +171,8 @@ func (v *validation) check(given func(string) bool) error {
 		return usage("--out is empty: name a folder, as in --out out")
 	case v.service != "" && v.policyFile == "":
 		return usage("--service names a service in a file: give the file with --restart-policy")
-	case !slices.Contains(suite.Clusters, v.on):
-		return usage("--on %s: there is no such cluster: %s", v.on, suggest(v.on, suite.Clusters))
+	case !slices.Contains(kinds.Names(), v.on):
+		return usage("--on %s: there is no such cluster: %s", v.on, suggest(v.on, kinds.Names()))
 	}
 	for _, ttl := range v.ttls {
 		if ttl < minTTL || ttl > maxTTL {

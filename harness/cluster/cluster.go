@@ -62,7 +62,7 @@ const StoreName = "store"
 
 // Cluster is a running cluster. Its methods may be called from any goroutine.
 type Cluster interface {
-	Kind() string   // virtual, local, docker
+	Kind() string   // the name of its kind
 	Server() string // what the servers are, with version
 	// Now is the true clock: nanoseconds since the run began.
 	Now() int64
@@ -75,9 +75,6 @@ type Cluster interface {
 	// Spawn starts a client; messages takes what it says, one call at a time.
 	// The setup's addresses, epoch and seed are the cluster's to fill in.
 	Spawn(ctx context.Context, setup client.Setup, messages func(client.Message)) (client.Worker, error)
-	// Supports says whether the cluster can do a fault: nil, or an
-	// *Unsupported. Faults are named as in history.Fault.Kind.
-	Supports(fault string) error
 	// Close heals every fault, ends every process and removes every file.
 	Close() error
 }

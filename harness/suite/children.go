@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"lockproof/harness/cluster/kinds"
 )
 
 // DefaultPatience is for how long, in real time, a trial may make no progress
@@ -35,7 +37,7 @@ type Children struct {
 
 // Run is the package's Run, with the trials in virtual time in children.
 func (c *Children) Run(ctx context.Context, jobs []Job, o Options, observe func(Trial)) ([]Trial, error) {
-	if o.Cluster != Virtual {
+	if kinds.RealTime(o.Cluster) {
 		return Run(ctx, jobs, o, observe)
 	}
 	if err := o.validate(); err != nil {

@@ -157,7 +157,9 @@ func TestTooManyEventsAreAFailure(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, manyEvents, j.limit)
 	j.limit = 1000
-	require.ErrorContains(t, o.openVirtual(context.Background(), p, &trial, j), "more than 1000 events in ")
+	open, _, err := o.opener(context.Background())
+	require.NoError(t, err)
+	require.ErrorContains(t, open(context.Background(), p, &trial, j), "more than 1000 events in ")
 	require.Less(t, len(j.seen), 2001)
 }
 

@@ -5,30 +5,35 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/docker"
-	"lockproof/harness/cluster/process"
+	"lockproof/harness/cluster/kinds"
 )
 
 // Clean removes what harnesses left that died before they could do so
 // themselves, on every kind of cluster, and writes to w what it did. An engine
 // that cannot be used is no error: most machines have none.
 func Clean(ctx context.Context, w io.Writer) error {
-	done, processErr := process.Clean()
-	lines, err := docker.Clean(ctx)
-	var none *cluster.Unsupported
-	if errors.As(err, &none) {
-		err = nil
+	var done, unseen []string
+	var err error
+	for _, k := range kinds.All {
+		if k.Clean == nil {
+			continue
+		}
+		lines, kindErr := k.Clean(ctx)
+		done = append(done, lines...)
+		if none, ok := errors.AsType[*cluster.Unsupported](kindErr); ok {
+			unseen = append(unseen, capital(k.Name)+" was not looked at: "+none.Why)
+		} else {
+			err = errors.Join(err, kindErr)
+		}
 	}
-	done, err = append(done, lines...), errors.Join(err, processErr)
 	if len(done) == 0 && err == nil {
 		done = []string{"nothing was left behind"}
 	}
-	if none != nil {
-		done = append(done, "Docker was not looked at: "+none.Why)
-	}
+	done = append(done, unseen...)
 	for _, line := range done {
 		if _, werr := fmt.Fprintln(w, line); werr != nil {
 			return errors.Join(err, werr)
@@ -45,6 +50,12 @@ const sweepWithin = time.Minute
 func sweep(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sweepWithin)
 	defer cancel()
-	_, _ = process.Clean()
-	_ = docker.Sweep(ctx)
+	for _, k := range kinds.All {
+		if k.Sweep != nil {
+			_ = k.Sweep(ctx)
+		}
+	}
 }
+
+// capital begins a sentence with a name.
+func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }

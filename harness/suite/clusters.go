@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -10,25 +11,20 @@ import (
 	"time"
 
 	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/docker"
+	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/cluster/local"
 	"lockproof/harness/cluster/virtual"
-	"lockproof/harness/cluster/virtual/bubble"
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
 	"lockproof/nemesis"
 	"lockproof/scenarios"
 )
 
-// The kinds of clusters.
+// Names of kinds of clusters that programs choose; package kinds lists them all.
 const (
-	Virtual = "virtual"
-	Local   = "local"
-	Docker  = "docker"
+	Virtual = virtual.Name
+	Local   = local.Name
 )
-
-// Clusters lists the kinds of clusters, the default first.
-var Clusters = []string{Virtual, Local, Docker}
 
 // opener brings a cluster up, runs a plan on it, and takes it down.
 type opener func(ctx context.Context, p *plan, t *Trial, j *journal) error
@@ -36,25 +32,24 @@ type opener func(ctx context.Context, p *plan, t *Trial, j *journal) error
 // opener gives the one for the cluster that o names, and what ends all that its
 // clusters share; or it says what the cluster lacks.
 func (o Options) opener(ctx context.Context) (open opener, done func() error, err error) {
-	none := func() error { return nil }
-	switch o.Cluster {
-	case Virtual:
-		return o.openVirtual, none, nil
-	case Local:
-		return o.openLocal, none, local.Available(o.Server)
+	kind, err := kinds.Find(o.Cluster)
+	if err != nil {
+		return nil, nil, err
 	}
 	notices := o.Notices
 	if notices == nil {
 		notices = io.Discard
 	}
-	projects, err := docker.Open(ctx, docker.Choice{Server: o.Server, Image: o.Image}, "", notices)
+	maker, err := kind.Open(ctx, cluster.Choice{Server: o.Server, Image: o.Image}, notices)
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("the run was interrupted before the cluster was ready: %w", ctx.Err()) // whatever else it broke
 	}
 	if err != nil {
-		return nil, none, err
+		return nil, nil, err
 	}
-	return o.openDocker(projects), projects.Close, nil
+	return func(ctx context.Context, p *plan, t *Trial, j *journal) error {
+		return maker.Explain(carryOut(ctx, maker, p, t, j))
+	}, maker.Close, nil
 }
 
 // stallLimit is how late a process may be before the run proves nothing. It is
@@ -64,11 +59,12 @@ func stallLimit(ttl time.Duration) time.Duration {
 	return locks.Options{TTL: ttl}.WithDefaults().NodeTimeout
 }
 
-func (o Options) config(p *plan, seed uint64, j *journal) cluster.Config {
+// config is what the plan asks of a cluster.
+func (p *plan) config(seed uint64, record func(history.Event)) cluster.Config {
 	return cluster.Config{
 		Nodes: p.Nodes, Clients: p.clientNames(), Aliases: p.Aliases, Replicas: p.Replicas, Sentinels: p.Sentinels, Persistence: p.Persistence, Seed: seed,
 		Settings: p.Redis, Supervised: p.Restart == scenarios.RestartAlways,
-		Fillable: p.fillable(), Delay: p.Delay.In(p.TTL), StallLimit: stallLimit(p.TTL), Record: j.record,
+		Fillable: p.fillable(), Delay: p.Delay.In(p.TTL), StallLimit: stallLimit(p.TTL), Record: record,
 	}
 }
 
@@ -83,31 +79,17 @@ func (p *plan) fillable() []string {
 	return names
 }
 
-// openVirtual runs in a bubble.
-func (o Options) openVirtual(ctx context.Context, p *plan, t *Trial, j *journal) error {
-	var err error
-	bubbleErr := bubble.Run(func() {
-		cfg := o.config(p, t.Seed, j)
-		c, openErr := virtual.New(cfg)
-		if openErr != nil {
-			err = openErr
-			return
-		}
-		t.Server = c.Server()
-		j.record(p.header(o, t.Server, t.Trial, t.Seed, cfg.StallLimit))
-		over := func() bool { return ctx.Err() != nil || j.tooMany() != nil }
-		err = heed(over, func(inside context.Context) error { return conduct(inside, p, c, t.Seed, j.record) })
-		if tooMany := j.tooMany(); tooMany != nil {
-			err = tooMany
-		}
-		if closeErr := c.Close(); err == nil {
-			err = closeErr
-		}
-	})
-	if err == nil {
-		err = bubbleErr
+// carryOut runs a plan on a cluster of its own.
+func carryOut(ctx context.Context, maker cluster.Maker, p *plan, t *Trial, j *journal) error {
+	if p.kind.RealTime() {
+		return onCluster(ctx, maker, p, t, j)
 	}
-	return err
+	var err error
+	over := func() bool { return ctx.Err() != nil || j.tooMany() != nil }
+	bubbleErr := p.kind.Bubble(func() {
+		err = heed(over, func(inside context.Context) error { return onCluster(inside, maker, p, t, j) })
+	})
+	return cmp.Or(j.tooMany(), err, bubbleErr)
 }
 
 // glance is how often, in virtual time, a bubble looks at the world outside.
@@ -133,49 +115,34 @@ func heed(over func() bool, do func(inside context.Context) error) error {
 	return do(inside)
 }
 
-func (o Options) openLocal(ctx context.Context, p *plan, t *Trial, j *journal) error {
-	cfg := o.config(p, t.Seed, j)
-	c, err := local.New(ctx, cfg, local.Options{RedisServer: o.Server})
+// onCluster brings a cluster up, runs a plan on it, and closes it.
+func onCluster(ctx context.Context, maker cluster.Maker, p *plan, t *Trial, j *journal) error {
+	cfg := p.config(t.Seed, j.record)
+	c, err := maker.New(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	return o.carryOut(ctx, p, t, j, c, cfg)
-}
-
-func (o Options) openDocker(projects *docker.Projects) opener {
-	return func(ctx context.Context, p *plan, t *Trial, j *journal) error {
-		cfg := o.config(p, t.Seed, j)
-		c, err := docker.New(ctx, cfg, docker.Options{Projects: projects})
-		if err != nil {
-			return projects.Lost(err)
-		}
-		return projects.Lost(o.carryOut(ctx, p, t, j, c, cfg))
-	}
-}
-
-// carryOut runs a plan on a cluster in real time, and closes it.
-func (o Options) carryOut(ctx context.Context, p *plan, t *Trial, j *journal, c cluster.Cluster, cfg cluster.Config) error {
 	t.Server = c.Server()
-	j.record(p.header(o, t.Server, t.Trial, t.Seed, cfg.StallLimit))
-	err := conduct(ctx, p, c, t.Seed, j.record)
+	j.record(p.header(t.Server, t.Trial, t.Seed, cfg.StallLimit))
+	err = conduct(ctx, p, c, t.Seed, j.record)
 	if closeErr := c.Close(); err == nil {
 		err = closeErr
 	}
 	return err
 }
 
-// skip says why a plan cannot be run on a cluster, or "".
-func (p *plan) skip(kind string) string {
+// skip says why a plan cannot be run on its cluster, or "".
+func (p *plan) skip() string {
 	for _, need := range append(p.setup(), p.faults()...) {
-		if err := supports(kind, need); err != nil {
+		if err := p.kind.Can(need); err != nil {
 			return err.Error()
 		}
 	}
-	if !slices.Contains(p.On, kind) {
+	if !slices.Contains(p.On, p.kind.Name) {
 		return fmt.Sprintf("it is for %s", strings.Join(p.On, ", "))
 	}
-	if kind == Docker {
-		if err := docker.Fits(p.Servers(), p.Sentinels); err != nil {
+	if p.kind.Fits != nil {
+		if err := p.kind.Fits(p.Servers(), p.Sentinels); err != nil {
 			return err.Error()
 		}
 	}
@@ -247,15 +214,4 @@ func (p *plan) faults() []string {
 		add(n.Fault, n.Among)
 	}
 	return names
-}
-
-// supports asks a kind of cluster whether it can do a fault.
-func supports(kind, fault string) error {
-	switch kind {
-	case Virtual:
-		return virtual.Supports(fault)
-	case Docker:
-		return docker.Supports(fault)
-	}
-	return local.Supports(fault)
 }

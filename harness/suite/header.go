@@ -14,11 +14,11 @@ import (
 const freeMargin = 0.25
 
 // header is a run's first event.
-func (p *plan) header(o Options, server string, trial int, seed uint64, stallLimit time.Duration) history.Event {
+func (p *plan) header(server string, trial int, seed uint64, stallLimit time.Duration) history.Event {
 	h := history.Header{
-		Version: history.Version, Scenario: p.Name, Variant: p.Job.Variant, Lenient: p.Job.Lenient, Cluster: o.Cluster, Server: server,
+		Version: history.Version, Scenario: p.Name, Variant: p.Job.Variant, Lenient: p.Job.Lenient, Cluster: p.kind.Name, Server: server,
 		Seed: seed, Trial: trial, Lock: p.lock.Name, Without: p.without, TTL: int64(p.TTL), Nodes: p.Nodes,
-		Clients: p.clientNames(), Replicas: p.Replicas, RealTime: o.Cluster != "virtual",
+		Clients: p.clientNames(), Replicas: p.Replicas, RealTime: p.kind.RealTime(),
 		FencedStore: p.Store.Check.Fenced(), Fencing: p.lock.Fencing,
 		Expect: p.expect, Bounds: p.bounds(), Earned: p.earned(), StallLimit: int64(stallLimit),
 	}

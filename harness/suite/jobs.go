@@ -2,10 +2,10 @@ package suite
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/locks"
 	"lockproof/redlock"
 	"lockproof/scenarios"
@@ -70,10 +70,8 @@ func (o Options) validate() error {
 			return fmt.Errorf("%s has no rules to switch off: --without is for %s", k.Name, locks.Reference)
 		}
 	}
-	if !slices.Contains(Clusters, o.Cluster) {
-		return fmt.Errorf("no cluster named %q: there are %s", o.Cluster, strings.Join(Clusters, ", "))
-	}
-	return nil
+	_, err = kinds.Find(o.Cluster)
+	return err
 }
 
 // plan is a job with everything settled: the scenario with its variant and the
@@ -81,6 +79,7 @@ func (o Options) validate() error {
 type plan struct {
 	*scenarios.Scenario
 	Job    Job
+	kind   cluster.Kind
 	lock   locks.Kind
 	expect map[string]string
 	// without are all rules that are off.
@@ -98,9 +97,13 @@ func (o Options) settle(j Job) (*plan, error) {
 	if o.TTL > 0 {
 		s.TTL = o.TTL
 	}
+	on, err := kinds.Find(o.Cluster)
+	if err != nil {
+		return nil, err
+	}
 	var longer, restarting time.Duration
-	if o.Cluster == Docker && o.TTL == 0 {
-		longer, restarting = slowed(s)
+	if o.TTL == 0 {
+		longer, restarting = slowed(s, on.Restart)
 		s.TTL += longer
 	}
 	if j.Lock != "" {
@@ -113,7 +116,7 @@ func (o Options) settle(j Job) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{Scenario: s, Job: j, lock: kind, expect: s.Expect, restarting: restarting}
+	p := &plan{Scenario: s, Job: j, kind: on, lock: kind, expect: s.Expect, restarting: restarting}
 	p.without = append(append([]string(nil), v.Without...), j.Without...)
 	return p, nil
 }
@@ -124,7 +127,7 @@ func (o Options) Skips(j Job) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return p.skip(o.Cluster), nil
+	return p.skip(), nil
 }
 
 // clientNames lists the clients of the script, then those of the workload.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/history"
 	"lockproof/nemesis"
 	"lockproof/scenarios"
@@ -140,7 +141,7 @@ func TestWhyATrialIsSkipped(t *testing.T) {
 			c.change(&s)
 			p, err := Options{Cluster: c.kind}.settle(Job{Scenario: &s, Lock: c.lock})
 			require.NoError(t, err)
-			require.Equal(t, c.want, p.skip(c.kind))
+			require.Equal(t, c.want, p.skip())
 		})
 	}
 }
@@ -168,7 +169,11 @@ func TestALockWithoutRulesIsSkippedWhereOneIsToBeOff(t *testing.T) {
 
 // unsupported is what a cluster says of a fault that it cannot do; "" if it can.
 func unsupported(kind, fault string) string {
-	if err := supports(kind, fault); err != nil {
+	k, err := kinds.Find(kind)
+	if err != nil {
+		return err.Error()
+	}
+	if err := k.Can(fault); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -181,7 +186,7 @@ func headerOf(t *testing.T, change func(*scenarios.Scenario)) history.Header {
 	change(&s)
 	p, err := Options{Cluster: Local}.settle(Job{Scenario: &s})
 	require.NoError(t, err)
-	return *p.header(Options{Cluster: Local}, "redis 7.0.15", 3, 9, 100*time.Millisecond).Header
+	return *p.header("redis 7.0.15", 3, 9, 100*time.Millisecond).Header
 }
 
 func TestBounds(t *testing.T) {

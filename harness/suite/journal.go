@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"lockproof/checker"
+	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/history"
 )
 
@@ -62,7 +63,7 @@ func (j *journal) tooMany() error {
 // has no file.
 func (o Options) journal(job Job, trial int) (*journal, error) {
 	j := &journal{root: o.Out, keeps: kept, pulse: o.pulse}
-	if o.Cluster == Virtual {
+	if !kinds.RealTime(o.Cluster) {
 		j.limit = manyEvents
 	}
 	if o.Out == "" {
@@ -78,7 +79,7 @@ func (o Options) journal(job Job, trial int) (*journal, error) {
 			return nil, err
 		}
 	}
-	j.writer = history.NewWriter(j, o.Cluster == Virtual)
+	j.writer = history.NewWriter(j, !kinds.RealTime(o.Cluster))
 	return j, nil
 }
 

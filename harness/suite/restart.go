@@ -10,16 +10,14 @@ import (
 	"lockproof/scenarios"
 )
 
-// containerRestart is how much longer the TTL is, by default, for each node that
-// the script restarts within a lease on docker: a container takes half of that to end
-// and to come back, on a busy machine, where a process takes milliseconds. What
-// takes longer than all of it holds the run up.
-const containerRestart = 2500 * time.Millisecond
-
-// slowed is how much longer a scenario's TTL is on docker, if the user sets none,
-// and how much of it is for restarts: where the script lets a part of a TTL pass
-// before a node comes back, that part grows as well.
-func slowed(s *scenarios.Scenario) (longer, restarting time.Duration) {
+// slowed is how much longer a scenario's TTL is, if the user sets none, where a
+// server takes time to restart, and how much of that is for restarts: each node that
+// the script restarts within a lease has so much, and where the script lets a part
+// of a TTL pass before it comes back, that part grows as well.
+func slowed(s *scenarios.Scenario, restart time.Duration) (longer, restarting time.Duration) {
+	if restart == 0 {
+		return 0, 0
+	}
 	lasts := s.TTL // the longest of any client
 	for _, c := range s.Clients {
 		lasts = max(lasts, c.TTL.In(s.TTL))
@@ -34,8 +32,8 @@ func slowed(s *scenarios.Scenario) (longer, restarting time.Duration) {
 				if after := step.After.In(s.TTL); after < lasts {
 					share = float64(lasts-after) / float64(s.TTL)
 				}
-				longer += time.Duration(float64(containerRestart) / share)
-				restarting += containerRestart
+				longer += time.Duration(float64(restart) / share)
+				restarting += restart
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"lockproof/harness/cluster/docker"
 	"lockproof/harness/history"
 	"lockproof/nemesis"
 	"lockproof/scenarios"
@@ -29,13 +30,13 @@ func TestRestartsTakeTimeOnDocker(t *testing.T) {
 		"client-pause":                0,
 	} {
 		j := Job{Scenario: load(t, name)}
-		p, err := Options{Cluster: Docker}.settle(j)
+		p, err := Options{Cluster: docker.Name}.settle(j)
 		require.NoError(t, err)
-		require.Equal(t, j.Scenario.TTL+restarts*containerRestart, p.TTL, name)
+		require.Equal(t, j.Scenario.TTL+restarts*docker.Kind.Restart, p.TTL, name)
 		p, err = Options{Cluster: Local}.settle(j)
 		require.NoError(t, err)
 		require.Equal(t, j.Scenario.TTL, p.TTL, name)
-		p, err = Options{Cluster: Docker, TTL: 30 * time.Second}.settle(j)
+		p, err = Options{Cluster: docker.Name, TTL: 30 * time.Second}.settle(j)
 		require.NoError(t, err)
 		require.Equal(t, 30*time.Second, p.TTL, name)
 	}
@@ -44,10 +45,10 @@ func TestRestartsTakeTimeOnDocker(t *testing.T) {
 // TestALongerLeaseLeavesMoreForRestarts: of three TTLs, 1.1 pass before the node
 // comes back.
 func TestALongerLeaseLeavesMoreForRestarts(t *testing.T) {
-	p, err := Options{Cluster: Docker}.settle(Job{Scenario: load(t, "restart-delay-mixed-ttls")})
+	p, err := Options{Cluster: docker.Name}.settle(Job{Scenario: load(t, "restart-delay-mixed-ttls")})
 	require.NoError(t, err)
-	require.InEpsilon(t, float64(time.Second)+float64(containerRestart)/1.9, float64(p.TTL), 1e-6)
-	p, err = Options{Cluster: Docker}.settle(Job{Scenario: load(t, "restart-delay-mixed-ttls"), Variant: "delay above the longest TTL"})
+	require.InEpsilon(t, float64(time.Second)+float64(docker.Kind.Restart)/1.9, float64(p.TTL), 1e-6)
+	p, err = Options{Cluster: docker.Name}.settle(Job{Scenario: load(t, "restart-delay-mixed-ttls"), Variant: "delay above the longest TTL"})
 	require.NoError(t, err)
 	require.Equal(t, time.Second, p.TTL)
 }
@@ -60,7 +61,7 @@ func TestARefusalIsAskedForWhileTheLeaseLasts(t *testing.T) {
 	asked := 0
 	for _, s := range list {
 		for _, v := range append([]scenarios.Variant{{}}, s.Variants...) {
-			p, err := Options{Cluster: Docker}.settle(Job{Scenario: s, Variant: v.Name})
+			p, err := Options{Cluster: docker.Name}.settle(Job{Scenario: s, Variant: v.Name})
 			require.NoError(t, err)
 			if p.restarting == 0 || p.Earned.Refused == nil {
 				continue

@@ -48,7 +48,7 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 		options := *known.Options
 		options.pulse = s.pulse
 		s.pulse.begin()
-		trial := options.try(s.ctx, options.openVirtual, ticket{row: o.Row, trial: o.Trial, job: *known.Job})
+		trial := options.one(s.ctx, ticket{row: o.Row, trial: o.Trial, job: *known.Job})
 		s.pulse.end()
 		memory.allow()
 		if err := s.say(reply{Trial: &trial}); err != nil {

@@ -60,7 +60,7 @@ func (o Options) Shard(jobs []Job, s Shard) ([]Job, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p.skip(o.Cluster) == "" {
+		if p.skip() == "" {
 			lengths[i] = p.length()
 			running++
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"lockproof/harness/cluster/kinds"
 	"lockproof/scenarios"
 )
 
@@ -25,11 +26,11 @@ func names(jobs []Job) []string {
 // more to do than another by more than one row.
 func TestShardsShareOutTheWhole(t *testing.T) {
 	all := map[string][]Job{}
-	for _, kind := range Clusters {
+	for _, kind := range kinds.Names() {
 		all[kind] = catalogue(t, kind)
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		o := Options{Cluster: rapid.SampledFrom(Clusters).Draw(rt, "cluster")}
+		o := Options{Cluster: rapid.SampledFrom(kinds.Names()).Draw(rt, "cluster")}
 		jobs := slices.Clone(all[o.Cluster])
 		from := rapid.IntRange(0, len(jobs)-20).Draw(rt, "from")
 		jobs = jobs[from : from+rapid.IntRange(20, len(jobs)-from).Draw(rt, "rows")]
@@ -54,7 +55,7 @@ func TestShardsShareOutTheWhole(t *testing.T) {
 			for _, j := range part {
 				p, err := o.settle(j)
 				require.NoError(rt, err)
-				if p.skip(o.Cluster) == "" {
+				if p.skip() == "" {
 					load += p.length()
 					longest = max(longest, p.length())
 				}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 
 	"lockproof/checker"
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
 )
@@ -20,13 +20,6 @@ import (
 // DefaultRetries is how often a stalled trial is tried again unless Options say
 // otherwise.
 const DefaultRetries = 5
-
-// How many real-time trials run side by side on two processors: most of their time
-// is waiting, but a start of one must not stall another. On docker they wait longer.
-const (
-	localParallel  = 3
-	dockerParallel = 4
-)
 
 // Runner runs jobs: Run, Children.Run, or a test's stand-in.
 type Runner func(context.Context, []Job, Options, func(Trial)) ([]Trial, error)
@@ -49,7 +42,7 @@ func Run(ctx context.Context, jobs []Job, o Options, observe func(Trial)) ([]Tri
 	}
 	memory := beFrugal()
 	defer memory.end()
-	if o.Cluster == Virtual {
+	if !kinds.RealTime(o.Cluster) {
 		loadBallast()
 	}
 	trials := o.run(ctx, jobs, open, func(t Trial) {
@@ -141,15 +134,14 @@ func (o Options) spread(ctx context.Context, jobs []Job, hire func() hand, obser
 }
 
 func (o Options) parallel() int {
-	switch {
-	case o.Parallel > 0:
+	if o.Parallel > 0 {
 		return o.Parallel
-	case o.Cluster == Virtual:
-		return runtime.GOMAXPROCS(0)
-	case o.Cluster == Docker:
-		return dockerParallel
 	}
-	return localParallel
+	kind, err := kinds.Find(o.Cluster)
+	if err != nil {
+		return 1
+	}
+	return kind.Parallel()
 }
 
 // prepare settles what a ticket is for; it is not ready if the trial has failed
@@ -165,7 +157,7 @@ func (o Options) prepare(t ticket) (p *plan, trial Trial, ready bool) {
 		return nil, trial, false
 	}
 	trial.Lock, trial.Without, trial.Expect = p.lock.Name, p.without, p.expect
-	trial.Skipped = p.skip(o.Cluster)
+	trial.Skipped = p.skip()
 	return p, trial, trial.Skipped == ""
 }
 
@@ -183,6 +175,21 @@ func (o Options) try(ctx context.Context, open opener, t ticket) Trial {
 			return trial
 		}
 	}
+}
+
+// one runs one trial as try does, with whatever its clusters share.
+func (o Options) one(ctx context.Context, t ticket) Trial {
+	open, done, err := o.opener(ctx)
+	if err == nil {
+		trial := o.try(ctx, open, t)
+		err = done()
+		if err == nil {
+			return trial
+		}
+	}
+	_, trial, _ := o.prepare(t)
+	trial.Failure = err.Error()
+	return trial
 }
 
 // attempt runs a trial once and judges it.

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/docker"
 	"lockproof/harness/history"
 	"lockproof/scenarios"
 )
@@ -29,7 +30,7 @@ func plain(name string) Job {
 
 // granted is the shortest history in which mutual exclusion holds: one lease.
 func granted(p *plan, t *Trial) []history.Event {
-	header := p.header(Options{Cluster: Local}, "fake 1.0", t.Trial, t.Seed, 50*time.Millisecond)
+	header := p.header("fake 1.0", t.Trial, t.Seed, 50*time.Millisecond)
 	return []history.Event{
 		header,
 		{Time: 1, Process: "c1", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"},
@@ -151,7 +152,7 @@ func TestAClusterThatIsLostEndsTheRun(t *testing.T) {
 			j.record(e)
 		}
 		if trial.Trial == 1 {
-			return fmt.Errorf("n3: %w", &cluster.Lost{Cluster: Docker, Why: "the engine is gone", How: "start it again"})
+			return fmt.Errorf("n3: %w", &cluster.Lost{Cluster: docker.Name, Why: "the engine is gone", How: "start it again"})
 		}
 		return nil
 	}, func(Trial) {})

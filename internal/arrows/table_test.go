@@ -42,26 +42,28 @@ var table = []allowed{
 	{"harness/cluster/process", "harness/client internal/filelock"},
 	{"harness/cluster/server", "harness/client harness/cluster harness/history"},
 	{"harness/cluster/virtual/bubble", ""},
-	{"harness/cluster/virtual", "harness/client harness/cluster harness/cluster/link harness/history"},
+	{"harness/cluster/virtual", "harness/client harness/cluster harness/cluster/link" +
+		" harness/cluster/virtual/bubble harness/history"},
 	{"harness/cluster/local", "harness/client harness/cluster harness/cluster/link harness/cluster/process" +
 		" harness/cluster/realtime harness/cluster/server harness/cluster/shim harness/history"},
 	{"harness/cluster/docker/proxy", "harness/cluster harness/cluster/link harness/cluster/realtime" +
-		" harness/cluster/shim harness/history"},
+		" harness/cluster/shim harness/history internal/input"},
 	{"harness/cluster/docker", "compose harness/client harness/cluster harness/cluster/docker/proxy" +
 		" harness/cluster/process harness/cluster/realtime harness/cluster/server harness/history"},
+	{"harness/cluster/kinds", "harness/cluster harness/cluster/docker harness/cluster/local harness/cluster/virtual"},
 
 	// What breaks it, what is to happen, and who runs all that.
 	{"nemesis", "harness/client harness/cluster harness/history internal/wording"},
-	{"scenarios", "harness/cluster harness/history harness/locks internal/input internal/input/yamlfile nemesis" +
-		" redlock"},
-	{"harness/suite", "checker harness/client harness/cluster harness/cluster/docker harness/cluster/local" +
-		" harness/cluster/process harness/cluster/virtual harness/cluster/virtual/bubble harness/history" +
+	{"scenarios", "harness/cluster harness/cluster/kinds harness/history harness/locks internal/input" +
+		" internal/input/yamlfile nemesis redlock"},
+	{"harness/suite", "checker harness/client harness/cluster harness/cluster/kinds harness/cluster/local" +
+		" harness/cluster/process harness/cluster/virtual harness/history" +
 		" harness/locks nemesis redlock scenarios"},
 
 	// Those who ask for trials, and those who tell what came of them.
 	{"validate/settings", "internal/input internal/input/yamlfile"},
-	{"validate", "checker harness/cluster harness/cluster/local harness/cluster/server harness/history harness/suite" +
-		" nemesis scenarios validate/settings"},
+	{"validate", "checker harness/cluster harness/cluster/kinds harness/cluster/local harness/cluster/server" +
+		" harness/history harness/suite nemesis scenarios validate/settings"},
 	{"reports", "checker harness/cluster harness/history harness/locks harness/suite internal/filelock internal/input" +
 		" internal/plain internal/wording nemesis scenarios validate"},
 	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios validate"},
@@ -70,8 +72,8 @@ var table = []allowed{
 	{"serve", "checker harness/history harness/suite lab redlock reports reports/html scenarios"},
 
 	// The programs.
-	{"cmd/lockproof", "checker harness/client harness/cluster harness/cluster/docker harness/cluster/docker/proxy" +
-		" harness/cluster/local harness/cluster/process harness/history harness/locks harness/suite internal/plain redlock" +
+	{"cmd/lockproof", "checker harness/client harness/cluster harness/cluster/docker/proxy harness/cluster/kinds" +
+		" harness/cluster/process harness/history harness/locks harness/suite internal/plain redlock" +
 		" reports reports/html scenarios serve validate validate/settings"},
 	{"internal/runtests", "harness/cluster/docker internal/needs"},
 	{"bench/figures", ""},

@@ -21,9 +21,6 @@ import (
 	"lockproof/harness/cluster/server"
 )
 
-// kind is this cluster's name.
-const kind = "docker"
-
 // Options are what a docker cluster needs beside the run's Config.
 type Options struct {
 	Projects *Projects // where it gets its containers from
@@ -179,12 +176,12 @@ func (c *Cluster) connect(ctx context.Context) error {
 // Sentinels.
 func Fits(nodes []string, sentinels int) error {
 	if sentinels > mostSentinels {
-		return &cluster.Unsupported{Cluster: kind, Fault: fmt.Sprintf("a run with %d Sentinels", sentinels),
+		return &cluster.Unsupported{Cluster: Name, Fault: fmt.Sprintf("a run with %d Sentinels", sentinels),
 			Why: fmt.Sprintf("it has %d", mostSentinels), How: "take fewer, or use another cluster"}
 	}
 	for _, name := range nodes {
 		if !slices.Contains(services, name) || name == cluster.StoreName {
-			return &cluster.Unsupported{Cluster: kind, Fault: "a run on " + name,
+			return &cluster.Unsupported{Cluster: Name, Fault: "a run on " + name,
 				Why: "its nodes are n1 to n5, and its replica is r1", How: "name the nodes so, or use another cluster"}
 		}
 	}
@@ -192,7 +189,7 @@ func Fits(nodes []string, sentinels int) error {
 }
 
 // Kind is "docker".
-func (c *Cluster) Kind() string { return kind }
+func (c *Cluster) Kind() string { return Name }
 
 // Server is the servers' name and version: redis 7.0.15.
 func (c *Cluster) Server() string { return c.project.version }

@@ -323,7 +323,7 @@ func killedHarness(t *testing.T) (name, folder string) {
 
 // beHarness is the harness that is going to be killed.
 func beHarness(program string) error {
-	projects, err := Open(context.Background(), Choice{}, program, io.Discard)
+	projects, err := Open(context.Background(), cluster.Choice{}, program, io.Discard)
 	if err != nil {
 		return err
 	}
@@ -346,7 +346,7 @@ func beHarness(program string) error {
 // clusters' worth of containers.
 func TestCloseLeavesNothing(t *testing.T) {
 	open(t)
-	projects, err := Open(t.Context(), Choice{}, shared.program, io.Discard)
+	projects, err := Open(t.Context(), cluster.Choice{}, shared.program, io.Discard)
 	require.NoError(t, err)
 	cfg := cluster.Config{Nodes: []string{"n1"}, Clients: []string{"c1"}, Record: func(history.Event) {}}
 	var all sync.WaitGroup

@@ -121,7 +121,7 @@ func (e *engine) lost(err error) error {
 		return err
 	}
 	return &cluster.Lost{
-		Cluster: kind, Why: fmt.Sprintf("the engine at %s does not answer any more (%v)", e.DaemonHost(), pingErr),
+		Cluster: Name, Why: fmt.Sprintf("the engine at %s does not answer any more (%v)", e.DaemonHost(), pingErr),
 		How: "start it again (systemctl start docker), and run `lockproof clean`, which removes what this run has left on it",
 	}
 }
@@ -155,5 +155,5 @@ func findCompose(ctx context.Context) ([]string, error) {
 }
 
 func missing(why, how string) error {
-	return &cluster.Unsupported{Cluster: kind, Fault: "any run", Why: why, How: how}
+	return &cluster.Unsupported{Cluster: Name, Fault: "any run", Why: why, How: how}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/docker/docker/pkg/jsonmessage"
 
 	"lockproof/compose"
+	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/process"
 )
 
@@ -39,8 +40,8 @@ const imageName = "lockproof"
 
 // image gives the image of the project with the server that is chosen, and builds
 // it if there is none yet. The folder is the context of the build.
-func (e *engine) image(ctx context.Context, choice Choice, folder fs.FS, record *process.Record, say io.Writer) (string, error) {
-	s, err := choice.find()
+func (e *engine) image(ctx context.Context, choice cluster.Choice, folder fs.FS, record *process.Record, say io.Writer) (string, error) {
+	s, err := find(choice)
 	if err != nil {
 		return "", err
 	}

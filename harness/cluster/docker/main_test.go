@@ -75,7 +75,7 @@ func open(t testing.TB) *Projects {
 	needs.Check(t, needs.Engine, available())
 	shared.once.Do(func() {
 		if shared.err = buildProgram(); shared.err == nil {
-			shared.projects, shared.err = Open(context.Background(), Choice{}, shared.program, os.Stderr)
+			shared.projects, shared.err = Open(context.Background(), cluster.Choice{}, shared.program, os.Stderr)
 		}
 	})
 	var lack *cluster.Unsupported

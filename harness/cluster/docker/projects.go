@@ -62,7 +62,7 @@ type Projects struct {
 // Open connects to the engine and makes the image ready; that can take minutes
 // the first time, and say is told. program is the lockproof binary that serves
 // in the containers; "" means this one. ctx bounds the start.
-func Open(ctx context.Context, choice Choice, program string, say io.Writer) (*Projects, error) {
+func Open(ctx context.Context, choice cluster.Choice, program string, say io.Writer) (*Projects, error) {
 	e, err := connect(ctx)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func Open(ctx context.Context, choice Choice, program string, say io.Writer) (*P
 	return p, nil
 }
 
-func (p *Projects) prepare(ctx context.Context, choice Choice, program string, say io.Writer) (err error) {
+func (p *Projects) prepare(ctx context.Context, choice cluster.Choice, program string, say io.Writer) (err error) {
 	if program == "" {
 		if program, err = os.Executable(); err != nil {
 			return fmt.Errorf("docker cluster: cannot find this program to run it in a container: %w", err)
@@ -129,9 +129,18 @@ func (p *Projects) Close() error {
 	return errors.Join(p.engine.lost(err), p.engine.Close())
 }
 
-// Lost is err, unless it comes of the engine that does not answer any more: then
+// New makes a cluster, as the package's New does.
+func (p *Projects) New(ctx context.Context, cfg cluster.Config) (cluster.Cluster, error) {
+	c, err := New(ctx, cfg, Options{Projects: p})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Explain is err, unless it comes of the engine that does not answer any more: then
 // it is a *cluster.Lost.
-func (p *Projects) Lost(err error) error { return p.engine.lost(err) }
+func (p *Projects) Explain(err error) error { return p.engine.lost(err) }
 
 // take gives a project that is idle and has room for so many links, or brings
 // one up. It returns when no other is coming up either: that keeps the machine

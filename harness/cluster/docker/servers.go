@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	cerrdefs "github.com/containerd/errdefs"
+
+	"lockproof/harness/cluster"
 )
 
 // Server is a server that is a package of Debian.
@@ -31,15 +33,9 @@ func ServerNames() []string {
 	return names
 }
 
-// Choice is the server of a harness's projects.
-type Choice struct {
-	Server string // one of Servers, by name; "" for the first
-	Image  string // an image that has a server, instead
-}
-
 // find gives the server that is chosen, and the one on whose release the shim is
 // built for an image: the oldest, whose C library asks the least.
-func (c Choice) find() (Server, error) {
+func find(c cluster.Choice) (Server, error) {
 	for _, s := range Servers {
 		if c.Server == "" || c.Server == s.Name {
 			return s, nil

@@ -29,14 +29,14 @@ func TestAnImageOfTheUsers(t *testing.T) {
 		empty:              "exec: \"/bin/sh\": stat /bin/sh: no such file or directory",
 		base:               "the image " + base + " cannot be used: it has neither redis-server nor valkey-server in PATH; it must be",
 	} {
-		_, err := Open(t.Context(), Choice{Image: image}, shared.program, io.Discard)
+		_, err := Open(t.Context(), cluster.Choice{Image: image}, shared.program, io.Discard)
 		var lack *cluster.Unsupported
 		require.ErrorAs(t, err, &lack, image)
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "\n")
 	}
 
-	own, err := Open(t.Context(), Choice{Image: projects.image}, shared.program, io.Discard)
+	own, err := Open(t.Context(), cluster.Choice{Image: projects.image}, shared.program, io.Discard)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, own.Close()) })
 	require.NotEqual(t, projects.image, own.image)
@@ -47,6 +47,6 @@ func TestAnImageOfTheUsers(t *testing.T) {
 }
 
 func TestAServerThatThereIsNot(t *testing.T) {
-	_, err := Choice{Server: "redis-9.0"}.find()
+	_, err := find(cluster.Choice{Server: "redis-9.0"})
 	require.EqualError(t, err, `docker cluster: there is no server "redis-9.0": there are redis-7.0, redis-8.0, valkey-8.1`)
 }

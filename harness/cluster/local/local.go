@@ -34,7 +34,7 @@ type Options struct {
 type Cluster struct {
 	cfg       cluster.Config
 	server    program
-	library   string // the preload shim, "" where there is none: see Supports
+	library   string // the preload shim, "" where there is none: see can
 	clock     realtime.Clock
 	folder    string
 	record    *process.Record
@@ -80,7 +80,7 @@ func New(ctx context.Context, cfg cluster.Config, opts Options) (*Cluster, error
 		cfg: cfg, server: program, clock: realtime.Start(),
 		nodes: map[string]*node{}, links: map[path]*link.Link{}, address: map[path]string{},
 	}
-	// Without a shim some faults cannot be done; Supports tells why.
+	// Without a shim some faults cannot be done; can tells why.
 	c.library, _ = shim.Build("")
 	c.life, c.end = context.WithCancel(context.Background())
 	c.workers.Command = opts.Worker
@@ -194,11 +194,8 @@ func travel(delay time.Duration) func(bool, int, int) time.Duration {
 	return func(bool, int, int) time.Duration { return delay }
 }
 
-// kind is this cluster's name.
-const kind = "local"
-
 // Kind is "local".
-func (c *Cluster) Kind() string { return kind }
+func (c *Cluster) Kind() string { return Name }
 
 // Server is the servers' name and version: redis 7.0.15.
 func (c *Cluster) Server() string { return c.server.String() }

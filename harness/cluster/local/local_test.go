@@ -96,14 +96,13 @@ func TestNewThatFailsLeavesNothing(t *testing.T) {
 	require.Empty(t, left)
 }
 
-func TestSupports(t *testing.T) {
+func TestCan(t *testing.T) {
 	t.Parallel()
-	l := start(t, 1, nil)
 	for _, fault := range words("kill shutdown start pause resume cut heal delay hold lose drop let-go flush client-clock") {
-		require.NoError(t, l.Supports(fault), fault)
+		require.NoError(t, can(fault), fault)
 	}
 	var u *cluster.Unsupported
-	require.ErrorAs(t, l.Supports("klil"), &u)
+	require.ErrorAs(t, can("klil"), &u)
 	require.EqualError(t, u, "the local cluster cannot do klil: there is no such fault: there are kill, shutdown, start, pause, "+
 		"resume, flush, cut, heal, delay, hold, lose, drop, let-go, client-clock, replicas, promote, sentinels, fill, rewrite, fail-fsync, fill-disk, node-clock, power-loss, slow-fsync")
 }

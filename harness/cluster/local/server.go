@@ -44,7 +44,7 @@ var found sync.Map
 func findServer(name string) (program, error) {
 	if runtime.GOOS == "windows" {
 		return program{}, &cluster.Unsupported{
-			Cluster: kind, Fault: "any run", Why: "it needs Linux or macOS: Windows can neither stop a process nor fork a server that saves",
+			Cluster: Name, Fault: "any run", Why: "it needs Linux or macOS: Windows can neither stop a process nor fork a server that saves",
 			How: "run it there, or in WSL 2, or with --on virtual",
 		}
 	}
@@ -91,7 +91,7 @@ func parseVersion(out string) (program, error) {
 
 func missing(why string) error {
 	return &cluster.Unsupported{
-		Cluster: kind, Fault: "any run", Why: why,
+		Cluster: Name, Fault: "any run", Why: why,
 		How: fmt.Sprintf("install Redis %d.0 or later (Debian and Ubuntu: apt-get install redis-server; "+
 			"macOS: brew install redis) and have redis-server in PATH", oldest),
 	}

@@ -14,7 +14,7 @@ import (
 	"lockproof/harness/cluster/shim"
 )
 
-// The faults that need the preload shim, as Supports names them.
+// The faults that need the preload shim, as can names them.
 const (
 	nodeClock = "node-clock"
 	powerLoss = "power-loss"
@@ -43,7 +43,7 @@ func (n *node) removeShim() error {
 // needShim is the error of a fault that cannot be done for want of the shim.
 func (n *node) needShim(fault string) error {
 	if n.shim == nil {
-		return Supports(fault)
+		return can(fault)
 	}
 	p, err := n.process()
 	if err != nil {
@@ -151,7 +151,7 @@ func (n *node) disturb(fault string, how func() error) error {
 // Disturbed counts what was disturbed so far.
 func (n *node) Disturbed() (cluster.Disturbed, error) {
 	if n.shim == nil {
-		return cluster.Disturbed{}, Supports(slowFsync)
+		return cluster.Disturbed{}, can(slowFsync)
 	}
 	done, err := n.shim.Syncs()
 	return cluster.Disturbed{Delayed: int(done.Delayed), Failed: int(done.Failed), Full: int(done.Refused)}, n.failed("read the shim of", err)

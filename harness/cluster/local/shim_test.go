@@ -23,7 +23,7 @@ func needShim(t testing.TB) {
 	t.Helper()
 	needRedis(t)
 	needs.PlainTemp(t)
-	needs.Check(t, needs.Compiler, Supports(nodeClock))
+	needs.Check(t, needs.Compiler, can(nodeClock))
 }
 
 // oneNode starts a cluster of one node, with a connection past its links.
@@ -348,7 +348,7 @@ func TestWithoutACompiler(t *testing.T) {
 	bin := t.TempDir()
 	require.NoError(t, os.Symlink(server.file, filepath.Join(bin, "redis-server")))
 	t.Setenv("PATH", bin)
-	require.EqualError(t, Supports(powerLoss), "the local cluster cannot do power-loss: the page cache outlives a killed process, "+
+	require.EqualError(t, can(powerLoss), "the local cluster cannot do power-loss: the page cache outlives a killed process, "+
 		"so nothing that was written would be lost, and the preload shim needs a C compiler, and none of cc, gcc, clang is in PATH; "+
 		"install gcc (Debian and Ubuntu: apt-get install gcc libc6-dev)")
 

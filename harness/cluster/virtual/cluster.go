@@ -146,9 +146,7 @@ func resolve(cfg cluster.Config, name string) string {
 }
 
 // Kind is "virtual".
-func (c *Cluster) Kind() string { return kind }
-
-const kind = "virtual"
+func (c *Cluster) Kind() string { return Name }
 
 // Server is what the nodes are, with the version in go.mod.
 func (c *Cluster) Server() string { return "miniredis 2.40.0" }

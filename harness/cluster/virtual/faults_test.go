@@ -146,24 +146,20 @@ func TestConfigsAndSetupsThatAreRefused(t *testing.T) {
 	})
 }
 
-func TestSupports(t *testing.T) {
-	inBubble(t, func() {
-		c, err := virtual.New(five(1, &recorder{}))
-		require.NoError(t, err)
-		require.NoError(t, c.Supports("power-loss"))
-		require.NoError(t, c.Supports("node-clock"))
-		for fault, want := range map[string]string{
-			"slow-fsync": "the virtual cluster cannot do slow-fsync: its disks are modelled, and their fsyncs neither stall nor fail; run it with --on local",
-			"disk-full":  "its disks are modelled and never full",
-			"replica":    "its nodes do not replicate",
-			"nonsense":   "it knows no such fault; it can do kill,",
-		} {
-			var unsupported *cluster.Unsupported
-			require.True(t, errors.As(c.Supports(fault), &unsupported))
-			require.ErrorContains(t, unsupported, want)
-		}
-		require.NoError(t, c.Close())
-	})
+func TestCan(t *testing.T) {
+	can := virtual.Kind.Can
+	require.NoError(t, can("power-loss"))
+	require.NoError(t, can("node-clock"))
+	for fault, want := range map[string]string{
+		"slow-fsync": "the virtual cluster cannot do slow-fsync: its disks are modelled, and their fsyncs neither stall nor fail; run it with --on local",
+		"disk-full":  "its disks are modelled and never full",
+		"replica":    "its nodes do not replicate",
+		"nonsense":   "it knows no such fault; it can do kill,",
+	} {
+		var unsupported *cluster.Unsupported
+		require.True(t, errors.As(can(fault), &unsupported))
+		require.ErrorContains(t, unsupported, want)
+	}
 }
 
 // TestClustersInParallel runs one seed in several bubbles at a time: what

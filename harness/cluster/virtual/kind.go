@@ -1,11 +1,44 @@
 package virtual
 
 import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
 	"slices"
 	"strings"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/virtual/bubble"
 )
+
+// Name is this kind's name.
+const Name = "virtual"
+
+// Kind is the kind of clusters in memory and in virtual time.
+var Kind = cluster.Kind{
+	Name: Name,
+	Needs: []cluster.Need{{
+		Name: "Go", Find: func(context.Context) (string, error) { return runtime.Version() + ", built in", nil },
+	}},
+	Can: can,
+	Serves: func(server string) error {
+		return fmt.Errorf("the servers of the virtual cluster are in memory, and there is one kind: give it with --on docker or --on local")
+	},
+	Open: func(context.Context, cluster.Choice, io.Writer) (cluster.Maker, error) {
+		return cluster.Separate(open), nil
+	},
+	Bubble:   bubble.Run,
+	Parallel: func() int { return runtime.GOMAXPROCS(0) },
+}
+
+func open(_ context.Context, cfg cluster.Config) (cluster.Cluster, error) {
+	c, err := New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
 
 // faults are what the cluster can do: scenarios' verbs, with the clock verb told
 // apart by whose clock it is.
@@ -31,16 +64,13 @@ var beyond = []struct{ word, why string }{
 	{"sentinel", "its nodes do not replicate"},
 }
 
-// Supports is the function of that name, for a cluster at hand.
-func (c *Cluster) Supports(fault string) error { return Supports(fault) }
-
-// Supports says whether a virtual cluster can do a fault: nil, or a
+// can says whether a virtual cluster can do a fault: nil, or a
 // *cluster.Unsupported.
-func Supports(fault string) error {
+func can(fault string) error {
 	if slices.Contains(faults, fault) {
 		return nil
 	}
-	u := &cluster.Unsupported{Cluster: kind, Fault: fault, Why: "it knows no such fault", How: "it can do " + strings.Join(faults, ", ")}
+	u := &cluster.Unsupported{Cluster: Name, Fault: fault, Why: "it knows no such fault", How: "it can do " + strings.Join(faults, ", ")}
 	for _, b := range beyond {
 		if strings.Contains(fault, b.word) {
 			u.Why, u.How = b.why, "run it with --on local or --on docker"

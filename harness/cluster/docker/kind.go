@@ -1,0 +1,84 @@
+package docker
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/server"
+)
+
+// Name is this kind's name.
+const Name = "docker"
+
+// parallel is how many trials run side by side on two processors: they wait even
+// longer than those of processes.
+const parallel = 4
+
+// containerRestart is how much longer than a process a container takes to end and
+// to come back, on a busy machine, twice over: a process takes milliseconds.
+const containerRestart = 2500 * time.Millisecond
+
+// Kind is the kind of clusters of containers.
+var Kind = cluster.Kind{
+	Name: Name,
+	Needs: []cluster.Need{
+		{Name: "Docker engine and Compose", Find: plainly(Find)},
+		{Name: "base image", Find: plainly(FindBase)},
+		{Name: "servers", Find: listServers},
+	},
+	Can:     can,
+	Fits:    Fits,
+	Server:  strings.Join(ServerNames(), ", ") + " (default: the first)",
+	Image:   "one that has a server",
+	Servers: ServerNames(),
+	Open: func(ctx context.Context, choice cluster.Choice, notices io.Writer) (cluster.Maker, error) {
+		p, err := Open(ctx, choice, "", notices)
+		if err != nil {
+			return nil, err
+		}
+		return p, nil
+	},
+	Parallel: func() int { return parallel },
+	Restart:  containerRestart,
+	Clean:    Clean,
+	Sweep:    Sweep,
+}
+
+// plainly has what is missing said without the cluster's name.
+func plainly(find func(context.Context) (string, error)) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		found, err := find(ctx)
+		return found, cluster.Plainly(err)
+	}
+}
+
+// listServers says which servers there are to choose from.
+func listServers(context.Context) (string, error) {
+	return strings.Join(ServerNames(), ", ") + " (--server; the first by default), or an image of your own (--image)", nil
+}
+
+// supported are the faults that containers, toxiproxy and the preload shim can
+// do.
+var supported = []string{
+	"kill", "shutdown", "start", "pause", "resume", "flush",
+	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
+	"client-clock", "node-clock", "power-loss", "slow-fsync", "fail-fsync", "fill-disk",
+	"replicas", "promote", "sentinels", "fill", "rewrite", "disconnect",
+}
+
+// setups are what its servers can be set up with.
+var setups = append([]string{"supervisor"}, server.Adjustable...)
+
+// can says whether a docker cluster can do a fault: nil, or a
+// *cluster.Unsupported. A scenario's clock verb is asked for as client-clock or
+// node-clock.
+func can(fault string) error {
+	if slices.Contains(supported, fault) || slices.Contains(setups, fault) {
+		return nil
+	}
+	return &cluster.Unsupported{Cluster: Name, Fault: fault, Why: "it knows no such fault", How: "it can do " + strings.Join(supported, ", ")}
+}

@@ -1,0 +1,97 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Kind declares one kind of cluster: what it needs and can do, and how a run gets
+// one. The package of each kind declares its own; package kinds lists them all.
+// A function that is nil has nothing to say or to do.
+type Kind struct {
+	Name string
+	// Needs are what it needs of the machine.
+	Needs []Need
+	// Can says whether its clusters can do a fault, or can be set up in a way (a
+	// supervisor, a setting of the servers): nil, or an *Unsupported. Faults are
+	// named as in history.Fault.Kind, the clock told apart by whose it is.
+	Can func(what string) error
+	// Fits says whether it can have these servers, and so many Sentinels: nil, or
+	// an *Unsupported.
+	Fits func(servers []string, sentinels int) error
+	// Server and Image say, for --help, what these flags may name on it; "": the
+	// flag is not for it.
+	Server, Image string
+	// Servers lists the names that --server may have; empty: any.
+	Servers []string
+	// Serves says what is wrong with a server that it cannot have.
+	Serves func(server string) error
+	// Open gets ready what its clusters share; notices takes what is to be said
+	// meanwhile, where that takes long. The error says what the machine lacks.
+	Open func(ctx context.Context, choice Choice, notices io.Writer) (Maker, error)
+	// Bubble runs all of a trial in virtual time; nil: its clusters are in real
+	// time.
+	Bubble func(trial func()) error
+	// Parallel is how many of its trials run side by side if nobody says.
+	Parallel func() int
+	// Restart is how much longer than a process a server may take to end and to
+	// come back, on a busy machine.
+	Restart time.Duration
+	// Clean removes what harnesses have left that died, and says what it did, one
+	// line each. Sweep does as much of it as a run can do in passing.
+	Clean func(context.Context) (done []string, err error)
+	Sweep func(context.Context) error
+}
+
+// RealTime says whether its clusters are in real time.
+func (k Kind) RealTime() bool { return k.Bubble == nil }
+
+// Need is one thing that a kind of cluster needs of the machine.
+type Need struct {
+	Name string
+	// Find says what was found, or an error that says how to get it.
+	Find func(context.Context) (string, error)
+	// Optional: without it the cluster works but for the faults named.
+	Optional string
+}
+
+// Choice is which servers a run is to have; the zero value leaves it to the kind.
+type Choice struct {
+	Server string // one of Kind.Servers, or what Kind.Server says
+	Image  string // an image that has a server, instead
+}
+
+// Maker makes the clusters of one suite. Its methods may be called from any
+// goroutine, but for Close, which comes last.
+type Maker interface {
+	// New brings a cluster up.
+	New(ctx context.Context, cfg Config) (Cluster, error)
+	// Explain gives an error of a trial, with a *Lost in it if what the clusters
+	// share is lost.
+	Explain(error) error
+	Close() error
+}
+
+// Separate makes a Maker of clusters that share nothing.
+type Separate func(ctx context.Context, cfg Config) (Cluster, error)
+
+// New brings a cluster up.
+func (s Separate) New(ctx context.Context, cfg Config) (Cluster, error) { return s(ctx, cfg) }
+
+// Explain gives the error back.
+func (s Separate) Explain(err error) error { return err }
+
+// Close does nothing.
+func (s Separate) Close() error { return nil }
+
+// Plainly says what is missing and how to get it, without naming the cluster, for
+// who has named it already. Any other error it gives back.
+func Plainly(err error) error {
+	if lack, ok := errors.AsType[*Unsupported](err); ok {
+		return fmt.Errorf("%s; %s", lack.Why, lack.How)
+	}
+	return err
+}

@@ -1,0 +1,136 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/process"
+	"lockproof/harness/cluster/server"
+	"lockproof/harness/cluster/shim"
+)
+
+// Name is this kind's name.
+const Name = "local"
+
+// parallel is how many trials run side by side on two processors: most of their
+// time is waiting, but a start of one must not stall another.
+const parallel = 3
+
+// Kind is the kind of clusters of processes on this machine.
+var Kind = cluster.Kind{
+	Name: Name,
+	Needs: []cluster.Need{
+		{Name: "redis-server", Find: findRedis},
+		{Name: "C compiler", Find: findCompiler, Optional: "clock and disk faults"},
+	},
+	Can:      can,
+	Server:   "the program of a redis-server or valkey-server",
+	Serves:   func(server string) error { return cluster.Plainly(Available(server)) },
+	Open:     open,
+	Parallel: func() int { return parallel },
+	Clean:    func(context.Context) ([]string, error) { return process.Clean() },
+	Sweep: func(context.Context) error {
+		_, err := process.Clean()
+		return err
+	},
+}
+
+func open(_ context.Context, choice cluster.Choice, _ io.Writer) (cluster.Maker, error) {
+	if err := Available(choice.Server); err != nil {
+		return nil, err
+	}
+	return cluster.Separate(func(ctx context.Context, cfg cluster.Config) (cluster.Cluster, error) {
+		c, err := New(ctx, cfg, Options{RedisServer: choice.Server})
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	}), nil
+}
+
+func findRedis(ctx context.Context) (string, error) {
+	if err := Available(""); err != nil {
+		return "", cluster.Plainly(err)
+	}
+	return version(ctx, "redis-server")
+}
+
+func findCompiler(ctx context.Context) (string, error) {
+	for _, name := range []string{"cc", "gcc", "clang"} {
+		if line, err := version(ctx, name); err == nil {
+			return line, nil
+		}
+	}
+	return "", errors.New("neither cc, gcc nor clang is there; install one (Debian and Ubuntu: apt-get install gcc)")
+}
+
+// version gives the first line of what a program says of its version.
+func version(ctx context.Context, program string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, program, "--version").Output()
+	if err != nil {
+		return "", fmt.Errorf("%s --version: %w", program, err)
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	return line, nil
+}
+
+// supported are the faults that real processes and toxiproxy can do.
+var supported = []string{
+	"kill", "shutdown", "start", "pause", "resume", "flush",
+	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
+	"client-clock", "replicas", "promote", "sentinels",
+	"fill", "rewrite",
+}
+
+// setups are what its servers can be set up with.
+var setups = append([]string{"supervisor"}, server.Adjustable...)
+
+// shimmed are the faults that need the preload shim as well, with what stands
+// in their way without it.
+var shimmed = map[string]string{
+	nodeClock: "redis-server reads the host's own clock",
+	powerLoss: "the page cache outlives a killed process, so nothing that was written would be lost",
+	slowFsync: "the disk is the host's own",
+	failFsync: "the disk is the host's own",
+	fillDisk:  "the disk is the host's own",
+}
+
+// can says whether a local cluster can do a fault: nil, or a
+// *cluster.Unsupported. A scenario's clock verb is asked for as client-clock or
+// node-clock.
+func can(fault string) error {
+	if slices.Contains(supported, fault) || slices.Contains(setups, fault) {
+		return nil
+	}
+	if fault == "disconnect" {
+		return unsupported(fault, "its servers are on loopback, in no network of their own", "run it with --on docker, or cut the links to the node")
+	}
+	why, known := shimmed[fault]
+	if !known {
+		return unsupported(fault, fmt.Sprintf("there is no such fault: there are %s, %s",
+			strings.Join(supported, ", "), strings.Join(slices.Sorted(maps.Keys(shimmed)), ", ")), "")
+	}
+	_, err := shim.Build("")
+	if err == nil {
+		return nil
+	}
+	var missing *shim.Missing
+	if errors.As(err, &missing) {
+		return unsupported(fault, why+", and "+missing.Why, missing.How)
+	}
+	return unsupported(fault, fmt.Sprintf("%s, and %v", why, err), "")
+}
+
+func unsupported(fault, why, how string) error {
+	return &cluster.Unsupported{Cluster: Name, Fault: fault, Why: why, How: how}
+}
