@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/docker/docker/api/types/system"
@@ -139,11 +141,20 @@ func unreachable(host string, err error) error {
 		"install Docker (Debian: apt-get install docker.io docker-compose) and start it (systemctl start docker)")
 }
 
+// composes are the commands that findCompose has found, by PATH: a program of
+// Python takes a second to say its version.
+var composes sync.Map
+
 // findCompose finds the command of Compose: the plugin, or the older program.
 func findCompose(ctx context.Context) ([]string, error) {
+	path := os.Getenv("PATH")
+	if found, ok := composes.Load(path); ok {
+		return slices.Clone(found.([]string)), nil
+	}
 	for _, command := range [][]string{{"docker", "compose"}, {"docker-compose"}} {
 		if exec.CommandContext(ctx, command[0], append(command[1:], "version")...).Run() == nil {
-			return command, nil
+			composes.Store(path, command)
+			return slices.Clone(command), nil
 		}
 		if ctx.Err() != nil {
 			return nil, missing(fmt.Sprintf("`%s version` has not answered for %s, engine and all", strings.Join(command, " "), askWithin),
