@@ -87,29 +87,55 @@ func TestCatalogueOnRealRedis(t *testing.T) {
 	runAsExpected(t, Options{Cluster: Local, Trials: 1, Seed: 1, Parallel: 3, Retries: DefaultRetries})
 }
 
+// alone is how often a row that a busy machine has left undecided is run again, by
+// itself.
+const alone = 3
+
 // runAsExpected runs the whole catalogue and fails with the reason of every
-// trial that did not go as its scenario says.
+// trial that did not go as its scenario says. In real time what else a machine does
+// may leave a row undecided: it is run again, and of those that are held up each
+// time there may be a few.
 func runAsExpected(t *testing.T, o Options) {
 	t.Helper()
 	jobs := catalogue(t, o.Cluster)
+	undecided, heldUp := againstExpected(t, jobs, o)
+	if o.Cluster == Virtual {
+		require.Empty(t, names(undecided), "nothing but the seed decides in virtual time")
+	}
+	o.Parallel = 1
+	for again := 0; again < alone && len(undecided) > 0; again++ {
+		undecided, heldUp = againstExpected(t, undecided, o)
+	}
+	require.Len(t, undecided, heldUp, "undecided, and not held up, in %d runs by themselves: %v", alone, names(undecided))
+	require.Less(t, heldUp, len(jobs)/4, "something else on this machine held these rows up in each of %d runs by themselves: "+
+		"run `go test -run %s ./harness/suite` when it has ended: %v", alone, t.Name(), names(undecided))
+}
+
+// againstExpected runs jobs, and gives those that are undecided, with how many of
+// them were held up.
+func againstExpected(t *testing.T, jobs []Job, o Options) (undecided []Job, heldUp int) {
+	t.Helper()
 	trials, err := Run(context.Background(), jobs, o, func(Trial) {})
 	require.NoError(t, err)
 	require.Len(t, trials, len(jobs)*o.Trials)
-	held := 0 // up: a busy machine proves nothing of these
-	for _, trial := range trials {
-		standing, why := trial.Standing()
-		switch {
-		case standing == AsExpected:
-		case standing == Skipped:
+	for i, trial := range trials {
+		job := jobs[i/o.Trials]
+		require.Equal(t, job.Name(), trial.Name())
+		switch standing, why := trial.Standing(); standing {
+		case AsExpected:
+		case Skipped:
 			t.Logf("%s: skipped: %s", trial.Name(), why)
-		case standing == Undecided && stalled(trial.Results):
-			held++
+		case Undecided:
 			t.Logf("%s, seed %d: %s: %s", trial.Name(), trial.Seed, standing, why)
+			undecided = append(undecided, job)
+			if stalled(trial.Results) {
+				heldUp++
+			}
 		default:
 			t.Errorf("%s, seed %d: %s: %s", trial.Name(), trial.Seed, standing, why)
 		}
 	}
-	require.Less(t, held, len(trials)/4, "the machine is too busy for a run in real time")
+	return undecided, heldUp
 }
 
 // In virtual time one seed gives one history, byte for byte, however many
