@@ -114,7 +114,7 @@ const longestLine = 64 << 10
 // which are kept.
 const (
 	mostFinished = 500_000
-	mostProgress = 100 << 20
+	mostProgress = 64 << 20
 )
 
 // ReadProgress reads the progress of the run in a folder below root. A line that
