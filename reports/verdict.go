@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -25,8 +26,44 @@ func TrialOf(v checker.Verdict) suite.Trial {
 // expected and measured, then each violation with its drawing, or a drawing of
 // the whole history where there is no violation.
 func VerdictText(events []history.Event, v checker.Verdict, screen Screen) string {
+	leases, tenures := checker.Leases(events), checker.Timeline(events)
+	tell := func(of *checker.Violation) (*Story, error) {
+		story := Tell(events, leases, tenures, of)
+		return &story, nil
+	}
+	p := verdictPage(v, screen, tell)
+	if len(leases) > 0 && !slices.ContainsFunc(v.Results, func(r checker.Result) bool { return len(r.Violations) > 0 }) {
+		story, _ := tell(nil)
+		p.line("\n" + strings.TrimRight(story.Draw(screen), "\n"))
+	}
+	p.line("")
+	return screen.plain(p.b.String())
+}
+
+// LongVerdictText is VerdictText for a history that is not to be held in memory: of
+// each violation it draws what happened around it.
+func LongVerdictText(each checker.Source, v checker.Verdict, screen Screen) (string, error) {
+	var drawn []checker.Violation
+	for _, r := range v.Results {
+		drawn = append(drawn, r.Violations[:min(len(r.Violations), maxDrawings)]...)
+	}
+	windows, err := around(each, drawn, v.Header.TTL)
+	if err != nil {
+		return "", err
+	}
+	p := verdictPage(v, screen, func(*checker.Violation) (*Story, error) {
+		next := windows[0]
+		windows = windows[1:]
+		return next.story()
+	})
+	p.line("")
+	return screen.plain(p.b.String()), nil
+}
+
+// verdictPage tells each property, and each violation with its story, in turn.
+func verdictPage(v checker.Verdict, screen Screen, tell func(*checker.Violation) (*Story, error)) *page {
 	trial := TrialOf(v)
-	p := page{screen: screen}
+	p := &page{screen: screen}
 	row := New([]suite.Trial{trial}, Run{}).Rows[0]
 	p.line(screen.style(clean(row.Name()), bold))
 	p.text("", fmt.Sprintf("%s, TTL %s, %s", occasion(trial), Duration(time.Duration(v.Header.TTL)), v.Header.Server))
@@ -34,20 +71,13 @@ func VerdictText(events []history.Event, v checker.Verdict, screen Screen) strin
 	for _, j := range trial.Judgements() {
 		p.judgement(j, v.Of(j.Property))
 	}
-	leases, tenures := checker.Leases(events), checker.Timeline(events)
-	broken := 0
 	for _, r := range v.Results {
 		for i := range r.Violations[:min(len(r.Violations), maxDrawings)] {
-			broken++
-			story := Tell(events, leases, tenures, &r.Violations[i])
-			p.violation(r, i, story)
+			story, err := tell(&r.Violations[i])
+			p.violation(r, i, story, err)
 		}
 	}
-	if broken == 0 && len(leases) > 0 {
-		p.line("\n" + strings.TrimRight(Tell(events, leases, tenures, nil).Draw(screen), "\n"))
-	}
-	p.line("")
-	return screen.plain(p.b.String())
+	return p
 }
 
 func (p *page) judgement(j suite.Judgement, r checker.Result) {
@@ -88,8 +118,8 @@ func isTime(name string) bool {
 	return strings.HasPrefix(name, "longest_") || strings.HasPrefix(name, "acquire_p")
 }
 
-func (p *page) violation(r checker.Result, i int, story Story) {
-	f := Finding{Violation: &r.Violations[i], Story: &story}
+func (p *page) violation(r checker.Result, i int, story *Story, trouble error) {
+	f := Finding{Violation: &r.Violations[i], Story: story, Trouble: trouble}
 	p.section(fmt.Sprintf("%s, violation %d of %d", clean(r.Property), i+1, violations(r)))
 	p.line(strings.TrimRight(strings.Join(PrintFinding(f, p.screen, true), "\n"), "\n"))
 }

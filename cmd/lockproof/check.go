@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -36,13 +35,14 @@ func (p *program) check(path string) error {
 	} else if err != nil {
 		return usage("%w", reports.NameHistory(path, err))
 	}
-	verdict, err := checker.CheckSource(func(visit func(*history.Event) error) error {
+	each := func(visit func(*history.Event) error) error {
 		err := file.Each(visit)
 		if errors.As(err, &cut) { // it has been told
 			return nil
 		}
 		return err
-	})
+	}
+	verdict, err := checker.CheckSource(each)
 	var disagreement *checker.OracleDisagreement
 	if errors.As(err, &disagreement) {
 		return failed(err)
@@ -50,30 +50,29 @@ func (p *program) check(path string) error {
 	if err != nil {
 		return usage("%w", reports.NameHistory(path, err))
 	}
-	events, err := toDraw(path, verdict)
+	text, err := p.verdictText(path, each, verdict)
 	if err != nil {
 		return usage("%w", err)
 	}
 	trial := reports.TrialOf(verdict)
 	standing, why := trial.Standing()
 	p.tell(func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s%s: %s\n", reports.VerdictText(events, verdict, p.screen), standing, why)
+		_, err := fmt.Fprintf(w, "%s%s: %s\n", text, standing, why)
 		return err
 	})
 	return conclude(reports.New([]suite.Trial{trial}, reports.Run{}).ExitCode(), nil)
 }
 
-// toDraw reads what there is to be drawn of a history: all of it where it shows a
-// violation, and nothing of one that is long and shows none.
-func toDraw(path string, verdict checker.Verdict) ([]history.Event, error) {
-	read := reports.ReadToDraw
-	if slices.ContainsFunc(verdict.Results, func(r checker.Result) bool { return len(r.Violations) > 0 }) {
-		read = reports.ReadHistory
-	}
-	events, err := read(path)
+// verdictText tells the verdict on a history with drawings: of all of it, or where
+// it is long, of what is around each violation.
+func (p *program) verdictText(path string, each checker.Source, verdict checker.Verdict) (string, error) {
+	events, err := reports.ReadToDraw(path)
 	var cut *history.Truncated
-	if errors.Is(err, reports.ErrTooLong) || errors.As(err, &cut) {
-		return events, nil
+	switch {
+	case errors.Is(err, reports.ErrTooLong):
+		return reports.LongVerdictText(each, verdict, p.screen)
+	case err != nil && !errors.As(err, &cut):
+		return "", err
 	}
-	return events, err
+	return reports.VerdictText(events, verdict, p.screen), nil
 }

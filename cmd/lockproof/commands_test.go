@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -123,6 +125,25 @@ func TestCheckJudgesALongHistory(t *testing.T) {
 	got := fake(expected).try("check", path)
 	require.Equal(t, 0, got.code, got.err)
 	require.Contains(t, got.out, "mutual-exclusion: inconclusive")
+}
+
+// A violation in a history that is too long to draw is drawn by what is around it,
+// as it is in a short one.
+func TestCheckDrawsAViolationOfALongHistory(t *testing.T) {
+	short, err := os.ReadFile(halves)
+	require.NoError(t, err)
+	want := fake(expected).try("check", halves)
+	require.Contains(t, want.out, "violation 1 of 1")
+	note, err := json.Marshal(history.Event{Time: int64(time.Hour), Process: "harness", Type: history.TypeNote, Text: strings.Repeat("x", 1<<19)})
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "history.jsonl")
+	require.NoError(t, os.WriteFile(path, append(short, bytes.Repeat(append(note, '\n'), 34)...), 0o600))
+	_, err = reports.ReadToDraw(path)
+	require.ErrorIs(t, err, reports.ErrTooLong)
+	got := fake(expected).try("check", path)
+	_, wantDrawn, _ := strings.Cut(want.out, "violation 1 of 1")
+	_, gotDrawn, _ := strings.Cut(got.out, "violation 1 of 1")
+	require.Equal(t, wantDrawn, gotDrawn)
 }
 
 func TestCheckRefusesWhatIsNoHistory(t *testing.T) {
