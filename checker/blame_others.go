@@ -2,6 +2,8 @@ package checker
 
 import (
 	"slices"
+
+	"lockproof/harness/history"
 )
 
 // blameWrite explains a lost update or a stale write: which holder acted when
@@ -40,8 +42,8 @@ func (r *run) leaseOf(a access) (Lease, bool) {
 // after it was granted the lock and before its write took effect.
 func (r *run) delayed(a access, l Lease) (fault, bool) {
 	for _, f := range r.faults {
-		stopped := f.kind == "pause" && f.target == a.client
-		held := slices.Contains(hinders, f.kind) && f.target == a.client+"-store"
+		stopped := f.class.Pauses() && f.target == a.client
+		held := f.class.HindersLink() && f.target == a.client+"-store"
 		if (stopped || held) && f.from <= a.ret && f.until >= l.From {
 			return f, true
 		}
@@ -53,7 +55,7 @@ func (r *run) delayed(a access, l Lease) (fault, bool) {
 // the lock draws them from where not every earlier one is known.
 func (r *run) blameToken(before, o *operation) *Blame {
 	for _, f := range r.faults {
-		lost := slices.Contains([]string{"kill", "shutdown", "power-loss", "flush"}, f.kind)
+		lost := f.class == history.NodeDown || f.class == history.NodeForgets
 		if lost && slices.Contains(r.header.Nodes, f.target) && f.from >= before.asked && f.from <= o.done {
 			return r.blame(f.event, NodesRemember, "%s, and with it went the counter that tokens come from", f.describe())
 		}
@@ -141,7 +143,7 @@ func (r *run) undelivered(h *holding) (fault, bool) {
 		}
 	}
 	for _, f := range r.faults {
-		between := slices.Contains(hinders, f.kind) && f.target == r.linkOf(h, "-")
+		between := f.class.HindersLink() && f.target == r.linkOf(h, "-")
 		if between && f.from <= h.until && f.until >= h.from {
 			return f, true
 		}
@@ -189,11 +191,11 @@ func (r *run) blameNoExpiry(node, key string, look int) *Blame {
 func (r *run) blameUnavailable(o *operation, clear span) *Blame {
 	for _, f := range r.faults {
 		during := f.from < clear.until && f.until > clear.from
-		stops := slices.Contains(stops, f.kind) && slices.Contains(r.header.Nodes, f.target)
-		if !during || !(stops || slices.Contains(hinders, f.kind)) {
+		sick := f.class.SickNode() && slices.Contains(r.header.Nodes, f.target)
+		if !during || !(sick || f.class.HindersLink()) {
 			continue
 		}
-		if stops && f.kind != "pause" {
+		if sick && !f.class.Pauses() {
 			return r.blame(f.event, MajorityHealthy, "%s, and although a majority was left, %s was not granted the lock without it", f.describe(), r.name(o.process))
 		}
 		return r.blame(f.event, "NodeTimeout", "%s, and %s went on waiting for it although a majority was left", f.describe(), r.name(o.process))

@@ -39,7 +39,7 @@ func (r *run) promotion(replica string, by int64) (int, bool) {
 		if e.Time > by || r.header.Replicas[replica] == "" {
 			break
 		}
-		ordered := e.Type == history.TypeFault && e.Fault.Kind == "promote" && e.Fault.Effective && slices.Contains(e.Fault.Targets, replica)
+		ordered := e.Type == history.TypeFault && e.Fault.Class == history.Failover && e.Fault.Effective && slices.Contains(e.Fault.Targets, replica)
 		seen := e.Type == history.TypeNode && e.Process == replica && e.Node != nil && e.Node.Replication != nil &&
 			e.Node.Replication.Role == history.RoleMaster
 		if ordered || seen {

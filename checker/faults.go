@@ -9,11 +9,11 @@ import (
 )
 
 // fault is one fault on one target, from its beginning to what ended it: its
-// own end, or the verb that undoes it (start, resume, heal, let-go). A fault
-// that nothing ended lasts until the end of the history.
+// own end, or a fault of a class that ends its own. A fault that nothing ended
+// lasts until the end of the history.
 type fault struct {
 	id     int
-	kind   string
+	class  history.Class
 	target string
 	span
 	since int64 // from when on it may have been in effect: from, or before
@@ -21,23 +21,6 @@ type fault struct {
 	event int   // its beginning, in the history
 	cause *history.Fault
 }
-
-// undoes says which kinds of fault a verb ends on its targets.
-var undoes = map[string][]string{
-	"start":  {"kill", "shutdown", "power-loss"},
-	"resume": {"pause"},
-	"heal":   {"cut", "delay"},
-	"let-go": {"hold", "lose", "drop"},
-	// A clock that is set anew ends the skew that was.
-	"clock": {"clock"},
-}
-
-// stops are the kinds of fault that stop a node or a client.
-// A node whose memory or disk is full refuses writes, or has ended because of it.
-var stops = []string{"kill", "shutdown", "power-loss", "pause", "fill", "fill-disk", "disconnect"}
-
-// hinders are the kinds of fault that hinder a link.
-var hinders = []string{"cut", "delay", "hold", "lose", "drop"}
 
 // faultReader collects the faults of a history.
 type faultReader struct {
@@ -50,11 +33,13 @@ func (r *faultReader) read(i int, e *history.Event) error {
 	switch {
 	case e.Type == history.TypeFault && e.Fault == nil:
 		return fmt.Errorf("event %d: a fault event needs its fault", i)
+	case e.Type == history.TypeFault && e.Fault.Class == "":
+		return fmt.Errorf("event %d: the fault %s needs its class", i, e.Fault.Kind)
 	case e.Type == history.TypeFault && e.Fault.Phase == history.PhaseEnd:
 		r.undo(e.Time, func(f fault) bool { return f.id == e.Fault.ID })
 	case e.Type == history.TypeFault:
 		r.undo(e.Time, func(f fault) bool {
-			return slices.Contains(undoes[e.Fault.Kind], f.kind) && slices.Contains(e.Fault.Targets, f.target)
+			return e.Fault.Class.Ends(f.class) && slices.Contains(e.Fault.Targets, f.target)
 		})
 		for _, f := range begin(e, i) {
 			if f.open {
@@ -66,7 +51,7 @@ func (r *faultReader) read(i int, e *history.Event) error {
 		// A supervisor may have brought it back without our doing. (A look
 		// at the instant of the crash was the one before it.)
 		r.undo(e.Time, func(f fault) bool {
-			return f.target == e.Process && f.from < e.Time && slices.Contains(undoes["start"], f.kind)
+			return f.target == e.Process && f.from < e.Time && history.NodeUp.Ends(f.class)
 		})
 	}
 	return nil
@@ -91,20 +76,20 @@ func (r *faultReader) until(end int64) []fault {
 	return r.faults
 }
 
-// begin gives a fault event's faults, one for each target. The verbs that
-// only undo are none; a flush is over at once.
+// begin gives a fault event's faults, one for each target. What only ends others
+// is none; some are over at once.
 func begin(e *history.Event, index int) []fault {
-	_, undoer := undoes[e.Fault.Kind]
-	if undoer && e.Fault.Kind != "clock" {
+	if !e.Fault.Class.Breaks() {
 		return nil
 	}
 	var faults []fault
 	for _, target := range e.Fault.Targets {
-		f := fault{id: e.Fault.ID, kind: e.Fault.Kind, target: target, span: span{from: e.Time}, since: e.Time, open: true, event: index, cause: e.Fault}
+		f := fault{id: e.Fault.ID, class: e.Fault.Class, target: target, span: span{from: e.Time}, since: e.Time,
+			open: true, event: index, cause: e.Fault}
 		if e.Fault.Since > 0 {
 			f.since = e.Fault.Since
 		}
-		if f.kind == "flush" {
+		if !f.class.Lasts() {
 			f.until, f.open = e.Time, false
 		}
 		faults = append(faults, f)
@@ -124,7 +109,7 @@ func (r *run) killed(client name, from int64) (int64, bool) {
 
 // paused gives the stretches for which a process was seen to be paused.
 func (r *run) paused(process string) []span {
-	return r.faulty(fault.seen, func(f fault) bool { return f.kind == "pause" && f.target == process })
+	return r.faulty(fault.seen, func(f fault) bool { return f.class.Pauses() && f.target == process })
 }
 
 // faulty gives the merged stretches of the faults that match.
@@ -147,18 +132,18 @@ func (f fault) seen() span { return f.span }
 func (f fault) possible() span { return span{f.since, f.until} }
 
 // unhealthy gives the stretches for which a client had no good way to a node:
-// the node was down or paused, or the link between them was hindered.
+// the node was not healthy, or the link between them was hindered.
 func (r *run) unhealthy(client, node string) []span {
 	link := client + "-" + node
 	return r.faulty(fault.possible, func(f fault) bool {
-		return f.target == node && slices.Contains(stops, f.kind) ||
-			f.target == link && slices.Contains(hinders, f.kind) && !r.far(f)
+		return f.target == node && f.class.SickNode() ||
+			f.target == link && f.class.HindersLink() && !r.far(f)
 	})
 }
 
 // far reports whether a fault is a distance that belongs to the scenario's
 // setting: a node that is far away is slow to answer, but healthy.
-func (r *run) far(f fault) bool { return f.kind == "delay" && f.cause.Setting }
+func (r *run) far(f fault) bool { return f.class == history.LinkSlow && f.cause.Setting }
 
 // unreachable gives the stretches for which a client could not reach a healthy
 // majority, because too many nodes were unhealthy or because it was itself
@@ -168,7 +153,7 @@ func (r *run) unreachable(client string) []span {
 	for _, node := range r.header.Nodes {
 		nodes = append(nodes, r.unhealthy(client, node))
 	}
-	own := r.faulty(fault.possible, func(f fault) bool { return f.target == client && slices.Contains(stops, f.kind) })
+	own := r.faulty(fault.possible, func(f fault) bool { return f.target == client && f.class.StopsClient() })
 	return union(append(covered(r.blocking(), nodes), own...))
 }
 
@@ -179,8 +164,8 @@ func (r *run) unreachable(client string) []span {
 func (r *run) disturbed(client string) []span {
 	spans := r.unreachable(client)
 	for _, f := range r.faults {
-		node := slices.Contains(stops, f.kind) && slices.Contains(r.header.Nodes, f.target)
-		link := slices.Contains(hinders, f.kind) && strings.HasPrefix(f.target, client+"-")
+		node := f.class.SickNode() && slices.Contains(r.header.Nodes, f.target)
+		link := f.class.HindersLink() && strings.HasPrefix(f.target, client+"-")
 		if (node || link) && !f.cause.Setting {
 			spans = append(spans, f.possible())
 		}
@@ -226,13 +211,9 @@ func (r *run) healed() []span {
 
 // describe says what a fault did, for a sentence.
 func (f fault) describe() string {
-	done := map[string]string{
-		"kill": "was killed", "shutdown": "was shut down", "power-loss": "lost power", "pause": "was paused",
-		"cut": "was cut", "delay": "was delayed", "hold": "was held", "lose": "lost a message", "drop": "was dropped",
-		"clock": "had its clock set", "flush": "was flushed", "fill": "had its memory filled", "fill-disk": "had its disk filled", "disconnect": "was disconnected", "promote": "was promoted",
-	}[f.kind]
+	done := f.cause.Was
 	if done == "" {
-		done = "suffered " + f.kind
+		done = "suffered " + f.cause.Kind
 	}
 	name := f.target
 	if strings.Contains(name, "-") {

@@ -112,7 +112,7 @@ func (r *run) annotations(leases []Lease) []porcupine.Annotation {
 			continue
 		}
 		notes = append(notes, porcupine.Annotation{
-			Tag: f.target, Start: f.from, End: min(f.until, drawn.until), Description: f.kind, Details: f.describe(),
+			Tag: f.target, Start: f.from, End: min(f.until, drawn.until), Description: f.cause.Kind, Details: f.describe(),
 			TextColor: "#000000", BackgroundColor: "#ffd9a8",
 		})
 	}

@@ -106,7 +106,7 @@ func (r *run) readBeliefs() error {
 		return err
 	}
 	for _, f := range r.faults {
-		if f.kind == "kill" {
+		if f.class == history.ClientKilled {
 			client := r.names.of(f.target)
 			r.kills[client] = append(r.kills[client], f.from)
 		}

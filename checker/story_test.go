@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/history"
+	"lockproof/nemesis"
 )
 
 const ms = int64(1_000_000)
@@ -33,6 +34,9 @@ func tale() *story {
 
 func (s *story) add(t int64, e history.Event) {
 	e.Time = t * ms
+	if e.Fault != nil {
+		nemesis.Classify(e.Fault)
+	}
 	s.events = append(s.events, e)
 }
 

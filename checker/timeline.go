@@ -337,12 +337,12 @@ func (t *timeline) fault(i int, e *history.Event) {
 	}
 	for _, target := range e.Fault.Targets {
 		node := t.run.names.of(target)
-		switch e.Fault.Kind {
-		case "kill", "shutdown", "power-loss":
+		switch e.Fault.Class {
+		case history.NodeDown:
 			t.down[node] = i
-		case "fill":
+		case history.NodeMemory:
 			t.full[node] = i
-		case "flush":
+		case history.NodeForgets:
 			for _, k := range t.run.keys {
 				if h := t.alive(place{node, k.key}, e.Time); h != nil {
 					t.close(h, e.Time, flushed, i)

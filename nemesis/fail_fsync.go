@@ -20,7 +20,7 @@ var _ = declare(&Declaration{
 		Begun: func(f history.Fault) string {
 			return "each fsync of " + who(f) + " fails from here on" + wording.Behind(" with ", f.Asked["error"])
 		},
-		Over: asBefore, Was: "suffered fail-fsync",
+		Over: asBefore,
 	},
 	apply: func(n *Nemesis, _ context.Context, f Fault, target string) (*Active, error) {
 		return n.fsync(f, target, map[string]string{"error": "EIO"}, disturbance{

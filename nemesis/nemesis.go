@@ -180,11 +180,14 @@ func (n *Nemesis) instant(f Fault, target string, asked map[string]string, p pro
 func (n *Nemesis) write(id int, f Fault, phase history.Phase, target string, asked map[string]string, p proof) {
 	now := n.cluster.Now()
 	fault := &history.Fault{
-		ID: id, Kind: string(f.Kind), Phase: phase, Targets: []string{target},
+		ID: id, Kind: string(f.Kind), Class: n.class(f.Kind, target), Phase: phase, Targets: []string{target},
 		Asked: asked, Measured: p.measured, Effective: p.effective, Setting: f.Setting,
 	}
-	if phase != history.PhaseEnd && f.since < now {
-		fault.Since = f.since
+	if phase != history.PhaseEnd {
+		fault.Was = Find(string(f.Kind)).Words.Was
+		if f.since < now {
+			fault.Since = f.since
+		}
 	}
 	n.record(history.Event{Time: now, Process: "nemesis", Type: history.TypeFault, Fault: fault})
 }

@@ -20,7 +20,6 @@ var _ = declare(&Declaration{
 		ToDo:  order("rewrite the append-only file of %s (BGREWRITEAOF)"),
 		Begun: func(f history.Fault) string { return who(f) + " begin" + s(f) + " to rewrite the append-only file" },
 		Over:  told("%s's rewrite of the append-only file is over"),
-		Was:   "suffered rewrite",
 	},
 	apply: (*Nemesis).rewrite, dies: "lasted",
 })

@@ -26,7 +26,7 @@ var _ = declare(&Declaration{
 		Begun: func(f history.Fault) string {
 			return "each fsync of " + who(f) + " takes" + wording.Behind(" ", wording.Readable(f.Asked["by"])) + " longer from here on"
 		},
-		Over: asBefore, Was: "suffered slow-fsync",
+		Over: asBefore,
 	},
 	apply: func(n *Nemesis, _ context.Context, f Fault, target string) (*Active, error) {
 		return n.fsync(f, target, map[string]string{"by": f.By.String()}, disturbance{

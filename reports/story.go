@@ -213,25 +213,28 @@ func (s *Story) nodeLane(name string, events []history.Event, tenures []checker.
 func (s *Story) faultsOn(name string, events []history.Event) []Stretch {
 	down := s.between(events, Down,
 		func(e history.Event) bool {
-			return isFault(e, name, history.PhaseBegin, "kill", "shutdown", "power-loss") ||
+			return isFault(e, name, history.PhaseBegin, history.NodeDown, history.ClientKilled) ||
 				e.Type == history.TypeNode && e.Process == name && e.Node != nil && !e.Node.Up
 		},
 		func(e history.Event) bool {
-			return isFault(e, name, history.PhaseEnd, "kill", "shutdown", "power-loss") ||
-				isFault(e, name, history.PhaseBegin, "start") ||
+			return isFault(e, name, history.PhaseEnd, history.NodeDown, history.ClientKilled) ||
+				isFault(e, name, history.PhaseBegin, history.NodeUp) ||
 				e.Type == history.TypeNode && e.Process == name && e.Node != nil && e.Node.Up
 		})
 	paused := s.between(events, Paused,
-		func(e history.Event) bool { return isFault(e, name, history.PhaseBegin, "pause") },
 		func(e history.Event) bool {
-			return isFault(e, name, history.PhaseEnd, "pause") || isFault(e, name, history.PhaseBegin, "resume")
+			return isFault(e, name, history.PhaseBegin, history.NodePaused, history.ClientPaused)
+		},
+		func(e history.Event) bool {
+			return isFault(e, name, history.PhaseEnd, history.NodePaused, history.ClientPaused) ||
+				isFault(e, name, history.PhaseBegin, history.Resumed)
 		})
 	return append(down, paused...)
 }
 
-// isFault reports whether the event is one of these faults on the process. An
+// isFault reports whether the event is a fault of these classes on the process. An
 // instant fault counts as a beginning.
-func isFault(e history.Event, process string, phase history.Phase, kinds ...string) bool {
+func isFault(e history.Event, process string, phase history.Phase, classes ...history.Class) bool {
 	if e.Type != history.TypeFault || e.Fault == nil || !slices.Contains(e.Fault.Targets, process) {
 		return false
 	}
@@ -239,7 +242,7 @@ func isFault(e history.Event, process string, phase history.Phase, kinds ...stri
 	if got == history.PhaseInstant {
 		got = history.PhaseBegin
 	}
-	return got == phase && slices.Contains(kinds, e.Fault.Kind)
+	return got == phase && slices.Contains(classes, e.Fault.Class)
 }
 
 // between are the stretches from each event that begins to the next that ends.

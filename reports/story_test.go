@@ -10,14 +10,16 @@ import (
 
 	"lockproof/checker"
 	"lockproof/harness/history"
+	"lockproof/nemesis"
 )
 
 // pauseHistory is Kleppmann's first example: c1 acquires, is paused beyond its
 // deadline, and c2 acquires meanwhile; n3 is killed and comes back.
 func pauseHistory() ([]history.Event, []checker.Lease, []checker.Tenure) {
 	fault := func(at int64, id int, kind string, phase history.Phase, target string, measured map[string]string) history.Event {
-		return history.Event{Time: at * ms, Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{
-			ID: id, Kind: kind, Phase: phase, Targets: []string{target}, Measured: measured, Effective: true}}
+		f := &history.Fault{ID: id, Kind: kind, Phase: phase, Targets: []string{target}, Measured: measured, Effective: true}
+		nemesis.Classify(f)
+		return history.Event{Time: at * ms, Process: "nemesis", Type: history.TypeFault, Fault: f}
 	}
 	acquire := func(at int64, client string, kind history.Type) history.Event {
 		e := history.Event{Time: at * ms, Process: client, Type: kind, Op: history.OpAcquire, ID: 1, Key: "k1"}
@@ -157,7 +159,7 @@ func TestDrawKeepsToTheScreen(t *testing.T) {
 			leases = append(leases, checker.Lease{Client: name.Draw(t, "client"), Key: "k1", From: from, Until: until})
 			tenures = append(tenures, checker.Tenure{Node: "n1", Key: "k1", Owner: name.Draw(t, "owner"), From: from, Until: until})
 			events = append(events, history.Event{Time: from, Type: history.TypeFault, Fault: &history.Fault{
-				Kind: "pause", Targets: []string{name.Draw(t, "target")}, Phase: history.PhaseBegin, Effective: true}})
+				Kind: "pause", Class: history.NodePaused, Targets: []string{name.Draw(t, "target")}, Phase: history.PhaseBegin, Effective: true}})
 		}
 		var v *checker.Violation
 		if rapid.Bool().Draw(t, "violation") {

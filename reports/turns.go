@@ -100,7 +100,7 @@ func (t *teller) event(i int, e, invoke history.Event) {
 
 func (t *teller) fault(i int, e history.Event) {
 	weight := essential
-	if e.Fault.Phase == history.PhaseEnd && e.Fault.Kind != "pause" {
+	if e.Fault.Phase == history.PhaseEnd && !e.Fault.Class.Pauses() {
 		weight = aside
 	}
 	f := *e.Fault
@@ -117,12 +117,12 @@ func (t *teller) fault(i int, e history.Event) {
 
 // forgotten says whose keys a node had lost when it was started again.
 func (t *teller) forgotten(e history.Event) string {
-	if e.Fault.Kind != "start" || e.Fault.Phase == history.PhaseEnd {
+	if e.Fault.Class != history.NodeUp || e.Fault.Phase == history.PhaseEnd {
 		return ""
 	}
 	before := int64(0) // when the node was last started
 	for _, o := range t.events {
-		if o.Type == history.TypeFault && o.Fault != nil && o.Fault.Kind == "start" && o.Time < e.Time && slices.Equal(o.Fault.Targets, e.Fault.Targets) {
+		if o.Type == history.TypeFault && o.Fault != nil && o.Fault.Class == history.NodeUp && o.Time < e.Time && slices.Equal(o.Fault.Targets, e.Fault.Targets) {
 			before = o.Time
 		}
 	}
@@ -192,7 +192,7 @@ func (t *teller) turning() {
 
 // sets reports whether a turn is the fault that set the clock which is blamed.
 func (u turn) sets(b *checker.Blame) bool {
-	return u.fault != nil && u.fault.Kind == "clock" && u.Time == b.Time && slices.Contains(u.targets, b.Process)
+	return u.fault != nil && (u.fault.Class == history.NodeClock || u.fault.Class == history.ClientClock) && u.Time == b.Time && slices.Contains(u.targets, b.Process)
 }
 
 // eventText tells of an event that is a turn only because it is blamed: what a

@@ -75,3 +75,11 @@ func (c Class) Pauses() bool { return c == NodePaused || c == ClientPaused }
 func (c Class) HindersLink() bool {
 	return slices.Contains([]Class{LinkCut, LinkSlow, MessageHeld, MessageLost}, c)
 }
+
+// older completes a fault that an older release recorded.
+var older func(*Fault)
+
+// CompleteOlder says how to complete a fault that an older release recorded without
+// its class, by its kind and targets. Package nemesis, which knows faults by name,
+// does so once, before any history is read.
+func CompleteOlder(complete func(*Fault)) { older = complete }

@@ -44,3 +44,10 @@ func TestTheDocumentNamesEveryField(t *testing.T) {
 		}
 	}
 }
+
+func TestTheDocumentNamesEveryClass(t *testing.T) {
+	text := documentation(t)
+	for _, class := range Classes {
+		require.True(t, strings.Contains(text, "`"+string(class)+"`"), "docs/history.md lacks the class %s", class)
+	}
+}

@@ -133,8 +133,10 @@ const (
 // Fault is one beginning or ending of a fault, with what was asked for and
 // what was measured afterwards: a fault proves that it took effect.
 type Fault struct {
-	ID      int      `json:"id"`   // joins the end of a fault to its beginning
-	Kind    string   `json:"kind"` // kill, pause, cut, ...: the verbs of scenario files
+	ID   int    `json:"id"`   // joins the end of a fault to its beginning
+	Kind string `json:"kind"` // kill, pause, cut, ...: the verbs of scenario files
+	// Class is what it does to its targets; those who judge go by it.
+	Class   Class    `json:"class"`
 	Phase   Phase    `json:"phase"`
 	Targets []string `json:"targets"`
 	// Asked and Measured give quantities by name, in words for the reader:
@@ -146,6 +148,8 @@ type Fault struct {
 	// Since is the true time from which on it may have been in effect, if that is
 	// before the event's, at which it was seen to be.
 	Since int64 `json:"since,omitempty"`
+	// Was says in words what happened to a target: "was killed". Ends have none.
+	Was string `json:"was,omitempty"`
 	// Setting marks a fault that is part of the scenario's setting (who reaches
 	// whom, who is far away), not of what goes wrong in it.
 	Setting bool `json:"setting,omitempty"`

@@ -107,6 +107,16 @@ func validateFault(e *Event) error {
 	if !slices.Contains(phases, e.Fault.Phase) {
 		return fmt.Errorf("unknown phase %q of a fault; it must be one of %s", e.Fault.Phase, oneOf(phases))
 	}
+	if e.Fault.Class == "" && older != nil {
+		older(e.Fault)
+	}
+	if e.Fault.Class == "" {
+		return fmt.Errorf("the fault %s has no class, and no release has recorded one of that name; \"class\" must be one of %s",
+			e.Fault.Kind, oneOf(Classes))
+	}
+	if !slices.Contains(Classes, e.Fault.Class) {
+		return fmt.Errorf("unknown class %q of the fault %s; it must be one of %s", e.Fault.Class, e.Fault.Kind, oneOf(Classes))
+	}
 	if since := e.Fault.Since; since < 0 || since > e.Time {
 		return fmt.Errorf("a fault that was seen at %d may have been in effect since %d; it must be from 0 up to the event's time", e.Time, since)
 	}
