@@ -30,11 +30,11 @@ func (n *network) failover(sentinels []string, routes map[string]string, ttl tim
 		// As in client: see there.
 		MaxRetries:            -1,
 		DialerRetries:         1,
-		DialTimeout:           time.Second,
+		DialTimeout:           dialTimeout(ttl),
 		ContextTimeoutEnabled: true,
 		ReadTimeout:           patience,
 		WriteTimeout:          patience,
-		PoolSize:              poolSize,
+		PoolSize:              poolSize(ttl),
 		PipelinePoolSize:      -1,
 		ReadBufferSize:        bufferSize,
 		WriteBufferSize:       bufferSize,

@@ -26,9 +26,15 @@ func (quiet) Printf(context.Context, string, ...any) {}
 // before any client exists.
 func init() { redis.SetLogger(quiet{}) }
 
-// poolSize is more than a client uses. go-redis shares timers between all its
-// pools when a pool runs out, which synctest bubbles may not share.
-const poolSize = 256
+// poolSize is more connections than a client uses: each reply that is lost keeps one
+// for as long as a reply is waited for, some TTLs, and there are up to a hundred
+// attempts in ten seconds. go-redis shares timers between all its pools when a pool
+// runs out, which synctest bubbles may not share.
+func poolSize(ttl time.Duration) int {
+	return int(min(max(fewConnections, fewConnections*ttl/(10*time.Second)), manyConnections))
+}
+
+const fewConnections, manyConnections = 256, 8192
 
 // bufferSize is for commands and replies of a hundred bytes or so; go-redis's
 // own 32 KiB would be most of the memory of a run in virtual time.
@@ -80,12 +86,12 @@ func (n *network) client(addr string, order int, ttl time.Duration) *redis.Clien
 		// key and takes it for another's.
 		MaxRetries:    -1,
 		DialerRetries: 1,
-		DialTimeout:   time.Second,
+		DialTimeout:   dialTimeout(ttl),
 		// Without this, reads ignore their context's deadline.
 		ContextTimeoutEnabled: true,
 		ReadTimeout:           patience,
 		WriteTimeout:          patience,
-		PoolSize:              poolSize,
+		PoolSize:              poolSize(ttl),
 		PipelinePoolSize:      -1, // pipelines use the same connections
 		ReadBufferSize:        bufferSize,
 		WriteBufferSize:       bufferSize,
@@ -96,6 +102,10 @@ func (n *network) client(addr string, order int, ttl time.Duration) *redis.Clien
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 }
+
+// dialTimeout is longer than any timeout that a lock has for one node, which is to
+// decide how long a node is waited for.
+func dialTimeout(ttl time.Duration) time.Duration { return max(time.Second, ttl/10) }
 
 // lagOf is how long after a pause a connection goes on: each at an instant of its
 // own, by its server and its number among those to that server.

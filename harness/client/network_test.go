@@ -25,7 +25,7 @@ func TestANodeThatComesBackIsNoticedAtOnce(t *testing.T) {
 	defer n.end()
 	c := n.client(server.Addr(), 0, time.Second)
 	defer c.Close()
-	for range 2 * poolSize {
+	for range 2 * poolSize(time.Second) {
 		err := c.Ping(t.Context()).Err()
 		require.EqualError(t, err, "dial "+server.Addr()+": no route to host")
 		require.ErrorAs(t, err, new(*dialError))
