@@ -14,6 +14,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 
@@ -77,9 +78,22 @@ func (e *engine) image(ctx context.Context, choice cluster.Choice, folder fs.FS,
 	if err := e.build(ctx, tag, owner, arguments, archive); err != nil && choice.Image != "" {
 		return "", unfit(choice.Image, err)
 	} else if err != nil {
-		return "", fmt.Errorf("docker cluster: cannot build the image %s: %w", tag, err)
+		return "", unbuilt(tag, err)
 	}
 	return tag, nil
+}
+
+// offline is what apt says when it reaches no mirror.
+var offline = regexp.MustCompile(`Temporary failure resolving|Could not resolve|Could not connect to|Unable to connect to|Network is unreachable`)
+
+// unbuilt says why the image cannot be built. Containers of an engine may reach
+// nothing, whatever the engine itself does.
+func unbuilt(tag string, err error) error {
+	if offline.MatchString(err.Error()) {
+		return missing(fmt.Sprintf("the image %s cannot be built: the engine's containers reach no mirror of Debian's packages", tag),
+			"give them a network with a way out, or load an image that was built elsewhere (docker save, docker load)")
+	}
+	return fmt.Errorf("docker cluster: cannot build the image %s: %w", tag, err)
 }
 
 // digest tells images apart by all that goes into them.

@@ -12,12 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker/docker/api/types/network"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/client"
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/docker/proxy"
+	"lockproof/harness/cluster/process"
 	"lockproof/harness/cluster/server"
 	"lockproof/harness/history"
 	"lockproof/internal/needs"
@@ -83,8 +85,24 @@ func open(t testing.TB) *Projects {
 		needs.Check(t, needs.Image, lack)
 	}
 	require.NoError(t, shared.err)
+	needs.Check(t, needs.Engine, networked())
 	return shared.projects
 }
+
+// networked says whether the engine can make a network: one that may not set up
+// the host's has images all the same, and brings no project up.
+var networked = sync.OnceValue(func() error {
+	e, err := reach(context.Background())
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	made, err := e.NetworkCreate(context.Background(), "docker-test-"+process.RandomName(), network.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("the engine can make no network: %w", err)
+	}
+	return e.NetworkRemove(context.Background(), made.ID)
+})
 
 func buildProgram() error {
 	folder, err := os.MkdirTemp("", "docker-test-")

@@ -4,6 +4,7 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -26,4 +27,16 @@ func TestAComposeThatIsSlow(t *testing.T) {
 	require.ErrorAs(t, err, &lack)
 	require.Contains(t, lack.Why, "`docker compose version` has not answered for 10s")
 	require.NotContains(t, lack.How, "install")
+}
+
+// Containers that reach nothing are a lack of the machine, told in one line; any
+// other failure of a build is told with its output.
+func TestABuildWithoutANetwork(t *testing.T) {
+	var lack *cluster.Unsupported
+	err := unbuilt("lockproof:x", errors.New("The command '/bin/sh -c apt-get update' returned 100; W: Failed to fetch http://deb.debian.org/ Temporary failure resolving 'deb.debian.org'"))
+	require.ErrorAs(t, err, &lack)
+	require.NotContains(t, err.Error(), "apt-get")
+	err = unbuilt("lockproof:x", errors.New("gcc: error: unrecognized option"))
+	require.NotErrorAs(t, err, &lack)
+	require.ErrorContains(t, err, "unrecognized option")
 }
