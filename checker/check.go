@@ -12,40 +12,15 @@ import (
 	"lockproof/harness/history"
 )
 
-// Check judges a history: one result for each property. Events are in the
-// order of their times, as history.Read gives them.
-//
-// The error says that there is nothing to judge (no header, or events that
-// contradict one another), or it is an *OracleDisagreement: the checker itself
-// is wrong. A property that is violated is no error.
-func Check(events []history.Event) (Verdict, error) { return CheckSource(InMemory(events)) }
-
-// CheckSource is Check for a history that need not be in memory. It keeps some
-// hundred bytes of each operation and of each key that a node had, and nothing
-// of what else was said on the links.
-// An error of the source's is one, too.
-func CheckSource(source Source) (Verdict, error) {
-	return check(source, oracles{mutex: ownedMutex, register: derivedRegister})
-}
-
 // oracles are the second opinions, which tests replace to see the alarm ring.
 type oracles struct {
 	mutex    func([]lease) porcupine.CheckResult
 	register func([]access) porcupine.CheckResult
 }
 
-func check(source Source, second oracles) (Verdict, error) {
-	r := newRun(source)
-	if err := r.readBeliefs(); err != nil {
-		return Verdict{}, err
-	}
-	answers := r.ask(second.mutex) // porcupine needs no more than the leases
-	err := r.readRest()
-	mutex := <-answers
-	if err != nil {
-		return Verdict{}, err
-	}
-	results, err := r.judge(mutex, second.register)
+// verdict judges a history that has been read.
+func (r *run) verdict(second oracles) (Verdict, error) {
+	results, err := r.judge(second)
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -56,14 +31,14 @@ func check(source Source, second oracles) (Verdict, error) {
 	return Verdict{Header: r.header, Results: results}, nil
 }
 
-// judge judges each property, side by side; porcupine has judged the leases.
-func (r *run) judge(mutex []porcupine.CheckResult, register func([]access) porcupine.CheckResult) ([]Result, error) {
+// judge judges each property, side by side.
+func (r *run) judge(second oracles) ([]Result, error) {
 	results := make([]Result, len(history.Properties))
 	errs := make([]error, len(results))
 	var wg sync.WaitGroup
 	for i, judge := range []func() (Result, error){
-		func() (Result, error) { return r.mutualExclusion(mutex) },
-		func() (Result, error) { return r.protectedData(register) },
+		func() (Result, error) { return r.mutualExclusion(second.mutex) },
+		func() (Result, error) { return r.protectedData(second.register) },
 		func() (Result, error) { return r.fencing(), nil },
 		func() (Result, error) { return r.deadlockFreedom(), nil },
 		func() (Result, error) { return r.faultTolerance(), nil },
@@ -71,7 +46,7 @@ func (r *run) judge(mutex []porcupine.CheckResult, register func([]access) porcu
 		wg.Go(func() { results[i], errs[i] = judge() })
 	}
 	wg.Wait()
-	if err := cmp.Or(errs[0], errs[1], r.failure); err != nil {
+	if err := cmp.Or(cmp.Or(errs...), r.failure); err != nil {
 		return nil, err
 	}
 	return results, r.locate()
@@ -139,7 +114,7 @@ func (v *Violation) detach() {
 
 // undecide turns a result into an inconclusive one. Its violations, if any,
 // stay for the reader.
-func (r *Result) undecide(format string, args ...any) {
-	r.Verdict = history.Inconclusive
-	r.Reason = fmt.Sprintf(format, args...)
+func (r *Result) undecide(cause Cause, format string, args ...any) {
+	r.Verdict, r.Cause = history.Inconclusive, cause
+	r.Reason = string(cause) + ": " + fmt.Sprintf(format, args...)
 }

@@ -40,9 +40,9 @@ func (r *run) deadlockFreedom() Result {
 	switch {
 	case result.Verdict != history.Holds:
 	case r.header.Bounds.Free <= 0:
-		result.undecide("vacuous: the run states no bound for a wait")
+		result.undecide(Vacuous, "the run states no bound for a wait")
 	case measured["waited"] == 0 && measured["handovers"] == 0:
-		result.undecide("vacuous: nobody was granted a lock that had been in use")
+		result.undecide(Vacuous, "nobody was granted a lock that had been in use")
 	}
 	return result
 }

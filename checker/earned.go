@@ -192,15 +192,15 @@ func (r *run) earn(result *Result) {
 		return
 	}
 	if what := r.unmet(); what != "" {
-		result.undecide("vacuous: %s", what)
+		result.undecide(Vacuous, "%s", what)
 		return
 	}
 	if what := r.ineffective(); what != "" {
-		result.undecide("vacuous: %s", what)
+		result.undecide(Vacuous, "%s", what)
 		return
 	}
 	if missing := r.missing(result.Property); len(missing) > 0 {
-		result.undecide("vacuous: %s", strings.Join(missing, ", "))
+		result.undecide(Vacuous, "%s", strings.Join(missing, ", "))
 	}
 }
 

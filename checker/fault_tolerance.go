@@ -27,9 +27,9 @@ func (r *run) faultTolerance() Result {
 	switch {
 	case result.Verdict != history.Holds:
 	case r.header.Bounds.Grant <= 0:
-		result.undecide("vacuous: the run states no bound for a grant")
+		result.undecide(Vacuous, "the run states no bound for a grant")
 	case inTime == 0:
-		result.undecide("vacuous: nobody asked for a free lock with a healthy majority in reach")
+		result.undecide(Vacuous, "nobody asked for a free lock with a healthy majority in reach")
 	}
 	return result
 }
@@ -180,17 +180,6 @@ func (r *run) latencies() map[string]int64 {
 		measured["acquire_p99"] = took[(len(took)-1)*99/100]
 	}
 	return measured
-}
-
-// LongestGap gives the longest stretch without a grant of any key while
-// somebody was waiting for one; an empty one for a history that Check refuses.
-func LongestGap(events []history.Event) (from, until int64) {
-	r, err := digest(InMemory(events))
-	if err != nil {
-		return 0, 0
-	}
-	gap := r.longestGap()
-	return gap.from, gap.until
 }
 
 // longestGap is the longest stretch without a grant of any key while somebody

@@ -14,7 +14,7 @@ import (
 func (r *run) fencing() Result {
 	if !r.header.Fencing {
 		result := Result{Property: history.Fencing}
-		result.undecide("vacuous: the lock issues no fencing tokens")
+		result.undecide(Vacuous, "the lock issues no fencing tokens")
 		return result
 	}
 	var violations []Violation

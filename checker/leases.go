@@ -31,24 +31,6 @@ func (e ending) String() string {
 	return [...]string{EndedDeadline, EndedRelease, EndedLost, EndedKilled}[e]
 }
 
-// Leases gives every lease of a history, by key and in the order of From: one
-// tenure as its client believed it. A lease that was extended after it had
-// run out is two, with the same ID. Failed and unknown acquires are none.
-// A history that Check refuses has no leases.
-func Leases(events []history.Event) []Lease {
-	r, err := digest(InMemory(events))
-	if err != nil {
-		return nil
-	}
-	var all []Lease
-	for _, k := range r.keys {
-		for _, l := range k.leases {
-			all = append(all, r.lease(l))
-		}
-	}
-	return all
-}
-
 // lease is a Lease as it is kept.
 type lease struct {
 	from, until int64

@@ -103,7 +103,7 @@ func TestLeases(t *testing.T) {
 			s := tale()
 			test.tell(s)
 			var got []want
-			for _, l := range Leases(s.end(0)) {
+			for l := range s.history(t, 0).Leases() {
 				require.Equal(t, "k1", l.Key)
 				got = append(got, want{l.Client, l.From / ms, l.Until / ms, l.Ended})
 			}
@@ -134,7 +134,7 @@ func TestHistoriesThatContradictThemselves(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := Check(test.events)
+			_, err := check(test.events)
 			require.ErrorContains(t, err, test.says)
 		})
 	}

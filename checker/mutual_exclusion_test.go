@@ -112,7 +112,7 @@ func TestUnknownIsNotHolds(t *testing.T) {
 		mutex:    func([]lease) porcupine.CheckResult { return porcupine.Unknown },
 		register: func([]access) porcupine.CheckResult { return porcupine.Unknown },
 	}
-	v, err := check(InMemory(s.end(0)), unsure)
+	v, err := s.history(t, 0).run.verdict(unsure)
 	require.NoError(t, err)
 	for _, property := range []string{history.MutualExclusion, history.ProtectedData} {
 		require.Equal(t, history.Inconclusive, v.Of(property).Verdict)
@@ -129,13 +129,13 @@ func TestDisagreementRings(t *testing.T) {
 	mutex.mutex = func([]lease) porcupine.CheckResult { return porcupine.Illegal }
 	register.register = func([]access) porcupine.CheckResult { return porcupine.Illegal }
 	for property, broken := range map[string]oracles{history.MutualExclusion: mutex, history.ProtectedData: register} {
-		_, err := check(InMemory(s.end(0)), broken)
+		_, err := s.history(t, 0).run.verdict(broken)
 		var disagreement *OracleDisagreement
 		require.ErrorAs(t, err, &disagreement)
 		require.Equal(t, property, disagreement.Property)
 		require.ErrorContains(t, err, "bug of the checker")
 	}
-	_, err := check(InMemory(s.end(0)), right)
+	_, err := s.history(t, 0).run.verdict(right)
 	require.NoError(t, err)
 }
 
@@ -224,7 +224,7 @@ func BenchmarkCheck(b *testing.B) {
 		events := s.end(0)
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
-				_, err := Check(events)
+				_, err := check(events)
 				require.NoError(b, err)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/lease")

@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	"github.com/anishathalye/porcupine"
-
-	"lockproof/harness/history"
 )
 
 // pictured is how many leases a picture shows at most, around its violation.
@@ -17,11 +15,8 @@ const pictured = 40
 // Picture writes porcupine's own page on a violation of mutual exclusion: the
 // leases of its key as operations of an owned mutex, how far they can be put
 // in a legal order, and the faults meanwhile.
-func Picture(events []history.Event, v Violation, w io.Writer) error {
-	r, err := digest(InMemory(events))
-	if err != nil {
-		return err
-	}
+func (h *History) Picture(v Violation, w io.Writer) error {
+	r := h.run
 	if len(v.Leases) == 0 {
 		return fmt.Errorf("the violation of key %q has no leases: only those of mutual exclusion can be drawn", v.Key)
 	}

@@ -14,19 +14,19 @@ func TestPictureShowsTheOverlapAndTheFault(t *testing.T) {
 	s.grant("c1", 0, 10, 900)
 	s.instant(20, "kill", "n3")
 	s.grant("c2", 30, 40, 900)
-	events := s.end(1000)
-	verdict, err := Check(events)
+	h := s.history(t, 1000)
+	verdict, err := h.Verdict()
 	require.NoError(t, err)
 	overlaps := verdict.Of(history.MutualExclusion).Violations
 	require.Len(t, overlaps, 1)
 
 	var page strings.Builder
-	require.NoError(t, Picture(events, overlaps[0], &page))
+	require.NoError(t, h.Picture(overlaps[0], &page))
 	require.Contains(t, page.String(), "c2 takes the lock")
 	require.Contains(t, page.String(), "held by c1, lease 1")
 	require.Contains(t, page.String(), "n3 was killed at 0.020 s")
 
-	require.ErrorContains(t, Picture(events, Violation{Key: "k1"}, &page), "has no leases")
+	require.ErrorContains(t, h.Picture(Violation{Key: "k1"}, &page), "has no leases")
 }
 
 // porcupine's page puts states into its document as HTML.

@@ -46,7 +46,7 @@ func (r *run) protectedData(second func([]access) porcupine.CheckResult) (Result
 	}
 	result := settle(history.ProtectedData, violations, measured)
 	if result.Verdict == history.Holds && unknown != "" {
-		result.undecide("unknown: porcupine did not finish with key %q at the store", unknown)
+		result.undecide(Unknown, "porcupine did not finish with key %q at the store", unknown)
 	}
 	return result, nil
 }

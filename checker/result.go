@@ -7,8 +7,9 @@ type Result struct {
 	Property string `json:"property"`
 	// Verdict is history.Holds, history.Violated or history.Inconclusive.
 	Verdict string `json:"verdict"`
-	// Reason begins with vacuous, stalled, unknown or unfinished where the
-	// verdict is inconclusive, and says what was missing.
+	// Cause is why the verdict is inconclusive, "" where it is not. Reason begins with
+	// it, and says what was missing.
+	Cause  Cause  `json:"cause,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	// Violations are the first hundred; Measured["violations"] counts them
 	// all. A stalled result keeps them for the reader: they may be artefacts.
@@ -16,6 +17,24 @@ type Result struct {
 	// Measured are figures about the property, in nanoseconds or counts:
 	// grants, contended, longest_wait, longest_gap, ...
 	Measured map[string]int64 `json:"measured,omitempty"`
+}
+
+// Cause is why a verdict is inconclusive.
+type Cause string
+
+// The causes.
+const (
+	Vacuous    Cause = "vacuous"    // the run put nothing to the test, or too little of it
+	Stalled    Cause = "stalled"    // the harness was held up: its times are not what they seem
+	Unknown    Cause = "unknown"    // the second oracle gave up
+	Unfinished Cause = "unfinished" // the run was cut short
+)
+
+// NotJudged is the result on a property that nobody has judged.
+func NotJudged(property string) Result {
+	r := Result{Property: property}
+	r.undecide(Vacuous, "not judged")
+	return r
 }
 
 // Violation is one breach of a property: over which stretch of the true clock,
@@ -76,6 +95,13 @@ type Tenure struct {
 	Ended string `json:"ended"`
 }
 
+// LostUpdate is an acknowledged write to a register whose place another took that
+// was derived from the same version.
+type LostUpdate struct {
+	Client, Value string
+	By            string // the version that took its place
+}
+
 // Verdict is everything that the checker says of one history.
 type Verdict struct {
 	Header  history.Header `json:"header"`
@@ -89,5 +115,5 @@ func (v Verdict) Of(property string) Result {
 			return r
 		}
 	}
-	return Result{Property: property, Verdict: history.Inconclusive, Reason: "vacuous: not judged"}
+	return NotJudged(property)
 }

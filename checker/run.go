@@ -91,15 +91,6 @@ type loss struct {
 	event   int
 }
 
-// digest takes a history apart, or says what is wrong with it.
-func digest(source Source) (*run, error) {
-	r := newRun(source)
-	if err := r.readBeliefs(); err != nil {
-		return nil, err
-	}
-	return r, r.readRest()
-}
-
 // readBeliefs goes through the history up to the leases.
 func (r *run) readBeliefs() error {
 	if err := r.read(); err != nil {

@@ -11,11 +11,11 @@ import (
 // history was cut short. A violation of an unfinished run stands.
 func (r *run) distrust(result *Result) {
 	if what := r.stalled(); what != "" && r.matters(*result) {
-		result.undecide("stalled: %s", what)
+		result.undecide(Stalled, "%s", what)
 		return
 	}
 	if result.Verdict == history.Holds && !r.finished {
-		result.undecide("unfinished: the history has no end line, and stops at %s", at(r.end))
+		result.undecide(Unfinished, "the history has no end line, and stops at %s", at(r.end))
 	}
 }
 

@@ -3,6 +3,7 @@ package checker
 import (
 	"fmt"
 	"sort"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -164,10 +165,27 @@ func (s *story) end(t int64) []history.Event {
 	return append(all, history.Event{Time: last, Type: history.TypeEnd, Process: "harness"})
 }
 
+// history reads the story, which ends at t or at the last event.
+func (s *story) history(tb testing.TB, t int64) *History {
+	tb.Helper()
+	h, err := Read(InMemory(s.end(t)))
+	require.NoError(tb, err)
+	return h
+}
+
+// check judges events.
+func check(events []history.Event) (Verdict, error) {
+	h, err := Read(InMemory(events))
+	if err != nil {
+		return Verdict{}, err
+	}
+	return h.Verdict()
+}
+
 // judged checks the story and gives the result on one property.
 func (s *story) judged(t *testing.T, property string) Result {
 	t.Helper()
-	verdict, err := Check(s.end(0))
+	verdict, err := s.history(t, 0).Verdict()
 	require.NoError(t, err)
 	return verdict.Of(property)
 }
@@ -179,9 +197,13 @@ func (s *story) requireVerdict(t *testing.T, property, verdict, reason string) R
 	r := s.judged(t, property)
 	require.Equal(t, verdict, r.Verdict, "%s: %s %v", property, r.Reason, r.Violations)
 	require.Contains(t, r.Reason, reason)
-	if reason == "" {
+	if verdict != history.Inconclusive {
 		require.Empty(t, r.Reason)
+		require.Empty(t, r.Cause)
+		return r
 	}
+	require.Contains(t, []Cause{Vacuous, Stalled, Unknown, Unfinished}, r.Cause)
+	require.True(t, strings.HasPrefix(r.Reason, string(r.Cause)+": "), r.Reason)
 	return r
 }
 

@@ -40,24 +40,6 @@ func (l leaving) String() string {
 		TenureResynced, TenureVanished, TenureOpen}[l]
 }
 
-// Timeline gives every tenure of a key on a node, in the order of From, as the
-// replies, faults and looks of the history show them. A history that Check
-// refuses has none.
-func Timeline(events []history.Event) []Tenure {
-	r, err := digest(InMemory(events))
-	if err != nil {
-		return nil
-	}
-	var all []Tenure
-	for h := range r.held.all() {
-		all = append(all, Tenure{
-			Node: r.name(h.node), Key: r.name(h.key), Token: r.text(h.token), Owner: r.name(h.owner),
-			From: h.from, Until: h.until, Ended: h.ended.String(),
-		})
-	}
-	return all
-}
-
 // holding is a Tenure as it is kept, with what the blame needs to know of it.
 // Like an operation, it holds no pointers.
 type holding struct {

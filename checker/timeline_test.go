@@ -132,7 +132,7 @@ func TestTimeline(t *testing.T) {
 			s.attempt("c1", 0, 5, history.TypeFail) // so that k1 is a key of the run
 			test.tell(s)
 			var got []want
-			for _, h := range Timeline(s.end(2000)) {
+			for h := range s.history(t, 2000).Tenures() {
 				require.Equal(t, "n1", h.Node)
 				got = append(got, want{h.Owner, h.Token, h.From / ms, h.Until / ms, h.Ended})
 			}

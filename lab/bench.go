@@ -3,52 +3,30 @@ package lab
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"time"
 
 	"lockproof/checker"
-	"lockproof/harness/cluster/process"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
-	"lockproof/reports"
 	"lockproof/scenarios"
 )
 
 // Limit bounds how long an experiment may take that a reader waits for.
 const Limit = 20 * time.Second
 
-// Bench runs experiments, a few at a time. Its folder takes their histories
-// while they are read, and goes with it; if this process is killed, with the
-// next run or lockproof clean.
+// Bench runs experiments, a few at a time.
 type Bench struct {
 	trials suite.Runner
-	folder string
-	record *process.Record
 	slots  chan struct{}
 	limit  time.Duration
 }
 
-// NewBench makes a bench, to be closed, that has trials run the experiments and gives one
-// up after limit.
-func NewBench(trials suite.Runner, limit time.Duration) (*Bench, error) {
-	folder := filepath.Join(os.TempDir(), process.FolderPrefix+process.RandomName())
-	record, err := process.NewRecord(folder)
-	if err != nil {
-		return nil, fmt.Errorf("the lab: %w", err)
-	}
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		return nil, errors.Join(fmt.Errorf("the lab cannot make its folder: %w", err), record.Remove())
-	}
-	return &Bench{trials, folder, record, make(chan struct{}, runtime.GOMAXPROCS(0)), limit}, nil
-}
-
-// Close removes what the bench has made. No experiment may be under way.
-func (b *Bench) Close() error {
-	return errors.Join(os.RemoveAll(b.folder), b.record.Remove())
+// NewBench makes a bench that has trials run the experiments and gives one up
+// after limit.
+func NewBench(trials suite.Runner, limit time.Duration) *Bench {
+	return &Bench{trials, make(chan struct{}, runtime.GOMAXPROCS(0)), limit}
 }
 
 // enter waits for a free place.
@@ -63,8 +41,7 @@ func (b *Bench) enter(ctx context.Context) (leave func(), err error) {
 
 // Outcome is what came of an experiment.
 type Outcome struct {
-	Trial  suite.Trial
-	Events []history.Event
+	Trial suite.Trial // with its events
 	// Verdicts are on the properties that the scenario is about, and on any
 	// other that was violated.
 	Verdicts []checker.Result
@@ -77,18 +54,13 @@ func (b *Bench) Run(ctx context.Context, e *Experiment) (*Outcome, error) {
 		return nil, err
 	}
 	defer leave()
-	folder, err := os.MkdirTemp(b.folder, "experiment-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(folder)
-	trials, err := b.run(ctx, []suite.Job{e.job()}, folder)
+	trials, err := b.run(ctx, []suite.Job{e.job()}, true)
 	if err != nil {
 		return nil, err
 	}
 	o := &Outcome{Trial: trials[0]}
-	if o.Events, err = reports.ReadHistory(filepath.Join(folder, filepath.FromSlash(o.Trial.History))); err != nil {
-		return nil, err
+	if len(o.Trial.Events) == 0 {
+		return nil, errTooManyEvents
 	}
 	for _, r := range o.Trial.Results {
 		if slices.Contains(e.Properties, r.Property) || r.Verdict == history.Violated {
@@ -98,12 +70,14 @@ func (b *Bench) Run(ctx context.Context, e *Experiment) (*Outcome, error) {
 	return o, nil
 }
 
+var errTooManyEvents = errors.New("it makes more events than can be shown: fewer clients, a shorter workload, or longer holds make fewer")
+
 // run runs each job once, all of them to their ends or none: what a trial that
 // was called off has seen is no answer to the reader's question.
-func (b *Bench) run(ctx context.Context, jobs []suite.Job, out string) ([]suite.Trial, error) {
+func (b *Bench) run(ctx context.Context, jobs []suite.Job, events bool) ([]suite.Trial, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.limit)
 	defer cancel()
-	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1, Out: out, Parallel: 1}
+	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1, Events: events, Parallel: 1}
 	trials, err := b.trials(ctx, jobs, o, func(suite.Trial) {})
 	if err != nil {
 		return nil, err
@@ -140,6 +114,3 @@ func Catalogue() ([]*scenarios.Scenario, error) {
 	}
 	return fit, nil
 }
-
-// Folder is where the bench keeps histories while they are read.
-func (b *Bench) Folder() string { return b.folder }

@@ -41,7 +41,7 @@ func (b *Bench) Boundary(ctx context.Context, e *Experiment, n *Number) (*Bounda
 	for _, n.Value = range found.Values {
 		jobs = append(jobs, e.job())
 	}
-	trials, err := b.run(ctx, jobs, "")
+	trials, err := b.run(ctx, jobs, false)
 	if err != nil {
 		return nil, err
 	}

@@ -1,15 +1,13 @@
 package reports
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
+	"sync"
 
 	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
-	"lockproof/internal/input"
 )
 
 // Finding is what one trial shows about one property, to be told.
@@ -26,10 +24,11 @@ type Finding struct {
 	Trouble error
 }
 
-// Findings are the judgements of a trial that stand as given, with what is
-// known of them. The trial's history is looked for in the folder out.
-func Findings(t suite.Trial, standing suite.Standing, out string) []Finding {
-	var findings []Finding
+// findings are the judgements of a trial that stand as given, with what is known
+// of them. Its history, nil where it was not kept, is read if there is a violation
+// to tell of.
+func findings(t suite.Trial, standing suite.Standing, read func() (*History, error)) []Finding {
+	var all []Finding
 	for _, j := range t.Judgements() {
 		if j.Standing != standing {
 			continue
@@ -44,64 +43,73 @@ func Findings(t suite.Trial, standing suite.Standing, out string) []Finding {
 			}
 		}
 		if f.Violation != nil {
-			f.Story, f.Trouble = storyFromFile(t.History, out, f.Violation)
+			f.Story, f.Trouble = story(read, f.Violation)
 		}
-		findings = append(findings, f)
+		all = append(all, f)
 	}
-	return findings
+	return all
 }
 
-func storyFromFile(name, out string, v *checker.Violation) (*Story, error) {
-	if name == "" {
-		return nil, nil
-	}
-	events, err := ReadToDraw(filepath.Join(out, name))
-	if len(events) == 0 {
+func story(read func() (*History, error), v *checker.Violation) (*Story, error) {
+	h, err := read()
+	if h == nil {
 		return nil, err
 	}
-	story := Tell(events, checker.Leases(events), checker.Timeline(events), v)
-	return &story, nil
+	s := h.Tell(v)
+	return &s, nil
 }
 
-// drawable is how long a history may be, in bytes, for a report to draw it: some
-// eighty thousand events. A drawing of more shows nothing, and takes memory that
-// the run itself was spared.
-const drawable = 16 << 20
-
-// ErrTooLong is that of a history that is too long to be drawn.
-var ErrTooLong = errors.New("too long to draw")
-
-// ReadToDraw is ReadHistory for a history that is not too long to be drawn.
-func ReadToDraw(path string) ([]history.Event, error) {
-	if info, err := os.Stat(path); err == nil && info.Size() > drawable {
-		return nil, fmt.Errorf("%s is %w, with %d MB: lockproof check judges it and tells its first violations", path, ErrTooLong, info.Size()>>20)
-	}
-	return ReadHistory(path)
+// telling is the trial of a row that the report tells of in words, and what it says:
+// each file of the report says it, and histories are long.
+type telling struct {
+	trial    suite.Trial
+	findings func() []Finding
 }
 
-// ReadHistory reads a file of events. Where only the end of the file is bad it
-// gives the events before it as well as the error.
-func ReadHistory(path string) ([]history.Event, error) {
-	f, err := input.Open(path)
-	if err != nil {
-		return nil, NameHistory(path, err)
+// tells settles which trial of a row the words tell of: one that is not as
+// expected; and of the scenarios that the user named, where they are few, one that
+// shows the violation which was expected.
+func (r *Report) tells(row *Row) {
+	switch row.Standing {
+	case suite.Differs, suite.HarnessError, suite.Undecided:
+		row.told.trial = row.First()
+	case suite.AsExpected:
+		trial, violated := row.Shows()
+		if !violated || !r.Named || len(r.tabled()) > maxShown {
+			return
+		}
+		row.told.trial = trial
+	default:
+		return
 	}
-	defer f.Close()
-	events, err := history.Read(f)
-	if err != nil {
-		return events, NameHistory(path, err)
-	}
-	return events, nil
+	row.told.findings = sync.OnceValue(func() []Finding {
+		read := sync.OnceValues(func() (*History, error) { return row.open(row.told.trial) })
+		return findings(row.told.trial, row.Standing, read)
+	})
 }
 
-// NameHistory adds a history's path to an error that came of reading or judging
-// it.
-func NameHistory(path string, err error) error {
-	var pathError *os.PathError
-	if errors.As(err, &pathError) {
-		return fmt.Errorf("cannot read the history %s: %w", path, pathError.Err)
+// History reads the history of one of the row's trials, nil if it was not kept.
+// What the report says of the trial in words is made from the same reading,
+// if it has not been said yet: a history is read once, where whoever draws it
+// comes first.
+func (r *Row) History(t suite.Trial) (*History, error) {
+	h, err := r.open(t)
+	if r.told.findings != nil && r.told.trial.Trial == t.Trial {
+		said := findings(t, r.Standing, func() (*History, error) { return h, err })
+		r.told.findings = func() []Finding { return said }
 	}
-	return fmt.Errorf("%s: %w", path, err)
+	return h, err
+}
+
+func (r *Row) open(t suite.Trial) (*History, error) {
+	if t.History == "" {
+		return nil, nil
+	}
+	name := filepath.FromSlash(t.History)
+	if !filepath.IsLocal(name) {
+		return nil, fmt.Errorf("the history %q is not a path below the output folder", t.History)
+	}
+	return readToDraw(filepath.Join(r.out, name))
 }
 
 // violations is how many the trial had: a result spells out only the first.

@@ -84,11 +84,22 @@ func (w *window) whole(e *history.Event) bool {
 }
 
 // story tells the violation by what was read around it.
-func (w *window) story() (*Story, error) {
+func (w *window) story(h *History) (*Story, error) {
 	if w.full {
 		return nil, errors.New("too much happens around it")
 	}
-	s := Tell(w.events, checker.Leases(w.events), checker.Timeline(w.events), &w.violation)
+	part := &History{Events: w.events, lost: h.LostUpdates}
+	for l := range h.Leases() {
+		if l.Asked <= w.until && l.Until >= w.from {
+			part.leases = append(part.leases, l)
+		}
+	}
+	for t := range h.Tenures() {
+		if t.From <= w.until && t.Until >= w.from {
+			part.tenures = append(part.tenures, t)
+		}
+	}
+	s := part.Tell(&w.violation)
 	return &s, nil
 }
 

@@ -67,6 +67,6 @@ func TestTooMuchAround(t *testing.T) {
 	windows, err := around(manyEvents(3*mostAround), []checker.Violation{{From: 1, Until: 1 << 40}}, 0)
 	require.NoError(t, err)
 	require.Len(t, windows[0].events, mostAround)
-	_, err = windows[0].story()
+	_, err = windows[0].story(nil)
 	require.EqualError(t, err, "too much happens around it")
 }

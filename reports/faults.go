@@ -54,6 +54,15 @@ func bands(events []history.Event, end int64) []Band {
 	return all
 }
 
+// Faults are those of the history that are not part of its setting.
+func (h *History) Faults() []Band {
+	end := int64(0)
+	for _, e := range h.Events {
+		end = max(end, e.Time)
+	}
+	return bands(h.Events, max(end, 1))
+}
+
 // settings say who reaches whom and who is far away, as the scenario begins.
 func settings(events []history.Event) []string {
 	type kind struct{ client, kind, direction, by string }

@@ -37,8 +37,19 @@ type File struct {
 // WriteFiles writes every file of the report, and more, into its output folder,
 // which it makes if need be, and gives their paths. A file is either the old
 // one or the whole new one, never a part.
+//
+// What was found is written first, and what draws histories before the words that
+// tell of them: see Row.History.
 func (r *Report) WriteFiles(more ...File) ([]string, error) {
-	return writeFiles(r.Options.Out, append([]File{{ResultsFile, r.WriteResults}, {JUnitFile, r.WriteJUnit}, {SummaryFile, r.WriteSummary}}, more...))
+	files := slices.Concat([]File{{ResultsFile, r.WriteResults}}, more, []File{{JUnitFile, r.WriteJUnit}, {SummaryFile, r.WriteSummary}})
+	paths, err := writeFiles(r.Options.Out, files)
+	slices.SortStableFunc(paths, func(a, b string) int { return place(a) - place(b) })
+	return paths, err
+}
+
+// place is where a list of the report's files has one.
+func place(path string) int {
+	return slices.Index([]string{ResultsFile, JUnitFile, SummaryFile, PageFile}, filepath.Base(path))
 }
 
 func writeFiles(out string, files []File) ([]string, error) {

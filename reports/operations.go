@@ -158,11 +158,11 @@ func (t *teller) access(i int, e history.Event) {
 		t.add(i, e, detail, "%s sends its write %s to the store, derived from %s", e.Process, e.Value, version(e.Base))
 	case e.Type == history.TypeOK && e.Op == history.OpRead:
 		t.add(i, e, detail, "%s reads %s at the store", e.Process, version(e.Value))
-	case e.Type == history.TypeOK && t.lost[e.Value]:
+	case e.Type == history.TypeOK && t.lost.has(e.Value):
 		t.add(i, e, weight, "the store accepts %s's write %s", e.Process, e.Value)
 	case e.Type == history.TypeOK:
 		text := fmt.Sprintf("the store accepts %s's write %s", e.Process, e.Value)
-		if victim := t.victim(e); victim != "" {
+		if victim := t.lost.to(e.Value); victim != "" {
 			text += fmt.Sprintf(", and %s is lost: both were derived from %s", victim, version(e.Base))
 		}
 		t.add(i, e, weight, "%s", text)
@@ -179,14 +179,4 @@ func (t *teller) access(i int, e history.Event) {
 			t.add(i, e, weight, verb, e.Process, e.Value, why)
 		}
 	}
-}
-
-// victim is the write whose place this one took.
-func (t *teller) victim(e history.Event) string {
-	for _, o := range t.events {
-		if o.Type == history.TypeOK && o.Op == history.OpWrite && o.Key == e.Key && o.Base == e.Base && o.Value != e.Value && o.Time <= e.Time {
-			return fmt.Sprintf("%s's %s", o.Process, o.Value)
-		}
-	}
-	return ""
 }

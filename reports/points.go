@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -87,8 +88,7 @@ func skewText(c history.Clock, now int64) string {
 }
 
 // storeLane is what clients did at the store with the story's key.
-func (s *Story) storeLane(events []history.Event) *Lane {
-	lost := lostWrites(events)
+func (s *Story) storeLane(events []history.Event, lost lostUpdates) *Lane {
 	lane := &Lane{Name: "store"}
 	open := map[[2]string]int{} // client and operation to its stretch
 	for i, e := range events {
@@ -105,7 +105,7 @@ func (s *Story) storeLane(events []history.Event) *Lane {
 			lane.Stretches[j].Until = e.Time
 			delete(open, id)
 		}
-		lane.Points = append(lane.Points, storePoint(i, e, lost[e.Value]))
+		lane.Points = append(lane.Points, storePoint(i, e, lost.has(e.Value)))
 	}
 	if len(lane.Stretches)+len(lane.Points) == 0 {
 		return nil
@@ -130,23 +130,28 @@ func storePoint(i int, e history.Event, lost bool) Point {
 	return p
 }
 
-// lostWrites are the versions whose place another write took that was derived
-// from the same version: of two such, the one that was acknowledged first.
-func lostWrites(events []history.Event) map[string]bool {
-	type base struct{ key, version string }
-	latest := map[base]string{}
-	lost := map[string]bool{}
-	for _, e := range events {
-		if e.Type != history.TypeOK || e.Op != history.OpWrite {
-			continue
-		}
-		from := base{e.Key, e.Base}
-		if earlier, taken := latest[from]; taken {
-			lost[earlier] = true
-		}
-		latest[from] = e.Value
+// lostUpdates are those of the story's key.
+type lostUpdates []checker.LostUpdate
+
+func (h *History) lostUpdates(key string) lostUpdates {
+	if h.lost == nil {
+		return nil
 	}
-	return lost
+	return h.lost(key)
+}
+
+// has reports whether a version is lost.
+func (l lostUpdates) has(version string) bool {
+	return slices.ContainsFunc(l, func(u checker.LostUpdate) bool { return u.Value == version })
+}
+
+// to names the write that was lost to a version, "" if none was.
+func (l lostUpdates) to(version string) string {
+	i := slices.IndexFunc(l, func(u checker.LostUpdate) bool { return u.By == version })
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s's %s", l[i].Client, l[i].Value)
 }
 
 // version names a version at the store.

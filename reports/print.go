@@ -20,17 +20,13 @@ const maxShown = 6
 // shows tells of the violations that were expected, where the user named a few
 // scenarios: they were run to be looked at.
 func (r *Report) shows(screen Screen) string {
-	if !r.Named || len(r.tabled()) > maxShown {
-		return ""
-	}
 	var b strings.Builder
 	for _, row := range r.tabled() {
-		trial, violated := row.Shows()
-		if row.Standing != suite.AsExpected || !violated {
+		if row.Standing != suite.AsExpected || row.told.findings == nil {
 			continue
 		}
 		b.WriteString(screen.style(clean(row.Name()), bold) + "\n")
-		for _, f := range Findings(trial, suite.AsExpected, r.Options.Out) {
+		for _, f := range row.told.findings() {
 			if f.Got == history.Violated {
 				b.WriteString(strings.Join(hanging("  ", clean(f.Property)+": violated, as expected", screen.Width), "\n") + "\n")
 				b.WriteString(strings.Join(PrintFinding(f, screen, true), "\n") + "\n")
@@ -56,11 +52,11 @@ func (r *Report) accounts(screen Screen) string {
 }
 
 func (r *Report) account(row *Row, screen Screen, drawn *int) string {
-	trial := row.First()
+	trial := row.told.trial
 	title := fmt.Sprintf("%s: %s", strings.ToUpper(string(row.Standing)), clean(row.Name()))
 	lines := []string{screen.style(title, standingStyles[row.Standing])}
 	lines = append(lines, hanging("  ", clean(occasion(trial)), screen.Width)...)
-	findings := row.findings()
+	findings := row.told.findings()
 	if len(findings) == 0 {
 		lines = append(lines, hanging("  ", clean(row.Why), screen.Width)...)
 	}

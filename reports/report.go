@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"lockproof/harness/history"
@@ -67,9 +66,9 @@ type Row struct {
 	// Elapsed is the real time of all trials together, Simulated the time that
 	// passed on the runs' own clocks.
 	Elapsed, Simulated time.Duration
-	// findings are those of First, once they have been asked for: each file of
-	// the report tells of them, and histories are long.
-	findings func() []Finding
+
+	told telling
+	out  string // the folder that has the histories
 }
 
 // Property is what the trials of a row say of one property.
@@ -112,7 +111,7 @@ func New(trials []suite.Trial, run Run) *Report {
 		id := rowID(t)
 		row := rows[id]
 		if row == nil {
-			row = &Row{Scenario: t.Scenario, Variant: t.Variant, Cluster: t.Cluster, Lock: t.Lock, Without: t.Without}
+			row = &Row{Scenario: t.Scenario, Variant: t.Variant, Cluster: t.Cluster, Lock: t.Lock, Without: t.Without, out: run.Options.Out}
 			rows[id] = row
 			report.Rows = append(report.Rows, row)
 		}
@@ -120,7 +119,9 @@ func New(trials []suite.Trial, run Run) *Report {
 	}
 	for _, row := range report.Rows {
 		row.sum()
-		row.findings = sync.OnceValue(func() []Finding { return Findings(row.First(), row.Standing, run.Options.Out) })
+	}
+	for _, row := range report.Rows {
+		report.tells(row)
 	}
 	return report
 }

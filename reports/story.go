@@ -79,8 +79,8 @@ type Story struct {
 const maxClients = 8
 
 // Tell makes the story of a violation, or of the whole history if it is nil.
-// Leases and tenures are those of the same history.
-func Tell(events []history.Event, leases []checker.Lease, tenures []checker.Tenure, v *checker.Violation) Story {
+func (h *History) Tell(v *checker.Violation) Story {
+	events, leases := h.Events, h.leases
 	s := Story{Key: storyKey(leases, v), Everyone: clientsOf(events)}
 	s.window(events, v)
 	if v != nil {
@@ -90,12 +90,13 @@ func Tell(events []history.Event, leases []checker.Lease, tenures []checker.Tenu
 		s.Clients = append(s.Clients, s.clientLane(name, events, leases))
 	}
 	for _, name := range nodesOf(events) {
-		s.Nodes = append(s.Nodes, s.nodeLane(name, events, tenures))
+		s.Nodes = append(s.Nodes, s.nodeLane(name, events, h.tenures))
 	}
-	s.Store = s.storeLane(events)
+	lost := h.lostUpdates(s.Key)
+	s.Store = s.storeLane(events, lost)
 	s.Faults = bands(events, s.Until)
 	s.Settings = settings(events)
-	s.Marks, s.Omitted = s.turns(events, leases, tenures, v)
+	s.Marks, s.Omitted = s.turns(h, lost, v)
 	return s
 }
 

@@ -15,7 +15,7 @@ import (
 
 // pauseHistory is Kleppmann's first example: c1 acquires, is paused beyond its
 // deadline, and c2 acquires meanwhile; n3 is killed and comes back.
-func pauseHistory() ([]history.Event, []checker.Lease, []checker.Tenure) {
+func pauseHistory() *History {
 	fault := func(at int64, id int, kind string, phase history.Phase, target string, measured map[string]string) history.Event {
 		f := &history.Fault{ID: id, Kind: kind, Phase: phase, Targets: []string{target}, Measured: measured, Effective: true}
 		nemesis.Classify(f)
@@ -52,22 +52,22 @@ func pauseHistory() ([]history.Event, []checker.Lease, []checker.Tenure) {
 		{Node: "n2", Key: "other", Owner: "c2", From: 0, Until: 2000 * ms},
 		{Node: "n3", Key: "k1", Owner: "c1", From: 60 * ms, Until: 600 * ms},
 	}
-	return events, leases, tenures
+	return &History{Events: events, leases: leases, tenures: tenures}
 }
 
 func TestDrawings(t *testing.T) {
-	events, leases, tenures := pauseHistory()
+	h := pauseHistory()
 	violation := &checker.Violation{Key: "k1", From: 1250 * ms, Until: 1500 * ms, Processes: []string{"c2"},
 		Blame: &checker.Blame{Time: 600 * ms, Process: "n3", Event: 4}}
-	golden(t, "lanes.golden", Tell(events, leases, tenures, nil).Draw(Screen{Width: 76, UTF8: true}))
-	golden(t, "lanes-ascii.golden", Tell(events, leases, tenures, nil).Draw(Screen{Width: 76}))
-	golden(t, "lanes-violation.golden", Tell(events, leases, tenures, violation).Draw(Screen{Width: 76, UTF8: true}))
+	golden(t, "lanes.golden", h.Tell(nil).Draw(Screen{Width: 76, UTF8: true}))
+	golden(t, "lanes-ascii.golden", h.Tell(nil).Draw(Screen{Width: 76}))
+	golden(t, "lanes-violation.golden", h.Tell(violation).Draw(Screen{Width: 76, UTF8: true}))
 }
 
 func TestTellShowsTheViolationsOwnWindow(t *testing.T) {
-	events, leases, tenures := pauseHistory()
-	v := &checker.Violation{Key: "k1", From: 1300 * ms, Until: 1400 * ms, Leases: leases[1:]}
-	story := Tell(events, leases, tenures, v)
+	h := pauseHistory()
+	v := &checker.Violation{Key: "k1", From: 1300 * ms, Until: 1400 * ms, Leases: h.leases[1:]}
+	story := h.Tell(v)
 	require.Equal(t, 875*ms, story.From, "from the asking of the lease, less an eighth of the TTL")
 	require.Equal(t, 2000*ms, story.Until, "no further than the end of the history")
 	var told []string
@@ -91,7 +91,7 @@ func TestTellDrawsThoseWhoTookPartFirst(t *testing.T) {
 		leases = append(leases, checker.Lease{Client: c, Key: "k1", From: 0, Until: 10})
 	}
 	events := []history.Event{{Type: history.TypeHeader, Header: h}, {Time: 10, Type: history.TypeEnd}}
-	story := Tell(events, leases, nil, &checker.Violation{Key: "k1", Until: 10, Processes: []string{"z", "nemesis", "y"}})
+	story := (&History{Events: events, leases: leases}).Tell(&checker.Violation{Key: "k1", Until: 10, Processes: []string{"z", "nemesis", "y"}})
 	var names []string
 	for _, lane := range story.Clients {
 		names = append(names, lane.Name)
@@ -105,11 +105,11 @@ func TestSettingsAreToldOnceAndTogether(t *testing.T) {
 			Kind: "cut", Targets: []string{target}, Phase: phase, Effective: true, Setting: setting,
 			Asked: map[string]string{"direction": "both"}}}
 	}
-	story := Tell([]history.Event{
+	story := (&History{Events: []history.Event{
 		cut("c1-n4", history.PhaseBegin, true), cut("c1-n5", history.PhaseBegin, true),
 		cut("c2-n1", history.PhaseBegin, false), cut("c2-n2", history.PhaseBegin, false),
 		cut("c1-n4", history.PhaseEnd, true),
-	}, nil, nil, nil)
+	}}).Tell(nil)
 	require.Equal(t, []string{"c1 cannot reach n4 and n5"}, story.Settings)
 	require.Equal(t, []Mark{{Time: 5, Event: 2, Process: "c2-n1", Text: "the links c2-n1 and c2-n2 are cut"}}, story.Marks)
 	require.Equal(t, []Band{{From: 5, Until: 5, Event: 2, Kind: "cut", Targets: []string{"c2-n1", "c2-n2"}, Text: "cut c2-n1 and c2-n2"}}, story.Faults)
@@ -165,8 +165,9 @@ func TestDrawKeepsToTheScreen(t *testing.T) {
 		if rapid.Bool().Draw(t, "violation") {
 			v = &checker.Violation{Key: "k1", From: time.Draw(t, "from"), Until: time.Draw(t, "until"), Processes: []string{"c1"}}
 		}
+		h := &History{Events: events, leases: leases, tenures: tenures}
 		width := rapid.IntRange(40, 140).Draw(t, "width")
-		for line := range strings.Lines(Tell(events, leases, tenures, v).Draw(Screen{Width: width, UTF8: true})) {
+		for line := range strings.Lines(h.Tell(v).Draw(Screen{Width: width, UTF8: true})) {
 			require.LessOrEqual(t, lipgloss.Width(strings.TrimRight(line, "\n")), width, "%q", line)
 		}
 	})

@@ -117,10 +117,10 @@ func markdownSkip(s Skip) string {
 }
 
 func (r *Report) markdownAccount(b *strings.Builder, row *Row, drawn *int) {
-	trial := row.First()
+	trial := row.told.trial
 	fmt.Fprintf(b, "\n### %s %s\n\n", markdownSigns[row.Standing], escape(row.Name()))
 	fmt.Fprintf(b, "%s.\n", escape(occasion(trial)))
-	findings := row.findings()
+	findings := row.told.findings()
 	if len(findings) == 0 {
 		fmt.Fprintf(b, "\n%s\n", paragraph(row.Why))
 	}

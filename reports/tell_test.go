@@ -19,8 +19,8 @@ import (
 
 // told is a violation of the catalogue with its history and its story.
 type told struct {
-	name      string
-	events    []history.Event
+	name string
+	*History
 	violation *checker.Violation
 	story     Story
 }
@@ -50,15 +50,14 @@ var catalogue = sync.OnceValues(func() ([]told, error) {
 		if t.Skipped != "" {
 			continue
 		}
-		events, err := ReadHistory(filepath.Join(o.Out, t.History))
+		h, err := OpenHistory(filepath.Join(o.Out, t.History))
 		if err != nil {
 			return nil, err
 		}
-		leases, tenures := checker.Leases(events), checker.Timeline(events)
 		for _, r := range t.Results {
 			if len(r.Violations) > 0 {
 				v := &r.Violations[0]
-				stories = append(stories, told{rowName(t), events, v, Tell(events, leases, tenures, v)})
+				stories = append(stories, told{rowName(t), h, v, h.Tell(v)})
 			}
 		}
 	}
@@ -115,16 +114,16 @@ func requireTrue(t *testing.T, s told, m Mark) {
 	t.Helper()
 	if m.Event == NoEvent {
 		var ends []string
-		for _, l := range checker.Leases(s.events) {
+		for l := range s.Leases() {
 			ends = append(ends, fmt.Sprint(l.Client, l.Until))
 		}
-		for _, held := range checker.Timeline(s.events) {
+		for held := range s.Tenures() {
 			ends = append(ends, fmt.Sprint(held.Node, held.Until))
 		}
 		require.Contains(t, ends, fmt.Sprint(m.Process, m.Time), "%q", m.Text)
 		return
 	}
-	e := s.events[m.Event]
+	e := s.Events[m.Event]
 	require.Equal(t, e.Time, m.Time, "%q", m.Text)
 	names := []string{e.Process}
 	if e.Fault != nil {

@@ -40,16 +40,16 @@ type teller struct {
 	leases    []checker.Lease
 	tenures   []checker.Tenure
 	violation *checker.Violation
-	lost      map[string]bool
+	lost      lostUpdates
 	found     []turn
 }
 
 // turns tells what happened to the story's key, one sentence for each turn, in
 // the order of time, and how many had to be left out.
-func (s *Story) turns(events []history.Event, leases []checker.Lease, tenures []checker.Tenure, v *checker.Violation) ([]Mark, int) {
-	t := &teller{Story: s, events: events, leases: leases, tenures: tenures, violation: v, lost: lostWrites(events)}
+func (s *Story) turns(h *History, lost lostUpdates, v *checker.Violation) ([]Mark, int) {
+	t := &teller{Story: s, events: h.Events, leases: h.leases, tenures: h.tenures, violation: v, lost: lost}
 	asked := map[string]history.Event{}
-	for i, e := range events {
+	for i, e := range t.events {
 		if e.Type == history.TypeInvoke {
 			asked[call(e)] = e
 		}

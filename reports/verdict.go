@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"lockproof/checker"
-	"lockproof/harness/history"
 	"lockproof/harness/suite"
 )
 
@@ -24,40 +23,40 @@ func TrialOf(v checker.Verdict) suite.Trial {
 
 // VerdictText tells the verdict on one history: each property with what was
 // expected and measured, then each violation with its drawing, or a drawing of
-// the whole history where there is no violation.
-func VerdictText(events []history.Event, v checker.Verdict, screen Screen) string {
-	leases, tenures := checker.Leases(events), checker.Timeline(events)
+// the whole history where there is no violation. Of a history that is too long to
+// be drawn it draws what happened around each violation.
+func VerdictText(h *History, v checker.Verdict, screen Screen) (string, error) {
 	tell := func(of *checker.Violation) (*Story, error) {
-		story := Tell(events, leases, tenures, of)
+		story := h.Tell(of)
 		return &story, nil
 	}
+	if h.Events == nil {
+		var err error
+		if tell, err = h.tellAround(v); err != nil {
+			return "", err
+		}
+	}
 	p := verdictPage(v, screen, tell)
-	if len(leases) > 0 && !slices.ContainsFunc(v.Results, func(r checker.Result) bool { return len(r.Violations) > 0 }) {
-		story, _ := tell(nil)
-		p.line("\n" + strings.TrimRight(story.Draw(screen), "\n"))
+	if len(h.leases) > 0 && !slices.ContainsFunc(v.Results, func(r checker.Result) bool { return len(r.Violations) > 0 }) {
+		p.line("\n" + strings.TrimRight(h.Tell(nil).Draw(screen), "\n"))
 	}
 	p.line("")
-	return screen.plain(p.b.String())
+	return screen.plain(p.b.String()), nil
 }
 
-// LongVerdictText is VerdictText for a history that is not to be held in memory: of
-// each violation it draws what happened around it.
-func LongVerdictText(each checker.Source, v checker.Verdict, screen Screen) (string, error) {
+// tellAround reads what is around each violation that is drawn, and gives what
+// tells of them in turn.
+func (h *History) tellAround(v checker.Verdict) (func(*checker.Violation) (*Story, error), error) {
 	var drawn []checker.Violation
 	for _, r := range v.Results {
 		drawn = append(drawn, r.Violations[:min(len(r.Violations), maxDrawings)]...)
 	}
-	windows, err := around(each, drawn, v.Header.TTL)
-	if err != nil {
-		return "", err
-	}
-	p := verdictPage(v, screen, func(*checker.Violation) (*Story, error) {
+	windows, err := around(h.source, drawn, v.Header.TTL)
+	return func(*checker.Violation) (*Story, error) {
 		next := windows[0]
 		windows = windows[1:]
-		return next.story()
-	})
-	p.line("")
-	return screen.plain(p.b.String()), nil
+		return next.story(h)
+	}, err
 }
 
 // verdictPage tells each property, and each violation with its story, in turn.

@@ -79,7 +79,10 @@ func (s *Server) labRun(w http.ResponseWriter, r *http.Request) {
 		s.labFailed(w, v, err)
 		return
 	}
-	v.Outcome = s.outcome(v, o, r.PostForm)
+	if v.Outcome, err = s.outcome(v, o, r.PostForm); err != nil {
+		s.labFailed(w, v, err)
+		return
+	}
 	s.showLab(w, http.StatusOK, v)
 }
 
@@ -176,9 +179,13 @@ func (s *Server) showLab(w http.ResponseWriter, status int, v *labView) {
 
 // outcome tells what came of an experiment, beside what the reader said or what
 // it was before a control was turned.
-func (s *Server) outcome(v *labView, o *lab.Outcome, form url.Values) *outcome {
+func (s *Server) outcome(v *labView, o *lab.Outcome, form url.Values) (*outcome, error) {
+	told, err := reports.NewHistory(o.Trial.Events)
+	if err != nil {
+		return nil, err
+	}
 	out := &outcome{Lesson: v.Catalogued.Lesson, Source: v.Catalogued.Source, Length: reports.Duration(o.Trial.Simulated),
-		Accounts: html.Accounts("lab", o.Trial, o.Events)}
+		Accounts: html.Accounts("lab", o.Trial, told)}
 	for _, r := range o.Verdicts {
 		said, before := form.Get("predict-"+r.Property), form.Get("before-"+r.Property)
 		verdict := scored{Result: r}
@@ -186,7 +193,7 @@ func (s *Server) outcome(v *labView, o *lab.Outcome, form url.Values) *outcome {
 		out.Guessed = out.Guessed || said != ""
 		out.Verdicts = append(out.Verdicts, verdict)
 	}
-	return out
+	return out, nil
 }
 
 // remark scores a guess kindly, or says whether a change has turned the verdict.

@@ -53,12 +53,7 @@ func New(ctx context.Context, dir string, run suite.Runner) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot show the folder %s: %w", dir, errors.Unwrap(err))
 	}
-	bench, err := lab.NewBench(run, lab.Limit)
-	if err != nil {
-		root.Close()
-		return nil, err
-	}
-	s := &Server{dir: dir, root: root, bench: bench, ctx: ctx, mux: http.NewServeMux(),
+	s := &Server{dir: dir, root: root, bench: lab.NewBench(run, lab.Limit), ctx: ctx, mux: http.NewServeMux(),
 		known: map[string]reading{}, streams: make(chan struct{}, maxStreams)}
 	s.mux.HandleFunc("GET /{$}", s.list)
 	s.mux.HandleFunc("GET /run", s.run)
@@ -78,8 +73,8 @@ func New(ctx context.Context, dir string, run suite.Runner) (*Server, error) {
 	return s, nil
 }
 
-// Close removes what the server has made. No request may be under way.
-func (s *Server) Close() error { return errors.Join(s.bench.Close(), s.root.Close()) }
+// Close lets go of the folder. No request may be under way.
+func (s *Server) Close() error { return s.root.Close() }
 
 // The longest that a request may take to arrive, and the server to end.
 const (

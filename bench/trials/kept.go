@@ -16,11 +16,15 @@ func keptPerLease(name string) (float64, error) {
 		return 0, err
 	}
 	before, most := alive(), uint64(0)
-	verdict, err := checker.CheckSource(func(visit func(*history.Event) error) error {
+	h, err := checker.Read(func(visit func(*history.Event) error) error {
 		err := file.Each(visit)
 		most = max(most, alive())
 		return err
 	})
+	if err != nil {
+		return 0, err
+	}
+	verdict, err := h.Verdict()
 	if err != nil {
 		return 0, err
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockproof/checker"
-	"lockproof/harness/history"
 	"lockproof/harness/suite"
 	"lockproof/reports"
 )
@@ -28,31 +27,24 @@ a run of this one trial, by what the history's own header expects.`,
 }
 
 func (p *program) check(path string) error {
-	file, err := history.OpenFile(path)
-	var cut *history.Truncated
-	if errors.As(err, &cut) {
-		fmt.Fprintf(p.err, "lockproof: %s: %v\n", path, err)
-	} else if err != nil {
-		return usage("%w", reports.NameHistory(path, err))
+	h, err := reports.OpenHistory(path)
+	if err != nil {
+		return usage("%w", err)
 	}
-	each := func(visit func(*history.Event) error) error {
-		err := file.Each(visit)
-		if errors.As(err, &cut) { // it has been told
-			return nil
-		}
-		return err
+	if h.Cut != nil {
+		fmt.Fprintf(p.err, "lockproof: %s: %v\n", path, h.Cut)
 	}
-	verdict, err := checker.CheckSource(each)
+	verdict, err := h.Verdict()
 	var disagreement *checker.OracleDisagreement
 	if errors.As(err, &disagreement) {
 		return failed(err)
 	}
-	if err != nil {
-		return usage("%w", reports.NameHistory(path, err))
+	var text string
+	if err == nil {
+		text, err = reports.VerdictText(h, verdict, p.screen)
 	}
-	text, err := p.verdictText(path, each, verdict)
 	if err != nil {
-		return usage("%w", err)
+		return usage("%s: %w", path, err)
 	}
 	trial := reports.TrialOf(verdict)
 	standing, why := trial.Standing()
@@ -61,18 +53,4 @@ func (p *program) check(path string) error {
 		return err
 	})
 	return conclude(reports.New([]suite.Trial{trial}, reports.Run{}).ExitCode(), nil)
-}
-
-// verdictText tells the verdict on a history with drawings: of all of it, or where
-// it is long, of what is around each violation.
-func (p *program) verdictText(path string, each checker.Source, verdict checker.Verdict) (string, error) {
-	events, err := reports.ReadToDraw(path)
-	var cut *history.Truncated
-	switch {
-	case errors.Is(err, reports.ErrTooLong):
-		return reports.LongVerdictText(each, verdict, p.screen)
-	case err != nil && !errors.As(err, &cut):
-		return "", err
-	}
-	return reports.VerdictText(events, verdict, p.screen), nil
 }

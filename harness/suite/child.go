@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"lockproof/harness/cluster/process"
+	"lockproof/harness/history"
 )
 
 // order is one line to a child.
@@ -30,9 +31,10 @@ type order struct {
 // reply is one line from a child: a trial that is done; or how far it has got; or,
 // as the child's last, why it ends itself.
 type reply struct {
-	Trial    *Trial `json:"done,omitempty"`
-	Progress *pace  `json:"progress,omitempty"`
-	Last     string `json:"last,omitempty"`
+	Trial    *Trial          `json:"done,omitempty"`
+	Events   []history.Event `json:"events,omitempty"` // the trial's, if they were asked for
+	Progress *pace           `json:"progress,omitempty"`
+	Last     string          `json:"last,omitempty"`
 }
 
 // pace is how far a trial has got.
@@ -125,6 +127,7 @@ func (c *child) run(ctx context.Context, o Options, t ticket, patience time.Dura
 			case !alive:
 				return Trial{}, c.bury("")
 			case r.Trial != nil:
+				r.Trial.Events = r.Events
 				return *r.Trial, nil
 			case r.Last != "":
 				return Trial{}, c.bury(r.Last)

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,6 +50,29 @@ func TestATrialInAChildIsTheTrial(t *testing.T) {
 		if here[i].History != "" {
 			require.Equal(t, contents(t, o.Out, here[i].History), contents(t, elsewhere.Out, there[i].History), here[i].Name())
 		}
+	}
+}
+
+// Whoever has no folder gets the events with the trial, also out of a child.
+func TestEventsComeWithTheTrial(t *testing.T) {
+	o := Options{Cluster: Virtual, Trials: 1, Seed: 3}
+	jobs := jobsOf(t, o, "flushall", "clock-jump-forward")
+	for _, trial := range inChildren(t, 0, jobs, o) {
+		require.Nil(t, trial.Events, "nobody asked")
+	}
+	o.Events = true
+	here, err := Run(context.Background(), jobs, o, func(Trial) {})
+	require.NoError(t, err)
+	there := inChildren(t, 0, jobs, o)
+	require.Len(t, there, len(here))
+	for i := range here {
+		require.Equal(t, history.TypeHeader, here[i].Events[0].Type)
+		require.Equal(t, history.TypeEnd, here[i].Events[len(here[i].Events)-1].Type)
+		want, err := json.Marshal(here[i].Events)
+		require.NoError(t, err)
+		got, err := json.Marshal(there[i].Events)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(got))
 	}
 }
 

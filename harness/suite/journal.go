@@ -308,6 +308,16 @@ func (j *journal) events() []history.Event {
 	return j.seen
 }
 
+// few gives what was recorded, nil if that is more than is kept in memory beside a
+// file.
+func (j *journal) few() []history.Event {
+	events := j.events()
+	if len(events) > kept {
+		return nil
+	}
+	return events
+}
+
 // rank puts the header before everything at its instant, and the end after it.
 func rank(e history.Event) int {
 	switch e.Type {

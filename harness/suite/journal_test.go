@@ -43,7 +43,9 @@ func TestLongHistoriesAreJudgedFromTheirFiles(t *testing.T) {
 				source, err := j.source()
 				require.NoError(t, err)
 				require.Nil(t, ballast.Load(), "the checker needs the memory")
-				verdict, err := checker.CheckSource(source)
+				h, err := checker.Read(source)
+				require.NoError(t, err)
+				verdict, err := h.Verdict()
 				require.NoError(t, err)
 				require.Equal(t, trials[0].Results, verdict.Results)
 				require.Empty(t, j.settle(false))
@@ -179,4 +181,15 @@ func TestLikeSlugsKeepBothHistories(t *testing.T) {
 	for _, trial := range trials {
 		require.Equal(t, trial.Variant, readFile(t, o, trial)[0].Header.Variant)
 	}
+}
+
+func TestTooManyEventsDoNotComeWithTheTrial(t *testing.T) {
+	j, err := Options{Cluster: Virtual}.journal(plain("flushall"), 0)
+	require.NoError(t, err)
+	for range kept {
+		j.record(history.Event{Type: history.TypeNote})
+	}
+	require.Len(t, j.few(), kept)
+	j.record(history.Event{Type: history.TypeNote})
+	require.Nil(t, j.few())
 }

@@ -51,7 +51,7 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 		trial := options.one(s.ctx, ticket{row: o.Row, trial: o.Trial, job: *known.Job})
 		s.pulse.end()
 		memory.allow()
-		if err := s.say(reply{Trial: &trial}); err != nil {
+		if err := s.say(reply{Trial: &trial, Events: trial.Events}); err != nil {
 			return err
 		}
 	}

@@ -38,7 +38,7 @@ func (t Trial) Judgements() []Judgement {
 	for _, property := range judgedProperties(t.Expect, results) {
 		result, judged := results[property]
 		if !judged {
-			result = checker.Result{Verdict: history.Inconclusive, Reason: "vacuous: not judged"}
+			result = checker.NotJudged(property)
 		}
 		all = append(all, judge(property, t.Expect[property], result, t.Lenient))
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -194,7 +193,7 @@ func (o Options) one(ctx context.Context, t ticket) Trial {
 
 // attempt runs a trial once and judges it.
 func (o Options) attempt(ctx context.Context, open opener, p *plan, trial *Trial) {
-	trial.Results, trial.Failure, trial.Skipped, trial.History = nil, "", "", ""
+	trial.Results, trial.Failure, trial.Skipped, trial.History, trial.Events = nil, "", "", "", nil
 	journal, err := o.journal(p.Job, trial.Trial)
 	if err != nil {
 		trial.Failure = err.Error()
@@ -222,6 +221,9 @@ func (o Options) attempt(ctx context.Context, open opener, p *plan, trial *Trial
 	if endErr != nil && trial.Failure == "" {
 		trial.Failure = endErr.Error()
 	}
+	if o.Events {
+		trial.Events = journal.few()
+	}
 	trial.History = journal.settle(trial.Skipped == "" && worthKeeping(*trial))
 }
 
@@ -230,10 +232,14 @@ func judgeJournal(j *journal) ([]checker.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	verdict, err := checker.CheckSource(source)
+	h, err := checker.Read(source)
+	if err != nil {
+		return nil, err
+	}
+	verdict, err := h.Verdict()
 	return verdict.Results, err
 }
 
 func stalled(results []checker.Result) bool {
-	return slices.ContainsFunc(results, func(r checker.Result) bool { return strings.HasPrefix(r.Reason, "stalled") })
+	return slices.ContainsFunc(results, func(r checker.Result) bool { return r.Cause == checker.Stalled })
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lockproof/checker"
+	"lockproof/harness/history"
 )
 
 // Options say how scenarios are to be run.
@@ -22,6 +23,9 @@ type Options struct {
 	Parallel int
 	// Retries is how often a stalled trial is tried again.
 	Retries int
+	// Events asks for each trial's events with the trial, up to 50,000 of them: for who
+	// has no folder. Who runs many trials has no memory for that.
+	Events bool
 	// Notices takes what is to be said before the first trial begins, where that
 	// takes long; nil: nobody.
 	Notices io.Writer `json:"-"`
@@ -56,6 +60,9 @@ type Trial struct {
 	Attempts int `json:"attempts,omitempty"`
 	// History is the file, relative to the output folder, if it was kept.
 	History string `json:"history,omitempty"`
+	// Events are those of the history, in its order, where Options ask for them; nil if
+	// there are too many.
+	Events []history.Event `json:"-"`
 	// Elapsed is real time; Simulated is the length of the run's own clock.
 	Elapsed   time.Duration `json:"elapsed"`
 	Simulated time.Duration `json:"simulated"`

@@ -34,12 +34,12 @@ type sentence struct {
 	Listed bool // its event is in the table
 }
 
-// Accounts tell what the events of one trial show: an account of the first
+// Accounts tell what the history of one trial shows: an account of the first
 // violation of each property, or one of the whole history where none is
 // violated. Their ids begin with id. There is none of a history in which nobody
 // ever had the lock or a key.
-func Accounts(id string, trial suite.Trial, events []history.Event) []*Account {
-	t := newTeller(id, events)
+func Accounts(id string, trial suite.Trial, h *reports.History) []*Account {
+	t := &teller{id, h}
 	all := t.violations(trial)
 	if len(all) > 0 {
 		return all
@@ -53,13 +53,7 @@ func Accounts(id string, trial suite.Trial, events []history.Event) []*Account {
 // teller makes the accounts of one history.
 type teller struct {
 	id      string
-	events  []history.Event
-	leases  []checker.Lease
-	tenures []checker.Tenure
-}
-
-func newTeller(id string, events []history.Event) *teller {
-	return &teller{id, events, checker.Leases(events), checker.Timeline(events)}
+	history *reports.History
 }
 
 // violations are accounts of the first violation of each property. The events
@@ -78,14 +72,14 @@ func (t *teller) violations(trial suite.Trial) []*Account {
 
 // whole is the account of the whole history, nil if there is nothing to draw.
 func (t *teller) whole(listed bool) *Account {
-	if len(t.leases)+len(t.tenures) == 0 {
+	if !t.history.Held() {
 		return nil
 	}
 	return t.account(t.id, nil, "", listed)
 }
 
 func (t *teller) account(id string, v *checker.Violation, property string, listed bool) *Account {
-	story := reports.Tell(t.events, t.leases, t.tenures, v)
+	events, story := t.history.Events, t.history.Tell(v)
 	a := &Account{ID: id, Property: property, Settings: story.Settings, Omitted: story.Omitted, violation: v}
 	if v != nil {
 		a.What = sentenceCase(strings.TrimSuffix(v.What, "."))
@@ -93,9 +87,9 @@ func (t *teller) account(id string, v *checker.Violation, property string, liste
 	if v != nil && v.Blame != nil {
 		a.Blame = brokeText(v.Blame)
 	}
-	a.Picture = draw(id, &story, v, property, t.events[len(t.events)-1].Time)
+	a.Picture = draw(id, &story, v, property, events[len(events)-1].Time)
 	if listed {
-		a.Events = list(t.id, t.events, &story, v)
+		a.Events = list(t.id, events, &story, v)
 	}
 	a.number()
 	return a

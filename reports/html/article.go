@@ -2,7 +2,6 @@ package html
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -113,18 +112,15 @@ func (b *builder) article(row *reports.Row) *article {
 	if trial.History == "" {
 		return a
 	}
-	if !filepath.IsLocal(filepath.FromSlash(trial.History)) {
-		a.Trouble = fmt.Sprintf("the history %q is not a path below the output folder", trial.History)
-		return a
+	if filepath.IsLocal(filepath.FromSlash(trial.History)) {
+		a.History = "./" + path.Clean(trial.History)
 	}
-	a.History = "./" + path.Clean(trial.History)
-	events, err := reports.ReadToDraw(filepath.Join(b.report.Options.Out, filepath.FromSlash(trial.History)))
-	var cut *history.Truncated
-	if err != nil && !errors.As(err, &cut) {
+	h, err := row.History(trial)
+	if err != nil {
 		a.Trouble = err.Error()
 		return a
 	}
-	b.show(a, trial, events)
+	b.show(a, trial, h)
 	return a
 }
 
@@ -136,13 +132,13 @@ func facts(row *reports.Row, t suite.Trial) string {
 	return text
 }
 
-// show fills in what the events of one trial show.
-func (b *builder) show(a *article, trial suite.Trial, events []history.Event) {
-	t := newTeller(a.ID, events)
+// show fills in what the history of one trial shows.
+func (b *builder) show(a *article, trial suite.Trial, h *reports.History) {
+	t := &teller{a.ID, h}
 	a.Accounts = t.violations(trial)
 	for _, c := range a.Accounts {
 		if c.Property == history.MutualExclusion {
-			c.Porcupine = b.porcupine(a.History, events, *c.violation)
+			c.Porcupine = b.porcupine(a.History, h, *c.violation)
 		}
 	}
 	if len(a.Accounts) > 0 {
@@ -150,7 +146,7 @@ func (b *builder) show(a *article, trial suite.Trial, events []history.Event) {
 	}
 	s := b.scenarios[trial.Scenario]
 	if s != nil && s.Workload != nil {
-		a.Plots = plotsOf(a.ID, events, trial)
+		a.Plots = plotsOf(a.ID, h, trial)
 	} else if len(a.Accounts) == 0 {
 		a.Healthy = t.whole(false)
 	}
@@ -158,9 +154,9 @@ func (b *builder) show(a *article, trial suite.Trial, events []history.Event) {
 
 // porcupine writes porcupine's own picture beside a history, and gives its
 // path; "" if that cannot be done, for the page can do without.
-func (b *builder) porcupine(name string, events []history.Event, v checker.Violation) string {
+func (b *builder) porcupine(name string, h *reports.History, v checker.Violation) string {
 	var page bytes.Buffer
-	if err := checker.Picture(events, v, &page); err != nil {
+	if err := h.Picture(v, &page); err != nil {
 		return ""
 	}
 	return b.beside(name, reports.PorcupineFile, page.Bytes())

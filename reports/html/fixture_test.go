@@ -142,7 +142,9 @@ func crowded(t testing.TB, events int) *reports.Report {
 	all = append(all, history.Event{Time: at, Process: "harness", Type: history.TypeEnd})
 	out := t.TempDir()
 	keep(t, filepath.Join(out, "trials", "crowded", "000", "history.jsonl"), all)
-	verdict, err := checker.Check(all)
+	read, err := checker.Read(checker.InMemory(all))
+	require.NoError(t, err)
+	verdict, err := read.Verdict()
 	require.NoError(t, err)
 	trial := reports.TrialOf(verdict)
 	trial.History = "trials/crowded/000/history.jsonl"

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
 	"lockproof/reports"
@@ -47,7 +46,8 @@ type attempt struct {
 	granted     bool
 }
 
-func plotsOf(id string, events []history.Event, trial suite.Trial) *plots {
+func plotsOf(id string, h *reports.History, trial suite.Trial) *plots {
+	events := h.Events
 	attempts := attemptsOf(events)
 	end := events[len(events)-1].Time
 	if len(attempts) == 0 || end <= 0 {
@@ -57,11 +57,11 @@ func plotsOf(id string, events []history.Event, trial suite.Trial) *plots {
 	x := func(t int64) float64 { return round(float64(t) / float64(end) * chartWidth) }
 	p.latency(attempts, x)
 	p.grants(attempts, end)
-	for _, f := range reports.Tell(events, nil, nil, nil).Faults {
+	for _, f := range h.Faults() {
 		from, until := x(f.From), x(min(f.Until, end))
 		p.Faults = append(p.Faults, bar{X: from, W: max(until-from, 1.5), Text: f.Text + fromTo(f.From, f.Until)})
 	}
-	p.gap(events, x)
+	p.gap(h, x)
 	step := roundStep(float64(end) / 6)
 	for t := int64(0); t <= end; t += step {
 		if at := x(t); at < chartWidth-30 {
@@ -127,8 +127,8 @@ func (p *plots) grants(attempts []attempt, end int64) {
 }
 
 // gap marks the longest stretch without a grant while somebody was waiting.
-func (p *plots) gap(events []history.Event, x func(int64) float64) {
-	from, until := checker.LongestGap(events)
+func (p *plots) gap(h *reports.History, x func(int64) float64) {
+	from, until := h.LongestGap()
 	if until > from {
 		p.GapText = reports.Duration(time.Duration(until - from))
 		p.Gap = &bar{X: x(from), W: max(x(until)-x(from), 1.5), Text: "the longest time without a grant: " + p.GapText + fromTo(from, until)}

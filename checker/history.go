@@ -1,0 +1,99 @@
+package checker
+
+import (
+	"iter"
+	"sync"
+
+	"lockproof/harness/history"
+)
+
+// History is a history that has been read. Whatever is asked of it is answered from
+// that one reading; its source is gone through again only for what few answers
+// need. It may be asked from several goroutines.
+type History struct {
+	run     *run
+	verdict func() (Verdict, error)
+}
+
+// Read reads a history. It keeps some hundred bytes of each operation and of each
+// key that a node had, and nothing of what else was said on the links.
+//
+// The error says that there is nothing to judge (no header, or events that
+// contradict one another), or it is the source's.
+func Read(source Source) (*History, error) {
+	r := newRun(source)
+	if err := r.readBeliefs(); err != nil {
+		return nil, err
+	}
+	if err := r.readRest(); err != nil {
+		return nil, err
+	}
+	h := &History{run: r}
+	h.verdict = sync.OnceValues(func() (Verdict, error) {
+		return r.verdict(oracles{mutex: ownedMutex, register: derivedRegister})
+	})
+	return h, nil
+}
+
+// Header says what was run.
+func (h *History) Header() history.Header { return h.run.header }
+
+// Verdict judges the history: one result for each property. It is judged once,
+// however often it is asked for.
+//
+// The error says that events contradict one another, or it is an
+// *OracleDisagreement: the checker itself is wrong; or it is the source's. A
+// property that is violated is no error.
+func (h *History) Verdict() (Verdict, error) { return h.verdict() }
+
+// Leases gives every lease, by key and in the order of From: one tenure as its
+// client believed it. A lease that was extended after it had run out is two, with
+// the same ID. Failed and unknown acquires are none.
+func (h *History) Leases() iter.Seq[Lease] {
+	return func(yield func(Lease) bool) {
+		for _, k := range h.run.keys {
+			for _, l := range k.leases {
+				if !yield(h.run.lease(l)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Tenures gives every tenure of a key on a node, in the order in which the replies,
+// faults and looks of the history show them.
+func (h *History) Tenures() iter.Seq[Tenure] {
+	r := h.run
+	return func(yield func(Tenure) bool) {
+		for held := range r.held.all() {
+			t := Tenure{
+				Node: r.name(held.node), Key: r.name(held.key), Token: r.text(held.token), Owner: r.name(held.owner),
+				From: held.from, Until: held.until, Ended: held.ended.String(),
+			}
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// LongestGap gives the longest stretch without a grant of any key while somebody
+// was waiting for one.
+func (h *History) LongestGap() (from, until int64) {
+	gap := h.run.longestGap()
+	return gap.from, gap.until
+}
+
+// LostUpdates gives the acknowledged writes to a key's register that are lost, in
+// the order in which those that took their places were called.
+func (h *History) LostUpdates(key string) []LostUpdate {
+	_, _, clashes := index(h.run.accesses(h.run.of(key)))
+	var lost []LostUpdate
+	for _, c := range clashes {
+		if c.kind == lostUpdate && c.early.op.ok() {
+			lost = append(lost, LostUpdate{Client: c.early.client, Value: c.early.value, By: c.late.value})
+		}
+	}
+	return lost
+}
