@@ -67,13 +67,12 @@ var table = []allowed{
 	{"reports", "checker harness/cluster harness/history harness/locks harness/suite internal/filelock internal/input" +
 		" internal/plain internal/wording nemesis scenarios validate"},
 	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios validate"},
-	{"lab", "checker harness/cluster harness/cluster/process harness/history harness/locks harness/suite nemesis redlock" +
-		" reports scenarios"},
+	{"lab", "checker harness/cluster harness/history harness/locks harness/suite nemesis redlock scenarios"},
 	{"serve", "checker harness/history harness/suite lab redlock reports reports/html scenarios"},
 
 	// The programs.
 	{"cmd/lockproof", "checker harness/client harness/cluster harness/cluster/docker/proxy harness/cluster/kinds" +
-		" harness/cluster/process harness/history harness/locks harness/suite internal/plain redlock" +
+		" harness/cluster/process harness/locks harness/suite internal/plain redlock" +
 		" reports reports/html scenarios serve validate validate/settings"},
 	{"internal/runtests", "harness/cluster/docker internal/needs"},
 	{"bench/figures", ""},
