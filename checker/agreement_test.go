@@ -77,7 +77,12 @@ func compare(t *testing.T, name string, text []byte) (found string, ok bool) {
 		t.Errorf("%s: %v\n%s", name, err, text)
 		return "", false
 	}
-	verdict, err := checker.Check(events)
+	read, err := checker.Read(checker.InMemory(events))
+	if err != nil {
+		t.Errorf("%s: %v\n%s", name, err, text)
+		return "", false
+	}
+	verdict, err := read.Verdict()
 	if err != nil {
 		t.Errorf("%s: %v\n%s", name, err, text)
 		return "", false
