@@ -15,11 +15,11 @@ import (
 //
 // A client's wait is cut at every moment from which on the lock may need some
 // time again: when another lease ends, when another attempt ends without a
-// grant (and leaves its keys to be cleaned up), when a fault heals; and while a
-// fault is in the client's way the bound does not run. What is left are the
-// stretches in which the lock stood free while the client waited. One that is
-// longer than the bound is a violation. A wait that ended before the bound
-// shows nothing.
+// grant (and leaves its keys to be cleaned up), when a node comes to have the
+// key; and while the client reaches no healthy majority the bound does not run.
+// What is left are the stretches in which the lock stood free while the client
+// waited. One that is longer than the bound is a violation. A wait that ended
+// before the bound shows nothing.
 func (r *run) deadlockFreedom() Result {
 	violations := r.neverExpiring()
 	measured := map[string]int64{}
@@ -52,8 +52,8 @@ type waits struct {
 	longestWait int64 // from the call of a granted acquire to its grant
 	longestFree int64 // for which the lock stood free while somebody waited
 	late        []late
-	// waited are the grants that had to wait behind a lease, a fault, or
-	// another's key that lingered on the nodes; handovers are those of a lock
+	// waited are the grants that had to wait behind a lease, a majority out of
+	// reach, or another's key that lingered on the nodes; handovers are those of a lock
 	// that another client had held, or tried for, at most Bounds.Free before.
 	waited, handovers int
 }
@@ -92,17 +92,34 @@ func (w *waits) stoodFree(r *run, k *keyed, held []span) {
 	}
 	var gaps, left []span
 	for _, o := range k.acquires {
-		unsettled := r.ways[o.process].unsettled
+		outOfReach := r.ways[o.process].unreachable
 		gaps = span{o.asked, o.done}.appendWithout(gaps[:0], busy)
 		for _, gap := range gaps {
-			left = gap.appendWithout(left[:0], unsettled)
+			left = gap.appendWithout(left[:0], outOfReach)
 			free := longest(left)
 			w.longestFree = max(w.longestFree, free.length())
+			if bound > 0 && free.length() > bound {
+				free = longest(free.without(k.taken(free, o.process)))
+			}
 			if bound > 0 && free.length() > bound {
 				w.late = append(w.late, late{o, free})
 			}
 		}
 	}
+}
+
+// taken gives the moments of a stretch at which others than a client came to own the
+// key on a node without asking for it then, by a command that was late or as the node
+// came back with what it knew: from then on it may take a TTL until it is free.
+func (k *keyed) taken(during span, client name) []span {
+	var points []span
+	for _, h := range k.tenures {
+		asks := func(o *operation) bool { return o.process == h.owner && o.asked <= h.from && h.from <= o.done }
+		if h.owner != client && h.from > during.from && h.from < during.until && !slices.ContainsFunc(k.acquires, asks) {
+			points = append(points, span{h.from, h.from})
+		}
+	}
+	return union(points)
 }
 
 // waitViolation tells of a wait during which the lock stood free for too long.
@@ -137,7 +154,7 @@ func (w *waits) earned(r *run, k *keyed, held []span) {
 			continue
 		}
 		inTheWay := obstacles.of(o.process, func() []span {
-			return union(append(r.lingering(k, o.process), r.ways[o.process].disturbed...))
+			return union(append(r.lingering(k, o.process), r.ways[o.process].unreachable...))
 		})
 		// The moment of the grant belongs to the lease that it begins.
 		wait := span{o.asked, o.done - 1}

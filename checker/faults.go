@@ -157,26 +157,9 @@ func (r *run) unreachable(client string) []span {
 	return union(append(covered(r.blocking(), nodes), own...))
 }
 
-// disturbed gives the stretches for which faults are not healed as far as a
-// client can tell: it cannot reach a majority, a node is down or paused, or one
-// of its own links is hindered. What the scenario's setting keeps from it is no
-// fault, and neither is what befalls other clients.
-func (r *run) disturbed(client string) []span {
-	spans := r.unreachable(client)
-	for _, f := range r.faults {
-		node := f.class.SickNode() && slices.Contains(r.header.Nodes, f.target)
-		link := f.class.HindersLink() && strings.HasPrefix(f.target, client+"-")
-		if (node || link) && !f.cause.Setting {
-			spans = append(spans, f.possible())
-		}
-	}
-	return union(spans)
-}
-
 // way is what lies between a client and the nodes: the stretches for which it
-// could not reach a majority, and those for which a fault was on that could
-// concern it, or had just ended.
-type way struct{ unreachable, disturbed, unsettled []span }
+// could not reach a majority.
+type way struct{ unreachable []span }
 
 // readWays gives the way of every client that tries to acquire.
 func (r *run) readWays() map[name]*way {
@@ -185,9 +168,7 @@ func (r *run) readWays() map[name]*way {
 		for _, o := range k.acquires {
 			if ways[o.process] == nil {
 				client := r.name(o.process)
-				w := &way{unreachable: r.unreachable(client), disturbed: r.disturbed(client)}
-				w.unsettled = union(append(slices.Clone(w.disturbed), r.healed()...))
-				ways[o.process] = w
+				ways[o.process] = &way{unreachable: r.unreachable(client)}
 			}
 		}
 	}
@@ -196,18 +177,6 @@ func (r *run) readWays() map[name]*way {
 
 // blocking is how many nodes prevent a grant when they say no.
 func (r *run) blocking() int { return len(r.header.Nodes) - r.majority() + 1 }
-
-// healed gives the moments at which a fault of any kind that lasts ended, in
-// order.
-func (r *run) healed() []span {
-	var points []span
-	for _, f := range r.faults {
-		if !f.open && f.until > f.from {
-			points = append(points, span{f.until, f.until})
-		}
-	}
-	return union(points)
-}
 
 // describe says what a fault did, for a sentence.
 func (f fault) describe() string {
