@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/history"
 	"lockproof/harness/locks"
 	"lockproof/nemesis"
 	"lockproof/scenarios"
@@ -18,7 +19,6 @@ const (
 	mostTTL     = 10 // seconds
 	mostLoopTTL = 3  // seconds, where clients loop for many TTLs
 	mostWait    = 4  // TTLs
-	mostJump    = 3  // TTLs
 	mostHold    = 1  // TTLs
 	mostDrift   = 0.5
 )
@@ -86,11 +86,9 @@ func ttls(s *scenarios.Scenario, name, label string, value scenarios.Span, least
 		set: func(s *scenarios.Scenario, x float64) { set(s, scenarios.Span{TTLs: x}) }}
 }
 
-var down = []scenarios.Verb{nemesis.Kill, nemesis.Shutdown, nemesis.PowerLoss}
-
 // takesDown reports whether a step takes nodes down.
 func takesDown(s *scenarios.Scenario, step scenarios.Step) bool {
-	return slices.Contains(down, step.Verb) && slices.ContainsFunc(step.Targets, func(t string) bool { return slices.Contains(s.Nodes, t) })
+	return step.Does(history.NodeDown) && slices.ContainsFunc(step.Targets, func(t string) bool { return slices.Contains(s.Nodes, t) })
 }
 
 // restartDelay is how long nodes that go down stay away: as their step says, or
@@ -102,7 +100,7 @@ func restartDelay(s *scenarios.Scenario) *Number {
 		switch {
 		case takesDown(s, step) && !step.After.IsZero():
 			delay, found = step.After, true
-		case step.Verb == nemesis.Start:
+		case step.Does(history.NodeUp):
 			found = true
 			if waits(s.Script, i) {
 				delay = s.Script[i-1].Wait
@@ -132,9 +130,9 @@ func setRestartDelay(s *scenarios.Scenario, delay scenarios.Span) {
 		switch {
 		case takesDown(s, step) && !step.After.IsZero():
 			step.After = delay
-		case step.Verb == nemesis.Start && waits(s.Script, i):
+		case step.Does(history.NodeUp) && waits(s.Script, i):
 			script[len(script)-1].Wait = delay
-		case step.Verb == nemesis.Start && startLater(script, step.Targets, delay):
+		case step.Does(history.NodeUp) && startLater(script, step.Targets, delay):
 			continue
 		}
 		script = append(script, step)
@@ -146,7 +144,7 @@ func setRestartDelay(s *scenarios.Scenario, delay scenarios.Span) {
 // one step took down just these.
 func startLater(script []scenarios.Step, nodes []string, delay scenarios.Span) bool {
 	for i, step := range slices.Backward(script) {
-		if slices.Contains(down, step.Verb) && slices.Equal(step.Targets, nodes) {
+		if step.Does(history.NodeDown) && slices.Equal(step.Targets, nodes) {
 			script[i].After = delay
 			return true
 		}
@@ -161,21 +159,35 @@ func stepNumber(s *scenarios.Scenario, i int, step scenarios.Step) *Number {
 		return ttls(s, name, label, value, least, most, func(s *scenarios.Scenario, x scenarios.Span) { set(&s.Script[i], x) })
 	}
 	on := among(step.Targets, s.Nodes)
+	if fault := step.Fault(); fault != nil {
+		for _, k := range fault.Knobs {
+			if n := knob(s, i, name, k, on); n != nil {
+				return n
+			}
+		}
+	}
 	switch {
-	case step.Verb == scenarios.VerbWait && i+1 < len(s.Script) && s.Script[i+1].Verb == nemesis.Start:
+	case step.Verb == scenarios.VerbWait && i+1 < len(s.Script) && s.Script[i+1].Does(history.NodeUp):
 		return nil // it is the restart delay
 	case step.Verb == scenarios.VerbWait:
 		return span(fmt.Sprintf("Step %d: wait", i+1), step.Wait, 0.05, mostWait, func(s *scenarios.Step, x scenarios.Span) { s.Wait = x })
-	case step.Verb == nemesis.Clock && step.Rate != 0:
-		return &Number{Name: name, Label: "Clock rate of " + on, Unit: "× true", Value: step.Rate, Least: 0.5, Most: 2, Step: 0.01,
-			set: func(s *scenarios.Scenario, x float64) { s.Script[i].Rate = x }}
-	case step.Verb == nemesis.Clock:
-		n := span("Clock jump of "+on, step.Jump, -mostJump, mostJump, func(s *scenarios.Step, x scenarios.Span) { s.Jump = x })
-		return n
-	case step.Verb == nemesis.Delay:
-		return span("Delay of "+on, step.By, 0, 2, func(s *scenarios.Step, x scenarios.Span) { s.By = x })
 	case !step.For.IsZero():
 		return span(fmt.Sprintf("Length of the %s of %s", step.Verb, on), step.For, 0.05, mostWait, func(s *scenarios.Step, x scenarios.Span) { s.For = x })
+	}
+	return nil
+}
+
+// knob is the control of a quantity of a fault, nil if the step at i does not say it.
+func knob(s *scenarios.Scenario, i int, name string, k nemesis.Knob, on string) *Number {
+	label := k.Label + " of " + on
+	switch step := s.Script[i]; {
+	case k.Modifier == "rate" && step.Rate != 0:
+		return &Number{Name: name, Label: label, Unit: "× true", Value: step.Rate, Least: k.Least, Most: k.Most, Step: k.Step,
+			set: func(s *scenarios.Scenario, x float64) { s.Script[i].Rate = x }}
+	case k.Modifier == "jump" && !step.Jump.IsZero():
+		return ttls(s, name, label, step.Jump, k.Least, k.Most, func(s *scenarios.Scenario, x scenarios.Span) { s.Script[i].Jump = x })
+	case k.Modifier == "by":
+		return ttls(s, name, label, step.By, k.Least, k.Most, func(s *scenarios.Scenario, x scenarios.Span) { s.Script[i].By = x })
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness/cluster"
 	"lockproof/harness/history"
 	"lockproof/internal/wording"
 )
@@ -17,8 +16,8 @@ const Clock = "clock"
 
 var _ = declare(&Declaration{
 	Kind: Clock, Doc: "lets the wall clock jump, or the clock run at another rate",
-	Node:     &Effect{Class: history.NodeClock, Needs: cluster.NodeClocks},
-	Client:   &Effect{Class: history.ClientClock},
+	Node:     &Effect{Class: history.NodeClock, Needs: "node-clock"},
+	Client:   &Effect{Class: history.ClientClock, Needs: "client-clock"},
 	Optional: []string{"jump", "rate"},
 	Check:    wrongClock,
 	Draw:     &Draw{Optional: []string{"for", "jump", "rate"}},

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness/cluster"
 	"lockproof/harness/history"
 )
 
@@ -38,9 +37,13 @@ type Declaration struct {
 	// Knobs are its quantities that the lab lets a reader turn; without any it is
 	// how long the fault lasts.
 	Knobs []Knob
-	// EndedBy is the kind of fault that ends it, beside its own end.
+	// EndedBy is the kind of fault that ends it, beside its own end; after "after",
+	// too.
 	EndedBy Kind
-	Words   Words
+	// SmallDisk: its nodes are given small disks, where it fills a real one. Machine:
+	// it takes a node's machine, and with it the supervisor of the server.
+	SmallDisk, Machine bool
+	Words              Words
 
 	apply func(n *Nemesis, ctx context.Context, f Fault, target string) (*Active, error)
 	// undo ends a drawn one where its own end does not.
@@ -53,8 +56,9 @@ type Declaration struct {
 // Effect is what a fault does to one kind of target.
 type Effect struct {
 	Class history.Class
-	// Needs is what a cluster must be able to do for it; "": what each can.
-	Needs cluster.Ability
+	// Needs is what a cluster must be able to do for it, as cluster.Kind.Can takes it;
+	// "": what the fault is called.
+	Needs string
 }
 
 // Draw says what a fault takes in a schedule, beside its targets, their number
@@ -136,10 +140,24 @@ func (d *Declaration) Targets() Targets {
 // Drawn is what a schedule can aim the fault at.
 func (d *Declaration) Drawn() Targets { return cmp.Or(d.Draw.Targets, d.Targets()) }
 
-// On is what the fault does to a target of a run with these clients, nil if it
-// cannot be aimed at it.
-func (d *Declaration) On(target string, clients []string) *Effect {
-	return d.on(target, func(name string) bool { return slices.Contains(clients, name) })
+// On is what the fault does to a target of a run on these servers, nil if it cannot
+// be aimed at it.
+func (d *Declaration) On(target string, servers []string) *Effect {
+	return d.on(target, func(name string) bool { return !slices.Contains(servers, name) && !strings.Contains(name, "-") })
+}
+
+// Asks is what the fault asks of a cluster where it is aimed at these targets of a
+// run on these servers.
+func (d *Declaration) Asks(targets, servers []string) []string {
+	var asks []string
+	for _, target := range targets {
+		if on := d.On(target, servers); on != nil {
+			if ask := cmp.Or(on.Needs, string(d.Kind)); !slices.Contains(asks, ask) {
+				asks = append(asks, ask)
+			}
+		}
+	}
+	return asks
 }
 
 func (d *Declaration) on(target string, isClient func(string) bool) *Effect {
@@ -157,11 +175,6 @@ func (d *Declaration) on(target string, isClient func(string) bool) *Effect {
 // Does reports whether the fault does something of a class to any target.
 func (d *Declaration) Does(class history.Class) bool {
 	return slices.ContainsFunc(d.effects(), func(e *Effect) bool { return e.Class == class })
-}
-
-// Needs reports whether the fault needs a cluster to be able to do something.
-func (d *Declaration) Needs(a cluster.Ability) bool {
-	return slices.ContainsFunc(d.effects(), func(e *Effect) bool { return e.Needs == a })
 }
 
 // Breaks reports whether the fault breaks something, and does not only end what

@@ -15,7 +15,7 @@ const Disconnect = "disconnect"
 
 var _ = declare(&Declaration{
 	Kind: Disconnect, Doc: "takes the node out of its network: it runs on, and nobody reaches it",
-	Node:     &Effect{Class: history.NodeUnreachable, Needs: cluster.Networks},
+	Node:     &Effect{Class: history.NodeUnreachable},
 	Optional: []string{"for"},
 	Words: Words{
 		ToDo: order("take %s out of its network"),

@@ -13,7 +13,7 @@ const FailFsync = "fail-fsync"
 
 var _ = declare(&Declaration{
 	Kind: FailFsync, Doc: "lets each fsync on the node's disk fail with an I/O error (EIO)",
-	Node:     &Effect{Class: history.NodeDisk, Needs: cluster.Fsyncs},
+	Node:     &Effect{Class: history.NodeDisk},
 	Optional: []string{"for"},
 	Words: Words{
 		ToDo: order("let each fsync of %s fail (EIO)"),

@@ -15,8 +15,8 @@ const FillDisk = "fill-disk"
 
 var _ = declare(&Declaration{
 	Kind: FillDisk, Doc: "fills the node's disk: whatever its server writes fails with ENOSPC; on docker it is a small one, of 4 MB",
-	Node:     &Effect{Class: history.NodeDisk, Needs: cluster.FullDisks},
-	Optional: []string{"for"},
+	Node:     &Effect{Class: history.NodeDisk},
+	Optional: []string{"for"}, SmallDisk: true,
 	Words: Words{
 		ToDo: order("fill the disk of %s (ENOSPC)"),
 		Begun: func(f history.Fault) string {

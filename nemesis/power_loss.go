@@ -14,10 +14,10 @@ const PowerLoss = "power-loss"
 
 var _ = declare(&Declaration{
 	Kind: PowerLoss, Doc: "a kill after which what had not been fsynced is gone",
-	Node:     &Effect{Class: history.NodeDown, Needs: cluster.PowerLosses},
-	Optional: []string{"after"},
-	Draw:     &Draw{Required: []string{"for"}},
-	EndedBy:  Start,
+	Node:     &Effect{Class: history.NodeDown},
+	Optional: []string{"after"}, Machine: true,
+	Draw:    &Draw{Required: []string{"for"}},
+	EndedBy: Start,
 	Words: Words{
 		ToDo: order("cut the power of %s: what was not fsynced is gone"),
 		Begun: func(f history.Fault) string {

@@ -15,7 +15,7 @@ const Promote = "promote"
 
 var _ = declare(&Declaration{
 	Kind: Promote, Doc: "makes the replica a master (REPLICAOF NO ONE)",
-	Replica: &Effect{Class: history.Failover, Needs: cluster.Promotions},
+	Replica: &Effect{Class: history.Failover},
 	Words: Words{
 		ToDo: order("make %s a master (REPLICAOF NO ONE)"),
 		Begun: func(f history.Fault) string {

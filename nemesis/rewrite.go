@@ -14,7 +14,7 @@ const Rewrite = "rewrite"
 
 var _ = declare(&Declaration{
 	Kind: Rewrite, Doc: "a BGREWRITEAOF that takes so long",
-	Node:     &Effect{Class: history.NodeDisk, Needs: cluster.Rewrites},
+	Node:     &Effect{Class: history.NodeDisk},
 	Required: []string{"for"},
 	Words: Words{
 		ToDo:  order("rewrite the append-only file of %s (BGREWRITEAOF)"),

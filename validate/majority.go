@@ -25,7 +25,7 @@ func (p Point) majority(drift float64) (suite.Job, error) {
 	s.Script = []scenarios.Step{
 		{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: lockKey, Must: "ok"},
 		{Verb: scenarios.VerbRelease, Targets: []string{"c1"}, Must: "ok"},
-		{Verb: crashVerbs[p.Crash], Targets: []string{"n1", "n2", "n3"}},
+		{Verb: scenarios.Verb(p.Crash), Targets: []string{"n1", "n2", "n3"}},
 		{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey, Async: true, Must: "ok",
 			Within: scenarios.Span{TTLs: 3, Fixed: p.Delay}},
 	}

@@ -59,10 +59,6 @@ func radical(n, base int) float64 {
 	return sum
 }
 
-var crashVerbs = map[settings.Crash]scenarios.Verb{
-	settings.Kill: nemesis.Kill, settings.Shutdown: nemesis.Shutdown, settings.PowerLoss: nemesis.PowerLoss,
-}
-
 // row is the catalogue's row that the trials are made of: c1 gets the lock from
 // n1, n2 and n3, n3 restarts, and c2 reaches n3, n4 and n5.
 var row = sync.OnceValues(func() (*scenarios.Scenario, error) {
@@ -96,7 +92,7 @@ func (p Point) job(name string, m moment, drift float64) (suite.Job, error) {
 	away := time.Duration(float64(p.Delay) / (1 + drift))
 	s.Script = p.before(m, drift)
 	long := away > time.Duration(downLong*float64(p.TTL))
-	s.Script = append(s.Script, scenarios.Step{Verb: crashVerbs[p.Crash], Targets: []string{"n3"}})
+	s.Script = append(s.Script, scenarios.Step{Verb: scenarios.Verb(p.Crash), Targets: []string{"n3"}})
 	if long {
 		s.Script = append(s.Script, scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey, Async: true, Within: scenarios.Span{TTLs: downLong / 2}})
 	}

@@ -16,7 +16,6 @@ import (
 	"lockproof/harness/cluster/virtual"
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
-	"lockproof/nemesis"
 	"lockproof/scenarios"
 )
 
@@ -64,19 +63,8 @@ func (p *plan) config(seed uint64, record func(history.Event)) cluster.Config {
 	return cluster.Config{
 		Nodes: p.Nodes, Clients: p.clientNames(), Aliases: p.Aliases, Replicas: p.Replicas, Sentinels: p.Sentinels, Persistence: p.Persistence, Seed: seed,
 		Settings: p.Redis, Supervised: p.Restart == scenarios.RestartAlways,
-		Fillable: p.fillable(), Delay: p.Delay.In(p.TTL), StallLimit: stallLimit(p.TTL), Record: record,
+		Fillable: p.SmallDisks(), Delay: p.Delay.In(p.TTL), StallLimit: stallLimit(p.TTL), Record: record,
 	}
-}
-
-// fillable lists the servers whose disks the plan fills.
-func (p *plan) fillable() []string {
-	var names []string
-	for _, s := range p.Script {
-		if s.Verb == nemesis.FillDisk {
-			names = append(names, s.Targets...)
-		}
-	}
-	return names
 }
 
 // carryOut runs a plan on a cluster of its own.
@@ -133,7 +121,7 @@ func onCluster(ctx context.Context, maker cluster.Maker, p *plan, t *Trial, j *j
 
 // skip says why a plan cannot be run on its cluster, or "".
 func (p *plan) skip() string {
-	for _, need := range append(p.setup(), p.faults()...) {
+	for _, need := range append(p.setup(), p.Asks()...) {
 		if err := p.kind.Can(need); err != nil {
 			return err.Error()
 		}
@@ -168,7 +156,7 @@ func (p *plan) unfit() string {
 		return k.Name + " cannot extend a lease"
 	case uses(scenarios.VerbWatch) && !k.Watches:
 		return k.Name + " has no watchdog"
-	case slices.Contains(p.faults(), "client-clock") && !k.OwnClock:
+	case slices.Contains(p.Asks(), "client-clock") && !k.OwnClock:
 		return k.Name + " reads Go's own clock, which cannot be set for one client"
 	}
 	return ""
@@ -179,39 +167,6 @@ func (p *plan) setup() []string {
 	names := slices.Sorted(maps.Keys(p.Redis))
 	if p.Restart == scenarios.RestartAlways {
 		names = append(names, "supervisor")
-	}
-	return names
-}
-
-// faults names what the plan asks of a cluster.
-func (p *plan) faults() []string {
-	var names []string
-	add := func(v scenarios.Verb, targets []string) {
-		if v != nemesis.Clock {
-			names = append(names, string(v))
-			return
-		}
-		for _, t := range targets {
-			if slices.Contains(p.Servers(), t) {
-				names = append(names, "node-clock")
-			} else {
-				names = append(names, "client-clock")
-			}
-		}
-	}
-	if len(p.Replicas) > 0 {
-		names = append(names, "replicas")
-	}
-	if p.Sentinels > 0 {
-		names = append(names, "sentinels")
-	}
-	for _, s := range p.Script {
-		if slices.Contains(faultVerbs, s.Verb) {
-			add(s.Verb, s.Targets)
-		}
-	}
-	for _, n := range p.Nemesis {
-		add(n.Fault, n.Among)
 	}
 	return names
 }

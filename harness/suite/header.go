@@ -1,12 +1,9 @@
 package suite
 
 import (
-	"slices"
 	"time"
 
 	"lockproof/harness/history"
-	"lockproof/nemesis"
-	"lockproof/scenarios"
 )
 
 // freeMargin is what a waiting client may lose to round trips and scheduling,
@@ -51,14 +48,6 @@ func (p *plan) retry() time.Duration {
 	return r.options().RetryMax
 }
 
-// faultVerbs are the verbs that break something.
-var faultVerbs = []scenarios.Verb{
-	nemesis.Kill, nemesis.Shutdown, nemesis.PowerLoss, nemesis.Pause, nemesis.Cut, nemesis.Delay,
-	nemesis.Hold, nemesis.Lose, nemesis.Drop, nemesis.Clock, nemesis.Flush,
-	nemesis.SlowFsync, nemesis.FailFsync, nemesis.FillDisk, nemesis.Rewrite, nemesis.Fill, nemesis.Disconnect,
-	nemesis.Promote,
-}
-
 // earned is what must have happened for a "holds" to mean anything: somebody
 // got the lock, somebody else wanted it at the same time, and the faults that
 // the scenario speaks of met it.
@@ -67,7 +56,7 @@ func (p *plan) earned() history.Earned {
 	if len(p.clientNames()) > 1 {
 		e.Contended = 1
 	}
-	if len(p.Nemesis) > 0 || slices.ContainsFunc(p.Script, func(s scenarios.Step) bool { return slices.Contains(faultVerbs, s.Verb) }) {
+	if p.Breaks() {
 		e.Faults = 1
 	}
 	if _, ok := p.expect[history.ProtectedData]; ok {

@@ -23,7 +23,7 @@ func slowed(s *scenarios.Scenario, restart time.Duration) (longer, restarting ti
 		lasts = max(lasts, c.TTL.In(s.TTL))
 	}
 	for i, step := range s.Script {
-		if !slices.Contains([]scenarios.Verb{nemesis.Kill, nemesis.Shutdown, nemesis.PowerLoss}, step.Verb) {
+		if !step.Does(history.NodeDown) {
 			continue
 		}
 		for _, t := range step.Targets {
@@ -43,7 +43,7 @@ func slowed(s *scenarios.Scenario, restart time.Duration) (longer, restarting ti
 // supervised says whether a supervisor brings back at once what goes down in a
 // step.
 func supervised(s *scenarios.Scenario, down scenarios.Step) bool {
-	return s.Restart == scenarios.RestartAlways && down.Verb != nemesis.PowerLoss
+	return s.Restart == scenarios.RestartAlways && !down.Fault().Machine
 }
 
 // restarts says whether a node that goes down in a step is to be back within a
@@ -53,7 +53,7 @@ func restarts(down scenarios.Step, after []scenarios.Step, node string, ttl, lea
 		return down.After.In(ttl) < lease
 	}
 	return slices.ContainsFunc(after, func(s scenarios.Step) bool {
-		return s.Verb == nemesis.Start && slices.Contains(s.Targets, node)
+		return s.Does(history.NodeUp) && slices.Contains(s.Targets, node)
 	})
 }
 
@@ -69,7 +69,8 @@ func (r *run) apply(ctx context.Context, f nemesis.Fault) ([]*nemesis.Active, er
 // a part for that, and they take longer still, it is a stall: what the run was to
 // show may have come too late.
 func (r *run) charge(f nemesis.Fault, began, ended int64) {
-	restarts := slices.Contains([]nemesis.Kind{nemesis.Kill, nemesis.Shutdown, nemesis.PowerLoss, nemesis.Start}, f.Kind)
+	fault := nemesis.Find(string(f.Kind))
+	restarts := fault.Does(history.NodeDown) || fault.Does(history.NodeUp)
 	if r.plan.restarting == 0 || !restarts {
 		return
 	}

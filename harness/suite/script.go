@@ -247,7 +247,7 @@ func (r *run) fault(ctx context.Context, s scenarios.Step) error {
 		})
 	case !s.After.IsZero():
 		r.later(ctx, s.After, func() error {
-			_, err := r.apply(ctx, nemesis.Fault{Kind: nemesis.Start, Targets: s.Targets})
+			_, err := r.apply(ctx, nemesis.Fault{Kind: s.Fault().EndedBy, Targets: s.Targets})
 			return err
 		})
 	}

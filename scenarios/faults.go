@@ -1,0 +1,59 @@
+package scenarios
+
+import (
+	"slices"
+
+	"lockproof/harness/history"
+	"lockproof/nemesis"
+)
+
+// Fault gives the declaration of what the step does, nil if that is no fault.
+func (s Step) Fault() *nemesis.Declaration { return nemesis.Find(string(s.Verb)) }
+
+// Does reports whether the step is a fault that does something of a class.
+func (s Step) Does(class history.Class) bool {
+	fault := s.Fault()
+	return fault != nil && fault.Does(class)
+}
+
+// Breaks reports whether the scenario has a fault that breaks something.
+func (s *Scenario) Breaks() bool {
+	return len(s.Nemesis) > 0 || slices.ContainsFunc(s.Script, func(step Step) bool {
+		fault := step.Fault()
+		return fault != nil && fault.Breaks()
+	})
+}
+
+// Asks lists what the scenario's faults and replicas ask of a cluster, as
+// cluster.Kind.Can takes it.
+func (s *Scenario) Asks() []string {
+	var asks []string
+	if len(s.Replicas) > 0 {
+		asks = append(asks, "replicas")
+	}
+	if s.Sentinels > 0 {
+		asks = append(asks, "sentinels")
+	}
+	for _, step := range s.Script {
+		if fault := step.Fault(); fault != nil && fault.Breaks() {
+			asks = append(asks, fault.Asks(step.Targets, s.Servers())...)
+		}
+	}
+	for _, r := range s.Nemesis {
+		if fault := nemesis.Find(string(r.Fault)); fault != nil {
+			asks = append(asks, fault.Asks(r.Among, s.Servers())...)
+		}
+	}
+	return asks
+}
+
+// SmallDisks lists the servers that need small disks, since theirs are filled.
+func (s *Scenario) SmallDisks() []string {
+	var names []string
+	for _, step := range s.Script {
+		if fault := step.Fault(); fault != nil && fault.SmallDisk {
+			names = append(names, step.Targets...)
+		}
+	}
+	return names
+}
