@@ -98,6 +98,16 @@ func run(t *testing.T, text string) (suite.Trial, []history.Event) {
 	return trials[0], events
 }
 
+// judge gives the verdict on a history.
+func judge(t *testing.T, events []history.Event) checker.Verdict {
+	t.Helper()
+	h, err := checker.Read(checker.InMemory(events))
+	require.NoError(t, err)
+	verdict, err := h.Verdict()
+	require.NoError(t, err)
+	return verdict
+}
+
 // faultsOf lists the faults of a history with their phases and targets.
 func faultsOf(events []history.Event) []string {
 	var all []string
@@ -144,8 +154,7 @@ func TestAFaultIsDeclaredOnce(t *testing.T) {
 				harmless[i].Fault = &f
 			}
 		}
-		verdict, err := checker.Check(harmless)
-		require.NoError(t, err)
+		verdict := judge(t, harmless)
 		i := slices.IndexFunc(verdict.Results, func(r checker.Result) bool { return r.Property == history.FaultTolerance })
 		require.Equal(t, history.Violated, verdict.Results[i].Verdict)
 	})
@@ -153,7 +162,9 @@ func TestAFaultIsDeclaredOnce(t *testing.T) {
 		s, err := scenarios.Parse("toy.yaml", []byte(winter))
 		require.NoError(t, err)
 		require.Equal(t, "freeze n1, n2 and n3 for 2 ttl", reports.StepText(s.Script[0]))
-		story := reports.Tell(events, checker.Leases(events), nil, nil)
+		h, err := reports.NewHistory(events)
+		require.NoError(t, err)
+		story := h.Tell(nil)
 		var told []string
 		for _, m := range story.Marks {
 			told = append(told, m.Text)
@@ -214,9 +225,7 @@ func TestHistoriesWithoutClassesAreRead(t *testing.T) {
 	read, err := history.Read(again)
 	require.NoError(t, err)
 	require.Equal(t, "freeze node-paused begin n1 ice", faultsOf(read)[0])
-	verdict, err := checker.Check(read)
-	require.NoError(t, err)
-	for _, r := range verdict.Results {
+	for _, r := range judge(t, read).Results {
 		require.NotEqual(t, history.Violated, r.Verdict)
 	}
 }
