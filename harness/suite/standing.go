@@ -72,26 +72,36 @@ func judgedProperties(expect map[string]string, results map[string]checker.Resul
 
 func judge(property, expected string, result checker.Result, lenient bool) Judgement {
 	got := result.Verdict
-	j := Judgement{Property: property, Expected: expected, Got: got, Standing: AsExpected}
+	j := Judgement{Property: property, Expected: expected, Got: got, Standing: Compare(expected, got, lenient)}
 	switch {
 	case expected == "" && got == history.Violated:
-		j.Standing = Differs
 		j.Why = property + " is violated, and the scenario does not expect that"
 	case expected == "" || expected == got:
 		j.Why = property + ": " + got
 	case got == history.Inconclusive:
-		j.Standing = Undecided
 		j.Why = fmt.Sprintf("%s: expected %s, got inconclusive", property, expected)
 		if result.Reason != "" {
 			j.Why += ": " + result.Reason
 		}
-	case lenient && got == history.Holds:
+	case j.Standing == AsExpected:
 		j.Why = fmt.Sprintf("%s: holds, better than the reference's %s", property, expected)
 	default:
-		j.Standing = Differs
 		j.Why = fmt.Sprintf("%s: expected %s, got %s", property, expected, got)
 	}
 	return j
+}
+
+// Compare says how a verdict on one property stands to what was expected of it, ""
+// where the scenario does not name it: then it must not be violated. Lenient
+// expectations may be surpassed.
+func Compare(expected, got string, lenient bool) Standing {
+	switch {
+	case expected == "" && got != history.Violated, expected == got, expected != "" && lenient && got == history.Holds:
+		return AsExpected
+	case expected != "" && got == history.Inconclusive:
+		return Undecided
+	}
+	return Differs
 }
 
 // Standing says how the trial's verdicts compare with what was expected, and
