@@ -186,8 +186,11 @@ func meetLater(claims []claim, met []bool) {
 }
 
 // earn turns a "holds" that the run has not earned into "vacuous". What was
-// violated stays violated.
+// violated stays violated, with what makes it another thing than was to be shown.
 func (r *run) earn(result *Result) {
+	if result.Verdict == history.Violated {
+		result.Unmet = r.unmet()
+	}
 	if result.Verdict != history.Holds {
 		return
 	}

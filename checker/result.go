@@ -11,6 +11,9 @@ type Result struct {
 	// it, and says what was missing.
 	Cause  Cause  `json:"cause,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	// Unmet is the first step of the script that did not come out as it had to, if
+	// the property is violated all the same: not as the scenario means to show.
+	Unmet string `json:"unmet,omitempty"`
 	// Violations are the first hundred; Measured["violations"] counts them
 	// all. A stalled result keeps them for the reader: they may be artefacts.
 	Violations []Violation `json:"violations,omitempty"`

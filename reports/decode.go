@@ -152,7 +152,7 @@ func (d *resultsDecoder) trial() (suite.Trial, error) {
 	for i := range t.Results {
 		r := &t.Results[i]
 		r.Property, r.Verdict, r.Reason = d.word(r.Property), d.word(r.Verdict), d.word(r.Reason)
-		r.Cause = checker.Cause(d.word(string(r.Cause)))
+		r.Cause, r.Unmet = checker.Cause(d.word(string(r.Cause))), d.word(r.Unmet)
 	}
 	return t, d.keep(size(t) + int(d.InputOffset()-before)/2)
 }

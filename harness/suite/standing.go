@@ -76,6 +76,9 @@ func judge(property, expected string, result checker.Result, lenient bool) Judge
 	switch {
 	case expected == "" && got == history.Violated:
 		j.Why = property + " is violated, and the scenario does not expect that"
+	case expected == history.Violated && got == history.Violated && result.Unmet != "":
+		j.Standing = Undecided
+		j.Why = property + ": violated, but not as the scenario means to show: " + result.Unmet
 	case expected == "" || expected == got:
 		j.Why = property + ": " + got
 	case got == history.Inconclusive:

@@ -331,3 +331,31 @@ script:
 		require.Contains(t, why, "c1's acquire had to be fail and was ok", "%q", await)
 	}
 }
+
+// What is violated although a step did not come out as it had to is not what the
+// scenario means to show.
+func TestAViolationOfAnUnmetScriptIsNotAsExpected(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "unmet.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`name: unmet
+title: a flush between two leases, and a step that cannot be met
+source: a test
+lesson: None.
+clients: [c1, c2]
+script:
+  - acquire: c1
+    must: ok
+  - flush: [n1, n2, n3, n4, n5]
+  - acquire: c2
+    must: ok
+  - extend: c1
+    must: ok
+expect: {mutual-exclusion: violated}
+`), 0o600))
+	o := Options{Cluster: Virtual, Trials: 1, Seed: 1}
+	trials, err := Run(context.Background(), jobsOf(t, o, file), o, func(Trial) {})
+	require.NoError(t, err)
+	standing, why := trials[0].Standing()
+	require.Equal(t, Undecided, standing, why)
+	require.Equal(t, history.Violated, trials[0].verdict(history.MutualExclusion))
+	require.Contains(t, why, "violated, but not as the scenario means to show: step 4 (extend c1): unmet: c1's extend had to be ok and was fail")
+}
