@@ -14,6 +14,7 @@ import (
 
 	"lockproof/harness/cluster/process"
 	"lockproof/harness/history"
+	"lockproof/harness/trial"
 )
 
 // order is one line to a child.
@@ -33,15 +34,8 @@ type order struct {
 type reply struct {
 	Trial    *Trial          `json:"done,omitempty"`
 	Events   []history.Event `json:"events,omitempty"` // the trial's, if they were asked for
-	Progress *pace           `json:"progress,omitempty"`
+	Progress *trial.Pace     `json:"progress,omitempty"`
 	Last     string          `json:"last,omitempty"`
-}
-
-// pace is how far a trial has got.
-type pace struct {
-	Events  int64 `json:"events"`
-	Time    int64 `json:"time"`    // of the latest, in nanoseconds
-	Judging bool  `json:"judging"` // the trial is over, and the checker at work
 }
 
 // child is a process that runs trials.
@@ -116,7 +110,7 @@ func (c *child) run(ctx context.Context, o Options, t ticket, patience time.Dura
 	if err := c.orders.Encode(what); err != nil {
 		return Trial{}, c.bury("")
 	}
-	var seen pace
+	var seen trial.Pace
 	watchdog := time.NewTimer(patience)
 	defer watchdog.Stop()
 	cancelled := ctx.Done()

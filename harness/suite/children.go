@@ -44,7 +44,7 @@ func (c *Children) Run(ctx context.Context, jobs []Job, o Options, observe func(
 		return nil, err
 	}
 	sweep(ctx)
-	return o.spread(ctx, jobs, func() hand { return &employer{children: c, options: o, patience: c.patience()} }, observe), nil
+	return spread(ctx, jobs, o, func() executor { return &employer{children: c, options: o, patience: c.patience()} }, observe), nil
 }
 
 func (c *Children) patience() time.Duration {

@@ -173,20 +173,6 @@ func TestWhatALockPrintsIsNotTheChilds(t *testing.T) {
 	require.Contains(t, said.String(), "hello\n")
 }
 
-func TestTooManyEventsAreAFailure(t *testing.T) {
-	o := Options{Cluster: Virtual, Trials: 1, Seed: 1}
-	p, trial, ready := o.prepare(ticket{job: jobsOf(t, o, "healthy-contention")[0]})
-	require.True(t, ready)
-	j, err := o.journal(p.Job, trial.Trial)
-	require.NoError(t, err)
-	require.Equal(t, manyEvents, j.limit)
-	j.limit = 1000
-	open, _, err := o.opener(context.Background())
-	require.NoError(t, err)
-	require.ErrorContains(t, open(context.Background(), p, &trial, j), "more than 1000 events in ")
-	require.Less(t, len(j.seen), 2001)
-}
-
 // Trials that are not kept remove their folders, also those that trials of other
 // processes are about to write to.
 func TestChildrenDoNotRemoveEachOthersFolders(t *testing.T) {

@@ -2,12 +2,8 @@ package suite
 
 import (
 	"fmt"
-	"time"
+	"strings"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/kinds"
-	"lockproof/harness/locks"
-	"lockproof/redlock"
 	"lockproof/scenarios"
 )
 
@@ -53,100 +49,48 @@ func (o Options) Jobs(list []*scenarios.Scenario) ([]Job, error) {
 	return jobs, nil
 }
 
-func (o Options) validate() error {
-	kind := locks.Reference
-	if o.Lock != "" {
-		kind = o.Lock
-	}
-	k, err := locks.Find(kind)
-	if err != nil {
-		return err
-	}
-	for _, name := range o.Without {
-		if _, err := redlock.ParseRule(name); err != nil {
-			return err
-		}
-		if !k.Rules {
-			return fmt.Errorf("%s has no rules to switch off: --without is for %s", k.Name, locks.Reference)
-		}
-	}
-	_, err = kinds.Find(o.Cluster)
-	return err
-}
-
-// plan is a job with everything settled: the scenario with its variant and the
-// options applied.
-type plan struct {
-	*scenarios.Scenario
-	Job    Job
-	kind   cluster.Kind
-	lock   locks.Kind
-	expect map[string]string
-	// without are all rules that are off.
-	without    []string
-	restarting time.Duration // how much of the TTL is for restarts; 0: there is no such part
-}
-
-// settle applies a job's variant and the options to its scenario.
-func (o Options) settle(j Job) (*plan, error) {
-	v, err := j.Scenario.Find(j.Variant)
-	if err != nil {
-		return nil, err
-	}
-	s := j.Scenario.With(v)
-	if o.TTL > 0 {
-		s.TTL = o.TTL
-	}
-	on, err := kinds.Find(o.Cluster)
-	if err != nil {
-		return nil, err
-	}
-	var longer, restarting time.Duration
-	if o.TTL == 0 {
-		longer, restarting = slowed(s, on.Restart)
-		s.TTL += longer
-	}
-	if j.Lock != "" {
-		s.Lock.Name = j.Lock
-	}
-	if s.Lock.Name == "" {
-		s.Lock.Name = locks.Reference
-	}
-	kind, err := locks.Find(s.Lock.Name)
-	if err != nil {
-		return nil, err
-	}
-	p := &plan{Scenario: s, Job: j, kind: on, lock: kind, expect: s.Expect, restarting: restarting}
-	p.without = append(append([]string(nil), v.Without...), j.Without...)
-	return p, nil
-}
-
 // Skips says why a job would be skipped with these options, or "".
 func (o Options) Skips(j Job) (string, error) {
 	p, err := o.settle(j)
 	if err != nil {
 		return "", err
 	}
-	return p.skip(), nil
+	return p.Skip(), nil
 }
 
-// clientNames lists the clients of the script, then those of the workload.
-func (p *plan) clientNames() []string {
-	var names []string
-	for _, c := range p.Clients {
-		names = append(names, c.Name)
+// folder is the name of the folder that has the row's trials, which no other row
+// of a suite has. It follows from the scenario alone, so that it is the same in
+// every run and shard: of variants whose slugs are alike, the second in the file
+// ends in ~2, which no slug does.
+func (j Job) folder() string {
+	if j.Variant == "" {
+		return j.Scenario.Name
 	}
-	if p.Workload != nil {
-		names = append(names, workers(p.Workload)...)
+	slug, alike := Slug(j.Variant), 0
+	for _, v := range j.Scenario.Variants {
+		if Slug(v.Name) == slug {
+			alike++
+		}
+		if v.Name == j.Variant {
+			break
+		}
 	}
-	return names
+	if alike > 1 {
+		slug = fmt.Sprintf("%s~%d", slug, alike)
+	}
+	return j.Scenario.Name + "--" + slug
 }
 
-// workers names the clients of a workload.
-func workers(w *scenarios.Workload) []string {
-	names := make([]string, w.Clients)
-	for i := range names {
-		names[i] = fmt.Sprintf("w%d", i+1)
-	}
-	return names
+// Slug makes of a name what can be a part of a path or of a link: letters and
+// digits in lower case, and hyphens.
+func Slug(name string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return '-'
+	}, name), "-")
 }

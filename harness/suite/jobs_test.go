@@ -1,14 +1,15 @@
 package suite
 
 import (
+	"context"
+	"os"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
-	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/history"
-	"lockproof/nemesis"
 	"lockproof/scenarios"
 )
 
@@ -44,10 +45,10 @@ func TestJobsWithAnotherLockOrWithoutRulesAreScenariosAsTheyStand(t *testing.T) 
 			require.Empty(t, j.Variant)
 			p, err := o.settle(j)
 			require.NoError(t, err)
-			require.Equal(t, history.Holds, p.expect[history.MutualExclusion])
-			require.Equal(t, o.Without, p.without)
+			require.Equal(t, history.Holds, p.Expect[history.MutualExclusion])
+			require.Equal(t, o.Without, p.Without)
 			if o.Lock != "" {
-				require.Equal(t, o.Lock, p.lock.Name)
+				require.Equal(t, o.Lock, p.Lock.Name)
 			}
 		}
 	}
@@ -77,75 +78,6 @@ func TestAWorseLockDiffers(t *testing.T) {
 	}
 }
 
-func TestAVariantReplacesWhatItNames(t *testing.T) {
-	s := load(t, "healthy-contention")
-	p, err := Options{Cluster: Virtual, TTL: 30 * time.Second}.settle(Job{Scenario: s, Variant: "with fencing tokens"})
-	require.NoError(t, err)
-	require.Equal(t, "redlock-fenced", p.lock.Name)
-	require.Equal(t, scenarios.CheckFence, p.Store.Check)
-	require.Equal(t, 30*time.Second, p.TTL)
-	require.Equal(t, s.Workload, p.Workload, "what it does not name stays")
-	require.Equal(t, map[string]string{
-		history.MutualExclusion: history.Holds, history.ProtectedData: history.Holds, history.Fencing: history.Holds,
-		history.DeadlockFreedom: history.Holds, history.FaultTolerance: history.Holds,
-	}, p.expect, "its expectations come on top of the scenario's")
-	require.Equal(t, time.Second, s.TTL, "the scenario itself is not touched")
-	require.NotContains(t, s.Expect, history.Fencing)
-
-	_, err = Options{Cluster: Virtual}.settle(Job{Scenario: s, Variant: "eleven keys"})
-	require.EqualError(t, err, `scenario healthy-contention has no variant "eleven keys"`)
-}
-
-func TestWhyATrialIsSkipped(t *testing.T) {
-	step := func(v scenarios.Verb, targets ...string) []scenarios.Step {
-		return []scenarios.Step{{Verb: v, Targets: targets, Jump: scenarios.Span{TTLs: 1}}}
-	}
-	three := []string{"n1", "n2", "n3"}
-	for _, c := range []struct {
-		name   string
-		kind   string
-		lock   string
-		change func(*scenarios.Scenario)
-		want   string
-	}{
-		{"nothing in the way", Virtual, "", func(*scenarios.Scenario) {}, ""},
-		{"not for this cluster", Virtual, "", func(s *scenarios.Scenario) { s.On = []string{Local} }, "it is for local"},
-		{"a fault that the cluster cannot do", Local, "", func(s *scenarios.Scenario) { s.Script = step(nemesis.PowerLoss, "n1") },
-			unsupported(Local, "power-loss")},
-		{"a clock that the cluster cannot set", Local, "", func(s *scenarios.Scenario) {
-			s.Nemesis = []scenarios.Random{{Fault: nemesis.Clock, Among: []string{"c1", "n1"}}}
-		}, unsupported(Local, "node-clock")},
-		{"a fencing store", Virtual, "redsync", func(s *scenarios.Scenario) { s.Store.Check = scenarios.CheckFence },
-			"redsync issues no fencing tokens, which this scenario's store checks"},
-		{"a store that reads tell no token", Virtual, "redsync", func(s *scenarios.Scenario) { s.Store.Check = scenarios.CheckFenceWrites },
-			"redsync issues no fencing tokens, which this scenario's store checks"},
-		{"tokens to be judged", Virtual, "redsync", func(s *scenarios.Scenario) {
-			s.Expect = map[string]string{history.Fencing: history.Violated}
-		}, "redsync issues no fencing tokens, which this scenario is about"},
-		{"a client's clock", Virtual, "redsync", func(s *scenarios.Scenario) { s.Script = step(nemesis.Clock, "c1") },
-			"redsync reads Go's own clock, which cannot be set for one client"},
-		{"a client's clock in a schedule", Virtual, "redsync", func(s *scenarios.Scenario) {
-			s.Nemesis = []scenarios.Random{{Fault: nemesis.Clock, Among: []string{"c1"}}}
-		}, "redsync reads Go's own clock, which cannot be set for one client"},
-		{"a node's clock is no client's", Virtual, "redsync", func(s *scenarios.Scenario) { s.Script = step(nemesis.Clock, "n1") }, ""},
-		{"a lock on one node", Virtual, "single", func(*scenarios.Scenario) {}, "single is a lock on one node, and this is a scenario of 3"},
-		{"one node for it", Virtual, "single", func(s *scenarios.Scenario) { s.Nodes = three[:1] }, ""},
-		{"a lock that cannot extend", Virtual, "plain-del", func(s *scenarios.Scenario) { s.Nodes, s.Script = three[:1], step(scenarios.VerbWatch, "c1") },
-			"plain-del cannot extend a lease"},
-		{"a lock without a watchdog", Virtual, "redsync", func(s *scenarios.Scenario) { s.Script = step(scenarios.VerbWatch, "c1") },
-			"redsync has no watchdog"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := *plain("a").Scenario
-			s.Nodes = three
-			c.change(&s)
-			p, err := Options{Cluster: c.kind}.settle(Job{Scenario: &s, Lock: c.lock})
-			require.NoError(t, err)
-			require.Equal(t, c.want, p.skip())
-		})
-	}
-}
-
 // Asked to do without a rule of the reference, the whole catalogue runs where
 // the lock has rules, and skips the rest.
 func TestALockWithoutRulesIsSkippedWhereOneIsToBeOff(t *testing.T) {
@@ -167,91 +99,57 @@ func TestALockWithoutRulesIsSkippedWhereOneIsToBeOff(t *testing.T) {
 	require.Equal(t, 3, skipped)
 }
 
-// unsupported is what a cluster says of a fault that it cannot do; "" if it can.
-func unsupported(kind, fault string) string {
-	k, err := kinds.Find(kind)
-	if err != nil {
-		return err.Error()
+// Variants whose slugs are alike do not write over each other's histories, and
+// have the same folders whatever else is run.
+func TestRowsWithLikeSlugsHaveFoldersOfTheirOwn(t *testing.T) {
+	s := plain("a").Scenario
+	folders := func() (names []string) {
+		for _, v := range s.Variants {
+			names = append(names, Job{Scenario: s, Variant: v.Name}.folder())
+		}
+		return names
 	}
-	if err := k.Can(fault); err != nil {
-		return err.Error()
+	for _, name := range []string{"a b", "a-b", "A B", "a b 2", "+", "-", "c"} {
+		s.Variants = append(s.Variants, scenarios.Variant{Name: name})
 	}
-	return ""
-}
+	require.Equal(t, "a", Job{Scenario: s}.folder())
+	require.Equal(t, []string{"a--a-b", "a--a-b~2", "a--a-b~3", "a--a-b-2", "a--", "a--~2", "a--c"}, folders())
 
-// headerOf is that of a scenario with these changes.
-func headerOf(t *testing.T, change func(*scenarios.Scenario)) history.Header {
-	t.Helper()
-	s := *plain("a").Scenario
-	change(&s)
-	p, err := Options{Cluster: Local}.settle(Job{Scenario: &s})
-	require.NoError(t, err)
-	return *p.header("redis 7.0.15", 3, 9, 100*time.Millisecond).Header
-}
-
-func TestBounds(t *testing.T) {
-	const retry = 150 * time.Millisecond // 15 % of a TTL of a second
-	free := int64(time.Second + 250*time.Millisecond + retry)
-	ttls := func(n float64) scenarios.Span { return scenarios.Span{TTLs: n} }
-	for _, c := range []struct {
-		name   string
-		change func(*scenarios.Scenario)
-		want   history.Bounds
-	}{
-		{"by default", func(*scenarios.Scenario) {}, history.Bounds{Free: free, Grant: int64(500 * time.Millisecond)}},
-		{"a node is kept away", func(s *scenarios.Scenario) {
-			s.Script = []scenarios.Step{{Verb: nemesis.Kill, Targets: []string{"n1"}, After: ttls(1.1)},
-				{Verb: nemesis.Kill, Targets: []string{"n1"}, After: ttls(0.5)}}
-		}, history.Bounds{Free: free + int64(1100*time.Millisecond), Grant: int64(500 * time.Millisecond)}},
-		{"a longer retry", func(s *scenarios.Scenario) { s.Lock.RetryMax = ttls(0.4) },
-			history.Bounds{Free: free - int64(retry) + int64(400*time.Millisecond), Grant: int64(500 * time.Millisecond)}},
-		{"all set", func(s *scenarios.Scenario) {
-			s.Bounds = scenarios.Bounds{Free: ttls(2), Grant: ttls(1), Tenure: ttls(5)}
-		}, history.Bounds{Free: int64(2 * time.Second), Grant: int64(time.Second), Tenure: int64(5 * time.Second)}},
-	} {
-		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, headerOf(t, c.change).Bounds) })
-	}
-}
-
-func TestEarned(t *testing.T) {
-	two := func(s *scenarios.Scenario) { s.Clients = []scenarios.Client{{Name: "c1"}, {Name: "c2"}} }
-	number := func(n int) *int { return &n }
-	for _, c := range []struct {
-		name   string
-		change func(*scenarios.Scenario)
-		want   history.Earned
-	}{
-		{"one client", func(*scenarios.Scenario) {}, history.Earned{Grants: 1}},
-		{"two clients", two, history.Earned{Grants: 1, Contended: 1}},
-		{"a workload", func(s *scenarios.Scenario) { s.Workload = &scenarios.Workload{Clients: 3, Keys: 1} }, history.Earned{Grants: 1, Contended: 1}},
-		{"a fault in the script", func(s *scenarios.Scenario) {
-			s.Script = []scenarios.Step{{Verb: scenarios.VerbAcquire}, {Verb: nemesis.Flush, Targets: []string{"n1"}}}
-		}, history.Earned{Grants: 1, Faults: 1}},
-		{"what ends a fault is none", func(s *scenarios.Scenario) {
-			s.Script = []scenarios.Step{{Verb: nemesis.Resume, Targets: []string{"n1"}}, {Verb: nemesis.Heal}, {Verb: nemesis.LetGo}}
-		}, history.Earned{Grants: 1}},
-		{"a schedule", func(s *scenarios.Scenario) { s.Nemesis = []scenarios.Random{{Fault: nemesis.Pause}} }, history.Earned{Grants: 1, Faults: 1}},
-		{"protected data", func(s *scenarios.Scenario) { s.Expect = map[string]string{history.ProtectedData: history.Holds} },
-			history.Earned{Grants: 1, Writes: 2}},
-		{"all set", func(s *scenarios.Scenario) {
-			two(s)
-			s.Earned = scenarios.Earned{Grants: number(0), Contended: number(0), Faults: number(4), Writes: number(5), Refused: number(6)}
-		}, history.Earned{Faults: 4, Writes: 5, Refused: 6}},
-	} {
-		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, headerOf(t, c.change).Earned) })
-	}
-}
-
-func TestTheHeaderSaysWhatWasRun(t *testing.T) {
-	h := headerOf(t, func(s *scenarios.Scenario) {
-		s.Lock.Name = "redlock-fenced"
-		s.Store.Check = scenarios.CheckFence
-		s.Workload = &scenarios.Workload{Clients: 2, Keys: 1}
+	rapid.Check(t, func(t *rapid.T) {
+		s.Variants = nil
+		for _, name := range rapid.SliceOfDistinct(rapid.StringMatching(`[abAB ~2+-]{1,4}`), rapid.ID[string]).Draw(t, "names") {
+			s.Variants = append(s.Variants, scenarios.Variant{Name: name})
+		}
+		found := map[string]bool{}
+		for _, folder := range folders() {
+			require.False(t, found[strings.ToLower(folder)], folder)
+			found[strings.ToLower(folder)] = true
+		}
 	})
-	require.Equal(t, history.Header{
-		Version: history.Version, Scenario: "a", Cluster: Local, Server: "redis 7.0.15", Seed: 9, Trial: 3,
-		Lock: "redlock-fenced", TTL: int64(time.Second), Nodes: []string{"n1"}, Clients: []string{"c1", "w1", "w2"}, RealTime: true,
-		FencedStore: true, Fencing: true, Expect: map[string]string{history.MutualExclusion: history.Holds},
-		Bounds: h.Bounds, Earned: h.Earned, StallLimit: int64(100 * time.Millisecond),
-	}, h)
+}
+
+// Each of these rows has its own history on disk when the run is over.
+func TestLikeSlugsKeepBothHistories(t *testing.T) {
+	list, err := scenarios.Select([]string{"testdata/slug.yaml"})
+	require.NoError(t, err)
+	o := Options{Cluster: Virtual, Trials: 1, Seed: 1, Out: t.TempDir()}
+	jobs, err := o.Jobs(list)
+	require.NoError(t, err)
+	trials, err := Run(context.Background(), jobs, o, func(Trial) {})
+	require.NoError(t, err)
+	require.Len(t, trials, 3)
+	for _, trial := range trials {
+		require.Equal(t, trial.Variant, readFile(t, o, trial)[0].Header.Variant)
+	}
+}
+
+// readFile reads the history that a trial has kept.
+func readFile(t *testing.T, o Options, trial Trial) []history.Event {
+	t.Helper()
+	f, err := os.Open(o.Out + "/" + trial.History)
+	require.NoError(t, err)
+	defer f.Close()
+	events, err := history.Read(f)
+	require.NoError(t, err)
+	return events
 }

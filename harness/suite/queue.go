@@ -24,12 +24,12 @@ type queue struct {
 	busy    int // how many busy ones are under way
 }
 
-// queue lists a ticket for each trial.
-func (o Options) queue(jobs []Job) *queue {
+// newQueue lists a ticket for each of so many trials of each row.
+func newQueue(jobs []Job, trials int) *queue {
 	q := &queue{}
 	q.changed.L = &q.mu
 	for row, j := range jobs {
-		for trial := range max(o.Trials, 1) {
+		for trial := range max(trials, 1) {
 			q.waiting = append(q.waiting, ticket{row, trial, j, j.Scenario.Workload != nil})
 		}
 	}

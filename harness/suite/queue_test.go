@@ -23,7 +23,7 @@ func aQueue(rows string) *queue {
 		}
 		jobs = append(jobs, Job{Scenario: s})
 	}
-	return Options{}.queue(jobs)
+	return newQueue(jobs, 1)
 }
 
 func (q *queue) mustNext(t require.TestingT) ticket {
@@ -34,7 +34,7 @@ func (q *queue) mustNext(t require.TestingT) ticket {
 
 func TestTicketsComeInTheOrderOfTheRows(t *testing.T) {
 	s := &scenarios.Scenario{}
-	q := Options{Trials: 2}.queue([]Job{{Scenario: s}, {Scenario: s}})
+	q := newQueue([]Job{{Scenario: s}, {Scenario: s}}, 2)
 	for _, want := range [][2]int{{0, 0}, {0, 1}, {1, 0}, {1, 1}} {
 		got := q.mustNext(t)
 		require.Equal(t, want, [2]int{got.row, got.trial})

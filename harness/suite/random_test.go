@@ -53,8 +53,10 @@ func randomScenario(t *rapid.T) *scenarios.Scenario {
 	for i := range rapid.SampledFrom([]int{3, 4, 5}).Draw(t, "nodes") {
 		s.Nodes = append(s.Nodes, fmt.Sprint("n", i+1))
 	}
-	clients := workers(s.Workload)
-	var links []string
+	var clients, links []string
+	for i := range s.Workload.Clients {
+		clients = append(clients, fmt.Sprint("w", i+1))
+	}
 	for _, c := range clients {
 		for _, n := range s.Nodes {
 			links = append(links, c+"-"+n)

@@ -10,6 +10,8 @@ import (
 	"runtime/metrics"
 	"sync"
 	"time"
+
+	"lockproof/harness/trial"
 )
 
 const (
@@ -28,12 +30,12 @@ const (
 // its memory is more than a machine can be asked for.
 func ServeTrials(in io.Reader, out io.Writer) error {
 	os.Stdout, os.Stdin = os.Stderr, nil // a lock that prints must not talk to whoever reads out
-	s := &server{out: json.NewEncoder(out), pulse: &pulse{}, orders: make(chan order)}
+	s := &server{out: json.NewEncoder(out), progress: &trial.Progress{}, orders: make(chan order)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	go s.read(waiting(in))
 	go s.beat()
 	go s.watchMemory()
-	memory := beFrugal()
+	memory := tuneCollector()
 	defer memory.end()
 	loadBallast()
 	jobs := map[int]order{}
@@ -45,13 +47,19 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 		if !ok {
 			return fmt.Errorf("row %d has not been given", o.Row)
 		}
-		options := *known.Options
-		options.pulse = s.pulse
-		s.pulse.begin()
-		trial := options.one(s.ctx, ticket{row: o.Row, trial: o.Trial, job: *known.Job})
-		s.pulse.end()
+		r, err := newRunner(s.ctx, *known.Options)
+		if err != nil {
+			return err
+		}
+		r.progress = s.progress
+		s.progress.Begin()
+		done := r.try(s.ctx, ticket{row: o.Row, trial: o.Trial, job: *known.Job})
+		s.progress.End()
+		if err := r.close(); err != nil && done.Failure == "" {
+			done.Failure = err.Error()
+		}
 		memory.allow()
-		if err := s.say(reply{Trial: &trial, Events: trial.Events}); err != nil {
+		if err := s.say(reply{Trial: &done, Events: done.Events}); err != nil {
 			return err
 		}
 	}
@@ -59,10 +67,10 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 }
 
 type server struct {
-	pulse  *pulse
-	orders chan order
-	ctx    context.Context // ends when the trials are called off
-	cancel context.CancelFunc
+	progress *trial.Progress
+	orders   chan order
+	ctx      context.Context // ends when the trials are called off
+	cancel   context.CancelFunc
 
 	mu  sync.Mutex
 	out *json.Encoder
@@ -98,7 +106,7 @@ func (s *server) read(in io.Reader) {
 // beat says how far the trial under way has got.
 func (s *server) beat() {
 	for range time.Tick(paceEvery) {
-		if p, busy := s.pulse.read(); busy {
+		if p, busy := s.progress.Read(); busy {
 			_ = s.say(reply{Progress: &p}) // if nobody listens, the input ends as well
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"lockproof/harness/trial"
 	"lockproof/scenarios"
 )
 
@@ -60,8 +61,8 @@ func (o Options) Shard(jobs []Job, s Shard) ([]Job, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p.skip() == "" {
-			lengths[i] = p.length()
+		if p.Skip() == "" {
+			lengths[i] = length(p)
 			running++
 		}
 		order[i] = i
@@ -115,7 +116,7 @@ const (
 // length is about how long a trial of the plan takes in real time: what its
 // script waits for and what its workload lasts. It need not be right, only
 // alike for rows that are alike.
-func (p *plan) length() time.Duration {
+func length(p *trial.Plan) time.Duration {
 	total := startLength
 	for _, s := range p.Script {
 		total += s.Wait.In(p.TTL)

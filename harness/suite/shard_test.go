@@ -55,9 +55,9 @@ func TestShardsShareOutTheWhole(t *testing.T) {
 			for _, j := range part {
 				p, err := o.settle(j)
 				require.NoError(rt, err)
-				if p.skip() == "" {
-					load += p.length()
-					longest = max(longest, p.length())
+				if p.Skip() == "" {
+					load += length(p)
+					longest = max(longest, length(p))
 				}
 			}
 			require.Positive(rt, load, "a shard with nothing to run")

@@ -16,10 +16,11 @@ import (
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/docker"
 	"lockproof/harness/history"
+	"lockproof/harness/trial"
 	"lockproof/scenarios"
 )
 
-// plain is a scenario whose trials the fake openers below make up.
+// plain is a scenario whose trials the fake performers below make up.
 func plain(name string) Job {
 	return Job{Scenario: &scenarios.Scenario{
 		Name: name, On: []string{Virtual, Local}, TTL: time.Second, Nodes: []string{"n1"},
@@ -29,8 +30,8 @@ func plain(name string) Job {
 }
 
 // granted is the shortest history in which mutual exclusion holds: one lease.
-func granted(p *plan, t *Trial) []history.Event {
-	header := p.header("fake 1.0", t.Trial, t.Seed, 50*time.Millisecond)
+func granted(p *trial.Plan, t *Trial) []history.Event {
+	header := p.Header("fake 1.0", t.Trial, t.Seed)
 	return []history.Event{
 		header,
 		{Time: 1, Process: "c1", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"},
@@ -42,14 +43,20 @@ func granted(p *plan, t *Trial) []history.Event {
 // stall is a harness held up in the middle of granted's lease.
 var stall = history.Event{Time: 15, Process: "harness", Type: history.TypeStall, Late: int64(time.Second)}
 
-// fakeOpener records what history says of each trial.
-func fakeOpener(history func(p *plan, t *Trial) []history.Event) opener {
-	return func(_ context.Context, p *plan, t *Trial, j *journal) error {
+// fakePerformer records what history says of each trial.
+func fakePerformer(history func(p *trial.Plan, t *Trial) []history.Event) performer {
+	return func(_ context.Context, p *trial.Plan, t *Trial, j *trial.Journal) (string, error) {
 		for _, e := range history(p, t) {
-			j.record(e)
+			j.Record(e)
 		}
-		return nil
+		return "fake 1.0", nil
 	}
+}
+
+// runFake runs jobs with a performer of the test's.
+func runFake(ctx context.Context, o Options, jobs []Job, p performer, observe func(Trial)) []Trial {
+	r := &runner{options: o, perform: p}
+	return spread(ctx, jobs, o, func() executor { return r }, observe)
 }
 
 // onFake runs on a fake cluster of real time.
@@ -60,7 +67,7 @@ func TestTrialsComeBackInTheOrderOfTheJobs(t *testing.T) {
 	o.Parallel = 4
 	var mu sync.Mutex
 	var seen []string
-	trials := o.run(context.Background(), []Job{plain("a"), plain("b")}, fakeOpener(func(p *plan, trial *Trial) []history.Event {
+	trials := runFake(context.Background(), o, []Job{plain("a"), plain("b")}, fakePerformer(func(p *trial.Plan, trial *Trial) []history.Event {
 		time.Sleep(time.Duration(10-3*trial.Trial) * time.Millisecond) // the later, the quicker
 		return granted(p, trial)
 	}), func(trial Trial) {
@@ -98,7 +105,7 @@ func TestAStalledTrialIsTriedAgain(t *testing.T) {
 			o := onFake(1)
 			o.Out = t.TempDir()
 			tries := 0
-			trials := o.run(context.Background(), []Job{plain("a")}, fakeOpener(func(p *plan, trial *Trial) []history.Event {
+			trials := runFake(context.Background(), o, []Job{plain("a")}, fakePerformer(func(p *trial.Plan, trial *Trial) []history.Event {
 				events := granted(p, trial)
 				if tries++; tries <= c.stalls {
 					events = append(events, stall)
@@ -128,11 +135,11 @@ func readHistory(t *testing.T, name string) []history.Event {
 }
 
 func TestAClusterThatFailsIsAFailureOfTheHarness(t *testing.T) {
-	trials := onFake(1).run(context.Background(), []Job{plain("a"), plain("b")}, func(_ context.Context, p *plan, _ *Trial, _ *journal) error {
+	trials := runFake(context.Background(), onFake(1), []Job{plain("a"), plain("b")}, func(_ context.Context, p *trial.Plan, _ *Trial, _ *trial.Journal) (string, error) {
 		if p.Name == "a" {
-			return errors.New("n3 did not start")
+			return "", errors.New("n3 did not start")
 		}
-		return nil // and no history
+		return "", nil // and no history
 	}, func(Trial) {})
 	standing, why := trials[0].Standing()
 	require.Equal(t, HarnessError, standing)
@@ -147,14 +154,14 @@ func TestAClusterThatFailsIsAFailureOfTheHarness(t *testing.T) {
 func TestAClusterThatIsLostEndsTheRun(t *testing.T) {
 	o := onFake(5)
 	o.Parallel = 1
-	trials := o.run(context.Background(), []Job{plain("a"), plain("b")}, func(_ context.Context, p *plan, trial *Trial, j *journal) error {
+	trials := runFake(context.Background(), o, []Job{plain("a"), plain("b")}, func(_ context.Context, p *trial.Plan, trial *Trial, j *trial.Journal) (string, error) {
 		for _, e := range granted(p, trial) {
-			j.record(e)
+			j.Record(e)
 		}
 		if trial.Trial == 1 {
-			return fmt.Errorf("n3: %w", &cluster.Lost{Cluster: docker.Name, Why: "the engine is gone", How: "start it again"})
+			return "", fmt.Errorf("n3: %w", &cluster.Lost{Cluster: docker.Name, Why: "the engine is gone", How: "start it again"})
 		}
-		return nil
+		return "", nil
 	}, func(Trial) {})
 	require.Len(t, trials, 2)
 	standing, why := trials[1].Standing()
@@ -167,17 +174,17 @@ func TestCancelInMidRunGivesWhatWasSeen(t *testing.T) {
 	o := onFake(5)
 	o.Parallel, o.Out = 1, t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
-	trials := o.run(ctx, []Job{plain("a")}, func(ctx context.Context, p *plan, trial *Trial, j *journal) error {
+	trials := runFake(ctx, o, []Job{plain("a")}, func(ctx context.Context, p *trial.Plan, trial *Trial, j *trial.Journal) (string, error) {
 		events := granted(p, trial)
 		for _, e := range events[:3] {
-			j.record(e)
+			j.Record(e)
 		}
 		if trial.Trial == 1 {
 			cancel()
-			return ctx.Err()
+			return "", ctx.Err()
 		}
-		j.record(events[3])
-		return nil
+		j.Record(events[3])
+		return "", nil
 	}, func(Trial) {})
 	require.Len(t, trials, 2)
 	require.Empty(t, trials[1].Failure)
@@ -189,9 +196,9 @@ func TestCancelBeforeThereIsAClusterJudgesNothing(t *testing.T) {
 	o := onFake(5)
 	o.Parallel, o.Out = 1, t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
-	trials := o.run(ctx, []Job{plain("a")}, func(ctx context.Context, _ *plan, _ *Trial, _ *journal) error {
+	trials := runFake(ctx, o, []Job{plain("a")}, func(ctx context.Context, _ *trial.Plan, _ *Trial, _ *trial.Journal) (string, error) {
 		cancel()
-		return ctx.Err()
+		return "", ctx.Err()
 	}, func(Trial) {})
 	require.Len(t, trials, 1)
 	standing, why := trials[0].Standing()
@@ -240,7 +247,7 @@ func TestCancelOfALongVirtualRunIsWoundUp(t *testing.T) {
 func TestOnlyWhatIsWorthItIsKept(t *testing.T) {
 	o := onFake(3)
 	o.Out = t.TempDir()
-	trials := o.run(context.Background(), []Job{plain("a")}, fakeOpener(func(p *plan, trial *Trial) []history.Event {
+	trials := runFake(context.Background(), o, []Job{plain("a")}, fakePerformer(func(p *trial.Plan, trial *Trial) []history.Event {
 		events := granted(p, trial)
 		if trial.Trial == 2 { // another client's lease overlaps the first one's
 			events = append(events, history.Event{Time: 3, Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"},
@@ -262,7 +269,7 @@ func TestAViolationThatDidNotComeIsKept(t *testing.T) {
 	o.Out = t.TempDir()
 	job := plain("a")
 	job.Scenario.Expect[history.MutualExclusion] = history.Violated
-	trials := o.run(context.Background(), []Job{job}, fakeOpener(granted), func(Trial) {})
+	trials := runFake(context.Background(), o, []Job{job}, fakePerformer(granted), func(Trial) {})
 	standing, _ := trials[1].Standing()
 	require.Equal(t, Differs, standing)
 	require.FileExists(t, filepath.Join(o.Out, trials[1].History))
@@ -272,7 +279,7 @@ func TestAnOutputFolderThatCannotBeIsAFailure(t *testing.T) {
 	o := onFake(1)
 	o.Out = filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(o.Out, nil, 0o600))
-	trials := o.run(context.Background(), []Job{plain("a")}, fakeOpener(granted), func(Trial) {})
+	trials := runFake(context.Background(), o, []Job{plain("a")}, fakePerformer(granted), func(Trial) {})
 	require.Contains(t, trials[0].Failure, "not a directory")
 	require.Empty(t, trials[0].History)
 }

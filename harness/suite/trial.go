@@ -1,37 +1,12 @@
 package suite
 
 import (
-	"io"
+	"slices"
 	"time"
 
 	"lockproof/checker"
 	"lockproof/harness/history"
 )
-
-// Options say how scenarios are to be run.
-type Options struct {
-	Cluster string // virtual, local, docker
-	Trials  int
-	Seed    uint64
-	Server  string        // docker: one of docker.Servers; local: a server's program; "": the default
-	Image   string        // docker: an image that has a server, instead
-	TTL     time.Duration // 0: each scenario's own
-	Lock    string        // "": each scenario's own
-	Without []string      // rules to switch off in every scenario
-	Out     string        // folder for results and histories
-	// Parallel is how many trials run at a time; 0: what suits the cluster.
-	Parallel int
-	// Retries is how often a stalled trial is tried again.
-	Retries int
-	// Events asks for each trial's events with the trial, up to 50,000 of them: for who
-	// has no folder. Who runs many trials has no memory for that.
-	Events bool
-	// Notices takes what is to be said before the first trial begins, where that
-	// takes long; nil: nobody.
-	Notices io.Writer `json:"-"`
-
-	pulse *pulse // takes how far a trial has got; nil: nobody looks
-}
 
 // Trial is one run of one scenario and what came of it.
 type Trial struct {
@@ -82,3 +57,27 @@ const (
 	Skipped      Standing = "skipped"
 	HarnessError Standing = "failed"
 )
+
+// worthKeeping: everything but a trial whose properties all hold, as they
+// should, and of those the first, to look at.
+func worthKeeping(t Trial) bool {
+	if standing, _ := t.Standing(); t.Trial == 0 || standing != AsExpected {
+		return true
+	}
+	for property := range t.Expect {
+		if t.verdict(property) != history.Holds {
+			return true
+		}
+	}
+	return slices.ContainsFunc(history.Properties, func(p string) bool { return t.verdict(p) == history.Violated })
+}
+
+// verdict is the trial's verdict on a property, "" if it was not judged.
+func (t Trial) verdict(property string) string {
+	for _, r := range t.Results {
+		if r.Property == property {
+			return r.Verdict
+		}
+	}
+	return ""
+}

@@ -56,15 +56,15 @@ var table = []allowed{
 	{"nemesis", "harness/client harness/cluster harness/history internal/wording"},
 	{"scenarios", "harness/cluster harness/cluster/kinds harness/history harness/locks internal/input" +
 		" internal/input/yamlfile nemesis redlock"},
-	{"harness/suite", "checker harness/client harness/cluster harness/cluster/kinds harness/cluster/local" +
-		" harness/cluster/process harness/cluster/virtual harness/history" +
-		" harness/locks nemesis redlock scenarios"},
+	{"harness/trial", "checker harness/client harness/cluster harness/history harness/locks nemesis scenarios"},
+	{"harness/suite", "checker harness/cluster harness/cluster/kinds harness/cluster/local harness/cluster/process" +
+		" harness/cluster/virtual harness/history harness/locks harness/trial redlock scenarios"},
 
 	// Those who ask for trials, and those who tell what came of them.
 	{"validate/settings", "internal/input internal/input/yamlfile"},
 	{"validate", "checker harness/cluster harness/cluster/kinds harness/cluster/local harness/cluster/server" +
 		" harness/history harness/suite nemesis scenarios validate/settings"},
-	{"reports", "checker harness/cluster harness/history harness/locks harness/suite internal/filelock internal/input" +
+	{"reports", "checker harness/cluster harness/history harness/locks harness/suite harness/trial internal/filelock internal/input" +
 		" internal/plain internal/wording nemesis scenarios validate"},
 	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios validate"},
 	{"lab", "checker harness/cluster harness/history harness/locks harness/suite nemesis redlock scenarios"},

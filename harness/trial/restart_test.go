@@ -1,4 +1,4 @@
-package suite
+package trial
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/cluster/docker"
+	"lockproof/harness/cluster/local"
 	"lockproof/harness/history"
 	"lockproof/nemesis"
 	"lockproof/scenarios"
@@ -29,15 +30,12 @@ func TestRestartsTakeTimeOnDocker(t *testing.T) {
 		"majority-down":               0,
 		"client-pause":                0,
 	} {
-		j := Job{Scenario: load(t, name)}
-		p, err := Options{Cluster: docker.Name}.settle(j)
-		require.NoError(t, err)
-		require.Equal(t, j.Scenario.TTL+restarts*docker.Kind.Restart, p.TTL, name)
-		p, err = Options{Cluster: Local}.settle(j)
-		require.NoError(t, err)
-		require.Equal(t, j.Scenario.TTL, p.TTL, name)
-		p, err = Options{Cluster: docker.Name, TTL: 30 * time.Second}.settle(j)
-		require.NoError(t, err)
+		s := load(t, name)
+		p := planned(t, s, Settings{On: docker.Kind})
+		require.Equal(t, s.TTL+restarts*docker.Kind.Restart, p.TTL, name)
+		p = planned(t, s, Settings{On: local.Kind})
+		require.Equal(t, s.TTL, p.TTL, name)
+		p = planned(t, s, Settings{On: docker.Kind, TTL: 30 * time.Second})
 		require.Equal(t, 30*time.Second, p.TTL, name)
 	}
 }
@@ -45,11 +43,9 @@ func TestRestartsTakeTimeOnDocker(t *testing.T) {
 // TestALongerLeaseLeavesMoreForRestarts: of three TTLs, 1.1 pass before the node
 // comes back.
 func TestALongerLeaseLeavesMoreForRestarts(t *testing.T) {
-	p, err := Options{Cluster: docker.Name}.settle(Job{Scenario: load(t, "restart-delay-mixed-ttls")})
-	require.NoError(t, err)
+	p := planned(t, load(t, "restart-delay-mixed-ttls"), Settings{On: docker.Kind})
 	require.InEpsilon(t, float64(time.Second)+float64(docker.Kind.Restart)/1.9, float64(p.TTL), 1e-6)
-	p, err = Options{Cluster: docker.Name}.settle(Job{Scenario: load(t, "restart-delay-mixed-ttls"), Variant: "delay above the longest TTL"})
-	require.NoError(t, err)
+	p = planned(t, load(t, "restart-delay-mixed-ttls"), Settings{On: docker.Kind, Variant: "delay above the longest TTL"})
 	require.Equal(t, time.Second, p.TTL)
 }
 
@@ -61,8 +57,7 @@ func TestARefusalIsAskedForWhileTheLeaseLasts(t *testing.T) {
 	asked := 0
 	for _, s := range list {
 		for _, v := range append([]scenarios.Variant{{}}, s.Variants...) {
-			p, err := Options{Cluster: docker.Name}.settle(Job{Scenario: s, Variant: v.Name})
-			require.NoError(t, err)
+			p := planned(t, s, Settings{On: docker.Kind, Variant: v.Name})
 			if p.restarting == 0 || p.Earned.Refused == nil {
 				continue
 			}
@@ -80,7 +75,7 @@ func TestARefusalIsAskedForWhileTheLeaseLasts(t *testing.T) {
 // the scenario's own.
 func TestRestartsThatTakeTooLongAreAStall(t *testing.T) {
 	var seen []history.Event
-	r := &run{plan: &plan{restarting: 2500 * time.Millisecond}, record: func(e history.Event) { seen = append(seen, e) }}
+	r := &run{plan: &Plan{restarting: 2500 * time.Millisecond}, record: func(e history.Event) { seen = append(seen, e) }}
 	at := func(s float64) int64 { return int64(s * 1e9) }
 	fault := func(kind nemesis.Kind, node string) nemesis.Fault {
 		return nemesis.Fault{Kind: kind, Targets: []string{node}}

@@ -12,7 +12,7 @@ import (
 // well above what is alive, and comes down with it.
 func TestTheMemoryLimitGrowsWithWhatIsKept(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
-	f := beFrugal()
+	f := tuneCollector()
 	limit := func() int64 {
 		runtime.GC()
 		f.allow()
@@ -34,7 +34,7 @@ func TestTheMemoryLimitGrowsWithWhatIsKept(t *testing.T) {
 
 func TestTheUsersMemoryLimitIsNotRaised(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(100 << 20))
-	f := beFrugal()
+	f := tuneCollector()
 	defer f.end()
 	f.allow()
 	require.EqualValues(t, 100<<20, debug.SetMemoryLimit(-1))

@@ -11,20 +11,20 @@ import (
 // alive stays.
 const memoryLimit = 160 << 20
 
-// frugality keeps the harness's memory low while a suite runs.
-type frugality struct {
+// collector tunes Go's, to keep the harness's memory low while a suite runs.
+type collector struct {
 	given int64 // the limit before, the user's where there is one (GOMEMLIMIT)
 	limit int64
 }
 
-// beFrugal sets the limit, or the user's if that is lower.
-func beFrugal() *frugality {
-	f := &frugality{given: debug.SetMemoryLimit(-1)}
+// tuneCollector sets the limit, or the user's if that is lower.
+func tuneCollector() *collector {
+	f := &collector{given: debug.SetMemoryLimit(-1)}
 	f.set(memoryLimit)
 	return f
 }
 
-func (f *frugality) set(limit int64) {
+func (f *collector) set(limit int64) {
 	if limit = min(limit, f.given); limit != f.limit {
 		f.limit = limit
 		debug.SetMemoryLimit(limit)
@@ -34,7 +34,7 @@ func (f *frugality) set(limit int64) {
 // allow raises the limit for what is kept of the trials so far, some 2 KB of
 // each: close to a limit the collector runs all the time, and fifty thousand
 // trials would never end. When much is kept, there is no need of ballast.
-func (f *frugality) allow() {
+func (f *collector) allow() {
 	const step = 32 << 20 // to set a limit stops the world
 	live := liveHeap()
 	if live > 2*ballastSize {
@@ -44,7 +44,7 @@ func (f *frugality) allow() {
 }
 
 // end puts things back.
-func (f *frugality) end() {
+func (f *collector) end() {
 	dropBallast()
 	debug.SetMemoryLimit(f.given)
 }

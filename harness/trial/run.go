@@ -1,4 +1,4 @@
-package suite
+package trial
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 
 // run is one run of a plan on a cluster.
 type run struct {
-	plan    *plan
+	plan    *Plan
 	cluster cluster.Cluster
 	crew    *crew
 	nemesis *nemesis.Nemesis
@@ -45,24 +45,13 @@ func (r *run) failed(err error) {
 	}
 }
 
-// conduct runs a plan on a cluster that is up. The history is whole, with its
-// last line, unless an error is returned.
-func conduct(ctx context.Context, p *plan, c cluster.Cluster, seed uint64, record func(history.Event)) error {
+func newRun(p *Plan, c cluster.Cluster, seed uint64, record func(history.Event)) *run {
 	r := &run{
 		plan: p, cluster: c, record: record, seed: seed, crew: newCrew(c, record),
 		pending: map[string][]pending{}, unreached: map[string]*nemesis.Active{}, before: map[string][2]int{},
 	}
 	r.nemesis = nemesis.New(c, r.crew, p.clientNames(), record)
-	r.look(ctx)
-	err := r.setUp(ctx)
-	if err == nil {
-		err = r.perform(ctx)
-	}
-	err = errors.Join(r.unmet(err), r.windUp(ctx))
-	if err == nil {
-		record(history.Event{Time: c.Now(), Process: "harness", Type: history.TypeEnd})
-	}
-	return err
+	return r
 }
 
 // unmet notes that a step did not come out as the scenario needs it, and gives any
@@ -101,7 +90,7 @@ func (r *run) setUp(ctx context.Context) error {
 // setup is what a client is told at its start.
 func (r *run) setup(index int, name string) client.Setup {
 	s := client.Setup{
-		Name: name, Index: index, Lock: r.plan.lock.Name, Options: r.options(),
+		Name: name, Index: index, Lock: r.plan.Lock.Name, Options: r.options(),
 		Nodes: r.plan.Nodes, FencedStore: r.plan.Store.Check.Fenced(),
 		ReadsUnfenced: r.plan.Store.Check == scenarios.CheckFenceWrites,
 		CompareStore:  r.plan.Store.Check == scenarios.CheckCompare,
@@ -125,10 +114,10 @@ func (r *run) setup(index int, name string) client.Setup {
 
 // options are the lock's.
 func (r *run) options() locks.Options {
-	l := r.plan.Lock
+	l := r.plan.Scenario.Lock
 	o := locks.Options{
 		TTL: r.plan.TTL, NodeTimeout: r.in(l.NodeTimeout), Tries: l.Tries, RetryMin: r.in(l.RetryMin), RetryMax: r.in(l.RetryMax),
-		MaxExtensions: l.MaxExtensions, Wait: l.Wait, Connection: l.Connection, Without: r.plan.without,
+		MaxExtensions: l.MaxExtensions, Wait: l.Wait, Connection: l.Connection, Without: r.plan.Without,
 	}
 	if l.Drift != nil {
 		o.Drift = *l.Drift

@@ -1,4 +1,4 @@
-package suite
+package trial
 
 import (
 	"cmp"
@@ -14,16 +14,15 @@ import (
 	"time"
 
 	"lockproof/checker"
-	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/history"
 )
 
-// journal takes a run's events: in memory for the checker, as long as there are
+// Journal takes a run's events: in memory for the checker, as long as there are
 // not too many, and line by line in a file, so that a killed run leaves what it
 // saw. The file comes into being with its first line, which is the header:
 // whenever the harness is killed, there is no file of that name, or one that can
 // be judged.
-type journal struct {
+type Journal struct {
 	root, path string   // the output folder, and the file below it
 	file       *os.File // nil before the first line; the writer's lock guards it
 	writer     *history.Writer
@@ -34,9 +33,11 @@ type journal struct {
 	keeps   int   // how many events are kept in memory
 	spilled bool  // there were too many to keep: the file has them
 	latest  int64 // time of the latest
-	pulse   *pulse
-	count   int // events so far
-	limit   int // how many there may be; 0: any number
+	count   int   // events so far
+	limit   int   // how many there may be; 0: any number
+
+	progress   *Progress
+	beforeLong func()
 }
 
 // kept is how many events are kept in memory, where there is a file that has
@@ -49,7 +50,7 @@ const kept = 50_000
 const manyEvents = 1_000_000
 
 // tooMany says that there are more events than there may be, nil if not.
-func (j *journal) tooMany() error {
+func (j *Journal) tooMany() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.limit == 0 || j.count <= j.limit {
@@ -59,18 +60,30 @@ func (j *journal) tooMany() error {
 		j.limit, time.Duration(j.latest).Round(time.Second))
 }
 
-// journal makes the journal of one trial of a job; without an output folder it
-// has no file.
-func (o Options) journal(job Job, trial int) (*journal, error) {
-	j := &journal{root: o.Out, keeps: kept, pulse: o.pulse}
-	if !kinds.RealTime(o.Cluster) {
+// Record is where a journal writes, and what it is about.
+type Record struct {
+	// Root is the output folder, and Path the file below it; without a root there
+	// is no file.
+	Root, Path string
+	// Virtual: the trial is in virtual time, where events come in order, and too
+	// many of them end it.
+	Virtual  bool
+	Progress *Progress // takes how far the trial has got; nil: nobody looks
+	// BeforeLong is called before a history is judged that is not in memory, for
+	// which the checker needs much; nil: nobody cares.
+	BeforeLong func()
+}
+
+// NewJournal makes the journal of one attempt at a trial. The file of an earlier
+// one goes: it must not stand for this one, however it ends.
+func NewJournal(to Record) (*Journal, error) {
+	j := &Journal{root: to.Root, path: to.Path, keeps: kept, progress: to.Progress, beforeLong: to.BeforeLong}
+	if to.Virtual {
 		j.limit = manyEvents
 	}
-	if o.Out == "" {
+	if to.Root == "" {
 		return j, nil
 	}
-	j.path = filepath.Join("trials", job.folder(), fmt.Sprintf("%03d", trial), "history.jsonl")
-	// An earlier attempt's file must not stand for this one, however it ends.
 	if _, err := os.Lstat(j.name()); err == nil {
 		if err := j.inside(); err != nil {
 			return nil, err
@@ -79,49 +92,12 @@ func (o Options) journal(job Job, trial int) (*journal, error) {
 			return nil, err
 		}
 	}
-	j.writer = history.NewWriter(j, !kinds.RealTime(o.Cluster))
+	j.writer = history.NewWriter(j, to.Virtual)
 	return j, nil
 }
 
-// folder is the name of the folder that has the row's trials, which no other row
-// of a suite has. It follows from the scenario alone, so that it is the same in
-// every run and shard: of variants whose slugs are alike, the second in the file
-// ends in ~2, which no slug does.
-func (j Job) folder() string {
-	if j.Variant == "" {
-		return j.Scenario.Name
-	}
-	slug, alike := Slug(j.Variant), 0
-	for _, v := range j.Scenario.Variants {
-		if Slug(v.Name) == slug {
-			alike++
-		}
-		if v.Name == j.Variant {
-			break
-		}
-	}
-	if alike > 1 {
-		slug = fmt.Sprintf("%s~%d", slug, alike)
-	}
-	return j.Scenario.Name + "--" + slug
-}
-
-// Slug makes of a name what can be a part of a path or of a link: letters and
-// digits in lower case, and hyphens.
-func Slug(name string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		}
-		return '-'
-	}, name), "-")
-}
-
 // Write takes whole lines from the writer to the file.
-func (j *journal) Write(lines []byte) (int, error) {
+func (j *Journal) Write(lines []byte) (int, error) {
 	if j.file == nil {
 		return j.create(lines)
 	}
@@ -135,14 +111,14 @@ var folders sync.Mutex
 
 const creations = 100
 
-// Unborn is added to the name of a file whose header is being written.
-const Unborn = ".new"
+// NewSuffix is added to the name of a file whose header is being written.
+const NewSuffix = ".new"
 
 // inside requires that the folders on the way to the file are there, and are none
 // that links lead to: what is written and removed is in the output folder. It makes
 // those that are not there. (os.Root would say the same of any name, by opening
 // each folder on the way each time: a third of a short trial.)
-func (j *journal) inside() error {
+func (j *Journal) inside() error {
 	folder := j.root
 	for part := range strings.SplitSeq(filepath.Dir(j.path), string(filepath.Separator)) {
 		folder = filepath.Join(folder, part)
@@ -165,7 +141,7 @@ func (j *journal) inside() error {
 // create makes the file with its first lines, which begin with the header. It
 // has its name only when it has them. What is there under its first name, a link
 // perhaps, is not written to.
-func (j *journal) create(lines []byte) (n int, err error) {
+func (j *Journal) create(lines []byte) (n int, err error) {
 	folders.Lock()
 	defer folders.Unlock()
 	for range creations {
@@ -176,18 +152,18 @@ func (j *journal) create(lines []byte) (n int, err error) {
 	return n, err
 }
 
-func (j *journal) createOnce(lines []byte) (n int, err error) {
+func (j *Journal) createOnce(lines []byte) (n int, err error) {
 	if err := os.MkdirAll(j.root, 0o755); err != nil {
 		return 0, err
 	}
 	if err := j.inside(); err != nil {
 		return 0, err
 	}
-	unborn := j.name() + Unborn
-	file, err := os.OpenFile(unborn, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	unnamed := j.name() + NewSuffix
+	file, err := os.OpenFile(unnamed, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if errors.Is(err, fs.ErrExist) { // of a run that was killed, or no file of ours at all
-		if err = os.Remove(unborn); err == nil {
-			file, err = os.OpenFile(unborn, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if err = os.Remove(unnamed); err == nil {
+			file, err = os.OpenFile(unnamed, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 		}
 	}
 	if err != nil {
@@ -197,7 +173,7 @@ func (j *journal) createOnce(lines []byte) (n int, err error) {
 		file, err = rename(file, j.name())
 	}
 	if err != nil {
-		return n, errors.Join(err, file.Close(), os.Remove(unborn))
+		return n, errors.Join(err, file.Close(), os.Remove(unnamed))
 	}
 	j.file = file
 	return n, nil
@@ -217,18 +193,18 @@ func rename(file *os.File, name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
 }
 
-func (j *journal) name() string { return filepath.Join(j.root, j.path) }
+func (j *Journal) name() string { return filepath.Join(j.root, j.path) }
 
-// record adds an event. The header is the first to go to the file; what a
+// Record adds an event. The header is the first to go to the file; what a
 // cluster says while it comes up follows it.
-func (j *journal) record(e history.Event) {
+func (j *Journal) Record(e history.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.count++; j.limit > 0 && j.count > 2*j.limit {
 		return // the run has been called off, or does not even notice that
 	}
 	j.latest = max(j.latest, e.Time)
-	j.pulse.beat(e.Time)
+	j.progress.recorded(e.Time)
 	if j.spilled {
 		j.write(e)
 		return
@@ -248,7 +224,7 @@ func (j *journal) record(e history.Event) {
 }
 
 // write hands events to the writer, if there is one.
-func (j *journal) write(events ...history.Event) {
+func (j *Journal) write(events ...history.Event) {
 	if j.writer == nil {
 		return
 	}
@@ -257,16 +233,16 @@ func (j *journal) write(events ...history.Event) {
 	}
 }
 
-// begun says whether the header has come.
-func (j *journal) begun() bool {
+// Begun says whether the header has come.
+func (j *Journal) Begun() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.headed
 }
 
-// end writes what is still to be written and closes the file; what is recorded
+// End writes what is still to be written and closes the file; what is recorded
 // from now on is lost.
-func (j *journal) end() error {
+func (j *Journal) End() error {
 	if j.writer == nil {
 		return nil
 	}
@@ -277,29 +253,31 @@ func (j *journal) end() error {
 	return cmp.Or(err, j.file.Close())
 }
 
-// length is the time of the latest event.
-func (j *journal) length() time.Duration {
+// Length is the time of the latest event.
+func (j *Journal) Length() time.Duration {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return time.Duration(j.latest)
 }
 
 // source gives what was recorded, once the journal has ended.
-func (j *journal) source() (checker.Source, error) {
+func (j *Journal) source() (checker.Source, error) {
 	j.mu.Lock()
 	spilled := j.spilled
 	j.mu.Unlock()
 	if !spilled {
 		return checker.InMemory(j.events()), nil
 	}
-	dropBallast() // the checker will keep much
+	if j.beforeLong != nil {
+		j.beforeLong()
+	}
 	f, err := history.OpenFile(j.name())
 	return f.Each, err
 }
 
 // events gives what was recorded, in the order in which a reader of the file
 // would see it.
-func (j *journal) events() []history.Event {
+func (j *Journal) events() []history.Event {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	slices.SortStableFunc(j.seen, func(a, b history.Event) int {
@@ -308,9 +286,9 @@ func (j *journal) events() []history.Event {
 	return j.seen
 }
 
-// few gives what was recorded, nil if that is more than is kept in memory beside a
+// Few gives what was recorded, nil if that is more than is kept in memory beside a
 // file.
-func (j *journal) few() []history.Event {
+func (j *Journal) Few() []history.Event {
 	events := j.events()
 	if len(events) > kept {
 		return nil
@@ -329,9 +307,9 @@ func rank(e history.Event) int {
 	return 1
 }
 
-// settle removes the file unless it is to be kept. It returns the file's path
+// Settle removes the file unless it is to be kept. It returns the file's path
 // below the output folder.
-func (j *journal) settle(keep bool) string {
+func (j *Journal) Settle(keep bool) string {
 	if j.file == nil {
 		return ""
 	}
@@ -344,30 +322,6 @@ func (j *journal) settle(keep bool) string {
 	for name := j.path; name != "trials"; name = filepath.Dir(name) {
 		if os.Remove(filepath.Join(j.root, name)) != nil {
 			break
-		}
-	}
-	return ""
-}
-
-// worthKeeping: everything but a trial whose properties all hold, as they
-// should, and of those the first, to look at.
-func worthKeeping(t Trial) bool {
-	if standing, _ := t.Standing(); t.Trial == 0 || standing != AsExpected {
-		return true
-	}
-	for property := range t.Expect {
-		if t.verdict(property) != history.Holds {
-			return true
-		}
-	}
-	return slices.ContainsFunc(history.Properties, func(p string) bool { return t.verdict(p) == history.Violated })
-}
-
-// verdict is the trial's verdict on a property, "" if it was not judged.
-func (t Trial) verdict(property string) string {
-	for _, r := range t.Results {
-		if r.Property == property {
-			return r.Verdict
 		}
 	}
 	return ""

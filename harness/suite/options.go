@@ -1,0 +1,92 @@
+package suite
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"lockproof/harness/cluster/kinds"
+	"lockproof/harness/cluster/local"
+	"lockproof/harness/cluster/virtual"
+	"lockproof/harness/locks"
+	"lockproof/harness/trial"
+	"lockproof/redlock"
+)
+
+// Names of kinds of clusters that programs choose; package kinds lists them all.
+const (
+	Virtual = virtual.Name
+	Local   = local.Name
+)
+
+// DefaultRetries is how often a stalled trial is tried again unless Options say
+// otherwise.
+const DefaultRetries = 5
+
+// Options say how scenarios are to be run.
+type Options struct {
+	Cluster string // the name of its kind
+	Trials  int
+	Seed    uint64
+	Server  string        // docker: one of docker.Servers; local: a server's program; "": the default
+	Image   string        // docker: an image that has a server, instead
+	TTL     time.Duration // 0: each scenario's own
+	Lock    string        // "": each scenario's own
+	Without []string      // rules to switch off in every scenario
+	Out     string        // folder for results and histories
+	// Parallel is how many trials run at a time; 0: what suits the cluster.
+	Parallel int
+	// Retries is how often a stalled trial is tried again.
+	Retries int
+	// Events asks for each trial's events with the trial, up to 50,000 of them: for who
+	// has no folder. Who runs many trials has no memory for that.
+	Events bool
+	// Notices takes what is to be said before the first trial begins, where that
+	// takes long; nil: nobody.
+	Notices io.Writer `json:"-"`
+}
+
+// validate refuses what does not exist.
+func (o Options) validate() error {
+	kind := locks.Reference
+	if o.Lock != "" {
+		kind = o.Lock
+	}
+	k, err := locks.Find(kind)
+	if err != nil {
+		return err
+	}
+	for _, name := range o.Without {
+		if _, err := redlock.ParseRule(name); err != nil {
+			return err
+		}
+		if !k.Rules {
+			return fmt.Errorf("%s has no rules to switch off: --without is for %s", k.Name, locks.Reference)
+		}
+	}
+	_, err = kinds.Find(o.Cluster)
+	return err
+}
+
+// settle makes the plan of a row's trials.
+func (o Options) settle(j Job) (*trial.Plan, error) {
+	kind, err := kinds.Find(o.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	return trial.NewPlan(j.Scenario, trial.Settings{
+		On: kind, Variant: j.Variant, Lock: j.Lock, Without: j.Without, TTL: o.TTL, Lenient: j.Lenient,
+	})
+}
+
+// parallel is how many trials run side by side.
+func (o Options) parallel() int {
+	if o.Parallel > 0 {
+		return o.Parallel
+	}
+	kind, err := kinds.Find(o.Cluster)
+	if err != nil {
+		return 1
+	}
+	return kind.Parallel()
+}

@@ -1,0 +1,135 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"lockproof/checker"
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/kinds"
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+	"lockproof/harness/trial"
+)
+
+// runner runs the trials of one suite in this process.
+type runner struct {
+	options  Options
+	perform  performer
+	progress *trial.Progress // takes how far a trial has got; nil: nobody looks
+	close    func() error    // ends what the clusters share
+}
+
+// performer runs a trial once, into a journal, and names its servers.
+type performer func(ctx context.Context, p *trial.Plan, t *Trial, j *trial.Journal) (server string, err error)
+
+// newRunner gets ready what the clusters share; or it says what they lack.
+func newRunner(ctx context.Context, o Options) (*runner, error) {
+	kind, err := kinds.Find(o.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	notices := o.Notices
+	if notices == nil {
+		notices = io.Discard
+	}
+	maker, err := kind.Open(ctx, cluster.Choice{Server: o.Server, Image: o.Image}, notices)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("the run was interrupted before the cluster was ready: %w", ctx.Err()) // whatever else it broke
+	}
+	if err != nil {
+		return nil, err
+	}
+	perform := func(ctx context.Context, p *trial.Plan, t *Trial, j *trial.Journal) (string, error) {
+		return trial.Run(ctx, p, maker, t.Trial, t.Seed, j)
+	}
+	return &runner{options: o, perform: perform, close: maker.Close}, nil
+}
+
+// leave does nothing: what the clusters share ends with the suite.
+func (r *runner) leave() {}
+
+// prepare settles what a ticket is for; it is not ready if the trial has failed
+// or been skipped by that.
+func (o Options) prepare(t ticket) (p *trial.Plan, result Trial, ready bool) {
+	result = Trial{
+		Scenario: t.job.Scenario.Name, Variant: t.job.Variant, Cluster: o.Cluster, Trial: t.trial,
+		Seed: o.Seed + uint64(t.trial), Lenient: t.job.Lenient,
+	}
+	p, err := o.settle(t.job)
+	if err != nil {
+		result.Failure = err.Error()
+		return nil, result, false
+	}
+	result.Lock, result.Without, result.Expect = p.Lock.Name, p.Without, p.Expect
+	result.Skipped = p.Skip()
+	return p, result, result.Skipped == ""
+}
+
+// try runs one trial, again if the harness was held up while it ran.
+func (r *runner) try(ctx context.Context, t ticket) Trial {
+	began := time.Now()
+	p, result, ready := r.options.prepare(t)
+	if !ready {
+		return result
+	}
+	for result.Attempts = 1; ; result.Attempts++ {
+		r.attempt(ctx, t.job, p, &result)
+		if !stalled(result.Results) || result.Attempts > r.options.Retries || ctx.Err() != nil {
+			result.Elapsed = time.Since(began)
+			return result
+		}
+	}
+}
+
+// attempt runs a trial once, judges it, and keeps its history if that is worth it.
+func (r *runner) attempt(ctx context.Context, job Job, p *trial.Plan, result *Trial) {
+	result.Results, result.Failure, result.Skipped, result.History, result.Events = nil, "", "", "", nil
+	journal, err := r.journal(job, result.Trial)
+	if err != nil {
+		result.Failure = err.Error()
+		return
+	}
+	result.Server, err = r.perform(ctx, p, result, journal)
+	endErr := journal.End()
+	result.Simulated = journal.Length()
+	switch refusal, refused := errors.AsType[*locks.Error](err); {
+	case refused && refusal.Reason == history.ReasonRefused:
+		result.Skipped = fmt.Sprintf("%s refuses to be set up so: %v", result.Lock, refusal)
+	case err != nil && ctx.Err() == nil:
+		result.Failure = err.Error()
+		var lost *cluster.Lost
+		result.lost = errors.As(err, &lost)
+	case err != nil && !journal.Begun():
+		// It was called off before it had a cluster: there is nothing to judge.
+	default:
+		if result.Results, err = trial.Judge(journal); err != nil {
+			result.Failure = err.Error()
+		}
+	}
+	if endErr != nil && result.Failure == "" {
+		result.Failure = endErr.Error()
+	}
+	if r.options.Events {
+		result.Events = journal.Few()
+	}
+	result.History = journal.Settle(result.Skipped == "" && worthKeeping(*result))
+}
+
+// journal makes the journal of one attempt at a row's trial; without an output
+// folder it has no file.
+func (r *runner) journal(job Job, number int) (*trial.Journal, error) {
+	return trial.NewJournal(trial.Record{
+		Root: r.options.Out, Path: filepath.Join("trials", job.folder(), fmt.Sprintf("%03d", number), "history.jsonl"),
+		Virtual: !kinds.RealTime(r.options.Cluster), Progress: r.progress, BeforeLong: dropBallast,
+	})
+}
+
+func stalled(results []checker.Result) bool {
+	return slices.ContainsFunc(results, func(r checker.Result) bool { return r.Cause == checker.Stalled })
+}

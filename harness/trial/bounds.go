@@ -1,0 +1,37 @@
+package trial
+
+import (
+	"time"
+
+	"lockproof/harness/history"
+)
+
+// freeMargin is what a waiting client may lose to round trips and scheduling,
+// in TTLs, on top of what the bound is made of.
+const freeMargin = 0.25
+
+// bounds are what the liveness properties promise: by default a lock is free
+// again one TTL after its holder has gone, plus the longest time for which a
+// node was kept away on purpose, plus one retry.
+func (p *Plan) bounds() history.Bounds {
+	free := p.TTL + time.Duration(freeMargin*float64(p.TTL))
+	var longest time.Duration
+	for _, s := range p.Script {
+		longest = max(longest, s.After.In(p.TTL))
+	}
+	free += longest + p.retry()
+	b := history.Bounds{Free: int64(free), Grant: int64(p.TTL / 2)}
+	if s := p.Bounds.Free; !s.IsZero() {
+		b.Free = int64(s.In(p.TTL))
+	}
+	if s := p.Bounds.Grant; !s.IsZero() {
+		b.Grant = int64(s.In(p.TTL))
+	}
+	b.Tenure = int64(p.Bounds.Tenure.In(p.TTL))
+	return b
+}
+
+func (p *Plan) retry() time.Duration {
+	r := run{plan: p}
+	return r.options().RetryMax
+}

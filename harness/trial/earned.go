@@ -1,0 +1,31 @@
+package trial
+
+import "lockproof/harness/history"
+
+// earned is what must have happened for a "holds" to mean anything: somebody
+// got the lock, somebody else wanted it at the same time, and the faults that
+// the scenario speaks of met it.
+func (p *Plan) earned() history.Earned {
+	e := history.Earned{Grants: 1}
+	if len(p.clientNames()) > 1 {
+		e.Contended = 1
+	}
+	if p.Breaks() {
+		e.Faults = 1
+	}
+	if _, ok := p.Expect[history.ProtectedData]; ok {
+		e.Writes = 2
+	}
+	for _, set := range []struct {
+		to   *int
+		from *int
+	}{
+		{&e.Grants, p.Earned.Grants}, {&e.Contended, p.Earned.Contended}, {&e.Faults, p.Earned.Faults},
+		{&e.Writes, p.Earned.Writes}, {&e.Refused, p.Earned.Refused},
+	} {
+		if set.from != nil {
+			*set.to = *set.from
+		}
+	}
+	return e
+}

@@ -1,0 +1,101 @@
+package trial
+
+import (
+	"fmt"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+	"lockproof/scenarios"
+)
+
+// Settings are what a trial is to have beside its scenario.
+type Settings struct {
+	On      cluster.Kind
+	Variant string        // "": the scenario as it stands
+	Lock    string        // "": the scenario's own
+	Without []string      // rules to do without, beside the variant's
+	TTL     time.Duration // 0: the scenario's own
+	// Lenient: the verdicts are compared with the reference's, although this is
+	// another lock, or one that does without a rule.
+	Lenient bool
+}
+
+// Plan is a scenario with everything settled: its variant and the settings
+// applied.
+type Plan struct {
+	*scenarios.Scenario
+	Settings   Settings
+	Lock       locks.Kind
+	Without    []string      // all rules that are off
+	restarting time.Duration // how much of the TTL is for restarts; 0: there is no such part
+}
+
+// NewPlan applies settings to a scenario, which stays as it is. It fails on a
+// variant or a lock that does not exist.
+func NewPlan(scenario *scenarios.Scenario, settings Settings) (*Plan, error) {
+	v, err := scenario.Find(settings.Variant)
+	if err != nil {
+		return nil, err
+	}
+	s := scenario.With(v)
+	if settings.TTL > 0 {
+		s.TTL = settings.TTL
+	}
+	var longer, restarting time.Duration
+	if settings.TTL == 0 {
+		longer, restarting = slowed(s, settings.On.Restart)
+		s.TTL += longer
+	}
+	if settings.Lock != "" {
+		s.Lock.Name = settings.Lock
+	}
+	if s.Lock.Name == "" {
+		s.Lock.Name = locks.Reference
+	}
+	kind, err := locks.Find(s.Lock.Name)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Scenario: s, Settings: settings, Lock: kind, restarting: restarting}
+	p.Without = append(append([]string(nil), v.Without...), settings.Without...)
+	return p, nil
+}
+
+// stallLimit is how late a process may be before the run proves nothing. It is
+// the lock's timeout for one node: whoever is held up for longer takes nodes for
+// failed that are well.
+func stallLimit(ttl time.Duration) time.Duration {
+	return locks.Options{TTL: ttl}.WithDefaults().NodeTimeout
+}
+
+// config is what the plan asks of a cluster.
+func (p *Plan) config(seed uint64, record func(history.Event)) cluster.Config {
+	return cluster.Config{
+		Nodes: p.Nodes, Clients: p.clientNames(), Aliases: p.Aliases, Replicas: p.Replicas, Sentinels: p.Sentinels, Persistence: p.Persistence, Seed: seed,
+		Settings: p.Redis, Supervised: p.Restart == scenarios.RestartAlways,
+		Fillable: p.SmallDisks(), Delay: p.Delay.In(p.TTL), StallLimit: stallLimit(p.TTL), Record: record,
+	}
+}
+
+// clientNames lists the clients of the script, then those of the workload.
+func (p *Plan) clientNames() []string {
+	var names []string
+	for _, c := range p.Clients {
+		names = append(names, c.Name)
+	}
+	if p.Workload != nil {
+		names = append(names, workers(p.Workload)...)
+	}
+	return names
+}
+
+// workers names the clients of a workload.
+func workers(w *scenarios.Workload) []string {
+	names := make([]string, w.Clients)
+	for i := range names {
+		names[i] = fmt.Sprintf("w%d", i+1)
+	}
+	return names
+}

@@ -1,0 +1,190 @@
+package trial
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/local"
+	"lockproof/harness/cluster/virtual"
+	"lockproof/harness/history"
+	"lockproof/nemesis"
+	"lockproof/scenarios"
+)
+
+// load gives one scenario of the catalogue.
+func load(t *testing.T, name string) *scenarios.Scenario {
+	t.Helper()
+	list, err := scenarios.Select([]string{name})
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	return list[0]
+}
+
+// planned is a scenario's plan with these settings.
+func planned(t *testing.T, s *scenarios.Scenario, settings Settings) *Plan {
+	t.Helper()
+	p, err := NewPlan(s, settings)
+	require.NoError(t, err)
+	return p
+}
+
+// plain is a scenario with no script.
+func plain() *scenarios.Scenario {
+	return &scenarios.Scenario{
+		Name: "a", On: []string{virtual.Name, local.Name}, TTL: time.Second, Nodes: []string{"n1"},
+		Clients: []scenarios.Client{{Name: "c1"}},
+		Expect:  map[string]string{history.MutualExclusion: history.Holds},
+	}
+}
+
+func TestAVariantReplacesWhatItNames(t *testing.T) {
+	s := load(t, "healthy-contention")
+	p := planned(t, s, Settings{On: virtual.Kind, TTL: 30 * time.Second, Variant: "with fencing tokens"})
+	require.Equal(t, "redlock-fenced", p.Lock.Name)
+	require.Equal(t, scenarios.CheckFence, p.Store.Check)
+	require.Equal(t, 30*time.Second, p.TTL)
+	require.Equal(t, s.Workload, p.Workload, "what it does not name stays")
+	require.Equal(t, map[string]string{
+		history.MutualExclusion: history.Holds, history.ProtectedData: history.Holds, history.Fencing: history.Holds,
+		history.DeadlockFreedom: history.Holds, history.FaultTolerance: history.Holds,
+	}, p.Expect, "its expectations come on top of the scenario's")
+	require.Equal(t, time.Second, s.TTL, "the scenario itself is not touched")
+	require.NotContains(t, s.Expect, history.Fencing)
+
+	_, err := NewPlan(s, Settings{On: virtual.Kind, Variant: "eleven keys"})
+	require.EqualError(t, err, `scenario healthy-contention has no variant "eleven keys"`)
+}
+
+func TestWhyATrialIsSkipped(t *testing.T) {
+	step := func(v scenarios.Verb, targets ...string) []scenarios.Step {
+		return []scenarios.Step{{Verb: v, Targets: targets, Jump: scenarios.Span{TTLs: 1}}}
+	}
+	three := []string{"n1", "n2", "n3"}
+	for _, c := range []struct {
+		name   string
+		kind   cluster.Kind
+		lock   string
+		change func(*scenarios.Scenario)
+		want   string
+	}{
+		{"nothing in the way", virtual.Kind, "", func(*scenarios.Scenario) {}, ""},
+		{"not for this cluster", virtual.Kind, "", func(s *scenarios.Scenario) { s.On = []string{local.Name} }, "it is for local"},
+		{"a fault that the cluster cannot do", local.Kind, "", func(s *scenarios.Scenario) { s.Script = step(nemesis.PowerLoss, "n1") },
+			unsupported(local.Kind, "power-loss")},
+		{"a clock that the cluster cannot set", local.Kind, "", func(s *scenarios.Scenario) {
+			s.Nemesis = []scenarios.Random{{Fault: nemesis.Clock, Among: []string{"c1", "n1"}}}
+		}, unsupported(local.Kind, "node-clock")},
+		{"a fencing store", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Store.Check = scenarios.CheckFence },
+			"redsync issues no fencing tokens, which this scenario's store checks"},
+		{"a store that reads tell no token", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Store.Check = scenarios.CheckFenceWrites },
+			"redsync issues no fencing tokens, which this scenario's store checks"},
+		{"tokens to be judged", virtual.Kind, "redsync", func(s *scenarios.Scenario) {
+			s.Expect = map[string]string{history.Fencing: history.Violated}
+		}, "redsync issues no fencing tokens, which this scenario is about"},
+		{"a client's clock", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Script = step(nemesis.Clock, "c1") },
+			"redsync reads Go's own clock, which cannot be set for one client"},
+		{"a client's clock in a schedule", virtual.Kind, "redsync", func(s *scenarios.Scenario) {
+			s.Nemesis = []scenarios.Random{{Fault: nemesis.Clock, Among: []string{"c1"}}}
+		}, "redsync reads Go's own clock, which cannot be set for one client"},
+		{"a node's clock is no client's", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Script = step(nemesis.Clock, "n1") }, ""},
+		{"a lock on one node", virtual.Kind, "single", func(*scenarios.Scenario) {}, "single is a lock on one node, and this is a scenario of 3"},
+		{"one node for it", virtual.Kind, "single", func(s *scenarios.Scenario) { s.Nodes = three[:1] }, ""},
+		{"a lock that cannot extend", virtual.Kind, "plain-del", func(s *scenarios.Scenario) { s.Nodes, s.Script = three[:1], step(scenarios.VerbWatch, "c1") },
+			"plain-del cannot extend a lease"},
+		{"a lock without a watchdog", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Script = step(scenarios.VerbWatch, "c1") },
+			"redsync has no watchdog"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := *plain()
+			s.Nodes = three
+			c.change(&s)
+			require.Equal(t, c.want, planned(t, &s, Settings{On: c.kind, Lock: c.lock}).Skip())
+		})
+	}
+}
+
+// unsupported is what a cluster says of a fault that it cannot do; "" if it can.
+func unsupported(kind cluster.Kind, fault string) string {
+	if err := kind.Can(fault); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// headerOf is that of a scenario with these changes.
+func headerOf(t *testing.T, change func(*scenarios.Scenario)) history.Header {
+	t.Helper()
+	s := *plain()
+	change(&s)
+	return *planned(t, &s, Settings{On: local.Kind}).Header("redis 7.0.15", 3, 9).Header
+}
+
+func TestBounds(t *testing.T) {
+	const retry = 150 * time.Millisecond // 15 % of a TTL of a second
+	free := int64(time.Second + 250*time.Millisecond + retry)
+	ttls := func(n float64) scenarios.Span { return scenarios.Span{TTLs: n} }
+	for _, c := range []struct {
+		name   string
+		change func(*scenarios.Scenario)
+		want   history.Bounds
+	}{
+		{"by default", func(*scenarios.Scenario) {}, history.Bounds{Free: free, Grant: int64(500 * time.Millisecond)}},
+		{"a node is kept away", func(s *scenarios.Scenario) {
+			s.Script = []scenarios.Step{{Verb: nemesis.Kill, Targets: []string{"n1"}, After: ttls(1.1)},
+				{Verb: nemesis.Kill, Targets: []string{"n1"}, After: ttls(0.5)}}
+		}, history.Bounds{Free: free + int64(1100*time.Millisecond), Grant: int64(500 * time.Millisecond)}},
+		{"a longer retry", func(s *scenarios.Scenario) { s.Lock.RetryMax = ttls(0.4) },
+			history.Bounds{Free: free - int64(retry) + int64(400*time.Millisecond), Grant: int64(500 * time.Millisecond)}},
+		{"all set", func(s *scenarios.Scenario) {
+			s.Bounds = scenarios.Bounds{Free: ttls(2), Grant: ttls(1), Tenure: ttls(5)}
+		}, history.Bounds{Free: int64(2 * time.Second), Grant: int64(time.Second), Tenure: int64(5 * time.Second)}},
+	} {
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, headerOf(t, c.change).Bounds) })
+	}
+}
+
+func TestEarned(t *testing.T) {
+	two := func(s *scenarios.Scenario) { s.Clients = []scenarios.Client{{Name: "c1"}, {Name: "c2"}} }
+	number := func(n int) *int { return &n }
+	for _, c := range []struct {
+		name   string
+		change func(*scenarios.Scenario)
+		want   history.Earned
+	}{
+		{"one client", func(*scenarios.Scenario) {}, history.Earned{Grants: 1}},
+		{"two clients", two, history.Earned{Grants: 1, Contended: 1}},
+		{"a workload", func(s *scenarios.Scenario) { s.Workload = &scenarios.Workload{Clients: 3, Keys: 1} }, history.Earned{Grants: 1, Contended: 1}},
+		{"a fault in the script", func(s *scenarios.Scenario) {
+			s.Script = []scenarios.Step{{Verb: scenarios.VerbAcquire}, {Verb: nemesis.Flush, Targets: []string{"n1"}}}
+		}, history.Earned{Grants: 1, Faults: 1}},
+		{"what ends a fault is none", func(s *scenarios.Scenario) {
+			s.Script = []scenarios.Step{{Verb: nemesis.Resume, Targets: []string{"n1"}}, {Verb: nemesis.Heal}, {Verb: nemesis.LetGo}}
+		}, history.Earned{Grants: 1}},
+		{"a schedule", func(s *scenarios.Scenario) { s.Nemesis = []scenarios.Random{{Fault: nemesis.Pause}} }, history.Earned{Grants: 1, Faults: 1}},
+		{"protected data", func(s *scenarios.Scenario) { s.Expect = map[string]string{history.ProtectedData: history.Holds} },
+			history.Earned{Grants: 1, Writes: 2}},
+		{"all set", func(s *scenarios.Scenario) {
+			two(s)
+			s.Earned = scenarios.Earned{Grants: number(0), Contended: number(0), Faults: number(4), Writes: number(5), Refused: number(6)}
+		}, history.Earned{Faults: 4, Writes: 5, Refused: 6}},
+	} {
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, headerOf(t, c.change).Earned) })
+	}
+}
+
+func TestTheHeaderSaysWhatWasRun(t *testing.T) {
+	h := headerOf(t, func(s *scenarios.Scenario) {
+		s.Lock.Name = "redlock-fenced"
+		s.Store.Check = scenarios.CheckFence
+		s.Workload = &scenarios.Workload{Clients: 2, Keys: 1}
+	})
+	require.Equal(t, history.Header{
+		Version: history.Version, Scenario: "a", Cluster: local.Name, Server: "redis 7.0.15", Seed: 9, Trial: 3,
+		Lock: "redlock-fenced", TTL: int64(time.Second), Nodes: []string{"n1"}, Clients: []string{"c1", "w1", "w2"}, RealTime: true,
+		FencedStore: true, Fencing: true, Expect: map[string]string{history.MutualExclusion: history.Holds},
+		Bounds: h.Bounds, Earned: h.Earned, StallLimit: h.StallLimit,
+	}, h)
+}

@@ -1,0 +1,63 @@
+package trial
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"lockproof/harness/history"
+	"lockproof/scenarios"
+)
+
+// Skip says why a plan cannot be run on its cluster, or "".
+func (p *Plan) Skip() string {
+	for _, need := range append(p.setup(), p.Asks()...) {
+		if err := p.Settings.On.Can(need); err != nil {
+			return err.Error()
+		}
+	}
+	if !slices.Contains(p.On, p.Settings.On.Name) {
+		return fmt.Sprintf("it is for %s", strings.Join(p.On, ", "))
+	}
+	if p.Settings.On.Fits != nil {
+		if err := p.Settings.On.Fits(p.Servers(), p.Sentinels); err != nil {
+			return err.Error()
+		}
+	}
+	return p.unfit()
+}
+
+// unfit says what the lock lacks for this scenario, or "".
+func (p *Plan) unfit() string {
+	k := p.Lock
+	uses := func(v scenarios.Verb) bool {
+		return slices.ContainsFunc(p.Script, func(s scenarios.Step) bool { return s.Verb == v })
+	}
+	switch {
+	case len(p.Without) > 0 && !k.Rules:
+		return fmt.Sprintf("%s has no rules to switch off", k.Name)
+	case k.SingleNode && len(p.Nodes) > 1 && p.Settings.Lock != "":
+		return fmt.Sprintf("%s is a lock on one node, and this is a scenario of %d", k.Name, len(p.Nodes))
+	case p.Store.Check.Fenced() && !k.Fencing:
+		return fmt.Sprintf("%s issues no fencing tokens, which this scenario's store checks", k.Name)
+	case p.Expect[history.Fencing] != "" && !k.Fencing:
+		return fmt.Sprintf("%s issues no fencing tokens, which this scenario is about", k.Name)
+	case (uses(scenarios.VerbExtend) || uses(scenarios.VerbWatch)) && !k.Extends:
+		return k.Name + " cannot extend a lease"
+	case uses(scenarios.VerbWatch) && !k.Watches:
+		return k.Name + " has no watchdog"
+	case slices.Contains(p.Asks(), "client-clock") && !k.OwnClock:
+		return k.Name + " reads Go's own clock, which cannot be set for one client"
+	}
+	return ""
+}
+
+// setup names what the plan asks of a cluster's servers.
+func (p *Plan) setup() []string {
+	names := slices.Sorted(maps.Keys(p.Redis))
+	if p.Restart == scenarios.RestartAlways {
+		names = append(names, "supervisor")
+	}
+	return names
+}

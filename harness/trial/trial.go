@@ -1,0 +1,54 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"lockproof/checker"
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+// Run runs one trial of a plan, on a cluster of its own, and gives what its servers
+// are, with version. The journal has the history when it returns, whole and with
+// its last line unless an error is returned too. When ctx ends, what is under way
+// is wound up, and the error is that of ctx.
+func Run(ctx context.Context, p *Plan, maker cluster.Maker, number int, seed uint64, j *Journal) (server string, err error) {
+	err = inTime(ctx, p.Settings.On, j, func(ctx context.Context) error {
+		c, err := maker.New(ctx, p.config(seed, j.Record)) // the servers and the network
+		if err != nil {
+			return err
+		}
+		server = c.Server()
+		j.Record(p.Header(server, number, seed))
+		r := newRun(p, c, seed, j.Record)
+		r.look(ctx)        // into every node
+		err = r.setUp(ctx) // the clients, and whom they reach
+		if err == nil {
+			err = r.perform(ctx) // the script, beside the workload and the schedule of faults
+		}
+		err = errors.Join(r.unmet(err), r.windUp(ctx)) // faults end, clients too, and the nodes are looked into
+		if err == nil {
+			j.Record(history.Event{Time: c.Now(), Process: "harness", Type: history.TypeEnd})
+		}
+		return cmp.Or(err, c.Close())
+	})
+	return server, maker.Explain(err)
+}
+
+// Judge judges what a journal has recorded, once it has ended.
+func Judge(j *Journal) ([]checker.Result, error) {
+	j.progress.judge(true)
+	defer j.progress.judge(false)
+	source, err := j.source()
+	if err != nil {
+		return nil, err
+	}
+	h, err := checker.Read(source)
+	if err != nil {
+		return nil, err
+	}
+	verdict, err := h.Verdict()
+	return verdict.Results, err
+}
