@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/trial"
+	"lockproof/harness/suite"
 )
 
 // The files that a report writes into its folder.
@@ -82,7 +82,7 @@ func (f *Folder) Clear() error {
 		whole = append(whole, begun...)
 	}
 	var trials []string
-	for _, name := range []string{PorcupineFile, TimelineFile, "history.jsonl", "history.jsonl" + trial.NewSuffix, unfinished(PorcupineFile), unfinished(TimelineFile)} {
+	for _, name := range []string{PorcupineFile, TimelineFile, "history.jsonl", "history.jsonl" + suite.NewSuffix, unfinished(PorcupineFile), unfinished(TimelineFile)} {
 		found, err := fs.Glob(f.root.FS(), trialsFolder+"/*/*/"+name)
 		if err != nil {
 			return fmt.Errorf("cannot use the output folder %s: %w", f.name, err)

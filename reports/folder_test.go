@@ -11,7 +11,6 @@ import (
 
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
-	"lockproof/harness/trial"
 )
 
 // put writes files below a folder: their contents by their names. A name that
@@ -114,7 +113,7 @@ func TestClearRemovesARunsFilesAndNoOthers(t *testing.T) {
 		ResultsFile: "", JUnitFile: "", SummaryFile + "@": filepath.Join(elsewhere, "precious"), PageFile: "", ValidationFile: "", ValidationPageFile: "",
 		ProgressFile: "", ".results.json.ABC": "", ".progress.jsonl.DEF": "",
 		"trials/a/000/history.jsonl": "", "trials/a/000/" + TimelineFile: "", "trials/a/000/." + TimelineFile + ".ABC": "",
-		"trials/b--c~2/001/history.jsonl" + trial.NewSuffix: "", "trials/b--c~2/001/" + PorcupineFile: "",
+		"trials/b--c~2/001/history.jsonl" + suite.NewSuffix: "", "trials/b--c~2/001/" + PorcupineFile: "",
 	})
 	take(t, dir)
 	require.Equal(t, others, contents(t, dir))

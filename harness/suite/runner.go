@@ -17,6 +17,9 @@ import (
 	"lockproof/harness/trial"
 )
 
+// NewSuffix is at the end of a history's name while its header is being written.
+const NewSuffix = trial.NewSuffix
+
 // runner runs the trials of one suite in this process.
 type runner struct {
 	options  Options

@@ -64,7 +64,7 @@ var table = []allowed{
 	{"validate/settings", "internal/input internal/input/yamlfile"},
 	{"validate", "checker harness/cluster harness/cluster/kinds harness/cluster/local harness/cluster/server" +
 		" harness/history harness/suite nemesis scenarios validate/settings"},
-	{"reports", "checker harness/cluster harness/history harness/locks harness/suite harness/trial internal/filelock internal/input" +
+	{"reports", "checker harness/cluster harness/history harness/locks harness/suite internal/filelock internal/input" +
 		" internal/plain internal/wording nemesis scenarios validate"},
 	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios validate"},
 	{"lab", "checker harness/cluster harness/history harness/locks harness/suite nemesis redlock scenarios"},
