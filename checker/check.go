@@ -33,17 +33,11 @@ func (r *run) verdict(second oracles) (Verdict, error) {
 
 // judge judges each property, side by side.
 func (r *run) judge(second oracles) ([]Result, error) {
-	results := make([]Result, len(history.Properties))
-	errs := make([]error, len(results))
+	results := make([]Result, len(properties))
+	errs := make([]error, len(properties))
 	var wg sync.WaitGroup
-	for i, judge := range []func() (Result, error){
-		func() (Result, error) { return r.mutualExclusion(second.mutex) },
-		func() (Result, error) { return r.protectedData(second.register) },
-		func() (Result, error) { return r.fencing(), nil },
-		func() (Result, error) { return r.deadlockFreedom(), nil },
-		func() (Result, error) { return r.faultTolerance(), nil },
-	} {
-		wg.Go(func() { results[i], errs[i] = judge() })
+	for i, p := range properties {
+		wg.Go(func() { results[i], errs[i] = p.judge(r, second) })
 	}
 	wg.Wait()
 	if err := cmp.Or(cmp.Or(errs...), r.failure); err != nil {

@@ -108,7 +108,7 @@ type LostUpdate struct {
 // Verdict is everything that the checker says of one history.
 type Verdict struct {
 	Header  history.Header `json:"header"`
-	Results []Result       `json:"results"` // one for each property, in history.Properties' order
+	Results []Result       `json:"results"` // one for each property, in the order of properties
 }
 
 // Of returns the result on a property.
