@@ -77,12 +77,7 @@ func compare(t *testing.T, name string, text []byte) (found string, ok bool) {
 		t.Errorf("%s: %v\n%s", name, err, text)
 		return "", false
 	}
-	read, err := checker.Read(checker.InMemory(events))
-	if err != nil {
-		t.Errorf("%s: %v\n%s", name, err, text)
-		return "", false
-	}
-	verdict, err := read.Verdict()
+	verdict, err := checker.Judge(checker.InMemory(events))
 	if err != nil {
 		t.Errorf("%s: %v\n%s", name, err, text)
 		return "", false

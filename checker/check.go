@@ -14,8 +14,24 @@ import (
 
 // oracles are the second opinions, which tests replace to see the alarm ring.
 type oracles struct {
-	mutex    func([]lease) porcupine.CheckResult
+	mutex    func() []porcupine.CheckResult // has been asked about each key's leases: see ask
 	register func([]access) porcupine.CheckResult
+}
+
+// Judge reads a history only to judge it, as [History.Verdict] does: the second oracle
+// for mutual exclusion, which needs no more than the leases, is at work while the rest
+// is read.
+func Judge(source Source) (Verdict, error) {
+	r := newRun(source)
+	if err := r.readBeliefs(); err != nil {
+		return Verdict{}, err
+	}
+	second := oracles{mutex: r.ask(ownedMutex), register: derivedRegister}
+	if err := r.readRest(); err != nil {
+		second.mutex()
+		return Verdict{}, err
+	}
+	return r.verdict(second)
 }
 
 // verdict judges a history that has been read.

@@ -30,7 +30,7 @@ func Read(source Source) (*History, error) {
 	}
 	h := &History{run: r}
 	h.verdict = sync.OnceValues(func() (Verdict, error) {
-		return r.verdict(oracles{mutex: ownedMutex, register: derivedRegister})
+		return r.verdict(oracles{mutex: r.ask(ownedMutex), register: derivedRegister})
 	})
 	return h, nil
 }

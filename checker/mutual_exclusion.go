@@ -13,14 +13,13 @@ import (
 // mutualExclusion: no two leases on one key overlap on the true clock
 // (redis.io, "Safety property: mutual exclusion"). Two oracles judge it, key by
 // key: a sweep, and the second.
-func (r *run) mutualExclusion(second func([]lease) porcupine.CheckResult) (Result, error) {
+func (r *run) mutualExclusion(second func() []porcupine.CheckResult) (Result, error) {
 	var violations []Violation
 	var leases int
 	unknown := ""
-	overlapping, answers := make([][]meeting, len(r.keys)), make([]porcupine.CheckResult, len(r.keys))
-	sideBySide(len(r.keys), func(i int) {
-		overlapping[i], answers[i] = r.sweep(r.keys[i].leases), second(r.keys[i].leases)
-	})
+	overlapping := make([][]meeting, len(r.keys))
+	sideBySide(len(r.keys), func(i int) { overlapping[i] = r.sweep(r.keys[i].leases) })
+	answers := second()
 	for i, k := range r.keys {
 		overlaps, answer := overlapping[i], answers[i]
 		if err := agree(history.MutualExclusion, k.name, len(overlaps) > 0, answer); err != nil {
@@ -42,6 +41,18 @@ func (r *run) mutualExclusion(second func([]lease) porcupine.CheckResult) (Resul
 		result.undecide(Unknown, "porcupine did not finish with key %q", unknown)
 	}
 	return result, nil
+}
+
+// ask asks the second oracle about each key's leases, in the background, and gives
+// what waits for its answers.
+func (r *run) ask(second func([]lease) porcupine.CheckResult) (answers func() []porcupine.CheckResult) {
+	done := make(chan []porcupine.CheckResult, 1)
+	go func() {
+		answers := make([]porcupine.CheckResult, len(r.keys))
+		sideBySide(len(r.keys), func(i int) { answers[i] = second(r.keys[i].leases) })
+		done <- answers
+	}()
+	return func() []porcupine.CheckResult { return <-done }
 }
 
 // overlap is two leases that were held at once; first began first.

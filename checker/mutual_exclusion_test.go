@@ -108,11 +108,11 @@ func TestUnknownIsNotHolds(t *testing.T) {
 	s := tale()
 	s.grant("c1", 0, 10, 900)
 	s.write("c1", 1, 20, 30, history.TypeOK, "", "v1", 0)
-	unsure := oracles{
-		mutex:    func([]lease) porcupine.CheckResult { return porcupine.Unknown },
+	r := s.history(t, 0).run
+	v, err := r.verdict(oracles{
+		mutex:    r.ask(func([]lease) porcupine.CheckResult { return porcupine.Unknown }),
 		register: func([]access) porcupine.CheckResult { return porcupine.Unknown },
-	}
-	v, err := s.history(t, 0).run.verdict(unsure)
+	})
 	require.NoError(t, err)
 	for _, property := range []string{history.MutualExclusion, history.ProtectedData} {
 		require.Equal(t, history.Inconclusive, v.Of(property).Verdict)
@@ -124,18 +124,19 @@ func TestDisagreementRings(t *testing.T) {
 	s := tale()
 	s.grant("c1", 0, 10, 900)
 	s.write("c1", 1, 20, 30, history.TypeOK, "", "v1", 0)
-	right := oracles{mutex: ownedMutex, register: derivedRegister}
-	mutex, register := right, right
-	mutex.mutex = func([]lease) porcupine.CheckResult { return porcupine.Illegal }
-	register.register = func([]access) porcupine.CheckResult { return porcupine.Illegal }
-	for property, broken := range map[string]oracles{history.MutualExclusion: mutex, history.ProtectedData: register} {
-		_, err := s.history(t, 0).run.verdict(broken)
+	wrongMutex := func([]lease) porcupine.CheckResult { return porcupine.Illegal }
+	wrongRegister := func([]access) porcupine.CheckResult { return porcupine.Illegal }
+	r := s.history(t, 0).run
+	for property, broken := range map[string]oracles{
+		history.MutualExclusion: {r.ask(wrongMutex), derivedRegister}, history.ProtectedData: {r.ask(ownedMutex), wrongRegister},
+	} {
+		_, err := r.verdict(broken)
 		var disagreement *OracleDisagreement
 		require.ErrorAs(t, err, &disagreement)
 		require.Equal(t, property, disagreement.Property)
 		require.ErrorContains(t, err, "bug of the checker")
 	}
-	_, err := s.history(t, 0).run.verdict(right)
+	_, err := r.verdict(oracles{r.ask(ownedMutex), derivedRegister})
 	require.NoError(t, err)
 }
 

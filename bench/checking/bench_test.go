@@ -6,12 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/checker"
 	"lockproof/harness/history"
 )
 
 func TestCrowdIsJudgedAsItWasMade(t *testing.T) {
 	for _, overlap := range []bool{false, true} {
-		verdict, err := judge(1000, overlap)
+		verdict, err := checker.Judge(Crowd(1000, overlap))
 		require.NoError(t, err)
 		result := verdict.Of(history.MutualExclusion)
 		require.EqualValues(t, 1000, result.Measured["leases"])
@@ -31,7 +32,7 @@ func BenchmarkCheck(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", want, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					verdict, err := judge(n, overlap)
+					verdict, err := checker.Judge(Crowd(n, overlap))
 					require.NoError(b, err)
 					require.Equal(b, want, verdict.Of(history.MutualExclusion).Verdict)
 				}

@@ -41,15 +41,6 @@ func Measure(ctx context.Context, say func(format string, args ...any)) ([]figur
 	return []figures.Section{section(measured)}, nil
 }
 
-// judge reads and judges a crowd's history.
-func judge(n int, overlap bool) (checker.Verdict, error) {
-	h, err := checker.Read(Crowd(n, overlap))
-	if err != nil {
-		return checker.Verdict{}, err
-	}
-	return h.Verdict()
-}
-
 func name(n int, what string) string { return fmt.Sprint(n, " ", what) }
 
 func measure(n int, measured map[string][]float64) error {
@@ -58,7 +49,7 @@ func measure(n int, measured map[string][]float64) error {
 		want := map[bool]string{false: history.Holds, true: history.Violated}[overlap]
 		peak := memory.Watch()
 		began := time.Now()
-		verdict, err := judge(n, overlap)
+		verdict, err := checker.Judge(Crowd(n, overlap))
 		took := time.Since(began).Seconds()
 		if err != nil {
 			return err

@@ -45,10 +45,6 @@ func Judge(j *Journal) ([]checker.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := checker.Read(source)
-	if err != nil {
-		return nil, err
-	}
-	verdict, err := h.Verdict()
+	verdict, err := checker.Judge(source)
 	return verdict.Results, err
 }
