@@ -9,7 +9,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
-	"lockproof/nemesis"
+	"lockproof/harness/history"
 )
 
 // Restart is what a supervisor does when a node's server has died.
@@ -81,14 +81,20 @@ func (d *decoder) checkSteps(steps []Step, settings map[string]string) {
 	supervised := d.s.Restart == RestartAlways
 	for _, s := range steps {
 		at := &token.Position{Line: s.Line, Column: s.Column}
-		crash := s.Verb == nemesis.Kill || s.Verb == nemesis.Shutdown
+		down := s.Does(history.NodeDown)
 		switch {
-		case s.Verb == nemesis.Fill && settings[settingMemory] == "":
-			d.report(at, "fill: the nodes' memory has no limit, and is never full", "give it one, as in `redis: {maxmemory: 4mb}`")
-		case supervised && crash && !s.After.IsZero():
+		case s.Does(history.NodeMemory) && settings[settingMemory] == "":
+			d.report(at, string(s.Verb)+": the nodes' memory has no limit, and is never full", "give it one, as in `redis: {maxmemory: 4mb}`")
+		case supervised && down && !s.Fault().Machine && !s.After.IsZero():
 			d.report(at, fmt.Sprintf("%s with `after`: with `restart: always` the node is back at once", s.Verb), "leave `after` out, or `restart`")
-		case supervised && s.Verb == nemesis.Start && !slices.ContainsFunc(steps, func(s Step) bool { return s.Verb == nemesis.PowerLoss }):
-			d.report(at, "start: with `restart: always` the node is back already", "leave the step out, or `restart`")
+		case supervised && s.Does(history.NodeUp) && !slices.ContainsFunc(steps, losesMachine):
+			d.report(at, string(s.Verb)+": with `restart: always` the node is back already", "leave the step out, or `restart`")
 		}
 	}
+}
+
+// losesMachine reports whether a step takes a node's machine with it.
+func losesMachine(s Step) bool {
+	fault := s.Fault()
+	return fault != nil && fault.Machine
 }
