@@ -73,7 +73,8 @@ func stallLimit(ttl time.Duration) time.Duration {
 // config is what the plan asks of a cluster.
 func (p *Plan) config(seed uint64, record func(history.Event)) cluster.Config {
 	return cluster.Config{
-		Nodes: p.Nodes, Clients: p.clientNames(), Aliases: p.Aliases, Replicas: p.Replicas, Sentinels: p.Sentinels, Persistence: p.Persistence, Seed: seed,
+		Nodes: p.Nodes, Clients: p.clientNames(), Aliases: p.Aliases, Replicas: p.Replicas,
+		Sentinels: p.Sentinels, Persistence: p.Persistence, Seed: seed,
 		Settings: p.Redis, Supervised: p.Restart == scenarios.RestartAlways,
 		Fillable: p.SmallDisks(), Delay: p.Delay.In(p.TTL), StallLimit: stallLimit(p.TTL), Record: record,
 	}

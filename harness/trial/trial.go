@@ -14,7 +14,9 @@ import (
 // are, with version. The journal has the history when it returns, whole and with
 // its last line unless an error is returned too. When ctx ends, what is under way
 // is wound up, and the error is that of ctx.
-func Run(ctx context.Context, p *Plan, maker cluster.Maker, number int, seed uint64, j *Journal) (server string, err error) {
+func Run(
+	ctx context.Context, p *Plan, maker cluster.Maker, number int, seed uint64, j *Journal,
+) (server string, err error) {
 	err = inTime(ctx, p.Settings.On, j, func(ctx context.Context) error {
 		c, err := maker.New(ctx, p.config(seed, j.Record)) // the servers and the network
 		if err != nil {
