@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -35,7 +36,7 @@ func (r *run) deadlockFreedom() Result {
 		measured["longest_wait"] = max(measured["longest_wait"], w.longestWait)
 		measured["longest_free"] = max(measured["longest_free"], w.longestFree)
 	}
-	sort.SliceStable(violations, func(i, j int) bool { return violations[i].From < violations[j].From })
+	slices.SortStableFunc(violations, func(a, b Violation) int { return cmp.Compare(a.From, b.From) })
 	result := settle(history.DeadlockFreedom, violations, measured)
 	switch {
 	case result.Verdict != history.Holds:

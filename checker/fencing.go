@@ -1,9 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 
 	"lockproof/harness/history"
 )
@@ -37,7 +37,7 @@ func granted(acquires []*operation) []*operation {
 			oks = append(oks, o)
 		}
 	}
-	sort.SliceStable(oks, func(i, j int) bool { return oks[i].done < oks[j].done })
+	slices.SortStableFunc(oks, func(a, b *operation) int { return cmp.Compare(a.done, b.done) })
 	return oks
 }
 
@@ -79,7 +79,7 @@ func (r *run) equalTokens(grants []*operation) []Violation {
 // token had returned. For each it is enough to look at the highest one.
 func (r *run) shrinkingTokens(grants []*operation) []Violation {
 	asked := slices.Clone(grants)
-	sort.SliceStable(asked, func(i, j int) bool { return asked[i].asked < asked[j].asked })
+	slices.SortStableFunc(asked, func(a, b *operation) int { return cmp.Compare(a.asked, b.asked) })
 	var found []Violation
 	var highest *operation
 	next := 0

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 
 	"lockproof/harness/history"
 )
@@ -139,7 +138,7 @@ func (r *run) prolong() (map[*operation][]*operation, error) {
 // client still believes moves the deadline; one that comes after it begins a
 // new stretch; one that comes after the end changes nothing.
 func (r *run) appendLeases(all []lease, grant *operation, extensions []*operation) []lease {
-	sort.SliceStable(extensions, func(i, j int) bool { return extensions[i].done < extensions[j].done })
+	slices.SortStableFunc(extensions, func(a, b *operation) int { return cmp.Compare(a.done, b.done) })
 	current := r.open(grant, grant)
 	for _, e := range extensions {
 		if e.done >= grant.stopped {

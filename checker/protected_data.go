@@ -1,9 +1,10 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 
 	"github.com/anishathalye/porcupine"
 
@@ -81,12 +82,7 @@ func (r *run) registers() ([]*keyed, error) {
 }
 
 func keysOf[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
+	return slices.Sorted(maps.Keys(m))
 }
 
 // stale finds the writes that were accepted although a newer token than theirs
@@ -98,7 +94,7 @@ func stale(accesses []access) []clash {
 			byEnd = append(byEnd, a)
 		}
 	}
-	sort.SliceStable(byEnd, func(i, j int) bool { return byEnd[i].ret < byEnd[j].ret })
+	slices.SortStableFunc(byEnd, func(a, b access) int { return cmp.Compare(a.ret, b.ret) })
 	var newest access
 	var found []clash
 	next := 0

@@ -1,6 +1,9 @@
 package checker
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+)
 
 // access is a read or a write at the store that took effect.
 type access struct {
@@ -205,6 +208,6 @@ func ring(writers map[string]access, readers map[string][]access) []clash {
 			found = append(found, clash{unknownVersion, w, w})
 		}
 	}
-	sort.Slice(found, func(i, j int) bool { return found[i].early.call < found[j].early.call })
+	slices.SortFunc(found, func(a, b clash) int { return cmp.Compare(a.early.call, b.early.call) })
 	return found[:1]
 }

@@ -1,8 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 	"testing"
 
@@ -155,7 +156,7 @@ func (s *story) look(t int64, node, runID, token string, ttl int64) {
 // end gives the events in order, with header and end line; the end is at t or
 // at the last event, whichever is later.
 func (s *story) end(t int64) []history.Event {
-	sort.SliceStable(s.events, func(i, j int) bool { return s.events[i].Time < s.events[j].Time })
+	slices.SortStableFunc(s.events, func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) })
 	header := s.header
 	all := append([]history.Event{{Type: history.TypeHeader, Process: "harness", Header: &header}}, s.events...)
 	if s.cut {

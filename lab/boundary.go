@@ -38,7 +38,8 @@ func (b *Bench) Boundary(ctx context.Context, e *Experiment, n *Number) (*Bounda
 	now := n.Value
 	defer func() { n.Value = now }()
 	var jobs []suite.Job
-	for _, n.Value = range found.Values {
+	for _, v := range found.Values {
+		n.Value = v
 		jobs = append(jobs, e.job())
 	}
 	trials, err := b.run(ctx, jobs, false)

@@ -1,9 +1,10 @@
 package nemesis
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
-	"sort"
+	"slices"
 	"sync"
 	"time"
 )
@@ -61,7 +62,7 @@ func occasions(seed uint64, faults []Random, until time.Duration) []occasion {
 			all = append(all, occasion{r, at, what})
 		}
 	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].at < all[j].at })
+	slices.SortStableFunc(all, func(a, b occasion) int { return cmp.Compare(a.at, b.at) })
 	return all
 }
 
@@ -82,7 +83,7 @@ func draw(rng *rand.Rand, among []string, count int, free func(string) bool) []s
 			picked = append(picked, among[i])
 		}
 	}
-	sort.Strings(picked)
+	slices.Sort(picked)
 	return picked
 }
 
@@ -117,13 +118,11 @@ func (n *Nemesis) Run(ctx context.Context, plan []Planned) error {
 		}
 		begun, err := n.Apply(ctx, p.Fault)
 		note(err)
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			defer close(ended)
 			n.cluster.Sleep(ctx, p.For)
 			note(n.undo(p.Fault, begun))
-		}()
+		})
 	}
 	wg.Wait()
 	return failed

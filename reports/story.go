@@ -1,8 +1,8 @@
 package reports
 
 import (
+	"cmp"
 	"slices"
-	"sort"
 
 	"lockproof/checker"
 	"lockproof/harness/history"
@@ -160,8 +160,8 @@ func (s *Story) cast(events []history.Event, leases []checker.Lease, v *checker.
 			choose(e.Process)
 		}
 	}
-	sort.Slice(chosen, func(i, j int) bool {
-		return slices.Index(s.Everyone, chosen[i]) < slices.Index(s.Everyone, chosen[j])
+	slices.SortFunc(chosen, func(a, b string) int {
+		return cmp.Compare(slices.Index(s.Everyone, a), slices.Index(s.Everyone, b))
 	})
 	return chosen
 }

@@ -156,7 +156,11 @@ func (t *teller) ends() {
 	}
 	for _, told := range expired {
 		slices.Sort(told.targets)
-		told.Text = fmt.Sprintf("%s's key expires on %s%s", told.Text, map[bool]string{true: "", false: "the first of "}[len(told.targets) == 1], list(told.targets))
+		where := list(told.targets)
+		if len(told.targets) > 1 {
+			where = "the first of " + where
+		}
+		told.Text = fmt.Sprintf("%s's key expires on %s", told.Text, where)
 		t.found = append(t.found, *told)
 	}
 	slices.SortFunc(t.found, func(a, b turn) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Event, b.Event)) })

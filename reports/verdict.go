@@ -2,8 +2,8 @@ package reports
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -97,13 +97,8 @@ func (p *page) judgement(j suite.Judgement, r checker.Result) {
 // figuresText writes what was measured: times, which the checker gives in
 // nanoseconds, and counts.
 func figuresText(measured map[string]int64) string {
-	names := make([]string, 0, len(measured))
-	for name := range measured {
-		names = append(names, name)
-	}
-	sort.Strings(names)
 	var parts []string
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(measured)) {
 		value := fmt.Sprint(measured[name])
 		if isTime(name) {
 			value = at(measured[name])

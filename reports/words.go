@@ -1,7 +1,7 @@
 package reports
 
 import (
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,7 +47,7 @@ func quantities(q map[string]string) string {
 			names = append(names, name)
 		}
 	}
-	sort.Strings(names)
+	slices.Sort(names)
 	parts := make([]string, len(names))
 	for i, name := range names {
 		parts[i] = name + " " + q[name]

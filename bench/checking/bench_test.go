@@ -28,7 +28,7 @@ func TestCrowdIsJudgedAsItWasMade(t *testing.T) {
 func BenchmarkCheck(b *testing.B) {
 	for _, n := range sizes {
 		for _, overlap := range []bool{false, true} {
-			want := map[bool]string{false: history.Holds, true: history.Violated}[overlap]
+			want := expected(overlap)
 			b.Run(fmt.Sprintf("%s/%d", want, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {

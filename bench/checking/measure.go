@@ -43,10 +43,18 @@ func Measure(ctx context.Context, say func(format string, args ...any)) ([]figur
 
 func name(n int, what string) string { return fmt.Sprint(n, " ", what) }
 
+// expected is the verdict on mutual exclusion of a Crowd.
+func expected(overlap bool) string {
+	if overlap {
+		return history.Violated
+	}
+	return history.Holds
+}
+
 func measure(n int, measured map[string][]float64) error {
 	add := func(what string, v float64) { measured[name(n, what)] = append(measured[name(n, what)], v) }
 	for _, overlap := range []bool{false, true} {
-		want := map[bool]string{false: history.Holds, true: history.Violated}[overlap]
+		want := expected(overlap)
 		peak := memory.Watch()
 		began := time.Now()
 		verdict, err := checker.Judge(Crowd(n, overlap))

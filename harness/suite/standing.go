@@ -3,7 +3,6 @@ package suite
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"lockproof/checker"
@@ -66,7 +65,7 @@ func judgedProperties(expect map[string]string, results map[string]checker.Resul
 			others = append(others, p)
 		}
 	}
-	sort.Strings(others)
+	slices.Sort(others)
 	return append(known, others...)
 }
 

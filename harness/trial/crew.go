@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"lockproof/harness/client"
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
@@ -207,32 +209,13 @@ func (c *crew) SetClock(ctx context.Context, name string, set client.SetClock) (
 
 // dismiss ends every client in good order.
 func (c *crew) dismiss() error {
+	var closing errgroup.Group
 	c.mu.Lock()
-	var workers []client.Worker
 	for _, m := range c.members {
 		if m.worker != nil && !m.killed {
-			workers = append(workers, m.worker)
+			closing.Go(m.worker.Close)
 		}
 	}
 	c.mu.Unlock()
-	var (
-		wg    sync.WaitGroup
-		first error
-		mu    sync.Mutex
-	)
-	for _, w := range workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			if err := w.Close(); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				if first == nil {
-					first = err
-				}
-			}
-		}()
-	}
-	wg.Wait()
-	return first
+	return closing.Wait()
 }

@@ -145,13 +145,11 @@ func (r *run) perform(ctx context.Context) error {
 	}
 	until := r.in(w.For)
 	if len(r.plan.Nemesis) > 0 {
-		r.background.Add(1)
-		go func() {
-			defer r.background.Done()
+		r.background.Go(func() {
 			if err := r.nemesis.Run(ctx, nemesis.Schedule(r.seed, r.randoms(), until)); err != nil {
 				r.failed(err)
 			}
-		}()
+		})
 	}
 	if err := r.play(ctx); err != nil {
 		return err

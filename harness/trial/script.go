@@ -256,9 +256,7 @@ func (r *run) fault(ctx context.Context, s scenarios.Step) error {
 
 // later does something after a while, in the background; the run waits for it.
 func (r *run) later(ctx context.Context, after scenarios.Span, f func() error) {
-	r.background.Add(1)
-	go func() {
-		defer r.background.Done()
+	r.background.Go(func() {
 		err := r.cluster.Sleep(ctx, r.in(after))
 		if err == nil {
 			err = f()
@@ -266,7 +264,7 @@ func (r *run) later(ctx context.Context, after scenarios.Span, f func() error) {
 		if err != nil {
 			r.failed(err)
 		}
-	}()
+	})
 }
 
 // faultOf turns a step into a fault, with durations by in.

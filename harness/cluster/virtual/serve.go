@@ -3,11 +3,12 @@ package virtual
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -122,9 +123,8 @@ func (n *Node) executeNext() {
 	if len(n.queue) == 0 || n.paused {
 		return
 	}
-	sort.SliceStable(n.queue, func(i, j int) bool {
-		a, b := n.queue[i], n.queue[j]
-		return a.at < b.at || a.at == b.at && a.from.order < b.from.order
+	slices.SortStableFunc(n.queue, func(a, b request) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.from.order, b.from.order))
 	})
 	r := n.queue[0]
 	n.queue = n.queue[1:]

@@ -192,15 +192,16 @@ func (m *machines) disturb(d Disk) (cluster.Disturbed, error) {
 	if err != nil {
 		return cluster.Disturbed{}, err
 	}
-	if err := errors.Join(c.SlowSync(d.Slow), c.FailSync(failure[d.Fail]), m.fill(d.Server, d.Full)); err != nil {
+	var failure syscall.Errno // 0: an fsync succeeds
+	if d.Fail {
+		failure = syscall.EIO
+	}
+	if err := errors.Join(c.SlowSync(d.Slow), c.FailSync(failure), m.fill(d.Server, d.Full)); err != nil {
 		return cluster.Disturbed{}, err
 	}
 	done, err := c.Syncs()
 	return cluster.Disturbed{Delayed: int(done.Delayed), Failed: int(done.Failed), Full: int(done.Refused)}, err
 }
-
-// failure is what an fsync fails with.
-var failure = map[bool]syscall.Errno{true: syscall.EIO}
 
 func (m *machines) cutPower(p CutPower) (Lost, error) {
 	c, err := m.of(p.Server)
