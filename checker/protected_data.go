@@ -75,7 +75,7 @@ func (r *run) registers() ([]*keyed, error) {
 	}
 	if wrong != nil {
 		return nil, fmt.Errorf("event %d: %s writes %s to %q, which is no new version: each write needs a value of its own",
-			wrong.call, r.name(wrong.process), version(r.text(wrong.value)), r.name(wrong.key))
+			wrong.call, r.name(wrong.process), VersionName(r.text(wrong.value)), r.name(wrong.key))
 	}
 	slices.SortFunc(keys, byName)
 	return keys, nil
@@ -129,17 +129,17 @@ func (c clash) tell() string {
 	switch c.kind {
 	case lostUpdate:
 		return fmt.Sprintf("%s's update %s, acknowledged at %s, is lost: %s, written by %s at %s, took its place, derived from %s like it",
-			c.early.client, c.early.value, at(c.early.ret), c.late.value, c.late.client, at(c.late.ret), version(c.late.base))
+			c.early.client, c.early.value, at(c.early.ret), c.late.value, c.late.client, at(c.late.ret), VersionName(c.late.base))
 	case unknownVersion:
 		return fmt.Sprintf("%s found %s at %s, which no write can have left there",
-			c.late.client, version(c.late.from()), at(c.late.ret))
+			c.late.client, VersionName(c.late.from()), at(c.late.ret))
 	}
 	if c.late.write {
 		return fmt.Sprintf("%s wrote %s in the place of %s by %s, although %s began to %s only at %s",
-			c.late.client, c.late.value, version(c.late.base), at(c.late.ret), c.early.client, c.early.verb(), at(c.early.call))
+			c.late.client, c.late.value, VersionName(c.late.base), at(c.late.ret), c.early.client, c.early.verb(), at(c.early.call))
 	}
 	return fmt.Sprintf("%s read %s by %s, although %s began to %s only at %s",
-		c.late.client, version(c.late.value), at(c.late.ret), c.early.client, c.early.verb(), at(c.early.call))
+		c.late.client, VersionName(c.late.value), at(c.late.ret), c.early.client, c.early.verb(), at(c.early.call))
 }
 
 // verb says what an access did.
@@ -147,7 +147,7 @@ func (a access) verb() string {
 	if a.write {
 		return "write " + a.value
 	}
-	return "read " + version(a.value)
+	return "read " + VersionName(a.value)
 }
 
 func (r *run) staleViolation(key string, c clash, index int) Violation {

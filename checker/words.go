@@ -19,8 +19,9 @@ func lasting(d int64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(d)/1e3), ".0") + " µs"
 }
 
-// version names a version at the store.
-func version(value string) string {
+// VersionName names a version of the register at the store: it is what was
+// written there, "" for the initial one.
+func VersionName(value string) string {
 	if value == "" {
 		return "the initial version"
 	}

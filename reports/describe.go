@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"lockproof/checker"
 	"lockproof/harness/history"
 )
 
@@ -86,9 +87,9 @@ func operationDetail(e history.Event) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	if e.Op == history.OpWrite && e.Value != "" {
-		add("%s, derived from %s", e.Value, version(e.Base))
+		add("%s, derived from %s", e.Value, checker.VersionName(e.Base))
 	} else if e.Op == history.OpRead && e.Type == history.TypeOK {
-		add("%s", version(e.Value))
+		add("%s", checker.VersionName(e.Value))
 	}
 	if e.Validity > 0 {
 		add("valid for %s", at(e.Validity))

@@ -3,7 +3,6 @@ package reports
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"charm.land/lipgloss/v2"
 )
@@ -210,19 +209,24 @@ func (d *drawing) axis() string {
 	return string(cells)
 }
 
-// step is the least of 1, 2, 5, 10, ... nanoseconds that leaves room for a
-// label and a gap.
+// step is a round one that leaves room for a label and a gap.
 func (d *drawing) step() int64 {
 	const room = 12
-	least := float64(d.Until-d.From) * room / float64(d.columns)
-	for decade := int64(1); decade < int64(1000*time.Hour); decade *= 10 {
+	return RoundStep(float64(d.Until-d.From) * room / float64(d.columns))
+}
+
+// RoundStep is the step between the marks of a time axis: of 1, 2, 5, 10, ...
+// nanoseconds the smallest that is at least so many.
+func RoundStep(least float64) int64 {
+	const longest = 1e18 // some thirty years
+	for decade := int64(1); decade < longest; decade *= 10 {
 		for _, m := range []int64{1, 2, 5} {
 			if float64(decade*m) >= least {
 				return decade * m
 			}
 		}
 	}
-	return int64(1000 * time.Hour)
+	return longest
 }
 
 func blank(n int) []byte {

@@ -155,15 +155,15 @@ func (t *teller) access(i int, e history.Event) {
 	}
 	switch {
 	case e.Type == history.TypeInvoke && e.Op == history.OpWrite:
-		t.add(i, e, detail, "%s sends its write %s to the store, derived from %s", e.Process, e.Value, version(e.Base))
+		t.add(i, e, detail, "%s sends its write %s to the store, derived from %s", e.Process, e.Value, checker.VersionName(e.Base))
 	case e.Type == history.TypeOK && e.Op == history.OpRead:
-		t.add(i, e, detail, "%s reads %s at the store", e.Process, version(e.Value))
+		t.add(i, e, detail, "%s reads %s at the store", e.Process, checker.VersionName(e.Value))
 	case e.Type == history.TypeOK && t.lost.has(e.Value):
 		t.add(i, e, weight, "the store accepts %s's write %s", e.Process, e.Value)
 	case e.Type == history.TypeOK:
 		text := fmt.Sprintf("the store accepts %s's write %s", e.Process, e.Value)
 		if victim := t.lost.to(e.Value); victim != "" {
-			text += fmt.Sprintf(", and %s is lost: both were derived from %s", victim, version(e.Base))
+			text += fmt.Sprintf(", and %s is lost: both were derived from %s", victim, checker.VersionName(e.Base))
 		}
 		t.add(i, e, weight, "%s", text)
 	case e.Type == history.TypeFail:

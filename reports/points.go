@@ -117,7 +117,7 @@ func storePoint(i int, e history.Event, lost bool) Point {
 	p := Point{Time: e.Time, Event: i, Owner: e.Process}
 	switch {
 	case e.Op == history.OpRead:
-		p.Kind, p.Text = PointRead, fmt.Sprintf("%s reads %s", e.Process, version(e.Value))
+		p.Kind, p.Text = PointRead, fmt.Sprintf("%s reads %s", e.Process, checker.VersionName(e.Value))
 	case e.Type == history.TypeFail:
 		p.Kind, p.Text = PointRejected, fmt.Sprintf("%s's write %s is rejected", e.Process, e.Value)
 	case e.Type == history.TypeInfo:
@@ -152,12 +152,4 @@ func (l lostUpdates) to(version string) string {
 		return ""
 	}
 	return fmt.Sprintf("%s's %s", l[i].Client, l[i].Value)
-}
-
-// version names a version at the store.
-func version(value string) string {
-	if value == "" {
-		return "the initial version"
-	}
-	return value
 }

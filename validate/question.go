@@ -30,9 +30,6 @@ type Question struct {
 	Out      string // folder for the histories of violations, "" for none
 }
 
-// DefaultDrift is the reference's drift factor.
-const DefaultDrift = 0.01
-
 // Longest is the longest TTL, which is the one that a restart delay has to
 // outlast.
 func (q Question) Longest() time.Duration { return slices.Max(q.TTLs) }

@@ -14,6 +14,7 @@ import (
 	"lockproof/harness/cluster/local"
 	"lockproof/harness/suite"
 	"lockproof/internal/needs"
+	"lockproof/redlock"
 	"lockproof/validate/settings"
 )
 
@@ -77,7 +78,7 @@ func TestPointsOnRealRedisAgreeWithVirtualTime(t *testing.T) {
 	unsafe := 0
 	for _, c := range checks {
 		require.True(t, c.Agrees(), "%s %s back after %s: virtual %+v, real %+v", c.Persistence, c.Crash, c.Delay, c.Virtual, c.Real)
-		forgets := Forgets(c.Persistence, c.Crash) && c.Delay < Boundary(c.TTL, DefaultDrift)
+		forgets := Forgets(c.Persistence, c.Crash) && c.Delay < Boundary(c.TTL, redlock.DefaultDrift)
 		require.Equal(t, forgets, c.Unsafe(), "the prediction")
 		if forgets {
 			unsafe++

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/suite"
+	"lockproof/redlock"
 	"lockproof/validate/settings"
 )
 
@@ -27,7 +28,7 @@ func asker(t *testing.T, file string, p settings.Policy, crashes ...settings.Cra
 		crashes = settings.Crashes
 	}
 	return &Asker{
-		Question: Question{Redis: r, Policy: p, TTLs: []time.Duration{time.Second}, Crashes: crashes, On: suite.Virtual, Trials: 6, Seed: 1, Drift: DefaultDrift},
+		Question: Question{Redis: r, Policy: p, TTLs: []time.Duration{time.Second}, Crashes: crashes, On: suite.Virtual, Trials: 6, Seed: 1, Drift: redlock.DefaultDrift},
 		Suite:    suite.Run,
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/suite"
+	"lockproof/redlock"
 	"lockproof/reports"
 	"lockproof/reports/html"
 	"lockproof/validate"
@@ -86,7 +87,7 @@ failed; 64 bad usage or a bad file.`,
 	f.StringVar(&v.on, "on", suite.Virtual, "cluster: "+strings.Join(kinds.Names(), ", "))
 	f.IntVar(&v.trials, "trials", 0, fmt.Sprintf("trials of each crash and TTL (default: %d, in real time %d)", virtualTrials, realTrials))
 	f.Uint64Var(&v.seed, "seed", 1, "seed of the first trial; each further one adds 1")
-	f.Float64Var(&v.driftFactor, "drift-factor", validate.DefaultDrift, "the lock's drift factor; clocks are as wrong as it allows")
+	f.Float64Var(&v.driftFactor, "drift-factor", redlock.DefaultDrift, "the lock's drift factor; clocks are as wrong as it allows")
 	f.BoolVar(&v.findDelay, "find-delay", false, "search for the smallest restart delay without a violation")
 	f.BoolVar(&v.frontier, "frontier", false, "draw where safe settings end, over delay, TTL, fsync policy and crash")
 	f.IntVar(&v.frontierTrials, "frontier-trials", 10_000, "trials of the frontier, at the least")

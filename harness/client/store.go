@@ -51,7 +51,7 @@ return 1`)
 var errStale = errors.New("the store rejected it")
 
 func register(key string) string { return "value:" + key }
-func highest(key string) string  { return "fence:" + key }
+func highest(key string) string  { return history.FencePrefix + key }
 
 // read gives the present version, "" for the initial one. Where reads claim, one
 // within a lease carries the lease's token; one without a lease is a plain look.

@@ -26,6 +26,11 @@ const (
 	TypeEnd     Type = "end"     // last line: the run was not cut short
 )
 
+// FencePrefix begins the keys of fencing counters, at the nodes and at the store.
+// They are no locks: they have no owner and must not expire, and no look at a
+// node tells of them.
+const FencePrefix = "fence:"
+
 // Op is a client operation.
 type Op string
 

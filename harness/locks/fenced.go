@@ -32,7 +32,7 @@ func newFenced(env Env) (*fenced, error) {
 }
 
 // counterOf is where the nodes keep the counter of a key.
-func counterOf(key string) string { return "fence:" + key }
+func counterOf(key string) string { return history.FencePrefix + key }
 
 func (f *fenced) Acquire(ctx context.Context, key string) (Lease, error) {
 	lease, err := f.reference.acquire(ctx, key)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lockproof/harness/history"
+	"lockproof/redlock"
 )
 
 // WithDefaults fills what is not set. The defaults suit TTLs from 100 ms to
@@ -28,7 +29,7 @@ func (o Options) WithDefaults() Options {
 		o.NodeTimeout = min(max(o.TTL/20, 20*time.Millisecond), 100*time.Millisecond)
 	}
 	if o.Drift == 0 {
-		o.Drift = 0.01
+		o.Drift = redlock.DefaultDrift
 	}
 	if o.RetryMin == 0 {
 		o.RetryMin = min(o.TTL/20, 100*time.Millisecond)

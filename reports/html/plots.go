@@ -62,7 +62,7 @@ func plotsOf(id string, h *reports.History, trial suite.Trial) *plots {
 		p.Faults = append(p.Faults, bar{X: from, W: max(until-from, 1.5), Text: f.Text + fromTo(f.From, f.Until)})
 	}
 	p.gap(h, x)
-	step := roundStep(float64(end) / 6)
+	step := reports.RoundStep(float64(end) / 6)
 	for t := int64(0); t <= end; t += step {
 		if at := x(t); at < chartWidth-30 {
 			p.Ticks = append(p.Ticks, tick{X: at, Label: reports.Duration(time.Duration(t))})

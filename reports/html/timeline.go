@@ -308,7 +308,7 @@ const owners = 6
 func (t *timeline) ticks(s *reports.Story) {
 	var times []int64
 	if t.Even {
-		step := roundStep(float64(t.until-t.From) * tickRoom * 1.4 / plotWidth)
+		step := reports.RoundStep(float64(t.until-t.From) * tickRoom * 1.4 / plotWidth)
 		for at := (t.From + step - 1) / step * step; at <= t.until; at += step {
 			times = append(times, at)
 		}
@@ -332,15 +332,3 @@ func (t *timeline) ticks(s *reports.Story) {
 
 // trailing are the zeros behind a decimal that say nothing.
 var trailing = regexp.MustCompile(`\.?0+ `)
-
-// roundStep is the least of 1, 2, 5, 10, ... nanoseconds that is no less.
-func roundStep(least float64) int64 {
-	for decade := int64(1); decade < 1e15; decade *= 10 {
-		for _, m := range []int64{1, 2, 5} {
-			if float64(decade*m) >= least {
-				return decade * m
-			}
-		}
-	}
-	return 1e15
-}

@@ -12,9 +12,6 @@ import (
 	"lockproof/harness/history"
 )
 
-// fencePrefix begins the keys of fencing counters, which are no locks.
-const fencePrefix = "fence:"
-
 // command is what a Redis command means for a lock's key.
 type command struct {
 	Name   string
@@ -89,7 +86,7 @@ func parseCommand(data []byte, scripts *Scripts) command {
 	case "EVAL", "EVALSHA":
 		c.script(args, scripts)
 	}
-	if strings.HasPrefix(c.Key, fencePrefix) {
+	if strings.HasPrefix(c.Key, history.FencePrefix) {
 		c.Effect = ""
 	}
 	return c
@@ -126,7 +123,7 @@ func (c *command) script(args []string, scripts *Scripts) {
 		return
 	}
 	c.Key, c.Token = at(args, 2), at(args, 3)
-	if strings.HasPrefix(c.Key, fencePrefix) {
+	if strings.HasPrefix(c.Key, history.FencePrefix) {
 		return
 	}
 	c.digest, c.third = strings.ToLower(at(args, 0)), at(args, 4)

@@ -16,10 +16,6 @@ import (
 	"lockproof/harness/history"
 )
 
-// fencePrefix begins the names of fencing counters, which are no locks: they
-// have no owner and must not expire.
-const fencePrefix = "fence:"
-
 // Ask sends one command, as words on a line, on a connection of its own, and
 // returns the first line of the reply. The server may ask for the Password or for
 // none.
@@ -139,7 +135,7 @@ func memoryFull(err error) bool { return redis.HasErrorPrefix(err, "EXECABORT") 
 func readStates(ctx context.Context, pipe redis.Pipeliner, keys []string) (map[string]history.KeyState, error) {
 	tokens, ttls := map[string]*redis.StringCmd{}, map[string]*redis.DurationCmd{}
 	for _, key := range keys {
-		if !strings.HasPrefix(key, fencePrefix) && !strings.HasPrefix(key, neighbourPrefix) {
+		if !strings.HasPrefix(key, history.FencePrefix) && !strings.HasPrefix(key, neighbourPrefix) {
 			tokens[key], ttls[key] = pipe.Get(ctx, key), pipe.PTTL(ctx, key)
 		}
 	}

@@ -151,10 +151,6 @@ func (n *Node) journal() {
 	n.keys = left
 }
 
-// fencePrefix begins the names of fencing counters, which are no locks: they
-// have no owner and must not expire.
-const fencePrefix = "fence:"
-
 // Look reads the node's lock keys as they are at this instant.
 func (n *Node) Look(context.Context) (history.Node, error) {
 	n.mu.Lock()
@@ -165,7 +161,7 @@ func (n *Node) Look(context.Context) (history.Node, error) {
 	n.advance()
 	keys := make(map[string]history.KeyState, len(n.keys))
 	for key, r := range n.keys {
-		if strings.HasPrefix(key, fencePrefix) {
+		if strings.HasPrefix(key, history.FencePrefix) {
 			continue
 		}
 		state := history.KeyState{Token: r.value, TTL: -1}
