@@ -21,7 +21,7 @@ func (h *History) Picture(v Violation, w io.Writer) error {
 		return fmt.Errorf("the violation of key %q has no leases: only those of mutual exclusion can be drawn", v.Key)
 	}
 	leases := r.around(v)
-	_, info := porcupine.CheckOperationsVerbose(drawnMutexModel, r.drawn(leases), patience)
+	_, info := porcupine.CheckOperationsVerbose(drawnMutexModel, r.drawn(leases), searchLimit)
 	info.AddAnnotations(r.annotations(leases))
 	return porcupine.Visualize(drawnMutexModel, info, w)
 }

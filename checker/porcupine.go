@@ -7,33 +7,33 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// patience is how long porcupine may think about one piece of a history. The
+// searchLimit is how long porcupine may think about one piece of a history. The
 // pieces are small; it is a safety net, and running into it is inconclusive.
-const patience = 10 * time.Second
+const searchLimit = 10 * time.Second
 
 // pieceSize is from how many operations on a piece ends at the next quiescent
 // point. porcupine keeps a set of the operations done for each step, so its
 // cost grows with the square of a piece.
 const pieceSize = 64
 
-// turn is an operation of the owned-mutex model: a lease is taken or given back.
+// mutexOp is an operation of the owned-mutex model: a lease is taken or given back.
 // It stands for the number of the lease in its piece, twice, plus 1 to give it
 // back. A number below 256 is an interface value that Go need not allocate.
-type turn uint64
+type mutexOp uint64
 
-func taking(lease int) turn { return turn(2 * lease) }
-func giving(lease int) turn { return turn(2*lease + 1) }
+func taking(lease int) mutexOp { return mutexOp(2 * lease) }
+func giving(lease int) mutexOp { return mutexOp(2*lease + 1) }
 
-// free is the state of a mutex that nobody owns; else it is the turn that gives
+// free is the state of a mutex that nobody owns; else it is the mutexOp that gives
 // it back.
-const free = turn(0)
+const free = mutexOp(0)
 
 // ownedMutexModel is a mutex that knows its owner: it can be taken when it is
 // free, and given back by its owner only.
 var ownedMutexModel = porcupine.Model{
 	Init: func() any { return free },
 	Step: func(state, input, _ any) (bool, any) {
-		owner, op := state.(turn), input.(turn)
+		owner, op := state.(mutexOp), input.(mutexOp)
 		if op%2 == 0 {
 			return owner == free, op + 1
 		}
@@ -84,7 +84,7 @@ func ownedMutex(leases []lease) porcupine.CheckResult {
 }
 
 func judge(model porcupine.Model, piece []porcupine.Operation) porcupine.CheckResult {
-	return porcupine.CheckOperationsTimeout(model, piece, patience)
+	return porcupine.CheckOperationsTimeout(model, piece, searchLimit)
 }
 
 // derivedRegisterModel is a register whose writes are derived from what they

@@ -10,10 +10,10 @@ import (
 	"lockproof/harness/history"
 )
 
-// life takes a node down or brings it back, by turn, which notes what it cost. The
+// life takes a node down or brings it back, by change, which notes what it cost. The
 // proof is a look at the node afterwards: it is down, or it is up with a new run
 // id. It gives the run id of before.
-func (n *Nemesis) life(ctx context.Context, f Fault, target string, turn func(cluster.Node, map[string]string) error) (earlier string, err error) {
+func (n *Nemesis) life(ctx context.Context, f Fault, target string, change func(cluster.Node, map[string]string) error) (earlier string, err error) {
 	starts := f.Kind == Start
 	node, err := n.node(target)
 	if err != nil {
@@ -30,7 +30,7 @@ func (n *Nemesis) life(ctx context.Context, f Fault, target string, turn func(cl
 	earlier = n.runID(target)
 	measured := map[string]string{}
 	f.since = n.cluster.Now() // the look before found it as it was
-	if err := turn(node, measured); err != nil {
+	if err := change(node, measured); err != nil {
 		return "", err
 	}
 	n.died(target, f.Kind) // no process is left to go on

@@ -124,14 +124,14 @@ func (l *Lease) attempt(ctx context.Context) *AttemptError {
 		return r.failure("acquire", l, &l.sets.ballot, nil, ended(ctx))
 	}
 	start := r.now()
-	patience := r.patience(l.ttl)
+	limit := r.timeoutAt(l.ttl)
 	if r.inTurn {
-		patience *= time.Duration(len(r.nodes))
+		limit *= time.Duration(len(r.nodes))
 		r.askInTurn(ctx, l, l.sets, (*node).set)
 	} else {
 		r.ask(ctx, l, l.sets, nil, (*node).set)
 	}
-	cut := r.collect(ctx, l.sets, patience)
+	cut := r.collect(ctx, l.sets, limit)
 	var reason error
 	if cut == nil {
 		reason = l.judge(&l.sets.ballot, start)

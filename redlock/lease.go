@@ -90,7 +90,7 @@ func (l *Lease) Extend(ctx context.Context) error {
 	}
 	start := r.now()
 	r.ask(ctx, l, p, nil, (*node).extend)
-	cut := r.collect(ctx, p, r.patience(l.ttl))
+	cut := r.collect(ctx, p, r.timeoutAt(l.ttl))
 	if reason := l.prolong(&p.ballot, start, cut); reason != nil || cut != nil {
 		return r.failure("extend", l, &p.ballot, reason, cut)
 	}

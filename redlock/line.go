@@ -38,21 +38,21 @@ type line struct {
 	underway int // exchanges
 	silent   int // of these, and of those that failed: begun since the server answered last
 	tries    int // to get the lock: admitted, and without an answer or an error yet
-	waiting  []*passenger
+	waiting  []*queued
 	overdue  *time.Timer // runs while some wait; made when first needed
 }
 
-// passenger is a command that waits.
-type passenger struct {
+// queued is a command that waits.
+type queued struct {
 	ctx   context.Context
 	cmd   redis.Cmder
 	ahead []redis.Cmder // what is to go right before it
-	// turn hands over the exchange that its receiver is to carry out, its own
+	// batch hands over the exchange that its receiver is to carry out, its own
 	// command first; it is closed once another has carried the command out.
-	turn chan []*passenger
+	batch chan []*queued
 }
 
-// admit lets an attempt to get the lock ask this server, until dismiss; or refuses,
+// admit lets an attempt to get the lock ask this server, until finish; or refuses,
 // because the server has answered nothing for long and has more attempts to answer
 // than anybody waits for. Each holds a goroutine until its context ends, so where
 // they follow each other within milliseconds there is no other bound. A release is
@@ -67,8 +67,8 @@ func (l *line) admit() bool {
 	return true
 }
 
-// dismiss ends what admit began.
-func (l *line) dismiss() {
+// finish ends what admit began.
+func (l *line) finish() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tries--
@@ -93,7 +93,7 @@ func (l *line) process(ctx context.Context, cmd redis.Cmder, ahead ...redis.Cmde
 		l.leave(l.carry(ctx, cmd, ahead))
 		return
 	}
-	if together := <-p.turn; together != nil {
+	if together := <-p.batch; together != nil {
 		l.leave(exchange(l.client, together))
 	}
 }
@@ -104,11 +104,11 @@ func (l *line) carry(ctx context.Context, cmd redis.Cmder, ahead []redis.Cmder) 
 	if len(ahead) == 0 {
 		return l.client.Process(ctx, cmd)
 	}
-	return exchange(l.client, []*passenger{{ctx: ctx, cmd: cmd, ahead: ahead}})
+	return exchange(l.client, []*queued{{ctx: ctx, cmd: cmd, ahead: ahead}})
 }
 
 // enter returns nil if the command may go at once, and its place otherwise.
-func (l *line) enter(ctx context.Context, cmd redis.Cmder, ahead []redis.Cmder) *passenger {
+func (l *line) enter(ctx context.Context, cmd redis.Cmder, ahead []redis.Cmder) *queued {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	alone := l.callers.Load() < 2
@@ -116,7 +116,7 @@ func (l *line) enter(ctx context.Context, cmd redis.Cmder, ahead []redis.Cmder) 
 		l.begin()
 		return nil
 	}
-	p := &passenger{ctx, cmd, ahead, make(chan []*passenger, 1)}
+	p := &queued{ctx, cmd, ahead, make(chan []*queued, 1)}
 	l.waiting = append(l.waiting, p)
 	if len(l.waiting) == 1 {
 		l.bound(l.wait * time.Duration(max(l.underway, 1<<min(l.silent, doublings)>>1)))
@@ -140,7 +140,7 @@ func (l *line) bound(d time.Duration) {
 		l.overdue = time.AfterFunc(d, func() {
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			l.board()
+			l.sendWaiting()
 		})
 		return
 	}
@@ -155,7 +155,7 @@ func (l *line) leave(err error) {
 	if answered(err) {
 		l.silent = 0
 	}
-	l.board()
+	l.sendWaiting()
 }
 
 // answered tells a server's answer, which may be an error, from none.
@@ -164,22 +164,22 @@ func answered(err error) bool {
 	return err == nil || errors.As(err, &said)
 }
 
-// board hands those who wait, if any, to the first of them as the next exchange.
+// sendWaiting hands those who wait, if any, to the first of them as the next exchange.
 // l.mu is held.
-func (l *line) board() {
+func (l *line) sendWaiting() {
 	if len(l.waiting) == 0 {
 		return
 	}
 	l.overdue.Stop()
 	l.begin()
-	l.waiting[0].turn <- l.waiting
+	l.waiting[0].batch <- l.waiting
 	l.waiting = nil
 }
 
 // exchange carries out commands in their order, in one pipeline, and tells all
 // but the first, whose goroutine this is and whose error it returns. It has until
 // the last of their deadlines.
-func exchange(client redis.UniversalClient, together []*passenger) error {
+func exchange(client redis.UniversalClient, together []*queued) error {
 	first := together[0]
 	if len(together) == 1 && len(first.ahead) == 0 {
 		return client.Process(first.ctx, first.cmd)
@@ -199,7 +199,7 @@ func exchange(client redis.UniversalClient, together []*passenger) error {
 	defer cancel()
 	_, _ = pipe.Exec(ctx) // each command keeps its own error
 	for _, p := range together[1:] {
-		close(p.turn)
+		close(p.batch)
 	}
 	return first.cmd.Err()
 }

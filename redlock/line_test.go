@@ -42,7 +42,7 @@ func (tr *traveller) send(t *testing.T, limit time.Duration, words ...any) (any,
 }
 
 // queue is who waits.
-func (tr *traveller) queue() []*passenger {
+func (tr *traveller) queue() []*queued {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	return tr.waiting

@@ -53,7 +53,7 @@ func (n *node) set(ctx context.Context, l *Lease) (vote, error) {
 	if !n.line.admit() {
 		return failed, errNotSent
 	}
-	defer n.line.dismiss()
+	defer n.line.finish()
 	set := redis.NewStringCmd(ctx, l.take...)
 	if !l.lock.on(DistinctNodes) || n.identified.Load() {
 		n.line.process(ctx, set)

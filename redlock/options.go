@@ -224,8 +224,8 @@ func (o *options) deadline(start, ttl time.Duration) time.Duration {
 	return start + ttl - o.margin(ttl)
 }
 
-// patience is the node timeout at a TTL.
-func (o *options) patience(ttl time.Duration) time.Duration {
+// timeoutAt is the node timeout at a TTL.
+func (o *options) timeoutAt(ttl time.Duration) time.Duration {
 	if o.nodeTimeout > 0 {
 		return o.nodeTimeout
 	}

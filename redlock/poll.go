@@ -63,7 +63,7 @@ func (r *Redlock) askInTurn(ctx context.Context, l *Lease, p *poll, command func
 		for i := 0; i < len(r.nodes) && p.proceed(); i++ {
 			one, end := ctx, func() {}
 			if r.on(NodeTimeout) {
-				one, end = context.WithTimeout(ctx, r.patience(l.ttl))
+				one, end = context.WithTimeout(ctx, r.timeoutAt(l.ttl))
 			}
 			vote, err := command(r.nodes[i], one, l)
 			end()
@@ -78,7 +78,7 @@ func (r *Redlock) askInTurn(ctx context.Context, l *Lease, p *poll, command func
 // TTL, for as long again as a node may take: the elapsed check is what turns late
 // ones down, not a context.
 func (r *Redlock) outliving(ctx context.Context, l *Lease) (context.Context, context.CancelFunc) {
-	return background(ctx, l.ttl+r.patience(l.ttl))
+	return background(ctx, l.ttl+r.timeoutAt(l.ttl))
 }
 
 // answered notes a node's answer and returns what is to follow, nil if nothing is.
@@ -167,13 +167,13 @@ func (p *poll) abandon(cause error) bool {
 	return true
 }
 
-// collect waits until the ballot is settled, patience is at its end, or ctx or
+// collect waits until the ballot is settled, timeout is over, or ctx or
 // the lock ends; only the last two are errors. What the ballot says does not
 // change any more.
-func (r *Redlock) collect(ctx context.Context, p *poll, patience time.Duration) error {
+func (r *Redlock) collect(ctx context.Context, p *poll, timeout time.Duration) error {
 	var limit <-chan time.Time
 	if r.on(NodeTimeout) {
-		timer := r.clock.NewTimer(patience)
+		timer := r.clock.NewTimer(timeout)
 		defer timer.Stop()
 		limit = timer.C()
 	}
@@ -182,7 +182,7 @@ func (r *Redlock) collect(ctx context.Context, p *poll, patience time.Duration) 
 	case <-p.over:
 		return nil
 	case <-limit:
-		p.abandon(fmt.Errorf("%w of %s", ErrNodeTimeout, patience))
+		p.abandon(fmt.Errorf("%w of %s", ErrNodeTimeout, timeout))
 		return nil
 	case <-ctx.Done():
 		cut = ended(ctx)

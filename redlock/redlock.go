@@ -160,7 +160,7 @@ func (r *Redlock) Close() error {
 		r.closed = true
 		close(r.closing)
 	}
-	patience := 3*r.longest + time.Second
+	limit := 3*r.longest + time.Second
 	r.mu.Unlock()
 
 	done := make(chan struct{})
@@ -168,13 +168,13 @@ func (r *Redlock) Close() error {
 		r.work.Wait()
 		close(done)
 	}()
-	timer := r.clock.NewTimer(patience)
+	timer := r.clock.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case <-done:
 		return nil
 	case <-timer.C():
-		return fmt.Errorf("redlock: close: calls to nodes are still under way after %s; they end when the go-redis clients are closed", patience)
+		return fmt.Errorf("redlock: close: calls to nodes are still under way after %s; they end when the go-redis clients are closed", limit)
 	}
 }
 

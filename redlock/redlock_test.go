@@ -111,7 +111,7 @@ func TestNodeTimeoutFollowsTheTTL(t *testing.T) {
 		time.Second:            50 * time.Millisecond,
 		time.Hour:              50 * time.Millisecond,
 	} {
-		require.Equal(t, want, o.patience(ttl), ttl)
+		require.Equal(t, want, o.timeoutAt(ttl), ttl)
 	}
 }
 

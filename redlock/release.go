@@ -25,7 +25,7 @@ func (l *Lease) Release(ctx context.Context) error {
 		return fmt.Errorf("redlock: release %q: %w", l.key, ErrReleased)
 	}
 	p := l.undo(ctx)
-	cut := r.collect(ctx, p, r.patience(l.ttl))
+	cut := r.collect(ctx, p, r.timeoutAt(l.ttl))
 	switch b := &p.ballot; {
 	case cut != nil:
 		return r.failure("release", l, b, nil, cut)
@@ -85,7 +85,7 @@ func (n *node) undo(ctx context.Context, l *Lease) (vote, error) {
 	case !r.on(ReleaseAfterSet):
 	case !returned && vote == no:
 		// The SET is on its way, or its reply is lost and it will not return for long.
-		l.undoAfterSet(ctx, n, r.patience(l.ttl))
+		l.undoAfterSet(ctx, n, r.timeoutAt(l.ttl))
 		return vote, err
 	case !returned:
 		l.undoAfterSet(ctx, n, 0)

@@ -33,8 +33,8 @@ type Folder struct {
 	mark *os.File
 }
 
-// patience is how long to wait for a reader, who holds the lock for a moment.
-const patience = time.Second
+// readerTimeout is how long to wait for a reader, who holds the lock for a moment.
+const readerTimeout = time.Second
 
 // OpenFolder takes a folder for the results of a run, and makes it if need be.
 // It touches nothing in one that is refused: the error is then ErrBusy or
@@ -82,7 +82,7 @@ func (f *Folder) take() error {
 	if f.mark, err = f.root.OpenFile(MarkFile, os.O_CREATE|os.O_RDWR, 0o644); err != nil {
 		return err
 	}
-	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(readerTimeout); ; time.Sleep(10 * time.Millisecond) {
 		locked, err := filelock.Exclusive(f.mark)
 		if locked || err != nil {
 			return errors.Join(err, f.explain())

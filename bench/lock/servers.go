@@ -62,7 +62,7 @@ func (s *Servers) start(ctx context.Context, program string, i int) error {
 		return err
 	}
 	s.Addrs, s.nodes = append(s.Addrs, addr), append(s.nodes, node)
-	ctx, cancel := context.WithTimeout(ctx, process.Patience)
+	ctx, cancel := context.WithTimeout(ctx, process.Timeout)
 	defer cancel()
 	for {
 		if reply, err := server.Ask(ctx, addr, "PING"); err == nil && reply == "+PONG" {

@@ -13,11 +13,11 @@ import (
 // it for a process that SIGINT ended.
 const exitInterrupted = 128 + int(syscall.SIGINT)
 
-// interrupts are the signals that interrupt the program, and heeded whether
+// interrupts are the signals that interrupt the program, and handled whether
 // something is made of them at present.
 var (
 	interrupts = []os.Signal{os.Interrupt, syscall.SIGTERM}
-	heeded     atomic.Bool
+	handled    atomic.Bool
 )
 
 // interruptible gives a context that the first SIGINT or SIGTERM ends: the run
@@ -26,7 +26,7 @@ func (p *program) interruptible(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, interrupts...)
-	heeded.Store(true)
+	handled.Store(true)
 	done := make(chan struct{})
 	go func() {
 		for n := 0; ; n++ {
@@ -43,7 +43,7 @@ func (p *program) interruptible(ctx context.Context) (context.Context, func()) {
 		}
 	}()
 	return ctx, func() {
-		heeded.Store(false)
+		handled.Store(false)
 		signal.Stop(signals)
 		close(done)
 		cancel()

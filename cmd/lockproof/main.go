@@ -29,7 +29,7 @@ func main() {
 			os.Exit(oversee(args, os.Stderr))
 		}
 		leave = func(code int) { os.Exit(ending(code)) }
-		heedOverseer()
+		obeyOverseer()
 		process.Overseen()
 	}
 	children := &suite.Children{Said: os.Stderr}

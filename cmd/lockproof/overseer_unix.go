@@ -9,7 +9,7 @@ import (
 )
 
 // interruption is what the overseer makes of an interrupt. A Ctrl-C at the terminal
-// reaches both processes, a kill only one: the program heeds its overseer alone, so
+// reaches both processes, a kill only one: the program obeys its overseer alone, so
 // that one interrupt counts as one.
 const interruption = syscall.SIGUSR1
 
@@ -27,16 +27,16 @@ func passOn(program *os.Process, s os.Signal) {
 	_ = program.Signal(s)
 }
 
-// heedOverseer makes the program leave interrupts to its overseer. What comes
+// obeyOverseer makes the program leave interrupts to its overseer. What comes
 // from it ends the program, until something else is made of it.
-func heedOverseer() {
+func obeyOverseer() {
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
 	interrupts = []os.Signal{interruption}
 	ends := make(chan os.Signal, 1)
 	signal.Notify(ends, interruption)
 	go func() {
 		for range ends {
-			if !heeded.Load() {
+			if !handled.Load() {
 				os.Exit(ending(exitInterrupted))
 			}
 		}

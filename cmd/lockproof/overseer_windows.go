@@ -13,8 +13,8 @@ func passOn(*os.Process, os.Signal) {}
 
 func diesWithParent() *syscall.SysProcAttr { return nil }
 
-// heedOverseer ends the program when its overseer has been killed.
-func heedOverseer() {
+// obeyOverseer ends the program when its overseer has been killed.
+func obeyOverseer() {
 	overseer, err := os.FindProcess(os.Getppid())
 	if err != nil {
 		os.Exit(exitFailed)

@@ -118,7 +118,7 @@ func (c *Client) connect(kind locks.Kind, random io.Reader) error {
 	}
 	if c.clock.gate != nil { // virtual time
 		for _, r := range c.redis {
-			r.AddHook(&turns{now: c.clock.now})
+			r.AddHook(&sendOrder{now: c.clock.now})
 		}
 	}
 	nodes := len(c.redis) - 1

@@ -12,8 +12,8 @@ import (
 	"lockproof/harness/locks"
 )
 
-// turn is how many nanoseconds the order of turns may cost an operation.
-const turn = 100
+// ordering is how many nanoseconds the order of commands may cost an operation.
+const ordering = 100
 
 func TestARoundAsEvents(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
@@ -38,7 +38,7 @@ func TestARoundAsEvents(t *testing.T) {
 			believes := i%2 == 1 && (e.Op == history.OpAcquire || e.Op == history.OpExtend)
 			require.Equal(t, believes, e.Validity > 0, e.Op)
 		}
-		require.InDelta(t, int64(ttl-ttl/100-2*time.Millisecond), events[1].Validity, turn)
+		require.InDelta(t, int64(ttl-ttl/100-2*time.Millisecond), events[1].Validity, ordering)
 		require.Equal(t, "", events[3].Value)
 		require.Equal(t, "c1.1", events[7].Value)
 		require.Equal(t, "", events[7].Base)
@@ -121,14 +121,14 @@ func TestWithinAndCancelBoundAnOperation(t *testing.T) {
 		m := b.do(Command{Do: DoAcquire, Key: "k1", Within: 100 * time.Millisecond})
 		require.Equal(t, history.TypeFail, m.Outcome)
 		require.Equal(t, history.ReasonCancelled, b.last().Reason)
-		require.InDelta(t, int64(100*time.Millisecond), b.last().Time, turn)
+		require.InDelta(t, int64(100*time.Millisecond), b.last().Time, ordering)
 
 		waiting := b.send(Command{Do: DoAcquire, Key: "k1"})
 		time.Sleep(50 * time.Millisecond)
 		require.Empty(t, b.do(Command{Do: DoCancel}).Error)
 		require.Equal(t, history.TypeFail, (<-waiting).Outcome)
 		require.Contains(t, b.last().Error, "the caller cancelled")
-		require.InDelta(t, int64(150*time.Millisecond), b.last().Time, turn)
+		require.InDelta(t, int64(150*time.Millisecond), b.last().Time, ordering)
 	})
 }
 

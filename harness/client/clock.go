@@ -23,7 +23,7 @@ type clock struct {
 	since, mono, wall int64
 	timers            map[*timer]struct{}
 	made              int    // timers so far
-	latest            *brood // the timers that were made last
+	latest            *batch // the timers that were made last
 
 	armed sync.WaitGroup // true timers that are set or firing
 }
@@ -99,25 +99,25 @@ func (c *clock) reading(wall bool) (int64, float64) {
 func (c *clock) NewTimer(d time.Duration) redlock.Timer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := &timer{clock: c, due: c.mono + c.passed() + int64(d), fired: make(chan time.Time, 1), brood: c.brood()}
-	t.brood.dues = append(t.brood.dues, t.due)
+	t := &timer{clock: c, due: c.mono + c.passed() + int64(d), fired: make(chan time.Time, 1), batch: c.batch()}
+	t.batch.dues = append(t.batch.dues, t.due)
 	c.made++
 	c.timers[t] = struct{}{}
 	t.arm()
 	return t
 }
 
-// brood is the timers that were made at one instant.
-type brood struct {
+// batch is the timers that were made at one instant.
+type batch struct {
 	at     int64
 	before int     // how many had been made earlier
 	dues   []int64 // by when each is due
 }
 
-// brood gives the present instant's; the clock is locked.
-func (c *clock) brood() *brood {
+// batch gives the present instant's; the clock is locked.
+func (c *clock) batch() *batch {
 	if now := c.now(); c.latest == nil || c.latest.at != now {
-		c.latest = &brood{at: now, before: c.made}
+		c.latest = &batch{at: now, before: c.made}
 	}
 	return c.latest
 }
@@ -130,8 +130,8 @@ func (t *timer) lag() time.Duration {
 	c := t.clock
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	number := t.brood.before + 1
-	for _, due := range t.brood.dues {
+	number := t.batch.before + 1
+	for _, due := range t.batch.dues {
 		if due < t.due {
 			number++
 		}
@@ -143,7 +143,7 @@ type timer struct {
 	clock *clock
 	due   int64 // monotonic reading
 	fired chan time.Time
-	brood *brood
+	batch *batch
 	inner *time.Timer // guarded by clock.mu, like the clock's set of timers
 }
 

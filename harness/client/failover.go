@@ -15,7 +15,7 @@ const MasterName = "lock"
 // go-redis does it. What Sentinel gives are addresses as the Sentinels know them:
 // routes gives where this client reaches what is there.
 func (n *network) failover(sentinels []string, routes map[string]string, ttl time.Duration) *redis.Client {
-	patience := max(5*time.Second, 3*ttl)
+	timeout := max(5*time.Second, 3*ttl)
 	return redis.NewFailoverClient(&redis.FailoverOptions{
 		MasterName:       MasterName,
 		SentinelAddrs:    sentinels,
@@ -25,15 +25,15 @@ func (n *network) failover(sentinels []string, routes map[string]string, ttl tim
 			if own, ok := routes[addr]; ok {
 				addr = own
 			}
-			return bear(n.dial(ctx, network, addr, 0))
+			return orFailed(n.dial(ctx, network, addr, 0))
 		},
 		// As in client: see there.
 		MaxRetries:            -1,
 		DialerRetries:         1,
 		DialTimeout:           dialTimeout(ttl),
 		ContextTimeoutEnabled: true,
-		ReadTimeout:           patience,
-		WriteTimeout:          patience,
+		ReadTimeout:           timeout,
+		WriteTimeout:          timeout,
 		PoolSize:              poolSize(ttl),
 		PipelinePoolSize:      -1,
 		ReadBufferSize:        bufferSize,

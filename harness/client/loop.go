@@ -9,8 +9,8 @@ import (
 	"lockproof/harness/locks"
 )
 
-// patience is for how many TTLs one acquire of a loop may go on.
-const patience = 10
+// acquireTTLs is for how many TTLs one acquire of a loop may go on.
+const acquireTTLs = 10
 
 // loop does rounds of work until it is told to stop or the client ends.
 func (c *Client) loop(l Loop, stop <-chan struct{}) error {
@@ -42,7 +42,7 @@ func (c *Client) loop(l Loop, stop <-chan struct{}) error {
 func (c *Client) round(l Loop) (granted bool, err error) {
 	key := l.Keys[c.draw.IntN(len(l.Keys))]
 	hold := c.around(l.Hold)
-	limit := patience * c.setup.Options.TTL
+	limit := acquireTTLs * c.setup.Options.TTL
 	outcome := history.TypeFail
 	c.within(limit, func(ctx context.Context) { outcome, err = c.acquire(ctx, key) })
 	if outcome != history.TypeOK {

@@ -75,12 +75,12 @@ func (n *network) client(addr string, order int, ttl time.Duration) *redis.Clien
 	var dials atomic.Int64
 	// A reply that the network holds back is waited for in the background, so
 	// that its fate is known: the lock's own node timeout is what must be short.
-	patience := max(5*time.Second, 3*ttl)
+	timeout := max(5*time.Second, 3*ttl)
 	return redis.NewClient(&redis.Options{
 		Addr:     addr,
 		Password: n.password,
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return bear(n.dial(ctx, network, addr, lagOf(order, int(dials.Add(1)-1))))
+			return orFailed(n.dial(ctx, network, addr, lagOf(order, int(dials.Add(1)-1))))
 		},
 		// A SET NX that is sent again after its reply was lost finds its own
 		// key and takes it for another's.
@@ -89,8 +89,8 @@ func (n *network) client(addr string, order int, ttl time.Duration) *redis.Clien
 		DialTimeout:   dialTimeout(ttl),
 		// Without this, reads ignore their context's deadline.
 		ContextTimeoutEnabled: true,
-		ReadTimeout:           patience,
-		WriteTimeout:          patience,
+		ReadTimeout:           timeout,
+		WriteTimeout:          timeout,
 		PoolSize:              poolSize(ttl),
 		PipelinePoolSize:      -1, // pipelines use the same connections
 		ReadBufferSize:        bufferSize,

@@ -101,17 +101,17 @@ func (d *death) Error() string {
 
 // run has the child run one trial. When ctx ends, the trial is wound up. An error
 // is a death.
-func (c *child) run(ctx context.Context, o Options, t ticket, patience time.Duration) (Trial, error) {
+func (c *child) run(ctx context.Context, o Options, t ticket, progressTimeout time.Duration) (Trial, error) {
 	what := order{Row: t.row, Trial: t.trial}
 	if !c.known[t.row] {
 		c.known[t.row] = true
 		what.Options, what.Job = &o, &t.job
 	}
 	if err := c.orders.Encode(what); err != nil {
-		return Trial{}, c.bury("")
+		return Trial{}, c.reap("")
 	}
 	var seen trial.Pace
-	watchdog := time.NewTimer(patience)
+	watchdog := time.NewTimer(progressTimeout)
 	defer watchdog.Stop()
 	cancelled := ctx.Done()
 	for {
@@ -119,18 +119,18 @@ func (c *child) run(ctx context.Context, o Options, t ticket, patience time.Dura
 		case r, alive := <-c.replies:
 			switch {
 			case !alive:
-				return Trial{}, c.bury("")
+				return Trial{}, c.reap("")
 			case r.Trial != nil:
 				r.Trial.Events = r.Events
 				return *r.Trial, nil
 			case r.Last != "":
-				return Trial{}, c.bury(r.Last)
+				return Trial{}, c.reap(r.Last)
 			case r.Progress != nil && (*r.Progress != seen || seen.Judging):
 				seen = *r.Progress
-				watchdog.Reset(patience)
+				watchdog.Reset(progressTimeout)
 			}
 		case <-watchdog.C:
-			return Trial{}, c.bury(fmt.Sprintf("no progress in %s of real time, after %d events and %s of virtual time", patience, seen.Events, time.Duration(seen.Time)))
+			return Trial{}, c.reap(fmt.Sprintf("no progress in %s of real time, after %d events and %s of virtual time", progressTimeout, seen.Events, time.Duration(seen.Time)))
 		case <-cancelled:
 			cancelled = nil
 			_ = c.orders.Encode(order{Cancel: true}) // one that has died says so itself
@@ -138,9 +138,9 @@ func (c *child) run(ctx context.Context, o Options, t ticket, patience time.Dura
 	}
 }
 
-// bury sees to a child's end and gives its last words: those given, or what it
+// reap sees to a child's end and gives its last words: those given, or what it
 // wrote as it died.
-func (c *child) bury(words string) error {
+func (c *child) reap(words string) error {
 	if words != "" {
 		_ = c.cmd.Process.Kill()
 	}
@@ -150,9 +150,6 @@ func (c *child) bury(words string) error {
 	}
 	return &death{words, status}
 }
-
-// dismiss ends a child that has nothing under way.
-func (c *child) dismiss() { c.end() }
 
 // end closes the child's input, of which it ends, and waits for it; one that does
 // not end is killed. It returns how it ended.

@@ -13,9 +13,9 @@ import (
 	"lockproof/harness/cluster/kinds"
 )
 
-// DefaultPatience is for how long, in real time, a trial may make no progress
+// DefaultProgressTimeout is for how long, in real time, a trial may make no progress
 // before its process is ended.
-const DefaultPatience = time.Minute
+const DefaultProgressTimeout = time.Minute
 
 // Children runs trials in virtual time in processes of their own, one trial after
 // another in each: nothing that a lock does there, short of breaking the machine,
@@ -26,8 +26,8 @@ type Children struct {
 	// Command is the command line of a child, which is to call ServeTrials; empty:
 	// this program with the argument "trials".
 	Command []string
-	// Patience bounds how long a trial may make no progress; 0: DefaultPatience.
-	Patience time.Duration
+	// ProgressTimeout bounds how long a trial may make no progress; 0: DefaultProgressTimeout.
+	ProgressTimeout time.Duration
 	// Said takes what the children's locks write to stdout and stderr; nil: nobody.
 	Said io.Writer
 
@@ -44,14 +44,14 @@ func (c *Children) Run(ctx context.Context, jobs []Job, o Options, observe func(
 		return nil, err
 	}
 	sweep(ctx)
-	return spread(ctx, jobs, o, func() executor { return &employer{children: c, options: o, patience: c.patience()} }, observe), nil
+	return spread(ctx, jobs, o, func() executor { return &childRunner{children: c, options: o, progressTimeout: c.progressTimeout()} }, observe), nil
 }
 
-func (c *Children) patience() time.Duration {
-	if c.Patience > 0 {
-		return c.Patience
+func (c *Children) progressTimeout() time.Duration {
+	if c.ProgressTimeout > 0 {
+		return c.ProgressTimeout
 	}
-	return DefaultPatience
+	return DefaultProgressTimeout
 }
 
 // Close ends the children that are idle. No suite may be under way.
@@ -59,20 +59,20 @@ func (c *Children) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, child := range c.idle {
-		child.dismiss()
+		child.end()
 	}
 	c.idle = nil
 }
 
-// hire gives a child that is idle, or a new one for a suite of so many side by side.
-func (c *Children) hire(parallel int) (*child, error) {
+// take gives a child that is idle, or a new one for a suite of so many side by side.
+func (c *Children) take(parallel int) (*child, error) {
 	c.mu.Lock()
 	if n := len(c.idle); n > 0 {
-		hired := c.idle[n-1]
+		taken := c.idle[n-1]
 		c.idle = c.idle[:n-1]
 		c.mu.Unlock()
-		clear(hired.known)
-		return hired, nil
+		clear(taken.known)
+		return taken, nil
 	}
 	c.mu.Unlock()
 	command := c.Command
@@ -99,17 +99,17 @@ func (c *Children) release(free *child) {
 	c.idle = append(c.idle, free)
 }
 
-// employer hands trials to one child after another.
-type employer struct {
-	children *Children
-	options  Options
-	patience time.Duration
-	child    *child // nil: there is none at the moment
+// childRunner hands trials to one child after another.
+type childRunner struct {
+	children        *Children
+	options         Options
+	progressTimeout time.Duration
+	child           *child // nil: there is none at the moment
 }
 
 // try has a trial run in a child. One that finds in a child what an earlier trial
 // has left there, and dies of it, is run again in a new one.
-func (e *employer) try(ctx context.Context, t ticket) Trial {
+func (e *childRunner) try(ctx context.Context, t ticket) Trial {
 	began := time.Now()
 	_, trial, ready := e.options.prepare(t)
 	if !ready {
@@ -130,7 +130,7 @@ func (e *employer) try(ctx context.Context, t ticket) Trial {
 		break
 	}
 	if trial.Failure != "" {
-		e.dismiss() // whatever it was may have left something behind
+		e.end() // whatever it was may have left something behind
 		if command := e.options.repeat(t.job, trial.Seed); command != "" {
 			trial.Failure += "; to repeat it: " + command
 		}
@@ -140,30 +140,30 @@ func (e *employer) try(ctx context.Context, t ticket) Trial {
 }
 
 // ask has the child run a trial; an error says how it died of it.
-func (e *employer) ask(ctx context.Context, t ticket) (Trial, error) {
+func (e *childRunner) ask(ctx context.Context, t ticket) (Trial, error) {
 	if e.child == nil {
-		child, err := e.children.hire(e.options.parallel())
+		child, err := e.children.take(e.options.parallel())
 		if err != nil {
 			return Trial{}, err
 		}
 		e.child = child
 	}
-	done, err := e.child.run(ctx, e.options, t, e.patience)
+	done, err := e.child.run(ctx, e.options, t, e.progressTimeout)
 	if err != nil {
 		e.child = nil
 	}
 	return done, err
 }
 
-func (e *employer) dismiss() {
+func (e *childRunner) end() {
 	if e.child != nil {
-		e.child.dismiss()
+		e.child.end()
 		e.child = nil
 	}
 }
 
 // leave gives the child back.
-func (e *employer) leave() {
+func (e *childRunner) leave() {
 	if e.child != nil {
 		e.children.release(e.child)
 		e.child = nil

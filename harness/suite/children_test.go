@@ -15,10 +15,10 @@ import (
 	"lockproof/scenarios"
 )
 
-// inChildren runs jobs in children with so much patience.
-func inChildren(t *testing.T, patience time.Duration, jobs []Job, o Options) []Trial {
+// inChildren runs jobs in children that have so long to make progress.
+func inChildren(t *testing.T, timeout time.Duration, jobs []Job, o Options) []Trial {
 	t.Helper()
-	c := &Children{Patience: patience}
+	c := &Children{ProgressTimeout: timeout}
 	defer c.Close()
 	trials, err := c.Run(context.Background(), jobs, o, func(Trial) {})
 	require.NoError(t, err)
@@ -103,11 +103,11 @@ func TestAHostileLockCostsItsTrial(t *testing.T) {
 			o := Options{Cluster: Virtual, Trials: 2, Seed: 5, Out: t.TempDir(), Parallel: 1}
 			jobs := jobsOf(t, o, "flushall")
 			jobs = append(jobs, Job{Scenario: jobs[0].Scenario, Lenient: true, Lock: name}, jobs[0])
-			patience := 20 * time.Second
+			timeout := 20 * time.Second
 			if strings.HasPrefix(words, "no progress in 1s") {
-				patience = time.Second
+				timeout = time.Second
 			}
-			trials := inChildren(t, patience, jobs, o)
+			trials := inChildren(t, timeout, jobs, o)
 			require.Len(t, trials, 6)
 			for i, trial := range trials {
 				standing, why := trial.Standing()

@@ -62,7 +62,7 @@ type executor interface {
 }
 
 // spread spreads the trials over as many executors as are to run side by side.
-func spread(ctx context.Context, jobs []Job, o Options, hire func() executor, observe func(Trial)) []Trial {
+func spread(ctx context.Context, jobs []Job, o Options, newExecutor func() executor, observe func(Trial)) []Trial {
 	tickets := newQueue(jobs, o.Trials)
 	defer context.AfterFunc(ctx, tickets.empty)()
 	type finished struct {
@@ -76,7 +76,7 @@ func spread(ctx context.Context, jobs []Job, o Options, hire func() executor, ob
 	)
 	for range o.parallel() {
 		wg.Go(func() {
-			runs := hire()
+			runs := newExecutor()
 			defer runs.leave()
 			for {
 				t, more := tickets.next()

@@ -99,9 +99,9 @@ func (c *crew) send(name string, cmd client.Command) (<-chan client.Message, err
 	return done, nil
 }
 
-// answer waits for a command's end, for as long as patience.
-func (c *crew) answer(ctx context.Context, name string, done <-chan client.Message, patience time.Duration) (client.Message, error) {
-	timer := time.NewTimer(patience)
+// answer waits for a command's end, for as long as limit.
+func (c *crew) answer(ctx context.Context, name string, done <-chan client.Message, limit time.Duration) (client.Message, error) {
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case msg := <-done:
@@ -110,7 +110,7 @@ func (c *crew) answer(ctx context.Context, name string, done <-chan client.Messa
 		}
 		return msg, nil
 	case <-timer.C:
-		return client.Message{}, fmt.Errorf("client %s has not answered for %v", name, patience)
+		return client.Message{}, fmt.Errorf("client %s has not answered for %v", name, limit)
 	case <-ctx.Done():
 		return client.Message{}, ctx.Err()
 	}
@@ -182,8 +182,8 @@ func (c *crew) LastWord(name string) int64 {
 	return 0
 }
 
-// clockPatience is how long a client may take to set or read its clock.
-const clockPatience = 5 * time.Second
+// clockTimeout is how long a client may take to set or read its clock.
+const clockTimeout = 5 * time.Second
 
 // SetClock changes a client's clocks and reads them.
 func (c *crew) SetClock(ctx context.Context, name string, set client.SetClock) (nemesis.Reading, error) {
@@ -195,7 +195,7 @@ func (c *crew) SetClock(ctx context.Context, name string, set client.SetClock) (
 	if err != nil {
 		return nemesis.Reading{}, err
 	}
-	if _, err := c.answer(ctx, name, done, clockPatience); err != nil {
+	if _, err := c.answer(ctx, name, done, clockTimeout); err != nil {
 		return nemesis.Reading{}, err
 	}
 	c.mu.Lock()

@@ -94,9 +94,9 @@ func (r *run) each(names []string, f func(string) error) error {
 	return nil
 }
 
-// patience is how long the harness waits for a client before it calls it hung:
+// answerLimit is how long the harness waits for a client before it calls it hung:
 // longer than any operation with a deadline of its own.
-func (r *run) patience(within scenarios.Span) time.Duration {
+func (r *run) answerLimit(within scenarios.Span) time.Duration {
 	return r.in(within) + 60*r.plan.TTL + 10*time.Second
 }
 
@@ -139,7 +139,7 @@ func (r *run) await(ctx context.Context, name, must string) error {
 		return fmt.Errorf("%s has nothing under way to wait for", name)
 	}
 	for i, p := range waiting {
-		msg, err := r.crew.answer(ctx, name, p.done, r.patience(p.step.Within))
+		msg, err := r.crew.answer(ctx, name, p.done, r.answerLimit(p.step.Within))
 		if err != nil {
 			return err
 		}

@@ -21,8 +21,8 @@ import (
 	"lockproof/internal/needs"
 )
 
-// patience bounds whatever a test waits for in a page.
-const patience = time.Minute
+// timeout bounds whatever a test waits for in a page.
+const timeout = time.Minute
 
 // Tab is a page in Chromium.
 type Tab struct {
@@ -107,7 +107,7 @@ func (b *Tab) Visit(reference string) {
 // Do acts on the page.
 func (b *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, timeout)
 	defer cancel()
 	require.NoError(b.t, chromedp.Do(ctx, actions...))
 }
@@ -129,7 +129,7 @@ func (b *Tab) evaluate(script string) (string, error) {
 func (b *Tab) Eventually(want, script string) {
 	b.t.Helper()
 	got := ""
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(timeout); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		var err error
 		if got, err = b.evaluate(`document.readyState === "complete" ? (` + script + `) : "not loaded"`); err != nil {
 			got = err.Error()

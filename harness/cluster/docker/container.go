@@ -16,9 +16,9 @@ import (
 	"lockproof/harness/cluster/server"
 )
 
-// patience bounds every wait for a container to do what it was told. An engine
+// containerTimeout bounds every wait for a container to do what it was told. An engine
 // that is busy with others can take seconds.
-const patience = 30 * time.Second
+const containerTimeout = 30 * time.Second
 
 // pollEvery is how often a server is asked while it is waited for, and for how
 // long at most; the engine is asked more rarely, whom that costs more than its
@@ -212,7 +212,7 @@ func published(seen container.InspectResponse) (map[int]string, error) {
 
 // lastWords is the end of the container's log, for an error.
 func (b *box) lastWords(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
 	defer cancel()
 	log, err := b.engine.ContainerLogs(ctx, b.id, container.LogsOptions{ShowStdout: true, ShowStderr: true, Tail: "20"})
 	if err != nil {

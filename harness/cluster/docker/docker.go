@@ -267,7 +267,7 @@ func (w *worker) Close() error {
 
 // settle waits until the events that there have been so far have been recorded.
 func (c *Cluster) settle() error {
-	ctx, cancel := context.WithTimeout(c.life, patience)
+	ctx, cancel := context.WithTimeout(c.life, containerTimeout)
 	defer cancel()
 	n, err := c.project.proxy.Settled(ctx)
 	if err != nil {
@@ -294,8 +294,8 @@ func (c *Cluster) close() error {
 		select {
 		case err := <-c.followed: // the last of the run's events are here
 			errs = append(errs, err)
-		case <-time.After(patience):
-			errs = append(errs, fmt.Errorf("docker cluster: the proxy's stream of events has not ended for %s", patience))
+		case <-time.After(containerTimeout):
+			errs = append(errs, fmt.Errorf("docker cluster: the proxy's stream of events has not ended for %s", containerTimeout))
 		}
 	}
 	c.end()

@@ -57,7 +57,7 @@ func (n *node) SetClock(ctx context.Context, jump time.Duration, rate float64) e
 // Clock reads the node's wall clock, in nanoseconds since the run began as that
 // clock counts them: by TIME, or that of its machine if the node is down.
 func (n *node) Clock(ctx context.Context) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
 	defer cancel()
 	var now time.Time
 	err := n.awake(ctx)

@@ -258,14 +258,14 @@ func (n *node) reach(ctx context.Context, what string, do func(ctx context.Conte
 }
 
 // do does one fault at a time. It ends with ctx, with the cluster, and at the
-// latest when patience is over.
+// latest when containerTimeout is over.
 func (n *node) do(ctx context.Context, what string, f func(context.Context) error) error {
 	n.op.Lock()
 	defer n.op.Unlock()
 	if n.cluster.life.Err() != nil {
 		return n.failed(what, process.ErrClosed)
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
 	defer cancel()
 	stop := context.AfterFunc(n.cluster.life, cancel)
 	defer stop()

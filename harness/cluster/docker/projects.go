@@ -240,7 +240,7 @@ func (q *project) up(ctx context.Context) error {
 			return fmt.Errorf("project %s came up without %s", q.name, name)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
 	defer cancel()
 	if err := q.findProxy(ctx); err != nil {
 		return err

@@ -39,7 +39,7 @@ func (q *project) bringSentinels(ctx context.Context) error {
 	for _, c := range list {
 		found[c.Labels[serviceLabel]] = &box{engine: q.engine, service: c.Labels[serviceLabel], id: c.ID, proxy: q.proxy, direct: q.direct}
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
 	defer cancel()
 	var starting errgroup.Group
 	for _, name := range names {
@@ -56,7 +56,7 @@ func (q *project) bringSentinels(ctx context.Context) error {
 // watch has the Sentinels watch the master, and returns once they are ready to
 // promote a replica.
 func (c *Cluster) watch(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
 	defer cancel()
 	var watching errgroup.Group
 	watched, names := c.cfg.Watched(), c.cfg.SentinelNames()
@@ -79,7 +79,7 @@ func (c *Cluster) watch(ctx context.Context) error {
 
 // unwatch has the Sentinels forget the master.
 func (c *Cluster) unwatch() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), containerTimeout)
 	defer cancel()
 	var errs []error
 	for _, name := range c.cfg.SentinelNames() {
@@ -92,7 +92,7 @@ func (c *Cluster) unwatch() error {
 
 // Masters gives, for each Sentinel, the server that it names as the master.
 func (c *Cluster) Masters(ctx context.Context) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
 	defer cancel()
 	var names []string
 	for _, sentinel := range c.cfg.SentinelNames() {

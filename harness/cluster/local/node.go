@@ -290,9 +290,9 @@ func (n *node) failed(what string, err error) error {
 }
 
 // bounded gives a context that ends with ctx, with the cluster, and at the
-// latest when process.Patience is over.
+// latest when process.Timeout is over.
 func (c *Cluster) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(ctx, process.Patience)
+	ctx, cancel := context.WithTimeout(ctx, process.Timeout)
 	stop := context.AfterFunc(c.life, cancel)
 	return ctx, func() { stop(); cancel() }
 }

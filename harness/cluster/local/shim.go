@@ -110,7 +110,7 @@ func (n *node) PowerLoss(ctx context.Context) (lost int64, err error) {
 	if err := n.needShim(powerLoss); err != nil {
 		return 0, err
 	}
-	n.keeper.dismiss()
+	n.keeper.stop()
 	if err := killFamily(ctx, p); err != nil {
 		return 0, n.failed("cut the power of", err)
 	}

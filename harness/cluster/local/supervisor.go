@@ -42,8 +42,8 @@ func (s *supervisor) watch(p *process.Process) {
 	})
 }
 
-// dismiss ends the watch. The caller holds the node's op.
-func (s *supervisor) dismiss() {
+// stop ends the watch. The caller holds the node's op.
+func (s *supervisor) stop() {
 	if s != nil {
 		s.mu.Lock()
 		s.charge = nil

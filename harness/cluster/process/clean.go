@@ -164,7 +164,7 @@ func End(id Identity) error {
 		return fmt.Errorf("cannot end %s (pid %d): %w", id.Command, id.PID, err)
 	}
 	for begin := time.Now(); id.Alive(); time.Sleep(PollEvery) {
-		if time.Since(begin) > Patience {
+		if time.Since(begin) > Timeout {
 			return fmt.Errorf("%s (pid %d) does not end", id.Command, id.PID)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Patience bounds every wait for a process to do what it was told.
-const Patience = 10 * time.Second
+// Timeout bounds every wait for a process to do what it was told.
+const Timeout = 10 * time.Second
 
 // PollEvery is how often a process is looked at while it is waited for.
 const PollEvery = 500 * time.Microsecond
@@ -70,7 +70,7 @@ func (p *Process) Kill() error {
 
 // AwaitExit returns once the process has been reaped.
 func (p *Process) AwaitExit(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, Patience)
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	select {
 	case <-p.gone:
@@ -94,7 +94,7 @@ func (p *Process) signalAndSee(ctx context.Context, s syscall.Signal, want func(
 	if err := p.signal(s); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, Patience)
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	for {
 		states, err := ThreadStates(p.id.PID)

@@ -248,7 +248,7 @@ func Dead(name string) (bool, error) {
 // overseer has ended is about to, and is waited for.
 func lockDead(file *os.File) (dead bool, err error) {
 	for begin := time.Now(); ; time.Sleep(PollEvery) {
-		if dead, err := lock(file); dead || err != nil || time.Since(begin) > Patience {
+		if dead, err := lock(file); dead || err != nil || time.Since(begin) > Timeout {
 			return dead, err
 		}
 		entries, err := readRecord(io.NewSectionReader(file, 0, math.MaxInt64))

@@ -14,8 +14,8 @@ import (
 	"lockproof/harness/history"
 )
 
-// patience is how long one WAIT waits.
-const patience = 20 * time.Millisecond
+// waitTimeout is how long one WAIT waits.
+const waitTimeout = 20 * time.Millisecond
 
 // ReplicaSettings are the lines of redis.conf that make a server the replica of
 // the master at an address.
@@ -70,7 +70,7 @@ func AwaitReplicas(ctx context.Context, master string, count int) error {
 			if err := conn.Publish(ctx, "lockproof", "").Err(); err != nil {
 				return err
 			}
-			have, err := conn.Wait(ctx, count, patience).Result()
+			have, err := conn.Wait(ctx, count, waitTimeout).Result()
 			if err != nil {
 				return fmt.Errorf("its replicas have no copy of its data: %w", err)
 			}

@@ -196,15 +196,15 @@ func (c *Control) SetClock(jump time.Duration, rate float64) error {
 	})
 }
 
-// setClock gives the clock another line. The turn is odd before line reads the
+// setClock gives the clock another line. The sequence is odd before line reads the
 // true clock, so that a server which reads by the old line has read before.
 func (l *layout) setClock(line func() (since, reading int64, rate float64)) {
-	turn := atomic.AddUint64(&l.clockTurn, 1)
+	sequence := atomic.AddUint64(&l.clockTurn, 1)
 	since, reading, rate := line()
 	atomic.StoreInt64(&l.clockSince, since)
 	atomic.StoreInt64(&l.clockReading, reading)
 	atomic.StoreUint64(&l.clockRate, math.Float64bits(rate))
-	atomic.StoreUint64(&l.clockTurn, turn+1)
+	atomic.StoreUint64(&l.clockTurn, sequence+1)
 }
 
 // SlowSync delays each fsync and fdatasync by d, those under way included; 0

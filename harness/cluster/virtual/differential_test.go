@@ -321,13 +321,13 @@ func (s *process) start() error {
 
 // await waits for what the server does by itself.
 func (s *process) await(done func() bool) error {
-	const patience = time.Minute
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	const limit = time.Minute
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		if done() {
 			return nil
 		}
 	}
-	return fmt.Errorf("not within %v", patience)
+	return fmt.Errorf("not within %v", limit)
 }
 
 // written waits until what the server has answered is written to its files:

@@ -17,8 +17,8 @@ import (
 	"lockproof/internal/input"
 )
 
-// patience bounds every call but the stream of events.
-const patience = 10 * time.Second
+// callTimeout bounds every call but the stream of events.
+const callTimeout = 10 * time.Second
 
 // Client speaks to a proxy.
 type Client struct {
@@ -57,7 +57,7 @@ func (c *Client) note(err error) {
 
 // call sends one JSON value and reads another; nil leaves out either.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	body, err := c.send(ctx, method, path, in)
 	if err != nil {

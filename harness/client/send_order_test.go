@@ -18,9 +18,9 @@ import (
 func TestCommandsOfOneInstantGoInTheOrderOfTheirWords(t *testing.T) {
 	sent := func() (got []string) {
 		began := time.Now()
-		turns := &turns{now: func() int64 { return int64(time.Since(began)) }}
+		order := &sendOrder{now: func() int64 { return int64(time.Since(began)) }}
 		var mu sync.Mutex
-		process := turns.ProcessHook(func(_ context.Context, cmd redis.Cmder) error {
+		process := order.ProcessHook(func(_ context.Context, cmd redis.Cmder) error {
 			mu.Lock()
 			defer mu.Unlock()
 			got = append(got, fmt.Sprint(cmd.Args()[1], " at ", time.Since(began)))
