@@ -67,23 +67,23 @@ func TestTrialsComeBackInTheOrderOfTheJobs(t *testing.T) {
 	o.Parallel = 4
 	var mu sync.Mutex
 	var seen []string
-	trials := runFake(context.Background(), o, []Job{plain("a"), plain("b")}, fakePerformer(func(p *trial.Plan, trial *Trial) []history.Event {
-		time.Sleep(time.Duration(10-3*trial.Trial) * time.Millisecond) // the later, the quicker
-		return granted(p, trial)
-	}), func(trial Trial) {
+	trials := runFake(context.Background(), o, []Job{plain("a"), plain("b")}, fakePerformer(func(p *trial.Plan, result *Trial) []history.Event {
+		time.Sleep(time.Duration(10-3*result.Trial) * time.Millisecond) // the later, the quicker
+		return granted(p, result)
+	}), func(result Trial) {
 		require.True(t, mu.TryLock(), "observe is called for one trial at a time")
 		defer mu.Unlock()
-		seen = append(seen, fmt.Sprint(trial.Scenario, trial.Trial))
+		seen = append(seen, fmt.Sprint(result.Scenario, result.Trial))
 	})
 	var names []string
-	for _, trial := range trials {
-		standing, why := trial.Standing()
+	for _, result := range trials {
+		standing, why := result.Standing()
 		require.Equal(t, AsExpected, standing, why)
-		require.Equal(t, uint64(40+trial.Trial), trial.Seed)
-		require.Equal(t, 1, trial.Attempts)
-		require.Equal(t, 20*time.Nanosecond, trial.Simulated)
-		require.Positive(t, trial.Elapsed)
-		names = append(names, fmt.Sprint(trial.Scenario, trial.Trial))
+		require.Equal(t, uint64(40+result.Trial), result.Seed)
+		require.Equal(t, 1, result.Attempts)
+		require.Equal(t, 20*time.Nanosecond, result.Simulated)
+		require.Positive(t, result.Elapsed)
+		names = append(names, fmt.Sprint(result.Scenario, result.Trial))
 	}
 	require.Equal(t, []string{"a0", "a1", "a2", "b0", "b1", "b2"}, names)
 	require.ElementsMatch(t, names, seen)
@@ -105,8 +105,8 @@ func TestAStalledTrialIsTriedAgain(t *testing.T) {
 			o := onFake(1)
 			o.Out = t.TempDir()
 			tries := 0
-			trials := runFake(context.Background(), o, []Job{plain("a")}, fakePerformer(func(p *trial.Plan, trial *Trial) []history.Event {
-				events := granted(p, trial)
+			trials := runFake(context.Background(), o, []Job{plain("a")}, fakePerformer(func(p *trial.Plan, result *Trial) []history.Event {
+				events := granted(p, result)
 				if tries++; tries <= c.stalls {
 					events = append(events, stall)
 				}
@@ -154,11 +154,11 @@ func TestAClusterThatFailsIsAFailureOfTheHarness(t *testing.T) {
 func TestAClusterThatIsLostEndsTheRun(t *testing.T) {
 	o := onFake(5)
 	o.Parallel = 1
-	trials := runFake(context.Background(), o, []Job{plain("a"), plain("b")}, func(_ context.Context, p *trial.Plan, trial *Trial, j *trial.Journal) (string, error) {
-		for _, e := range granted(p, trial) {
+	trials := runFake(context.Background(), o, []Job{plain("a"), plain("b")}, func(_ context.Context, p *trial.Plan, result *Trial, j *trial.Journal) (string, error) {
+		for _, e := range granted(p, result) {
 			j.Record(e)
 		}
-		if trial.Trial == 1 {
+		if result.Trial == 1 {
 			return "", fmt.Errorf("n3: %w", &cluster.Lost{Cluster: docker.Name, Why: "the engine is gone", How: "start it again"})
 		}
 		return "", nil
@@ -174,12 +174,12 @@ func TestCancelInMidRunGivesWhatWasSeen(t *testing.T) {
 	o := onFake(5)
 	o.Parallel, o.Out = 1, t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
-	trials := runFake(ctx, o, []Job{plain("a")}, func(ctx context.Context, p *trial.Plan, trial *Trial, j *trial.Journal) (string, error) {
-		events := granted(p, trial)
+	trials := runFake(ctx, o, []Job{plain("a")}, func(ctx context.Context, p *trial.Plan, result *Trial, j *trial.Journal) (string, error) {
+		events := granted(p, result)
 		for _, e := range events[:3] {
 			j.Record(e)
 		}
-		if trial.Trial == 1 {
+		if result.Trial == 1 {
 			cancel()
 			return "", ctx.Err()
 		}
@@ -247,9 +247,9 @@ func TestCancelOfALongVirtualRunIsWoundUp(t *testing.T) {
 func TestOnlyWhatIsWorthItIsKept(t *testing.T) {
 	o := onFake(3)
 	o.Out = t.TempDir()
-	trials := runFake(context.Background(), o, []Job{plain("a")}, fakePerformer(func(p *trial.Plan, trial *Trial) []history.Event {
-		events := granted(p, trial)
-		if trial.Trial == 2 { // another client's lease overlaps the first one's
+	trials := runFake(context.Background(), o, []Job{plain("a")}, fakePerformer(func(p *trial.Plan, result *Trial) []history.Event {
+		events := granted(p, result)
+		if result.Trial == 2 { // another client's lease overlaps the first one's
 			events = append(events, history.Event{Time: 3, Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"},
 				history.Event{Time: 4, Process: "c2", Type: history.TypeOK, Op: history.OpAcquire, ID: 1, Lease: 1, Key: "k1", Token: "b", Validity: 10})
 		}
