@@ -167,7 +167,8 @@ func (r *run) blameAlias(o overlap) *Blame {
 		for _, node := range keysOf(owned) {
 			for _, twin := range r.header.Nodes {
 				if twin != node && ids[node] != "" && ids[twin] == ids[node] {
-					return r.blame(int(owned[node].set), "DistinctNodes", "%s was granted the lock by %d of %d servers: %s and %s are one, whose vote was counted twice",
+					return r.blame(int(owned[node].set), "DistinctNodes",
+						"%s was granted the lock by %d of %d servers: %s and %s are one, whose vote was counted twice",
 						l.Client, len(servers), len(r.header.Nodes), node, twin)
 				}
 			}
@@ -202,14 +203,16 @@ func (r *run) explain(l Lease, h *holding) *Blame {
 	case evicted:
 		return r.blame(ender, NothingEvicts, "%s, and made room by evicting %s's key", r.faultAt(ender, node), l.Client)
 	case removed:
-		return r.blame(ender, "CompareAndDelete", "%s deleted the key on %s at %s, although it was %s's", r.name(h.by), node, at(h.until), l.Client)
+		return r.blame(ender, "CompareAndDelete", "%s deleted the key on %s at %s, although it was %s's", r.name(h.by), node,
+			at(h.until), l.Client)
 	case deleted:
 		return r.blame(ender, "FreshToken",
 			"the release of an earlier attempt of %s reached %s at %s and deleted the key of the lease, which had the same token", l.Client, node, at(h.until))
 	case expired:
 		return r.explainExpiry(l, h)
 	}
-	return r.blame(max(ender, int(h.set)), NothingRemoves, "%s's key was gone from %s by %s, and no command of a client explains it", l.Client, node, at(h.until))
+	return r.blame(max(ender, int(h.set)), NothingRemoves,
+		"%s's key was gone from %s by %s, and no command of a client explains it", l.Client, node, at(h.until))
 }
 
 // faultAt describes the fault that an event began on a target.

@@ -95,7 +95,8 @@ func (r *run) blameSkew(l Lease, h *holding, source *operation, skews []skew) *B
 	s := skews[0]
 	switch {
 	case s.process == l.Client && source.wall && (s.jump > precision || s.jump < -precision):
-		return r.blame(s.event, "MonotonicClock", "%s measured time by its wall clock, which was set by %s at %s", l.Client, lasting(s.jump), at(s.from))
+		return r.blame(s.event, "MonotonicClock", "%s measured time by its wall clock, which was set by %s at %s", l.Client,
+			lasting(s.jump), at(s.from))
 	case s.rate != 1 && s.rate > 1-marginRate && s.rate < 1+marginRate:
 		return r.blame(int(source.end), "DriftMargin", "%s's clock ran at %.4g, which a margin for drift covers, but %s believed until %s and the key on %s expired at %s",
 			s.process, s.rate, l.Client, at(l.Until), r.name(h.node), at(h.until))

@@ -18,7 +18,8 @@ func (r *run) blameWrite(c clash) *Blame {
 		if f, found := r.delayed(a, l); found {
 			return r.blame(f.event, HolderStops, "%s; its lease ended at %s, and its write took effect by %s", f.describe(), at(l.Until), at(a.ret))
 		}
-		return r.blame(int(a.op.call), HolderStops, "%s's lease ended at %s, but its write %s took effect by %s", a.client, at(l.Until), a.value, at(a.ret))
+		return r.blame(int(a.op.call), HolderStops, "%s's lease ended at %s, but its write %s took effect by %s", a.client,
+			at(l.Until), a.value, at(a.ret))
 	}
 	for _, o := range r.sweep(r.key(c.late.op.key).leases) {
 		if o.first.until >= min(c.early.call, c.late.call) {
@@ -69,13 +70,15 @@ func (r *run) blameWait(o *operation, free span) *Blame {
 	h := r.lingerer(o, free)
 	if h == nil {
 		if rivals := r.rivals(o, free); rivals > 0 {
-			return r.blame(int(o.call), "RetryJitter", "%s and %d more tried again and again for %q, and none got a majority", r.name(o.process), rivals, r.name(o.key))
+			return r.blame(int(o.call), "RetryJitter", "%s and %d more tried again and again for %q, and none got a majority",
+				r.name(o.process), rivals, r.name(o.key))
 		}
 		return r.blameUnavailable(o, free)
 	}
 	for _, s := range wrongSettings(r.clocks.wall[h.node], r.name(h.node), span{h.from, h.until}) {
 		if s.jump < -precision || s.rate < 1 {
-			return r.blame(s.event, ClocksAgree, "%s's clock was put back at %s, so %s's key there lived until %s", r.name(h.node), at(s.from), r.name(h.owner), at(h.until))
+			return r.blame(s.event, ClocksAgree, "%s's clock was put back at %s, so %s's key there lived until %s",
+				r.name(h.node), at(s.from), r.name(h.owner), at(h.until))
 		}
 	}
 	return r.blameOrphan(h)
@@ -114,10 +117,12 @@ func (r *run) blameOrphan(h *holding) *Blame {
 		return r.blame(int(h.set), "ReleaseAfterSet", "%s's SET took the key on %s at %s, after its release had been there at %s", r.name(h.owner), r.name(h.node), at(h.from), at(t))
 	}
 	if f, found := r.undelivered(h); found && !r.off("ReleaseEverywhere") {
-		return r.blame(f.event, ReleaseArrives, "%s, so %s could not give back its key there, set at %s, before %s", f.describe(), r.name(h.owner), at(h.from), at(h.until))
+		return r.blame(f.event, ReleaseArrives, "%s, so %s could not give back its key there, set at %s, before %s",
+			f.describe(), r.name(h.owner), at(h.from), at(h.until))
 	}
 	if r.released(h) {
-		return r.blame(int(h.set), "ReleaseEverywhere", "%s's release left its key on %s, set at %s, until %s", r.name(h.owner), r.name(h.node), at(h.from), at(h.until))
+		return r.blame(int(h.set), "ReleaseEverywhere", "%s's release left its key on %s, set at %s, until %s",
+			r.name(h.owner), r.name(h.node), at(h.from), at(h.until))
 	}
 	return r.blame(int(h.set), "ReleaseEverywhere", "%s's attempt ended without a lease, but its key stayed on %s from %s to %s", r.name(h.owner), r.name(h.node), at(h.from), at(h.until))
 }
@@ -171,7 +176,8 @@ func (r *run) released(h *holding) bool {
 // bound was passed.
 func (r *run) blameTenure(l Lease, both span) *Blame {
 	source := r.source(l, both.from+r.header.Bounds.Tenure)
-	return r.blame(int(source.end), "BoundedExtensions", "%s went on extending its lease, last at %s when the bound was passed", l.Client, at(source.done))
+	return r.blame(int(source.end), "BoundedExtensions",
+		"%s went on extending its lease, last at %s when the bound was passed", l.Client, at(source.done))
 }
 
 // blameNoExpiry explains a key without an expiry by its SET, if that was seen.
@@ -196,7 +202,8 @@ func (r *run) blameUnavailable(o *operation, clear span) *Blame {
 			continue
 		}
 		if sick && !f.class.Pauses() {
-			return r.blame(f.event, MajorityHealthy, "%s, and although a majority was left, %s was not granted the lock without it", f.describe(), r.name(o.process))
+			return r.blame(f.event, MajorityHealthy,
+				"%s, and although a majority was left, %s was not granted the lock without it", f.describe(), r.name(o.process))
 		}
 		return r.blame(f.event, "NodeTimeout", "%s, and %s went on waiting for it although a majority was left", f.describe(), r.name(o.process))
 	}

@@ -25,7 +25,8 @@ func (r *run) blamePromotion(o overlap) *Blame {
 				return r.blame(event, OneMaster, "%s was promoted at %s, but %s still reached the old master, %s, which granted it the lock at %s",
 					replica, at(t), old.Client, master, at(h.from))
 			}
-			return r.blame(event, ReplicasHaveAll, "%s was promoted at %s without %s's key, which %s had acknowledged at %s%s: replication is asynchronous",
+			return r.blame(event, ReplicasHaveAll,
+				"%s was promoted at %s without %s's key, which %s had acknowledged at %s%s: replication is asynchronous",
 				replica, at(t), old.Client, master, at(h.from), r.miscounted(old, master))
 		}
 	}

@@ -116,13 +116,15 @@ func (r *run) prolong() (map[*operation][]*operation, error) {
 		}
 		g := r.grant(o.process, o.lease)
 		if g == nil {
-			return nil, fmt.Errorf("event %d: %s's extend is about lease %d, but that is no granted acquire of %s", o.end, r.name(o.process), o.lease, r.name(o.process))
+			return nil, fmt.Errorf("event %d: %s's extend is about lease %d, but that is no granted acquire of %s", o.end,
+				r.name(o.process), o.lease, r.name(o.process))
 		}
 		extensions[g] = append(extensions[g], o)
 	}
 	if len(r.strays) > 0 {
 		s := r.strays[0]
-		return nil, fmt.Errorf("event %d: %s's release is about lease %d, but that is no granted acquire of %s", s.event, s.process, s.lease, s.process)
+		return nil, fmt.Errorf("event %d: %s's release is about lease %d, but that is no granted acquire of %s", s.event,
+			s.process, s.lease, s.process)
 	}
 	for _, l := range r.lost {
 		g := r.grant(r.names.of(l.process), l.lease)

@@ -76,7 +76,8 @@ func (r *Redlock) check(key string, ttl time.Duration) error {
 		return errors.New("redlock: acquire: the key is empty")
 	}
 	if ttl < time.Millisecond || ttl <= r.margin(ttl) {
-		return fmt.Errorf("redlock: acquire %q: a TTL of %s leaves no validity: a margin of %s is set aside for clock drift", key, ttl, r.margin(ttl))
+		return fmt.Errorf("redlock: acquire %q: a TTL of %s leaves no validity: a margin of %s is set aside for clock drift",
+			key, ttl, r.margin(ttl))
 	}
 	return nil
 }

@@ -82,7 +82,8 @@ func (f *Folder) Clear() error {
 		whole = append(whole, begun...)
 	}
 	var trials []string
-	for _, name := range []string{PorcupineFile, TimelineFile, "history.jsonl", "history.jsonl" + suite.NewSuffix, unfinished(PorcupineFile), unfinished(TimelineFile)} {
+	for _, name := range []string{PorcupineFile, TimelineFile, "history.jsonl", "history.jsonl" + suite.NewSuffix,
+		unfinished(PorcupineFile), unfinished(TimelineFile)} {
 		found, err := fs.Glob(f.root.FS(), trialsFolder+"/*/*/"+name)
 		if err != nil {
 			return fmt.Errorf("cannot use the output folder %s: %w", f.name, err)

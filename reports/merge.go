@@ -208,7 +208,8 @@ func (r *Report) MissingHistories() error {
 		case err != nil:
 			problems = append(problems, fmt.Errorf("%s, the history of %s, trial %d: %w", path, t.Name(), t.Trial, err))
 		case !info.Mode().IsRegular():
-			problems = append(problems, fmt.Errorf("%s, the history of %s, trial %d, is a %s: put the file itself there", path, t.Name(), t.Trial, kindOf(info)))
+			problems = append(problems, fmt.Errorf("%s, the history of %s, trial %d, is a %s: put the file itself there", path,
+				t.Name(), t.Trial, kindOf(info)))
 		}
 		return nil
 	})

@@ -68,7 +68,8 @@ func (v *Validation) WriteFiles(out string, more ...File) ([]string, error) {
 // verdictStyles are how the answers look on a terminal.
 var (
 	validationStyles = map[validate.Verdict]lipgloss.Style{validate.Safe: good, validate.Unsafe: bad, validate.Inconclusive: doubt}
-	validationSigns  = map[validate.Verdict][2]string{validate.Safe: {"✓", "+"}, validate.Unsafe: {"✗", "x"}, validate.Inconclusive: {"?", "?"}}
+	validationSigns  = map[validate.Verdict][2]string{validate.Safe: {"✓", "+"}, validate.Unsafe: {"✗", "x"},
+		validate.Inconclusive: {"?", "?"}}
 )
 
 func (s Screen) verdict(v validate.Verdict) string {

@@ -109,10 +109,12 @@ func (t *validationText) costs() {
 	}
 	t.hang("  ", fmt.Sprintf("throughput, SET NX PX a second, %s, in turns; one fdatasync in %s takes %s (99th percentile %s):", t.Throughput.Server,
 		t.Throughput.Dir, Duration(t.Throughput.Fdatasync), Duration(t.Throughput.FdatasyncP99)))
-	table := newTable(t.screen).Headers("  persistence", "1 connection", "to none", fmt.Sprintf("%d connections", validate.Connections), "to none")
+	table := newTable(t.screen).Headers("  persistence", "1 connection", "to none",
+		fmt.Sprintf("%d connections", validate.Connections), "to none")
 	none := t.Throughput.Rates[0]
 	for _, r := range t.Throughput.Rates {
-		table.Row("  "+string(r.Persistence), fmt.Sprintf("%.0f", r.One), share(r.One, none.One), fmt.Sprintf("%.0f", r.Many), share(r.Many, none.Many))
+		table.Row("  "+string(r.Persistence), fmt.Sprintf("%.0f", r.One), share(r.One, none.One),
+			fmt.Sprintf("%.0f", r.Many), share(r.Many, none.Many))
 	}
 	t.line(table.fitted(t.screen))
 }
@@ -174,14 +176,16 @@ func (t *validationText) frontier() {
 		return
 	}
 	t.heading("The safety frontier")
-	t.hang("  ", fmt.Sprintf("%s in virtual time, %d violated, %d inconclusive, %d violated on the safe side (%s)", plural(f.Trials, "trial"), f.Unsafe,
+	t.hang("  ", fmt.Sprintf("%s in virtual time, %d violated, %d inconclusive, %d violated on the safe side (%s)",
+		plural(f.Trials, "trial"), f.Unsafe,
 		f.Inconclusive, f.SafeSide, Duration(f.Elapsed)))
 	table := newTable(t.screen).Headers("  persistence", "crash", "TTL", "predicted", "measured", "off, in TTLs")
 	for _, p := range f.Panels {
 		for _, e := range p.Edges {
 			switch {
 			case e.Shortest > 0:
-				table.Row("  "+string(p.Persistence), string(p.Crash), Span(e.TTL), Duration(e.Predicted), Duration((e.Longest+e.Shortest)/2), fmt.Sprintf("%.2f %%", 100*e.Off()))
+				table.Row("  "+string(p.Persistence), string(p.Crash), Span(e.TTL), Duration(e.Predicted),
+					Duration((e.Longest+e.Shortest)/2), fmt.Sprintf("%.2f %%", 100*e.Off()))
 			case e.Predicted == 0 && e.TTL == f.TTLs[0]:
 				table.Row("  "+string(p.Persistence), string(p.Crash), "any", "none", "none", "")
 			case e.Predicted > 0:
@@ -202,7 +206,8 @@ func (t *validationText) checks(f *validate.Frontier) {
 		if c.Agrees() {
 			agree++
 		} else {
-			t.hang("  differs: ", fmt.Sprintf("%s, %s, back after %s: virtual time %s, real Redis %s %s", c.Persistence, c.Crash, Span(c.Delay), GivenAway(c.Virtual), GivenAway(c.Real), c.Real.Why))
+			t.hang("  differs: ", fmt.Sprintf("%s, %s, back after %s: virtual time %s, real Redis %s %s", c.Persistence,
+				c.Crash, Span(c.Delay), GivenAway(c.Virtual), GivenAway(c.Real), c.Real.Why))
 		}
 		if c.Unsafe() {
 			unsafe++

@@ -39,7 +39,8 @@ func (d *decoder) joined() error {
 	var errs []error
 	for i, p := range d.problems {
 		if i == mostProblems {
-			p = &Problem{File: p.File, Line: p.Line, Column: p.Column, What: fmt.Sprintf("from here on there are %d more problems", len(d.problems)-i), Right: "mend those above first"}
+			p = &Problem{File: p.File, Line: p.Line, Column: p.Column,
+				What: fmt.Sprintf("from here on there are %d more problems", len(d.problems)-i), Right: "mend those above first"}
 		}
 		if i <= mostProblems {
 			errs = append(errs, p)

@@ -75,7 +75,8 @@ func (d *decoder) resolve(n ast.Node, name, verb string, allowed nemesis.Targets
 }
 
 func singular(kind nemesis.Targets) string {
-	return map[nemesis.Targets]string{nemesis.Clients: "client", nemesis.Loops: "client", nemesis.Nodes: "node", nemesis.Replicas: "replica", nemesis.Links: "link"}[kind]
+	return map[nemesis.Targets]string{nemesis.Clients: "client", nemesis.Loops: "client", nemesis.Nodes: "node",
+		nemesis.Replicas: "replica", nemesis.Links: "link"}[kind]
 }
 
 // kindOf says what a name is the name of; a link is one by its hyphen.

@@ -70,7 +70,8 @@ func (d *decoder) checkVariant(at *token.Position, v *Variant, places map[string
 		return
 	}
 	if v.Workload != nil && len(d.workloadNames()) != v.Workload.Clients {
-		d.report(places["workload"], fmt.Sprintf("the variant's workload has %d clients, and the scenario's has %d", v.Workload.Clients, len(d.workloadNames())),
+		d.report(places["workload"], fmt.Sprintf("the variant's workload has %d clients, and the scenario's has %d",
+			v.Workload.Clients, len(d.workloadNames())),
 			"give both the same number: faults name the clients")
 	}
 	lock := d.s.Lock.Name

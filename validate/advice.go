@@ -131,7 +131,8 @@ func (a *Asker) forgets(r *settings.Redis) bool {
 func (a *Asker) delayed(base settings.Redis, free []string) change {
 	delay := wholeSeconds(Boundary(a.Longest(), a.Drift))
 	seconds := int(delay / time.Second)
-	c := change{Advice{File: "whatever starts Redis", Lines: []string{fmt.Sprintf("sleep %d before redis-server, at every start", seconds)}}, base, a.Policy}
+	c := change{Advice{File: "whatever starts Redis",
+		Lines: []string{fmt.Sprintf("sleep %d before redis-server, at every start", seconds)}}, base, a.Policy}
 	switch a.Policy.Kind {
 	case settings.Systemd:
 		c.File, c.Lines = a.Policy.File, []string{"[Service]", fmt.Sprintf("ExecStartPre=%s %d", settings.Sleep, seconds)}

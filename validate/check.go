@@ -41,7 +41,8 @@ func checked() []Point {
 		point(no, settings.PowerLoss, 0.9), point(everysec, settings.PowerLoss, 0.3),
 		point(none, settings.Kill, 1.03), point(none, settings.Kill, 1.1), point(none, settings.Kill, 1.4), point(rdb, settings.Kill, 1.05),
 		point(none, settings.Shutdown, 1.04), point(no, settings.PowerLoss, 1.05), point(everysec, settings.PowerLoss, 1.05),
-		point(rdb, settings.Shutdown, 0), point(everysec, settings.Kill, 0), point(always, settings.PowerLoss, 0), point(always, settings.PowerLoss, 0.5),
+		point(rdb, settings.Shutdown, 0), point(everysec, settings.Kill, 0), point(always, settings.PowerLoss,
+			0), point(always, settings.PowerLoss, 0.5),
 	}
 }
 

@@ -54,7 +54,8 @@ func PersistenceOf(r *settings.Redis) cluster.Persistence {
 }
 
 // Persistences lists the settings of a frontier, the weakest first.
-var Persistences = []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo, cluster.PersistEverysec, cluster.PersistAlways}
+var Persistences = []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo,
+	cluster.PersistEverysec, cluster.PersistAlways}
 
 // Forgets says whether a server with these settings can forget an acknowledged
 // lock in a crash. Every AOF setting writes before it replies, and the

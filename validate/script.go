@@ -94,7 +94,8 @@ func (p Point) job(name string, m moment, drift float64) (suite.Job, error) {
 	long := away > time.Duration(downLong*float64(p.TTL))
 	s.Script = append(s.Script, scenarios.Step{Verb: scenarios.Verb(p.Crash), Targets: []string{"n3"}})
 	if long {
-		s.Script = append(s.Script, scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey, Async: true, Within: scenarios.Span{TTLs: downLong / 2}})
+		s.Script = append(s.Script, scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey,
+			Async: true, Within: scenarios.Span{TTLs: downLong / 2}})
 	}
 	if away > 0 {
 		s.Script = append(s.Script, wait(away))

@@ -78,7 +78,8 @@ func (l lease) tell(e *history.Event, visit func(*history.Event) error) error {
 	if err := visit(e); err != nil || l.kept {
 		return err
 	}
-	*e = history.Event{Time: l.begin + released, Process: l.client, Type: history.TypeInvoke, Op: history.OpRelease, ID: l.id + 1, Lease: l.id, Key: l.key}
+	*e = history.Event{Time: l.begin + released, Process: l.client, Type: history.TypeInvoke, Op: history.OpRelease,
+		ID: l.id + 1, Lease: l.id, Key: l.key}
 	if err := visit(e); err != nil {
 		return err
 	}

@@ -116,7 +116,8 @@ func section(measured map[string][]float64) figures.Section {
 		for _, c := range []struct {
 			what string
 			unit figures.Unit
-		}{{history.Holds, figures.Seconds}, {history.Violated, figures.Seconds}, {"lease", figures.Seconds}, {"peak", figures.Bytes}, {"one piece", figures.Seconds}} {
+		}{{history.Holds, figures.Seconds}, {history.Violated, figures.Seconds}, {"lease", figures.Seconds},
+			{"peak", figures.Bytes}, {"one piece", figures.Seconds}} {
 			if rounds := measured[name(n, c.what)]; len(rounds) > 0 {
 				row.Figures = append(row.Figures, figures.Of(c.what, c.unit, rounds...))
 			}

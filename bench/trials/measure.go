@@ -155,7 +155,8 @@ func catalogue(ctx context.Context, say func(string, ...any)) (figures.Section, 
 		if err != nil {
 			return figures.Section{}, err
 		}
-		t, err := inChildren(ctx, nil, suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: uint64(round + 1), Out: out, Parallel: runtime.GOMAXPROCS(0)})
+		t, err := inChildren(ctx, nil, suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: uint64(round + 1), Out: out,
+			Parallel: runtime.GOMAXPROCS(0)})
 		os.RemoveAll(out)
 		if err != nil {
 			return figures.Section{}, err
@@ -196,7 +197,8 @@ func length(ctx context.Context, say func(string, ...any)) (figures.Section, err
 	if standing, why := trials[0].Standing(); standing != suite.AsExpected {
 		return figures.Section{}, fmt.Errorf("the long run: %s", why)
 	}
-	row := figures.Row{Name: fmt.Sprintf("%s of virtual time", long), Figures: []figures.Figure{figures.Of("time", figures.Seconds, time.Since(began).Seconds())}}
+	row := figures.Row{Name: fmt.Sprintf("%s of virtual time", long),
+		Figures: []figures.Figure{figures.Of("time", figures.Seconds, time.Since(began).Seconds())}}
 	section := figures.Section{Name: "long-run", Title: "A long run: five clients in loops over ten keys, judged from its file"}
 	if bytes, ok := peak(); ok {
 		f := figures.Of("peak", figures.Bytes, float64(bytes))

@@ -142,7 +142,8 @@ func checkServer(o *suite.Options) error {
 	case o.Server != "" && o.Image != "":
 		return usage("--server %s and --image %s: give one of them", o.Server, o.Image)
 	case o.Server != "" && len(kind.Servers) > 0 && !slices.Contains(kind.Servers, o.Server):
-		return usage("--server %s: there is no such server on %s: %s; --image takes an image of your own", o.Server, kind.Name, suggest(o.Server, kind.Servers))
+		return usage("--server %s: there is no such server on %s: %s; --image takes an image of your own", o.Server,
+			kind.Name, suggest(o.Server, kind.Servers))
 	}
 	return nil
 }

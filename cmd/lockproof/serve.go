@@ -87,7 +87,8 @@ func checkLoopback(addr string) error {
 	}
 	ip := net.ParseIP(host)
 	if host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return usage("--addr %s: lockproof serves this machine alone: 127.0.0.1:%d, localhost:%d or [::1]:%d is right", addr, number, number, number)
+		return usage("--addr %s: lockproof serves this machine alone: 127.0.0.1:%d, localhost:%d or [::1]:%d is right", addr,
+			number, number, number)
 	}
 	return nil
 }

@@ -130,7 +130,8 @@ func (c *child) run(ctx context.Context, o Options, t ticket, progressTimeout ti
 				watchdog.Reset(progressTimeout)
 			}
 		case <-watchdog.C:
-			return Trial{}, c.reap(fmt.Sprintf("no progress in %s of real time, after %d events and %s of virtual time", progressTimeout, seen.Events, time.Duration(seen.Time)))
+			return Trial{}, c.reap(fmt.Sprintf("no progress in %s of real time, after %d events and %s of virtual time",
+				progressTimeout, seen.Events, time.Duration(seen.Time)))
 		case <-cancelled:
 			cancelled = nil
 			_ = c.orders.Encode(order{Cancel: true}) // one that has died says so itself

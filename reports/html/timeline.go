@@ -103,7 +103,8 @@ type tick struct {
 // draw makes the picture of a story.
 func draw(id string, s *reports.Story, v *checker.Violation, property string, end int64) *timeline {
 	until := lastOf(s, v)
-	t := &timeline{ID: id, Width: plotWidth, LabelWidth: labelWidth, From: s.From, until: until, scale: newScale(s.From, until, edges(s, v), turns(s))}
+	t := &timeline{ID: id, Width: plotWidth, LabelWidth: labelWidth, From: s.From, until: until,
+		scale: newScale(s.From, until, edges(s, v), turns(s))}
 	t.Even = t.scale.even
 	t.Title = fmt.Sprintf("Timeline of %q from %s to %s: %s", s.Key, reports.Moment(s.From), reports.Moment(until), laneNames(s))
 	knots, _ := json.Marshal(t.scale.knots) // numbers alone always marshal

@@ -130,7 +130,8 @@ func heat(f *validate.Frontier, p validate.Panel) heatMap {
 		if e := p.Edges[i]; e.Shortest > 0 {
 			m.Predicted = x(float64(e.Predicted) / float64(ttl))
 			row.Measured = x(float64(e.Longest+e.Shortest) / 2 / float64(ttl))
-			row.Text = fmt.Sprintf("TTL %s: %s was too short, %s was enough; predicted: %s", row.TTL, reports.Span(e.Longest), reports.Span(e.Shortest), reports.Span(e.Predicted))
+			row.Text = fmt.Sprintf("TTL %s: %s was too short, %s was enough; predicted: %s", row.TTL, reports.Span(e.Longest),
+				reports.Span(e.Shortest), reports.Span(e.Predicted))
 		}
 		m.Rows = append(m.Rows, row)
 	}
@@ -147,7 +148,8 @@ func heat(f *validate.Frontier, p validate.Panel) heatMap {
 func cellOf(t validate.Tally, delay, ttl time.Duration, x, y float64) heatCell {
 	share, _, high := t.Rate()
 	c := heatCell{X: x, Y: y, W: heatCellW, H: heatCellH, Share: round(share*100) / 100, Kind: "held"}
-	c.Text = fmt.Sprintf("back after %s with a TTL of %s: given away in %d of %d, at most %.0f %% at 95 %%", reports.Span(delay), reports.Span(ttl), t.Violated, t.Decided(), high*100)
+	c.Text = fmt.Sprintf("back after %s with a TTL of %s: given away in %d of %d, at most %.0f %% at 95 %%",
+		reports.Span(delay), reports.Span(ttl), t.Violated, t.Decided(), high*100)
 	switch {
 	case t.Decided() == 0:
 		c.Kind, c.Text = "unknown", "no trial decided"

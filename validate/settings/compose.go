@@ -55,7 +55,8 @@ func (d document) restart(name string, s any, p *Policy) (time.Duration, string,
 	}
 	kind, _, _ := strings.Cut(restart, ":")
 	if kinds := []string{"no", "always", "on-failure", "unless-stopped"}; !slices.Contains(kinds, kind) {
-		return 0, "", &Problem{Place: at, What: fmt.Sprintf("restart: %s: there is no such policy", restart), Right: "there are " + strings.Join(kinds, ", ")}
+		return 0, "", &Problem{Place: at, What: fmt.Sprintf("restart: %s: there is no such policy", restart),
+			Right: "there are " + strings.Join(kinds, ", ")}
 	}
 	if delay, ok := dig(s, "deploy", "restart_policy", "delay").(string); ok {
 		at := d.at("services", name, "deploy", "restart_policy", "delay")

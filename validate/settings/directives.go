@@ -63,7 +63,8 @@ func (r *reader) file(name string, from *Directive) {
 		place = from.Place
 	}
 	if r.files++; r.files > mostFiles || len(r.open) == deepestNested {
-		r.fail(place, fmt.Sprintf("too much is included: more than %d files, or %d that include one another", mostFiles, deepestNested), "take include lines out")
+		r.fail(place, fmt.Sprintf("too much is included: more than %d files, or %d that include one another", mostFiles,
+			deepestNested), "take include lines out")
 		return
 	}
 	data, err := input.Read(name, input.Config)
@@ -143,7 +144,8 @@ func (r *reader) include(d Directive) {
 		return
 	}
 	if strings.ContainsAny(filepath.Dir(name), "*?[") {
-		r.fail(d.Place, fmt.Sprintf("the pattern %q stands for folders too, which may be the whole disk", d.Args[0]), "write a pattern in the last part of the path only, as in conf.d/*.conf")
+		r.fail(d.Place, fmt.Sprintf("the pattern %q stands for folders too, which may be the whole disk", d.Args[0]),
+			"write a pattern in the last part of the path only, as in conf.d/*.conf")
 		return
 	}
 	found, err := filepath.Glob(name)

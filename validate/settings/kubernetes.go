@@ -54,9 +54,11 @@ func (d document) container(kind string, path []string, name string, container a
 	switch policy {
 	case "", "Always", "OnFailure":
 	case "Never":
-		p.Remarks = append(p.Remarks, Remark{Place: at, What: "restartPolicy Never: the pod stays down until it is replaced, at a time that cannot be read here"})
+		p.Remarks = append(p.Remarks, Remark{Place: at,
+			What: "restartPolicy Never: the pod stays down until it is replaced, at a time that cannot be read here"})
 	default:
-		return Policy{}, &Problem{Place: at, What: fmt.Sprintf("restartPolicy: %s: there is no such policy", policy), Right: "there are Always, OnFailure, Never"}
+		return Policy{}, &Problem{Place: at, What: fmt.Sprintf("restartPolicy: %s: there is no such policy", policy),
+			Right: "there are Always, OnFailure, Never"}
 	}
 	p.Remarks = append(p.Remarks, Remark{Place: Place{File: d.file},
 		What: "CrashLoopBackOff cannot be judged exactly: it holds back the second restart and those after it; the first comes at once, and is what is judged"})

@@ -144,7 +144,8 @@ func readCommand(at Place, words []string) commandLine {
 		return c
 	}
 	name := filepath.Base(words[0])
-	if (name == "sh" || name == "bash" || name == "ash") && len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
+	if (name == "sh" || name == "bash" || name == "ash") && len(words) == 3 && strings.HasPrefix(words[1],
+		"-") && strings.HasSuffix(words[1], "c") {
 		return readScript(at, words[2])
 	}
 	switch name {

@@ -147,7 +147,8 @@ func (s *Redis) save(d Directive) error {
 	for pair := range slices.Chunk(args, 2) {
 		seconds, err := strconv.Atoi(pair[0])
 		if len(pair) < 2 || err != nil || seconds < 1 || seconds > 1e9 {
-			return d.problem(fmt.Sprintf("%q is not a list of rules", strings.Join(d.Args, " ")), "give pairs of seconds and changes, as in save 3600 1 300 100")
+			return d.problem(fmt.Sprintf("%q is not a list of rules", strings.Join(d.Args, " ")),
+				"give pairs of seconds and changes, as in save 3600 1 300 100")
 		}
 		changes, err := strconv.Atoi(pair[1])
 		if err != nil || changes < 0 {

@@ -91,9 +91,11 @@ func parseUnit(sources []source) (Policy, error) {
 	words := []string{"no", "on-success", "on-failure", "on-abnormal", "on-abort", "on-watchdog", "always"}
 	switch {
 	case !slices.Contains(words, restart.value):
-		return Policy{}, &Problem{Place: restart.at, What: fmt.Sprintf("Restart=%s: there is no such value", restart.value), Right: "there are " + strings.Join(words, ", ")}
+		return Policy{}, &Problem{Place: restart.at, What: fmt.Sprintf("Restart=%s: there is no such value", restart.value),
+			Right: "there are " + strings.Join(words, ", ")}
 	case slices.Contains([]string{"on-failure", "on-abnormal", "on-abort", "always"}, restart.value):
-		kill = Return{After: pause + sleep, Why: fmt.Sprintf("Restart=%s after RestartSec=%s", restart.value, u.last("Service.RestartSec", "100ms").value), Unsure: unsure}
+		kill = Return{After: pause + sleep, Why: fmt.Sprintf("Restart=%s after RestartSec=%s", restart.value,
+			u.last("Service.RestartSec", "100ms").value), Unsure: unsure}
 	}
 	p.Returns[Kill] = kill
 	p.Returns[Shutdown] = Return{After: sleep, Why: "systemctl restart does not wait for RestartSec", Unsure: unsure}
@@ -149,7 +151,8 @@ func (u unit) span(key, otherwise string) (time.Duration, error) {
 	a := u.last(key, otherwise)
 	d, err := parseTimeSpan(a.value)
 	if err != nil {
-		return 0, &Problem{Place: a.at, What: fmt.Sprintf("%s=%s: this is not a time span", key[strings.Index(key, ".")+1:], a.value), Right: "write it as in 35, 35s or 1min 30s"}
+		return 0, &Problem{Place: a.at, What: fmt.Sprintf("%s=%s: this is not a time span", key[strings.Index(key, ".")+1:],
+			a.value), Right: "write it as in 35, 35s or 1min 30s"}
 	}
 	return d, nil
 }
@@ -170,7 +173,8 @@ func (u unit) sleeps(p *Policy) (time.Duration, error) {
 		if len(words) > 1 && (words[0] == "sleep" || strings.HasSuffix(words[0], "/sleep")) {
 			d, ok := sleepTime(words[1:])
 			if !ok {
-				return 0, &Problem{Place: a.at, What: fmt.Sprintf("sleep %s is not a time", strings.Join(words[1:], " ")), Right: "write it as in /bin/sleep 35"}
+				return 0, &Problem{Place: a.at, What: fmt.Sprintf("sleep %s is not a time", strings.Join(words[1:], " ")),
+					Right: "write it as in /bin/sleep 35"}
 			}
 			sum += d
 			continue
@@ -211,7 +215,8 @@ func (u unit) limits(p *Policy, pause, sleep time.Duration) error {
 	}
 	burst, err := strconv.Atoi(u.last("Unit.StartLimitBurst", "5").value)
 	if err != nil || burst < 0 {
-		return &Problem{Place: u.last("Unit.StartLimitBurst", "").at, What: "StartLimitBurst is not a number", Right: "give a whole number, 0 for no limit"}
+		return &Problem{Place: u.last("Unit.StartLimitBurst", "").at, What: "StartLimitBurst is not a number",
+			Right: "give a whole number, 0 for no limit"}
 	}
 	if p.Returns[Kill].After == pause+sleep && burst > 0 && interval > time.Duration(burst)*(pause+sleep) {
 		p.Remarks = append(p.Remarks, Remark{Place: Place{File: p.File},

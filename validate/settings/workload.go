@@ -96,13 +96,15 @@ func choose(file string, names, servers []string, asked string) (string, error) 
 	case asked != "" && slices.Contains(names, asked):
 		return asked, nil
 	case asked != "":
-		return "", &Problem{Place: Place{File: file}, What: fmt.Sprintf("there is no service %q", asked), Right: "there are " + strings.Join(names, ", ")}
+		return "", &Problem{Place: Place{File: file}, What: fmt.Sprintf("there is no service %q", asked),
+			Right: "there are " + strings.Join(names, ", ")}
 	case len(names) == 1:
 		return names[0], nil
 	case len(servers) >= 1:
 		return servers[0], nil
 	}
-	return "", &Problem{Place: Place{File: file}, What: "none of the services is a Redis by its name or image", Right: "name it with --service: there are " + strings.Join(names, ", ")}
+	return "", &Problem{Place: Place{File: file}, What: "none of the services is a Redis by its name or image",
+		Right: "name it with --service: there are " + strings.Join(names, ", ")}
 }
 
 // words reads a command that is a list or one text.

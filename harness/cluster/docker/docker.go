@@ -144,7 +144,8 @@ func (c *Cluster) machine(name string) (m proxy.Machine, supervised bool, err er
 // to its master, and follows what passes over them.
 func (c *Cluster) connect(ctx context.Context) error {
 	c.clock = realtime.Start() // making servers as new can take seconds, which are none of the run's
-	want := proxy.Run{Epoch: c.clock.Epoch(), Delay: c.cfg.Delay, Clients: c.cfg.Clients, Servers: map[string]string{}, Replicas: c.cfg.Replicas, StallLimit: c.cfg.StallLimit}
+	want := proxy.Run{Epoch: c.clock.Epoch(), Delay: c.cfg.Delay, Clients: c.cfg.Clients, Servers: map[string]string{},
+		Replicas: c.cfg.Replicas, StallLimit: c.cfg.StallLimit}
 	for _, name := range c.cfg.Servers() {
 		want.Servers[name] = c.nodes[name].inside
 	}

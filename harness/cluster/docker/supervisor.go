@@ -75,7 +75,8 @@ func (b *box) awaitState(ctx context.Context, wanted func(*container.State) bool
 		select {
 		case <-time.After(pollEvery):
 		case <-ctx.Done():
-			return fmt.Errorf("the container is %s still: %w; the end of its log: %s", seen.State.Status, ctx.Err(), b.lastWords(context.Background()))
+			return fmt.Errorf("the container is %s still: %w; the end of its log: %s", seen.State.Status, ctx.Err(),
+				b.lastWords(context.Background()))
 		}
 	}
 }

@@ -130,7 +130,8 @@ func check(cfg cluster.Config) error {
 	return nil
 }
 
-var settings = []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo, cluster.PersistEverysec, cluster.PersistAlways}
+var settings = []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo,
+	cluster.PersistEverysec, cluster.PersistAlways}
 
 // resolve follows aliases to the node that has a server; "" if they go round in
 // circles.

@@ -26,11 +26,13 @@ const (
 // checkText holds a text to the bounds before it is parsed.
 func checkText(data []byte) *Error {
 	if line := manyEmpty(data); line > 0 {
-		return errorAt(&token.Position{Line: line, Column: 1}, fmt.Sprintf("there are more than %d empty lines in a row", mostEmpty), "leave them out")
+		return errorAt(&token.Position{Line: line, Column: 1},
+			fmt.Sprintf("there are more than %d empty lines in a row", mostEmpty), "leave them out")
 	}
 	tokens := tokenize(data)
 	if len(tokens) > mostTokens {
-		return errorAt(tokens[mostTokens].Position, fmt.Sprintf("the file has more than %d words and signs", mostTokens), "give a file with fewer")
+		return errorAt(tokens[mostTokens].Position, fmt.Sprintf("the file has more than %d words and signs", mostTokens),
+			"give a file with fewer")
 	}
 	depth, documents := 0, 0
 	for i, tk := range tokens {
@@ -53,7 +55,8 @@ func checkText(data []byte) *Error {
 }
 
 func tooDeep(tk *token.Token) *Error {
-	return errorAt(tk.Position, fmt.Sprintf("lists and mappings are more than %d deep in one another", deepest), "write the text with fewer levels")
+	return errorAt(tk.Position, fmt.Sprintf("lists and mappings are more than %d deep in one another", deepest),
+		"write the text with fewer levels")
 }
 
 // tokenize keeps a fault of the YAML library from ending the program; the parser
@@ -134,7 +137,8 @@ func (c *counter) hold(n ast.Node, e extent) {
 	case e.depth > 2*deepest: // a mapping's pairs are levels of the tree as well
 		c.err = tooDeep(n.GetToken())
 	case e.values > mostValues:
-		c.err = errorAt(n.GetToken().Position, fmt.Sprintf("with its aliases written out, the file has more than %d values", mostValues), "write out what is meant, with fewer")
+		c.err = errorAt(n.GetToken().Position, fmt.Sprintf("with its aliases written out, the file has more than %d values",
+			mostValues), "write out what is meant, with fewer")
 	}
 }
 
@@ -174,7 +178,8 @@ func (c *counter) alias(n *ast.AliasNode) extent {
 	}
 	e, known := c.values[name]
 	if !known {
-		c.err = errorAt(n.GetToken().Position, fmt.Sprintf("the alias *%s is of nothing that stands before it", name), "put the anchor &"+name+" before it, outside of it; a text that begins with * goes in quotes")
+		c.err = errorAt(n.GetToken().Position, fmt.Sprintf("the alias *%s is of nothing that stands before it", name),
+			"put the anchor &"+name+" before it, outside of it; a text that begins with * goes in quotes")
 	}
 	return e
 }
