@@ -50,20 +50,22 @@ return 1`)
 // errStale is the store's rejection.
 var errStale = errors.New("the store rejected it")
 
-func register(key string) string { return "value:" + key }
-func highest(key string) string  { return history.FencePrefix + key }
+// Register is the name at the store of a key's register.
+func Register(key string) string { return "value:" + key }
+
+func highest(key string) string { return history.FencePrefix + key }
 
 // read gives the present version, "" for the initial one. Where reads claim, one
 // within a lease carries the lease's token; one without a lease is a plain look.
 func (s *store) read(ctx context.Context, key string, t *tenure) (string, error) {
 	if s.claims() && t != nil {
-		value, err := fencedRead.Run(ctx, s.client, []string{register(key), highest(key)}, t.fence).Text()
+		value, err := fencedRead.Run(ctx, s.client, []string{Register(key), highest(key)}, t.fence).Text()
 		if errors.Is(err, redis.Nil) {
 			return "", fmt.Errorf("%w: it has seen a newer fencing token than %d", errStale, t.fence)
 		}
 		return value, err
 	}
-	value, err := s.client.Get(ctx, register(key)).Result()
+	value, err := s.client.Get(ctx, Register(key)).Result()
 	if errors.Is(err, redis.Nil) {
 		return "", nil
 	}
@@ -77,12 +79,12 @@ func (s *store) write(ctx context.Context, key, value, base string, fence int64)
 	why := fmt.Sprintf("it has seen a newer fencing token than %d", fence)
 	switch {
 	case s.fenced:
-		accepted, err = fencedWrite.Run(ctx, s.client, []string{register(key), highest(key)}, fence, value).Bool()
+		accepted, err = fencedWrite.Run(ctx, s.client, []string{Register(key), highest(key)}, fence, value).Bool()
 	case s.compare:
-		accepted, err = compareWrite.Run(ctx, s.client, []string{register(key)}, base, value).Bool()
+		accepted, err = compareWrite.Run(ctx, s.client, []string{Register(key)}, base, value).Bool()
 		why = fmt.Sprintf("its version is not %q any more", base)
 	default:
-		return s.client.Set(ctx, register(key), value, 0).Err()
+		return s.client.Set(ctx, Register(key), value, 0).Err()
 	}
 	if err == nil && !accepted {
 		return fmt.Errorf("%w: %s", errStale, why)

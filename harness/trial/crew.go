@@ -24,6 +24,7 @@ type crew struct {
 	members map[string]*member
 	serial  int
 	waiting map[int]chan client.Message // by serial
+	written map[string]bool             // the keys whose registers at the store were written to
 }
 
 var _ nemesis.ClientControl = (*crew)(nil)
@@ -38,7 +39,7 @@ type member struct {
 }
 
 func newCrew(c cluster.Cluster, record func(history.Event)) *crew {
-	return &crew{cluster: c, record: record, members: map[string]*member{}, waiting: map[int]chan client.Message{}}
+	return &crew{cluster: c, record: record, members: map[string]*member{}, waiting: map[int]chan client.Message{}, written: map[string]bool{}}
 }
 
 // hire starts a client.
@@ -60,6 +61,9 @@ func (c *crew) heard(m *member, msg client.Message) {
 	if msg.Event != nil {
 		c.mu.Lock()
 		m.lastWord = max(m.lastWord, msg.Event.Time)
+		if msg.Event.Op == history.OpWrite {
+			c.written[msg.Event.Key] = true
+		}
 		if msg.Event.Type == history.TypeClock {
 			m.clock[msg.Event.Clock.Wall] = *msg.Event
 		}

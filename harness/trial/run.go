@@ -171,7 +171,7 @@ func (r *run) randoms() []nemesis.Random {
 }
 
 // windUp lets what is under way come to its end: loops stop, faults are undone,
-// operations return, and the nodes are looked into one last time.
+// operations return, and the store and the nodes are looked into one last time.
 func (r *run) windUp(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	r.background.Wait()
@@ -186,6 +186,7 @@ func (r *run) windUp(ctx context.Context) error {
 		}
 		err = errors.Join(err, r.unmet(r.await(ctx, name, "")))
 	}
+	err = errors.Join(err, r.readRegisters(ctx))
 	r.look(ctx)
 	r.mu.Lock()
 	err = errors.Join(err, r.first)

@@ -1,0 +1,41 @@
+package suite
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A write whose reply is lost overwrites another's, and no client reads after it.
+func TestAWriteThatNobodyReadsIsJudged(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "unread.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`name: unread
+title: a stale write of unknown fate
+source: a test
+lesson: None.
+clients: [c1, c2]
+script:
+  - acquire: c1
+    must: ok
+  - read: c1
+  - wait: 1.1 ttl
+  - acquire: c2
+    must: ok
+  - read: c2
+  - write: c2
+    must: ok
+  - drop: c1-store
+    of: SET
+    part: reply
+  - write: c1
+expect: {protected-data: violated}
+`), 0o600))
+	o := Options{Cluster: Virtual, Trials: 1, Seed: 1}
+	trials, err := Run(context.Background(), jobsOf(t, o, file), o, func(Trial) {})
+	require.NoError(t, err)
+	standing, why := trials[0].Standing()
+	require.Equal(t, AsExpected, standing, why)
+}

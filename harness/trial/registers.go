@@ -1,0 +1,40 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"lockproof/harness/client"
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+// readRegisters reads each register that was written to one last time, past every
+// link. A write whose reply was lost, and which overwrote another's, may have been
+// seen by nobody before.
+func (r *run) readRegisters(ctx context.Context) error {
+	r.crew.mu.Lock()
+	keys := slices.Sorted(maps.Keys(r.crew.written))
+	r.crew.mu.Unlock()
+	if len(keys) == 0 {
+		return nil
+	}
+	asked := r.cluster.Now()
+	store, err := r.cluster.Node(cluster.StoreName).Look(ctx)
+	if err == nil && !store.Up {
+		err = errors.New("it is down")
+	}
+	if err != nil {
+		return fmt.Errorf("reading the registers at the store at the end: %w", err)
+	}
+	for i, key := range keys {
+		read := history.Event{Time: asked, Process: "harness", Type: history.TypeInvoke, Op: history.OpRead, ID: i + 1, Key: key}
+		r.record(read)
+		read.Time, read.Type, read.Value = r.cluster.Now(), history.TypeOK, store.Keys[client.Register(key)].Token
+		r.record(read)
+	}
+	return nil
+}
