@@ -148,6 +148,14 @@ func (t *teller) release(i int, e history.Event) {
 	}
 }
 
+// acknowledged says whether it was known before an event that a version had been
+// written.
+func (t *teller) acknowledged(before int, value string) bool {
+	return value == "" || slices.ContainsFunc(t.events[:before], func(e history.Event) bool {
+		return e.Type == history.TypeOK && e.Op == history.OpWrite && e.Value == value
+	})
+}
+
 func (t *teller) access(i int, e history.Event) {
 	weight := detail
 	if t.violation != nil && slices.Contains(t.violation.Processes, e.Process) && e.Op == history.OpWrite {
@@ -156,6 +164,10 @@ func (t *teller) access(i int, e history.Event) {
 	switch {
 	case e.Type == history.TypeInvoke && e.Op == history.OpWrite:
 		t.add(i, e, detail, "%s sends its write %s to the store, derived from %s", e.Process, e.Value, checker.VersionName(e.Base))
+	case e.Type == history.TypeOK && e.Op == history.OpRead && e.Process == "harness":
+		if !t.acknowledged(i, e.Value) {
+			t.add(i, e, essential, "at the end, %s stands at the store", e.Value)
+		}
 	case e.Type == history.TypeOK && e.Op == history.OpRead:
 		t.add(i, e, detail, "%s reads %s at the store", e.Process, checker.VersionName(e.Value))
 	case e.Type == history.TypeOK && t.lost.has(e.Value):
