@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -17,9 +16,9 @@ import (
 func Run(
 	ctx context.Context, p *Plan, maker cluster.Maker, number int, seed uint64, j *Journal,
 ) (server string, err error) {
+	var c cluster.Cluster
 	err = inTime(ctx, p.Settings.On, j, func(ctx context.Context) error {
-		c, err := maker.New(ctx, p.config(seed, j.Record)) // the servers and the network
-		if err != nil {
+		if c, err = maker.New(ctx, p.config(seed, j.Record)); err != nil { // the servers and the network
 			return err
 		}
 		server = c.Server()
@@ -34,7 +33,12 @@ func Run(
 		if err == nil {
 			j.Record(history.Event{Time: c.Now(), Process: "harness", Type: history.TypeEnd})
 		}
-		return cmp.Or(err, c.Close())
+		return err
+	}, func() error {
+		if c == nil {
+			return nil
+		}
+		return c.Close()
 	})
 	return server, maker.Explain(err)
 }
