@@ -11,15 +11,10 @@ import (
 const freeMargin = 0.25
 
 // bounds are what the liveness properties promise: by default a lock is free
-// again one TTL after its holder has gone, plus the longest time for which a
-// node was kept away on purpose, plus one retry.
+// again one TTL after its holder has gone, plus one retry. The time for which nodes
+// are kept away is no part of it: while they are, the checker's clock stands still.
 func (p *Plan) bounds() history.Bounds {
-	free := p.TTL + time.Duration(freeMargin*float64(p.TTL))
-	var longest time.Duration
-	for _, s := range p.Script {
-		longest = max(longest, s.After.In(p.TTL))
-	}
-	free += longest + p.retry()
+	free := p.TTL + time.Duration(freeMargin*float64(p.TTL)) + p.retry()
 	b := history.Bounds{Free: int64(free), Grant: int64(p.TTL / 2)}
 	if s := p.Bounds.Free; !s.IsZero() {
 		b.Free = int64(s.In(p.TTL))
