@@ -49,7 +49,8 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 		{"source", "where the evidence is: a text or a list of texts", d.readSource},
 		{"lesson", "at most three sentences for a student", d.readLesson},
 		{"on", "", func(n ast.Node) { s.On = d.words(n, "on", kinds.Names(), "clusters") }},
-		{"ttl", "", d.readTTL},
+		{"ttl", "", func(n ast.Node) { d.readTTL(n, "ttl", &s.TTL) }},
+		{"least-ttl", "", func(n ast.Node) { d.readTTL(n, "least-ttl", &s.LeastTTL) }},
 		{"nodes", "", func(n ast.Node) { s.Nodes = numbered("n", d.integer(n, "nodes", 1, mostNodes)) }},
 		{"aliases", "", d.readAliases},
 		{"replicas", "", d.readReplicas},
@@ -74,6 +75,9 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 			"add `workload:`, or put the faults into the script")
 	}
 	d.checkServers()
+	if s.TTL < s.LeastTTL {
+		d.report(places["least-ttl"], fmt.Sprintf("the ttl is %v, less than the least-ttl of %v", s.TTL, s.LeastTTL), "give a longer `ttl:`")
+	}
 	if places["script"] == nil && places["workload"] == nil {
 		d.report(position(root), "the scenario has neither a script nor a workload", "add `script:` with steps, or `workload:` with clients in loops")
 	}
@@ -142,18 +146,19 @@ func (d *decoder) readLesson(n ast.Node) {
 	}
 }
 
-func (d *decoder) readTTL(n ast.Node) {
+// readTTL reads a TTL, the run's or the least, in units of time.
+func (d *decoder) readTTL(n ast.Node, what string, ttl *time.Duration) {
 	before := len(d.problems)
-	span := d.span(n, "ttl", positive)
+	span := d.span(n, what, positive)
 	if len(d.problems) > before {
 		return
 	}
 	if span.TTLs != 0 || span.Fixed < shortestTTL || span.Fixed > longestTTL {
-		d.report(position(n), fmt.Sprintf("ttl: %q is not a TTL", span),
-			fmt.Sprintf("it must be from %v to 10m, in units of time: `ttl: 1s`", shortestTTL))
+		d.report(position(n), fmt.Sprintf("%s: %q is not a TTL", what, span),
+			fmt.Sprintf("it must be from %v to 10m, in units of time: `%s: 1s`", shortestTTL, what))
 		return
 	}
-	d.s.TTL = span.Fixed
+	*ttl = span.Fixed
 }
 
 func (d *decoder) readAliases(n ast.Node) {

@@ -84,6 +84,7 @@ func TestEveryKeyOfTheSetup(t *testing.T) {
 	s := parsed(t, `
 on: [local, docker]
 ttl: 30s
+least-ttl: 8s
 nodes: 3
 aliases: {n2: n1}
 replicas: {r1: n1}
@@ -109,6 +110,7 @@ earned: {grants: 1, contended: 2, faults: 3, writes: 4, refused: 0}
 	second, ttl := Span{Fixed: time.Second}, Span{TTLs: 1}
 	require.Equal(t, []string{"local", "docker"}, s.On)
 	require.Equal(t, 30*time.Second, s.TTL)
+	require.Equal(t, 8*time.Second, s.LeastTTL)
 	require.Equal(t, []string{"n1", "n2", "n3"}, s.Nodes)
 	require.Equal(t, map[string]string{"n2": "n1"}, s.Aliases)
 	require.Equal(t, map[string]string{"r1": "n1"}, s.Replicas)

@@ -21,6 +21,7 @@ type Scenario struct {
 	On     []string // clusters it runs on
 
 	TTL         time.Duration // default 1s
+	LeastTTL    time.Duration // it shows nothing at a shorter one; 0: it does at any
 	Nodes       []string      // n1..nN
 	Aliases     map[string]string
 	Replicas    map[string]string // r1..rN, each with its master

@@ -72,6 +72,9 @@ func TestWhyATrialIsSkipped(t *testing.T) {
 	}{
 		{"nothing in the way", virtual.Kind, "", func(*scenarios.Scenario) {}, ""},
 		{"not for this cluster", virtual.Kind, "", func(s *scenarios.Scenario) { s.On = []string{local.Name} }, "it is for local"},
+		{"too short a TTL", virtual.Kind, "", func(s *scenarios.Scenario) { s.LeastTTL = 8 * time.Second },
+			"it shows nothing at a TTL of 1s: it needs at least 8s"},
+		{"a TTL just long enough", virtual.Kind, "", func(s *scenarios.Scenario) { s.LeastTTL = time.Second }, ""},
 		{"a fault that the cluster cannot do", local.Kind, "", func(s *scenarios.Scenario) { s.Script = step(nemesis.PowerLoss, "n1") },
 			unsupported(local.Kind, "power-loss")},
 		{"a clock that the cluster cannot set", local.Kind, "", func(s *scenarios.Scenario) {

@@ -20,6 +20,9 @@ func (p *Plan) Skip() string {
 	if !slices.Contains(p.On, p.Settings.On.Name) {
 		return fmt.Sprintf("it is for %s", strings.Join(p.On, ", "))
 	}
+	if p.TTL < p.LeastTTL {
+		return fmt.Sprintf("it shows nothing at a TTL of %v: it needs at least %v", p.TTL, p.LeastTTL)
+	}
 	if p.Settings.On.Fits != nil {
 		if err := p.Settings.On.Fits(p.Servers(), p.Sentinels); err != nil {
 			return err.Error()
