@@ -7,37 +7,37 @@ import (
 	"lockproof/harness/history"
 )
 
-// blamePromotion explains two leases of which one had its key on a master and the
+// promotion explains two leases of which one had its key on a master and the
 // other on the replica of it that was promoted.
-func (r *run) blamePromotion(o overlap) *Blame {
-	for _, pair := range [][2]Lease{{o.first, o.second}, {o.second, o.first}} {
+func (b *overlapBlame) promotion() *Blame {
+	for _, pair := range [][2]Lease{{b.first, b.second}, {b.second, b.first}} {
 		old, fresh := pair[0], pair[1]
-		on := r.owned(old, old.From)
-		for _, replica := range keysOf(r.owned(fresh, fresh.From)) {
-			master := r.header.Replicas[replica]
-			event, promoted := r.promotion(replica, fresh.From)
+		on := b.owned(old, old.From)
+		for _, replica := range keysOf(b.owned(fresh, fresh.From)) {
+			master := b.header.Replicas[replica]
+			event, found := b.promoted(replica, fresh.From)
 			h := on[master]
-			if h == nil || !promoted {
+			if h == nil || !found {
 				continue
 			}
-			t := r.event(event).Time
+			t := b.event(event).Time
 			if h.from > t {
-				return r.blame(event, OneMaster, "%s was promoted at %s, but %s still reached the old master, %s, which granted it the lock at %s",
+				return b.blame(event, OneMaster, "%s was promoted at %s, but %s still reached the old master, %s, which granted it the lock at %s",
 					replica, at(t), old.Client, master, at(h.from))
 			}
-			return r.blame(event, ReplicasHaveAll,
+			return b.blame(event, ReplicasHaveAll,
 				"%s was promoted at %s without %s's key, which %s had acknowledged at %s%s: replication is asynchronous",
-				replica, at(t), old.Client, master, at(h.from), r.miscounted(old, master))
+				replica, at(t), old.Client, master, at(h.from), b.miscounted(old, master))
 		}
 	}
 	return nil
 }
 
-// promotion gives the event that made a replica a master, before a time: an
+// promoted gives the event that made a replica a master, before a time: an
 // operator's command, or the first look that found it to be one.
-func (r *run) promotion(replica string, by int64) (int, bool) {
-	for _, e := range r.rare {
-		if e.Time > by || r.header.Replicas[replica] == "" {
+func (b *overlapBlame) promoted(replica string, by int64) (int, bool) {
+	for _, e := range b.rare {
+		if e.Time > by || b.header.Replicas[replica] == "" {
 			break
 		}
 		ordered := e.Type == history.TypeFault && e.Fault.Class == history.Failover && e.Fault.Effective && slices.Contains(e.Fault.Targets, replica)
@@ -52,9 +52,9 @@ func (r *run) promotion(replica string, by int64) (int, bool) {
 
 // miscounted tells of a WAIT that counted replicas for a lease's client although
 // none had its key.
-func (r *run) miscounted(l Lease, master string) string {
+func (b *overlapBlame) miscounted(l Lease, master string) string {
 	said := ""
-	r.fail(r.visit(func(_ int, e *history.Event) bool {
+	b.fail(b.visit(func(_ int, e *history.Event) bool {
 		if e.Type == history.TypeReply && e.Process == l.Client+">"+master && e.Command.Name == "WAIT" && e.Time >= l.Asked && e.Time <= l.From &&
 			strings.Trim(e.Command.Reply, "0123456789") == "" && e.Command.Reply != "0" {
 			said = " (WAIT had counted " + e.Command.Reply + ": it answers for its own connection alone)"

@@ -14,7 +14,7 @@ import (
 
 // oracles are the second opinions, which tests replace to see the alarm ring.
 type oracles struct {
-	mutex    func() []porcupine.CheckResult // has been asked about each key's leases: see ask
+	mutex    func() []porcupine.CheckResult // has been asked about each key's leases: see askMutex
 	register func([]access) porcupine.CheckResult
 }
 
@@ -22,44 +22,45 @@ type oracles struct {
 // for mutual exclusion, which needs no more than the leases, is at work while the rest
 // is read.
 func Judge(source Source) (Verdict, error) {
-	r := newRun(source)
-	if err := r.readBeliefs(); err != nil {
-		return Verdict{}, err
-	}
-	second := oracles{mutex: r.ask(ownedMutex), register: derivedRegister}
-	if err := r.readRest(); err != nil {
-		second.mutex()
-		return Verdict{}, err
-	}
-	return r.verdict(second)
-}
-
-// verdict judges a history that has been read.
-func (r *run) verdict(second oracles) (Verdict, error) {
-	results, err := r.judge(second)
+	record, err := readBeliefs(source)
 	if err != nil {
 		return Verdict{}, err
 	}
-	for i := range results {
-		r.earn(&results[i])
-		r.distrust(&results[i])
+	second := secondOracles(record)
+	a, err := analyse(record)
+	if err != nil {
+		second.mutex()
+		return Verdict{}, err
 	}
-	return Verdict{Header: r.header, Results: results}, nil
+	return a.verdict(second)
 }
 
-// judge judges each property, side by side.
-func (r *run) judge(second oracles) ([]Result, error) {
+// secondOracles sets the second oracles to work.
+func secondOracles(r *record) oracles {
+	return oracles{mutex: askMutex(r.keys, ownedMutex), register: derivedRegister}
+}
+
+// verdict judges each property, side by side.
+func (a *analysis) verdict(second oracles) (Verdict, error) {
 	results := make([]Result, len(properties))
 	errs := make([]error, len(properties))
+	blamer := &blamer{record: a.record}
 	var wg sync.WaitGroup
 	for i, p := range properties {
-		wg.Go(func() { results[i], errs[i] = p.judge(r, second) })
+		wg.Go(func() { results[i], errs[i] = p.judge(a, blamer, second) })
 	}
 	wg.Wait()
-	if err := cmp.Or(cmp.Or(errs...), r.failure); err != nil {
-		return nil, err
+	if err := cmp.Or(cmp.Or(errs...), blamer.failure); err != nil {
+		return Verdict{}, err
 	}
-	return results, r.locate()
+	if err := blamer.locate(); err != nil {
+		return Verdict{}, err
+	}
+	for i := range results {
+		vacuity{a}.judge(&results[i])
+		trust{a.record}.judge(&results[i])
+	}
+	return Verdict{Header: a.header, Results: results}, nil
 }
 
 // OracleDisagreement says that the two oracles for one property judged the

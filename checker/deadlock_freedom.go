@@ -21,16 +21,21 @@ import (
 // What is left are the stretches in which the lock stood free while the client
 // waited. One that is longer than the bound is a violation. A wait that ended
 // before the bound shows nothing.
-func (r *run) deadlockFreedom() Result {
-	violations := r.neverExpiring()
+type deadlockFreedom struct {
+	*analysis
+	blamer *blamer
+}
+
+func (d *deadlockFreedom) judge() Result {
+	violations := d.neverExpiring()
 	measured := map[string]int64{}
-	all := make([]waits, len(r.keys))
-	sideBySide(len(all), func(i int) { all[i] = r.waits(r.keys[i]) })
+	all := make([]waits, len(d.keys))
+	sideBySide(len(all), func(i int) { all[i] = d.waits(d.keys[i]) })
 	for i, w := range all {
 		for _, l := range w.late {
-			violations = append(violations, r.waitViolation(l.of, l.free, len(violations)))
+			violations = append(violations, d.waitViolation(l.of, l.free, len(violations)))
 		}
-		violations = append(violations, r.tooLongHeld(r.keys[i], len(violations))...)
+		violations = append(violations, d.tooLongHeld(d.keys[i], len(violations))...)
 		measured["waited"] += int64(w.waited)
 		measured["handovers"] += int64(w.handovers)
 		measured["longest_wait"] = max(measured["longest_wait"], w.longestWait)
@@ -40,7 +45,7 @@ func (r *run) deadlockFreedom() Result {
 	result := settle(history.DeadlockFreedom, violations, measured)
 	switch {
 	case result.Verdict != history.Holds:
-	case r.header.Bounds.Free <= 0:
+	case d.header.Bounds.Free <= 0:
 		result.undecide(Vacuous, "the run states no bound for a wait")
 	case measured["waited"] == 0 && measured["handovers"] == 0:
 		result.undecide(Vacuous, "nobody was granted a lock that had been in use")
@@ -65,11 +70,11 @@ type late struct {
 	free span
 }
 
-func (r *run) waits(k *keyed) waits {
+func (d *deadlockFreedom) waits(k *keyed) waits {
 	var w waits
 	held := spansOf(k.leases)
-	w.stoodFree(r, k, held)
-	w.earned(r, k, held)
+	w.stoodFree(d.analysis, k, held)
+	w.earned(d, k, held)
 	for _, o := range k.acquires {
 		if o.ok() {
 			w.longestWait = max(w.longestWait, o.done-o.asked)
@@ -80,8 +85,8 @@ func (r *run) waits(k *keyed) waits {
 
 // stoodFree finds the stretches for which the lock stood free during a wait:
 // between the leases and, as points, the ends of attempts without a grant.
-func (w *waits) stoodFree(r *run, k *keyed, held []span) {
-	bound := r.header.Bounds.Free
+func (w *waits) stoodFree(a *analysis, k *keyed, held []span) {
+	bound := a.header.Bounds.Free
 	busy := held
 	for _, o := range k.acquires {
 		if o.outcome == failed || o.outcome == indefinite {
@@ -93,7 +98,7 @@ func (w *waits) stoodFree(r *run, k *keyed, held []span) {
 	}
 	var gaps, left []span
 	for _, o := range k.acquires {
-		outOfReach := r.ways[o.process].unreachable
+		outOfReach := a.unreachable[o.process]
 		gaps = span{o.asked, o.done}.appendWithout(gaps[:0], busy)
 		for _, gap := range gaps {
 			left = gap.appendWithout(left[:0], outOfReach)
@@ -124,25 +129,25 @@ func (k *keyed) taken(during span, client name) []span {
 }
 
 // waitViolation tells of a wait during which the lock stood free for too long.
-func (r *run) waitViolation(o *operation, free span, index int) Violation {
+func (d *deadlockFreedom) waitViolation(o *operation, free span, index int) Violation {
 	ending := "and was not granted it by then"
 	if o.ok() && o.done == free.until {
 		ending = "before it was granted it"
 	}
-	client, key := r.name(o.process), r.name(o.key)
+	client, key := d.name(o.process), d.name(o.key)
 	v := Violation{
 		Key: key, From: free.from, Until: free.until, Processes: []string{client},
 		What: fmt.Sprintf("%s waited for %q from %s; from %s to %s nobody held it and no fault was in the way, %s: %s, where %s is the bound",
-			client, key, at(o.asked), at(free.from), at(free.until), ending, lasting(free.length()), lasting(r.header.Bounds.Free)),
+			client, key, at(o.asked), at(free.from), at(free.until), ending, lasting(free.length()), lasting(d.header.Bounds.Free)),
 	}
 	if index < maxViolations {
-		v.Blame = r.blameWait(o, free)
+		v.Blame = d.blamer.forWait(o, free)
 	}
 	return v
 }
 
 // earned counts the grants that show something.
-func (w *waits) earned(r *run, k *keyed, held []span) {
+func (w *waits) earned(d *deadlockFreedom, k *keyed, held []span) {
 	obstacles := perClient{}
 	claims := k.claims(false)
 	upTo := make([]leaders, len(claims)+1) // those of so many claims
@@ -155,7 +160,7 @@ func (w *waits) earned(r *run, k *keyed, held []span) {
 			continue
 		}
 		inTheWay := obstacles.of(o.process, func() []span {
-			return union(append(r.lingering(k, o.process), r.ways[o.process].unreachable...))
+			return union(append(d.lingering(k, o.process), d.unreachable[o.process]...))
 		})
 		// The moment of the grant belongs to the lease that it begins.
 		wait := span{o.asked, o.done - 1}
@@ -163,7 +168,7 @@ func (w *waits) earned(r *run, k *keyed, held []span) {
 			w.waited++
 		}
 		begun := sort.Search(len(claims), func(i int) bool { return claims[i].from > wait.until })
-		if upTo[begun].besides(o.process) >= o.asked-r.header.Bounds.Free {
+		if upTo[begun].besides(o.process) >= o.asked-d.header.Bounds.Free {
 			w.handovers++
 		}
 	}
@@ -180,7 +185,7 @@ func spansOf(leases []lease) []span {
 
 // lingering gives the stretches for which a key was owned by others than a
 // client on enough nodes to block it.
-func (r *run) lingering(k *keyed, client name) []span {
+func (d *deadlockFreedom) lingering(k *keyed, client name) []span {
 	nodes := map[name][]span{}
 	for _, h := range k.tenures {
 		if h.owner != client {
@@ -191,13 +196,13 @@ func (r *run) lingering(k *keyed, client name) []span {
 	for _, spans := range nodes {
 		sets = append(sets, spans)
 	}
-	return covered(r.blocking(), sets)
+	return covered(d.blocking(), sets)
 }
 
 // tooLongHeld finds the leases that were kept for longer than Bounds.Tenure
 // while another client waited all the time.
-func (r *run) tooLongHeld(k *keyed, known int) []Violation {
-	bound := r.header.Bounds.Tenure
+func (d *deadlockFreedom) tooLongHeld(k *keyed, known int) []Violation {
+	bound := d.header.Bounds.Tenure
 	if bound <= 0 {
 		return nil
 	}
@@ -209,47 +214,47 @@ func (r *run) tooLongHeld(k *keyed, known int) []Violation {
 		for _, o := range k.acquires {
 			both := span{max(l.from, o.asked), min(l.until, o.done)}
 			if o.process != l.client && both.length() > bound {
-				found = append(found, r.tenureViolation(r.lease(l), r.name(o.process), both, known+len(found)))
+				found = append(found, d.tenureViolation(d.lease(l), d.name(o.process), both, known+len(found)))
 			}
 		}
 	}
 	return found
 }
 
-func (r *run) tenureViolation(l Lease, waiter string, both span, index int) Violation {
+func (d *deadlockFreedom) tenureViolation(l Lease, waiter string, both span, index int) Violation {
 	v := Violation{
 		Key: l.Key, From: both.from, Until: both.until, Processes: []string{l.Client, waiter},
 		What: fmt.Sprintf("%s kept %q from %s to %s while %s waited for it for %s of that time; the bound is %s",
-			l.Client, l.Key, at(l.From), at(l.Until), waiter, lasting(both.length()), lasting(r.header.Bounds.Tenure)),
+			l.Client, l.Key, at(l.From), at(l.Until), waiter, lasting(both.length()), lasting(d.header.Bounds.Tenure)),
 		Leases: []Lease{l},
 	}
 	if index < maxViolations {
-		v.Blame = r.blameTenure(l, both)
+		v.Blame = d.blamer.forTenure(l, both)
 	}
 	return v
 }
 
 // neverExpiring finds the keys without an expiry in the last look into each node.
-func (r *run) neverExpiring() []Violation {
+func (d *deadlockFreedom) neverExpiring() []Violation {
 	last := map[string]int{}
-	for _, e := range r.rare {
+	for _, e := range d.rare {
 		if e.Type == history.TypeNode && e.Node != nil && e.Node.Up {
 			last[e.Process] = e.index
 		}
 	}
 	var found []Violation
 	for _, node := range keysOf(last) {
-		look := r.event(last[node])
-		for _, k := range r.keys {
+		look := d.event(last[node])
+		for _, k := range d.keys {
 			state, present := look.Node.Keys[k.name]
 			if !present || state.TTL >= 0 || state.Token == "" {
 				continue
 			}
 			found = append(found, Violation{
-				Key: k.name, From: look.Time, Until: r.end, Processes: []string{node},
+				Key: k.name, From: look.Time, Until: d.end, Processes: []string{node},
 				What: fmt.Sprintf("the last look into %s, at %s, found %q owned by token %s without an expiry: it is locked for ever",
 					node, at(look.Time), k.name, state.Token),
-				Blame: r.blameNoExpiry(node, k.name, last[node]),
+				Blame: d.blamer.forNoExpiry(node, k.name, last[node]),
 			})
 		}
 	}

@@ -2,7 +2,6 @@ package checker
 
 import (
 	"fmt"
-	"slices"
 
 	"lockproof/harness/history"
 )
@@ -14,19 +13,24 @@ import (
 // by the stretches for which fewer than a majority of the nodes were up, well
 // connected to it, and free of another's key. A remaining stretch longer than
 // the bound is a violation.
-func (r *run) faultTolerance() Result {
+type faultTolerance struct {
+	*analysis
+	blamer *blamer
+}
+
+func (f *faultTolerance) judge() Result {
 	var violations []Violation
-	for _, k := range r.keys {
-		violations = append(violations, r.ungranted(k, len(violations))...)
+	for _, k := range f.keys {
+		violations = append(violations, f.ungranted(k, len(violations))...)
 	}
-	inTime := r.grantedInTime()
-	measured := r.latencies()
+	inTime := f.grantedInTime()
+	measured := f.operations.latencies()
 	measured["granted_in_time"] = int64(inTime)
-	measured["longest_gap"] = r.longestGap().length()
+	measured["longest_gap"] = f.operations.longestGap().length()
 	result := settle(history.FaultTolerance, violations, measured)
 	switch {
 	case result.Verdict != history.Holds:
-	case r.header.Bounds.Grant <= 0:
+	case f.header.Bounds.Grant <= 0:
 		result.undecide(Vacuous, "the run states no bound for a grant")
 	case inTime == 0:
 		result.undecide(Vacuous, "nobody asked for a free lock with a healthy majority in reach")
@@ -36,8 +40,8 @@ func (r *run) faultTolerance() Result {
 
 // ungranted finds the waits for a key that lasted too long although nothing
 // was in the way.
-func (r *run) ungranted(k *keyed, known int) []Violation {
-	bound := r.header.Bounds.Grant
+func (f *faultTolerance) ungranted(k *keyed, known int) []Violation {
+	bound := f.header.Bounds.Grant
 	if bound <= 0 {
 		return nil
 	}
@@ -52,8 +56,8 @@ func (r *run) ungranted(k *keyed, known int) []Violation {
 			claims = k.claims(false)
 		}
 		own := busy.of(o.process, func() []span { return busyFor(claims, o.process) })
-		for _, clear := range r.clear(o, own, r.ways[o.process].unreachable) {
-			found = append(found, r.ungrantedViolation(o, clear, known+len(found)))
+		for _, clear := range f.clear(o, own, f.unreachable[o.process]) {
+			found = append(found, f.violation(o, clear, known+len(found)))
 		}
 	}
 	return found
@@ -73,15 +77,15 @@ func busyFor(claims []claim, client name) []span {
 
 // clear gives the stretches of a wait, longer than the bound, in which nothing
 // was in the way. The nodes' keys are looked at last: few waits get that far.
-func (r *run) clear(o *operation, busy, cutOff []span) []span {
-	bound := r.header.Bounds.Grant
+func (f *faultTolerance) clear(o *operation, busy, cutOff []span) []span {
+	bound := f.header.Bounds.Grant
 	var found []span
 	for _, free := range (span{o.asked, o.done}).without(busy) {
 		for _, connected := range free.without(cutOff) {
 			if connected.length() <= bound {
 				continue
 			}
-			for _, clear := range connected.without(r.obstructed(o)) {
+			for _, clear := range connected.without(f.obstructed(o)) {
 				if clear.length() > bound {
 					found = append(found, clear)
 				}
@@ -94,15 +98,15 @@ func (r *run) clear(o *operation, busy, cutOff []span) []span {
 // obstructed gives the stretches of a wait for which too few nodes were both
 // healthy for the client and free of another's key. Keys that the client set
 // during this wait are its own attempts and no obstacle.
-func (r *run) obstructed(o *operation) []span {
+func (f *faultTolerance) obstructed(o *operation) []span {
 	nodes := map[string][]span{}
-	for _, node := range r.header.Nodes {
-		nodes[node] = r.unhealthy(r.name(o.process), node)
+	for _, node := range f.header.Nodes {
+		nodes[node] = f.reach().unhealthy(f.name(o.process), node)
 	}
-	for _, h := range r.key(o.key).tenures {
+	for _, h := range f.key(o.key).tenures {
 		own := h.owner == o.process && h.from >= o.asked
 		if !own && h.from < o.done && h.until > o.asked {
-			node := r.name(h.node)
+			node := f.name(h.node)
 			nodes[node] = append(nodes[node], span{h.from, h.until})
 		}
 	}
@@ -110,27 +114,27 @@ func (r *run) obstructed(o *operation) []span {
 	for _, spans := range nodes {
 		sets = append(sets, spans)
 	}
-	return covered(r.blocking(), sets)
+	return covered(f.blocking(), sets)
 }
 
-func (r *run) ungrantedViolation(o *operation, clear span, index int) Violation {
-	client, key := r.name(o.process), r.name(o.key)
+func (f *faultTolerance) violation(o *operation, clear span, index int) Violation {
+	client, key := f.name(o.process), f.name(o.key)
 	v := Violation{
 		Key: key, From: clear.from, Until: clear.until, Processes: []string{client},
 		What: fmt.Sprintf("%s asked for %q at %s; from %s to %s it was free and %s reached a healthy majority, but was not granted it for %s; the bound is %s",
-			client, key, at(o.asked), at(clear.from), at(clear.until), client, lasting(clear.length()), lasting(r.header.Bounds.Grant)),
+			client, key, at(o.asked), at(clear.from), at(clear.until), client, lasting(clear.length()), lasting(f.header.Bounds.Grant)),
 	}
 	if index < maxViolations {
-		v.Blame = r.blameUnavailable(o, clear)
+		v.Blame = f.blamer.forUnavailable(o, clear)
 	}
 	return v
 }
 
 // grantedInTime counts the grants that came within the bound after the lock
 // was free and a healthy majority in reach; competitors may have been there.
-func (r *run) grantedInTime() int {
-	inTime := make([]int, len(r.keys))
-	sideBySide(len(r.keys), func(i int) { inTime[i] = r.grantedInTimeOn(r.keys[i]) })
+func (f *faultTolerance) grantedInTime() int {
+	inTime := make([]int, len(f.keys))
+	sideBySide(len(f.keys), func(i int) { inTime[i] = f.grantedInTimeOn(f.keys[i]) })
 	total := 0
 	for _, n := range inTime {
 		total += n
@@ -138,7 +142,7 @@ func (r *run) grantedInTime() int {
 	return total
 }
 
-func (r *run) grantedInTimeOn(k *keyed) int {
+func (f *faultTolerance) grantedInTimeOn(k *keyed) int {
 	leases := spansOf(k.leases)
 	n := 0
 	var clear []span
@@ -148,7 +152,7 @@ func (r *run) grantedInTimeOn(k *keyed) int {
 			continue
 		}
 		own := busy.of(o.process, func() []span {
-			if unreachable := r.ways[o.process].unreachable; len(unreachable) > 0 {
+			if unreachable := f.unreachable[o.process]; len(unreachable) > 0 {
 				return unionInto(nil, unreachable, leases)
 			}
 			return leases
@@ -158,52 +162,9 @@ func (r *run) grantedInTimeOn(k *keyed) int {
 			continue
 		}
 		last := clear[len(clear)-1]
-		if last.until == o.done && last.length() <= r.header.Bounds.Grant {
+		if last.until == o.done && last.length() <= f.header.Bounds.Grant {
 			n++
 		}
 	}
 	return n
-}
-
-// latencies gives the number of grants and how long acquires took.
-func (r *run) latencies() map[string]int64 {
-	took := make([]int64, 0, len(r.operations.grants))
-	for o := range r.operations.kept.all() {
-		if o.granted() {
-			took = append(took, o.done-o.asked)
-		}
-	}
-	measured := map[string]int64{"grants": int64(len(took))}
-	if len(took) > 0 {
-		slices.Sort(took)
-		measured["acquire_p50"] = took[(len(took)-1)*50/100]
-		measured["acquire_p99"] = took[(len(took)-1)*99/100]
-	}
-	return measured
-}
-
-// longestGap is the longest stretch without a grant of any key while somebody
-// was waiting for one.
-func (r *run) longestGap() span {
-	grants := r.operations.grants
-	var waiting, best span
-	gap := func() { // of the merged waits that are over
-		for len(grants) > 0 && grants[0] < waiting.until {
-			best = longest([]span{best, {waiting.from, grants[0]}})
-			waiting.from, grants = max(waiting.from, grants[0]), grants[1:]
-		}
-		best = longest([]span{best, waiting})
-	}
-	for o := range r.operations.kept.all() { // in the order of asked
-		switch {
-		case o.op != opAcquire:
-		case o.asked <= waiting.until:
-			waiting.until = max(waiting.until, o.done)
-		default:
-			gap()
-			waiting = span{o.asked, o.done}
-		}
-	}
-	gap()
-	return best
 }

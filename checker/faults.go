@@ -97,9 +97,14 @@ func begin(e *history.Event, index int) []fault {
 	return faults
 }
 
-// killed gives the first time from `from` on at which a client was killed.
-func (r *run) killed(client name, from int64) (int64, bool) {
-	for _, t := range r.kills[client] {
+// kills are the times at which clients were killed.
+type kills map[name][]int64
+
+func (ks kills) add(client name, t int64) { ks[client] = append(ks[client], t) }
+
+// first gives the first time from `from` on at which a client was killed.
+func (ks kills) first(client name, from int64) (int64, bool) {
+	for _, t := range ks[client] {
 		if t >= from {
 			return t, true
 		}
@@ -107,15 +112,18 @@ func (r *run) killed(client name, from int64) (int64, bool) {
 	return 0, false
 }
 
+// faults are all faults of a history, in the order of their beginnings.
+type faults []fault
+
 // paused gives the stretches for which a process was seen to be paused.
-func (r *run) paused(process string) []span {
-	return r.faulty(fault.seen, func(f fault) bool { return f.class.Pauses() && f.target == process })
+func (fs faults) paused(process string) []span {
+	return fs.stretches(fault.seen, func(f fault) bool { return f.class.Pauses() && f.target == process })
 }
 
-// faulty gives the merged stretches of the faults that match.
-func (r *run) faulty(when func(fault) span, matches func(fault) bool) []span {
+// stretches gives the merged stretches of the faults that match.
+func (fs faults) stretches(when func(fault) span, matches func(fault) bool) []span {
 	var spans []span
-	for _, f := range r.faults {
+	for _, f := range fs {
 		if matches(f) {
 			spans = append(spans, when(f))
 		}
@@ -130,53 +138,6 @@ func (f fault) seen() span { return f.span }
 // can kill a server long before it tells, and what a client does not get from
 // that server in the meantime says nothing about the lock.
 func (f fault) possible() span { return span{f.since, f.until} }
-
-// unhealthy gives the stretches for which a client had no good way to a node:
-// the node was not healthy, or the link between them was hindered.
-func (r *run) unhealthy(client, node string) []span {
-	link := client + "-" + node
-	return r.faulty(fault.possible, func(f fault) bool {
-		return f.target == node && f.class.SickNode() ||
-			f.target == link && f.class.HindersLink() && !r.far(f)
-	})
-}
-
-// far reports whether a fault is a distance that belongs to the scenario's
-// setting: a node that is far away is slow to answer, but healthy.
-func (r *run) far(f fault) bool { return f.class == history.LinkSlow && f.cause.Setting }
-
-// unreachable gives the stretches for which a client could not reach a healthy
-// majority, because too many nodes were unhealthy or because it was itself
-// stopped.
-func (r *run) unreachable(client string) []span {
-	var nodes [][]span
-	for _, node := range r.header.Nodes {
-		nodes = append(nodes, r.unhealthy(client, node))
-	}
-	own := r.faulty(fault.possible, func(f fault) bool { return f.target == client && f.class.StopsClient() })
-	return union(append(covered(r.blocking(), nodes), own...))
-}
-
-// way is what lies between a client and the nodes: the stretches for which it
-// could not reach a majority.
-type way struct{ unreachable []span }
-
-// readWays gives the way of every client that tries to acquire.
-func (r *run) readWays() map[name]*way {
-	ways := map[name]*way{}
-	for _, k := range r.keys {
-		for _, o := range k.acquires {
-			if ways[o.process] == nil {
-				client := r.name(o.process)
-				ways[o.process] = &way{unreachable: r.unreachable(client)}
-			}
-		}
-	}
-	return ways
-}
-
-// blocking is how many nodes prevent a grant when they say no.
-func (r *run) blocking() int { return len(r.header.Nodes) - r.majority() + 1 }
 
 // describe says what a fault did, for a sentence.
 func (f fault) describe() string {

@@ -11,20 +11,25 @@ import (
 // fencing: fencing tokens grow strictly in grant order (Kleppmann 2016,
 // "Making the lock safe with fencing"). Of grants that were under way at the
 // same time no one can say which came first: their tokens need only differ.
-func (r *run) fencing() Result {
-	if !r.header.Fencing {
+type fencing struct {
+	*analysis
+	blamer *blamer
+}
+
+func (f *fencing) judge() Result {
+	if !f.header.Fencing {
 		result := Result{Property: history.Fencing}
 		result.undecide(Vacuous, "the lock issues no fencing tokens")
 		return result
 	}
 	var violations []Violation
 	tokens := 0
-	for _, k := range r.keys {
+	for _, k := range f.keys {
 		grants := granted(k.acquires)
 		tokens += len(grants)
-		violations = append(violations, r.missingTokens(grants)...)
-		violations = append(violations, r.equalTokens(grants)...)
-		violations = append(violations, r.shrinkingTokens(grants)...)
+		violations = append(violations, f.missing(grants)...)
+		violations = append(violations, f.equal(grants)...)
+		violations = append(violations, f.shrinking(grants)...)
 	}
 	return settle(history.Fencing, violations, map[string]int64{"tokens": int64(tokens)})
 }
@@ -41,22 +46,22 @@ func granted(acquires []*operation) []*operation {
 	return oks
 }
 
-// missingTokens finds grants without a token.
-func (r *run) missingTokens(grants []*operation) []Violation {
+// missing finds grants without a token.
+func (f *fencing) missing(grants []*operation) []Violation {
 	var found []Violation
 	for _, o := range grants {
 		if o.fence <= 0 {
 			found = append(found, Violation{
-				Key: r.name(o.key), From: o.asked, Until: o.done, Processes: []string{r.name(o.process)},
-				What: fmt.Sprintf("%s was granted %q at %s without a fencing token", r.name(o.process), r.name(o.key), at(o.done)),
+				Key: f.name(o.key), From: o.asked, Until: o.done, Processes: []string{f.name(o.process)},
+				What: fmt.Sprintf("%s was granted %q at %s without a fencing token", f.name(o.process), f.name(o.key), at(o.done)),
 			})
 		}
 	}
 	return found
 }
 
-// equalTokens finds tokens that were handed out twice.
-func (r *run) equalTokens(grants []*operation) []Violation {
+// equal finds tokens that were handed out twice.
+func (f *fencing) equal(grants []*operation) []Violation {
 	var found []Violation
 	first := map[int64]*operation{}
 	for _, o := range grants {
@@ -68,16 +73,16 @@ func (r *run) equalTokens(grants []*operation) []Violation {
 			first[o.fence] = o
 			continue
 		}
-		found = append(found, r.tokenViolation(before, o,
+		found = append(found, f.violation(before, o,
 			fmt.Sprintf("%s was granted %q at %s with token %d, which %s had got at %s",
-				r.name(o.process), r.name(o.key), at(o.done), o.fence, r.name(before.process), at(before.done))))
+				f.name(o.process), f.name(o.key), at(o.done), o.fence, f.name(before.process), at(before.done))))
 	}
 	return found
 }
 
-// shrinkingTokens finds grants that were asked for after a grant with a higher
+// shrinking finds grants that were asked for after a grant with a higher
 // token had returned. For each it is enough to look at the highest one.
-func (r *run) shrinkingTokens(grants []*operation) []Violation {
+func (f *fencing) shrinking(grants []*operation) []Violation {
 	asked := slices.Clone(grants)
 	slices.SortStableFunc(asked, func(a, b *operation) int { return cmp.Compare(a.asked, b.asked) })
 	var found []Violation
@@ -92,16 +97,16 @@ func (r *run) shrinkingTokens(grants []*operation) []Violation {
 		if highest == nil || o.fence <= 0 || o.fence >= highest.fence {
 			continue
 		}
-		found = append(found, r.tokenViolation(highest, o,
+		found = append(found, f.violation(highest, o,
 			fmt.Sprintf("%s asked for %q at %s and got token %d, lower than the %d that %s had got at %s",
-				r.name(o.process), r.name(o.key), at(o.asked), o.fence, highest.fence, r.name(highest.process), at(highest.done))))
+				f.name(o.process), f.name(o.key), at(o.asked), o.fence, highest.fence, f.name(highest.process), at(highest.done))))
 	}
 	return found
 }
 
-func (r *run) tokenViolation(before, o *operation, what string) Violation {
+func (f *fencing) violation(before, o *operation, what string) Violation {
 	return Violation{
-		Key: r.name(o.key), From: before.done, Until: o.done,
-		Processes: []string{r.name(before.process), r.name(o.process)}, What: what, Blame: r.blameToken(before, o),
+		Key: f.name(o.key), From: before.done, Until: o.done,
+		Processes: []string{f.name(before.process), f.name(o.process)}, What: what, Blame: f.blamer.forToken(before, o),
 	}
 }

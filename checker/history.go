@@ -11,8 +11,8 @@ import (
 // that one reading; its source is gone through again only for what few answers
 // need. It may be asked from several goroutines.
 type History struct {
-	run     *run
-	verdict func() (Verdict, error)
+	analysis *analysis
+	verdict  func() (Verdict, error)
 }
 
 // Read reads a history. It keeps some hundred bytes of each operation and of each
@@ -21,22 +21,21 @@ type History struct {
 // The error says that there is nothing to judge (no header, or events that
 // contradict one another), or it is the source's.
 func Read(source Source) (*History, error) {
-	r := newRun(source)
-	if err := r.readBeliefs(); err != nil {
+	record, err := readBeliefs(source)
+	if err != nil {
 		return nil, err
 	}
-	if err := r.readRest(); err != nil {
+	a, err := analyse(record)
+	if err != nil {
 		return nil, err
 	}
-	h := &History{run: r}
-	h.verdict = sync.OnceValues(func() (Verdict, error) {
-		return r.verdict(oracles{mutex: r.ask(ownedMutex), register: derivedRegister})
-	})
+	h := &History{analysis: a}
+	h.verdict = sync.OnceValues(func() (Verdict, error) { return a.verdict(secondOracles(record)) })
 	return h, nil
 }
 
 // Header says what was run.
-func (h *History) Header() history.Header { return h.run.header }
+func (h *History) Header() history.Header { return h.analysis.header }
 
 // Verdict judges the history: one result for each property. It is judged once,
 // however often it is asked for.
@@ -51,9 +50,9 @@ func (h *History) Verdict() (Verdict, error) { return h.verdict() }
 // the same ID. Failed and unknown acquires are none.
 func (h *History) Leases() iter.Seq[Lease] {
 	return func(yield func(Lease) bool) {
-		for _, k := range h.run.keys {
+		for _, k := range h.analysis.keys {
 			for _, l := range k.leases {
-				if !yield(h.run.lease(l)) {
+				if !yield(h.analysis.lease(l)) {
 					return
 				}
 			}
@@ -64,7 +63,7 @@ func (h *History) Leases() iter.Seq[Lease] {
 // Tenures gives every tenure of a key on a node, in the order in which the replies,
 // faults and looks of the history show them.
 func (h *History) Tenures() iter.Seq[Tenure] {
-	r := h.run
+	r := h.analysis
 	return func(yield func(Tenure) bool) {
 		for held := range r.held.all() {
 			t := Tenure{
@@ -81,14 +80,14 @@ func (h *History) Tenures() iter.Seq[Tenure] {
 // LongestGap gives the longest stretch without a grant of any key while somebody
 // was waiting for one.
 func (h *History) LongestGap() (from, until int64) {
-	gap := h.run.longestGap()
+	gap := h.analysis.operations.longestGap()
 	return gap.from, gap.until
 }
 
 // LostUpdates gives the acknowledged writes to a key's register that are lost, in
 // the order in which those that took their places were called.
 func (h *History) LostUpdates(key string) []LostUpdate {
-	_, _, clashes := index(h.run.accesses(h.run.of(key)))
+	_, _, clashes := index(h.analysis.of(key).accesses(h.analysis.vocabulary))
 	var lost []LostUpdate
 	for _, c := range clashes {
 		if c.kind == lostUpdate && c.early.op.ok() {

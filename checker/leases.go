@@ -39,30 +39,66 @@ type lease struct {
 }
 
 // lease tells a lease.
-func (r *run) lease(l lease) Lease {
+func (v *vocabulary) lease(l lease) Lease {
 	g := l.grant
 	return Lease{
-		Client: r.name(l.client), ID: g.id, Key: r.name(g.key), Token: r.text(g.token), Fence: g.fence,
+		Client: v.name(l.client), ID: g.id, Key: v.name(g.key), Token: v.text(g.token), Fence: g.fence,
 		Asked: g.asked, From: l.from, Until: l.until, Ended: l.ended.String(),
 	}
 }
 
-// readLeases turns the operations into leases.
-func (r *run) readLeases() error {
-	extensions, err := r.prolong()
+// stray is a release of a lease that its client has not been granted.
+type stray struct {
+	process string
+	lease   int
+	event   int
+}
+
+// loss is a client's being told that it lost a lease.
+type loss struct {
+	process string
+	lease   int
+	time    int64
+	event   int
+}
+
+// beliefs follows what clients believe of their leases, and makes leases of it.
+type beliefs struct {
+	*record
+	lost   []loss
+	strays []stray
+}
+
+// lose notes that a client was told that it lost a lease.
+func (b *beliefs) lose(i int, e *history.Event, lease int) {
+	b.lost = append(b.lost, loss{e.Process, lease, e.Time, i})
+}
+
+// release ends the belief in a lease as its release is invoked.
+func (b *beliefs) release(i int, e *history.Event) {
+	if g := b.operations.grant(b.names.of(e.Process), e.Lease); g != nil {
+		g.stop(e.Time, byRelease)
+		return
+	}
+	b.strays = append(b.strays, stray{e.Process, e.Lease, i})
+}
+
+// end turns the operations into leases.
+func (b *beliefs) end() error {
+	extensions, err := b.prolong()
 	if err != nil {
 		return err
 	}
-	for _, k := range r.keys {
+	for _, k := range b.keys {
 		k.leases = make([]lease, 0, len(k.acquires))
 		for _, o := range k.acquires {
 			if !o.granted() {
 				continue
 			}
-			if t, killed := r.killed(o.process, o.done); killed {
+			if t, killed := b.kills.first(o.process, o.done); killed {
 				o.kill(t)
 			}
-			k.leases = r.appendLeases(k.leases, o, extensions[o])
+			k.leases = b.appendLeases(k.leases, o, extensions[o])
 		}
 		if !slices.IsSortedFunc(k.leases, byFrom) {
 			slices.SortStableFunc(k.leases, byFrom)
@@ -89,45 +125,27 @@ func (o *operation) kill(t int64) {
 	}
 }
 
-// release ends the belief in a lease as its release is invoked.
-func (r *run) release(i int, e *history.Event) {
-	process := r.names.of(e.Process)
-	if g := r.grant(process, e.Lease); g != nil {
-		g.stop(e.Time, byRelease)
-		return
-	}
-	r.strays = append(r.strays, stray{e.Process, e.Lease, i})
-}
-
-// grant gives the acquire that granted a client a lease, nil if none did.
-func (r *run) grant(client name, lease int) *operation {
-	if o := r.operations.find(client, lease); o != nil && o.granted() {
-		return o
-	}
-	return nil
-}
-
 // prolong gives the extensions of each grant and takes the losses into account.
-func (r *run) prolong() (map[*operation][]*operation, error) {
+func (b *beliefs) prolong() (map[*operation][]*operation, error) {
 	extensions := map[*operation][]*operation{}
-	for o := range r.operations.kept.all() {
+	for o := range b.operations.kept.all() {
 		if o.op != opExtend || !o.ok() {
 			continue
 		}
-		g := r.grant(o.process, o.lease)
+		g := b.operations.grant(o.process, o.lease)
 		if g == nil {
 			return nil, fmt.Errorf("event %d: %s's extend is about lease %d, but that is no granted acquire of %s", o.end,
-				r.name(o.process), o.lease, r.name(o.process))
+				b.name(o.process), o.lease, b.name(o.process))
 		}
 		extensions[g] = append(extensions[g], o)
 	}
-	if len(r.strays) > 0 {
-		s := r.strays[0]
+	if len(b.strays) > 0 {
+		s := b.strays[0]
 		return nil, fmt.Errorf("event %d: %s's release is about lease %d, but that is no granted acquire of %s", s.event,
 			s.process, s.lease, s.process)
 	}
-	for _, l := range r.lost {
-		g := r.grant(r.names.of(l.process), l.lease)
+	for _, l := range b.lost {
+		g := b.operations.grant(b.names.of(l.process), l.lease)
 		if g == nil {
 			return nil, fmt.Errorf("event %d: %s lost lease %d, but that is no granted acquire of %s", l.event, l.process, l.lease, l.process)
 		}
@@ -139,14 +157,14 @@ func (r *run) prolong() (map[*operation][]*operation, error) {
 // appendLeases adds the stretches of one belief. An extension that comes while the
 // client still believes moves the deadline; one that comes after it begins a
 // new stretch; one that comes after the end changes nothing.
-func (r *run) appendLeases(all []lease, grant *operation, extensions []*operation) []lease {
+func (b *beliefs) appendLeases(all []lease, grant *operation, extensions []*operation) []lease {
 	slices.SortStableFunc(extensions, func(a, b *operation) int { return cmp.Compare(a.done, b.done) })
-	current := r.open(grant, grant)
+	current := b.open(grant, grant)
 	for _, e := range extensions {
 		if e.done >= grant.stopped {
 			break
 		}
-		next := r.open(grant, e)
+		next := b.open(grant, e)
 		if e.done > current.until {
 			all = appendLease(all, current)
 			current = next
@@ -166,13 +184,44 @@ func appendLease(all []lease, l lease) []lease {
 }
 
 // open gives the lease that begins with the ok of an acquire or extend.
-func (r *run) open(grant, o *operation) lease {
+func (b *beliefs) open(grant, o *operation) lease {
 	l := lease{from: o.done, until: o.done, grant: grant, client: grant.process, ended: atDeadline}
 	if o.validity > 0 {
-		l.until = r.clocks.of(grant.process, o.wall).when(o.validity, o.done, int(o.end))
+		l.until = b.clocks.of(grant.process, o.wall).when(o.validity, o.done, int(o.end))
 	}
 	if grant.stopped < l.until {
 		l.until, l.ended = grant.stopped, grant.ended
 	}
 	return l
+}
+
+// grantOf gives the acquire that began a lease.
+func (r *record) grantOf(l Lease) *operation {
+	return r.operations.find(r.names.find(l.Client), l.ID)
+}
+
+// basis gives the operation whose ok a client's belief rests on at a time: the
+// latest extension of the lease, or its acquire.
+func (r *record) basis(l Lease, t int64) *operation {
+	basis := r.grantOf(l)
+	client := basis.process
+	for o := range r.operations.kept.all() {
+		if o.op == opExtend && o.ok() && o.process == client && o.lease == l.ID && o.done <= t && o.done > basis.done {
+			basis = o
+		}
+	}
+	return basis
+}
+
+// owned gives, for each node, the last tenure of a lease's token that began by
+// a time.
+func (r *record) owned(l Lease, by int64) map[string]*holding {
+	nodes := map[string]*holding{}
+	token := r.texts.find(l.Token)
+	for _, h := range r.of(l.Key).tenures {
+		if h.token == token && h.from <= by {
+			nodes[r.name(h.node)] = h
+		}
+	}
+	return nodes
 }

@@ -13,14 +13,19 @@ import (
 // mutualExclusion: no two leases on one key overlap on the true clock
 // (redis.io, "Safety property: mutual exclusion"). Two oracles judge it, key by
 // key: a sweep, and the second.
-func (r *run) mutualExclusion(second func() []porcupine.CheckResult) (Result, error) {
+type mutualExclusion struct {
+	*analysis
+	blamer *blamer
+}
+
+func (m *mutualExclusion) judge(second func() []porcupine.CheckResult) (Result, error) {
 	var violations []Violation
 	var leases int
 	unknown := ""
-	overlapping := make([][]meeting, len(r.keys))
-	sideBySide(len(r.keys), func(i int) { overlapping[i] = r.sweep(r.keys[i].leases) })
+	overlapping := make([][]meeting, len(m.keys))
+	sideBySide(len(m.keys), func(i int) { overlapping[i] = sweep(m.vocabulary, m.keys[i].leases) })
 	answers := second()
-	for i, k := range r.keys {
+	for i, k := range m.keys {
 		overlaps, answer := overlapping[i], answers[i]
 		if err := agree(history.MutualExclusion, k.name, len(overlaps) > 0, answer); err != nil {
 			return Result{}, err
@@ -30,12 +35,12 @@ func (r *run) mutualExclusion(second func() []porcupine.CheckResult) (Result, er
 		}
 		leases += len(k.leases)
 		for _, o := range overlaps {
-			violations = append(violations, r.overlapViolation(r.overlap(o), len(violations)))
+			violations = append(violations, m.violation(m.overlap(o), len(violations)))
 		}
 	}
 	result := settle(history.MutualExclusion, violations, map[string]int64{
-		"grants": int64(r.counts.grants), "leases": int64(leases),
-		"contended": int64(r.counts.contended), "longest_lease": r.longestLease(),
+		"grants": int64(m.counts.grants), "leases": int64(leases),
+		"contended": int64(m.counts.contended), "longest_lease": m.longestLease(),
 	})
 	if result.Verdict == history.Holds && unknown != "" {
 		result.undecide(Unknown, "porcupine did not finish with key %q", unknown)
@@ -43,13 +48,13 @@ func (r *run) mutualExclusion(second func() []porcupine.CheckResult) (Result, er
 	return result, nil
 }
 
-// ask asks the second oracle about each key's leases, in the background, and gives
+// askMutex asks the second oracle about each key's leases, in the background, and gives
 // what waits for its answers.
-func (r *run) ask(second func([]lease) porcupine.CheckResult) (answers func() []porcupine.CheckResult) {
+func askMutex(keys []*keyed, second func([]lease) porcupine.CheckResult) (answers func() []porcupine.CheckResult) {
 	done := make(chan []porcupine.CheckResult, 1)
 	go func() {
-		answers := make([]porcupine.CheckResult, len(r.keys))
-		sideBySide(len(r.keys), func(i int) { answers[i] = second(r.keys[i].leases) })
+		answers := make([]porcupine.CheckResult, len(keys))
+		sideBySide(len(keys), func(i int) { answers[i] = second(keys[i].leases) })
 		done <- answers
 	}()
 	return func() []porcupine.CheckResult { return <-done }
@@ -67,17 +72,24 @@ func (o overlap) shared() span {
 type meeting struct{ first, second lease }
 
 // overlap tells an overlap.
-func (r *run) overlap(m meeting) overlap { return overlap{r.lease(m.first), r.lease(m.second)} }
+func (v *vocabulary) overlap(m meeting) overlap { return overlap{v.lease(m.first), v.lease(m.second)} }
 
 // sweep finds the overlaps of one key's leases. It walks them in the order of
 // their beginnings and remembers the one that lasts longest so far: a lease
 // overlaps an earlier one if and only if it overlaps that. (The stretches of one
 // lease never overlap each other.) Each lease is named as the second of at most
 // one overlap. Ends are exclusive: leases that touch do not overlap.
-func (r *run) sweep(leases []lease) []meeting {
-	if !slices.IsSortedFunc(leases, r.byBeginning) {
+func sweep(words *vocabulary, leases []lease) []meeting {
+	byBeginning := func(a, b lease) int {
+		if a.from != b.from {
+			return cmp.Compare(a.from, b.from)
+		}
+		return cmp.Or(cmp.Compare(a.until, b.until), cmp.Compare(words.name(a.client), words.name(b.client)),
+			cmp.Compare(a.grant.id, b.grant.id))
+	}
+	if !slices.IsSortedFunc(leases, byBeginning) {
 		leases = slices.Clone(leases)
-		slices.SortFunc(leases, r.byBeginning)
+		slices.SortFunc(leases, byBeginning)
 	}
 	var found []meeting
 	lasting := new(lease)
@@ -96,15 +108,8 @@ func (r *run) sweep(leases []lease) []meeting {
 	return found
 }
 
-func (r *run) byBeginning(a, b lease) int {
-	if a.from != b.from {
-		return cmp.Compare(a.from, b.from)
-	}
-	return cmp.Or(cmp.Compare(a.until, b.until), cmp.Compare(r.name(a.client), r.name(b.client)), cmp.Compare(a.grant.id, b.grant.id))
-}
-
-// overlapViolation tells an overlap; only those that will be shown get a blame.
-func (r *run) overlapViolation(o overlap, index int) Violation {
+// violation tells an overlap; only those that will be shown get a blame.
+func (m *mutualExclusion) violation(o overlap, index int) Violation {
 	shared := o.shared()
 	v := Violation{
 		Key: o.second.Key, From: shared.from, Until: shared.until,
@@ -114,15 +119,15 @@ func (r *run) overlapViolation(o overlap, index int) Violation {
 		Leases: []Lease{o.first, o.second},
 	}
 	if index < maxViolations {
-		v.Blame = r.blameOverlap(o)
+		v.Blame = m.blamer.forOverlap(o)
 	}
 	return v
 }
 
 // longestLease is the longest time for which one lease was held.
-func (r *run) longestLease() int64 {
+func (m *mutualExclusion) longestLease() int64 {
 	var best int64
-	for _, k := range r.keys {
+	for _, k := range m.keys {
 		for _, l := range k.leases {
 			best = max(best, l.until-l.from)
 		}

@@ -108,9 +108,9 @@ func TestUnknownIsNotHolds(t *testing.T) {
 	s := tale()
 	s.grant("c1", 0, 10, 900)
 	s.write("c1", 1, 20, 30, history.TypeOK, "", "v1", 0)
-	r := s.history(t, 0).run
+	r := s.history(t, 0).analysis
 	v, err := r.verdict(oracles{
-		mutex:    r.ask(func([]lease) porcupine.CheckResult { return porcupine.Unknown }),
+		mutex:    askMutex(r.keys, func([]lease) porcupine.CheckResult { return porcupine.Unknown }),
 		register: func([]access) porcupine.CheckResult { return porcupine.Unknown },
 	})
 	require.NoError(t, err)
@@ -126,9 +126,9 @@ func TestDisagreementRings(t *testing.T) {
 	s.write("c1", 1, 20, 30, history.TypeOK, "", "v1", 0)
 	wrongMutex := func([]lease) porcupine.CheckResult { return porcupine.Illegal }
 	wrongRegister := func([]access) porcupine.CheckResult { return porcupine.Illegal }
-	r := s.history(t, 0).run
+	r := s.history(t, 0).analysis
 	for property, broken := range map[string]oracles{
-		history.MutualExclusion: {r.ask(wrongMutex), derivedRegister}, history.ProtectedData: {r.ask(ownedMutex), wrongRegister},
+		history.MutualExclusion: {askMutex(r.keys, wrongMutex), derivedRegister}, history.ProtectedData: {askMutex(r.keys, ownedMutex), wrongRegister},
 	} {
 		_, err := r.verdict(broken)
 		var disagreement *OracleDisagreement
@@ -136,7 +136,7 @@ func TestDisagreementRings(t *testing.T) {
 		require.Equal(t, property, disagreement.Property)
 		require.ErrorContains(t, err, "bug of the checker")
 	}
-	_, err := r.verdict(oracles{r.ask(ownedMutex), derivedRegister})
+	_, err := r.verdict(oracles{askMutex(r.keys, ownedMutex), derivedRegister})
 	require.NoError(t, err)
 }
 
@@ -165,7 +165,7 @@ func TestSweepAndPorcupineAgreeWithAllPairs(t *testing.T) {
 				}
 			}
 		}
-		overlaps := newRun(nil).sweep(leases)
+		overlaps := sweep(newVocabulary(), leases)
 		require.Equal(t, len(second) > 0, len(overlaps) > 0)
 		require.Equal(t, len(second) > 0, ownedMutex(leases) == porcupine.Illegal)
 		for _, o := range overlaps {
@@ -181,7 +181,7 @@ func TestPiecesJoin(t *testing.T) {
 	require.Equal(t, porcupine.CheckResult(porcupine.Ok), ownedMutex(leases))
 	leases[777].until++ // into the next one
 	require.Equal(t, porcupine.CheckResult(porcupine.Illegal), ownedMutex(leases))
-	require.Len(t, newRun(nil).sweep(leases), 1)
+	require.Len(t, sweep(newVocabulary(), leases), 1)
 }
 
 // handovers are n leases, each of which begins when the last ends.
@@ -196,10 +196,10 @@ func handovers(n int) []lease {
 
 func BenchmarkMutualExclusion(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
-		leases, r := handovers(n), newRun(nil)
+		leases, words := handovers(n), newVocabulary()
 		b.Run(fmt.Sprint("sweep/", n), func(b *testing.B) {
 			for b.Loop() {
-				r.sweep(leases)
+				sweep(words, leases)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/lease")
 		})

@@ -28,7 +28,19 @@ const (
 	opWrite
 )
 
-func newNames() numbering[name] {
-	return numberingOf[name](string(history.OpAcquire), string(history.OpRelease), string(history.OpExtend),
-		string(history.OpCheck), string(history.OpRead), string(history.OpWrite))
+// vocabulary holds the strings of a history.
+type vocabulary struct {
+	names numbering[name]
+	texts numbering[text]
 }
+
+func newVocabulary() *vocabulary {
+	return &vocabulary{
+		names: numberingOf[name](string(history.OpAcquire), string(history.OpRelease), string(history.OpExtend),
+			string(history.OpCheck), string(history.OpRead), string(history.OpWrite)),
+		texts: numberingOf[text](),
+	}
+}
+
+func (v *vocabulary) name(n name) string { return v.names.string(n) }
+func (v *vocabulary) text(t text) string { return v.texts.string(t) }

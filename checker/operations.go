@@ -50,22 +50,22 @@ func (o *operation) stored() bool { return o.op == opRead || o.op == opWrite }
 // finish records an operation's outcome; what only the invoke said stays.
 func (os *operations) finish(o *operation, e *history.Event, index int) {
 	if e.Key != "" {
-		o.key = os.names.of(e.Key)
+		o.key = os.words.names.of(e.Key)
 	}
 	if e.Lease != 0 {
 		o.lease = e.Lease
 	}
 	if e.Token != "" {
-		o.token = os.texts.of(e.Token)
+		o.token = os.words.texts.of(e.Token)
 	}
 	if e.Fence != 0 {
 		o.fence = e.Fence
 	}
 	if o.op == opRead || o.op == opWrite && e.Value != "" {
-		o.value = os.texts.of(e.Value)
+		o.value = os.words.texts.of(e.Value)
 	}
 	if o.stored() && e.Base != "" {
-		o.base = os.texts.of(e.Base)
+		o.base = os.words.texts.of(e.Base)
 	}
 	o.validity, o.wall = e.Validity, e.Wall
 	o.done, o.end, o.outcome = e.Time, int32(index), fates[e.Type]
@@ -73,8 +73,7 @@ func (os *operations) finish(o *operation, e *history.Event, index int) {
 
 // operations joins invokes to their outcomes.
 type operations struct {
-	names   *numbering[name]
-	texts   *numbering[text]
+	words   *vocabulary
 	kept    pool[operation] // in the order of their invokes, but for the passing ones
 	passing pool[operation]
 	spare   []*operation // passing ones that are over
@@ -134,21 +133,29 @@ func (os *operations) find(process name, id int) *operation {
 	return os.clients[process].get(id)
 }
 
+// grant gives the acquire that granted a client a lease, nil if none did.
+func (os *operations) grant(client name, lease int) *operation {
+	if o := os.find(client, lease); o != nil && o.granted() {
+		return o
+	}
+	return nil
+}
+
 // invoke adds an operation.
 func (os *operations) invoke(i int, e *history.Event) error {
-	process := os.names.of(e.Process)
+	process := os.words.names.of(e.Process)
 	n := os.of(process)
 	if n.get(e.ID) != nil {
 		return fmt.Errorf("event %d: %s invokes operation %d a second time: IDs count up within a process", i, e.Process, e.ID)
 	}
-	op := os.names.of(string(e.Op))
+	op := os.words.names.of(string(e.Op))
 	o := os.allocate(op)
 	*o = operation{
-		process: process, op: op, key: os.names.of(e.Key), token: os.texts.of(e.Token), call: int32(i), end: int32(i),
+		process: process, op: op, key: os.words.names.of(e.Key), token: os.words.texts.of(e.Token), call: int32(i), end: int32(i),
 		id: e.ID, lease: e.Lease, fence: e.Fence, validity: e.Validity, asked: e.Time, wall: e.Wall,
 	}
 	if o.stored() {
-		o.value, o.base = os.texts.of(e.Value), os.texts.of(e.Base)
+		o.value, o.base = os.words.texts.of(e.Value), os.words.texts.of(e.Base)
 	}
 	n.put(e.ID, o)
 	return nil
@@ -175,13 +182,13 @@ var over = &operation{outcome: indefinite}
 
 // outcome ends an operation.
 func (os *operations) outcome(i int, e *history.Event) error {
-	process := os.names.of(e.Process)
+	process := os.words.names.of(e.Process)
 	o := os.find(process, e.ID)
 	switch {
 	case o == nil || o.outcome != underWay:
 		return fmt.Errorf("event %d: %s of %s's operation %d (%s), which has no invoke, or ended before", i, e.Type, e.Process, e.ID, e.Op)
-	case os.names.string(o.op) != string(e.Op):
-		return fmt.Errorf("event %d: %s's operation %d was invoked as %s and ends as %s", i, e.Process, e.ID, os.names.string(o.op), e.Op)
+	case os.words.name(o.op) != string(e.Op):
+		return fmt.Errorf("event %d: %s's operation %d was invoked as %s and ends as %s", i, e.Process, e.ID, os.words.name(o.op), e.Op)
 	}
 	if passing(o.op) {
 		os.of(process).put(e.ID, over)

@@ -16,15 +16,18 @@ const pictured = 40
 // leases of its key as operations of an owned mutex, how far they can be put
 // in a legal order, and the faults meanwhile.
 func (h *History) Picture(v Violation, w io.Writer) error {
-	r := h.run
 	if len(v.Leases) == 0 {
 		return fmt.Errorf("the violation of key %q has no leases: only those of mutual exclusion can be drawn", v.Key)
 	}
-	leases := r.around(v)
-	_, info := porcupine.CheckOperationsVerbose(drawnMutexModel, r.drawn(leases), searchLimit)
-	info.AddAnnotations(r.annotations(leases))
+	p := picture{h.analysis.record}
+	leases := p.around(v)
+	_, info := porcupine.CheckOperationsVerbose(drawnMutexModel, p.drawn(leases), searchLimit)
+	info.AddAnnotations(p.annotations(leases))
 	return porcupine.Visualize(drawnMutexModel, info, w)
 }
+
+// picture draws the leases of a record for porcupine's page.
+type picture struct{ *record }
 
 // owner is a lease's identity in a picture.
 type owner struct {
@@ -66,24 +69,24 @@ var drawnMutexModel = porcupine.Model{
 }
 
 // around gives the leases of a violation's key that are nearest to it.
-func (r *run) around(v Violation) []Lease {
-	leases := r.of(v.Key).leases
+func (p picture) around(v Violation) []Lease {
+	leases := p.of(v.Key).leases
 	at := slices.IndexFunc(leases, func(l lease) bool { return l.from >= v.From })
 	first := max(0, max(at, 0)-pictured/2)
 	var drawn []Lease
 	for _, l := range leases[first:min(len(leases), first+pictured)] {
-		drawn = append(drawn, r.lease(l))
+		drawn = append(drawn, p.lease(l))
 	}
 	return drawn
 }
 
 // drawn makes operations of leases, as the second oracle does, but in true
 // times: a lease is given back in the last nanosecond before its end.
-func (r *run) drawn(leases []Lease) []porcupine.Operation {
+func (p picture) drawn(leases []Lease) []porcupine.Operation {
 	var operations []porcupine.Operation
 	for _, l := range leases {
 		o := owner{l.Client, l.ID}
-		client := max(0, slices.Index(r.header.Clients, l.Client))
+		client := max(0, slices.Index(p.header.Clients, l.Client))
 		given := max(l.Until-1, l.From)
 		operations = append(operations,
 			porcupine.Operation{ClientId: client, Input: hold{o, true}, Call: l.From, Return: l.From},
@@ -93,7 +96,7 @@ func (r *run) drawn(leases []Lease) []porcupine.Operation {
 }
 
 // annotations are the faults during the leases that are drawn.
-func (r *run) annotations(leases []Lease) []porcupine.Annotation {
+func (p picture) annotations(leases []Lease) []porcupine.Annotation {
 	var drawn span
 	if len(leases) > 0 {
 		drawn.from = leases[0].Asked
@@ -102,7 +105,7 @@ func (r *run) annotations(leases []Lease) []porcupine.Annotation {
 		drawn.until = max(drawn.until, l.Until)
 	}
 	var notes []porcupine.Annotation
-	for _, f := range r.faults {
+	for _, f := range p.faults {
 		if f.cause.Setting || f.from > drawn.until || f.until < drawn.from {
 			continue
 		}

@@ -7,29 +7,33 @@ import "lockproof/harness/history"
 type Property struct {
 	Name    string // one of history.Properties: scenario files and results name it so
 	Meaning string // it holds when this is so
-	judge   func(r *run, second oracles) (Result, error)
+	judge   func(a *analysis, b *blamer, second oracles) (Result, error)
 }
 
 // properties are all of them, in the order of history.Properties.
 var properties = []Property{
 	{
 		history.MutualExclusion, "no two leases on one key overlap on the true clock",
-		func(r *run, second oracles) (Result, error) { return r.mutualExclusion(second.mutex) },
+		func(a *analysis, b *blamer, second oracles) (Result, error) {
+			return (&mutualExclusion{a, b}).judge(second.mutex)
+		},
 	},
 	{
 		history.ProtectedData, "at the guarded store no acknowledged update is lost and no stale write accepted",
-		func(r *run, second oracles) (Result, error) { return r.protectedData(second.register) },
+		func(a *analysis, b *blamer, second oracles) (Result, error) {
+			return (&protectedData{a, b}).judge(second.register)
+		},
 	},
 	{
 		history.Fencing, "tokens handed out grow strictly in grant order",
-		func(r *run, _ oracles) (Result, error) { return r.fencing(), nil },
+		func(a *analysis, b *blamer, _ oracles) (Result, error) { return (&fencing{a, b}).judge(), nil },
 	},
 	{
 		history.DeadlockFreedom, "whoever goes on asking gets the lock once holders are gone and a majority answers",
-		func(r *run, _ oracles) (Result, error) { return r.deadlockFreedom(), nil },
+		func(a *analysis, b *blamer, _ oracles) (Result, error) { return (&deadlockFreedom{a, b}).judge(), nil },
 	},
 	{
 		history.FaultTolerance, "while a healthy majority can be reached and nobody holds the lock, somebody is granted it in time",
-		func(r *run, _ oracles) (Result, error) { return r.faultTolerance(), nil },
+		func(a *analysis, b *blamer, _ oracles) (Result, error) { return (&faultTolerance{a, b}).judge(), nil },
 	},
 }

@@ -25,7 +25,7 @@ func TestEveryPropertyIsJudged(t *testing.T) {
 }
 
 // declareToy adds a property for one test.
-func declareToy(t *testing.T, judge func(*run, oracles) (Result, error)) {
+func declareToy(t *testing.T, judge func(*analysis, *blamer, oracles) (Result, error)) {
 	before := properties
 	properties = append(slices.Clip(before), Property{"toy", "nobody plays", judge})
 	t.Cleanup(func() { properties = before })
@@ -38,7 +38,7 @@ func TestAPropertyIsDeclaredOnce(t *testing.T) {
 	h, err := Read(InMemory(s.end(1000)))
 	require.NoError(t, err)
 
-	declareToy(t, func(r *run, _ oracles) (Result, error) {
+	declareToy(t, func(*analysis, *blamer, oracles) (Result, error) {
 		return settle("toy", []Violation{{Key: "k1", What: "c1 played"}}, map[string]int64{}), nil
 	})
 	verdict, err := h.Verdict()
@@ -50,7 +50,7 @@ func TestAPropertyIsDeclaredOnce(t *testing.T) {
 	require.Equal(t, "c1 played", toy.Violations[0].What)
 
 	broken := errors.New("the toy is broken")
-	properties[len(properties)-1].judge = func(*run, oracles) (Result, error) { return Result{}, broken }
+	properties[len(properties)-1].judge = func(*analysis, *blamer, oracles) (Result, error) { return Result{}, broken }
 	h, err = Read(InMemory(s.end(1000)))
 	require.NoError(t, err)
 	_, err = h.Verdict()

@@ -17,18 +17,23 @@ import (
 // resource with a lock"); a write is stale if a newer fencing token than its
 // own had been accepted before it was sent ("Making the lock safe with
 // fencing").
-func (r *run) protectedData(second func([]access) porcupine.CheckResult) (Result, error) {
-	keys, err := r.registers()
+type protectedData struct {
+	*analysis
+	blamer *blamer
+}
+
+func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Result, error) {
+	keys, err := p.registers()
 	if err != nil {
 		return Result{}, err
 	}
 	opinions := make([]storeOpinion, len(keys))
 	sideBySide(len(keys), func(i int) {
-		accesses := r.accesses(keys[i])
+		accesses := keys[i].accesses(p.vocabulary)
 		opinions[i] = storeOpinion{chain(accesses), stale(accesses), second(accesses)}
 	})
 	var violations []Violation
-	measured := map[string]int64{"writes": int64(r.counts.writes), "rejected": int64(r.counts.rejected)}
+	measured := map[string]int64{"writes": int64(p.counts.writes), "rejected": int64(p.counts.rejected)}
 	unknown := ""
 	for i, o := range opinions {
 		key := keys[i].name
@@ -39,10 +44,10 @@ func (r *run) protectedData(second func([]access) porcupine.CheckResult) (Result
 			unknown = key
 		}
 		for _, c := range o.clashes {
-			violations = append(violations, r.clashViolation(key, c, len(violations)))
+			violations = append(violations, p.clashViolation(key, c, len(violations)))
 		}
 		for _, s := range o.stale {
-			violations = append(violations, r.staleViolation(key, s, len(violations)))
+			violations = append(violations, p.staleViolation(key, s, len(violations)))
 		}
 	}
 	result := settle(history.ProtectedData, violations, measured)
@@ -61,10 +66,10 @@ type storeOpinion struct {
 
 // registers gives the keys whose register at the store was used, sorted. The
 // error names the first write that is of no new version.
-func (r *run) registers() ([]*keyed, error) {
+func (p *protectedData) registers() ([]*keyed, error) {
 	var keys []*keyed
 	var wrong *operation
-	for _, k := range r.byKey {
+	for _, k := range p.byName {
 		if len(k.stored) == 0 {
 			continue
 		}
@@ -75,7 +80,7 @@ func (r *run) registers() ([]*keyed, error) {
 	}
 	if wrong != nil {
 		return nil, fmt.Errorf("event %d: %s writes %s to %q, which is no new version: each write needs a value of its own",
-			wrong.call, r.name(wrong.process), VersionName(r.text(wrong.value)), r.name(wrong.key))
+			wrong.call, p.name(wrong.process), VersionName(p.text(wrong.value)), p.name(wrong.key))
 	}
 	slices.SortFunc(keys, byName)
 	return keys, nil
@@ -112,14 +117,14 @@ func stale(accesses []access) []clash {
 }
 
 // clashViolation tells a clash.
-func (r *run) clashViolation(key string, c clash, index int) Violation {
+func (p *protectedData) clashViolation(key string, c clash, index int) Violation {
 	v := Violation{Key: key, From: min(c.early.call, c.late.call), Until: max(c.early.ret, c.late.ret), What: c.tell()}
 	v.Processes = []string{c.early.client}
 	if c.late.client != c.early.client {
 		v.Processes = append(v.Processes, c.late.client)
 	}
 	if index < maxViolations {
-		v.Blame = r.blameWrite(c)
+		v.Blame = p.blamer.forWrite(c)
 	}
 	return v
 }
@@ -150,14 +155,14 @@ func (a access) verb() string {
 	return "read " + VersionName(a.value)
 }
 
-func (r *run) staleViolation(key string, c clash, index int) Violation {
+func (p *protectedData) staleViolation(key string, c clash, index int) Violation {
 	v := Violation{
 		Key: key, From: c.late.call, Until: c.late.ret, Processes: []string{c.late.client, c.early.client},
 		What: fmt.Sprintf("the store accepted %s's write %s with fencing token %d at %s, although %s had used token %d by %s",
 			c.late.client, c.late.value, c.late.op.fence, at(c.late.ret), c.early.client, c.early.op.fence, at(c.early.ret)),
 	}
 	if index < maxViolations {
-		v.Blame = r.blameWrite(c)
+		v.Blame = p.blamer.forWrite(c)
 	}
 	return v
 }

@@ -21,12 +21,12 @@ type access struct {
 // somebody saw its value, as read or as the base of a write, and then at the
 // latest when the first who saw it was done. One that nobody saw changes
 // nothing: had it taken effect, it would be the last of all.
-func (r *run) accesses(k *keyed) []access {
+func (k *keyed) accesses(words *vocabulary) []access {
 	seen := k.firstSeen()
 	accesses := make([]access, 0, len(k.stored))
 	for _, o := range k.stored {
 		a := access{
-			write: o.op == opWrite, client: r.name(o.process), base: r.text(o.base), value: r.text(o.value),
+			write: o.op == opWrite, client: words.name(o.process), base: words.text(o.base), value: words.text(o.value),
 			call: o.asked, ret: o.done, op: o,
 		}
 		if !o.ok() {

@@ -70,11 +70,11 @@ type place struct{ node, key name }
 
 // timeline follows all keys on all nodes through a history.
 type timeline struct {
-	run   *run
-	links map[string]link
-	now   map[place]*holding
-	down  map[name]int // node to the event that last brought it down, until a look shows what it has kept
-	full  map[name]int // node to the event that last filled its memory
+	record *record
+	links  map[string]link
+	now    map[place]*holding
+	down   map[name]int // node to the event that last brought it down, until a look shows what it has kept
+	full   map[name]int // node to the event that last filled its memory
 	// unanswered is the last delete that reached a place and has no reply yet:
 	// its client may be gone, but the node carried it out all the same.
 	unanswered map[place]carriedOut
@@ -107,9 +107,9 @@ type look struct {
 // readTimeline follows the events. In virtual time a fault and the looks before
 // and after it may share an instant; the looks come last in it, so that what
 // they find gone has its cause.
-func (r *run) readTimeline() error {
+func readTimeline(r *record) error {
 	t := &timeline{
-		run: r, links: map[string]link{}, now: map[place]*holding{}, last: map[place]*holding{},
+		record: r, links: map[string]link{}, now: map[place]*holding{}, last: map[place]*holding{},
 		down: map[name]int{}, full: map[name]int{}, unanswered: map[place]carriedOut{},
 	}
 	err := r.visit(func(i int, e *history.Event) bool {
@@ -143,7 +143,7 @@ func (t *timeline) follow(i int, e *history.Event) {
 	case e.Type == history.TypeFault:
 		t.fault(i, e)
 	case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
-		t.looks = append(t.looks, look{i, e.Time, t.run.names.of(e.Process), e.Node})
+		t.looks = append(t.looks, look{i, e.Time, t.record.names.of(e.Process), e.Node})
 	}
 }
 
@@ -165,8 +165,8 @@ func (t *timeline) link(process string) (link, bool) {
 	if !isLink {
 		return link{}, false
 	}
-	names := &t.run.names
-	l = link{names.of(client), names.of(node), slices.Contains(t.run.header.Servers(), node)}
+	names := &t.record.names
+	l = link{names.of(client), names.of(node), slices.Contains(t.record.header.Servers(), node)}
 	t.links[strings.Clone(process)] = l
 	return l, true
 }
@@ -182,7 +182,7 @@ func (t *timeline) command(i int, e *history.Event) {
 }
 
 func (t *timeline) place(l link, e *history.Event) place {
-	return place{l.node, t.run.names.of(e.Command.Key)}
+	return place{l.node, t.record.names.of(e.Command.Key)}
 }
 
 // alive gives the key's present owner at a node, having let it expire first.
@@ -201,13 +201,13 @@ func (t *timeline) close(h *holding, now int64, why leaving, ender int) {
 }
 
 func (t *timeline) open(p place, now int64, token string, owner name, event int) *holding {
-	h := t.run.held.add()
+	h := t.record.held.add()
 	*h = holding{
-		from: now, expires: never, node: p.node, key: p.key, owner: owner, token: t.run.texts.of(token),
+		from: now, expires: never, node: p.node, key: p.key, owner: owner, token: t.record.texts.of(token),
 		set: int32(event), ender: -1,
 	}
 	t.now[p], t.last[p] = h, h
-	k := t.run.key(p.key)
+	k := t.record.key(p.key)
 	k.tenures = append(k.tenures, h)
 	return h
 }
@@ -216,7 +216,7 @@ func (t *timeline) open(p place, now int64, token string, owner name, event int)
 func (t *timeline) ttl(i int, h *holding, now, d int64) {
 	h.expires = never
 	if d > 0 {
-		h.expires = t.run.clocks.wall[h.node].when(d, now, i)
+		h.expires = t.record.clocks.wall[h.node].when(d, now, i)
 	}
 }
 
@@ -240,7 +240,7 @@ func (t *timeline) reply(i int, e *history.Event) {
 	case history.EffectExtend:
 		if h != nil {
 			t.ttl(i, h, e.Time, e.Command.Expiry)
-			t.run.prolonged[h] = append(t.run.prolonged[h], prolongation{e.Time, l.client, i})
+			t.record.prolonged[h] = append(t.record.prolonged[h], prolongation{e.Time, l.client, i})
 		}
 	case history.EffectDelete:
 		if h != nil {
@@ -253,7 +253,7 @@ func (t *timeline) reply(i int, e *history.Event) {
 // gone in a way that no reply told.
 func (t *timeline) set(i int, e *history.Event, client name, p place, before *holding) {
 	if before != nil {
-		if t.run.text(before.token) == e.Command.Token {
+		if t.record.text(before.token) == e.Command.Token {
 			return // the owner's own token was there already
 		}
 		t.gone(i, e.Time, before)
@@ -266,7 +266,7 @@ func (t *timeline) set(i int, e *history.Event, client name, p place, before *ho
 func (t *timeline) remove(d carriedOut, h *holding) {
 	h.by = d.client
 	why := deleted
-	if d.client != h.owner || d.token != "" && d.token != t.run.text(h.token) {
+	if d.client != h.owner || d.token != "" && d.token != t.record.text(h.token) {
 		why = removed
 	}
 	t.close(h, d.time, why, d.event)
@@ -278,14 +278,14 @@ func (t *timeline) gone(i int, now int64, h *holding) {
 	full, filled := t.full[h.node]
 	deletion, sent := t.unanswered[place{h.node, h.key}]
 	switch {
-	case fell && t.run.event(down).Time >= h.from:
-		t.close(h, t.run.event(down).Time, forgotten, down)
+	case fell && t.record.event(down).Time >= h.from:
+		t.close(h, t.record.event(down).Time, forgotten, down)
 	case sent && t.couldDelete(deletion, h):
 		t.remove(deletion, h)
 	case h.expires-now <= precision:
 		t.close(h, now, expired, -1)
-	case filled && t.run.event(full).Time >= h.from:
-		t.close(h, t.run.event(full).Time, evicted, full)
+	case filled && t.record.event(full).Time >= h.from:
+		t.close(h, t.record.event(full).Time, evicted, full)
 	case t.masterFell(h):
 		t.close(h, now, resynced, t.down[t.master(h.node)])
 	default:
@@ -295,21 +295,21 @@ func (t *timeline) gone(i int, now int64, h *holding) {
 
 // master gives a replica's master.
 func (t *timeline) master(replica name) name {
-	return t.run.names.of(t.run.header.Replicas[t.run.name(replica)])
+	return t.record.names.of(t.record.header.Replicas[t.record.name(replica)])
 }
 
 // masterFell reports whether a replica's master went down while the key was on
 // the replica.
 func (t *timeline) masterFell(h *holding) bool {
-	_, replica := t.run.header.Replicas[t.run.name(h.node)]
+	_, replica := t.record.header.Replicas[t.record.name(h.node)]
 	down, fell := t.down[t.master(h.node)]
-	return replica && fell && t.run.event(down).Time >= h.from
+	return replica && fell && t.record.event(down).Time >= h.from
 }
 
 // couldDelete reports whether a delete may have ended a holding: it came while
 // the key was there, and names no other token (a compare-and-delete does).
 func (t *timeline) couldDelete(d carriedOut, h *holding) bool {
-	return d.time >= h.from && (d.token == "" || d.token == t.run.text(h.token))
+	return d.time >= h.from && (d.token == "" || d.token == t.record.text(h.token))
 }
 
 // fault follows crashes, flushes and full memories.
@@ -318,14 +318,14 @@ func (t *timeline) fault(i int, e *history.Event) {
 		return
 	}
 	for _, target := range e.Fault.Targets {
-		node := t.run.names.of(target)
+		node := t.record.names.of(target)
 		switch e.Fault.Class {
 		case history.NodeDown:
 			t.down[node] = i
 		case history.NodeMemory:
 			t.full[node] = i
 		case history.NodeForgets:
-			for _, k := range t.run.keys {
+			for _, k := range t.record.keys {
 				if h := t.alive(place{node, k.key}, e.Time); h != nil {
 					t.close(h, e.Time, flushed, i)
 				}
@@ -336,18 +336,18 @@ func (t *timeline) fault(i int, e *history.Event) {
 
 // look compares what a look into a node showed with what we thought.
 func (t *timeline) look(l look) {
-	for _, k := range t.run.keys {
+	for _, k := range t.record.keys {
 		p := place{l.node, k.key}
 		h := t.alive(p, l.time)
 		seen, present := l.Keys[k.name]
-		if h != nil && (!present || seen.Token != t.run.text(h.token)) {
+		if h != nil && (!present || seen.Token != t.record.text(h.token)) {
 			t.gone(l.event, l.time, h)
 			h = nil
 		}
 		if !present {
 			continue
 		}
-		if last := t.last[p]; h == nil && last != nil && t.run.text(last.token) == seen.Token && last.until == l.time {
+		if last := t.last[p]; h == nil && last != nil && t.record.text(last.token) == seen.Token && last.until == l.time {
 			continue // it ended at this instant, and the look was before that
 		}
 		if h == nil {
@@ -356,7 +356,7 @@ func (t *timeline) look(l look) {
 		t.ttl(l.event, h, l.time, seen.TTL)
 	}
 	// What a restart left is there: if it goes later, something else takes it.
-	if down, fell := t.down[l.node]; fell && t.run.event(down).Time < l.time {
+	if down, fell := t.down[l.node]; fell && t.record.event(down).Time < l.time {
 		delete(t.down, l.node)
 	}
 }
@@ -364,8 +364,8 @@ func (t *timeline) look(l look) {
 // owner gives the client that used a token last, if any did.
 func (t *timeline) owner(used string) name {
 	var owner name
-	token := t.run.texts.find(used)
-	for h := range t.run.held.all() {
+	token := t.record.texts.find(used)
+	for h := range t.record.held.all() {
 		if h.token == token {
 			owner = h.owner
 		}

@@ -1,0 +1,173 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"lockproof/harness/history"
+)
+
+// overlapBlame explains two leases held at once.
+type overlapBlame struct {
+	*blamer
+	overlap
+}
+
+// explain tells why, from who owned the key on
+// which node. In this order: one token for two leases; one client's command
+// that prolonged the other's key; one server with two votes; the nodes that
+// both owned, one after the other, and what made them let go of the first owner
+// while it still believed; and else two sets of nodes with none in common.
+func (b *overlapBlame) explain() *Blame {
+	if b.first.Token != "" && b.first.Token == b.second.Token {
+		return b.blame(int(b.grantOf(b.second).end), "FreshToken",
+			"%s and %s both drew the token %s, so each took the other's keys for its own", b.first.Client, b.second.Client, b.second.Token)
+	}
+	if cause := b.foreignExtension(); cause != nil {
+		return cause
+	}
+	if cause := b.alias(); cause != nil {
+		return cause
+	}
+	loser, losses := b.losses()
+	if cause := b.promotion(); cause != nil && len(losses) == 0 {
+		return cause
+	}
+	if len(losses) == 0 {
+		return b.votes()
+	}
+	return b.inevitable(loser, losses)
+}
+
+// foreignExtension looks for an extension by one of the two of a key that
+// belonged to the other.
+func (b *overlapBlame) foreignExtension() *Blame {
+	for _, h := range b.of(b.first.Key).tenures {
+		token := b.text(h.token)
+		for _, p := range b.prolonged[h] {
+			client := b.name(p.client)
+			both := client == b.first.Client && token == b.second.Token ||
+				client == b.second.Client && token == b.first.Token
+			if both && p.client != h.owner && p.time <= b.shared().until {
+				return b.blame(p.event, "ExtendOwnership",
+					"%s extended the key on %s at %s, although it was %s's by then", client, b.name(h.node), at(p.time), b.name(h.owner))
+			}
+		}
+	}
+	return nil
+}
+
+// losses gives the holdings that one of the two leases had lost before the
+// overlap, and whose lease it is. If the second was granted although its keys
+// were gone by then, the loss is its own; else the first lost the keys that
+// the second then got.
+func (b *overlapBlame) losses() (Lease, []*holding) {
+	first, second := b.owned(b.first, b.second.From), b.owned(b.second, b.second.From)
+	var own []*holding
+	for _, h := range second {
+		if h.until < b.second.From {
+			own = append(own, h)
+		}
+	}
+	if len(own) > 0 && len(second)-len(own) < b.majority() && len(own) >= len(second)-len(own) {
+		return b.second, own
+	}
+	var taken []*holding
+	for node, h := range first {
+		if next := second[node]; next != nil && h.until <= next.from {
+			taken = append(taken, h)
+		}
+	}
+	return b.first, taken
+}
+
+// inevitable picks, of the nodes that a lease lost, the one that cost it the
+// power to keep others out, and explains its loss.
+func (b *overlapBlame) inevitable(l Lease, losses []*holding) *Blame {
+	slices.SortFunc(losses, func(x, y *holding) int {
+		return cmp.Or(cmp.Compare(x.until, y.until), cmp.Compare(b.name(x.node), b.name(y.node)))
+	})
+	votes := len(b.owned(l, l.From))
+	spare := votes - b.blocking() // this many more than it needs to keep others out
+	index := max(0, min(spare, len(losses)-1))
+	return b.forLoss(l, losses[index])
+}
+
+// alias looks for a grant that rests on fewer servers than a majority,
+// because one of them stands in the list of nodes under two names.
+func (b *overlapBlame) alias() *Blame {
+	ids := b.runIDs()
+	for _, l := range []Lease{b.first, b.second} {
+		owned := b.owned(l, l.From)
+		servers := map[string]bool{}
+		for node := range owned {
+			servers[ids[node]] = true
+		}
+		if len(servers) >= b.majority() {
+			continue
+		}
+		for _, node := range keysOf(owned) {
+			for _, twin := range b.header.Nodes {
+				if twin != node && ids[node] != "" && ids[twin] == ids[node] {
+					return b.blame(int(owned[node].set), "DistinctNodes",
+						"%s was granted the lock by %d of %d servers: %s and %s are one, whose vote was counted twice",
+						l.Client, len(servers), len(b.header.Nodes), node, twin)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// votes explains two leases that had no node in common, or of which the
+// history shows no keys at all.
+func (b *overlapBlame) votes() *Blame {
+	first, second := b.owned(b.first, b.first.From), b.owned(b.second, b.second.From)
+	few, votes := b.second, keysOf(second)
+	if len(first) < len(second) {
+		few, votes = b.first, keysOf(first)
+	}
+	event := int(b.basis(few, few.From).end)
+	switch {
+	case len(first) == 0 || len(second) == 0:
+		return b.blame(int(b.basis(b.second, b.second.From).end), Unexplained,
+			"%s was told that it held the lock; the history shows no keys that tell why", b.second.Client)
+	case len(votes) < b.majority() && !b.off("Majority") && !slices.Equal(b.usedBy(b.first.Client), b.usedBy(b.second.Client)):
+		return b.blame(event, SameNodes, "%s locks on %s, %s on %s: their majorities need not share a node", b.first.Client,
+			strings.Join(b.usedBy(b.first.Client), " "), b.second.Client, strings.Join(b.usedBy(b.second.Client), " "))
+	case len(votes) < b.majority():
+		return b.blame(event, "Majority", "%s was granted the lock by %s alone, %d of %d nodes",
+			few.Client, strings.Join(votes, " "), len(votes), len(b.header.Nodes))
+	}
+	return b.blame(event, Unexplained, "both owned a majority of the keys; the history does not show how")
+}
+
+// usedBy gives the nodes that a client locks on, sorted: those that its commands
+// reached, and those that a fault may have kept them from.
+func (b *overlapBlame) usedBy(client string) []string {
+	used := map[string]bool{}
+	for link := range b.commanded {
+		from, node, isLink := strings.Cut(link, ">")
+		if isLink && from == client && slices.Contains(b.header.Nodes, node) {
+			used[node] = true
+		}
+	}
+	for _, node := range b.header.Nodes {
+		if len(b.reach().unhealthy(client, node)) > 0 {
+			used[node] = true
+		}
+	}
+	return keysOf(used)
+}
+
+// runIDs gives each node's run ID as the first look found it.
+func (b *overlapBlame) runIDs() map[string]string {
+	ids := map[string]string{}
+	for _, e := range b.rare {
+		if e.Type == history.TypeNode && e.Node != nil && e.Node.Up && ids[e.Process] == "" {
+			ids[e.Process] = e.Node.RunID
+		}
+	}
+	return ids
+}

@@ -1,0 +1,131 @@
+package checker
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"lockproof/harness/history"
+)
+
+// reader makes a record of all that a history says but for its timeline, which needs
+// to know the clocks first.
+type reader struct {
+	*record
+	faulty  faultReader
+	beliefs beliefs
+	index   int    // of the next event
+	link    string // on which the last command was
+}
+
+// readBeliefs goes through the history up to the leases.
+func readBeliefs(source Source) (*record, error) {
+	record := newRecord(source)
+	r := &reader{record: record, beliefs: beliefs{record: record}}
+	record.clocks = newClocks()
+	if err := record.source(r.event); err != nil {
+		return nil, err
+	}
+	if r.index == 0 {
+		return nil, errNoHeader
+	}
+	record.faults = r.faulty.until(record.end)
+	for _, f := range record.faults {
+		if f.class == history.ClientKilled {
+			record.kills.add(record.names.of(f.target), f.from)
+		}
+	}
+	r.sortOperations()
+	return record, r.beliefs.end()
+}
+
+// event takes the next event.
+func (r *reader) event(e *history.Event) error {
+	i := r.index
+	r.index++
+	if err := r.inOrder(i, e); err != nil {
+		return err
+	}
+	r.end = e.Time
+	switch e.Type {
+	case history.TypeInvoke:
+		if e.Op == history.OpRelease {
+			r.beliefs.release(i, e)
+		}
+		return r.operations.invoke(i, e)
+	case history.TypeOK, history.TypeFail, history.TypeInfo:
+		return r.outcome(i, e)
+	case history.TypeCommand:
+		if e.Process != r.link {
+			r.link = e.Process
+			r.commanded[r.link] = true
+		}
+		return nil
+	case history.TypeReply:
+		return nil
+	case history.TypeLost:
+		r.beliefs.lose(i, e, e.Lease)
+		return nil
+	case history.TypeEnd: // what a client still had to say may come after it
+		r.finished = true
+	case history.TypeClock:
+		if err := r.clocks.read(r.header, r.names.of(e.Process), i, e); err != nil {
+			return err
+		}
+	}
+	r.keep(i, e)
+	return r.faulty.read(i, e)
+}
+
+// outcome ends an operation. Who is told by an extension that the lease is lost
+// has been told.
+func (r *reader) outcome(i int, e *history.Event) error {
+	if err := r.operations.outcome(i, e); err != nil {
+		return err
+	}
+	if e.Op == history.OpExtend && e.Type == history.TypeFail && e.Reason == history.ReasonLost {
+		r.beliefs.lose(i, e, r.operations.find(r.names.of(e.Process), e.ID).lease)
+	}
+	return nil
+}
+
+var errNoHeader = errors.New("the history has no header: its first event must be of type header and hold one")
+
+// inOrder requires that the header comes first and alone, and that no event is
+// earlier than the one before it.
+func (r *reader) inOrder(i int, e *history.Event) error {
+	switch {
+	case i == 0 && (e.Type != history.TypeHeader || e.Header == nil):
+		return errNoHeader
+	case i == 0:
+		r.header = *e.Header
+	case e.Time < r.end:
+		return fmt.Errorf("event %d is at %d ns, before event %d at %d ns: sort the history by time, as history.Read does",
+			i, e.Time, i-1, r.end)
+	case e.Type == history.TypeHeader:
+		return fmt.Errorf("event %d is a second header: a history holds one run", i)
+	}
+	return nil
+}
+
+// sortOperations ends those that have no outcome and groups them by key.
+func (r *reader) sortOperations() {
+	for o := range r.operations.kept.all() {
+		if o.outcome == underWay {
+			o.done = r.end
+			if t, killed := r.kills.first(o.process, o.asked); killed { // a killed client waits no longer
+				o.done = t
+			}
+		}
+		switch k := r.key(o.key); {
+		case o.op == opAcquire:
+			if len(k.acquires) == 0 {
+				r.keys = append(r.keys, k)
+			}
+			k.acquires = append(k.acquires, o)
+		case o.stored():
+			k.stored = append(k.stored, o)
+		}
+	}
+	slices.SortFunc(r.keys, byName)
+}

@@ -1,0 +1,85 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+
+	"lockproof/harness/history"
+)
+
+// record is what a history says, taken apart once for all who judge, explain and draw
+// it. A [reader] and a [timeline] make it; nothing in it changes afterwards.
+type record struct {
+	setup
+	events
+	*vocabulary
+	keyTable
+	operations operations
+	clocks     clocks
+	faults     faults
+	kills      kills
+	end        int64           // time of the last event
+	finished   bool            // the history was not cut short
+	commanded  map[string]bool // the links on which commands reached a node
+
+	held      pool[holding]               // who owned which key on which node
+	prolonged map[*holding][]prolongation // the extensions that took effect
+}
+
+func newRecord(source Source) *record {
+	words := newVocabulary()
+	return &record{
+		events: events{source: source}, vocabulary: words, keyTable: keyTable{words: words, byName: map[name]*keyed{}},
+		operations: operations{words: words}, kills: kills{}, commanded: map[string]bool{},
+		prolonged: map[*holding][]prolongation{},
+	}
+}
+
+// setup is what was run, as the header says.
+type setup struct{ header history.Header }
+
+// majority is how many nodes a grant needs.
+func (s *setup) majority() int { return len(s.header.Nodes)/2 + 1 }
+
+// blocking is how many nodes prevent a grant when they say no.
+func (s *setup) blocking() int { return len(s.header.Nodes) - s.majority() + 1 }
+
+// off reports whether a rule was switched off in this run.
+func (s *setup) off(rule string) bool { return slices.Contains(s.header.Without, rule) }
+
+// keyed is what was done with one key.
+type keyed struct {
+	key      name
+	name     string
+	acquires []*operation // in the order of their invokes
+	stored   []*operation // reads and writes, in the same order
+	leases   []lease      // in the order of from
+	tenures  []*holding   // in the order of from, but for those that a look found late
+}
+
+// keyTable finds what was done with a key.
+type keyTable struct {
+	words  *vocabulary
+	byName map[name]*keyed // whatever was done with it
+	keys   []*keyed        // those that somebody tried to acquire, sorted
+}
+
+// key gives what was done with a key.
+func (t *keyTable) key(key name) *keyed {
+	k := t.byName[key]
+	if k == nil {
+		k = &keyed{key: key, name: t.words.name(key)}
+		t.byName[key] = k
+	}
+	return k
+}
+
+// of gives what was done with the key of that name, which may be nothing.
+func (t *keyTable) of(key string) *keyed {
+	if k := t.byName[t.words.names.find(key)]; k != nil {
+		return k
+	}
+	return &keyed{name: key}
+}
+
+func byName(a, b *keyed) int { return strings.Compare(a.name, b.name) }

@@ -1,0 +1,78 @@
+package checker
+
+import (
+	"fmt"
+	"strings"
+
+	"lockproof/harness/history"
+)
+
+// vacuity tells what a run lacks for a "holds" to mean anything.
+type vacuity struct{ *analysis }
+
+// judge turns a "holds" that the run has not earned into "vacuous". What was
+// violated stays violated, with what makes it another thing than was to be shown.
+func (v vacuity) judge(result *Result) {
+	if result.Verdict == history.Violated {
+		result.Unmet = v.unmet()
+	}
+	if result.Verdict != history.Holds {
+		return
+	}
+	if what := v.unmet(); what != "" {
+		result.undecide(Vacuous, "%s", what)
+		return
+	}
+	if what := v.ineffective(); what != "" {
+		result.undecide(Vacuous, "%s", what)
+		return
+	}
+	if missing := v.missing(result.Property); len(missing) > 0 {
+		result.undecide(Vacuous, "%s", strings.Join(missing, ", "))
+	}
+}
+
+// unmet gives the first step of the script that did not come out as it had to
+// for the run to show anything, if there is one.
+func (v vacuity) unmet() string {
+	for _, e := range v.rare {
+		if e.Type == history.TypeNote && e.Reason == history.ReasonUnmet {
+			return e.Text
+		}
+	}
+	return ""
+}
+
+// ineffective names the first fault that did not take effect, if any.
+func (v vacuity) ineffective() string {
+	for _, e := range v.rare {
+		if e.Type == history.TypeFault && !e.Fault.Effective {
+			return fmt.Sprintf("the fault %s on %s at %s did not take effect",
+				e.Fault.Kind, strings.Join(e.Fault.Targets, ", "), at(e.Time))
+		}
+	}
+	return ""
+}
+
+// missing lists what a "holds" of a property lacks.
+func (v vacuity) missing(property string) []string {
+	want, have := v.header.Earned, v.counts
+	var missing []string
+	need := func(what string, have, want int) {
+		if have < want {
+			missing = append(missing, fmt.Sprintf("%s: %d of at least %d", what, have, want))
+		}
+	}
+	grants := want.Grants
+	if want.Refused == 0 { // else that nobody gets the lock may be the point
+		grants = max(grants, 1)
+	}
+	need("grants", have.grants, grants)
+	need("contended acquires", have.contended, want.Contended)
+	need("faults that met a lease or an acquire", have.faults, want.Faults)
+	need("refused acquires and extensions", have.refused, want.Refused)
+	if property == history.ProtectedData {
+		need("acknowledged writes", have.writes, max(want.Writes, 1))
+	}
+	return missing
+}
