@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"lockproof/internal/needs"
@@ -54,8 +55,13 @@ func inRealTime(name string) bool {
 	return slices.ContainsFunc(realTime, below) && !slices.ContainsFunc(quick, below)
 }
 
+// imageFirst is the package that makes the docker cluster's image, which the others
+// find then: it takes a minute or two.
+const imageFirst = "lockproof/harness/cluster/docker"
+
 // runAll runs the tests of the packages that the patterns name. The error is that
-// of go test.
+// of go test. Those that wait in real time run one by one, and those that keep
+// processors busy beside them, on what they leave.
 func runAll(r *report, flags, patterns []string) error {
 	list := exec.Command("go", append([]string{"list"}, patterns...)...)
 	list.Stderr = os.Stderr
@@ -63,26 +69,49 @@ func runAll(r *report, flags, patterns []string) error {
 	if err != nil {
 		return err
 	}
-	var waiting, others []string
-	for name := range strings.FieldsSeq(string(out)) {
-		if inRealTime(name) {
-			waiting = append(waiting, name)
-		} else {
-			others = append(others, name)
-		}
-	}
+	waiting, busy := part(strings.Fields(string(out)))
 	os.Setenv(needs.MachineVariable, fingerprint(context.Background()))
-	beside := max(1, runtime.GOMAXPROCS(0))
-	return errors.Join(runSome(r, beside, flags, others), runSome(r, 1, flags, waiting))
+	var lanes sync.WaitGroup
+	var ended [2]error
+	lanes.Go(func() { ended[0] = runSome(r, nil, 1, flags, waiting) })
+	lanes.Go(func() { ended[1] = runSome(r, yielding(), max(1, runtime.GOMAXPROCS(0)-1), flags, busy) })
+	lanes.Wait()
+	return errors.Join(ended[:]...)
 }
 
-// runSome runs the tests of packages, so many at a time.
-func runSome(r *report, beside int, flags, packages []string) error {
+// part parts packages into those that wait in real time, in the order in which
+// they run, and the others.
+func part(packages []string) (waiting, busy []string) {
+	for _, name := range packages {
+		switch {
+		case name == imageFirst:
+			waiting = slices.Insert(waiting, 0, name)
+		case inRealTime(name):
+			waiting = append(waiting, name)
+		default:
+			busy = append(busy, name)
+		}
+	}
+	return waiting, busy
+}
+
+// yielding is the beginning of a command that leaves the processors to others
+// that want them, where the system has one.
+func yielding() []string {
+	if _, err := exec.LookPath("nice"); err != nil {
+		return nil
+	}
+	return []string{"nice", "-n", "10"}
+}
+
+// runSome runs the tests of packages, in their order, so many at a time; before
+// stands before the command.
+func runSome(r *report, before []string, beside int, flags, packages []string) error {
 	if len(packages) == 0 {
 		return nil
 	}
-	args := append([]string{"test", "-json", "-p", strconv.Itoa(beside)}, flags...)
-	cmd := exec.Command("go", append(args, packages...)...)
+	args := slices.Concat(before, []string{"go", "test", "-json", "-p", strconv.Itoa(beside)}, flags, packages)
+	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stderr = os.Stderr
 	events, err := cmd.StdoutPipe()
 	if err != nil {

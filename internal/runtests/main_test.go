@@ -159,11 +159,24 @@ func silent(t *testing.T) (host string) {
 }
 
 func TestPackagesThatWaitInRealTime(t *testing.T) {
-	for name, waits := range map[string]bool{
-		"lockproof/harness/suite": true, "lockproof/harness/cluster/local": true, "lockproof/cmd/lockproof": true,
-		"lockproof/harness/cluster/virtual/bubble": false, "lockproof/harness/history": false, "lockproof/checker": false,
-		"lockproof/nemesiser": false,
-	} {
-		require.Equal(t, waits, inRealTime(name), name)
-	}
+	waiting, busy := part([]string{
+		"lockproof/checker", "lockproof/cmd/lockproof", "lockproof/harness/cluster/docker", "lockproof/harness/cluster/local",
+		"lockproof/harness/cluster/virtual/bubble", "lockproof/harness/history", "lockproof/harness/suite", "lockproof/nemesiser",
+	})
+	require.Equal(t, []string{
+		"lockproof/harness/cluster/docker", "lockproof/cmd/lockproof", "lockproof/harness/cluster/local", "lockproof/harness/suite",
+	}, waiting, "the one that makes the image is the first")
+	require.Equal(t, []string{
+		"lockproof/checker", "lockproof/harness/cluster/virtual/bubble", "lockproof/harness/history", "lockproof/nemesiser",
+	}, busy)
+}
+
+// Packages of both kinds are in one report, and the failure of either is told.
+func TestBothKindsOfPackagesRun(t *testing.T) {
+	m := newMachine(t)
+	packages := []string{"lockproof/internal/runtests/testdata/small", "lockproof/harness/cluster/server"}
+	said, status := m.runOf(packages, nil, "SMALL_FAILS=1")
+	require.Equal(t, 1, status, said)
+	require.Contains(t, said, "\nfailed: lockproof/internal/runtests/testdata/small\n")
+	require.Contains(t, said, "ok   lockproof/harness/cluster/server ")
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"lockproof/internal/needs"
@@ -29,6 +30,7 @@ type spent struct {
 
 // report counts the tests, shows packages as they end and tests as they fail.
 type report struct {
+	mu                      sync.Mutex // of add, which several runs of go test call
 	out                     io.Writer
 	output                  map[test]*strings.Builder // of those that have not ended
 	passed, failed, skipped int
@@ -43,6 +45,8 @@ func newReport(out io.Writer) *report {
 
 // add takes an event in.
 func (r *report) add(e event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	switch t := (test{e.Package, e.Test}); e.Action {
 	case "build-output":
 		fmt.Fprint(r.out, e.Output)
