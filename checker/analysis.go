@@ -77,7 +77,7 @@ func faultsMet(r *record) int {
 	work = unionOf(work)
 	met := map[int]bool{} // by event: a fault on three nodes is one fault
 	for _, f := range r.faults {
-		if f.cause.Effective && !f.cause.Setting && f.meets(work) {
+		if f.cause.Effective && !f.cause.Setting && !f.vain() && f.meets(work) {
 			met[f.event] = true
 		}
 	}

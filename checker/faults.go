@@ -20,13 +20,17 @@ type fault struct {
 	open  bool  // nothing ended it
 	event int   // its beginning, in the history
 	cause *history.Fault
+	met   *int // to how much it was done; nil: not counted
 }
 
 // faultReader collects the faults of a history.
 type faultReader struct {
 	faults []fault
-	open   []int // those that nothing has ended, in the order of their beginnings
+	open   []int         // those that nothing has ended, in the order of their beginnings
+	byID   map[int][]int // all of them
 }
+
+func newFaultReader() faultReader { return faultReader{byID: map[int][]int{}} }
 
 // read takes the next event.
 func (r *faultReader) read(i int, e *history.Event) error {
@@ -37,6 +41,9 @@ func (r *faultReader) read(i int, e *history.Event) error {
 		return fmt.Errorf("event %d: the fault %s needs its class", i, e.Fault.Kind)
 	case e.Type == history.TypeFault && e.Fault.Phase == history.PhaseEnd:
 		r.undo(e.Time, func(f fault) bool { return f.id == e.Fault.ID })
+		for _, i := range r.byID[e.Fault.ID] {
+			r.faults[i].met = e.Fault.Met
+		}
 	case e.Type == history.TypeFault:
 		r.undo(e.Time, func(f fault) bool {
 			return e.Fault.Class.Ends(f.class) && slices.Contains(e.Fault.Targets, f.target)
@@ -45,6 +52,7 @@ func (r *faultReader) read(i int, e *history.Event) error {
 			if f.open {
 				r.open = append(r.open, len(r.faults))
 			}
+			r.byID[f.id] = append(r.byID[f.id], len(r.faults))
 			r.faults = append(r.faults, f)
 		}
 	case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
@@ -85,7 +93,7 @@ func begin(e *history.Event, index int) []fault {
 	var faults []fault
 	for _, target := range e.Fault.Targets {
 		f := fault{id: e.Fault.ID, class: e.Fault.Class, target: target, span: span{from: e.Time}, since: e.Time,
-			open: true, event: index, cause: e.Fault}
+			open: true, event: index, cause: e.Fault, met: e.Fault.Met}
 		if e.Fault.Since > 0 {
 			f.since = e.Fault.Since
 		}
@@ -138,6 +146,10 @@ func (f fault) seen() span { return f.span }
 // can kill a server long before it tells, and what a client does not get from
 // that server in the meantime says nothing about the lock.
 func (f fault) possible() span { return span{f.since, f.until} }
+
+// vain reports whether it was counted what a fault was done to, and that was nothing:
+// a cut through which nothing tried to pass.
+func (f fault) vain() bool { return f.met != nil && *f.met == 0 }
 
 // describe says what a fault did, for a sentence.
 func (f fault) describe() string {

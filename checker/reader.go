@@ -21,7 +21,7 @@ type reader struct {
 // readBeliefs goes through the history up to the leases.
 func readBeliefs(source Source) (*record, error) {
 	record := newRecord(source)
-	r := &reader{record: record, beliefs: beliefs{record: record}}
+	r := &reader{record: record, faulty: newFaultReader(), beliefs: beliefs{record: record}}
 	record.clocks = newClocks()
 	if err := record.source(r.event); err != nil {
 		return nil, err

@@ -98,6 +98,16 @@ func (s *story) lasting(from, until int64, kind string, targets ...string) {
 	s.fault(until, kind, history.PhaseEnd, s.faults, targets...)
 }
 
+// counted is a fault on c1-n1, of which it was counted what it was done to.
+func (s *story) counted(from, until int64, met int, f history.Fault) {
+	s.faults++
+	f.ID, f.Phase, f.Targets, f.Effective = s.faults, history.PhaseBegin, []string{"c1-n1"}, true
+	begin, end := f, f
+	end.Phase, end.Met = history.PhaseEnd, &met
+	s.add(from, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &begin})
+	s.add(until, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &end})
+}
+
 // instant is a fault without a duration.
 func (s *story) instant(t int64, kind string, targets ...string) {
 	s.faults++

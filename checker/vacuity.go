@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -23,7 +24,7 @@ func (v vacuity) judge(result *Result) {
 		result.undecide(Vacuous, "%s", what)
 		return
 	}
-	if what := v.ineffective(); what != "" {
+	if what := cmp.Or(v.ineffective(), v.inVain()); what != "" {
 		result.undecide(Vacuous, "%s", what)
 		return
 	}
@@ -49,6 +50,18 @@ func (v vacuity) ineffective() string {
 		if e.Type == history.TypeFault && !e.Fault.Effective {
 			return fmt.Sprintf("the fault %s on %s at %s did not take effect",
 				e.Fault.Kind, strings.Join(e.Fault.Targets, ", "), at(e.Time))
+		}
+	}
+	return ""
+}
+
+// inVain names the first fault of the script that met nothing, if any: the scenario
+// says what comes of it, and nothing did. Of what a schedule draws it is enough that
+// so many met something.
+func (v vacuity) inVain() string {
+	for _, f := range v.faults {
+		if f.vain() && !f.cause.Setting && !f.cause.Drawn {
+			return fmt.Sprintf("the fault %s on %s at %s met nothing", f.cause.Kind, f.target, at(f.from))
 		}
 	}
 	return ""

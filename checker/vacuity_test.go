@@ -62,6 +62,29 @@ func TestHoldsMustBeEarned(t *testing.T) {
 		{"a fault that did not take effect", func(s *story) {
 			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "pause", Phase: history.PhaseBegin, Targets: []string{"c1"}}})
 		}, "vacuous: the fault pause on c1 at 0.500 s did not take effect"},
+		{"a fault that met nothing", func(s *story) { s.counted(500, 600, 0, history.Fault{Kind: "cut"}) },
+			"vacuous: the fault cut on c1-n1 at 0.500 s met nothing"},
+		{"a fault that met something", func(s *story) { s.counted(500, 600, 1, history.Fault{Kind: "cut"}) }, ""},
+		{"a fault that met nothing counts for none", func(s *story) {
+			s.header.Earned.Faults = 1
+			s.counted(500, 600, 0, history.Fault{Kind: "cut", Drawn: true})
+		}, "vacuous: faults that met a lease or an acquire: 0 of at least 1"},
+		{"a drawn fault that met nothing beside one that did", func(s *story) {
+			s.header.Earned.Faults = 1
+			s.counted(500, 600, 0, history.Fault{Kind: "cut", Drawn: true})
+			s.counted(700, 800, 3, history.Fault{Kind: "cut", Drawn: true})
+		}, ""},
+		{"a part of the setting that met nothing", func(s *story) {
+			s.counted(500, 600, 0, history.Fault{Kind: "cut", Setting: true})
+		}, ""},
+		{"a link that a step healed before its cut was told to have met nothing", func(s *story) {
+			s.instant(550, "heal", "c1-n1")
+			s.counted(500, 600, 0, history.Fault{Kind: "cut"})
+		}, "vacuous: the fault cut on c1-n1 at 0.500 s met nothing"},
+		{"a flush of an empty node", func(s *story) {
+			none := 0
+			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 9, Kind: "flush", Phase: history.PhaseInstant, Targets: []string{"n1"}, Effective: true, Met: &none}})
+		}, "vacuous: the fault flush on n1 at 0.500 s met nothing"},
 		{"a fault of the setting", func(s *story) {
 			s.header.Earned.Faults = 1
 			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "cut", Phase: history.PhaseBegin, Targets: []string{"c1-n1"}, Effective: true, Setting: true}})

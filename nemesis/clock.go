@@ -25,6 +25,7 @@ var _ = declare(&Declaration{
 		{Modifier: "rate", Label: "Clock rate", Least: 0.5, Most: 2, Step: 0.01},
 		{Modifier: "jump", Label: "Clock jump", Least: -3, Most: 3},
 	},
+	Met:   "not counted: whoever reads a clock does not say so",
 	Words: Words{ToDo: setClockText, Begun: clockSetText, Was: "had its clock set"},
 	apply: (*Nemesis).clock, undo: (*Nemesis).trueRate,
 })
@@ -118,7 +119,7 @@ func (n *Nemesis) clock(ctx context.Context, f Fault, target string) (*Active, e
 		asked["rate"], measured["rate"] = decimal(f.Rate), decimal(rate)
 		effective = effective && near(rate, f.Rate, before.Rate)
 	}
-	n.instant(f, target, asked, proof{measured, effective})
+	n.instant(f, target, asked, proof{measured: measured, effective: effective})
 	if !n.names[target] { // a client reports its clocks by itself
 		n.noteClock(target, after)
 	}

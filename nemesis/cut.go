@@ -17,6 +17,7 @@ var _ = declare(&Declaration{
 	Optional: []string{"direction", "for"},
 	Draw:     &Draw{Required: []string{"for"}, Optional: []string{"direction"}},
 	EndedBy:  Heal,
+	Met:      "messages that set out and did not arrive",
 	Words: Words{
 		ToDo:  order("cut %s"),
 		Begun: func(f history.Fault) string { return links(f) + " " + is(f) + " cut" },
@@ -49,7 +50,9 @@ func (n *Nemesis) cut(_ context.Context, f Fault, target string) (*Active, error
 		if err := l.Heal(d); err != nil {
 			return proof{}, err
 		}
-		return proof{map[string]string{"messages passed": strconv.Itoa(p.Messages)}, p.Messages == 0}, nil
+		held := p.SetOut - p.Messages
+		measured := map[string]string{"messages passed": strconv.Itoa(p.Messages), "messages held": strconv.Itoa(held)}
+		return proof{measured: measured, effective: p.Messages == 0, met: &held}, nil
 	}
 	a := &Active{Target: target, fault: f, asked: map[string]string{"direction": string(d)}, end: end}
 	return n.begin(a, proof{effective: true}), nil

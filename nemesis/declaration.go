@@ -44,6 +44,10 @@ type Declaration struct {
 	// it takes a node's machine, and with it the supervisor of the server.
 	SmallDisk, Machine bool
 	Words              Words
+	// Met is what the history counts as its "met", in a few words, or why it cannot be
+	// counted: then it has met whatever lease or acquire it overlaps. Of what breaks nothing
+	// there is none.
+	Met string
 
 	apply func(n *Nemesis, ctx context.Context, f Fault, target string) (*Active, error)
 	// undo ends a drawn one where its own end does not.

@@ -21,6 +21,7 @@ var _ = declare(&Declaration{
 	Draw:    &Draw{Required: []string{"for", "by"}, Optional: []string{"direction"}},
 	Knobs:   []Knob{{Modifier: "by", Label: "Delay", Least: 0, Most: 2}},
 	EndedBy: Heal,
+	Met:     "messages that set out on the longer way",
 	Words: Words{
 		ToDo: func(o Order) string {
 			if o.By == "" {
@@ -86,7 +87,7 @@ func (n *Nemesis) delay(_ context.Context, f Fault, target string) (*Active, err
 			return proof{}, err
 		}
 		measured := map[string]string{"messages": strconv.Itoa(p.Messages), "shortest": p.Shortest.String()}
-		return proof{measured, p.Messages == 0 || p.Shortest >= f.By-delaySlack}, nil
+		return proof{measured: measured, effective: p.Messages == 0 || p.Shortest >= f.By-delaySlack, met: &p.SetOut}, nil
 	}
 	a := &Active{Target: target, fault: f, end: end,
 		asked: map[string]string{"by": f.By.String(), "direction": string(d)}}

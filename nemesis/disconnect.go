@@ -17,6 +17,7 @@ var _ = declare(&Declaration{
 	Kind: Disconnect, Doc: "takes the node out of its network: it runs on, and nobody reaches it",
 	Node:     &Effect{Class: history.NodeUnreachable},
 	Optional: []string{"for"},
+	Met:      "not counted: messages to it are lost outside of what the links see",
 	Words: Words{
 		ToDo: order("take %s out of its network"),
 		Begun: func(f history.Fault) string {
@@ -79,8 +80,8 @@ func (n *Nemesis) disconnect(ctx context.Context, f Fault, target string) (*Acti
 		measured := map[string]string{
 			"networks": strconv.Itoa(networks), "run id": after.RunID, "address": now, "address before": address,
 		}
-		return proof{measured, networks > 0 && after.Up && after.RunID == before.RunID}, err
+		return proof{measured: measured, effective: networks > 0 && after.Up && after.RunID == before.RunID}, err
 	}
 	measured := map[string]string{"networks": strconv.Itoa(networks), "run id": before.RunID}
-	return n.begin(a, proof{measured, networks == 0 && !during.Up}), nil
+	return n.begin(a, proof{measured: measured, effective: networks == 0 && !during.Up}), nil
 }

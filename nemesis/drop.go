@@ -15,6 +15,7 @@ var _ = declare(&Declaration{
 	Link:     &Effect{Class: history.MessageLost},
 	Required: []string{"of", "part"}, Optional: []string{"for", "times"},
 	EndedBy: LetGo,
+	Met:     "messages dropped",
 	Words: Words{
 		ToDo:  func(o Order) string { return orderIntercept("drop")(o) + " and close the connection" },
 		Begun: intercepted("dropped, and the connection closed"),

@@ -21,7 +21,7 @@ func BeginFault(n *Nemesis, f Fault, target string, measured map[string]string,
 	end func(context.Context) (measured map[string]string, effective bool, err error)) *Active {
 	a := &Active{Target: target, fault: f, end: func(ctx context.Context) (proof, error) {
 		measured, effective, err := end(ctx)
-		return proof{measured, effective}, err
+		return proof{measured: measured, effective: effective}, err
 	}}
-	return n.begin(a, proof{measured, true})
+	return n.begin(a, proof{measured: measured, effective: true})
 }

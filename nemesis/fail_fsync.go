@@ -15,6 +15,7 @@ var _ = declare(&Declaration{
 	Kind: FailFsync, Doc: "lets each fsync on the node's disk fail with an I/O error (EIO)",
 	Node:     &Effect{Class: history.NodeDisk},
 	Optional: []string{"for"},
+	Met:      "fsyncs that failed",
 	Words: Words{
 		ToDo: order("let each fsync of %s fail (EIO)"),
 		Begun: func(f history.Fault) string {

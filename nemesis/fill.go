@@ -20,6 +20,7 @@ var _ = declare(&Declaration{
 		"ten times over; with keys that expire, where only such are evicted",
 	Node:     &Effect{Class: history.NodeMemory},
 	Optional: []string{"for"},
+	Met:      "not counted: that its memory is full is measured",
 	Words: Words{
 		ToDo: order("let another user fill the memory of %s"),
 		Begun: func(f history.Fault) string {
@@ -74,7 +75,7 @@ func (n *Nemesis) fill(ctx context.Context, f Fault, target string) (*Active, er
 	measured["evicted_keys"] = strconv.Itoa(after.evicted - before.evicted)
 	a := &Active{Target: target, fault: f, asked: map[string]string{"maxmemory": strconv.Itoa(after.limit)}}
 	a.end = func(ctx context.Context) (proof, error) { return drain(ctx, server, after) }
-	n.begin(a, proof{measured, after.limit > 0 && (after.used >= after.limit || after.evicted > before.evicted)})
+	n.begin(a, proof{measured: measured, effective: after.limit > 0 && (after.used >= after.limit || after.evicted > before.evicted)})
 	_, err = n.look(ctx, target) // a key that was evicted is gone from here on
 	return a, err
 }
@@ -84,7 +85,7 @@ func (n *Nemesis) fill(ctx context.Context, f Fault, target string) (*Active, er
 func drain(ctx context.Context, server cluster.Server, full memory) (proof, error) {
 	left, err := memoryOf(ctx, server)
 	if errors.Is(err, cluster.ErrDown) {
-		return proof{map[string]string{"state": "down"}, true}, nil
+		return proof{measured: map[string]string{"state": "down"}, effective: true}, nil
 	}
 	if err == nil {
 		err = server.Drain(ctx)
@@ -97,7 +98,7 @@ func drain(ctx context.Context, server cluster.Server, full memory) (proof, erro
 	maps.Copy(measured, map[string]string{
 		"refused writes": strconv.Itoa(left.refused - full.refused), "evicted_keys": strconv.Itoa(left.evicted - full.evicted),
 	})
-	return proof{measured, now.used < now.limit}, err
+	return proof{measured: measured, effective: now.used < now.limit}, err
 }
 
 // memory is a server's, in bytes, with what happened for want of it so far.

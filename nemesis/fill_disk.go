@@ -17,6 +17,7 @@ var _ = declare(&Declaration{
 	Kind: FillDisk, Doc: "fills the node's disk: whatever its server writes fails with ENOSPC; on docker it is a small one, of 4 MB",
 	Node:     &Effect{Class: history.NodeDisk},
 	Optional: []string{"for"}, SmallDisk: true,
+	Met: "writes that found the disk full",
 	Words: Words{
 		ToDo: order("fill the disk of %s (ENOSPC)"),
 		Begun: func(f history.Fault) string {
@@ -66,8 +67,9 @@ func (n *Nemesis) fillDisk(ctx context.Context, f Fault, target string) (*Active
 			return proof{}, err
 		}
 		after, err := disk.Disturbed()
-		measured["refused writes"] = strconv.Itoa(after.Full - before.Full)
-		return proof{measured, after.Full > before.Full}, err
+		refused := after.Full - before.Full
+		measured["refused writes"] = strconv.Itoa(refused)
+		return proof{measured: measured, effective: refused > 0, met: &refused}, err
 	}
 	a := &Active{Target: target, fault: f, asked: map[string]string{"error": "ENOSPC"}, end: end}
 	return n.begin(a, proof{effective: true}), nil

@@ -14,6 +14,7 @@ var _ = declare(&Declaration{
 	Kind: Flush, Doc: "an operator's FLUSHALL",
 	Node: &Effect{Class: history.NodeForgets},
 	Draw: &Draw{},
+	Met:  "keys that were there and went",
 	Words: Words{
 		ToDo: order("flush %s (FLUSHALL)"), Begun: becomes("flushed: every key is gone"), Was: "was flushed",
 	},
@@ -45,7 +46,8 @@ func (n *Nemesis) flush(ctx context.Context, f Fault, target string) (*Active, e
 		}
 	}
 	measured := map[string]string{"keys before": strconv.Itoa(len(before.Keys)), "keys left": strconv.Itoa(left)}
-	n.instant(f, target, nil, proof{measured, after.Up && left == 0})
+	gone := len(before.Keys) - left
+	n.instant(f, target, nil, proof{measured: measured, effective: after.Up && left == 0, met: &gone})
 	n.saw(target, after)
 	return nil, nil
 }

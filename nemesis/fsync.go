@@ -45,7 +45,7 @@ func (n *Nemesis) fsync(f Fault, target string, asked map[string]string, do dist
 		}
 		after, err := disk.Disturbed()
 		n := do.counted(after) - do.counted(before)
-		return proof{map[string]string{"fsyncs": strconv.Itoa(n)}, n > 0}, err
+		return proof{measured: map[string]string{"fsyncs": strconv.Itoa(n)}, effective: n > 0, met: &n}, err
 	}
 	return n.begin(&Active{Target: target, fault: f, asked: asked, end: end}, proof{effective: true}), nil
 }

@@ -15,6 +15,7 @@ var _ = declare(&Declaration{
 	Link:     &Effect{Class: history.MessageHeld},
 	Required: []string{"of", "part"}, Optional: []string{"for", "times"},
 	EndedBy: LetGo,
+	Met:     "messages held",
 	Words: Words{
 		ToDo:  orderIntercept("hold"),
 		Begun: intercepted("held back"),

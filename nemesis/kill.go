@@ -17,6 +17,7 @@ var _ = declare(&Declaration{
 	Check:    deadClients,
 	Draw:     &Draw{Targets: Nodes, Required: []string{"for"}}, // clients do not come back
 	EndedBy:  Start,
+	Met:      "not counted: who asks for what is down is refused a connection, of which no message tells",
 	Words: Words{
 		ToDo: order("kill %s (SIGKILL)"), Begun: becomes("killed (SIGKILL)"), Was: "was killed",
 	},
@@ -50,6 +51,6 @@ func (n *Nemesis) killClient(f Fault, name string) error {
 		return err
 	}
 	n.died(name, f.Kind)
-	n.instant(f, name, nil, proof{map[string]string{"state": "gone"}, true})
+	n.instant(f, name, nil, proof{measured: map[string]string{"state": "gone"}, effective: true})
 	return nil
 }

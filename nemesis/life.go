@@ -52,7 +52,7 @@ func (n *Nemesis) life(ctx context.Context, f Fault, target string, change func(
 	}
 	another := after.Up && after.RunID != earlier
 	// What went down may be up again: a supervisor can be quicker than a look.
-	n.instant(f, target, nil, proof{measured, another && kept || !after.Up && !starts})
+	n.instant(f, target, nil, proof{measured: measured, effective: another && kept || !after.Up && !starts})
 	n.saw(target, after)
 	return earlier, nil
 }
@@ -67,7 +67,7 @@ func (n *Nemesis) died(target string, by Kind) {
 	for _, a := range n.inEffect(func(a *Active) bool { return a.Target == target }) {
 		if d := Find(string(a.fault.Kind)); d.dies != "" && n.forget(a) {
 			lasted := time.Duration(n.cluster.Now() - a.began).String()
-			n.write(a.id, a.fault, history.PhaseEnd, target, a.asked, proof{map[string]string{d.dies: lasted, "ended by": string(by)}, true})
+			n.write(a.id, a.fault, history.PhaseEnd, target, a.asked, proof{measured: map[string]string{d.dies: lasted, "ended by": string(by)}, effective: true})
 		}
 	}
 }
@@ -94,7 +94,7 @@ func (n *Nemesis) supervised(ctx context.Context, target, earlier string) error 
 	}
 	measured := map[string]string{"by": "its supervisor", "back after": time.Duration(n.cluster.Now() - began).String(),
 		"state": upOrDown(seen.Up), "run id": seen.RunID, "keys": strconv.Itoa(len(seen.Keys))}
-	n.instant(Fault{Kind: Start, since: began}, node.Name(), nil, proof{measured, seen.Up && seen.RunID != earlier})
+	n.instant(Fault{Kind: Start, since: began}, node.Name(), nil, proof{measured: measured, effective: seen.Up && seen.RunID != earlier})
 	n.saw(node.Name(), seen)
 	return nil
 }

@@ -39,6 +39,7 @@ func measure(l cluster.Link, d cluster.Direction) func() cluster.Traffic {
 				sum.Shortest = t.Shortest
 			}
 			sum.Messages += t.Messages
+			sum.SetOut += t.SetOut
 		}
 		return sum
 	}

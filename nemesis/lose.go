@@ -15,6 +15,7 @@ var _ = declare(&Declaration{
 	Link:     &Effect{Class: history.MessageLost},
 	Required: []string{"of", "part"}, Optional: []string{"for", "times"},
 	EndedBy: LetGo,
+	Met:     "messages lost",
 	Words: Words{
 		ToDo:  orderIntercept("lose"),
 		Begun: intercepted("lost"),

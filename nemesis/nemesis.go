@@ -29,6 +29,7 @@ type Fault struct {
 	// Setting marks a fault as part of the scenario's setting.
 	Setting bool
 
+	drawn bool  // by a schedule
 	since int64 // from when on it may be in effect
 }
 
@@ -83,10 +84,12 @@ type Active struct {
 	end func(ctx context.Context) (proof, error)
 }
 
-// proof is what was measured of a fault.
+// proof is what was measured of a fault, whether that is what was asked for, and to
+// how much it was done, if that was counted.
 type proof struct {
 	measured  map[string]string
 	effective bool
+	met       *int
 }
 
 // New makes a nemesis for a cluster and its clients.
@@ -181,7 +184,8 @@ func (n *Nemesis) write(id int, f Fault, phase history.Phase, target string, ask
 	now := n.cluster.Now()
 	fault := &history.Fault{
 		ID: id, Kind: string(f.Kind), Class: n.class(f.Kind, target), Phase: phase, Targets: []string{target},
-		Asked: asked, Measured: p.measured, Effective: p.effective, Setting: f.Setting,
+		Asked: asked, Measured: p.measured, Effective: p.effective, Met: p.met,
+		Setting: f.Setting, Drawn: f.drawn,
 	}
 	if phase != history.PhaseEnd {
 		fault.Was = Find(string(f.Kind)).Words.Was

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"lockproof/harness/cluster"
 	"lockproof/harness/history"
 	"lockproof/internal/wording"
 )
@@ -18,6 +19,7 @@ var _ = declare(&Declaration{
 	Optional: []string{"for"},
 	Draw:     &Draw{Required: []string{"for"}},
 	EndedBy:  Resume,
+	Met:      "messages that clients sent to the node meanwhile; of a client not counted: what it would have done is not known",
 	Words: Words{
 		ToDo: order("pause %s (SIGSTOP)"), Begun: becomes("paused (SIGSTOP)"),
 		Over: func(f history.Fault) string {
@@ -43,8 +45,10 @@ func (n *Nemesis) pause(ctx context.Context, f Fault, target string) (*Active, e
 		return nil, err
 	}
 	a := &Active{Target: target, fault: f}
+	sent := n.sentTo(target)
 	a.end = func(ctx context.Context) (proof, error) {
 		stopped := time.Duration(n.cluster.Now() - a.began)
+		met := sent()
 		still, err := s.still(ctx, a.began)
 		if err == nil {
 			err = s.carryOn(ctx)
@@ -53,13 +57,35 @@ func (n *Nemesis) pause(ctx context.Context, f Fault, target string) (*Active, e
 			return proof{}, err
 		}
 		awake, err := s.awake(ctx)
-		return proof{map[string]string{"stopped for": stopped.String(), "state": state(still)}, still && awake}, err
+		measured := map[string]string{"stopped for": stopped.String(), "state": state(still)}
+		return proof{measured: measured, effective: still && awake, met: met}, err
 	}
 	still, err := s.still(ctx, n.cluster.Now())
 	if err != nil {
 		return nil, errors.Join(err, s.carryOn(ctx))
 	}
-	return n.begin(a, proof{map[string]string{"state": state(still)}, still}), nil
+	return n.begin(a, proof{measured: map[string]string{"state": state(still)}, effective: still}), nil
+}
+
+// sentTo counts the messages that clients send to a node from now on. It gives nil
+// for a client, which may wake to work that nobody has sent it.
+func (n *Nemesis) sentTo(target string) func() *int {
+	if n.names[target] {
+		return func() *int { return nil }
+	}
+	var sent []func() cluster.Traffic
+	for name := range n.names {
+		if l := n.cluster.Link(name, target); l != nil {
+			sent = append(sent, measure(l, cluster.ToNode))
+		}
+	}
+	return func() *int {
+		messages := 0
+		for _, s := range sent {
+			messages += s().SetOut
+		}
+		return &messages
+	}
 }
 
 func state(still bool) string {

@@ -18,6 +18,7 @@ var _ = declare(&Declaration{
 	Optional: []string{"after"}, Machine: true,
 	Draw:    &Draw{Required: []string{"for"}},
 	EndedBy: Start,
+	Met:     "not counted, as of a kill",
 	Words: Words{
 		ToDo: order("cut the power of %s: what was not fsynced is gone"),
 		Begun: func(f history.Fault) string {

@@ -16,6 +16,7 @@ const Promote = "promote"
 var _ = declare(&Declaration{
 	Kind: Promote, Doc: "makes the replica a master (REPLICAOF NO ONE)",
 	Replica: &Effect{Class: history.Failover},
+	Met:     "not counted: that it is a master is measured",
 	Words: Words{
 		ToDo: order("make %s a master (REPLICAOF NO ONE)"),
 		Begun: func(f history.Fault) string {
@@ -61,7 +62,7 @@ func (n *Nemesis) promote(ctx context.Context, f Fault, target string) (*Active,
 		measured["role"], measured["offset"] = string(now.Role), strconv.FormatInt(now.Offset, 10)
 		effective = before.Replication.Role == history.RoleReplica && now.Role == history.RoleMaster && after.RunID == before.RunID
 	}
-	n.instant(f, target, nil, proof{measured, effective})
+	n.instant(f, target, nil, proof{measured: measured, effective: effective})
 	n.saw(target, after)
 	return nil, nil
 }

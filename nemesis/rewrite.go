@@ -16,6 +16,7 @@ var _ = declare(&Declaration{
 	Kind: Rewrite, Doc: "a BGREWRITEAOF that takes so long",
 	Node:     &Effect{Class: history.NodeDisk},
 	Required: []string{"for"},
+	Met:      "not counted: that it is under way is measured",
 	Words: Words{
 		ToDo:  order("rewrite the append-only file of %s (BGREWRITEAOF)"),
 		Begun: func(f history.Fault) string { return who(f) + " begin" + s(f) + " to rewrite the append-only file" },
@@ -51,9 +52,9 @@ func (n *Nemesis) rewrite(ctx context.Context, f Fault, target string) (*Active,
 		} else {
 			measured["aof_rewrite_in_progress"] = bit(going)
 		}
-		return proof{measured, true}, err
+		return proof{measured: measured, effective: true}, err
 	}
-	return n.begin(a, proof{map[string]string{"aof_rewrite_in_progress": bit(begun)}, begun}), nil
+	return n.begin(a, proof{measured: map[string]string{"aof_rewrite_in_progress": bit(begun)}, effective: begun}), nil
 }
 
 func rewriting(ctx context.Context, server cluster.Server) (bool, error) {

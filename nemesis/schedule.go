@@ -116,6 +116,7 @@ func (n *Nemesis) Run(ctx context.Context, plan []Planned) error {
 			}
 			over[t] = ended
 		}
+		p.Fault.drawn = true
 		begun, err := n.Apply(ctx, p.Fault)
 		note(err)
 		wg.Go(func() {

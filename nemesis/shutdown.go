@@ -16,6 +16,7 @@ var _ = declare(&Declaration{
 	Optional: []string{"after"},
 	Draw:     &Draw{Required: []string{"for"}},
 	EndedBy:  Start,
+	Met:      "not counted, as of a kill",
 	Words: Words{
 		ToDo: order("shut %s down cleanly (SHUTDOWN)"), Begun: becomes("shut down cleanly"), Was: "was shut down",
 	},

@@ -21,6 +21,7 @@ var _ = declare(&Declaration{
 		}
 		return nil
 	},
+	Met: "fsyncs delayed",
 	Words: Words{
 		ToDo: func(o Order) string { return "slow each fsync of " + o.Who + " by " + o.By },
 		Begun: func(f history.Fault) string {

@@ -218,9 +218,10 @@ type Link interface {
 }
 
 // Traffic is what passed over a link in one direction while it was measured:
-// how many messages, and the shortest time that one was delayed beyond the
-// link's own travel time.
+// how many messages set out, how many of these arrived, and the shortest time
+// that one was delayed beyond the link's own travel time.
 type Traffic struct {
+	SetOut   int
 	Messages int
 	Shortest time.Duration
 }

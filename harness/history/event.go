@@ -150,6 +150,12 @@ type Fault struct {
 	Measured map[string]string `json:"measured,omitempty"`
 	// Effective is whether the measurement shows the fault that was asked for.
 	Effective bool `json:"effective"`
+	// Met is, with the end of a fault or of one without duration, to how much it was
+	// done: messages held, commands that a paused node was sent, keys. Nil: not counted.
+	Met *int `json:"met,omitempty"`
+	// Drawn marks a fault that a seeded schedule drew: it need not have met anything,
+	// as long as enough others have.
+	Drawn bool `json:"drawn,omitempty"`
 	// Since is the true time from which on it may have been in effect, if that is
 	// before the event's, at which it was seen to be.
 	Since int64 `json:"since,omitempty"`

@@ -39,6 +39,15 @@ func (l *Link) Measure(d cluster.Direction) func() cluster.Traffic {
 	}
 }
 
+// setOut notes that a message leaves the head of the chain now.
+func (g *gauge) setOut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, m := range g.meters {
+		m.SetOut++
+	}
+}
+
 // passed notes a message that left the head of the chain at some time, and is
 // at the end now.
 func (g *gauge) passed(left time.Time) {
@@ -68,6 +77,7 @@ func (f *flow) leaves(size int) {
 	defer f.transitMu.Unlock()
 	f.out += size
 	f.transits = append(f.transits, transit{until: f.out, left: time.Now()})
+	f.conn.link.gauges[f.direction].setOut()
 }
 
 // arrives notes bytes written at the end: toxiproxy may join or cut messages
