@@ -88,7 +88,7 @@ func compare(t *testing.T, name string, text []byte) (found string, ok bool) {
 		return "", false
 	}
 	var ours []string
-	for _, property := range []string{history.Fencing, history.MutualExclusion, history.ProtectedData} {
+	for _, property := range []string{checker.Fencing, checker.MutualExclusion, checker.ProtectedData} {
 		if verdict.Of(property).Verdict == history.Violated {
 			ours = append(ours, property)
 		}

@@ -80,7 +80,7 @@ func TestBlameOfPromotions(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := failover()
 			c.tell(s)
-			require.Contains(t, s.requireBlame(t, history.MutualExclusion, c.broke, c.time).Why, c.why)
+			require.Contains(t, s.requireBlame(t, MutualExclusion, c.broke, c.time).Why, c.why)
 		})
 	}
 }

@@ -168,11 +168,11 @@ func TestBlameOfOverlaps(t *testing.T) {
 			s := tale()
 			s.header.Without = test.rules
 			test.tell(s)
-			blame := s.requireBlame(t, history.MutualExclusion, test.broke, test.time)
+			blame := s.requireBlame(t, MutualExclusion, test.broke, test.time)
 			if len(test.rules) > 0 {
 				require.Contains(t, blame.Why, "the rule "+test.broke+" was switched off")
 				s.header.Without = nil // another lock: the same evidence
-				blame = s.requireBlame(t, history.MutualExclusion, test.broke, test.time)
+				blame = s.requireBlame(t, MutualExclusion, test.broke, test.time)
 			}
 			require.NotContains(t, blame.Why, "switched off")
 		})
@@ -191,7 +191,7 @@ func TestBlameTheLossThatMattered(t *testing.T) {
 	}
 	s.sets(500, "c2", "c2.1", 1000, "n3", "n4", "n5")
 	s.grant("c2", 490, 510, 900)
-	blame := s.requireBlame(t, history.MutualExclusion, NodesRemember, 300)
+	blame := s.requireBlame(t, MutualExclusion, NodesRemember, 300)
 	require.Equal(t, "n5", blame.Process)
 	require.Equal(t, "n5 was killed at 0.300 s, and came back without c1's key", blame.Why)
 }
@@ -239,7 +239,7 @@ func TestBlameOfWrites(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := tale()
 			test.tell(s)
-			s.requireBlame(t, history.ProtectedData, test.broke, test.time)
+			s.requireBlame(t, ProtectedData, test.broke, test.time)
 		})
 	}
 }
@@ -301,7 +301,7 @@ func TestBlameOfWaits(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := tale()
 			test.tell(s)
-			s.requireBlame(t, history.DeadlockFreedom, test.broke, test.time)
+			s.requireBlame(t, DeadlockFreedom, test.broke, test.time)
 		})
 	}
 }
@@ -311,7 +311,7 @@ func TestBlameOfUnavailability(t *testing.T) {
 		s := tale()
 		s.lasting(5, 3000, kind, "n1")
 		s.attempt("c1", 10, 2000, history.TypeFail)
-		s.requireBlame(t, history.FaultTolerance, broke, 5)
+		s.requireBlame(t, FaultTolerance, broke, 5)
 	}
 }
 
@@ -324,11 +324,11 @@ func TestBlameOfTokens(t *testing.T) {
 	grant("c1", 0, 10, 7)
 	s.instant(20, "flush", "n1")
 	grant("c2", 30, 40, 1)
-	s.requireBlame(t, history.Fencing, NodesRemember, 20)
+	s.requireBlame(t, Fencing, NodesRemember, 20)
 
 	s = tale()
 	s.header.Fencing = true
 	grant("c1", 0, 10, 7)
 	grant("c2", 30, 40, 1)
-	s.requireBlame(t, history.Fencing, OneCounter, 40)
+	s.requireBlame(t, Fencing, OneCounter, 40)
 }

@@ -9,6 +9,17 @@ import (
 	"lockproof/harness/history"
 )
 
+// DeadlockFreedom is the name of a property.
+const DeadlockFreedom = "deadlock-freedom"
+
+var _ = declare(Property{
+	Name:    DeadlockFreedom,
+	Meaning: "once faults are healed and holders gone, a waiting client gets the lock within a stated bound",
+	Place:   4,
+	Brief:   func(_ Violation, length string) string { return "waiting in vain: " + length },
+	judge:   func(a *analysis, b *blamer, _ oracles) (Result, error) { return (&deadlockFreedom{a, b}).judge(), nil },
+})
+
 // deadlockFreedom: once faults are healed and holders gone, a waiting client
 // gets the lock within Bounds.Free (redis.io, "Liveness property A"); nobody
 // keeps it by extensions for longer than Bounds.Tenure while another waits;
@@ -42,7 +53,7 @@ func (d *deadlockFreedom) judge() Result {
 		measured["longest_free"] = max(measured["longest_free"], w.longestFree)
 	}
 	slices.SortStableFunc(violations, func(a, b Violation) int { return cmp.Compare(a.From, b.From) })
-	result := settle(history.DeadlockFreedom, violations, measured)
+	result := settle(DeadlockFreedom, violations, measured)
 	switch {
 	case result.Verdict != history.Holds:
 	case d.header.Bounds.Free <= 0:

@@ -6,6 +6,21 @@ import (
 	"lockproof/harness/history"
 )
 
+// FaultTolerance is the name of a property.
+const FaultTolerance = "fault-tolerance"
+
+var _ = declare(Property{
+	Name:    FaultTolerance,
+	Meaning: "while a client reaches a healthy majority and the lock is free, it gets it within a stated bound",
+	Place:   5,
+	Brief:   func(_ Violation, length string) string { return "free, and yet not granted: " + length },
+	Figures: []Figure{
+		{"acquire_p50", "median acquire", true}, {"acquire_p99", "99th percentile", true},
+		{"grants", "grants", false}, {"longest_gap", "longest gap", true},
+	},
+	judge: func(a *analysis, b *blamer, _ oracles) (Result, error) { return (&faultTolerance{a, b}).judge(), nil },
+})
+
 // faultTolerance: while a client can reach a healthy majority and the lock is
 // free, it gets the lock within Bounds.Grant (redis.io, "Liveness property B").
 //
@@ -27,7 +42,7 @@ func (f *faultTolerance) judge() Result {
 	measured := f.operations.latencies()
 	measured["granted_in_time"] = int64(inTime)
 	measured["longest_gap"] = f.operations.longestGap().length()
-	result := settle(history.FaultTolerance, violations, measured)
+	result := settle(FaultTolerance, violations, measured)
 	switch {
 	case result.Verdict != history.Holds:
 	case f.header.Bounds.Grant <= 0:

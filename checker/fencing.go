@@ -4,9 +4,17 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"lockproof/harness/history"
 )
+
+// Fencing is the name of a property.
+const Fencing = "fencing"
+
+var _ = declare(Property{
+	Name:    Fencing,
+	Meaning: "tokens grow strictly in the order of the grants",
+	Place:   3, Tokens: true,
+	judge: func(a *analysis, b *blamer, _ oracles) (Result, error) { return (&fencing{a, b}).judge(), nil },
+})
 
 // fencing: fencing tokens grow strictly in grant order (Kleppmann 2016,
 // "Making the lock safe with fencing"). Of grants that were under way at the
@@ -18,7 +26,7 @@ type fencing struct {
 
 func (f *fencing) judge() Result {
 	if !f.header.Fencing {
-		result := Result{Property: history.Fencing}
+		result := Result{Property: Fencing}
 		result.undecide(Vacuous, "the lock issues no fencing tokens")
 		return result
 	}
@@ -31,7 +39,7 @@ func (f *fencing) judge() Result {
 		violations = append(violations, f.equal(grants)...)
 		violations = append(violations, f.shrinking(grants)...)
 	}
-	return settle(history.Fencing, violations, map[string]int64{"tokens": int64(tokens)})
+	return settle(Fencing, violations, map[string]int64{"tokens": int64(tokens)})
 }
 
 // granted gives the acquires that were granted, in the order of the grants.

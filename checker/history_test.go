@@ -32,7 +32,7 @@ func TestAHistoryIsReadOnceWhateverIsAsked(t *testing.T) {
 	require.Equal(t, 2, times, "once for the clocks, and once for the keys on the nodes, which need them")
 	verdict, err := h.Verdict()
 	require.NoError(t, err)
-	require.NotEmpty(t, verdict.Of(history.MutualExclusion).Violations)
+	require.NotEmpty(t, verdict.Of(MutualExclusion).Violations)
 	judged := times
 	require.LessOrEqual(t, judged, 4, "the deletions that a blame needs, and the times of what is blamed")
 
@@ -44,7 +44,7 @@ func TestAHistoryIsReadOnceWhateverIsAsked(t *testing.T) {
 	from, until := h.LongestGap()
 	require.Less(t, from, until)
 	require.Len(t, h.LostUpdates("k1"), 1)
-	require.NoError(t, h.Picture(verdict.Of(history.MutualExclusion).Violations[0], io.Discard))
+	require.NoError(t, h.Picture(verdict.Of(MutualExclusion).Violations[0], io.Discard))
 	require.Equal(t, judged, times, "what is asked of a history is answered from its reading")
 }
 

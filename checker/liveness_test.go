@@ -159,7 +159,7 @@ func TestDeadlockFreedom(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := tale()
 			test.tell(s)
-			r := s.requireVerdict(t, history.DeadlockFreedom, test.verdict, test.reason)
+			r := s.requireVerdict(t, DeadlockFreedom, test.verdict, test.reason)
 			for _, v := range r.Violations {
 				require.NotNil(t, v.Blame, v.What)
 				require.LessOrEqual(t, v.From, v.Until, v.What)
@@ -172,7 +172,7 @@ func TestWaitIsTold(t *testing.T) {
 	s := tale()
 	s.grant("c1", 0, 10, 900)
 	s.attempt("c2", 200, 3000, history.TypeFail)
-	r := s.judged(t, history.DeadlockFreedom)
+	r := s.judged(t, DeadlockFreedom)
 	require.Equal(t, `c2 waited for "k1" from 0.200 s; from 0.910 s to 3.000 s nobody held it and no fault was in the way, and was not granted it by then: 2.090 s, where 1.500 s is the bound`,
 		r.Violations[0].What)
 	require.Equal(t, 2090*ms, r.Measured["longest_free"])
@@ -278,7 +278,7 @@ func TestFaultTolerance(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := tale()
 			test.tell(s)
-			r := s.requireVerdict(t, history.FaultTolerance, test.verdict, test.reason)
+			r := s.requireVerdict(t, FaultTolerance, test.verdict, test.reason)
 			for _, v := range r.Violations {
 				require.NotNil(t, v.Blame, v.What)
 			}
@@ -291,7 +291,7 @@ func TestMeasuredLatencies(t *testing.T) {
 	for i := range int64(100) {
 		s.grant("c1", 1000*i, 1000*i+i+1, 100)
 	}
-	m := s.judged(t, history.FaultTolerance).Measured
+	m := s.judged(t, FaultTolerance).Measured
 	require.EqualValues(t, 100, m["grants"])
 	require.EqualValues(t, 50*ms, m["acquire_p50"])
 	require.EqualValues(t, 99*ms, m["acquire_p99"])
@@ -326,7 +326,7 @@ func TestFencing(t *testing.T) {
 			for _, g := range test.grants {
 				s.op(g.asked, g.done, history.TypeOK, history.Event{Process: g.client, Op: history.OpAcquire, Key: "k1", Fence: g.fence, Validity: ms})
 			}
-			r := s.requireVerdict(t, history.Fencing, test.verdict, "")
+			r := s.requireVerdict(t, Fencing, test.verdict, "")
 			if test.what != "" {
 				require.Len(t, r.Violations, 1)
 				require.Contains(t, r.Violations[0].What, test.what)
@@ -335,5 +335,5 @@ func TestFencing(t *testing.T) {
 	}
 	s := tale()
 	s.grant("c1", 0, 10, 900)
-	s.requireVerdict(t, history.Fencing, history.Inconclusive, "vacuous: the lock issues no fencing tokens")
+	s.requireVerdict(t, Fencing, history.Inconclusive, "vacuous: the lock issues no fencing tokens")
 }

@@ -10,6 +10,24 @@ import (
 	"lockproof/harness/history"
 )
 
+// MutualExclusion is the name of a property.
+const MutualExclusion = "mutual-exclusion"
+
+var _ = declare(Property{
+	Name:    MutualExclusion,
+	Meaning: "no two clients believe at once that they hold the lock",
+	Place:   1, Overlaps: true,
+	Brief: func(v Violation, length string) string {
+		if len(v.Processes) != 2 {
+			return "violated: " + length
+		}
+		return fmt.Sprintf("%s and %s both hold it: %s", v.Processes[0], v.Processes[1], length)
+	},
+	judge: func(a *analysis, b *blamer, second oracles) (Result, error) {
+		return (&mutualExclusion{a, b}).judge(second.mutex)
+	},
+})
+
 // mutualExclusion: no two leases on one key overlap on the true clock
 // (redis.io, "Safety property: mutual exclusion"). Two oracles judge it, key by
 // key: a sweep, and the second.
@@ -27,7 +45,7 @@ func (m *mutualExclusion) judge(second func() []porcupine.CheckResult) (Result, 
 	answers := second()
 	for i, k := range m.keys {
 		overlaps, answer := overlapping[i], answers[i]
-		if err := agree(history.MutualExclusion, k.name, len(overlaps) > 0, answer); err != nil {
+		if err := agree(MutualExclusion, k.name, len(overlaps) > 0, answer); err != nil {
 			return Result{}, err
 		}
 		if answer == porcupine.Unknown {
@@ -38,7 +56,7 @@ func (m *mutualExclusion) judge(second func() []porcupine.CheckResult) (Result, 
 			violations = append(violations, m.violation(m.overlap(o), len(violations)))
 		}
 	}
-	result := settle(history.MutualExclusion, violations, map[string]int64{
+	result := settle(MutualExclusion, violations, map[string]int64{
 		"grants": int64(m.counts.grants), "leases": int64(leases),
 		"contended": int64(m.counts.contended), "longest_lease": m.longestLease(),
 	})

@@ -84,7 +84,7 @@ func TestMutualExclusion(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := tale()
 			test.tell(s)
-			s.requireVerdict(t, history.MutualExclusion, test.verdict, test.reason)
+			s.requireVerdict(t, MutualExclusion, test.verdict, test.reason)
 		})
 	}
 }
@@ -94,7 +94,7 @@ func TestOverlapIsTold(t *testing.T) {
 	s.grant("c1", 0, 10, 900)
 	s.grant("c2", 500, 600, 900)
 	s.grant("c3", 500, 700, 900)
-	r := s.judged(t, history.MutualExclusion)
+	r := s.judged(t, MutualExclusion)
 	require.Len(t, r.Violations, 2)
 	v := r.Violations[0]
 	require.Equal(t, `c2 was granted "k1" at 0.600 s while c1 still held it, until 0.910 s: both held it for 310 ms`, v.What)
@@ -114,7 +114,7 @@ func TestUnknownIsNotHolds(t *testing.T) {
 		register: func([]access) porcupine.CheckResult { return porcupine.Unknown },
 	})
 	require.NoError(t, err)
-	for _, property := range []string{history.MutualExclusion, history.ProtectedData} {
+	for _, property := range []string{MutualExclusion, ProtectedData} {
 		require.Equal(t, history.Inconclusive, v.Of(property).Verdict)
 		require.Contains(t, v.Of(property).Reason, "unknown: porcupine")
 	}
@@ -128,7 +128,7 @@ func TestDisagreementRings(t *testing.T) {
 	wrongRegister := func([]access) porcupine.CheckResult { return porcupine.Illegal }
 	r := s.history(t, 0).analysis
 	for property, broken := range map[string]oracles{
-		history.MutualExclusion: {askMutex(r.keys, wrongMutex), derivedRegister}, history.ProtectedData: {askMutex(r.keys, ownedMutex), wrongRegister},
+		MutualExclusion: {askMutex(r.keys, wrongMutex), derivedRegister}, ProtectedData: {askMutex(r.keys, ownedMutex), wrongRegister},
 	} {
 		_, err := r.verdict(broken)
 		var disagreement *OracleDisagreement

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"lockproof/harness/history"
 )
 
 func TestPictureShowsTheOverlapAndTheFault(t *testing.T) {
@@ -17,7 +15,7 @@ func TestPictureShowsTheOverlapAndTheFault(t *testing.T) {
 	h := s.history(t, 1000)
 	verdict, err := h.Verdict()
 	require.NoError(t, err)
-	overlaps := verdict.Of(history.MutualExclusion).Violations
+	overlaps := verdict.Of(MutualExclusion).Violations
 	require.Len(t, overlaps, 1)
 
 	var page strings.Builder

@@ -1,39 +1,73 @@
 package checker
 
-import "lockproof/harness/history"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
-// Property declares one property: everything about it is here and in the file of
-// what judges it.
+// Property declares one property. All that anybody asks about it stands in the file of
+// what judges it: the reports, the loader of scenarios and the trials know none by name.
 type Property struct {
-	Name    string // one of history.Properties: scenario files and results name it so
+	Name    string // as scenario files and results have it
 	Meaning string // it holds when this is so
-	judge   func(a *analysis, b *blamer, second oracles) (Result, error)
+	// Place is where it is shown: before those of higher places.
+	Place int
+
+	// Brief says in a few words what is wrong, where a picture has no room for more; a
+	// violation lasts for length. nil where no words are shorter than "violated".
+	Brief func(v Violation, length string) string
+	// Overlaps: its violations are leases that overlap, which [History.Picture] draws.
+	Overlaps bool
+	// Figures are those of [Result.Measured] that tell how a workload fared.
+	Figures []Figure
+
+	// Tokens: it is about fencing tokens, and a lock that issues none has no part in it.
+	Tokens bool
+	// Writes is how many acknowledged writes at the store a run is to make that expects
+	// something of it, if the scenario does not say. Without any, it holds in vain.
+	Writes int
+
+	judge func(a *analysis, b *blamer, second oracles) (Result, error)
 }
 
-// properties are all of them, in the order of history.Properties.
-var properties = []Property{
-	{
-		history.MutualExclusion, "no two leases on one key overlap on the true clock",
-		func(a *analysis, b *blamer, second oracles) (Result, error) {
-			return (&mutualExclusion{a, b}).judge(second.mutex)
-		},
-	},
-	{
-		history.ProtectedData, "at the guarded store no acknowledged update is lost and no stale write accepted",
-		func(a *analysis, b *blamer, second oracles) (Result, error) {
-			return (&protectedData{a, b}).judge(second.register)
-		},
-	},
-	{
-		history.Fencing, "tokens handed out grow strictly in grant order",
-		func(a *analysis, b *blamer, _ oracles) (Result, error) { return (&fencing{a, b}).judge(), nil },
-	},
-	{
-		history.DeadlockFreedom, "whoever goes on asking gets the lock once holders are gone and a majority answers",
-		func(a *analysis, b *blamer, _ oracles) (Result, error) { return (&deadlockFreedom{a, b}).judge(), nil },
-	},
-	{
-		history.FaultTolerance, "while a healthy majority can be reached and nobody holds the lock, somebody is granted it in time",
-		func(a *analysis, b *blamer, _ oracles) (Result, error) { return (&faultTolerance{a, b}).judge(), nil },
-	},
+// Figure is something that was measured: how long something took, or else a number.
+type Figure struct {
+	Key, Name string
+	Lasting   bool
+}
+
+var properties []Property
+
+// declare adds a property to those that there are.
+func declare(p Property) Property {
+	if _, known := Find(p.Name); known {
+		panic(fmt.Sprintf("the property %s is declared twice", p.Name))
+	}
+	properties = append(slices.Clip(properties), p)
+	slices.SortStableFunc(properties, func(a, b Property) int {
+		return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Name, b.Name))
+	})
+	return p
+}
+
+// Properties lists them in the order in which they are shown.
+func Properties() []Property { return slices.Clone(properties) }
+
+// Names gives the properties' names, in the order in which they are shown.
+func Names() []string {
+	names := make([]string, len(properties))
+	for i, p := range properties {
+		names[i] = p.Name
+	}
+	return names
+}
+
+// Find gives the property of that name, false if there is none.
+func Find(name string) (Property, bool) {
+	i := slices.IndexFunc(properties, func(p Property) bool { return p.Name == name })
+	if i < 0 {
+		return Property{Name: name}, false
+	}
+	return properties[i], true
 }

@@ -11,6 +11,19 @@ import (
 	"lockproof/harness/history"
 )
 
+// ProtectedData is the name of a property.
+const ProtectedData = "protected-data"
+
+var _ = declare(Property{
+	Name:    ProtectedData,
+	Meaning: "at the store that the lock guards, no acknowledged update is lost and no stale write is accepted",
+	Place:   2, Writes: 2,
+	Brief: func(Violation, string) string { return "an update is lost" },
+	judge: func(a *analysis, b *blamer, second oracles) (Result, error) {
+		return (&protectedData{a, b}).judge(second.register)
+	},
+})
+
 // protectedData: at the store that the lock guards, no acknowledged update is
 // lost and no stale write is accepted. An update is lost if another write that
 // was not derived from it takes its place (Kleppmann 2016, "Protecting a
@@ -37,7 +50,7 @@ func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Resu
 	unknown := ""
 	for i, o := range opinions {
 		key := keys[i].name
-		if err := agree(history.ProtectedData, key, len(o.clashes) > 0, o.answer); err != nil {
+		if err := agree(ProtectedData, key, len(o.clashes) > 0, o.answer); err != nil {
 			return Result{}, err
 		}
 		if o.answer == porcupine.Unknown {
@@ -50,7 +63,7 @@ func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Resu
 			violations = append(violations, p.staleViolation(key, s, len(violations)))
 		}
 	}
-	result := settle(history.ProtectedData, violations, measured)
+	result := settle(ProtectedData, violations, measured)
 	if result.Verdict == history.Holds && unknown != "" {
 		result.undecide(Unknown, "porcupine did not finish with key %q at the store", unknown)
 	}

@@ -180,7 +180,7 @@ func TestProtectedData(t *testing.T) {
 			s := tale()
 			s.grant("c1", 0, 10, 900)
 			test.tell(s)
-			r := s.requireVerdict(t, history.ProtectedData, test.verdict, test.reason)
+			r := s.requireVerdict(t, ProtectedData, test.verdict, test.reason)
 			if test.what != "" {
 				require.Contains(t, r.Violations[0].What, test.what)
 				require.NotNil(t, r.Violations[0].Blame)

@@ -84,7 +84,7 @@ func (v vacuity) missing(property string) []string {
 	need("contended acquires", have.contended, want.Contended)
 	need("faults that met a lease or an acquire", have.faults, want.Faults)
 	need("refused acquires and extensions", have.refused, want.Refused)
-	if property == history.ProtectedData {
+	if p, _ := Find(property); p.Writes > 0 {
 		need("acknowledged writes", have.writes, max(want.Writes, 1))
 	}
 	return missing

@@ -108,7 +108,7 @@ func TestHoldsMustBeEarned(t *testing.T) {
 			if test.reason == "" {
 				verdict = history.Holds
 			}
-			s.requireVerdict(t, history.MutualExclusion, verdict, test.reason)
+			s.requireVerdict(t, MutualExclusion, verdict, test.reason)
 		})
 	}
 }
@@ -121,7 +121,7 @@ func TestViolationsStand(t *testing.T) {
 	s.add(1, history.Event{Type: history.TypeFault, Fault: &history.Fault{Kind: "pause", Phase: history.PhaseBegin, Targets: []string{"c1"}}})
 	s.grant("c1", 0, 10, 900)
 	s.grant("c2", 0, 20, 900)
-	s.requireVerdict(t, history.MutualExclusion, history.Violated, "")
+	s.requireVerdict(t, MutualExclusion, history.Violated, "")
 }
 
 func TestStalls(t *testing.T) {
@@ -146,7 +146,7 @@ func TestStalls(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := tale()
 			s.header.RealTime, s.header.StallLimit = test.realTime, 100*ms
-			s.header.Expect[history.FaultTolerance] = history.Holds
+			s.header.Expect[FaultTolerance] = history.Holds
 			s.grant("c1", 0, 10, 900)
 			s.grant("c3", 0, 20, 900)
 			s.add(1203, history.Event{Process: "c2", Type: history.TypeStall, Late: test.late * ms})
@@ -154,12 +154,12 @@ func TestStalls(t *testing.T) {
 				test.tell(s)
 			}
 			if !test.stalled {
-				s.requireVerdict(t, history.MutualExclusion, history.Violated, "")
+				s.requireVerdict(t, MutualExclusion, history.Violated, "")
 				return
 			}
-			s.requireVerdict(t, history.MutualExclusion, history.Inconclusive, "stalled: c2 was held up for 131 ms at 1.203 s")
-			s.requireVerdict(t, history.FaultTolerance, history.Inconclusive, "stalled: ")
-			s.requireVerdict(t, history.Fencing, history.Inconclusive, "vacuous: ")
+			s.requireVerdict(t, MutualExclusion, history.Inconclusive, "stalled: c2 was held up for 131 ms at 1.203 s")
+			s.requireVerdict(t, FaultTolerance, history.Inconclusive, "stalled: ")
+			s.requireVerdict(t, Fencing, history.Inconclusive, "vacuous: ")
 		})
 	}
 }

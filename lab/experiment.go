@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"lockproof/harness/history"
+	"lockproof/checker"
 	"lockproof/harness/locks"
 	"lockproof/harness/suite"
 	"lockproof/redlock"
@@ -77,7 +77,7 @@ func New(s *scenarios.Scenario, variant string) (*Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range history.Properties {
+	for _, p := range checker.Names() {
 		named := s.Expect[p] != "" || slices.ContainsFunc(s.Variants, func(v scenarios.Variant) bool { return v.Expect[p] != "" })
 		if named {
 			e.Properties = append(e.Properties, p)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
 	"lockproof/scenarios"
@@ -64,19 +65,19 @@ func TestControlsTurnVerdicts(t *testing.T) {
 		form                        url.Values
 		before, after               string
 	}{
-		{"restart-delay-too-short", "", history.MutualExclusion, url.Values{"restart-delay": {"1.1"}}, history.Violated, history.Holds},
-		{"restart-without-persistence", "", history.MutualExclusion, url.Values{"restart-delay": {"1.1"}}, history.Violated, history.Holds},
-		{"restart-without-persistence", "", history.MutualExclusion, url.Values{"persistence": {"aof-always"}}, history.Violated, history.Holds},
-		{"rolling-restart", "", history.MutualExclusion, url.Values{"persistence": {"aof-everysec"}}, history.Violated, history.Holds},
-		{"delayed-restart", "", history.MutualExclusion, url.Values{"restart-delay": {"0.9"}}, history.Holds, history.Violated},
-		{"fast-servers", "", history.MutualExclusion, url.Values{"drift": {"0.2"}}, history.Violated, history.Holds},
-		{"fast-servers", "drift factor 0.2", history.MutualExclusion, url.Values{"step-1": {"1.5"}}, history.Holds, history.Violated},
-		{"slow-client-clock", "", history.MutualExclusion, url.Values{"drift": {"0.25"}}, history.Violated, history.Holds},
-		{"slow-acquire", "", history.MutualExclusion, url.Values{"rule": {"ElapsedCheck"}}, history.Holds, history.Violated},
-		{"slow-acquire", "without ElapsedCheck", history.MutualExclusion, url.Values{"rule": {""}}, history.Violated, history.Holds},
-		{"client-pause", "", history.ProtectedData, url.Values{"store": {"compare"}}, history.Violated, history.Holds},
-		{"restart-delay-mixed-ttls", "", history.MutualExclusion, url.Values{"ttl-of-c1": {"1"}}, history.Violated, history.Holds},
-		{"clock-jump-forward", "", history.MutualExclusion, url.Values{"step-2": {"0.1"}}, history.Violated, history.Holds},
+		{"restart-delay-too-short", "", checker.MutualExclusion, url.Values{"restart-delay": {"1.1"}}, history.Violated, history.Holds},
+		{"restart-without-persistence", "", checker.MutualExclusion, url.Values{"restart-delay": {"1.1"}}, history.Violated, history.Holds},
+		{"restart-without-persistence", "", checker.MutualExclusion, url.Values{"persistence": {"aof-always"}}, history.Violated, history.Holds},
+		{"rolling-restart", "", checker.MutualExclusion, url.Values{"persistence": {"aof-everysec"}}, history.Violated, history.Holds},
+		{"delayed-restart", "", checker.MutualExclusion, url.Values{"restart-delay": {"0.9"}}, history.Holds, history.Violated},
+		{"fast-servers", "", checker.MutualExclusion, url.Values{"drift": {"0.2"}}, history.Violated, history.Holds},
+		{"fast-servers", "drift factor 0.2", checker.MutualExclusion, url.Values{"step-1": {"1.5"}}, history.Holds, history.Violated},
+		{"slow-client-clock", "", checker.MutualExclusion, url.Values{"drift": {"0.25"}}, history.Violated, history.Holds},
+		{"slow-acquire", "", checker.MutualExclusion, url.Values{"rule": {"ElapsedCheck"}}, history.Holds, history.Violated},
+		{"slow-acquire", "without ElapsedCheck", checker.MutualExclusion, url.Values{"rule": {""}}, history.Violated, history.Holds},
+		{"client-pause", "", checker.ProtectedData, url.Values{"store": {"compare"}}, history.Violated, history.Holds},
+		{"restart-delay-mixed-ttls", "", checker.MutualExclusion, url.Values{"ttl-of-c1": {"1"}}, history.Violated, history.Holds},
+		{"clock-jump-forward", "", checker.MutualExclusion, url.Values{"step-2": {"0.1"}}, history.Violated, history.Holds},
 	} {
 		t.Run(tt.scenario+" "+tt.form.Encode(), func(t *testing.T) {
 			e := experiment(t, tt.scenario, tt.variant)
@@ -94,7 +95,7 @@ func TestBoundary(t *testing.T) {
 	e := experiment(t, "restart-delay-too-short", "")
 	found, err := bench(t).Boundary(context.Background(), e, e.Number("restart-delay"))
 	require.NoError(t, err)
-	stretches := found.Stretches(history.MutualExclusion)
+	stretches := found.Stretches(checker.MutualExclusion)
 	require.Len(t, stretches, 2)
 	require.Equal(t, history.Violated, stretches[0].Verdict)
 	require.Equal(t, history.Holds, stretches[1].Verdict)

@@ -155,7 +155,7 @@ func TestAFaultIsDeclaredOnce(t *testing.T) {
 			}
 		}
 		verdict := judge(t, harmless)
-		i := slices.IndexFunc(verdict.Results, func(r checker.Result) bool { return r.Property == history.FaultTolerance })
+		i := slices.IndexFunc(verdict.Results, func(r checker.Result) bool { return r.Property == checker.FaultTolerance })
 		require.Equal(t, history.Violated, verdict.Results[i].Verdict)
 	})
 	t.Run("it is told", func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/history"
+	"lockproof/checker"
 	"lockproof/harness/locks"
 	"lockproof/scenarios"
 )
@@ -147,7 +147,7 @@ func (p *page) work(s *scenarios.Scenario) {
 }
 
 func (p *page) expectations(expect map[string]string, indent string) {
-	for _, property := range history.Properties {
+	for _, property := range checker.Names() {
 		if verdict := expect[property]; verdict != "" {
 			p.line(fmt.Sprintf("%s%s %s: %s", indent, p.screen.sign(verdict), property, verdict))
 		}

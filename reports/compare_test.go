@@ -49,11 +49,11 @@ func TestCompare(t *testing.T) {
 	none := suite.Trial{Scenario: "a", Skipped: "no disk"}
 	lost := suite.Trial{Scenario: "a", Failure: "n1 did not start"}
 	extra := trial("a", "", 0, held, held)
-	extra.Results = append(extra.Results, checker.Result{Property: history.ProtectedData, Verdict: broken})
+	extra.Results = append(extra.Results, checker.Result{Property: checker.ProtectedData, Verdict: broken})
 	quiet := trial("a", "", 0, held, held)
-	quiet.Results = append(quiet.Results, checker.Result{Property: history.ProtectedData, Verdict: held})
+	quiet.Results = append(quiet.Results, checker.Result{Property: checker.ProtectedData, Verdict: held})
 	idle := trial("a", "", 0, held, held)
-	idle.Results = append(idle.Results, checker.Result{Property: history.Fencing, Verdict: history.Inconclusive})
+	idle.Results = append(idle.Results, checker.Result{Property: checker.Fencing, Verdict: history.Inconclusive})
 	for _, c := range []struct {
 		name        string
 		left, right []suite.Trial

@@ -34,8 +34,8 @@ const ms = int64(time.Millisecond)
 func trial(scenario, variant string, number int, expected, got string) suite.Trial {
 	return suite.Trial{
 		Scenario: scenario, Variant: variant, Cluster: "virtual", Trial: number, Seed: 7, Lock: "redlock",
-		Expect:  map[string]string{history.MutualExclusion: expected},
-		Results: []checker.Result{{Property: history.MutualExclusion, Verdict: got}},
+		Expect:  map[string]string{checker.MutualExclusion: expected},
+		Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: got}},
 		Elapsed: 40 * time.Millisecond, Simulated: 3 * time.Second, Attempts: 1,
 	}
 }
@@ -62,7 +62,7 @@ func fixture() *Report {
 	silent := trial("flushall", "", 1, history.Violated, history.Holds)
 	unnamed := trial("<b>|`x`|</b> @you #1 https://example.org", "", 1, history.Holds, history.Holds)
 	unnamed.Results = append(unnamed.Results, checker.Result{
-		Property: history.ProtectedData, Verdict: history.Violated,
+		Property: checker.ProtectedData, Verdict: history.Violated,
 		Violations: []checker.Violation{{Key: "<k>", From: 1, Until: 2, What: "1. the *write* of c1 | <img src=x> was lost\x1b[31m"}},
 	})
 	undecided := trial("hung-node", "", 1, history.Holds, history.Inconclusive)

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/history"
+	"lockproof/checker"
 	"lockproof/harness/suite"
 	"lockproof/internal/filelock"
 )
@@ -145,7 +145,7 @@ func ReadProgress(root *os.Root, dir string) (*Underway, error) {
 			if err := line.Begun.checkNumbers(); err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", ProgressFile, n, err)
 			}
-		case n > mostFinished || read > mostProgress || line.Trial != nil && len(line.Trial.Verdicts) > len(history.Properties):
+		case n > mostFinished || read > mostProgress || line.Trial != nil && len(line.Trial.Verdicts) > len(checker.Names()):
 			return nil, fmt.Errorf("%s:%d: this is more than a run's progress has", ProgressFile, n)
 		case n > 1 && line.Trial != nil:
 			if err := checkTrial(suite.Trial{Trial: line.Trial.Trial}); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
 	"lockproof/internal/input/inputtest"
@@ -46,9 +47,9 @@ func TestProgress(t *testing.T) {
 	require.Equal(t, run.Started, u.Started)
 	require.Equal(t, "virtual", u.Options.Cluster)
 	require.Equal(t, []FinishedTrial{
-		{Scenario: "flushall", Trial: 1, Standing: suite.AsExpected, Verdicts: map[string]string{history.MutualExclusion: history.Violated}},
+		{Scenario: "flushall", Trial: 1, Standing: suite.AsExpected, Verdicts: map[string]string{checker.MutualExclusion: history.Violated}},
 		{Scenario: "flushall", Trial: 2, Standing: suite.Differs, Why: "mutual-exclusion: expected violated, got holds",
-			Verdicts: map[string]string{history.MutualExclusion: history.Holds}},
+			Verdicts: map[string]string{checker.MutualExclusion: history.Holds}},
 	}, u.Done)
 
 	_, err = OpenFolder(run.Options.Out)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
 	"lockproof/reports"
@@ -29,7 +30,7 @@ func TestAReportReadsEachHistoryOnce(t *testing.T) {
 	require.NoError(t, err)
 	for i := range trials {
 		if trials[i].Scenario == "flushall" { // so that there is a row that is told for what went wrong
-			trials[i].Expect = map[string]string{history.MutualExclusion: history.Holds}
+			trials[i].Expect = map[string]string{checker.MutualExclusion: history.Holds}
 		}
 	}
 	report := reports.New(trials, reports.Run{Options: o, Named: true, Planned: len(trials)})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
 )
@@ -172,10 +173,10 @@ func (r *Row) count(j suite.Judgement) {
 
 // propertyRank puts known properties in their usual order, before any other.
 func propertyRank(name string) int {
-	if i := slices.Index(history.Properties, name); i >= 0 {
+	if i := slices.Index(checker.Names(), name); i >= 0 {
 		return i
 	}
-	return len(history.Properties)
+	return len(checker.Names())
 }
 
 func worst(counts map[suite.Standing]int) suite.Standing {

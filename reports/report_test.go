@@ -71,7 +71,7 @@ func TestRowsGatherTrials(t *testing.T) {
 	require.Len(t, row.Trials, 2)
 	require.Equal(t, suite.Differs, row.Standing)
 	require.Equal(t, map[suite.Standing]int{suite.AsExpected: 1, suite.Differs: 1}, row.Counts)
-	require.Equal(t, []Property{{Name: history.MutualExclusion, Expected: history.Holds, Holds: 1, Violated: 1}}, row.Properties)
+	require.Equal(t, []Property{{Name: checker.MutualExclusion, Expected: history.Holds, Holds: 1, Violated: 1}}, row.Properties)
 	require.Equal(t, 2, row.First().Trial)
 }
 

@@ -70,7 +70,7 @@ func rowName(t suite.Trial) string {
 
 // breaks reports whether a row expects a violation.
 func breaks(j suite.Job) bool {
-	for _, property := range history.Properties {
+	for _, property := range checker.Names() {
 		expected := j.Scenario.Expect[property]
 		for _, v := range j.Scenario.Variants {
 			if own := v.Expect[property]; v.Name == j.Variant && own != "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"lockproof/checker"
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/history"
@@ -204,8 +205,8 @@ func (d *decoder) expect(n ast.Node) map[string]string {
 	expect := map[string]string{}
 	entries := d.entries(n, "expect", "a mapping of properties to verdicts, as in `mutual-exclusion: holds`")
 	for _, e := range entries {
-		if !slices.Contains(history.Properties, e.key) {
-			d.report(e.at, fmt.Sprintf("there is no property %q", e.key), suggest(e.key, history.Properties, "the properties are"))
+		if !slices.Contains(checker.Names(), e.key) {
+			d.report(e.at, fmt.Sprintf("there is no property %q", e.key), suggest(e.key, checker.Names(), "the properties are"))
 			continue
 		}
 		expect[e.key] = d.word(e.value, e.key, verdicts, "verdicts that can be expected")

@@ -28,7 +28,7 @@ func giving(trial suite.Trial) suite.Runner {
 }
 
 func result(verdict string) suite.Trial {
-	return suite.Trial{Results: []checker.Result{{Property: history.MutualExclusion, Verdict: verdict, Reason: "vacuous: nothing happened"}}}
+	return suite.Trial{Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: verdict, Reason: "vacuous: nothing happened"}}}
 }
 
 // Nothing but trials that decided, and held, makes settings safe.

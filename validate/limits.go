@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"lockproof/checker"
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
@@ -89,7 +90,7 @@ func (a *Asker) Drifts(ctx context.Context) ([]Limit, error) {
 			// The lease lasts (TTL(1-d)-2ms)/(1-e), the keys TTL.
 			{"the holder's clock runs slow", []string{"c1"}, -1, spare},
 		} {
-			l, err := a.search(ctx, Limit{What: who.what, TTL: ttl, Predicted: who.predicted}, history.MutualExclusion, 0, min(2.5*spare, 0.5),
+			l, err := a.search(ctx, Limit{What: who.what, TTL: ttl, Predicted: who.predicted}, checker.MutualExclusion, 0, min(2.5*spare, 0.5),
 				func(e float64) (suite.Job, error) { return a.clocks(ttl, who.targets, 1+who.sign*e) })
 			if err != nil {
 				return all, err
@@ -116,7 +117,7 @@ func (a *Asker) clocks(ttl time.Duration, who []string, rate float64) (suite.Job
 		{Verb: scenarios.VerbWait, Wait: scenarios.Span{Fixed: max(early, 0)}},
 		{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey, Must: "ok", Within: scenarios.Span{TTLs: 2}},
 	}
-	s.Expect = map[string]string{history.MutualExclusion: history.Holds}
+	s.Expect = map[string]string{checker.MutualExclusion: history.Holds}
 	return suite.Job{Scenario: s}, nil
 }
 
@@ -143,7 +144,7 @@ func (a *Asker) Pauses(ctx context.Context) ([]Limit, error) {
 		a.stage("pauses at a TTL of %s", ttl)
 		for _, left := range []float64{0.9, 0.5, 0.1} {
 			l := Limit{What: fmt.Sprintf("checked with %g %% of the TTL left", left*100), TTL: ttl, Predicted: left * float64(ttl)}
-			l, err := a.search(ctx, l, history.ProtectedData, 0, 1.5*float64(ttl),
+			l, err := a.search(ctx, l, checker.ProtectedData, 0, 1.5*float64(ttl),
 				func(pause float64) (suite.Job, error) { return a.pause(ttl, left, time.Duration(pause)) })
 			if err != nil {
 				return all, err
@@ -175,6 +176,6 @@ func (a *Asker) pause(ttl time.Duration, left float64, stall time.Duration) (sui
 		{Verb: scenarios.VerbWrite, Targets: c2, Key: lockKey, Must: "ok"},
 		{Verb: scenarios.VerbAwait, Targets: c1},
 	}
-	s.Expect = map[string]string{history.ProtectedData: history.Holds}
+	s.Expect = map[string]string{checker.ProtectedData: history.Holds}
 	return suite.Job{Scenario: s}, nil
 }

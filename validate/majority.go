@@ -3,6 +3,7 @@ package validate
 import (
 	"fmt"
 
+	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
 	"lockproof/nemesis"
@@ -21,7 +22,7 @@ func (p Point) majority(drift float64) (suite.Job, error) {
 	s.TTL, s.Persistence = p.TTL, p.Persistence
 	s.Clients = []scenarios.Client{{Name: "c1"}, {Name: "c2"}}
 	s.Lock = scenarios.Lock{Drift: &drift}
-	s.Expect = map[string]string{history.MutualExclusion: history.Holds}
+	s.Expect = map[string]string{checker.MutualExclusion: history.Holds}
 	s.Script = []scenarios.Step{
 		{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: lockKey, Must: "ok"},
 		{Verb: scenarios.VerbRelease, Targets: []string{"c1"}, Must: "ok"},

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"lockproof/checker"
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/history"
@@ -87,7 +88,7 @@ func (p Point) job(name string, m moment, drift float64) (suite.Job, error) {
 	// c2's first try after the restart is the one that counts; further ones show
 	// that it can have the lock once it is free.
 	s.Lock = scenarios.Lock{Drift: &drift, RetryMin: scenarios.Span{TTLs: 0.2}, RetryMax: scenarios.Span{TTLs: 0.4}}
-	s.Expect = map[string]string{history.MutualExclusion: history.Holds}
+	s.Expect = map[string]string{checker.MutualExclusion: history.Holds}
 	s.Earned = scenarios.Earned{Grants: atLeast(2)}
 	away := time.Duration(float64(p.Delay) / (1 + drift))
 	s.Script = p.before(m, drift)

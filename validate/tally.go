@@ -89,7 +89,7 @@ func (a *Asker) tally(ctx context.Context, points []Point, from, until int, on s
 			return nil, err
 		}
 		for _, t := range trials {
-			counts[places[t.Scenario]].count(t, history.MutualExclusion)
+			counts[places[t.Scenario]].count(t, checker.MutualExclusion)
 		}
 	}
 	return counts, nil

@@ -14,7 +14,7 @@ func TestCrowdIsJudgedAsItWasMade(t *testing.T) {
 	for _, overlap := range []bool{false, true} {
 		verdict, err := checker.Judge(Crowd(1000, overlap))
 		require.NoError(t, err)
-		result := verdict.Of(history.MutualExclusion)
+		result := verdict.Of(checker.MutualExclusion)
 		require.EqualValues(t, 1000, result.Measured["leases"])
 		if !overlap {
 			require.Equal(t, history.Holds, result.Verdict)
@@ -34,7 +34,7 @@ func BenchmarkCheck(b *testing.B) {
 				for b.Loop() {
 					verdict, err := checker.Judge(Crowd(n, overlap))
 					require.NoError(b, err)
-					require.Equal(b, want, verdict.Of(history.MutualExclusion).Verdict)
+					require.Equal(b, want, verdict.Of(checker.MutualExclusion).Verdict)
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/lease")
 			})

@@ -53,7 +53,7 @@ func header(processes []string) *history.Event {
 	return &history.Event{Process: "harness", Type: history.TypeHeader, Header: &history.Header{
 		Version: history.Version, Scenario: "crowd", Cluster: "virtual", Lock: "redlock", TTL: 1e9,
 		Nodes: []string{"n1", "n2", "n3", "n4", "n5"}, Clients: processes,
-		Expect: map[string]string{history.MutualExclusion: history.Holds}, Bounds: history.Bounds{Free: 1.5e9, Grant: 0.5e9},
+		Expect: map[string]string{checker.MutualExclusion: history.Holds}, Bounds: history.Bounds{Free: 1.5e9, Grant: 0.5e9},
 	}}
 }
 

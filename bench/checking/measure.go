@@ -62,7 +62,7 @@ func measure(n int, measured map[string][]float64) error {
 		if err != nil {
 			return err
 		}
-		if got := verdict.Of(history.MutualExclusion); got.Verdict != want {
+		if got := verdict.Of(checker.MutualExclusion); got.Verdict != want {
 			return fmt.Errorf("%d leases: the verdict is %s %s, not %s", n, got.Verdict, got.Reason, want)
 		}
 		add(want, took)

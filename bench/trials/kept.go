@@ -28,7 +28,7 @@ func keptPerLease(name string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	leases := verdict.Of(history.MutualExclusion).Measured["leases"]
+	leases := verdict.Of(checker.MutualExclusion).Measured["leases"]
 	return (float64(most) - float64(before)) / float64(leases), nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/reports"
 	"lockproof/scenarios"
@@ -113,7 +114,7 @@ func TestCheckJudgesALongHistory(t *testing.T) {
 	require.NoError(t, err)
 	w := history.NewWriter(f, false)
 	w.Write(history.Event{Process: "harness", Type: history.TypeHeader, Header: &history.Header{
-		Version: history.Version, Scenario: "long", Expect: map[string]string{history.MutualExclusion: history.Inconclusive},
+		Version: history.Version, Scenario: "long", Expect: map[string]string{checker.MutualExclusion: history.Inconclusive},
 	}})
 	for range 34 {
 		w.Write(history.Event{Process: "harness", Type: history.TypeNote, Text: strings.Repeat("x", 1<<19)})

@@ -78,8 +78,8 @@ func TestAnInterruptBeforeTheFirstTrial(t *testing.T) {
 func verdict(expected, got string) func(suite.Job, int) suite.Trial {
 	return func(suite.Job, int) suite.Trial {
 		return suite.Trial{
-			Expect:  map[string]string{history.MutualExclusion: expected},
-			Results: []checker.Result{{Property: history.MutualExclusion, Verdict: got}},
+			Expect:  map[string]string{checker.MutualExclusion: expected},
+			Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: got}},
 		}
 	}
 }

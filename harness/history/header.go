@@ -76,18 +76,6 @@ type Earned struct {
 	Refused int `json:"refused,omitempty"`
 }
 
-// The properties, as scenario files and results name them.
-const (
-	MutualExclusion = "mutual-exclusion"
-	ProtectedData   = "protected-data"
-	Fencing         = "fencing"
-	DeadlockFreedom = "deadlock-freedom"
-	FaultTolerance  = "fault-tolerance"
-)
-
-// Properties lists them in the order in which they are shown.
-var Properties = []string{MutualExclusion, ProtectedData, Fencing, DeadlockFreedom, FaultTolerance}
-
 // The verdicts on a property.
 const (
 	Holds        = "holds"

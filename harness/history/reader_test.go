@@ -63,7 +63,7 @@ func TestTruncatedSaysWhatHappened(t *testing.T) {
 
 func TestReadBackWhatWasWritten(t *testing.T) {
 	events := append([]Event{{Process: "harness", Type: TypeHeader, Header: &Header{Version: Version,
-		Nodes: []string{"n1"}, Clients: []string{"c1"}, Expect: map[string]string{MutualExclusion: Holds}}}}, typical()...)
+		Nodes: []string{"n1"}, Clients: []string{"c1"}, Expect: map[string]string{"mutual-exclusion": Holds}}}}, typical()...)
 	events = append(events, Event{Time: 2e9, Process: "n1", Type: TypeNode,
 		Node: &Node{Up: true, RunID: "ab", Keys: map[string]KeyState{"k1": {Token: "t", TTL: -1}}}})
 	for _, ordered := range []bool{false, true} {

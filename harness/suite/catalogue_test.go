@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/internal/needs"
 	"lockproof/redlock"
@@ -61,8 +62,8 @@ func showing(list []*scenarios.Scenario, rule string) []string {
 
 func TestShowingWantsAContrast(t *testing.T) {
 	scenario := func(reference, without string, rules ...string) []*scenarios.Scenario {
-		return []*scenarios.Scenario{{Name: "s", Expect: map[string]string{history.MutualExclusion: reference},
-			Variants: []scenarios.Variant{{Without: rules, Expect: map[string]string{history.MutualExclusion: without}}}}}
+		return []*scenarios.Scenario{{Name: "s", Expect: map[string]string{checker.MutualExclusion: reference},
+			Variants: []scenarios.Variant{{Without: rules, Expect: map[string]string{checker.MutualExclusion: without}}}}}
 	}
 	const rule = "Majority"
 	require.Equal(t, []string{"s"}, showing(scenario(history.Holds, history.Violated, rule), rule))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/scenarios"
 )
@@ -152,7 +153,7 @@ func TestCancelReachesTheChildren(t *testing.T) {
 	c.Close()
 	require.Len(t, trials, 1)
 	require.Empty(t, trials[0].Failure)
-	require.Equal(t, history.Inconclusive, trials[0].verdict(history.MutualExclusion))
+	require.Equal(t, history.Inconclusive, trials[0].verdict(checker.MutualExclusion))
 	require.Less(t, trials[0].Simulated, 24*time.Hour)
 	require.FileExists(t, filepath.Join(o.Out, trials[0].History))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/scenarios"
 )
@@ -45,7 +46,7 @@ func TestJobsWithAnotherLockOrWithoutRulesAreScenariosAsTheyStand(t *testing.T) 
 			require.Empty(t, j.Variant)
 			p, err := o.settle(j)
 			require.NoError(t, err)
-			require.Equal(t, history.Holds, p.Expect[history.MutualExclusion])
+			require.Equal(t, history.Holds, p.Expect[checker.MutualExclusion])
 			require.Equal(t, o.Without, p.Without)
 			if o.Lock != "" {
 				require.Equal(t, o.Lock, p.Lock.Name)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"lockproof/checker"
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
 	"lockproof/nemesis"
@@ -28,9 +29,9 @@ func TestRandomWorkloadsNeverViolateMutualExclusion(t *testing.T) {
 		require.NoError(rt, err)
 		trial := trials[0]
 		require.Empty(rt, trial.Failure)
-		require.NotEqual(rt, history.Violated, trial.verdict(history.MutualExclusion), "%+v", trial.Results)
-		require.NotEqual(rt, history.Violated, trial.verdict(history.Fencing))
-		if trial.verdict(history.MutualExclusion) == history.Holds {
+		require.NotEqual(rt, history.Violated, trial.verdict(checker.MutualExclusion), "%+v", trial.Results)
+		require.NotEqual(rt, history.Violated, trial.verdict(checker.Fencing))
+		if trial.verdict(checker.MutualExclusion) == history.Holds {
 			held++
 			faults += len(s.Nemesis)
 		}
@@ -44,7 +45,7 @@ func TestRandomWorkloadsNeverViolateMutualExclusion(t *testing.T) {
 func randomScenario(t *rapid.T) *scenarios.Scenario {
 	s := &scenarios.Scenario{
 		Name: "random", On: []string{Virtual}, TTL: time.Second, Persistence: cluster.PersistAlways,
-		Expect: map[string]string{history.MutualExclusion: history.Holds},
+		Expect: map[string]string{checker.MutualExclusion: history.Holds},
 		Workload: &scenarios.Workload{
 			Clients: rapid.IntRange(2, 4).Draw(t, "clients"), Keys: rapid.IntRange(1, 2).Draw(t, "keys"), For: scenarios.Span{TTLs: 4},
 			Hold: ttls(t, "hold", 0.02, 1.2), Think: ttls(t, "think", 0.02, 0.3),

@@ -23,7 +23,7 @@ type Judgement struct {
 }
 
 // Judgements compares each property that the scenario names or that was judged
-// with what was expected, in the order of history.Properties. A trial that was
+// with what was expected, in the order of checker.Names(). A trial that was
 // skipped or failed has none.
 func (t Trial) Judgements() []Judgement {
 	if t.Skipped != "" || t.Failure != "" {
@@ -48,7 +48,7 @@ func (t Trial) Judgements() []Judgement {
 // usual order, then any others by name.
 func judgedProperties(expect map[string]string, results map[string]checker.Result) []string {
 	var known, others []string
-	for _, p := range history.Properties {
+	for _, p := range checker.Names() {
 		_, named := expect[p]
 		_, judged := results[p]
 		if named || judged {
@@ -56,12 +56,12 @@ func judgedProperties(expect map[string]string, results map[string]checker.Resul
 		}
 	}
 	for p := range expect {
-		if !slices.Contains(history.Properties, p) {
+		if !slices.Contains(checker.Names(), p) {
 			others = append(others, p)
 		}
 	}
 	for p := range results {
-		if _, named := expect[p]; !named && !slices.Contains(history.Properties, p) {
+		if _, named := expect[p]; !named && !slices.Contains(checker.Names(), p) {
 			others = append(others, p)
 		}
 	}

@@ -14,7 +14,7 @@ func result(property, verdict, reason string) checker.Result {
 }
 
 func TestStanding(t *testing.T) {
-	const mutex, data = history.MutualExclusion, history.ProtectedData
+	const mutex, data = checker.MutualExclusion, checker.ProtectedData
 	const holds, violated, inconclusive = history.Holds, history.Violated, history.Inconclusive
 	tests := []struct {
 		name  string
@@ -98,10 +98,10 @@ func TestStanding(t *testing.T) {
 
 func TestStandingNamesEveryDifference(t *testing.T) {
 	trial := Trial{
-		Expect: map[string]string{history.MutualExclusion: history.Holds, history.Fencing: history.Holds},
+		Expect: map[string]string{checker.MutualExclusion: history.Holds, checker.Fencing: history.Holds},
 		Results: []checker.Result{
-			result(history.Fencing, history.Violated, ""),
-			result(history.MutualExclusion, history.Violated, ""),
+			result(checker.Fencing, history.Violated, ""),
+			result(checker.MutualExclusion, history.Violated, ""),
 		},
 	}
 	_, why := trial.Standing()
@@ -110,22 +110,22 @@ func TestStandingNamesEveryDifference(t *testing.T) {
 
 func TestJudgementsKeepTheOrderOfProperties(t *testing.T) {
 	trial := Trial{
-		Expect: map[string]string{"zeal": history.Holds, history.FaultTolerance: history.Holds},
+		Expect: map[string]string{"zeal": history.Holds, checker.FaultTolerance: history.Holds},
 		Results: []checker.Result{
 			result("ardour", history.Holds, ""),
-			result(history.FaultTolerance, history.Holds, ""),
-			result(history.MutualExclusion, history.Holds, ""),
+			result(checker.FaultTolerance, history.Holds, ""),
+			result(checker.MutualExclusion, history.Holds, ""),
 		},
 	}
 	var names []string
 	for _, j := range trial.Judgements() {
 		names = append(names, j.Property)
 	}
-	require.Equal(t, []string{history.MutualExclusion, history.FaultTolerance, "ardour", "zeal"}, names)
+	require.Equal(t, []string{checker.MutualExclusion, checker.FaultTolerance, "ardour", "zeal"}, names)
 }
 
 func TestJudgementsOfTrialsThatDidNotRun(t *testing.T) {
-	expect := map[string]string{history.MutualExclusion: history.Holds}
+	expect := map[string]string{checker.MutualExclusion: history.Holds}
 	require.Empty(t, Trial{Skipped: "why", Expect: expect}.Judgements())
 	require.Empty(t, Trial{Failure: "why", Expect: expect}.Judgements())
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/checker"
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/docker"
 	"lockproof/harness/history"
@@ -25,7 +26,7 @@ func plain(name string) Job {
 	return Job{Scenario: &scenarios.Scenario{
 		Name: name, On: []string{Virtual, Local}, TTL: time.Second, Nodes: []string{"n1"},
 		Clients: []scenarios.Client{{Name: "c1"}},
-		Expect:  map[string]string{history.MutualExclusion: history.Holds},
+		Expect:  map[string]string{checker.MutualExclusion: history.Holds},
 	}}
 }
 
@@ -220,7 +221,7 @@ func TestCancelOfARealRunIsWoundUp(t *testing.T) {
 	require.Less(t, time.Since(began), 9*time.Second, "the workload goes on for 18 s")
 	require.Len(t, trials, 1)
 	require.Empty(t, trials[0].Failure)
-	require.NotEqual(t, history.Violated, trials[0].verdict(history.MutualExclusion))
+	require.NotEqual(t, history.Violated, trials[0].verdict(checker.MutualExclusion))
 	require.Greater(t, trials[0].Simulated, 500*time.Millisecond)
 	require.FileExists(t, filepath.Join(o.Out, trials[0].History))
 }
@@ -238,7 +239,7 @@ func TestCancelOfALongVirtualRunIsWoundUp(t *testing.T) {
 	trials, err := Run(ctx, []Job{{Scenario: &day}}, o, func(Trial) {})
 	require.NoError(t, err)
 	require.Empty(t, trials[0].Failure)
-	require.Equal(t, history.Inconclusive, trials[0].verdict(history.MutualExclusion))
+	require.Equal(t, history.Inconclusive, trials[0].verdict(checker.MutualExclusion))
 	require.Greater(t, trials[0].Simulated, 500*time.Millisecond)
 	require.Less(t, trials[0].Simulated, 12*time.Hour)
 	require.FileExists(t, filepath.Join(o.Out, trials[0].History))
@@ -260,7 +261,7 @@ func TestOnlyWhatIsWorthItIsKept(t *testing.T) {
 		[]string{trials[0].History, trials[1].History, trials[2].History})
 	require.FileExists(t, filepath.Join(o.Out, trials[0].History))
 	require.NoDirExists(t, filepath.Join(o.Out, "trials/a/001"))
-	require.Equal(t, history.Violated, trials[2].verdict(history.MutualExclusion))
+	require.Equal(t, history.Violated, trials[2].verdict(checker.MutualExclusion))
 }
 
 // An alarm that did not ring is what a reader wants to look into most.
@@ -268,7 +269,7 @@ func TestAViolationThatDidNotComeIsKept(t *testing.T) {
 	o := onFake(2)
 	o.Out = t.TempDir()
 	job := plain("a")
-	job.Scenario.Expect[history.MutualExclusion] = history.Violated
+	job.Scenario.Expect[checker.MutualExclusion] = history.Violated
 	trials := runFake(context.Background(), o, []Job{job}, fakePerformer(granted), func(Trial) {})
 	standing, _ := trials[1].Standing()
 	require.Equal(t, Differs, standing)
@@ -363,6 +364,6 @@ expect: {mutual-exclusion: violated}
 	require.NoError(t, err)
 	standing, why := trials[0].Standing()
 	require.Equal(t, Undecided, standing, why)
-	require.Equal(t, history.Violated, trials[0].verdict(history.MutualExclusion))
+	require.Equal(t, history.Violated, trials[0].verdict(checker.MutualExclusion))
 	require.Contains(t, why, "violated, but not as the scenario means to show: step 4 (extend c1): unmet: c1's extend had to be ok and was fail")
 }

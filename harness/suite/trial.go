@@ -69,7 +69,7 @@ func worthKeeping(t Trial) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(history.Properties, func(p string) bool { return t.verdict(p) == history.Violated })
+	return slices.ContainsFunc(checker.Names(), func(p string) bool { return t.verdict(p) == history.Violated })
 }
 
 // verdict is the trial's verdict on a property, "" if it was not judged.

@@ -1,6 +1,9 @@
 package trial
 
-import "lockproof/harness/history"
+import (
+	"lockproof/checker"
+	"lockproof/harness/history"
+)
 
 // earned is what must have happened for a "holds" to mean anything: somebody
 // got the lock, somebody else wanted it at the same time, and the faults that
@@ -13,8 +16,10 @@ func (p *Plan) earned() history.Earned {
 	if p.Breaks() {
 		e.Faults = 1
 	}
-	if _, ok := p.Expect[history.ProtectedData]; ok {
-		e.Writes = 2
+	for _, property := range checker.Properties() {
+		if _, named := p.Expect[property.Name]; named {
+			e.Writes = max(e.Writes, property.Writes)
+		}
 	}
 	for _, set := range []struct {
 		to   *int

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/checker"
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/local"
 	"lockproof/harness/cluster/virtual"
@@ -36,7 +37,7 @@ func plain() *scenarios.Scenario {
 	return &scenarios.Scenario{
 		Name: "a", On: []string{virtual.Name, local.Name}, TTL: time.Second, Nodes: []string{"n1"},
 		Clients: []scenarios.Client{{Name: "c1"}},
-		Expect:  map[string]string{history.MutualExclusion: history.Holds},
+		Expect:  map[string]string{checker.MutualExclusion: history.Holds},
 	}
 }
 
@@ -48,11 +49,11 @@ func TestAVariantReplacesWhatItNames(t *testing.T) {
 	require.Equal(t, 30*time.Second, p.TTL)
 	require.Equal(t, s.Workload, p.Workload, "what it does not name stays")
 	require.Equal(t, map[string]string{
-		history.MutualExclusion: history.Holds, history.ProtectedData: history.Holds, history.Fencing: history.Holds,
-		history.DeadlockFreedom: history.Holds, history.FaultTolerance: history.Holds,
+		checker.MutualExclusion: history.Holds, checker.ProtectedData: history.Holds, checker.Fencing: history.Holds,
+		checker.DeadlockFreedom: history.Holds, checker.FaultTolerance: history.Holds,
 	}, p.Expect, "its expectations come on top of the scenario's")
 	require.Equal(t, time.Second, s.TTL, "the scenario itself is not touched")
-	require.NotContains(t, s.Expect, history.Fencing)
+	require.NotContains(t, s.Expect, checker.Fencing)
 
 	_, err := NewPlan(s, Settings{On: virtual.Kind, Variant: "eleven keys"})
 	require.EqualError(t, err, `scenario healthy-contention has no variant "eleven keys"`)
@@ -85,7 +86,7 @@ func TestWhyATrialIsSkipped(t *testing.T) {
 		{"a store that reads tell no token", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Store.Check = scenarios.CheckFenceWrites },
 			"redsync issues no fencing tokens, which this scenario's store checks"},
 		{"tokens to be judged", virtual.Kind, "redsync", func(s *scenarios.Scenario) {
-			s.Expect = map[string]string{history.Fencing: history.Violated}
+			s.Expect = map[string]string{checker.Fencing: history.Violated}
 		}, "redsync issues no fencing tokens, which this scenario is about"},
 		{"a client's clock", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Script = step(nemesis.Clock, "c1") },
 			"redsync reads Go's own clock, which cannot be set for one client"},
@@ -167,7 +168,7 @@ func TestEarned(t *testing.T) {
 			s.Script = []scenarios.Step{{Verb: nemesis.Resume, Targets: []string{"n1"}}, {Verb: nemesis.Heal}, {Verb: nemesis.LetGo}}
 		}, history.Earned{Grants: 1}},
 		{"a schedule", func(s *scenarios.Scenario) { s.Nemesis = []scenarios.Random{{Fault: nemesis.Pause}} }, history.Earned{Grants: 1, Faults: 1}},
-		{"protected data", func(s *scenarios.Scenario) { s.Expect = map[string]string{history.ProtectedData: history.Holds} },
+		{"protected data", func(s *scenarios.Scenario) { s.Expect = map[string]string{checker.ProtectedData: history.Holds} },
 			history.Earned{Grants: 1, Writes: 2}},
 		{"all set", func(s *scenarios.Scenario) {
 			two(s)
@@ -187,7 +188,7 @@ func TestTheHeaderSaysWhatWasRun(t *testing.T) {
 	require.Equal(t, history.Header{
 		Version: history.Version, Scenario: "a", Cluster: local.Name, Server: "redis 7.0.15", Seed: 9, Trial: 3,
 		Lock: "redlock-fenced", TTL: int64(time.Second), Nodes: []string{"n1"}, Clients: []string{"c1", "w1", "w2"}, RealTime: true,
-		FencedStore: true, Fencing: true, Expect: map[string]string{history.MutualExclusion: history.Holds},
+		FencedStore: true, Fencing: true, Expect: map[string]string{checker.MutualExclusion: history.Holds},
 		Bounds: h.Bounds, Earned: h.Earned, StallLimit: h.StallLimit,
 	}, h)
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/history"
+	"lockproof/checker"
 	"lockproof/scenarios"
 )
 
@@ -44,7 +44,7 @@ func (p *Plan) unfit() string {
 		return fmt.Sprintf("%s is a lock on one node, and this is a scenario of %d", k.Name, len(p.Nodes))
 	case p.Store.Check.Fenced() && !k.Fencing:
 		return fmt.Sprintf("%s issues no fencing tokens, which this scenario's store checks", k.Name)
-	case p.Expect[history.Fencing] != "" && !k.Fencing:
+	case p.expectsTokens() && !k.Fencing:
 		return fmt.Sprintf("%s issues no fencing tokens, which this scenario is about", k.Name)
 	case (uses(scenarios.VerbExtend) || uses(scenarios.VerbWatch)) && !k.Extends:
 		return k.Name + " cannot extend a lease"
@@ -54,6 +54,13 @@ func (p *Plan) unfit() string {
 		return k.Name + " reads Go's own clock, which cannot be set for one client"
 	}
 	return ""
+}
+
+// expectsTokens says whether the scenario expects something of fencing tokens.
+func (p *Plan) expectsTokens() bool {
+	return slices.ContainsFunc(checker.Properties(), func(property checker.Property) bool {
+		return property.Tokens && p.Expect[property.Name] != ""
+	})
 }
 
 // setup names what the plan asks of a cluster's servers.

@@ -54,7 +54,7 @@ var table = []allowed{
 
 	// What breaks it, what is to happen, and who runs all that.
 	{"nemesis", "harness/client harness/cluster harness/history internal/wording"},
-	{"scenarios", "harness/cluster harness/cluster/kinds harness/history harness/locks internal/input" +
+	{"scenarios", "checker harness/cluster harness/cluster/kinds harness/history harness/locks internal/input" +
 		" internal/input/yamlfile nemesis redlock"},
 	{"harness/trial", "checker harness/client harness/cluster harness/history harness/locks nemesis scenarios"},
 	{"harness/suite", "checker harness/cluster harness/cluster/kinds harness/cluster/local harness/cluster/process" +

@@ -138,7 +138,7 @@ func (b *builder) show(a *article, trial suite.Trial, h *reports.History) {
 	t := &teller{a.ID, h}
 	a.Accounts = t.violations(trial)
 	for _, c := range a.Accounts {
-		if c.Property == history.MutualExclusion {
+		if p, _ := checker.Find(c.Property); p.Overlaps {
 			c.Porcupine = b.porcupine(a.History, h, *c.violation)
 		}
 	}

@@ -49,7 +49,7 @@ func (w words) overlapping() []history.Event {
 	return []history.Event{
 		{Process: "harness", Type: history.TypeHeader, Header: &history.Header{Version: history.Version, Scenario: w.word("scenario"),
 			Clients: []string{client, "c2"}, Nodes: []string{node, "n2"}, TTL: 1000 * ms,
-			Expect: map[string]string{history.MutualExclusion: history.Violated}}},
+			Expect: map[string]string{checker.MutualExclusion: history.Violated}}},
 		{Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{ID: 9, Kind: "cut", Class: history.LinkCut, Phase: history.PhaseBegin,
 			Targets: []string{w.word("setting") + "-n2"}, Effective: true, Setting: true}},
 		operation(5, client, history.TypeInvoke, acquire),
@@ -77,9 +77,9 @@ func (w words) report(t testing.TB) (*reports.Report, []*scenarios.Scenario) {
 	keep(t, filepath.Join(out, "trials", "it", "000", "history.jsonl"), w.overlapping())
 	violated := suite.Trial{
 		Scenario: w.word("scenario"), Variant: w.word("variant"), Cluster: w.word("cluster"), Lock: w.word("lock"), Seed: 7,
-		Expect:  map[string]string{history.MutualExclusion: history.Violated},
+		Expect:  map[string]string{checker.MutualExclusion: history.Violated},
 		History: "trials/it/000/history.jsonl",
-		Results: []checker.Result{{Property: history.MutualExclusion, Verdict: history.Violated, Violations: []checker.Violation{{
+		Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: history.Violated, Violations: []checker.Violation{{
 			Key: w.word("key"), From: 30 * ms, Until: 910 * ms, Processes: []string{w.word("client"), "c2"}, What: w.word("what"),
 			Blame: &checker.Blame{Time: 12 * ms, Process: w.word("fault target"), Event: 5, Broke: w.word("broke"), Why: w.word("why")},
 			Leases: []checker.Lease{

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
 	"lockproof/reports"
@@ -69,29 +70,14 @@ type view struct {
 	Groups   []*group
 	Skipped  []reports.Skip
 	Rates    *rates
-	Terms    []term
+	Terms    []checker.Property
 	Drawn    bool // there is a timeline, and so a need for its legend
 }
 
-type term struct{ Name, Meaning string }
-
-// terms say what each property promises.
-var terms = []term{
-	{history.MutualExclusion, "no two clients believe at once that they hold the lock"},
-	{history.ProtectedData, "at the store that the lock guards, no acknowledged update is lost and no stale write is accepted"},
-	{history.Fencing, "tokens grow strictly in the order of the grants"},
-	{history.DeadlockFreedom, "once faults are healed and holders gone, a waiting client gets the lock within a stated bound"},
-	{history.FaultTolerance, "while a client reaches a healthy majority and the lock is free, it gets it within a stated bound"},
-}
-
-// Meaning says what a property promises.
+// Meaning says what a property promises, "" of one that is not known.
 func Meaning(property string) string {
-	for _, t := range terms {
-		if t.Name == property {
-			return t.Meaning
-		}
-	}
-	return ""
+	p, _ := checker.Find(property)
+	return p.Meaning
 }
 
 // Write writes the page of a report. The catalogue tells what its scenarios
@@ -114,7 +100,7 @@ func (b *builder) view() *view {
 		Policy: "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" +
 			base64.StdEncoding.EncodeToString(digest[:]) + "'; base-uri 'none'; form-action 'none'",
 		Headline: r.Headline(), Good: r.ExitCode() == reports.ExitAsExpected,
-		Summary: r.Summary(), Setting: r.Setting(), Terms: terms, Skipped: r.Skips(),
+		Summary: r.Summary(), Setting: r.Setting(), Terms: checker.Properties(), Skipped: r.Skips(),
 	}
 	if !r.Started.IsZero() {
 		v.Started = r.Started.UTC().Format("2 January 2006, 15:04 UTC")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
 	"lockproof/reports"
@@ -138,7 +139,7 @@ func TestCataloguePage(t *testing.T) {
 				require.Contains(t, page.String(), `<figure class="timeline" data-id="`+id+"-"+suite.Slug(r.Property)+`"`)
 				require.Contains(t, page.String(), `id="`+id+"-event-")
 			}
-			if r.Verdict == history.Violated && r.Property == history.MutualExclusion {
+			if r.Verdict == history.Violated && r.Property == checker.MutualExclusion {
 				require.FileExists(t, filepath.Join(o.Out, filepath.Dir(trial.History), reports.PorcupineFile))
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
 	"lockproof/reports"
@@ -138,15 +139,15 @@ func (p *plots) gap(h *reports.History, x func(int64) float64) {
 // figures are what the checker measured.
 func (p *plots) figures(trial suite.Trial) {
 	for _, r := range trial.Results {
-		if r.Property != history.FaultTolerance {
-			continue
-		}
-		for _, f := range []struct{ key, name string }{{"acquire_p50", "median acquire"}, {"acquire_p99", "99th percentile"}} {
-			if ns, ok := r.Measured[f.key]; ok {
-				p.Figures = append(p.Figures, figure{f.name, reports.Duration(time.Duration(ns))})
+		property, _ := checker.Find(r.Property)
+		for _, f := range property.Figures {
+			n, measured := r.Measured[f.Key]
+			switch {
+			case measured && f.Lasting:
+				p.Figures = append(p.Figures, figure{f.Name, reports.Duration(time.Duration(n))})
+			case measured:
+				p.Figures = append(p.Figures, figure{f.Name, fmt.Sprint(n)})
 			}
 		}
-		p.Figures = append(p.Figures, figure{"grants", fmt.Sprint(r.Measured["grants"])},
-			figure{"longest gap", reports.Duration(time.Duration(r.Measured["longest_gap"]))})
 	}
 }

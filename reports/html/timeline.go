@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"lockproof/checker"
-	"lockproof/harness/history"
 	"lockproof/reports"
 )
 
@@ -270,18 +269,11 @@ func (t *timeline) broken(v *checker.Violation, property string) {
 	t.lane("violated", "broken", brokenHeight)
 }
 
-// brokenText says in three words what is wrong, and for how long.
+// brokenText says in a few words what is wrong, and for how long.
 func brokenText(v *checker.Violation, property string) string {
 	length := reports.Duration(time.Duration(v.Until - v.From))
-	switch {
-	case property == history.MutualExclusion && len(v.Processes) == 2:
-		return fmt.Sprintf("%s and %s both hold it: %s", v.Processes[0], v.Processes[1], length)
-	case property == history.ProtectedData:
-		return "an update is lost"
-	case property == history.DeadlockFreedom:
-		return "waiting in vain: " + length
-	case property == history.FaultTolerance:
-		return "free, and yet not granted: " + length
+	if p, _ := checker.Find(property); p.Brief != nil {
+		return p.Brief(*v, length)
 	}
 	return "violated: " + length
 }
