@@ -86,6 +86,9 @@ func settings(events []history.Event) []string {
 		asked := map[string]string{"direction": k.direction, "by": k.by}
 		texts = append(texts, nemesis.Setting(k.client, nodes[k], history.Fault{Kind: k.kind, Asked: asked}))
 	}
+	if h := headerOf(events); h != nil && h.Belief != "" {
+		texts = append(texts, "clients believe in a lease "+h.Belief)
+	}
 	return texts
 }
 

@@ -13,6 +13,9 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
+// catalogueFolder begins the names of the catalogue's files.
+const catalogueFolder = "scenarios/"
+
 // order is the catalogue's: from the healthy cluster to the operator's
 // mistakes, related failures side by side. Files that it does not name come
 // last, by name.
@@ -77,7 +80,7 @@ func parseEmbedded(files fs.FS, name string) (*Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &decoder{file: "scenarios/" + name}
+	d := &decoder{file: catalogueFolder + name}
 	if root := d.parse(data); root != nil {
 		d.scenario(root)
 		d.checkFileName()

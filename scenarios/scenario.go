@@ -135,6 +135,7 @@ type Earned struct {
 // names.
 type Variant struct {
 	Name        string // default: "without RULE", or from what is set
+	Nodes       int    // 1: what is said of any node is said of n1; 0: as the scenario has it
 	Without     []string
 	Lock        *Lock
 	Store       *Store
@@ -274,5 +275,8 @@ func (s *Scenario) With(v Variant) *Scenario {
 	c.Expect = map[string]string{}
 	maps.Copy(c.Expect, s.Expect)
 	maps.Copy(c.Expect, v.Expect)
+	if v.Nodes == 1 {
+		return c.onOneNode()
+	}
 	return &c
 }

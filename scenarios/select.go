@@ -6,6 +6,8 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"lockproof/internal/input"
 )
 
 // Select returns the scenarios that a user asks for: names of the catalogue,
@@ -72,6 +74,17 @@ func selectOne(arg string, all []*Scenario) ([]*Scenario, error) {
 		return found, nil
 	}
 	return nil, noSuch(arg, names)
+}
+
+// Text reads the file that a scenario came from once more, of the catalogue or of a
+// user's.
+func Text(s *Scenario) ([]byte, error) {
+	if name, ok := strings.CutPrefix(s.File, catalogueFolder); ok && name == s.Name+".yaml" {
+		if text, err := files.ReadFile(name); err == nil {
+			return text, nil
+		}
+	}
+	return input.Read(s.File, input.YAML)
 }
 
 // noSuch is the error for a name or glob that matches nothing.

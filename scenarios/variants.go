@@ -32,6 +32,7 @@ func (d *decoder) variant(n ast.Node) Variant {
 	before := len(d.problems)
 	places := d.fields(n, "the variant", []field{
 		{"name", "", func(n ast.Node) { v.Name = d.text(n, "name") }},
+		{"nodes", "", func(n ast.Node) { v.Nodes = d.integer(n, "nodes", 1, 1) }},
 		{"without", "", func(n ast.Node) { v.Without = d.words(n, "without", ruleNames(), "rules") }},
 		{"lock", "", func(n ast.Node) {
 			lock := d.lock(n, d.s.Lock)
@@ -64,7 +65,7 @@ func (d *decoder) variant(n ast.Node) Variant {
 // checkVariant sees that a variant changes something, that its lock has rules
 // to switch off, and gives it a name if it has none.
 func (d *decoder) checkVariant(at *token.Position, v *Variant, places map[string]*token.Position) {
-	changes := []string{"without", "lock", "store", "persistence", "redis", "workload", "script"}
+	changes := []string{"nodes", "without", "lock", "store", "persistence", "redis", "workload", "script"}
 	if !slices.ContainsFunc(changes, func(key string) bool { return places[key] != nil }) {
 		d.report(at, "the variant changes nothing", "give it one or more of "+strings.Join(changes, ", "))
 		return
@@ -96,6 +97,9 @@ func (d *decoder) checkVariant(at *token.Position, v *Variant, places map[string
 // nameOf makes a name of what a variant sets: "without ElapsedCheck".
 func (d *decoder) nameOf(v *Variant) string {
 	var parts []string
+	if v.Nodes == 1 {
+		parts = append(parts, "on one node")
+	}
 	if len(v.Without) > 0 {
 		parts = append(parts, "without "+strings.Join(v.Without, ", "))
 	}

@@ -61,13 +61,15 @@ type Client struct {
 	err     error // of closing; read after ended
 
 	mu      sync.Mutex
+	made    []*redis.Client         // by the lock, with options of its own
 	under   context.CancelCauseFunc // of the operation under way
 	stop    chan struct{}           // ends the loops that were commanded so far
 	written int                     // writes so far
 
 	// What follows belongs to the goroutine that works off the commands.
-	latest  *tenure
-	tenures map[string]*tenure // the latest of each key
+	latest    *tenure
+	tenures   map[string]*tenure // the latest of each key
+	described bool               // the harness knows what the lock can do
 }
 
 // task is a command in the queue; stop is set for a loop.
@@ -124,7 +126,8 @@ func (c *Client) connect(kind locks.Kind, random io.Reader) error {
 	nodes := len(c.redis) - 1
 	c.store = &store{client: c.redis[nodes], fenced: c.setup.FencedStore, readsUnfenced: c.setup.ReadsUnfenced, compare: c.setup.CompareStore}
 	lock, err := kind.New(locks.Env{
-		Nodes:   c.redis[:nodes],
+		Nodes:   c.redis[:nodes:nodes],
+		Network: c.open(addresses),
 		Clock:   c.clock,
 		Rand:    random,
 		Alone:   c.clock.gate != nil,
@@ -247,6 +250,14 @@ func (c *Client) disconnect() error {
 	var errs []error
 	for _, r := range c.redis {
 		errs = append(errs, r.Close())
+	}
+	c.mu.Lock()
+	made := c.made
+	c.mu.Unlock()
+	for _, r := range made {
+		if err := r.Close(); !errors.Is(err, redis.ErrClosed) { // the lock may have done it
+			errs = append(errs, err)
+		}
 	}
 	c.net.end()
 	c.net.dialing.Wait()

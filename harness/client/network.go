@@ -114,6 +114,7 @@ func lagOf(order, number int) time.Duration {
 	return time.Duration(order+1)*server + time.Duration(number)*one%server
 }
 
+// dial connects to a server; lag is how long after a pause the connection goes on.
 func (n *network) dial(ctx context.Context, network, addr string, lag time.Duration) (net.Conn, error) {
 	n.mu.Lock()
 	if n.ended {

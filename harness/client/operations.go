@@ -23,6 +23,7 @@ type tenure struct {
 	over  string // why the client gave the lease up, "" if it did not
 	// released and lost are also for the watcher.
 	released, lost atomic.Bool
+	watched        bool // the client hears of its end
 }
 
 // event begins an event about the tenure.
@@ -125,7 +126,15 @@ func (c *Client) acquire(ctx context.Context, key string) (history.Type, error) 
 	}
 	t := &tenure{lease: lease, id: e.ID, key: key, token: lease.Token(), fence: lease.Fence()}
 	c.latest, c.tenures[key] = t, t
-	return c.believe(t.event(history.OpAcquire, e.ID), lease), nil
+	outcome := c.believe(t.event(history.OpAcquire, e.ID), lease)
+	if l, ok := lease.(locks.Watched); ok {
+		c.hearOf(t, l.Context())
+	}
+	if l, ok := c.lock.(locks.Described); ok && !c.described {
+		c.described = true
+		c.say(Message{Lock: l.Describe()})
+	}
+	return outcome, nil
 }
 
 // extend that does not succeed is a fail for the same reason: the client goes
@@ -217,6 +226,9 @@ func (c *Client) write(ctx context.Context, t *tenure) history.Type {
 // watch lets the lock keep the lease extended, by extensions that are operations
 // as any other, and records when it is told that the lease is over.
 func (c *Client) watch(t *tenure) error {
+	if t.watched { // from its grant on
+		return nil
+	}
 	kept := t.lease.Watch(c.ctx, func(ctx context.Context) error {
 		_, err := c.extend(ctx, t)
 		return err
@@ -224,11 +236,23 @@ func (c *Client) watch(t *tenure) error {
 	if kept == nil {
 		return fmt.Errorf("watch: the lock %s has no watchdog", c.setup.Lock)
 	}
-	c.running.Go(func() {
-		<-kept.Done()
-		c.noteLoss(t, context.Cause(kept))
-	})
+	c.hearOf(t, kept)
 	return nil
+}
+
+// hearOf records when the lease's own context ends, nil if it has none.
+func (c *Client) hearOf(t *tenure, kept context.Context) {
+	if kept == nil {
+		return
+	}
+	t.watched = true
+	c.running.Go(func() {
+		select {
+		case <-kept.Done():
+			c.noteLoss(t, context.Cause(kept))
+		case <-c.ctx.Done():
+		}
+	})
 }
 
 func (c *Client) noteLoss(t *tenure, cause error) {

@@ -96,6 +96,8 @@ type Message struct {
 	// Outcome of the command's operation: ok, fail or info; "" if it has none.
 	Outcome history.Type `json:"outcome,omitempty"`
 	Error   string       `json:"error,omitempty"`
+	// Lock is what a first lease has shown of the lock, by itself in a message.
+	Lock *locks.Abilities `json:"lock,omitempty"`
 }
 
 // Worker is a client under the harness's command.

@@ -62,6 +62,9 @@ type Need struct {
 type Choice struct {
 	Server string // one of Kind.Servers, or what Kind.Server says
 	Image  string // an image that has a server, instead
+	// Worker is the command line of a client's process; empty: this program with the
+	// argument "worker".
+	Worker []string
 }
 
 // Maker makes the clusters of one suite. Its methods may be called from any

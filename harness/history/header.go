@@ -18,6 +18,9 @@ type Header struct {
 
 	Lock    string   `json:"lock"`
 	Without []string `json:"without,omitempty"` // rules switched off
+	// Belief says in words how long a client believes in a lease, and who says so,
+	// where it is not the lock itself; "" where it is.
+	Belief  string   `json:"belief,omitempty"`
 	TTL     int64    `json:"ttl"`
 	Nodes   []string `json:"nodes"`
 	Clients []string `json:"clients"`

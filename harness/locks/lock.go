@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -43,6 +44,17 @@ type Lease interface {
 	Release(ctx context.Context) error
 }
 
+// Watched is a lease that tells by itself when it is over, from the grant on: its
+// context ends then. The client writes that down without having asked for a Watch.
+type Watched interface {
+	Context() context.Context // nil: it does not tell
+}
+
+// Described is a lock that finds out by its first lease what it can do.
+type Described interface {
+	Describe() *Abilities
+}
+
 // Error is a failed operation with its reason, one of history's Reason
 // constants.
 type Error struct {
@@ -77,7 +89,11 @@ type Options struct {
 
 // Env is what a lock is made from.
 type Env struct {
+	// Nodes are clients of the lock's servers with options of the harness's: no
+	// retries, many connections, timeouts that bind.
 	Nodes []*redis.Client
+	// Network is for a lock that makes its own clients.
+	Network
 	Clock redlock.Clock // the client's own, skewed with the client
 	Rand  io.Reader     // where tokens and jitter come from
 	// Alone: each command is to go by itself. In virtual time it would be up to
@@ -94,16 +110,44 @@ type Kind struct {
 	// Fencing: it issues fencing tokens. OwnClock: it reads time only through
 	// Env.Clock, so a client's skew reaches it. Rules: Options.Without applies.
 	// Extends: it can extend a lease. Watches: it has a watchdog that does so.
-	// SingleNode: it uses the first node only.
-	Fencing, OwnClock, Rules, Extends, Watches, SingleNode bool
+	// SingleNode: it uses the first node only. Foreign: it belongs to another
+	// program, connects to the servers that it is given, and asks no Sentinels.
+	Fencing, OwnClock, Rules, Extends, Watches, SingleNode, Foreign bool
+	// Belief says in words how long its clients believe in a lease, and who says
+	// so, where that is not the lock's own validity; "" otherwise.
+	Belief string
+}
+
+// Abilities are what a lock can do beyond acquire and release, where a first lease
+// has to show it.
+type Abilities struct {
+	Fencing    bool   `json:"fencing,omitempty"`
+	OwnClock   bool   `json:"own_clock,omitempty"`
+	Extends    bool   `json:"extends,omitempty"`
+	Watches    bool   `json:"watches,omitempty"`
+	SingleNode bool   `json:"single_node,omitempty"`
+	Belief     string `json:"belief,omitempty"`
+}
+
+// With is the kind with these abilities.
+func (k Kind) With(a Abilities) Kind {
+	k.Fencing, k.OwnClock, k.Extends, k.Watches, k.SingleNode = a.Fencing, a.OwnClock, a.Extends, a.Watches, a.SingleNode
+	k.Belief = a.Belief
+	return k
 }
 
 // registry holds every Kind by name.
-var registry = map[string]Kind{}
+var (
+	registryMu sync.RWMutex
+	registry   = map[string]Kind{}
+)
 
-// Register adds a lock under test, before any run begins: each lock's file does so.
+// Register adds a lock under test, or replaces the one of that name, before any run
+// with it begins: each lock's file does so.
 func Register(k Kind) {
 	k.New = checked(k)
+	registryMu.Lock()
+	defer registryMu.Unlock()
 	registry[k.Name] = k
 }
 
@@ -112,12 +156,16 @@ const Reference = "redlock"
 
 // Names lists the locks under test, sorted.
 func Names() []string {
+	registryMu.RLock()
+	defer registryMu.RUnlock()
 	return slices.Sorted(maps.Keys(registry))
 }
 
 // Find returns the lock of that name.
 func Find(name string) (Kind, error) {
+	registryMu.RLock()
 	k, ok := registry[name]
+	registryMu.RUnlock()
 	if !ok {
 		return Kind{}, fmt.Errorf("no lock named %q: there are %s", name, strings.Join(Names(), ", "))
 	}

@@ -36,7 +36,7 @@ type nodeLock struct {
 func newNodeLock(env Env) *nodeLock { return &nodeLock{env: env, node: env.Nodes[0]} }
 
 func (l *nodeLock) Acquire(ctx context.Context, key string) (Lease, error) {
-	return retry(ctx, l.env, func() (Lease, error) { return l.attempt(ctx, key) })
+	return Retry(ctx, l.env, func() (Lease, error) { return l.attempt(ctx, key) })
 }
 
 // attempt believes in its lease for one TTL from before the key was asked for:

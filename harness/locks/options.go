@@ -91,7 +91,7 @@ func checked(k Kind) func(Env) (Lock, error) {
 func withRules() []string {
 	var names []string
 	for _, n := range Names() {
-		if registry[n].Rules {
+		if k, err := Find(n); err == nil && k.Rules {
 			names = append(names, n)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"lockproof/harness/history"
 )
 
-// retry makes attempts until one succeeds, the tries are used up or ctx ends,
+// Retry makes attempts until one succeeds, the tries are used up or ctx ends,
 // with a random delay after each failure.
-func retry(ctx context.Context, env Env, attempt func() (Lease, error)) (Lease, error) {
+func Retry(ctx context.Context, env Env, attempt func() (Lease, error)) (Lease, error) {
 	for n := 1; ; n++ {
 		lease, err := attempt()
 		if err == nil {

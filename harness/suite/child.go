@@ -14,6 +14,7 @@ import (
 
 	"lockproof/harness/cluster/process"
 	"lockproof/harness/history"
+	"lockproof/harness/locks"
 	"lockproof/harness/trial"
 )
 
@@ -32,10 +33,11 @@ type order struct {
 // reply is one line from a child: a trial that is done; or how far it has got; or,
 // as the child's last, why it ends itself.
 type reply struct {
-	Trial    *Trial          `json:"done,omitempty"`
-	Events   []history.Event `json:"events,omitempty"` // the trial's, if they were asked for
-	Progress *trial.Pace     `json:"progress,omitempty"`
-	Last     string          `json:"last,omitempty"`
+	Trial    *Trial           `json:"done,omitempty"`
+	Events   []history.Event  `json:"events,omitempty"` // the trial's, if they were asked for
+	Shown    *locks.Abilities `json:"shown,omitempty"`  // by the lock, in this trial
+	Progress *trial.Pace      `json:"progress,omitempty"`
+	Last     string           `json:"last,omitempty"`
 }
 
 // child is a process that runs trials.
@@ -90,6 +92,7 @@ func (c *child) listen(out io.Reader) {
 type death struct {
 	words  string // its last
 	status string
+	hung   bool // it was ended, for it made no progress
 }
 
 func (d *death) Error() string {
@@ -121,7 +124,7 @@ func (c *child) run(ctx context.Context, o Options, t ticket, progressTimeout ti
 			case !alive:
 				return Trial{}, c.reap("")
 			case r.Trial != nil:
-				r.Trial.Events = r.Events
+				r.Trial.Events, r.Trial.Shown = r.Events, r.Shown
 				return *r.Trial, nil
 			case r.Last != "":
 				return Trial{}, c.reap(r.Last)
@@ -130,8 +133,10 @@ func (c *child) run(ctx context.Context, o Options, t ticket, progressTimeout ti
 				watchdog.Reset(progressTimeout)
 			}
 		case <-watchdog.C:
-			return Trial{}, c.reap(fmt.Sprintf("no progress in %s of real time, after %d events and %s of virtual time",
+			death := c.reap(fmt.Sprintf("no progress in %s of real time, after %d events and %s of virtual time",
 				progressTimeout, seen.Events, time.Duration(seen.Time)))
+			death.hung = true
+			return Trial{}, death
 		case <-cancelled:
 			cancelled = nil
 			_ = c.orders.Encode(order{Cancel: true}) // one that has died says so itself
@@ -141,7 +146,7 @@ func (c *child) run(ctx context.Context, o Options, t ticket, progressTimeout ti
 
 // reap sees to a child's end and gives its last words: those given, or what it
 // wrote as it died.
-func (c *child) reap(words string) error {
+func (c *child) reap(words string) *death {
 	if words != "" {
 		_ = c.cmd.Process.Kill()
 	}
@@ -149,7 +154,7 @@ func (c *child) reap(words string) error {
 	if words == "" {
 		words = c.words.String()
 	}
-	return &death{words, status}
+	return &death{words: words, status: status}
 }
 
 // end closes the child's input, of which it ends, and waits for it; one that does

@@ -126,6 +126,7 @@ func (e *childRunner) try(ctx context.Context, t ticket) Trial {
 			trial = done
 		} else {
 			trial.Failure, trial.Attempts = err.Error(), 1
+			trial.Hung = death != nil && death.hung
 		}
 		break
 	}

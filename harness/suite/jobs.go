@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"lockproof/harness/locks"
 	"lockproof/scenarios"
 )
 
@@ -30,7 +31,7 @@ func rowName(scenario, variant string) string {
 
 // Jobs lists the rows that are to be run: every scenario with all its variants;
 // or, when another lock or fewer rules are asked for, every scenario as it
-// stands with these. It fails on a lock or a rule that does not exist.
+// stands with these, and for a lock on one node in its form for one. It fails on a lock or a rule that does not exist.
 func (o Options) Jobs(list []*scenarios.Scenario) ([]Job, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -38,7 +39,7 @@ func (o Options) Jobs(list []*scenarios.Scenario) ([]Job, error) {
 	var jobs []Job
 	for _, s := range list {
 		if o.Lock != "" || len(o.Without) > 0 {
-			jobs = append(jobs, Job{Scenario: s, Lenient: true, Lock: o.Lock, Without: o.Without})
+			jobs = append(jobs, Job{Scenario: s, Variant: o.form(s), Lenient: true, Lock: o.Lock, Without: o.Without})
 			continue
 		}
 		jobs = append(jobs, Job{Scenario: s})
@@ -47,6 +48,15 @@ func (o Options) Jobs(list []*scenarios.Scenario) ([]Job, error) {
 		}
 	}
 	return jobs, nil
+}
+
+// form is the variant in which the lock is to run a scenario: as it stands, but for
+// locks on one node, where it has a form for these.
+func (o Options) form(s *scenarios.Scenario) string {
+	if k, err := locks.Find(o.Lock); err != nil || !k.SingleNode || len(s.Nodes) == 1 {
+		return ""
+	}
+	return s.OneNode()
 }
 
 // Skips says why a job would be skipped with these options, or "".

@@ -28,8 +28,11 @@ type Options struct {
 	Cluster string // the name of its kind
 	Trials  int
 	Seed    uint64
-	Server  string        // docker: one of docker.Servers; local: a server's program; "": the default
-	Image   string        // docker: an image that has a server, instead
+	Server  string // docker: one of docker.Servers; local: a server's program; "": the default
+	Image   string // docker: an image that has a server, instead
+	// Worker is the command line of a client's process, in real time; empty: this
+	// program with the argument "worker".
+	Worker  []string      `json:"-"`
 	TTL     time.Duration // 0: each scenario's own
 	Lock    string        // "": each scenario's own
 	Without []string      // rules to switch off in every scenario

@@ -6,12 +6,17 @@ import (
 	"strconv"
 	"strings"
 
+	"lockproof/harness/locks"
 	"lockproof/scenarios"
 )
 
 // repeat is the command that runs one trial again, "" where there is none: the
-// scenario was made for a question, and is in no file.
+// scenario was made for a question, and is in no file; or the lock is another
+// program's.
 func (o Options) repeat(j Job, seed uint64) string {
+	if k, err := locks.Find(j.Lock); err == nil && k.Foreign {
+		return ""
+	}
 	what := j.Scenario.File
 	if known, err := scenarios.Select([]string{j.Scenario.Name}); err == nil && known[0].File == j.Scenario.File {
 		what = j.Scenario.Name

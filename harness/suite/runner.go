@@ -28,8 +28,8 @@ type runner struct {
 	close    func() error    // ends what the clusters share
 }
 
-// performer runs a trial once, into a journal, and names its servers.
-type performer func(ctx context.Context, p *trial.Plan, t *Trial, j *trial.Journal) (server string, err error)
+// performer runs a trial once, into a journal.
+type performer func(ctx context.Context, p *trial.Plan, t *Trial, j *trial.Journal) (trial.Shown, error)
 
 // newRunner gets ready what the clusters share; or it says what they lack.
 func newRunner(ctx context.Context, o Options) (*runner, error) {
@@ -41,14 +41,14 @@ func newRunner(ctx context.Context, o Options) (*runner, error) {
 	if notices == nil {
 		notices = io.Discard
 	}
-	maker, err := kind.Open(ctx, cluster.Choice{Server: o.Server, Image: o.Image}, notices)
+	maker, err := kind.Open(ctx, cluster.Choice{Server: o.Server, Image: o.Image, Worker: o.Worker}, notices)
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("the run was interrupted before the cluster was ready: %w", ctx.Err()) // whatever else it broke
 	}
 	if err != nil {
 		return nil, err
 	}
-	perform := func(ctx context.Context, p *trial.Plan, t *Trial, j *trial.Journal) (string, error) {
+	perform := func(ctx context.Context, p *trial.Plan, t *Trial, j *trial.Journal) (trial.Shown, error) {
 		return trial.Run(ctx, p, maker, t.Trial, t.Seed, j)
 	}
 	return &runner{options: o, perform: perform, close: maker.Close}, nil
@@ -98,7 +98,8 @@ func (r *runner) attempt(ctx context.Context, job Job, p *trial.Plan, result *Tr
 		result.Failure = err.Error()
 		return
 	}
-	result.Server, err = r.perform(ctx, p, result, journal)
+	shown, err := r.perform(ctx, p, result, journal)
+	result.Server, result.Shown = shown.Server, shown.Lock
 	endErr := journal.End()
 	result.Simulated = journal.Length()
 	switch refusal, refused := errors.AsType[*locks.Error](err); {

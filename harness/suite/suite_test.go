@@ -46,11 +46,11 @@ var stall = history.Event{Time: 15, Process: "harness", Type: history.TypeStall,
 
 // fakePerformer records what history says of each trial.
 func fakePerformer(history func(p *trial.Plan, t *Trial) []history.Event) performer {
-	return func(_ context.Context, p *trial.Plan, t *Trial, j *trial.Journal) (string, error) {
+	return func(_ context.Context, p *trial.Plan, t *Trial, j *trial.Journal) (trial.Shown, error) {
 		for _, e := range history(p, t) {
 			j.Record(e)
 		}
-		return "fake 1.0", nil
+		return trial.Shown{Server: "fake 1.0"}, nil
 	}
 }
 
@@ -136,11 +136,11 @@ func readHistory(t *testing.T, name string) []history.Event {
 }
 
 func TestAClusterThatFailsIsAFailureOfTheHarness(t *testing.T) {
-	trials := runFake(context.Background(), onFake(1), []Job{plain("a"), plain("b")}, func(_ context.Context, p *trial.Plan, _ *Trial, _ *trial.Journal) (string, error) {
+	trials := runFake(context.Background(), onFake(1), []Job{plain("a"), plain("b")}, func(_ context.Context, p *trial.Plan, _ *Trial, _ *trial.Journal) (trial.Shown, error) {
 		if p.Name == "a" {
-			return "", errors.New("n3 did not start")
+			return trial.Shown{}, errors.New("n3 did not start")
 		}
-		return "", nil // and no history
+		return trial.Shown{}, nil // and no history
 	}, func(Trial) {})
 	standing, why := trials[0].Standing()
 	require.Equal(t, HarnessError, standing)
@@ -155,14 +155,14 @@ func TestAClusterThatFailsIsAFailureOfTheHarness(t *testing.T) {
 func TestAClusterThatIsLostEndsTheRun(t *testing.T) {
 	o := onFake(5)
 	o.Parallel = 1
-	trials := runFake(context.Background(), o, []Job{plain("a"), plain("b")}, func(_ context.Context, p *trial.Plan, result *Trial, j *trial.Journal) (string, error) {
+	trials := runFake(context.Background(), o, []Job{plain("a"), plain("b")}, func(_ context.Context, p *trial.Plan, result *Trial, j *trial.Journal) (trial.Shown, error) {
 		for _, e := range granted(p, result) {
 			j.Record(e)
 		}
 		if result.Trial == 1 {
-			return "", fmt.Errorf("n3: %w", &cluster.Lost{Cluster: docker.Name, Why: "the engine is gone", How: "start it again"})
+			return trial.Shown{}, fmt.Errorf("n3: %w", &cluster.Lost{Cluster: docker.Name, Why: "the engine is gone", How: "start it again"})
 		}
-		return "", nil
+		return trial.Shown{}, nil
 	}, func(Trial) {})
 	require.Len(t, trials, 2)
 	standing, why := trials[1].Standing()
@@ -175,17 +175,17 @@ func TestCancelInMidRunGivesWhatWasSeen(t *testing.T) {
 	o := onFake(5)
 	o.Parallel, o.Out = 1, t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
-	trials := runFake(ctx, o, []Job{plain("a")}, func(ctx context.Context, p *trial.Plan, result *Trial, j *trial.Journal) (string, error) {
+	trials := runFake(ctx, o, []Job{plain("a")}, func(ctx context.Context, p *trial.Plan, result *Trial, j *trial.Journal) (trial.Shown, error) {
 		events := granted(p, result)
 		for _, e := range events[:3] {
 			j.Record(e)
 		}
 		if result.Trial == 1 {
 			cancel()
-			return "", ctx.Err()
+			return trial.Shown{}, ctx.Err()
 		}
 		j.Record(events[3])
-		return "", nil
+		return trial.Shown{}, nil
 	}, func(Trial) {})
 	require.Len(t, trials, 2)
 	require.Empty(t, trials[1].Failure)
@@ -197,9 +197,9 @@ func TestCancelBeforeThereIsAClusterJudgesNothing(t *testing.T) {
 	o := onFake(5)
 	o.Parallel, o.Out = 1, t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
-	trials := runFake(ctx, o, []Job{plain("a")}, func(ctx context.Context, _ *trial.Plan, _ *Trial, _ *trial.Journal) (string, error) {
+	trials := runFake(ctx, o, []Job{plain("a")}, func(ctx context.Context, _ *trial.Plan, _ *Trial, _ *trial.Journal) (trial.Shown, error) {
 		cancel()
-		return "", ctx.Err()
+		return trial.Shown{}, ctx.Err()
 	}, func(Trial) {})
 	require.Len(t, trials, 1)
 	standing, why := trials[0].Standing()

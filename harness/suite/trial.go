@@ -6,6 +6,7 @@ import (
 
 	"lockproof/checker"
 	"lockproof/harness/history"
+	"lockproof/harness/locks"
 )
 
 // Trial is one run of one scenario and what came of it.
@@ -29,8 +30,12 @@ type Trial struct {
 	Skipped string `json:"skipped,omitempty"`
 	// Failure says how the harness itself failed.
 	Failure string `json:"failure,omitempty"`
+	// Hung: it failed because it made no progress any more.
+	Hung bool `json:"-"`
 	// lost: the cluster can run no other.
 	lost bool
+	// Shown is what the lock can do, where it was for a lease to show.
+	Shown *locks.Abilities `json:"-"`
 	// Attempts is how many runs it took, more than one after stalls.
 	Attempts int `json:"attempts,omitempty"`
 	// History is the file, relative to the output folder, if it was kept.

@@ -11,6 +11,7 @@ import (
 	"lockproof/harness/client"
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
+	"lockproof/harness/locks"
 	"lockproof/nemesis"
 )
 
@@ -25,6 +26,7 @@ type crew struct {
 	serial  int
 	waiting map[int]chan client.Message // by serial
 	written map[string]bool             // the keys whose registers at the store were written to
+	lock    *locks.Abilities            // what a lock has shown that it can do, nil if none has
 }
 
 var _ nemesis.ClientControl = (*crew)(nil)
@@ -72,6 +74,10 @@ func (c *crew) heard(m *member, msg client.Message) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if msg.Lock != nil {
+		c.lock = msg.Lock
+		return
+	}
 	if msg.Done == 0 {
 		if msg.Error != "" && !m.killed {
 			m.failed = fmt.Errorf("%s", msg.Error)

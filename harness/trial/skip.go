@@ -42,6 +42,8 @@ func (p *Plan) unfit() string {
 		return fmt.Sprintf("%s has no rules to switch off", k.Name)
 	case k.SingleNode && len(p.Nodes) > 1 && p.Settings.Lock != "":
 		return fmt.Sprintf("%s is a lock on one node, and this is a scenario of %d", k.Name, len(p.Nodes))
+	case k.Foreign && p.Sentinels > 0:
+		return fmt.Sprintf("%s connects to servers that it is given, and does not ask Sentinels", k.Name)
 	case p.Store.Check.Fenced() && !k.Fencing:
 		return fmt.Sprintf("%s issues no fencing tokens, which this scenario's store checks", k.Name)
 	case p.expectsTokens() && !k.Fencing:

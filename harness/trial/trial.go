@@ -7,22 +7,28 @@ import (
 	"lockproof/checker"
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
+	"lockproof/harness/locks"
 )
 
-// Run runs one trial of a plan, on a cluster of its own, and gives what its servers
-// are, with version. The journal has the history when it returns, whole and with
+// Shown is what a trial has shown beside its history.
+type Shown struct {
+	Server string           // what its servers are, with version
+	Lock   *locks.Abilities // what the lock can do, where it was for a lease to show; else nil
+}
+
+// Run runs one trial of a plan, on a cluster of its own. The journal has the history when it returns, whole and with
 // its last line unless an error is returned too. When ctx ends, what is under way
 // is wound up, and the error is that of ctx.
 func Run(
 	ctx context.Context, p *Plan, maker cluster.Maker, number int, seed uint64, j *Journal,
-) (server string, err error) {
+) (shown Shown, err error) {
 	var c cluster.Cluster
 	err = inTime(ctx, p.Settings.On, j, func(ctx context.Context) error {
 		if c, err = maker.New(ctx, p.config(seed, j.Record)); err != nil { // the servers and the network
 			return err
 		}
-		server = c.Server()
-		j.Record(p.Header(server, number, seed))
+		shown.Server = c.Server()
+		j.Record(p.Header(shown.Server, number, seed))
 		r := newRun(p, c, seed, j.Record)
 		r.look(ctx)        // into every node
 		err = r.setUp(ctx) // the clients, and whom they reach
@@ -30,6 +36,7 @@ func Run(
 			err = r.perform(ctx) // the script, beside the workload and the schedule of faults
 		}
 		err = errors.Join(r.unmet(err), r.windUp(ctx)) // faults end, clients too, and the nodes are looked into
+		shown.Lock = r.crew.lock
 		if err == nil {
 			j.Record(history.Event{Time: c.Now(), Process: "harness", Type: history.TypeEnd})
 		}
@@ -40,7 +47,7 @@ func Run(
 		}
 		return c.Close()
 	})
-	return server, maker.Explain(err)
+	return shown, maker.Explain(err)
 }
 
 // Judge judges what a journal has recorded, once it has ended.

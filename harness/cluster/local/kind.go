@@ -48,7 +48,7 @@ func open(_ context.Context, choice cluster.Choice, _ io.Writer) (cluster.Maker,
 		return nil, err
 	}
 	return cluster.Separate(func(ctx context.Context, cfg cluster.Config) (cluster.Cluster, error) {
-		c, err := New(ctx, cfg, Options{RedisServer: choice.Server})
+		c, err := New(ctx, cfg, Options{RedisServer: choice.Server, Worker: choice.Worker})
 		if err != nil {
 			return nil, err
 		}

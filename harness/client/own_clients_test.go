@@ -1,0 +1,32 @@
+package client
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+func TestALocksOwnClientsHaveItsOwnOptions(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client(nil)
+		network := c.open(c.setup.Nodes)
+		require.Zero(t, network.Sent())
+		made := network.Redis(1, func(o *redis.Options) { o.MaxRetries, o.PoolSize = 7, 1 })
+		require.Equal(t, 7, made.Options().MaxRetries)
+		require.Equal(t, 1, made.Options().PoolSize)
+		require.Equal(t, c.setup.Nodes[1], made.Options().Addr)
+		require.NoError(t, made.Ping(t.Context()).Err())
+		require.Equal(t, c.clock.Now().Milliseconds(), network.Sent().Milliseconds())
+		require.NoError(t, made.Close(), "whoever made it may close it")
+
+		_, err := network.Dial(t.Context(), "tcp", "127.0.0.1:6379")
+		require.ErrorContains(t, err, "it is none of the lock's servers")
+		w.sites[0].set(func(s *site) { s.down = true })
+		_, err = network.Dial(t.Context(), "tcp", c.setup.Nodes[0])
+		require.Error(t, err)
+		_, ours := errors.AsType[*dialError](err)
+		require.False(t, ours, "libraries see what a network would say")
+	})
+}

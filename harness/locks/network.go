@@ -1,0 +1,34 @@
+package locks
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Server is one of a lock's servers, as one client reaches it.
+type Server struct {
+	// Addr is for Network.Dial. In virtual time it is no address of the machine's.
+	Addr     string
+	Password string // "": it asks for none
+}
+
+// Network is how a lock reaches its servers with clients that it makes itself.
+type Network struct {
+	// Servers are the lock's, in its order; none where Sentinels name the only one.
+	Servers []Server
+	// Dial connects to one of them over the client's own link, which is what
+	// faults befall. It fails as a network does.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Redis makes a go-redis client of a server, with go-redis's own defaults and
+	// then the options given: retries, timeouts and the pool are the lock's. The
+	// harness closes it.
+	Redis func(server int, options ...func(*redis.Options)) *redis.Client
+	// Sent is when something was last sent over a connection of Dial's, on
+	// Env.Clock; 0 if nothing was.
+	Sent func() time.Duration
+	// Context ends with the client.
+	Context context.Context
+}

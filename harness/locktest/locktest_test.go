@@ -1,0 +1,178 @@
+package locktest_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/locktest"
+)
+
+// victimsVariable lets TestVictims run: its subtests are of bad locks, and fail.
+const victimsVariable = "LOCKPROOF_TEST_VICTIMS"
+
+// run is what came of one test in a process and a folder of its own.
+type run struct {
+	output, folder string
+	passed         bool
+}
+
+// inProcess runs tests of this binary that may fail.
+func inProcess(t *testing.T, folder, pattern string, flags ...string) run {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	var names []string
+	for name := range strings.SplitSeq(pattern, "/") {
+		names = append(names, "^"+name+"$")
+	}
+	cmd := exec.CommandContext(t.Context(), self, append([]string{"-test.run=" + strings.Join(names, "/"), "-test.v", "-test.timeout=2m"}, flags...)...)
+	cmd.Dir = folder
+	cmd.Env = append(os.Environ(), victimsVariable+"=1", "TMPDIR="+folder)
+	output, err := cmd.CombinedOutput()
+	return run{string(output), folder, err == nil}
+}
+
+// victim runs one of TestVictims.
+func victim(t *testing.T, name string) run {
+	t.Helper()
+	r := inProcess(t, t.TempDir(), "TestVictims/"+name)
+	require.NotContains(t, r.output, "test timed out")
+	require.Contains(t, r.output, "TestVictims/"+name)
+	return r
+}
+
+// failed requires that exactly these scenarios failed.
+func (r run) failed(t *testing.T, test string, scenarios ...string) {
+	t.Helper()
+	var failed []string
+	for _, m := range regexp.MustCompile(`--- FAIL: `+regexp.QuoteMeta(test)+`/([^/ ]+) `).FindAllStringSubmatch(r.output, -1) {
+		failed = append(failed, m[1])
+	}
+	require.ElementsMatch(t, scenarios, failed, r.output)
+	require.Equal(t, len(scenarios) == 0, r.passed, r.output)
+}
+
+func (r run) says(t *testing.T, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(r.output, text) {
+			t.Fatalf("nothing says %q:\n%s", text, r.output)
+		}
+	}
+}
+
+// The catalogue in virtual time, with a lock that does what can be done.
+func TestAGoodLockPasses(t *testing.T) {
+	began := time.Now()
+	locktest.Run(t, good)
+	require.Less(t, time.Since(began), 10*time.Second)
+}
+
+func TestABeliefThatNobodyDeclaredIsTheShortest(t *testing.T) {
+	locktest.Run(t, majority, locktest.Scenarios("slow-acquire", "pause-in-acquire"))
+}
+
+func TestWithoutAnElapsedCheckTheStoryIsTold(t *testing.T) {
+	r := victim(t, "from-return")
+	r.failed(t, "TestVictims/from-return", "slow-acquire", "pause-in-acquire")
+	r.says(t, "--- FAIL: TestVictims/from-return/slow-acquire/seed=7", "--- PASS: TestVictims/from-return/healthy-contention/seed=8",
+		"mutual-exclusion: expected holds, got violated", "the return of Acquire: declared by the adapter",
+		"░ asking   █ holding")
+	for _, file := range []string{"history", "page"} {
+		path := regexp.MustCompile(file + `: +(/\S+)`).FindStringSubmatch(r.output)
+		require.NotNil(t, path, r.output)
+		require.FileExists(t, path[1])
+		if file == "history" {
+			require.FileExists(t, filepath.Join(filepath.Dir(path[1]), "timeline.svg"))
+		}
+	}
+	schedules, err := filepath.Glob(filepath.Join(r.folder, "testdata/lockproof/TestVictims/from-return/*.yaml"))
+	require.NoError(t, err)
+	require.Len(t, schedules, 4)
+
+	// What was found is tried first from now on, also where it is not asked for.
+	again := inProcess(t, r.folder, "TestVictims/from-return/replay")
+	require.False(t, again.passed)
+	again.says(t, "--- FAIL: TestVictims/from-return/replay/slow-acquire-seed-7")
+	one := inProcess(t, r.folder, "TestVictims/from-return/late-release/seed=7")
+	require.True(t, one.passed, one.output)
+	require.Equal(t, 1, strings.Count(one.output, "/seed="+"7 ("), one.output)
+}
+
+func TestHistoriesAreWhereGoKeepsArtifacts(t *testing.T) {
+	folder := t.TempDir()
+	r := inProcess(t, folder, "TestVictims/from-return/slow-acquire/seed=7", "-test.artifacts", "-test.outputdir="+folder)
+	require.False(t, r.passed)
+	r.says(t, "history: "+filepath.Join(folder, "_artifacts"))
+}
+
+func TestALockThatPanicsFailsItsSubtest(t *testing.T) {
+	r := victim(t, "panics")
+	r.failed(t, "TestVictims/panics", "restart-without-persistence")
+	r.says(t, "panic: nobody thought of this", "in lockproof/harness/locktest_test.TestVictims", "--- PASS: TestVictims/panics/healthy-contention")
+}
+
+func TestALockThatPanicsInTheBackgroundFailsItsSubtest(t *testing.T) {
+	r := victim(t, "panics-in-the-background")
+	r.failed(t, "TestVictims/panics-in-the-background", "restart-without-persistence")
+	r.says(t, "panic: nobody thought of this", "--- PASS: TestVictims/panics-in-the-background/healthy-contention")
+}
+
+func TestALockThatSpinsFailsItsSubtest(t *testing.T) {
+	r := victim(t, "spins")
+	r.failed(t, "TestVictims/spins", "restart-without-persistence")
+	r.says(t, "no progress in 1s of real time", "--- PASS: TestVictims/spins/healthy-contention")
+}
+
+func TestALockThatBlocksFailsItsSubtest(t *testing.T) {
+	r := victim(t, "blocks")
+	r.failed(t, "TestVictims/blocks", "restart-without-persistence")
+	r.says(t, "no progress in 2s of real time", "--- PASS: TestVictims/blocks/healthy-contention")
+}
+
+func TestALockThatEndsTheProcessFailsItsSubtest(t *testing.T) {
+	r := victim(t, "exits")
+	r.failed(t, "TestVictims/exits", "restart-without-persistence")
+	r.says(t, "its process ended in the middle of the trial", "exit status 3", "--- PASS: TestVictims/exits/healthy-contention")
+}
+
+func TestALockThatNeverWorksIsToldOnce(t *testing.T) {
+	for name, text := range map[string]string{
+		"never-granted": "the last attempt: out of order",
+		"not-made":      "no licence",
+		"nothing-made":  "gave neither a lock nor an error",
+		"always-panics": "the lock fails with nothing in its way",
+		"untold":        "the lease has neither Validity nor Until",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := victim(t, name)
+			require.False(t, r.passed)
+			r.says(t, text)
+			require.NotContains(t, r.output, "/seed=", "nothing else is tried")
+		})
+	}
+}
+
+func TestMistakesAreRefused(t *testing.T) {
+	for name, text := range map[string]string{
+		"no-such-scenario": `there is no scenario "late-relase"; did you mean "late-release"?`,
+		"no-such-property": `there is no "exclusion": there are mutual-exclusion`,
+		"no-such-cluster":  `no cluster named "moon"`,
+		"in-no-time":       "the lock works in real time only",
+		"taken-name":       "redsync is a lock of Lockproof's own",
+		"nothing-fits":     "none of the scenarios chosen can be run with this lock",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := victim(t, name)
+			require.False(t, r.passed)
+			r.says(t, text)
+		})
+	}
+}

@@ -1,0 +1,107 @@
+package locktest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lockproof/harness/cluster/kinds"
+	"lockproof/harness/history"
+	"lockproof/harness/suite"
+)
+
+// Option is one of Run's.
+type Option func(*settings)
+
+// settings are what options have set.
+type settings struct {
+	name            string
+	scenarios       []string
+	properties      []string
+	trials          int
+	seed            uint64
+	ttl             time.Duration
+	on              string
+	realTime        bool
+	belief          Belief
+	progressTimeout time.Duration
+}
+
+// Named gives the lock a name for reports; it is the test's otherwise.
+func Named(name string) Option { return func(s *settings) { s.name = name } }
+
+// Scenarios chooses scenarios by name, by glob ("aof-*"), or by the path of a file.
+// All of the catalogue's are run otherwise.
+func Scenarios(names ...string) Option {
+	return func(s *settings) { s.scenarios = append(s.scenarios, names...) }
+}
+
+// Properties chooses what is judged: mutual-exclusion, protected-data, fencing,
+// deadlock-freedom, fault-tolerance. All of them are otherwise. Scenarios that
+// expect nothing of these are skipped.
+func Properties(names ...string) Option {
+	return func(s *settings) { s.properties = append(s.properties, names...) }
+}
+
+// Trials is how many of each scenario there are; 1 otherwise.
+func Trials(n int) Option { return func(s *settings) { s.trials = n } }
+
+// Seed is that of the first trial, 1 otherwise; each further one adds 1.
+func Seed(seed uint64) Option { return func(s *settings) { s.seed = seed } }
+
+// TTL is the lock's time to live; each scenario's own otherwise.
+func TTL(d time.Duration) Option { return func(s *settings) { s.ttl = d } }
+
+// On chooses the cluster: virtual otherwise; or local, on real redis-servers, with
+// clients that are processes of their own. docker is for who imports
+// lockproof/harness/cluster/docker.
+func On(cluster string) Option { return func(s *settings) { s.on = cluster } }
+
+// RealTime says that the lock works in real time only: it needs a socket, say, or
+// waits for something outside. It is run on the local cluster.
+func RealTime() Option { return func(s *settings) { s.realTime = true } }
+
+// Believes declares how long a client believes in a lease.
+func Believes(b Belief) Option { return func(s *settings) { s.belief = b } }
+
+// ProgressTimeout is for how long a trial in virtual time may make no progress, in
+// real time, before it has failed: 10 seconds otherwise.
+func ProgressTimeout(d time.Duration) Option { return func(s *settings) { s.progressTimeout = d } }
+
+const defaultProgressTimeout = 10 * time.Second
+
+// settle applies options, and refuses what does not exist.
+func settle(name string, options []Option) (settings, error) {
+	s := settings{name: name, trials: 1, seed: 1, progressTimeout: defaultProgressTimeout}
+	for _, set := range options {
+		set(&s)
+	}
+	if s.on == "" {
+		s.on = suite.Virtual
+		if s.realTime {
+			s.on = suite.Local
+		}
+	}
+	for _, p := range s.properties {
+		if !slices.Contains(history.Properties, p) {
+			return s, fmt.Errorf("Properties: there is no %q: there are %s", p, strings.Join(history.Properties, ", "))
+		}
+	}
+	beliefs := []Belief{"", AsTold, FromCall, FromReturn, UntilReleased}
+	switch _, err := kinds.Find(s.on); {
+	case err != nil:
+		return s, fmt.Errorf("On: %w", err)
+	case s.realTime && !kinds.RealTime(s.on):
+		return s, fmt.Errorf("On: the lock works in real time only, and the %s cluster is in virtual time: On(%q) is right", s.on, suite.Local)
+	case s.trials < 1:
+		return s, fmt.Errorf("Trials: %d: 1 or more is right", s.trials)
+	case s.ttl < 0 || s.ttl > 0 && s.ttl < time.Millisecond:
+		return s, fmt.Errorf("TTL: %s: Redis counts milliseconds, so 1ms or more is right", s.ttl)
+	case s.progressTimeout <= 0:
+		return s, fmt.Errorf("ProgressTimeout: %s: it must be above 0", s.progressTimeout)
+	case !slices.Contains(beliefs, s.belief):
+		return s, fmt.Errorf("Believes: there is no %q: there are %q", s.belief, beliefs[1:])
+	}
+	return s, nil
+}

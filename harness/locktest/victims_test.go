@@ -1,0 +1,187 @@
+package locktest_test
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockproof/harness/locktest"
+	"lockproof/redlock"
+)
+
+// good is the reference lock, as a stranger would have it tested.
+func good(env locktest.Env) (locktest.Lock, error) {
+	var nodes []redis.UniversalClient
+	for _, client := range env.Clients(noRetries) {
+		nodes = append(nodes, client)
+	}
+	lock, err := redlock.New(nodes, redlock.WithRand(env.Rand), redlock.WithClock(env.Clock()), redlock.WithBatchWait(0),
+		redlock.WithNodeTimeout(env.NodeTimeout), redlock.WithRetryDelay(env.RetryMin, env.RetryMax), redlock.WithTries(env.Tries))
+	return &goodLock{lock, env.TTL}, err
+}
+
+func noRetries(o *redis.Options) {
+	o.MaxRetries, o.ContextTimeoutEnabled, o.PoolSize = -1, true, 256
+}
+
+type goodLock struct {
+	*redlock.Redlock
+	ttl time.Duration
+}
+
+func (l *goodLock) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
+	lease, err := l.Redlock.Acquire(ctx, key, l.ttl)
+	if err != nil {
+		return nil, err
+	}
+	return lease, nil
+}
+
+// majority asks all servers one after another and counts, and looks at no clock.
+func majority(env locktest.Env) (locktest.Lock, error) {
+	return &counting{env.Clients(noRetries), env}, nil
+}
+
+type counting struct {
+	nodes []*redis.Client
+	env   locktest.Env
+}
+
+func (l *counting) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
+	random := make([]byte, 16)
+	if _, err := io.ReadFull(l.env.Rand, random); err != nil {
+		return nil, err
+	}
+	lease := &countingLease{l, key, hex.EncodeToString(random)}
+	answers := make(chan bool, len(l.nodes))
+	for _, node := range l.nodes {
+		go func() {
+			ok, _ := node.SetNX(ctx, key, lease.token, l.env.TTL).Result()
+			answers <- ok
+		}()
+	}
+	yes := 0
+	for n := range l.nodes {
+		if <-answers {
+			yes++
+		}
+		if yes > len(l.nodes)/2 {
+			return lease, nil
+		}
+		if n+1-yes > len(l.nodes)/2 {
+			break
+		}
+	}
+	_ = lease.Release(context.WithoutCancel(ctx))
+	return nil, locktest.ErrHeld
+}
+
+type countingLease struct {
+	*counting
+	key, token string
+}
+
+func (l *countingLease) Token() string { return l.token }
+
+func (l *countingLease) Release(ctx context.Context) error {
+	for _, node := range l.nodes {
+		go compareAndDelete.Eval(ctx, node, []string{l.key}, l.token)
+	}
+	return nil
+}
+
+var compareAndDelete = redis.NewScript(`
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0`)
+
+// misbehaving does something bad when the lock is refused for the first time by a
+// client that is alone with it: in restart-without-persistence, not where clients
+// contend.
+func misbehaving(bad func()) locktest.New {
+	return func(env locktest.Env) (locktest.Lock, error) {
+		return &panics{&counting{env.Clients(noRetries), env}, bad}, nil
+	}
+}
+
+type panics struct {
+	*counting
+	bad func()
+}
+
+func (l *panics) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
+	for _, node := range l.nodes {
+		if info, err := node.Exists(ctx, "never").Result(); info != 0 || err != nil {
+			l.bad()
+		}
+	}
+	return l.counting.Acquire(ctx, key)
+}
+
+var few = locktest.Scenarios("healthy-contention", "restart-without-persistence")
+
+// TestVictims is run by other tests, in a process of its own.
+func TestVictims(t *testing.T) {
+	if os.Getenv(victimsVariable) == "" {
+		t.Skip("its locks are bad: other tests run it")
+	}
+	for name, test := range map[string]func(*testing.T){
+		"from-return": func(t *testing.T) {
+			locktest.Run(t, majority, locktest.Believes(locktest.FromReturn), locktest.Trials(2), locktest.Seed(7),
+				locktest.Scenarios("healthy-contention", "slow-acquire", "pause-in-acquire", "late-release"),
+				locktest.Properties("mutual-exclusion"))
+		},
+		"panics": func(t *testing.T) {
+			locktest.Run(t, misbehaving(func() { panic("nobody thought of this") }), few)
+		},
+		"panics-in-the-background": func(t *testing.T) {
+			locktest.Run(t, misbehaving(func() { go panic("nobody thought of this") }), few)
+		},
+		"spins": func(t *testing.T) {
+			var turns atomic.Int64
+			spin := func() {
+				for {
+					turns.Add(1)
+				}
+			}
+			locktest.Run(t, misbehaving(spin), few, locktest.ProgressTimeout(time.Second))
+		},
+		"blocks": func(t *testing.T) {
+			locktest.Run(t, misbehaving(func() { <-make(chan int) }), few, locktest.ProgressTimeout(2*time.Second))
+		},
+		"exits": func(t *testing.T) { locktest.Run(t, misbehaving(func() { os.Exit(3) }), few) },
+		"always-panics": func(t *testing.T) {
+			locktest.Run(t, func(locktest.Env) (locktest.Lock, error) {
+				return locktest.LockFunc(func(context.Context, string) (locktest.Lease, error) { panic("always") }), nil
+			})
+		},
+		"never-granted": func(t *testing.T) {
+			locktest.Run(t, func(locktest.Env) (locktest.Lock, error) {
+				return locktest.LockFunc(func(context.Context, string) (locktest.Lease, error) {
+					return nil, errors.New("out of order")
+				}), nil
+			})
+		},
+		"not-made": func(t *testing.T) {
+			locktest.Run(t, func(locktest.Env) (locktest.Lock, error) { return nil, errors.New("no licence") })
+		},
+		"nothing-made": func(t *testing.T) {
+			locktest.Run(t, func(locktest.Env) (locktest.Lock, error) { return nil, nil })
+		},
+		"untold":           func(t *testing.T) { locktest.Run(t, majority, locktest.Believes(locktest.AsTold)) },
+		"no-such-scenario": func(t *testing.T) { locktest.Run(t, majority, locktest.Scenarios("late-relase")) },
+		"no-such-property": func(t *testing.T) { locktest.Run(t, majority, locktest.Properties("exclusion")) },
+		"no-such-cluster":  func(t *testing.T) { locktest.Run(t, majority, locktest.On("moon")) },
+		"in-no-time":       func(t *testing.T) { locktest.Run(t, majority, locktest.RealTime(), locktest.On("virtual")) },
+		"taken-name":       func(t *testing.T) { locktest.Run(t, majority, locktest.Named("redsync")) },
+		"nothing-fits":     func(t *testing.T) { locktest.Run(t, majority, locktest.Scenarios("extend-too-late")) },
+	} {
+		t.Run(name, test)
+	}
+}
