@@ -23,7 +23,7 @@ func TestALocksOwnClientsHaveItsOwnOptions(t *testing.T) {
 
 		_, err := network.Dial(t.Context(), "tcp", "127.0.0.1:6379")
 		require.ErrorContains(t, err, "it is none of the lock's servers")
-		w.sites[0].set(func(s *site) { s.down = true })
+		w.sites[c.setup.Nodes[0]].set(func(s *site) { s.down = true })
 		_, err = network.Dial(t.Context(), "tcp", c.setup.Nodes[0])
 		require.Error(t, err)
 		_, ours := errors.AsType[*dialError](err)
