@@ -34,7 +34,9 @@ type blamer struct {
 	blames   []*Blame
 	deleting sync.Once
 	deleted  []deletion
-	failure  error // of going through the history again
+	looking  sync.Once
+	servers  map[string]string // each node's run ID
+	failure  error             // of going through the history again
 }
 
 // blame makes a blame of the event at an index; locate says when that was.

@@ -47,7 +47,7 @@ func (b *lossBlame) faultAt(event int, target string) string {
 			return f.describe()
 		}
 	}
-	return fmt.Sprintf("%s was hit at %s", target, at(b.event(event).Time))
+	return fmt.Sprintf("%s was hit at %s", target, at(b.event(event).time))
 }
 
 // expiry says why a key expired on a node while its client believed in

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"lockproof/harness/history"
 )
 
 // overlapBlame explains two leases held at once.
@@ -162,12 +160,14 @@ func (b *overlapBlame) usedBy(client string) []string {
 }
 
 // runIDs gives each node's run ID as the first look found it.
-func (b *overlapBlame) runIDs() map[string]string {
-	ids := map[string]string{}
-	for _, e := range b.rare {
-		if e.Type == history.TypeNode && e.Node != nil && e.Node.Up && ids[e.Process] == "" {
-			ids[e.Process] = e.Node.RunID
+func (b *blamer) runIDs() map[string]string {
+	b.looking.Do(func() {
+		b.servers = map[string]string{}
+		for e := range b.rare.all() {
+			if e.node != nil && e.node.Up && b.servers[e.process] == "" {
+				b.servers[e.process] = e.node.RunID
+			}
 		}
-	}
-	return ids
+	})
+	return b.servers
 }

@@ -20,7 +20,7 @@ func (b *overlapBlame) promotion() *Blame {
 			if h == nil || !found {
 				continue
 			}
-			t := b.event(event).Time
+			t := b.event(event).time
 			if h.from > t {
 				return b.blame(event, OneMaster, "%s was promoted at %s, but %s still reached the old master, %s, which granted it the lock at %s",
 					replica, at(t), old.Client, master, at(h.from))
@@ -36,13 +36,13 @@ func (b *overlapBlame) promotion() *Blame {
 // promoted gives the event that made a replica a master, before a time: an
 // operator's command, or the first look that found it to be one.
 func (b *overlapBlame) promoted(replica string, by int64) (int, bool) {
-	for _, e := range b.rare {
-		if e.Time > by || b.header.Replicas[replica] == "" {
+	for e := range b.rare.all() {
+		if e.time > by || b.header.Replicas[replica] == "" {
 			break
 		}
-		ordered := e.Type == history.TypeFault && e.Fault.Class == history.Failover && e.Fault.Effective && slices.Contains(e.Fault.Targets, replica)
-		seen := e.Type == history.TypeNode && e.Process == replica && e.Node != nil && e.Node.Replication != nil &&
-			e.Node.Replication.Role == history.RoleMaster
+		ordered := e.fault != nil && e.fault.Class == history.Failover && e.fault.Effective && slices.Contains(e.fault.Targets, replica)
+		seen := e.process == replica && e.node != nil && e.node.Replication != nil &&
+			e.node.Replication.Role == history.RoleMaster
 		if ordered || seen {
 			return e.index, true
 		}

@@ -247,25 +247,19 @@ func (d *deadlockFreedom) tenureViolation(l Lease, waiter string, both span, ind
 
 // neverExpiring finds the keys without an expiry in the last look into each node.
 func (d *deadlockFreedom) neverExpiring() []Violation {
-	last := map[string]int{}
-	for _, e := range d.rare {
-		if e.Type == history.TypeNode && e.Node != nil && e.Node.Up {
-			last[e.Process] = e.index
-		}
-	}
 	var found []Violation
-	for _, node := range keysOf(last) {
-		look := d.event(last[node])
+	for _, node := range keysOf(d.looks) {
+		look := d.looks[node]
 		for _, k := range d.keys {
-			state, present := look.Node.Keys[k.name]
+			state, present := look.keys[k.name]
 			if !present || state.TTL >= 0 || state.Token == "" {
 				continue
 			}
 			found = append(found, Violation{
-				Key: k.name, From: look.Time, Until: d.end, Processes: []string{node},
+				Key: k.name, From: look.time, Until: d.end, Processes: []string{node},
 				What: fmt.Sprintf("the last look into %s, at %s, found %q owned by token %s without an expiry: it is locked for ever",
-					node, at(look.Time), k.name, state.Token),
-				Blame: d.blamer.forNoExpiry(node, k.name, last[node]),
+					node, at(look.time), k.name, state.Token),
+				Blame: d.blamer.forNoExpiry(node, k.name, look.index),
 			})
 		}
 	}

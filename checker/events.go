@@ -25,30 +25,68 @@ func InMemory(events []history.Event) Source {
 	}
 }
 
-// rare is an event of a kind that a history has few of: no operation, command
-// or reply. Only these are kept as they are.
+// rare is what is kept of an event of a kind that a history has few of: a fault, a
+// look, a stall, or a step of the script that did not come out as it had to.
 type rare struct {
+	index   int
+	time    int64
+	process string
+	fault   *history.Fault // without what was asked for and measured, in words
+	node    *history.Node  // without its keys
+	late    int64          // of a stall
+	unmet   string         // which step, and how it came out
+}
+
+// lastLook is the last look into a node that was up.
+type lastLook struct {
 	index int
-	history.Event
+	time  int64
+	keys  map[string]history.KeyState
 }
 
 // events are a history's events: the rare ones at hand, the others by going through
 // the source again.
 type events struct {
 	source Source
-	rare   []rare
+	rare   pool[rare]
+	looks  map[string]lastLook // by node
 }
 
-// keep keeps a rare event.
-func (es *events) keep(index int, e *history.Event) { es.rare = append(es.rare, rare{index, *e}) }
+// keep keeps an event if it is a rare one. What nobody judges by is let go: of a long
+// history it would be most of what is kept.
+func (es *events) keep(index int, e *history.Event) {
+	kept := rare{index: index, time: e.Time, process: e.Process}
+	switch {
+	case e.Type == history.TypeFault && e.Fault != nil:
+		kept.fault = lean(e.Fault)
+	case e.Type == history.TypeNode && e.Node != nil:
+		if e.Node.Up {
+			es.looks[e.Process] = lastLook{index, e.Time, e.Node.Keys}
+		}
+		node := *e.Node
+		node.Keys = nil
+		kept.node = &node
+	case e.Type == history.TypeStall:
+		kept.late = e.Late
+	case e.Type == history.TypeNote && e.Reason == history.ReasonUnmet:
+		kept.unmet = e.Text
+	default:
+		return
+	}
+	*es.rare.add() = kept
+}
 
 // event gives a rare event by its index in the history.
-func (es *events) event(index int) *history.Event {
-	i, found := slices.BinarySearchFunc(es.rare, index, func(e rare, index int) int { return e.index - index })
-	if !found {
-		panic("checker: an event was not kept") // a bug: ask for faults, looks and notes only
+func (es *events) event(index int) *rare {
+	blocks := es.rare.blocks
+	last := func(block []rare, index int) int { return block[len(block)-1].index - index }
+	if b, _ := slices.BinarySearchFunc(blocks, index, last); b < len(blocks) {
+		at := func(e rare, index int) int { return e.index - index }
+		if i, found := slices.BinarySearchFunc(blocks[b], index, at); found {
+			return &blocks[b][i]
+		}
 	}
-	return &es.rare[i].Event
+	panic("checker: an event was not kept") // a bug: ask for faults and looks only
 }
 
 // errEnough ends a visit that has seen what it was for.

@@ -91,9 +91,10 @@ func begin(e *history.Event, index int) []fault {
 		return nil
 	}
 	var faults []fault
+	cause := lean(e.Fault)
 	for _, target := range e.Fault.Targets {
 		f := fault{id: e.Fault.ID, class: e.Fault.Class, target: target, span: span{from: e.Time}, since: e.Time,
-			open: true, event: index, cause: e.Fault, met: e.Fault.Met}
+			open: true, event: index, cause: cause, met: e.Fault.Met}
 		if e.Fault.Since > 0 {
 			f.since = e.Fault.Since
 		}
@@ -103,6 +104,14 @@ func begin(e *history.Event, index int) []fault {
 		faults = append(faults, f)
 	}
 	return faults
+}
+
+// lean is a fault without what was asked for and measured, in words for the reader:
+// nobody judges by that.
+func lean(f *history.Fault) *history.Fault {
+	l := *f
+	l.Asked, l.Measured = nil, nil
+	return &l
 }
 
 // kills are the times at which clients were killed.

@@ -278,14 +278,14 @@ func (t *timeline) gone(i int, now int64, h *holding) {
 	full, filled := t.full[h.node]
 	deletion, sent := t.unanswered[place{h.node, h.key}]
 	switch {
-	case fell && t.record.event(down).Time >= h.from:
-		t.close(h, t.record.event(down).Time, forgotten, down)
+	case fell && t.record.event(down).time >= h.from:
+		t.close(h, t.record.event(down).time, forgotten, down)
 	case sent && t.couldDelete(deletion, h):
 		t.remove(deletion, h)
 	case h.expires-now <= precision:
 		t.close(h, now, expired, -1)
-	case filled && t.record.event(full).Time >= h.from:
-		t.close(h, t.record.event(full).Time, evicted, full)
+	case filled && t.record.event(full).time >= h.from:
+		t.close(h, t.record.event(full).time, evicted, full)
 	case t.masterFell(h):
 		t.close(h, now, resynced, t.down[t.master(h.node)])
 	default:
@@ -303,7 +303,7 @@ func (t *timeline) master(replica name) name {
 func (t *timeline) masterFell(h *holding) bool {
 	_, replica := t.record.header.Replicas[t.record.name(h.node)]
 	down, fell := t.down[t.master(h.node)]
-	return replica && fell && t.record.event(down).Time >= h.from
+	return replica && fell && t.record.event(down).time >= h.from
 }
 
 // couldDelete reports whether a delete may have ended a holding: it came while
@@ -356,7 +356,7 @@ func (t *timeline) look(l look) {
 		t.ttl(l.event, h, l.time, seen.TTL)
 	}
 	// What a restart left is there: if it goes later, something else takes it.
-	if down, fell := t.down[l.node]; fell && t.record.event(down).Time < l.time {
+	if down, fell := t.down[l.node]; fell && t.record.event(down).time < l.time {
 		delete(t.down, l.node)
 	}
 }

@@ -34,23 +34,23 @@ func (t trust) stalled() string {
 	if !t.header.RealTime || t.header.StallLimit <= 0 {
 		return ""
 	}
-	var worst history.Event
-	for _, e := range t.rare {
-		if e.Type == history.TypeStall && e.Late > worst.Late && t.unasked(e.Event) >= t.header.StallLimit {
-			worst = e.Event
+	var worst rare
+	for e := range t.rare.all() {
+		if e.late > worst.late && t.unasked(e) >= t.header.StallLimit {
+			worst = *e
 		}
 	}
-	if worst.Late == 0 {
+	if worst.late == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s was held up for %s at %s", worst.Process, lasting(worst.Late), at(worst.Time))
+	return fmt.Sprintf("%s was held up for %s at %s", worst.process, lasting(worst.late), at(worst.time))
 }
 
 // unasked is how much of a stall no pause of that process explains: a process that
 // was paused cannot tell the pause from a stall when it wakes, but a pause excuses
 // no more than it lasted.
-func (t trust) unasked(stall history.Event) (left int64) {
-	for _, s := range (span{stall.Time - stall.Late, stall.Time}).without(t.faults.paused(stall.Process)) {
+func (t trust) unasked(stall *rare) (left int64) {
+	for _, s := range (span{stall.time - stall.late, stall.time}).without(t.faults.paused(stall.process)) {
 		left += s.length()
 	}
 	return left

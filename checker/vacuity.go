@@ -36,9 +36,9 @@ func (v vacuity) judge(result *Result) {
 // unmet gives the first step of the script that did not come out as it had to
 // for the run to show anything, if there is one.
 func (v vacuity) unmet() string {
-	for _, e := range v.rare {
-		if e.Type == history.TypeNote && e.Reason == history.ReasonUnmet {
-			return e.Text
+	for e := range v.rare.all() {
+		if e.unmet != "" {
+			return e.unmet
 		}
 	}
 	return ""
@@ -46,10 +46,10 @@ func (v vacuity) unmet() string {
 
 // ineffective names the first fault that did not take effect, if any.
 func (v vacuity) ineffective() string {
-	for _, e := range v.rare {
-		if e.Type == history.TypeFault && !e.Fault.Effective {
+	for e := range v.rare.all() {
+		if e.fault != nil && !e.fault.Effective {
 			return fmt.Sprintf("the fault %s on %s at %s did not take effect",
-				e.Fault.Kind, strings.Join(e.Fault.Targets, ", "), at(e.Time))
+				e.fault.Kind, strings.Join(e.fault.Targets, ", "), at(e.time))
 		}
 	}
 	return ""
