@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"lockproof/checker"
 	"lockproof/harness/cluster/kinds"
-	"lockproof/harness/history"
 	"lockproof/harness/suite"
 )
 
@@ -84,8 +84,8 @@ func settle(name string, options []Option) (settings, error) {
 		}
 	}
 	for _, p := range s.properties {
-		if !slices.Contains(history.Properties, p) {
-			return s, fmt.Errorf("Properties: there is no %q: there are %s", p, strings.Join(history.Properties, ", "))
+		if !slices.Contains(checker.Names(), p) {
+			return s, fmt.Errorf("Properties: there is no %q: there are %s", p, strings.Join(checker.Names(), ", "))
 		}
 	}
 	beliefs := []Belief{"", AsTold, FromCall, FromReturn, UntilReleased}

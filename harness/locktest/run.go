@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"lockproof/checker"
-	"lockproof/harness/history"
 	"lockproof/harness/locks"
 	"lockproof/harness/suite"
 	"lockproof/scenarios"
@@ -217,7 +216,7 @@ func (r *run) judgeOnly(done *suite.Trial) {
 		return !slices.Contains(r.properties, result.Property)
 	})
 	kept := map[string]string{}
-	for _, p := range history.Properties {
+	for _, p := range checker.Names() {
 		if verdict := done.Expect[p]; verdict != "" && slices.Contains(r.properties, p) {
 			kept[p] = verdict
 		}
