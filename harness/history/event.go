@@ -119,7 +119,10 @@ type Command struct {
 	Token  string `json:"token,omitempty"`  // the owner that it sets, deletes or extends
 	Expiry int64  `json:"expiry,omitempty"` // what it sets as the key's time to live, in nanoseconds; 0 if none
 	Effect Effect `json:"effect,omitempty"`
-	Reply  string `json:"reply,omitempty"` // OK, nil, 1, "error: ..."; shortened to 64 bytes
+	// Plain is set where the command takes the key whether or not it is free: a SET
+	// without NX.
+	Plain bool   `json:"plain,omitempty"`
+	Reply string `json:"reply,omitempty"` // OK, nil, 1, "error: ..."; shortened to 64 bytes
 	// Done is set on a reply when the effect took place.
 	Done bool `json:"done,omitempty"`
 }

@@ -23,6 +23,9 @@ type Header struct {
 	Belief  string   `json:"belief,omitempty"`
 	TTL     int64    `json:"ttl"`
 	Nodes   []string `json:"nodes"`
+	// Quorum is on how many nodes the lock says that it has to take a key; 0: it does
+	// not say.
+	Quorum  int      `json:"quorum,omitempty"`
 	Clients []string `json:"clients"`
 	// Replicas are the servers beside the nodes, each with its master.
 	Replicas map[string]string `json:"replicas,omitempty"`

@@ -15,7 +15,7 @@ func init() {
 		Name:    "redlock-fenced",
 		Doc:     "the reference with fencing tokens that the lock's own nodes issue, claimed on a majority",
 		New:     newFencedByClaim,
-		Fencing: true, OwnClock: true, Rules: true, Extends: true, Watches: true,
+		Fencing: true, OwnClock: true, Rules: true, Majority: true, Extends: true, Watches: true,
 	})
 }
 

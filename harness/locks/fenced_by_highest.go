@@ -12,7 +12,7 @@ func init() {
 		Name:    "redlock-fenced-by-highest",
 		Doc:     "Redlock with the highest count of a majority as fencing token, which is not written back: counts diverge",
 		New:     newFencedByHighest,
-		Fencing: true, OwnClock: true, Rules: true, Extends: true, Watches: true,
+		Fencing: true, OwnClock: true, Rules: true, Majority: true, Extends: true, Watches: true,
 	})
 }
 

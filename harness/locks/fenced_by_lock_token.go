@@ -11,7 +11,7 @@ func init() {
 		Name:    "redlock-fenced-by-lock-token",
 		Doc:     "Redlock whose unique token is taken for a fencing token: it names a lease, and says nothing of its turn",
 		New:     newFencedByLockToken,
-		Fencing: true, OwnClock: true, Rules: true, Extends: true, Watches: true,
+		Fencing: true, OwnClock: true, Rules: true, Majority: true, Extends: true, Watches: true,
 	})
 }
 

@@ -7,7 +7,7 @@ func init() {
 		Name:    "redlock-fenced-by-one-node",
 		Doc:     "Redlock with fencing tokens that one node counts: whoever wipes that node starts again at 1",
 		New:     newFencedByOneNode,
-		Fencing: true, OwnClock: true, Rules: true, Extends: true, Watches: true,
+		Fencing: true, OwnClock: true, Rules: true, Majority: true, Extends: true, Watches: true,
 	})
 }
 

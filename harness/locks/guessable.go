@@ -12,7 +12,7 @@ func init() {
 		Name:     "redlock-guessable",
 		Doc:      "the reference with tokens made of the time in seconds and a process id, which is 1 in every container",
 		New:      newGuessable,
-		OwnClock: true, Rules: true, Extends: true, Watches: true,
+		OwnClock: true, Rules: true, Majority: true, Extends: true, Watches: true,
 	})
 }
 

@@ -110,9 +110,10 @@ type Kind struct {
 	// Fencing: it issues fencing tokens. OwnClock: it reads time only through
 	// Env.Clock, so a client's skew reaches it. Rules: Options.Without applies.
 	// Extends: it can extend a lease. Watches: it has a watchdog that does so.
-	// SingleNode: it uses the first node only. Foreign: it belongs to another
-	// program, connects to the servers that it is given, and asks no Sentinels.
-	Fencing, OwnClock, Rules, Extends, Watches, SingleNode, Foreign bool
+	// SingleNode: it uses the first node only. Majority: it says that it takes a key
+	// on most of the nodes. Foreign: it belongs to another program, connects to the
+	// servers that it is given, and asks no Sentinels.
+	Fencing, OwnClock, Rules, Extends, Watches, SingleNode, Majority, Foreign bool
 	// Belief says in words how long its clients believe in a lease, and who says
 	// so, where that is not the lock's own validity; "" otherwise.
 	Belief string

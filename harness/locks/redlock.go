@@ -16,7 +16,7 @@ func init() {
 		Name:     Reference,
 		Doc:      "the reference: Redlock as redis.io describes it, with every known correction",
 		New:      func(env Env) (Lock, error) { return newReference(env) },
-		OwnClock: true, Rules: true, Extends: true, Watches: true,
+		OwnClock: true, Rules: true, Majority: true, Extends: true, Watches: true,
 	})
 }
 

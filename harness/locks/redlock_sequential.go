@@ -9,6 +9,6 @@ func init() {
 		New: func(env Env) (Lock, error) {
 			return newReference(env, redlock.WithNodesInTurn())
 		},
-		OwnClock: true, Rules: true, Extends: true,
+		OwnClock: true, Rules: true, Majority: true, Extends: true,
 	})
 }

@@ -21,7 +21,7 @@ func init() {
 		Name:    "redsync",
 		Doc:     "go-redsync/redsync v4.18.0, unmodified, with its own timeout factor",
 		New:     newRedsync,
-		Extends: true,
+		Majority: true, Extends: true,
 	})
 }
 

@@ -7,10 +7,23 @@ import "lockproof/harness/history"
 func (p *Plan) Header(server string, trial int, seed uint64) history.Event {
 	h := history.Header{
 		Version: history.Version, Scenario: p.Name, Variant: p.Settings.Variant, Lenient: p.Settings.Lenient,
-		Cluster: p.Settings.On.Name, Server: server, Seed: seed, Trial: trial, Lock: p.Lock.Name, Without: p.Without, Belief: p.Lock.Belief, TTL: int64(p.TTL), Nodes: p.Nodes,
+		Cluster: p.Settings.On.Name, Server: server, Seed: seed, Trial: trial, Lock: p.Lock.Name, Without: p.Without,
+		Belief: p.Lock.Belief, TTL: int64(p.TTL), Nodes: p.Nodes, Quorum: p.quorum(),
 		Clients: p.clientNames(), Replicas: p.Replicas, RealTime: p.Settings.On.RealTime(),
 		FencedStore: p.Store.Check.Fenced(), Fencing: p.Lock.Fencing,
 		Expect: p.Expect, Bounds: p.bounds(), Earned: p.earned(), StallLimit: int64(stallLimit(p.TTL)),
 	}
 	return history.Event{Process: "harness", Type: history.TypeHeader, Header: &h}
+}
+
+// quorum is on how many nodes the lock says that it has to take a key, 0 if it does
+// not say.
+func (p *Plan) quorum() int {
+	switch {
+	case p.Lock.SingleNode:
+		return 1
+	case p.Lock.Majority:
+		return len(p.Nodes)/2 + 1
+	}
+	return 0
 }

@@ -27,7 +27,7 @@ type command struct {
 
 func (c command) event(serial int64) *history.Command {
 	return &history.Command{Serial: serial, Name: c.Name, Key: c.Key, Token: c.Token,
-		Expiry: int64(c.Expiry), Effect: c.Effect}
+		Expiry: int64(c.Expiry), Effect: c.Effect, Plain: c.Name == "SET" && !c.nx}
 }
 
 // done tells from the reply whether the effect took place.

@@ -1,0 +1,154 @@
+package traffic
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"lockproof/harness/history"
+)
+
+// beliefs holds what clients say of their leases against the nodes' answers.
+type beliefs struct {
+	quorum int // how many nodes the lock says that it needs; 0: it does not say
+	// exact: times are those of the simulation, so that an answer of the node is the
+	// client's moments later. disturbed: a fault may have been in its way.
+	exact, disturbed bool
+	ttl              int64
+	asking           map[asker]*votes
+	operations       map[operation]int64 // to when they were invoked
+}
+
+// asker is a client with the key that it wants or has.
+type asker struct{ client, key string }
+
+type operation struct {
+	process string
+	id      int
+}
+
+// votes are the nodes' answers to one client about one key since it began to ask.
+type votes struct {
+	taken    map[string]*ballot // by token
+	extended map[string]*ballot // since the extension was invoked, by token
+}
+
+// ballot counts nodes that said yes.
+type ballot struct {
+	nodes map[string]bool
+	first int64 // when the first of its commands was called
+	won   int64 // when the quorum was reached, 0 if not
+}
+
+func newBeliefs(h *history.Header) beliefs {
+	return beliefs{
+		quorum: h.Quorum, exact: !h.RealTime, ttl: h.TTL,
+		asking: map[asker]*votes{}, operations: map[operation]int64{},
+	}
+}
+
+func (b *beliefs) votes(a asker) *votes {
+	v := b.asking[a]
+	if v == nil {
+		v = &votes{taken: map[string]*ballot{}, extended: map[string]*ballot{}}
+		b.asking[asker{strings.Clone(a.client), strings.Clone(a.key)}] = v
+	}
+	return v
+}
+
+// answered counts a node's yes.
+func (b *beliefs) answered(client, node string, o *op, e *history.Event) {
+	if b.quorum == 0 || o.answer != yes {
+		return
+	}
+	v := b.votes(asker{client, e.Command.Key})
+	switch o.deed {
+	case take:
+		b.count(v.taken, node, o, e)
+		b.count(v.extended, node, o, e) // a lock may extend by setting the key anew
+	case extend:
+		b.count(v.extended, node, o, e)
+	}
+}
+
+func (b *beliefs) count(ballots map[string]*ballot, node string, o *op, e *history.Event) {
+	n := ballots[o.token]
+	if n == nil {
+		n = &ballot{nodes: map[string]bool{}, first: o.call}
+		ballots[strings.Clone(o.token)] = n
+	}
+	n.nodes[node] = true
+	if len(n.nodes) == b.quorum && n.won == 0 {
+		n.won = e.Time
+	}
+}
+
+// operation follows what a client says.
+func (b *beliefs) operation(r *Reader, i int, e *history.Event) {
+	if b.quorum == 0 || e.Op != history.OpAcquire && e.Op != history.OpExtend {
+		return
+	}
+	a := asker{e.Process, e.Key}
+	switch e.Type {
+	case history.TypeInvoke:
+		v := b.votes(a)
+		if e.Op == history.OpAcquire {
+			clear(v.taken)
+		}
+		clear(v.extended)
+	case history.TypeOK:
+		b.believed(r, i, e, b.votes(a))
+	case history.TypeFail:
+		b.denied(r, i, e, b.votes(a))
+	}
+}
+
+// believed: a client believes, so enough nodes have said yes to it.
+func (b *beliefs) believed(r *Reader, i int, e *history.Event, v *votes) {
+	if e.Token == "" {
+		return // the lock does not tell which key is its own
+	}
+	ballots, did := v.taken, "was granted"
+	if e.Op == history.OpExtend {
+		ballots, did = v.extended, "extended"
+	}
+	r.report.Believed++
+	said := 0
+	if n := ballots[e.Token]; n != nil {
+		said = len(n.nodes)
+	}
+	if said < b.quorum {
+		r.report.add(Finding{
+			About: Lock, Time: e.Time, Process: e.Process, Key: e.Key, Event: i,
+			What: fmt.Sprintf("at %s it %s %q with the yes of %d of %d nodes, and the lock says that it needs %d", when(e.Time), did, e.Key,
+				said, len(r.nodes), b.quorum),
+		})
+	}
+}
+
+// arrival is how long an answer may take to a client, in a run without a fault.
+const arrival = 5_000_000
+
+// denied: a client gives up, so it has not had enough yes in good time. Only where
+// nothing disturbed the run is it plain that the answers reached it.
+func (b *beliefs) denied(r *Reader, i int, e *history.Event, v *votes) {
+	if !b.exact || b.disturbed || e.Reason != history.ReasonHeld && e.Reason != history.ReasonNoMajority {
+		return
+	}
+	ballots := v.taken
+	if e.Op == history.OpExtend {
+		ballots = v.extended
+	}
+	for _, token := range slices.Sorted(maps.Keys(ballots)) {
+		n := ballots[token]
+		if n.won > 0 && n.won+arrival < e.Time && n.won-n.first < b.ttl/4 {
+			r.report.add(Finding{
+				About: Lock, Time: e.Time, Process: e.Process, Key: e.Key, Event: i,
+				What: fmt.Sprintf("at %s it gave up %q (%s), though %d nodes had said yes to %s by %s", when(e.Time), e.Key, e.Reason,
+					len(n.nodes), token, when(n.won)),
+			})
+			return
+		}
+	}
+}

@@ -1,0 +1,255 @@
+package traffic
+
+import (
+	"slices"
+	"strings"
+
+	"lockproof/harness/history"
+)
+
+// precision is how exactly a server keeps time, in nanoseconds: it counts
+// milliseconds, and looks at its clock before it answers.
+const precision = 2_000_000
+
+// Reader takes the events of a history, in their order, and judges as it goes: it
+// keeps what is under way, and no more.
+type Reader struct {
+	report    Report
+	header    history.Header
+	nodes     map[string]*node
+	links     map[string]*channel
+	beliefs   beliefs
+	slack     int64
+	now       int64
+	abandoned bool // there is nothing to judge: replicas take over for their masters
+}
+
+// node is a server of the run.
+type node struct {
+	name     string
+	runID    string // of the server, at the last look
+	clock    clock
+	keys     map[string]*register
+	evicting bool // its memory is full
+	looked   bool // into it, since it came up
+	lookedAt op   // what that look shows of a key that it does not show
+}
+
+// channel is a link: what a client sent a node on it.
+type channel struct {
+	name   string
+	client string
+	node   *node          // nil if it leads to no node
+	open   map[int64]sent // the commands that have no reply yet, by serial
+}
+
+// sent is where a command's operation is to be found.
+type sent struct {
+	register *register
+	op       *op
+}
+
+// NewReader gives a reader that has seen nothing.
+func NewReader() *Reader {
+	return &Reader{nodes: map[string]*node{}, links: map[string]*channel{}}
+}
+
+// Add takes the next event, which has that index in the history.
+func (r *Reader) Add(i int, e *history.Event) {
+	r.now = e.Time
+	switch {
+	case e.Type == history.TypeHeader && e.Header != nil:
+		r.begin(e.Header)
+	case r.abandoned:
+	case e.Type == history.TypeCommand && e.Command != nil:
+		r.command(i, e)
+	case e.Type == history.TypeReply && e.Command != nil:
+		r.reply(e)
+	case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
+		r.look(i, e)
+	case e.Type == history.TypeClock && e.Clock != nil:
+		if n := r.nodes[e.Process]; n != nil {
+			n.clock.set(e)
+		}
+	case e.Type == history.TypeFault && e.Fault != nil:
+		r.fault(i, e)
+	default:
+		r.beliefs.operation(r, i, e)
+	}
+}
+
+// Report judges what is left, and tells all.
+func (r *Reader) Report() *Report {
+	for _, n := range r.nodes {
+		for _, g := range n.keys {
+			g.finish(r)
+		}
+	}
+	slices.SortFunc(r.report.Findings, func(a, b Finding) int { return a.Event - b.Event })
+	return &r.report
+}
+
+func (r *Reader) begin(h *history.Header) {
+	r.header = *h
+	r.slack = precision
+	if h.RealTime {
+		r.slack += h.StallLimit
+	}
+	r.abandoned = len(h.Replicas) > 0
+	for _, name := range h.Nodes {
+		r.nodes[name] = &node{name: name, keys: map[string]*register{}}
+	}
+	r.beliefs = newBeliefs(h)
+}
+
+// channel gives the link of that name.
+func (r *Reader) channel(process string) *channel {
+	c := r.links[process]
+	if c == nil {
+		client, name, _ := strings.Cut(process, ">")
+		c = &channel{name: strings.Clone(process), node: r.nodes[name], open: map[int64]sent{}}
+		c.client = c.name[:len(client)]
+		r.links[c.name] = c
+	}
+	return c
+}
+
+func (r *Reader) command(i int, e *history.Event) {
+	c, cmd := r.channel(e.Process), e.Command
+	deed, known := deeds[cmd.Effect]
+	if c.node == nil || !known {
+		return
+	}
+	o := &op{
+		deed: deed, free: cmd.Plain, script: strings.HasPrefix(cmd.Name, "EVAL"), evicting: c.node.evicting,
+		token: cmd.Token, expiry: cmd.Expiry, call: e.Time, ret: never, event: i, process: c.name,
+	}
+	g := c.node.register(r, cmd.Key)
+	g.add(r, o)
+	c.open[cmd.Serial] = sent{g, o}
+}
+
+func (r *Reader) reply(e *history.Event) {
+	c := r.channel(e.Process)
+	s, found := c.open[e.Command.Serial]
+	if !found {
+		return
+	}
+	delete(c.open, e.Command.Serial)
+	s.op.answered(e.Command)
+	if s.op.answer == silent { // it says nothing of what was done
+		return
+	}
+	s.register.end(s.op, e.Time)
+	r.beliefs.answered(c.client, c.node.name, s.op, e)
+}
+
+// answered tells what a reply says.
+func (o *op) answered(c *history.Command) {
+	switch {
+	case c.Reply == "QUEUED":
+	case strings.HasPrefix(c.Reply, "error:"):
+		o.answer = refused
+	case c.Done:
+		o.answer = yes
+	default:
+		o.answer = no
+	}
+	shows := c.Name == "SET" && c.Reply != "OK" || c.Effect == history.EffectRead
+	if shows && o.answer != refused && c.Reply != "nil" && !strings.HasSuffix(c.Reply, "...") {
+		o.seen = c.Reply
+	}
+	if c.Expiry > 0 { // of a script that was unknown as it was sent
+		o.expiry = c.Expiry
+	}
+}
+
+func (r *Reader) look(i int, e *history.Event) {
+	n := r.server(e)
+	if n == nil {
+		return
+	}
+	for key := range e.Node.Keys {
+		n.register(r, key)
+	}
+	n.looked, n.lookedAt = true, op{deed: look, answer: no, call: e.Time, ret: e.Time, event: i, process: n.name, evicting: n.evicting}
+	for key, g := range n.keys {
+		copied := n.lookedAt
+		o := &copied
+		if seen, present := e.Node.Keys[key]; present {
+			o.answer, o.seen, o.expiry = yes, seen.Token, max(seen.TTL, 0)
+		}
+		g.add(r, o)
+		g.end(o, e.Time)
+	}
+}
+
+// server gives the server that was looked into. Two nodes may be one, by mistake: they
+// have one run id.
+func (r *Reader) server(e *history.Event) *node {
+	n := r.nodes[e.Process]
+	if n == nil || e.Node.RunID == "" {
+		return n
+	}
+	for _, name := range r.header.Nodes {
+		if same := r.nodes[name]; same.runID == e.Node.RunID {
+			r.nodes[n.name] = same
+			return same
+		}
+	}
+	n.runID = strings.Clone(e.Node.RunID)
+	return n
+}
+
+// fault follows what takes keys away.
+func (r *Reader) fault(i int, e *history.Event) {
+	r.beliefs.disturbed = r.beliefs.disturbed || !e.Fault.Setting
+	for _, target := range e.Fault.Targets {
+		n := r.nodes[target]
+		if n == nil {
+			continue
+		}
+		switch e.Fault.Class {
+		case history.NodeMemory:
+			n.evicting = true // for good: what was under way goes on a while
+		case history.NodeDown, history.NodeForgets, history.Failover:
+			if e.Fault.Phase != history.PhaseEnd {
+				n.restart(r, i, e)
+			}
+		}
+	}
+}
+
+// restart: nothing is known of the keys from here on, and what was under way at a
+// server that died is not carried out any more.
+func (n *node) restart(r *Reader, i int, e *history.Event) {
+	since := e.Time
+	if e.Fault.Since > 0 {
+		since = min(since, e.Fault.Since)
+	}
+	n.looked = false
+	for _, g := range n.keys {
+		if e.Fault.Class == history.NodeDown {
+			g.abandon(e.Time)
+		}
+		o := &op{deed: reset, answer: yes, call: since, event: i, process: n.name}
+		g.add(r, o)
+		g.end(o, e.Time)
+	}
+}
+
+// register gives a key's. Nothing is known of it unless the node was looked into: the
+// look did not show it.
+func (n *node) register(r *Reader, key string) *register {
+	g := n.keys[key]
+	if g == nil {
+		g = &register{node: n, key: strings.Clone(key)}
+		n.keys[g.key] = g
+		if n.looked {
+			shown := n.lookedAt
+			g.add(r, &shown)
+			g.end(&shown, shown.call)
+		}
+	}
+	return g
+}
