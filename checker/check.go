@@ -60,7 +60,7 @@ func (a *analysis) verdict(second oracles) (Verdict, error) {
 		vacuity{a}.judge(&results[i])
 		trust{a.record}.judge(&results[i])
 	}
-	return Verdict{Header: a.header, Results: results}, nil
+	return Verdict{Header: a.header, Results: results, Traffic: a.traffic}, nil
 }
 
 // OracleDisagreement says that the two oracles for one property judged the

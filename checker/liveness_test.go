@@ -152,6 +152,7 @@ func TestDeadlockFreedom(t *testing.T) {
 			s.grant("c1", 0, 10, 900)
 			s.grant("c2", 20, 1000, 900)
 			s.look(20, "n1", "r1", "c1.1", -1)
+			s.commands(1990, "c3", "DEL", "", 0, history.EffectDelete, []string{"n1"})
 			s.look(2000, "n1", "r1", "", 0)
 		}, history.Holds, ""},
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"lockproof/checker/traffic"
 	"lockproof/harness/history"
 )
 
@@ -16,12 +17,15 @@ type reader struct {
 	beliefs beliefs
 	index   int    // of the next event
 	link    string // on which the last command was
+	traffic *traffic.Reader
 }
 
 // readBeliefs goes through the history up to the leases.
 func readBeliefs(source Source) (*record, error) {
 	record := newRecord(source)
-	r := &reader{record: record, faulty: newFaultReader(), beliefs: beliefs{record: record}}
+	r := &reader{
+		record: record, faulty: newFaultReader(), beliefs: beliefs{record: record}, traffic: traffic.NewReader(),
+	}
 	record.clocks = newClocks()
 	if err := record.source(r.event); err != nil {
 		return nil, err
@@ -29,6 +33,7 @@ func readBeliefs(source Source) (*record, error) {
 	if r.index == 0 {
 		return nil, errNoHeader
 	}
+	record.traffic = r.traffic.Report()
 	record.faults = r.faulty.until(record.end)
 	for _, f := range record.faults {
 		if f.class == history.ClientKilled {
@@ -43,6 +48,7 @@ func readBeliefs(source Source) (*record, error) {
 func (r *reader) event(e *history.Event) error {
 	i := r.index
 	r.index++
+	r.traffic.Add(i, e)
 	if err := r.inOrder(i, e); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"lockproof/checker/traffic"
 	"lockproof/harness/history"
 )
 
@@ -21,6 +22,7 @@ type record struct {
 	end        int64           // time of the last event
 	finished   bool            // the history was not cut short
 	commanded  map[string]bool // the links on which commands reached a node
+	traffic    *traffic.Report // what the raw events on the links show
 
 	held      pool[holding]               // who owned which key on which node
 	prolonged map[*holding][]prolongation // the extensions that took effect

@@ -1,6 +1,9 @@
 package checker
 
-import "lockproof/harness/history"
+import (
+	"lockproof/checker/traffic"
+	"lockproof/harness/history"
+)
 
 // Result is the verdict on one property of one history.
 type Result struct {
@@ -31,6 +34,8 @@ const (
 	Stalled    Cause = "stalled"    // the harness was held up: its times are not what they seem
 	Unknown    Cause = "unknown"    // the second oracle gave up
 	Unfinished Cause = "unfinished" // the run was cut short
+	// Contradicted: the nodes' answers fit no order of the commands that reached them.
+	Contradicted Cause = "contradicted"
 )
 
 // NotJudged is the result on a property that nobody has judged.
@@ -109,6 +114,8 @@ type LostUpdate struct {
 type Verdict struct {
 	Header  history.Header `json:"header"`
 	Results []Result       `json:"results"` // one for each property, in the order of properties
+	// Traffic is what the raw events on the links show, beside all properties.
+	Traffic *traffic.Report `json:"traffic"`
 }
 
 // Of returns the result on a property.

@@ -3,6 +3,7 @@ package checker
 import (
 	"fmt"
 
+	"lockproof/checker/traffic"
 	"lockproof/harness/history"
 )
 
@@ -11,7 +12,8 @@ type trust struct{ *record }
 
 // judge takes back what a run cannot show: every verdict if the harness was
 // held up, for its times are then not what they seem, and every "holds" if the
-// history was cut short. A violation of an unfinished run stands.
+// history was cut short or a node was not what a Redis server is. A violation stands
+// there.
 func (t trust) judge(result *Result) {
 	if what := t.stalled(); what != "" && t.matters(*result) {
 		result.undecide(Stalled, "%s", what)
@@ -19,6 +21,9 @@ func (t trust) judge(result *Result) {
 	}
 	if result.Verdict == history.Holds && !t.finished {
 		result.undecide(Unfinished, "the history has no end line, and stops at %s", at(t.end))
+	}
+	if f := t.traffic.About(traffic.Cluster); f != nil && result.Verdict == history.Holds {
+		result.undecide(Contradicted, "%s", f)
 	}
 }
 

@@ -97,6 +97,10 @@ func TestHoldsMustBeEarned(t *testing.T) {
 			s.header.Earned.Refused = 1
 			s.op(100, 110, history.TypeFail, history.Event{Process: "c1", Op: history.OpExtend, Lease: 1})
 		}, ""},
+		{"a node that gives one key to two", func(s *story) {
+			s.sets(100, "c1", "a", 1000, "n1")
+			s.sets(200, "c2", "b", 1000, "n1")
+		}, "contradicted: event "},
 		{"cut short", func(s *story) { s.cut = true }, "unfinished: the history has no end line, and stops at 0.010 s"},
 	}
 	for _, test := range tests {

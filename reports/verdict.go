@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lockproof/checker"
+	"lockproof/checker/traffic"
 	"lockproof/harness/suite"
 )
 
@@ -70,6 +71,7 @@ func verdictPage(v checker.Verdict, screen Screen, tell func(*checker.Violation)
 	for _, j := range trial.Judgements() {
 		p.judgement(j, v.Of(j.Property))
 	}
+	p.traffic(v.Traffic)
 	for _, r := range v.Results {
 		for i := range r.Violations[:min(len(r.Violations), maxDrawings)] {
 			story, err := tell(&r.Violations[i])
@@ -91,6 +93,34 @@ func (p *page) judgement(j suite.Judgement, r checker.Result) {
 	}
 	if figures := figuresText(r.Measured); figures != "" {
 		p.text("    ", figures)
+	}
+}
+
+// maxFindings is how many of the traffic's findings are told.
+const maxFindings = 3
+
+// traffic tells what the raw events on the links show: see package checker/traffic.
+func (p *page) traffic(t *traffic.Report) {
+	if t.Judged+t.Unjudged == 0 {
+		return
+	}
+	mark := "holds"
+	if t.About(traffic.Cluster) != nil {
+		mark = "inconclusive"
+	}
+	told := "the nodes' answers are those of Redis servers"
+	if t.Count > 0 {
+		told = plural(t.Count, "finding")
+	}
+	p.line(p.screen.sign(mark) + " traffic: " + told)
+	figures := fmt.Sprintf("%s linearizable, %s held against the replies", fmt.Sprint(t.Judged, " commands and looks"),
+		fmt.Sprint(t.Believed, " grants and extensions"))
+	if t.Unjudged > 0 {
+		figures += fmt.Sprintf(", %d not judged: nothing says when they were carried out", t.Unjudged)
+	}
+	p.text("    ", figures)
+	for _, f := range t.Findings[:min(len(t.Findings), maxFindings)] {
+		p.text("    ", fmt.Sprintf("about the %s: %s", f.About, clean(f.String())))
 	}
 }
 

@@ -53,6 +53,9 @@ func appendCommand(b []byte, c *Command) []byte {
 	b = appendText(b, `,"token":`, c.Token)
 	b = appendNumber(b, `,"expiry":`, c.Expiry)
 	b = appendText(b, `,"effect":`, string(c.Effect))
+	if c.Plain {
+		b = append(b, `,"plain":true`...)
+	}
 	b = appendText(b, `,"reply":`, c.Reply)
 	if c.Done {
 		b = append(b, `,"done":true`...)

@@ -187,7 +187,8 @@ func TestTheHeaderSaysWhatWasRun(t *testing.T) {
 	})
 	require.Equal(t, history.Header{
 		Version: history.Version, Scenario: "a", Cluster: local.Name, Server: "redis 7.0.15", Seed: 9, Trial: 3,
-		Lock: "redlock-fenced", TTL: int64(time.Second), Nodes: []string{"n1"}, Clients: []string{"c1", "w1", "w2"}, RealTime: true,
+		Lock: "redlock-fenced", TTL: int64(time.Second), Nodes: []string{"n1"}, Quorum: 1,
+		Clients: []string{"c1", "w1", "w2"}, RealTime: true,
 		FencedStore: true, Fencing: true, Expect: map[string]string{checker.MutualExclusion: history.Holds},
 		Bounds: h.Bounds, Earned: h.Earned, StallLimit: h.StallLimit,
 	}, h)

@@ -30,7 +30,8 @@ var table = []allowed{
 	// came from. All that history borrows is how to open a stranger's file.
 	{"harness", ""},
 	{"harness/history", "internal/input"},
-	{"checker", "harness/history"},
+	{"checker/traffic", "harness/history"},
+	{"checker", "checker/traffic harness/history"},
 
 	// One run: the locks, their clients, the clusters.
 	{"harness/locks", "harness/history redlock"},
@@ -64,7 +65,7 @@ var table = []allowed{
 	{"validate/settings", "internal/input internal/input/yamlfile"},
 	{"validate", "checker harness/cluster harness/cluster/kinds harness/cluster/local harness/cluster/server" +
 		" harness/history harness/suite nemesis scenarios validate/settings"},
-	{"reports", "checker harness/cluster harness/history harness/locks harness/suite internal/filelock internal/input" +
+	{"reports", "checker checker/traffic harness/cluster harness/history harness/locks harness/suite internal/filelock internal/input" +
 		" internal/plain internal/wording nemesis scenarios validate"},
 	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios validate"},
 	{"harness/locktest", "checker harness/client harness/cluster/kinds harness/history harness/locks harness/suite redlock" +
