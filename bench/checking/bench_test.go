@@ -42,6 +42,28 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
+func TestCrowdOnNodesIsJudgedAsItWasMade(t *testing.T) {
+	verdict, err := checker.Judge(CrowdOnNodes(1000))
+	require.NoError(t, err)
+	require.Equal(t, history.Holds, verdict.Of(checker.MutualExclusion).Verdict)
+	require.Empty(t, verdict.Traffic.Findings)
+	require.Equal(t, 10_000, verdict.Traffic.Judged)
+	require.Equal(t, 1000, verdict.Traffic.Believed)
+}
+
+func BenchmarkCheckOnNodes(b *testing.B) {
+	for _, n := range sizes[:3] {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, err := checker.Judge(CrowdOnNodes(n))
+				require.NoError(b, err)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/lease")
+		})
+	}
+}
+
 func BenchmarkPorcupineInOnePiece(b *testing.B) {
 	for _, n := range []int{100, 1_000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -24,7 +24,15 @@ const (
 // Crowd is a history of as many leases over a hundred keys by ten clients, each
 // given back, as a source that makes up its events as it goes. With overlap, the
 // last leases of each key are not given back before the next is granted.
-func Crowd(leases int, overlap bool) checker.Source {
+func Crowd(leases int, overlap bool) checker.Source { return crowd(leases, overlap, nil) }
+
+// CrowdOnNodes is a Crowd with all that five nodes were asked and answered: ten
+// commands a lease, and as many replies.
+func CrowdOnNodes(leases int) checker.Source { return crowd(leases, false, nodes) }
+
+var nodes = []string{"n1", "n2", "n3", "n4", "n5"}
+
+func crowd(leases int, overlap bool, nodes []string) checker.Source {
 	var names [keys]string
 	for i := range names {
 		names[i] = fmt.Sprint("k", i+1)
@@ -33,14 +41,21 @@ func Crowd(leases int, overlap bool) checker.Source {
 	for i := range processes {
 		processes[i] = fmt.Sprint("c", i+1)
 	}
+	var links [clients][]string
+	for i, client := range processes {
+		for _, node := range nodes {
+			links[i] = append(links[i], client+">"+node)
+		}
+	}
 	return func(visit func(*history.Event) error) error {
-		if err := visit(header(processes[:])); err != nil {
+		if err := visit(header(processes[:], nodes)); err != nil {
 			return err
 		}
 		var e history.Event // one for all: it is visit's until visit returns
 		for i := range leases {
 			l := lease{begin: int64(i) * interval, client: processes[i%clients], key: names[(i/clients+i)%keys], id: 2*(i/clients) + 1}
 			l.kept = overlap && i >= leases-2*keys
+			l.links, l.serial = links[i%clients], int64(2*(i/clients))
 			if err := l.tell(&e, visit); err != nil {
 				return err
 			}
@@ -49,10 +64,14 @@ func Crowd(leases int, overlap bool) checker.Source {
 	}
 }
 
-func header(processes []string) *history.Event {
+func header(processes, onNodes []string) *history.Event {
+	quorum := 0
+	if len(onNodes) > 0 {
+		quorum = 3
+	}
 	return &history.Event{Process: "harness", Type: history.TypeHeader, Header: &history.Header{
 		Version: history.Version, Scenario: "crowd", Cluster: "virtual", Lock: "redlock", TTL: 1e9,
-		Nodes: []string{"n1", "n2", "n3", "n4", "n5"}, Clients: processes,
+		Nodes: nodes, Quorum: quorum, Clients: processes,
 		Expect: map[string]string{checker.MutualExclusion: history.Holds}, Bounds: history.Bounds{Free: 1.5e9, Grant: 0.5e9},
 	}}
 }
@@ -63,6 +82,8 @@ type lease struct {
 	client, key string
 	id          int
 	kept        bool // it is not released, and is believed for longer than the next one takes to come
+	links       []string
+	serial      int64 // of the last command on each link
 }
 
 // tell hands its events to visit, in e.
@@ -71,6 +92,10 @@ func (l lease) tell(e *history.Event, visit func(*history.Event) error) error {
 	if err := visit(e); err != nil {
 		return err
 	}
+	if err := l.command(history.Command{Serial: l.serial + 1, Name: "SET", Expiry: 1e9, Effect: history.EffectSet, Reply: "OK"}, l.begin, visit); err != nil {
+		return err
+	}
+	*e = history.Event{Process: l.client, Op: history.OpAcquire, ID: l.id, Key: l.key}
 	e.Time, e.Type, e.Token, e.Validity = l.begin+granted, history.TypeOK, l.key, 10*interval
 	if l.kept {
 		e.Validity = 2 * keys * interval
@@ -83,6 +108,28 @@ func (l lease) tell(e *history.Event, visit func(*history.Event) error) error {
 	if err := visit(e); err != nil {
 		return err
 	}
-	e.Time, e.Type = l.begin+freed, history.TypeOK
+	if err := l.command(history.Command{Serial: l.serial + 2, Name: "EVALSHA", Effect: history.EffectDelete, Reply: "1"}, l.begin+released, visit); err != nil {
+		return err
+	}
+	*e = history.Event{Time: l.begin + freed, Process: l.client, Type: history.TypeOK, Op: history.OpRelease, ID: l.id + 1, Key: l.key}
 	return visit(e)
+}
+
+// command hands visit what each node was asked from a time on, and answered.
+func (l lease) command(c history.Command, at int64, visit func(*history.Event) error) error {
+	c.Key, c.Token = l.key, l.key
+	reply := c.Reply
+	for i, link := range l.links {
+		asked, answered := c, c
+		asked.Reply, answered.Done = "", true
+		answered.Reply = reply
+		at := at + int64(10*i)
+		if err := visit(&history.Event{Time: at + 1, Process: link, Type: history.TypeCommand, Key: l.key, Command: &asked}); err != nil {
+			return err
+		}
+		if err := visit(&history.Event{Time: at + 5, Process: link, Type: history.TypeReply, Key: l.key, Command: &answered}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

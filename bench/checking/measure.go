@@ -21,6 +21,8 @@ const rounds = 3
 var (
 	sizes     = []int{1_000, 10_000, 100_000, 1_000_000}
 	wholeUpTo = 10_000
+	// Up to which the commands of five nodes are in the history, twenty events a lease.
+	nodesUpTo = 100_000
 )
 
 // Measure judges histories of all sizes, with and without a violation, in
@@ -73,6 +75,17 @@ func measure(n int, measured map[string][]float64) error {
 			}
 		}
 	}
+	if n <= nodesUpTo {
+		began := time.Now()
+		verdict, err := checker.Judge(CrowdOnNodes(n))
+		if err != nil {
+			return err
+		}
+		if verdict.Traffic.Count > 0 {
+			return fmt.Errorf("%d leases: %s", n, verdict.Traffic.Findings[0])
+		}
+		add("on nodes", time.Since(began).Seconds())
+	}
 	if n <= wholeUpTo {
 		began := time.Now()
 		if got := whole(n); got != porcupine.Ok {
@@ -109,7 +122,8 @@ func whole(n int) porcupine.CheckResult {
 func section(measured map[string][]float64) figures.Section {
 	s := figures.Section{
 		Name: "checker", Title: "The checker: leases over 100 keys by 10 clients, all properties, both oracles",
-		Notes: []string{"one piece: porcupine alone, as many leases of one key, not cut at quiescent points"},
+		Notes: []string{"on nodes: with all that five nodes were asked and answered, each key on each node judged as a register",
+			"one piece: porcupine alone, as many leases of one key, not cut at quiescent points"},
 	}
 	for _, n := range sizes {
 		row := figures.Row{Name: fmt.Sprint(n, " leases")}
@@ -117,7 +131,7 @@ func section(measured map[string][]float64) figures.Section {
 			what string
 			unit figures.Unit
 		}{{history.Holds, figures.Seconds}, {history.Violated, figures.Seconds}, {"lease", figures.Seconds},
-			{"peak", figures.Bytes}, {"one piece", figures.Seconds}} {
+			{"peak", figures.Bytes}, {"on nodes", figures.Seconds}, {"one piece", figures.Seconds}} {
 			if rounds := measured[name(n, c.what)]; len(rounds) > 0 {
 				row.Figures = append(row.Figures, figures.Of(c.what, c.unit, rounds...))
 			}
@@ -134,6 +148,10 @@ func section(measured map[string][]float64) figures.Section {
 	for i := 1; i < len(s.Rows); i++ {
 		growth := figures.Ratios("growth", s.Rows[i].Figure(history.Holds), s.Rows[i-1].Figure(history.Holds))
 		s.Targets = append(s.Targets, figures.AtMost(s.Rows[i].Name+", time to a tenth of them", growth, 12))
+		if sizes[i] <= nodesUpTo {
+			growth := figures.Ratios("growth", s.Rows[i].Figure("on nodes"), s.Rows[i-1].Figure("on nodes"))
+			s.Targets = append(s.Targets, figures.AtMost(s.Rows[i].Name+" on nodes, time to a tenth of them", growth, 12))
+		}
 	}
 	return s
 }

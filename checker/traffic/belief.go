@@ -119,10 +119,9 @@ func (b *beliefs) believed(r *Reader, i int, e *history.Event, v *votes) {
 		said = len(n.nodes)
 	}
 	if said < b.quorum {
-		r.report.add(Finding{
-			About: Lock, Time: e.Time, Process: e.Process, Key: e.Key, Event: i,
-			What: fmt.Sprintf("at %s it %s %q with the yes of %d of %d nodes, and the lock says that it needs %d", when(e.Time), did, e.Key,
-				said, len(r.nodes), b.quorum),
+		r.report.add(aboutLock(i, e), func() string {
+			return fmt.Sprintf("at %s it %s %q with the yes of %d of %d nodes, and the lock says that it needs %d", when(e.Time), did, e.Key,
+				said, len(r.nodes), b.quorum)
 		})
 	}
 }
@@ -143,12 +142,16 @@ func (b *beliefs) denied(r *Reader, i int, e *history.Event, v *votes) {
 	for _, token := range slices.Sorted(maps.Keys(ballots)) {
 		n := ballots[token]
 		if n.won > 0 && n.won+arrival < e.Time && n.won-n.first < b.ttl/4 {
-			r.report.add(Finding{
-				About: Lock, Time: e.Time, Process: e.Process, Key: e.Key, Event: i,
-				What: fmt.Sprintf("at %s it gave up %q (%s), though %d nodes had said yes to %s by %s", when(e.Time), e.Key, e.Reason,
-					len(n.nodes), token, when(n.won)),
+			r.report.add(aboutLock(i, e), func() string {
+				return fmt.Sprintf("at %s it gave up %q (%s), though %d nodes had said yes to %s by %s", when(e.Time), e.Key, e.Reason,
+					len(n.nodes), token, when(n.won))
 			})
 			return
 		}
 	}
+}
+
+// aboutLock is a finding about what a client said of its lease.
+func aboutLock(i int, e *history.Event) Finding {
+	return Finding{About: Lock, Time: e.Time, Process: strings.Clone(e.Process), Key: strings.Clone(e.Key), Event: i}
 }

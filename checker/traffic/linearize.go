@@ -117,8 +117,8 @@ func (g *register) judge(r *Reader, piece []*op) {
 	}
 	at := judge.impossible(piece)
 	r.report.add(Finding{
-		About: about, Time: at.call, Process: g.node.name, Key: g.key, Event: at.event, What: g.told(about, piece, at),
-	})
+		About: about, Time: at.call, Process: g.node.name, Key: g.key, Event: at.event,
+	}, func() string { return g.told(about, piece, at) })
 }
 
 // ask asks porcupine whether a piece is linearizable.
