@@ -15,8 +15,10 @@ const (
 	// mostOperations is how many are kept where nothing allows a cut, as commands that
 	// were never answered may be carried out at any time.
 	mostOperations = 2048
-	// searchLimit is how long porcupine may look for an order of one piece.
-	searchLimit = 2 * time.Second
+	// searchLimit is how long porcupine may look for an order of one piece, and all of
+	// its searches in one history together: pieces have an order as a rule, and it is
+	// found at once.
+	searchLimit, searchesLimit = 2 * time.Second, 10 * time.Second
 	// late is after how long no event comes any more that says something of now, in
 	// real time: an engine tells late of a server that died.
 	late = int64(5 * time.Second)
@@ -100,7 +102,7 @@ func (g *register) judge(r *Reader, piece []*op) {
 		return
 	}
 	r.report.Judged += len(piece)
-	strict := judge{clock: &g.node.clock, slack: r.slack}
+	strict := judge{clock: &g.node.clock, slack: r.slack, left: &r.searching}
 	switch strict.ask(piece) {
 	case porcupine.Ok:
 		return
@@ -136,11 +138,16 @@ func (j judge) ask(piece []*op) porcupine.CheckResult {
 			return next
 		},
 	}
+	if *j.left <= 0 {
+		return porcupine.Unknown
+	}
+	began := time.Now()
+	defer func() { *j.left -= time.Since(began) }()
 	operations := make([]porcupine.Operation, len(piece))
 	for i, o := range piece {
 		operations[i] = porcupine.Operation{Input: o, Call: o.call, Return: o.ret}
 	}
-	return porcupine.CheckOperationsTimeout(model.ToModel(), operations, searchLimit)
+	return porcupine.CheckOperationsTimeout(model.ToModel(), operations, min(searchLimit, *j.left))
 }
 
 // inTurn: each operation was over before the next was called, so there is one order.

@@ -3,6 +3,7 @@ package traffic
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"lockproof/harness/history"
 )
@@ -21,7 +22,8 @@ type Reader struct {
 	beliefs   beliefs
 	slack     int64
 	now       int64
-	abandoned bool // there is nothing to judge: replicas take over for their masters
+	searching time.Duration // how long it still may, in real time
+	abandoned bool          // there is nothing to judge: replicas take over for their masters
 }
 
 // node is a server of the run.
@@ -51,7 +53,7 @@ type sent struct {
 
 // NewReader gives a reader that has seen nothing.
 func NewReader() *Reader {
-	return &Reader{nodes: map[string]*node{}, links: map[string]*channel{}}
+	return &Reader{nodes: map[string]*node{}, links: map[string]*channel{}, searching: searchesLimit}
 }
 
 // Add takes the next event, which has that index in the history.

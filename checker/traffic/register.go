@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"strings"
+	"time"
 
 	"lockproof/harness/history"
 )
@@ -73,6 +74,7 @@ type judge struct {
 	slack int64 // how exactly the node's clock is known, in nanoseconds
 	// lenient lets a script do what it does whatever it meets.
 	lenient bool
+	left    *time.Duration // for searches
 }
 
 // after gives the states that a state may have become by an operation; none if it
