@@ -20,9 +20,9 @@ type Header struct {
 	Without []string `json:"without,omitempty"` // rules switched off
 	// Belief says in words how long a client believes in a lease, and who says so,
 	// where it is not the lock itself; "" where it is.
-	Belief  string   `json:"belief,omitempty"`
-	TTL     int64    `json:"ttl"`
-	Nodes   []string `json:"nodes"`
+	Belief string   `json:"belief,omitempty"`
+	TTL    int64    `json:"ttl"`
+	Nodes  []string `json:"nodes"`
 	// Quorum is on how many nodes the lock says that it has to take a key; 0: it does
 	// not say.
 	Quorum  int      `json:"quorum,omitempty"`

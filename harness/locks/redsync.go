@@ -18,9 +18,9 @@ import (
 
 func init() {
 	Register(Kind{
-		Name:    "redsync",
-		Doc:     "go-redsync/redsync v4.18.0, unmodified, with its own timeout factor",
-		New:     newRedsync,
+		Name:     "redsync",
+		Doc:      "go-redsync/redsync v4.18.0, unmodified, with its own timeout factor",
+		New:      newRedsync,
 		Majority: true, Extends: true,
 	})
 }
