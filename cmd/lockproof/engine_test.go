@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -124,10 +125,13 @@ func oldEngine(t *testing.T, version string) string {
 	return "unix://" + ln.Addr().String()
 }
 
+// engineAvailable is asked once: an engine that answers nothing takes its time.
+var engineAvailable = sync.OnceValue(docker.Available)
+
 // TestAnEngineThatDiesInMidRun: the run says so, and does not go on; and once there
 // is an engine again, a clean removes what the run could not.
 func TestAnEngineThatDiesInMidRun(t *testing.T) {
-	needs.Check(t, needs.Engine, docker.Available())
+	needs.Check(t, needs.Engine, engineAvailable())
 	_, err := exec.LookPath("docker") // the client, with which the test looks around
 	needs.Check(t, needs.Engine, err)
 	binary := build(t)
@@ -185,7 +189,7 @@ func TestAnEngineThatDiesInMidRun(t *testing.T) {
 // while they are up. A run in virtual time removes what they have left.
 func TestNothingOutlivesAKilledRunOnDocker(t *testing.T) {
 	needs.Length(t)
-	needs.Check(t, needs.Engine, docker.Available())
+	needs.Check(t, needs.Engine, engineAvailable())
 	_, err := exec.LookPath("docker") // the client, with which the test looks around
 	needs.Check(t, needs.Engine, err)
 	binary := build(t)

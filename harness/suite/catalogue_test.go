@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/checker"
+	"lockproof/harness/cluster/local"
 	"lockproof/harness/history"
 	"lockproof/internal/needs"
 	"lockproof/redlock"
@@ -112,6 +113,18 @@ func runAsExpected(t *testing.T, o Options) {
 		"run `go test -run %s ./harness/suite` when it has ended: %v", alone, t.Name(), names(undecided))
 }
 
+// countSkip counts a row that was skipped with the other skips where the machine lacks
+// what the preload shim needs.
+func countSkip(t *testing.T, row, on string) {
+	t.Helper()
+	if lack := local.Kind.Can("power-loss"); on == Local && lack != nil {
+		t.Run(row, func(t *testing.T) {
+			needs.PlainTemp(t)
+			needs.Check(t, needs.Compiler, lack)
+		})
+	}
+}
+
 // againstExpected runs jobs, and gives those that are undecided, with how many of
 // them were held up.
 func againstExpected(t *testing.T, jobs []Job, o Options) (undecided []Job, heldUp int) {
@@ -126,6 +139,7 @@ func againstExpected(t *testing.T, jobs []Job, o Options) (undecided []Job, held
 		case AsExpected:
 		case Skipped:
 			t.Logf("%s: skipped: %s", trial.Name(), why)
+			countSkip(t, trial.Name(), o.Cluster)
 		case Undecided:
 			t.Logf("%s, seed %d: %s: %s", trial.Name(), trial.Seed, standing, why)
 			undecided = append(undecided, job)
