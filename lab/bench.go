@@ -41,7 +41,7 @@ func (b *Bench) enter(ctx context.Context) (leave func(), err error) {
 
 // Outcome is what came of an experiment.
 type Outcome struct {
-	Trial suite.Trial // with its events
+	Trial suite.Result // with its events
 	// Verdicts are on the properties that the scenario is about, and on any
 	// other that was violated.
 	Verdicts []checker.Result
@@ -74,11 +74,11 @@ var errTooManyEvents = errors.New("it makes more events than can be shown: fewer
 
 // run runs each job once, all of them to their ends or none: what a trial that
 // was called off has seen is no answer to the reader's question.
-func (b *Bench) run(ctx context.Context, jobs []suite.Job, events bool) ([]suite.Trial, error) {
+func (b *Bench) run(ctx context.Context, jobs []suite.Job, events bool) ([]suite.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.limit)
 	defer cancel()
 	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1, Events: events, Parallel: 1}
-	trials, err := b.trials(ctx, jobs, o, func(suite.Trial) {})
+	trials, err := b.trials(ctx, jobs, o, func(suite.Result) {})
 	if err != nil {
 		return nil, err
 	}

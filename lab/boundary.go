@@ -54,7 +54,7 @@ func (b *Bench) Boundary(ctx context.Context, e *Experiment, n *Number) (*Bounda
 	return found, nil
 }
 
-func verdict(t suite.Trial, property string) string {
+func verdict(t suite.Result, property string) string {
 	for _, r := range t.Results {
 		if r.Property == property {
 			return r.Verdict

@@ -137,7 +137,7 @@ func (r *rig) run(t *testing.T, c cluster.Cluster, test func(t *testing.T, r *ri
 	names := []string{"c1", "c2"}
 	r.options.TTL = ttl
 	for i, name := range names {
-		r.clients.hire(t, i, name, r.options)
+		r.clients.start(t, i, name, r.options)
 	}
 	r.nemesis = New(c, r.clients, names, r.record)
 	test(t, r)
@@ -207,7 +207,7 @@ type workers struct {
 	waiting map[int]chan struct{}
 }
 
-func (w *workers) hire(t *testing.T, index int, name string, options locks.Options) {
+func (w *workers) start(t *testing.T, index int, name string, options locks.Options) {
 	t.Helper()
 	setup := client.Setup{Name: name, Index: index, Lock: locks.Reference, Options: options}
 	worker, err := w.c.Spawn(context.Background(), setup, func(m client.Message) { w.heard(name, m) })

@@ -78,14 +78,14 @@ expect: {fault-tolerance: holds, deadlock-freedom: holds}
 `
 
 // run runs a scenario in virtual time, and gives its history.
-func run(t *testing.T, text string) (suite.Trial, []history.Event) {
+func run(t *testing.T, text string) (suite.Result, []history.Event) {
 	t.Helper()
 	s, err := scenarios.Parse("toy.yaml", []byte(text))
 	require.NoError(t, err)
 	o := suite.Options{Cluster: "virtual", Trials: 1, Seed: 1, Out: t.TempDir()}
 	jobs, err := o.Jobs([]*scenarios.Scenario{s})
 	require.NoError(t, err)
-	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Trial) {})
+	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Result) {})
 	require.NoError(t, err)
 	require.Len(t, trials, 1)
 	require.Empty(t, trials[0].Failure)

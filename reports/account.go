@@ -27,7 +27,7 @@ type Finding struct {
 // findings are the judgements of a trial that stand as given, with what is known
 // of them. Its history, nil where it was not kept, is read if there is a violation
 // to tell of.
-func findings(t suite.Trial, standing suite.Standing, read func() (*History, error)) []Finding {
+func findings(t suite.Result, standing suite.Standing, read func() (*History, error)) []Finding {
 	var all []Finding
 	for _, j := range t.Judgements() {
 		if j.Standing != standing {
@@ -62,7 +62,7 @@ func story(read func() (*History, error), v *checker.Violation) (*Story, error) 
 // telling is the trial of a row that the report tells of in words, and what it says:
 // each file of the report says it, and histories are long.
 type telling struct {
-	trial    suite.Trial
+	trial    suite.Result
 	findings func() []Finding
 }
 
@@ -92,7 +92,7 @@ func (r *Report) tells(row *Row) {
 // What the report says of the trial in words is made from the same reading,
 // if it has not been said yet: a history is read once, where whoever draws it
 // comes first.
-func (r *Row) History(t suite.Trial) (*History, error) {
+func (r *Row) History(t suite.Result) (*History, error) {
 	h, err := r.open(t)
 	if r.told.findings != nil && r.told.trial.Trial == t.Trial {
 		said := findings(t, r.Standing, func() (*History, error) { return h, err })
@@ -101,7 +101,7 @@ func (r *Row) History(t suite.Trial) (*History, error) {
 	return h, err
 }
 
-func (r *Row) open(t suite.Trial) (*History, error) {
+func (r *Row) open(t suite.Result) (*History, error) {
 	if t.History == "" {
 		return nil, nil
 	}
@@ -158,6 +158,6 @@ func (r *Row) property(name string) Property {
 }
 
 // occasion says which trial is told of.
-func occasion(t suite.Trial) string {
+func occasion(t suite.Result) string {
 	return fmt.Sprintf("Trial %d, seed %d, %s cluster, lock %s", t.Trial, t.Seed, t.Cluster, t.Lock)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // on is a run on a cluster.
-func on(cluster, server string, trials ...suite.Trial) *Report {
+func on(cluster, server string, trials ...suite.Result) *Report {
 	for i := range trials {
 		trials[i].Cluster, trials[i].Server = cluster, server
 	}
@@ -24,8 +24,8 @@ func on(cluster, server string, trials ...suite.Trial) *Report {
 }
 
 // many are trials of one scenario, of which some violate it.
-func many(name string, violated, all int) []suite.Trial {
-	var trials []suite.Trial
+func many(name string, violated, all int) []suite.Result {
+	var trials []suite.Result
 	for i := range all {
 		got := history.Holds
 		if i < violated {
@@ -46,8 +46,8 @@ func agreements(c Comparison) map[string]Agreement {
 
 func TestCompare(t *testing.T) {
 	held, broken := history.Holds, history.Violated
-	none := suite.Trial{Scenario: "a", Skipped: "no disk"}
-	lost := suite.Trial{Scenario: "a", Failure: "n1 did not start"}
+	none := suite.Result{Scenario: "a", Skipped: "no disk"}
+	lost := suite.Result{Scenario: "a", Failure: "n1 did not start"}
 	extra := trial("a", "", 0, held, held)
 	extra.Results = append(extra.Results, checker.Result{Property: checker.ProtectedData, Verdict: broken})
 	quiet := trial("a", "", 0, held, held)
@@ -56,7 +56,7 @@ func TestCompare(t *testing.T) {
 	idle.Results = append(idle.Results, checker.Result{Property: checker.Fencing, Verdict: history.Inconclusive})
 	for _, c := range []struct {
 		name        string
-		left, right []suite.Trial
+		left, right []suite.Result
 		want        Agreement
 		code        int
 	}{
@@ -66,13 +66,13 @@ func TestCompare(t *testing.T) {
 		{"a violation among many", many("a", 0, 500), many("a", 1, 20), Disagree, 1},
 		{"an alarm that does not ring each time", many("a", 500, 500), many("a", 3, 5), Disagree, 1},
 		{"rates that may be one", many("a", 490, 500), many("a", 5, 5), Agree, 0},
-		{"a property that only one saw violated", []suite.Trial{extra}, []suite.Trial{quiet}, Disagree, 1},
-		{"a property that nobody names", []suite.Trial{idle}, many("a", 0, 1), Agree, 0},
-		{"one undecided", many("a", 0, 1), []suite.Trial{trial("a", "", 0, held, history.Inconclusive)}, Incomplete, 2},
-		{"one failed", many("a", 0, 1), []suite.Trial{lost}, Incomplete, 2},
+		{"a property that only one saw violated", []suite.Result{extra}, []suite.Result{quiet}, Disagree, 1},
+		{"a property that nobody names", []suite.Result{idle}, many("a", 0, 1), Agree, 0},
+		{"one undecided", many("a", 0, 1), []suite.Result{trial("a", "", 0, held, history.Inconclusive)}, Incomplete, 2},
+		{"one failed", many("a", 0, 1), []suite.Result{lost}, Incomplete, 2},
 		{"one lacks it", many("a", 0, 1), many("b", 0, 1), Incomplete, 2},
-		{"one skips it, so that nothing is compared", many("a", 0, 1), []suite.Trial{none}, Agree, 2},
-		{"both skip it", []suite.Trial{none}, []suite.Trial{none}, Agree, 2},
+		{"one skips it, so that nothing is compared", many("a", 0, 1), []suite.Result{none}, Agree, 2},
+		{"both skip it", []suite.Result{none}, []suite.Result{none}, Agree, 2},
 		{"one of two is skipped", append(many("a", 0, 1), many("b", 0, 1)...), append(many("b", 0, 1), none), Agree, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestADisagreementNamesTheRunsAndTheRates(t *testing.T) {
 }
 
 func TestRunsAreNamedByWhatTellsThemApart(t *testing.T) {
-	held := func() suite.Trial { return trial("a", "", 0, history.Holds, history.Holds) }
+	held := func() suite.Result { return trial("a", "", 0, history.Holds, history.Holds) }
 	name := func(runs ...*Report) string { return strings.Join(runNames(runs), " | ") }
 	require.Equal(t, "virtual | docker", name(on("virtual", "miniredis", held()), on("docker", "Redis 7.0.15", held())))
 	require.Equal(t, "Redis 7.0.15 | Valkey 8.1.1", name(on("docker", "Redis 7.0.15", held()), on("docker", "Valkey 8.1.1", held())))
@@ -112,7 +112,7 @@ func TestRunsAreNamedByWhatTellsThemApart(t *testing.T) {
 
 func TestRowsStandWhereTheirOwnRunHasThem(t *testing.T) {
 	rows := func(names ...string) *Report {
-		var trials []suite.Trial
+		var trials []suite.Result
 		for _, n := range names {
 			trials = append(trials, trial(n, "", 0, history.Holds, history.Holds))
 		}
@@ -129,7 +129,7 @@ func TestRowsStandWhereTheirOwnRunHasThem(t *testing.T) {
 func sideBySide() Comparison {
 	wild := "<b>|`x`|</b> @you #1"
 	held, broken := history.Holds, history.Violated
-	skipped := suite.Trial{Scenario: "disk-full", Skipped: "the virtual cluster has no disk; run it with --on local"}
+	skipped := suite.Result{Scenario: "disk-full", Skipped: "the virtual cluster has no disk; run it with --on local"}
 	return Compare([]*Report{
 		on("virtual", "miniredis 2.40.0", trial("late-release", "", 0, held, held),
 			trial("late-release", "without FreshToken", 0, broken, broken), trial("flushall", "", 0, broken, broken),

@@ -22,11 +22,11 @@ const (
 
 // decodeResults reads results.json: all but its rows, and the trials of these.
 // What else is in a row follows from its trials.
-func decodeResults(from io.Reader) (*Results, []suite.Trial, error) {
+func decodeResults(from io.Reader) (*Results, []suite.Result, error) {
 	text := &paced{from: from}
 	d := resultsDecoder{Decoder: json.NewDecoder(text), text: text, words: map[string]string{}}
 	results := &Results{}
-	var trials []suite.Trial
+	var trials []suite.Result
 	err := d.object(results, "scenarios", func() error {
 		return d.object(&struct{}{}, "trials", func() error {
 			t, err := d.trial()
@@ -140,9 +140,9 @@ func (d *resultsDecoder) delimiter(want json.Delim) error {
 }
 
 // trial reads one trial.
-func (d *resultsDecoder) trial() (suite.Trial, error) {
+func (d *resultsDecoder) trial() (suite.Result, error) {
 	before := d.InputOffset()
-	var t suite.Trial
+	var t suite.Result
 	if err := d.Decode(&t); err != nil {
 		return t, err
 	}
@@ -177,7 +177,7 @@ func (d *resultsDecoder) keep(bytes int) error {
 }
 
 // size is about what a trial takes in memory beside its texts.
-func size(t suite.Trial) int {
+func size(t suite.Result) int {
 	bytes := 3*int(unsafe.Sizeof(t)) + // in a list that grows, and in its row
 		len(t.Results)*int(unsafe.Sizeof(checker.Result{}))
 	for _, r := range t.Results {

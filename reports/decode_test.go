@@ -61,7 +61,7 @@ func TestResultsThatDoNotEnd(t *testing.T) {
 // What was written is read, and texts that come again are kept once.
 func TestDecodeResults(t *testing.T) {
 	var text strings.Builder
-	trials := []suite.Trial{{Scenario: "a", Lock: "redlock", Failure: "x"}, {Scenario: "a", Lock: "redlock", Trial: 1, Failure: "y"}, {Scenario: "b", Skipped: "z"}}
+	trials := []suite.Result{{Scenario: "a", Lock: "redlock", Failure: "x"}, {Scenario: "a", Lock: "redlock", Trial: 1, Failure: "y"}, {Scenario: "b", Skipped: "z"}}
 	report := New(trials, Run{Version: "1", Planned: 3})
 	require.NoError(t, report.WriteResults(&text))
 	results, got, err := decodeResults(strings.NewReader(text.String()))

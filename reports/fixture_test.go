@@ -31,8 +31,8 @@ func golden(t *testing.T, name, got string) {
 const ms = int64(time.Millisecond)
 
 // trial makes a trial of the fixture with one property judged.
-func trial(scenario, variant string, number int, expected, got string) suite.Trial {
-	return suite.Trial{
+func trial(scenario, variant string, number int, expected, got string) suite.Result {
+	return suite.Result{
 		Scenario: scenario, Variant: variant, Cluster: "virtual", Trial: number, Seed: 7, Lock: "redlock",
 		Expect:  map[string]string{checker.MutualExclusion: expected},
 		Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: got}},
@@ -67,13 +67,13 @@ func fixture() *Report {
 	})
 	undecided := trial("hung-node", "", 1, history.Holds, history.Inconclusive)
 	undecided.Results[0].Reason = "vacuous: 1 of 2 grants"
-	skipped := suite.Trial{Scenario: "disk-full", Cluster: "virtual", Lock: "redlock",
+	skipped := suite.Result{Scenario: "disk-full", Cluster: "virtual", Lock: "redlock",
 		Skipped: "the virtual cluster cannot do full-disk: it has no disk; run it with --on local"}
-	failed := suite.Trial{Scenario: "eviction", Cluster: "local", Trial: 1, Seed: 7, Lock: "redlock",
+	failed := suite.Result{Scenario: "eviction", Cluster: "local", Trial: 1, Seed: 7, Lock: "redlock",
 		Failure: "n3 did not start: address already in use", Elapsed: 2 * time.Second}
 	better := trial("client-pause", "", 1, history.Violated, history.Holds)
 	better.Lenient, better.Lock = true, "redsync"
-	return New([]suite.Trial{
+	return New([]suite.Result{
 		trial("half-is-not-majority", "", 1, history.Holds, history.Holds),
 		trial("half-is-not-majority", "", 2, history.Holds, history.Holds),
 		trial("half-is-not-majority", "without Majority", 1, history.Holds, history.Holds),

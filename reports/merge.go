@@ -33,7 +33,7 @@ func Merge(shards []*Report, out string) (*Report, error) {
 	}
 	merged.Options.Out = out
 	var ended time.Time
-	var trials []suite.Trial
+	var trials []suite.Result
 	for _, s := range shards {
 		merged.Planned += s.Planned
 		merged.Interrupted = merged.Interrupted || s.Interrupted
@@ -51,7 +51,7 @@ func Merge(shards []*Report, out string) (*Report, error) {
 		}
 	}
 	merged.Elapsed = ended.Sub(merged.Started)
-	slices.SortStableFunc(trials, func(a, b suite.Trial) int { return place[a.Name()] - place[b.Name()] })
+	slices.SortStableFunc(trials, func(a, b suite.Result) int { return place[a.Name()] - place[b.Name()] })
 	return New(trials, merged), nil
 }
 
@@ -173,7 +173,7 @@ func (r *Report) CopyHistories(shards []*Report) error {
 	}
 	defer to.Close()
 	for _, s := range shards {
-		err := s.eachHistory(func(from *os.Root, name string, _ suite.Trial) error { return copyHistory(from, to, name) })
+		err := s.eachHistory(func(from *os.Root, name string, _ suite.Result) error { return copyHistory(from, to, name) })
 		if err != nil {
 			return fmt.Errorf("copy the histories: %w", err)
 		}
@@ -200,7 +200,7 @@ func copyHistory(from, to *os.Root, name string) error {
 // its folder, or are links or folders there: nothing is taken from elsewhere.
 func (r *Report) MissingHistories() error {
 	var problems []error
-	err := r.eachHistory(func(root *os.Root, name string, t suite.Trial) error {
+	err := r.eachHistory(func(root *os.Root, name string, t suite.Result) error {
 		path := filepath.Join(r.Options.Out, name)
 		switch info, err := root.Lstat(name); {
 		case errors.Is(err, fs.ErrNotExist):
@@ -218,7 +218,7 @@ func (r *Report) MissingHistories() error {
 
 // eachHistory gives every history that a run's trials have kept: its name below
 // the folder, which is open.
-func (r *Report) eachHistory(do func(root *os.Root, name string, t suite.Trial) error) error {
+func (r *Report) eachHistory(do func(root *os.Root, name string, t suite.Result) error) error {
 	root, err := os.OpenRoot(r.Options.Out)
 	if err != nil {
 		return err

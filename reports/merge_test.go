@@ -17,7 +17,7 @@ import (
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // shard is one of three of a suite of four rows, with what it ran.
-func shard(index int, trials ...suite.Trial) *Report {
+func shard(index int, trials ...suite.Result) *Report {
 	return New(trials, Run{
 		Version: "v0.1.0", Go: "go1.26.8", Planned: len(trials),
 		Started: noon.Add(time.Duration(index) * time.Minute), Elapsed: 30 * time.Second,
@@ -28,7 +28,7 @@ func shard(index int, trials ...suite.Trial) *Report {
 }
 
 func three() []*Report {
-	held := func(name, variant string) suite.Trial { return trial(name, variant, 0, history.Holds, history.Holds) }
+	held := func(name, variant string) suite.Result { return trial(name, variant, 0, history.Holds, history.Holds) }
 	return []*Report{shard(1, held("a", ""), held("c", "")), shard(2, held("b", "")), shard(3, held("a", "without Majority"))}
 }
 
@@ -50,7 +50,7 @@ func TestMergeGivesTheWholeInItsOrder(t *testing.T) {
 }
 
 func TestMergeExitsAsARunWould(t *testing.T) {
-	for code, last := range map[int]suite.Trial{
+	for code, last := range map[int]suite.Result{
 		ExitDiffers:      trial("b", "", 0, history.Holds, history.Violated),
 		ExitInconclusive: trial("b", "", 0, history.Holds, history.Inconclusive),
 		ExitFailed:       {Scenario: "b", Failure: "n1 did not start"},

@@ -69,7 +69,7 @@ func (f *Folder) Begin(run Run) (*Progress, error) {
 
 // Observe writes down a trial that has finished. What cannot be written is not
 // missed: the report will have it.
-func (p *Progress) Observe(t suite.Trial) {
+func (p *Progress) Observe(t suite.Result) {
 	standing, why := t.Standing()
 	done := FinishedTrial{Scenario: t.Scenario, Variant: t.Variant, Trial: t.Trial, Standing: standing, Verdicts: map[string]string{}}
 	if standing != suite.AsExpected {
@@ -148,7 +148,7 @@ func ReadProgress(root *os.Root, dir string) (*Underway, error) {
 		case n > mostFinished || read > mostProgress || line.Trial != nil && len(line.Trial.Verdicts) > len(checker.Names()):
 			return nil, fmt.Errorf("%s:%d: this is more than a run's progress has", ProgressFile, n)
 		case n > 1 && line.Trial != nil:
-			if err := checkTrial(suite.Trial{Trial: line.Trial.Trial}); err != nil {
+			if err := checkTrial(suite.Result{Trial: line.Trial.Trial}); err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", ProgressFile, n, err)
 			}
 			u.Done = append(u.Done, *line.Trial)

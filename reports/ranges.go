@@ -38,7 +38,7 @@ func (r *ranges) within(name string, got, least, most int64) {
 
 // checkNumbers refuses numbers that no run writes, and those that contradict each
 // other.
-func (r *Results) checkNumbers(trials []suite.Trial) error {
+func (r *Results) checkNumbers(trials []suite.Result) error {
 	var in ranges
 	in.within("elapsed", int64(r.Elapsed), 0, int64(maxTogether))
 	in.within("planned", int64(r.Planned), 0, maxPlanned)
@@ -75,7 +75,7 @@ func (in *ranges) options(o ResultsOptions) {
 
 // checkTrials refuses trials with numbers that no trial has, and one that is there
 // twice.
-func checkTrials(trials []suite.Trial) error {
+func checkTrials(trials []suite.Result) error {
 	type id struct {
 		row    string
 		number int
@@ -98,7 +98,7 @@ func checkTrials(trials []suite.Trial) error {
 	return nil
 }
 
-func checkTrial(t suite.Trial) error {
+func checkTrial(t suite.Result) error {
 	var in ranges
 	in.within("trial", int64(t.Trial), 0, maxTrials-1)
 	in.within("attempts", int64(t.Attempts), 0, maxAttempts+1)

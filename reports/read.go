@@ -36,7 +36,7 @@ func Read(dir string) (*Report, error) {
 
 // check refuses results that this version cannot read, names of files that lead
 // out of the folder, and numbers that no run writes.
-func (r *Results) check(trials []suite.Trial) error {
+func (r *Results) check(trials []suite.Result) error {
 	switch {
 	case r.Tool.Name != "lockproof":
 		return errors.New("it is not from lockproof")

@@ -26,7 +26,7 @@ func TestAReportReadsEachHistoryOnce(t *testing.T) {
 	o := suite.Options{Cluster: suite.Virtual, Trials: 2, Seed: 1, Out: t.TempDir()}
 	jobs, err := o.Jobs(known)
 	require.NoError(t, err)
-	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Trial) {})
+	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Result) {})
 	require.NoError(t, err)
 	for i := range trials {
 		if trials[i].Scenario == "flushall" { // so that there is a row that is told for what went wrong

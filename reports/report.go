@@ -56,7 +56,7 @@ type Row struct {
 	Scenario, Variant, Cluster, Lock string
 	Server                           string // of the first trial that had one
 	Without                          []string
-	Trials                           []suite.Trial
+	Trials                           []suite.Result
 	// Standing is the row's worst; Why is the reason of the first trial that
 	// stands so.
 	Standing suite.Standing
@@ -105,7 +105,7 @@ var severity = []suite.Standing{
 
 // New gathers trials into rows, in the order in which each row's first trial
 // is given, and each row's trials by their number.
-func New(trials []suite.Trial, run Run) *Report {
+func New(trials []suite.Result, run Run) *Report {
 	report := &Report{Run: run}
 	rows := map[string]*Row{}
 	for _, t := range trials {
@@ -127,13 +127,13 @@ func New(trials []suite.Trial, run Run) *Report {
 	return report
 }
 
-func rowID(t suite.Trial) string {
+func rowID(t suite.Result) string {
 	return strings.Join([]string{t.Scenario, t.Variant, t.Cluster, t.Lock, strings.Join(t.Without, ",")}, "\x00")
 }
 
 // sum fills in what follows from the row's trials.
 func (r *Row) sum() {
-	slices.SortStableFunc(r.Trials, func(a, b suite.Trial) int { return a.Trial - b.Trial })
+	slices.SortStableFunc(r.Trials, func(a, b suite.Result) int { return a.Trial - b.Trial })
 	r.Counts = map[suite.Standing]int{}
 	whys := map[suite.Standing]string{}
 	for _, t := range r.Trials {
@@ -221,24 +221,24 @@ func (r *Row) Shown() []Property {
 }
 
 // First is the row's first trial that stands as the row does.
-func (r *Row) First() suite.Trial {
+func (r *Row) First() suite.Result {
 	for _, t := range r.Trials {
 		if s, _ := t.Standing(); s == r.Standing {
 			return t
 		}
 	}
-	return suite.Trial{}
+	return suite.Result{}
 }
 
 // Shows is the row's first trial that violated a property, and whose history
 // was kept.
-func (r *Row) Shows() (suite.Trial, bool) {
+func (r *Row) Shows() (suite.Result, bool) {
 	for _, t := range r.Trials {
 		if t.History != "" && slices.ContainsFunc(t.Judgements(), func(j suite.Judgement) bool { return j.Got == history.Violated }) {
 			return t, true
 		}
 	}
-	return suite.Trial{}, false
+	return suite.Result{}, false
 }
 
 // Totals counts rows by their standing.

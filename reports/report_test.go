@@ -79,23 +79,23 @@ func TestExitCode(t *testing.T) {
 	expected := trial("a", "", 1, history.Holds, history.Holds)
 	differs := trial("b", "", 1, history.Holds, history.Violated)
 	undecided := trial("c", "", 1, history.Holds, history.Inconclusive)
-	failed := suite.Trial{Scenario: "d", Failure: "why"}
-	skipped := suite.Trial{Scenario: "e", Skipped: "why"}
+	failed := suite.Result{Scenario: "d", Failure: "why"}
+	skipped := suite.Result{Scenario: "e", Skipped: "why"}
 	tests := []struct {
 		name   string
-		trials []suite.Trial
+		trials []suite.Result
 		run    Run
 		want   int
 	}{
-		{"as expected", []suite.Trial{expected}, Run{}, 0},
-		{"some skipped", []suite.Trial{expected, skipped}, Run{}, 0},
-		{"all skipped", []suite.Trial{skipped}, Run{}, 2},
+		{"as expected", []suite.Result{expected}, Run{}, 0},
+		{"some skipped", []suite.Result{expected, skipped}, Run{}, 0},
+		{"all skipped", []suite.Result{skipped}, Run{}, 2},
 		{"nothing", nil, Run{}, 2},
-		{"inconclusive", []suite.Trial{expected, undecided}, Run{}, 2},
-		{"failed outranks inconclusive", []suite.Trial{expected, undecided, failed}, Run{}, 3},
-		{"differs outranks failed", []suite.Trial{failed, undecided, differs, expected}, Run{}, 1},
-		{"interrupted", []suite.Trial{expected}, Run{Interrupted: true}, 2},
-		{"interrupted, and differs", []suite.Trial{differs}, Run{Interrupted: true}, 1},
+		{"inconclusive", []suite.Result{expected, undecided}, Run{}, 2},
+		{"failed outranks inconclusive", []suite.Result{expected, undecided, failed}, Run{}, 3},
+		{"differs outranks failed", []suite.Result{failed, undecided, differs, expected}, Run{}, 1},
+		{"interrupted", []suite.Result{expected}, Run{Interrupted: true}, 2},
+		{"interrupted, and differs", []suite.Result{differs}, Run{Interrupted: true}, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestExitCode(t *testing.T) {
 }
 
 func TestSummaryTellsOfAnInterruption(t *testing.T) {
-	r := New([]suite.Trial{
+	r := New([]suite.Result{
 		trial("a", "", 1, history.Holds, history.Holds), {Scenario: "b", Skipped: "why"},
 	}, Run{Interrupted: true, Planned: 30})
 	require.Contains(t, r.Summary(), "The run was interrupted: 28 of 30 trials were not run.")
@@ -188,14 +188,14 @@ func TestPrintShowsWhatNamedScenariosAreFor(t *testing.T) {
 	shown.Results[0].Violations = []checker.Violation{overlap()}
 	shown.History = "half.jsonl"
 	run := Run{Named: true, Options: suite.Options{Out: "testdata"}}
-	text := printed(t, New([]suite.Trial{shown}, run), Screen{Width: 100, UTF8: true})
+	text := printed(t, New([]suite.Result{shown}, run), Screen{Width: 100, UTF8: true})
 	require.Contains(t, text, "mutual-exclusion: violated, as expected")
 	require.Contains(t, text, `c2 asks for "k1"`)
 
 	run.Named = false
-	require.NotContains(t, printed(t, New([]suite.Trial{shown}, run), Screen{Width: 100, UTF8: true}), "c2 asks")
+	require.NotContains(t, printed(t, New([]suite.Result{shown}, run), Screen{Width: 100, UTF8: true}), "c2 asks")
 	run.Named = true
-	many := []suite.Trial{shown}
+	many := []suite.Result{shown}
 	for i := range maxShown {
 		other := trial(fmt.Sprint("other", i), "", 0, history.Holds, history.Holds)
 		many = append(many, other)

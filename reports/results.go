@@ -103,7 +103,7 @@ func (p ResultsProperty) Verdict() string {
 
 // ResultsTrial is one trial with its standing.
 type ResultsTrial struct {
-	suite.Trial
+	suite.Result
 	Standing suite.Standing `json:"standing"`
 	Why      string         `json:"why"`
 }
@@ -158,7 +158,7 @@ func (r *Row) head() ResultsRow {
 
 func (r *Row) trial(i int) ResultsTrial {
 	standing, why := r.Trials[i].Standing()
-	return ResultsTrial{Trial: r.Trials[i], Standing: standing, Why: why}
+	return ResultsTrial{Result: r.Trials[i], Standing: standing, Why: why}
 }
 
 // WriteResults writes results.json, one trial after the other: of many trials it

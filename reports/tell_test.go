@@ -41,7 +41,7 @@ var catalogue = sync.OnceValues(func() ([]told, error) {
 	if o.Out, err = temporary(); err != nil {
 		return nil, err
 	}
-	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Trial) {})
+	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Result) {})
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +64,8 @@ var catalogue = sync.OnceValues(func() ([]told, error) {
 	return stories, nil
 })
 
-func rowName(t suite.Trial) string {
-	return New([]suite.Trial{t}, Run{}).Rows[0].Name()
+func rowName(t suite.Result) string {
+	return New([]suite.Result{t}, Run{}).Rows[0].Name()
 }
 
 // breaks reports whether a row expects a violation.

@@ -72,11 +72,11 @@ func TestFlagsAreNotTorn(t *testing.T) {
 
 // A reason is told once, with all its rows, wherever they stand.
 func TestSkipsAreToldOnceForEachReason(t *testing.T) {
-	because := func(scenario, variant, why string) suite.Trial {
-		return suite.Trial{Scenario: scenario, Variant: variant, Cluster: "virtual", Lock: "redlock", Skipped: why}
+	because := func(scenario, variant, why string) suite.Result {
+		return suite.Result{Scenario: scenario, Variant: variant, Cluster: "virtual", Lock: "redlock", Skipped: why}
 	}
 	none := "the virtual cluster cannot do replicas: its nodes do not replicate; run it with --on local or --on docker"
-	r := New([]suite.Trial{
+	r := New([]suite.Result{
 		because("failover-lock", "", none), because("disk-full", "", "it has no disk"), trial("flushall", "", 1, history.Holds, history.Holds),
 		because("failover-wait", "", none), because("failover-wait", "two replicas", none),
 	}, Run{})

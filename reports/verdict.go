@@ -14,9 +14,9 @@ import (
 
 // TrialOf makes a trial of a verdict on a history, so that it can be compared
 // with what the history's own header expects.
-func TrialOf(v checker.Verdict) suite.Trial {
+func TrialOf(v checker.Verdict) suite.Result {
 	h := v.Header
-	return suite.Trial{
+	return suite.Result{
 		Scenario: h.Scenario, Variant: h.Variant, Cluster: h.Cluster, Server: h.Server, Trial: h.Trial, Seed: h.Seed,
 		Lock: h.Lock, Without: h.Without, Results: v.Results, Expect: h.Expect, Lenient: h.Lenient,
 	}
@@ -64,7 +64,7 @@ func (h *History) tellAround(v checker.Verdict) (func(*checker.Violation) (*Stor
 func verdictPage(v checker.Verdict, screen Screen, tell func(*checker.Violation) (*Story, error)) *page {
 	trial := TrialOf(v)
 	p := &page{screen: screen}
-	row := New([]suite.Trial{trial}, Run{}).Rows[0]
+	row := New([]suite.Result{trial}, Run{}).Rows[0]
 	p.line(screen.style(clean(row.Name()), bold))
 	p.text("", fmt.Sprintf("%s, TTL %s, %s", occasion(trial), Duration(time.Duration(v.Header.TTL)), v.Header.Server))
 	p.line("")

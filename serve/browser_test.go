@@ -57,7 +57,7 @@ func TestBrowserFollowsARun(t *testing.T) {
 	b := browser.Open(t, start(t, dir)+"/run?dir=out")
 	const value = `document.querySelector("progress").value`
 	require.Equal(t, "0", b.Text(value))
-	p.Observe(suite.Trial{Scenario: "flushall"})
+	p.Observe(suite.Result{Scenario: "flushall"})
 	b.Eventually("25", value)
 	b.Eventually("flushall", `document.querySelector(".rows tbody th").textContent`)
 	b.RequireAccessible()

@@ -70,7 +70,7 @@ func keepRun(t testing.TB, out, lock string, names ...string) {
 	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1, Out: out, Lock: lock}
 	jobs, err := o.Jobs(all)
 	require.NoError(t, err)
-	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Trial) {})
+	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Result) {})
 	require.NoError(t, err)
 	report := reports.New(trials, reports.Run{Options: o, Planned: len(jobs), Started: time.Now(), Version: "v1", Go: "go1"})
 	_, err = report.WriteFiles(reports.File{Name: reports.PageFile, Write: func(w io.Writer) error { return html.Write(w, report, all) }})
@@ -236,13 +236,13 @@ func TestOthersAreRefused(t *testing.T) {
 // What files say is shown as text, whatever they say.
 func TestNothingComesUnescapedFromAFile(t *testing.T) {
 	dir := t.TempDir()
-	row := func(name string) suite.Trial {
-		return suite.Trial{Scenario: name, Variant: markup, Cluster: "virtual", Lock: markup, Expect: map[string]string{markup: markup}, Failure: markup}
+	row := func(name string) suite.Result {
+		return suite.Result{Scenario: name, Variant: markup, Cluster: "virtual", Lock: markup, Expect: map[string]string{markup: markup}, Failure: markup}
 	}
 	skipped := row("b")
 	skipped.Failure, skipped.Skipped = "", markup
 	for _, name := range []string{"one", "<b>two"} {
-		report := reports.New([]suite.Trial{row(markup), skipped}, reports.Run{Version: markup, Go: markup,
+		report := reports.New([]suite.Result{row(markup), skipped}, reports.Run{Version: markup, Go: markup,
 			Options: suite.Options{Out: filepath.Join(dir, name), Cluster: markup, Lock: markup, Without: []string{markup}}})
 		_, err := report.WriteFiles()
 		require.NoError(t, err)
@@ -340,7 +340,7 @@ func TestProgressIsTold(t *testing.T) {
 	hear(`{"out":{"done":0,"planned":2,"state":"running"}}`)
 	_, _, body := get(t, at+"/")
 	require.Contains(t, body, "0 of 2 trials")
-	p.Observe(suite.Trial{Scenario: "flushall"})
+	p.Observe(suite.Result{Scenario: "flushall"})
 	hear(`{"out":{"done":1,"planned":2,"state":"running"}}`)
 	_, _, body = get(t, at+"/run?dir=out")
 	require.Contains(t, body, "flushall")

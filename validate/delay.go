@@ -115,7 +115,7 @@ func (a *Asker) worst(ctx context.Context, p Point, times int) (Tally, error) {
 }
 
 // repeat runs a job in virtual time, each time with another seed.
-func (a *Asker) repeat(ctx context.Context, job suite.Job, times int) ([]suite.Trial, error) {
+func (a *Asker) repeat(ctx context.Context, job suite.Job, times int) ([]suite.Result, error) {
 	if ctx.Err() != nil {
 		return nil, nil
 	}

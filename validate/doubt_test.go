@@ -14,9 +14,9 @@ import (
 )
 
 // giving is a suite whose trials all end in one way.
-func giving(trial suite.Trial) suite.Runner {
-	return func(_ context.Context, jobs []suite.Job, _ suite.Options, observe func(suite.Trial)) ([]suite.Trial, error) {
-		var all []suite.Trial
+func giving(trial suite.Result) suite.Runner {
+	return func(_ context.Context, jobs []suite.Job, _ suite.Options, observe func(suite.Result)) ([]suite.Result, error) {
+		var all []suite.Result
 		for _, j := range jobs {
 			t := trial
 			t.Scenario = j.Scenario.Name
@@ -27,23 +27,23 @@ func giving(trial suite.Trial) suite.Runner {
 	}
 }
 
-func result(verdict string) suite.Trial {
-	return suite.Trial{Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: verdict, Reason: "vacuous: nothing happened"}}}
+func result(verdict string) suite.Result {
+	return suite.Result{Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: verdict, Reason: "vacuous: nothing happened"}}}
 }
 
 // Nothing but trials that decided, and held, makes settings safe.
 func TestWhatDecidesNothingIsNotSafe(t *testing.T) {
 	tests := []struct {
 		name  string
-		trial suite.Trial
+		trial suite.Result
 		want  Verdict
 		why   string
 	}{
 		{"holds", result(history.Holds), Safe, "appendfsync always syncs"},
 		{"inconclusive", result(history.Inconclusive), Inconclusive, "vacuous: nothing happened"},
-		{"failed", suite.Trial{Failure: "n3 did not start"}, Inconclusive, "n3 did not start"},
-		{"skipped", suite.Trial{Skipped: "no compiler"}, Inconclusive, "no compiler"},
-		{"not judged", suite.Trial{}, Inconclusive, "cut short"},
+		{"failed", suite.Result{Failure: "n3 did not start"}, Inconclusive, "n3 did not start"},
+		{"skipped", suite.Result{Skipped: "no compiler"}, Inconclusive, "no compiler"},
+		{"not judged", suite.Result{}, Inconclusive, "cut short"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestWhatDecidesNothingIsNotSafe(t *testing.T) {
 func TestOneInconclusiveTrialIsEnough(t *testing.T) {
 	a := asker(t, "4-always.conf", atOnce(), settings.Kill)
 	n := 0
-	a.Suite = func(ctx context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Trial)) ([]suite.Trial, error) {
+	a.Suite = func(ctx context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Result)) ([]suite.Result, error) {
 		trial := result(history.Holds)
 		if n++; n == 3 {
 			trial = result(history.Inconclusive)
@@ -106,7 +106,7 @@ func TestAnInterruptedQuestionTellsWhatItKnows(t *testing.T) {
 	a := asker(t, "4-always.conf", atOnce(), settings.Kill)
 	ctx, cancel := context.WithCancel(context.Background())
 	n := 0
-	a.Observe = func(suite.Trial) {
+	a.Observe = func(suite.Result) {
 		if n++; n == 2 {
 			cancel()
 		}
@@ -141,7 +141,7 @@ func TestASearchThatIsCutShort(t *testing.T) {
 		answer := judged(t, a)
 		ctx, cancel := context.WithCancel(context.Background())
 		n := 0
-		a.Observe = func(suite.Trial) {
+		a.Observe = func(suite.Result) {
 			if n++; n == trials {
 				cancel()
 			}
@@ -168,7 +168,7 @@ func TestASearchThatIsCutShort(t *testing.T) {
 func TestAFailureOfTheHarnessIsTold(t *testing.T) {
 	failing := func(file string) *Asker {
 		a := asker(t, file, atOnce(), settings.Kill)
-		a.Suite = giving(suite.Trial{Failure: "n3 did not start"})
+		a.Suite = giving(suite.Result{Failure: "n3 did not start"})
 		return a
 	}
 	tests := map[string]func(context.Context, *Asker) error{

@@ -81,7 +81,7 @@ type Asker struct {
 	Question
 	Suite suite.Runner
 	// Observe is called once for each trial that finishes, one call at a time.
-	Observe func(suite.Trial)
+	Observe func(suite.Result)
 	// Stage is told what is being measured next.
 	Stage func(what string)
 	// Failure is how the harness itself first failed in a trial, whatever that
@@ -97,7 +97,7 @@ func (a *Asker) stage(format string, args ...any) {
 
 // run runs jobs on the question's cluster, or in virtual time, without keeping
 // histories unless keep says so.
-func (a *Asker) run(ctx context.Context, jobs []suite.Job, seed uint64, on string, keep bool) ([]suite.Trial, error) {
+func (a *Asker) run(ctx context.Context, jobs []suite.Job, seed uint64, on string, keep bool) ([]suite.Result, error) {
 	if len(jobs) == 0 || ctx.Err() != nil {
 		return nil, nil
 	}
@@ -113,10 +113,10 @@ func (a *Asker) run(ctx context.Context, jobs []suite.Job, seed uint64, on strin
 }
 
 // suite runs jobs, and keeps in mind how the harness failed.
-func (a *Asker) suite(ctx context.Context, jobs []suite.Job, o suite.Options) ([]suite.Trial, error) {
+func (a *Asker) suite(ctx context.Context, jobs []suite.Job, o suite.Options) ([]suite.Result, error) {
 	observe := a.Observe
 	if observe == nil {
-		observe = func(suite.Trial) {}
+		observe = func(suite.Result) {}
 	}
 	trials, err := a.Suite(ctx, jobs, o, observe)
 	for _, t := range trials {

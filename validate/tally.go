@@ -37,7 +37,7 @@ func (t Tally) Rate() (share, low, high float64) {
 }
 
 // count adds a trial, by its verdict on a property.
-func (t *Tally) count(trial suite.Trial, property string) {
+func (t *Tally) count(trial suite.Result, property string) {
 	if trial.Failure != "" {
 		t.Failed++
 		t.Why = cmp.Or(t.Why, trial.Failure)

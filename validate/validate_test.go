@@ -57,7 +57,7 @@ func verdicts(a *Answer) []Verdict {
 func counting(a *Asker) (count func() int) {
 	var mu sync.Mutex
 	n := 0
-	a.Observe = func(suite.Trial) {
+	a.Observe = func(suite.Result) {
 		mu.Lock()
 		defer mu.Unlock()
 		n++

@@ -134,7 +134,7 @@ func timed(ctx context.Context, run suite.Runner, names []string, o suite.Option
 		return 0, err
 	}
 	began := time.Now()
-	trials, err := run(ctx, jobs, o, func(suite.Trial) {})
+	trials, err := run(ctx, jobs, o, func(suite.Result) {})
 	took := time.Since(began)
 	if err == nil {
 		err = ctx.Err()
@@ -190,7 +190,7 @@ func length(ctx context.Context, say func(string, ...any)) (figures.Section, err
 	peak := memory.Watch()
 	began := time.Now()
 	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1, Out: out}
-	trials, err := suite.Run(ctx, []suite.Job{{Scenario: &s}}, o, func(suite.Trial) {})
+	trials, err := suite.Run(ctx, []suite.Job{{Scenario: &s}}, o, func(suite.Result) {})
 	if err != nil {
 		return figures.Section{}, err
 	}

@@ -52,5 +52,5 @@ func (p *program) check(path string) error {
 		_, err := fmt.Fprintf(w, "%s%s: %s\n", text, standing, why)
 		return err
 	})
-	return conclude(reports.New([]suite.Trial{trial}, reports.Run{}).ExitCode(), nil)
+	return conclude(reports.New([]suite.Result{trial}, reports.Run{}).ExitCode(), nil)
 }

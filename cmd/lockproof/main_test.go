@@ -28,7 +28,7 @@ type ran struct {
 }
 
 // fake is a program whose suite gives one trial for each job and number.
-func fake(trial func(suite.Job, int) suite.Trial) *program {
+func fake(trial func(suite.Job, int) suite.Result) *program {
 	return &program{
 		screen: reports.Screen{Width: 80, UTF8: true},
 		width:  func() int { return 80 },
@@ -36,8 +36,8 @@ func fake(trial func(suite.Job, int) suite.Trial) *program {
 			_, err := io.WriteString(w, "nothing was left behind\n")
 			return err
 		},
-		suite: func(_ context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Trial)) ([]suite.Trial, error) {
-			var trials []suite.Trial
+		suite: func(_ context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Result)) ([]suite.Result, error) {
+			var trials []suite.Result
 			for _, job := range jobs {
 				for n := range o.Trials {
 					t := trial(job, n)
@@ -61,7 +61,7 @@ func (p *program) try(args ...string) ran {
 // Whoever ends a run before its first trial has ended it, and broken nothing.
 func TestAnInterruptBeforeTheFirstTrial(t *testing.T) {
 	p := fake(nil)
-	p.suite = func(ctx context.Context, _ []suite.Job, _ suite.Options, _ func(suite.Trial)) ([]suite.Trial, error) {
+	p.suite = func(ctx context.Context, _ []suite.Job, _ suite.Options, _ func(suite.Result)) ([]suite.Result, error) {
 		return nil, fmt.Errorf("the run was interrupted before the cluster was ready: %w", ctx.Err())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -75,9 +75,9 @@ func TestAnInterruptBeforeTheFirstTrial(t *testing.T) {
 	require.True(t, report.Interrupted)
 }
 
-func verdict(expected, got string) func(suite.Job, int) suite.Trial {
-	return func(suite.Job, int) suite.Trial {
-		return suite.Trial{
+func verdict(expected, got string) func(suite.Job, int) suite.Result {
+	return func(suite.Job, int) suite.Result {
+		return suite.Result{
 			Expect:  map[string]string{checker.MutualExclusion: expected},
 			Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: got}},
 		}
@@ -143,14 +143,14 @@ func TestUsageErrors(t *testing.T) {
 func TestRunExitCodes(t *testing.T) {
 	tests := []struct {
 		name  string
-		trial func(suite.Job, int) suite.Trial
+		trial func(suite.Job, int) suite.Result
 		want  int
 	}{
 		{"as expected", expected, 0},
 		{"differs", verdict(history.Holds, history.Violated), 1},
 		{"inconclusive", verdict(history.Holds, history.Inconclusive), 2},
-		{"failed", func(suite.Job, int) suite.Trial { return suite.Trial{Failure: "n3 did not start"} }, 3},
-		{"all skipped", func(suite.Job, int) suite.Trial { return suite.Trial{Skipped: "no disk"} }, 2},
+		{"failed", func(suite.Job, int) suite.Result { return suite.Result{Failure: "n3 did not start"} }, 3},
+		{"all skipped", func(suite.Job, int) suite.Result { return suite.Result{Skipped: "no disk"} }, 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestRunGivesTheSuiteItsOptions(t *testing.T) {
 	var options suite.Options
 	var jobs []suite.Job
 	run := p.suite
-	p.suite = func(ctx context.Context, js []suite.Job, o suite.Options, observe func(suite.Trial)) ([]suite.Trial, error) {
+	p.suite = func(ctx context.Context, js []suite.Job, o suite.Options, observe func(suite.Result)) ([]suite.Result, error) {
 		options, jobs = o, js
 		return run(ctx, js, o, observe)
 	}
@@ -239,7 +239,7 @@ func TestRunRemovesAnEarlierRunsFilesAndNoOthers(t *testing.T) {
 	write(".results.json.4711") // of one that was killed as it wrote
 	write("my.txt")
 	p := fake(expected)
-	p.suite = func(context.Context, []suite.Job, suite.Options, func(suite.Trial)) ([]suite.Trial, error) {
+	p.suite = func(context.Context, []suite.Job, suite.Options, func(suite.Result)) ([]suite.Result, error) {
 		return nil, errors.New("no redis-server")
 	}
 	got := p.try("run", "client-pause", "--out", out)
@@ -257,7 +257,7 @@ func TestAnInterruptedRunReportsWhatWasDone(t *testing.T) {
 	p := fake(expected)
 	ctx, cancel := context.WithCancel(context.Background())
 	run := p.suite
-	p.suite = func(ctx context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Trial)) ([]suite.Trial, error) {
+	p.suite = func(ctx context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Result)) ([]suite.Result, error) {
 		cancel()
 		<-ctx.Done()
 		o.Trials = 1

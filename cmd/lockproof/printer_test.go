@@ -26,7 +26,7 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on 
 // The files are there although nothing of the run could be printed, and the exit
 // code is that of what was found.
 func TestWhatCannotBePrintedIsWritten(t *testing.T) {
-	for code, gives := range map[int]func(suite.Job, int) suite.Trial{
+	for code, gives := range map[int]func(suite.Job, int) suite.Result{
 		0: expected, reports.ExitDiffers: verdict(history.Holds, history.Violated), reports.ExitInconclusive: verdict(history.Holds, history.Inconclusive),
 	} {
 		for _, command := range []string{"run flushall hung-node", "merge", "validate --crash kill --trials 1"} {
@@ -62,13 +62,13 @@ func TestWhatCannotBePrintedIsWritten(t *testing.T) {
 // Results that could not be written are printed all the same; no exit code says
 // that all is well then.
 func TestWhatCannotBeWrittenIsPrinted(t *testing.T) {
-	for code, gives := range map[int]func(suite.Job, int) suite.Trial{
+	for code, gives := range map[int]func(suite.Job, int) suite.Result{
 		exitFailed: expected, reports.ExitDiffers: verdict(history.Holds, history.Violated),
 	} {
 		out := t.TempDir()
 		p := fake(gives)
 		run := p.suite
-		p.suite = func(ctx context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Trial)) ([]suite.Trial, error) {
+		p.suite = func(ctx context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Result)) ([]suite.Result, error) {
 			require.NoError(t, os.MkdirAll(filepath.Join(out, reports.ResultsFile, "in the way"), 0o755))
 			return run(ctx, jobs, o, observe)
 		}

@@ -30,7 +30,7 @@ type progress struct {
 
 	mu    sync.Mutex
 	done  int
-	rows  map[string][]suite.Trial // those that are not finished
+	rows  map[string][]suite.Result // those that are not finished
 	total map[suite.Standing]int
 	last  string
 	drawn int // lines of the live display on the screen
@@ -39,7 +39,7 @@ type progress struct {
 func (p *program) progress(planned, trials int) *progress {
 	s := &progress{
 		program: p, planned: planned, trials: trials, began: time.Now(), stop: make(chan struct{}),
-		rows: map[string][]suite.Trial{}, total: map[suite.Standing]int{},
+		rows: map[string][]suite.Result{}, total: map[suite.Standing]int{},
 	}
 	if p.live {
 		s.stopped.Go(s.tick)
@@ -63,7 +63,7 @@ func (s *progress) tick() {
 }
 
 // observe takes a trial that has finished.
-func (s *progress) observe(t suite.Trial) {
+func (s *progress) observe(t suite.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done++

@@ -232,7 +232,7 @@ func (p *program) run(ctx context.Context, jobs []suite.Job, run reports.Run) er
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
 	progress := p.progress(run.Planned, o.Trials)
-	trials, err := p.suite(ctx, jobs, o, func(t suite.Trial) {
+	trials, err := p.suite(ctx, jobs, o, func(t suite.Result) {
 		written.Observe(t)
 		progress.observe(t)
 	})

@@ -34,7 +34,7 @@ func (s *stages) next(what string) {
 }
 
 // observe counts a trial.
-func (s *stages) observe(suite.Trial) {
+func (s *stages) observe(suite.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done++

@@ -82,7 +82,7 @@ failed; 64 bad usage or a bad file.`,
 	f.DurationVar(&v.delay, "restart-delay", 0, "how long a node stays away after every crash (default: by --restart-policy, or not at all)")
 	f.StringVar(&v.policyFile, "restart-policy", "", "systemd unit, compose file or Kubernetes workload that brings a node back")
 	f.StringVar(&v.service, "service", "", "service or container in the --restart-policy (default: the Redis)")
-	f.StringSliceVar(&v.crashes, "crash", []string{"kill", "shutdown", "power-loss"}, "how nodes go down")
+	f.StringSliceVar(&v.crashes, "crash", settings.CrashNames(), "how nodes go down")
 	f.StringSliceVar(&v.ignore, "ignore", nil, "unknown directives that you know not to matter")
 	f.StringVar(&v.on, "on", suite.Virtual, "cluster: "+strings.Join(kinds.Names(), ", "))
 	f.IntVar(&v.trials, "trials", 0, fmt.Sprintf("trials of each crash and TTL (default: %d, in real time %d)", virtualTrials, realTrials))
@@ -155,7 +155,7 @@ func (v *validation) check(given func(string) bool) error {
 	case len(v.ttls) == 0:
 		return usage("--ttl is empty: give the TTLs of your locks, as in --ttl 30s,5s")
 	case len(v.crashes) == 0:
-		return usage("--crash is empty: there are kill, shutdown, power-loss")
+		return usage("--crash is empty: there are %s", strings.Join(settings.CrashNames(), ", "))
 	case given("config") && v.config == "":
 		return usage("--config is empty: name the redis.conf, as in --config /etc/redis/redis.conf")
 	case given("trials") && (v.trials < 1 || v.trials > maxTrials):

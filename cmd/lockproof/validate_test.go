@@ -57,15 +57,15 @@ func TestValidateUsageErrors(t *testing.T) {
 func TestValidateExitCodes(t *testing.T) {
 	tests := []struct {
 		name  string
-		trial func(suite.Job, int) suite.Trial
+		trial func(suite.Job, int) suite.Result
 		want  int
 		says  string
 	}{
 		{"safe", verdict(history.Holds, history.Holds), 0, "✓ safe with a TTL of 5s"},
 		{"unsafe", verdict(history.Holds, history.Violated), 1, "✗ unsafe with a TTL of 5s"},
 		{"inconclusive", verdict(history.Holds, history.Inconclusive), 2, "? inconclusive with a TTL of 5s"},
-		{"failed", func(suite.Job, int) suite.Trial { return suite.Trial{Failure: "n3 did not start"} }, 3, "the harness failed: n3 did not start"},
-		{"skipped", func(suite.Job, int) suite.Trial { return suite.Trial{Skipped: "no compiler"} }, 2, "no trial decided: no compiler"},
+		{"failed", func(suite.Job, int) suite.Result { return suite.Result{Failure: "n3 did not start"} }, 3, "the harness failed: n3 did not start"},
+		{"skipped", func(suite.Job, int) suite.Result { return suite.Result{Skipped: "no compiler"} }, 2, "no trial decided: no compiler"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -104,9 +104,9 @@ func TestValidateFailsWithTheHarness(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := fake(func(j suite.Job, n int) suite.Trial {
+			p := fake(func(j suite.Job, n int) suite.Result {
 				if tt.fails(j) {
-					return suite.Trial{Failure: "n3 did not start"}
+					return suite.Result{Failure: "n3 did not start"}
 				}
 				return holds(j, n)
 			})
@@ -127,7 +127,7 @@ func TestAnInterruptedValidation(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		p := fake(verdict(history.Holds, tt.verdict))
 		run := p.suite
-		p.suite = func(ctx context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Trial)) ([]suite.Trial, error) {
+		p.suite = func(ctx context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Result)) ([]suite.Result, error) {
 			if len(jobs) > 50 { // the frontier's
 				jobs = jobs[:50]
 				cancel()

@@ -25,8 +25,8 @@ type Env struct {
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Now is the true clock: nanoseconds since the run began.
 	Now func() int64
-	// Gate pauses a client that has no process of its own; nil otherwise.
-	Gate *Gate
+	// Pauser pauses a client that has no process of its own; nil otherwise.
+	Pauser *Pauser
 	// Rand is where the lock's tokens and jitter come from; nil: derived from
 	// the setup's seed and index.
 	Rand io.Reader
@@ -88,10 +88,10 @@ func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 	}
 	c := &Client{
 		setup:    setup,
-		clock:    newClock(env.Now, env.Gate),
-		net:      newNetwork(env.Dial, env.Gate, setup.Password),
+		clock:    newClock(env.Now, env.Pauser),
+		net:      newNetwork(env.Dial, env.Pauser, setup.Password),
 		draw:     rand.New(rand.NewPCG(setup.Seed, uint64(setup.Index))),
-		recorder: &recorder{process: setup.Name, now: env.Now, gate: env.Gate, emit: emit},
+		recorder: &recorder{process: setup.Name, now: env.Now, pauser: env.Pauser, emit: emit},
 		work:     make(chan *task, queueLength),
 		control:  make(chan *Command, queueLength),
 		ended:    make(chan struct{}),
@@ -118,7 +118,7 @@ func (c *Client) connect(kind locks.Kind, random io.Reader) error {
 	for i, addr := range append(addresses, c.setup.Store) {
 		c.redis = append(c.redis, c.net.client(addr, i, c.setup.Options.TTL))
 	}
-	if c.clock.gate != nil { // virtual time
+	if c.clock.pauser != nil { // virtual time
 		for _, r := range c.redis {
 			r.AddHook(&sendOrder{now: c.clock.now})
 		}
@@ -130,7 +130,7 @@ func (c *Client) connect(kind locks.Kind, random io.Reader) error {
 		Network: c.open(addresses),
 		Clock:   c.clock,
 		Rand:    random,
-		Alone:   c.clock.gate != nil,
+		Alone:   c.clock.pauser != nil,
 		Options: c.setup.Options,
 	})
 	switch {
@@ -213,7 +213,7 @@ func (c *Client) close(serial int) (first bool) {
 		c.mu.Lock() // no command is taken from here on
 		c.cancel(errClosing)
 		c.mu.Unlock()
-		c.gate.Resume()
+		c.pauser.Resume()
 		go c.finish(serial)
 	})
 	return first
@@ -269,7 +269,7 @@ func (c *Client) workOff() {
 	for c.ctx.Err() == nil {
 		select {
 		case t := <-c.work:
-			c.gate.Wait(0)
+			c.pauser.Wait(0)
 			outcome, err := c.do(*t)
 			c.done(t.Serial, outcome, err)
 		case <-c.ctx.Done():
@@ -282,7 +282,7 @@ func (c *Client) obey() {
 	for c.ctx.Err() == nil {
 		select {
 		case cmd := <-c.control:
-			c.gate.Wait(0)
+			c.pauser.Wait(0)
 			c.done(cmd.Serial, "", c.act(*cmd))
 		case <-c.ctx.Done():
 		}

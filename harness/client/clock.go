@@ -13,8 +13,8 @@ import (
 // lock under test reads (redlock.Clock). Readings are nanoseconds since the
 // run began, as the clock counts them.
 type clock struct {
-	now  func() int64 // the true clock
-	gate *Gate
+	now    func() int64 // the true clock
+	pauser *Pauser
 
 	mu   sync.Mutex
 	rate float64 // own nanoseconds in a true one
@@ -30,9 +30,9 @@ type clock struct {
 
 var _ redlock.Clock = (*clock)(nil)
 
-func newClock(now func() int64, gate *Gate) *clock {
+func newClock(now func() int64, pauser *Pauser) *clock {
 	t := now()
-	return &clock{now: now, gate: gate, rate: 1, since: t, mono: t, wall: t, timers: map[*timer]struct{}{}}
+	return &clock{now: now, pauser: pauser, rate: 1, since: t, mono: t, wall: t, timers: map[*timer]struct{}{}}
 }
 
 // Now is the monotonic reading.
@@ -165,7 +165,7 @@ func (t *timer) disarm() {
 func (t *timer) fire() {
 	c := t.clock
 	defer c.armed.Done()
-	c.gate.Wait(t.lag())
+	c.pauser.Wait(t.lag())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, pending := c.timers[t]; !pending {

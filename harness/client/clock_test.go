@@ -11,9 +11,9 @@ import (
 	"lockproof/harness/history"
 )
 
-func newTestClock(gate *Gate) *clock {
+func newTestClock(pauser *Pauser) *clock {
 	start := time.Now()
-	return newClock(func() int64 { return int64(time.Since(start)) }, gate)
+	return newClock(func() int64 { return int64(time.Since(start)) }, pauser)
 }
 
 func TestAClockThatIsNotSetIsTrue(t *testing.T) {

@@ -42,10 +42,10 @@ func TestALoopWorksUntilItIsStopped(t *testing.T) {
 func TestAStopReachesALoopThatHasNotBegun(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
-		c.gate.Pause()
+		c.pauser.Pause()
 		ended := c.send(Command{Do: DoLoop, Loop: &Loop{Keys: []string{"k1"}}})
 		c.send(Command{Do: DoStop})
-		c.gate.Resume()
+		c.pauser.Resume()
 		require.Empty(t, (<-ended).Error)
 	})
 }

@@ -49,7 +49,7 @@ func (e *dialError) Error() string { return e.err.Error() }
 // network makes the client's connections and can end them all.
 type network struct {
 	dialer   func(ctx context.Context, network, addr string) (net.Conn, error)
-	gate     *Gate
+	pauser   *Pauser
 	password string // the servers'
 
 	ctx     context.Context // ends with the network
@@ -57,15 +57,15 @@ type network struct {
 	dialing sync.WaitGroup
 
 	mu    sync.Mutex
-	conns map[*gatedConn]struct{}
+	conns map[*pausedConn]struct{}
 	ended bool
 }
 
-func newNetwork(dialer func(context.Context, string, string) (net.Conn, error), gate *Gate, password string) *network {
+func newNetwork(dialer func(context.Context, string, string) (net.Conn, error), pauser *Pauser, password string) *network {
 	if dialer == nil {
 		dialer = (&net.Dialer{}).DialContext
 	}
-	n := &network{dialer: dialer, gate: gate, password: password, conns: map[*gatedConn]struct{}{}}
+	n := &network{dialer: dialer, pauser: pauser, password: password, conns: map[*pausedConn]struct{}{}}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	return n
 }
@@ -128,22 +128,22 @@ func (n *network) dial(ctx context.Context, network, addr string, lag time.Durat
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(n.ctx, cancel)()
-	n.gate.Wait(lag)
+	n.pauser.Wait(lag)
 	conn, err := n.dialer(ctx, network, addr)
 	if err != nil {
-		n.gate.Wait(lag)
+		n.pauser.Wait(lag)
 		return nil, &dialError{fmt.Errorf("dial %s: %w", addr, err)}
 	}
-	if n.gate == nil {
+	if n.pauser == nil {
 		// A process is paused as a whole; go-redis gets the socket itself,
 		// which it can look into.
 		return conn, nil
 	}
-	n.gate.Wait(lag)
-	return n.keep(&gatedConn{Conn: conn, network: n, lag: lag})
+	n.pauser.Wait(lag)
+	return n.keep(&pausedConn{Conn: conn, network: n, lag: lag})
 }
 
-func (n *network) keep(c *gatedConn) (net.Conn, error) {
+func (n *network) keep(c *pausedConn) (net.Conn, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.ended {
@@ -165,27 +165,27 @@ func (n *network) end() {
 	clear(n.conns)
 }
 
-// gatedConn is a connection whose calls return only while the gate is open.
-type gatedConn struct {
+// pausedConn is a connection whose calls return only while no pause is on.
+type pausedConn struct {
 	net.Conn
 	network *network
 	lag     time.Duration
 }
 
-func (c *gatedConn) Read(b []byte) (int, error) {
+func (c *pausedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	c.network.gate.Wait(c.lag)
+	c.network.pauser.Wait(c.lag)
 	return n, err
 }
 
-func (c *gatedConn) Write(b []byte) (int, error) {
-	c.network.gate.Wait(c.lag)
+func (c *pausedConn) Write(b []byte) (int, error) {
+	c.network.pauser.Wait(c.lag)
 	n, err := c.Conn.Write(b)
-	c.network.gate.Wait(c.lag)
+	c.network.pauser.Wait(c.lag)
 	return n, err
 }
 
-func (c *gatedConn) Close() error {
+func (c *pausedConn) Close() error {
 	c.network.mu.Lock()
 	delete(c.network.conns, c)
 	c.network.mu.Unlock()
@@ -194,7 +194,7 @@ func (c *gatedConn) Close() error {
 
 // SyscallConn is where go-redis asks a pooled connection, before it uses it,
 // whether the server has closed it.
-func (c *gatedConn) SyscallConn() (syscall.RawConn, error) { return probe{c.Conn}, nil }
+func (c *pausedConn) SyscallConn() (syscall.RawConn, error) { return probe{c.Conn}, nil }
 
 // probe answers go-redis's question for an in-memory connection as the kernel
 // does for a socket, so that a connection to a server that was restarted is

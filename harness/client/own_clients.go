@@ -73,7 +73,7 @@ func (o *ownClients) redis(server int, options ...func(*redis.Options)) *redis.C
 		set(settings)
 	}
 	made := redis.NewClient(settings)
-	if o.client.clock.gate != nil { // virtual time
+	if o.client.clock.pauser != nil { // virtual time
 		made.AddHook(&sendOrder{now: o.client.clock.now})
 	}
 	o.client.mu.Lock()

@@ -12,7 +12,7 @@ import (
 type recorder struct {
 	process string
 	now     func() int64
-	gate    *Gate
+	pauser  *Pauser
 	emit    func(Message)
 
 	mu   sync.Mutex
@@ -37,7 +37,7 @@ func (r *recorder) silence() {
 
 // say sends a message that is no event.
 func (r *recorder) say(m Message) {
-	r.gate.Wait(0)
+	r.pauser.Wait(0)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.dead {
@@ -59,7 +59,7 @@ const closeTogether = 100 * time.Microsecond
 // report what was true at another time, so it reads again until nothing came
 // between; a machine too busy for that gives up after a hundred readings.
 func (r *recorder) measure(e history.Event, read func(*history.Event)) {
-	r.gate.Wait(0)
+	r.pauser.Wait(0)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.dead {

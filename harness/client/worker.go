@@ -23,7 +23,7 @@ const longestLine = 1 << 20
 // takes its workers with it. A line that it does not understand ends it with
 // an error, which it also says in a Message.
 func ServeWorker(in io.Reader, out io.Writer) error {
-	w := &worker{lines: bufio.NewScanner(in), out: out}
+	w := &workerProcess{lines: bufio.NewScanner(in), out: out}
 	w.lines.Buffer(make([]byte, 4096), longestLine)
 	err := w.serve()
 	if err != nil {
@@ -32,7 +32,7 @@ func ServeWorker(in io.Reader, out io.Writer) error {
 	return errors.Join(err, w.broken())
 }
 
-type worker struct {
+type workerProcess struct {
 	lines  *bufio.Scanner
 	number int // of the line read last
 
@@ -41,7 +41,7 @@ type worker struct {
 	failed error // the first write that failed
 }
 
-func (w *worker) serve() error {
+func (w *workerProcess) serve() error {
 	line, err := w.next()
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (w *worker) serve() error {
 }
 
 // obey hands on commands until exit or the end of the input.
-func (w *worker) obey(c *Client) error {
+func (w *workerProcess) obey(c *Client) error {
 	for {
 		line, err := w.next()
 		if line == nil || err != nil {
@@ -88,7 +88,7 @@ func (w *worker) obey(c *Client) error {
 }
 
 // next gives the next line, nil at the end of the input.
-func (w *worker) next() ([]byte, error) {
+func (w *workerProcess) next() ([]byte, error) {
 	w.number++
 	if w.lines.Scan() {
 		return append([]byte{}, w.lines.Bytes()...), nil
@@ -100,7 +100,7 @@ func (w *worker) next() ([]byte, error) {
 }
 
 // wrong names the line, shortened, and what would be right.
-func (w *worker) wrong(line []byte, err error) error {
+func (w *workerProcess) wrong(line []byte, err error) error {
 	const shown = 200
 	if len(line) > shown {
 		line = append(line[:shown:shown], "..."...)
@@ -108,7 +108,7 @@ func (w *worker) wrong(line []byte, err error) error {
 	return fmt.Errorf("line %d, %q: %w", w.number, line, err)
 }
 
-func (w *worker) say(m Message) {
+func (w *workerProcess) say(m Message) {
 	line, err := json.Marshal(m)
 	if err != nil {
 		err = fmt.Errorf("encode a message: %w", err)
@@ -123,7 +123,7 @@ func (w *worker) say(m Message) {
 	}
 }
 
-func (w *worker) broken() error {
+func (w *workerProcess) broken() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.failed
@@ -132,7 +132,7 @@ func (w *worker) broken() error {
 // watchStalls reports how late the process itself is. It cannot tell a stall from
 // a SIGSTOP that was meant: the checker leaves out those that overlap a pause of
 // this client. The function that it returns ends it.
-func (w *worker) watchStalls(setup Setup, clock realtime.Clock) (end func()) {
+func (w *workerProcess) watchStalls(setup Setup, clock realtime.Clock) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	watching.Go(func() {

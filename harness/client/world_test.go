@@ -103,7 +103,7 @@ func (w *world) now() int64 { return int64(time.Since(w.start)) }
 type subject struct {
 	*Client
 	t      *testing.T
-	gate   *Gate
+	pauser *Pauser
 	serial int
 
 	mu     sync.Mutex
@@ -121,8 +121,8 @@ func (w *world) client(change func(*Setup)) *subject {
 	if change != nil {
 		change(&setup)
 	}
-	s := &subject{t: w.t, gate: &Gate{}, done: map[int]chan Message{}}
-	c, err := New(setup, Env{Dial: w.dial, Now: w.now, Gate: s.gate}, s.hear)
+	s := &subject{t: w.t, pauser: &Pauser{}, done: map[int]chan Message{}}
+	c, err := New(setup, Env{Dial: w.dial, Now: w.now, Pauser: s.pauser}, s.hear)
 	require.NoError(w.t, err)
 	s.Client = c
 	w.t.Cleanup(func() { require.NoError(w.t, c.Close()) })

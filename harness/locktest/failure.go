@@ -22,7 +22,7 @@ var screen = reports.Screen{Width: 110, UTF8: true}
 
 // account tells of a trial that failed: what was violated, with its story and
 // picture, where its history is, and how to see it again.
-func (r *run) account(job suite.Job, done suite.Trial, why, out string) string {
+func (r *run) account(job suite.Job, done suite.Result, why, out string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", why)
 	if done.History != "" {
@@ -56,8 +56,8 @@ func story(path string) (string, error) {
 }
 
 // page writes report.html, and the picture beside the history.
-func page(job suite.Job, done suite.Trial, out string) error {
-	report := reports.New([]suite.Trial{done}, reports.Run{Options: suite.Options{Cluster: done.Cluster, Trials: 1, Out: out}})
+func page(job suite.Job, done suite.Result, out string) error {
+	report := reports.New([]suite.Result{done}, reports.Run{Options: suite.Options{Cluster: done.Cluster, Trials: 1, Out: out}})
 	return reports.WriteFile(out, reports.File{Name: reports.PageFile, Write: func(w io.Writer) error {
 		return html.Write(w, report, []*scenarios.Scenario{job.Scenario})
 	}})

@@ -112,13 +112,13 @@ func (r *run) options(seed uint64, out string) suite.Options {
 }
 
 // one runs one trial.
-func (r *run) one(ctx context.Context, job suite.Job, o suite.Options) (suite.Trial, error) {
-	trials, err := r.children.Run(ctx, []suite.Job{job}, o, func(suite.Trial) {})
+func (r *run) one(ctx context.Context, job suite.Job, o suite.Options) (suite.Result, error) {
+	trials, err := r.children.Run(ctx, []suite.Job{job}, o, func(suite.Result) {})
 	if err != nil {
-		return suite.Trial{}, err
+		return suite.Result{}, err
 	}
 	if len(trials) == 0 {
-		return suite.Trial{}, fmt.Errorf("the trial was not run: %w", context.Cause(ctx))
+		return suite.Result{}, fmt.Errorf("the trial was not run: %w", context.Cause(ctx))
 	}
 	return trials[0], nil
 }
@@ -208,7 +208,7 @@ func (r *run) artifacts(t *testing.T) string {
 }
 
 // judgeOnly leaves the properties that were chosen.
-func (r *run) judgeOnly(done *suite.Trial) {
+func (r *run) judgeOnly(done *suite.Result) {
 	if len(r.properties) == 0 {
 		return
 	}

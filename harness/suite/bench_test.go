@@ -24,7 +24,7 @@ func BenchmarkTrial(b *testing.B) {
 			b.ReportAllocs()
 			b.ResetTimer()
 			before := cpuTime(b)
-			trials, err := Run(context.Background(), []Job{{Scenario: list[0]}}, o, func(Trial) {})
+			trials, err := Run(context.Background(), []Job{{Scenario: list[0]}}, o, func(Result) {})
 			b.StopTimer()
 			spent := cpuTime(b) - before
 			require.NoError(b, err)

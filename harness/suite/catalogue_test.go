@@ -129,7 +129,7 @@ func countSkip(t *testing.T, row, on string) {
 // them were held up.
 func againstExpected(t *testing.T, jobs []Job, o Options) (undecided []Job, heldUp int) {
 	t.Helper()
-	trials, err := Run(context.Background(), jobs, o, func(Trial) {})
+	trials, err := Run(context.Background(), jobs, o, func(Result) {})
 	require.NoError(t, err)
 	require.Len(t, trials, len(jobs)*o.Trials)
 	for i, trial := range trials {
@@ -173,7 +173,7 @@ func histories(t *testing.T, jobs []Job, parallel int) map[string][]byte {
 	t.Helper()
 	runtime.GOMAXPROCS(parallel)
 	out := t.TempDir()
-	trials, err := Run(context.Background(), jobs, Options{Cluster: Virtual, Seed: 7, Out: out, Parallel: parallel}, func(Trial) {})
+	trials, err := Run(context.Background(), jobs, Options{Cluster: Virtual, Seed: 7, Out: out, Parallel: parallel}, func(Result) {})
 	require.NoError(t, err)
 	files := map[string][]byte{}
 	for _, trial := range trials {

@@ -33,7 +33,7 @@ type order struct {
 // reply is one line from a child: a trial that is done; or how far it has got; or,
 // as the child's last, why it ends itself.
 type reply struct {
-	Trial    *Trial           `json:"done,omitempty"`
+	Trial    *Result          `json:"done,omitempty"`
 	Events   []history.Event  `json:"events,omitempty"` // the trial's, if they were asked for
 	Shown    *locks.Abilities `json:"shown,omitempty"`  // by the lock, in this trial
 	Progress *trial.Pace      `json:"progress,omitempty"`
@@ -104,14 +104,14 @@ func (d *death) Error() string {
 
 // run has the child run one trial. When ctx ends, the trial is wound up. An error
 // is a death.
-func (c *child) run(ctx context.Context, o Options, t ticket, progressTimeout time.Duration) (Trial, error) {
+func (c *child) run(ctx context.Context, o Options, t ticket, progressTimeout time.Duration) (Result, error) {
 	what := order{Row: t.row, Trial: t.trial}
 	if !c.known[t.row] {
 		c.known[t.row] = true
 		what.Options, what.Job = &o, &t.job
 	}
 	if err := c.orders.Encode(what); err != nil {
-		return Trial{}, c.reap("")
+		return Result{}, c.reap("")
 	}
 	var seen trial.Pace
 	watchdog := time.NewTimer(progressTimeout)
@@ -122,12 +122,12 @@ func (c *child) run(ctx context.Context, o Options, t ticket, progressTimeout ti
 		case r, alive := <-c.replies:
 			switch {
 			case !alive:
-				return Trial{}, c.reap("")
+				return Result{}, c.reap("")
 			case r.Trial != nil:
 				r.Trial.Events, r.Trial.Shown = r.Events, r.Shown
 				return *r.Trial, nil
 			case r.Last != "":
-				return Trial{}, c.reap(r.Last)
+				return Result{}, c.reap(r.Last)
 			case r.Progress != nil && (*r.Progress != seen || seen.Judging):
 				seen = *r.Progress
 				watchdog.Reset(progressTimeout)
@@ -136,7 +136,7 @@ func (c *child) run(ctx context.Context, o Options, t ticket, progressTimeout ti
 			death := c.reap(fmt.Sprintf("no progress in %s of real time, after %d events and %s of virtual time",
 				progressTimeout, seen.Events, time.Duration(seen.Time)))
 			death.hung = true
-			return Trial{}, death
+			return Result{}, death
 		case <-cancelled:
 			cancelled = nil
 			_ = c.orders.Encode(order{Cancel: true}) // one that has died says so itself

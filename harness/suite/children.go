@@ -36,7 +36,7 @@ type Children struct {
 }
 
 // Run is the package's Run, with the trials in virtual time in children.
-func (c *Children) Run(ctx context.Context, jobs []Job, o Options, observe func(Trial)) ([]Trial, error) {
+func (c *Children) Run(ctx context.Context, jobs []Job, o Options, observe func(Result)) ([]Result, error) {
 	if kinds.RealTime(o.Cluster) {
 		return Run(ctx, jobs, o, observe)
 	}
@@ -109,7 +109,7 @@ type childRunner struct {
 
 // try has a trial run in a child. One that finds in a child what an earlier trial
 // has left there, and dies of it, is run again in a new one.
-func (e *childRunner) try(ctx context.Context, t ticket) Trial {
+func (e *childRunner) try(ctx context.Context, t ticket) Result {
 	began := time.Now()
 	_, trial, ready := e.options.prepare(t)
 	if !ready {
@@ -141,11 +141,11 @@ func (e *childRunner) try(ctx context.Context, t ticket) Trial {
 }
 
 // ask has the child run a trial; an error says how it died of it.
-func (e *childRunner) ask(ctx context.Context, t ticket) (Trial, error) {
+func (e *childRunner) ask(ctx context.Context, t ticket) (Result, error) {
 	if e.child == nil {
 		child, err := e.children.take(e.options.parallel())
 		if err != nil {
-			return Trial{}, err
+			return Result{}, err
 		}
 		e.child = child
 	}

@@ -17,11 +17,11 @@ import (
 )
 
 // inChildren runs jobs in children that have so long to make progress.
-func inChildren(t *testing.T, timeout time.Duration, jobs []Job, o Options) []Trial {
+func inChildren(t *testing.T, timeout time.Duration, jobs []Job, o Options) []Result {
 	t.Helper()
 	c := &Children{ProgressTimeout: timeout}
 	defer c.Close()
-	trials, err := c.Run(context.Background(), jobs, o, func(Trial) {})
+	trials, err := c.Run(context.Background(), jobs, o, func(Result) {})
 	require.NoError(t, err)
 	return trials
 }
@@ -39,7 +39,7 @@ func jobsOf(t *testing.T, o Options, names ...string) []Job {
 func TestATrialInAChildIsTheTrial(t *testing.T) {
 	o := Options{Cluster: Virtual, Trials: 1, Seed: 3, Out: t.TempDir()}
 	jobs := jobsOf(t, o)
-	here, err := Run(context.Background(), jobs, o, func(Trial) {})
+	here, err := Run(context.Background(), jobs, o, func(Result) {})
 	require.NoError(t, err)
 	elsewhere := o
 	elsewhere.Out = t.TempDir()
@@ -62,7 +62,7 @@ func TestEventsComeWithTheTrial(t *testing.T) {
 		require.Nil(t, trial.Events, "nobody asked")
 	}
 	o.Events = true
-	here, err := Run(context.Background(), jobs, o, func(Trial) {})
+	here, err := Run(context.Background(), jobs, o, func(Result) {})
 	require.NoError(t, err)
 	there := inChildren(t, 0, jobs, o)
 	require.Len(t, there, len(here))
@@ -148,7 +148,7 @@ func TestCancelReachesTheChildren(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	c := &Children{}
-	trials, err := c.Run(ctx, []Job{{Scenario: &day}, jobs[0]}, o, func(Trial) {})
+	trials, err := c.Run(ctx, []Job{{Scenario: &day}, jobs[0]}, o, func(Result) {})
 	require.NoError(t, err)
 	c.Close()
 	require.Len(t, trials, 1)
@@ -165,7 +165,7 @@ func TestWhatALockPrintsIsNotTheChilds(t *testing.T) {
 	jobs := jobsOf(t, o, "flushall")
 	jobs[0].Lock, jobs[0].Lenient = "prints", true
 	c := &Children{Said: &said}
-	trials, err := c.Run(context.Background(), jobs[:1], o, func(Trial) {})
+	trials, err := c.Run(context.Background(), jobs[:1], o, func(Result) {})
 	require.NoError(t, err)
 	c.Close()
 	standing, why := trials[0].Standing()

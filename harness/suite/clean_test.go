@@ -68,7 +68,7 @@ func TestAVirtualRunSweepsForAll(t *testing.T) {
 	t.Setenv("DOCKER_HOST", engine)
 	run := func() time.Duration {
 		began := time.Now()
-		trials, err := Run(context.Background(), []Job{plain("a")}, Options{Cluster: Virtual, Trials: 1}, func(Trial) {})
+		trials, err := Run(context.Background(), []Job{plain("a")}, Options{Cluster: Virtual, Trials: 1}, func(Result) {})
 		require.NoError(t, err)
 		require.Len(t, trials, 1)
 		return time.Since(began)

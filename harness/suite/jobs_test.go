@@ -71,7 +71,7 @@ func TestAWorseLockDiffers(t *testing.T) {
 		c.o.Cluster, c.o.Seed = Virtual, 1
 		jobs, err := c.o.Jobs([]*scenarios.Scenario{load(t, c.scenario)})
 		require.NoError(t, err)
-		trials, err := Run(t.Context(), jobs, c.o, func(Trial) {})
+		trials, err := Run(t.Context(), jobs, c.o, func(Result) {})
 		require.NoError(t, err)
 		standing, why := trials[0].Standing()
 		require.Equal(t, c.want, standing, "%s with %+v: %s", c.scenario, c.o, why)
@@ -136,7 +136,7 @@ func TestLikeSlugsKeepBothHistories(t *testing.T) {
 	o := Options{Cluster: Virtual, Trials: 1, Seed: 1, Out: t.TempDir()}
 	jobs, err := o.Jobs(list)
 	require.NoError(t, err)
-	trials, err := Run(context.Background(), jobs, o, func(Trial) {})
+	trials, err := Run(context.Background(), jobs, o, func(Result) {})
 	require.NoError(t, err)
 	require.Len(t, trials, 3)
 	for _, trial := range trials {
@@ -145,7 +145,7 @@ func TestLikeSlugsKeepBothHistories(t *testing.T) {
 }
 
 // readFile reads the history that a trial has kept.
-func readFile(t *testing.T, o Options, trial Trial) []history.Event {
+func readFile(t *testing.T, o Options, trial Result) []history.Event {
 	t.Helper()
 	f, err := os.Open(o.Out + "/" + trial.History)
 	require.NoError(t, err)

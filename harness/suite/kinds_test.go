@@ -68,7 +68,7 @@ func TestAKindOfClusterIsDeclaredOnce(t *testing.T) {
 
 	toy := declareToy(t)
 	o := Options{Cluster: "toy", Trials: 1, Seed: 1, Out: t.TempDir(), Server: "a small one"}
-	trials, err := Run(context.Background(), jobsOf(t, o, file), o, func(Trial) {})
+	trials, err := Run(context.Background(), jobsOf(t, o, file), o, func(Result) {})
 	require.NoError(t, err)
 	standing, why := trials[0].Standing()
 	require.Equal(t, AsExpected, standing, why)

@@ -25,7 +25,7 @@ func TestRandomWorkloadsNeverViolateMutualExclusion(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := randomScenario(rt)
 		o := Options{Cluster: Virtual, Trials: 1, Seed: rapid.Uint64().Draw(rt, "seed")}
-		trials, err := Run(context.Background(), []Job{{Scenario: s}}, o, func(Trial) {})
+		trials, err := Run(context.Background(), []Job{{Scenario: s}}, o, func(Result) {})
 		require.NoError(rt, err)
 		trial := trials[0]
 		require.Empty(rt, trial.Failure)

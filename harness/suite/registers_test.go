@@ -34,7 +34,7 @@ script:
 expect: {protected-data: violated}
 `), 0o600))
 	o := Options{Cluster: Virtual, Trials: 1, Seed: 1}
-	trials, err := Run(context.Background(), jobsOf(t, o, file), o, func(Trial) {})
+	trials, err := Run(context.Background(), jobsOf(t, o, file), o, func(Result) {})
 	require.NoError(t, err)
 	standing, why := trials[0].Standing()
 	require.Equal(t, AsExpected, standing, why)

@@ -43,7 +43,7 @@ func TestOneSeedGivesOneHistory(t *testing.T) {
 func historyOf(t *testing.T, c *Children, s *scenarios.Scenario, seed int) string {
 	t.Helper()
 	o := Options{Cluster: Virtual, Trials: 1, Seed: uint64(seed), Out: t.TempDir(), Parallel: 1}
-	trials, err := c.Run(context.Background(), []Job{{Scenario: s}}, o, func(Trial) {})
+	trials, err := c.Run(context.Background(), []Job{{Scenario: s}}, o, func(Result) {})
 	require.NoError(t, err)
 	require.Empty(t, trials[0].Failure)
 	return contents(t, o.Out, trials[0].History)

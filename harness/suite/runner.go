@@ -29,7 +29,7 @@ type runner struct {
 }
 
 // performer runs a trial once, into a journal.
-type performer func(ctx context.Context, p *trial.Plan, t *Trial, j *trial.Journal) (trial.Shown, error)
+type performer func(ctx context.Context, p *trial.Plan, t *Result, j *trial.Journal) (trial.Shown, error)
 
 // newRunner gets ready what the clusters share; or it says what they lack.
 func newRunner(ctx context.Context, o Options) (*runner, error) {
@@ -48,7 +48,7 @@ func newRunner(ctx context.Context, o Options) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	perform := func(ctx context.Context, p *trial.Plan, t *Trial, j *trial.Journal) (trial.Shown, error) {
+	perform := func(ctx context.Context, p *trial.Plan, t *Result, j *trial.Journal) (trial.Shown, error) {
 		return trial.Run(ctx, p, maker, t.Trial, t.Seed, j)
 	}
 	return &runner{options: o, perform: perform, close: maker.Close}, nil
@@ -59,8 +59,8 @@ func (r *runner) leave() {}
 
 // prepare settles what a ticket is for; it is not ready if the trial has failed
 // or been skipped by that.
-func (o Options) prepare(t ticket) (p *trial.Plan, result Trial, ready bool) {
-	result = Trial{
+func (o Options) prepare(t ticket) (p *trial.Plan, result Result, ready bool) {
+	result = Result{
 		Scenario: t.job.Scenario.Name, Variant: t.job.Variant, Cluster: o.Cluster, Trial: t.trial,
 		Seed: o.Seed + uint64(t.trial), Lenient: t.job.Lenient,
 	}
@@ -75,7 +75,7 @@ func (o Options) prepare(t ticket) (p *trial.Plan, result Trial, ready bool) {
 }
 
 // try runs one trial, again if the harness was held up while it ran.
-func (r *runner) try(ctx context.Context, t ticket) Trial {
+func (r *runner) try(ctx context.Context, t ticket) Result {
 	began := time.Now()
 	p, result, ready := r.options.prepare(t)
 	if !ready {
@@ -91,7 +91,7 @@ func (r *runner) try(ctx context.Context, t ticket) Trial {
 }
 
 // attempt runs a trial once, judges it, and keeps its history if that is worth it.
-func (r *runner) attempt(ctx context.Context, job Job, p *trial.Plan, result *Trial) {
+func (r *runner) attempt(ctx context.Context, job Job, p *trial.Plan, result *Result) {
 	result.Results, result.Failure, result.Skipped, result.History, result.Events = nil, "", "", "", nil
 	journal, err := r.journal(job, result.Trial)
 	if err != nil {

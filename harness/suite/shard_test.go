@@ -76,7 +76,7 @@ func TestAShardRunsTheTrialsOfTheWhole(t *testing.T) {
 	jobs, err := o.Jobs(list)
 	require.NoError(t, err)
 	whole := trialsOf(t, jobs, o)
-	sharded := map[string]Trial{}
+	sharded := map[string]Result{}
 	for i := range 3 {
 		part, err := o.Shard(jobs, Shard{i + 1, 3})
 		require.NoError(t, err)
@@ -89,11 +89,11 @@ func TestAShardRunsTheTrialsOfTheWhole(t *testing.T) {
 }
 
 // trialsOf runs jobs, and gives the trials without what they took.
-func trialsOf(t *testing.T, jobs []Job, o Options) map[string]Trial {
+func trialsOf(t *testing.T, jobs []Job, o Options) map[string]Result {
 	t.Helper()
-	trials, err := Run(context.Background(), jobs, o, func(Trial) {})
+	trials, err := Run(context.Background(), jobs, o, func(Result) {})
 	require.NoError(t, err)
-	found := map[string]Trial{}
+	found := map[string]Result{}
 	for _, trial := range trials {
 		trial.Elapsed = 0
 		found[fmt.Sprintf("%s, %d", trial.Name(), trial.Trial)] = trial

@@ -25,7 +25,7 @@ type Judgement struct {
 // Judgements compares each property that the scenario names or that was judged
 // with what was expected, in the order of checker.Names(). A trial that was
 // skipped or failed has none.
-func (t Trial) Judgements() []Judgement {
+func (t Result) Judgements() []Judgement {
 	if t.Skipped != "" || t.Failure != "" {
 		return nil
 	}
@@ -114,7 +114,7 @@ func Compare(expected, got string, lenient bool) Standing {
 // named must not be violated. A lenient trial may also do better than expected.
 // An inconclusive verdict on a named property leaves the trial undecided unless
 // another property differs. A trial that judged nothing is undecided as well.
-func (t Trial) Standing() (Standing, string) {
+func (t Result) Standing() (Standing, string) {
 	switch {
 	case t.Failure != "":
 		return HarnessError, t.Failure

@@ -18,73 +18,73 @@ func TestStanding(t *testing.T) {
 	const holds, violated, inconclusive = history.Holds, history.Violated, history.Inconclusive
 	tests := []struct {
 		name  string
-		trial Trial
+		trial Result
 		want  Standing
 		why   string
 	}{
-		{"holds as named", Trial{
+		{"holds as named", Result{
 			Expect:  map[string]string{mutex: holds},
 			Results: []checker.Result{result(mutex, holds, "")},
 		}, AsExpected, "mutual-exclusion: holds"},
-		{"violated as named", Trial{
+		{"violated as named", Result{
 			Expect:  map[string]string{mutex: violated},
 			Results: []checker.Result{result(mutex, violated, "")},
 		}, AsExpected, "mutual-exclusion: violated"},
-		{"violated though it should hold", Trial{
+		{"violated though it should hold", Result{
 			Expect:  map[string]string{mutex: holds},
 			Results: []checker.Result{result(mutex, violated, "")},
 		}, Differs, "mutual-exclusion: expected holds, got violated"},
-		{"an alarm that does not ring", Trial{
+		{"an alarm that does not ring", Result{
 			Expect:  map[string]string{mutex: violated},
 			Results: []checker.Result{result(mutex, holds, "")},
 		}, Differs, "mutual-exclusion: expected violated, got holds"},
-		{"lenient: better than the reference", Trial{
+		{"lenient: better than the reference", Result{
 			Lenient: true,
 			Expect:  map[string]string{mutex: violated},
 			Results: []checker.Result{result(mutex, holds, "")},
 		}, AsExpected, "mutual-exclusion: holds, better than the reference's violated"},
-		{"lenient: worse than the reference", Trial{
+		{"lenient: worse than the reference", Result{
 			Lenient: true,
 			Expect:  map[string]string{mutex: holds},
 			Results: []checker.Result{result(mutex, violated, "")},
 		}, Differs, "mutual-exclusion: expected holds, got violated"},
-		{"lenient is not better when inconclusive", Trial{
+		{"lenient is not better when inconclusive", Result{
 			Lenient: true,
 			Expect:  map[string]string{mutex: violated},
 			Results: []checker.Result{result(mutex, inconclusive, "vacuous: 0 of 2 grants")},
 		}, Undecided, "mutual-exclusion: expected violated, got inconclusive: vacuous: 0 of 2 grants"},
-		{"inconclusive where it should hold", Trial{
+		{"inconclusive where it should hold", Result{
 			Expect:  map[string]string{mutex: holds},
 			Results: []checker.Result{result(mutex, inconclusive, "stalled: 80 ms")},
 		}, Undecided, "mutual-exclusion: expected holds, got inconclusive: stalled: 80 ms"},
-		{"a difference outranks an inconclusive verdict", Trial{
+		{"a difference outranks an inconclusive verdict", Result{
 			Expect: map[string]string{mutex: holds, data: holds},
 			Results: []checker.Result{
 				result(mutex, inconclusive, "unknown"), result(data, violated, "")},
 		}, Differs, "protected-data: expected holds, got violated"},
-		{"a property that is not named is violated", Trial{
+		{"a property that is not named is violated", Result{
 			Expect: map[string]string{mutex: holds},
 			Results: []checker.Result{
 				result(mutex, holds, ""), result(data, violated, "")},
 		}, Differs, "protected-data is violated, and the scenario does not expect that"},
-		{"a property that is not named is inconclusive", Trial{
+		{"a property that is not named is inconclusive", Result{
 			Expect: map[string]string{mutex: holds},
 			Results: []checker.Result{
 				result(mutex, holds, ""), result(data, inconclusive, "vacuous: no writes")},
 		}, AsExpected, "mutual-exclusion: holds"},
-		{"a named property has no result", Trial{
+		{"a named property has no result", Result{
 			Expect: map[string]string{mutex: holds},
 		}, Undecided, "mutual-exclusion: expected holds, got inconclusive: vacuous: not judged"},
-		{"nothing is named", Trial{
+		{"nothing is named", Result{
 			Results: []checker.Result{result(mutex, holds, "")},
 		}, AsExpected, "no property is violated"},
-		{"inconclusive as named", Trial{
+		{"inconclusive as named", Result{
 			Expect:  map[string]string{mutex: inconclusive},
 			Results: []checker.Result{result(mutex, inconclusive, "vacuous")},
 		}, AsExpected, "mutual-exclusion: inconclusive"},
-		{"nothing was judged", Trial{}, Undecided, "no property was judged"},
-		{"skipped", Trial{Skipped: "no C compiler"}, Skipped, "no C compiler"},
-		{"failed", Trial{Failure: "n3 did not start",
+		{"nothing was judged", Result{}, Undecided, "no property was judged"},
+		{"skipped", Result{Skipped: "no C compiler"}, Skipped, "no C compiler"},
+		{"failed", Result{Failure: "n3 did not start",
 			Results: []checker.Result{result(mutex, holds, "")}}, HarnessError, "n3 did not start"},
 	}
 	for _, tt := range tests {
@@ -97,7 +97,7 @@ func TestStanding(t *testing.T) {
 }
 
 func TestStandingNamesEveryDifference(t *testing.T) {
-	trial := Trial{
+	trial := Result{
 		Expect: map[string]string{checker.MutualExclusion: history.Holds, checker.Fencing: history.Holds},
 		Results: []checker.Result{
 			result(checker.Fencing, history.Violated, ""),
@@ -109,7 +109,7 @@ func TestStandingNamesEveryDifference(t *testing.T) {
 }
 
 func TestJudgementsKeepTheOrderOfProperties(t *testing.T) {
-	trial := Trial{
+	trial := Result{
 		Expect: map[string]string{"zeal": history.Holds, checker.FaultTolerance: history.Holds},
 		Results: []checker.Result{
 			result("ardour", history.Holds, ""),
@@ -126,6 +126,6 @@ func TestJudgementsKeepTheOrderOfProperties(t *testing.T) {
 
 func TestJudgementsOfTrialsThatDidNotRun(t *testing.T) {
 	expect := map[string]string{checker.MutualExclusion: history.Holds}
-	require.Empty(t, Trial{Skipped: "why", Expect: expect}.Judgements())
-	require.Empty(t, Trial{Failure: "why", Expect: expect}.Judgements())
+	require.Empty(t, Result{Skipped: "why", Expect: expect}.Judgements())
+	require.Empty(t, Result{Failure: "why", Expect: expect}.Judgements())
 }

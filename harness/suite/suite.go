@@ -11,7 +11,7 @@ import (
 )
 
 // Runner runs jobs: Run, Children.Run, or a test's stand-in.
-type Runner func(context.Context, []Job, Options, func(Trial)) ([]Trial, error)
+type Runner func(context.Context, []Job, Options, func(Result)) ([]Result, error)
 
 // Run runs every job for the number of trials that o asks for, some side
 // by side, and calls observe once for each trial as it finishes, one call at a
@@ -20,7 +20,7 @@ type Runner func(context.Context, []Job, Options, func(Trial)) ([]Trial, error)
 // is it when the cluster is lost.
 // It begins by removing what killed runs have left, on every kind of cluster.
 // An error means that the harness could not work at all.
-func Run(ctx context.Context, jobs []Job, o Options, observe func(Trial)) ([]Trial, error) {
+func Run(ctx context.Context, jobs []Job, o Options, observe func(Result)) ([]Result, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -34,11 +34,11 @@ func Run(ctx context.Context, jobs []Job, o Options, observe func(Trial)) ([]Tri
 	if !kinds.RealTime(o.Cluster) {
 		loadBallast()
 	}
-	trials := spread(ctx, jobs, o, func() executor { return r }, func(t Trial) {
+	trials := spread(ctx, jobs, o, func() executor { return r }, func(t Result) {
 		memory.allow()
 		observe(t)
 	})
-	lost := slices.ContainsFunc(trials, func(t Trial) bool { return t.lost })
+	lost := slices.ContainsFunc(trials, func(t Result) bool { return t.lost })
 	if err := r.close(); err != nil && len(trials) > 0 && !lost { // what is lost has been told of
 		// The trials have been judged: what went wrong after them must not
 		// keep anybody from their report.
@@ -48,7 +48,7 @@ func Run(ctx context.Context, jobs []Job, o Options, observe func(Trial)) ([]Tri
 	return trials, nil
 }
 
-func failureOf(t *Trial) error {
+func failureOf(t *Result) error {
 	if t.Failure == "" {
 		return nil
 	}
@@ -57,17 +57,17 @@ func failureOf(t *Trial) error {
 
 // executor runs one trial after another.
 type executor interface {
-	try(ctx context.Context, t ticket) Trial
+	try(ctx context.Context, t ticket) Result
 	leave() // there are no more
 }
 
 // spread spreads the trials over as many executors as are to run side by side.
-func spread(ctx context.Context, jobs []Job, o Options, newExecutor func() executor, observe func(Trial)) []Trial {
+func spread(ctx context.Context, jobs []Job, o Options, newExecutor func() executor, observe func(Result)) []Result {
 	tickets := newQueue(jobs, o.Trials)
 	defer context.AfterFunc(ctx, tickets.empty)()
 	type finished struct {
 		ticket
-		Trial
+		Result
 	}
 	var (
 		wg   sync.WaitGroup
@@ -99,9 +99,9 @@ func spread(ctx context.Context, jobs []Job, o Options, newExecutor func() execu
 	slices.SortFunc(done, func(a, b finished) int {
 		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.ticket.trial, b.ticket.trial))
 	})
-	trials := make([]Trial, len(done))
+	trials := make([]Result, len(done))
 	for i, d := range done {
-		trials[i] = d.Trial
+		trials[i] = d.Result
 	}
 	return trials
 }

@@ -31,7 +31,7 @@ func plain(name string) Job {
 }
 
 // granted is the shortest history in which mutual exclusion holds: one lease.
-func granted(p *trial.Plan, t *Trial) []history.Event {
+func granted(p *trial.Plan, t *Result) []history.Event {
 	header := p.Header("fake 1.0", t.Trial, t.Seed)
 	return []history.Event{
 		header,
@@ -45,8 +45,8 @@ func granted(p *trial.Plan, t *Trial) []history.Event {
 var stall = history.Event{Time: 15, Process: "harness", Type: history.TypeStall, Late: int64(time.Second)}
 
 // fakePerformer records what history says of each trial.
-func fakePerformer(history func(p *trial.Plan, t *Trial) []history.Event) performer {
-	return func(_ context.Context, p *trial.Plan, t *Trial, j *trial.Journal) (trial.Shown, error) {
+func fakePerformer(history func(p *trial.Plan, t *Result) []history.Event) performer {
+	return func(_ context.Context, p *trial.Plan, t *Result, j *trial.Journal) (trial.Shown, error) {
 		for _, e := range history(p, t) {
 			j.Record(e)
 		}
@@ -55,7 +55,7 @@ func fakePerformer(history func(p *trial.Plan, t *Trial) []history.Event) perfor
 }
 
 // runFake runs jobs with a performer of the test's.
-func runFake(ctx context.Context, o Options, jobs []Job, p performer, observe func(Trial)) []Trial {
+func runFake(ctx context.Context, o Options, jobs []Job, p performer, observe func(Result)) []Result {
 	r := &runner{options: o, perform: p}
 	return spread(ctx, jobs, o, func() executor { return r }, observe)
 }
@@ -68,10 +68,10 @@ func TestTrialsComeBackInTheOrderOfTheJobs(t *testing.T) {
 	o.Parallel = 4
 	var mu sync.Mutex
 	var seen []string
-	trials := runFake(context.Background(), o, []Job{plain("a"), plain("b")}, fakePerformer(func(p *trial.Plan, result *Trial) []history.Event {
+	trials := runFake(context.Background(), o, []Job{plain("a"), plain("b")}, fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
 		time.Sleep(time.Duration(10-3*result.Trial) * time.Millisecond) // the later, the quicker
 		return granted(p, result)
-	}), func(result Trial) {
+	}), func(result Result) {
 		require.True(t, mu.TryLock(), "observe is called for one trial at a time")
 		defer mu.Unlock()
 		seen = append(seen, fmt.Sprint(result.Scenario, result.Trial))
@@ -106,13 +106,13 @@ func TestAStalledTrialIsTriedAgain(t *testing.T) {
 			o := onFake(1)
 			o.Out = t.TempDir()
 			tries := 0
-			trials := runFake(context.Background(), o, []Job{plain("a")}, fakePerformer(func(p *trial.Plan, result *Trial) []history.Event {
+			trials := runFake(context.Background(), o, []Job{plain("a")}, fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
 				events := granted(p, result)
 				if tries++; tries <= c.stalls {
 					events = append(events, stall)
 				}
 				return events
-			}), func(Trial) {})
+			}), func(Result) {})
 			require.Len(t, trials, 1)
 			standing, why := trials[0].Standing()
 			require.Equal(t, c.want, standing, why)
@@ -136,12 +136,12 @@ func readHistory(t *testing.T, name string) []history.Event {
 }
 
 func TestAClusterThatFailsIsAFailureOfTheHarness(t *testing.T) {
-	trials := runFake(context.Background(), onFake(1), []Job{plain("a"), plain("b")}, func(_ context.Context, p *trial.Plan, _ *Trial, _ *trial.Journal) (trial.Shown, error) {
+	trials := runFake(context.Background(), onFake(1), []Job{plain("a"), plain("b")}, func(_ context.Context, p *trial.Plan, _ *Result, _ *trial.Journal) (trial.Shown, error) {
 		if p.Name == "a" {
 			return trial.Shown{}, errors.New("n3 did not start")
 		}
 		return trial.Shown{}, nil // and no history
-	}, func(Trial) {})
+	}, func(Result) {})
 	standing, why := trials[0].Standing()
 	require.Equal(t, HarnessError, standing)
 	require.Equal(t, "n3 did not start", why)
@@ -155,7 +155,7 @@ func TestAClusterThatFailsIsAFailureOfTheHarness(t *testing.T) {
 func TestAClusterThatIsLostEndsTheRun(t *testing.T) {
 	o := onFake(5)
 	o.Parallel = 1
-	trials := runFake(context.Background(), o, []Job{plain("a"), plain("b")}, func(_ context.Context, p *trial.Plan, result *Trial, j *trial.Journal) (trial.Shown, error) {
+	trials := runFake(context.Background(), o, []Job{plain("a"), plain("b")}, func(_ context.Context, p *trial.Plan, result *Result, j *trial.Journal) (trial.Shown, error) {
 		for _, e := range granted(p, result) {
 			j.Record(e)
 		}
@@ -163,7 +163,7 @@ func TestAClusterThatIsLostEndsTheRun(t *testing.T) {
 			return trial.Shown{}, fmt.Errorf("n3: %w", &cluster.Lost{Cluster: docker.Name, Why: "the engine is gone", How: "start it again"})
 		}
 		return trial.Shown{}, nil
-	}, func(Trial) {})
+	}, func(Result) {})
 	require.Len(t, trials, 2)
 	standing, why := trials[1].Standing()
 	require.Equal(t, HarnessError, standing)
@@ -175,7 +175,7 @@ func TestCancelInMidRunGivesWhatWasSeen(t *testing.T) {
 	o := onFake(5)
 	o.Parallel, o.Out = 1, t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
-	trials := runFake(ctx, o, []Job{plain("a")}, func(ctx context.Context, p *trial.Plan, result *Trial, j *trial.Journal) (trial.Shown, error) {
+	trials := runFake(ctx, o, []Job{plain("a")}, func(ctx context.Context, p *trial.Plan, result *Result, j *trial.Journal) (trial.Shown, error) {
 		events := granted(p, result)
 		for _, e := range events[:3] {
 			j.Record(e)
@@ -186,7 +186,7 @@ func TestCancelInMidRunGivesWhatWasSeen(t *testing.T) {
 		}
 		j.Record(events[3])
 		return trial.Shown{}, nil
-	}, func(Trial) {})
+	}, func(Result) {})
 	require.Len(t, trials, 2)
 	require.Empty(t, trials[1].Failure)
 	require.NotEmpty(t, trials[1].Results, "judged by what it saw")
@@ -197,10 +197,10 @@ func TestCancelBeforeThereIsAClusterJudgesNothing(t *testing.T) {
 	o := onFake(5)
 	o.Parallel, o.Out = 1, t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
-	trials := runFake(ctx, o, []Job{plain("a")}, func(ctx context.Context, _ *trial.Plan, _ *Trial, _ *trial.Journal) (trial.Shown, error) {
+	trials := runFake(ctx, o, []Job{plain("a")}, func(ctx context.Context, _ *trial.Plan, _ *Result, _ *trial.Journal) (trial.Shown, error) {
 		cancel()
 		return trial.Shown{}, ctx.Err()
-	}, func(Trial) {})
+	}, func(Result) {})
 	require.Len(t, trials, 1)
 	standing, why := trials[0].Standing()
 	require.Equal(t, Undecided, standing, why)
@@ -216,7 +216,7 @@ func TestCancelOfARealRunIsWoundUp(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	trials, err := Run(ctx, []Job{{Scenario: list[0]}}, o, func(Trial) {})
+	trials, err := Run(ctx, []Job{{Scenario: list[0]}}, o, func(Result) {})
 	require.NoError(t, err)
 	require.Less(t, time.Since(began), 9*time.Second, "the workload goes on for 18 s")
 	require.Len(t, trials, 1)
@@ -236,7 +236,7 @@ func TestCancelOfALongVirtualRunIsWoundUp(t *testing.T) {
 	o := Options{Cluster: Virtual, Trials: 1, Seed: 1, Out: t.TempDir()}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	trials, err := Run(ctx, []Job{{Scenario: &day}}, o, func(Trial) {})
+	trials, err := Run(ctx, []Job{{Scenario: &day}}, o, func(Result) {})
 	require.NoError(t, err)
 	require.Empty(t, trials[0].Failure)
 	require.Equal(t, history.Inconclusive, trials[0].verdict(checker.MutualExclusion))
@@ -248,14 +248,14 @@ func TestCancelOfALongVirtualRunIsWoundUp(t *testing.T) {
 func TestOnlyWhatIsWorthItIsKept(t *testing.T) {
 	o := onFake(3)
 	o.Out = t.TempDir()
-	trials := runFake(context.Background(), o, []Job{plain("a")}, fakePerformer(func(p *trial.Plan, result *Trial) []history.Event {
+	trials := runFake(context.Background(), o, []Job{plain("a")}, fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
 		events := granted(p, result)
 		if result.Trial == 2 { // another client's lease overlaps the first one's
 			events = append(events, history.Event{Time: 3, Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"},
 				history.Event{Time: 4, Process: "c2", Type: history.TypeOK, Op: history.OpAcquire, ID: 1, Lease: 1, Key: "k1", Token: "b", Validity: 10})
 		}
 		return events
-	}), func(Trial) {})
+	}), func(Result) {})
 	require.Empty(t, trials[0].Failure)
 	require.Equal(t, []string{"trials/a/000/history.jsonl", "", "trials/a/002/history.jsonl"},
 		[]string{trials[0].History, trials[1].History, trials[2].History})
@@ -270,7 +270,7 @@ func TestAViolationThatDidNotComeIsKept(t *testing.T) {
 	o.Out = t.TempDir()
 	job := plain("a")
 	job.Scenario.Expect[checker.MutualExclusion] = history.Violated
-	trials := runFake(context.Background(), o, []Job{job}, fakePerformer(granted), func(Trial) {})
+	trials := runFake(context.Background(), o, []Job{job}, fakePerformer(granted), func(Result) {})
 	standing, _ := trials[1].Standing()
 	require.Equal(t, Differs, standing)
 	require.FileExists(t, filepath.Join(o.Out, trials[1].History))
@@ -280,7 +280,7 @@ func TestAnOutputFolderThatCannotBeIsAFailure(t *testing.T) {
 	o := onFake(1)
 	o.Out = filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(o.Out, nil, 0o600))
-	trials := runFake(context.Background(), o, []Job{plain("a")}, fakePerformer(granted), func(Trial) {})
+	trials := runFake(context.Background(), o, []Job{plain("a")}, fakePerformer(granted), func(Result) {})
 	require.Contains(t, trials[0].Failure, "not a directory")
 	require.Empty(t, trials[0].History)
 }
@@ -295,7 +295,7 @@ func TestRunSuiteRefusesWhatDoesNotExist(t *testing.T) {
 		{Options{Cluster: Virtual, Without: []string{"Majorty"}}, "no rule named \"Majorty\""},
 		{Options{Cluster: Virtual, Lock: "redsync", Without: []string{"Majority"}}, "redsync has no rules to switch off: --without is for redlock"},
 	} {
-		_, err := Run(context.Background(), nil, c.o, func(Trial) {})
+		_, err := Run(context.Background(), nil, c.o, func(Result) {})
 		require.ErrorContains(t, err, c.want)
 		_, err = c.o.Jobs(nil)
 		require.ErrorContains(t, err, c.want)
@@ -307,7 +307,7 @@ func TestALockThatRefusesIsSkippedInItsOwnWords(t *testing.T) {
 	o := Options{Cluster: Virtual, Trials: 1, Seed: 1, Out: t.TempDir()}
 	jobs := jobsOf(t, o, "flushall")
 	jobs[0].Lock, jobs[0].Lenient = "refuses", true
-	trials, err := Run(context.Background(), jobs, o, func(Trial) {})
+	trials, err := Run(context.Background(), jobs, o, func(Result) {})
 	require.NoError(t, err)
 	standing, why := trials[0].Standing()
 	require.Equal(t, Skipped, standing, why)
@@ -332,7 +332,7 @@ script:
 `+await+`expect: {mutual-exclusion: holds}
 `), 0o600))
 		o := Options{Cluster: Virtual, Trials: 1, Seed: 1}
-		trials, err := Run(context.Background(), jobsOf(t, o, file), o, func(Trial) {})
+		trials, err := Run(context.Background(), jobsOf(t, o, file), o, func(Result) {})
 		require.NoError(t, err)
 		standing, why := trials[0].Standing()
 		require.Equal(t, Undecided, standing, why)
@@ -360,7 +360,7 @@ script:
 expect: {mutual-exclusion: violated}
 `), 0o600))
 	o := Options{Cluster: Virtual, Trials: 1, Seed: 1}
-	trials, err := Run(context.Background(), jobsOf(t, o, file), o, func(Trial) {})
+	trials, err := Run(context.Background(), jobsOf(t, o, file), o, func(Result) {})
 	require.NoError(t, err)
 	standing, why := trials[0].Standing()
 	require.Equal(t, Undecided, standing, why)

@@ -16,9 +16,9 @@ import (
 // link. A write whose reply was lost, and which overwrote another's, may have been
 // seen by nobody before.
 func (r *run) readRegisters(ctx context.Context) error {
-	r.crew.mu.Lock()
-	keys := slices.Sorted(maps.Keys(r.crew.written))
-	r.crew.mu.Unlock()
+	r.clients.mu.Lock()
+	keys := slices.Sorted(maps.Keys(r.clients.written))
+	r.clients.mu.Unlock()
 	if len(keys) == 0 {
 		return nil
 	}

@@ -19,7 +19,7 @@ import (
 type run struct {
 	plan    *Plan
 	cluster cluster.Cluster
-	crew    *crew
+	clients *clientGroup
 	nemesis *nemesis.Nemesis
 	record  func(history.Event)
 	seed    uint64
@@ -47,10 +47,10 @@ func (r *run) failed(err error) {
 
 func newRun(p *Plan, c cluster.Cluster, seed uint64, record func(history.Event)) *run {
 	r := &run{
-		plan: p, cluster: c, record: record, seed: seed, crew: newCrew(c, record),
+		plan: p, cluster: c, record: record, seed: seed, clients: newClientGroup(c, record),
 		pending: map[string][]pending{}, unreached: map[string]*nemesis.Active{}, before: map[string][2]int{},
 	}
-	r.nemesis = nemesis.New(c, r.crew, p.clientNames(), record)
+	r.nemesis = nemesis.New(c, r.clients, p.clientNames(), record)
 	return r
 }
 
@@ -67,7 +67,7 @@ func (r *run) unmet(err error) error {
 // setUp starts the clients and lays out who reaches whom.
 func (r *run) setUp(ctx context.Context) error {
 	for i, name := range r.plan.clientNames() {
-		if err := r.crew.hire(ctx, r.setup(i, name)); err != nil {
+		if err := r.clients.start(ctx, r.setup(i, name)); err != nil {
 			return err
 		}
 	}
@@ -137,7 +137,7 @@ func (r *run) perform(ctx context.Context) error {
 	}
 	began := r.cluster.Now()
 	for _, name := range workers(w) {
-		done, err := r.crew.send(name, client.Command{Do: client.DoLoop, Loop: loop})
+		done, err := r.clients.send(name, client.Command{Do: client.DoLoop, Loop: loop})
 		if err != nil {
 			return err
 		}
@@ -180,7 +180,7 @@ func (r *run) windUp(ctx context.Context) error {
 		if len(r.pending[name]) == 0 {
 			continue
 		}
-		if _, stopErr := r.crew.send(name, client.Command{Do: client.DoStop}); stopErr != nil {
+		if _, stopErr := r.clients.send(name, client.Command{Do: client.DoStop}); stopErr != nil {
 			r.pending[name] = nil // killed: it will not answer
 			continue
 		}
@@ -191,7 +191,7 @@ func (r *run) windUp(ctx context.Context) error {
 	r.mu.Lock()
 	err = errors.Join(err, r.first)
 	r.mu.Unlock()
-	return errors.Join(err, r.crew.failure(), r.crew.dismiss())
+	return errors.Join(err, r.clients.failure(), r.clients.close())
 }
 
 // look records the state of every node.

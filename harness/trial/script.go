@@ -64,7 +64,7 @@ func (r *run) step(ctx context.Context, s scenarios.Step) error {
 		return r.each(s.Targets, func(name string) error { return r.await(ctx, name, s.Must) })
 	case scenarios.VerbCancel:
 		return r.each(s.Targets, func(name string) error {
-			_, err := r.crew.send(name, client.Command{Do: client.DoCancel})
+			_, err := r.clients.send(name, client.Command{Do: client.DoCancel})
 			return err
 		})
 	}
@@ -119,7 +119,7 @@ func (r *run) operate(ctx context.Context, name string, do client.Do, s scenario
 		s.Within = unbounded[do]
 	}
 	r.baseline(name)
-	done, err := r.crew.send(name, client.Command{Do: do, Key: s.Key, Within: r.in(s.Within)})
+	done, err := r.clients.send(name, client.Command{Do: do, Key: s.Key, Within: r.in(s.Within)})
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (r *run) await(ctx context.Context, name, must string) error {
 		return fmt.Errorf("%s has nothing under way to wait for", name)
 	}
 	for i, p := range waiting {
-		msg, err := r.crew.answer(ctx, name, p.done, r.answerLimit(p.step.Within))
+		msg, err := r.clients.answer(ctx, name, p.done, r.answerLimit(p.step.Within))
 		if err != nil {
 			return err
 		}

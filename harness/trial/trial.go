@@ -36,7 +36,7 @@ func Run(
 			err = r.perform(ctx) // the script, beside the workload and the schedule of faults
 		}
 		err = errors.Join(r.unmet(err), r.windUp(ctx)) // faults end, clients too, and the nodes are looked into
-		shown.Lock = r.crew.lock
+		shown.Lock = r.clients.lock
 		if err == nil {
 			j.Record(history.Event{Time: c.Now(), Process: "harness", Type: history.TypeEnd})
 		}

@@ -62,7 +62,7 @@ var table = []allowed{
 		" harness/cluster/virtual harness/history harness/locks harness/trial redlock scenarios"},
 
 	// Those who ask for trials, and those who tell what came of them.
-	{"validate/settings", "internal/input internal/input/yamlfile"},
+	{"validate/settings", "internal/input internal/input/yamlfile nemesis"},
 	{"validate", "checker harness/cluster harness/cluster/kinds harness/cluster/local harness/cluster/server" +
 		" harness/history harness/suite nemesis scenarios validate/settings"},
 	{"reports", "checker checker/traffic harness/cluster harness/history harness/locks harness/suite internal/filelock internal/input" +

@@ -38,7 +38,7 @@ type sentence struct {
 // violation of each property, or one of the whole history where none is
 // violated. Their ids begin with id. There is none of a history in which nobody
 // ever had the lock or a key.
-func Accounts(id string, trial suite.Trial, h *reports.History) []*Account {
+func Accounts(id string, trial suite.Result, h *reports.History) []*Account {
 	t := &teller{id, h}
 	all := t.violations(trial)
 	if len(all) > 0 {
@@ -58,7 +58,7 @@ type teller struct {
 
 // violations are accounts of the first violation of each property. The events
 // are listed once, with the first account.
-func (t *teller) violations(trial suite.Trial) []*Account {
+func (t *teller) violations(trial suite.Result) []*Account {
 	var all []*Account
 	for _, r := range trial.Results {
 		if r.Verdict == history.Violated && len(r.Violations) > 0 {

@@ -2,10 +2,12 @@ package html
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"lockproof/checker"
 	"lockproof/harness/history"
@@ -125,7 +127,7 @@ func (b *builder) article(row *reports.Row) *article {
 	return a
 }
 
-func facts(row *reports.Row, t suite.Trial) string {
+func facts(row *reports.Row, t suite.Result) string {
 	text := fmt.Sprintf("trial %d, seed %d, lock %s, %s cluster", t.Trial, t.Seed, t.Lock, t.Cluster)
 	if n := len(row.Trials); n > 1 {
 		text = fmt.Sprintf("%d trials; shown: %s", n, text)
@@ -134,16 +136,23 @@ func facts(row *reports.Row, t suite.Trial) string {
 }
 
 // show fills in what the history of one trial shows.
-func (b *builder) show(a *article, trial suite.Trial, h *reports.History) {
+func (b *builder) show(a *article, trial suite.Result, h *reports.History) {
 	t := &teller{a.ID, h}
 	a.Accounts = t.violations(trial)
+	var trouble []error
 	for _, c := range a.Accounts {
 		if p, _ := checker.Find(c.Property); p.Overlaps {
-			c.Porcupine = b.porcupine(a.History, h, *c.violation)
+			file, err := b.porcupine(a.History, h, *c.violation)
+			c.Porcupine, trouble = file, append(trouble, err)
 		}
 	}
 	if len(a.Accounts) > 0 {
-		a.Drawing = b.picture(a.History, a.Accounts[0])
+		file, err := b.picture(a.History, a.Accounts[0])
+		a.Drawing, trouble = file, append(trouble, err)
+	}
+	// The page can do without, but says so.
+	if err := errors.Join(trouble...); err != nil {
+		a.Trouble = strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
 	s := b.scenarios[trial.Scenario]
 	if s != nil && s.Workload != nil {
@@ -153,32 +162,31 @@ func (b *builder) show(a *article, trial suite.Trial, h *reports.History) {
 	}
 }
 
-// porcupine writes porcupine's own picture beside a history, and gives its
-// path; "" if that cannot be done, for the page can do without.
-func (b *builder) porcupine(name string, h *reports.History, v checker.Violation) string {
+// porcupine writes porcupine's own picture beside a history, and gives its path.
+func (b *builder) porcupine(name string, h *reports.History, v checker.Violation) (string, error) {
 	var page bytes.Buffer
 	if err := h.Picture(v, &page); err != nil {
-		return ""
+		return "", err
 	}
 	return b.beside(name, reports.PorcupineFile, page.Bytes())
 }
 
 // picture writes the timeline of an account beside its history, in the same
 // way.
-func (b *builder) picture(name string, a *Account) string {
+func (b *builder) picture(name string, a *Account) (string, error) {
 	svg, err := a.SVG()
 	if err != nil {
-		return ""
+		return "", err
 	}
 	return b.beside(name, reports.TimelineFile, svg)
 }
 
 // beside writes a file beside a history, and gives its path.
-func (b *builder) beside(history, name string, data []byte) string {
+func (b *builder) beside(history, name string, data []byte) (string, error) {
 	file := path.Dir(history) + "/" + name
 	write := func(w io.Writer) error { _, err := w.Write(data); return err }
 	if err := reports.WriteFile(b.report.Options.Out, reports.File{Name: file, Write: write}); err != nil {
-		return ""
+		return "", err
 	}
-	return file
+	return file, nil
 }

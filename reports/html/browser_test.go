@@ -168,7 +168,7 @@ func TestBrowserShowsRates(t *testing.T) {
 	report, catalogue := words{}.report(t)
 	again := report.Rows[0].Trials[0]
 	again.Trial, again.Results = 1, nil
-	both := reports.New([]suite.Trial{report.Rows[0].Trials[0], again}, report.Run)
+	both := reports.New([]suite.Result{report.Rows[0].Trials[0], again}, report.Run)
 	b := visit(t, written(t, both, catalogue))
 	require.Contains(t, b.Text(`document.querySelector(".rates").innerText`), "1 of 1, at least")
 	b.RequireQuiet()

@@ -75,7 +75,7 @@ func (w words) overlapping() []history.Event {
 func (w words) report(t testing.TB) (*reports.Report, []*scenarios.Scenario) {
 	out := t.TempDir()
 	keep(t, filepath.Join(out, "trials", "it", "000", "history.jsonl"), w.overlapping())
-	violated := suite.Trial{
+	violated := suite.Result{
 		Scenario: w.word("scenario"), Variant: w.word("variant"), Cluster: w.word("cluster"), Lock: w.word("lock"), Seed: 7,
 		Expect:  map[string]string{checker.MutualExclusion: history.Violated},
 		History: "trials/it/000/history.jsonl",
@@ -90,7 +90,7 @@ func (w words) report(t testing.TB) (*reports.Report, []*scenarios.Scenario) {
 	}
 	unreadable := violated
 	unreadable.Variant, unreadable.History = "no file", w.word("file")
-	report := reports.New([]suite.Trial{
+	report := reports.New([]suite.Result{
 		violated, unreadable,
 		{Scenario: "bare", Lock: "redlock", Without: []string{w.word("rule")}, Expect: map[string]string{w.word("property"): history.Holds}},
 		{Scenario: w.word("skipped scenario"), Skipped: w.word("skipped")},
@@ -148,5 +148,5 @@ func crowded(t testing.TB, events int) *reports.Report {
 	require.NoError(t, err)
 	trial := reports.TrialOf(verdict)
 	trial.History = "trials/crowded/000/history.jsonl"
-	return reports.New([]suite.Trial{trial}, reports.Run{Options: suite.Options{Out: out}})
+	return reports.New([]suite.Result{trial}, reports.Run{Options: suite.Options{Out: out}})
 }

@@ -112,7 +112,7 @@ func TestCataloguePage(t *testing.T) {
 	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1, Parallel: 2, Out: t.TempDir()}
 	jobs, err := o.Jobs(all)
 	require.NoError(t, err)
-	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Trial) {})
+	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Result) {})
 	require.NoError(t, err)
 	report := reports.New(trials, reports.Run{Options: o, Planned: len(jobs)})
 
@@ -166,19 +166,19 @@ func TestLongHistoriesAreCapped(t *testing.T) {
 // as it stands.
 func TestRowsNameTheLockThatWasAskedFor(t *testing.T) {
 	for _, tt := range []struct {
-		trial suite.Trial
+		trial suite.Result
 		want  string
 	}{
-		{suite.Trial{Lock: "redlock"}, ""},
-		{suite.Trial{Lock: "redlock", Variant: "without Majority"}, "without Majority"},
-		{suite.Trial{Lock: "single", Variant: "single"}, "single"},
-		{suite.Trial{Lock: "redsync", Lenient: true}, "lock redsync"},
-		{suite.Trial{Lock: "redlock", Lenient: true}, "lock redlock"},
-		{suite.Trial{Lock: "redlock", Lenient: true, Without: []string{"Majority"}}, "without Majority"},
-		{suite.Trial{Lock: "redlock-fenced", Lenient: true, Without: []string{"Majority"}}, "lock redlock-fenced, without Majority"},
+		{suite.Result{Lock: "redlock"}, ""},
+		{suite.Result{Lock: "redlock", Variant: "without Majority"}, "without Majority"},
+		{suite.Result{Lock: "single", Variant: "single"}, "single"},
+		{suite.Result{Lock: "redsync", Lenient: true}, "lock redsync"},
+		{suite.Result{Lock: "redlock", Lenient: true}, "lock redlock"},
+		{suite.Result{Lock: "redlock", Lenient: true, Without: []string{"Majority"}}, "without Majority"},
+		{suite.Result{Lock: "redlock-fenced", Lenient: true, Without: []string{"Majority"}}, "lock redlock-fenced, without Majority"},
 	} {
 		tt.trial.Scenario = "it"
-		report := reports.New([]suite.Trial{tt.trial}, reports.Run{})
+		report := reports.New([]suite.Result{tt.trial}, reports.Run{})
 		require.Equal(t, tt.want, settingOf(report.Rows[0]))
 	}
 }

@@ -47,7 +47,7 @@ type attempt struct {
 	granted     bool
 }
 
-func plotsOf(id string, h *reports.History, trial suite.Trial) *plots {
+func plotsOf(id string, h *reports.History, trial suite.Result) *plots {
 	events := h.Events
 	attempts := attemptsOf(events)
 	end := events[len(events)-1].Time
@@ -137,7 +137,7 @@ func (p *plots) gap(h *reports.History, x func(int64) float64) {
 }
 
 // figures are what the checker measured.
-func (p *plots) figures(trial suite.Trial) {
+func (p *plots) figures(trial suite.Result) {
 	for _, r := range trial.Results {
 		property, _ := checker.Find(r.Property)
 		for _, f := range property.Figures {

@@ -1,6 +1,10 @@
 package settings
 
-import "fmt"
+import (
+	"fmt"
+
+	"lockproof/nemesis"
+)
 
 // Place is where something was set: a line of a file, or a flag's text where
 // Line is 0.
@@ -55,15 +59,24 @@ func (r Remark) String() string {
 	return text
 }
 
-// Crash is a way for a server to go down.
+// Crash is a way for a server to go down: a kind of fault that does that.
 type Crash string
 
 // The crashes.
 const (
-	Kill      Crash = "kill"       // the process dies: SIGKILL, a segmentation fault, the OOM killer
-	Shutdown  Crash = "shutdown"   // a clean SHUTDOWN, as of an upgrade
-	PowerLoss Crash = "power-loss" // the machine dies, and with it what had not been fsynced
+	Kill      Crash = nemesis.Kill      // the process dies: SIGKILL, a segmentation fault, the OOM killer
+	Shutdown  Crash = nemesis.Shutdown  // a clean SHUTDOWN, as of an upgrade
+	PowerLoss Crash = nemesis.PowerLoss // the machine dies, and with it what had not been fsynced
 )
 
 // Crashes lists them all.
 var Crashes = []Crash{Kill, Shutdown, PowerLoss}
+
+// CrashNames gives their names.
+func CrashNames() []string {
+	names := make([]string, len(Crashes))
+	for i, c := range Crashes {
+		names[i] = string(c)
+	}
+	return names
+}

@@ -18,7 +18,7 @@ import (
 type worker struct {
 	*client.Client
 	name   string
-	gate   *client.Gate
+	pauser *client.Pauser
 	ending atomic.Bool // it was told to end, or killed
 }
 
@@ -40,8 +40,8 @@ func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(c
 	if c.closed {
 		return nil, fmt.Errorf("spawn %s: the cluster is closed", setup.Name)
 	}
-	w := &worker{name: setup.Name, gate: new(client.Gate)}
-	w.Client, err = client.New(setup, client.Env{Dial: c.dialer(setup.Name), Now: c.Now, Gate: w.gate}, messages)
+	w := &worker{name: setup.Name, pauser: new(client.Pauser)}
+	w.Client, err = client.New(setup, client.Env{Dial: c.dialer(setup.Name), Now: c.Now, Pauser: w.pauser}, messages)
 	if err != nil {
 		return nil, fmt.Errorf("spawn %s: %w", setup.Name, err)
 	}
@@ -128,13 +128,13 @@ func (w *worker) Pause() error {
 	if w.ending.Load() {
 		return fmt.Errorf("worker %s cannot be paused: it has ended, or been told to", w.name)
 	}
-	w.gate.Pause()
+	w.pauser.Pause()
 	return nil
 }
 
 // Resume carries the client on.
 func (w *worker) Resume() error {
-	w.gate.Resume()
+	w.pauser.Resume()
 	return nil
 }
 

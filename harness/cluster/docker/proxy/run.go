@@ -16,8 +16,8 @@ import (
 	"lockproof/harness/cluster/realtime"
 )
 
-// run is the links of one run.
-type run struct {
+// runLinks is the links of one run.
+type runLinks struct {
 	log       *log
 	links     map[Path]*link.Link
 	listening []Listening
@@ -32,15 +32,15 @@ type run struct {
 	intercepts []func() int
 }
 
-// newRun opens the links, on consecutive ports.
-func newRun(want Run, first, ports int) (*run, error) {
+// openRun opens the links, on consecutive ports.
+func openRun(want Run, first, ports int) (*runLinks, error) {
 	if n := want.Ports(); n > ports {
 		return nil, fmt.Errorf("%d clients and %d servers need %d ports, and %d are published", len(want.Clients), len(want.Servers), n, ports)
 	}
 	if want.Delay < 0 || want.Delay > longest {
 		return nil, fmt.Errorf("a delay of %s: it is a time from 0 to %s", want.Delay, longest)
 	}
-	r := &run{log: newLog(), links: map[Path]*link.Link{}, servers: map[string]*server{}}
+	r := &runLinks{log: newLog(), links: map[Path]*link.Link{}, servers: map[string]*server{}}
 	r.life, r.end = context.WithCancel(context.Background())
 	for _, addresses := range []map[string]string{want.Servers, want.Sentinels} {
 		for name, address := range addresses {
@@ -95,7 +95,7 @@ func (want Run) links() []link.Config {
 }
 
 // open makes a link, and waits for its client on a port.
-func (r *run) open(cfg link.Config, port int) error {
+func (r *runLinks) open(cfg link.Config, port int) error {
 	p := Path{cfg.Client, cfg.Node}
 	if r.links[p] != nil {
 		return fmt.Errorf("the link from %q to %q is there twice", p.Client, p.Server)
@@ -108,7 +108,7 @@ func (r *run) open(cfg link.Config, port int) error {
 }
 
 // listen waits for the link's client on a port.
-func (r *run) listen(p Path, port int) error {
+func (r *runLinks) listen(p Path, port int) error {
 	ln, err := net.Listen("tcp", ":"+strconv.Itoa(port))
 	if err != nil {
 		return fmt.Errorf("link %s: %w", r.links[p].Name(), err)
@@ -129,7 +129,7 @@ func (r *run) listen(p Path, port int) error {
 }
 
 // join leads a client over its link to its server, or turns it away.
-func (r *run) join(p Path, client net.Conn) {
+func (r *runLinks) join(p Path, client net.Conn) {
 	upstream, err := r.servers[p.Server].dial()
 	if err != nil {
 		if tcp, ok := client.(*net.TCPConn); ok {
@@ -142,7 +142,7 @@ func (r *run) join(p Path, client net.Conn) {
 }
 
 // close ends every link and tells all of it.
-func (r *run) close() {
+func (r *runLinks) close() {
 	r.end()
 	for _, ln := range r.listeners {
 		ln.Close()
@@ -157,7 +157,7 @@ func (r *run) close() {
 	r.log.close()
 }
 
-func (r *run) move(m Moved) error {
+func (r *runLinks) move(m Moved) error {
 	s := r.servers[m.Server]
 	if s == nil {
 		return fmt.Errorf("there is no server %q in this run", m.Server)
@@ -167,7 +167,7 @@ func (r *run) move(m Moved) error {
 }
 
 // obey calls a method of a link.
-func (r *run) obey(o Order) (Result, error) {
+func (r *runLinks) obey(o Order) (Result, error) {
 	l := r.links[o.Path]
 	if l == nil {
 		return Result{}, fmt.Errorf("there is no link from %q to %q in this run", o.Client, o.Server)
@@ -209,7 +209,7 @@ func (r *run) obey(o Order) (Result, error) {
 }
 
 // keep gives what reads an intercept or a measurement a number, from 1.
-func keep[T any](r *run, kept *[]func() T, reads func() T) int {
+func keep[T any](r *runLinks, kept *[]func() T, reads func() T) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	*kept = append(*kept, reads)
@@ -217,7 +217,7 @@ func keep[T any](r *run, kept *[]func() T, reads func() T) int {
 }
 
 // read reads the one of that number.
-func read[T any](r *run, kept *[]func() T, n int) (T, error) {
+func read[T any](r *runLinks, kept *[]func() T, n int) (T, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n < 1 || n > len(*kept) {

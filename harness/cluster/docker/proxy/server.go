@@ -20,7 +20,7 @@ type Server struct {
 	machines     *machines
 
 	mu  sync.Mutex
-	run *run // nil: none
+	run *runLinks // nil: none
 }
 
 // NewServer makes a proxy whose links may listen on so many ports, from first
@@ -59,13 +59,13 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("DELETE /run", answer(func(struct{}) (struct{}, error) { return struct{}{}, s.end() }))
 	mux.HandleFunc("GET /events", s.events)
 	mux.Handle("GET /settled", answer(func(struct{}) (Settled, error) {
-		return with(s, func(r *run) (Settled, error) { return Settled{r.log.len()}, nil })
+		return with(s, func(r *runLinks) (Settled, error) { return Settled{r.log.len()}, nil })
 	}))
 	mux.Handle("POST /server", answer(func(m Moved) (struct{}, error) {
-		return with(s, func(r *run) (struct{}, error) { return struct{}{}, r.move(m) })
+		return with(s, func(r *runLinks) (struct{}, error) { return struct{}{}, r.move(m) })
 	}))
 	mux.Handle("POST /link", answer(func(o Order) (Result, error) {
-		return with(s, func(r *run) (Result, error) { return r.obey(o) })
+		return with(s, func(r *runLinks) (Result, error) { return r.obey(o) })
 	}))
 	mux.Handle("POST /machine/retire", answer(func(r Retire) (struct{}, error) { return struct{}{}, s.machines.retire(r) }))
 	mux.Handle("POST /machine", answer(func(m Machine) (struct{}, error) { return struct{}{}, s.machines.renew(m) }))
@@ -103,7 +103,7 @@ func answer[In, Out any](f func(In) (Out, error)) http.Handler {
 var errNoRun = errors.New("there is no run: POST /run begins one")
 
 // with calls f with the run at hand.
-func with[T any](s *Server, f func(*run) (T, error)) (T, error) {
+func with[T any](s *Server, f func(*runLinks) (T, error)) (T, error) {
 	s.mu.Lock()
 	r := s.run
 	s.mu.Unlock()
@@ -122,7 +122,7 @@ func (s *Server) begin(want Run) ([]Listening, error) {
 		s.run.close()
 		s.run = nil
 	}
-	r, err := newRun(want, s.first, s.ports)
+	r, err := openRun(want, s.first, s.ports)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (s *Server) end() error {
 
 // events streams the run's events, one JSON line each, until the run ends.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
-	log, err := with(s, func(r *run) (*log, error) { return r.log, nil })
+	log, err := with(s, func(r *runLinks) (*log, error) { return r.log, nil })
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusConflict)
 		return

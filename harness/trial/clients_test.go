@@ -12,7 +12,7 @@ import (
 	"lockproof/harness/history"
 )
 
-// puppet is a worker that does what its test says, and a cluster that hires
+// puppet is a worker that does what its test says, and a cluster that starts
 // only it.
 type puppet struct {
 	cluster.Cluster
@@ -38,16 +38,16 @@ func (p *puppet) Resume() error { return nil }
 func (p *puppet) Kill() error   { p.killed++; return nil }
 func (p *puppet) Close() error  { return nil }
 
-func hired(t *testing.T) (*crew, *puppet, *[]history.Event) {
+func started(t *testing.T) (*clientGroup, *puppet, *[]history.Event) {
 	t.Helper()
 	p, events := &puppet{}, &[]history.Event{}
-	c := newCrew(p, func(e history.Event) { *events = append(*events, e) })
-	require.NoError(t, c.hire(context.Background(), client.Setup{Name: "c1"}))
+	c := newClientGroup(p, func(e history.Event) { *events = append(*events, e) })
+	require.NoError(t, c.start(context.Background(), client.Setup{Name: "c1"}))
 	return c, p, events
 }
 
 func TestAnAnswerBelongsToItsCommand(t *testing.T) {
-	c, p, _ := hired(t)
+	c, p, _ := started(t)
 	var sent []client.Command
 	p.obey = func(cmd client.Command) { sent = append(sent, cmd) }
 	first, err := c.send("c1", client.Command{Do: client.DoAcquire})
@@ -64,7 +64,7 @@ func TestAnAnswerBelongsToItsCommand(t *testing.T) {
 }
 
 func TestAnAnswerThatDoesNotCome(t *testing.T) {
-	c, p, _ := hired(t)
+	c, p, _ := started(t)
 	done, err := c.send("c1", client.Command{Do: client.DoAcquire})
 	require.NoError(t, err)
 	_, err = c.answer(context.Background(), "c1", done, time.Millisecond)
@@ -81,7 +81,7 @@ func TestAnAnswerThatDoesNotCome(t *testing.T) {
 }
 
 func TestAKilledClientTakesNoCommands(t *testing.T) {
-	c, p, _ := hired(t)
+	c, p, _ := started(t)
 	require.NoError(t, c.Kill("c1"))
 	require.EqualError(t, c.Kill("c1"), "client c1 was killed, and does not come back")
 	require.EqualError(t, c.Pause("c1"), "client c1 was killed, and does not come back")
@@ -90,18 +90,18 @@ func TestAKilledClientTakesNoCommands(t *testing.T) {
 	require.EqualError(t, err, "client c1 is not running")
 	p.say(client.Message{Error: "signal: killed"})
 	require.NoError(t, c.failure(), "that it ends is what was wanted")
-	require.NoError(t, c.dismiss())
+	require.NoError(t, c.close())
 	require.EqualError(t, c.Resume("c9"), "there is no client c9")
 }
 
 func TestAClientThatEndsByItselfIsAFailure(t *testing.T) {
-	c, p, _ := hired(t)
+	c, p, _ := started(t)
 	p.say(client.Message{Error: "exit status 3"})
 	require.EqualError(t, c.failure(), "client c1: exit status 3")
 }
 
 func TestEventsGoIntoTheHistory(t *testing.T) {
-	c, p, events := hired(t)
+	c, p, events := started(t)
 	wall := history.Event{Time: 30, Process: "c1", Type: history.TypeClock, Clock: &history.Clock{Reading: 1030, Rate: 0.8, Wall: true}}
 	mono := history.Event{Time: 31, Process: "c1", Type: history.TypeClock, Clock: &history.Clock{Reading: 25, Rate: 0.8}}
 	p.obey = func(cmd client.Command) {
@@ -123,7 +123,7 @@ func TestEventsGoIntoTheHistory(t *testing.T) {
 }
 
 func TestAClientThatDoesNotReadItsClocks(t *testing.T) {
-	c, p, _ := hired(t)
+	c, p, _ := started(t)
 	p.obey = func(cmd client.Command) { p.say(client.Message{Done: cmd.Serial}) }
 	_, err := c.SetClock(context.Background(), "c1", client.SetClock{Rate: 2})
 	require.EqualError(t, err, "client c1 has not read its clocks")

@@ -9,8 +9,8 @@ import (
 	"lockproof/harness/locks"
 )
 
-// Trial is one run of one scenario and what came of it.
-type Trial struct {
+// Result is one run of one scenario and what came of it.
+type Result struct {
 	Scenario string           `json:"scenario"`
 	Variant  string           `json:"variant,omitempty"`
 	Cluster  string           `json:"cluster"`
@@ -49,7 +49,7 @@ type Trial struct {
 }
 
 // Name is that of the trial's row, as Job.Name gives it.
-func (t Trial) Name() string { return rowName(t.Scenario, t.Variant) }
+func (t Result) Name() string { return rowName(t.Scenario, t.Variant) }
 
 // Standing is how a trial's verdicts compare with what was expected.
 type Standing string
@@ -65,7 +65,7 @@ const (
 
 // worthKeeping: everything but a trial whose properties all hold, as they
 // should, and of those the first, to look at.
-func worthKeeping(t Trial) bool {
+func worthKeeping(t Result) bool {
 	if standing, _ := t.Standing(); t.Trial == 0 || standing != AsExpected {
 		return true
 	}
@@ -78,7 +78,7 @@ func worthKeeping(t Trial) bool {
 }
 
 // verdict is the trial's verdict on a property, "" if it was not judged.
-func (t Trial) verdict(property string) string {
+func (t Result) verdict(property string) string {
 	for _, r := range t.Results {
 		if r.Property == property {
 			return r.Verdict

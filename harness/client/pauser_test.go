@@ -13,22 +13,22 @@ import (
 
 func TestAGateHoldsUntilItIsOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var g Gate
+		var g Pauser
 		start := time.Now()
 		g.Wait(time.Hour)
-		require.Zero(t, time.Since(start), "an open gate has no lag")
+		require.Zero(t, time.Since(start), "without a pause there is no lag")
 		g.Pause()
 		g.Pause()
 		time.AfterFunc(time.Second, g.Resume)
 		g.Wait(5)
 		require.Equal(t, time.Second+5, time.Since(start))
-		(*Gate)(nil).Wait(0)
+		(*Pauser)(nil).Wait(0)
 	})
 }
 
 func TestAGateThatShutsInTheLagHoldsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var g Gate
+		var g Pauser
 		start := time.Now()
 		g.Pause()
 		time.AfterFunc(time.Second, func() { g.Resume(); g.Pause() })
@@ -43,13 +43,13 @@ func TestAPausedClientTakesNoStep(t *testing.T) {
 		c := w.client(nil)
 		c.send(Command{Do: DoLoop, Loop: &Loop{Keys: []string{"k1"}, Hold: ttl / 10, Think: ttl / 50}})
 		time.Sleep(ttl)
-		c.gate.Pause()
+		c.pauser.Pause()
 		synctest.Wait()
 		events, sets := len(c.heard()), w.sites["n1"].count("SET")
 		time.Sleep(5 * ttl)
 		require.Len(t, c.heard(), events)
 		require.Equal(t, sets, w.sites["n1"].count("SET"))
-		c.gate.Resume()
+		c.pauser.Resume()
 		time.Sleep(ttl)
 		require.Greater(t, len(c.heard()), events+10)
 	})
@@ -81,11 +81,11 @@ func TestAPauseInAcquire(t *testing.T) {
 			}
 			done := c.send(Command{Do: DoAcquire, Key: "k1"})
 			time.Sleep(5 * time.Millisecond)
-			c.gate.Pause()
+			c.pauser.Pause()
 			time.Sleep(2 * ttl)
 			require.Len(t, c.heard(), 1)
 			require.Equal(t, 1, w.sites["n3"].count("SET"))
-			c.gate.Resume()
+			c.pauser.Resume()
 			require.Equal(t, test.outcome, (<-done).Outcome)
 			require.Equal(t, test.reason, c.last().Reason)
 			require.GreaterOrEqual(t, c.last().Time, int64(2*ttl))
@@ -97,7 +97,7 @@ func TestClosingAPausedClientCarriesItOn(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		c.must(history.TypeOK, DoAcquire)
-		c.gate.Pause()
+		c.pauser.Pause()
 		c.send(Command{Do: DoRelease})
 		require.NoError(t, c.Close())
 	})

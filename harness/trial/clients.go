@@ -15,9 +15,9 @@ import (
 	"lockproof/nemesis"
 )
 
-// crew is the clients of a run: it hands them commands, takes what they say,
+// clientGroup is the clients of a run: it hands them commands, takes what they say,
 // and writes their events down.
-type crew struct {
+type clientGroup struct {
 	cluster cluster.Cluster
 	record  func(history.Event)
 
@@ -29,7 +29,7 @@ type crew struct {
 	lock    *locks.Abilities            // what a lock has shown that it can do, nil if none has
 }
 
-var _ nemesis.ClientControl = (*crew)(nil)
+var _ nemesis.ClientControl = (*clientGroup)(nil)
 
 // member is one client.
 type member struct {
@@ -40,12 +40,12 @@ type member struct {
 	failed   error                  // the client itself failed, not the lock
 }
 
-func newCrew(c cluster.Cluster, record func(history.Event)) *crew {
-	return &crew{cluster: c, record: record, members: map[string]*member{}, waiting: map[int]chan client.Message{}, written: map[string]bool{}}
+func newClientGroup(c cluster.Cluster, record func(history.Event)) *clientGroup {
+	return &clientGroup{cluster: c, record: record, members: map[string]*member{}, waiting: map[int]chan client.Message{}, written: map[string]bool{}}
 }
 
-// hire starts a client.
-func (c *crew) hire(ctx context.Context, setup client.Setup) error {
+// start starts a client.
+func (c *clientGroup) start(ctx context.Context, setup client.Setup) error {
 	m := &member{clock: map[bool]history.Event{}}
 	c.mu.Lock()
 	c.members[setup.Name] = m
@@ -59,7 +59,7 @@ func (c *crew) hire(ctx context.Context, setup client.Setup) error {
 }
 
 // heard takes one message of a client.
-func (c *crew) heard(m *member, msg client.Message) {
+func (c *clientGroup) heard(m *member, msg client.Message) {
 	if msg.Event != nil {
 		c.mu.Lock()
 		m.lastWord = max(m.lastWord, msg.Event.Time)
@@ -91,7 +91,7 @@ func (c *crew) heard(m *member, msg client.Message) {
 }
 
 // send hands a command to a client; what becomes of it arrives at the channel.
-func (c *crew) send(name string, cmd client.Command) (<-chan client.Message, error) {
+func (c *clientGroup) send(name string, cmd client.Command) (<-chan client.Message, error) {
 	c.mu.Lock()
 	m := c.members[name]
 	if m == nil || m.killed {
@@ -110,7 +110,7 @@ func (c *crew) send(name string, cmd client.Command) (<-chan client.Message, err
 }
 
 // answer waits for a command's end, for as long as limit.
-func (c *crew) answer(ctx context.Context, name string, done <-chan client.Message, limit time.Duration) (client.Message, error) {
+func (c *clientGroup) answer(ctx context.Context, name string, done <-chan client.Message, limit time.Duration) (client.Message, error) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
@@ -127,7 +127,7 @@ func (c *crew) answer(ctx context.Context, name string, done <-chan client.Messa
 }
 
 // failure gives the first error of a client that is none of its lock's.
-func (c *crew) failure() error {
+func (c *clientGroup) failure() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for name, m := range c.members {
@@ -139,7 +139,7 @@ func (c *crew) failure() error {
 }
 
 // get finds a client that runs.
-func (c *crew) get(name string) (*member, error) {
+func (c *clientGroup) get(name string) (*member, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := c.members[name]
@@ -153,7 +153,7 @@ func (c *crew) get(name string) (*member, error) {
 }
 
 // Pause stops a client where it stands.
-func (c *crew) Pause(name string) error {
+func (c *clientGroup) Pause(name string) error {
 	m, err := c.get(name)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (c *crew) Pause(name string) error {
 }
 
 // Resume carries it on.
-func (c *crew) Resume(name string) error {
+func (c *clientGroup) Resume(name string) error {
 	m, err := c.get(name)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (c *crew) Resume(name string) error {
 }
 
 // Kill ends it without a chance to clean up.
-func (c *crew) Kill(name string) error {
+func (c *clientGroup) Kill(name string) error {
 	m, err := c.get(name)
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ func (c *crew) Kill(name string) error {
 }
 
 // LastWord is the true time of the latest event that a client has told of.
-func (c *crew) LastWord(name string) int64 {
+func (c *clientGroup) LastWord(name string) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if m := c.members[name]; m != nil {
@@ -196,7 +196,7 @@ func (c *crew) LastWord(name string) int64 {
 const clockTimeout = 5 * time.Second
 
 // SetClock changes a client's clocks and reads them.
-func (c *crew) SetClock(ctx context.Context, name string, set client.SetClock) (nemesis.Reading, error) {
+func (c *clientGroup) SetClock(ctx context.Context, name string, set client.SetClock) (nemesis.Reading, error) {
 	m, err := c.get(name)
 	if err != nil {
 		return nemesis.Reading{}, err
@@ -217,8 +217,8 @@ func (c *crew) SetClock(ctx context.Context, name string, set client.SetClock) (
 	return nemesis.Reading{True: wall.Time, Wall: wall.Clock.Reading, Monotonic: mono.Clock.Reading, Rate: wall.Clock.Rate}, nil
 }
 
-// dismiss ends every client in good order.
-func (c *crew) dismiss() error {
+// close ends every client in good order.
+func (c *clientGroup) close() error {
 	var closing errgroup.Group
 	c.mu.Lock()
 	for _, m := range c.members {

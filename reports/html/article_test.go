@@ -1,0 +1,21 @@
+package html
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/suite"
+	"lockproof/reports"
+)
+
+// A picture that cannot be written beside its history is no picture without a reason.
+func TestAPictureThatCannotBeWrittenIsAnError(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "a-file")
+	require.NoError(t, os.WriteFile(out, nil, 0o600))
+	b := builder{report: &reports.Report{Run: reports.Run{Options: suite.Options{Out: out}}}}
+	_, err := b.beside("trials/it/000/history.jsonl", reports.TimelineFile, []byte("<svg/>"))
+	require.ErrorContains(t, err, "a-file")
+}
