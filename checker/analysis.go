@@ -14,6 +14,9 @@ func analyse(r *record) (*analysis, error) {
 	if err := readTimeline(r); err != nil {
 		return nil, err
 	}
+	if err := readAnswers(r); err != nil {
+		return nil, err
+	}
 	a := &analysis{record: r, counts: countsOf(r), unreachable: map[name][]span{}}
 	reach := r.reach()
 	for _, k := range r.keys {

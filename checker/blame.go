@@ -69,6 +69,11 @@ func (b *blamer) forUnavailable(o *operation, clear span) *Blame {
 	return (&waitBlame{b, o, clear}).unavailable()
 }
 
+// forLateRelease explains a release that did not return although it should have.
+func (b *blamer) forLateRelease(s releasing, clear span) *Blame {
+	return (&waitBlame{b, &operation{process: s.client, key: s.key, call: s.call}, clear}).unavailable()
+}
+
 // forOrphan explains a key that nobody's lease needs any more.
 func (b *blamer) forOrphan(left *holding) *Blame { return (&orphanBlame{b, left}).explain() }
 

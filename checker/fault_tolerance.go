@@ -11,7 +11,7 @@ const FaultTolerance = "fault-tolerance"
 
 var _ = declare(Property{
 	Name:    FaultTolerance,
-	Meaning: "while a client reaches a healthy majority and the lock is free, it gets it within a stated bound",
+	Meaning: "while a client that asks reaches a healthy majority and nobody holds the lock, somebody is granted it within a stated bound, and a release is done within one",
 	Place:   5,
 	Brief:   func(_ Violation, length string) string { return "free, and yet not granted: " + length },
 	Figures: []Figure{
@@ -21,13 +21,20 @@ var _ = declare(Property{
 	judge: func(a *analysis, b *blamer, _ oracles) (Result, error) { return (&faultTolerance{a, b}).judge(), nil },
 })
 
-// faultTolerance: while a client can reach a healthy majority and the lock is
-// free, it gets the lock within Bounds.Grant (redis.io, "Liveness property B").
+// faultTolerance: while a client that asks can reach a healthy majority and nobody holds
+// the lock, somebody is granted it within a bound, rivals or not; and a release is done
+// within Bounds.Release (redis.io, "Liveness property B": as long as the majority of nodes
+// are up, clients are able to acquire and release locks).
 //
-// A client's wait is cut by every lease and every other attempt on the key, and
-// by the stretches for which fewer than a majority of the nodes were up, well
-// connected to it, and free of another's key. A remaining stretch longer than
-// the bound is a violation.
+// The asking of a client is cut by every lease on the key, and by the stretches for
+// which fewer than a majority of the nodes were healthy for it and free of a key that it
+// has to wait for (see [obstacles]). A remaining stretch longer than the bound is a
+// violation: the lock was there for the taking, and nobody was granted it.
+//
+// The bound is Bounds.Grant for a client that asks alone. Among rivals it is Bounds.Grant
+// for each of them: clients that split the nodes between them fail together and try again
+// after a random time, and of n rounds, one by one, somebody wins one in all likelihood;
+// but no more than Bounds.Free, in which whatever a failed attempt has left expires.
 type faultTolerance struct {
 	*analysis
 	blamer *blamer
@@ -38,6 +45,8 @@ func (f *faultTolerance) judge() Result {
 	for _, k := range f.keys {
 		violations = append(violations, f.ungranted(k, len(violations))...)
 	}
+	releases := releaseBound{f.analysis, f.blamer}
+	violations = append(violations, releases.violations(len(violations))...)
 	inTime := f.grantedInTime()
 	measured := f.operations.latencies()
 	measured["granted_in_time"] = int64(inTime)
@@ -53,94 +62,84 @@ func (f *faultTolerance) judge() Result {
 	return result
 }
 
-// ungranted finds the waits for a key that lasted too long although nothing
-// was in the way.
+// breath is the part of the bound for a grant by which two acquires of one client may
+// be apart and still be one asking.
+const breath = 4
+
+// ungranted finds the stretches for which a key was there for the taking for too long.
+// One that several clients saw is told of once, as the first of them saw it.
 func (f *faultTolerance) ungranted(k *keyed, known int) []Violation {
 	bound := f.header.Bounds.Grant
 	if bound <= 0 {
 		return nil
 	}
+	all := k.askings(bound / breath)
+	held := spansOf(k.leases)
+	var inTheWay *obstacles
 	var found []Violation
-	busy := perClient{}
-	var claims []claim
-	for _, o := range k.acquires {
-		if o.done-o.asked <= bound {
+	var told span
+	for _, w := range all {
+		if w.length() <= bound {
 			continue
 		}
-		if claims == nil {
-			claims = k.claims(false)
-		}
-		own := busy.of(o.process, func() []span { return busyFor(claims, o.process) })
-		for _, clear := range f.clear(o, own, f.unreachable[o.process]) {
-			found = append(found, f.violation(o, clear, known+len(found)))
-		}
-	}
-	return found
-}
-
-// busyFor gives the stretches for which a key was held by anybody, or tried for
-// by clients other than this.
-func busyFor(claims []claim, client name) []span {
-	var spans []span
-	for _, c := range claims {
-		if !c.attempt || c.client != client {
-			spans = merge(spans, c.span)
-		}
-	}
-	return spans
-}
-
-// clear gives the stretches of a wait, longer than the bound, in which nothing
-// was in the way. The nodes' keys are looked at last: few waits get that far.
-func (f *faultTolerance) clear(o *operation, busy, cutOff []span) []span {
-	bound := f.header.Bounds.Grant
-	var found []span
-	for _, free := range (span{o.asked, o.done}).without(busy) {
-		for _, connected := range free.without(cutOff) {
-			if connected.length() <= bound {
-				continue
+		for _, free := range f.free(w, held) {
+			if inTheWay == nil {
+				inTheWay = f.obstacles(k)
 			}
-			for _, clear := range connected.without(f.obstructed(o)) {
-				if clear.length() > bound {
-					found = append(found, clear)
+			for _, clear := range free.without(inTheWay.during(w)) {
+				rivals := w.rivals(all, clear)
+				if clear.length() <= f.bound(rivals) || clear.from < told.until && told.from < clear.until {
+					continue
 				}
+				found, told = append(found, f.violation(w, clear, rivals, known+len(found))), clear
 			}
 		}
 	}
 	return found
 }
 
-// obstructed gives the stretches of a wait for which too few nodes were both
-// healthy for the client and free of another's key. Keys that the client set
-// during this wait are its own attempts and no obstacle.
-func (f *faultTolerance) obstructed(o *operation) []span {
-	nodes := map[string][]span{}
-	for _, node := range f.header.Nodes {
-		nodes[node] = f.reach().unhealthy(f.name(o.process), node)
+// bound is how long a lock may be there for the taking while a client asks for it
+// beside so many rivals.
+func (f *faultTolerance) bound(rivals int) int64 {
+	b := f.header.Bounds
+	all := b.Grant * int64(1+rivals)
+	if b.Free > 0 {
+		all = min(all, max(b.Grant, b.Free))
 	}
-	for _, h := range f.key(o.key).tenures {
-		own := h.owner == o.process && h.from >= o.asked
-		if !own && h.from < o.done && h.until > o.asked {
-			node := f.name(h.node)
-			nodes[node] = append(nodes[node], span{h.from, h.until})
-		}
-	}
-	var sets [][]span
-	for _, spans := range nodes {
-		sets = append(sets, spans)
-	}
-	return covered(f.blocking(), sets)
+	return all
 }
 
-func (f *faultTolerance) violation(o *operation, clear span, index int) Violation {
-	client, key := f.name(o.process), f.name(o.key)
+// free gives the stretches of a client's asking, longer than the bound for one that asks
+// alone, in which nobody held the lock and the client reached a healthy majority.
+func (f *faultTolerance) free(w asking, held []span) []span {
+	var found []span
+	for _, free := range w.without(held) {
+		if free.length() <= f.header.Bounds.Grant {
+			continue
+		}
+		for _, connected := range free.without(f.unreachable[w.client]) {
+			if connected.length() > f.header.Bounds.Grant {
+				found = append(found, connected)
+			}
+		}
+	}
+	return found
+}
+
+func (f *faultTolerance) violation(w asking, clear span, rivals int, index int) Violation {
+	client, key := f.name(w.client), f.name(w.first.key)
+	nobody, beside := client+" was not granted it", ""
+	if rivals > 0 {
+		nobody = "nobody was granted it"
+		beside = fmt.Sprintf(", with rivals: %d", rivals)
+	}
 	v := Violation{
 		Key: key, From: clear.from, Until: clear.until, Processes: []string{client},
-		What: fmt.Sprintf("%s asked for %q at %s; from %s to %s it was free and %s reached a healthy majority, but was not granted it for %s; the bound is %s",
-			client, key, at(o.asked), at(clear.from), at(clear.until), client, lasting(clear.length()), lasting(f.header.Bounds.Grant)),
+		What: fmt.Sprintf("%s asked for %q at %s; from %s to %s it was free and %s reached a healthy majority, but %s for %s; the bound is %s%s",
+			client, key, at(w.from), at(clear.from), at(clear.until), client, nobody, lasting(clear.length()), lasting(f.bound(rivals)), beside),
 	}
 	if index < maxViolations {
-		v.Blame = f.blamer.forUnavailable(o, clear)
+		v.Blame = f.blamer.forUnavailable(w.last, clear)
 	}
 	return v
 }

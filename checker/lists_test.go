@@ -39,23 +39,3 @@ func TestUnionIntoIsTheUnion(t *testing.T) {
 		require.Equal(t, moments(slices.Concat(a, b)), moments(got))
 	})
 }
-
-func TestBusyForLeavesOutAClientsOwnAttempts(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		const a = 1
-		client := func() name { return name(rapid.IntRange(a, 3).Draw(t, "client")) }
-		var k keyed
-		var busy []span
-		for _, s := range drawSpans(t) {
-			o := &operation{process: client(), op: opAcquire, asked: s.from, done: s.until}
-			k.acquires = append(k.acquires, o)
-			if o.process != a {
-				busy = append(busy, s)
-			}
-		}
-		for _, s := range drawSpans(t) {
-			k.leases, busy = append(k.leases, lease{client: client(), from: s.from, until: s.until}), append(busy, s)
-		}
-		require.Equal(t, moments(busy), moments(busyFor(k.claims(false), a)))
-	})
-}

@@ -241,26 +241,121 @@ func TestFaultTolerance(t *testing.T) {
 			s.grant("c1", 0, 10, 900)
 			s.grant("c2", 20, 1000, 900)
 		}, history.Holds, ""},
-		{"not granted while another tried", func(s *story) {
+		{"a rival's attempt is no excuse", func(s *story) {
 			s.attempt("c1", 0, 5000, history.TypeFail)
 			s.grant("c2", 100, 5100, 900)
-		}, history.Inconclusive, "vacuous: nobody asked"},
-		{"not granted while another's keys lingered", func(s *story) {
+		}, history.Violated, ""},
+		{"but two may take two bounds", func(s *story) {
+			s.attempt("c1", 0, 1000, history.TypeFail)
+			s.grant("c2", 100, 1000, 900)
+			s.grant("c2", 3000, 3010, 10)
+		}, history.Holds, ""},
+		{"and no more", func(s *story) {
+			s.attempt("c1", 0, 1101, history.TypeFail)
+			s.grant("c2", 100, 1101, 900)
+		}, history.Violated, ""},
+		{"four no more than the bound for a free lock", func(s *story) {
+			for _, rival := range []string{"c1", "c3", "c4"} {
+				s.attempt(rival, 0, 5000, history.TypeFail)
+			}
+			s.grant("c2", 100, 1601, 900)
+		}, history.Violated, ""},
+		{"the keys of a rival's failed attempt are no excuse", func(s *story) {
 			s.sets(5, "c1", "t1", 1000, "n1", "n2", "n3")
 			s.attempt("c1", 0, 10, history.TypeFail)
 			s.grant("c2", 20, 1200, 900)
+		}, history.Violated, ""},
+		{"those of one that was killed are", func(s *story) {
+			s.sets(5, "c1", "t1", 1000, "n1", "n2", "n3")
+			s.attempt("c1", 0, 0, "")
+			s.instant(10, "kill", "c1")
+			s.grant("c2", 20, 1200, 900)
 		}, history.Inconclusive, "vacuous: nobody asked"},
-		{"a minority of lingering keys is no excuse", func(s *story) {
-			s.sets(5, "c1", "t1", 1000, "n1", "n2")
+		{"and of one that could not take them back", func(s *story) {
+			s.sets(5, "c1", "t1", 1000, "n1", "n2", "n3")
 			s.attempt("c1", 0, 10, history.TypeFail)
+			s.lasting(7, 3000, "cut", "c1-n1", "c1-n2", "c1-n3")
+			s.grant("c2", 20, 1200, 900)
+		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"and of nobody that is known", func(s *story) {
+			for _, node := range []string{"n1", "n2", "n3"} {
+				s.look(5, node, "r1", "t9", 1000)
+			}
+			s.grant("c2", 20, 1200, 900)
+		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"the keys of a lease that has just ended are something to wait for", func(s *story) {
+			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.grant("c1", 0, 10, 100)
+			s.grant("c2", 20, 1200, 900)
+		}, history.Holds, ""},
+		{"a minority of them is no excuse", func(s *story) {
+			s.sets(5, "c1", "c1.1", 1000, "n1", "n2")
+			s.grant("c1", 0, 10, 100)
 			s.grant("c2", 20, 1200, 900)
 		}, history.Violated, ""},
 		{"a minority of keys and one node down are", func(s *story) {
-			s.sets(5, "c1", "t1", 1000, "n1", "n2")
+			s.sets(5, "c1", "c1.1", 1000, "n1", "n2")
 			s.instant(6, "kill", "n3")
-			s.attempt("c1", 0, 10, history.TypeFail)
+			s.grant("c1", 0, 10, 100)
 			s.grant("c2", 20, 1200, 900)
+		}, history.Holds, ""},
+		{"who asks anew at once goes on asking", func(s *story) {
+			for t := range int64(8) {
+				s.attempt("c1", 100*t, 100*t+90, history.TypeFail)
+			}
+		}, history.Violated, ""},
+		{"who asks anew after a while does not", func(s *story) {
+			for t := range int64(8) {
+				s.attempt("c1", 300*t, 300*t+90, history.TypeFail)
+			}
 		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"who was granted the lock begins to ask anew", func(s *story) {
+			for t := range int64(8) {
+				s.grant("c1", 100*t, 100*t+90, 5)
+			}
+		}, history.Holds, ""},
+		{"a lock that refuses its settings was not asked", func(s *story) {
+			s.op(0, 5000, history.TypeFail, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Reason: history.ReasonRefused})
+		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"three links that are a little slower", func(s *story) {
+			s.slow(0, 9000, 20, "c1-n1", "c1-n2", "c1-n3")
+			s.attempt("c1", 1, 5000, history.TypeFail)
+		}, history.Violated, ""},
+		{"three links that are much slower", func(s *story) {
+			s.slow(0, 9000, 25, "c1-n1", "c1-n2", "c1-n3")
+			s.attempt("c1", 1, 5000, history.TypeFail)
+		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"a link is hindered until its one message was dropped", func(s *story) {
+			s.lasting(0, 9000, "drop", "c1-n1", "c1-n2", "c1-n3")
+			s.sets(50, "c1", "t1", 10, "n1", "n2", "n3")
+			s.sets(100, "c1", "t1", 10, "n1", "n2", "n3")
+			s.attempt("c1", 1, 650, history.TypeFail)
+		}, history.Violated, ""},
+		{"and as long as nothing shows that it was", func(s *story) {
+			s.lasting(0, 9000, "drop", "c1-n1", "c1-n2", "c1-n3")
+			s.sets(50, "c1", "t1", 10, "n1", "n2", "n3")
+			s.attempt("c1", 1, 5000, history.TypeFail)
+		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"nodes with bad disks that take keys promptly are healthy", func(s *story) {
+			s.lasting(0, 9000, "slow-fsync", "n1", "n2", "n3")
+			for t := range int64(30) {
+				s.sets(40*t, "c1", "t1", 10, "n1", "n2", "n3")
+			}
+			s.attempt("c1", 1, 1000, history.TypeFail)
+		}, history.Violated, ""},
+		{"nodes with bad disks that do not are not", func(s *story) {
+			s.lasting(0, 9000, "slow-fsync", "n1", "n2", "n3")
+			s.attempt("c1", 1, 1000, history.TypeFail)
+		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"and not after it, until they answer", func(s *story) {
+			s.lasting(0, 1000, "fail-fsync", "n1", "n2", "n3")
+			s.attempt("c1", 1001, 3000, history.TypeFail)
+		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"but from then on", func(s *story) {
+			s.lasting(0, 1000, "fail-fsync", "n1", "n2", "n3")
+			s.sets(2000, "c2", "t1", 10, "n1", "n2", "n3")
+			s.attempt("c1", 1001, 3000, history.TypeFail)
+		}, history.Violated, ""},
 		{"one's own attempts are no excuse", func(s *story) {
 			s.sets(30, "c2", "t2", 1000, "n1", "n2", "n3")
 			s.grant("c2", 20, 1200, 900)

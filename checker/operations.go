@@ -25,6 +25,7 @@ type operation struct {
 	outcome     fate
 	ended       ending // why belief ended at stopped
 	wall        bool
+	refused     bool // the lock refused its settings: nobody was asked
 }
 
 // fate is how an operation ended.
@@ -67,7 +68,7 @@ func (os *operations) finish(o *operation, e *history.Event, index int) {
 	if o.stored() && e.Base != "" {
 		o.base = os.words.texts.of(e.Base)
 	}
-	o.validity, o.wall = e.Validity, e.Wall
+	o.validity, o.wall, o.refused = e.Validity, e.Wall, e.Reason == history.ReasonRefused
 	o.done, o.end, o.outcome = e.Time, int32(index), fates[e.Type]
 }
 
@@ -191,6 +192,7 @@ func (os *operations) outcome(i int, e *history.Event) error {
 		return fmt.Errorf("event %d: %s's operation %d was invoked as %s and ends as %s", i, e.Process, e.ID, os.words.name(o.op), e.Op)
 	}
 	if passing(o.op) {
+		o.outcome = indefinite
 		os.of(process).put(e.ID, over)
 		os.spare = append(os.spare, o)
 		return nil

@@ -1,28 +1,94 @@
 package checker
 
-import "lockproof/harness/history"
+import (
+	"strings"
 
-// reach tells what lay between the clients and the nodes.
+	"lockproof/harness/history"
+)
+
+// reach tells what lay between the clients and the nodes: what the faults say, and what
+// the nodes answered to whom, and when.
 type reach struct {
 	*setup
 	faults
+	answers answers
 }
 
-func (r *record) reach() reach { return reach{&r.setup, r.faults} }
+func (r *record) reach() reach { return reach{&r.setup, r.faults, r.answers} }
 
-// unhealthy gives the stretches for which a client had no good way to a node:
-// the node was not healthy, or the link between them was hindered.
+// promptness is the part of the bound for a grant within which a node answers that is
+// healthy: a round trip that a fault makes longer by less makes no node unhealthy, and an
+// answer that takes longer shows no healthy one.
+const promptness = 10
+
+// prompt is how long the answer of a healthy node may take.
+func (r reach) prompt() int64 { return r.header.Bounds.Grant / promptness }
+
+// unhealthy gives the stretches for which a client had no good way to a node: the node
+// was not healthy, or the link between them was hindered.
 func (r reach) unhealthy(client, node string) []span {
 	link := client + "-" + node
-	return r.stretches(fault.possible, func(f fault) bool {
-		return f.target == node && f.class.SickNode() ||
-			f.target == link && f.class.HindersLink() && !far(f)
-	})
+	var spans []span
+	for _, f := range r.faults {
+		switch {
+		case f.target == node && f.class.SickNode():
+			spans = append(spans, r.sick(f, client)...)
+		case f.target == link && f.class.HindersLink() && !r.far(f):
+			spans = append(spans, r.hindered(f, client))
+		}
+	}
+	return union(spans)
 }
 
-// far reports whether a fault is a distance that belongs to the scenario's
-// setting: a node that is far away is slow to answer, but healthy.
-func far(f fault) bool { return f.class == history.LinkSlow && f.cause.Setting }
+// far reports whether a fault is a distance that leaves a node healthy: it belongs to
+// the scenario's setting, or is small against the bounds.
+func (r reach) far(f fault) bool {
+	return f.class == history.LinkSlow && (f.cause.Setting || f.cause.By > 0 && 2*f.cause.By < r.prompt())
+}
+
+// sick gives the stretches for which a node's fault made it unhealthy for a client. A
+// node whose memory or disk is disturbed is healthy whenever it takes the client's keys
+// promptly all the same; and after the fault it is not healthy until it shows a sign of
+// life, for a server can hang in an fsync, or have ended by itself.
+func (r reach) sick(f fault, client string) []span {
+	whole := f.possible()
+	if f.class != history.NodeDisk && f.class != history.NodeMemory {
+		return []span{whole}
+	}
+	if t, alive := r.answers.sign(f.target, f.until); alive {
+		whole.until = max(whole.until, t)
+	} else {
+		whole.until = never
+	}
+	var healthy []span
+	for _, a := range r.answers.of(client, f.target) {
+		if a.length() <= r.prompt() {
+			healthy = append(healthy, span{a.from, a.until + r.prompt()})
+		}
+	}
+	return whole.without(union(healthy))
+}
+
+// hindered gives the stretch for which a fault hindered a link. One that is on single
+// messages is spent when the node has taken a key over the link beyond as many as it is on.
+func (r reach) hindered(f fault, client string) span {
+	whole := f.possible()
+	if f.class != history.MessageHeld && f.class != history.MessageLost {
+		return whole
+	}
+	_, node, _ := strings.Cut(f.target, "-")
+	left := max(f.cause.Times, 1)
+	for _, a := range r.answers.of(client, node) {
+		if a.from < f.from || a.until >= f.until {
+			continue
+		}
+		if left--; left < 0 {
+			whole.until = max(whole.from, a.from)
+			break
+		}
+	}
+	return whole
+}
 
 // unreachable gives the stretches for which a client could not reach a healthy
 // majority, because too many nodes were unhealthy or because it was itself
@@ -32,6 +98,10 @@ func (r reach) unreachable(client string) []span {
 	for _, node := range r.header.Nodes {
 		nodes = append(nodes, r.unhealthy(client, node))
 	}
-	own := r.stretches(fault.possible, func(f fault) bool { return f.target == client && f.class.StopsClient() })
-	return union(append(covered(r.blocking(), nodes), own...))
+	return union(append(covered(r.blocking(), nodes), r.stopped(client)...))
+}
+
+// stopped gives the stretches for which a client could do nothing.
+func (r reach) stopped(client string) []span {
+	return r.stretches(fault.possible, func(f fault) bool { return f.target == client && f.class.StopsClient() })
 }

@@ -40,6 +40,7 @@ func readBeliefs(source Source) (*record, error) {
 			record.kills.add(record.names.of(f.target), f.from)
 		}
 	}
+	r.noteUnended()
 	r.sortOperations()
 	return record, r.beliefs.end()
 }
@@ -86,6 +87,11 @@ func (r *reader) event(e *history.Event) error {
 // outcome ends an operation. Who is told by an extension that the lease is lost
 // has been told.
 func (r *reader) outcome(i int, e *history.Event) error {
+	if e.Op == history.OpRelease {
+		if o := r.operations.find(r.names.of(e.Process), e.ID); o != nil {
+			r.noteRelease(o, e.Time)
+		}
+	}
 	if err := r.operations.outcome(i, e); err != nil {
 		return err
 	}

@@ -26,6 +26,8 @@ type record struct {
 
 	held      pool[holding]               // who owned which key on which node
 	prolonged map[*holding][]prolongation // the extensions that took effect
+	releases  []releasing                 // those that took longer than their bound
+	answers   answers                     // where they say something of a fault
 }
 
 func newRecord(source Source) *record {

@@ -98,6 +98,14 @@ func (s *story) lasting(from, until int64, kind string, targets ...string) {
 	s.fault(until, kind, history.PhaseEnd, s.faults, targets...)
 }
 
+// slow is a delay of links, by so much one way.
+func (s *story) slow(from, until, by int64, links ...string) {
+	s.faults++
+	s.add(from, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{ID: s.faults, Kind: "delay",
+		Phase: history.PhaseBegin, Targets: links, Effective: true, By: by * ms}})
+	s.fault(until, "delay", history.PhaseEnd, s.faults, links...)
+}
+
 // counted is a fault on c1-n1, of which it was counted what it was done to.
 func (s *story) counted(from, until int64, met int, f history.Fault) {
 	s.faults++

@@ -68,6 +68,7 @@ func TestAFlushMeetsTheKeysThatWereThere(t *testing.T) {
 		r.apply(t, Fault{Kind: Flush, Targets: []string{"n1"}})
 		require.Zero(t, r.metBy(t))
 		r.attempt(t, "c1", "k1", time.Second)
+		r.sleep(20 * time.Millisecond)
 		r.apply(t, Fault{Kind: Flush, Targets: []string{"n1"}})
 		require.Equal(t, 1, r.metBy(t))
 	})

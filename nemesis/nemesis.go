@@ -185,7 +185,10 @@ func (n *Nemesis) write(id int, f Fault, phase history.Phase, target string, ask
 	fault := &history.Fault{
 		ID: id, Kind: string(f.Kind), Class: n.class(f.Kind, target), Phase: phase, Targets: []string{target},
 		Asked: asked, Measured: p.measured, Effective: p.effective, Met: p.met,
-		Setting: f.Setting, Drawn: f.drawn,
+		Times: f.Times, Setting: f.Setting, Drawn: f.drawn,
+	}
+	if fault.Class == history.LinkSlow {
+		fault.By = int64(f.By)
 	}
 	if phase != history.PhaseEnd {
 		fault.Was = Find(string(f.Kind)).Words.Was

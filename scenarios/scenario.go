@@ -119,9 +119,10 @@ type Range struct{ Min, Max Span }
 
 // Bounds of the liveness properties; zero values are defaults.
 type Bounds struct {
-	Free   Span // default 1 ttl + the longest retry + a margin
-	Grant  Span // default 0.5 ttl
-	Tenure Span // default none
+	Free    Span // default 1 ttl + the longest retry + a margin
+	Grant   Span // default 0.5 ttl
+	Release Span // default 0.5 ttl
+	Tenure  Span // default none
 }
 
 // Earned is what must have happened for a "holds" to mean anything. Nil fields

@@ -153,6 +153,10 @@ type Fault struct {
 	Measured map[string]string `json:"measured,omitempty"`
 	// Effective is whether the measurement shows the fault that was asked for.
 	Effective bool `json:"effective"`
+	// By is how much longer each message takes on a slow link, one way, in nanoseconds.
+	By int64 `json:"by,omitempty"`
+	// Times is on how many messages it is, where it is on single ones; 0: one.
+	Times int `json:"times,omitempty"`
 	// Met is, with the end of a fault or of one without duration, to how much it was
 	// done: messages held, commands that a paused node was sent, keys. Nil: not counted.
 	Met *int `json:"met,omitempty"`

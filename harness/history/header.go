@@ -59,6 +59,9 @@ type Bounds struct {
 	// Grant is how long an acquire may take while its client reaches a healthy
 	// majority and the lock is free.
 	Grant int64 `json:"grant"`
+	// Release is how long a release may take while its client reaches a healthy
+	// majority, until it returns and until it has taken effect. 0: none is judged.
+	Release int64 `json:"release,omitempty"`
 	// Tenure, if not 0, is the longest time for which one client may keep the
 	// lock by extensions while another waits for it.
 	Tenure int64 `json:"tenure,omitempty"`

@@ -15,12 +15,15 @@ const freeMargin = 0.25
 // are kept away is no part of it: while they are, the checker's clock stands still.
 func (p *Plan) bounds() history.Bounds {
 	free := p.TTL + time.Duration(freeMargin*float64(p.TTL)) + p.retry()
-	b := history.Bounds{Free: int64(free), Grant: int64(p.TTL / 2)}
+	b := history.Bounds{Free: int64(free), Grant: int64(p.TTL / 2), Release: int64(p.TTL / 2)}
 	if s := p.Bounds.Free; !s.IsZero() {
 		b.Free = int64(s.In(p.TTL))
 	}
 	if s := p.Bounds.Grant; !s.IsZero() {
 		b.Grant = int64(s.In(p.TTL))
+	}
+	if s := p.Bounds.Release; !s.IsZero() {
+		b.Release = int64(s.In(p.TTL))
 	}
 	b.Tenure = int64(p.Bounds.Tenure.In(p.TTL))
 	return b

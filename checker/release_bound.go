@@ -1,0 +1,153 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// releaseBound judges releases: while its client reaches a healthy majority, a release
+// returns within Bounds.Release, and by then the lease's key stands in nobody's way any
+// more: not on enough nodes to block others of which one, at least, the client could reach.
+type releaseBound struct {
+	*analysis
+	blamer *blamer
+}
+
+// releasing is a release that took longer than the bound, or had not ended when the
+// history did.
+type releasing struct {
+	span
+	client, key name
+	call        int32 // the index of its invoke
+}
+
+func (b *releaseBound) violations(known int) []Violation {
+	bound := b.header.Bounds.Release
+	if bound <= 0 {
+		return nil
+	}
+	var found []Violation
+	for _, s := range b.releases {
+		for _, clear := range s.without(b.reach().unreachable(b.name(s.client))) {
+			if clear.length() > bound {
+				found = append(found, b.late(s, clear, known+len(found)))
+			}
+		}
+	}
+	for _, k := range b.keys {
+		for _, l := range b.undone(k) {
+			found = append(found, b.left(k, l, known+len(found)))
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Violation) int { return cmp.Compare(a.From, b.From) })
+	return found
+}
+
+func (b *releaseBound) late(s releasing, clear span, index int) Violation {
+	client := b.name(s.client)
+	v := Violation{
+		Key: b.name(s.key), From: clear.from, Until: clear.until, Processes: []string{client},
+		What: fmt.Sprintf("%s released %q at %s; from %s to %s it reached a healthy majority, but its release had not returned after %s; the bound is %s",
+			client, b.name(s.key), at(s.from), at(clear.from), at(clear.until), lasting(clear.length()), lasting(b.header.Bounds.Release)),
+	}
+	if index < maxViolations {
+		v.Blame = b.blamer.forLateRelease(s, clear)
+	}
+	return v
+}
+
+// remains is what a release has left when it should have been done.
+type remains struct {
+	lease lease
+	due   int64      // when it should have been done
+	left  []*holding // on nodes that its client could reach
+	all   int        // on how many nodes
+}
+
+// undone finds the releases that left a key in the way of others. A key that was taken
+// back within the bound lived no longer than its lease and the bound, so that few keys
+// need to be looked at.
+func (b *releaseBound) undone(k *keyed) []remains {
+	bound := b.header.Bounds.Release
+	lingering := map[text][]*holding{}
+	for _, h := range k.tenures {
+		if h.until-h.from > bound && h.token != 0 {
+			lingering[h.token] = append(lingering[h.token], h)
+		}
+	}
+	if len(lingering) == 0 {
+		return nil
+	}
+	var found []remains
+	for _, l := range k.leases {
+		due := l.until + bound
+		if l.ended != byRelease || due >= b.end || len(lingering[l.grant.token]) < b.blocking() {
+			continue
+		}
+		r := b.remains(l, due, lingering[l.grant.token])
+		if r.all >= b.blocking() && len(r.left) > 0 {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// remains gives what is left of a lease's keys when its release is due.
+func (b *releaseBound) remains(l lease, due int64, keys []*holding) remains {
+	client, window := b.name(l.client), span{l.until, due}
+	r := remains{lease: l, due: due}
+	reach := b.reach()
+	if window.meets(reach.unreachable(client)) {
+		return r
+	}
+	for _, h := range keys {
+		if h.from > due || h.until <= due {
+			continue
+		}
+		r.all++
+		if !window.meets(reach.unhealthy(client, b.name(h.node))) {
+			r.left = append(r.left, h)
+		}
+	}
+	return r
+}
+
+func (b *releaseBound) left(k *keyed, r remains, index int) Violation {
+	client := b.name(r.lease.client)
+	var until int64
+	for _, h := range r.left {
+		until = max(until, h.until)
+	}
+	v := Violation{
+		Key: k.name, From: r.due, Until: until, Processes: []string{client},
+		What: fmt.Sprintf("%s released %q at %s and reached a healthy majority; %s later its key was still on %d of %d nodes, enough to keep others out, until %s",
+			client, k.name, at(r.lease.until), lasting(b.header.Bounds.Release), r.all, len(b.header.Nodes), at(until)),
+		Leases: []Lease{b.lease(r.lease)},
+	}
+	if index < maxViolations {
+		v.Blame = b.blamer.forOrphan(r.left[0])
+	}
+	return v
+}
+
+// noteRelease keeps a release that took longer than the bound.
+func (r *record) noteRelease(o *operation, until int64) {
+	if b := r.header.Bounds.Release; b > 0 && o.op == opRelease && until-o.asked > b {
+		r.releases = append(r.releases, releasing{span{o.asked, until}, o.process, o.key, o.call})
+	}
+}
+
+// noteUnended keeps the releases that had not ended when the history did.
+func (r *record) noteUnended() {
+	for o := range r.operations.passing.all() {
+		if o.outcome != underWay {
+			continue
+		}
+		until := r.end
+		if t, killed := r.kills.first(o.process, o.asked); killed {
+			until = t
+		}
+		r.noteRelease(o, until)
+	}
+}

@@ -1,0 +1,91 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+)
+
+func TestReleaseBound(t *testing.T) {
+	all := []string{"n1", "n2", "n3", "n4", "n5"}
+	tests := []struct {
+		name    string
+		tell    func(s *story, lease int)
+		verdict string
+	}{
+		{"at once", func(s *story, lease int) {
+			s.deletes(105, "c1", "c1.1", all...)
+			s.release("c1", lease, 100, 110, history.TypeOK)
+		}, history.Holds},
+		{"within the bound", func(s *story, lease int) {
+			s.deletes(105, "c1", "c1.1", all...)
+			s.release("c1", lease, 100, 600, history.TypeOK)
+		}, history.Holds},
+		{"later", func(s *story, lease int) {
+			s.deletes(105, "c1", "c1.1", all...)
+			s.release("c1", lease, 100, 601, history.TypeOK)
+		}, history.Violated},
+		{"never", func(s *story, lease int) {
+			s.deletes(105, "c1", "c1.1", all...)
+			s.release("c1", lease, 100, 0, "")
+		}, history.Violated},
+		{"its client was killed", func(s *story, lease int) {
+			s.release("c1", lease, 100, 0, "")
+			s.instant(200, "kill", "c1")
+		}, history.Holds},
+		{"its client was paused", func(s *story, lease int) {
+			s.lasting(150, 900, "pause", "c1")
+			s.release("c1", lease, 100, 1000, history.TypeOK)
+		}, history.Holds},
+		{"a majority was cut off", func(s *story, lease int) {
+			s.lasting(90, 900, "cut", "c1-n1", "c1-n2", "c1-n3")
+			s.release("c1", lease, 100, 1000, history.TypeFail)
+		}, history.Holds},
+		{"a minority was", func(s *story, lease int) {
+			s.lasting(90, 900, "cut", "c1-n1", "c1-n2")
+			s.deletes(105, "c1", "c1.1", "n3", "n4", "n5")
+			s.release("c1", lease, 100, 1000, history.TypeFail)
+		}, history.Violated},
+		{"a minority was, which keeps the key", func(s *story, lease int) {
+			s.lasting(90, 900, "cut", "c1-n1", "c1-n2")
+			s.deletes(105, "c1", "c1.1", "n3", "n4", "n5")
+			s.release("c1", lease, 100, 150, history.TypeFail)
+		}, history.Holds},
+		{"a minority was, and one more keeps the key", func(s *story, lease int) {
+			s.lasting(90, 900, "cut", "c1-n1", "c1-n2")
+			s.deletes(105, "c1", "c1.1", "n4", "n5")
+			s.release("c1", lease, 100, 150, history.TypeFail)
+		}, history.Violated},
+		{"without effect", func(s *story, lease int) { s.release("c1", lease, 100, 110, history.TypeOK) }, history.Violated},
+		{"with an effect that comes late", func(s *story, lease int) {
+			s.release("c1", lease, 100, 110, history.TypeOK)
+			s.deletes(601, "c1", "c1.1", all...)
+		}, history.Violated},
+		{"and just in time", func(s *story, lease int) {
+			s.release("c1", lease, 100, 110, history.TypeOK)
+			s.deletes(600, "c1", "c1.1", all...)
+		}, history.Holds},
+		{"the history ends before the bound", func(s *story, lease int) { s.release("c1", lease, 1600, 1610, history.TypeOK) }, history.Holds},
+		{"no bound", func(s *story, lease int) {
+			s.header.Bounds.Release = 0
+			s.release("c1", lease, 100, 1000, history.TypeOK)
+		}, history.Holds},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := tale()
+			s.header.Bounds.Release = 500 * ms
+			s.sets(5, "c1", "c1.1", 3000, all...)
+			lease := s.grant("c1", 0, 10, 2900)
+			test.tell(s, lease)
+			s.add(2000, history.Event{Type: history.TypeNote})
+			r := s.requireVerdict(t, FaultTolerance, test.verdict, "")
+			for _, v := range r.Violations {
+				require.NotNil(t, v.Blame, v.What)
+				require.Less(t, v.From, v.Until, v.What)
+			}
+		})
+	}
+}
