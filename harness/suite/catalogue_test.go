@@ -155,6 +155,28 @@ func againstExpected(t *testing.T, jobs []Job, o Options) (undecided []Job, held
 
 // In virtual time one seed gives one history, byte for byte, however many
 // processors there are and whatever else runs.
+// The forms for locks on one node are no rows of the catalogue, which is for the
+// reference. It stands up to them as well.
+func TestFormsForOneNode(t *testing.T) {
+	list, err := scenarios.Catalogue()
+	require.NoError(t, err)
+	var jobs []Job
+	for _, s := range list {
+		if form := s.OneNode(); form != "" {
+			jobs = append(jobs, Job{Scenario: s, Variant: form})
+		}
+	}
+	require.Greater(t, len(jobs), 45)
+	undecided, _ := againstExpected(t, jobs, Options{Cluster: Virtual, Trials: 2, Seed: 1})
+	require.Empty(t, undecided)
+
+	rows, err := Options{Cluster: Virtual}.Jobs(list)
+	require.NoError(t, err)
+	for _, row := range rows {
+		require.False(t, row.Variant != "" && row.Variant == row.Scenario.OneNode(), row.Name())
+	}
+}
+
 func TestSameSeedSameHistory(t *testing.T) {
 	jobs := catalogue(t, Virtual)
 	was := runtime.GOMAXPROCS(0)

@@ -44,6 +44,9 @@ func (o Options) Jobs(list []*scenarios.Scenario) ([]Job, error) {
 		}
 		jobs = append(jobs, Job{Scenario: s})
 		for _, v := range s.Variants {
+			if v.Name == s.OneNode() {
+				continue // it is for other locks
+			}
 			jobs = append(jobs, Job{Scenario: s, Variant: v.Name})
 		}
 	}
