@@ -9,6 +9,7 @@ import (
 	"slices"
 	"syscall"
 
+	_ "lockproof/harness/cluster/docker" // is a kind of cluster where it is imported
 	"lockproof/harness/cluster/process"
 	"lockproof/harness/suite"
 	"lockproof/internal/plain"

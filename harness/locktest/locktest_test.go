@@ -164,7 +164,7 @@ func TestMistakesAreRefused(t *testing.T) {
 	for name, text := range map[string]string{
 		"no-such-scenario": `there is no scenario "late-relase"; did you mean "late-release"?`,
 		"no-such-property": `there is no "exclusion": there are mutual-exclusion`,
-		"no-such-cluster":  `no cluster named "moon"`,
+		"no-such-cluster":  `"moon" is none of the clusters that tests run on: virtual, local`,
 		"in-no-time":       "the lock works in real time only",
 		"taken-name":       "redsync is a lock of Lockproof's own",
 		"nothing-fits":     "none of the scenarios chosen can be run with this lock",

@@ -54,8 +54,8 @@ func Seed(seed uint64) Option { return func(s *settings) { s.seed = seed } }
 func TTL(d time.Duration) Option { return func(s *settings) { s.ttl = d } }
 
 // On chooses the cluster: virtual otherwise; or local, on real redis-servers, with
-// clients that are processes of their own. docker is for who imports
-// lockproof/harness/cluster/docker.
+// clients that are processes of their own. The docker cluster is lockproof's alone: its
+// containers run that program.
 func On(cluster string) Option { return func(s *settings) { s.on = cluster } }
 
 // RealTime says that the lock works in real time only: it needs a socket, say, or
@@ -89,9 +89,10 @@ func settle(name string, options []Option) (settings, error) {
 		}
 	}
 	beliefs := []Belief{"", AsTold, FromCall, FromReturn, UntilReleased}
-	switch _, err := kinds.Find(s.on); {
-	case err != nil:
-		return s, fmt.Errorf("On: %w", err)
+	clusters := []string{suite.Virtual, suite.Local}
+	switch {
+	case !slices.Contains(clusters, s.on):
+		return s, fmt.Errorf("On: %q is none of the clusters that tests run on: %s", s.on, strings.Join(clusters, ", "))
 	case s.realTime && !kinds.RealTime(s.on):
 		return s, fmt.Errorf("On: the lock works in real time only, and the %s cluster is in virtual time: On(%q) is right", s.on, suite.Local)
 	case s.trials < 1:

@@ -49,9 +49,9 @@ var table = []allowed{
 		" harness/cluster/realtime harness/cluster/server harness/cluster/shim harness/history"},
 	{"harness/cluster/docker/proxy", "harness/cluster harness/cluster/link harness/cluster/realtime" +
 		" harness/cluster/shim harness/history internal/input"},
-	{"harness/cluster/docker", "compose harness/client harness/cluster harness/cluster/docker/proxy" +
+	{"harness/cluster/kinds", "harness/cluster harness/cluster/local harness/cluster/virtual"},
+	{"harness/cluster/docker", "compose harness/client harness/cluster harness/cluster/docker/proxy harness/cluster/kinds" +
 		" harness/cluster/process harness/cluster/realtime harness/cluster/server harness/history"},
-	{"harness/cluster/kinds", "harness/cluster harness/cluster/docker harness/cluster/local harness/cluster/virtual"},
 
 	// What breaks it, what is to happen, and who runs all that.
 	{"nemesis", "harness/client harness/cluster harness/history internal/wording"},
@@ -74,7 +74,7 @@ var table = []allowed{
 	{"serve", "checker harness/history harness/suite lab redlock reports reports/html scenarios"},
 
 	// The programs.
-	{"cmd/lockproof", "checker harness/client harness/cluster harness/cluster/docker/proxy harness/cluster/kinds" +
+	{"cmd/lockproof", "checker harness/client harness/cluster harness/cluster/docker harness/cluster/docker/proxy harness/cluster/kinds" +
 		" harness/cluster/process harness/locks harness/suite internal/plain redlock" +
 		" reports reports/html scenarios serve validate validate/settings"},
 	{"internal/runtests", "harness/cluster/docker internal/needs"},

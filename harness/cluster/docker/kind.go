@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/cluster/server"
 )
 
@@ -47,6 +48,8 @@ var Kind = cluster.Kind{
 	Clean:    Clean,
 	Sweep:    Sweep,
 }
+
+func init() { kinds.Register(Kind) }
 
 // plainly has what is missing said without the cluster's name.
 func plainly(find func(context.Context) (string, error)) func(context.Context) (string, error) {
