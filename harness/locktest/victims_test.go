@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -91,9 +92,13 @@ type countingLease struct {
 func (l *countingLease) Token() string { return l.token }
 
 func (l *countingLease) Release(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.env.NodeTimeout)
+	defer cancel()
+	var asked sync.WaitGroup
 	for _, node := range l.nodes {
-		go compareAndDelete.Eval(ctx, node, []string{l.key}, l.token)
+		asked.Go(func() { compareAndDelete.Eval(ctx, node, []string{l.key}, l.token) })
 	}
+	asked.Wait()
 	return nil
 }
 
