@@ -1,13 +1,13 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -21,19 +21,16 @@ import (
 type ownClients struct {
 	client    *Client
 	addresses []string // of the lock's servers
-	sent      atomic.Int64
 
 	mu     sync.Mutex
-	dialed map[string]int // connections so far, by address
+	dialed map[string]int           // connections so far, by address
+	sent   map[string]time.Duration // when a command with that key was last sent; of those asked for
 }
 
 // open gives a lock its servers at these addresses.
 func (c *Client) open(addresses []string) locks.Network {
-	o := &ownClients{client: c, addresses: addresses, dialed: map[string]int{}}
-	network := locks.Network{
-		Dial: o.dial, Redis: o.redis, Context: c.ctx,
-		Sent: func() time.Duration { return time.Duration(o.sent.Load()) },
-	}
+	o := &ownClients{client: c, addresses: addresses, dialed: map[string]int{}, sent: map[string]time.Duration{}}
+	network := locks.Network{Dial: o.dial, Redis: o.redis, Sent: o.lastSent, Context: c.ctx}
 	for _, addr := range addresses {
 		network.Servers = append(network.Servers, locks.Server{Addr: addr, Password: c.setup.Password})
 	}
@@ -82,14 +79,37 @@ func (o *ownClients) redis(server int, options ...func(*redis.Options)) *redis.C
 	return made
 }
 
-// sentConn notes when something was last sent.
+// lastSent gives when a command with a key was last sent, and looks out for such from
+// its first call on.
+func (o *ownClients) lastSent(key string) time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	at := o.sent[key]
+	o.sent[key] = at
+	return at
+}
+
+// sending notes when commands are sent. The key ends an argument, whatever a lock puts
+// before it: lock:k1.
+func (o *ownClients) sending(b []byte) {
+	now := o.client.clock.Now()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for key := range o.sent {
+		if bytes.Contains(b, []byte(key+"\r\n")) {
+			o.sent[key] = now
+		}
+	}
+}
+
+// sentConn notes when what is sent.
 type sentConn struct {
 	net.Conn
 	by *ownClients
 }
 
 func (c *sentConn) Write(b []byte) (int, error) {
-	c.by.sent.Store(int64(c.by.client.clock.Now()))
+	c.by.sending(b)
 	return c.Conn.Write(b)
 }
 

@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -12,13 +13,16 @@ func TestALocksOwnClientsHaveItsOwnOptions(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		network := c.open(c.setup.Nodes)
-		require.Zero(t, network.Sent())
+		require.Zero(t, network.Sent("k1"))
 		made := network.Redis(1, func(o *redis.Options) { o.MaxRetries, o.PoolSize = 7, 1 })
 		require.Equal(t, 7, made.Options().MaxRetries)
 		require.Equal(t, 1, made.Options().PoolSize)
 		require.Equal(t, c.setup.Nodes[1], made.Options().Addr)
 		require.NoError(t, made.Ping(t.Context()).Err())
-		require.Equal(t, c.clock.Now().Milliseconds(), network.Sent().Milliseconds())
+		require.Zero(t, network.Sent("k1"), "a PING is about no key")
+		time.Sleep(time.Second)
+		require.ErrorIs(t, made.Get(t.Context(), "lock:k1").Err(), redis.Nil)
+		require.Equal(t, c.clock.Now().Milliseconds(), network.Sent("k1").Milliseconds())
 		require.NoError(t, made.Close(), "whoever made it may close it")
 
 		_, err := network.Dial(t.Context(), "tcp", "127.0.0.1:6379")

@@ -60,6 +60,7 @@ func (a *adapter) Acquire(ctx context.Context, key string) (locks.Lease, error) 
 
 func (a *adapter) attempt(ctx context.Context, key string) (locks.Lease, error) {
 	called := a.now()
+	a.env.env.Sent(key) // looks out for it
 	granted, err := a.lock.Acquire(ctx, key)
 	returned := a.now()
 	if err != nil {
@@ -77,7 +78,7 @@ func (a *adapter) attempt(ctx context.Context, key string) (locks.Lease, error) 
 	}
 	a.mu.Unlock()
 	l := &lease{Lease: granted, by: a, belief: a.belief(granted)}
-	l.until = l.belief.until(span{a.asked(called), returned, a.env.TTL})
+	l.until = l.belief.until(span{a.asked(key, called), returned, a.env.TTL, a.env.Drift})
 	return l, nil
 }
 
@@ -90,10 +91,10 @@ func (a *adapter) wrong(err error) error {
 
 func (a *adapter) now() time.Duration { return a.env.env.Clock.Now() }
 
-// asked is when the lock asked for what it has now, in a call that began then.
-func (a *adapter) asked(called time.Duration) time.Duration {
+// asked is when the lock asked for the key that it has now, in a call that began then.
+func (a *adapter) asked(key string, called time.Duration) time.Duration {
 	if single, _ := a.env.used.read(); single {
-		return max(called, a.env.env.Sent())
+		return max(called, a.env.env.Sent(key))
 	}
 	return called
 }
@@ -106,7 +107,7 @@ func (a *adapter) belief(l Lease) Belief {
 	if tells(l) {
 		return AsTold
 	}
-	return FromCall
+	return leastBelief
 }
 
 // tells says whether a lease says how long it is valid.
@@ -129,7 +130,7 @@ func (a *adapter) Describe() *locks.Abilities {
 	_, fencing := first.(Fenced)
 	return &locks.Abilities{
 		Fencing: fencing, OwnClock: ownClock, Extends: extends, Watches: watches, SingleNode: single,
-		Belief: a.belief(first).inWords(a.declared != ""),
+		Belief: a.belief(first).inWords(),
 	}
 }
 
@@ -191,7 +192,7 @@ func (l *lease) Extend(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.until = l.belief.until(span{called, l.by.now(), l.by.env.TTL})
+	l.until = l.belief.until(span{called, l.by.now(), l.by.env.TTL, l.by.env.Drift})
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package locktest_test
 
 import (
+	"crypto/rand"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,6 +105,17 @@ func TestWithoutAnElapsedCheckTheStoryIsTold(t *testing.T) {
 	one := inProcess(t, r.folder, "TestVictims/from-return/late-release/seed=7")
 	require.True(t, one.passed, one.output)
 	require.Equal(t, 1, strings.Count(one.output, "/seed="+"7 ("), one.output)
+}
+
+func TestALockOnOneServerRunsWhatMakesSenseOnOne(t *testing.T) {
+	locktest.Run(t, onOne(rand.Text, owned), safety)
+	for name, failing := range map[string][]string{
+		"plain-del":          {"release-by-plain-del", "late-release", "release-by-get-then-del", "partition-during-contention"},
+		"same-token":         {"release-by-plain-del", "late-release", "release-by-get-then-del", "partition-during-contention"},
+		"on-one-from-return": {"slow-acquire", "pause-in-acquire", "drift-within-margin"},
+	} {
+		t.Run(name, func(t *testing.T) { victim(t, name).failed(t, "TestVictims/"+name, failing...) })
+	}
 }
 
 func TestHistoriesAreWhereGoKeepsArtifacts(t *testing.T) {

@@ -43,11 +43,12 @@ var (
 	Time     = Need{"time", "time (-short was given)", "make test"}
 	Root     = Need{"root", "the rights of root", "sudo make test"}
 	Path     = Need{"path", "a folder for temporary files without blanks in its path", "TMPDIR=/tmp make test"}
+	Modules  = Need{"modules", "the modules of examples/locktest, from a proxy or Go's cache", "go -C examples/locktest mod download"}
 	System   = Need{"system", "what this system's kernel or file system does not do", ""}
 )
 
 // All lists the needs.
-var All = []Need{Redis, Compiler, Chromium, Engine, Image, Shell, Time, Root, Path, System}
+var All = []Need{Redis, Compiler, Chromium, Engine, Image, Shell, Time, Root, Path, Modules, System}
 
 // Browsers are the names under which Chromium is found, the preferred first.
 var Browsers = []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"}

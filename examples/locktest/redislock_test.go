@@ -1,0 +1,29 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/bsm/redislock"
+
+	"lockproof/harness/locktest"
+)
+
+// bsm/redislock: its lock is a lease as it stands. It takes its key by a script of which
+// Lockproof does not know what it does: many of the trials are inconclusive.
+func TestRedislock(t *testing.T) {
+	locktest.Run(t, func(env locktest.Env) (locktest.Lock, error) {
+		client := redislock.New(env.Client(0))
+		return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+			lock, err := client.Obtain(ctx, key, env.TTL, nil)
+			if errors.Is(err, redislock.ErrNotObtained) {
+				err = errors.Join(err, locktest.ErrHeld)
+			}
+			return lock, err
+		}), nil
+	}, mutualExclusion)
+}
+
+// mutualExclusion is what these examples look at; a service would look at all.
+var mutualExclusion = locktest.Properties("mutual-exclusion")

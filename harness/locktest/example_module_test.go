@@ -1,0 +1,36 @@
+package locktest_test
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/internal/needs"
+)
+
+// A module outside tests locks on go-redis, rueidis and redigo, and two libraries.
+func TestTheExampleModule(t *testing.T) {
+	folder := filepath.Join("..", "..", "examples", "locktest")
+	run := func(args ...string) ([]byte, error) {
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir = folder
+		return cmd.CombinedOutput()
+	}
+	out, err := run("mod", "download")
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+	}
+	needs.Check(t, needs.Modules, err)
+	out, err = run("test", "-v", "-count=1", ".")
+	require.NoError(t, err, "%s", out)
+	for _, passed := range []string{
+		"--- PASS: TestGoRedis/release-by-plain-del/seed=1", "--- PASS: TestRueidis/slow-acquire/seed=1",
+		"--- PASS: TestRedigo/slow-acquire/seed=1", "--- PASS: TestRedsync/healthy-contention/seed=1", "--- PASS: TestRedislock",
+	} {
+		require.Contains(t, string(out), passed)
+	}
+}
