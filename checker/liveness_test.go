@@ -122,6 +122,20 @@ func TestDeadlockFreedom(t *testing.T) {
 			s.grant("c2", 200, 5000, 900)
 			s.lasting(300, 4500, "pause", "c2")
 		}, history.Holds, ""},
+		{"a killed client does not, and asks no more", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.add(200, history.Event{Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})
+			s.grant("c3", 300, 1100, 900)
+			s.instant(1500, "kill", "c2")
+			s.grant("c1", 7000, 7010, 100)
+		}, history.Holds, ""},
+		{"who is not killed does", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.add(200, history.Event{Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})
+			s.grant("c3", 300, 1100, 900)
+			s.instant(1500, "kill", "c3")
+			s.grant("c1", 7000, 7010, 100)
+		}, history.Violated, ""},
 		{"nobody had to wait", func(s *story) { s.grant("c1", 0, 10, 900) }, history.Inconclusive, "vacuous: nobody"},
 		{"no bound", func(s *story) {
 			s.header.Bounds.Free = 0

@@ -85,6 +85,10 @@ func TestHoldsMustBeEarned(t *testing.T) {
 			none := 0
 			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 9, Kind: "flush", Phase: history.PhaseInstant, Targets: []string{"n1"}, Effective: true, Met: &none}})
 		}, "vacuous: the fault flush on n1 at 0.500 s met nothing"},
+		{"a fault whose end shows that it did not take effect", func(s *story) {
+			s.fault(500, "pause", history.PhaseBegin, 1, "c1")
+			s.add(600, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "pause", Phase: history.PhaseEnd, Targets: []string{"c1"}}})
+		}, "vacuous: the fault pause on c1 at 0.600 s did not take effect"},
 		{"a fault of the setting", func(s *story) {
 			s.header.Earned.Faults = 1
 			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "cut", Phase: history.PhaseBegin, Targets: []string{"c1-n1"}, Effective: true, Setting: true}})

@@ -66,6 +66,22 @@ func TestWatchTriesAgain(t *testing.T) {
 	})
 }
 
+// The less validity is left, the sooner it is tried again: a third of the TTL after
+// the second failure would be too late here.
+func TestWatchTriesEverSooner(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, c *cluster) {
+		u := c.user(1)
+		l := u.must(t)
+		ctx := l.Watch(t.Context())
+		u.each((*link).cut)
+		time.Sleep(850 * time.Millisecond)
+		u.each(func(l *link) { l.onCommand(nil) })
+		time.Sleep(ttl)
+		require.NoError(t, ctx.Err())
+		require.Positive(t, l.Validity())
+	})
+}
+
 func TestWatchIsToldOfLoss(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, c *cluster) {
 		l := c.user(1).must(t)

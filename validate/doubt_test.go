@@ -56,6 +56,23 @@ func TestWhatDecidesNothingIsNotSafe(t *testing.T) {
 	}
 }
 
+// A server skips the fsync while any child of its is at work: one that rewrites the
+// file, or one that saves a snapshot.
+func TestFsyncIsSkippedForSnapshotsToo(t *testing.T) {
+	for _, tt := range []struct {
+		percentage int
+		save       []settings.SavePoint
+		want       Verdict
+	}{
+		{100, nil, Inconclusive}, {0, []settings.SavePoint{{}}, Inconclusive}, {0, nil, Safe},
+	} {
+		a := asker(t, "4-always.conf", atOnce(), settings.PowerLoss)
+		a.Redis.NoFsyncOnRewrite, a.Redis.RewritePercentage, a.Redis.Save = true, tt.percentage, tt.save
+		a.Suite = giving(result(history.Holds))
+		require.Equal(t, tt.want, judged(t, a).Verdict, "%+v", tt)
+	}
+}
+
 func TestOneInconclusiveTrialIsEnough(t *testing.T) {
 	a := asker(t, "4-always.conf", atOnce(), settings.Kill)
 	n := 0

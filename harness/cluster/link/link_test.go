@@ -201,6 +201,43 @@ func TestHeldCommandLandsWhenLetGo(t *testing.T) {
 	})
 }
 
+// Nothing overtakes a held message on its connection, as TCP keeps bytes in order:
+// neither a command a command nor a reply a reply.
+func TestNothingOvertakesAHeldMessage(t *testing.T) {
+	for _, part := range []cluster.Part{cluster.PartCommand, cluster.PartReply} {
+		inBubble(t, func(t *testing.T, r *rig) {
+			ctx := context.Background()
+			_, err := r.link.Intercept(cluster.Intercept{Command: "SET", Part: part, Action: cluster.Hold, Times: 1})
+			require.NoError(t, err)
+			answered := make(chan []redis.Cmder)
+			go func() {
+				cmds, _ := r.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+					p.Set(ctx, "k1", "first", 0)
+					p.Append(ctx, "k1", " second")
+					p.Append(ctx, "k1", " third")
+					return nil
+				})
+				answered <- cmds
+			}()
+			time.Sleep(100 * time.Millisecond)
+			select {
+			case <-answered:
+				t.Fatal("it was answered past a held message")
+			default:
+			}
+			if part == cluster.PartCommand {
+				require.ErrorIs(t, r.redis.Get(ctx, "k1").Err(), redis.Nil, "nothing has reached the node")
+			}
+			_, err = r.link.LetGo()
+			require.NoError(t, err)
+			cmds := <-answered
+			require.Equal(t, "OK", cmds[0].(*redis.StatusCmd).Val())
+			require.EqualValues(t, len("first second"), cmds[1].(*redis.IntCmd).Val())
+			require.Equal(t, "first second third", r.redis.Get(ctx, "k1").Val())
+		})
+	}
+}
+
 // What an intercept does to a reply is settled when its command sets out; but when
 // all is let go before the reply comes, nobody would ever let that go.
 func TestLetGoForgetsRepliesThatAreStillToCome(t *testing.T) {
