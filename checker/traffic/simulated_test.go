@@ -122,7 +122,7 @@ func TestPiecesAgreeWithTheWhole(t *testing.T) {
 		events := written(acts)
 		pieces, whole := (&tape{events: events}).report(), asOne(events)
 		if whole == porcupine.Unknown || pieces.Unjudged > 0 {
-			t.Skip("porcupine gave up")
+			return // porcupine gave up
 		}
 		assert.Equal(t, whole == porcupine.Illegal, pieces.Count > 0, fmt.Sprint(pieces.Findings))
 		verdicts[pieces.Count > 0]++
