@@ -203,6 +203,25 @@ func TestFaultTolerance(t *testing.T) {
 		{"granted at once", func(s *story) { s.grant("c1", 0, 10, 900) }, history.Holds, ""},
 		{"granted within the bound", func(s *story) { s.grant("c1", 0, 500, 900) }, history.Holds, ""},
 		{"granted after the bound", func(s *story) { s.grant("c1", 0, 501, 900) }, history.Violated, ""},
+		{"who is killed asks no more", func(s *story) {
+			s.grant("c1", 0, 10, 100)
+			s.add(200, history.Event{Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})
+			s.instant(300, "kill", "c2")
+			s.add(5000, history.Event{Process: "harness", Type: history.TypeNote})
+		}, history.Holds, ""},
+		{"who is not does", func(s *story) {
+			s.grant("c1", 0, 10, 100)
+			s.add(200, history.Event{Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})
+			s.instant(300, "kill", "c1")
+			s.add(5000, history.Event{Process: "harness", Type: history.TypeNote})
+		}, history.Violated, ""},
+		{"the keys of one's own lease have to expire, if nobody could delete them", func(s *story) {
+			id := s.grant("c1", 0, 10, 900)
+			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.lasting(20, 110, "cut", "c1-n1", "c1-n2", "c1-n3")
+			s.release("c1", id, 30, 100, history.TypeInfo)
+			s.grant("c1", 120, 1010, 900)
+		}, history.Holds, ""},
 		{"granted although a minority is down", func(s *story) {
 			s.instant(0, "kill", "n4", "n5")
 			s.grant("c1", 1, 10, 900)
