@@ -12,7 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/harness/cluster/local"
 	"lockproof/harness/locktest"
+	"lockproof/internal/needs"
 )
 
 // victimsVariable lets TestVictims run: its subtests are of bad locks, and fail.
@@ -116,6 +118,26 @@ func TestALockOnOneServerRunsWhatMakesSenseOnOne(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { victim(t, name).failed(t, "TestVictims/"+name, failing...) })
 	}
+}
+
+// A lease whose context ends is watched from the grant on.
+func TestAContextThatEndsWithTheLeaseEndsTheBelief(t *testing.T) {
+	r := victim(t, "told-in-time")
+	require.True(t, r.passed, r.output)
+	r.says(t, "--- PASS: TestVictims/told-in-time/watchdog-cut-off/seed=1")
+	r = victim(t, "told-too-late")
+	r.failed(t, "TestVictims/told-too-late", "watchdog-cut-off")
+	r.says(t, "until they release it: declared by the adapter")
+}
+
+// In real time each client is a process of its own: the test binary as a worker.
+func TestOnRealRedis(t *testing.T) {
+	needs.Check(t, needs.Redis, local.Available(""))
+	few := locktest.Scenarios("client-pause", "release-by-plain-del")
+	locktest.Run(t, onOne(rand.Text, owned), safety, few, locktest.On("local"))
+	r := victim(t, "real-time")
+	r.failed(t, "TestVictims/real-time", "release-by-plain-del")
+	r.says(t, "local cluster", "--- PASS: TestVictims/real-time/client-pause/seed=1")
 }
 
 func TestHistoriesAreWhereGoKeepsArtifacts(t *testing.T) {

@@ -155,6 +155,44 @@ const (
 	plain = `return redis.call('DEL', KEYS[1])`
 )
 
+// watching is onOne with leases that keep themselves extended, and have a context that
+// ends when that fails, if they tell.
+func watching(tells bool) locktest.New {
+	return func(env locktest.Env) (locktest.Lock, error) {
+		lock, err := onOne(rand.Text, owned)(env)
+		client := env.Client(0, noRetries, func(o *redis.Options) { o.ReadTimeout, o.DialTimeout = env.NodeTimeout, env.NodeTimeout })
+		return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+			lease, err := lock.Acquire(ctx, key)
+			if err != nil {
+				return nil, err
+			}
+			kept, cancel := context.WithCancel(env.Context())
+			go func() {
+				for kept.Err() == nil {
+					time.Sleep(env.TTL / 4)
+					if err := client.PExpire(kept, key, env.TTL).Err(); err != nil && tells {
+						cancel()
+					}
+				}
+			}()
+			return &watchedLease{lease, kept, cancel}, nil
+		}), err
+	}
+}
+
+type watchedLease struct {
+	locktest.Lease
+	kept   context.Context
+	cancel context.CancelFunc
+}
+
+func (l *watchedLease) Context() context.Context { return l.kept }
+
+func (l *watchedLease) Release(ctx context.Context) error {
+	defer l.cancel()
+	return l.Lease.Release(ctx)
+}
+
 var safety = locktest.Properties("mutual-exclusion")
 
 var few = locktest.Scenarios("healthy-contention", "restart-without-persistence")
@@ -174,6 +212,15 @@ func TestVictims(t *testing.T) {
 		"same-token": func(t *testing.T) { locktest.Run(t, onOne(func() string { return "me" }, owned), safety) },
 		"on-one-from-return": func(t *testing.T) {
 			locktest.Run(t, onOne(rand.Text, owned), safety, locktest.Believes(locktest.FromReturn))
+		},
+		"told-in-time": func(t *testing.T) {
+			locktest.Run(t, watching(true), safety, locktest.Scenarios("watchdog-cut-off"), locktest.Believes(locktest.UntilReleased))
+		},
+		"told-too-late": func(t *testing.T) {
+			locktest.Run(t, watching(false), safety, locktest.Scenarios("watchdog-cut-off"), locktest.Believes(locktest.UntilReleased))
+		},
+		"real-time": func(t *testing.T) {
+			locktest.Run(t, onOne(rand.Text, plain), safety, locktest.Scenarios("client-pause", "release-by-plain-del"), locktest.RealTime())
 		},
 		"panics": func(t *testing.T) {
 			locktest.Run(t, misbehaving(func() { panic("nobody thought of this") }), few)

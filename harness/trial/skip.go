@@ -48,7 +48,7 @@ func (p *Plan) unfit() string {
 		return fmt.Sprintf("%s issues no fencing tokens, which this scenario's store checks", k.Name)
 	case p.expectsTokens() && !k.Fencing:
 		return fmt.Sprintf("%s issues no fencing tokens, which this scenario is about", k.Name)
-	case (uses(scenarios.VerbExtend) || uses(scenarios.VerbWatch)) && !k.Extends:
+	case (uses(scenarios.VerbExtend) || uses(scenarios.VerbWatch) && !k.Watches) && !k.Extends:
 		return k.Name + " cannot extend a lease"
 	case uses(scenarios.VerbWatch) && !k.Watches:
 		return k.Name + " has no watchdog"
