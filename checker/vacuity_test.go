@@ -89,6 +89,12 @@ func TestHoldsMustBeEarned(t *testing.T) {
 			s.fault(500, "pause", history.PhaseBegin, 1, "c1")
 			s.add(600, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "pause", Phase: history.PhaseEnd, Targets: []string{"c1"}}})
 		}, "vacuous: the fault pause on c1 at 0.600 s did not take effect"},
+		{"an acquire that ended with its client", func(s *story) {
+			s.header.Earned.Contended = 1
+			s.add(910, history.Event{Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})
+			s.instant(920, "kill", "c2")
+			s.grant("c1", 1000, 1010, 900)
+		}, "vacuous: contended acquires: 0 of at least 1"},
 		{"a fault of the setting", func(s *story) {
 			s.header.Earned.Faults = 1
 			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "cut", Phase: history.PhaseBegin, Targets: []string{"c1-n1"}, Effective: true, Setting: true}})
