@@ -37,6 +37,9 @@ type blamer struct {
 	looking  sync.Once
 	servers  map[string]string // each node's run ID
 	failure  error             // of going through the history again
+
+	exchanging sync.Once
+	exchanged  []exchange
 }
 
 // blame makes a blame of the event at an index; locate says when that was.
@@ -45,11 +48,22 @@ func (b *blamer) blame(event int, broke, format string, args ...any) *Blame {
 	if b.off(broke) {
 		why += "; the rule " + broke + " was switched off"
 	}
-	blame := &Blame{Event: event, Broke: broke, Why: why}
+	blame := &Blame{Event: event, Events: []int{event}, Broke: broke, Why: why}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.blames = append(b.blames, blame)
 	return blame
+}
+
+// restingOn names further events that a blame rests on.
+func (b *Blame) restingOn(events ...int) *Blame {
+	for _, event := range events {
+		if event >= 0 && !slices.Contains(b.Events, event) {
+			b.Events = append(b.Events, event)
+		}
+	}
+	slices.Sort(b.Events)
+	return b
 }
 
 // forOverlap explains two leases held at once.
@@ -66,12 +80,12 @@ func (b *blamer) forWait(o *operation, free span) *Blame { return (&waitBlame{b,
 
 // forUnavailable explains a lock that was not granted although it should have been.
 func (b *blamer) forUnavailable(o *operation, clear span) *Blame {
-	return (&waitBlame{b, o, clear}).unavailable()
+	return (&waitBlame{b, o, clear}).explain()
 }
 
 // forLateRelease explains a release that did not return although it should have.
 func (b *blamer) forLateRelease(s releasing, clear span) *Blame {
-	return (&waitBlame{b, &operation{process: s.client, key: s.key, call: s.call}, clear}).unavailable()
+	return (&waitBlame{b, &operation{process: s.client, key: s.key, call: s.call, asked: s.from}, clear}).unavailable()
 }
 
 // forOrphan explains a key that nobody's lease needs any more.

@@ -1,5 +1,7 @@
 package checker
 
+import "lockproof/harness/history"
+
 // orphanBlame explains a key that nobody's lease needs any more.
 type orphanBlame struct {
 	*blamer
@@ -14,15 +16,59 @@ func (b *orphanBlame) explain() *Blame {
 	if t, early := b.releasedBefore(); early {
 		return b.blame(int(b.left.set), "ReleaseAfterSet", "%s's SET took the key on %s at %s, after its release had been there at %s", b.name(b.left.owner), b.name(b.left.node), at(b.left.from), at(t))
 	}
+	if f, killed := b.killed(); killed {
+		return b.blame(f.event, ReleaseArrives, "%s was killed at %s and could not give back its key on %s, set at %s, before %s",
+			b.name(b.left.owner), at(f.from), b.name(b.left.node), at(b.left.from), at(b.left.until)).restingOn(int(b.left.set))
+	}
+	if d, reached := b.tried(); reached {
+		return b.blame(int(b.left.set), Unexplained, "%s's release reached %s at %s, but its key stayed there until %s",
+			b.name(b.left.owner), b.name(b.left.node), at(d.time), at(b.left.until)).restingOn(d.event)
+	}
 	if f, found := b.undelivered(); found && !b.off("ReleaseEverywhere") {
 		return b.blame(f.event, ReleaseArrives, "%s, so %s could not give back its key there, set at %s, before %s",
-			f.describe(), b.name(b.left.owner), at(b.left.from), at(b.left.until))
+			f.describe(), b.name(b.left.owner), at(b.left.from), at(b.left.until)).restingOn(int(b.left.set))
 	}
 	if b.released() {
 		return b.blame(int(b.left.set), "ReleaseEverywhere", "%s's release left its key on %s, set at %s, until %s",
 			b.name(b.left.owner), b.name(b.left.node), at(b.left.from), at(b.left.until))
 	}
 	return b.blame(int(b.left.set), "ReleaseEverywhere", "%s's attempt ended without a lease, but its key stayed on %s from %s to %s", b.name(b.left.owner), b.name(b.left.node), at(b.left.from), at(b.left.until))
+}
+
+// killed finds the kill of a key's owner that came before it had any reason to give the
+// key back: its attempt was under way, or it held the lease.
+func (b *orphanBlame) killed() (fault, bool) {
+	for _, f := range b.faults {
+		if f.class == history.ClientKilled && f.target == b.name(b.left.owner) && f.from <= b.left.until {
+			return f, !b.overBefore(f.from)
+		}
+	}
+	return fault{}, false
+}
+
+// overBefore reports whether the owner's attempt for the key had ended without a grant, or
+// its lease by its release, before a time.
+func (b *orphanBlame) overBefore(t int64) bool {
+	for _, o := range b.key(b.left.key).acquires {
+		if o.process != b.left.owner || o.asked > b.left.from {
+			continue
+		}
+		given := o.ok() && o.token == b.left.token && o.ended == byRelease && o.stopped < t
+		if given || !o.ok() && o.outcome != underWay && o.done < t && o.done >= b.left.from {
+			return true
+		}
+	}
+	return false
+}
+
+// tried finds a delete of the owner's token that reached the node while the key was there.
+func (b *orphanBlame) tried() (deletion, bool) {
+	for _, d := range b.deletions() {
+		if !d.answered && d.link == b.link(">") && d.token == b.text(b.left.token) && d.time > b.left.from && d.time < b.left.until {
+			return d, true
+		}
+	}
+	return deletion{}, false
 }
 
 // releasedBefore finds a delete of a token that the node answered before the
@@ -37,16 +83,10 @@ func (b *orphanBlame) releasedBefore() (int64, bool) {
 	return 0, false
 }
 
-// undelivered finds the fault that kept a key's owner from its node, if no
-// delete of the owner's reached the node while the key was there.
+// undelivered finds the fault that stood between a key's owner and its node.
 func (b *orphanBlame) undelivered() (fault, bool) {
-	for _, d := range b.deletions() {
-		if !d.answered && d.link == b.link(">") && d.time > b.left.from && d.time < b.left.until {
-			return fault{}, false
-		}
-	}
 	for _, f := range b.faults {
-		between := f.class.HindersLink() && f.target == b.link("-")
+		between := f.class.HindersLink() && f.target == b.link("-") && !b.reach().far(f)
 		if between && f.from <= b.left.until && f.until >= b.left.from {
 			return f, true
 		}

@@ -279,10 +279,7 @@ func TestBlameOfWaits(t *testing.T) {
 			s.attempt("c1", 0, 10, history.TypeFail)
 			s.grant("c2", 20, 1100, 900)
 		}, "ReleaseAfterSet", 15},
-		{"a livelock", func(s *story) {
-			s.attempt("c1", 0, 5000, history.TypeFail)
-			s.attempt("c2", 0, 5000, history.TypeFail)
-		}, "RetryJitter", 0},
+		{"a livelock", func(s *story) { s.splits(2) }, "RetryJitter", 0},
 		{"a key without an expiry", func(s *story) {
 			s.sets(5, "c1", "t1", 0, "n1")
 			s.attempt("c1", 0, 0, "")
@@ -303,15 +300,6 @@ func TestBlameOfWaits(t *testing.T) {
 			test.tell(s)
 			s.requireBlame(t, DeadlockFreedom, test.broke, test.time)
 		})
-	}
-}
-
-func TestBlameOfUnavailability(t *testing.T) {
-	for kind, broke := range map[string]string{"pause": "NodeTimeout", "kill": MajorityHealthy} {
-		s := tale()
-		s.lasting(5, 3000, kind, "n1")
-		s.attempt("c1", 10, 2000, history.TypeFail)
-		s.requireBlame(t, FaultTolerance, broke, 5)
 	}
 }
 

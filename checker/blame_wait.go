@@ -1,71 +1,229 @@
 package checker
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"strings"
 
-// waitBlame explains why a client was not granted a lock that stood free.
+	"lockproof/harness/history"
+)
+
+// waitBlame explains why a client was not granted a lock that stood free, or why its
+// release did not return.
 type waitBlame struct {
 	*blamer
 	by   *operation
 	free span // while it waited
 }
 
-// explain looks for a key that lingered on the nodes, or for attempts that got in one
-// another's way.
+// explain looks for keys that lingered on the nodes, or for attempts that got in one
+// another's way, or for a node that was waited for.
 func (b *waitBlame) explain() *Blame {
-	h := b.lingerer()
-	if h == nil {
-		if rivals := b.rivals(); rivals > 0 {
-			return b.blame(int(b.by.call), "RetryJitter", "%s and %d more tried again and again for %q, and none got a majority",
-				b.name(b.by.process), rivals, b.name(b.by.key))
+	if h := b.lingerer(); h != nil {
+		if blame := b.slowClock(h); blame != nil {
+			return blame
 		}
-		return b.unavailable()
+		return b.forOrphan(h)
 	}
-	for _, s := range wrongSettings(b.clocks.wall[h.node], b.name(h.node), span{h.from, h.until}) {
-		if s.jump < -precision || s.rate < 1 {
-			return b.blame(s.event, ClocksAgree, "%s's clock was put back at %s, so %s's key there lived until %s",
-				b.name(h.node), at(s.from), b.name(h.owner), at(h.until))
-		}
-	}
-	return b.forOrphan(h)
+	return cmp.Or(b.lateSet(), b.livelock(), b.unavailable())
 }
 
-// lingerer gives the key of another that lived longest into a free stretch.
+// slowClock explains a key that lived longer on the true clock than on its node's.
+func (b *waitBlame) slowClock(h *holding) *Blame {
+	wall := b.clocks.wall[h.node]
+	longer := h.until - h.from - (wall.at(h.until) - wall.at(h.from))
+	if longer <= precision {
+		return nil
+	}
+	for _, s := range wrongSettings(wall, b.name(h.node), span{h.from, h.until}) {
+		switch {
+		case s.jump < -precision:
+			return b.blame(s.event, ClocksAgree, "%s's clock was put back by %s at %s, so %s's key there lived until %s",
+				b.name(h.node), lasting(-s.jump), at(s.from), b.name(h.owner), at(h.until)).restingOn(int(h.set))
+		case s.rate < 1:
+			return b.blame(s.event, ClocksAgree, "%s's clock ran at %.4g from %s on, so %s's key there lived until %s",
+				b.name(h.node), s.rate, at(s.from), b.name(h.owner), at(h.until)).restingOn(int(h.set))
+		}
+	}
+	return nil
+}
+
+// lingerer gives the key of another that lived longest into a free stretch, if so many
+// nodes had such a key, or were out of the client's reach, that it could not be granted
+// the lock.
 func (b *waitBlame) lingerer() *holding {
 	var longest *holding
+	blocked := map[string]bool{}
 	for _, h := range b.key(b.by.key).tenures {
 		inWay := h.owner != b.by.process && h.from <= b.free.from+b.header.Bounds.Free && h.until > b.free.from
-		if inWay && h.until-h.from > b.header.Bounds.Free/2 && (longest == nil || h.until > longest.until) {
+		if !inWay || h.until-h.from <= b.header.Bounds.Free/2 || b.underWay(h) {
+			continue
+		}
+		blocked[b.name(h.node)] = true
+		if longest == nil || h.until > longest.until {
 			longest = h
 		}
+	}
+	for _, node := range b.header.Nodes {
+		if b.free.meets(b.reach().unhealthy(b.name(b.by.process), node)) {
+			blocked[node] = true
+		}
+	}
+	if len(blocked) < b.blocking() {
+		return nil
 	}
 	return longest
 }
 
-// rivals counts the other clients that tried for the key throughout a stretch.
-func (b *waitBlame) rivals() int {
-	clients := map[name]bool{}
-	for _, other := range b.key(b.by.key).acquires {
-		if other.process != b.by.process && other.asked < b.free.until && other.done > b.free.from {
-			clients[other.process] = true
-		}
-	}
-	return len(clients)
+// underWay reports whether an attempt was under way for as long as its key was there: then
+// nothing was left behind, and what held the attempt up is to blame.
+func (b *waitBlame) underWay(h *holding) bool {
+	return slices.ContainsFunc(b.key(b.by.key).acquires, func(o *operation) bool {
+		return o.process == h.owner && o.token != h.token && o.asked <= h.from && o.done >= h.until
+	})
 }
 
-// unavailable explains a lock that was not granted although it should
-// have been: the fault on a minority that held it up, or the nodes it had.
-func (b *waitBlame) unavailable() *Blame {
-	for _, f := range b.faults {
-		during := f.from < b.free.until && f.until > b.free.from
-		sick := f.class.SickNode() && slices.Contains(b.header.Nodes, f.target)
-		if !during || !(sick || f.class.HindersLink()) {
+// lateSet explains refusals by a key that nobody was told of having set: its SET was never
+// answered, and the node names its token to others.
+func (b *waitBlame) lateSet() *Blame {
+	client := b.name(b.by.process)
+	refusals := map[string][]exchange{} // by the token that was there
+	for _, x := range b.exchanges() {
+		if x.client == client && x.holder != "" && x.asked >= b.by.asked && x.answered <= b.free.until {
+			refusals[x.holder] = append(refusals[x.holder], x)
+		}
+	}
+	for _, x := range b.exchanges() {
+		refused := slices.DeleteFunc(slices.Clone(refusals[x.token]), func(r exchange) bool { return r.node != x.node || r.asked < x.asked })
+		if x.effect != history.EffectSet || x.reply >= 0 || x.client == client || len(refused) == 0 {
 			continue
 		}
-		if sick && !f.class.Pauses() {
-			return b.blame(f.event, MajorityHealthy,
-				"%s, and although a majority was left, %s was not granted the lock without it", f.describe(), b.name(b.by.process))
+		released := slices.IndexFunc(b.exchanges(), func(d exchange) bool {
+			return d.effect == history.EffectDelete && d.token == x.token && d.node == x.node && d.asked < x.asked
+		})
+		if released < 0 {
+			return b.blame(x.command, Unexplained, "%s's SET reached %s at %s and was never answered; its key kept %s out",
+				x.client, x.node, at(x.asked), client).restingOn(refused[0].reply)
 		}
-		return b.blame(f.event, "NodeTimeout", "%s, and %s went on waiting for it although a majority was left", f.describe(), b.name(b.by.process))
+		return b.blame(x.command, "ReleaseAfterSet", "%s's SET reached %s at %s and was never answered, after its release had been there at %s; its key kept %s out",
+			x.client, x.node, at(x.asked), at(b.exchanges()[released].asked), client).restingOn(b.exchanges()[released].command, refused[0].reply)
 	}
-	return b.blame(int(b.by.call), Unexplained, "no fault was on when %s waited", b.name(b.by.process))
+	return nil
+}
+
+// livelock explains attempts that split the nodes again and again: two clients, at least,
+// each took a key on one node more than once, while a rival had one on another.
+func (b *waitBlame) livelock() *Blame {
+	var keys []*holding
+	for _, h := range b.key(b.by.key).tenures {
+		if h.owner != nobody && h.from < b.free.until && h.until > b.free.from && len(keys) < splitsLookedAt {
+			keys = append(keys, h)
+		}
+	}
+	type seat struct{ client, node name }
+	split := map[seat][]int{}
+	for _, h := range keys {
+		rival := func(o *holding) bool {
+			return o.owner != h.owner && o.node != h.node && o.from < h.until && h.from < o.until
+		}
+		if slices.ContainsFunc(keys, rival) {
+			s := seat{h.owner, h.node}
+			split[s] = append(split[s], int(h.set))
+		}
+	}
+	again := map[string][]int{} // by client, the events
+	for s, sets := range split {
+		if client := b.name(s.client); len(sets) > 1 && (again[client] == nil || sets[0] < again[client][0]) {
+			again[client] = sets[:2]
+		}
+	}
+	clients := keysOf(again)
+	if len(clients) < 2 {
+		return nil
+	}
+	var events []int
+	for _, client := range clients {
+		events = append(events, again[client]...)
+	}
+	return b.blame(int(b.by.call), "RetryJitter", "%s tried again and again for %q, each had some nodes at a time, and none got a majority",
+		strings.Join(clients, ", "), b.name(b.by.key)).restingOn(events...)
+}
+
+// splitsLookedAt is at how many keys of a stretch we look: a livelock shows in the first.
+const splitsLookedAt = 1000
+
+// unavailable explains a lock that was not granted, or a release that did not return,
+// although it should have: a node that did not answer and was waited for, although a
+// majority had answered; or one that is down, without which nobody else was asked.
+func (b *waitBlame) unavailable() *Blame {
+	client := b.name(b.by.process)
+	answered, idle := b.answered()
+	for _, f := range b.faults {
+		node, mine := b.inTheWay(f)
+		if !mine || b.answeredUnder(f, node) {
+			continue
+		}
+		if len(answered) >= b.majority() && idle > b.free.length()/2 {
+			var events []int
+			others := slices.DeleteFunc(keysOf(answered), func(n string) bool { return n == node })
+			for _, node := range others {
+				events = append(events, answered[node])
+			}
+			return b.blame(f.event, "NodeTimeout", "%s, and %s went on waiting for it, although %s answered: for %s it asked nobody anything",
+				f.describe(), client, strings.Join(others, " "), lasting(idle)).restingOn(events...)
+		}
+		if f.class.SickNode() && !f.class.Pauses() && len(answered) == 0 {
+			return b.blame(f.event, MajorityHealthy, "%s, and although a majority was left, no other node answered %s: it asked none",
+				f.describe(), client)
+		}
+	}
+	return b.blame(int(b.by.call), Unexplained, "nothing that is recorded of %s's wait tells why", client)
+}
+
+// inTheWay gives the node that a fault kept from the client at some time of the stretch,
+// false if it did so from none.
+func (b *waitBlame) inTheWay(f fault) (node string, mine bool) {
+	if f.from >= b.free.until || f.until <= b.free.from {
+		return "", false
+	}
+	client, far, isLink := strings.Cut(f.target, "-")
+	if isLink {
+		return far, client == b.name(b.by.process) && f.class.HindersLink() && !b.reach().far(f)
+	}
+	return f.target, f.class.SickNode() && slices.Contains(b.header.Nodes, f.target)
+}
+
+// answeredUnder reports whether a node answered the client while a fault was in effect.
+func (b *waitBlame) answeredUnder(f fault, node string) bool {
+	return slices.ContainsFunc(b.exchanges(), func(x exchange) bool {
+		return x.client == b.name(b.by.process) && x.node == node && x.asked >= f.from && x.answered < f.until
+	})
+}
+
+// answered gives the nodes that answered the client from its call on, each with the first
+// such event, and for how long, from the first answer on, the client asked nobody anything:
+// breaks of more than half the bound for a grant, which no pause between two attempts is.
+func (b *waitBlame) answered() (events map[string]int, idle int64) {
+	events = map[string]int{}
+	rest := func(from, until int64) {
+		if until-from > b.header.Bounds.Grant/2 {
+			idle += until - from
+		}
+	}
+	last := int64(never)
+	for _, x := range b.exchanges() {
+		if x.client != b.name(b.by.process) || x.asked < b.by.asked || x.asked > b.free.until {
+			continue
+		}
+		rest(last, x.asked)
+		if x.answered > b.free.until {
+			continue
+		}
+		if _, known := events[x.node]; !known {
+			events[x.node] = x.reply
+		}
+		last = x.answered
+	}
+	rest(last, b.free.until)
+	return events, idle
 }

@@ -65,6 +65,8 @@ type Blame struct {
 	Process string `json:"process"`
 	// Event is the index of that event in the history, from 0.
 	Event int `json:"event"`
+	// Events are the indexes of those that it rests on, Event among them, in order.
+	Events []int `json:"events,omitempty"`
 	// Broke names the rule that was switched off (ElapsedCheck, ...) or the
 	// assumption that failed (nodes remember, clocks run at one rate, the
 	// holder stops in time, nothing removes keys).

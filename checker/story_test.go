@@ -237,5 +237,8 @@ func (s *story) requireBlame(t *testing.T, property, broke string, time int64) *
 	require.Equal(t, time*ms, blame.Time, blame.Why)
 	require.Equal(t, blame.Time, s.end(0)[blame.Event].Time)
 	require.NotEmpty(t, blame.Why)
+	require.Contains(t, blame.Events, blame.Event)
+	require.IsIncreasing(t, append([]int{-1}, blame.Events...))
+	require.Less(t, blame.Events[len(blame.Events)-1], len(s.end(0)))
 	return blame
 }
