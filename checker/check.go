@@ -79,7 +79,8 @@ func (d *OracleDisagreement) Error() string {
 	if d.First {
 		own = "a violation"
 	}
-	return fmt.Sprintf("%s of key %q: our oracle finds %s, but porcupine says %s; this is a bug of the checker: please report it with the history",
+	return fmt.Sprintf("%s of key %q: our oracle finds %s, but porcupine says %s; "+
+		"this is a bug of the checker: please report it with the history",
 		d.Property, d.Key, own, d.Second)
 }
 

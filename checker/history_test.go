@@ -109,7 +109,8 @@ func TestOfFaultsAndLooksLittleIsKept(t *testing.T) {
 	s := tale()
 	words := map[string]string{"jump": "1s"}
 	s.add(10, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{
-		ID: 1, Kind: "flush", Class: history.NodeForgets, Phase: history.PhaseInstant, Targets: []string{"n1"}, Asked: words, Measured: words, Effective: true,
+		ID: 1, Kind: "flush", Class: history.NodeForgets, Phase: history.PhaseInstant, Targets: []string{"n1"},
+		Asked: words, Measured: words, Effective: true,
 	}})
 	s.look(20, "n1", "run1", "c1.1", 100)
 	s.look(30, "n1", "run1", "c2.1", 100)

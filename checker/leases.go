@@ -147,7 +147,8 @@ func (b *beliefs) prolong() (map[*operation][]*operation, error) {
 	for _, l := range b.lost {
 		g := b.operations.grant(b.names.of(l.process), l.lease)
 		if g == nil {
-			return nil, fmt.Errorf("event %d: %s lost lease %d, but that is no granted acquire of %s", l.event, l.process, l.lease, l.process)
+			return nil, fmt.Errorf("event %d: %s lost lease %d, but that is no granted acquire of %s",
+				l.event, l.process, l.lease, l.process)
 		}
 		g.stop(l.time, asLost)
 	}

@@ -39,7 +39,8 @@ func TestLeases(t *testing.T) {
 		}, []want{{"c1", 10, 300, EndedLost}}},
 		{"an extension that fails otherwise leaves it", func(s *story) {
 			id := s.grant("c1", 0, 10, 900)
-			s.op(200, 300, history.TypeFail, history.Event{Process: "c1", Op: history.OpExtend, Lease: id, Reason: history.ReasonNoMajority})
+			s.op(200, 300, history.TypeFail,
+				history.Event{Process: "c1", Op: history.OpExtend, Lease: id, Reason: history.ReasonNoMajority})
 		}, []want{{"c1", 10, 910, EndedDeadline}}},
 		{"ends when the client is killed", func(s *story) {
 			s.grant("c1", 0, 10, 900)
@@ -123,10 +124,16 @@ func TestHistoriesThatContradictThemselves(t *testing.T) {
 		{"without a header", []history.Event{{Type: history.TypeEnd}}, "no header"},
 		{"two headers", []history.Event{header, header}, "second header"},
 		{"unsorted", []history.Event{header, {Time: 5, Type: history.TypeNote}, {Time: 4, Type: history.TypeNote}}, "sort the history"},
-		{"ok without invoke", []history.Event{header, {Type: history.TypeOK, Process: "c1", ID: 1, Op: history.OpAcquire}}, "has no invoke"},
-		{"two invokes", []history.Event{header, {Type: history.TypeInvoke, Process: "c1", ID: 1}, {Type: history.TypeInvoke, Process: "c1", ID: 1}}, "second time"},
-		{"other operation", []history.Event{header, {Type: history.TypeInvoke, Process: "c1", ID: 1, Op: history.OpRead}, {Type: history.TypeOK, Process: "c1", ID: 1, Op: history.OpWrite}}, "ends as write"},
-		{"release of nothing", []history.Event{header, {Type: history.TypeInvoke, Process: "c1", ID: 1, Op: history.OpRelease, Lease: 7}}, "lease 7"},
+		{"ok without invoke", []history.Event{header,
+			{Type: history.TypeOK, Process: "c1", ID: 1, Op: history.OpAcquire}}, "has no invoke"},
+		{"two invokes", []history.Event{header,
+			{Type: history.TypeInvoke, Process: "c1", ID: 1},
+			{Type: history.TypeInvoke, Process: "c1", ID: 1}}, "second time"},
+		{"other operation", []history.Event{header,
+			{Type: history.TypeInvoke, Process: "c1", ID: 1, Op: history.OpRead},
+			{Type: history.TypeOK, Process: "c1", ID: 1, Op: history.OpWrite}}, "ends as write"},
+		{"release of nothing", []history.Event{header,
+			{Type: history.TypeInvoke, Process: "c1", ID: 1, Op: history.OpRelease, Lease: 7}}, "lease 7"},
 		{"loss of nothing", []history.Event{header, {Type: history.TypeLost, Process: "c1", Lease: 7}}, "lease 7"},
 		{"clock without rate", []history.Event{header, {Type: history.TypeClock, Process: "c1", Clock: &history.Clock{}}}, "rate above 0"},
 		{"fault without fault", []history.Event{header, {Type: history.TypeFault}}, "needs its fault"},

@@ -89,7 +89,8 @@ func TestDeadlockFreedom(t *testing.T) {
 			s.grant("c2", 200, 5000, 900)
 		}, history.Violated, ""},
 		{"nodes out of reach by the setting are no fault", func(s *story) {
-			s.add(0, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "cut", Phase: history.PhaseBegin, Targets: []string{"c2-n1", "c2-n2"}, Effective: true, Setting: true}})
+			s.add(0, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "cut",
+				Phase: history.PhaseBegin, Targets: []string{"c2-n1", "c2-n2"}, Effective: true, Setting: true}})
 			s.grant("c2", 200, 5000, 900)
 		}, history.Violated, ""},
 		{"a lock in use that was free when it was asked for", func(s *story) {
@@ -188,7 +189,8 @@ func TestWaitIsTold(t *testing.T) {
 	s.grant("c1", 0, 10, 900)
 	s.attempt("c2", 200, 3000, history.TypeFail)
 	r := s.judged(t, DeadlockFreedom)
-	require.Equal(t, `c2 waited for "k1" from 0.200 s; from 0.910 s to 3.000 s nobody held it and no fault was in the way, and was not granted it by then: 2.090 s, where 1.500 s is the bound`,
+	require.Equal(t, `c2 waited for "k1" from 0.200 s; from 0.910 s to 3.000 s nobody held it and no fault was in the way, `+
+		`and was not granted it by then: 2.090 s, where 1.500 s is the bound`,
 		r.Violations[0].What)
 	require.Equal(t, 2090*ms, r.Measured["longest_free"])
 }
@@ -260,7 +262,8 @@ func TestFaultTolerance(t *testing.T) {
 		}, history.Inconclusive, "vacuous: nobody asked"},
 		{"far nodes are healthy", func(s *story) {
 			for i, node := range s.header.Nodes {
-				s.add(0, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: i + 1, Kind: "delay", Phase: history.PhaseBegin, Targets: []string{"c1-" + node}, Effective: true, Setting: true}})
+				s.add(0, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: i + 1, Kind: "delay",
+					Phase: history.PhaseBegin, Targets: []string{"c1-" + node}, Effective: true, Setting: true}})
 			}
 			s.attempt("c1", 1, 5000, history.TypeFail)
 		}, history.Violated, ""},
@@ -393,7 +396,8 @@ func TestFaultTolerance(t *testing.T) {
 			s.sets(30, "c2", "t2", 1000, "n1", "n2", "n3")
 			s.grant("c2", 20, 1200, 900)
 		}, history.Violated, ""},
-		{"gave up before the bound", func(s *story) { s.attempt("c1", 0, 400, history.TypeFail) }, history.Inconclusive, "vacuous: nobody asked"},
+		{"gave up before the bound", func(s *story) { s.attempt("c1", 0, 400, history.TypeFail) }, history.Inconclusive,
+			"vacuous: nobody asked"},
 		{"never granted", func(s *story) {
 			s.attempt("c1", 0, 0, "")
 			s.add(600, history.Event{Type: history.TypeNote})
@@ -440,12 +444,14 @@ func TestFencing(t *testing.T) {
 		what    string
 	}{
 		{"growing", []grant{{"c1", 0, 10, 1}, {"c2", 20, 30, 2}, {"c1", 40, 50, 7}}, history.Holds, ""},
-		{"shrinking", []grant{{"c1", 0, 10, 2}, {"c2", 20, 30, 1}}, history.Violated, `c2 asked for "k1" at 0.020 s and got token 1, lower than the 2 that c1 had got at 0.010 s`},
+		{"shrinking", []grant{{"c1", 0, 10, 2}, {"c2", 20, 30, 1}}, history.Violated,
+			`c2 asked for "k1" at 0.020 s and got token 1, lower than the 2 that c1 had got at 0.010 s`},
 		{"equal", []grant{{"c1", 0, 10, 2}, {"c2", 20, 30, 2}}, history.Violated, "with token 2, which c1 had got"},
 		{"equal though under way at once", []grant{{"c1", 0, 25, 2}, {"c2", 20, 30, 2}}, history.Violated, "with token 2"},
 		{"under way at once, any order", []grant{{"c1", 0, 25, 2}, {"c2", 20, 30, 1}}, history.Holds, ""},
 		{"granted at the moment of the other's call", []grant{{"c1", 0, 20, 2}, {"c2", 20, 30, 1}}, history.Holds, ""},
-		{"lower than one of long ago", []grant{{"c1", 0, 10, 5}, {"c2", 5, 30, 4}, {"c3", 40, 50, 3}}, history.Violated, "lower than the 5"},
+		{"lower than one of long ago", []grant{{"c1", 0, 10, 5}, {"c2", 5, 30, 4}, {"c3", 40, 50, 3}}, history.Violated,
+			"lower than the 5"},
 		{"missing", []grant{{"c1", 0, 10, 0}}, history.Violated, "without a fencing token"},
 	}
 	for _, test := range tests {
@@ -453,7 +459,8 @@ func TestFencing(t *testing.T) {
 			s := tale()
 			s.header.Fencing = true
 			for _, g := range test.grants {
-				s.op(g.asked, g.done, history.TypeOK, history.Event{Process: g.client, Op: history.OpAcquire, Key: "k1", Fence: g.fence, Validity: ms})
+				s.op(g.asked, g.done, history.TypeOK,
+					history.Event{Process: g.client, Op: history.OpAcquire, Key: "k1", Fence: g.fence, Validity: ms})
 			}
 			r := s.requireVerdict(t, Fencing, test.verdict, "")
 			if test.what != "" {

@@ -61,7 +61,8 @@ func grantedUntil(events []history.Event, last int64, hung bool) []history.Event
 			if hung {
 				continue
 			}
-			e = history.Event{Time: e.Time, Process: e.Process, Type: history.TypeFail, Op: e.Op, ID: e.ID, Key: e.Key, Reason: history.ReasonHeld}
+			e = history.Event{Time: e.Time, Process: e.Process, Type: history.TypeFail, Op: e.Op, ID: e.ID, Key: e.Key,
+				Reason: history.ReasonHeld}
 		}
 		kept = append(kept, e)
 	}

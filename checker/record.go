@@ -33,7 +33,9 @@ type record struct {
 func newRecord(source Source) *record {
 	words := newVocabulary()
 	return &record{
-		events: events{source: source, looks: map[string]lastLook{}}, vocabulary: words, keyTable: keyTable{words: words, byName: map[name]*keyed{}},
+		events:     events{source: source, looks: map[string]lastLook{}},
+		vocabulary: words,
+		keyTable:   keyTable{words: words, byName: map[name]*keyed{}},
 		operations: operations{words: words}, kills: kills{}, commanded: map[string]bool{},
 		prolonged: map[*holding][]prolongation{},
 	}

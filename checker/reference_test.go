@@ -124,7 +124,8 @@ func end(lines []line, acquire int) int64 {
 		case mine && l.Type == "invoke" && l.Op == "release",
 			mine && l.Type == "lost",
 			mine && l.Type == "fail" && l.Op == "extend" && l.Reason == "lost",
-			i > acquire && l.Type == "fault" && l.Fault.Kind == "kill" && l.Fault.Effective && slices.Contains(l.Fault.Targets, grant.Process):
+			i > acquire && l.Type == "fault" && l.Fault.Kind == "kill" && l.Fault.Effective &&
+				slices.Contains(l.Fault.Targets, grant.Process):
 			first = min(first, l.Time)
 		}
 	}

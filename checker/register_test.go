@@ -120,7 +120,8 @@ func TestProtectedData(t *testing.T) {
 		{"an update is lost", func(s *story) {
 			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
 			s.write("c1", 1, 60, 70, history.TypeOK, "", "v2", 0)
-		}, history.Violated, "", "c2's update v1, acknowledged at 0.050 s, is lost: v2, written by c1 at 0.070 s, took its place, derived from the initial version like it"},
+		}, history.Violated, "", "c2's update v1, acknowledged at 0.050 s, is lost: v2, written by c1 at 0.070 s, " +
+			"took its place, derived from the initial version like it"},
 		{"the store rejects the second", func(s *story) {
 			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
 			s.write("c1", 1, 60, 70, history.TypeFail, "", "v2", 0)
@@ -152,7 +153,8 @@ func TestProtectedData(t *testing.T) {
 		{"a read of what was overwritten", func(s *story) {
 			s.write("c1", 1, 20, 30, history.TypeOK, "", "v1", 0)
 			s.read("c2", 0, 40, 50, "", 0)
-		}, history.Violated, "", "c1 wrote v1 in the place of the initial version by 0.030 s, although c2 began to read the initial version only at 0.040 s"},
+		}, history.Violated, "",
+			"c1 wrote v1 in the place of the initial version by 0.030 s, although c2 began to read the initial version only at 0.040 s"},
 		{"a write before its base", func(s *story) {
 			s.write("c1", 1, 20, 30, history.TypeOK, "v1", "v2", 0)
 			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
@@ -173,7 +175,8 @@ func TestProtectedData(t *testing.T) {
 			s.read("c2", 0, 20, 45, "", 34)
 			s.write("c1", 1, 40, 50, history.TypeOK, "", "v2", 33)
 		}, history.Holds, "", ""},
-		{"nobody wrote", func(s *story) { s.read("c1", 1, 20, 30, "", 0) }, history.Inconclusive, "vacuous: acknowledged writes: 0 of at least 1", ""},
+		{"nobody wrote", func(s *story) { s.read("c1", 1, 20, 30, "", 0) }, history.Inconclusive,
+			"vacuous: acknowledged writes: 0 of at least 1", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -48,7 +48,8 @@ func (b *releaseBound) late(s releasing, clear span, index int) Violation {
 	client := b.name(s.client)
 	v := Violation{
 		Key: b.name(s.key), From: clear.from, Until: clear.until, Processes: []string{client},
-		What: fmt.Sprintf("%s released %q at %s; from %s to %s it reached a healthy majority, but its release had not returned after %s; the bound is %s",
+		What: fmt.Sprintf("%s released %q at %s; from %s to %s it reached a healthy majority, "+
+			"but its release had not returned after %s; the bound is %s",
 			client, b.name(s.key), at(s.from), at(clear.from), at(clear.until), lasting(clear.length()), lasting(b.header.Bounds.Release)),
 	}
 	if index < maxViolations {
@@ -121,7 +122,8 @@ func (b *releaseBound) left(k *keyed, r remains, index int) Violation {
 	}
 	v := Violation{
 		Key: k.name, From: r.due, Until: until, Processes: []string{client},
-		What: fmt.Sprintf("%s released %q at %s and reached a healthy majority; %s later its key was still on %d of %d nodes, enough to keep others out, until %s",
+		What: fmt.Sprintf("%s released %q at %s and reached a healthy majority; %s later its key was still "+
+			"on %d of %d nodes, enough to keep others out, until %s",
 			client, k.name, at(r.lease.until), lasting(b.header.Bounds.Release), r.all, len(b.header.Nodes), at(until)),
 		Leases: []Lease{b.lease(r.lease)},
 	}

@@ -67,7 +67,8 @@ func TestReleaseBound(t *testing.T) {
 			s.release("c1", lease, 100, 110, history.TypeOK)
 			s.deletes(600, "c1", "c1.1", all...)
 		}, history.Holds},
-		{"the history ends before the bound", func(s *story, lease int) { s.release("c1", lease, 1600, 1610, history.TypeOK) }, history.Holds},
+		{"the history ends before the bound",
+			func(s *story, lease int) { s.release("c1", lease, 1600, 1610, history.TypeOK) }, history.Holds},
 		{"no bound", func(s *story, lease int) {
 			s.header.Bounds.Release = 0
 			s.release("c1", lease, 100, 1000, history.TypeOK)

@@ -46,7 +46,8 @@ func (s *story) add(t int64, e history.Event) {
 func (s *story) op(asked, done int64, outcome history.Type, e history.Event) int {
 	s.ids[e.Process]++
 	e.ID = s.ids[e.Process]
-	invoke := history.Event{Process: e.Process, Type: history.TypeInvoke, Op: e.Op, ID: e.ID, Key: e.Key, Lease: e.Lease, Value: e.Value, Base: e.Base}
+	invoke := history.Event{Process: e.Process, Type: history.TypeInvoke, Op: e.Op, ID: e.ID, Key: e.Key,
+		Lease: e.Lease, Value: e.Value, Base: e.Base}
 	if e.Op == history.OpRead {
 		invoke.Value = ""
 	}
@@ -71,7 +72,8 @@ func (s *story) attempt(client string, asked, done int64, outcome history.Type) 
 }
 
 func (s *story) extend(client string, lease int, asked, done, validity int64) {
-	s.op(asked, done, history.TypeOK, history.Event{Process: client, Op: history.OpExtend, Key: "k1", Lease: lease, Validity: validity * ms})
+	s.op(asked, done, history.TypeOK, history.Event{Process: client, Op: history.OpExtend, Key: "k1", Lease: lease,
+		Validity: validity * ms})
 }
 
 func (s *story) release(client string, lease int, asked, done int64, outcome history.Type) {
@@ -79,11 +81,13 @@ func (s *story) release(client string, lease int, asked, done int64, outcome his
 }
 
 func (s *story) read(client string, lease int, asked, done int64, value string, fence int64) {
-	s.op(asked, done, history.TypeOK, history.Event{Process: client, Op: history.OpRead, Key: "k1", Lease: lease, Value: value, Fence: fence})
+	s.op(asked, done, history.TypeOK, history.Event{Process: client, Op: history.OpRead, Key: "k1", Lease: lease,
+		Value: value, Fence: fence})
 }
 
 func (s *story) write(client string, lease int, asked, done int64, outcome history.Type, base, value string, fence int64) {
-	s.op(asked, done, outcome, history.Event{Process: client, Op: history.OpWrite, Key: "k1", Lease: lease, Base: base, Value: value, Fence: fence})
+	s.op(asked, done, outcome, history.Event{Process: client, Op: history.OpWrite, Key: "k1", Lease: lease, Base: base,
+		Value: value, Fence: fence})
 }
 
 func (s *story) fault(t int64, kind string, phase history.Phase, id int, targets ...string) {

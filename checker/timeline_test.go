@@ -103,7 +103,8 @@ func TestTimeline(t *testing.T) {
 		}, []want{{"c1", "t1", 10, 100, TenureForgotten}}},
 		{"deleted by a client that was gone before the reply", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
-			s.add(200, history.Event{Process: "c2>n1", Type: history.TypeCommand, Command: &history.Command{Name: "DEL", Key: "k1", Effect: history.EffectDelete}})
+			s.add(200, history.Event{Process: "c2>n1", Type: history.TypeCommand,
+				Command: &history.Command{Name: "DEL", Key: "k1", Effect: history.EffectDelete}})
 			s.sets(300, "c3", "t3", 100, "n1")
 		}, []want{{"c1", "t1", 10, 200, TenureRemoved}, {"c3", "t3", 300, 400, TenureExpired}}},
 		{"flushed", func(s *story) {
@@ -122,7 +123,8 @@ func TestTimeline(t *testing.T) {
 		}, []want{{"c1", "t1", 10, 1010, TenureExpired}}},
 		{"seen by a look alone", func(s *story) { s.look(50, "n1", "r1", "t9", 100) }, []want{{"", "t9", 50, 150, TenureExpired}}},
 		{"a SET that found it taken", func(s *story) {
-			s.add(50, history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &history.Command{Key: "k1", Token: "t1", Effect: history.EffectSet}})
+			s.add(50, history.Event{Process: "c1>n1", Type: history.TypeReply,
+				Command: &history.Command{Key: "k1", Token: "t1", Effect: history.EffectSet}})
 		}, nil},
 		{"the store is no node", func(s *story) { s.sets(10, "c1", "t1", 1000, "store") }, nil},
 	}

@@ -60,7 +60,8 @@ func TestHoldsMustBeEarned(t *testing.T) {
 			s.instant(950, "flush", "n1")
 		}, "vacuous: faults"},
 		{"a fault that did not take effect", func(s *story) {
-			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "pause", Phase: history.PhaseBegin, Targets: []string{"c1"}}})
+			s.add(500, history.Event{Type: history.TypeFault,
+				Fault: &history.Fault{ID: 1, Kind: "pause", Phase: history.PhaseBegin, Targets: []string{"c1"}}})
 		}, "vacuous: the fault pause on c1 at 0.500 s did not take effect"},
 		{"a fault that met nothing", func(s *story) { s.counted(500, 600, 0, history.Fault{Kind: "cut"}) },
 			"vacuous: the fault cut on c1-n1 at 0.500 s met nothing"},
@@ -83,7 +84,8 @@ func TestHoldsMustBeEarned(t *testing.T) {
 		}, "vacuous: the fault cut on c1-n1 at 0.500 s met nothing"},
 		{"a flush of an empty node", func(s *story) {
 			none := 0
-			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 9, Kind: "flush", Phase: history.PhaseInstant, Targets: []string{"n1"}, Effective: true, Met: &none}})
+			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 9, Kind: "flush",
+				Phase: history.PhaseInstant, Targets: []string{"n1"}, Effective: true, Met: &none}})
 		}, "vacuous: the fault flush on n1 at 0.500 s met nothing"},
 		{"a fault whose end shows that it did not take effect", func(s *story) {
 			s.fault(500, "pause", history.PhaseBegin, 1, "c1")
@@ -97,7 +99,8 @@ func TestHoldsMustBeEarned(t *testing.T) {
 		}, "vacuous: contended acquires: 0 of at least 1"},
 		{"a fault of the setting", func(s *story) {
 			s.header.Earned.Faults = 1
-			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "cut", Phase: history.PhaseBegin, Targets: []string{"c1-n1"}, Effective: true, Setting: true}})
+			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "cut",
+				Phase: history.PhaseBegin, Targets: []string{"c1-n1"}, Effective: true, Setting: true}})
 		}, "vacuous: faults"},
 		{"a step that did not come out", func(s *story) {
 			s.add(500, history.Event{Type: history.TypeNote, Reason: history.ReasonUnmet, Text: "line 7: c2 had to get the lock"})
@@ -132,7 +135,8 @@ func TestViolationsStand(t *testing.T) {
 	s := tale()
 	s.header.Earned = history.Earned{Grants: 100, Contended: 100, Faults: 100}
 	s.cut = true
-	s.add(1, history.Event{Type: history.TypeFault, Fault: &history.Fault{Kind: "pause", Phase: history.PhaseBegin, Targets: []string{"c1"}}})
+	s.add(1, history.Event{Type: history.TypeFault,
+		Fault: &history.Fault{Kind: "pause", Phase: history.PhaseBegin, Targets: []string{"c1"}}})
 	s.grant("c1", 0, 10, 900)
 	s.grant("c2", 0, 20, 900)
 	s.requireVerdict(t, MutualExclusion, history.Violated, "")

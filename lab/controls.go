@@ -80,7 +80,8 @@ func drift(s *scenarios.Scenario) *Number {
 }
 
 // ttls is a control of a length of time, in TTLs.
-func ttls(s *scenarios.Scenario, name, label string, value scenarios.Span, least, most float64, set func(*scenarios.Scenario, scenarios.Span)) *Number {
+func ttls(s *scenarios.Scenario, name, label string, value scenarios.Span, least, most float64,
+	set func(*scenarios.Scenario, scenarios.Span)) *Number {
 	x := float64(value.In(s.TTL)) / float64(s.TTL)
 	return &Number{Name: name, Label: label, Unit: "TTL", Value: x, Least: min(least, x), Most: max(most, x), Step: 0.05,
 		set: func(s *scenarios.Scenario, x float64) { set(s, scenarios.Span{TTLs: x}) }}
@@ -172,7 +173,8 @@ func stepNumber(s *scenarios.Scenario, i int, step scenarios.Step) *Number {
 	case step.Verb == scenarios.VerbWait:
 		return span(fmt.Sprintf("Step %d: wait", i+1), step.Wait, 0.05, mostWait, func(s *scenarios.Step, x scenarios.Span) { s.Wait = x })
 	case !step.For.IsZero():
-		return span(fmt.Sprintf("Length of the %s of %s", step.Verb, on), step.For, 0.05, mostWait, func(s *scenarios.Step, x scenarios.Span) { s.For = x })
+		return span(fmt.Sprintf("Length of the %s of %s", step.Verb, on), step.For, 0.05, mostWait,
+			func(s *scenarios.Step, x scenarios.Span) { s.For = x })
 	}
 	return nil
 }

@@ -67,7 +67,8 @@ func TestControlsTurnVerdicts(t *testing.T) {
 	}{
 		{"restart-delay-too-short", "", checker.MutualExclusion, url.Values{"restart-delay": {"1.1"}}, history.Violated, history.Holds},
 		{"restart-without-persistence", "", checker.MutualExclusion, url.Values{"restart-delay": {"1.1"}}, history.Violated, history.Holds},
-		{"restart-without-persistence", "", checker.MutualExclusion, url.Values{"persistence": {"aof-always"}}, history.Violated, history.Holds},
+		{"restart-without-persistence", "", checker.MutualExclusion, url.Values{"persistence": {"aof-always"}},
+			history.Violated, history.Holds},
 		{"rolling-restart", "", checker.MutualExclusion, url.Values{"persistence": {"aof-everysec"}}, history.Violated, history.Holds},
 		{"delayed-restart", "", checker.MutualExclusion, url.Values{"restart-delay": {"0.9"}}, history.Holds, history.Violated},
 		{"fast-servers", "", checker.MutualExclusion, url.Values{"drift": {"0.2"}}, history.Violated, history.Holds},
@@ -131,7 +132,8 @@ func TestFormsAreChecked(t *testing.T) {
 // those that take longest.
 func TestExtremesEnd(t *testing.T) {
 	b := bench(t)
-	for _, name := range []string{"partition-during-contention", "majority-down", "aof-everysec-power-loss", "rolling-restart", "client-pause", "fast-servers"} {
+	for _, name := range []string{"partition-during-contention", "majority-down", "aof-everysec-power-loss",
+		"rolling-restart", "client-pause", "fast-servers"} {
 		for _, most := range []bool{false, true} {
 			e := experiment(t, name, "")
 			for _, n := range e.Numbers {

@@ -42,7 +42,8 @@ func wrongClock(u Use) []Misuse {
 	}
 	switch {
 	case u.Drawn && u.Given["for"] && !u.Given["rate"]:
-		found = append(found, Misuse{"for", "a jump has no end, so that `for` has no meaning", "leave it out, or give a rate, which then ends"})
+		found = append(found, Misuse{"for", "a jump has no end, so that `for` has no meaning",
+			"leave it out, or give a rate, which then ends"})
 	case u.Drawn && !u.Given["for"] && u.Given["rate"]:
 		found = append(found, Misuse{"rate", "the clock's rate has no end", "say for how long it runs wrong, as in `for: 2 ttl`"})
 	}

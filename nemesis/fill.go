@@ -27,7 +27,8 @@ var _ = declare(&Declaration{
 			return "another user fills the memory of " + who(f) + madeRoom(f.Measured["evicted_keys"])
 		},
 		Over: func(f history.Fault) string {
-			return "the memory of " + who(f) + " has room again" + wording.Behind("; writes that it refused: ", f.Measured["refused writes"])
+			return "the memory of " + who(f) + " has room again" +
+				wording.Behind("; writes that it refused: ", f.Measured["refused writes"])
 		},
 		Was: "had its memory filled",
 	},

@@ -26,7 +26,8 @@ func (n *Nemesis) intercept(f Fault, target string, action cluster.Action) (*Act
 		done := met()
 		// The link has let go of everything, so this is the end of its other
 		// intercepts too.
-		return proof{measured: map[string]string{"messages": strconv.Itoa(done)}, effective: done > 0, met: &done}, n.endEach(ctx, n.on(target, endedBy(LetGo)...))
+		return proof{measured: map[string]string{"messages": strconv.Itoa(done)}, effective: done > 0, met: &done},
+			n.endEach(ctx, n.on(target, endedBy(LetGo)...))
 	}
 	asked := map[string]string{"command": f.Command, "part": string(f.Part), "times": fmt.Sprint(max(f.Times, 1))}
 	a := &Active{Target: target, fault: f, asked: asked, end: end}

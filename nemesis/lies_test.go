@@ -190,7 +190,8 @@ func (l lyingServers) Node(name string) cluster.Node {
 }
 
 func TestAServersFaultThatDidNotHappenIsNotEffective(t *testing.T) {
-	info := map[string]string{"used_memory": "1000000", "maxmemory": "4000000", "evicted_keys": "7", "aof_rewrite_in_progress": "0", "aof_last_write_status": "ok"}
+	info := map[string]string{"used_memory": "1000000", "maxmemory": "4000000", "evicted_keys": "7",
+		"aof_rewrite_in_progress": "0", "aof_last_write_status": "ok"}
 	for kind, phase := range map[Kind]history.Phase{
 		Fill: history.PhaseBegin, Rewrite: history.PhaseBegin, FillDisk: history.PhaseEnd, Disconnect: history.PhaseBegin,
 		Kill: history.PhaseInstant, // and its supervisor's start

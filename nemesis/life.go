@@ -13,7 +13,8 @@ import (
 // life takes a node down or brings it back, by change, which notes what it cost. The
 // proof is a look at the node afterwards: it is down, or it is up with a new run
 // id. It gives the run id of before.
-func (n *Nemesis) life(ctx context.Context, f Fault, target string, change func(cluster.Node, map[string]string) error) (earlier string, err error) {
+func (n *Nemesis) life(ctx context.Context, f Fault, target string,
+	change func(cluster.Node, map[string]string) error) (earlier string, err error) {
 	starts := f.Kind == Start
 	node, err := n.node(target)
 	if err != nil {
@@ -67,7 +68,8 @@ func (n *Nemesis) died(target string, by Kind) {
 	for _, a := range n.inEffect(func(a *Active) bool { return a.Target == target }) {
 		if d := Find(string(a.fault.Kind)); d.dies != "" && n.forget(a) {
 			lasted := time.Duration(n.cluster.Now() - a.began).String()
-			n.write(a.id, a.fault, history.PhaseEnd, target, a.asked, proof{measured: map[string]string{d.dies: lasted, "ended by": string(by)}, effective: true})
+			n.write(a.id, a.fault, history.PhaseEnd, target, a.asked,
+				proof{measured: map[string]string{d.dies: lasted, "ended by": string(by)}, effective: true})
 		}
 	}
 }

@@ -211,7 +211,8 @@ func TestAScheduleOfSupervisedNodes(t *testing.T) {
 			{At: 20 * time.Millisecond, For: 50 * time.Millisecond, Fault: Fault{Kind: Shutdown, Targets: []string{"n3"}}},
 		}
 		if r.can(string(PowerLoss)) == nil {
-			plan = append(plan, Planned{At: 200 * time.Millisecond, For: 300 * time.Millisecond, Fault: Fault{Kind: PowerLoss, Targets: []string{"n3"}}})
+			plan = append(plan, Planned{At: 200 * time.Millisecond, For: 300 * time.Millisecond,
+				Fault: Fault{Kind: PowerLoss, Targets: []string{"n3"}}})
 		}
 		require.NoError(t, r.nemesis.Run(context.Background(), plan))
 		all := r.faults()

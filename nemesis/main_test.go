@@ -133,7 +133,8 @@ func (r *rig) run(t *testing.T, c cluster.Cluster, test func(t *testing.T, r *ri
 	t.Helper()
 	r.cluster = c
 	defer func() { require.NoError(t, c.Close()) }()
-	r.clients = &workers{c: c, record: r.record, workers: map[string]client.Worker{}, clocks: map[string]Reading{}, said: map[string]int64{}, waiting: map[int]chan struct{}{}}
+	r.clients = &workers{c: c, record: r.record, workers: map[string]client.Worker{}, clocks: map[string]Reading{},
+		said: map[string]int64{}, waiting: map[int]chan struct{}{}}
 	names := []string{"c1", "c2"}
 	r.options.TTL = ttl
 	for i, name := range names {

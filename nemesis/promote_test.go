@@ -43,7 +43,8 @@ func TestAPromotionIsProved(t *testing.T) {
 func TestWhatCannotBePromoted(t *testing.T) {
 	onReplicas(t, func(t *testing.T, r *rig) {
 		for target, want := range map[string]string{
-			"n1": "promote n1: promote n1: it is a master already", "n2": "promote n2: it is down, or no replica", "r9": "there is no client or node r9",
+			"n1": "promote n1: promote n1: it is a master already", "n2": "promote n2: it is down, or no replica",
+			"r9": "there is no client or node r9",
 		} {
 			_, err := r.nemesis.Apply(context.Background(), Fault{Kind: Promote, Targets: []string{target}})
 			require.ErrorContains(t, err, want)

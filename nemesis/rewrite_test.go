@@ -28,7 +28,8 @@ func TestARewriteIsInProgressForAsLongAsItIsToLast(t *testing.T) {
 		going, err := rewriting(ctx, n2)
 		require.NoError(t, err)
 		require.True(t, going)
-		require.Eventually(t, func() bool { going, err := rewriting(ctx, n2); return err == nil && !going }, 10*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { going, err := rewriting(ctx, n2); return err == nil && !going },
+			10*time.Second, 10*time.Millisecond)
 		require.NoError(t, r.nemesis.End(ctx, begun[0]))
 		require.Equal(t, "0", r.last(t).Measured["aof_rewrite_in_progress"])
 		require.GreaterOrEqual(t, duration(t, r.last(t).Measured, "lasted"), 300*time.Millisecond)

@@ -26,18 +26,27 @@ func TestWhatIsUnderWayAtAnEnd(t *testing.T) {
 		want   history.Type // of the acquire; "" if its client does not live to tell
 		leaves int          // keys that the nodes have in the end
 	}{
-		"replies of nodes that are killed":    {slow: cluster.ToClient, end: []Fault{{Kind: Kill, Targets: nodes}}, want: history.TypeOK},
-		"replies of nodes that shut down":     {slow: cluster.ToClient, end: []Fault{{Kind: Shutdown, Targets: nodes}}, want: history.TypeOK},
-		"replies of nodes that come back":     {slow: cluster.ToClient, end: []Fault{{Kind: Kill, Targets: nodes}, {Kind: Start, Targets: nodes}}, want: history.TypeOK, leaves: 2},
-		"replies of nodes that are paused":    {slow: cluster.ToClient, end: []Fault{{Kind: Pause, Targets: nodes}}, want: history.TypeOK},
-		"replies to a client that is paused":  {slow: cluster.ToClient, end: []Fault{{Kind: Pause, Targets: []string{"c1"}}}, want: history.TypeOK, leaves: 2},
-		"replies to a client that is killed":  {slow: cluster.ToClient, end: []Fault{{Kind: Kill, Targets: []string{"c1"}}}, leaves: 2},
-		"commands to nodes that are killed":   {slow: cluster.ToNode, end: []Fault{{Kind: Kill, Targets: nodes}}, want: history.TypeFail},
-		"commands to nodes that come back":    {slow: cluster.ToNode, end: []Fault{{Kind: Kill, Targets: nodes}, {Kind: Start, Targets: nodes}}, want: history.TypeFail},
+		"replies of nodes that are killed": {slow: cluster.ToClient, end: []Fault{{Kind: Kill, Targets: nodes}}, want: history.TypeOK},
+		"replies of nodes that shut down": {slow: cluster.ToClient, end: []Fault{{Kind: Shutdown, Targets: nodes}},
+			want: history.TypeOK},
+		"replies of nodes that come back": {slow: cluster.ToClient,
+			end: []Fault{{Kind: Kill, Targets: nodes}, {Kind: Start, Targets: nodes}}, want: history.TypeOK, leaves: 2},
+		"replies of nodes that are paused": {slow: cluster.ToClient, end: []Fault{{Kind: Pause, Targets: nodes}}, want: history.TypeOK},
+		"replies to a client that is paused": {slow: cluster.ToClient,
+			end: []Fault{{Kind: Pause, Targets: []string{"c1"}}}, want: history.TypeOK, leaves: 2},
+		"replies to a client that is killed": {slow: cluster.ToClient, end: []Fault{{Kind: Kill, Targets: []string{"c1"}}}, leaves: 2},
+		"commands to nodes that are killed":  {slow: cluster.ToNode, end: []Fault{{Kind: Kill, Targets: nodes}}, want: history.TypeFail},
+		"commands to nodes that come back": {slow: cluster.ToNode,
+			end: []Fault{{Kind: Kill, Targets: nodes}, {Kind: Start, Targets: nodes}}, want: history.TypeFail},
 		"commands to nodes that are paused":   {slow: cluster.ToNode, end: []Fault{{Kind: Pause, Targets: nodes}}, want: history.TypeFail},
 		"commands of a client that is killed": {slow: cluster.ToNode, end: []Fault{{Kind: Kill, Targets: []string{"c1"}}}, leaves: 2},
-		"replies of dead nodes, behind a cut": {slow: cluster.ToClient, end: []Fault{{Kind: Cut, Targets: []string{"c1-n1", "c1-n2"}, Direction: cluster.Both}, {Kind: Kill, Targets: nodes}}, want: history.TypeFail},
-		"replies of live nodes, behind a cut": {slow: cluster.ToClient, end: []Fault{{Kind: Cut, Targets: []string{"c1-n1", "c1-n2"}, Direction: cluster.Both}}, want: history.TypeFail, leaves: 2},
+		"replies of dead nodes, behind a cut": {slow: cluster.ToClient,
+			end: []Fault{{Kind: Cut, Targets: []string{"c1-n1", "c1-n2"}, Direction: cluster.Both},
+				{Kind: Kill, Targets: nodes}},
+			want: history.TypeFail},
+		"replies of live nodes, behind a cut": {slow: cluster.ToClient,
+			end:  []Fault{{Kind: Cut, Targets: []string{"c1-n1", "c1-n2"}, Direction: cluster.Both}},
+			want: history.TypeFail, leaves: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test := func(t *testing.T, r *rig) {

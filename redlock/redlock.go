@@ -174,7 +174,8 @@ func (r *Redlock) Close() error {
 	case <-done:
 		return nil
 	case <-timer.C():
-		return fmt.Errorf("redlock: close: calls to nodes are still under way after %s; they end when the go-redis clients are closed", limit)
+		return fmt.Errorf(
+			"redlock: close: calls to nodes are still under way after %s; they end when the go-redis clients are closed", limit)
 	}
 }
 

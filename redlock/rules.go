@@ -70,26 +70,34 @@ const antirez = `antirez, "Is Redlock safe?" (2016)`
 
 var rules = []RuleInfo{
 	{ElapsedCheck,
-		"The keys began to expire when the nodes set them, not when their replies were read; replies that were slow, or a client that was paused before it read them, have used up validity.",
+		"The keys began to expire when the nodes set them, not when their replies were read; replies that were " +
+			"slow, or a client that was paused before it read them, have used up validity.",
 		page("The Redlock Algorithm") + ", steps 1, 3 and 4; the point on which " + antirez + " answers " + kleppmann},
 	{DriftMargin,
-		"The client's clock may run slower than a server's, and servers count in whole milliseconds: a lease must end on the client before the first of its keys expires.",
+		"The client's clock may run slower than a server's, and servers count in whole milliseconds: a lease must " +
+			"end on the client before the first of its keys expires.",
 		page("Safety arguments") + ": MIN_VALIDITY = TTL - (T2 - T1) - CLOCK_DRIFT"},
 	{MonotonicClock,
-		"A wall clock that is set back in mid-acquire hides the time that has passed and makes the client believe in a lease that is over. The monotonic clock must not stop in suspend either: the servers' clocks do not.",
+		"A wall clock that is set back in mid-acquire hides the time that has passed and makes the client believe " +
+			"in a lease that is over. The monotonic clock must not stop in suspend either: the servers' clocks do not.",
 		antirez + ", on clocks; the sources of lock libraries that read the wall clock"},
 	{NodeTimeout,
-		"A hung node must not hold up an attempt that the other nodes can decide. go-redis ignores context deadlines while it reads unless ContextTimeoutEnabled is set, so the limit is enforced here.",
+		"A hung node must not hold up an attempt that the other nodes can decide. go-redis ignores context " +
+			"deadlines while it reads unless ContextTimeoutEnabled is set, so the limit is enforced here.",
 		page("The Redlock Algorithm") + ", step 2; measured: one hung node of five made a lock of 4 s fail after 20 s"},
 	{ReleaseEverywhere,
-		"A node whose reply was lost may have set the key all the same; if it is not released, nobody can have that node until the TTL has passed.",
+		"A node whose reply was lost may have set the key all the same; if it is not released, nobody can have " +
+			"that node until the TTL has passed.",
 		page("The Redlock Algorithm") + ", step 5, and section \"Releasing the lock\""},
 	{ReleaseAfterSet,
-		"Two connections keep no order between them: a release that overtakes its own SET deletes nothing, and the SET then leaves a key without an owner for a whole TTL.",
+		"Two connections keep no order between them: a release that overtakes its own SET deletes nothing, and " +
+			"the SET then leaves a key without an owner for a whole TTL.",
 		"measured: returning at majority without this left hundreds of orphaned keys in three seconds, with no fault at all"},
 	{FreshToken,
-		"A release of an earlier attempt that was held up in the network would match, and delete, the key of a later attempt that uses the same token.",
-		page("Correct implementation with a single instance") + ": the value must be unique across all clients and all lock requests; measured for retries with one token"},
+		"A release of an earlier attempt that was held up in the network would match, and delete, the key of a " +
+			"later attempt that uses the same token.",
+		page("Correct implementation with a single instance") +
+			": the value must be unique across all clients and all lock requests; measured for retries with one token"},
 	{RetryJitter,
 		"Clients that failed together and retry together split the nodes again and again, and nobody wins.",
 		page("Retry on failure")},
@@ -107,10 +115,12 @@ var rules = []RuleInfo{
 		page("Making the algorithm more reliable: Extending the lock") + ": if its value is still the one that the client assigned"},
 	{ExtendMajority,
 		"Where only a minority of keys was prolonged, the majority expires and another client acquires it.",
-		page("Making the algorithm more reliable: Extending the lock") + ": in the majority of the instances, and within the validity time"},
+		page("Making the algorithm more reliable: Extending the lock") +
+			": in the majority of the instances, and within the validity time"},
 	{BoundedExtensions,
 		"A worker that hangs while its watchdog goes on extending would keep the lock for ever.",
-		page("Making the algorithm more reliable: Extending the lock") + ": the number of attempts should be limited, otherwise a liveness property is violated"},
+		page("Making the algorithm more reliable: Extending the lock") +
+			": the number of attempts should be limited, otherwise a liveness property is violated"},
 }
 
 // Rules lists all rules, those about time first.

@@ -137,7 +137,8 @@ func (f Finding) sentence(rate Rate) string {
 // moral says what follows where there is no violation to tell of.
 func (f Finding) moral() string {
 	if f.Got == history.Holds && f.Expected == history.Violated {
-		return "The scenario is there to break this property, and it did not: either the fault had no effect, or the alarm does not ring any more."
+		return "The scenario is there to break this property, and it did not: " +
+			"either the fault had no effect, or the alarm does not ring any more."
 	}
 	return ""
 }

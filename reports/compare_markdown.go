@@ -15,7 +15,8 @@ var agreementMarks = map[Agreement]string{Agree: "", Disagree: "❌ disagree", I
 // summary.
 func (c Comparison) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	headline := map[int]string{ExitAsExpected: "the runs agree", ExitDiffers: "the runs disagree", ExitInconclusive: "incomplete"}[c.ExitCode]
+	headline := map[int]string{ExitAsExpected: "the runs agree", ExitDiffers: "the runs disagree",
+		ExitInconclusive: "incomplete"}[c.ExitCode]
 	fmt.Fprintf(&b, "## Lockproof: %s\n\n%s\n\n", headline, paragraph(c.Summary()))
 	for _, run := range c.Runs {
 		fmt.Fprintf(&b, "- **%s**: %s\n", escape(run.Name), escape(run.told()))

@@ -35,10 +35,11 @@ func (r *repeated) Read(b []byte) (int, error) {
 func TestResultsThatDoNotEnd(t *testing.T) {
 	const trials = `{"scenarios":[{"trials":[`
 	for name, tt := range map[string]struct{ head, tail, want string }{
-		"one text":            {`{"summary":"`, "x", "has more than 2097152 bytes"},
-		"one trial":           {trials + `{"why":"`, "x", "has more than 2097152 bytes"},
-		"empty trials":        {trials + `{}`, ",{}", "the results take more than 200 MB of memory"},
-		"empty violations":    {trials + `{}`, `,{"results":[{"violations":[` + strings.Repeat("{},", 10_000) + `{}]}]}`, "the results take more than 200 MB"},
+		"one text":     {`{"summary":"`, "x", "has more than 2097152 bytes"},
+		"one trial":    {trials + `{"why":"`, "x", "has more than 2097152 bytes"},
+		"empty trials": {trials + `{}`, ",{}", "the results take more than 200 MB of memory"},
+		"empty violations": {trials + `{}`, `,{"results":[{"violations":[` + strings.Repeat("{},", 10_000) +
+			`{}]}]}`, "the results take more than 200 MB"},
 		"empty rows":          {`{"scenarios":[{}`, ",{}", "the results take more than 200 MB"},
 		"fields of the run":   {`{"a":1`, `,"a":1`, "has more than 2097152 bytes"},
 		"zeroes":              {"", "\x00", "invalid character"},
@@ -61,7 +62,8 @@ func TestResultsThatDoNotEnd(t *testing.T) {
 // What was written is read, and texts that come again are kept once.
 func TestDecodeResults(t *testing.T) {
 	var text strings.Builder
-	trials := []suite.Result{{Scenario: "a", Lock: "redlock", Failure: "x"}, {Scenario: "a", Lock: "redlock", Trial: 1, Failure: "y"}, {Scenario: "b", Skipped: "z"}}
+	trials := []suite.Result{{Scenario: "a", Lock: "redlock", Failure: "x"},
+		{Scenario: "a", Lock: "redlock", Trial: 1, Failure: "y"}, {Scenario: "b", Skipped: "z"}}
 	report := New(trials, Run{Version: "1", Planned: 3})
 	require.NoError(t, report.WriteResults(&text))
 	results, got, err := decodeResults(strings.NewReader(text.String()))
@@ -74,7 +76,8 @@ func TestDecodeResults(t *testing.T) {
 
 // A shard says how many there are: that many are looked for.
 func TestShardsThatCannotBe(t *testing.T) {
-	for _, shard := range []string{`{"index":1,"count":2147483648}`, `{"index":1,"count":0}`, `{"index":0,"count":-1}`, `{"index":3,"count":2}`} {
+	for _, shard := range []string{`{"index":1,"count":2147483648}`, `{"index":1,"count":0}`, `{"index":0,"count":-1}`,
+		`{"index":3,"count":2}`} {
 		dir := t.TempDir()
 		text := `{"version":1,"tool":{"name":"lockproof"},"shard":` + shard + `}`
 		require.NoError(t, os.WriteFile(filepath.Join(dir, ResultsFile), []byte(text), 0o600))
@@ -88,7 +91,8 @@ func TestShardsThatCannotBe(t *testing.T) {
 func FuzzResults(f *testing.F) {
 	const shard = `{"version":1,"tool":{"name":"lockproof"},"options":{"trials":1},"scenarios":[{"trials":[{"scenario":"a"}]}],"shard":`
 	for _, text := range []string{
-		shard + `{"index":1,"count":1,"suite":"x","rows":["a"]}}`, shard + `{"index":1,"count":2147483648,"rows":["a"]}}`, shard + `{"index":0,"count":-1}}`,
+		shard + `{"index":1,"count":1,"suite":"x","rows":["a"]}}`,
+		shard + `{"index":1,"count":2147483648,"rows":["a"]}}`, shard + `{"index":0,"count":-1}}`,
 		`{"scenarios":[{"trials":[` + strings.Repeat("{},", 100_000) + `{}]}]}`, strings.Repeat(`{"a":`, 50_000), `{"scenarios":null}`,
 	} {
 		f.Add(text)

@@ -64,12 +64,13 @@ func TestAFolderThatIsNotOursIsRefusedAndUntouched(t *testing.T) {
 			ResultsFile: `{"tool": {"name": "jest"}}`, PageFile: "<p>mine</p>", "trials/a/b/history.jsonl": "mine", JUnitFile: "<mine/>",
 			ValidationFile: `{"verdict": "ok"}`, ProgressFile: "mine",
 		},
-		"give a new folder or an empty one":        {"main.go": "package main"},
-		"its .lockproof is a link":                 {MarkFile + "@": "/dev/null"},
-		"its .lockproof is a folder":               {MarkFile + "/x": ""},
-		"its trials is a link":                     {"trials@": "/tmp", MarkFile: ""},
-		"its trials is a file":                     {"trials": "", MarkFile: ""},
-		"this is not an output folder of Lockproo": {ResultsFile + "@": "real.json", "real.json": "{\n  \"version\": 1,\n  \"tool\": {\n    \"name\": \"lockproof\""},
+		"give a new folder or an empty one": {"main.go": "package main"},
+		"its .lockproof is a link":          {MarkFile + "@": "/dev/null"},
+		"its .lockproof is a folder":        {MarkFile + "/x": ""},
+		"its trials is a link":              {"trials@": "/tmp", MarkFile: ""},
+		"its trials is a file":              {"trials": "", MarkFile: ""},
+		"this is not an output folder of Lockproo": {ResultsFile + "@": "real.json",
+			"real.json": "{\n  \"version\": 1,\n  \"tool\": {\n    \"name\": \"lockproof\""},
 	} {
 		dir := t.TempDir()
 		put(t, dir, files)
@@ -107,10 +108,12 @@ func TestAFolderOfAnOlderVersionIsTakenOver(t *testing.T) {
 func TestClearRemovesARunsFilesAndNoOthers(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	put(t, elsewhere, map[string]string{"000/history.jsonl": "precious", "precious": "precious"})
-	others := map[string]string{"notes.txt": "mine", "trials/a/000/notes.txt": "mine", "sub/results.json": "mine", MarkFile: markText, "trials/linked@": elsewhere}
+	others := map[string]string{"notes.txt": "mine", "trials/a/000/notes.txt": "mine", "sub/results.json": "mine",
+		MarkFile: markText, "trials/linked@": elsewhere}
 	put(t, dir, others)
 	put(t, dir, map[string]string{
-		ResultsFile: "", JUnitFile: "", SummaryFile + "@": filepath.Join(elsewhere, "precious"), PageFile: "", ValidationFile: "", ValidationPageFile: "",
+		ResultsFile: "", JUnitFile: "", SummaryFile + "@": filepath.Join(elsewhere, "precious"), PageFile: "",
+		ValidationFile: "", ValidationPageFile: "",
 		ProgressFile: "", ".results.json.ABC": "", ".progress.jsonl.DEF": "",
 		"trials/a/000/history.jsonl": "", "trials/a/000/" + TimelineFile: "", "trials/a/000/." + TimelineFile + ".ABC": "",
 		"trials/b--c~2/001/history.jsonl" + suite.NewSuffix: "", "trials/b--c~2/001/" + PorcupineFile: "",

@@ -64,7 +64,8 @@ func belongTogether(shards []*Report) error {
 	var problems []error
 	for _, s := range shards {
 		if s.Shard == nil {
-			problems = append(problems, fmt.Errorf("%s is a whole run and no shard: `lockproof compare` sets runs side by side", s.Options.Out))
+			problems = append(problems,
+				fmt.Errorf("%s is a whole run and no shard: `lockproof compare` sets runs side by side", s.Options.Out))
 		}
 	}
 	if len(problems) > 0 {
@@ -72,7 +73,8 @@ func belongTogether(shards []*Report) error {
 	}
 	for _, s := range shards[1:] {
 		if difference := first.unlike(s); difference != "" {
-			problems = append(problems, fmt.Errorf("%s and %s are not shards of one suite: %s", first.Options.Out, s.Options.Out, difference))
+			problems = append(problems, fmt.Errorf("%s and %s are not shards of one suite: %s",
+				first.Options.Out, s.Options.Out, difference))
 		}
 	}
 	if len(problems) > 0 {
@@ -204,7 +206,9 @@ func (r *Report) MissingHistories() error {
 		path := filepath.Join(r.Options.Out, name)
 		switch info, err := root.Lstat(name); {
 		case errors.Is(err, fs.ErrNotExist):
-			problems = append(problems, fmt.Errorf("%s is not there, the history of %s, trial %d: keep the whole output folder", path, t.Name(), t.Trial))
+			problems = append(problems,
+				fmt.Errorf("%s is not there, the history of %s, trial %d: keep the whole output folder",
+					path, t.Name(), t.Trial))
 		case err != nil:
 			problems = append(problems, fmt.Errorf("%s, the history of %s, trial %d: %w", path, t.Name(), t.Trial, err))
 		case !info.Mode().IsRegular():

@@ -89,7 +89,8 @@ func TestMergeRefusesWhatDoesNotBelongTogether(t *testing.T) {
 		{apart + "trials 1 and 2", func(s []*Report) []*Report { s[1].Options.Trials = 2; return s }},
 		{apart + "without [] and [Majority]", func(s []*Report) []*Report { s[1].Options.Without = []string{"Majority"}; return s }},
 		{apart + "shard 1/3 and shard 2/4", func(s []*Report) []*Report { s[1].Shard.Count = 4; return s }},
-		{apart + "other scenarios, or the same names with another content", func(s []*Report) []*Report { s[1].Shard.Suite = "e15e"; return s }},
+		{apart + "other scenarios, or the same names with another content",
+			func(s []*Report) []*Report { s[1].Shard.Suite = "e15e"; return s }},
 		{"shard 2/3 is missing", func(s []*Report) []*Report { return []*Report{s[0], s[2]} }},
 		{"shards 2/3 and 3/3 are missing", func(s []*Report) []*Report { return s[:1] }},
 		{"shard 1/3 is there more than once: out/1 and out/1", func(s []*Report) []*Report { return append(s, s[0]) }},
@@ -163,15 +164,18 @@ func TestEveryOptionIsReadBack(t *testing.T) {
 }
 
 func TestReadRefusesWhatIsNotARun(t *testing.T) {
+	trialWith := func(path string) string {
+		return `{"tool":{"name":"lockproof"},"version":1,"scenarios":[{"trials":[{"scenario":"a","history":"` + path + `"}]}]}`
+	}
 	for text, says := range map[string]string{
 		"":                  "is not the results of a run",
 		"[]":                "is not the results of a run",
 		"{}":                "it is not from lockproof",
 		`{"version":1}`:     "it is not from lockproof",
 		`{"version":"one"}`: "is not the results of a run",
-		`{"tool":{"name":"lockproof"},"version":2}`:                                                                "it has version 2 of the format, and this program reads version 1",
-		`{"tool":{"name":"lockproof"},"version":1,"scenarios":[{"trials":[{"scenario":"a","history":"../x"}]}]}`:   `the history "../x" is not in the folder`,
-		`{"tool":{"name":"lockproof"},"version":1,"scenarios":[{"trials":[{"scenario":"a","history":"/etc/x"}]}]}`: `the history "/etc/x" is not in the folder`,
+		`{"tool":{"name":"lockproof"},"version":2}`: "it has version 2 of the format, and this program reads version 1",
+		trialWith("../x"):   `the history "../x" is not in the folder`,
+		trialWith("/etc/x"): `the history "/etc/x" is not in the folder`,
 	} {
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, ResultsFile), []byte(text), 0o644))

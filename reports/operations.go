@@ -72,7 +72,8 @@ func (t *teller) belief(l checker.Lease, grant history.Event) string {
 // do.
 func (t *teller) meanwhile(l checker.Lease) (other string, until int64) {
 	for _, o := range t.leases {
-		if o.Key == l.Key && (o.Client != l.Client || o.ID != l.ID) && o.From <= l.From && o.Until > l.From && min(o.Until, l.Until) > until {
+		if o.Key == l.Key && (o.Client != l.Client || o.ID != l.ID) && o.From <= l.From && o.Until > l.From &&
+			min(o.Until, l.Until) > until {
 			other, until = o.Client, min(o.Until, l.Until)
 		}
 	}

@@ -47,7 +47,8 @@ func TestProgress(t *testing.T) {
 	require.Equal(t, run.Started, u.Started)
 	require.Equal(t, "virtual", u.Options.Cluster)
 	require.Equal(t, []FinishedTrial{
-		{Scenario: "flushall", Trial: 1, Standing: suite.AsExpected, Verdicts: map[string]string{checker.MutualExclusion: history.Violated}},
+		{Scenario: "flushall", Trial: 1, Standing: suite.AsExpected,
+			Verdicts: map[string]string{checker.MutualExclusion: history.Violated}},
 		{Scenario: "flushall", Trial: 2, Standing: suite.Differs, Why: "mutual-exclusion: expected violated, got holds",
 			Verdicts: map[string]string{checker.MutualExclusion: history.Holds}},
 	}, u.Done)
@@ -99,7 +100,8 @@ func TestBadProgress(t *testing.T) {
 // A line may be short, and say much.
 func TestProgressOfTooMuch(t *testing.T) {
 	for _, text := range []string{
-		strings.Repeat(`{"trial":{}}`+"\n", mostFinished), strings.Repeat(`{"trial":{"why":"`+strings.Repeat("x", 60_000)+`"}}`+"\n", 1_800),
+		strings.Repeat(`{"trial":{}}`+"\n", mostFinished),
+		strings.Repeat(`{"trial":{"why":"`+strings.Repeat("x", 60_000)+`"}}`+"\n", 1_800),
 		`{"trial":{"verdicts":{"a":"","b":"","c":"","d":"","e":"","f":""}}}` + "\n",
 	} {
 		out := t.TempDir()

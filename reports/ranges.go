@@ -44,7 +44,8 @@ func (r *Results) checkNumbers(trials []suite.Result) error {
 	in.within("planned", int64(r.Planned), 0, maxPlanned)
 	in.options(r.Options)
 	if in.err == nil && r.Shard != nil && len(r.Shard.Rows) < r.Shard.Count {
-		return fmt.Errorf("shard.count is %d, and its suite has %s: each shard has one at least", r.Shard.Count, plural(len(r.Shard.Rows), "row"))
+		return fmt.Errorf("shard.count is %d, and its suite has %s: each shard has one at least",
+			r.Shard.Count, plural(len(r.Shard.Rows), "row"))
 	}
 	if in.err != nil {
 		return in.err
@@ -53,7 +54,9 @@ func (r *Results) checkNumbers(trials []suite.Result) error {
 		return err
 	}
 	if len(trials) > r.Planned || len(trials) < r.Planned && !r.Interrupted {
-		return fmt.Errorf("planned is %d, and it has %s: only a run that is marked as interrupted has fewer, and none has more", r.Planned, plural(len(trials), "trial"))
+		return fmt.Errorf(
+			"planned is %d, and it has %s: only a run that is marked as interrupted has fewer, and none has more",
+			r.Planned, plural(len(trials), "trial"))
 	}
 	return nil
 }

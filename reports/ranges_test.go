@@ -104,15 +104,21 @@ func mergeWith(dir string, others []*Report) (code int, err error) {
 
 func TestNumbersOutOfRangeAreNamed(t *testing.T) {
 	for says, change := range map[string]func(r *Report){
-		"shard.count is 5, and its suite has 4 rows":                  func(r *Report) { r.Shard.Count = 5 },
-		"planned is 3, and it has 2 trials: only a run that is":       func(r *Report) { r.Planned = 3 },
-		"planned is 1, and it has 2 trials":                           func(r *Report) { r.Planned, r.Interrupted = 1, true },
-		"options.ttl is 3600000000000: it is a number from 0 to":      func(r *Report) { r.Options.TTL = time.Hour },
-		"a, trial -1: trial is -1":                                    func(r *Report) { r.Rows[0].Trials[0].Trial = -1 },
-		"a, trial 0, is there twice":                                  func(r *Report) { r.Rows[0].Trials = append(r.Rows[0].Trials, r.Rows[0].Trials[0]) },
-		"a, trial 0: measured.grants is 9223372036854775807":          func(r *Report) { r.Rows[0].Trials[0].Results[0].Measured["grants"] = 1<<63 - 1 },
-		"its trials have taken more than a hundred years together":    manyLongTrials,
-		"a, trial 0: violations.until is 5: it is a number from 6 to": func(r *Report) { r.Rows[0].Trials[0].Results[0].Violations[0].Until = 5 },
+		"shard.count is 5, and its suite has 4 rows":             func(r *Report) { r.Shard.Count = 5 },
+		"planned is 3, and it has 2 trials: only a run that is":  func(r *Report) { r.Planned = 3 },
+		"planned is 1, and it has 2 trials":                      func(r *Report) { r.Planned, r.Interrupted = 1, true },
+		"options.ttl is 3600000000000: it is a number from 0 to": func(r *Report) { r.Options.TTL = time.Hour },
+		"a, trial -1: trial is -1":                               func(r *Report) { r.Rows[0].Trials[0].Trial = -1 },
+		"a, trial 0, is there twice": func(r *Report) {
+			r.Rows[0].Trials = append(r.Rows[0].Trials, r.Rows[0].Trials[0])
+		},
+		"a, trial 0: measured.grants is 9223372036854775807": func(r *Report) {
+			r.Rows[0].Trials[0].Results[0].Measured["grants"] = 1<<63 - 1
+		},
+		"its trials have taken more than a hundred years together": manyLongTrials,
+		"a, trial 0: violations.until is 5: it is a number from 6 to": func(r *Report) {
+			r.Rows[0].Trials[0].Results[0].Violations[0].Until = 5
+		},
 	} {
 		r := wholeShard()
 		change(r)

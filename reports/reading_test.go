@@ -35,7 +35,8 @@ func TestAReportReadsEachHistoryOnce(t *testing.T) {
 	}
 	report := reports.New(trials, reports.Run{Options: o, Named: true, Planned: len(trials)})
 	read := reports.CountReadings(t)
-	paths, err := report.WriteFiles(reports.File{Name: reports.PageFile, Write: func(w io.Writer) error { return html.Write(w, report, known) }})
+	paths, err := report.WriteFiles(reports.File{Name: reports.PageFile,
+		Write: func(w io.Writer) error { return html.Write(w, report, known) }})
 	require.NoError(t, err)
 	var names []string
 	for _, path := range paths {

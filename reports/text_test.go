@@ -65,7 +65,8 @@ func TestFlagsAreNotTorn(t *testing.T) {
 		lines := hanging("", text, width)
 		require.Equal(t, text, strings.Join(lines, " "), "at %d", width)
 		for _, flag := range []string{"--on local", "--on docker", "--find-delay", "--help"} {
-			require.True(t, slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, flag) }), "%s at %d: %q", flag, width, lines)
+			require.True(t, slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, flag) }),
+				"%s at %d: %q", flag, width, lines)
 		}
 	}
 }
@@ -77,7 +78,8 @@ func TestSkipsAreToldOnceForEachReason(t *testing.T) {
 	}
 	none := "the virtual cluster cannot do replicas: its nodes do not replicate; run it with --on local or --on docker"
 	r := New([]suite.Result{
-		because("failover-lock", "", none), because("disk-full", "", "it has no disk"), trial("flushall", "", 1, history.Holds, history.Holds),
+		because("failover-lock", "", none), because("disk-full", "", "it has no disk"),
+		trial("flushall", "", 1, history.Holds, history.Holds),
 		because("failover-wait", "", none), because("failover-wait", "two replicas", none),
 	}, Run{})
 	require.Equal(t, []Skip{

@@ -70,7 +70,8 @@ func (s *Story) turns(h *History, lost lostUpdates, v *checker.Violation) ([]Mar
 func call(e history.Event) string { return fmt.Sprintf("%s %d", e.Process, e.ID) }
 
 func (t *teller) add(i int, e history.Event, weight int, format string, args ...any) *turn {
-	t.found = append(t.found, turn{weight: weight, Mark: Mark{Time: e.Time, Event: i, Process: e.Process, Text: fmt.Sprintf(format, args...)}})
+	t.found = append(t.found,
+		turn{weight: weight, Mark: Mark{Time: e.Time, Event: i, Process: e.Process, Text: fmt.Sprintf(format, args...)}})
 	return &t.found[len(t.found)-1]
 }
 
@@ -122,7 +123,8 @@ func (t *teller) forgotten(e history.Event) string {
 	}
 	before := int64(0) // when the node was last started
 	for _, o := range t.events {
-		if o.Type == history.TypeFault && o.Fault != nil && o.Fault.Class == history.NodeUp && o.Time < e.Time && slices.Equal(o.Fault.Targets, e.Fault.Targets) {
+		if o.Type == history.TypeFault && o.Fault != nil && o.Fault.Class == history.NodeUp && o.Time < e.Time &&
+			slices.Equal(o.Fault.Targets, e.Fault.Targets) {
 			before = o.Time
 		}
 	}
@@ -167,7 +169,8 @@ func (t *teller) ends() {
 	for _, l := range t.leases {
 		if l.Key == t.Key && l.Ended == checker.EndedDeadline && l.Until >= t.From && l.Until <= t.Until {
 			e := history.Event{Time: l.Until, Process: l.Client}
-			t.add(NoEvent, e, t.weigh(history.Event{Process: l.Client, ID: l.ID}), "%s's lease is over: its own deadline has passed", l.Client)
+			t.add(NoEvent, e, t.weigh(history.Event{Process: l.Client, ID: l.ID}),
+				"%s's lease is over: its own deadline has passed", l.Client)
 		}
 	}
 }
@@ -191,12 +194,14 @@ func (t *teller) turning() {
 			text = told
 		}
 	}
-	t.found = append(t.found, turn{weight: essential, Mark: Mark{Time: b.Time, Event: b.Event, Process: b.Process, Text: text, Turning: true}})
+	t.found = append(t.found, turn{weight: essential,
+		Mark: Mark{Time: b.Time, Event: b.Event, Process: b.Process, Text: text, Turning: true}})
 }
 
 // sets reports whether a turn is the fault that set the clock which is blamed.
 func (u turn) sets(b *checker.Blame) bool {
-	return u.fault != nil && (u.fault.Class == history.NodeClock || u.fault.Class == history.ClientClock) && u.Time == b.Time && slices.Contains(u.targets, b.Process)
+	return u.fault != nil && (u.fault.Class == history.NodeClock || u.fault.Class == history.ClientClock) &&
+		u.Time == b.Time && slices.Contains(u.targets, b.Process)
 }
 
 // eventText tells of an event that is a turn only because it is blamed: what a

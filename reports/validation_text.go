@@ -99,7 +99,8 @@ func (t *validationText) costs() {
 	}
 	t.heading("What it costs")
 	for _, g := range t.Gaps {
-		t.hang("  ", fmt.Sprintf("availability: if a majority goes down by %s at once, nobody gets a lock for %s", g.Crash, Duration(g.Longest)))
+		t.hang("  ", fmt.Sprintf("availability: if a majority goes down by %s at once, nobody gets a lock for %s",
+			g.Crash, Duration(g.Longest)))
 	}
 	if len(t.Gaps) > 0 {
 		t.hang("  ", "(in virtual time, where a server starts at once: a real one's start comes on top)")
@@ -107,8 +108,9 @@ func (t *validationText) costs() {
 	if t.Throughput == nil {
 		return
 	}
-	t.hang("  ", fmt.Sprintf("throughput, SET NX PX a second, %s, in turns; one fdatasync in %s takes %s (99th percentile %s):", t.Throughput.Server,
-		t.Throughput.Dir, Duration(t.Throughput.Fdatasync), Duration(t.Throughput.FdatasyncP99)))
+	t.hang("  ",
+		fmt.Sprintf("throughput, SET NX PX a second, %s, in turns; one fdatasync in %s takes %s (99th percentile %s):",
+			t.Throughput.Server, t.Throughput.Dir, Duration(t.Throughput.Fdatasync), Duration(t.Throughput.FdatasyncP99)))
 	table := newTable(t.screen).Headers("  persistence", "1 connection", "to none",
 		fmt.Sprintf("%d connections", validate.Connections), "to none")
 	none := t.Throughput.Rates[0]
@@ -166,7 +168,8 @@ func (t *validationText) limit(l validate.Limit, write func(float64) string) {
 		t.hang("  ", fmt.Sprintf("%s, TTL %s: not found: %s", l.What, Span(l.TTL), l.Why))
 		return
 	}
-	t.hang("  ", fmt.Sprintf("%s, TTL %s: up to %s held, %s did not; promised: %s (%s)", l.What, Span(l.TTL), write(l.Held), write(l.Violated),
+	t.hang("  ", fmt.Sprintf("%s, TTL %s: up to %s held, %s did not; promised: %s (%s)",
+		l.What, Span(l.TTL), write(l.Held), write(l.Violated),
 		write(l.Predicted), plural(l.Trials, "trial")))
 }
 

@@ -77,10 +77,12 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 	}
 	d.checkServers()
 	if s.TTL < s.LeastTTL {
-		d.report(places["least-ttl"], fmt.Sprintf("the ttl is %v, less than the least-ttl of %v", s.TTL, s.LeastTTL), "give a longer `ttl:`")
+		d.report(places["least-ttl"], fmt.Sprintf("the ttl is %v, less than the least-ttl of %v", s.TTL, s.LeastTTL),
+			"give a longer `ttl:`")
 	}
 	if places["script"] == nil && places["workload"] == nil {
-		d.report(position(root), "the scenario has neither a script nor a workload", "add `script:` with steps, or `workload:` with clients in loops")
+		d.report(position(root), "the scenario has neither a script nor a workload",
+			"add `script:` with steps, or `workload:` with clients in loops")
 	}
 }
 

@@ -50,7 +50,8 @@ func TestTheDocumentNamesEveryModifierAndValue(t *testing.T) {
 	for modifier := range readers {
 		require.True(t, strings.Contains(text, "| `"+modifier+"` |"), modifier)
 	}
-	for _, values := range [][]string{kinds.Names(), persistences, storeChecks, verdicts, outcomes, parts, sights, directions, randomNames(), policies, restarts, switches} {
+	for _, values := range [][]string{kinds.Names(), persistences, storeChecks, verdicts, outcomes, parts, sights,
+		directions, randomNames(), policies, restarts, switches} {
 		for _, value := range values {
 			require.True(t, strings.Contains(text, "`"+value+"`"), value)
 		}

@@ -120,10 +120,12 @@ earned: {grants: 1, contended: 2, faults: 3, writes: 4, refused: 0}
 	require.Equal(t, RestartAlways, s.Restart)
 	require.Equal(t, Span{Fixed: time.Millisecond}, s.Delay)
 	require.Equal(t, Lock{Name: "redlock", NodeTimeout: Span{TTLs: 0.05}, Drift: &drift, Tries: 3,
-		RetryMin: Span{Fixed: 10 * time.Millisecond}, RetryMax: Span{TTLs: 0.1}, MaxExtensions: 7, Wait: 1, Connection: locks.ConnectionPool}, s.Lock)
+		RetryMin: Span{Fixed: 10 * time.Millisecond}, RetryMax: Span{TTLs: 0.1}, MaxExtensions: 7, Wait: 1,
+		Connection: locks.ConnectionPool}, s.Lock)
 	require.Equal(t, CheckFence, s.Store.Check)
 	require.Equal(t, []Client{{Name: "c1", Reach: []string{"n1", "n2"}, Nodes: []string{"n2", "n1"}, Far: []string{"n3"},
-		FarDelay: Span{Fixed: 20 * time.Millisecond}, TTL: Span{TTLs: 3}}, {Name: "c3", Nodes: []string{"r1"}, Wait: number(0)}, {Name: "c2"}}, s.Clients)
+		FarDelay: Span{Fixed: 20 * time.Millisecond}, TTL: Span{TTLs: 3}},
+		{Name: "c3", Nodes: []string{"r1"}, Wait: number(0)}, {Name: "c2"}}, s.Clients)
 	require.Equal(t, &Workload{Clients: 2, Keys: 3, For: Span{TTLs: 20}, Hold: Span{Fixed: 50 * time.Millisecond}}, s.Workload)
 	require.Equal(t, []Random{
 		{Fault: nemesis.Clock, Among: []string{"n1", "n2", "w1"}, Count: 2, Every: Range{ttl, ttl},

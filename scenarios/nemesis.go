@@ -78,7 +78,8 @@ func (d *decoder) random(n ast.Node) Random {
 func (d *decoder) count(n ast.Node, among []string) int {
 	count := d.integer(n, "count", 1, 1000)
 	if len(among) > 0 && count > len(among) {
-		d.report(position(n), fmt.Sprintf("count is %d, of %d targets", count, len(among)), fmt.Sprintf("it must be at most %d", len(among)))
+		d.report(position(n), fmt.Sprintf("count is %d, of %d targets", count, len(among)),
+			fmt.Sprintf("it must be at most %d", len(among)))
 	}
 	return count
 }

@@ -24,7 +24,8 @@ func (d *decoder) readReplicas(n ast.Node) {
 		}
 		master := d.word(e.value, "the master of "+e.key, d.s.Nodes, "nodes")
 		if server := d.s.Aliases[master]; server != "" {
-			d.report(position(e.value), fmt.Sprintf("the master of %s has no server of its own: it stands for %s", e.key, server), "name "+server)
+			d.report(position(e.value),
+				fmt.Sprintf("the master of %s has no server of its own: it stands for %s", e.key, server), "name "+server)
 		}
 		d.s.Replicas[e.key] = master
 	}
@@ -38,7 +39,9 @@ const mostSentinels = 5
 func (d *decoder) readSentinels(n ast.Node) {
 	d.s.Sentinels = d.integer(n, "sentinels", 1, mostSentinels)
 	if len(d.s.Nodes) != 1 {
-		d.report(position(n), fmt.Sprintf("sentinels: there are %d nodes, and Sentinels watch one master", len(d.s.Nodes)), "write `nodes: 1`")
+		d.report(position(n),
+			fmt.Sprintf("sentinels: there are %d nodes, and Sentinels watch one master", len(d.s.Nodes)),
+			"write `nodes: 1`")
 	}
 	if len(d.s.Replicas) == 0 {
 		d.report(position(n), "sentinels: there is no replica that they could promote", "add one, as in `replicas: {r1: n1}`")

@@ -40,7 +40,9 @@ func selectFrom(all []*Scenario, args []string) ([]*Scenario, error) {
 				files[s.Name] = s.File
 				selected = append(selected, s)
 			case file != s.File:
-				problems = append(problems, fmt.Errorf("%s and %s are both named %q: results go by name, so give one another name", file, s.File, s.Name))
+				problems = append(problems,
+					fmt.Errorf("%s and %s are both named %q: results go by name, so give one another name",
+						file, s.File, s.Name))
 			}
 		}
 	}

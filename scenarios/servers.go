@@ -52,14 +52,16 @@ func (d *decoder) redis(n ast.Node, before map[string]string) map[string]string 
 		{settingMemory, "", func(n ast.Node) {
 			set[settingMemory] = d.text(n, settingMemory)
 			if value := set[settingMemory]; value != "" && !memory.MatchString(value) {
-				d.report(position(n), fmt.Sprintf("%s: %q is not an amount of memory", settingMemory, value), "write it as in `maxmemory: 4mb`")
+				d.report(position(n), fmt.Sprintf("%s: %q is not an amount of memory", settingMemory, value),
+					"write it as in `maxmemory: 4mb`")
 			}
 		}},
 		oneOf(settingPolicy, policies, "policies"),
 		oneOf(settingRewrite, switches, "values"),
 	})
 	if at := places[settingPolicy]; at != nil && set[settingMemory] == "" {
-		d.report(at, "a maxmemory-policy without a maxmemory: memory without a limit is never full", "add the limit, as in `maxmemory: 4mb`")
+		d.report(at, "a maxmemory-policy without a maxmemory: memory without a limit is never full",
+			"add the limit, as in `maxmemory: 4mb`")
 	}
 	return set
 }
@@ -84,9 +86,11 @@ func (d *decoder) checkSteps(steps []Step, settings map[string]string) {
 		down := s.Does(history.NodeDown)
 		switch {
 		case s.Does(history.NodeMemory) && settings[settingMemory] == "":
-			d.report(at, string(s.Verb)+": the nodes' memory has no limit, and is never full", "give it one, as in `redis: {maxmemory: 4mb}`")
+			d.report(at, string(s.Verb)+": the nodes' memory has no limit, and is never full",
+				"give it one, as in `redis: {maxmemory: 4mb}`")
 		case supervised && down && !s.Fault().Machine && !s.After.IsZero():
-			d.report(at, fmt.Sprintf("%s with `after`: with `restart: always` the node is back at once", s.Verb), "leave `after` out, or `restart`")
+			d.report(at, fmt.Sprintf("%s with `after`: with `restart: always` the node is back at once", s.Verb),
+				"leave `after` out, or `restart`")
 		case supervised && s.Does(history.NodeUp) && !slices.ContainsFunc(steps, losesMachine):
 			d.report(at, string(s.Verb)+": with `restart: always` the node is back already", "leave the step out, or `restart`")
 		}

@@ -76,7 +76,8 @@ func (d *decoder) checkClientName(e entry) {
 		d.report(e.at, fmt.Sprintf("%q is not in the form of client names", e.key), "write a letter and then letters and digits, as in c1")
 	case otherNames.MatchString(e.key):
 		d.report(e.at, fmt.Sprintf("%q cannot be a client's name", e.key),
-			"n1, r1, s1, w1 and k1 are nodes, replicas, Sentinels, workload clients and keys, and store, sentinel, nemesis and harness are names of the harness: use c1, c2, ...")
+			"n1, r1, s1, w1 and k1 are nodes, replicas, Sentinels, workload clients and keys, and store, "+
+				"sentinel, nemesis and harness are names of the harness: use c1, c2, ...")
 	case slices.Contains(d.clientNames(), e.key):
 		d.report(e.at, fmt.Sprintf("there are two clients %s", e.key), "give each a name of its own")
 	}

@@ -33,7 +33,8 @@ func (d *decoder) script(n ast.Node) []Step {
 func (d *decoder) step(n ast.Node) (Step, bool) {
 	if text, ok := n.(*ast.StringNode); ok {
 		if u, ok := usage(Verb(text.Value)); ok {
-			d.report(position(n), text.Value+" has no target", fmt.Sprintf("say at what it is aimed, as in `- %s: %s`", u.Verb, example(u.Targets)))
+			d.report(position(n), text.Value+" has no target",
+				fmt.Sprintf("say at what it is aimed, as in `- %s: %s`", u.Verb, example(u.Targets)))
 			return Step{}, false
 		}
 	}

@@ -18,7 +18,8 @@ func (d *decoder) targets(n ast.Node, verb string, allowed nemesis.Targets) []st
 	var targets, given []string
 	for _, element := range d.list(n, verb) {
 		if element.Type() == ast.NullType {
-			d.report(position(element), verb+" has no target", fmt.Sprintf("say at what it is aimed, as in `%s: %s`", verb, example(allowed)))
+			d.report(position(element), verb+" has no target",
+				fmt.Sprintf("say at what it is aimed, as in `%s: %s`", verb, example(allowed)))
 			continue
 		}
 		name := d.text(element, "the target of "+verb)
@@ -69,7 +70,8 @@ func (d *decoder) resolve(n ast.Node, name, verb string, allowed nemesis.Targets
 		d.report(position(n), fmt.Sprintf("%s: %s is a %s", verb, name, singular(kind)),
 			fmt.Sprintf("it takes %s, as in `%s: %s`", takes(allowed), verb, example(allowed)))
 	case !d.vague:
-		d.report(position(n), fmt.Sprintf("%s: there is no %q", verb, name), suggest(name, d.names(allowed), "it takes "+takes(allowed)+":"))
+		d.report(position(n), fmt.Sprintf("%s: there is no %q", verb, name),
+			suggest(name, d.names(allowed), "it takes "+takes(allowed)+":"))
 	}
 	return nil
 }
@@ -131,7 +133,8 @@ func (d *decoder) links(n ast.Node, name, verb string) []string {
 	clients := d.end(n, name, from, append(d.clientNames(), d.workloadNames()...), "client", "clients")
 	servers := d.s.Nodes
 	if to != "*" {
-		servers = d.end(n, name, to, slices.Concat(d.s.Servers(), []string{cluster.StoreName}, numbered("s", d.s.Sentinels)), "node", "nodes")
+		all := slices.Concat(d.s.Servers(), []string{cluster.StoreName}, numbered("s", d.s.Sentinels))
+		servers = d.end(n, name, to, all, "node", "nodes")
 	}
 	var links []string
 	for _, c := range clients {

@@ -31,7 +31,8 @@ type Usage struct {
 
 // steps are the verbs that are no faults.
 var steps = []Usage{
-	{VerbAcquire, nemesis.Clients, nil, []string{"key", "reaching", "async", "must", "within"}, "gets the lock, with the lock's own retries"},
+	{VerbAcquire, nemesis.Clients, nil, []string{"key", "reaching", "async", "must", "within"},
+		"gets the lock, with the lock's own retries"},
 	{VerbExtend, nemesis.Clients, nil, []string{"async", "must", "within"}, "prolongs the lease"},
 	{VerbRelease, nemesis.Clients, nil, []string{"async", "must", "within"}, "gives the lock back"},
 	{VerbCheck, nemesis.Clients, nil, []string{"async", "must"}, "asks the lease whether it is still valid"},
@@ -41,9 +42,11 @@ var steps = []Usage{
 	{VerbCancel, nemesis.Clients | nemesis.Loops, nil, nil, "cancels the operation that is under way"},
 	{VerbAwait, nemesis.Clients, nil, []string{"must"}, "waits for all that the client has under way; `must` is about the last of it"},
 	{VerbWait, Time, nil, nil, "lets time pass"},
-	{VerbUntil, nemesis.Links, []string{"of"}, []string{"has", "within"}, "waits until the node has received, or answered, such a command on the link"},
+	{VerbUntil, nemesis.Links, []string{"of"}, []string{"has", "within"},
+		"waits until the node has received, or answered, such a command on the link"},
 	{VerbAwaitSync, nemesis.Replicas, nil, []string{"within"}, "waits until the replica has every write of its master"},
-	{VerbAwaitPromotion, nemesis.Replicas, nil, []string{"within"}, "waits until Sentinel has made the replica the master, and every Sentinel says so"},
+	{VerbAwaitPromotion, nemesis.Replicas, nil, []string{"within"},
+		"waits until Sentinel has made the replica the master, and every Sentinel says so"},
 }
 
 // Usages lists the verbs with what each takes, in the order of the document:

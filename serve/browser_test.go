@@ -22,7 +22,8 @@ const (
 // shown asks whether an element can be seen; checkVisibility alone does not
 // know of what is not displayed within a picture.
 func shown(selector string) string {
-	return `((e) => Boolean(e) && e.checkVisibility() && getComputedStyle(e).display !== "none")(document.querySelector('` + selector + `'))`
+	return `((e) => Boolean(e) && e.checkVisibility() && getComputedStyle(e).display !== "none")` +
+		`(document.querySelector('` + selector + `'))`
 }
 
 func press(keys ...string) []chromedp.Action[chromedp.Void] {
@@ -74,7 +75,8 @@ func TestBrowserPredictsAndReveals(t *testing.T) {
 	require.Equal(t, "undefined", b.Text(verdict), "a prediction is asked for first")
 	b.Do(chromedp.Click(chromedp.CSS(`[value=holds]`)), chromedp.Click(chromedp.CSS(`#experiment .first`)))
 	b.Eventually("true", folded)
-	for _, secret := range []string{".reveal", "#outcome .what", "#outcome .blame", ".broken-band", ".lane-name.broken", ".turning-line", ".turning-tag"} {
+	for _, secret := range []string{".reveal", "#outcome .what", "#outcome .blame", ".broken-band", ".lane-name.broken",
+		".turning-line", ".turning-tag"} {
 		require.Equal(t, "false", b.Text(shown(secret)), secret)
 	}
 	before := b.Text(sentences)
@@ -115,7 +117,8 @@ func TestBrowserTurnsTheVerdict(t *testing.T) {
 	b.Do(chromedp.Click(chromedp.CSS(`[value=violated]`)), chromedp.Click(chromedp.CSS(`#experiment .first`)))
 	b.Eventually("violated", verdict)
 	set := func(to string) {
-		b.Text(`(() => { const n = document.getElementById("restart-delay"); n.value = "` + to + `"; n.dispatchEvent(new Event("input", { bubbles: true })); })()`)
+		b.Text(`(() => { const n = document.getElementById("restart-delay"); n.value = "` + to +
+			`"; n.dispatchEvent(new Event("input", { bubbles: true })); })()`)
 	}
 	set("1.2")
 	b.Eventually("holds", verdict)
@@ -177,7 +180,8 @@ func TestBrowserLabWithoutJavaScript(t *testing.T) {
 	b := browser.Open(t, start(t, t.TempDir())+"/lab/client-pause")
 	b.Scripts(false)
 	b.Visit("")
-	require.Equal(t, "0", b.Text(`[...document.querySelectorAll(".player, .at-once, [type=range]")].filter((e) => e.checkVisibility()).length`))
+	require.Equal(t, "0", b.Text(
+		`[...document.querySelectorAll(".player, .at-once, [type=range]")].filter((e) => e.checkVisibility()).length`))
 	b.Do(chromedp.Click(chromedp.CSS(`[name="predict-mutual-exclusion"][value=holds]`)),
 		chromedp.Click(chromedp.CSS(`[name="predict-protected-data"][value=holds]`)), chromedp.Click(chromedp.CSS(`#experiment .first`)))
 	b.Eventually("holds violated", `[...document.querySelectorAll("#outcome [data-verdict]")].map((e) => e.dataset.verdict).join(" ")`)
@@ -192,7 +196,8 @@ func TestBrowserFindsNoHindrance(t *testing.T) {
 		b.Media(map[string]string{"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"})
 		for _, width := range []int64{1440, 390} {
 			b.Size(width, 900)
-			for _, page := range []string{"/", "/run?dir=mine", "/compare?run=mine&run=deeper/theirs", "/lab", "/lab/client-pause", "/lab/partition-during-contention?ttl=x"} {
+			for _, page := range []string{"/", "/run?dir=mine", "/compare?run=mine&run=deeper/theirs", "/lab",
+				"/lab/client-pause", "/lab/partition-during-contention?ttl=x"} {
 				b.Visit(page)
 				b.RequireAccessible()
 				require.LessOrEqual(t, b.Text(`document.documentElement.scrollWidth - innerWidth`), "0", "%s scrolls sideways", page)

@@ -16,12 +16,19 @@ import (
 
 // filePolicy is for pages that a run has written: they may run their own script
 // and reach nothing, and their origin is nobody's.
-const filePolicy = "sandbox allow-scripts allow-downloads; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+const filePolicy = "sandbox allow-scripts allow-downloads; default-src 'none'; style-src 'unsafe-inline'; " +
+	"script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 // kinds are the files of a run that are given out, by name.
 var kinds = map[string]string{
-	reports.PageFile: "text/html", reports.PorcupineFile: "text/html", reports.TimelineFile: "image/svg+xml", reports.ResultsFile: "application/json",
-	reports.JUnitFile: "application/xml", reports.SummaryFile: "text/plain", "history.jsonl": "text/plain", reports.ProgressFile: "text/plain",
+	reports.PageFile:      "text/html",
+	reports.PorcupineFile: "text/html",
+	reports.TimelineFile:  "image/svg+xml",
+	reports.ResultsFile:   "application/json",
+	reports.JUnitFile:     "application/xml",
+	reports.SummaryFile:   "text/plain",
+	reports.ProgressFile:  "text/plain",
+	"history.jsonl":       "text/plain",
 }
 
 // place is where a run's files are below its folder.

@@ -164,7 +164,9 @@ func (s *Server) showLab(w http.ResponseWriter, status int, v *labView) {
 		v.Steps = append(v.Steps, reports.StepText(step))
 	}
 	if k := set.Workload; k != nil {
-		v.Setting = append(v.Setting, fmt.Sprintf("%d clients ask for the lock again and again, for %s; each holds it for about %s", k.Clients, k.For, k.Hold))
+		v.Setting = append(v.Setting,
+			fmt.Sprintf("%d clients ask for the lock again and again, for %s; each holds it for about %s",
+				k.Clients, k.For, k.Hold))
 	}
 	for _, f := range set.Nemesis {
 		v.Faults = append(v.Faults, reports.RandomText(f))
@@ -204,7 +206,8 @@ func remark(r checker.Result, said, before string) (text string, turned bool) {
 	case said == r.Verdict:
 		return "You saw it coming.", false
 	case slices.Contains(verdictNames, said):
-		return fmt.Sprintf("You said %s. Better to be surprised here than in production: the story shows where it parted from your picture.", said), false
+		return fmt.Sprintf(
+			"You said %s. Better to be surprised here than in production: the story shows where it parted from your picture.", said), false
 	case said != "":
 		return "Now you know; the story shows why.", false
 	case slices.Contains(verdictNames, before) && before != r.Verdict:

@@ -84,7 +84,8 @@ const (
 
 // Serve answers on a listener until ctx ends.
 func (s *Server) Serve(l net.Listener) error {
-	server := &http.Server{Handler: guard(l.Addr(), s.mux), ReadTimeout: readTimeout, BaseContext: func(net.Listener) context.Context { return s.ctx }}
+	server := &http.Server{Handler: guard(l.Addr(), s.mux), ReadTimeout: readTimeout,
+		BaseContext: func(net.Listener) context.Context { return s.ctx }}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(l) }()
 	select {

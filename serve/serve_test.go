@@ -142,7 +142,8 @@ func TestRunsAreListedAndCompared(t *testing.T) {
 
 	_, _, body = get(t, at+"/compare?run=mine&run=deeper/theirs")
 	require.Contains(t, body, "3 rows in 2 runs: 1 agree, 1 disagree, 1 incomplete.")
-	require.Contains(t, body, "mutual-exclusion: its own lock violated in 0 of 1, at most 80 % at 95 %; redsync violated in 1 of 1, at least 20 % at 95 %")
+	require.Contains(t, body,
+		"mutual-exclusion: its own lock violated in 0 of 1, at most 80 % at 95 %; redsync violated in 1 of 1, at least 20 % at 95 %")
 	require.Contains(t, body, "not run")
 	require.Less(t, strings.Index(body, "late-release"), strings.Index(body, "restart-delay-too-short"), "what differs comes first")
 	require.Less(t, strings.Index(body, "/run?dir=mine"), strings.Index(body, "/run?dir=deeper"), "as they were chosen")
@@ -154,7 +155,8 @@ func TestRunsAreListedAndCompared(t *testing.T) {
 
 func TestFilesOfRunsAreGivenOut(t *testing.T) {
 	at := start(t, twoRuns(t))
-	for _, name := range []string{"report.html", "results.json", "junit.xml", "summary.md", "trials/restart-delay-too-short/000/history.jsonl", "trials/restart-delay-too-short/000/porcupine.html"} {
+	for _, name := range []string{"report.html", "results.json", "junit.xml", "summary.md",
+		"trials/restart-delay-too-short/000/history.jsonl", "trials/restart-delay-too-short/000/porcupine.html"} {
 		status, header, body := get(t, at+"/files/mine/"+name)
 		require.Equal(t, http.StatusOK, status, name)
 		require.NotEmpty(t, body)
@@ -237,7 +239,8 @@ func TestOthersAreRefused(t *testing.T) {
 func TestNothingComesUnescapedFromAFile(t *testing.T) {
 	dir := t.TempDir()
 	row := func(name string) suite.Result {
-		return suite.Result{Scenario: name, Variant: markup, Cluster: "virtual", Lock: markup, Expect: map[string]string{markup: markup}, Failure: markup}
+		return suite.Result{Scenario: name, Variant: markup, Cluster: "virtual", Lock: markup,
+			Expect: map[string]string{markup: markup}, Failure: markup}
 	}
 	skipped := row("b")
 	skipped.Failure, skipped.Skipped = "", markup
@@ -256,14 +259,16 @@ func TestNothingComesUnescapedFromAFile(t *testing.T) {
 	at := start(t, dir)
 	for _, path := range []string{
 		"/", "/run?dir=one", "/run?dir=%3Cb%3Etwo", "/run?dir=going", "/run?dir=torn", "/compare?run=one&run=%3Cb%3Etwo",
-		"/lab/flushall?variant=" + url.QueryEscape(markup), "/lab/flushall?ttl=" + url.QueryEscape(markup), "/lab/" + url.PathEscape(markup),
+		"/lab/flushall?variant=" + url.QueryEscape(markup), "/lab/flushall?ttl=" + url.QueryEscape(markup),
+		"/lab/" + url.PathEscape(markup),
 	} {
 		_, _, body := get(t, at+path)
 		require.NotContains(t, body, "<img", path)
 		require.NotContains(t, body, "<b>", path)
 		require.NotRegexp(t, `<script[^>]*>[^<]`, body, path)
 	}
-	_, body := post(t, at+"/lab/flushall", url.Values{"ttl": {markup}, "predict-mutual-exclusion": {markup}, "before-mutual-exclusion": {markup}})
+	_, body := post(t, at+"/lab/flushall",
+		url.Values{"ttl": {markup}, "predict-mutual-exclusion": {markup}, "before-mutual-exclusion": {markup}})
 	require.NotContains(t, body, "<img")
 	_, body = post(t, at+"/lab/flushall", url.Values{"predict-mutual-exclusion": {markup}, "before-mutual-exclusion": {markup}})
 	require.NotContains(t, body, "<img")

@@ -189,7 +189,8 @@ func (a *Asker) cost(c change, answer *Answer, gap time.Duration) string {
 	now, then := PersistenceOf(a.Redis), PersistenceOf(&c.redis)
 	switch {
 	case c.policy.Returns[settings.Kill].Why == "the change":
-		return fmt.Sprintf("nothing with each lock; a node that went down is away for %s, and if a majority did, nobody gets a lock for %s (measured)",
+		return fmt.Sprintf(
+			"nothing with each lock; a node that went down is away for %s, and if a majority did, nobody gets a lock for %s (measured)",
 			c.policy.Returns[settings.Kill].After, gap.Round(100*time.Millisecond))
 	case now != then:
 		if from, to := answer.Throughput.Of(now), answer.Throughput.Of(then); from > 0 && to > 0 {

@@ -19,7 +19,8 @@ func BenchmarkFrontier(b *testing.B) {
 	}
 	trials := 0
 	for b.Loop() {
-		a := &Asker{Question: Question{Redis: r, Policy: settings.Delayed(0, ""), TTLs: []time.Duration{30 * time.Second}, On: suite.Virtual, Seed: 1, Drift: redlock.DefaultDrift},
+		a := &Asker{Question: Question{Redis: r, Policy: settings.Delayed(0, ""),
+			TTLs: []time.Duration{30 * time.Second}, On: suite.Virtual, Seed: 1, Drift: redlock.DefaultDrift},
 			Suite: suite.Run}
 		f, err := a.Measure(context.Background(), fewest)
 		if err != nil || f.SafeSide > 0 || f.Inconclusive > 0 {

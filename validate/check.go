@@ -34,7 +34,8 @@ func checked() []Point {
 	point := func(p cluster.Persistence, crash settings.Crash, share float64) Point {
 		return Point{Persistence: p, Crash: crash, TTL: checkTTL, Delay: time.Duration(share * float64(checkTTL))}
 	}
-	none, rdb, no, everysec, always := cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo, cluster.PersistEverysec, cluster.PersistAlways
+	none, rdb, no, everysec, always := cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo,
+		cluster.PersistEverysec, cluster.PersistAlways
 	return []Point{
 		point(none, settings.Kill, 0), point(none, settings.Kill, 0.5), point(none, settings.Kill, 0.8), point(none, settings.Kill, 0.9),
 		point(rdb, settings.Kill, 0.7), point(none, settings.Shutdown, 0.85), point(none, settings.PowerLoss, 0.6),

@@ -28,7 +28,8 @@ func giving(trial suite.Result) suite.Runner {
 }
 
 func result(verdict string) suite.Result {
-	return suite.Result{Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: verdict, Reason: "vacuous: nothing happened"}}}
+	return suite.Result{Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: verdict,
+		Reason: "vacuous: nothing happened"}}}
 }
 
 // Nothing but trials that decided, and held, makes settings safe.

@@ -36,7 +36,8 @@ const clockMargin = 2 * time.Millisecond
 const halvings = 8
 
 // search halves a range in which low holds and high is violated.
-func (a *Asker) search(ctx context.Context, l Limit, property string, low, high float64, job func(x float64) (suite.Job, error)) (Limit, error) {
+func (a *Asker) search(ctx context.Context, l Limit, property string, low, high float64,
+	job func(x float64) (suite.Job, error)) (Limit, error) {
 	for step := -1; step < halvings; step++ {
 		x := (low + high) / 2
 		if step < 0 {
@@ -90,7 +91,8 @@ func (a *Asker) Drifts(ctx context.Context) ([]Limit, error) {
 			// The lease lasts (TTL(1-d)-2ms)/(1-e), the keys TTL.
 			{"the holder's clock runs slow", []string{"c1"}, -1, spare},
 		} {
-			l, err := a.search(ctx, Limit{What: who.what, TTL: ttl, Predicted: who.predicted}, checker.MutualExclusion, 0, min(2.5*spare, 0.5),
+			l, err := a.search(ctx, Limit{What: who.what, TTL: ttl, Predicted: who.predicted}, checker.MutualExclusion,
+				0, min(2.5*spare, 0.5),
 				func(e float64) (suite.Job, error) { return a.clocks(ttl, who.targets, 1+who.sign*e) })
 			if err != nil {
 				return all, err

@@ -119,7 +119,8 @@ func load(ctx context.Context, addr string, connections int) (float64, error) {
 		group.Go(func() error {
 			for time.Since(began) < turnTime && ctx.Err() == nil {
 				key := fmt.Sprintf("lock:%d:%d", c, counts[c]%1000)
-				if err := client.SetArgs(ctx, key, "token", redis.SetArgs{Mode: "NX", TTL: time.Minute}).Err(); err != nil && err != redis.Nil {
+				err := client.SetArgs(ctx, key, "token", redis.SetArgs{Mode: "NX", TTL: time.Minute}).Err()
+				if err != nil && err != redis.Nil {
 					return err
 				}
 				counts[c]++

@@ -28,8 +28,9 @@ func asker(t *testing.T, file string, p settings.Policy, crashes ...settings.Cra
 		crashes = settings.Crashes
 	}
 	return &Asker{
-		Question: Question{Redis: r, Policy: p, TTLs: []time.Duration{time.Second}, Crashes: crashes, On: suite.Virtual, Trials: 6, Seed: 1, Drift: redlock.DefaultDrift},
-		Suite:    suite.Run,
+		Question: Question{Redis: r, Policy: p, TTLs: []time.Duration{time.Second}, Crashes: crashes, On: suite.Virtual,
+			Trials: 6, Seed: 1, Drift: redlock.DefaultDrift},
+		Suite: suite.Run,
 	}
 }
 
@@ -161,7 +162,8 @@ func TestTheBoundaryIsWhereItIsPredicted(t *testing.T) {
 			point := func(share float64) Point {
 				return Point{Persistence: p, Crash: crash, TTL: 5 * time.Second, Delay: time.Duration(share * 5 * float64(time.Second))}
 			}
-			tallies, err := a.tally(context.Background(), []Point{point(0), point(0.99), point(1.01), point(1.2)}, 0, 1, suite.Virtual, false)
+			tallies, err := a.tally(context.Background(), []Point{point(0), point(0.99), point(1.01), point(1.2)}, 0, 1,
+				suite.Virtual, false)
 			require.NoError(t, err)
 			var given []bool
 			for _, tally := range tallies {
@@ -235,7 +237,8 @@ func TestAdviceIsTriedAndSafe(t *testing.T) {
 
 func TestAdviceSpeaksTheFilesLanguage(t *testing.T) {
 	for file, want := range map[string]string{
-		"redis.service": "ExecStartPre=/bin/sleep 2", "compose.yaml": `    entrypoint: [sh, -c, "sleep 2 && exec redis-server --appendonly yes --appendfsync everysec"]`,
+		"redis.service":    "ExecStartPre=/bin/sleep 2",
+		"compose.yaml":     `    entrypoint: [sh, -c, "sleep 2 && exec redis-server --appendonly yes --appendfsync everysec"]`,
 		"statefulset.yaml": `command: [sh, -c, "sleep 2 && exec redis-server --appendonly yes"]`,
 	} {
 		p, err := settings.ReadPolicy("settings/testdata/policy/"+file, "")

@@ -79,14 +79,16 @@ func (a *Asker) judge(answer *Answer, p Point, t Tally) Row {
 	case t.Decided() == 0:
 		r.Verdict, r.Reason = Inconclusive, "no trial decided: "+t.Why
 	case t.Inconclusive > 0:
-		r.Verdict, r.Reason = Inconclusive, fmt.Sprintf("%d of %d trials decided nothing: %s", t.Inconclusive, t.Decided()+t.Inconclusive, t.Why)
+		r.Verdict, r.Reason = Inconclusive, fmt.Sprintf("%d of %d trials decided nothing: %s",
+			t.Inconclusive, t.Decided()+t.Inconclusive, t.Why)
 	case t.Decided() < a.Trials:
 		r.Verdict, r.Reason = Inconclusive, fmt.Sprintf("cut short after %d of %d trials", t.Decided(), a.Trials)
 	case len(r.Doubts) > 0:
 		r.Verdict, r.Reason = Inconclusive, fmt.Sprintf("no violation, but %s: %s", r.Doubts[0].Place, r.Doubts[0].What)
 	case len(answer.Unknown) > 0:
 		d := answer.Unknown[0]
-		r.Verdict, r.Reason = Inconclusive, fmt.Sprintf("no violation, but %s: it is not known whether %s matters (--ignore %s if you know that it does not)", d.Place, d.Name, d.Name)
+		r.Verdict, r.Reason = Inconclusive, fmt.Sprintf("no violation, but %s: it is not known whether %s matters "+
+			"(--ignore %s if you know that it does not)", d.Place, d.Name, d.Name)
 	default:
 		r.Verdict, r.Reason = Safe, a.whySafe(p)
 	}
@@ -144,7 +146,9 @@ const (
 // are measured on real servers; virtual time does not model them.
 func (a *Asker) hazards(ctx context.Context, answer *Answer) error {
 	if a.Redis.Evicts() {
-		h := Hazard{Name: Eviction, Reason: fmt.Sprintf("with maxmemory-policy %s a full node may evict a lock before it expires", a.Redis.MaxMemoryPolicy)}
+		h := Hazard{Name: Eviction,
+			Reason: fmt.Sprintf("with maxmemory-policy %s a full node may evict a lock before it expires",
+				a.Redis.MaxMemoryPolicy)}
 		h.Place, _ = a.Redis.At("maxmemory-policy")
 		if err := a.hazard(ctx, answer, h, "eviction"); err != nil {
 			return err
@@ -153,9 +157,12 @@ func (a *Asker) hazards(ctx context.Context, answer *Answer) error {
 	// Redis then skips the fsync while any child is at work, a snapshot's too
 	// (flushAppendOnlyFile in aof.c).
 	rewrites := a.Redis.RewritePercentage > 0 || len(a.Redis.Save) > 0
-	if PersistenceOf(a.Redis) == cluster.PersistAlways && a.Redis.NoFsyncOnRewrite && rewrites && slices.Contains(a.Crashes, settings.PowerLoss) &&
+	if PersistenceOf(a.Redis) == cluster.PersistAlways && a.Redis.NoFsyncOnRewrite && rewrites &&
+		slices.Contains(a.Crashes, settings.PowerLoss) &&
 		a.Policy.Returns[settings.PowerLoss].After < Boundary(a.Longest(), a.Drift) {
-		h := Hazard{Name: RewriteHazard, Reason: "with no-appendfsync-on-rewrite yes, appendfsync always does not sync while the file is rewritten or a snapshot saved"}
+		h := Hazard{Name: RewriteHazard,
+			Reason: "with no-appendfsync-on-rewrite yes, appendfsync always does not sync while the file is " +
+				"rewritten or a snapshot saved"}
 		h.Place, _ = a.Redis.At("no-appendfsync-on-rewrite")
 		return a.hazard(ctx, answer, h, "aof-always-rewrite")
 	}

@@ -92,7 +92,8 @@ func (l lease) tell(e *history.Event, visit func(*history.Event) error) error {
 	if err := visit(e); err != nil {
 		return err
 	}
-	if err := l.command(history.Command{Serial: l.serial + 1, Name: "SET", Expiry: 1e9, Effect: history.EffectSet, Reply: "OK"}, l.begin, visit); err != nil {
+	set := history.Command{Serial: l.serial + 1, Name: "SET", Expiry: 1e9, Effect: history.EffectSet, Reply: "OK"}
+	if err := l.command(set, l.begin, visit); err != nil {
 		return err
 	}
 	*e = history.Event{Process: l.client, Op: history.OpAcquire, ID: l.id, Key: l.key}
@@ -108,7 +109,8 @@ func (l lease) tell(e *history.Event, visit func(*history.Event) error) error {
 	if err := visit(e); err != nil {
 		return err
 	}
-	if err := l.command(history.Command{Serial: l.serial + 2, Name: "EVALSHA", Effect: history.EffectDelete, Reply: "1"}, l.begin+released, visit); err != nil {
+	deletion := history.Command{Serial: l.serial + 2, Name: "EVALSHA", Effect: history.EffectDelete, Reply: "1"}
+	if err := l.command(deletion, l.begin+released, visit); err != nil {
 		return err
 	}
 	*e = history.Event{Time: l.begin + freed, Process: l.client, Type: history.TypeOK, Op: history.OpRelease, ID: l.id + 1, Key: l.key}

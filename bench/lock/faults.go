@@ -45,7 +45,8 @@ func far(ctx context.Context, s *Servers) (figures.Section, error) {
 		}
 	}
 	addrs := append(slices.Clone(s.Addrs[:last]), proxy.Listen)
-	return underFault().faulty(ctx, s, addrs, "lock-far-node", "One node of five is 50 ms away, there and back; 8 callers, keys of their own")
+	return underFault().faulty(ctx, s, addrs, "lock-far-node",
+		"One node of five is 50 ms away, there and back; 8 callers, keys of their own")
 }
 
 // faulty measures the peers that use all servers.

@@ -120,7 +120,8 @@ func (b *beliefs) believed(r *Reader, i int, e *history.Event, v *votes) {
 	}
 	if said < b.quorum {
 		r.report.add(aboutLock(i, e), func() string {
-			return fmt.Sprintf("at %s it %s %q with the yes of %d of %d nodes, and the lock says that it needs %d", when(e.Time), did, e.Key,
+			return fmt.Sprintf("at %s it %s %q with the yes of %d of %d nodes, and the lock says that it needs %d",
+				when(e.Time), did, e.Key,
 				said, len(r.nodes), b.quorum)
 		})
 	}

@@ -31,7 +31,8 @@ func TestBeliefs(t *testing.T) {
 	}{
 		{"a majority", holder(), ""},
 		{"too few", granted(asked().took(2, "c1>n1", "a"), 3, "a"), "with the yes of 1 of 3 nodes, and the lock says that it needs 2"},
-		{"one node twice", granted(asked().took(2, "c1>n1", "a").freed(2, "c1>n1", "a").took(2, "c1>n1", "a"), 3, "a"), "the yes of 1 of 3"},
+		{"one node twice", granted(asked().took(2, "c1>n1", "a").freed(2, "c1>n1", "a").took(2, "c1>n1", "a"), 3, "a"),
+			"the yes of 1 of 3"},
 		{"another token's", granted(asked().took(2, "c1>n1", "b").took(2, "c1>n2", "b"), 3, "a"), "the yes of 0 of 3"},
 		{"another client's", granted(asked().took(2, "c2>n1", "a").took(2, "c2>n2", "a"), 3, "a"), "the yes of 0 of 3"},
 		{"from before it asked", granted(newTape().took(0, "c1>n1", "a").took(0, "c1>n2", "a").
@@ -50,7 +51,8 @@ func TestBeliefs(t *testing.T) {
 		{"given up with a majority", refused(asked().took(2, "c1>n1", "a").took(2, "c1>n2", "a"), 30, history.ReasonNoMajority),
 			"though 2 nodes had said yes to a by 0.002 s"},
 		{"given up for the time", refused(asked().took(2, "c1>n1", "a").took(2, "c1>n2", "a"), 30, history.ReasonTooLate), ""},
-		{"given up with a majority that came late", refused(asked().took(2, "c1>n1", "a").took(600, "c1>n2", "a"), 630, history.ReasonNoMajority), ""},
+		{"given up with a majority that came late",
+			refused(asked().took(2, "c1>n1", "a").took(600, "c1>n2", "a"), 630, history.ReasonNoMajority), ""},
 		{"given up as the majority came", refused(asked().took(2, "c1>n1", "a").took(2, "c1>n2", "a"), 3, history.ReasonNoMajority), ""},
 		{"given up behind a fault", refused(asked().fault(1, history.LinkCut, "c1-n1").took(2, "c1>n1", "a").took(2, "c1>n2", "a"), 30,
 			history.ReasonNoMajority), ""},

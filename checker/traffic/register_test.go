@@ -146,19 +146,24 @@ func TestRegister(t *testing.T) {
 		{"a DEL that finds it and says not", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
 			history.Command{Name: "DEL", Effect: history.EffectDelete})(2, "0", false), Cluster, "a delete was refused"},
 
-		{"extended, and there for longer", newTape().took(1, "c1>n1", "a").extended(900, "c1>n1", "a", true).met(1500, "c2>n1", "b", "a"), "", ""},
+		{"extended, and there for longer",
+			newTape().took(1, "c1>n1", "a").extended(900, "c1>n1", "a", true).met(1500, "c2>n1", "b", "a"), "", ""},
 		{"extended, and gone all the same", newTape().took(1, "c1>n1", "a").extended(900, "c1>n1", "a", true).took(1500, "c2>n1", "b"),
 			Cluster, "a SET of b succeeded"},
-		{"not extended, and there for longer", newTape().took(1, "c1>n1", "a").extended(900, "c1>n1", "x", false).met(1500, "c2>n1", "b", "a"),
+		{"not extended, and there for longer",
+			newTape().took(1, "c1>n1", "a").extended(900, "c1>n1", "x", false).met(1500, "c2>n1", "b", "a"),
 			Cluster, "a SET of b met a"},
 		{"a script extends what is gone", newTape().extended(900, "c1>n1", "a", true), Cluster, "an extension of a succeeded"},
-		{"a script extends another's", newTape().took(1, "c1>n1", "a").extended(2, "c2>n1", "b", true), Lock, "an extension of b succeeded"},
+		{"a script extends another's", newTape().took(1, "c1>n1", "a").extended(2, "c2>n1", "b", true), Lock,
+			"an extension of b succeeded"},
 
-		{"a reply that never came: it was carried out", newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).met(2, "c2>n1", "b", "a"), "", ""},
+		{"a reply that never came: it was carried out",
+			newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).met(2, "c2>n1", "b", "a"), "", ""},
 		{"a reply that never came: it was not", newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).took(2, "c2>n1", "b"), "", ""},
 		{"a reply that never came: it was later", newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).
 			took(2, "c2>n1", "b").freed(3, "c2>n1", "b").met(4, "c2>n1", "b", "a"), "", ""},
-		{"a reply that never came explains nobody else", newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).met(2, "c2>n1", "b", "x"),
+		{"a reply that never came explains nobody else",
+			newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).met(2, "c2>n1", "b", "x"),
 			Cluster, "a SET of b met x"},
 
 		{"a restart without a look", newTape().took(1, "c1>n1", "a").fault(2, history.NodeDown, "n1").took(3, "c2>n1", "b"), "", ""},
@@ -175,9 +180,12 @@ func TestRegister(t *testing.T) {
 		{"a full memory evicts", newTape().took(1, "c1>n1", "a").fault(2, history.NodeMemory, "n1").took(3, "c2>n1", "b"), "", ""},
 
 		{"its clock was put forward", newTape().took(1, "c1>n1", "a").clock(2, "n1", 1500, 1).took(3, "c2>n1", "b"), "", ""},
-		{"its clock was put back", newTape().clock(0, "n1", 5000, 1).took(1, "c1>n1", "a").clock(2, "n1", 3000, 1).met(2500, "c2>n1", "b", "a"), "", ""},
+		{"its clock was put back",
+			newTape().clock(0, "n1", 5000, 1).took(1, "c1>n1", "a").clock(2, "n1", 3000, 1).met(2500, "c2>n1", "b", "a"),
+			"", ""},
 		{"its clock runs fast", newTape().clock(0, "n1", 0, 2).took(1, "c1>n1", "a").took(502, "c2>n1", "b"), "", ""},
-		{"another's clock runs fast", newTape().clock(0, "n2", 0, 2).took(1, "c1>n1", "a").took(502, "c2>n1", "b"), Cluster, "a SET of b succeeded"},
+		{"another's clock runs fast", newTape().clock(0, "n2", 0, 2).took(1, "c1>n1", "a").took(502, "c2>n1", "b"),
+			Cluster, "a SET of b succeeded"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -166,7 +166,8 @@ func testInputs(t *testing.T, bin string) {
 			"## Lockproof: not as expected", "::error title=Lockproof::A property differs"},
 		{"inconclusive", map[string]string{"names": "slow-acquire", "lock": "redsync"}, 2, "lockproof-virtual-redsync",
 			"## Lockproof: inconclusive", "::error title=Lockproof::Nothing differs"},
-		{"inconclusive, which may pass", map[string]string{"names": "slow-acquire", "lock": "redsync", "inconclusive": "pass", "artifact": "mine"}, 0,
+		{"inconclusive, which may pass",
+			map[string]string{"names": "slow-acquire", "lock": "redsync", "inconclusive": "pass", "artifact": "mine"}, 0,
 			"mine", "## Lockproof: inconclusive", "::warning title=Lockproof::Nothing differs"},
 		{"a name that does not exist", map[string]string{"names": "late-relaese"}, 64, "lockproof-virtual", "",
 			`did you mean "late-release"?`},
@@ -199,7 +200,8 @@ func testFiles(t *testing.T, bin string) {
 	data, err := os.ReadFile("../../scenarios/flushall.yaml")
 	require.NoError(t, err)
 	require.NoError(t, os.Mkdir(filepath.Join(r.work, "locks"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(r.work, "locks", "ours.yaml"), bytes.Replace(data, []byte("name: flushall"), []byte("name: ours"), 1), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(r.work, "locks", "ours.yaml"),
+		bytes.Replace(data, []byte("name: flushall"), []byte("name: ours"), 1), 0o644))
 	require.Zero(t, r.run(t), r.log)
 	require.Contains(t, r.summary, "<code>ours</code>")
 }

@@ -136,7 +136,8 @@ func TestCheckDrawsAViolationOfALongHistory(t *testing.T) {
 	require.NoError(t, err)
 	want := fake(expected).try("check", halves)
 	require.Contains(t, want.out, "violation 1 of 1")
-	note, err := json.Marshal(history.Event{Time: int64(time.Hour), Process: "harness", Type: history.TypeNote, Text: strings.Repeat("x", 1<<19)})
+	note, err := json.Marshal(history.Event{Time: int64(time.Hour), Process: "harness", Type: history.TypeNote,
+		Text: strings.Repeat("x", 1<<19)})
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "history.jsonl")
 	require.NoError(t, os.WriteFile(path, append(short, bytes.Repeat(append(note, '\n'), 34)...), 0o600))

@@ -58,7 +58,8 @@ func TestAnEngineThatCannotBeUsed(t *testing.T) {
 			require.NoError(t, os.Chmod(folder, 0o777))
 			program := filepath.Join(folder, "lockproof") // where any user can reach it
 			require.NoError(t, exec.Command("cp", binary, program).Run())
-			v := victim{binary: program, home: filepath.Join(folder, "home"), temp: filepath.Join(folder, "temp"), out: filepath.Join(folder, "out")}
+			v := victim{binary: program, home: filepath.Join(folder, "home"), temp: filepath.Join(folder, "temp"),
+				out: filepath.Join(folder, "out")}
 			for _, dir := range []string{v.home, v.temp} {
 				require.NoError(t, os.Mkdir(dir, 0o777))
 				require.NoError(t, os.Chmod(dir, 0o777))

@@ -34,10 +34,11 @@ func hostileRuns(t *testing.T, dir string) map[string]string {
 	}
 	const results = `{"version":1,"tool":{"name":"lockproof"},"options":{"trials":1},"scenarios":[{"trials":[`
 	return map[string]string{
-		"many trials":          text("trials", results, strings.Repeat("{},", 300_000), "{}]}]}"),
-		"many short trials":    text("short", `{"begun":{"planned":1}}`+"\n", strings.Repeat(`{"trial":{}}`+"\n", 499_999)),
-		"trials of many words": text("words", `{"begun":{"planned":1}}`+"\n", strings.Repeat(`{"trial":{"why":"`+strings.Repeat("x", 60_000)+`"}}`+"\n", 1_050)),
-		"numbers of no run":    text("no run", `{"begun":{"planned":-9000000000,"options":{"ttl":-1}}}`+"\n"),
+		"many trials":       text("trials", results, strings.Repeat("{},", 300_000), "{}]}]}"),
+		"many short trials": text("short", `{"begun":{"planned":1}}`+"\n", strings.Repeat(`{"trial":{}}`+"\n", 499_999)),
+		"trials of many words": text("words", `{"begun":{"planned":1}}`+"\n",
+			strings.Repeat(`{"trial":{"why":"`+strings.Repeat("x", 60_000)+`"}}`+"\n", 1_050)),
+		"numbers of no run": text("no run", `{"begun":{"planned":-9000000000,"options":{"ttl":-1}}}`+"\n"),
 	}
 }
 
@@ -102,7 +103,8 @@ func TestServeOfHostileFiles(t *testing.T) {
 			s := startServing(t, binary, dir)
 			for _, page := range []string{
 				"/", "/run?dir=results.json", "/run?dir=progress.jsonl", "/compare?a=results.json&b=progress.jsonl", "/live",
-				"/files/results.json/results.json", "/files/progress.jsonl/progress.jsonl", "/files/results.json/trials/a/000/history.jsonl",
+				"/files/results.json/results.json", "/files/progress.jsonl/progress.jsonl",
+				"/files/results.json/trials/a/000/history.jsonl",
 				"/download?dir=progress.jsonl", "/files/../../etc/passwd", "/lab", "/lab/flushall", "/assets/serve.css", "/",
 			} {
 				require.Less(t, s.get(t, page), http.StatusInternalServerError, page)

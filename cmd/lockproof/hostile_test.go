@@ -116,7 +116,8 @@ func runBinary(t *testing.T, binary string, args ...string) ended {
 		require.IsType(t, &exec.ExitError{}, err)
 	}
 	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	return ended{cmd.ProcessState.ExitCode(), output.String(), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), usage.Maxrss << 10}
+	state := cmd.ProcessState
+	return ended{state.ExitCode(), output.String(), state.UserTime() + state.SystemTime(), usage.Maxrss << 10}
 }
 
 // A file may be anything, whatever takes it: the command ends soon, in little
@@ -135,7 +136,8 @@ func TestHostileFiles(t *testing.T) {
 		require.Less(t, got.peak, int64(hostileMemory), "%q", args)
 		require.Contains(t, got.output, strings.Trim(filepath.Base(file), "\x1b\r\u202e"), "%q", args)
 		require.Less(t, len(got.output), 64<<10, "%q", args)
-		require.False(t, strings.ContainsFunc(got.output, func(r rune) bool { return r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf) }), "%q: %q", args, told)
+		require.False(t, strings.ContainsFunc(got.output,
+			func(r rune) bool { return r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf) }), "%q: %q", args, told)
 	}
 	for _, what := range slices.Sorted(maps.Keys(files)) {
 		file := files[what]
@@ -159,7 +161,8 @@ func TestHostileFiles(t *testing.T) {
 		})
 	}
 	for what, command := range map[string][]string{
-		"includes that double": {"validate", "--config", doubledIncludes(t)}, "drop-in that is a pipe": {"validate", "--restart-policy", pipeAsDropIn(t)},
+		"includes that double":   {"validate", "--config", doubledIncludes(t)},
+		"drop-in that is a pipe": {"validate", "--restart-policy", pipeAsDropIn(t)},
 	} {
 		t.Run(what, func(t *testing.T) { try(t, strings.Join(command[:2], " "), what, "", command...) })
 	}

@@ -34,7 +34,8 @@ func TestNothingOutlivesAKilledHarness(t *testing.T) {
 	// One home for all: the preload shim is in its cache, and is built once, by
 	// a run that is left alone.
 	home := t.TempDir()
-	victim{binary: binary, home: home, temp: t.TempDir(), out: t.TempDir()}.must(t, "run", "flushall", "--on", "local", "--out", t.TempDir())
+	victim{binary: binary, home: home, temp: t.TempDir(), out: t.TempDir()}.must(t, "run", "flushall", "--on", "local",
+		"--out", t.TempDir())
 
 	rng := rand.New(rand.NewPCG(1, 2))
 	children, remains, histories := 0, 0, 0

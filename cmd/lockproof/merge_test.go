@@ -106,7 +106,8 @@ func TestAFolderOfOthersIsRefused(t *testing.T) {
 	foreign := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(foreign, reports.ResultsFile), []byte("{}"), 0o644))
 	shards := sharded(t, p, 2)
-	for _, command := range [][]string{{"run", "flushall"}, append([]string{"merge"}, shards...), {"validate", "--crash", "kill", "--trials", "1"}} {
+	for _, command := range [][]string{{"run", "flushall"}, append([]string{"merge"}, shards...),
+		{"validate", "--crash", "kill", "--trials", "1"}} {
 		for out, says := range map[string]string{
 			alive:   "another run is writing to this folder: give this run another",
 			foreign: "this is not an output folder of Lockproof's, whose files it may replace",

@@ -70,6 +70,8 @@ func oversee(args []string, complaints io.Writer) int {
 	if i := cmd.ProcessState.ExitCode() - decidedFirst; i >= 0 && i < len(decided) {
 		return decided[i]
 	}
-	fmt.Fprintf(complaints, "lockproof: the program came to an end that it has not decided on (%s); this says nothing about any lock\n", cmd.ProcessState)
+	fmt.Fprintf(complaints,
+		"lockproof: the program came to an end that it has not decided on (%s); this says nothing about any lock\n",
+		cmd.ProcessState)
 	return exitFailed
 }

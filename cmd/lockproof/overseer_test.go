@@ -44,7 +44,8 @@ func TestOnlyADecisionIsAnExitCode(t *testing.T) {
 	}{
 		"a verdict": {2, ""}, "all is well": {0, ""}, "an interrupt": {exitInterrupted, ""},
 		"panic": {3, "panic: boom"}, "fatal error": {3, "fatal error: sync: unlock of unlocked mutex"},
-		"somebody's 0": {3, "exit status 0"}, "somebody's 1": {3, "exit status 1"}, "somebody's 2": {3, "exit status 2"}, "somebody's 99": {3, "exit status 99"},
+		"somebody's 0": {3, "exit status 0"}, "somebody's 1": {3, "exit status 1"},
+		"somebody's 2": {3, "exit status 2"}, "somebody's 99": {3, "exit status 99"},
 	} {
 		t.Run(end, func(t *testing.T) {
 			cmd := exec.Command(os.Args[0])
@@ -52,7 +53,8 @@ func TestOnlyADecisionIsAnExitCode(t *testing.T) {
 			said, _ := cmd.CombinedOutput()
 			require.Equal(t, want.code, cmd.ProcessState.ExitCode(), "%s", said)
 			require.Contains(t, string(said), want.says)
-			require.Equal(t, want.code == exitFailed, strings.Contains(string(said), "lockproof: the program came to an end that it has not decided on ("))
+			require.Equal(t, want.code == exitFailed,
+				strings.Contains(string(said), "lockproof: the program came to an end that it has not decided on ("))
 		})
 	}
 }

@@ -27,7 +27,8 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on 
 // code is that of what was found.
 func TestWhatCannotBePrintedIsWritten(t *testing.T) {
 	for code, gives := range map[int]func(suite.Job, int) suite.Result{
-		0: expected, reports.ExitDiffers: verdict(history.Holds, history.Violated), reports.ExitInconclusive: verdict(history.Holds, history.Inconclusive),
+		0: expected, reports.ExitDiffers: verdict(history.Holds, history.Violated),
+		reports.ExitInconclusive: verdict(history.Holds, history.Inconclusive),
 	} {
 		for _, command := range []string{"run flushall hung-node", "merge", "validate --crash kill --trials 1"} {
 			p := fake(gives)
@@ -110,7 +111,8 @@ func TestABrokenPipeEndsPrintingAndNotTheRun(t *testing.T) {
 				}
 				return cmd.ProcessState.ExitCode()
 			}
-			require.Equal(t, reports.ExitDiffers, run("run", "half-is-not-majority", "flushall", "late-set", "--without", "Majority", "--out", out))
+			require.Equal(t, reports.ExitDiffers,
+				run("run", "half-is-not-majority", "flushall", "late-set", "--without", "Majority", "--out", out))
 			kept, err := reports.Read(out)
 			require.NoError(t, err)
 			require.Len(t, kept.Rows, 3)

@@ -114,7 +114,8 @@ func newBystanders(t *testing.T, binary string) bystanders {
 			onDocker(t, remove...)
 		}
 	})
-	pack := exec.Command("sh", "-c", `tar -C "$1" -c lockproof | docker import - "$2"`, "sh", strings.TrimSuffix(binary, "/lockproof"), b.name)
+	pack := exec.Command("sh", "-c", `tar -C "$1" -c lockproof | docker import - "$2"`, "sh",
+		strings.TrimSuffix(binary, "/lockproof"), b.name)
 	out, err := pack.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	onDocker(t, "network", "create", project, b.name)

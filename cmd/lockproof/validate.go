@@ -79,7 +79,8 @@ failed; 64 bad usage or a bad file.`,
 	f.StringVar(&v.config, "config", "", "redis.conf of the nodes; what it includes is read too")
 	f.StringArrayVar(&v.set, "set", nil, "a line of redis.conf that outranks the file, as in --set 'appendfsync always'; again for more")
 	f.DurationSliceVar(&v.ttls, "ttl", []time.Duration{30 * time.Second}, "TTLs of the clients' locks, 100ms to 10m; more with commas")
-	f.DurationVar(&v.delay, "restart-delay", 0, "how long a node stays away after every crash (default: by --restart-policy, or not at all)")
+	f.DurationVar(&v.delay, "restart-delay", 0,
+		"how long a node stays away after every crash (default: by --restart-policy, or not at all)")
 	f.StringVar(&v.policyFile, "restart-policy", "", "systemd unit, compose file or Kubernetes workload that brings a node back")
 	f.StringVar(&v.service, "service", "", "service or container in the --restart-policy (default: the Redis)")
 	f.StringSliceVar(&v.crashes, "crash", settings.CrashNames(), "how nodes go down")

@@ -64,14 +64,15 @@ func TestValidateExitCodes(t *testing.T) {
 		{"safe", verdict(history.Holds, history.Holds), 0, "✓ safe with a TTL of 5s"},
 		{"unsafe", verdict(history.Holds, history.Violated), 1, "✗ unsafe with a TTL of 5s"},
 		{"inconclusive", verdict(history.Holds, history.Inconclusive), 2, "? inconclusive with a TTL of 5s"},
-		{"failed", func(suite.Job, int) suite.Result { return suite.Result{Failure: "n3 did not start"} }, 3, "the harness failed: n3 did not start"},
+		{"failed", func(suite.Job, int) suite.Result { return suite.Result{Failure: "n3 did not start"} }, 3,
+			"the harness failed: n3 did not start"},
 		{"skipped", func(suite.Job, int) suite.Result { return suite.Result{Skipped: "no compiler"} }, 2, "no trial decided: no compiler"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			out := t.TempDir()
-			got := fake(tt.trial).try("validate", "--set", "appendonly yes", "--set", "appendfsync always", "--ttl", "5s", "--crash", "power-loss",
-				"--trials", "2", "--out", out)
+			got := fake(tt.trial).try("validate", "--set", "appendonly yes", "--set", "appendfsync always",
+				"--ttl", "5s", "--crash", "power-loss", "--trials", "2", "--out", out)
 			require.Equal(t, tt.want, got.code, got.err)
 			require.Contains(t, got.out, tt.says)
 			data, err := os.ReadFile(filepath.Join(out, reports.ValidationFile))
@@ -110,8 +111,9 @@ func TestValidateFailsWithTheHarness(t *testing.T) {
 				}
 				return holds(j, n)
 			})
-			got := p.try("validate", "--set", "appendonly yes", "--set", "appendfsync always", "--set", "maxmemory 10mb", "--set", "maxmemory-policy allkeys-lru",
-				"--ttl", "5s", "--crash", "kill", "--trials", "1", "--frontier-trials", "1", "--throughput=false", "--out", t.TempDir(), tt.flag)
+			got := p.try("validate", "--set", "appendonly yes", "--set", "appendfsync always",
+				"--set", "maxmemory 10mb", "--set", "maxmemory-policy allkeys-lru", "--ttl", "5s", "--crash", "kill",
+				"--trials", "1", "--frontier-trials", "1", "--throughput=false", "--out", t.TempDir(), tt.flag)
 			require.Equal(t, 3, got.code, got.out)
 			require.Contains(t, got.out, "the harness failed: n3 did not start")
 		})
@@ -136,7 +138,8 @@ func TestAnInterruptedValidation(t *testing.T) {
 		}
 		var out, err strings.Builder
 		p.in, p.out, p.err = strings.NewReader(""), &out, &err
-		code := p.main(ctx, []string{"validate", "--set", "appendonly yes", "--set", "appendfsync always", "--ttl", "5s", "--crash", "kill", "--trials", "2", "--frontier", "--out", t.TempDir()})
+		code := p.main(ctx, []string{"validate", "--set", "appendonly yes", "--set", "appendfsync always",
+			"--ttl", "5s", "--crash", "kill", "--trials", "2", "--frontier", "--out", t.TempDir()})
 		require.Equal(t, tt.want, code, err.String())
 		for _, part := range []string{"as far as it went: it was interrupted", "50 trials in virtual time"} {
 			require.Contains(t, out.String(), part)
@@ -152,8 +155,10 @@ func TestValidateInVirtualTime(t *testing.T) {
 	got := p.try("validate", "--set", "appendonly yes", "--ttl", "5s", "--trials", "4", "--out", out, "--restart-delay", "1s")
 	require.Equal(t, 1, got.code, got.err)
 	for _, part := range []string{
-		"✗ unsafe with a TTL of 5s", `appendonly yes  (given)`, "kill        5s   1s          ✓ safe", "power-loss  5s   1s          ✗ unsafe",
-		"appendfsync everysec syncs once a second", "1. in whatever starts Redis:", "sleep 6 before redis-server, at every start", "appendfsync always",
+		"✗ unsafe with a TTL of 5s", `appendonly yes  (given)`, "kill        5s   1s          ✓ safe",
+		"power-loss  5s   1s          ✗ unsafe",
+		"appendfsync everysec syncs once a second", "1. in whatever starts Redis:",
+		"sleep 6 before redis-server, at every start", "appendfsync always",
 	} {
 		require.Contains(t, got.out, part)
 	}

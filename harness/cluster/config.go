@@ -37,7 +37,8 @@ func (c Config) Check() error {
 	}
 	for replica, master := range c.Replicas {
 		if !slices.Contains(c.Nodes, master) || c.Aliases[master] != "" {
-			return fmt.Errorf("the master of %s is to be %q, which is no node with a server of its own: there are %v", replica, master, c.Nodes)
+			return fmt.Errorf("the master of %s is to be %q, which is no node with a server of its own: there are %v",
+				replica, master, c.Nodes)
 		}
 	}
 	return nil

@@ -46,7 +46,9 @@ func OpenFile(name string) (*File, error) {
 			return err
 		}
 		if held += len(line); held > mostLate {
-			return fmt.Errorf("line %d: more than %d MB of events stand behind later ones: sort the lines by their times", number, mostLate>>20)
+			return fmt.Errorf(
+				"line %d: more than %d MB of events stand behind later ones: sort the lines by their times",
+				number, mostLate>>20)
 		}
 		f.late = append(f.late, e)
 		f.skip = append(f.skip, number)

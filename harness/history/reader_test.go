@@ -15,7 +15,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of testdata/bad anew")
 
-const headerLine = `{"time":0,"process":"harness","type":"header","header":{"version":1,"scenario":"client-pause","cluster":"virtual","seed":1,"trial":1,"lock":"redlock","ttl":1000000000,"nodes":["n1"],"clients":["c1"],"real_time":false,"expect":{"mutual-exclusion":"holds"},"bounds":{"free":1,"grant":1},"earned":{"grants":1,"contended":0,"faults":0}}}` + "\n"
+const headerLine = `{"time":0,"process":"harness","type":"header","header":{"version":1,"scenario":"client-pause","cluster":"virtual",` +
+	`"seed":1,"trial":1,"lock":"redlock","ttl":1000000000,"nodes":["n1"],"clients":["c1"],"real_time":false,` +
+	`"expect":{"mutual-exclusion":"holds"},"bounds":{"free":1,"grant":1},"earned":{"grants":1,"contended":0,"faults":0}}}` + "\n"
 
 func TestReadSortsByTimeAndKeepsTheOrderOfAnInstant(t *testing.T) {
 	events, err := Read(strings.NewReader(headerLine +

@@ -118,7 +118,9 @@ func validateFault(e *Event) error {
 		return fmt.Errorf("unknown class %q of the fault %s; it must be one of %s", e.Fault.Class, e.Fault.Kind, oneOf(Classes))
 	}
 	if since := e.Fault.Since; since < 0 || since > e.Time {
-		return fmt.Errorf("a fault that was seen at %d may have been in effect since %d; it must be from 0 up to the event's time", e.Time, since)
+		return fmt.Errorf(
+			"a fault that was seen at %d may have been in effect since %d; it must be from 0 up to the event's time",
+			e.Time, since)
 	}
 	return nil
 }

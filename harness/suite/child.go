@@ -55,7 +55,8 @@ const childEnd = 2 * time.Second
 
 // startChild starts a child on so many processors.
 func startChild(command []string, processors int, said io.Writer) (*child, error) {
-	c := &child{cmd: exec.Command(command[0], command[1:]...), replies: make(chan reply), words: &lastWords{said: said}, known: map[int]bool{}}
+	c := &child{cmd: exec.Command(command[0], command[1:]...), replies: make(chan reply),
+		words: &lastWords{said: said}, known: map[int]bool{}}
 	c.cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(processors))
 	c.cmd.Stderr = c.words
 	c.cmd.WaitDelay = childEnd // a process that a lock has started may keep stderr open

@@ -44,7 +44,9 @@ func (c *Children) Run(ctx context.Context, jobs []Job, o Options, observe func(
 		return nil, err
 	}
 	sweep(ctx)
-	return spread(ctx, jobs, o, func() executor { return &childRunner{children: c, options: o, progressTimeout: c.progressTimeout()} }, observe), nil
+	return spread(ctx, jobs, o, func() executor {
+		return &childRunner{children: c, options: o, progressTimeout: c.progressTimeout()}
+	}, observe), nil
 }
 
 func (c *Children) progressTimeout() time.Duration {

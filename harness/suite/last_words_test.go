@@ -15,9 +15,11 @@ func TestLastWords(t *testing.T) {
 		{"without an end", "half a line", "half a line", "half a line\n"},
 		{"a panic", "hello\npanic: boom" + trace + "my/lock.(*Lock).Acquire(0xc000, {0x1, 0x2})\n\t/src/lock.go:33 +0x1\n",
 			"panic: boom, in my/lock.(*Lock).Acquire", "hello\n"},
-		{"a panic that was passed on", "panic: boom [recovered, repanicked]" + trace + "sync.(*WaitGroup).Go.func1.1()\n\twg.go:1\npanic({0x1, 0x2})\n\tpanic.go:2\n" +
+		{"a panic that was passed on", "panic: boom [recovered, repanicked]" + trace +
+			"sync.(*WaitGroup).Go.func1.1()\n\twg.go:1\npanic({0x1, 0x2})\n\tpanic.go:2\n" +
 			"my/lock.take(...)\n\tlock.go:3\ncreated by my/other.Start in goroutine 1\n", "panic: boom, in my/lock.take", ""},
-		{"a fatal error", "fatal error: sync: unlock of unlocked mutex\n\ngoroutine 7 gp=0xc [running]:\ninternal/sync.fatal({0x1})\n\tpanic.go\nsync.(*Mutex).Unlock(...)\n\tm.go\nmain.f()\n",
+		{"a fatal error", "fatal error: sync: unlock of unlocked mutex\n\ngoroutine 7 gp=0xc " +
+			"[running]:\ninternal/sync.fatal({0x1})\n\tpanic.go\nsync.(*Mutex).Unlock(...)\n\tm.go\nmain.f()\n",
 			"fatal error: sync: unlock of unlocked mutex, in main.f", ""},
 		{"talk that begins like a panic", "panic: not really\n" + strings.Repeat("more\n", preamble) + "end\n", "end",
 			"panic: not really\n" + strings.Repeat("more\n", preamble) + "end\n"},

@@ -68,10 +68,11 @@ func TestTrialsComeBackInTheOrderOfTheJobs(t *testing.T) {
 	o.Parallel = 4
 	var mu sync.Mutex
 	var seen []string
-	trials := runFake(context.Background(), o, []Job{plain("a"), plain("b")}, fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
+	performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
 		time.Sleep(time.Duration(10-3*result.Trial) * time.Millisecond) // the later, the quicker
 		return granted(p, result)
-	}), func(result Result) {
+	})
+	trials := runFake(context.Background(), o, []Job{plain("a"), plain("b")}, performer, func(result Result) {
 		require.True(t, mu.TryLock(), "observe is called for one trial at a time")
 		defer mu.Unlock()
 		seen = append(seen, fmt.Sprint(result.Scenario, result.Trial))
@@ -106,20 +107,22 @@ func TestAStalledTrialIsTriedAgain(t *testing.T) {
 			o := onFake(1)
 			o.Out = t.TempDir()
 			tries := 0
-			trials := runFake(context.Background(), o, []Job{plain("a")}, fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
+			performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
 				events := granted(p, result)
 				if tries++; tries <= c.stalls {
 					events = append(events, stall)
 				}
 				return events
-			}), func(Result) {})
+			})
+			trials := runFake(context.Background(), o, []Job{plain("a")}, performer, func(Result) {})
 			require.Len(t, trials, 1)
 			standing, why := trials[0].Standing()
 			require.Equal(t, c.want, standing, why)
 			require.Equal(t, c.attempts, trials[0].Attempts)
 			require.Equal(t, c.attempts, tries)
 			events := readHistory(t, filepath.Join(o.Out, trials[0].History))
-			require.Equal(t, c.want == Undecided, slices.ContainsFunc(events, func(e history.Event) bool { return e.Type == history.TypeStall }),
+			require.Equal(t, c.want == Undecided,
+				slices.ContainsFunc(events, func(e history.Event) bool { return e.Type == history.TypeStall }),
 				"the last attempt's history is kept, and no other's")
 		})
 	}
@@ -136,12 +139,13 @@ func readHistory(t *testing.T, name string) []history.Event {
 }
 
 func TestAClusterThatFailsIsAFailureOfTheHarness(t *testing.T) {
-	trials := runFake(context.Background(), onFake(1), []Job{plain("a"), plain("b")}, func(_ context.Context, p *trial.Plan, _ *Result, _ *trial.Journal) (trial.Shown, error) {
+	performer := func(_ context.Context, p *trial.Plan, _ *Result, _ *trial.Journal) (trial.Shown, error) {
 		if p.Name == "a" {
 			return trial.Shown{}, errors.New("n3 did not start")
 		}
 		return trial.Shown{}, nil // and no history
-	}, func(Result) {})
+	}
+	trials := runFake(context.Background(), onFake(1), []Job{plain("a"), plain("b")}, performer, func(Result) {})
 	standing, why := trials[0].Standing()
 	require.Equal(t, HarnessError, standing)
 	require.Equal(t, "n3 did not start", why)
@@ -155,15 +159,17 @@ func TestAClusterThatFailsIsAFailureOfTheHarness(t *testing.T) {
 func TestAClusterThatIsLostEndsTheRun(t *testing.T) {
 	o := onFake(5)
 	o.Parallel = 1
-	trials := runFake(context.Background(), o, []Job{plain("a"), plain("b")}, func(_ context.Context, p *trial.Plan, result *Result, j *trial.Journal) (trial.Shown, error) {
+	performer := func(_ context.Context, p *trial.Plan, result *Result, j *trial.Journal) (trial.Shown, error) {
 		for _, e := range granted(p, result) {
 			j.Record(e)
 		}
 		if result.Trial == 1 {
-			return trial.Shown{}, fmt.Errorf("n3: %w", &cluster.Lost{Cluster: docker.Name, Why: "the engine is gone", How: "start it again"})
+			return trial.Shown{}, fmt.Errorf("n3: %w",
+				&cluster.Lost{Cluster: docker.Name, Why: "the engine is gone", How: "start it again"})
 		}
 		return trial.Shown{}, nil
-	}, func(Result) {})
+	}
+	trials := runFake(context.Background(), o, []Job{plain("a"), plain("b")}, performer, func(Result) {})
 	require.Len(t, trials, 2)
 	standing, why := trials[1].Standing()
 	require.Equal(t, HarnessError, standing)
@@ -175,7 +181,7 @@ func TestCancelInMidRunGivesWhatWasSeen(t *testing.T) {
 	o := onFake(5)
 	o.Parallel, o.Out = 1, t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
-	trials := runFake(ctx, o, []Job{plain("a")}, func(ctx context.Context, p *trial.Plan, result *Result, j *trial.Journal) (trial.Shown, error) {
+	performer := func(ctx context.Context, p *trial.Plan, result *Result, j *trial.Journal) (trial.Shown, error) {
 		events := granted(p, result)
 		for _, e := range events[:3] {
 			j.Record(e)
@@ -186,7 +192,8 @@ func TestCancelInMidRunGivesWhatWasSeen(t *testing.T) {
 		}
 		j.Record(events[3])
 		return trial.Shown{}, nil
-	}, func(Result) {})
+	}
+	trials := runFake(ctx, o, []Job{plain("a")}, performer, func(Result) {})
 	require.Len(t, trials, 2)
 	require.Empty(t, trials[1].Failure)
 	require.NotEmpty(t, trials[1].Results, "judged by what it saw")
@@ -197,10 +204,11 @@ func TestCancelBeforeThereIsAClusterJudgesNothing(t *testing.T) {
 	o := onFake(5)
 	o.Parallel, o.Out = 1, t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
-	trials := runFake(ctx, o, []Job{plain("a")}, func(ctx context.Context, _ *trial.Plan, _ *Result, _ *trial.Journal) (trial.Shown, error) {
+	performer := func(ctx context.Context, _ *trial.Plan, _ *Result, _ *trial.Journal) (trial.Shown, error) {
 		cancel()
 		return trial.Shown{}, ctx.Err()
-	}, func(Result) {})
+	}
+	trials := runFake(ctx, o, []Job{plain("a")}, performer, func(Result) {})
 	require.Len(t, trials, 1)
 	standing, why := trials[0].Standing()
 	require.Equal(t, Undecided, standing, why)
@@ -251,8 +259,10 @@ func TestOnlyWhatIsWorthItIsKept(t *testing.T) {
 	trials := runFake(context.Background(), o, []Job{plain("a")}, fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
 		events := granted(p, result)
 		if result.Trial == 2 { // another client's lease overlaps the first one's
-			events = append(events, history.Event{Time: 3, Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"},
-				history.Event{Time: 4, Process: "c2", Type: history.TypeOK, Op: history.OpAcquire, ID: 1, Lease: 1, Key: "k1", Token: "b", Validity: 10})
+			events = append(events,
+				history.Event{Time: 3, Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"},
+				history.Event{Time: 4, Process: "c2", Type: history.TypeOK, Op: history.OpAcquire, ID: 1, Lease: 1,
+					Key: "k1", Token: "b", Validity: 10})
 		}
 		return events
 	}), func(Result) {})
@@ -293,7 +303,8 @@ func TestRunSuiteRefusesWhatDoesNotExist(t *testing.T) {
 		{Options{Cluster: "vitual"}, `no cluster named "vitual": there are virtual, local`},
 		{Options{Cluster: Virtual, Lock: "redlok"}, "redlok"},
 		{Options{Cluster: Virtual, Without: []string{"Majorty"}}, "no rule named \"Majorty\""},
-		{Options{Cluster: Virtual, Lock: "redsync", Without: []string{"Majority"}}, "redsync has no rules to switch off: --without is for redlock"},
+		{Options{Cluster: Virtual, Lock: "redsync", Without: []string{"Majority"}},
+			"redsync has no rules to switch off: --without is for redlock"},
 	} {
 		_, err := Run(context.Background(), nil, c.o, func(Result) {})
 		require.ErrorContains(t, err, c.want)
@@ -365,5 +376,6 @@ expect: {mutual-exclusion: violated}
 	standing, why := trials[0].Standing()
 	require.Equal(t, Undecided, standing, why)
 	require.Equal(t, history.Violated, trials[0].verdict(checker.MutualExclusion))
-	require.Contains(t, why, "violated, but not as the scenario means to show: step 4 (extend c1): unmet: c1's extend had to be ok and was fail")
+	require.Contains(t, why,
+		"violated, but not as the scenario means to show: step 4 (extend c1): unmet: c1's extend had to be ok and was fail")
 }

@@ -41,7 +41,8 @@ type member struct {
 }
 
 func newClientGroup(c cluster.Cluster, record func(history.Event)) *clientGroup {
-	return &clientGroup{cluster: c, record: record, members: map[string]*member{}, waiting: map[int]chan client.Message{}, written: map[string]bool{}}
+	return &clientGroup{cluster: c, record: record, members: map[string]*member{},
+		waiting: map[int]chan client.Message{}, written: map[string]bool{}}
 }
 
 // start starts a client.

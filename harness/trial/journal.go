@@ -56,7 +56,8 @@ func (j *Journal) tooMany() error {
 	if j.limit == 0 || j.count <= j.limit {
 		return nil
 	}
-	return fmt.Errorf("more than %d events in %s of virtual time, the most that a trial may make: fewer clients, a shorter workload or TTL, or longer holds make fewer",
+	return fmt.Errorf("more than %d events in %s of virtual time, the most that a trial may make: fewer clients, "+
+		"a shorter workload or TTL, or longer holds make fewer",
 		j.limit, time.Duration(j.latest).Round(time.Second))
 }
 
@@ -132,7 +133,8 @@ func (j *Journal) inside() error {
 		if seen, err := os.Lstat(folder); err != nil {
 			return err
 		} else if !seen.IsDir() {
-			return fmt.Errorf("%s is no folder, and histories are written to none that a link leads to: remove it, or name another output folder", folder)
+			return fmt.Errorf("%s is no folder, and histories are written to none that a link leads to: "+
+				"remove it, or name another output folder", folder)
 		}
 	}
 	return nil

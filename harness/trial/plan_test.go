@@ -83,7 +83,8 @@ func TestWhyATrialIsSkipped(t *testing.T) {
 		}, unsupported(local.Kind, "node-clock")},
 		{"a fencing store", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Store.Check = scenarios.CheckFence },
 			"redsync issues no fencing tokens, which this scenario's store checks"},
-		{"a store that reads tell no token", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Store.Check = scenarios.CheckFenceWrites },
+		{"a store that reads tell no token", virtual.Kind, "redsync",
+			func(s *scenarios.Scenario) { s.Store.Check = scenarios.CheckFenceWrites },
 			"redsync issues no fencing tokens, which this scenario's store checks"},
 		{"tokens to be judged", virtual.Kind, "redsync", func(s *scenarios.Scenario) {
 			s.Expect = map[string]string{checker.Fencing: history.Violated}
@@ -93,10 +94,13 @@ func TestWhyATrialIsSkipped(t *testing.T) {
 		{"a client's clock in a schedule", virtual.Kind, "redsync", func(s *scenarios.Scenario) {
 			s.Nemesis = []scenarios.Random{{Fault: nemesis.Clock, Among: []string{"c1"}}}
 		}, "redsync reads Go's own clock, which cannot be set for one client"},
-		{"a node's clock is no client's", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Script = step(nemesis.Clock, "n1") }, ""},
-		{"a lock on one node", virtual.Kind, "single", func(*scenarios.Scenario) {}, "single is a lock on one node, and this is a scenario of 3"},
+		{"a node's clock is no client's", virtual.Kind, "redsync",
+			func(s *scenarios.Scenario) { s.Script = step(nemesis.Clock, "n1") }, ""},
+		{"a lock on one node", virtual.Kind, "single", func(*scenarios.Scenario) {},
+			"single is a lock on one node, and this is a scenario of 3"},
 		{"one node for it", virtual.Kind, "single", func(s *scenarios.Scenario) { s.Nodes = three[:1] }, ""},
-		{"a lock that cannot extend", virtual.Kind, "plain-del", func(s *scenarios.Scenario) { s.Nodes, s.Script = three[:1], step(scenarios.VerbWatch, "c1") },
+		{"a lock that cannot extend", virtual.Kind, "plain-del",
+			func(s *scenarios.Scenario) { s.Nodes, s.Script = three[:1], step(scenarios.VerbWatch, "c1") },
 			"plain-del cannot extend a lease"},
 		{"a lock without a watchdog", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Script = step(scenarios.VerbWatch, "c1") },
 			"redsync has no watchdog"},
@@ -145,7 +149,8 @@ func TestBounds(t *testing.T) {
 			history.Bounds{Free: free - int64(retry) + int64(400*time.Millisecond), Grant: half, Release: half}},
 		{"all set", func(s *scenarios.Scenario) {
 			s.Bounds = scenarios.Bounds{Free: ttls(2), Grant: ttls(1), Release: ttls(3), Tenure: ttls(5)}
-		}, history.Bounds{Free: int64(2 * time.Second), Grant: int64(time.Second), Release: int64(3 * time.Second), Tenure: int64(5 * time.Second)}},
+		}, history.Bounds{Free: int64(2 * time.Second), Grant: int64(time.Second), Release: int64(3 * time.Second),
+			Tenure: int64(5 * time.Second)}},
 	} {
 		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, headerOf(t, c.change).Bounds) })
 	}
@@ -161,14 +166,16 @@ func TestEarned(t *testing.T) {
 	}{
 		{"one client", func(*scenarios.Scenario) {}, history.Earned{Grants: 1}},
 		{"two clients", two, history.Earned{Grants: 1, Contended: 1}},
-		{"a workload", func(s *scenarios.Scenario) { s.Workload = &scenarios.Workload{Clients: 3, Keys: 1} }, history.Earned{Grants: 1, Contended: 1}},
+		{"a workload", func(s *scenarios.Scenario) { s.Workload = &scenarios.Workload{Clients: 3, Keys: 1} },
+			history.Earned{Grants: 1, Contended: 1}},
 		{"a fault in the script", func(s *scenarios.Scenario) {
 			s.Script = []scenarios.Step{{Verb: scenarios.VerbAcquire}, {Verb: nemesis.Flush, Targets: []string{"n1"}}}
 		}, history.Earned{Grants: 1, Faults: 1}},
 		{"what ends a fault is none", func(s *scenarios.Scenario) {
 			s.Script = []scenarios.Step{{Verb: nemesis.Resume, Targets: []string{"n1"}}, {Verb: nemesis.Heal}, {Verb: nemesis.LetGo}}
 		}, history.Earned{Grants: 1}},
-		{"a schedule", func(s *scenarios.Scenario) { s.Nemesis = []scenarios.Random{{Fault: nemesis.Pause}} }, history.Earned{Grants: 1, Faults: 1}},
+		{"a schedule", func(s *scenarios.Scenario) { s.Nemesis = []scenarios.Random{{Fault: nemesis.Pause}} },
+			history.Earned{Grants: 1, Faults: 1}},
 		{"protected data", func(s *scenarios.Scenario) { s.Expect = map[string]string{checker.ProtectedData: history.Holds} },
 			history.Earned{Grants: 1, Writes: 2}},
 		{"all set", func(s *scenarios.Scenario) {

@@ -25,7 +25,8 @@ func slowed(s *scenarios.Scenario, restart time.Duration) (longer, restarting ti
 			continue
 		}
 		for _, t := range step.Targets {
-			if slices.Contains(s.Nodes, t) && s.Workload == nil && (supervised(s, step) || restarts(step, s.Script[i+1:], t, s.TTL, lasts)) {
+			if slices.Contains(s.Nodes, t) && s.Workload == nil &&
+				(supervised(s, step) || restarts(step, s.Script[i+1:], t, s.TTL, lasts)) {
 				share := 1.0 // of the TTL that a restart can have
 				if after := step.After.In(s.TTL); after < lasts {
 					share = float64(lasts-after) / float64(s.TTL)

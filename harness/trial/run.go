@@ -60,7 +60,8 @@ func (r *run) unmet(err error) error {
 	if !errors.Is(err, errUnmet) {
 		return err
 	}
-	r.record(history.Event{Time: r.cluster.Now(), Process: "harness", Type: history.TypeNote, Reason: history.ReasonUnmet, Text: err.Error()})
+	r.record(history.Event{Time: r.cluster.Now(), Process: "harness", Type: history.TypeNote,
+		Reason: history.ReasonUnmet, Text: err.Error()})
 	return nil
 }
 

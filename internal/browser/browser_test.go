@@ -40,13 +40,15 @@ func TestHindrancesAreFound(t *testing.T) {
 		`<div aria-hidden="true"><button style="padding:20px">x</button></div>`: "can have the focus",
 		`<ul><p>x</p></ul>`:                  "a list holds what is no item",
 		`<table><tr><td>x</td></tr></table>`: "a table without headers",
-		`<div style="overflow:auto;height:20px"><p style="height:90px">x</p></div>`:                                 "not with the keyboard",
-		`<button style="padding:0;border:0;height:12px">x</button>`:                                                 "smaller than 24 pixels",
-		`<p style="color:#999">x</p>`:                                                                               "contrast 2.8",
-		`<p style="background:#000;color:#333">x</p>`:                                                               "contrast 1.6",
-		`<p style="opacity:0.4">x</p>`:                                                                              "contrast 2.8",
-		`<div style="background:rgba(0,0,0,0.9)"><p style="background:transparent">x</p></div>`:                     "contrast 1.",
-		`<div style="background:#777"><p style="color:light-dark(#888, #999)">under it</p></div>`:                   "contrast 1.2",
+		`<div style="overflow:auto;height:20px"><p style="height:90px">x</p></div>`:               "not with the keyboard",
+		`<button style="padding:0;border:0;height:12px">x</button>`:                               "smaller than 24 pixels",
+		`<p style="color:#999">x</p>`:                                                             "contrast 2.8",
+		`<p style="background:#000;color:#333">x</p>`:                                             "contrast 1.6",
+		`<p style="opacity:0.4">x</p>`:                                                            "contrast 2.8",
+		`<div style="background:rgba(0,0,0,0.9)"><p style="background:transparent">x</p></div>`:   "contrast 1.",
+		`<div style="background:#777"><p style="color:light-dark(#888, #999)">under it</p></div>`: "contrast 1.2",
+
+		// What is closed is not seen.
 		`<p>fine</p><details><summary style="padding:9px">more</summary><p style="color:#fff">closed</p></details>`: "",
 	} {
 		t.Run(want, func(t *testing.T) {

@@ -32,7 +32,8 @@ func TestText(t *testing.T) {
 // However a text is cut into writes, it comes out as Text has it.
 func TestWriterDoesNotMindWhereItIsCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		parts := rapid.SliceOf(rapid.SampledFrom([]string{"a", "é", "👩", "\x1b[31m", "\x1b[1;31m", "\x1b[8m", "\x1b[", "\xff", "\u202e", "\n", "\x1b"})).Draw(t, "text")
+		parts := rapid.SliceOf(rapid.SampledFrom([]string{"a", "é", "👩", "\x1b[31m", "\x1b[1;31m", "\x1b[8m", "\x1b[",
+			"\xff", "\u202e", "\n", "\x1b"})).Draw(t, "text")
 		text := strings.Join(parts, "") + "end"
 		styled := rapid.Bool().Draw(t, "styled")
 		var got strings.Builder

@@ -48,7 +48,8 @@ func TestBrowserStepsThroughEvents(t *testing.T) {
 	require.Equal(t, "1", b.Text(`document.querySelector(".mark.current").dataset.number`))
 	b.Do(chromedp.KeyEvent(kb.ArrowLeft))
 	require.Contains(t, b.Text(readout), "1 of 12")
-	b.Do(chromedp.KeyEvent(kb.ArrowRight, chromedp.KeyModifiers(chromedp.ModifierShift)), chromedp.KeyEvent(kb.ArrowRight, chromedp.KeyModifiers(chromedp.ModifierShift)))
+	b.Do(chromedp.KeyEvent(kb.ArrowRight, chromedp.KeyModifiers(chromedp.ModifierShift)),
+		chromedp.KeyEvent(kb.ArrowRight, chromedp.KeyModifiers(chromedp.ModifierShift)))
 	require.Contains(t, b.Text(readout), "4 of 12: event 4", "from turn to turn: past what is none")
 	b.Do(chromedp.KeyEvent(kb.End))
 	require.Contains(t, b.Text(readout), "12 of 12")

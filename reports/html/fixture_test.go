@@ -50,22 +50,26 @@ func (w words) overlapping() []history.Event {
 		{Process: "harness", Type: history.TypeHeader, Header: &history.Header{Version: history.Version, Scenario: w.word("scenario"),
 			Clients: []string{client, "c2"}, Nodes: []string{node, "n2"}, TTL: 1000 * ms,
 			Expect: map[string]string{checker.MutualExclusion: history.Violated}}},
-		{Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{ID: 9, Kind: "cut", Class: history.LinkCut, Phase: history.PhaseBegin,
-			Targets: []string{w.word("setting") + "-n2"}, Effective: true, Setting: true}},
+		{Process: "nemesis", Type: history.TypeFault,
+			Fault: &history.Fault{ID: 9, Kind: "cut", Class: history.LinkCut, Phase: history.PhaseBegin,
+				Targets: []string{w.word("setting") + "-n2"}, Effective: true, Setting: true}},
 		operation(5, client, history.TypeInvoke, acquire),
 		{Time: 8 * ms, Process: client + ">" + node, Type: history.TypeReply, Key: key, Command: &taken},
 		operation(10, client, history.TypeOK, granted),
 		{Time: 12 * ms, Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: w.word("fault kind"),
-			Class: history.NodeClock, Was: w.word("fault was"), Phase: history.PhaseInstant, Targets: []string{w.word("fault target")}, Effective: true,
+			Class: history.NodeClock, Was: w.word("fault was"), Phase: history.PhaseInstant,
+			Targets: []string{w.word("fault target")}, Effective: true,
 			Asked: map[string]string{"how": w.word("asked")}, Measured: map[string]string{"so": w.word("measured")}}},
 		{Time: 13 * ms, Process: node, Type: history.TypeNode, Node: &history.Node{Up: true,
 			Keys: map[string]history.KeyState{key: {Token: w.word("found token"), TTL: 5 * ms}}}},
 		{Time: 14 * ms, Process: "harness", Type: history.TypeNote, Text: w.word("note")},
 		operation(20, "c2", history.TypeInvoke, acquire),
 		operation(30, "c2", history.TypeOK, other),
-		operation(40, "c2", history.TypeInvoke, history.Event{Op: history.OpWrite, ID: 2, Lease: 1, Value: w.word("value"), Base: w.word("base")}),
-		operation(41, "c2", history.TypeFail, history.Event{Op: history.OpWrite, ID: 2, Lease: 1, Value: w.word("value"), Base: w.word("base"),
-			Reason: w.word("reason"), Error: w.word("error")}),
+		operation(40, "c2", history.TypeInvoke,
+			history.Event{Op: history.OpWrite, ID: 2, Lease: 1, Value: w.word("value"), Base: w.word("base")}),
+		operation(41, "c2", history.TypeFail,
+			history.Event{Op: history.OpWrite, ID: 2, Lease: 1, Value: w.word("value"), Base: w.word("base"),
+				Reason: w.word("reason"), Error: w.word("error")}),
 		{Time: 1000 * ms, Process: "harness", Type: history.TypeEnd},
 	}
 }
@@ -92,12 +96,15 @@ func (w words) report(t testing.TB) (*reports.Report, []*scenarios.Scenario) {
 	unreadable.Variant, unreadable.History = "no file", w.word("file")
 	report := reports.New([]suite.Result{
 		violated, unreadable,
-		{Scenario: "bare", Lock: "redlock", Without: []string{w.word("rule")}, Expect: map[string]string{w.word("property"): history.Holds}},
+		{Scenario: "bare", Lock: "redlock", Without: []string{w.word("rule")},
+			Expect: map[string]string{w.word("property"): history.Holds}},
 		{Scenario: w.word("skipped scenario"), Skipped: w.word("skipped")},
 		{Scenario: "broken", Failure: w.word("failure")},
 	}, reports.Run{Version: w.word("version"), Go: w.word("go"), Started: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
-		Elapsed: 40 * time.Millisecond, Options: suite.Options{Out: out, Cluster: "virtual", Trials: 1, Seed: 7, Lock: w.word("chosen lock")}})
-	return report, []*scenarios.Scenario{{Name: w.word("scenario"), Title: w.word("title"), Lesson: w.word("lesson"), Source: []string{w.word("source")}}}
+		Elapsed: 40 * time.Millisecond, Options: suite.Options{Out: out, Cluster: "virtual", Trials: 1, Seed: 7,
+			Lock: w.word("chosen lock")}})
+	return report, []*scenarios.Scenario{{Name: w.word("scenario"), Title: w.word("title"), Lesson: w.word("lesson"),
+		Source: []string{w.word("source")}}}
 }
 
 // keep writes a history.
@@ -121,7 +128,8 @@ func written(t testing.TB, r *reports.Report, catalogue []*scenarios.Scenario) s
 // crowded is a run of one trial with so many events, all of a workload in which
 // two clients share a lock, and in the middle hold it at once.
 func crowded(t testing.TB, events int) *reports.Report {
-	h := history.Header{Version: history.Version, Scenario: "crowded", Clients: []string{"c1", "c2"}, Nodes: []string{"n1", "n2", "n3"}, TTL: 100 * ms}
+	h := history.Header{Version: history.Version, Scenario: "crowded", Clients: []string{"c1", "c2"},
+		Nodes: []string{"n1", "n2", "n3"}, TTL: 100 * ms}
 	all := []history.Event{{Process: "harness", Type: history.TypeHeader, Header: &h}}
 	at, id := int64(0), 0
 	for len(all) < events-1 {
@@ -133,10 +141,13 @@ func crowded(t testing.TB, events int) *reports.Report {
 		}
 		all = append(all, history.Event{Time: at, Process: client, Type: history.TypeInvoke, Op: history.OpAcquire, ID: id, Key: "k1"})
 		for i, node := range h.Nodes {
-			c := history.Command{Serial: int64(id), Name: "SET", Key: "k1", Token: fmt.Sprint("t", id), Expiry: length, Effect: history.EffectSet, Reply: "OK", Done: true}
-			all = append(all, history.Event{Time: at + int64(i+1)*1000, Process: client + ">" + node, Type: history.TypeReply, Key: "k1", Command: &c})
+			c := history.Command{Serial: int64(id), Name: "SET", Key: "k1", Token: fmt.Sprint("t", id), Expiry: length,
+				Effect: history.EffectSet, Reply: "OK", Done: true}
+			all = append(all, history.Event{Time: at + int64(i+1)*1000, Process: client + ">" + node,
+				Type: history.TypeReply, Key: "k1", Command: &c})
 		}
-		all = append(all, history.Event{Time: at + ms, Process: client, Type: history.TypeOK, Op: history.OpAcquire, ID: id, Key: "k1", Token: fmt.Sprint("t", id), Validity: length})
+		all = append(all, history.Event{Time: at + ms, Process: client, Type: history.TypeOK, Op: history.OpAcquire,
+			ID: id, Key: "k1", Token: fmt.Sprint("t", id), Validity: length})
 		at += 30 * ms
 	}
 	all = append(all, history.Event{Time: at, Process: "harness", Type: history.TypeEnd})

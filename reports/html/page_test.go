@@ -147,7 +147,8 @@ func TestCataloguePage(t *testing.T) {
 	require.Greater(t, violated, 30)
 	require.Equal(t, violated, strings.Count(page.String(), `class="broken-band"`)-1, "one in the legend")
 	for _, s := range all {
-		require.LessOrEqual(t, len(regexp.MustCompile(`[.!?](\s|$)`).FindAllString(s.Lesson, -1)), 3, "%s: the lesson has three sentences or fewer", s.Name)
+		require.LessOrEqual(t, len(regexp.MustCompile(`[.!?](\s|$)`).FindAllString(s.Lesson, -1)), 3,
+			"%s: the lesson has three sentences or fewer", s.Name)
 		require.NotEmpty(t, s.Source, s.Name)
 	}
 }

@@ -122,7 +122,8 @@ func (p *plots) grants(attempts []attempt, end int64) {
 	for i, n := range counts {
 		if n > 0 {
 			h := round(float64(n) / float64(p.GrantsMax) * (chartHeight - 8))
-			p.Grants = append(p.Grants, column{X: round(float64(i)*chartWidth/buckets) + 0.5, W: round(chartWidth/buckets - 1), Y: chartHeight - h, H: h})
+			p.Grants = append(p.Grants, column{X: round(float64(i)*chartWidth/buckets) + 0.5,
+				W: round(chartWidth/buckets - 1), Y: chartHeight - h, H: h})
 		}
 	}
 }
@@ -132,7 +133,8 @@ func (p *plots) gap(h *reports.History, x func(int64) float64) {
 	from, until := h.LongestGap()
 	if until > from {
 		p.GapText = reports.Duration(time.Duration(until - from))
-		p.Gap = &bar{X: x(from), W: max(x(until)-x(from), 1.5), Text: "the longest time without a grant: " + p.GapText + fromTo(from, until)}
+		p.Gap = &bar{X: x(from), W: max(x(until)-x(from), 1.5),
+			Text: "the longest time without a grant: " + p.GapText + fromTo(from, until)}
 	}
 }
 

@@ -64,7 +64,8 @@ func (d document) restart(name string, s any, p *Policy) (time.Duration, string,
 		if err != nil || wait < 0 {
 			return 0, "", &Problem{Place: at, What: fmt.Sprintf("delay: %s: this is not a duration", delay), Right: "write it as in 35s"}
 		}
-		p.Remarks = append(p.Remarks, Remark{Place: at, What: "deploy.restart_policy counts in a swarm only; docker compose up goes by restart:"})
+		p.Remarks = append(p.Remarks,
+			Remark{Place: at, What: "deploy.restart_policy counts in a swarm only; docker compose up goes by restart:"})
 		if kind == "no" {
 			return wait, fmt.Sprintf("a swarm restarts it after %s", delay), nil
 		}

@@ -55,7 +55,8 @@ type reader struct {
 // file reads one file.
 func (r *reader) file(name string, from *Directive) {
 	if slices.Contains(r.open, name) {
-		r.fail(from.Place, "the files include one another: "+strings.Join(append(r.open, name), ", then "), "take one of the include lines out")
+		r.fail(from.Place, "the files include one another: "+strings.Join(append(r.open, name), ", then "),
+			"take one of the include lines out")
 		return
 	}
 	place := Place{File: name}

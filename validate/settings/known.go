@@ -45,17 +45,23 @@ func not(values ...string) func([]string) bool {
 
 // weighty are directives whose effect on a lock is known and not measured here.
 var weighty = map[string]func(Directive) *Remark{
-	"replicaof":             doubt("makes this server a replica, which takes no locks: judge the master's file, and see failover-lock for what a failover does", not("no one"), Crashes...),
-	"slaveof":               doubt("makes this server a replica, which takes no locks: judge the master's file", not("no one"), Crashes...),
-	"cluster-enabled":       doubt("yes: the lock's nodes must be independent masters, and a Redis Cluster moves keys and fails over", not("no"), Crashes...),
-	"min-replicas-to-write": doubt("makes the server refuse locks while replicas are away, which is not part of the trials", not("0"), Crashes...),
-	"min-slaves-to-write":   doubt("makes the server refuse locks while replicas are away, which is not part of the trials", not("0"), Crashes...),
-	"loadmodule":            doubt("loads a module, which can do anything to keys", always, Crashes...),
-	"rename-command":        doubt("renames a command; locks need SET, EVAL and GET, and the trials SHUTDOWN", always, Crashes...),
-	"shutdown-on-sigterm":   doubt("changes what a service manager's stop does, and the trials use the SHUTDOWN command", not("default"), Shutdown),
-	"shutdown-on-sigint":    doubt("changes what an interrupt does, and the trials use the SHUTDOWN command", not("default"), Shutdown),
-	"aof-load-truncated":    doubt("no: after a power loss the server may refuse to start until redis-check-aof has mended its file; that is safe, and it is away until then", not("yes")),
-	"dir":                   inMemory,
+	"replicaof": doubt("makes this server a replica, which takes no locks: judge the master's file, "+
+		"and see failover-lock for what a failover does", not("no one"), Crashes...),
+	"slaveof": doubt("makes this server a replica, which takes no locks: judge the master's file", not("no one"), Crashes...),
+	"cluster-enabled": doubt("yes: the lock's nodes must be independent masters, "+
+		"and a Redis Cluster moves keys and fails over", not("no"), Crashes...),
+	"min-replicas-to-write": doubt(
+		"makes the server refuse locks while replicas are away, which is not part of the trials", not("0"), Crashes...),
+	"min-slaves-to-write": doubt(
+		"makes the server refuse locks while replicas are away, which is not part of the trials", not("0"), Crashes...),
+	"loadmodule":     doubt("loads a module, which can do anything to keys", always, Crashes...),
+	"rename-command": doubt("renames a command; locks need SET, EVAL and GET, and the trials SHUTDOWN", always, Crashes...),
+	"shutdown-on-sigterm": doubt(
+		"changes what a service manager's stop does, and the trials use the SHUTDOWN command", not("default"), Shutdown),
+	"shutdown-on-sigint": doubt("changes what an interrupt does, and the trials use the SHUTDOWN command", not("default"), Shutdown),
+	"aof-load-truncated": doubt("no: after a power loss the server may refuse to start until redis-check-aof "+
+		"has mended its file; that is safe, and it is away until then", not("yes")),
+	"dir": inMemory,
 }
 
 // inMemory says that a disk which is memory does not survive a power loss.
@@ -63,7 +69,8 @@ func inMemory(d Directive) *Remark {
 	dir := strings.Join(d.Args, " ")
 	for _, prefix := range []string{"/dev/shm", "/run", "/var/run", "/tmp"} {
 		if dir == prefix || strings.HasPrefix(dir, prefix+"/") {
-			return &Remark{What: fmt.Sprintf("dir %s is memory on many systems, and a power loss empties it", dir), Doubts: []Crash{PowerLoss}}
+			return &Remark{What: fmt.Sprintf("dir %s is memory on many systems, and a power loss empties it", dir),
+				Doubts: []Crash{PowerLoss}}
 		}
 	}
 	return nil

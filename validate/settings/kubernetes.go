@@ -61,7 +61,8 @@ func (d document) container(kind string, path []string, name string, container a
 			Right: "there are Always, OnFailure, Never"}
 	}
 	p.Remarks = append(p.Remarks, Remark{Place: Place{File: d.file},
-		What: "CrashLoopBackOff cannot be judged exactly: it holds back the second restart and those after it; the first comes at once, and is what is judged"})
+		What: "CrashLoopBackOff cannot be judged exactly: it holds back the second restart and those after it; " +
+			"the first comes at once, and is what is judged"})
 	if !d.persistent(kind, pod) {
 		p.Remarks = append(p.Remarks, Remark{Place: Place{File: d.file}, Doubts: []Crash{PowerLoss},
 			What: "no persistent volume is claimed: a pod that is moved to another machine begins empty, whatever was fsynced"})

@@ -24,9 +24,11 @@ func TestReadPolicy(t *testing.T) {
 	}{
 		{"redis.service", "", Systemd, [3]time.Duration{35 * s, 0, 0}, []string{"appendonly yes", "appendfsync always"}, false, false},
 		{"sleeping.service", "", Systemd, [3]time.Duration{96 * s, 31 * s, 31 * s}, nil, false, false},
-		{"compose.yaml", "", Compose, [3]time.Duration{100 * time.Millisecond, 0, 0}, []string{"appendonly yes", "appendfsync everysec"}, false, false},
+		{"compose.yaml", "", Compose, [3]time.Duration{100 * time.Millisecond, 0, 0},
+			[]string{"appendonly yes", "appendfsync everysec"}, false, false},
 		{"compose.yaml", "lock2", Compose, [3]time.Duration{}, nil, false, false},
-		{"compose-sleeping.yaml", "", Compose, [3]time.Duration{31*s + 100*time.Millisecond, 31 * s, 31 * s}, []string{"appendonly yes"}, false, false},
+		{"compose-sleeping.yaml", "", Compose, [3]time.Duration{31*s + 100*time.Millisecond, 31 * s, 31 * s},
+			[]string{"appendonly yes"}, false, false},
 		{"statefulset.yaml", "", Kubernetes, [3]time.Duration{}, []string{"appendonly yes"}, false, true},
 		{"scripted-pod.yaml", "", Kubernetes, [3]time.Duration{}, nil, true, true},
 	}
@@ -63,7 +65,9 @@ func TestACommandLineOutranksTheFile(t *testing.T) {
 	require.Contains(t, r.Lines(), "appendonly yes")
 	at, _ := r.At("appendonly")
 	require.Equal(t, "testdata/policy/redis.service:6", at.String())
-	require.ErrorContains(t, r.Apply([]Directive{{Name: "appendfsync", Args: []string{"x"}, Place: Place{"u.service", 3}}}), "u.service:3:1: appendfsync x")
+	require.ErrorContains(t,
+		r.Apply([]Directive{{Name: "appendfsync", Args: []string{"x"}, Place: Place{"u.service", 3}}}),
+		"u.service:3:1: appendfsync x")
 }
 
 func TestUnitsAreReadAsSystemdDoes(t *testing.T) {
@@ -84,15 +88,19 @@ func TestUnitsAreReadAsSystemdDoes(t *testing.T) {
 
 func TestProblemsOfPolicies(t *testing.T) {
 	tests := []struct{ name, text, want string }{
-		{"x.service", "[Service]\nRestartSec=soon", "x.service:2:1: RestartSec=soon: this is not a time span; write it as in 35, 35s or 1min 30s"},
+		{"x.service", "[Service]\nRestartSec=soon",
+			"x.service:2:1: RestartSec=soon: this is not a time span; write it as in 35, 35s or 1min 30s"},
 		{"x.service", "[Service]\nRestart=maybe", "x.service:2:1: Restart=maybe: there is no such value; there are no, on-success"},
 		{"x.service", "Restart=always", `x.service:1:1: this is not a line of a unit`},
 		{"x.service", "", "x.service: nothing is set here; give a systemd unit"},
 		{"x.service", "[Service]\nExecStartPre=/bin/sleep long", "x.service:2:1: sleep long is not a time"},
-		{"x.yaml", "services: {a: {restart: maybe}}", "x.yaml:1:1: restart: maybe: there is no such policy; there are no, always, on-failure, unless-stopped"},
-		{"x.yaml", "services: {a: {image: nginx}, b: {image: httpd}}", "none of the services is a Redis by its name or image; name it with --service: there are a, b"},
+		{"x.yaml", "services: {a: {restart: maybe}}",
+			"x.yaml:1:1: restart: maybe: there is no such policy; there are no, always, on-failure, unless-stopped"},
+		{"x.yaml", "services: {a: {image: nginx}, b: {image: httpd}}",
+			"none of the services is a Redis by its name or image; name it with --service: there are a, b"},
 		{"x.yaml", "kind: Service", "no Pod, Deployment, StatefulSet, DaemonSet or ReplicaSet here runs a Redis"},
-		{"x.yaml", "kind: Pod\nspec: {restartPolicy: Sometimes, containers: [{name: redis}]}", "restartPolicy: Sometimes: there is no such policy; there are Always, OnFailure, Never"},
+		{"x.yaml", "kind: Pod\nspec: {restartPolicy: Sometimes, containers: [{name: redis}]}",
+			"restartPolicy: Sometimes: there is no such policy; there are Always, OnFailure, Never"},
 		{"x.yaml", "a: [", "x.yaml:1:"},
 		{"x.yaml", "hello", "this is no restart policy that can be read"},
 		{"x.yaml", "", "this is no restart policy that can be read"},
@@ -110,8 +118,9 @@ func TestProblemsOfPolicies(t *testing.T) {
 
 func TestTimeSpans(t *testing.T) {
 	for text, want := range map[string]time.Duration{
-		"35": 35 * time.Second, "35s": 35 * time.Second, "1min 30s": 90 * time.Second, "1min30s": 90 * time.Second, "500ms": 500 * time.Millisecond,
-		"1.5h": 90 * time.Minute, "2 days": 48 * time.Hour, "infinity": forever,
+		"35": 35 * time.Second, "35s": 35 * time.Second, "1min 30s": 90 * time.Second, "1min30s": 90 * time.Second,
+		"500ms": 500 * time.Millisecond,
+		"1.5h":  90 * time.Minute, "2 days": 48 * time.Hour, "infinity": forever,
 	} {
 		got, err := parseTimeSpan(text)
 		require.NoError(t, err, text)

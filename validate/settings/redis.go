@@ -152,7 +152,8 @@ func (s *Redis) save(d Directive) error {
 		}
 		changes, err := strconv.Atoi(pair[1])
 		if err != nil || changes < 0 {
-			return d.problem(fmt.Sprintf("%q is not a number of changes", pair[1]), "give pairs of seconds and changes, as in save 3600 1 300 100")
+			return d.problem(fmt.Sprintf("%q is not a number of changes", pair[1]),
+				"give pairs of seconds and changes, as in save 3600 1 300 100")
 		}
 		if len(s.Save) == mostSaves {
 			return d.problem(fmt.Sprintf("there are more than %d rules", mostSaves), "give a few: the least of them count")

@@ -30,7 +30,8 @@ func TestReadRedis(t *testing.T) {
 		}},
 		{"7-cache.conf", func(r *Redis) { r.Save, r.MaxMemory, r.MaxMemoryPolicy = nil, 100<<20, "allkeys-lru" }},
 		{"8-included.conf", func(r *Redis) {
-			r.Save, r.AppendOnly, r.AppendFsync = []SavePoint{{15 * time.Minute, 1}, {5 * time.Minute, 10}, {time.Minute, 10_000}}, true, "always"
+			r.Save, r.AppendOnly, r.AppendFsync = []SavePoint{{15 * time.Minute, 1}, {5 * time.Minute, 10},
+				{time.Minute, 10_000}}, true, "always"
 		}},
 		{"9-durable-cache.conf", func(r *Redis) {
 			r.Save, r.AppendOnly, r.AppendFsync, r.MaxMemory, r.MaxMemoryPolicy = nil, true, "always", 100<<20, "volatile-ttl"

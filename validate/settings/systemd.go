@@ -168,7 +168,8 @@ func (u unit) sleeps(p *Policy) (time.Duration, error) {
 		privileged := strings.ContainsRune(a.value[:len(a.value)-len(strings.TrimLeft(a.value, commandPrefixes))], '+')
 		if len(words) > 0 && !privileged && u.refuses(words[0]) {
 			p.Remarks = append(p.Remarks, Remark{Place: a.at, Doubts: Crashes,
-				What: fmt.Sprintf("NoExecPaths keeps %s from running, so the server would not start: add ExecPaths=%s", words[0], words[0])})
+				What: fmt.Sprintf("NoExecPaths keeps %s from running, so the server would not start: add ExecPaths=%s",
+					words[0], words[0])})
 		}
 		if len(words) > 1 && (words[0] == "sleep" || strings.HasSuffix(words[0], "/sleep")) {
 			d, ok := sleepTime(words[1:])
@@ -220,7 +221,8 @@ func (u unit) limits(p *Policy, pause, sleep time.Duration) error {
 	}
 	if p.Returns[Kill].After == pause+sleep && burst > 0 && interval > time.Duration(burst)*(pause+sleep) {
 		p.Remarks = append(p.Remarks, Remark{Place: Place{File: p.File},
-			What: fmt.Sprintf("after %d restarts within %s (StartLimitBurst, StartLimitIntervalSec) systemd leaves the server down: safe, and away for good", burst, interval)})
+			What: fmt.Sprintf("after %d restarts within %s (StartLimitBurst, StartLimitIntervalSec) systemd "+
+				"leaves the server down: safe, and away for good", burst, interval)})
 	}
 	return nil
 }
@@ -229,7 +231,8 @@ var (
 	spanPart = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Zµ]*)`)
 	// spanUnits are systemd.time(7)'s.
 	spanUnits = map[string]time.Duration{
-		"": time.Second, "us": time.Microsecond, "µs": time.Microsecond, "usec": time.Microsecond, "ms": time.Millisecond, "msec": time.Millisecond,
+		"": time.Second, "us": time.Microsecond, "µs": time.Microsecond, "usec": time.Microsecond,
+		"ms": time.Millisecond, "msec": time.Millisecond,
 		"s": time.Second, "sec": time.Second, "second": time.Second, "seconds": time.Second, "m": time.Minute, "min": time.Minute,
 		"minute": time.Minute, "minutes": time.Minute, "h": time.Hour, "hr": time.Hour, "hour": time.Hour, "hours": time.Hour,
 		"d": 24 * time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour,

@@ -37,7 +37,8 @@ func TestTheFileIsForEverybody(t *testing.T) {
 	}
 	for name, service := range resolved.Services {
 		require.Subset(t, []string{
-			"build", "cap_drop", "cgroup_parent", "command", "depends_on", "entrypoint", "environment", "healthcheck", "image", "labels", "mem_limit", "networks",
+			"build", "cap_drop", "cgroup_parent", "command", "depends_on", "entrypoint", "environment", "healthcheck",
+			"image", "labels", "mem_limit", "networks",
 			"pids_limit", "ports", "profiles", "read_only", "restart", "security_opt", "stop_grace_period", "tmpfs", "volumes",
 		}, keys(service), "%s: what else it may do is to be judged first", name)
 		require.Equal(t, []any{"ALL"}, service["cap_drop"], name)

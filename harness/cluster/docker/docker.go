@@ -59,7 +59,8 @@ func New(ctx context.Context, cfg cluster.Config, opts Options) (*Cluster, error
 	if err := cfg.Check(); err != nil {
 		return nil, fmt.Errorf("docker cluster: %w", err)
 	}
-	if err := Fits(slices.DeleteFunc(cfg.Servers(), func(name string) bool { return name == cluster.StoreName }), cfg.Sentinels); err != nil {
+	nodes := slices.DeleteFunc(cfg.Servers(), func(name string) bool { return name == cluster.StoreName })
+	if err := Fits(nodes, cfg.Sentinels); err != nil {
 		return nil, err
 	}
 	if _, err := server.Settings(cfg.Persistence, cfg.Settings); err != nil {

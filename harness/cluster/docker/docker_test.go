@@ -280,7 +280,8 @@ func TestWhatAKilledHarnessLeaves(t *testing.T) {
 	projects := open(t)
 	mine := start(t, 1, nil)
 	other, err := projects.engine.ContainerCreate(t.Context(), &container.Config{
-		Image: projects.image, Cmd: []string{"true"}, Labels: map[string]string{label: "somebody else's", hostLabel: "elsewhere", recordLabel: "/nowhere/run-1.jsonl", projectLabel: "elsewhere"},
+		Image: projects.image, Cmd: []string{"true"}, Labels: map[string]string{label: "somebody else's",
+			hostLabel: "elsewhere", recordLabel: "/nowhere/run-1.jsonl", projectLabel: "elsewhere"},
 	}, nil, nil, nil, "")
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -292,7 +293,8 @@ func TestWhatAKilledHarnessLeaves(t *testing.T) {
 	require.NotZero(t, left(t, projects.engine, name), "the harness had nothing that could be left")
 	said, err := projects.engine.sweep(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{fmt.Sprintf("removed the compose project %s: %d containers, 1 networks, %d volumes", name, len(services)+1, 2*len(services)-1)}, said)
+	require.Equal(t, []string{fmt.Sprintf("removed the compose project %s: %d containers, 1 networks, %d volumes",
+		name, len(services)+1, 2*len(services)-1)}, said)
 	require.Zero(t, left(t, projects.engine, name))
 	require.NoDirExists(t, folder, "nobody has a record of it any more")
 

@@ -84,7 +84,8 @@ func (e *engine) image(ctx context.Context, choice cluster.Choice, folder fs.FS,
 }
 
 // offline is what apt says when it reaches no mirror.
-var offline = regexp.MustCompile(`Temporary failure resolving|Could not resolve|Could not connect to|Unable to connect to|Network is unreachable`)
+var offline = regexp.MustCompile(
+	`Temporary failure resolving|Could not resolve|Could not connect to|Unable to connect to|Network is unreachable`)
 
 // unbuilt says why the image cannot be built. Containers of an engine may reach
 // nothing, whatever the engine itself does.

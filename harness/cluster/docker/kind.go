@@ -83,5 +83,6 @@ func can(fault string) error {
 	if slices.Contains(supported, fault) || slices.Contains(setups, fault) {
 		return nil
 	}
-	return &cluster.Unsupported{Cluster: Name, Fault: fault, Why: "it knows no such fault", How: "it can do " + strings.Join(supported, ", ")}
+	return &cluster.Unsupported{Cluster: Name, Fault: fault, Why: "it knows no such fault",
+		How: "it can do " + strings.Join(supported, ", ")}
 }

@@ -152,7 +152,8 @@ func TestDisturbedFsyncs(t *testing.T) {
 	done, err = n.Disturbed()
 	require.NoError(t, err)
 	require.Positive(t, done.Failed)
-	require.Eventually(t, func() bool { look, err := n.Look(t.Context()); return err == nil && !look.Up }, 5*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { look, err := n.Look(t.Context()); return err == nil && !look.Up },
+		5*time.Second, 10*time.Millisecond)
 	require.NoError(t, n.FailFsync(false))
 	require.NoError(t, n.Start(t.Context()))
 	_, err = set()
@@ -178,7 +179,8 @@ func TestAFullDisk(t *testing.T) {
 			require.Positive(t, done.Full)
 
 			if setting == cluster.PersistAlways {
-				require.Eventually(t, func() bool { look, err := n.Look(t.Context()); return err == nil && !look.Up }, 5*time.Second, 10*time.Millisecond)
+				require.Eventually(t, func() bool { look, err := n.Look(t.Context()); return err == nil && !look.Up },
+					5*time.Second, 10*time.Millisecond)
 			} else {
 				require.ErrorContains(t, write(), "MISCONF")
 				require.NoError(t, n.Kill(t.Context()))

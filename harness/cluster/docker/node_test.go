@@ -56,7 +56,8 @@ func TestWhatANodeRemembers(t *testing.T) {
 			} else {
 				require.Empty(t, after.Keys)
 			}
-			require.NoError(t, over(t, l, "c2", "n1").Set(within(t, time.Second), "k2", "again", time.Minute).Err(), "the links lead to the new server")
+			require.NoError(t, over(t, l, "c2", "n1").Set(within(t, time.Second), "k2", "again", time.Minute).Err(),
+				"the links lead to the new server")
 		})
 	}
 }

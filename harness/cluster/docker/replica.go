@@ -29,7 +29,10 @@ func (c *Cluster) replicate(ctx context.Context) error {
 	}
 	for master, count := range replicas {
 		n := c.nodes[master]
-		if err := n.do(ctx, "replicate", func(ctx context.Context) error { return server.AwaitReplicas(ctx, n.outside, count) }); err != nil {
+		err := n.do(ctx, "replicate", func(ctx context.Context) error {
+			return server.AwaitReplicas(ctx, n.outside, count)
+		})
+		if err != nil {
 			return err
 		}
 	}

@@ -26,7 +26,8 @@ func (q *project) bringSentinels(ctx context.Context) error {
 	if q.boxes[names[0]] != nil {
 		return nil
 	}
-	if err := q.compose(ctx, append([]string{"--profile", "sentinel", "up", "-d", "--no-build", "--no-recreate"}, names...)...); err != nil {
+	up := append([]string{"--profile", "sentinel", "up", "-d", "--no-build", "--no-recreate"}, names...)
+	if err := q.compose(ctx, up...); err != nil {
 		return err
 	}
 	list, err := q.engine.ContainerList(ctx, container.ListOptions{

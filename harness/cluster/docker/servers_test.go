@@ -40,7 +40,8 @@ func TestAnImageOfTheUsers(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, own.Close()) })
 	require.NotEqual(t, projects.image, own.image)
-	c, err := New(t.Context(), cluster.Config{Nodes: []string{"n1"}, Clients: []string{"c1"}, Record: func(history.Event) {}}, Options{Projects: own})
+	c, err := New(t.Context(), cluster.Config{Nodes: []string{"n1"}, Clients: []string{"c1"},
+		Record: func(history.Event) {}}, Options{Projects: own})
 	require.NoError(t, err)
 	require.Regexp(t, `^redis \d+\.\d+\.\d+$`, c.Server())
 	require.NoError(t, c.Close())

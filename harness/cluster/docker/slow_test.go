@@ -33,7 +33,8 @@ func TestAComposeThatIsSlow(t *testing.T) {
 // other failure of a build is told with its output.
 func TestABuildWithoutANetwork(t *testing.T) {
 	var lack *cluster.Unsupported
-	err := unbuilt("lockproof:x", errors.New("The command '/bin/sh -c apt-get update' returned 100; W: Failed to fetch http://deb.debian.org/ Temporary failure resolving 'deb.debian.org'"))
+	err := unbuilt("lockproof:x", errors.New("The command '/bin/sh -c apt-get update' returned 100; W: Failed to "+
+		"fetch http://deb.debian.org/ Temporary failure resolving 'deb.debian.org'"))
 	require.ErrorAs(t, err, &lack)
 	require.NotContains(t, err.Error(), "apt-get")
 	err = unbuilt("lockproof:x", errors.New("gcc: error: unrecognized option"))

@@ -45,7 +45,8 @@ func (b *box) killServer(ctx context.Context) error {
 		return err
 	}
 	// By a shell's own kill: the image need not have a program for it.
-	exec, err := b.engine.ContainerExecCreate(ctx, b.id, container.ExecOptions{Cmd: []string{"sh", "-c", "kill -9 " + strconv.Itoa(info.PID)}})
+	exec, err := b.engine.ContainerExecCreate(ctx, b.id,
+		container.ExecOptions{Cmd: []string{"sh", "-c", "kill -9 " + strconv.Itoa(info.PID)}})
 	if err != nil {
 		return err
 	}

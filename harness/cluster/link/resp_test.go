@@ -77,7 +77,8 @@ func TestShorten(t *testing.T) {
 func FuzzRESP(f *testing.F) {
 	for _, seed := range []string{
 		"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n", "+OK\r\n", "$-1\r\n", "*-1\r\n", ":1\r\n", "%1\r\n+a\r\n_\r\n", "=7\r\ntxt:abc\r\n",
-		"!3\r\nERR\r\n", "-ERR\r\n", "*1\r\n$-1\r\n", "*2\r\n$1\r\na\r\n:1\r\n", "$0\r\n\r\n", "=-1\r\n", "!0\r\n\r\n", "*0\r\n", "PING\r\n",
+		"!3\r\nERR\r\n", "-ERR\r\n", "*1\r\n$-1\r\n", "*2\r\n$1\r\na\r\n:1\r\n", "$0\r\n\r\n", "=-1\r\n", "!0\r\n\r\n",
+		"*0\r\n", "PING\r\n",
 		"*536870912\r\n", strings.Repeat("*1\r\n", 50_000), "$536870912\r\n", strings.Repeat("*2\r\n", 17),
 	} {
 		f.Add([]byte(seed))

@@ -22,7 +22,8 @@ func quiet() *Link {
 // that one toxic and no other.
 func FuzzToxic(f *testing.F) {
 	for _, text := range []string{
-		`{"latency":1}`, `{"latency":9223372036854775807}`, `{"latency":1e999}`, `{"link":"1"}`, `{"link":[]}`, "null", "", "[]", "{", "\xff",
+		`{"latency":1}`, `{"latency":9223372036854775807}`, `{"latency":1e999}`, `{"link":"1"}`, `{"link":[]}`, "null",
+		"", "[]", "{", "\xff",
 		`{"latency":1},"name":"other","stream":"upstream"`, `{"latency":1},"type":"timeout","toxicity":0`, `{"latency":1}}{`,
 		strings.Repeat(`{"latency":`, 100_000), `{"` + strings.Repeat("x", 1<<20) + `":1}`,
 	} {

@@ -23,7 +23,8 @@ func TestALargeBatchInOddPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const commands = 2000
 		var events []history.Event
-		l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 }, Record: func(e history.Event) { events = append(events, e) }})
+		l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 },
+			Record: func(e history.Event) { events = append(events, e) }})
 		client, near := Pipe()
 		far, server := Pipe()
 		l.Join(near, far)

@@ -104,7 +104,8 @@ func TestCan(t *testing.T) {
 	var u *cluster.Unsupported
 	require.ErrorAs(t, can("klil"), &u)
 	require.EqualError(t, u, "the local cluster cannot do klil: there is no such fault: there are kill, shutdown, start, pause, "+
-		"resume, flush, cut, heal, delay, hold, lose, drop, let-go, client-clock, replicas, promote, sentinels, fill, rewrite, fail-fsync, fill-disk, node-clock, power-loss, slow-fsync")
+		"resume, flush, cut, heal, delay, hold, lose, drop, let-go, client-clock, replicas, promote, sentinels, "+
+		"fill, rewrite, fail-fsync, fill-disk, node-clock, power-loss, slow-fsync")
 }
 
 // TestLinks sends a client's commands through its link, as far as it goes.
@@ -173,7 +174,8 @@ func TestParallelClustersDoNotMeet(t *testing.T) {
 	addresses := map[string]bool{}
 	for i, c := range clusters {
 		require.NotNil(t, c)
-		for _, addr := range []string{c.nodes["n1"].addr, c.nodes["n2"].addr, c.nodes[cluster.StoreName].addr, c.address[path{"c1", "n1"}]} {
+		for _, addr := range []string{c.nodes["n1"].addr, c.nodes["n2"].addr, c.nodes[cluster.StoreName].addr,
+			c.address[path{"c1", "n1"}]} {
 			require.False(t, addresses[addr], "%s has two owners", addr)
 			addresses[addr] = true
 		}

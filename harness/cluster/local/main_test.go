@@ -198,7 +198,8 @@ func start(t testing.TB, nodes int, change func(*cluster.Config)) *Cluster {
 func dial(t testing.TB, addr string) *redis.Client {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{
-		Addr: addr, Password: server.Password(), MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
+		Addr: addr, Password: server.Password(), MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
+		Protocol: 2, DisableIdentity: true,
 	})
 	t.Cleanup(func() { c.Close() })
 	return c

@@ -44,7 +44,8 @@ var found sync.Map
 func findServer(name string) (program, error) {
 	if runtime.GOOS == "windows" {
 		return program{}, &cluster.Unsupported{
-			Cluster: Name, Fault: "any run", Why: "it needs Linux or macOS: Windows can neither stop a process nor fork a server that saves",
+			Cluster: Name, Fault: "any run",
+			Why: "it needs Linux or macOS: Windows can neither stop a process nor fork a server that saves",
 			How: "run it there, or in WSL 2, or with --on virtual",
 		}
 	}
@@ -107,6 +108,7 @@ func settings(p cluster.Persistence, more map[string]string, port int, dir strin
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("bind 127.0.0.1\nport %d\nprotected-mode no\ndaemonize no\ndir %q\nlogfile \"\"\nloglevel notice\nrepl-diskless-sync no\n%s",
+	return fmt.Sprintf(
+		"bind 127.0.0.1\nport %d\nprotected-mode no\ndaemonize no\ndir %q\nlogfile \"\"\nloglevel notice\nrepl-diskless-sync no\n%s",
 		port, dir, lines), nil
 }

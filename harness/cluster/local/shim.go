@@ -154,7 +154,8 @@ func (n *node) Disturbed() (cluster.Disturbed, error) {
 		return cluster.Disturbed{}, can(slowFsync)
 	}
 	done, err := n.shim.Syncs()
-	return cluster.Disturbed{Delayed: int(done.Delayed), Failed: int(done.Failed), Full: int(done.Refused)}, n.failed("read the shim of", err)
+	return cluster.Disturbed{Delayed: int(done.Delayed), Failed: int(done.Failed), Full: int(done.Refused)},
+		n.failed("read the shim of", err)
 }
 
 // killFamily kills a process and those that it has forked, which would go on

@@ -75,8 +75,9 @@ func TestSpawnCompletesTheSetup(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(in.messages()[0].Event.Text), &got))
 	n1, n3 := l.address[path{"c2", "n1"}], l.address[path{"c2", "n3"}]
 	require.Equal(t, client.Setup{
-		Name: "c2", Index: 1, Lock: "redlock", Nodes: []string{n1, n1, n3}, Store: l.address[path{"c2", "store"}], Password: server.Password(),
-		Seed: 42, Epoch: l.clock.Epoch(), StallLimit: time.Hour,
+		Name: "c2", Index: 1, Lock: "redlock", Nodes: []string{n1, n1, n3}, Store: l.address[path{"c2", "store"}],
+		Password: server.Password(),
+		Seed:     42, Epoch: l.clock.Epoch(), StallLimit: time.Hour,
 	}, got)
 	require.NotEqual(t, n1, n3)
 
@@ -130,7 +131,8 @@ func TestPauseStopsAWorkerUntilResume(t *testing.T) {
 	})
 	for _, m := range in.messages() {
 		if m.Event != nil && m.Event.Text == "tick" {
-			require.False(t, m.Event.Time > from && m.Event.Time < until, "a tick at %d in a pause from %d to %d", m.Event.Time, from, until)
+			require.False(t, m.Event.Time > from && m.Event.Time < until, "a tick at %d in a pause from %d to %d",
+				m.Event.Time, from, until)
 		}
 	}
 }

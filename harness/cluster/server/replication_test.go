@@ -17,7 +17,8 @@ func TestInfoReplication(t *testing.T) {
 	}{
 		{"a master", "# Replication\r\nrole:master\r\nconnected_slaves:1\r\n" + id + "master_repl_offset:42\r\n",
 			history.Replication{Role: history.RoleMaster, History: history8371, Offset: 42}},
-		{"a replica", "role:slave\r\nmaster_link_status:up\r\nmaster_sync_in_progress:0\r\nslave_repl_offset:40\r\n" + id + "master_repl_offset:42\r\n",
+		{"a replica", "role:slave\r\nmaster_link_status:up\r\nmaster_sync_in_progress:0\r\nslave_repl_offset:40\r\n" +
+			id + "master_repl_offset:42\r\n",
 			history.Replication{Role: history.RoleReplica, Linked: true, History: history8371, Offset: 40}},
 		{"its link is down", "role:slave\r\nmaster_link_status:down\r\nmaster_sync_in_progress:0\r\nslave_repl_offset:40\r\n" + id,
 			history.Replication{Role: history.RoleReplica, History: history8371, Offset: 40}},

@@ -53,7 +53,8 @@ func (n *Node) screen(peer *server.Peer, name string, args ...string) bool {
 		if !n.server.Server().IsRegisteredCommand(name) {
 			return false // miniredis says that there is no such command
 		}
-		peer.WriteError(fmt.Sprintf("ERR %s is not modelled by the virtual cluster, whose nodes keep strings and never wait: use the local cluster", name))
+		peer.WriteError(fmt.Sprintf("ERR %s is not modelled by the virtual cluster, whose nodes keep strings and "+
+			"never wait: use the local cluster", name))
 	case name == "SELECT" && len(args) == 1 && args[0] != "0":
 		peer.WriteError("ERR the virtual cluster's nodes have database 0 only: use the local cluster")
 	case name == "INFO" && (len(args) == 0 || informs(args[0])):

@@ -61,7 +61,9 @@ func TestKeysExpireOnTheNodesWallClock(t *testing.T) {
 		left time.Duration // of a TTL of 1 s, 100 ms later
 	}{
 		{"left alone", func(cluster.Node, *virtual.Cluster) error { return nil }, 900 * time.Millisecond},
-		{"a jump forward", func(n cluster.Node, _ *virtual.Cluster) error { return n.SetClock(ctx, 300*time.Millisecond, 0) }, 600 * time.Millisecond},
+		{"a jump forward", func(n cluster.Node, _ *virtual.Cluster) error {
+			return n.SetClock(ctx, 300*time.Millisecond, 0)
+		}, 600 * time.Millisecond},
 		{"a jump past the expiry", func(n cluster.Node, _ *virtual.Cluster) error { return n.SetClock(ctx, 2*time.Second, 0) }, 0},
 		{"a jump past the expiry and back", func(n cluster.Node, _ *virtual.Cluster) error {
 			if err := n.SetClock(ctx, 2*time.Second, 0); err != nil {
@@ -69,7 +71,8 @@ func TestKeysExpireOnTheNodesWallClock(t *testing.T) {
 			}
 			return n.SetClock(ctx, -2*time.Second, 0)
 		}, 0},
-		{"a jump back", func(n cluster.Node, _ *virtual.Cluster) error { return n.SetClock(ctx, -5*time.Second, 0) }, 5900 * time.Millisecond},
+		{"a jump back", func(n cluster.Node, _ *virtual.Cluster) error { return n.SetClock(ctx, -5*time.Second, 0) },
+			5900 * time.Millisecond},
 		{"a fast clock", func(n cluster.Node, _ *virtual.Cluster) error { return n.SetClock(ctx, 0, 2) }, 800 * time.Millisecond},
 		{"a slow clock", func(n cluster.Node, _ *virtual.Cluster) error { return n.SetClock(ctx, 0, 0.5) }, 950 * time.Millisecond},
 		{"a pause", func(n cluster.Node, c *virtual.Cluster) error {

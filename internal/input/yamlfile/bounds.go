@@ -73,7 +73,8 @@ func tokenize(data []byte) (tokens token.Tokens) {
 // dashes is how many lists begin on one line up to a token: "- - - x".
 func dashes(tokens token.Tokens, last int) int {
 	n := 0
-	for i := last; i >= 0 && n <= deepest && tokens[i].Type == token.SequenceEntryType && tokens[i].Position.Line == tokens[last].Position.Line; i-- {
+	for i := last; i >= 0 && n <= deepest && tokens[i].Type == token.SequenceEntryType &&
+		tokens[i].Position.Line == tokens[last].Position.Line; i-- {
 		n++
 	}
 	return n

@@ -110,13 +110,15 @@ func FuzzMessage(f *testing.F) {
 		{0, `{"clients":[` + names(40_000, "") + `],"servers":` + numbered(1500) + `}`},
 		{0, `{"clients":["c","c"],"servers":{"n1":""}}`}, {0, `{"watched":["n9"]}`}, {0, strings.Repeat(`{"servers":`, 100_000)},
 		{1, `{"server":"n1","address":"127.0.0.1:1"}`},
-		{2, `{"client":"c1","server":"n1","do":"cut","direction":"both"}`}, {2, `{"client":"c1","server":"n1","do":"delay","by":9223372036854775807}`},
+		{2, `{"client":"c1","server":"n1","do":"cut","direction":"both"}`},
+		{2, `{"client":"c1","server":"n1","do":"delay","by":9223372036854775807}`},
 		{2, `{"client":"c1","server":"n1","do":"intercept","intercept":{"Command":"SET","Times":-5}}`},
 		{2, `{"client":"c1","server":"n1","do":"measured","number":-1}`},
 		{3, `{"server":"n1"}`}, {4, `{"server":"n1","small":true,"settings":"save \"\""}`},
 		{4, `{"server":".."}`}, {4, `{"server":"."}`}, {4, `{"server":"/"}`}, {3, `{"server":".."}`},
 		{4, `{"server":"n1","settings":"` + strings.Repeat("x", 3<<20) + `"}`},
-		{5, `{"server":"n1","jump":9223372036854775807,"rate":1e308}`}, {6, `{"server":"n1","slow":-1,"full":true}`}, {7, `{"server":"n1"}`},
+		{5, `{"server":"n1","jump":9223372036854775807,"rate":1e308}`}, {6, `{"server":"n1","slow":-1,"full":true}`},
+		{7, `{"server":"n1"}`},
 	} {
 		f.Add(seed.path, seed.text)
 	}

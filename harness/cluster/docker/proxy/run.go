@@ -35,7 +35,8 @@ type runLinks struct {
 // openRun opens the links, on consecutive ports.
 func openRun(want Run, first, ports int) (*runLinks, error) {
 	if n := want.Ports(); n > ports {
-		return nil, fmt.Errorf("%d clients and %d servers need %d ports, and %d are published", len(want.Clients), len(want.Servers), n, ports)
+		return nil, fmt.Errorf("%d clients and %d servers need %d ports, and %d are published",
+			len(want.Clients), len(want.Servers), n, ports)
 	}
 	if want.Delay < 0 || want.Delay > longest {
 		return nil, fmt.Errorf("a delay of %s: it is a time from 0 to %s", want.Delay, longest)

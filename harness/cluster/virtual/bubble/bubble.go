@@ -28,7 +28,8 @@ func Run(f func()) error {
 	// A goroutine of its own: synctest.Test leaves by runtime.Goexit when it
 	// deems its test failed, and that must not end the caller.
 	go func() {
-		err := errors.New("testing/synctest called the bubble a failed test, for reasons of its own: perhaps a data race that the race detector has printed")
+		err := errors.New("testing/synctest called the bubble a failed test, for reasons of its own: " +
+			"perhaps a data race that the race detector has printed")
 		defer func() {
 			if p := recover(); p != nil {
 				err = refusal(p)
