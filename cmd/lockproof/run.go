@@ -15,6 +15,7 @@ import (
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/kinds"
+	"lockproof/harness/foreign"
 	"lockproof/harness/locks"
 	"lockproof/harness/suite"
 	"lockproof/redlock"
@@ -33,7 +34,7 @@ const (
 
 func (p *program) runCommand() *cobra.Command {
 	o := suite.Options{Retries: suite.DefaultRetries}
-	var shard string
+	var shard, worker string
 	cmd := &cobra.Command{
 		Use:   "run [name|file|glob ...]",
 		Short: "Run scenarios and report whether they went as expected",
@@ -42,6 +43,9 @@ verdicts with what each scenario expects. With no name, the whole catalogue.
 
 With --lock or --without, each scenario is run as it stands with that lock or
 without those rules, and as expected means: no worse than the reference.
+
+With --worker, the lock is a program in any language, which speaks
+docs/client-protocol.md on stdin and stdout; lockproof worker-check tries it.
 
 With --shard 2/4, the second of four parts of these scenarios and variants, which
 are split by the time that they take. The same trials are run as without it;
@@ -55,9 +59,15 @@ one is inconclusive, or the run was cut short; 3 the harness itself failed;
   lockproof run --on docker --server valkey-8.1
   lockproof run client-pause my-scenario.yaml --ttl 30s
   lockproof run --lock redsync --out out/redsync
+  lockproof run --worker 'python3 my_lock.py' --on local
   lockproof run half-is-not-majority --without Majority,FreshToken
   lockproof run --on local --trials 20 --shard 2/4 --out out/2`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if worker != "" || cmd.Flags().Changed("worker") {
+				if err := useWorker(cmd.Context(), &o, worker); err != nil {
+					return err
+				}
+			}
 			jobs, err := prepare(cmd, &o, args)
 			if err != nil {
 				return err
@@ -79,11 +89,34 @@ one is inconclusive, or the run was cut short; 3 the harness itself failed;
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first trial; each further one adds 1")
 	f.DurationVar(&o.TTL, "ttl", 0, "the lock's TTL, 100ms to 10m (default: each scenario's own)")
 	f.StringVar(&o.Lock, "lock", "", "lock under test: "+strings.Join(locks.Names(), ", "))
+	f.StringVar(&worker, "worker", "", "command line of a program that is the lock under test, on local")
 	f.StringSliceVar(&o.Without, "without", nil, "rule of the reference to switch off; more with commas or again")
 	f.StringVar(&o.Out, "out", "out", "folder for results and histories")
 	f.IntVar(&o.Parallel, "parallel", 0, "trials at a time (default: what suits the cluster)")
 	f.StringVar(&shard, "shard", "", "run one part of several, as in 2/4 (default: the whole)")
 	return cmd
+}
+
+// useWorker makes a program of the user's the lock under test.
+func useWorker(ctx context.Context, o *suite.Options, line string) error {
+	switch {
+	case o.Lock != "":
+		return usage("--lock %s and --worker %s: give one of them", o.Lock, line)
+	case o.Cluster != suite.Local:
+		return usage("--worker %s: a program's clients are processes in real time, and links lead to them on this machine: give it with --on %s",
+			line, suite.Local)
+	}
+	command, err := foreign.Split(line)
+	if err != nil {
+		return usage("--worker: %w", err)
+	}
+	kind, err := foreign.Kind(ctx, command)
+	if err != nil {
+		return usage("--worker: %w", err)
+	}
+	locks.Register(kind)
+	o.Lock, o.Worker = kind.Name, command
+	return nil
 }
 
 // prepare checks the options and finds the scenarios and the rows to run.

@@ -65,6 +65,8 @@ type Choice struct {
 	// Worker is the command line of a client's process; empty: this program with the
 	// argument "worker".
 	Worker []string
+	// Stranger: that program is not ours, and what it says is checked.
+	Stranger bool
 }
 
 // Maker makes the clusters of one suite. Its methods may be called from any

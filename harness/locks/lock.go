@@ -112,28 +112,52 @@ type Kind struct {
 	// Extends: it can extend a lease. Watches: it has a watchdog that does so.
 	// SingleNode: it uses the first node only. Majority: it says that it takes a key
 	// on most of the nodes. Foreign: it belongs to another program, connects to the
-	// servers that it is given, and asks no Sentinels.
-	Fencing, OwnClock, Rules, Extends, Watches, SingleNode, Majority, Foreign bool
+	// servers that it is given, and asks no Sentinels. Program: its clients are processes
+	// of that program, which speak the workers' protocol.
+	Fencing, OwnClock, Rules, Extends, Watches, SingleNode, Majority, Foreign, Program bool
 	// Belief says in words how long its clients believe in a lease, and who says
 	// so, where that is not the lock's own validity; "" otherwise.
 	Belief string
+	// Lacks says in the lock's own words why it has not what scenarios need.
+	Lacks map[Lack]string
+	// Broken is why no scenario can be run with it; nil: they can.
+	Broken error
 }
+
+// Lack names what a lock may do without.
+type Lack string
+
+// What a lock may do without.
+const (
+	LackExtend Lack = "extend"
+	LackWatch  Lack = "watch"
+	LackFence  Lack = "fence"
+	LackClock  Lack = "clock"  // a clock that can be set for one client
+	LackCancel Lack = "cancel" // an acquire that its caller can call off
+)
+
+// Lacks lists all of them.
+var Lacks = []Lack{LackExtend, LackWatch, LackFence, LackClock, LackCancel}
 
 // Abilities are what a lock can do beyond acquire and release, where a first lease
 // has to show it.
 type Abilities struct {
+	// Name is what a lock of another program calls itself.
+	Name       string `json:"name,omitempty"`
 	Fencing    bool   `json:"fencing,omitempty"`
 	OwnClock   bool   `json:"own_clock,omitempty"`
 	Extends    bool   `json:"extends,omitempty"`
 	Watches    bool   `json:"watches,omitempty"`
 	SingleNode bool   `json:"single_node,omitempty"`
 	Belief     string `json:"belief,omitempty"`
+	// Lacks says in the lock's own words why it has not one thing or another.
+	Lacks map[Lack]string `json:"lacks,omitempty"`
 }
 
 // With is the kind with these abilities.
 func (k Kind) With(a Abilities) Kind {
 	k.Fencing, k.OwnClock, k.Extends, k.Watches, k.SingleNode = a.Fencing, a.OwnClock, a.Extends, a.Watches, a.SingleNode
-	k.Belief = a.Belief
+	k.Belief, k.Lacks = a.Belief, a.Lacks
 	return k
 }
 

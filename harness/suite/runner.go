@@ -41,7 +41,11 @@ func newRunner(ctx context.Context, o Options) (*runner, error) {
 	if notices == nil {
 		notices = io.Discard
 	}
-	maker, err := kind.Open(ctx, cluster.Choice{Server: o.Server, Image: o.Image, Worker: o.Worker}, notices)
+	choice := cluster.Choice{Server: o.Server, Image: o.Image, Worker: o.Worker}
+	if lock, err := locks.Find(o.Lock); err == nil {
+		choice.Stranger = lock.Program
+	}
+	maker, err := kind.Open(ctx, choice, notices)
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("the run was interrupted before the cluster was ready: %w", ctx.Err()) // whatever else it broke
 	}

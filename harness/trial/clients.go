@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -26,6 +27,7 @@ type clientGroup struct {
 	serial  int
 	waiting map[int]chan client.Message // by serial
 	written map[string]bool             // the keys whose registers at the store were written to
+	broken  chan struct{}               // closed once a client itself has failed
 	lock    *locks.Abilities            // what a lock has shown that it can do, nil if none has
 }
 
@@ -41,8 +43,10 @@ type member struct {
 }
 
 func newClientGroup(c cluster.Cluster, record func(history.Event)) *clientGroup {
-	return &clientGroup{cluster: c, record: record, members: map[string]*member{},
-		waiting: map[int]chan client.Message{}, written: map[string]bool{}}
+	return &clientGroup{
+		cluster: c, record: record, members: map[string]*member{}, waiting: map[int]chan client.Message{},
+		written: map[string]bool{}, broken: make(chan struct{}),
+	}
 }
 
 // start starts a client.
@@ -81,13 +85,30 @@ func (c *clientGroup) heard(m *member, msg client.Message) {
 	}
 	if msg.Done == 0 {
 		if msg.Error != "" && !m.killed {
-			m.failed = fmt.Errorf("%s", msg.Error)
+			c.fail(m, errors.New(msg.Error))
 		}
 		return
 	}
 	if done, ok := c.waiting[msg.Done]; ok {
 		delete(c.waiting, msg.Done)
 		done <- msg
+	}
+}
+
+// errClientFailed is why nobody waits for a client any more: one of them itself has
+// failed, and failure says how.
+var errClientFailed = errors.New("a client has failed")
+
+// fail notes how a client itself failed; c.mu is held.
+func (c *clientGroup) fail(m *member, err error) {
+	if m.failed != nil {
+		return // what follows is of that
+	}
+	m.failed = err
+	select {
+	case <-c.broken:
+	default:
+		close(c.broken)
 	}
 }
 
@@ -105,12 +126,18 @@ func (c *clientGroup) send(name string, cmd client.Command) (<-chan client.Messa
 	c.waiting[cmd.Serial] = done
 	c.mu.Unlock()
 	if err := m.worker.Send(cmd); err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if m.failed != nil {
+			return nil, errClientFailed
+		}
 		return nil, fmt.Errorf("client %s: %w", name, err)
 	}
 	return done, nil
 }
 
-// answer waits for a command's end, for as long as limit.
+// answer waits for a command's end, for as long as limit; one that does not come
+// leaves nobody waiting for the next.
 func (c *clientGroup) answer(ctx context.Context, name string, done <-chan client.Message, limit time.Duration) (client.Message, error) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -120,8 +147,13 @@ func (c *clientGroup) answer(ctx context.Context, name string, done <-chan clien
 			return msg, fmt.Errorf("client %s: %s", name, msg.Error)
 		}
 		return msg, nil
+	case <-c.broken:
+		return client.Message{}, errClientFailed
 	case <-timer.C:
-		return client.Message{}, fmt.Errorf("client %s has not answered for %v", name, limit)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.fail(c.members[name], fmt.Errorf("it has not answered for %v", limit))
+		return client.Message{}, errClientFailed
 	case <-ctx.Done():
 		return client.Message{}, ctx.Err()
 	}
@@ -218,12 +250,13 @@ func (c *clientGroup) SetClock(ctx context.Context, name string, set client.SetC
 	return nemesis.Reading{True: wall.Time, Wall: wall.Clock.Reading, Monotonic: mono.Clock.Reading, Rate: wall.Clock.Rate}, nil
 }
 
-// close ends every client in good order.
+// close ends every client in good order, but for those that have failed: their cluster
+// ends these.
 func (c *clientGroup) close() error {
 	var closing errgroup.Group
 	c.mu.Lock()
 	for _, m := range c.members {
-		if m.worker != nil && !m.killed {
+		if m.worker != nil && !m.killed && m.failed == nil {
 			closing.Go(m.worker.Close)
 		}
 	}

@@ -58,6 +58,9 @@ func NewPlan(scenario *scenarios.Scenario, settings Settings) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if kind.Broken != nil {
+		return nil, kind.Broken
+	}
 	p := &Plan{Scenario: s, Settings: settings, Lock: kind, restarting: restarting}
 	p.Without = append(append([]string(nil), v.Without...), settings.Without...)
 	return p, nil

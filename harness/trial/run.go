@@ -55,8 +55,12 @@ func newRun(p *Plan, c cluster.Cluster, seed uint64, record func(history.Event))
 }
 
 // unmet notes that a step did not come out as the scenario needs it, and gives any
-// other error back.
+// other error back, but for that of waiting for a client that has failed: windUp says
+// how it did.
 func (r *run) unmet(err error) error {
+	if errors.Is(err, errClientFailed) {
+		return nil
+	}
 	if !errors.Is(err, errUnmet) {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lockproof/checker"
+	"lockproof/harness/locks"
 	"lockproof/scenarios"
 )
 
@@ -37,6 +38,13 @@ func (p *Plan) unfit() string {
 	uses := func(v scenarios.Verb) bool {
 		return slices.ContainsFunc(p.Script, func(s scenarios.Step) bool { return s.Verb == v })
 	}
+	// lacks prefers the lock's own words to ours.
+	lacks := func(what locks.Lack, ours string) string {
+		if own := k.Lacks[what]; own != "" {
+			return k.Name + ": " + own
+		}
+		return k.Name + " " + ours
+	}
 	switch {
 	case len(p.Without) > 0 && !k.Rules:
 		return fmt.Sprintf("%s has no rules to switch off", k.Name)
@@ -45,15 +53,19 @@ func (p *Plan) unfit() string {
 	case k.Foreign && p.Sentinels > 0:
 		return fmt.Sprintf("%s connects to servers that it is given, and does not ask Sentinels", k.Name)
 	case p.Store.Check.Fenced() && !k.Fencing:
-		return fmt.Sprintf("%s issues no fencing tokens, which this scenario's store checks", k.Name)
+		return lacks(locks.LackFence, "issues no fencing tokens, which this scenario's store checks")
 	case p.expectsTokens() && !k.Fencing:
-		return fmt.Sprintf("%s issues no fencing tokens, which this scenario is about", k.Name)
+		return lacks(locks.LackFence, "issues no fencing tokens, which this scenario is about")
 	case (uses(scenarios.VerbExtend) || uses(scenarios.VerbWatch) && !k.Watches) && !k.Extends:
-		return k.Name + " cannot extend a lease"
+		return lacks(locks.LackExtend, "cannot extend a lease")
 	case uses(scenarios.VerbWatch) && !k.Watches:
-		return k.Name + " has no watchdog"
+		return lacks(locks.LackWatch, "has no watchdog")
+	case slices.Contains(p.Asks(), "client-clock") && !k.OwnClock && k.Program:
+		return lacks(locks.LackClock, "reads a clock that cannot be set for one client")
 	case slices.Contains(p.Asks(), "client-clock") && !k.OwnClock:
 		return k.Name + " reads Go's own clock, which cannot be set for one client"
+	case uses(scenarios.VerbCancel) && k.Lacks[locks.LackCancel] != "":
+		return lacks(locks.LackCancel, "")
 	}
 	return ""
 }

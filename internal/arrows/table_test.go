@@ -40,7 +40,7 @@ var table = []allowed{
 	{"harness/cluster", "harness/client harness/history"},
 	{"harness/cluster/link", "harness/cluster harness/history"},
 	{"harness/cluster/shim", "compose/shim harness/cluster/realtime"},
-	{"harness/cluster/process", "harness/client internal/filelock"},
+	{"harness/cluster/process", "harness/client harness/cluster/realtime harness/locks internal/filelock"},
 	{"harness/cluster/server", "harness/client harness/cluster harness/history"},
 	{"harness/cluster/virtual/bubble", ""},
 	{"harness/cluster/virtual", "harness/client harness/cluster harness/cluster/link" +
@@ -52,6 +52,8 @@ var table = []allowed{
 	{"harness/cluster/kinds", "harness/cluster harness/cluster/local harness/cluster/virtual"},
 	{"harness/cluster/docker", "compose harness/client harness/cluster harness/cluster/docker/proxy harness/cluster/kinds" +
 		" harness/cluster/process harness/cluster/realtime harness/cluster/server harness/history"},
+
+	{"harness/foreign", "harness/client harness/cluster/process harness/cluster/realtime harness/history harness/locks"},
 
 	// What breaks it, what is to happen, and who runs all that.
 	{"nemesis", "harness/client harness/cluster harness/history internal/wording"},
@@ -75,7 +77,7 @@ var table = []allowed{
 
 	// The programs.
 	{"cmd/lockproof", "checker harness/client harness/cluster harness/cluster/docker harness/cluster/docker/proxy harness/cluster/kinds" +
-		" harness/cluster/process harness/locks harness/suite internal/plain redlock" +
+		" harness/cluster/process harness/foreign harness/locks harness/suite internal/plain redlock" +
 		" reports reports/html scenarios serve validate validate/settings"},
 	{"internal/runtests", "harness/cluster/docker internal/needs"},
 	{"bench/figures", ""},

@@ -48,7 +48,7 @@ func open(_ context.Context, choice cluster.Choice, _ io.Writer) (cluster.Maker,
 		return nil, err
 	}
 	return cluster.Separate(func(ctx context.Context, cfg cluster.Config) (cluster.Cluster, error) {
-		c, err := New(ctx, cfg, Options{RedisServer: choice.Server, Worker: choice.Worker})
+		c, err := New(ctx, cfg, Options{RedisServer: choice.Server, Worker: choice.Worker, Stranger: choice.Stranger})
 		if err != nil {
 			return nil, err
 		}

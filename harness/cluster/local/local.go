@@ -28,6 +28,8 @@ type Options struct {
 	RedisServer string
 	// Worker is the command line of a client's process; see process.Workers.
 	Worker []string
+	// Stranger: that program is not ours; see process.Workers.
+	Stranger bool
 }
 
 // Cluster is a cluster.Cluster of processes on this machine.
@@ -83,7 +85,7 @@ func New(ctx context.Context, cfg cluster.Config, opts Options) (*Cluster, error
 	// Without a shim some faults cannot be done; can tells why.
 	c.library, _ = shim.Build("")
 	c.life, c.end = context.WithCancel(context.Background())
-	c.workers.Command = opts.Worker
+	c.workers.Command, c.workers.Stranger = opts.Worker, opts.Stranger
 	if err := c.build(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}

@@ -24,14 +24,26 @@ type Process struct {
 	id   Identity
 	gone chan struct{} // closed once it has ended and been reaped
 	exit error         // how it ended; set before gone is closed
+	// group: signals are for whomever it has started as well.
+	group bool
 }
 
 // Launch starts a child and puts it on record.
 func Launch(name string, cmd *exec.Cmd, record *Record) (*Process, error) {
+	return launch(&Process{name: name, cmd: cmd, gone: make(chan struct{})}, record)
+}
+
+// LaunchGroup starts a child that may start others: signals are for these as well, and
+// none of them outlives it.
+func LaunchGroup(name string, cmd *exec.Cmd, record *Record) (*Process, error) {
+	return launch(&Process{name: name, cmd: cmd, gone: make(chan struct{}), group: true}, record)
+}
+
+func launch(p *Process, record *Record) (*Process, error) {
+	name, cmd := p.name, p.cmd
 	if err := fork(cmd); err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", name, err)
 	}
-	p := &Process{name: name, cmd: cmd, gone: make(chan struct{})}
 	// The child is not reaped yet, so it can be identified even if it has
 	// ended already.
 	id, err := identify(cmd.Process.Pid)
@@ -40,6 +52,9 @@ func Launch(name string, cmd *exec.Cmd, record *Record) (*Process, error) {
 		err = record.add(Entry{Child: &id})
 	}
 	go func() {
+		if p.group {
+			endGroup(cmd.Process.Pid)
+		}
 		p.exit = cmd.Wait()
 		close(p.gone)
 	}()
@@ -130,7 +145,11 @@ func (p *Process) Gone() <-chan struct{} { return p.gone }
 func (p *Process) Exit() error { return p.exit }
 
 func (p *Process) signal(s syscall.Signal) error {
-	if err := p.cmd.Process.Signal(s); err != nil {
+	send := p.cmd.Process.Signal
+	if p.group {
+		send = p.signalGroup
+	}
+	if err := send(s); err != nil {
 		return fmt.Errorf("cannot send %s to %s (pid %d): %w", s, p.name, p.id.PID, err)
 	}
 	return nil

@@ -24,6 +24,7 @@ type Worker struct {
 	stderr string        // the file that takes what it says there
 	heard  chan struct{} // closed once its last message has been passed on
 	exit   atomic.Int64  // the serial of Close's own command, 0 before it
+	guard  *guard        // of what a stranger says; nil: it is none
 
 	mu     sync.Mutex
 	in     *os.File
@@ -46,8 +47,11 @@ type Workers struct {
 	// of package client on its stdin and stdout. Empty means this program with
 	// the argument "worker".
 	Command []string
-	Folder  string // takes what they say on stderr
-	Record  *Record
+	// Stranger: Command is a program of others. It begins with its hello, what it says
+	// is checked, and one that breaks the protocol is killed and has failed.
+	Stranger bool
+	Folder   string // takes what they say on stderr
+	Record   *Record
 
 	mu     sync.Mutex
 	closed bool
@@ -67,12 +71,15 @@ func (s *Workers) Spawn(setup client.Setup, messages func(client.Message)) (*Wor
 	if s.closed {
 		return nil, fmt.Errorf("spawn %s: %w", setup.Name, ErrClosed)
 	}
-	w, err := s.start(setup.Name, messages)
+	w, err := s.start(setup, messages)
 	if err != nil {
 		return nil, fmt.Errorf("spawn %s: %w", setup.Name, err)
 	}
 	s.all = append(s.all, w)
 	if err := w.write(setup); err != nil {
+		return nil, errors.Join(err, w.Kill())
+	}
+	if err := w.awaitHello(); err != nil {
 		return nil, errors.Join(err, w.Kill())
 	}
 	return w, nil
@@ -104,12 +111,17 @@ func (s *Workers) command() ([]string, error) {
 }
 
 // start starts the process and listens to it.
-func (s *Workers) start(name string, messages func(client.Message)) (*Worker, error) {
+func (s *Workers) start(setup client.Setup, messages func(client.Message)) (*Worker, error) {
 	command, err := s.command()
 	if err != nil {
 		return nil, err
 	}
+	name := setup.Name
 	w := &Worker{name: name, stderr: filepath.Join(s.Folder, name+".stderr"), heard: make(chan struct{})}
+	launch := Launch
+	if s.Stranger {
+		w.guard, launch = newGuard(setup), LaunchGroup
+	}
 	log, err := os.OpenFile(w.stderr, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
@@ -128,7 +140,10 @@ func (s *Workers) start(name string, messages func(client.Message)) (*Worker, er
 
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, log
-	if w.proc, err = Launch("worker "+name, cmd, s.Record); err != nil {
+	if w.guard != nil {
+		cmd.Stderr, cmd.WaitDelay = &firstPart{file: w.stderr, left: stderrAtMost}, endWithin
+	}
+	if w.proc, err = launch("worker "+name, cmd, s.Record); err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
 	w.in = in
@@ -143,6 +158,10 @@ func (w *Worker) Process() *Process { return w.proc }
 func (w *Worker) hear(out *os.File, messages func(client.Message)) {
 	defer close(w.heard)
 	defer out.Close()
+	if w.guard != nil {
+		w.hearStranger(out, messages)
+		return
+	}
 	lines := bufio.NewReader(out)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -196,6 +215,9 @@ func (w *Worker) send(command client.Command) error {
 	}
 	w.serial = max(w.serial, command.Serial)
 	w.ending = command.Do == client.DoExit
+	if w.guard != nil {
+		w.guard.conduct.Told(command)
+	}
 	return w.write(command)
 }
 
