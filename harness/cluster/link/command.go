@@ -85,6 +85,10 @@ func parseCommand(data []byte, scripts *Scripts) command {
 		c.Key = at(args, 0)
 	case "EVAL", "EVALSHA":
 		c.script(args, scripts)
+	case "SCRIPT":
+		if strings.EqualFold(at(args, 0), "LOAD") {
+			scripts.learn(at(args, 1))
+		}
 	}
 	if strings.HasPrefix(c.Key, history.FencePrefix) {
 		c.Effect = ""
