@@ -140,9 +140,6 @@ func (c *Conduct) greeted(lock *locks.Abilities) error {
 			return fmt.Errorf("which says of %s both that the lock has it and that it lacks it", what)
 		}
 	}
-	if lock.Watches && !lock.Extends {
-		return errors.New("though a lock that watches extends as well")
-	}
 	c.hello = lock
 	return nil
 }
@@ -300,7 +297,7 @@ func (c *Conduct) invoked(e history.Event) error {
 			return first.began(e)
 		}
 	}
-	if e.Op == history.OpExtend && c.watches {
+	if e.Op == history.OpExtend && (c.watches || c.hello.Watches) {
 		return nil
 	}
 	return fmt.Errorf("though no command for %s waits for its turn: %s", e.Op, c.underWay())
