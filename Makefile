@@ -5,6 +5,8 @@ ON          ?= virtual
 ARGS        ?=
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+GREMLINS    := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
+MUTATE      ?= redlock checker nemesis validate/settings
 FUZZTIME    ?= 20s
 COUNT       ?= 6
 
@@ -14,7 +16,7 @@ TESTFLAGS   ?= -timeout 20m
 PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help build run setup test race fuzz bench gobench lint cross dist fmt clean
+.PHONY: help build run setup test race fuzz mutate bench gobench lint cross dist fmt clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +47,12 @@ fuzz: ## fuzz each parser for FUZZTIME
 		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
 			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$package || exit 1; \
 		done; \
+	done
+
+mutate: ## change MUTATE's code an operator at a time, and say what no test notices; takes hours
+	@for package in $(MUTATE); do \
+		echo "== $$package"; \
+		GOFLAGS=-short $(GO) run $(GREMLINS) unleash --output-statuses lcr ./$$package || exit 1; \
 	done
 
 bench: ## measure side by side, print one table, write it to out/bench

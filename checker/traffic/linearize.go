@@ -30,14 +30,16 @@ type register struct {
 	node *node
 	key  string
 	ops  []*op
-	open int // those without an end
 	// next is at how many operations to look for a cut again.
 	next int
 }
 
 func (g *register) add(r *Reader, o *op) {
-	g.ops = append(g.ops, o)
-	g.open++
+	after := len(g.ops)
+	for after > 0 && g.ops[after-1].call > o.call { // what takes a while is recorded late
+		after--
+	}
+	g.ops = slices.Insert(g.ops, after, o)
 	o.from, o.until = g.node.clock.readings(o.call, o.call)
 	if len(g.ops) >= max(g.next, pieceSize) {
 		g.cut(r)
@@ -48,7 +50,6 @@ func (g *register) add(r *Reader, o *op) {
 func (g *register) end(o *op, t int64) {
 	o.ret = t
 	o.from, o.until = g.node.clock.readings(o.call, t)
-	g.open--
 }
 
 // abandon ends the commands that a server took with it as it died.
@@ -71,7 +72,7 @@ func (g *register) cut(r *Reader) {
 	}
 	if len(g.ops) > mostOperations {
 		r.report.Unjudged += len(g.ops)
-		g.ops, g.open = nil, 0 // what comes next meets a register of which nothing is known
+		g.ops = nil // what comes next meets a register of which nothing is known
 	}
 }
 

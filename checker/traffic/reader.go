@@ -12,6 +12,10 @@ import (
 // milliseconds, and looks at its clock before it answers.
 const precision = 2_000_000
 
+// glance is how long a look into a node may take in real time, in nanoseconds: it is
+// recorded when it is over.
+const glance = 1_000_000_000
+
 // Reader takes the events of a history, in their order, and judges as it goes: it
 // keeps what is under way, and no more.
 type Reader struct {
@@ -174,12 +178,19 @@ func (r *Reader) look(i int, e *history.Event) {
 	for key := range e.Node.Keys {
 		n.register(r, key)
 	}
-	n.looked, n.lookedAt = true, op{deed: look, answer: no, call: e.Time, ret: e.Time, event: i, process: n.name, evicting: n.evicting}
+	began := e.Time
+	if r.header.RealTime {
+		began = max(0, began-glance)
+	}
+	n.looked, n.lookedAt = true, op{deed: look, answer: no, call: began, ret: e.Time, event: i, process: n.name, evicting: n.evicting}
 	for key, g := range n.keys {
 		copied := n.lookedAt
 		o := &copied
 		if seen, present := e.Node.Keys[key]; present {
-			o.answer, o.seen, o.expiry = yes, seen.Token, max(seen.TTL, 0)
+			o.answer, o.seen = yes, seen.Token
+			if seen.TTL >= 0 {
+				o.expiry = max(seen.TTL, 1) // it may have less than a millisecond left
+			}
 		}
 		g.add(r, o)
 		g.end(o, e.Time)
@@ -250,7 +261,7 @@ func (n *node) register(r *Reader, key string) *register {
 		if n.looked {
 			shown := n.lookedAt
 			g.add(r, &shown)
-			g.end(&shown, shown.call)
+			g.end(&shown, shown.ret)
 		}
 	}
 	return g

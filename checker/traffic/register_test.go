@@ -173,6 +173,7 @@ func TestRegister(t *testing.T) {
 			took(4, "c2>n1", "b"), "", ""},
 		{"it vanished", newTape().took(1, "c1>n1", "a").look(3, "n1", "", 0), Cluster, "a look showed no key"},
 		{"it is there, with too long to live", newTape().took(1, "c1>n1", "a").look(3, "n1", "a", 2000), Cluster, "a look showed a"},
+		{"it is there, with next to nothing to live", newTape().took(1, "c1>n1", "a").look(1001, "n1", "a", 0).took(1002, "c2>n1", "b"), "", ""},
 		{"it is there, for ever", newTape().took(1, "c1>n1", "a").look(3, "n1", "a", -1), Cluster, "a look showed a"},
 		{"a flush", newTape().took(1, "c1>n1", "a").fault(2, history.NodeForgets, "n1").took(3, "c2>n1", "b"), "", ""},
 		{"a flush of another node", newTape().took(1, "c1>n1", "a").fault(2, history.NodeForgets, "n2").took(3, "c2>n1", "b"),
@@ -223,6 +224,18 @@ func TestRegisterOrder(t *testing.T) {
 	assert.Empty(t, both("b", "OK").Findings, "the later call may have been the first")
 	assert.NotEmpty(t, both("OK", "OK").Findings)
 	assert.NotEmpty(t, both("b", "a").Findings)
+}
+
+// In real time a look is recorded when it is over: a key that was taken meanwhile may
+// or may not show.
+func TestLooksTakeTime(t *testing.T) {
+	for _, real := range []bool{false, true} {
+		tape := newTape(func(h *history.Header) { h.RealTime = real })
+		report := tape.took(5000, "c1>n1", "a").look(5500, "n1", "", 0).took(9000, "c1>n1", "b").look(9100, "n1", "b", 900).report()
+		assert.Equal(t, !real, len(report.Findings) > 0)
+	}
+	tape := newTape(func(h *history.Header) { h.RealTime = true })
+	assert.NotEmpty(t, tape.took(5000, "c1>n1", "a").extended(5800, "c1>n1", "a", true).look(6500, "n1", "", 0).report().Findings)
 }
 
 // A history of any length is judged piece by piece, with what one piece leaves taken
