@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,6 +29,10 @@ func TestTheLockOfRedisPy(t *testing.T) {
 	}
 	needs.Check(t, needs.Python, err)
 	command := []string{python, "../kits/python/redis_py.py"}
+	var lines strings.Builder
+	require.NoError(t, Check(context.Background(), command, &lines))
+	require.Contains(t, lines.String(), "ok    a stall is told of after SIGSTOP")
+	require.Contains(t, lines.String(), "skip  clock")
 	kind, err := Kind(context.Background(), command)
 	require.NoError(t, err)
 	require.NoError(t, kind.Broken)
