@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,6 +57,49 @@ func TestTheDocumentNamesEveryModifierAndValue(t *testing.T) {
 			require.True(t, strings.Contains(text, "`"+value+"`"), value)
 		}
 	}
+}
+
+// TestTheDocumentShowsWhatAScheduleDraws: which faults, from which targets, and with
+// which keys.
+func TestTheDocumentShowsWhatAScheduleDraws(t *testing.T) {
+	var faults, targets []string
+	of := map[string][]string{} // the faults, by their targets in words
+	with := map[string][]string{}
+	for _, name := range randomNames() {
+		fault := drawn(Verb(name))
+		faults = append(faults, "`"+name+"`")
+		words := fault.Drawn().String()
+		if of[words] == nil {
+			targets = append(targets, words)
+		}
+		of[words] = append(of[words], name)
+		for _, key := range slices.Concat(fault.Draw.Required, fault.Draw.Optional) {
+			with[key] = append(with[key], name)
+		}
+	}
+	var among []string
+	for _, words := range targets {
+		among = append(among, words+" for "+series(of[words], "and"))
+	}
+	for _, row := range []string{
+		"| `fault` | " + series(faults, "or") + " |\n",
+		"| `among` | the targets to draw from: " + strings.Join(among, "; ") + " |\n",
+		"| `direction` | " + strings.Join(with["direction"], ", ") + ": ",
+		"| `by` | " + strings.Join(with["by"], ", ") + ": ",
+		"| `jump`, `rate` | " + strings.Join(with["jump"], ", ") + ": ",
+	} {
+		require.True(t, strings.Contains(document(t), row), "put this row into %s:\n%s", documentFile, row)
+	}
+	require.Equal(t, with["jump"], with["rate"], "they share a row")
+}
+
+// series is a list in words: "a, b and c".
+func series(words []string, last string) string {
+	if len(words) == 1 {
+		return words[0]
+	}
+	n := len(words) - 1
+	return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
 }
 
 func TestEveryVerbHasAUsage(t *testing.T) {
