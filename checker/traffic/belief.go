@@ -17,16 +17,10 @@ type beliefs struct {
 	exact, disturbed bool
 	ttl              int64
 	asking           map[asker]*votes
-	operations       map[operation]int64 // to when they were invoked
 }
 
 // asker is a client with the key that it wants or has.
 type asker struct{ client, key string }
-
-type operation struct {
-	process string
-	id      int
-}
 
 // votes are the nodes' answers to one client about one key since it began to ask.
 type votes struct {
@@ -44,7 +38,7 @@ type ballot struct {
 func newBeliefs(h *history.Header) beliefs {
 	return beliefs{
 		quorum: h.Quorum, exact: !h.RealTime, ttl: h.TTL,
-		asking: map[asker]*votes{}, operations: map[operation]int64{},
+		asking: map[asker]*votes{},
 	}
 }
 

@@ -64,7 +64,7 @@ func TestAnAnswerBelongsToItsCommand(t *testing.T) {
 }
 
 func TestAnAnswerThatDoesNotCome(t *testing.T) {
-	c, p, _ := started(t)
+	c, _, _ := started(t)
 	done, err := c.send("c1", client.Command{Do: client.DoAcquire})
 	require.NoError(t, err)
 	_, err = c.answer(context.Background(), "c1", done, time.Millisecond)
@@ -73,7 +73,7 @@ func TestAnAnswerThatDoesNotCome(t *testing.T) {
 	_, err = c.answer(context.Background(), "c1", done, time.Hour)
 	require.ErrorIs(t, err, errClientFailed, "nobody waits for long again")
 
-	c, p, _ = started(t)
+	c, p, _ := started(t)
 	done, err = c.send("c1", client.Command{Do: client.DoAcquire})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
