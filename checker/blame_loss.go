@@ -32,7 +32,8 @@ func (b *lossBlame) explain() *Blame {
 			at(b.lost.until), b.lease.Client)
 	case deleted:
 		return b.blame(ender, "FreshToken",
-			"the release of an earlier attempt of %s reached %s at %s and deleted the key of the lease, which had the same token", b.lease.Client, node, at(b.lost.until))
+			"the release of an earlier attempt of %s reached %s at %s and deleted the key of the lease, which had the "+
+				"same token", b.lease.Client, node, at(b.lost.until))
 	case expired:
 		return b.expiry()
 	}
@@ -144,7 +145,8 @@ func (b *lossBlame) wrongClock(source *operation, skews []skew) *Blame {
 		return b.blame(s.event, "MonotonicClock", "%s measured time by its wall clock, which was set by %s at %s", b.lease.Client,
 			lasting(s.jump), at(s.from))
 	case s.rate != 1 && s.rate > 1-marginRate && s.rate < 1+marginRate:
-		return b.blame(int(source.end), "DriftMargin", "%s's clock ran at %.4g, which a margin for drift covers, but %s believed until %s and the key on %s expired at %s",
+		return b.blame(int(source.end), "DriftMargin",
+			"%s's clock ran at %.4g, which a margin for drift covers, but %s believed until %s and the key on %s expired at %s",
 			s.process, s.rate, b.lease.Client, at(b.lease.Until), b.name(b.lost.node), at(b.lost.until))
 	case s.rate != 1:
 		return b.blame(s.event, ClocksAgree, "%s's clock ran at %.4g: the key on %s expired at %s, while %s believed until %s",

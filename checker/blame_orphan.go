@@ -11,10 +11,12 @@ type orphanBlame struct {
 // explain tells whether it was set after its owner had released it, or never released.
 func (b *orphanBlame) explain() *Blame {
 	if b.left.expires >= never {
-		return b.blame(int(b.left.set), KeysExpire, "%s set the key on %s at %s without an expiry", b.name(b.left.owner), b.name(b.left.node), at(b.left.from))
+		return b.blame(int(b.left.set), KeysExpire, "%s set the key on %s at %s without an expiry", b.name(b.left.owner),
+			b.name(b.left.node), at(b.left.from))
 	}
 	if t, early := b.releasedBefore(); early {
-		return b.blame(int(b.left.set), "ReleaseAfterSet", "%s's SET took the key on %s at %s, after its release had been there at %s", b.name(b.left.owner), b.name(b.left.node), at(b.left.from), at(t))
+		return b.blame(int(b.left.set), "ReleaseAfterSet", "%s's SET took the key on %s at %s, after its release had been "+
+			"there at %s", b.name(b.left.owner), b.name(b.left.node), at(b.left.from), at(t))
 	}
 	if f, killed := b.killed(); killed {
 		return b.blame(f.event, ReleaseArrives, "%s was killed at %s and could not give back its key on %s, set at %s, before %s",
@@ -32,7 +34,8 @@ func (b *orphanBlame) explain() *Blame {
 		return b.blame(int(b.left.set), "ReleaseEverywhere", "%s's release left its key on %s, set at %s, until %s",
 			b.name(b.left.owner), b.name(b.left.node), at(b.left.from), at(b.left.until))
 	}
-	return b.blame(int(b.left.set), "ReleaseEverywhere", "%s's attempt ended without a lease, but its key stayed on %s from %s to %s", b.name(b.left.owner), b.name(b.left.node), at(b.left.from), at(b.left.until))
+	return b.blame(int(b.left.set), "ReleaseEverywhere", "%s's attempt ended without a lease, but its key stayed on %s "+
+		"from %s to %s", b.name(b.left.owner), b.name(b.left.node), at(b.left.from), at(b.left.until))
 }
 
 // killed finds the kill of a key's owner that came before it had any reason to give the

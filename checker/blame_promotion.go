@@ -22,7 +22,8 @@ func (b *overlapBlame) promotion() *Blame {
 			}
 			t := b.event(event).time
 			if h.from > t {
-				return b.blame(event, OneMaster, "%s was promoted at %s, but %s still reached the old master, %s, which granted it the lock at %s",
+				return b.blame(event, OneMaster, "%s was promoted at %s, but %s still reached the old master, %s, which "+
+					"granted it the lock at %s",
 					replica, at(t), old.Client, master, at(h.from))
 			}
 			return b.blame(event, ReplicasHaveAll,
@@ -55,7 +56,8 @@ func (b *overlapBlame) promoted(replica string, by int64) (int, bool) {
 func (b *overlapBlame) miscounted(l Lease, master string) string {
 	said := ""
 	b.fail(b.visit(func(_ int, e *history.Event) bool {
-		if e.Type == history.TypeReply && e.Process == l.Client+">"+master && e.Command.Name == "WAIT" && e.Time >= l.Asked && e.Time <= l.From &&
+		if e.Type == history.TypeReply && e.Process == l.Client+">"+master && e.Command.Name == "WAIT" &&
+			e.Time >= l.Asked && e.Time <= l.From &&
 			strings.Trim(e.Command.Reply, "0123456789") == "" && e.Command.Reply != "0" {
 			said = " (WAIT had counted " + e.Command.Reply + ": it answers for its own connection alone)"
 		}

@@ -17,7 +17,8 @@ func failover() *story {
 
 // role is a look that shows a server's part in replication.
 func (s *story) role(t int64, node string, role history.Role) {
-	s.add(t, history.Event{Process: node, Type: history.TypeNode, Node: &history.Node{Up: true, RunID: node, Replication: &history.Replication{Role: role}}})
+	s.add(t, history.Event{Process: node, Type: history.TypeNode,
+		Node: &history.Node{Up: true, RunID: node, Replication: &history.Replication{Role: role}}})
 }
 
 func TestBlameOfPromotions(t *testing.T) {
@@ -34,10 +35,12 @@ func TestBlameOfPromotions(t *testing.T) {
 			s.instant(60, "promote", "r1")
 			s.sets(95, "c2", "c2.1", 1000, "r1")
 			s.grant("c2", 90, 100, 980)
-		}, ReplicasHaveAll, "r1 was promoted at 0.060 s without c1's key, which n1 had acknowledged at 0.005 s: replication is asynchronous", 60},
+		}, ReplicasHaveAll, "r1 was promoted at 0.060 s without c1's key, which n1 had acknowledged at 0.005 s: " +
+			"replication is asynchronous", 60},
 		{"WAIT counted what had not been copied", func(s *story) {
 			s.sets(5, "c1", "c1.1", 1000, "n1")
-			s.add(7, history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &history.Command{Serial: 9, Name: "WAIT", Reply: "1"}})
+			s.add(7, history.Event{Process: "c1>n1", Type: history.TypeReply,
+				Command: &history.Command{Serial: 9, Name: "WAIT", Reply: "1"}})
 			s.grant("c1", 0, 10, 980)
 			s.instant(60, "promote", "r1")
 			s.sets(95, "c2", "c2.1", 1000, "r1")

@@ -148,7 +148,8 @@ func TestBlameOfOverlaps(t *testing.T) {
 		{"a wall clock put back", []string{"MonotonicClock"}, func(s *story) {
 			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
 			s.clock(500, "c1", -500, 1, true)
-			s.op(0, 600, history.TypeOK, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Token: "c1.1", Validity: 1380 * ms, Wall: true})
+			s.op(0, 600, history.TypeOK, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Token: "c1.1",
+				Validity: 1380 * ms, Wall: true})
 			s.sets(1010, "c2", "c2.1", 1000, "n3", "n4", "n5")
 			s.grant("c2", 1006, 1020, 980)
 		}, "MonotonicClock", 500},

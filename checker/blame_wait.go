@@ -94,7 +94,8 @@ func (b *waitBlame) lateSet() *Blame {
 		}
 	}
 	for _, x := range b.exchanges() {
-		refused := slices.DeleteFunc(slices.Clone(refusals[x.token]), func(r exchange) bool { return r.node != x.node || r.asked < x.asked })
+		refused := slices.DeleteFunc(slices.Clone(refusals[x.token]),
+			func(r exchange) bool { return r.node != x.node || r.asked < x.asked })
 		if x.effect != history.EffectSet || x.reply >= 0 || x.client == client || len(refused) == 0 {
 			continue
 		}
@@ -105,7 +106,8 @@ func (b *waitBlame) lateSet() *Blame {
 			return b.blame(x.command, Unexplained, "%s's SET reached %s at %s and was never answered; its key kept %s out",
 				x.client, x.node, at(x.asked), client).restingOn(refused[0].reply)
 		}
-		return b.blame(x.command, "ReleaseAfterSet", "%s's SET reached %s at %s and was never answered, after its release had been there at %s; its key kept %s out",
+		return b.blame(x.command, "ReleaseAfterSet",
+			"%s's SET reached %s at %s and was never answered, after its release had been there at %s; its key kept %s out",
 			x.client, x.node, at(x.asked), at(b.exchanges()[released].asked), client).restingOn(b.exchanges()[released].command, refused[0].reply)
 	}
 	return nil
@@ -169,7 +171,8 @@ func (b *waitBlame) unavailable() *Blame {
 			for _, node := range others {
 				events = append(events, answered[node])
 			}
-			return b.blame(f.event, "NodeTimeout", "%s, and %s went on waiting for it, although %s answered: for %s it asked nobody anything",
+			return b.blame(f.event, "NodeTimeout",
+				"%s, and %s went on waiting for it, although %s answered: for %s it asked nobody anything",
 				f.describe(), client, strings.Join(others, " "), lasting(idle)).restingOn(events...)
 		}
 		if f.class.SickNode() && !f.class.Pauses() && len(answered) == 0 {

@@ -17,7 +17,8 @@ func (b *writeBlame) explain() *Blame {
 			continue
 		}
 		if f, found := b.delayed(a, l); found {
-			return b.blame(f.event, HolderStops, "%s; its lease ended at %s, and its write took effect by %s", f.describe(), at(l.Until), at(a.ret))
+			return b.blame(f.event, HolderStops, "%s; its lease ended at %s, and its write took effect by %s",
+				f.describe(), at(l.Until), at(a.ret))
 		}
 		return b.blame(int(a.op.call), HolderStops, "%s's lease ended at %s, but its write %s took effect by %s", a.client,
 			at(l.Until), a.value, at(a.ret))

@@ -148,7 +148,8 @@ func (d *deadlockFreedom) waitViolation(o *operation, free span, index int) Viol
 	client, key := d.name(o.process), d.name(o.key)
 	v := Violation{
 		Key: key, From: free.from, Until: free.until, Processes: []string{client},
-		What: fmt.Sprintf("%s waited for %q from %s; from %s to %s nobody held it and no fault was in the way, %s: %s, where %s is the bound",
+		What: fmt.Sprintf("%s waited for %q from %s; from %s to %s nobody held it and no fault was in the way, %s: %s, "+
+			"where %s is the bound",
 			client, key, at(o.asked), at(free.from), at(free.until), ending, lasting(free.length()), lasting(d.header.Bounds.Free)),
 	}
 	if index < maxViolations {

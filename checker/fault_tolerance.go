@@ -10,10 +10,11 @@ import (
 const FaultTolerance = "fault-tolerance"
 
 var _ = declare(Property{
-	Name:    FaultTolerance,
-	Meaning: "while a client that asks reaches a healthy majority and nobody holds the lock, somebody is granted it within a stated bound, and a release is done within one",
-	Place:   5,
-	Brief:   func(_ Violation, length string) string { return "free, and yet not granted: " + length },
+	Name: FaultTolerance,
+	Meaning: "while a client that asks reaches a healthy majority and nobody holds the lock, somebody is granted it " +
+		"within a stated bound, and a release is done within one",
+	Place: 5,
+	Brief: func(_ Violation, length string) string { return "free, and yet not granted: " + length },
 	Figures: []Figure{
 		{"acquire_p50", "median acquire", true}, {"acquire_p99", "99th percentile", true},
 		{"grants", "grants", false}, {"longest_gap", "longest gap", true},
@@ -135,7 +136,8 @@ func (f *faultTolerance) violation(w asking, clear span, rivals int, index int) 
 	}
 	v := Violation{
 		Key: key, From: clear.from, Until: clear.until, Processes: []string{client},
-		What: fmt.Sprintf("%s asked for %q at %s; from %s to %s it was free and %s reached a healthy majority, but %s for %s; the bound is %s%s",
+		What: fmt.Sprintf("%s asked for %q at %s; from %s to %s it was free and %s reached a healthy majority, but %s for "+
+			"%s; the bound is %s%s",
 			client, key, at(w.from), at(clear.from), at(clear.until), client, nobody, lasting(clear.length()), lasting(f.bound(rivals)), beside),
 	}
 	if index < maxViolations {

@@ -160,7 +160,8 @@ func TestSweepAndPorcupineAgreeWithAllPairs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		leases := randomLeases(t)
 		slices.SortFunc(leases, func(a, b lease) int {
-			return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.until, b.until), cmp.Compare(a.client, b.client), cmp.Compare(a.grant.id, b.grant.id))
+			return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.until, b.until), cmp.Compare(a.client, b.client),
+				cmp.Compare(a.grant.id, b.grant.id))
 		})
 		second := map[lease]bool{} // leases that overlap one that began no later
 		for i, a := range leases {

@@ -89,7 +89,8 @@ func TestHoldsMustBeEarned(t *testing.T) {
 		}, "vacuous: the fault flush on n1 at 0.500 s met nothing"},
 		{"a fault whose end shows that it did not take effect", func(s *story) {
 			s.fault(500, "pause", history.PhaseBegin, 1, "c1")
-			s.add(600, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "pause", Phase: history.PhaseEnd, Targets: []string{"c1"}}})
+			s.add(600, history.Event{Type: history.TypeFault,
+				Fault: &history.Fault{ID: 1, Kind: "pause", Phase: history.PhaseEnd, Targets: []string{"c1"}}})
 		}, "vacuous: the fault pause on c1 at 0.600 s did not take effect"},
 		{"an acquire that ended with its client", func(s *story) {
 			s.header.Earned.Contended = 1

@@ -209,7 +209,10 @@ func Classify(f *history.Fault) {
 	if d == nil || len(f.Targets) == 0 || f.Class != "" {
 		return
 	}
-	if on := d.on(f.Targets[0], func(name string) bool { return !serverName.MatchString(name) && !strings.Contains(name, "-") }); on != nil {
+	if on := d.on(f.Targets[0], func(name string) bool {
+		return !serverName.MatchString(name) &&
+			!strings.Contains(name, "-")
+	}); on != nil {
 		f.Class = on.Class
 	}
 	if f.Phase != history.PhaseEnd {

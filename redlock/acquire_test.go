@@ -327,7 +327,8 @@ func (c *slowClock) Now() time.Duration {
 // A majority that answers within the TTL, but not before what is set aside for clock
 // drift, is too late.
 func TestTooLateByTheMargin(t *testing.T) {
-	for late, granted := range map[time.Duration]bool{ttl - 13*time.Millisecond: true, ttl - 12*time.Millisecond: false, ttl - time.Millisecond: false} {
+	for late, granted := range map[time.Duration]bool{ttl - 13*time.Millisecond: true, ttl - 12*time.Millisecond: false,
+		ttl - time.Millisecond: false} {
 		t.Run(late.String(), func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				u := c.user(1, WithNodeTimeout(time.Minute))

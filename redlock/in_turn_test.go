@@ -51,7 +51,8 @@ func TestNodesInTurn(t *testing.T) {
 func TestNodesInTurnPassOverAHungNode(t *testing.T) {
 	const timeout = 30 * time.Millisecond
 	inBubble(t, 5, func(t *testing.T, c *cluster) {
-		u := c.userWith(1, c.servers, func(o *redis.Options) { o.ContextTimeoutEnabled = true }, WithNodesInTurn(), WithNodeTimeout(timeout))
+		u := c.userWith(1, c.servers, func(o *redis.Options) { o.ContextTimeoutEnabled = true }, WithNodesInTurn(),
+			WithNodeTimeout(timeout))
 		u.warmUp(t)
 		u.each(func(l *link) {
 			l.onReply(func(command string) error {

@@ -47,7 +47,8 @@ proof, whether two clients ever held it at once.`,
 	root.SetErr(p.err)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(p.runCommand(), p.mergeCommand(), p.compareCommand(), p.listCommand(), p.showCommand(), p.checkCommand(),
-		p.validateCommand(), p.serveCommand(), p.doctorCommand(), p.cleanCommand(), p.workerCommand(), p.workerCheckCommand(), p.trialsCommand(), p.proxyCommand())
+		p.validateCommand(), p.serveCommand(), p.doctorCommand(), p.cleanCommand(),
+		p.workerCommand(), p.workerCheckCommand(), p.trialsCommand(), p.proxyCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root

@@ -103,7 +103,8 @@ func useWorker(ctx context.Context, o *suite.Options, line string) error {
 	case o.Lock != "":
 		return usage("--lock %s and --worker %s: give one of them", o.Lock, line)
 	case o.Cluster != suite.Local:
-		return usage("--worker %s: a program's clients are processes in real time, and links lead to them on this machine: give it with --on %s",
+		return usage("--worker %s: a program's clients are processes in real time, and links lead to them on this "+
+			"machine: give it with --on %s",
 			line, suite.Local)
 	}
 	command, err := foreign.Split(line)

@@ -124,7 +124,8 @@ func (c *Client) connect(kind locks.Kind, random io.Reader) error {
 		}
 	}
 	nodes := len(c.redis) - 1
-	c.store = &store{client: c.redis[nodes], fenced: c.setup.FencedStore, readsUnfenced: c.setup.ReadsUnfenced, compare: c.setup.CompareStore}
+	c.store = &store{client: c.redis[nodes], fenced: c.setup.FencedStore, readsUnfenced: c.setup.ReadsUnfenced,
+		compare: c.setup.CompareStore}
 	lock, err := kind.New(locks.Env{
 		Nodes:   c.redis[:nodes:nodes],
 		Network: c.open(addresses),

@@ -91,7 +91,8 @@ func TestTheMonotonicClockIsMonotonic(t *testing.T) {
 	}
 	steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 		return step{
-			Set:  SetClock{Jump: time.Duration(rapid.Int64Range(-1e10, 1e10).Draw(t, "jump")), Rate: rapid.Float64Range(0.1, 10).Draw(t, "rate")},
+			Set: SetClock{Jump: time.Duration(rapid.Int64Range(-1e10, 1e10).Draw(t, "jump")),
+				Rate: rapid.Float64Range(0.1, 10).Draw(t, "rate")},
 			Wait: time.Duration(rapid.Int64Range(0, 1e9).Draw(t, "wait")),
 		}
 	}), 1, 10)

@@ -29,16 +29,19 @@ var bad = map[string]struct {
 		fmt.Fprintln(os.Stderr, "no such module")
 		os.Exit(3)
 	}, want: "ended with exit status 3; on stderr it said: no such module"},
-	"gives up":      {first: says(`{"error":"the setup lacks nodes"}`), want: "gave up: the setup lacks nodes"},
-	"a long line":   {first: func(client.Setup) { fmt.Println(strings.Repeat("x", 1<<20)) }, want: "wrote a line of more than 65536 bytes"},
-	"answers twice": {first: says(`{"lock":{}}`), then: says(`{"done":1,"error":"no"}`, `{"done":1,"error":"no"}`), want: "though it has said so of command 1, acquire, before"},
-	"wrong serial":  {first: says(`{"lock":{}}`), then: says(`{"done":7,"outcome":"ok"}`), want: "though no command has the serial 7: under way: 1 (acquire)"},
-	"does nothing":  {first: says(`{"lock":{}}`), then: says(`{"done":1,"outcome":"ok"}`), want: "though no acquire has begun"},
+	"gives up":    {first: says(`{"error":"the setup lacks nodes"}`), want: "gave up: the setup lacks nodes"},
+	"a long line": {first: func(client.Setup) { fmt.Println(strings.Repeat("x", 1<<20)) }, want: "wrote a line of more than 65536 bytes"},
+	"answers twice": {first: says(`{"lock":{}}`), then: says(`{"done":1,"error":"no"}`, `{"done":1,"error":"no"}`),
+		want: "though it has said so of command 1, acquire, before"},
+	"wrong serial": {first: says(`{"lock":{}}`), then: says(`{"done":7,"outcome":"ok"}`),
+		want: "though no command has the serial 7: under way: 1 (acquire)"},
+	"does nothing": {first: says(`{"lock":{}}`), then: says(`{"done":1,"outcome":"ok"}`), want: "though no acquire has begun"},
 	"future": {first: says(`{"lock":{}}`), then: says(`{"event":{"time":9000000000000000000,"process":"c1","type":"invoke","op":"acquire","id":1,"key":"k1"}}`),
 		want: "ahead of the true clock"},
 	"past": {first: says(`{"lock":{}}`), then: says(`{"event":{"time":1,"process":"c1","type":"invoke","op":"acquire","id":1,"key":"k1"}}`),
 		want: "before its command was given"},
-	"another's name": {first: says(`{"lock":{}}`), then: says(`{"event":{"time":1,"process":"c2","type":"invoke","op":"acquire","id":1,"key":"k1"}}`),
+	"another's name": {first: says(`{"lock":{}}`),
+		then: says(`{"event":{"time":1,"process":"c2","type":"invoke","op":"acquire","id":1,"key":"k1"}}`),
 		want: `though its process is "c1"`},
 	"floods": {first: says(`{"lock":{}}`), then: func(client.Setup) {
 		for {

@@ -39,7 +39,8 @@ func TestTheLockOfRedisPy(t *testing.T) {
 	require.Contains(t, kind.Name, "redis-py ")
 	require.True(t, kind.Extends && kind.SingleNode && !kind.Watches)
 	locks.Register(kind)
-	o := suite.Options{Cluster: suite.Local, Trials: 1, Seed: 1, Lock: kind.Name, Worker: command, Out: t.TempDir(), Parallel: 1, Retries: suite.DefaultRetries}
+	o := suite.Options{Cluster: suite.Local, Trials: 1, Seed: 1, Lock: kind.Name, Worker: command, Out: t.TempDir(),
+		Parallel: 1, Retries: suite.DefaultRetries}
 	selected, err := scenarios.Select([]string{"holder-crashes", "client-pause", "token-check-and-set"})
 	require.NoError(t, err)
 	jobs, err := o.Jobs(selected)

@@ -35,7 +35,8 @@ func inProcess(t *testing.T, folder, pattern string, flags ...string) run {
 	for name := range strings.SplitSeq(pattern, "/") {
 		names = append(names, "^"+name+"$")
 	}
-	cmd := exec.CommandContext(t.Context(), self, append([]string{"-test.run=" + strings.Join(names, "/"), "-test.v", "-test.timeout=2m"}, flags...)...)
+	cmd := exec.CommandContext(t.Context(), self, append([]string{"-test.run=" + strings.Join(names, "/"), "-test.v",
+		"-test.timeout=2m"}, flags...)...)
 	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), victimsVariable+"=1", "TMPDIR="+folder)
 	output, err := cmd.CombinedOutput()
@@ -150,7 +151,8 @@ func TestHistoriesAreWhereGoKeepsArtifacts(t *testing.T) {
 func TestALockThatPanicsFailsItsSubtest(t *testing.T) {
 	r := victim(t, "panics")
 	r.failed(t, "TestVictims/panics", "restart-without-persistence")
-	r.says(t, "panic: nobody thought of this", "in lockproof/harness/locktest_test.TestVictims", "--- PASS: TestVictims/panics/healthy-contention")
+	r.says(t, "panic: nobody thought of this", "in lockproof/harness/locktest_test.TestVictims",
+		"--- PASS: TestVictims/panics/healthy-contention")
 }
 
 func TestALockThatPanicsInTheBackgroundFailsItsSubtest(t *testing.T) {

@@ -94,7 +94,8 @@ func settle(name string, options []Option) (settings, error) {
 	case !slices.Contains(clusters, s.on):
 		return s, fmt.Errorf("On: %q is none of the clusters that tests run on: %s", s.on, strings.Join(clusters, ", "))
 	case s.realTime && !kinds.RealTime(s.on):
-		return s, fmt.Errorf("On: the lock works in real time only, and the %s cluster is in virtual time: On(%q) is right", s.on, suite.Local)
+		return s, fmt.Errorf("On: the lock works in real time only, and the %s cluster is in virtual time: On(%q) is "+
+			"right", s.on, suite.Local)
 	case s.trials < 1:
 		return s, fmt.Errorf("Trials: %d: 1 or more is right", s.trials)
 	case s.ttl < 0 || s.ttl > 0 && s.ttl < time.Millisecond:

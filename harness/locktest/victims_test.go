@@ -220,7 +220,8 @@ func TestVictims(t *testing.T) {
 			locktest.Run(t, watching(false), safety, locktest.Scenarios("watchdog-cut-off"), locktest.Believes(locktest.UntilReleased))
 		},
 		"real-time": func(t *testing.T) {
-			locktest.Run(t, onOne(rand.Text, plain), safety, locktest.Scenarios("client-pause", "release-by-plain-del"), locktest.RealTime())
+			locktest.Run(t, onOne(rand.Text, plain), safety, locktest.Scenarios("client-pause", "release-by-plain-del"),
+				locktest.RealTime())
 		},
 		"panics": func(t *testing.T) {
 			locktest.Run(t, misbehaving(func() { panic("nobody thought of this") }), few)

@@ -161,7 +161,8 @@ func (r *run) reach(ctx context.Context, name string, nodes []string) error {
 		cut, reached := r.unreached[target], slices.Contains(nodes, node)
 		switch {
 		case cut == nil && !reached:
-			begun, err := r.nemesis.Apply(ctx, nemesis.Fault{Kind: nemesis.Cut, Targets: []string{target}, Direction: cluster.Both, Setting: true})
+			begun, err := r.nemesis.Apply(ctx, nemesis.Fault{Kind: nemesis.Cut, Targets: []string{target},
+				Direction: cluster.Both, Setting: true})
 			if err != nil {
 				return err
 			}

@@ -87,7 +87,8 @@ func TestWhatAScriptDoes(t *testing.T) {
 	loaded := NewScripts()
 	parseCommand(resp("SCRIPT", "load", "return redis.call('del', KEYS[1])"), loaded)
 	digest := NewScripts().learn("return redis.call('del', KEYS[1])")
-	require.Equal(t, history.EffectDelete, parseCommand(resp("EVALSHA", digest, "1", "k1", "a"), loaded).Effect, "SCRIPT LOAD shows a text as well")
+	require.Equal(t, history.EffectDelete, parseCommand(resp("EVALSHA", digest, "1", "k1", "a"), loaded).Effect,
+		"SCRIPT LOAD shows a text as well")
 	require.Empty(t, parseCommand(resp("EVALSHA", strings.Repeat("0", 40), "1", "k1"), NewScripts()).Effect, "one that nobody has seen")
 }
 

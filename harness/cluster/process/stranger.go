@@ -55,7 +55,8 @@ func (w *Worker) awaitHello() error {
 	select {
 	case <-w.guard.greeted:
 	case <-late.C:
-		return fmt.Errorf("worker %s (pid %d) has said nothing for %s: its first message is to be its hello, {\"lock\":{...}}; on stderr it said: %s",
+		return fmt.Errorf("worker %s (pid %d) has said nothing for %s: its first message is to be its hello, "+
+			"{\"lock\":{...}}; on stderr it said: %s",
 			w.name, w.proc.id.PID, helloWithin, Tail(w.stderr))
 	}
 	if w.guard.conduct.Hello() != nil {
