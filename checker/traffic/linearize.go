@@ -121,7 +121,7 @@ func (g *register) judge(r *Reader, piece []*op) {
 	at := judge.impossible(piece)
 	r.report.add(Finding{
 		About: about, Time: at.call, Process: g.node.name, Key: g.key, Event: at.event,
-	}, func() string { return g.told(about, piece, at) })
+	}, func() string { return g.told(about, piece, at) + r.doubt(about) })
 }
 
 // ask asks porcupine whether a piece is linearizable.
@@ -197,6 +197,16 @@ func (g *register) told(about About, piece []*op, at *op) string {
 		return told + "; a script of the lock does not ask first whose the key is"
 	}
 	return told
+}
+
+// doubt is what else may be behind a finding about the cluster. A lock that says nothing
+// of itself may have scripts that we do not see through: faults that are to meet its
+// releases may then have met something else, so what holds is in doubt all the same.
+func (r *Reader) doubt(about About) string {
+	if about == Cluster && r.header.Quorum == 0 {
+		return "; or the lock has a script that does more than its calls and arguments tell"
+	}
+	return ""
 }
 
 // when writes a point of the true clock: "1.203 s".

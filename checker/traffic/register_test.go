@@ -210,6 +210,15 @@ func newTapeWith(f func(*tape)) *tape {
 	return t
 }
 
+// A lock that says nothing of itself may have scripts that we do not see through.
+func TestScriptsOfALockThatIsNotKnown(t *testing.T) {
+	const doubt = "or the lock has a script"
+	report := newTape(func(h *history.Header) { h.Quorum = 0 }).extended(1, "c1>n1", "a", true).report()
+	require.Equal(t, Cluster, report.Findings[0].About)
+	assert.Contains(t, report.Findings[0].What, doubt)
+	assert.NotContains(t, newTape().extended(1, "c1>n1", "a", true).report().Findings[0].What, doubt)
+}
+
 // Two commands that were under way at once may have been carried out in either
 // order, and both have to fit one.
 func TestRegisterOrder(t *testing.T) {

@@ -20,6 +20,8 @@ func (p *Plan) Header(server string, trial int, seed uint64) history.Event {
 // not say.
 func (p *Plan) quorum() int {
 	switch {
+	case p.Lock.Foreign:
+		return 0
 	case p.Lock.SingleNode:
 		return 1
 	case p.Lock.Majority:
