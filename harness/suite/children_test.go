@@ -95,7 +95,7 @@ func TestAHostileLockCostsItsTrial(t *testing.T) {
 		"exits-as-2":      "exit status 2",
 		"spins":           "no progress in 1s of real time, after ",
 		"blocks-in-mutex": "no progress in 1s of real time, after ",
-		"blocks-all":      "no progress in 1s of real time, after ",
+		"blocks-all":      "deadlock in virtual time: all goroutines in bubble are blocked",
 		"eats-memory":     "more than 1024 MB of memory",
 		"breaks-a-mutex":  "fatal error: sync: unlock of unlocked mutex, in lockproof/harness/suite.",
 	} {
