@@ -1,0 +1,196 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+)
+
+func TestDeadlockFreedom(t *testing.T) {
+	tests := []struct {
+		name    string
+		tell    func(*story)
+		verdict string
+		reason  string
+	}{
+		{"granted in time after a crashed holder", func(s *story) {
+			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.grant("c1", 0, 10, 900)
+			s.instant(100, "kill", "c1")
+			s.grant("c2", 200, 1200, 900)
+		}, history.Holds, ""},
+		{"granted too late after a crashed holder", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.instant(100, "kill", "c1")
+			s.grant("c2", 200, 1701, 900)
+		}, history.Violated, ""},
+		{"granted just in time", func(s *story) {
+			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.grant("c1", 0, 10, 900)
+			s.instant(100, "kill", "c1")
+			s.grant("c2", 200, 1700, 900)
+		}, history.Holds, ""},
+		{"never granted", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.attempt("c2", 200, 0, "")
+			s.add(3000, history.Event{Type: history.TypeNote})
+		}, history.Violated, ""},
+		{"still waiting, but the history ends before the bound", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.attempt("c2", 200, 0, "")
+			s.add(2000, history.Event{Type: history.TypeNote})
+		}, history.Inconclusive, "vacuous: nobody"},
+		{"gave up before the bound", func(s *story) {
+			s.attempt("c2", 200, 1600, history.TypeFail)
+		}, history.Inconclusive, "vacuous: nobody"},
+		{"gave up after the bound", func(s *story) {
+			s.attempt("c2", 200, 1800, history.TypeFail)
+			s.grant("c1", 2000, 2010, 900)
+		}, history.Violated, ""},
+		{"a killed client waits no longer", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.attempt("c2", 200, 0, "")
+			s.instant(300, "kill", "c2")
+			s.grant("c3", 400, 1000, 900)
+			s.add(9000, history.Event{Type: history.TypeNote})
+		}, history.Holds, ""},
+		{"a holder that keeps it is no deadlock", func(s *story) {
+			s.extend("c1", s.grant("c1", 0, 10, 900), 500, 510, 5000)
+			s.grant("c2", 200, 6000, 900)
+		}, history.Holds, ""},
+		{"others get it, one after the other", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.grant("c3", 20, 1000, 900)
+			s.grant("c1", 1100, 2000, 900)
+			s.grant("c2", 20, 3000, 900)
+		}, history.Holds, ""},
+		{"the wait begins anew when another's attempt ends", func(s *story) {
+			s.attempt("c1", 0, 1400, history.TypeFail)
+			s.grant("c2", 10, 2000, 900)
+			s.grant("c3", 2100, 3000, 900)
+		}, history.Holds, ""},
+		{"an attempt that goes on and on is no excuse", func(s *story) {
+			s.attempt("c1", 0, 5000, history.TypeFail)
+			s.grant("c2", 10, 2000, 900)
+		}, history.Violated, ""},
+		{"a majority that is down is", func(s *story) {
+			s.lasting(100, 4000, "kill", "n1", "n2", "n3")
+			s.grant("c2", 200, 5000, 900)
+		}, history.Holds, ""},
+		{"for no longer than it is", func(s *story) {
+			s.instant(100, "power-loss", "n1", "n2", "n3")
+			s.instant(1000, "start", "n1", "n2", "n3")
+			s.grant("c2", 200, 5000, 900)
+		}, history.Violated, ""},
+		{"a minority that is down is no excuse", func(s *story) {
+			s.instant(100, "kill", "n1", "n2")
+			s.grant("c2", 200, 5000, 900)
+		}, history.Violated, ""},
+		{"nodes out of reach by the setting are no fault", func(s *story) {
+			s.add(0, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "cut",
+				Phase: history.PhaseBegin, Targets: []string{"c2-n1", "c2-n2"}, Effective: true, Setting: true}})
+			s.grant("c2", 200, 5000, 900)
+		}, history.Violated, ""},
+		{"a lock in use that was free when it was asked for", func(s *story) {
+			s.release("c1", s.grant("c1", 0, 10, 900), 100, 110, history.TypeOK)
+			s.grant("c2", 200, 210, 900)
+		}, history.Holds, ""},
+		{"a majority cut off for ever shows nothing", func(s *story) {
+			s.fault(100, "cut", history.PhaseBegin, 1, "c2-n1", "c2-n2", "c2-n3")
+			s.attempt("c2", 200, 5000, history.TypeFail)
+		}, history.Inconclusive, "vacuous: nobody"},
+		{"another's cut links are no excuse", func(s *story) {
+			s.fault(100, "cut", history.PhaseBegin, 1, "c1-n1", "c1-n2", "c1-n3")
+			s.attempt("c2", 200, 5000, history.TypeFail)
+		}, history.Violated, ""},
+		{"nor is their healing", func(s *story) {
+			s.fault(100, "cut", history.PhaseBegin, 1, "c1-n1", "c1-n2", "c1-n3")
+			s.grant("c1", 0, 10, 900)
+			s.grant("c2", 200, 3500, 900)
+			s.instant(2100, "heal", "c1-n1", "c1-n2", "c1-n3")
+		}, history.Violated, ""},
+		{"unless it brings a late command", func(s *story) {
+			s.fault(100, "cut", history.PhaseBegin, 1, "c1-n1", "c1-n2", "c1-n3")
+			s.grant("c1", 0, 10, 900)
+			s.grant("c2", 200, 3500, 900)
+			s.instant(2100, "heal", "c1-n1", "c1-n2", "c1-n3")
+			s.sets(2110, "c1", "t9", 1000, "n1", "n2", "n3")
+		}, history.Holds, ""},
+		{"a paused client does not wait", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.grant("c2", 200, 5000, 900)
+			s.lasting(300, 4500, "pause", "c2")
+		}, history.Holds, ""},
+		{"a killed client does not, and asks no more", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.add(200, history.Event{Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})
+			s.grant("c3", 300, 1100, 900)
+			s.instant(1500, "kill", "c2")
+			s.grant("c1", 7000, 7010, 100)
+		}, history.Holds, ""},
+		{"who is not killed does", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.add(200, history.Event{Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})
+			s.grant("c3", 300, 1100, 900)
+			s.instant(1500, "kill", "c3")
+			s.grant("c1", 7000, 7010, 100)
+		}, history.Violated, ""},
+		{"nobody had to wait", func(s *story) { s.grant("c1", 0, 10, 900) }, history.Inconclusive, "vacuous: nobody"},
+		{"no bound", func(s *story) {
+			s.header.Bounds.Free = 0
+			s.grant("c1", 0, 10, 900)
+		}, history.Inconclusive, "vacuous: the run states no bound"},
+		{"another's key that lingers is something to wait for", func(s *story) {
+			s.sets(5, "c1", "t1", 1000, "n1", "n2", "n3")
+			s.attempt("c1", 0, 10, history.TypeFail)
+			s.grant("c2", 200, 1020, 900)
+		}, history.Holds, ""},
+		{"kept by extensions for too long", func(s *story) {
+			s.header.Bounds.Tenure = 3000 * ms
+			id := s.grant("c1", 0, 10, 900)
+			s.extend("c1", id, 500, 510, 900)
+			s.extend("c1", id, 1000, 1010, 3000)
+			s.grant("c2", 900, 4500, 900)
+		}, history.Violated, ""},
+		{"kept for too long while nobody else wanted it", func(s *story) {
+			s.header.Bounds.Tenure = 3000 * ms
+			s.extend("c1", s.grant("c1", 0, 10, 900), 500, 510, 4000)
+			s.grant("c2", 2000, 4600, 900)
+		}, history.Holds, ""},
+		{"a key without an expiry is left", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.look(2000, "n1", "r1", "c1.1", -1)
+		}, history.Violated, ""},
+		{"a key without an expiry that was gone in the end", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.grant("c2", 20, 1000, 900)
+			s.look(20, "n1", "r1", "c1.1", -1)
+			s.commands(1990, "c3", "DEL", "", 0, history.EffectDelete, []string{"n1"})
+			s.look(2000, "n1", "r1", "", 0)
+		}, history.Holds, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := tale()
+			test.tell(s)
+			r := s.requireVerdict(t, DeadlockFreedom, test.verdict, test.reason)
+			for _, v := range r.Violations {
+				require.NotNil(t, v.Blame, v.What)
+				require.LessOrEqual(t, v.From, v.Until, v.What)
+			}
+		})
+	}
+}
+
+func TestWaitIsTold(t *testing.T) {
+	s := tale()
+	s.grant("c1", 0, 10, 900)
+	s.attempt("c2", 200, 3000, history.TypeFail)
+	r := s.judged(t, DeadlockFreedom)
+	require.Equal(t, `c2 waited for "k1" from 0.200 s; from 0.910 s to 3.000 s nobody held it and no fault was in the way, `+
+		`and was not granted it by then: 2.090 s, where 1.500 s is the bound`,
+		r.Violations[0].What)
+	require.Equal(t, 2090*ms, r.Measured["longest_free"])
+}

@@ -1,0 +1,52 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+)
+
+func TestFencing(t *testing.T) {
+	type grant struct {
+		client      string
+		asked, done int64
+		fence       int64
+	}
+	tests := []struct {
+		name    string
+		grants  []grant
+		verdict string
+		what    string
+	}{
+		{"growing", []grant{{"c1", 0, 10, 1}, {"c2", 20, 30, 2}, {"c1", 40, 50, 7}}, history.Holds, ""},
+		{"shrinking", []grant{{"c1", 0, 10, 2}, {"c2", 20, 30, 1}}, history.Violated,
+			`c2 asked for "k1" at 0.020 s and got token 1, lower than the 2 that c1 had got at 0.010 s`},
+		{"equal", []grant{{"c1", 0, 10, 2}, {"c2", 20, 30, 2}}, history.Violated, "with token 2, which c1 had got"},
+		{"equal though under way at once", []grant{{"c1", 0, 25, 2}, {"c2", 20, 30, 2}}, history.Violated, "with token 2"},
+		{"under way at once, any order", []grant{{"c1", 0, 25, 2}, {"c2", 20, 30, 1}}, history.Holds, ""},
+		{"granted at the moment of the other's call", []grant{{"c1", 0, 20, 2}, {"c2", 20, 30, 1}}, history.Holds, ""},
+		{"lower than one of long ago", []grant{{"c1", 0, 10, 5}, {"c2", 5, 30, 4}, {"c3", 40, 50, 3}}, history.Violated,
+			"lower than the 5"},
+		{"missing", []grant{{"c1", 0, 10, 0}}, history.Violated, "without a fencing token"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := tale()
+			s.header.Fencing = true
+			for _, g := range test.grants {
+				s.op(g.asked, g.done, history.TypeOK,
+					history.Event{Process: g.client, Op: history.OpAcquire, Key: "k1", Fence: g.fence, Validity: ms})
+			}
+			r := s.requireVerdict(t, Fencing, test.verdict, "")
+			if test.what != "" {
+				require.Len(t, r.Violations, 1)
+				require.Contains(t, r.Violations[0].What, test.what)
+			}
+		})
+	}
+	s := tale()
+	s.grant("c1", 0, 10, 900)
+	s.requireVerdict(t, Fencing, history.Inconclusive, "vacuous: the lock issues no fencing tokens")
+}
