@@ -22,10 +22,12 @@ type Sentinel struct {
 
 // downAfter is for how long a server has to be silent before a Sentinel takes it
 // for down, and failoverTimeout how long one failover may take; Redis's own
-// defaults are 30 s and 3 min.
+// defaults are 30 s and 3 min. After a failover that came to nothing (a vote that was
+// split, a replica that was not heard from just then) a Sentinel waits twice as long
+// before it tries again: a scenario cannot wait for minutes.
 const (
 	downAfter       = 500 * time.Millisecond
-	failoverTimeout = time.Minute
+	failoverTimeout = 3 * time.Second
 )
 
 // SentinelSettings are the lines of sentinel.conf for one of several Sentinels of

@@ -13,7 +13,7 @@ func TestSentinelSettings(t *testing.T) {
 	require.Equal(t, `sentinel monitor lock 127.0.0.1 10 2
 sentinel myid bb
 sentinel down-after-milliseconds lock 500
-sentinel failover-timeout lock 60000
+sentinel failover-timeout lock 3000
 sentinel known-replica lock 127.0.0.1 11
 sentinel known-sentinel lock 127.0.0.1 1 aa
 sentinel known-sentinel lock 127.0.0.1 3 cc
