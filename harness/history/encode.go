@@ -52,10 +52,13 @@ func appendCommand(b []byte, c *Command) []byte {
 	b = appendText(b, `,"key":`, c.Key)
 	b = appendText(b, `,"token":`, c.Token)
 	b = appendNumber(b, `,"expiry":`, c.Expiry)
+	b = appendNumber(b, `,"ends":`, c.Ends)
 	b = appendText(b, `,"effect":`, string(c.Effect))
 	if c.Plain {
 		b = append(b, `,"plain":true`...)
 	}
+	b = appendNumber(b, `,"fence":`, c.Fence)
+	b = appendText(b, `,"base":`, c.Base)
 	b = appendText(b, `,"reply":`, c.Reply)
 	if c.Done {
 		b = append(b, `,"done":true`...)

@@ -31,6 +31,10 @@ const (
 // node tells of them.
 const FencePrefix = "fence:"
 
+// RegisterPrefix begins the keys of the registers at the store: value:k1 holds the
+// version of what the lock k1 guards.
+const RegisterPrefix = "value:"
+
 // Op is a client operation.
 type Op string
 
@@ -116,12 +120,19 @@ type Command struct {
 	Serial int64  `json:"serial"`
 	Name   string `json:"name"` // SET, GET, EVAL, ...
 	Key    string `json:"key,omitempty"`
-	Token  string `json:"token,omitempty"`  // the owner that it sets, deletes or extends
+	Token  string `json:"token,omitempty"`  // the owner that it sets, deletes or extends; at the store, the version that it writes
 	Expiry int64  `json:"expiry,omitempty"` // what it sets as the key's time to live, in nanoseconds; 0 if none
+	// Ends is when the key is to expire, where it sets that (PXAT): nanoseconds since
+	// the run began, as the node's wall clock counts them; 0 if it does not.
+	Ends   int64  `json:"ends,omitempty"`
 	Effect Effect `json:"effect,omitempty"`
 	// Plain is set where the command takes the key whether or not it is free: a SET
 	// without NX.
-	Plain bool   `json:"plain,omitempty"`
+	Plain bool `json:"plain,omitempty"`
+	// Fence and Base are what a script at the store compares: a fencing token with the
+	// highest that it has seen, or a version with the present one.
+	Fence int64  `json:"fence,omitempty"`
+	Base  string `json:"base,omitempty"`
 	Reply string `json:"reply,omitempty"` // OK, nil, 1, "error: ..."; shortened to 64 bytes
 	// Done is set on a reply when the effect took place.
 	Done bool `json:"done,omitempty"`
