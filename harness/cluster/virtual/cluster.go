@@ -85,8 +85,9 @@ func (c *Cluster) connect(servers []string) {
 		for _, name := range servers {
 			order := len(c.paths)
 			t := newTravel(mix(c.cfg.Seed, client, name), c.Now, c.cfg.Delay, slots[order], total)
-			l := link.New(link.Config{Client: client, Node: name, Now: c.Now, Record: c.record, Travel: t.message, Settle: t.settle,
-				Scripts: scripts, Silent: name == cluster.StoreName})
+			l := link.New(link.Config{Client: client, Node: name, Now: c.Now, Epoch: epoch, Record: c.record, Travel: t.message,
+				Settle:  t.settle,
+				Scripts: scripts})
 			c.paths[pathName{client, name}] = &path{Link: l, node: c.nodes[name], order: order, travel: t}
 		}
 	}

@@ -1,8 +1,6 @@
 package virtual
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
@@ -12,10 +10,10 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/alicebob/miniredis/v2/server"
 	lua "github.com/yuin/gopher-lua"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/script"
 	"lockproof/harness/history"
 )
 
@@ -40,6 +38,7 @@ type Node struct {
 	clock   wallClock
 	disk    *disk
 	server  *miniredis.Miniredis // nil while the node is down
+	inner   *script.Console      // of the server
 	reading int64                // of the wall clock, as miniredis knows it
 	keys    map[string]record    // as the last command left them
 	starts  int
@@ -95,7 +94,7 @@ func (n *Node) boot(keys map[string]record) {
 			m.SetTTL(key, time.Duration(r.when-n.reading))
 		}
 	}
-	n.server = m
+	n.server, n.inner = m, script.NewConsole(m)
 }
 
 // advance brings miniredis and the disk up to the present. miniredis keeps the
@@ -208,9 +207,7 @@ func (n *Node) Flush(context.Context) error {
 	if n.server == nil || n.paused {
 		return n.cannot("be flushed")
 	}
-	var reply bytes.Buffer
-	peer := server.NewPeer(bufio.NewWriter(&reply))
-	if got := string(n.execute(peer, &reply, []string{"FLUSHALL"})); got != "+OK\r\n" {
+	if got := string(n.execute(newConn(nil, 0), []string{"FLUSHALL"})); got != "+OK\r\n" {
 		return fmt.Errorf("node %s: FLUSHALL was answered %q", n.name, got)
 	}
 	return nil

@@ -20,10 +20,22 @@ import (
 // executor answers them.
 type conn struct {
 	net.Conn
-	order int // of all connections to the node: which goes first at one instant
-	peer  *server.Peer
-	reply bytes.Buffer
+	order     int // of all connections to the node: which goes first at one instant
+	peer      *server.Peer
+	reply     bytes.Buffer
+	transacts bool // it has said MULTI, once
 }
+
+// newConn makes a connection to a node, of a client's or without one (nil). miniredis
+// writes to its reply.
+func newConn(c net.Conn, order int) *conn {
+	k := &conn{Conn: c, order: order}
+	k.peer = server.NewPeer(bufio.NewWriterSize(&k.reply, bufferSize))
+	return k
+}
+
+// bufferSize is the size in bytes of the buffers of a connection, which has little to say.
+const bufferSize = 512
 
 // request is a command that has arrived.
 type request struct {
@@ -36,13 +48,12 @@ type request struct {
 // either side closes it. order must be the same in every run. It returns false
 // if the node is down.
 func (n *Node) serve(c net.Conn, order int) bool {
-	k := &conn{Conn: c, order: order}
-	k.peer = server.NewPeer(bufio.NewWriter(&k.reply))
+	k := newConn(c, order)
 	if !n.accept(k) {
 		return false
 	}
 	go func() {
-		r := bufio.NewReader(c)
+		r := bufio.NewReaderSize(c, bufferSize)
 		for {
 			args, err := readCommand(r)
 			if err != nil {
@@ -128,7 +139,7 @@ func (n *Node) executeNext() {
 	})
 	r := n.queue[0]
 	n.queue = n.queue[1:]
-	reply := n.execute(r.from.peer, &r.from.reply, r.args)
+	reply := n.execute(r.from, r.args)
 	r.from.Write(reply)                           // a buffered pipe: it does not wait, and the client may be gone
 	if r.from.peer.Closed() || !n.conns[r.from] { // after QUIT, or replaced
 		r.from.Close()
@@ -137,43 +148,46 @@ func (n *Node) executeNext() {
 
 // execute carries out one command and gives the reply in RESP. The caller
 // holds the lock, and the node is up.
-func (n *Node) execute(peer *server.Peer, reply *bytes.Buffer, args []string) []byte {
-	defer reply.Reset()
+func (n *Node) execute(k *conn, args []string) []byte {
+	defer k.reply.Reset()
 	n.advance()
-	if what := n.dispatch(peer, args); what != nil {
-		n.replace(peer)
+	if what := n.dispatch(k, args); what != nil {
+		n.replace(k)
 		return fmt.Appendf(nil, "-ERR miniredis gave up on %s: %v\r\n", args[0], what)
 	}
-	peer.Flush()
+	k.peer.Flush()
 	name := strings.ToUpper(args[0])
 	if modelled[name] == writes {
 		n.journal()
 	}
-	if name == "FLUSHALL" && reply.String() == "+OK\r\n" { // not QUEUED
+	if name == "FLUSHALL" && k.reply.String() == "+OK\r\n" { // not QUEUED
 		n.disk.flushed(n.now())
 	}
-	return bytes.Clone(reply.Bytes())
+	k.transacts = k.transacts || name == "MULTI"
+	return bytes.Clone(k.reply.Bytes())
 }
 
 // replace gives the node a new miniredis with the same keys. The old one died
 // in a command, with its lock held and what each connection has under way tied
 // to it; so no connection outlives it, but the one that gave the command gets
 // its answer first.
-func (n *Node) replace(last *server.Peer) {
+func (n *Node) replace(last *conn) {
 	n.boot(n.keys)
 	n.queue = nil
 	for k := range n.conns {
 		delete(n.conns, k)
-		if k.peer != last {
+		if k != last {
 			k.Close()
 		}
 	}
 }
 
 // dispatch hands a command to miniredis, which panics on some scripts.
-func (n *Node) dispatch(peer *server.Peer, args []string) (panicked any) {
+func (n *Node) dispatch(k *conn, args []string) (panicked any) {
 	defer func() { panicked = recover() }()
-	n.server.Server().Dispatch(peer, args)
+	if !n.native(k, args) {
+		n.server.Server().Dispatch(k.peer, args)
+	}
 	return nil
 }
 

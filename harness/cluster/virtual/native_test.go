@@ -1,0 +1,191 @@
+package virtual
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/script"
+)
+
+// TestNativesAreWhatLocksSend: a text that is not theirs any more would be of no use,
+// and its lock slow again.
+func TestNativesAreWhatLocksSend(t *testing.T) {
+	var ours strings.Builder
+	for _, file := range []string{"redlock/node.go", "harness/locks/single.go", "harness/locks/fenced_by_claim.go", "harness/client/store.go"} {
+		text, err := os.ReadFile("../../../" + file)
+		require.NoError(t, err)
+		ours.Write(text)
+	}
+	redsync := []string{ // scripts.go of v4.18.0 names them so
+		"e950836ed1e694540c503ef9972b8de518044d3b", "d75bb8b5bd13532ddedd17762e772346e39b321e",
+	}
+	for _, s := range script.Natives() {
+		if !strings.Contains(ours.String(), s.Text) {
+			require.Contains(t, redsync, script.Digest(s.Text), s.Text)
+		}
+	}
+}
+
+// pair is two nodes to which the same happens. One of them is handed to miniredis,
+// and so all its scripts to Lua.
+type pair struct {
+	now         int64
+	native, lua *Node
+	toNative    *conn
+	toLua       *conn
+}
+
+func newPair(setting cluster.Persistence) *pair {
+	p := &pair{}
+	clock := func() int64 { return p.now }
+	p.native, p.lua = newNode("n1", 1, setting, clock), newNode("n1", 1, setting, clock)
+	p.connect()
+	return p
+}
+
+// connect makes new connections.
+func (p *pair) connect() { p.toNative, p.toLua = newConn(nil, 0), newConn(nil, 0) }
+
+func (p *pair) end() {
+	p.native.end()
+	p.lua.end()
+}
+
+// do gives both a command. They answer alike, and are alike then.
+func (p *pair) do(t require.TestingT, args ...string) string {
+	p.now++
+	got := string(p.native.execute(p.toNative, args))
+	p.lua.advance()
+	p.toLua.reply.Reset()
+	p.lua.server.Server().Dispatch(p.toLua.peer, args)
+	p.toLua.peer.Flush()
+	p.lua.journal()
+	require.Equal(t, p.toLua.reply.String(), got, "%q", args)
+	p.alike(t)
+	return got
+}
+
+func (p *pair) alike(t require.TestingT) {
+	require.Equal(t, p.lua.keys, p.native.keys)
+	require.Equal(t, p.lua.disk, p.native.disk)
+}
+
+func TestEachNativeIsTaken(t *testing.T) {
+	for i, s := range script.Natives() {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			p := newPair(cluster.PersistEverysec)
+			defer p.end()
+			call := append([]string{"EVALSHA", script.Digest(s.Text), strconv.Itoa(s.Keys), "k", "l"}[:3+s.Keys],
+				[]string{"7", "8"}[:s.Args]...)
+			taken := func() bool { return p.native.native(newConn(nil, 0), call) }
+			require.False(t, taken(), "the node does not know it")
+			require.Contains(t, p.do(t, call...), "NOSCRIPT")
+			call[0], call[1] = "EVAL", s.Text
+			p.do(t, call...)
+			call[0], call[1] = "EVALSHA", script.Digest(s.Text)
+			for _, value := range []string{"", "6", "8", "7"} {
+				p.do(t, "SET", "k", value, "PX", "9000")
+				p.do(t, "SET", "l", "7")
+				p.do(t, call...)
+			}
+			require.True(t, taken())
+			call[0], call[1] = "EVAL", s.Text
+			require.True(t, taken())
+			p.do(t, "SCRIPT", "FLUSH")
+			call[0], call[1] = "EVALSHA", script.Digest(s.Text)
+			require.False(t, taken())
+		})
+	}
+}
+
+// TestNativesAnswerAsLuaDoes tries each with what its keys can hold and what it can be given.
+func TestNativesAnswerAsLuaDoes(t *testing.T) {
+	states := [][]string{{"DEL"}, {"SET", ""}, {"SET", "a", "PX", "9000"}, {"SET", "7"}, {"SET", "x"}, {"SET", "9007199254740992"}}
+	values := []string{"a", "", "7", "8", "+8", "007", "1e1", "0x10", " 7", "-5", "9007199254740993", "99999999999999999999"}
+	p := newPair(cluster.PersistEverysec)
+	defer p.end()
+	for _, s := range script.Natives() {
+		p.do(t, "SCRIPT", "LOAD", s.Text)
+		for _, call := range product(values, s.Args) {
+			for _, state := range product(states, s.Keys) {
+				words := []string{"EVALSHA", script.Digest(s.Text), strconv.Itoa(s.Keys)}
+				for i, set := range state {
+					words = append(words, "k"+strconv.Itoa(i))
+					p.do(t, append([]string{set[0], words[3+i]}, set[1:]...)...)
+				}
+				p.do(t, append(words, call...)...)
+			}
+		}
+	}
+}
+
+// product gives every row of n values.
+func product[T any](values []T, n int) [][]T {
+	if n == 0 {
+		return [][]T{nil}
+	}
+	var rows [][]T
+	for _, row := range product(values, n-1) {
+		for _, v := range values {
+			rows = append(rows, append(slices.Clone(row), v))
+		}
+	}
+	return rows
+}
+
+// TestNativesDoWhatLuaDoes gives both anything that a client can send, at any time.
+func TestNativesDoWhatLuaDoes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := newPair(rapid.SampledFrom(settings).Draw(t, "persistence"))
+		defer p.end()
+		key := rapid.SampledFrom([]string{"k", "l"})
+		value := rapid.SampledFrom([]string{"a", "b", "", "7", "8", "x", "a\r\nb", "900"})
+		t.Repeat(map[string]func(*rapid.T){
+			"call": func(t *rapid.T) {
+				s := rapid.SampledFrom(script.Natives()).Draw(t, "script")
+				name, text := "EVAL", s.Text
+				if rapid.IntRange(0, 3).Draw(t, "by digest") > 0 {
+					name, text = "EVALSHA", script.Digest(s.Text)
+				}
+				args := []string{rapid.SampledFrom([]string{name, strings.ToLower(name), name + "_RO"}).Draw(t, "name"), text}
+				if rapid.IntRange(0, 9).Draw(t, "misused") == 0 {
+					args = append(args, rapid.SliceOfN(value, 0, 4).Draw(t, "words")...)
+				} else {
+					args = append(args, strconv.Itoa(s.Keys))
+					args = append(args, rapid.SliceOfN(key, s.Keys, s.Keys).Draw(t, "keys")...)
+					args = append(args, rapid.SliceOfN(value, s.Args, s.Args).Draw(t, "arguments")...)
+				}
+				p.do(t, args...)
+			},
+			"load": func(t *rapid.T) {
+				p.do(t, "SCRIPT", "LOAD", rapid.SampledFrom(script.Natives()).Draw(t, "script").Text)
+			},
+			"set": func(t *rapid.T) { p.do(t, "SET", key.Draw(t, "key"), value.Draw(t, "value")) },
+			"lend": func(t *rapid.T) {
+				p.do(t, "SET", key.Draw(t, "key"), value.Draw(t, "value"), "PX", strconv.Itoa(rapid.IntRange(1, 1000).Draw(t, "ms")))
+			},
+			"other": func(t *rapid.T) {
+				p.do(t, rapid.SampledFrom([][]string{{"SCRIPT", "FLUSH"}, {"HELLO", "3"}, {"HELLO", "2"}, {"MULTI"}, {"EXEC"},
+					{"DISCARD"}, {"WATCH", "k"}, {"PTTL", "k"}, {"MGET", "k", "l"}, {"SELECT", "1"}}).Draw(t, "command")...)
+			},
+			"time":    func(t *rapid.T) { p.now += rapid.Int64Range(0, int64(2*time.Second)).Draw(t, "later") },
+			"connect": func(*rapid.T) { p.connect() },
+			"restart": func(t *rapid.T) {
+				for _, n := range []*Node{p.native, p.lua} {
+					require.NoError(t, n.Kill(t.Context()))
+					require.NoError(t, n.Start(t.Context()))
+				}
+				p.connect()
+				p.alike(t)
+			},
+		})
+	})
+}
