@@ -209,8 +209,8 @@ type Link interface {
 	Intercept(Intercept) (met func() int, err error)
 	// LetGo passes on what is being held and forgets every intercept.
 	LetGo() (held int, err error)
-	// Count says how many commands of a name have reached the node and how
-	// many have been answered so far.
+	// Count says how many commands of a name, or of a deed (see Intercept), have
+	// reached the node and how many have been answered so far.
 	Count(command string) (received, answered int)
 	// Measure watches what passes in a direction (not Both) from now on; the
 	// function that it returns tells what has passed since.
@@ -228,12 +228,23 @@ type Traffic struct {
 
 // Intercept is a fault on single commands.
 type Intercept struct {
-	Command string // SET, EVAL, ...: upper case; EVAL also matches EVALSHA
+	// Command is SET, EVAL, ...: upper case; EVAL also matches EVALSHA. Or it is a
+	// deed, which commands of many names may do.
+	Command string
 	Part    Part
 	Action  Action
 	// Times is how many matching commands it is done to; 0 means 1.
 	Times int
 }
+
+// The deeds: what a command is to do to a lock's key. Take it if it is free, give it
+// another time to live, remove it. What a script is to do shows when it is rehearsed.
+// A command that is answered NOSCRIPT does nothing and is none of them.
+const (
+	Take    = "take"
+	Extend  = "extend"
+	Release = "release"
+)
 
 // Part of an exchange that an intercept is about.
 type Part string

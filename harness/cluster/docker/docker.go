@@ -26,6 +26,8 @@ type Options struct {
 	Projects *Projects // where it gets its containers from
 	// Worker is the command line of a client's process; see process.Workers.
 	Worker []string
+	// Stranger: that program is not ours; see process.Workers.
+	Stranger bool
 }
 
 // Cluster is a cluster.Cluster of containers.
@@ -76,7 +78,7 @@ func New(ctx context.Context, cfg cluster.Config, opts Options) (*Cluster, error
 	}
 	c.events.record = cfg.Record
 	c.life, c.end = context.WithCancel(context.Background())
-	if err := c.build(ctx, opts.Worker); err != nil {
+	if err := c.build(ctx, opts); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	if cfg.StallLimit > 0 {
@@ -86,13 +88,13 @@ func New(ctx context.Context, cfg cluster.Config, opts Options) (*Cluster, error
 }
 
 // build makes the servers as new, and opens the links.
-func (c *Cluster) build(ctx context.Context, worker []string) error {
+func (c *Cluster) build(ctx context.Context, opts Options) error {
 	dir, err := os.MkdirTemp(c.projects.folder, "run-")
 	if err != nil {
 		return fmt.Errorf("docker cluster: %w", err)
 	}
 	c.folder = dir
-	c.workers = &process.Workers{Command: worker, Folder: dir, Record: c.projects.record}
+	c.workers = &process.Workers{Command: opts.Worker, Stranger: opts.Stranger, Folder: dir, Record: c.projects.record}
 	// No more than these at a time: starts keep the engine busy, and other runs
 	// have their own under way.
 	var renewing errgroup.Group

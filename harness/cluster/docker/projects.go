@@ -46,6 +46,7 @@ const fewestPorts = 30
 // Projects are the compose projects of one harness. Its methods may be called
 // from any goroutine.
 type Projects struct {
+	choice cluster.Choice
 	engine *engine
 	record *process.Record
 	folder string // the project's files, and the clients' last words
@@ -67,7 +68,7 @@ func Open(ctx context.Context, choice cluster.Choice, program string, say io.Wri
 	if err != nil {
 		return nil, err
 	}
-	p := &Projects{engine: e, all: map[*project]bool{}}
+	p := &Projects{engine: e, choice: choice, all: map[*project]bool{}}
 	p.risen.L = &p.mu
 	if err := p.prepare(ctx, choice, program, say); err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -131,7 +132,7 @@ func (p *Projects) Close() error {
 
 // New makes a cluster, as the package's New does.
 func (p *Projects) New(ctx context.Context, cfg cluster.Config) (cluster.Cluster, error) {
-	c, err := New(ctx, cfg, Options{Projects: p})
+	c, err := New(ctx, cfg, Options{Projects: p, Worker: p.choice.Worker, Stranger: p.choice.Stranger})
 	if err != nil {
 		return nil, err
 	}

@@ -1,14 +1,12 @@
 package link
 
 import (
-	"crypto/sha1"
-	"encoding/hex"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/script"
 	"lockproof/harness/history"
 )
 
@@ -18,42 +16,94 @@ type command struct {
 	Key    string
 	Token  string
 	Expiry time.Duration
+	// ends is when the key expires by the node's wall clock, as in PXAT; in
+	// milliseconds since 1970, 0 for none.
+	ends   int64
 	Effect history.Effect
 	get    bool // SET ... GET: the reply is the old value
 	nx     bool
-	digest string // of a script, and its third argument
-	third  string
+	own    bool   // it is for a key that is there: SET ... XX
+	digest string // of a script, with the words that it is called with
+	keys   []string
+	args   []string
+	deed   *script.Deed // what the script does, nil if nobody has seen it
+	// flushes: the node forgets its scripts.
+	flushes bool
+	// fence and base are what a script at the store compares.
+	fence int64
+	base  string
 }
 
-func (c command) event(serial int64) *history.Command {
-	return &history.Command{Serial: serial, Name: c.Name, Key: c.Key, Token: c.Token,
-		Expiry: int64(c.Expiry), Effect: c.Effect, Plain: c.Name == "SET" && !c.nx}
+// event is the command for a history whose time 0 was epoch.
+func (c command) event(serial int64, epoch time.Time) *history.Command {
+	e := &history.Command{Serial: serial, Name: c.Name, Key: c.Key, Token: c.Token,
+		Expiry: int64(c.Expiry), Effect: c.Effect, Plain: c.plain(), Fence: c.fence, Base: c.base}
+	if c.ends != 0 {
+		e.Ends = int64(time.UnixMilli(c.ends).Sub(epoch))
+	}
+	return e
+}
+
+// plain: it takes the key whether or not it is free.
+func (c command) plain() bool {
+	if c.deed != nil {
+		return c.deed.Takes && c.deed.Plain
+	}
+	return c.Effect == history.EffectSet && !c.nx && c.digest == ""
+}
+
+// does gives the deed that a command is to do, "" for none. Some take a key that is
+// free and extend it once it is their client's: it shows from whose key was there.
+func (c command) does(owns func(key, token string) bool) string {
+	switch c.Effect {
+	case history.EffectDelete:
+		return cluster.Release
+	case history.EffectExtend:
+		return cluster.Extend
+	case history.EffectSet:
+		both := c.own || c.plain() || c.deed != nil && c.deed.Extends
+		if both && (c.own || owns(c.Key, c.Token)) {
+			return cluster.Extend
+		}
+		return cluster.Take
+	}
+	return ""
 }
 
 // done tells from the reply whether the effect took place.
 func (c command) done(r reply) bool {
-	switch {
-	case r.err:
+	if r.err {
 		return false
+	}
+	if c.deed != nil {
+		if done, known := c.deed.Done(r.raw); known {
+			return done
+		}
+	}
+	switch {
 	case c.Name == "SET" && c.get:
 		// The old value: none, so the key is taken now; or our own token,
 		// which a retry of the same SET meets.
 		return !c.nx || r.null || r.text == c.Token
 	case c.Name == "SET":
 		return r.text == "OK"
+	case c.Name == "GETSET":
+		return true
 	case c.Effect == history.EffectRead:
 		return !r.null
 	}
 	return r.integer > 0 || r.text == "OK"
 }
 
-// canonical is the name under which a command is counted and intercepted.
+// canonical is the name under which a command, or a deed, is counted and intercepted.
 func canonical(name string) string {
-	name = strings.ToUpper(name)
-	if name == "EVALSHA" {
+	switch lower := strings.ToLower(name); lower {
+	case cluster.Take, cluster.Extend, cluster.Release:
+		return lower
+	case "evalsha":
 		return "EVAL"
 	}
-	return name
+	return strings.ToUpper(name)
 }
 
 // parseCommand reads one whole RESP command.
@@ -67,16 +117,19 @@ func parseCommand(data []byte, scripts *Scripts) command {
 	switch c.Name {
 	case "SET":
 		c.set(args)
-	case "SETNX":
+	case "SETNX", "GETSET":
 		c.key(args, history.EffectSet)
-		c.nx = true
+		c.nx = c.Name == "SETNX"
 		c.Token = at(args, 1)
-	case "PEXPIRE":
+	case "SETEX", "PSETEX":
+		c.key(args, history.EffectSet)
+		c.Token = at(args, 2)
+		c.expires(expiring[c.Name], at(args, 1))
+	case "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT":
 		c.key(args, history.EffectExtend)
-		c.Expiry = milliseconds(at(args, 1))
-	case "EXPIRE":
+		c.expires(expiring[c.Name], at(args, 1))
+	case "PERSIST":
 		c.key(args, history.EffectExtend)
-		c.Expiry = milliseconds(at(args, 1)) * 1000
 	case "DEL", "UNLINK", "GETDEL", "DELEX", "DELIFEQ":
 		c.key(args, history.EffectDelete)
 	case "GET":
@@ -86,8 +139,11 @@ func parseCommand(data []byte, scripts *Scripts) command {
 	case "EVAL", "EVALSHA":
 		c.script(args, scripts)
 	case "SCRIPT":
-		if strings.EqualFold(at(args, 0), "LOAD") {
-			scripts.learn(at(args, 1))
+		switch strings.ToUpper(at(args, 0)) {
+		case "LOAD":
+			c.digest = scripts.learn(at(args, 1))
+		case "FLUSH":
+			c.flushes = true
 		}
 	}
 	if strings.HasPrefix(c.Key, history.FencePrefix) {
@@ -102,35 +158,53 @@ func (c *command) key(args []string, e history.Effect) {
 	}
 }
 
-// set reads SET key value [NX] [GET] [PX ms | EX s].
+// expiring gives SET's option for each command that does the same.
+var expiring = map[string]string{
+	"SETEX": "EX", "PSETEX": "PX", "EXPIRE": "EX", "PEXPIRE": "PX", "EXPIREAT": "EXAT", "PEXPIREAT": "PXAT",
+}
+
+// expires reads an option of SET's. What is not a number gives no expiry that we know.
+func (c *command) expires(option, value string) {
+	n, _ := strconv.ParseInt(value, 10, 64)
+	switch strings.ToUpper(option) {
+	case "EX":
+		c.Expiry = time.Duration(n) * time.Second
+	case "PX":
+		c.Expiry = time.Duration(n) * time.Millisecond
+	case "EXAT":
+		c.ends = n * 1000
+	case "PXAT":
+		c.ends = n
+	}
+}
+
+// set reads SET key value [NX | XX | IFEQ value] [GET] [PX ms | EX s | PXAT ms | EXAT s].
 func (c *command) set(args []string) {
 	c.key(args, history.EffectSet)
 	c.Token = at(args, 1)
 	for i := 2; i < len(args); i++ {
-		switch strings.ToUpper(args[i]) {
+		switch option := strings.ToUpper(args[i]); option {
 		case "NX":
 			c.nx = true
+		case "XX", "IFEQ":
+			c.own = true
 		case "GET":
 			c.get = true
-		case "PX":
-			c.Expiry = milliseconds(at(args, i+1))
-		case "EX":
-			c.Expiry = milliseconds(at(args, i+1)) * 1000
+		case "EX", "PX", "EXAT", "PXAT":
+			c.expires(option, at(args, i+1))
+			i++
 		}
 	}
 }
 
-// script reads EVAL script numkeys key token [milliseconds]: every lock's
-// scripts known to us take the key, then the token, then the time to live.
+// script reads EVAL script numkeys key ... argument ...
 func (c *command) script(args []string, scripts *Scripts) {
-	if at(args, 1) != "1" {
+	n, err := strconv.Atoi(at(args, 1))
+	if err != nil || n < 1 || n > len(args)-2 {
 		return
 	}
-	c.Key, c.Token = at(args, 2), at(args, 3)
-	if strings.HasPrefix(c.Key, history.FencePrefix) {
-		return
-	}
-	c.digest, c.third = strings.ToLower(at(args, 0)), at(args, 4)
+	c.digest, c.keys, c.args = strings.ToLower(at(args, 0)), args[2:2+n], args[2+n:]
+	c.Key, c.Token = c.keys[0], at(c.args, 0)
 	if c.Name == "EVAL" {
 		c.digest = scripts.learn(at(args, 0))
 	}
@@ -139,80 +213,28 @@ func (c *command) script(args []string, scripts *Scripts) {
 
 // resolve finds out what a script does. A client may name one whose text
 // another sends to the node in the meantime, so it is asked again when the
-// command is handed to the node.
+// command is handed to the node, and when the node has answered.
 func (c *command) resolve(scripts *Scripts) {
-	if c.digest == "" {
+	if len(c.keys) == 0 || c.deed != nil || strings.HasPrefix(c.Key, history.FencePrefix) {
 		return
 	}
-	c.Effect = scripts.effectOf(c.digest)
-	if c.Effect == history.EffectExtend || c.Effect == history.EffectSet {
-		c.Expiry = milliseconds(c.third)
+	body := scripts.text(c.digest)
+	if body == "" {
+		return
 	}
+	deed, ok := scripts.rehearsals.Of(body, c.keys, c.args)
+	if !ok || deed.Effect() == "" {
+		if len(c.keys) == 1 { // of several, nobody knows which
+			c.Effect = weigh(body)
+		}
+		return
+	}
+	c.deed, c.Effect, c.Key, c.Token, c.Expiry = &deed, deed.Effect(), deed.Key, deed.Token, deed.Expiry
 }
 
 func at(args []string, i int) string {
 	if i < len(args) {
 		return args[i]
-	}
-	return ""
-}
-
-func milliseconds(s string) time.Duration {
-	n, _ := strconv.ParseInt(s, 10, 64) // not a number: no expiry that we know
-	return time.Duration(n) * time.Millisecond
-}
-
-// Scripts is what the links of one run know of the Lua scripts that they have
-// seen: EVALSHA names a script only by its digest.
-type Scripts struct {
-	mu     sync.Mutex
-	effect map[string]history.Effect // by SHA-1
-}
-
-// NewScripts makes an empty set.
-func NewScripts() *Scripts { return &Scripts{effect: map[string]history.Effect{}} }
-
-var calls = regexp.MustCompile(`(?i)(?:redis|server)\.p?call\(\s*['"](\w+)['"]`)
-
-// learn remembers a script and gives its digest.
-func (s *Scripts) learn(body string) string {
-	sum := sha1.Sum([]byte(body))
-	digest := hex.EncodeToString(sum[:])
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.effect[digest]; !ok {
-		s.effect[digest] = weigh(body)
-	}
-	return digest
-}
-
-// effectOf gives what a script does, "" if its text has not been seen.
-func (s *Scripts) effectOf(digest string) history.Effect {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.effect[digest]
-}
-
-// weigh reads from a script's calls what it does to its key; where it does
-// several things, what weighs most: deleting, then taking, then extending.
-func weigh(body string) history.Effect {
-	found := map[history.Effect]bool{}
-	for _, m := range calls.FindAllStringSubmatch(body, -1) {
-		switch strings.ToUpper(m[1]) {
-		case "DEL", "UNLINK":
-			found[history.EffectDelete] = true
-		case "SET", "SETNX":
-			found[history.EffectSet] = true
-		case "PEXPIRE", "EXPIRE":
-			found[history.EffectExtend] = true
-		case "GET":
-			found[history.EffectRead] = true
-		}
-	}
-	for _, e := range []history.Effect{history.EffectDelete, history.EffectSet, history.EffectExtend, history.EffectRead} {
-		if found[e] {
-			return e
-		}
 	}
 	return ""
 }

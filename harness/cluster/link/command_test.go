@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"lockproof/harness/cluster"
 	"lockproof/harness/history"
 	"lockproof/redlock"
 )
@@ -44,6 +45,16 @@ func TestWhatACommandMeans(t *testing.T) {
 		{"SETNX k1 a", command{Name: "SETNX", Key: "k1", Token: "a", Effect: history.EffectSet, nx: true}},
 		{"PEXPIRE k1 1500", command{Name: "PEXPIRE", Key: "k1", Expiry: 1500 * time.Millisecond, Effect: history.EffectExtend}},
 		{"EXPIRE k1 2", command{Name: "EXPIRE", Key: "k1", Expiry: 2 * second, Effect: history.EffectExtend}},
+		{"SET k1 a NX PXAT 5000", command{Name: "SET", Key: "k1", Token: "a", ends: 5000, Effect: history.EffectSet, nx: true}},
+		{"SET k1 a NX EXAT 5", command{Name: "SET", Key: "k1", Token: "a", ends: 5000, Effect: history.EffectSet, nx: true}},
+		{"SET k1 PX NX PX 5", command{Name: "SET", Key: "k1", Token: "PX", Expiry: 5 * time.Millisecond, Effect: history.EffectSet, nx: true}},
+		{"SET k1 a XX PX 5", command{Name: "SET", Key: "k1", Token: "a", Expiry: 5 * time.Millisecond, Effect: history.EffectSet, own: true}},
+		{"PEXPIREAT k1 5000", command{Name: "PEXPIREAT", Key: "k1", ends: 5000, Effect: history.EffectExtend}},
+		{"EXPIREAT k1 5", command{Name: "EXPIREAT", Key: "k1", ends: 5000, Effect: history.EffectExtend}},
+		{"PSETEX k1 70 a", command{Name: "PSETEX", Key: "k1", Token: "a", Expiry: 70 * time.Millisecond, Effect: history.EffectSet}},
+		{"SETEX k1 7 a", command{Name: "SETEX", Key: "k1", Token: "a", Expiry: 7 * second, Effect: history.EffectSet}},
+		{"GETSET k1 a", command{Name: "GETSET", Key: "k1", Token: "a", Effect: history.EffectSet}},
+		{"PERSIST k1", command{Name: "PERSIST", Key: "k1", Effect: history.EffectExtend}},
 		{"DEL k1", command{Name: "DEL", Key: "k1", Effect: history.EffectDelete}},
 		{"UNLINK k1", command{Name: "UNLINK", Key: "k1", Effect: history.EffectDelete}},
 		{"DELEX k1 IFEQ a", command{Name: "DELEX", Key: "k1", Effect: history.EffectDelete}},
@@ -54,9 +65,6 @@ func TestWhatACommandMeans(t *testing.T) {
 		// A fencing counter is no lock.
 		{"SET fence:k1 7", command{Name: "SET", Key: "fence:k1", Token: "7"}},
 		{"GET fence:k1", command{Name: "GET", Key: "fence:k1"}},
-		{"EVAL redis.call('SET',KEYS[1],ARGV[1]) 1 fence:k1 7", command{Name: "EVAL", Key: "fence:k1", Token: "7"}},
-		// A script with several keys is none that we know.
-		{"EVAL redis.call('DEL',KEYS[1]) 2 k1 k2 a", command{Name: "EVAL"}},
 		{"EVAL", command{Name: "EVAL"}},
 	} {
 		require.Equal(t, c.want, parseCommand(resp(strings.Fields(c.command)...), NewScripts()), c.command)
@@ -65,7 +73,35 @@ func TestWhatACommandMeans(t *testing.T) {
 	require.Equal(t, command{}, parseCommand([]byte("*0\r\n"), NewScripts()))
 }
 
-func TestWhatAScriptDoes(t *testing.T) {
+const compareAndDelete = `if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0`
+
+func TestWhatAScriptMeans(t *testing.T) {
+	scripts := NewScripts()
+	load := func(body string) string { return redis.NewScript(body).Hash() }
+	eval := func(words ...string) command { return parseCommand(resp(words...), scripts) }
+
+	c := eval("EVAL", compareAndDelete, "1", "k1", "a")
+	require.Equal(t, []any{history.EffectDelete, "k1", "a"}, []any{c.Effect, c.Key, c.Token})
+	// Another client names the script by its digest alone, in capitals or not.
+	c = eval("evalsha", strings.ToUpper(load(compareAndDelete)), "1", "k1", "b")
+	require.Equal(t, []any{"EVALSHA", history.EffectDelete, "k1", "b"}, []any{c.Name, c.Effect, c.Key, c.Token})
+
+	// The second argument is no time to live, and it is the second key that is taken.
+	const set = `redis.call('get', KEYS[1]) return redis.call('set', KEYS[2], ARGV[3], 'nx', 'px', ARGV[1])`
+	require.Empty(t, eval("EVALSHA", load(set), "2", "other", "k1", "900", "22", "a").Effect, "one that nobody has seen")
+	eval("SCRIPT", "load", set)
+	c = eval("EVALSHA", load(set), "2", "other", "k1", "900", "22", "a")
+	require.Equal(t, []any{history.EffectSet, "k1", "a", 900 * time.Millisecond}, []any{c.Effect, c.Key, c.Token, c.Expiry})
+
+	require.Equal(t, history.EffectRead, eval("EVAL", `return redis.call("get", KEYS[1])`, "1", "k1").Effect)
+	require.Empty(t, eval("EVAL", `return redis.call('SET',KEYS[1],ARGV[1])`, "1", "fence:k1", "7").Effect, "a fencing counter is no lock")
+	require.Empty(t, eval("EVAL", "return 1", "0").Effect)
+	require.Empty(t, eval("EVAL", "return 1", "3", "k1").Effect, "a request that the server refuses")
+}
+
+// What cannot be rehearsed is read: deleting weighs more than taking, and that more
+// than extending.
+func TestWhatAScriptSeemsToDo(t *testing.T) {
 	for script, want := range map[string]history.Effect{
 		`return redis.call("get", KEYS[1])`:                                      history.EffectRead,
 		`if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', k) end`: history.EffectDelete,
@@ -75,21 +111,30 @@ func TestWhatAScriptDoes(t *testing.T) {
 		`return 1`: "",
 		`-- del`:   "",
 	} {
-		scripts := NewScripts()
-		digest := scripts.learn(script)
-		require.Equal(t, want, scripts.effectOf(digest), script)
-		require.Equal(t, redis.NewScript(script).Hash(), digest, "the server's own name for it")
-		// Another client names the script by its digest alone, in capitals or not.
-		c := parseCommand(resp("evalsha", strings.ToUpper(digest), "1", "k1", "a", "500"), scripts)
-		require.Equal(t, want, c.Effect)
-		require.Equal(t, "EVALSHA", c.Name)
+		require.Equal(t, want, weigh(script), script)
 	}
-	loaded := NewScripts()
-	parseCommand(resp("SCRIPT", "load", "return redis.call('del', KEYS[1])"), loaded)
-	digest := NewScripts().learn("return redis.call('del', KEYS[1])")
-	require.Equal(t, history.EffectDelete, parseCommand(resp("EVALSHA", digest, "1", "k1", "a"), loaded).Effect,
-		"SCRIPT LOAD shows a text as well")
-	require.Empty(t, parseCommand(resp("EVALSHA", strings.Repeat("0", 40), "1", "k1"), NewScripts()).Effect, "one that nobody has seen")
+}
+
+// Some commands take a key that is free and extend one that is their client's.
+func TestTakingAndExtendingByOneCommand(t *testing.T) {
+	nobody := func(string, string) bool { return false }
+	mine := func(_, token string) bool { return token == "a" }
+	for _, c := range []struct {
+		command     string
+		first, then string
+	}{
+		{"SET k a NX PX 5", cluster.Take, cluster.Take},
+		{"SET k a PX 5", cluster.Take, cluster.Extend},
+		{"SET k a XX PX 5", cluster.Extend, cluster.Extend},
+		{"SET k b PX 5", cluster.Take, cluster.Take},
+		{"PEXPIRE k 5", cluster.Extend, cluster.Extend},
+		{"DEL k", cluster.Release, cluster.Release},
+		{"GET k", "", ""},
+		{"PING", "", ""},
+	} {
+		got := parseCommand(resp(strings.Fields(c.command)...), NewScripts())
+		require.Equal(t, []string{c.first, c.then}, []string{got.does(nobody), got.does(mine)}, c.command)
+	}
 }
 
 func TestWhetherACommandWasDone(t *testing.T) {

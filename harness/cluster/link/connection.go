@@ -24,13 +24,16 @@ type connection struct {
 
 	mu       sync.Mutex
 	awaiting []exchange // commands that the node has got and not answered
+	left     bool       // the client has closed its end
 }
 
-// exchange is a command on its way to an answer, and what to do to the answer.
+// exchange is a command on its way to an answer.
 type exchange struct {
 	command command
 	serial  int64
-	order   order
+	deed    string     // what it is to do to a lock's key, as far as that is known
+	placed  int        // how many intercepts there had been when it set out
+	met     *intercept // that was done to it for its deed
 }
 
 func newConnection(l *Link, number int, client, server net.Conn) *connection {
@@ -63,6 +66,18 @@ func (c *connection) answered() (exchange, bool) {
 	x := c.awaiting[0]
 	c.awaiting = c.awaiting[1:]
 	return x, true
+}
+
+// over notes that a side has closed its end. A node that does so before the client
+// may be gone, and comes back without its scripts.
+func (c *connection) over(direction int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if direction == toNode {
+		c.left = true
+	} else if !c.left {
+		c.link.cfg.Scripts.forget(c.link.cfg.Node)
+	}
 }
 
 // end is where a direction of a connection writes to. toxiproxy stops reading

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
@@ -85,59 +84,6 @@ func (l *Link) Delay(d cluster.Direction, by time.Duration) error {
 		l.delayed[i] = true
 	}
 	return nil
-}
-
-// intercept is a cluster.Intercept with what is left of it.
-type intercept struct {
-	cluster.Intercept
-	left int
-	met  atomic.Int64 // messages that it has been done to
-}
-
-// Intercept does something to the next commands that match; the function that it
-// returns tells to how many messages it has been done so far.
-func (l *Link) Intercept(i cluster.Intercept) (met func() int, err error) {
-	if i.Command == "" {
-		return nil, errors.New("an intercept needs the name of a command")
-	}
-	i.Command = canonical(i.Command)
-	one := &intercept{Intercept: i, left: max(i.Times, 1)}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.intercepts = append(l.intercepts, one)
-	return func() int { return int(one.met.Load()) }, nil
-}
-
-// LetGo passes on what is being held and forgets every intercept.
-func (l *Link) LetGo() (held int, err error) {
-	l.mu.Lock()
-	l.intercepts = nil
-	l.letGoes.Add(1) // before a flow is looked at: what it gets from now on is not held
-	var flows []*flow
-	for c := range l.open {
-		flows = append(flows, c.flows[:]...)
-	}
-	l.mu.Unlock()
-	for _, f := range flows {
-		held += f.letGo()
-	}
-	return held, nil
-}
-
-// match finds what is to be done to a command or its reply, and counts it off.
-func (l *Link) match(name string) (cluster.Part, order) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for n, i := range l.intercepts {
-		if i.Command != name {
-			continue
-		}
-		if i.left--; i.left == 0 {
-			l.intercepts = append(l.intercepts[:n:n], l.intercepts[n+1:]...)
-		}
-		return i.Part, order{i, l.letGoes.Load()}
-	}
-	return "", order{}
 }
 
 // reset removes every fault, so that connections can end.

@@ -8,14 +8,6 @@ import (
 	"lockproof/harness/history"
 )
 
-// order is what an intercept does to one message; of none, nothing. A reply is
-// ordered about when its command sets out, so that everything may have been let go
-// when it comes: then the order is void.
-type order struct {
-	of      *intercept
-	letGoes int64 // how often all was let go before
-}
-
 // flow is one direction of one connection: the messages on their way.
 type flow struct {
 	conn      *connection
@@ -86,6 +78,7 @@ func (f *flow) take(data []byte) {
 func (f *flow) end() {
 	f.ended = true
 	if f.conn != nil {
+		f.conn.over(f.direction)
 		f.push(&message{data: []byte{}, due: f.arrival(), noted: true})
 		f.messages++
 	}
@@ -129,13 +122,9 @@ func (f *flow) settle() time.Duration {
 // command sees a message to the node set out.
 func (f *flow) command(m *message) {
 	l := f.conn.link
-	c := parseCommand(m.data, l.cfg.Scripts)
-	m.ask = &exchange{command: c}
-	part, o := l.match(canonical(c.Name))
-	if part == cluster.PartReply {
-		m.ask.order, o = o, order{}
-	}
-	f.admit(m, o)
+	m.ask = &exchange{command: l.read(m.data)}
+	l.setsOut(m.ask)
+	f.admit(m, l.match(m.ask, cluster.PartCommand))
 }
 
 // reply sees a message from the node set out.
@@ -145,8 +134,9 @@ func (f *flow) reply(m *message) {
 		f.push(m) // not asked for: a push message
 		return
 	}
-	f.conn.link.replied(x, m.data)
-	f.admit(m, x.order)
+	l := f.conn.link
+	l.replied(&x, parseReply(m.data))
+	f.admit(m, l.match(&x, cluster.PartReply))
 }
 
 // admit queues a message and does to it what an intercept has ordered, unless all
@@ -237,34 +227,20 @@ func (f *flow) letGo() (held int) {
 	return held
 }
 
-// reached counts and records a command as it is handed to the node.
-func (l *Link) reached(x *exchange) {
-	x.command.resolve(l.cfg.Scripts)
-	l.mu.Lock()
-	l.serial++
-	x.serial = l.serial
-	l.counter(canonical(x.command.Name)).received++
-	l.mu.Unlock()
-	if l.records(x.command) {
-		l.cfg.Record(history.Event{Time: l.cfg.Now(), Process: l.Name(), Type: history.TypeCommand, Key: x.command.Key,
-			Command: x.command.event(x.serial)})
+// recorded records a command, or its reply if there is one.
+func (l *Link) recorded(x exchange, r *reply) {
+	if !l.records(x.command) {
+		return
 	}
-}
-
-// replied counts and records an answer as it comes from the node.
-func (l *Link) replied(x exchange, data []byte) {
-	l.mu.Lock()
-	l.counter(canonical(x.command.Name)).answered++
-	l.mu.Unlock()
-	if l.records(x.command) {
-		r := parseReply(data)
-		c := x.command.event(x.serial)
-		c.Reply, c.Done = shorten(r.text), x.command.done(r)
-		l.cfg.Record(history.Event{Time: l.cfg.Now(), Process: l.Name(), Type: history.TypeReply, Key: x.command.Key, Command: c})
+	e := history.Event{Time: l.cfg.Now(), Process: l.Name(), Type: history.TypeCommand, Key: x.command.Key,
+		Command: x.command.event(x.serial, l.cfg.Epoch)}
+	if r != nil {
+		e.Type, e.Command.Reply, e.Command.Done = history.TypeReply, shorten(r.text), x.command.done(*r)
 	}
+	l.cfg.Record(e)
 }
 
 func (l *Link) records(c command) bool {
 	// What a WAIT was answered tells why a lock believed in its replicas.
-	return !l.cfg.Silent && l.cfg.Record != nil && (c.Effect != "" || c.Name == "WAIT")
+	return l.cfg.Record != nil && (c.Effect != "" || c.Name == "WAIT")
 }

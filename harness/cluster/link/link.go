@@ -21,6 +21,8 @@ type Config struct {
 	Client, Node string
 	Now          func() int64        // the true clock
 	Record       func(history.Event) // takes the command and reply events
+	// Epoch is the date at which the run began, by a wall clock that is right.
+	Epoch time.Time
 	// Travel is how long a message takes, by direction, connection and number
 	// of the message on that connection, both from 0; nil: no time of its own.
 	Travel func(toNode bool, connection, message int) time.Duration
@@ -30,8 +32,6 @@ type Config struct {
 	Settle func(toNode bool, connection int) time.Duration
 	// Scripts is what the run's links know of Lua scripts; nil: a set of its own.
 	Scripts *Scripts
-	// Silent: commands are counted and intercepted but not recorded.
-	Silent bool
 	// Opaque: what passes is no sequence of commands and replies (a replication
 	// stream, a subscription). It is passed on as it comes.
 	Opaque bool
@@ -59,6 +59,8 @@ type Link struct {
 	mu         sync.Mutex
 	open       map[*connection]bool
 	intercepts []*intercept
+	placed     int               // how many intercepts there have been
+	own        map[string]string // the token with which a key was last given to the client
 	serial     int64
 	counts     map[string]*count
 	listener   net.Listener
@@ -90,6 +92,7 @@ func New(cfg Config) *Link {
 		id:     strconv.FormatInt(nextID.Add(1), 10),
 		proxy:  toxiproxy.NewProxy(api, cfg.Client+"-"+cfg.Node, "", ""),
 		open:   map[*connection]bool{},
+		own:    map[string]string{},
 		counts: map[string]*count{},
 	}
 	l.idle = sync.NewCond(&l.mu)

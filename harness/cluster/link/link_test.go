@@ -281,7 +281,7 @@ func TestCloseEndsALinkUnderEveryFault(t *testing.T) {
 
 func TestListenOverTCP(t *testing.T) {
 	m := miniredis.RunT(t)
-	l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 }, Silent: true})
+	l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 }})
 	addr, err := l.Listen(m.Addr())
 	require.NoError(t, err)
 	c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DisableIdentity: true})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -116,9 +117,22 @@ type reply struct {
 	integer int64
 	null    bool
 	err     bool
+	raw     string // in RESP
 }
 
+// unknownScript: the node does not have the script that was named.
+func (r reply) unknownScript() bool { return r.err && strings.HasPrefix(r.text, "error: NOSCRIPT") }
+
 func parseReply(b []byte) reply {
+	r := readReply(b)
+	r.raw = string(b[:min(len(b), mostRaw)])
+	return r
+}
+
+// mostRaw is how much of a reply is compared with others.
+const mostRaw = 256
+
+func readReply(b []byte) reply {
 	line := bytes.Index(b, []byte("\r\n"))
 	if line < 1 {
 		return reply{}

@@ -59,6 +59,7 @@ func TestParseReply(t *testing.T) {
 		"-NOSCRIPT no such\r": {},
 		"":                    {},
 	} {
+		want.raw = in
 		require.Equal(t, want, parseReply([]byte(in)), "%q", in)
 	}
 }

@@ -167,7 +167,7 @@ func (c *Cluster) connect() error {
 	scripts := link.NewScripts()
 	for _, client := range c.cfg.Clients {
 		for _, name := range c.cfg.Servers() {
-			err := c.open(link.Config{Client: client, Node: name, Scripts: scripts, Silent: name == cluster.StoreName}, c.nodes[name].addr)
+			err := c.open(link.Config{Client: client, Node: name, Scripts: scripts}, c.nodes[name].addr)
 			if err != nil {
 				return err
 			}
@@ -178,7 +178,7 @@ func (c *Cluster) connect() error {
 
 // open opens a link to the server at an address.
 func (c *Cluster) open(cfg link.Config, upstream string) error {
-	cfg.Now, cfg.Record, cfg.Travel = c.Now, c.cfg.Record, travel(c.cfg.Delay)
+	cfg.Now, cfg.Epoch, cfg.Record, cfg.Travel = c.Now, c.clock.Began(), c.cfg.Record, travel(c.cfg.Delay)
 	l := link.New(cfg)
 	p := path{cfg.Client, cfg.Node}
 	c.links[p] = l

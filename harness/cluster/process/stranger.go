@@ -82,6 +82,9 @@ func (w *Worker) hearStranger(out *os.File, messages func(client.Message)) {
 		_ = out.SetReadDeadline(time.Now().Add(endWithin))
 	}()
 	wrong := w.pass(out, messages, greeted)
+	if wrong == nil {
+		wrong = w.silent()
+	}
 	if wrong != nil {
 		wrong = fmt.Errorf("worker %s %w", w.name, wrong)
 		w.guard.mu.Lock()
@@ -99,6 +102,24 @@ func (w *Worker) hearStranger(out *os.File, messages func(client.Message)) {
 	case !expected:
 		messages(client.Message{Error: w.obituary().Error()})
 	}
+}
+
+// silent returns once the worker whose output has ended is gone. One that runs on,
+// though nobody has told it to end, will never be heard again: that is the error.
+func (w *Worker) silent() error {
+	late := time.NewTimer(endWithin)
+	defer late.Stop()
+	select {
+	case <-w.proc.gone:
+		return nil
+	case <-late.C:
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ending {
+		return nil
+	}
+	return errors.New("has closed its standard output, and runs on: nothing that it does can be known")
 }
 
 // pass hands on each line that is a message in its place; the error is about the

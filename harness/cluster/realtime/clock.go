@@ -26,6 +26,9 @@ func (c Clock) Epoch() int64 { return c.epoch }
 // Now is the true clock: nanoseconds since the run began.
 func (c Clock) Now() int64 { return Monotonic() - c.epoch }
 
+// Began is the date at which the run began, by this process's wall clock.
+func (c Clock) Began() time.Time { return time.Now().Add(-time.Duration(c.Now())) }
+
 // Wall is a wall clock's time, in nanoseconds since the run began as that clock
 // counts them.
 func (c Clock) Wall(t time.Time) int64 { return t.UnixNano() - c.wall }

@@ -52,18 +52,22 @@ func TestClocksOfTheHostUntilSet(t *testing.T) {
 	r := p.clocks()
 	require.GreaterOrEqual(t, r.real, before)
 	require.LessOrEqual(t, r.real, time.Now().UnixNano())
+	before = time.Now().UnixNano()
 	now, err := p.Now()
 	require.NoError(t, err)
-	require.InDelta(t, time.Now().UnixNano(), now, float64(5*time.Millisecond))
+	require.GreaterOrEqual(t, now, before)
+	require.LessOrEqual(t, now, time.Now().UnixNano())
 }
 
 func TestClockJumpsAndAllFunctionsAgree(t *testing.T) {
 	p := newProbe(t)
 	for _, jump := range []time.Duration{time.Hour, -3 * time.Hour, 1, 24 * 365 * time.Hour} {
+		began := time.Now()
 		before, err := p.Now()
 		require.NoError(t, err)
 		require.NoError(t, p.SetClock(jump, 0))
 		r := p.clocks()
+		took := time.Since(began) // however busy the machine is
 		after, err := p.Now()
 		require.NoError(t, err)
 		low, high := before+int64(jump), after
@@ -73,7 +77,7 @@ func TestClockJumpsAndAllFunctionsAgree(t *testing.T) {
 		for _, now := range []int64{r.day * 1000, r.real, r.coarse, r.secs * 1e9} {
 			require.LessOrEqual(t, now, high, "jump %v", jump)
 		}
-		require.InDelta(t, low, r.real, float64(5*time.Millisecond), "jump %v", jump)
+		require.LessOrEqual(t, r.real, low+int64(took+time.Millisecond), "jump %v", jump)
 		require.InDelta(t, r.real/1e9, r.secs, 1)
 		require.Less(t, r.ended-r.began, int64(time.Minute), "the true clock is left alone")
 	}
@@ -85,11 +89,12 @@ func TestClockRate(t *testing.T) {
 		require.NoError(t, p.SetClock(0, rate))
 		a := p.clocks()
 		time.Sleep(100 * time.Millisecond)
+		read := time.Now()
 		b := p.clocks()
 		require.InEpsilon(t, rate, float64(b.real-a.real)/float64(b.began-a.began), 0.002)
 		now, err := p.Now()
 		require.NoError(t, err)
-		require.InDelta(t, b.real, now, rate*float64(5*time.Millisecond), "the harness knows what the server sees")
+		require.InDelta(t, b.real, now, rate*float64(time.Since(read)+time.Millisecond), "the harness knows what the server sees")
 	}
 }
 

@@ -54,7 +54,7 @@ func openRun(want Run, first, ports int) (*runLinks, error) {
 		travel = func(bool, int, int) time.Duration { return want.Delay }
 	}
 	for i, cfg := range want.links() {
-		cfg.Now, cfg.Record, cfg.Travel = clock.Now, r.log.add, travel
+		cfg.Now, cfg.Epoch, cfg.Record, cfg.Travel = clock.Now, clock.Began(), r.log.add, travel
 		if err := r.open(cfg, first+i); err != nil {
 			r.close()
 			return nil, err
@@ -80,7 +80,7 @@ func (want Run) links() []link.Config {
 	var wanted []link.Config
 	for _, client := range want.Clients {
 		for _, name := range slices.Sorted(maps.Keys(want.Servers)) {
-			wanted = append(wanted, link.Config{Client: client, Node: name, Scripts: scripts, Silent: name == cluster.StoreName})
+			wanted = append(wanted, link.Config{Client: client, Node: name, Scripts: scripts})
 		}
 		for _, name := range slices.Sorted(maps.Keys(want.Sentinels)) {
 			wanted = append(wanted, link.Config{Client: client, Node: name, Opaque: true})

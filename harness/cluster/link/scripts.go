@@ -1,0 +1,95 @@
+package link
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"regexp"
+	"strings"
+	"sync"
+
+	"lockproof/harness/cluster/script"
+	"lockproof/harness/history"
+)
+
+// Scripts is what the links of one run know of the Lua scripts that they have
+// seen: EVALSHA names a script only by its digest.
+type Scripts struct {
+	rehearsals *script.Rehearsals
+
+	mu     sync.Mutex
+	texts  map[string]string          // by SHA-1
+	loaded map[string]map[string]bool // by node, the digests that it has answered to
+}
+
+// NewScripts makes an empty set.
+func NewScripts() *Scripts {
+	return &Scripts{rehearsals: script.New(), texts: map[string]string{}, loaded: map[string]map[string]bool{}}
+}
+
+// learn remembers a script and gives its digest.
+func (s *Scripts) learn(body string) string {
+	sum := sha1.Sum([]byte(body))
+	digest := hex.EncodeToString(sum[:])
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.texts[digest] = body
+	return digest
+}
+
+func (s *Scripts) text(digest string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.texts[digest]
+}
+
+// answered notes whether a node knows a script.
+func (s *Scripts) answered(node, digest string, knows bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.loaded[node] == nil {
+		s.loaded[node] = map[string]bool{}
+	}
+	s.loaded[node][digest] = knows
+}
+
+// forget: a node may have lost its scripts, as it may have been restarted.
+func (s *Scripts) forget(node string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.loaded, node)
+}
+
+// knows says whether a node is known to have a script.
+func (s *Scripts) knows(node, digest string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loaded[node][digest]
+}
+
+// reading finds what a script that only looks asks for, and what one that cannot be
+// rehearsed may do.
+var reading = regexp.MustCompile(`(?i)(?:redis|server)\.p?call\(\s*['"](\w+)['"]`)
+
+// weigh reads from a script's calls what it does to its key; where it does
+// several things, what weighs most: deleting, then taking, then extending.
+func weigh(body string) history.Effect {
+	found := map[history.Effect]bool{}
+	for _, m := range reading.FindAllStringSubmatch(body, -1) {
+		switch strings.ToUpper(m[1]) {
+		case "DEL", "UNLINK":
+			found[history.EffectDelete] = true
+		case "SET", "SETNX":
+			found[history.EffectSet] = true
+		case "PEXPIRE", "EXPIRE":
+			found[history.EffectExtend] = true
+		case "GET":
+			found[history.EffectRead] = true
+		}
+	}
+	for _, e := range []history.Effect{history.EffectDelete, history.EffectSet, history.EffectExtend, history.EffectRead} {
+		if found[e] {
+			return e
+		}
+	}
+	return ""
+}
