@@ -77,6 +77,26 @@ func TestCommandsThatNeedALease(t *testing.T) {
 	})
 }
 
+func TestCommandsIfTheLeaseIsHeld(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client(nil)
+		nothing := func(why string) {
+			before := len(c.heard())
+			for _, do := range []Do{DoExtend, DoRelease, DoCheck, DoWrite, DoWatch} {
+				m := c.do(Command{Do: do, Key: "k1", IfHeld: true})
+				require.Empty(t, m.Error, why)
+				require.Empty(t, m.Outcome, why)
+			}
+			require.Len(t, c.heard(), before, why)
+		}
+		nothing("nothing was acquired")
+		for _, do := range []Do{DoAcquire, DoExtend, DoRelease} {
+			require.Equal(t, history.TypeOK, c.do(Command{Do: do, Key: "k1", IfHeld: true}).Outcome)
+		}
+		nothing("it was released")
+	})
+}
+
 func TestReasonsOfFailures(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		a := w.client(func(s *Setup) { s.Options.MaxExtensions = 1 })

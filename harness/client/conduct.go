@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
@@ -81,6 +82,9 @@ func (c *Conduct) Told(cmd Command) {
 func (c *Conduct) Said(line []byte) (Message, error) {
 	heard := c.now()
 	var m Message
+	if !utf8.Valid(line) {
+		return m, errors.New("which is not a message: it is not UTF-8")
+	}
 	if err := strict(bytes.TrimSuffix(line, []byte("\n")), &m); err != nil {
 		return m, fmt.Errorf("which is not a message: %w", err)
 	}
@@ -128,6 +132,11 @@ func (c *Conduct) greeted(lock *locks.Abilities) error {
 	}
 	if i := strings.IndexFunc(lock.Name, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 || len(lock.Name) > nameAtMost {
 		return fmt.Errorf("though a lock's name is up to %d printable bytes", nameAtMost)
+	}
+	for _, name := range lock.Keys {
+		if strings.Count(name, locks.KeyPlace) != 1 {
+			return fmt.Errorf("though each of a lock's keys is named with %s in the key's place, as in \"lock:%[1]s\"", locks.KeyPlace)
+		}
 	}
 	has := map[locks.Lack]bool{
 		locks.LackExtend: lock.Extends, locks.LackWatch: lock.Watches, locks.LackFence: lock.Fencing, locks.LackClock: lock.OwnClock,
@@ -178,6 +187,8 @@ func (c *Conduct) done(m Message) error {
 func (t *told) endedWith(outcome history.Type) error {
 	op, is := operationOf[t.Do]
 	switch {
+	case t.IfHeld && t.did == nil && outcome == "":
+		return nil // nothing was held
 	case !is && outcome != "":
 		return fmt.Errorf("though %s is no operation and has no outcome", t.Do)
 	case is && t.did == nil:

@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -57,6 +58,15 @@ func TestTheDocumentNamesEveryField(t *testing.T) {
 				"docs/client-protocol.md lacks the field %s of %s", name, of)
 		}
 	}
+}
+
+func TestTheDocumentNamesEveryBound(t *testing.T) {
+	text := documentation(t)
+	for _, lack := range locks.Lacks {
+		require.Contains(t, text, "`"+string(lack)+"`")
+	}
+	require.Contains(t, text, fmt.Sprintf("up to %d printable bytes", nameAtMost))
+	require.Contains(t, text, fmt.Sprintf("up to %d messages", mostSaid))
 }
 
 func TestASetupIsReadAsItIsWritten(t *testing.T) {

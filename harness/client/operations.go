@@ -24,6 +24,7 @@ type tenure struct {
 	// released and lost are also for the watcher.
 	released, lost atomic.Bool
 	watched        bool // the client hears of its end
+	past           bool // it was released, or the client has asked for the key again
 }
 
 // event begins an event about the tenure.
@@ -52,6 +53,9 @@ func (c *Client) operate(ctx context.Context, cmd Command) (history.Type, error)
 		return outcome, nil
 	}
 	held := c.tenure(cmd.Key)
+	if cmd.IfHeld && (held == nil || held.past) {
+		return "", nil
+	}
 	if cmd.Do == DoRead {
 		if held == nil && cmd.Key == "" {
 			return "", errors.New("read: which key? There is no lease to take it from")
@@ -118,6 +122,9 @@ func (c *Client) believe(e history.Event, lease locks.Lease) history.Type {
 // key: what counts is that the client knows that it holds no lease. The error
 // is the lock's.
 func (c *Client) acquire(ctx context.Context, key string) (history.Type, error) {
+	if earlier := c.tenures[key]; earlier != nil {
+		earlier.past = true
+	}
 	e := history.Event{Op: history.OpAcquire, ID: c.next(), Key: key}
 	c.invoke(e)
 	lease, err := c.lock.Acquire(ctx, key)
@@ -154,6 +161,7 @@ func (c *Client) extend(ctx context.Context, t *tenure) (history.Type, error) {
 // have deleted the key though its answer never came.
 func (c *Client) release(ctx context.Context, t *tenure) history.Type {
 	e := t.event(history.OpRelease, c.next())
+	t.past = true
 	t.released.Store(true)
 	c.invoke(e)
 	err := t.lease.Release(ctx)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"lockproof/harness/locks"
@@ -44,13 +45,34 @@ func ParseCommand(line []byte) (Command, error) {
 func strict(line []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
+	err := d.Decode(into)
+	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) && wrong.Field != "" {
+		return fmt.Errorf("%s is a %s, where %s is right", wrong.Field, wrong.Value, inWords(wrong.Type))
+	}
+	if err != nil {
 		return fmt.Errorf("not one JSON object with known fields: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("something follows the JSON object: one object a line is right")
 	}
 	return nil
+}
+
+// inWords says which JSON value a field takes.
+func inWords(of reflect.Type) string {
+	switch of.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Struct, reflect.Map, reflect.Pointer:
+		return "an object"
+	case reflect.Slice:
+		return "an array"
+	case reflect.Float64:
+		return "a number"
+	}
+	return "a whole number in range"
 }
 
 // check finds the lock and says what is missing.

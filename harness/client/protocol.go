@@ -68,8 +68,11 @@ type Command struct {
 	Key    string `json:"key,omitempty"`
 	// Within bounds the operation: its context ends then.
 	Within time.Duration `json:"within,omitempty"`
-	Loop   *Loop         `json:"loop,omitempty"`
-	Clock  *SetClock     `json:"clock,omitempty"`
+	// IfHeld: it is nothing to do, and no operation, unless the client's latest acquire
+	// of the key has succeeded and its lease was not released since.
+	IfHeld bool      `json:"if_held,omitempty"`
+	Loop   *Loop     `json:"loop,omitempty"`
+	Clock  *SetClock `json:"clock,omitempty"`
 }
 
 // Loop is a closed loop of work. Hold and Think are means; each round draws

@@ -51,7 +51,7 @@ return 1`)
 var errStale = errors.New("the store rejected it")
 
 // Register is the name at the store of a key's register.
-func Register(key string) string { return "value:" + key }
+func Register(key string) string { return history.RegisterPrefix + key }
 
 func highest(key string) string { return history.FencePrefix + key }
 

@@ -114,7 +114,11 @@ type Kind struct {
 	// on most of the nodes. Foreign: it belongs to another program, connects to the
 	// servers that it is given, and asks no Sentinels. Program: its clients are processes
 	// of that program, which speak the workers' protocol.
-	Fencing, OwnClock, Rules, Extends, Watches, SingleNode, Majority, Foreign, Program bool
+	// Waits: it waits for replicas where Options.Wait says so.
+	Fencing, OwnClock, Rules, Extends, Watches, SingleNode, Majority, Foreign, Program, Waits bool
+	// Keys are the names that a key has on the servers, with KeyPlace in place of the
+	// name that callers have for it; none: the lock does not say.
+	Keys []string
 	// Belief says in words how long its clients believe in a lease, and who says
 	// so, where that is not the lock's own validity; "" otherwise.
 	Belief string
@@ -123,6 +127,9 @@ type Kind struct {
 	// Broken is why no scenario can be run with it; nil: they can.
 	Broken error
 }
+
+// KeyPlace stands for a key in the names that it has on the servers.
+const KeyPlace = "{key}"
 
 // Lack names what a lock may do without.
 type Lack string
@@ -150,6 +157,8 @@ type Abilities struct {
 	Watches    bool   `json:"watches,omitempty"`
 	SingleNode bool   `json:"single_node,omitempty"`
 	Belief     string `json:"belief,omitempty"`
+	// Keys are the names that a key has on the servers, as Kind.Keys.
+	Keys []string `json:"keys,omitempty"`
 	// Lacks says in the lock's own words why it has not one thing or another.
 	Lacks map[Lack]string `json:"lacks,omitempty"`
 }
@@ -157,7 +166,7 @@ type Abilities struct {
 // With is the kind with these abilities.
 func (k Kind) With(a Abilities) Kind {
 	k.Fencing, k.OwnClock, k.Extends, k.Watches, k.SingleNode = a.Fencing, a.OwnClock, a.Extends, a.Watches, a.SingleNode
-	k.Belief, k.Lacks = a.Belief, a.Lacks
+	k.Belief, k.Lacks, k.Keys = a.Belief, a.Lacks, a.Keys
 	return k
 }
 

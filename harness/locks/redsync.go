@@ -17,10 +17,19 @@ import (
 )
 
 func init() {
+	const library = "go-redsync/redsync v4.18.0, unmodified, "
 	Register(Kind{
 		Name:     "redsync",
-		Doc:      "go-redsync/redsync v4.18.0, unmodified, with its own timeout factor",
-		New:      newRedsync,
+		Doc:      library + "with its own timeout for a node: a twentieth of the TTL",
+		New:      func(env Env) (Lock, error) { return newRedsync(env, nil) },
+		Majority: true, Extends: true,
+	})
+	Register(Kind{
+		Name: "redsync-node-timeout",
+		Doc:  library + "with the scenario's timeout for a node, by WithTimeoutFactor",
+		New: func(env Env) (Lock, error) {
+			return newRedsync(env, redsync.WithTimeoutFactor(float64(env.NodeTimeout)/float64(env.TTL)))
+		},
 		Majority: true, Extends: true,
 	})
 }
@@ -29,16 +38,17 @@ func init() {
 // randomness are given, so that a run in virtual time repeats itself. It reads
 // Go's own clock: a client's skew does not reach it.
 type redsyncLock struct {
-	env  Env
-	sync *redsync.Redsync
+	env     Env
+	sync    *redsync.Redsync
+	timeout redsync.Option // for a node; nil: the library's default, which is what users have
 }
 
-func newRedsync(env Env) (Lock, error) {
+func newRedsync(env Env, timeout redsync.Option) (Lock, error) {
 	pools := make([]redsyncredis.Pool, len(env.Nodes))
 	for i, n := range env.Nodes {
 		pools[i] = goredis.NewPool(n)
 	}
-	return &redsyncLock{env: env, sync: redsync.New(pools...)}, nil
+	return &redsyncLock{env: env, sync: redsync.New(pools...), timeout: timeout}, nil
 }
 
 func (l *redsyncLock) Acquire(ctx context.Context, key string) (Lease, error) {
@@ -46,12 +56,17 @@ func (l *redsyncLock) Acquire(ctx context.Context, key string) (Lease, error) {
 	if tries == 0 {
 		tries = math.MaxInt // until ctx ends
 	}
-	mutex := l.sync.NewMutex(key,
+	options := []redsync.Option{
 		redsync.WithExpiry(l.env.TTL),
 		redsync.WithTries(tries),
 		redsync.WithDriftFactor(l.env.Drift),
 		redsync.WithRetryDelayFunc(l.delay),
-		redsync.WithGenValueFunc(l.value))
+		redsync.WithGenValueFunc(l.value),
+	}
+	if l.timeout != nil {
+		options = append(options, l.timeout)
+	}
+	mutex := l.sync.NewMutex(key, options...)
 	if err := mutex.LockContext(ctx); err != nil {
 		return nil, redsyncError(ctx, err, history.ReasonHeld)
 	}

@@ -11,7 +11,7 @@ func init() {
 		Name:     "single",
 		Doc:      "one node, done well: SET NX PX, compare-and-delete by script; a single point of failure",
 		New:      newSingle,
-		OwnClock: true, Extends: true, SingleNode: true,
+		OwnClock: true, Extends: true, SingleNode: true, Waits: true,
 	})
 }
 

@@ -104,6 +104,13 @@ func TestWhyATrialIsSkipped(t *testing.T) {
 			"plain-del cannot extend a lease"},
 		{"a lock without a watchdog", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Script = step(scenarios.VerbWatch, "c1") },
 			"redsync has no watchdog"},
+		{"a lock that does not wait for replicas", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Lock.Wait = 1 },
+			"redsync does not wait for replicas, which this scenario is about"},
+		{"a client that waits for one", virtual.Kind, "redsync",
+			func(s *scenarios.Scenario) { one := 1; s.Clients = []scenarios.Client{{Name: "c1", Wait: &one}} },
+			"redsync does not wait for replicas, which this scenario is about"},
+		{"a lock that waits for replicas", virtual.Kind, "single",
+			func(s *scenarios.Scenario) { s.Nodes, s.Lock.Wait = three[:1], 1 }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := *plain()

@@ -119,7 +119,7 @@ func (r *run) operate(ctx context.Context, name string, do client.Do, s scenario
 		s.Within = unbounded[do]
 	}
 	r.baseline(name)
-	done, err := r.clients.send(name, client.Command{Do: do, Key: s.Key, Within: r.in(s.Within)})
+	done, err := r.clients.send(name, client.Command{Do: do, Key: s.Key, Within: r.in(s.Within), IfHeld: s.IfHeld})
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (r *run) baseline(name string) {
 		for _, target := range s.Targets {
 			client, node, _ := strings.Cut(target, "-")
 			if s.Verb == scenarios.VerbUntil && client == name {
-				command := strings.ToUpper(s.Of)
+				command := s.Of
 				received, answered := r.cluster.Link(client, node).Count(command)
 				r.before[target+" "+command] = [2]int{received, answered}
 			}
@@ -209,7 +209,7 @@ func (r *run) within(s scenarios.Step) time.Duration {
 func (r *run) until(ctx context.Context, s scenarios.Step) error {
 	within := r.within(s)
 	deadline := r.cluster.Now() + int64(within)
-	command := strings.ToUpper(s.Of)
+	command := s.Of
 	for _, target := range s.Targets {
 		name, node, _ := strings.Cut(target, "-")
 		before := r.before[target+" "+command]

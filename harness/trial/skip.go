@@ -64,10 +64,17 @@ func (p *Plan) unfit() string {
 		return lacks(locks.LackClock, "reads a clock that cannot be set for one client")
 	case slices.Contains(p.Asks(), "client-clock") && !k.OwnClock:
 		return k.Name + " reads Go's own clock, which cannot be set for one client"
+	case p.waits() && !k.Waits:
+		return k.Name + " does not wait for replicas, which this scenario is about"
 	case uses(scenarios.VerbCancel) && k.Lacks[locks.LackCancel] != "":
 		return lacks(locks.LackCancel, "")
 	}
 	return ""
+}
+
+// waits says whether the lock is to wait for replicas.
+func (p *Plan) waits() bool {
+	return p.Scenario.Lock.Wait > 0 || slices.ContainsFunc(p.Clients, func(c scenarios.Client) bool { return c.Wait != nil && *c.Wait > 0 })
 }
 
 // expectsTokens says whether the scenario expects something of fencing tokens.

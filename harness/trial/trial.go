@@ -23,13 +23,14 @@ func Run(
 	ctx context.Context, p *Plan, maker cluster.Maker, number int, seed uint64, j *Journal,
 ) (shown Shown, err error) {
 	var c cluster.Cluster
+	record := p.named(j.Record)
 	err = inTime(ctx, p.Settings.On, j, func(ctx context.Context) error {
-		if c, err = maker.New(ctx, p.config(seed, j.Record)); err != nil { // the servers and the network
+		if c, err = maker.New(ctx, p.config(seed, record)); err != nil { // the servers and the network
 			return err
 		}
 		shown.Server = c.Server()
 		j.Record(p.Header(shown.Server, number, seed))
-		r := newRun(p, c, seed, j.Record)
+		r := newRun(p, c, seed, record)
 		r.look(ctx)        // into every node
 		err = r.setUp(ctx) // the clients, and whom they reach
 		if err == nil {

@@ -1,0 +1,41 @@
+package trial
+
+import (
+	"strings"
+
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+)
+
+// named gives what is recorded of the servers the keys' names that the lock's callers
+// have for them, as far as the lock says how it names them. Where it has several names
+// for one key, they stay as they are on the servers: each may be another client's.
+func (p *Plan) named(record func(history.Event)) func(history.Event) {
+	if len(p.Lock.Keys) != 1 || strings.Count(p.Lock.Keys[0], locks.KeyPlace) != 1 {
+		return record
+	}
+	before, after, _ := strings.Cut(p.Lock.Keys[0], locks.KeyPlace)
+	called := func(key string) string {
+		inner, begins := strings.CutPrefix(key, before)
+		if inner, ends := strings.CutSuffix(inner, after); begins && ends && inner != "" {
+			return inner
+		}
+		return key
+	}
+	return func(e history.Event) {
+		switch {
+		case e.Command != nil:
+			c := *e.Command
+			c.Key = called(c.Key)
+			e.Key, e.Command = c.Key, &c
+		case e.Node != nil && len(e.Node.Keys) > 0:
+			n := *e.Node
+			n.Keys = make(map[string]history.KeyState, len(e.Node.Keys))
+			for key, state := range e.Node.Keys {
+				n.Keys[called(key)] = state
+			}
+			e.Node = &n
+		}
+		record(e)
+	}
+}
