@@ -114,6 +114,7 @@ type invention struct {
 	dead     map[string]bool
 	versions map[string][]string // by key
 	tokens   int64
+	onItsWay func() // what happens between the next invoke and its outcome
 }
 
 // unit is the shortest stretch of time: one in which half as much passes on a clock
@@ -177,6 +178,10 @@ func (m *invention) operation(client string, fields map[string]any, outcome stri
 	m.ids[client]++
 	fields["process"], fields["type"], fields["id"] = client, "invoke", m.ids[client]
 	m.say(fields)
+	if m.onItsWay != nil {
+		m.onItsWay()
+		m.onItsWay = nil
+	}
 	if m.one(12) {
 		return
 	}
@@ -236,8 +241,26 @@ func (m *invention) access(client string) {
 	}
 	version := fmt.Sprintf("%s-%d", client, m.ids[client]+1)
 	fields["op"], fields["value"], fields["base"] = "write", version, latest
+	m.onItsWay = func() { m.stored(client, key, version, outcome == "ok" || m.one(2)) }
 	m.operation(client, fields, outcome, nil)
 	if outcome == "ok" || outcome == "info" && m.one(2) {
 		m.versions[key] = append(known, version)
 	}
+}
+
+// stored says what the store's link tells of a write, which may be nothing.
+func (m *invention) stored(client, key, version string, passes bool) {
+	if m.one(3) {
+		return
+	}
+	command := map[string]any{"serial": m.ids[client], "name": "SET", "key": "value:" + key, "token": version, "effect": "set", "plain": true}
+	line := map[string]any{"process": client + ">store", "type": "command", "command": command}
+	m.now += unit * int64(m.IntN(3))
+	m.say(line)
+	if m.one(8) {
+		return
+	}
+	m.now += unit * int64(m.IntN(2))
+	line["type"], command["done"] = "reply", passes
+	m.say(line)
 }

@@ -35,8 +35,8 @@ type blamer struct {
 	deleting sync.Once
 	deleted  []deletion
 	looking  sync.Once
-	servers  map[string]string // each node's run ID
-	failure  error             // of going through the history again
+	servers  map[string]identity // by node
+	failure  error               // of going through the history again
 
 	exchanging sync.Once
 	exchanged  []exchange

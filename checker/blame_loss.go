@@ -13,8 +13,10 @@ type lossBlame struct {
 	lost  *holding
 }
 
-// explain says what ended it.
-func (b *lossBlame) explain() *Blame {
+// explain says what ended it, and cites how it began.
+func (b *lossBlame) explain() *Blame { return b.cause().restingOn(int(b.lost.set)) }
+
+func (b *lossBlame) cause() *Blame {
 	node, ender := b.name(b.lost.node), int(b.lost.ender)
 	switch b.lost.ended {
 	case forgotten:
@@ -70,7 +72,9 @@ func (b *lossBlame) expiry() *Blame {
 	if source.done >= b.lost.until || took >= source.done+source.validity-b.lost.until {
 		return b.blame(int(source.end), "ElapsedCheck",
 			"%s's %s took %s, until %s; the key on %s expired at %s, but %s went on to believe in it until %s",
-			b.lease.Client, b.name(source.op), lasting(took), at(source.done), b.name(b.lost.node), at(b.lost.until), b.lease.Client, at(b.lease.Until))
+			b.lease.Client, b.name(source.op), lasting(took), at(source.done), b.name(b.lost.node), at(b.lost.until),
+			b.lease.Client, at(b.lease.Until)).
+			restingOn(int(source.call), int(source.end))
 	}
 	return b.blame(int(source.end), "DriftMargin", "the key on %s expired at %s, before %s's validity ended at %s",
 		b.name(b.lost.node), at(b.lost.until), b.lease.Client, at(b.lease.Until))
@@ -82,10 +86,12 @@ func (b *lossBlame) minority(source *operation) *Blame {
 		return nil
 	}
 	reached := map[name]bool{}
+	var answers []int
 	for _, h := range b.of(b.lease.Key).tenures {
 		for _, p := range b.prolonged[h] {
 			if p.client == source.process && p.time >= source.asked && p.time <= source.done {
 				reached[h.node] = true
+				answers = append(answers, p.event)
 			}
 		}
 	}
@@ -93,7 +99,7 @@ func (b *lossBlame) minority(source *operation) *Blame {
 		return nil
 	}
 	return b.blame(int(source.end), "ExtendMajority", "%s's extension at %s took effect on %d of %d nodes only",
-		b.lease.Client, at(source.done), len(reached), len(b.header.Nodes))
+		b.lease.Client, at(source.done), len(reached), len(b.header.Nodes)).restingOn(answers...)
 }
 
 // skew is a clock setting that was in force while a lease's key lived.
@@ -140,6 +146,10 @@ func (b *lossBlame) wrongClock(source *operation, skews []skew) *Blame {
 		return nil
 	}
 	s := skews[0]
+	return b.skewed(source, s).restingOn(s.event, int(source.end))
+}
+
+func (b *lossBlame) skewed(source *operation, s skew) *Blame {
 	switch {
 	case s.process == b.lease.Client && source.wall && (s.jump > precision || s.jump < -precision):
 		return b.blame(s.event, "MonotonicClock", "%s measured time by its wall clock, which was set by %s at %s", b.lease.Client,

@@ -12,12 +12,16 @@ type overlapBlame struct {
 	overlap
 }
 
-// explain tells why, from who owned the key on
-// which node. In this order: one token for two leases; one client's command
+// explain tells why, and cites the two beliefs.
+func (b *overlapBlame) explain() *Blame {
+	return b.cause().restingOn(int(b.basis(b.first, b.second.From).end), int(b.grantOf(b.second).end))
+}
+
+// cause tells why, from who owned the key on which node. In this order: one token for two leases; one client's command
 // that prolonged the other's key; one server with two votes; the nodes that
 // both owned, one after the other, and what made them let go of the first owner
 // while it still believed; and else two sets of nodes with none in common.
-func (b *overlapBlame) explain() *Blame {
+func (b *overlapBlame) cause() *Blame {
 	if b.first.Token != "" && b.first.Token == b.second.Token {
 		return b.blame(int(b.grantOf(b.second).end), "FreshToken",
 			"%s and %s both drew the token %s, so each took the other's keys for its own", b.first.Client, b.second.Client, b.second.Token)
@@ -49,7 +53,8 @@ func (b *overlapBlame) foreignExtension() *Blame {
 				client == b.second.Client && token == b.first.Token
 			if both && p.client != h.owner && p.time <= b.shared().until {
 				return b.blame(p.event, "ExtendOwnership",
-					"%s extended the key on %s at %s, although it was %s's by then", client, b.name(h.node), at(p.time), b.name(h.owner))
+					"%s extended the key on %s at %s, although it was %s's by then", client, b.name(h.node), at(p.time), b.name(h.owner)).
+					restingOn(int(h.set))
 			}
 		}
 	}
@@ -81,7 +86,8 @@ func (b *overlapBlame) losses() (Lease, []*holding) {
 }
 
 // inevitable picks, of the nodes that a lease lost, the one that cost it the
-// power to keep others out, and explains its loss.
+// power to keep others out, and explains its loss. It cites those before it, too, and
+// how the other lease got what this one lost.
 func (b *overlapBlame) inevitable(l Lease, losses []*holding) *Blame {
 	slices.SortFunc(losses, func(x, y *holding) int {
 		return cmp.Or(cmp.Compare(x.until, y.until), cmp.Compare(b.name(x.node), b.name(y.node)))
@@ -89,7 +95,19 @@ func (b *overlapBlame) inevitable(l Lease, losses []*holding) *Blame {
 	votes := len(b.owned(l, l.From))
 	spare := votes - b.blocking() // this many more than it needs to keep others out
 	index := max(0, min(spare, len(losses)-1))
-	return b.forLoss(l, losses[index])
+	blame := b.forLoss(l, losses[index])
+	other := b.second
+	if l.Client == b.second.Client && l.ID == b.second.ID {
+		other = b.first
+	}
+	got := b.owned(other, b.second.From)
+	for _, lost := range losses[:index+1] {
+		blame.restingOn(int(lost.set), int(lost.ender))
+		if next := got[b.name(lost.node)]; next != nil && next.from >= lost.until {
+			blame.restingOn(int(next.set))
+		}
+	}
+	return blame
 }
 
 // alias looks for a grant that rests on fewer servers than a majority,
@@ -98,19 +116,20 @@ func (b *overlapBlame) alias() *Blame {
 	ids := b.runIDs()
 	for _, l := range []Lease{b.first, b.second} {
 		owned := b.owned(l, l.From)
-		servers := map[string]bool{}
-		for node := range owned {
-			servers[ids[node]] = true
+		servers := map[string]*holding{} // by run ID, each one's vote
+		for _, node := range keysOf(owned) {
+			servers[ids[node].runID] = cmp.Or(servers[ids[node].runID], owned[node])
 		}
 		if len(servers) >= b.majority() {
 			continue
 		}
 		for _, node := range keysOf(owned) {
 			for _, twin := range b.header.Nodes {
-				if twin != node && ids[node] != "" && ids[twin] == ids[node] {
+				if twin != node && ids[node].runID != "" && ids[twin].runID == ids[node].runID {
 					return b.blame(int(owned[node].set), "DistinctNodes",
 						"%s was granted the lock by %d of %d servers: %s and %s are one, whose vote was counted twice",
-						l.Client, len(servers), len(b.header.Nodes), node, twin)
+						l.Client, len(servers), len(b.header.Nodes), node, twin).
+						restingOn(ids[node].event, ids[twin].event).restingOn(shown(servers)...)
 				}
 			}
 		}
@@ -133,12 +152,31 @@ func (b *overlapBlame) votes() *Blame {
 			"%s was told that it held the lock; the history shows no keys that tell why", b.second.Client)
 	case len(votes) < b.majority() && !b.off("Majority") && !slices.Equal(b.usedBy(b.first.Client), b.usedBy(b.second.Client)):
 		return b.blame(event, SameNodes, "%s locks on %s, %s on %s: their majorities need not share a node", b.first.Client,
-			strings.Join(b.usedBy(b.first.Client), " "), b.second.Client, strings.Join(b.usedBy(b.second.Client), " "))
+			strings.Join(b.usedBy(b.first.Client), " "), b.second.Client, strings.Join(b.usedBy(b.second.Client), " ")).
+			restingOn(b.commandsOf(b.first.Client)...).restingOn(b.commandsOf(b.second.Client)...)
 	case len(votes) < b.majority():
 		return b.blame(event, "Majority", "%s was granted the lock by %s alone, %d of %d nodes",
-			few.Client, strings.Join(votes, " "), len(votes), len(b.header.Nodes))
+			few.Client, strings.Join(votes, " "), len(votes), len(b.header.Nodes)).restingOn(shown(b.owned(few, few.From))...)
 	}
 	return b.blame(event, Unexplained, "both owned a majority of the keys; the history does not show how")
+}
+
+// shown are the events that showed holdings first.
+func shown(holdings map[string]*holding) (events []int) {
+	for _, h := range holdings {
+		events = append(events, int(h.set))
+	}
+	return events
+}
+
+// commandsOf are a client's first commands to the nodes that it locks on.
+func (b *overlapBlame) commandsOf(client string) (events []int) {
+	for _, node := range b.header.Nodes {
+		if event, reached := b.commanded[client+">"+node]; reached {
+			events = append(events, event)
+		}
+	}
+	return events
 }
 
 // usedBy gives the nodes that a client locks on, sorted: those that its commands
@@ -159,13 +197,19 @@ func (b *overlapBlame) usedBy(client string) []string {
 	return keysOf(used)
 }
 
-// runIDs gives each node's run ID as the first look found it.
-func (b *blamer) runIDs() map[string]string {
+// identity is a node's run ID, with the look that found it.
+type identity struct {
+	runID string
+	event int
+}
+
+// runIDs gives each node's as the first look found it.
+func (b *blamer) runIDs() map[string]identity {
 	b.looking.Do(func() {
-		b.servers = map[string]string{}
+		b.servers = map[string]identity{}
 		for e := range b.rare.all() {
-			if e.node != nil && e.node.Up && b.servers[e.process] == "" {
-				b.servers[e.process] = e.node.RunID
+			if e.node != nil && e.node.Up && b.servers[e.process].runID == "" {
+				b.servers[e.process] = identity{e.node.RunID, e.index}
 			}
 		}
 	})

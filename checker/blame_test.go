@@ -170,6 +170,7 @@ func TestBlameOfOverlaps(t *testing.T) {
 			s.header.Without = test.rules
 			test.tell(s)
 			blame := s.requireBlame(t, MutualExclusion, test.broke, test.time)
+			s.requirePremises(t, MutualExclusion)
 			if len(test.rules) > 0 {
 				require.Contains(t, blame.Why, "the rule "+test.broke+" was switched off")
 				s.header.Without = nil // another lock: the same evidence
@@ -241,6 +242,7 @@ func TestBlameOfWrites(t *testing.T) {
 			s := tale()
 			test.tell(s)
 			s.requireBlame(t, ProtectedData, test.broke, test.time)
+			s.requirePremises(t, ProtectedData)
 		})
 	}
 }

@@ -108,7 +108,8 @@ func (b *waitBlame) lateSet() *Blame {
 		}
 		return b.blame(x.command, "ReleaseAfterSet",
 			"%s's SET reached %s at %s and was never answered, after its release had been there at %s; its key kept %s out",
-			x.client, x.node, at(x.asked), at(b.exchanges()[released].asked), client).restingOn(b.exchanges()[released].command, refused[0].reply)
+			x.client, x.node, at(x.asked), at(b.exchanges()[released].asked), client).
+			restingOn(b.exchanges()[released].command, refused[0].reply)
 	}
 	return nil
 }

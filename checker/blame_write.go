@@ -8,20 +8,32 @@ type writeBlame struct {
 	clash
 }
 
-// explain tells which holder acted when its lease was over, and what kept it from
-// noticing; or that two held the lock at once.
+// explain tells why, and cites the two accesses as far as they were acknowledged.
 func (b *writeBlame) explain() *Blame {
+	blame := b.cause()
+	for _, a := range []access{b.early, b.late} {
+		if a.op.ok() {
+			blame.restingOn(int(a.op.end))
+		}
+	}
+	return blame
+}
+
+// cause tells which holder acted when its lease was over, and what kept it from
+// noticing; or that two held the lock at once.
+func (b *writeBlame) cause() *Blame {
 	for _, a := range []access{b.late, b.early} {
 		l, found := b.leaseOf(a)
 		if !found || !a.write || a.ret < l.Until {
 			continue
 		}
+		basis := int(b.basis(l, l.Until).end)
 		if f, found := b.delayed(a, l); found {
 			return b.blame(f.event, HolderStops, "%s; its lease ended at %s, and its write took effect by %s",
-				f.describe(), at(l.Until), at(a.ret))
+				f.describe(), at(l.Until), at(a.ret)).restingOn(basis)
 		}
 		return b.blame(int(a.op.call), HolderStops, "%s's lease ended at %s, but its write %s took effect by %s", a.client,
-			at(l.Until), a.value, at(a.ret))
+			at(l.Until), a.value, at(a.ret)).restingOn(basis)
 	}
 	for _, o := range sweep(b.vocabulary, b.key(b.late.op.key).leases) {
 		if o.first.until >= min(b.early.call, b.late.call) {

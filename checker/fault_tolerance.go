@@ -138,7 +138,8 @@ func (f *faultTolerance) violation(w asking, clear span, rivals int, index int) 
 		Key: key, From: clear.from, Until: clear.until, Processes: []string{client},
 		What: fmt.Sprintf("%s asked for %q at %s; from %s to %s it was free and %s reached a healthy majority, but %s for "+
 			"%s; the bound is %s%s",
-			client, key, at(w.from), at(clear.from), at(clear.until), client, nobody, lasting(clear.length()), lasting(f.bound(rivals)), beside),
+			client, key, at(w.from), at(clear.from), at(clear.until), client, nobody, lasting(clear.length()),
+			lasting(f.bound(rivals)), beside),
 	}
 	if index < maxViolations {
 		v.Blame = f.blamer.forUnavailable(w.last, clear)

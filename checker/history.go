@@ -87,9 +87,8 @@ func (h *History) LongestGap() (from, until int64) {
 // LostUpdates gives the acknowledged writes to a key's register that are lost, in
 // the order in which those that took their places were called.
 func (h *History) LostUpdates(key string) []LostUpdate {
-	_, _, clashes := index(h.analysis.of(key).accesses(h.analysis.vocabulary))
 	var lost []LostUpdate
-	for _, c := range clashes {
+	for _, c := range chain(h.analysis.of(key).accesses(h.analysis.record)) {
 		if c.kind == lostUpdate && c.early.op.ok() {
 			lost = append(lost, LostUpdate{Client: c.early.client, Value: c.early.value, By: c.late.value})
 		}

@@ -25,7 +25,8 @@ type operation struct {
 	outcome     fate
 	ended       ending // why belief ended at stopped
 	wall        bool
-	refused     bool // the lock refused its settings: nobody was asked
+	refused     bool  // the lock refused its settings: nobody was asked
+	passage     int32 // of a write: see passages; 0: no link tells of it
 }
 
 // fate is how an operation ended.
@@ -143,11 +144,11 @@ func (os *operations) grant(client name, lease int) *operation {
 }
 
 // invoke adds an operation.
-func (os *operations) invoke(i int, e *history.Event) error {
+func (os *operations) invoke(i int, e *history.Event) (*operation, error) {
 	process := os.words.names.of(e.Process)
 	n := os.of(process)
 	if n.get(e.ID) != nil {
-		return fmt.Errorf("event %d: %s invokes operation %d a second time: IDs count up within a process", i, e.Process, e.ID)
+		return nil, fmt.Errorf("event %d: %s invokes operation %d a second time: IDs count up within a process", i, e.Process, e.ID)
 	}
 	op := os.words.names.of(string(e.Op))
 	o := os.allocate(op)
@@ -159,7 +160,7 @@ func (os *operations) invoke(i int, e *history.Event) error {
 		o.value, o.base = os.words.texts.of(e.Value), os.words.texts.of(e.Base)
 	}
 	n.put(e.ID, o)
-	return nil
+	return o, nil
 }
 
 func (os *operations) allocate(op name) *operation {

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -95,6 +96,9 @@ func derivedRegisterModel(initial string) porcupine.Model {
 		Init: func() any { return initial },
 		Step: func(state, input, _ any) (bool, any) {
 			op := input.(access)
+			if op.unseen {
+				return state == op.base, state
+			}
 			if op.write {
 				return state == op.base, op.value
 			}
@@ -103,14 +107,14 @@ func derivedRegisterModel(initial string) porcupine.Model {
 	}
 }
 
-// derivedRegister is the second oracle for the store, on one key's accesses in
-// the order of their calls. At a quiescent point of a legal piece the register
+// derivedRegister is the second oracle for the store, on one key's accesses. At a quiescent point of a legal piece the register
 // holds the one version that no write of the piece was derived from.
 func derivedRegister(accesses []access) porcupine.CheckResult {
 	var piece []porcupine.Operation
 	var latest int64
 	state := ""
-	for _, a := range accesses {
+	byCall := func(a, b access) int { return cmp.Compare(a.call, b.call) }
+	for _, a := range slices.SortedStableFunc(slices.Values(accesses), byCall) {
 		if a.call > latest && len(piece) >= pieceSize {
 			if answer := judge(derivedRegisterModel(state), piece); answer != porcupine.Ok {
 				return answer
@@ -128,7 +132,7 @@ func derivedRegister(accesses []access) porcupine.CheckResult {
 func outcome(state string, piece []porcupine.Operation) string {
 	next := map[string]string{}
 	for _, op := range piece {
-		if a := op.Input.(access); a.write {
+		if a := op.Input.(access); a.write && !a.unseen {
 			next[a.base] = a.value
 		}
 	}

@@ -42,7 +42,7 @@ func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Resu
 	}
 	opinions := make([]storeOpinion, len(keys))
 	sideBySide(len(keys), func(i int) {
-		accesses := keys[i].accesses(p.vocabulary)
+		accesses := keys[i].accesses(p.record)
 		opinions[i] = storeOpinion{chain(accesses), stale(accesses), second(accesses)}
 	})
 	var violations []Violation
@@ -112,12 +112,12 @@ func stale(accesses []access) []clash {
 			byEnd = append(byEnd, a)
 		}
 	}
-	slices.SortStableFunc(byEnd, func(a, b access) int { return cmp.Compare(a.ret, b.ret) })
+	slices.SortStableFunc(byEnd, func(a, b access) int { return cmp.Compare(a.op.done, b.op.done) })
 	var newest access
 	var found []clash
 	next := 0
-	for _, w := range accesses { // in the order of their calls
-		for ; next < len(byEnd) && byEnd[next].ret < w.call; next++ {
+	for _, w := range accesses { // in the order of their invokes
+		for ; next < len(byEnd) && byEnd[next].op.done < w.op.asked; next++ {
 			if newest.op == nil || byEnd[next].op.fence > newest.op.fence {
 				newest = byEnd[next]
 			}
@@ -147,7 +147,8 @@ func (c clash) tell() string {
 	switch c.kind {
 	case lostUpdate:
 		return fmt.Sprintf("%s's update %s, acknowledged at %s, is lost: %s, written by %s at %s, took its place, derived from %s like it",
-			c.early.client, c.early.value, at(c.early.ret), c.late.value, c.late.client, at(c.late.ret), VersionName(c.late.base))
+			c.early.client, c.early.value, at(c.early.acknowledged()), c.late.value, c.late.client, at(c.late.ret),
+			VersionName(c.late.base))
 	case unknownVersion:
 		return fmt.Sprintf("%s found %s at %s, which no write can have left there",
 			c.late.client, VersionName(c.late.from()), at(c.late.ret))
@@ -158,6 +159,14 @@ func (c clash) tell() string {
 	}
 	return fmt.Sprintf("%s read %s by %s, although %s began to %s only at %s",
 		c.late.client, VersionName(c.late.value), at(c.late.ret), c.early.client, c.early.verb(), at(c.early.call))
+}
+
+// acknowledged says when the client was told of a write, or else when it was done.
+func (a access) acknowledged() int64 {
+	if a.op.ok() {
+		return a.op.done
+	}
+	return a.ret
 }
 
 // verb says what an access did.

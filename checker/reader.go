@@ -59,16 +59,24 @@ func (r *reader) event(e *history.Event) error {
 		if e.Op == history.OpRelease {
 			r.beliefs.release(i, e)
 		}
-		return r.operations.invoke(i, e)
+		o, err := r.operations.invoke(i, e)
+		if err == nil {
+			r.passages.sets(o)
+		}
+		return err
 	case history.TypeOK, history.TypeFail, history.TypeInfo:
 		return r.outcome(i, e)
 	case history.TypeCommand:
 		if e.Process != r.link {
 			r.link = e.Process
-			r.commanded[r.link] = true
+			if _, before := r.commanded[r.link]; !before {
+				r.commanded[r.link] = i
+			}
 		}
+		r.atStore(e)
 		return nil
 	case history.TypeReply:
+		r.atStore(e)
 		return nil
 	case history.TypeLost:
 		r.beliefs.lose(i, e, e.Lease)
@@ -94,6 +102,9 @@ func (r *reader) outcome(i int, e *history.Event) error {
 	}
 	if err := r.operations.outcome(i, e); err != nil {
 		return err
+	}
+	if e.Op == history.OpWrite {
+		r.passages.sets(r.operations.find(r.names.of(e.Process), e.ID))
 	}
 	if e.Op == history.OpExtend && e.Type == history.TypeFail && e.Reason == history.ReasonLost {
 		r.beliefs.lose(i, e, r.operations.find(r.names.of(e.Process), e.ID).lease)

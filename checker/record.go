@@ -16,12 +16,13 @@ type record struct {
 	*vocabulary
 	keyTable
 	operations operations
+	passages   passages
 	clocks     clocks
 	faults     faults
 	kills      kills
 	end        int64           // time of the last event
 	finished   bool            // the history was not cut short
-	commanded  map[string]bool // the links on which commands reached a node
+	commanded  map[string]int  // the links on which commands reached a node, and the first such event
 	traffic    *traffic.Report // what the raw events on the links show
 
 	held      pool[holding]               // who owned which key on which node
@@ -36,7 +37,8 @@ func newRecord(source Source) *record {
 		events:     events{source: source, looks: map[string]lastLook{}},
 		vocabulary: words,
 		keyTable:   keyTable{words: words, byName: map[name]*keyed{}},
-		operations: operations{words: words}, kills: kills{}, commanded: map[string]bool{},
+		operations: operations{words: words}, passages: passages{open: map[version]*operation{}},
+		kills: kills{}, commanded: map[string]int{},
 		prolonged: map[*holding][]prolongation{},
 	}
 }

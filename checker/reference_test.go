@@ -28,7 +28,13 @@ type line struct {
 	Value    string
 	Base     string
 	Reason   string
-	Header   struct {
+	Command  struct {
+		Serial     int64
+		Key, Token string
+		Effect     string
+		Done       bool
+	}
+	Header struct {
 		Fencing bool
 	}
 	Clock struct {
@@ -67,15 +73,13 @@ type believed struct {
 }
 
 // broken names the safety properties that a history breaks.
-func broken(lines []line) string {
-	var names []string
+func broken(lines []line) (names string) {
 	for name, is := range map[string]func([]line) bool{"mutual-exclusion": overlaps, "protected-data": damaged, "fencing": disordered} {
 		if is(lines) {
-			names = append(names, name)
+			names += " " + name
 		}
 	}
-	slices.Sort(names)
-	return strings.Join(names, " ")
+	return strings.Join(slices.Sorted(slices.Values(strings.Fields(names))), " ")
 }
 
 // overlaps reports whether two leases on one key are believed in at one time.
@@ -164,7 +168,8 @@ type touch struct {
 	value, base string // what a read found stands in base
 	fence       int64
 	from, to    int64 // it took effect in this stretch
-	acked       bool
+	sent, told  int64 // when the client sent it, and when it was told of its success
+	acked, took bool  // the client was told; the store had let it pass
 }
 
 // damaged reports whether no order of the accesses to the store explains what was
@@ -186,13 +191,13 @@ func touches(lines []line) map[string][]touch {
 		if l.Type != "invoke" || l.Op != "read" && l.Op != "write" {
 			continue
 		}
-		t := touch{write: l.Op == "write", value: l.Value, base: l.Base, fence: l.Fence, from: l.Time, to: math.MaxInt64}
+		t := touch{write: l.Op == "write", value: l.Value, base: l.Base, fence: l.Fence, from: l.Time, to: math.MaxInt64, sent: l.Time}
 		outcome := "info"
 		for _, o := range lines[i+1:] {
 			if o.Process == l.Process && o.ID == l.ID && o.Op == l.Op && o.Type != "invoke" {
 				outcome = o.Type
 				if o.Type == "ok" {
-					t.to, t.acked = o.Time, true
+					t.to, t.told, t.acked = o.Time, o.Time, true
 				}
 				if !t.write {
 					t.base = o.Value
@@ -203,34 +208,43 @@ func touches(lines []line) map[string][]touch {
 		if outcome == "fail" || !t.write && !t.acked {
 			continue
 		}
+		if t.write {
+			carried(&t, l, lines[i:])
+		}
 		all[l.Key] = append(all[l.Key], t)
 	}
 	return all
 }
 
-// stale reports whether a write took effect although a newer token than its own had
-// been accepted before it was sent.
-func stale(all []touch) bool {
-	for _, w := range all {
-		if !w.write || w.fence == 0 || !w.acked && !somebodySaw(w.value, all) {
+// carried is what the links to the store tell of a write.
+func carried(t *touch, l line, after []line) {
+	serial := int64(0)
+	for _, c := range after {
+		if c.Process != l.Process+">store" || c.Command.Key != "value:"+l.Key || c.Command.Token != t.value || c.Command.Effect != "set" {
 			continue
 		}
-		for _, other := range all {
-			if other.acked && other.fence > w.fence && other.to < w.from {
-				return true
-			}
+		if c.Type == "command" && serial == 0 {
+			serial, t.from = c.Command.Serial, c.Time
+		}
+		if c.Type == "reply" && c.Command.Serial == serial && c.Command.Done {
+			t.to, t.took = min(t.to, c.Time), true
 		}
 	}
-	return false
 }
 
-func somebodySaw(value string, all []touch) bool {
-	for _, t := range all {
-		if t.acked && t.base == value {
-			return true
-		}
-	}
-	return false
+// stale reports whether a write took effect although a newer token than its own had
+// been acknowledged before it was sent.
+func stale(all []touch) bool {
+	return slices.ContainsFunc(all, func(w touch) bool {
+		return w.write && w.fence != 0 && (w.acked || w.took || saw(w.value, all)) && slices.ContainsFunc(all, func(other touch) bool {
+			return other.acked && other.fence > w.fence && other.told < w.sent
+		})
+	})
+}
+
+// saw reports whether somebody saw a version, or one that was derived from it.
+func saw(value string, all []touch) bool {
+	return slices.ContainsFunc(all, func(t touch) bool { return t.base == value && (t.acked || t.took || t.write && saw(t.value, all)) })
 }
 
 // explained reports whether the accesses can have happened in some order that agrees
@@ -239,13 +253,17 @@ func somebodySaw(value string, all []touch) bool {
 func explained(value string, left []touch) bool {
 	must := false
 	for i, t := range left {
-		must = must || t.acked
+		must = must || t.acked || t.took
 		if t.base != value || preceded(t, left) {
 			continue
 		}
 		rest := append(append([]touch(nil), left[:i]...), left[i+1:]...)
 		if !t.write {
 			return explained(value, rest) // to take a read as early as it can be changes nothing
+		}
+		// Who writes over what nobody was promised need not have known of it.
+		if !t.acked && t.took && explained(value, rest) {
+			return true
 		}
 		if explained(t.value, rest) {
 			return true
@@ -256,38 +274,24 @@ func explained(value string, left []touch) bool {
 
 // preceded reports whether another access was over before this one began.
 func preceded(t touch, left []touch) bool {
-	for _, other := range left {
-		if other.to < t.from {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(left, func(other touch) bool { return other.to < t.from })
 }
 
 // disordered reports whether tokens do not grow strictly in the order of the grants.
 func disordered(lines []line) bool {
-	type grant struct {
-		key         string
-		fence       int64
-		asked, done int64
-	}
-	var grants []grant
-	for i, l := range lines {
-		if l.Type != "ok" || l.Op != "acquire" {
-			continue
-		}
-		for _, ask := range lines[:i] {
-			if ask.Type == "invoke" && ask.Process == l.Process && ask.ID == l.ID {
-				grants = append(grants, grant{l.Key, l.Fence, ask.Time, l.Time})
-			}
-		}
-	}
 	if len(lines) == 0 || !lines[0].Header.Fencing {
 		return false
 	}
-	for i, a := range grants {
-		for j, b := range grants {
-			if a.fence == 0 || i != j && a.key == b.key && (a.fence == b.fence || a.done < b.asked && a.fence > b.fence) {
+	for i, a := range lines {
+		for j, b := range lines {
+			granted := a.Type == "ok" && b.Type == "ok" && a.Op == "acquire" && b.Op == "acquire"
+			if !granted || a.Key != b.Key {
+				continue
+			}
+			after := slices.ContainsFunc(lines, func(l line) bool {
+				return l.Type == "invoke" && l.Process == b.Process && l.ID == b.ID && l.Time > a.Time
+			})
+			if a.Fence == 0 || i != j && a.Fence == b.Fence || after && a.Fence > b.Fence {
 				return true
 			}
 		}

@@ -12,53 +12,74 @@ type access struct {
 	base, value string
 	// It took effect in [call, ret], ends included.
 	call, ret int64
+	// unseen: a write that was never acknowledged, but the store let it pass, and
+	// nobody saw it. It found its base there, as a read does; who wrote over it
+	// without knowing of it has lost nothing that anybody was promised.
+	unseen bool
 	// op is the operation behind it.
 	op *operation
 }
 
 // accesses collects what took effect at the store on one key, in the order of
-// the calls. A failed operation did not. A write of unknown fate did if
-// somebody saw its value, as read or as the base of a write, and then at the
-// latest when the first who saw it was done. One that nobody saw changes
-// nothing: had it taken effect, it would be the last of all.
-func (k *keyed) accesses(words *vocabulary) []access {
-	seen := k.firstSeen()
+// the invokes. A failed operation did not. A write took effect while the store
+// had it, as its links tell. One of unknown fate did if the store answered that it
+// had let it pass, or if somebody saw its value, as read or as the base of a write,
+// and then at the latest when the first who saw it was done. Of another nobody
+// knows: had it taken effect, it could be the last of all.
+func (k *keyed) accesses(r *record) []access {
+	words, seen := r.vocabulary, k.firstSeen(&r.passages)
 	accesses := make([]access, 0, len(k.stored))
 	for _, o := range k.stored {
 		a := access{
 			write: o.op == opWrite, client: words.name(o.process), base: words.text(o.base), value: words.text(o.value),
 			call: o.asked, ret: o.done, op: o,
 		}
+		p, told := r.passages.of(o)
+		if told {
+			a.call = p.arrived
+		}
 		if !o.ok() {
 			first, somebody := seen[o.value]
-			if !a.write || o.outcome == failed || !somebody {
+			a.unseen = !somebody && told && p.answered != never
+			if !a.write || o.outcome == failed || !somebody && !a.unseen {
 				continue
 			}
-			a.ret = max(first, o.asked)
+			a.ret = never
+			if somebody {
+				a.ret = max(first, a.call)
+			}
+		}
+		if told {
+			a.ret = min(a.ret, p.answered)
 		}
 		accesses = append(accesses, a)
 	}
 	return accesses
 }
 
-// firstSeen gives, for each version, when the first operation ended that knew it: a
+// firstSeen gives, for each version, when the first operation was over that knew it: a
 // version that was seen, and whose writer's fate is unknown otherwise, tells that the
 // one it was derived from had been there as well.
-func (k *keyed) firstSeen() map[text]int64 {
+func (k *keyed) firstSeen(ps *passages) map[text]int64 {
 	seen, unknown := map[text]int64{}, map[text]*operation{}
 	for _, o := range k.stored {
+		done := o.done
 		if !o.ok() {
-			if o.op == opWrite && o.outcome != failed {
-				unknown[o.value] = o
+			if o.op != opWrite || o.outcome == failed {
+				continue
 			}
-			continue
+			unknown[o.value] = o
+			p, told := ps.of(o)
+			if done = p.answered; !told || done == never {
+				continue
+			}
 		}
 		version := o.value
 		if o.op == opWrite {
 			version = o.base
 		}
-		if first, known := seen[version]; !known || o.done < first {
-			seen[version] = o.done
+		if first, known := seen[version]; !known || done < first {
+			seen[version] = done
 		}
 	}
 	for version, o := range unknown {
@@ -125,8 +146,8 @@ func index(accesses []access) (writers map[string]access, readers map[string][]a
 	writers, readers = map[string]access{}, map[string][]access{}
 	values := map[string]bool{"": true}
 	for _, a := range accesses {
-		if !a.write {
-			readers[a.value] = append(readers[a.value], a)
+		if !a.write || a.unseen {
+			readers[a.from()] = append(readers[a.from()], a)
 			continue
 		}
 		values[a.value] = true
@@ -182,7 +203,11 @@ func walk(writers map[string]access, readers map[string][]access, total int) []c
 			break
 		}
 		seen++
-		if w.ret < before.call {
+		switch {
+		case w.ret >= before.call:
+		case before.unseen:
+			return []clash{{lostUpdate, w, before}}
+		default:
 			return []clash{{wrongOrder, before, w}}
 		}
 		if w.call > before.call {

@@ -22,7 +22,7 @@ func legal(state string, left []access) bool {
 		}
 		rest := append(append([]access(nil), left[:i]...), left[i+1:]...)
 		next := state
-		if a.write {
+		if a.write && !a.unseen {
 			next = a.value
 		}
 		if legal(next, rest) {
@@ -54,7 +54,9 @@ func randomAccesses(t *rapid.T) []access {
 		known := rapid.SampledFrom(values[max(0, len(values)-2):]).Draw(t, "known")
 		if a.write = rapid.Bool().Draw(t, "write"); a.write {
 			a.base, a.value = known, fmt.Sprint("v", i)
-			values = append(values, a.value)
+			if a.unseen = rapid.IntRange(0, 3).Draw(t, "seen") == 0; !a.unseen {
+				values = append(values, a.value)
+			}
 		} else {
 			a.value = rapid.SampledFrom([]string{known, known, known, "v5"}).Draw(t, "read")
 		}
@@ -141,6 +143,50 @@ func TestProtectedData(t *testing.T) {
 			s.write("c2", 0, 60, 70, history.TypeOK, "", "v1", 0)
 			s.write("c2", 0, 80, 90, history.TypeOK, "v2", "v3", 0)
 		}, history.Holds, "", ""},
+		{"a write of unknown fate that the store let pass, and that was overwritten", func(s *story) {
+			s.stored("c2", "v1", 41, 42)
+			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
+			s.stored("c1", "v2", 61, 62)
+			s.write("c1", 1, 60, 70, history.TypeInfo, "", "v2", 0)
+			s.stored("c2", "v3", 81, 82)
+			s.write("c2", 0, 80, 90, history.TypeOK, "v1", "v3", 0)
+		}, history.Violated, "", "c2's update v1, acknowledged at 0.050 s, is lost: v2, written by c1 at 0.062 s, took its place"},
+		{"a write of unknown fate that the store let pass as the last", func(s *story) {
+			s.stored("c2", "v1", 41, 42)
+			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
+			s.stored("c1", "v2", 61, 62)
+			s.write("c1", 1, 60, 0, "", "", "v2", 0)
+		}, history.Violated, "", "c2's update v1"},
+		{"a write that nobody was promised, overwritten by who did not know of it", func(s *story) {
+			s.stored("c1", "v1", 41, 42)
+			s.write("c1", 1, 40, 50, history.TypeInfo, "", "v1", 0)
+			s.stored("c1", "v2", 61, 62)
+			s.write("c1", 1, 60, 70, history.TypeOK, "", "v2", 0)
+		}, history.Holds, "", ""},
+		{"a write of unknown fate that was held, and let pass behind another's", func(s *story) {
+			s.stored("c2", "v1", 41, 42)
+			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
+			s.stored("c1", "v2", 43, 44)
+			s.write("c1", 1, 30, 70, history.TypeInfo, "", "v2", 0)
+		}, history.Violated, "", "v2, written by c1 at 0.044 s, took its place"},
+		{"a write of unknown fate that was let pass before another's", func(s *story) {
+			s.stored("c1", "v2", 41, 43)
+			s.write("c1", 1, 30, 70, history.TypeInfo, "", "v2", 0)
+			s.stored("c2", "v1", 42, 44)
+			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
+		}, history.Holds, "", ""},
+		{"a write of unknown fate that reached the store, and was not answered", func(s *story) {
+			s.stored("c2", "v1", 41, 42)
+			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
+			s.stored("c1", "v2", 61, 0)
+			s.write("c1", 1, 60, 70, history.TypeInfo, "", "v2", 0)
+		}, history.Holds, "", ""},
+		{"a write of unknown fate with an old token that the store let pass", func(s *story) {
+			s.stored("c2", "v1", 41, 42)
+			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 34)
+			s.stored("c1", "v2", 61, 62)
+			s.write("c1", 1, 60, 70, history.TypeInfo, "v1", "v2", 33)
+		}, history.Violated, "", "the store accepted c1's write v2 with fencing token 33 at 0.062 s"},
 		{"a write that never returned and was read", func(s *story) {
 			s.write("c2", 0, 20, 30, history.TypeOK, "", "v1", 0)
 			s.write("c1", 1, 40, 0, "", "v1", "v2", 0)

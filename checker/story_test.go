@@ -161,6 +161,19 @@ func (s *story) commands(t int64, client, name, token string, expiry int64, effe
 	}
 }
 
+// stored is a write that reached the store, and that it let pass; answered is 0 where
+// it did not answer.
+func (s *story) stored(client, version string, arrived, answered int64) {
+	s.serial++
+	c := history.Command{Serial: s.serial, Name: "SET", Key: "value:k1", Token: version, Effect: history.EffectSet, Plain: true}
+	s.add(arrived, history.Event{Process: client + ">store", Type: history.TypeCommand, Command: &c})
+	if answered > 0 {
+		passed := c
+		passed.Reply, passed.Done = "OK", true
+		s.add(answered, history.Event{Process: client + ">store", Type: history.TypeReply, Command: &passed})
+	}
+}
+
 // look is a look into a node that is up; ttl -1 ms stands for no expiry, a
 // token of "" for no key.
 func (s *story) look(t int64, node, runID, token string, ttl int64) {

@@ -78,6 +78,7 @@ type timeline struct {
 	// unanswered is the last delete that reached a place and has no reply yet:
 	// its client may be gone, but the node carried it out all the same.
 	unanswered map[place]carriedOut
+	takings    takings
 	looks      []look             // of the present instant
 	last       map[place]*holding // the latest at each place, alive or not
 }
@@ -110,7 +111,7 @@ type look struct {
 func readTimeline(r *record) error {
 	t := &timeline{
 		record: r, links: map[string]link{}, now: map[place]*holding{}, last: map[place]*holding{},
-		down: map[name]int{}, full: map[name]int{}, unanswered: map[place]carriedOut{},
+		down: map[name]int{}, full: map[name]int{}, unanswered: map[place]carriedOut{}, takings: takings{},
 	}
 	err := r.visit(func(i int, e *history.Event) bool {
 		if len(t.looks) > 0 && e.Time > t.looks[0].time {
@@ -171,12 +172,17 @@ func (t *timeline) link(process string) (link, bool) {
 	return l, true
 }
 
-// command notes a delete that has reached a node.
+// command notes a SET or a delete that has reached a node.
 func (t *timeline) command(i int, e *history.Event) {
-	if e.Command.Effect != history.EffectDelete {
+	if e.Command.Effect != history.EffectDelete && e.Command.Effect != history.EffectSet {
 		return
 	}
-	if l, isLink := t.link(e.Process); isLink {
+	l, isLink := t.link(e.Process)
+	switch {
+	case !isLink || !l.server:
+	case e.Command.Effect == history.EffectSet:
+		t.takings.asked(i, e, l, t.place(l, e))
+	default:
 		t.unanswered[t.place(l, e)] = carriedOut{l.client, strings.Clone(e.Command.Token), e.Time, i}
 	}
 }
@@ -227,8 +233,14 @@ func (t *timeline) reply(i int, e *history.Event) {
 		return
 	}
 	p := t.place(l, e)
-	if e.Command.Effect == history.EffectDelete {
+	switch e.Command.Effect {
+	case history.EffectDelete:
 		delete(t.unanswered, p)
+	case history.EffectSet:
+		t.takings.answered(e, l, p)
+		if !e.Command.Done {
+			t.refused(e, p)
+		}
 	}
 	if !e.Command.Done {
 		return
@@ -239,7 +251,7 @@ func (t *timeline) reply(i int, e *history.Event) {
 		t.set(i, e, l.client, p, h)
 	case history.EffectExtend:
 		if h != nil {
-			t.ttl(i, h, e.Time, e.Command.Expiry)
+			t.ttl(i, h, e.Time, t.given(p.node, e))
 			t.record.prolonged[h] = append(t.record.prolonged[h], prolongation{e.Time, l.client, i})
 		}
 	case history.EffectDelete:
@@ -259,7 +271,15 @@ func (t *timeline) set(i int, e *history.Event, client name, p place, before *ho
 		t.gone(i, e.Time, before)
 	}
 	h := t.open(p, e.Time, e.Command.Token, client, i)
-	t.ttl(i, h, e.Time, e.Command.Expiry)
+	t.ttl(i, h, e.Time, t.given(p.node, e))
+}
+
+// given is the time to live that a command sets on its node; 0: none.
+func (t *timeline) given(node name, e *history.Event) int64 {
+	if e.Command.Ends == 0 {
+		return e.Command.Expiry
+	}
+	return max(e.Command.Ends-t.record.clocks.wall[node].at(e.Time), 1)
 }
 
 // remove follows a delete, by the owner or by somebody else.

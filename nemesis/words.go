@@ -140,12 +140,22 @@ func keysFound(n string) string {
 	return RemembersKeys
 }
 
-// times counts messages: "next SET", "next 2 SET".
+// times counts messages: "next SET", "next 2 SET", "next 2 commands to take a key".
 func times(of, n string) string {
 	if n == "" || n == "0" || n == "1" {
-		return "next " + of
+		return "next " + Message(of)
 	}
-	return "next " + n + " " + of
+	return "next " + n + " " + strings.Replace(Message(of), "command ", "commands ", 1)
+}
+
+// Message names the commands that a step is about: by their name, or by what they are
+// to do.
+func Message(of string) string {
+	switch of {
+	case cluster.Take, cluster.Extend, cluster.Release:
+		return "command to " + of + " a key"
+	}
+	return of
 }
 
 // orderIntercept says what is to be done to messages of a link.

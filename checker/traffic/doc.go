@@ -5,9 +5,10 @@
 // commands that reached the node and its answers have to be linearizable under SET
 // NX, compare-and-delete and compare-and-expire (redis.io, "Correct implementation
 // with a single instance"), with restarts, flushes and the looks into the node known.
-// That proves the cluster, run by run. And whoever believes in a lease has to have
-// the yes of as many nodes as the lock says that it needs ("The Redlock algorithm",
-// step 3), and whoever has them, to believe.
+// So is each register at the store that the lock guards, with the fencing tokens or the
+// versions that it compares. That proves the cluster, run by run. And whoever believes
+// in a lease has to have the yes of as many nodes as the lock says that it needs ("The
+// Redlock algorithm", step 3), and whoever has them, to believe.
 //
 // What does not fit is a [Finding]: about the cluster or our recording of it, or about
 // the lock.

@@ -121,7 +121,7 @@ func (g *register) judge(r *Reader, piece []*op) {
 	at := judge.impossible(piece)
 	r.report.add(Finding{
 		About: about, Time: at.call, Process: g.node.name, Key: g.key, Event: at.event,
-	}, func() string { return g.told(about, piece, at) + r.doubt(about) })
+	}, func() string { return g.told(about, piece, at) + r.doubt(about, g) })
 }
 
 // ask asks porcupine whether a piece is linearizable.
@@ -202,8 +202,8 @@ func (g *register) told(about About, piece []*op, at *op) string {
 // doubt is what else may be behind a finding about the cluster. A lock that says nothing
 // of itself may have scripts that we do not see through: faults that are to meet its
 // releases may then have met something else, so what holds is in doubt all the same.
-func (r *Reader) doubt(about About) string {
-	if about == Cluster && r.header.Quorum == 0 {
+func (r *Reader) doubt(about About, g *register) string {
+	if about == Cluster && r.header.Quorum == 0 && g.node != r.store {
 		return "; or the lock has a script that does more than its calls and arguments tell"
 	}
 	return ""

@@ -27,7 +27,9 @@ type Reader struct {
 	slack     int64
 	now       int64
 	searching time.Duration // how long it still may, in real time
-	abandoned bool          // there is nothing to judge: replicas take over for their masters
+	store     *node
+	toStore   bool                // the links to the store tell what they carried
+	writes    map[acceptance]bool // that the store has let pass, and of which no client has told yet
 }
 
 // node is a server of the run.
@@ -57,7 +59,8 @@ type sent struct {
 
 // NewReader gives a reader that has seen nothing.
 func NewReader() *Reader {
-	return &Reader{nodes: map[string]*node{}, links: map[string]*channel{}, searching: searchesLimit}
+	return &Reader{nodes: map[string]*node{}, links: map[string]*channel{}, searching: searchesLimit,
+		store: newStore(), writes: map[acceptance]bool{}}
 }
 
 // Add takes the next event, which has that index in the history.
@@ -66,7 +69,6 @@ func (r *Reader) Add(i int, e *history.Event) {
 	switch {
 	case e.Type == history.TypeHeader && e.Header != nil:
 		r.begin(e.Header)
-	case r.abandoned:
 	case e.Type == history.TypeCommand && e.Command != nil:
 		r.command(i, e)
 	case e.Type == history.TypeReply && e.Command != nil:
@@ -79,6 +81,8 @@ func (r *Reader) Add(i int, e *history.Event) {
 		}
 	case e.Type == history.TypeFault && e.Fault != nil:
 		r.fault(i, e)
+	case e.Op == history.OpRead || e.Op == history.OpWrite:
+		r.stored(i, e)
 	default:
 		r.beliefs.operation(r, i, e)
 	}
@@ -87,12 +91,17 @@ func (r *Reader) Add(i int, e *history.Event) {
 // Report judges what is left, and tells all.
 func (r *Reader) Report() *Report {
 	for _, n := range r.nodes {
-		for _, g := range n.keys {
-			g.finish(r)
-		}
+		n.finish(r)
 	}
+	r.store.finish(r)
 	slices.SortFunc(r.report.Findings, func(a, b Finding) int { return a.Event - b.Event })
 	return &r.report
+}
+
+func (n *node) finish(r *Reader) {
+	for _, g := range n.keys {
+		g.finish(r)
+	}
 }
 
 func (r *Reader) begin(h *history.Header) {
@@ -101,7 +110,9 @@ func (r *Reader) begin(h *history.Header) {
 	if h.RealTime {
 		r.slack += h.StallLimit
 	}
-	r.abandoned = len(h.Replicas) > 0
+	if len(h.Replicas) > 0 { // which take over for their masters: of the nodes there is nothing to judge
+		return
+	}
 	for _, name := range h.Nodes {
 		r.nodes[name] = &node{name: name, keys: map[string]*register{}}
 	}
@@ -114,6 +125,9 @@ func (r *Reader) channel(process string) *channel {
 	if c == nil {
 		client, name, _ := strings.Cut(process, ">")
 		c = &channel{name: strings.Clone(process), node: r.nodes[name], open: map[int64]sent{}}
+		if name == storeName {
+			c.node, r.toStore = r.store, true
+		}
 		c.client = c.name[:len(client)]
 		r.links[c.name] = c
 	}
@@ -122,13 +136,20 @@ func (r *Reader) channel(process string) *channel {
 
 func (r *Reader) command(i int, e *history.Event) {
 	c, cmd := r.channel(e.Process), e.Command
+	deeds := deeds
+	if c.node == r.store {
+		deeds = storeDeeds
+	}
 	deed, known := deeds[cmd.Effect]
 	if c.node == nil || !known {
 		return
 	}
 	o := &op{
 		deed: deed, free: cmd.Plain, script: strings.HasPrefix(cmd.Name, "EVAL"), evicting: c.node.evicting,
-		token: cmd.Token, expiry: cmd.Expiry, call: e.Time, ret: never, event: i, process: c.name,
+		token: cmd.Token, expiry: cmd.Expiry, ends: cmd.Ends, call: e.Time, ret: never, event: i, process: c.name,
+	}
+	if c.node == r.store {
+		o.check, o.fence, o.base = r.checks(cmd), cmd.Fence, cmd.Base
 	}
 	g := c.node.register(r, cmd.Key)
 	g.add(r, o)
@@ -148,6 +169,7 @@ func (r *Reader) reply(e *history.Event) {
 	}
 	s.register.end(s.op, e.Time)
 	r.beliefs.answered(c.client, c.node.name, s.op, e)
+	r.accepted(s.op, e)
 }
 
 // answered tells what a reply says.
@@ -162,11 +184,13 @@ func (o *op) answered(c *history.Command) {
 		o.answer = no
 	}
 	shows := c.Name == "SET" && c.Reply != "OK" || c.Effect == history.EffectRead
-	if shows && o.answer != refused && c.Reply != "nil" && !strings.HasSuffix(c.Reply, "...") {
+	if o.deed == get && c.Done {
+		o.seen = c.Reply
+	} else if shows && o.answer != refused && c.Reply != "nil" && !strings.HasSuffix(c.Reply, "...") {
 		o.seen = c.Reply
 	}
-	if c.Expiry > 0 { // of a script that was unknown as it was sent
-		o.expiry = c.Expiry
+	if o.script { // it may have been unknown as it was sent
+		o.expiry, o.token, o.free = c.Expiry, c.Token, c.Plain
 	}
 }
 

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 type state struct {
 	is    presence
 	token string
+	fence int64 // at the store: the highest fencing token that it has seen of the key
 	since int64 // when the command was called that set its expiry
 	// The key runs out when the node's clock reads something from first to last.
 	first, last int64
@@ -34,6 +36,8 @@ const (
 	read
 	look  // into the node, past its links
 	reset // a crash or a flush: what is left of it, the next look shows
+	put   // write a version at the store
+	get   // read it there
 )
 
 var deeds = map[history.Effect]deed{
@@ -61,7 +65,11 @@ type op struct {
 	evicting     bool // the node's memory was full: the key may go at any time
 	token        string
 	seen         string // the token that the answer shows, "" where it shows none
-	expiry       int64  // what it sets, in nanoseconds; 0: none
+	check        check  // what a script at the store compares: its fence or its base
+	fence        int64
+	base         string
+	expiry       int64 // what it sets, in nanoseconds; 0: none
+	ends         int64 // when it lets the key expire, by the node's clock; 0: as expiry says
 	call, ret    int64
 	from, until  int64 // the least and greatest reading of the node's clock in [call, ret]
 	event        int   // the command's index in the history
@@ -99,6 +107,10 @@ func (j judge) step(s state, o *op) []state {
 		return j.found(s, o)
 	case take:
 		return j.taken(s, o)
+	case put:
+		return j.put(s, o)
+	case get:
+		return j.got(s, o)
 	}
 	return j.changed(s, o)
 }
@@ -130,7 +142,10 @@ func (j judge) owned(s state, o *op, token string) bool {
 // set gives the key as the operation leaves it.
 func (j judge) set(token string, o *op) state {
 	s := state{is: held, token: token, since: o.call, first: never, last: never}
-	if o.expiry > 0 {
+	switch {
+	case o.ends != 0:
+		s.first, s.last = o.ends, o.ends
+	case o.expiry > 0:
 		s.first = o.from + o.expiry
 		if o.ret != never {
 			s.last = o.until + o.expiry
@@ -249,18 +264,22 @@ func (o *op) settles() bool {
 		return true
 	case o.deed == look:
 		return true
+	case o.answer == yes && o.deed == get:
+		return o.check == fenced && !o.shortened()
 	}
-	return false
+	return o.answer == yes && o.deed == put
 }
 
 func (o *op) String() string {
-	words := [...]string{"a SET", "an extension", "a delete", "a GET", "a look", "a restart"}[o.deed]
+	words := [...]string{"a SET", "an extension", "a delete", "a GET", "a look", "a restart", "a write", "a read"}[o.deed]
 	if o.token != "" {
 		words += " of " + o.token
 	}
 	switch {
 	case o.answer == no && o.seen != "":
 		return words + " met " + o.seen
+	case o.deed == get && o.answer == yes:
+		return words + " found " + cmp.Or(o.seen, "the initial version")
 	case o.deed == look && o.seen != "":
 		return words + " showed " + o.seen
 	case o.answer == no && o.deed == look:

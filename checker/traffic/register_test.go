@@ -153,6 +153,10 @@ func TestRegister(t *testing.T) {
 		{"not extended, and there for longer",
 			newTape().took(1, "c1>n1", "a").extended(900, "c1>n1", "x", false).met(1500, "c2>n1", "b", "a"),
 			Cluster, "a SET of b met a"},
+		{"extended by a script whose text came later", newTape().took(1, "c1>n1", "a").lateExpiry(900, "c1>n1", "a").
+			met(1500, "c2>n1", "b", "a"), "", ""},
+		{"a script whose text came later extended it, and it is gone", newTape().took(1, "c1>n1", "a").lateExpiry(900, "c1>n1", "a").
+			took(1500, "c2>n1", "b"), Cluster, "a SET of b succeeded"},
 		{"a script extends what is gone", newTape().extended(900, "c1>n1", "a", true), Cluster, "an extension of a succeeded"},
 		{"a script extends another's", newTape().took(1, "c1>n1", "a").extended(2, "c2>n1", "b", true), Lock,
 			"an extension of b succeeded"},
@@ -171,6 +175,14 @@ func TestRegister(t *testing.T) {
 			took(4, "c2>n1", "b"), Cluster, "a SET of b succeeded"},
 		{"a restart that forgot it, by the look", newTape().took(1, "c1>n1", "a").fault(2, history.NodeDown, "n1").look(3, "n1", "", 0).
 			took(4, "c2>n1", "b"), "", ""},
+		{"a server took with it what it had not answered", newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).
+			fault(2, history.NodeDown, "n1").look(3, "n1", "", 0).met(4, "c2>n1", "b", "a"), Cluster, "a SET of b met a"},
+		{"a flush leaves what is under way", newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).
+			fault(2, history.NodeForgets, "n1").look(3, "n1", "", 0).met(4, "c2>n1", "b", "a"), "", ""},
+		{"a restart that began before it was seen", newTape().took(10, "c1>n1", "a").took(12, "c2>n1", "b").
+			fault(14, history.NodeDown, "n1").since(11), "", ""},
+		{"a restart that did not", newTape().took(10, "c1>n1", "a").took(12, "c2>n1", "b").fault(14, history.NodeDown, "n1"),
+			Cluster, "a SET of b succeeded"},
 		{"it vanished", newTape().took(1, "c1>n1", "a").look(3, "n1", "", 0), Cluster, "a look showed no key"},
 		{"it is there, with too long to live", newTape().took(1, "c1>n1", "a").look(3, "n1", "a", 2000), Cluster, "a look showed a"},
 		{"it is there, with next to nothing to live",
@@ -186,6 +198,9 @@ func TestRegister(t *testing.T) {
 			newTape().clock(0, "n1", 5000, 1).took(1, "c1>n1", "a").clock(2, "n1", 3000, 1).met(2500, "c2>n1", "b", "a"),
 			"", ""},
 		{"its clock runs fast", newTape().clock(0, "n1", 0, 2).took(1, "c1>n1", "a").took(502, "c2>n1", "b"), "", ""},
+		{"its clock runs fast from later on", newTape().clock(2000, "n1", 2000, 2).took(2001, "c1>n1", "a").took(2502, "c2>n1", "b"), "", ""},
+		{"its clock ran fast, and does no more", newTape().clock(0, "n1", 0, 2).clock(2000, "n1", 4000, 1).took(2001, "c1>n1", "a").
+			took(2502, "c2>n1", "b"), Cluster, "a SET of b succeeded"},
 		{"another's clock runs fast", newTape().clock(0, "n2", 0, 2).took(1, "c1>n1", "a").took(502, "c2>n1", "b"),
 			Cluster, "a SET of b succeeded"},
 	}
@@ -217,6 +232,48 @@ func TestScriptsOfALockThatIsNotKnown(t *testing.T) {
 	require.Equal(t, Cluster, report.Findings[0].About)
 	assert.Contains(t, report.Findings[0].What, doubt)
 	assert.NotContains(t, newTape().extended(1, "c1>n1", "a", true).report().Findings[0].What, doubt)
+}
+
+// since says that the last fault may have been in effect before.
+func (t *tape) since(at int64) *tape {
+	t.events[len(t.events)-1].Fault.Since = at * ms
+	return t
+}
+
+// lateExpiry is an extension whose expiry only the reply shows, as its script was not
+// known when it was sent.
+func (t *tape) lateExpiry(at int64, link, token string) *tape {
+	t.extended(at, link, token, true)
+	command, reply := t.events[len(t.events)-2].Command, t.events[len(t.events)-1].Command
+	command.Expiry, reply.Expiry = 0, 1000*ms
+	return t
+}
+
+// A finding names what came before it.
+func TestFindingsTellWhatCameBefore(t *testing.T) {
+	tape := newTape().took(1, "c1>n1", "a").took(2, "c2>n1", "b")
+	assert.Contains(t, tape.report().Findings[0].What, "before it: a SET of a succeeded (c1>n1, at 0.001 s)")
+	tape = newTape().freed(1, "c1>n1", "a").took(2, "c2>n1", "b").freed(3, "c3>n1", "b")
+	assert.Contains(t, tape.report().Findings[0].What, "before it: a look showed no key (n1, at 0.000 s)")
+	assert.Contains(t, newTape().took(1, "c1>n1", "a").freed(2, "c2>n1", "b").report().Findings[0].What,
+		"a script of the lock does not ask first")
+}
+
+// All findings are counted, and the first of them are told.
+func TestFindingsAreCounted(t *testing.T) {
+	tape := newTape()
+	for i := range int64(3) {
+		tape.took(1+i, "c1>n1", "a").freed(1+i, "c1>n1", "a")
+	}
+	for i := range int64(maxFindings + 5) { // of as many leases, each is one of too few nodes
+		tape.said(10+i, "c1", history.TypeInvoke, history.OpAcquire, "", "").said(10+i, "c1", history.TypeOK, history.OpAcquire, "x", "")
+	}
+	report := tape.report()
+	assert.Len(t, report.Findings, maxFindings)
+	assert.Equal(t, maxFindings+5, report.Count)
+	assert.Equal(t, maxFindings+5, report.Believed)
+	assert.Nil(t, report.About(Cluster))
+	assert.NotNil(t, report.About(Lock))
 }
 
 // Two commands that were under way at once may have been carried out in either

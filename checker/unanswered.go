@@ -1,0 +1,71 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+
+	"lockproof/harness/history"
+)
+
+// takings are the SETs that reached a node and have no answer yet, by place: their
+// clients may be gone, but the node may have carried them out all the same.
+type takings map[place][]unansweredSet
+
+// unansweredSet is one of them.
+type unansweredSet struct {
+	carriedOut
+	link   link
+	serial int64
+	expiry int64
+}
+
+// asked notes a SET that has reached a node.
+func (t takings) asked(i int, e *history.Event, l link, p place) {
+	sent := carriedOut{l.client, strings.Clone(e.Command.Token), e.Time, i}
+	t[p] = append(t[p], unansweredSet{sent, l, e.Command.Serial, e.Command.Expiry})
+}
+
+// answered forgets the one that a reply answers.
+func (t takings) answered(e *history.Event, l link, p place) {
+	if i := slices.IndexFunc(t[p], func(s unansweredSet) bool { return s.link == l && s.serial == e.Command.Serial }); i >= 0 {
+		t[p] = slices.Delete(t[p], i, i+1)
+	}
+}
+
+// behind gives the one that a refused SET shows to have been carried out: the refusal
+// names its token, or, where a lock does not ask for that, it was the first that can be.
+func (t takings) behind(e *history.Event, p place, killed kills) (unansweredSet, bool) {
+	for i, s := range t[p] {
+		_, dead := killed.first(s.client, 0)
+		if dead && s.time < e.Time && (e.Command.Reply == "nil" || e.Command.Reply == s.token) {
+			t[p] = slices.Delete(t[p], i, i+1)
+			return s, true
+		}
+	}
+	return unansweredSet{}, false
+}
+
+// refused takes from a SET that was refused, though nobody is known to have the key, who
+// has it: a client that was killed before its SET was answered. It can neither take its
+// key back nor be told of it, so that others have to wait for the key to expire. Who lives
+// on hears of it, or knows that it did not: what it leaves is its own to clear away.
+func (t *timeline) refused(e *history.Event, p place) {
+	if t.alive(p, e.Time) != nil || strings.HasPrefix(e.Command.Reply, "error") {
+		return
+	}
+	if s, found := t.takings.behind(e, p, t.record.kills); found {
+		when := t.record.awake(t.record.name(p.node), s.time)
+		t.ttl(s.event, t.open(p, when, s.token, s.client, s.event), when, s.expiry)
+	}
+}
+
+// awake is when a node carries out what reaches it at a time: at once, or, if it was
+// paused, when it runs on.
+func (r *record) awake(node string, t int64) int64 {
+	for _, f := range r.faults {
+		if f.target == node && f.class.Pauses() && f.from <= t && t < f.until {
+			return f.until
+		}
+	}
+	return t
+}

@@ -1,0 +1,61 @@
+package checker
+
+import (
+	"testing"
+
+	"lockproof/harness/history"
+)
+
+// TestUnansweredSets: the SETs of c1 reach three nodes, and are never answered; c2 is
+// refused for as long as their keys last.
+func TestUnansweredSets(t *testing.T) {
+	contend := func(s *story) {
+		nodes := []string{"n1", "n2", "n3"}
+		for _, n := range nodes {
+			s.silent(1, "c1", "c1.1", n)
+		}
+		for at := int64(20); at < 1000; at += 100 {
+			s.refused(at, "c2", "c2.1", "c1.1", nodes...)
+		}
+		s.attempt("c2", 10, 1000, history.TypeFail)
+	}
+	t.Run("of a client that is killed they are in the way", func(t *testing.T) {
+		s := tale()
+		s.add(0, history.Event{Process: "c1", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})
+		s.instant(2, "kill", "c1")
+		contend(s)
+		s.requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: nobody asked for a free lock")
+	})
+	t.Run("they are carried out when the node runs on", func(t *testing.T) {
+		s := tale()
+		s.add(0, history.Event{Process: "c1", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})
+		nodes := []string{"n1", "n2", "n3"}
+		for _, n := range nodes {
+			s.lasting(1, 2900, "pause", n)
+			s.silent(2, "c1", "c1.1", n)
+		}
+		s.instant(3, "kill", "c1")
+		for at := int64(3100); at < 4000; at += 100 {
+			s.refused(at, "c2", "c2.1", "c1.1", nodes...)
+		}
+		s.attempt("c2", 3050, 4000, history.TypeFail)
+		s.requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: nobody asked for a free lock")
+	})
+	t.Run("of one that lives on they are its own to clear away", func(t *testing.T) {
+		s := tale()
+		s.attempt("c1", 0, 5, history.TypeFail)
+		contend(s)
+		s.requireVerdict(t, FaultTolerance, history.Violated, "")
+	})
+	t.Run("and what another refusal names is not theirs", func(t *testing.T) {
+		s := tale()
+		s.add(0, history.Event{Process: "c1", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})
+		s.instant(2, "kill", "c1")
+		for _, n := range []string{"n1", "n2", "n3"} {
+			s.silent(1, "c1", "c1.1", n)
+		}
+		s.refused(20, "c2", "c2.1", "c3.1", "n1", "n2", "n3")
+		s.attempt("c2", 10, 1000, history.TypeFail)
+		s.requireVerdict(t, FaultTolerance, history.Violated, "")
+	})
+}
