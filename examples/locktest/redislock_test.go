@@ -10,8 +10,7 @@ import (
 	"lockproof/harness/locktest"
 )
 
-// bsm/redislock: its lock is a lease as it stands. It takes its key by a script of which
-// Lockproof does not know what it does: many of the trials are inconclusive.
+// bsm/redislock: its lock is a lease as it stands. It takes its key by a script.
 func TestRedislock(t *testing.T) {
 	locktest.Run(t, func(env locktest.Env) (locktest.Lock, error) {
 		client := redislock.New(env.Client(0))

@@ -83,6 +83,9 @@ func (c *check) all() []trial {
 		{"extend: the lease is prolonged", locks.LackExtend, first(client.DoExtend, history.TypeOK)},
 		{"acquire: a key that is held is refused in time", "", second(short, history.TypeFail)},
 		{"release: the lease is given back", "", first(client.DoRelease, history.TypeOK)},
+		{"release, if held: what was released is left alone", "", func() error {
+			return c.operate(c.c1, client.Command{Do: client.DoRelease, Key: "k1", IfHeld: true, Within: long}, "")
+		}},
 		{"acquire: a key that was released is granted", "", second(long, history.TypeOK)},
 		{"cancel: an acquire that waits ends", locks.LackCancel, c.cancel},
 		{"clock: both clocks are set", locks.LackClock, c.clock},

@@ -60,7 +60,7 @@ func (a *adapter) Acquire(ctx context.Context, key string) (locks.Lease, error) 
 
 func (a *adapter) attempt(ctx context.Context, key string) (locks.Lease, error) {
 	called := a.now()
-	a.env.env.Sent(key) // looks out for it
+	a.lastSent(key) // looks out for it
 	granted, err := a.lock.Acquire(ctx, key)
 	returned := a.now()
 	if err != nil {
@@ -94,9 +94,28 @@ func (a *adapter) now() time.Duration { return a.env.env.Clock.Now() }
 // asked is when the lock asked for the key that it has now, in a call that began then.
 func (a *adapter) asked(key string, called time.Duration) time.Duration {
 	if single, _ := a.env.used.read(); single {
-		return max(called, a.env.env.Sent(key))
+		return max(called, a.lastSent(key))
 	}
 	return called
+}
+
+// lastSent is when a command with one of the key's names was last sent.
+func (a *adapter) lastSent(key string) time.Duration {
+	var latest time.Duration
+	for _, name := range a.names(key) {
+		latest = max(latest, a.env.env.Sent(name))
+	}
+	return latest
+}
+
+// names are those that a key has on the servers.
+func (a *adapter) names(key string) []string {
+	if k, ok := a.lock.(Keyed); ok {
+		if names := k.Keys(key); len(names) > 0 {
+			return names
+		}
+	}
+	return []string{key}
 }
 
 // belief is what was declared, or else what the lease itself says, if it does.
@@ -130,7 +149,7 @@ func (a *adapter) Describe() *locks.Abilities {
 	_, fencing := first.(Fenced)
 	return &locks.Abilities{
 		Fencing: fencing, OwnClock: ownClock, Extends: extends, Watches: watches, SingleNode: single,
-		Belief: a.belief(first).inWords(),
+		Belief: a.belief(first).inWords(), Keys: a.names(locks.KeyPlace),
 	}
 }
 

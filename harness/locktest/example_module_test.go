@@ -12,7 +12,7 @@ import (
 	"lockproof/internal/needs"
 )
 
-// A module outside tests locks on go-redis, rueidis and redigo, and two libraries.
+// A module outside tests locks on go-redis, also an old one, rueidis and redigo, and two libraries.
 func TestTheExampleModule(t *testing.T) {
 	folder := filepath.Join("..", "..", "examples", "locktest")
 	run := func(args ...string) ([]byte, error) {
@@ -29,7 +29,8 @@ func TestTheExampleModule(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	for _, passed := range []string{
 		"--- PASS: TestGoRedis/release-by-plain-del/seed=1", "--- PASS: TestRueidis/slow-acquire/seed=1",
-		"--- PASS: TestRedigo/slow-acquire/seed=1", "--- PASS: TestRedsync/healthy-contention/seed=1", "--- PASS: TestRedislock",
+		"--- PASS: TestRedigo/slow-acquire/seed=1", "--- PASS: TestGoRedis8/slow-acquire/seed=1",
+		"--- PASS: TestRedsync/healthy-contention/seed=1", "--- PASS: TestRedislock",
 	} {
 		require.Contains(t, string(out), passed)
 	}

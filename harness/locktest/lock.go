@@ -36,6 +36,10 @@ type (
 	// not make, what goes on in the background. In virtual time nothing may be
 	// left.
 	Closer interface{ Close() error }
+	// Keyed is a lock whose keys have other names on the servers: it gives all of
+	// them. The story then tells of a key by the name that callers have for it, if it
+	// has one name only.
+	Keyed interface{ Keys(key string) []string }
 )
 
 // What a lease may have besides. Scenarios that need what it has not are skipped,

@@ -121,6 +121,35 @@ func TestALockOnOneServerRunsWhatMakesSenseOnOne(t *testing.T) {
 	}
 }
 
+// A lock that takes its key by a script meets the same faults as one that does by SET.
+func TestALockThatTakesByAScript(t *testing.T) {
+	victim(t, "by-script-one-token").failed(t, "TestVictims/by-script-one-token", "late-release")
+	r := victim(t, "by-script-fresh-tokens")
+	require.True(t, r.passed, r.output)
+	r.says(t, "--- PASS: TestVictims/by-script-fresh-tokens/late-release/seed=1",
+		"--- PASS: TestVictims/by-script-fresh-tokens/slow-acquire/seed=1")
+}
+
+// Fencing tokens are checked by the store, and judged.
+func TestALockWithFencingTokens(t *testing.T) {
+	r := victim(t, "fence-grows")
+	require.True(t, r.passed, r.output)
+	r.says(t, "--- PASS: TestVictims/fence-grows/client-pause-fenced/seed=1")
+	for _, bad := range []string{"fence-shrinks", "fence-stays"} {
+		r := victim(t, bad)
+		r.failed(t, "TestVictims/"+bad, "client-pause-fenced")
+		r.says(t, "fencing: expected holds, got violated")
+	}
+	victim(t, "no-fence").says(t, "issues no fencing tokens, which this scenario's store checks")
+}
+
+// Keys that have another name on the servers are known by the adapter's word.
+func TestKeysOfOtherNames(t *testing.T) {
+	r := victim(t, "prefixed")
+	r.failed(t, "TestVictims/prefixed", "release-by-plain-del")
+	r.says(t, "c1's key expires on n1")
+}
+
 // A lease whose context ends is watched from the grant on.
 func TestAContextThatEndsWithTheLeaseEndsTheBelief(t *testing.T) {
 	r := victim(t, "told-in-time")

@@ -150,6 +150,75 @@ func onOne(token func() string, release string) locktest.New {
 	}
 }
 
+// byScript is a lock on one server that takes its key by a script, tries again by
+// itself, and gives back what a try may have taken; token draws one for a try.
+func byScript(token func() func() string) locktest.New {
+	return func(env locktest.Env) (locktest.Lock, error) {
+		client := env.Client(0, noRetries, func(o *redis.Options) { o.ReadTimeout = env.NodeTimeout })
+		return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+			for draw := token(); ; {
+				mine := draw()
+				giveBack := func(ctx context.Context) error { return compareAndDelete.Run(ctx, client, []string{key}, mine).Err() }
+				err := takeOrExtend.Run(ctx, client, []string{key}, mine, len(mine), env.TTL.Milliseconds()).Err()
+				if err == nil {
+					return locktest.ReleaseFunc(giveBack), nil
+				}
+				if !errors.Is(err, redis.Nil) { // it may have been taken
+					go func() { _ = giveBack(env.Context()) }()
+				}
+				if ctx.Err() != nil {
+					return nil, locktest.ErrHeld
+				}
+				time.Sleep(env.RetryMax)
+			}
+		}), nil
+	}
+}
+
+var takeOrExtend = redis.NewScript(`
+if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[3]) or redis.call('GET', KEYS[1]) == ARGV[1] then
+	redis.call('PEXPIRE', KEYS[1], ARGV[3])
+	return redis.status_reply('OK')
+end
+return false`)
+
+// fenced is onOne with a fencing token for each lease, which token makes of a counter
+// beside the key.
+func fenced(token func(count int64) int64) locktest.New {
+	return func(env locktest.Env) (locktest.Lock, error) {
+		lock, err := onOne(rand.Text, owned)(env)
+		client := env.Client(0, noRetries)
+		return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+			lease, err := lock.Acquire(ctx, key)
+			if err != nil {
+				return nil, err
+			}
+			count, err := client.Incr(ctx, "fence:"+key).Result()
+			if err != nil {
+				_ = lease.Release(context.WithoutCancel(ctx))
+				return nil, err
+			}
+			return fencedLease{lease, token(count)}, nil
+		}), err
+	}
+}
+
+type fencedLease struct {
+	locktest.Lease
+	fence int64
+}
+
+func (l fencedLease) Fence() int64 { return l.fence }
+
+// prefixed is onOne with keys that have another name on the server.
+type prefixed struct{ locktest.Lock }
+
+func (l prefixed) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
+	return l.Lock.Acquire(ctx, "lock:"+key)
+}
+
+func (l prefixed) Keys(key string) []string { return []string{"lock:" + key} }
+
 const (
 	owned = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`
 	plain = `return redis.call('DEL', KEYS[1])`
@@ -218,6 +287,32 @@ func TestVictims(t *testing.T) {
 		},
 		"told-too-late": func(t *testing.T) {
 			locktest.Run(t, watching(false), safety, locktest.Scenarios("watchdog-cut-off"), locktest.Believes(locktest.UntilReleased))
+		},
+		"fence-grows": func(t *testing.T) {
+			locktest.Run(t, fenced(func(count int64) int64 { return count }), locktest.Scenarios("client-pause-fenced"))
+		},
+		"fence-shrinks": func(t *testing.T) {
+			locktest.Run(t, fenced(func(count int64) int64 { return 1000 - count }), locktest.Scenarios("client-pause-fenced"))
+		},
+		"fence-stays": func(t *testing.T) {
+			locktest.Run(t, fenced(func(int64) int64 { return 7 }), locktest.Scenarios("client-pause-fenced"))
+		},
+		"no-fence": func(t *testing.T) {
+			locktest.Run(t, onOne(rand.Text, owned), locktest.Scenarios("client-pause-fenced"))
+		},
+		"prefixed": func(t *testing.T) {
+			locktest.Run(t, func(env locktest.Env) (locktest.Lock, error) {
+				lock, err := onOne(rand.Text, plain)(env)
+				return prefixed{lock}, err
+			}, safety, locktest.Scenarios("release-by-plain-del"))
+		},
+		"by-script-one-token": func(t *testing.T) {
+			locktest.Run(t, byScript(func() func() string { mine := rand.Text(); return func() string { return mine } }), safety,
+				locktest.Scenarios("late-release", "slow-acquire"))
+		},
+		"by-script-fresh-tokens": func(t *testing.T) {
+			locktest.Run(t, byScript(func() func() string { return rand.Text }), safety,
+				locktest.Scenarios("late-release", "slow-acquire"))
 		},
 		"real-time": func(t *testing.T) {
 			locktest.Run(t, onOne(rand.Text, plain), safety, locktest.Scenarios("client-pause", "release-by-plain-del"),

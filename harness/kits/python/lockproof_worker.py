@@ -1,22 +1,23 @@
 """One client of a lock under test, for `lockproof run --worker 'python3 my_lock.py' --on local`.
 
-Copy this file beside your adapter; it needs Python 3.8 and nothing else. The adapter is a
-class and a call of serve(); redis_py.py is one. The class:
+Copy this file beside your adapter; it needs Python 3.8 and nothing else. The adapter is a class
+and a call of serve(Class, itsLease); redis_py.py is one. The class:
 
     name         what the lock is called in reports (the file's name otherwise)
     single_node  True: it uses env.nodes[0] only
-    belief       "from the call" of the try that was granted (the default), "from the return"
-                 of it, "until released"; or "as told", where the lease has validity()
+    belief       "from the call" of the try that was granted, "from the return" of it, "until
+                 released"; or "as told", where the lease has validity(). If nobody says: from the
+                 call, less the drift of clocks
     own_clock    True: it reads time only through env.clock, which faults set and skew
     lost         the exceptions that say that the lease was not ours any more
+    lacks        why it does without extend, watch, fence, clock or cancel, if not in our words
     __init__(env)   env.ttl, env.node_timeout (seconds), env.nodes ([(host, port)]), env.password,
                     env.clock (.now() and .wall(), in seconds), env.random, env.setup
     acquire(key)    one try, which does not wait for the holder: a lease, or None if the lock is
                     held. Tries, delays between them and calling them off are this file's.
 
-A lease has release(), and may have extend() (by the TTL from now), token (the value at the
-key), fence (a fencing token, from 1) and validity() (for how many seconds it is to be relied
-on). What it does not have is in the class's `lacks`, in your own words, or in ours.
+A lease has release(), and may have extend() (by the TTL from now), token (the value at the key),
+fence (a fencing token, from 1) and validity() (for how many seconds it is to be relied on).
 
 The protocol is in docs/client-protocol.md.
 """
@@ -31,6 +32,23 @@ import time
 
 LONG = 1000 * 3600.0  # a belief without an end, in seconds
 TOGETHER = 100_000  # how far apart two readings that belong together may be, in nanoseconds
+QUEUED = ("acquire", "extend", "release", "check", "read", "write", "watch", "loop")
+BELIEFS = {
+    "": "for a TTL from the call, less the drift of clocks: it does not say, and nothing else was declared",
+    "from the call": "for a TTL from the call of the try that was granted: declared by the adapter",
+    "from the return": "for a TTL from the return of the try that was granted: declared by the adapter",
+    "until released": "until they release it: declared by the adapter",
+    "as told": "",
+}
+
+
+def filled(**fields):
+    return {name: value for name, value in fields.items() if value}
+
+
+def address(text):
+    host, port = text.rsplit(":", 1)
+    return host.strip("[]"), int(port)
 
 
 class Clock:
@@ -86,12 +104,11 @@ redis.call('SET', KEYS[1], ARGV[2])
 return 1"""
 
     def __init__(self, setup):
-        self.setup, self.file, self.socket = setup, None, None
-        self.claims = setup.get("fenced_store", False) and not setup.get("reads_unfenced", False)
+        self.setup, self.socket = setup, None
 
     def read(self, key, fence, timeout):
         """The present version; None: the store has seen a newer fencing token."""
-        if self.claims and fence:
+        if fence and self.setup.get("fenced_store") and not self.setup.get("reads_unfenced"):
             return self._ask(timeout, "EVAL", self.FENCED_READ, 2, "value:" + key, "fence:" + key, fence)
         return self._ask(timeout, "GET", "value:" + key) or ""
 
@@ -105,7 +122,7 @@ return 1"""
 
     def _ask(self, timeout, *words):
         try:
-            if self.file is None:
+            if self.socket is None:
                 self._connect(timeout)
             self.socket.settimeout(timeout)
             return self._call(*words)
@@ -114,10 +131,8 @@ return 1"""
             raise
 
     def _connect(self, timeout):
-        host, port = address(self.setup["store"])
         try:
-            self.socket = socket.create_connection((host, port), timeout)
-            self.file = self.socket.makefile("rb")
+            self.socket = socket.create_connection(address(self.setup["store"]), timeout)
             if self.setup.get("password"):
                 self._call("AUTH", self.setup["password"])
         except (OSError, EOFError, ErrorReply) as e:
@@ -127,34 +142,29 @@ return 1"""
     def _close(self):
         if self.socket is not None:
             self.socket.close()
-        self.socket = self.file = None
+        self.socket = None
 
     def _call(self, *words):
         words = [str(w).encode() for w in words]
         self.socket.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in words))
-        line = self.file.readline()
-        if not line.endswith(b"\r\n"):
-            raise EOFError("the store has closed the connection")
-        kind, rest = line[:1], line[1:-2].decode()
-        if kind == b"-":
-            raise ErrorReply(rest)
-        if kind == b"$" and rest != "-1":
-            return self.file.read(int(rest) + 2)[:-2].decode()
-        return {b"+": rest, b":": int(rest) if kind == b":" else None}.get(kind)
-
-
-def address(text):
-    host, port = text.rsplit(":", 1)
-    return host.strip("[]"), int(port)
+        with self.socket.makefile("rb") as replies:  # one at a time: nothing is left in its buffer
+            line = replies.readline()
+            if not line.endswith(b"\r\n"):
+                raise EOFError("the store has closed the connection")
+            kind, rest = line[:1], line[1:-2].decode()
+            if kind == b"-":
+                raise ErrorReply(rest)
+            if kind == b"$":
+                return None if rest == "-1" else replies.read(int(rest) + 2)[:-2].decode()
+            return int(rest) if kind == b":" else rest
 
 
 class Env:
     """What an adapter is made from."""
 
     def __init__(self, setup, clock):
-        options = setup["options"]
         self.setup, self.clock = setup, clock
-        self.ttl, self.node_timeout = options["ttl"] / 1e9, options["node_timeout"] / 1e9
+        self.ttl, self.node_timeout = setup["options"]["ttl"] / 1e9, setup["options"]["node_timeout"] / 1e9
         self.nodes, self.password = [address(n) for n in setup["nodes"]], setup.get("password") or None
         self.random = random.Random(setup["seed"] * 1000 + setup["index"])
 
@@ -164,12 +174,10 @@ class Tenure:
 
     def __init__(self, lease, id_, key, until):
         self.lease, self.id, self.key, self.until = lease, id_, key, until
-        self.seen, self.over = "", ""
+        self.seen, self.over, self.past = "", False, False
 
-    def event(self, **more):
-        told = {"lease": self.id, "key": self.key, "token": getattr(self.lease, "token", "") or "",
-                "fence": getattr(self.lease, "fence", 0) or 0}
-        return {**{k: v for k, v in told.items() if v}, **more}
+    def event(self):
+        return filled(lease=self.id, key=self.key, token=getattr(self.lease, "token", ""), fence=getattr(self.lease, "fence", 0))
 
 
 class Client:
@@ -177,15 +185,16 @@ class Client:
 
     def __init__(self, kind, setup, out):
         self.kind, self.setup, self.options, self.out = kind, setup, setup["options"], out
-        self.said, self.id, self.written = threading.Lock(), 0, 0
-        self.clock = Clock(self.true)
+        self.belief = getattr(kind, "belief", "as told" if hasattr(kind.lease, "validity") else "")
+        self.lost = tuple(getattr(kind, "lost", ()))
+        self.saying, self.id, self.written = threading.Lock(), 0, 0
+        self.clock, self.store = Clock(self.true), Store(setup)
         self.env = Env(setup, self.clock)
-        self.random, self.store = random.Random(setup["seed"] * 1000 + setup["index"] + 500), Store(setup)
+        self.random = random.Random(setup["seed"] * 1000 + setup["index"] + 500)
         self.lock = kind(self.env)
         self.latest, self.tenures = None, {}
-        self.queue, self.queued = collections.deque(), threading.Condition()
+        self.queue, self.queued, self.under_way = collections.deque(), threading.Condition(), False
         self.ending, self.cancelled, self.stops = threading.Event(), threading.Event(), []
-        self.under = False
 
     def true(self):
         return time.monotonic_ns() - self.setup["epoch"]
@@ -193,87 +202,77 @@ class Client:
     # What it says.
 
     def say(self, message):
-        with self.said:
-            self._say(message)
+        with self.saying:
+            os.write(self.out, json.dumps(message).encode() + b"\n")
 
-    def _say(self, message):
-        os.write(self.out, json.dumps(message).encode() + b"\n")
-
-    def record(self, event, measure=None):
+    def record(self, event, measure=dict):
         """Sends an event with what is read as it happens, and when."""
-        event["process"] = self.setup["name"]
-        with self.said:
-            for _ in range(100):
-                before = self.true()
-                if measure:
-                    event.update(measure())
-                event["time"] = self.true()
-                if event["time"] - before <= TOGETHER:
-                    break
-            self._say({"event": event})
+        for _ in range(100):
+            before = self.true()
+            event = {**event, **measure(), "process": self.setup["name"], "time": self.true()}
+            if event["time"] - before <= TOGETHER:
+                break
+        self.say({"event": event})
 
     def hello(self):
-        kind, lacks = self.kind, dict(getattr(self.kind, "lacks", {}))
-        has = lambda *names: all(hasattr(kind.lease, n) for n in names)
-        hello = {"name": getattr(kind, "name", os.path.basename(sys.argv[0])), "extends": has("extend"), "fencing": has("fence"),
-                 "own_clock": getattr(kind, "own_clock", False), "single_node": getattr(kind, "single_node", False)}
-        lacks.setdefault("watch", "its adapter has no watchdog")
-        if not hello["extends"]:
-            lacks.setdefault("extend", "its leases have no extend()")
-        if not hello["fencing"]:
-            lacks.setdefault("fence", "its leases have no fencing token")
-        if not hello["own_clock"]:
-            lacks.setdefault("clock", "it reads the machine's own clock, which cannot be set for one client")
-        if self.belief() != "as told":
-            hello["belief"] = {"from the call": "for a TTL from the call of the try that was granted",
-                               "from the return": "for a TTL from the return of the try that was granted",
-                               "until released": "until they release it"}[self.belief()] + ": declared by the adapter"
-        self.say({"lock": {**{k: v for k, v in hello.items() if v}, "lacks": lacks}})
+        kind = self.kind
+        has = dict(extends=hasattr(kind.lease, "extend"), fencing=hasattr(kind.lease, "fence"),
+                   own_clock=getattr(kind, "own_clock", False), single_node=getattr(kind, "single_node", False))
+        lacks = filled(watch="its adapter has no watchdog",
+                       extend=not has["extends"] and "its leases have no extend()",
+                       fence=not has["fencing"] and "its leases have no fencing token",
+                       clock=not has["own_clock"] and "it reads the machine's own clock, which cannot be set for one client")
+        name = getattr(kind, "name", os.path.basename(sys.argv[0]))
+        self.say({"lock": {**filled(name=name, belief=BELIEFS[self.belief], **has), "lacks": {**lacks, **getattr(kind, "lacks", {})}}})
 
-    def belief(self):
-        told = "as told" if hasattr(self.kind.lease, "validity") else "from the call"
-        return getattr(self.kind, "belief", told)
-
-    # Operations.
-
-    def operation(self, tenure=None, **event):
+    def begin(self, op, tenure=None, **more):
         self.id += 1
-        event = {**(tenure.event() if tenure else {}), **event, "id": self.id}
+        event = {"op": op, "id": self.id, **more, **(tenure.event() if tenure else {})}
         self.record({**event, "type": "invoke"})
         return event
 
     def end(self, event, outcome, reason="", error=None, **more):
-        told = {"reason": reason, "error": "" if error is None else "%s: %s" % (type(error).__name__, error)}
-        self.record({**event, **{k: v for k, v in told.items() if v}, **more, "type": outcome})
+        why = error and "%s: %s" % (type(error).__name__, error)
+        self.record({**event, **filled(reason=reason, error=why), **more, "type": outcome})
         return outcome
 
+    def granted(self, event, tenure):
+        self.record({**event, **tenure.event(), "type": "ok"}, lambda: {"validity": self.validity(tenure)})
+        return "ok"
+
+    # Operations.
+
     def until(self, called):
-        if self.belief() == "until released":
+        """When a belief ends, on the client's clock."""
+        ttl = self.env.ttl
+        if self.belief == "until released":
             return called + LONG
-        return (self.clock.now() if self.belief() == "from the return" else called) + self.env.ttl
+        if self.belief == "from the return":
+            return self.clock.now() + ttl
+        if self.belief == "from the call":
+            return called + ttl
+        return called + ttl - ttl * self.options["drift"] - 0.002  # servers count milliseconds
 
     def validity(self, tenure):
-        left = tenure.lease.validity() if self.belief() == "as told" else tenure.until - self.clock.now()
+        """In nanoseconds."""
+        left = tenure.lease.validity() if self.belief == "as told" else tenure.until - self.clock.now()
         return max(0, int(left * 1e9))
 
     def acquire(self, key, within):
-        event, deadline, tries = self.operation(op="acquire", key=key), time.monotonic() + (within or LONG), 0
+        if key in self.tenures:
+            self.tenures[key].past = True
+        event, deadline, tries = self.begin("acquire", key=key), time.monotonic() + within, 0
         while True:
-            called, error = self.clock.now(), None
+            called, lease, given_up, error = self.clock.now(), None, False, None
             try:
-                lease = self.lock.acquire(key)
-            except Exception as e:
-                lease, error = None, e
-            if lease is not None and not self.cancelled.is_set():
-                tenure = Tenure(lease, event["id"], key, self.until(called))
-                self.latest = self.tenures[key] = tenure
-                self.record({**event, **tenure.event(), "type": "ok"}, lambda: {"validity": self.validity(tenure)})
-                return "ok"
-            if lease is not None:  # its caller has given up
-                try:
+                lease, given_up = self.lock.acquire(key), self.cancelled.is_set()
+                if lease is not None and given_up:
                     lease.release()
-                except Exception as e:
-                    error = e
+            except Exception as e:
+                error = e
+            if lease is not None and not given_up:
+                self.latest = self.tenures[key] = Tenure(lease, event["id"], key, self.until(called))
+                return self.granted(event, self.latest)
             tries += 1
             pause = self.random.uniform(self.options["retry_min"], self.options["retry_max"]) / 1e9
             over = time.monotonic() + pause >= deadline or tries == self.options.get("tries", 0)
@@ -282,40 +281,35 @@ class Client:
                 return self.end(event, "fail", reason, error)
 
     def extend(self, tenure):
-        event, called = self.operation(tenure, op="extend"), self.clock.now()
+        event, called = self.begin("extend", tenure), self.clock.now()
         try:
             tenure.lease.extend()
         except Exception as e:
-            return self.end(event, "fail", "lost" if isinstance(e, self.losses()) else "other", e)
+            return self.end(event, "fail", "lost" if isinstance(e, self.lost) else "other", e)
         tenure.until = self.until(called)
-        self.record({**event, "type": "ok"}, lambda: {"validity": self.validity(tenure)})
-        return "ok"
+        return self.granted(event, tenure) if self.validity(tenure) else self.end(event, "fail", "too-late")
 
     def release(self, tenure):
-        event = self.operation(tenure, op="release")
+        event, tenure.past = self.begin("release", tenure), True
         try:
             tenure.lease.release()
+        except self.lost as e:
+            return self.end(event, "fail", "lost", e)
         except Exception as e:
-            lost = isinstance(e, self.losses())
-            return self.end(event, "fail" if lost else "info", "lost" if lost else "other", e)
+            return self.end(event, "info", "other", e)
         return self.end(event, "ok")
 
-    def losses(self):
-        return getattr(self.kind, "lost", ())
-
     def check(self, tenure):
-        event = self.operation(tenure, op="check")
-        if self.validity(tenure) > 0:
-            return self.end(event, "ok")
-        tenure.over = "expired"
-        return self.end(event, "fail", "expired")
+        event = self.begin("check", tenure)
+        tenure.over = tenure.over or not self.validity(tenure)
+        return self.end(event, "fail", "expired") if tenure.over else self.end(event, "ok")
 
     def timeout(self, within):
         longest = max(5.0, 3 * self.env.ttl)
         return min(within, longest) if within else longest
 
     def read(self, key, tenure, within):
-        event = self.operation(tenure, op="read", key=tenure.key if tenure else key)
+        event = self.begin("read", tenure, key=key)
         try:
             value = self.store.read(event["key"], event.get("fence"), self.timeout(within))
         except Exception as e:
@@ -328,54 +322,34 @@ class Client:
 
     def write(self, tenure, within):
         self.written += 1
-        event = self.operation(tenure, op="write", value="%s.%d" % (self.setup["name"], self.written), base=tenure.seen)
+        value = "%s.%d" % (self.setup["name"], self.written)
+        event = self.begin("write", tenure, value=value, base=tenure.seen)
         if tenure.over:
             return self.end(event, "fail", "expired")
         try:
-            taken = self.store.write(tenure.key, event["value"], tenure.seen, event.get("fence", 0), self.timeout(within))
+            taken = self.store.write(tenure.key, value, tenure.seen, event.get("fence", 0), self.timeout(within))
         except (Unreached, ErrorReply) as e:
             return self.end(event, "fail", "other", e)
         except Exception as e:
             return self.end(event, "info", "other", e)
         if not taken:
             return self.end(event, "fail", "stale")
-        tenure.seen = event["value"]
+        tenure.seen = value
         return self.end(event, "ok")
-
-    # Commands.
-
-    def operate(self, command):
-        do, key = command["do"], command.get("key", "")
-        within = command.get("within", 0) / 1e9
-        if do == "acquire":
-            return self.acquire(key, within)
-        if do == "loop":
-            return self.loop(**command["loop"], stop=command["stop"])
-        tenure = self.tenures.get(key) if key else self.latest
-        if do == "read" and (key or tenure):
-            return self.read(key, tenure, within)
-        if tenure is None:
-            raise ValueError(do + ": the client has had no lease so far: an acquire that succeeds must come first")
-        if do in ("read", "write"):
-            return self.write(tenure, within)
-        if do == "watch" or do == "extend" and not hasattr(tenure.lease, "extend"):
-            raise ValueError(do + ": this lock does not")
-        return {"extend": self.extend, "release": self.release, "check": self.check}[do](tenure)
 
     def loop(self, keys, hold, think, stop):
         while not stop.is_set() and not self.ending.is_set():
+            self.cancelled.clear()
             key, pause = self.random.choice(keys), self.around(think)
             if self.acquire(key, 10 * self.env.ttl) == "ok":
-                self.round(key, self.around(hold))
+                self.round(key, self.latest, self.around(hold))
             else:
                 pause += self.options["retry_min"] / 1e9
             stop.wait(pause)
 
-    def round(self, key, hold):
-        tenure = self.latest
+    def round(self, key, tenure, hold):
         read = self.read(key, tenure, 0)
-        self.ending.wait(max(0, min(hold, self.validity(tenure) / 1e9)))
-        if self.ending.is_set():
+        if self.ending.wait(min(hold, self.validity(tenure) / 1e9)):
             return
         if self.check(tenure) == "ok" and read == "ok":
             self.write(tenure, 0)
@@ -384,60 +358,76 @@ class Client:
     def around(self, mean):
         return mean / 1e9 * self.random.uniform(0.5, 1.5)
 
+    # Commands.
+
+    def operate(self, do, key="", within=0, loop=None, stop=None, if_held=False, **_):
+        within /= 1e9
+        if do == "acquire":
+            return self.acquire(key, within or LONG)
+        if do == "loop":
+            return self.loop(**loop, stop=stop)
+        tenure = self.tenures.get(key) if key else self.latest
+        if if_held and (tenure is None or tenure.past):
+            return None
+        if do == "read" and (key or tenure):
+            return self.read(key, tenure, within)
+        if tenure is None:
+            raise ValueError(do + ": the client has had no lease so far: an acquire that succeeds must come first")
+        if do == "write":
+            return self.write(tenure, within)
+        if do == "watch" or do == "extend" and not hasattr(tenure.lease, "extend"):
+            raise ValueError(do + ": this lock does not")
+        return {"extend": self.extend, "release": self.release, "check": self.check}[do](tenure)
+
     def work_off(self):
         while True:
             with self.queued:
                 self.queued.wait_for(lambda: self.queue or self.ending.is_set())
                 if self.ending.is_set():
                     return
-                command = self.queue.popleft()
-                self.under = True
+                command, self.under_way = self.queue.popleft(), True
                 self.cancelled.clear()
             try:
-                done = {"done": command["serial"], "outcome": self.operate(command)}
+                done = {"outcome": self.operate(**command)}
             except Exception as e:
-                done = {"done": command["serial"], "error": str(e)}
+                done = {"error": str(e)}
             with self.queued:
-                self.under = False
-            self.say({k: v for k, v in done.items() if v})
-
-    def at_once(self, command):
-        do = command["do"]
-        if do == "stop":
-            if not self.stops:
-                raise ValueError("stop: no loop is running")
-            while self.stops:
-                self.stops.pop().set()
-        elif do == "cancel":
-            with self.queued:
-                if not self.under:
-                    raise ValueError("cancel: no operation is under way")
-                self.cancelled.set()
-        elif not getattr(self.kind, "own_clock", False):
-            raise ValueError("clock: this lock reads the machine's own")
-        else:
-            change = command["clock"]
-            self.clock.set(change.get("jump", 0), change.get("rate", 0))
-            for wall in (False, True):
-                self.record({"type": "clock"}, lambda: {"clock": {
-                    "reading": self.clock.reading(wall), "rate": self.clock.rate, "wall": wall}})
+                self.under_way = False
+            self.say(filled(done=command["serial"], **done))
 
     def obey(self, command):
-        if command["do"] in ("stop", "cancel", "clock"):
-            try:
-                self.at_once(command)
-                self.say({"done": command["serial"]})
-            except ValueError as e:
-                self.say({"done": command["serial"], "error": str(e)})
+        if command["do"] in QUEUED:
+            if command["do"] == "loop":
+                command["stop"] = threading.Event()
+                self.stops.append(command["stop"])
+            with self.queued:
+                self.queue.append(command)
+                self.queued.notify()
             return
-        if command["do"] not in ("acquire", "extend", "release", "check", "read", "write", "watch", "loop"):
+        at_once = {"stop": self.stop, "cancel": self.cancel, "clock": self.set_clock}.get(command["do"])
+        if at_once is None:
             raise ValueError("there is no command " + repr(command["do"]))
-        if command["do"] == "loop":
-            command["stop"] = threading.Event()
-            self.stops.append(command["stop"])
+        self.say(filled(done=command["serial"], error=at_once(command)))
+
+    def stop(self, _):
+        if not self.stops:
+            return "stop: no loop is running"
+        while self.stops:
+            self.stops.pop().set()
+
+    def cancel(self, _):
         with self.queued:
-            self.queue.append(command)
-            self.queued.notify()
+            if not self.under_way:
+                return "cancel: no operation is under way"
+            self.cancelled.set()
+
+    def set_clock(self, command):
+        if not getattr(self.kind, "own_clock", False):
+            return "clock: this lock reads the machine's own"
+        self.clock.set(command["clock"].get("jump", 0), command["clock"].get("rate", 0))
+        for wall in (False, True):
+            self.record({"type": "clock"}, lambda: {"clock": {
+                "reading": self.clock.reading(wall), "rate": self.clock.rate, "wall": wall}})
 
     def watch_stalls(self):
         limit = self.setup.get("stall_limit", 0)
@@ -445,9 +435,9 @@ class Client:
         before = self.true()
         while limit and not self.ending.wait(every / 1e9):
             now = self.true()
-            if now - before - every >= limit:
-                self.say({"event": {"time": now, "process": self.setup["name"], "type": "stall", "late": now - before - every}})
-            before = now
+            late, before = now - before - every, now
+            if late >= limit:
+                self.say({"event": {"time": now, "process": self.setup["name"], "type": "stall", "late": late}})
 
     def close(self, serial, worker):
         self.cancelled.set()
@@ -461,21 +451,19 @@ class Client:
             self.say({"done": serial})
 
 
-def serve(kind, lease=None):
+def serve(kind, lease):
     """Serves as one client of the lock until its input ends. lease is the class of its leases."""
-    kind.lease = lease or kind.lease
+    kind.lease = lease
     out = os.dup(1)
     os.dup2(2, 1)  # whatever the lock prints is no message
-    number = 1
+    number, serial = 1, 0
     try:
         client = Client(kind, json.loads(sys.stdin.readline()), out)
         client.hello()
         worker = threading.Thread(target=client.work_off, daemon=True)
         worker.start()
         threading.Thread(target=client.watch_stalls, daemon=True).start()
-        serial = 0
-        for line in sys.stdin:
-            number += 1
+        for number, line in enumerate(sys.stdin, 2):
             command = json.loads(line)
             if command["do"] == "exit":
                 serial = command["serial"]

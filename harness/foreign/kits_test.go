@@ -1,0 +1,105 @@
+package foreign
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster/local"
+	"lockproof/harness/locks"
+	"lockproof/harness/suite"
+	"lockproof/internal/needs"
+	"lockproof/scenarios"
+)
+
+// kits are the adapters that Debian's packages suffice for: how each is started, what
+// shows that it can be, and a part of the name of its lock.
+var kits = map[string]struct {
+	need          needs.Need
+	probe, worker []string
+	name          string
+	extends, one  bool
+}{
+	"redis-py": {needs.Python, []string{python, "-c", "import redis"},
+		[]string{python, "../kits/python/redis_py.py"}, "redis-py ", true, true},
+	"Symfony's": {needs.PHP, []string{"php", "-r", "new Redis; require 'Symfony/Component/Lock/autoload.php';"},
+		[]string{"php", "../kits/php/symfony_lock.php"}, "symfony/lock", true, true},
+	"malkusch's": {needs.PHP, []string{"php", "-r", "new Redis; require 'Malkusch/Lock/autoload.php';"},
+		[]string{"php", "../kits/php/malkusch_lock.php"}, "malkusch/lock", false, false},
+	"node-redis": {needs.Node, []string{"node", "-e", "require('redis')"},
+		[]string{"node", "../kits/node/node_redis.js"}, "node-redis", true, true},
+}
+
+// python is Debian's, which sees Debian's redis-py.
+const python = "/usr/bin/python3"
+
+// debianNode is where Debian's libraries for Node are: a Node that is not Debian's does
+// not look there by itself.
+const debianNode = "/usr/share/nodejs"
+
+func TestTheKitsKeepToTheProtocol(t *testing.T) {
+	t.Setenv("NODE_PATH", debianNode)
+	for name, kit := range kits {
+		t.Run(name, func(t *testing.T) {
+			lacks(t, kit.need, kit.probe)
+			var lines strings.Builder
+			require.NoError(t, Check(context.Background(), kit.worker, &lines), "%s", &lines)
+			require.Contains(t, lines.String(), "ok    a stall is told of after SIGSTOP")
+			require.Contains(t, lines.String(), "skip  clock")
+			kind, err := Kind(context.Background(), kit.worker)
+			require.NoError(t, err)
+			require.NoError(t, kind.Broken)
+			require.Contains(t, kind.Name, kit.name)
+			require.Equal(t, kit.extends, kind.Extends)
+			require.Equal(t, kit.one, kind.SingleNode)
+			require.False(t, kind.Watches)
+		})
+	}
+}
+
+// Real locks in real processes: a holder that dies, one that is stopped and writes too
+// late, and a store that compares versions.
+func TestTheLocksOfTheKits(t *testing.T) {
+	t.Setenv("NODE_PATH", debianNode)
+	needs.Check(t, needs.Redis, local.Available(""))
+	for _, name := range []string{"redis-py", "malkusch's", "node-redis"} {
+		t.Run(name, func(t *testing.T) {
+			kit := kits[name]
+			lacks(t, kit.need, kit.probe)
+			kind, err := Kind(context.Background(), kit.worker)
+			require.NoError(t, err)
+			locks.Register(kind)
+			o := suite.Options{Cluster: suite.Local, Trials: 1, Seed: 1, Lock: kind.Name, Worker: kit.worker, Out: t.TempDir(),
+				Parallel: 1, Retries: suite.DefaultRetries}
+			selected, err := scenarios.Select([]string{"holder-crashes", "client-pause", "token-check-and-set"})
+			require.NoError(t, err)
+			jobs, err := o.Jobs(selected)
+			require.NoError(t, err)
+			trials, err := suite.Run(context.Background(), jobs, o, func(suite.Result) {})
+			require.NoError(t, err)
+			require.Len(t, trials, 3)
+			for _, trial := range trials {
+				standing, why := trial.Standing()
+				if standing == suite.Undecided && strings.Contains(why, "stalled: ") {
+					t.Logf("%s: %s", trial.Name(), why) // a busy machine, and nothing of the kit's
+					continue
+				}
+				require.Equal(t, suite.AsExpected, standing, "%s: %s", trial.Name(), why)
+			}
+		})
+	}
+}
+
+// lacks skips a test where a kit's language or library is not there.
+func lacks(t *testing.T, need needs.Need, probe []string) {
+	t.Helper()
+	said, err := exec.Command(probe[0], probe[1:]...).CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%s: %w: %s", strings.Join(probe, " "), err, said)
+	}
+	needs.Check(t, need, err)
+}

@@ -1,0 +1,472 @@
+'use strict';
+
+/**
+ * One client of a lock under test, for `lockproof run --worker 'node my_lock.js' --on local`.
+ *
+ * Copy this file beside your adapter; it needs Node 18 and nothing else. The adapter makes locks
+ * and calls serve(), below; node_redis.js is one. A lock has
+ *
+ *   acquire(key)    one try, which does not wait for the holder: a lease, or null if the lock is
+ *                   held. Tries, delays between them and calling them off are this file's: what a
+ *                   try that was called off is granted later is released.
+ *
+ * A lease has release(), and may have extend() (by the TTL from now), validity() (for how many
+ * seconds it is to be relied on), token (the value at the key) and fence (a fencing token, from 1).
+ * All but validity() may be asynchronous.
+ *
+ * The protocol is in docs/client-protocol.md.
+ */
+
+const fs = require('fs');
+const net = require('net');
+const path = require('path');
+const readline = require('readline');
+
+const LONG = 3600e3; // a belief without an end, in seconds
+const TOGETHER = 100e3; // how far apart two readings that belong together may be, in nanoseconds
+
+const now = () => Number(process.hrtime.bigint()) / 1e9; // seconds of a clock that only goes forward
+const between = (least, most) => least + Math.random() * (most - least);
+const filled = (fields) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value));
+const say = (message) => fs.writeSync(1, JSON.stringify(message) + '\n');
+
+/** A host and a port. */
+function address(text) {
+  const [, host, port] = text.match(/^\[?(.*?)\]?:(\d+)$/);
+  return [host, Number(port)];
+}
+
+const BELIEFS = {
+  '': 'for a TTL from the call, less the drift of clocks: it does not say, and nothing else was declared',
+  'from the call': 'for a TTL from the call of the try that was granted: declared by the adapter',
+  'from the return': 'for a TTL from the return of the try that was granted: declared by the adapter',
+  'until released': 'until they release it: declared by the adapter',
+  'as told': '',
+};
+
+/**
+ * Serves as one client of the lock until its input ends. make gives the lock of an env:
+ * { ttl, nodeTimeout, drift, nodes: [[host, port], ...], password, setup }, times in seconds.
+ *
+ * lease   the class of its leases
+ * belief  one of BELIEFS: 'as told' is for leases with validity()
+ * lost    the errors' classes that say that the lease was not ours any more
+ * lacks   why it does without extend, watch, fence, clock or cancel
+ */
+function serve(make, { lease, name = path.basename(process.argv[1]), singleNode, fencing, belief = '', lost = [], lacks = {} }) {
+  console.log = console.info = console.debug = console.error; // whatever the lock prints is no message
+  const input = readline.createInterface({ input: process.stdin, crlfDelay: Infinity });
+  let client, number = 0;
+  input.on('line', (line) => {
+    try {
+      number++;
+      const command = JSON.parse(line);
+      if (client) return client.obey(command, number);
+      const { options, nodes, password } = command;
+      const [ttl, nodeTimeout] = [options.ttl / 1e9, options.node_timeout / 1e9];
+      const lock = make({ setup: command, ttl, nodeTimeout, drift: options.drift, nodes: nodes.map(address), password });
+      client = new Client(lock, command, belief, lost);
+      client.hello({ name, extends: 'extend' in lease.prototype, fencing, single_node: singleNode }, lacks);
+      client.workOff().then(() => process.exit(0));
+    } catch (e) {
+      say({ error: `line ${number}: ${e}` });
+      process.exit(1);
+    }
+  });
+  input.on('close', () => (client ? client.close() : process.exit(1)));
+}
+
+class ErrorReply extends Error {}
+class Unreached extends Error {} // nothing was sent
+
+/** The data that the lock guards: a register for each key, on a server of its own. */
+class Store {
+  static FENCED_READ = `
+    if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return false end
+    redis.call('SET', KEYS[2], ARGV[1])
+    return redis.call('GET', KEYS[1]) or ''`;
+  static FENCED_WRITE = `
+    if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return 0 end
+    redis.call('SET', KEYS[2], ARGV[1])
+    redis.call('SET', KEYS[1], ARGV[2])
+    return 1`;
+  static COMPARE_WRITE = `
+    if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+    redis.call('SET', KEYS[1], ARGV[2])
+    return 1`;
+
+  constructor(setup) {
+    this.setup = setup;
+    this.socket = null;
+  }
+
+  /** The present version; null: the store has seen a newer fencing token. */
+  async read(key, fence, timeout) {
+    if (fence && this.setup.fenced_store && !this.setup.reads_unfenced) {
+      return this.ask(timeout, 'EVAL', Store.FENCED_READ, 2, `value:${key}`, `fence:${key}`, fence);
+    }
+    return (await this.ask(timeout, 'GET', `value:${key}`)) ?? '';
+  }
+
+  /** Whether the store took it. */
+  async write(key, value, base, fence, timeout) {
+    if (this.setup.fenced_store) {
+      return (await this.ask(timeout, 'EVAL', Store.FENCED_WRITE, 2, `value:${key}`, `fence:${key}`, fence, value)) === 1;
+    }
+    if (this.setup.compare_store) {
+      return (await this.ask(timeout, 'EVAL', Store.COMPARE_WRITE, 1, `value:${key}`, base, value)) === 1;
+    }
+    return (await this.ask(timeout, 'SET', `value:${key}`, value)) === 'OK';
+  }
+
+  async ask(timeout, ...words) {
+    if (!this.socket) await this.connect(timeout);
+    return this.call(timeout, ...words);
+  }
+
+  async connect(timeout) {
+    const [host, port] = address(this.setup.store);
+    try {
+      this.socket = net.connect(port, host);
+      await this.answer(timeout, 'connect', () => true);
+      if (this.setup.password) await this.call(timeout, 'AUTH', this.setup.password);
+    } catch (e) {
+      this.drop();
+      throw new Unreached(e.message);
+    }
+  }
+
+  call(timeout, ...words) {
+    const text = words.map((w) => `$${Buffer.byteLength(String(w))}\r\n${w}\r\n`).join('');
+    this.socket.write(`*${words.length}\r\n${text}`);
+    let got = Buffer.alloc(0);
+    return this.answer(timeout, 'data', (more) => parse((got = Buffer.concat([got, more]))));
+  }
+
+  /** Waits for the socket's event until parse makes something of it. Its next answer would be to this question. */
+  answer(timeout, name, parse) {
+    const socket = this.socket;
+    return new Promise((resolve, reject) => {
+      const fail = (e) => done(() => (this.drop(), reject(e instanceof Error ? e : new Error('the store has closed the connection'))));
+      const late = setTimeout(() => fail(new Error('the store has not answered')), timeout * 1e3);
+      const heard = (data) => {
+        const said = parse(data);
+        if (said instanceof ErrorReply) done(() => reject(said));
+        else if (said !== undefined) done(() => resolve(said));
+      };
+      const done = (then) => {
+        clearTimeout(late);
+        socket.off(name, heard).off('error', fail).off('close', fail);
+        then();
+      };
+      socket.on(name, heard).on('error', fail).on('close', fail);
+    });
+  }
+
+  drop() {
+    this.socket?.on('error', () => {}).destroy();
+    this.socket = null;
+  }
+}
+
+/** One reply of a Redis server, or undefined if it is not whole yet. */
+function parse(bytes) {
+  const end = bytes.indexOf('\r\n');
+  if (end < 0) return undefined;
+  const [kind, rest] = [String.fromCharCode(bytes[0]), bytes.toString('utf8', 1, end)];
+  if (kind === '-') return new ErrorReply(rest);
+  if (kind === ':') return Number(rest);
+  if (kind !== '$') return rest;
+  if (rest === '-1') return null;
+  const [from, to] = [end + 2, end + 2 + Number(rest)];
+  return bytes.length < to + 2 ? undefined : bytes.toString('utf8', from, to);
+}
+
+/** One lease and what the client knows in it. */
+class Tenure {
+  constructor(lease, id, key, until) {
+    Object.assign(this, { lease, id, key, until, seen: '', over: false, past: false });
+  }
+
+  event() {
+    return filled({ lease: this.id, key: this.key, token: this.lease.token, fence: this.lease.fence });
+  }
+}
+
+const QUEUED = ['acquire', 'extend', 'release', 'check', 'read', 'write', 'watch', 'loop'];
+
+/** One client: its queue of commands, and what it says. */
+class Client {
+  constructor(lock, setup, belief, lost) {
+    Object.assign(this, { lock, setup, belief, lost, options: setup.options, store: new Store(setup) });
+    Object.assign(this, { ttl: setup.options.ttl / 1e9, id: 0, written: 0, tenures: new Map(), latest: null, queue: [] });
+    // loops that have not ended, and the line that stops those before it
+    Object.assign(this, { loops: 0, stopped: 0, busy: false, cancelled: false, ending: false, exit: 0, wake: () => {} });
+    this.watchStalls(setup.stall_limit || 0);
+  }
+
+  // What it says.
+
+  true() {
+    return Number(process.hrtime.bigint() - BigInt(this.setup.epoch));
+  }
+
+  hello(has, lacks) {
+    const why = { watch: 'its adapter has no watchdog', clock: "it reads the machine's own clock, which cannot be set for one client" };
+    if (!has.extends) why.extend = 'its leases have no extend()';
+    if (!has.fencing) why.fence = 'its leases have no fencing token';
+    say({ lock: { ...filled({ ...has, belief: BELIEFS[this.belief] }), lacks: { ...why, ...lacks } } });
+  }
+
+  /** Sends an event with what is read as it happens, and when. */
+  record(event, measure = () => ({})) {
+    for (let i = 0; i < 100; i++) {
+      const before = this.true();
+      event = { ...event, ...measure() };
+      event.time = this.true();
+      if (event.time - before <= TOGETHER) break;
+    }
+    say({ event: { ...event, process: this.setup.name } });
+  }
+
+  watchStalls(limit) {
+    const every = Math.min(Math.max(Math.floor(limit / 4e6), 1), 25);
+    let before = this.true();
+    if (!limit) return;
+    setInterval(() => {
+      const [late, time] = [this.true() - before - every * 1e6, this.true()];
+      before = time;
+      if (late >= limit) say({ event: { time, process: this.setup.name, type: 'stall', late } });
+    }, every).unref();
+  }
+
+  begin(op, tenure, more = {}) {
+    const event = { op, id: ++this.id, ...more, ...tenure?.event() };
+    this.record({ ...event, type: 'invoke' });
+    return event;
+  }
+
+  end(event, type, reason, error, more = {}) {
+    this.record({ ...event, ...filled({ reason, error: error && String(error) }), ...more, type });
+    return type;
+  }
+
+  granted(event, tenure) {
+    this.record({ ...event, ...tenure.event(), type: 'ok' }, () => ({ validity: this.validity(tenure) }));
+    return 'ok';
+  }
+
+  // Commands.
+
+  /** Waits until it is over, or the client is to end. */
+  async wait(seconds, over = () => false) {
+    for (const until = now() + seconds; now() < until && !this.ending && !over(); ) {
+      await new Promise((resolve) => {
+        const timer = setTimeout(resolve, Math.min((until - now()) * 1e3, 1e6));
+        this.wake = () => (clearTimeout(timer), resolve());
+      });
+    }
+  }
+
+  async workOff() {
+    for (;;) {
+      await this.wait(LONG, () => this.queue.length > 0);
+      if (this.ending) break;
+      const command = this.queue.shift();
+      [this.busy, this.cancelled] = [true, false];
+      const done = await this.operate(command).then((outcome) => ({ outcome }), (e) => ({ error: String(e) }));
+      this.busy = false;
+      say(filled({ done: command.serial, ...done }));
+    }
+    for (const c of this.queue) say({ done: c.serial, error: `${c.do}: dropped: the client is closing` });
+    if (this.exit) say({ done: this.exit });
+  }
+
+  close(serial = 0) {
+    this.exit ||= serial;
+    this.ending = this.cancelled = true;
+    this.wake();
+    setTimeout(() => process.exit(0), 3000).unref();
+  }
+
+  obey(command, number) {
+    let error = '';
+    if (QUEUED.includes(command.do)) {
+      this.loops += command.do === 'loop';
+      this.queue.push({ ...command, number });
+      return this.wake();
+    }
+    if (command.do === 'exit') return this.close(command.serial);
+    if (command.do === 'stop') {
+      if (!this.loops) error = 'stop: no loop is running';
+      this.stopped = number;
+    } else if (command.do === 'cancel') {
+      if (!this.busy) error = 'cancel: no operation is under way';
+      this.cancelled = this.busy;
+    } else if (command.do === 'clock') {
+      error = "clock: this lock reads the machine's own";
+    } else {
+      throw new Error(`there is no command ${command.do}`);
+    }
+    this.wake();
+    say(filled({ done: command.serial, error }));
+  }
+
+  async operate({ do: what, key = '', within = 0, if_held: ifHeld, loop, number }) {
+    within /= 1e9;
+    if (what === 'acquire') return this.acquire(key, within || LONG);
+    if (what === 'loop') return this.loop(loop, number);
+    const tenure = key ? this.tenures.get(key) : this.latest;
+    if (ifHeld && (!tenure || tenure.past)) return undefined;
+    if (what === 'read' && (key || tenure)) return this.read(key, tenure, within);
+    if (!tenure) throw new Error(`${what}: the client has had no lease so far: an acquire that succeeds must come first`);
+    if (what === 'write') return this.write(tenure, within);
+    if (what === 'release') return this.release(tenure, within || LONG);
+    if (what === 'check') return this.check(tenure);
+    if (what === 'extend' && tenure.lease.extend) return this.extend(tenure, within || LONG);
+    throw new Error(`${what}: this lock does not`);
+  }
+
+  // Operations.
+
+  /** What comes of a promise, or an error if it is called off, or not kept by then. */
+  async inTime(promise, deadline) {
+    let kept = false;
+    const mark = () => ((kept = true), this.wake());
+    promise.then(mark, mark);
+    await this.wait(deadline - now(), () => kept || this.cancelled);
+    if (!kept) throw new Error('the lock has not answered in time');
+    return promise;
+  }
+
+  async acquire(key, within) {
+    if (this.tenures.has(key)) this.tenures.get(key).past = true;
+    const [event, deadline] = [this.begin('acquire', null, { key }), now() + within];
+    for (let tries = 1; ; tries++) {
+      const called = now();
+      let error, lease;
+      const trying = (async () => this.lock.acquire(key))();
+      try {
+        lease = await this.inTime(trying, deadline);
+      } catch (e) {
+        error = e;
+        trying.then((late) => late?.release()).catch(() => {});
+      }
+      if (lease && !this.cancelled) {
+        this.latest = new Tenure(lease, event.id, key, this.until(called));
+        this.tenures.set(key, this.latest);
+        return this.granted(event, this.latest);
+      }
+      if (lease) await this.inTime((async () => lease.release())(), now() + this.ttl).catch((e) => (error = e));
+      const pause = between(this.options.retry_min, this.options.retry_max) / 1e9;
+      const over = now() + pause >= deadline || tries === this.options.tries;
+      if (!over) await this.wait(pause, () => this.cancelled);
+      if (over || this.cancelled) return this.end(event, 'fail', this.cancelled ? 'cancelled' : error ? 'other' : 'held', error);
+    }
+  }
+
+  until(called) {
+    switch (this.belief) {
+      case 'until released':
+        return called + LONG;
+      case 'from the return':
+        return now() + this.ttl;
+      case 'from the call':
+        return called + this.ttl;
+    }
+    return called + this.ttl * (1 - this.options.drift) - 0.002; // servers count milliseconds
+  }
+
+  /** In nanoseconds. */
+  validity(tenure) {
+    return Math.max(0, Math.floor(1e9 * (this.belief === 'as told' ? tenure.lease.validity() : tenure.until - now())));
+  }
+
+  isLost(error) {
+    return this.lost.some((c) => error instanceof c);
+  }
+
+  async extend(tenure, within) {
+    const [event, called] = [this.begin('extend', tenure), now()];
+    try {
+      await this.inTime((async () => tenure.lease.extend())(), called + within);
+    } catch (e) {
+      return this.end(event, 'fail', this.isLost(e) ? 'lost' : this.cancelled ? 'cancelled' : 'other', e);
+    }
+    tenure.until = this.until(called);
+    return this.validity(tenure) > 0 ? this.granted(event, tenure) : this.end(event, 'fail', 'too-late');
+  }
+
+  async release(tenure, within) {
+    const event = this.begin('release', tenure);
+    tenure.past = true;
+    try {
+      await this.inTime((async () => tenure.lease.release())(), now() + within);
+    } catch (e) {
+      return this.isLost(e) ? this.end(event, 'fail', 'lost', e) : this.end(event, 'info', 'other', e);
+    }
+    return this.end(event, 'ok');
+  }
+
+  check(tenure) {
+    const event = this.begin('check', tenure);
+    if (this.validity(tenure) > 0) return this.end(event, 'ok');
+    tenure.over = true;
+    return this.end(event, 'fail', 'expired');
+  }
+
+  timeout(within) {
+    const longest = Math.max(5, 3 * this.ttl);
+    return within ? Math.min(within, longest) : longest;
+  }
+
+  async read(key, tenure, within) {
+    const event = this.begin('read', tenure, { key });
+    let value;
+    try {
+      value = await this.store.read(event.key, event.fence, this.timeout(within));
+    } catch (e) {
+      return this.end(event, 'fail', 'other', e);
+    }
+    if (value === null) return this.end(event, 'fail', 'stale');
+    if (tenure) tenure.seen = value;
+    return this.end(event, 'ok', '', null, { value });
+  }
+
+  async write(tenure, within) {
+    const value = `${this.setup.name}.${++this.written}`;
+    const event = this.begin('write', tenure, { value, base: tenure.seen });
+    if (tenure.over) return this.end(event, 'fail', 'expired');
+    try {
+      const taken = await this.store.write(tenure.key, value, tenure.seen, event.fence ?? 0, this.timeout(within));
+      if (!taken) return this.end(event, 'fail', 'stale');
+    } catch (e) {
+      return this.end(event, e instanceof Unreached || e instanceof ErrorReply ? 'fail' : 'info', 'other', e);
+    }
+    tenure.seen = value;
+    return this.end(event, 'ok');
+  }
+
+  async loop({ keys, hold, think }, number) {
+    const around = (mean) => (mean / 1e9) * between(0.5, 1.5);
+    const over = () => this.stopped > number;
+    while (!over() && !this.ending) {
+      const key = keys[Math.floor(Math.random() * keys.length)];
+      this.cancelled = false;
+      const granted = (await this.acquire(key, 10 * this.ttl)) === 'ok';
+      if (granted) await this.round(key, this.latest, around(hold));
+      await this.wait(around(think) + (granted ? 0 : this.options.retry_min / 1e9), over);
+    }
+    this.loops--;
+  }
+
+  async round(key, tenure, hold) {
+    const read = await this.read(key, tenure, 0);
+    await this.wait(Math.min(hold, this.validity(tenure) / 1e9));
+    if (this.ending) return;
+    if (this.check(tenure) === 'ok' && read === 'ok') await this.write(tenure, 0);
+    await this.release(tenure, 10 * this.ttl);
+  }
+}
+
+module.exports = { serve };

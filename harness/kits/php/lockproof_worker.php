@@ -1,0 +1,598 @@
+<?php
+
+/**
+ * One client of a lock under test, for `lockproof run --worker 'php my_lock.php' --on local`.
+ *
+ * Copy this file beside your adapter; it needs PHP 8.1 and nothing else. The adapter makes
+ * locks and calls serve(), below; symfony_lock.php is one. A lock has
+ *
+ *   acquire($key)   one try, which does not wait for the holder: a lease, or null if the lock is
+ *                   held. Tries, delays between them and calling them off are this file's.
+ *
+ * A lease has release(), and may have extend() (by the TTL from now), validity() (for how many
+ * seconds it is to be relied on), and the public properties $token (the value at the key) and
+ * $fence (a fencing token, from 1).
+ *
+ * PHP has no threads: while the library is in a call, no command is read and no stall is seen.
+ *
+ * The protocol is in docs/client-protocol.md.
+ */
+
+namespace Lockproof;
+
+const LONG = 3600e3; // a belief without an end, in seconds
+const TOGETHER = 100_000; // how far apart two readings that belong together may be, in nanoseconds
+
+/**
+ * Serves as one client of the lock until its input ends.
+ *
+ * @param callable $make   makes the lock of an Env
+ * @param string   $lease  the class of its leases
+ * @param string   $belief 'from the call' of the try that was granted, 'from the return' of it, 'until
+ *                         released'; 'as told', where the lease has validity(); or '', if nobody
+ *                         says: from the call, less the drift of clocks
+ * @param string[] $lost   the exceptions that say that the lease was not ours any more
+ * @param string[] $lacks  why it does without extend, watch, fence, clock or cancel
+ */
+function serve(callable $make, string $lease, string $name = '', bool $singleNode = false,
+    string $belief = '', array $lost = [], array $lacks = []): never
+{
+    ini_set('display_errors', 'stderr');
+    ob_start(fn ($printed) => fwrite(STDERR, $printed) ? '' : '', 1); // whatever the lock prints is no message
+    $lines = new Lines();
+    try {
+        $setup = $lines->next();
+        $client = new Client($make(new Env($setup)), $setup, $lines, $belief, $lost);
+        $client->hello($lease, $name ?: basename($_SERVER['argv'][0]), $singleNode, $lacks);
+        $client->workOff();
+    } catch (NotUnderstood $e) {
+        say(['error' => "line $lines->number: {$e->getMessage()}"]);
+        exit(1);
+    }
+    exit(0);
+}
+
+/** What a lock is made from. Times are in seconds. */
+class Env
+{
+    public float $ttl, $nodeTimeout;
+    /** @var array<array{string, int}> each with host and port */
+    public array $nodes;
+    public ?string $password;
+
+    public function __construct(public array $setup)
+    {
+        ['ttl' => $ttl, 'node_timeout' => $timeout] = $setup['options'];
+        [$this->ttl, $this->nodeTimeout] = [$ttl / 1e9, $timeout / 1e9];
+        $this->nodes = array_map(address(...), $setup['nodes']);
+        $this->password = $setup['password'] ?? null;
+    }
+
+    /**
+     * phpredis at one of the nodes, for one lease, as a request of PHP has it: phpredis 5.3 can take an answer
+     * that comes too late for that to its next command. A node that is not reached now is asked in vain later.
+     */
+    public function redis(array $node): \Redis
+    {
+        $redis = new \Redis();
+        try {
+            $redis->connect($node[0], $node[1], $this->nodeTimeout, null, 0, $this->nodeTimeout);
+            $this->password && $redis->auth($this->password);
+        } catch (\RedisException) {
+        }
+        return $redis;
+    }
+}
+
+/** @return array{string, int} */
+function address(string $text): array
+{
+    $colon = strrpos($text, ':');
+    return [trim(substr($text, 0, $colon), '[]'), (int) substr($text, $colon + 1)];
+}
+
+function say(array $message): void
+{
+    fwrite(STDOUT, json_encode($message, JSON_UNESCAPED_SLASHES | JSON_INVALID_UTF8_SUBSTITUTE) . "\n");
+}
+
+/** Seconds of a clock that only goes forward. */
+function now(): float
+{
+    return hrtime(true) / 1e9;
+}
+
+function around(int $mean): float
+{
+    return $mean / 1e9 * (0.5 + mt_rand() / mt_getrandmax());
+}
+
+class NotUnderstood extends \Exception {}
+class ErrorReply extends \Exception {}
+class Unreached extends \Exception {} // nothing was sent
+
+/** The lines of the input, as objects. */
+class Lines
+{
+    public int $number = 0;
+    public bool $ended = false;
+    private string $rest = '';
+
+    /** The next one if it comes in that many seconds. */
+    public function next(float $within = LONG): ?array
+    {
+        while (($end = strpos($this->rest, "\n")) === false) {
+            [$read, $none] = [[STDIN], null];
+            if ($this->ended || !stream_select($read, $none, $none, (int) $within, (int) (fmod($within, 1) * 1e6))) {
+                return null;
+            }
+            $more = fread(STDIN, 65536);
+            $this->ended = $more === '' || $more === false;
+            $this->rest .= $more;
+        }
+        $this->number++;
+        [$line, $this->rest] = [substr($this->rest, 0, $end), substr($this->rest, $end + 1)];
+        return json_decode($line, true) ?? throw new NotUnderstood('no JSON object');
+    }
+}
+
+/** The data that the lock guards: a register for each key, on a server of its own. */
+class Store
+{
+    private const FENCED_READ = <<<'LUA'
+        if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return false end
+        redis.call('SET', KEYS[2], ARGV[1])
+        return redis.call('GET', KEYS[1]) or ''
+        LUA;
+    private const FENCED_WRITE = <<<'LUA'
+        if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return 0 end
+        redis.call('SET', KEYS[2], ARGV[1])
+        redis.call('SET', KEYS[1], ARGV[2])
+        return 1
+        LUA;
+    private const COMPARE_WRITE = <<<'LUA'
+        if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+        redis.call('SET', KEYS[1], ARGV[2])
+        return 1
+        LUA;
+    private $socket = null;
+
+    public function __construct(private array $setup) {}
+
+    /** The present version; null: the store has seen a newer fencing token. */
+    public function read(string $key, int $fence, float $timeout): ?string
+    {
+        if ($fence && ($this->setup['fenced_store'] ?? false) && !($this->setup['reads_unfenced'] ?? false)) {
+            return $this->ask($timeout, 'EVAL', self::FENCED_READ, 2, "value:$key", "fence:$key", $fence);
+        }
+        return $this->ask($timeout, 'GET', "value:$key") ?? '';
+    }
+
+    /** Whether the store took it. */
+    public function write(string $key, string $value, string $base, int $fence, float $timeout): bool
+    {
+        if ($this->setup['fenced_store'] ?? false) {
+            return $this->ask($timeout, 'EVAL', self::FENCED_WRITE, 2, "value:$key", "fence:$key", $fence, $value) === 1;
+        }
+        if ($this->setup['compare_store'] ?? false) {
+            return $this->ask($timeout, 'EVAL', self::COMPARE_WRITE, 1, "value:$key", $base, $value) === 1;
+        }
+        return $this->ask($timeout, 'SET', "value:$key", $value) === 'OK';
+    }
+
+    private function ask(float $timeout, string|int ...$words): string|int|null
+    {
+        try {
+            $this->socket ??= $this->connect($timeout);
+            return $this->call($timeout, ...$words);
+        } catch (\RuntimeException $e) {
+            $this->socket = null; // its next answer would be to this question
+            throw $e;
+        }
+    }
+
+    private function connect(float $timeout)
+    {
+        try {
+            $at = 'tcp://' . $this->setup['store'];
+            $this->socket = @stream_socket_client($at, $errno, $why, $timeout) ?: throw new \RuntimeException($why);
+            if ($this->setup['password'] ?? '') {
+                $this->call($timeout, 'AUTH', $this->setup['password']);
+            }
+            return $this->socket;
+        } catch (\RuntimeException|ErrorReply $e) {
+            $this->socket = null;
+            throw new Unreached($e->getMessage());
+        }
+    }
+
+    private function call(float $timeout, string|int ...$words): string|int|null
+    {
+        stream_set_timeout($this->socket, (int) $timeout, (int) (fmod($timeout, 1) * 1e6));
+        $request = '*' . count($words) . "\r\n";
+        foreach ($words as $word) {
+            $request .= '$' . strlen($word) . "\r\n$word\r\n";
+        }
+        @fwrite($this->socket, $request);
+        $line = @fgets($this->socket);
+        if (!str_ends_with($line ?: '', "\r\n")) {
+            throw new \RuntimeException('the store has not answered');
+        }
+        [$kind, $rest] = [$line[0], substr($line, 1, -2)];
+        return match (true) {
+            $kind === '-' => throw new ErrorReply($rest),
+            $kind === ':' => (int) $rest,
+            $kind === '$' && $rest === '-1' => null,
+            $kind === '$' => substr(stream_get_contents($this->socket, $rest + 2), 0, -2),
+            default => $rest,
+        };
+    }
+}
+
+/** One lease and what the client knows in it. */
+class Tenure
+{
+    public string $seen = '';
+    public bool $over = false;
+    public bool $past = false; // it was released, or the key asked for anew
+
+    public function __construct(public object $lease, public int $id, public string $key, public float $until) {}
+
+    public function event(): array
+    {
+        $told = ['token' => $this->lease->token ?? '', 'fence' => $this->lease->fence ?? 0];
+        return array_filter(['lease' => $this->id, 'key' => $this->key] + $told);
+    }
+}
+
+/** One client: its queue of commands, and what it says. */
+class Client
+{
+    private Store $store;
+    private array $options;
+    private array $queue = [];
+    private array $tenures = [];
+    private ?Tenure $latest = null;
+    private int $id = 0, $written = 0, $exit = 0;
+    private int $loops = 0, $stopped = 0; // loops that have not ended, and the line that stops those before it
+    private bool $busy = false, $cancelled = false, $ending = false;
+
+    public function __construct(
+        private object $lock,
+        private array $setup,
+        private Lines $lines,
+        private string $belief,
+        private array $lost,
+    ) {
+        [$this->options, $this->store] = [$setup['options'], new Store($setup)];
+        mt_srand(crc32("$setup[seed] $setup[index]"));
+    }
+
+    // What it says.
+
+    public function hello(string $lease, string $name, bool $singleNode, array $lacks): void
+    {
+        $has = ['extends' => method_exists($lease, 'extend'), 'fencing' => property_exists($lease, 'fence'), 'single_node' => $singleNode];
+        $lacks += ['watch' => 'its adapter has no watchdog']
+            + ['clock' => "it reads the machine's own clock, which cannot be set for one client"]
+            + ($has['extends'] ? [] : ['extend' => 'its leases have no extend()'])
+            + ($has['fencing'] ? [] : ['fence' => 'its leases have no fencing token']);
+        $belief = [
+            '' => 'for a TTL from the call, less the drift of clocks: it does not say, and nothing else was declared',
+            'from the call' => 'for a TTL from the call of the try that was granted: declared by the adapter',
+            'from the return' => 'for a TTL from the return of the try that was granted: declared by the adapter',
+            'until released' => 'until they release it: declared by the adapter',
+            'as told' => '',
+        ][$this->belief];
+        say(['lock' => array_filter(['name' => $name, 'belief' => $belief] + $has) + ['lacks' => $lacks]]);
+    }
+
+    private function true(): int
+    {
+        return hrtime(true) - $this->setup['epoch'];
+    }
+
+    /** Sends an event with what is read as it happens, and when. */
+    private function record(array $event, ?callable $measure = null): void
+    {
+        for ($i = 0; $i < 100; $i++) {
+            $before = $this->true();
+            $event = ($measure ? $measure() : []) + $event;
+            $event['time'] = $this->true();
+            if ($event['time'] - $before <= TOGETHER) {
+                break;
+            }
+        }
+        say(['event' => $event + ['process' => $this->setup['name']]]);
+    }
+
+    private function begin(string $op, ?Tenure $tenure = null, array $more = []): array
+    {
+        $event = ['op' => $op, 'id' => ++$this->id] + ($tenure?->event() ?? []) + $more;
+        $this->record(['type' => 'invoke'] + $event);
+        return $event;
+    }
+
+    private function end(array $event, string $outcome, string $reason = '', ?\Throwable $error = null, array $more = []): string
+    {
+        $told = array_filter(['reason' => $reason, 'error' => $error ? get_class($error) . ': ' . $error->getMessage() : '']);
+        $this->record(['type' => $outcome] + $told + $more + $event);
+        return $outcome;
+    }
+
+    private function granted(array $event, Tenure $tenure): string
+    {
+        $this->record(['type' => 'ok'] + $tenure->event() + $event, fn () => ['validity' => $this->validity($tenure)]);
+        return 'ok';
+    }
+
+    // What it waits for.
+
+    /** Waits until it is over, obeys what acts at once meanwhile, and tells of stalls. */
+    private function wait(float $seconds, ?callable $over = null): void
+    {
+        $until = now() + $seconds;
+        $limit = $this->setup['stall_limit'] ?? 0;
+        do {
+            $slice = max(0, min($until - now(), max($limit / 4e9, 0.001), 0.025));
+            $before = $this->true();
+            $command = $this->lines->next($slice);
+            $late = $this->true() - $before - (int) ($slice * 1e9);
+            if ($limit && $late >= $limit) {
+                $this->record(['type' => 'stall', 'late' => $late]);
+            }
+            if ($command) {
+                $this->obey($command);
+            }
+            $this->ending = $this->ending || $this->lines->ended;
+        } while ($command || now() < $until && !$this->ending && !($over && $over()));
+    }
+
+    public function workOff(): void
+    {
+        while (!$this->ending) {
+            $command = array_shift($this->queue);
+            if (!$command) {
+                $this->wait(0.025);
+                continue;
+            }
+            [$this->busy, $this->cancelled] = [true, false];
+            try {
+                $done = ['outcome' => $this->operate($command)];
+            } catch (\InvalidArgumentException $e) {
+                $done = ['error' => $e->getMessage()];
+            }
+            $this->busy = false;
+            say(array_filter(['done' => $command['serial']] + $done));
+            $this->wait(0);
+        }
+        foreach ($this->queue as $command) {
+            say(['done' => $command['serial'], 'error' => "$command[do]: dropped: the client is closing"]);
+        }
+        if ($this->exit) {
+            say(['done' => $this->exit]);
+        }
+    }
+
+    private function obey(array $command): void
+    {
+        $wrong = '';
+        switch ($command['do'] ?? '') {
+            case 'exit':
+                [$this->ending, $this->cancelled, $this->exit] = [true, true, $command['serial']];
+                return;
+            case 'stop':
+                $wrong = $this->loops ? '' : 'stop: no loop is running';
+                $this->stopped = $this->lines->number;
+                break;
+            case 'cancel':
+                $wrong = $this->busy ? '' : 'cancel: no operation is under way';
+                $this->cancelled = $this->busy;
+                break;
+            case 'clock':
+                $wrong = "clock: this lock reads the machine's own";
+                break;
+            case 'acquire': case 'extend': case 'release': case 'check': case 'read': case 'write': case 'watch': case 'loop':
+                $this->loops += (int) ($command['do'] === 'loop');
+                $this->queue[] = $command + ['line' => $this->lines->number];
+                return;
+            default:
+                throw new NotUnderstood('there is no command ' . json_encode($command['do'] ?? null));
+        }
+        say(array_filter(['done' => $command['serial'], 'error' => $wrong]));
+    }
+
+    // Operations.
+
+    private function operate(array $command): ?string
+    {
+        ['do' => $do, 'key' => $key, 'within' => $within] = $command + ['key' => '', 'within' => 0];
+        $within = $within / 1e9;
+        if ($do === 'acquire') {
+            return $this->acquire($key, $within ?: LONG);
+        }
+        if ($do === 'loop') {
+            $this->loop($command['loop'], $command['line']);
+            return null;
+        }
+        $tenure = $key ? $this->tenures[$key] ?? null : $this->latest;
+        if (!empty($command['if_held']) && (!$tenure || $tenure->past)) {
+            return null;
+        }
+        if ($do === 'read' && ($key || $tenure)) {
+            return $this->read($key, $tenure, $within);
+        }
+        if (!$tenure) {
+            throw new \InvalidArgumentException("$do: the client has had no lease so far: an acquire that succeeds must come first");
+        }
+        return match (true) {
+            $do === 'extend' && method_exists($tenure->lease, 'extend') => $this->extend($tenure),
+            $do === 'release' => $this->release($tenure),
+            $do === 'check' => $this->check($tenure),
+            $do === 'write' => $this->write($tenure, $within),
+            default => throw new \InvalidArgumentException("$do: this lock does not"),
+        };
+    }
+
+    private function acquire(string $key, float $within): string
+    {
+        if ($earlier = $this->tenures[$key] ?? null) {
+            $earlier->past = true;
+        }
+        [$event, $deadline] = [$this->begin('acquire', null, ['key' => $key]), now() + $within];
+        for ($tries = 1;; $tries++) {
+            [$called, $lease, $error] = [now(), null, null];
+            try {
+                $lease = $this->lock->acquire($key);
+            } catch (\Exception $e) {
+                $error = $e;
+            }
+            $this->wait(0);
+            if ($lease && !$this->cancelled) {
+                $this->latest = $this->tenures[$key] = new Tenure($lease, $event['id'], $key, $this->until($called));
+                return $this->granted($event, $this->latest);
+            }
+            try {
+                $lease?->release(); // its caller has given up
+            } catch (\Exception $e) {
+                $error = $e;
+            }
+            $pause = mt_rand($this->options['retry_min'], $this->options['retry_max']) / 1e9;
+            $over = now() + $pause >= $deadline || $tries === ($this->options['tries'] ?? 0);
+            if (!$over && !$this->cancelled) {
+                $this->wait($pause, fn () => $this->cancelled);
+            }
+            if ($over || $this->cancelled || $this->ending) {
+                return $this->end($event, 'fail', $this->cancelled || $this->ending ? 'cancelled' : ($error ? 'other' : 'held'), $error);
+            }
+        }
+    }
+
+    private function until(float $called): float
+    {
+        $ttl = $this->options['ttl'] / 1e9;
+        return match ($this->belief) {
+            'until released' => $called + LONG,
+            'from the return' => now() + $ttl,
+            'from the call' => $called + $ttl,
+            default => $called + $ttl * (1 - $this->options['drift']) - 0.002, // servers count milliseconds
+        };
+    }
+
+    /** In nanoseconds. */
+    private function validity(Tenure $tenure): int
+    {
+        return (int) max(0, 1e9 * ($this->belief === 'as told' ? $tenure->lease->validity() : $tenure->until - now()));
+    }
+
+    private function isLost(\Exception $e): bool
+    {
+        return (bool) array_filter($this->lost, fn ($class) => $e instanceof $class);
+    }
+
+    private function extend(Tenure $tenure): string
+    {
+        [$event, $called] = [$this->begin('extend', $tenure), now()];
+        try {
+            $tenure->lease->extend();
+        } catch (\Exception $e) {
+            return $this->end($event, 'fail', $this->isLost($e) ? 'lost' : 'other', $e);
+        }
+        $tenure->until = $this->until($called);
+        return $this->validity($tenure) > 0 ? $this->granted($event, $tenure) : $this->end($event, 'fail', 'too-late');
+    }
+
+    private function release(Tenure $tenure): string
+    {
+        $event = $this->begin('release', $tenure);
+        $tenure->past = true;
+        try {
+            $tenure->lease->release();
+        } catch (\Exception $e) {
+            return $this->isLost($e) ? $this->end($event, 'fail', 'lost', $e) : $this->end($event, 'info', 'other', $e);
+        }
+        return $this->end($event, 'ok');
+    }
+
+    private function check(Tenure $tenure): string
+    {
+        $event = $this->begin('check', $tenure);
+        if ($this->validity($tenure) > 0) {
+            return $this->end($event, 'ok');
+        }
+        $tenure->over = true;
+        return $this->end($event, 'fail', 'expired');
+    }
+
+    private function timeout(float $within): float
+    {
+        $longest = max(5.0, 3 * $this->options['ttl'] / 1e9);
+        return $within ? min($within, $longest) : $longest;
+    }
+
+    private function read(string $key, ?Tenure $tenure, float $within): string
+    {
+        $event = $this->begin('read', $tenure, ['key' => $key]);
+        try {
+            $value = $this->store->read($event['key'], $event['fence'] ?? 0, $this->timeout($within));
+        } catch (\Exception $e) {
+            return $this->end($event, 'fail', 'other', $e);
+        }
+        if ($value === null) {
+            return $this->end($event, 'fail', 'stale');
+        }
+        if ($tenure) {
+            $tenure->seen = $value;
+        }
+        return $this->end($event, 'ok', '', null, ['value' => $value]);
+    }
+
+    private function write(Tenure $tenure, float $within): string
+    {
+        $value = $this->setup['name'] . '.' . ++$this->written;
+        $event = $this->begin('write', $tenure, ['value' => $value, 'base' => $tenure->seen]);
+        if ($tenure->over) {
+            return $this->end($event, 'fail', 'expired');
+        }
+        try {
+            $taken = $this->store->write($tenure->key, $value, $tenure->seen, $event['fence'] ?? 0, $this->timeout($within));
+        } catch (Unreached|ErrorReply $e) {
+            return $this->end($event, 'fail', 'other', $e);
+        } catch (\Exception $e) {
+            return $this->end($event, 'info', 'other', $e);
+        }
+        if (!$taken) {
+            return $this->end($event, 'fail', 'stale');
+        }
+        $tenure->seen = $value;
+        return $this->end($event, 'ok');
+    }
+
+    private function loop(array $loop, int $line): void
+    {
+        $over = fn () => $this->stopped > $line || $this->ending;
+        while (!$over()) {
+            [$key, $pause, $this->cancelled] = [$loop['keys'][array_rand($loop['keys'])], around($loop['think']), false];
+            if ($this->acquire($key, 10 * $this->options['ttl'] / 1e9) === 'ok') {
+                $this->round($key, $this->latest, around($loop['hold']));
+            } else {
+                $pause += $this->options['retry_min'] / 1e9;
+            }
+            $this->wait($pause, $over);
+        }
+        $this->loops--;
+    }
+
+    private function round(string $key, Tenure $tenure, float $hold): void
+    {
+        $read = $this->read($key, $tenure, 0);
+        $this->wait(max(0, min($hold, $this->validity($tenure) / 1e9)));
+        if ($this->ending) {
+            return;
+        }
+        if ($this->check($tenure) === 'ok' && $read === 'ok') {
+            $this->write($tenure, 0);
+        }
+        $this->release($tenure);
+    }
+}
