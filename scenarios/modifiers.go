@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
@@ -14,13 +15,16 @@ var readers = map[string]func(*decoder, ast.Node, *Step){
 	"key":      func(d *decoder, n ast.Node, s *Step) { s.Key = d.text(n, "key") },
 	"reaching": func(d *decoder, n ast.Node, s *Step) { s.Reaching = d.words(n, "reaching", d.s.Servers(), "nodes") },
 	"async":    func(d *decoder, n ast.Node, s *Step) { s.Async = d.boolean(n, "async") },
+	"if-held":  func(d *decoder, n ast.Node, s *Step) { s.IfHeld = d.boolean(n, "if-held") },
 	"must":     func(d *decoder, n ast.Node, s *Step) { s.Must = d.word(n, "must", outcomes, "outcomes") },
 	"within":   func(d *decoder, n ast.Node, s *Step) { s.Within = d.span(n, "within", positive) },
 	"for":      func(d *decoder, n ast.Node, s *Step) { s.For = d.span(n, "for", positive) },
 	"after":    func(d *decoder, n ast.Node, s *Step) { s.After = d.span(n, "after", positive) },
-	"of":       func(d *decoder, n ast.Node, s *Step) { s.Of = d.word(n, "of", commands, "commands") },
-	"part":     func(d *decoder, n ast.Node, s *Step) { s.Part = cluster.Part(d.word(n, "part", parts, "parts")) },
-	"times":    func(d *decoder, n ast.Node, s *Step) { s.Times = d.integer(n, "times", 1, 1000) },
+	"of": func(d *decoder, n ast.Node, s *Step) {
+		s.Of = d.word(n, "of", slices.Concat(deeds, commands), "commands")
+	},
+	"part":  func(d *decoder, n ast.Node, s *Step) { s.Part = cluster.Part(d.word(n, "part", parts, "parts")) },
+	"times": func(d *decoder, n ast.Node, s *Step) { s.Times = d.integer(n, "times", 1, 1000) },
 	"direction": func(d *decoder, n ast.Node, s *Step) {
 		s.Direction = d.direction(n)
 	},
@@ -35,6 +39,8 @@ var (
 	outcomes = []string{"ok", "fail"}
 	parts    = []string{string(cluster.PartCommand), string(cluster.PartReply)}
 	sights   = []string{"received", "answered"}
+	// deeds are what commands of many names do to a lock's key.
+	deeds = []string{cluster.Take, cluster.Extend, cluster.Release}
 	// commands are those that locks send; EVAL stands for EVALSHA too.
 	commands = []string{"SET", "GET", "EVAL", "DEL", "SETNX", "EXPIRE", "PEXPIRE", "INCR", "WAIT", "INFO", "TIME",
 		"EXISTS", "PTTL", "DELEX", "DELIFEQ", "PUBLISH", "FCALL"}

@@ -179,6 +179,7 @@ type Step struct {
 	Key      string   // acquire, read, write: default "k1"
 	Reaching []string // acquire: from here on the client reaches only these
 	Async    bool     // client verbs: do not wait for the outcome
+	IfHeld   bool     // client verbs about a lease: nothing, if the client holds none
 	Must     string   // client verbs, await: ok or fail, or the trial proves nothing
 	Within   Span     // acquire, extend, release: the caller's deadline; until, await-sync, await-promotion: patience
 	For      Span     // faults: end by themselves after this long
