@@ -35,7 +35,8 @@ type order struct {
 type reply struct {
 	Trial    *Result          `json:"done,omitempty"`
 	Events   []history.Event  `json:"events,omitempty"` // the trial's, if they were asked for
-	Shown    *locks.Abilities `json:"shown,omitempty"`  // by the lock, in this trial
+	States   []uint64         `json:"states,omitempty"`
+	Shown    *locks.Abilities `json:"shown,omitempty"` // by the lock, in this trial
 	Progress *trial.Pace      `json:"progress,omitempty"`
 	Last     string           `json:"last,omitempty"`
 }
@@ -125,7 +126,7 @@ func (c *child) run(ctx context.Context, o Options, t ticket, progressTimeout ti
 			case !alive:
 				return Result{}, c.reap("")
 			case r.Trial != nil:
-				r.Trial.Events, r.Trial.Shown = r.Events, r.Shown
+				r.Trial.Events, r.Trial.States, r.Trial.Shown = r.Events, r.States, r.Shown
 				return *r.Trial, nil
 			case r.Last != "":
 				return Result{}, c.reap(r.Last)

@@ -44,6 +44,8 @@ type Options struct {
 	// Events asks for each trial's events with the trial, up to 50,000 of them: for who
 	// has no folder. Who runs many trials has no memory for that.
 	Events bool
+	// States asks for the states that each trial went through.
+	States bool
 	// Notices takes what is to be said before the first trial begins, where that
 	// takes long; nil: nobody.
 	Notices io.Writer `json:"-"`

@@ -9,10 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A write whose reply is lost overwrites another's, and no client reads after it.
+// A write whose reply is lost overwrites another's, and no client reads after it, or
+// one writes over it that does not know of it: then the order of the commands at the
+// store tells.
 func TestAWriteThatNobodyReadsIsJudged(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "unread.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(`name: unread
+	script := `name: unread
 title: a stale write of unknown fate
 source: a test
 lesson: None.
@@ -31,11 +32,19 @@ script:
     of: SET
     part: reply
   - write: c1
-expect: {protected-data: violated}
-`), 0o600))
-	o := Options{Cluster: Virtual, Trials: 1, Seed: 1}
-	trials, err := Run(context.Background(), jobsOf(t, o, file), o, func(Result) {})
-	require.NoError(t, err)
-	standing, why := trials[0].Standing()
-	require.Equal(t, AsExpected, standing, why)
+`
+	for name, rest := range map[string]string{
+		"as the last":     "expect: {protected-data: violated}\n",
+		"and overwritten": "  - write: c2\n    must: ok\nexpect: {protected-data: violated}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "unread.yaml")
+			require.NoError(t, os.WriteFile(file, []byte(script+rest), 0o600))
+			o := Options{Cluster: Virtual, Trials: 1, Seed: 1}
+			trials, err := Run(context.Background(), jobsOf(t, o, file), o, func(Result) {})
+			require.NoError(t, err)
+			standing, why := trials[0].Standing()
+			require.Equal(t, AsExpected, standing, why)
+		})
+	}
 }

@@ -43,6 +43,8 @@ type Result struct {
 	// Events are those of the history, in its order, where Options ask for them; nil if
 	// there are too many.
 	Events []history.Event `json:"-"`
+	// States are those that checker.States finds, where Options ask for them.
+	States []uint64 `json:"-"`
 	// Elapsed is real time; Simulated is the length of the run's own clock.
 	Elapsed   time.Duration `json:"elapsed"`
 	Simulated time.Duration `json:"simulated"`

@@ -126,6 +126,9 @@ func (r *runner) attempt(ctx context.Context, job Job, p *trial.Plan, result *Re
 	if r.options.Events {
 		result.Events = journal.Few()
 	}
+	if r.options.States {
+		result.States = checker.States(journal.Few())
+	}
 	result.History = journal.Settle(result.Skipped == "" && worthKeeping(*result))
 }
 

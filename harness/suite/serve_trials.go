@@ -59,7 +59,7 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 			done.Failure = err.Error()
 		}
 		memory.allow()
-		if err := s.say(reply{Trial: &done, Events: done.Events, Shown: done.Shown}); err != nil {
+		if err := s.say(reply{Trial: &done, Events: done.Events, States: done.States, Shown: done.Shown}); err != nil {
 			return err
 		}
 	}
