@@ -3,6 +3,7 @@ package main
 import (
 	"lockproof/bench/checking"
 	"lockproof/bench/lock"
+	"lockproof/bench/searching"
 	"lockproof/bench/trials"
 )
 
@@ -10,5 +11,6 @@ import (
 var suites = []suite{
 	{"lock", "the reference lock beside other libraries' and the bare commands", lock.Measure},
 	{"checker", "histories of a thousand to a million leases", checking.Measure},
+	{"explore", "how soon a search finds what breaks a lock: 20 seeds, up to a minute each; takes hours", searching.Measure},
 	{"trials", "trials in virtual time, in children and without, the catalogue, and a long run", trials.Measure},
 }

@@ -20,8 +20,8 @@ func Serve() int {
 	return 0
 }
 
-// children runs trials as lockproof does.
-func children() (*suite.Children, error) {
+// Children runs trials as lockproof does.
+func Children() (*suite.Children, error) {
 	self, err := os.Executable()
 	return &suite.Children{Command: []string{self, Child}, Said: os.Stderr}, err
 }

@@ -109,7 +109,7 @@ func (w *way) run(ctx context.Context, seed uint64) (time.Duration, error) {
 // inChildren is timed with trials in children. The time for starting these is not
 // counted: a run of any length has it once.
 func inChildren(ctx context.Context, names []string, o suite.Options) (time.Duration, error) {
-	c, err := children()
+	c, err := Children()
 	if err != nil {
 		return 0, err
 	}

@@ -1,0 +1,145 @@
+package searching
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"lockproof/bench/figures"
+	"lockproof/bench/trials"
+	"lockproof/checker"
+	"lockproof/explore"
+	"lockproof/harness/locks"
+	"lockproof/harness/suite"
+	"lockproof/redlock"
+)
+
+const (
+	seeds = 20
+	// bound is for how long one search goes on without a find, on one core.
+	bound = time.Minute
+	// shrinking bounds how long a find is made smaller.
+	shrinking = 30 * time.Second
+	// apart is how far the seeds of two searches are from each other: further than any
+	// of them gets.
+	apart = 1_000_000
+)
+
+// liveness are the rules without which a lock is safe, and may not be had.
+var liveness = map[redlock.Rule]bool{
+	redlock.NodeTimeout: true, redlock.ReleaseEverywhere: true, redlock.ReleaseAfterSet: true,
+	redlock.RetryJitter: true, redlock.BoundedExtensions: true,
+}
+
+// Measure searches for what breaks the reference without each of its rules, and other
+// locks; on one core, from many seeds.
+func Measure(ctx context.Context, say func(format string, args ...any)) ([]figures.Section, error) {
+	children, err := trials.Children()
+	if err != nil {
+		return nil, err
+	}
+	defer children.Close()
+	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: 1, States: true})
+	if err != nil {
+		return nil, err
+	}
+	defer pool.Close()
+	title := fmt.Sprintf("The first violation that a search finds on one core, of %d seeds", seeds)
+	rules := figures.Section{Name: "explore", Title: title,
+		Notes: []string{fmt.Sprintf("a search that finds nothing ends after %s, and counts with what it has tried by then", bound)}}
+	ways := figures.Section{Name: "strategies", Title: title + ", by how schedules are chosen"}
+	for _, part := range []struct {
+		to     *figures.Section
+		spaces []explore.Space
+	}{{&rules, spaces()}, {&ways, strategies()}} {
+		for _, space := range part.spaces {
+			row, err := row(ctx, say, pool, space)
+			if err != nil {
+				return nil, err
+			}
+			part.to.Rows = append(part.to.Rows, row)
+		}
+	}
+	return []figures.Section{rules, ways}, nil
+}
+
+// strategies are what the three ways to choose schedules are compared on: rules that
+// take some hundred schedules to be missed.
+func strategies() []explore.Space {
+	var all []explore.Space
+	for _, rule := range []redlock.Rule{redlock.FreshToken, redlock.ExtendMajority, redlock.ElapsedCheck} {
+		for _, way := range []explore.Strategy{explore.Uniform, explore.Swarm, explore.Guided} {
+			all = append(all, explore.Space{Lock: locks.Reference, TTL: time.Second, Strategy: way, Without: []string{string(rule)},
+				Properties: []string{checker.MutualExclusion}})
+		}
+	}
+	return all
+}
+
+// spaces are what is searched: the reference without each rule, and locks that others
+// have made.
+func spaces() []explore.Space {
+	base := explore.Space{Lock: locks.Reference, TTL: time.Second, Strategy: explore.Swarm}
+	var all []explore.Space
+	for _, info := range redlock.Rules() {
+		s := base
+		s.Without = []string{string(info.Rule)}
+		if !liveness[info.Rule] {
+			s.Properties = []string{checker.MutualExclusion}
+		}
+		if info.Rule == redlock.DistinctNodes { // it matters when a server that counts twice forgets
+			s.Break = []explore.Assumption{explore.Servers, explore.Memory}
+		}
+		all = append(all, s)
+	}
+	redsync := base
+	redsync.Lock, redsync.Properties = "redsync", []string{checker.MutualExclusion}
+	return append(all, redsync)
+}
+
+// row searches a space from every seed.
+func row(ctx context.Context, say func(string, ...any), pool *suite.Pool, space explore.Space) (figures.Row, error) {
+	name := space.Lock
+	for _, rule := range space.Without {
+		name += " without " + rule
+	}
+	name += ", " + string(space.Strategy)
+	var found, schedules, seconds, steps []float64
+	for seed := range seeds {
+		search := explore.Search{Space: space, Seed: uint64(seed * apart), For: bound, Enough: 1, Try: pool.Try, Side: 1}
+		began := time.Now()
+		tally, err := search.Run(ctx)
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return figures.Row{}, fmt.Errorf("%s: %w", name, err)
+		}
+		tried, took := tally.Schedules, time.Since(began)
+		if len(tally.Finds) == 0 {
+			found = append(found, 0)
+		} else {
+			f := &tally.Finds[0]
+			found, tried, took = append(found, 1), f.Number+1, f.At
+			search.Shrink = shrinking
+			search.Smaller(ctx, f)
+			steps = append(steps, float64(len(f.Shrunk.Steps)))
+		}
+		schedules, seconds = append(schedules, float64(tried)), append(seconds, took.Seconds())
+		say("explore: %s, seed %d of %d: %s", name, seed+1, seeds, tally.Line())
+	}
+	r := figures.Row{Name: name, Figures: []figures.Figure{
+		figures.Of("found", figures.Count, sum(found)), figures.Of("schedules", figures.Count, schedules...),
+		figures.Of("seconds", figures.Seconds, seconds...),
+	}}
+	if len(steps) > 0 {
+		r.Figures = append(r.Figures, figures.Of("steps", figures.Count, steps...))
+	}
+	return r, nil
+}
+
+func sum(of []float64) float64 {
+	total := 0.0
+	for _, v := range of {
+		total += v
+	}
+	return total
+}

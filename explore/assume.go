@@ -1,0 +1,51 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Assumption is what Redlock takes on trust and cannot check. A schedule keeps to all
+// that a search does not break.
+type Assumption string
+
+// The assumptions, in the order of Assumptions.
+const (
+	Memory  Assumption = "memory"
+	Clocks  Assumption = "clocks"
+	Pauses  Assumption = "pauses"
+	Servers Assumption = "servers"
+)
+
+// AssumptionInfo is an assumption with what it says, and what is drawn where it is broken.
+type AssumptionInfo struct {
+	Assumption Assumption
+	Says       string
+	Broken     string
+}
+
+var assumptions = []AssumptionInfo{
+	{Memory, "a node remembers every key that it has acknowledged until the key expires",
+		"nodes restart without a disk, and are emptied by FLUSHALL"},
+	{Clocks, "clocks run at one rate but for the drift factor, and those of the nodes do not jump",
+		"clocks run at half to double the true rate, and nodes' clocks jump"},
+	{Pauses, "who holds the lock stops working when its lease is over, however long it was paused",
+		"holders read and write at the store when they wake up, so that protected data is judged, too"},
+	{Servers, "the servers that a client lists are different ones", "one server stands twice in the list"},
+}
+
+// Assumptions lists them.
+func Assumptions() []AssumptionInfo { return slices.Clone(assumptions) }
+
+// ParseAssumption reads the name of an assumption.
+func ParseAssumption(name string) (Assumption, error) {
+	var names []string
+	for _, a := range assumptions {
+		if string(a.Assumption) == name {
+			return a.Assumption, nil
+		}
+		names = append(names, string(a.Assumption))
+	}
+	return "", fmt.Errorf("there is no assumption %q: there are %s", name, strings.Join(names, ", "))
+}

@@ -1,0 +1,227 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"lockproof/harness/history"
+	"lockproof/harness/suite"
+	"lockproof/nemesis"
+	"lockproof/scenarios"
+)
+
+func space(t testing.TB, change func(*Space)) Space {
+	s := Space{Lock: "redlock", TTL: time.Second, Strategy: Swarm}
+	if change != nil {
+		change(&s)
+	}
+	require.NoError(t, s.prepare())
+	return s
+}
+
+// everything breaks all assumptions, so that all kinds of faults are drawn.
+func everything(s *Space) { s.Break = []Assumption{Memory, Clocks, Pauses, Servers} }
+
+func TestASeedGivesOneSchedule(t *testing.T) {
+	s := space(t, everything)
+	for seed := range uint64(200) {
+		require.Equal(t, s.Draw(seed), s.Draw(seed))
+	}
+	require.NotEqual(t, s.Draw(1), s.Draw(2))
+}
+
+// What is drawn, changed or taken away is a scenario that the loader takes, and what is
+// read back is what was written.
+func TestSchedulesAreScenarioFiles(t *testing.T) {
+	s := space(t, everything)
+	rapid.Check(t, func(rt *rapid.T) {
+		drawn := s.Draw(rapid.Uint64().Draw(rt, "seed"))
+		if rapid.Bool().Draw(rt, "mutated") {
+			drawn = mutate(rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "mutation"), 0)), drawn, s.Draw(rapid.Uint64().Draw(rt, "other")))
+		}
+		text := drawn.Text(About{Name: "drawn", Title: "it's", Source: "s", Lesson: "l", Expect: map[string]string{"mutual-exclusion": "holds"}})
+		if len(drawn.Steps) == 0 {
+			return
+		}
+		read, err := scenarios.Parse("drawn.yaml", text)
+		require.NoError(rt, err, string(text))
+		want := drawn.Scenario("drawn", nil).Script
+		require.Len(rt, read.Script, len(want))
+		for i, step := range read.Script {
+			step.Line, step.Column = 0, 0
+			require.Equal(rt, inTime(want[i], s.TTL), inTime(step, s.TTL), string(text))
+		}
+	})
+}
+
+// inTime gives a step with its durations in time, and without what a file leaves out.
+func inTime(s scenarios.Step, ttl time.Duration) scenarios.Step {
+	for _, span := range []*scenarios.Span{&s.Wait, &s.Within, &s.For, &s.After, &s.By, &s.Jump} {
+		*span = scenarios.Span{Fixed: span.In(ttl).Round(time.Microsecond)}
+	}
+	if s.Direction == "" && (s.Verb == nemesis.Cut || s.Verb == nemesis.Delay) {
+		s.Direction = "both"
+	}
+	return s
+}
+
+// A schedule keeps to the assumptions that are not broken.
+func TestSchedulesKeepToAssumptions(t *testing.T) {
+	s := space(t, nil)
+	for seed := range uint64(500) {
+		drawn := s.Draw(seed)
+		require.Empty(t, drawn.Aliases)
+		require.EqualValues(t, "aof-always", drawn.Persistence)
+		for _, step := range drawn.Steps {
+			require.NotEqual(t, scenarios.Verb(nemesis.Flush), step.Verb)
+			if step.Verb == nemesis.Clock {
+				require.True(t, step.Targets[0][0] == 'c' || step.Jump.IsZero(), "no node's clock jumps")
+				require.True(t, step.Rate == 0 || step.Rate >= 0.995 && step.Rate <= 1.005)
+			}
+		}
+	}
+}
+
+// Nothing is drawn that cannot be done: with all assumptions broken, no trial fails.
+func TestWhatIsDrawnCanBeRun(t *testing.T) {
+	p := pool(t)
+	search := Search{Space: space(t, func(s *Space) { everything(s); s.Without = []string{"DistinctNodes"} }), Seed: 7, Schedules: 256,
+		Try: p.Try, Side: p.Size()}
+	tally, err := search.Run(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, tally.Failed)
+	require.Equal(t, 256, tally.Schedules)
+	require.Greater(t, tally.States, 100)
+}
+
+// A rule that is off is found, shrunk to a handful of steps, and its file shows it.
+func TestAFindIsAScenarioThatShowsIt(t *testing.T) {
+	p := pool(t)
+	search := Search{
+		Space: space(t, func(s *Space) {
+			s.Without, s.Properties = []string{"CompareAndDelete"}, []string{"mutual-exclusion"}
+		}),
+		Seed: 1, Schedules: 1280, Enough: 1, Shrink: time.Minute, Try: p.Try, Side: p.Size(),
+	}
+	tally, err := search.Run(t.Context())
+	require.NoError(t, err)
+	require.Len(t, tally.Finds, 1)
+	f := tally.Finds[0]
+	require.Equal(t, Breach{"mutual-exclusion", "CompareAndDelete"}, f.Breach)
+	require.LessOrEqual(t, len(f.Shrunk.Steps), 10)
+	require.Less(t, len(f.Shrunk.Steps), len(f.Drawn.Steps))
+
+	path, read, err := search.Write(f, t.TempDir())
+	require.NoError(t, err)
+	require.FileExists(t, path)
+	for _, off := range [][]string{nil, {"CompareAndDelete"}} {
+		r := p.Try(t.Context(), suite.Job{Scenario: read, Without: off, Lenient: true}, f.Seed)
+		require.Empty(t, r.Failure)
+		require.Equal(t, len(off) > 0, search.Space.Breaks(r, "mutual-exclusion"), "without %v", off)
+	}
+}
+
+// The parts of a search find and count what the whole does.
+func TestSlicesAreTheWhole(t *testing.T) {
+	p := pool(t)
+	run := func(slice suite.Shard) Tally {
+		s := Search{Space: space(t, func(s *Space) { s.Without = []string{"Majority"} }), Seed: 3, Schedules: 3*batch + 50,
+			Slice: slice, Try: p.Try, Side: p.Size()}
+		tally, err := s.Run(t.Context())
+		require.NoError(t, err)
+		return tally
+	}
+	whole, sum, numbers := run(suite.Shard{}), 0, map[Breach]int{}
+	for i := range 3 {
+		part := run(suite.Shard{Index: i + 1, Count: 3})
+		sum += part.Schedules
+		for _, f := range part.Finds {
+			if n, known := numbers[f.Breach]; !known || f.Number < n {
+				numbers[f.Breach] = f.Number
+			}
+		}
+	}
+	require.Equal(t, whole.Schedules, sum)
+	require.Len(t, numbers, len(whole.Finds))
+	for _, f := range whole.Finds {
+		require.Equal(t, f.Number, numbers[f.Breach], f.Breach)
+	}
+}
+
+// shrink finds the two steps that matter, wherever they are, and rounds their times.
+func TestShrinkingKeepsWhatMatters(t *testing.T) {
+	s := space(t, nil)
+	rapid.Check(t, func(rt *rapid.T) {
+		drawn := s.Draw(rapid.Uint64().Draw(rt, "seed"))
+		kills := func(c *Schedule) bool {
+			acquires := 0
+			for _, step := range c.Steps {
+				if step.Verb == scenarios.VerbAcquire {
+					acquires++
+				}
+			}
+			return acquires >= 2
+		}
+		if !kills(drawn) {
+			return
+		}
+		tries := 0
+		got := shrink(drawn, func(c *Schedule) bool { tries++; return kills(c) }, func() bool { return tries > 5000 })
+		require.Len(rt, got.Steps, 2)
+		require.Equal(rt, 3, got.Nodes)
+		for _, step := range got.Steps {
+			require.Zero(rt, step.Within.In(s.TTL)%(s.TTL/200), "a round time")
+		}
+	})
+}
+
+// A lock that dies of a schedule costs that schedule, and the search goes on.
+func TestAFailureIsCounted(t *testing.T) {
+	s := Search{Space: space(t, nil), Schedules: 10, Side: 1, Try: nil}
+	s.Try = func(_ context.Context, _ suite.Job, seed uint64) suite.Result {
+		if seed == 4 {
+			return suite.Result{Failure: "panic: no"}
+		}
+		return suite.Result{}
+	}
+	tally, err := s.Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 10, tally.Schedules)
+	require.Len(t, tally.Failed, 1)
+	require.Equal(t, "panic: no", tally.Failed[0].Why)
+	require.Equal(t, s.Space.Draw(4), tally.Failed[0].Schedule)
+}
+
+func TestSaveAndSummary(t *testing.T) {
+	s := Search{Space: space(t, nil), Seed: 1}
+	tally := Tally{Schedules: 1000, Elapsed: time.Second, Verdicts: map[string]map[string]int{
+		"mutual-exclusion": {history.Holds: 300, history.Inconclusive: 700},
+	}}
+	require.Equal(t, "redlock: 1000 schedules in 1s, 1000 a second; 0 states\n"+
+		"  mutual-exclusion   violated in 0 of the 300 that put it to the test (at most 1.26 % of such, at 95 %)\n", s.Summary(tally))
+	path := filepath.Join(t.TempDir(), ResultsFile)
+	require.NoError(t, Save(path, &s, tally))
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var back Results
+	require.NoError(t, json.Unmarshal(data, &back))
+	require.Equal(t, tally.Verdicts, back.Tally.Verdicts)
+}
+
+func TestAssumptions(t *testing.T) {
+	for _, a := range Assumptions() {
+		got, err := ParseAssumption(string(a.Assumption))
+		require.NoError(t, err)
+		require.Equal(t, a.Assumption, got)
+	}
+	_, err := ParseAssumption("memmory")
+	require.ErrorContains(t, err, "there are memory, clocks, pauses, servers")
+}

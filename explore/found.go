@@ -1,0 +1,68 @@
+package explore
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+	"lockproof/scenarios"
+)
+
+// Name is that of the scenario of a find: the property, the lock, and the number of
+// the schedule that showed it, in words joined by hyphens.
+func (s *Search) Name(f Find) string {
+	return strings.Join([]string{f.Property, "of", slug(s.Space.Lock), fmt.Sprint(f.Number)}, "-")
+}
+
+// slug makes of a name what a scenario's may be made of.
+func slug(name string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return '-'
+	}, name), "-")
+}
+
+// Text is a find as a scenario file, in which a lock that is right keeps the property.
+func (s *Search) Text(f Find) []byte {
+	about := About{
+		Name:  s.Name(f),
+		Title: "What breaks " + f.Property + ": " + f.Broke,
+		Source: fmt.Sprintf("found by lockproof explore, schedule %d of seed %d, from %d steps", f.Number, s.Seed,
+			len(f.Drawn.Steps)),
+		Lesson:   "The least that is known to break it. " + f.Violation.What + ".",
+		Expect:   map[string]string{f.Property: history.Holds},
+		Without:  s.Space.Without,
+		Property: f.Property,
+	}
+	if s.Space.Lock != locks.Reference {
+		about.Lock = s.Space.Lock
+	}
+	return f.Shrunk.Text(about, "To repeat it: "+s.Repeat(f, about.Name+".yaml"))
+}
+
+// Repeat is the command that runs a find's file.
+func (s *Search) Repeat(f Find, path string) string {
+	return fmt.Sprintf("lockproof run %s --seed %d", path, f.Seed)
+}
+
+// Write writes a find's file into a folder and reads it back: what is written is what
+// was found.
+func (s *Search) Write(f Find, folder string) (path string, read *scenarios.Scenario, err error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", nil, err
+	}
+	path = filepath.Join(folder, s.Name(f)+".yaml")
+	if err := os.WriteFile(path, s.Text(f), 0o644); err != nil {
+		return "", nil, err
+	}
+	read, err = scenarios.Load(path)
+	return path, read, err
+}

@@ -1,0 +1,129 @@
+package explore
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/nemesis"
+	"lockproof/scenarios"
+)
+
+// kind is one kind of fault as it is drawn.
+type kind struct {
+	name string
+	// under is the assumption that it breaks, "" for what every lock is to survive.
+	under Assumption
+	// clock: it sets a client's clock, which the lock must have from the harness.
+	clock bool
+	draw  func(d *drawer, at time.Duration)
+}
+
+var kinds = []kind{
+	{"hold", "", false, func(d *drawer, at time.Duration) { d.message(nemesis.Hold, at) }},
+	{"lose", "", false, func(d *drawer, at time.Duration) { d.message(nemesis.Lose, at) }},
+	{"drop", "", false, func(d *drawer, at time.Duration) { d.message(nemesis.Drop, at) }},
+	{"cut", "", false, func(d *drawer, at time.Duration) {
+		d.do(at, scenarios.Step{Verb: nemesis.Cut, Targets: d.links(), Direction: d.direction(), For: d.lasting()})
+	}},
+	// From the beginning on each client reaches a majority of its own.
+	{"partition", "", false, func(d *drawer, _ time.Duration) {
+		for i := range d.out.Clients {
+			var cut []string
+			for _, n := range d.Perm(d.out.Nodes)[:d.IntN((d.out.Nodes+1)/2)] {
+				cut = append(cut, client(i)+"-"+node(n))
+			}
+			if len(cut) > 0 {
+				slices.Sort(cut)
+				lasts := scenarios.Span{Fixed: 2*d.span() + d.space.TTL/2}
+				d.do(0, scenarios.Step{Verb: nemesis.Cut, Targets: cut, Direction: cluster.Both, For: lasts})
+			}
+		}
+	}},
+	{"delay", "", false, func(d *drawer, at time.Duration) {
+		step := scenarios.Step{Verb: nemesis.Delay, Targets: d.links(), Direction: d.direction(), For: d.lasting()}
+		step.By.Fixed = d.span() / 4
+		if d.chance(0.5) { // as late as an answer may be that still counts
+			step.By.Fixed = d.round(d.limits.nodeTimeout * 4 / 5)
+			if step.Direction == cluster.Both {
+				step.By.Fixed = d.round(d.limits.nodeTimeout * 2 / 5)
+			}
+		}
+		d.do(at, step)
+	}},
+	{"pause-client", "", false, func(d *drawer, at time.Duration) {
+		d.do(d.amid(at), scenarios.Step{Verb: nemesis.Pause, Targets: []string{d.client()}, For: d.lasting()})
+	}},
+	{"pause-node", "", false, func(d *drawer, at time.Duration) {
+		d.do(at, scenarios.Step{Verb: nemesis.Pause, Targets: []string{d.node()}, For: d.lasting()})
+	}},
+	{"kill-client", "", false, func(d *drawer, at time.Duration) {
+		d.do(d.amid(at), scenarios.Step{Verb: nemesis.Kill, Targets: []string{d.client()}})
+	}},
+	{"kill-node", "", false, func(d *drawer, at time.Duration) {
+		d.do(at, scenarios.Step{Verb: nemesis.Kill, Targets: []string{d.node()}, After: d.lasting()})
+	}},
+	{"power-loss", "", false, func(d *drawer, at time.Duration) {
+		d.do(at, scenarios.Step{Verb: nemesis.PowerLoss, Targets: []string{d.node()}, After: d.lasting()})
+	}},
+	// A client's wall clock is nothing that a lock need trust.
+	{"wall-clock", "", true, func(d *drawer, at time.Duration) {
+		d.do(d.amid(at), scenarios.Step{Verb: nemesis.Clock, Targets: []string{d.client()}, Jump: d.jump()})
+	}},
+	{"flush", Memory, false, func(d *drawer, at time.Duration) {
+		d.do(at, scenarios.Step{Verb: nemesis.Flush, Targets: []string{d.node()}})
+	}},
+	{"node-jump", Clocks, false, func(d *drawer, at time.Duration) {
+		d.do(at, scenarios.Step{Verb: nemesis.Clock, Targets: []string{d.node()}, Jump: d.jump()})
+	}},
+	{"rate", Clocks, true, func(d *drawer, at time.Duration) {
+		whose := d.client()
+		if d.chance(0.5) {
+			whose = d.node()
+		}
+		d.do(at, scenarios.Step{Verb: nemesis.Clock, Targets: []string{whose}, Rate: pick(d.Rand, 0.5, 0.9, 1.1, 2)})
+	}},
+}
+
+// kinds are those that one schedule draws from.
+func (s *Space) kinds(r *rand.Rand) []kind {
+	var all []kind
+	for _, k := range kinds {
+		if (k.under == "" || s.broken(k.under)) && (!k.clock || s.can.OwnClock) {
+			all = append(all, k)
+		}
+	}
+	if s.Strategy == Uniform {
+		return all
+	}
+	var some []kind
+	for _, k := range all {
+		if r.IntN(2) == 0 {
+			some = append(some, k)
+		}
+	}
+	return some
+}
+
+// message draws a fault on the next message of a kind on one link.
+func (d *drawer) message(verb scenarios.Verb, at time.Duration) {
+	d.do(at, scenarios.Step{Verb: verb, Targets: []string{d.link()}, Of: pick(d.Rand, cluster.Take, cluster.Release, cluster.Extend),
+		Part: pick(d.Rand, cluster.PartCommand, cluster.PartReply), Times: 1, For: d.lasting()})
+}
+
+func (d *drawer) lasting() scenarios.Span { return scenarios.Span{Fixed: d.span()} }
+
+func (d *drawer) direction() cluster.Direction {
+	return pick(d.Rand, cluster.Both, cluster.Both, cluster.ToNode, cluster.ToClient)
+}
+
+func (d *drawer) jump() scenarios.Span {
+	return scenarios.Span{Fixed: pick[time.Duration](d.Rand, -1, 1) * d.span()}
+}
+
+// amid is a time in the midst of what a client begins at some time: while it connects,
+// or its commands or their answers are under way.
+func (d *drawer) amid(at time.Duration) time.Duration {
+	return at + time.Duration(1+d.IntN(12))*d.space.TTL/(5*grain)
+}

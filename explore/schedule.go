@@ -1,0 +1,106 @@
+package explore
+
+import (
+	"slices"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/virtual"
+	"lockproof/scenarios"
+)
+
+// Schedule is all that one trial does: who there is, and what happens when.
+type Schedule struct {
+	TTL         time.Duration       `json:"ttl"`
+	Nodes       int                 `json:"nodes"`
+	Clients     int                 `json:"clients"`
+	Persistence cluster.Persistence `json:"persistence"`
+	Aliases     map[string]string   `json:"aliases,omitempty"` // nodes that are listed twice
+	Lock        Lock                `json:"lock"`
+	Steps       []Step              `json:"steps"` // in the order of At
+}
+
+// Lock is what a schedule sets of the lock under test; zero values are its defaults.
+type Lock struct {
+	NodeTimeout   time.Duration `json:"node_timeout,omitempty"`
+	Tries         int           `json:"tries,omitempty"`
+	MaxExtensions int           `json:"max_extensions,omitempty"`
+}
+
+// Step is one operation of a client, or one fault, so long after the beginning.
+type Step struct {
+	At time.Duration `json:"at"`
+	scenarios.Step
+}
+
+// between is what a script lets pass before each step; package trial has its reason.
+const between = 50 * time.Microsecond
+
+// Scenario is the schedule as one that can be run: operations do not wait for one
+// another, and the times between the steps are waits.
+func (s *Schedule) Scenario(name string, expect map[string]string) *scenarios.Scenario {
+	out := &scenarios.Scenario{
+		Name: name, TTL: s.TTL, On: []string{virtual.Name}, Persistence: s.Persistence, Aliases: s.Aliases, Restart: scenarios.RestartNever,
+		Store: scenarios.Store{Check: scenarios.CheckNone}, Expect: expect,
+		Lock: scenarios.Lock{
+			NodeTimeout: scenarios.Span{Fixed: s.Lock.NodeTimeout}, Tries: s.Lock.Tries, MaxExtensions: s.Lock.MaxExtensions,
+		},
+	}
+	for i := range s.Nodes {
+		out.Nodes = append(out.Nodes, node(i))
+	}
+	for i := range s.Clients {
+		out.Clients = append(out.Clients, scenarios.Client{Name: client(i)})
+	}
+	out.Bounds = s.bounds()
+	for i, step := range s.Steps {
+		if wait := s.wait(i); wait > 0 {
+			out.Script = append(out.Script, scenarios.Step{Verb: scenarios.VerbWait, Wait: scenarios.Span{Fixed: wait}})
+		}
+		out.Script = append(out.Script, step.Step)
+	}
+	return out
+}
+
+// bounds are what the liveness properties promise of a lock with these options: a long
+// node timeout costs an attempt as much, and the next one again.
+func (s *Schedule) bounds() scenarios.Bounds {
+	var b scenarios.Bounds
+	if s.Lock.MaxExtensions > 0 {
+		b.Tenure = scenarios.Span{TTLs: float64(s.Lock.MaxExtensions + 1)}
+	}
+	if s.Lock.NodeTimeout > 0 {
+		b.Grant = scenarios.Span{Fixed: s.TTL/2 + 2*s.Lock.NodeTimeout}
+		b.Release = b.Grant
+		b.Free = scenarios.Span{Fixed: s.TTL*3/2 + 2*s.Lock.NodeTimeout}
+	}
+	return b
+}
+
+// wait is how long a script waits before a step, 0 if it need not.
+func (s *Schedule) wait(i int) time.Duration {
+	var before time.Duration
+	if i > 0 {
+		before = s.Steps[i-1].At
+	}
+	return s.Steps[i].At - before - 2*between
+}
+
+// space puts the steps, which are in order, at the times at which a script carries them
+// out: one follows upon another at once, or after a wait.
+func (s *Schedule) space() {
+	now := time.Duration(0)
+	for i := range s.Steps {
+		if s.Steps[i].At <= now+2*between {
+			s.Steps[i].At = now + between
+		}
+		now = s.Steps[i].At
+	}
+}
+
+// clone is a schedule of its own with the same content.
+func (s *Schedule) clone() *Schedule {
+	c := *s
+	c.Steps = slices.Clone(s.Steps)
+	return &c
+}

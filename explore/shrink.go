@@ -1,0 +1,226 @@
+package explore
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/scenarios"
+)
+
+// shrinker takes away from a schedule what it does not need to break what it breaks.
+type shrinker struct {
+	best *Schedule
+	// breaks says whether a schedule still breaks the same.
+	breaks func(*Schedule) bool
+	// spent says whether no more is to be tried.
+	spent func() bool
+}
+
+// shrink gives the smallest schedule that it can find that breaks the same as s does:
+// with steps, clients, nodes and options taken away, and times that read well. It is
+// not the smallest there is: each change is tried by itself, until none is left that
+// helps (delta debugging; Zeller, Hildebrandt 2002).
+func shrink(s *Schedule, breaks func(*Schedule) bool, spent func() bool) *Schedule {
+	k := &shrinker{best: s, breaks: breaks, spent: spent}
+	for {
+		before := k.best
+		k.steps()
+		k.clients()
+		k.nodes()
+		k.options()
+		k.targets()
+		k.spans()
+		k.times()
+		if k.best == before || spent() {
+			return k.best
+		}
+	}
+}
+
+// try takes a changed schedule for the best if it still breaks the same.
+func (k *shrinker) try(change func(*Schedule)) bool {
+	if k.spent() {
+		return false
+	}
+	c := k.best.clone()
+	change(c)
+	c.settle()
+	if !k.breaks(c) {
+		return false
+	}
+	k.best = c
+	return true
+}
+
+// steps takes steps away: half of them at once, then fewer.
+func (k *shrinker) steps() {
+	for size := len(k.best.Steps) / 2; size > 0; size /= 2 {
+		for from := len(k.best.Steps) - size; from >= 0; from -= size {
+			from = min(from, len(k.best.Steps)-size)
+			if from < 0 {
+				break
+			}
+			k.try(func(s *Schedule) { s.Steps = slices.Delete(s.Steps, from, from+size) })
+		}
+	}
+}
+
+// clients takes away one client after another, with all that it does; those behind it
+// move up.
+func (k *shrinker) clients() {
+	for i := k.best.Clients - 1; i >= 0 && k.best.Clients > 1; i-- {
+		k.try(func(s *Schedule) {
+			s.Clients--
+			s.Steps = without(s.Steps, client(i), s.Clients-i, client, i)
+		})
+	}
+}
+
+// fewest is how many nodes are left: with fewer there is no minority that may fail.
+const fewest = 3
+
+// nodes does the same for nodes.
+func (k *shrinker) nodes() {
+	for i := k.best.Nodes - 1; i >= 0 && k.best.Nodes > fewest; i-- {
+		k.try(func(s *Schedule) {
+			s.Nodes--
+			s.Steps = without(s.Steps, node(i), s.Nodes-i, node, i)
+		})
+	}
+}
+
+// without takes a client or node out of the targets of steps, and steps without targets
+// away; the behind that come after it are called by the name before theirs.
+func without(steps []Step, gone string, behind int, name func(int) string, at int) []Step {
+	renamed := map[string]string{}
+	for i := range behind {
+		renamed[name(at+i+1)] = name(at + i)
+	}
+	var kept []Step
+	for _, step := range steps {
+		var targets []string
+		for _, t := range step.Targets {
+			parts := strings.Split(t, "-")
+			if slices.Contains(parts, gone) {
+				continue
+			}
+			for i, p := range parts {
+				if to := renamed[p]; to != "" {
+					parts[i] = to
+				}
+			}
+			targets = append(targets, strings.Join(parts, "-"))
+		}
+		if len(targets) > 0 {
+			step.Targets = targets
+			kept = append(kept, step)
+		}
+	}
+	return kept
+}
+
+// options takes away what is set of the lock and the nodes.
+func (k *shrinker) options() {
+	if k.best.Lock.NodeTimeout > 0 {
+		k.try(func(s *Schedule) { s.Lock.NodeTimeout = 0 })
+	}
+	if k.best.Lock.Tries > 0 {
+		k.try(func(s *Schedule) { s.Lock.Tries = 0 })
+	}
+	if k.best.Lock.MaxExtensions > 0 {
+		k.try(func(s *Schedule) { s.Lock.MaxExtensions = 0 })
+	}
+	if k.best.Persistence != cluster.PersistNone && !k.restarts() {
+		k.try(func(s *Schedule) { s.Persistence = cluster.PersistNone })
+	}
+}
+
+// restarts reports whether a node goes down: only then do disks matter.
+func (k *shrinker) restarts() bool {
+	return slices.ContainsFunc(k.best.Steps, func(s Step) bool { return !s.After.IsZero() })
+}
+
+// targets takes targets off steps that have several.
+func (k *shrinker) targets() {
+	for i := range k.best.Steps {
+		for t := 0; i < len(k.best.Steps) && t < len(k.best.Steps[i].Targets) && len(k.best.Steps[i].Targets) > 1; {
+			if !k.try(func(s *Schedule) { s.Steps[i].Targets = slices.Delete(slices.Clone(s.Steps[i].Targets), t, t+1) }) {
+				t++
+			}
+		}
+	}
+}
+
+// spans makes the durations of steps ones that read well, or takes them away.
+func (k *shrinker) spans() {
+	for i := range k.best.Steps {
+		for _, of := range []func(*Step) *scenarios.Span{
+			func(s *Step) *scenarios.Span { return &s.Within },
+			func(s *Step) *scenarios.Span { return &s.For },
+			func(s *Step) *scenarios.Span { return &s.After },
+			func(s *Step) *scenarios.Span { return &s.By },
+			func(s *Step) *scenarios.Span { return &s.Jump },
+		} {
+			if i < len(k.best.Steps) && !of(&k.best.Steps[i]).IsZero() {
+				k.span(i, of)
+			}
+		}
+	}
+}
+
+// span tries rounder values for one duration, the roundest first.
+func (k *shrinker) span(i int, of func(*Step) *scenarios.Span) {
+	now := of(&k.best.Steps[i]).Fixed
+	for _, value := range rounder(now, k.best.TTL) {
+		if k.try(func(s *Schedule) { *of(&s.Steps[i]) = scenarios.Span{Fixed: value} }) {
+			return
+		}
+	}
+}
+
+// rounder gives values near to a duration that are rounder, the roundest first: whole
+// TTLs, halves, tenths, and so on.
+func rounder(d, ttl time.Duration) []time.Duration {
+	var values []time.Duration
+	for _, part := range []time.Duration{1, 2, 10, 20, 100, 200} {
+		unit := ttl / part
+		if d%unit == 0 {
+			break
+		}
+		for _, v := range []time.Duration{d.Round(unit), d.Truncate(unit), d.Truncate(unit) + unit} {
+			if v > 0 && d > 0 || v < 0 && d < 0 {
+				values = append(values, v)
+			}
+		}
+	}
+	return values
+}
+
+// times makes the waits between steps shorter, or such that read well. What follows a
+// wait moves with it.
+func (k *shrinker) times() {
+	for i := range k.best.Steps {
+		if i >= len(k.best.Steps) {
+			return
+		}
+		wait := k.best.wait(i)
+		if wait <= 0 {
+			continue
+		}
+		for _, value := range append([]time.Duration{0}, rounder(wait, k.best.TTL)...) {
+			move := value - wait
+			if value == 0 {
+				move -= between
+			}
+			if k.try(func(s *Schedule) {
+				for j := i; j < len(s.Steps); j++ {
+					s.Steps[j].At += move
+				}
+			}) {
+				break
+			}
+		}
+	}
+}

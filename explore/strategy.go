@@ -1,0 +1,11 @@
+package explore
+
+// Strategy is how schedules are chosen.
+type Strategy string
+
+// The strategies.
+const (
+	Uniform Strategy = "uniform" // from all kinds of faults
+	Swarm   Strategy = "swarm"   // from a random half of them, another for each schedule
+	Guided  Strategy = "guided"  // swarm, and every other one a change of one that reached a new state
+)

@@ -1,0 +1,91 @@
+package explore
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"lockproof/checker"
+	"lockproof/harness/history"
+	"lockproof/harness/suite"
+)
+
+// ResultsFile is the name of the file that has what a search has come to.
+const ResultsFile = "explore.json"
+
+// Results are what that file holds.
+type Results struct {
+	Space     Space       `json:"space"`
+	Seed      uint64      `json:"seed"`
+	Schedules int         `json:"schedules,omitempty"` // that were asked for
+	Slice     suite.Shard `json:"slice,omitzero"`
+	Tally     Tally       `json:"tally"`
+}
+
+// Save writes what a search has come to.
+func Save(path string, s *Search, t Tally) error {
+	data, err := json.MarshalIndent(Results{s.Space, s.Seed, s.Schedules, s.Slice, t}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(data, '\n'), 0o644)
+}
+
+func (t Tally) perSecond() float64 { return float64(t.Schedules) / max(t.Elapsed.Seconds(), 0.001) }
+
+// Line says in one line how it goes.
+func (t Tally) Line() string {
+	line := fmt.Sprintf("%d schedules, %.0f a second, %d states, %d different violations", t.Schedules,
+		t.perSecond(), t.States, len(t.Finds))
+	if t.Shrinking {
+		line += ", shrinking one"
+	}
+	return line
+}
+
+// Summary says what a search has come to, and what that means: which part of such
+// schedules may break a property all the same. It is about the schedules as they are
+// drawn, and of those that were judged; no more.
+func (s *Search) Summary(t Tally) string {
+	var b strings.Builder
+	lock := strings.Join(append([]string{s.Space.Lock}, off(s.Space.Without)...), " ")
+	fmt.Fprintf(&b, "%s: %d schedules in %s, %.0f a second; %d states\n", lock, t.Schedules,
+		t.Elapsed.Round(10*time.Millisecond), t.perSecond(), t.States)
+	if t.Refused > 0 {
+		fmt.Fprintf(&b, "  the lock refused to be set up so in %d\n", t.Refused)
+	}
+	for _, property := range checker.Names() {
+		counts := t.Verdicts[property]
+		violated := counts[history.Violated]
+		judged := violated + counts[history.Holds]
+		if judged == 0 || !s.Space.counts(property) {
+			continue
+		}
+		_, most := checker.Wilson(violated, judged)
+		fmt.Fprintf(&b, "  %-18s violated in %d of the %d that put it to the test (at most %s of such, at 95 %%)\n",
+			property, violated, judged, percent(most))
+	}
+	return b.String()
+}
+
+func off(rules []string) []string {
+	if len(rules) == 0 {
+		return nil
+	}
+	return []string{"without " + strings.Join(rules, ", ")}
+}
+
+func percent(p float64) string {
+	if p < 0.0001 {
+		return fmt.Sprintf("%.4f %%", 100*p)
+	}
+	return fmt.Sprintf("%.2f %%", 100*p)
+}
+
+// Breaks reports whether a trial violated a property.
+func (s *Space) Breaks(r suite.Result, property string) bool {
+	return slices.ContainsFunc(s.breaches(r), func(b Breach) bool { return b.Property == property })
+}
