@@ -125,7 +125,7 @@ func ReadProgress(root *os.Root, dir string) (*Underway, error) {
 		return nil, err
 	}
 	defer file.Close()
-	u := &Underway{Alive: held(root, filepath.Join(dir, MarkFile))}
+	u := &Underway{Alive: Alive(root, dir)}
 	lines := bufio.NewReaderSize(file, longestLine)
 	for n, read := 1, 0; ; n++ {
 		data, err := lines.ReadSlice('\n')
@@ -157,6 +157,9 @@ func ReadProgress(root *os.Root, dir string) (*Underway, error) {
 		}
 	}
 }
+
+// Alive says whether a run is under way in a folder below root.
+func Alive(root *os.Root, dir string) bool { return held(root, filepath.Join(dir, MarkFile)) }
 
 // held says whether somebody holds the lock on a folder's mark.
 func held(root *os.Root, mark string) bool {

@@ -87,7 +87,7 @@ func untilText(s scenarios.Step) string {
 	var parts []string
 	for _, link := range s.Targets {
 		client, node, _ := strings.Cut(link, "-")
-		parts = append(parts, fmt.Sprintf("%s has %s %s's %s", node, has, client, s.Of))
+		parts = append(parts, fmt.Sprintf("%s has %s %s's %s", node, has, client, nemesis.Message(s.Of)))
 	}
 	return "wait until " + strings.Join(parts, " and ")
 }

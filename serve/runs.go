@@ -66,6 +66,15 @@ type reading struct {
 	run      *aRun
 }
 
+// progressing is how far a run was with what its file was like when it was read, or why
+// that could not be.
+type progressing struct {
+	size     int64
+	modified time.Time
+	underway *reports.Underway
+	err      error
+}
+
 // find lists the folders that hold runs, and whether there may be more.
 func (s *Server) find() (dirs []string, more bool) {
 	visits := 0
@@ -141,8 +150,28 @@ func (s *Server) read(dir string) *aRun {
 	return run
 }
 
+// underway reads how far a run is, unless its file is as it was; whether it lives shows
+// without the file.
 func (s *Server) underway(dir string) (*reports.Underway, error) {
-	return reports.ReadProgress(s.root, filepath.FromSlash(dir))
+	folder := filepath.FromSlash(dir)
+	info, err := s.root.Lstat(filepath.Join(folder, reports.ProgressFile))
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, found := s.progress[dir]
+	if !found || last.size != info.Size() || !last.modified.Equal(info.ModTime()) {
+		last = progressing{size: info.Size(), modified: info.ModTime()}
+		last.underway, last.err = reports.ReadProgress(s.root, folder)
+		s.progress[dir] = last
+	}
+	if last.err != nil {
+		return nil, last.err
+	}
+	now := *last.underway
+	now.Alive = reports.Alive(s.root, folder)
+	return &now, nil
 }
 
 // asked gives the run that a query names, nil if there is none.

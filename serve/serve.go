@@ -37,8 +37,9 @@ type Server struct {
 	ctx   context.Context
 	mux   *http.ServeMux
 
-	mu    sync.Mutex
-	known map[string]reading // runs that have been read, by folder
+	mu       sync.Mutex
+	known    map[string]reading     // runs that have been read, by folder
+	progress map[string]progressing // runs that have not ended, likewise
 
 	streams chan struct{} // places for pages that are told of progress
 }
@@ -54,7 +55,7 @@ func New(ctx context.Context, dir string, run suite.Runner) (*Server, error) {
 		return nil, fmt.Errorf("cannot show the folder %s: %w", dir, errors.Unwrap(err))
 	}
 	s := &Server{dir: dir, root: root, bench: lab.NewBench(run, lab.Limit), ctx: ctx, mux: http.NewServeMux(),
-		known: map[string]reading{}, streams: make(chan struct{}, maxStreams)}
+		known: map[string]reading{}, progress: map[string]progressing{}, streams: make(chan struct{}, maxStreams)}
 	s.mux.HandleFunc("GET /{$}", s.list)
 	s.mux.HandleFunc("GET /run", s.run)
 	s.mux.HandleFunc("GET /compare", s.compare)

@@ -24,7 +24,7 @@ func TestHelpTellsEveryCommandWithAnExample(t *testing.T) {
 	got := fake(expected).try("--help")
 	require.Equal(t, 0, got.code)
 	require.NotContains(t, got.out, "\n  worker ")
-	for _, name := range []string{"run", "merge", "compare", "list", "show", "check", "doctor", "clean", "worker-check"} {
+	for _, name := range []string{"run", "explore", "merge", "compare", "list", "show", "check", "doctor", "clean", "worker-check"} {
 		require.Contains(t, got.out, "\n  "+name)
 		help := fake(expected).try(name, "--help")
 		require.Equal(t, 0, help.code)

@@ -36,7 +36,7 @@ func main() {
 	children := &suite.Children{Said: os.Stderr}
 	p := &program{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		suite: children.Run, clean: suite.Clean, leave: leave,
+		suite: children.Run, pool: children.Pool, clean: suite.Clean, leave: leave,
 	}
 	p.look(os.Stdout)
 	code := p.main(context.Background(), args)

@@ -34,6 +34,8 @@ type program struct {
 	width func() int
 	// suite runs jobs (suite.Children.Run); clean removes what dead runs left.
 	suite suite.Runner
+	// pool gives what runs trials one by one (suite.Children.Pool).
+	pool  func(suite.Options) (*suite.Pool, error)
 	clean func(context.Context, io.Writer) error
 	// leave ends the program at once with an exit code.
 	leave func(code int)

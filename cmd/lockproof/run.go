@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/kinds"
@@ -45,7 +46,8 @@ With --lock or --without, each scenario is run as it stands with that lock or
 without those rules, and as expected means: no worse than the reference.
 
 With --worker, the lock is a program in any language, which speaks
-docs/client-protocol.md on stdin and stdout; lockproof worker-check tries it.
+docs/client-protocol.md on stdin and stdout; lockproof worker-check tries it. Its
+clients run on this machine, also where the servers are in containers.
 
 With --shard 2/4, the second of four parts of these scenarios and variants, which
 are split by the time that they take. The same trials are run as without it;
@@ -80,7 +82,12 @@ one is inconclusive, or the run was cut short; 3 the harness itself failed;
 			return p.run(cmd.Context(), jobs, reports.Run{Options: o, Named: len(args) > 0, Shard: part})
 		},
 	}
-	f := cmd.Flags()
+	runFlags(cmd.Flags(), &o, &worker, &shard)
+	return cmd
+}
+
+// runFlags declares the flags of run, and where their values go.
+func runFlags(f *pflag.FlagSet, o *suite.Options, worker, shard *string) {
 	f.SortFlags = false
 	f.StringVar(&o.Cluster, "on", suite.Virtual, "cluster: "+strings.Join(kinds.Names(), ", "))
 	f.StringVar(&o.Server, "server", "", "server: "+onEach(func(k cluster.Kind) string { return k.Server }))
@@ -89,12 +96,11 @@ one is inconclusive, or the run was cut short; 3 the harness itself failed;
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first trial; each further one adds 1")
 	f.DurationVar(&o.TTL, "ttl", 0, "the lock's TTL, 100ms to 10m (default: each scenario's own)")
 	f.StringVar(&o.Lock, "lock", "", "lock under test: "+strings.Join(locks.Names(), ", "))
-	f.StringVar(&worker, "worker", "", "command line of a program that is the lock under test, on local")
+	f.StringVar(worker, "worker", "", "command line of a program that is the lock under test, on local or docker")
 	f.StringSliceVar(&o.Without, "without", nil, "rule of the reference to switch off; more with commas or again")
 	f.StringVar(&o.Out, "out", "out", "folder for results and histories")
 	f.IntVar(&o.Parallel, "parallel", 0, "trials at a time (default: what suits the cluster)")
-	f.StringVar(&shard, "shard", "", "run one part of several, as in 2/4 (default: the whole)")
-	return cmd
+	f.StringVar(shard, "shard", "", "run one part of several, as in 2/4 (default: the whole)")
 }
 
 // useWorker makes a program of the user's the lock under test.
@@ -102,10 +108,9 @@ func useWorker(ctx context.Context, o *suite.Options, line string) error {
 	switch {
 	case o.Lock != "":
 		return usage("--lock %s and --worker %s: give one of them", o.Lock, line)
-	case o.Cluster != suite.Local:
-		return usage("--worker %s: a program's clients are processes in real time, and links lead to them on this "+
-			"machine: give it with --on %s",
-			line, suite.Local)
+	case o.Cluster == suite.Virtual:
+		return usage("--worker %s: a program's clients are processes of this machine, in real time: give it with --on local or "+
+			"--on docker", line)
 	}
 	command, err := foreign.Split(line)
 	if err != nil {

@@ -42,11 +42,24 @@ func (s *stages) observe(suite.Result) {
 }
 
 func (s *stages) show() {
+	s.draw(func() string {
+		return fmt.Sprintf("%s: %d trials, %s", s.what, s.done, reports.Duration(time.Since(s.began).Truncate(redraw)))
+	})
+}
+
+// say shows a line in place of it.
+func (s *stages) say(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.draw(func() string { return line })
+}
+
+func (s *stages) draw(text func() string) {
 	if !s.live || time.Since(s.shown) < redraw {
 		return
 	}
 	s.shown = time.Now()
-	line := fmt.Sprintf("%s: %d trials, %s", s.what, s.done, reports.Duration(time.Since(s.began).Truncate(redraw)))
+	line := text()
 	io.WriteString(s.rawErr, "\r"+ansi.Truncate(line, s.width()-1, "...")+ansi.EraseLineRight)
 }
 

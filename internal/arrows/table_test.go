@@ -38,12 +38,13 @@ var table = []allowed{
 	{"harness/cluster/realtime", "harness/history"},
 	{"harness/client", "harness/cluster/realtime harness/history harness/locks redlock"},
 	{"harness/cluster", "harness/client harness/history"},
-	{"harness/cluster/link", "harness/cluster harness/history"},
+	{"harness/cluster/script", "harness/history"},
+	{"harness/cluster/link", "harness/cluster harness/cluster/script harness/history"},
 	{"harness/cluster/shim", "compose/shim harness/cluster/realtime"},
 	{"harness/cluster/process", "harness/client harness/cluster/realtime harness/locks internal/filelock"},
 	{"harness/cluster/server", "harness/client harness/cluster harness/history"},
 	{"harness/cluster/virtual/bubble", ""},
-	{"harness/cluster/virtual", "harness/client harness/cluster harness/cluster/link" +
+	{"harness/cluster/virtual", "harness/client harness/cluster harness/cluster/link harness/cluster/script" +
 		" harness/cluster/virtual/bubble harness/history"},
 	{"harness/cluster/local", "harness/client harness/cluster harness/cluster/link harness/cluster/process" +
 		" harness/cluster/realtime harness/cluster/server harness/cluster/shim harness/history"},
@@ -64,6 +65,7 @@ var table = []allowed{
 		" harness/cluster/virtual harness/history harness/locks harness/trial redlock scenarios"},
 
 	// Those who ask for trials, and those who tell what came of them.
+	{"explore", "checker harness/cluster harness/cluster/virtual harness/history harness/locks harness/suite nemesis scenarios"},
 	{"validate/settings", "internal/input internal/input/yamlfile nemesis"},
 	{"validate", "checker harness/cluster harness/cluster/kinds harness/cluster/local harness/cluster/server" +
 		" harness/history harness/suite nemesis scenarios validate/settings"},
@@ -76,7 +78,7 @@ var table = []allowed{
 	{"serve", "checker harness/history harness/suite lab redlock reports reports/html scenarios"},
 
 	// The programs.
-	{"cmd/lockproof", "checker harness/client harness/cluster harness/cluster/docker harness/cluster/docker/proxy harness/cluster/kinds" +
+	{"cmd/lockproof", "checker explore harness/client harness/cluster harness/cluster/docker harness/cluster/docker/proxy harness/cluster/kinds" +
 		" harness/cluster/process harness/foreign harness/locks harness/suite internal/plain redlock" +
 		" reports reports/html scenarios serve validate validate/settings"},
 	{"internal/runtests", "harness/cluster/docker internal/needs"},
@@ -85,5 +87,6 @@ var table = []allowed{
 	{"bench/lock", "bench/figures harness/cluster/process harness/cluster/server redlock"},
 	{"bench/checking", "bench/figures bench/memory checker harness/history"},
 	{"bench/trials", "bench/figures bench/memory checker harness/history harness/suite scenarios"},
-	{"bench", "bench/checking bench/figures bench/lock bench/trials"},
+	{"bench/searching", "bench/figures bench/trials checker explore harness/locks harness/suite redlock"},
+	{"bench", "bench/checking bench/figures bench/lock bench/searching bench/trials"},
 }

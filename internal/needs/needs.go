@@ -37,6 +37,8 @@ var (
 	Redis    = Need{"redis-server", "Redis 7.0 or later", setup}
 	Compiler = Need{"compiler", "a C compiler", setup}
 	Python   = Need{"python", "Python 3 with redis-py (Debian: python3-redis)", setup}
+	PHP      = Need{"php", "PHP with phpredis, Symfony's and malkusch's locks (Debian: php-symfony-lock, php-malkusch-lock)", setup}
+	Node     = Need{"node", "Node with node-redis (Debian: node-redis)", setup}
 	Chromium = Need{"chromium", "Chromium", setup}
 	Engine   = Need{"engine", "a Docker engine and Compose", setup}
 	Image    = Need{"image", "a Docker engine that has or gets an image of Debian", setup}
@@ -49,7 +51,7 @@ var (
 )
 
 // All lists the needs.
-var All = []Need{Redis, Compiler, Python, Chromium, Engine, Image, Shell, Time, Root, Path, Modules, System}
+var All = []Need{Redis, Compiler, Python, PHP, Node, Chromium, Engine, Image, Shell, Time, Root, Path, Modules, System}
 
 // Browsers are the names under which Chromium is found, the preferred first.
 var Browsers = []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"}
