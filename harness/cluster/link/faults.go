@@ -103,12 +103,19 @@ func (l *Link) reset() {
 	l.LetGo()
 }
 
+// toxicOrder is what toxiproxy is told of a toxic.
+type toxicOrder struct {
+	Name       string          `json:"name"`
+	Type       string          `json:"type"`
+	Stream     string          `json:"stream"`
+	Toxicity   int             `json:"toxicity"`
+	Attributes json.RawMessage `json:"attributes"`
+}
+
 // addToxic speaks to toxiproxy as its HTTP API does. Its jitter and toxicity
 // draw from an unseeded source, so both are left out (FACTS: 0 and 1).
 func (l *Link) addToxic(name, kind, way, attributes string) error {
-	text, err := json.Marshal(map[string]any{
-		"name": name, "type": kind, "stream": way, "toxicity": 1, "attributes": json.RawMessage(attributes),
-	})
+	text, err := json.Marshal(toxicOrder{Name: name, Type: kind, Stream: way, Toxicity: 1, Attributes: json.RawMessage(attributes)})
 	if err == nil {
 		_, err = l.proxy.Toxics.AddToxicJson(bytes.NewReader(text))
 	}

@@ -59,6 +59,8 @@ func (n *Node) screen(peer *server.Peer, name string, args ...string) bool {
 		peer.WriteError("ERR the virtual cluster's nodes have database 0 only: use the local cluster")
 	case name == "INFO" && (len(args) == 0 || informs(args[0])):
 		peer.WriteBulk(n.info())
+	case name == "INFO" && len(args) == 1:
+		peer.WriteError(fmt.Sprintf("ERR INFO %s is not modelled by the virtual cluster: use the local cluster", args[0]))
 	default:
 		return false
 	}

@@ -46,7 +46,7 @@ func (n *Node) stop(what string, disk func()) error {
 	n.conns = map[*conn]bool{}
 	n.mu.Unlock()
 
-	gone.Close()
+	giveServerBack(gone)
 	for k := range conns {
 		k.Close()
 	}

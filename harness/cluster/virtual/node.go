@@ -10,17 +10,11 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	lua "github.com/yuin/gopher-lua"
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/script"
 	"lockproof/harness/history"
 )
-
-// miniredis makes a Lua state for each EVAL, whose registry, of 80 KB unless set,
-// was a quarter of all the memory that a busy run asked for. A script has room for
-// a thousand values; one that needs more gets an error that says so.
-func init() { lua.RegistrySize = 1024 }
 
 // Node is a server in memory: miniredis, with a wall clock and a disk of its
 // own. A key expires when the node's wall clock reaches the time that it
@@ -76,16 +70,9 @@ func (n *Node) start() {
 	n.boot(n.keys)
 }
 
-// boot makes a miniredis that has these keys. The caller holds the lock.
+// boot takes a miniredis and gives it these keys. The caller holds the lock.
 func (n *Node) boot(keys map[string]record) {
-	m := miniredis.NewMiniRedis()
-	// The first connection is what makes a miniredis without a socket ready; it
-	// has no other use.
-	c, err := m.Dial()
-	if err != nil {
-		panic(fmt.Sprintf("node %s: miniredis cannot start in memory: %v", n.name, err)) // no code path of v2.40.0
-	}
-	c.Close()
+	m := takeServer()
 	m.Server().SetPreHook(n.screen)
 	m.SetTime(epoch.Add(time.Duration(n.reading)))
 	for key, r := range keys {
