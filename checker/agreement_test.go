@@ -18,7 +18,7 @@ import (
 	"lockproof/harness/history"
 )
 
-// The safety verdicts on made-up histories, most of which make little sense as runs
+// The safety verdicts, and that on cancelled acquires, on made-up histories, most of which make little sense as runs
 // of a lock, are those of the second checker.
 func TestMadeUpHistoriesAreJudgedAlike(t *testing.T) {
 	histories := 100_000
@@ -45,7 +45,7 @@ func TestMadeUpHistoriesAreJudgedAlike(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	for _, found := range []string{"", "mutual-exclusion", "protected-data", "fencing"} {
+	for _, found := range []string{"", "mutual-exclusion", "protected-data", "fencing", "cancellation"} {
 		require.Greater(t, count[found], histories/200, "hardly any history breaks just this: %q of %v", found, count)
 	}
 }
@@ -88,7 +88,7 @@ func compare(t *testing.T, name string, text []byte) (found string, ok bool) {
 		return "", false
 	}
 	var ours []string
-	for _, property := range []string{checker.Fencing, checker.MutualExclusion, checker.ProtectedData} {
+	for _, property := range []string{checker.Cancellation, checker.Fencing, checker.MutualExclusion, checker.ProtectedData} {
 		if verdict.Of(property).Verdict == history.Violated {
 			ours = append(ours, property)
 		}
@@ -125,7 +125,8 @@ func madeUp(seed uint64) []byte {
 	m := &invention{Rand: rand.New(rand.NewPCG(seed, 16)), ids: map[string]int{}, held: map[string]int{}, fenced: map[string]int64{},
 		key: map[string]string{}, dead: map[string]bool{}, versions: map[string][]string{"k1": {""}, "k2": {""}}}
 	m.say(map[string]any{"process": "harness", "type": "header", "header": history.Header{Version: 1, Cluster: "virtual", TTL: 10 * unit,
-		Lock: "made-up", Nodes: []string{"n1"}, Clients: []string{"c1", "c2", "c3"}, Fencing: m.one(2), FencedStore: m.one(2)}})
+		Lock: "made-up", Nodes: []string{"n1"}, Clients: []string{"c1", "c2", "c3"}, Fencing: m.one(2), FencedStore: m.one(2),
+		Bounds: history.Bounds{Cancel: 2 * unit}}})
 	for range 3 + m.IntN(16) {
 		m.now += unit * int64(m.IntN(4))
 		client := fmt.Sprintf("c%d", 1+m.IntN(3))
@@ -182,6 +183,7 @@ func (m *invention) operation(client string, fields map[string]any, outcome stri
 		m.onItsWay()
 		m.onItsWay = nil
 	}
+	m.giveUp(client)
 	if m.one(12) {
 		return
 	}
@@ -191,6 +193,26 @@ func (m *invention) operation(client string, fields map[string]any, outcome stri
 		fields[name] = value
 	}
 	m.say(fields)
+}
+
+// giveUp cancels, now and then, what a client has under way, which may then go on, and
+// may be paused as well.
+func (m *invention) giveUp(client string) {
+	if !m.one(16) {
+		return
+	}
+	m.say(map[string]any{"process": client, "type": "cancel"})
+	pause := map[string]any{"id": 100 + m.now, "kind": "pause", "phase": "begin", "targets": []string{client}, "effective": true}
+	paused := m.one(3)
+	if paused {
+		m.say(map[string]any{"process": "nemesis", "type": "fault", "fault": pause})
+	}
+	m.now += unit * int64(m.IntN(6))
+	if paused {
+		pause["phase"] = "end"
+		m.say(map[string]any{"process": "nemesis", "type": "fault", "fault": pause})
+		m.now += unit * int64(m.IntN(4))
+	}
 }
 
 func (m *invention) acquire(client string) {

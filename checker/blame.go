@@ -23,6 +23,7 @@ const (
 	OneCounter      = "fencing tokens come from one counter"
 	ReplicasHaveAll = "a promoted replica has every acknowledged write"
 	OneMaster       = "there is one master at a time"
+	ContextHeeded   = "the lock heeds its caller's context"
 	Unexplained     = "not shown by this history"
 )
 
@@ -86,6 +87,11 @@ func (b *blamer) forUnavailable(o *operation, clear span) *Blame {
 // forLateRelease explains a release that did not return although it should have.
 func (b *blamer) forLateRelease(s releasing, clear span) *Blame {
 	return (&waitBlame{b, &operation{process: s.client, key: s.key, call: s.call, asked: s.from}, clear}).unavailable()
+}
+
+// forUnheeded explains an acquire that went on after its caller had given up.
+func (b *blamer) forUnheeded(o *operation, by cancel, after span) *Blame {
+	return (&cancelBlame{b, o, by, after}).explain()
 }
 
 // forOrphan explains a key that nobody's lease needs any more.

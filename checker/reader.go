@@ -81,6 +81,9 @@ func (r *reader) event(e *history.Event) error {
 	case history.TypeLost:
 		r.beliefs.lose(i, e, e.Lease)
 		return nil
+	case history.TypeCancel:
+		r.cancels = append(r.cancels, cancel{r.names.of(e.Process), e.Time, int32(i)})
+		return nil
 	case history.TypeEnd: // what a client still had to say may come after it
 		r.finished = true
 	case history.TypeClock:

@@ -28,6 +28,7 @@ type record struct {
 	held      pool[holding]               // who owned which key on which node
 	prolonged map[*holding][]prolongation // the extensions that took effect
 	releases  []releasing                 // those that took longer than their bound
+	cancels   []cancel                    // in the order of the history
 	answers   answers                     // where they say something of a fault
 }
 

@@ -15,27 +15,19 @@ import (
 
 // line is a line of a history, as docs/history.md describes it.
 type line struct {
-	Time     int64
-	Process  string
-	Type     string
-	Op       string
-	ID       int
-	Lease    int
-	Key      string
-	Fence    int64
-	Validity int64
-	Wall     bool
-	Value    string
-	Base     string
-	Reason   string
-	Command  struct {
-		Serial     int64
-		Key, Token string
-		Effect     string
-		Done       bool
+	Time, Fence, Validity     int64
+	ID, Lease                 int
+	Process, Type, Op, Reason string
+	Key, Value, Base          string
+	Wall                      bool
+	Command                   struct {
+		Serial             int64
+		Key, Token, Effect string
+		Done               bool
 	}
 	Header struct {
 		Fencing bool
+		Bounds  struct{ Cancel int64 }
 	}
 	Clock struct {
 		Reading int64
@@ -43,9 +35,9 @@ type line struct {
 		Wall    bool
 	}
 	Fault struct {
-		Kind      string
-		Targets   []string
-		Effective bool
+		Kind, Phase string
+		Targets     []string
+		Effective   bool
 	}
 }
 
@@ -72,9 +64,10 @@ type believed struct {
 	from, to   int64
 }
 
-// broken names the safety properties that a history breaks.
+// broken names the properties that a history breaks, of those that are judged here.
 func broken(lines []line) (names string) {
-	for name, is := range map[string]func([]line) bool{"mutual-exclusion": overlaps, "protected-data": damaged, "fencing": disordered} {
+	for name, is := range map[string]func([]line) bool{"mutual-exclusion": overlaps, "protected-data": damaged,
+		"fencing": disordered, "cancellation": unheeded} {
 		if is(lines) {
 			names += " " + name
 		}
@@ -102,8 +95,7 @@ func overlaps(lines []line) bool {
 
 // stretches gives when the lease of an acquire is believed in.
 func stretches(lines []line, acquire int) []believed {
-	grant := lines[acquire]
-	end := end(lines, acquire)
+	grant, end := lines[acquire], end(lines, acquire)
 	var all []believed
 	for i, l := range lines {
 		of := l.Process == grant.Process && l.Type == "ok" && (i == acquire || l.Op == "extend" && l.Lease == grant.ID)
@@ -111,8 +103,7 @@ func stretches(lines []line, acquire int) []believed {
 			all = append(all, believed{grant.Key, fmt.Sprint(grant.Process, grant.ID), l.Time, min(end, passed(lines, i))})
 		}
 	}
-	// An extension within the belief takes the place of what was left of it.
-	for i := 1; i < len(all); i++ {
+	for i := 1; i < len(all); i++ { // an extension takes the place of what was left of the belief
 		all[i-1].to = min(all[i-1].to, all[i].from)
 	}
 	return all
@@ -120,13 +111,11 @@ func stretches(lines []line, acquire int) []believed {
 
 // end is when a lease ends, whatever its validity: released, lost, or its client dead.
 func end(lines []line, acquire int) int64 {
-	grant := lines[acquire]
-	first := int64(math.MaxInt64)
+	grant, first := lines[acquire], int64(math.MaxInt64)
 	for i, l := range lines {
 		mine := l.Process == grant.Process && l.Lease == grant.ID
 		switch {
-		case mine && l.Type == "invoke" && l.Op == "release",
-			mine && l.Type == "lost",
+		case mine && (l.Type == "invoke" && l.Op == "release" || l.Type == "lost"),
 			mine && l.Type == "fail" && l.Op == "extend" && l.Reason == "lost",
 			i > acquire && l.Type == "fault" && l.Fault.Kind == "kill" && l.Fault.Effective &&
 				slices.Contains(l.Fault.Targets, grant.Process):
@@ -140,8 +129,7 @@ func end(lines []line, acquire int) int64 {
 // its client's clock.
 func passed(lines []line, at int) int64 {
 	l := lines[at]
-	since, reading, rate := int64(0), int64(0), 1.0 // of the clock, as it runs
-	target := int64(math.MaxInt64)
+	since, reading, rate, target := int64(0), int64(0), 1.0, int64(math.MaxInt64) // of the clock, as it runs
 	if l.Validity == 0 {
 		return l.Time
 	}
@@ -254,7 +242,8 @@ func explained(value string, left []touch) bool {
 	must := false
 	for i, t := range left {
 		must = must || t.acked || t.took
-		if t.base != value || preceded(t, left) {
+		preceded := slices.ContainsFunc(left, func(other touch) bool { return other.to < t.from })
+		if t.base != value || preceded {
 			continue
 		}
 		rest := append(append([]touch(nil), left[:i]...), left[i+1:]...)
@@ -262,19 +251,11 @@ func explained(value string, left []touch) bool {
 			return explained(value, rest) // to take a read as early as it can be changes nothing
 		}
 		// Who writes over what nobody was promised need not have known of it.
-		if !t.acked && t.took && explained(value, rest) {
-			return true
-		}
-		if explained(t.value, rest) {
+		if !t.acked && t.took && explained(value, rest) || explained(t.value, rest) {
 			return true
 		}
 	}
 	return !must
-}
-
-// preceded reports whether another access was over before this one began.
-func preceded(t touch, left []touch) bool {
-	return slices.ContainsFunc(left, func(other touch) bool { return other.to < t.from })
 }
 
 // disordered reports whether tokens do not grow strictly in the order of the grants.
@@ -284,8 +265,7 @@ func disordered(lines []line) bool {
 	}
 	for i, a := range lines {
 		for j, b := range lines {
-			granted := a.Type == "ok" && b.Type == "ok" && a.Op == "acquire" && b.Op == "acquire"
-			if !granted || a.Key != b.Key {
+			if a.Type != "ok" || b.Type != "ok" || a.Op != "acquire" || b.Op != "acquire" || a.Key != b.Key {
 				continue
 			}
 			after := slices.ContainsFunc(lines, func(l line) bool {
@@ -293,6 +273,26 @@ func disordered(lines []line) bool {
 			})
 			if a.Fence == 0 || i != j && a.Fence == b.Fence || after && a.Fence > b.Fence {
 				return true
+			}
+		}
+	}
+	return false
+}
+
+// unheeded reports whether an acquire went on for too long, without a pause, after its caller had cancelled it.
+func unheeded(lines []line) bool {
+	for i, l := range lines {
+		since, cancelled, paused, over := int64(0), false, false, l.Type != "invoke" || l.Op != "acquire"
+		for _, o := range lines[i+1:] {
+			if bound := lines[0].Header.Bounds.Cancel; !over && cancelled && !paused && bound > 0 && o.Time-since > bound {
+				return true
+			}
+			stops := o.Type == "fault" && slices.Contains(o.Fault.Targets, l.Process)
+			over = over || o.Process == l.Process && o.ID == l.ID || stops && o.Fault.Kind == "kill"
+			if o.Process == l.Process && o.Type == "cancel" && !cancelled {
+				since, cancelled = o.Time, true
+			} else if stops && o.Fault.Kind == "pause" {
+				paused, since = o.Fault.Phase == "begin", o.Time
 			}
 		}
 	}

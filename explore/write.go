@@ -91,7 +91,7 @@ func (f *file) bounds(b scenarios.Bounds) {
 	for _, bound := range []struct {
 		name string
 		is   scenarios.Span
-	}{{"free", b.Free}, {"grant", b.Grant}, {"release", b.Release}, {"tenure", b.Tenure}} {
+	}{{"free", b.Free}, {"grant", b.Grant}, {"release", b.Release}, {"cancel", b.Cancel}, {"tenure", b.Tenure}} {
 		if !bound.is.IsZero() {
 			all = append(all, bound.name+": "+f.span(bound.is.In(f.ttl)))
 		}

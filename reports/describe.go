@@ -28,6 +28,8 @@ func Describe(e history.Event) (what, detail string) {
 	switch e.Type {
 	case history.TypeLost:
 		return "is told that its lease is lost", e.Error
+	case history.TypeCancel:
+		return "is told to give up what it has under way", ""
 	case history.TypeStall:
 		return "was held up for " + Duration(time.Duration(e.Late)), ""
 	case history.TypeNote:

@@ -102,7 +102,7 @@ func TestProgressOfTooMuch(t *testing.T) {
 	for _, text := range []string{
 		strings.Repeat(`{"trial":{}}`+"\n", mostFinished),
 		strings.Repeat(`{"trial":{"why":"`+strings.Repeat("x", 60_000)+`"}}`+"\n", 1_800),
-		`{"trial":{"verdicts":{"a":"","b":"","c":"","d":"","e":"","f":""}}}` + "\n",
+		`{"trial":{"verdicts":{"a":"","b":"","c":"","d":"","e":"","f":"","g":""}}}` + "\n",
 	} {
 		out := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(out, ProgressFile), []byte(`{"begun":{}}`+"\n"+text), 0o644))

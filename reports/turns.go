@@ -81,6 +81,8 @@ func (t *teller) event(i int, e, invoke history.Event) {
 	switch {
 	case e.Type == history.TypeFault && e.Fault != nil && !e.Fault.Setting:
 		t.fault(i, e)
+	case e.Type == history.TypeCancel:
+		t.add(i, e, detail, "%s's caller gives up", e.Process)
 	case e.Key != t.Key || e.Op == "" && e.Type != history.TypeLost:
 	case e.Type == history.TypeLost:
 		t.add(i, e, detail, "%s is told that it lost the lock", e.Process)

@@ -38,7 +38,7 @@ var order = []string{
 	// Network, retries, quorums.
 	"partition-during-contention", "holder-partitioned", "node-disconnected", "hung-node", "lost-reply", "late-set", "late-release",
 	"retry-without-jitter", "sequential-acquire", "half-is-not-majority", "one-node-twice", "different-node-lists",
-	"cancelled-acquire",
+	"cancelled-acquire", "cancelled-wait",
 	// Release and extension.
 	"release-by-plain-del", "release-by-get-then-del", "guessable-token", "setnx-then-expire",
 	"extend-without-owner", "extend-on-minority", "extend-too-late", "endless-extension", "late-extension",

@@ -224,6 +224,7 @@ func (d *decoder) bounds(n ast.Node, b Bounds) Bounds {
 		{"free", "", func(n ast.Node) { b.Free = d.span(n, "free", positive) }},
 		{"grant", "", func(n ast.Node) { b.Grant = d.span(n, "grant", positive) }},
 		{"release", "", func(n ast.Node) { b.Release = d.span(n, "release", positive) }},
+		{"cancel", "", func(n ast.Node) { b.Cancel = d.span(n, "cancel", positive) }},
 		{"tenure", "", func(n ast.Node) { b.Tenure = d.span(n, "tenure", positive) }},
 	})
 	return b

@@ -102,7 +102,7 @@ workload: {clients: 2, keys: 3, for: 20 ttl, hold: 50ms, think: 0}
 nemesis:
   - {fault: clock, among: [n1, n2, w1], count: 2, every: 1 ttl, for: [1s, 2s], rate: 1.2}
   - {fault: delay, among: "*-n1", every: [1s, 2s], for: 1s, by: 5ms, direction: to-node}
-bounds: {free: 2 ttl, grant: 0.5 ttl, release: 3 ttl, tenure: 9 ttl}
+bounds: {free: 2 ttl, grant: 0.5 ttl, release: 3 ttl, cancel: 4 ttl, tenure: 9 ttl}
 earned: {grants: 1, contended: 2, faults: 3, writes: 4, refused: 0}
 `)
 	number := func(n int) *int { return &n }
@@ -134,7 +134,7 @@ earned: {grants: 1, contended: 2, faults: 3, writes: 4, refused: 0}
 			Every: Range{second, Span{Fixed: 2 * time.Second}}, For: Range{second, second},
 			By: Span{Fixed: 5 * time.Millisecond}, Direction: cluster.ToNode},
 	}, s.Nemesis)
-	require.Equal(t, Bounds{Free: Span{TTLs: 2}, Grant: Span{TTLs: 0.5}, Release: Span{TTLs: 3}, Tenure: Span{TTLs: 9}}, s.Bounds)
+	require.Equal(t, Bounds{Free: Span{TTLs: 2}, Grant: Span{TTLs: 0.5}, Release: Span{TTLs: 3}, Cancel: Span{TTLs: 4}, Tenure: Span{TTLs: 9}}, s.Bounds)
 	require.Equal(t, Earned{number(1), number(2), number(3), number(4), number(0)}, s.Earned)
 }
 

@@ -122,6 +122,7 @@ type Bounds struct {
 	Free    Span // default 1 ttl + the longest retry + a margin
 	Grant   Span // default 0.5 ttl
 	Release Span // default 0.5 ttl
+	Cancel  Span // default 0.5 ttl and two node timeouts for each node
 	Tenure  Span // default none
 }
 

@@ -16,6 +16,7 @@ const (
 	TypeFail    Type = "fail"    // the operation did not take effect
 	TypeInfo    Type = "info"    // the operation's fate is unknown
 	TypeLost    Type = "lost"    // a client is told that it lost its lease
+	TypeCancel  Type = "cancel"  // a caller gave up the operation that its client has under way
 	TypeCommand Type = "command" // a command reached a node over a link
 	TypeReply   Type = "reply"   // the node answered a command on a link
 	TypeFault   Type = "fault"   // the nemesis began or ended a fault

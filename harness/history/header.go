@@ -51,7 +51,7 @@ func (h Header) Servers() []string {
 	return append(slices.Clone(h.Nodes), slices.Sorted(maps.Keys(h.Replicas))...)
 }
 
-// Bounds are what the two liveness properties promise in this run.
+// Bounds are what the liveness properties promise in this run.
 type Bounds struct {
 	// Free is how long after faults are healed and holders are gone a waiting
 	// client may have to wait for the lock.
@@ -62,6 +62,9 @@ type Bounds struct {
 	// Release is how long a release may take while its client reaches a healthy
 	// majority, until it returns and until it has taken effect. 0: none is judged.
 	Release int64 `json:"release,omitempty"`
+	// Cancel is how long an acquire may go on after its caller has cancelled it. 0: none
+	// is judged.
+	Cancel int64 `json:"cancel,omitempty"`
 	// Tenure, if not 0, is the longest time for which one client may keep the
 	// lock by extensions while another waits for it.
 	Tenure int64 `json:"tenure,omitempty"`

@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	types = []Type{TypeHeader, TypeInvoke, TypeOK, TypeFail, TypeInfo, TypeLost, TypeCommand, TypeReply,
+	types = []Type{TypeHeader, TypeInvoke, TypeOK, TypeFail, TypeInfo, TypeLost, TypeCancel, TypeCommand, TypeReply,
 		TypeFault, TypeNode, TypeClock, TypeStall, TypeNote, TypeEnd}
 	ops     = []Op{OpAcquire, OpExtend, OpRelease, OpCheck, OpRead, OpWrite}
 	phases  = []Phase{PhaseBegin, PhaseEnd, PhaseInstant}

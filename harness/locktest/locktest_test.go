@@ -130,6 +130,16 @@ func TestALockThatTakesByAScript(t *testing.T) {
 		"--- PASS: TestVictims/by-script-fresh-tokens/slow-acquire/seed=1")
 }
 
+// A lock that goes on when its caller has given up is told so, whether it comes to an end
+// or not.
+func TestALockThatIgnoresItsContext(t *testing.T) {
+	for bad, ends := range map[string]string{"deaf": "it returned at", "stuck": "it had not returned at"} {
+		r := victim(t, bad)
+		r.failed(t, "TestVictims/"+bad, "cancelled-wait")
+		r.says(t, "cancellation: expected holds, got violated", ends, "c2's caller gives up", "blame: the lock heeds its caller's context")
+	}
+}
+
 // Fencing tokens are checked by the store, and judged.
 func TestALockWithFencingTokens(t *testing.T) {
 	r := victim(t, "fence-grows")

@@ -38,7 +38,7 @@ func Scenarios(names ...string) Option {
 }
 
 // Properties chooses what is judged: mutual-exclusion, protected-data, fencing,
-// deadlock-freedom, fault-tolerance. All of them are otherwise. Scenarios that
+// deadlock-freedom, fault-tolerance, cancellation. All of them are otherwise. Scenarios that
 // expect nothing of these are skipped.
 func Properties(names ...string) Option {
 	return func(s *settings) { s.properties = append(s.properties, names...) }

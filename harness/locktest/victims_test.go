@@ -182,6 +182,32 @@ if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[3]) or redis.call('GET',
 end
 return false`)
 
+// deaf is onOne that waits until it has the lock, whatever becomes of its caller.
+func deaf(env locktest.Env) (locktest.Lock, error) {
+	lock, err := onOne(rand.Text, owned)(env)
+	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+		for {
+			lease, err := lock.Acquire(context.WithoutCancel(ctx), key)
+			if err == nil || env.Context().Err() != nil {
+				return lease, err
+			}
+			time.Sleep(env.RetryMax)
+		}
+	}), err
+}
+
+// stuck is onOne that never comes back from an acquire that was refused.
+func stuck(env locktest.Env) (locktest.Lock, error) {
+	lock, err := onOne(rand.Text, owned)(env)
+	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+		lease, err := lock.Acquire(ctx, key)
+		if err != nil {
+			<-env.Context().Done()
+		}
+		return lease, err
+	}), err
+}
+
 // fenced is onOne with a fencing token for each lease, which token makes of a counter
 // beside the key.
 func fenced(token func(count int64) int64) locktest.New {
@@ -314,6 +340,8 @@ func TestVictims(t *testing.T) {
 			locktest.Run(t, byScript(func() func() string { return rand.Text }), safety,
 				locktest.Scenarios("late-release", "slow-acquire"))
 		},
+		"deaf":  func(t *testing.T) { locktest.Run(t, deaf, locktest.Scenarios("cancelled-wait")) },
+		"stuck": func(t *testing.T) { locktest.Run(t, stuck, locktest.Scenarios("cancelled-wait")) },
 		"real-time": func(t *testing.T) {
 			locktest.Run(t, onOne(rand.Text, plain), safety, locktest.Scenarios("client-pause", "release-by-plain-del"),
 				locktest.RealTime())

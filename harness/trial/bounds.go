@@ -15,7 +15,7 @@ const freeMargin = 0.25
 // are kept away is no part of it: while they are, the checker's clock stands still.
 func (p *Plan) bounds() history.Bounds {
 	free := p.TTL + time.Duration(freeMargin*float64(p.TTL)) + p.retry()
-	b := history.Bounds{Free: int64(free), Grant: int64(p.TTL / 2), Release: int64(p.TTL / 2)}
+	b := history.Bounds{Free: int64(free), Grant: int64(p.TTL / 2), Release: int64(p.TTL / 2), Cancel: int64(p.cancelled())}
 	if s := p.Bounds.Free; !s.IsZero() {
 		b.Free = int64(s.In(p.TTL))
 	}
@@ -25,6 +25,9 @@ func (p *Plan) bounds() history.Bounds {
 	if s := p.Bounds.Release; !s.IsZero() {
 		b.Release = int64(s.In(p.TTL))
 	}
+	if s := p.Bounds.Cancel; !s.IsZero() {
+		b.Cancel = int64(s.In(p.TTL))
+	}
 	b.Tenure = int64(p.Bounds.Tenure.In(p.TTL))
 	return b
 }
@@ -32,4 +35,13 @@ func (p *Plan) bounds() history.Bounds {
 func (p *Plan) retry() time.Duration {
 	r := run{plan: p}
 	return r.options().RetryMax
+}
+
+// cancelled is how long an acquire may go on once its caller has given up: it may end the
+// round that is under way, and give back what it has, on one node after the other, each
+// for as long as a node is waited for. A lock that waits for all of them at once needs
+// two node timeouts.
+func (p *Plan) cancelled() time.Duration {
+	r := run{plan: p}
+	return p.TTL/2 + 2*time.Duration(len(p.Nodes))*r.options().NodeTimeout
 }

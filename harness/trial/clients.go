@@ -40,6 +40,7 @@ type member struct {
 	clock    map[bool]history.Event // its last clock events, by Wall
 	lastWord int64                  // the latest time of its events
 	failed   error                  // the client itself failed, not the lock
+	givenUp  bool                   // the caller of the operation that it has under way has given up
 }
 
 func newClientGroup(c cluster.Cluster, record func(history.Event)) *clientGroup {
@@ -136,8 +137,20 @@ func (c *clientGroup) send(name string, cmd client.Command) (<-chan client.Messa
 	return done, nil
 }
 
+// cancel has the caller of a client's operation give up.
+func (c *clientGroup) cancel(name string) error {
+	if _, err := c.send(name, client.Command{Do: client.DoCancel}); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.members[name].givenUp = true
+	return nil
+}
+
 // answer waits for a command's end, for as long as limit; one that does not come
-// leaves nobody waiting for the next.
+// leaves nobody waiting for the next. If its caller had given up, that is the lock's
+// failure, which the history shows: its client is ended.
 func (c *clientGroup) answer(ctx context.Context, name string, done <-chan client.Message, limit time.Duration) (client.Message, error) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -146,17 +159,33 @@ func (c *clientGroup) answer(ctx context.Context, name string, done <-chan clien
 		if msg.Error != "" {
 			return msg, fmt.Errorf("client %s: %s", name, msg.Error)
 		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.members[name].givenUp = false
 		return msg, nil
 	case <-c.broken:
 		return client.Message{}, errClientFailed
 	case <-timer.C:
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.fail(c.members[name], fmt.Errorf("it has not answered for %v", limit))
-		return client.Message{}, errClientFailed
+		return client.Message{}, c.silent(name, limit)
 	case <-ctx.Done():
 		return client.Message{}, ctx.Err()
 	}
+}
+
+// silent deals with a client that has not answered for as long as one may take.
+func (c *clientGroup) silent(name string, limit time.Duration) error {
+	c.mu.Lock()
+	m := c.members[name]
+	if !m.givenUp {
+		defer c.mu.Unlock()
+		c.fail(m, fmt.Errorf("it has not answered for %v", limit))
+		return errClientFailed
+	}
+	c.mu.Unlock()
+	if err := c.Kill(name); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %s, whose caller had given up, had not returned after %v", errUnmet, name, limit)
 }
 
 // failure gives the first error of a client that is none of its lock's.

@@ -141,23 +141,27 @@ func TestBounds(t *testing.T) {
 	const retry = 150 * time.Millisecond // 15 % of a TTL of a second
 	const half = int64(500 * time.Millisecond)
 	free := int64(time.Second + 250*time.Millisecond + retry)
+	cancel := half + 2*int64(50*time.Millisecond) // the one node may be waited for twice, for 5 % of the TTL
 	ttls := func(n float64) scenarios.Span { return scenarios.Span{TTLs: n} }
 	for _, c := range []struct {
 		name   string
 		change func(*scenarios.Scenario)
 		want   history.Bounds
 	}{
-		{"by default", func(*scenarios.Scenario) {}, history.Bounds{Free: free, Grant: half, Release: half}},
+		{"by default", func(*scenarios.Scenario) {}, history.Bounds{Free: free, Grant: half, Release: half, Cancel: cancel}},
 		{"a node that is kept away makes no difference", func(s *scenarios.Scenario) {
 			s.Script = []scenarios.Step{{Verb: nemesis.Kill, Targets: []string{"n1"}, After: ttls(1.1)},
 				{Verb: nemesis.Kill, Targets: []string{"n1"}, After: ttls(0.5)}}
-		}, history.Bounds{Free: free, Grant: half, Release: half}},
+		}, history.Bounds{Free: free, Grant: half, Release: half, Cancel: cancel}},
 		{"a longer retry", func(s *scenarios.Scenario) { s.Lock.RetryMax = ttls(0.4) },
-			history.Bounds{Free: free - int64(retry) + int64(400*time.Millisecond), Grant: half, Release: half}},
+			history.Bounds{Free: free - int64(retry) + int64(400*time.Millisecond), Grant: half, Release: half, Cancel: cancel}},
+		{"three nodes that are waited for longer", func(s *scenarios.Scenario) {
+			s.Nodes, s.Lock.NodeTimeout = []string{"n1", "n2", "n3"}, ttls(0.2)
+		}, history.Bounds{Free: free, Grant: half, Release: half, Cancel: half + 2*3*int64(200*time.Millisecond)}},
 		{"all set", func(s *scenarios.Scenario) {
-			s.Bounds = scenarios.Bounds{Free: ttls(2), Grant: ttls(1), Release: ttls(3), Tenure: ttls(5)}
+			s.Bounds = scenarios.Bounds{Free: ttls(2), Grant: ttls(1), Release: ttls(3), Cancel: ttls(4), Tenure: ttls(5)}
 		}, history.Bounds{Free: int64(2 * time.Second), Grant: int64(time.Second), Release: int64(3 * time.Second),
-			Tenure: int64(5 * time.Second)}},
+			Cancel: int64(4 * time.Second), Tenure: int64(5 * time.Second)}},
 	} {
 		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, headerOf(t, c.change).Bounds) })
 	}

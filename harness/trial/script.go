@@ -63,10 +63,7 @@ func (r *run) step(ctx context.Context, s scenarios.Step) error {
 	case scenarios.VerbAwait:
 		return r.each(s.Targets, func(name string) error { return r.await(ctx, name, s.Must) })
 	case scenarios.VerbCancel:
-		return r.each(s.Targets, func(name string) error {
-			_, err := r.clients.send(name, client.Command{Do: client.DoCancel})
-			return err
-		})
+		return r.each(s.Targets, r.cancel)
 	}
 	if do, ok := clientWork[s.Verb]; ok {
 		return r.each(s.Targets, func(name string) error { return r.operate(ctx, name, do, s) })
@@ -128,6 +125,13 @@ func (r *run) operate(ctx context.Context, name string, do client.Do, s scenario
 		return nil
 	}
 	return r.await(ctx, name, "")
+}
+
+// cancel has the caller of a client's operation give up. The history says when it did,
+// whatever the client makes of it.
+func (r *run) cancel(name string) error {
+	r.record(history.Event{Time: r.cluster.Now(), Process: name, Type: history.TypeCancel})
+	return r.clients.cancel(name)
 }
 
 // await waits for everything that a client has under way; the last of it must

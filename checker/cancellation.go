@@ -1,0 +1,102 @@
+package checker
+
+import (
+	"fmt"
+	"sort"
+
+	"lockproof/harness/history"
+)
+
+// Cancellation is the name of a property.
+const Cancellation = "cancellation"
+
+var _ = declare(Property{
+	Name:    Cancellation,
+	Meaning: "an acquire that its caller has cancelled returns within a stated bound",
+	Place:   6,
+	Brief:   func(_ Violation, length string) string { return "cancelled, and did not return: " + length },
+	Figures: []Figure{{"cancelled", "cancelled acquires", false}, {"longest_return", "longest return after a cancel", true}},
+	judge:   func(a *analysis, b *blamer, _ oracles) (Result, error) { return (&cancellation{a, b}).judge(), nil },
+})
+
+// cancellation: an acquire whose caller has given up returns within Bounds.Cancel, with
+// the lock or without it. No node needs to answer for that, so no fault on a node or a link
+// excuses a later return; only a stop of the client itself does, from whose end on it has
+// the whole bound again.
+//
+// A cancel that came when nothing or another operation was under way shows nothing, nor
+// does one so near to the end of the history that the bound had not passed.
+type cancellation struct {
+	*analysis
+	blamer *blamer
+}
+
+// cancel is a caller's giving up whatever its client has under way.
+type cancel struct {
+	client name
+	time   int64
+	event  int32
+}
+
+func (c *cancellation) judge() Result {
+	var violations []Violation
+	measured := map[string]int64{"cancelled": 0}
+	bound := c.header.Bounds.Cancel
+	given := map[name][]cancel{} // by client
+	for _, by := range c.cancels {
+		given[by.client] = append(given[by.client], by)
+	}
+	for _, k := range c.keys {
+		for _, o := range k.acquires {
+			by, cancelled := firstOf(given[o.process], o)
+			if !cancelled {
+				continue
+			}
+			after := longest(span{by.time, o.done}.without(c.reach().stopped(c.name(o.process))))
+			switch {
+			case bound > 0 && after.length() > bound:
+				violations = append(violations, c.violation(o, by, after, len(violations)))
+			case o.outcome == underWay:
+				continue
+			}
+			measured["cancelled"]++
+			measured["longest_return"] = max(measured["longest_return"], after.length())
+		}
+	}
+	result := settle(Cancellation, violations, measured)
+	switch {
+	case result.Verdict != history.Holds:
+	case bound <= 0:
+		result.undecide(Vacuous, "the run states no bound for a cancelled acquire")
+	case measured["cancelled"] == 0:
+		result.undecide(Vacuous, "no acquire was under way when its caller cancelled")
+	}
+	return result
+}
+
+// firstOf gives the first of its client's cancels that came while an acquire was under way.
+func firstOf(cancels []cancel, o *operation) (cancel, bool) {
+	i := sort.Search(len(cancels), func(i int) bool { return cancels[i].event > o.call })
+	if i == len(cancels) {
+		return cancel{}, false
+	}
+	by := cancels[i]
+	return by, by.event < o.end || o.outcome == underWay && by.time <= o.done
+}
+
+func (c *cancellation) violation(o *operation, by cancel, after span, index int) Violation {
+	client, key := c.name(o.process), c.name(o.key)
+	ending := fmt.Sprintf("it returned at %s", at(o.done))
+	if o.outcome == underWay {
+		ending = fmt.Sprintf("it had not returned at %s", at(o.done))
+	}
+	v := Violation{
+		Key: key, From: after.from, Until: after.until, Processes: []string{client},
+		What: fmt.Sprintf("%s asked for %q at %s, and its caller gave up at %s; %s, %s later; the bound is %s",
+			client, key, at(o.asked), at(by.time), ending, lasting(after.length()), lasting(c.header.Bounds.Cancel)),
+	}
+	if index < maxViolations {
+		v.Blame = c.blamer.forUnheeded(o, by, after)
+	}
+	return v
+}

@@ -1,0 +1,188 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"lockproof/harness/history"
+)
+
+// cancel is a caller's giving up.
+func (s *story) cancel(t int64, client string) {
+	s.add(t, history.Event{Process: client, Type: history.TypeCancel})
+}
+
+func TestCancellation(t *testing.T) {
+	const noneMet = "vacuous: no acquire was under way when its caller cancelled"
+	tests := []struct {
+		name    string
+		tell    func(s *story)
+		verdict string
+		reason  string
+	}{
+		{"at once", func(s *story) { s.attempt("c2", 100, 200, history.TypeFail); s.cancel(200, "c2") }, history.Inconclusive, noneMet},
+		{"in time", func(s *story) { s.cancel(150, "c2"); s.attempt("c2", 100, 650, history.TypeFail) }, history.Holds, ""},
+		{"with the lock, in time", func(s *story) { s.cancel(150, "c2"); s.grant("c2", 100, 650, 100) }, history.Holds, ""},
+		{"late", func(s *story) { s.cancel(150, "c2"); s.attempt("c2", 100, 651, history.TypeFail) }, history.Violated, ""},
+		{"late, with the lock", func(s *story) { s.cancel(150, "c2"); s.grant("c2", 100, 651, 100) }, history.Violated, ""},
+		{"never", func(s *story) { s.cancel(150, "c2"); s.attempt("c2", 100, 0, "") }, history.Violated, ""},
+		{"a second cancel does not begin it anew", func(s *story) {
+			s.cancel(150, "c2")
+			s.cancel(400, "c2")
+			s.attempt("c2", 100, 700, history.TypeFail)
+		}, history.Violated, ""},
+		{"the history ends before the bound",
+			func(s *story) { s.cancel(1700, "c2"); s.attempt("c2", 100, 0, "") }, history.Inconclusive, noneMet},
+		{"nothing was under way", func(s *story) { s.cancel(950, "c2") }, history.Inconclusive, noneMet},
+		{"a release was under way", func(s *story) {
+			s.cancel(150, "c1")
+			s.release("c1", 1, 100, 1900, history.TypeOK)
+		}, history.Inconclusive, noneMet},
+		{"another's acquire was under way", func(s *story) {
+			s.cancel(150, "c3")
+			s.attempt("c2", 100, 1900, history.TypeFail)
+		}, history.Inconclusive, noneMet},
+		{"a majority is cut off", func(s *story) {
+			s.lasting(90, 1900, "cut", "c2-n1", "c2-n2", "c2-n3", "c2-n4", "c2-n5")
+			s.cancel(150, "c2")
+			s.attempt("c2", 100, 651, history.TypeFail)
+		}, history.Violated, ""},
+		{"its client was paused", func(s *story) {
+			s.lasting(140, 1000, "pause", "c2")
+			s.cancel(150, "c2")
+			s.attempt("c2", 100, 1500, history.TypeFail)
+		}, history.Holds, ""},
+		{"its client was paused, and took long after it", func(s *story) {
+			s.lasting(140, 1000, "pause", "c2")
+			s.cancel(150, "c2")
+			s.attempt("c2", 100, 1501, history.TypeFail)
+		}, history.Violated, ""},
+		{"its client was killed", func(s *story) {
+			s.cancel(150, "c2")
+			s.attempt("c2", 100, 0, "")
+			s.instant(400, "kill", "c2")
+		}, history.Inconclusive, noneMet},
+		{"its client was killed too late", func(s *story) {
+			s.cancel(150, "c2")
+			s.attempt("c2", 100, 0, "")
+			s.instant(800, "kill", "c2")
+		}, history.Violated, ""},
+		{"no bound", func(s *story) {
+			s.header.Bounds.Cancel = 0
+			s.cancel(150, "c2")
+			s.attempt("c2", 100, 1900, history.TypeFail)
+		}, history.Inconclusive, "vacuous: the run states no bound"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := tale()
+			s.header.Bounds.Cancel = 500 * ms
+			s.grant("c1", 0, 10, 80)
+			test.tell(s)
+			s.add(2000, history.Event{Type: history.TypeNote})
+			r := s.requireVerdict(t, Cancellation, test.verdict, test.reason)
+			for _, v := range r.Violations {
+				require.NotNil(t, v.Blame, v.What)
+				require.Greater(t, v.Until-v.From, 500*ms, v.What)
+			}
+		})
+	}
+}
+
+func TestCancellationBlamesWhatTheClientDid(t *testing.T) {
+	tests := []struct {
+		name  string
+		tell  func(s *story)
+		broke string
+		at    int64
+	}{
+		{"it went on asking", func(s *story) {
+			s.sets(110, "c2", "c2.1", 1000, "n1")
+			s.sets(600, "c2", "c2.1", 1000, "n1")
+			s.sets(1000, "c2", "c2.1", 1000, "n2")
+		}, ContextHeeded, 1000},
+		{"it waited for a node", func(s *story) {
+			s.sets(110, "c2", "c2.1", 1000, "n1")
+			s.hangs(120, "c2", "c2.1", "n2")
+		}, "NodeTimeout", 120},
+		{"it waited for a node that it could not reach", func(s *story) {
+			s.sets(110, "c2", "c2.1", 1000, "n1")
+			s.lasting(115, 1900, "cut", "c2-n2")
+			s.lasting(116, 1900, "cut", "c3-n3")
+		}, "NodeTimeout", 115},
+		{"nobody knows", func(s *story) { s.sets(110, "c2", "c2.1", 1000, "n1", "n2", "n3") }, ContextHeeded, 150},
+		{"another went on asking", func(s *story) {
+			s.sets(110, "c2", "c2.1", 1000, "n1")
+			s.sets(1000, "c3", "c3.1", 1000, "n2")
+		}, ContextHeeded, 150},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := tale()
+			s.header.Bounds.Cancel = 500 * ms
+			s.cancel(150, "c2")
+			test.tell(s)
+			s.attempt("c2", 100, 1200, history.TypeFail)
+			blame := s.requireBlame(t, Cancellation, test.broke, test.at)
+			require.Contains(t, blame.Events, s.index(150, history.TypeCancel), "a cancel is what it all rests on")
+		})
+	}
+}
+
+// hangs is a SET that a node was given and never answered.
+func (s *story) hangs(t int64, client, token, node string) {
+	s.serial++
+	s.add(t, history.Event{Process: client + ">" + node, Type: history.TypeCommand, Command: &history.Command{
+		Serial: s.serial, Name: "SET", Key: "k1", Token: token, Expiry: 1000 * ms, Effect: history.EffectSet}})
+}
+
+// index is where an event of that time and type stands in the history.
+func (s *story) index(t int64, of history.Type) int {
+	for i, e := range s.end(0) {
+		if e.Time == t*ms && e.Type == of {
+			return i
+		}
+	}
+	return -1
+}
+
+// Whoever returns within the bound of its running time holds, whatever befell the nodes;
+// whoever does not, is violated. Faults on nodes and links change nothing.
+func TestOnlyAStopOfTheClientExcusesALateReturn(t *testing.T) {
+	outcomes := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawShift(t)
+		s.header.Bounds.Cancel = 500 * ms
+		client := s.clients[0]
+		asked := s.now + 10
+		given := asked + rapid.Int64Range(1, 400).Draw(t, "given up after")
+		took := rapid.Int64Range(0, 1000).Draw(t, "returned after")
+		outcome := rapid.SampledFrom([]history.Type{history.TypeFail, history.TypeInfo, ""}).Draw(t, "outcome")
+		s.attempt(client, asked, given+took, outcome)
+		s.cancel(given, client)
+		end := given + took
+		s.sick(t, rapid.IntRange(0, 5).Draw(t, "sick nodes"), 0, end)
+		late := took > 500
+		verdict := cancellationOf(t, s.end(end))
+		outcomes[verdict]++
+		switch {
+		case late:
+			require.Equal(t, history.Violated, verdict)
+		case outcome == "" || took == 0:
+			require.NotEqual(t, history.Violated, verdict)
+		default:
+			require.Equal(t, history.Holds, verdict)
+		}
+		s.lasting(given, end+1, "pause", client)
+		require.NotEqual(t, history.Violated, cancellationOf(t, s.end(end+1)))
+	})
+	requireOutcomes(t, outcomes, history.Violated, history.Holds, history.Inconclusive)
+}
+
+func cancellationOf(t *rapid.T, events []history.Event) string {
+	verdict, err := check(events)
+	require.NoError(t, err)
+	return verdict.Of(Cancellation).Verdict
+}
