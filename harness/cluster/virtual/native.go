@@ -14,8 +14,9 @@ func (n *Node) native(k *conn, args []string) bool {
 	if !found || k.transacts {
 		return false
 	}
+	digest := strings.ToLower(args[1])
 	named := strings.EqualFold(args[0], "EVALSHA")
-	if named && n.inner.Say("SCRIPT", "EXISTS", args[1]) != "*1\r\n:1\r\n" {
+	if named && !n.natives[digest] && n.inner.Say("SCRIPT", "EXISTS", digest) != "*1\r\n:1\r\n" {
 		return false
 	}
 	answer, ok := s.Run(n.inner, args)
@@ -23,8 +24,25 @@ func (n *Node) native(k *conn, args []string) bool {
 		return false
 	}
 	if !named {
-		n.inner.Say("SCRIPT", "LOAD", s.Text)
+		n.natives[script.Digest(s.Text)] = true
 	}
 	script.Write(k.peer, answer)
 	return true
+}
+
+// loadNatives tells miniredis the native scripts that the server knows, before a
+// command whose answer is about them. To load each at once cost more than its calls:
+// miniredis parses what it is given.
+func (n *Node) loadNatives(command string) {
+	switch strings.ToUpper(command) {
+	case "SCRIPT", "EVALSHA", "EVALSHA_RO", "EXEC":
+	default:
+		return
+	}
+	for _, s := range script.Natives() {
+		if n.natives[script.Digest(s.Text)] {
+			n.inner.Say("SCRIPT", "LOAD", s.Text)
+		}
+	}
+	clear(n.natives)
 }

@@ -168,6 +168,9 @@ func TestNativesDoWhatLuaDoes(t *testing.T) {
 			"load": func(t *rapid.T) {
 				p.do(t, "SCRIPT", "LOAD", rapid.SampledFrom(script.Natives()).Draw(t, "script").Text)
 			},
+			"exists": func(t *rapid.T) {
+				p.do(t, "SCRIPT", "EXISTS", script.Digest(rapid.SampledFrom(script.Natives()).Draw(t, "script").Text))
+			},
 			"set": func(t *rapid.T) { p.do(t, "SET", key.Draw(t, "key"), value.Draw(t, "value")) },
 			"lend": func(t *rapid.T) {
 				p.do(t, "SET", key.Draw(t, "key"), value.Draw(t, "value"), "PX", strconv.Itoa(rapid.IntRange(1, 1000).Draw(t, "ms")))

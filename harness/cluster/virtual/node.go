@@ -33,6 +33,7 @@ type Node struct {
 	disk    *disk
 	server  *miniredis.Miniredis // nil while the node is down
 	inner   *script.Console      // of the server
+	natives map[string]bool      // digests of native scripts that the server knows and miniredis has not been told
 	reading int64                // of the wall clock, as miniredis knows it
 	keys    map[string]record    // as the last command left them
 	starts  int
@@ -81,7 +82,7 @@ func (n *Node) boot(keys map[string]record) {
 			m.SetTTL(key, time.Duration(r.when-n.reading))
 		}
 	}
-	n.server, n.inner = m, script.NewConsole(m)
+	n.server, n.inner, n.natives = m, script.NewConsole(m), map[string]bool{}
 }
 
 // advance brings miniredis and the disk up to the present. miniredis keeps the

@@ -186,6 +186,7 @@ func (n *Node) replace(last *conn) {
 func (n *Node) dispatch(k *conn, args []string) (panicked any) {
 	defer func() { panicked = recover() }()
 	if !n.native(k, args) {
+		n.loadNatives(args[0])
 		n.server.Server().Dispatch(k.peer, args)
 	}
 	return nil
