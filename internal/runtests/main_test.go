@@ -171,6 +171,24 @@ func TestPackagesThatWaitInRealTime(t *testing.T) {
 	}, busy)
 }
 
+// What keeps processors busy in a package that waits is a call of its own, and each
+// test is in one of the two; not where the caller chooses the tests.
+func TestBusyTestsOfPackagesThatWait(t *testing.T) {
+	waiting := []string{imageFirst, "lockproof/harness/suite", "lockproof/nemesis"}
+	busy := []string{"lockproof/checker"}
+	first, beside := shareOut(waiting, busy, []string{"-short"})
+	tests := busyTests["lockproof/harness/suite"]
+	require.Equal(t, []call{{packages: []string{imageFirst, "lockproof/nemesis"}},
+		{flags: []string{"-skip", tests}, packages: []string{"lockproof/harness/suite"}}}, first)
+	require.Equal(t, []call{{packages: busy},
+		{flags: []string{"-run", tests}, packages: []string{"lockproof/harness/suite"}, part: ", the busy ones"}}, beside)
+	for _, flag := range []string{"-run=X", "--run", "-skip"} {
+		first, beside = shareOut(waiting, busy, []string{flag})
+		require.Equal(t, []call{{packages: waiting}}, first)
+		require.Equal(t, []call{{packages: busy}}, beside)
+	}
+}
+
 // Packages of both kinds are in one report, and the failure of either is told.
 func TestBothKindsOfPackagesRun(t *testing.T) {
 	m := newMachine(t)
