@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -23,8 +22,14 @@ type drawer struct {
 	limits limits
 	kinds  []kind // of faults
 	out    *Schedule
-	// moments are when operations begin: faults come around them.
-	moments []time.Duration
+	asked  []asked // in the order in which they were drawn
+}
+
+// asked is an operation of a client: faults, and what other clients do, come around it.
+type asked struct {
+	client int
+	verb   scenarios.Verb
+	at     time.Duration
 }
 
 // Draw draws the schedule of a seed. It is the same for the same space and seed.
@@ -32,8 +37,11 @@ func (s *Space) Draw(seed uint64) *Schedule {
 	d := &drawer{Rand: rand.New(rand.NewPCG(seed, 0x10c4)), space: s}
 	d.setting()
 	d.kinds = s.kinds(d.Rand)
+	if s.can.OwnClock && d.chance(0.4) {
+		d.drift()
+	}
 	for i := range d.out.Clients {
-		d.work(client(i), d.between(0, d.out.TTL/2))
+		d.work(i)
 	}
 	for range d.faults() {
 		d.fault()
@@ -53,7 +61,7 @@ func (d *drawer) setting() {
 	} else if d.chance(0.1) {
 		s.Nodes = 4
 	}
-	if d.chance(0.3) {
+	if d.chance(0.25) {
 		s.Clients = 3
 	}
 	if d.space.broken(Memory) && d.chance(0.8) {
@@ -63,18 +71,15 @@ func (d *drawer) setting() {
 		s.Aliases = map[string]string{"n2": "n1"}
 	}
 	switch {
-	case d.chance(0.25):
-		s.Lock.NodeTimeout = pick(d.Rand, s.TTL/5, s.TTL/2)
+	case d.chance(0.5):
+		s.Lock.NodeTimeout = pick(d.Rand, s.TTL/5, s.TTL/2, s.TTL)
 	case d.chance(0.1):
 		s.Lock.MaxExtensions = 2
 	}
-	if d.chance(0.3) {
-		s.Lock.Tries = 1 + d.IntN(3)
+	if d.chance(0.5) {
+		s.Lock.Tries = pick(d.Rand, 1, 1, 2, 3)
 	}
 	d.out, d.limits = s, d.space.limits(s.Lock.NodeTimeout)
-	if d.space.can.OwnClock && d.chance(0.25) {
-		d.drift()
-	}
 }
 
 // drift lets clocks differ by the drift factor: most often such that leases last longer
@@ -112,13 +117,27 @@ func (d *drawer) round(t time.Duration) time.Duration { return t.Round(d.space.T
 func (d *drawer) span() time.Duration {
 	ttl := d.space.TTL
 	if d.chance(0.5) {
-		at := pick(d.Rand, d.limits.all()...)
-		return max(ttl/grain, d.round(at+pick[time.Duration](d.Rand, -1, 0, 1)*pick(d.Rand, ttl/200, ttl/50, ttl/20)))
+		return max(ttl/grain, d.about(pick(d.Rand, d.limits.all()...)))
 	}
 	if d.chance(0.5) {
 		return d.between(ttl/grain, ttl*3/2)
 	}
 	return d.between(ttl/grain, ttl/10)
+}
+
+// about draws a time at, shortly before or shortly after another.
+func (d *drawer) about(t time.Duration) time.Duration {
+	ttl := d.space.TTL
+	return d.round(t + pick[time.Duration](d.Rand, 0, 0, -1, 1)*pick(d.Rand, ttl/grain, ttl/200, ttl/50, ttl/20))
+}
+
+// after draws when something happens that has to do with an operation that began at a
+// time: about then, or about when something changes for the lock because of it.
+func (d *drawer) after(began time.Duration) time.Duration {
+	if d.chance(0.4) {
+		return max(0, d.about(began))
+	}
+	return max(0, d.about(began+pick(d.Rand, d.limits.all()...)))
 }
 
 // do adds a step.
@@ -127,43 +146,56 @@ func (d *drawer) do(at time.Duration, step scenarios.Step) {
 }
 
 // work draws what one client does: rounds of acquire, what one does with a lease, and
-// release. Whether it has a lease by then shows when it runs.
-func (d *drawer) work(name string, at time.Duration) {
-	ask := func(verb scenarios.Verb, at, within time.Duration) {
-		d.moments = append(d.moments, at)
-		step := scenarios.Step{Verb: verb, Targets: []string{name}, Async: true}
-		step.IfHeld = verb != scenarios.VerbAcquire && verb != scenarios.VerbRead
-		if verb == scenarios.VerbAcquire || verb == scenarios.VerbRead || verb == scenarios.VerbWrite {
-			step.Key = scenarios.DefaultKey
-		}
-		if within > 0 {
-			step.Within = scenarios.Span{Fixed: within}
-		}
-		d.do(at, step)
+// release. Whether it has a lease by then shows when it runs. What it begins with may
+// have to do with what another does: clients that do not meet show nothing.
+func (d *drawer) work(who int) {
+	at := d.between(0, d.out.TTL/2)
+	if len(d.asked) > 0 && d.chance(0.7) {
+		at = d.after(pick(d.Rand, d.asked...).at)
 	}
-	for range 1 + d.IntN(3) {
-		ask(scenarios.VerbAcquire, at, max(d.out.TTL/20, d.span()*time.Duration(1+d.IntN(2))))
-		if d.chance(0.08) {
-			d.do(at+d.span()/4, scenarios.Step{Verb: scenarios.VerbCancel, Targets: []string{name}})
-		}
-		hold := d.span()
-		if d.space.broken(Pauses) && d.chance(0.7) {
-			ask(scenarios.VerbRead, at+hold/3, 0)
-			ask(scenarios.VerbWrite, at+hold*2/3, 0)
-		}
-		switch {
-		case d.chance(0.15) && d.space.can.Watches:
-			ask(scenarios.VerbWatch, at+d.limits.nodeTimeout, 0)
-			hold *= 2
-		case d.chance(0.3) && d.space.can.Extends:
-			ask(scenarios.VerbExtend, at+hold*9/10, 0)
-			hold += d.span()
-		}
-		if d.chance(0.8) {
-			ask(scenarios.VerbRelease, at+hold, 0)
-		}
-		at += hold + d.span()/2
+	for range pick(d.Rand, 1, 1, 1, 2, 2, 3) {
+		at = d.tenure(who, at)
 	}
+}
+
+// ask adds an operation of a client.
+func (d *drawer) ask(who int, verb scenarios.Verb, at, within time.Duration) {
+	at = max(0, at)
+	d.asked = append(d.asked, asked{who, verb, at})
+	step := scenarios.Step{Verb: verb, Targets: []string{client(who)}, Async: true}
+	step.IfHeld = verb != scenarios.VerbAcquire && verb != scenarios.VerbRead
+	if verb == scenarios.VerbAcquire || verb == scenarios.VerbRead || verb == scenarios.VerbWrite {
+		step.Key = scenarios.DefaultKey
+	}
+	if within > 0 {
+		step.Within = scenarios.Span{Fixed: within}
+	}
+	d.do(at, step)
+}
+
+// tenure draws one round of a client from a time on, and gives when the next may begin.
+func (d *drawer) tenure(who int, at time.Duration) time.Duration {
+	d.ask(who, scenarios.VerbAcquire, at, max(d.out.TTL/20, d.span()*time.Duration(1+d.IntN(2))))
+	if d.chance(0.08) {
+		d.do(at+d.span()/4, scenarios.Step{Verb: scenarios.VerbCancel, Targets: []string{client(who)}})
+	}
+	hold := d.span()
+	if d.space.broken(Pauses) && d.chance(0.7) {
+		d.ask(who, scenarios.VerbRead, at+hold/3, 0)
+		d.ask(who, scenarios.VerbWrite, at+hold*2/3, 0)
+	}
+	switch {
+	case d.chance(0.15) && d.space.can.Watches:
+		d.ask(who, scenarios.VerbWatch, at+d.limits.nodeTimeout, 0)
+		hold *= 2
+	case d.chance(0.3) && d.space.can.Extends:
+		d.ask(who, scenarios.VerbExtend, at+hold*9/10, 0)
+		hold += d.span()
+	}
+	if d.chance(0.65) {
+		d.ask(who, scenarios.VerbRelease, at+hold, 0)
+	}
+	return at + hold + d.span()/2
 }
 
 // faults draws how many there are.
@@ -171,41 +203,54 @@ func (d *drawer) faults() int {
 	if len(d.kinds) == 0 {
 		return 0
 	}
-	return 1 + d.IntN(6)
+	return 1 + d.IntN(4)
 }
 
-// fault draws one fault, most often shortly before or after a client begins something.
+// fault draws one fault, most often just before or after a client begins something.
 func (d *drawer) fault() {
-	at := pick(d.Rand, d.moments...)
+	about := pick(d.Rand, d.asked...)
+	at := about.at - d.space.TTL/grain
 	switch {
-	case d.chance(0.4):
-		at -= d.space.TTL / grain
-	case d.chance(0.6):
-		at += d.span() / 4
+	case d.chance(0.5):
+	case d.chance(0.8):
+		at = d.after(about.at)
 	default:
 		at = d.between(0, 3*d.space.TTL)
 	}
-	pick(d.Rand, d.kinds...).draw(d, max(0, at))
+	if d.chance(0.2) {
+		about.client = d.IntN(d.out.Clients)
+	}
+	pick(d.Rand, d.kinds...).draw(d, about, max(0, at))
 }
 
-// links draws some of the links of one client, or all clients' links to one node.
-func (d *drawer) links() []string {
+// lasting draws for how long a fault that begins at a time lasts: as anything does, or
+// until about when a client begins something.
+func (d *drawer) lasting(at time.Duration) scenarios.Span {
+	until := d.after(pick(d.Rand, d.asked...).at)
+	if until <= at || d.chance(0.6) {
+		return scenarios.Span{Fixed: d.span()}
+	}
+	return scenarios.Span{Fixed: until - at}
+}
+
+// links draws some of the links of one client: one, as many as decide, or any number;
+// or all clients' links to one node.
+func (d *drawer) links(who int) []string {
 	var links []string
-	if d.chance(0.2) {
+	if d.chance(0.1) {
 		n := d.node()
 		for i := range d.out.Clients {
 			links = append(links, client(i)+"-"+n)
 		}
 		return links
 	}
-	c := d.client()
-	for _, i := range d.Perm(d.out.Nodes)[:1+d.IntN(d.out.Nodes)] {
-		links = append(links, c+"-"+node(i))
+	majority := d.out.Nodes/2 + 1
+	count := pick(d.Rand, 1, majority, majority, d.out.Nodes, 1+d.IntN(d.out.Nodes))
+	for _, i := range d.Perm(d.out.Nodes)[:count] {
+		links = append(links, client(who)+"-"+node(i))
 	}
 	slices.Sort(links)
 	return links
 }
 
-func (d *drawer) client() string { return client(d.IntN(d.out.Clients)) }
-func (d *drawer) node() string   { return node(d.IntN(d.out.Nodes)) }
-func (d *drawer) link() string   { return fmt.Sprintf("%s-%s", d.client(), d.node()) }
+func (d *drawer) node() string { return node(d.IntN(d.out.Nodes)) }

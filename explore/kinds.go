@@ -17,18 +17,18 @@ type kind struct {
 	under Assumption
 	// clock: it sets a client's clock, which the lock must have from the harness.
 	clock bool
-	draw  func(d *drawer, at time.Duration)
+	draw  func(d *drawer, of asked, at time.Duration)
 }
 
 var kinds = []kind{
-	{"hold", "", false, func(d *drawer, at time.Duration) { d.message(nemesis.Hold, at) }},
-	{"lose", "", false, func(d *drawer, at time.Duration) { d.message(nemesis.Lose, at) }},
-	{"drop", "", false, func(d *drawer, at time.Duration) { d.message(nemesis.Drop, at) }},
-	{"cut", "", false, func(d *drawer, at time.Duration) {
-		d.do(at, scenarios.Step{Verb: nemesis.Cut, Targets: d.links(), Direction: d.direction(), For: d.lasting()})
+	{"hold", "", false, func(d *drawer, of asked, at time.Duration) { d.message(nemesis.Hold, of, at) }},
+	{"lose", "", false, func(d *drawer, of asked, at time.Duration) { d.message(nemesis.Lose, of, at) }},
+	{"drop", "", false, func(d *drawer, of asked, at time.Duration) { d.message(nemesis.Drop, of, at) }},
+	{"cut", "", false, func(d *drawer, of asked, at time.Duration) {
+		d.do(at, scenarios.Step{Verb: nemesis.Cut, Targets: d.links(of.client), Direction: d.direction(), For: d.lasting(at)})
 	}},
 	// From the beginning on each client reaches a majority of its own.
-	{"partition", "", false, func(d *drawer, _ time.Duration) {
+	{"partition", "", false, func(d *drawer, _ asked, _ time.Duration) {
 		for i := range d.out.Clients {
 			var cut []string
 			for _, n := range d.Perm(d.out.Nodes)[:d.IntN((d.out.Nodes+1)/2)] {
@@ -41,8 +41,8 @@ var kinds = []kind{
 			}
 		}
 	}},
-	{"delay", "", false, func(d *drawer, at time.Duration) {
-		step := scenarios.Step{Verb: nemesis.Delay, Targets: d.links(), Direction: d.direction(), For: d.lasting()}
+	{"delay", "", false, func(d *drawer, of asked, at time.Duration) {
+		step := scenarios.Step{Verb: nemesis.Delay, Targets: d.links(of.client), Direction: d.direction(), For: d.lasting(at)}
 		step.By.Fixed = d.span() / 4
 		if d.chance(0.5) { // as late as an answer may be that still counts
 			step.By.Fixed = d.round(d.limits.nodeTimeout * 4 / 5)
@@ -52,33 +52,33 @@ var kinds = []kind{
 		}
 		d.do(at, step)
 	}},
-	{"pause-client", "", false, func(d *drawer, at time.Duration) {
-		d.do(d.amid(at), scenarios.Step{Verb: nemesis.Pause, Targets: []string{d.client()}, For: d.lasting()})
+	{"pause-client", "", false, func(d *drawer, of asked, at time.Duration) {
+		d.do(d.amid(at), scenarios.Step{Verb: nemesis.Pause, Targets: []string{client(of.client)}, For: d.lasting(at)})
 	}},
-	{"pause-node", "", false, func(d *drawer, at time.Duration) {
-		d.do(at, scenarios.Step{Verb: nemesis.Pause, Targets: []string{d.node()}, For: d.lasting()})
+	{"pause-node", "", false, func(d *drawer, of asked, at time.Duration) {
+		d.do(at, scenarios.Step{Verb: nemesis.Pause, Targets: []string{d.node()}, For: d.lasting(at)})
 	}},
-	{"kill-client", "", false, func(d *drawer, at time.Duration) {
-		d.do(d.amid(at), scenarios.Step{Verb: nemesis.Kill, Targets: []string{d.client()}})
+	{"kill-client", "", false, func(d *drawer, of asked, at time.Duration) {
+		d.do(d.amid(at), scenarios.Step{Verb: nemesis.Kill, Targets: []string{client(of.client)}})
 	}},
-	{"kill-node", "", false, func(d *drawer, at time.Duration) {
-		d.do(at, scenarios.Step{Verb: nemesis.Kill, Targets: []string{d.node()}, After: d.lasting()})
+	{"kill-node", "", false, func(d *drawer, of asked, at time.Duration) {
+		d.do(at, scenarios.Step{Verb: nemesis.Kill, Targets: []string{d.node()}, After: d.lasting(at)})
 	}},
-	{"power-loss", "", false, func(d *drawer, at time.Duration) {
-		d.do(at, scenarios.Step{Verb: nemesis.PowerLoss, Targets: []string{d.node()}, After: d.lasting()})
+	{"power-loss", "", false, func(d *drawer, of asked, at time.Duration) {
+		d.do(at, scenarios.Step{Verb: nemesis.PowerLoss, Targets: []string{d.node()}, After: d.lasting(at)})
 	}},
 	// A client's wall clock is nothing that a lock need trust.
-	{"wall-clock", "", true, func(d *drawer, at time.Duration) {
-		d.do(d.amid(at), scenarios.Step{Verb: nemesis.Clock, Targets: []string{d.client()}, Jump: d.jump()})
+	{"wall-clock", "", true, func(d *drawer, of asked, at time.Duration) {
+		d.do(d.amid(at), scenarios.Step{Verb: nemesis.Clock, Targets: []string{client(of.client)}, Jump: d.jump()})
 	}},
-	{"flush", Memory, false, func(d *drawer, at time.Duration) {
+	{"flush", Memory, false, func(d *drawer, of asked, at time.Duration) {
 		d.do(at, scenarios.Step{Verb: nemesis.Flush, Targets: []string{d.node()}})
 	}},
-	{"node-jump", Clocks, false, func(d *drawer, at time.Duration) {
+	{"node-jump", Clocks, false, func(d *drawer, of asked, at time.Duration) {
 		d.do(at, scenarios.Step{Verb: nemesis.Clock, Targets: []string{d.node()}, Jump: d.jump()})
 	}},
-	{"rate", Clocks, true, func(d *drawer, at time.Duration) {
-		whose := d.client()
+	{"rate", Clocks, true, func(d *drawer, of asked, at time.Duration) {
+		whose := client(of.client)
 		if d.chance(0.5) {
 			whose = d.node()
 		}
@@ -106,13 +106,24 @@ func (s *Space) kinds(r *rand.Rand) []kind {
 	return some
 }
 
-// message draws a fault on the next message of a kind on one link.
-func (d *drawer) message(verb scenarios.Verb, at time.Duration) {
-	d.do(at, scenarios.Step{Verb: verb, Targets: []string{d.link()}, Of: pick(d.Rand, cluster.Take, cluster.Release, cluster.Extend),
-		Part: pick(d.Rand, cluster.PartCommand, cluster.PartReply), Times: 1, For: d.lasting()})
+// sends are the commands that an operation may send, those that it sends first twice.
+var sends = map[scenarios.Verb][]string{
+	scenarios.VerbAcquire: {cluster.Take, cluster.Take, cluster.Release},
+	scenarios.VerbExtend:  {cluster.Extend, cluster.Extend, cluster.Release},
+	scenarios.VerbWatch:   {cluster.Extend},
+	scenarios.VerbRelease: {cluster.Release},
 }
 
-func (d *drawer) lasting() scenarios.Span { return scenarios.Span{Fixed: d.span()} }
+// message draws a fault on the next message of a kind on some links, most often of one
+// that the operation sends.
+func (d *drawer) message(verb scenarios.Verb, of asked, at time.Duration) {
+	what := []string{cluster.Take, cluster.Release, cluster.Extend}
+	if sends[of.verb] != nil && d.chance(0.8) {
+		what = sends[of.verb]
+	}
+	d.do(at, scenarios.Step{Verb: verb, Targets: d.links(of.client), Of: pick(d.Rand, what...),
+		Part: pick(d.Rand, cluster.PartCommand, cluster.PartReply), Times: 1, For: d.lasting(at)})
+}
 
 func (d *drawer) direction() cluster.Direction {
 	return pick(d.Rand, cluster.Both, cluster.Both, cluster.ToNode, cluster.ToClient)

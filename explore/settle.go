@@ -37,7 +37,7 @@ func (s *Schedule) settle() {
 			return s.standsStill(step, targets[0], dead, busy)
 		case nemesis.Clock, nemesis.Flush:
 			// A node that is down or paused cannot be asked for its clock.
-			return slices.ContainsFunc(targets, func(t string) bool { return step.At <= busy[t]+rest })
+			return slices.ContainsFunc(targets, func(t string) bool { return busy[t] > 0 && step.At <= busy[t]+rest })
 		}
 		return false
 	})
