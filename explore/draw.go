@@ -40,9 +40,7 @@ func (s *Space) Draw(seed uint64) *Schedule {
 	if s.can.OwnClock && d.chance(0.4) {
 		d.drift()
 	}
-	for i := range d.out.Clients {
-		d.work(i)
-	}
+	d.work()
 	for range d.faults() {
 		d.fault()
 	}
@@ -76,7 +74,7 @@ func (d *drawer) setting() {
 	case d.chance(0.1):
 		s.Lock.MaxExtensions = 2
 	}
-	if d.chance(0.5) {
+	if d.chance(0.2) {
 		s.Lock.Tries = pick(d.Rand, 1, 1, 2, 3)
 	}
 	d.out, d.limits = s, d.space.limits(s.Lock.NodeTimeout)
@@ -131,13 +129,14 @@ func (d *drawer) about(t time.Duration) time.Duration {
 	return d.round(t + pick[time.Duration](d.Rand, 0, 0, -1, 1)*pick(d.Rand, ttl/grain, ttl/200, ttl/50, ttl/20))
 }
 
-// after draws when something happens that has to do with an operation that began at a
-// time: about then, or about when something changes for the lock because of it.
-func (d *drawer) after(began time.Duration) time.Duration {
-	if d.chance(0.4) {
-		return max(0, d.about(began))
+// after draws when something happens that has to do with an operation of a client:
+// about when it begins, when it may be given up, or when the lease that it may give ends.
+func (d *drawer) after(a asked) time.Duration {
+	l := d.limits
+	if a.verb == scenarios.VerbRelease || d.chance(0.4) {
+		return max(0, d.about(a.at))
 	}
-	return max(0, d.about(began+pick(d.Rand, d.limits.all()...)))
+	return d.about(a.at + pick(d.Rand, l.nodeTimeout, l.ttl/2, l.validity, l.ttl, l.ttl, l.ttl, l.ttl+l.nodeTimeout))
 }
 
 // do adds a step.
@@ -145,16 +144,18 @@ func (d *drawer) do(at time.Duration, step scenarios.Step) {
 	d.out.Steps = append(d.out.Steps, Step{At: max(0, at), Step: step})
 }
 
-// work draws what one client does: rounds of acquire, what one does with a lease, and
-// release. Whether it has a lease by then shows when it runs. What it begins with may
-// have to do with what another does: clients that do not meet show nothing.
-func (d *drawer) work(who int) {
-	at := d.between(0, d.out.TTL/2)
-	if len(d.asked) > 0 && d.chance(0.7) {
-		at = d.after(pick(d.Rand, d.asked...).at)
-	}
-	for range pick(d.Rand, 1, 1, 1, 2, 2, 3) {
-		at = d.tenure(who, at)
+// work draws the rounds of the clients, one after another: most often of another client
+// than the last, and at a time that has to do with what was drawn before. Clients that do
+// not meet show nothing.
+func (d *drawer) work() {
+	who, at := d.IntN(d.out.Clients), d.between(0, d.out.TTL/10)
+	for range pick(d.Rand, 2, 2, 3, 3, 4, 5) {
+		d.tenure(who, at)
+		if d.chance(0.8) {
+			who = (who + 1 + d.IntN(d.out.Clients-1)) % d.out.Clients
+		}
+		recent := d.asked[max(0, len(d.asked)-4):]
+		at = d.after(pick(d.Rand, recent...))
 	}
 }
 
@@ -173,13 +174,22 @@ func (d *drawer) ask(who int, verb scenarios.Verb, at, within time.Duration) {
 	d.do(at, step)
 }
 
-// tenure draws one round of a client from a time on, and gives when the next may begin.
-func (d *drawer) tenure(who int, at time.Duration) time.Duration {
-	d.ask(who, scenarios.VerbAcquire, at, max(d.out.TTL/20, d.span()*time.Duration(1+d.IntN(2))))
+// tenure draws one round of a client: acquire, what one does with a lease, and release.
+// Whether it has a lease by then shows when it runs.
+func (d *drawer) tenure(who int, at time.Duration) {
+	patience := max(d.out.TTL/20, d.span())
+	if d.chance(0.6) { // to see the end of somebody else's lease
+		patience += d.out.TTL * 3 / 2
+	}
+	d.ask(who, scenarios.VerbAcquire, at, patience)
 	if d.chance(0.08) {
 		d.do(at+d.span()/4, scenarios.Step{Verb: scenarios.VerbCancel, Targets: []string{client(who)}})
 	}
 	hold := d.span()
+	on := d.chance(0.45) // until its lease is over
+	if on {
+		hold += d.out.TTL
+	}
 	if d.space.broken(Pauses) && d.chance(0.7) {
 		d.ask(who, scenarios.VerbRead, at+hold/3, 0)
 		d.ask(who, scenarios.VerbWrite, at+hold*2/3, 0)
@@ -192,10 +202,9 @@ func (d *drawer) tenure(who int, at time.Duration) time.Duration {
 		d.ask(who, scenarios.VerbExtend, at+hold*9/10, 0)
 		hold += d.span()
 	}
-	if d.chance(0.65) {
+	if !on && d.chance(0.9) {
 		d.ask(who, scenarios.VerbRelease, at+hold, 0)
 	}
-	return at + hold + d.span()/2
 }
 
 // faults draws how many there are.
@@ -213,7 +222,7 @@ func (d *drawer) fault() {
 	switch {
 	case d.chance(0.5):
 	case d.chance(0.8):
-		at = d.after(about.at)
+		at = d.after(about)
 	default:
 		at = d.between(0, 3*d.space.TTL)
 	}
@@ -224,14 +233,17 @@ func (d *drawer) fault() {
 }
 
 // lasting draws for how long a fault that begins at a time lasts: as anything does, or
-// until about when a client begins something.
+// until about when something has to do with an operation of a client.
 func (d *drawer) lasting(at time.Duration) scenarios.Span {
-	until := d.after(pick(d.Rand, d.asked...).at)
-	if until <= at || d.chance(0.6) {
+	until := d.after(pick(d.Rand, d.asked...))
+	if until <= at || d.chance(0.4) {
 		return scenarios.Span{Fixed: d.span()}
 	}
 	return scenarios.Span{Fixed: until - at}
 }
+
+// answered is as late as the answers of an operation may be that still count.
+func (d *drawer) answered() time.Duration { return d.round(d.limits.nodeTimeout * 4 / 5) }
 
 // links draws some of the links of one client: one, as many as decide, or any number;
 // or all clients' links to one node.

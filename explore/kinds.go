@@ -17,18 +17,20 @@ type kind struct {
 	under Assumption
 	// clock: it sets a client's clock, which the lock must have from the harness.
 	clock bool
-	draw  func(d *drawer, of asked, at time.Duration)
+	// weight is how much more often than others it is drawn.
+	weight int
+	draw   func(d *drawer, of asked, at time.Duration)
 }
 
 var kinds = []kind{
-	{"hold", "", false, func(d *drawer, of asked, at time.Duration) { d.message(nemesis.Hold, of, at) }},
-	{"lose", "", false, func(d *drawer, of asked, at time.Duration) { d.message(nemesis.Lose, of, at) }},
-	{"drop", "", false, func(d *drawer, of asked, at time.Duration) { d.message(nemesis.Drop, of, at) }},
-	{"cut", "", false, func(d *drawer, of asked, at time.Duration) {
+	{"hold", "", false, 4, func(d *drawer, of asked, at time.Duration) { d.message(nemesis.Hold, of, at) }},
+	{"lose", "", false, 2, func(d *drawer, of asked, at time.Duration) { d.message(nemesis.Lose, of, at) }},
+	{"drop", "", false, 1, func(d *drawer, of asked, at time.Duration) { d.message(nemesis.Drop, of, at) }},
+	{"cut", "", false, 2, func(d *drawer, of asked, at time.Duration) {
 		d.do(at, scenarios.Step{Verb: nemesis.Cut, Targets: d.links(of.client), Direction: d.direction(), For: d.lasting(at)})
 	}},
 	// From the beginning on each client reaches a majority of its own.
-	{"partition", "", false, func(d *drawer, _ asked, _ time.Duration) {
+	{"partition", "", false, 1, func(d *drawer, _ asked, _ time.Duration) {
 		for i := range d.out.Clients {
 			var cut []string
 			for _, n := range d.Perm(d.out.Nodes)[:d.IntN((d.out.Nodes+1)/2)] {
@@ -41,43 +43,43 @@ var kinds = []kind{
 			}
 		}
 	}},
-	{"delay", "", false, func(d *drawer, of asked, at time.Duration) {
+	{"delay", "", false, 2, func(d *drawer, of asked, at time.Duration) {
 		step := scenarios.Step{Verb: nemesis.Delay, Targets: d.links(of.client), Direction: d.direction(), For: d.lasting(at)}
 		step.By.Fixed = d.span() / 4
 		if d.chance(0.5) { // as late as an answer may be that still counts
-			step.By.Fixed = d.round(d.limits.nodeTimeout * 4 / 5)
-			if step.Direction == cluster.Both {
-				step.By.Fixed = d.round(d.limits.nodeTimeout * 2 / 5)
+			step.By.Fixed = d.answered()
+			if step.Direction == cluster.Both || d.chance(0.5) { // a new connection costs two ways to and fro
+				step.By.Fixed = d.round(step.By.Fixed / 2)
 			}
 		}
 		d.do(at, step)
 	}},
-	{"pause-client", "", false, func(d *drawer, of asked, at time.Duration) {
+	{"pause-client", "", false, 2, func(d *drawer, of asked, at time.Duration) {
 		d.do(d.amid(at), scenarios.Step{Verb: nemesis.Pause, Targets: []string{client(of.client)}, For: d.lasting(at)})
 	}},
-	{"pause-node", "", false, func(d *drawer, of asked, at time.Duration) {
+	{"pause-node", "", false, 1, func(d *drawer, of asked, at time.Duration) {
 		d.do(at, scenarios.Step{Verb: nemesis.Pause, Targets: []string{d.node()}, For: d.lasting(at)})
 	}},
-	{"kill-client", "", false, func(d *drawer, of asked, at time.Duration) {
+	{"kill-client", "", false, 1, func(d *drawer, of asked, at time.Duration) {
 		d.do(d.amid(at), scenarios.Step{Verb: nemesis.Kill, Targets: []string{client(of.client)}})
 	}},
-	{"kill-node", "", false, func(d *drawer, of asked, at time.Duration) {
+	{"kill-node", "", false, 1, func(d *drawer, of asked, at time.Duration) {
 		d.do(at, scenarios.Step{Verb: nemesis.Kill, Targets: []string{d.node()}, After: d.lasting(at)})
 	}},
-	{"power-loss", "", false, func(d *drawer, of asked, at time.Duration) {
+	{"power-loss", "", false, 1, func(d *drawer, of asked, at time.Duration) {
 		d.do(at, scenarios.Step{Verb: nemesis.PowerLoss, Targets: []string{d.node()}, After: d.lasting(at)})
 	}},
 	// A client's wall clock is nothing that a lock need trust.
-	{"wall-clock", "", true, func(d *drawer, of asked, at time.Duration) {
+	{"wall-clock", "", true, 1, func(d *drawer, of asked, at time.Duration) {
 		d.do(d.amid(at), scenarios.Step{Verb: nemesis.Clock, Targets: []string{client(of.client)}, Jump: d.jump()})
 	}},
-	{"flush", Memory, false, func(d *drawer, of asked, at time.Duration) {
+	{"flush", Memory, false, 1, func(d *drawer, of asked, at time.Duration) {
 		d.do(at, scenarios.Step{Verb: nemesis.Flush, Targets: []string{d.node()}})
 	}},
-	{"node-jump", Clocks, false, func(d *drawer, of asked, at time.Duration) {
+	{"node-jump", Clocks, false, 1, func(d *drawer, of asked, at time.Duration) {
 		d.do(at, scenarios.Step{Verb: nemesis.Clock, Targets: []string{d.node()}, Jump: d.jump()})
 	}},
-	{"rate", Clocks, true, func(d *drawer, of asked, at time.Duration) {
+	{"rate", Clocks, true, 1, func(d *drawer, of asked, at time.Duration) {
 		whose := client(of.client)
 		if d.chance(0.5) {
 			whose = d.node()
@@ -94,13 +96,10 @@ func (s *Space) kinds(r *rand.Rand) []kind {
 			all = append(all, k)
 		}
 	}
-	if s.Strategy == Uniform {
-		return all
-	}
 	var some []kind
 	for _, k := range all {
-		if r.IntN(2) == 0 {
-			some = append(some, k)
+		if s.Strategy == Uniform || r.IntN(2) == 0 {
+			some = append(some, slices.Repeat([]kind{k}, k.weight)...)
 		}
 	}
 	return some
@@ -121,8 +120,12 @@ func (d *drawer) message(verb scenarios.Verb, of asked, at time.Duration) {
 	if sends[of.verb] != nil && d.chance(0.8) {
 		what = sends[of.verb]
 	}
-	d.do(at, scenarios.Step{Verb: verb, Targets: d.links(of.client), Of: pick(d.Rand, what...),
-		Part: pick(d.Rand, cluster.PartCommand, cluster.PartReply), Times: 1, For: d.lasting(at)})
+	step := scenarios.Step{Verb: verb, Targets: d.links(of.client), Of: pick(d.Rand, what...),
+		Part: pick(d.Rand, cluster.PartCommand, cluster.PartReply), Times: 1, For: d.lasting(at)}
+	if verb == nemesis.Hold && step.Part == cluster.PartReply && d.chance(0.5) {
+		step.For.Fixed = d.answered()
+	}
+	d.do(at, step)
 }
 
 func (d *drawer) direction() cluster.Direction {
