@@ -177,11 +177,7 @@ func (d *drawer) ask(who int, verb scenarios.Verb, at, within time.Duration) {
 // tenure draws one round of a client: acquire, what one does with a lease, and release.
 // Whether it has a lease by then shows when it runs.
 func (d *drawer) tenure(who int, at time.Duration) {
-	patience := max(d.out.TTL/20, d.span())
-	if d.chance(0.6) { // to see the end of somebody else's lease
-		patience += d.out.TTL * 3 / 2
-	}
-	d.ask(who, scenarios.VerbAcquire, at, patience)
+	d.ask(who, scenarios.VerbAcquire, at, d.patience())
 	if d.chance(0.08) {
 		d.do(at+d.span()/4, scenarios.Step{Verb: scenarios.VerbCancel, Targets: []string{client(who)}})
 	}
@@ -207,6 +203,16 @@ func (d *drawer) tenure(who int, at time.Duration) {
 	}
 }
 
+// patience draws for how long a client goes on asking: often to see the end of somebody
+// else's lease.
+func (d *drawer) patience() time.Duration {
+	patience := max(d.out.TTL/20, d.span())
+	if d.chance(0.6) {
+		patience += d.out.TTL * 3 / 2
+	}
+	return patience
+}
+
 // faults draws how many there are.
 func (d *drawer) faults() int {
 	if len(d.kinds) == 0 {
@@ -215,9 +221,13 @@ func (d *drawer) faults() int {
 	return 1 + d.IntN(4)
 }
 
-// fault draws one fault, most often just before or after a client begins something.
+// fault draws one fault, most often just before a client begins something. What it has
+// done shows when another client asks, so one may do that about when it is over.
 func (d *drawer) fault() {
 	about := pick(d.Rand, d.asked...)
+	if about.verb != scenarios.VerbAcquire { // most commands are those of an acquire
+		about = pick(d.Rand, d.asked...)
+	}
 	at := about.at - d.space.TTL/grain
 	switch {
 	case d.chance(0.5):
@@ -229,17 +239,27 @@ func (d *drawer) fault() {
 	if d.chance(0.2) {
 		about.client = d.IntN(d.out.Clients)
 	}
+	before := len(d.out.Steps)
 	pick(d.Rand, d.kinds...).draw(d, about, max(0, at))
+	for _, step := range d.out.Steps[before:] {
+		if lasts := max(step.For.Fixed, step.After.Fixed); lasts > 0 && d.chance(0.35) {
+			other := (about.client + 1 + d.IntN(d.out.Clients-1)) % d.out.Clients
+			d.ask(other, scenarios.VerbAcquire, d.about(step.At+lasts), d.patience())
+			return
+		}
+	}
 }
 
 // lasting draws for how long a fault that begins at a time lasts: as anything does, or
 // until about when something has to do with an operation of a client.
 func (d *drawer) lasting(at time.Duration) scenarios.Span {
-	until := d.after(pick(d.Rand, d.asked...))
-	if until <= at || d.chance(0.4) {
-		return scenarios.Span{Fixed: d.span()}
+	for range 3 {
+		until := d.after(pick(d.Rand, d.asked...))
+		if until > at && d.chance(0.5) {
+			return scenarios.Span{Fixed: until - at}
+		}
 	}
-	return scenarios.Span{Fixed: until - at}
+	return scenarios.Span{Fixed: d.span()}
 }
 
 // answered is as late as the answers of an operation may be that still count.
