@@ -23,7 +23,7 @@ type Search struct {
 	// Schedules and For bound it; 0: they do not. A batch that is begun is gone through.
 	Schedules int
 	For       time.Duration
-	Slice     suite.Shard // the batches dealt out to several machines in turn
+	Slice     suite.Slice // the batches dealt out to several machines in turn
 	// Shrink bounds how long one find is shrunk; 0: it is not.
 	Shrink time.Duration
 	// Enough ends the search once so many different breaches were found; 0: it does not.

@@ -132,16 +132,16 @@ func TestAFindIsAScenarioThatShowsIt(t *testing.T) {
 // The parts of a search find and count what the whole does.
 func TestSlicesAreTheWhole(t *testing.T) {
 	p := pool(t)
-	run := func(slice suite.Shard) Tally {
+	run := func(slice suite.Slice) Tally {
 		s := Search{Space: space(t, func(s *Space) { s.Without = []string{"Majority"} }), Seed: 3, Schedules: 3*batch + 50,
 			Slice: slice, Try: p.Try, Side: p.Size()}
 		tally, err := s.Run(t.Context())
 		require.NoError(t, err)
 		return tally
 	}
-	whole, sum, numbers := run(suite.Shard{}), 0, map[Breach]int{}
+	whole, sum, numbers := run(suite.Slice{}), 0, map[Breach]int{}
 	for i := range 3 {
-		part := run(suite.Shard{Index: i + 1, Count: 3})
+		part := run(suite.Slice{Index: i + 1, Count: 3})
 		sum += part.Schedules
 		for _, f := range part.Finds {
 			if n, known := numbers[f.Breach]; !known || f.Number < n {

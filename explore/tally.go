@@ -21,7 +21,7 @@ type Results struct {
 	Space     Space       `json:"space"`
 	Seed      uint64      `json:"seed"`
 	Schedules int         `json:"schedules,omitempty"` // that were asked for
-	Slice     suite.Shard `json:"slice,omitzero"`
+	Slice     suite.Slice `json:"slice,omitzero"`
 	Tally     Tally       `json:"tally"`
 }
 

@@ -74,25 +74,25 @@ func TestDecodeResults(t *testing.T) {
 	require.Equal(t, want, *results)
 }
 
-// A shard says how many there are: that many are looked for.
-func TestShardsThatCannotBe(t *testing.T) {
-	for _, shard := range []string{`{"index":1,"count":2147483648}`, `{"index":1,"count":0}`, `{"index":0,"count":-1}`,
+// A slice says how many there are: that many are looked for.
+func TestSlicesThatCannotBe(t *testing.T) {
+	for _, part := range []string{`{"index":1,"count":2147483648}`, `{"index":1,"count":0}`, `{"index":0,"count":-1}`,
 		`{"index":3,"count":2}`} {
 		dir := t.TempDir()
-		text := `{"version":1,"tool":{"name":"lockproof"},"shard":` + shard + `}`
+		text := `{"version":1,"tool":{"name":"lockproof"},"slice":` + part + `}`
 		require.NoError(t, os.WriteFile(filepath.Join(dir, ResultsFile), []byte(text), 0o600))
 		_, err := Read(dir)
-		require.ErrorContains(t, err, "results.json: its shard: ", shard)
+		require.ErrorContains(t, err, "results.json: its slice: ", part)
 	}
 }
 
 // Any text is read or refused, and what is read can be merged or be refused:
-// a shard's numbers may be anything.
+// a slice's numbers may be anything.
 func FuzzResults(f *testing.F) {
-	const shard = `{"version":1,"tool":{"name":"lockproof"},"options":{"trials":1},"scenarios":[{"trials":[{"scenario":"a"}]}],"shard":`
+	const part = `{"version":1,"tool":{"name":"lockproof"},"options":{"trials":1},"scenarios":[{"trials":[{"scenario":"a"}]}],"slice":`
 	for _, text := range []string{
-		shard + `{"index":1,"count":1,"suite":"x","rows":["a"]}}`,
-		shard + `{"index":1,"count":2147483648,"rows":["a"]}}`, shard + `{"index":0,"count":-1}}`,
+		part + `{"index":1,"count":1,"suite":"x","rows":["a"]}}`,
+		part + `{"index":1,"count":2147483648,"rows":["a"]}}`, part + `{"index":0,"count":-1}}`,
 		`{"scenarios":[{"trials":[` + strings.Repeat("{},", 100_000) + `{}]}]}`, strings.Repeat(`{"a":`, 50_000), `{"scenarios":null}`,
 	} {
 		f.Add(text)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"time"
 
@@ -61,6 +62,16 @@ func (f *Folder) Close() error {
 		err = f.mark.Close()
 	}
 	return errors.Join(err, f.root.Close())
+}
+
+// Unended says whether a folder is a run's that has not ended: it goes on, or was
+// killed. It has the mark and no results.
+func Unended(dir string) bool {
+	there := func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dir, name))
+		return err == nil
+	}
+	return there(MarkFile) && !there(ResultsFile)
 }
 
 // take finds or makes the mark, and locks it.

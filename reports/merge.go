@@ -15,28 +15,23 @@ import (
 	"lockproof/harness/suite"
 )
 
-// Merge makes one report of all shards of a suite, in the suite's order, whose
-// folder is to be out. It refuses shards that are not of one suite, run in one
-// way by one version, and says which and why; and a shard that is missing or
-// there twice.
-func Merge(shards []*Report, out string) (*Report, error) {
-	if err := belongTogether(shards); err != nil {
+// Merge makes one report of the slices of a run, in the suite's order, whose folder
+// is to be out. Slices that are missing, or were cut short, make it an interrupted
+// one, which says which they are. It refuses slices that are not of one suite, run in
+// one way by one version, and says which and why; and one that is there twice.
+func Merge(parts []*Report, out string) (*Report, error) {
+	if err := belongTogether(parts); err != nil {
 		return nil, err
 	}
-	rows := shards[0].Shard.Rows
-	place := map[string]int{}
-	for i, name := range rows {
-		place[name] = i
-	}
-	merged := Run{
-		Version: shards[0].Version, Go: shards[0].Go, Started: shards[0].Started, Options: shards[0].Options,
-	}
+	first := parts[0]
+	merged := Run{Version: first.Version, Go: first.Go, Started: first.Started, Options: first.Options}
 	merged.Options.Out = out
+	merged.Planned = len(first.Slice.Rows) * first.Options.Trials
+	found := map[int]bool{}
 	var ended time.Time
 	var trials []suite.Result
-	for _, s := range shards {
-		merged.Planned += s.Planned
-		merged.Interrupted = merged.Interrupted || s.Interrupted
+	for _, s := range parts {
+		found[s.Slice.Index] = s.Interrupted
 		if s.Started.Before(merged.Started) {
 			merged.Started = s.Started
 		}
@@ -51,43 +46,57 @@ func Merge(shards []*Report, out string) (*Report, error) {
 		}
 	}
 	merged.Elapsed = ended.Sub(merged.Started)
-	slices.SortStableFunc(trials, func(a, b suite.Result) int { return place[a.Name()] - place[b.Name()] })
+	merged.Incomplete = suite.Gather(first.Slice.Count, found)
+	merged.Interrupted = merged.Incomplete != nil
+	if !merged.Interrupted && len(trials) < merged.Planned {
+		return nil, fmt.Errorf("all %d slices are there and whole, and they have %d of %s: they are not of one run",
+			first.Slice.Count, len(trials), plural(merged.Planned, "trial"))
+	}
+	inOrder(trials, first.Slice.Rows)
 	return New(trials, merged), nil
 }
 
-// belongTogether says what keeps shards from being one suite.
-func belongTogether(shards []*Report) error {
-	if len(shards) == 0 {
+// inOrder sorts trials by their rows' places.
+func inOrder(trials []suite.Result, rows []string) {
+	place := map[string]int{}
+	for i, name := range rows {
+		place[name] = i
+	}
+	slices.SortStableFunc(trials, func(a, b suite.Result) int { return place[a.Name()] - place[b.Name()] })
+}
+
+// belongTogether says what keeps slices from being those of one run.
+func belongTogether(parts []*Report) error {
+	if len(parts) == 0 {
 		return errors.New("there is nothing to merge")
 	}
-	first := shards[0]
+	first := parts[0]
 	var problems []error
-	for _, s := range shards {
-		if s.Shard == nil {
+	for _, s := range parts {
+		if s.Slice == nil {
 			problems = append(problems,
-				fmt.Errorf("%s is a whole run and no shard: `lockproof compare` sets runs side by side", s.Options.Out))
+				fmt.Errorf("%s is a whole run and no slice: `lockproof compare` sets runs side by side", s.Options.Out))
 		}
 	}
 	if len(problems) > 0 {
 		return errors.Join(problems...)
 	}
-	for _, s := range shards[1:] {
+	for _, s := range parts[1:] {
 		if difference := first.unlike(s); difference != "" {
-			problems = append(problems, fmt.Errorf("%s and %s are not shards of one suite: %s",
+			problems = append(problems, fmt.Errorf("%s and %s are not slices of one run: %s",
 				first.Options.Out, s.Options.Out, difference))
 		}
 	}
 	if len(problems) > 0 {
 		return errors.Join(problems...)
 	}
-	if err := eachOnce(shards); err != nil {
+	if err := noneTwice(parts); err != nil {
 		return err
 	}
-	return everyRow(shards)
+	return eachTrialOnce(parts)
 }
 
-// unlike says in what two runs differ that shards of one suite have in common,
-// or "".
+// unlike says in what two runs differ that slices of one run have in common, or "".
 func (r *Report) unlike(other *Report) string {
 	switch {
 	case r.Version != other.Version:
@@ -103,78 +112,73 @@ func (r *Report) unlike(other *Report) string {
 		}
 	}
 	switch {
-	case r.Shard.Count != other.Shard.Count:
-		return fmt.Sprintf("shard %s and shard %s", r.Shard, other.Shard)
-	case r.Shard.Suite != other.Shard.Suite:
+	case r.Slice.Count != other.Slice.Count:
+		return fmt.Sprintf("slice %s and slice %s", r.Slice, other.Slice)
+	case r.Slice.Suite != other.Slice.Suite:
 		return "other scenarios, or the same names with another content"
 	}
 	return ""
 }
 
-// eachOnce says which shards are missing, and which are there twice.
-func eachOnce(shards []*Report) error {
+// noneTwice says which slices are there more than once.
+func noneTwice(parts []*Report) error {
 	folders := map[int][]string{}
-	for _, s := range shards {
-		folders[s.Shard.Index] = append(folders[s.Shard.Index], s.Options.Out)
+	for _, s := range parts {
+		folders[s.Slice.Index] = append(folders[s.Slice.Index], s.Options.Out)
 	}
 	var problems []error
-	var missing []string
-	for i := range shards[0].Shard.Count {
-		shard := suite.Shard{Index: i + 1, Count: shards[0].Shard.Count}
-		switch found := folders[shard.Index]; {
-		case len(found) == 0:
-			missing = append(missing, shard.String())
-		case len(found) > 1:
-			problems = append(problems, fmt.Errorf("shard %s is there more than once: %s", shard, list(found)))
+	for _, s := range parts {
+		if found := folders[s.Slice.Index]; len(found) > 1 && found[0] == s.Options.Out {
+			problems = append(problems, fmt.Errorf("slice %s is there more than once: %s", s.Slice, list(found)))
+			delete(folders, s.Slice.Index)
 		}
-	}
-	if len(missing) == 1 {
-		problems = append(problems, fmt.Errorf("shard %s is missing", missing[0]))
-	} else if len(missing) > 1 {
-		problems = append(problems, fmt.Errorf("shards %s are missing", list(missing)))
 	}
 	return errors.Join(problems...)
 }
 
-// everyRow says which rows of the suite are not there, though no shard was cut
-// short, and which do not belong there.
-func everyRow(shards []*Report) error {
-	found := map[string]string{} // the folder by the row
+// eachTrialOnce says which trials are in two slices, and which do not belong there.
+func eachTrialOnce(parts []*Report) error {
+	type id struct {
+		row    string
+		number int
+	}
+	known := map[string]bool{}
+	for _, name := range parts[0].Slice.Rows {
+		known[name] = true
+	}
+	found := map[id]string{} // the folder
 	var problems []error
-	cut := false
-	for _, s := range shards {
-		cut = cut || s.Interrupted
+	for _, s := range parts {
 		for _, row := range s.Rows {
 			name := row.Trials[0].Name()
-			switch {
-			case !slices.Contains(s.Shard.Rows, name):
+			if !known[name] {
 				problems = append(problems, fmt.Errorf("%s has a row that is not in its suite: %s", s.Options.Out, name))
-			case found[name] != "":
-				problems = append(problems, fmt.Errorf("%s is in two shards, %s and %s", name, found[name], s.Options.Out))
-			case len(row.Trials) != s.Options.Trials && !s.Interrupted:
-				problems = append(problems, fmt.Errorf("%s has %s of %s in place of %d",
-					s.Options.Out, plural(len(row.Trials), "trial"), name, s.Options.Trials))
+				continue
 			}
-			found[name] = s.Options.Out
-		}
-	}
-	for _, name := range shards[0].Shard.Rows {
-		if found[name] == "" && !cut {
-			problems = append(problems, fmt.Errorf("no shard has the row %s", name))
+			for _, t := range row.Trials {
+				switch before := found[id{name, t.Trial}]; {
+				case t.Trial >= s.Options.Trials:
+					problems = append(problems, fmt.Errorf("%s has trial %d of %s, of which there are %d, counted from 0",
+						s.Options.Out, t.Trial, name, s.Options.Trials))
+				case before != "":
+					problems = append(problems, fmt.Errorf("trial %d of %s is in two slices, %s and %s", t.Trial, name, before, s.Options.Out))
+				}
+				found[id{name, t.Trial}] = s.Options.Out
+			}
 		}
 	}
 	return errors.Join(problems...)
 }
 
 // CopyHistories copies the histories that a report's trials have kept into its
-// folder, from the folders of the shards that it was merged from.
-func (r *Report) CopyHistories(shards []*Report) error {
+// folder, from the folders of the slices that it was merged from.
+func (r *Report) CopyHistories(parts []*Report) error {
 	to, err := os.OpenRoot(r.Options.Out)
 	if err != nil {
 		return fmt.Errorf("copy the histories: %w", err)
 	}
 	defer to.Close()
-	for _, s := range shards {
+	for _, s := range parts {
 		err := s.eachHistory(func(from *os.Root, name string, _ suite.Result) error { return copyHistory(from, to, name) })
 		if err != nil {
 			return fmt.Errorf("copy the histories: %w", err)

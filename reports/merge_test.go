@@ -16,26 +16,26 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// shard is one of three of a suite of four rows, with what it ran.
-func shard(index int, trials ...suite.Result) *Report {
+// slice is one of three of a suite of four rows, with what it ran.
+func slice(index int, trials ...suite.Result) *Report {
 	return New(trials, Run{
 		Version: "v0.1.0", Go: "go1.26.8", Planned: len(trials),
 		Started: noon.Add(time.Duration(index) * time.Minute), Elapsed: 30 * time.Second,
 		Options: suite.Options{Cluster: "virtual", Trials: 1, Seed: 7, Parallel: index, Out: "out/" + string(rune('0'+index))},
-		Shard: &Shard{Shard: suite.Shard{Index: index, Count: 3}, Suite: "5u17e",
+		Slice: &Slice{Slice: suite.Slice{Index: index, Count: 3}, Suite: "5u17e",
 			Rows: []string{"a", "a, without Majority", "b", "c"}},
 	})
 }
 
 func three() []*Report {
 	held := func(name, variant string) suite.Result { return trial(name, variant, 0, history.Holds, history.Holds) }
-	return []*Report{shard(1, held("a", ""), held("c", "")), shard(2, held("b", "")), shard(3, held("a", "without Majority"))}
+	return []*Report{slice(1, held("a", ""), held("c", "")), slice(2, held("b", "")), slice(3, held("a", "without Majority"))}
 }
 
 func TestMergeGivesTheWholeInItsOrder(t *testing.T) {
-	shards := three()
-	shards[0], shards[2] = shards[2], shards[0]
-	merged, err := Merge(shards, "out")
+	parts := three()
+	parts[0], parts[2] = parts[2], parts[0]
+	merged, err := Merge(parts, "out")
 	require.NoError(t, err)
 	var names []string
 	for _, row := range merged.Rows {
@@ -56,55 +56,75 @@ func TestMergeExitsAsARunWould(t *testing.T) {
 		ExitFailed:       {Scenario: "b", Failure: "n1 did not start"},
 		ExitAsExpected:   {Scenario: "b", Skipped: "no disk"},
 	} {
-		shards := three()
-		shards[1] = shard(2, last)
-		merged, err := Merge(shards, "out")
+		parts := three()
+		parts[1] = slice(2, last)
+		merged, err := Merge(parts, "out")
 		require.NoError(t, err)
 		require.Equal(t, code, merged.ExitCode())
 	}
 }
 
-func TestAShardThatWasCutShortMakesTheWholeSo(t *testing.T) {
-	shards := three()
-	shards[1] = shard(2)
-	shards[1].Planned, shards[1].Interrupted = 1, true
-	merged, err := Merge(shards, "out")
+func TestASliceThatWasCutShortMakesTheWholeSo(t *testing.T) {
+	parts := three()
+	parts[1] = slice(2)
+	parts[1].Planned, parts[1].Interrupted = 1, true
+	merged, err := Merge(parts, "out")
 	require.NoError(t, err)
 	require.Equal(t, ExitInconclusive, merged.ExitCode())
-	require.Contains(t, merged.Summary(), "1 of 4 trials were not run")
+	require.Contains(t, merged.Summary(), "Of 3 slices, 2 was cut short: 1 of 4 trials were not run.")
+}
+
+// What is there is merged, and what is not is named: a machine that died makes
+// nothing pass.
+func TestSlicesThatAreMissingAreNamed(t *testing.T) {
+	parts := three()
+	for says, there := range map[string][]*Report{
+		"Of 3 slices, 2 is missing: 1 of 4 trials were not run.":        {parts[0], parts[2]},
+		"Of 3 slices, 2 and 3 are missing: 2 of 4 trials were not run.": parts[:1],
+	} {
+		merged, err := Merge(there, t.TempDir())
+		require.NoError(t, err)
+		require.Equal(t, ExitInconclusive, merged.ExitCode())
+		require.Contains(t, merged.Summary(), says)
+		back := kept(t, merged, "")
+		require.Equal(t, merged.Incomplete, back.Incomplete)
+		require.Equal(t, merged.Summary(), back.Summary())
+	}
+	parts[1] = slice(2, trial("b", "", 0, history.Holds, history.Violated))
+	merged, err := Merge(parts[1:], "out")
+	require.NoError(t, err)
+	require.Equal(t, ExitDiffers, merged.ExitCode(), "what differs does so whatever is missing")
 }
 
 func TestMergeRefusesWhatDoesNotBelongTogether(t *testing.T) {
-	apart := "out/1 and out/2 are not shards of one suite: "
+	apart := "out/1 and out/2 are not slices of one run: "
 	for _, c := range []struct {
 		says   string
 		change func([]*Report) []*Report
 	}{
 		{"there is nothing to merge", func([]*Report) []*Report { return nil }},
-		{"out/2 is a whole run and no shard", func(s []*Report) []*Report { s[1].Shard = nil; return s }},
+		{"out/2 is a whole run and no slice", func(s []*Report) []*Report { s[1].Slice = nil; return s }},
 		{apart + "version v0.1.0 and v0.2.0 of lockproof", func(s []*Report) []*Report { s[1].Version = "v0.2.0"; return s }},
 		{apart + "built by go1.26.8 and go1.27", func(s []*Report) []*Report { s[1].Go = "go1.27"; return s }},
 		{apart + "cluster virtual and local", func(s []*Report) []*Report { s[1].Options.Cluster = "local"; return s }},
 		{apart + "seed 7 and 8", func(s []*Report) []*Report { s[1].Options.Seed = 8; return s }},
 		{apart + "trials 1 and 2", func(s []*Report) []*Report { s[1].Options.Trials = 2; return s }},
 		{apart + "without [] and [Majority]", func(s []*Report) []*Report { s[1].Options.Without = []string{"Majority"}; return s }},
-		{apart + "shard 1/3 and shard 2/4", func(s []*Report) []*Report { s[1].Shard.Count = 4; return s }},
+		{apart + "slice 1/3 and slice 2/4", func(s []*Report) []*Report { s[1].Slice.Count = 4; return s }},
 		{apart + "other scenarios, or the same names with another content",
-			func(s []*Report) []*Report { s[1].Shard.Suite = "e15e"; return s }},
-		{"shard 2/3 is missing", func(s []*Report) []*Report { return []*Report{s[0], s[2]} }},
-		{"shards 2/3 and 3/3 are missing", func(s []*Report) []*Report { return s[:1] }},
-		{"shard 1/3 is there more than once: out/1 and out/1", func(s []*Report) []*Report { return append(s, s[0]) }},
-		{"no shard has the row b", func(s []*Report) []*Report { s[1] = shard(2); return s }},
+			func(s []*Report) []*Report { s[1].Slice.Suite = "e15e"; return s }},
+		{"slice 1/3 is there more than once: out/1 and out/1", func(s []*Report) []*Report { return append(s, s[0]) }},
+		{"all 3 slices are there and whole, and they have 3 of 4 trials", func(s []*Report) []*Report { s[1] = slice(2); return s }},
 		{"out/2 has a row that is not in its suite: d", func(s []*Report) []*Report {
-			s[1] = shard(2, trial("b", "", 0, history.Holds, history.Holds), trial("d", "", 0, history.Holds, history.Holds))
+			s[1] = slice(2, trial("b", "", 0, history.Holds, history.Holds), trial("d", "", 0, history.Holds, history.Holds))
 			return s
 		}},
-		{"b is in two shards, out/2 and out/3", func(s []*Report) []*Report {
-			s[2] = shard(3, trial("b", "", 0, history.Holds, history.Holds))
+		{"trial 0 of b is in two slices, out/2 and out/3", func(s []*Report) []*Report {
+			s[2] = slice(3, trial("b", "", 0, history.Holds, history.Holds))
 			return s
 		}},
-		{"out/2 has 2 trials of b in place of 1", func(s []*Report) []*Report {
-			s[1] = shard(2, trial("b", "", 0, history.Holds, history.Holds), trial("b", "", 1, history.Holds, history.Holds))
+		{"out/2 has trial 1 of b, of which there are 1, counted from 0", func(s []*Report) []*Report {
+			s[1] = slice(2, trial("b", "", 0, history.Holds, history.Holds), trial("b", "", 1, history.Holds, history.Holds))
 			return s
 		}},
 	} {
@@ -131,7 +151,7 @@ func kept(t *testing.T, r *Report, history string) *Report {
 }
 
 func TestReadGivesTheReportBack(t *testing.T) {
-	for name, report := range map[string]*Report{"every standing": fixture(), "a shard": three()[0]} {
+	for name, report := range map[string]*Report{"every standing": fixture(), "a slice": three()[0]} {
 		t.Run(name, func(t *testing.T) {
 			back := kept(t, report, "")
 			require.Equal(t, report.Results(), back.Results())
@@ -173,7 +193,8 @@ func TestReadRefusesWhatIsNotARun(t *testing.T) {
 		"{}":                "it is not from lockproof",
 		`{"version":1}`:     "it is not from lockproof",
 		`{"version":"one"}`: "is not the results of a run",
-		`{"tool":{"name":"lockproof"},"version":2}`: "it has version 2 of the format, and this program reads version 1",
+		`{"tool":{"name":"lockproof"},"version":3}`: "it has version 3 of the format, and this program reads versions 1 to 2",
+		`{"tool":{"name":"lockproof"},"version":0}`: "it has version 0 of the format, and this program reads versions 1 to 2",
 		trialWith("../x"):   `the history "../x" is not in the folder`,
 		trialWith("/etc/x"): `the history "/etc/x" is not in the folder`,
 	} {
@@ -187,22 +208,22 @@ func TestReadRefusesWhatIsNotARun(t *testing.T) {
 	require.ErrorContains(t, err, "no such file or directory: give the output folder of a run")
 }
 
-func TestHistoriesAreCopiedFromTheirShards(t *testing.T) {
+func TestHistoriesAreCopiedFromTheirSlices(t *testing.T) {
 	const name = "trials/a/000/history.jsonl"
-	shards := three()
-	shards[0] = kept(t, shards[0], name)
-	merged, err := Merge(shards, t.TempDir())
+	parts := three()
+	parts[0] = kept(t, parts[0], name)
+	merged, err := Merge(parts, t.TempDir())
 	require.NoError(t, err)
-	require.NoError(t, shards[0].MissingHistories())
-	require.NoError(t, merged.CopyHistories(shards[:1]))
+	require.NoError(t, parts[0].MissingHistories())
+	require.NoError(t, merged.CopyHistories(parts[:1]))
 	require.FileExists(t, filepath.Join(merged.Options.Out, name))
 	require.Equal(t, name, merged.Rows[0].Trials[0].History)
 
-	require.NoError(t, os.Remove(filepath.Join(shards[0].Options.Out, name)))
-	require.ErrorContains(t, shards[0].MissingHistories(), "keep the whole output folder")
+	require.NoError(t, os.Remove(filepath.Join(parts[0].Options.Out, name)))
+	require.ErrorContains(t, parts[0].MissingHistories(), "keep the whole output folder")
 }
 
-// What a link in a shard points to is nobody's history, and does not get into the
+// What a link in a slice points to is nobody's history, and does not get into the
 // merged folder.
 func TestAHistoryThatIsALinkIsNotMerged(t *testing.T) {
 	const name = "trials/a/000/history.jsonl"
@@ -213,12 +234,12 @@ func TestAHistoryThatIsALinkIsNotMerged(t *testing.T) {
 			return errors.Join(os.Remove(filepath.Dir(path)), os.Symlink("/etc", filepath.Dir(path)))
 		},
 	} {
-		shard := kept(t, three()[0], name)
-		path := filepath.Join(shard.Options.Out, name)
+		part := kept(t, three()[0], name)
+		path := filepath.Join(part.Options.Out, name)
 		require.NoError(t, os.Remove(path))
 		require.NoError(t, replace(path))
-		require.ErrorContains(t, shard.MissingHistories(), says)
-		require.ErrorContains(t, shard.MissingHistories(), path)
-		require.Error(t, (&Report{Run: Run{Options: suite.Options{Out: t.TempDir()}}}).CopyHistories([]*Report{shard}))
+		require.ErrorContains(t, part.MissingHistories(), says)
+		require.ErrorContains(t, part.MissingHistories(), path)
+		require.Error(t, (&Report{Run: Run{Options: suite.Options{Out: t.TempDir()}}}).CopyHistories([]*Report{part}))
 	}
 }

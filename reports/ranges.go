@@ -43,12 +43,18 @@ func (r *Results) checkNumbers(trials []suite.Result) error {
 	in.within("elapsed", int64(r.Elapsed), 0, int64(maxTogether))
 	in.within("planned", int64(r.Planned), 0, maxPlanned)
 	in.options(r.Options)
-	if in.err == nil && r.Shard != nil && len(r.Shard.Rows) < r.Shard.Count {
-		return fmt.Errorf("shard.count is %d, and its suite has %s: each shard has one at least",
-			r.Shard.Count, plural(len(r.Shard.Rows), "row"))
+	if m := r.Incomplete; m != nil {
+		in.within("incomplete.slices", int64(m.Slices), 1, suite.MaxSlices)
+		for _, index := range slices.Concat(m.Missing, m.CutShort) {
+			in.within("incomplete", int64(index), 1, int64(m.Slices))
+		}
 	}
 	if in.err != nil {
 		return in.err
+	}
+	if s := r.Slice; s != nil && len(s.Rows)*r.Options.Trials < s.Count {
+		return fmt.Errorf("slice.count is %d, and its suite has %s of %s each: each slice has one trial at least",
+			s.Count, plural(len(s.Rows), "row"), plural(r.Options.Trials, "trial"))
 	}
 	if err := checkTrials(trials); err != nil {
 		return err

@@ -30,7 +30,8 @@ func Read(dir string) (*Report, error) {
 	options.Out = dir
 	return New(trials, Run{
 		Version: results.Tool.Version, Go: results.Tool.Go, Started: results.Started, Elapsed: results.Elapsed,
-		Options: options, Planned: results.Planned, Interrupted: results.Interrupted, Shard: results.Shard,
+		Options: options, Planned: results.Planned, Interrupted: results.Interrupted, Slice: results.Slice,
+		Incomplete: results.Incomplete,
 	}), nil
 }
 
@@ -40,12 +41,12 @@ func (r *Results) check(trials []suite.Result) error {
 	switch {
 	case r.Tool.Name != "lockproof":
 		return errors.New("it is not from lockproof")
-	case r.Version != ResultsVersion:
-		return fmt.Errorf("it has version %d of the format, and this program reads version %d", r.Version, ResultsVersion)
+	case r.Version < 1 || r.Version > ResultsVersion:
+		return fmt.Errorf("it has version %d of the format, and this program reads versions 1 to %d", r.Version, ResultsVersion)
 	}
-	if s := r.Shard; s != nil {
-		if _, err := suite.ParseShard(s.Shard.String()); err != nil {
-			return fmt.Errorf("its shard: %w", err)
+	if s := r.Slice; s != nil {
+		if _, err := suite.ParseSlice(s.Slice.String()); err != nil {
+			return fmt.Errorf("its slice: %w", err)
 		}
 	}
 	for _, t := range trials {

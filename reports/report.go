@@ -33,12 +33,14 @@ type Run struct {
 	// was cut short, so that fewer may have been.
 	Planned     int
 	Interrupted bool
-	Shard       *Shard // nil: the whole suite
+	Slice       *Slice // nil: the whole suite
+	// Incomplete: what it was merged of was not all; nil: it was, or the run was not merged.
+	Incomplete *suite.Incomplete
 }
 
-// Shard says which part of which suite a run was.
-type Shard struct {
-	suite.Shard
+// Slice says which part of which suite a run was.
+type Slice struct {
+	suite.Slice
 	// Suite is the whole suite's fingerprint, and Rows the names of its rows.
 	Suite string   `json:"suite"`
 	Rows  []string `json:"rows"`

@@ -13,7 +13,9 @@ import (
 
 // ResultsVersion is the version of the results.json format. It grows when a
 // field changes its meaning or goes away; new fields may come without.
-const ResultsVersion = 1
+//
+// Version 1 had a field shard in place of slice.
+const ResultsVersion = 2
 
 // Results is results.json. Durations are in nanoseconds.
 type Results struct {
@@ -26,7 +28,8 @@ type Results struct {
 	ExitCode    int                    `json:"exit_code"`
 	Summary     string                 `json:"summary"`
 	Options     ResultsOptions         `json:"options"`
-	Shard       *Shard                 `json:"shard,omitempty"`
+	Slice       *Slice                 `json:"slice,omitempty"`
+	Incomplete  *suite.Incomplete      `json:"incomplete,omitempty"`
 	Totals      map[suite.Standing]int `json:"totals"`
 	Scenarios   []ResultsRow           `json:"scenarios"`
 }
@@ -126,7 +129,7 @@ func (r *Report) head() Results {
 		Interrupted: r.Interrupted, Planned: r.Planned,
 		ExitCode: r.ExitCode(), Summary: r.Summary(),
 		Options:   resultsOptions(r.Options),
-		Shard:     r.Shard,
+		Slice:     r.Slice, Incomplete: r.Incomplete,
 		Totals:    r.Totals(),
 		Scenarios: []ResultsRow{},
 	}

@@ -73,8 +73,8 @@ func (r *Report) Setting() string {
 		cluster += " of " + list(servers)
 	}
 	parts := []string{cluster, plural(o.Trials, "trial") + " each", fmt.Sprintf("seed %d", o.Seed)}
-	if r.Shard != nil {
-		parts = append(parts, fmt.Sprintf("shard %d of %d", r.Shard.Index, r.Shard.Count))
+	if r.Slice != nil {
+		parts = append(parts, fmt.Sprintf("slice %d of %d", r.Slice.Index, r.Slice.Count))
 	}
 	if o.TTL > 0 {
 		parts = append(parts, "TTL "+Duration(o.TTL))

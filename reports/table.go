@@ -82,7 +82,11 @@ func (r *Report) Summary() string {
 		text = counts + "; " + text
 	}
 	if r.Interrupted {
-		text += fmt.Sprintf(" The run was interrupted: %d of %s were not run.", max(0, r.Planned-r.finished()), plural(r.Planned, "trial"))
+		why := "The run was interrupted"
+		if r.Incomplete != nil {
+			why = r.Incomplete.String()
+		}
+		text += fmt.Sprintf(" %s: %d of %s were not run.", why, max(0, r.Planned-r.finished()), plural(r.Planned, "trial"))
 	}
 	return text
 }

@@ -175,7 +175,7 @@ func requireInput(t *testing.T, input, value string) {
 	case "lock":
 		require.Contains(t, locks.Names(), value)
 	case "shard":
-		_, err := suite.ParseShard(value)
+		_, err := suite.ParseSlice(value)
 		require.NoError(t, err)
 	case "inconclusive":
 		require.Contains(t, []string{"fail", "pass"}, value)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -25,7 +26,7 @@ type exploring struct {
 	search  explore.Search
 	breaks  []string
 	confirm int
-	shard   string
+	slice   string
 	out     string
 	found   string
 }
@@ -74,7 +75,7 @@ cut short or a schedule could not be judged; 3 the harness itself failed; 64 bad
 	f.DurationVar(&s.Space.TTL, "ttl", time.Second, "the lock's TTL, 100ms to 10m")
 	f.DurationVar(&s.Shrink, "shrink", 30*time.Second, "for how long to make one find smaller, in real time")
 	f.IntVar(&x.confirm, "confirm", 0, "run each find so many times on real servers, by --on local")
-	f.StringVar(&x.shard, "slice", "", "search one part of several, as in 17/100 (default: the whole)")
+	f.StringVar(&x.slice, "slice", "", "search one part of several, as in 17/100, auto or auto/100 (default: the whole)")
 	f.StringVar(&x.out, "out", "out", "folder for results and histories")
 	f.StringVar(&x.found, "found", "", "folder for the scenario files of what is found (default: found, in --out)")
 	return cmd
@@ -113,11 +114,11 @@ func (x *exploring) check(given func(string) bool) error {
 		return err
 	}
 	if given("slice") {
-		if s.Slice, err = suite.ParseShard(x.shard); err != nil {
+		if s.Slice, err = suite.FindSlice(x.slice, os.Getenv); err != nil {
 			return usage("--slice %w", err)
 		}
 		if s.Schedules == 0 {
-			return usage("--slice %s needs --schedules: the parts are of so many", x.shard)
+			return usage("--slice %s needs --schedules: the parts are of so many", x.slice)
 		}
 	}
 	if given("schedules") && !given("for") {

@@ -39,7 +39,7 @@ func fake(trial func(suite.Job, int) suite.Result) *program {
 		suite: func(_ context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Result)) ([]suite.Result, error) {
 			var trials []suite.Result
 			for _, job := range jobs {
-				for n := range o.Trials {
+				for n := job.Share.First; n < o.Trials; n += max(job.Share.Step, 1) {
 					t := trial(job, n)
 					t.Scenario, t.Variant, t.Trial, t.Cluster, t.Lock = job.Scenario.Name, job.Variant, n, o.Cluster, "redlock"
 					observe(t)
@@ -113,9 +113,9 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"run", "--without", "Majority,elapsedcheck"},
 			"--without elapsedcheck: there is no such rule: did you mean ElapsedCheck?"},
 		{[]string{"run", "--lock", "redsync", "--without", "Majority"}, "redsync has no rules to switch off"},
-		{[]string{"run", "--shard", "2"}, `--shard "2" is no shard: write it as in 2/4`},
-		{[]string{"run", "--shard", "5/4"}, "--shard 5/4: the shards of 4 are 1/4 to 4/4"},
-		{[]string{"run", "flushall", "--shard", "1/2"}, "--shard 1/2: a suite with 1 row to run cannot be split into 2 shards"},
+		{[]string{"run", "--slice", "2"}, `--slice "2" is no slice: write it as in 17/100`},
+		{[]string{"run", "--slice", "5/4"}, "--slice 5/4: the slices of 4 are 1/4 to 4/4"},
+		{[]string{"run", "flushall", "--slice", "1/2"}, "--slice 1/2: 1 trial to run cannot be split into 2 slices: ask for more --trials"},
 		{[]string{"run", "client-puase"}, "client-pause"},
 		{[]string{"run", "no-such-*"}, "no-such-*"},
 		{[]string{"run", "no-such.yaml"}, "no-such.yaml"},

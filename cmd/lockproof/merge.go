@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -14,17 +16,20 @@ func (p *program) mergeCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "merge DIR ...",
-		Short: "Make one run of the shards of a suite",
-		Long: `Makes one output folder of those of all shards of a suite, as a run of the whole
-would have left it: results.json, junit.xml, summary.md, report.html and the
-histories. It prints what that run would have printed, and exits as it would.
+		Short: "Make one run of its slices",
+		Long: `Makes one output folder of those of a run's slices, as a run of the whole would have
+left it: results.json, junit.xml, summary.md, report.html and the histories. It
+prints what that run would have printed, and exits as it would.
 
-Shards that do not belong together (another cluster, version, seed, other
-scenarios), a shard that is missing and one that is there twice are refused, and
-nothing is written then.`,
+What is there is merged. Slices that are missing, that were cut short, or whose run
+was killed are named, and the whole is then inconclusive, unless it differs: run
+them again, each alone, and merge again.
+
+Slices that do not belong together (another cluster, version, seed, other
+scenarios), and one that is there twice are refused, and nothing is written then.`,
 		Example: `  lockproof merge out/1 out/2 out/3 out/4
-  lockproof merge shards/* --out out`,
-		Args: arguments(1, -1, "the output folders of all shards"),
+  lockproof merge slices/* --out out`,
+		Args: arguments(1, -1, "the output folders of the slices"),
 		RunE: func(_ *cobra.Command, args []string) error { return p.merge(args, out) },
 	}
 	cmd.Flags().StringVar(&out, "out", "out", "folder for the results and histories of the whole")
@@ -32,18 +37,18 @@ nothing is written then.`,
 }
 
 func (p *program) merge(folders []string, out string) error {
-	shards, err := readRuns(folders)
-	if err != nil {
-		return usage("%w", err)
-	}
 	if err := apart(out, folders); err != nil {
 		return err
 	}
-	merged, err := reports.Merge(shards, out)
+	parts, err := readRuns(p.ended(folders))
 	if err != nil {
 		return usage("%w", err)
 	}
-	for _, s := range shards {
+	merged, err := reports.Merge(parts, out)
+	if err != nil {
+		return usage("%w", err)
+	}
+	for _, s := range parts {
 		err = errors.Join(err, s.MissingHistories())
 	}
 	if err != nil {
@@ -58,10 +63,21 @@ func (p *program) merge(folders []string, out string) error {
 		return err
 	}
 	defer folder.Close()
-	if err := merged.CopyHistories(shards); err != nil {
+	if err := merged.CopyHistories(parts); err != nil {
 		return failed(err)
 	}
 	return p.report(merged, known)
+}
+
+// ended leaves out the folders of runs that have not ended, and says which these are.
+func (p *program) ended(folders []string) []string {
+	return slices.DeleteFunc(slices.Clone(folders), func(dir string) bool {
+		if !reports.Unended(dir) {
+			return false
+		}
+		fmt.Fprintf(p.err, "lockproof: %s has no results: its run was killed, or goes on\n", dir)
+		return true
+	})
 }
 
 // readRuns reads every run back, or says what is wrong with each that cannot be.
@@ -89,7 +105,7 @@ func apart(out string, folders []string) error {
 	}
 	for _, dir := range folders {
 		if info, err := os.Stat(dir); err == nil && os.SameFile(info, target) {
-			return usage("--out %s is one of the shards, whose results it would replace: name another folder", out)
+			return usage("--out %s is one of the slices, whose results it would replace: name another folder", out)
 		}
 	}
 	return nil

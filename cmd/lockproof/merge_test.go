@@ -1,9 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,15 +17,15 @@ import (
 	"lockproof/reports"
 )
 
-// sharded runs three scenarios in shards, and gives the folders.
-func sharded(t *testing.T, p *program, count int) []string {
+// sliced runs three scenarios in slices, and gives the folders.
+func sliced(t *testing.T, p *program, count int) []string {
 	t.Helper()
 	var folders []string
 	root := t.TempDir()
 	for i := range count {
 		dir := filepath.Join(root, strconv.Itoa(i+1))
-		shard := strconv.Itoa(i+1) + "/" + strconv.Itoa(count)
-		got := p.try("run", "late-release", "flushall", "hung-node", "--shard", shard, "--out", dir)
+		slice := strconv.Itoa(i+1) + "/" + strconv.Itoa(count)
+		got := p.try("run", "late-release", "flushall", "hung-node", "--slice", slice, "--out", dir)
 		require.NotEqual(t, exitUsage, got.code, got.err)
 		folders = append(folders, dir)
 	}
@@ -34,7 +38,7 @@ func TestMergeIsTheRunOfTheWhole(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "whole")
 	p.try("run", "late-release", "flushall", "hung-node", "--out", whole)
 	merged := filepath.Join(t.TempDir(), "merged")
-	got := p.try(append([]string{"merge", "--out", merged}, sharded(t, p, 3)...)...)
+	got := p.try(append([]string{"merge", "--out", merged}, sliced(t, p, 3)...)...)
 	require.Equal(t, 0, got.code, got.err)
 	require.Contains(t, got.out, "5 as expected; 5 trials in ")
 	require.Contains(t, got.out, "Written to "+merged+": results.json, junit.xml, summary.md, report.html")
@@ -54,6 +58,70 @@ func TestMergeIsTheRunOfTheWhole(t *testing.T) {
 	}
 }
 
+// One row's trials over a hundred slices come to what one machine gives: all of
+// results.json but what tells of time, and each history, byte for byte.
+func TestAHundredSlicesAreTheWhole(t *testing.T) {
+	p := fake(expected)
+	p.suite = suite.Run
+	root := t.TempDir()
+	short := filepath.Join(root, "short.yaml")
+	require.NoError(t, os.WriteFile(short, []byte(shortContention), 0o644))
+	run := func(dir string, more ...string) {
+		t.Helper()
+		got := p.try(append([]string{"run", short, "--trials", "102", "--seed", "7", "--parallel", "2", "--out", dir}, more...)...)
+		require.Zero(t, got.code, got.err)
+	}
+	whole, merged := filepath.Join(root, "whole"), filepath.Join(root, "merged")
+	run(whole)
+	var folders []string
+	for i := range 100 {
+		dir := filepath.Join(root, "slices", strconv.Itoa(i+1))
+		run(dir, "--slice", fmt.Sprintf("%d/100", i+1))
+		folders = append(folders, dir)
+	}
+	const died = 16
+	require.NoError(t, os.Remove(filepath.Join(folders[died], reports.ResultsFile)), "as one that was killed")
+	got := p.try(append([]string{"merge", "--out", merged}, folders[:99]...)...)
+	require.Equal(t, reports.ExitInconclusive, got.code, got.err)
+	require.Contains(t, got.err, folders[died]+" has no results: its run was killed, or goes on")
+	require.Contains(t, strings.Join(strings.Fields(got.out), " "), "Of 100 slices, 17 and 100 are missing: 2 of 102 trials were not run.")
+
+	run(folders[died], "--slice", "17/100")
+	got = p.try(append([]string{"merge", "--out", merged}, folders...)...)
+	require.Zero(t, got.code, got.err)
+	require.Equal(t, timeless(t, whole), timeless(t, merged))
+}
+
+// shortContention is a workload that comes out otherwise with each seed.
+const shortContention = `
+name: short
+title: Two clients want one key
+source: a test
+lesson: None.
+delay: 0.002 ttl
+workload: {clients: 2, keys: 1, for: 0.5 ttl, hold: 0.05 ttl, think: 0.05 ttl}
+earned: {grants: 1, contended: 0, faults: 0}
+expect: {mutual-exclusion: holds}
+`
+
+// timeless is what a run has left, by the names of the files, without what tells of time.
+func timeless(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || slices.Contains([]string{reports.PageFile, reports.JUnitFile, reports.SummaryFile}, entry.Name()) {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		found[path[len(dir):]] = timesIn.ReplaceAllString(string(text), "$1")
+		return err
+	}))
+	return found
+}
+
+// timesIn are the times in results.json: real ones, and how long a run took in words.
+var timesIn = regexp.MustCompile(`("elapsed": |"started": |trials? in )[^,\n]*`)
+
 // rowsOf are a run's rows without what they took.
 func rowsOf(t *testing.T, dir string) []reports.ResultsRow {
 	t.Helper()
@@ -71,20 +139,20 @@ func rowsOf(t *testing.T, dir string) []reports.ResultsRow {
 
 func TestMergeExitsAsTheWholeWould(t *testing.T) {
 	p := fake(verdict(history.Holds, history.Violated))
-	got := p.try(append([]string{"merge", "--out", filepath.Join(t.TempDir(), "m")}, sharded(t, p, 2)...)...)
+	got := p.try(append([]string{"merge", "--out", filepath.Join(t.TempDir(), "m")}, sliced(t, p, 2)...)...)
 	require.Equal(t, reports.ExitDiffers, got.code)
 	require.Contains(t, got.out, "DIFFERS: ")
 }
 
 func TestMergeThatIsRefusedWritesNothing(t *testing.T) {
 	p := fake(expected)
-	folders := sharded(t, p, 3)
+	folders := sliced(t, p, 3)
 	out := filepath.Join(t.TempDir(), "m")
 	for says, args := range map[string][]string{
-		"shard 3/3 is missing":                   folders[:2],
+		"slice 1/3 is there more than once":      append(folders[:1:1], folders...),
 		"no such file or directory":              {folders[0], folders[1], "none"},
 		"whose results it would replace":         append([]string{"--out", folders[1]}, folders...),
-		"needs the output folders of all shards": nil,
+		"needs the output folders of the slices": nil,
 	} {
 		got := p.try(append([]string{"merge", "--out", out}, args...)...)
 		require.Equal(t, exitUsage, got.code)
@@ -105,8 +173,8 @@ func TestAFolderOfOthersIsRefused(t *testing.T) {
 	defer folder.Close()
 	foreign := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(foreign, reports.ResultsFile), []byte("{}"), 0o644))
-	shards := sharded(t, p, 2)
-	for _, command := range [][]string{{"run", "flushall"}, append([]string{"merge"}, shards...),
+	parts := sliced(t, p, 2)
+	for _, command := range [][]string{{"run", "flushall"}, append([]string{"merge"}, parts...),
 		{"validate", "--crash", "kill", "--trials", "1"}} {
 		for out, says := range map[string]string{
 			alive:   "another run is writing to this folder: give this run another",

@@ -34,7 +34,7 @@ func TestWhatCannotBePrintedIsWritten(t *testing.T) {
 			p := fake(gives)
 			args := strings.Fields(command)
 			if command == "merge" {
-				args = append(args, sharded(t, p, 2)...)
+				args = append(args, sliced(t, p, 2)...)
 			}
 			if args[0] == "validate" {
 				p.suite = suite.Run

@@ -23,10 +23,11 @@ const redraw = 200 * time.Millisecond
 // expected, and below them a bar that is redrawn in place.
 type progress struct {
 	*program
-	planned, trials int // in all, and of each row
-	began           time.Time
-	stop            chan struct{}
-	stopped         sync.WaitGroup
+	planned int            // trials, in all
+	trials  map[string]int // of each row
+	began   time.Time
+	stop    chan struct{}
+	stopped sync.WaitGroup
 
 	mu    sync.Mutex
 	done  int
@@ -36,10 +37,13 @@ type progress struct {
 	drawn int // lines of the live display on the screen
 }
 
-func (p *program) progress(planned, trials int) *progress {
+func (p *program) progress(jobs []suite.Job, o suite.Options) *progress {
 	s := &progress{
-		program: p, planned: planned, trials: trials, began: time.Now(), stop: make(chan struct{}),
+		program: p, planned: o.Planned(jobs), trials: map[string]int{}, began: time.Now(), stop: make(chan struct{}),
 		rows: map[string][]suite.Result{}, total: map[suite.Standing]int{},
+	}
+	for _, j := range jobs {
+		s.trials[j.Name()] += o.Planned([]suite.Job{j})
 	}
 	if p.live {
 		s.stopped.Go(s.tick)
@@ -67,9 +71,9 @@ func (s *progress) observe(t suite.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done++
-	id := t.Scenario + "\x00" + t.Variant
+	id := t.Name()
 	s.rows[id] = append(s.rows[id], t)
-	if len(s.rows[id]) < s.trials {
+	if len(s.rows[id]) < s.trials[id] {
 		return
 	}
 	row := reports.New(s.rows[id], reports.Run{}).Rows[0]

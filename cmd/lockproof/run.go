@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -35,7 +36,7 @@ const (
 
 func (p *program) runCommand() *cobra.Command {
 	o := suite.Options{Retries: suite.DefaultRetries}
-	var shard, worker string
+	var slice, worker string
 	cmd := &cobra.Command{
 		Use:   "run [name|file|glob ...]",
 		Short: "Run scenarios and report whether they went as expected",
@@ -49,9 +50,10 @@ With --worker, the lock is a program in any language, which speaks
 docs/client-protocol.md on stdin and stdout; lockproof worker-check tries it. Its
 clients run on this machine, also where the servers are in containers.
 
-With --shard 2/4, the second of four parts of these scenarios and variants, which
-are split by the time that they take. The same trials are run as without it;
-lockproof merge makes one run of the parts.
+With --slice 17/100, the 17th of a hundred parts of these trials. The same are run as
+without it; lockproof merge makes one run of the parts. With --slice auto, the part
+that the engine's variables say (Kubernetes, AWS Batch, GitLab, CircleCI, Buildkite),
+and with auto/100 one of a hundred, where the engine does not say of how many.
 
 Exit codes: 0 every verdict is as expected; 1 one differs; 2 none differs, but
 one is inconclusive, or the run was cut short; 3 the harness itself failed;
@@ -63,7 +65,7 @@ one is inconclusive, or the run was cut short; 3 the harness itself failed;
   lockproof run --lock redsync --out out/redsync
   lockproof run --worker 'python3 my_lock.py' --on local
   lockproof run half-is-not-majority --without Majority,FreshToken
-  lockproof run --on local --trials 20 --shard 2/4 --out out/2`,
+  lockproof run --on local --trials 20 --slice 2/4 --out out/2`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if worker != "" || cmd.Flags().Changed("worker") {
 				if err := useWorker(cmd.Context(), &o, worker); err != nil {
@@ -74,20 +76,20 @@ one is inconclusive, or the run was cut short; 3 the harness itself failed;
 			if err != nil {
 				return err
 			}
-			jobs, part, err := pick(o, jobs, shard, cmd.Flags().Changed("shard"))
+			jobs, part, err := pick(o, jobs, slice, cmd.Flags().Changed("slice"))
 			if err != nil {
 				return err
 			}
 			o.Notices = p.err
-			return p.run(cmd.Context(), jobs, reports.Run{Options: o, Named: len(args) > 0, Shard: part})
+			return p.run(cmd.Context(), jobs, reports.Run{Options: o, Named: len(args) > 0, Slice: part})
 		},
 	}
-	runFlags(cmd.Flags(), &o, &worker, &shard)
+	runFlags(cmd.Flags(), &o, &worker, &slice)
 	return cmd
 }
 
 // runFlags declares the flags of run, and where their values go.
-func runFlags(f *pflag.FlagSet, o *suite.Options, worker, shard *string) {
+func runFlags(f *pflag.FlagSet, o *suite.Options, worker, slice *string) {
 	f.SortFlags = false
 	f.StringVar(&o.Cluster, "on", suite.Virtual, "cluster: "+strings.Join(kinds.Names(), ", "))
 	f.StringVar(&o.Server, "server", "", "server: "+onEach(func(k cluster.Kind) string { return k.Server }))
@@ -100,7 +102,7 @@ func runFlags(f *pflag.FlagSet, o *suite.Options, worker, shard *string) {
 	f.StringSliceVar(&o.Without, "without", nil, "rule of the reference to switch off; more with commas or again")
 	f.StringVar(&o.Out, "out", "out", "folder for results and histories")
 	f.IntVar(&o.Parallel, "parallel", 0, "trials at a time (default: what suits the cluster)")
-	f.StringVar(shard, "shard", "", "run one part of several, as in 2/4 (default: the whole)")
+	f.StringVar(slice, "slice", "", "run one part of several, as in 17/100, auto or auto/100 (default: the whole)")
 }
 
 // useWorker makes a program of the user's the lock under test.
@@ -228,24 +230,24 @@ func checkRules(o *suite.Options) error {
 	return nil
 }
 
-// pick gives the jobs of one shard, if one is asked for, and what it is of.
-func pick(o suite.Options, jobs []suite.Job, shard string, given bool) ([]suite.Job, *reports.Shard, error) {
+// pick gives the jobs of one slice, if one is asked for, and what it is of.
+func pick(o suite.Options, jobs []suite.Job, slice string, given bool) ([]suite.Job, *reports.Slice, error) {
 	if !given {
 		return jobs, nil, nil
 	}
-	s, err := suite.ParseShard(shard)
+	s, err := suite.FindSlice(slice, os.Getenv)
 	if err != nil {
-		return nil, nil, usage("--shard %w", err)
+		return nil, nil, usage("--slice %w", err)
 	}
-	part, err := o.Shard(jobs, s)
+	part, err := o.Slice(jobs, s)
 	if err != nil {
-		return nil, nil, usage("--shard %s: %w", s, err)
+		return nil, nil, usage("--slice %s: %w", s, err)
 	}
 	whole, err := suite.Fingerprint(jobs)
 	if err != nil {
 		return nil, nil, failed(err)
 	}
-	of := &reports.Shard{Shard: s, Suite: whole}
+	of := &reports.Slice{Slice: s, Suite: whole}
 	for _, j := range jobs {
 		of.Rows = append(of.Rows, j.Name())
 	}
@@ -257,7 +259,7 @@ func pick(o suite.Options, jobs []suite.Job, shard string, given bool) ([]suite.
 func (p *program) run(ctx context.Context, jobs []suite.Job, run reports.Run) error {
 	o := run.Options
 	run.Version, run.Go, run.Started = version(), runtime.Version(), time.Now()
-	run.Planned = len(jobs) * o.Trials
+	run.Planned = o.Planned(jobs)
 	folder, err := p.folder(o.Out)
 	if err != nil {
 		return err
@@ -270,7 +272,7 @@ func (p *program) run(ctx context.Context, jobs []suite.Job, run reports.Run) er
 	defer written.End()
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
-	progress := p.progress(run.Planned, o.Trials)
+	progress := p.progress(jobs, o)
 	trials, err := p.suite(ctx, jobs, o, func(t suite.Result) {
 		written.Observe(t)
 		progress.observe(t)

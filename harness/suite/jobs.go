@@ -17,6 +17,8 @@ type Job struct {
 	Lenient bool
 	Lock    string   // "": the scenario's own
 	Without []string // rules to do without, beside the variant's
+	// Share is which of its trials are run; it is no part of what they are.
+	Share Share `json:"-"`
 }
 
 // Name is how tables call the row.
@@ -73,7 +75,7 @@ func (o Options) Skips(j Job) (string, error) {
 
 // folder is the name of the folder that has the row's trials, which no other row
 // of a suite has. It follows from the scenario alone, so that it is the same in
-// every run and shard: of variants whose slugs are alike, the second in the file
+// every run and slice: of variants whose slugs are alike, the second in the file
 // ends in ~2, which no slug does.
 func (j Job) folder() string {
 	if j.Variant == "" {

@@ -24,12 +24,13 @@ type queue struct {
 	busy    int // how many busy ones are under way
 }
 
-// newQueue lists a ticket for each of so many trials of each row.
+// newQueue lists a ticket for each of so many trials of each row, as far as they are
+// in its share.
 func newQueue(jobs []Job, trials int) *queue {
 	q := &queue{}
 	q.changed.L = &q.mu
 	for row, j := range jobs {
-		for trial := range max(trials, 1) {
+		for trial := j.Share.First; trial < max(trials, 1); trial += j.Share.step() {
 			q.waiting = append(q.waiting, ticket{row, trial, j, j.Scenario.Workload != nil})
 		}
 	}

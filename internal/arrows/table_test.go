@@ -62,7 +62,7 @@ var table = []allowed{
 		" internal/input/yamlfile nemesis redlock"},
 	{"harness/trial", "checker harness/client harness/cluster harness/history harness/locks nemesis scenarios"},
 	{"harness/suite", "checker harness/cluster harness/cluster/kinds harness/cluster/local harness/cluster/process" +
-		" harness/cluster/virtual harness/history harness/locks harness/trial redlock scenarios"},
+		" harness/cluster/virtual harness/history harness/locks harness/trial internal/wording redlock scenarios"},
 
 	// Those who ask for trials, and those who tell what came of them.
 	{"explore", "checker harness/cluster harness/cluster/virtual harness/history harness/locks harness/suite nemesis scenarios"},

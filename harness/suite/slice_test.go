@@ -22,70 +22,80 @@ func names(jobs []Job) []string {
 	return list
 }
 
-// Every row is in exactly one shard, in the suite's order, and no shard has
-// more to do than another by more than one row.
-func TestShardsShareOutTheWhole(t *testing.T) {
+// numbered lists each trial of jobs.
+func numbered(jobs []Job, trials int) []string {
+	var list []string
+	for q := newQueue(jobs, trials); len(q.waiting) > 0; q.waiting = q.waiting[1:] {
+		list = append(list, fmt.Sprint(q.waiting[0].job.Name(), ", ", q.waiting[0].trial))
+	}
+	return list
+}
+
+// Every trial is in exactly one slice, rows are in the suite's order, and no slice
+// has more to do than another by more than one trial.
+func TestSlicesShareOutTheWhole(t *testing.T) {
 	all := map[string][]Job{}
 	for _, kind := range kinds.Names() {
 		all[kind] = catalogue(t, kind)
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		o := Options{Cluster: rapid.SampledFrom(kinds.Names()).Draw(rt, "cluster")}
+		o := Options{Cluster: rapid.SampledFrom(kinds.Names()).Draw(rt, "cluster"), Trials: rapid.IntRange(1, 7).Draw(rt, "trials")}
 		jobs := slices.Clone(all[o.Cluster])
 		from := rapid.IntRange(0, len(jobs)-20).Draw(rt, "from")
 		jobs = jobs[from : from+rapid.IntRange(20, len(jobs)-from).Draw(rt, "rows")]
-		count := rapid.IntRange(1, 8).Draw(rt, "shards")
+		count := rapid.IntRange(1, 60).Draw(rt, "slices")
 		whole := names(jobs)
 		var union []string
 		var loads []time.Duration
 		var longest time.Duration
+		planned := 0
 		for i := range count {
-			part, err := o.Shard(jobs, Shard{i + 1, count})
+			part, err := o.Slice(jobs, Slice{i + 1, count})
 			if err != nil {
 				rt.Skip("too many rows are skipped on " + o.Cluster)
 			}
-			again, err := o.Shard(jobs, Shard{i + 1, count})
-			require.NoError(rt, err)
-			require.Equal(rt, names(part), names(again))
 			require.True(rt, slices.IsSortedFunc(names(part), func(a, b string) int {
 				return slices.Index(whole, a) - slices.Index(whole, b)
 			}))
-			union = append(union, names(part)...)
+			union = append(union, numbered(part, o.Trials)...)
+			planned += o.Planned(part)
 			var load time.Duration
 			for _, j := range part {
 				p, err := o.settle(j)
 				require.NoError(rt, err)
 				if p.Skip() == "" {
-					load += length(p)
+					load += length(p) * time.Duration(j.Share.Of(o.Trials))
 					longest = max(longest, length(p))
 				}
 			}
-			require.Positive(rt, load, "a shard with nothing to run")
+			require.Positive(rt, load, "a slice with nothing to run")
 			loads = append(loads, load)
 		}
-		require.ElementsMatch(rt, whole, union)
+		require.ElementsMatch(rt, numbered(jobs, o.Trials), union)
+		require.Equal(rt, o.Planned(jobs), planned)
 		require.LessOrEqual(rt, slices.Max(loads)-slices.Min(loads), longest)
 	})
 }
 
-// A trial is the same, its history's verdicts included, in whichever shard.
-func TestAShardRunsTheTrialsOfTheWhole(t *testing.T) {
+// A trial is the same, its history's verdicts included, in whichever slice.
+func TestASliceRunsTheTrialsOfTheWhole(t *testing.T) {
 	list, err := scenarios.Select([]string{"late-release", "half-is-not-majority", "flushall", "aof-*"})
 	require.NoError(t, err)
-	o := Options{Cluster: Virtual, Trials: 2, Seed: 5}
+	o := Options{Cluster: Virtual, Trials: 3, Seed: 5}
 	jobs, err := o.Jobs(list)
 	require.NoError(t, err)
 	whole := trialsOf(t, jobs, o)
-	sharded := map[string]Result{}
-	for i := range 3 {
-		part, err := o.Shard(jobs, Shard{i + 1, 3})
+	sliced := map[string]Result{}
+	const count = 10 // more than rows
+	for i := range count {
+		part, err := o.Slice(jobs, Slice{i + 1, count})
 		require.NoError(t, err)
 		for name, trial := range trialsOf(t, part, o) {
-			require.NotContains(t, sharded, name)
-			sharded[name] = trial
+			require.NotContains(t, sliced, name)
+			sliced[name] = trial
 		}
 	}
-	require.Equal(t, whole, sharded)
+	require.Equal(t, whole, sliced)
 }
 
 // trialsOf runs jobs, and gives the trials without what they took.
@@ -98,34 +108,34 @@ func trialsOf(t *testing.T, jobs []Job, o Options) map[string]Result {
 		trial.Elapsed = 0
 		found[fmt.Sprintf("%s, %d", trial.Name(), trial.Trial)] = trial
 	}
-	require.Len(t, found, len(jobs)*o.Trials)
+	require.Len(t, found, o.Planned(jobs))
 	return found
 }
 
-func TestMoreShardsThanRowsAreRefused(t *testing.T) {
+func TestMoreSlicesThanTrialsAreRefused(t *testing.T) {
 	list, err := scenarios.Select([]string{"flushall"})
 	require.NoError(t, err)
-	o := Options{Cluster: Virtual}
+	o := Options{Cluster: Virtual, Trials: 1}
 	jobs, err := o.Jobs(list)
 	require.NoError(t, err)
-	_, err = o.Shard(jobs, Shard{1, 2})
-	require.EqualError(t, err, "a suite with 1 row to run cannot be split into 2 shards")
-	part, err := o.Shard(jobs, Shard{1, 1})
+	_, err = o.Slice(jobs, Slice{1, 2})
+	require.EqualError(t, err, "1 trial to run cannot be split into 2 slices: ask for more --trials, or for fewer slices")
+	part, err := o.Slice(jobs, Slice{1, 1})
 	require.NoError(t, err)
-	require.Equal(t, jobs, part)
+	require.Equal(t, numbered(jobs, o.Trials), numbered(part, o.Trials))
 }
 
-func TestParseShard(t *testing.T) {
-	good, err := ParseShard("2/4")
+func TestParseSlice(t *testing.T) {
+	good, err := ParseSlice("17/100")
 	require.NoError(t, err)
-	require.Equal(t, Shard{2, 4}, good)
-	require.Equal(t, "2/4", good.String())
+	require.Equal(t, Slice{17, 100}, good)
+	require.Equal(t, "17/100", good.String())
 	for text, says := range map[string]string{
-		"": "as in 2/4", "2": "as in 2/4", "2/": "as in 2/4", "-1/4": "as in 2/4", "1/4/2": "as in 2/4", "1 /4": "as in 2/4",
-		"0/4": "the shards of 4 are 1/4 to 4/4", "5/4": "the shards of 4 are 1/4 to 4/4",
-		"1/0": "from 1 to 1000 shards", "1/1001": "from 1 to 1000 shards", "1/99999": "as in 2/4",
+		"": "as in 17/100", "2": "as in 17/100", "2/": "as in 17/100", "-1/4": "as in 17/100", "1/4/2": "as in 17/100", "1 /4": "as in 17/100",
+		"0/4": "the slices of 4 are 1/4 to 4/4", "5/4": "the slices of 4 are 1/4 to 4/4",
+		"1/0": "from 1 to 10000 slices", "1/10001": "from 1 to 10000 slices", "1/999999": "as in 17/100",
 	} {
-		_, err := ParseShard(text)
+		_, err := ParseSlice(text)
 		require.ErrorContains(t, err, says, "%q", text)
 	}
 }
@@ -156,14 +166,14 @@ func TestAFingerprintIsOfWhatRuns(t *testing.T) {
 	require.NotEqual(t, same, of(func(j []Job) []Job { slices.Reverse(j); return j }))
 }
 
-func FuzzShardForm(f *testing.F) {
-	for _, text := range []string{"2/4", "0/0", "9999/9999", "1/1001", "99999999999/1", "-1/2"} {
+func FuzzSliceForm(f *testing.F) {
+	for _, text := range []string{"2/4", "0/0", "9999/9999", "1/10001", "99999999999/1", "-1/2"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := ParseShard(text)
+		s, err := ParseSlice(text)
 		if err == nil {
-			require.True(t, 1 <= s.Index && s.Index <= s.Count && s.Count <= MaxShards)
+			require.True(t, 1 <= s.Index && s.Index <= s.Count && s.Count <= MaxSlices)
 		}
 	})
 }

@@ -1,0 +1,64 @@
+package suite
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheSliceThatTheEngineSays(t *testing.T) {
+	type environment map[string]string
+	for _, c := range []struct {
+		text string
+		set  environment
+		want Slice
+		says string
+	}{
+		{text: "17/100", set: environment{"CI_NODE_INDEX": "1"}, want: Slice{17, 100}},
+		// Each counts as it does, and the first and the last are there.
+		{text: "auto/100", set: environment{"JOB_COMPLETION_INDEX": "0"}, want: Slice{1, 100}},
+		{text: "auto/100", set: environment{"JOB_COMPLETION_INDEX": "99"}, want: Slice{100, 100}},
+		{text: "auto", set: environment{"AWS_BATCH_JOB_ARRAY_INDEX": "0", "AWS_BATCH_JOB_ARRAY_SIZE": "100"}, want: Slice{1, 100}},
+		{text: "auto", set: environment{"AWS_BATCH_JOB_ARRAY_INDEX": "99", "AWS_BATCH_JOB_ARRAY_SIZE": "100"}, want: Slice{100, 100}},
+		{text: "auto", set: environment{"CI_NODE_INDEX": "1", "CI_NODE_TOTAL": "4"}, want: Slice{1, 4}},
+		{text: "auto", set: environment{"CI_NODE_INDEX": "4", "CI_NODE_TOTAL": "4"}, want: Slice{4, 4}},
+		{text: "auto", set: environment{"CIRCLE_NODE_INDEX": "0", "CIRCLE_NODE_TOTAL": "4"}, want: Slice{1, 4}},
+		{text: "auto", set: environment{"CIRCLE_NODE_INDEX": "3", "CIRCLE_NODE_TOTAL": "4"}, want: Slice{4, 4}},
+		{text: "auto", set: environment{"BUILDKITE_PARALLEL_JOB": "0", "BUILDKITE_PARALLEL_JOB_COUNT": "4"}, want: Slice{1, 4}},
+		{text: "auto", set: environment{"BUILDKITE_PARALLEL_JOB": "3", "BUILDKITE_PARALLEL_JOB_COUNT": "4"}, want: Slice{4, 4}},
+		{text: "auto", set: environment{"STRATEGY_JOB_INDEX": "0", "STRATEGY_JOB_TOTAL": "4"}, want: Slice{1, 4}},
+		{text: "auto", set: environment{"STRATEGY_JOB_INDEX": "3", "STRATEGY_JOB_TOTAL": "4"}, want: Slice{4, 4}},
+		// GitLab sets the total where there is no index, too; what is empty is not set.
+		{text: "auto/4", set: environment{"STRATEGY_JOB_INDEX": "3", "STRATEGY_JOB_TOTAL": "", "CI_NODE_INDEX": "", "CI_NODE_TOTAL": "1"},
+			want: Slice{4, 4}},
+		{text: "auto/4", set: environment{"CI_NODE_INDEX": "4", "CI_NODE_TOTAL": "4"}, want: Slice{4, 4}},
+
+		{text: "auto", says: "no variable says which of several jobs this is (JOB_COMPLETION_INDEX, AWS_BATCH_JOB_ARRAY_INDEX, CI_NODE_INDEX"},
+		{text: "auto", set: environment{"CI_NODE_TOTAL": "1"}, says: "no variable says which of several jobs this is"},
+		{text: "auto", set: environment{"JOB_COMPLETION_INDEX": "16"},
+			says: "JOB_COMPLETION_INDEX says which job this is, and nothing of how many: write auto/100"},
+		{text: "auto", set: environment{"AWS_BATCH_JOB_ARRAY_INDEX": "0"}, says: "AWS_BATCH_JOB_ARRAY_INDEX says which job this is, and nothing"},
+		{text: "auto", set: environment{"JOB_COMPLETION_INDEX": "16", "CI_NODE_INDEX": "1", "CI_NODE_TOTAL": "4"},
+			says: "both JOB_COMPLETION_INDEX (a Kubernetes Indexed Job) and CI_NODE_INDEX (GitLab) say which"},
+		{text: "auto/100", set: environment{"CI_NODE_INDEX": "1", "CI_NODE_TOTAL": "4"},
+			says: "it is to be one of 100, and CI_NODE_TOTAL is 4: write auto"},
+		{text: "auto/100", set: environment{"JOB_COMPLETION_INDEX": "100"},
+			says: "JOB_COMPLETION_INDEX is 100, and a Kubernetes Indexed Job counts from 0: 101/100: the slices of 100 are"},
+		{text: "auto", set: environment{"CI_NODE_INDEX": "0", "CI_NODE_TOTAL": "4"}, says: "CI_NODE_INDEX is 0, and GitLab counts from 1: 0/4"},
+		{text: "auto", set: environment{"CI_NODE_INDEX": "two", "CI_NODE_TOTAL": "4"}, says: `CI_NODE_INDEX is "two": it should be a whole number`},
+		{text: "auto", set: environment{"CI_NODE_INDEX": "2", "CI_NODE_TOTAL": "-4"}, says: `CI_NODE_TOTAL is "-4": it should be a whole number`},
+		{text: "auto", set: environment{"CI_NODE_INDEX": "1", "CI_NODE_TOTAL": "0"}, says: "from 1 to 10000 slices"},
+		{text: "auto/", says: `"auto/" is no slice: write it as in 17/100, auto or auto/100`},
+		{text: "auto/x", says: `"auto/x" is no slice`},
+		{text: "automatic", says: `"automatic" is no slice`},
+		{text: "auto/0", set: environment{"JOB_COMPLETION_INDEX": "0"}, says: "from 1 to 10000 slices"},
+	} {
+		got, err := FindSlice(c.text, func(name string) string { return c.set[name] })
+		if c.says != "" {
+			require.ErrorContains(t, err, c.says, "%s %v", c.text, c.set)
+			continue
+		}
+		require.NoError(t, err, "%s %v", c.text, c.set)
+		require.Equal(t, c.want, got, "%s %v", c.text, c.set)
+	}
+}
