@@ -23,7 +23,7 @@ type runner struct {
 	root, temp, work string
 	bin              string // where the program is built already, or ""
 	given            map[string]string
-	outputs          map[string]string // "steps.ID.outputs.NAME"
+	outputs          map[string]string // "steps.ID.outputs.NAME", and what else expressions name
 	summary, log     string
 }
 
@@ -39,7 +39,8 @@ func newRunner(t *testing.T, given map[string]string) *runner {
 		inputs[name] = *input.Default
 	}
 	maps.Copy(inputs, given)
-	return &runner{action: a, root: root, temp: t.TempDir(), work: t.TempDir(), given: inputs, outputs: map[string]string{}}
+	return &runner{action: a, root: root, temp: t.TempDir(), work: t.TempDir(), given: inputs,
+		outputs: map[string]string{"strategy.job-index": "0", "strategy.job-total": "1"}}
 }
 
 // run runs all steps, and gives the exit code of the first that fails.
@@ -118,7 +119,7 @@ func TestTheActionRuns(t *testing.T) {
 	bin := filepath.Join(first.temp, "lockproof")
 	t.Run("inputs", func(t *testing.T) { testInputs(t, bin) })
 	t.Run("files of the repository", func(t *testing.T) { testFiles(t, bin) })
-	t.Run("shards", func(t *testing.T) { testShards(t, bin) })
+	t.Run("slices", func(t *testing.T) { testSlices(t, bin) })
 }
 
 // A program that ends with 2 and leaves no results, or others, has crashed.
@@ -206,29 +207,30 @@ func testFiles(t *testing.T, bin string) {
 	require.Contains(t, r.summary, "<code>ours</code>")
 }
 
-// Shards on machines of their own, then the merge job with their artifacts.
-func testShards(t *testing.T, bin string) {
-	merge := newRunner(t, map[string]string{"merge": "shards/*"})
+// Slices on machines of their own, then the merge job with their artifacts.
+func testSlices(t *testing.T, bin string) {
+	merge := newRunner(t, map[string]string{"merge": "slices/*"})
 	merge.bin = bin
 	var artifacts []string
-	for _, shard := range []string{"1/2", "2/2"} {
-		r := newRunner(t, map[string]string{"names": "late-release flushall", "shard": shard})
+	for index, slice := range []string{"1/2", "auto"} {
+		r := newRunner(t, map[string]string{"names": "late-release flushall", "slice": slice})
 		r.bin = bin
+		r.outputs["strategy.job-index"], r.outputs["strategy.job-total"] = fmt.Sprint(index), "2"
 		require.Zero(t, r.run(t), r.log)
 		artifact := r.outputs["steps.prepare.outputs.artifact"]
 		artifacts = append(artifacts, artifact)
-		require.NoError(t, os.CopyFS(filepath.Join(merge.work, "shards", artifact), os.DirFS(filepath.Join(r.work, r.given["out"]))))
+		require.NoError(t, os.CopyFS(filepath.Join(merge.work, "slices", artifact), os.DirFS(filepath.Join(r.work, r.given["out"]))))
 	}
 	require.Equal(t, []string{"lockproof-virtual-1-of-2", "lockproof-virtual-2-of-2"}, artifacts)
 	require.Zero(t, merge.run(t), merge.log)
 	require.Equal(t, "lockproof", merge.outputs["steps.prepare.outputs.artifact"])
 	require.Contains(t, merge.summary, "3 as expected; 3 trials in ")
 
-	require.NoError(t, os.RemoveAll(filepath.Join(merge.work, "shards", artifacts[0])))
-	again := newRunner(t, map[string]string{"merge": "shards/*"})
+	require.NoError(t, os.RemoveAll(filepath.Join(merge.work, "slices", artifacts[0])))
+	again := newRunner(t, map[string]string{"merge": "slices/*"})
 	again.bin, again.work = bin, merge.work
-	require.Equal(t, exitUsage, again.run(t))
-	require.Contains(t, again.log, "shard 1/2 is missing")
+	require.Equal(t, 2, again.run(t))
+	require.Contains(t, again.summary, "Of 2 slices, 1 is missing: 2 of 3 trials were not run.")
 }
 
 // A summary longer than GitHub takes is cut at a line, and says so.

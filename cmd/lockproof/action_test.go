@@ -174,7 +174,7 @@ func requireInput(t *testing.T, input, value string) {
 		require.Contains(t, kinds.Names(), value)
 	case "lock":
 		require.Contains(t, locks.Names(), value)
-	case "shard":
+	case "slice":
 		_, err := suite.ParseSlice(value)
 		require.NoError(t, err)
 	case "inconclusive":
