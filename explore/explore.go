@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -33,6 +34,9 @@ type Search struct {
 	Side int
 	// Observe is told how it goes, after each batch and each find; nil: nobody is.
 	Observe func(Tally)
+	// Keep takes all that it has come to, now and then, for Resume to go on from; nil:
+	// nobody does.
+	Keep func(Tally)
 }
 
 // Tally is what a search has come to.
@@ -43,6 +47,8 @@ type Tally struct {
 	// Verdicts counts the trials by property and verdict.
 	Verdicts  map[string]map[string]int `json:"verdicts"`
 	States    int                       `json:"states"` // different ones that were reached
+	Seen      States                    `json:"seen,omitempty"`
+	Next      int                       `json:"next"` // the number of the first schedule that it has not got to
 	Elapsed   time.Duration             `json:"elapsed"`
 	Finds     []Find                    `json:"finds,omitempty"` // a breach each, in the order in which they were found
 	Shrinking bool                      `json:"-"`
@@ -67,7 +73,8 @@ type Find struct {
 	At        time.Duration     `json:"at"`     // since the search began
 	Drawn     *Schedule         `json:"drawn"`
 	Shrunk    *Schedule         `json:"shrunk"`
-	Tries     int               `json:"tries"` // of shrinking
+	Tries     int               `json:"tries"`               // of shrinking
+	CutShort  bool              `json:"cut_short,omitempty"` // was the shrinking, by an interrupt
 	Violation checker.Violation `json:"violation"`
 }
 
@@ -77,41 +84,81 @@ type trial struct {
 	seed     uint64
 	schedule *Schedule
 	result   suite.Result
+	done     bool // before the search was interrupted
 }
 
 // Run searches until its bounds are reached, enough was found, or ctx ends.
 // An error means that there is no such lock.
-func (s *Search) Run(ctx context.Context) (Tally, error) {
+func (s *Search) Run(ctx context.Context) (Tally, error) { return s.Resume(ctx, Tally{}) }
+
+// keepEvery is how often what a search has come to is kept while it goes on.
+const keepEvery = 10 * time.Second
+
+// Resume goes on from what an earlier run of the same search has come to.
+func (s *Search) Resume(ctx context.Context, t Tally) (Tally, error) {
 	if err := s.Space.prepare(); err != nil {
 		return Tally{}, err
 	}
-	began := time.Now()
-	t := Tally{Verdicts: map[string]map[string]int{}}
+	began, kept := time.Now().Add(-t.Elapsed), time.Now()
+	if t.Verdicts == nil {
+		t.Verdicts = map[string]map[string]int{}
+	}
 	guide := newGuide(s.Space.Strategy)
-	for number := 0; ctx.Err() == nil; number += batch {
-		if s.Slice.Count > 0 && number/batch%s.Slice.Count != s.Slice.Index-1 {
-			if s.Schedules > 0 && number >= s.Schedules {
-				break
-			}
-			continue
+	for _, state := range t.Seen {
+		guide.seen[state] = true
+	}
+	for i := range t.Finds {
+		if t.Finds[i].CutShort {
+			s.shrink(ctx, &t, &t.Finds[i])
 		}
-		size := batch
-		if s.Schedules > 0 {
-			size = min(size, s.Schedules-number)
-		}
-		if size <= 0 || s.For > 0 && time.Since(began) >= s.For || s.Enough > 0 && len(t.Finds) >= s.Enough {
-			break
-		}
+	}
+	for ctx.Err() == nil && s.Left(t) {
+		number, size := s.following(t.Next)
 		done := s.batch(ctx, guide, number, size)
 		for _, d := range done {
 			s.take(ctx, &t, d, began)
 		}
 		guide.learn(done)
-		t.States, t.Elapsed = len(guide.seen), time.Since(began)
+		t.Next, t.States, t.Elapsed = number+len(done), len(guide.seen), time.Since(began)
 		s.observe(t)
+		if s.Keep != nil && time.Since(kept) > keepEvery {
+			t.Seen, kept = statesOf(guide.seen), time.Now()
+			s.Keep(t)
+		}
 	}
-	t.Elapsed = time.Since(began)
+	t.Seen, t.Elapsed = statesOf(guide.seen), time.Since(began)
 	return t, nil
+}
+
+// Left says whether anything is left to do of a search that has come to that.
+func (s *Search) Left(t Tally) bool {
+	_, size := s.following(t.Next)
+	return size > 0 && (s.For == 0 || t.Elapsed < s.For) && (s.Enough == 0 || len(t.Finds) < s.Enough)
+}
+
+// following is the rest of the batch that comes next in the search's slice, from a
+// number on; its size is 0 if there is none.
+func (s *Search) following(number int) (first, size int) {
+	if n := s.Slice.Count; n > 0 {
+		for number/batch%n != s.Slice.Index-1 {
+			number = (number/batch + 1) * batch
+		}
+	}
+	size = batch - number%batch
+	if s.Schedules > 0 {
+		size = max(0, min(size, s.Schedules-number))
+	}
+	return number, size
+}
+
+// CheckSlice says why the search cannot be split so, if it cannot.
+func (s *Search) CheckSlice() error {
+	batches := (s.Schedules + batch - 1) / batch
+	if batches < s.Slice.Count {
+		return fmt.Errorf("%d schedules are %d batches of %d, which cannot be split into %d slices: ask for more, or for fewer slices",
+			s.Schedules, batches, batch, s.Slice.Count)
+	}
+	return nil
 }
 
 func (s *Search) observe(t Tally) {
@@ -120,8 +167,8 @@ func (s *Search) observe(t Tally) {
 	}
 }
 
-// batch draws schedules and runs them, side by side. One that was not run because ctx
-// has ended is left out.
+// batch draws schedules and runs them, side by side. From the first on that was not
+// done when ctx ended they are left out, so that Resume begins with it.
 func (s *Search) batch(ctx context.Context, g *guide, number, size int) []trial {
 	all := make([]trial, size)
 	next := make(chan int)
@@ -131,7 +178,8 @@ func (s *Search) batch(ctx context.Context, g *guide, number, size int) []trial 
 			for i := range next {
 				seed := s.Seed + uint64(number+i)
 				schedule := g.draw(&s.Space, seed)
-				all[i] = trial{number + i, seed, schedule, s.Try(ctx, s.Space.job(schedule), seed)}
+				result := s.Try(ctx, s.Space.job(schedule), seed)
+				all[i] = trial{number + i, seed, schedule, result, ctx.Err() == nil}
 			}
 		})
 	}
@@ -143,7 +191,10 @@ func (s *Search) batch(ctx context.Context, g *guide, number, size int) []trial 
 	}
 	close(next)
 	running.Wait()
-	return slices.DeleteFunc(all, func(t trial) bool { return t.schedule == nil || ctx.Err() != nil && len(t.result.Results) == 0 })
+	if i := slices.IndexFunc(all, func(t trial) bool { return !t.done }); i >= 0 {
+		return all[:i]
+	}
+	return all
 }
 
 // take counts what came of a trial, and shrinks what is new.
@@ -174,13 +225,20 @@ func (s *Search) take(ctx context.Context, t *Tally, d trial, began time.Time) {
 		f := Find{Breach: b, Number: d.number, Seed: d.seed, Times: 1, At: time.Since(began), Drawn: d.schedule, Shrunk: d.schedule,
 			Violation: first(d.result, b)}
 		if s.Shrink > 0 {
-			t.Shrinking = true
-			s.observe(*t)
-			s.Smaller(ctx, &f)
-			t.Shrinking = false
+			s.shrink(ctx, t, &f)
 		}
 		t.Finds = append(t.Finds, f)
 	}
+}
+
+// shrink makes a find smaller, and says that it does.
+func (s *Search) shrink(ctx context.Context, t *Tally, f *Find) {
+	t.Shrinking = true
+	s.observe(*t)
+	f.Tries = 0
+	s.Smaller(ctx, f)
+	f.CutShort = ctx.Err() != nil
+	t.Shrinking = false
 }
 
 // Smaller makes a find's schedule as small as there is time for.

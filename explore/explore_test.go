@@ -2,10 +2,7 @@ package explore
 
 import (
 	"context"
-	"encoding/json"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -129,33 +126,6 @@ func TestAFindIsAScenarioThatShowsIt(t *testing.T) {
 	}
 }
 
-// The parts of a search find and count what the whole does.
-func TestSlicesAreTheWhole(t *testing.T) {
-	p := pool(t)
-	run := func(slice suite.Slice) Tally {
-		s := Search{Space: space(t, func(s *Space) { s.Without = []string{"Majority"} }), Seed: 3, Schedules: 3*batch + 50,
-			Slice: slice, Try: p.Try, Side: p.Size()}
-		tally, err := s.Run(t.Context())
-		require.NoError(t, err)
-		return tally
-	}
-	whole, sum, numbers := run(suite.Slice{}), 0, map[Breach]int{}
-	for i := range 3 {
-		part := run(suite.Slice{Index: i + 1, Count: 3})
-		sum += part.Schedules
-		for _, f := range part.Finds {
-			if n, known := numbers[f.Breach]; !known || f.Number < n {
-				numbers[f.Breach] = f.Number
-			}
-		}
-	}
-	require.Equal(t, whole.Schedules, sum)
-	require.Len(t, numbers, len(whole.Finds))
-	for _, f := range whole.Finds {
-		require.Equal(t, f.Number, numbers[f.Breach], f.Breach)
-	}
-}
-
 // shrink finds the two steps that matter, wherever they are, and rounds their times.
 func TestShrinkingKeepsWhatMatters(t *testing.T) {
 	s := space(t, nil)
@@ -200,20 +170,13 @@ func TestAFailureIsCounted(t *testing.T) {
 	require.Equal(t, s.Space.Draw(4), tally.Failed[0].Schedule)
 }
 
-func TestSaveAndSummary(t *testing.T) {
+func TestSummary(t *testing.T) {
 	s := Search{Space: space(t, nil), Seed: 1}
 	tally := Tally{Schedules: 1000, Elapsed: time.Second, Verdicts: map[string]map[string]int{
 		"mutual-exclusion": {history.Holds: 300, history.Inconclusive: 700},
 	}}
 	require.Equal(t, "redlock: 1000 schedules in 1s, 1000 a second; 0 states\n"+
 		"  mutual-exclusion   violated in 0 of the 300 that put it to the test (at most 1.26 % of such, at 95 %)\n", s.Summary(tally))
-	path := filepath.Join(t.TempDir(), ResultsFile)
-	require.NoError(t, Save(path, &s, tally))
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	var back Results
-	require.NoError(t, json.Unmarshal(data, &back))
-	require.Equal(t, tally.Verdicts, back.Tally.Verdicts)
 }
 
 func TestAssumptions(t *testing.T) {

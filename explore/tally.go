@@ -1,9 +1,7 @@
 package explore
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -12,27 +10,6 @@ import (
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
 )
-
-// ResultsFile is the name of the file that has what a search has come to.
-const ResultsFile = "explore.json"
-
-// Results are what that file holds.
-type Results struct {
-	Space     Space       `json:"space"`
-	Seed      uint64      `json:"seed"`
-	Schedules int         `json:"schedules,omitempty"` // that were asked for
-	Slice     suite.Slice `json:"slice,omitzero"`
-	Tally     Tally       `json:"tally"`
-}
-
-// Save writes what a search has come to.
-func Save(path string, s *Search, t Tally) error {
-	data, err := json.MarshalIndent(Results{s.Space, s.Seed, s.Schedules, s.Slice, t}, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(data, '\n'), 0o644)
-}
 
 func (t Tally) perSecond() float64 { return float64(t.Schedules) / max(t.Elapsed.Seconds(), 0.001) }
 

@@ -65,7 +65,7 @@ var table = []allowed{
 		" harness/cluster/virtual harness/history harness/locks harness/trial internal/wording redlock scenarios"},
 
 	// Those who ask for trials, and those who tell what came of them.
-	{"explore", "checker harness/cluster harness/cluster/virtual harness/history harness/locks harness/suite nemesis scenarios"},
+	{"explore", "checker harness/cluster harness/cluster/virtual harness/history harness/locks harness/suite internal/input nemesis scenarios"},
 	{"validate/settings", "internal/input internal/input/yamlfile nemesis"},
 	{"validate", "checker harness/cluster harness/cluster/kinds harness/cluster/local harness/cluster/server" +
 		" harness/history harness/suite nemesis scenarios validate/settings"},

@@ -1,0 +1,93 @@
+package explore
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"lockproof/harness/suite"
+)
+
+// Merge makes one of the slices of a search: what one machine would have come to, but
+// that its time is that of all of them together. names are for errors, as folders' are.
+// Slices that are missing, or did not get to their end, are named in what it gives.
+func Merge(parts []Results, names []string) (Results, error) {
+	if len(parts) == 0 {
+		return Results{}, errors.New("there is nothing to merge")
+	}
+	if err := belongTogether(parts, names); err != nil {
+		return Results{}, err
+	}
+	found := map[int]bool{}
+	whole := parts[0]
+	whole.Slice = suite.Slice{}
+	whole.Tally = Tally{Verdicts: map[string]map[string]int{}, Next: whole.Schedules}
+	seen := map[uint64]bool{}
+	for _, p := range parts {
+		search := p.Search()
+		found[p.Slice.Index] = search.Left(p.Tally)
+		whole.Tally.add(p.Tally)
+		for _, state := range p.Tally.Seen {
+			seen[state] = true
+		}
+	}
+	t := &whole.Tally
+	slices.SortFunc(t.Finds, func(a, b Find) int { return cmp.Compare(a.Number, b.Number) })
+	slices.SortFunc(t.Failed, func(a, b Failed) int { return cmp.Compare(a.Number, b.Number) })
+	t.Failed = t.Failed[:min(len(t.Failed), mostFailed)]
+	t.Seen, t.States = statesOf(seen), len(seen)
+	whole.Incomplete = suite.Gather(parts[0].Slice.Count, found)
+	return whole, nil
+}
+
+// belongTogether says what keeps parts from being slices of one search.
+func belongTogether(parts []Results, names []string) error {
+	first := parts[0]
+	by := map[int]string{}
+	for i, p := range parts {
+		switch {
+		case p.Slice.Count == 0:
+			return fmt.Errorf("%s is a whole search and no slice", names[i])
+		case p.Version != first.Version:
+			return fmt.Errorf("%s and %s are not slices of one search: version %s and %s of lockproof", names[0], names[i], first.Version, p.Version)
+		case p.Slice.Count != first.Slice.Count || p.Seed != first.Seed || p.Schedules != first.Schedules || p.Enough != first.Enough ||
+			!reflect.DeepEqual(p.Space.plain(), first.Space.plain()):
+			return fmt.Errorf("%s and %s are not slices of one search: they were asked for something else", names[0], names[i])
+		case by[p.Slice.Index] != "":
+			return fmt.Errorf("slice %s is there more than once: %s and %s", p.Slice, by[p.Slice.Index], names[i])
+		}
+		by[p.Slice.Index] = names[i]
+	}
+	return nil
+}
+
+// add counts what another part of the search has come to. Of a breach that both show,
+// the schedule with the lower number is the one that one machine would have found.
+func (t *Tally) add(other Tally) {
+	t.Schedules += other.Schedules
+	t.Refused += other.Refused
+	t.Elapsed += other.Elapsed
+	t.Failed = append(t.Failed, other.Failed...)
+	for property, counts := range other.Verdicts {
+		if t.Verdicts[property] == nil {
+			t.Verdicts[property] = map[string]int{}
+		}
+		for verdict, n := range counts {
+			t.Verdicts[property][verdict] += n
+		}
+	}
+	for _, f := range other.Finds {
+		i := slices.IndexFunc(t.Finds, func(known Find) bool { return known.Breach == f.Breach })
+		if i < 0 {
+			t.Finds = append(t.Finds, f)
+			continue
+		}
+		times := t.Finds[i].Times + f.Times
+		if f.Number < t.Finds[i].Number {
+			t.Finds[i] = f
+		}
+		t.Finds[i].Times = times
+	}
+}

@@ -1,0 +1,121 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/suite"
+)
+
+// withoutMajority is a search that finds something, of three batches and a bit.
+func withoutMajority(t *testing.T, p *suite.Pool) Search {
+	return Search{Space: space(t, func(s *Space) { s.Without = []string{"Majority"} }), Seed: 3, Schedules: 3*batch + 50, Try: p.Try, Side: p.Size()}
+}
+
+// timeless is what a search has come to, without what tells of real time.
+func timeless(t Tally) Tally {
+	t.Elapsed = 0
+	for i := range t.Finds {
+		t.Finds[i].At = 0
+	}
+	return t
+}
+
+// The slices of a search, merged, are what one machine comes to; without one of them it
+// is named.
+func TestSlicesAreTheWhole(t *testing.T) {
+	p := pool(t)
+	search := withoutMajority(t, p)
+	whole, err := search.Run(t.Context())
+	require.NoError(t, err)
+	require.NotEmpty(t, whole.Finds)
+	require.Positive(t, whole.States)
+	var parts []Results
+	var names []string
+	for i := range 3 {
+		search.Slice = suite.Slice{Index: i + 1, Count: 3}
+		require.NoError(t, search.CheckSlice())
+		part, err := search.Run(t.Context())
+		require.NoError(t, err)
+		parts, names = append(parts, search.Results("v1", part)), append(names, fmt.Sprint("out/", i+1))
+	}
+	merged, err := Merge(parts, names)
+	require.NoError(t, err)
+	require.Nil(t, merged.Incomplete)
+	require.Equal(t, timeless(whole), timeless(merged.Tally))
+
+	merged, err = Merge(parts[1:], names[1:])
+	require.NoError(t, err)
+	require.Equal(t, "Of 3 slices, 1 is missing", merged.Incomplete.String())
+	parts[2].Tally.Next = 2 * batch
+	merged, err = Merge(parts, names)
+	require.NoError(t, err)
+	require.Equal(t, "Of 3 slices, 3 was cut short", merged.Incomplete.String())
+
+	search.Slice.Count = 9
+	require.EqualError(t, search.CheckSlice(),
+		"434 schedules are 4 batches of 128, which cannot be split into 9 slices: ask for more, or for fewer slices")
+}
+
+func TestMergeRefusesOtherSearches(t *testing.T) {
+	search := Search{Space: Space{Lock: "redlock", TTL: time.Second}, Seed: 1, Schedules: 1000, Slice: suite.Slice{Index: 1, Count: 2}}
+	one := search.Results("v1", Tally{})
+	for says, change := range map[string]func(*Results){
+		"slice 1/2 is there more than once: a and b":    func(r *Results) { r.Slice.Index = 1 },
+		"b is a whole search and no slice":              func(r *Results) { r.Slice = suite.Slice{} },
+		"version v1 and v2 of lockproof":                func(r *Results) { r.Version = "v2" },
+		"a and b are not slices of one search: they we": func(r *Results) { r.Space.Break = []Assumption{Memory} },
+	} {
+		two := one
+		two.Slice.Index = 2
+		_, err := Merge([]Results{one, two}, []string{"a", "b"})
+		require.NoError(t, err)
+		change(&two)
+		_, err = Merge([]Results{one, two}, []string{"a", "b"})
+		require.ErrorContains(t, err, says)
+	}
+	_, err := Merge(nil, nil)
+	require.Error(t, err)
+}
+
+// A search that was interrupted again and again, and read back each time, comes to what
+// one comes to that was not.
+func TestAnInterruptedSearchGoesOn(t *testing.T) {
+	p := pool(t)
+	search := withoutMajority(t, p)
+	whole, err := search.Run(t.Context())
+	require.NoError(t, err)
+
+	var tally Tally
+	interrupts := 0
+	for search.Left(tally) {
+		p := pool(t) // as in a new process: children that were called off stay so
+		ctx, interrupt := context.WithCancel(t.Context())
+		var tries atomic.Int64
+		search.Try = func(ctx context.Context, job suite.Job, seed uint64) suite.Result {
+			if tries.Add(1) > 150 {
+				interrupt()
+			}
+			return p.Try(ctx, job, seed)
+		}
+		tally, err = search.Resume(ctx, tally)
+		require.NoError(t, err)
+		if ctx.Err() != nil {
+			interrupts++
+		}
+		interrupt()
+		dir := t.TempDir()
+		write(t, dir, search.Results("v1", tally))
+		back, err := Read(dir)
+		require.NoError(t, err)
+		require.True(t, back.Same(search.Results("v1", tally)))
+		tally = back.Tally
+	}
+	require.Equal(t, 2, interrupts)
+	require.Equal(t, written(t, search.Results("v1", timeless(whole))), written(t, search.Results("v1", timeless(tally))))
+}

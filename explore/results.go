@@ -1,0 +1,126 @@
+package explore
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"reflect"
+	"time"
+
+	"lockproof/harness/suite"
+	"lockproof/internal/input"
+)
+
+// ResultsFile is the name of the file that has what a search has come to.
+const ResultsFile = "explore.json"
+
+// Results are what that file holds.
+type Results struct {
+	Version   string      `json:"version"` // of the program: another draws other schedules
+	Space     Space       `json:"space"`
+	Seed      uint64      `json:"seed"`
+	Schedules int         `json:"schedules,omitempty"` // that were asked for
+	Enough    int         `json:"enough,omitempty"`
+	Slice     suite.Slice `json:"slice,omitzero"`
+	// Incomplete: slices that it was merged without; nil: none.
+	Incomplete *suite.Incomplete `json:"incomplete,omitempty"`
+	Tally      Tally             `json:"tally"`
+}
+
+// Results are what a search has come to, with what it was.
+func (s *Search) Results(version string, t Tally) Results {
+	return Results{Version: version, Space: s.Space, Seed: s.Seed, Schedules: s.Schedules, Enough: s.Enough, Slice: s.Slice, Tally: t}
+}
+
+// Search is the one that the results are of, as far as they say.
+func (r Results) Search() Search {
+	return Search{Space: r.Space, Seed: r.Seed, Schedules: r.Schedules, Enough: r.Enough, Slice: r.Slice}
+}
+
+// Write writes the file's content.
+func (r Results) Write(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(r)
+}
+
+// longestResults bounds the file, in bytes: a million states take 11 MB.
+const longestResults = 256 << 20
+
+// Read reads what a search has left in a folder. An error that says that there is
+// nothing wraps fs.ErrNotExist.
+func Read(dir string) (Results, error) {
+	path := filepath.Join(dir, ResultsFile)
+	file, err := input.Open(path)
+	if err != nil {
+		return Results{}, err
+	}
+	defer file.Close()
+	var r Results
+	err = json.NewDecoder(io.LimitReader(file, longestResults)).Decode(&r)
+	if err == nil {
+		err = r.check()
+	}
+	if err != nil {
+		return Results{}, fmt.Errorf("%s is not what a search has left: %w", path, err)
+	}
+	return r, nil
+}
+
+// check refuses what no search writes.
+func (r *Results) check() error {
+	t := r.Tally
+	switch {
+	case r.Space.Lock == "" || r.Space.TTL < time.Millisecond || r.Space.TTL > time.Hour:
+		return errors.New("it names no lock, or no TTL that a lock has")
+	case t.Schedules < 0 || t.Next < t.Schedules || t.Next > 1<<53 || r.Schedules < 0 || r.Enough < 0 || t.Elapsed < 0:
+		return errors.New("its numbers are not those of a search")
+	}
+	if r.Slice != (suite.Slice{}) {
+		if _, err := suite.ParseSlice(r.Slice.String()); err != nil {
+			return err
+		}
+	}
+	for _, f := range t.Finds {
+		if !f.Drawn.whole() || !f.Shrunk.whole() {
+			return fmt.Errorf("the schedule of its find %d is not one", f.Number)
+		}
+	}
+	return nil
+}
+
+// whole says whether a schedule that was read back is one.
+func (s *Schedule) whole() bool {
+	if s == nil || s.TTL < time.Millisecond || s.Nodes < 1 || s.Clients < 1 {
+		return false
+	}
+	for _, step := range s.Steps {
+		if step.Verb == "" || len(step.Targets) == 0 || step.Targets[0] == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// Same says whether the results are of the same search as others, their bounds aside:
+// then one can go on from the other.
+func (r Results) Same(other Results) bool {
+	return r.Version == other.Version && r.Seed == other.Seed && r.Slice == other.Slice && reflect.DeepEqual(r.Space.plain(), other.Space.plain())
+}
+
+// plain is the space as it is written down.
+func (s Space) plain() Space {
+	s.can = Space{}.can
+	if len(s.Without) == 0 {
+		s.Without = nil
+	}
+	if len(s.Break) == 0 {
+		s.Break = nil
+	}
+	if len(s.Properties) == 0 {
+		s.Properties = nil
+	}
+	return s
+}

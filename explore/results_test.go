@@ -1,0 +1,101 @@
+package explore
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/suite"
+)
+
+func written(t testing.TB, r Results) string {
+	t.Helper()
+	var text bytes.Buffer
+	require.NoError(t, r.Write(&text))
+	return text.String()
+}
+
+func write(t testing.TB, dir string, r Results) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ResultsFile), []byte(written(t, r)), 0o644))
+}
+
+// aFind is results with one find.
+func aFind(t testing.TB) Results {
+	s := Search{Space: space(t, nil), Seed: 1, Schedules: 500, Slice: suite.Slice{Index: 1, Count: 2}}
+	drawn := s.Space.Draw(7)
+	return s.Results("v1", Tally{Schedules: 9, Next: 9, Seen: States{1, 1 << 63}, Finds: []Find{{Breach: Breach{"mutual-exclusion", "Majority"},
+		Number: 6, Seed: 7, Times: 1, Drawn: drawn, Shrunk: drawn}}})
+}
+
+func TestResultsAreReadBack(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Read(dir)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	r := aFind(t)
+	write(t, dir, r)
+	back, err := Read(dir)
+	require.NoError(t, err)
+	require.Equal(t, written(t, r), written(t, back))
+	require.Equal(t, r.Tally.Seen, back.Tally.Seen)
+	require.True(t, r.Same(back))
+	for _, change := range []func(*Results){
+		func(r *Results) { r.Version = "v2" }, func(r *Results) { r.Seed++ }, func(r *Results) { r.Slice.Index++ },
+		func(r *Results) { r.Space.TTL++ }, func(r *Results) { r.Space.Break = []Assumption{Clocks} },
+	} {
+		other := back
+		change(&other)
+		require.False(t, r.Same(other))
+	}
+	back.Schedules, back.Enough = 1000, 3
+	require.True(t, r.Same(back), "its bounds may be others")
+}
+
+// Whatever the file says is refused, or can be told, merged and written as a scenario.
+func FuzzResults(f *testing.F) {
+	text := written(f, aFind(f))
+	f.Add(text)
+	for _, change := range []string{`"Targets": [`, `"nodes": `, `"ttl": `, `"next": `, `"seen": "`, `"index": `, `"steps": [`} {
+		f.Add(strings.Replace(text, change, change+"-", 1))
+		f.Add(strings.Replace(text, change, `"other": 0, `+change, 1))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, ResultsFile), []byte(text), 0o644))
+		r, err := Read(dir)
+		if err != nil {
+			return
+		}
+		search := r.Search()
+		search.Left(r.Tally)
+		search.Summary(r.Tally)
+		Merge([]Results{r}, []string{dir})
+		for _, find := range r.Tally.Finds {
+			search.Text(find)
+		}
+	})
+}
+
+func TestHostileResultsAreRefused(t *testing.T) {
+	text := written(t, aFind(t))
+	for _, change := range [][2]string{
+		{`"drawn": {`, `"drawn": null, "other": {`}, {`"ttl": 1000000000`, `"ttl": 0`}, {`"next": 9`, `"next": -9`},
+		{`"next": 9`, `"next": 3`}, {`"index": 1`, `"index": 3`}, {`"seen": "AQ`, `"seen": "A`}, {`"lock": "redlock"`, `"lock": ""`},
+		{text, ""}, {text, "null"}, {text, "[]"},
+	} {
+		require.Contains(t, text, change[0])
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, ResultsFile), []byte(strings.Replace(text, change[0], change[1], 1)), 0o644))
+		_, err := Read(dir)
+		require.ErrorContains(t, err, "explore.json is not what a search has left: ", change[1])
+	}
+}
+
+func TestStatesKeepTheirOrder(t *testing.T) {
+	require.Equal(t, States{1, 2, 1 << 63}, statesOf(map[uint64]bool{2: true, 1 << 63: true, 1: true}))
+}
