@@ -70,10 +70,11 @@ func writeFiles(out string, files []File) ([]string, error) {
 const trialsFolder = "trials"
 
 // Clear removes from an output folder what an earlier run wrote there, so that
-// a run that is killed does not leave another's results. It touches nothing
-// else.
-func (f *Folder) Clear() error {
+// a run that is killed does not leave another's results; and files of other names
+// that are named. It touches nothing else.
+func (f *Folder) Clear(also ...string) error {
 	whole := []string{ProgressFile, ResultsFile, JUnitFile, SummaryFile, PageFile, ValidationFile, ValidationPageFile}
+	whole = append(whole, also...)
 	for _, name := range slices.Clone(whole) {
 		begun, err := fs.Glob(f.root.FS(), unfinished(name))
 		if err != nil {

@@ -128,8 +128,8 @@ func (r *Report) head() Results {
 		Started: r.Started.UTC(), Elapsed: r.Elapsed,
 		Interrupted: r.Interrupted, Planned: r.Planned,
 		ExitCode: r.ExitCode(), Summary: r.Summary(),
-		Options:   resultsOptions(r.Options),
-		Slice:     r.Slice, Incomplete: r.Incomplete,
+		Options: resultsOptions(r.Options),
+		Slice:   r.Slice, Incomplete: r.Incomplete,
 		Totals:    r.Totals(),
 		Scenarios: []ResultsRow{},
 	}

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -17,8 +14,6 @@ import (
 	"lockproof/explore"
 	"lockproof/harness/locks"
 	"lockproof/harness/suite"
-	"lockproof/reports"
-	"lockproof/scenarios"
 )
 
 // exploring is what the command explore is asked for.
@@ -46,6 +41,10 @@ names it:
 What a correct lock has to survive is drawn always: messages that are late, lost or
 out of order, partitions, clients and nodes that pause, crash and come back with
 their disks, cancelled calls, clocks that differ by the drift factor.
+
+A search that was interrupted goes on where it stopped when it is asked for again
+with the same --out. With --slice 17/100, --slice auto or auto/100 it is spread over
+machines as run is; lockproof merge makes one search of the slices.
 
 Exit codes: 0 nothing was violated; 1 something was; 2 nothing was, but the search was
 cut short or a schedule could not be judged; 3 the harness itself failed; 64 bad usage.`,
@@ -80,6 +79,9 @@ cut short or a schedule could not be judged; 3 the harness itself failed; 64 bad
 	f.StringVar(&x.found, "found", "", "folder for the scenario files of what is found (default: found, in --out)")
 	return cmd
 }
+
+// foundFolder is where in the output folder what is found goes, unless --found says.
+const foundFolder = "found"
 
 func assumptionHelp() string {
 	var b strings.Builder
@@ -120,12 +122,15 @@ func (x *exploring) check(given func(string) bool) error {
 		if s.Schedules == 0 {
 			return usage("--slice %s needs --schedules: the parts are of so many", x.slice)
 		}
+		if err := s.CheckSlice(); err != nil {
+			return usage("--slice %s: %w", x.slice, err)
+		}
 	}
 	if given("schedules") && !given("for") {
 		s.For = 0
 	}
 	if x.found == "" {
-		x.found = filepath.Join(x.out, "found")
+		x.found = filepath.Join(x.out, foundFolder)
 	}
 	return nil
 }
@@ -145,111 +150,5 @@ func (x *exploring) checkNames() error {
 			return usage("--property %s: there is no such property: %s", name, suggest(name, checker.Names()))
 		}
 	}
-	return nil
-}
-
-// explore searches, writes down what it finds, and reports as a run of that would.
-func (p *program) explore(ctx context.Context, x *exploring) error {
-	s := &x.search
-	pool, err := p.pool(suite.Options{Cluster: suite.Virtual, States: true})
-	if err != nil {
-		return failed(err)
-	}
-	defer pool.Close()
-	folder, err := p.folder(x.out)
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	run := reports.Run{Options: suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: s.Seed, Out: x.out, Lock: s.Space.Lock},
-		Named: true, Version: version(), Go: runtime.Version(), Started: time.Now()}
-	written, err := folder.Begin(run)
-	if err != nil {
-		return failed(err)
-	}
-	defer written.End()
-	ctx, stop := p.interruptible(ctx)
-	defer stop()
-	s.Try, s.Side = pool.Try, pool.Size()
-	stages := p.stages()
-	s.Observe = func(t explore.Tally) { stages.say(t.Line()) }
-	tally, err := s.Run(ctx)
-	stages.finish()
-	if err != nil {
-		return failed(err)
-	}
-	p.tell(func(w io.Writer) error { _, err := io.WriteString(w, s.Summary(tally)); return err })
-	if err := explore.Save(filepath.Join(x.out, explore.ResultsFile), s, tally); err != nil {
-		return failed(err)
-	}
-	if err := p.showFinds(ctx, x, tally, run); err != nil {
-		return err
-	}
-	switch {
-	case len(tally.Failed) > 0:
-		first := tally.Failed[0]
-		return failed(fmt.Errorf("%d schedules failed, the first, %d, so: %s", len(tally.Failed), first.Number, first.Why))
-	case ctx.Err() != nil:
-		return &exit{code: reports.ExitInconclusive}
-	}
-	return nil
-}
-
-// showFinds writes each find's file, runs it as lockproof run does, and reports on all.
-func (p *program) showFinds(ctx context.Context, x *exploring, tally explore.Tally, run reports.Run) error {
-	if len(tally.Finds) == 0 {
-		return nil
-	}
-	run.Started = time.Now()
-	var trials []suite.Result
-	var known []*scenarios.Scenario
-	for _, f := range tally.Finds {
-		path, found, err := x.search.Write(f, x.found)
-		if err != nil {
-			return failed(err)
-		}
-		o := run.Options
-		o.Seed = f.Seed
-		job := suite.Job{Scenario: found, Lock: x.search.Space.Lock, Without: x.search.Space.Without, Lenient: true}
-		results, err := p.suite(context.WithoutCancel(ctx), []suite.Job{job}, o, func(suite.Result) {})
-		if err != nil {
-			return failed(err)
-		}
-		trials, known = append(trials, results...), append(known, found)
-		p.tell(func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s: %d steps, of %d\n  %s\n", f.Breach, len(f.Shrunk.Steps), len(f.Drawn.Steps),
-				x.search.Repeat(f, path))
-			return err
-		})
-		if err := p.confirm(ctx, x, f, job, o); err != nil {
-			return err
-		}
-	}
-	run.Planned, run.Elapsed = len(trials), time.Since(run.Started)
-	return p.report(reports.New(trials, run), known)
-}
-
-// confirm runs a find on real servers, and says in how many trials it shows.
-func (p *program) confirm(ctx context.Context, x *exploring, f explore.Find, job suite.Job, o suite.Options) error {
-	if x.confirm == 0 || ctx.Err() != nil {
-		return nil
-	}
-	o.Cluster, o.Trials, o.Out, o.Retries = suite.Local, x.confirm, filepath.Join(x.out, "local"), suite.DefaultRetries
-	results, err := p.suite(ctx, []suite.Job{job}, o, func(suite.Result) {})
-	if err != nil {
-		return failed(err)
-	}
-	shown, why := 0, ""
-	for _, r := range results {
-		if x.search.Space.Breaks(r, f.Property) {
-			shown++
-		} else if r.Skipped != "" || r.Failure != "" {
-			why = ": " + r.Skipped + r.Failure
-		}
-	}
-	p.tell(func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "  on real servers: in %d of %d trials%s\n", shown, x.confirm, why)
-		return err
-	})
 	return nil
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +31,7 @@ func TestExploreRefusesWhatItCannotDo(t *testing.T) {
 		{[]string{"--for", "0"}, "--for 0 without --schedules would never end"},
 		{[]string{"--slice", "3/2", "--schedules", "9"}, "--slice 3/2"},
 		{[]string{"--slice", "1/2"}, "--slice 1/2 needs --schedules"},
+		{[]string{"--slice", "1/2", "--schedules", "9"}, "--slice 1/2: 9 schedules are 1 batches of 128, which cannot be split into 2 slices"},
 		{[]string{"--enough", "-1"}, "a bound below 0"},
 		{[]string{"flushall"}, "unknown command"},
 	} {
@@ -39,10 +41,11 @@ func TestExploreRefusesWhatItCannotDo(t *testing.T) {
 	}
 }
 
-// What is found is told with its story, and is in a file that shows it again.
-func TestExploreFindsAndRepeats(t *testing.T) {
-	binary, dir := build(t), t.TempDir()
-	lockproof := func(args ...string) (string, int) {
+// inFolder runs the real program in a folder, and gives what it said and its exit code.
+func inFolder(t *testing.T, dir string) func(args ...string) (string, int) {
+	binary := build(t)
+	return func(args ...string) (string, int) {
+		t.Helper()
 		cmd := exec.Command(binary, args...)
 		cmd.Dir = dir
 		said, err := cmd.CombinedOutput()
@@ -53,6 +56,12 @@ func TestExploreFindsAndRepeats(t *testing.T) {
 		require.NoError(t, err)
 		return string(said), 0
 	}
+}
+
+// What is found is told with its story, and is in a file that shows it again.
+func TestExploreFindsAndRepeats(t *testing.T) {
+	dir := t.TempDir()
+	lockproof := inFolder(t, dir)
 	said, code := lockproof("explore", "--without", "CompareAndDelete", "--property", "mutual-exclusion", "--schedules", "256", "--enough", "1")
 	require.Equal(t, 1, code, said)
 	require.Contains(t, said, "blame: CompareAndDelete")
@@ -71,6 +80,44 @@ func TestExploreFindsAndRepeats(t *testing.T) {
 	require.Contains(t, said, "violated in 0 of the")
 }
 
+// A search over machines is what one machine comes to; what died runs again alone.
+func TestSlicesOfASearchAreMerged(t *testing.T) {
+	dir := t.TempDir()
+	lockproof := inFolder(t, dir)
+	search := []string{"explore", "--without", "Majority", "--property", "mutual-exclusion", "--schedules", "300", "--out"}
+	said, code := lockproof(append(search, "whole")...)
+	require.Equal(t, 1, code, said)
+	for _, slice := range []string{"1/3", "3/3"} {
+		said, code := lockproof(append(search, filepath.Join("slices", slice[:1]), "--slice", slice)...)
+		require.Less(t, code, 2, said)
+	}
+	said, code = lockproof("merge", "slices/1", "slices/3", "--out", "merged")
+	require.Contains(t, said, "Of 3 slices, 2 is missing: run what is not there again, each alone, and merge again")
+	require.Equal(t, 1, code, "something was violated, whatever is missing")
+
+	said, code = lockproof(append(search, "slices/2", "--slice", "2/3")...)
+	require.Less(t, code, 2, said)
+	said, code = lockproof("merge", "slices/1", "slices/2", "slices/3", "--out", "merged")
+	require.Equal(t, 1, code, said)
+	require.NotContains(t, said, "missing")
+	require.Contains(t, said, "300 schedules in ")
+	whole, err := explore.Read(filepath.Join(dir, "whole"))
+	require.NoError(t, err)
+	merged, err := explore.Read(filepath.Join(dir, "merged"))
+	require.NoError(t, err)
+	require.Equal(t, whole.Tally.Verdicts, merged.Tally.Verdicts)
+	require.Equal(t, whole.Tally.Seen, merged.Tally.Seen)
+	require.Len(t, merged.Tally.Finds, len(whole.Tally.Finds))
+	for i, f := range whole.Tally.Finds {
+		require.Equal(t, f.Number, merged.Tally.Finds[i].Number)
+		require.Equal(t, f.Times, merged.Tally.Finds[i].Times)
+		require.FileExists(t, filepath.Join(dir, "merged", "found", fmt.Sprintf("mutual-exclusion-of-redlock-%d.yaml", f.Number)))
+	}
+	said, code = lockproof("merge", "whole", "slices/1", "--out", "other")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, said, "whole is a whole search and no slice")
+}
+
 func TestAnInterruptedSearchKeepsWhatItHas(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	cmd := exec.Command(build(t), "explore", "--for", "10m", "--out", out)
@@ -83,6 +130,30 @@ func TestAnInterruptedSearchKeepsWhatItHas(t *testing.T) {
 	var ended *exec.ExitError
 	require.ErrorAs(t, cmd.Wait(), &ended)
 	require.Equal(t, 2, ended.ExitCode(), said.String())
-	require.FileExists(t, filepath.Join(out, explore.ResultsFile))
 	require.Contains(t, said.String(), "schedules in")
+	before, err := explore.Read(out)
+	require.NoError(t, err)
+	require.Positive(t, before.Tally.Schedules)
+
+	lockproof := inFolder(t, filepath.Dir(out))
+	more := before.Tally.Next + 10
+	again, code := lockproof("explore", "--schedules", fmt.Sprint(more), "--out", out)
+	require.Less(t, code, 2, again)
+	require.Contains(t, again, fmt.Sprintf("%s has %d schedules of this search: it goes on with the next, seed %d\n", out,
+		before.Tally.Schedules, 1+before.Tally.Next))
+	after, err := explore.Read(out)
+	require.NoError(t, err)
+	require.Equal(t, more, after.Tally.Schedules)
+	require.Equal(t, more, after.Tally.Next)
+
+	anew, _ := lockproof("explore", "--schedules", "10", "--seed", "5", "--out", out)
+	require.NotContains(t, anew, "goes on")
+	after, err = explore.Read(out)
+	require.NoError(t, err)
+	require.Equal(t, 10, after.Tally.Schedules)
+
+	require.NoError(t, os.WriteFile(filepath.Join(out, explore.ResultsFile), []byte("{}"), 0o644))
+	broken, code := lockproof("explore", "--schedules", "10", "--out", out)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, broken, "is not what a search has left")
 }

@@ -3,11 +3,18 @@ package main
 import (
 	"errors"
 
+	"lockproof/explore"
 	"lockproof/reports"
 )
 
-// folder takes an output folder and removes an earlier run's results from it.
+// folder takes an output folder and removes an earlier run's or search's results from it.
 func (p *program) folder(out string) (*reports.Folder, error) {
+	return p.takeFolder(out, explore.ResultsFile)
+}
+
+// takeFolder takes an output folder and removes an earlier run's results from it, and
+// the files that are named.
+func (p *program) takeFolder(out string, also ...string) (*reports.Folder, error) {
 	folder, err := reports.OpenFolder(out)
 	switch {
 	case errors.Is(err, reports.ErrBusy):
@@ -17,7 +24,7 @@ func (p *program) folder(out string) (*reports.Folder, error) {
 	case err != nil:
 		return nil, failed(err)
 	}
-	if err := folder.Clear(); err != nil {
+	if err := folder.Clear(also...); err != nil {
 		return nil, failed(errors.Join(err, folder.Close()))
 	}
 	return folder, nil

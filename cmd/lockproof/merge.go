@@ -16,7 +16,7 @@ func (p *program) mergeCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "merge DIR ...",
-		Short: "Make one run of its slices",
+		Short: "Make one run or search of its slices",
 		Long: `Makes one output folder of those of a run's slices, as a run of the whole would have
 left it: results.json, junit.xml, summary.md, report.html and the histories. It
 prints what that run would have printed, and exits as it would.
@@ -26,11 +26,19 @@ was killed are named, and the whole is then inconclusive, unless it differs: run
 them again, each alone, and merge again.
 
 Slices that do not belong together (another cluster, version, seed, other
-scenarios), and one that is there twice are refused, and nothing is written then.`,
+scenarios), and one that is there twice are refused, and nothing is written then.
+
+Of slices of lockproof explore it makes one search, explore.json and the files of what
+was found, likewise.`,
 		Example: `  lockproof merge out/1 out/2 out/3 out/4
   lockproof merge slices/* --out out`,
 		Args: arguments(1, -1, "the output folders of the slices"),
-		RunE: func(_ *cobra.Command, args []string) error { return p.merge(args, out) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if slices.ContainsFunc(args, hasSearch) {
+				return p.mergeSearch(cmd.Context(), args, out)
+			}
+			return p.merge(args, out)
+		},
 	}
 	cmd.Flags().StringVar(&out, "out", "out", "folder for the results and histories of the whole")
 	return cmd

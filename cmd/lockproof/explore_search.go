@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"lockproof/explore"
+	"lockproof/harness/suite"
+	"lockproof/reports"
+	"lockproof/scenarios"
+)
+
+// explore searches, writes down what it finds, and reports as a run of that would.
+func (p *program) explore(ctx context.Context, x *exploring) error {
+	s := &x.search
+	before, err := p.goesOn(x)
+	if err != nil {
+		return err
+	}
+	pool, err := p.pool(suite.Options{Cluster: suite.Virtual, States: true})
+	if err != nil {
+		return failed(err)
+	}
+	defer pool.Close()
+	var anew []string // what is removed before a new search
+	if before.Next == 0 {
+		anew = []string{explore.ResultsFile}
+	}
+	folder, err := p.takeFolder(x.out, anew...)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	run := x.run()
+	written, err := folder.Begin(run)
+	if err != nil {
+		return failed(err)
+	}
+	defer written.End()
+	ctx, stop := p.interruptible(ctx)
+	defer stop()
+	s.Try, s.Side = pool.Try, pool.Size()
+	stages := p.stages()
+	s.Observe = func(t explore.Tally) { stages.say(t.Line()) }
+	s.Keep = func(t explore.Tally) { _ = x.keep(s.Results(version(), t)) } // at the end it is told if it cannot be
+	tally, err := s.Resume(ctx, before)
+	stages.finish()
+	if err != nil {
+		return failed(err)
+	}
+	return p.concludeSearch(ctx, x, s.Results(version(), tally), run)
+}
+
+// goesOn finds what a search that was interrupted has left in the output folder, if
+// that is there and this one is the same, and says that it goes on.
+func (p *program) goesOn(x *exploring) (explore.Tally, error) {
+	before, err := explore.Read(x.out)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return explore.Tally{}, nil
+	case err != nil:
+		return explore.Tally{}, usage("--out %s: %w: remove it, or give another folder", x.out, err)
+	}
+	earlier := before.Search()
+	switch {
+	case !before.Same(x.search.Results(version(), explore.Tally{})):
+		if earlier.Left(before.Tally) {
+			fmt.Fprintf(p.err, "lockproof: %s has another search, or one of another version: this one begins anew\n", x.out)
+		}
+		return explore.Tally{}, nil
+	case !x.search.Left(before.Tally):
+		return explore.Tally{}, nil
+	}
+	fmt.Fprintf(p.err, "lockproof: %s has %d schedules of this search: it goes on with the next, seed %d\n", x.out,
+		before.Tally.Schedules, x.search.Seed+uint64(before.Tally.Next))
+	return before.Tally, nil
+}
+
+// run is what is known of a search as a run of what it finds.
+func (x *exploring) run() reports.Run {
+	s := &x.search
+	return reports.Run{Options: suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: s.Seed, Out: x.out, Lock: s.Space.Lock},
+		Named: true, Version: version(), Go: runtime.Version(), Started: time.Now()}
+}
+
+// keep writes what a search has come to into its folder.
+func (x *exploring) keep(r explore.Results) error {
+	return reports.WriteFile(x.out, reports.File{Name: explore.ResultsFile, Write: r.Write})
+}
+
+// concludeSearch tells what a search has come to, writes it down, and exits as it is.
+func (p *program) concludeSearch(ctx context.Context, x *exploring, r explore.Results, run reports.Run) error {
+	p.tell(func(w io.Writer) error { _, err := io.WriteString(w, x.search.Summary(r.Tally)); return err })
+	if r.Incomplete != nil {
+		p.tell(func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%s: run what is not there again, each alone, and merge again\n", r.Incomplete)
+			return err
+		})
+	}
+	if err := x.keep(r); err != nil {
+		return failed(err)
+	}
+	if err := p.showFinds(ctx, x, r.Tally, run); err != nil {
+		return err
+	}
+	switch {
+	case len(r.Tally.Failed) > 0:
+		first := r.Tally.Failed[0]
+		return failed(fmt.Errorf("%d schedules failed, the first, %d, so: %s", len(r.Tally.Failed), first.Number, first.Why))
+	case ctx.Err() != nil || r.Incomplete != nil:
+		return &exit{code: reports.ExitInconclusive}
+	}
+	return nil
+}
+
+// showFinds writes each find's file, runs it as lockproof run does, and reports on all.
+func (p *program) showFinds(ctx context.Context, x *exploring, tally explore.Tally, run reports.Run) error {
+	if len(tally.Finds) == 0 {
+		return nil
+	}
+	run.Started = time.Now()
+	var trials []suite.Result
+	var known []*scenarios.Scenario
+	for _, f := range tally.Finds {
+		path, found, err := x.search.Write(f, x.found)
+		if err != nil {
+			return failed(err)
+		}
+		o := run.Options
+		o.Seed = f.Seed
+		job := suite.Job{Scenario: found, Lock: x.search.Space.Lock, Without: x.search.Space.Without, Lenient: true}
+		results, err := p.suite(context.WithoutCancel(ctx), []suite.Job{job}, o, func(suite.Result) {})
+		if err != nil {
+			return failed(err)
+		}
+		trials, known = append(trials, results...), append(known, found)
+		p.tell(func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%s: %d steps, of %d\n  %s\n", f.Breach, len(f.Shrunk.Steps), len(f.Drawn.Steps),
+				x.search.Repeat(f, path))
+			return err
+		})
+		if err := p.confirm(ctx, x, f, job, o); err != nil {
+			return err
+		}
+	}
+	run.Planned, run.Elapsed = len(trials), time.Since(run.Started)
+	return p.report(reports.New(trials, run), known)
+}
+
+// confirm runs a find on real servers, and says in how many trials it shows.
+func (p *program) confirm(ctx context.Context, x *exploring, f explore.Find, job suite.Job, o suite.Options) error {
+	if x.confirm == 0 || ctx.Err() != nil {
+		return nil
+	}
+	o.Cluster, o.Trials, o.Out, o.Retries = suite.Local, x.confirm, filepath.Join(x.out, "local"), suite.DefaultRetries
+	results, err := p.suite(ctx, []suite.Job{job}, o, func(suite.Result) {})
+	if err != nil {
+		return failed(err)
+	}
+	shown, why := 0, ""
+	for _, r := range results {
+		if x.search.Space.Breaks(r, f.Property) {
+			shown++
+		} else if r.Skipped != "" || r.Failure != "" {
+			why = ": " + r.Skipped + r.Failure
+		}
+	}
+	p.tell(func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "  on real servers: in %d of %d trials%s\n", shown, x.confirm, why)
+		return err
+	})
+	return nil
+}
