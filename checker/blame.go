@@ -8,6 +8,9 @@ import (
 	"lockproof/harness/history"
 )
 
+// NodeTimeout is the rule that blames name where a node was waited for.
+const NodeTimeout = "NodeTimeout"
+
 // The assumptions that a violation can blame: what a lock on several nodes
 // cannot check and takes on trust.
 const (

@@ -19,11 +19,11 @@ func (b *cancelBlame) explain() *Blame {
 			client, x.node, at(x.asked), lasting(x.asked-b.by.time)).restingOn(given)
 	}
 	if x, waited := b.waitedFor(); waited {
-		return b.blame(x.command, "NodeTimeout", "%s went on waiting for %s, which had its command at %s and did not answer",
+		return b.blame(x.command, NodeTimeout, "%s went on waiting for %s, which had its command at %s and did not answer",
 			client, x.node, at(x.asked)).restingOn(given)
 	}
 	if f, node, found := b.inTheWay(); found {
-		return b.blame(f.event, "NodeTimeout", "%s, and %s went on waiting for %s", f.describe(), client, node).restingOn(given)
+		return b.blame(f.event, NodeTimeout, "%s, and %s went on waiting for %s", f.describe(), client, node).restingOn(given)
 	}
 	return b.blame(given, ContextHeeded, "nothing that was asked of a node explains what %s waited for", client)
 }

@@ -172,7 +172,7 @@ func (b *waitBlame) unavailable() *Blame {
 			for _, node := range others {
 				events = append(events, answered[node])
 			}
-			return b.blame(f.event, "NodeTimeout",
+			return b.blame(f.event, NodeTimeout,
 				"%s, and %s went on waiting for it, although %s answered: for %s it asked nobody anything",
 				f.describe(), client, strings.Join(others, " "), lasting(idle)).restingOn(events...)
 		}

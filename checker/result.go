@@ -36,6 +36,8 @@ const (
 	Unfinished Cause = "unfinished" // the run was cut short
 	// Contradicted: the nodes' answers fit no order of the commands that reached them.
 	Contradicted Cause = "contradicted"
+	// Unstaged: the scenario's setting did not come about with this lock.
+	Unstaged Cause = "unstaged"
 )
 
 // NotJudged is the result on a property that nobody has judged.

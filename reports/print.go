@@ -43,7 +43,7 @@ func (r *Report) accounts(screen Screen) string {
 	drawn := 0
 	for _, standing := range []suite.Standing{suite.Differs, suite.HarnessError, suite.Undecided} {
 		for _, row := range r.Rows {
-			if row.Standing == standing {
+			if row.Standing == standing && !row.unstaged() {
 				b.WriteString(r.account(row, screen, &drawn) + "\n")
 			}
 		}

@@ -24,6 +24,20 @@ func (r *Report) Skips() []Skip {
 	return skips
 }
 
+// unstaged gathers the rows of locks with which a scenario's setting did not come about,
+// by the reason, which they share.
+func (r *Report) unstaged() skips {
+	var rows skips
+	for _, row := range r.Rows {
+		if row.unstaged() {
+			rows.add(row.Why, row.Name())
+		}
+	}
+	return rows
+}
+
+func (r *Row) unstaged() bool { return r.Standing == suite.Undecided && r.told.trial.Unstaged() != "" }
+
 type skips []Skip
 
 func (s *skips) add(why, name string) {

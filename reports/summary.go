@@ -38,12 +38,15 @@ func (r *Report) WriteSummary(w io.Writer) error {
 		b.WriteString(markdownRow(row))
 	}
 	for _, s := range r.Skips() {
-		b.WriteString(markdownSkip(s))
+		b.WriteString(markdownSkip("skipped", s))
+	}
+	for _, s := range r.unstaged() {
+		b.WriteString(markdownSkip("not applicable", s))
 	}
 	drawn := 0
 	for _, standing := range []suite.Standing{suite.Differs, suite.HarnessError, suite.Undecided} {
 		for _, row := range r.Rows {
-			if row.Standing == standing {
+			if row.Standing == standing && !row.unstaged() {
 				r.markdownAccount(&b, row, &drawn)
 			}
 		}
@@ -108,12 +111,12 @@ func markdownRow(row *Row) string {
 }
 
 // markdownSkip is one row of the table for all that were skipped for one reason.
-func markdownSkip(s Skip) string {
+func markdownSkip(heading string, s Skip) string {
 	names := make([]string, len(s.Names))
 	for i, name := range s.Names {
 		names[i] = code(name)
 	}
-	return fmt.Sprintf("| %s skipped | %s | %s | | | |\n", markdownSigns[suite.Skipped], strings.Join(names, "<br>"), escape(s.Why))
+	return fmt.Sprintf("| %s %s | %s | %s | | | |\n", markdownSigns[suite.Skipped], heading, strings.Join(names, "<br>"), escape(s.Why))
 }
 
 func (r *Report) markdownAccount(b *strings.Builder, row *Row, drawn *int) {

@@ -61,6 +61,7 @@ func (r *Report) Print(w io.Writer, screen Screen) error {
 	}
 	b.WriteString(skips(r.Skips()).text("skipped: ", screen))
 	b.WriteString(r.shows(screen))
+	b.WriteString(r.unstaged().text("not applicable: ", screen))
 	b.WriteString(r.accounts(screen))
 	b.WriteString(strings.Join(hanging("", r.Summary(), screen.Width), "\n") + "\n")
 	_, err := io.WriteString(w, screen.plain(b.String()))

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
 )
@@ -138,4 +139,26 @@ func TestCleanLeavesNoControlCharacters(t *testing.T) {
 			require.False(t, r < ' ' || r >= 0x7f && r < 0xa0, "%q", r)
 		}
 	})
+}
+
+// So is why a lock comes into no scenario that begins in a certain way.
+func TestWhatALockCannotBeBroughtToIsToldOnce(t *testing.T) {
+	const why = "unstaged: it waits for all nodes"
+	unstaged := func(scenario string) suite.Result {
+		return suite.Result{Scenario: scenario, Cluster: "virtual", Lock: "patient", Expect: map[string]string{checker.MutualExclusion: history.Holds},
+			Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: history.Inconclusive, Cause: checker.Unstaged, Reason: why}}}
+	}
+	r := New([]suite.Result{unstaged("lost-reply"), trial("flushall", "", 1, history.Holds, history.Inconclusive), unstaged("late-set")}, Run{})
+	require.Equal(t, ExitInconclusive, r.ExitCode())
+
+	var text, summary strings.Builder
+	require.NoError(t, r.Print(&text, Screen{Width: 60}))
+	require.NoError(t, r.WriteSummary(&summary))
+	for _, said := range []string{text.String(), summary.String()} {
+		require.Equal(t, 1, strings.Count(said, why), said)
+		require.Contains(t, said, "not applicable")
+	}
+	require.Contains(t, text.String(), "lost-reply, late-set")
+	require.Contains(t, text.String(), "INCONCLUSIVE: flushall")
+	require.NotContains(t, text.String(), "INCONCLUSIVE: late-set")
 }

@@ -140,6 +140,15 @@ func TestALockThatIgnoresItsContext(t *testing.T) {
 	}
 }
 
+// A lock that waits for all of its nodes fails where that is what a scenario is about, and
+// nowhere else: others begin with clients that reach some of them only.
+func TestALockThatWaitsForAllNodesFailsOnce(t *testing.T) {
+	r := victim(t, "patient")
+	r.failed(t, "TestVictims/patient", "hung-node")
+	const why = "unstaged: the lock does not lock while a node hangs"
+	require.Equal(t, 3, strings.Count(r.output, why), r.output)
+}
+
 // Fencing tokens are checked by the store, and judged.
 func TestALockWithFencingTokens(t *testing.T) {
 	r := victim(t, "fence-grows")

@@ -85,6 +85,29 @@ func (l *counting) Acquire(ctx context.Context, key string) (locktest.Lease, err
 	return nil, locktest.ErrHeld
 }
 
+// patient counts, but waits for the answers of all servers first, however long they take.
+func patient(env locktest.Env) (locktest.Lock, error) {
+	lock := &counting{env.Clients(), env}
+	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+		lease := &countingLease{lock, key, rand.Text()}
+		var yes atomic.Int64
+		var asked sync.WaitGroup
+		for _, node := range lock.nodes {
+			asked.Go(func() {
+				if ok, _ := node.SetNX(ctx, key, lease.token, env.TTL).Result(); ok {
+					yes.Add(1)
+				}
+			})
+		}
+		asked.Wait()
+		if int(yes.Load()) > len(lock.nodes)/2 {
+			return lease, nil
+		}
+		_ = lease.Release(ctx)
+		return nil, locktest.ErrHeld
+	}), nil
+}
+
 type countingLease struct {
 	*counting
 	key, token string
@@ -342,6 +365,9 @@ func TestVictims(t *testing.T) {
 		},
 		"deaf":  func(t *testing.T) { locktest.Run(t, deaf, locktest.Scenarios("cancelled-wait")) },
 		"stuck": func(t *testing.T) { locktest.Run(t, stuck, locktest.Scenarios("cancelled-wait")) },
+		"patient": func(t *testing.T) {
+			locktest.Run(t, patient, locktest.Scenarios("hung-node", "restart-without-persistence", "late-release", "lost-reply"))
+		},
 		"real-time": func(t *testing.T) {
 			locktest.Run(t, onOne(rand.Text, plain), safety, locktest.Scenarios("client-pause", "release-by-plain-del"),
 				locktest.RealTime())

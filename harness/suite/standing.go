@@ -123,7 +123,11 @@ func (t Result) Standing() (Standing, string) {
 	}
 	judgements := t.Judgements()
 	for _, s := range []Standing{Differs, Undecided} {
-		if why := reasons(judgements, s); why != "" {
+		why := reasons(judgements, s)
+		if unstaged := t.Unstaged(); s == Undecided && unstaged != "" {
+			return s, unstaged
+		}
+		if why != "" {
 			return s, why
 		}
 	}
@@ -131,6 +135,17 @@ func (t Result) Standing() (Standing, string) {
 		return Undecided, "no property was judged"
 	}
 	return AsExpected, asExpected(judgements)
+}
+
+// Unstaged says why the scenario's setting did not come about with this lock, "" if it
+// did. It is the same in every scenario.
+func (t Result) Unstaged() string {
+	for _, r := range t.Results {
+		if r.Cause == checker.Unstaged {
+			return r.Reason
+		}
+	}
+	return ""
 }
 
 func reasons(judgements []Judgement, s Standing) string {

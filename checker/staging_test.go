@@ -1,0 +1,89 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+)
+
+// far is a link that the scenario's setting cuts.
+func (s *story) far(link string) {
+	s.faults++
+	s.add(0, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{ID: s.faults, Kind: "cut",
+		Phase: history.PhaseBegin, Targets: []string{link}, Effective: true, Setting: true}})
+}
+
+// A lock that waits for a node which the setting keeps from its client is violated where
+// the scenario is about that, and where something else is wrong.
+func TestAWaitForWhatTheSettingKeepsAwayIsNoViolationOfTheScenario(t *testing.T) {
+	unstaged := map[string]string{MutualExclusion: history.Inconclusive, DeadlockFreedom: history.Inconclusive,
+		FaultTolerance: history.Inconclusive}
+	tests := []struct {
+		name string
+		tell func(s *story)
+		want map[string]string
+	}{
+		{"in a scenario about mutual exclusion", func(s *story) { s.far("c1-n4") }, unstaged},
+		{"in one about deadlock freedom", func(s *story) {
+			s.far("c1-n4")
+			s.header.Expect[DeadlockFreedom] = history.Holds
+		}, unstaged},
+		{"in one about fault tolerance", func(s *story) {
+			s.far("c1-n4")
+			s.header.Expect[FaultTolerance] = history.Holds
+		}, map[string]string{FaultTolerance: history.Violated, DeadlockFreedom: history.Inconclusive}},
+		{"by a step of the script", func(s *story) { s.lasting(5, 5000, "cut", "c1-n4") },
+			map[string]string{FaultTolerance: history.Violated, DeadlockFreedom: history.Violated}},
+		{"where that is expected", func(s *story) {
+			s.far("c1-n4")
+			s.header.Expect[FaultTolerance], s.header.Expect[DeadlockFreedom] = history.Violated, history.Violated
+		}, map[string]string{FaultTolerance: history.Violated, DeadlockFreedom: history.Violated}},
+		{"beside two that hold the lock at once", func(s *story) {
+			s.far("c1-n4")
+			s.grant("c2", 3000, 3010, 900)
+			s.grant("c3", 3000, 3020, 900)
+		}, map[string]string{MutualExclusion: history.Violated, FaultTolerance: history.Inconclusive}},
+		{"beside a key that never expires", func(s *story) {
+			s.far("c1-n4")
+			s.look(4000, "n1", "", "c1.1", -1)
+		}, map[string]string{DeadlockFreedom: history.Violated, FaultTolerance: history.Inconclusive}},
+		{"though nobody waits for it", func(s *story) {
+			s.far("c1-n4")
+			for t := int64(100); t < 4000; t += 100 {
+				s.refusals(t, "c1", "n1", "n2", "n3")
+			}
+		}, map[string]string{FaultTolerance: history.Violated, DeadlockFreedom: history.Violated}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := tale()
+			s.header.Expect[MutualExclusion] = history.Holds
+			s.sets(11, "c1", "c1.1", 10000, "n1", "n2", "n3", "n5")
+			s.attempt("c1", 10, 4000, history.TypeFail)
+			test.tell(s)
+			verdict, err := s.history(t, 5000).Verdict()
+			require.NoError(t, err)
+			for property, want := range test.want {
+				r := verdict.Of(property)
+				require.Equal(t, want, r.Verdict, "%s: %s %+v", property, r.Reason, r.Violations)
+				if want == history.Inconclusive {
+					require.Equal(t, Unstaged, r.Cause)
+				}
+			}
+		})
+	}
+}
+
+// refusals are SETs that nodes refuse without a word about whose the key is.
+func (s *story) refusals(t int64, client string, nodes ...string) {
+	for _, n := range nodes {
+		s.serial++
+		c := history.Command{Serial: s.serial, Name: "SET", Key: "k1", Token: "x", Expiry: 1000 * ms, Effect: history.EffectSet}
+		s.add(t, history.Event{Process: client + ">" + n, Type: history.TypeCommand, Command: &c})
+		answered := c
+		answered.Reply = "nil"
+		s.add(t, history.Event{Process: client + ">" + n, Type: history.TypeReply, Command: &answered})
+	}
+}
