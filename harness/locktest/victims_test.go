@@ -85,29 +85,6 @@ func (l *counting) Acquire(ctx context.Context, key string) (locktest.Lease, err
 	return nil, locktest.ErrHeld
 }
 
-// patient counts, but waits for the answers of all servers first, however long they take.
-func patient(env locktest.Env) (locktest.Lock, error) {
-	lock := &counting{env.Clients(), env}
-	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
-		lease := &countingLease{lock, key, rand.Text()}
-		var yes atomic.Int64
-		var asked sync.WaitGroup
-		for _, node := range lock.nodes {
-			asked.Go(func() {
-				if ok, _ := node.SetNX(ctx, key, lease.token, env.TTL).Result(); ok {
-					yes.Add(1)
-				}
-			})
-		}
-		asked.Wait()
-		if int(yes.Load()) > len(lock.nodes)/2 {
-			return lease, nil
-		}
-		_ = lease.Release(ctx)
-		return nil, locktest.ErrHeld
-	}), nil
-}
-
 type countingLease struct {
 	*counting
 	key, token string
@@ -204,32 +181,6 @@ if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[3]) or redis.call('GET',
 	return redis.status_reply('OK')
 end
 return false`)
-
-// deaf is onOne that waits until it has the lock, whatever becomes of its caller.
-func deaf(env locktest.Env) (locktest.Lock, error) {
-	lock, err := onOne(rand.Text, owned)(env)
-	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
-		for {
-			lease, err := lock.Acquire(context.WithoutCancel(ctx), key)
-			if err == nil || env.Context().Err() != nil {
-				return lease, err
-			}
-			time.Sleep(env.RetryMax)
-		}
-	}), err
-}
-
-// stuck is onOne that never comes back from an acquire that was refused.
-func stuck(env locktest.Env) (locktest.Lock, error) {
-	lock, err := onOne(rand.Text, owned)(env)
-	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
-		lease, err := lock.Acquire(ctx, key)
-		if err != nil {
-			<-env.Context().Done()
-		}
-		return lease, err
-	}), err
-}
 
 // fenced is onOne with a fencing token for each lease, which token makes of a counter
 // beside the key.

@@ -1,0 +1,60 @@
+package locktest_test
+
+import (
+	"context"
+	"crypto/rand"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"lockproof/harness/locktest"
+)
+
+// patient counts, but waits for the answers of all servers first, however long they take.
+func patient(env locktest.Env) (locktest.Lock, error) {
+	lock := &counting{env.Clients(), env}
+	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+		lease := &countingLease{lock, key, rand.Text()}
+		var yes atomic.Int64
+		var asked sync.WaitGroup
+		for _, node := range lock.nodes {
+			asked.Go(func() {
+				if ok, _ := node.SetNX(ctx, key, lease.token, env.TTL).Result(); ok {
+					yes.Add(1)
+				}
+			})
+		}
+		asked.Wait()
+		if int(yes.Load()) > len(lock.nodes)/2 {
+			return lease, nil
+		}
+		_ = lease.Release(ctx)
+		return nil, locktest.ErrHeld
+	}), nil
+}
+
+// deaf is onOne that waits until it has the lock, whatever becomes of its caller.
+func deaf(env locktest.Env) (locktest.Lock, error) {
+	lock, err := onOne(rand.Text, owned)(env)
+	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+		for {
+			lease, err := lock.Acquire(context.WithoutCancel(ctx), key)
+			if err == nil || env.Context().Err() != nil {
+				return lease, err
+			}
+			time.Sleep(env.RetryMax)
+		}
+	}), err
+}
+
+// stuck is onOne that never comes back from an acquire that was refused.
+func stuck(env locktest.Env) (locktest.Lock, error) {
+	lock, err := onOne(rand.Text, owned)(env)
+	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+		lease, err := lock.Acquire(ctx, key)
+		if err != nil {
+			<-env.Context().Done()
+		}
+		return lease, err
+	}), err
+}
