@@ -1,10 +1,17 @@
 package checker
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
 // marginRate is by how much a clock may be off for the drift margin to cover
 // it: the drift factor that redis.io's implementations use.
 const marginRate = 0.011
+
+// leastMargin is what the same implementations take off beside the drift factor.
+const leastMargin = 2 * time.Millisecond
 
 // lossBlame explains why a node let go of a lease's key while its client believed.
 type lossBlame struct {
@@ -33,6 +40,11 @@ func (b *lossBlame) cause() *Blame {
 		return b.blame(ender, "CompareAndDelete", "%s deleted the key on %s at %s, although it was %s's", b.name(b.lost.by), node,
 			at(b.lost.until), b.lease.Client)
 	case deleted:
+		if b.namesNoToken(ender) {
+			return b.blame(ender, "CompareAndDelete",
+				"a release of %s's that names no token reached %s at %s and deleted the key of its present lease", b.lease.Client,
+				node, at(b.lost.until))
+		}
 		return b.blame(ender, "FreshToken",
 			"the release of an earlier attempt of %s reached %s at %s and deleted the key of the lease, which had the "+
 				"same token", b.lease.Client, node, at(b.lost.until))
@@ -41,6 +53,11 @@ func (b *lossBlame) cause() *Blame {
 	}
 	return b.blame(max(ender, int(b.lost.set)), NothingRemoves,
 		"%s's key was gone from %s by %s, and no command of a client explains it", b.lease.Client, node, at(b.lost.until))
+}
+
+// namesNoToken reports whether the deletion at an event is of whichever key is there.
+func (b *lossBlame) namesNoToken(event int) bool {
+	return slices.ContainsFunc(b.deletions(), func(d deletion) bool { return d.event == event && d.token == "" })
 }
 
 // faultAt describes the fault that an event began on a target.
@@ -54,8 +71,9 @@ func (b *lossBlame) faultAt(event int, target string) string {
 }
 
 // expiry says why a key expired on a node while its client believed in
-// the lease: the extension missed the node, a clock ran differently, the time
-// that the operation took was not counted, or no margin was left for drift.
+// the lease: the extension missed the node, a clock ran differently than it may, the
+// time that the operation took was not counted, no margin was left for drift, or none
+// of these.
 func (b *lossBlame) expiry() *Blame {
 	source := b.basis(b.lease, b.lease.From)
 	if later := b.basis(b.lease, b.lost.until); later.done > source.done {
@@ -64,20 +82,41 @@ func (b *lossBlame) expiry() *Blame {
 	if cause := b.minority(source); cause != nil {
 		return cause
 	}
-	skews := b.skews(source)
-	if cause := b.wrongClock(source, skews); cause != nil {
-		return cause
+	wrong, drifting := b.skews(source)
+	if len(wrong) > 0 {
+		return b.skewed(source, wrong[0]).restingOn(wrong[0].event, int(source.end))
 	}
-	took := source.done - source.asked
-	if source.done >= b.lost.until || took >= source.done+source.validity-b.lost.until {
+	took, tooLong := source.done-source.asked, source.done+source.validity-b.lost.until
+	if source.done >= b.lost.until || b.uncounted(source) && took >= tooLong-b.margin() || took >= tooLong && len(drifting) == 0 {
 		return b.blame(int(source.end), "ElapsedCheck",
 			"%s's %s took %s, until %s; the key on %s expired at %s, but %s went on to believe in it until %s",
 			b.lease.Client, b.name(source.op), lasting(took), at(source.done), b.name(b.lost.node), at(b.lost.until),
 			b.lease.Client, at(b.lease.Until)).
 			restingOn(int(source.call), int(source.end))
 	}
+	if len(drifting) > 0 {
+		return b.drifted(source, drifting[0]).restingOn(drifting[0].event, int(source.end))
+	}
+	if tooLong > b.margin() {
+		return b.blame(int(source.end), Unexplained,
+			"the key on %s expired at %s, and %s believed until %s: longer than drift and the time that its %s took explain",
+			b.name(b.lost.node), at(b.lost.until), b.lease.Client, at(b.lease.Until), b.name(source.op))
+	}
 	return b.blame(int(source.end), "DriftMargin", "the key on %s expired at %s, before %s's validity ended at %s",
 		b.name(b.lost.node), at(b.lost.until), b.lease.Client, at(b.lease.Until))
+}
+
+// uncounted reports whether a client believes for longer than a TTL after it has asked,
+// by its own clock and by more than a margin for drift takes off: then it has not
+// counted what the answers took.
+func (b *lossBlame) uncounted(source *operation) bool {
+	clock := b.clocks.of(source.process, source.wall)
+	return clock.at(source.done+source.validity)-clock.at(source.asked) > b.header.TTL+b.margin()
+}
+
+// margin is what a lock takes off its validity for drift.
+func (b *lossBlame) margin() int64 {
+	return int64(float64(b.header.TTL)*marginRate) + int64(leastMargin)
 }
 
 // minority looks at an extension: did it reach a majority?
@@ -109,15 +148,29 @@ type skew struct {
 	jump    int64 // by how much the clock was set forward
 }
 
-// skews gives the settings of the node's clock and of the client's that are
-// not those of a right clock, and were in force between the set of the key and
-// its end.
-func (b *lossBlame) skews(source *operation) []skew {
-	var found []skew
-	found = append(found, wrongSettings(b.clocks.wall[b.lost.node], b.name(b.lost.node), span{b.lost.from, b.lost.until})...)
+// skews gives the settings of the node's clock and of the client's that make the key
+// end sooner or the belief later than with right clocks, and were in force between the
+// set of the key and its end: those that are wrong, and those that drift by no more than
+// a margin covers.
+func (b *lossBlame) skews(source *operation) (wrong, drifting []skew) {
+	far := wrongSettings(b.clocks.wall[b.lost.node], b.name(b.lost.node), span{b.lost.from, b.lost.until})
 	belief := span{source.asked, max(b.lease.Until, b.lost.until)}
-	return append(found, wrongSettings(b.clocks.of(source.process, source.wall), b.lease.Client, belief)...)
+	near := wrongSettings(b.clocks.of(source.process, source.wall), b.lease.Client, belief)
+	for _, s := range slices.Concat(far, near) {
+		sooner := s.process != b.lease.Client
+		fast, jumps := s.rate > 1, s.jump > precision || s.jump < -precision
+		switch {
+		case jumps && s.jump > 0 == sooner, s.rate != 1 && fast == sooner && !s.withinMargin():
+			wrong = append(wrong, s)
+		case s.rate != 1 && fast == sooner:
+			drifting = append(drifting, s)
+		}
+	}
+	return wrong, drifting
 }
+
+// withinMargin reports whether a margin for drift covers the rate.
+func (s skew) withinMargin() bool { return s.rate > 1-marginRate && s.rate < 1+marginRate }
 
 // wrongSettings gives the settings of a clock in a span that run at a wrong rate or make
 // it jump.
@@ -139,29 +192,23 @@ func wrongSettings(c clock, process string, during span) []skew {
 	return found
 }
 
-// wrongClock blames the first wrong clock; or the rule that copes with it, if
-// that was switched off.
-func (b *lossBlame) wrongClock(source *operation, skews []skew) *Blame {
-	if len(skews) == 0 {
-		return nil
-	}
-	s := skews[0]
-	return b.skewed(source, s).restingOn(s.event, int(source.end))
-}
-
+// skewed blames a wrong clock; or the rule that copes with it, if that was not kept.
 func (b *lossBlame) skewed(source *operation, s skew) *Blame {
-	switch {
-	case s.process == b.lease.Client && source.wall && (s.jump > precision || s.jump < -precision):
+	switch jumps := s.jump > precision || s.jump < -precision; {
+	case s.process == b.lease.Client && source.wall && jumps:
 		return b.blame(s.event, "MonotonicClock", "%s measured time by its wall clock, which was set by %s at %s", b.lease.Client,
 			lasting(s.jump), at(s.from))
-	case s.rate != 1 && s.rate > 1-marginRate && s.rate < 1+marginRate:
-		return b.blame(int(source.end), "DriftMargin",
-			"%s's clock ran at %.4g, which a margin for drift covers, but %s believed until %s and the key on %s expired at %s",
-			s.process, s.rate, b.lease.Client, at(b.lease.Until), b.name(b.lost.node), at(b.lost.until))
-	case s.rate != 1:
+	case !jumps:
 		return b.blame(s.event, ClocksAgree, "%s's clock ran at %.4g: the key on %s expired at %s, while %s believed until %s",
 			s.process, s.rate, b.name(b.lost.node), at(b.lost.until), b.lease.Client, at(b.lease.Until))
 	}
 	return b.blame(s.event, ClocksAgree, "%s's clock jumped by %s at %s: the key on %s expired at %s, while %s believed until %s",
 		s.process, lasting(s.jump), at(s.from), b.name(b.lost.node), at(b.lost.until), b.lease.Client, at(b.lease.Until))
+}
+
+// drifted blames the margin that covers a clock's rate.
+func (b *lossBlame) drifted(source *operation, s skew) *Blame {
+	return b.blame(int(source.end), "DriftMargin",
+		"%s's clock ran at %.4g, which a margin for drift covers, but %s believed until %s and the key on %s expired at %s",
+		s.process, s.rate, b.lease.Client, at(b.lease.Until), b.name(b.lost.node), at(b.lost.until))
 }

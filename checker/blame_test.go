@@ -47,6 +47,9 @@ func TestBlameOfOverlaps(t *testing.T) {
 		{"a plain DEL by another", []string{"CompareAndDelete"}, func(s *story) {
 			shared(s, func() { s.deletes(100, "c3", "", "n3") })
 		}, "CompareAndDelete", 100},
+		{"a late plain DEL of its own", []string{"CompareAndDelete"}, func(s *story) {
+			shared(s, func() { s.deletes(100, "c1", "", "n3") })
+		}, "CompareAndDelete", 100},
 		{"a late release with the lease's token", []string{"FreshToken"}, func(s *story) {
 			shared(s, func() { s.deletes(100, "c1", "c1.1", "n3") })
 		}, "FreshToken", 100},
@@ -155,10 +158,25 @@ func TestBlameOfOverlaps(t *testing.T) {
 		}, "MonotonicClock", 500},
 		{"belief beyond the key's life", nil, func(s *story) {
 			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.grant("c1", 4, 6, 1010)
+			s.sets(1007, "c2", "c2.1", 1000, "n3", "n4", "n5")
+			s.grant("c2", 1006, 1010, 980)
+		}, "DriftMargin", 6},
+		{"belief beyond what a margin covers", nil, func(s *story) {
+			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
 			s.grant("c1", 4, 6, 1100)
 			s.sets(1010, "c2", "c2.1", 1000, "n3", "n4", "n5")
 			s.grant("c2", 1006, 1020, 980)
-		}, "DriftMargin", 6},
+		}, Unexplained, 6},
+		{"a drift, and slow answers that were not counted", []string{"ElapsedCheck"}, func(s *story) {
+			for _, n := range s.header.Nodes {
+				s.clock(1, n, 1, 1.005, true)
+			}
+			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.grant("c1", 0, 200, 988)
+			s.sets(1010, "c2", "c2.1", 1000, "n3", "n4", "n5")
+			s.grant("c2", 1005, 1020, 980)
+		}, "ElapsedCheck", 200},
 		{"no keys in the history", nil, func(s *story) {
 			s.grant("c1", 0, 10, 980)
 			s.grant("c2", 0, 20, 980)

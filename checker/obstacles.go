@@ -44,8 +44,8 @@ func (o *obstacles) during(w asking) []span {
 
 // stands reports whether a key is an obstacle that a lock is not to blame for: it is
 // that of a lease, which may outlive it until it expires or its release arrives; or its
-// owner is unknown; or its owner could not take it back, because it was killed or a fault
-// stood between. The key of an attempt that failed is none: to clear it away is the lock's
+// owner is unknown; or its owner could not take it back, because it was killed, a fault
+// stood between, or its command came too late for anybody to wait for it. The key of an attempt that failed is none: to clear it away is the lock's
 // own business.
 func (o *obstacles) stands(h *holding) bool {
 	if h.owner == nobody || o.leased[h.token] || o.silent[h.owner] {
@@ -54,7 +54,7 @@ func (o *obstacles) stands(h *holding) bool {
 	if t, killed := o.kills.first(h.owner, 0); killed && t <= h.until {
 		return true
 	}
-	return len(o.hindrances(h)) > 0
+	return o.heldTooLong(h.owner, h.node, h.from) || len(o.hindrances(h)) > 0
 }
 
 // hindrances gives the faults that may have kept the owner of a key from its node while

@@ -34,11 +34,12 @@ func (t takings) answered(e *history.Event, l link, p place) {
 
 // behind gives the one that a refused SET shows to have been carried out: the refusal
 // names its token, or, where a lock does not ask for that, it was the first that can be.
-func (t takings) behind(e *history.Event, p place, killed kills) (unansweredSet, bool) {
-	for i, s := range t[p] {
-		_, dead := killed.first(s.client, 0)
-		if dead && s.time < e.Time && (e.Command.Reply == "nil" || e.Command.Reply == s.token) {
-			t[p] = slices.Delete(t[p], i, i+1)
+func (t *timeline) behind(e *history.Event, p place) (unansweredSet, bool) {
+	for i, s := range t.takings[p] {
+		_, gone := t.record.kills.first(s.client, 0)
+		gone = gone || t.record.heldTooLong(s.client, p.node, s.time)
+		if gone && s.time < e.Time && (e.Command.Reply == "nil" || e.Command.Reply == s.token) {
+			t.takings[p] = slices.Delete(t.takings[p], i, i+1)
 			return s, true
 		}
 	}
@@ -46,17 +47,28 @@ func (t takings) behind(e *history.Event, p place, killed kills) (unansweredSet,
 }
 
 // refused takes from a SET that was refused, though nobody is known to have the key, who
-// has it: a client that was killed before its SET was answered. It can neither take its
-// key back nor be told of it, so that others have to wait for the key to expire. Who lives
-// on hears of it, or knows that it did not: what it leaves is its own to clear away.
+// has it: a client that was killed before its SET was answered, or whose SET a link had
+// held back for longer than anybody waits. It can neither take its key back nor be told of
+// it, so that others have to wait for the key to expire. Who lives on and waits hears of
+// it, or knows that it did not: what it leaves is its own to clear away.
 func (t *timeline) refused(e *history.Event, p place) {
 	if t.alive(p, e.Time) != nil || strings.HasPrefix(e.Command.Reply, "error") {
 		return
 	}
-	if s, found := t.takings.behind(e, p, t.record.kills); found {
+	if s, found := t.behind(e, p); found {
 		when := t.record.awake(t.record.name(p.node), s.time)
 		t.ttl(s.event, t.open(p, when, s.token, s.client, s.event), when, s.expiry)
 	}
+}
+
+// heldTooLong reports whether a fault had kept what a client sent from a node for a TTL
+// and longer, until just before a time: what reaches the node then is of a call that was
+// given up long ago, in whichever order its client had sent its release.
+func (r *record) heldTooLong(client, node name, t int64) bool {
+	link := r.name(client) + "-" + r.name(node)
+	return slices.ContainsFunc(r.faults, func(f fault) bool {
+		return f.target == link && f.class.HindersLink() && f.until-f.from >= r.header.TTL && f.until <= t && t-f.until <= precision
+	})
 }
 
 // awake is when a node carries out what reaches it at a time: at once, or, if it was
