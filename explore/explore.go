@@ -22,6 +22,7 @@ type Search struct {
 	Space Space
 	Seed  uint64
 	// Schedules and For bound it; 0: they do not. A batch that is begun is gone through.
+	// An exhaustive search is of as many schedules as there are, whatever is said here.
 	Schedules int
 	For       time.Duration
 	Slice     suite.Slice // the batches dealt out to several machines in turn
@@ -103,7 +104,10 @@ func (s *Search) Resume(ctx context.Context, t Tally) (Tally, error) {
 	if t.Verdicts == nil {
 		t.Verdicts = map[string]map[string]int{}
 	}
-	guide := newGuide(s.Space.Strategy)
+	guide := newGuide(&s.Space)
+	if s.Space.Strategy == Exhaust {
+		s.Schedules = len(guide.all)
+	}
 	for _, state := range t.Seen {
 		guide.seen[state] = true
 	}
@@ -176,8 +180,7 @@ func (s *Search) batch(ctx context.Context, g *guide, number, size int) []trial 
 	for range max(1, s.Side) {
 		running.Go(func() {
 			for i := range next {
-				seed := s.Seed + uint64(number+i)
-				schedule := g.draw(&s.Space, seed)
+				schedule, seed := g.next(&s.Space, s.Seed, number+i)
 				result := s.Try(ctx, s.Space.job(schedule), seed)
 				all[i] = trial{number + i, seed, schedule, result, ctx.Err() == nil}
 			}

@@ -32,11 +32,14 @@ func slug(name string) string {
 
 // Text is a find as a scenario file, in which a lock that is right keeps the property.
 func (s *Search) Text(f Find) []byte {
+	from := fmt.Sprintf("lockproof explore, schedule %d of seed %d", f.Number, s.Seed)
+	if s.Space.Strategy == Exhaust {
+		from = fmt.Sprintf("lockproof explore --exhaust, schedule %d of %d", f.Number, s.Schedules)
+	}
 	about := About{
-		Name:  s.Name(f),
-		Title: "What breaks " + f.Property + ": " + f.Broke,
-		Source: fmt.Sprintf("found by lockproof explore, schedule %d of seed %d, from %d steps", f.Number, s.Seed,
-			len(f.Drawn.Steps)),
+		Name:     s.Name(f),
+		Title:    "What breaks " + f.Property + ": " + f.Broke,
+		Source:   fmt.Sprintf("found by %s, from %d steps", from, len(f.Drawn.Steps)),
 		Lesson:   "The least that is known to break it. " + f.Violation.What + ".",
 		Expect:   map[string]string{f.Property: history.Holds},
 		Without:  s.Space.Without,

@@ -11,9 +11,25 @@ type guide struct {
 	strategy Strategy
 	seen     map[uint64]bool
 	corpus   []*Schedule // those that reached a state first
+	all      []*Schedule // where they are gone through
 }
 
-func newGuide(s Strategy) *guide { return &guide{strategy: s, seen: map[uint64]bool{}} }
+func newGuide(s *Space) *guide {
+	g := &guide{strategy: s.Strategy, seen: map[uint64]bool{}}
+	if g.strategy == Exhaust {
+		g.all = s.All()
+	}
+	return g
+}
+
+// next gives the schedule of a number, and the seed of its trial.
+func (g *guide) next(s *Space, first uint64, number int) (*Schedule, uint64) {
+	if g.strategy == Exhaust {
+		return g.all[number], exhaustSeed
+	}
+	seed := first + uint64(number)
+	return g.draw(s, seed), seed
+}
 
 // draw gives the schedule of a seed: a new one, or, where it is guided, as often one of
 // the corpus with something changed.

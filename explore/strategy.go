@@ -3,6 +3,9 @@ package explore
 // Strategy is how schedules are chosen.
 type Strategy string
 
+// Exhaust is not to draw: it goes through every schedule that Space.All lists.
+const Exhaust Strategy = "exhaust"
+
 // The strategies.
 const (
 	Uniform Strategy = "uniform" // from all kinds of faults

@@ -29,7 +29,11 @@ func (t Tally) Line() string {
 func (s *Search) Summary(t Tally) string {
 	var b strings.Builder
 	lock := strings.Join(append([]string{s.Space.Lock}, off(s.Space.Without)...), " ")
-	fmt.Fprintf(&b, "%s: %d schedules in %s, %.0f a second; %d states\n", lock, t.Schedules,
+	of := ""
+	if s.Space.Strategy == Exhaust {
+		of = fmt.Sprintf(" of the %d of a small scope", s.Schedules)
+	}
+	fmt.Fprintf(&b, "%s: %d schedules%s in %s, %.0f a second; %d states\n", lock, t.Schedules, of,
 		t.Elapsed.Round(10*time.Millisecond), t.perSecond(), t.States)
 	if t.Refused > 0 {
 		fmt.Fprintf(&b, "  the lock refused to be set up so in %d\n", t.Refused)
@@ -41,9 +45,12 @@ func (s *Search) Summary(t Tally) string {
 		if judged == 0 || !s.Space.counts(property) {
 			continue
 		}
-		_, most := checker.Wilson(violated, judged)
-		fmt.Fprintf(&b, "  %-18s violated in %d of the %d that put it to the test (at most %s of such, at 95 %%)\n",
-			property, violated, judged, percent(most))
+		bound := ""
+		if s.Space.Strategy != Exhaust { // which drew nothing that a bound could be about
+			_, most := checker.Wilson(violated, judged)
+			bound = fmt.Sprintf(" (at most %s of such, at 95 %%)", percent(most))
+		}
+		fmt.Fprintf(&b, "  %-18s violated in %d of the %d that put it to the test%s\n", property, violated, judged, bound)
 	}
 	return b.String()
 }

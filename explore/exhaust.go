@@ -1,0 +1,169 @@
+package explore
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/nemesis"
+	"lockproof/scenarios"
+)
+
+// exhaustSeed is the seed of every trial of an exhaustive search: what differs between
+// two of them is their schedules.
+const exhaustSeed = 1
+
+// All lists every schedule of a small scope, those with the fewest steps first: three
+// nodes, two clients, no fault or one, and delays that end where something changes for
+// the lock. The client that asks first is c1, and nodes are numbered in the order in
+// which a fault names them, so that schedules that differ in names alone are one.
+//   - c1 asks at once; then it holds on, extends before its lease ends or after that, or
+//     releases early or late;
+//   - the other client asks at the same time, amid c1's lease, or when that ends, and
+//     holds on or gives back;
+//   - nobody asks again, or one of the two does when the first lease has ended;
+//   - a fault begins just before or just after one of these, on one node or a majority.
+func (s *Space) All() []*Schedule {
+	e := &enumeration{space: s, seen: map[string]bool{}}
+	for _, timeout := range []time.Duration{0, s.TTL / 2} {
+		e.limits = s.limits(timeout)
+		for _, work := range e.works() {
+			base := &Schedule{TTL: s.TTL, Nodes: 3, Clients: 2, Persistence: cluster.PersistAlways, Lock: Lock{NodeTimeout: timeout}, Steps: work}
+			if s.broken(Memory) {
+				base.Persistence = cluster.PersistNone
+			}
+			if s.broken(Servers) {
+				base.Aliases = map[string]string{"n2": "n1"}
+			}
+			e.add(base)
+			for _, f := range e.faults(work) {
+				with := base.clone()
+				with.Steps = append(with.Steps, f...)
+				e.add(with)
+			}
+		}
+	}
+	slices.SortStableFunc(e.all, func(a, b *Schedule) int { return cmp.Compare(len(a.Steps), len(b.Steps)) })
+	return e.all
+}
+
+// enumeration collects schedules, each once.
+type enumeration struct {
+	space  *Space
+	limits limits
+	seen   map[string]bool
+	all    []*Schedule
+}
+
+func (e *enumeration) add(s *Schedule) {
+	s.settle()
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // it is made of names and numbers
+	}
+	if !e.seen[string(text)] {
+		e.seen[string(text)] = true
+		e.all = append(e.all, s)
+	}
+}
+
+// works lists what the clients do.
+func (e *enumeration) works() [][]Step {
+	ttl, soon := e.space.TTL, e.space.TTL/grain*20
+	const first, second = "c1", "c2"
+	firsts := [][]Step{nil, {does(scenarios.VerbRelease, first, ttl/4)}, {does(scenarios.VerbRelease, first, ttl*5/4)}}
+	if e.space.can.Extends {
+		firsts = append(firsts, []Step{does(scenarios.VerbExtend, first, e.limits.validity-soon)},
+			[]Step{does(scenarios.VerbExtend, first, ttl*5/4)})
+	}
+	var seconds [][]Step
+	for _, at := range []time.Duration{0, ttl / 10, ttl} {
+		asks := asksFor(second, at, ttl*3/2)
+		seconds = append(seconds, []Step{asks}, []Step{asks, does(scenarios.VerbRelease, second, at+ttl/5)})
+	}
+	lasts := [][]Step{nil, {asksFor(first, ttl*13/10, ttl/2)}, {asksFor(second, ttl*3/4, ttl/2)}}
+	var all [][]Step
+	for _, a := range firsts {
+		for _, b := range seconds {
+			for _, c := range lasts {
+				all = append(all, slices.Concat([]Step{asksFor(first, 0, ttl*3/2)}, a, b, c))
+			}
+		}
+	}
+	return all
+}
+
+func asksFor(who string, at, within time.Duration) Step {
+	return Step{At: at, Step: scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{who}, Async: true,
+		Key: scenarios.DefaultKey, Within: scenarios.Span{Fixed: within}}}
+}
+
+func does(verb scenarios.Verb, who string, at time.Duration) Step {
+	return Step{At: at, Step: scenarios.Step{Verb: verb, Targets: []string{who}, Async: true, IfHeld: true}}
+}
+
+// faults lists those that may be added to what clients do, one of which is a step or two.
+func (e *enumeration) faults(work []Step) [][]Step {
+	var all [][]Step
+	add := func(at time.Duration, s scenarios.Step) { all = append(all, []Step{{At: max(0, at), Step: s}}) }
+	early := e.space.TTL / grain
+	for _, w := range work {
+		who := w.Targets[0]
+		for _, lasts := range e.lasting(w.Verb) {
+			span := scenarios.Span{Fixed: lasts}
+			for count := 1; count <= 2; count++ {
+				links := linksOf(who, count)
+				for _, of := range []string{cluster.Take, cluster.Extend, cluster.Release} {
+					if slices.Contains(sends[w.Verb], of) {
+						add(w.At-early, scenarios.Step{Verb: nemesis.Hold, Targets: links, Of: of, Part: cluster.PartCommand, Times: 1, For: span})
+						add(w.At-early, scenarios.Step{Verb: nemesis.Hold, Targets: links, Of: of, Part: cluster.PartReply, Times: 1, For: span})
+					}
+				}
+				add(w.At-early, scenarios.Step{Verb: nemesis.Cut, Targets: links, Direction: cluster.Both, For: span})
+			}
+			add(w.At+early/2, scenarios.Step{Verb: nemesis.Pause, Targets: []string{who}, For: span})
+		}
+		add(w.At+early/2, scenarios.Step{Verb: nemesis.Kill, Targets: []string{who}})
+		down := scenarios.Span{Fixed: e.limits.nodeTimeout}
+		add(w.At-early, scenarios.Step{Verb: nemesis.Kill, Targets: []string{"n1"}, After: down})
+		if e.space.can.OwnClock {
+			add(w.At+early/2, scenarios.Step{Verb: nemesis.Clock, Targets: []string{who}, Jump: scenarios.Span{Fixed: -e.space.TTL}})
+		}
+	}
+	if e.space.can.OwnClock {
+		all = append(all, []Step{
+			{Step: scenarios.Step{Verb: nemesis.Clock, Targets: []string{"c1", "c2"}, Rate: 0.995}},
+			{Step: scenarios.Step{Verb: nemesis.Clock, Targets: []string{"n1", "n2", "n3"}, Rate: 1.005}}})
+	}
+	return append(all, e.partitions()...)
+}
+
+// lasting are the delays of a fault on what an operation sends: as late as an answer may
+// be that counts, past the node timeout, and past the TTL.
+func (e *enumeration) lasting(of scenarios.Verb) []time.Duration {
+	l := e.limits
+	if of != scenarios.VerbAcquire {
+		return []time.Duration{l.nodeTimeout * 4 / 5, l.ttl * 3 / 2}
+	}
+	return []time.Duration{l.nodeTimeout * 4 / 5, l.ttl / 2, l.ttl * 3 / 2}
+}
+
+// partitions are those in which each client reaches two nodes, or one of them all.
+func (e *enumeration) partitions() [][]Step {
+	cut := func(links ...string) []Step {
+		return []Step{{Step: scenarios.Step{Verb: nemesis.Cut, Targets: links, Direction: cluster.Both,
+			For: scenarios.Span{Fixed: 3 * e.space.TTL}}}}
+	}
+	return [][]Step{cut("c1-n1"), cut("c2-n1"), cut("c1-n1", "c2-n1"), cut("c1-n1", "c2-n2")}
+}
+
+// linksOf are a client's links to the first nodes.
+func linksOf(who string, count int) []string {
+	var links []string
+	for i := range count {
+		links = append(links, who+"-"+node(i))
+	}
+	return links
+}
