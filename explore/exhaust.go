@@ -49,6 +49,17 @@ func (s *Space) All() []*Schedule {
 	return e.all
 }
 
+// Exhaust makes the search one of every schedule of its space's small scope. An error
+// means that there is no such lock.
+func (s *Search) Exhaust() error {
+	if err := s.Space.prepare(); err != nil {
+		return err
+	}
+	s.Space.Strategy = Exhaust
+	s.Schedules = len(s.Space.All())
+	return nil
+}
+
 // enumeration collects schedules, each once.
 type enumeration struct {
 	space  *Space

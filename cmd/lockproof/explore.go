@@ -24,6 +24,7 @@ type exploring struct {
 	slice   string
 	out     string
 	found   string
+	exhaust bool
 }
 
 func (p *program) exploreCommand() *cobra.Command {
@@ -51,6 +52,7 @@ cut short or a schedule could not be judged; 3 the harness itself failed; 64 bad
 		Example: `  lockproof explore --lock redsync
   lockproof explore --without FreshToken --for 1m
   lockproof explore --break pauses --property protected-data
+  lockproof explore --exhaust --without Majority --property mutual-exclusion --enough 1
   lockproof explore --lock redsync --confirm 10
   lockproof explore --schedules 1000000 --slice 17/100 --out out/17`,
 		Args: cobra.NoArgs,
@@ -69,6 +71,7 @@ cut short or a schedule could not be judged; 3 the harness itself failed; 64 bad
 	f.StringSliceVar(&s.Space.Properties, "property", nil, "property whose violation counts (default: each)")
 	f.DurationVar(&s.For, "for", 20*time.Second, "for how long to search, in real time; 0: until --schedules")
 	f.IntVar(&s.Schedules, "schedules", 0, "how many schedules to run at most (default: as many as there is time for)")
+	f.BoolVar(&x.exhaust, "exhaust", false, "go through every schedule of a small scope, the shortest first, and draw none")
 	f.IntVar(&s.Enough, "enough", 0, "end once so many different violations were found (default: go on)")
 	f.Uint64Var(&s.Seed, "seed", 1, "seed of the first schedule; each further one adds 1")
 	f.DurationVar(&s.Space.TTL, "ttl", time.Second, "the lock's TTL, 100ms to 10m")
@@ -115,6 +118,14 @@ func (x *exploring) check(given func(string) bool) error {
 	if err := x.checkNames(); err != nil {
 		return err
 	}
+	if x.exhaust {
+		if given("schedules") || given("seed") {
+			return usage("--exhaust goes through every schedule that there is: it takes no --schedules and no --seed")
+		}
+		if err := s.Exhaust(); err != nil {
+			return usage("--lock: %w", err)
+		}
+	}
 	if given("slice") {
 		if s.Slice, err = suite.FindSlice(x.slice, os.Getenv); err != nil {
 			return usage("--slice %w", err)
@@ -126,7 +137,7 @@ func (x *exploring) check(given func(string) bool) error {
 			return usage("--slice %s: %w", x.slice, err)
 		}
 	}
-	if given("schedules") && !given("for") {
+	if (given("schedules") || x.exhaust) && !given("for") {
 		s.For = 0
 	}
 	if x.found == "" {

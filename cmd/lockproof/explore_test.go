@@ -33,6 +33,7 @@ func TestExploreRefusesWhatItCannotDo(t *testing.T) {
 		{[]string{"--slice", "1/2"}, "--slice 1/2 needs --schedules"},
 		{[]string{"--slice", "1/2", "--schedules", "9"}, "--slice 1/2: 9 schedules are 1 batches of 128, which cannot be split into 2 slices"},
 		{[]string{"--enough", "-1"}, "a bound below 0"},
+		{[]string{"--exhaust", "--seed", "3"}, "--exhaust goes through every schedule that there is: it takes no --schedules and no --seed"},
 		{[]string{"flushall"}, "unknown command"},
 	} {
 		got := fake(expected).try(append([]string{"explore"}, c.args...)...)
