@@ -41,8 +41,12 @@ func (s *Space) Draw(seed uint64) *Schedule {
 		d.drift()
 	}
 	d.work()
-	for range d.faults() {
-		d.fault()
+	if s.Strategy == PCTCP {
+		d.priorities()
+	} else {
+		for range d.faults() {
+			d.fault()
+		}
 	}
 	d.out.settle()
 	return d.out

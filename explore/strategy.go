@@ -10,5 +10,6 @@ const Exhaust Strategy = "exhaust"
 const (
 	Uniform Strategy = "uniform" // from all kinds of faults
 	Swarm   Strategy = "swarm"   // from a random half of them, another for each schedule
+	PCTCP   Strategy = "pctcp"   // the order of deliveries in place of faults
 	Guided  Strategy = "guided"  // swarm, and every other one a change of one that reached a new state
 )

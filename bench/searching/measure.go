@@ -64,12 +64,12 @@ func Measure(ctx context.Context, say func(format string, args ...any)) ([]figur
 	return []figures.Section{rules, ways}, nil
 }
 
-// strategies are what the three ways to choose schedules are compared on: rules that
+// strategies are what the ways to choose schedules are compared on: rules that
 // take some hundred schedules to be missed.
 func strategies() []explore.Space {
 	var all []explore.Space
 	for _, rule := range []redlock.Rule{redlock.FreshToken, redlock.ExtendMajority, redlock.ElapsedCheck} {
-		for _, way := range []explore.Strategy{explore.Uniform, explore.Swarm, explore.Guided} {
+		for _, way := range []explore.Strategy{explore.Uniform, explore.Swarm, explore.Guided, explore.PCTCP} {
 			all = append(all, explore.Space{Lock: locks.Reference, TTL: time.Second, Strategy: way, Without: []string{string(rule)},
 				Properties: []string{checker.MutualExclusion}})
 		}
