@@ -30,23 +30,30 @@ func slug(name string) string {
 	}, name), "-")
 }
 
-// Text is a find as a scenario file, in which a lock that is right keeps the property.
-func (s *Search) Text(f Find) []byte {
+// About is what the scenario file of a find says of it: a lock that is right keeps the
+// property.
+func (s *Search) About(f Find) About {
 	from := fmt.Sprintf("lockproof explore, schedule %d of seed %d", f.Number, s.Seed)
 	if s.Space.Strategy == Exhaust {
 		from = fmt.Sprintf("lockproof explore --exhaust, schedule %d of %d", f.Number, s.Schedules)
 	}
-	about := About{
+	return About{
 		Name:     s.Name(f),
 		Title:    "What breaks " + f.Property + ": " + f.Broke,
 		Source:   fmt.Sprintf("found by %s, from %d steps", from, len(f.Drawn.Steps)),
 		Lesson:   "The least that is known to break it. " + f.Violation.What + ".",
+		Lock:     s.Space.Lock,
 		Expect:   map[string]string{f.Property: history.Holds},
 		Without:  s.Space.Without,
 		Property: f.Property,
 	}
-	if s.Space.Lock != locks.Reference {
-		about.Lock = s.Space.Lock
+}
+
+// Text is a find as a scenario file.
+func (s *Search) Text(f Find) []byte {
+	about := s.About(f)
+	if about.Lock == locks.Reference {
+		about.Lock = "" // as it is by default
 	}
 	return f.Shrunk.Text(about, "To repeat it: "+s.Repeat(f, about.Name+".yaml"))
 }

@@ -8,7 +8,8 @@
 //
 // Each scenario of the catalogue that makes sense for the lock is a subtest, and
 // each of its trials one below it: TestLock/late-release/seed=7. Trials are in
-// virtual time, and take milliseconds, unless On or RealTime say otherwise.
+// virtual time, and take milliseconds, unless On or RealTime say otherwise. Explore
+// goes on with schedules that nobody scripted.
 //
 // A lock is an Acquire, and a lease a Release. All else that a lease may have is
 // found by interface: Extender, Valid, Expiring, Tokened, Fenced, Contextual.

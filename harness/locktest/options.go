@@ -26,6 +26,7 @@ type settings struct {
 	realTime        bool
 	belief          Belief
 	progressTimeout time.Duration
+	explore         time.Duration
 }
 
 // Named gives the lock a name for reports; it is the test's otherwise.
@@ -69,6 +70,13 @@ func Believes(b Belief) Option { return func(s *settings) { s.belief = b } }
 // real time, before it has failed: 10 seconds otherwise.
 func ProgressTimeout(d time.Duration) Option { return func(s *settings) { s.progressTimeout = d } }
 
+// Explore looks for so long, in real time and after the scenarios, for schedules of
+// operations and faults that nobody scripted, as lockproof explore does; docs/explore.md
+// says what is drawn. The first that breaks a property is made smaller, for as long again
+// at most, fails the subtest "explore", and is replayed first from then on. Locks on one
+// server are left out, and so are clusters in real time.
+func Explore(d time.Duration) Option { return func(s *settings) { s.explore = d } }
+
 const defaultProgressTimeout = 10 * time.Second
 
 // settle applies options, and refuses what does not exist.
@@ -102,6 +110,10 @@ func settle(name string, options []Option) (settings, error) {
 		return s, fmt.Errorf("TTL: %s: Redis counts milliseconds, so 1ms or more is right", s.ttl)
 	case s.progressTimeout <= 0:
 		return s, fmt.Errorf("ProgressTimeout: %s: it must be above 0", s.progressTimeout)
+	case s.explore < 0:
+		return s, fmt.Errorf("Explore: %s: it must not be below 0", s.explore)
+	case s.explore > 0 && kinds.RealTime(s.on):
+		return s, fmt.Errorf("Explore: schedules are run in virtual time, and the %s cluster is in real time: leave out one of them", s.on)
 	case !slices.Contains(beliefs, s.belief):
 		return s, fmt.Errorf("Believes: there is no %q: there are %q", s.belief, beliefs[1:])
 	}

@@ -60,6 +60,7 @@ func Run(t *testing.T, build New, options ...Option) {
 	}
 	r.replays(t)
 	r.scenarios(t)
+	r.explores(t, found.SingleNode)
 }
 
 // run is one call of Run.

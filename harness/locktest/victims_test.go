@@ -282,6 +282,21 @@ func TestVictims(t *testing.T) {
 		"on-one-from-return": func(t *testing.T) {
 			locktest.Run(t, onOne(rand.Text, owned), safety, locktest.Believes(locktest.FromReturn))
 		},
+		"explored": func(t *testing.T) {
+			locktest.Run(t, deletingAll, safety, locktest.Scenarios("restart-without-persistence"), locktest.Explore(time.Minute))
+		},
+		"explored-mended": func(t *testing.T) {
+			locktest.Run(t, good, safety, few, locktest.Explore(3*time.Second))
+		},
+		"explored-panics": func(t *testing.T) {
+			locktest.Run(t, panicking, few, locktest.Explore(time.Minute))
+		},
+		"explored-on-one": func(t *testing.T) {
+			locktest.Run(t, onOne(rand.Text, owned), safety, few, locktest.Explore(time.Minute))
+		},
+		"explored-in-real-time": func(t *testing.T) {
+			locktest.Run(t, good, locktest.On("local"), locktest.Explore(time.Minute))
+		},
 		"told-in-time": func(t *testing.T) {
 			locktest.Run(t, watching(true), safety, locktest.Scenarios("watchdog-cut-off"), locktest.Believes(locktest.UntilReleased))
 		},

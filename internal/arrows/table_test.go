@@ -72,7 +72,7 @@ var table = []allowed{
 	{"reports", "checker checker/traffic harness/cluster harness/history harness/locks harness/suite internal/filelock internal/input" +
 		" internal/plain internal/wording nemesis scenarios validate"},
 	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios validate"},
-	{"harness/locktest", "checker harness/client harness/cluster/kinds harness/history harness/locks harness/suite redlock" +
+	{"harness/locktest", "checker explore harness/client harness/cluster/kinds harness/history harness/locks harness/suite redlock" +
 		" reports reports/html scenarios"},
 	{"lab", "checker harness/cluster harness/history harness/locks harness/suite nemesis redlock scenarios"},
 	{"serve", "checker harness/history harness/suite lab redlock reports reports/html scenarios"},

@@ -1,0 +1,123 @@
+package locktest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"lockproof/checker"
+	"lockproof/explore"
+	"lockproof/harness/history"
+	"lockproof/harness/suite"
+	"lockproof/scenarios"
+)
+
+// exploredTTL is the lock's in schedules that are drawn, unless TTL says.
+const exploredTTL = time.Second
+
+// explores draws schedules until the time is over or one breaks the lock, as a subtest.
+func (r *run) explores(t *testing.T, singleNode bool) {
+	if r.explore == 0 {
+		return
+	}
+	t.Run("explore", func(t *testing.T) {
+		switch {
+		case singleNode:
+			t.Skip("the lock uses one server, and schedules are drawn for locks on several")
+		case r.hung >= hungAtMost:
+			t.Skipf("not run: %d trials have hung", r.hung)
+		}
+		r.search(t)
+	})
+}
+
+// search is one search, and what comes of it.
+func (r *run) search(t *testing.T) {
+	pool, err := r.children.Pool(suite.Options{Cluster: suite.Virtual, Lock: r.name})
+	if err != nil {
+		t.Fatalf("locktest.Explore: %v", err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	died := failures{stop: stop, try: pool.Try}
+	s := explore.Search{
+		Space: explore.Space{Lock: r.name, TTL: r.ttl, Properties: r.properties, Strategy: explore.Swarm}, Seed: r.seed,
+		For: r.explore, Shrink: r.explore, Enough: 1, Try: died.run, Side: pool.Size(),
+	}
+	if s.Space.TTL == 0 {
+		s.Space.TTL = exploredTTL
+	}
+	tally, err := s.Run(ctx)
+	pool.Close()
+	r.children.Close() // those that were called off serve nobody any more
+	if err != nil {
+		t.Fatalf("locktest.Explore: %v", err)
+	}
+	t.Log(s.Summary(tally))
+	switch {
+	case len(tally.Finds) > 0:
+		f := tally.Finds[0]
+		about := s.About(f)
+		about.Lock, about.Source = "", "found by locktest.Explore"
+		r.show(t, f.Shrunk.Text(about), f.Seed, "broke "+f.Breach.String())
+	case died.first != nil:
+		r.show(t, s.Space.Draw(died.seed).Text(explore.About{
+			Name: "explored", Title: "A schedule that the lock fails in", Source: "found by locktest.Explore", Lesson: "It is to end.",
+			Expect: map[string]string{checker.MutualExclusion: history.Holds},
+		}), died.seed, "failed: "+died.first.Failure)
+	case tally.Schedules == tally.Refused:
+		t.Skip("the lock refused to be set up as any of the schedules asks for")
+	}
+}
+
+// failures notes the first trial of a search in which the lock's process failed, and
+// ends the search with it: one that hangs would take all of its time.
+type failures struct {
+	try  explore.Try
+	stop func()
+
+	mu    sync.Mutex
+	first *suite.Result
+	seed  uint64
+}
+
+func (f *failures) run(ctx context.Context, job suite.Job, seed uint64) suite.Result {
+	done := f.try(ctx, job, seed)
+	if done.Failure == "" || ctx.Err() != nil {
+		return done
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.first == nil {
+		f.first, f.seed = &done, seed
+		f.stop()
+	}
+	return done
+}
+
+// show runs a schedule that was found once more, which tells of it and records it.
+func (r *run) show(t *testing.T, text []byte, seed uint64, what string) {
+	path := filepath.Join(r.folder, "found.yaml")
+	s, err := written(path, text)
+	if err != nil {
+		t.Fatalf("locktest.Explore: a schedule %s, and cannot be written down: %v", what, err)
+	}
+	job := suite.Job{Scenario: s, Lock: r.name, Lenient: true}
+	r.trial(t, job, seed, true)
+	if !t.Failed() {
+		r.record(t, job, seed, what)
+		t.Errorf("a schedule %s, and did not when it was run again: something in the lock differs from run to run, such as tokens "+
+			"that are not from Env.Rand", what)
+	}
+}
+
+// written writes a scenario's file, and reads it back.
+func written(path string, text []byte) (*scenarios.Scenario, error) {
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		return nil, err
+	}
+	return scenarios.Load(path)
+}

@@ -1,0 +1,115 @@
+package locktest_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/locktest"
+	"lockproof/redlock"
+)
+
+// deletingAll is the reference, but that who gives the lock back deletes whatever is
+// there: what was planted for Explore to find.
+func deletingAll(env locktest.Env) (locktest.Lock, error) {
+	lock, err := good(env)
+	return &deleting{lock.(*goodLock), env}, err
+}
+
+type deleting struct {
+	*goodLock
+	env locktest.Env
+}
+
+func (l *deleting) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
+	lease, err := l.goodLock.Acquire(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return &deletingLease{lease.(*redlock.Lease), l.env.Clients(noRetries), key, l.env}, nil
+}
+
+type deletingLease struct {
+	*redlock.Lease
+	nodes []*redis.Client
+	key   string
+	env   locktest.Env
+}
+
+func (l *deletingLease) Release(ctx context.Context) error {
+	err := l.Lease.Release(ctx)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.env.NodeTimeout)
+	defer cancel()
+	var asked sync.WaitGroup
+	for _, node := range l.nodes {
+		asked.Go(func() { node.Del(ctx, l.key) })
+	}
+	asked.Wait()
+	return err
+}
+
+// panicking is the reference, which panics once no majority is there.
+func panicking(env locktest.Env) (locktest.Lock, error) {
+	lock, err := good(env)
+	return &panicked{lock.(*goodLock)}, err
+}
+
+type panicked struct{ *goodLock }
+
+func (l *panicked) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
+	lease, err := l.goodLock.Acquire(ctx, key)
+	if errors.Is(err, redlock.ErrNoMajority) {
+		panic("nobody thought of this")
+	}
+	return lease, err
+}
+
+// What is found is told, recorded, and replayed first from then on: it fails as long as
+// the lock is as it is, and passes once it is mended.
+func TestExploreFindsWhatWasPlanted(t *testing.T) {
+	r := victim(t, "explored")
+	r.failed(t, "TestVictims/explored", "explore")
+	r.says(t, "mutual-exclusion: expected holds, got violated", "▲", "schedule, replayed first from now on: ",
+		"--- PASS: TestVictims/explored/restart-without-persistence")
+	recorded, err := filepath.Glob(filepath.Join(r.folder, "testdata", "lockproof", "TestVictims", "explored", "*.yaml"))
+	require.NoError(t, err)
+	require.Len(t, recorded, 1)
+
+	again := inProcess(t, r.folder, "TestVictims/explored/replay")
+	again.failed(t, "TestVictims/explored", "replay")
+	require.NotContains(t, again.output, "TestVictims/explored/explore")
+
+	mended := t.TempDir()
+	folder := filepath.Join(mended, "testdata", "lockproof", "TestVictims", "explored-mended")
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	text, err := os.ReadFile(recorded[0])
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "found.yaml"), text, 0o644))
+	passes := inProcess(t, mended, "TestVictims/explored-mended")
+	require.True(t, passes.passed, passes.output)
+	passes.says(t, "--- PASS: TestVictims/explored-mended/replay/found", "--- PASS: TestVictims/explored-mended/explore",
+		"mutual-exclusion   violated in 0 of the ")
+}
+
+func TestExploreTellsOfALockThatDies(t *testing.T) {
+	r := victim(t, "explored-panics")
+	r.failed(t, "TestVictims/explored-panics", "explore")
+	r.says(t, "panic: nobody thought of this", "schedule, replayed first from now on: ")
+	again := inProcess(t, r.folder, "TestVictims/explored-panics/replay")
+	again.failed(t, "TestVictims/explored-panics", "replay")
+}
+
+func TestExploreIsForSeveralServersInVirtualTime(t *testing.T) {
+	r := victim(t, "explored-on-one")
+	require.True(t, r.passed)
+	r.says(t, "the lock uses one server, and schedules are drawn for locks on several")
+	r = victim(t, "explored-in-real-time")
+	require.False(t, r.passed)
+	r.says(t, "locktest.Explore: schedules are run in virtual time, and the local cluster is in real time")
+}
