@@ -75,7 +75,7 @@ func (r *Report) tells(row *Row) {
 		row.told.trial = row.First()
 	case suite.AsExpected:
 		trial, violated := row.Shows()
-		if !violated || !r.Named || len(r.tabled()) > maxShown {
+		if !violated || !r.Named || len(r.GravestFirst()) > maxShown {
 			return
 		}
 		row.told.trial = trial

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,7 +61,7 @@ type junitText struct {
 }
 
 // WriteJUnit writes junit.xml: a suite for each cluster, a test case for each
-// row. A row that differs is a failure; one that is inconclusive, or in which
+// row, the gravest first. A row that differs is a failure; one that is inconclusive, or in which
 // the harness failed, is an error, since it has not passed.
 func (r *Report) WriteJUnit(w io.Writer) error {
 	if _, err := io.WriteString(w, xml.Header); err != nil {
@@ -99,7 +100,7 @@ func (r *Report) junitSuite(cluster string) junitSuite {
 		},
 	}
 	elapsed := time.Duration(0)
-	for _, row := range r.Rows {
+	for _, row := range slices.Concat(r.GravestFirst(), r.skipped()) {
 		if row.Cluster != cluster {
 			continue
 		}

@@ -21,7 +21,7 @@ const maxShown = 6
 // scenarios: they were run to be looked at.
 func (r *Report) shows(screen Screen) string {
 	var b strings.Builder
-	for _, row := range r.tabled() {
+	for _, row := range r.GravestFirst() {
 		if row.Standing != suite.AsExpected || row.told.findings == nil {
 			continue
 		}
@@ -41,11 +41,9 @@ func (r *Report) shows(screen Screen) string {
 func (r *Report) accounts(screen Screen) string {
 	var b strings.Builder
 	drawn := 0
-	for _, standing := range []suite.Standing{suite.Differs, suite.HarnessError, suite.Undecided} {
-		for _, row := range r.Rows {
-			if row.Standing == standing && !row.unstaged() {
-				b.WriteString(r.account(row, screen, &drawn) + "\n")
-			}
+	for _, row := range r.GravestFirst() {
+		if row.Standing != suite.AsExpected && !row.unstaged() {
+			b.WriteString(r.account(row, screen, &drawn) + "\n")
 		}
 	}
 	return b.String()
@@ -69,6 +67,9 @@ func (r *Report) account(row *Row, screen Screen, drawn *int) string {
 	}
 	if trial.History != "" {
 		lines = append(lines, "  history: "+filepath.Join(r.Options.Out, trial.History))
+	}
+	if trial.Repeat != "" {
+		lines = append(lines, "  reproduce: "+clean(trial.Repeat))
 	}
 	return strings.Join(lines, "\n") + "\n"
 }

@@ -23,18 +23,26 @@ var markdownSigns = map[suite.Standing]string{
 }
 
 // WriteSummary writes summary.md in GitHub's Markdown, fit for a job summary:
-// what came of the run, a table of all rows, and an account of each row that
-// is not as expected. Text from scenarios, locks and servers is escaped.
+// what came of the run, an account of each row that is not as expected, and a table of
+// all rows, the gravest first. Text from scenarios, locks and servers is escaped.
 func (r *Report) WriteSummary(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Lockproof: %s\n\n", r.Headline())
 	fmt.Fprintf(&b, "%s\n\n", paragraph(r.Summary()))
 	fmt.Fprintf(&b, "%s\n\n", escape(r.Setting()))
+	drawn := 0
+	rows := r.GravestFirst()
+	for _, row := range rows {
+		if row.Standing != suite.AsExpected && !row.unstaged() {
+			r.markdownAccount(&b, row, &drawn)
+			b.WriteString("\n")
+		}
+	}
 	if len(r.Rows) > 0 {
 		b.WriteString("| | scenario | verdicts | violated | trials as expected | time |\n")
 		b.WriteString("|---|---|---|---|---:|---:|\n")
 	}
-	for _, row := range r.tabled() {
+	for _, row := range rows {
 		b.WriteString(markdownRow(row))
 	}
 	for _, s := range r.Skips() {
@@ -42,14 +50,6 @@ func (r *Report) WriteSummary(w io.Writer) error {
 	}
 	for _, s := range r.unstaged() {
 		b.WriteString(markdownSkip("not applicable", s))
-	}
-	drawn := 0
-	for _, standing := range []suite.Standing{suite.Differs, suite.HarnessError, suite.Undecided} {
-		for _, row := range r.Rows {
-			if row.Standing == standing && !row.unstaged() {
-				r.markdownAccount(&b, row, &drawn)
-			}
-		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -121,7 +121,7 @@ func markdownSkip(heading string, s Skip) string {
 
 func (r *Report) markdownAccount(b *strings.Builder, row *Row, drawn *int) {
 	trial := row.told.trial
-	fmt.Fprintf(b, "\n### %s %s\n\n", markdownSigns[row.Standing], escape(row.Name()))
+	fmt.Fprintf(b, "### %s %s\n\n", markdownSigns[row.Standing], escape(row.Name()))
 	fmt.Fprintf(b, "%s.\n", escape(occasion(trial)))
 	findings := row.told.findings()
 	if len(findings) == 0 {
@@ -136,6 +136,9 @@ func (r *Report) markdownAccount(b *strings.Builder, row *Row, drawn *int) {
 	}
 	if trial.History != "" {
 		fmt.Fprintf(b, "\nHistory: %s\n", code(filepath.Join(r.Options.Out, trial.History)))
+	}
+	if trial.Repeat != "" {
+		fmt.Fprintf(b, "\nReproduce: %s\n", code(trial.Repeat))
 	}
 }
 

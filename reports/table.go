@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -50,19 +51,19 @@ func (s Screen) key() string {
 	return strings.Join(hanging("", text, s.Width), "\n")
 }
 
-// Print writes the report for a reader: the table, why scenarios were
-// skipped and which, what a few named scenarios show, an account of each
-// row that is not as expected, and what came of the run.
+// Print writes the report for a reader: an account of each row that is not as
+// expected, the table, the gravest rows first, why scenarios were skipped and which,
+// what a few named scenarios show, and what came of the run.
 func (r *Report) Print(w io.Writer, screen Screen) error {
 	var b strings.Builder
-	if rows := r.tabled(); len(rows) > 0 {
+	b.WriteString(r.accounts(screen))
+	if rows := r.GravestFirst(); len(rows) > 0 {
 		b.WriteString(r.table(rows, screen) + "\n")
 		b.WriteString(screen.style(screen.key(), faint) + "\n\n")
 	}
 	b.WriteString(skips(r.Skips()).text("skipped: ", screen))
 	b.WriteString(r.shows(screen))
 	b.WriteString(r.unstaged().text("not applicable: ", screen))
-	b.WriteString(r.accounts(screen))
 	b.WriteString(strings.Join(hanging("", r.Summary(), screen.Width), "\n") + "\n")
 	_, err := io.WriteString(w, screen.plain(b.String()))
 	return err
@@ -120,13 +121,18 @@ func (r *Row) Line(screen Screen) string {
 	return screen.plain(fmt.Sprintf("%s (%s, %s)", line, trials, Duration(r.Elapsed)))
 }
 
-func (r *Report) tabled() []*Row {
+// GravestFirst are the rows that were run: what differs, failed or is undecided comes
+// before what is as expected, and rows that stand alike in the run's order.
+func (r *Report) GravestFirst() []*Row {
 	var rows []*Row
 	for _, row := range r.Rows {
 		if row.Standing != suite.Skipped {
 			rows = append(rows, row)
 		}
 	}
+	slices.SortStableFunc(rows, func(a, b *Row) int {
+		return slices.Index(severity, a.Standing) - slices.Index(severity, b.Standing)
+	})
 	return rows
 }
 
@@ -143,6 +149,10 @@ func (r *Report) table(rows []*Row, screen Screen) string {
 		previous = row.Scenario
 	}
 	return t.fitted(screen)
+}
+
+func (r *Report) skipped() []*Row {
+	return slices.DeleteFunc(slices.Clone(r.Rows), func(row *Row) bool { return row.Standing != suite.Skipped })
 }
 
 // nameCell names a scenario once, and below it, indented, its variants.

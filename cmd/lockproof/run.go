@@ -34,13 +34,7 @@ const (
 	maxParallel = 256
 )
 
-func (p *program) runCommand() *cobra.Command {
-	o := suite.Options{Retries: suite.DefaultRetries}
-	var slice, worker string
-	cmd := &cobra.Command{
-		Use:   "run [name|file|glob ...]",
-		Short: "Run scenarios and report whether they went as expected",
-		Long: `Runs the scenarios that are named, each with all its variants, and compares the
+const runHelp = `Runs the scenarios that are named, each with all its variants, and compares the
 verdicts with what each scenario expects. With no name, the whole catalogue.
 
 With --lock or --without, each scenario is run as it stands with that lock or
@@ -55,9 +49,21 @@ without it; lockproof merge makes one run of the parts. With --slice auto, the p
 that the engine's variables say (Kubernetes, AWS Batch, GitLab, CircleCI, Buildkite),
 and with auto/100 one of a hundred, where the engine does not say of how many.
 
+With --last-failed, the rows that were not as expected in the run that is in --out,
+set up as they were; flags that are given are for this run.
+
 Exit codes: 0 every verdict is as expected; 1 one differs; 2 none differs, but
 one is inconclusive, or the run was cut short; 3 the harness itself failed;
-64 bad usage or a bad file.`,
+64 bad usage or a bad file.`
+
+func (p *program) runCommand() *cobra.Command {
+	o := suite.Options{Retries: suite.DefaultRetries}
+	var slice, worker string
+	var again bool
+	cmd := &cobra.Command{
+		Use:   "run [name|file|glob ...]",
+		Short: "Run scenarios and report whether they went as expected",
+		Long:  runHelp,
 		Example: `  lockproof run
   lockproof run 'aof-*' --on local --trials 20
   lockproof run --on docker --server valkey-8.1
@@ -65,14 +71,22 @@ one is inconclusive, or the run was cut short; 3 the harness itself failed;
   lockproof run --lock redsync --out out/redsync
   lockproof run --worker 'python3 my_lock.py' --on local
   lockproof run half-is-not-majority --without Majority,FreshToken
-  lockproof run --on local --trials 20 --slice 2/4 --out out/2`,
+  lockproof run --on local --trials 20 --slice 2/4 --out out/2
+  lockproof run --last-failed`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			choose := chooser(prepare)
+			if again {
+				var err error
+				if choose, err = p.failing(cmd, &o); choose == nil {
+					return err
+				}
+			}
 			if worker != "" || cmd.Flags().Changed("worker") {
 				if err := useWorker(cmd.Context(), &o, worker); err != nil {
 					return err
 				}
 			}
-			jobs, err := prepare(cmd, &o, args)
+			jobs, err := choose(cmd, &o, args)
 			if err != nil {
 				return err
 			}
@@ -85,6 +99,7 @@ one is inconclusive, or the run was cut short; 3 the harness itself failed;
 		},
 	}
 	runFlags(cmd.Flags(), &o, &worker, &slice)
+	cmd.Flags().BoolVar(&again, "last-failed", false, "run again what was not as expected in the run that is in --out")
 	return cmd
 }
 
@@ -126,6 +141,9 @@ func useWorker(ctx context.Context, o *suite.Options, line string) error {
 	o.Lock, o.Worker = kind.Name, command
 	return nil
 }
+
+// chooser gives the rows to run, of a run with these options and arguments.
+type chooser func(cmd *cobra.Command, o *suite.Options, args []string) ([]suite.Job, error)
 
 // prepare checks the options and finds the scenarios and the rows to run.
 func prepare(cmd *cobra.Command, o *suite.Options, args []string) ([]suite.Job, error) {

@@ -134,9 +134,6 @@ func (e *childRunner) try(ctx context.Context, t ticket) Result {
 	}
 	if trial.Failure != "" {
 		e.end() // whatever it was may have left something behind
-		if command := e.options.repeat(t.job, trial.Seed); command != "" {
-			trial.Failure += "; to repeat it: " + command
-		}
 	}
 	trial.Elapsed = time.Since(began)
 	return trial

@@ -5,36 +5,62 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"lockproof/harness/locks"
 	"lockproof/scenarios"
 )
 
-// repeat is the command that runs one trial again, "" where there is none: the
-// scenario was made for a question, and is in no file; or the lock is another
-// program's.
-func (o Options) repeat(j Job, seed uint64) string {
-	if k, err := locks.Find(j.Lock); err == nil && k.Foreign {
-		return ""
+// builtIn are the files of the catalogue's scenarios, by name.
+var builtIn = sync.OnceValue(func() map[string]string {
+	files := map[string]string{}
+	all, err := scenarios.Catalogue()
+	if err != nil {
+		panic(err) // it is embedded, and its tests read it
 	}
+	for _, s := range all {
+		files[s.Name] = s.File
+	}
+	return files
+})
+
+// repeat is the command that runs one trial again, "" where there is none: the
+// scenario was made for a question, and is in no file; or nothing on the command line
+// names the lock.
+func (o Options) repeat(j Job, seed uint64) string {
 	what := j.Scenario.File
-	if known, err := scenarios.Select([]string{j.Scenario.Name}); err == nil && known[0].File == j.Scenario.File {
+	if file, found := builtIn()[j.Scenario.Name]; found && file == what {
 		what = j.Scenario.Name
+	}
+	lock := ""
+	switch k, err := locks.Find(j.Lock); {
+	case len(o.Worker) > 0:
+		lock = " --worker " + quoted(commandLine(o.Worker))
+	case err == nil && k.Foreign:
+		what = ""
+	case j.Lock != "":
+		lock = " --lock " + j.Lock
 	}
 	if what == "" {
 		return ""
 	}
-	command := fmt.Sprintf("lockproof run %s --seed %d", quoted(what), seed)
-	if o.TTL > 0 {
-		command += " --ttl " + o.TTL.String()
+	command := "lockproof run " + quoted(what)
+	if o.Cluster != Virtual {
+		command += " --on " + o.Cluster
 	}
-	if j.Lock != "" {
-		command += " --lock " + j.Lock
+	for _, flag := range []struct{ name, value string }{{"server", o.Server}, {"image", o.Image}} {
+		if flag.value != "" {
+			command += fmt.Sprintf(" --%s %s", flag.name, quoted(flag.value))
+		}
 	}
+	command += lock
 	if len(j.Without) > 0 {
 		command += " --without " + strings.Join(j.Without, ",")
 	}
-	return command
+	if o.TTL > 0 {
+		command += " --ttl " + o.TTL.String()
+	}
+	return fmt.Sprintf("%s --seed %d", command, seed)
 }
 
 // bare is what a shell takes as it stands.
@@ -44,5 +70,19 @@ func quoted(word string) string {
 	if bare.MatchString(word) {
 		return word
 	}
+	if !strings.ContainsAny(word, "'") {
+		return "'" + word + "'"
+	}
 	return strconv.Quote(word)
+}
+
+// commandLine is what foreign.Split parts into these words.
+func commandLine(words []string) string {
+	parts := make([]string, len(words))
+	for i, word := range words {
+		if parts[i] = word; !bare.MatchString(word) {
+			parts[i] = strconv.Quote(word)
+		}
+	}
+	return strings.Join(parts, " ")
 }

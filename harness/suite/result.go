@@ -30,6 +30,9 @@ type Result struct {
 	Skipped string `json:"skipped,omitempty"`
 	// Failure says how the harness itself failed.
 	Failure string `json:"failure,omitempty"`
+	// Repeat is the command that runs the trial again, of one that is not as expected;
+	// "" where there is none.
+	Repeat string `json:"repeat,omitempty"`
 	// Hung: it failed because it made no progress any more.
 	Hung bool `json:"-"`
 	// lost: the cluster can run no other.

@@ -84,6 +84,9 @@ func spread(ctx context.Context, jobs []Job, o Options, newExecutor func() execu
 					return
 				}
 				result := runs.try(ctx, t)
+				if standing, _ := result.Standing(); standing != AsExpected && standing != Skipped {
+					result.Repeat = o.repeat(t.job, result.Seed)
+				}
 				tickets.done(t)
 				if result.lost {
 					tickets.empty() // all that are still to come would fail alike

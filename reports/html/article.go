@@ -7,6 +7,7 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"lockproof/checker"
@@ -46,6 +47,7 @@ type article struct {
 	Plots    *plots
 	History  string
 	Trouble  string
+	Repeat   string // the command that runs it again, of one that is not as expected
 }
 
 type verdict struct {
@@ -53,22 +55,28 @@ type verdict struct {
 	Good                          bool
 }
 
+// Tone says whether the verdict is what was expected, which is what its colour tells: a
+// scenario may be there to show a violation.
+func (v verdict) Tone() string {
+	switch {
+	case v.Good:
+		return "good"
+	case v.Got == history.Inconclusive:
+		return "doubt"
+	}
+	return "bad"
+}
+
 // Drawn reports whether the article has a timeline.
 func (a *article) Drawn() bool { return len(a.Accounts) > 0 || a.Healthy != nil }
 
-// Worst is the gravest of the article's verdicts.
-func (a *article) Worst() string {
-	worst := history.Holds
-	for _, v := range a.Verdicts {
-		if v.Got == history.Violated || v.Got == history.Inconclusive && worst == history.Holds {
-			worst = v.Got
-		}
-	}
-	return worst
+// Good reports whether all its rows are as expected.
+func (g *group) Good() bool {
+	return !slices.ContainsFunc(g.Articles, func(a *article) bool { return !a.Good })
 }
 
-func (b *builder) group(row *reports.Row, first *article) *group {
-	g := &group{ID: b.unique("scenario-" + suite.Slug(row.Scenario)), Name: row.Scenario, Articles: []*article{first}}
+func (b *builder) group(row *reports.Row) *group {
+	g := &group{ID: b.unique("scenario-" + suite.Slug(row.Scenario)), Name: row.Scenario}
 	if s := b.scenarios[row.Scenario]; s != nil {
 		g.Title, g.Lesson, g.Source = s.Title, s.Lesson, s.Source
 	}
@@ -111,7 +119,7 @@ func (b *builder) article(row *reports.Row) *article {
 	if !violated {
 		trial = row.First()
 	}
-	a.Facts = facts(row, trial)
+	a.Facts, a.Repeat = facts(row, trial), row.First().Repeat
 	if trial.History == "" {
 		return a
 	}

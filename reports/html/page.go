@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"lockproof/checker"
@@ -68,6 +69,10 @@ type view struct {
 	Started  string
 	Named    []suite.Standing
 	Groups   []*group
+	Bad      []link // the rows that are not as expected
+	Filtered bool   // there are scenarios with such rows, and others
+	Plain    bool   // a row is of a scenario as it stands
+	Changed  bool   // a row is of one with something changed
 	Skipped  []reports.Skip
 	Rates    *rates
 	Terms    []checker.Property
@@ -105,21 +110,44 @@ func (b *builder) view() *view {
 	if !r.Started.IsZero() {
 		v.Started = r.Started.UTC().Format("2 January 2006, 15:04 UTC")
 	}
-	for _, row := range r.Rows {
-		if row.Standing == suite.Skipped {
-			continue
-		}
-		article := b.article(row)
-		v.Drawn = v.Drawn || article.Drawn()
-		if n := len(v.Groups); n > 0 && v.Groups[n-1].Name == row.Scenario {
-			v.Groups[n-1].Articles = append(v.Groups[n-1].Articles, article)
-			continue
-		}
-		v.Groups = append(v.Groups, b.group(row, article))
-	}
+	b.groups(v)
 	v.Rates = ratesOf(r)
 	return v
 }
+
+// groups fills in the scenarios: the one with the gravest row comes first, and its rows
+// stand in the run's order.
+func (b *builder) groups(v *view) {
+	known := map[string]*group{}
+	for _, row := range b.report.GravestFirst() {
+		if known[row.Scenario] == nil {
+			known[row.Scenario] = b.group(row)
+			v.Groups = append(v.Groups, known[row.Scenario])
+		}
+	}
+	for _, row := range b.report.Rows {
+		g := known[row.Scenario]
+		if row.Standing == suite.Skipped || g == nil {
+			continue
+		}
+		article := b.article(row)
+		g.Articles = append(g.Articles, article)
+		v.Drawn = v.Drawn || article.Drawn()
+		v.Plain = v.Plain || article.Setting == ""
+		v.Changed = v.Changed || article.Setting != ""
+	}
+	for _, g := range v.Groups {
+		for _, a := range g.Articles {
+			if !a.Good {
+				v.Bad = append(v.Bad, link{a.ID, strings.TrimSuffix(g.Name+", "+a.Setting, ", ")})
+			}
+		}
+	}
+	v.Filtered = len(v.Bad) > 0 && slices.ContainsFunc(v.Groups, (*group).Good)
+}
+
+// link leads to an article.
+type link struct{ ID, Text string }
 
 // unique keeps two names with one slug apart.
 func (b *builder) unique(id string) string {

@@ -27,8 +27,10 @@
   const filter = document.querySelector(".filter");
   if (filter) {
     const rows = all(".verdicts tbody tr");
-    filter.hidden = rows.length < 8;
-    filter.querySelector("input").addEventListener("input", (e) => {
+    const only = filter.querySelector("input[type=checkbox]");
+    filter.hidden = rows.length < 8 && !only;
+    if (only) only.addEventListener("change", () => document.body.classList.toggle("only-differing", only.checked));
+    filter.querySelector("input[type=search]").addEventListener("input", (e) => {
       const words = e.target.value.toLowerCase().split(/\s+/).filter(Boolean);
       let shown = 0;
       for (const row of rows) {

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"lockproof/harness/suite"
+	"lockproof/reports"
+)
+
+// failing chooses the rows that were not as expected in the run in o's output folder; it
+// says so, and gives no chooser, where there are none.
+func (p *program) failing(cmd *cobra.Command, o *suite.Options) (chooser, error) {
+	rows, names, err := recall(cmd, o)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		p.tell(func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "Nothing to run again: in %s all was as expected.\n", o.Out)
+			return err
+		})
+		return nil, nil
+	}
+	return func(cmd *cobra.Command, o *suite.Options, args []string) ([]suite.Job, error) {
+		return jobsAgain(cmd, o, args, rows, names)
+	}, nil
+}
+
+// recall sets o up as the run in its output folder was, but for the flags that are given
+// now, and gives the names of the rows that were not as expected in it, and those of
+// their scenarios.
+func recall(cmd *cobra.Command, o *suite.Options) (rows, scenarios []string, err error) {
+	last, err := reports.Read(o.Out)
+	if err != nil {
+		return nil, nil, usage("--last-failed: %w", err)
+	}
+	was := last.Options
+	for flag, take := range map[string]func(){
+		"on": func() { o.Cluster = was.Cluster }, "server": func() { o.Server = was.Server }, "image": func() { o.Image = was.Image },
+		"trials": func() { o.Trials = was.Trials }, "seed": func() { o.Seed = was.Seed }, "ttl": func() { o.TTL = was.TTL },
+		"without": func() { o.Without = was.Without }, "lock": func() { o.Lock = was.Lock },
+	} {
+		if !cmd.Flags().Changed(flag) && !(flag == "lock" && cmd.Flags().Changed("worker")) {
+			take()
+		}
+	}
+	for _, row := range last.GravestFirst() {
+		if row.Standing == suite.AsExpected {
+			continue
+		}
+		rows = append(rows, row.Trials[0].Name())
+		if !slices.Contains(scenarios, row.Scenario) {
+			scenarios = append(scenarios, row.Scenario)
+		}
+	}
+	return rows, scenarios, nil
+}
+
+// jobsAgain are the jobs of the rows that were not as expected. Scenarios in files of
+// the user's own are known by what args name; the results have names only.
+func jobsAgain(cmd *cobra.Command, o *suite.Options, args, rows, scenarios []string) ([]suite.Job, error) {
+	if len(args) == 0 {
+		args = scenarios
+	}
+	jobs, err := prepare(cmd, o, args)
+	if err != nil {
+		return nil, usage("--last-failed: %w; what is not built in has to be named again: a scenario's file, or --worker", err)
+	}
+	jobs = slices.DeleteFunc(jobs, func(j suite.Job) bool { return !slices.Contains(rows, j.Name()) })
+	if len(jobs) == 0 {
+		return nil, usage("--last-failed: of what is named, nothing was run in %s and not as expected", o.Out)
+	}
+	return jobs, nil
+}
