@@ -14,6 +14,9 @@ import (
 type Comparison struct {
 	Runs []ComparedRun `json:"runs"`
 	Rows []ComparedRow `json:"rows"`
+	// Alone counts the rows that one run alone could have, and which are left out: a run
+	// with another lock, or without rules, has no variants.
+	Alone int `json:"alone,omitempty"`
 	// Disagreements and Incomplete count rows; ExitCode follows from them.
 	Disagreements int `json:"disagreements"`
 	Incomplete    int `json:"incomplete"`
@@ -77,15 +80,22 @@ func Compare(runs []*Report) Comparison {
 	compared := 0
 	for _, id := range rowsOfAll(runs) {
 		row := ComparedRow{Scenario: id.scenario, Setting: id.setting}
-		ran := 0
+		ran, could := 0, 0
 		for _, r := range runs {
 			cell := comparedCell(find(r, id))
 			row.Cells = append(row.Cells, cell)
 			if cell.undecided() == "" {
 				ran++
 			}
+			if id.setting == "" || !r.chosen() {
+				could++
+			}
 		}
-		c.judge(&row)
+		if could == 1 && len(runs) > 1 {
+			c.Alone++
+			continue
+		}
+		c.judge(&row, runs)
 		row.keepShown()
 		if ran > 1 {
 			compared++
@@ -174,8 +184,19 @@ func distinct(values []string) bool {
 	return true
 }
 
-// rowKey names a row in every run: its cluster and lock are the run's.
+// rowKey names a row in every run: its cluster is the run's, and where the user chose
+// the lock or the rules, so are these: such a run has each scenario once.
 type rowKey struct{ scenario, setting string }
+
+func (r *Report) key(row *Row) rowKey {
+	if r.chosen() {
+		return rowKey{scenario: row.Scenario}
+	}
+	return rowKey{row.Scenario, row.Setting()}
+}
+
+// chosen reports whether the user chose the lock, or rules to do without.
+func (r *Report) chosen() bool { return r.Options.Lock != "" || len(r.Options.Without) > 0 }
 
 // rowsOfAll lists the rows of all runs: those of the first, and each further
 // one behind the row that it follows in its own run.
@@ -184,7 +205,7 @@ func rowsOfAll(runs []*Report) []rowKey {
 	for _, r := range runs {
 		after := -1
 		for _, row := range r.Rows {
-			id := rowKey{row.Scenario, row.Setting()}
+			id := r.key(row)
 			if at := slices.Index(all, id); at >= 0 {
 				after = at
 				continue
@@ -198,7 +219,7 @@ func rowsOfAll(runs []*Report) []rowKey {
 
 func find(r *Report, id rowKey) *Row {
 	for _, row := range r.Rows {
-		if (rowKey{row.Scenario, row.Setting()}) == id {
+		if r.key(row) == id {
 			return row
 		}
 	}
@@ -251,9 +272,12 @@ func (c ComparedCell) of(name string) (ResultsProperty, bool) {
 }
 
 // judge fills in whether the runs agree on a row.
-func (c *Comparison) judge(row *ComparedRow) {
+func (c *Comparison) judge(row *ComparedRow, runs []*Report) {
 	row.Agreement = Agree
 	for i, cell := range row.Cells {
+		if row.Setting != "" && runs[i].chosen() {
+			continue // it could not have the row
+		}
 		if why := cell.undecided(); why != "" && cell.Standing != suite.Skipped {
 			row.Agreement = Incomplete
 			row.Why = append(row.Why, c.Runs[i].Name+": "+why)

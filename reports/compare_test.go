@@ -125,6 +125,31 @@ func TestRowsStandWhereTheirOwnRunHasThem(t *testing.T) {
 	require.Equal(t, "z a b c d e f", strings.Join(names, " "))
 }
 
+// Another lock, or a rule less, is held against the scenario as it stands: such a run has
+// no variants, and they are missed by nobody.
+func TestRunsWithOtherLocksArePaired(t *testing.T) {
+	held, broken := history.Holds, history.Violated
+	whole := on("virtual", "", trial("a", "", 0, held, held), trial("a", "without Majority", 0, broken, broken), trial("b", "", 0, held, held))
+	lenient := func(name string, without []string, got string) suite.Result {
+		r := trial(name, "", 0, held, got)
+		r.Lenient, r.Without = true, without
+		return r
+	}
+	rules := on("virtual", "", lenient("a", []string{"Majority"}, broken), lenient("b", []string{"Majority"}, held))
+	rules.Options.Without = []string{"Majority"}
+	other := on("virtual", "", lenient("a", nil, held), lenient("b", nil, broken))
+	other.Options.Lock = "redsync"
+
+	got := Compare([]*Report{whole, rules})
+	require.Equal(t, map[string]Agreement{"a": Disagree, "b": Agree}, agreements(got))
+	require.Equal(t, []int{1, 0}, []int{got.Alone, got.Incomplete})
+	require.Contains(t, got.Summary(), "1 variant left out, which one run alone can have")
+
+	got = Compare([]*Report{whole, whole, other})
+	require.Equal(t, map[string]Agreement{"a": Agree, "a (without Majority)": Agree, "b": Disagree}, agreements(got))
+	require.Equal(t, []int{0, 0}, []int{got.Alone, got.Incomplete}, "two runs have the variant")
+}
+
 // sideBySide has rows of every agreement, and text that would be markup.
 func sideBySide() Comparison {
 	wild := "<b>|`x`|</b> @you #1"

@@ -70,6 +70,9 @@ func (c Comparison) Summary() string {
 	if skipped > 0 {
 		text += fmt.Sprintf("; %d skipped in some run", skipped)
 	}
+	if c.Alone > 0 {
+		text += fmt.Sprintf("; %s left out, which one run alone can have", plural(c.Alone, "variant"))
+	}
 	return text + "."
 }
 
