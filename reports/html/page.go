@@ -8,7 +8,6 @@ import (
 	"html/template"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"lockproof/checker"
@@ -138,8 +137,12 @@ func (b *builder) groups(v *view) {
 	}
 	for _, g := range v.Groups {
 		for _, a := range g.Articles {
+			text := g.Name
+			if len(g.Articles) > 1 && a.Setting != "" {
+				text += ", " + a.Setting
+			}
 			if !a.Good {
-				v.Bad = append(v.Bad, link{a.ID, strings.TrimSuffix(g.Name+", "+a.Setting, ", ")})
+				v.Bad = append(v.Bad, link{a.ID, text})
 			}
 		}
 	}
