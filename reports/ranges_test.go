@@ -142,8 +142,8 @@ func manyLongTrials(r *Report) {
 	}
 }
 
-// One of two slices, marked as interrupted, is no whole, whatever it says of
-// their number.
+// One of two slices, marked as interrupted, is no whole, whatever it says of their
+// number: it is refused, or makes a run that is inconclusive.
 func TestOneInterruptedSliceIsNoWhole(t *testing.T) {
 	s := slice(1, trial("a", "", 0, history.Holds, history.Holds))
 	s.Interrupted, s.Planned = true, 2
@@ -156,7 +156,7 @@ func TestOneInterruptedSliceIsNoWhole(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, ResultsFile), []byte(changed), 0o644))
 		if code, err := mergeWith(dir, nil); err == nil {
 			require.Equal(t, ExitInconclusive, code, count)
-			require.Equal(t, "1", count)
+			require.Contains(t, []string{"1", "2", "3"}, count)
 		}
 	}
 }
