@@ -80,7 +80,7 @@ func strategies() []explore.Space {
 // spaces are what is searched: the reference without each rule, and locks that others
 // have made.
 func spaces() []explore.Space {
-	base := explore.Space{Lock: locks.Reference, TTL: time.Second, Strategy: explore.Swarm}
+	base := explore.Space{Lock: locks.Reference, TTL: time.Second, Strategy: explore.Uniform}
 	var all []explore.Space
 	for _, info := range redlock.Rules() {
 		s := base

@@ -28,7 +28,7 @@ type exploring struct {
 }
 
 func (p *program) exploreCommand() *cobra.Command {
-	x := exploring{search: explore.Search{Space: explore.Space{Strategy: explore.Swarm}}}
+	x := exploring{search: explore.Search{Space: explore.Space{Strategy: explore.Uniform}}}
 	cmd := &cobra.Command{
 		Use:   "explore",
 		Short: "Search for schedules of faults that break a lock",
