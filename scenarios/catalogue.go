@@ -36,7 +36,7 @@ var order = []string{
 	// Replication.
 	"failover-lock", "failover-wait", "empty-master-restart", "sentinel-partition",
 	// Network, retries, quorums.
-	"partition-during-contention", "holder-partitioned", "node-disconnected", "hung-node", "lost-reply", "late-set", "late-release",
+	"partition-during-contention", "holder-partitioned", "node-disconnected", "hung-node", "lost-reply", "resent-set", "late-set", "late-release",
 	"retry-without-jitter", "sequential-acquire", "half-is-not-majority", "one-node-twice", "different-node-lists",
 	"cancelled-acquire", "cancelled-wait",
 	// Release and extension.

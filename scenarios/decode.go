@@ -33,6 +33,7 @@ const (
 	mostClients  = 64
 	mostKeys     = 1000
 	mostTries    = 1000
+	mostResends  = 10
 	longestName  = 100 // of a scenario or a variant: folders are named after both
 	defaultNodes = 5
 	// DefaultKey is the key of steps that name none; a workload's keys are k1

@@ -53,6 +53,7 @@ type Lock struct {
 	RetryMin      Span
 	RetryMax      Span
 	MaxExtensions int
+	Resends       int              // how often the client library sends a command again that was not answered
 	Wait          int              // for how many replicas an acquire waits
 	Connection    locks.Connection // on which WAIT is sent
 }

@@ -26,6 +26,7 @@ func (d *decoder) lock(n ast.Node, l Lock) Lock {
 			l.RetryMin, l.RetryMax = r.Min, r.Max
 		}},
 		{"max-extensions", "", func(n ast.Node) { l.MaxExtensions = d.integer(n, "max-extensions", 1, 1_000_000) }},
+		{"resends", "", func(n ast.Node) { l.Resends = d.integer(n, "resends", 0, mostResends) }},
 		{"wait", "", func(n ast.Node) { l.Wait = d.integer(n, "wait", 0, mostNodes) }},
 		{"connection", "", func(n ast.Node) { l.Connection = locks.Connection(d.word(n, "connection", connections, "connections")) }},
 	})

@@ -115,9 +115,10 @@ func (c *Client) connect(kind locks.Kind, random io.Reader) error {
 		c.redis = append(c.redis, c.net.failover(c.setup.Sentinels, c.setup.Routes, c.setup.Options.TTL))
 		addresses = nil
 	}
-	for i, addr := range append(addresses, c.setup.Store) {
-		c.redis = append(c.redis, c.net.client(addr, i, c.setup.Options.TTL))
+	for i, addr := range addresses {
+		c.redis = append(c.redis, c.net.client(addr, i, c.setup.Options.TTL, c.setup.Options.Resends))
 	}
+	c.redis = append(c.redis, c.net.client(c.setup.Store, len(addresses), c.setup.Options.TTL, 0))
 	if c.clock.pauser != nil { // virtual time
 		for _, r := range c.redis {
 			r.AddHook(&sendOrder{now: c.clock.now})

@@ -70,12 +70,16 @@ func newNetwork(dialer func(context.Context, string, string) (net.Conn, error), 
 	return n
 }
 
-// client makes a Redis client to one server; order tells the servers apart.
-func (n *network) client(addr string, order int, ttl time.Duration) *redis.Client {
+// client makes a Redis client to one server; order tells the servers apart. A command that
+// is not answered is sent again up to resends times.
+func (n *network) client(addr string, order int, ttl time.Duration, resends int) *redis.Client {
 	var dials atomic.Int64
 	// A reply that the network holds back is waited for in the background, so
 	// that its fate is known: the lock's own node timeout is what must be short.
 	timeout := max(5*time.Second, 3*ttl)
+	if resends == 0 {
+		resends = -1 // go-redis takes 0 for its default, 3
+	}
 	return redis.NewClient(&redis.Options{
 		Addr:     addr,
 		Password: n.password,
@@ -83,8 +87,8 @@ func (n *network) client(addr string, order int, ttl time.Duration) *redis.Clien
 			return orFailed(n.dial(ctx, network, addr, lagOf(order, int(dials.Add(1)-1))))
 		},
 		// A SET NX that is sent again after its reply was lost finds its own
-		// key and takes it for another's.
-		MaxRetries:    -1,
+		// key and takes it for another's: a scenario that is about this asks for it.
+		MaxRetries:    resends,
 		DialerRetries: 1,
 		DialTimeout:   dialTimeout(ttl),
 		// Without this, reads ignore their context's deadline.

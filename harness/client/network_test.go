@@ -23,7 +23,7 @@ func TestANodeThatComesBackIsNoticedAtOnce(t *testing.T) {
 		return (&net.Dialer{}).DialContext(ctx, network, addr)
 	}, nil, "")
 	defer n.end()
-	c := n.client(server.Addr(), 0, time.Second)
+	c := n.client(server.Addr(), 0, time.Second, 0)
 	defer c.Close()
 	for range 2 * poolSize(time.Second) {
 		err := c.Ping(t.Context()).Err()

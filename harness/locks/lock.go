@@ -83,6 +83,8 @@ type Options struct {
 	// Connection says on which connection it does.
 	Wait       int        `json:"wait,omitempty"`
 	Connection Connection `json:"connection,omitempty"`
+	// Resends is how often the client library sends a command again that was not answered.
+	Resends int `json:"resends,omitempty"`
 	// Without names the redlock rules to switch off.
 	Without []string `json:"without,omitempty"`
 }

@@ -59,6 +59,9 @@ func (o Options) check() error {
 	case o.MaxExtensions < 0:
 		return refusal("%d extensions at most: it must be above 0", o.MaxExtensions)
 	}
+	if o.Resends < 0 {
+		return refusal("%d resends of a command: it must be 0 or more", o.Resends)
+	}
 	if o.Wait < 0 {
 		return refusal("a wait for %d replicas: it must be 0 or more", o.Wait)
 	}

@@ -122,7 +122,7 @@ func (r *run) options() locks.Options {
 	l := r.plan.Scenario.Lock
 	o := locks.Options{
 		TTL: r.plan.TTL, NodeTimeout: r.in(l.NodeTimeout), Tries: l.Tries, RetryMin: r.in(l.RetryMin), RetryMax: r.in(l.RetryMax),
-		MaxExtensions: l.MaxExtensions, Wait: l.Wait, Connection: l.Connection, Without: r.plan.Without,
+		MaxExtensions: l.MaxExtensions, Resends: l.Resends, Wait: l.Wait, Connection: l.Connection, Without: r.plan.Without,
 	}
 	if l.Drift != nil {
 		o.Drift = *l.Drift
