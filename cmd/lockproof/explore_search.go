@@ -77,8 +77,12 @@ func (p *program) goesOn(x *exploring) (explore.Tally, error) {
 	case !x.search.Left(before.Tally):
 		return explore.Tally{}, nil
 	}
-	fmt.Fprintf(p.err, "lockproof: %s has %d schedules of this search: it goes on with the next, seed %d\n", x.out,
-		before.Tally.Schedules, x.search.Seed+uint64(before.Tally.Next))
+	next := fmt.Sprintf("seed %d", x.search.Seed+uint64(before.Tally.Next))
+	if x.exhaust { // one seed for all
+		next = fmt.Sprintf("number %d", before.Tally.Next)
+	}
+	fmt.Fprintf(p.err, "lockproof: %s has %d schedules of this search: it goes on with the next, %s\n", x.out,
+		before.Tally.Schedules, next)
 	return before.Tally, nil
 }
 
