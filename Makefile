@@ -16,7 +16,7 @@ TESTFLAGS   ?= -timeout 20m
 PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help build run setup test race fuzz mutate bench gobench lint cross dist fmt clean
+.PHONY: help build run setup test race fuzz mutate bench gobench lint cross dist image fmt clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,6 +77,10 @@ cross: ## build and vet for every system
 
 dist: ## make archives for every system, with checksums, in dist/
 	@$(GO) run ./internal/dist -version $$(git describe --always --dirty) $(PLATFORMS)
+
+image: ## make the container image lockproof, for runs in virtual time
+	@CGO_ENABLED=0 GOOS=linux $(GO) build -buildvcs=auto -o bin/image/lockproof ./cmd/lockproof
+	docker build --quiet --tag lockproof --file Dockerfile bin/image
 
 fmt: ## format the code
 	gofmt -w .

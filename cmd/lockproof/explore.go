@@ -133,6 +133,7 @@ func (x *exploring) check(given func(string) bool) error {
 		if s.Schedules == 0 {
 			return usage("--slice %s needs --schedules: the parts are of so many", x.slice)
 		}
+		x.out = s.Slice.In(x.out)
 		if err := s.CheckSlice(); err != nil {
 			return usage("--slice %s: %w", x.slice, err)
 		}

@@ -47,7 +47,8 @@ clients run on this machine, also where the servers are in containers.
 With --slice 17/100, the 17th of a hundred parts of these trials. The same are run as
 without it; lockproof merge makes one run of the parts. With --slice auto, the part
 that the engine's variables say (Kubernetes, AWS Batch, GitLab, CircleCI, Buildkite),
-and with auto/100 one of a hundred, where the engine does not say of how many.
+and with auto/100 one of a hundred, where the engine does not say of how many. In
+--out, {slice} then stands for its number.
 
 With --last-failed, the rows that were not as expected in the run that is in --out,
 set up as they were; flags that are given are for this run.
@@ -93,6 +94,9 @@ func (p *program) runCommand() *cobra.Command {
 			jobs, part, err := pick(o, jobs, slice, cmd.Flags().Changed("slice"))
 			if err != nil {
 				return err
+			}
+			if part != nil {
+				o.Out = part.In(o.Out)
 			}
 			o.Notices = p.err
 			return p.run(cmd.Context(), jobs, reports.Run{Options: o, Named: len(args) > 0, Slice: part})

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"lockproof/harness/trial"
@@ -46,6 +47,12 @@ func ParseSlice(text string) (Slice, error) {
 }
 
 func (s Slice) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
+
+// In puts the slice's number where a path has {slice}: a job that no shell starts cannot
+// do it by itself.
+func (s Slice) In(path string) string {
+	return strings.ReplaceAll(path, "{slice}", strconv.Itoa(s.Index))
+}
 
 // Slice gives the rows of which one slice runs trials, in the suite's order, each
 // with its share of them. Which these are follows from the suite and the cluster

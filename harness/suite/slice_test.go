@@ -130,6 +130,7 @@ func TestParseSlice(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Slice{17, 100}, good)
 	require.Equal(t, "17/100", good.String())
+	require.Equal(t, "out/17/x", good.In("out/{slice}/x"))
 	for text, says := range map[string]string{
 		"": "as in 17/100", "2": "as in 17/100", "2/": "as in 17/100", "-1/4": "as in 17/100", "1/4/2": "as in 17/100", "1 /4": "as in 17/100",
 		"0/4": "the slices of 4 are 1/4 to 4/4", "5/4": "the slices of 4 are 1/4 to 4/4",

@@ -1,0 +1,8 @@
+# The image of lockproof for runs in virtual time, the searches of lockproof explore among
+# them: the program and nothing else. `make image` builds both; what needs servers runs on
+# a machine that has them.
+FROM scratch
+COPY lockproof /lockproof
+WORKDIR /work
+ENV TMPDIR=/work LC_ALL=C.UTF-8
+ENTRYPOINT ["/lockproof"]
