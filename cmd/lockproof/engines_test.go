@@ -98,7 +98,7 @@ func TestTheBatchArrayIsOne(t *testing.T) {
 func TestTheKubernetesJobIsOne(t *testing.T) {
 	run := func(args ...string) ([]byte, error) {
 		cmd := exec.CommandContext(t.Context(), "go", args...)
-		cmd.Dir = filepath.Join("..", "..", "docs", "ci", "shape")
+		cmd.Dir = filepath.Join("..", "..", "examples", "kubernetes")
 		return cmd.CombinedOutput()
 	}
 	out, err := run("mod", "download")

@@ -1,4 +1,4 @@
-module lockproof/docs/ci/shape
+module lockproof/examples/kubernetes
 
 go 1.26.0
 

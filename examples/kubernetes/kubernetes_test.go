@@ -1,4 +1,4 @@
-package shape
+package kubernetes
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 )
 
 func TestTheKubernetesJobIsOne(t *testing.T) {
-	text, err := os.ReadFile("../kubernetes.yaml")
+	text, err := os.ReadFile("../../docs/ci/kubernetes.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
