@@ -88,7 +88,9 @@ func (n *network) client(addr string, order int, ttl time.Duration, resends int)
 		},
 		// A SET NX that is sent again after its reply was lost finds its own
 		// key and takes it for another's: a scenario that is about this asks for it.
-		MaxRetries:    resends,
+		MaxRetries: resends,
+		// go-redis draws the time before it resends from a source without a seed.
+		MinRetryBackoff: -1, MaxRetryBackoff: -1,
 		DialerRetries: 1,
 		DialTimeout:   dialTimeout(ttl),
 		// Without this, reads ignore their context's deadline.

@@ -28,6 +28,8 @@ type order struct {
 	Job     *Job     `json:"job,omitempty"`
 	// Cancel winds up the trial under way; it comes alone.
 	Cancel bool `json:"cancel,omitempty"`
+
+	ctx context.Context // in the child: ends when the trial is called off
 }
 
 // reply is one line from a child: a trial that is done; or how far it has got; or,

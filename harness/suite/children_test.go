@@ -150,12 +150,18 @@ func TestCancelReachesTheChildren(t *testing.T) {
 	c := &Children{}
 	trials, err := c.Run(ctx, []Job{{Scenario: &day}, jobs[0]}, o, func(Result) {})
 	require.NoError(t, err)
-	c.Close()
 	require.Len(t, trials, 1)
 	require.Empty(t, trials[0].Failure)
 	require.Equal(t, history.Inconclusive, trials[0].verdict(checker.MutualExclusion))
 	require.Less(t, trials[0].Simulated, 24*time.Hour)
 	require.FileExists(t, filepath.Join(o.Out, trials[0].History))
+
+	// The next run is not called off, although its child may be the same.
+	trials, err = c.Run(context.Background(), jobsOf(t, o, "flushall"), o, func(Result) {})
+	require.NoError(t, err)
+	c.Close()
+	standing, why := trials[0].Standing()
+	require.Equal(t, AsExpected, standing, why)
 }
 
 // What a lock prints goes to whoever is to take it, and is no word of its child's.

@@ -31,7 +31,6 @@ const (
 func ServeTrials(in io.Reader, out io.Writer) error {
 	os.Stdout, os.Stdin = os.Stderr, nil // a lock that prints must not talk to whoever reads out
 	s := &server{out: json.NewEncoder(out), progress: &trial.Progress{}, orders: make(chan order)}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
 	go s.read(waiting(in))
 	go s.beat()
 	go s.watchMemory()
@@ -47,13 +46,13 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 		if !ok {
 			return fmt.Errorf("row %d has not been given", o.Row)
 		}
-		r, err := newRunner(s.ctx, *known.Options)
+		r, err := newRunner(o.ctx, *known.Options)
 		if err != nil {
 			return err
 		}
 		r.progress = s.progress
 		s.progress.Begin()
-		done := r.try(s.ctx, ticket{row: o.Row, trial: o.Trial, job: *known.Job})
+		done := r.try(o.ctx, ticket{row: o.Row, trial: o.Trial, job: *known.Job})
 		s.progress.End()
 		if err := r.close(); err != nil && done.Failure == "" {
 			done.Failure = err.Error()
@@ -69,8 +68,6 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 type server struct {
 	progress *trial.Progress
 	orders   chan order
-	ctx      context.Context // ends when the trials are called off
-	cancel   context.CancelFunc
 
 	mu  sync.Mutex
 	out *json.Encoder
@@ -86,6 +83,7 @@ func (s *server) say(r reply) error {
 // end of the input ends the process.
 func (s *server) read(in io.Reader) {
 	decoder := json.NewDecoder(bufio.NewReader(in))
+	ctx, cancel := context.WithCancel(context.Background())
 	for {
 		var o order
 		err := decoder.Decode(&o)
@@ -96,8 +94,12 @@ func (s *server) read(in io.Reader) {
 			_ = s.say(reply{Last: fmt.Sprintf("it was told what it cannot read: %v", err)})
 			os.Exit(1)
 		case o.Cancel:
-			s.cancel()
+			cancel()
 		default:
+			if ctx.Err() != nil { // what was called off is over; this is of another run
+				ctx, cancel = context.WithCancel(context.Background())
+			}
+			o.ctx = ctx
 			s.orders <- o
 		}
 	}
