@@ -275,7 +275,8 @@ func (m *invention) stored(client, key, version string, passes bool) {
 	if m.one(3) {
 		return
 	}
-	command := map[string]any{"serial": m.ids[client], "name": "SET", "key": "value:" + key, "token": version, "effect": "set", "plain": true}
+	command := map[string]any{"serial": m.ids[client], "name": "SET", "key": "value:" + key,
+		"token": version, "effect": "set", "plain": true}
 	line := map[string]any{"process": client + ">store", "type": "command", "command": command}
 	m.now += unit * int64(m.IntN(3))
 	m.say(line)

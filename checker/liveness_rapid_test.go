@@ -152,7 +152,8 @@ func TestKeysOnlyExcuse(t *testing.T) {
 			s.look(from, node, "", "stranger", max(1, s.now+d-from))
 		}
 		after := liveness(t, s.end(s.now+d))
-		outcomes[fmt.Sprintf("violated: %v, then %v", before[FaultTolerance] == history.Violated, after[FaultTolerance] == history.Violated)]++
+		outcomes[fmt.Sprintf("violated: %v, then %v",
+			before[FaultTolerance] == history.Violated, after[FaultTolerance] == history.Violated)]++
 		if before[FaultTolerance] != history.Violated {
 			require.NotEqual(t, history.Violated, after[FaultTolerance])
 		}

@@ -45,8 +45,8 @@ func (o *obstacles) during(w asking) []span {
 // stands reports whether a key is an obstacle that a lock is not to blame for: it is
 // that of a lease, which may outlive it until it expires or its release arrives; or its
 // owner is unknown; or its owner could not take it back, because it was killed, a fault
-// stood between, or its command came too late for anybody to wait for it. The key of an attempt that failed is none: to clear it away is the lock's
-// own business.
+// stood between, or its command came too late for anybody to wait for it. The key of
+// an attempt that failed is none: to clear it away is the lock's own business.
 func (o *obstacles) stands(h *holding) bool {
 	if h.owner == nobody || o.leased[h.token] || o.silent[h.owner] {
 		return true

@@ -30,7 +30,8 @@ func (s *Space) All() []*Schedule {
 	for _, timeout := range []time.Duration{0, s.TTL / 2} {
 		e.limits = s.limits(timeout)
 		for _, work := range e.works() {
-			base := &Schedule{TTL: s.TTL, Nodes: 3, Clients: 2, Persistence: cluster.PersistAlways, Lock: Lock{NodeTimeout: timeout}, Steps: work}
+			base := &Schedule{TTL: s.TTL, Nodes: 3, Clients: 2, Persistence: cluster.PersistAlways,
+				Lock: Lock{NodeTimeout: timeout}, Steps: work}
 			if s.broken(Memory) {
 				base.Persistence = cluster.PersistNone
 			}
@@ -128,8 +129,10 @@ func (e *enumeration) faults(work []Step) [][]Step {
 				links := linksOf(who, count)
 				for _, of := range []string{cluster.Take, cluster.Extend, cluster.Release} {
 					if slices.Contains(sends[w.Verb], of) {
-						add(w.At-early, scenarios.Step{Verb: nemesis.Hold, Targets: links, Of: of, Part: cluster.PartCommand, Times: 1, For: span})
-						add(w.At-early, scenarios.Step{Verb: nemesis.Hold, Targets: links, Of: of, Part: cluster.PartReply, Times: 1, For: span})
+						add(w.At-early, scenarios.Step{Verb: nemesis.Hold, Targets: links, Of: of,
+							Part: cluster.PartCommand, Times: 1, For: span})
+						add(w.At-early, scenarios.Step{Verb: nemesis.Hold, Targets: links, Of: of,
+							Part: cluster.PartReply, Times: 1, For: span})
 					}
 				}
 				add(w.At-early, scenarios.Step{Verb: nemesis.Cut, Targets: links, Direction: cluster.Both, For: span})

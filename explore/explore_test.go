@@ -44,7 +44,8 @@ func TestSchedulesAreScenarioFiles(t *testing.T) {
 		if rapid.Bool().Draw(rt, "mutated") {
 			drawn = mutate(rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "mutation"), 0)), drawn, s.Draw(rapid.Uint64().Draw(rt, "other")))
 		}
-		text := drawn.Text(About{Name: "drawn", Title: "it's", Source: "s", Lesson: "l", Expect: map[string]string{"mutual-exclusion": "holds"}})
+		text := drawn.Text(About{Name: "drawn", Title: "it's", Source: "s", Lesson: "l",
+			Expect: map[string]string{"mutual-exclusion": "holds"}})
 		if len(drawn.Steps) == 0 {
 			return
 		}

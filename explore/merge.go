@@ -51,7 +51,8 @@ func belongTogether(parts []Results, names []string) error {
 		case p.Slice.Count == 0:
 			return fmt.Errorf("%s is a whole search and no slice", names[i])
 		case p.Version != first.Version:
-			return fmt.Errorf("%s and %s are not slices of one search: version %s and %s of lockproof", names[0], names[i], first.Version, p.Version)
+			return fmt.Errorf("%s and %s are not slices of one search: version %s and %s of lockproof",
+				names[0], names[i], first.Version, p.Version)
 		case p.Slice.Count != first.Slice.Count || p.Seed != first.Seed || p.Schedules != first.Schedules || p.Enough != first.Enough ||
 			!reflect.DeepEqual(p.Space.plain(), first.Space.plain()):
 			return fmt.Errorf("%s and %s are not slices of one search: they were asked for something else", names[0], names[i])

@@ -14,7 +14,8 @@ import (
 
 // withoutMajority is a search that finds something, of three batches and a bit.
 func withoutMajority(t *testing.T, p *suite.Pool) Search {
-	return Search{Space: space(t, func(s *Space) { s.Without = []string{"Majority"} }), Seed: 3, Schedules: 3*batch + 50, Try: p.Try, Side: p.Size()}
+	return Search{Space: space(t, func(s *Space) { s.Without = []string{"Majority"} }), Seed: 3, Schedules: 3*batch + 50,
+		Try: p.Try, Side: p.Size()}
 }
 
 // timeless is what a search has come to, without what tells of real time.

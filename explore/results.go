@@ -107,7 +107,8 @@ func (s *Schedule) whole() bool {
 // Same says whether the results are of the same search as others, their bounds aside:
 // then one can go on from the other.
 func (r Results) Same(other Results) bool {
-	return r.Version == other.Version && r.Seed == other.Seed && r.Slice == other.Slice && reflect.DeepEqual(r.Space.plain(), other.Space.plain())
+	return r.Version == other.Version && r.Seed == other.Seed && r.Slice == other.Slice &&
+		reflect.DeepEqual(r.Space.plain(), other.Space.plain())
 }
 
 // plain is the space as it is written down.

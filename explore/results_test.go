@@ -29,8 +29,9 @@ func write(t testing.TB, dir string, r Results) {
 func aFind(t testing.TB) Results {
 	s := Search{Space: space(t, nil), Seed: 1, Schedules: 500, Slice: suite.Slice{Index: 1, Count: 2}}
 	drawn := s.Space.Draw(7)
-	return s.Results("v1", Tally{Schedules: 9, Next: 9, Seen: States{1, 1 << 63}, Finds: []Find{{Breach: Breach{"mutual-exclusion", "Majority"},
-		Number: 6, Seed: 7, Times: 1, Drawn: drawn, Shrunk: drawn}}})
+	return s.Results("v1", Tally{Schedules: 9, Next: 9, Seen: States{1, 1 << 63},
+		Finds: []Find{{Breach: Breach{"mutual-exclusion", "Majority"},
+			Number: 6, Seed: 7, Times: 1, Drawn: drawn, Shrunk: drawn}}})
 }
 
 func TestResultsAreReadBack(t *testing.T) {

@@ -161,7 +161,8 @@ func eachTrialOnce(parts []*Report) error {
 					problems = append(problems, fmt.Errorf("%s has trial %d of %s, of which there are %d, counted from 0",
 						s.Options.Out, t.Trial, name, s.Options.Trials))
 				case before != "":
-					problems = append(problems, fmt.Errorf("trial %d of %s is in two slices, %s and %s", t.Trial, name, before, s.Options.Out))
+					problems = append(problems, fmt.Errorf("trial %d of %s is in two slices, %s and %s", t.Trial, name, before,
+						s.Options.Out))
 				}
 				found[id{name, t.Trial}] = s.Options.Out
 			}

@@ -145,10 +145,13 @@ func TestCleanLeavesNoControlCharacters(t *testing.T) {
 func TestWhatALockCannotBeBroughtToIsToldOnce(t *testing.T) {
 	const why = "unstaged: it waits for all nodes"
 	unstaged := func(scenario string) suite.Result {
-		return suite.Result{Scenario: scenario, Cluster: "virtual", Lock: "patient", Expect: map[string]string{checker.MutualExclusion: history.Holds},
-			Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: history.Inconclusive, Cause: checker.Unstaged, Reason: why}}}
+		return suite.Result{Scenario: scenario, Cluster: "virtual", Lock: "patient",
+			Expect: map[string]string{checker.MutualExclusion: history.Holds},
+			Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: history.Inconclusive,
+				Cause: checker.Unstaged, Reason: why}}}
 	}
-	r := New([]suite.Result{unstaged("lost-reply"), trial("flushall", "", 1, history.Holds, history.Inconclusive), unstaged("late-set")}, Run{})
+	r := New([]suite.Result{unstaged("lost-reply"), trial("flushall", "", 1, history.Holds, history.Inconclusive),
+		unstaged("late-set")}, Run{})
 	require.Equal(t, ExitInconclusive, r.ExitCode())
 
 	var text, summary strings.Builder

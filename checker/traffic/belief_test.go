@@ -53,7 +53,8 @@ func TestBeliefs(t *testing.T) {
 		{"given up with a majority, later in the run", refused(newTape().said(3001, "c1", history.TypeInvoke, history.OpAcquire, "", "").
 			took(3002, "c1>n1", "a").took(3002, "c1>n2", "a"), 3030, history.ReasonHeld), "though 2 nodes had said yes to a by 3.002 s"},
 		{"an extension given up with a majority", extending().extended(5, "c1>n1", "a", true).extended(5, "c1>n2", "a", true).
-			said(30, "c1", history.TypeFail, history.OpExtend, "a", history.ReasonNoMajority), "though 2 nodes had said yes to a by 0.005 s"},
+			said(30, "c1", history.TypeFail, history.OpExtend, "a",
+				history.ReasonNoMajority), "though 2 nodes had said yes to a by 0.005 s"},
 		{"an extension given up with one", extending().extended(5, "c1>n1", "a", true).
 			said(30, "c1", history.TypeFail, history.OpExtend, "a", history.ReasonNoMajority), ""},
 		{"given up for the time", refused(asked().took(2, "c1>n1", "a").took(2, "c1>n2", "a"), 30, history.ReasonTooLate), ""},

@@ -198,7 +198,8 @@ func TestRegister(t *testing.T) {
 			newTape().clock(0, "n1", 5000, 1).took(1, "c1>n1", "a").clock(2, "n1", 3000, 1).met(2500, "c2>n1", "b", "a"),
 			"", ""},
 		{"its clock runs fast", newTape().clock(0, "n1", 0, 2).took(1, "c1>n1", "a").took(502, "c2>n1", "b"), "", ""},
-		{"its clock runs fast from later on", newTape().clock(2000, "n1", 2000, 2).took(2001, "c1>n1", "a").took(2502, "c2>n1", "b"), "", ""},
+		{"its clock runs fast from later on", newTape().clock(2000, "n1", 2000, 2).took(2001, "c1>n1", "a").took(2502, "c2>n1",
+			"b"), "", ""},
 		{"its clock ran fast, and does no more", newTape().clock(0, "n1", 0, 2).clock(2000, "n1", 4000, 1).took(2001, "c1>n1", "a").
 			took(2502, "c2>n1", "b"), Cluster, "a SET of b succeeded"},
 		{"another's clock runs fast", newTape().clock(0, "n2", 0, 2).took(1, "c1>n1", "a").took(502, "c2>n1", "b"),

@@ -31,9 +31,11 @@ func TestExploreRefusesWhatItCannotDo(t *testing.T) {
 		{[]string{"--for", "0"}, "--for 0 without --schedules would never end"},
 		{[]string{"--slice", "3/2", "--schedules", "9"}, "--slice 3/2"},
 		{[]string{"--slice", "1/2"}, "--slice 1/2 needs --schedules"},
-		{[]string{"--slice", "1/2", "--schedules", "9"}, "--slice 1/2: 9 schedules are 1 batches of 128, which cannot be split into 2 slices"},
+		{[]string{"--slice", "1/2", "--schedules", "9"},
+			"--slice 1/2: 9 schedules are 1 batches of 128, which cannot be split into 2 slices"},
 		{[]string{"--enough", "-1"}, "a bound below 0"},
-		{[]string{"--exhaust", "--seed", "3"}, "--exhaust goes through every schedule that there is: it takes no --schedules and no --seed"},
+		{[]string{"--exhaust", "--seed", "3"},
+			"--exhaust goes through every schedule that there is: it takes no --schedules and no --seed"},
 		{[]string{"flushall"}, "unknown command"},
 	} {
 		got := fake(expected).try(append([]string{"explore"}, c.args...)...)
@@ -63,7 +65,8 @@ func inFolder(t *testing.T, dir string) func(args ...string) (string, int) {
 func TestExploreFindsAndRepeats(t *testing.T) {
 	dir := t.TempDir()
 	lockproof := inFolder(t, dir)
-	said, code := lockproof("explore", "--without", "CompareAndDelete", "--property", "mutual-exclusion", "--schedules", "256", "--enough", "1")
+	said, code := lockproof("explore", "--without", "CompareAndDelete", "--property", "mutual-exclusion", "--schedules", "256",
+		"--enough", "1")
 	require.Equal(t, 1, code, said)
 	require.Contains(t, said, "blame: CompareAndDelete")
 	found, err := filepath.Glob(filepath.Join(dir, "out", "found", "*.yaml"))

@@ -109,7 +109,8 @@ func timeless(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || slices.Contains([]string{reports.PageFile, reports.JUnitFile, reports.SummaryFile}, entry.Name()) {
+		if err != nil || entry.IsDir() || slices.Contains([]string{reports.PageFile, reports.JUnitFile, reports.SummaryFile},
+			entry.Name()) {
 			return err
 		}
 		text, err := os.ReadFile(path)

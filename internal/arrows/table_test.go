@@ -65,7 +65,8 @@ var table = []allowed{
 		" harness/cluster/virtual harness/history harness/locks harness/trial internal/wording redlock scenarios"},
 
 	// Those who ask for trials, and those who tell what came of them.
-	{"explore", "checker harness/cluster harness/cluster/virtual harness/history harness/locks harness/suite internal/input nemesis scenarios"},
+	{"explore",
+		"checker harness/cluster harness/cluster/virtual harness/history harness/locks harness/suite internal/input nemesis scenarios"},
 	{"validate/settings", "internal/input internal/input/yamlfile nemesis"},
 	{"validate", "checker harness/cluster harness/cluster/kinds harness/cluster/local harness/cluster/server" +
 		" harness/history harness/suite nemesis scenarios validate/settings"},
@@ -78,9 +79,10 @@ var table = []allowed{
 	{"serve", "checker harness/history harness/suite lab redlock reports reports/html scenarios"},
 
 	// The programs.
-	{"cmd/lockproof", "checker explore harness/client harness/cluster harness/cluster/docker harness/cluster/docker/proxy harness/cluster/kinds" +
-		" harness/cluster/process harness/foreign harness/locks harness/suite internal/plain redlock" +
-		" reports reports/html scenarios serve validate validate/settings"},
+	{"cmd/lockproof",
+		"checker explore harness/client harness/cluster harness/cluster/docker harness/cluster/docker/proxy harness/cluster/kinds" +
+			" harness/cluster/process harness/foreign harness/locks harness/suite internal/plain redlock" +
+			" reports reports/html scenarios serve validate validate/settings"},
 	{"internal/runtests", "harness/cluster/docker internal/needs"},
 	{"bench/figures", ""},
 	{"bench/memory", ""},

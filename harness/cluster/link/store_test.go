@@ -24,7 +24,8 @@ func TestWhatACommandToTheStoreMeans(t *testing.T) {
 		{"EVAL text 2 value:k1 fence:k1 7", command{Name: "EVAL", Key: "value:k1", Effect: history.EffectRead, fence: 7}},
 		{"EVALSHA digest 2 value:k1 fence:k1 7 v1", command{Name: "EVALSHA", Key: "value:k1", Token: "v1",
 			Effect: history.EffectSet, nx: true, fence: 7}},
-		{"EVAL text 1 value:k1 v0 v1", command{Name: "EVAL", Key: "value:k1", Token: "v1", Effect: history.EffectSet, nx: true, base: "v0"}},
+		{"EVAL text 1 value:k1 v0 v1", command{Name: "EVAL", Key: "value:k1", Token: "v1", Effect: history.EffectSet, nx: true,
+			base: "v0"}},
 		// A key that is none of a register's.
 		{"GET fence:k1", command{Name: "GET"}},
 		{"PING", command{Name: "PING"}},

@@ -57,10 +57,12 @@ func TestWhatAScriptDoes(t *testing.T) {
 		want       Deed
 	}{
 		{"compares and deletes", compareAndDelete, []string{"a"}, Deed{Key: "k", Removes: true, Token: "a"}},
-		{"compares and extends", compareAndExpire, []string{"a", "900"}, Deed{Key: "k", Extends: true, Token: "a", Expiry: 900 * time.Millisecond}},
+		{"compares and extends", compareAndExpire, []string{"a", "900"}, Deed{Key: "k", Extends: true, Token: "a",
+			Expiry: 900 * time.Millisecond}},
 		{"takes by MSETNX", obtain, []string{"abcdef", "6", "1500"},
 			Deed{Key: "k", Takes: true, Extends: true, Token: "abcdef", Expiry: 1500 * time.Millisecond}},
-		{"takes a hash", tryLock, []string{"3000", "me:1"}, Deed{Key: "k", Takes: true, Extends: true, Token: "me:1", Expiry: 3 * time.Second}},
+		{"takes a hash", tryLock, []string{"3000", "me:1"}, Deed{Key: "k", Takes: true, Extends: true, Token: "me:1",
+			Expiry: 3 * time.Second}},
 		{"extends or takes", touchOrSet, []string{"a", "500"},
 			Deed{Key: "k", Takes: true, Extends: true, Token: "a", Expiry: 500 * time.Millisecond}},
 		{"the token is not the first", `return redis.call('SET', KEYS[1], ARGV[2], 'NX', 'EX', ARGV[1])`, []string{"2", "a"},

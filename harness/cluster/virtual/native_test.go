@@ -19,7 +19,8 @@ import (
 // and its lock slow again.
 func TestNativesAreWhatLocksSend(t *testing.T) {
 	var ours strings.Builder
-	for _, file := range []string{"redlock/node.go", "harness/locks/single.go", "harness/locks/fenced_by_claim.go", "harness/client/store.go"} {
+	for _, file := range []string{"redlock/node.go", "harness/locks/single.go", "harness/locks/fenced_by_claim.go",
+		"harness/client/store.go"} {
 		text, err := os.ReadFile("../../../" + file)
 		require.NoError(t, err)
 		ours.Write(text)
