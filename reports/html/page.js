@@ -104,7 +104,7 @@
       const rows = table ? all("tbody tr", table) : [];
       this.found = rows.length
         ? rows.map((row) => ({ a: Number(row.dataset.a), row, turn: Number(row.dataset.turn) || 0,
-          text: all("td", row).map((cell) => cell.textContent).filter(Boolean) }))
+          text: all("td", row).map((cell) => cell.textContent.trim()).filter(Boolean) }))
           .map((e) => ({ ...e, text: `event ${e.text[0]}, ${e.text.slice(1).join(" · ")}` }))
         : this.marks.map((m) => ({ a: Number(m.dataset.a), turn: Number(m.dataset.number), text: m.getAttribute("aria-label") }));
       return this.found;
