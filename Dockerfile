@@ -3,6 +3,6 @@
 # a machine that has them.
 FROM scratch
 COPY lockproof /lockproof
-WORKDIR /work
-ENV TMPDIR=/work LC_ALL=C.UTF-8
+WORKDIR /slices
+ENV TMPDIR=/slices LC_ALL=C.UTF-8
 ENTRYPOINT ["/lockproof"]
