@@ -28,6 +28,29 @@ import (
 // workerArgument makes the test binary a client.
 const workerArgument = "worker"
 
+// stateFolder is how the name begins of a folder in which a run of the tests keeps its
+// records.
+const stateFolder = "docker-test-"
+
+// sweepKilled removes what runs of these tests left that were killed. Their records are
+// in folders of their own, and a sweep looks into no folder but its user's.
+func sweepKilled() {
+	killed, err := filepath.Glob(filepath.Join(os.TempDir(), stateFolder+"*"))
+	if err != nil {
+		panic(err) // the pattern is bad
+	}
+	for _, state := range killed {
+		os.Setenv("XDG_CACHE_HOME", state)
+		if err := Sweep(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, "what a killed run of the tests left stays:", err)
+			continue
+		}
+		for _, folder := range []string{filepath.Join(state, "lockproof", "runs"), filepath.Join(state, "lockproof"), state} {
+			os.Remove(folder) // not one of a run that lives: its records are in it
+		}
+	}
+}
+
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == workerArgument {
 		if err := client.ServeWorker(os.Stdin, os.Stdout); err != nil {
@@ -40,8 +63,9 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, beHarness(program))
 		os.Exit(1)
 	}
+	sweepKilled()
 	// The tests keep records of their own.
-	state, err := os.MkdirTemp("", "docker-test-")
+	state, err := os.MkdirTemp("", stateFolder)
 	if err != nil {
 		panic(err)
 	}
