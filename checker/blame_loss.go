@@ -137,7 +137,11 @@ func (b *lossBlame) minority(source *operation) *Blame {
 	if len(reached) == 0 || len(reached) >= b.majority() {
 		return nil
 	}
-	return b.blame(int(source.end), "ExtendMajority", "%s's extension at %s took effect on %d of %d nodes only",
+	rule := "ExtendMajority"
+	if b.off("Majority") && !b.off(rule) { // an extension needs as many nodes as a grant
+		rule = "Majority"
+	}
+	return b.blame(int(source.end), rule, "%s's extension at %s took effect on %d of %d nodes only",
 		b.lease.Client, at(source.done), len(reached), len(b.header.Nodes)).restingOn(answers...)
 }
 

@@ -18,9 +18,10 @@ func (b *overlapBlame) explain() *Blame {
 }
 
 // cause tells why, from who owned the key on which node. In this order: one token for two leases; one client's command
-// that prolonged the other's key; one server with two votes; the nodes that
-// both owned, one after the other, and what made them let go of the first owner
-// while it still believed; and else two sets of nodes with none in common.
+// that prolonged the other's key; one server with two votes; a grant by too few nodes, which
+// nothing that was lost has to explain; the nodes that both owned, one after the other, and
+// what made them let go of the first owner while it still believed; and else two sets of
+// nodes with none in common.
 func (b *overlapBlame) cause() *Blame {
 	if b.first.Token != "" && b.first.Token == b.second.Token {
 		return b.blame(int(b.grantOf(b.second).end), "FreshToken",
@@ -36,7 +37,7 @@ func (b *overlapBlame) cause() *Blame {
 	if cause := b.promotion(); cause != nil && len(losses) == 0 {
 		return cause
 	}
-	if len(losses) == 0 {
+	if len(losses) == 0 || b.tooFew() {
 		return b.votes()
 	}
 	return b.inevitable(loser, losses)
@@ -135,6 +136,19 @@ func (b *overlapBlame) alias() *Blame {
 		}
 	}
 	return nil
+}
+
+// tooFew reports whether a client that asks a majority of the nodes, or runs without that
+// rule, held its lease with fewer: what was lost beside that was not needed to keep it, and a
+// lock that asks one node of many claims no majority.
+func (b *overlapBlame) tooFew() bool {
+	for _, l := range []Lease{b.first, b.second} {
+		votes := len(b.owned(l, b.second.From))
+		if votes > 0 && votes < b.majority() && (b.off("Majority") || len(b.usedBy(l.Client)) >= b.majority()) {
+			return true
+		}
+	}
+	return false
 }
 
 // votes explains two leases that had no node in common, or of which the

@@ -66,6 +66,16 @@ func TestBlameOfOverlaps(t *testing.T) {
 			s.sets(15, "c2", "c2.1", 1000, "n3", "n4")
 			s.grant("c2", 10, 20, 980)
 		}, "Majority", 20},
+		{"no majority, and a key that had expired", []string{"Majority"}, func(s *story) {
+			s.lasting(900, 1500, "cut", "c2-n1", "c2-n2", "c2-n4", "c2-n5")
+			s.clock(1, "c1", 1, 0.995, false)
+			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			id := s.grant("c1", 0, 10, 980)
+			s.extends(900, "c1", "c1.1", 1000, "n1", "n2", "n4", "n5")
+			s.extend("c1", id, 895, 905, 980)
+			s.sets(1110, "c2", "c2.1", 1000, "n3")
+			s.grant("c2", 1100, 1120, 980)
+		}, "Majority", 1120},
 		{"different nodes", nil, func(s *story) {
 			s.sets(5, "c1", "c1.1", 1000, "n1", "n2")
 			s.grant("c1", 0, 10, 980)
@@ -197,6 +207,35 @@ func TestBlameOfOverlaps(t *testing.T) {
 			require.NotContains(t, blame.Why, "switched off")
 		})
 	}
+}
+
+// A lock that needs no majority needs none for an extension either; and one that asks a
+// single node of five has never claimed any.
+func TestBlameOfTooFewNodes(t *testing.T) {
+	extended := func(s *story) {
+		s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
+		id := s.grant("c1", 0, 10, 980)
+		s.extends(500, "c1", "c1.1", 1000, "n1", "n2")
+		s.extend("c1", id, 495, 510, 980)
+		s.sets(1010, "c2", "c2.1", 1000, "n3", "n4", "n5")
+		s.grant("c2", 1006, 1020, 980)
+	}
+	for _, test := range []struct {
+		off   []string
+		broke string
+	}{{[]string{"Majority"}, "Majority"}, {[]string{"Majority", "ExtendMajority"}, "ExtendMajority"}} {
+		s := tale()
+		s.header.Without = test.off
+		extended(s)
+		s.requireBlame(t, MutualExclusion, test.broke, 510)
+	}
+	s := tale()
+	s.sets(5, "c1", "c1.1", 1000, "n1")
+	s.grant("c1", 0, 10, 980)
+	s.instant(100, "flush", "n1")
+	s.sets(295, "c2", "c2.1", 1000, "n1")
+	s.grant("c2", 290, 300, 980)
+	s.requireBlame(t, MutualExclusion, NodesRemember, 100)
 }
 
 // With five nodes locked, two may forget; the third loss makes it inevitable.

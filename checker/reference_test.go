@@ -268,10 +268,10 @@ func disordered(lines []line) bool {
 			if a.Type != "ok" || b.Type != "ok" || a.Op != "acquire" || b.Op != "acquire" || a.Key != b.Key {
 				continue
 			}
-			after := slices.ContainsFunc(lines, func(l line) bool {
+			after := func(l line) bool { // b was asked for after a was granted
 				return l.Type == "invoke" && l.Process == b.Process && l.ID == b.ID && l.Time > a.Time
-			})
-			if a.Fence == 0 || i != j && a.Fence == b.Fence || after && a.Fence > b.Fence {
+			}
+			if a.Fence == 0 || i != j && a.Fence == b.Fence || a.Fence > b.Fence && slices.ContainsFunc(lines, after) {
 				return true
 			}
 		}
@@ -282,13 +282,14 @@ func disordered(lines []line) bool {
 // unheeded reports whether an acquire went on for too long, without a pause, after its caller had cancelled it.
 func unheeded(lines []line) bool {
 	for i, l := range lines {
-		since, cancelled, paused, over := int64(0), false, false, l.Type != "invoke" || l.Op != "acquire"
-		for _, o := range lines[i+1:] {
-			if bound := lines[0].Header.Bounds.Cancel; !over && cancelled && !paused && bound > 0 && o.Time-since > bound {
+		since, cancelled, paused, bound := int64(0), false, false, lines[0].Header.Bounds.Cancel
+		for j, over := i+1, l.Type != "invoke" || l.Op != "acquire"; j < len(lines) && !over; j++ {
+			o := lines[j]
+			if cancelled && !paused && bound > 0 && o.Time-since > bound {
 				return true
 			}
 			stops := o.Type == "fault" && slices.Contains(o.Fault.Targets, l.Process)
-			over = over || o.Process == l.Process && o.ID == l.ID || stops && o.Fault.Kind == "kill"
+			over = o.Process == l.Process && o.ID == l.ID || stops && o.Fault.Kind == "kill"
 			if o.Process == l.Process && o.Type == "cancel" && !cancelled {
 				since, cancelled = o.Time, true
 			} else if stops && o.Fault.Kind == "pause" {
