@@ -2,6 +2,7 @@ package checker
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -48,31 +49,39 @@ func (b *waitBlame) slowClock(h *holding) *Blame {
 	return nil
 }
 
-// lingerer gives the key of another that lived longest into a free stretch, if so many
-// nodes had such a key, or were out of the client's reach, that it could not be granted
-// the lock.
+// lingerer gives the key of another that lived longest into a free stretch, if for the
+// greater part of it so many nodes had such a key, or were out of the client's reach, that it
+// could not be granted the lock.
 func (b *waitBlame) lingerer() *holding {
 	var longest *holding
-	blocked := map[string]bool{}
+	blocked := map[string][]span{}
+	for _, node := range b.header.Nodes {
+		blocked[node] = b.reach().unhealthy(b.name(b.by.process), node)
+	}
 	for _, h := range b.key(b.by.key).tenures {
 		inWay := h.owner != b.by.process && h.from <= b.free.from+b.header.Bounds.Free && h.until > b.free.from
 		if !inWay || h.until-h.from <= b.header.Bounds.Free/2 || b.underWay(h) {
 			continue
 		}
-		blocked[b.name(h.node)] = true
+		node := b.name(h.node)
+		blocked[node] = append(slices.Clip(blocked[node]), span{h.from, h.until})
 		if longest == nil || h.until > longest.until {
 			longest = h
 		}
 	}
-	for _, node := range b.header.Nodes {
-		if b.free.meets(b.reach().unhealthy(b.name(b.by.process), node)) {
-			blocked[node] = true
-		}
-	}
-	if len(blocked) < b.blocking() {
+	if !b.mostOfIt(covered(b.blocking(), slices.Collect(maps.Values(blocked)))) {
 		return nil
 	}
 	return longest
+}
+
+// mostOfIt reports whether spans, disjoint and in order, cover more than half of the wait.
+func (b *waitBlame) mostOfIt(spans []span) bool {
+	rest := b.free.length()
+	for _, left := range b.free.without(spans) {
+		rest -= left.length()
+	}
+	return rest > b.free.length()/2
 }
 
 // underWay reports whether an attempt was under way for as long as its key was there: then
@@ -115,7 +124,8 @@ func (b *waitBlame) lateSet() *Blame {
 }
 
 // livelock explains attempts that split the nodes again and again: two clients, at least,
-// each took a key on one node more than once, while a rival had one on another.
+// each took a key on one node more than once, while a rival had one on another, and this
+// went on for most of the wait. Who has a majority of the nodes is not kept from the lock by rivals.
 func (b *waitBlame) livelock() *Blame {
 	var keys []*holding
 	for _, h := range b.key(b.by.key).tenures {
@@ -123,8 +133,12 @@ func (b *waitBlame) livelock() *Blame {
 			keys = append(keys, h)
 		}
 	}
+	if b.mostOfIt(b.majorities(keys)) {
+		return nil
+	}
 	type seat struct{ client, node name }
 	split := map[seat][]int{}
+	var last int64
 	for _, h := range keys {
 		rival := func(o *holding) bool {
 			return o.owner != h.owner && o.node != h.node && o.from < h.until && h.from < o.until
@@ -132,6 +146,7 @@ func (b *waitBlame) livelock() *Blame {
 		if slices.ContainsFunc(keys, rival) {
 			s := seat{h.owner, h.node}
 			split[s] = append(split[s], int(h.set))
+			last = max(last, h.from)
 		}
 	}
 	again := map[string][]int{} // by client, the events
@@ -141,7 +156,8 @@ func (b *waitBlame) livelock() *Blame {
 		}
 	}
 	clients := keysOf(again)
-	if len(clients) < 2 {
+	ended := last < b.free.from+b.free.length()/2 && len(keys) < splitsLookedAt
+	if len(clients) < 2 || ended {
 		return nil
 	}
 	var events []int
@@ -150,6 +166,22 @@ func (b *waitBlame) livelock() *Blame {
 	}
 	return b.blame(int(b.by.call), "RetryJitter", "%s tried again and again for %q, each had some nodes at a time, and none got a majority",
 		strings.Join(clients, ", "), b.name(b.by.key)).restingOn(events...)
+}
+
+// majorities gives the stretches in which one client had keys on a majority of the nodes.
+func (b *waitBlame) majorities(keys []*holding) []span {
+	had := map[name]map[name][]span{} // by client and node
+	for _, h := range keys {
+		if had[h.owner] == nil {
+			had[h.owner] = map[name][]span{}
+		}
+		had[h.owner][h.node] = append(had[h.owner][h.node], span{h.from, h.until})
+	}
+	var all []span
+	for _, nodes := range had {
+		all = append(all, covered(b.majority(), slices.Collect(maps.Values(nodes)))...)
+	}
+	return union(all)
 }
 
 // splitsLookedAt is at how many keys of a stretch we look: a livelock shows in the first.

@@ -14,8 +14,8 @@ func (s *story) splits(times int64) {
 	s.attempt("c1", 0, 5000, history.TypeFail)
 	s.attempt("c2", 0, 5000, history.TypeFail)
 	for i := range times {
-		s.sets(100*i+10, "c1", "t1", 20, "n1", "n2")
-		s.sets(100*i+11, "c2", "t2", 20, "n3", "n4")
+		s.sets(2500*i+10, "c1", "t1", 20, "n1", "n2")
+		s.sets(2500*i+11, "c2", "t2", 20, "n3", "n4")
 	}
 }
 
@@ -51,10 +51,27 @@ func TestBlamesOfWaitsRestOnEvidence(t *testing.T) {
 			s.attempt("c1", 0, 5000, history.TypeFail)
 			s.attempt("c2", 0, 5000, history.TypeFail)
 			for i := range int64(2) {
-				s.sets(100*i+10, "c1", "t1", 20, "n1", "n2")
-				s.sets(100*i+50, "c2", "t2", 20, "n3", "n4")
+				s.sets(2500*i+10, "c1", "t1", 20, "n1", "n2")
+				s.sets(2500*i+50, "c2", "t2", 20, "n3", "n4")
 			}
 		}, Unexplained},
+		{"of which the last round was long ago", func(s *story) {
+			s.attempt("c1", 0, 5000, history.TypeFail)
+			s.attempt("c2", 0, 5000, history.TypeFail)
+			for i := range int64(2) {
+				s.sets(2400*i+10, "c1", "t1", 20, "n1", "n2")
+				s.sets(2400*i+11, "c2", "t2", 20, "n3", "n4")
+			}
+		}, Unexplained},
+		{"of which one client had a majority and waited for another node", func(s *story) {
+			s.lasting(1, 5000, "cut", "c1-n5")
+			s.attempt("c1", 0, 5000, history.TypeFail)
+			s.attempt("c2", 0, 5000, history.TypeFail)
+			for i := range int64(2) {
+				s.sets(2500*i+10, "c1", "t1", 2400, "n1", "n2", "n3")
+				s.sets(2500*i+11, "c2", "t2", 2400, "n4", "n5")
+			}
+		}, "NodeTimeout"},
 		{"a node that was waited for", func(s *story) {
 			s.lasting(5, 4000, "pause", "n1")
 			s.attempt("c1", 10, 3000, history.TypeFail)
@@ -136,6 +153,12 @@ func TestBlamesOfWaitsRestOnEvidence(t *testing.T) {
 		{"but its attempt went on", func(s *story) {
 			s.sets(5, "c1", "t1", 2500, "n1", "n2", "n3")
 			s.attempt("c1", 0, 3000, history.TypeFail)
+			s.attempt("c2", 20, 3000, history.TypeFail)
+		}, Unexplained},
+		{"but it was gone for most of the wait", func(s *story) {
+			s.sets(5, "c1", "t1", 1490, "n1", "n2", "n3")
+			s.attempt("c1", 0, 0, "")
+			s.instant(6, "kill", "c1")
 			s.attempt("c2", 20, 3000, history.TypeFail)
 		}, Unexplained},
 		{"but it was too few nodes'", func(s *story) {
@@ -225,8 +248,8 @@ func TestABlameIsGoneWithAnyEventThatItCites(t *testing.T) {
 		"RetryJitter": func(s *story) {
 			s.splits(0)
 			for i := range int64(2) {
-				s.sets(100*i+10, "c1", "t1", 20, "n1")
-				s.sets(100*i+11, "c2", "t2", 20, "n3")
+				s.sets(2500*i+10, "c1", "t1", 20, "n1")
+				s.sets(2500*i+11, "c2", "t2", 20, "n3")
 			}
 		},
 		"NodeTimeout": func(s *story) {
