@@ -20,7 +20,8 @@ type connection struct {
 	number         int
 	client, server net.Conn
 	flows          [2]*flow
-	ends           int // directions not over yet; the link's lock guards it
+	lanes          [2]*lane // of one in memory, else nil
+	ends           int      // directions not over yet; the link's lock guards it
 
 	mu       sync.Mutex
 	awaiting []exchange // commands that the node has got and not answered

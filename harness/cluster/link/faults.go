@@ -2,19 +2,15 @@ package link
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
-
-	toxiproxy "github.com/Shopify/toxiproxy/v2"
 
 	"lockproof/harness/cluster"
 )
 
-// forever is the latency of a cut, in milliseconds: longer than any run.
-const forever = int64(1000 * time.Hour / time.Millisecond)
+// forever is the lag of a cut: longer than any run.
+const forever = 1000 * time.Hour
 
 // ways lists toxiproxy's names for the streams of a direction, with our index
 // of each.
@@ -38,7 +34,7 @@ func (l *Link) Cut(d cluster.Direction) error {
 		if l.cuts[i]++; l.cuts[i] > 1 {
 			continue
 		}
-		if err := l.addToxic("cut-"+way, "latency", way, fmt.Sprintf(`{"latency":%d}`, forever)); err != nil {
+		if err := l.cut(i, way, true); err != nil {
 			return err
 		}
 	}
@@ -56,7 +52,7 @@ func (l *Link) Heal(d cluster.Direction) error {
 		if l.cuts[i]--; l.cuts[i] > 0 {
 			continue
 		}
-		if err := l.removeToxic("cut-" + way); err != nil {
+		if err := l.cut(i, way, false); err != nil {
 			return err
 		}
 	}
@@ -68,36 +64,52 @@ func (l *Link) Delay(d cluster.Direction, by time.Duration) error {
 	l.chain.Lock()
 	defer l.chain.Unlock()
 	for i, way := range ways(d) {
-		if l.delayed[i] {
-			if err := l.removeToxic("delay-" + way); err != nil {
-				return err
-			}
-			l.delayed[i] = false
-		}
-		if by <= 0 {
-			continue
-		}
-		attributes := fmt.Sprintf(`{"latency":%d}`, by.Milliseconds())
-		if err := l.addToxic("delay-"+way, "latency", way, attributes); err != nil {
+		if err := l.slow(i, way, max(0, by.Truncate(time.Millisecond))); err != nil {
 			return err
 		}
-		l.delayed[i] = true
 	}
 	return nil
 }
 
-// reset removes every fault, so that connections can end.
+// cut holds a direction's traffic, or lets it go. The caller holds the chain's lock.
+func (l *Link) cut(direction int, way string, on bool) error {
+	if l.cfg.Direct {
+		for _, lane := range l.lanes(direction) {
+			lane.hold(on)
+		}
+		return nil
+	}
+	by := time.Duration(0)
+	if on {
+		by = forever
+	}
+	return l.lag("cut-"+way, way, by)
+}
+
+// slow sets a direction's delay. The caller holds the chain's lock.
+func (l *Link) slow(direction int, way string, by time.Duration) error {
+	if l.delays[direction] == by {
+		return nil
+	}
+	l.delays[direction] = by
+	if l.cfg.Direct {
+		for _, lane := range l.lanes(direction) {
+			lane.slow(by)
+		}
+		return nil
+	}
+	return l.lag("delay-"+way, way, by)
+}
+
+// reset ends every fault, so that connections can end.
 func (l *Link) reset() {
 	l.chain.Lock()
 	for i, way := range ways(cluster.Both) {
 		if l.cuts[i] > 0 {
 			l.cuts[i] = 0
-			l.removeToxic("cut-" + way)
+			_ = l.cut(i, way, false) // toxiproxy knows the toxic
 		}
-		if l.delayed[i] {
-			l.delayed[i] = false
-			l.removeToxic("delay-" + way)
-		}
+		_ = l.slow(i, way, 0)
 	}
 	l.chain.Unlock()
 	l.LetGo()
@@ -125,10 +137,17 @@ func (l *Link) addToxic(name, kind, way, attributes string) error {
 	return nil
 }
 
-func (l *Link) removeToxic(name string) error {
-	err := l.proxy.Toxics.RemoveToxic(context.Background(), name)
-	if err != nil && !errors.Is(err, toxiproxy.ErrToxicNotFound) {
-		return fmt.Errorf("link %s: remove toxic %s: %w", l.Name(), name, err)
+// lag sets how long a toxic holds what passes; the toxic is put in place when it is first
+// needed.
+func (l *Link) lag(name, way string, by time.Duration) error {
+	known, placed := l.lags.Load(name)
+	switch {
+	case placed:
+		known.(*lag).set(by)
+		return nil
+	case by == 0:
+		return nil
 	}
-	return nil
+	l.lags.Store(name, newLag(by))
+	return l.addToxic(name, "lag", way, fmt.Sprintf(`{"link":%q,"name":%q}`, l.id, name))
 }

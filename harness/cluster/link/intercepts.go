@@ -43,13 +43,18 @@ func (l *Link) LetGo() (held int, err error) {
 	l.mu.Lock()
 	l.intercepts = nil
 	l.letGoes.Add(1) // before a flow is looked at: what it gets from now on is not held
-	var flows []*flow
+	var open []*connection
 	for c := range l.open {
-		flows = append(flows, c.flows[:]...)
+		open = append(open, c)
 	}
 	l.mu.Unlock()
-	for _, f := range flows {
-		held += f.letGo()
+	for _, c := range open {
+		for d, f := range c.flows {
+			held += f.letGo()
+			if l.cfg.Direct {
+				c.lanes[d].tick()
+			}
+		}
 	}
 	return held, nil
 }

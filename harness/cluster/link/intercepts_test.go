@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/cluster"
@@ -58,7 +59,8 @@ func TestAScriptThatTheNodeHasLost(t *testing.T) {
 		ctx := context.Background()
 		require.Equal(t, []error{nil, nil, nil}, deeds(ctx, r.redis))
 		r.link.cfg.Scripts.answered("n2", releases.Hash(), true)
-		other := redis.NewClient(&redis.Options{Dialer: r.redis.Options().Dialer, Protocol: 2, DisableIdentity: true, MaxRetries: -1})
+		other := redis.NewClient(&redis.Options{Dialer: r.redis.Options().Dialer, Protocol: 2, DisableIdentity: true, MaxRetries: -1,
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
 		require.NoError(t, takes.Run(ctx, r.redis, []string{"k"}, "a", "900").Err())
 		require.NoError(t, other.ScriptFlush(ctx).Err())
 		require.False(t, r.link.cfg.Scripts.knows("n1", releases.Hash()))

@@ -32,22 +32,26 @@ type Config struct {
 	Settle func(toNode bool, connection int) time.Duration
 	// Scripts is what the run's links know of Lua scripts; nil: a set of its own.
 	Scripts *Scripts
+	// Direct: its connections are in memory, the ends of a Pipe each, and go without
+	// toxiproxy, whose faults the link does itself.
+	Direct bool
 	// Opaque: what passes is no sequence of commands and replies (a replication
 	// stream, a subscription). It is passed on as it comes.
 	Opaque bool
 }
 
-// Link is a cluster.Link over toxiproxy.
+// Link is a cluster.Link over toxiproxy, unless it is direct.
 type Link struct {
 	cfg   Config
-	proxy *toxiproxy.Proxy
-	id    string // the key under which the toxic finds this link
+	proxy *toxiproxy.Proxy // nil: it is direct
+	id    string           // the key under which the toxic finds this link
 
 	// Changing the chain of toxics waits for each toxic to stand still, and a
 	// toxic takes mu to count; so mu is never held while the chain is changed.
-	chain   sync.Mutex
-	cuts    [2]int // how many cuts are in effect, by direction
-	delayed [2]bool
+	chain  sync.Mutex
+	cuts   [2]int // how many cuts are in effect, by direction
+	delays [2]time.Duration
+	lags   sync.Map // *lag, of the toxics that toxiproxy has, by name
 
 	gauges      [2]gauge
 	letGoes     atomic.Int64
@@ -89,13 +93,16 @@ func New(cfg Config) *Link {
 	}
 	l := &Link{
 		cfg:    cfg,
-		id:     strconv.FormatInt(nextID.Add(1), 10),
-		proxy:  toxiproxy.NewProxy(api, cfg.Client+"-"+cfg.Node, "", ""),
 		open:   map[*connection]bool{},
 		own:    map[string]string{},
 		counts: map[string]*count{},
 	}
 	l.idle = sync.NewCond(&l.mu)
+	if cfg.Direct {
+		return l
+	}
+	l.id = strconv.FormatInt(nextID.Add(1), 10)
+	l.proxy = toxiproxy.NewProxy(api, cfg.Client+"-"+cfg.Node, "", "")
 	links.Store(l.id, l)
 	for _, way := range []string{"upstream", "downstream"} {
 		if err := l.addToxic("resp-"+way, "resp", way, fmt.Sprintf(`{"link":%q}`, l.id)); err != nil {
@@ -138,17 +145,17 @@ func (l *Link) Listen(upstream string) (addr string, err error) {
 // Join lets traffic flow between a client's end and a server's end, through the
 // link's faults. It owns both from then on.
 func (l *Link) Join(client, server net.Conn) {
-	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
+	c := l.connect(client, server)
+	switch {
+	case c == nil:
 		client.Close()
 		server.Close()
 		return
+	case l.cfg.Direct:
+		client.(*pipe).in.drain(c.lanes[toNode])
+		server.(*pipe).in.drain(c.lanes[toClient])
+		return
 	}
-	c := newConnection(l, int(l.connections.Add(1)-1), client, server)
-	l.open[c] = true
-	l.mu.Unlock()
-
 	// StartLink asks the toxic for its state before it returns, without saying
 	// for which connection; joining tells it.
 	l.starting.Lock()
@@ -160,6 +167,37 @@ func (l *Link) Join(client, server net.Conn) {
 		l.joining = c.flows[d]
 		l.proxy.Toxics.StartLink(api, strconv.Itoa(c.number)+s.way.String(), s.from, &end{Conn: s.to, of: c, flow: c.flows[d]}, s.way)
 	}
+}
+
+// connect makes a connection of two ends; nil if the link is closed.
+func (l *Link) connect(client, server net.Conn) *connection {
+	l.chain.Lock() // so that no fault begins or ends between its looking for lanes and their looking for faults
+	defer l.chain.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil
+	}
+	c := newConnection(l, int(l.connections.Add(1)-1), client, server)
+	if l.cfg.Direct {
+		for d, to := range []net.Conn{toNode: server, toClient: client} {
+			f := c.flows[d]
+			c.lanes[d] = &lane{flow: f, end: &end{Conn: to, of: c, flow: f}, cut: l.cuts[d] > 0, delay: l.delays[d]}
+		}
+	}
+	l.open[c] = true
+	return c
+}
+
+// lanes lists those of a direction.
+func (l *Link) lanes(direction int) []*lane {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []*lane
+	for c := range l.open {
+		all = append(all, c.lanes[direction])
+	}
+	return all
 }
 
 // Close heals the link, ends its connections and waits until they have ended.

@@ -34,7 +34,14 @@ func (r *rig) history() []history.Event {
 	return append([]history.Event(nil), r.events...)
 }
 
+// inBubble does something with a link over toxiproxy, and with one that goes without.
 func inBubble(t *testing.T, f func(t *testing.T, r *rig)) {
+	for name, direct := range map[string]bool{"toxiproxy": false, "direct": true} {
+		t.Run(name, func(t *testing.T) { bubbleWith(t, direct, f) })
+	}
+}
+
+func bubbleWith(t *testing.T, direct bool, f func(t *testing.T, r *rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		m := miniredis.NewMiniRedis()
 		m.ClockTTL(true)
@@ -45,7 +52,7 @@ func inBubble(t *testing.T, f func(t *testing.T, r *rig)) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.events = append(r.events, e)
-		}, Travel: func(bool, int, int) time.Duration { return time.Millisecond }})
+		}, Travel: func(bool, int, int) time.Duration { return time.Millisecond }, Direct: direct})
 		r.redis = redis.NewClient(&redis.Options{
 			Dialer: func(context.Context, string, string) (net.Conn, error) {
 				client, inner := Pipe()

@@ -24,6 +24,13 @@ type half struct {
 	buf    []byte
 	closed bool
 	news   chan struct{} // something about the half has changed
+	sink   sink          // takes what is written, which nobody reads then; nil: it is buffered
+}
+
+// sink takes the stream of a half in the place of a reader, in the goroutine that writes.
+type sink interface {
+	feed(data []byte) // it does not keep the data
+	close()           // called once, by a goroutine of its own: whoever closes may hold locks
 }
 
 func newHalf() *half { return &half{news: make(chan struct{}, 1)} }
@@ -37,9 +44,45 @@ func (h *half) tell() {
 
 func (h *half) close() {
 	h.mu.Lock()
+	first := !h.closed
 	h.closed = true
+	to := h.sink
 	h.mu.Unlock()
 	h.tell()
+	if first && to != nil {
+		go to.close()
+	}
+}
+
+// drain hands what is there, and what comes, to a sink.
+func (h *half) drain(to sink) {
+	h.mu.Lock()
+	data, closed := h.buf, h.closed
+	h.buf, h.sink = nil, to
+	h.mu.Unlock()
+	if len(data) > 0 {
+		to.feed(data)
+	}
+	if closed {
+		to.close()
+	}
+}
+
+func (h *half) write(b []byte) error {
+	h.mu.Lock()
+	to, closed := h.sink, h.closed
+	if to == nil && !closed {
+		h.buf = append(h.buf, b...)
+		h.tell()
+	}
+	h.mu.Unlock()
+	switch {
+	case closed:
+		return io.ErrClosedPipe
+	case to != nil: // which may close the half
+		to.feed(b)
+	}
+	return nil
 }
 
 func (h *half) gone() bool {
@@ -113,13 +156,9 @@ func (p *pipe) WriteTo(w io.Writer) (int64, error) {
 type reader struct{ io.Reader }
 
 func (p *pipe) Write(b []byte) (int, error) {
-	p.out.mu.Lock()
-	defer p.out.mu.Unlock()
-	if p.out.closed {
-		return 0, io.ErrClosedPipe
+	if err := p.out.write(b); err != nil {
+		return 0, err
 	}
-	p.out.buf = append(p.out.buf, b...)
-	p.out.tell()
 	return len(b), nil
 }
 

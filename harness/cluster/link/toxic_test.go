@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/Shopify/toxiproxy/v2/stream"
-	"github.com/Shopify/toxiproxy/v2/toxics"
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/cluster"
@@ -46,7 +45,7 @@ func FuzzToxic(f *testing.F) {
 			added := l.proxy.Toxics.GetToxic("added")
 			require.NotNil(t, added, "it has another name")
 			require.Equal(t, []any{kind, stream.Downstream, float32(1)}, []any{added.Type, added.Direction, added.Toxicity})
-			require.NoError(t, l.removeToxic("added"))
+			require.NoError(t, l.proxy.Toxics.RemoveToxic(t.Context(), "added"))
 		}
 		require.NoError(t, l.Close())
 	})
@@ -62,15 +61,14 @@ func FuzzDelay(f *testing.F) {
 		l := quiet()
 		inputtest.Bounded(t, 8, func() {
 			require.NoError(t, l.Delay(cluster.ToNode, time.Duration(by)))
-			if by <= 0 {
+			if time.Duration(by) < time.Millisecond {
 				require.Nil(t, l.proxy.Toxics.GetToxic("delay-upstream"))
 				return
 			}
-			added := l.proxy.Toxics.GetToxic("delay-upstream")
-			latency := added.Toxic.(*toxics.LatencyToxic).Latency
-			require.Equal(t, time.Duration(by).Truncate(time.Millisecond), time.Duration(latency)*time.Millisecond)
+			lag := l.proxy.Toxics.GetToxic("delay-upstream").Toxic.(*LagToxic).NewState().(*lag)
+			require.Equal(t, time.Duration(by).Truncate(time.Millisecond), lag.by)
 			require.NoError(t, l.Delay(cluster.ToNode, 0))
-			require.Nil(t, l.proxy.Toxics.GetToxic("delay-upstream"))
+			require.Zero(t, lag.by)
 		})
 		require.NoError(t, l.Close())
 	})

@@ -86,8 +86,7 @@ func (c *Cluster) connect(servers []string) {
 			order := len(c.paths)
 			t := newTravel(mix(c.cfg.Seed, client, name), c.Now, c.cfg.Delay, slots[order], total)
 			l := link.New(link.Config{Client: client, Node: name, Now: c.Now, Epoch: epoch, Record: c.record, Travel: t.message,
-				Settle:  t.settle,
-				Scripts: scripts})
+				Settle: t.settle, Scripts: scripts, Direct: true})
 			c.paths[pathName{client, name}] = &path{Link: l, node: c.nodes[name], order: order, travel: t}
 		}
 	}

@@ -1,0 +1,120 @@
+package link
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster"
+)
+
+// Without toxiproxy every byte arrives when it does with it, whatever faults come and go,
+// and so does the end.
+func TestLanesDoWhatToxiproxyDoes(t *testing.T) {
+	for seed := range uint64(200) {
+		require.Equal(t, arrivals(t, seed, false), arrivals(t, seed, true), "seed %d", seed)
+	}
+}
+
+// arrivals tells what arrived at each end of a connection, and when, under faults and
+// traffic that a seed draws.
+func arrivals(t *testing.T, seed uint64, direct bool) (at [2][]string) {
+	synctest.Test(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		start := time.Now()
+		l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return int64(time.Since(start)) }, Direct: direct,
+			Travel: func(toNode bool, connection, message int) time.Duration { return time.Millisecond }})
+		client, near := Pipe()
+		far, server := Pipe()
+		l.Join(near, far)
+		done := make(chan bool)
+		for i, from := range []net.Conn{server, client} {
+			go func() {
+				for buf := make([]byte, 1<<16); ; {
+					n, err := from.Read(buf)
+					for _, b := range buf[:n] { // a reader may see what comes at one instant in pieces
+						at[i] = append(at[i], fmt.Sprintf("%v %q", time.Since(start), b))
+					}
+					if err != nil {
+						at[i] = append(at[i], fmt.Sprint(time.Since(start), err))
+						done <- true
+						return
+					}
+				}
+			}()
+		}
+		draws(t, r, l, client, server)
+		time.Sleep(time.Duration(r.IntN(3000)) * time.Microsecond)
+		require.NoError(t, pickOf(r, client, server).Close())
+		time.Sleep(time.Minute)
+		require.NoError(t, l.Close())
+		<-done
+		<-done
+	})
+	return at
+}
+
+func pickOf[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
+
+// draws sends commands and replies through a link, and cuts, delays, holds and loses some.
+func draws(t *testing.T, r *rand.Rand, l *Link, client, server net.Conn) {
+	ways := []cluster.Direction{cluster.ToNode, cluster.ToClient, cluster.Both}
+	for _, way := range ways { // so that toxiproxy has its toxics: to put one in place lets a chunk slip
+		require.NoError(t, l.Cut(way))
+		require.NoError(t, l.Heal(way))
+		require.NoError(t, l.Delay(way, time.Millisecond))
+		require.NoError(t, l.Delay(way, 0))
+	}
+	cut, delayed := map[cluster.Direction]bool{}, map[cluster.Direction]bool{}
+	for i := range 40 {
+		time.Sleep(time.Duration(1+r.IntN(4000))*time.Microsecond + 7)
+		way := pickOf(r, ways[:2]...)
+		switch r.IntN(7) {
+		case 0:
+			if delayed[way] {
+				continue
+			}
+			if cut[way] = !cut[way]; cut[way] {
+				require.NoError(t, l.Cut(way))
+			} else {
+				require.NoError(t, l.Heal(way))
+			}
+		case 1:
+			// What toxiproxy does of a delay amid a cut depends on which toxic it has had for longer.
+			if cut[way] {
+				continue
+			}
+			if delayed[way] = !delayed[way]; delayed[way] {
+				require.NoError(t, l.Delay(way, time.Duration(1+r.IntN(9))*time.Millisecond))
+			} else {
+				require.NoError(t, l.Delay(way, 0))
+			}
+		case 2:
+			_, err := l.Intercept(cluster.Intercept{Command: "SET", Action: pickOf(r, cluster.Hold, cluster.Hold, cluster.Lose),
+				Part: pickOf(r, cluster.PartCommand, cluster.PartReply)})
+			require.NoError(t, err)
+		case 3:
+			_, err := l.LetGo()
+			require.NoError(t, err)
+		case 4, 5:
+			_, err := client.Write(resp("SET", "k1", fmt.Sprint(i)))
+			require.NoError(t, err)
+		default:
+			_, err := server.Write([]byte(fmt.Sprintf("+OK %d\r\n", i)))
+			require.NoError(t, err)
+		}
+	}
+	time.Sleep(time.Microsecond) // what happens at one instant has no order
+	for way, on := range cut {
+		if on {
+			require.NoError(t, l.Heal(way))
+		}
+	}
+	_, err := l.LetGo()
+	require.NoError(t, err)
+}
