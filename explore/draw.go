@@ -81,7 +81,21 @@ func (d *drawer) setting() {
 	if d.chance(0.2) {
 		s.Lock.Tries = pick(d.Rand, 1, 1, 2, 3)
 	}
-	d.out, d.limits = s, d.space.limits(s.Lock.NodeTimeout)
+	d.retry(s)
+	d.out, d.limits = s, d.space.limits(s.Lock)
+}
+
+// retry draws how long a client waits before it asks again: most often longer than by
+// default. Most of what a schedule costs is attempts on a lock that another client has,
+// and each further one shows little that the one before did not.
+func (d *drawer) retry(s *Schedule) {
+	switch {
+	case d.chance(0.15):
+	case d.chance(0.6):
+		s.Lock.RetryMin, s.Lock.RetryMax = s.TTL/5, s.TTL*2/5
+	default:
+		s.Lock.RetryMin, s.Lock.RetryMax = s.TTL*2/5, s.TTL*3/5
+	}
 }
 
 // drift lets clocks differ by the drift factor: most often such that leases last longer

@@ -28,7 +28,7 @@ const exhaustSeed = 1
 func (s *Space) All() []*Schedule {
 	e := &enumeration{space: s, seen: map[string]bool{}}
 	for _, timeout := range []time.Duration{0, s.TTL / 2} {
-		e.limits = s.limits(timeout)
+		e.limits = s.limits(Lock{NodeTimeout: timeout})
 		for _, work := range e.works() {
 			base := &Schedule{TTL: s.TTL, Nodes: 3, Clients: 2, Persistence: cluster.PersistAlways,
 				Lock: Lock{NodeTimeout: timeout}, Steps: work}

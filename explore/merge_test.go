@@ -117,6 +117,6 @@ func TestAnInterruptedSearchGoesOn(t *testing.T) {
 		require.True(t, back.Same(search.Results("v1", tally)))
 		tally = back.Tally
 	}
-	require.Equal(t, 2, interrupts)
+	require.GreaterOrEqual(t, interrupts, 2)
 	require.Equal(t, written(t, search.Results("v1", timeless(whole))), written(t, search.Results("v1", timeless(tally))))
 }

@@ -23,6 +23,8 @@ type Schedule struct {
 // Lock is what a schedule sets of the lock under test; zero values are its defaults.
 type Lock struct {
 	NodeTimeout   time.Duration `json:"node_timeout,omitempty"`
+	RetryMin      time.Duration `json:"retry_min,omitempty"` // both are set, or neither
+	RetryMax      time.Duration `json:"retry_max,omitempty"`
 	Tries         int           `json:"tries,omitempty"`
 	MaxExtensions int           `json:"max_extensions,omitempty"`
 }
@@ -44,6 +46,7 @@ func (s *Schedule) Scenario(name string, expect map[string]string) *scenarios.Sc
 		Store: scenarios.Store{Check: scenarios.CheckNone}, Expect: expect,
 		Lock: scenarios.Lock{
 			NodeTimeout: scenarios.Span{Fixed: s.Lock.NodeTimeout}, Tries: s.Lock.Tries, MaxExtensions: s.Lock.MaxExtensions,
+			RetryMin: scenarios.Span{Fixed: s.Lock.RetryMin}, RetryMax: scenarios.Span{Fixed: s.Lock.RetryMax},
 		},
 	}
 	for i := range s.Nodes {
@@ -63,16 +66,17 @@ func (s *Schedule) Scenario(name string, expect map[string]string) *scenarios.Sc
 }
 
 // bounds are what the liveness properties promise of a lock with these options: a long
-// node timeout costs an attempt as much, and the next one again.
+// node timeout costs an attempt as much, and the next one again, which a long retry delay
+// puts off.
 func (s *Schedule) bounds() scenarios.Bounds {
 	var b scenarios.Bounds
 	if s.Lock.MaxExtensions > 0 {
 		b.Tenure = scenarios.Span{TTLs: float64(s.Lock.MaxExtensions + 1)}
 	}
-	if s.Lock.NodeTimeout > 0 {
-		b.Grant = scenarios.Span{Fixed: s.TTL/2 + 2*s.Lock.NodeTimeout}
-		b.Release = b.Grant
-		b.Free = scenarios.Span{Fixed: s.TTL*3/2 + 2*s.Lock.NodeTimeout}
+	if asked := 2 * s.Lock.NodeTimeout; asked+s.Lock.RetryMax > 0 {
+		b.Grant = scenarios.Span{Fixed: s.TTL/2 + asked + s.Lock.RetryMax}
+		b.Release = scenarios.Span{Fixed: s.TTL/2 + asked}
+		b.Free = scenarios.Span{Fixed: s.TTL*3/2 + asked + s.Lock.RetryMax}
 	}
 	return b
 }

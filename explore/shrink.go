@@ -126,6 +126,9 @@ func (k *shrinker) options() {
 	if k.best.Lock.NodeTimeout > 0 {
 		k.try(func(s *Schedule) { s.Lock.NodeTimeout = 0 })
 	}
+	if k.best.Lock.RetryMax > 0 {
+		k.try(func(s *Schedule) { s.Lock.RetryMin, s.Lock.RetryMax = 0, 0 })
+	}
 	if k.best.Lock.Tries > 0 {
 		k.try(func(s *Schedule) { s.Lock.Tries = 0 })
 	}

@@ -40,8 +40,8 @@ type limits struct {
 	ttl, nodeTimeout, retryMin, retryMax, validity time.Duration
 }
 
-func (s *Space) limits(nodeTimeout time.Duration) limits {
-	o := locks.Options{TTL: s.TTL, NodeTimeout: nodeTimeout}.WithDefaults()
+func (s *Space) limits(l Lock) limits {
+	o := locks.Options{TTL: s.TTL, NodeTimeout: l.NodeTimeout, RetryMin: l.RetryMin, RetryMax: l.RetryMax}.WithDefaults()
 	return limits{ttl: s.TTL, nodeTimeout: o.NodeTimeout, retryMin: o.RetryMin, retryMax: o.RetryMax,
 		validity: s.TTL - time.Duration(o.Drift*float64(s.TTL)) - 2*time.Millisecond}
 }

@@ -74,6 +74,9 @@ func (f *file) lock(name string, l Lock) {
 	if l.NodeTimeout > 0 {
 		options = append(options, "node-timeout: "+f.span(l.NodeTimeout))
 	}
+	if l.RetryMax > 0 {
+		options = append(options, fmt.Sprintf("retry: [%s, %s]", f.span(l.RetryMin), f.span(l.RetryMax)))
+	}
 	if l.Tries > 0 {
 		options = append(options, fmt.Sprintf("tries: %d", l.Tries))
 	}
