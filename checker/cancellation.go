@@ -92,7 +92,7 @@ func (c *cancellation) violation(o *operation, by cancel, after span, index int)
 	}
 	v := Violation{
 		Key: key, From: after.from, Until: after.until, Processes: []string{client},
-		What: fmt.Sprintf("%s asked for %q at %s, and its caller gave up at %s; %s, %s later; the bound is %s",
+		What: fmt.Sprintf("%s asked for %q at %s, and its caller cancelled at %s; %s, %s later (limit %s)",
 			client, key, at(o.asked), at(by.time), ending, lasting(after.length()), lasting(c.header.Bounds.Cancel)),
 	}
 	if index < maxViolations {

@@ -141,16 +141,16 @@ func (k *keyed) taken(during span, client name) []span {
 
 // waitViolation tells of a wait during which the lock stood free for too long.
 func (d *deadlockFreedom) waitViolation(o *operation, free span, index int) Violation {
-	ending := "and was not granted it by then"
+	ending := "and it was still waiting"
 	if o.ok() && o.done == free.until {
-		ending = "before it was granted it"
+		ending = "when it was granted"
 	}
 	client, key := d.name(o.process), d.name(o.key)
 	v := Violation{
 		Key: key, From: free.from, Until: free.until, Processes: []string{client},
-		What: fmt.Sprintf("%s waited for %q from %s; from %s to %s nobody held it and no fault was in the way, %s: %s, "+
-			"where %s is the bound",
-			client, key, at(o.asked), at(free.from), at(free.until), ending, lasting(free.length()), lasting(d.header.Bounds.Free)),
+		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free: asked for at %s; from %s nobody held it "+
+			"and no fault was in the way, until %s, %s",
+			client, lasting(free.length()), lasting(d.header.Bounds.Free), key, at(o.asked), at(free.from), at(free.until), ending),
 	}
 	if index < maxViolations {
 		v.Blame = d.blamer.forWait(o, free)
@@ -236,8 +236,8 @@ func (d *deadlockFreedom) tooLongHeld(k *keyed, known int) []Violation {
 func (d *deadlockFreedom) tenureViolation(l Lease, waiter string, both span, index int) Violation {
 	v := Violation{
 		Key: l.Key, From: both.from, Until: both.until, Processes: []string{l.Client, waiter},
-		What: fmt.Sprintf("%s kept %q from %s to %s while %s waited for it for %s of that time; the bound is %s",
-			l.Client, l.Key, at(l.From), at(l.Until), waiter, lasting(both.length()), lasting(d.header.Bounds.Tenure)),
+		What: fmt.Sprintf("%s waited %s (limit %s) for %q while %s kept it, from %s to %s",
+			waiter, lasting(both.length()), lasting(d.header.Bounds.Tenure), l.Key, l.Client, at(l.From), at(l.Until)),
 		Leases: []Lease{l},
 	}
 	if index < maxViolations {
@@ -258,7 +258,7 @@ func (d *deadlockFreedom) neverExpiring() []Violation {
 			}
 			found = append(found, Violation{
 				Key: k.name, From: look.time, Until: d.end, Processes: []string{node},
-				What: fmt.Sprintf("the last look into %s, at %s, found %q owned by token %s without an expiry: it is locked for ever",
+				What: fmt.Sprintf("the last look into %s, at %s, found %q owned by token %s without an expiry: it stays locked for ever",
 					node, at(look.time), k.name, state.Token),
 				Blame: d.blamer.forNoExpiry(node, k.name, look.index),
 			})

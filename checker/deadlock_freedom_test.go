@@ -189,8 +189,8 @@ func TestWaitIsTold(t *testing.T) {
 	s.grant("c1", 0, 10, 900)
 	s.attempt("c2", 200, 3000, history.TypeFail)
 	r := s.judged(t, DeadlockFreedom)
-	require.Equal(t, `c2 waited for "k1" from 0.200 s; from 0.910 s to 3.000 s nobody held it and no fault was in the way, `+
-		`and was not granted it by then: 2.090 s, where 1.500 s is the bound`,
+	require.Equal(t, `c2 waited 2.090 s (limit 1.500 s) for "k1" though the lock was free: asked for at 0.200 s; `+
+		`from 0.910 s nobody held it and no fault was in the way, until 3.000 s, and it was still waiting`,
 		r.Violations[0].What)
 	require.Equal(t, 2090*ms, r.Measured["longest_free"])
 }

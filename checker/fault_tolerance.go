@@ -129,17 +129,15 @@ func (f *faultTolerance) free(w asking, held []span) []span {
 
 func (f *faultTolerance) violation(w asking, clear span, rivals int, index int) Violation {
 	client, key := f.name(w.client), f.name(w.first.key)
-	nobody, beside := client+" was not granted it", ""
+	nobody := "it was not granted"
 	if rivals > 0 {
-		nobody = "nobody was granted it"
-		beside = fmt.Sprintf(", with rivals: %d", rivals)
+		nobody = fmt.Sprintf("neither it nor any of its rivals (%d) was granted it", rivals)
 	}
 	v := Violation{
 		Key: key, From: clear.from, Until: clear.until, Processes: []string{client},
-		What: fmt.Sprintf("%s asked for %q at %s; from %s to %s it was free and %s reached a healthy majority, but %s for "+
-			"%s; the bound is %s%s",
-			client, key, at(w.from), at(clear.from), at(clear.until), client, nobody, lasting(clear.length()),
-			lasting(f.bound(rivals)), beside),
+		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free and a healthy majority in reach: asked for "+
+			"at %s; from %s to %s %s",
+			client, lasting(clear.length()), lasting(f.bound(rivals)), key, at(w.from), at(clear.from), at(clear.until), nobody),
 	}
 	if index < maxViolations {
 		v.Blame = f.blamer.forUnavailable(w.last, clear)

@@ -49,7 +49,7 @@ func (b *releaseBound) late(s releasing, clear span, index int) Violation {
 	v := Violation{
 		Key: b.name(s.key), From: clear.from, Until: clear.until, Processes: []string{client},
 		What: fmt.Sprintf("%s released %q at %s; from %s to %s it reached a healthy majority, "+
-			"but its release had not returned after %s; the bound is %s",
+			"but its release had not returned after %s (limit %s)",
 			client, b.name(s.key), at(s.from), at(clear.from), at(clear.until), lasting(clear.length()), lasting(b.header.Bounds.Release)),
 	}
 	if index < maxViolations {

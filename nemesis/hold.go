@@ -19,7 +19,7 @@ var _ = declare(&Declaration{
 	Words: Words{
 		ToDo:  orderIntercept("hold"),
 		Begun: intercepted("held back"),
-		Over:  func(f history.Fault) string { return "what was held back on " + links(f) + " is let go" },
+		Over:  func(f history.Fault) string { return "what was held on " + links(f) + " is delivered" },
 		Was:   "was held",
 	},
 	apply: func(n *Nemesis, _ context.Context, f Fault, target string) (*Active, error) {

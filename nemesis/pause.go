@@ -23,7 +23,7 @@ var _ = declare(&Declaration{
 	Words: Words{
 		ToDo: order("pause %s (SIGSTOP)"), Begun: becomes("paused (SIGSTOP)"),
 		Over: func(f history.Fault) string {
-			return runOn(f) + wording.Behind(", having been stopped for ", wording.Readable(f.Measured["stopped for"]))
+			return runOn(f) + wording.Behind(" after a pause of ", wording.Readable(f.Measured["stopped for"]))
 		},
 		Was: "was paused",
 	},

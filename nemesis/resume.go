@@ -17,7 +17,7 @@ var _ = declare(&Declaration{
 	apply: (*Nemesis).endKinds,
 })
 
-func runOn(f history.Fault) string { return who(f) + " run" + s(f) + " on" }
+func runOn(f history.Fault) string { return who(f) + " resume" + s(f) }
 
 // endKinds ends every fault on a target that this kind ends; there must be one.
 func (n *Nemesis) endKinds(ctx context.Context, f Fault, target string) (*Active, error) {

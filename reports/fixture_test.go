@@ -68,7 +68,7 @@ func fixture() *Report {
 	undecided := trial("hung-node", "", 1, history.Holds, history.Inconclusive)
 	undecided.Results[0].Reason = "vacuous: 1 of 2 grants"
 	skipped := suite.Result{Scenario: "disk-full", Cluster: "virtual", Lock: "redlock",
-		Skipped: "the virtual cluster cannot do full-disk: it has no disk; run it with --on local"}
+		Skipped: "needs a disk that can be full, which the virtual cluster does not have: use --on local"}
 	failed := suite.Result{Scenario: "eviction", Cluster: "local", Trial: 1, Seed: 7, Lock: "redlock",
 		Failure: "n3 did not start: address already in use", Elapsed: 2 * time.Second}
 	better := trial("client-pause", "", 1, history.Violated, history.Holds)

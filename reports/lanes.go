@@ -165,7 +165,7 @@ func (d *drawing) markTexts(width int) []string {
 	for i, m := range d.numbered() {
 		text := clean(m.Text)
 		if m.Turning {
-			text += "; from here on it was inevitable"
+			text += " (point of no return)"
 		}
 		lines = append(lines, hanging(fmt.Sprintf("%c  %s: ", numbers[i], Moment(m.Time)), text, width)...)
 	}

@@ -16,9 +16,9 @@ func (t *teller) acquire(i int, e, invoke history.Event) {
 	case history.TypeOK:
 		t.grant(i, e, invoke)
 	case history.TypeFail:
-		t.add(i, e, detail, "%s is refused the lock%s%s", e.Process, because(e.Reason), t.gathered(e, invoke))
+		t.add(i, e, detail, "%s %s%s", e.Process, t.failure(e, invoke), t.gathered(e, invoke))
 	case history.TypeInfo:
-		t.add(i, e, detail, "%s does not learn whether it got the lock", e.Process)
+		t.add(i, e, detail, "%s never learns whether it acquired the lock", e.Process)
 	}
 }
 
@@ -44,12 +44,12 @@ func (t *teller) grant(i int, e, invoke history.Event) {
 		if l.Client != e.Process || l.ID != e.ID || l.From != e.Time {
 			continue
 		}
-		text += ", and believes in it " + t.belief(l, e)
+		text += "; lease valid " + t.belief(l, e)
 		if l.Fence > 0 {
 			text += fmt.Sprintf(", with fencing token %d", l.Fence)
 		}
 		if other, until := t.meanwhile(l); other != "" {
-			text += fmt.Sprintf("; but %s still holds it: both do, for %s", other, Duration(time.Duration(until-l.From)))
+			text += fmt.Sprintf("; but %s still holds it: both hold the lock for %s", other, Duration(time.Duration(until-l.From)))
 		}
 	}
 	t.add(i, e, t.weigh(e), "%s", text)
@@ -63,9 +63,9 @@ func (t *teller) belief(l checker.Lease, grant history.Event) string {
 		return e.Op == history.OpExtend && e.Type == history.TypeOK && e.Process == l.Client && e.Lease == l.ID
 	})
 	if l.Ended == checker.EndedDeadline && !extended {
-		return "until " + Moment(l.Until)
+		return "until " + Moment(l.Until) + " (its own view)"
 	}
-	return "for " + Duration(time.Duration(grant.Validity)) + " by its own clock"
+	return "for " + Duration(time.Duration(grant.Validity)) + " (by its own clock)"
 }
 
 // meanwhile names who holds the same key as a lease begins, and until when both
@@ -94,25 +94,36 @@ func (t *teller) gathered(e, invoke history.Event) string {
 	case len(nodes) > 0 && e.Type == history.TypeOK:
 		return " by " + list(nodes)
 	case len(nodes) > 0:
-		return ": it was given the keys of " + list(nodes)
+		return "; it had been given the keys of " + list(nodes)
 	}
 	return ""
 }
 
-func because(reason string) string {
-	switch reason {
+// failure says how an acquire came to nothing.
+func (t *teller) failure(e, invoke history.Event) string {
+	switch e.Reason {
 	case history.ReasonHeld:
-		return ", which another holds"
+		return "fails to acquire: another client holds the lock"
 	case history.ReasonNoMajority:
-		return ", for lack of a majority"
+		return "fails to acquire: no majority"
 	case history.ReasonTooLate:
-		return ", for it took too long"
+		return "fails to acquire: it took too long"
 	case history.ReasonCancelled:
-		return ", for its time is up"
+		if t.cancelled(e.Process, invoke.Time, e.Time) {
+			return "gives up: acquire cancelled"
+		}
+		return "gives up: acquire timed out"
 	case history.ReasonRefused:
-		return ", for its nodes are not fit for it"
+		return "fails to acquire: the lock rejects its list of nodes"
 	}
-	return ""
+	return "fails to acquire"
+}
+
+// cancelled says whether a client's caller gave up in that time.
+func (t *teller) cancelled(client string, from, until int64) bool {
+	return slices.ContainsFunc(t.events, func(e history.Event) bool {
+		return e.Type == history.TypeCancel && e.Process == client && from <= e.Time && e.Time <= until
+	})
 }
 
 func (t *teller) extend(i int, e history.Event) {
@@ -122,7 +133,7 @@ func (t *teller) extend(i int, e history.Event) {
 		for _, l := range t.leases {
 			if l.Client == e.Process && l.ID == e.Lease && l.From == e.Time {
 				if other, until := t.meanwhile(l); other != "" {
-					extended.Text += fmt.Sprintf("; but %s holds the lock: both do, for %s", other, Duration(time.Duration(until-l.From)))
+					extended.Text += fmt.Sprintf("; but %s holds it: both hold the lock for %s", other, Duration(time.Duration(until-l.From)))
 					extended.weight = essential
 					return
 				}
@@ -133,9 +144,9 @@ func (t *teller) extend(i int, e history.Event) {
 			return fmt.Sprintf("%s extends its lease again and again, %d times until %s", e.Process, n, Moment(last.Time))
 		}
 	case history.TypeFail:
-		t.add(i, e, detail, "%s is refused an extension%s", e.Process, map[string]string{
-			history.ReasonNoMajority: ", for lack of a majority", history.ReasonTooLate: ", for it took too long",
-			history.ReasonLost: ", for the lock is not its own any more", history.ReasonBounded: ", for it has had all that are allowed",
+		t.add(i, e, detail, "%s fails to extend its lease%s", e.Process, map[string]string{
+			history.ReasonNoMajority: ": no majority", history.ReasonTooLate: ": it took too long",
+			history.ReasonLost: ": the lock is no longer its own", history.ReasonBounded: ": it has had all the extensions that are allowed",
 		}[e.Reason])
 	}
 }
@@ -143,9 +154,9 @@ func (t *teller) extend(i int, e history.Event) {
 func (t *teller) release(i int, e history.Event) {
 	switch {
 	case e.Type == history.TypeInvoke:
-		t.add(i, e, detail, "%s gives the lock back", e.Process)
+		t.add(i, e, detail, "%s releases the lock", e.Process)
 	case e.Type == history.TypeFail && e.Reason == history.ReasonLost:
-		t.add(i, e, aside, "%s learns that the lock was not its own any more", e.Process)
+		t.add(i, e, aside, "%s learns on release that the lock was no longer its own", e.Process)
 	}
 }
 
@@ -167,10 +178,10 @@ func (t *teller) access(i int, e history.Event) {
 		t.add(i, e, detail, "%s sends its write %s to the store, derived from %s", e.Process, e.Value, checker.VersionName(e.Base))
 	case e.Type == history.TypeOK && e.Op == history.OpRead && e.Process == "harness":
 		if !t.acknowledged(i, e.Value) {
-			t.add(i, e, essential, "at the end, %s stands at the store", e.Value)
+			t.add(i, e, essential, "at the end, the store has %s", e.Value)
 		}
 	case e.Type == history.TypeOK && e.Op == history.OpRead:
-		t.add(i, e, detail, "%s reads %s at the store", e.Process, checker.VersionName(e.Value))
+		t.add(i, e, detail, "%s reads %s from the store", e.Process, checker.VersionName(e.Value))
 	case e.Type == history.TypeOK && t.lost.has(e.Value):
 		t.add(i, e, weight, "the store accepts %s's write %s", e.Process, e.Value)
 	case e.Type == history.TypeOK:
@@ -182,7 +193,7 @@ func (t *teller) access(i int, e history.Event) {
 	case e.Type == history.TypeFail:
 		why := map[string]string{
 			history.ReasonStale:   ": it has seen a newer token or version",
-			history.ReasonExpired: ": its lease is over, and it does not try",
+			history.ReasonExpired: ": its lease is over",
 		}[e.Reason]
 		verb := "the store rejects %s's write %s%s"
 		if e.Reason == history.ReasonExpired {

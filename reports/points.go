@@ -41,13 +41,13 @@ func leaseEnd(l checker.Lease) Point {
 	p := Point{Time: l.Until, Event: NoEvent, Kind: PointDeadline}
 	switch l.Ended {
 	case checker.EndedRelease:
-		p.Kind, p.Text = PointReleased, l.Client+" gives the lock back"
+		p.Kind, p.Text = PointReleased, l.Client+" releases the lock"
 	case checker.EndedLost:
 		p.Kind, p.Text = PointLost, l.Client+" is told that it lost the lock"
 	case checker.EndedKilled:
-		p.Kind, p.Text = PointKilled, l.Client+" dies with the lock"
+		p.Kind, p.Text = PointKilled, l.Client+" dies holding the lock"
 	default:
-		p.Text = l.Client + " believes in its lease until here"
+		p.Text = l.Client + "'s lease is valid until here (its own view)"
 	}
 	return p
 }

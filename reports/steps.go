@@ -18,16 +18,16 @@ func StepText(s scenarios.Step) string {
 }
 
 // clientVerbs are what clients do to the lock and the store, as they are said
-// of one client.
-var clientVerbs = map[scenarios.Verb]string{
-	scenarios.VerbAcquire: "acquires",
-	scenarios.VerbExtend:  "extends its lease",
-	scenarios.VerbRelease: "releases the lock",
-	scenarios.VerbCheck:   "checks whether its lease is still valid",
-	scenarios.VerbRead:    "reads the register",
-	scenarios.VerbWrite:   "writes the register",
-	scenarios.VerbWatch:   "keeps its lease extended from here on",
-	scenarios.VerbCancel:  "cancels what it is doing",
+// of one client and of several.
+var clientVerbs = map[scenarios.Verb]struct{ one, several string }{
+	scenarios.VerbAcquire: {"acquires", "acquire"},
+	scenarios.VerbExtend:  {"extends its lease", "extend their leases"},
+	scenarios.VerbRelease: {"releases the lock", "release the lock"},
+	scenarios.VerbCheck:   {"checks whether its lease is still valid", "check whether their leases are still valid"},
+	scenarios.VerbRead:    {"reads the register", "read the register"},
+	scenarios.VerbWrite:   {"writes the register", "write the register"},
+	scenarios.VerbWatch:   {"keeps its lease extended from here on", "keep their leases extended from here on"},
+	scenarios.VerbCancel:  {"cancels what it is doing", "cancel what they are doing"},
 }
 
 // scriptVerbs are what the script does itself.
@@ -39,7 +39,11 @@ var scriptVerbs = map[scenarios.Verb]string{
 
 func action(s scenarios.Step) string {
 	who := list(s.Targets)
-	if does, ok := clientVerbs[s.Verb]; ok {
+	if verb, ok := clientVerbs[s.Verb]; ok {
+		does := verb.one
+		if len(s.Targets) > 1 {
+			does = verb.several
+		}
 		switch {
 		case s.Key != "" && s.Verb == scenarios.VerbAcquire:
 			does += " " + s.Key
@@ -108,7 +112,7 @@ func asides(s scenarios.Step) string {
 		text += ", within " + s.Within.String()
 	}
 	if s.Async {
-		text += ", and the script goes on meanwhile"
+		text += ", in the background"
 	}
 	return text
 }

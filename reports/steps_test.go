@@ -20,7 +20,7 @@ func TestStepText(t *testing.T) {
 		{scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Reaching: []string{"n1", "n2", "n3"}, Must: "ok"},
 			"c1 acquires, from here on reaching only n1, n2 and n3; it must succeed"},
 		{scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: "k2", Async: true, Within: ttls(2)},
-			"c2 acquires k2, within 2 ttl, and the script goes on meanwhile"},
+			"c2 acquires k2, within 2 ttl, in the background"},
 		{scenarios.Step{Verb: scenarios.VerbWrite, Targets: []string{"c1"}, Key: "k2", Must: "fail"},
 			"c1 writes the register of k2; it must fail"},
 		{scenarios.Step{Verb: scenarios.VerbWait, Wait: scenarios.Span{TTLs: 1.2, Fixed: 50 * time.Millisecond}}, "wait 1.2 ttl + 50ms"},

@@ -77,9 +77,9 @@ func TestTellShowsTheViolationsOwnWindow(t *testing.T) {
 	require.Equal(t, []string{
 		`1.000000 s c2 asks for "k1"`,
 		"1.050000 s c1's key expires on n1",
-		"1.090000 s c1's lease is over: its own deadline has passed",
-		"1.250000 s c2 is granted the lock by n1, and believes in it for 990 ms by its own clock",
-		"1.600000 s c1 runs on",
+		"1.090000 s c1's lease expires (its own view)",
+		"1.250000 s c2 is granted the lock by n1; lease valid for 990 ms (by its own clock)",
+		"1.600000 s c1 resumes",
 	}, told)
 }
 
@@ -133,7 +133,7 @@ func TestFaultText(t *testing.T) {
 			"the clocks of n1 and n2 jump back by 2 s and run at 1.2 times the true rate"},
 		{history.Fault{Kind: "pause", Targets: []string{"c1"}}, "c1 is paused (SIGSTOP), but it did not take effect"},
 		{history.Fault{Kind: "pause", Targets: []string{"c1"}, Phase: history.PhaseEnd, Effective: true,
-			Measured: map[string]string{"stopped for": "1.02359s"}}, "c1 runs on, having been stopped for 1.02 s"},
+			Measured: map[string]string{"stopped for": "1.02359s"}}, "c1 resumes after a pause of 1.02 s"},
 		{history.Fault{Kind: "hold", Targets: []string{"c1-n1"}, Effective: true,
 			Asked: map[string]string{"command": "SET", "part": "reply", "times": "1"}},
 			"on the link c1-n1 the reply to the next SET will be held back"},

@@ -146,11 +146,11 @@ func TestStoriesTellOfTheOverlap(t *testing.T) {
 		if len(s.violation.Leases) < 2 {
 			continue
 		}
-		i := slices.IndexFunc(s.story.Marks, func(m Mark) bool { return strings.Contains(m.Text, "both do, for") })
+		i := slices.IndexFunc(s.story.Marks, func(m Mark) bool { return strings.Contains(m.Text, "both hold the lock for") })
 		require.GreaterOrEqual(t, i, 0, "%s: no sentence tells of the overlap", s.name)
 		require.Equal(t, s.violation.From, s.story.Marks[i].Time, s.name)
 		overlap := at(s.violation.Until - s.violation.From)
-		require.Contains(t, s.story.Marks[i].Text, "both do, for "+overlap, s.name)
+		require.Contains(t, s.story.Marks[i].Text, "both hold the lock for "+overlap, s.name)
 	}
 }
 

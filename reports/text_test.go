@@ -77,7 +77,7 @@ func TestSkipsAreToldOnceForEachReason(t *testing.T) {
 	because := func(scenario, variant, why string) suite.Result {
 		return suite.Result{Scenario: scenario, Variant: variant, Cluster: "virtual", Lock: "redlock", Skipped: why}
 	}
-	none := "the virtual cluster cannot do replicas: its nodes do not replicate; run it with --on local or --on docker"
+	none := "needs replication, which the virtual cluster does not have: use --on local or --on docker"
 	r := New([]suite.Result{
 		because("failover-lock", "", none), because("disk-full", "", "it has no disk"),
 		trial("flushall", "", 1, history.Holds, history.Holds),

@@ -172,7 +172,7 @@ func (t *teller) ends() {
 		if l.Key == t.Key && l.Ended == checker.EndedDeadline && l.Until >= t.From && l.Until <= t.Until {
 			e := history.Event{Time: l.Until, Process: l.Client}
 			t.add(NoEvent, e, t.weigh(history.Event{Process: l.Client, ID: l.ID}),
-				"%s's lease is over: its own deadline has passed", l.Client)
+				"%s's lease expires (its own view)", l.Client)
 		}
 	}
 }

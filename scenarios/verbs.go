@@ -34,7 +34,7 @@ var steps = []Usage{
 	{VerbAcquire, nemesis.Clients, nil, []string{"key", "reaching", "async", "must", "within"},
 		"gets the lock, with the lock's own retries"},
 	{VerbExtend, nemesis.Clients, nil, []string{"async", "if-held", "must", "within"}, "prolongs the lease"},
-	{VerbRelease, nemesis.Clients, nil, []string{"async", "if-held", "must", "within"}, "gives the lock back"},
+	{VerbRelease, nemesis.Clients, nil, []string{"async", "if-held", "must", "within"}, "releases the lock"},
 	{VerbCheck, nemesis.Clients, nil, []string{"async", "if-held", "must"}, "asks the lease whether it is still valid"},
 	{VerbRead, nemesis.Clients, nil, []string{"key", "async", "must"}, "reads the register at the store"},
 	{VerbWrite, nemesis.Clients, nil, []string{"key", "async", "if-held", "must"},

@@ -17,7 +17,7 @@ func (p *program) checkCommand() *cobra.Command {
 		Use:   "check HISTORY.jsonl",
 		Short: "Judge a history that a run has kept",
 		Long: `Judges a history by itself: the verdict on each property, each violation with
-what made it inevitable, and a drawing of who held the lock and who owned its
+its point of no return, and a drawing of who held the lock and who owned its
 keys. A long history without a violation is not drawn. The exit code is that of
 a run of this one trial, by what the history's own header expects.`,
 		Example: "  lockproof check out/trials/clock-jump-forward/000/history.jsonl",

@@ -267,12 +267,16 @@ const (
 	Drop Action = "drop"
 )
 
-// Unsupported says that a cluster cannot do a fault, why, and how to get it.
+// Unsupported says that a cluster cannot do a fault, why, and how to get it. Needs
+// is what the fault needs and the cluster does not have; it says enough without Why.
 type Unsupported struct {
-	Cluster, Fault, Why, How string
+	Cluster, Fault, Needs, Why, How string
 }
 
 func (u *Unsupported) Error() string {
+	if u.Needs != "" {
+		return fmt.Sprintf("needs %s, which the %s cluster does not have: %s", u.Needs, u.Cluster, u.How)
+	}
 	s := fmt.Sprintf("the %s cluster cannot do %s: %s", u.Cluster, u.Fault, u.Why)
 	if u.How != "" {
 		s += "; " + u.How

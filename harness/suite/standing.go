@@ -74,7 +74,7 @@ func judge(property, expected string, result checker.Result, lenient bool) Judge
 	j := Judgement{Property: property, Expected: expected, Got: got, Standing: Compare(expected, got, lenient)}
 	switch {
 	case expected == "" && got == history.Violated:
-		j.Why = property + " is violated, and the scenario does not expect that"
+		j.Why = property + ": unexpectedly violated"
 	case expected == history.Violated && got == history.Violated && result.Unmet != "":
 		j.Standing = Undecided
 		j.Why = property + ": violated, but not as the scenario means to show: " + result.Unmet

@@ -66,7 +66,7 @@ func TestStanding(t *testing.T) {
 			Expect: map[string]string{mutex: holds},
 			Results: []checker.Result{
 				result(mutex, holds, ""), result(data, violated, "")},
-		}, Differs, "protected-data is violated, and the scenario does not expect that"},
+		}, Differs, "protected-data: unexpectedly violated"},
 		{"a property that is not named is inconclusive", Result{
 			Expect: map[string]string{mutex: holds},
 			Results: []checker.Result{

@@ -103,7 +103,7 @@ func TestBrowserWithoutJavaScript(t *testing.T) {
 	b.Scripts(false)
 	b.Visit("")
 	require.Equal(t, "0", b.Text(`[...document.querySelectorAll("button, .filter, .keys")].filter((e) => e.offsetParent).length`))
-	require.Contains(t, b.Text(`document.querySelector(".story").innerText`), "From here on it was inevitable")
+	require.Contains(t, b.Text(`document.querySelector(".story").innerText`), "Point of no return")
 	require.Equal(t, "960", b.Text(`document.querySelector(".chart").getBoundingClientRect().width`))
 	b.RequireQuiet()
 }

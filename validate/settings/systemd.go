@@ -222,7 +222,7 @@ func (u unit) limits(p *Policy, pause, sleep time.Duration) error {
 	if p.Returns[Kill].After == pause+sleep && burst > 0 && interval > time.Duration(burst)*(pause+sleep) {
 		p.Remarks = append(p.Remarks, Remark{Place: Place{File: p.File},
 			What: fmt.Sprintf("after %d restarts within %s (StartLimitBurst, StartLimitIntervalSec) systemd "+
-				"leaves the server down: safe, and away for good", burst, interval)})
+				"leaves the server down: locks stay safe; the node stays down", burst, interval)})
 	}
 	return nil
 }

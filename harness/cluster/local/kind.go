@@ -113,8 +113,8 @@ func can(fault string) error {
 		return nil
 	}
 	if fault == "disconnect" {
-		return unsupported(fault, "its servers are on loopback, in no network of their own",
-			"run it with --on docker, or cut the links to the node")
+		return &cluster.Unsupported{Cluster: Name, Fault: fault, Needs: "nodes in a network of their own",
+			How: "use --on docker, or cut the links to the node"}
 	}
 	why, known := shimmed[fault]
 	if !known {

@@ -151,11 +151,10 @@ func TestCan(t *testing.T) {
 	require.NoError(t, can("power-loss"))
 	require.NoError(t, can("node-clock"))
 	for fault, want := range map[string]string{
-		"slow-fsync": "the virtual cluster cannot do slow-fsync: its disks are modelled, and their fsyncs neither " +
-			"stall nor fail; run it with --on local",
-		"disk-full": "its disks are modelled and never full",
-		"replica":   "its nodes do not replicate",
-		"nonsense":  "it knows no such fault; it can do kill,",
+		"slow-fsync": "needs a disk whose fsyncs can stall or fail, which the virtual cluster does not have: use --on local or --on docker",
+		"disk-full":  "needs a disk that can be full",
+		"replica":    "needs replication",
+		"nonsense":   "it knows no such fault; it can do kill,",
 	} {
 		var unsupported *cluster.Unsupported
 		require.True(t, errors.As(can(fault), &unsupported))

@@ -47,21 +47,24 @@ var faults = []string{
 	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
 }
 
-// beyond says why the cluster cannot do what real servers can, by a word that
-// the fault's name contains.
-var beyond = []struct{ word, why string }{
-	{"fsync", "its disks are modelled, and their fsyncs neither stall nor fail"},
-	{"rewrite", "its AOF is modelled and never rewritten"},
-	{"disk", "its disks are modelled and never full"},
-	{"evict", "its memory has no limit"},
-	{"memory", "its memory has no limit"},
-	{"fill", "its memory has no limit"},
-	{"disconnect", "its nodes are in no network of their own: cut the links to the node instead"},
-	{"supervisor", "its nodes have none: a script that starts a node at once is the same there"},
-	{"replica", "its nodes do not replicate"},
-	{"failover", "its nodes do not replicate"},
-	{"promot", "its nodes do not replicate"},
-	{"sentinel", "its nodes do not replicate"},
+// elsewhere is where real servers are.
+const elsewhere = "use --on local or --on docker"
+
+// beyond says what real servers have and the cluster does not, by a word that the
+// fault's name contains, and how to get it.
+var beyond = []struct{ word, needs, how string }{
+	{"fsync", "a disk whose fsyncs can stall or fail", elsewhere},
+	{"rewrite", "an AOF that is rewritten", elsewhere},
+	{"disk", "a disk that can be full", elsewhere},
+	{"evict", "a limit on memory", elsewhere},
+	{"memory", "a limit on memory", elsewhere},
+	{"fill", "a limit on memory", elsewhere},
+	{"disconnect", "nodes in a network of their own", "use --on docker, or cut the links to the node"},
+	{"supervisor", "a supervisor", elsewhere + ", or a script that starts the node at once"},
+	{"replica", "replication", elsewhere},
+	{"failover", "replication", elsewhere},
+	{"promot", "replication", elsewhere},
+	{"sentinel", "replication", elsewhere},
 }
 
 // can says whether a virtual cluster can do a fault: nil, or a
@@ -73,7 +76,7 @@ func can(fault string) error {
 	u := &cluster.Unsupported{Cluster: Name, Fault: fault, Why: "it knows no such fault", How: "it can do " + strings.Join(faults, ", ")}
 	for _, b := range beyond {
 		if strings.Contains(fault, b.word) {
-			u.Why, u.How = b.why, "run it with --on local or --on docker"
+			u.Needs, u.How = b.needs, b.how
 			break
 		}
 	}
