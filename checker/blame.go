@@ -26,6 +26,7 @@ const (
 	OneCounter      = "fencing tokens come from one counter"
 	ReplicasHaveAll = "a promoted replica has every acknowledged write"
 	OneMaster       = "there is one master at a time"
+	AnswersInTime   = "answers come before the lock gives up on them"
 	ContextHeeded   = "the lock heeds its caller's context"
 	Unexplained     = "not shown by this history"
 )
@@ -89,7 +90,7 @@ func (b *blamer) forUnavailable(o *operation, clear span) *Blame {
 
 // forLateRelease explains a release that did not return although it should have.
 func (b *blamer) forLateRelease(s releasing, clear span) *Blame {
-	return (&waitBlame{b, &operation{process: s.client, key: s.key, call: s.call, asked: s.from}, clear}).unavailable()
+	return (&waitBlame{b, &operation{process: s.client, key: s.key, call: s.call, asked: s.from}, clear}).explainRelease()
 }
 
 // forUnheeded explains an acquire that went on after its caller had given up.

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -18,7 +17,7 @@ type waitBlame struct {
 }
 
 // explain looks for keys that lingered on the nodes, or for attempts that got in one
-// another's way, or for a node that was waited for.
+// another's way, or for a node that was waited for, or for answers that came too late.
 func (b *waitBlame) explain() *Blame {
 	if h := b.lingerer(); h != nil {
 		if blame := b.slowClock(h); blame != nil {
@@ -26,7 +25,20 @@ func (b *waitBlame) explain() *Blame {
 		}
 		return b.forOrphan(h)
 	}
-	return cmp.Or(b.lateSet(), b.livelock(), b.unavailable())
+	return b.first(b.lateSet, b.livelock, b.unavailable, b.gaveUp)
+}
+
+// explainRelease looks for a node that was waited for.
+func (b *waitBlame) explainRelease() *Blame { return b.first(b.unavailable) }
+
+// first gives the first explanation that there is.
+func (b *waitBlame) first(explanations ...func() *Blame) *Blame {
+	for _, explain := range explanations {
+		if blame := explain(); blame != nil {
+			return blame
+		}
+	}
+	return b.blame(int(b.by.call), Unexplained, "nothing that is recorded of %s's wait tells why", b.name(b.by.process))
 }
 
 // slowClock explains a key that lived longer on the true clock than on its node's.
@@ -213,7 +225,34 @@ func (b *waitBlame) unavailable() *Blame {
 				f.describe(), client)
 		}
 	}
-	return b.blame(int(b.by.call), Unexplained, "nothing that is recorded of %s's wait tells why", client)
+	return nil
+}
+
+// gaveUp explains attempts, two at least, that took the key on a majority of the nodes, and
+// gave all of it back: the nodes had said yes, but too late for a client that waits so long.
+func (b *waitBlame) gaveUp() *Blame {
+	given := map[text][]*holding{}
+	var tokens []text // in the order of their first keys
+	for _, h := range b.key(b.by.key).tenures {
+		if h.owner != b.by.process || h.ended != deleted || h.from < b.free.from || h.until > b.free.until {
+			continue
+		}
+		if given[h.token] == nil {
+			tokens = append(tokens, h.token)
+		}
+		given[h.token] = append(given[h.token], h)
+	}
+	tokens = slices.DeleteFunc(tokens, func(t text) bool { return len(given[t]) < b.majority() })
+	if len(tokens) < 2 {
+		return nil
+	}
+	var events []int
+	for _, h := range slices.Concat(given[tokens[0]], given[tokens[1]]) {
+		events = append(events, int(h.set), int(h.ender))
+	}
+	return b.blame(int(given[tokens[0]][0].ender), AnswersInTime,
+		"a majority of the nodes gave %s the key again and again, and each time it gave the keys back: their answers came too late for it",
+		b.name(b.by.process)).restingOn(events...)
 }
 
 // inTheWay gives the node that a fault kept from the client at some time of the stretch,

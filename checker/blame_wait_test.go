@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -16,6 +17,15 @@ func (s *story) splits(times int64) {
 	for i := range times {
 		s.sets(2500*i+10, "c1", "t1", 20, "n1", "n2")
 		s.sets(2500*i+11, "c2", "t2", 20, "n3", "n4")
+	}
+}
+
+// givesUp is a wait in which a client is given the keys of nodes so many times, and gives them back.
+func (s *story) givesUp(times int64, nodes ...string) {
+	s.attempt("c1", 0, 5000, history.TypeFail)
+	for i := range times {
+		s.sets(100*i+10, "c1", fmt.Sprint("t", i), 1000, nodes...)
+		s.deletes(100*i+60, "c1", fmt.Sprint("t", i), nodes...)
 	}
 }
 
@@ -72,6 +82,9 @@ func TestBlamesOfWaitsRestOnEvidence(t *testing.T) {
 				s.sets(2500*i+11, "c2", "t2", 2400, "n4", "n5")
 			}
 		}, "NodeTimeout"},
+		{"answers that came too late", func(s *story) { s.givesUp(2, "n1", "n2", "n3") }, AnswersInTime},
+		{"but once", func(s *story) { s.givesUp(1, "n1", "n2", "n3") }, Unexplained},
+		{"but from too few nodes", func(s *story) { s.givesUp(2, "n1", "n2") }, Unexplained},
 		{"a node that was waited for", func(s *story) {
 			s.lasting(5, 4000, "pause", "n1")
 			s.attempt("c1", 10, 3000, history.TypeFail)
@@ -277,4 +290,10 @@ func TestABlameIsGoneWithAnyEventThatItCites(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestABlameOfLateAnswersRestsOnWhatItCites(t *testing.T) {
+	s := tale()
+	s.givesUp(2, "n1", "n2", "n3")
+	s.requirePremises(t, DeadlockFreedom)
 }
