@@ -5,8 +5,7 @@ ON          ?= virtual
 ARGS        ?=
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
-GREMLINS    := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
-MUTATE      ?= redlock checker nemesis validate/settings
+MUTATE      ?= ./redlock ./checker ./checker/traffic ./nemesis ./validate/settings
 FUZZTIME    ?= 20s
 COUNT       ?= 6
 
@@ -49,11 +48,8 @@ fuzz: ## fuzz each parser for FUZZTIME
 		done; \
 	done
 
-mutate: ## change MUTATE's code an operator at a time, and say what no test notices; takes hours
-	@for package in $(MUTATE); do \
-		echo "== $$package"; \
-		GOFLAGS=-short $(GO) run $(GREMLINS) unleash --output-statuses lcr ./$$package || exit 1; \
-	done
+mutate: ## change MUTATE's code an operator at a time, and say what no test notices; takes an hour
+	@$(GO) run ./internal/mutate $(ARGS) $(MUTATE)
 
 bench: ## measure side by side, print one table, write it to out/bench
 	@CGO_ENABLED=0 $(GO) build -o bin/bench ./bench

@@ -83,6 +83,7 @@ var table = []allowed{
 		"checker explore harness/client harness/cluster harness/cluster/docker harness/cluster/docker/proxy harness/cluster/kinds" +
 			" harness/cluster/process harness/foreign harness/locks harness/suite internal/plain redlock" +
 			" reports reports/html scenarios serve validate validate/settings"},
+	{"internal/mutate", ""},
 	{"internal/runtests", "harness/cluster/docker internal/needs"},
 	{"bench/figures", ""},
 	{"bench/memory", ""},

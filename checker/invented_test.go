@@ -1,0 +1,103 @@
+package checker
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+)
+
+var update = flag.Bool("update", false, "write the golden files of testdata anew")
+
+// What is said of invented runs stays what it is, in verdicts, figures and blames. Their times are so coarse
+// that much happens at one moment. The first runs' verdicts stand there to be read, of the others a sum of each hundred.
+func TestInventedRunsAreJudgedAsBefore(t *testing.T) {
+	const golden, told, all = "testdata/invented.txt", 200, 2000
+	var got bytes.Buffer
+	judged := map[string]int{}
+	sum := fnv.New64a()
+	for seed := range uint64(all) {
+		run := invent(seed)
+		events := run.end(0)
+		h, err := Read(InMemory(events))
+		require.NoError(t, err, "run %d", seed)
+		verdict, err := h.Verdict()
+		require.NoError(t, err, "run %d", seed)
+		for _, r := range verdict.Results {
+			judged[r.Property+r.Verdict]++
+		}
+		if seed < told {
+			fmt.Fprintf(&got, "run %d%s\n", seed, inShort(verdict))
+			continue
+		}
+		inFull(sum, h, verdict)
+		fmt.Fprintln(sum, States(events))
+		if seed%100 == 99 {
+			fmt.Fprintf(&got, "runs to %d: %x\n", seed, sum.Sum64())
+		}
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(golden, got.Bytes(), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	before, now := strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")
+	for i := range min(len(before), len(now)) {
+		require.Equal(t, before[i], now[i], "write it anew with -update, and see what has changed")
+	}
+	require.Len(t, now, len(before))
+	for _, property := range Properties() {
+		for _, verdict := range []string{history.Violated, history.Holds, history.Inconclusive} {
+			require.Greater(t, judged[property.Name+verdict], all/50, "%s: %v", property.Name, judged)
+		}
+	}
+}
+
+// inShort is a verdict in one line.
+func inShort(v Verdict) string {
+	var b strings.Builder
+	for _, r := range v.Results {
+		fmt.Fprintf(&b, "; %s %.1s%s", r.Property, r.Verdict, r.Cause)
+		for _, name := range slices.Sorted(maps.Keys(r.Measured)) {
+			n := r.Measured[name]
+			if n%ms == 0 {
+				n /= ms
+			}
+			fmt.Fprintf(&b, " %d", n)
+		}
+		for i, violation := range r.Violations {
+			fmt.Fprintf(&b, ", %s %d-%d", strings.Join(violation.Processes, "+"), violation.From/ms, violation.Until/ms)
+			if blame := violation.Blame; blame != nil && i < 3 {
+				fmt.Fprintf(&b, " %s %d %d", blame.Broke, blame.Time/ms, blame.Events)
+			}
+		}
+	}
+	fmt.Fprintf(&b, "; traffic %d", v.Traffic.Count)
+	return b.String()
+}
+
+// inFull writes all that is said.
+func inFull(w io.Writer, h *History, v Verdict) {
+	fmt.Fprintln(w, slices.Collect(h.Leases()), slices.Collect(h.Tenures()), h.LostUpdates("k1"))
+	from, until := h.LongestGap()
+	fmt.Fprintln(w, from, until)
+	for _, r := range v.Results {
+		fmt.Fprintln(w, r.Property, r.Verdict, r.Reason, r.Measured)
+		for _, violation := range r.Violations {
+			fmt.Fprintln(w, violation.What, violation.Leases)
+			if violation.Blame != nil {
+				fmt.Fprintln(w, *violation.Blame)
+			}
+		}
+	}
+}
