@@ -34,22 +34,34 @@ type asked struct {
 
 // Draw draws the schedule of a seed. It is the same for the same space and seed.
 func (s *Space) Draw(seed uint64) *Schedule {
-	d := &drawer{Rand: rand.New(rand.NewPCG(seed, 0x10c4)), space: s}
-	d.setting()
-	d.kinds = s.kinds(d.Rand)
+	d := s.drawer(seed)
 	if s.can.OwnClock && d.chance(0.4) {
 		d.drift()
 	}
-	d.work()
-	if s.Strategy == PCTCP {
+	switch {
+	case s.Strategy == PCTCP:
+		d.work()
 		d.priorities()
-	} else {
+	case d.chance(0.015):
+		d.crowd()
+	case s.can.Watches && d.chance(0.02):
+		d.stay()
+	default:
+		d.work()
 		for range d.faults() {
 			d.fault()
 		}
 	}
 	d.out.settle()
 	return d.out
+}
+
+// drawer has drawn who there is and which faults there may be, and nothing else yet.
+func (s *Space) drawer(seed uint64) *drawer {
+	d := &drawer{Rand: rand.New(rand.NewPCG(seed, 0x10c4)), space: s}
+	d.setting()
+	d.kinds = s.kinds(d.Rand)
+	return d
 }
 
 func client(i int) string { return "c" + strconv.Itoa(i+1) }

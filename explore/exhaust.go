@@ -139,6 +139,9 @@ func (e *enumeration) faults(work []Step) [][]Step {
 			}
 			add(w.At+early/2, scenarios.Step{Verb: nemesis.Pause, Targets: []string{who}, For: span})
 		}
+		for _, lost := range e.lost(w) {
+			add(w.At-early, lost)
+		}
 		add(w.At+early/2, scenarios.Step{Verb: nemesis.Kill, Targets: []string{who}})
 		down := scenarios.Span{Fixed: e.limits.nodeTimeout}
 		add(w.At-early, scenarios.Step{Verb: nemesis.Kill, Targets: []string{"n1"}, After: down})
@@ -152,6 +155,27 @@ func (e *enumeration) faults(work []Step) [][]Step {
 			{Step: scenarios.Step{Verb: nemesis.Clock, Targets: []string{"n1", "n2", "n3"}, Rate: 1.005}}})
 	}
 	return append(all, e.partitions()...)
+}
+
+// lost are the faults that take a command of an operation, or its reply, off one link or
+// a majority: lost, which its connection does not outlive either, or the connection is
+// dropped.
+func (e *enumeration) lost(of Step) []scenarios.Step {
+	var all []scenarios.Step
+	for count := 1; count <= 2; count++ {
+		for _, command := range []string{cluster.Take, cluster.Extend, cluster.Release} {
+			if !slices.Contains(sends[of.Verb], command) {
+				continue
+			}
+			for _, verb := range []scenarios.Verb{nemesis.Lose, nemesis.Drop} {
+				for _, part := range []cluster.Part{cluster.PartCommand, cluster.PartReply} {
+					all = append(all, scenarios.Step{Verb: verb, Targets: linksOf(of.Targets[0], count), Of: command, Part: part,
+						Times: 1, For: scenarios.Span{Fixed: e.space.TTL * 3 / 2}})
+				}
+			}
+		}
+	}
+	return all
 }
 
 // lasting are the delays of a fault on what an operation sends: as late as an answer may

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"strconv"
 	"time"
 
 	"lockproof/bench/figures"
@@ -16,7 +18,8 @@ import (
 )
 
 const (
-	seeds = 20
+	// manySeeds are from how many seeds each row is measured, unless SEEDS says.
+	manySeeds = 20
 	// bound is for how long one search goes on without a find, on one core.
 	bound = time.Minute
 	// shrinking bounds how long a find is made smaller.
@@ -32,15 +35,32 @@ var liveness = map[redlock.Rule]bool{
 	redlock.RetryJitter: true, redlock.BoundedExtensions: true,
 }
 
+// seedsAsked is what the environment's SEEDS says: twenty of each row take hours.
+func seedsAsked() (int, error) {
+	text := os.Getenv("SEEDS")
+	if text == "" {
+		return manySeeds, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("SEEDS=%s: a number from 1 on", text)
+	}
+	return n, nil
+}
+
 // Measure searches for what breaks the reference without each of its rules, and other
 // locks; on one core, from many seeds.
 func Measure(ctx context.Context, say func(format string, args ...any)) ([]figures.Section, error) {
+	seeds, err := seedsAsked()
+	if err != nil {
+		return nil, err
+	}
 	children, err := trials.Children()
 	if err != nil {
 		return nil, err
 	}
 	defer children.Close()
-	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: 1, States: true})
+	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: 1, States: true, Brief: true})
 	if err != nil {
 		return nil, err
 	}
@@ -49,19 +69,21 @@ func Measure(ctx context.Context, say func(format string, args ...any)) ([]figur
 	rules := figures.Section{Name: "explore", Title: title,
 		Notes: []string{fmt.Sprintf("a search that finds nothing ends after %s, and counts with what it has tried by then", bound)}}
 	ways := figures.Section{Name: "strategies", Title: title + ", by how schedules are chosen"}
+	var done []figures.Section
 	for _, part := range []struct {
-		to     *figures.Section
+		figures.Section
 		spaces []explore.Space
-	}{{&rules, spaces()}, {&ways, strategies()}} {
+	}{{rules, spaces()}, {ways, strategies()}} {
 		for _, space := range part.spaces {
-			row, err := row(ctx, say, pool, space)
+			row, err := row(ctx, say, pool, space, seeds)
 			if err != nil {
-				return nil, err
+				return done, err
 			}
-			part.to.Rows = append(part.to.Rows, row)
+			part.Rows = append(part.Rows, row)
 		}
+		done = append(done, part.Section)
 	}
-	return []figures.Section{rules, ways}, nil
+	return done, nil
 }
 
 // strategies are what the ways to choose schedules are compared on: rules that
@@ -93,13 +115,23 @@ func spaces() []explore.Space {
 		}
 		all = append(all, s)
 	}
-	redsync := base
-	redsync.Lock, redsync.Properties = "redsync", []string{checker.MutualExclusion}
-	return append(all, redsync)
+	for _, name := range locks.Names() {
+		kind, err := locks.Find(name)
+		if err != nil || kind.SingleNode || name == locks.Reference {
+			continue
+		}
+		s := base
+		s.Lock = name
+		if name == "redsync" { // that its calls end late is not what is looked for
+			s.Properties = []string{checker.MutualExclusion}
+		}
+		all = append(all, s)
+	}
+	return all
 }
 
 // row searches a space from every seed.
-func row(ctx context.Context, say func(string, ...any), pool *suite.Pool, space explore.Space) (figures.Row, error) {
+func row(ctx context.Context, say func(string, ...any), pool *suite.Pool, space explore.Space, seeds int) (figures.Row, error) {
 	name := space.Lock
 	for _, rule := range space.Without {
 		name += " without " + rule

@@ -23,7 +23,7 @@ func (p *program) explore(ctx context.Context, x *exploring) error {
 	if err != nil {
 		return err
 	}
-	pool, err := p.pool(suite.Options{Cluster: suite.Virtual, States: true})
+	pool, err := p.pool(suite.Options{Cluster: suite.Virtual, States: true, Brief: true})
 	if err != nil {
 		return failed(err)
 	}

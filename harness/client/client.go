@@ -343,7 +343,9 @@ func (c *Client) stopLoops() error {
 }
 
 // within runs an operation under a context of its own, which ends after limit
-// (0: no limit), with DoCancel, or with the client.
+// (0: no limit), with DoCancel, or with the client. A nanosecond is added to the limit: a
+// timeout of the lock's own that is as long, and set at the same instant, is over first,
+// in every run.
 func (c *Client) within(limit time.Duration, operation func(context.Context)) {
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	defer cancel(nil)
@@ -351,7 +353,7 @@ func (c *Client) within(limit time.Duration, operation func(context.Context)) {
 	defer c.underWay(nil)
 	if limit > 0 {
 		var end context.CancelFunc
-		ctx, end = context.WithTimeout(ctx, limit)
+		ctx, end = context.WithTimeout(ctx, limit+time.Nanosecond)
 		defer end()
 	}
 	operation(ctx)

@@ -36,7 +36,7 @@ func (r *run) explores(t *testing.T, singleNode bool) {
 
 // search is one search, and what comes of it.
 func (r *run) search(t *testing.T) {
-	pool, err := r.children.Pool(suite.Options{Cluster: suite.Virtual, Lock: r.name})
+	pool, err := r.children.Pool(suite.Options{Cluster: suite.Virtual, Lock: r.name, Brief: true})
 	if err != nil {
 		t.Fatalf("locktest.Explore: %v", err)
 	}

@@ -46,6 +46,9 @@ type Options struct {
 	Events bool
 	// States asks for the states that each trial went through.
 	States bool
+	// Brief: of a property that is not violated nothing is told but the verdict. Who
+	// searches asks for trials by the thousand, and reads no more.
+	Brief bool
 	// Notices takes what is to be said before the first trial begins, where that
 	// takes long; nil: nobody.
 	Notices io.Writer `json:"-"`

@@ -53,6 +53,15 @@ type Result struct {
 	Simulated time.Duration `json:"simulated"`
 }
 
+// brief leaves of what is not violated the verdict and its cause.
+func (t *Result) brief() {
+	for i, r := range t.Results {
+		if r.Verdict != history.Violated {
+			t.Results[i] = checker.Result{Property: r.Property, Verdict: r.Verdict, Cause: r.Cause}
+		}
+	}
+}
+
 // Name is that of the trial's row, as Job.Name gives it.
 func (t Result) Name() string { return rowName(t.Scenario, t.Variant) }
 

@@ -129,6 +129,9 @@ func (r *runner) attempt(ctx context.Context, job Job, p *trial.Plan, result *Re
 	if r.options.States {
 		result.States = checker.States(journal.Few())
 	}
+	if r.options.Brief {
+		result.brief()
+	}
 	result.History = journal.Settle(result.Skipped == "" && worthKeeping(*result))
 }
 

@@ -28,6 +28,7 @@ type run struct {
 	unreached  map[string]*nemesis.Active
 	before     map[string][2]int
 	background sync.WaitGroup
+	laters     time.Duration // how many things there were to do later; the script's goroutine only
 
 	mu         sync.Mutex
 	first      error         // of what went on in the background

@@ -259,10 +259,14 @@ func (r *run) fault(ctx context.Context, s scenarios.Step) error {
 	return nil
 }
 
-// later does something after a while, in the background; the run waits for it.
+// later does something after a while, in the background; the run waits for it. Each is
+// put off by another nanosecond or a few: of two things at one instant, say two ends of
+// faults, or one and a step, nobody could repeat which comes first.
 func (r *run) later(ctx context.Context, after scenarios.Span, f func() error) {
+	r.laters++
+	wait := r.in(after) + r.laters*time.Nanosecond
 	r.background.Go(func() {
-		err := r.cluster.Sleep(ctx, r.in(after))
+		err := r.cluster.Sleep(ctx, wait)
 		if err == nil {
 			err = f()
 		}
