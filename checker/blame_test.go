@@ -44,6 +44,12 @@ func TestBlameOfOverlaps(t *testing.T) {
 		{"a clock jump", nil, func(s *story) {
 			shared(s, func() { s.clock(100, "n3", 2000, 1, true) })
 		}, ClocksAgree, 100},
+		{"a loss, and a delete of another token", nil, func(s *story) {
+			shared(s, func() {
+				s.add(100, history.Event{Process: "c3>n3", Type: history.TypeCommand, Command: &history.Command{Serial: 900, Name: "EVAL",
+					Key: "k1", Token: "c3.9", Effect: history.EffectDelete}})
+			})
+		}, NothingRemoves, 295},
 		{"a plain DEL by another", []string{"CompareAndDelete"}, func(s *story) {
 			shared(s, func() { s.deletes(100, "c3", "", "n3") })
 		}, "CompareAndDelete", 100},

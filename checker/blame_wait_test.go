@@ -163,6 +163,30 @@ func TestBlamesOfWaitsRestOnEvidence(t *testing.T) {
 			s.instant(15, "kill", "c1")
 			s.attempt("c2", 20, 3000, history.TypeFail)
 		}, "ReleaseEverywhere"},
+		{"but its lease had been given back before", func(s *story) {
+			s.sets(5, "c1", "c1.1", 2500, "n1", "n2", "n3")
+			s.release("c1", s.grant("c1", 0, 10, 900), 12, 14, history.TypeOK)
+			s.instant(15, "kill", "c1")
+			s.attempt("c2", 20, 3000, history.TypeFail)
+		}, "ReleaseEverywhere"},
+		{"but another was killed", func(s *story) {
+			s.sets(5, "c1", "t1", 2500, "n1", "n2", "n3")
+			s.attempt("c1", 0, 10, history.TypeFail)
+			s.instant(6, "kill", "c3")
+			s.attempt("c2", 20, 3000, history.TypeFail)
+		}, "ReleaseEverywhere"},
+		{"but it was only paused", func(s *story) {
+			s.sets(5, "c1", "t1", 2500, "n1", "n2", "n3")
+			s.attempt("c1", 0, 10, history.TypeFail)
+			s.lasting(6, 8, "pause", "c1")
+			s.attempt("c2", 20, 3000, history.TypeFail)
+		}, "ReleaseEverywhere"},
+		{"but it was killed when the key was gone", func(s *story) {
+			s.sets(5, "c1", "t1", 2500, "n1", "n2", "n3")
+			s.attempt("c1", 0, 10, history.TypeFail)
+			s.instant(2600, "kill", "c1")
+			s.attempt("c2", 20, 3000, history.TypeFail)
+		}, "ReleaseEverywhere"},
 		{"but its attempt went on", func(s *story) {
 			s.sets(5, "c1", "t1", 2500, "n1", "n2", "n3")
 			s.attempt("c1", 0, 3000, history.TypeFail)

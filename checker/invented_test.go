@@ -86,17 +86,17 @@ func inShort(v Verdict) string {
 	return b.String()
 }
 
-// inFull writes all that is said.
+// inFull writes all that is said but for the words.
 func inFull(w io.Writer, h *History, v Verdict) {
 	fmt.Fprintln(w, slices.Collect(h.Leases()), slices.Collect(h.Tenures()), h.LostUpdates("k1"))
 	from, until := h.LongestGap()
 	fmt.Fprintln(w, from, until)
 	for _, r := range v.Results {
-		fmt.Fprintln(w, r.Property, r.Verdict, r.Reason, r.Measured)
+		fmt.Fprintln(w, r.Property, r.Verdict, r.Cause, r.Measured)
 		for _, violation := range r.Violations {
-			fmt.Fprintln(w, violation.What, violation.Leases)
-			if violation.Blame != nil {
-				fmt.Fprintln(w, *violation.Blame)
+			fmt.Fprintln(w, violation.Processes, violation.From, violation.Until, violation.Leases)
+			if b := violation.Blame; b != nil {
+				fmt.Fprintln(w, b.Broke, b.Process, b.Time, b.Events)
 			}
 		}
 	}
