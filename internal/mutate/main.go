@@ -25,10 +25,11 @@ func main() {
 	c := choice{out: os.Stdout}
 	files := flag.String("files", ".", "only edits of files whose names match this")
 	again := flag.String("again", "", "only edits that this file, an earlier output, lists")
+	names := flag.String("tests", ".", "only tests whose names match this")
 	flag.IntVar(&c.workers, "workers", runtime.NumCPU(), "edits that are tried at once")
 	flag.StringVar(&c.page, "known", "docs/mutation.md", "the page whose tables list edits that change nothing")
 	flag.Parse()
-	if err := run(c, *files, *again, flag.Args()); err != nil {
+	if err := run(c, *files, *names, *again, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -37,14 +38,18 @@ func main() {
 // choice is which edits are tried, and how.
 type choice struct {
 	files   *regexp.Regexp
+	tests   *regexp.Regexp
 	again   string // an earlier output, "" for none
 	page    string
 	workers int
 	out     io.Writer
 }
 
-func run(c choice, files, again string, patterns []string) error {
+func run(c choice, files, names, again string, patterns []string) error {
 	var err error
+	if c.tests, err = regexp.Compile(names); err != nil {
+		return err
+	}
 	if c.files, err = regexp.Compile(files); err != nil {
 		return err
 	}
@@ -98,7 +103,7 @@ func (c choice) mutate(pattern string) error {
 	if err != nil {
 		return err
 	}
-	tests, err := s.tests(folder)
+	tests, err := s.tests(folder, c.tests)
 	if err != nil {
 		return err
 	}
@@ -146,15 +151,15 @@ func (c choice) mutate(pattern string) error {
 	return nil
 }
 
-// tests runs each test of the subject by itself and notes which edits it reaches.
-func (s *subject) tests(folder string) ([]test, error) {
+// tests runs each test of the subject by itself, of those whose names match, and notes which edits it reaches.
+func (s *subject) tests(folder string, names *regexp.Regexp) ([]test, error) {
 	out, err := s.command(context.Background(), "-test.list", ".").Output()
 	if err != nil {
 		return nil, err
 	}
 	var all []test
 	for name := range strings.FieldsSeq(string(out)) {
-		if !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Example") && !strings.HasPrefix(name, "Fuzz") {
+		if !names.MatchString(name) || !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Example") && !strings.HasPrefix(name, "Fuzz") {
 			continue
 		}
 		trace := filepath.Join(folder, "trace")

@@ -78,7 +78,7 @@ func TestEachEditHasItsFate(t *testing.T) {
 	t.Chdir(folder)
 	t.Setenv("GOFLAGS", "-mod=mod")
 	var out bytes.Buffer
-	c := choice{files: regexp.MustCompile("."), page: "known.md", workers: 1, out: &out}
+	c := choice{files: regexp.MustCompile("."), tests: regexp.MustCompile("."), page: "known.md", workers: 1, out: &out}
 	require.NoError(t, c.mutate("."))
 	require.Equal(t, `live: sample.go:21:9: n == 0 becomes n != 0
 not reached: sample.go:29:31: -n becomes +n
