@@ -24,8 +24,9 @@ func (n *Nemesis) life(ctx context.Context, f Fault, target string,
 	if err != nil {
 		return "", err
 	}
-	// A paused node shows nothing of itself; it can be killed all the same.
-	if up := before.Up || len(n.paused(target)) > 0; up == starts {
+	// A paused node, or one that a script occupies, shows nothing of itself; it can be
+	// killed all the same.
+	if up := before.Up || len(n.paused(target)) > 0 || n.occupied(target); up == starts {
 		return "", errors.New("it is " + upOrDown(up) + " already")
 	}
 	earlier = n.runID(target)
@@ -127,7 +128,7 @@ func (n *Nemesis) startAgain(ctx context.Context, f Fault) error {
 // look looks into a node and records what it saw.
 func (n *Nemesis) look(ctx context.Context, name string) (history.Node, error) {
 	node, err := n.node(name)
-	if err != nil {
+	if err != nil || n.occupied(name) {
 		return history.Node{}, err
 	}
 	seen, err := node.Look(ctx)

@@ -38,7 +38,9 @@ var order = []string{
 	// Network, retries, quorums.
 	"partition-during-contention", "holder-partitioned", "node-disconnected", "hung-node", "lost-reply", "resent-set", "late-set", "late-release",
 	"retry-without-jitter", "sequential-acquire", "half-is-not-majority", "one-node-twice", "different-node-lists",
-	"cancelled-acquire", "cancelled-wait",
+	"cancelled-acquire", "cancelled-wait", "script-busy", "script-blocks",
+	// What services are like: threads, small pools, short TTLs.
+	"shared-lock-object", "shared-contention", "pool-of-one", "short-ttl",
 	// Release and extension.
 	"release-by-plain-del", "release-by-get-then-del", "guessable-token", "setnx-then-expire",
 	"extend-without-owner", "extend-on-minority", "extend-too-late", "endless-extension", "late-extension",

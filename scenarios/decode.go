@@ -27,13 +27,15 @@ var (
 
 // Bounds on what a scenario may ask for.
 const (
-	shortestTTL  = 100 * time.Millisecond
+	shortestTTL  = 20 * time.Millisecond
 	longestTTL   = 10 * time.Minute
 	mostNodes    = 9
 	mostClients  = 64
 	mostKeys     = 1000
 	mostTries    = 1000
 	mostResends  = 10
+	mostPool     = 1000
+	mostThreads  = 16
 	longestName  = 100 // of a scenario or a variant: folders are named after both
 	defaultNodes = 5
 	// DefaultKey is the key of steps that name none; a workload's keys are k1

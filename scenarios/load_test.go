@@ -92,13 +92,13 @@ persistence: aof-always
 redis: {maxmemory: 4mb, maxmemory-policy: allkeys-lru, no-appendfsync-on-rewrite: yes}
 restart: always
 delay: 1ms
-lock: {name: redlock, node-timeout: 0.05 ttl, drift: 0.02, tries: 3, retry: [10ms, 0.1 ttl], max-extensions: 7, wait: 1, connection: pool}
+lock: {name: redlock, node-timeout: 0.05 ttl, drift: 0.02, tries: 3, retry: [10ms, 0.1 ttl], max-extensions: 7, pool: 2, resends: 4, wait: 1, connection: pool}
 store: {check: fence}
 clients:
   c1: {reach: [n1, n2], nodes: [n2, n1], far: n3, far-delay: 20ms, ttl: 3 ttl}
   c3: {nodes: r1, wait: 0}
   c2: {}
-workload: {clients: 2, keys: 3, for: 20 ttl, hold: 50ms, think: 0}
+workload: {clients: 2, threads: 2, keys: 3, for: 20 ttl, hold: 50ms, think: 0}
 nemesis:
   - {fault: clock, among: [n1, n2, w1], count: 2, every: 1 ttl, for: [1s, 2s], rate: 1.2}
   - {fault: delay, among: "*-n1", every: [1s, 2s], for: 1s, by: 5ms, direction: to-node}
@@ -120,13 +120,13 @@ earned: {grants: 1, contended: 2, faults: 3, writes: 4, refused: 0}
 	require.Equal(t, RestartAlways, s.Restart)
 	require.Equal(t, Span{Fixed: time.Millisecond}, s.Delay)
 	require.Equal(t, Lock{Name: "redlock", NodeTimeout: Span{TTLs: 0.05}, Drift: &drift, Tries: 3,
-		RetryMin: Span{Fixed: 10 * time.Millisecond}, RetryMax: Span{TTLs: 0.1}, MaxExtensions: 7, Wait: 1,
+		RetryMin: Span{Fixed: 10 * time.Millisecond}, RetryMax: Span{TTLs: 0.1}, MaxExtensions: 7, Pool: 2, Resends: 4, Wait: 1,
 		Connection: locks.ConnectionPool}, s.Lock)
 	require.Equal(t, CheckFence, s.Store.Check)
 	require.Equal(t, []Client{{Name: "c1", Reach: []string{"n1", "n2"}, Nodes: []string{"n2", "n1"}, Far: []string{"n3"},
 		FarDelay: Span{Fixed: 20 * time.Millisecond}, TTL: Span{TTLs: 3}},
 		{Name: "c3", Nodes: []string{"r1"}, Wait: number(0)}, {Name: "c2"}}, s.Clients)
-	require.Equal(t, &Workload{Clients: 2, Keys: 3, For: Span{TTLs: 20}, Hold: Span{Fixed: 50 * time.Millisecond}}, s.Workload)
+	require.Equal(t, &Workload{Clients: 2, Threads: 2, Keys: 3, For: Span{TTLs: 20}, Hold: Span{Fixed: 50 * time.Millisecond}}, s.Workload)
 	require.Equal(t, []Random{
 		{Fault: nemesis.Clock, Among: []string{"n1", "n2", "w1"}, Count: 2, Every: Range{ttl, ttl},
 			For: Range{second, Span{Fixed: 2 * time.Second}}, Rate: 1.2},
@@ -189,6 +189,9 @@ script:
   - {rewrite: n3, for: 1 ttl}
   - {fill: n3, for: 1 ttl}
   - {disconnect: n3, for: 1 ttl}
+  - {busy: n1, for: 1 ttl}
+  - {block: n2, for: 1 ttl}
+  - {check: c1, thread: b}
   - release: [c1]
 `)
 	second, ttl := Span{Fixed: time.Second}, Span{TTLs: 1}
@@ -234,6 +237,9 @@ script:
 		{Verb: nemesis.Rewrite, Targets: []string{"n3"}, For: ttl},
 		{Verb: nemesis.Fill, Targets: []string{"n3"}, For: ttl},
 		{Verb: nemesis.Disconnect, Targets: []string{"n3"}, For: ttl},
+		{Verb: nemesis.Busy, Targets: []string{"n1"}, For: ttl},
+		{Verb: nemesis.Block, Targets: []string{"n2"}, For: ttl},
+		{Verb: VerbCheck, Targets: []string{"c1"}, Thread: "b"},
 		{Verb: VerbRelease, Targets: []string{"c1"}},
 	}
 	require.Len(t, s.Script, len(want))

@@ -13,6 +13,7 @@ import (
 // readers read the modifiers of steps into them.
 var readers = map[string]func(*decoder, ast.Node, *Step){
 	"key":      func(d *decoder, n ast.Node, s *Step) { s.Key = d.text(n, "key") },
+	"thread":   func(d *decoder, n ast.Node, s *Step) { s.Thread = d.thread(n) },
 	"reaching": func(d *decoder, n ast.Node, s *Step) { s.Reaching = d.words(n, "reaching", d.s.Servers(), "nodes") },
 	"async":    func(d *decoder, n ast.Node, s *Step) { s.Async = d.boolean(n, "async") },
 	"if-held":  func(d *decoder, n ast.Node, s *Step) { s.IfHeld = d.boolean(n, "if-held") },
@@ -50,6 +51,15 @@ var (
 const slowest, fastest = 0.01, 100
 
 func (d *decoder) rate(n ast.Node) float64 { return d.number(n, "rate", slowest, fastest) }
+
+// thread reads the name of a thread of a client.
+func (d *decoder) thread(n ast.Node) string {
+	name := d.text(n, "thread")
+	if name != "" && !clientName.MatchString(name) {
+		d.report(position(n), fmt.Sprintf("%q is not in the form of threads' names", name), "write a letter and then letters and digits, as in b")
+	}
+	return name
+}
 
 // jump reads by how much a clock jumps, which may be backwards.
 func (d *decoder) jump(n ast.Node) Span {

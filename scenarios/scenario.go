@@ -53,6 +53,7 @@ type Lock struct {
 	RetryMin      Span
 	RetryMax      Span
 	MaxExtensions int
+	Pool          int              // how many connections its client library has to each server; 0: enough
 	Resends       int              // how often the client library sends a command again that was not answered
 	Wait          int              // for how many replicas an acquire waits
 	Connection    locks.Connection // on which WAIT is sent
@@ -95,6 +96,7 @@ type Client struct {
 // Workload is a set of clients in closed loops, beside the script.
 type Workload struct {
 	Clients int // w1..wN
+	Threads int // of each client, which share its lock
 	Keys    int
 	For     Span
 	Hold    Span
@@ -179,6 +181,7 @@ type Step struct {
 	Targets []string
 
 	Key      string   // acquire, read, write: default "k1"
+	Thread   string   // client verbs: which of those that share the client's lock; "": the first
 	Reaching []string // acquire: from here on the client reaches only these
 	Async    bool     // client verbs: do not wait for the outcome
 	IfHeld   bool     // client verbs about a lease: nothing, if the client holds none

@@ -26,6 +26,7 @@ func (d *decoder) lock(n ast.Node, l Lock) Lock {
 			l.RetryMin, l.RetryMax = r.Min, r.Max
 		}},
 		{"max-extensions", "", func(n ast.Node) { l.MaxExtensions = d.integer(n, "max-extensions", 1, 1_000_000) }},
+		{"pool", "", func(n ast.Node) { l.Pool = d.integer(n, "pool", 1, mostPool) }},
 		{"resends", "", func(n ast.Node) { l.Resends = d.integer(n, "resends", 0, mostResends) }},
 		{"wait", "", func(n ast.Node) { l.Wait = d.integer(n, "wait", 0, mostNodes) }},
 		{"connection", "", func(n ast.Node) { l.Connection = locks.Connection(d.word(n, "connection", connections, "connections")) }},
@@ -122,10 +123,11 @@ func (d *decoder) readWorkload(n ast.Node) { d.s.Workload = d.workload(n) }
 
 func (d *decoder) workload(n ast.Node) *Workload {
 	before := len(d.problems)
-	w := &Workload{Keys: 1, Hold: Span{TTLs: 0.1}, Think: Span{TTLs: 0.1}}
+	w := &Workload{Keys: 1, Threads: 1, Hold: Span{TTLs: 0.1}, Think: Span{TTLs: 0.1}}
 	d.fields(n, "the workload", []field{
 		{"clients", "how many clients loop: w1 to wN", func(n ast.Node) { w.Clients = d.integer(n, "clients", 1, mostClients) }},
 		{"for", "how long the workload lasts, as in `for: 20 ttl`", func(n ast.Node) { w.For = d.span(n, "for", positive) }},
+		{"threads", "", func(n ast.Node) { w.Threads = d.integer(n, "threads", 1, mostThreads) }},
 		{"keys", "", func(n ast.Node) { w.Keys = d.integer(n, "keys", 1, mostKeys) }},
 		{"hold", "", func(n ast.Node) { w.Hold = d.span(n, "hold", zeroOrMore) }},
 		{"think", "", func(n ast.Node) { w.Think = d.span(n, "think", zeroOrMore) }},

@@ -31,15 +31,15 @@ type Usage struct {
 
 // steps are the verbs that are no faults.
 var steps = []Usage{
-	{VerbAcquire, nemesis.Clients, nil, []string{"key", "reaching", "async", "must", "within"},
+	{VerbAcquire, nemesis.Clients, nil, []string{"key", "reaching", "async", "must", "thread", "within"},
 		"gets the lock, with the lock's own retries"},
-	{VerbExtend, nemesis.Clients, nil, []string{"async", "if-held", "must", "within"}, "prolongs the lease"},
-	{VerbRelease, nemesis.Clients, nil, []string{"async", "if-held", "must", "within"}, "releases the lock"},
-	{VerbCheck, nemesis.Clients, nil, []string{"async", "if-held", "must"}, "asks the lease whether it is still valid"},
-	{VerbRead, nemesis.Clients, nil, []string{"key", "async", "must"}, "reads the register at the store"},
-	{VerbWrite, nemesis.Clients, nil, []string{"key", "async", "if-held", "must"},
+	{VerbExtend, nemesis.Clients, nil, []string{"async", "if-held", "must", "thread", "within"}, "prolongs the lease"},
+	{VerbRelease, nemesis.Clients, nil, []string{"async", "if-held", "must", "thread", "within"}, "releases the lock"},
+	{VerbCheck, nemesis.Clients, nil, []string{"async", "if-held", "must", "thread"}, "asks the lease whether it is still valid"},
+	{VerbRead, nemesis.Clients, nil, []string{"key", "async", "must", "thread"}, "reads the register at the store"},
+	{VerbWrite, nemesis.Clients, nil, []string{"key", "async", "if-held", "must", "thread"},
 		"writes the register, derived from what the client read last"},
-	{VerbWatch, nemesis.Clients, nil, []string{"async", "if-held"}, "keeps the lease extended in the background from here on"},
+	{VerbWatch, nemesis.Clients, nil, []string{"async", "if-held", "thread"}, "keeps the lease extended in the background from here on"},
 	{VerbCancel, nemesis.Clients | nemesis.Loops, nil, nil, "cancels the operation that is under way"},
 	{VerbAwait, nemesis.Clients, nil, []string{"must"}, "waits for all that the client has under way; `must` is about the last of it"},
 	{VerbWait, Time, nil, nil, "lets time pass"},

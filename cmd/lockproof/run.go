@@ -28,7 +28,7 @@ import (
 
 // The bounds of the flags.
 const (
-	minTTL      = 100 * time.Millisecond
+	minTTL      = 20 * time.Millisecond
 	maxTTL      = 10 * time.Minute
 	maxTrials   = 100_000
 	maxParallel = 256
@@ -115,7 +115,7 @@ func runFlags(f *pflag.FlagSet, o *suite.Options, worker, slice *string) {
 	f.StringVar(&o.Image, "image", "", "image, instead: "+onEach(func(k cluster.Kind) string { return k.Image }))
 	f.IntVar(&o.Trials, "trials", 1, "trials of each scenario and variant")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first trial; each further one adds 1")
-	f.DurationVar(&o.TTL, "ttl", 0, "the lock's TTL, 100ms to 10m (default: each scenario's own)")
+	f.DurationVar(&o.TTL, "ttl", 0, "the lock's TTL, 20ms to 10m (default: each scenario's own)")
 	f.StringVar(&o.Lock, "lock", "", "lock under test: "+strings.Join(locks.Names(), ", "))
 	f.StringVar(worker, "worker", "", "command line of a program that is the lock under test, on local or docker")
 	f.StringSliceVar(&o.Without, "without", nil, "rule of the reference to switch off; more with commas or again")
@@ -171,7 +171,7 @@ func checkOptions(o *suite.Options, given func(string) bool) error {
 	case o.Trials < 1 || o.Trials > maxTrials:
 		return usage("--trials %d: give a number from 1 to %d", o.Trials, maxTrials)
 	case given("ttl") && (o.TTL < minTTL || o.TTL > maxTTL):
-		return usage("--ttl %s: a TTL lies between 100ms and 10m, as in --ttl 30s", o.TTL)
+		return usage("--ttl %s: a TTL lies between 20ms and 10m, as in --ttl 30s", o.TTL)
 	case given("parallel") && (o.Parallel < 1 || o.Parallel > maxParallel):
 		return usage("--parallel %d: give a number from 1 to %d", o.Parallel, maxParallel)
 	case o.Out == "":

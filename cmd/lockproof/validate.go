@@ -78,7 +78,7 @@ failed; 64 bad usage or a bad file.`,
 	f.SortFlags = false
 	f.StringVar(&v.config, "config", "", "redis.conf of the nodes; what it includes is read too")
 	f.StringArrayVar(&v.set, "set", nil, "a line of redis.conf that outranks the file, as in --set 'appendfsync always'; again for more")
-	f.DurationSliceVar(&v.ttls, "ttl", []time.Duration{30 * time.Second}, "TTLs of the clients' locks, 100ms to 10m; more with commas")
+	f.DurationSliceVar(&v.ttls, "ttl", []time.Duration{30 * time.Second}, "TTLs of the clients' locks, 20ms to 10m; more with commas")
 	f.DurationVar(&v.delay, "restart-delay", 0,
 		"how long a node stays away after every crash (default: by --restart-policy, or not at all)")
 	f.StringVar(&v.policyFile, "restart-policy", "", "systemd unit, compose file or Kubernetes workload that brings a node back")
@@ -178,7 +178,7 @@ func (v *validation) check(given func(string) bool) error {
 	}
 	for _, ttl := range v.ttls {
 		if ttl < minTTL || ttl > maxTTL {
-			return usage("--ttl %s: a TTL lies between 100ms and 10m, as in --ttl 30s", ttl)
+			return usage("--ttl %s: a TTL lies between 20ms and 10m, as in --ttl 30s", ttl)
 		}
 	}
 	var known []string

@@ -30,7 +30,7 @@ func TestValidateUsageErrors(t *testing.T) {
 		{[]string{"--config", ""}, "--config is empty"},
 		{[]string{"--set", "appendonly perhaps"}, `--set "appendonly perhaps": appendonly perhaps: there is no such value`},
 		{[]string{"--ttl", "30"}, "--ttl 30: this takes durations with their units, as in 30s,5s"},
-		{[]string{"--ttl", "30s,1ms"}, "--ttl 1ms: a TTL lies between 100ms and 10m"},
+		{[]string{"--ttl", "30s,1ms"}, "--ttl 1ms: a TTL lies between 20ms and 10m"},
 		{[]string{"--crash", "explode"}, "--crash explode: there is no such crash: there are kill, shutdown, power-loss"},
 		{[]string{"--crash", "powerloss"}, "did you mean power-loss?"},
 		{[]string{"--restart-delay", "-1s"}, "--restart-delay -1s: give a time from 0s to 1h"},

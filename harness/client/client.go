@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -48,34 +48,22 @@ type Client struct {
 	redis []*redis.Client // the nodes' and the store's
 	store *store
 	wall  bool // leases are believed on the wall clock
-	draw  *rand.Rand
 	*recorder
 
 	ctx     context.Context // ends when the client does
 	cancel  context.CancelCauseFunc
-	work    chan *task    // commands that wait for one another
 	control chan *Command // commands that act at once
 	running sync.WaitGroup
 	ending  sync.Once
 	ended   chan struct{}
 	err     error // of closing; read after ended
 
-	mu      sync.Mutex
-	made    []*redis.Client         // by the lock, with options of its own
-	under   context.CancelCauseFunc // of the operation under way
-	stop    chan struct{}           // ends the loops that were commanded so far
-	written int                     // writes so far
-
-	// What follows belongs to the goroutine that works off the commands.
-	latest    *tenure
-	tenures   map[string]*tenure // the latest of each key
+	mu        sync.Mutex
+	threads   map[string]*thread // by the names that commands give
+	made      []*redis.Client    // by the lock, with options of its own
+	stop      chan struct{}      // ends the loops that were commanded so far
+	written   int                // writes so far
 	described bool               // the harness knows what the lock can do
-}
-
-// task is a command in the queue; stop is set for a loop.
-type task struct {
-	Command
-	stop <-chan struct{}
 }
 
 // New makes a client and its lock. emit takes what it says, one call at a
@@ -90,12 +78,10 @@ func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 		setup:    setup,
 		clock:    newClock(env.Now, env.Pauser),
 		net:      newNetwork(env.Dial, env.Pauser, setup.Password),
-		draw:     rand.New(rand.NewPCG(setup.Seed, uint64(setup.Index))),
 		recorder: &recorder{process: setup.Name, now: env.Now, pauser: env.Pauser, emit: emit},
-		work:     make(chan *task, queueLength),
 		control:  make(chan *Command, queueLength),
 		ended:    make(chan struct{}),
-		tenures:  map[string]*tenure{},
+		threads:  map[string]*thread{},
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	if env.Rand == nil {
@@ -104,7 +90,6 @@ func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 	if err := c.connect(kind, &lockedReader{source: env.Rand}); err != nil {
 		return nil, errors.Join(err, c.disconnect())
 	}
-	c.running.Go(c.workOff)
 	c.running.Go(c.obey)
 	return c, nil
 }
@@ -116,9 +101,9 @@ func (c *Client) connect(kind locks.Kind, random io.Reader) error {
 		addresses = nil
 	}
 	for i, addr := range addresses {
-		c.redis = append(c.redis, c.net.client(addr, i, c.setup.Options.TTL, c.setup.Options.Resends))
+		c.redis = append(c.redis, c.net.client(addr, i, c.setup.Options))
 	}
-	c.redis = append(c.redis, c.net.client(c.setup.Store, len(addresses), c.setup.Options.TTL, 0))
+	c.redis = append(c.redis, c.net.client(c.setup.Store, len(addresses), locks.Options{TTL: c.setup.Options.TTL}))
 	if c.clock.pauser != nil { // virtual time
 		for _, r := range c.redis {
 			r.AddHook(&sendOrder{now: c.clock.now})
@@ -164,7 +149,7 @@ func (c *Client) Send(cmd Command) error {
 	case DoStop, DoCancel, DoClock:
 		return enqueue(c.control, &cmd, cmd.Do)
 	}
-	return enqueue(c.work, &task{cmd, c.stopFor(cmd)}, cmd.Do)
+	return enqueue(c.thread(cmd.Thread).work, &task{cmd, c.stopFor(cmd)}, cmd.Do)
 }
 
 func enqueue[T any](queue chan T, item T, do Do) error {
@@ -234,10 +219,14 @@ func (c *Client) finish(serial int) {
 
 // drop tells the commands that were still waiting that nothing comes of them.
 func (c *Client) drop() {
+	for _, name := range slices.Sorted(maps.Keys(c.threads)) {
+		for left := c.threads[name].work; len(left) > 0; {
+			t := <-left
+			c.done(t.Serial, "", fmt.Errorf("%s: dropped: %w", t.Do, errClosing))
+		}
+	}
 	for {
 		select {
-		case t := <-c.work:
-			c.done(t.Serial, "", fmt.Errorf("%s: dropped: %w", t.Do, errClosing))
 		case cmd := <-c.control:
 			c.done(cmd.Serial, "", fmt.Errorf("%s: dropped: %w", cmd.Do, errClosing))
 		default:
@@ -264,19 +253,6 @@ func (c *Client) disconnect() error {
 	c.net.end()
 	c.net.dialing.Wait()
 	return errors.Join(errs...)
-}
-
-// workOff does the commands that queue up, one after another.
-func (c *Client) workOff() {
-	for c.ctx.Err() == nil {
-		select {
-		case t := <-c.work:
-			c.pauser.Wait(0)
-			outcome, err := c.do(*t)
-			c.done(t.Serial, outcome, err)
-		case <-c.ctx.Done():
-		}
-	}
 }
 
 // obey does the commands that act at once.
@@ -324,10 +300,16 @@ func (c *Client) setClock(s SetClock) {
 func (c *Client) cancelOperation() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.under == nil {
+	found := false
+	for _, t := range c.threads {
+		if t.under != nil {
+			t.under(errors.New("the caller cancelled"))
+			found = true
+		}
+	}
+	if !found {
 		return errors.New("cancel: no operation is under way")
 	}
-	c.under(errors.New("the caller cancelled"))
 	return nil
 }
 
@@ -340,29 +322,6 @@ func (c *Client) stopLoops() error {
 	close(c.stop)
 	c.stop = nil
 	return nil
-}
-
-// within runs an operation under a context of its own, which ends after limit
-// (0: no limit), with DoCancel, or with the client. A nanosecond is added to the limit: a
-// timeout of the lock's own that is as long, and set at the same instant, is over first,
-// in every run.
-func (c *Client) within(limit time.Duration, operation func(context.Context)) {
-	ctx, cancel := context.WithCancelCause(c.ctx)
-	defer cancel(nil)
-	c.underWay(cancel)
-	defer c.underWay(nil)
-	if limit > 0 {
-		var end context.CancelFunc
-		ctx, end = context.WithTimeout(ctx, limit+time.Nanosecond)
-		defer end()
-	}
-	operation(ctx)
-}
-
-func (c *Client) underWay(cancel context.CancelCauseFunc) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.under = cancel
 }
 
 // seeded gives each client of a run its own bytes, the same in each run.

@@ -140,6 +140,7 @@ func (c *Conduct) greeted(lock *locks.Abilities) error {
 	}
 	has := map[locks.Lack]bool{
 		locks.LackExtend: lock.Extends, locks.LackWatch: lock.Watches, locks.LackFence: lock.Fencing, locks.LackClock: lock.OwnClock,
+		locks.LackThreads: lock.Threads,
 	}
 	for what := range lock.Lacks {
 		if !slices.Contains(locks.Lacks, what) {
@@ -170,8 +171,8 @@ func (c *Conduct) done(m Message) error {
 		return fmt.Errorf("though it has said so of command %d, %s, before", m.Done, order.Do)
 	}
 	queued := slices.Contains(c.queue, order)
-	if queued && c.queue[0] != order && m.Error == "" {
-		return fmt.Errorf("though command %d, %s, comes first: they queue up", c.queue[0].Serial, c.queue[0].Do)
+	if first := c.first(order.Thread); queued && first != order && m.Error == "" {
+		return fmt.Errorf("though command %d, %s, comes first: they queue up", first.Serial, first.Do)
 	}
 	order.ended = true
 	if queued {
@@ -299,11 +300,14 @@ func (c *Conduct) invoked(e history.Event) error {
 	}
 	op := &operation{Event: e}
 	c.ops[e.ID] = op
-	if len(c.queue) > 0 {
-		switch first := c.queue[0]; {
+	for i, first := range c.queue {
+		if c.first(first.Thread) != c.queue[i] {
+			continue
+		}
+		switch {
 		case first.Do == DoLoop:
 			return nil
-		case operationOf[first.Do] == e.Op && first.did == nil:
+		case operationOf[first.Do] == e.Op && first.did == nil && !c.another(first, e):
 			first.did = op
 			return first.began(e)
 		}
@@ -312,6 +316,22 @@ func (c *Conduct) invoked(e history.Event) error {
 		return nil
 	}
 	return fmt.Errorf("though no command for %s waits for its turn: %s", e.Op, c.underWay())
+}
+
+// first is the command that a thread is to carry out now, nil if none waits.
+func (c *Conduct) first(thread string) *told {
+	if i := slices.IndexFunc(c.queue, func(o *told) bool { return o.Thread == thread }); i >= 0 {
+		return c.queue[i]
+	}
+	return nil
+}
+
+// another reports whether an operation that does not fit one thread's command fits
+// another's.
+func (c *Conduct) another(order *told, e history.Event) bool {
+	return order.Key != e.Key && slices.ContainsFunc(c.queue, func(o *told) bool {
+		return o.Thread != order.Thread && c.first(o.Thread) == o && operationOf[o.Do] == e.Op && o.Key == e.Key
+	})
 }
 
 // began checks an operation against its command.

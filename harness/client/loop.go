@@ -13,7 +13,7 @@ import (
 const acquireTTLs = 10
 
 // loop does rounds of work until it is told to stop or the client ends.
-func (c *Client) loop(l Loop, stop <-chan struct{}) error {
+func (c *thread) loop(l Loop, stop <-chan struct{}) error {
 	for {
 		select {
 		case <-stop:
@@ -39,7 +39,7 @@ func (c *Client) loop(l Loop, stop <-chan struct{}) error {
 // round acquires a key, reads, holds, checks, writes and releases. It reports
 // whether the lock was granted; a lock that refuses its configuration ends the
 // loop.
-func (c *Client) round(l Loop) (granted bool, err error) {
+func (c *thread) round(l Loop) (granted bool, err error) {
 	key := l.Keys[c.draw.IntN(len(l.Keys))]
 	hold := c.around(l.Hold)
 	limit := acquireTTLs * c.setup.Options.TTL
@@ -67,7 +67,7 @@ func (c *Client) round(l Loop) (granted bool, err error) {
 }
 
 // around draws from half to one and a half of a mean.
-func (c *Client) around(mean time.Duration) time.Duration {
+func (c *thread) around(mean time.Duration) time.Duration {
 	return time.Duration(float64(mean) * (0.5 + c.draw.Float64()))
 }
 

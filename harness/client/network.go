@@ -14,6 +14,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"lockproof/harness/locks"
 )
 
 // quiet keeps go-redis from writing to stderr that a node cannot be reached:
@@ -70,17 +72,22 @@ func newNetwork(dialer func(context.Context, string, string) (net.Conn, error), 
 	return n
 }
 
-// client makes a Redis client to one server; order tells the servers apart. A command that
-// is not answered is sent again up to resends times.
-func (n *network) client(addr string, order int, ttl time.Duration, resends int) *redis.Client {
+// client makes a Redis client to one server; order tells the servers apart. The options
+// say how often it sends a command again that is not answered, and how many connections
+// it has.
+func (n *network) client(addr string, order int, options locks.Options) *redis.Client {
 	var dials atomic.Int64
+	ttl, resends, size := options.TTL, options.Resends, options.Pool
 	// A reply that the network holds back is waited for in the background, so
 	// that its fate is known: the lock's own node timeout is what must be short.
 	timeout := max(5*time.Second, 3*ttl)
 	if resends == 0 {
 		resends = -1 // go-redis takes 0 for its default, 3
 	}
-	return redis.NewClient(&redis.Options{
+	if size == 0 {
+		size = poolSize(ttl)
+	}
+	client := redis.NewClient(&redis.Options{
 		Addr:     addr,
 		Password: n.password,
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -97,7 +104,8 @@ func (n *network) client(addr string, order int, ttl time.Duration, resends int)
 		ContextTimeoutEnabled: true,
 		ReadTimeout:           timeout,
 		WriteTimeout:          timeout,
-		PoolSize:              poolSize(ttl),
+		PoolSize:              size,
+		PoolTimeout:           poolTimeout(timeout),
 		PipelinePoolSize:      -1, // pipelines use the same connections
 		ReadBufferSize:        bufferSize,
 		WriteBufferSize:       bufferSize,
@@ -107,6 +115,10 @@ func (n *network) client(addr string, order int, ttl time.Duration, resends int)
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
+	if options.Pool > 0 && n.pauser != nil { // virtual time
+		client.AddHook(newTurns(options.Pool, poolTimeout(timeout)))
+	}
+	return client
 }
 
 // dialTimeout is longer than any timeout that a lock has for one node, which is to

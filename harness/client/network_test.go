@@ -9,6 +9,8 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/locks"
 )
 
 // A node that was away for long is noticed as soon as it is back, and until then
@@ -23,7 +25,7 @@ func TestANodeThatComesBackIsNoticedAtOnce(t *testing.T) {
 		return (&net.Dialer{}).DialContext(ctx, network, addr)
 	}, nil, "")
 	defer n.end()
-	c := n.client(server.Addr(), 0, time.Second, 0)
+	c := n.client(server.Addr(), 0, locks.Options{TTL: time.Second})
 	defer c.Close()
 	for range 2 * poolSize(time.Second) {
 		err := c.Ping(t.Context()).Err()

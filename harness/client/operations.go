@@ -37,17 +37,7 @@ func believesWall(o locks.Options) bool {
 	return slices.Contains(o.Without, string(redlock.MonotonicClock))
 }
 
-// do carries out one queued command. The error is what made it impossible; a
-// failed operation is an outcome.
-func (c *Client) do(t task) (outcome history.Type, err error) {
-	if t.Do == DoLoop {
-		return "", c.loop(*t.Loop, t.stop)
-	}
-	c.within(t.Within, func(ctx context.Context) { outcome, err = c.operate(ctx, t.Command) })
-	return outcome, err
-}
-
-func (c *Client) operate(ctx context.Context, cmd Command) (history.Type, error) {
+func (c *thread) operate(ctx context.Context, cmd Command) (history.Type, error) {
 	if cmd.Do == DoAcquire {
 		outcome, _ := c.acquire(ctx, cmd.Key)
 		return outcome, nil
@@ -81,7 +71,7 @@ func (c *Client) operate(ctx context.Context, cmd Command) (history.Type, error)
 }
 
 // tenure gives the latest lease on a key, or of all if the key is "".
-func (c *Client) tenure(key string) *tenure {
+func (c *thread) tenure(key string) *tenure {
 	if key == "" {
 		return c.latest
 	}
@@ -121,7 +111,7 @@ func (c *Client) believe(e history.Event, lease locks.Lease) history.Type {
 // acquire that does not succeed is a fail, even where a node may have kept the
 // key: what counts is that the client knows that it holds no lease. The error
 // is the lock's.
-func (c *Client) acquire(ctx context.Context, key string) (history.Type, error) {
+func (c *thread) acquire(ctx context.Context, key string) (history.Type, error) {
 	if earlier := c.tenures[key]; earlier != nil {
 		earlier.past = true
 	}
@@ -137,11 +127,28 @@ func (c *Client) acquire(ctx context.Context, key string) (history.Type, error) 
 	if l, ok := lease.(locks.Watched); ok {
 		c.hearOf(t, l.Context())
 	}
-	if l, ok := c.lock.(locks.Described); ok && !c.described {
-		c.described = true
+	c.describe()
+	return outcome, nil
+}
+
+// describe says what the lock can do, once.
+func (c *Client) describe() {
+	l, ok := c.lock.(locks.Described)
+	c.mu.Lock()
+	first := ok && !c.described
+	c.described = c.described || first
+	c.mu.Unlock()
+	if first {
 		c.say(Message{Lock: l.Describe()})
 	}
-	return outcome, nil
+}
+
+// version names the next write.
+func (c *Client) version() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.written++
+	return fmt.Sprintf("%s.%d", c.setup.Name, c.written)
 }
 
 // extend that does not succeed is a fail for the same reason: the client goes
@@ -216,9 +223,8 @@ func (c *Client) read(ctx context.Context, key string, t *tenure) history.Type {
 // write does not look at the lease: a client that does not check first is
 // Kleppmann's.
 func (c *Client) write(ctx context.Context, t *tenure) history.Type {
-	c.written++
 	e := t.event(history.OpWrite, c.next())
-	e.Value, e.Base = fmt.Sprintf("%s.%d", c.setup.Name, c.written), t.seen
+	e.Value, e.Base = c.version(), t.seen
 	c.invoke(e)
 	if t.over != "" {
 		return c.end(e, history.TypeFail, history.ReasonExpired, errors.New("the client saw that its lease was over"))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 
 	"lockproof/harness/locks"
@@ -120,6 +121,9 @@ func (cmd Command) checkFields() error {
 	}
 	if cmd.Within < 0 {
 		return fmt.Errorf("within: %s is below 0; 0 is no limit", cmd.Within)
+	}
+	if cmd.Thread != "" && slices.Contains([]Do{DoStop, DoCancel, DoClock, DoExit}, cmd.Do) {
+		return errors.New("thread: the command is to the client, not to one of its threads")
 	}
 	switch cmd.Do {
 	case DoAcquire:

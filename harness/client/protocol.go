@@ -66,6 +66,10 @@ type Command struct {
 	// Serial joins the command to its Done line.
 	Serial int    `json:"serial"`
 	Key    string `json:"key,omitempty"`
+	// Thread names the one of those that share the client, and its lock object, that
+	// carries the command out; "" is the first. Commands queue up behind those of
+	// their thread alone.
+	Thread string `json:"thread,omitempty"`
 	// Within bounds the operation: its context ends then.
 	Within time.Duration `json:"within,omitempty"`
 	// IfHeld: it is nothing to do, and no operation, unless the client's latest acquire

@@ -145,6 +145,18 @@ type Server interface {
 	Rewrite(ctx context.Context, d time.Duration) error
 }
 
+// Scripted is a Node on which a script of another user can run for long; its cluster
+// then supports busy and block.
+type Scripted interface {
+	Node
+	// Occupy lets a script run for about d. With answers the node answers BUSY to
+	// whatever it is asked meanwhile, as Redis does from busy-reply-threshold on, and
+	// nothing without. It returns once that has been seen to be so. The function that
+	// it gives ends the script, or waits for its own end, and returns once the node
+	// answers again, or does not run any more.
+	Occupy(ctx context.Context, d time.Duration, answers bool) (end func(context.Context) error, err error)
+}
+
 // Networked is a Node in a network that it can be taken out of; its cluster then
 // supports disconnect.
 type Networked interface {

@@ -85,6 +85,9 @@ type Options struct {
 	Connection Connection `json:"connection,omitempty"`
 	// Resends is how often the client library sends a command again that was not answered.
 	Resends int `json:"resends,omitempty"`
+	// Pool is how many connections the client library has to each server; 0: more than
+	// are needed.
+	Pool int `json:"pool,omitempty"`
 	// Without names the redlock rules to switch off.
 	Without []string `json:"without,omitempty"`
 }
@@ -116,8 +119,9 @@ type Kind struct {
 	// on most of the nodes. Foreign: it belongs to another program, connects to the
 	// servers that it is given, and asks no Sentinels. Program: its clients are processes
 	// of that program, which speak the workers' protocol.
-	// Waits: it waits for replicas where Options.Wait says so.
-	Fencing, OwnClock, Rules, Extends, Watches, SingleNode, Majority, Foreign, Program, Waits bool
+	// Waits: it waits for replicas where Options.Wait says so. Threads: a client of a
+	// Program carries out commands of several threads at once; others do.
+	Fencing, OwnClock, Rules, Extends, Watches, SingleNode, Majority, Foreign, Program, Waits, Threads bool
 	// Keys are the names that a key has on the servers, with KeyPlace in place of the
 	// name that callers have for it; none: the lock does not say.
 	Keys []string
@@ -143,10 +147,12 @@ const (
 	LackFence  Lack = "fence"
 	LackClock  Lack = "clock"  // a clock that can be set for one client
 	LackCancel Lack = "cancel" // an acquire that its caller can call off
+	// LackThreads: two operations of one client at once.
+	LackThreads Lack = "threads"
 )
 
 // Lacks lists all of them.
-var Lacks = []Lack{LackExtend, LackWatch, LackFence, LackClock, LackCancel}
+var Lacks = []Lack{LackExtend, LackWatch, LackFence, LackClock, LackCancel, LackThreads}
 
 // Abilities are what a lock can do beyond acquire and release, where a first lease
 // has to show it.
@@ -158,6 +164,7 @@ type Abilities struct {
 	Extends    bool   `json:"extends,omitempty"`
 	Watches    bool   `json:"watches,omitempty"`
 	SingleNode bool   `json:"single_node,omitempty"`
+	Threads    bool   `json:"threads,omitempty"`
 	Belief     string `json:"belief,omitempty"`
 	// Keys are the names that a key has on the servers, as Kind.Keys.
 	Keys []string `json:"keys,omitempty"`
@@ -168,7 +175,7 @@ type Abilities struct {
 // With is the kind with these abilities.
 func (k Kind) With(a Abilities) Kind {
 	k.Fencing, k.OwnClock, k.Extends, k.Watches, k.SingleNode = a.Fencing, a.OwnClock, a.Extends, a.Watches, a.SingleNode
-	k.Belief, k.Lacks, k.Keys = a.Belief, a.Lacks, a.Keys
+	k.Threads, k.Belief, k.Lacks, k.Keys = a.Threads, a.Belief, a.Lacks, a.Keys
 	return k
 }
 

@@ -141,7 +141,8 @@ func everyLock(t *testing.T, test func(t *testing.T, w *world, k Kind)) {
 func TestEveryKindIsDocumented(t *testing.T) {
 	require.Equal(t, []string{"get-then-del", "plain-del", "redlock", "redlock-fenced",
 		"redlock-fenced-by-highest", "redlock-fenced-by-lock-token", "redlock-fenced-by-one-node",
-		"redlock-guessable", "redlock-sequential", "redsync", "redsync-node-timeout", "setnx-expire", "single"}, Names())
+		"redlock-guessable", "redlock-sequential", "redsync", "redsync-node-timeout", "setnx-expire", "single",
+		"single-process-token"}, Names())
 	for _, name := range Names() {
 		kind, err := Find(name)
 		require.NoError(t, err)

@@ -11,11 +11,11 @@ import (
 	"lockproof/redlock"
 )
 
-// WithDefaults fills what is not set. The defaults suit TTLs from 100 ms to
+// WithDefaults fills what is not set. The defaults suit TTLs from 20 ms to
 // minutes:
 //   - NodeTimeout is 5 % of the TTL, between 20 ms and 100 ms: redis.io's page
 //     wants it small against the TTL ("~5-50 milliseconds" for 10 s), and below
-//     20 ms a busy machine makes timeouts of its own;
+//     20 ms a busy machine makes timeouts of its own; but half the TTL at most;
 //   - Drift is 0.01, the value of the page's reference implementation;
 //   - RetryMin and RetryMax are 5 % and 15 % of the TTL, at most 100 ms and
 //     300 ms: a waiting client asks several times in each TTL, and the spread
@@ -26,7 +26,7 @@ import (
 // Tries stays 0: until the context ends.
 func (o Options) WithDefaults() Options {
 	if o.NodeTimeout == 0 {
-		o.NodeTimeout = min(max(o.TTL/20, 20*time.Millisecond), 100*time.Millisecond)
+		o.NodeTimeout = min(max(o.TTL/20, 20*time.Millisecond), 100*time.Millisecond, o.TTL/2)
 	}
 	if o.Drift == 0 {
 		o.Drift = redlock.DefaultDrift
@@ -61,6 +61,9 @@ func (o Options) check() error {
 	}
 	if o.Resends < 0 {
 		return refusal("%d resends of a command: it must be 0 or more", o.Resends)
+	}
+	if o.Pool < 0 {
+		return refusal("a pool of %d connections: it must be 0 or more", o.Pool)
 	}
 	if o.Wait < 0 {
 		return refusal("a wait for %d replicas: it must be 0 or more", o.Wait)

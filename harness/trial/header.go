@@ -11,7 +11,7 @@ func (p *Plan) Header(server string, trial int, seed uint64) history.Event {
 		Belief: p.Lock.Belief, TTL: int64(p.TTL), Nodes: p.Nodes, Quorum: p.quorum(),
 		Clients: p.clientNames(), Replicas: p.Replicas, RealTime: p.Settings.On.RealTime(),
 		FencedStore: p.Store.Check.Fenced(), Fencing: p.Lock.Fencing,
-		Expect: p.Expect, Bounds: p.bounds(), Earned: p.earned(), StallLimit: int64(stallLimit(p.TTL)),
+		Expect: p.Expect, Bounds: p.bounds(), Earned: p.earned(), StallLimit: int64(p.stallLimit()),
 	}
 	return history.Event{Process: "harness", Type: history.TypeHeader, Header: &h}
 }

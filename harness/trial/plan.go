@@ -68,9 +68,11 @@ func NewPlan(scenario *scenarios.Scenario, settings Settings) (*Plan, error) {
 
 // stallLimit is how late a process may be before the run proves nothing. It is
 // the lock's timeout for one node: whoever is held up for longer takes nodes for
-// failed that are well.
-func stallLimit(ttl time.Duration) time.Duration {
-	return locks.Options{TTL: ttl}.WithDefaults().NodeTimeout
+// failed that are well. A scenario that gives its lock more time makes it no longer
+// than the limit at a TTL of a second.
+func (p *Plan) stallLimit() time.Duration {
+	usual := func(ttl time.Duration) time.Duration { return locks.Options{TTL: ttl}.WithDefaults().NodeTimeout }
+	return max(usual(p.TTL), min(p.Scenario.Lock.NodeTimeout.In(p.TTL), usual(time.Second)))
 }
 
 // config is what the plan asks of a cluster.
@@ -79,7 +81,7 @@ func (p *Plan) config(seed uint64, record func(history.Event)) cluster.Config {
 		Nodes: p.Nodes, Clients: p.clientNames(), Aliases: p.Aliases, Replicas: p.Replicas,
 		Sentinels: p.Sentinels, Persistence: p.Persistence, Seed: seed,
 		Settings: p.Redis, Supervised: p.Restart == scenarios.RestartAlways,
-		Fillable: p.SmallDisks(), Delay: p.Delay.In(p.TTL), StallLimit: stallLimit(p.TTL), Record: record,
+		Fillable: p.SmallDisks(), Delay: p.Delay.In(p.TTL), StallLimit: p.stallLimit(), Record: record,
 	}
 }
 

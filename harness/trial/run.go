@@ -123,7 +123,7 @@ func (r *run) options() locks.Options {
 	l := r.plan.Scenario.Lock
 	o := locks.Options{
 		TTL: r.plan.TTL, NodeTimeout: r.in(l.NodeTimeout), Tries: l.Tries, RetryMin: r.in(l.RetryMin), RetryMax: r.in(l.RetryMax),
-		MaxExtensions: l.MaxExtensions, Resends: l.Resends, Wait: l.Wait, Connection: l.Connection, Without: r.plan.Without,
+		MaxExtensions: l.MaxExtensions, Resends: l.Resends, Pool: l.Pool, Wait: l.Wait, Connection: l.Connection, Without: r.plan.Without,
 	}
 	if l.Drift != nil {
 		o.Drift = *l.Drift
@@ -142,12 +142,19 @@ func (r *run) perform(ctx context.Context) error {
 		loop.Keys = append(loop.Keys, fmt.Sprintf("k%d", i+1))
 	}
 	began := r.cluster.Now()
-	for _, name := range workers(w) {
-		done, err := r.clients.send(name, client.Command{Do: client.DoLoop, Loop: loop})
-		if err != nil {
-			return err
+	for thread := range w.Threads {
+		if thread > 0 { // those of one client draw from its lock's source in turn
+			if err := r.cluster.Sleep(ctx, between); err != nil {
+				return err
+			}
 		}
-		r.pending[name] = []pending{{done: done, step: scenarios.Step{Verb: "loop"}}}
+		for _, name := range workers(w) {
+			done, err := r.clients.send(name, client.Command{Do: client.DoLoop, Loop: loop, Thread: threadName(thread)})
+			if err != nil {
+				return err
+			}
+			r.pending[name] = append(r.pending[name], pending{done: done, step: scenarios.Step{Verb: "loop"}})
+		}
 	}
 	until := r.in(w.For)
 	if len(r.plan.Nemesis) > 0 {
@@ -161,6 +168,14 @@ func (r *run) perform(ctx context.Context) error {
 		return err
 	}
 	return r.cluster.Sleep(ctx, until-time.Duration(r.cluster.Now()-began))
+}
+
+// threadName names the threads of a workload's client: the first has no name.
+func threadName(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return fmt.Sprintf("t%d", i+1)
 }
 
 // randoms are the scenario's random faults with durations at the run's TTL.

@@ -116,7 +116,7 @@ func (r *run) operate(ctx context.Context, name string, do client.Do, s scenario
 		s.Within = unbounded[do]
 	}
 	r.baseline(name)
-	done, err := r.clients.send(name, client.Command{Do: do, Key: s.Key, Within: r.in(s.Within), IfHeld: s.IfHeld})
+	done, err := r.clients.send(name, client.Command{Do: do, Key: s.Key, Thread: s.Thread, Within: r.in(s.Within), IfHeld: s.IfHeld})
 	if err != nil {
 		return err
 	}

@@ -64,12 +64,21 @@ func (p *Plan) unfit() string {
 		return lacks(locks.LackClock, "reads a clock that cannot be set for one client")
 	case slices.Contains(p.Asks(), "client-clock") && !k.OwnClock:
 		return k.Name + " reads Go's own clock, which cannot be set for one client"
+	case p.threads() && k.Program && !k.Threads:
+		return lacks(locks.LackThreads, "does not say that its client carries out two operations at once, which this scenario asks for")
+	case p.Scenario.Lock.Pool > 0 && k.Foreign:
+		return k.Name + " makes its own connections, and this scenario is about how many there are"
 	case p.waits() && !k.Waits:
 		return k.Name + " does not wait for replicas, which this scenario is about"
 	case uses(scenarios.VerbCancel) && k.Lacks[locks.LackCancel] != "":
 		return lacks(locks.LackCancel, "")
 	}
 	return ""
+}
+
+// threads says whether a client does two things at once.
+func (p *Plan) threads() bool {
+	return p.Workload != nil && p.Workload.Threads > 1 || slices.ContainsFunc(p.Script, func(s scenarios.Step) bool { return s.Thread != "" })
 }
 
 // waits says whether the lock is to wait for replicas.

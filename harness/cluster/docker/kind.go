@@ -70,7 +70,7 @@ var supported = []string{
 	"kill", "shutdown", "start", "pause", "resume", "flush",
 	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
 	"client-clock", "node-clock", "power-loss", "slow-fsync", "fail-fsync", "fill-disk",
-	"replicas", "promote", "sentinels", "fill", "rewrite", "disconnect",
+	"replicas", "promote", "sentinels", "fill", "rewrite", "busy", "block", "disconnect",
 }
 
 // setups are what its servers can be set up with.

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/docker/proxy"
 	"lockproof/harness/cluster/process"
@@ -219,7 +217,7 @@ func (n *node) Look(ctx context.Context) (history.Node, error) {
 		return seen, nil
 	}
 	paused, stateErr := n.running(ctx)
-	if errors.Is(stateErr, cluster.ErrDown) || paused || redis.IsLoadingError(err) || n.supervised {
+	if errors.Is(stateErr, cluster.ErrDown) || paused || server.Away(err) || n.supervised {
 		return history.Node{}, nil // it went down or was paused meanwhile, or is not up yet
 	}
 	return history.Node{}, n.failed("look into", err)

@@ -89,7 +89,7 @@ var supported = []string{
 	"kill", "shutdown", "start", "pause", "resume", "flush",
 	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
 	"client-clock", "replicas", "promote", "sentinels",
-	"fill", "rewrite",
+	"fill", "rewrite", "busy", "block",
 }
 
 // setups are what its servers can be set up with.

@@ -105,7 +105,7 @@ func TestCan(t *testing.T) {
 	require.ErrorAs(t, can("klil"), &u)
 	require.EqualError(t, u, "the local cluster cannot do klil: there is no such fault: there are kill, shutdown, start, pause, "+
 		"resume, flush, cut, heal, delay, hold, lose, drop, let-go, client-clock, replicas, promote, sentinels, "+
-		"fill, rewrite, fail-fsync, fill-disk, node-clock, power-loss, slow-fsync")
+		"fill, rewrite, busy, block, fail-fsync, fill-disk, node-clock, power-loss, slow-fsync")
 }
 
 // TestLinks sends a client's commands through its link, as far as it goes.

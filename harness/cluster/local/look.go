@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"lockproof/harness/cluster/process"
 	"lockproof/harness/cluster/server"
 	"lockproof/harness/history"
@@ -39,7 +37,7 @@ func (n *node) Look(ctx context.Context) (history.Node, error) {
 	if err == nil && n.c.cfg.Replicates(n.name) {
 		seen.Replication, err = server.Replication(ctx, n.addr)
 	}
-	if err != nil && (!p.Running() || p.Stopped() || redis.IsLoadingError(err)) {
+	if err != nil && (!p.Running() || p.Stopped() || server.Away(err)) {
 		return history.Node{}, nil // it went down or was paused meanwhile, or is not up yet
 	}
 	return seen, n.failed("look into", err)

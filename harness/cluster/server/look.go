@@ -46,19 +46,26 @@ func Ask(ctx context.Context, addr, command string) (string, error) {
 // With calls f with a client of the server, for one purpose only: a connection
 // that is kept would not survive the server's next fault.
 func With(addr string, f func(*redis.Client) error) error {
-	client := redis.NewClient(&redis.Options{
+	client := connect(addr, 0)
+	return errors.Join(f(client), client.Close())
+}
+
+// connect makes a client of the server. An answer is waited for as long as the
+// command's context or, if that is sooner, patience; 0 is go-redis's own.
+func connect(addr string, patience time.Duration) *redis.Client {
+	return redis.NewClient(&redis.Options{
 		Addr:                  addr,
 		Password:              Password(),
 		MaxRetries:            -1,
 		DialerRetries:         1,
 		ContextTimeoutEnabled: true,
+		ReadTimeout:           patience,
 		Protocol:              2,
 		DisableIdentity:       true,
 		MaintNotificationsConfig: &maintnotifications.Config{
 			Mode: maintnotifications.ModeDisabled,
 		},
 	})
-	return errors.Join(f(client), client.Close())
 }
 
 // Info is what INFO says of a server.

@@ -33,6 +33,15 @@ func (o Operator) Rewrite(ctx context.Context, d time.Duration) error {
 	})
 }
 
+// Occupy lets another user's script run on it, as cluster.Scripted says.
+func (o Operator) Occupy(ctx context.Context, d time.Duration, answers bool) (end func(context.Context) error, err error) {
+	err = o.Reach(ctx, "run a script on", func(ctx context.Context, addr string) error {
+		end, err = Occupy(ctx, addr, d, answers)
+		return err
+	})
+	return end, err
+}
+
 // Info reads fields of INFO.
 func (o Operator) Info(ctx context.Context) (info map[string]string, err error) {
 	err = o.Reach(ctx, "read INFO of", func(ctx context.Context, addr string) error {

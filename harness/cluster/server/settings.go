@@ -23,12 +23,15 @@ func Settings(p cluster.Persistence, more map[string]string) (string, error) {
 		return "", err
 	}
 	var lines strings.Builder
-	lines.WriteString(guard() + persistence)
+	lines.WriteString(guard() + debug + persistence)
 	for _, name := range slices.Sorted(maps.Keys(more)) {
 		fmt.Fprintf(&lines, "%s %s\n", name, more[name])
 	}
 	return lines.String(), nil
 }
+
+// debug lets the harness say DEBUG SLEEP (Occupy).
+const debug = "enable-debug-command yes\n"
 
 func persistenceLines(p cluster.Persistence) (string, error) {
 	const aof = "save \"\"\nappendonly yes\nauto-aof-rewrite-percentage 0\nappendfsync "

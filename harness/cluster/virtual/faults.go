@@ -41,7 +41,7 @@ func (n *Node) stop(what string, disk func()) error {
 	}
 	disk()
 	gone := n.server
-	n.server, n.keys, n.queue, n.paused = nil, nil, nil, false
+	n.server, n.keys, n.queue, n.paused, n.script = nil, nil, nil, false, unoccupied
 	conns := n.conns
 	n.conns = map[*conn]bool{}
 	n.mu.Unlock()

@@ -43,7 +43,7 @@ func open(_ context.Context, cfg cluster.Config) (cluster.Cluster, error) {
 // faults are what the cluster can do: scenarios' verbs, with the clock verb told
 // apart by whose clock it is.
 var faults = []string{
-	"kill", "shutdown", "power-loss", "start", "pause", "resume", "node-clock", "client-clock", "flush",
+	"kill", "shutdown", "power-loss", "start", "pause", "resume", "busy", "block", "node-clock", "client-clock", "flush",
 	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
 }
 

@@ -39,6 +39,7 @@ type Node struct {
 	starts  int
 	runID   string
 	paused  bool
+	script  occupation // of another user, that runs on it
 	conns   map[*conn]bool
 	queue   []request // commands that have arrived
 	ended   bool      // for good
@@ -142,7 +143,7 @@ func (n *Node) journal() {
 func (n *Node) Look(context.Context) (history.Node, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.server == nil || n.paused {
+	if n.server == nil || n.paused || n.script != unoccupied {
 		return history.Node{}, nil
 	}
 	n.advance()

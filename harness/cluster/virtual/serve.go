@@ -124,14 +124,14 @@ func (n *Node) run() {
 func (n *Node) busy() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return len(n.queue) > 0 && !n.paused
+	return len(n.queue) > 0 && !n.paused && n.script != silent
 }
 
 // executeNext takes the command that has waited longest.
 func (n *Node) executeNext() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if len(n.queue) == 0 || n.paused {
+	if len(n.queue) == 0 || n.paused || n.script == silent {
 		return
 	}
 	slices.SortStableFunc(n.queue, func(a, b request) int {
@@ -150,6 +150,9 @@ func (n *Node) executeNext() {
 // holds the lock, and the node is up.
 func (n *Node) execute(k *conn, args []string) []byte {
 	defer k.reply.Reset()
+	if n.script == answering && !amidScripts[strings.ToUpper(args[0])] {
+		return []byte(busyReply)
+	}
 	n.advance()
 	if what := n.dispatch(k, args); what != nil {
 		n.replace(k)

@@ -10,7 +10,8 @@ and a call of serve(Class, itsLease); redis_py.py is one. The class:
                  call, less the drift of clocks
     own_clock    True: it reads time only through env.clock, which faults set and skew
     lost         the exceptions that say that the lease was not ours any more
-    lacks        why it does without extend, watch, fence, clock or cancel, if not in our words
+    lacks        why it does without extend, watch, fence, clock, cancel or threads, if not in our
+                 words. Without a word on threads, several of them call it at once
     __init__(env)   env.ttl, env.node_timeout (seconds), env.nodes ([(host, port)]), env.password,
                     env.clock (.now() and .wall(), in seconds), env.random, env.setup
     acquire(key)    one try, which does not wait for the holder: a lease, or None if the lock is
@@ -104,7 +105,7 @@ redis.call('SET', KEYS[1], ARGV[2])
 return 1"""
 
     def __init__(self, setup):
-        self.setup, self.socket = setup, None
+        self.setup, self.socket, self.asking = setup, None, threading.Lock()
 
     def read(self, key, fence, timeout):
         """The present version; None: the store has seen a newer fencing token."""
@@ -121,14 +122,15 @@ return 1"""
         return self._ask(timeout, "SET", "value:" + key, value) == "OK"
 
     def _ask(self, timeout, *words):
-        try:
-            if self.socket is None:
-                self._connect(timeout)
-            self.socket.settimeout(timeout)
-            return self._call(*words)
-        except (OSError, EOFError):
-            self._close()  # its next answer would be to this question
-            raise
+        with self.asking:
+            try:
+                if self.socket is None:
+                    self._connect(timeout)
+                self.socket.settimeout(timeout)
+                return self._call(*words)
+            except (OSError, EOFError):
+                self._close()  # its next answer would be to this question
+                raise
 
     def _connect(self, timeout):
         try:
@@ -180,21 +182,29 @@ class Tenure:
         return filled(lease=self.id, key=self.key, token=getattr(self.lease, "token", ""), fence=getattr(self.lease, "fence", 0))
 
 
+class Line:
+    """One of the threads that share the client: its queue of commands, and its leases."""
+
+    def __init__(self):
+        self.latest, self.tenures = None, {}
+        self.queue, self.queued, self.under_way = collections.deque(), threading.Condition(), False
+        self.cancelled, self.thread = threading.Event(), None
+
+
 class Client:
-    """One client: its queue of commands, and what it says."""
+    """One client: its lock, and what it says."""
 
     def __init__(self, kind, setup, out):
         self.kind, self.setup, self.options, self.out = kind, setup, setup["options"], out
         self.belief = getattr(kind, "belief", "as told" if hasattr(kind.lease, "validity") else "")
         self.lost = tuple(getattr(kind, "lost", ()))
-        self.saying, self.id, self.written = threading.Lock(), 0, 0
+        self.saying, self.id, self.written = threading.RLock(), 0, 0
         self.clock, self.store = Clock(self.true), Store(setup)
         self.env = Env(setup, self.clock)
         self.random = random.Random(setup["seed"] * 1000 + setup["index"] + 500)
         self.lock = kind(self.env)
-        self.latest, self.tenures = None, {}
-        self.queue, self.queued, self.under_way = collections.deque(), threading.Condition(), False
-        self.ending, self.cancelled, self.stops = threading.Event(), threading.Event(), []
+        self.lines, self.mine = {}, threading.local()
+        self.ending, self.stops = threading.Event(), []
 
     def true(self):
         return time.monotonic_ns() - self.setup["epoch"]
@@ -207,27 +217,31 @@ class Client:
 
     def record(self, event, measure=dict):
         """Sends an event with what is read as it happens, and when."""
-        for _ in range(100):
-            before = self.true()
-            event = {**event, **measure(), "process": self.setup["name"], "time": self.true()}
-            if event["time"] - before <= TOGETHER:
-                break
-        self.say({"event": event})
+        with self.saying:
+            for _ in range(100):
+                before = self.true()
+                event = {**event, **measure(), "process": self.setup["name"], "time": self.true()}
+                if event["time"] - before <= TOGETHER:
+                    break
+            self.say({"event": event})
 
     def hello(self):
         kind = self.kind
-        has = dict(extends=hasattr(kind.lease, "extend"), fencing=hasattr(kind.lease, "fence"),
+        own = getattr(kind, "lacks", {})
+        has = dict(extends=hasattr(kind.lease, "extend"), fencing=hasattr(kind.lease, "fence"), threads="threads" not in own,
                    own_clock=getattr(kind, "own_clock", False), single_node=getattr(kind, "single_node", False))
         lacks = filled(watch="its adapter has no watchdog",
                        extend=not has["extends"] and "its leases have no extend()",
                        fence=not has["fencing"] and "its leases have no fencing token",
                        clock=not has["own_clock"] and "it reads the machine's own clock, which cannot be set for one client")
         name = getattr(kind, "name", os.path.basename(sys.argv[0]))
-        self.say({"lock": {**filled(name=name, belief=BELIEFS[self.belief], **has), "lacks": {**lacks, **getattr(kind, "lacks", {})}}})
+        self.say({"lock": {**filled(name=name, belief=BELIEFS[self.belief], **has), "lacks": {**lacks, **own}}})
 
     def begin(self, op, tenure=None, **more):
-        self.id += 1
-        event = {"op": op, "id": self.id, **more, **(tenure.event() if tenure else {})}
+        with self.saying:
+            self.id += 1
+            number = self.id
+        event = {"op": op, "id": number, **more, **(tenure.event() if tenure else {})}
         self.record({**event, "type": "invoke"})
         return event
 
@@ -259,25 +273,25 @@ class Client:
         return max(0, int(left * 1e9))
 
     def acquire(self, key, within):
-        if key in self.tenures:
-            self.tenures[key].past = True
+        if key in self.mine.line.tenures:
+            self.mine.line.tenures[key].past = True
         event, deadline, tries = self.begin("acquire", key=key), time.monotonic() + within, 0
         while True:
             called, lease, given_up, error = self.clock.now(), None, False, None
             try:
-                lease, given_up = self.lock.acquire(key), self.cancelled.is_set()
+                lease, given_up = self.lock.acquire(key), self.mine.line.cancelled.is_set()
                 if lease is not None and given_up:
                     lease.release()
             except Exception as e:
                 error = e
             if lease is not None and not given_up:
-                self.latest = self.tenures[key] = Tenure(lease, event["id"], key, self.until(called))
-                return self.granted(event, self.latest)
+                self.mine.line.latest = self.mine.line.tenures[key] = Tenure(lease, event["id"], key, self.until(called))
+                return self.granted(event, self.mine.line.latest)
             tries += 1
             pause = self.random.uniform(self.options["retry_min"], self.options["retry_max"]) / 1e9
             over = time.monotonic() + pause >= deadline or tries == self.options.get("tries", 0)
-            if over or self.cancelled.wait(pause):
-                reason = "cancelled" if self.cancelled.is_set() else "other" if error else "held"
+            if over or self.mine.line.cancelled.wait(pause):
+                reason = "cancelled" if self.mine.line.cancelled.is_set() else "other" if error else "held"
                 return self.end(event, "fail", reason, error)
 
     def extend(self, tenure):
@@ -321,8 +335,9 @@ class Client:
         return self.end(event, "ok", value=value)
 
     def write(self, tenure, within):
-        self.written += 1
-        value = "%s.%d" % (self.setup["name"], self.written)
+        with self.saying:
+            self.written += 1
+            value = "%s.%d" % (self.setup["name"], self.written)
         event = self.begin("write", tenure, value=value, base=tenure.seen)
         if tenure.over:
             return self.end(event, "fail", "expired")
@@ -339,10 +354,10 @@ class Client:
 
     def loop(self, keys, hold, think, stop):
         while not stop.is_set() and not self.ending.is_set():
-            self.cancelled.clear()
+            self.mine.line.cancelled.clear()
             key, pause = self.random.choice(keys), self.around(think)
             if self.acquire(key, 10 * self.env.ttl) == "ok":
-                self.round(key, self.latest, self.around(hold))
+                self.round(key, self.mine.line.latest, self.around(hold))
             else:
                 pause += self.options["retry_min"] / 1e9
             stop.wait(pause)
@@ -366,7 +381,7 @@ class Client:
             return self.acquire(key, within or LONG)
         if do == "loop":
             return self.loop(**loop, stop=stop)
-        tenure = self.tenures.get(key) if key else self.latest
+        tenure = self.mine.line.tenures.get(key) if key else self.mine.line.latest
         if if_held and (tenure is None or tenure.past):
             return None
         if do == "read" and (key or tenure):
@@ -379,20 +394,21 @@ class Client:
             raise ValueError(do + ": this lock does not")
         return {"extend": self.extend, "release": self.release, "check": self.check}[do](tenure)
 
-    def work_off(self):
+    def work_off(self, line):
+        self.mine.line = line
         while True:
-            with self.queued:
-                self.queued.wait_for(lambda: self.queue or self.ending.is_set())
+            with line.queued:
+                line.queued.wait_for(lambda: line.queue or self.ending.is_set())
                 if self.ending.is_set():
                     return
-                command, self.under_way = self.queue.popleft(), True
-                self.cancelled.clear()
+                command, line.under_way = line.queue.popleft(), True
+                line.cancelled.clear()
             try:
                 done = {"outcome": self.operate(**command)}
             except Exception as e:
                 done = {"error": str(e)}
-            with self.queued:
-                self.under_way = False
+            with line.queued:
+                line.under_way = False
             self.say(filled(done=command["serial"], **done))
 
     def obey(self, command):
@@ -400,14 +416,23 @@ class Client:
             if command["do"] == "loop":
                 command["stop"] = threading.Event()
                 self.stops.append(command["stop"])
-            with self.queued:
-                self.queue.append(command)
-                self.queued.notify()
+            line = self.line(command.get("thread", ""))
+            with line.queued:
+                line.queue.append(command)
+                line.queued.notify()
             return
         at_once = {"stop": self.stop, "cancel": self.cancel, "clock": self.set_clock}.get(command["do"])
         if at_once is None:
             raise ValueError("there is no command " + repr(command["do"]))
         self.say(filled(done=command["serial"], error=at_once(command)))
+
+    def line(self, name):
+        """The thread of that name, which begins with its first command."""
+        if name not in self.lines:
+            self.lines[name] = line = Line()
+            line.thread = threading.Thread(target=self.work_off, args=(line,), daemon=True)
+            line.thread.start()
+        return self.lines[name]
 
     def stop(self, _):
         if not self.stops:
@@ -416,10 +441,11 @@ class Client:
             self.stops.pop().set()
 
     def cancel(self, _):
-        with self.queued:
-            if not self.under_way:
-                return "cancel: no operation is under way"
-            self.cancelled.set()
+        busy = [line for line in self.lines.values() if line.under_way]
+        if not busy:
+            return "cancel: no operation is under way"
+        for line in busy:
+            line.cancelled.set()
 
     def set_clock(self, command):
         if not getattr(self.kind, "own_clock", False):
@@ -439,14 +465,16 @@ class Client:
             if late >= limit:
                 self.say({"event": {"time": now, "process": self.setup["name"], "type": "stall", "late": late}})
 
-    def close(self, serial, worker):
-        self.cancelled.set()
+    def close(self, serial):
         self.ending.set()
-        with self.queued:
-            self.queued.notify()
-        worker.join(3)
-        for command in self.queue:
-            self.say({"done": command["serial"], "error": command["do"] + ": dropped: the client is closing"})
+        for line in self.lines.values():
+            line.cancelled.set()
+            with line.queued:
+                line.queued.notify()
+        for line in self.lines.values():
+            line.thread.join(3)
+            for command in line.queue:
+                self.say({"done": command["serial"], "error": command["do"] + ": dropped: the client is closing"})
         if serial:
             self.say({"done": serial})
 
@@ -460,8 +488,6 @@ def serve(kind, lease):
     try:
         client = Client(kind, json.loads(sys.stdin.readline()), out)
         client.hello()
-        worker = threading.Thread(target=client.work_off, daemon=True)
-        worker.start()
         threading.Thread(target=client.watch_stalls, daemon=True).start()
         for number, line in enumerate(sys.stdin, 2):
             command = json.loads(line)
@@ -472,5 +498,5 @@ def serve(kind, lease):
     except (ValueError, KeyError, TypeError) as e:
         os.write(out, json.dumps({"error": "line %d: %s: %s" % (number, type(e).__name__, e)}).encode() + b"\n")
         os._exit(1)
-    client.close(serial, worker)
+    client.close(serial)
     os._exit(0)

@@ -1,0 +1,96 @@
+package client
+
+import (
+	"context"
+	"hash/fnv"
+	"math/rand/v2"
+	"time"
+
+	"lockproof/harness/history"
+)
+
+// thread is one of those that share a client and its lock: its commands wait for one
+// another, and those of other threads go on beside them.
+type thread struct {
+	*Client
+	work  chan *task
+	under context.CancelCauseFunc // of the operation under way; Client.mu guards it
+
+	// What follows belongs to the goroutine that works off the commands.
+	draw    *rand.Rand
+	latest  *tenure
+	tenures map[string]*tenure // the latest of each key
+}
+
+// task is a command in the queue; stop is set for a loop.
+type task struct {
+	Command
+	stop <-chan struct{}
+}
+
+// thread finds the thread of that name, which begins with its first command; c.mu is
+// held.
+func (c *Client) thread(name string) *thread {
+	if t := c.threads[name]; t != nil {
+		return t
+	}
+	seed := uint64(c.setup.Index)
+	if name != "" {
+		sum := fnv.New64a()
+		sum.Write([]byte(name)) // it never fails
+		seed ^= sum.Sum64()
+	}
+	t := &thread{
+		Client: c, work: make(chan *task, queueLength), draw: rand.New(rand.NewPCG(c.setup.Seed, seed)),
+		tenures: map[string]*tenure{},
+	}
+	c.threads[name] = t
+	c.running.Go(t.workOff)
+	return t
+}
+
+// workOff does the commands that queue up, one after another.
+func (t *thread) workOff() {
+	for t.ctx.Err() == nil {
+		select {
+		case task := <-t.work:
+			t.pauser.Wait(0)
+			outcome, err := t.do(*task)
+			t.done(task.Serial, outcome, err)
+		case <-t.ctx.Done():
+		}
+	}
+}
+
+// do carries out one queued command. The error is what made it impossible; a
+// failed operation is an outcome.
+func (t *thread) do(task task) (outcome history.Type, err error) {
+	if task.Do == DoLoop {
+		return "", t.loop(*task.Loop, task.stop)
+	}
+	t.within(task.Within, func(ctx context.Context) { outcome, err = t.operate(ctx, task.Command) })
+	return outcome, err
+}
+
+// within runs an operation under a context of its own, which ends after limit
+// (0: no limit), with DoCancel, or with the client. A nanosecond is added to the limit: a
+// timeout of the lock's own that is as long, and set at the same instant, is over first,
+// in every run.
+func (t *thread) within(limit time.Duration, operation func(context.Context)) {
+	ctx, cancel := context.WithCancelCause(t.ctx)
+	defer cancel(nil)
+	t.underWay(cancel)
+	defer t.underWay(nil)
+	if limit > 0 {
+		var end context.CancelFunc
+		ctx, end = context.WithTimeout(ctx, limit+time.Nanosecond)
+		defer end()
+	}
+	operation(ctx)
+}
+
+func (t *thread) underWay(cancel context.CancelCauseFunc) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.under = cancel
+}

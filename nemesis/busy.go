@@ -1,0 +1,29 @@
+package nemesis
+
+import (
+	"context"
+
+	"lockproof/harness/history"
+)
+
+// Busy is another user's script that has run for so long that the node answers BUSY.
+const Busy = "busy"
+
+var _ = declare(&Declaration{
+	Kind: Busy, Doc: "another user's script has run on it for longer than `busy-reply-threshold`: it answers BUSY to all but SCRIPT KILL",
+	Node:     &Effect{Class: history.NodePaused},
+	Required: []string{"for"},
+	Met:      "messages that clients sent to the node meanwhile",
+	Words: Words{
+		ToDo:  order("let a script keep %s busy (BUSY)"),
+		Begun: becomes("busy with another user's script, and answers BUSY"),
+		Over:  scriptOver, Was: "was busy with a script",
+	},
+	apply: (*Nemesis).busy, dies: "lasted",
+})
+
+// busy keeps a node busy with a script until SCRIPT KILL ends it. The proof is that
+// it answers BUSY, and after the end something else.
+func (n *Nemesis) busy(ctx context.Context, f Fault, target string) (*Active, error) {
+	return n.occupy(ctx, f, target, true)
+}
