@@ -30,6 +30,8 @@ var kits = map[string]struct {
 		[]string{"php", "../kits/php/symfony_lock.php"}, "symfony/lock", true, true},
 	"malkusch's": {needs.PHP, []string{"php", "-r", "new Redis; require 'Malkusch/Lock/autoload.php';"},
 		[]string{"php", "../kits/php/malkusch_lock.php"}, "malkusch/lock", false, false},
+	"redis-rb": {needs.Ruby, []string{"ruby", "-e", "require 'redis'"},
+		[]string{"ruby", "../kits/ruby/redis_rb.rb"}, "redis-rb ", true, true},
 	"node-redis": {needs.Node, []string{"node", "-e", "require('redis')"},
 		[]string{"node", "../kits/node/node_redis.js"}, "node-redis", true, true},
 }
@@ -66,7 +68,7 @@ func TestTheKitsKeepToTheProtocol(t *testing.T) {
 func TestTheLocksOfTheKits(t *testing.T) {
 	t.Setenv("NODE_PATH", debianNode)
 	needs.Check(t, needs.Redis, local.Available(""))
-	for _, name := range []string{"redis-py", "malkusch's", "node-redis"} {
+	for _, name := range []string{"redis-py", "malkusch's", "node-redis", "redis-rb"} {
 		t.Run(name, func(t *testing.T) {
 			kit := kits[name]
 			lacks(t, kit.need, kit.probe)
