@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// A second checker, for the tests: written from docs/history.md and the meaning of
-// the properties alone, it shares no code with the first, not even the types of a
-// line. It is as simple as it can be and has all the time that it wants.
+// A second checker, for the tests: written from docs/history.md and the meaning of the properties alone, it shares no code
+// with the first, not even the types of a line. It is as simple as it can be and has all the time that it wants.
 
 // line is a line of a history, as docs/history.md describes it.
 type line struct {

@@ -123,7 +123,7 @@ func (s *subject) instrument(own listed, packages []listed, folder string) (map[
 	}
 	added := filepath.Join(folder, "mutate_helpers.go")
 	replaced[filepath.Join(own.Dir, "mutate_helpers.go")] = added
-	return replaced, os.WriteFile(added, fmt.Appendf(nil, helpers, own.Name), 0o600)
+	return replaced, os.WriteFile(added, fmt.Appendf(nil, helpers, own.Name, len(s.edits)+1), 0o600)
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -49,18 +49,18 @@ const helpers = `package %s
 import (
 	mutateos "os"
 	mutateconv "strconv"
-	mutatesync "sync"
+	mutateatomic "sync/atomic"
 )
 
 var (
 	mutateChosen, _ = mutateconv.Atoi(mutateos.Getenv("MUTATE_EDIT"))
 	mutateTrace     = mutateos.Getenv("MUTATE_TRACE")
-	mutateReached   mutatesync.Map
+	mutateReached   [%d]mutateatomic.Bool
 )
 
 func mutate(id int) bool {
 	if mutateTrace != "" {
-		if _, known := mutateReached.LoadOrStore(id, true); !known {
+		if !mutateReached[id].Load() && mutateReached[id].CompareAndSwap(false, true) {
 			if f, err := mutateos.OpenFile(mutateTrace, mutateos.O_APPEND|mutateos.O_CREATE|mutateos.O_WRONLY, 0o600); err == nil {
 				f.WriteString(mutateconv.Itoa(id) + "\n")
 				f.Close()
