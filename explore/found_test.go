@@ -11,8 +11,8 @@ import (
 	"lockproof/scenarios"
 )
 
-// What a search has found on the reference turned out to be the checker's mistake, and is
-// mended: none of it is violated any more.
+// What searches have found on the reference was a mistake of the checker's or of the
+// reference's own, and is mended: none of it is violated any more.
 func TestWhatWasFoundOnTheReference(t *testing.T) {
 	p := pool(t)
 	files, err := filepath.Glob(filepath.Join("testdata", "*.yaml"))
@@ -21,13 +21,15 @@ func TestWhatWasFoundOnTheReference(t *testing.T) {
 	for _, file := range files {
 		read, err := scenarios.Load(file)
 		require.NoError(t, err)
-		for seed := range uint64(3) {
+		for _, seed := range []uint64{0, 1, 2, 5169} { // the last: that of a find which needs its own
 			r := p.Try(t.Context(), suite.Job{Scenario: read}, seed)
 			require.Empty(t, r.Failure)
 			for _, result := range r.Results {
 				require.NotEqual(t, history.Violated, result.Verdict, "%s: %s", file, result.Property)
 			}
-			require.Equal(t, history.Holds, r.Results[indexOf(t, r, "deadlock-freedom")].Verdict)
+			for property := range read.Expect {
+				require.Equal(t, history.Holds, r.Results[indexOf(t, r, property)].Verdict, file)
+			}
 		}
 	}
 }

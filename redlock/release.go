@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 )
 
@@ -80,9 +81,13 @@ func (n *node) undo(ctx context.Context, l *Lease) (vote, error) {
 	if !r.on(ReleaseEverywhere) && taken.vote != yes {
 		return failed, errNotAsked
 	}
+	follows := func() bool { return true }
+	if !returned && r.on(ReleaseAfterSet) {
+		follows = l.undoWhenSilent(ctx, n)
+	}
 	vote, err := n.delete(ctx, l)
 	switch {
-	case !r.on(ReleaseAfterSet):
+	case !follows() || !r.on(ReleaseAfterSet):
 	case !returned && vote == no:
 		// The SET is on its way, or its reply is lost and it will not return for long.
 		l.undoAfterSet(ctx, n, r.timeoutAt(l.ttl))
@@ -98,6 +103,28 @@ func (n *node) undo(ctx context.Context, l *Lease) (vote, error) {
 		r.work.Go(func() { l.undoAgain(ctx, n) })
 	}
 	return vote, err
+}
+
+// undoWhenSilent releases a node after its SET without waiting for the release under way
+// any longer, if that has no answer within the node timeout: the answer may be lost, and
+// the SET land in the meantime. What it returns is to be asked once the release has
+// returned, and says whether it is for the caller to see to that.
+func (l *Lease) undoWhenSilent(ctx context.Context, n *node) (follows func() bool) {
+	r := l.lock
+	var seenTo atomic.Bool
+	r.work.Add(1)
+	silent := time.AfterFunc(r.timeoutAt(l.ttl), func() {
+		defer r.work.Done()
+		if seenTo.CompareAndSwap(false, true) {
+			l.undoAfterSet(ctx, n, 0)
+		}
+	})
+	return func() bool {
+		if silent.Stop() {
+			r.work.Done()
+		}
+		return seenTo.CompareAndSwap(false, true)
+	}
 }
 
 // undoAfterSet releases a node once its SET has returned, whatever it returned;

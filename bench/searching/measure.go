@@ -1,11 +1,14 @@
 package searching
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"lockproof/bench/figures"
@@ -76,8 +79,8 @@ func Measure(ctx context.Context, say func(format string, args ...any)) ([]figur
 	}{{rules, spaces()}, {ways, strategies()}} {
 		for _, space := range part.spaces {
 			row, err := row(ctx, say, pool, space, seeds)
-			if err != nil {
-				return done, err
+			if err != nil { // each row that is there is whole
+				return append(done, part.Section), err
 			}
 			part.Rows = append(part.Rows, row)
 		}
@@ -115,7 +118,11 @@ func spaces() []explore.Space {
 		}
 		all = append(all, s)
 	}
-	for _, name := range locks.Names() {
+	names := locks.Names()
+	slices.SortStableFunc(names, func(a, b string) int { // made by others first
+		return cmp.Compare(strings.Index(b, "redsync"), strings.Index(a, "redsync"))
+	})
+	for _, name := range names {
 		kind, err := locks.Find(name)
 		if err != nil || kind.SingleNode || name == locks.Reference {
 			continue
