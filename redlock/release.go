@@ -82,8 +82,8 @@ func (n *node) undo(ctx context.Context, l *Lease) (vote, error) {
 		return failed, errNotAsked
 	}
 	follows := func() bool { return true }
-	if !returned && r.on(ReleaseAfterSet) {
-		follows = l.undoWhenSilent(ctx, n)
+	if r.on(ReleaseAfterSet) {
+		follows = l.undoWhenSilent(ctx, n, returned)
 	}
 	vote, err := n.delete(ctx, l)
 	switch {
@@ -105,17 +105,22 @@ func (n *node) undo(ctx context.Context, l *Lease) (vote, error) {
 	return vote, err
 }
 
-// undoWhenSilent releases a node after its SET without waiting for the release under way
-// any longer, if that has no answer within the node timeout: the answer may be lost, and
-// the SET land in the meantime. What it returns is to be asked once the release has
-// returned, and says whether it is for the caller to see to that.
-func (l *Lease) undoWhenSilent(ctx context.Context, n *node) (follows func() bool) {
+// undoWhenSilent releases a node again, after its SET if that has not returned, without
+// waiting for the release under way any longer, if that has no answer within the node
+// timeout: it may be lost; or its answer is, and the SET lands in the meantime. What it
+// returns is to be asked once the release has returned, and says whether it is for the
+// caller to see to what follows.
+func (l *Lease) undoWhenSilent(ctx context.Context, n *node, returned bool) (follows func() bool) {
 	r := l.lock
 	var seenTo atomic.Bool
 	r.work.Add(1)
 	silent := time.AfterFunc(r.timeoutAt(l.ttl), func() {
 		defer r.work.Done()
-		if seenTo.CompareAndSwap(false, true) {
+		switch {
+		case !seenTo.CompareAndSwap(false, true):
+		case returned:
+			l.undoAgain(ctx, n)
+		default:
 			l.undoAfterSet(ctx, n, 0)
 		}
 	})
