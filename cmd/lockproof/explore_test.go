@@ -161,3 +161,16 @@ func TestAnInterruptedSearchKeepsWhatItHas(t *testing.T) {
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, broken, "is not what a search has left")
 }
+
+// A job that no shell starts names its own folder in --out.
+func TestASliceHasAFolderOfItsOwn(t *testing.T) {
+	dir := t.TempDir()
+	lockproof := inFolder(t, dir)
+	said, code := lockproof("explore", "--schedules", "256", "--slice", "2/2", "--out", "slices/{slice}")
+	require.Zero(t, code, said)
+	require.FileExists(t, filepath.Join(dir, "slices", "2", explore.ResultsFile))
+	said, code = lockproof("run", "healthy-contention", "--trials", "4", "--slice", "2/2", "--out", "slices/{slice}-run")
+	require.Zero(t, code, said)
+	require.FileExists(t, filepath.Join(dir, "slices", "2-run", "results.json"))
+	require.NoDirExists(t, filepath.Join(dir, "slices", "{slice}"))
+}
