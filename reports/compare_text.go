@@ -188,7 +188,7 @@ func (c Comparison) skipped(screen Screen) string {
 				skips.add(cell.Why, row.Name())
 			}
 		}
-		b.WriteString(skips.text("skipped in "+clean(run.Name)+": ", screen))
+		b.WriteString(skips.text("skipped in "+clean(run.Name)+": ", true, screen))
 	}
 	return b.String()
 }

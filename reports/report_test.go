@@ -28,8 +28,13 @@ func printed(t *testing.T, r *Report, screen Screen) string {
 
 func TestGoldenFiles(t *testing.T) {
 	report := fixture()
-	t.Run("table", func(t *testing.T) { golden(t, "table.golden", printed(t, report, Screen{Width: 80, UTF8: true})) })
-	t.Run("ascii", func(t *testing.T) { golden(t, "table-ascii.golden", printed(t, report, Screen{Width: 80})) })
+	t.Run("table", func(t *testing.T) {
+		golden(t, "table.golden", printed(t, report, Screen{Width: 80, UTF8: true, Verbose: true}))
+	})
+	t.Run("brief", func(t *testing.T) { golden(t, "table-brief.golden", printed(t, report, Screen{Width: 80, UTF8: true})) })
+	t.Run("ascii", func(t *testing.T) {
+		golden(t, "table-ascii.golden", printed(t, report, Screen{Width: 80, Verbose: true}))
+	})
 	for name, write := range map[string]func(*strings.Builder) error{
 		"results.json.golden": func(b *strings.Builder) error { return report.WriteResults(b) },
 		"junit.xml.golden":    func(b *strings.Builder) error { return report.WriteJUnit(b) },

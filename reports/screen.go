@@ -15,6 +15,9 @@ type Screen struct {
 	Width  int  // in columns
 	UTF8   bool // otherwise only ASCII is drawn; names stay as they are
 	Colour bool
+	// Verbose asks for what a reader who looks for nothing in particular does not
+	// need: the rows that are as expected, and the names of those that were skipped.
+	Verbose bool
 }
 
 // MinWidth is the narrowest screen that is written for; on a narrower one

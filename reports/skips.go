@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"strings"
 
 	"lockproof/harness/suite"
@@ -50,10 +51,16 @@ func (s *skips) add(why, name string) {
 	*s = append(*s, Skip{why, []string{name}})
 }
 
-// text tells each reason once, behind a word or two, and below it its rows.
-func (s skips) text(heading string, screen Screen) string {
+// text tells each reason once, behind a word or two, and below it its rows, or behind
+// it how many they are.
+func (s skips) text(heading string, named bool, screen Screen) string {
 	var b strings.Builder
 	for _, skip := range s {
+		if !named {
+			lines := hanging(heading, fmt.Sprintf("%s (%s)", clean(skip.Why), plural(len(skip.Names), "row")), screen.Width)
+			b.WriteString(strings.Join(lines, "\n") + "\n")
+			continue
+		}
 		names := make([]string, len(skip.Names))
 		for i, name := range skip.Names {
 			names[i] = whole(clean(name))

@@ -53,17 +53,22 @@ func (s Screen) key() string {
 
 // Print writes the report for a reader: an account of each row that is not as
 // expected, the table, the gravest rows first, why scenarios were skipped and which,
-// what a few named scenarios show, and what came of the run.
+// what a few named scenarios show, and what came of the run. Where scenarios were not
+// named and the screen is not verbose, the table is of what is not as expected.
 func (r *Report) Print(w io.Writer, screen Screen) error {
 	var b strings.Builder
 	b.WriteString(r.accounts(screen))
-	if rows := r.GravestFirst(); len(rows) > 0 {
+	rows, whole := r.GravestFirst(), screen.Verbose || r.Named
+	if !whole {
+		rows = slices.DeleteFunc(rows, func(row *Row) bool { return row.Standing == suite.AsExpected })
+	}
+	if len(rows) > 0 {
 		b.WriteString(r.table(rows, screen) + "\n")
 		b.WriteString(screen.style(screen.key(), faint) + "\n\n")
 	}
-	b.WriteString(skips(r.Skips()).text("skipped: ", screen))
+	b.WriteString(skips(r.Skips()).text("skipped: ", whole, screen))
 	b.WriteString(r.shows(screen))
-	b.WriteString(r.unstaged().text("not applicable: ", screen))
+	b.WriteString(r.unstaged().text("not applicable: ", whole, screen))
 	b.WriteString(strings.Join(hanging("", r.Summary(), screen.Width), "\n") + "\n")
 	_, err := io.WriteString(w, screen.plain(b.String()))
 	return err

@@ -87,8 +87,12 @@ func TestSkipsAreToldOnceForEachReason(t *testing.T) {
 		{none, []string{"failover-lock", "failover-wait", "failover-wait (two replicas)"}}, {"it has no disk", []string{"disk-full"}},
 	}, r.Skips())
 
-	var text, summary strings.Builder
-	require.NoError(t, r.Print(&text, Screen{Width: 60}))
+	var text, brief, summary strings.Builder
+	require.NoError(t, r.Print(&text, Screen{Width: 60, Verbose: true}))
+	require.NoError(t, r.Print(&brief, Screen{Width: 120}))
+	require.Contains(t, brief.String(), "skipped: it has no disk (1 row)")
+	require.NotContains(t, brief.String(), "failover-wait")
+	require.NotContains(t, brief.String(), "flushall", "as expected, and not named")
 	require.NoError(t, r.WriteSummary(&summary))
 	for _, said := range []string{text.String(), summary.String()} {
 		said = strings.Join(strings.Fields(said), " ")
@@ -155,7 +159,7 @@ func TestWhatALockCannotBeBroughtToIsToldOnce(t *testing.T) {
 	require.Equal(t, ExitInconclusive, r.ExitCode())
 
 	var text, summary strings.Builder
-	require.NoError(t, r.Print(&text, Screen{Width: 60}))
+	require.NoError(t, r.Print(&text, Screen{Width: 60, Verbose: true}))
 	require.NoError(t, r.WriteSummary(&summary))
 	for _, said := range []string{text.String(), summary.String()} {
 		require.Equal(t, 1, strings.Count(said, why), said)

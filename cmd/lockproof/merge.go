@@ -41,6 +41,7 @@ was found, likewise.`,
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "out", "folder for the results and histories of the whole")
+	p.verboseFlag(cmd)
 	return cmd
 }
 

@@ -103,8 +103,15 @@ func (p *program) runCommand() *cobra.Command {
 		},
 	}
 	runFlags(cmd.Flags(), &o, &worker, &slice)
+	p.verboseFlag(cmd)
 	cmd.Flags().BoolVar(&again, "last-failed", false, "run again what was not as expected in the run that is in --out")
 	return cmd
+}
+
+// verboseFlag declares how much is printed of a run.
+func (p *program) verboseFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&p.screen.Verbose, "verbose", false, "also print the rows that are as expected, and which were skipped, of scenarios "+
+		"that are not named")
 }
 
 // runFlags declares the flags of run, and where their values go.
