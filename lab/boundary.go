@@ -42,7 +42,7 @@ func (b *Bench) Boundary(ctx context.Context, e *Experiment, n *Number) (*Bounda
 		n.Value = v
 		jobs = append(jobs, e.job())
 	}
-	trials, err := b.run(ctx, jobs, false)
+	trials, err := b.run(ctx, jobs, e.Seed, false)
 	if err != nil {
 		return nil, err
 	}

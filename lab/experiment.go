@@ -21,12 +21,17 @@ type Experiment struct {
 	Variant    string
 	Numbers    []*Number
 	Choices    []*Choice
+	Seed       uint64 // of the trial, from 1 to MostSeed
 	// Properties are those that the scenario is about, which a reader predicts.
 	Properties []string
 
 	base    *scenarios.Scenario // with the variant
 	without []string            // rules that are off however the controls stand
 }
+
+// MostSeed is the largest seed of an experiment. The first is that with which the
+// catalogue begins.
+const MostSeed = 1_000_000
 
 // Number is a control that is turned.
 type Number struct {
@@ -69,7 +74,7 @@ func New(s *scenarios.Scenario, variant string) (*Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Experiment{Catalogued: s, Variant: variant, base: s.With(v), without: v.Without}
+	e := &Experiment{Catalogued: s, Variant: variant, Seed: 1, base: s.With(v), without: v.Without}
 	if e.base.Lock.Name == "" {
 		e.base.Lock.Name = locks.Reference
 	}
@@ -114,6 +119,13 @@ func (e *Experiment) Read(form url.Values) error {
 			return fmt.Errorf("%s: there is no %q", c.Label, value)
 		}
 	}
+	if form.Has("seed") {
+		seed, err := strconv.ParseUint(strings.TrimSpace(form.Get("seed")), 10, 64)
+		if err != nil || seed < 1 || seed > MostSeed {
+			return fmt.Errorf("the seed %q is not a whole number from 1 to %d", form.Get("seed"), MostSeed)
+		}
+		e.Seed = seed
+	}
 	for n, x := range values {
 		n.Value = x
 	}
@@ -123,6 +135,29 @@ func (e *Experiment) Read(form url.Values) error {
 		}
 	}
 	return nil
+}
+
+// Query says in a link what the experiment is: what Read reads of whatever differs from
+// the catalogue, and the variant.
+func (e *Experiment) Query() url.Values {
+	q := url.Values{}
+	if e.Variant != "" {
+		q.Set("variant", e.Variant)
+	}
+	for _, n := range e.Numbers {
+		if n.Changed() {
+			q.Set(n.Name, n.Text())
+		}
+	}
+	for _, c := range e.Choices {
+		if c.Changed() {
+			q.Set(c.Name, c.Value)
+		}
+	}
+	if e.Seed != 1 {
+		q.Set("seed", strconv.FormatUint(e.Seed, 10))
+	}
+	return q
 }
 
 // Number finds a control, nil if there is none of that name.

@@ -117,6 +117,9 @@ func TestFormsAreChecked(t *testing.T) {
 		"persistence=<b>":       `Persistence: there is no "<b>"`,
 		"drift=0.9":             "not a number",
 		"ttl=2&restart-delay=x": "not a number",
+		"seed=0":                `the seed "0" is not a whole number from 1 to 1000000`,
+		"seed=1.5":              "not a whole number",
+		"seed=1000001":          "not a whole number",
 	} {
 		e := experiment(t, "restart-delay-too-short", "")
 		values, err := url.ParseQuery(form)
@@ -126,6 +129,26 @@ func TestFormsAreChecked(t *testing.T) {
 	}
 	_, err := New(experiment(t, "flushall", "").Catalogued, "no such variant")
 	require.ErrorContains(t, err, "has no variant")
+}
+
+// A link says what the experiment is, whatever is turned, and no more than that.
+func TestALinkHoldsAnExperiment(t *testing.T) {
+	require.Empty(t, experiment(t, "restart-delay-too-short", "").Query())
+	e := experiment(t, "half-is-not-majority", "without Majority")
+	require.NoError(t, e.Read(url.Values{"ttl": {"2.5"}, "drift": {"0.1"}, "seed": {"77"}}))
+	said := e.Query()
+	require.Equal(t, url.Values{"variant": {"without Majority"}, "ttl": {"2.5"}, "drift": {"0.1"}, "seed": {"77"}}, said)
+
+	sent := experiment(t, "half-is-not-majority", said.Get("variant"))
+	require.NoError(t, sent.Read(said))
+	require.Equal(t, said, sent.Query())
+	b := bench(t)
+	one, err := b.Run(t.Context(), e)
+	require.NoError(t, err)
+	other, err := b.Run(t.Context(), sent)
+	require.NoError(t, err)
+	require.Equal(t, one.Trial.Events, other.Trial.Events)
+	require.EqualValues(t, 77, one.Trial.Seed)
 }
 
 // With every control at either end, experiments still work, and end: among them

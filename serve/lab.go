@@ -44,6 +44,12 @@ type labView struct {
 	Boundary  *boundary
 }
 
+// Link is where the experiment stands as it is now, with nothing predicted.
+func (v *labView) Link() string {
+	to := url.URL{Path: "/lab/" + v.Catalogued.Name, RawQuery: v.Query().Encode()}
+	return to.String()
+}
+
 // outcome is what came of an experiment, for a reader who had a guess.
 type outcome struct {
 	Verdicts []scored

@@ -28,7 +28,9 @@
       });
       // The timeline's own keys and buttons step, too: the curtain follows.
       this.timeline.figure.addEventListener("step", (e) => { if (this.folded && !this.timer) this.draw(e.detail.a); });
-      if (outcome.classList.contains("guessed")) this.begin();
+      if (!outcome.classList.contains("guessed")) return;
+      this.begin();
+      if (!still.matches) this.toggle(); // who wants nothing to move begins by hand
     }
 
     get last() { return this.timeline.events.length - 1; }
@@ -162,8 +164,8 @@
   form.addEventListener("input", turned);
   document.querySelector(".at-once").hidden = false;
 
-  // A slider beside each number.
-  for (const number of form.querySelectorAll("[type=number]")) {
+  // A slider beside each number that is turned.
+  for (const number of form.querySelectorAll("[type=number]:not(#seed)")) {
     const slider = Object.assign(document.createElement("input"), { type: "range", min: number.min, max: number.max, step: number.step, value: number.value });
     slider.setAttribute("aria-label", form.querySelector(`label[for="${number.id}"]`).textContent + ", slider");
     slider.addEventListener("input", () => { number.value = slider.value; });

@@ -26,6 +26,7 @@ var files embed.FS
 var pages = template.Must(html.Parts().Funcs(template.FuncMap{
 	"duration": reports.Duration,
 	"meaning":  html.Meaning,
+	"mostSeed": func() int { return lab.MostSeed },
 	"time":     func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
 }).ParseFS(files, "*.gohtml"))
 
