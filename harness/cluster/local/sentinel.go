@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -59,14 +58,16 @@ func (c *Cluster) watch(ctx context.Context) error {
 		c.sentinels = append(c.sentinels, s)
 		all = append(all, s.Sentinel)
 	}
+	for _, s := range c.sentinels { // all links first: who starts reads where they lead
+		for _, name := range c.cfg.Clients {
+			if err := c.open(link.Config{Client: name, Node: s.name, Opaque: true}, s.Address); err != nil {
+				return err
+			}
+		}
+	}
 	var starting errgroup.Group
 	for _, s := range c.sentinels {
 		starting.Go(func() error { return c.startSentinel(ctx, s, all) })
-		for _, name := range c.cfg.Clients {
-			if err := c.open(link.Config{Client: name, Node: s.name, Opaque: true}, s.Address); err != nil {
-				return errors.Join(err, starting.Wait())
-			}
-		}
 	}
 	return starting.Wait()
 }
