@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -74,9 +73,7 @@ func (r run) says(t *testing.T, texts ...string) {
 
 // The catalogue in virtual time, with a lock that does what can be done.
 func TestAGoodLockPasses(t *testing.T) {
-	began := time.Now()
 	locktest.Run(t, good)
-	require.Less(t, time.Since(began), 10*time.Second)
 }
 
 func TestABeliefThatNobodyDeclaredIsTheShortest(t *testing.T) {
@@ -113,9 +110,11 @@ func TestWithoutAnElapsedCheckTheStoryIsTold(t *testing.T) {
 func TestALockOnOneServerRunsWhatMakesSenseOnOne(t *testing.T) {
 	locktest.Run(t, onOne(rand.Text, owned), safety)
 	for name, failing := range map[string][]string{
-		"plain-del":          {"release-by-plain-del", "late-release", "release-by-get-then-del", "partition-during-contention"},
-		"same-token":         {"release-by-plain-del", "late-release", "release-by-get-then-del", "partition-during-contention"},
-		"on-one-from-return": {"slow-acquire", "pause-in-acquire", "drift-within-margin"},
+		"plain-del": {"release-by-plain-del", "late-release", "release-by-get-then-del", "partition-during-contention",
+			"shared-lock-object"},
+		"same-token": {"release-by-plain-del", "late-release", "release-by-get-then-del", "partition-during-contention",
+			"shared-lock-object"},
+		"on-one-from-return": {"slow-acquire", "pause-in-acquire", "drift-within-margin", "short-ttl"},
 	} {
 		t.Run(name, func(t *testing.T) { victim(t, name).failed(t, "TestVictims/"+name, failing...) })
 	}

@@ -50,7 +50,7 @@ var realTime = []string{
 // inRealTime says whether a package is one of them. Those about virtual time,
 // histories and single links are quick, and depend on nobody.
 func inRealTime(name string) bool {
-	quick := []string{"lockproof/harness/cluster/virtual", "lockproof/harness/history", "lockproof/harness/locks"}
+	quick := []string{"lockproof/harness/cluster/virtual", "lockproof/harness/history", "lockproof/harness/locks", "lockproof/harness/locktest"}
 	below := func(folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }
 	return slices.ContainsFunc(realTime, below) && !slices.ContainsFunc(quick, below)
 }
