@@ -48,9 +48,11 @@ var realTime = []string{
 }
 
 // inRealTime says whether a package is one of them. Those about virtual time,
-// histories and single links are quick, and depend on nobody.
+// histories and single links depend on nobody, and those about workers wait for no
+// more than that they say something.
 func inRealTime(name string) bool {
-	quick := []string{"lockproof/harness/cluster/virtual", "lockproof/harness/history", "lockproof/harness/locks", "lockproof/harness/locktest"}
+	quick := []string{"lockproof/harness/cluster/virtual", "lockproof/harness/history", "lockproof/harness/locks",
+		"lockproof/harness/locktest", "lockproof/harness/foreign"}
 	below := func(folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }
 	return slices.ContainsFunc(realTime, below) && !slices.ContainsFunc(quick, below)
 }
