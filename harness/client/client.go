@@ -105,8 +105,8 @@ func (c *Client) connect(kind locks.Kind, random io.Reader) error {
 	}
 	c.redis = append(c.redis, c.net.client(c.setup.Store, len(addresses), locks.Options{TTL: c.setup.Options.TTL}))
 	if c.clock.pauser != nil { // virtual time
-		for _, r := range c.redis {
-			r.AddHook(&sendOrder{now: c.clock.now})
+		for i, r := range c.redis {
+			r.AddHook(&sendOrder{now: c.clock.now, server: i})
 		}
 	}
 	nodes := len(c.redis) - 1

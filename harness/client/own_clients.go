@@ -71,7 +71,7 @@ func (o *ownClients) redis(server int, options ...func(*redis.Options)) *redis.C
 	}
 	made := redis.NewClient(settings)
 	if o.client.clock.pauser != nil { // virtual time
-		made.AddHook(&sendOrder{now: o.client.clock.now})
+		made.AddHook(&sendOrder{now: o.client.clock.now, server: server})
 	}
 	o.client.mu.Lock()
 	defer o.client.mu.Unlock()

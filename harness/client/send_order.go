@@ -13,9 +13,12 @@ import (
 // client send to one server at one instant go in the order of their words, a
 // nanosecond apart. Without it the scheduler would decide which of them takes
 // the pool's idle connection and which has to dial, say when a lock that closes
-// tries its last releases all at once. Equal commands may go in any order.
+// tries its last releases all at once. Equal commands may go in any order. What is
+// sent to several servers at one instant goes to each a little later than to the one
+// before: if all are down, it is settled whose failure is noticed first.
 type sendOrder struct {
-	now func() int64
+	now    func() int64
+	server int // its place among the client's servers
 
 	mu     sync.Mutex
 	latest *burst
@@ -23,6 +26,10 @@ type sendOrder struct {
 }
 
 var _ redis.Hook = (*sendOrder)(nil)
+
+// apart is how much later each server is sent what goes at one instant: room for some
+// commands, in nanoseconds.
+const apart = 4
 
 // burst is what is sent at one instant.
 type burst struct {
@@ -79,7 +86,7 @@ func (o *sendOrder) instant(b *burst, words string) int64 {
 	if !b.ordered {
 		b.ordered = true
 		slices.Sort(b.commands)
-		b.first = max(b.at+1, o.next)
+		b.first = max(b.at+1+int64(apart*o.server), o.next)
 		o.next = b.first + int64(len(b.commands))
 	}
 	rank, _ := slices.BinarySearch(b.commands, words)

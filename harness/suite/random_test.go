@@ -47,7 +47,7 @@ func randomScenario(t *rapid.T) *scenarios.Scenario {
 		Name: "random", On: []string{Virtual}, TTL: time.Second, Persistence: cluster.PersistAlways,
 		Expect: map[string]string{checker.MutualExclusion: history.Holds},
 		Workload: &scenarios.Workload{
-			Threads: rapid.IntRange(1, 2).Draw(t, "threads"),
+			Threads: rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(t, "threads"),
 			Clients: rapid.IntRange(2, 4).Draw(t, "clients"), Keys: rapid.IntRange(1, 2).Draw(t, "keys"), For: scenarios.Span{TTLs: 4},
 			Hold: ttls(t, "hold", 0.02, 1.2), Think: ttls(t, "think", 0.02, 0.3),
 		},

@@ -259,12 +259,12 @@ func (r *run) fault(ctx context.Context, s scenarios.Step) error {
 	return nil
 }
 
-// later does something after a while, in the background; the run waits for it. Each is
-// put off by another nanosecond or a few: of two things at one instant, say two ends of
-// faults, or one and a step, nobody could repeat which comes first.
+// later does something after a while, in the background; the run waits for it. Each comes
+// another nanosecond or a few too early: of two things at one instant, say two ends of
+// faults, or one and a step or what clients send then, nobody could repeat which comes first.
 func (r *run) later(ctx context.Context, after scenarios.Span, f func() error) {
 	r.laters++
-	wait := r.in(after) + r.laters*time.Nanosecond
+	wait := r.in(after) - r.laters*time.Nanosecond
 	r.background.Go(func() {
 		err := r.cluster.Sleep(ctx, wait)
 		if err == nil {
