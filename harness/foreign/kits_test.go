@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,14 +17,17 @@ import (
 	"lockproof/scenarios"
 )
 
-// kits are the adapters that Debian's packages suffice for: how each is started, what
-// shows that it can be, and a part of the name of its lock.
-var kits = map[string]struct {
+// kit is a kit with an adapter: how it is started, what shows that it can be, and a part
+// of the name of its lock.
+type kit struct {
 	need          needs.Need
 	probe, worker []string
 	name          string
 	extends, one  bool
-}{
+}
+
+// kits are those that Debian's packages suffice for.
+var kits = map[string]kit{
 	"redis-py": {needs.Python, []string{python, "-c", "import redis"},
 		[]string{python, "../kits/python/redis_py.py"}, "redis-py ", true, true},
 	"Symfony's": {needs.PHP, []string{"php", "-r", "new Redis; require 'Symfony/Component/Lock/autoload.php';"},
@@ -34,7 +38,12 @@ var kits = map[string]struct {
 		[]string{"ruby", "../kits/ruby/redis_rb.rb"}, "redis-rb ", true, true},
 	"node-redis": {needs.Node, []string{"node", "-e", "require('redis')"},
 		[]string{"node", "../kits/node/node_redis.js"}, "node-redis", true, true},
+	"Java's": {needs.Java, []string{"javac", "-version"},
+		[]string{"java", "-cp", classes, "DocumentedLock"}, "Java, documented", true, true},
 }
+
+// classes stands in a kit's command for the folder that Java's are compiled into.
+const classes = "{classes}"
 
 // python is Debian's, which sees Debian's redis-py.
 const python = "/usr/bin/python3"
@@ -47,12 +56,12 @@ func TestTheKitsKeepToTheProtocol(t *testing.T) {
 	t.Setenv("NODE_PATH", debianNode)
 	for name, kit := range kits {
 		t.Run(name, func(t *testing.T) {
-			lacks(t, kit.need, kit.probe)
+			worker := kit.ready(t)
 			var lines strings.Builder
-			require.NoError(t, Check(context.Background(), kit.worker, &lines), "%s", &lines)
+			require.NoError(t, Check(context.Background(), worker, &lines), "%s", &lines)
 			require.Contains(t, lines.String(), "ok    a stall is told of after SIGSTOP")
 			require.Contains(t, lines.String(), "skip  clock")
-			kind, err := Kind(context.Background(), kit.worker)
+			kind, err := Kind(context.Background(), worker)
 			require.NoError(t, err)
 			require.NoError(t, kind.Broken)
 			require.Contains(t, kind.Name, kit.name)
@@ -68,14 +77,14 @@ func TestTheKitsKeepToTheProtocol(t *testing.T) {
 func TestTheLocksOfTheKits(t *testing.T) {
 	t.Setenv("NODE_PATH", debianNode)
 	needs.Check(t, needs.Redis, local.Available(""))
-	for _, name := range []string{"redis-py", "malkusch's", "node-redis", "redis-rb"} {
+	for _, name := range []string{"redis-py", "malkusch's", "node-redis", "redis-rb", "Java's"} {
 		t.Run(name, func(t *testing.T) {
 			kit := kits[name]
-			lacks(t, kit.need, kit.probe)
-			kind, err := Kind(context.Background(), kit.worker)
+			worker := kit.ready(t)
+			kind, err := Kind(context.Background(), worker)
 			require.NoError(t, err)
 			locks.Register(kind)
-			o := suite.Options{Cluster: suite.Local, Trials: 1, Seed: 1, Lock: kind.Name, Worker: kit.worker, Out: t.TempDir(),
+			o := suite.Options{Cluster: suite.Local, Trials: 1, Seed: 1, Lock: kind.Name, Worker: worker, Out: t.TempDir(),
 				Parallel: 1, Retries: suite.DefaultRetries}
 			selected, err := scenarios.Select([]string{"holder-crashes", "client-pause", "token-check-and-set"})
 			require.NoError(t, err)
@@ -96,12 +105,24 @@ func TestTheLocksOfTheKits(t *testing.T) {
 	}
 }
 
-// lacks skips a test where a kit's language or library is not there.
-func lacks(t *testing.T, need needs.Need, probe []string) {
+// ready is the command that starts the kit. It skips a test where the kit's language or
+// library is not there.
+func (k kit) ready(t *testing.T) []string {
 	t.Helper()
-	said, err := exec.Command(probe[0], probe[1:]...).CombinedOutput()
+	said, err := exec.Command(k.probe[0], k.probe[1:]...).CombinedOutput()
 	if err != nil {
-		err = fmt.Errorf("%s: %w: %s", strings.Join(probe, " "), err, said)
+		err = fmt.Errorf("%s: %w: %s", strings.Join(k.probe, " "), err, said)
 	}
-	needs.Check(t, need, err)
+	needs.Check(t, k.need, err)
+	at := slices.Index(k.worker, classes)
+	if at < 0 {
+		return k.worker
+	}
+	worker := slices.Clone(k.worker)
+	worker[at] = t.TempDir()
+	compile := exec.Command("javac", "--release", "17", "-d", worker[at], "../kits/java/LockproofWorker.java",
+		"../kits/java/DocumentedLock.java")
+	said, err = compile.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	return worker
 }

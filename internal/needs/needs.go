@@ -40,6 +40,7 @@ var (
 	PHP      = Need{"php", "PHP with phpredis, Symfony's and malkusch's locks (Debian: php-symfony-lock, php-malkusch-lock)", setup}
 	Node     = Need{"node", "Node with node-redis (Debian: node-redis)", setup}
 	Ruby     = Need{"ruby", "Ruby with redis-rb (Debian: ruby-redis)", setup}
+	Java     = Need{"java", "a JDK of Java 17 or later (Debian: default-jdk-headless)", setup}
 	Chromium = Need{"chromium", "Chromium", setup}
 	Engine   = Need{"engine", "a Docker engine and Compose", setup}
 	Image    = Need{"image", "a Docker engine that has or gets an image of Debian", setup}
@@ -52,7 +53,7 @@ var (
 )
 
 // All lists the needs.
-var All = []Need{Redis, Compiler, Python, PHP, Node, Ruby, Chromium, Engine, Image, Shell, Time, Root, Path, Modules, System}
+var All = []Need{Redis, Compiler, Python, PHP, Node, Ruby, Java, Chromium, Engine, Image, Shell, Time, Root, Path, Modules, System}
 
 // Browsers are the names under which Chromium is found, the preferred first.
 var Browsers = []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"}
