@@ -43,10 +43,7 @@ func (l *Link) LetGo() (held int, err error) {
 	l.mu.Lock()
 	l.intercepts = nil
 	l.letGoes.Add(1) // before a flow is looked at: what it gets from now on is not held
-	var open []*connection
-	for c := range l.open {
-		open = append(open, c)
-	}
+	open := l.inOrder()
 	l.mu.Unlock()
 	for _, c := range open {
 		for d, f := range c.flows {

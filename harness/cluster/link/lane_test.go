@@ -118,3 +118,20 @@ func draws(t *testing.T, r *rand.Rand, l *Link, client, server net.Conn) {
 	_, err := l.LetGo()
 	require.NoError(t, err)
 }
+
+// What happens to all connections at one instant happens in the order in which they came:
+// else one seed would not give one history.
+func TestConnectionsAreInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 }, Direct: true})
+		var want []*lane
+		for range 20 {
+			_, near := Pipe()
+			far, _ := Pipe()
+			want = append(want, l.connect(near, far).lanes[toNode])
+		}
+		for i, lane := range l.lanes(toNode) {
+			require.Same(t, want[i], lane, i)
+		}
+	})
+}

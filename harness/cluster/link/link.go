@@ -2,7 +2,9 @@ package link
 
 import (
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -194,10 +196,16 @@ func (l *Link) lanes(direction int) []*lane {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var all []*lane
-	for c := range l.open {
+	for _, c := range l.inOrder() {
 		all = append(all, c.lanes[direction])
 	}
 	return all
+}
+
+// inOrder lists the open connections in the order in which they came: what happens to all
+// of them at one instant happens in the same order each time. The caller holds the lock.
+func (l *Link) inOrder() []*connection {
+	return slices.SortedFunc(maps.Keys(l.open), func(a, b *connection) int { return a.number - b.number })
 }
 
 // Close heals the link, ends its connections and waits until they have ended.
@@ -211,7 +219,7 @@ func (l *Link) Close() error {
 
 	l.reset()
 	l.mu.Lock()
-	for c := range l.open {
+	for _, c := range l.inOrder() {
 		c.breakOff()
 	}
 	for len(l.open) > 0 {
