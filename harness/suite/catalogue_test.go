@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -80,6 +81,19 @@ func TestCatalogueInVirtualTime(t *testing.T) {
 		trials = 1
 	}
 	runAsExpected(t, Options{Cluster: Virtual, Trials: trials, Seed: 1})
+}
+
+// What a row shows does not depend on how long leases last, but where it says so.
+func TestCatalogueAtOtherTTLs(t *testing.T) {
+	ttls := []time.Duration{300 * time.Millisecond, 30 * time.Second, 10 * time.Minute}
+	if testing.Short() {
+		ttls = ttls[:1]
+	}
+	for _, ttl := range ttls {
+		t.Run(ttl.String(), func(t *testing.T) {
+			runAsExpected(t, Options{Cluster: Virtual, Trials: 1, Seed: 1, TTL: ttl})
+		})
+	}
 }
 
 // TestCatalogueOnRealRedis takes about a minute: the waiting is real.
@@ -153,8 +167,6 @@ func againstExpected(t *testing.T, jobs []Job, o Options) (undecided []Job, held
 	return undecided, heldUp
 }
 
-// In virtual time one seed gives one history, byte for byte, however many
-// processors there are and whatever else runs.
 // The forms for locks on one node are no rows of the catalogue, which is for the
 // reference. It stands up to them as well.
 func TestFormsForOneNode(t *testing.T) {
@@ -177,6 +189,8 @@ func TestFormsForOneNode(t *testing.T) {
 	}
 }
 
+// In virtual time one seed gives one history, byte for byte, however many
+// processors there are and whatever else runs.
 func TestSameSeedSameHistory(t *testing.T) {
 	jobs := catalogue(t, Virtual)
 	was := runtime.GOMAXPROCS(0)
