@@ -60,5 +60,5 @@ func (n *Nemesis) disk(node cluster.Node) (cluster.Disk, error) {
 
 // asBefore tells of the end of a disturbance.
 func asBefore(f history.Fault) string {
-	return "fsyncs of " + who(f) + " are as before" + wording.Behind("; how many were not: ", f.Measured["fsyncs"])
+	return "fsyncs of " + who(f) + " are as before" + wording.Behind("; disturbed: ", f.Measured["fsyncs"])
 }

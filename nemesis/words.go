@@ -127,7 +127,7 @@ func links(f history.Fault) string {
 }
 
 // RemembersKeys is what a story says of a node that is started again with keys.
-const RemembersKeys = ", and remembers its keys"
+const RemembersKeys = ", remembering keys"
 
 // keysFound says whether a node has keys, by their number.
 func keysFound(n string) string {
@@ -135,7 +135,7 @@ func keysFound(n string) string {
 	case "":
 		return ""
 	case "0":
-		return ", and remembers no key"
+		return ", remembering no key"
 	}
 	return RemembersKeys
 }

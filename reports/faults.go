@@ -116,4 +116,4 @@ func faultText(f history.Fault, targets []string) string {
 
 // remembersOthers is nemesis.RemembersKeys of a node where the key that the story
 // is about is not among them.
-const remembersOthers = ", and remembers other keys"
+const remembersOthers = ", remembering other keys"
