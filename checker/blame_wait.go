@@ -25,11 +25,11 @@ func (b *waitBlame) explain() *Blame {
 		}
 		return b.forOrphan(h)
 	}
-	return b.first(b.lateSet, b.livelock, b.unavailable, b.gaveUp)
+	return b.first(b.lateSet, b.livelock, b.unavailable, b.stuck, b.gaveUp)
 }
 
 // explainRelease looks for a node that was waited for.
-func (b *waitBlame) explainRelease() *Blame { return b.first(b.unavailable) }
+func (b *waitBlame) explainRelease() *Blame { return b.first(b.unavailable, b.stuck) }
 
 // first gives the first explanation that there is.
 func (b *waitBlame) first(explanations ...func() *Blame) *Blame {
@@ -89,11 +89,7 @@ func (b *waitBlame) lingerer() *holding {
 
 // mostOfIt reports whether spans, disjoint and in order, cover more than half of the wait.
 func (b *waitBlame) mostOfIt(spans []span) bool {
-	rest := b.free.length()
-	for _, left := range b.free.without(spans) {
-		rest -= left.length()
-	}
-	return rest > b.free.length()/2
+	return b.free.length()-total(b.free.without(spans)) > b.free.length()/2
 }
 
 // underWay reports whether an attempt was under way for as long as its key was there: then

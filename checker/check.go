@@ -56,7 +56,7 @@ func (a *analysis) verdict(second oracles) (Verdict, error) {
 	if err := blamer.locate(); err != nil {
 		return Verdict{}, err
 	}
-	staging{a}.judge(results)
+	staging{a, blamer}.judge(results)
 	for i := range results {
 		vacuity{a}.judge(&results[i])
 		trust{a.record}.judge(&results[i])

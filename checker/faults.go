@@ -20,7 +20,8 @@ type fault struct {
 	open  bool  // nothing ended it
 	event int   // its beginning, in the history
 	cause *history.Fault
-	met   *int // to how much it was done; nil: not counted
+	met   *int    // to how much it was done; nil: not counted
+	sent  []int64 // of a cut: when its client sent the node something, as far as is known
 }
 
 // faultReader collects the faults of a history.
@@ -42,7 +43,7 @@ func (r *faultReader) read(i int, e *history.Event) error {
 	case e.Type == history.TypeFault && e.Fault.Phase == history.PhaseEnd:
 		r.undo(e.Time, func(f fault) bool { return f.id == e.Fault.ID })
 		for _, i := range r.byID[e.Fault.ID] {
-			r.faults[i].met = e.Fault.Met
+			r.faults[i].met, r.faults[i].sent = e.Fault.Met, e.Fault.SentAt
 		}
 	case e.Type == history.TypeFault:
 		r.undo(e.Time, func(f fault) bool {

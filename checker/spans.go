@@ -136,6 +136,15 @@ func (p perClient) of(client name, find func() []span) []span {
 	return spans
 }
 
+// total adds up the lengths of spans.
+func total(spans []span) int64 {
+	var sum int64
+	for _, s := range spans {
+		sum += s.length()
+	}
+	return sum
+}
+
 // longest gives the longest span, or an empty one.
 func longest(spans []span) span {
 	var best span

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"strings"
 
 	"lockproof/harness/history"
 )
@@ -9,11 +10,17 @@ import (
 // staging tells whether a scenario's setting came about: clients that reach some of the
 // nodes only, by which it is settled who gets whose key. A lock that waits for all of its
 // nodes is granted by none then, and fails in each such scenario for that one cause.
-type staging struct{ *analysis }
+type staging struct {
+	*analysis
+	blamer *blamer
+}
 
 // hangs is the reason of whatever such a trial cannot show: the same in every scenario.
 const hangs = "the lock does not lock while a node hangs, though a majority answers (hung-node is about that), and here " +
 	"some hang to begin with"
+
+// untold is the reason where nothing shows whether it was that.
+const untold = "some nodes hang to begin with, and it is not known whether the lock waited for one of them (hung-node is about that)"
 
 // judge takes back what a trial cannot show whose setting did not come about. A violation
 // that follows from that is none of what the scenario is about, unless it expects
@@ -21,9 +28,13 @@ const hangs = "the lock does not lock while a node hangs, though a majority answ
 func (s staging) judge(results []Result) {
 	failed := false
 	for i := range results {
-		if s.about(results[i].Property) && s.hung(results[i]) {
+		switch {
+		case !s.about(results[i].Property) || results[i].Verdict != history.Violated:
+		case s.every(results[i], s.hung):
 			results[i].undecide(Unstaged, hangs)
 			failed = true
+		case s.every(results[i], func(v Violation) bool { return s.hung(v) || s.mayHang(v) }):
+			results[i].undecide(Unstaged, untold)
 		}
 	}
 	for i := range results {
@@ -41,13 +52,40 @@ func (s staging) about(property string) bool {
 	return property == DeadlockFreedom && expected != history.Violated || property == FaultTolerance && expected == ""
 }
 
-// hung reports whether each violation of a result is blamed on a node that the setting
-// keeps from a client, and that was waited for although a majority had answered.
-func (s staging) hung(r Result) bool {
-	return r.Verdict == history.Violated && !slices.ContainsFunc(r.Violations, func(v Violation) bool {
-		if v.Blame == nil || v.Blame.Broke != NodeTimeout {
-			return true
+// every reports whether something is true of each violation that a result tells of.
+func (s staging) every(r Result, is func(Violation) bool) bool {
+	return !slices.ContainsFunc(r.Violations, func(v Violation) bool { return !is(v) })
+}
+
+// hung reports whether a violation is blamed on a node that the setting keeps from a client,
+// and that was waited for although a majority could be reached.
+func (s staging) hung(v Violation) bool {
+	return v.Blame != nil && v.Blame.Broke == NodeTimeout &&
+		slices.ContainsFunc(s.faults, func(f fault) bool { return f.event == v.Blame.Event && f.cause.Setting })
+}
+
+// mayHang reports whether nothing says what a violation is to be blamed on, its client asked
+// nobody anything for most of it, and it may have sent something to a node that the setting
+// keeps from it: a run that was cut short, or a history of an older release, does not say.
+func (s staging) mayHang(v Violation) bool {
+	if v.Blame == nil || v.Blame.Broke != Unexplained || len(v.Processes) == 0 {
+		return false
+	}
+	client, wait := v.Processes[0], span{v.From, v.Until}
+	unknown := func(f fault) bool {
+		link, _, isLink := strings.Cut(f.target, "-")
+		silent := f.met != nil && *f.met == 0
+		return isLink && link == client && f.cause.Setting && f.class == history.LinkCut && !silent &&
+			len(f.sent) == 0 && wait.meets([]span{f.span})
+	}
+	if !slices.ContainsFunc(s.faults, unknown) {
+		return false
+	}
+	var asked []span
+	for _, x := range s.blamer.exchanges() {
+		if x.client == client {
+			asked = append(asked, span{x.asked, x.asked})
 		}
-		return !slices.ContainsFunc(s.faults, func(f fault) bool { return f.event == v.Blame.Event && f.cause.Setting })
-	})
+	}
+	return 2*longest(wait.without(union(asked))).length() > wait.length()
 }

@@ -15,6 +15,19 @@ func (s *story) far(link string) {
 		Phase: history.PhaseBegin, Targets: []string{link}, Effective: true, Setting: true}})
 }
 
+// farSent is a link that the scenario's setting cuts to the end, and what was sent into it
+// at which times.
+func (s *story) farSent(link string, times ...int64) {
+	s.far(link)
+	end := history.Fault{ID: s.faults, Kind: "cut", Phase: history.PhaseEnd, Targets: []string{link}, Effective: true,
+		Setting: true, Met: new(int)}
+	*end.Met = len(times)
+	for _, t := range times {
+		end.SentAt = append(end.SentAt, t*ms)
+	}
+	s.add(9000, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &end})
+}
+
 // A lock that waits for a node which the setting keeps from its client is violated where
 // the scenario is about that, and where something else is wrong.
 func TestAWaitForWhatTheSettingKeepsAwayIsNoViolationOfTheScenario(t *testing.T) {
@@ -85,5 +98,72 @@ func (s *story) refusals(t int64, client string, nodes ...string) {
 		answered := c
 		answered.Reply = "nil"
 		s.add(t, history.Event{Process: client + ">" + n, Type: history.TypeReply, Command: &answered})
+	}
+}
+
+// A lock that asks one node after the other, and waits for the first, which the setting keeps
+// from its client, has asked nobody else: that it sent that one something, when, and nothing
+// to others from then on, shows it. Take away any of this, and it is no longer said.
+func TestAWaitForTheFirstNodeIsNoViolationOfTheScenario(t *testing.T) {
+	const violated, inconclusive = history.Violated, history.Inconclusive
+	tests := []struct {
+		name          string
+		tell          func(s *story)
+		verdict, says string
+	}{
+		{"the first node hangs", func(s *story) { s.farSent("c1-n1", 11) }, inconclusive, hangs},
+		{"each attempt begins with it", func(s *story) { s.farSent("c1-n1", 11, 500, 1500, 2500) }, inconclusive, hangs},
+		{"the third does", func(s *story) {
+			s.refusals(11, "c1", "n1", "n2")
+			s.farSent("c1-n3", 12)
+		}, inconclusive, hangs},
+		{"it was sent nothing", func(s *story) { s.farSent("c1-n1") }, violated, ""},
+		{"it was sent something before", func(s *story) { s.farSent("c1-n1", 5) }, violated, ""},
+		{"it was sent something in the end", func(s *story) { s.farSent("c1-n1", 3990) }, violated, ""},
+		{"it is another's link", func(s *story) { s.farSent("c2-n1", 11) }, violated, ""},
+		{"it is cut by a step of the script", func(s *story) {
+			s.farSent("c1-n1", 11)
+			for i := range s.events {
+				if f := s.events[i].Fault; f != nil {
+					f.Setting = false
+				}
+			}
+		}, violated, ""},
+		{"others are asked after it", func(s *story) {
+			s.farSent("c1-n1", 11)
+			for t := int64(100); t < 4000; t += 100 {
+				s.refusals(t, "c1", "n2")
+			}
+		}, violated, ""},
+		{"others are asked beside it", func(s *story) {
+			s.farSent("c1-n1", 11)
+			c := history.Command{Serial: 900, Name: "SET", Key: "k1", Token: "x", Expiry: 1000 * ms, Effect: history.EffectSet}
+			s.add(10, history.Event{Process: "c1>n2", Type: history.TypeCommand, Command: &c})
+			answered := c
+			answered.Reply = "nil"
+			s.add(12, history.Event{Process: "c1>n2", Type: history.TypeReply, Command: &answered})
+		}, violated, ""},
+		{"it is not known when it was sent something", func(s *story) { s.far("c1-n1") }, inconclusive, untold},
+		{"nor that, but others are asked", func(s *story) {
+			s.far("c1-n1")
+			for t := int64(100); t < 4000; t += 100 {
+				s.refusals(t, "c1", "n2")
+			}
+		}, violated, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := tale()
+			s.header.Expect[MutualExclusion] = history.Holds
+			s.attempt("c1", 10, 4000, history.TypeFail)
+			test.tell(s)
+			verdict, err := s.history(t, 5000).Verdict()
+			require.NoError(t, err)
+			for _, property := range []string{FaultTolerance, DeadlockFreedom} {
+				r := verdict.Of(property)
+				require.Equal(t, test.verdict, r.Verdict, "%s: %s %+v", property, r.Reason, r.Violations)
+				require.Contains(t, r.Reason, test.says)
+			}
+		})
 	}
 }

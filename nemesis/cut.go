@@ -44,7 +44,7 @@ func (n *Nemesis) cut(_ context.Context, f Fault, target string) (*Active, error
 	if err := l.Cut(d); err != nil {
 		return nil, err
 	}
-	passed := measure(l, d)
+	passed, sent := measure(l, d), l.Measure(cluster.ToNode)
 	end := func(context.Context) (proof, error) {
 		p := passed()
 		if err := l.Heal(d); err != nil {
@@ -52,7 +52,7 @@ func (n *Nemesis) cut(_ context.Context, f Fault, target string) (*Active, error
 		}
 		held := p.SetOut - p.Messages
 		measured := map[string]string{"messages passed": strconv.Itoa(p.Messages), "messages held": strconv.Itoa(held)}
-		return proof{measured: measured, effective: p.Messages == 0, met: &held}, nil
+		return proof{measured: measured, effective: p.Messages == 0, met: &held, sentAt: n.whenSent(sent())}, nil
 	}
 	a := &Active{Target: target, fault: f, asked: map[string]string{"direction": string(d)}, end: end}
 	return n.begin(a, proof{effective: true}), nil

@@ -3,6 +3,7 @@ package nemesis
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"lockproof/harness/cluster"
 )
@@ -43,4 +44,14 @@ func measure(l cluster.Link, d cluster.Direction) func() cluster.Traffic {
 		}
 		return sum
 	}
+}
+
+// whenSent gives the true times at which the first messages of a traffic set out.
+func (n *Nemesis) whenSent(t cluster.Traffic) []int64 {
+	now, read := n.cluster.Now(), time.Now()
+	var times []int64
+	for _, sent := range t.First {
+		times = append(times, now-int64(read.Sub(sent)))
+	}
+	return times
 }

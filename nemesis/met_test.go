@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -55,12 +56,20 @@ func TestWhatFaultsMeet(t *testing.T) {
 				}
 				during(func() { r.sleep(20 * time.Millisecond) })
 				require.Zero(t, r.metBy(t), "nobody asked for anything")
+				require.Empty(t, r.last(t).SentAt)
+				from := r.cluster.Now()
 				r.sleep(20 * time.Millisecond)
 				during(func() {
 					r.attempt(t, "c1", "k2", time.Second)
 					r.sleep(200 * time.Millisecond) // n1 may be the one that the majority did not wait for
 				})
 				require.Positive(t, r.metBy(t))
+				if f.Kind == Cut {
+					sent := r.last(t).SentAt
+					require.NotEmpty(t, sent)
+					require.LessOrEqual(t, from, sent[0])
+					require.IsIncreasing(t, append(slices.Compact(sent), r.cluster.Now()))
+				}
 			})
 		})
 	}

@@ -90,6 +90,7 @@ type proof struct {
 	measured  map[string]string
 	effective bool
 	met       *int
+	sentAt    []int64
 }
 
 // New makes a nemesis for a cluster and its clients.
@@ -184,7 +185,7 @@ func (n *Nemesis) write(id int, f Fault, phase history.Phase, target string, ask
 	now := n.cluster.Now()
 	fault := &history.Fault{
 		ID: id, Kind: string(f.Kind), Class: n.class(f.Kind, target), Phase: phase, Targets: []string{target},
-		Asked: asked, Measured: p.measured, Effective: p.effective, Met: p.met,
+		Asked: asked, Measured: p.measured, Effective: p.effective, Met: p.met, SentAt: p.sentAt,
 		Times: f.Times, Setting: f.Setting, Drawn: f.drawn,
 	}
 	if fault.Class == history.LinkSlow {

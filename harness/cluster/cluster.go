@@ -236,7 +236,12 @@ type Traffic struct {
 	SetOut   int
 	Messages int
 	Shortest time.Duration
+	// First are the times at which the first messages set out, at most [FirstMessages].
+	First []time.Time
 }
+
+// FirstMessages is of how many messages it is known when they set out.
+const FirstMessages = 16
 
 // Intercept is a fault on single commands.
 type Intercept struct {

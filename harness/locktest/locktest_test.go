@@ -146,6 +146,11 @@ func TestALockThatWaitsForAllNodesFailsOnce(t *testing.T) {
 	r.failed(t, "TestVictims/patient", "hung-node")
 	const why = "unstaged: the lock does not lock while a node hangs"
 	require.Equal(t, 3, strings.Count(r.output, why), r.output)
+
+	// One that asks them in turn has asked nobody else then.
+	r = victim(t, "in-turn")
+	r.failed(t, "TestVictims/in-turn")
+	require.Equal(t, 4, strings.Count(r.output, why), r.output)
 }
 
 // Fencing tokens are checked by the store, and judged.

@@ -331,6 +331,10 @@ func TestVictims(t *testing.T) {
 		},
 		"deaf":  func(t *testing.T) { locktest.Run(t, deaf, locktest.Scenarios("cancelled-wait")) },
 		"stuck": func(t *testing.T) { locktest.Run(t, stuck, locktest.Scenarios("cancelled-wait")) },
+		"in-turn": func(t *testing.T) {
+			locktest.Run(t, inTurn, locktest.Scenarios("hung-node", "restart-without-persistence", "delayed-restart",
+				"restart-delay-too-short", "late-set", "lost-reply"))
+		},
 		"patient": func(t *testing.T) {
 			locktest.Run(t, patient, locktest.Scenarios("hung-node", "restart-without-persistence", "late-release", "lost-reply"))
 		},

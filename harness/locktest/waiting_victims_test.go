@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"lockproof/harness/locktest"
 )
 
@@ -57,4 +59,23 @@ func stuck(env locktest.Env) (locktest.Lock, error) {
 		}
 		return lease, err
 	}), err
+}
+
+// inTurn counts, but asks one server after the other, and waits for each.
+func inTurn(env locktest.Env) (locktest.Lock, error) {
+	lock := &counting{env.Clients(noRetries, func(o *redis.Options) { o.ReadTimeout, o.WriteTimeout, o.DialTimeout = -1, -1, time.Hour }), env}
+	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+		lease := &countingLease{lock, key, rand.Text()}
+		yes := 0
+		for _, node := range lock.nodes {
+			if ok, _ := node.SetNX(ctx, key, lease.token, env.TTL).Result(); ok {
+				yes++
+			}
+			if yes > len(lock.nodes)/2 {
+				return lease, nil
+			}
+		}
+		_ = lease.Release(ctx)
+		return nil, locktest.ErrHeld
+	}), nil
 }

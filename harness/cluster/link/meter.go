@@ -45,6 +45,9 @@ func (g *gauge) setOut() {
 	defer g.mu.Unlock()
 	for _, m := range g.meters {
 		m.SetOut++
+		if len(m.First) < cluster.FirstMessages {
+			m.First = append(m.First, time.Now())
+		}
 	}
 }
 
