@@ -75,10 +75,7 @@ func (b *lossBlame) faultAt(event int, target string) string {
 // time that the operation took was not counted, no margin was left for drift, or none
 // of these.
 func (b *lossBlame) expiry() *Blame {
-	source := b.basis(b.lease, b.lease.From)
-	if later := b.basis(b.lease, b.lost.until); later.done > source.done {
-		source = later
-	}
+	source := b.basis(b.lease, max(b.lease.From, b.lost.until))
 	if cause := b.minority(source); cause != nil {
 		return cause
 	}
@@ -161,17 +158,24 @@ func (b *lossBlame) skews(source *operation) (wrong, drifting []skew) {
 	belief := span{source.asked, max(b.lease.Until, b.lost.until)}
 	near := wrongSettings(b.clocks.of(source.process, source.wall), b.lease.Client, belief)
 	for _, s := range slices.Concat(far, near) {
-		sooner := s.process != b.lease.Client
-		fast, jumps := s.rate > 1, s.jump > precision || s.jump < -precision
+		jumps, runs := s.forward(), s.rate > 1
+		if s.process == b.lease.Client {
+			jumps, runs = s.back(), s.rate < 1
+		}
 		switch {
-		case jumps && s.jump > 0 == sooner, s.rate != 1 && fast == sooner && !s.withinMargin():
+		case jumps, runs && !s.withinMargin():
 			wrong = append(wrong, s)
-		case s.rate != 1 && fast == sooner:
+		case runs:
 			drifting = append(drifting, s)
 		}
 	}
 	return wrong, drifting
 }
+
+// forward and back report whether a clock was set, and to which side. One that is read twice
+// in a row is a little ahead the second time.
+func (s skew) forward() bool { return s.jump > precision }
+func (s skew) back() bool    { return s.jump < -precision }
 
 // withinMargin reports whether a margin for drift covers the rate.
 func (s skew) withinMargin() bool { return s.rate > 1-marginRate && s.rate < 1+marginRate }
@@ -188,8 +192,7 @@ func wrongSettings(c clock, process string, during span) []skew {
 		if s.from >= during.from {
 			s.jump = s.reading - c.setting(i-1).read(s.from)
 		}
-		// A clock that is read twice in a row is a little ahead the second time.
-		if s.rate != 1 || s.jump > precision || s.jump < -precision {
+		if s.rate != 1 || s.forward() || s.back() {
 			found = append(found, s)
 		}
 	}
@@ -198,7 +201,7 @@ func wrongSettings(c clock, process string, during span) []skew {
 
 // skewed blames a wrong clock; or the rule that copes with it, if that was not kept.
 func (b *lossBlame) skewed(source *operation, s skew) *Blame {
-	switch jumps := s.jump > precision || s.jump < -precision; {
+	switch jumps := s.forward() || s.back(); {
 	case s.process == b.lease.Client && source.wall && jumps:
 		return b.blame(s.event, "MonotonicClock", "%s measured time by its wall clock, which was set by %s at %s", b.lease.Client,
 			lasting(s.jump), at(s.from))

@@ -42,7 +42,7 @@ func (b *orphanBlame) explain() *Blame {
 // key back: its attempt was under way, or it held the lease.
 func (b *orphanBlame) killed() (fault, bool) {
 	for _, f := range b.faults {
-		if f.class == history.ClientKilled && f.target == b.name(b.left.owner) && f.from <= b.left.until {
+		if f.class == history.ClientKilled && f.target == b.name(b.left.owner) && f.from < b.left.until {
 			return f, !b.overBefore(f.from)
 		}
 	}
@@ -90,7 +90,7 @@ func (b *orphanBlame) releasedBefore() (int64, bool) {
 func (b *orphanBlame) undelivered() (fault, bool) {
 	for _, f := range b.faults {
 		between := f.class.HindersLink() && f.target == b.link("-") && !b.reach().far(f)
-		if between && f.from <= b.left.until && f.until >= b.left.from {
+		if between && f.from < b.left.until && f.until > b.left.from {
 			return f, true
 		}
 	}

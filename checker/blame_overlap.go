@@ -52,7 +52,7 @@ func (b *overlapBlame) foreignExtension() *Blame {
 			client := b.name(p.client)
 			both := client == b.first.Client && token == b.second.Token ||
 				client == b.second.Client && token == b.first.Token
-			if both && p.client != h.owner && p.time <= b.shared().until {
+			if both && p.client != h.owner && p.time < b.shared().until {
 				return b.blame(p.event, "ExtendOwnership",
 					"%s extended the key on %s at %s, although it was %s's by then", client, b.name(h.node), at(p.time), b.name(h.owner)).
 					restingOn(int(h.set))
@@ -74,7 +74,7 @@ func (b *overlapBlame) losses() (Lease, []*holding) {
 			own = append(own, h)
 		}
 	}
-	if len(own) > 0 && len(second)-len(own) < b.majority() && len(own) >= len(second)-len(own) {
+	if left := len(second) - len(own); left < b.majority() && len(own) >= left {
 		return b.second, own
 	}
 	var taken []*holding

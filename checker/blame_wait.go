@@ -50,7 +50,7 @@ func (b *waitBlame) slowClock(h *holding) *Blame {
 	}
 	for _, s := range wrongSettings(wall, b.name(h.node), span{h.from, h.until}) {
 		switch {
-		case s.jump < -precision:
+		case s.back():
 			return b.blame(s.event, ClocksAgree, "%s's clock was put back by %s at %s, so %s's key there lived until %s",
 				b.name(h.node), lasting(-s.jump), at(s.from), b.name(h.owner), at(h.until)).restingOn(int(h.set))
 		case s.rate < 1:

@@ -59,7 +59,7 @@ func (b *writeBlame) delayed(a access, l Lease) (fault, bool) {
 	for _, f := range b.faults {
 		stopped := f.class.Pauses() && f.target == a.client
 		held := f.class.HindersLink() && f.target == a.client+"-store"
-		if (stopped || held) && f.from <= a.ret && f.until >= l.From {
+		if (stopped || held) && f.from < a.ret && f.until > l.From {
 			return f, true
 		}
 	}

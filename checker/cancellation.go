@@ -81,7 +81,7 @@ func firstOf(cancels []cancel, o *operation) (cancel, bool) {
 		return cancel{}, false
 	}
 	by := cancels[i]
-	return by, by.event < o.end || o.outcome == underWay && by.time <= o.done
+	return by, by.event < o.end || o.outcome == underWay
 }
 
 func (c *cancellation) violation(o *operation, by cancel, after span, index int) Violation {

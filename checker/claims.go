@@ -84,8 +84,6 @@ func (l leaders) with(c claim) leaders {
 		l.first.until = max(l.first.until, c.until)
 	case c.until > l.first.until:
 		l.first, l.second = c, l.first
-	case c.client == l.second.client:
-		l.second.until = max(l.second.until, c.until)
 	case c.until > l.second.until:
 		l.second = c
 	}

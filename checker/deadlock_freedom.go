@@ -179,7 +179,7 @@ func (w *waits) earned(d *deadlockFreedom, k *keyed, held []span) {
 		if wait.meets(held) || wait.meets(inTheWay) {
 			w.waited++
 		}
-		begun := sort.Search(len(claims), func(i int) bool { return claims[i].from > wait.until })
+		begun := sort.Search(len(claims), func(i int) bool { return claims[i].from >= o.done })
 		if upTo[begun].besides(o.process) >= o.asked-d.header.Bounds.Free {
 			w.handovers++
 		}

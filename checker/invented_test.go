@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 
@@ -86,7 +87,7 @@ func inShort(v Verdict) string {
 	return b.String()
 }
 
-// inFull writes all that is said but for the words.
+// inFull writes all that is said but for the words: of sentences, their figures.
 func inFull(w io.Writer, h *History, v Verdict) {
 	fmt.Fprintln(w, slices.Collect(h.Leases()), slices.Collect(h.Tenures()), h.LostUpdates("k1"))
 	from, until := h.LongestGap()
@@ -94,10 +95,20 @@ func inFull(w io.Writer, h *History, v Verdict) {
 	for _, r := range v.Results {
 		fmt.Fprintln(w, r.Property, r.Verdict, r.Cause, r.Measured)
 		for _, violation := range r.Violations {
-			fmt.Fprintln(w, violation.Processes, violation.From, violation.Until, violation.Leases)
+			fmt.Fprintln(w, violation.Processes, violation.From, violation.Until, violation.Leases, figuresOf(violation.What))
 			if b := violation.Blame; b != nil {
-				fmt.Fprintln(w, b.Broke, b.Process, b.Time, b.Events)
+				fmt.Fprintln(w, b.Broke, b.Process, b.Time, b.Events, figuresOf(b.Why))
 			}
 		}
 	}
+}
+
+// figuresOf are the digits of a sentence.
+func figuresOf(sentence string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, sentence)
 }
