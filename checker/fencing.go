@@ -97,7 +97,7 @@ func (f *fencing) shrinking(grants []*operation) []Violation {
 	var highest *operation
 	next := 0
 	for _, o := range asked {
-		for ; next < len(grants) && grants[next].done < o.asked; next++ {
+		for ; grants[next].done < o.asked; next++ { // not beyond its own, which ends later
 			if highest == nil || grants[next].fence > highest.fence {
 				highest = grants[next]
 			}

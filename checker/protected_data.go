@@ -108,7 +108,7 @@ func keysOf[V any](m map[string]V) []string {
 func stale(accesses []access) []clash {
 	byEnd := make([]access, 0, len(accesses))
 	for _, a := range accesses {
-		if a.op.fence > 0 && a.op.ok() {
+		if a.op.ok() {
 			byEnd = append(byEnd, a)
 		}
 	}

@@ -65,22 +65,19 @@ func covered(k int, sets [][]span) []span {
 			}
 		}
 	}
-	slices.SortFunc(steps, func(a, b step) int {
-		if a.time != b.time {
-			return cmp.Compare(a.time, b.time)
-		}
-		return b.by - a.by // what touches is one stretch
-	})
+	// What ends at a moment ends before what begins then: two that only touch are not there at once.
+	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.by, b.by)) })
 	var out []span
+	var from int64
 	depth := 0
 	for _, s := range steps {
 		before := depth
 		depth += s.by
 		switch {
 		case before < k && depth >= k:
-			out = append(out, span{from: s.time})
+			from = s.time
 		case before >= k && depth < k:
-			out[len(out)-1].until = s.time
+			out = merge(out, span{from, s.time})
 		}
 	}
 	return out

@@ -249,6 +249,13 @@ func TestSpansAgreeWithEveryMoment(t *testing.T) {
 		k := rapid.IntRange(1, len(sets)).Draw(t, "k")
 		stops, whole := covered(k, sets), draw("whole")
 		left := whole.without(stops)
+		for i, s := range stops {
+			require.Positive(t, s.length())
+			require.False(t, i > 0 && stops[i-1].until >= s.from, "what touches is one stretch: %v", stops)
+		}
+		for _, s := range left {
+			require.Positive(t, s.length())
+		}
 		for moment := int64(0); moment < 45; moment++ {
 			depth := 0
 			for _, set := range sets {

@@ -1,0 +1,185 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+)
+
+// violated reports whether a story violates a property.
+func (s *story) violated(t *testing.T, property string) bool {
+	t.Helper()
+	return s.judged(t, property).Verdict == history.Violated
+}
+
+// A node whose disk was disturbed is healthy again from the first look that finds it up.
+func TestALookIsASignOfLife(t *testing.T) {
+	for until, violated := range map[int64]bool{1500: false, 1501: true} {
+		s := tale()
+		s.lasting(0, 500, "slow-fsync", "n1", "n2", "n3")
+		for _, node := range []string{"n1", "n2", "n3"} {
+			s.look(1000, node, "r1", "", 0)
+		}
+		s.attempt("c1", 1, until, history.TypeFail)
+		require.Equal(t, violated, s.violated(t, FaultTolerance), until)
+	}
+}
+
+func TestAWaitTellsHowItEnded(t *testing.T) {
+	for outcome, ending := range map[history.Type]string{history.TypeOK: "until 1.506 s, when it was granted",
+		history.TypeFail: "until 1.506 s, and it was still waiting"} {
+		s := tale()
+		s.attempt("c1", 0, 5, history.TypeFail)
+		s.attempt("c2", 5, 1506, outcome)
+		require.Contains(t, s.judged(t, DeadlockFreedom).Violations[0].What, ending)
+	}
+	for rivals, what := range map[bool]string{false: "it was not granted", true: "neither it nor any of its rivals (1) was granted it"} {
+		s := tale()
+		s.attempt("c1", 0, 1200, history.TypeFail)
+		if rivals {
+			s.attempt("c2", 0, 1200, history.TypeFail)
+		}
+		require.Contains(t, s.judged(t, FaultTolerance).Violations[0].What, what)
+	}
+}
+
+// A lock is handed over that another tried for before the grant, or held until at most the bound before the call.
+func TestWhatAHandoverIs(t *testing.T) {
+	for asked, handovers := range map[int64]int64{9: 1, 10: 0} {
+		s := tale()
+		s.grant("c1", 0, 10, 900)
+		s.attempt("c2", asked, 20, history.TypeFail)
+		require.Equal(t, handovers, s.judged(t, DeadlockFreedom).Measured["handovers"], asked)
+	}
+	for asked, handovers := range map[int64]int64{1610: 1, 1611: 0} {
+		s := tale()
+		s.grant("c2", 0, 10, 100)
+		s.grant("c1", asked, asked+10, 900)
+		require.Equal(t, handovers, s.judged(t, DeadlockFreedom).Measured["handovers"], asked)
+	}
+}
+
+func TestAKeyThatEndsNowHasAnExpiry(t *testing.T) {
+	for ttl, violated := range map[int64]bool{0: false, -1: true} {
+		s := tale()
+		s.grant("c1", 0, 10, 100)
+		s.look(50, "n1", "r1", "c1.1", ttl)
+		require.Equal(t, violated, s.violated(t, DeadlockFreedom), ttl)
+	}
+}
+
+// Each client's stretch without a grant is told of once; two that only touch are two.
+func TestStretchesThatTouchAreTwo(t *testing.T) {
+	s := tale()
+	s.lasting(0, 1200, "cut", "c1-n1", "c1-n2", "c1-n3")
+	s.attempt("c1", 0, 3000, history.TypeFail)
+	s.attempt("c2", 1, 1200, history.TypeFail)
+	found := s.judged(t, FaultTolerance).Violations
+	require.Len(t, found, 2)
+	require.Equal(t, []int64{1200 * ms, 3000 * ms}, []int64{found[0].From, found[0].Until})
+	require.Equal(t, []int64{1 * ms, 1200 * ms}, []int64{found[1].From, found[1].Until})
+}
+
+// Without a bound for a free lock, rivals have as long as one of them for each.
+func TestTheBoundAmongRivals(t *testing.T) {
+	for until, violated := range map[int64]bool{1000: false, 1001: true} {
+		s := tale()
+		s.header.Bounds.Free = 0
+		s.attempt("c1", 0, until, history.TypeFail)
+		s.attempt("c2", 0, until, history.TypeFail)
+		require.Equal(t, violated, s.violated(t, FaultTolerance), until)
+	}
+}
+
+// A key whose owner was killed while it was there is no fault of the lock.
+func TestAKilledOwnerExcusesItsKey(t *testing.T) {
+	for killed, violated := range map[int64]bool{2505: false, 2506: true} {
+		s := tale()
+		s.sets(5, "c1", "t1", 2500, "n1", "n2", "n3")
+		s.attempt("c1", 0, 10, history.TypeFail)
+		s.instant(killed, "kill", "c1")
+		s.attempt("c2", 20, 3000, history.TypeFail)
+		require.Equal(t, violated, s.violated(t, FaultTolerance), killed)
+	}
+}
+
+// What a link had held back for a TTL, and let go just now, nobody waits for any more: its key is in the way.
+func TestWhatWasHeldForATTLIsInTheWay(t *testing.T) {
+	for _, test := range []struct {
+		name                 string
+		from, until, arrived int64
+		violated             bool
+	}{
+		{"held for a TTL", 1, 1001, 1001, false},
+		{"held for less", 2, 1001, 1001, true},
+		{"2 ms ago", 1, 1001, 1003, false},
+		{"3 ms ago", 1, 1001, 1004, true},
+		{"before the link let go", 1, 1003, 1001, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, nodes := tale(), []string{"n1", "n2", "n3"}
+			s.attempt("c1", 0, 5, history.TypeFail)
+			s.lasting(test.from, test.until, "hold", "c1-n1", "c1-n2", "c1-n3")
+			for _, node := range nodes {
+				s.silent(test.arrived, "c1", "c1.1", node)
+			}
+			s.refused(1020, "c2", "c2.1", "c1.1", nodes...)
+			s.attempt("c2", 1010, 2000, history.TypeFail)
+			require.Equal(t, test.violated, s.violated(t, FaultTolerance))
+		})
+	}
+}
+
+// What reaches a node as it is paused is carried out when it runs on.
+func TestAPausedNodeCarriesOutLater(t *testing.T) {
+	for arrived, violated := range map[int64]bool{0: true, 1: false} {
+		s, nodes := tale(), []string{"n1", "n2", "n3"}
+		s.add(0, history.Event{Process: "c1", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})
+		for _, n := range nodes {
+			s.lasting(1, 2900, "pause", n)
+			s.silent(arrived, "c1", "c1.1", n)
+		}
+		s.instant(3, "kill", "c1")
+		s.refused(3100, "c2", "c2.1", "c1.1", nodes...)
+		s.attempt("c2", 3050, 4000, history.TypeFail)
+		require.Equal(t, violated, s.violated(t, FaultTolerance), arrived)
+	}
+}
+
+// Of stalls that are as long as one another the first is named.
+func TestTheFirstOfTheWorstStallsIsNamed(t *testing.T) {
+	s := tale()
+	s.header.RealTime, s.header.StallLimit = true, 100*ms
+	s.grant("c1", 0, 10, 900)
+	for _, at := range []int64{1000, 1500} {
+		s.add(at, history.Event{Process: "c2", Type: history.TypeStall, Late: 100 * ms})
+	}
+	s.grant("c2", 1000, 1010, 900)
+	require.Contains(t, s.judged(t, MutualExclusion).Reason, "c2 was held up for 100 ms at 1.000 s")
+}
+
+// Only what is violated all the same is said not to be as the scenario means to show it: else the verdict says so.
+func TestUnmetIsSaidOfViolations(t *testing.T) {
+	s := tale()
+	s.grant("c1", 0, 10, 900)
+	s.add(11, history.Event{Process: "harness", Type: history.TypeNote, Reason: history.ReasonUnmet, Text: "c2 was to wait"})
+	s.grant("c2", 15, 20, 900)
+	require.Equal(t, "c2 was to wait", s.judged(t, MutualExclusion).Unmet)
+	tolerant := s.requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: c2 was to wait")
+	require.Empty(t, tolerant.Unmet)
+}
+
+// As one node comes back and another goes at the same moment, a majority is in reach all the while.
+func TestNodesThatFailInTurnLeaveAMajority(t *testing.T) {
+	for _, property := range []string{FaultTolerance, DeadlockFreedom} {
+		s := tale()
+		s.header.Bounds.Grant, s.header.Bounds.Free = 800*ms, 800*ms
+		s.lasting(0, 2000, "pause", "n1")
+		s.lasting(0, 700, "pause", "n2")
+		s.lasting(700, 2000, "pause", "n3")
+		s.attempt("c1", 10, 1400, history.TypeFail)
+		require.True(t, s.violated(t, property), property)
+	}
+}
