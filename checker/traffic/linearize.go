@@ -81,10 +81,10 @@ func (g *register) lastCut(r *Reader) int {
 	if r.header.RealTime {
 		until -= late
 	}
-	cut, latest := 0, int64(-1) // the latest end before an operation
-	for i, o := range g.ops {
-		alone := o.call > latest && (i+1 == len(g.ops) || g.ops[i+1].call > o.ret)
-		if alone && o.settles() && o.ret < until && i+1 < len(g.ops) {
+	cut, latest := 0, int64(-1)              // the latest end before an operation
+	for i, o := range g.ops[:len(g.ops)-1] { // the last has only begun
+		alone := o.call > latest && g.ops[i+1].call > o.ret
+		if alone && o.settles() && o.ret < until {
 			cut = i
 		}
 		latest = max(latest, o.ret)
