@@ -83,12 +83,16 @@ func TestOnlyAWrongClockIsBlamed(t *testing.T) {
 		return func(s *story) { s.clock(1, process, 1, rate, process == "n3") }
 	}
 	requireEdges(t, MutualExclusion, []edge{
-		{"a node's looks differ", clocks(1005, 1004, setBy("n3", 2)), "DriftMargin", "the key on n3 expired at 1.003 s"},
+		{"a node's looks differ", clocks(1005, 1004, setBy("n3", 2)), "DriftMargin",
+			"the key on n3 expired at 1.003 s, before c1's validity"},
 		{"a node's clock is put forward", clocks(1005, 1004, setBy("n3", 3)), ClocksAgree, "n3's clock jumped by 3 ms"},
-		{"a node's clock is put back", clocks(1012, 1015, setBy("n3", -10)), "DriftMargin", "the key on n3 expired at 1.015 s"},
-		{"a client's looks differ", clocks(1005, 1006, setBy("c1", -2)), "DriftMargin", "the key on n3 expired at 1.005 s"},
+		{"a node's clock is put back", clocks(1012, 1015, setBy("n3", -10)), "DriftMargin",
+			"the key on n3 expired at 1.015 s, before c1's validity"},
+		{"a client's looks differ", clocks(1005, 1006, setBy("c1", -2)), "DriftMargin",
+			"the key on n3 expired at 1.005 s, before c1's validity"},
 		{"a client's clock is put back", clocks(1005, 1006, setBy("c1", -3)), ClocksAgree, "c1's clock jumped by -3 ms"},
-		{"a client's clock is put forward", clocks(1010, 1006, setBy("c1", 3)), "DriftMargin", "the key on n3 expired at 1.005 s"},
+		{"a client's clock is put forward", clocks(1010, 1006, setBy("c1", 3)), "DriftMargin",
+			"the key on n3 expired at 1.005 s, before c1's validity"},
 		{"a node runs as fast as no margin covers", clocks(999, 995, runs("n3", 1.011)), ClocksAgree, "n3's clock ran at 1.011"},
 		{"a node runs as fast as a margin covers", clocks(999, 996, runs("n3", 1.01)), "DriftMargin", "n3's clock ran at 1.01,"},
 		{"a client runs as slowly as no margin covers", clocks(1000, 1006, runs("c1", 0.989)), ClocksAgree, "c1's clock ran at 0.989"},

@@ -186,3 +186,14 @@ func cancellationOf(t *rapid.T, events []history.Event) string {
 	require.NoError(t, err)
 	return verdict.Of(Cancellation).Verdict
 }
+
+func TestACancelledAcquireThatNeverReturnedIsToldOfAsThat(t *testing.T) {
+	for outcome, what := range map[history.Type]string{history.TypeFail: "; it returned at 1.900 s", "": "; it had not returned at 2.000 s"} {
+		s := tale()
+		s.header.Bounds.Cancel = 500 * ms
+		s.attempt("c2", 100, 1900, outcome)
+		s.cancel(150, "c2")
+		s.add(2000, history.Event{Type: history.TypeNote})
+		require.Contains(t, s.judged(t, Cancellation).Violations[0].What, what)
+	}
+}

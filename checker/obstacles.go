@@ -51,9 +51,6 @@ func (o *obstacles) stands(h *holding) bool {
 	if h.owner == nobody || o.leased[h.token] || o.silent[h.owner] {
 		return true
 	}
-	if t, killed := o.kills.first(h.owner, 0); killed && t <= h.until {
-		return true
-	}
 	return o.heldTooLong(h.owner, h.node, h.from) || len(o.hindrances(h)) > 0
 }
 

@@ -179,3 +179,33 @@ func TestEveryPropertyIsFound(t *testing.T) {
 	_, known := Find("toy")
 	require.False(t, known)
 }
+
+// A version that was derived from another shows that the other was there before it was seen itself.
+func TestAVersionWasThereBeforeWhatWasDerivedFromIt(t *testing.T) {
+	s := tale()
+	s.write("c1", 0, 0, 900, history.TypeInfo, "", "v1", 0)
+	s.write("c2", 0, 0, 900, history.TypeInfo, "v1", "v2", 0)
+	s.read("c3", 0, 50, 100, "v2", 0)
+	s.read("c1", 0, 50, 500, "v1", 0)
+	r := s.history(t, 0).analysis.record
+	for _, a := range r.of("k1").accesses(r) {
+		if a.write {
+			require.Equal(t, 100*ms, a.ret, a.value)
+		}
+	}
+	s = tale() // which two versions can be of one another that nobody has
+	s.write("c1", 0, 0, 900, history.TypeInfo, "v2", "v1", 0)
+	s.write("c2", 0, 0, 900, history.TypeInfo, "v1", "v2", 0)
+	s.read("c3", 0, 50, 100, "v2", 0)
+	require.Equal(t, history.Violated, s.judged(t, ProtectedData).Verdict)
+}
+
+// Of two updates of one version that were done at one moment, the one that was called first is lost.
+func TestWhichOfTwoUpdatesIsLost(t *testing.T) {
+	found := chain([]access{
+		{write: true, value: "a", call: 1, ret: 5, client: "c1"},
+		{write: true, value: "b", call: 2, ret: 5, client: "c2"},
+	})
+	require.Len(t, found, 1)
+	require.Equal(t, []string{"a", "b"}, []string{found[0].early.value, found[0].late.value})
+}
