@@ -183,3 +183,34 @@ func TestNodesThatFailInTurnLeaveAMajority(t *testing.T) {
 		require.True(t, s.violated(t, property), property)
 	}
 }
+
+// A node whose disk is disturbed is healthy where it answers within a tenth of the bound for a grant, and as long after.
+func TestAPromptAnswerShowsAHealthyNode(t *testing.T) {
+	for answered, unhealthy := range map[int64][]span{
+		150: {{0, 100 * ms}, {200 * ms, 600 * ms}}, 151: {{0, 600 * ms}},
+	} {
+		s := tale()
+		s.lasting(0, 500, "slow-fsync", "n1")
+		s.slowly(100, answered, "c1", "t1", "n1")
+		s.look(600, "n1", "r1", "", 0)
+		require.Equal(t, unhealthy, s.history(t, 0).analysis.reach().unhealthy("c1", "n1"), answered)
+	}
+}
+
+// A fault on one message is spent when the node has taken two keys over the link since it began and before it ended.
+func TestAFaultOnOneMessageIsSpent(t *testing.T) {
+	for _, test := range []struct {
+		arrived, answered [2]int64
+		until             int64
+	}{
+		{[2]int64{100, 200}, [2]int64{110, 210}, 200}, {[2]int64{99, 200}, [2]int64{110, 210}, 500},
+		{[2]int64{100, 490}, [2]int64{110, 499}, 490}, {[2]int64{100, 490}, [2]int64{110, 500}, 500},
+	} {
+		s := tale()
+		s.counted(100, 500, 1, history.Fault{Kind: "lose", Times: 1})
+		for i := range test.arrived {
+			s.slowly(test.arrived[i], test.answered[i], "c1", "t1", "n1")
+		}
+		require.Equal(t, []span{{100 * ms, test.until * ms}}, s.history(t, 0).analysis.reach().unhealthy("c1", "n1"), test)
+	}
+}

@@ -210,7 +210,7 @@ func walk(writers map[string]access, readers map[string][]access, total int) []c
 		default:
 			return []clash{{wrongOrder, before, w}}
 		}
-		if w.call > before.call {
+		if w.call >= before.call {
 			before = w
 		}
 		v = w.value

@@ -67,6 +67,23 @@ func TestReleaseBound(t *testing.T) {
 			s.release("c1", lease, 100, 110, history.TypeOK)
 			s.deletes(600, "c1", "c1.1", all...)
 		}, history.Holds},
+		{"each node that keeps the key was cut off for a while", func(s *story, lease int) {
+			s.deletes(105, "c1", "c1.1", "n4", "n5")
+			s.release("c1", lease, 100, 110, history.TypeOK)
+			s.lasting(110, 120, "cut", "c1-n1")
+			s.lasting(130, 140, "cut", "c1-n2")
+			s.lasting(150, 160, "cut", "c1-n3")
+		}, history.Holds},
+		{"the key is set again as it should be gone", func(s *story, lease int) {
+			s.deletes(105, "c1", "c1.1", all...)
+			s.release("c1", lease, 100, 110, history.TypeOK)
+			s.sets(600, "c1", "c1.1", 1000, all...)
+		}, history.Violated},
+		{"and later", func(s *story, lease int) {
+			s.deletes(105, "c1", "c1.1", all...)
+			s.release("c1", lease, 100, 110, history.TypeOK)
+			s.sets(601, "c1", "c1.1", 1000, all...)
+		}, history.Holds},
 		{"the history ends before the bound",
 			func(s *story, lease int) { s.release("c1", lease, 1600, 1610, history.TypeOK) }, history.Holds},
 		{"no bound", func(s *story, lease int) {

@@ -200,6 +200,40 @@ func TestAVersionWasThereBeforeWhatWasDerivedFromIt(t *testing.T) {
 	require.Equal(t, history.Violated, s.judged(t, ProtectedData).Verdict)
 }
 
+// What is early is told of by the write before what saw it, or else by the first of those that saw what was before.
+func TestWhoContradictsTheTimes(t *testing.T) {
+	found := chain([]access{
+		{client: "c1", call: 10, ret: 30}, {client: "c2", call: 10, ret: 30},
+		{write: true, value: "v1", call: 1, ret: 5, client: "c3"},
+	})
+	require.Equal(t, []string{"c1", "c3"}, []string{found[0].early.client, found[0].late.client})
+	found = chain([]access{
+		{client: "c1", call: 10, ret: 30}, {write: true, value: "v1", call: 10, ret: 30, client: "c2"},
+		{value: "v1", call: 1, ret: 5, client: "c3"},
+	})
+	require.Equal(t, []string{"c2", "c3"}, []string{found[0].early.client, found[0].late.client})
+}
+
+// A write that its client knows to be done is not on its way any more: a copy of its command means nothing.
+func TestAWriteIsStoredBeforeItsClientKnows(t *testing.T) {
+	s := tale()
+	s.write("c1", 0, 10, 20, history.TypeOK, "", "v1", 0)
+	s.stored("c1", "v1", 30, 35)
+	r := s.history(t, 0).analysis.record
+	a := r.of("k1").accesses(r)[0]
+	require.Equal(t, []int64{10 * ms, 20 * ms}, []int64{a.call, a.ret})
+}
+
+// A write whose client was told nothing was done when the first who read it was.
+func TestAWriteWasDoneWhenItWasSeenFirst(t *testing.T) {
+	s := tale()
+	s.write("c1", 0, 0, 900, history.TypeInfo, "", "v1", 0)
+	s.read("c2", 0, 50, 500, "v1", 0)
+	s.read("c3", 0, 60, 100, "v1", 0)
+	r := s.history(t, 0).analysis.record
+	require.Equal(t, 100*ms, r.of("k1").accesses(r)[0].ret)
+}
+
 // Of two updates of one version that were done at one moment, the one that was called first is lost.
 func TestWhichOfTwoUpdatesIsLost(t *testing.T) {
 	found := chain([]access{

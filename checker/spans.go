@@ -60,9 +60,7 @@ func covered(k int, sets [][]span) []span {
 	var steps []step
 	for _, set := range sets {
 		for _, s := range union(set) {
-			if s.length() > 0 {
-				steps = append(steps, step{s.from, 1}, step{s.until, -1})
-			}
+			steps = append(steps, step{s.from, 1}, step{s.until, -1})
 		}
 	}
 	// What ends at a moment ends before what begins then: two that only touch are not there at once.
