@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"lockproof/harness/history"
 )
 
 // waitBlame explains why a client was not granted a lock that stood free, or why its
@@ -98,37 +96,6 @@ func (b *waitBlame) underWay(h *holding) bool {
 	return slices.ContainsFunc(b.key(b.by.key).acquires, func(o *operation) bool {
 		return o.process == h.owner && o.token != h.token && o.asked <= h.from && o.done >= h.until
 	})
-}
-
-// lateSet explains refusals by a key that nobody was told of having set: its SET was never
-// answered, and the node names its token to others.
-func (b *waitBlame) lateSet() *Blame {
-	client := b.name(b.by.process)
-	refusals := map[string][]exchange{} // by the token that was there
-	for _, x := range b.exchanges() {
-		if x.client == client && x.holder != "" && x.asked >= b.by.asked && x.answered <= b.free.until {
-			refusals[x.holder] = append(refusals[x.holder], x)
-		}
-	}
-	for _, x := range b.exchanges() {
-		refused := slices.DeleteFunc(slices.Clone(refusals[x.token]),
-			func(r exchange) bool { return r.node != x.node || r.asked < x.asked })
-		if x.effect != history.EffectSet || x.reply >= 0 || x.client == client || len(refused) == 0 {
-			continue
-		}
-		released := slices.IndexFunc(b.exchanges(), func(d exchange) bool {
-			return d.effect == history.EffectDelete && d.token == x.token && d.node == x.node && d.asked < x.asked
-		})
-		if released < 0 {
-			return b.blame(x.command, Unexplained, "%s's SET reached %s at %s and was never answered; its key kept %s out",
-				x.client, x.node, at(x.asked), client).restingOn(refused[0].reply)
-		}
-		return b.blame(x.command, "ReleaseAfterSet",
-			"%s's SET reached %s at %s and was never answered, after its release had been there at %s; its key kept %s out",
-			x.client, x.node, at(x.asked), at(b.exchanges()[released].asked), client).
-			restingOn(b.exchanges()[released].command, refused[0].reply)
-	}
-	return nil
 }
 
 // livelock explains attempts that split the nodes again and again: two clients, at least,

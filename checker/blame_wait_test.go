@@ -246,7 +246,7 @@ func TestBlamesOfWaitsRestOnEvidence(t *testing.T) {
 			}
 			s.attempt("c2", 20, 3000, history.TypeFail)
 			s.refused(100, "c2", "t2", "t1", "n1", "n2", "n3")
-		}, Unexplained},
+		}, "ReleaseEverywhere"},
 		{"but the nodes do not name it", func(s *story) {
 			s.deletes(5, "c1", "t1", "n1", "n2", "n3")
 			s.attempt("c1", 0, 10, history.TypeFail)
