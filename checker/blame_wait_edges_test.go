@@ -30,7 +30,8 @@ func TestWhatACancelledClientDidForMostOfTheTime(t *testing.T) {
 		{"asked at half time", cancelled(func(s *story) { s.sets(675, "c2", "t", 1000, "n1") }), ContextHeeded, "nothing that was asked"},
 		{"asked after it", cancelled(func(s *story) { s.sets(676, "c2", "t", 1000, "n1") }), ContextHeeded,
 			"its SET reached n1 at 0.676 s, 526 ms after its caller had given up"},
-		{"answered at half time", cancelled(func(s *story) { s.slowly(120, 675, "c2", "t", "n1") }), ContextHeeded, "nothing that was asked"},
+		{"answered at half time", cancelled(func(s *story) { s.slowly(120, 675, "c2", "t", "n1") }), ContextHeeded,
+			"nothing that was asked"},
 		{"answered after it", cancelled(func(s *story) { s.slowly(120, 676, "c2", "t", "n1") }), NodeTimeout, "went on waiting for n1"},
 	})
 }
@@ -55,7 +56,8 @@ func TestWhatExplainsAKeyWasThereWithIt(t *testing.T) {
 		return failed(func(s *story) {
 			for i, node := range nodes {
 				s.add(at, history.Event{Process: "c1>" + node, Type: history.TypeCommand,
-					Command: &history.Command{Serial: 900 + int64(i), Name: "EVAL", Key: "k1", Token: "c1.1", Effect: history.EffectDelete}})
+					Command: &history.Command{Serial: 900 + int64(i), Name: "EVAL", Key: "k1", Token: "c1.1",
+						Effect: history.EffectDelete}})
 				s.look(2000, node, "r1", "c1.1", 505)
 			}
 		})
@@ -77,8 +79,8 @@ func TestWhatExplainsAKeyWasThereWithIt(t *testing.T) {
 		}, "ReleaseEverywhere", "c1's attempt ended without a lease"},
 		{"another lease was released", failed(func(s *story) {
 			s.release("c1", s.grant("c1", 11, 12, 900), 13, 14, history.TypeOK)
-			s.release("c3", s.op(11, 12, history.TypeOK, history.Event{Process: "c3", Op: history.OpAcquire, Key: "k1", Token: "c1.1", Validity: ms}),
-				13, 14, history.TypeOK)
+			s.release("c3", s.op(11, 12, history.TypeOK,
+				history.Event{Process: "c3", Op: history.OpAcquire, Key: "k1", Token: "c1.1", Validity: ms}), 13, 14, history.TypeOK)
 		}), "ReleaseEverywhere", "c1's attempt ended without a lease"},
 		{"its lease was released", left(func(s *story) { s.release("c1", s.grant("c1", 0, 10, 900), 12, 14, history.TypeOK) }),
 			"ReleaseEverywhere", "c1's release left its key on n1"},
@@ -102,7 +104,8 @@ func TestOnlyAClockThatKeptTheKeyIsBlamed(t *testing.T) {
 	}
 	requireEdges(t, DeadlockFreedom, []edge{
 		{"2 ms longer", kept(3000, func(s *story, node string) { s.clock(100, node, 98, 1, true) }), "ReleaseEverywhere", ""},
-		{"3 ms longer", kept(3000, func(s *story, node string) { s.clock(100, node, 97, 1, true) }), ClocksAgree, "put back by 3 ms at 0.100 s"},
+		{"3 ms longer", kept(3000, func(s *story, node string) { s.clock(100, node, 97, 1, true) }), ClocksAgree,
+			"put back by 3 ms at 0.100 s"},
 		{"2 ms longer as it ran slowly", kept(1998, runs(0.999)), "ReleaseEverywhere", ""},
 		{"3 ms longer as it ran slowly", kept(1997, runs(0.9985)), ClocksAgree, "ran at 0.9985"},
 		{"twice 2 ms longer", kept(3000, func(s *story, node string) {

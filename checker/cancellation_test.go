@@ -188,7 +188,8 @@ func cancellationOf(t *rapid.T, events []history.Event) string {
 }
 
 func TestACancelledAcquireThatNeverReturnedIsToldOfAsThat(t *testing.T) {
-	for outcome, what := range map[history.Type]string{history.TypeFail: "; it returned at 1.900 s", "": "; it had not returned at 2.000 s"} {
+	for outcome, what := range map[history.Type]string{history.TypeFail: "; it returned at 1.900 s",
+		"": "; it had not returned at 2.000 s"} {
 		s := tale()
 		s.header.Bounds.Cancel = 500 * ms
 		s.attempt("c2", 100, 1900, outcome)

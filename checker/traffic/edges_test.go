@@ -137,7 +137,7 @@ func TestWhatTouchesMayComeFirst(t *testing.T) {
 	assert.Empty(t, second(6, "OK", true).report().Findings)
 
 	tape = newTape().took(1, "c1>n1", "a").took(1, "c2>n1", "b")
-	assert.Contains(t, tape.report().Findings[0].What, "a SET of b succeeded")
+	assert.Contains(t, tape.report().Findings[0].What, "at 0.001 s, a SET of b succeeded")
 }
 
 // A history is cut only where no other operation is under way, at its beginning or its end.

@@ -1,0 +1,107 @@
+package nemesis
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+// What a step asks for is said in words that fit how often, how far and which way.
+func TestWhatIsToBeDoneIsSaid(t *testing.T) {
+	for text, o := range map[string]struct {
+		kind  Kind
+		order Order
+	}{
+		"let the clock of n1 jump forward by 1 s":            {Clock, Order{Who: "n1", Jump: "1 s"}},
+		"let the clock of n1 jump back by 1 s":               {Clock, Order{Who: "n1", Jump: "1 s", Back: true}},
+		"let the clock of n1 run at 0.8 times the true rate": {Clock, Order{Who: "n1", Rate: 0.8}},
+		"take the delay off c1-n1":                           {Delay, Order{Who: "c1-n1"}},
+		"delay c1-n1 by 5 ms one way, towards the node only": {Delay, Order{Who: "c1-n1", By: "5 ms", Direction: cluster.ToNode}},
+		"lose the reply to the next SET on c1-n1":            {Lose, Order{Who: "c1-n1", Of: "SET", Times: 1, Part: cluster.PartReply}},
+		"let the clock of n1 jump back by 1 s and run at 2 times the true rate": {Clock,
+			Order{Who: "n1", Jump: "1 s", Back: true, Rate: 2}},
+	} {
+		said, known := ToDo(string(o.kind), o.order)
+		require.True(t, known)
+		require.Equal(t, text, said)
+	}
+}
+
+// What happened is said of one target or of several.
+func TestWhatHappenedIsSaid(t *testing.T) {
+	both, one := []string{"n1", "n2"}, []string{"n1"}
+	link, links := []string{"c1-n1"}, []string{"c1-n1", "c1-n2"}
+	asked := func(pairs ...string) map[string]string {
+		m := map[string]string{}
+		for i := 0; i < len(pairs); i += 2 {
+			m[pairs[i]] = pairs[i+1]
+		}
+		return m
+	}
+	for text, f := range map[string]history.Fault{
+		"the clock of n1 jumps back by 1 s":           {Kind: string(Clock), Targets: one, Asked: asked("jump", "-1s")},
+		"the clocks of n1 and n2 jump forward by 1 s": {Kind: string(Clock), Targets: both, Asked: asked("jump", "1s")},
+		"the clock of n1 jumps forward by 2 s": {Kind: string(Clock), Targets: one, Asked: asked("jump", "1s"),
+			Measured: asked("jump", "2s", "rate", "1")},
+		"the clock of n1 runs at 1 times the true rate":               {Kind: string(Clock), Targets: one, Measured: asked("rate", "1")},
+		"the clocks of n1 and n2 run at 2 times the true rate":        {Kind: string(Clock), Targets: both, Measured: asked("rate", "2")},
+		"n1: the clock is set":                                        {Kind: string(Clock), Targets: one},
+		"n1 is taken out of the network: nobody reaches it":           {Kind: string(Disconnect), Targets: one},
+		"n1 and n2 are taken out of the network: nobody reaches them": {Kind: string(Disconnect), Targets: both},
+		"the link c1-n1 is cut":                                       {Kind: string(Cut), Targets: link},
+		"the links c1-n1 and c1-n2 are cut":                           {Kind: string(Cut), Targets: links},
+	} {
+		require.Equal(t, text, Begun(f))
+	}
+	require.Equal(t, "c1 cannot reach n1 and n2", Setting("c1", both, history.Fault{Kind: string(Cut)}))
+	require.Equal(t, "c1: pause of n1", Setting("c1", one, history.Fault{Kind: string(Pause)}), "no setting is told of a pause")
+	require.Equal(t, "storm of n1 ends", Over(history.Fault{Kind: "storm", Targets: one}))
+}
+
+func TestMessagesAreCounted(t *testing.T) {
+	for n, text := range map[string]string{"": "next SET", "0": "next SET", "1": "next SET", "2": "next 2 SET"} {
+		require.Equal(t, text, times("SET", n))
+	}
+	require.Equal(t, "next 2 commands to take a key", times(cluster.Take, "2"))
+	said := func(part cluster.Part) string {
+		return intercepted("lost")(history.Fault{Targets: []string{"c1-n1"},
+			Asked: map[string]string{"command": "SET", "part": string(part)}})
+	}
+	require.Equal(t, "on the link c1-n1 the next SET will be lost", said(cluster.PartCommand))
+	require.Equal(t, "on the link c1-n1 the reply to the next SET will be lost", said(cluster.PartReply))
+	require.Equal(t, "hold the reply to the next SET on c1-n1",
+		orderIntercept("hold")(Order{Who: "c1-n1", Of: "SET", Part: cluster.PartReply}))
+	require.Equal(t, "hold the next SET on c1-n1", orderIntercept("hold")(Order{Who: "c1-n1", Of: "SET", Part: cluster.PartCommand}))
+}
+
+// What takes nodes takes their replicas as well, and nothing else does.
+func TestReplicasAreTakenAsNodes(t *testing.T) {
+	require.True(t, Nodes.Take(Replicas))
+	require.True(t, Replicas.Take(Replicas))
+	require.False(t, Clients.Take(Replicas))
+	require.False(t, Nodes.Take(Clients))
+	require.False(t, Replicas.Take(Nodes))
+}
+
+// An fsync is slow by something.
+func TestSlowByNothingIsMisuse(t *testing.T) {
+	given := map[string]bool{"by": true}
+	require.Len(t, Find(string(SlowFsync)).Check(Use{Given: given}), 1)
+	require.Empty(t, Find(string(SlowFsync)).Check(Use{Given: given, By: time.Millisecond}))
+	require.Empty(t, Find(string(SlowFsync)).Check(Use{Given: map[string]bool{}}))
+}
+
+// A fault asks of a cluster what it does to its targets, and has been what its beginning says, not its end.
+func TestWhatAFaultIs(t *testing.T) {
+	require.Equal(t, []string{"node-clock", "client-clock"}, Find(string(Clock)).Asks([]string{"n1", "c1-n1", "c1"}, []string{"n1"}))
+	for phase, was := range map[history.Phase]string{history.PhaseBegin: "was paused", history.PhaseEnd: ""} {
+		f := history.Fault{Kind: string(Pause), Phase: phase, Targets: []string{"n1"}}
+		Classify(&f)
+		require.Equal(t, was, f.Was)
+		require.Equal(t, history.NodePaused, f.Class)
+	}
+}
