@@ -3,7 +3,8 @@ package checker
 // analysis is a record with what follows from it for several properties.
 type analysis struct {
 	*record
-	counts counts
+	counts     counts
+	encounters *encounters
 	// unreachable are, for every client that tries to acquire, the stretches for which
 	// it could not reach a majority.
 	unreachable map[name][]span
@@ -17,7 +18,8 @@ func analyse(r *record) (*analysis, error) {
 	if err := readAnswers(r); err != nil {
 		return nil, err
 	}
-	a := &analysis{record: r, counts: countsOf(r), unreachable: map[name][]span{}}
+	met := newEncounters(r)
+	a := &analysis{record: r, counts: countsOf(r, met), encounters: met, unreachable: map[name][]span{}}
 	reach := r.reach()
 	for _, k := range r.keys {
 		for _, o := range k.acquires {
@@ -40,8 +42,8 @@ type counts struct {
 }
 
 // countsOf counts what happened in a run.
-func countsOf(r *record) counts {
-	c := counts{faults: faultsMet(r)}
+func countsOf(r *record, e *encounters) counts {
+	c := counts{faults: faultsMet(r, e)}
 	for o := range r.operations.kept.all() {
 		switch {
 		case o.granted():
@@ -64,7 +66,7 @@ func countsOf(r *record) counts {
 
 // faultsMet is how many effective faults met a lease or an acquire. The
 // scenario's setting does not count: it is there from the start.
-func faultsMet(r *record) int {
+func faultsMet(r *record, e *encounters) int {
 	if len(r.faults) == 0 {
 		return 0
 	}
@@ -80,7 +82,7 @@ func faultsMet(r *record) int {
 	work = unionOf(work)
 	met := map[int]bool{} // by event: a fault on three nodes is one fault
 	for _, f := range r.faults {
-		if f.cause.Effective && !f.cause.Setting && !f.vain() && f.meets(work) {
+		if f.cause.Effective && !f.cause.Setting && !e.inVain(f) && f.meets(work) {
 			met[f.event] = true
 		}
 	}

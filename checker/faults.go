@@ -22,6 +22,8 @@ type fault struct {
 	cause *history.Fault
 	met   *int    // to how much it was done; nil: not counted
 	sent  []int64 // of a cut: when its client sent the node something, as far as is known
+	// atWork: a client that it befell had a release or a check under way.
+	atWork bool
 }
 
 // faultReader collects the faults of a history.
@@ -160,6 +162,10 @@ func (f fault) possible() span { return span{f.since, f.until} }
 // vain reports whether it was counted what a fault was done to, and that was nothing:
 // a cut through which nothing tried to pass.
 func (f fault) vain() bool { return f.met != nil && *f.met == 0 }
+
+// uncounted reports whether what it was done to, if to anything, is to be found elsewhere
+// in the history.
+func (f fault) uncounted() bool { return f.met == nil || f.class == history.NodePaused }
 
 // describe says what a fault did, for a sentence.
 func (f fault) describe() string {

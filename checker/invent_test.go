@@ -44,6 +44,7 @@ const step = 50 // ms, of which all times are multiples
 
 func invent(seed uint64) *invented {
 	m := &invented{story: tale(), Rand: rand.New(rand.NewPCG(seed, 1)), keys: map[string]kept{}, quota: 2, next: map[string]turn{}}
+	m.drawn = true
 	h := &m.header
 	h.Nodes, h.Seed = h.Nodes[:3], seed
 	h.Bounds.Free, h.Bounds.Grant = 1200*ms, int64(4+m.IntN(8))*step*ms

@@ -25,6 +25,7 @@ type shift struct {
 
 func drawShift(t *rapid.T) *shift {
 	s := &shift{tale(), nil, map[string]int64{}, 10}
+	s.drawn = true
 	for i := range rapid.IntRange(2, 3).Draw(t, "clients") {
 		client := fmt.Sprint("c", i+1)
 		s.clients, s.asked[client] = append(s.clients, client), int64(1+i)

@@ -179,6 +179,16 @@ func (os *operations) allocate(op name) *operation {
 // what a release means for its lease, it means from its invoke on.
 func passing(op name) bool { return op == opRelease || op == opCheck }
 
+// passingOf reports whether a process has a passing operation under way.
+func (os *operations) passingOf(process name) bool {
+	for o := range os.passing.all() {
+		if o.process == process && o.outcome == underWay {
+			return true
+		}
+	}
+	return false
+}
+
 // over stands for all passing operations that are over.
 var over = &operation{outcome: indefinite}
 

@@ -56,6 +56,7 @@ func (r *reader) event(e *history.Event) error {
 	r.end = e.Time
 	switch e.Type {
 	case history.TypeInvoke:
+		r.lastDeed = e.Time
 		if e.Op == history.OpRelease {
 			r.beliefs.release(i, e)
 		}
@@ -92,12 +93,19 @@ func (r *reader) event(e *history.Event) error {
 		}
 	}
 	r.keep(i, e)
-	return r.faulty.read(i, e)
+	known := len(r.faulty.faults)
+	err := r.faulty.read(i, e)
+	for i := known; i < len(r.faulty.faults); i++ {
+		f := &r.faulty.faults[i]
+		f.atWork = r.operations.passingOf(r.names.of(f.target))
+	}
+	return err
 }
 
 // outcome ends an operation. Who is told by an extension that the lease is lost
 // has been told.
 func (r *reader) outcome(i int, e *history.Event) error {
+	r.lastDeed = e.Time
 	if e.Op == history.OpRelease {
 		if o := r.operations.find(r.names.of(e.Process), e.ID); o != nil {
 			r.noteRelease(o, e.Time)

@@ -21,6 +21,7 @@ type record struct {
 	faults     faults
 	kills      kills
 	end        int64           // time of the last event
+	lastDeed   int64           // time of the last invoke or outcome of an operation
 	finished   bool            // the history was not cut short
 	commanded  map[string]int  // the links on which commands reached a node, and the first such event
 	traffic    *traffic.Report // what the raw events on the links show

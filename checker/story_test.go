@@ -22,6 +22,7 @@ type story struct {
 	ids    map[string]int
 	serial int64
 	faults int
+	drawn  bool // its faults are a schedule's, and not the point of a script
 	cut    bool
 }
 
@@ -92,7 +93,7 @@ func (s *story) write(client string, lease int, asked, done int64, outcome histo
 
 func (s *story) fault(t int64, kind string, phase history.Phase, id int, targets ...string) {
 	s.add(t, history.Event{Process: "nemesis", Type: history.TypeFault,
-		Fault: &history.Fault{ID: id, Kind: kind, Phase: phase, Targets: targets, Effective: true}})
+		Fault: &history.Fault{ID: id, Kind: kind, Phase: phase, Targets: targets, Effective: true, Drawn: s.drawn}})
 }
 
 // lasting is a fault from one time to another.
@@ -110,10 +111,13 @@ func (s *story) slow(from, until, by int64, links ...string) {
 	s.fault(until, "delay", history.PhaseEnd, s.faults, links...)
 }
 
-// counted is a fault on c1-n1, of which it was counted what it was done to.
+// counted is a fault, on c1-n1 if it says nothing else, of which it was counted what it was done to.
 func (s *story) counted(from, until int64, met int, f history.Fault) {
 	s.faults++
-	f.ID, f.Phase, f.Targets, f.Effective = s.faults, history.PhaseBegin, []string{"c1-n1"}, true
+	f.ID, f.Phase, f.Effective = s.faults, history.PhaseBegin, true
+	if f.Targets == nil {
+		f.Targets = []string{"c1-n1"}
+	}
 	begin, end := f, f
 	end.Phase, end.Met = history.PhaseEnd, &met
 	s.add(from, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &begin})

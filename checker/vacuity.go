@@ -60,7 +60,7 @@ func (v vacuity) ineffective() string {
 // so many met something.
 func (v vacuity) inVain() string {
 	for _, f := range v.faults {
-		if f.vain() && !f.cause.Setting && !f.cause.Drawn {
+		if v.encounters.inVain(f) && !f.cause.Setting && !f.cause.Drawn {
 			return fmt.Sprintf("the fault %s on %s at %s met nothing", f.cause.Kind, f.target, at(f.from))
 		}
 	}

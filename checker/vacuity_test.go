@@ -66,6 +66,48 @@ func TestHoldsMustBeEarned(t *testing.T) {
 		{"a fault that met nothing", func(s *story) { s.counted(500, 600, 0, history.Fault{Kind: "cut"}) },
 			"vacuous: the fault cut on c1-n1 at 0.500 s met nothing"},
 		{"a fault that met something", func(s *story) { s.counted(500, 600, 1, history.Fault{Kind: "cut"}) }, ""},
+		{"a pause of a client that had nothing to do", func(s *story) { s.lasting(2000, 2100, "pause", "c3") },
+			"vacuous: the fault pause on c3 at 2.000 s met nothing"},
+		{"a pause of a client that held a lease", func(s *story) { s.lasting(500, 600, "pause", "c1") }, ""},
+		{"a kill of a client in the middle of its release", func(s *story) {
+			s.add(1500, history.Event{Process: "c1", Type: history.TypeInvoke, Op: history.OpRelease, ID: 9, Key: "k1", Lease: 1})
+			s.instant(1501, "kill", "c1")
+		}, ""},
+		{"a kill of a client after its release", func(s *story) {
+			s.release("c1", 1, 1500, 1501, history.TypeOK)
+			s.instant(1502, "kill", "c1")
+		}, "vacuous: the fault kill on c1 at 1.502 s met nothing"},
+		{"a clock of a client that asked later", func(s *story) {
+			s.clock(2000, "c2", 3000, 1, true)
+			s.instant(2000, "clock", "c2")
+			s.grant("c2", 5000, 5010, 100)
+		}, ""},
+		{"a clock of a client that did nothing any more", func(s *story) {
+			s.clock(2000, "c2", 3000, 1, true)
+			s.instant(2000, "clock", "c2")
+		}, "vacuous: the fault clock on c2 at 2.000 s met nothing"},
+		{"a pause of a node, to which messages set out on links that were cut", func(s *story) {
+			s.lasting(0, 900, "cut", "c1-n5")
+			s.lasting(0, 900, "cut", "c2-n5")
+			s.counted(500, 600, 2, history.Fault{Kind: "pause", Targets: []string{"n5"}})
+		}, "vacuous: the fault pause on n5 at 0.500 s met nothing"},
+		{"a pause of a node, to which messages set out", func(s *story) {
+			s.lasting(0, 900, "cut", "c2-n5")
+			s.counted(500, 600, 2, history.Fault{Kind: "pause", Targets: []string{"n5"}})
+		}, ""},
+		{"a node that went down when all was over", func(s *story) {
+			s.sets(5, "c1", "c1.1", 1000, "n1")
+			s.instant(5000, "kill", "n1")
+		},
+			"vacuous: the fault kill on n1 at 5.000 s met nothing"},
+		{"a clock of a node without a key", func(s *story) {
+			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.instant(500, "clock", "n5")
+		}, "vacuous: the fault clock on n5 at 0.500 s met nothing"},
+		{"a clock of a node with a key", func(s *story) {
+			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.instant(500, "clock", "n3")
+		}, ""},
 		{"a fault that met nothing counts for none", func(s *story) {
 			s.header.Earned.Faults = 1
 			s.counted(500, 600, 0, history.Fault{Kind: "cut", Drawn: true})

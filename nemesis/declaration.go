@@ -45,8 +45,8 @@ type Declaration struct {
 	SmallDisk, Machine bool
 	Words              Words
 	// Met is what the history counts as its "met", in a few words, or why it cannot be
-	// counted: then it has met whatever lease or acquire it overlaps. Of what breaks nothing
-	// there is none.
+	// counted: then the checker looks for what it met in the rest of the history. Of what
+	// breaks nothing there is none.
 	Met string
 
 	apply func(n *Nemesis, ctx context.Context, f Fault, target string) (*Active, error)

@@ -17,7 +17,7 @@ var _ = declare(&Declaration{
 	Kind: Disconnect, Doc: "takes the node out of its network: it runs on, and nobody reaches it",
 	Node:     &Effect{Class: history.NodeUnreachable},
 	Optional: []string{"for"},
-	Met:      "not counted: messages to it are lost outside of what the links see",
+	Met:      "not counted: the checker looks for a key that was there, or a client that asked meanwhile",
 	Words: Words{
 		ToDo: order("take %s out of its network"),
 		Begun: func(f history.Fault) string {

@@ -17,7 +17,8 @@ var _ = declare(&Declaration{
 	Check:    deadClients,
 	Draw:     &Draw{Targets: Nodes, Required: []string{"for"}}, // clients do not come back
 	EndedBy:  Start,
-	Met:      "not counted: who asks for what is down is refused a connection, of which no message tells",
+	Met: "not counted: the checker looks for a key that was there, or a client that asked meanwhile; " +
+		"of a client, for an operation or a lease",
 	Words: Words{
 		ToDo: order("kill %s (SIGKILL)"), Begun: becomes("killed (SIGKILL)"), Was: "was killed",
 	},

@@ -19,7 +19,8 @@ var _ = declare(&Declaration{
 	Optional: []string{"for"},
 	Draw:     &Draw{Required: []string{"for"}},
 	EndedBy:  Resume,
-	Met:      "messages that clients sent to the node meanwhile; of a client not counted: what it would have done is not known",
+	Met: "messages that clients sent to the node meanwhile; of a client not counted: " +
+		"the checker looks for an operation or a lease of its own",
 	Words: Words{
 		ToDo: order("pause %s (SIGSTOP)"), Begun: becomes("paused (SIGSTOP)"),
 		Over: func(f history.Fault) string {

@@ -1,0 +1,104 @@
+package checker
+
+import (
+	"slices"
+
+	"lockproof/harness/history"
+)
+
+// encounters tells which faults met nothing. Where the nemesis counts it ([history.Fault],
+// Met), its count stands; what nobody can count shows in what the run did meanwhile:
+//   - a pause, a death or a wrong clock of a client meets an operation that is under way, or
+//     a lease that the client believes in;
+//   - a wrong clock of a node meets a key of a lock there, for it decides when that expires;
+//   - a node that is down, or that nobody reaches, meets such a key, or a client that asks
+//     and is not cut off from the node for all that time; one that is paused, such a client.
+type encounters struct {
+	*record
+	busy map[name][]span // by client, while it did something or believed in a lease
+	keys map[name][]span // by node, while a key of a lock was there
+	over int64           // when the last operation was: what comes then is cleared away
+}
+
+func newEncounters(r *record) *encounters {
+	e := &encounters{record: r, busy: map[name][]span{}, keys: map[name][]span{}, over: r.lastDeed}
+	if !slices.ContainsFunc(r.faults, fault.uncounted) {
+		return e
+	}
+	for o := range r.operations.kept.all() {
+		e.busy[o.process] = append(e.busy[o.process], span{o.asked, o.done})
+		e.over = max(e.over, o.done)
+	}
+	for _, k := range r.keys {
+		for _, l := range k.leases {
+			e.busy[l.client] = append(e.busy[l.client], span{l.from, l.until})
+		}
+	}
+	for h := range r.held.all() {
+		if h.from <= e.over { // what waited on a cut link arrives when that is healed
+			e.keys[h.node] = append(e.keys[h.node], span{h.from, h.until})
+		}
+	}
+	for _, all := range []map[name][]span{e.busy, e.keys} {
+		for who, spans := range all {
+			all[who] = unionOf(spans)
+		}
+	}
+	return e
+}
+
+// inVain reports whether a fault met nothing.
+func (e *encounters) inVain(f fault) bool {
+	if f.vain() {
+		return true
+	}
+	switch f.class {
+	case history.ClientPaused, history.ClientKilled, history.ClientClock:
+		return !f.atWork && !f.possible().meets(e.busy[e.names.of(f.target)])
+	case history.NodeClock:
+		return !e.metKey(f)
+	case history.NodeDown, history.NodeUnreachable:
+		return !e.metKey(f) && !e.metClient(f)
+	case history.NodePaused:
+		return !e.metClient(f)
+	}
+	return false
+}
+
+// metKey reports whether a lock's key was on the node while the fault lasted. A history
+// that tells of no keys cannot say, nor does it of replicas.
+func (e *encounters) metKey(f fault) bool {
+	if len(e.keys) == 0 || !slices.Contains(e.header.Nodes, f.target) {
+		return true
+	}
+	return f.possible().meets(e.keys[e.names.of(f.target)])
+}
+
+// metClient reports whether a client did something, or believed in a lease that it would
+// have to release, while the fault lasted and the way to the node was open.
+func (e *encounters) metClient(f fault) bool {
+	if !slices.Contains(e.header.Nodes, f.target) {
+		return true
+	}
+	during := f.possible()
+	for client, busy := range e.busy {
+		cut := e.faults.stretches(e.cut, func(c fault) bool {
+			return c.class == history.LinkCut && c.target == e.name(client)+"-"+f.target
+		})
+		for _, open := range during.without(cut) {
+			if open.meets(busy) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// cut is for how long a link was cut: one of the setting is healed when all is over, and
+// nothing that passes then was part of the run.
+func (e *encounters) cut(f fault) span {
+	if f.cause.Setting && f.until >= e.over {
+		return span{f.from, never}
+	}
+	return f.span
+}
