@@ -1,0 +1,42 @@
+package checker
+
+import (
+	"testing"
+
+	"lockproof/harness/history"
+)
+
+// A node was waited for if it was sent something while a fault kept it from the client, during the wait, and nobody else was
+// asked from there on for more than half of it. Who asks others side by side waits for none.
+func TestANodeIsWaitedForFromWhatItWasSent(t *testing.T) {
+	waits := func(from, until int64, tell func(*story)) func(*story) {
+		return func(s *story) {
+			s.lasting(from, until, "pause", "n1")
+			s.attempt("c1", 10, 3010, history.TypeFail)
+			tell(s)
+		}
+	}
+	sent := func(times ...int64) func(*story) {
+		return func(s *story) {
+			for _, at := range times {
+				s.hangs(at, "c1", "t1", "n1")
+			}
+		}
+	}
+	beside := func(asked, answered int64, times ...int64) func(*story) {
+		return func(s *story) { s.slowly(asked, answered, "c1", "t1", "n2"); sent(times...)(s) }
+	}
+	requireEdges(t, DeadlockFreedom, []edge{
+		{"for more than half of it", waits(5, 4000, sent(1509)), NodeTimeout, "it asked no other node anything for 1.501 s"},
+		{"for half of it", waits(5, 4000, sent(1510)), Unexplained, ""},
+		{"as the fault began", waits(100, 4000, sent(100)), NodeTimeout, "from 0.100 s on"},
+		{"before it began", waits(100, 4000, sent(99)), Unexplained, ""},
+		{"before the fault was over", waits(5, 1000, sent(999)), NodeTimeout, "from 0.999 s on"},
+		{"as it was over", waits(5, 1000, sent(1000)), Unexplained, ""},
+		{"at the call", waits(5, 4000, sent(10)), NodeTimeout, "from 0.010 s on"},
+		{"before the call", waits(5, 4000, sent(9)), Unexplained, ""},
+		{"as another answered", waits(5, 4000, beside(20, 100, 100)), NodeTimeout, "from 0.100 s on"},
+		{"before another answered", waits(5, 4000, beside(20, 101, 100)), Unexplained, ""},
+		{"beside another, and then alone", waits(5, 4000, beside(10, 15, 10, 500)), NodeTimeout, "from 0.500 s on"},
+	})
+}
