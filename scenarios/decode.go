@@ -56,6 +56,7 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 		{"ttl", "", func(n ast.Node) { d.readTTL(n, "ttl", &s.TTL) }},
 		{"least-ttl", "", func(n ast.Node) { d.readTTL(n, "least-ttl", &s.LeastTTL) }},
 		{"nodes", "", func(n ast.Node) { s.Nodes = numbered("n", d.integer(n, "nodes", 1, mostNodes)) }},
+		{"several", "", func(n ast.Node) { s.Several = d.text(n, "several") }},
 		{"aliases", "", d.readAliases},
 		{"replicas", "", d.readReplicas},
 		{"sentinels", "", d.readSentinels},

@@ -73,3 +73,16 @@ func TestFormsForOneNodeNameNoOther(t *testing.T) {
 		}
 	}
 }
+
+// A lock on one node has a form of each scenario, or is told why there is none.
+func TestWithoutAFormForOneNodeThereIsAReason(t *testing.T) {
+	all, err := Catalogue()
+	require.NoError(t, err)
+	for _, s := range all {
+		if len(s.Nodes) > 1 {
+			require.NotEqual(t, s.OneNode() == "", s.Several == "", s.Name)
+		} else {
+			require.Empty(t, s.Several, s.Name)
+		}
+	}
+}

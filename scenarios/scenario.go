@@ -23,6 +23,7 @@ type Scenario struct {
 	TTL         time.Duration // default 1s
 	LeastTTL    time.Duration // it shows nothing at a shorter one; 0: it does at any
 	Nodes       []string      // n1..nN
+	Several     string        // why a lock on one node has no part in it; "": it has a form for one, or nothing is said
 	Aliases     map[string]string
 	Replicas    map[string]string // r1..rN, each with its master
 	Sentinels   int               // how many watch n1 and its replicas

@@ -49,7 +49,11 @@ func (p *Plan) unfit() string {
 	case len(p.Without) > 0 && !k.Rules:
 		return fmt.Sprintf("%s has no rules to switch off", k.Name)
 	case k.SingleNode && len(p.Nodes) > 1 && p.Settings.Lock != "":
-		return fmt.Sprintf("%s is a lock on one node, and this is a scenario of %d", k.Name, len(p.Nodes))
+		why := p.Several
+		if why == "" {
+			why = fmt.Sprintf("this is a scenario of %d, without a form for one (docs/scenarios.md, variants)", len(p.Nodes))
+		}
+		return fmt.Sprintf("%s is a lock on one node: %s", k.Name, why)
 	case k.Foreign && p.Sentinels > 0:
 		return fmt.Sprintf("%s connects to servers that it is given, and does not ask Sentinels", k.Name)
 	case p.Store.Check.Fenced() && !k.Fencing:
