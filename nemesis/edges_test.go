@@ -43,7 +43,7 @@ func TestARateIsMeasuredForAsLongAsItTakes(t *testing.T) {
 			{True: 2 * second, Wall: second, Within: second}}, 2, 1},
 		{"a better beginning", Reading{Within: 1000}, 1, []Reading{{True: 20_000, Wall: 20_000, Within: 499},
 			{True: 220_000, Wall: 420_000, Within: 499}}, 2, 2},
-		{"no better beginning", Reading{Within: 1000}, 1, []Reading{{True: 20_000, Wall: 20_000, Within: 500},
+		{"no better beginning", Reading{Within: 1000}, 1, []Reading{{True: 20_000, Wall: 0, Within: 500},
 			{True: 200_000, Wall: 200_000, Within: 500}}, 2, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

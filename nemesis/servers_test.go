@@ -1,0 +1,173 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+// toldServer is a node that stands for a real server: what INFO, its network and its disk say is told beforehand, one answer
+// after the other, the last for good.
+type toldServer struct {
+	cluster.Node
+	info     []map[string]string
+	networks []int
+	broken   error // what Connected says after the first time
+	disk     []cluster.Disturbed
+	seen     []history.Node
+}
+
+func next[T any](all *[]T) T {
+	first := (*all)[0]
+	if len(*all) > 1 {
+		*all = (*all)[1:]
+	}
+	return first
+}
+
+func (s *toldServer) Info(context.Context) (map[string]string, error) { return next(&s.info), nil }
+func (s *toldServer) Fill(context.Context) error                      { return nil }
+func (s *toldServer) Drain(context.Context) error                     { return nil }
+func (s *toldServer) Rewrite(context.Context, time.Duration) error    { return nil }
+func (s *toldServer) Disconnect(context.Context) error                { return nil }
+func (s *toldServer) Connect(context.Context) error                   { return nil }
+func (s *toldServer) SlowFsync(time.Duration) error                   { return nil }
+func (s *toldServer) FailFsync(bool) error                            { return nil }
+func (s *toldServer) FillDisk(bool) error                             { return nil }
+func (s *toldServer) Disturbed() (cluster.Disturbed, error)           { return next(&s.disk), nil }
+func (s *toldServer) Look(context.Context) (history.Node, error)      { return next(&s.seen), nil }
+func (s *toldServer) Connected(context.Context) (int, string, error) {
+	n := next(&s.networks)
+	if n < 0 {
+		return 0, "", s.broken
+	}
+	return n, "10.0.0.1", nil
+}
+
+// toldCluster has such a server for each node.
+type toldCluster struct {
+	cluster.Cluster
+	server *toldServer
+}
+
+func (c toldCluster) Node(string) cluster.Node { return c.server }
+
+// fault does a fault to such a server, some time after the run began, and ends it: what its beginning and its end say.
+func (s *toldServer) fault(t *testing.T, f Fault) (begun, ended *history.Fault, err error) {
+	t.Helper()
+	f.Targets = []string{"n1"}
+	onVirtual(t, func(t *testing.T, r *rig) {
+		r.sleep(10 * time.Second)
+		s.Node = r.cluster.Node("n1")
+		r.nemesis = New(toldCluster{r.cluster, s}, r.clients, []string{"c1", "c2"}, r.record)
+		var all []*Active
+		if all, err = r.nemesis.Apply(context.Background(), f); err != nil {
+			return
+		}
+		begun = r.last(t)
+		r.sleep(100 * time.Millisecond)
+		err = r.nemesis.End(context.Background(), all[0])
+		ended = r.last(t)
+	})
+	return begun, ended, err
+}
+
+// memoryInfo is what INFO says of a memory.
+func memoryInfo(used, limit, evicted, refused int) map[string]string {
+	return map[string]string{"used_memory": strconv.Itoa(used), "maxmemory": strconv.Itoa(limit), "evicted_keys": strconv.Itoa(evicted),
+		"errorstat_OOM": "count=" + strconv.Itoa(refused)}
+}
+
+// A memory is full up to its limit, or where it evicts; it has room again below it. What is counted is counted since.
+func TestWhatAFullMemoryIs(t *testing.T) {
+	up := []history.Node{{Up: true}}
+	for _, c := range []struct {
+		after, drained map[string]string
+		full, room     bool
+	}{
+		{memoryInfo(100, 100, 3, 0), memoryInfo(99, 100, 9, 9), true, true},
+		{memoryInfo(99, 100, 3, 0), memoryInfo(100, 100, 9, 9), false, false},
+		{memoryInfo(99, 100, 4, 0), memoryInfo(101, 100, 9, 9), true, false},
+		{memoryInfo(100, 0, 4, 0), memoryInfo(1, 100, 9, 9), false, true},
+	} {
+		s := &toldServer{info: []map[string]string{memoryInfo(10, 100, 3, 5), c.after, memoryInfo(100, 100, 7, 8), c.drained}, seen: up}
+		begun, ended, err := s.fault(t, Fault{Kind: Fill})
+		require.NoError(t, err)
+		require.Equal(t, c.full, begun.Effective, c)
+		require.Equal(t, strconv.Itoa(counter(c.after["evicted_keys"])-3), begun.Measured["evicted_keys"])
+		require.Equal(t, c.room, ended.Effective, c)
+		require.Equal(t, "8", ended.Measured["refused writes"])
+		require.Equal(t, strconv.Itoa(7-counter(c.after["evicted_keys"])), ended.Measured["evicted_keys"])
+	}
+}
+
+// A node is disconnected that is in no network and does not answer, and connected that is in one and is the same server.
+func TestWhatADisconnectedNodeIs(t *testing.T) {
+	up, down, other := history.Node{Up: true, RunID: "a"}, history.Node{RunID: "a"}, history.Node{Up: true, RunID: "b"}
+	for _, c := range []struct {
+		during, after int
+		seen          []history.Node
+		off, on       bool
+	}{
+		{0, 1, []history.Node{up, down, up}, true, true}, {1, 0, []history.Node{up, down, up}, false, false},
+		{0, 2, []history.Node{up, up, other}, false, false}, {0, 1, []history.Node{up, down, down}, true, false},
+	} {
+		s := &toldServer{networks: []int{1, c.during, c.after}, seen: c.seen}
+		begun, ended, err := s.fault(t, Fault{Kind: Disconnect})
+		require.NoError(t, err)
+		require.Equal(t, c.off, begun.Effective, c)
+		require.Equal(t, c.on, ended.Effective, c)
+	}
+	broken := errors.New("the network is gone")
+	for failing := range 3 {
+		networks := []int{1, 0, 1}
+		networks[failing] = -1
+		_, _, err := (&toldServer{networks: networks, broken: broken, seen: []history.Node{up, down, up}}).fault(t, Fault{Kind: Disconnect})
+		require.ErrorIs(t, err, broken, failing)
+	}
+}
+
+// What is done to a disk is counted from when it began, and how long a rewrite takes.
+func TestWhatIsCountedIsCountedSince(t *testing.T) {
+	s := &toldServer{disk: []cluster.Disturbed{{Delayed: 3}, {Delayed: 7}}}
+	_, ended, err := s.fault(t, Fault{Kind: SlowFsync, By: time.Millisecond})
+	require.NoError(t, err)
+	require.Equal(t, "4", ended.Measured["fsyncs"])
+	require.Equal(t, 4, *ended.Met)
+
+	s = &toldServer{info: []map[string]string{{"aof_rewrite_in_progress": "1"}}}
+	begun, ended, err := s.fault(t, Fault{Kind: Rewrite, Lasts: time.Second})
+	require.NoError(t, err)
+	require.True(t, begun.Effective)
+	require.InDelta(t, 100*time.Millisecond, duration(t, ended.Measured, "lasted"), float64(10*time.Millisecond))
+}
+
+// supervised is a server whose supervisor may have brought it back.
+type supervised struct{ *toldServer }
+
+func (supervised) AwaitRestart(context.Context) (bool, error) { return false, nil }
+
+type supervisedCluster struct{ toldCluster }
+
+func (c supervisedCluster) Node(string) cluster.Node { return supervised{c.server} }
+
+// A node that is down after a drawn fault is started again, unless its supervisor has done that.
+func TestOnlyWhatIsDownIsStartedAgain(t *testing.T) {
+	for up, started := range map[bool]int{true: 0, false: 1} {
+		onVirtual(t, func(t *testing.T, r *rig) {
+			node := r.cluster.Node("n1")
+			require.NoError(t, node.Kill(context.Background()))
+			s := &toldServer{Node: node, seen: []history.Node{{Up: up, RunID: "a"}, {Up: up, RunID: "a"}, {Up: true, RunID: "b"}}}
+			r.nemesis = New(supervisedCluster{toldCluster{r.cluster, s}}, r.clients, []string{"c1", "c2"}, r.record)
+			require.NoError(t, r.nemesis.startAgain(context.Background(), Fault{Kind: Kill, Targets: []string{"n1"}}))
+			require.Len(t, r.faults(), started)
+		})
+	}
+}
