@@ -25,10 +25,10 @@ var _ = declare(Property{
 // keeps it by extensions for longer than Bounds.Tenure while another waits;
 // and no key is left without an expiry.
 //
-// A client's wait is cut at every moment from which on the lock may need some
-// time again: when another lease ends, when another attempt ends without a
-// grant (and leaves its keys to be cleaned up), when a node comes to have the
-// key; and while the client reaches no healthy majority the bound does not run.
+// A client waits while it asks, and asks again soon after it was refused. Its wait is
+// cut at every moment from which on the lock may need some time again: when another
+// lease ends, when a key comes to a node that a client has to wait for; and while the
+// client reaches no healthy majority the bound does not run.
 // What is left are the stretches in which the lock stood free while the client
 // waited. One that is longer than the bound is a violation. A wait that ended
 // before the bound shows nothing.
@@ -44,7 +44,7 @@ func (d *deadlockFreedom) judge() Result {
 	sideBySide(len(all), func(i int) { all[i] = d.waits(d.keys[i]) })
 	for i, w := range all {
 		for _, l := range w.late {
-			violations = append(violations, d.waitViolation(l.of, l.free, len(violations)))
+			violations = append(violations, d.waitViolation(l.asked, l.free, len(violations)))
 		}
 		violations = append(violations, d.tooLongHeld(d.keys[i], len(violations))...)
 		measured["waited"] += int64(w.waited)
@@ -77,8 +77,8 @@ type waits struct {
 
 // late is a wait during which the lock stood free for longer than Bounds.Free.
 type late struct {
-	of   *operation
-	free span
+	asked asking
+	free  span
 }
 
 func (d *deadlockFreedom) waits(k *keyed) waits {
@@ -95,34 +95,61 @@ func (d *deadlockFreedom) waits(k *keyed) waits {
 }
 
 // stoodFree finds the stretches for which the lock stood free during a wait:
-// between the leases and, as points, the ends of attempts without a grant.
+// between the leases and, as points, the moments from which on it may need a TTL again.
 func (w *waits) stoodFree(a *analysis, k *keyed, held []span) {
 	bound := a.header.Bounds.Free
-	busy := held
-	for _, o := range k.acquires {
-		if o.outcome == failed || o.outcome == indefinite {
-			busy = append(busy, span{o.done, o.done})
-		}
-	}
-	if len(busy) > len(held) {
-		busy = union(busy)
+	all, busy := k.waitsFor(a), held
+	if points := k.setbacks(a); len(points) > 0 {
+		busy = unionOf(slices.Concat(held, points))
 	}
 	var gaps, left []span
-	for _, o := range k.acquires {
-		outOfReach := a.unreachable[o.process]
-		gaps = span{o.asked, o.done}.appendWithout(gaps[:0], busy)
+	for _, asked := range all {
+		outOfReach := a.unreachable[asked.client]
+		gaps = asked.appendWithout(gaps[:0], busy)
 		for _, gap := range gaps {
 			left = gap.appendWithout(left[:0], outOfReach)
 			free := longest(left)
 			w.longestFree = max(w.longestFree, free.length())
 			if bound > 0 && free.length() > bound {
-				free = longest(free.without(k.taken(free, o.process)))
+				free = longest(free.without(k.taken(free, asked.client)))
 			}
 			if bound > 0 && free.length() > bound {
-				w.late = append(w.late, late{o, free})
+				w.late = append(w.late, late{asked, free})
 			}
 		}
 	}
+}
+
+// waitsFor gives who waited for a key and when. Where the history tells of the keys on
+// the nodes, a client that is refused and soon asks again goes on waiting.
+func (k *keyed) waitsFor(a *analysis) []asking {
+	if len(k.tenures) == 0 {
+		return k.askings(-1)
+	}
+	return k.askings(cmp.Or(a.header.Bounds.Grant, a.header.Bounds.Free) / breath)
+}
+
+// setbacks gives the moments, as points, from which on a key may need a TTL again until it
+// is free. Where the history tells of the keys on the nodes, these are the arrivals of
+// those that a client has to wait for (see [obstacles]); else the ends of all attempts
+// without a grant, which may have left something behind.
+func (k *keyed) setbacks(a *analysis) []span {
+	var points []span
+	if len(k.tenures) > 0 {
+		inTheWay := a.obstacles(k)
+		for _, h := range k.tenures {
+			if inTheWay.stands(h) {
+				points = append(points, span{h.from, h.from})
+			}
+		}
+		return points
+	}
+	for _, o := range k.acquires {
+		if o.outcome == failed || o.outcome == indefinite {
+			points = append(points, span{o.done, o.done})
+		}
+	}
+	return points
 }
 
 // taken gives the moments of a stretch at which others than a client came to own the
@@ -140,20 +167,20 @@ func (k *keyed) taken(during span, client name) []span {
 }
 
 // waitViolation tells of a wait during which the lock stood free for too long.
-func (d *deadlockFreedom) waitViolation(o *operation, free span, index int) Violation {
+func (d *deadlockFreedom) waitViolation(w asking, free span, index int) Violation {
 	ending := "and it was still waiting"
-	if o.ok() && o.done == free.until {
+	if w.last.ok() && w.until == free.until {
 		ending = "when it was granted"
 	}
-	client, key := d.name(o.process), d.name(o.key)
+	client, key := d.name(w.client), d.name(w.first.key)
 	v := Violation{
 		Key: key, From: free.from, Until: free.until, Processes: []string{client},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free: asked for at %s; from %s nobody held it "+
 			"and no fault was in the way, until %s, %s",
-			client, lasting(free.length()), lasting(d.header.Bounds.Free), key, at(o.asked), at(free.from), at(free.until), ending),
+			client, lasting(free.length()), lasting(d.header.Bounds.Free), key, at(w.from), at(free.from), at(free.until), ending),
 	}
 	if index < maxViolations {
-		v.Blame = d.blamer.forWait(o, free)
+		v.Blame = d.blamer.forWait(w.last, free)
 	}
 	return v
 }

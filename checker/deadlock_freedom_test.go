@@ -71,6 +71,34 @@ func TestDeadlockFreedom(t *testing.T) {
 			s.grant("c2", 10, 2000, 900)
 			s.grant("c3", 2100, 3000, 900)
 		}, history.Holds, ""},
+		{"who is refused and asks anew goes on waiting", func(s *story) {
+			s.killedHolder()
+			for t := int64(200); t < 2300; t += 100 {
+				s.attempt("c2", t, t+20, history.TypeFail)
+			}
+		}, history.Violated, ""},
+		{"nor do rivals that are refused and ask anew make it begin anew", func(s *story) {
+			s.killedHolder()
+			for t := int64(200); t < 2300; t += 100 {
+				s.attempt("c2", t, t+20, history.TypeFail)
+				s.attempt("c3", t+50, t+70, history.TypeFail)
+			}
+		}, history.Violated, ""},
+		{"who asks anew after a long pause had given up", func(s *story) {
+			s.killedHolder()
+			for t := int64(200); t < 2300; t += 600 {
+				s.attempt("c2", t, t+20, history.TypeFail)
+			}
+		}, history.Inconclusive, "vacuous: nobody"},
+		{"the wait begins anew when another dies and leaves its keys", func(s *story) {
+			s.killedHolder()
+			for t := int64(200); t < 2300; t += 100 {
+				s.attempt("c2", t, t+20, history.TypeFail)
+			}
+			s.sets(1100, "c3", "c3.1", 1000, "n1", "n2", "n3")
+			s.attempt("c3", 1050, 0, "")
+			s.instant(1150, "kill", "c3")
+		}, history.Inconclusive, "vacuous: nobody"},
 		{"an attempt that goes on and on is no excuse", func(s *story) {
 			s.attempt("c1", 0, 5000, history.TypeFail)
 			s.grant("c2", 10, 2000, 900)
@@ -182,6 +210,13 @@ func TestDeadlockFreedom(t *testing.T) {
 			}
 		})
 	}
+}
+
+// killedHolder: c1 is killed while it holds the lock, and its keys stay.
+func (s *story) killedHolder() {
+	s.sets(5, "c1", "c1.1", 100000, "n1", "n2", "n3")
+	s.grant("c1", 0, 10, 900)
+	s.instant(100, "kill", "c1")
 }
 
 func TestWaitIsTold(t *testing.T) {
