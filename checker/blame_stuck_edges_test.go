@@ -3,6 +3,8 @@ package checker
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"lockproof/harness/history"
 )
 
@@ -39,4 +41,17 @@ func TestANodeIsWaitedForFromWhatItWasSent(t *testing.T) {
 		{"before another answered", waits(5, 4000, beside(20, 101, 100)), Unexplained, ""},
 		{"beside another, and then alone", waits(5, 4000, beside(10, 15, 10, 500)), NodeTimeout, "from 0.500 s on"},
 	})
+}
+
+// A client may hang at a node that the setting keeps from it if it asked nobody anything for more than half of its wait.
+func TestWhoAsksNobodyForMostOfAWaitMayHang(t *testing.T) {
+	for asked, hangs := range map[int64]bool{1510: false, 1511: true} {
+		s := tale()
+		s.far("c1-n4")
+		s.attempt("c1", 10, 3010, history.TypeFail)
+		s.sets(asked, "c1", "t1", 1000, "n1")
+		a := s.history(t, 0).analysis
+		v := Violation{From: 10 * ms, Until: 3010 * ms, Processes: []string{"c1"}, Blame: &Blame{Broke: Unexplained}}
+		require.Equal(t, hangs, staging{a, &blamer{record: a.record}}.mayHang(v), asked)
+	}
 }

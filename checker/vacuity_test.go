@@ -312,6 +312,15 @@ func TestSpansAgreeWithEveryMoment(t *testing.T) {
 	})
 }
 
+// What is left of a stretch has some length, also where interruptions begin or end with it.
+func TestNothingIsLeftBetweenWhatTouches(t *testing.T) {
+	whole := span{10, 20}
+	require.Equal(t, []span{{15, 20}}, whole.without([]span{{10, 15}}))
+	require.Equal(t, []span{{10, 15}}, whole.without([]span{{15, 20}}))
+	require.Equal(t, []span{{12, 20}}, whole.without([]span{{5, 10}, {10, 12}, {20, 30}}))
+	require.Empty(t, whole.without([]span{whole}))
+}
+
 func inside(moment int64, spans []span) bool {
 	for _, s := range spans {
 		if s.from <= moment && moment < s.until {

@@ -92,10 +92,10 @@ func TestWhatAFullMemoryIs(t *testing.T) {
 		after, drained map[string]string
 		full, room     bool
 	}{
-		{memoryInfo(100, 100, 3, 0), memoryInfo(99, 100, 9, 9), true, true},
-		{memoryInfo(99, 100, 3, 0), memoryInfo(100, 100, 9, 9), false, false},
-		{memoryInfo(99, 100, 4, 0), memoryInfo(101, 100, 9, 9), true, false},
-		{memoryInfo(100, 0, 4, 0), memoryInfo(1, 100, 9, 9), false, true},
+		{memoryInfo(100, 100, 3, 2), memoryInfo(99, 100, 9, 9), true, true},
+		{memoryInfo(99, 100, 3, 2), memoryInfo(100, 100, 9, 9), false, false},
+		{memoryInfo(99, 100, 4, 2), memoryInfo(101, 100, 9, 9), true, false},
+		{memoryInfo(100, 0, 4, 2), memoryInfo(1, 100, 9, 9), false, true},
 	} {
 		s := &toldServer{info: []map[string]string{memoryInfo(10, 100, 3, 5), c.after, memoryInfo(100, 100, 7, 8), c.drained}, seen: up}
 		begun, ended, err := s.fault(t, Fault{Kind: Fill})
@@ -103,7 +103,7 @@ func TestWhatAFullMemoryIs(t *testing.T) {
 		require.Equal(t, c.full, begun.Effective, c)
 		require.Equal(t, strconv.Itoa(counter(c.after["evicted_keys"])-3), begun.Measured["evicted_keys"])
 		require.Equal(t, c.room, ended.Effective, c)
-		require.Equal(t, "8", ended.Measured["refused writes"])
+		require.Equal(t, "6", ended.Measured["refused writes"])
 		require.Equal(t, strconv.Itoa(7-counter(c.after["evicted_keys"])), ended.Measured["evicted_keys"])
 	}
 }
@@ -168,6 +168,9 @@ func TestOnlyWhatIsDownIsStartedAgain(t *testing.T) {
 			r.nemesis = New(supervisedCluster{toldCluster{r.cluster, s}}, r.clients, []string{"c1", "c2"}, r.record)
 			require.NoError(t, r.nemesis.startAgain(context.Background(), Fault{Kind: Kill, Targets: []string{"n1"}}))
 			require.Len(t, r.faults(), started)
+			s.seen = []history.Node{{RunID: "b"}, {Up: true, RunID: "c"}} // it comes back meanwhile
+			err := r.nemesis.startAgain(context.Background(), Fault{Kind: Kill, Targets: []string{"n1"}})
+			require.ErrorContains(t, err, "it is up already")
 		})
 	}
 }
