@@ -1,6 +1,10 @@
 package checker
 
-import "lockproof/harness/history"
+import (
+	"slices"
+
+	"lockproof/harness/history"
+)
 
 // orphanBlame explains a key that nobody's lease needs any more.
 type orphanBlame struct {
@@ -27,6 +31,11 @@ func (b *orphanBlame) explain() *Blame {
 			b.name(b.left.owner), b.name(b.left.node), at(d.time), at(b.left.until)).restingOn(d.event)
 	}
 	if f, found := b.undelivered(); found && !b.off("ReleaseEverywhere") {
+		if other := b.keptInReach(); other != nil {
+			return b.blame(int(b.left.set), "ReleaseEverywhere", "%s gave back nothing of what its attempt took: its key stayed on %s "+
+				"from %s to %s, and until it expired on %s, which it could reach all the time", b.name(b.left.owner), b.name(b.left.node),
+				at(b.left.from), at(b.left.until), b.name(other.node)).restingOn(int(other.set))
+		}
 		return b.blame(f.event, ReleaseArrives, "%s, so %s could not give back its key there, set at %s, before %s",
 			f.describe(), b.name(b.left.owner), at(b.left.from), at(b.left.until)).restingOn(int(b.left.set))
 	}
@@ -95,6 +104,37 @@ func (b *orphanBlame) undelivered() (fault, bool) {
 		}
 	}
 	return fault{}, false
+}
+
+// keptInReach finds another node on which an attempt that had ended without a lease left its
+// key until it expired, though no fault was ever between: no release was sent there, so that
+// it is no fault that kept one from the first. Nil: there is none.
+func (b *orphanBlame) keptInReach() *holding {
+	leased := func(o *operation) bool { return o.ok() && o.process == b.left.owner && o.token == b.left.token }
+	k := b.key(b.left.key)
+	if b.left.token == 0 || slices.ContainsFunc(k.acquires, leased) {
+		return nil
+	}
+	for _, h := range k.tenures {
+		if h.owner != b.left.owner || h.token != b.left.token || h.node == b.left.node || h.ended != expired || !b.overBefore(h.until) {
+			continue
+		}
+		other := &orphanBlame{b.blamer, h}
+		if _, tried := other.tried(); !tried && !other.hinderedAtAll() {
+			return h
+		}
+	}
+	return nil
+}
+
+// hinderedAtAll reports whether any fault may have been between a key's owner and its node,
+// or had stopped one of them, while the key was there.
+func (b *orphanBlame) hinderedAtAll() bool {
+	owner, node := b.name(b.left.owner), b.name(b.left.node)
+	return slices.ContainsFunc(b.faults, func(f fault) bool {
+		concerns := f.target == b.link("-") || f.target == owner || f.target == node
+		return concerns && f.possible().from < b.left.until && f.until > b.left.from
+	})
 }
 
 // link names the link from a key's owner to its node, as commands (>) or

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"lockproof/harness/history"
 )
 
 // waitBlame explains why a client was not granted a lock that stood free, or why its
@@ -36,7 +38,27 @@ func (b *waitBlame) first(explanations ...func() *Blame) *Blame {
 			return blame
 		}
 	}
+	if nodes := b.reached(); b.by.op != 0 && len(nodes) < b.majority() {
+		where := "no node"
+		if len(nodes) > 0 {
+			where = strings.Join(nodes, " ") + " alone"
+		}
+		return b.blame(int(b.by.call), Unexplained, "what %s sent to take the key reached %s: a timeout for a node may be over "+
+			"before there is a connection, or it asked nobody else", b.name(b.by.process), where)
+	}
 	return b.blame(int(b.by.call), Unexplained, "nothing that is recorded of %s's wait tells why", b.name(b.by.process))
+}
+
+// reached gives the nodes that a command of the client to take the key reached from its call on.
+func (b *waitBlame) reached() []string {
+	nodes := map[string]bool{}
+	for _, x := range b.exchanges() {
+		mine := x.client == b.name(b.by.process) && x.effect == history.EffectSet && x.key == b.name(b.by.key)
+		if mine && x.asked >= min(b.by.asked, b.free.from) && x.asked <= b.free.until {
+			nodes[x.node] = true
+		}
+	}
+	return keysOf(nodes)
 }
 
 // slowClock explains a key that lived longer on the true clock than on its node's.

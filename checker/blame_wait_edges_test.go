@@ -220,3 +220,19 @@ func TestWhatHeldUpAWriteWasThereMeanwhile(t *testing.T) {
 		{"held from then on", late(1520, 1600, "hold", "c1-store"), HolderStops, "c1's lease ended at 0.910 s"},
 	})
 }
+
+// Of a wait that nothing explains it is said which nodes its client's commands reached, where these
+// are no majority.
+func TestAWaitOfWhichNothingIsKnownTellsWhoWasAsked(t *testing.T) {
+	asked := func(nodes ...string) func(*story) {
+		return func(s *story) {
+			s.refused(100, "c1", "t1", "nil", nodes...)
+			s.attempt("c1", 10, 3000, history.TypeFail)
+		}
+	}
+	requireEdges(t, DeadlockFreedom, []edge{
+		{"nobody", asked(), Unexplained, "what c1 sent to take the key reached no node"},
+		{"two of five", asked("n1", "n4"), Unexplained, "what c1 sent to take the key reached n1 n4 alone"},
+		{"three", asked("n1", "n2", "n4"), Unexplained, "nothing that is recorded of c1's wait tells why"},
+	})
+}

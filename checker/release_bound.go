@@ -52,6 +52,7 @@ func (b *releaseBound) late(s releasing, clear span, index int) Violation {
 			"but its release had not returned after %s (limit %s)",
 			client, b.name(s.key), at(s.from), at(clear.from), at(clear.until), lasting(clear.length()), lasting(b.header.Bounds.Release)),
 	}
+	v.release = true
 	if index < maxViolations {
 		v.Blame = b.blamer.forLateRelease(s, clear)
 	}

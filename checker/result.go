@@ -58,6 +58,8 @@ type Violation struct {
 	Blame     *Blame   `json:"blame,omitempty"`
 	// Leases are those that took part, the earlier first.
 	Leases []Lease `json:"leases,omitempty"`
+
+	release bool // it is of a release that did not return
 }
 
 // Blame is the first event that made a violation inevitable, and what broke

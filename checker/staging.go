@@ -19,6 +19,11 @@ type staging struct {
 const hangs = "the lock does not lock while a node hangs, though a majority answers (hung-node is about that), and here " +
 	"some hang to begin with"
 
+// hangsAtRelease is the reason where the lock was granted all the same: the rest of such a
+// trial shows what it is about.
+const hangsAtRelease = "a release of the lock does not return while a node hangs, though a majority answers (hung-node is about that), " +
+	"and here some hang to begin with"
+
 // untold is the reason where nothing shows whether it was that.
 const untold = "some nodes hang to begin with, and it is not known whether the lock waited for one of them (hung-node is about that)"
 
@@ -30,6 +35,8 @@ func (s staging) judge(results []Result) {
 	for i := range results {
 		switch {
 		case !s.about(results[i].Property) || results[i].Verdict != history.Violated:
+		case s.every(results[i], func(v Violation) bool { return s.hung(v) && v.release }):
+			results[i].undecide(Vacuous, hangsAtRelease)
 		case s.every(results[i], s.hung):
 			results[i].undecide(Unstaged, hangs)
 			failed = true

@@ -167,3 +167,25 @@ func TestAWaitForTheFirstNodeIsNoViolationOfTheScenario(t *testing.T) {
 		})
 	}
 }
+
+// Where a lock was granted, a release of it that waits for a node which the setting keeps away
+// takes nothing from what the trial shows otherwise.
+func TestAReleaseThatWaitsForWhatTheSettingKeepsAway(t *testing.T) {
+	s := tale()
+	s.header.Expect[MutualExclusion] = history.Holds
+	s.header.Bounds.Release = 500 * ms
+	s.farSent("c1-n4")
+	s.sets(11, "c1", "c1.1", 10000, "n1", "n2", "n3")
+	id := s.grant("c1", 10, 20, 900)
+	s.deletes(101, "c1", "c1.1", "n1", "n2", "n3")
+	s.release("c1", id, 100, 1000, history.TypeOK)
+	s.sets(1101, "c2", "c2.1", 1000, "n1", "n2", "n3")
+	s.grant("c2", 1100, 1110, 900)
+	verdict, err := s.history(t, 5000).Verdict()
+	require.NoError(t, err)
+	r := verdict.Of(FaultTolerance)
+	require.Equal(t, history.Inconclusive, r.Verdict)
+	require.Contains(t, r.Reason, hangsAtRelease)
+	require.Equal(t, history.Holds, verdict.Of(MutualExclusion).Verdict, verdict.Of(MutualExclusion).Reason)
+	require.Equal(t, history.Holds, verdict.Of(DeadlockFreedom).Verdict, verdict.Of(DeadlockFreedom).Reason)
+}
