@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"io"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -132,4 +133,54 @@ func TestErrorsAreShort(t *testing.T) {
 	require.Contains(t, (&AttemptError{Op: "acquire", Key: key, Tries: 2}).Error(), " at the last of 2 attempts")
 	twins := duplicate(&node{index: 2}, &node{index: 1}, "are one server").Error()
 	require.Less(t, strings.Index(twins, "nodes 1"), strings.Index(twins, "and 2"), twins)
+}
+
+// A release that fails is tried again four times, by when half of the TTL and almost all of it have passed.
+func TestAReleaseIsTriedSoOften(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, c *cluster) {
+		u := c.user(1)
+		l := u.must(t)
+		var tries atomic.Int32
+		u.each(func(l *link) {
+			l.onCommand(func(command string) error {
+				if !strings.HasPrefix(command, "eval") {
+					return nil
+				}
+				tries.Add(1)
+				return io.ErrUnexpectedEOF
+			})
+		}, 5)
+		require.NoError(t, l.Release(t.Context()))
+		for _, upTo := range []struct {
+			part  time.Duration // of sixteen of the TTL, all together
+			tries int32
+		}{{0, 1}, {1, 2}, {3, 3}, {7, 4}, {15, 5}, {64, 5}} {
+			time.Sleep(time.Until(u.clock.origin.Add(upTo.part*ttl/16 + time.Millisecond)))
+			require.Equal(t, upTo.tries, tries.Load(), upTo.part)
+		}
+	})
+}
+
+// A SET that fails after the release was there, and found nothing, may land all the same: the release is tried again.
+func TestASetThatFailedAfterTheReleaseMayLand(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, c *cluster) {
+		u := c.user(1)
+		u.warmUp(t)
+		u.each(func(l *link) {
+			l.onCommand(func(command string) error {
+				if command != "set" {
+					return nil
+				}
+				time.Sleep(10 * time.Millisecond)
+				return io.ErrUnexpectedEOF
+			})
+		}, 5)
+		l, err := u.TryAcquire(t.Context(), key, ttl)
+		require.NoError(t, err)
+		require.NoError(t, l.Release(t.Context()))
+		time.Sleep(11 * time.Millisecond)
+		require.NoError(t, c.servers[4].Set(key, l.Token())) // it lands now
+		time.Sleep(ttl / 8)
+		require.Empty(t, c.owners()[4])
+	})
 }

@@ -45,24 +45,36 @@ func TestNodeIsIdentifiedByAnAnswerOnly(t *testing.T) {
 }
 
 func TestServerThatRefusesInfoStaysUnverified(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		var asked atomic.Int32
-		for _, s := range c.servers {
-			s.Server().SetPreHook(func(c *server.Peer, cmd string, args ...string) bool {
-				if cmd != "INFO" {
-					return false
+	for name, held := range map[string]bool{"that gives its key": false, "whose key is another's": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				var asked atomic.Int32
+				for _, s := range c.servers {
+					s.Server().SetPreHook(func(c *server.Peer, cmd string, args ...string) bool {
+						if cmd != "INFO" {
+							return false
+						}
+						asked.Add(1)
+						c.WriteError("NOPERM this user has no permissions to run the 'info' command")
+						return true
+					})
 				}
-				asked.Add(1)
-				c.WriteError("NOPERM this user has no permissions to run the 'info' command")
-				return true
+				u := c.user(1)
+				if held {
+					c.occupy("another", 1, 2, 3)
+					_, err := u.TryAcquire(t.Context(), key, ttl)
+					require.ErrorIs(t, err, ErrHeld)
+					synctest.Wait()
+					c.free(1, 2, 3)
+				} else {
+					u.warmUp(t)
+				}
+				u.must(t)
+				synctest.Wait()
+				require.EqualValues(t, 3, asked.Load(), "each is asked once")
 			})
-		}
-		u := c.user(1)
-		u.warmUp(t)
-		u.must(t)
-		synctest.Wait()
-		require.EqualValues(t, 3, asked.Load(), "each is asked once")
-	})
+		})
+	}
 }
 
 func TestOldServerIsNamedAsSuch(t *testing.T) {
