@@ -174,3 +174,45 @@ func TestOnlyWhatIsDownIsStartedAgain(t *testing.T) {
 		})
 	}
 }
+
+// toldLink is a link of which it is told beforehand what passes it.
+type toldLink struct{ ways }
+
+func (toldLink) Cut(cluster.Direction) error                  { return nil }
+func (toldLink) Heal(cluster.Direction) error                 { return nil }
+func (toldLink) Delay(cluster.Direction, time.Duration) error { return nil }
+
+type linkedCluster struct {
+	cluster.Cluster
+	link toldLink
+}
+
+func (c linkedCluster) Link(string, string) cluster.Link { return c.link }
+
+// A cut is one that nothing passes, and a delay one that no message takes less than, but for a millisecond. Each says to how many
+// messages it was done.
+func TestWhatPassesALink(t *testing.T) {
+	const by = 5 * time.Millisecond
+	for _, c := range []struct {
+		fault     Fault
+		passes    cluster.Traffic // towards the node
+		effective bool
+		met       int
+	}{
+		{Fault{Kind: Cut}, cluster.Traffic{SetOut: 3}, true, 3},
+		{Fault{Kind: Cut}, cluster.Traffic{SetOut: 3, Messages: 1}, false, 2},
+		{Fault{Kind: Delay, By: by}, cluster.Traffic{SetOut: 3, Messages: 2, Shortest: by - delaySlack}, true, 3},
+		{Fault{Kind: Delay, By: by}, cluster.Traffic{SetOut: 3, Messages: 2, Shortest: by - delaySlack - 1}, false, 3},
+		{Fault{Kind: Delay, By: by}, cluster.Traffic{SetOut: 3}, true, 3},
+	} {
+		onVirtual(t, func(t *testing.T, r *rig) {
+			link := toldLink{ways{passed: map[cluster.Direction]cluster.Traffic{cluster.ToNode: c.passes}}}
+			r.nemesis = New(linkedCluster{r.cluster, link}, r.clients, []string{"c1", "c2"}, r.record)
+			c.fault.Targets = []string{"c1-n1"}
+			begun := r.apply(t, c.fault)
+			require.NoError(t, r.nemesis.End(context.Background(), begun[0]))
+			require.Equal(t, c.effective, r.last(t).Effective, c)
+			require.Equal(t, c.met, *r.last(t).Met, c)
+		})
+	}
+}
