@@ -15,6 +15,9 @@ func TestAnAttemptThatGaveNothingBack(t *testing.T) {
 	left := func(s *story) { s.sets(5, "c1", "t1", key, "n1", "n2", "n3") }
 	held := func(s *story) { s.lasting(1, 40, "cut", "c1-n1") }
 	failed := func(s *story) { s.attempt("c1", 0, 10, history.TypeFail) }
+	cut := func(from, until int64) func(*story) {
+		return func(s *story) { left(s); held(s); failed(s); s.lasting(from, until, "cut", "c1-n2", "c1-n3") }
+	}
 	waits := func(edges []edge) []edge {
 		for i, e := range edges {
 			edges[i].tell = func(s *story) { e.tell(s); s.attempt("c2", 20, 3000, history.TypeFail) }
@@ -42,6 +45,10 @@ func TestAnAttemptThatGaveNothingBack(t *testing.T) {
 			}
 		}, ReleaseArrives, ""},
 		{"its attempt went on", func(s *story) { left(s); held(s); s.attempt("c1", 0, 2700, history.TypeFail) }, Unexplained, ""},
+		{"a fault was there until the keys were", cut(1, 5), "ReleaseEverywhere", "which it could reach all the time"},
+		{"a little longer", cut(1, 6), ReleaseArrives, ""},
+		{"a fault was there before the keys were gone", cut(2504, 2600), ReleaseArrives, ""},
+		{"as they were gone", cut(2505, 2600), "ReleaseEverywhere", "which it could reach all the time"},
 	}))
 }
 

@@ -230,9 +230,16 @@ func TestAWaitOfWhichNothingIsKnownTellsWhoWasAsked(t *testing.T) {
 			s.attempt("c1", 10, 3000, history.TypeFail)
 		}
 	}
+	also := func(at int64) func(*story) {
+		return func(s *story) { asked("n1", "n4")(s); s.refused(at, "c1", "t1", "nil", "n2") }
+	}
 	requireEdges(t, DeadlockFreedom, []edge{
 		{"nobody", asked(), Unexplained, "what c1 sent to take the key reached no node"},
 		{"two of five", asked("n1", "n4"), Unexplained, "what c1 sent to take the key reached n1 n4 alone"},
 		{"three", asked("n1", "n2", "n4"), Unexplained, "nothing that is recorded of c1's wait tells why"},
+		{"a third before the call", also(9), Unexplained, "reached n1 n4 alone"},
+		{"a third at the call", also(10), Unexplained, "nothing that is recorded"},
+		{"a third as it ended", also(3000), Unexplained, "nothing that is recorded"},
+		{"a third after it", also(3001), Unexplained, "reached n1 n4 alone"},
 	})
 }
