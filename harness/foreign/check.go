@@ -188,7 +188,8 @@ func (c *check) stall() error {
 		return false
 	})
 	if errors.Is(err, errLate) {
-		return fmt.Errorf("c1 was stopped for %s, and has said nothing of a stall though stall_limit is %s", lasts, stallLimit)
+		return fmt.Errorf("c1 was stopped for %s, and has said nothing of a stall though stall_limit is %s: "+
+			`what is right is {"event":{"time":...,"process":"c1","type":"stall","late":400000000}}`, lasts, stallLimit)
 	}
 	return err
 }
