@@ -79,21 +79,7 @@ func TestTheLocksOfTheKits(t *testing.T) {
 	needs.Check(t, needs.Redis, local.Available(""))
 	for _, name := range []string{"redis-py", "malkusch's", "node-redis", "redis-rb", "Java's"} {
 		t.Run(name, func(t *testing.T) {
-			kit := kits[name]
-			worker := kit.ready(t)
-			kind, err := Kind(context.Background(), worker)
-			require.NoError(t, err)
-			locks.Register(kind)
-			o := suite.Options{Cluster: suite.Local, Trials: 1, Seed: 1, Lock: kind.Name, Worker: worker, Out: t.TempDir(),
-				Parallel: 1, Retries: suite.DefaultRetries}
-			selected, err := scenarios.Select([]string{"holder-crashes", "client-pause", "token-check-and-set"})
-			require.NoError(t, err)
-			jobs, err := o.Jobs(selected)
-			require.NoError(t, err)
-			trials, err := suite.Run(context.Background(), jobs, o, func(suite.Result) {})
-			require.NoError(t, err)
-			require.Len(t, trials, 3)
-			for _, trial := range trials {
+			for _, trial := range kits[name].run(t, "holder-crashes", "client-pause", "token-check-and-set") {
 				standing, why := trial.Standing()
 				if standing == suite.Undecided && strings.Contains(why, "stalled: ") {
 					t.Logf("%s: %s", trial.Name(), why) // a busy machine, and nothing of the kit's
@@ -103,6 +89,48 @@ func TestTheLocksOfTheKits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Two operations of one client at once: threads, on Node promises; PHP has neither, and says so.
+func TestTheKitsCarryOutTwoOperationsAtOnce(t *testing.T) {
+	t.Setenv("NODE_PATH", debianNode)
+	needs.Check(t, needs.Redis, local.Available(""))
+	for _, name := range []string{"redis-py", "node-redis", "redis-rb", "Java's"} {
+		t.Run(name, func(t *testing.T) {
+			standing, why := kits[name].run(t, "shared-lock-object")[0].Standing()
+			if standing == suite.Undecided && strings.Contains(why, "stalled: ") {
+				t.Log(why)
+				return
+			}
+			require.Equal(t, suite.AsExpected, standing, why)
+		})
+	}
+	t.Run("PHP", func(t *testing.T) {
+		standing, why := kits["Symfony's"].run(t, "shared-lock-object")[0].Standing()
+		require.Equal(t, suite.Skipped, standing)
+		require.Contains(t, why, "symfony/lock: PHP has no threads: one process does one thing at a time")
+	})
+}
+
+// run runs scenarios of the catalogue with the kit's lock, one trial each.
+func (k kit) run(t *testing.T, names ...string) []suite.Result {
+	t.Helper()
+	worker := k.ready(t)
+	kind, err := Kind(context.Background(), worker)
+	require.NoError(t, err)
+	if _, err := locks.Find(kind.Name); err != nil {
+		locks.Register(kind)
+	}
+	o := suite.Options{Cluster: suite.Local, Trials: 1, Seed: 1, Lock: kind.Name, Worker: worker, Out: t.TempDir(),
+		Parallel: 1, Retries: suite.DefaultRetries}
+	selected, err := scenarios.Select(names)
+	require.NoError(t, err)
+	jobs, err := o.Jobs(selected)
+	require.NoError(t, err)
+	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Result) {})
+	require.NoError(t, err)
+	require.Len(t, trials, len(names))
+	return trials
 }
 
 // ready is the command that starts the kit. It skips a test where the kit's language or

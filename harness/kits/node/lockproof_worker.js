@@ -8,7 +8,9 @@
  *
  *   acquire(key)    one try, which does not wait for the holder: a lease, or null if the lock is
  *                   held. Tries, delays between them and calling them off are this file's: what a
- *                   try that was called off is granted later is released.
+ *                   try that was called off is granted later is released. Several calls are under
+ *                   way at once, as promises are, unless lacks: { threads: 'why' } says that the lock
+ *                   cannot bear it.
  *
  * A lease has release(), and may have extend() (by the TTL from now), validity() (for how many
  * seconds it is to be relied on), token (the value at the key) and fence (a fencing token, from 1).
@@ -51,7 +53,7 @@ const BELIEFS = {
  * lease   the class of its leases
  * belief  one of BELIEFS: 'as told' is for leases with validity()
  * lost    the errors' classes that say that the lease was not ours any more
- * lacks   why it does without extend, watch, fence, clock or cancel
+ * lacks   why it does without extend, watch, fence, clock, cancel or threads
  */
 function serve(make, { lease, name = path.basename(process.argv[1]), singleNode, fencing, belief = '', lost = [], lacks = {} }) {
   console.log = console.info = console.debug = console.error; // whatever the lock prints is no message
@@ -66,8 +68,7 @@ function serve(make, { lease, name = path.basename(process.argv[1]), singleNode,
       const [ttl, nodeTimeout] = [options.ttl / 1e9, options.node_timeout / 1e9];
       const lock = make({ setup: command, ttl, nodeTimeout, drift: options.drift, nodes: nodes.map(address), password });
       client = new Client(lock, command, belief, lost);
-      client.hello({ name, extends: 'extend' in lease.prototype, fencing, single_node: singleNode }, lacks);
-      client.workOff().then(() => process.exit(0));
+      client.hello({ name, extends: 'extend' in lease.prototype, fencing, threads: !('threads' in lacks), single_node: singleNode }, lacks);
     } catch (e) {
       say({ error: `line ${number}: ${e}` });
       process.exit(1);
@@ -98,6 +99,7 @@ class Store {
   constructor(setup) {
     this.setup = setup;
     this.socket = null;
+    this.asked = Promise.resolve();
   }
 
   /** The present version; null: the store has seen a newer fencing token. */
@@ -119,9 +121,14 @@ class Store {
     return (await this.ask(timeout, 'SET', `value:${key}`, value)) === 'OK';
   }
 
-  async ask(timeout, ...words) {
-    if (!this.socket) await this.connect(timeout);
-    return this.call(timeout, ...words);
+  /** Asks once what was asked before is answered: threads share the connection. */
+  ask(timeout, ...words) {
+    const answered = this.asked.then(async () => {
+      if (!this.socket) await this.connect(timeout);
+      return this.call(timeout, ...words);
+    });
+    this.asked = answered.catch(() => {});
+    return answered;
   }
 
   async connect(timeout) {
@@ -193,15 +200,25 @@ class Tenure {
   }
 }
 
+/**
+ * One of the threads that share the client, which here are promises under way at once: its queue
+ * of commands, and its leases.
+ */
+class Line {
+  constructor() {
+    Object.assign(this, { queue: [], tenures: new Map(), latest: null, busy: false, cancelled: false, wake: () => {} });
+  }
+}
+
 const QUEUED = ['acquire', 'extend', 'release', 'check', 'read', 'write', 'watch', 'loop'];
 
-/** One client: its queue of commands, and what it says. */
+/** One client: its lines, and what it says. */
 class Client {
   constructor(lock, setup, belief, lost) {
     Object.assign(this, { lock, setup, belief, lost, options: setup.options, store: new Store(setup) });
-    Object.assign(this, { ttl: setup.options.ttl / 1e9, id: 0, written: 0, tenures: new Map(), latest: null, queue: [] });
-    // loops that have not ended, and the line that stops those before it
-    Object.assign(this, { loops: 0, stopped: 0, busy: false, cancelled: false, ending: false, exit: 0, wake: () => {} });
+    Object.assign(this, { ttl: setup.options.ttl / 1e9, id: 0, written: 0, lines: new Map() });
+    // loops that have not ended, and the line of the input that stops those before it
+    Object.assign(this, { loops: 0, stopped: 0, ending: false, exit: 0 });
     this.watchStalls(setup.stall_limit || 0);
   }
 
@@ -259,33 +276,50 @@ class Client {
   // Commands.
 
   /** Waits until it is over, or the client is to end. */
-  async wait(seconds, over = () => false) {
+  async wait(line, seconds, over = () => false) {
     for (const until = now() + seconds; now() < until && !this.ending && !over(); ) {
       await new Promise((resolve) => {
         const timer = setTimeout(resolve, Math.min((until - now()) * 1e3, 1e6));
-        this.wake = () => (clearTimeout(timer), resolve());
+        line.wake = () => (clearTimeout(timer), resolve());
       });
     }
   }
 
-  async workOff() {
+  async workOff(line) {
     for (;;) {
-      await this.wait(LONG, () => this.queue.length > 0);
+      await this.wait(line, LONG, () => line.queue.length > 0);
       if (this.ending) break;
-      const command = this.queue.shift();
-      [this.busy, this.cancelled] = [true, false];
-      const done = await this.operate(command).then((outcome) => ({ outcome }), (e) => ({ error: String(e) }));
-      this.busy = false;
+      const command = line.queue.shift();
+      [line.busy, line.cancelled] = [true, false];
+      const done = await this.operate(line, command).then((outcome) => ({ outcome }), (e) => ({ error: String(e) }));
+      line.busy = false;
       say(filled({ done: command.serial, ...done }));
     }
-    for (const c of this.queue) say({ done: c.serial, error: `${c.do}: dropped: the client is closing` });
-    if (this.exit) say({ done: this.exit });
+    for (const c of line.queue) say({ done: c.serial, error: `${c.do}: dropped: the client is closing` });
+  }
+
+  /** The thread of that name, which begins with its first command. */
+  line(name) {
+    if (!this.lines.has(name)) {
+      const line = new Line();
+      line.ended = this.workOff(line);
+      this.lines.set(name, line);
+    }
+    return this.lines.get(name);
   }
 
   close(serial = 0) {
     this.exit ||= serial;
-    this.ending = this.cancelled = true;
-    this.wake();
+    this.ending = true;
+    const lines = [...this.lines.values()];
+    for (const line of lines) {
+      line.cancelled = true;
+      line.wake();
+    }
+    Promise.all(lines.map((line) => line.ended)).then(() => {
+      if (this.exit) say({ done: this.exit });
+      process.exit(0);
+    });
     setTimeout(() => process.exit(0), 3000).unref();
   }
 
@@ -293,75 +327,77 @@ class Client {
     let error = '';
     if (QUEUED.includes(command.do)) {
       this.loops += command.do === 'loop';
-      this.queue.push({ ...command, number });
-      return this.wake();
+      const line = this.line(command.thread ?? '');
+      line.queue.push({ ...command, number });
+      return line.wake();
     }
     if (command.do === 'exit') return this.close(command.serial);
+    const lines = [...this.lines.values()];
     if (command.do === 'stop') {
       if (!this.loops) error = 'stop: no loop is running';
       this.stopped = number;
     } else if (command.do === 'cancel') {
-      if (!this.busy) error = 'cancel: no operation is under way';
-      this.cancelled = this.busy;
+      if (!lines.some((line) => line.busy)) error = 'cancel: no operation is under way';
+      for (const line of lines) line.cancelled = line.busy;
     } else if (command.do === 'clock') {
       error = "clock: this lock reads the machine's own";
     } else {
       throw new Error(`there is no command ${command.do}`);
     }
-    this.wake();
+    for (const line of lines) line.wake();
     say(filled({ done: command.serial, error }));
   }
 
-  async operate({ do: what, key = '', within = 0, if_held: ifHeld, loop, number }) {
+  async operate(line, { do: what, key = '', within = 0, if_held: ifHeld, loop, number }) {
     within /= 1e9;
-    if (what === 'acquire') return this.acquire(key, within || LONG);
-    if (what === 'loop') return this.loop(loop, number);
-    const tenure = key ? this.tenures.get(key) : this.latest;
+    if (what === 'acquire') return this.acquire(line, key, within || LONG);
+    if (what === 'loop') return this.loop(line, loop, number);
+    const tenure = key ? line.tenures.get(key) : line.latest;
     if (ifHeld && (!tenure || tenure.past)) return undefined;
     if (what === 'read' && (key || tenure)) return this.read(key, tenure, within);
     if (!tenure) throw new Error(`${what}: the client has had no lease so far: an acquire that succeeds must come first`);
     if (what === 'write') return this.write(tenure, within);
-    if (what === 'release') return this.release(tenure, within || LONG);
+    if (what === 'release') return this.release(line, tenure, within || LONG);
     if (what === 'check') return this.check(tenure);
-    if (what === 'extend' && tenure.lease.extend) return this.extend(tenure, within || LONG);
+    if (what === 'extend' && tenure.lease.extend) return this.extend(line, tenure, within || LONG);
     throw new Error(`${what}: this lock does not`);
   }
 
   // Operations.
 
   /** What comes of a promise, or an error if it is called off, or not kept by then. */
-  async inTime(promise, deadline) {
+  async inTime(line, promise, deadline) {
     let kept = false;
-    const mark = () => ((kept = true), this.wake());
+    const mark = () => ((kept = true), line.wake());
     promise.then(mark, mark);
-    await this.wait(deadline - now(), () => kept || this.cancelled);
+    await this.wait(line, deadline - now(), () => kept || line.cancelled);
     if (!kept) throw new Error('the lock has not answered in time');
     return promise;
   }
 
-  async acquire(key, within) {
-    if (this.tenures.has(key)) this.tenures.get(key).past = true;
+  async acquire(line, key, within) {
+    if (line.tenures.has(key)) line.tenures.get(key).past = true;
     const [event, deadline] = [this.begin('acquire', null, { key }), now() + within];
     for (let tries = 1; ; tries++) {
       const called = now();
       let error, lease;
       const trying = (async () => this.lock.acquire(key))();
       try {
-        lease = await this.inTime(trying, deadline);
+        lease = await this.inTime(line, trying, deadline);
       } catch (e) {
         error = e;
         trying.then((late) => late?.release()).catch(() => {});
       }
-      if (lease && !this.cancelled) {
-        this.latest = new Tenure(lease, event.id, key, this.until(called));
-        this.tenures.set(key, this.latest);
-        return this.granted(event, this.latest);
+      if (lease && !line.cancelled) {
+        line.latest = new Tenure(lease, event.id, key, this.until(called));
+        line.tenures.set(key, line.latest);
+        return this.granted(event, line.latest);
       }
-      if (lease) await this.inTime((async () => lease.release())(), now() + this.ttl).catch((e) => (error = e));
+      if (lease) await this.inTime(line, (async () => lease.release())(), now() + this.ttl).catch((e) => (error = e));
       const pause = between(this.options.retry_min, this.options.retry_max) / 1e9;
       const over = now() + pause >= deadline || tries === this.options.tries;
-      if (!over) await this.wait(pause, () => this.cancelled);
-      if (over || this.cancelled) return this.end(event, 'fail', this.cancelled ? 'cancelled' : error ? 'other' : 'held', error);
+      if (!over) await this.wait(line, pause, () => line.cancelled);
+      if (over || line.cancelled) return this.end(event, 'fail', line.cancelled ? 'cancelled' : error ? 'other' : 'held', error);
     }
   }
 
@@ -386,22 +422,22 @@ class Client {
     return this.lost.some((c) => error instanceof c);
   }
 
-  async extend(tenure, within) {
+  async extend(line, tenure, within) {
     const [event, called] = [this.begin('extend', tenure), now()];
     try {
-      await this.inTime((async () => tenure.lease.extend())(), called + within);
+      await this.inTime(line, (async () => tenure.lease.extend())(), called + within);
     } catch (e) {
-      return this.end(event, 'fail', this.isLost(e) ? 'lost' : this.cancelled ? 'cancelled' : 'other', e);
+      return this.end(event, 'fail', this.isLost(e) ? 'lost' : line.cancelled ? 'cancelled' : 'other', e);
     }
     tenure.until = this.until(called);
     return this.validity(tenure) > 0 ? this.granted(event, tenure) : this.end(event, 'fail', 'too-late');
   }
 
-  async release(tenure, within) {
+  async release(line, tenure, within) {
     const event = this.begin('release', tenure);
     tenure.past = true;
     try {
-      await this.inTime((async () => tenure.lease.release())(), now() + within);
+      await this.inTime(line, (async () => tenure.lease.release())(), now() + within);
     } catch (e) {
       return this.isLost(e) ? this.end(event, 'fail', 'lost', e) : this.end(event, 'info', 'other', e);
     }
@@ -447,25 +483,25 @@ class Client {
     return this.end(event, 'ok');
   }
 
-  async loop({ keys, hold, think }, number) {
+  async loop(line, { keys, hold, think }, number) {
     const around = (mean) => (mean / 1e9) * between(0.5, 1.5);
     const over = () => this.stopped > number;
     while (!over() && !this.ending) {
       const key = keys[Math.floor(Math.random() * keys.length)];
-      this.cancelled = false;
-      const granted = (await this.acquire(key, 10 * this.ttl)) === 'ok';
-      if (granted) await this.round(key, this.latest, around(hold));
-      await this.wait(around(think) + (granted ? 0 : this.options.retry_min / 1e9), over);
+      line.cancelled = false;
+      const granted = (await this.acquire(line, key, 10 * this.ttl)) === 'ok';
+      if (granted) await this.round(line, key, line.latest, around(hold));
+      await this.wait(line, around(think) + (granted ? 0 : this.options.retry_min / 1e9), over);
     }
     this.loops--;
   }
 
-  async round(key, tenure, hold) {
+  async round(line, key, tenure, hold) {
     const read = await this.read(key, tenure, 0);
-    await this.wait(Math.min(hold, this.validity(tenure) / 1e9));
+    await this.wait(line, Math.min(hold, this.validity(tenure) / 1e9));
     if (this.ending) return;
     if (this.check(tenure) === 'ok' && read === 'ok') await this.write(tenure, 0);
-    await this.release(tenure, 10 * this.ttl);
+    await this.release(line, tenure, 10 * this.ttl);
   }
 }
 

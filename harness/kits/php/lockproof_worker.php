@@ -273,7 +273,7 @@ class Client
     public function hello(string $lease, string $name, bool $singleNode, array $lacks): void
     {
         $has = ['extends' => method_exists($lease, 'extend'), 'fencing' => property_exists($lease, 'fence'), 'single_node' => $singleNode];
-        $lacks += ['watch' => 'its adapter has no watchdog']
+        $lacks += ['threads' => 'PHP has no threads: one process does one thing at a time', 'watch' => 'its adapter has no watchdog']
             + ['clock' => "it reads the machine's own clock, which cannot be set for one client"]
             + ($has['extends'] ? [] : ['extend' => 'its leases have no extend()'])
             + ($has['fencing'] ? [] : ['fence' => 'its leases have no fencing token']);
