@@ -86,13 +86,9 @@ func (a *Asker) free(answer *Answer) (settings.Redis, []string) {
 
 // changes lists the candidates, the least expensive first.
 func (a *Asker) changes(base settings.Redis, free []string) []change {
-	conf := "redis.conf"
-	if len(a.Redis.Files) > 0 {
-		conf = a.Redis.Files[0]
-	}
 	var all []change
 	if len(free) > 0 {
-		all = append(all, change{Advice{File: conf, Lines: free}, base, a.Policy})
+		all = append(all, change{a.inSettings(free), base, a.Policy})
 	}
 	if a.forgets(&base) {
 		all = append(all, a.delayed(base, free))
@@ -113,7 +109,7 @@ func (a *Asker) changes(base settings.Redis, free []string) []change {
 			r.NoFsyncOnRewrite = false
 			lines = append(lines, "no-appendfsync-on-rewrite no")
 		}
-		all = append(all, change{Advice{File: conf, Lines: lines}, r, a.Policy})
+		all = append(all, change{a.inSettings(lines), r, a.Policy})
 		break // the next costs more
 	}
 	return all
@@ -130,42 +126,16 @@ func (a *Asker) forgets(r *settings.Redis) bool {
 // pause that only follows a crash does not hold it back at boot.
 func (a *Asker) delayed(base settings.Redis, free []string) change {
 	delay := wholeSeconds(Boundary(a.Longest(), a.Drift))
-	seconds := int(delay / time.Second)
-	c := change{Advice{File: "whatever starts Redis",
-		Lines: []string{fmt.Sprintf("sleep %d before redis-server, at every start", seconds)}}, base, a.Policy}
-	switch a.Policy.Kind {
-	case settings.Systemd:
-		c.File, c.Lines = a.Policy.File, []string{"[Service]", fmt.Sprintf("ExecStartPre=%s %d", settings.Sleep, seconds)}
-		if a.Policy.SleepRefused {
-			c.Lines = append(c.Lines, "ExecPaths="+settings.Sleep)
-		}
-		if delay >= 90*time.Second {
-			c.Lines = append(c.Lines, fmt.Sprintf("TimeoutStartSec=%d", seconds+90))
-		}
-	case settings.Compose:
-		c.File = a.Policy.File
-		c.Lines = []string{"services:", fmt.Sprintf("  %s:", a.Policy.Service),
-			fmt.Sprintf("    entrypoint: [sh, -c, \"sleep %d && exec redis-server%s\"]", seconds, a.arguments())}
-	case settings.Kubernetes:
-		c.File = a.Policy.File
-		c.Lines = []string{fmt.Sprintf("# container %s", a.Policy.Service),
-			fmt.Sprintf("command: [sh, -c, \"sleep %d && exec redis-server%s\"]", seconds, a.arguments())}
+	c := change{a.asleep(int(delay/time.Second), free), base, a.Policy}
+	if len(free) > 0 && a.Policy.Kind != "" {
+		other := a.inSettings(free)
+		c.Lines = append(append(c.Lines, "and in "+other.File+":"), other.Lines...)
 	}
-	c.Lines = append(slices.Clone(free), c.Lines...)
 	c.policy.Returns = maps.Clone(a.Policy.Returns)
 	for crash := range c.policy.Returns {
 		c.policy.Returns[crash] = settings.Return{After: delay, Why: "the change"}
 	}
 	return c
-}
-
-// arguments are those that the server's command line has already.
-func (a *Asker) arguments() string {
-	text := ""
-	for _, d := range a.Policy.Overrides {
-		text += " --" + d.String()
-	}
-	return text
 }
 
 func wholeSeconds(d time.Duration) time.Duration {

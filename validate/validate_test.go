@@ -235,21 +235,6 @@ func TestAdviceIsTriedAndSafe(t *testing.T) {
 	require.Equal(t, Safe, judged(t, a).Verdict)
 }
 
-func TestAdviceSpeaksTheFilesLanguage(t *testing.T) {
-	for file, want := range map[string]string{
-		"redis.service":    "ExecStartPre=/bin/sleep 2",
-		"compose.yaml":     `    entrypoint: [sh, -c, "sleep 2 && exec redis-server --appendonly yes --appendfsync everysec"]`,
-		"statefulset.yaml": `command: [sh, -c, "sleep 2 && exec redis-server --appendonly yes"]`,
-	} {
-		p, err := settings.ReadPolicy("settings/testdata/policy/"+file, "")
-		require.NoError(t, err)
-		a := asker(t, "2-no-persistence.conf", p)
-		change := a.delayed(*a.Redis, nil)
-		require.Contains(t, change.Lines, want)
-		require.Equal(t, p.File, change.File)
-	}
-}
-
 func TestClocksAndPauses(t *testing.T) {
 	a := asker(t, "", atOnce())
 	drifts, err := a.Drifts(context.Background())

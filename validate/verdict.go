@@ -72,6 +72,8 @@ func (a *Asker) judge(answer *Answer, p Point, t Tally) Row {
 	switch {
 	case t.Violated > 0 && r.Return.Unsure != "":
 		r.Verdict, r.Reason = Inconclusive, "unsafe if the node is back as soon as it seems, but "+r.Return.Unsure+": give --restart-delay"
+	case t.Violated > 0 && a.Redis.Unread != "":
+		r.Verdict, r.Reason = Inconclusive, "unsafe with Redis's defaults, but "+a.Redis.Unread
 	case t.Violated > 0:
 		r.Verdict, r.Reason = Unsafe, a.whyUnsafe(p, r.Return)
 	case t.Failed > 0:

@@ -124,25 +124,22 @@ func (v *validation) question(given func(string) bool) (validate.Question, error
 		v.throughput = kinds.RealTime(v.on)
 	}
 	var err error
-	if q.Redis, err = settings.ReadRedis(v.config, v.set); err != nil {
+	if q.Policy, err = v.policy(given); err != nil {
 		return q, usage("%w", err)
 	}
-	q.Policy, err = v.policy(given, q.Redis)
-	return q, err
+	if q.Redis, err = settings.ReadSettings(v.config, v.set, q.Policy); err != nil {
+		return q, usage("%w", err)
+	}
+	return q, nil
 }
 
 // policy is what brings nodes back.
-func (v *validation) policy(given func(string) bool, redis *settings.Redis) (settings.Policy, error) {
-	policy := settings.Delayed(0, "nothing keeps it away: no --restart-delay and no --restart-policy")
+func (v *validation) policy(given func(string) bool) (policy settings.Policy, err error) {
+	policy = settings.Delayed(0, "nothing keeps it away: no --restart-delay and no --restart-policy")
 	if v.policyFile != "" {
-		read, err := settings.ReadPolicy(v.policyFile, v.service)
-		if err != nil {
-			return policy, usage("%w", err)
+		if policy, err = settings.ReadPolicy(v.policyFile, v.service); err != nil {
+			return policy, err
 		}
-		if err := redis.Apply(read.Overrides); err != nil {
-			return policy, usage("%w", err)
-		}
-		policy = read
 	}
 	if given("restart-delay") {
 		policy.Returns = settings.Delayed(v.delay, "--restart-delay").Returns

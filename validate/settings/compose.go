@@ -37,6 +37,10 @@ func parseCompose(d document, asked string) (Policy, error) {
 	if err != nil {
 		return Policy{}, err
 	}
+	p.ByImage = dig(s, "entrypoint") == nil
+	if c.config != nil {
+		c.config.ofCompose(d, s)
+	}
 	kill, why, err := d.restart(name, s, &p)
 	if err != nil {
 		return Policy{}, err

@@ -30,6 +30,11 @@ func (d Directive) String() string {
 	return line
 }
 
+// Secret reports whether the directive's value is one that must not be told.
+func (d Directive) Secret() bool {
+	return slices.Contains([]string{"requirepass", "masterauth", "user", "tls-key-file-pass", "tls-client-key-file-pass"}, d.Name)
+}
+
 // The bounds of what a redis.conf includes. Redis has none: a file that is
 // included twice by each of a chain of files keeps it busy for ever.
 const (

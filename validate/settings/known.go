@@ -12,10 +12,10 @@ func (s *Redis) others(d Directive) error {
 	if weigh, ok := weighty[d.Name]; ok {
 		if remark := weigh(d); remark != nil {
 			remark.Place = d.Place
-			s.Remarks = slices.DeleteFunc(s.Remarks, func(r Remark) bool { return strings.HasPrefix(r.What, d.Name+" ") })
+			s.forget(d)
 			s.Remarks = append(s.Remarks, *remark)
 		} else {
-			s.Remarks = slices.DeleteFunc(s.Remarks, func(r Remark) bool { return strings.HasPrefix(r.What, d.Name+" ") })
+			s.forget(d)
 		}
 		return nil
 	}
@@ -24,6 +24,35 @@ func (s *Redis) others(d Directive) error {
 	}
 	return nil
 }
+
+// forget takes back what was said of a directive before: the last of a name counts, but
+// for those of which each line adds something.
+func (s *Redis) forget(d Directive) {
+	if d.Name == "rename-command" || d.Name == "loadmodule" {
+		return
+	}
+	s.Remarks = slices.DeleteFunc(s.Remarks, func(r Remark) bool { return strings.HasPrefix(r.What, d.Name+" ") })
+}
+
+// renamed puts in doubt what needs a command that is not there under its name.
+func renamed(d Directive) *Remark {
+	if len(d.Args) == 0 {
+		return nil
+	}
+	command := strings.ToUpper(d.Args[0])
+	switch {
+	case command == "SHUTDOWN":
+		return &Remark{What: "rename-command renames SHUTDOWN, which the trials use", Doubts: []Crash{Shutdown}}
+	case slices.Contains(lockCommands, command):
+		return &Remark{What: fmt.Sprintf("rename-command renames %s, which locks need", command), Doubts: Crashes}
+	}
+	return nil
+}
+
+// lockCommands are those that locks on Redis are made of.
+var lockCommands = strings.Fields(`SET SETNX GET GETSET GETDEL DEL UNLINK EVAL EVALSHA EVAL_RO EVALSHA_RO SCRIPT FCALL FUNCTION
+	EXPIRE PEXPIRE EXPIREAT PEXPIREAT GETEX PTTL TTL EXISTS INCR HSET HGET HDEL HEXISTS HINCRBY HSETNX MULTI EXEC WATCH WAIT
+	WAITAOF INFO HELLO AUTH SELECT PUBLISH SUBSCRIBE`)
 
 // doubt makes a rule that puts the crashes in doubt when test finds the value
 // to matter. What begins with the directive's name.
@@ -55,7 +84,9 @@ var weighty = map[string]func(Directive) *Remark{
 	"min-slaves-to-write": doubt(
 		"makes the server refuse locks while replicas are away, which is not part of the trials", not("0"), Crashes...),
 	"loadmodule":     doubt("loads a module, which can do anything to keys", always, Crashes...),
-	"rename-command": doubt("renames a command; locks need SET, EVAL and GET, and the trials SHUTDOWN", always, Crashes...),
+	"rename-command": renamed,
+	"sentinel": doubt("makes this a Sentinel's file, which is no lock server's: judge its masters' redis.conf, "+
+		"and see failover-lock for what a failover does", always, Crashes...),
 	"shutdown-on-sigterm": doubt(
 		"changes what a service manager's stop does, and the trials use the SHUTDOWN command", not("default"), Shutdown),
 	"shutdown-on-sigint": doubt("changes what an interrupt does, and the trials use the SHUTDOWN command", not("default"), Shutdown),

@@ -3,7 +3,9 @@ package settings
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // podPaths say where each kind keeps its pod.
@@ -27,7 +29,7 @@ func parseKubernetes(documents []document, asked string) (Policy, error) {
 			image, _ := dig(container, "image").(string)
 			names = append(names, name)
 			if name == asked && asked != "" || asked == "" && isServer(name, image) {
-				return d.container(kind, path, name, container)
+				return d.container(documents, kind, path, name, container)
 			}
 		}
 	}
@@ -46,7 +48,7 @@ func parseKubernetes(documents []document, asked string) (Policy, error) {
 // container reads how a container comes back. Kubernetes promises no delay: the
 // first restart comes at once, and only later ones are held back
 // (CrashLoopBackOff: 10 s, 20 s, ... 5 min, forgotten after 10 min).
-func (d document) container(kind string, path []string, name string, container any) (Policy, error) {
+func (d document) container(documents []document, kind string, path []string, name string, container any) (Policy, error) {
 	p := Policy{Kind: Kubernetes, File: d.file, Service: name}
 	pod := dig(d.root, path...)
 	at := d.at(append(slices.Clone(path), "restartPolicy")...)
@@ -71,6 +73,15 @@ func (d document) container(kind string, path []string, name string, container a
 	if err != nil {
 		return Policy{}, err
 	}
+	p.ByImage = dig(container, "command") == nil
+	if p.ProbeLimit = probeLimit(container); p.ProbeLimit > 0 && c.sleep >= p.ProbeLimit {
+		p.Remarks = append(p.Remarks, Remark{Place: Place{File: d.file}, Doubts: Crashes,
+			What: fmt.Sprintf("the command sleeps for %s, and the liveness probe ends the container after %s: give it a startupProbe "+
+				"that waits longer", c.sleep, p.ProbeLimit)})
+	}
+	if c.config != nil {
+		c.config.ofPod(documents, pod, container)
+	}
 	p.returns(0, map[Crash]string{Kill: "kubelet restarts it at once the first time", Shutdown: "a pod that is replaced starts at once",
 		PowerLoss: "kubelet starts it at boot, with no delay of its own"}, c)
 	return p, nil
@@ -85,4 +96,25 @@ func (d document) persistent(kind string, pod any) bool {
 	return slices.ContainsFunc(volumes, func(v any) bool {
 		return dig(v, "persistentVolumeClaim") != nil || dig(v, "hostPath") != nil
 	})
+}
+
+// probeLimit is how long a container may say nothing after its start until its liveness
+// probe has it killed (Kubernetes, Configure Probes: 3 failures, every 10 s, from the start
+// on); 0 where there is none, or a startup probe holds it back.
+func probeLimit(container any) time.Duration {
+	probe, startup := dig(container, "livenessProbe"), dig(container, "startupProbe")
+	if probe == nil {
+		return 0
+	}
+	if startup != nil {
+		probe = startup
+	}
+	seconds := func(key string, otherwise int) time.Duration {
+		n, err := strconv.Atoi(fmt.Sprint(dig(probe, key)))
+		if err != nil || n < 0 || n > 1e6 {
+			n = otherwise
+		}
+		return time.Duration(n) * time.Second
+	}
+	return seconds("initialDelaySeconds", 0) + seconds("periodSeconds", 10)*(seconds("failureThreshold", 3)/time.Second)
 }

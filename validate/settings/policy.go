@@ -39,6 +39,17 @@ type Policy struct {
 	Remarks []Remark         `json:"remarks,omitempty"`
 	// SleepRefused says that a unit's NoExecPaths keep it from running Sleep.
 	SleepRefused bool `json:"sleep_refused,omitempty"`
+	// StartLimit is how long a unit's start may take before systemd ends it, and
+	// ProbeLimit how long a container's before its liveness probe does; 0: no limit.
+	StartLimit time.Duration `json:"start_limit,omitempty"`
+	ProbeLimit time.Duration `json:"probe_limit,omitempty"`
+	// Config is the redis.conf that the server's command names, nil if it names none.
+	Config *ConfigFile `json:"-"`
+	// Command is the server's command without the directives, as in
+	// "redis-server /etc/redis/redis.conf".
+	Command string `json:"-"`
+	// ByImage: the entrypoint of the container's image starts the command.
+	ByImage bool `json:"-"`
 	// Overrides are directives on the server's command line, which outrank its
 	// file.
 	Overrides []Directive `json:"-"`
@@ -87,10 +98,15 @@ func parsePolicy(sources []source, service string) (Policy, error) {
 		sources[i].data = bytes.TrimPrefix(d.data, []byte("\ufeff"))
 	}
 	first := sources[0]
+	parse := func() (Policy, error) { return parseYAMLPolicy(first.file, first.data, service) }
 	if isUnit(first.file, first.data) {
-		return parseUnit(sources)
+		parse = func() (Policy, error) { return parseUnit(sources) }
 	}
-	return parseYAMLPolicy(first.file, first.data, service)
+	p, err := parse()
+	if err == nil {
+		p.Remarks = append(p.Remarks, failover(sources)...)
+	}
+	return p, err
 }
 
 const wantedPolicy = "give a systemd unit (with [Service]), a compose file (with services:) or a Kubernetes workload (with kind:)"
@@ -131,7 +147,9 @@ func sleepTime(args []string) (time.Duration, bool) {
 type commandLine struct {
 	sleep     time.Duration // before the server begins
 	overrides []Directive
-	unsure    string // what of it could not be read
+	config    *ConfigFile // that it names, nil if it names none
+	server    string      // the program, "" if it is not named
+	unsure    string      // what of it could not be read
 }
 
 // sleepFirst is the shell's way to keep a server away at every start.
@@ -150,12 +168,12 @@ func readCommand(at Place, words []string) commandLine {
 	}
 	switch name {
 	case "redis-server", "valkey-server":
-		c.overrides = overrides(at, words[1:])
+		c.server, c.config, c.overrides = words[0], configFile(at, words[1:]), overrides(at, words[1:])
 	case "docker-entrypoint.sh":
 		return readCommand(at, words[1:])
 	default:
 		if strings.HasPrefix(words[0], "--") || strings.HasSuffix(words[0], ".conf") {
-			c.overrides = overrides(at, words)
+			c.config, c.overrides = configFile(at, words), overrides(at, words)
 			return c
 		}
 		c.unsure = fmt.Sprintf("the command %s (%s) is not known, and may wait before it starts the server", name, at)
@@ -178,6 +196,14 @@ func readScript(at Place, script string) commandLine {
 	inner := readCommand(at, words)
 	inner.sleep += c.sleep
 	return inner
+}
+
+// configFile is the file that a server's arguments begin with.
+func configFile(at Place, args []string) *ConfigFile {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return nil
+	}
+	return &ConfigFile{Place: at, Path: args[0]}
 }
 
 // overrides reads "--appendonly yes --save 60 1" after an optional file.

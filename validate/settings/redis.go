@@ -33,6 +33,10 @@ type Redis struct {
 	Unknown []Directive `json:"unknown"`
 	Remarks []Remark    `json:"remarks"`
 
+	// Unread says which file the server is started with and was not read, so that these
+	// settings are Redis's defaults; "" where there is none.
+	Unread string `json:"unread,omitempty"`
+
 	at         map[string]Place
 	savesGiven bool
 }

@@ -85,7 +85,9 @@ func parseUnit(sources []source) (Policy, error) {
 	if err != nil {
 		return Policy{}, err
 	}
-	unsure := u.command(&p)
+	command := u.command(&p)
+	unsure := command.unsure
+	sleep += command.sleep
 	kill := Return{After: sleep, Why: "nothing restarts it, and whoever starts it may do so at once", Unsure: unsure}
 	restart := u.last("Service.Restart", "no")
 	words := []string{"no", "on-success", "on-failure", "on-abnormal", "on-abort", "on-watchdog", "always"}
@@ -102,14 +104,14 @@ func parseUnit(sources []source) (Policy, error) {
 	p.Returns[PowerLoss] = Return{After: sleep, Why: "RestartSec does not hold back a unit at boot", Unsure: unsure}
 	if sleep > 0 {
 		for c, r := range p.Returns {
-			r.Why = fmt.Sprintf("ExecStartPre sleeps for %s at every start", sleep)
+			r.Why = fmt.Sprintf("%s sleeps for %s at every start", sleeper(sleep, command.sleep), sleep)
 			if c == Kill && kill.After > sleep {
 				r.Why += ", after RestartSec"
 			}
 			p.Returns[c] = r
 		}
 	}
-	return p, u.limits(&p, pause, sleep)
+	return p, u.limits(&p, pause, sleep, command.sleep)
 }
 
 // read reads the lines of a unit or a drop-in, and says whether it has any.
@@ -143,6 +145,9 @@ func (u unit) read(file, text string) (set bool, err error) {
 			continue
 		}
 		u[key] = append(u[key], assignment{at, value})
+		if key == "Service.TimeoutSec" { // sets both timeouts (systemd.service(5))
+			u["Service.TimeoutStartSec"] = append(u["Service.TimeoutStartSec"], assignment{at, value})
+		}
 	}
 	return section != "", nil
 }
@@ -185,30 +190,52 @@ func (u unit) sleeps(p *Policy) (time.Duration, error) {
 	return sum, nil
 }
 
-// command reads ExecStart, and says what of it could not be read.
-func (u unit) command(p *Policy) (unsure string) {
+// command reads ExecStart.
+func (u unit) command(p *Policy) commandLine {
 	a := u.last("Service.ExecStart", "")
 	words, err := splitWords(strings.TrimLeft(a.value, commandPrefixes))
 	if err != nil || len(words) == 0 {
-		return ""
+		return commandLine{}
 	}
 	c := readCommand(a.at, words)
-	p.Overrides = c.overrides
-	return c.unsure
+	if c.config != nil {
+		c.config.ofUnit(p.File)
+	}
+	p.started(c)
+	return c
+}
+
+// sleeper names the lines that sleep, of a sum to which ExecStart adds a part.
+func sleeper(sum, start time.Duration) string {
+	switch start {
+	case 0:
+		return "ExecStartPre"
+	case sum:
+		return "ExecStart"
+	}
+	return "ExecStartPre and ExecStart together"
 }
 
 // limits says what else keeps the server away, or breaks the delay.
-func (u unit) limits(p *Policy, pause, sleep time.Duration) error {
+func (u unit) limits(p *Policy, pause, sleep, inStart time.Duration) error {
 	timeout, err := u.span("Service.TimeoutStartSec", "90s")
 	if err != nil {
 		return err
 	}
-	if at := u.last("Service.TimeoutStartSec", "").at; sleep > 0 && timeout > 0 && sleep >= timeout {
+	if p.StartLimit = timeout; timeout == forever {
+		p.StartLimit = 0
+	}
+	starting := sleep
+	if !strings.HasPrefix(u.last("Service.Type", "").value, "notify") && u.last("Service.Type", "").value != "forking" {
+		starting -= inStart // a simple service has started as soon as its command runs
+	}
+	if at := u.last("Service.TimeoutStartSec", "").at; starting > 0 && timeout > 0 && starting >= timeout {
 		if at.File == "" {
-			at = u.last("Service.ExecStartPre", "").at
+			at = u.last("Service.ExecStart", "").at
 		}
 		p.Remarks = append(p.Remarks, Remark{Place: at, Doubts: Crashes,
-			What: fmt.Sprintf("ExecStartPre sleeps for %s, and TimeoutStartSec (%s) ends the start before that: raise it", sleep, timeout)})
+			What: fmt.Sprintf("%s sleeps for %s, and TimeoutStartSec (%s) ends the start before that: raise it",
+				sleeper(starting, min(starting, inStart)), starting, timeout)})
 	}
 	interval, err := u.span("Unit.StartLimitIntervalSec", "10s")
 	if err != nil {

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -140,7 +141,7 @@ func command(at Place, entry, args any) (commandLine, error) {
 // returns fills in a policy whose server is back this soon after a kill, and
 // else at its next start.
 func (p *Policy) returns(kill time.Duration, why map[Crash]string, c commandLine) {
-	p.Overrides = c.overrides
+	p.started(c)
 	p.Returns = map[Crash]Return{}
 	for _, crash := range Crashes {
 		r := Return{After: c.sleep, Why: why[crash], Unsure: c.unsure}
@@ -151,5 +152,13 @@ func (p *Policy) returns(kill time.Duration, why map[Crash]string, c commandLine
 			r.Why = fmt.Sprintf("its command sleeps for %s at every start", c.sleep)
 		}
 		p.Returns[crash] = r
+	}
+}
+
+// started takes what a command says of its server.
+func (p *Policy) started(c commandLine) {
+	p.Overrides, p.Config, p.Command = c.overrides, c.config, cmp.Or(c.server, "redis-server")
+	if c.config != nil {
+		p.Command += " " + c.config.Path
 	}
 }

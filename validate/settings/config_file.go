@@ -1,0 +1,237 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"lockproof/internal/input"
+)
+
+// ConfigFile is the redis.conf that a server's command names, and where it was found.
+type ConfigFile struct {
+	Place Place  // of the command
+	Path  string // as the server sees it
+	// Text is what it holds, where the policy's own file has it, and Name says where there.
+	Text, Name string
+	// File is where it is on this machine, "" if that cannot be told.
+	File string
+	// Lack is why it cannot be read, "" if nobody can tell.
+	Lack string
+}
+
+// unread says that a file was not read, and how to give it.
+func (c *ConfigFile) unread() string {
+	text := fmt.Sprintf("the server is started with %s, which was not read", c.Path)
+	if c.Lack != "" {
+		text += " (" + c.Lack + ")"
+	}
+	return text + ": give it with --config"
+}
+
+// ReadSettings reads the redis.conf that a policy's server is started with, lines that
+// outrank it, and then the directives on the server's command line. A file that is given
+// is taken in place of the one that the command names. Where none is given and the named
+// one cannot be read, the settings are Redis's defaults, and [Redis.Unread] says so.
+func ReadSettings(file string, lines []string, policy Policy) (*Redis, error) {
+	s, err := policy.readSettings(file, lines)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Apply(policy.Overrides)
+}
+
+func (p Policy) readSettings(file string, lines []string) (*Redis, error) {
+	c := p.Config
+	switch {
+	case file != "" || c == nil:
+		return ReadRedis(file, lines)
+	case c.Name != "":
+		r := &reader{base: filepath.Dir(p.File)}
+		r.open = []string{c.Name}
+		r.text(c.Name, []byte(c.Text))
+		for _, line := range lines {
+			r.line(Place{File: fmt.Sprintf("--set %q", line)}, line)
+		}
+		return Default().from(r)
+	case c.File != "":
+		if _, err := input.Read(c.File, input.Config); err == nil {
+			return ReadRedis(c.File, lines)
+		} else {
+			c.Lack = fmt.Sprintf("%s: %v", c.File, input.Cause(err))
+		}
+	}
+	s, err := ReadRedis("", lines)
+	if err != nil {
+		return nil, err
+	}
+	s.Unread = c.unread()
+	s.Remarks = append(s.Remarks, Remark{Place: c.Place, What: s.Unread, Doubts: Crashes})
+	return s, nil
+}
+
+// onThisMachine are the folders of units that are in use where they are read, so that the
+// files that they name are this machine's.
+var onThisMachine = []string{"/etc/systemd/", "/run/systemd/", "/lib/systemd/", "/usr/lib/systemd/"}
+
+// ofUnit finds the redis.conf of a unit.
+func (c *ConfigFile) ofUnit(unit string) {
+	absolute, err := filepath.Abs(unit)
+	if err != nil || !path.IsAbs(c.Path) {
+		return
+	}
+	for _, folder := range onThisMachine {
+		if strings.HasPrefix(absolute, folder) {
+			c.File = c.Path
+		}
+	}
+}
+
+// ofCompose finds the redis.conf of a service: in a bind mount, or in a config of the
+// file (the Compose specification, volumes and configs).
+func (c *ConfigFile) ofCompose(d document, service any) {
+	c.from(service, "working_dir", "/data")
+	for _, mount := range list(dig(service, "volumes")) {
+		from, to := mounted(mount)
+		if rest, below := within(c.Path, to); below && from != "" {
+			c.local(d.file, path.Join(from, rest))
+			return
+		}
+	}
+	for _, use := range list(dig(service, "configs")) {
+		name, target := fmt.Sprint(use), "/"+fmt.Sprint(use)
+		if m, ok := use.(map[string]any); ok {
+			name = fmt.Sprint(m["source"])
+			if target, ok = m["target"].(string); !ok {
+				target = "/" + name
+			}
+		}
+		if target != c.Path {
+			continue
+		}
+		config := dig(d.root, "configs", name)
+		if text, ok := dig(config, "content").(string); ok {
+			c.Text, c.Name = text, fmt.Sprintf("%s, config %s", d.file, name)
+		} else if file, ok := dig(config, "file").(string); ok {
+			c.local(d.file, file)
+		}
+		return
+	}
+}
+
+// from takes a relative path as the server does.
+func (c *ConfigFile) from(container any, key, otherwise string) {
+	if path.IsAbs(c.Path) {
+		return
+	}
+	folder, _ := dig(container, key).(string)
+	if folder == "" {
+		folder = otherwise
+	}
+	c.Path = path.Join(folder, c.Path)
+}
+
+// local finds a file beside the policy's.
+func (c *ConfigFile) local(policy, file string) {
+	switch {
+	case strings.ContainsAny(file, "$~"):
+		c.Lack = fmt.Sprintf("it is %s, which depends on who starts it", file)
+	case filepath.IsAbs(file):
+		c.File = file
+	default:
+		c.File = filepath.Join(filepath.Dir(policy), file)
+	}
+	if _, err := os.Stat(c.File); c.File != "" && errors.Is(err, fs.ErrNotExist) {
+		c.Lack, c.File = fmt.Sprintf("there is no %s", c.File), ""
+	}
+}
+
+// mounted reads a bind mount in its short or long form. A named volume gives none.
+func mounted(mount any) (from, to string) {
+	switch m := mount.(type) {
+	case string:
+		parts := strings.Split(m, ":")
+		if len(parts) >= 2 && strings.ContainsAny(parts[0], "./~$") {
+			return parts[0], parts[1]
+		}
+	case map[string]any:
+		if len(m) == 1 { // the parser takes [./a:/b:ro], in one line, for a mapping
+			for key, value := range m {
+				return mounted(fmt.Sprintf("%s:%v", key, value))
+			}
+		}
+		if kind, _ := m["type"].(string); kind == "bind" {
+			from, _ = m["source"].(string)
+			to, _ = m["target"].(string)
+		}
+	}
+	return from, to
+}
+
+// ofPod finds the redis.conf of a container in a ConfigMap of the same file.
+func (c *ConfigFile) ofPod(documents []document, pod, container any) {
+	c.from(container, "workingDir", "/data")
+	for _, mount := range list(dig(container, "volumeMounts")) {
+		at, _ := dig(mount, "mountPath").(string)
+		rest, below := within(c.Path, at)
+		if !below {
+			continue
+		}
+		if sub, ok := dig(mount, "subPath").(string); ok {
+			rest = path.Join(sub, rest)
+		}
+		for _, volume := range list(dig(pod, "volumes")) {
+			if name, ok := dig(volume, "configMap", "name").(string); ok && dig(volume, "name") == dig(mount, "name") {
+				c.ofConfigMap(documents, name, keyOf(dig(volume, "configMap", "items"), rest))
+				return
+			}
+		}
+	}
+}
+
+// keyOf is the key of a ConfigMap that stands at a path: another, if items say so.
+func keyOf(items any, at string) string {
+	for _, item := range list(items) {
+		if dig(item, "path") == at {
+			return fmt.Sprint(dig(item, "key"))
+		}
+	}
+	return at
+}
+
+func (c *ConfigFile) ofConfigMap(documents []document, name, key string) {
+	for _, d := range documents {
+		if d.root["kind"] != "ConfigMap" || dig(d.root, "metadata", "name") != name {
+			continue
+		}
+		if text, ok := dig(d.root, "data", key).(string); ok {
+			c.Text, c.Name = text, fmt.Sprintf("%s, ConfigMap %s, %s", d.file, name, key)
+			return
+		}
+		c.Lack = fmt.Sprintf("the ConfigMap %s has no %s", name, key)
+		return
+	}
+	c.Lack = fmt.Sprintf("the ConfigMap %s is not in this file", name)
+}
+
+// within gives what of a path comes below a folder, "." for the folder itself.
+func within(file, folder string) (rest string, below bool) {
+	file, folder = path.Clean(file), path.Clean(folder)
+	if folder == "" || folder == "." {
+		return "", false
+	}
+	if file == folder {
+		return "", true
+	}
+	return strings.CutPrefix(file, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// list is a value that should be one.
+func list(value any) []any {
+	l, _ := value.([]any)
+	return l
+}
