@@ -80,6 +80,24 @@ func TestBlameOfAKeyOfALateSet(t *testing.T) {
 		{"but the nodes had refused others before", []func(*story){released, failed, late, refused, func(s *story) {
 			s.refused(3, "c3", "t3", "nil", three...)
 		}}, Unexplained},
+		{"although another was deleted", []func(*story){released, failed, late, refused, func(s *story) {
+			s.deletes(300, "c3", "t9", three...)
+		}}, "ReleaseAfterSet"},
+		{"although other nodes had refused others before", []func(*story){released, failed, late, refused, func(s *story) {
+			s.refused(3, "c3", "t3", "nil", "n4", "n5")
+		}}, "ReleaseAfterSet"},
+		{"of a client that stood still", []func(*story){failed, late, refused, func(s *story) {
+			s.lasting(20, 5000, "pause", "c1")
+		}}, ReleaseArrives},
+		{"of which a fault held nothing up for longer than 2 ms", []func(*story){failed, late, refused, func(s *story) {
+			s.lasting(12, 17, "cut", "c1-n1")
+		}}, "ReleaseEverywhere"},
+		{"of which a fault held a release up for longer", []func(*story){failed, late, refused, func(s *story) {
+			s.lasting(12, 18, "cut", "c1-n1")
+		}}, ReleaseArrives},
+		{"but it was deleted by a plain DEL", []func(*story){released, failed, late, refused, func(s *story) {
+			s.deletes(300, "c3", "", three...)
+		}}, Unexplained},
 		{"but it was deleted", []func(*story){released, failed, late, refused, func(s *story) {
 			s.deletes(300, "c3", "t1", three...)
 		}}, Unexplained},

@@ -44,6 +44,12 @@ func TestAnAttemptThatGaveNothingBack(t *testing.T) {
 					Command: &history.Command{Serial: 900, Name: "EVAL", Key: "k1", Token: "t1", Effect: history.EffectDelete}})
 			}
 		}, ReleaseArrives, ""},
+		{"it was that of a lease which was given back", func(s *story) {
+			left(s)
+			held(s)
+			lease := s.op(0, 10, history.TypeOK, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Token: "t1", Validity: 900 * ms})
+			s.release("c1", lease, 12, 14, history.TypeOK)
+		}, ReleaseArrives, ""},
 		{"its attempt went on", func(s *story) { left(s); held(s); s.attempt("c1", 0, 2700, history.TypeFail) }, Unexplained, ""},
 		{"a fault was there until the keys were", cut(1, 5), "ReleaseEverywhere", "which it could reach all the time"},
 		{"a little longer", cut(1, 6), ReleaseArrives, ""},

@@ -67,7 +67,7 @@ func TestWhatExplainsAKeyWasThereWithIt(t *testing.T) {
 		{"when it was gone", left(func(s *story) { s.grant("c1", 0, 10, 900); s.instant(2505, "kill", "c1") }), "ReleaseEverywhere", ""},
 		{"its owner was killed as its attempt ended", failed(func(s *story) { s.instant(10, "kill", "c1") }), ReleaseArrives, ""},
 		{"after it had ended", failed(func(s *story) { s.instant(11, "kill", "c1") }), "ReleaseEverywhere", ""},
-		{"the links were cut until it was there", cut(1, 5), "ReleaseEverywhere", ""},
+		{"the links were cut until it was there", cut(1, 5), "ReleaseEverywhere", "ended without a lease, but its key stayed"},
 		{"a little longer", cut(1, 6), ReleaseArrives, ""},
 		{"the links were cut while it was there", cut(2504, 2600), ReleaseArrives, ""},
 		{"from its end on", cut(2505, 2600), "ReleaseEverywhere", ""},

@@ -214,3 +214,13 @@ func TestAFaultOnOneMessageIsSpent(t *testing.T) {
 		require.Equal(t, []span{{100 * ms, test.until * ms}}, s.history(t, 0).analysis.reach().unhealthy("c1", "n1"), test)
 	}
 }
+
+// An attempt of which nobody knows how it ended may have left keys, as one that failed: a wait begins anew as it ends.
+func TestAWaitBeginsAnewAsAnAttemptEnds(t *testing.T) {
+	for outcome, violated := range map[history.Type]bool{history.TypeInfo: false, history.TypeFail: false, "": true} {
+		s := tale()
+		s.attempt("c1", 0, 1000, outcome)
+		s.attempt("c2", 5, 2400, history.TypeFail)
+		require.Equal(t, violated, s.violated(t, DeadlockFreedom), outcome)
+	}
+}
