@@ -31,7 +31,7 @@ const untold = "some nodes hang to begin with, and it is not known whether the l
 // that follows from that is none of what the scenario is about, unless it expects
 // something of fault tolerance, which is what the lock then lacks; any other stands.
 func (s staging) judge(results []Result) {
-	failed := false
+	failed := s.lacksGrants()
 	for i := range results {
 		switch {
 		case !s.about(results[i].Property) || results[i].Verdict != history.Violated:
@@ -50,6 +50,28 @@ func (s staging) judge(results []Result) {
 			results[i].undecide(Unstaged, hangs)
 		}
 	}
+}
+
+// lacksGrants reports whether a grant that the scenario needs is missing because of that: nobody
+// held the lock, and for more than a TTL an attempt waited for a node that the setting keeps away,
+// where the bounds of a liveness property are wider than that.
+func (s staging) lacksGrants() bool {
+	if s.counts.grants >= s.header.Earned.Grants {
+		return false
+	}
+	for _, k := range s.keys {
+		held := spansOf(k.leases)
+		for _, o := range k.acquires {
+			wait := span{o.asked, o.done}
+			if o.outcome != failed || wait.length() <= s.header.TTL || wait.meets(held) || wait.meets(s.unreachable[o.process]) {
+				continue
+			}
+			if s.hung(Violation{Blame: (&waitBlame{s.blamer, o, wait}).explainRelease()}) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // about reports whether a violation of a property may be that the setting did not come

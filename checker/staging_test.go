@@ -189,3 +189,37 @@ func TestAReleaseThatWaitsForWhatTheSettingKeepsAway(t *testing.T) {
 	require.Equal(t, history.Holds, verdict.Of(MutualExclusion).Verdict, verdict.Of(MutualExclusion).Reason)
 	require.Equal(t, history.Holds, verdict.Of(DeadlockFreedom).Verdict, verdict.Of(DeadlockFreedom).Reason)
 }
+
+// A grant that is missing because of such a wait is told so, also where no bound is that narrow.
+func TestAGrantThatTheSettingKeepsAwayIsMissing(t *testing.T) {
+	for name, test := range map[string]struct {
+		tell func(s *story)
+		want string
+	}{
+		"it waited for a node":     {func(*story) {}, hangs},
+		"the grant is not missing": {func(s *story) { s.header.Earned.Grants = 1 }, ""},
+		"another held the lock":    {func(s *story) { s.grant("c3", 100, 110, 900) }, "vacuous"},
+		"it waited for no TTL":     {func(s *story) { s.header.TTL = 5000 * ms }, "vacuous"},
+		"it asked others": {func(s *story) {
+			for t := int64(100); t < 4000; t += 100 {
+				s.refusals(t, "c1", "n1", "n2", "n3")
+			}
+		}, "vacuous"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tale()
+			s.header.Expect[MutualExclusion] = history.Holds
+			s.header.Bounds.Grant, s.header.Bounds.Free = 10000*ms, 10000*ms
+			s.header.Earned.Grants = 3
+			s.farSent("c1-n4", 11)
+			s.sets(11, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.attempt("c1", 10, 4000, history.TypeFail)
+			s.grant("c2", 5000, 5010, 900)
+			test.tell(s)
+			verdict, err := s.history(t, 6000).Verdict()
+			require.NoError(t, err)
+			require.Contains(t, verdict.Of(MutualExclusion).Reason, test.want, verdict.Of(MutualExclusion).Verdict)
+			require.Equal(t, test.want == "", verdict.Of(MutualExclusion).Verdict == history.Holds)
+		})
+	}
+}
