@@ -243,3 +243,10 @@ func TestWhichOfTwoUpdatesIsLost(t *testing.T) {
 	require.Len(t, found, 1)
 	require.Equal(t, []string{"a", "b"}, []string{found[0].early.value, found[0].late.value})
 }
+
+// A lease that is over as it begins is in nobody's way.
+func TestAnEmptyLeaseOverlapsNothing(t *testing.T) {
+	leases := []lease{{from: 0, until: 100, grant: &operation{id: 1}}, {from: 50, until: 50, grant: &operation{id: 2}}}
+	require.Equal(t, porcupine.CheckResult(porcupine.Ok), ownedMutex(leases))
+	require.Empty(t, sweep(newVocabulary(), leases))
+}
