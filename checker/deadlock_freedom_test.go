@@ -175,6 +175,18 @@ func TestDeadlockFreedom(t *testing.T) {
 			s.attempt("c1", 0, 10, history.TypeFail)
 			s.grant("c2", 200, 1020, 900)
 		}, history.Holds, ""},
+		{"nor are its own keys of earlier rounds, with the token that it is granted in the end", func(s *story) {
+			for _, node := range []string{"n1", "n2", "n3"} {
+				s.silent(15, "c1", "t1", node)
+			}
+			s.attempt("c1", 0, 10, history.TypeFail)
+			for t := int64(300); t < 2900; t += 200 {
+				s.sets(t, "c2", "t2", 1000, "n4", "n5")
+				s.deletes(t+10, "c2", "t2", "n4", "n5")
+			}
+			s.sets(2995, "c2", "t2", 1000, "n3", "n4", "n5")
+			s.op(200, 3000, history.TypeOK, history.Event{Process: "c2", Op: history.OpAcquire, Key: "k1", Token: "t2", Validity: 900 * ms})
+		}, history.Violated, ""},
 		{"kept by extensions for too long", func(s *story) {
 			s.header.Bounds.Tenure = 3000 * ms
 			id := s.grant("c1", 0, 10, 900)

@@ -4,19 +4,20 @@ package checker
 type obstacles struct {
 	*analysis
 	key    *keyed
-	leased map[text]bool // the tokens of leases that were granted
-	silent map[name]bool // clients that were granted leases without telling their tokens
+	leased map[text][]span // by token, when leases with it were held: some locks have one for all attempts
+	silent map[name]bool   // clients that were granted leases without telling their tokens
 }
 
 func (a *analysis) obstacles(k *keyed) *obstacles {
-	o := &obstacles{analysis: a, key: k, leased: map[text]bool{}, silent: map[name]bool{}}
+	o := &obstacles{analysis: a, key: k, leased: map[text][]span{}, silent: map[name]bool{}}
 	for _, grant := range k.acquires {
-		switch {
-		case !grant.ok():
-		case grant.token == 0:
+		if grant.ok() && grant.token == 0 {
 			o.silent[grant.process] = true
-		default:
-			o.leased[grant.token] = true
+		}
+	}
+	for _, l := range k.leases { // in the order of from
+		if l.grant.token != 0 {
+			o.leased[l.grant.token] = merge(o.leased[l.grant.token], span{l.from, l.until})
 		}
 	}
 	return o
@@ -48,7 +49,7 @@ func (o *obstacles) during(w asking) []span {
 // stood between, or its command came too late for anybody to wait for it. The key of
 // an attempt that failed is none: to clear it away is the lock's own business.
 func (o *obstacles) stands(h *holding) bool {
-	if h.owner == nobody || o.leased[h.token] || o.silent[h.owner] {
+	if h.owner == nobody || (span{h.from, h.until}).meets(o.leased[h.token]) || o.silent[h.owner] {
 		return true
 	}
 	return o.heldTooLong(h.owner, h.node, h.from) || len(o.hindrances(h)) > 0

@@ -63,7 +63,7 @@ func (s staging) lacksGrants() bool {
 		held := spansOf(k.leases)
 		for _, o := range k.acquires {
 			wait := span{o.asked, o.done}
-			if o.outcome != failed || wait.length() <= s.header.TTL || wait.meets(held) || wait.meets(s.unreachable[o.process]) {
+			if o.outcome != failed || wait.length() <= s.header.TTL || cuts(held, wait) || cuts(s.unreachable[o.process], wait) {
 				continue
 			}
 			if s.hung(Violation{Blame: (&waitBlame{s.blamer, o, wait}).explainRelease()}) {
@@ -73,6 +73,9 @@ func (s staging) lacksGrants() bool {
 	}
 	return false
 }
+
+// cuts reports whether disjoint, ordered spans take something of a wait.
+func cuts(spans []span, wait span) bool { return total(wait.without(spans)) < wait.length() }
 
 // about reports whether a violation of a property may be that the setting did not come
 // about, and nothing else.
