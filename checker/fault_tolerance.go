@@ -88,11 +88,11 @@ func (f *faultTolerance) ungranted(k *keyed, known int) []Violation {
 				inTheWay = f.obstacles(k)
 			}
 			for _, clear := range free.without(inTheWay.during(w)) {
-				rivals := w.rivals(all, clear)
-				if clear.length() <= f.bound(rivals) || clear.from < told.until && told.from < clear.until {
+				tooLong, rivals := f.tooLong(w, clear, all)
+				if tooLong.length() == 0 || tooLong.from < told.until && told.from < tooLong.until {
 					continue
 				}
-				found, told = append(found, f.violation(w, clear, rivals, known+len(found))), clear
+				found, told = append(found, f.violation(w, tooLong, rivals, known+len(found))), tooLong
 			}
 		}
 	}
@@ -108,6 +108,36 @@ func (f *faultTolerance) bound(rivals int) int64 {
 		all = min(all, max(b.Grant, b.Free))
 	}
 	return all
+}
+
+// tooLong gives the longest part of a clear stretch that is longer than the bound for as
+// many rivals as ask in it, with their number; an empty one if there is none. A rival
+// that had given up before, or asked only afterwards, delays nobody.
+func (f *faultTolerance) tooLong(w asking, clear span, all []asking) (longest span, rivals int) {
+	if n := w.rivals(all, clear); clear.length() > f.bound(n) {
+		return clear, n
+	}
+	begins, ends := []int64{clear.from}, []int64{clear.until}
+	var near []asking
+	for _, other := range all {
+		if other.client == w.client || other.until <= clear.from || other.from >= clear.until {
+			continue
+		}
+		near = append(near, other)
+		begins, ends = append(begins, max(clear.from, other.until)), append(ends, min(clear.until, other.from))
+	}
+	for _, from := range begins {
+		for _, until := range ends {
+			part := span{from, until}
+			if part.length() <= max(longest.length(), f.header.Bounds.Grant) {
+				continue
+			}
+			if n := w.rivals(near, part); part.length() > f.bound(n) {
+				longest, rivals = part, n
+			}
+		}
+	}
+	return longest, rivals
 }
 
 // free gives the stretches of a client's asking, longer than the bound for one that asks

@@ -109,6 +109,24 @@ func TestFaultTolerance(t *testing.T) {
 			}
 			s.grant("c2", 100, 1601, 900)
 		}, history.Violated, ""},
+		{"a rival that gave up before is none", func(s *story) {
+			s.attempt("c3", 0, 100, history.TypeFail)
+			s.grant("c2", 0, 601, 900)
+		}, history.Violated, ""},
+		{"nor is one that asks only afterwards", func(s *story) {
+			s.attempt("c3", 501, 700, history.TypeFail)
+			s.grant("c2", 0, 701, 900)
+		}, history.Violated, ""},
+		{"one in the midst of it leaves too little before and after", func(s *story) {
+			s.attempt("c3", 300, 400, history.TypeFail)
+			s.grant("c2", 0, 900, 900)
+			s.grant("c2", 3000, 3010, 10)
+		}, history.Holds, ""},
+		{"one that asks to the bound's last moment", func(s *story) {
+			s.attempt("c3", 0, 101, history.TypeFail)
+			s.grant("c2", 0, 601, 900)
+			s.grant("c2", 3000, 3010, 10)
+		}, history.Holds, ""},
 		{"the keys of a rival's failed attempt are no excuse", func(s *story) {
 			s.sets(5, "c1", "t1", 1000, "n1", "n2", "n3")
 			s.attempt("c1", 0, 10, history.TypeFail)
