@@ -24,6 +24,8 @@ type fault struct {
 	sent  []int64 // of a cut: when its client sent the node something, as far as is known
 	// atWork: a client that it befell had a release or a check under way.
 	atWork bool
+	// toClient: of a cut: what the client sends goes through.
+	toClient bool
 }
 
 // faultReader collects the faults of a history.
@@ -98,6 +100,7 @@ func begin(e *history.Event, index int) []fault {
 	for _, target := range e.Fault.Targets {
 		f := fault{id: e.Fault.ID, class: e.Fault.Class, target: target, span: span{from: e.Time}, since: e.Time,
 			open: true, event: index, cause: cause, met: e.Fault.Met}
+		f.toClient = e.Fault.Asked["direction"] == "to-client"
 		if e.Fault.Since > 0 {
 			f.since = e.Fault.Since
 		}

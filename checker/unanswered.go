@@ -56,7 +56,7 @@ func (t *timeline) refused(e *history.Event, p place) {
 		return
 	}
 	if s, found := t.behind(e, p); found {
-		when := t.record.awake(t.record.name(p.node), s.time)
+		when := t.record.awake(t.record.name(p.node), t.record.through(s.client, p.node, s.time))
 		t.ttl(s.event, t.open(p, when, s.token, s.client, s.event), when, s.expiry)
 	}
 }
@@ -69,6 +69,18 @@ func (r *record) heldTooLong(client, node name, t int64) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool {
 		return f.target == link && f.class.HindersLink() && f.until-f.from >= r.header.TTL && f.until <= t && t-f.until <= precision
 	})
+}
+
+// through is when what a client sent gets to a node: a command is told as it sets out on its
+// link, and where that was cut it arrived when the link was healed.
+func (r *record) through(client, node name, t int64) int64 {
+	link := r.name(client) + "-" + r.name(node)
+	for _, f := range r.faults {
+		if f.target == link && f.class == history.LinkCut && !f.toClient && f.from <= t && t < f.until {
+			t = f.until
+		}
+	}
+	return t
 }
 
 // awake is when a node carries out what reaches it at a time: at once, or, if it was
