@@ -54,7 +54,7 @@ func (b *Bench) Run(ctx context.Context, e *Experiment) (*Outcome, error) {
 		return nil, err
 	}
 	defer leave()
-	trials, err := b.run(ctx, []suite.Job{e.job()}, e.Seed, true)
+	trials, err := b.run(ctx, []suite.Job{e.job()}, e.Seed, 1, true)
 	if err != nil {
 		return nil, err
 	}
@@ -72,12 +72,12 @@ func (b *Bench) Run(ctx context.Context, e *Experiment) (*Outcome, error) {
 
 var errTooManyEvents = errors.New("it makes more events than can be shown: fewer clients, a shorter workload, or longer holds make fewer")
 
-// run runs each job once, with that seed, all of them to their ends or none: what a trial that
-// was called off has seen is no answer to the reader's question.
-func (b *Bench) run(ctx context.Context, jobs []suite.Job, seed uint64, events bool) ([]suite.Result, error) {
+// run runs each job so many times, from that seed on, all of them to their ends or none: what a
+// trial that was called off has seen is no answer to the reader's question.
+func (b *Bench) run(ctx context.Context, jobs []suite.Job, seed uint64, times int, events bool) ([]suite.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.limit)
 	defer cancel()
-	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: seed, Events: events, Parallel: 1}
+	o := suite.Options{Cluster: suite.Virtual, Trials: times, Seed: seed, Events: events, Parallel: 1}
 	trials, err := b.trials(ctx, jobs, o, func(suite.Result) {})
 	if err != nil {
 		return nil, err

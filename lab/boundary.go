@@ -12,6 +12,9 @@ import (
 // points is how many values of a control a boundary is looked for with.
 const points = 41
 
+// BoundarySeeds is with how many seeds each value is tried.
+const BoundarySeeds = 5
+
 // Boundary is how the verdicts depend on one control, all else as it stands.
 type Boundary struct {
 	Number *Number
@@ -42,29 +45,40 @@ func (b *Bench) Boundary(ctx context.Context, e *Experiment, n *Number) (*Bounda
 		n.Value = v
 		jobs = append(jobs, e.job())
 	}
-	trials, err := b.run(ctx, jobs, e.Seed, false)
+	trials, err := b.run(ctx, jobs, e.Seed, BoundarySeeds, false)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range e.Properties {
-		for _, t := range trials {
-			found.Verdicts[p] = append(found.Verdicts[p], verdict(t, p))
+		for ofValue := range slices.Chunk(trials, BoundarySeeds) {
+			found.Verdicts[p] = append(found.Verdicts[p], verdict(ofValue, p))
 		}
 	}
 	return found, nil
 }
 
-func verdict(t suite.Result, property string) string {
-	for _, r := range t.Results {
-		if r.Property == property {
-			return r.Verdict
+// verdict is what several trials say of a property: it holds if it does in all of them,
+// and one that violates it is enough.
+func verdict(trials []suite.Result, property string) string {
+	said := map[string]int{}
+	for _, t := range trials {
+		for _, r := range t.Results {
+			if r.Property == property {
+				said[r.Verdict]++
+			}
 		}
+	}
+	switch {
+	case said[history.Violated] > 0:
+		return history.Violated
+	case said[history.Holds] == len(trials):
+		return history.Holds
 	}
 	return history.Inconclusive
 }
 
 // values are where the control is tried: evenly from end to end, or by equal
-// factors where the range is wide; its own value is among them.
+// factors where the range is wide; its own value and the predicted one are among them.
 func (n *Number) values() []float64 {
 	var all []float64
 	for i := range points {
@@ -77,6 +91,9 @@ func (n *Number) values() []float64 {
 		all = append(all, math.Min(math.Round(x*1e6)/1e6, n.Most))
 	}
 	all = append(all, n.Value)
+	if n.Predicted > 0 {
+		all = append(all, n.Predicted)
+	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }

@@ -10,6 +10,7 @@ import (
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
 	"lockproof/nemesis"
+	"lockproof/redlock"
 	"lockproof/scenarios"
 )
 
@@ -112,6 +113,11 @@ func restartDelay(s *scenarios.Scenario) *Number {
 		return nil
 	}
 	n := ttls(s, "restart-delay", "Restart delay", delay, 0, mostWait/2, setRestartDelay)
+	// redis.io, "Distributed Locks with Redis": delayed restarts; and clocks may differ by the drift.
+	n.Predicted = 1 + redlock.DefaultDrift
+	if s.Lock.Drift != nil {
+		n.Predicted = 1 + *s.Lock.Drift
+	}
 	if slices.ContainsFunc(s.Script, func(step scenarios.Step) bool { return !step.After.IsZero() }) {
 		n.Least = 0.05 // after no time at all is never, in a step
 	}

@@ -38,6 +38,9 @@ type Number struct {
 	Name, Label, Unit  string
 	Value, Least, Most float64
 	Step, initial      float64
+	// Predicted is the value from which on the page promises that nothing goes wrong,
+	// whatever the moment of the fault and the clocks; 0: none is known.
+	Predicted float64
 
 	set func(*scenarios.Scenario, float64)
 }

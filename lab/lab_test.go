@@ -32,7 +32,7 @@ func verdictOf(t *testing.T, b *Bench, e *Experiment, property string) string {
 	o, err := b.Run(context.Background(), e)
 	require.NoError(t, err)
 	require.NotEmpty(t, o.Trial.Events)
-	return verdict(o.Trial, property)
+	return verdict([]suite.Result{o.Trial}, property)
 }
 
 // As the catalogue has them, the lab's experiments give the catalogue's
@@ -51,7 +51,7 @@ func TestUnchangedExperimentsGiveTheCataloguesVerdicts(t *testing.T) {
 			o, err := b.Run(context.Background(), e)
 			require.NoError(t, err, s.Name)
 			for property, want := range s.With(v).Expect {
-				require.Equal(t, want, verdict(o.Trial, property), "%s %s", s.Name, v.Name)
+				require.Equal(t, want, verdict([]suite.Result{o.Trial}, property), "%s %s", s.Name, v.Name)
 			}
 		}
 	}
@@ -100,7 +100,11 @@ func TestBoundary(t *testing.T) {
 	require.Len(t, stretches, 2)
 	require.Equal(t, history.Violated, stretches[0].Verdict)
 	require.Equal(t, history.Holds, stretches[1].Verdict)
-	require.InDelta(t, 0.95, stretches[1].From, 0.1, "c2 asks again several times in a TTL")
+	require.InDelta(t, 0.99, stretches[1].From, 0.025, "several seeds ask at several moments")
+	predicted := found.Number.Predicted
+	require.InDelta(t, 1.01, predicted, 1e-9, "a TTL, and the drift of the clocks")
+	require.Contains(t, found.Values, predicted)
+	require.LessOrEqual(t, stretches[1].From, predicted, "it holds from where it is predicted to")
 	require.False(t, e.Changed(), "the control stands where it stood")
 }
 

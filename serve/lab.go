@@ -230,6 +230,9 @@ type boundary struct {
 	Least, Most   string
 	Rows          []boundaryRow
 	Now           float64 // the place of the control as it stands
+	Predicted     float64 // of the predicted value, 0 for none
+	Prediction    string  // of it, "" for none
+	Seeds         int     // with which each value was tried
 }
 
 // boundaryRow is one property.
@@ -250,7 +253,7 @@ const stripWidth = 600.0
 // drawBoundary gives each value that was tried an equal place.
 func drawBoundary(e *lab.Experiment, found *lab.Boundary) *boundary {
 	n := found.Number
-	b := &boundary{Control: n.Label, Unit: n.Unit, Least: lab.Text(found.Values[0]), Most: lab.Text(found.Values[len(found.Values)-1])}
+	b := &boundary{Seeds: lab.BoundarySeeds, Control: n.Label, Unit: n.Unit, Least: lab.Text(found.Values[0]), Most: lab.Text(found.Values[len(found.Values)-1])}
 	w := stripWidth / float64(len(found.Values))
 	for _, p := range e.Properties {
 		row := boundaryRow{Property: p}
@@ -269,5 +272,9 @@ func drawBoundary(e *lab.Experiment, found *lab.Boundary) *boundary {
 		b.Rows = append(b.Rows, row)
 	}
 	b.Now = (float64(slices.Index(found.Values, n.Value)) + 0.5) * w
+	if n.Predicted > 0 {
+		b.Predicted = float64(slices.Index(found.Values, n.Predicted)) * w
+		b.Prediction = fmt.Sprintf("%s %s", lab.Text(n.Predicted), n.Unit)
+	}
 	return b
 }
