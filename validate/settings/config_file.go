@@ -51,8 +51,7 @@ func (p Policy) readSettings(file string, lines []string) (*Redis, error) {
 	case file != "" || c == nil:
 		return ReadRedis(file, lines)
 	case c.Name != "":
-		r := &reader{base: filepath.Dir(p.File)}
-		r.open = []string{c.Name}
+		r := &reader{elsewhere: true}
 		r.text(c.Name, []byte(c.Text))
 		for _, line := range lines {
 			r.line(Place{File: fmt.Sprintf("--set %q", line)}, line)

@@ -89,6 +89,17 @@ func replaceFolder(text, folder string) string {
 	return text
 }
 
+// What a ConfigMap includes is in its container, and not read here.
+func TestAConfigMapIncludesNothingFromHere(t *testing.T) {
+	p, err := ParsePolicy("pod.yaml", []byte(pod("{name: c, mountPath: /etc/redis}", "{name: c, configMap: {name: conf}}")+
+		"\n---\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {redis.conf: include /etc/passwd}"), "")
+	require.NoError(t, err)
+	s, err := ReadSettings("", nil, p)
+	require.NoError(t, err)
+	require.Len(t, s.Unknown, 1)
+	require.Equal(t, "include", s.Unknown[0].Name)
+}
+
 // A unit that is in use here names files of this machine.
 func TestAUnitInUseNamesFilesOfThisMachine(t *testing.T) {
 	for unit, want := range map[string]string{"/etc/systemd/system/redis.service": "/etc/redis.conf",

@@ -50,6 +50,7 @@ const mostProblems = 50
 // reader reads redis.conf with the files that it includes.
 type reader struct {
 	base       string   // the folder that relative includes are in
+	elsewhere  bool     // what a text includes is not on this machine: it stays an unknown line
 	open       []string // the files being read, each included by the one before
 	files      int      // that have been read
 	bytes      int64    // that these have
@@ -123,7 +124,7 @@ func (r *reader) line(at Place, line string) {
 		r.fail(at, "this line is no directive", "name the server's redis.conf, and include only files of its kind")
 		return
 	}
-	if d.Name == "include" {
+	if d.Name == "include" && !r.elsewhere {
 		r.include(d)
 		return
 	}
