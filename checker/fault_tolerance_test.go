@@ -144,6 +144,24 @@ func TestFaultTolerance(t *testing.T) {
 			s.lasting(7, 3000, "cut", "c1-n1", "c1-n2", "c1-n3")
 			s.grant("c2", 20, 1200, 900)
 		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"but not where the fault was over as they came", func(s *story) {
+			s.sets(5, "c1", "t1", 1000, "n1", "n2", "n3")
+			s.attempt("c1", 0, 10, history.TypeFail)
+			s.lasting(0, 15, "hold", "c1-n1", "c1-n2", "c1-n3")
+			s.grant("c2", 20, 1200, 900)
+		}, history.Violated, ""},
+		{"and where it lasted longer they are", func(s *story) {
+			s.sets(5, "c1", "t1", 1000, "n1", "n2", "n3")
+			s.attempt("c1", 0, 10, history.TypeFail)
+			s.lasting(0, 16, "hold", "c1-n1", "c1-n2", "c1-n3")
+			s.grant("c2", 20, 1200, 900)
+		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"what is lost is lost, however soon", func(s *story) {
+			s.sets(5, "c1", "t1", 1000, "n1", "n2", "n3")
+			s.attempt("c1", 0, 10, history.TypeFail)
+			s.lasting(0, 12, "lose", "c1-n1", "c1-n2", "c1-n3")
+			s.grant("c2", 20, 1200, 900)
+		}, history.Inconclusive, "vacuous: nobody asked"},
 		{"and of nobody that is known", func(s *story) {
 			for _, node := range []string{"n1", "n2", "n3"} {
 				s.look(5, node, "r1", "t9", 1000)

@@ -24,6 +24,17 @@ const promptness = 10
 // prompt is how long the answer of a healthy node may take.
 func (r reach) prompt() int64 { return r.header.Bounds.Grant / promptness }
 
+// telling is the part of the bound for a grant within which the end of a fault is told: what
+// it held takes effect a little before.
+const telling = 50
+
+// brief reports whether a fault that held messages up was over as a stretch began: what it
+// held was delivered, and it stood between nobody any more.
+func (r reach) brief(f fault, of span) bool {
+	holds := f.class == history.LinkCut || f.class == history.MessageHeld
+	return holds && min(f.until, of.until)-max(f.since, of.from) <= r.header.Bounds.Grant/telling
+}
+
 // unhealthy gives the stretches for which a client had no good way to a node: the node
 // was not healthy, or the link between them was hindered.
 func (r reach) unhealthy(client, node string) []span {
