@@ -229,3 +229,19 @@ func TestWorse(t *testing.T) {
 	require.Equal(t, Inconclusive, a.Verdict, "nothing was asked")
 	require.Equal(t, 31*time.Second, wholeSeconds(Boundary(30*time.Second, 0.01)))
 }
+
+// Where the server's own file was not read, Redis's defaults convict nobody.
+func TestDefaultsInPlaceOfAFileConvictNobody(t *testing.T) {
+	p, err := settings.ParsePolicy("redis.service",
+		[]byte("[Service]\nExecStart=/usr/bin/redis-server /etc/redis.conf\nRestart=always\n"), "")
+	require.NoError(t, err)
+	a := asker(t, "", p, settings.Kill)
+	a.Redis, err = settings.ReadSettings("", nil, p)
+	require.NoError(t, err)
+	answer := judged(t, a)
+	require.Equal(t, Inconclusive, answer.Verdict)
+	require.Positive(t, answer.Rows[0].Tally.Violated, "by the defaults it is given away")
+	require.Contains(t, answer.Rows[0].Reason, "give it with --config")
+	a.Redis.Unread = ""
+	require.Equal(t, Unsafe, judged(t, a).Verdict)
+}
