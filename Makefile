@@ -15,7 +15,7 @@ TESTFLAGS   ?= -timeout 20m
 PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help build run setup test race fuzz mutate bench gobench lint cross dist image fmt clean
+.PHONY: help build run setup test race fuzz mutate bench gobench league lint cross dist image fmt clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,14 @@ bench: ## measure side by side, print one table, write it to out/bench
 
 gobench: ## run the benchmarks in Go's format, for benchstat
 	$(GO) test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
+
+league: ## put other people's locks to the test, and write docs/locks.md; takes an hour
+	@rm -rf out/league && mkdir -p out/league
+	@echo 'the catalogue, in virtual time where a lock can: a lock that breaks is no failure here'
+	-@LOCKPROOF_RESULTS=$(CURDIR)/out/league/catalogue $(GO) -C league test -count=1 -timeout 0 -run TestLeague . -explore 60s >out/league/catalogue.log 2>&1
+	@echo 'what was found, on real servers, ten times'
+	-@LOCKPROOF_RESULTS=$(CURDIR)/out/league/confirmed $(GO) -C league test -count=1 -timeout 0 -run TestConfirmed . >out/league/confirmed.log 2>&1
+	@$(GO) -C league run ./page -results $(CURDIR)/out/league -root ..
 
 lint: ## check format, vet, staticcheck and the example workflows
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'not gofmt-ed: run make fmt'; exit 1; }

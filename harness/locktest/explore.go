@@ -56,7 +56,8 @@ func (r *run) search(t *testing.T) {
 	if err != nil {
 		t.Fatalf("locktest.Explore: %v", err)
 	}
-	t.Log(s.Summary(tally))
+	r.kept.tally = s.Summary(tally)
+	t.Log(r.kept.tally)
 	switch {
 	case len(tally.Finds) > 0:
 		f := tally.Finds[0]

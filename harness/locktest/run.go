@@ -48,7 +48,11 @@ func Run(t *testing.T, build New, options ...Option) {
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
-	t.Cleanup(r.close)
+	t.Cleanup(func() {
+		if err := r.close(); err != nil {
+			t.Errorf("locktest: %v", err)
+		}
+	})
 	found, err := r.firstLease(t.Context())
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
@@ -70,16 +74,23 @@ type run struct {
 	children *suite.Children
 	worker   []string // the command line of a client in real time
 	folder   string   // takes histories
+	kept     *kept    // for others
 	failed   bool     // something is there to be looked at
 	hung     int      // trials so far
 }
 
 func newRun(s settings, call part) (*run, error) {
-	folder, err := os.MkdirTemp("", "lockproof-"+suite.Slug(s.name)+"-")
+	kept, err := keep(call)
 	if err != nil {
 		return nil, err
 	}
-	r := &run{settings: s, call: call, folder: folder}
+	folder := filepath.Join(kept.folder, histories)
+	if kept.folder == "" {
+		if folder, err = os.MkdirTemp("", "lockproof-"+suite.Slug(s.name)+"-"); err != nil {
+			return nil, err
+		}
+	}
+	r := &run{settings: s, call: call, folder: folder, kept: kept}
 	r.children = &suite.Children{ProgressTimeout: s.progressTimeout, Said: os.Stderr}
 	return r, r.know(nil)
 }
@@ -97,11 +108,15 @@ func (r *run) know(found *locks.Abilities) (err error) {
 	return err
 }
 
-func (r *run) close() {
+// close leaves what others are to have, and ends the rest.
+func (r *run) close() error {
 	r.children.Close()
-	if !r.failed {
+	if r.kept.folder == "" && !r.failed {
 		_ = os.RemoveAll(r.folder) // it is in the folder for temporary files
 	}
+	o := r.options(r.seed, "")
+	o.Trials = r.trials
+	return r.kept.write(o)
 }
 
 // options are those of one trial that keeps its history in a folder.
@@ -142,6 +157,7 @@ func (r *run) scenarios(t *testing.T) {
 		}
 		t.Run(job.Scenario.Name, func(t *testing.T) {
 			if why != "" {
+				r.kept.note(job, suite.Result{Scenario: job.Scenario.Name, Variant: job.Variant, Cluster: r.on, Seed: r.seed, Lock: r.name, Skipped: why}, "")
 				t.Skip(why)
 			}
 			for i := range uint64(r.trials) {
@@ -186,6 +202,7 @@ func (r *run) trial(t *testing.T, job suite.Job, seed uint64, record bool) {
 		r.hung++
 	}
 	r.judgeOnly(&done)
+	r.kept.note(job, done, out)
 	switch standing, why := done.Standing(); standing {
 	case suite.Skipped:
 		t.Skip(why)
@@ -202,7 +219,7 @@ func (r *run) trial(t *testing.T, job suite.Job, seed uint64, record bool) {
 
 // artifacts is the folder for what a subtest leaves: Go's own where it keeps that.
 func (r *run) artifacts(t *testing.T) string {
-	if artifactsKept() {
+	if r.kept.folder == "" && artifactsKept() {
 		return t.ArtifactDir()
 	}
 	return filepath.Join(r.folder, filepath.FromSlash(strings.TrimPrefix(t.Name(), r.call.Test+"/")))

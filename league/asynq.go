@@ -1,0 +1,54 @@
+package league
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"github.com/hibiken/asynq"
+
+	"lockproof/harness/locktest"
+)
+
+func asynqs() []Lock {
+	return []Lock{{
+		Unjudged: "its lock is a task: lists, sets and hashes beside the key. Lockproof's model of a node has strings alone, so that " +
+			"virtual time refuses its commands, and on real servers every verdict is inconclusive (contradicted)",
+		Name: "asynq unique tasks", Test: "asynq", Module: "github.com/hibiken/asynq", On: "one server",
+		SetUp: "a task with Unique(TTL) is the lock, and Inspector.DeleteTask its release: no server works on it; " +
+			"TTL in whole seconds",
+		Belief: "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least", RealTime: true,
+		New: func(env locktest.Env) (locktest.Lock, error) {
+			client := env.Client(0)
+			return asynqLock{env, asynq.NewClientFromRedisClient(client), asynq.NewInspectorFromRedisClient(client)}, nil
+		},
+	}}
+}
+
+type asynqLock struct {
+	env       locktest.Env
+	client    *asynq.Client
+	inspector *asynq.Inspector
+}
+
+// Keys: the task's uniqueness is a key that is named by its payload.
+func (l asynqLock) Keys(key string) []string {
+	sum := md5.Sum([]byte(key))
+	return []string{"asynq:{default}:unique:league:" + hex.EncodeToString(sum[:])}
+}
+
+func (l asynqLock) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
+	whole := time.Duration(seconds(l.env.TTL)) * time.Second
+	task, err := l.client.EnqueueContext(ctx, asynq.NewTask("league", []byte(key)), asynq.Unique(whole))
+	if errors.Is(err, asynq.ErrDuplicateTask) {
+		err = errors.Join(err, locktest.ErrHeld)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return lease{token: task.ID, release: func(context.Context) error {
+		return lost(l.inspector.DeleteTask(task.Queue, task.ID), asynq.ErrTaskNotFound)
+	}}, nil
+}

@@ -1,0 +1,53 @@
+package league
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/go-eagle/eagle/pkg/config"
+	"github.com/go-eagle/eagle/pkg/lock"
+	"github.com/go-eagle/eagle/pkg/log"
+	"github.com/redis/go-redis/v9"
+
+	"lockproof/harness/locktest"
+)
+
+func eagles() []Lock {
+	return []Lock{{
+		Name: "go-eagle RedisLock", Test: "eagle", Module: "github.com/go-eagle/eagle", On: "one server",
+		SetUp: "a new RedisLock for each lock, on go-redis 9 with its defaults; the framework's logger is set up, without which " +
+			"the lock panics at the first error of Redis",
+		Belief:   "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least",
+		Findings: []Finding{lateSet("pkg/lock/redis.go:35-41"), goRedisDeadlines([]string{"cancelled-acquire"}, nil)},
+		Prepare:  logging,
+		New: func(env locktest.Env) (locktest.Lock, error) {
+			return eagleLock{env, env.Client(0)}, nil
+		},
+	}}
+}
+
+// logging does what a service of go-eagle's does when it starts: it watches its file
+// from then on, which nothing in virtual time may.
+var logging = sync.OnceFunc(func() {
+	config.New("testdata/eagle")
+	log.Init()
+})
+
+type eagleLock struct {
+	env    locktest.Env
+	client *redis.Client
+}
+
+func (l eagleLock) Keys(key string) []string { return []string{fmt.Sprintf(lock.RedisLockKey, key)} }
+
+func (l eagleLock) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
+	of := lock.NewRedisLock(l.client, key, l.env.TTL)
+	return lease{release: func(ctx context.Context) error {
+		ours, err := of.Unlock(ctx)
+		if err == nil && !ours {
+			err = locktest.ErrLost
+		}
+		return err
+	}}, held(of.Lock(ctx))
+}

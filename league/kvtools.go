@@ -1,0 +1,93 @@
+package league
+
+import (
+	"context"
+	"crypto/rand"
+
+	"github.com/kvtools/redis"
+	"github.com/kvtools/valkeyrie/store"
+
+	"lockproof/harness/locktest"
+)
+
+func kvtools() []Lock {
+	base := Lock{
+		Module: "github.com/kvtools/redis", On: "one server", RealTime: true,
+		Belief:   "until the channel that Lock returns is closed, or it is released",
+		Promises: []Quote{{"keep holding.", "redis.go:689"}},
+		Options:  []locktest.Option{locktest.Believes(locktest.UntilReleased)},
+	}
+	raw, encoded := base, base
+	raw.Name, raw.Test = "kvtools/redis (valkeyrie)", "kvtools"
+	raw.SetUp = "New, NewLock with the TTL and a random value, as valkeyrie's documents have it"
+	raw.Findings = []Finding{{
+		Scenarios: []string{"given-back", "told-too-late"}, Confirm: []string{"scenarios/given-back.yaml"},
+		What: "with the default codec a lock is never released and never extended: the script reads every value as JSON, and the codec " +
+			"writes none. Whoever asks waits for a whole TTL, 60 s by default",
+		Place:  "redis.go:104 with codec.go:19-25 and lua.go:102-103, 120-121",
+		Reply:  "known (kvtools/valkeyrie#46): NewWithCodec with JSONCodec; valkeyrie.NewStore cannot be told so",
+		Report: "kvtools-redis-lock.md",
+	}}
+	raw.New = newKvtools(redis.RawCodec{})
+	encoded.Name, encoded.Test = "kvtools/redis with JSONCodec", "kvtools-json"
+	encoded.SetUp = "as kvtools/redis, made by NewWithCodec with JSONCodec, as its own tests have it"
+	encoded.Findings = []Finding{{
+		Scenarios: []string{"told-too-late", "watchdog-cut-off"}, Confirm: []string{"scenarios/told-too-late.yaml"},
+		What: "when Redis stops answering the holder, the extension waits for 30 s, four times, whatever the TTL: the channel that says " +
+			"that the lock is lost is closed long after another has it",
+		Place:  "redis.go:159-164, 702-719",
+		Reply:  "the TTL is 60 s by default; then two may hold it for a minute",
+		Report: "kvtools-redis-lock.md",
+	}}
+	encoded.New = newKvtools(redis.JSONCodec{})
+	return []Lock{raw, encoded}
+}
+
+func newKvtools(codec redis.Codec) locktest.New {
+	return func(env locktest.Env) (locktest.Lock, error) {
+		server := env.Server(0)
+		kv, err := redis.NewWithCodec(env.Context(), []string{server.Addr}, &redis.Config{Password: server.Password}, codec)
+		if err != nil {
+			return nil, err
+		}
+		return kvtoolsLock{env, kv}, nil
+	}
+}
+
+type kvtoolsLock struct {
+	env          locktest.Env
+	*redis.Store // with Close
+}
+
+func (l kvtoolsLock) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
+	locker, err := l.NewLock(ctx, key, &store.LockOptions{TTL: l.env.TTL, Value: []byte(rand.Text())})
+	if err != nil {
+		return nil, err
+	}
+	inner, kept, cancel := within(ctx, l.env.Context())
+	lost, err := locker.Lock(inner)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	kept()
+	lasts, end := context.WithCancel(l.env.Context())
+	go func() {
+		select {
+		case <-lost:
+		case <-lasts.Done():
+		}
+		end()
+	}()
+	return watched{lease{release: func(ctx context.Context) error {
+		defer cancel()
+		done := make(chan error, 1)
+		go func() { done <- locker.Unlock(ctx) }() // it may block for ever, whatever the context
+		select {
+		case err := <-done:
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}}, lasts}, nil
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"example.com/league"
+	"lockproof/harness/suite"
+)
+
+// column is something that can go wrong, in the words of somebody who uses a lock.
+type column struct {
+	Title     string
+	scenarios []string
+}
+
+// columns are all that the catalogue asks. A scenario that none names is in the last.
+var columns = []column{
+	{"a reply comes late", []string{"slow-acquire", "pause-in-acquire", "extend-too-late", "late-extension", "short-ttl"}},
+	{"the release of a failed attempt comes late", []string{"late-release"}},
+	{"a holder comes too late and releases or extends", []string{
+		"release-by-plain-del", "release-by-get-then-del", "extend-without-owner", "extend-on-minority"}},
+	{"it extends itself, and is cut off", []string{"told-too-late", "watchdog-cut-off", "delayed-restart", "majority-crash-delayed"}},
+	{"it extends itself for a worker that hangs", []string{"endless-extension"}},
+	{"a reply is lost, or a SET lands late", []string{"lost-reply", "resent-set", "late-set"}},
+	{"a client dies", []string{"setnx-then-expire", "holder-crashes", "holder-partitioned"}},
+	{"it is simply given back", []string{"given-back", "healthy-contention"}},
+	{"one server hangs or is down", []string{"hung-node", "hung-node-later", "minority-down", "partition-during-contention",
+		"script-busy", "script-blocks"}},
+	{"many ask at once", []string{"retry-without-jitter", "opposite-order", "sequential-acquire"}},
+	{"clocks differ a little", []string{"drift-within-margin", "slow-client-within-margin", "client-wall-clock"}},
+	{"the caller gives up", []string{"cancelled-acquire", "cancelled-wait"}},
+	{"two threads share the lock object", []string{"shared-lock-object", "shared-contention"}},
+	{"a process sleeps", []string{"client-pause", "pause-after-check", "token-check-and-set", "client-pause-fenced"}},
+	{"all else of the catalogue", nil},
+}
+
+// of says whether a scenario belongs to a column.
+func (c column) of(name string) bool {
+	if c.scenarios != nil {
+		return slices.Contains(c.scenarios, name)
+	}
+	return !slices.ContainsFunc(columns, func(o column) bool { return slices.Contains(o.scenarios, name) })
+}
+
+// cell is what a lock came to in one column.
+type cell struct {
+	Mark, Words, Story string
+}
+
+// The marks.
+const (
+	wrong   = "✗"
+	depends = "(✗)"
+	unsure  = "?"
+	right   = "✓"
+	nothing = "–"
+)
+
+// hangs says whether a lock is known not to come back.
+func (e *entry) hangs() bool {
+	return slices.ContainsFunc(e.Findings, func(f league.Finding) bool { return f.Hangs })
+}
+
+// cell gives the worst that is known.
+func (e *entry) cell(c column) cell {
+	var own, other *cross
+	for _, x := range e.Crosses {
+		if slices.ContainsFunc(x.Shown, c.of) {
+			if x.counts() && own == nil {
+				own = x
+			}
+			other = x
+		}
+	}
+	switch {
+	case own != nil:
+		return cell{wrong, own.What, own.Story}
+	case other != nil:
+		return cell{depends, other.What, other.Story}
+	}
+	held, open := 0, 0
+	for name, row := range e.rows {
+		switch {
+		case !c.of(name):
+		case row.Standing == suite.HarnessError && e.hangs():
+		case differs(row.Standing):
+			open++
+		case row.Standing == suite.AsExpected:
+			held++
+		}
+	}
+	switch {
+	case open > 0:
+		return cell{unsure, "something differed, and its cause is not confirmed: no cross is published", ""}
+	case held > 0:
+		return cell{right, fmt.Sprintf("%d as expected", held), ""}
+	}
+	return cell{nothing, "not run, not applicable, or it showed nothing", ""}
+}

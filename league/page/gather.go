@@ -1,0 +1,204 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"example.com/league"
+	"lockproof/harness/suite"
+	"lockproof/reports"
+)
+
+// table is the whole of the league.
+type table struct {
+	entries []*entry
+}
+
+// entry is one lock with what it came to.
+type entry struct {
+	league.Lock
+	Version  string
+	ran      bool
+	folder   string // has its results and histories
+	rows     map[string]reports.ResultsRow
+	server   string
+	explored string // what was explored, in words
+	Crosses  []*cross
+}
+
+// cross is a finding as the runs bear it out.
+type cross struct {
+	league.Finding
+	// Shown are its scenarios that differed.
+	Shown []string
+	// Broke are the properties that were violated, in words.
+	Broke string
+	// Real is how often it showed on real servers, of how many trials that decided; both 0
+	// if that was not tried.
+	Real, Of int
+	// Story is a file beside the page, "" if there is none.
+	Story string
+}
+
+// counts says whether the cross is the lock's own.
+func (c *cross) counts() bool { return c.Depends == "" }
+
+// versions reads what a go.mod requires.
+func versions(goMod string) (map[string]string, error) {
+	text, err := os.ReadFile(goMod)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^\s*(\S+) (v\S+)`).FindAllStringSubmatch(string(text), -1) {
+		found[m[1]] = m[2]
+	}
+	return found, nil
+}
+
+func gather(locks []league.Lock, results, goMod string) (*table, error) {
+	pinned, err := versions(goMod)
+	if err != nil {
+		return nil, err
+	}
+	t := &table{}
+	for _, lock := range locks {
+		e := &entry{Lock: lock, Version: pinned[lock.Module], rows: map[string]reports.ResultsRow{}}
+		t.entries = append(t.entries, e)
+		if lock.Unjudged != "" {
+			continue
+		}
+		if err := e.read(results); err != nil {
+			return nil, fmt.Errorf("%s: %w", lock.Test, err)
+		}
+	}
+	return t, nil
+}
+
+// read takes what the tests have left of one lock.
+func (e *entry) read(results string) error {
+	e.folder = filepath.Join(results, "catalogue", "TestLeague", e.Test)
+	rows, err := load(e.folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	e.ran = true
+	for _, row := range rows {
+		e.rows[row.Scenario] = row
+		if row.Server != "" {
+			e.server = row.Server
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(e.folder, "explore.txt")); err == nil {
+		e.explored = strings.TrimSpace(string(text))
+	}
+	real, err := load(filepath.Join(results, "confirmed", "TestConfirmed", e.Test))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, f := range e.Findings {
+		if c := e.cross(f, real); c != nil {
+			e.Crosses = append(e.Crosses, c)
+		}
+	}
+	return nil
+}
+
+func load(folder string) ([]reports.ResultsRow, error) {
+	text, err := os.ReadFile(filepath.Join(folder, reports.ResultsFile))
+	if err != nil {
+		return nil, err
+	}
+	var r reports.Results
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("%s: %w", folder, err)
+	}
+	return r.Scenarios, nil
+}
+
+// differs says whether a row counts against the lock: something is violated, or the lock
+// never came back.
+func differs(s suite.Standing) bool { return s == suite.Differs || s == suite.HarnessError }
+
+// cross gives a finding with what bears it out, nil if nothing does.
+func (e *entry) cross(f league.Finding, real []reports.ResultsRow) *cross {
+	c := &cross{Finding: f}
+	var broke []string
+	for _, name := range f.Scenarios {
+		row, ran := e.rows[name]
+		if !ran || !differs(row.Standing) {
+			continue
+		}
+		c.Shown = append(c.Shown, name)
+		for _, p := range row.Properties {
+			if p.Violated > 0 && !slices.Contains(broke, p.Property) {
+				broke = append(broke, p.Property)
+			}
+		}
+	}
+	for _, row := range real {
+		if slices.ContainsFunc(f.Confirm, func(s string) bool { return scenario(s) == row.Scenario }) {
+			yes := row.Counts[suite.Differs] + row.Counts[suite.HarnessError]
+			c.Real, c.Of = c.Real+yes, c.Of+yes+row.Counts[suite.AsExpected]
+		}
+	}
+	c.Broke = strings.Join(broke, ", ")
+	if len(c.Shown) == 0 && c.Real == 0 {
+		return nil
+	}
+	if len(c.Shown) == 0 {
+		c.Shown = f.Scenarios[:1]
+	}
+	return c
+}
+
+// scenario is the name of one that is given by name or file.
+func scenario(file string) string {
+	return strings.TrimSuffix(filepath.Base(filepath.FromSlash(file)), ".yaml")
+}
+
+// stories tells the first history of each cross, as text.
+func (t *table) stories(folder string) error {
+	for _, e := range t.entries {
+		for _, c := range e.Crosses {
+			for _, name := range c.Shown {
+				row := e.rows[name]
+				if len(row.Trials) == 0 || row.Trials[0].History == "" {
+					continue
+				}
+				text, err := story(filepath.Join(e.folder, filepath.FromSlash(row.Trials[0].History)))
+				if err != nil {
+					return fmt.Errorf("%s, %s: %w", e.Test, name, err)
+				}
+				c.Story = e.Test + "-" + name + ".txt"
+				if err := os.WriteFile(filepath.Join(folder, c.Story), []byte(text), 0o644); err != nil {
+					return err
+				}
+				break
+			}
+		}
+	}
+	return nil
+}
+
+func story(path string) (string, error) {
+	h, err := reports.OpenHistory(path)
+	if err != nil {
+		return "", err
+	}
+	verdict, err := h.Verdict()
+	if err != nil {
+		return "", err
+	}
+	return reports.VerdictText(h, verdict, reports.Screen{Width: 110, UTF8: true})
+}

@@ -1,0 +1,46 @@
+// Command page writes docs/locks.md and reports/published/league from what the league's
+// tests have left: see `make league`.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"example.com/league"
+)
+
+func main() {
+	results := flag.String("results", "../out/league", "the folder that LOCKPROOF_RESULTS named")
+	root := flag.String("root", "..", "the repository")
+	flag.Parse()
+	if err := write(*results, *root); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// published is where the page and the stories are, from the repository's root.
+const published = "reports/published/league"
+
+func write(results, root string) error {
+	t, err := gather(league.All(), results, "go.mod")
+	if err != nil {
+		return err
+	}
+	folder := filepath.Join(root, filepath.FromSlash(published))
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	if err := t.stories(folder); err != nil {
+		return err
+	}
+	if err := t.html(filepath.Join(folder, "index.html")); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(root, "docs", "locks.md"), t.markdown(), 0o644)
+}

@@ -1,0 +1,52 @@
+package league
+
+import (
+	"context"
+	"errors"
+
+	"github.com/bsm/redislock"
+
+	"lockproof/harness/locktest"
+)
+
+func redisLocks() []Lock {
+	return []Lock{{
+		Name: "bsm/redislock", Test: "redislock", Module: "github.com/bsm/redislock", On: "one server",
+		SetUp:    "Obtain with no options, on go-redis 9 with its defaults, as in its README; Refresh extends",
+		Belief:   "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least",
+		Promises: []Quote{{"Obtain tries to obtain a new lock using a key with the given TTL.", "redislock.go:61"}},
+		Findings: []Finding{lateSet("redislock.go:85-91"), goRedisDeadlines([]string{"cancelled-acquire"}, nil)},
+		New:      newRedisLock,
+	}}
+}
+
+func newRedisLock(env locktest.Env) (locktest.Lock, error) {
+	client := redislock.New(env.Client(0))
+	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+		lock, err := client.Obtain(ctx, key, env.TTL, nil)
+		if errors.Is(err, redislock.ErrNotObtained) {
+			err = errors.Join(err, locktest.ErrHeld)
+		}
+		return redisLockLease{lock, env}, err
+	}), nil
+}
+
+type redisLockLease struct {
+	*redislock.Lock // with Token
+	env             locktest.Env
+}
+
+func (l redisLockLease) Extend(ctx context.Context) error {
+	return lost(l.Refresh(ctx, l.env.TTL, nil), redislock.ErrNotObtained)
+}
+func (l redisLockLease) Release(ctx context.Context) error {
+	return lost(l.Lock.Release(ctx), redislock.ErrLockNotHeld)
+}
+
+// lost wraps what a library says of a lease that was over.
+func lost(err, over error) error {
+	if errors.Is(err, over) {
+		return errors.Join(err, locktest.ErrLost)
+	}
+	return err
+}

@@ -1,0 +1,55 @@
+package league
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"github.com/amyangfei/redlock-go/v3/redlock"
+
+	"lockproof/harness/locktest"
+)
+
+func redlockGos() []Lock {
+	return []Lock{{
+		Name: "redlock-go", Test: "redlock-go", Module: "github.com/amyangfei/redlock-go/v3", On: "five servers",
+		SetUp:  "as in its README: one manager for each client, its own retries and its own go-redis 8",
+		Belief: "as told: the duration that Lock returns", RealTime: true, New: newRedlockGo,
+		Promises: []Quote{{"This Golang lib implements the Redis-based distributed lock manager algorithm [described in this blog post]",
+			"README.md:9"}},
+		Findings: []Finding{{
+			Scenarios: []string{"hung-node"}, Confirm: []string{"hung-node"},
+			What: "one server of five that hangs keeps everybody from the lock: Lock waits for all five, for as long as the TTL, and then " +
+				"no validity is left",
+			Place:  "redlock/redlock.go:197, 213, 221-223",
+			Reply:  "a ReadTimeout may be given in the address; without one it is go-redis 8's, of 3 s",
+			Report: "redlock-go-hung-node.md",
+		}, {
+			Scenarios: []string{"shared-lock-object"}, Confirm: []string{"shared-lock-object"},
+			What: "UnLock names the key and not the lease: if a holder comes late, it releases the lock that another part of the same " +
+				"process has by then, and a third client gets it",
+			Place:  "redlock/redlock.go:246-262, kvcache.go:137-146",
+			Reply:  "one manager is not meant for two holders of one resource in one process; the README does not say so",
+			Report: "redlock-go-unlock-by-name.md",
+		}},
+	}}
+}
+
+func newRedlockGo(env locktest.Env) (locktest.Lock, error) {
+	var addresses []string
+	for _, server := range env.Servers() {
+		at := url.URL{Scheme: "tcp", Host: server.Addr}
+		if server.Password != "" {
+			at.User = url.UserPassword("", server.Password)
+		}
+		addresses = append(addresses, at.String())
+	}
+	manager, err := redlock.NewRedLock(env.Context(), addresses)
+	if err != nil {
+		return nil, err
+	}
+	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+		validity, err := manager.Lock(ctx, key, env.TTL)
+		return timed{lease{release: func(ctx context.Context) error { return manager.UnLock(ctx, key) }}, time.Now().Add(validity)}, err
+	}), nil
+}

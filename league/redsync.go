@@ -1,0 +1,136 @@
+package league
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-redsync/redsync/v4"
+	pools "github.com/go-redsync/redsync/v4/redis"
+	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	redigopool "github.com/go-redsync/redsync/v4/redis/redigo"
+	"github.com/gomodule/redigo/redis"
+	redisv9 "github.com/redis/go-redis/v9"
+
+	"lockproof/harness/locktest"
+)
+
+func redsyncs() []Lock {
+	base := Lock{
+		Module: "github.com/go-redsync/redsync/v4", On: "five servers", Belief: "as the mutex says: Until()",
+	}
+	std, bound, fast, onRedigo := base, base, base, base
+	std.Name, std.Test = "go-redsync/redsync", "redsync"
+	std.SetUp = "a new Mutex for each lock, with the TTL as its expiry; go-redis 9"
+	std.Findings = []Finding{hungNode(), goRedisDeadlines([]string{"cancelled-acquire"}, nil)}
+	std.New = newRedsync(onGoRedis)
+	bound.Name, bound.Test = "go-redsync/redsync, deadlines enabled", "redsync-deadlines"
+	bound.SetUp = "as go-redsync/redsync, on a go-redis with ContextTimeoutEnabled, without which it heeds no deadline of redsync's, and " +
+		"without its retries; the node timeout as a scenario asks for it"
+	bound.Findings = []Finding{{
+		Scenarios: []string{"late-release"}, Confirm: []string{"late-release"},
+		What: "the release of an attempt that failed comes late, and deletes the key of the next attempt, which has won with the same " +
+			"token: two clients hold the lock",
+		Place: "mutex.go:80 (one value for all of mutex.go:86's attempts)",
+		Reply: "a value for each attempt would mend it, and costs nothing",
+	}, {
+		Scenarios: []string{"late-set"}, Confirm: []string{"late-set"},
+		What:  "a SET that lands after the release that was to undo it leaves a key for a whole TTL, on each server where that happens",
+		Place: "mutex.go:121-127", Reply: "the TTL is there for that",
+	}, {
+		Scenarios: []string{"cancelled-acquire"}, Confirm: []string{"cancelled-acquire"},
+		What:  "once the caller has cancelled, nothing is given back: the release of the attempt has the same context",
+		Place: "mutex.go:121-127", Reply: "the TTL is there for that; context.WithoutCancel would mend it",
+	}, {
+		Scenarios: []string{"partition-during-contention"}, What: "every server is waited for, though three of five have answered",
+		Place: "mutex.go:269-310", Reply: "WithFailFast(true)", Depends: "on the node timeout and on WithFailFast",
+	}}
+	bound.New = func(env locktest.Env) (locktest.Lock, error) {
+		return newRedsync(heedingDeadlines, redsync.WithTimeoutFactor(float64(env.NodeTimeout)/float64(env.TTL)))(env)
+	}
+	fast.Name, fast.Test = "go-redsync/redsync, fail-fast", "redsync-failfast"
+	fast.SetUp = "as redsync, with WithFailFast(true)"
+	fast.Findings = []Finding{goRedisDeadlines([]string{"cancelled-acquire"}, nil)}
+	fast.New = newRedsync(onGoRedis, redsync.WithFailFast(true))
+	onRedigo.Name, onRedigo.Test = "go-redsync/redsync on redigo", "redsync-redigo"
+	onRedigo.SetUp = "as redsync, on pools of redigo 1.9.3"
+	onRedigo.NoExplore = true
+	onRedigo.Findings = []Finding{{
+		Scenarios: []string{"hung-node-later", "hung-node", "partition-during-contention"}, Confirm: []string{"scenarios/hung-node-later.yaml"},
+		What: "one server of five that stops answering on an open connection holds up Lock for ever, whatever the caller's context: " +
+			"the adapter for redigo takes the context to get a connection and sends every command without it",
+		Place:  "redis/redigo/redigo.go:42-64",
+		Reply:  "redigo has read timeouts of its own: DialReadTimeout. Its default is none",
+		Hangs:  true,
+		Report: "redsync-redigo-context.md",
+	}, {
+		Scenarios: []string{"cancelled-acquire"}, What: "a caller that gives up waits on: the adapter for redigo sends commands without the context",
+		Place: "redis/redigo/redigo.go:42-64", Reply: "redigo has read timeouts of its own: DialReadTimeout", Report: "redsync-redigo-context.md",
+		Depends: "on the client's timeouts",
+	}}
+	onRedigo.New = newRedsync(onRedigoPool)
+	return []Lock{std, bound, fast, onRedigo}
+}
+
+// newRedsync makes redsync's lock on the pools that a client library gives.
+func newRedsync(pool func(locktest.Env, int) pools.Pool, options ...redsync.Option) locktest.New {
+	return func(env locktest.Env) (locktest.Lock, error) {
+		var all []pools.Pool
+		for i := range env.Servers() {
+			all = append(all, pool(env, i))
+		}
+		sync := redsync.New(all...)
+		options := append([]redsync.Option{redsync.WithExpiry(env.TTL)}, options...)
+		return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+			mutex := sync.NewMutex(key, options...)
+			return redsyncLease{mutex}, redsyncError(mutex.LockContext(ctx))
+		}), nil
+	}
+}
+
+// hungNode: with go-redis's defaults, redsync's node timeout does not bind.
+func hungNode() Finding {
+	return Finding{
+		Scenarios: []string{"hung-node", "minority-down", "partition-during-contention"}, Confirm: []string{"hung-node"},
+		What: "one server of five that hangs keeps everybody from the lock: redsync waits for all five, and go-redis by default heeds no " +
+			"deadline of redsync's, but 5 s of its own, four times",
+		Place:   "mutex.go:269-310; go-redis v9.23.0 options.go:176, options.go:741",
+		Reply:   "ContextTimeoutEnabled, or WithFailFast(true): both help",
+		Depends: "on the client's options; with the defaults of both it is so",
+	}
+}
+
+// redsyncError tells "somebody has it" from the rest.
+func redsyncError(err error) error {
+	var taken *redsync.ErrTaken
+	if errors.As(err, &taken) {
+		return errors.Join(err, locktest.ErrHeld)
+	}
+	return err
+}
+
+func onGoRedis(env locktest.Env, i int) pools.Pool { return goredis.NewPool(env.Client(i)) }
+
+func heedingDeadlines(env locktest.Env, i int) pools.Pool {
+	return goredis.NewPool(env.Client(i, func(o *redisv9.Options) { o.ContextTimeoutEnabled, o.MaxRetries = true, -1 }))
+}
+
+func onRedigoPool(env locktest.Env, i int) pools.Pool {
+	server := env.Server(i)
+	return redigopool.NewPool(&redis.Pool{MaxIdle: 3, DialContext: func(ctx context.Context) (redis.Conn, error) {
+		return redis.DialContext(ctx, "tcp", server.Addr, redis.DialContextFunc(env.Dial), redis.DialPassword(server.Password))
+	}})
+}
+
+type redsyncLease struct{ *redsync.Mutex } // with Until
+
+func (l redsyncLease) Token() string { return l.Value() }
+
+func (l redsyncLease) Extend(ctx context.Context) error {
+	_, err := l.ExtendContext(ctx)
+	return err
+}
+
+func (l redsyncLease) Release(ctx context.Context) error {
+	_, err := l.UnlockContext(ctx)
+	return err
+}

@@ -1,0 +1,95 @@
+package league
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockproof/harness/locktest"
+	"lockproof/redlock"
+)
+
+// references are what the others stand beside: Lockproof's own lock, used as a library,
+// and two locks as they are written in a hurry.
+func references() []Lock {
+	undeclared := "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least"
+	return []Lock{{
+		Name: "lockproof/redlock, the reference", Test: "reference", Module: "lockproof", On: "five servers",
+		SetUp: "New on go-redis 9 that heeds deadlines and does not repeat commands; clock, node timeout and retries as a scenario asks for them", Belief: "as told: Validity()", New: newReference,
+	}, {
+		Name: "SET NX PX and a plain DEL", Test: "naive-del", On: "one server", SetUp: "as written in a hurry, on go-redis 9 with its defaults",
+		Belief: undeclared, New: newNaive(setNXPX),
+		Findings: []Finding{plainDel(), lateSet("a SET without an answer is not undone"), goRedisDeadlines([]string{"cancelled-acquire"}, nil)},
+	}, {
+		Name: "SETNX, then EXPIRE, and a plain DEL", Test: "naive-setnx", On: "one server",
+		SetUp: "as written in a hurry, on go-redis 9 with its defaults", Belief: undeclared, New: newNaive(setNXThenExpire),
+		Findings: []Finding{plainDel(), {
+			Scenarios: []string{"setnx-then-expire", "lost-reply", "resent-set", "late-set", "late-release", "script-blocks", "cancelled-acquire"},
+			Confirm:   []string{"setnx-then-expire"},
+			What:      "whoever dies, or hears nothing, between SETNX and EXPIRE leaves a key that stands for ever",
+			Place:     "league/reference.go: setNXThenExpire", Reply: "SET NX PX does both at once since Redis 2.6.12",
+		}},
+	}}
+}
+
+func plainDel() Finding {
+	return Finding{
+		Scenarios: []string{"release-by-plain-del", "release-by-get-then-del", "shared-lock-object"}, Confirm: []string{"release-by-plain-del"},
+		What:  "a holder that comes late deletes somebody else's lock",
+		Place: "league/reference.go: newNaive", Reply: "compare the token and delete in one script",
+	}
+}
+
+func newReference(env locktest.Env) (locktest.Lock, error) {
+	var nodes []redis.UniversalClient
+	for _, client := range env.Clients(func(o *redis.Options) { o.ContextTimeoutEnabled, o.MaxRetries = true, -1 }) {
+		nodes = append(nodes, client)
+	}
+	lock, err := redlock.New(nodes, redlock.WithClock(env.Clock()), redlock.WithRand(env.Rand), redlock.WithDrift(env.Drift),
+		redlock.WithNodeTimeout(env.NodeTimeout), redlock.WithRetryDelay(env.RetryMin, env.RetryMax))
+	if err != nil {
+		return nil, err
+	}
+	return referenceLock{lock, env.TTL}, nil
+}
+
+type referenceLock struct {
+	*redlock.Redlock // with Close, which ends what it has under way
+	ttl              time.Duration
+}
+
+func (l referenceLock) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
+	lease, err := l.Redlock.Acquire(ctx, key, l.ttl)
+	if errors.Is(err, redlock.ErrHeld) {
+		err = errors.Join(err, locktest.ErrHeld)
+	}
+	return lease, err
+}
+
+type taking func(ctx context.Context, client *redis.Client, key, token string, env locktest.Env) (bool, error)
+
+func setNXPX(ctx context.Context, client *redis.Client, key, token string, env locktest.Env) (bool, error) {
+	return client.SetNX(ctx, key, token, env.TTL).Result()
+}
+
+func setNXThenExpire(ctx context.Context, client *redis.Client, key, token string, env locktest.Env) (bool, error) {
+	taken, err := client.SetNX(ctx, key, token, 0).Result()
+	if err == nil && taken {
+		err = client.PExpire(ctx, key, env.TTL).Err()
+	}
+	return taken, err
+}
+
+func newNaive(take taking) locktest.New {
+	return func(env locktest.Env) (locktest.Lock, error) {
+		client := env.Client(0)
+		return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+			token := rand.Text()
+			return lease{token: token, release: func(ctx context.Context) error { return client.Del(ctx, key).Err() }},
+				held(take(ctx, client, key, token, env))
+		}), nil
+	}
+}

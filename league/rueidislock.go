@@ -1,0 +1,125 @@
+package league
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+
+	"github.com/redis/rueidis"
+	"github.com/redis/rueidis/rueidislock"
+	"github.com/valkey-io/valkey-go"
+	"github.com/valkey-io/valkey-go/valkeylock"
+
+	"lockproof/harness/locktest"
+)
+
+func rueidisLocks() []Lock {
+	base := Lock{
+		On: "one server", Belief: "until the lease's own context ends, or it is released: the context is the lock, as its README says",
+		Promises: []Quote{{
+			"The returned `ctx` will be canceled automatically and immediately once the `KeyMajority` is not held anymore, for " +
+				"example: Redis are down.", "rueidislock/README.md:54-55; valkeylock/README.md has the same",
+		}},
+		Findings: []Finding{toldTooLate("rueidislock/lock.go:279-280, with lock.go:181-183"), believed("rueidislock/lock.go:273-291"), {
+			Scenarios: []string{"endless-extension"},
+			What:      "a worker that hangs keeps the lock for ever: nothing limits how often the watchdog extends it",
+			Place:     "rueidislock/lock.go:274-290",
+			Reply:     "that is what is promised: it is held until it is released; give the context a deadline",
+			Depends:   "on the context that the caller gives: one with a deadline bounds it; virtual time only",
+		}},
+		Options: []locktest.Option{locktest.Believes(locktest.UntilReleased)},
+	}
+	cached, plain, valkeys := base, base, base
+	cached.Name, cached.Test, cached.Module = "rueidislock", "rueidislock", "github.com/redis/rueidis"
+	cached.SetUp = "as in its README: KeyMajority 1 for one server, NoLoopTracking; the TTL as KeyValidity"
+	cached.RealTime, cached.New = true, newRueidisLock(false)
+	plain.Name, plain.Test, plain.Module = "rueidislock, without caching", "rueidislock-nocache", "github.com/redis/rueidis"
+	plain.SetUp = "as rueidislock, with DisableCache as its README has it for servers that cannot track"
+	plain.New = newRueidisLock(true)
+	valkeys.Name, valkeys.Test, valkeys.Module = "valkeylock", "valkeylock", "github.com/valkey-io/valkey-go"
+	valkeys.SetUp = "as rueidislock without caching: the same code on valkey-go"
+	valkeys.New = newValkeyLock
+	return []Lock{cached, plain, valkeys}
+}
+
+// toldTooLate: an extension may wait until the end of the validity that it asks for.
+func toldTooLate(place string) Finding {
+	shown := []string{"told-too-late", "watchdog-cut-off", "delayed-restart", "majority-crash-delayed"}
+	return Finding{
+		Scenarios: shown, Confirm: []string{"scenarios/told-too-late.yaml"},
+		What: "when Redis stops answering the holder (a cut, a hung server), the holder's context ends half a validity after the key " +
+			"has expired; with the default of 5 s, two may work at once for 2.5 s",
+		Place: place,
+		Reply: "an extension that is under way may still succeed, and to cancel sooner ends work that need not end; but once the old " +
+			"validity is over nothing can be known, and the promise says immediately",
+		Report: "rueidislock-told-too-late.md",
+	}
+}
+
+func newRueidisLock(disableCache bool) locktest.New {
+	return func(env locktest.Env) (locktest.Lock, error) {
+		server := env.Server(0)
+		locker, err := rueidislock.NewLocker(rueidislock.LockerOption{
+			KeyMajority: 1, NoLoopTracking: true, KeyValidity: env.TTL,
+			ClientOption: rueidis.ClientOption{
+				InitAddress: []string{server.Addr}, Password: server.Password, DisableCache: disableCache, ForceSingleClient: true,
+				DialCtxFn: func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+					return env.Dial(ctx, "tcp", addr)
+				},
+			},
+		})
+		if err != nil {
+			return nil, err
+		}
+		return contextLock{env, locker, "rueidislock:0:"}, nil
+	}
+}
+
+func newValkeyLock(env locktest.Env) (locktest.Lock, error) {
+	server := env.Server(0)
+	locker, err := valkeylock.NewLocker(valkeylock.LockerOption{
+		KeyMajority: 1, NoLoopTracking: true, KeyValidity: env.TTL,
+		ClientOption: valkey.ClientOption{
+			InitAddress: []string{server.Addr}, Password: server.Password, DisableCache: true, ForceSingleClient: true,
+			DialCtxFn: func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+				return env.Dial(ctx, "tcp", addr)
+			},
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return contextLock{env, locker, "valkeylock:0:"}, nil
+}
+
+// contextLock is a lock whose lease is a context.
+type contextLock struct {
+	env    locktest.Env
+	locker interface {
+		WithContext(ctx context.Context, name string) (context.Context, context.CancelFunc, error)
+		Close()
+	}
+	prefix string
+}
+
+func (l contextLock) Keys(key string) []string { return []string{l.prefix + key} }
+
+func (l contextLock) Close() error {
+	l.locker.Close()
+	return nil
+}
+
+func (l contextLock) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
+	inner, kept, cancel := within(ctx, l.env.Context())
+	lasts, release, err := l.locker.WithContext(inner, key)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	kept()
+	return watched{lease{release: func(context.Context) error {
+		release()
+		cancel()
+		return nil
+	}}, lasts}, nil
+}
