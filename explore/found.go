@@ -17,17 +17,12 @@ func (s *Search) Name(f Find) string {
 	return strings.Join([]string{f.Property, "of", slug(s.Space.Lock), fmt.Sprint(f.Number)}, "-")
 }
 
-// slug makes of a name what a scenario's may be made of.
+// slug makes of a name what a scenario's may be made of: words with one hyphen between them.
 func slug(name string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		}
-		return '-'
-	}, name), "-")
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	return strings.Join(words, "-")
 }
 
 // About is what the scenario file of a find says of it: a lock that is right keeps the

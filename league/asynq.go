@@ -16,7 +16,8 @@ func asynqs() []Lock {
 	return []Lock{{
 		Unjudged: "its lock is a task: lists, sets and hashes beside the key. Lockproof's model of a node has strings alone, so that " +
 			"virtual time refuses its commands, and on real servers every verdict is inconclusive (contradicted)",
-		Name: "asynq unique tasks", Test: "asynq", Module: "github.com/hibiken/asynq", On: "one server",
+		Promises: []Quote{{"Task enqueued with this option is guaranteed to be unique within the given ttl.", "client.go:157"}},
+		Name:     "asynq unique tasks", Test: "asynq", Module: "github.com/hibiken/asynq", On: single,
 		SetUp: "a task with Unique(TTL) is the lock, and Inspector.DeleteTask its release: no server works on it; " +
 			"TTL in whole seconds",
 		Belief: "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least", RealTime: true,

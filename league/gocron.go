@@ -12,20 +12,26 @@ import (
 )
 
 func gocrons() []Lock {
-	base := Lock{Module: "github.com/go-co-op/gocron-redis-lock/v2", On: "one server"}
+	jobs := Quote{"The lock is held for the duration of the job's run", "github.com/go-co-op/gocron/v2 v2.16.6, distributed.go:17"}
+	base := Lock{Module: "github.com/go-co-op/gocron-redis-lock/v2", On: single}
 	plain, extending := base, base
 	plain.Name, plain.Test = "gocron-redis-lock", "gocron"
 	plain.SetUp = "NewRedisLocker with WithTries(1) as in its README, and WithExpiry with the TTL"
 	plain.Belief = "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least"
+	plain.Promises = []Quote{jobs}
 	plain.Findings = []Finding{lateSet("redsync v4.18.0 mutex.go:107-130"), goRedisDeadlines([]string{"cancelled-acquire"}, nil)}
 	plain.New = newGocron(redislock.NewRedisLocker)
 	extending.Name, extending.Test = "gocron-redis-lock, extending itself", "gocron-extending"
 	extending.SetUp = "as gocron-redis-lock, with WithAutoExtendDuration of a third of the TTL"
-	extending.Belief = "until released, declared by the adapter: a job of gocron's runs to its end, and nothing could tell it otherwise"
+	extending.Belief = "until released, declared by the adapter, as gocron's documentation says"
 	extending.Options = []locktest.Option{locktest.Believes(locktest.UntilReleased)}
-	extending.Promises = []Quote{{"WithAutoExtendDuration sets the duration for auto extending the lock.", "options.go:12"}}
+	extending.Promises = []Quote{
+		jobs,
+		{"WithAutoExtendDuration sets the duration for auto extending the lock.", "options.go:12"},
+	}
 	extending.Findings = []Finding{{
-		Scenarios: []string{"told-too-late", "delayed-restart", "majority-crash-delayed"}, Confirm: []string{"scenarios/told-too-late.yaml"},
+		Scenarios: []string{"told-too-late", "delayed-restart", "majority-crash-delayed"},
+		Confirm:   []string{"scenarios/told-too-late.yaml"},
 		What: "the first extension that fails is the last, and nobody hears of it: the job goes on, its lock expires, and the same " +
 			"job starts elsewhere",
 		Place: "redislock.go:129-132",

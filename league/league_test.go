@@ -13,7 +13,7 @@ import (
 
 // What may be asked for besides: go test -run 'TestLeague/redsync' -on local -trials 10 -scenarios late-release
 var (
-	explore = flag.Duration("explore", 0, "for how long to explore each lock on several servers")
+	explore = flag.Duration("explore", time.Minute, "for how long to explore each lock on several servers")
 	on      = flag.String("on", "", "local: real servers for all, and not only for locks that dial by themselves")
 	trials  = flag.Int("trials", 1, "how many trials of each scenario")
 	chosen  = flag.String("scenarios", "", "names or files of scenarios, with commas between them")
@@ -48,18 +48,32 @@ func TestLeague(t *testing.T) {
 			names := strings.Split(*chosen, ",")
 			if *chosen == "" {
 				names = append(own(t), "*")
-				if lock.RealTime {
+				switch {
+				case lock.Only != nil:
+					names = lock.Only
+				case lock.RealTime:
 					names = append(own(t), inRealTime...)
 				}
 			}
 			options = append(options, locktest.Scenarios(names...))
-			switch {
-			case lock.RealTime, *on == "local":
+			if lock.RealTime || *on == "local" {
 				options = append(options, locktest.RealTime())
-			case *explore > 0 && !lock.NoExplore:
-				options = append(options, locktest.Explore(*explore), locktest.ProgressTimeout(20*time.Second))
 			}
 			run(t, lock, options)
+		})
+	}
+}
+
+// TestExplored draws schedules that nobody scripted, and looks for two holders at once. Locks
+// on one server are left out, and so are those that dial by themselves.
+func TestExplored(t *testing.T) {
+	for _, lock := range All() {
+		if lock.RealTime || lock.NoExplore || lock.On != several {
+			continue
+		}
+		t.Run(lock.Test, func(t *testing.T) {
+			run(t, lock, []locktest.Option{locktest.Scenarios("healthy-contention"), locktest.Properties("mutual-exclusion"),
+				locktest.Explore(*explore), locktest.ProgressTimeout(20 * time.Second)})
 		})
 	}
 }

@@ -36,9 +36,17 @@ type Lock struct {
 	Options []locktest.Option
 	// RealTime: it dials by itself, so that it runs on real servers only.
 	RealTime bool
+	// Only are the scenarios that it is run in, where the others would take hours; SetUp says why.
+	Only []string
 	// NoExplore: it hangs for ever in many a schedule, so that exploring it shows nothing else.
 	NoExplore bool
 }
+
+// What a lock runs on.
+const (
+	several = "five servers"
+	single  = "one server"
+)
 
 // Quote is a text of a library's, and where it stands in its module.
 type Quote struct{ Text, Place string }

@@ -12,15 +12,15 @@ import (
 
 func redlockGos() []Lock {
 	return []Lock{{
-		Name: "redlock-go", Test: "redlock-go", Module: "github.com/amyangfei/redlock-go/v3", On: "five servers",
+		Name: "redlock-go", Test: "redlock-go", Module: "github.com/amyangfei/redlock-go/v3", On: several,
 		SetUp:  "as in its README: one manager for each client, its own retries and its own go-redis 8",
 		Belief: "as told: the duration that Lock returns", RealTime: true, New: newRedlockGo,
 		Promises: []Quote{{"This Golang lib implements the Redis-based distributed lock manager algorithm [described in this blog post]",
 			"README.md:9"}},
 		Findings: []Finding{{
 			Scenarios: []string{"hung-node"}, Confirm: []string{"hung-node"},
-			What: "one server of five that hangs keeps everybody from the lock: Lock waits for all five, for as long as the TTL, and then " +
-				"no validity is left",
+			What: "one server of five that hangs keeps everybody from the lock: Lock waits for all five, for as long as the TTL, and " +
+				"then no validity is left",
 			Place:  "redlock/redlock.go:197, 213, 221-223",
 			Reply:  "a ReadTimeout may be given in the address; without one it is go-redis 8's, of 3 s",
 			Report: "redlock-go-hung-node.md",

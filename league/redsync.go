@@ -16,7 +16,9 @@ import (
 
 func redsyncs() []Lock {
 	base := Lock{
-		Module: "github.com/go-redsync/redsync/v4", On: "five servers", Belief: "as the mutex says: Until()",
+		Module: "github.com/go-redsync/redsync/v4", On: several, Belief: "as the mutex says: Until()",
+		Promises: []Quote{{"Redsync provides a Redis-based distributed mutual exclusion lock implementation for Go as described in " +
+			"[this post]", "README.md:5"}},
 	}
 	std, bound, fast, onRedigo := base, base, base, base
 	std.Name, std.Test = "go-redsync/redsync", "redsync"
@@ -33,7 +35,7 @@ func redsyncs() []Lock {
 		Place: "mutex.go:80 (one value for all of mutex.go:86's attempts)",
 		Reply: "a value for each attempt would mend it, and costs nothing",
 	}, {
-		Scenarios: []string{"late-set"}, Confirm: []string{"late-set"},
+		Scenarios: []string{"late-set", "half-is-not-majority"}, Confirm: []string{"late-set"},
 		What:  "a SET that lands after the release that was to undo it leaves a key for a whole TTL, on each server where that happens",
 		Place: "mutex.go:121-127", Reply: "the TTL is there for that",
 	}, {
@@ -49,13 +51,22 @@ func redsyncs() []Lock {
 	}
 	fast.Name, fast.Test = "go-redsync/redsync, fail-fast", "redsync-failfast"
 	fast.SetUp = "as redsync, with WithFailFast(true)"
-	fast.Findings = []Finding{goRedisDeadlines([]string{"cancelled-acquire"}, nil)}
+	fast.Findings = []Finding{{
+		Scenarios: []string{"expired-while-down", "restart-delay-too-short", "restart-delay-mixed-ttls"},
+		Confirm:   []string{"expired-while-down"},
+		What: "an attempt that gets neither a majority of yes nor of no waits for the servers that hang, and go-redis by default heeds " +
+			"no deadline of redsync's, but 5 s of its own, four times",
+		Place:   "mutex.go:289-310; go-redis v9.23.0 options.go:176, options.go:741",
+		Reply:   "ContextTimeoutEnabled",
+		Depends: "on the client's options; with the defaults of both it is so",
+	}, goRedisDeadlines([]string{"cancelled-acquire"}, nil)}
 	fast.New = newRedsync(onGoRedis, redsync.WithFailFast(true))
 	onRedigo.Name, onRedigo.Test = "go-redsync/redsync on redigo", "redsync-redigo"
 	onRedigo.SetUp = "as redsync, on pools of redigo 1.9.3"
 	onRedigo.NoExplore = true
 	onRedigo.Findings = []Finding{{
-		Scenarios: []string{"hung-node-later", "hung-node", "partition-during-contention"}, Confirm: []string{"scenarios/hung-node-later.yaml"},
+		Scenarios: []string{"hung-node-later", "hung-node", "partition-during-contention"},
+		Confirm:   []string{"scenarios/hung-node-later.yaml"},
 		What: "one server of five that stops answering on an open connection holds up Lock for ever, whatever the caller's context: " +
 			"the adapter for redigo takes the context to get a connection and sends every command without it",
 		Place:  "redis/redigo/redigo.go:42-64",
@@ -63,8 +74,10 @@ func redsyncs() []Lock {
 		Hangs:  true,
 		Report: "redsync-redigo-context.md",
 	}, {
-		Scenarios: []string{"cancelled-acquire"}, What: "a caller that gives up waits on: the adapter for redigo sends commands without the context",
-		Place: "redis/redigo/redigo.go:42-64", Reply: "redigo has read timeouts of its own: DialReadTimeout", Report: "redsync-redigo-context.md",
+		Scenarios: []string{"cancelled-acquire"},
+		What:      "a caller that gives up waits on: the adapter for redigo sends commands without the context",
+		Place:     "redis/redigo/redigo.go:42-64", Reply: "redigo has read timeouts of its own: DialReadTimeout",
+		Report:  "redsync-redigo-context.md",
 		Depends: "on the client's timeouts",
 	}}
 	onRedigo.New = newRedsync(onRedigoPool)

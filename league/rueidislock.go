@@ -15,7 +15,7 @@ import (
 
 func rueidisLocks() []Lock {
 	base := Lock{
-		On: "one server", Belief: "until the lease's own context ends, or it is released: the context is the lock, as its README says",
+		On: single, Belief: "until the lease's own context ends, or it is released: the context is the lock, as its README says",
 		Promises: []Quote{{
 			"The returned `ctx` will be canceled automatically and immediately once the `KeyMajority` is not held anymore, for " +
 				"example: Redis are down.", "rueidislock/README.md:54-55; valkeylock/README.md has the same",
@@ -32,6 +32,18 @@ func rueidisLocks() []Lock {
 	cached, plain, valkeys := base, base, base
 	cached.Name, cached.Test, cached.Module = "rueidislock", "rueidislock", "github.com/redis/rueidis"
 	cached.SetUp = "as in its README: KeyMajority 1 for one server, NoLoopTracking; the TTL as KeyValidity"
+	cached.Findings = append([]Finding{{
+		Scenarios: []string{"asked-once", "delayed-restart"}, Confirm: []string{"scenarios/asked-once.yaml", "delayed-restart"},
+		What: "whoever waits for a lock waits for ever, if an attempt was answered later than 20 ms (TryNextAfter) or the server was " +
+			"restarted: WithContext asks again only when it is told that a key has changed, and nobody tells it any more",
+		Place:  "rueidislock/lock.go:399-409",
+		Reply:  "known for broken connections (valkey-io/valkey#2599, closed to be moved); give the context a deadline, or DisableCache",
+		Report: "rueidislock-waits-for-ever.md",
+	}, {
+		Scenarios: []string{"cancelled-acquire"}, Confirm: []string{"cancelled-acquire"},
+		What:  "a caller that gives up may wait on for as long as KeyValidity: the release of what it may have taken is waited for",
+		Place: "rueidislock/lock.go:292-294, 359", Reply: "that is so that no key is left",
+	}}, base.Findings...)
 	cached.RealTime, cached.New = true, newRueidisLock(false)
 	plain.Name, plain.Test, plain.Module = "rueidislock, without caching", "rueidislock-nocache", "github.com/redis/rueidis"
 	plain.SetUp = "as rueidislock, with DisableCache as its README has it for servers that cannot track"

@@ -157,7 +157,9 @@ func (r *run) scenarios(t *testing.T) {
 		}
 		t.Run(job.Scenario.Name, func(t *testing.T) {
 			if why != "" {
-				r.kept.note(job, suite.Result{Scenario: job.Scenario.Name, Variant: job.Variant, Cluster: r.on, Seed: r.seed, Lock: r.name, Skipped: why}, "")
+				r.kept.note(job, suite.Result{
+					Scenario: job.Scenario.Name, Variant: job.Variant, Cluster: r.on, Seed: r.seed, Lock: r.name, Skipped: why,
+				}, "")
 				t.Skip(why)
 			}
 			for i := range uint64(r.trials) {

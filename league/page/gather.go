@@ -99,7 +99,7 @@ func (e *entry) read(results string) error {
 			e.server = row.Server
 		}
 	}
-	if text, err := os.ReadFile(filepath.Join(e.folder, "explore.txt")); err == nil {
+	if text, err := os.ReadFile(filepath.Join(results, "explored", "TestExplored", e.Test, "explore.txt")); err == nil {
 		e.explored = strings.TrimSpace(string(text))
 	}
 	real, err := load(filepath.Join(results, "confirmed", "TestConfirmed", e.Test))
@@ -153,6 +153,9 @@ func (e *entry) cross(f league.Finding, real []reports.ResultsRow) *cross {
 		}
 	}
 	c.Broke = strings.Join(broke, ", ")
+	if e.RealTime && c.Of == 0 { // the catalogue itself was on real servers
+		c.Real, c.Of = len(c.Shown), len(c.Shown)
+	}
 	if len(c.Shown) == 0 && c.Real == 0 {
 		return nil
 	}

@@ -36,8 +36,9 @@ lock is used is told apart: (✗). The [page](../reports/published/league/index.
 
 `
 
-const legend = `✗ it breaks there. (✗) it depends on how it is used. ? something differed, and nobody has confirmed why: no cross is published.
-✓ as the reference, or better, in as many scenarios. – nothing was shown: not run, not applicable, or inconclusive. A ✓ is no proof: it says what was tried.
+const legend = `✗ it breaks there. (✗) it depends on how it is used. ? something differed, and nobody has confirmed why: no
+cross is published. ✓ as the reference, or better, in as many scenarios. – nothing was shown: not run,
+ not applicable, or inconclusive. A ✓ is no proof: it says what was tried.
 `
 
 // trouble lists who is in trouble, and for what: what a reader sees first.
@@ -178,8 +179,9 @@ const unbuilt = `- **machinery v2** v2.0.13: its lock does not compile beside go
   (common/component/redis/v9client.go:295), which Lockproof needs.
 - **livekit LockRoom**, livekit-server v1.13.11: does not compile with the versions of its own requirements that can be had
   (pkg/rtc/transport.go:391).
-- **gitea's globallock** v1.27.3: dials by itself, with an expiry of 30 s that cannot be set, so that the catalogue would take hours. Read, not
-  run: it is redsync, and modules/globallock/redis_locker.go:128-131 passes over an extension that fails, as its comment says.
+- **gitea's globallock** v1.27.3: dials by itself, with an expiry of 30 s that cannot be set, so that the catalogue would take
+  hours. Read, not run: it is redsync, and modules/globallock/redis_locker.go:128-131 passes over an extension that fails,
+  as its comment says.
 `
 
 const others = `
