@@ -66,9 +66,10 @@ func (w *watch) guard() {
 }
 
 // keep extends again and again. After a failure less validity is left, so
-// the third of it comes sooner.
+// the third of it comes sooner. What is to end now is the guard's: whether it is
+// extended once more must not depend on which of the two wakes up first.
 func (w *watch) keep() {
-	for w.wait(w.lease.Validity() / 3) {
+	for w.wait(w.lease.Validity()/3) && w.lease.Validity() > w.margin() {
 		err := w.extend(w.ctx)
 		w.mu.Lock()
 		w.failure = err

@@ -52,6 +52,24 @@ func TestWatchEndsWhileAnExtensionHangs(t *testing.T) {
 	})
 }
 
+// A lease that is over as watching begins is ended, and not extended: two goroutines
+// would decide that between them, one way or the other.
+func TestWatchDoesNotExtendWhatEnds(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, c *cluster) {
+		l := c.user(1).must(t)
+		time.Sleep(l.Validity() + 20*time.Millisecond)
+		for range 100 {
+			ctx := l.WatchBy(t.Context(), func(context.Context) error {
+				t.Error("it was extended")
+				return nil
+			})
+			<-ctx.Done()
+			require.ErrorIs(t, context.Cause(ctx), ErrExpiring)
+			time.Sleep(time.Nanosecond)
+		}
+	})
+}
+
 func TestWatchTriesAgain(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, c *cluster) {
 		u := c.user(1)
