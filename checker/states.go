@@ -2,7 +2,6 @@ package checker
 
 import (
 	"cmp"
-	"hash/fnv"
 	"maps"
 	"slices"
 	"strings"
@@ -18,9 +17,9 @@ import (
 // sorted, each once.
 func States(events []history.Event) []uint64 {
 	w := walker{owners: map[spot]string{}, expiry: map[spot]int64{}, clients: map[string]*stand{}, seen: map[uint64]bool{}}
-	for _, e := range events {
-		w.take(e)
-		w.note(e.Time)
+	for i := range events {
+		w.take(&events[i])
+		w.note(events[i].Time)
 	}
 	return slices.Sorted(maps.Keys(w.seen))
 }
@@ -42,6 +41,7 @@ type walker struct {
 	clients map[string]*stand
 	before  uint64
 	seen    map[uint64]bool
+	stands  [][2]byte // room for those of the clients
 }
 
 func (w *walker) client(name string) *stand {
@@ -51,7 +51,7 @@ func (w *walker) client(name string) *stand {
 	return w.clients[name]
 }
 
-func (w *walker) take(e history.Event) {
+func (w *walker) take(e *history.Event) {
 	switch {
 	case e.Command != nil:
 		w.command(e)
@@ -74,7 +74,7 @@ func (w *walker) take(e history.Event) {
 }
 
 // command follows a command or its reply on a link, c1>n3.
-func (w *walker) command(e history.Event) {
+func (w *walker) command(e *history.Event) {
 	client, node, _ := strings.Cut(e.Process, ">")
 	at := spot{node, e.Command.Key}
 	switch {
@@ -92,7 +92,7 @@ func (w *walker) command(e history.Event) {
 
 // note adds the state at a time, and the step to it.
 func (w *walker) note(now int64) {
-	var all [][2]byte
+	w.stands = w.stands[:0]
 	for _, c := range w.clients {
 		belief := byte(0)
 		if c.asks {
@@ -107,7 +107,7 @@ func (w *walker) note(now int64) {
 				own++
 			}
 		}
-		all = append(all, [2]byte{belief, own})
+		w.stands = append(w.stands, [2]byte{belief, own})
 	}
 	others := byte(0) // keys of earlier attempts, on whichever node
 	for at, token := range w.owners {
@@ -115,18 +115,24 @@ func (w *walker) note(now int64) {
 			others++
 		}
 	}
-	slices.SortFunc(all, func(a, b [2]byte) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
-	h := fnv.New64a()
-	for _, c := range append(all, [2]byte{0xff, others}) {
-		_, _ = h.Write(c[:])
+	slices.SortFunc(w.stands, func(a, b [2]byte) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	state := uint64(fnvOffset)
+	for _, c := range append(w.stands, [2]byte{0xff, others}) {
+		state = (state ^ uint64(c[0])) * fnvPrime
+		state = (state ^ uint64(c[1])) * fnvPrime
 	}
-	state := h.Sum64()
 	if state == w.before {
 		return
 	}
 	w.seen[state], w.seen[state^(w.before*0x9e3779b97f4a7c15)] = true, true
 	w.before = state
 }
+
+// The hash of a state is FNV-1a, of 64 bits.
+const (
+	fnvOffset = 14695981039346656037
+	fnvPrime  = 1099511628211
+)
 
 // present reports whether a token is that of some client's latest attempt.
 func (w *walker) present(token string) bool {
