@@ -40,7 +40,7 @@ const fewConnections, manyConnections = 256, 8192
 
 // bufferSize is for commands and replies of a hundred bytes or so; go-redis's
 // own 32 KiB would be most of the memory of a run in virtual time.
-const bufferSize = 2048
+const bufferSize = 1024
 
 // dialError marks a connection that was never made: its command certainly did
 // not reach the server. It has no Unwrap, for go-redis would unwrap it.
@@ -212,7 +212,12 @@ func (c *pausedConn) Close() error {
 
 // SyscallConn is where go-redis asks a pooled connection, before it uses it,
 // whether the server has closed it.
-func (c *pausedConn) SyscallConn() (syscall.RawConn, error) { return probe{c.Conn}, nil }
+func (c *pausedConn) SyscallConn() (syscall.RawConn, error) {
+	if under, ok := c.Conn.(syscall.Conn); ok {
+		return under.SyscallConn()
+	}
+	return probe{c.Conn}, nil
+}
 
 // probe answers go-redis's question for an in-memory connection as the kernel
 // does for a socket, so that a connection to a server that was restarted is

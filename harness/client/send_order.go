@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -34,9 +35,15 @@ const apart = 4
 // burst is what is sent at one instant.
 type burst struct {
 	at       int64
-	commands []string
+	commands []*sending
 	first    int64 // when the first of them goes
 	ordered  bool
+}
+
+// sending is a command, or a pipeline of them, that waits for its instant.
+type sending struct {
+	cmds  []redis.Cmder
+	words string // once they are needed
 }
 
 // DialHook leaves dialling as it is.
@@ -45,7 +52,7 @@ func (o *sendOrder) DialHook(next redis.DialHook) redis.DialHook { return next }
 // ProcessHook makes a command wait for its instant.
 func (o *sendOrder) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		o.wait(cmd.String())
+		o.wait(&sending{cmds: []redis.Cmder{cmd}})
 		return next(ctx, cmd)
 	}
 }
@@ -53,42 +60,56 @@ func (o *sendOrder) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // ProcessPipelineHook makes a pipeline wait for its instant.
 func (o *sendOrder) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		var words string
-		for _, cmd := range cmds {
-			words += cmd.String() + "\n"
-		}
-		o.wait(words)
+		o.wait(&sending{cmds: cmds})
 		return next(ctx, cmds)
 	}
 }
 
-func (o *sendOrder) wait(words string) {
-	b := o.join(words)
-	time.Sleep(time.Nanosecond) // by then every command of this instant has joined
-	time.Sleep(time.Duration(o.instant(b, words) - o.now()))
+// wait waits for an instant at which every command of the present one has joined, and
+// then for the command's own.
+func (o *sendOrder) wait(s *sending) {
+	b := o.join(s)
+	time.Sleep(time.Duration(b.at + o.later() - o.now()))
+	time.Sleep(time.Duration(o.instant(b, s) - o.now()))
 }
 
+// later is by how much what is sent to the server at one instant is later than that.
+func (o *sendOrder) later() int64 { return 1 + int64(apart*o.server) }
+
 // join adds a command to the present instant's.
-func (o *sendOrder) join(words string) *burst {
+func (o *sendOrder) join(s *sending) *burst {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if now := o.now(); o.latest == nil || o.latest.at != now {
 		o.latest = &burst{at: now}
 	}
-	o.latest.commands = append(o.latest.commands, words)
+	o.latest.commands = append(o.latest.commands, s)
 	return o.latest
 }
 
 // instant gives the instant at which a command goes.
-func (o *sendOrder) instant(b *burst, words string) int64 {
+func (o *sendOrder) instant(b *burst, s *sending) int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !b.ordered {
 		b.ordered = true
-		slices.Sort(b.commands)
-		b.first = max(b.at+1+int64(apart*o.server), o.next)
+		b.order()
+		b.first = max(b.at+o.later(), o.next)
 		o.next = b.first + int64(len(b.commands))
 	}
-	rank, _ := slices.BinarySearch(b.commands, words)
-	return b.first + int64(rank)
+	return b.first + int64(slices.IndexFunc(b.commands, func(other *sending) bool { return other.words == s.words }))
+}
+
+// order puts the commands into the order of their words: most often there is but one,
+// which needs none.
+func (b *burst) order() {
+	if len(b.commands) == 1 {
+		return
+	}
+	for _, s := range b.commands {
+		for _, cmd := range s.cmds {
+			s.words += cmd.String() + "\n"
+		}
+	}
+	slices.SortFunc(b.commands, func(x, y *sending) int { return cmp.Compare(x.words, y.words) })
 }

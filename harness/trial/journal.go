@@ -45,6 +45,9 @@ type Journal struct {
 // then judged without reading a file.
 const kept = 50_000
 
+// usual is how many events there is room for from the beginning: a short trial has fewer.
+const usual = 256
+
 // manyEvents is how many events a trial in virtual time may make. It does not take
 // the time that bounds others, and a history that is longer can hardly be judged.
 const manyEvents = 1_000_000
@@ -78,7 +81,7 @@ type Record struct {
 // NewJournal makes the journal of one attempt at a trial. The file of an earlier
 // one goes: it must not stand for this one, however it ends.
 func NewJournal(to Record) (*Journal, error) {
-	j := &Journal{root: to.Root, path: to.Path, keeps: kept, progress: to.Progress, beforeLong: to.BeforeLong}
+	j := &Journal{root: to.Root, path: to.Path, seen: make([]history.Event, 0, usual), keeps: kept, progress: to.Progress, beforeLong: to.BeforeLong}
 	if to.Virtual {
 		j.limit = manyEvents
 	}

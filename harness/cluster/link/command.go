@@ -97,6 +97,12 @@ func (c command) done(r reply) bool {
 
 // canonical is the name under which a command, or a deed, is counted and intercepted.
 func canonical(name string) string {
+	switch name {
+	case "SET", "GET", "DEL", "EVAL", "HELLO", "INFO":
+		return name
+	case "EVALSHA":
+		return "EVAL"
+	}
 	switch lower := strings.ToLower(name); lower {
 	case cluster.Take, cluster.Extend, cluster.Release:
 		return lower

@@ -73,7 +73,7 @@ func (l *Link) Delay(d cluster.Direction, by time.Duration) error {
 
 // cut holds a direction's traffic, or lets it go. The caller holds the chain's lock.
 func (l *Link) cut(direction int, way string, on bool) error {
-	if l.cfg.Direct {
+	if l.cfg.Direct != nil {
 		for _, lane := range l.lanes(direction) {
 			lane.hold(on)
 		}
@@ -92,7 +92,7 @@ func (l *Link) slow(direction int, way string, by time.Duration) error {
 		return nil
 	}
 	l.delays[direction] = by
-	if l.cfg.Direct {
+	if l.cfg.Direct != nil {
 		for _, lane := range l.lanes(direction) {
 			lane.slow(by)
 		}

@@ -48,7 +48,7 @@ func (l *Link) LetGo() (held int, err error) {
 	for _, c := range open {
 		for d, f := range c.flows {
 			held += f.letGo()
-			if l.cfg.Direct {
+			if l.cfg.Direct != nil {
 				c.lanes[d].tick()
 			}
 		}

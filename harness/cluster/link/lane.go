@@ -8,15 +8,15 @@ import (
 
 // lane is one direction of a connection in memory, from its flow to its end, with no
 // toxiproxy between: it does to messages what latency toxics would (cuts and delays), in
-// the goroutine that writes or in that of a timer. toxiproxy takes four goroutines for a
+// the goroutine that writes or in that of the agenda. toxiproxy takes four goroutines for a
 // direction, and hands each message from one to the next: most of the time of a run in
 // virtual time.
 type lane struct {
 	flow *flow
 	end  *end
+	plan *Plan // to pass on what falls due
 
 	mu    sync.Mutex
-	timer *time.Timer // nil: there was nothing to wait for yet
 	cut   bool
 	delay time.Duration
 	under []chunk // under way: they have left the flow
@@ -29,10 +29,16 @@ type chunk struct {
 	due  time.Time
 }
 
-var _ sink = (*lane)(nil)
+var _ Sink = (*lane)(nil)
 
-// feed takes what is written.
-func (l *lane) feed(data []byte) {
+func newLane(a *Agenda, f *flow, e *end, cut bool, delay time.Duration) *lane {
+	l := &lane{flow: f, end: e, cut: cut, delay: delay}
+	l.plan = a.New(l.tick)
+	return l
+}
+
+// Feed takes what is written.
+func (l *lane) Feed(data []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.flow.raw { // it keeps what it is given
@@ -42,8 +48,8 @@ func (l *lane) feed(data []byte) {
 	l.run()
 }
 
-// close takes the end of the stream.
-func (l *lane) close() {
+// Close takes the end of the stream.
+func (l *lane) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.flow.end()
@@ -85,12 +91,8 @@ func (l *lane) run() {
 	if w := l.arrive(); w > 0 && (wait == 0 || w < wait) {
 		wait = w
 	}
-	switch {
-	case wait == 0:
-	case l.timer == nil:
-		l.timer = time.AfterFunc(wait, l.tick)
-	default:
-		l.timer.Reset(wait)
+	if wait > 0 {
+		l.plan.Set(wait)
 	}
 }
 

@@ -27,7 +27,12 @@ func arrivals(t *testing.T, seed uint64, direct bool) (at [2][]string) {
 	synctest.Test(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		start := time.Now()
-		l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return int64(time.Since(start)) }, Direct: direct,
+		var agenda *Agenda
+		if direct {
+			agenda = NewAgenda()
+			defer agenda.End()
+		}
+		l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return int64(time.Since(start)) }, Direct: agenda,
 			Travel: func(toNode bool, connection, message int) time.Duration { return time.Millisecond }})
 		client, near := Pipe()
 		far, server := Pipe()
@@ -123,7 +128,9 @@ func draws(t *testing.T, r *rand.Rand, l *Link, client, server net.Conn) {
 // else one seed would not give one history.
 func TestConnectionsAreInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 }, Direct: true})
+		agenda := NewAgenda()
+		defer agenda.End()
+		l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 }, Direct: agenda})
 		var want []*lane
 		for range 20 {
 			_, near := Pipe()

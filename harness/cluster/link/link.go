@@ -35,8 +35,8 @@ type Config struct {
 	// Scripts is what the run's links know of Lua scripts; nil: a set of its own.
 	Scripts *Scripts
 	// Direct: its connections are in memory, the ends of a Pipe each, and go without
-	// toxiproxy, whose faults the link does itself.
-	Direct bool
+	// toxiproxy, whose faults the link does itself, on this agenda; nil: with it.
+	Direct *Agenda
 	// Opaque: what passes is no sequence of commands and replies (a replication
 	// stream, a subscription). It is passed on as it comes.
 	Opaque bool
@@ -100,7 +100,7 @@ func New(cfg Config) *Link {
 		counts: map[string]*count{},
 	}
 	l.idle = sync.NewCond(&l.mu)
-	if cfg.Direct {
+	if cfg.Direct != nil {
 		return l
 	}
 	l.id = strconv.FormatInt(nextID.Add(1), 10)
@@ -153,9 +153,9 @@ func (l *Link) Join(client, server net.Conn) {
 		client.Close()
 		server.Close()
 		return
-	case l.cfg.Direct:
-		client.(*pipe).in.drain(c.lanes[toNode])
-		server.(*pipe).in.drain(c.lanes[toClient])
+	case l.cfg.Direct != nil:
+		Drain(client, c.lanes[toNode])
+		Drain(server, c.lanes[toClient])
 		return
 	}
 	// StartLink asks the toxic for its state before it returns, without saying
@@ -181,10 +181,10 @@ func (l *Link) connect(client, server net.Conn) *connection {
 		return nil
 	}
 	c := newConnection(l, int(l.connections.Add(1)-1), client, server)
-	if l.cfg.Direct {
+	if l.cfg.Direct != nil {
 		for d, to := range []net.Conn{toNode: server, toClient: client} {
 			f := c.flows[d]
-			c.lanes[d] = &lane{flow: f, end: &end{Conn: to, of: c, flow: f}, cut: l.cuts[d] > 0, delay: l.delays[d]}
+			c.lanes[d] = newLane(l.cfg.Direct, f, &end{Conn: to, of: c, flow: f}, l.cuts[d] > 0, l.delays[d])
 		}
 	}
 	l.open[c] = true

@@ -48,11 +48,16 @@ func bubbleWith(t *testing.T, direct bool, f func(t *testing.T, r *rig)) {
 		_, err := m.Dial() // starts the server
 		require.NoError(t, err)
 		r := &rig{start: time.Now()}
+		var agenda *Agenda
+		if direct {
+			agenda = NewAgenda()
+			defer agenda.End()
+		}
 		r.link = New(Config{Client: "c1", Node: "n1", Now: r.now, Record: func(e history.Event) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.events = append(r.events, e)
-		}, Travel: func(bool, int, int) time.Duration { return time.Millisecond }, Direct: direct})
+		}, Travel: func(bool, int, int) time.Duration { return time.Millisecond }, Direct: agenda})
 		r.redis = redis.NewClient(&redis.Options{
 			Dialer: func(context.Context, string, string) (net.Conn, error) {
 				client, inner := Pipe()

@@ -24,14 +24,18 @@ type half struct {
 	buf    []byte
 	closed bool
 	news   chan struct{} // something about the half has changed
-	sink   sink          // takes what is written, which nobody reads then; nil: it is buffered
+	sink   Sink          // takes what is written, which nobody reads then; nil: it is buffered
 }
 
-// sink takes the stream of a half in the place of a reader, in the goroutine that writes.
-type sink interface {
-	feed(data []byte) // it does not keep the data
-	close()           // called once, by a goroutine of its own: whoever closes may hold locks
+// Sink takes a stream in the place of a reader, in the goroutine that writes.
+type Sink interface {
+	Feed(data []byte) // it does not keep the data
+	Close()           // called once, by a goroutine of its own: whoever closes may hold locks
 }
+
+// Drain hands a sink what has come to an end of a Pipe, and what comes. Nobody reads there
+// any more.
+func Drain(end net.Conn, to Sink) { end.(*pipe).in.drain(to) }
 
 func newHalf() *half { return &half{news: make(chan struct{}, 1)} }
 
@@ -50,21 +54,21 @@ func (h *half) close() {
 	h.mu.Unlock()
 	h.tell()
 	if first && to != nil {
-		go to.close()
+		go to.Close()
 	}
 }
 
 // drain hands what is there, and what comes, to a sink.
-func (h *half) drain(to sink) {
+func (h *half) drain(to Sink) {
 	h.mu.Lock()
 	data, closed := h.buf, h.closed
 	h.buf, h.sink = nil, to
 	h.mu.Unlock()
 	if len(data) > 0 {
-		to.feed(data)
+		to.Feed(data)
 	}
 	if closed {
-		to.close()
+		to.Close()
 	}
 }
 
@@ -80,15 +84,23 @@ func (h *half) write(b []byte) error {
 	case closed:
 		return io.ErrClosedPipe
 	case to != nil: // which may close the half
-		to.feed(b)
+		to.Feed(b)
 	}
 	return nil
 }
 
-func (h *half) gone() bool {
+// idle says why nothing may be asked over a connection that is read from here: its other
+// end has gone, or something has come that nobody has asked for.
+func (h *half) idle() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.closed
+	switch {
+	case len(h.buf) > 0:
+		return io.ErrUnexpectedEOF
+	case h.closed:
+		return io.EOF
+	}
+	return nil
 }
 
 // pipe is one end.
@@ -97,6 +109,9 @@ type pipe struct {
 
 	mu       sync.Mutex
 	deadline time.Time // for reads; writes do not wait
+	reading  bool      // a read waits, or is about to
+	alarm    *time.Timer
+	rings    time.Time // when the alarm does, or did
 }
 
 // Read waits for data, the other end's close, or the deadline. Data wins over
@@ -107,24 +122,37 @@ func (p *pipe) Read(b []byte) (int, error) {
 		if n, err := p.tryRead(b); n > 0 || err != nil || len(b) == 0 {
 			return n, err
 		}
-		p.mu.Lock()
-		deadline := p.deadline
-		p.mu.Unlock()
-		if deadline.IsZero() {
-			<-p.in.news
-			continue
-		}
-		left := time.Until(deadline)
-		if left <= 0 {
+		if p.late() {
 			return 0, os.ErrDeadlineExceeded
 		}
-		timer := time.NewTimer(left)
-		select {
-		case <-p.in.news:
-		case <-timer.C:
-		}
-		timer.Stop()
+		<-p.in.news
+		p.mu.Lock()
+		p.reading = false
+		p.mu.Unlock()
 	}
+}
+
+// late reports whether the deadline has passed. If not, a read may wait: the alarm rings
+// at the deadline or before it, and the read looks again. A timer for each read, which
+// hardly ever runs out, cost more than the read.
+func (p *pipe) late() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.deadline.IsZero() {
+		now := time.Now()
+		left := p.deadline.Sub(now)
+		switch {
+		case left <= 0:
+			return true
+		case p.alarm == nil:
+			p.alarm, p.rings = time.AfterFunc(left, p.in.tell), p.deadline
+		case !p.rings.After(now) || p.deadline.Before(p.rings):
+			p.alarm.Reset(left)
+			p.rings = p.deadline
+		}
+	}
+	p.reading = true
+	return false
 }
 
 func (p *pipe) tryRead(b []byte) (int, error) {
@@ -164,6 +192,11 @@ func (p *pipe) Write(b []byte) (int, error) {
 
 // Close ends both directions; what is already written can still be read.
 func (p *pipe) Close() error {
+	p.mu.Lock()
+	if p.alarm != nil {
+		p.alarm.Stop()
+	}
+	p.mu.Unlock()
 	p.in.close()
 	p.out.close()
 	return nil
@@ -172,8 +205,11 @@ func (p *pipe) Close() error {
 func (p *pipe) SetReadDeadline(t time.Time) error {
 	p.mu.Lock()
 	p.deadline = t
+	waits := p.reading
 	p.mu.Unlock()
-	p.in.tell()
+	if waits {
+		p.in.tell()
+	}
 	return nil
 }
 
@@ -185,8 +221,8 @@ func (p *pipe) RemoteAddr() net.Addr             { return memory{} }
 // SyscallConn is where go-redis looks whether a pooled connection is still
 // alive. There is no socket to look at, so the pipe answers by itself.
 func (p *pipe) SyscallConn() (syscall.RawConn, error) {
-	if p.in.gone() {
-		return nil, io.EOF
+	if err := p.in.idle(); err != nil {
+		return nil, err
 	}
 	return alive{}, nil
 }

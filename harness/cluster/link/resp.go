@@ -96,17 +96,16 @@ func arguments(b []byte) []string {
 	if len(b) == 0 || b[0] != '*' {
 		return nil
 	}
-	line := bytes.Index(b, []byte("\r\n"))
-	b = b[line+2:]
-	var args []string
-	for len(b) > 0 && b[0] == '$' {
-		line = bytes.Index(b, []byte("\r\n"))
-		n, err := number(b[1:line])
-		if err != nil || n < 0 {
+	rest := string(b)
+	_, rest, _ = strings.Cut(rest, "\r\n")
+	args := make([]string, 0, 8)
+	for strings.HasPrefix(rest, "$") {
+		head, tail, _ := strings.Cut(rest[1:], "\r\n")
+		n, err := strconv.Atoi(head)
+		if err != nil || n < 0 || len(tail) < n+len("\r\n") {
 			return args
 		}
-		args = append(args, string(b[line+2:line+2+n]))
-		b = b[line+2+n+2:]
+		args, rest = append(args, tail[:n]), tail[n+len("\r\n"):]
 	}
 	return args
 }

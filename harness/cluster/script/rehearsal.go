@@ -87,6 +87,22 @@ func (r *Rehearsals) Of(body string, keys, args []string) (Deed, bool) {
 	if len(keys) == 0 {
 		return Deed{}, false
 	}
+	if !nativeByText[body].compares {
+		return r.of(body, keys, args)
+	}
+	d, known := natively.find(body, keys, args)
+	if !known {
+		if d, known = r.of(body, keys, args); !known {
+			return d, false
+		}
+		natively.add(body, keys, args, d)
+	}
+	d.Token = at(args, d.stored)
+	return d, true
+}
+
+// of rehearses a call, unless it is known.
+func (r *Rehearsals) of(body string, keys, args []string) (Deed, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := r.identify(body, keys, args)

@@ -20,8 +20,10 @@ import (
 type Cluster struct {
 	cfg   cluster.Config
 	began time.Time
-	nodes map[string]*Node // by name; an alias shares its server's
-	paths map[pathName]*path
+	// agenda is what the links and the nodes do.
+	agenda *link.Agenda
+	nodes  map[string]*Node // by name; an alias shares its server's
+	paths  map[pathName]*path
 
 	mu      sync.Mutex
 	closed  bool // it takes no new workers, and its links say no more
@@ -58,19 +60,19 @@ func New(cfg cluster.Config) (*Cluster, error) {
 	if err := check(cfg); err != nil {
 		return nil, err
 	}
-	c := &Cluster{cfg: cfg, began: time.Now(), nodes: map[string]*Node{}, paths: map[pathName]*path{}}
+	c := &Cluster{cfg: cfg, began: time.Now(), agenda: link.NewAgenda(), nodes: map[string]*Node{}, paths: map[pathName]*path{}}
 	var servers []string
 	for _, name := range cfg.Nodes {
 		if _, alias := cfg.Aliases[name]; !alias {
 			servers = append(servers, name)
-			c.nodes[name] = newNode(name, cfg.Seed, cfg.Persistence, c.Now)
+			c.nodes[name] = newNode(name, cfg.Seed, cfg.Persistence, c.Now, c.agenda)
 		}
 	}
 	for alias := range cfg.Aliases {
 		c.nodes[alias] = c.nodes[resolve(cfg, alias)]
 	}
 	// The store forgets nothing: what it loses is to be the lock's fault.
-	c.nodes[cluster.StoreName] = newNode(cluster.StoreName, cfg.Seed, cluster.PersistAlways, c.Now)
+	c.nodes[cluster.StoreName] = newNode(cluster.StoreName, cfg.Seed, cluster.PersistAlways, c.Now, c.agenda)
 	c.connect(append(servers, cluster.StoreName))
 	return c, nil
 }
@@ -86,7 +88,7 @@ func (c *Cluster) connect(servers []string) {
 			order := len(c.paths)
 			t := newTravel(mix(c.cfg.Seed, client, name), c.Now, c.cfg.Delay, slots[order], total)
 			l := link.New(link.Config{Client: client, Node: name, Now: c.Now, Epoch: epoch, Record: c.record, Travel: t.message,
-				Settle: t.settle, Scripts: scripts, Direct: true})
+				Settle: t.settle, Scripts: scripts, Direct: c.agenda})
 			c.paths[pathName{client, name}] = &path{Link: l, node: c.nodes[name], order: order, travel: t}
 		}
 	}
@@ -220,5 +222,6 @@ func (c *Cluster) close() error {
 		_ = w.Close()
 	}
 	time.Sleep(lastTimer)
+	c.agenda.End()
 	return errors.Join(errs...)
 }

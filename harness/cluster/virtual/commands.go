@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/alicebob/miniredis/v2/server"
+
+	"lockproof/harness/cluster/script"
 )
 
 // redisVersion is the release whose behaviour the node models, and against
@@ -37,6 +39,21 @@ var modelled = map[string]effect{
 
 	"EVAL": writes, "EVALSHA": writes, "EVAL_RO": reads, "EVALSHA_RO": reads,
 	"MULTI": reads, "EXEC": writes, "DISCARD": reads, "WATCH": reads, "UNWATCH": reads,
+}
+
+// changes gives the key that a command may change, where it is the only one.
+func changes(args []string) (key string, only bool) {
+	switch strings.ToUpper(args[0]) {
+	case "SET", "SETNX", "PEXPIRE":
+		return args[min(1, len(args)-1)], true
+	case "DEL":
+		return args[min(1, len(args)-1)], len(args) == 2
+	case "EVAL", "EVALSHA":
+		if s, native := script.NativeOf(args); native && s.Keys == 1 {
+			return args[3], true
+		}
+	}
+	return "", false
 }
 
 // later are commands that miniredis has and Redis 7.0 has not.

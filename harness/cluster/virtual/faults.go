@@ -48,7 +48,7 @@ func (n *Node) stop(what string, disk func()) error {
 
 	giveServerBack(gone)
 	for k := range conns {
-		k.Close()
+		k.Conn.Close()
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (n *Node) Resume(context.Context) error {
 	return nil
 }
 
-// end stops the node for good, and its executor.
+// end stops the node for good.
 func (n *Node) end() {
 	n.mu.Lock()
 	up := n.server != nil
@@ -105,5 +105,4 @@ func (n *Node) end() {
 	if up {
 		n.stop("end", func() {}) // it is up: nothing can go wrong
 	}
-	close(n.news)
 }

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/link"
 	"lockproof/harness/cluster/script"
 )
 
@@ -39,6 +40,7 @@ func TestNativesAreWhatLocksSend(t *testing.T) {
 // and so all its scripts to Lua.
 type pair struct {
 	now         int64
+	agenda      *link.Agenda
 	native, lua *Node
 	toNative    *conn
 	toLua       *conn
@@ -47,17 +49,19 @@ type pair struct {
 func newPair(setting cluster.Persistence) *pair {
 	p := &pair{}
 	clock := func() int64 { return p.now }
-	p.native, p.lua = newNode("n1", 1, setting, clock), newNode("n1", 1, setting, clock)
+	p.agenda = link.NewAgenda()
+	p.native, p.lua = newNode("n1", 1, setting, clock, p.agenda), newNode("n1", 1, setting, clock, p.agenda)
 	p.connect()
 	return p
 }
 
 // connect makes new connections.
-func (p *pair) connect() { p.toNative, p.toLua = newConn(nil, 0), newConn(nil, 0) }
+func (p *pair) connect() { p.toNative, p.toLua = p.native.newConn(nil, 0), p.lua.newConn(nil, 0) }
 
 func (p *pair) end() {
 	p.native.end()
 	p.lua.end()
+	p.agenda.End()
 }
 
 // do gives both a command. They answer alike, and are alike then.
@@ -68,7 +72,7 @@ func (p *pair) do(t require.TestingT, args ...string) string {
 	p.toLua.reply.Reset()
 	p.lua.server.Server().Dispatch(p.toLua.peer, args)
 	p.toLua.peer.Flush()
-	p.lua.journal()
+	p.lua.journalAll()
 	require.Equal(t, p.toLua.reply.String(), got, "%q", args)
 	p.alike(t)
 	return got
@@ -86,7 +90,7 @@ func TestEachNativeIsTaken(t *testing.T) {
 			defer p.end()
 			call := append([]string{"EVALSHA", script.Digest(s.Text), strconv.Itoa(s.Keys), "k", "l"}[:3+s.Keys],
 				[]string{"7", "8"}[:s.Args]...)
-			taken := func() bool { return p.native.native(newConn(nil, 0), call) }
+			taken := func() bool { return p.native.native(p.native.newConn(nil, 0), call) }
 			require.False(t, taken(), "the node does not know it")
 			require.Contains(t, p.do(t, call...), "NOSCRIPT")
 			call[0], call[1] = "EVAL", s.Text

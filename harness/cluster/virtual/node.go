@@ -12,6 +12,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/link"
 	"lockproof/harness/cluster/script"
 	"lockproof/harness/history"
 )
@@ -23,8 +24,9 @@ import (
 type Node struct {
 	name string
 	seed uint64
-	now  func() int64  // the true clock
-	news chan struct{} // for the executor
+	now  func() int64 // the true clock
+	// execution executes what has arrived, when it is due.
+	execution *link.Plan
 
 	// The lock is never held while virtual time passes: a goroutine that waits
 	// for a mutex keeps the bubble's clock from moving.
@@ -42,17 +44,17 @@ type Node struct {
 	script  occupation // of another user, that runs on it
 	conns   map[*conn]bool
 	queue   []request // commands that have arrived
+	roused  bool      // the executor goes on
 	ended   bool      // for good
 }
 
 var _ cluster.Node = (*Node)(nil)
 
-// newNode starts a node. end ends it.
-func newNode(name string, seed uint64, setting cluster.Persistence, now func() int64) *Node {
-	n := &Node{name: name, seed: seed, now: now, news: make(chan struct{}, 1), clock: wallClock{rate: 1}, disk: newDisk(setting),
-		conns: map[*conn]bool{}}
+// newNode starts a node, which does what it does on an agenda. end ends it.
+func newNode(name string, seed uint64, setting cluster.Persistence, now func() int64, agenda *link.Agenda) *Node {
+	n := &Node{name: name, seed: seed, now: now, clock: wallClock{rate: 1}, disk: newDisk(setting), conns: map[*conn]bool{}}
+	n.execution = agenda.New(n.executeNext)
 	n.start()
-	go n.run()
 	return n
 }
 
@@ -113,18 +115,50 @@ func (n *Node) expire(now int64) {
 	}
 }
 
-// journal writes to the disk what the last command has changed.
-func (n *Node) journal() {
+// journal writes to the disk what a command has changed.
+func (n *Node) journal(args []string) {
+	if key, only := changes(args); only {
+		n.journalKey(key)
+		return
+	}
+	n.journalAll()
+}
+
+// journalKey writes what has become of a key.
+func (n *Node) journalKey(key string) {
+	old, was := n.keys[key]
+	r, is := n.record(key)
+	switch {
+	case is && (!was || old != r):
+		n.keys[key] = r
+		n.disk.write(n.now(), key, &r)
+	case was && !is:
+		delete(n.keys, key)
+		n.disk.write(n.now(), key, nil)
+	}
+}
+
+// record reads a key as it is; there is false if it is not there.
+func (n *Node) record(key string) (r record, there bool) {
+	value, err := n.server.Get(key)
+	if err != nil {
+		return record{}, false // screen lets no command through that makes it anything but a string
+	}
+	r = record{value: value}
+	if ttl := n.server.TTL(key); ttl != 0 {
+		r.expires, r.when = true, n.reading+int64(ttl)
+	}
+	return r, true
+}
+
+// journalAll writes what has become of every key.
+func (n *Node) journalAll() {
 	now := n.now()
 	left := make(map[string]record, len(n.keys))
 	for _, key := range n.server.Keys() {
-		value, err := n.server.Get(key)
-		if err != nil {
-			continue // not a string: screen lets no such command through
-		}
-		r := record{value: value}
-		if ttl := n.server.TTL(key); ttl != 0 {
-			r.expires, r.when = true, n.reading+int64(ttl)
+		r, there := n.record(key)
+		if !there {
+			continue
 		}
 		left[key] = r
 		if old, ok := n.keys[key]; !ok || old != r {
@@ -196,7 +230,7 @@ func (n *Node) Flush(context.Context) error {
 	if n.server == nil || n.paused {
 		return n.cannot("be flushed")
 	}
-	if got := string(n.execute(newConn(nil, 0), []string{"FLUSHALL"})); got != "+OK\r\n" {
+	if got := string(n.execute(n.newConn(nil, 0), []string{"FLUSHALL"})); got != "+OK\r\n" {
 		return fmt.Errorf("node %s: FLUSHALL was answered %q", n.name, got)
 	}
 	return nil

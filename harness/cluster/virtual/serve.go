@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"slices"
 	"strconv"
@@ -14,27 +13,34 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
+
+	"lockproof/harness/cluster/link"
 )
 
-// conn is one connection to a node. Its reader queues commands; the node's
-// executor answers them.
+// conn is one connection to a node. What comes in over it is cut into commands, which
+// queue up; the node's executor answers them.
 type conn struct {
 	net.Conn
+	node      *Node
 	order     int // of all connections to the node: which goes first at one instant
 	peer      *server.Peer
 	reply     bytes.Buffer
-	transacts bool // it has said MULTI, once
+	transacts bool   // it has said MULTI, once
+	partial   []byte // the beginning of a command whose rest is still to come
+	broken    bool   // what came in is no RESP: nothing that comes after it is read
 }
+
+var _ link.Sink = (*conn)(nil)
 
 // newConn makes a connection to a node, of a client's or without one (nil). miniredis
 // writes to its reply.
-func newConn(c net.Conn, order int) *conn {
-	k := &conn{Conn: c, order: order}
+func (n *Node) newConn(c net.Conn, order int) *conn {
+	k := &conn{Conn: c, node: n, order: order}
 	k.peer = server.NewPeer(bufio.NewWriterSize(&k.reply, bufferSize))
 	return k
 }
 
-// bufferSize is the size in bytes of the buffers of a connection, which has little to say.
+// bufferSize is the size in bytes of the buffer of a connection, which has little to say.
 const bufferSize = 512
 
 // request is a command that has arrived.
@@ -48,21 +54,11 @@ type request struct {
 // either side closes it. order must be the same in every run. It returns false
 // if the node is down.
 func (n *Node) serve(c net.Conn, order int) bool {
-	k := newConn(c, order)
+	k := n.newConn(c, order)
 	if !n.accept(k) {
 		return false
 	}
-	go func() {
-		r := bufio.NewReaderSize(c, bufferSize)
-		for {
-			args, err := readCommand(r)
-			if err != nil {
-				n.hangUp(k, err)
-				return
-			}
-			n.enqueue(request{k, n.now(), args})
-		}
-	}()
+	link.Drain(c, k)
 	return true
 }
 
@@ -77,17 +73,44 @@ func (n *Node) accept(k *conn) bool {
 	return true
 }
 
-// hangUp closes a connection after its reader has ended. Commands that it has
-// read before are executed all the same, as Redis does.
+// Feed takes what has come in.
+func (k *conn) Feed(data []byte) {
+	if k.broken {
+		return
+	}
+	if len(k.partial) > 0 {
+		k.partial = append(k.partial, data...)
+		data = k.partial
+	}
+	for len(data) > 0 {
+		args, size, err := readCommand(data)
+		if err != nil {
+			k.broken = true
+			k.node.hangUp(k, err)
+			return
+		}
+		if size == 0 {
+			break
+		}
+		k.node.enqueue(request{k, k.node.now(), args})
+		data = data[size:]
+	}
+	k.partial = append(k.partial[:0], data...)
+}
+
+// Close hears that no more comes in. Commands that have come before it are executed all
+// the same, as Redis does.
+func (k *conn) Close() { k.node.hangUp(k, nil) }
+
+// hangUp closes a connection: its other side has closed it, or does not speak RESP.
 func (n *Node) hangUp(k *conn, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var bad *protocolError
-	if errors.As(err, &bad) {
-		fmt.Fprintf(k, "-ERR Protocol error: %s\r\n", bad.what)
+	if err != nil {
+		fmt.Fprintf(k, "-ERR Protocol error: %s\r\n", err)
 	}
 	delete(n.conns, k)
-	k.Close()
+	k.Conn.Close()
 }
 
 func (n *Node) enqueue(r request) {
@@ -99,41 +122,29 @@ func (n *Node) enqueue(r request) {
 	}
 }
 
-// rouse tells the executor that there may be something to do. The caller holds
-// the lock.
+// rouse sees to it that the executor goes on, if there is something to do. It executes
+// one command in a nanosecond, and waits a nanosecond before each: by then everything
+// that arrives at one instant has arrived, and is put in an order that does not depend
+// on how goroutines are scheduled. The caller holds the lock.
 func (n *Node) rouse() {
-	select {
-	case n.news <- struct{}{}:
-	default:
+	if !n.roused && n.busy() {
+		n.roused = true
+		n.execution.Set(time.Nanosecond)
 	}
 }
 
-// run executes what arrives, one command in a nanosecond. It waits a
-// nanosecond before each: by then everything that arrives at one instant has
-// arrived, and is put in an order that does not depend on how goroutines are
-// scheduled.
-func (n *Node) run() {
-	for range n.news {
-		for n.busy() {
-			time.Sleep(time.Nanosecond)
-			n.executeNext()
-		}
-	}
-}
-
-func (n *Node) busy() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return len(n.queue) > 0 && !n.paused && n.script != silent
-}
+// busy says whether there is something to execute. The caller holds the lock.
+func (n *Node) busy() bool { return len(n.queue) > 0 && !n.paused && n.script != silent }
 
 // executeNext takes the command that has waited longest.
 func (n *Node) executeNext() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if len(n.queue) == 0 || n.paused || n.script == silent {
+	n.roused = false
+	if !n.busy() {
 		return
 	}
+	defer n.rouse()
 	slices.SortStableFunc(n.queue, func(a, b request) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.from.order, b.from.order))
 	})
@@ -142,7 +153,7 @@ func (n *Node) executeNext() {
 	reply := n.execute(r.from, r.args)
 	r.from.Write(reply)                           // a buffered pipe: it does not wait, and the client may be gone
 	if r.from.peer.Closed() || !n.conns[r.from] { // after QUIT, or replaced
-		r.from.Close()
+		r.from.Conn.Close()
 	}
 }
 
@@ -161,7 +172,7 @@ func (n *Node) execute(k *conn, args []string) []byte {
 	k.peer.Flush()
 	name := strings.ToUpper(args[0])
 	if modelled[name] == writes {
-		n.journal()
+		n.journal(args)
 	}
 	if name == "FLUSHALL" && k.reply.String() == "+OK\r\n" { // not QUEUED
 		n.disk.flushed(n.now())
@@ -180,7 +191,7 @@ func (n *Node) replace(last *conn) {
 	for k := range n.conns {
 		delete(n.conns, k)
 		if k != last {
-			k.Close()
+			k.Conn.Close()
 		}
 	}
 }
@@ -195,58 +206,55 @@ func (n *Node) dispatch(k *conn, args []string) (panicked any) {
 	return nil
 }
 
-// protocolError is what a client gets told that does not speak RESP.
-type protocolError struct{ what string }
-
-func (e *protocolError) Error() string { return e.what }
-
 // The limits that Redis sets on a request.
 const (
 	maxArguments = 1 << 20
 	maxBulk      = 512 << 20
 )
 
-// readCommand reads an array of bulk strings, the form in which client
-// libraries send commands.
-func readCommand(r *bufio.Reader) ([]string, error) {
-	n, err := readLength(r, '*', maxArguments)
-	if err != nil {
-		return nil, err
+// readCommand reads an array of bulk strings, the form in which client libraries send
+// commands, at the beginning of data, and gives its size, 0 if its end is still to come.
+// An error says what is no such command.
+func readCommand(data []byte) (args []string, size int, err error) {
+	count, at, err := readLength(data, 0, '*', maxArguments)
+	if err != nil || at == 0 {
+		return nil, 0, err
 	}
-	if n == 0 {
-		return nil, &protocolError{"an empty command"}
+	if count == 0 {
+		return nil, 0, errors.New("an empty command")
 	}
-	var args []string
-	for range n {
-		size, err := readLength(r, '$', maxBulk)
-		if err != nil {
-			return nil, err
+	var few [8][2]int // where each word is
+	words := few[:0]
+	for range count {
+		length, begins, err := readLength(data, at, '$', maxBulk)
+		if err != nil || begins == 0 || len(data) < begins+length+len("\r\n") {
+			return nil, 0, err
 		}
-		var word strings.Builder
-		if _, err := io.CopyN(&word, r, int64(size)); err != nil {
-			return nil, err
-		}
-		if _, err := r.Discard(len("\r\n")); err != nil {
-			return nil, err
-		}
-		args = append(args, word.String())
+		words = append(words, [2]int{begins, begins + length})
+		at = begins + length + len("\r\n")
 	}
-	return args, nil
+	text := string(data[:at])
+	args = make([]string, count)
+	for i, w := range words {
+		args[i] = text[w[0]:w[1]]
+	}
+	return args, at, nil
 }
 
-// readLength reads a line such as *3 or $12.
-func readLength(r *bufio.Reader, kind byte, limit int) (int, error) {
-	line, err := r.ReadString('\n')
-	if err != nil {
-		return 0, err
+// readLength reads a line such as *3 or $12, and gives where the next begins; 0 if its end
+// is still to come.
+func readLength(data []byte, at int, kind byte, limit int) (length, next int, err error) {
+	end := bytes.IndexByte(data[at:], '\n')
+	if end < 0 {
+		return 0, 0, nil
 	}
-	digits := strings.TrimRight(line, "\r\n")
-	if digits == "" || digits[0] != kind {
-		return 0, &protocolError{fmt.Sprintf("expected '%c', got %.20q", kind, digits)}
+	digits := bytes.TrimRight(data[at:at+end], "\r\n")
+	if len(digits) == 0 || digits[0] != kind {
+		return 0, 0, fmt.Errorf("expected '%c', got %.20q", kind, digits)
 	}
-	n, err := strconv.Atoi(digits[1:])
-	if err != nil || n < 0 || n > limit {
-		return 0, &protocolError{fmt.Sprintf("invalid length %.20q", digits)}
+	length, err = strconv.Atoi(string(digits[1:]))
+	if err != nil || length < 0 || length > limit {
+		return 0, 0, fmt.Errorf("invalid length %.20q", digits)
 	}
-	return n, nil
+	return length, at + end + 1, nil
 }
