@@ -18,9 +18,9 @@ func rueidisLocks() []Lock {
 		On: single, Belief: "until the lease's own context ends, or it is released: the context is the lock, as its README says",
 		Promises: []Quote{{
 			"The returned `ctx` will be canceled automatically and immediately once the `KeyMajority` is not held anymore, for " +
-				"example: Redis are down.", "rueidislock/README.md:54-55; valkeylock/README.md has the same",
+				"example: Redis are down.", "rueidislock/README.md:54-55",
 		}},
-		Findings: []Finding{toldTooLate("rueidislock/lock.go:279-280, with lock.go:181-183"), believed("rueidislock/lock.go:273-291"), {
+		Findings: []Finding{toldTooLate("delayed-restart", "majority-crash-delayed"), believed("rueidislock/lock.go:273-291"), {
 			Scenarios: []string{"endless-extension"},
 			What:      "a worker that hangs keeps the lock for ever: nothing limits how often the watchdog extends it",
 			Place:     "rueidislock/lock.go:274-290",
@@ -43,9 +43,13 @@ func rueidisLocks() []Lock {
 		Scenarios: []string{"cancelled-acquire"}, Confirm: []string{"cancelled-acquire"},
 		What:  "a caller that gives up may wait on for as long as KeyValidity: the release of what it may have taken is waited for",
 		Place: "rueidislock/lock.go:292-294, 359", Reply: "that is so that no key is left",
-	}}, base.Findings...)
+	}, toldTooLate()}, base.Findings[1:]...)
 	cached.RealTime, cached.New = true, newRueidisLock(false)
 	plain.Name, plain.Test, plain.Module = "rueidislock, without caching", "rueidislock-nocache", "github.com/redis/rueidis"
+	extends := "If the invocation is successful, the `Locker` will extend the `ctx` validity periodically and also watch client-side " +
+		"caching notifications for canceling the `ctx` if the `KeyMajority` is not held anymore."
+	plain.Promises = []Quote{{extends, "rueidislock/README.md:66"}}
+	valkeys.Promises = []Quote{{extends, "valkeylock/README.md:66"}}
 	plain.SetUp = "as rueidislock, with DisableCache as its README has it for servers that cannot track"
 	plain.New = newRueidisLock(true)
 	valkeys.Name, valkeys.Test, valkeys.Module = "valkeylock", "valkeylock", "github.com/valkey-io/valkey-go"
@@ -55,13 +59,13 @@ func rueidisLocks() []Lock {
 }
 
 // toldTooLate: an extension may wait until the end of the validity that it asks for.
-func toldTooLate(place string) Finding {
-	shown := []string{"told-too-late", "watchdog-cut-off", "delayed-restart", "majority-crash-delayed"}
+func toldTooLate(more ...string) Finding {
+	shown := append([]string{"told-too-late", "watchdog-cut-off"}, more...)
 	return Finding{
 		Scenarios: shown, Confirm: []string{"scenarios/told-too-late.yaml"},
 		What: "when Redis stops answering the holder (a cut, a hung server), the holder's context ends half a validity after the key " +
 			"has expired; with the default of 5 s, two may work at once for 2.5 s",
-		Place: place,
+		Place: "lock.go:279-280, with lock.go:181-183",
 		Reply: "an extension that is under way may still succeed, and to cancel sooner ends work that need not end; but once the old " +
 			"validity is over nothing can be known, and the promise says immediately",
 		Report: "rueidislock-told-too-late.md",

@@ -26,11 +26,16 @@ type entry struct {
 	league.Lock
 	Version  string
 	ran      bool
-	folder   string // has its results and histories
-	rows     map[string]reports.ResultsRow
+	rows     map[string]ranRow
 	server   string
 	explored string // what was explored, in words
 	Crosses  []*cross
+}
+
+// ranRow is a scenario with what it came to, and the folder that has its histories.
+type ranRow struct {
+	reports.ResultsRow
+	folder string
 }
 
 // cross is a finding as the runs bear it out.
@@ -70,7 +75,7 @@ func gather(locks []league.Lock, results, goMod string) (*table, error) {
 	}
 	t := &table{}
 	for _, lock := range locks {
-		e := &entry{Lock: lock, Version: pinned[lock.Module], rows: map[string]reports.ResultsRow{}}
+		e := &entry{Lock: lock, Version: pinned[lock.Module], rows: map[string]ranRow{}}
 		t.entries = append(t.entries, e)
 		if lock.Unjudged != "" {
 			continue
@@ -84,27 +89,20 @@ func gather(locks []league.Lock, results, goMod string) (*table, error) {
 
 // read takes what the tests have left of one lock.
 func (e *entry) read(results string) error {
-	e.folder = filepath.Join(results, "catalogue", "TestLeague", e.Test)
-	rows, err := load(e.folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	confirmed := filepath.Join(results, "confirmed", "TestConfirmed", e.Test)
+	real, err := load(confirmed)
 	if err != nil {
 		return err
 	}
-	e.ran = true
-	for _, row := range rows {
-		e.rows[row.Scenario] = row
-		if row.Server != "" {
-			e.server = row.Server
-		}
+	catalogue := filepath.Join(results, "catalogue", "TestLeague", e.Test)
+	rows, err := load(catalogue)
+	if err != nil {
+		return err
 	}
+	e.take(real, confirmed)
+	e.take(rows, catalogue)
 	if text, err := os.ReadFile(filepath.Join(results, "explored", "TestExplored", e.Test, "explore.txt")); err == nil {
 		e.explored = strings.TrimSpace(string(text))
-	}
-	real, err := load(filepath.Join(results, "confirmed", "TestConfirmed", e.Test))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
 	}
 	for _, f := range e.Findings {
 		if c := e.cross(f, real); c != nil {
@@ -114,8 +112,23 @@ func (e *entry) read(results string) error {
 	return nil
 }
 
+// take adds rows; later ones replace those of the same scenario.
+func (e *entry) take(rows []reports.ResultsRow, folder string) {
+	for _, row := range rows {
+		e.rows[row.Scenario] = ranRow{row, folder}
+		e.ran = true
+		if row.Server != "" {
+			e.server = row.Server
+		}
+	}
+}
+
+// load reads the rows of a run, none if it was not made.
 func load(folder string) ([]reports.ResultsRow, error) {
 	text, err := os.ReadFile(filepath.Join(folder, reports.ResultsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +149,7 @@ func (e *entry) cross(f league.Finding, real []reports.ResultsRow) *cross {
 	var broke []string
 	for _, name := range f.Scenarios {
 		row, ran := e.rows[name]
-		if !ran || !differs(row.Standing) {
+		if !ran || !differs(row.Standing) || row.Standing == suite.HarnessError && !f.Hangs {
 			continue
 		}
 		c.Shown = append(c.Shown, name)
@@ -148,7 +161,10 @@ func (e *entry) cross(f league.Finding, real []reports.ResultsRow) *cross {
 	}
 	for _, row := range real {
 		if slices.ContainsFunc(f.Confirm, func(s string) bool { return scenario(s) == row.Scenario }) {
-			yes := row.Counts[suite.Differs] + row.Counts[suite.HarnessError]
+			yes := row.Counts[suite.Differs]
+			if f.Hangs {
+				yes += row.Counts[suite.HarnessError]
+			}
 			c.Real, c.Of = c.Real+yes, c.Of+yes+row.Counts[suite.AsExpected]
 		}
 	}
@@ -176,10 +192,11 @@ func (t *table) stories(folder string) error {
 		for _, c := range e.Crosses {
 			for _, name := range c.Shown {
 				row := e.rows[name]
-				if len(row.Trials) == 0 || row.Trials[0].History == "" {
+				i := slices.IndexFunc(row.Trials, func(t reports.ResultsTrial) bool { return t.History != "" && differs(t.Standing) })
+				if i < 0 {
 					continue
 				}
-				text, err := story(filepath.Join(e.folder, filepath.FromSlash(row.Trials[0].History)))
+				text, err := story(filepath.Join(row.folder, filepath.FromSlash(row.Trials[i].History)))
 				if err != nil {
 					return fmt.Errorf("%s, %s: %w", e.Test, name, err)
 				}
