@@ -304,6 +304,30 @@ func TestNoOrphans(t *testing.T) {
 	}
 }
 
+// Whoever waits for the answer to a release that was lost on its way leaves a key behind
+// for as long: it is sent again after the node timeout.
+func TestALostReleaseIsSentAgainAfterTheNodeTimeout(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		const timeout = 50 * time.Millisecond
+		u := c.user(1, WithNodeTimeout(timeout))
+		u.warmUp(t)
+		l := u.must(t)
+		u.each(func(l *link) {
+			var lost atomic.Bool
+			l.onCommand(func(command string) error {
+				if command == "evalsha" && !lost.Swap(true) {
+					return errLost
+				}
+				return nil
+			})
+		}, 1, 2)
+		require.ErrorIs(t, l.Release(t.Context()), ErrNoMajority)
+		require.Equal(t, []string{l.Token(), l.Token(), ""}, c.owners())
+		time.Sleep(ttl / 10)
+		require.Equal(t, make([]string, 3), c.owners())
+	})
+}
+
 // once lets a fault happen once.
 func once(fault func(string) error) func(string) error {
 	var happened atomic.Bool
