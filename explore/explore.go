@@ -49,7 +49,8 @@ type Tally struct {
 	Verdicts  map[string]map[string]int `json:"verdicts"`
 	States    int                       `json:"states"` // different ones that were reached
 	Seen      States                    `json:"seen,omitempty"`
-	Next      int                       `json:"next"` // the number of the first schedule that it has not got to
+	Corpus    []Reached                 `json:"corpus,omitempty"` // of a guided search, in the order of their numbers
+	Next      int                       `json:"next"`             // the number of the first schedule that it has not got to
 	Elapsed   time.Duration             `json:"elapsed"`
 	Finds     []Find                    `json:"finds,omitempty"` // a breach each, in the order in which they were found
 	Shrinking bool                      `json:"-"`
@@ -104,12 +105,9 @@ func (s *Search) Resume(ctx context.Context, t Tally) (Tally, error) {
 	if t.Verdicts == nil {
 		t.Verdicts = map[string]map[string]int{}
 	}
-	guide := newGuide(&s.Space)
+	guide := newGuide(&s.Space, t)
 	if s.Space.Strategy == Exhaust {
 		s.Schedules = len(guide.all)
-	}
-	for _, state := range t.Seen {
-		guide.seen[state] = true
 	}
 	for i := range t.Finds {
 		if t.Finds[i].CutShort {
@@ -126,11 +124,11 @@ func (s *Search) Resume(ctx context.Context, t Tally) (Tally, error) {
 		t.Next, t.States, t.Elapsed = number+len(done), len(guide.seen), time.Since(began)
 		s.observe(t)
 		if s.Keep != nil && time.Since(kept) > keepEvery {
-			t.Seen, kept = statesOf(guide.seen), time.Now()
+			t.Seen, t.Corpus, kept = statesOf(guide.seen), guide.corpus, time.Now()
 			s.Keep(t)
 		}
 	}
-	t.Seen, t.Elapsed = statesOf(guide.seen), time.Since(began)
+	t.Seen, t.Corpus, t.Elapsed = statesOf(guide.seen), guide.corpus, time.Since(began)
 	return t, nil
 }
 

@@ -3,6 +3,7 @@ package explore
 import (
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -10,12 +11,22 @@ import (
 type guide struct {
 	strategy Strategy
 	seen     map[uint64]bool
-	corpus   []*Schedule // those that reached a state first
+	corpus   []Reached
 	all      []*Schedule // where they are gone through
 }
 
-func newGuide(s *Space) *guide {
-	g := &guide{strategy: s.Strategy, seen: map[uint64]bool{}}
+// Reached is a schedule that was the first to reach a state.
+type Reached struct {
+	Number   int       `json:"number"`
+	Schedule *Schedule `json:"schedule"`
+}
+
+// newGuide knows what a search has come to so far.
+func newGuide(s *Space, t Tally) *guide {
+	g := &guide{strategy: s.Strategy, seen: map[uint64]bool{}, corpus: t.Corpus}
+	for _, state := range t.Seen {
+		g.seen[state] = true
+	}
 	if g.strategy == Exhaust {
 		g.all = s.All()
 	}
@@ -28,20 +39,27 @@ func (g *guide) next(s *Space, first uint64, number int) (*Schedule, uint64) {
 		return g.all[number], exhaustSeed
 	}
 	seed := first + uint64(number)
-	return g.draw(s, seed), seed
+	return g.draw(s, seed, g.before(number)), seed
+}
+
+// before are those of the corpus that had been reached when the batch of a number began:
+// where a batch was interrupted, its first part is not told of to the rest.
+func (g *guide) before(number int) []Reached {
+	began := number - number%batch
+	return g.corpus[:sort.Search(len(g.corpus), func(i int) bool { return g.corpus[i].Number >= began })]
 }
 
 // draw gives the schedule of a seed: a new one, or, where it is guided, as often one of
 // the corpus with something changed.
-func (g *guide) draw(s *Space, seed uint64) *Schedule {
+func (g *guide) draw(s *Space, seed uint64, corpus []Reached) *Schedule {
 	drawn := s.Draw(seed)
 	r := rand.New(rand.NewPCG(seed, 0x9a1de))
-	if g.strategy != Guided || len(g.corpus) == 0 || r.IntN(2) == 0 {
+	if g.strategy != Guided || len(corpus) == 0 || r.IntN(2) == 0 {
 		return drawn
 	}
 	// The latest have come furthest.
-	i := len(g.corpus) - 1 - r.IntN(min(len(g.corpus), 1+r.IntN(len(g.corpus))))
-	return mutate(r, g.corpus[i], drawn)
+	i := len(corpus) - 1 - r.IntN(min(len(corpus), 1+r.IntN(len(corpus))))
+	return mutate(r, corpus[i].Schedule, drawn)
 }
 
 // learn takes in what a batch has reached, in the order of its schedules.
@@ -53,7 +71,7 @@ func (g *guide) learn(batch []trial) {
 			g.seen[state] = true
 		}
 		if fresh && g.strategy == Guided {
-			g.corpus = append(g.corpus, t.schedule)
+			g.corpus = append(g.corpus, Reached{t.number, t.schedule})
 		}
 	}
 }

@@ -87,8 +87,15 @@ func TestMergeRefusesOtherSearches(t *testing.T) {
 // A search that was interrupted again and again, and read back each time, comes to what
 // one comes to that was not.
 func TestAnInterruptedSearchGoesOn(t *testing.T) {
+	for _, strategy := range []Strategy{Swarm, Guided} {
+		t.Run(string(strategy), func(t *testing.T) { goesOn(t, strategy) })
+	}
+}
+
+func goesOn(t *testing.T, strategy Strategy) {
 	p := pool(t)
 	search := withoutMajority(t, p)
+	search.Space.Strategy = strategy
 	whole, err := search.Run(t.Context())
 	require.NoError(t, err)
 
@@ -118,5 +125,6 @@ func TestAnInterruptedSearchGoesOn(t *testing.T) {
 		tally = back.Tally
 	}
 	require.GreaterOrEqual(t, interrupts, 2)
+	require.Equal(t, strategy == Guided, len(tally.Corpus) > 0)
 	require.Equal(t, written(t, search.Results("v1", timeless(whole))), written(t, search.Results("v1", timeless(tally))))
 }

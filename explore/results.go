@@ -88,6 +88,11 @@ func (r *Results) check() error {
 			return fmt.Errorf("the schedule of its find %d is not one", f.Number)
 		}
 	}
+	for i, c := range t.Corpus {
+		if !c.Schedule.whole() || i > 0 && c.Number <= t.Corpus[i-1].Number {
+			return fmt.Errorf("schedule %d of its corpus is not one, or out of order", c.Number)
+		}
+	}
 	return nil
 }
 
