@@ -15,7 +15,7 @@ TESTFLAGS   ?= -timeout 20m
 PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help build run setup test race fuzz mutate bench gobench league lint cross dist image fmt clean
+.PHONY: help build run setup test race fuzz mutate bench gobench league lint cross dist site image fmt clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -84,6 +84,9 @@ cross: ## build and vet for every system
 
 dist: ## make archives for every system, with checksums, in dist/
 	@$(GO) run ./internal/dist -version $$(git describe --always --dirty) $(PLATFORMS)
+
+site: ## make the lab, the guide and the stories as a folder of pages, out/site, for any web server or none
+	@$(GO) run ./site/static
 
 image: ## make the container image lockproof, for runs in virtual time
 	@CGO_ENABLED=0 GOOS=linux $(GO) build -buildvcs=auto -o bin/image/lockproof ./cmd/lockproof

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"io"
 	"runtime"
 	"slices"
 	"time"
@@ -45,6 +46,15 @@ type Outcome struct {
 	// Verdicts are on the properties that the scenario is about, and on any
 	// other that was violated.
 	Verdicts []checker.Result
+}
+
+// Write writes the trial's history, as lockproof run does.
+func (o *Outcome) Write(w io.Writer) error {
+	events := history.NewWriter(w, true)
+	for _, e := range o.Trial.Events {
+		events.Write(e)
+	}
+	return events.Close()
 }
 
 // Run runs an experiment once.

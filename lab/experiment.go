@@ -37,7 +37,7 @@ const MostSeed = 1_000_000
 type Number struct {
 	Name, Label, Unit  string
 	Value, Least, Most float64
-	Step, initial      float64
+	Step, Initial      float64 // Initial is what the catalogue has
 	// Predicted is the value from which on the page promises that nothing goes wrong,
 	// whatever the moment of the fault and the clocks; 0: none is known.
 	Predicted float64
@@ -50,7 +50,7 @@ type Choice struct {
 	Name, Label string
 	Options     []Option
 	Value       string
-	initial     string
+	Initial     string // what the catalogue has
 
 	set func(*scenarios.Scenario, string)
 }
@@ -59,10 +59,10 @@ type Choice struct {
 type Option struct{ Value, Label string }
 
 // Changed says whether the control stands elsewhere than in the catalogue.
-func (n *Number) Changed() bool { return n.Value != n.initial }
+func (n *Number) Changed() bool { return n.Value != n.Initial }
 
 // Changed says whether the control stands elsewhere than in the catalogue.
-func (c *Choice) Changed() bool { return c.Value != c.initial }
+func (c *Choice) Changed() bool { return c.Value != c.Initial }
 
 // Text is the number's value as a form has it.
 func (n *Number) Text() string { return Text(n.Value) }
@@ -93,11 +93,20 @@ func New(s *scenarios.Scenario, variant string) (*Experiment, error) {
 	}
 	e.Numbers = numbers(e.base, kind)
 	e.Choices = e.choices(kind)
+	if kind.Rules && len(e.without) == 0 {
+		choice, err := e.lockChoice()
+		if err != nil {
+			return nil, err
+		}
+		if choice != nil {
+			e.Choices = append([]*Choice{choice}, e.Choices...)
+		}
+	}
 	for _, n := range e.Numbers {
-		n.initial = n.Value
+		n.Initial = n.Value
 	}
 	for _, c := range e.Choices {
-		c.initial = c.Value
+		c.Initial = c.Value
 	}
 	return e, nil
 }
@@ -128,6 +137,9 @@ func (e *Experiment) Read(form url.Values) error {
 			return fmt.Errorf("the seed %q is not a whole number from 1 to %d", form.Get("seed"), MostSeed)
 		}
 		e.Seed = seed
+	}
+	if form.Get(LockControl) != "" && form.Get(RuleControl) != "" {
+		return fmt.Errorf("%s has no rules to switch off: they are the reference's", form.Get(LockControl))
 	}
 	for n, x := range values {
 		n.Value = x
@@ -203,23 +215,63 @@ func (e *Experiment) Scenario() *scenarios.Scenario {
 func (e *Experiment) Without() []string {
 	rules := slices.Clone(e.without)
 	for _, c := range e.Choices {
-		if c.Name == ruleControl && c.Value != "" {
+		if c.Name == RuleControl && c.Value != "" {
 			rules = append(rules, c.Value)
 		}
 	}
 	return rules
 }
 
+// job is the experiment as a row of a suite: the catalogue's own as long as nothing is
+// changed, so that its history is that of lockproof run.
 func (e *Experiment) job() suite.Job {
-	return suite.Job{Scenario: e.Scenario(), Without: e.Without()}
+	if !e.Changed() {
+		return suite.Job{Scenario: e.Catalogued, Variant: e.Variant}
+	}
+	return suite.Job{Scenario: e.Scenario(), Without: e.Without(), Lock: e.lock(), Lenient: e.lock() != ""}
 }
 
-const ruleControl = "rule"
+// lock is another lock than the scenario's, "" for that.
+func (e *Experiment) lock() string {
+	for _, c := range e.Choices {
+		if c.Name == LockControl {
+			return c.Value
+		}
+	}
+	return ""
+}
+
+// The names of the controls that every scenario with the reference has.
+const (
+	RuleControl = "rule"
+	LockControl = "lock"
+)
+
+// others are the locks that are not ours and that the lab runs.
+var others = []string{"redsync"}
+
+// lockChoice puts another lock in the place of the reference, nil where none fits.
+func (e *Experiment) lockChoice() (*Choice, error) {
+	c := &Choice{Name: LockControl, Label: "Lock", Options: []Option{{"", locks.Reference + " (the reference)"}}}
+	for _, name := range others {
+		why, err := suite.Options{Cluster: suite.Virtual}.Skips(suite.Job{Scenario: e.base, Lock: name})
+		if err != nil {
+			return nil, err
+		}
+		if why == "" {
+			c.Options = append(c.Options, Option{name, name})
+		}
+	}
+	if len(c.Options) == 1 {
+		return nil, nil
+	}
+	return c, nil
+}
 
 // ruleChoice switches one rule of the reference off. A variant that does
 // without one rule begins with that position.
 func (e *Experiment) ruleChoice() *Choice {
-	c := &Choice{Name: ruleControl, Label: "Rule switched off", Options: []Option{{"", "none"}}}
+	c := &Choice{Name: RuleControl, Label: "Rule switched off", Options: []Option{{"", "none"}}}
 	for _, r := range redlock.Rules() {
 		if !slices.Contains(e.without, string(r.Rule)) || len(e.without) == 1 {
 			c.Options = append(c.Options, Option{string(r.Rule), string(r.Rule)})
@@ -230,12 +282,3 @@ func (e *Experiment) ruleChoice() *Choice {
 	}
 	return c
 }
-
-// LeastText, MostText, StepText and InitialText are for forms, too.
-func (n *Number) LeastText() string   { return Text(n.Least) }
-func (n *Number) MostText() string    { return Text(n.Most) }
-func (n *Number) StepText() string    { return Text(n.Step) }
-func (n *Number) InitialText() string { return Text(n.initial) }
-
-// Initial is the position that the catalogue has.
-func (c *Choice) Initial() string { return c.initial }

@@ -28,6 +28,12 @@ const (
 	TimelineFile = "timeline.svg"
 )
 
+// The files of a validation.
+const (
+	ValidationFile     = "validation.json"
+	ValidationPageFile = "validation.html" // which package html writes
+)
+
 // File is one file of a report.
 type File struct {
 	Name  string

@@ -1,3 +1,5 @@
+//go:build !js
+
 package reports
 
 import (
@@ -10,12 +12,6 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"lockproof/validate"
-)
-
-// The files of a validation.
-const (
-	ValidationFile     = "validation.json"
-	ValidationPageFile = "validation.html" // which package html writes
 )
 
 // Validation is an answer with what is known of the run that gave it.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"lockproof/reports"
+	"lockproof/site"
 )
 
 // list shows all runs.
@@ -15,7 +16,7 @@ func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
 	if err != nil {
 		dir = s.dir
 	}
-	s.show(w, http.StatusOK, "list", frame{Title: "Runs", Here: "runs", Live: s.state(), Page: struct {
+	s.show(w, http.StatusOK, "list", site.Frame{Title: "Runs", Here: "runs", Live: s.state(), Page: struct {
 		Dir  string
 		Runs []*aRun
 		More bool
@@ -44,7 +45,7 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) {
 	if !s.regular(page) {
 		page = ""
 	}
-	s.show(w, http.StatusOK, "run", frame{Title: run.Name(), Here: "runs", Live: s.state(), Page: struct {
+	s.show(w, http.StatusOK, "run", site.Frame{Title: run.Name(), Here: "runs", Live: s.state(), Page: struct {
 		*aRun
 		Self   *aRun
 		Links  []link

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"lockproof/reports"
+	"lockproof/site"
 )
 
 // compare shows runs side by side, as lockproof compare does, the rows that
@@ -32,7 +33,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 	slices.SortStableFunc(comparison.Rows, func(a, b reports.ComparedRow) int {
 		return cmp.Compare(slices.Index(order, a.Agreement), slices.Index(order, b.Agreement))
 	})
-	s.show(w, http.StatusOK, "compare", frame{Title: "Side by side", Here: "runs", Live: s.state(), Page: struct {
+	s.show(w, http.StatusOK, "compare", site.Frame{Title: "Side by side", Here: "runs", Live: s.state(), Page: struct {
 		reports.Comparison
 		Of []*aRun
 	}{comparison, runs}})

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -13,30 +14,24 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/history"
 	"lockproof/harness/suite"
-	"lockproof/lab"
-	"lockproof/reports"
-	"lockproof/reports/html"
+	"lockproof/site"
 )
 
-//go:embed *.gohtml *.css *.js icon.svg
+//go:embed *.gohtml *.css *.js
 var files embed.FS
 
-var pages = template.Must(html.Parts().Funcs(template.FuncMap{
-	"duration": reports.Duration,
-	"meaning":  html.Meaning,
-	"mostSeed": func() int { return lab.MostSeed },
-	"time":     func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
+var pages = template.Must(site.Templates().Funcs(template.FuncMap{
+	"time": func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
 }).ParseFS(files, "*.gohtml"))
 
 // Server shows the runs below one folder.
 type Server struct {
-	dir   string
-	root  *os.Root
-	bench *lab.Bench
-	ctx   context.Context
-	mux   *http.ServeMux
+	dir  string
+	root *os.Root
+	site *site.Site
+	ctx  context.Context
+	mux  *http.ServeMux
 
 	mu       sync.Mutex
 	known    map[string]reading     // runs that have been read, by folder
@@ -55,7 +50,7 @@ func New(ctx context.Context, dir string, run suite.Runner) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot show the folder %s: %w", dir, errors.Unwrap(err))
 	}
-	s := &Server{dir: dir, root: root, bench: lab.NewBench(run, lab.Limit), ctx: ctx, mux: http.NewServeMux(),
+	s := &Server{dir: dir, root: root, site: site.New(run, true), ctx: ctx, mux: http.NewServeMux(),
 		known: map[string]reading{}, progress: map[string]progressing{}, streams: make(chan struct{}, maxStreams)}
 	s.mux.HandleFunc("GET /{$}", s.list)
 	s.mux.HandleFunc("GET /run", s.run)
@@ -63,10 +58,13 @@ func New(ctx context.Context, dir string, run suite.Runner) (*Server, error) {
 	s.mux.HandleFunc("GET /files/{path...}", s.file)
 	s.mux.HandleFunc("GET /download", s.download)
 	s.mux.HandleFunc("GET /live", s.live)
-	s.mux.HandleFunc("GET /lab", s.labList)
-	s.mux.HandleFunc("GET /lab/{name}", s.labPage)
-	s.mux.HandleFunc("POST /lab/{name}", s.labRun)
-	s.mux.HandleFunc("POST /lab/{name}/boundary", s.labBoundary)
+	for _, folder := range []string{"lab", "exercises", "stories"} {
+		s.mux.Handle("GET /"+folder, http.RedirectHandler("/"+folder+"/index.html", http.StatusMovedPermanently))
+		s.mux.HandleFunc("GET /"+folder+"/{path...}", s.ask)
+		s.mux.HandleFunc("POST /"+folder+"/{path...}", s.ask)
+	}
+	s.mux.Handle("GET /guide", http.RedirectHandler("/guide/index.html", http.StatusMovedPermanently))
+	s.mux.HandleFunc("GET /guide/{name}", s.chapter)
 	s.mux.HandleFunc("GET /assets/{name}", s.asset)
 	s.mux.HandleFunc("GET /favicon.ico", s.asset)
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -103,16 +101,9 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// frame is what every page has around it.
-type frame struct {
-	Title, Here string
-	Live        string // the state of what is under way, as /live tells it
-	Lab         bool   // the lab's own script is wanted
-	Page        any
-}
-
 // show writes a page, whole or not at all.
-func (s *Server) show(w http.ResponseWriter, status int, name string, f frame) {
+func (s *Server) show(w http.ResponseWriter, status int, name string, f site.Frame) {
+	f.Root, f.Served = "/", true
 	var b bytes.Buffer
 	if err := pages.ExecuteTemplate(&b, name, f); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -126,37 +117,25 @@ func (s *Server) show(w http.ResponseWriter, status int, name string, f frame) {
 
 // fail says what is wrong.
 func (s *Server) fail(w http.ResponseWriter, status int, what string) {
-	s.show(w, status, "wrong", frame{Title: http.StatusText(status), Page: what})
-}
-
-var assets = map[string]struct{ kind string }{
-	"serve.css": {"text/css"}, "serve.js": {"text/javascript"}, "lab.js": {"text/javascript"},
-	"page.css": {"text/css"}, "page.js": {"text/javascript"}, "icon.svg": {"image/svg+xml"},
+	s.show(w, status, "wrong", site.Frame{Title: http.StatusText(status), Page: what})
 }
 
 func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("name")
-	if name == "" {
-		name = "icon.svg"
+	name := cmp.Or(r.PathValue("name"), "icon.svg")
+	data, kind, known := site.Asset(name)
+	switch name {
+	case "serve.css":
+		kind, known = "text/css", true
+		data, _ = files.ReadFile(name) // it is embedded
+	case "serve.js":
+		kind, known = "text/javascript", true
+		data, _ = files.ReadFile(name)
 	}
-	asset, known := assets[name]
 	if !known {
 		s.fail(w, http.StatusNotFound, "There is no such file.")
 		return
 	}
-	var data []byte
-	switch name {
-	case "page.css":
-		data = html.Style()
-	case "page.js":
-		data = html.Script()
-	default:
-		data, _ = files.ReadFile(name) // it is embedded
-	}
-	w.Header().Set("Content-Type", asset.kind+"; charset=utf-8")
+	w.Header().Set("Content-Type", kind+"; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Write(data)
 }
-
-// verdictNames are those that a reader may predict.
-var verdictNames = []string{history.Holds, history.Violated}

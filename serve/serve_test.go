@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -18,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/suite"
-	"lockproof/lab"
 	"lockproof/reports"
 	"lockproof/reports/html"
 	"lockproof/scenarios"
@@ -103,29 +101,6 @@ func post(t testing.TB, address string, form url.Values) (int, string) {
 	body, err := io.ReadAll(r.Body)
 	require.NoError(t, err)
 	return r.StatusCode, string(body)
-}
-
-// An experiment that was given up has no answer, and no status that says it has.
-func TestAnExperimentPastItsLimitIsNoAnswer(t *testing.T) {
-	s, err := New(t.Context(), t.TempDir(), suite.Run)
-	require.NoError(t, err)
-	s.bench = lab.NewBench(suite.Run, 10*time.Millisecond)
-	defer func() { require.NoError(t, s.Close()) }()
-	for _, tt := range []struct {
-		path string
-		form url.Values
-	}{
-		{"/lab/healthy-contention", nil},
-		{"/lab/healthy-contention/boundary", url.Values{"control": {"ttl"}}},
-	} {
-		asked := httptest.NewRequest(http.MethodPost, tt.path, strings.NewReader(tt.form.Encode()))
-		asked.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		answer := httptest.NewRecorder()
-		s.mux.ServeHTTP(answer, asked)
-		require.Equal(t, http.StatusServiceUnavailable, answer.Code, tt.path)
-		require.Contains(t, answer.Body.String(), "The experiment took too long, and was given up.")
-		require.NotContains(t, answer.Body.String(), "inconclusive", "no verdict is shown")
-	}
 }
 
 func TestRunsAreListedAndCompared(t *testing.T) {

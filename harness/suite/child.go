@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"time"
 
-	"lockproof/harness/cluster/process"
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
 	"lockproof/harness/trial"
@@ -71,7 +70,7 @@ func startChild(command []string, processors int, said io.Writer) (*child, error
 	if err != nil {
 		return nil, err
 	}
-	if err := process.Start(c.cmd); err != nil {
+	if err := start(c.cmd); err != nil {
 		return nil, fmt.Errorf("cannot start a process for trials: %w", err)
 	}
 	c.in, c.orders = in, json.NewEncoder(in)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"lockproof/harness/cluster/kinds"
-	"lockproof/harness/cluster/local"
 	"lockproof/harness/cluster/virtual"
 	"lockproof/harness/locks"
 	"lockproof/harness/trial"
@@ -16,7 +15,7 @@ import (
 // Names of kinds of clusters that programs choose; package kinds lists them all.
 const (
 	Virtual = virtual.Name
-	Local   = local.Name
+	Local   = kinds.Local
 )
 
 // DefaultRetries is how often a stalled trial is tried again unless Options say

@@ -61,7 +61,7 @@ var table = []allowed{
 	{"scenarios", "checker harness/cluster harness/cluster/kinds harness/history harness/locks internal/input" +
 		" internal/input/yamlfile nemesis redlock"},
 	{"harness/trial", "checker harness/client harness/cluster harness/history harness/locks nemesis scenarios"},
-	{"harness/suite", "checker harness/cluster harness/cluster/kinds harness/cluster/local harness/cluster/process" +
+	{"harness/suite", "checker harness/cluster harness/cluster/kinds harness/cluster/process" +
 		" harness/cluster/virtual harness/history harness/locks harness/trial internal/wording redlock scenarios"},
 
 	// Those who ask for trials, and those who tell what came of them.
@@ -75,14 +75,20 @@ var table = []allowed{
 	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios validate"},
 	{"harness/locktest", "checker explore harness/client harness/cluster/kinds harness/history harness/locks harness/suite redlock" +
 		" reports reports/html scenarios"},
+	{"docs/guide", ""},
 	{"lab", "checker harness/cluster harness/history harness/locks harness/suite nemesis redlock scenarios"},
-	{"serve", "checker harness/history harness/suite lab redlock reports reports/html scenarios"},
+	{"lab/exercise", "explore harness/history harness/locks harness/suite redlock scenarios"},
+	{"site", "checker docs/guide harness/history harness/suite lab lab/exercise redlock reports reports/html scenarios"},
+	{"site/chapters", "docs/guide lab site"},
+	{"serve", "harness/suite reports site site/chapters"},
 
 	// The programs.
 	{"cmd/lockproof",
 		"checker explore harness/client harness/cluster harness/cluster/docker harness/cluster/docker/proxy harness/cluster/kinds" +
 			" harness/cluster/process harness/foreign harness/locks harness/suite internal/plain redlock" +
 			" reports reports/html scenarios serve validate validate/settings"},
+	{"site/engine", "harness/suite site"},
+	{"site/static", "harness/suite lab lab/exercise site site/chapters"},
 	{"internal/mutate", ""},
 	{"internal/runtests", "harness/cluster/docker internal/needs"},
 	{"bench/figures", ""},

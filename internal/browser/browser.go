@@ -30,6 +30,8 @@ type Tab struct {
 	ctx context.Context
 	// URL is the page's own; nothing outside its origin may be asked for.
 	URL string
+	// Folder is that whose files a page that is a file may load; "": only itself.
+	Folder string
 
 	mu       sync.Mutex
 	errors   []string
@@ -162,6 +164,14 @@ func (b *Tab) Media(features map[string]string) {
 	require.NoError(b.t, err)
 }
 
+// Offline takes the network away, or gives it back.
+func (b *Tab) Offline(away bool) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
+		MatchedNetworkConditions: []*network.Conditions{{Offline: away, DownloadThroughput: -1, UploadThroughput: -1}}})
+	require.NoError(b.t, err)
+}
+
 // Scripts allows scripts or not, from the next page on.
 func (b *Tab) Scripts(allowed bool) {
 	b.t.Helper()
@@ -189,7 +199,8 @@ func (b *Tab) RequireQuiet() {
 	for _, request := range b.requests {
 		asked, err := url.Parse(request)
 		require.NoError(b.t, err)
-		same := asked.Scheme == own.Scheme && asked.Host == own.Host && (own.Scheme != "file" || asked.Path == own.Path)
-		require.True(b.t, same || request == "about:blank" || strings.HasPrefix(request, "data:"), "the page asks for %s", request)
+		same := asked.Scheme == own.Scheme && asked.Host == own.Host && (own.Scheme != "file" || asked.Path == own.Path || b.Folder != "" && strings.HasPrefix(asked.Path, b.Folder+"/"))
+		require.True(b.t, same || request == "about:blank" || strings.HasPrefix(request, "data:") || strings.HasPrefix(request, "blob:"),
+			"the page asks for %s", request)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"lockproof/harness/suite"
 	"lockproof/reports"
 	"lockproof/scenarios"
-	"lockproof/validate"
 )
 
 //go:embed *.css page.js *.gohtml
@@ -26,10 +25,10 @@ var page = template.Must(template.New("page.gohtml").Funcs(template.FuncMap{
 	"half": func(x float64) float64 { return x / 2 },
 	"add":  func(a, b float64) float64 { return a + b },
 
-	"span": reports.Span, "duration": reports.Duration, "rate": reports.GivenAway,
+	"duration":    reports.Duration,
 	"percent":     func(share float64) string { return fmt.Sprintf("%.2f %%", share*100) },
 	"nanoseconds": func(ns float64) string { return reports.Duration(time.Duration(ns)) },
-}).ParseFS(files, "*.gohtml"))
+}).ParseFS(files, "page.gohtml", "article.gohtml", "parts.gohtml", "picture.gohtml", "plots.gohtml", "timeline.gohtml"))
 
 // Parts are the templates that the page is made of, for other pages that show
 // an Account as this one does: with Style, Script, and "defs" in their body.
@@ -53,7 +52,7 @@ func asset(name string) []byte {
 
 // signs go with each verdict, which is never told by its colour alone.
 var signs = map[string]string{
-	history.Holds: "✓", history.Violated: "✗", history.Inconclusive: "?", string(validate.Safe): "✓", string(validate.Unsafe): "✗",
+	history.Holds: "✓", history.Violated: "✗", history.Inconclusive: "?",
 }
 
 // view is what the page shows.

@@ -53,6 +53,7 @@ type timeline struct {
 	Ending        *bar // what lies behind the history's last event
 	LanesTop      float64
 	LanesBottom   float64
+	LanesHeight   float64 // of all lanes together
 	AxisY         float64
 
 	scale scale
@@ -120,7 +121,7 @@ func draw(id string, s *reports.Story, v *checker.Violation, property string, en
 		t.node(n, s)
 	}
 	t.store(s)
-	t.LanesBottom = t.y
+	t.LanesBottom, t.LanesHeight = t.y, t.y-t.LanesTop
 	if t.Broken != nil {
 		t.Broken.H = t.LanesBottom - t.Broken.Y
 	}
@@ -137,9 +138,6 @@ func draw(id string, s *reports.Story, v *checker.Violation, property string, en
 	t.ticks(s)
 	return t
 }
-
-// LanesHeight is the height of all lanes together.
-func (t *timeline) LanesHeight() float64 { return t.LanesBottom - t.LanesTop }
 
 func laneNames(s *reports.Story) string {
 	text := fmt.Sprintf("%d clients and %d nodes", len(s.Clients), len(s.Nodes))

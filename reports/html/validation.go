@@ -1,3 +1,5 @@
+//go:build !js
+
 package html
 
 import (
@@ -65,6 +67,16 @@ type rateBar struct {
 	OneWidth, ManyWidth                  float64
 }
 
+// validationTemplate is the template "validation", with the parts that it shares with a
+// report's page.
+var validationTemplate = template.Must(Parts().Funcs(template.FuncMap{
+	"span": reports.Span, "rate": reports.GivenAway,
+	"sign": func(v validate.Verdict) string { return validationSigns[v] },
+}).ParseFS(files, "validation.gohtml"))
+
+// validationSigns go with each verdict, as those of a report do.
+var validationSigns = map[validate.Verdict]string{validate.Safe: "✓", validate.Unsafe: "✗", validate.Inconclusive: "?"}
+
 // WriteValidation writes the page of a validation: one file that needs neither a
 // network nor JavaScript.
 func WriteValidation(w io.Writer, v *reports.Validation) error {
@@ -88,7 +100,7 @@ func WriteValidation(w io.Writer, v *reports.Validation) error {
 				fmt.Sprintf("%.2f", float64(c.Delay)/float64(c.TTL)), given(c.Virtual), given(c.Real), c.Agrees()})
 		}
 	}
-	return page.ExecuteTemplate(w, "validation", view)
+	return validationTemplate.ExecuteTemplate(w, "validation", view)
 }
 
 // given says what a point's trials gave.

@@ -1,25 +1,28 @@
 package kinds
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/local"
 	"lockproof/harness/cluster/virtual"
 )
 
-// All are the kinds of clusters that this program has, the default first. What is in
-// All but for docker's is in every program: docker's brings a client of an engine, and
-// puts itself here where it is imported.
-var All = []cluster.Kind{virtual.Kind, local.Kind}
+// All are the kinds of clusters that this program has, the default first. The virtual
+// kind is in every program, the local kind in those that have processes (local.go), and
+// docker's, which brings a client of an engine, where it is imported.
+var All = []cluster.Kind{virtual.Kind}
 
 // Register adds a kind, when the program begins.
 func Register(k cluster.Kind) { All = append(slices.Clip(All), k) }
 
-// docker is the name of a kind that not every program has.
-const docker = "docker"
+// The names of the kinds that not every program has.
+const (
+	Local  = "local"
+	docker = "docker"
+)
 
 // Names lists the names of all kinds, also of those that this program does not have:
 // scenarios speak of them.
@@ -28,8 +31,10 @@ func Names() []string {
 	for _, k := range All {
 		names = append(names, k.Name)
 	}
-	if !slices.Contains(names, docker) {
-		names = append(names, docker)
+	for _, name := range []string{Local, docker} {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	return names
 }
@@ -40,6 +45,8 @@ func Find(name string) (cluster.Kind, error) {
 	switch {
 	case i >= 0:
 		return All[i], nil
+	case name == Local:
+		return cluster.Kind{}, errors.New("this program does not have the local cluster: it was built for a browser, which has no processes")
 	case name == docker:
 		return cluster.Kind{}, fmt.Errorf("this program does not have the docker cluster: it imports no lockproof/harness/cluster/docker")
 	}

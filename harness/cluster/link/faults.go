@@ -1,8 +1,6 @@
 package link
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -83,7 +81,7 @@ func (l *Link) cut(direction int, way string, on bool) error {
 	if on {
 		by = forever
 	}
-	return l.lag("cut-"+way, way, by)
+	return l.proxy.lag("cut-"+way, way, by)
 }
 
 // slow sets a direction's delay. The caller holds the chain's lock.
@@ -98,7 +96,7 @@ func (l *Link) slow(direction int, way string, by time.Duration) error {
 		}
 		return nil
 	}
-	return l.lag("delay-"+way, way, by)
+	return l.proxy.lag("delay-"+way, way, by)
 }
 
 // reset ends every fault, so that connections can end.
@@ -113,41 +111,4 @@ func (l *Link) reset() {
 	}
 	l.chain.Unlock()
 	l.LetGo()
-}
-
-// toxicOrder is what toxiproxy is told of a toxic.
-type toxicOrder struct {
-	Name       string          `json:"name"`
-	Type       string          `json:"type"`
-	Stream     string          `json:"stream"`
-	Toxicity   int             `json:"toxicity"`
-	Attributes json.RawMessage `json:"attributes"`
-}
-
-// addToxic speaks to toxiproxy as its HTTP API does. Its jitter and toxicity
-// draw from an unseeded source, so both are left out (FACTS: 0 and 1).
-func (l *Link) addToxic(name, kind, way, attributes string) error {
-	text, err := json.Marshal(toxicOrder{Name: name, Type: kind, Stream: way, Toxicity: 1, Attributes: json.RawMessage(attributes)})
-	if err == nil {
-		_, err = l.proxy.Toxics.AddToxicJson(bytes.NewReader(text))
-	}
-	if err != nil {
-		return fmt.Errorf("link %s: add toxic %s: %w", l.Name(), name, err)
-	}
-	return nil
-}
-
-// lag sets how long a toxic holds what passes; the toxic is put in place when it is first
-// needed.
-func (l *Link) lag(name, way string, by time.Duration) error {
-	known, placed := l.lags.Load(name)
-	switch {
-	case placed:
-		known.(*lag).set(by)
-		return nil
-	case by == 0:
-		return nil
-	}
-	l.lags.Store(name, newLag(by))
-	return l.addToxic(name, "lag", way, fmt.Sprintf(`{"link":%q,"name":%q}`, l.id, name))
 }

@@ -1,3 +1,5 @@
+//go:build !js
+
 package link
 
 import (
@@ -15,7 +17,7 @@ func init() { toxics.Register("lag", new(LagToxic)) }
 // 2.12 removes a toxic from its list, leaves it in a link that is just ending, and panics
 // (index out of range) when the next is added.
 type LagToxic struct {
-	// Link is the id of the link that it belongs to, and Name its own.
+	// Link is the id of the proxied link that it belongs to, and Name its own.
 	Link string `json:"link"`
 	Name string `json:"name"`
 }
@@ -54,8 +56,8 @@ func (t *LagToxic) GetBufferSize() int { return 1024 }
 
 // NewState gives the lag that the link has for the toxic.
 func (t *LagToxic) NewState() any {
-	if l, ok := links.Load(t.Link); ok {
-		if known, ok := l.(*Link).lags.Load(t.Name); ok {
+	if p, ok := proxies.Load(t.Link); ok {
+		if known, ok := p.(*proxied).lags.Load(t.Name); ok {
 			return known
 		}
 	}

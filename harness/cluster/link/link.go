@@ -5,14 +5,9 @@ import (
 	"maps"
 	"net"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	toxiproxy "github.com/Shopify/toxiproxy/v2"
-	"github.com/Shopify/toxiproxy/v2/stream"
-	"github.com/rs/zerolog"
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
@@ -45,22 +40,17 @@ type Config struct {
 // Link is a cluster.Link over toxiproxy, unless it is direct.
 type Link struct {
 	cfg   Config
-	proxy *toxiproxy.Proxy // nil: it is direct
-	id    string           // the key under which the toxic finds this link
+	proxy proxy // nil: it is direct
 
 	// Changing the chain of toxics waits for each toxic to stand still, and a
 	// toxic takes mu to count; so mu is never held while the chain is changed.
 	chain  sync.Mutex
 	cuts   [2]int // how many cuts are in effect, by direction
 	delays [2]time.Duration
-	lags   sync.Map // *lag, of the toxics that toxiproxy has, by name
 
 	gauges      [2]gauge
 	letGoes     atomic.Int64
 	connections atomic.Int64 // so far
-
-	starting sync.Mutex
-	joining  *flow // the flow of the direction that is being started
 
 	mu         sync.Mutex
 	open       map[*connection]bool
@@ -78,15 +68,13 @@ var _ cluster.Link = (*Link)(nil)
 
 type count struct{ received, answered int }
 
-// links finds a link by its id. toxiproxy makes toxics by itself, from JSON, so
-// a name is all that can be handed to one.
-var (
-	links  sync.Map
-	nextID atomic.Int64
-	// api is what toxiproxy's proxies want for their metrics and logs; it
-	// listens nowhere.
-	api = toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
-)
+// proxy carries the connections of a link that is not direct, and does its faults.
+type proxy interface {
+	start(c *connection)
+	// lag sets how long what passes is held, under a name of its own for each reason.
+	lag(name, way string, by time.Duration) error
+	close() // once the connections have ended
+}
 
 // New makes a link without connections.
 func New(cfg Config) *Link {
@@ -100,16 +88,8 @@ func New(cfg Config) *Link {
 		counts: map[string]*count{},
 	}
 	l.idle = sync.NewCond(&l.mu)
-	if cfg.Direct != nil {
-		return l
-	}
-	l.id = strconv.FormatInt(nextID.Add(1), 10)
-	l.proxy = toxiproxy.NewProxy(api, cfg.Client+"-"+cfg.Node, "", "")
-	links.Store(l.id, l)
-	for _, way := range []string{"upstream", "downstream"} {
-		if err := l.addToxic("resp-"+way, "resp", way, fmt.Sprintf(`{"link":%q}`, l.id)); err != nil {
-			panic(err) // only a toxic of an unknown type can fail here
-		}
+	if cfg.Direct == nil {
+		l.proxy = newProxy(l)
 	}
 	return l
 }
@@ -158,17 +138,7 @@ func (l *Link) Join(client, server net.Conn) {
 		Drain(server, c.lanes[toClient])
 		return
 	}
-	// StartLink asks the toxic for its state before it returns, without saying
-	// for which connection; joining tells it.
-	l.starting.Lock()
-	defer l.starting.Unlock()
-	for d, s := range []struct {
-		from, to net.Conn
-		way      stream.Direction
-	}{toNode: {client, server, stream.Upstream}, toClient: {server, client, stream.Downstream}} {
-		l.joining = c.flows[d]
-		l.proxy.Toxics.StartLink(api, strconv.Itoa(c.number)+s.way.String(), s.from, &end{Conn: s.to, of: c, flow: c.flows[d]}, s.way)
-	}
+	l.proxy.start(c)
 }
 
 // connect makes a connection of two ends; nil if the link is closed.
@@ -226,7 +196,9 @@ func (l *Link) Close() error {
 		l.idle.Wait()
 	}
 	l.mu.Unlock()
-	links.Delete(l.id)
+	if l.proxy != nil {
+		l.proxy.close()
+	}
 	return nil
 }
 

@@ -1,3 +1,5 @@
+//go:build !js
+
 package link
 
 import (
@@ -14,7 +16,7 @@ func init() { toxics.Register("resp", new(RespToxic)) }
 // each its travel time, records it, and holds, loses or drops the ones that an
 // intercept names.
 type RespToxic struct {
-	// Link is the id of the link that it belongs to.
+	// Link is the id of the proxied link that it belongs to.
 	Link string `json:"link"`
 }
 
@@ -22,11 +24,11 @@ var _ toxics.StatefulToxic = (*RespToxic)(nil)
 
 // NewState gives the flow of the direction that its link is starting.
 func (t *RespToxic) NewState() any {
-	l, ok := links.Load(t.Link)
+	p, ok := proxies.Load(t.Link)
 	if !ok {
 		return newFlow(nil, toNode) // not one of ours: let it pass
 	}
-	return l.(*Link).joining
+	return p.(*proxied).joining
 }
 
 // Pipe passes messages on as they fall due, until the stream ends or toxiproxy

@@ -35,17 +35,17 @@ func FuzzToxic(f *testing.F) {
 			kind = "resp"
 		}
 		l := quiet()
-		before := l.proxy.Toxics.GetToxicArray()
+		before := l.proxy.(*proxied).Toxics.GetToxicArray()
 		var err error
-		inputtest.Bounded(t, len(attributes), func() { err = l.addToxic("added", kind, "downstream", attributes) })
+		inputtest.Bounded(t, len(attributes), func() { err = l.proxy.(*proxied).addToxic("added", kind, "downstream", attributes) })
 		if err != nil {
-			require.Equal(t, before, l.proxy.Toxics.GetToxicArray())
+			require.Equal(t, before, l.proxy.(*proxied).Toxics.GetToxicArray())
 		} else {
-			require.Len(t, l.proxy.Toxics.GetToxicArray(), len(before)+1)
-			added := l.proxy.Toxics.GetToxic("added")
+			require.Len(t, l.proxy.(*proxied).Toxics.GetToxicArray(), len(before)+1)
+			added := l.proxy.(*proxied).Toxics.GetToxic("added")
 			require.NotNil(t, added, "it has another name")
 			require.Equal(t, []any{kind, stream.Downstream, float32(1)}, []any{added.Type, added.Direction, added.Toxicity})
-			require.NoError(t, l.proxy.Toxics.RemoveToxic(t.Context(), "added"))
+			require.NoError(t, l.proxy.(*proxied).Toxics.RemoveToxic(t.Context(), "added"))
 		}
 		require.NoError(t, l.Close())
 	})
@@ -62,10 +62,10 @@ func FuzzDelay(f *testing.F) {
 		inputtest.Bounded(t, 8, func() {
 			require.NoError(t, l.Delay(cluster.ToNode, time.Duration(by)))
 			if time.Duration(by) < time.Millisecond {
-				require.Nil(t, l.proxy.Toxics.GetToxic("delay-upstream"))
+				require.Nil(t, l.proxy.(*proxied).Toxics.GetToxic("delay-upstream"))
 				return
 			}
-			lag := l.proxy.Toxics.GetToxic("delay-upstream").Toxic.(*LagToxic).NewState().(*lag)
+			lag := l.proxy.(*proxied).Toxics.GetToxic("delay-upstream").Toxic.(*LagToxic).NewState().(*lag)
 			require.Equal(t, time.Duration(by).Truncate(time.Millisecond), lag.by)
 			require.NoError(t, l.Delay(cluster.ToNode, 0))
 			require.Zero(t, lag.by)

@@ -82,7 +82,7 @@ func (c *Cluster) dialer(name string) func(ctx context.Context, network, addr st
 		}
 		conn, ok := p.open()
 		if !ok {
-			return nil, refused(addr, syscall.ECONNREFUSED)
+			return nil, refused(addr, errRefused{})
 		}
 		return conn, nil
 	}
@@ -100,6 +100,13 @@ func (p *path) open() (net.Conn, bool) {
 	p.Join(near, far)
 	return client, true
 }
+
+// errRefused is syscall.ECONNREFUSED in the words that it has on Linux: those of other
+// systems differ, and histories of one seed must not.
+type errRefused struct{}
+
+func (errRefused) Error() string { return "connection refused" }
+func (errRefused) Unwrap() error { return syscall.ECONNREFUSED }
 
 // refused is how the net package reports that a dial failed.
 func refused(addr string, err error) error {

@@ -1,10 +1,9 @@
 "use strict";
-// The lab works without this script: each run is a page. With it a run takes
-// its place on the page that is open, controls can be dragged, and the story
+// Where a server answers, the lab works without this script: each run is a page. With it
+// a run takes its place on the page that is open, controls can be dragged, and the story
 // unfolds on the timeline, event by event.
-(() => {
-  const form = document.getElementById("experiment");
-  if (!form) return;
+(async () => {
+  if (!document.getElementById("experiment")) return;
   const byId = (id) => document.getElementById(id);
   const whole = 12000; // milliseconds from end to end, at speed 1
   const still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -116,23 +115,70 @@
     }
   };
 
+  const { engine } = window; // where pages are files
+  const busy = (text) => { byId("busy").textContent = text; };
+
+  // Asks whoever answers for a page.
+  const ask = async (action, data, posted = true) => {
+    if (!engine) {
+      const answer = await fetch(action, { method: "POST", body: new URLSearchParams(data) });
+      return { ok: answer.ok, text: await answer.text() };
+    }
+    const slow = setTimeout(() => busy("The engine is being loaded, some 5 MB …"), 300);
+    try {
+      const { status, text } = await engine.ask(engine.path(action), data, posted);
+      return { ok: status < 300, text };
+    } finally {
+      clearTimeout(slow);
+      busy("");
+    }
+  };
+  const unreachable = (e) => (engine ? `The engine failed: ${e.message}.`
+    : `The server cannot be reached (${e.message}). Is lockproof serve still running?`);
+  const parsed = (text) => new DOMParser().parseFromString(text, "text/html");
+
+  // A file's page has the catalogue's controls; its address may say others.
+  if (engine) {
+    engine.start().catch(() => {}); // what is wrong is said when it is needed
+    if (location.search) {
+      try {
+        swap(parsed((await ask(location.href.split(/[?#]/)[0], location.search, false)).text), ["schedule", "experiment"]);
+      } catch (e) {
+        byId("problem").textContent = unreachable(e);
+      }
+    }
+  }
+  const form = byId("experiment");
+
   const asked = {}; // the number of the latest request for each part
   const run = async (action, data, parts) => {
     const own = (asked[parts[0]] = (asked[parts[0]] || 0) + 1);
     form.setAttribute("aria-busy", "true");
     try {
-      const answer = await fetch(action, { method: "POST", body: new URLSearchParams(data) });
-      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const answer = await ask(action, data);
+      const page = parsed(answer.text);
       if (own !== asked[parts[0]]) return; // a later run has been asked for
-      if (!page.getElementById("experiment")) throw new Error("the server does not answer as it should");
+      if (!page.getElementById("experiment")) throw new Error("the answer is no page of the lab");
       swap(page, answer.ok ? ["problem", ...parts] : ["problem"]);
       for (const radio of form.querySelectorAll("[type=radio]")) radio.required = false;
       if (answer.ok && parts.includes("outcome")) play();
     } catch (e) {
-      byId("problem").textContent = `The server cannot be reached (${e.message}). Is lockproof serve still running?`;
+      byId("problem").textContent = unreachable(e);
     }
     form.removeAttribute("aria-busy");
   };
+
+  // Without a server the history is no file yet.
+  addEventListener("click", async (e) => {
+    const link = e.target.closest("a.record");
+    if (!link || !engine) return;
+    e.preventDefault();
+    const [path, query] = link.href.split("?");
+    const answer = await ask(path, query || "", false);
+    const file = URL.createObjectURL(new Blob([answer.text], { type: "application/jsonl" }));
+    Object.assign(document.createElement("a"), { href: file, download: path.split("/").pop() }).click();
+    URL.revokeObjectURL(file);
+  });
 
   form.addEventListener("submit", (e) => {
     e.preventDefault();

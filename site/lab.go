@@ -1,15 +1,16 @@
-package serve
+package site
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
 	"lockproof/checker"
+	"lockproof/docs/guide"
 	"lockproof/harness/history"
 	"lockproof/lab"
 	"lockproof/redlock"
@@ -18,17 +19,13 @@ import (
 	"lockproof/scenarios"
 )
 
-// longestForm bounds what a form may send.
-const longestForm = 16 << 10
-
 // labList shows what can be tried.
-func (s *Server) labList(w http.ResponseWriter, _ *http.Request) {
+func (s *Site) labList() Page {
 	all, err := lab.Catalogue()
 	if err != nil {
-		s.fail(w, http.StatusInternalServerError, err.Error())
-		return
+		return s.fail(broken, err.Error())
 	}
-	s.show(w, http.StatusOK, "lab-list", frame{Title: "The lab", Here: "lab", Page: all})
+	return show(ok, "lab-list", s.frame("The lab", "lab", all))
 }
 
 // labView is the page of one scenario in the lab.
@@ -42,12 +39,17 @@ type labView struct {
 	Trouble   string // what is wrong with the form
 	Outcome   *outcome
 	Boundary  *boundary
+	Link      string          // to the experiment as it stands now, with nothing predicted
+	Record    string          // to its history
+	Chapters  []guide.Chapter // of the guide, that tell of the scenario
 }
 
-// Link is where the experiment stands as it is now, with nothing predicted.
-func (v *labView) Link() string {
-	to := url.URL{Path: "/lab/" + v.Catalogued.Name, RawQuery: v.Query().Encode()}
-	return to.String()
+// question is what stands behind an address.
+func question(q url.Values) string {
+	if len(q) == 0 {
+		return ""
+	}
+	return "?" + q.Encode()
 }
 
 // outcome is what came of an experiment, for a reader who had a guess.
@@ -68,100 +70,107 @@ type scored struct {
 }
 
 // labPage shows a scenario before it is run. Its query may set controls.
-func (s *Server) labPage(w http.ResponseWriter, r *http.Request) {
-	if v, ok := s.experiment(w, r, r.URL.Query()); ok {
-		s.showLab(w, http.StatusOK, v)
+func (s *Site) labPage(name string, form url.Values) Page {
+	v, wrong := s.experiment(name, form)
+	if wrong != nil {
+		return *wrong
 	}
+	return s.showLab(ok, v)
 }
 
 // labRun runs an experiment and shows what came of it.
-func (s *Server) labRun(w http.ResponseWriter, r *http.Request) {
-	v, ok := s.posted(w, r)
-	if !ok {
-		return
+func (s *Site) labRun(ctx context.Context, name string, form url.Values) Page {
+	v, wrong := s.experiment(name, form)
+	if wrong != nil {
+		return *wrong
 	}
-	o, err := s.bench.Run(r.Context(), v.Experiment)
+	o, err := s.bench.Run(ctx, v.Experiment)
 	if err != nil {
-		s.labFailed(w, v, err)
-		return
+		return s.labFailed(v, err)
 	}
-	if v.Outcome, err = s.outcome(v, o, r.PostForm); err != nil {
-		s.labFailed(w, v, err)
-		return
+	if v.Outcome, err = outcomeOf(v, o, form); err != nil {
+		return s.labFailed(v, err)
 	}
-	s.showLab(w, http.StatusOK, v)
+	return s.showLab(ok, v)
+}
+
+// historySuffix ends the address of an experiment's history.
+const historySuffix = ".history.jsonl"
+
+// labHistory runs an experiment and gives its history, as lockproof run writes it.
+func (s *Site) labHistory(ctx context.Context, name string, form url.Values) Page {
+	v, wrong := s.experiment(name, form)
+	if wrong != nil {
+		return *wrong
+	}
+	o, err := s.bench.Run(ctx, v.Experiment)
+	if err != nil {
+		return s.labFailed(v, err)
+	}
+	var b bytes.Buffer
+	if err := o.Write(&b); err != nil {
+		return s.labFailed(v, err)
+	}
+	return Page{ok, "application/jsonl", b.Bytes()}
 }
 
 // labBoundary looks for where a control turns the verdicts.
-func (s *Server) labBoundary(w http.ResponseWriter, r *http.Request) {
-	v, ok := s.posted(w, r)
-	if !ok {
-		return
+func (s *Site) labBoundary(ctx context.Context, name string, form url.Values) Page {
+	v, wrong := s.experiment(name, form)
+	if wrong != nil {
+		return *wrong
 	}
-	n := v.Number(r.PostForm.Get("control"))
+	n := v.Number(form.Get("control"))
 	if n == nil {
-		s.fail(w, http.StatusBadRequest, "This scenario has no such control.")
-		return
+		return s.fail(badRequest, "This scenario has no such control.")
 	}
-	found, err := s.bench.Boundary(r.Context(), v.Experiment, n)
+	found, err := s.bench.Boundary(ctx, v.Experiment, n)
 	if err != nil {
-		s.labFailed(w, v, err)
-		return
+		return s.labFailed(v, err)
 	}
 	v.Boundary = drawBoundary(v.Experiment, found)
-	s.showLab(w, http.StatusOK, v)
+	return s.showLab(ok, v)
 }
 
-func (s *Server) labFailed(w http.ResponseWriter, v *labView, err error) {
+func (s *Site) labFailed(v *labView, err error) Page {
 	v.Trouble = "The experiment failed: " + err.Error()
-	status := http.StatusInternalServerError
+	status := broken
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		v.Trouble, status = "The experiment took too long, and was given up.", http.StatusServiceUnavailable
+		v.Trouble, status = "The experiment took too long, and was given up.", tookTooLong
 	}
-	s.showLab(w, status, v)
+	return s.showLab(status, v)
 }
 
-// posted reads a form. Where it is wrong, it shows why.
-func (s *Server) posted(w http.ResponseWriter, r *http.Request) (*labView, bool) {
-	r.Body = http.MaxBytesReader(w, r.Body, longestForm)
-	if err := r.ParseForm(); err != nil {
-		s.fail(w, http.StatusBadRequest, "The form cannot be read.")
-		return nil, false
-	}
-	return s.experiment(w, r, r.PostForm)
-}
-
-// experiment makes the experiment that a request asks for, with the controls as
-// the form has them.
-func (s *Server) experiment(w http.ResponseWriter, r *http.Request, form url.Values) (*labView, bool) {
+// experiment makes the experiment on a scenario, with the controls as the form has them;
+// where it cannot be, the page that says why.
+func (s *Site) experiment(name string, form url.Values) (v *labView, wrong *Page) {
+	no := func(p Page) (*labView, *Page) { return nil, &p }
 	all, err := lab.Catalogue()
 	if err != nil {
-		s.fail(w, http.StatusInternalServerError, err.Error())
-		return nil, false
+		return no(s.fail(broken, err.Error()))
 	}
-	i := slices.IndexFunc(all, func(c *scenarios.Scenario) bool { return c.Name == r.PathValue("name") })
+	i := slices.IndexFunc(all, func(c *scenarios.Scenario) bool { return c.Name == name })
 	if i < 0 {
-		s.fail(w, http.StatusNotFound, "The lab has no such scenario.")
-		return nil, false
+		return no(s.fail(notFound, "The lab has no such scenario."))
 	}
 	e, err := lab.New(all[i], form.Get("variant"))
 	if err != nil {
-		s.fail(w, http.StatusNotFound, "The scenario has no such variant.")
-		return nil, false
+		return no(s.fail(notFound, "The scenario has no such variant."))
 	}
-	v := &labView{Experiment: e, Predicted: map[string]string{}}
+	v = &labView{Experiment: e, Predicted: map[string]string{}}
 	for _, p := range e.Properties {
 		v.Predicted[p] = form.Get("predict-" + p)
 	}
 	if err := e.Read(form); err != nil {
 		v.Trouble = err.Error()
-		s.showLab(w, http.StatusUnprocessableEntity, v)
-		return nil, false
+		return no(s.showLab(wrongForm, v))
 	}
-	return v, true
+	return v, nil
 }
 
-func (s *Server) showLab(w http.ResponseWriter, status int, v *labView) {
+func (s *Site) showLab(status int, v *labView) Page {
+	name, query := v.Catalogued.Name, question(v.Query())
+	v.Link, v.Record, v.Chapters = name+".html"+query, name+historySuffix+query, guide.About(name)
 	set := v.Scenario()
 	for _, c := range set.Clients {
 		v.Setting = append(v.Setting, c.Name+" "+reports.ClientText(c))
@@ -182,12 +191,14 @@ func (s *Server) showLab(w http.ResponseWriter, status int, v *labView) {
 			v.RuleOff = append(v.RuleOff, rule)
 		}
 	}
-	s.show(w, status, "lab", frame{Title: v.Catalogued.Name + " in the lab", Here: "lab", Lab: true, Page: v})
+	f := s.frame(v.Catalogued.Name+" in the lab", "lab", v)
+	f.Script = "lab.js"
+	return show(status, "lab", f)
 }
 
-// outcome tells what came of an experiment, beside what the reader said or what
+// outcomeOf tells what came of an experiment, beside what the reader said or what
 // it was before a control was turned.
-func (s *Server) outcome(v *labView, o *lab.Outcome, form url.Values) (*outcome, error) {
+func outcomeOf(v *labView, o *lab.Outcome, form url.Values) (*outcome, error) {
 	told, err := reports.NewHistory(o.Trial.Events)
 	if err != nil {
 		return nil, err
@@ -278,3 +289,6 @@ func drawBoundary(e *lab.Experiment, found *lab.Boundary) *boundary {
 	}
 	return b
 }
+
+// verdictNames are those that a reader may predict.
+var verdictNames = []string{history.Holds, history.Violated}

@@ -1,0 +1,12 @@
+//go:build !js
+
+package suite
+
+import (
+	"os/exec"
+
+	"lockproof/harness/cluster/process"
+)
+
+// start starts a process that ends with this one.
+func start(cmd *exec.Cmd) error { return process.Start(cmd) }

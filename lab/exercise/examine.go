@@ -1,0 +1,115 @@
+package exercise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"lockproof/explore"
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+	"lockproof/harness/suite"
+	"lockproof/scenarios"
+)
+
+// Schedules is how many drawn schedules a lock has to survive to pass a level.
+const Schedules = 1000
+
+// step is how many are tried before the learner is told how far it is.
+const step = 50
+
+// shrinkFor bounds how long a schedule that breaks the lock is made smaller.
+const shrinkFor = 4 * time.Second
+
+// Progress is how far an examination is, and what came of it.
+type Progress struct {
+	// Tried is how many drawn schedules were tried so far; the catalogue's come before them.
+	Tried int
+	// Broken is the trial in which the lock broke, with its events; nil: none has.
+	Broken *suite.Result
+	// Scenario is the catalogue's, or what was drawn.
+	Scenario *scenarios.Scenario
+	Drawn    bool // it was drawn, the Tried-th of all
+}
+
+// Passed says whether the level is passed.
+func (p Progress) Passed() bool { return p.Broken == nil && p.Tried >= Schedules }
+
+// Examine tries a lock without some rules: on the catalogue's cases of the level if nothing
+// has been tried so far, and then on the next few drawn schedules.
+func (l Level) Examine(ctx context.Context, run suite.Runner, without []string, tried int) (Progress, error) {
+	if tried < 0 || tried > Schedules {
+		return Progress{}, fmt.Errorf("%d schedules cannot have been tried: there are %d", tried, Schedules)
+	}
+	if tried == 0 {
+		p, err := l.cases(ctx, run, without)
+		if err != nil || p.Broken != nil {
+			return p, err
+		}
+	}
+	return search(ctx, run, without, tried)
+}
+
+// one runs one trial of a job.
+func one(ctx context.Context, run suite.Runner, job suite.Job, seed uint64, events bool) (suite.Result, error) {
+	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: seed, Parallel: 1, Events: events}
+	trials, err := run(ctx, []suite.Job{job}, o, func(suite.Result) {})
+	switch {
+	case err != nil:
+		return suite.Result{}, err
+	case ctx.Err() != nil:
+		return suite.Result{}, context.Cause(ctx)
+	case trials[0].Failure != "":
+		return suite.Result{}, errors.New(trials[0].Failure)
+	}
+	return trials[0], nil
+}
+
+// cases tries the level's scenarios of the catalogue.
+func (l Level) cases(ctx context.Context, run suite.Runner, without []string) (Progress, error) {
+	all, err := scenarios.Select(l.Cases)
+	if err != nil {
+		return Progress{}, err
+	}
+	for _, s := range all {
+		result, err := one(ctx, run, suite.Job{Scenario: s, Without: without, Lenient: true}, 1, true)
+		if err != nil {
+			return Progress{}, err
+		}
+		if standing, _ := result.Standing(); standing == suite.Differs {
+			return Progress{Broken: &result, Scenario: s}, nil
+		}
+	}
+	return Progress{}, nil
+}
+
+// search tries the next few drawn schedules, and makes one that breaks the lock smaller.
+func search(ctx context.Context, run suite.Runner, without []string, tried int) (Progress, error) {
+	s := &explore.Search{
+		Space: explore.Space{Lock: locks.Reference, Without: without, TTL: time.Second, Strategy: explore.Uniform},
+		Seed:  1, Schedules: min(tried+step, Schedules), Shrink: shrinkFor, Enough: 1, Side: 1,
+		Try: func(ctx context.Context, job suite.Job, seed uint64) suite.Result {
+			result, err := one(ctx, run, job, seed, false)
+			if err != nil {
+				result.Failure = err.Error()
+			}
+			return result
+		},
+	}
+	tally, err := s.Resume(ctx, explore.Tally{Next: tried})
+	switch {
+	case err != nil:
+		return Progress{}, err
+	case ctx.Err() != nil:
+		return Progress{}, context.Cause(ctx)
+	case len(tally.Failed) > 0:
+		return Progress{}, fmt.Errorf("schedule %d: %s", tally.Failed[0].Number, tally.Failed[0].Why)
+	case len(tally.Finds) == 0:
+		return Progress{Tried: tally.Next}, nil
+	}
+	found := tally.Finds[0]
+	drawn := found.Shrunk.Scenario("drawn", map[string]string{found.Property: history.Holds})
+	result, err := one(ctx, run, suite.Job{Scenario: drawn, Without: without, Lenient: true}, found.Seed, true)
+	return Progress{Tried: found.Number + 1, Broken: &result, Scenario: drawn, Drawn: true}, err
+}

@@ -1,0 +1,111 @@
+package exercise
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/suite"
+	"lockproof/internal/needs"
+	"lockproof/redlock"
+)
+
+// combinations lists all answers to the questions of a level.
+func combinations(questions []Question) []map[string]string {
+	all := []map[string]string{{}}
+	for _, q := range questions {
+		var more []map[string]string
+		for _, before := range all {
+			for _, o := range q.Options {
+				next := map[string]string{q.Name: o.Value}
+				for name, value := range before {
+					next[name] = value
+				}
+				more = append(more, next)
+			}
+		}
+		all = more
+	}
+	return all
+}
+
+// Whatever is decided wrong, the catalogue breaks it; what is right it does not.
+func TestTheCatalogueBreaksWhatIsWrong(t *testing.T) {
+	for _, l := range Levels() {
+		right := 0
+		for _, decided := range combinations(l.Questions) {
+			without, err := l.Lock(func(q string) string { return decided[q] })
+			require.NoError(t, err)
+			p, err := l.cases(t.Context(), suite.Run, without)
+			require.NoError(t, err)
+			if len(without) == 0 {
+				right++
+				require.Nil(t, p.Broken, l.Name)
+			} else {
+				require.NotNil(t, p.Broken, "%s %v", l.Name, without)
+				require.NotEmpty(t, p.Broken.Events)
+			}
+		}
+		require.Equal(t, 1, right, "%s has one right answer", l.Name)
+	}
+}
+
+// Every rule of the reference is decided somewhere, and only once.
+func TestTheLevelsMakeTheWholeLock(t *testing.T) {
+	decided := map[redlock.Rule]string{}
+	for _, l := range Levels() {
+		for _, q := range l.Questions {
+			for _, o := range q.Options {
+				for _, r := range o.Off {
+					require.Contains(t, []string{"", l.Name + q.Name}, decided[r], r)
+					decided[r] = l.Name + q.Name
+				}
+			}
+		}
+	}
+	for _, r := range redlock.Rules() {
+		require.NotEmpty(t, decided[r.Rule], r.Rule)
+	}
+}
+
+// The right lock survives all schedules, step by step to the last.
+func TestTheRightLockPasses(t *testing.T) {
+	needs.Length(t)
+	l, _, found := Find("majority")
+	require.True(t, found)
+	p, err := Progress{}, error(nil)
+	for !p.Passed() {
+		before := p.Tried
+		p, err = l.Examine(t.Context(), suite.Run, nil, before)
+		require.NoError(t, err)
+		require.Nil(t, p.Broken)
+		require.Greater(t, p.Tried, before)
+	}
+}
+
+// A drawn schedule breaks a wrong lock, too, and is told with its events.
+func TestASearchBreaksWhatIsWrong(t *testing.T) {
+	p, err := search(t.Context(), suite.Run, []string{string(redlock.CompareAndDelete)}, 0)
+	require.NoError(t, err)
+	require.NotNil(t, p.Broken)
+	require.True(t, p.Drawn)
+	require.NotEmpty(t, p.Broken.Events)
+	require.NotEmpty(t, p.Scenario.Script)
+}
+
+func TestExpressionsAreUnderstood(t *testing.T) {
+	l, _, _ := Find("majority")
+	quorum := func(text string) error {
+		_, err := l.Questions[0].decide(text)
+		return err
+	}
+	for _, right := range []string{"N/2+1", "n / 2 + 1", "1+(N/2)", "(N+2)/2"} {
+		require.NoError(t, quorum(right), right)
+	}
+	for text, want := range map[string]string{
+		"": "decide it", "N": "more than a majority", "N/2+": "missing", "N/(N-N)": "divides by nothing", "(N": "not closed", "N 2": "not understood",
+		"M/2": "none of the names", "1": "the bench has no lock", "N/2+1//comment and much more of it, so that it becomes too long": "longer",
+	} {
+		require.ErrorContains(t, quorum(text), want, text)
+	}
+}

@@ -1,0 +1,139 @@
+package exercise
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockproof/redlock"
+)
+
+// Level is one step on the way to the whole lock: what the levels before it are about is
+// there already, and what those after it are about is given.
+type Level struct {
+	Name, Title string
+	Text        string // what is to be decided, and why it is not obvious
+	Questions   []Question
+	// Cases are the scenarios of the catalogue that are tried first.
+	Cases []string
+}
+
+// Question is one decision.
+type Question struct {
+	Name, Label string
+	Options     []Option
+	// Formula says what may be typed where the decision is a short expression; nil: it is a
+	// choice of the options.
+	Formula *Formula
+}
+
+// Option is one way to decide.
+type Option struct {
+	Value, Label string
+	Off          []redlock.Rule // the rules that the lock then does without
+}
+
+// Formula is a short expression over some names; each option is one, too.
+type Formula struct {
+	Hint    string // what the names stand for
+	Samples []map[string]float64
+	Whole   bool // a division drops what is left over
+	// More says what is wrong with one that is never less than the right one, which is the
+	// first option; "": nothing is known of such.
+	More string
+}
+
+// Levels lists the levels in their order.
+func Levels() []Level { return slices.Clone(levels) }
+
+// Find gives the level of that name, and its place.
+func Find(name string) (l Level, place int, found bool) {
+	i := slices.IndexFunc(levels, func(l Level) bool { return l.Name == name })
+	if i < 0 {
+		return Level{}, 0, false
+	}
+	return levels[i], i, true
+}
+
+// Lock gives the rules that a lock built so does without. The error says which decision is
+// missing, or what is wrong with an expression.
+func (l Level) Lock(decided func(question string) string) (without []string, err error) {
+	for _, q := range l.Questions {
+		o, err := q.decide(strings.TrimSpace(decided(q.Name)))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", q.Label, err)
+		}
+		for _, r := range o.Off {
+			without = append(without, string(r))
+		}
+	}
+	return without, nil
+}
+
+// decide finds the option that an answer is.
+func (q Question) decide(answer string) (Option, error) {
+	if answer == "" {
+		return Option{}, errors.New("decide it first")
+	}
+	if q.Formula != nil {
+		return q.Formula.match(answer, q.Options)
+	}
+	i := slices.IndexFunc(q.Options, func(o Option) bool { return o.Value == answer })
+	if i < 0 {
+		return Option{}, fmt.Errorf("there is no %q", answer)
+	}
+	return q.Options[i], nil
+}
+
+// match finds the option that gives what the answer gives, whatever the names stand for.
+func (f *Formula) match(answer string, options []Option) (Option, error) {
+	values := func(text string) (all []float64, err error) {
+		for _, sample := range f.Samples {
+			x, err := evaluate(text, f.Whole, sample)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, x)
+		}
+		return all, nil
+	}
+	more := false
+	mine, err := values(answer)
+	if err != nil {
+		return Option{}, err
+	}
+	for i, o := range options {
+		theirs, err := values(o.Value)
+		if err != nil {
+			return Option{}, err
+		}
+		if alike(mine, theirs) {
+			return o, nil
+		}
+		more = more || i == 0 && f.More != "" && atLeast(mine, theirs)
+	}
+	if more {
+		return Option{}, errors.New(f.More)
+	}
+	var known []string
+	for _, o := range options {
+		known = append(known, o.Value)
+	}
+	slices.Sort(known)
+	return Option{}, fmt.Errorf("the bench has no lock that counts so. Those that it can build are %s", strings.Join(known, "; "))
+}
+
+// atLeast says whether no value is below the other.
+func atLeast(a, b []float64) bool {
+	for i := range a {
+		if a[i] < b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func alike(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return x-y < 1e-9 && y-x < 1e-9 })
+}

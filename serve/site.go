@@ -1,0 +1,43 @@
+package serve
+
+import (
+	"net/http"
+	"strings"
+
+	"lockproof/site"
+	"lockproof/site/chapters"
+)
+
+// longestForm bounds what a form may send.
+const longestForm = 16 << 10
+
+// ask answers for the lab, the exercises and the stories.
+func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, longestForm)
+	if err := r.ParseForm(); err != nil {
+		s.fail(w, http.StatusBadRequest, "The form cannot be read.")
+		return
+	}
+	request := site.Request{Path: strings.TrimPrefix(r.URL.Path, "/"), Form: r.URL.Query()}
+	if r.Method == http.MethodPost {
+		request.Form, request.Posted = r.PostForm, true
+	}
+	send(w, s.site.Answer(r.Context(), request))
+}
+
+// chapter shows a page of the guide.
+func (s *Server) chapter(w http.ResponseWriter, r *http.Request) {
+	page, found := chapters.Page(strings.TrimSuffix(r.PathValue("name"), ".html"), true)
+	if !found {
+		s.fail(w, http.StatusNotFound, "The guide has no such chapter.")
+		return
+	}
+	send(w, page)
+}
+
+func send(w http.ResponseWriter, page site.Page) {
+	w.Header().Set("Content-Type", page.Type+"; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(page.Status)
+	w.Write(page.Body)
+}

@@ -1,0 +1,88 @@
+package chapters
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/util"
+
+	"lockproof/docs/guide"
+	"lockproof/lab"
+	"lockproof/site"
+)
+
+// Names lists the pages, the first one first, by the names of their files in the site.
+func Names() []string {
+	var names []string
+	for _, c := range guide.All() {
+		names = append(names, fileOf(c.Name))
+	}
+	return names
+}
+
+// fileOf is the name that a page of the guide has in the site.
+func fileOf(name string) string {
+	if name == guide.Index {
+		return site.Index
+	}
+	return name
+}
+
+// Page makes the page of that name, for a server or as a file; false: there is none.
+func Page(name string, served bool) (site.Page, bool) {
+	all := guide.All()
+	i := slices.IndexFunc(all, func(c guide.Chapter) bool { return fileOf(c.Name) == name })
+	if i < 0 {
+		return site.Page{}, false
+	}
+	view := site.Chapter{Title: all[i].Title}
+	if i > 0 {
+		view.Before = &site.Step{Name: fileOf(all[i-1].Name), Title: all[i-1].Title}
+	}
+	if i+1 < len(all) {
+		view.After = &site.Step{Name: fileOf(all[i+1].Name), Title: all[i+1].Title}
+	}
+	var err error
+	if view.Text, err = render(all[i].Text); err != nil {
+		return site.Page{Status: 500, Type: "text/plain", Body: []byte(err.Error())}, true
+	}
+	return site.ShowChapter(view, served), true
+}
+
+// render makes HTML of a chapter. It is our own text: what HTML it has is left out.
+func render(text string) (template.HTML, error) {
+	known, err := scenariosOfTheLab()
+	if err != nil {
+		return "", err
+	}
+	markdown := goldmark.New(goldmark.WithExtensions(extension.Table),
+		goldmark.WithParserOptions(parser.WithAutoHeadingID(),
+			parser.WithASTTransformers(util.Prioritized(&linker{known}, 100))))
+	var b bytes.Buffer
+	if err := markdown.Convert([]byte(text), &b); err != nil {
+		return "", fmt.Errorf("the guide cannot be rendered: %w", err)
+	}
+	return template.HTML(reachable.Replace(b.String())), nil
+}
+
+// reachable lets what scrolls be scrolled with the keyboard, and gives tables their headers.
+var reachable = strings.NewReplacer(
+	"<pre>", `<pre tabindex="0" role="region" aria-label="What is typed and printed">`,
+	"<table>", `<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>`, "</table>", "</table></div>",
+	"<th>", `<th scope="col">`)
+
+// scenariosOfTheLab are the names that lead to the lab.
+func scenariosOfTheLab() (map[string]bool, error) {
+	all, err := lab.Catalogue()
+	known := map[string]bool{}
+	for _, s := range all {
+		known[s.Name] = true
+	}
+	return known, err
+}

@@ -1,0 +1,138 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"lockproof/checker"
+	"lockproof/harness/history"
+	"lockproof/lab"
+	"lockproof/lab/exercise"
+	"lockproof/redlock"
+	"lockproof/reports"
+	"lockproof/reports/html"
+)
+
+func (s *Site) exerciseList() Page {
+	return show(ok, "exercise-list", s.frame("Write the lock yourself", "exercises", exercise.Levels()))
+}
+
+// levelView is the page of one level.
+type levelView struct {
+	exercise.Level
+	Place, Of int // of the level among all, from 1
+	Next      string
+	Decided   map[string]string
+	Trouble   string
+	Progress  *exercise.Progress
+	Answer    *breach
+	Passed    bool
+	Schedules int      // that have to be survived
+	Given     []string // what the levels before it have decided
+}
+
+// breach is the schedule that broke what was built.
+type breach struct {
+	Scenario string // the catalogue's, "" of one that was drawn
+	Query    string // of the same in the lab
+	Title    string
+	Steps    []string
+	Results  []checker.Result
+	Accounts []*html.Account
+	RuleOff  []redlock.RuleInfo
+	Lesson   string
+}
+
+// exercise shows a level; one that was posted is examined, a step at a time.
+func (s *Site) exercise(ctx context.Context, name string, r Request) Page {
+	level, place, found := exercise.Find(name)
+	if !found {
+		return s.fail(notFound, "There is no such exercise.")
+	}
+	all := exercise.Levels()
+	v := &levelView{Level: level, Place: place + 1, Of: len(all), Decided: map[string]string{}, Schedules: exercise.Schedules}
+	if place+1 < len(all) {
+		v.Next = all[place+1].Name
+	}
+	for _, l := range all[:place] {
+		v.Given = append(v.Given, l.Title)
+	}
+	for _, q := range level.Questions {
+		v.Decided[q.Name] = r.Form.Get(q.Name)
+	}
+	status := ok
+	if r.Posted {
+		status = s.examine(ctx, v, r.Form)
+	}
+	f := s.frame(level.Title, "exercises", v)
+	f.Script = "exercise.js"
+	return show(status, "exercise", f)
+}
+
+// examine fills in what came of an examination, and gives the status of the page.
+func (s *Site) examine(ctx context.Context, v *levelView, form url.Values) int {
+	without, err := v.Lock(form.Get)
+	if err != nil {
+		v.Trouble = sentence(err.Error())
+		return wrongForm
+	}
+	tried, err := strconv.Atoi(form.Get("tried"))
+	if err != nil && form.Has("tried") {
+		v.Trouble = "The number of schedules that were tried is not understood."
+		return wrongForm
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.limit)
+	defer cancel()
+	p, err := v.Level.Examine(ctx, s.run, without, tried)
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		v.Trouble = "The examination took too long, and was given up."
+		return tookTooLong
+	}
+	if err == nil && p.Broken != nil {
+		v.Answer, err = answer(p, without)
+	}
+	if err != nil {
+		v.Trouble = "The examination failed: " + err.Error()
+		return broken
+	}
+	v.Progress, v.Passed = &p, p.Passed()
+	return ok
+}
+
+// answer tells of the schedule that broke the lock.
+func answer(p exercise.Progress, without []string) (*breach, error) {
+	told, err := reports.NewHistory(p.Broken.Events)
+	if err != nil {
+		return nil, err
+	}
+	b := &breach{Title: p.Scenario.Title, Accounts: html.Accounts("exercise", *p.Broken, told)}
+	for _, step := range p.Scenario.Script {
+		b.Steps = append(b.Steps, reports.StepText(step))
+	}
+	for _, r := range p.Broken.Results {
+		if r.Verdict == history.Violated {
+			b.Results = append(b.Results, r)
+		}
+	}
+	for _, rule := range redlock.Rules() {
+		if slices.Contains(without, string(rule.Rule)) {
+			b.RuleOff = append(b.RuleOff, rule)
+		}
+	}
+	if !p.Drawn {
+		b.Scenario, b.Lesson = p.Scenario.Name, p.Scenario.Lesson
+		if len(without) == 1 {
+			b.Query = question(url.Values{lab.RuleControl: without})
+		}
+	}
+	return b, nil
+}
+
+// sentence makes one of an error.
+func sentence(text string) string {
+	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
+}

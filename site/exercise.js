@@ -1,0 +1,68 @@
+"use strict";
+// An examination is asked for a step at a time, so that it can be seen how far it is and be
+// stopped. Where a server answers it works without this script: each step is a page.
+(() => {
+  const form = document.getElementById("experiment");
+  if (!form) return;
+  const byId = (id) => document.getElementById(id);
+  const { engine } = window; // where pages are files
+  const stop = byId("stop");
+  if (engine) engine.start().catch(() => {}); // what is wrong is said when it is needed
+
+  const ask = async (data) => {
+    if (!engine) return (await fetch(form.action, { method: "POST", body: data })).text();
+    return (await engine.ask(engine.path(form.action), data, true)).text;
+  };
+
+  let latest = 0; // the number of the examination that is wanted
+  const examine = async () => {
+    const own = ++latest;
+    const data = new URLSearchParams(new FormData(form));
+    data.delete("tried");
+    byId("outcome").replaceChildren();
+    byId("problem").textContent = "";
+    byId("busy").textContent = "The catalogue’s schedules are tried …";
+    stop.hidden = false;
+    try {
+      while (own === latest) {
+        const page = new DOMParser().parseFromString(await ask(data), "text/html");
+        if (own !== latest) return;
+        if (!page.getElementById("experiment")) throw new Error("the answer is no page of an exercise");
+        byId("problem").textContent = page.getElementById("problem").textContent;
+        byId("outcome").replaceWith(page.getElementById("outcome"));
+        const tried = document.querySelector("[name=tried]");
+        if (!tried) break;
+        data.set("tried", tried.value);
+        tried.remove();
+        document.querySelector(".go-on").remove();
+        byId("busy").textContent = "It is tried on …";
+      }
+      const picture = byId("outcome").querySelector(".timeline");
+      if (picture) window.timelineOf(picture);
+    } catch (e) {
+      if (own === latest) byId("problem").textContent = `The examination failed: ${e.message}.`;
+    }
+    if (own === latest) end();
+  };
+
+  const end = () => {
+    latest++;
+    byId("busy").textContent = "";
+    stop.hidden = true;
+  };
+
+  form.addEventListener("submit", (e) => {
+    e.preventDefault();
+    examine();
+  });
+  // What was decided otherwise is another lock.
+  form.addEventListener("input", () => {
+    if (stop.hidden) return;
+    stop.click();
+  });
+  stop.addEventListener("click", () => {
+    end();
+    if (engine) engine.stop(); // it would go on to the end of its step
+    byId("busy").textContent = "Stopped.";
+  });
+})();

@@ -1,0 +1,94 @@
+package site
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"lockproof/harness/suite"
+	"lockproof/lab"
+	"lockproof/reports/html"
+)
+
+// Site answers requests for its pages.
+type Site struct {
+	// Served: a server sends the pages, with what else it has.
+	Served bool
+	bench  *lab.Bench
+	run    suite.Runner
+	limit  time.Duration // of one request
+}
+
+// patience bounds what the engine does for one request: it runs a tenth as fast as a
+// server, and for one reader alone.
+const patience = 3 * time.Minute
+
+// New makes a site whose trials run runs.
+func New(run suite.Runner, served bool) *Site {
+	s := &Site{Served: served, run: run, limit: patience}
+	if served {
+		s.limit = lab.Limit
+	}
+	s.bench = lab.NewBench(run, s.limit)
+	return s
+}
+
+// Request asks for a page.
+type Request struct {
+	Path string // from the site's root: lab/flushall.html
+	Form url.Values
+	// Posted: it asks for what the form describes to be done.
+	Posted bool
+}
+
+// Answer makes the page that a request asks for.
+func (s *Site) Answer(ctx context.Context, r Request) Page {
+	folder, name, _ := strings.Cut(r.Path, "/")
+	name, action, _ := strings.Cut(name, "/")
+	name, kind := strings.TrimSuffix(name, ".html"), ""
+	if base, is := strings.CutSuffix(name, historySuffix); is {
+		name, kind = base, historySuffix
+	}
+	switch {
+	case folder == "lab" && name == Index:
+		return s.labList()
+	case folder == "lab" && kind == historySuffix:
+		return s.labHistory(ctx, name, r.Form)
+	case folder == "lab" && r.Posted && action == "boundary":
+		return s.labBoundary(ctx, name, r.Form)
+	case folder == "lab" && r.Posted:
+		return s.labRun(ctx, name, r.Form)
+	case folder == "lab":
+		return s.labPage(name, r.Form)
+	case folder == "exercises" && name == Index:
+		return s.exerciseList()
+	case folder == "exercises":
+		return s.exercise(ctx, name, r)
+	case folder == "stories" && name == Index:
+		return s.storyList()
+	case folder == "stories":
+		return s.story(ctx, name)
+	}
+	return s.fail(notFound, "There is no such page.")
+}
+
+// Asset is a file that the pages load; false: there is none of that name.
+func Asset(name string) (data []byte, kind string, found bool) {
+	kinds := map[string]string{".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+	kind = kinds[name[max(0, strings.LastIndexByte(name, '.')):]]
+	switch {
+	case name == "page.css":
+		return html.Style(), kind, true
+	case name == "page.js":
+		return html.Script(), kind, true
+	case !slices.Contains(Assets, name):
+		return nil, "", false
+	}
+	data, err := files.ReadFile(name)
+	return data, kind, err == nil
+}
+
+// Assets are the names of the files that pages load.
+var Assets = []string{"page.css", "site.css", "page.js", "lab.js", "exercise.js", "engine.js", "icon.svg"}

@@ -1,0 +1,88 @@
+package site
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/suite"
+	"lockproof/lab"
+	"lockproof/redlock"
+)
+
+// An experiment that was given up has no answer, and no status that says it has.
+func TestAnExperimentPastItsLimitIsNoAnswer(t *testing.T) {
+	s := New(suite.Run, true)
+	s.bench = lab.NewBench(suite.Run, 10*time.Millisecond)
+	for _, r := range []Request{
+		{Path: "lab/healthy-contention.html", Posted: true},
+		{Path: "lab/healthy-contention.html/boundary", Form: url.Values{"control": {"ttl"}}, Posted: true},
+	} {
+		page := s.Answer(t.Context(), r)
+		require.Equal(t, tookTooLong, page.Status, r.Path)
+		require.Contains(t, string(page.Body), "The experiment took too long, and was given up.")
+		require.NotContains(t, string(page.Body), "inconclusive", "no verdict is shown")
+	}
+}
+
+// Files lead to one another from where they are, and a server's pages from its root.
+func TestPagesLeadToOneAnother(t *testing.T) {
+	for served, want := range map[bool]string{true: `href="/guide/5-restarts.html"`, false: `href="../guide/5-restarts.html"`} {
+		page := New(suite.Run, served).Answer(t.Context(), Request{Path: "lab/restart-delay-too-short.html", Posted: true})
+		require.Equal(t, ok, page.Status)
+		require.Contains(t, string(page.Body), want)
+		page = New(suite.Run, served).Answer(t.Context(), Request{Path: "stories/restart-delay-too-short.html"})
+		require.Equal(t, ok, page.Status)
+		require.Contains(t, string(page.Body), want)
+	}
+}
+
+// Another lock has no rules of the reference's to switch off, and that is said.
+func TestTheLabRunsAnotherLock(t *testing.T) {
+	s := New(suite.Run, true)
+	form := url.Values{lab.LockControl: {"redsync"}}
+	page := s.Answer(t.Context(), Request{Path: "lab/late-release.html", Form: form, Posted: true})
+	require.Equal(t, ok, page.Status)
+	require.Contains(t, string(page.Body), `data-verdict="violated"`)
+	form.Set(lab.RuleControl, string(redlock.FreshToken))
+	page = s.Answer(t.Context(), Request{Path: "lab/late-release.html", Form: form, Posted: true})
+	require.Equal(t, wrongForm, page.Status)
+	require.Contains(t, string(page.Body), "redsync has no rules to switch off")
+}
+
+// A server's exercise goes on from step to step without a script.
+func TestAnExerciseGoesOnStepByStep(t *testing.T) {
+	s := New(suite.Run, true)
+	form := url.Values{"token": {"attempt"}, "compare": {"script"}}
+	page := s.Answer(t.Context(), Request{Path: "exercises/token.html", Form: form, Posted: true})
+	require.Equal(t, ok, page.Status)
+	require.Contains(t, string(page.Body), `name="tried" value="50"`)
+	form.Set("tried", "950")
+	page = s.Answer(t.Context(), Request{Path: "exercises/token.html", Form: form, Posted: true})
+	require.Contains(t, string(page.Body), "data-passed")
+	for _, wrong := range []url.Values{
+		{"token": {"attempt"}}, {"token": {"attempt"}, "compare": {"x"}}, {"token": {"attempt"}, "compare": {"script"}, "tried": {"x"}},
+	} {
+		page = s.Answer(t.Context(), Request{Path: "exercises/token.html", Form: wrong, Posted: true})
+		require.Equal(t, wrongForm, page.Status)
+	}
+	form.Set("tried", "1001")
+	require.Equal(t, broken, s.Answer(t.Context(), Request{Path: "exercises/token.html", Form: form, Posted: true}).Status)
+	require.Equal(t, notFound, s.Answer(t.Context(), Request{Path: "exercises/none.html"}).Status)
+}
+
+func TestAssets(t *testing.T) {
+	for _, name := range Assets {
+		data, kind, found := Asset(name)
+		require.True(t, found, name)
+		require.NotEmpty(t, data)
+		require.True(t, strings.HasPrefix(kind, "text/") || kind == "image/svg+xml", name)
+	}
+	for _, name := range []string{"", "layout.gohtml", "site.go", "../doc.go"} {
+		_, _, found := Asset(name)
+		require.False(t, found, name)
+	}
+}

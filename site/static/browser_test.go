@@ -1,0 +1,144 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/internal/browser"
+)
+
+const verdict = `(document.querySelector("#outcome [data-verdict]") || {dataset: {}}).dataset.verdict`
+
+// ways are how a reader may have come by the site: each gives the address of its root.
+var ways = map[string]func(*testing.T, made) (root, folder string){
+	"folder": func(_ *testing.T, s made) (root, folder string) {
+		return "file://" + filepath.ToSlash(s.dir) + "/", filepath.ToSlash(s.dir)
+	},
+	"server": func(t *testing.T, s made) (root, folder string) {
+		server := httptest.NewServer(http.FileServer(http.Dir(s.dir)))
+		t.Cleanup(server.Close)
+		return server.URL + "/", ""
+	},
+}
+
+// open opens a page of the site in one way.
+func open(t *testing.T, way func(*testing.T, made) (root, folder string), page string) *browser.Tab {
+	t.Helper()
+	root, folder := way(t, theSite(t))
+	b := browser.Open(t, root)
+	b.Folder = folder
+	b.Visit(page)
+	return b
+}
+
+func press(keys ...string) []chromedp.Action[chromedp.Void] {
+	var all []chromedp.Action[chromedp.Void]
+	for _, k := range keys {
+		all = append(all, chromedp.KeyEvent(k))
+	}
+	return all
+}
+
+// Each kind of page, in both themes, on a screen and on a telephone.
+func TestBrowserFindsNoHindrance(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, way, "index.html")
+			for _, scheme := range []string{"light", "dark"} {
+				b.Media(map[string]string{"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"})
+				for _, width := range []int64{1280, 375} {
+					b.Size(width, 800)
+					for _, page := range []string{"index.html", "lab/index.html", "lab/client-pause.html", "exercises/index.html",
+						"exercises/majority.html", "guide/index.html", "guide/3-redlock.html", "guide/teaching.html", "stories/index.html",
+						"stories/late-release.html"} {
+						b.Visit(page)
+						b.RequireAccessible()
+						require.LessOrEqual(t, b.Text(`document.documentElement.scrollWidth - innerWidth`), "0", "%s scrolls sideways", page)
+					}
+				}
+			}
+			b.RequireQuiet()
+		})
+	}
+}
+
+// Predict, watch, be told, and turn a control: by keyboard alone, and with the network off
+// once the page and the engine are there.
+func TestBrowserRunsTheLabByKeyboard(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, way, "lab/restart-delay-too-short.html")
+			b.Eventually("true", `(self.there ||= (engine.start().then(() => { self.there = 2; }), 1)) === 2`)
+			b.Offline(true)
+			tabTo(t, b, "predict-mutual-exclusion")
+			b.Do(press(" ", kb.ArrowDown)...) // violated
+			tabTo(t, b, "Run it")
+			b.Do(press(kb.Enter)...)
+			b.Eventually("true", `document.getElementById("outcome").classList.contains("unfolding")`)
+			b.RequireAccessible()
+			tabTo(t, b, "Show all")
+			b.Do(press(kb.Enter)...)
+			require.Equal(t, "violated", b.Text(verdict))
+			require.Equal(t, "You saw it coming.", b.Text(`document.querySelector(".remark").textContent.trim()`))
+			b.Text(`document.getElementById("restart-delay").focus()`)
+			var up []string
+			for range 13 {
+				up = append(up, kb.ArrowUp)
+			}
+			b.Do(press(up...)...)
+			b.Eventually("holds", verdict)
+			b.RequireAccessible()
+			b.RequireQuiet()
+		})
+	}
+}
+
+// tabTo goes on with Tab until what has the focus has that name or text.
+func tabTo(t *testing.T, b *browser.Tab, want string) {
+	t.Helper()
+	for range 80 {
+		if b.Text(`document.activeElement.name || document.activeElement.textContent.trim()`) == want {
+			return
+		}
+		b.Do(press(kb.Tab)...)
+	}
+	t.Fatalf("Tab does not lead to %s", want)
+}
+
+// A link holds an experiment: a scenario, its controls and its seed; another lock, too.
+func TestBrowserFollowsALink(t *testing.T) {
+	b := open(t, ways["folder"], "lab/late-release.html?lock=redsync&seed=7")
+	b.Eventually("redsync 7", `document.getElementById("lock").value + " " + document.getElementById("seed").value`)
+	b.Do(chromedp.Click(chromedp.CSS(`[value=unsure]`)), chromedp.Click(chromedp.CSS(`#experiment .first`)))
+	b.Eventually("violated", verdict)
+	require.Equal(t, "late-release.html?lock=redsync&seed=7", b.Text(`document.querySelector(".link-to a").getAttribute("href")`))
+	require.Contains(t, b.Text(`document.querySelector("#outcome .links").innerText`), "3. Redlock, rule by rule")
+	b.RequireQuiet()
+}
+
+// An exercise: what is wrong is broken, and what is right goes on to be searched.
+func TestBrowserExaminesALock(t *testing.T) {
+	b := open(t, ways["folder"], "exercises/majority.html")
+	decide := func(quorum string) {
+		b.Text(`(() => { document.getElementById("quorum").value = "` + quorum + `"; })()`)
+		b.Do(chromedp.Click(chromedp.CSS(`[value=servers]`)), chromedp.Click(chromedp.CSS(`#experiment .first`)))
+	}
+	decide("N/2")
+	b.Eventually("It breaks", `document.querySelector("#outcome h2").textContent`)
+	require.Contains(t, b.Text(`document.querySelector("#outcome").textContent`), "half-is-not-majority")
+	b.RequireAccessible()
+	decide("n/0")
+	b.Eventually("Answers that are enough: it divides by nothing.", `document.getElementById("problem").textContent`)
+	decide("1 + N / 2")
+	b.Eventually("So far it holds", `document.querySelector("#outcome h2").textContent`)
+	b.RequireAccessible()
+	b.Do(chromedp.Click(chromedp.CSS(`#stop`)))
+	b.Eventually("Stopped.", `document.getElementById("busy").textContent`)
+	b.RequireQuiet()
+}

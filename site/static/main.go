@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+
+	"lockproof/harness/suite"
+	"lockproof/lab"
+	"lockproof/lab/exercise"
+	"lockproof/site"
+	"lockproof/site/chapters"
+)
+
+func main() {
+	out := flag.String("out", filepath.Join("out", "site"), "the folder to make anew")
+	flag.Parse()
+	if err := run(*out); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(out string) error {
+	e, err := buildEngine()
+	if err != nil {
+		return err
+	}
+	all, err := everything(context.Background(), e)
+	if err != nil {
+		return err
+	}
+	if err := write(out, all); err != nil {
+		return err
+	}
+	fmt.Printf("%d files in %s; the engine is %.1f MB, gzipped. Open %s, or put the folder on any web server.\n",
+		len(all), out, float64(len(e.module))/1e6, filepath.Join(out, "index.html"))
+	return nil
+}
+
+// everything makes all files of the site, by their paths in it.
+func everything(ctx context.Context, e *engine) (map[string][]byte, error) {
+	all := assets(e)
+	all["index.html"] = site.Start().Body
+	for _, name := range chapters.Names() {
+		page, _ := chapters.Page(name, false) // it is one of them
+		if page.Status >= 300 {
+			return nil, fmt.Errorf("guide/%s: %s", name, page.Body)
+		}
+		all["guide/"+name+".html"] = page.Body
+	}
+	s := site.New(suite.Run, false)
+	known, err := lab.Catalogue()
+	if err != nil {
+		return nil, err
+	}
+	paths := []string{"lab/index.html", "exercises/index.html", "stories/index.html"}
+	for _, c := range known {
+		paths = append(paths, "lab/"+c.Name+".html", "stories/"+c.Name+".html")
+	}
+	for _, l := range exercise.Levels() {
+		paths = append(paths, "exercises/"+l.Name+".html")
+	}
+	for _, p := range paths {
+		page := s.Answer(ctx, site.Request{Path: p})
+		if page.Status >= 300 {
+			return nil, fmt.Errorf("%s: %s", p, page.Body)
+		}
+		all[p] = page.Body
+	}
+	return all, nil
+}
+
+// assets are what the pages load. The engine is there twice: as it is, and in scripts, for
+// a page that was opened from a folder may load no other files.
+func assets(e *engine) map[string][]byte {
+	all := map[string][]byte{
+		"assets/engine.wasm.gz": e.module,
+		"assets/module.js":      []byte(`self.lockproofModule = "` + base64.StdEncoding.EncodeToString(e.module) + "\";\n"),
+		"assets/worker.js":      script("lockproofWorker", e.worker),
+	}
+	for _, name := range site.Assets {
+		data, _, _ := site.Asset(name) // it is one of them
+		all["assets/"+name] = data
+	}
+	return all
+}
+
+// script is one that puts a text into a variable.
+func script(variable string, text []byte) []byte {
+	quoted, _ := json.Marshal(string(text)) // text always marshals
+	return fmt.Appendf(nil, "self.%s = %s;\n", variable, quoted)
+}
+
+// write makes the folder anew, with these files.
+func write(out string, all map[string][]byte) error {
+	if err := os.RemoveAll(out); err != nil {
+		return err
+	}
+	var errs []error
+	for name, data := range all {
+		file := filepath.Join(out, filepath.FromSlash(name))
+		errs = append(errs, os.MkdirAll(filepath.Join(out, filepath.FromSlash(path.Dir(name))), 0o755), os.WriteFile(file, data, 0o644))
+	}
+	return errors.Join(errs...)
+}

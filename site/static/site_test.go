@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/suite"
+	"lockproof/internal/needs"
+	"lockproof/lab"
+	"lockproof/scenarios"
+	"lockproof/site"
+)
+
+// built is the site, which all tests look at: to build it takes as long as they do.
+var built = sync.OnceValues(func() (made, error) {
+	e, err := buildEngine()
+	if err != nil {
+		return made{}, err
+	}
+	all, err := everything(context.Background(), e)
+	if err != nil {
+		return made{}, err
+	}
+	dir, err := os.MkdirTemp("", "lockproof-site-")
+	if err != nil {
+		return made{}, err
+	}
+	dir = filepath.Join(dir, "a site")
+	return made{dir, e}, write(dir, all)
+})
+
+// leads finds where a page leads to, and what it loads.
+var leads = regexp.MustCompile(`(?:href|src)="([^":]*)"`)
+
+type made struct {
+	dir    string
+	engine *engine
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if !testing.Short() {
+		if s, err := built(); err == nil {
+			_ = os.RemoveAll(filepath.Dir(s.dir))
+		}
+	}
+	os.Exit(code)
+}
+
+// theSite gives the site; it takes a while to build.
+func theSite(t *testing.T) made {
+	t.Helper()
+	needs.Length(t)
+	s, err := built()
+	require.NoError(t, err)
+	return s
+}
+
+// mostBytes is how large the engine may be, gzipped: a telephone has to load it.
+const mostBytes = 5_000_000
+
+func TestTheEngineIsSmall(t *testing.T) {
+	require.LessOrEqual(t, len(theSite(t).engine.module), mostBytes)
+}
+
+type asked struct {
+	Path   string `json:"path"`
+	Form   string `json:"form"`
+	Posted bool   `json:"posted"`
+}
+
+type answered struct {
+	Status int    `json:"status"`
+	Text   string `json:"text"`
+}
+
+// askNode asks the engine in Node for pages.
+func askNode(t *testing.T, of *engine, all []asked) []answered {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	needs.Check(t, needs.Node, err)
+	dir := t.TempDir()
+	module, worker := filepath.Join(dir, "module"), filepath.Join(dir, "worker.js")
+	require.NoError(t, os.WriteFile(module, of.module, 0o644))
+	require.NoError(t, os.WriteFile(worker, of.worker, 0o644))
+	var in, out, trouble bytes.Buffer
+	for _, a := range all {
+		require.NoError(t, json.NewEncoder(&in).Encode(a))
+	}
+	cmd := exec.Command(node, filepath.Join("testdata", "ask.mjs"), module, worker)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = &in, &out, &trouble
+	require.NoError(t, cmd.Run(), trouble.String())
+	var answers []answered
+	for decoder := json.NewDecoder(&out); decoder.More(); {
+		var a answered
+		require.NoError(t, decoder.Decode(&a))
+		answers = append(answers, a)
+	}
+	require.Len(t, answers, len(all))
+	return answers
+}
+
+// mostDiffer is how many rows of the catalogue may have another history in the engine. A
+// page's history is written from memory, sorted by time: a clock's event that is told late
+// stands in the program's file where it was told. And where two goroutines speak at one
+// instant, it is up to the scheduler which is first.
+const mostDiffer = 10
+
+// One seed gives the history of lockproof run, byte for byte: all of the catalogue is
+// compared, and nearly all of it is equal.
+func TestTheEngineGivesTheHistoriesOfTheCommandLine(t *testing.T) {
+	s := theSite(t)
+	all, err := lab.Catalogue()
+	require.NoError(t, err)
+	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1, Out: t.TempDir()}
+	jobs, err := o.Jobs(all)
+	require.NoError(t, err)
+	require.Greater(t, len(jobs), 90)
+	var requests []asked
+	for _, j := range jobs {
+		requests = append(requests, asked{Path: "lab/" + j.Scenario.Name + ".history.jsonl", Form: url.Values{"variant": {j.Variant}}.Encode()})
+	}
+	answers := askNode(t, s.engine, requests)
+	different := 0
+	for i, j := range jobs {
+		trials, err := suite.Run(context.Background(), []suite.Job{j}, o, func(suite.Result) {})
+		require.NoError(t, err)
+		require.Equal(t, 200, answers[i].Status, "%s: %s", j.Name(), answers[i].Text)
+		if trials[0].History == "" { // it is as expected, and not kept
+			continue
+		}
+		file, err := os.ReadFile(filepath.Join(o.Out, trials[0].History))
+		require.NoError(t, err)
+		if string(file) != answers[i].Text {
+			different++
+			t.Logf("%s: the engine's history differs from the program's: %s", j.Name(), difference(string(file), answers[i].Text))
+		}
+	}
+	require.LessOrEqual(t, different, mostDiffer, "of %d histories", len(jobs))
+}
+
+// difference is the first line in which two texts differ.
+func difference(a, b string) string {
+	theirs := strings.Split(b, "\n")
+	for i, line := range strings.Split(a, "\n") {
+		if i >= len(theirs) || line != theirs[i] {
+			other := "nothing"
+			if i < len(theirs) {
+				other = theirs[i]
+			}
+			return line + "\nand\n" + other
+		}
+	}
+	return "it is longer"
+}
+
+// The engine makes the pages that a server would: no template calls a method, which the
+// engine would not find.
+func TestTheEngineMakesThePages(t *testing.T) {
+	s := theSite(t)
+	requests := []asked{
+		{"lab/late-release.html", "rule=FreshToken&seed=3", false},
+		{"lab/late-release.html", "rule=FreshToken&predict-mutual-exclusion=holds", true},
+		{"lab/late-release.html", "lock=redsync", true},
+		{"lab/client-pause.html", "before-protected-data=holds", true},
+		{"lab/restart-delay-too-short.html/boundary", "control=restart-delay", true},
+		{"lab/flushall.html", "ttl=x", true},
+		{"lab/none.html", "", false},
+		{"exercises/token.html", "token=call&compare=script", true},
+		{"exercises/token.html", "token=attempt&compare=script&tried=950", true},
+		{"exercises/validity.html", "validity=ttl - elapsd&clock=wall", true},
+	}
+	native := site.New(suite.Run, false)
+	for i, got := range askNode(t, s.engine, requests) {
+		form, err := url.ParseQuery(requests[i].Form)
+		require.NoError(t, err)
+		want := native.Answer(context.Background(), site.Request{Path: requests[i].Path, Form: form, Posted: requests[i].Posted})
+		require.Equal(t, want.Status, got.Status, requests[i].Path)
+		require.True(t, string(want.Body) == got.Text, "%s: %s", requests[i].Path, difference(string(want.Body), got.Text))
+	}
+}
+
+// Every page of the catalogue is there, and what pages lead to is.
+func TestNoLinkLeadsNowhere(t *testing.T) {
+	s := theSite(t)
+	all, err := scenarios.Catalogue()
+	require.NoError(t, err)
+	require.NotEmpty(t, all)
+	pages := 0
+	require.NoError(t, filepath.WalkDir(s.dir, func(file string, entry os.DirEntry, err error) error {
+		if err != nil || filepath.Ext(file) != ".html" {
+			return err
+		}
+		pages++
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, m := range leads.FindAllStringSubmatch(string(text), -1) {
+			to, _, _ := strings.Cut(m[1], "?")
+			to, _, _ = strings.Cut(to, "#")
+			if to == "" || strings.HasSuffix(to, ".history.jsonl") {
+				continue
+			}
+			require.FileExists(t, filepath.Join(filepath.Dir(file), filepath.FromSlash(to)), "%s leads to it", file)
+		}
+		return nil
+	}))
+	require.Greater(t, pages, 100)
+}

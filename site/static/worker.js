@@ -1,0 +1,36 @@
+"use strict";
+// The worker of the engine: it gets the module first, and then requests.
+(() => {
+  let answer = null; // the Go program's, once it runs
+  const early = [];
+
+  // Go's support warns of a timer that came while it was busy, and sees to it by itself.
+  const { warn } = console;
+  console.warn = (...said) => { if (!String(said[0]).includes("missed timeout event")) warn(...said); };
+
+  const unpacked = (bytes) => {
+    const packed = bytes[0] === 0x1f && bytes[1] === 0x8b; // a server may have unpacked it
+    const stream = new Blob([bytes]).stream();
+    return new Response(packed ? stream.pipeThrough(new DecompressionStream("gzip")) : stream, { headers: { "Content-Type": "application/wasm" } });
+  };
+
+  const run = async (bytes) => {
+    const go = new Go();
+    const { instance } = await WebAssembly.instantiateStreaming(unpacked(bytes), go.importObject);
+    self.lockproofReady = (of) => {
+      answer = of;
+      for (const request of early) ask(request);
+    };
+    await go.run(instance);
+    throw new Error("the engine has ended");
+  };
+
+  const ask = ({ number, path, form, posted }) => answer(path, form, Boolean(posted),
+    (status, type, text) => postMessage({ number, status, type, text }));
+
+  self.onmessage = ({ data }) => {
+    if (data.bytes) run(data.bytes).catch((e) => postMessage({ died: e.message }));
+    else if (answer) ask(data);
+    else early.push(data);
+  };
+})();

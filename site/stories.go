@@ -1,0 +1,82 @@
+package site
+
+import (
+	"context"
+	"slices"
+
+	"lockproof/docs/guide"
+	"lockproof/lab"
+	"lockproof/reports"
+	"lockproof/reports/html"
+	"lockproof/scenarios"
+)
+
+// storyView is the page that tells a scenario: as it stands, and as each of its variants.
+type storyView struct {
+	*scenarios.Scenario
+	Steps    []string
+	Chapters []guide.Chapter
+	Tellings []telling
+}
+
+// telling is what came of one of them.
+type telling struct {
+	Variant string // "" as it stands
+	ID      string
+	*outcome
+}
+
+func (s *Site) storyList() Page {
+	all, err := lab.Catalogue()
+	if err != nil {
+		return s.fail(broken, err.Error())
+	}
+	return show(ok, "story-list", s.frame("The catalogue's stories", "stories", all))
+}
+
+// story runs a scenario as it stands and as each of its variants, and tells what happens.
+func (s *Site) story(ctx context.Context, name string) Page {
+	all, err := lab.Catalogue()
+	if err != nil {
+		return s.fail(broken, err.Error())
+	}
+	i := slices.IndexFunc(all, func(c *scenarios.Scenario) bool { return c.Name == name })
+	if i < 0 {
+		return s.fail(notFound, "There is no story of that name.")
+	}
+	v := &storyView{Scenario: all[i], Chapters: guide.About(name)}
+	for _, step := range all[i].Script {
+		v.Steps = append(v.Steps, reports.StepText(step))
+	}
+	for _, variant := range append([]scenarios.Variant{{}}, all[i].Variants...) {
+		if variant.Name != "" && variant.Name == all[i].OneNode() {
+			continue // it is for other locks
+		}
+		t, err := s.tell(ctx, all[i], variant.Name, "story-"+string(rune('a'+len(v.Tellings))))
+		if err != nil {
+			return s.fail(broken, err.Error())
+		}
+		v.Tellings = append(v.Tellings, t)
+	}
+	return show(ok, "story", s.frame(name, "stories", v))
+}
+
+func (s *Site) tell(ctx context.Context, of *scenarios.Scenario, variant, id string) (telling, error) {
+	e, err := lab.New(of, variant)
+	if err != nil {
+		return telling{}, err
+	}
+	o, err := s.bench.Run(ctx, e)
+	if err != nil {
+		return telling{}, err
+	}
+	told, err := reports.NewHistory(o.Trial.Events)
+	if err != nil {
+		return telling{}, err
+	}
+	out := &outcome{Length: reports.Duration(o.Trial.Simulated), Accounts: html.Accounts(id, o.Trial, told)}
+	for _, r := range o.Verdicts {
+		out.Verdicts = append(out.Verdicts, scored{Result: r})
+	}
+	return telling{variant, id, out}, nil
+}
