@@ -84,7 +84,11 @@ func (b *Tab) listen() {
 			b.errors = append(b.errors, text)
 		case *runtime.EventConsoleAPICalled:
 			if e.Type == "error" || e.Type == "warning" || e.Type == "assert" {
-				b.errors = append(b.errors, "the console has a call of "+string(e.Type))
+				text := "the console has a call of " + string(e.Type)
+				for _, said := range e.Args {
+					text += " " + string(said.Value) + said.Description
+				}
+				b.errors = append(b.errors, text)
 			}
 		case *log.EventEntryAdded:
 			b.errors = append(b.errors, e.Entry.Text)
