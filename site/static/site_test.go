@@ -115,7 +115,7 @@ func askNode(t *testing.T, of *engine, all []asked) []answered {
 // page's history is written from memory, sorted by time: a clock's event that is told late
 // stands in the program's file where it was told. And where two goroutines speak at one
 // instant, it is up to the scheduler which is first.
-const mostDiffer = 10
+const mostDiffer = 5
 
 // One seed gives the history of lockproof run, byte for byte: all of the catalogue is
 // compared, and nearly all of it is equal.
