@@ -79,6 +79,9 @@ func (r *Redlock) check(key string, ttl time.Duration) error {
 		return fmt.Errorf("redlock: acquire %q: a TTL of %s leaves no validity: a margin of %s is set aside for clock drift",
 			key, ttl, r.margin(ttl))
 	}
+	if r.guarded() && ttl > r.longestTTL {
+		return fmt.Errorf("redlock: acquire %q: a TTL of %s is longer than WithRestartGuard says that any is: %s", key, ttl, r.longestTTL)
+	}
 	return nil
 }
 

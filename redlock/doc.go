@@ -57,8 +57,9 @@
 //
 //   - Nodes remember. A server that restarts without its keys, fails over to an
 //     asynchronous replica, evicts a key or is flushed lets a second client in.
-//     Persist with appendfsync always, or keep a crashed server away for longer
-//     than the longest TTL in use.
+//     Persist with appendfsync always, keep a crashed server away for longer
+//     than the longest TTL in use, or have the lock do that ([WithRestartGuard]),
+//     which helps against restarts alone.
 //   - Clocks run at nearly one rate. The margin covers the drift factor
 //     ([WithDrift], 1 % of the TTL unless set) and no more, and no clock jump of
 //     a server.

@@ -33,6 +33,9 @@ var (
 	ErrClosed = errors.New("the lock is closed")
 	// ErrNodeTimeout is the cause for a node that did not answer in time.
 	ErrNodeTimeout = errors.New("no answer within the node timeout")
+	// ErrRestarted is the cause for a node whose server has not been up for as long
+	// as WithRestartGuard wants.
+	ErrRestarted = errors.New("the server has started not long ago")
 )
 
 // Causes for single nodes, which say nothing about the operation as a whole.

@@ -68,6 +68,6 @@ func ExampleParseRule() {
 		fmt.Println(info.Rule)
 	}
 	// Output:
-	// redlock: no rule named "Mayority": the rules are ElapsedCheck, DriftMargin, MonotonicClock, NodeTimeout, ReleaseEverywhere, ReleaseAfterSet, FreshToken, RetryJitter, Majority, DistinctNodes, CompareAndDelete, ExtendOwnership, ExtendMajority, BoundedExtensions
+	// redlock: no rule named "Mayority": the rules are ElapsedCheck, DriftMargin, MonotonicClock, NodeTimeout, ReleaseEverywhere, ReleaseAfterSet, FreshToken, RetryJitter, Majority, DistinctNodes, RestartGuard, CompareAndDelete, ExtendOwnership, ExtendMajority, BoundedExtensions
 	// ElapsedCheck
 }

@@ -31,7 +31,8 @@ type node struct {
 	index  int
 	addr   string // "" if the client does not tell
 	client redis.UniversalClient
-	line   *line // to the same server
+	line   *line  // to the same server
+	guard  *guard // nil without the rule RestartGuard
 	// identified is set once the server has said who it is, or that it won't.
 	identified atomic.Bool
 }
@@ -55,11 +56,35 @@ func (n *node) set(ctx context.Context, l *Lease) (vote, error) {
 	}
 	defer n.line.finish()
 	set := redis.NewStringCmd(ctx, l.take...)
-	if !l.lock.on(DistinctNodes) || n.identified.Load() {
-		n.line.process(ctx, set)
-	} else if err := n.setAndIdentify(ctx, l.lock, set); err != nil {
+	unsure, err := n.send(ctx, l.lock, set)
+	if err != nil {
 		return failed, err
 	}
+	vote, err := l.read(set)
+	if vote == yes && unsure != nil {
+		return failed, unsure
+	}
+	return vote, err
+}
+
+// send carries out a SET, and asks the server who it is where that is not known.
+// It returns why its yes, if it says so, must not count; an error if the list of
+// nodes is wrong.
+func (n *node) send(ctx context.Context, r *Redlock, set *redis.StringCmd) (unsure, err error) {
+	switch {
+	case n.guard != nil:
+		return n.setGuarded(ctx, r, set)
+	case r.on(DistinctNodes) && !n.identified.Load():
+		_, err := n.setAndIdentify(ctx, r, set)
+		return nil, err
+	default:
+		n.line.process(ctx, set)
+		return nil, nil
+	}
+}
+
+// read is a node's vote by its reply to the SET.
+func (l *Lease) read(set *redis.StringCmd) (vote, error) {
 	switch holder, err := set.Result(); {
 	case errors.Is(err, redis.Nil):
 		return yes, nil
@@ -72,40 +97,6 @@ func (n *node) set(ctx context.Context, l *Lease) (vote, error) {
 	default:
 		return no, heldBy{holder}
 	}
-}
-
-// setAndIdentify asks the server for its run id in the same round trip as the
-// first SET, so that identifying costs no time. A server that answers the SET
-// but refuses INFO stays unverified.
-func (n *node) setAndIdentify(ctx context.Context, r *Redlock, set *redis.StringCmd) error {
-	info := redis.NewStringCmd(ctx, "info", "server")
-	n.line.process(ctx, set, info)
-
-	text, err := info.Result()
-	if err == nil {
-		if id := runID(text); id != "" {
-			if err := r.claim(id, n); err != nil {
-				return err
-			}
-		}
-	}
-	var refused redis.Error
-	answered := set.Err() == nil || errors.Is(set.Err(), redis.Nil)
-	if err == nil || errors.As(err, &refused) && answered {
-		n.identified.Store(true)
-	}
-	return nil
-}
-
-// runID finds the server's run_id in the text of INFO server, "" if there is
-// none.
-func runID(info string) string {
-	for line := range strings.Lines(info) {
-		if id, found := strings.CutPrefix(line, "run_id:"); found {
-			return strings.TrimSpace(id)
-		}
-	}
-	return ""
 }
 
 // extend sets the key's expiry to the whole TTL from now.

@@ -49,6 +49,7 @@ type options struct {
 	maxExtensions int
 	inTurn        bool
 	batchWait     time.Duration
+	longestTTL    time.Duration // 0: no RestartGuard
 	off           map[Rule]bool
 }
 
@@ -178,6 +179,30 @@ func WithBatchWait(d time.Duration) Option {
 			return fmt.Errorf("WithBatchWait: %s must not be negative; 0 sends each command by itself", d)
 		}
 		o.batchWait = d
+		return nil
+	}
+}
+
+// WithRestartGuard makes up for servers that restart without their keys: one that
+// has not been up for longer than any lease of before its restart can last does not
+// count as a yes. Longest is the longest TTL that anybody uses for a lock on these
+// servers; an Acquire with a longer one is refused, and all who lock the same keys
+// must have the guard. It asks with the first command on a new connection, and
+// then no more, so that it costs nothing for each lock. A server that has restarted is
+// away from this lock for longest, the margin for clocks and some two seconds more,
+// and so is a new one; when a majority has restarted, the lock is. It needs a
+// *redis.Client for each node, and servers that answer INFO.
+//
+// It does not help where keys are lost without a restart: FLUSHALL, eviction, a
+// replica that takes over; nor where a proxy keeps connections open over a restart,
+// or a server's wall clock, by which uptime is counted, is stepped forward after its
+// start, unless this client was connected to the server before it restarted.
+func WithRestartGuard(longest time.Duration) Option {
+	return func(o *options) error {
+		if longest < time.Millisecond {
+			return fmt.Errorf("WithRestartGuard: %s must be the longest TTL in use, a millisecond or more", longest)
+		}
+		o.longestTTL = longest
 		return nil
 	}
 }

@@ -97,6 +97,12 @@ func (r *Redlock) add(i int, client redis.UniversalClient) error {
 			}
 		}
 	}
+	if r.guarded() {
+		var err error
+		if n.guard, err = newGuard(client, r.longestTTL+r.margin(r.longestTTL)); err != nil {
+			return fmt.Errorf("node %d: %w", i, err)
+		}
+	}
 	r.nodes = append(r.nodes, n)
 	return nil
 }

@@ -38,6 +38,10 @@ const (
 	Majority Rule = "Majority"
 	// DistinctNodes refuses a server that is listed twice. Off, it counts twice.
 	DistinctNodes Rule = "DistinctNodes"
+	// RestartGuard keeps a server from voting until it has been up for longer than
+	// any key of the lock lives; it is in force where WithRestartGuard says how long
+	// that is. Off, every server votes as soon as it answers.
+	RestartGuard Rule = "RestartGuard"
 	// CompareAndDelete deletes a key only if it holds our token. Off, the
 	// release is a plain DEL.
 	CompareAndDelete Rule = "CompareAndDelete"
@@ -107,6 +111,10 @@ var rules = []RuleInfo{
 	{DistinctNodes,
 		"A server that is listed twice votes twice, so that a majority of the list need not be a majority of the servers.",
 		page("The Redlock Algorithm") + ": N independent masters; measured"},
+	{RestartGuard,
+		"A server that restarts without its keys gives the lock away a second time. Kept from voting until every lease of " +
+			"before has ended, it does no harm, whoever restarted it.",
+		page("Performance, crash recovery and fsync") + ": delayed restarts, here seen to by the client"},
 	{CompareAndDelete,
 		"After its lease has expired, the key may be another client's; a plain DEL deletes that client's lock.",
 		page("Correct implementation with a single instance")},

@@ -25,6 +25,7 @@ var harms = map[Rule]func(*testing.T, *cluster, ...Option) bool{
 	RetryJitter:       splitVotes,
 	Majority:          twoHalves,
 	DistinctNodes:     oneServerTwice,
+	RestartGuard:      restartWithoutKeys,
 	CompareAndDelete:  releaseOfAnothers,
 	ExtendOwnership:   extensionOfAnothers,
 	ExtendMajority:    extensionOfMinority,
