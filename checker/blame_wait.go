@@ -235,9 +235,35 @@ func (b *waitBlame) gaveUp() *Blame {
 	for _, h := range slices.Concat(given[tokens[0]], given[tokens[1]]) {
 		events = append(events, int(h.set), int(h.ender))
 	}
+	if f := b.restarted(given[tokens[0]]); f != nil {
+		return b.blame(f.event, Unexplained, "of the nodes that gave %s the key again and again, no majority has run all the time: "+
+			"%s had been down, and who does not count what has just started gives the keys back", b.name(b.by.process), f.target)
+	}
 	return b.blame(int(given[tokens[0]][0].ender), AnswersInTime,
 		"a majority of the nodes gave %s the key again and again, and each time it gave the keys back: their answers came too late for it",
 		b.name(b.by.process)).restingOn(events...)
+}
+
+// restarted gives a fault that took down one of the nodes of these keys before they were set,
+// if those that it befell leave no majority of others; nil otherwise.
+func (b *waitBlame) restarted(given []*holding) *fault {
+	var first *fault
+	left := len(given)
+	for _, h := range given {
+		i := slices.IndexFunc(b.faults, func(f fault) bool {
+			return f.class == history.NodeDown && f.target == b.name(h.node) && f.until <= h.from
+		})
+		if i < 0 {
+			continue
+		}
+		if left--; first == nil || b.faults[i].event < first.event {
+			first = &b.faults[i]
+		}
+	}
+	if left >= b.majority() {
+		return nil
+	}
+	return first
 }
 
 // inTheWay gives the node that a fault kept from the client at some time of the stretch,

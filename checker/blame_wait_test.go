@@ -29,6 +29,16 @@ func (s *story) givesUp(times int64, nodes ...string) {
 	}
 }
 
+// restartsAndGivesUp is c1 likewise, after n2 was down.
+func (s *story) restartsAndGivesUp(nodes ...string) {
+	s.lasting(1, 5, "kill", "n2")
+	s.attempt("c1", 10, 5000, history.TypeFail)
+	for i := range int64(2) {
+		s.sets(100*i+20, "c1", fmt.Sprint("t", i), 1000, nodes...)
+		s.deletes(100*i+70, "c1", fmt.Sprint("t", i), nodes...)
+	}
+}
+
 // silent is a SET that reached a node, and whose answer nobody saw.
 func (s *story) silent(t int64, client, token, node string) {
 	s.serial++
@@ -85,6 +95,12 @@ func TestBlamesOfWaitsRestOnEvidence(t *testing.T) {
 		{"answers that came too late", func(s *story) { s.givesUp(2, "n1", "n2", "n3") }, AnswersInTime},
 		{"but once", func(s *story) { s.givesUp(1, "n1", "n2", "n3") }, Unexplained},
 		{"but from too few nodes", func(s *story) { s.givesUp(2, "n1", "n2") }, Unexplained},
+		{"but of these one had just started", func(s *story) {
+			s.restartsAndGivesUp("n1", "n2", "n3")
+		}, Unexplained},
+		{"but a majority has run all the time", func(s *story) {
+			s.restartsAndGivesUp("n1", "n2", "n3", "n4")
+		}, AnswersInTime},
 		{"a node that was waited for", func(s *story) {
 			s.lasting(5, 4000, "pause", "n1")
 			s.attempt("c1", 10, 3000, history.TypeFail)

@@ -12,13 +12,14 @@ import (
 
 // identity is what a server says of itself in INFO server.
 type identity struct {
-	runID string        // "" if it does not say
-	up    time.Duration // by its wall clock, in whole seconds; negative if it does not say
+	runID            string        // "" if it does not say
+	product, version string        // redis or valkey, and its own version
+	up               time.Duration // by its wall clock, in whole seconds; negative if it does not say
 }
 
 // identify reads the answer to INFO server.
 func identify(info *redis.StringCmd) (identity, error) {
-	who := identity{up: -1}
+	who := identity{product: "redis", up: -1}
 	text, err := info.Result()
 	if err != nil {
 		return who, err
@@ -28,6 +29,12 @@ func identify(info *redis.StringCmd) (identity, error) {
 		switch name {
 		case "run_id":
 			who.runID = value
+		case "server_name": // Valkey says so, and gives a Redis version that it is compatible with
+			who.product = value
+		case "redis_version", "valkey_version":
+			if product, _, _ := strings.Cut(name, "_"); product == who.product {
+				who.version = value
+			}
 		case "uptime_in_seconds":
 			if seconds, err := strconv.ParseInt(value, 10, 32); err == nil {
 				who.up = time.Duration(seconds) * time.Second
@@ -53,6 +60,9 @@ func (n *node) setAndIdentify(ctx context.Context, r *Redlock, set *redis.String
 		if err := r.claim(who.runID, n); err != nil {
 			return who, err
 		}
+	}
+	if err == nil {
+		n.dialect.Store(int32(dialectOf(who)))
 	}
 	var refused redis.Error
 	answered := set.Err() == nil || errors.Is(set.Err(), redis.Nil)

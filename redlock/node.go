@@ -11,9 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The scripts compare and act in one step: between a GET and a DEL of two
-// commands the key can expire and become another's. Redis 8.4 can do the first
-// without a script (DELEX key IFEQ token), Valkey 9.0 too (DELIFEQ key token).
+// The scripts compare and act in one step, for servers that have no command which
+// does so (see dialect).
 var (
 	deleteIfOurs = newScript(`if redis.call("get", KEYS[1]) == ARGV[1] then
 	return redis.call("del", KEYS[1])
@@ -35,6 +34,7 @@ type node struct {
 	guard  *guard // nil without the rule RestartGuard
 	// identified is set once the server has said who it is, or that it won't.
 	identified atomic.Bool
+	dialect    atomic.Int32 // a dialect: scripts until it has said so
 }
 
 // vote is what one node's answer counts for.
@@ -105,8 +105,7 @@ func (n *node) extend(ctx context.Context, l *Lease) (vote, error) {
 		done, err := n.client.PExpire(ctx, l.key, l.ttl).Result()
 		return owned(done, err)
 	}
-	changed, err := n.run(ctx, extendIfOurs, extendIfOurs.call(l.key, l.token, l.ttl.Milliseconds()))
-	return owned(changed > 0, err)
+	return owned(n.once(ctx, func(d dialect) []any { return d.extension(l) }, extendIfOurs))
 }
 
 // delete removes the key.
@@ -115,8 +114,7 @@ func (n *node) delete(ctx context.Context, l *Lease) (vote, error) {
 		removed, err := n.client.Del(ctx, l.key).Result()
 		return owned(removed > 0, err)
 	}
-	removed, err := n.run(ctx, deleteIfOurs, l.give)
-	return owned(removed > 0, err)
+	return owned(n.once(ctx, func(d dialect) []any { return d.release(l) }, deleteIfOurs))
 }
 
 // script is a Lua script with the SHA-1 that a server knows it by.
@@ -131,14 +129,14 @@ func (s script) call(key string, args ...any) []any {
 
 // run carries out a call of a script. It is sent in full only to a server that
 // does not know it.
-func (n *node) run(ctx context.Context, s script, call []any) (int, error) {
+func (n *node) run(ctx context.Context, s script, call []any) *redis.Cmd {
 	cmd := redis.NewCmd(ctx, call...)
 	n.line.process(ctx, cmd)
 	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
 		cmd = redis.NewCmd(ctx, append([]any{"eval", s.source}, call[2:]...)...)
 		n.line.process(ctx, cmd)
 	}
-	return cmd.Int()
+	return cmd
 }
 
 func owned(done bool, err error) (vote, error) {

@@ -72,7 +72,7 @@ func newSite(t *testing.T, name string) *site {
 	s := &site{Miniredis: m, peers: map[*server.Peer]bool{}, seen: map[string]int{}}
 	m.Server().SetPreHook(func(p *server.Peer, cmd string, args ...string) bool {
 		if cmd == "INFO" {
-			p.WriteBulk("# Server\r\nrun_id:" + name + "\r\n")
+			p.WriteBulk("# Server\r\nrun_id:" + name + "\r\nuptime_in_seconds:86400\r\n")
 			return true
 		}
 		s.mu.Lock()

@@ -68,6 +68,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // Options say how a lock is to be set up. Locks ignore what they do not have.
 type Options struct {
 	TTL time.Duration `json:"ttl"`
+	// LongestTTL is the longest TTL of any client, where some have one of their own.
+	LongestTTL time.Duration `json:"longest_ttl,omitempty"`
 	// NodeTimeout bounds one command to one node.
 	NodeTimeout time.Duration `json:"node_timeout"`
 	// Drift is the part of the TTL set aside for clock drift.
@@ -128,6 +130,9 @@ type Kind struct {
 	// Belief says in words how long its clients believe in a lease, and who says
 	// so, where that is not the lock's own validity; "" otherwise.
 	Belief string
+	// Settled says for how long its servers must have been up before it works as it
+	// does every day; nil: it does so at once.
+	Settled func(Options) time.Duration
 	// Lacks says in the lock's own words why it has not what scenarios need.
 	Lacks map[Lack]string
 	// Broken is why no scenario can be run with it; nil: they can.

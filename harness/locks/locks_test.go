@@ -89,7 +89,7 @@ func info(id string) server.Hook {
 		if cmd != "INFO" {
 			return false
 		}
-		p.WriteBulk("# Server\r\nrun_id:" + id + "\r\n")
+		p.WriteBulk("# Server\r\nrun_id:" + id + "\r\nuptime_in_seconds:86400\r\n")
 		return true
 	}
 }
@@ -140,7 +140,7 @@ func everyLock(t *testing.T, test func(t *testing.T, w *world, k Kind)) {
 
 func TestEveryKindIsDocumented(t *testing.T) {
 	require.Equal(t, []string{"get-then-del", "plain-del", "redlock", "redlock-fenced",
-		"redlock-fenced-by-highest", "redlock-fenced-by-lock-token", "redlock-fenced-by-one-node",
+		"redlock-fenced-by-highest", "redlock-fenced-by-lock-token", "redlock-fenced-by-one-node", "redlock-guarded",
 		"redlock-guessable", "redlock-sequential", "redsync", "redsync-node-timeout", "setnx-expire", "single",
 		"single-process-token"}, Names())
 	for _, name := range Names() {

@@ -118,12 +118,25 @@ func (r *run) setup(index int, name string) client.Setup {
 	return s
 }
 
+// settle waits until the lock works as it does every day.
+func (r *run) settle(ctx context.Context) error {
+	if r.plan.Lock.Settled == nil {
+		return nil
+	}
+	return r.cluster.Sleep(ctx, r.plan.Lock.Settled(r.options()))
+}
+
 // options are the lock's.
 func (r *run) options() locks.Options {
 	l := r.plan.Scenario.Lock
 	o := locks.Options{
 		TTL: r.plan.TTL, NodeTimeout: r.in(l.NodeTimeout), Tries: l.Tries, RetryMin: r.in(l.RetryMin), RetryMax: r.in(l.RetryMax),
 		MaxExtensions: l.MaxExtensions, Resends: l.Resends, Pool: l.Pool, Wait: l.Wait, Connection: l.Connection, Without: r.plan.Without,
+	}
+	for _, c := range r.plan.Clients {
+		if !c.TTL.IsZero() {
+			o.LongestTTL = max(o.LongestTTL, o.TTL, r.in(c.TTL))
+		}
 	}
 	if l.Drift != nil {
 		o.Drift = *l.Drift

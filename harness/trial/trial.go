@@ -31,11 +31,12 @@ func Run(
 		shown.Server = c.Server()
 		j.Record(p.Header(shown.Server, number, seed))
 		r := newRun(p, c, seed, record)
-		r.look(ctx)        // into every node
-		err = r.setUp(ctx) // the clients, and whom they reach
-		if err == nil {
-			err = r.perform(ctx) // the script, beside the workload and the schedule of faults
-		}
+		r.look(ctx) // into every node
+		err = inTurn(ctx,
+			r.settle,  // until the lock works as it does every day
+			r.setUp,   // the clients, and whom they reach
+			r.perform, // the script, beside the workload and the schedule of faults
+		)
 		err = errors.Join(r.unmet(err), r.windUp(ctx)) // faults end, clients too, and the nodes are looked into
 		shown.Lock = r.clients.lock
 		if err == nil {
@@ -49,6 +50,16 @@ func Run(
 		return c.Close()
 	})
 	return shown, maker.Explain(err)
+}
+
+// inTurn takes steps until one fails.
+func inTurn(ctx context.Context, steps ...func(context.Context) error) error {
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Judge judges what a journal has recorded, once it has ended.

@@ -55,7 +55,7 @@ func (e *engine) image(ctx context.Context, choice cluster.Choice, folder fs.FS,
 	if err != nil {
 		return "", err
 	}
-	arguments := map[string]*string{"BASE": &base, "SERVER": &s.Package}
+	arguments := map[string]*string{"BASE": &base, "SERVER": &s.Package, "SUITE": &s.Suite}
 	if choice.Image != "" {
 		id, err := e.obtain(ctx, choice.Image)
 		if err != nil {

@@ -13,15 +13,19 @@ import (
 // Server is a server that is a package of Debian.
 type Server struct {
 	Name    string // redis-7.0
-	Release string // of Debian, that has it
+	Release string // of Debian, that the image is made of
 	Package string
+	Suite   string // of Debian, that has the package, where that is not the release itself
 }
 
-// Servers are those that can be chosen by name, the default first.
+// Servers are those that can be chosen by name, the default first. Those of unstable
+// are the newest that Debian has, whose versions move on: results say which it was.
 var Servers = []Server{
-	{"redis-7.0", "bookworm", "redis-server"},
-	{"redis-8.0", "trixie", "redis-server"},
-	{"valkey-8.1", "trixie", "valkey-server"},
+	{Name: "redis-7.0", Release: "bookworm", Package: "redis-server"},
+	{Name: "redis-8.0", Release: "trixie", Package: "redis-server"},
+	{Name: "valkey-8.1", Release: "trixie", Package: "valkey-server"},
+	{Name: "redis-unstable", Release: "sid", Package: "redis-server", Suite: "experimental"},
+	{Name: "valkey-unstable", Release: "sid", Package: "valkey-server"},
 }
 
 // ServerNames lists the names of Servers.

@@ -136,8 +136,10 @@ func parseCommand(data []byte, scripts *Scripts) command {
 		c.expires(expiring[c.Name], at(args, 1))
 	case "PERSIST":
 		c.key(args, history.EffectExtend)
-	case "DEL", "UNLINK", "GETDEL", "DELEX", "DELIFEQ":
+	case "DEL", "UNLINK", "GETDEL":
 		c.key(args, history.EffectDelete)
+	case "DELEX", "DELIFEQ":
+		c.deleteOwn(args)
 	case "GET":
 		c.key(args, history.EffectRead)
 	case "INCR":
@@ -192,7 +194,12 @@ func (c *command) set(args []string) {
 		switch option := strings.ToUpper(args[i]); option {
 		case "NX":
 			c.nx = true
-		case "XX", "IFEQ":
+		case "XX":
+			c.own = true
+		case "IFEQ":
+			if i++; at(args, i) == c.Token { // it sets what is there: only the expiry is new
+				c.Effect = history.EffectExtend
+			}
 			c.own = true
 		case "GET":
 			c.get = true
@@ -200,6 +207,17 @@ func (c *command) set(args []string) {
 			c.expires(option, at(args, i+1))
 			i++
 		}
+	}
+}
+
+// deleteOwn reads DELEX key [IFEQ value] and DELIFEQ key value.
+func (c *command) deleteOwn(args []string) {
+	c.key(args, history.EffectDelete)
+	switch {
+	case c.Name == "DELIFEQ":
+		c.Token = at(args, 1)
+	case strings.EqualFold(at(args, 1), "IFEQ"):
+		c.Token = at(args, 2)
 	}
 }
 
