@@ -216,7 +216,7 @@ func (e *Experiment) choices(kind locks.Kind) []*Choice {
 	s := e.base
 	var all []*Choice
 	if kind.Rules {
-		all = append(all, e.ruleChoice())
+		all = append(all, e.ruleChoice(kind))
 	}
 	if slices.ContainsFunc(s.Script, func(step scenarios.Step) bool { return takesDown(s, step) }) {
 		c := &Choice{Name: "persistence", Label: "Persistence", Value: string(s.Persistence),

@@ -269,10 +269,14 @@ func (e *Experiment) lockChoice() (*Choice, error) {
 }
 
 // ruleChoice switches one rule of the reference off. A variant that does
-// without one rule begins with that position.
-func (e *Experiment) ruleChoice() *Choice {
+// without one rule begins with that position. A guard that the lock has not cannot be
+// switched off.
+func (e *Experiment) ruleChoice(kind locks.Kind) *Choice {
 	c := &Choice{Name: RuleControl, Label: "Rule switched off", Options: []Option{{"", "none"}}}
 	for _, r := range redlock.Rules() {
+		if r.Rule == redlock.RestartGuard && kind.Settled == nil {
+			continue
+		}
 		if !slices.Contains(e.without, string(r.Rule)) || len(e.without) == 1 {
 			c.Options = append(c.Options, Option{string(r.Rule), string(r.Rule)})
 		}

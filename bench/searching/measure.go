@@ -113,8 +113,11 @@ func spaces() []explore.Space {
 		if !liveness[info.Rule] {
 			s.Properties = []string{checker.MutualExclusion}
 		}
-		if info.Rule == redlock.DistinctNodes { // it matters when a server that counts twice forgets
+		switch info.Rule {
+		case redlock.DistinctNodes: // it matters when a server that counts twice forgets
 			s.Break = []explore.Assumption{explore.Servers, explore.Memory}
+		case redlock.RestartGuard: // it is there for servers that forget
+			s.Lock, s.Break = "redlock-guarded", []explore.Assumption{explore.Memory}
 		}
 		all = append(all, s)
 	}
