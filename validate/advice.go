@@ -28,6 +28,7 @@ type change struct {
 	Advice
 	redis  settings.Redis
 	policy settings.Policy
+	guard  bool
 }
 
 // adviceTrials is how often each crash and TTL is tried under a change.
@@ -44,7 +45,7 @@ func (a *Asker) Advise(ctx context.Context, answer *Answer) error {
 	base, free := a.free(answer)
 	for _, c := range a.changes(base, free) {
 		asker := *a
-		asker.Redis, asker.Policy, asker.On = &c.redis, c.policy, suite.Virtual
+		asker.Redis, asker.Policy, asker.Guard, asker.On = &c.redis, c.policy, c.guard, suite.Virtual
 		tallies, err := asker.tally(ctx, asker.points(), 0, adviceTrials, suite.Virtual, false)
 		a.Failure = cmp.Or(a.Failure, asker.Failure)
 		if err != nil || ctx.Err() != nil {
@@ -88,10 +89,10 @@ func (a *Asker) free(answer *Answer) (settings.Redis, []string) {
 func (a *Asker) changes(base settings.Redis, free []string) []change {
 	var all []change
 	if len(free) > 0 {
-		all = append(all, change{a.inSettings(free), base, a.Policy})
+		all = append(all, change{Advice: a.inSettings(free), redis: base, policy: a.Policy})
 	}
 	if a.forgets(&base) {
-		all = append(all, a.delayed(base, free))
+		all = append(all, a.delayed(base, free), a.guarded(base, free))
 	}
 	for _, fsync := range []string{"everysec", "always"} {
 		r := base
@@ -109,7 +110,7 @@ func (a *Asker) changes(base settings.Redis, free []string) []change {
 			r.NoFsyncOnRewrite = false
 			lines = append(lines, "no-appendfsync-on-rewrite no")
 		}
-		all = append(all, change{a.inSettings(lines), r, a.Policy})
+		all = append(all, change{Advice: a.inSettings(lines), redis: r, policy: a.Policy})
 		break // the next costs more
 	}
 	return all
@@ -126,16 +127,36 @@ func (a *Asker) forgets(r *settings.Redis) bool {
 // pause that only follows a crash does not hold it back at boot.
 func (a *Asker) delayed(base settings.Redis, free []string) change {
 	delay := wholeSeconds(Boundary(a.Longest(), a.Drift))
-	c := change{a.asleep(int(delay/time.Second), free), base, a.Policy}
+	c := change{Advice: a.asleep(int(delay/time.Second), free), redis: base, policy: a.Policy}
 	if len(free) > 0 && a.Policy.Kind != "" {
-		other := a.inSettings(free)
-		c.Lines = append(append(c.Lines, "and in "+other.File+":"), other.Lines...)
+		c.alsoIn(a.inSettings(free))
 	}
 	c.policy.Returns = maps.Clone(a.Policy.Returns)
 	for crash := range c.policy.Returns {
 		c.policy.Returns[crash] = settings.Return{After: delay, Why: "the change"}
 	}
 	return c
+}
+
+// guarded has the lock see to it that a node which was down has no vote for so long.
+func (a *Asker) guarded(base settings.Redis, free []string) change {
+	option := fmt.Sprintf("redlock.New(nodes, redlock.WithRestartGuard(%d*time.Millisecond))", a.Longest().Milliseconds())
+	if a.Longest()%time.Second == 0 {
+		option = fmt.Sprintf("redlock.New(nodes, redlock.WithRestartGuard(%d*time.Second))", a.Longest()/time.Second)
+	}
+	c := change{Advice: Advice{File: GuardedClients, Lines: []string{option}}, redis: base, policy: a.Policy, guard: true}
+	if len(free) > 0 {
+		c.alsoIn(a.inSettings(free))
+	}
+	return c
+}
+
+// GuardedClients is where a restart guard is put, in place of a file.
+const GuardedClients = "the code of all clients, where they use package redlock"
+
+// alsoIn adds lines for another file.
+func (c *change) alsoIn(other Advice) {
+	c.Lines = append(append(c.Lines, "and in "+other.File+":"), other.Lines...)
 }
 
 func wholeSeconds(d time.Duration) time.Duration {
@@ -158,6 +179,10 @@ func (a *Asker) longestGap(ctx context.Context) (time.Duration, error) {
 func (a *Asker) cost(c change, answer *Answer, gap time.Duration) string {
 	now, then := PersistenceOf(a.Redis), PersistenceOf(&c.redis)
 	switch {
+	case c.guard:
+		away := wholeSeconds(Boundary(a.Longest(), a.Drift)) + 2*time.Second
+		return fmt.Sprintf("nothing with each lock; a node that went down has no vote for up to %s, and if a majority did, nobody gets a lock for as long",
+			away)
 	case c.policy.Returns[settings.Kill].Why == "the change":
 		return fmt.Sprintf(
 			"nothing with each lock; a node that went down is away for %s, and if a majority did, nobody gets a lock for %s (measured)",

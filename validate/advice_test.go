@@ -50,11 +50,15 @@ func TestAdviceIsApplied(t *testing.T) {
 			answer := judged(t, a)
 			require.Equal(t, Unsafe, answer.Verdict)
 			require.NoError(t, a.Advise(context.Background(), answer))
-			require.Len(t, answer.Advice, 2)
+			require.Len(t, answer.Advice, 3)
 			for _, advice := range answer.Advice {
 				write()
-				put(t, tt.text, policy, advice)
-				again := judged(t, follow(t, tt.conf, policy, conf))
+				if advice.File != GuardedClients {
+					put(t, tt.text, policy, advice)
+				}
+				asked := follow(t, tt.conf, policy, conf)
+				asked.Guard = advice.File == GuardedClients
+				again := judged(t, asked)
 				require.Equal(t, Safe, again.Verdict, "%s\n%s\n%v", advice.File, strings.Join(advice.Lines, "\n"), again.Rows)
 				require.NoError(t, os.RemoveAll(policy+".d"))
 			}

@@ -25,7 +25,9 @@ type Question struct {
 	Seed   uint64
 	// Drift is the lock's drift factor: the part of the TTL that is set aside
 	// for clocks. Clocks are as wrong in the trials as it allows.
-	Drift    float64
+	Drift float64
+	// Guard: the lock has a restart guard for the longest TTL.
+	Guard    bool
 	Parallel int
 	Out      string // folder for the histories of violations, "" for none
 }

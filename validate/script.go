@@ -22,6 +22,8 @@ type Point struct {
 	Crash       settings.Crash      `json:"crash"`
 	TTL         time.Duration       `json:"ttl"`   // nanoseconds
 	Delay       time.Duration       `json:"delay"` // as the supervisor's clock counts it, nanoseconds
+	// Guard: the lock has a restart guard for this TTL.
+	Guard bool `json:"guard,omitempty"`
 	// Redis are the operator's own lines of redis.conf, by name, for clusters with
 	// real servers.
 	Redis map[string]string `json:"-"`
@@ -70,6 +72,10 @@ var row = sync.OnceValues(func() (*scenarios.Scenario, error) {
 	return found[0], nil
 })
 
+// guardSlack is what a restart guard adds to the longest TTL, and more: servers tell their
+// uptime in whole seconds.
+const guardSlack = 4 * time.Second
+
 // downLong is the share of the TTL from which on c2 tries its luck while n3 is
 // down.
 const downLong = 0.05
@@ -104,9 +110,13 @@ func (p Point) job(name string, m moment, drift float64) (suite.Job, error) {
 	if long {
 		s.Script = append(s.Script, scenarios.Step{Verb: scenarios.VerbAwait, Targets: []string{"c2"}})
 	}
+	again := scenarios.Span{TTLs: 2.5}
+	if p.Guard {
+		s.Lock.Name, again.Fixed = "redlock-guarded", guardSlack
+	}
 	s.Script = append(s.Script,
 		scenarios.Step{Verb: nemesis.Start, Targets: []string{"n3"}},
-		scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey, Must: "ok", Within: scenarios.Span{TTLs: 2.5}})
+		scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey, Must: "ok", Within: again})
 	return suite.Job{Scenario: &s}, nil
 }
 

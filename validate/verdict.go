@@ -40,7 +40,7 @@ func (a *Asker) points() []Point {
 	var points []Point
 	for _, crash := range a.Crashes {
 		for _, ttl := range a.TTLs {
-			p := Point{Persistence: PersistenceOf(a.Redis), Crash: crash, TTL: ttl, Delay: a.Policy.Returns[crash].After}
+			p := Point{Persistence: PersistenceOf(a.Redis), Crash: crash, TTL: ttl, Delay: a.Policy.Returns[crash].After, Guard: a.Guard}
 			if kinds.RealTime(a.On) {
 				p.Redis = a.Redis.Own()
 			}
