@@ -49,5 +49,5 @@ func TestAnImageOfTheUsers(t *testing.T) {
 
 func TestAServerThatThereIsNot(t *testing.T) {
 	_, err := find(cluster.Choice{Server: "redis-9.0"})
-	require.EqualError(t, err, `docker cluster: there is no server "redis-9.0": there are redis-7.0, redis-8.0, valkey-8.1`)
+	require.EqualError(t, err, `docker cluster: there is no server "redis-9.0": there are redis-7.0, redis-8.0, valkey-8.1, redis-unstable, valkey-unstable`)
 }
