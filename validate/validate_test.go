@@ -218,9 +218,11 @@ func TestAdviceIsTriedAndSafe(t *testing.T) {
 	a := asker(t, "7-cache.conf", atOnce())
 	answer := judged(t, a)
 	require.NoError(t, a.Advise(context.Background(), answer))
-	require.Len(t, answer.Advice, 2)
+	require.Len(t, answer.Advice, 3)
 	require.Equal(t, []string{"maxmemory-policy noeviction", "sleep 2 before redis-server, at every start"}, answer.Advice[0].Lines)
-	lines := answer.Advice[1].Lines
+	require.Equal(t, []string{"redlock.New(nodes, redlock.WithRestartGuard(1*time.Second))",
+		"and in settings/testdata/redis/7-cache.conf:", "maxmemory-policy noeviction"}, answer.Advice[1].Lines)
+	lines := answer.Advice[2].Lines
 	require.Equal(t, []string{"maxmemory-policy noeviction", "appendonly yes", "appendfsync always"}, lines)
 	for _, advice := range answer.Advice {
 		require.NotEmpty(t, advice.Cost)

@@ -76,6 +76,14 @@ type bar struct {
 	Text       string
 }
 
+// Woven reports whether a pattern lies over the bar: a client's beside its colour, or that
+// of one who is away. The first client's colour has none (timeline.css).
+func (b bar) Woven() bool {
+	classes := strings.Fields(b.Class)
+	plain := slices.ContainsFunc(classes, func(c string) bool { return c == "fault" || c == "asking" || c == "using" || c == "o0" })
+	return !plain || slices.Contains(classes, "paused") || slices.Contains(classes, "down")
+}
+
 type point struct {
 	Class, Kind string
 	X, Y        float64
