@@ -210,6 +210,11 @@ func TestFaultTolerance(t *testing.T) {
 			s.slow(0, 9000, 25, "c1-n1", "c1-n2", "c1-n3")
 			s.attempt("c1", 1, 5000, history.TypeFail)
 		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"are so, too, where pauses between attempts may be long", func(s *story) {
+			s.header.Bounds.Grant, s.header.Bounds.Release = 1500*ms, 500*ms
+			s.slow(0, 9000, 25, "c1-n1", "c1-n2", "c1-n3")
+			s.attempt("c1", 1, 5000, history.TypeFail)
+		}, history.Inconclusive, "vacuous: nobody asked"},
 		{"a link is hindered until its one message was dropped", func(s *story) {
 			s.lasting(0, 9000, "drop", "c1-n1", "c1-n2", "c1-n3")
 			s.sets(50, "c1", "t1", 10, "n1", "n2", "n3")

@@ -16,13 +16,21 @@ type reach struct {
 
 func (r *record) reach() reach { return reach{&r.setup, r.faults, r.answers} }
 
-// promptness is the part of the bound for a grant within which a node answers that is
+// promptness is the part of a bound (see prompt) within which a node answers that is
 // healthy: a round trip that a fault makes longer by less makes no node unhealthy, and an
 // answer that takes longer shows no healthy one.
 const promptness = 10
 
-// prompt is how long the answer of a healthy node may take.
-func (r reach) prompt() int64 { return r.header.Bounds.Grant / promptness }
+// prompt is how long the answer of a healthy node may take. A bound for a grant that leaves
+// room for long pauses between attempts does not make a slow node prompt, so that for a
+// release counts where it is shorter; histories of before have none.
+func (r reach) prompt() int64 {
+	bound := r.header.Bounds.Grant
+	if release := r.header.Bounds.Release; release > 0 {
+		bound = min(bound, release)
+	}
+	return bound / promptness
+}
 
 // telling is the part of the bound for a grant within which the end of a fault is told: what
 // it held takes effect a little before.

@@ -17,6 +17,10 @@ import (
 // none is left (ErrBounded); ErrReleased after Release; ErrClosed after Close;
 // or the parent's. Watching ends with it.
 //
+// Where an extension failed, the nodes that it reached have the key for another TTL. So
+// once the lease is over they are released, unless it has been extended or released by
+// then.
+//
 // The holder must stop its work when the context ends. A process that is
 // suspended cannot see it end: where that matters, the store must check.
 func (l *Lease) Watch(parent context.Context) context.Context { return l.WatchBy(parent, l.Extend) }
@@ -44,6 +48,7 @@ type watch struct {
 
 	mu      sync.Mutex
 	failure error // of the last extension; nil if it came through
+	open    bool  // an extension that was sent has not come through, and none since
 }
 
 // margin is how far ahead of the end of validity the context ends.
@@ -60,9 +65,44 @@ func (w *watch) guard() {
 		}
 		if w.lease.Validity() <= w.margin() && w.goesOn() {
 			w.cancel(w.expiring())
+			w.takeBack()
 			return
 		}
 	}
+}
+
+// takeBack releases the lease once it is over, if an extension has failed: on the nodes that
+// it reached, the keys would keep everybody out for another TTL, and nobody believes in
+// them. A lease that its holder extends or releases in the meantime is left to him.
+func (w *watch) takeBack() {
+	if !w.prolonged() {
+		return
+	}
+	l := w.lease
+	for left := l.Validity(); left > 0; left = l.Validity() {
+		timer := l.lock.clock.NewTimer(left)
+		select {
+		case <-timer.C():
+		case <-l.over:
+		case <-l.lock.closing:
+		}
+		timer.Stop()
+		select {
+		case <-l.over:
+			return
+		case <-l.lock.closing:
+			return
+		default:
+		}
+	}
+	l.undo(w.ctx)
+}
+
+// prolonged reports whether an extension has been sent of which no majority came.
+func (w *watch) prolonged() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.open
 }
 
 // keep extends again and again. After a failure less validity is left, so
@@ -70,17 +110,38 @@ func (w *watch) guard() {
 // extended once more must not depend on which of the two wakes up first.
 func (w *watch) keep() {
 	for w.wait(w.lease.Validity()/3) && w.lease.Validity() > w.margin() {
+		before := w.begin()
 		err := w.extend(w.ctx)
-		w.mu.Lock()
-		w.failure = err
-		w.mu.Unlock()
+		w.note(err, before)
 		switch {
 		case errors.Is(err, ErrLost):
 			w.cancel(err)
+			w.takeBack()
 			return
 		case errors.Is(err, ErrBounded):
 			return // the guard ends the context when the time has come
 		}
+	}
+}
+
+// begin notes that an extension is on its way, and returns what was known before.
+func (w *watch) begin() (before bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before, w.open = w.open, true
+	return before
+}
+
+// note takes in what came of it.
+func (w *watch) note(err error, before bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.failure = err
+	switch {
+	case err == nil:
+		w.open = false
+	case errors.Is(err, ErrBounded): // it was not sent
+		w.open = before
 	}
 }
 

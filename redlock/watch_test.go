@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -141,5 +142,82 @@ func TestWatchEndsWithItsParent(t *testing.T) {
 		began := time.Now()
 		require.NoError(t, u.Close(), "nothing goes on")
 		require.Zero(t, time.Since(began))
+	})
+}
+
+// Extensions that fail prolong the key where they arrive. When the lease is over nobody has
+// to wait for those keys to expire, but nobody loses them before.
+func TestWatchTakesBackWhatFailedExtensionsProlonged(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, c *cluster) {
+		u := c.user(1)
+		l := u.must(t)
+		ctx := l.Watch(t.Context())
+		u.reach(1, 2)
+		<-ctx.Done()
+		require.ErrorIs(t, context.Cause(ctx), ErrExpiring)
+		time.Sleep(l.Validity() - time.Nanosecond)
+		require.Equal(t, []string{l.Token(), l.Token()}, c.owners()[:2], "it is still held")
+		require.Greater(t, c.servers[0].TTL(key), ttl/2)
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		require.Equal(t, []string{"", ""}, c.owners()[:2])
+	})
+}
+
+func TestWatchTakesBackWhatIsLost(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, c *cluster) {
+		l := c.user(1).must(t)
+		ctx := l.Watch(t.Context())
+		synctest.Wait()
+		c.free(1, 2, 3)
+		<-ctx.Done()
+		require.ErrorIs(t, context.Cause(ctx), ErrLost)
+		synctest.Wait()
+		require.Equal(t, make([]string, 5), c.owners())
+	})
+}
+
+// What its holder has saved meanwhile is his, and so is what he has given back.
+func TestWatchTakesBackNothingElse(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(*testing.T, *Lease)
+		left int
+	}{
+		"extended by its holder": {func(t *testing.T, l *Lease) { require.NoError(t, l.Extend(t.Context())) }, 5},
+		"released by its holder": {func(t *testing.T, l *Lease) { require.NoError(t, l.Release(t.Context())) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 5, func(t *testing.T, cl *cluster) {
+				u := cl.user(1)
+				l := u.must(t)
+				ctx := l.Watch(t.Context())
+				u.reach(1, 2)
+				<-ctx.Done()
+				u.reach(1, 2, 3, 4, 5)
+				c.do(t, l)
+				var sent int
+				u.each(func(l *link) { l.onCommand(func(string) error { sent++; return nil }) }, 1)
+				time.Sleep(ttl / 2)
+				synctest.Wait()
+				require.Zero(t, sent)
+				held := slices.DeleteFunc(cl.owners(), func(token string) bool { return token == "" })
+				require.Len(t, held, c.left)
+			})
+		})
+	}
+}
+
+// An extension that was not sent has prolonged nothing.
+func TestWatchThatUsedUpItsExtensionsTakesBackNothing(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, c *cluster) {
+		u := c.user(1, WithMaxExtensions(2))
+		l := u.must(t)
+		ctx := l.Watch(t.Context())
+		<-ctx.Done()
+		var sent int
+		u.each(func(l *link) { l.onCommand(func(string) error { sent++; return nil }) }, 1)
+		time.Sleep(ttl / 2)
+		require.Zero(t, sent)
+		require.LessOrEqual(t, l.Validity(), time.Duration(0))
 	})
 }

@@ -58,7 +58,7 @@ func TestARefusalIsAskedForWhileTheLeaseLasts(t *testing.T) {
 	for _, s := range list {
 		for _, v := range append([]scenarios.Variant{{}}, s.Variants...) {
 			p := planned(t, s, Settings{On: docker.Kind, Variant: v.Name})
-			if p.restarting == 0 || p.Earned.Refused == nil {
+			if p.restarting == 0 || p.Earned.Refused == nil || *p.Earned.Refused == 0 {
 				continue
 			}
 			last := p.Script[len(p.Script)-1]
