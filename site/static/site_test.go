@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/suite"
@@ -111,10 +112,12 @@ func askNode(t *testing.T, of *engine, all []asked) []answered {
 	return answers
 }
 
-// mostDiffer is how many rows of the catalogue may have another history in the engine. A
-// page's history is written from memory, sorted by time: a clock's event that is told late
-// stands in the program's file where it was told. And where two goroutines speak at one
-// instant, it is up to the scheduler which is first.
+// mayDiffer are the scenarios of which rows may have another history in the engine, and
+// mostDiffer how many rows. A page's history is written from memory, sorted by time: a
+// clock's event that is told late stands in the program's file where it was told. And where
+// two goroutines speak at one instant, it is up to the scheduler which is first.
+var mayDiffer = []string{"fast-servers", "drift-within-margin", "watchdog-cut-off"}
+
 const mostDiffer = 5
 
 // One seed gives the history of lockproof run, byte for byte: all of the catalogue is
@@ -144,7 +147,8 @@ func TestTheEngineGivesTheHistoriesOfTheCommandLine(t *testing.T) {
 		require.NoError(t, err)
 		if string(file) != answers[i].Text {
 			different++
-			t.Logf("%s: the engine's history differs from the program's: %s", j.Name(), difference(string(file), answers[i].Text))
+			assert.Contains(t, mayDiffer, j.Scenario.Name, "%s: the engine's history differs from the program's: %s", j.Name(),
+				difference(string(file), answers[i].Text))
 		}
 	}
 	require.LessOrEqual(t, different, mostDiffer, "of %d histories", len(jobs))
