@@ -72,14 +72,15 @@ type bar struct {
 	A, B       int64
 	Label      string
 	Fits       bool
-	Room       int // that the label takes
+	Woven      bool // no method: the engine of the site calls none (site/static)
+	Room       int  // that the label takes
 	Text       string
 }
 
-// Woven reports whether a pattern lies over the bar: a client's beside its colour, or that
+// woven reports whether a pattern lies over a bar: a client's beside its colour, or that
 // of one who is away. The first client's colour has none (timeline.css).
-func (b bar) Woven() bool {
-	classes := strings.Fields(b.Class)
+func woven(class string) bool {
+	classes := strings.Fields(class)
 	plain := slices.ContainsFunc(classes, func(c string) bool { return c == "fault" || c == "asking" || c == "using" || c == "o0" })
 	return !plain || slices.Contains(classes, "paused") || slices.Contains(classes, "down")
 }
@@ -214,7 +215,7 @@ func (t *timeline) bar(class string, from, until int64, y, h float64, label stri
 	w := max(t.scale.x(until)-x, 1.5)
 	room := int(float64(utf8.RuneCountInString(label))*glyphWidth) + 12
 	return bar{Class: class, X: x, Y: y, W: round(w), H: h, A: from - t.From, B: until - t.From,
-		Label: label, Room: room, Fits: w >= float64(room)}
+		Label: label, Room: room, Fits: w >= float64(room), Woven: woven(class)}
 }
 
 func (t *timeline) shown(from, until int64) bool { return until >= t.From && from <= t.until }
