@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -46,20 +47,38 @@ func TestEveryRuleHasAScenario(t *testing.T) {
 
 // showing lists the scenarios that show a rule: a property that they expect to
 // hold is expected to be violated when that rule alone is off, and nothing else
-// is changed.
+// is changed. What has the rule on is the scenario as it stands, or its variant with the
+// same lock.
 func showing(list []*scenarios.Scenario, rule string) []string {
 	var names []string
 	for _, s := range list {
 		for _, v := range s.Variants {
-			alone := slices.Equal(v.Without, []string{rule}) && v.Lock == nil && v.Store == nil && v.Persistence == "" && v.Script == nil
-			for property, verdict := range v.Expect {
-				if alone && verdict == history.Violated && s.Expect[property] == history.Holds {
+			if !slices.Equal(v.Without, []string{rule}) || !onlyLock(v) {
+				continue
+			}
+			on, off := s.Expect, s.With(v).Expect
+			if v.Lock != nil {
+				i := slices.IndexFunc(s.Variants, func(w scenarios.Variant) bool {
+					return len(w.Without) == 0 && onlyLock(w) && reflect.DeepEqual(w.Lock, v.Lock)
+				})
+				if i < 0 {
+					continue
+				}
+				on = s.With(s.Variants[i]).Expect
+			}
+			for property, verdict := range off {
+				if verdict == history.Violated && on[property] == history.Holds {
 					names = append(names, s.Name)
 				}
 			}
 		}
 	}
 	return names
+}
+
+// onlyLock reports whether a variant changes nothing but the lock and its rules.
+func onlyLock(v scenarios.Variant) bool {
+	return v.Store == nil && v.Persistence == "" && v.Script == nil
 }
 
 func TestShowingWantsAContrast(t *testing.T) {
@@ -73,6 +92,15 @@ func TestShowingWantsAContrast(t *testing.T) {
 	require.Empty(t, showing(scenario(history.Holds, history.Holds, rule), rule), "it holds without the rule as well")
 	require.Empty(t, showing(scenario(history.Holds, history.Violated, "DriftMargin"), rule), "another rule")
 	require.Empty(t, showing(scenario(history.Holds, history.Violated, rule, "DriftMargin"), rule), "not this rule alone")
+
+	other := scenario(history.Violated, history.Violated, rule)
+	other[0].Variants[0].Lock = &scenarios.Lock{Name: "redlock-guarded"}
+	require.Empty(t, showing(other, rule), "nothing has that lock with the rule")
+	other[0].Variants = append(other[0].Variants, scenarios.Variant{Lock: &scenarios.Lock{Name: "redlock-guarded"},
+		Expect: map[string]string{checker.MutualExclusion: history.Holds}})
+	require.Equal(t, []string{"s"}, showing(other, rule))
+	other[0].Variants[1].Lock.Name = "redsync"
+	require.Empty(t, showing(other, rule), "another lock")
 }
 
 func TestCatalogueInVirtualTime(t *testing.T) {
