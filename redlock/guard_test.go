@@ -342,3 +342,29 @@ func TestGuardIsRefusedWhereItCannotHelp(t *testing.T) {
 	require.EqualError(t, err, "redlock: node 0: WithRestartGuard: *redis.ClusterClient may speak to several servers; "+
 		"a node's client must be a *redis.Client")
 }
+
+// A server that says 10 s may have been up for little more than 9; and what it was asked
+// after the SET tells how long it had been up then, and not when it carried the SET out.
+func TestUptimeIsTakenForTheLeastThatItCanBe(t *testing.T) {
+	const second = time.Second
+	for _, c := range []struct {
+		up, since time.Duration
+		enough    bool
+	}{{10 * second, 0, false}, {11 * second, 0, true}, {11 * second, time.Nanosecond, false}, {12 * second, second, true}} {
+		g := &guard{need: 10 * second, covered: -1}
+		err := g.decide(identity{runID: "a", up: c.up}, 1, 0, 0, c.since)
+		require.Equal(t, c.enough, err == nil, "up for %s, asked %s later: %v", c.up, c.since, err)
+	}
+}
+
+func TestWhoIsAskedAfterTheSetVouchesForThen(t *testing.T) {
+	onProcesses(t, func(t *testing.T, ps *processes) {
+		time.Sleep(longest + 2*time.Second)
+		u := ps.user(1, plain)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		now := u.clock.Now()
+		require.NoError(t, u.nodes[0].vouch(ctx, u.Redlock, now))
+		require.ErrorIs(t, u.nodes[0].vouch(ctx, u.Redlock, now-2*time.Second), ErrRestarted)
+	})
+}
