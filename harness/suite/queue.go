@@ -12,16 +12,23 @@ type ticket struct {
 	// busy: its clients work in loops, and keep half a core busy; those of a
 	// script wait most of the time.
 	busy bool
+	// before is what came of it when it was held up beside others; nil: it was not. It
+	// has no other beside it any more.
+	before *Result
 }
 
-// queue hands tickets out in the order of the rows, with one exception: when as
+// queue hands tickets out in the order of the rows, with two exceptions. When as
 // many busy trials are under way as there are processors, those that are not
-// overtake those that are. More would hold each other up, and prove nothing.
+// overtake those that are: more would hold each other up, and prove nothing. And those
+// that were held up come last, one at a time.
 type queue struct {
 	mu      sync.Mutex
-	changed sync.Cond // a busy trial has ended, or the queue is empty
+	changed sync.Cond // a trial has ended, or the queue is empty
 	waiting []ticket
-	busy    int // how many busy ones are under way
+	held    []ticket // were held up
+	running int      // how many are under way
+	busy    int      // how many busy ones of these
+	closed  bool     // nothing more is handed out
 }
 
 // newQueue lists a ticket for each of so many trials of each row, as far as they are
@@ -31,7 +38,7 @@ func newQueue(jobs []Job, trials int) *queue {
 	q.changed.L = &q.mu
 	for row, j := range jobs {
 		for trial := j.Share.First; trial < max(trials, 1); trial += j.Share.step() {
-			q.waiting = append(q.waiting, ticket{row, trial, j, j.Scenario.Workload != nil})
+			q.waiting = append(q.waiting, ticket{row: row, trial: trial, job: j, busy: j.Scenario.Workload != nil})
 		}
 	}
 	return q
@@ -42,12 +49,9 @@ func newQueue(jobs []Job, trials int) *queue {
 func (q *queue) next() (ticket, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.waiting) > 0 {
-		for i, t := range q.waiting {
-			if t.busy && q.busy >= runtime.GOMAXPROCS(0) {
-				continue
-			}
-			q.waiting = append(q.waiting[:i], q.waiting[i+1:]...)
+	for !q.closed && (len(q.waiting) > 0 || len(q.held) > 0) {
+		if t, ready := q.ready(); ready {
+			q.running++
 			if t.busy {
 				q.busy++
 			}
@@ -58,20 +62,61 @@ func (q *queue) next() (ticket, bool) {
 	return ticket{}, false
 }
 
-// done says that a ticket's trial is over.
-func (q *queue) done(t ticket) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if t.busy {
-		q.busy--
-		q.changed.Broadcast()
+// ready takes a ticket that may be run now off the queue. The caller holds the lock.
+func (q *queue) ready() (ticket, bool) {
+	for i, t := range q.waiting {
+		if t.busy && q.busy >= runtime.GOMAXPROCS(0) {
+			continue
+		}
+		q.waiting = append(q.waiting[:i], q.waiting[i+1:]...)
+		return t, true
 	}
+	if len(q.waiting) > 0 || len(q.held) == 0 || q.running > 0 {
+		return ticket{}, false
+	}
+	t := q.held[0]
+	q.held = q.held[1:]
+	return t, true
 }
 
-// empty throws away what is still waiting.
+// done says that a ticket's trial is over.
+func (q *queue) done(t ticket) { q.over(t, nil) }
+
+// again says that a ticket's trial was held up: it is tried again, alone.
+func (q *queue) again(t ticket, came Result) { q.over(t, &came) }
+
+func (q *queue) over(t ticket, held *Result) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.running--
+	if t.busy {
+		q.busy--
+	}
+	if held != nil {
+		t.before = held
+		q.held = append(q.held, t)
+	}
+	q.changed.Broadcast()
+}
+
+// empty throws away what is still waiting; what came of those that were held up stays.
 func (q *queue) empty() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.waiting = nil
+	q.waiting, q.closed = nil, true
 	q.changed.Broadcast()
+}
+
+// put takes back a ticket that was handed out too late to be used.
+func (q *queue) put(t ticket) {
+	if t.before != nil {
+		q.again(t, *t.before)
+	}
+}
+
+// left are those that were held up and have not been tried again.
+func (q *queue) left() []ticket {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.held
 }

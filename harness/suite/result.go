@@ -37,9 +37,13 @@ type Result struct {
 	Hung bool `json:"-"`
 	// lost: the cluster can run no other.
 	lost bool
+	// late: it failed because the engine or a server took too long.
+	late bool
+	// held: it was held up, and is to be tried again when nothing runs beside it.
+	held bool
 	// Shown is what the lock can do, where it was for a lease to show.
 	Shown *locks.Abilities `json:"-"`
-	// Attempts is how many runs it took, more than one after stalls.
+	// Attempts is how many runs it took, more than one where the harness was held up, or the engine took too long.
 	Attempts int `json:"attempts,omitempty"`
 	// History is the file, relative to the output folder, if it was kept.
 	History string `json:"history,omitempty"`

@@ -78,17 +78,24 @@ func (o Options) prepare(t ticket) (p *trial.Plan, result Result, ready bool) {
 	return p, result, result.Skipped == ""
 }
 
-// try runs one trial, again if the harness was held up while it ran.
+// try runs one trial. One in which the harness or the engine was held up is to be tried
+// again, when no other runs beside it; then it is, as often as the options say.
 func (r *runner) try(ctx context.Context, t ticket) Result {
 	began := time.Now()
 	p, result, ready := r.options.prepare(t)
 	if !ready {
 		return result
 	}
-	for result.Attempts = 1; ; result.Attempts++ {
+	var spent time.Duration
+	if t.before != nil {
+		result.Attempts, spent = t.before.Attempts, t.before.Elapsed
+	}
+	for {
+		result.Attempts++
 		r.attempt(ctx, t.job, p, &result)
-		if !stalled(result.Results) || result.Attempts > r.options.Retries || ctx.Err() != nil {
-			result.Elapsed = time.Since(began)
+		result.held = (stalled(result.Results) || result.late) && result.Attempts <= r.options.Retries
+		if !result.held || t.before == nil || ctx.Err() != nil {
+			result.Elapsed = spent + time.Since(began)
 			return result
 		}
 	}
@@ -96,7 +103,7 @@ func (r *runner) try(ctx context.Context, t ticket) Result {
 
 // attempt runs a trial once, judges it, and keeps its history if that is worth it.
 func (r *runner) attempt(ctx context.Context, job Job, p *trial.Plan, result *Result) {
-	result.Results, result.Failure, result.Skipped, result.History, result.Events = nil, "", "", "", nil
+	result.Results, result.Failure, result.Skipped, result.History, result.Events, result.late = nil, "", "", "", nil, false
 	journal, err := r.journal(job, result.Trial)
 	if err != nil {
 		result.Failure = err.Error()
@@ -113,6 +120,7 @@ func (r *runner) attempt(ctx context.Context, job Job, p *trial.Plan, result *Re
 		result.Failure = err.Error()
 		var lost *cluster.Lost
 		result.lost = errors.As(err, &lost)
+		result.late = kinds.RealTime(r.options.Cluster) && errors.Is(err, context.DeadlineExceeded)
 	case err != nil && !journal.Begun():
 		// It was called off before it had a cluster: there is nothing to judge.
 	default:

@@ -74,6 +74,15 @@ func spread(ctx context.Context, jobs []Job, o Options, newExecutor func() execu
 		mu   sync.Mutex
 		done []finished
 	)
+	settled := func(t ticket, result Result) {
+		if standing, _ := result.Standing(); standing != AsExpected && standing != Skipped {
+			result.Repeat = o.repeat(t.job, result.Seed)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		done = append(done, finished{t, result})
+		observe(result)
+	}
 	for range o.parallel() {
 		wg.Go(func() {
 			runs := newExecutor()
@@ -81,24 +90,26 @@ func spread(ctx context.Context, jobs []Job, o Options, newExecutor func() execu
 			for {
 				t, more := tickets.next()
 				if !more || ctx.Err() != nil {
+					tickets.put(t)
 					return
 				}
 				result := runs.try(ctx, t)
-				if standing, _ := result.Standing(); standing != AsExpected && standing != Skipped {
-					result.Repeat = o.repeat(t.job, result.Seed)
+				if result.held && ctx.Err() == nil {
+					tickets.again(t, result)
+					continue
 				}
+				settled(t, result)
 				tickets.done(t)
 				if result.lost {
 					tickets.empty() // all that are still to come would fail alike
 				}
-				mu.Lock()
-				done = append(done, finished{t, result})
-				observe(result)
-				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
+	for _, t := range tickets.left() { // there was no time to try them again
+		settled(t, *t.before)
+	}
 	slices.SortFunc(done, func(a, b finished) int {
 		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.ticket.trial, b.ticket.trial))
 	})
