@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +36,10 @@ was found, likewise.`,
   lockproof merge slices/* --out out`,
 		Args: arguments(1, -1, "the output folders of the slices"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args, err := slicesOf(args, out)
+			if err != nil {
+				return err
+			}
 			if slices.ContainsFunc(args, hasSearch) {
 				return p.mergeSearch(cmd.Context(), args, out)
 			}
@@ -103,19 +109,43 @@ func readRuns(folders []string) ([]*reports.Report, error) {
 	return runs, errors.Join(problems...)
 }
 
+// slicesOf are the folders that arguments name: a pattern that no shell has made names
+// of, as in a container that has none or on Windows, stands for the folders that it
+// matches, but for that of an earlier merge.
+func slicesOf(args []string, out string) ([]string, error) {
+	var folders []string
+	for _, arg := range args {
+		if _, err := os.Lstat(arg); err == nil || !strings.ContainsAny(arg, "*?[") {
+			folders = append(folders, arg)
+			continue
+		}
+		matched, err := filepath.Glob(arg)
+		if err != nil {
+			return nil, usage("%s: %w", arg, err)
+		}
+		matched = slices.DeleteFunc(matched, func(dir string) bool { return sameFolder(out, dir) })
+		if len(matched) == 0 {
+			return nil, usage("%s matches no folder but --out's", arg)
+		}
+		folders = append(folders, matched...)
+	}
+	return folders, nil
+}
+
 // apart refuses an output folder whose contents are what is to be merged.
 func apart(out string, folders []string) error {
 	if out == "" {
 		return usage("--out is empty: name a folder, as in --out out")
 	}
-	target, err := os.Stat(out)
-	if err != nil {
-		return nil // it is not there yet
-	}
-	for _, dir := range folders {
-		if info, err := os.Stat(dir); err == nil && os.SameFile(info, target) {
-			return usage("--out %s is one of the slices, whose results it would replace: name another folder", out)
-		}
+	if slices.ContainsFunc(folders, func(dir string) bool { return sameFolder(out, dir) }) {
+		return usage("--out %s is one of the slices, whose results it would replace: name another folder", out)
 	}
 	return nil
+}
+
+// sameFolder says whether two paths lead to one folder that is there.
+func sameFolder(a, b string) bool {
+	one, err := os.Stat(a)
+	other, errOther := os.Stat(b)
+	return err == nil && errOther == nil && os.SameFile(one, other)
 }

@@ -17,6 +17,33 @@ import (
 	"lockproof/reports"
 )
 
+// A pattern that no shell has matched is matched, but for what an earlier merge has left.
+func TestMergeMatchesPatterns(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"1", "2", "all", "odd["} {
+		require.NoError(t, os.Mkdir(at(name), 0o755))
+	}
+	for _, c := range []struct {
+		args, want []string
+		says       string
+	}{
+		{args: []string{at("*")}, want: []string{at("1"), at("2"), at("odd[")}},
+		{args: []string{at("[1-9]"), at("all")}, want: []string{at("1"), at("2"), at("all")}},
+		{args: []string{at("odd["), at("none")}, want: []string{at("odd["), at("none")}},
+		{args: []string{at("a*")}, says: "matches no folder but --out's"},
+		{args: []string{at("[1-")}, says: "syntax error in pattern"},
+	} {
+		got, err := slicesOf(c.args, at("all"))
+		if c.says != "" {
+			require.ErrorContains(t, err, c.says)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, c.want, got)
+	}
+}
+
 // sliced runs three scenarios in slices, and gives the folders.
 func sliced(t *testing.T, p *program, count int) []string {
 	t.Helper()
