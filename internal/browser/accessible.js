@@ -64,14 +64,33 @@
   };
   const luminance = (c) => c.map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
     .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const faded = (e, c) => {
+    for (; e; e = e.parentElement) c[3] *= Number(getComputedStyle(e).opacity);
+    return c;
+  };
+  // What is drawn under a picture's text: a halo of its own, or all shapes before it that
+  // its middle lies in. A pattern lets what is under it show, and counts as nothing.
+  const drawnBehind = (e, style) => {
+    if (/^stroke/.test(style.paintOrder) && style.stroke !== "none" && parseFloat(style.strokeWidth) >= 3)
+      return over(colour(style.stroke), behind(e));
+    const { x, y, width, height } = e.getBoundingClientRect();
+    const inside = (b) => b.left <= x + width / 2 && b.right >= x + width / 2 && b.top <= y + height / 2 && b.bottom >= y + height / 2;
+    return [...e.closest("svg").querySelectorAll("rect, circle, ellipse, polygon, path")]
+      .filter((s) => s.compareDocumentPosition(e) & Node.DOCUMENT_POSITION_FOLLOWING && !s.closest("defs") && shown(s) && inside(s.getBoundingClientRect()))
+      .map((s) => [s, getComputedStyle(s)]).filter(([, own]) => own.fill !== "none" && !own.fill.startsWith("url("))
+      .reduce((back, [s, own]) => {
+        const fill = faded(s, colour(own.fill));
+        fill[3] *= Number(own.fillOpacity);
+        return over(fill, back);
+      }, behind(e.closest("svg")));
+  };
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const seen = new Set();
   while (texts.nextNode()) {
-    const e = texts.currentNode.parentElement;
-    if (!texts.currentNode.data.trim() || seen.has(e) || e.closest("svg, script, style, noscript, option, :disabled") || !shown(e)) continue;
+    const e = texts.currentNode.parentElement, drawn = e.closest("svg");
+    if (!texts.currentNode.data.trim() || seen.has(e) || e.closest("title, desc, script, style, noscript, option, :disabled") || !shown(e)) continue;
     seen.add(e);
-    const style = getComputedStyle(e), back = behind(e), front = colour(style.color);
-    for (let p = e; p; p = p.parentElement) front[3] *= Number(getComputedStyle(p).opacity);
+    const style = getComputedStyle(e), back = drawn ? drawnBehind(e, style) : behind(e), front = faded(e, colour(drawn ? style.fill : style.color));
     const [light, dark] = [luminance(over(front, back)), luminance(back)].sort((a, b) => b - a);
     const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
     const ratio = (light + 0.05) / (dark + 0.05);
