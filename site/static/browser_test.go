@@ -16,11 +16,11 @@ import (
 const verdict = `(document.querySelector("#outcome [data-verdict]") || {dataset: {}}).dataset.verdict`
 
 // ways are how a reader may have come by the site: each gives the address of its root.
-var ways = map[string]func(*testing.T, made) (root, folder string){
-	"folder": func(_ *testing.T, s made) (root, folder string) {
+var ways = map[string]func(testing.TB, made) (root, folder string){
+	"folder": func(_ testing.TB, s made) (root, folder string) {
 		return "file://" + filepath.ToSlash(s.dir) + "/", filepath.ToSlash(s.dir)
 	},
-	"server": func(t *testing.T, s made) (root, folder string) {
+	"server": func(t testing.TB, s made) (root, folder string) {
 		server := httptest.NewServer(http.FileServer(http.Dir(s.dir)))
 		t.Cleanup(server.Close)
 		return server.URL + "/", ""
@@ -28,7 +28,7 @@ var ways = map[string]func(*testing.T, made) (root, folder string){
 }
 
 // open opens a page of the site in one way.
-func open(t *testing.T, way func(*testing.T, made) (root, folder string), page string) *browser.Tab {
+func open(t testing.TB, way func(testing.TB, made) (root, folder string), page string) *browser.Tab {
 	t.Helper()
 	root, folder := way(t, theSite(t))
 	b := browser.Open(t, root+"index.html") // a folder is listed by Chromium itself, with a warning

@@ -60,7 +60,7 @@ func TestMain(m *testing.M) {
 }
 
 // theSite gives the site; it takes a while to build.
-func theSite(t *testing.T) made {
+func theSite(t testing.TB) made {
 	t.Helper()
 	needs.Length(t)
 	s, err := built()
