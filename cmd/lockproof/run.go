@@ -212,10 +212,23 @@ func checkServer(o *suite.Options) error {
 	case o.Server != "" && o.Image != "":
 		return usage("--server %s and --image %s: give one of them", o.Server, o.Image)
 	case o.Server != "" && len(kind.Servers) > 0 && !slices.Contains(kind.Servers, o.Server):
-		return usage("--server %s: there is no such server on %s: %s; --image takes an image of your own", o.Server,
-			kind.Name, suggest(o.Server, kind.Servers))
+		return usage("--server %s: there is no such server on %s: %s%s", o.Server, kind.Name, suggest(o.Server, kind.Servers),
+			insteadOf(o.Server, kind))
 	}
 	return nil
+}
+
+// insteadOf says how to get a server that a kind of cluster has not.
+func insteadOf(server string, kind cluster.Kind) string {
+	for _, other := range kinds.All {
+		if slices.Contains(other.Servers, server) {
+			return fmt.Sprintf("; the %s cluster has it: --on %s", other.Name, other.Name)
+		}
+	}
+	if kind.Image == "" {
+		return ""
+	}
+	return "; --image takes an image of your own"
 }
 
 // namesWith names the kinds of clusters for which there is something.

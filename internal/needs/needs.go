@@ -22,6 +22,13 @@ const RequireVariable = "LOCKPROOF_TESTS_REQUIRE"
 // would be reported again.
 const MachineVariable = "LOCKPROOF_TESTS_MACHINE"
 
+// ServersVariable is the environment variable with the addresses of servers that this
+// machine has no programs of, parted by blanks. Tests may write keys of their own there.
+const ServersVariable = "LOCKPROOF_TESTS_SERVERS"
+
+// ServerAddresses are those.
+func ServerAddresses() []string { return strings.Fields(os.Getenv(ServersVariable)) }
+
 // Need is a thing that tests need.
 type Need struct {
 	Name string // one word, as RequireVariable has it
@@ -49,11 +56,12 @@ var (
 	Root     = Need{"root", "the rights of root", "sudo make test"}
 	Path     = Need{"path", "a folder for temporary files without blanks in its path", "TMPDIR=/tmp make test"}
 	Modules  = Need{"modules", "the modules of examples/locktest, from a proxy or Go's cache", "go -C examples/locktest mod download"}
+	Servers  = Need{"servers", "Redis 8.4 and Valkey 9.0 or later (images of docker have them)", ServersVariable + "=127.0.0.1:6379 make test"}
 	System   = Need{"system", "what this system's kernel or file system does not do", ""}
 )
 
 // All lists the needs.
-var All = []Need{Redis, Compiler, Python, PHP, Node, Ruby, Java, Chromium, Engine, Image, Shell, Time, Root, Path, Modules, System}
+var All = []Need{Redis, Compiler, Python, PHP, Node, Ruby, Java, Chromium, Engine, Image, Shell, Time, Root, Path, Modules, Servers, System}
 
 // Browsers are the names under which Chromium is found, the preferred first.
 var Browsers = []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"}

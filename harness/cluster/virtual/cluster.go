@@ -18,8 +18,9 @@ import (
 
 // Cluster is a cluster.Cluster in virtual time.
 type Cluster struct {
-	cfg   cluster.Config
-	began time.Time
+	cfg     cluster.Config
+	release release
+	began   time.Time
 	// agenda is what the links and the nodes do.
 	agenda *link.Agenda
 	nodes  map[string]*Node // by name; an alias shares its server's
@@ -50,29 +51,31 @@ const manyConnections = 1 << 20
 
 var _ cluster.Cluster = (*Cluster)(nil)
 
-// New starts a node for each distinct name and one for the store, with a link
+// New starts a node of the default release for each distinct name and one for the store, with a link
 // from every client to each. It has to be called inside a bubble, which ends
 // only after Close.
-func New(cfg cluster.Config) (*Cluster, error) {
+func New(cfg cluster.Config) (*Cluster, error) { return newCluster(cfg, releases[0]) }
+
+func newCluster(cfg cluster.Config, r release) (*Cluster, error) {
 	if cfg.Persistence == "" {
 		cfg.Persistence = cluster.PersistNone
 	}
 	if err := check(cfg); err != nil {
 		return nil, err
 	}
-	c := &Cluster{cfg: cfg, began: time.Now(), agenda: link.NewAgenda(), nodes: map[string]*Node{}, paths: map[pathName]*path{}}
+	c := &Cluster{cfg: cfg, release: r, began: time.Now(), agenda: link.NewAgenda(), nodes: map[string]*Node{}, paths: map[pathName]*path{}}
 	var servers []string
 	for _, name := range cfg.Nodes {
 		if _, alias := cfg.Aliases[name]; !alias {
 			servers = append(servers, name)
-			c.nodes[name] = newNode(name, cfg.Seed, cfg.Persistence, c.Now, c.agenda)
+			c.nodes[name] = newNode(name, cfg.Seed, r, cfg.Persistence, c.Now, c.agenda)
 		}
 	}
 	for alias := range cfg.Aliases {
 		c.nodes[alias] = c.nodes[resolve(cfg, alias)]
 	}
 	// The store forgets nothing: what it loses is to be the lock's fault.
-	c.nodes[cluster.StoreName] = newNode(cluster.StoreName, cfg.Seed, cluster.PersistAlways, c.Now, c.agenda)
+	c.nodes[cluster.StoreName] = newNode(cluster.StoreName, cfg.Seed, r, cluster.PersistAlways, c.Now, c.agenda)
 	c.connect(append(servers, cluster.StoreName))
 	return c, nil
 }
@@ -151,8 +154,8 @@ func resolve(cfg cluster.Config, name string) string {
 // Kind is "virtual".
 func (c *Cluster) Kind() string { return Name }
 
-// Server is what the nodes are, with the version in go.mod.
-func (c *Cluster) Server() string { return "miniredis 2.40.0" }
+// Server is what the nodes are, and whose commands they know.
+func (c *Cluster) Server() string { return c.release.server() }
 
 // Now is the virtual time since New, in nanoseconds.
 func (c *Cluster) Now() int64 { return int64(time.Since(c.began)) }

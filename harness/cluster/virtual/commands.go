@@ -9,10 +9,6 @@ import (
 	"lockproof/harness/cluster/script"
 )
 
-// redisVersion is the release whose behaviour the node models, and against
-// which differential_test.go holds it.
-const redisVersion = "7.0.15"
-
 // effect says whether a command can change keys.
 type effect int
 
@@ -38,13 +34,15 @@ var modelled = map[string]effect{
 	"PERSIST": writes, "RENAME": writes, "RENAMENX": writes, "FLUSHALL": writes, "FLUSHDB": writes,
 
 	"EVAL": writes, "EVALSHA": writes, "EVAL_RO": reads, "EVALSHA_RO": reads,
+	"DELEX": writes, "DELIFEQ": writes, "DIGEST": reads,
+
 	"MULTI": reads, "EXEC": writes, "DISCARD": reads, "WATCH": reads, "UNWATCH": reads,
 }
 
 // changes gives the key that a command may change, where it is the only one.
 func changes(args []string) (key string, only bool) {
 	switch strings.ToUpper(args[0]) {
-	case "SET", "SETNX", "PEXPIRE":
+	case "SET", "SETNX", "PEXPIRE", "DELEX", "DELIFEQ":
 		return args[min(1, len(args)-1)], true
 	case "DEL":
 		return args[min(1, len(args)-1)], len(args) == 2
@@ -56,16 +54,17 @@ func changes(args []string) (key string, only bool) {
 	return "", false
 }
 
-// later are commands that miniredis has and Redis 7.0 has not.
-var later = map[string]bool{"DELEX": true}
-
 // screen is miniredis's hook before every command, those of scripts included.
 // It answers what miniredis cannot, and refuses what the node does not model.
 // It runs while the node executes a command and holds its lock.
 func (n *Node) screen(peer *server.Peer, name string, args ...string) bool {
 	switch {
-	case later[name]:
-		peer.WriteError(fmt.Sprintf("ERR unknown command '%s', with args beginning with: '%s'", name, strings.Join(args, "' '")))
+	case n.release.lacks(name):
+		unknown := fmt.Sprintf("ERR unknown command '%s', with args beginning with: ", name)
+		for _, arg := range args {
+			unknown += "'" + arg + "' "
+		}
+		peer.WriteError(unknown)
 	case modelled[name] == 0:
 		if !n.server.Server().IsRegisteredCommand(name) {
 			return false // miniredis says that there is no such command
@@ -74,6 +73,8 @@ func (n *Node) screen(peer *server.Peer, name string, args ...string) bool {
 			"never wait: use the local cluster", name))
 	case name == "SELECT" && len(args) == 1 && args[0] != "0":
 		peer.WriteError("ERR the virtual cluster's nodes have database 0 only: use the local cluster")
+	case n.compares(name, args):
+		n.compare(peer, name, args)
 	case name == "INFO" && (len(args) == 0 || informs(args[0])):
 		peer.WriteBulk(n.info())
 	case name == "INFO" && len(args) == 1:
@@ -94,6 +95,6 @@ func informs(section string) bool {
 }
 
 func (n *Node) info() string {
-	return fmt.Sprintf("# Server\r\nredis_version:%s\r\nredis_mode:standalone\r\nrun_id:%s\r\nuptime_in_seconds:%d\r\n",
-		redisVersion, n.runID, (n.now()-n.disk.started)/1e9)
+	return fmt.Sprintf("# Server\r\n%s\r\nredis_mode:standalone\r\nrun_id:%s\r\nuptime_in_seconds:%d\r\n",
+		n.release.says, n.runID, (n.now()-n.disk.started)/1e9)
 }

@@ -2,7 +2,6 @@ package virtual
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"runtime"
 	"slices"
@@ -21,23 +20,24 @@ var Kind = cluster.Kind{
 	Needs: []cluster.Need{{
 		Name: "Go", Find: func(context.Context) (string, error) { return runtime.Version() + ", built in", nil },
 	}},
-	Can: can,
-	Serves: func(server string) error {
-		return fmt.Errorf("the servers of the virtual cluster are in memory, and there is one kind: give it with --on docker or --on local")
-	},
-	Open: func(context.Context, cluster.Choice, io.Writer) (cluster.Maker, error) {
-		return cluster.Separate(open), nil
+	Can:     can,
+	Server:  strings.Join(ServerNames(), ", ") + ", whose commands its servers know (default: the first)",
+	Servers: ServerNames(),
+	Open: func(_ context.Context, choice cluster.Choice, _ io.Writer) (cluster.Maker, error) {
+		r, err := findRelease(choice.Server)
+		if err != nil {
+			return nil, err
+		}
+		return cluster.Separate(func(_ context.Context, cfg cluster.Config) (cluster.Cluster, error) {
+			c, err := newCluster(cfg, r)
+			if err != nil {
+				return nil, err
+			}
+			return c, nil
+		}), nil
 	},
 	Bubble:   bubble.Run,
 	Parallel: func() int { return runtime.GOMAXPROCS(0) },
-}
-
-func open(_ context.Context, cfg cluster.Config) (cluster.Cluster, error) {
-	c, err := New(cfg)
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
 }
 
 // faults are what the cluster can do: scenarios' verbs, with the clock verb told

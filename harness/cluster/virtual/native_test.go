@@ -50,7 +50,7 @@ func newPair(setting cluster.Persistence) *pair {
 	p := &pair{}
 	clock := func() int64 { return p.now }
 	p.agenda = link.NewAgenda()
-	p.native, p.lua = newNode("n1", 1, setting, clock, p.agenda), newNode("n1", 1, setting, clock, p.agenda)
+	p.native, p.lua = newNode("n1", 1, releases[0], setting, clock, p.agenda), newNode("n1", 1, releases[0], setting, clock, p.agenda)
 	p.connect()
 	return p
 }

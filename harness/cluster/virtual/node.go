@@ -22,9 +22,10 @@ import (
 // showed when the key was set, plus the TTL, to the nanosecond; Redis counts
 // in milliseconds and may keep the key for one more.
 type Node struct {
-	name string
-	seed uint64
-	now  func() int64 // the true clock
+	name    string
+	seed    uint64
+	release release
+	now     func() int64 // the true clock
 	// execution executes what has arrived, when it is due.
 	execution *link.Plan
 
@@ -51,8 +52,8 @@ type Node struct {
 var _ cluster.Node = (*Node)(nil)
 
 // newNode starts a node, which does what it does on an agenda. end ends it.
-func newNode(name string, seed uint64, setting cluster.Persistence, now func() int64, agenda *link.Agenda) *Node {
-	n := &Node{name: name, seed: seed, now: now, clock: wallClock{rate: 1}, disk: newDisk(setting), conns: map[*conn]bool{}}
+func newNode(name string, seed uint64, r release, setting cluster.Persistence, now func() int64, agenda *link.Agenda) *Node {
+	n := &Node{name: name, seed: seed, release: r, now: now, clock: wallClock{rate: 1}, disk: newDisk(setting), conns: map[*conn]bool{}}
 	n.execution = agenda.New(n.executeNext)
 	n.start()
 	return n

@@ -25,7 +25,7 @@ type conn struct {
 	order     int // of all connections to the node: which goes first at one instant
 	peer      *server.Peer
 	reply     bytes.Buffer
-	transacts bool   // it has said MULTI, once
+	transacts bool   // it has said MULTI, and neither EXEC nor DISCARD since
 	partial   []byte // the beginning of a command whose rest is still to come
 	broken    bool   // what came in is no RESP: nothing that comes after it is read
 }
@@ -177,7 +177,7 @@ func (n *Node) execute(k *conn, args []string) []byte {
 	if name == "FLUSHALL" && k.reply.String() == "+OK\r\n" { // not QUEUED
 		n.disk.flushed(n.now())
 	}
-	k.transacts = k.transacts || name == "MULTI"
+	k.transacts = name == "MULTI" || k.transacts && !endsTransaction(args)
 	return bytes.Clone(k.reply.Bytes())
 }
 
@@ -199,11 +199,18 @@ func (n *Node) replace(last *conn) {
 // dispatch hands a command to miniredis, which panics on some scripts.
 func (n *Node) dispatch(k *conn, args []string) (panicked any) {
 	defer func() { panicked = recover() }()
-	if !n.native(k, args) {
+	if name := strings.ToUpper(args[0]); k.transacts && n.compares(name, args[1:]) {
+		n.refuseToQueue(k.peer, name)
+	} else if !n.native(k, args) {
 		n.loadNatives(args[0])
 		n.server.Server().Dispatch(k.peer, args)
 	}
 	return nil
+}
+
+// endsTransaction says whether a command ends the transaction that it is given in.
+func endsTransaction(args []string) bool {
+	return len(args) == 1 && (strings.EqualFold(args[0], "EXEC") || strings.EqualFold(args[0], "DISCARD"))
 }
 
 // The limits that Redis sets on a request.

@@ -1,0 +1,67 @@
+package virtual
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// release is a server's release whose commands the nodes know.
+type release struct {
+	name string // as --server has it
+	says string // of its version in INFO
+	// later are the commands that Redis 7.0 has not, conditions those of its SET.
+	later, conditions []string
+}
+
+// releases are those that can be chosen, the default first. differential_test.go holds
+// it against that release of Redis; compare_test.go the others' commands against theirs,
+// where there is one.
+var releases = []release{
+	{name: "redis-7.0", says: "redis_version:7.0.15"},
+	{
+		name: "redis-8.4", says: "redis_version:8.4.0",
+		later: []string{"DELEX", "DIGEST"}, conditions: []string{"IFEQ", "IFNE", "IFDEQ", "IFDNE"},
+	},
+	{
+		name: "valkey-9.0", says: "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:9.0.0",
+		later: []string{"DELIFEQ"}, conditions: []string{"IFEQ"},
+	},
+}
+
+// ServerNames lists what --server may be.
+func ServerNames() []string {
+	names := make([]string, len(releases))
+	for i, r := range releases {
+		names[i] = r.name
+	}
+	return names
+}
+
+// findRelease gives the release of a name, the default for none.
+func findRelease(name string) (release, error) {
+	for _, r := range releases {
+		if name == "" || name == r.name {
+			return r, nil
+		}
+	}
+	return release{}, fmt.Errorf("virtual cluster: there is no server %q: there are %s", name, strings.Join(ServerNames(), ", "))
+}
+
+// server is what the nodes are, with the version in go.mod.
+func (r release) server() string {
+	if r.name == releases[0].name {
+		return "miniredis 2.40.0"
+	}
+	return "miniredis 2.40.0 as " + r.name
+}
+
+// lacks says whether a command came later than the release, or to another product.
+func (r release) lacks(name string) bool {
+	for _, other := range releases {
+		if slices.Contains(other.later, name) {
+			return !slices.Contains(r.later, name)
+		}
+	}
+	return false
+}
