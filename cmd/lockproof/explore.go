@@ -106,14 +106,17 @@ func (x *exploring) check(given func(string) bool) error {
 	switch {
 	case err != nil:
 		return usage("--lock: %w", err)
-	case len(s.Space.Without) > 0 && !kind.Rules:
-		return usage("--without: the lock %s has no rules to switch off: the reference %s has", kind.Name, locks.Reference)
 	case kind.SingleNode:
 		return usage("--lock %s: it uses one node, and schedules are drawn for locks on several", kind.Name)
 	case s.For < 0 || s.Schedules < 0 || s.Enough < 0 || s.Shrink < 0 || x.confirm < 0:
 		return usage("a bound below 0: give 0 for none")
 	case s.For == 0 && s.Schedules == 0:
 		return usage("--for 0 without --schedules would never end: give one of them")
+	}
+	for _, rule := range s.Space.Without {
+		if err := kind.Off(rule); err != nil {
+			return usage("--without %s: %w", rule, err)
+		}
 	}
 	if err := x.checkNames(); err != nil {
 		return err

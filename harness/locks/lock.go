@@ -121,9 +121,10 @@ type Kind struct {
 	// on most of the nodes. Foreign: it belongs to another program, connects to the
 	// servers that it is given, and asks no Sentinels. Program: its clients are processes
 	// of that program, which speak the workers' protocol.
+	// Guards: it has a restart guard, which is one of these rules.
 	// Waits: it waits for replicas where Options.Wait says so. Threads: a client of a
 	// Program carries out commands of several threads at once; others do.
-	Fencing, OwnClock, Rules, Extends, Watches, SingleNode, Majority, Foreign, Program, Waits, Threads bool
+	Fencing, OwnClock, Rules, Guards, Extends, Watches, SingleNode, Majority, Foreign, Program, Waits, Threads bool
 	// Keys are the names that a key has on the servers, with KeyPlace in place of the
 	// name that callers have for it; none: the lock does not say.
 	Keys []string
@@ -137,6 +138,18 @@ type Kind struct {
 	Lacks map[Lack]string
 	// Broken is why no scenario can be run with it; nil: they can.
 	Broken error
+}
+
+// Off says why a rule of the reference cannot be switched off: the lock does not have
+// it, so that nothing would change. nil: it can.
+func (k Kind) Off(rule string) error {
+	switch {
+	case !k.Rules:
+		return fmt.Errorf("%s has no rules to switch off: --lock %s has them", k.Name, Reference)
+	case rule == string(redlock.RestartGuard) && !k.Guards:
+		return fmt.Errorf("%s has no restart guard to switch off: --lock %s has one", k.Name, Guarded)
+	}
+	return nil
 }
 
 // KeyPlace stands for a key in the names that it has on the servers.
@@ -201,6 +214,9 @@ func Register(k Kind) {
 
 // Reference is the name of the lock that scenarios use unless they say otherwise.
 const Reference = "redlock"
+
+// Guarded is the name of the reference with a restart guard.
+const Guarded = "redlock-guarded"
 
 // Names lists the locks under test, sorted.
 func Names() []string {

@@ -8,12 +8,12 @@ import (
 
 func init() {
 	Register(Kind{
-		Name: "redlock-guarded",
+		Name: Guarded,
 		Doc:  "the reference with a restart guard for the longest TTL of the scenario",
 		New: func(env Env) (Lock, error) {
 			return newReference(env, redlock.WithRestartGuard(env.longest()))
 		},
-		OwnClock: true, Rules: true, Majority: true, Extends: true, Watches: true,
+		OwnClock: true, Rules: true, Guards: true, Majority: true, Extends: true, Watches: true,
 		Settled: func(o Options) time.Duration {
 			return o.longest() + time.Duration(o.Drift*float64(o.longest())) + uptimeError
 		},

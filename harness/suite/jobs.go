@@ -38,6 +38,11 @@ func (o Options) Jobs(list []*scenarios.Scenario) ([]Job, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
+	if o.Lock == "" {
+		if err := o.changesAny(list); err != nil {
+			return nil, err
+		}
+	}
 	var jobs []Job
 	for _, s := range list {
 		if o.Lock != "" || len(o.Without) > 0 {

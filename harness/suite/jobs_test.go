@@ -11,6 +11,7 @@ import (
 
 	"lockproof/checker"
 	"lockproof/harness/history"
+	"lockproof/harness/locks"
 	"lockproof/scenarios"
 )
 
@@ -91,13 +92,38 @@ func TestALockWithoutRulesIsSkippedWhereOneIsToBeOff(t *testing.T) {
 	for _, j := range jobs {
 		why, err := o.Skips(j)
 		require.NoError(t, err)
-		if j.Scenario.Lock.Name == "single" && why == "single has no rules to switch off" {
+		if j.Scenario.Lock.Name == "single" && why == "single has no rules to switch off: --lock redlock has them" {
 			skipped++
 		} else {
 			require.NotContains(t, why, "no rules", j.Name())
 		}
 	}
 	require.Equal(t, 3, skipped)
+}
+
+// A rule that no scenario's own lock has would change nothing, and say nothing of it.
+func TestARuleThatNoLockHasIsRefused(t *testing.T) {
+	list, err := scenarios.Catalogue()
+	require.NoError(t, err)
+	o := Options{Cluster: Virtual, Without: []string{"RestartGuard"}}
+	_, err = o.Jobs(list)
+	require.ErrorContains(t, err, "--without RestartGuard: ")
+	require.ErrorContains(t, err, "--lock redlock-guarded has one")
+
+	guarded := *list[0]
+	guarded.Lock.Name = locks.Guarded
+	jobs, err := o.Jobs([]*scenarios.Scenario{&guarded, list[0]})
+	require.NoError(t, err, "one of them has it")
+	why, err := o.Skips(jobs[0])
+	require.NoError(t, err)
+	require.Empty(t, why)
+	why, err = o.Skips(jobs[1])
+	require.NoError(t, err)
+	require.Equal(t, "redlock has no restart guard to switch off: --lock redlock-guarded has one", why)
+
+	o.Lock = locks.Guarded
+	_, err = o.Jobs(list)
+	require.NoError(t, err)
 }
 
 // Variants whose slugs are alike do not write over each other's histories, and

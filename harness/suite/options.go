@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"lockproof/harness/locks"
 	"lockproof/harness/trial"
 	"lockproof/redlock"
+	"lockproof/scenarios"
 )
 
 // Names of kinds of clusters that programs choose; package kinds lists them all.
@@ -55,23 +57,42 @@ type Options struct {
 
 // validate refuses what does not exist.
 func (o Options) validate() error {
-	kind := locks.Reference
-	if o.Lock != "" {
-		kind = o.Lock
-	}
-	k, err := locks.Find(kind)
-	if err != nil {
-		return err
-	}
 	for _, name := range o.Without {
 		if _, err := redlock.ParseRule(name); err != nil {
 			return err
 		}
-		if !k.Rules {
-			return fmt.Errorf("%s has no rules to switch off: --without is for %s", k.Name, locks.Reference)
+	}
+	if o.Lock != "" {
+		if err := o.changes(o.Lock); err != nil {
+			return err
 		}
 	}
-	_, err = kinds.Find(o.Cluster)
+	_, err := kinds.Find(o.Cluster)
+	return err
+}
+
+// changes says why one of the rules that are to be off would change nothing of a lock.
+func (o Options) changes(lock string) error {
+	k, err := locks.Find(cmp.Or(lock, locks.Reference))
+	if err != nil {
+		return err
+	}
+	for _, rule := range o.Without {
+		if err := k.Off(rule); err != nil {
+			return fmt.Errorf("--without %s: %w", rule, err)
+		}
+	}
+	return nil
+}
+
+// changesAny says why the rules that are to be off would change nothing of any
+// scenario's own lock, where no other is asked for.
+func (o Options) changesAny(list []*scenarios.Scenario) (err error) {
+	for _, s := range list {
+		if err = o.changes(s.Lock.Name); err == nil {
+			return nil
+		}
+	}
 	return err
 }
 

@@ -304,7 +304,9 @@ func TestRunSuiteRefusesWhatDoesNotExist(t *testing.T) {
 		{Options{Cluster: Virtual, Lock: "redlok"}, "redlok"},
 		{Options{Cluster: Virtual, Without: []string{"Majorty"}}, "no rule named \"Majorty\""},
 		{Options{Cluster: Virtual, Lock: "redsync", Without: []string{"Majority"}},
-			"redsync has no rules to switch off: --without is for redlock"},
+			"--without Majority: redsync has no rules to switch off: --lock redlock has them"},
+		{Options{Cluster: Virtual, Lock: "redlock", Without: []string{"Majority", "RestartGuard"}},
+			"--without RestartGuard: redlock has no restart guard to switch off: --lock redlock-guarded has one"},
 	} {
 		_, err := Run(context.Background(), nil, c.o, func(Result) {})
 		require.ErrorContains(t, err, c.want)

@@ -45,9 +45,12 @@ func (p *Plan) unfit() string {
 		}
 		return k.Name + " " + ours
 	}
+	for _, rule := range p.Without {
+		if err := k.Off(rule); err != nil {
+			return err.Error()
+		}
+	}
 	switch {
-	case len(p.Without) > 0 && !k.Rules:
-		return fmt.Sprintf("%s has no rules to switch off", k.Name)
 	case k.SingleNode && len(p.Nodes) > 1 && p.Settings.Lock != "":
 		why := p.Several
 		if why == "" {
