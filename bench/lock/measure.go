@@ -37,7 +37,12 @@ func Measure(ctx context.Context, say func(format string, args ...any)) (section
 		}
 		sections = append(sections, section)
 	}
-	return sections, nil
+	say("lock: the reference and its options")
+	more, err := changed(ctx, s)
+	if err != nil {
+		err = fmt.Errorf("the reference and its options: %w", err)
+	}
+	return append(sections, more...), err
 }
 
 // alone measures one caller. What is left to win is the time that a lock spends
@@ -79,14 +84,18 @@ func against(s figures.Section, name string, bound float64) figures.Target {
 
 // throughput is pairs of acquire and release of keys that nobody else wants.
 func throughput(ctx context.Context, s *Servers, callers int) (figures.Section, error) {
-	t := trial{callers: callers, rounds: 15, length: 200 * time.Millisecond, settle: settle}
-	results, err := t.run(ctx, s, s.Addrs, peers)
+	return trial{callers: callers, rounds: 15, length: 200 * time.Millisecond, settle: settle}.compare(ctx, s, peers)
+}
+
+// compare measures peers, the first of which is ours, on all servers.
+func (t trial) compare(ctx context.Context, s *Servers, who []peer) (figures.Section, error) {
+	results, err := t.run(ctx, s, s.Addrs, who)
 	if err != nil {
 		return figures.Section{}, err
 	}
 	var section figures.Section
 	ours := figureOf("pairs", figures.PerSecond, results[0], rate)
-	for i, p := range peers {
+	for i, p := range who {
 		pairsOf := figureOf("pairs", figures.PerSecond, results[i], rate)
 		section.Rows = append(section.Rows, figures.Row{Name: p.name, Figures: []figures.Figure{
 			pairsOf,
