@@ -31,31 +31,44 @@ func (r *Redlock) acquire(ctx context.Context, key string, ttl time.Duration, tr
 		return nil, err
 	}
 	defer r.end()
+	ctx, observed := r.observe(ctx, "acquire", key, ttl)
+	l, try, err := r.attempts(ctx, key, ttl, tries)
+	if err != nil {
+		observed.done(try, 0, err)
+		return nil, err
+	}
+	r.warnIfNarrow(ctx, l)
+	if observed != nil {
+		observed.done(try, l.Validity(), nil)
+	}
+	return l, nil
+}
 
+// attempts makes attempts until one is the last; it is that many.
+func (r *Redlock) attempts(ctx context.Context, key string, ttl time.Duration, tries int) (l *Lease, try int, err error) {
 	var token string
 	var last *AttemptError
-	for try := 1; ; try++ {
-		var err error
+	for try = 1; ; try++ {
 		if token == "" || r.on(FreshToken) {
 			if token, err = r.newToken(); err != nil {
-				return nil, err
+				return nil, try, err
 			}
 		}
 		l := r.newLease(key, token, ttl)
 		failure := l.attempt(ctx)
 		if failure == nil {
-			return l, nil
+			return l, try, nil
 		}
 		last = later(last, failure)
 		last.Tries = try
 		if failure.Ended != nil || errors.Is(failure.Reason, ErrDuplicateNode) || try == tries {
-			return nil, last
+			return nil, try, last
 		}
 		if last.Ended, err = r.pause(ctx); err != nil {
-			return nil, err
+			return nil, try, err
 		}
 		if last.Ended != nil {
-			return nil, last
+			return nil, try, last
 		}
 	}
 }
@@ -131,9 +144,9 @@ func (l *Lease) attempt(ctx context.Context) *AttemptError {
 	limit := r.timeoutAt(l.ttl)
 	if r.inTurn {
 		limit *= time.Duration(len(r.nodes))
-		r.askInTurn(ctx, l, l.sets, (*node).set)
+		r.askInTurn(ctx, l, l.sets, "acquire", (*node).set)
 	} else {
-		r.ask(ctx, l, l.sets, nil, (*node).set)
+		r.ask(ctx, l, l.sets, nil, "acquire", (*node).set)
 	}
 	cut := r.collect(ctx, l.sets, limit)
 	var reason error

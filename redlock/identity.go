@@ -57,7 +57,7 @@ func (n *node) setAndIdentify(ctx context.Context, r *Redlock, set *redis.String
 
 	who, err := identify(info)
 	if err == nil && who.runID != "" && r.on(DistinctNodes) {
-		if err := r.claim(who.runID, n); err != nil {
+		if err := r.claim(ctx, who.runID, n); err != nil {
 			return who, err
 		}
 	}

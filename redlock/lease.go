@@ -75,6 +75,17 @@ func (l *Lease) Extend(ctx context.Context) error {
 		return fmt.Errorf("redlock: extend %q: %w", l.key, err)
 	}
 	defer r.end()
+	ctx, observed := r.observe(ctx, "extend", l.key, l.ttl)
+	err := l.extend(ctx)
+	if observed != nil {
+		observed.done(1, l.Validity(), err)
+	}
+	return err
+}
+
+// extend is Extend once the lock has admitted it.
+func (l *Lease) extend(ctx context.Context) error {
+	r := l.lock
 	p := newPoll(r.newBallot(l.extendQuorum(), (*ballot).agreed))
 	select {
 	case l.extending <- struct{}{}:
@@ -88,13 +99,24 @@ func (l *Lease) Extend(ctx context.Context) error {
 	if err := l.countExtension(); err != nil {
 		return fmt.Errorf("redlock: extend %q: %w", l.key, err)
 	}
-	start := r.now()
-	r.ask(ctx, l, p, nil, (*node).extend)
+	start, before := r.now(), l.ends()
+	r.ask(ctx, l, p, nil, "extend", (*node).extend)
 	cut := r.collect(ctx, p, r.timeoutAt(l.ttl))
 	if reason := l.prolong(&p.ballot, start, cut); reason != nil || cut != nil {
 		return r.failure("extend", l, &p.ballot, reason, cut)
 	}
+	if r.log != nil {
+		r.warnIfClose(ctx, l, before-r.now())
+		r.warnIfNarrow(ctx, l)
+	}
 	return nil
+}
+
+// ends is the reading of options.now at which validity ends.
+func (l *Lease) ends() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.deadline
 }
 
 func (l *Lease) extendQuorum() int {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 )
 
@@ -51,6 +52,8 @@ type options struct {
 	batchWait     time.Duration
 	longestTTL    time.Duration // 0: no RestartGuard
 	off           map[Rule]bool
+	hooks         []Hooks
+	log           *slog.Logger // nil: nobody asked
 }
 
 func defaults() options {

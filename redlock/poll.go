@@ -25,18 +25,23 @@ func newPoll(b ballot) *poll {
 	return &poll{calls: make([]call, len(b.votes)), ballot: b, over: make(chan struct{})}
 }
 
+// command is what a poll asks of a node.
+type command func(*node, context.Context, *Lease) (vote, error)
+
 // ask puts a command to all nodes, a goroutine each, on a context that outlives
 // the caller's: a command that was sent may take effect whether or not we wait
 // for it, so we had better learn what became of it. Where a command of another
 // poll is still under way, ours gives it a moment to return first.
-func (r *Redlock) ask(ctx context.Context, l *Lease, p, after *poll, command func(*node, context.Context, *Lease) (vote, error)) {
+func (r *Redlock) ask(ctx context.Context, l *Lease, p, after *poll, name string, command command) {
 	ctx, cancel := r.outliving(ctx, l)
 	p.asked = len(r.nodes)
 	var left atomic.Int32
 	left.Store(int32(len(r.nodes)))
 	for i, n := range r.nodes {
 		one := func() {
+			told := r.answering(ctx, name, l)
 			vote, err := command(n, ctx, l)
+			told(answer{i, vote, err})
 			next := p.answered(answer{i, vote, err})
 			if left.Add(-1) == 0 {
 				cancel()
@@ -56,7 +61,7 @@ func (r *Redlock) ask(ctx context.Context, l *Lease, p, after *poll, command fun
 // askInTurn puts a command to one node after the other, to each for at most the
 // node timeout, and to none once the poll is lost or stopped: what they would
 // grant would only be in others' way.
-func (r *Redlock) askInTurn(ctx context.Context, l *Lease, p *poll, command func(*node, context.Context, *Lease) (vote, error)) {
+func (r *Redlock) askInTurn(ctx context.Context, l *Lease, p *poll, name string, command command) {
 	ctx, cancel := r.outliving(ctx, l)
 	r.work.Go(func() {
 		defer cancel()
@@ -65,7 +70,9 @@ func (r *Redlock) askInTurn(ctx context.Context, l *Lease, p *poll, command func
 			if r.on(NodeTimeout) {
 				one, end = context.WithTimeout(ctx, r.timeoutAt(l.ttl))
 			}
+			told := r.answering(ctx, name, l)
 			vote, err := command(r.nodes[i], one, l)
+			told(answer{i, vote, err})
 			end()
 			if next := p.answered(answer{i, vote, err}); next != nil {
 				next()

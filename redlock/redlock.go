@@ -1,11 +1,13 @@
 package redlock
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/bits"
 	"reflect"
 	"sync"
@@ -114,11 +116,15 @@ func same(a, b redis.UniversalClient) bool {
 
 // claim notes that a server is a node's, or refuses if it is another's. From
 // then on the lock refuses all work: its list is wrong.
-func (r *Redlock) claim(runID string, n *node) error {
+func (r *Redlock) claim(ctx context.Context, runID string, n *node) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if other, ok := r.servers[runID]; ok && other != n {
+		known := r.duplicate != nil
 		r.duplicate = duplicate(other, n, "are one server with run id "+runID)
+		if !known {
+			r.warn(ctx, "the list of nodes is wrong, and the lock refuses all work", slog.Any("error", r.duplicate))
+		}
 		return r.duplicate
 	}
 	r.servers[runID] = n

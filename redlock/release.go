@@ -22,6 +22,15 @@ func (l *Lease) Release(ctx context.Context) error {
 		return fmt.Errorf("redlock: release %q: %w", l.key, err)
 	}
 	defer r.end()
+	ctx, observed := r.observe(ctx, "release", l.key, l.ttl)
+	err := l.release(ctx)
+	observed.done(1, 0, err)
+	return err
+}
+
+// release is Release once the lock has admitted it.
+func (l *Lease) release(ctx context.Context) error {
+	r := l.lock
 	if !l.end() {
 		return fmt.Errorf("redlock: release %q: %w", l.key, ErrReleased)
 	}
@@ -64,7 +73,7 @@ func (l *Lease) undo(ctx context.Context) *poll {
 		sets = nil
 	}
 	p := newPoll(r.newBallot(r.need, (*ballot).agreed))
-	r.ask(ctx, l, p, sets, (*node).undo)
+	r.ask(ctx, l, p, sets, "release", (*node).undo)
 	return p
 }
 
@@ -138,9 +147,7 @@ func (l *Lease) undoAfterSet(ctx context.Context, n *node, wait time.Duration) {
 	set := &l.sets.calls[n.index]
 	l.lock.follow(set, wait, func() {
 		taken, returned := set.outcome()
-		bounded, cancel := background(ctx, l.ttl) // the wait may have used up the first
-		defer cancel()
-		vote, _ := n.delete(bounded, l)
+		vote := l.deleteLate(ctx, n) // the wait may have used up the first context
 		switch {
 		case !returned:
 			l.undoAfterSet(ctx, n, 2*wait)
@@ -163,13 +170,26 @@ func (l *Lease) undoAgain(ctx context.Context, n *node) {
 	}
 	for part := time.Duration(16); part > 1; part /= 2 {
 		last := r.waitClosing(l.ttl / part)
-		bounded, cancel := background(ctx, l.ttl)
-		vote, _ := n.delete(bounded, l)
-		cancel()
+		vote := l.deleteLate(ctx, n)
 		if vote != failed || last {
 			return
 		}
 	}
+}
+
+// deleteLate releases a node once more, on a context of its own.
+func (l *Lease) deleteLate(ctx context.Context, n *node) vote {
+	r := l.lock
+	bounded, cancel := background(ctx, l.ttl)
+	defer cancel()
+	if len(r.hooks) == 0 {
+		vote, _ := n.delete(bounded, l)
+		return vote
+	}
+	sent := r.clock.Now()
+	vote, err := n.delete(bounded, l)
+	r.late(ctx, l, answer{n.index, vote, err}, r.clock.Now()-sent)
+	return vote
 }
 
 // waitClosing waits for d, or until the lock closes, which it reports.

@@ -64,7 +64,9 @@ func (w *watch) guard() {
 			return
 		}
 		if w.lease.Validity() <= w.margin() && w.goesOn() {
-			w.cancel(w.expiring())
+			cause := w.expiring()
+			w.cancel(cause)
+			w.warn("a watched lease ends, and is not released", cause)
 			w.takeBack()
 			return
 		}
@@ -116,10 +118,13 @@ func (w *watch) keep() {
 		switch {
 		case errors.Is(err, ErrLost):
 			w.cancel(err)
+			w.warn("a watched lease is lost", err)
 			w.takeBack()
 			return
 		case errors.Is(err, ErrBounded):
 			return // the guard ends the context when the time has come
+		case err != nil && w.ctx.Err() == nil:
+			w.warn("an extension has failed, and is tried again", err)
 		}
 	}
 }

@@ -13,6 +13,7 @@ type allowed struct {
 var table = []allowed{
 	// On their own: what could be a module for others, or is data.
 	{"redlock", ""},
+	{"redlock/redlockotel", "redlock"},
 	{"compose", ""},
 	{"compose/shim", ""},
 	{"internal/arrows", ""},
