@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -76,24 +77,35 @@ func newCluster(cfg cluster.Config, r release) (*Cluster, error) {
 	}
 	// The store forgets nothing: what it loses is to be the lock's fault.
 	c.nodes[cluster.StoreName] = newNode(cluster.StoreName, cfg.Seed, r, cluster.PersistAlways, c.Now, c.agenda)
-	c.connect(append(servers, cluster.StoreName))
+	replicas := slices.Sorted(maps.Keys(cfg.Replicas))
+	for _, name := range replicas {
+		c.nodes[name] = newNode(name, cfg.Seed, r, cfg.Persistence, c.Now, c.agenda)
+	}
+	c.connect(slices.Concat(servers, replicas, []string{cluster.StoreName}))
+	c.replicate(replicas)
 	return c, nil
 }
 
 // connect makes the links. Which share of the comb a link gets is drawn, so
 // that no client is always the first.
 func (c *Cluster) connect(servers []string) {
-	total := len(c.cfg.Clients) * len(servers)
+	total := len(c.cfg.Clients)*len(servers) + len(c.cfg.Replicas)
 	slots := rand.New(rand.NewPCG(mix(c.cfg.Seed, "slots"), 0)).Perm(total)
 	scripts := link.NewScripts()
+	join := func(client, name string, opaque bool) {
+		order := len(c.paths)
+		t := newTravel(mix(c.cfg.Seed, client, name), c.Now, c.cfg.Delay, slots[order], total)
+		l := link.New(link.Config{Client: client, Node: name, Now: c.Now, Epoch: epoch, Record: c.record, Travel: t.message,
+			Settle: t.settle, Scripts: scripts, Direct: c.agenda, Opaque: opaque})
+		c.paths[pathName{client, name}] = &path{Link: l, node: c.nodes[name], order: order, travel: t}
+	}
 	for _, client := range c.cfg.Clients {
 		for _, name := range servers {
-			order := len(c.paths)
-			t := newTravel(mix(c.cfg.Seed, client, name), c.Now, c.cfg.Delay, slots[order], total)
-			l := link.New(link.Config{Client: client, Node: name, Now: c.Now, Epoch: epoch, Record: c.record, Travel: t.message,
-				Settle: t.settle, Scripts: scripts, Direct: c.agenda})
-			c.paths[pathName{client, name}] = &path{Link: l, node: c.nodes[name], order: order, travel: t}
+			join(client, name, false)
 		}
+	}
+	for _, replica := range slices.Sorted(maps.Keys(c.cfg.Replicas)) {
+		join(replica, c.cfg.Replicas[replica], true)
 	}
 }
 
@@ -115,7 +127,7 @@ func check(cfg cluster.Config) error {
 	if cfg.Record == nil {
 		return errors.New("virtual cluster: Config.Record is nil: it must take the run's events")
 	}
-	names := slices.Concat(cfg.Nodes, cfg.Clients)
+	names := slices.Concat(cfg.Nodes, slices.Sorted(maps.Keys(cfg.Replicas)), cfg.Clients)
 	for i, name := range names {
 		switch {
 		case name == "" || name == cluster.StoreName:
@@ -128,6 +140,14 @@ func check(cfg cluster.Config) error {
 		if to := resolve(cfg, alias); to == "" || !slices.Contains(cfg.Nodes, to) {
 			return fmt.Errorf("virtual cluster: the alias %s does not lead to a node: there are %s", alias, strings.Join(cfg.Nodes, ", "))
 		}
+	}
+	for replica, master := range cfg.Replicas {
+		if _, alias := cfg.Aliases[master]; alias || !slices.Contains(cfg.Nodes, master) {
+			return fmt.Errorf("virtual cluster: the master of %s is to be %q, which is no node with a server of its own", replica, master)
+		}
+	}
+	if _, _, err := wanted(cfg); err != nil {
+		return err
 	}
 	if !slices.Contains(settings, cfg.Persistence) {
 		return fmt.Errorf("virtual cluster: no persistence setting %q: there are %v", cfg.Persistence, settings)

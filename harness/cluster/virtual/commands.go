@@ -65,6 +65,8 @@ func (n *Node) screen(peer *server.Peer, name string, args ...string) bool {
 			unknown += "'" + arg + "' "
 		}
 		peer.WriteError(unknown)
+	case n.refuses(name):
+		peer.WriteError(n.refusal())
 	case modelled[name] == 0:
 		if !n.server.Server().IsRegisteredCommand(name) {
 			return false // miniredis says that there is no such command

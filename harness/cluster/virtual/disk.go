@@ -44,6 +44,17 @@ type disk struct {
 	started int64 // when the server started, on the true clock
 	saved   int64 // RDB: when it last saved, or started
 	dirty   int   // RDB: how many changes were made since
+
+	// where gives the server's place in its sequence of writes, which an RDB file tells
+	// beside the keys (nil: it has no part in replication), and saving notes.
+	where func() place
+	place place
+}
+
+// place is one in a sequence of writes; the zero place is none.
+type place struct {
+	id     string // of the sequence
+	offset int64
 }
 
 // savePoints are Redis's defaults: save after so long if so many keys changed.
@@ -122,6 +133,14 @@ func (d *disk) sync() {
 func (d *disk) save(now int64) {
 	d.sync()
 	d.saved, d.dirty = now, 0
+	if d.where != nil {
+		d.place = d.where()
+	}
+}
+
+// loadsSnapshot says whether a server that starts loads an RDB file.
+func (d *disk) loadsSnapshot() bool {
+	return d.setting == cluster.PersistNone || d.setting == cluster.PersistRDB
 }
 
 func (d *disk) forget() {
@@ -136,21 +155,37 @@ func (d *disk) flushed(now int64) {
 	}
 }
 
+// dumped says that the server wrote a snapshot for a replica. It is the file that a server
+// without an AOF loads.
+func (d *disk) dumped(now int64) {
+	if d.loadsSnapshot() {
+		d.save(now)
+	}
+}
+
+// replaced says that a replica took over a copy: it keeps the file that it was sent, or
+// rewrites its AOF from it, which the model takes for done at once.
+func (d *disk) replaced(now int64, keys map[string]record) {
+	d.synced = maps.Clone(keys)
+	d.forget()
+	d.save(now)
+}
+
 // kill ends the server without a chance to save.
 func (d *disk) kill() {
-	if d.setting == cluster.PersistNone || d.setting == cluster.PersistRDB {
+	if d.loadsSnapshot() {
 		d.forget()
 	}
 }
 
 // shutdown ends it in good order. A server with save points saves, and one
 // with an AOF flushes and fsyncs it.
-func (d *disk) shutdown() {
+func (d *disk) shutdown(now int64) {
 	if d.setting == cluster.PersistNone {
 		d.forget()
 		return
 	}
-	d.sync()
+	d.save(now)
 }
 
 // powerLoss ends the server and its machine, and says how many bytes of writes

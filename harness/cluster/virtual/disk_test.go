@@ -42,7 +42,7 @@ func TestWhatSurvives(t *testing.T) {
 				case "power loss":
 					lost = d.powerLoss()
 				case "shutdown":
-					d.shutdown()
+					d.shutdown(9 * sec)
 				}
 				d.start(9 * sec)
 				require.Equal(t, want, kept(d))
@@ -138,7 +138,7 @@ func TestExpiryIsLoggedButIsNoChange(t *testing.T) {
 	d := newDisk(cluster.PersistRDB)
 	d.start(0)
 	write(d, 1, "early")
-	d.shutdown()
+	d.shutdown(sec)
 	d.start(sec)
 	d.expired(2*sec, "early")
 	require.Zero(t, d.dirty)

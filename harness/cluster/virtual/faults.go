@@ -3,6 +3,7 @@ package virtual
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // Kill ends the server where it stands. Commands that it has not executed are gone;
@@ -11,7 +12,8 @@ func (n *Node) Kill(context.Context) error {
 	return n.stop("be killed", func() { n.disk.kill() })
 }
 
-// Shutdown ends the server as the SHUTDOWN command does.
+// Shutdown ends the server as the SHUTDOWN command does. A master waits until its replicas
+// have everything, for as long as shutdown-timeout says, 10 s.
 func (n *Node) Shutdown(context.Context) error {
 	n.mu.Lock()
 	paused := n.server != nil && n.paused
@@ -19,7 +21,11 @@ func (n *Node) Shutdown(context.Context) error {
 	if paused {
 		return n.cannot("shut down")
 	}
-	return n.stop("shut down", func() { n.disk.shutdown() })
+	const step, timeout = time.Millisecond, 10 * time.Second
+	for waited := time.Duration(0); waited < timeout && n.leavesBehind(waited == 0); waited += step {
+		time.Sleep(step)
+	}
+	return n.stop("shut down", func() { n.disk.shutdown(n.now()) })
 }
 
 // PowerLoss ends the server and its machine. lost is the length in RESP of the
@@ -41,7 +47,7 @@ func (n *Node) stop(what string, disk func()) error {
 	}
 	disk()
 	gone := n.server
-	n.server, n.keys, n.queue, n.paused, n.script = nil, nil, nil, false, unoccupied
+	n.server, n.keys, n.queue, n.waiting, n.paused, n.closing, n.script = nil, nil, nil, nil, false, false, unoccupied
 	conns := n.conns
 	n.conns = map[*conn]bool{}
 	n.mu.Unlock()
@@ -92,6 +98,7 @@ func (n *Node) Resume(context.Context) error {
 		return fmt.Errorf("node %s cannot resume: it is not paused", n.name)
 	}
 	n.paused = false
+	n.carryOn()
 	n.rouse()
 	return nil
 }

@@ -125,6 +125,9 @@ func TestConfigsAndSetupsThatAreRefused(t *testing.T) {
 		"the alias n1 does not lead to":      {Nodes: one, Aliases: map[string]string{"n1": "n1"}, Record: record},
 		`no persistence setting "sometimes"`: {Nodes: one, Persistence: "sometimes", Record: record},
 		"Config.Record is nil":               {Nodes: one},
+		`the master of r1 is to be "n9"`:     {Nodes: one, Replicas: map[string]string{"r1": "n9"}, Record: record},
+		`min-replicas-to-write is to be "x"`: {Nodes: one, Settings: map[string]string{"min-replicas-to-write": "x"}, Record: record},
+		`min-replicas-max-lag is to be "-1"`: {Nodes: one, Settings: map[string]string{"min-replicas-max-lag": "-1"}, Record: record},
 	} {
 		inBubble(t, func() {
 			_, err := virtual.New(cfg)
@@ -153,7 +156,7 @@ func TestCan(t *testing.T) {
 	for fault, want := range map[string]string{
 		"slow-fsync": "needs a disk whose fsyncs can stall or fail, which the virtual cluster does not have: use --on local or --on docker",
 		"disk-full":  "needs a disk that can be full",
-		"replica":    "needs replication",
+		"sentinels":  "needs Sentinels",
 		"nonsense":   "it knows no such fault; it can do kill,",
 	} {
 		var unsupported *cluster.Unsupported

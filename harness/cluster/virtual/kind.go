@@ -44,8 +44,15 @@ var Kind = cluster.Kind{
 // apart by whose clock it is.
 var faults = []string{
 	"kill", "shutdown", "power-loss", "start", "pause", "resume", "busy", "block", "node-clock", "client-clock", "flush",
-	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
+	"cut", "heal", "delay", "hold", "lose", "drop", "let-go", "replicas", "promote",
+	leastReplicas, mostLag,
 }
+
+// The lines of redis.conf that the nodes can be set up with.
+const (
+	leastReplicas = "min-replicas-to-write"
+	mostLag       = "min-replicas-max-lag"
+)
 
 // elsewhere is where real servers are.
 const elsewhere = "use --on local or --on docker"
@@ -61,10 +68,7 @@ var beyond = []struct{ word, needs, how string }{
 	{"fill", "a limit on memory", elsewhere},
 	{"disconnect", "nodes in a network of their own", "use --on docker, or cut the links to the node"},
 	{"supervisor", "a supervisor", elsewhere + ", or a script that starts the node at once"},
-	{"replica", "replication", elsewhere},
-	{"failover", "replication", elsewhere},
-	{"promot", "replication", elsewhere},
-	{"sentinel", "replication", elsewhere},
+	{"sentinel", "Sentinels", elsewhere + ", or a script that promotes the replica"},
 }
 
 // can says whether a virtual cluster can do a fault: nil, or a

@@ -11,7 +11,7 @@ import (
 // the script, the call may belong to a transaction, or its course is not the plain one.
 func (n *Node) native(k *conn, args []string) bool {
 	s, found := script.NativeOf(args)
-	if !found || k.transacts {
+	if !found || k.transacts || n.refusal() != "" {
 		return false
 	}
 	digest := strings.ToLower(args[1])

@@ -26,6 +26,9 @@ type Node struct {
 	seed    uint64
 	release release
 	now     func() int64 // the true clock
+	// agenda is what the node does by itself; execution, of that, executes what has
+	// arrived.
+	agenda *link.Agenda
 	// execution executes what has arrived, when it is due.
 	execution *link.Plan
 
@@ -42,18 +45,22 @@ type Node struct {
 	starts  int
 	runID   string
 	paused  bool
+	closing bool       // it is shutting down, and waits for its replicas
 	script  occupation // of another user, that runs on it
 	conns   map[*conn]bool
-	queue   []request // commands that have arrived
-	roused  bool      // the executor goes on
-	ended   bool      // for good
+	queue   []request    // commands that have arrived
+	waiting []*conn      // those that have said WAIT, in that order
+	rep     *replication // nil: the node has no part in replication
+	roused  bool         // the executor goes on
+	ended   bool         // for good
 }
 
 var _ cluster.Node = (*Node)(nil)
 
 // newNode starts a node, which does what it does on an agenda. end ends it.
 func newNode(name string, seed uint64, r release, setting cluster.Persistence, now func() int64, agenda *link.Agenda) *Node {
-	n := &Node{name: name, seed: seed, release: r, now: now, clock: wallClock{rate: 1}, disk: newDisk(setting), conns: map[*conn]bool{}}
+	n := &Node{name: name, seed: seed, release: r, now: now, agenda: agenda, clock: wallClock{rate: 1},
+		disk: newDisk(setting), conns: map[*conn]bool{}}
 	n.execution = agenda.New(n.executeNext)
 	n.start()
 	return n
@@ -69,6 +76,9 @@ func (n *Node) start() {
 	id := sha1.Sum(fmt.Appendf(nil, "%d %s %d", n.seed, n.name, n.starts))
 	n.runID = hex.EncodeToString(id[:])
 	n.disk.start(now)
+	if n.rep != nil {
+		n.rep.begin()
+	}
 	n.reading = n.clock.at(now)
 	n.keys = n.disk.load()
 	n.expire(now)
@@ -80,13 +90,10 @@ func (n *Node) boot(keys map[string]record) {
 	m := takeServer()
 	m.Server().SetPreHook(n.screen)
 	m.SetTime(epoch.Add(time.Duration(n.reading)))
-	for key, r := range keys {
-		m.Set(key, r.value)
-		if r.expires {
-			m.SetTTL(key, time.Duration(r.when-n.reading))
-		}
-	}
 	n.server, n.inner, n.natives = m, script.NewConsole(m), map[string]bool{}
+	for key, r := range keys {
+		n.show(key, r)
+	}
 }
 
 // advance brings miniredis and the disk up to the present. miniredis keeps the
@@ -102,18 +109,35 @@ func (n *Node) advance() {
 	}
 	n.server.SetTime(epoch.Add(time.Duration(reading)))
 	n.server.FastForward(time.Duration(reading - n.reading))
+	back := reading < n.reading
 	n.reading = reading
 	n.expire(now)
+	if back && n.rep.replica() { // what has been hidden may be seen again
+		for key, r := range n.keys {
+			n.show(key, r)
+		}
+	}
 }
 
-// expire forgets the keys whose time has come.
+// expire forgets the keys whose time has come. A replica leaves that to its master.
 func (n *Node) expire(now int64) {
+	if n.rep.replica() {
+		return
+	}
 	for key, r := range n.keys {
 		if r.expires && r.when <= n.reading {
 			delete(n.keys, key)
 			n.disk.expired(now, key)
+			n.rep.feedKey(key, nil)
 		}
 	}
+}
+
+// changed passes on what has become of a key, nil for its removal: to the disk, and to the
+// replicas.
+func (n *Node) changed(key string, is *record) {
+	n.disk.write(n.now(), key, is)
+	n.rep.feedKey(key, is)
 }
 
 // journal writes to the disk what a command has changed.
@@ -132,10 +156,10 @@ func (n *Node) journalKey(key string) {
 	switch {
 	case is && (!was || old != r):
 		n.keys[key] = r
-		n.disk.write(n.now(), key, &r)
+		n.changed(key, &r)
 	case was && !is:
 		delete(n.keys, key)
-		n.disk.write(n.now(), key, nil)
+		n.changed(key, nil)
 	}
 }
 
@@ -154,21 +178,20 @@ func (n *Node) record(key string) (r record, there bool) {
 
 // journalAll writes what has become of every key.
 func (n *Node) journalAll() {
-	now := n.now()
 	left := make(map[string]record, len(n.keys))
-	for _, key := range n.server.Keys() {
+	for _, key := range n.server.Keys() { // sorted
 		r, there := n.record(key)
 		if !there {
 			continue
 		}
 		left[key] = r
 		if old, ok := n.keys[key]; !ok || old != r {
-			n.disk.write(now, key, &r)
+			n.changed(key, &r)
 		}
 	}
-	for key := range n.keys {
+	for _, key := range sortedKeys(n.keys) {
 		if _, ok := left[key]; !ok {
-			n.disk.write(now, key, nil)
+			n.changed(key, nil)
 		}
 	}
 	n.keys = left
@@ -184,7 +207,7 @@ func (n *Node) Look(context.Context) (history.Node, error) {
 	n.advance()
 	keys := make(map[string]history.KeyState, len(n.keys))
 	for key, r := range n.keys {
-		if strings.HasPrefix(key, history.FencePrefix) {
+		if strings.HasPrefix(key, history.FencePrefix) || r.expires && r.when <= n.reading {
 			continue
 		}
 		state := history.KeyState{Token: r.value, TTL: -1}
@@ -193,7 +216,7 @@ func (n *Node) Look(context.Context) (history.Node, error) {
 		}
 		keys[key] = state
 	}
-	return history.Node{Up: true, RunID: n.runID, Keys: keys}, nil
+	return history.Node{Up: true, RunID: n.runID, Keys: keys, Replication: n.rep.status()}, nil
 }
 
 // Clock is the wall clock's reading, which TIME shows in microseconds.

@@ -50,6 +50,7 @@ func (n *Node) Occupy(_ context.Context, _ time.Duration, answers bool) (end fun
 		defer n.mu.Unlock()
 		if n.starts == starts && n.server != nil {
 			n.script = unoccupied
+			n.carryOn()
 			n.rouse()
 		}
 		return nil

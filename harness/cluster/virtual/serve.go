@@ -25,9 +25,14 @@ type conn struct {
 	order     int // of all connections to the node: which goes first at one instant
 	peer      *server.Peer
 	reply     bytes.Buffer
-	transacts bool   // it has said MULTI, and neither EXEC nor DISCARD since
-	partial   []byte // the beginning of a command whose rest is still to come
-	broken    bool   // what came in is no RESP: nothing that comes after it is read
+	transacts bool // it has said MULTI, and neither EXEC nor DISCARD since
+	// queuesWrites: writes have been queued in that transaction.
+	queuesWrites bool
+	waits        *waiting // nil: it has not said WAIT, or been answered
+	offset       int64    // in what the node's replicas are sent, after the last command
+	replica      bool     // a replica's, that follows the node
+	partial      []byte   // the beginning of a command whose rest is still to come
+	broken       bool     // what came in is no RESP: nothing that comes after it is read
 }
 
 var _ link.Sink = (*conn)(nil)
@@ -109,8 +114,12 @@ func (n *Node) hangUp(k *conn, err error) {
 	if err != nil {
 		fmt.Fprintf(k, "-ERR Protocol error: %s\r\n", err)
 	}
-	delete(n.conns, k)
-	k.Conn.Close()
+	current := n.conns[k]
+	n.drop(k)
+	n.stopWaiting(k)
+	if current {
+		n.rep.lost(k)
+	}
 }
 
 func (n *Node) enqueue(r request) {
@@ -134,7 +143,16 @@ func (n *Node) rouse() {
 }
 
 // busy says whether there is something to execute. The caller holds the lock.
-func (n *Node) busy() bool { return len(n.queue) > 0 && !n.paused && n.script != silent }
+func (n *Node) busy() bool { return n.next() >= 0 && !n.paused && n.script != silent }
+
+// next is which of the queued commands is executed next, -1 for none: those of a
+// connection that waits have to wait, those of a master until no script is running, and
+// those of clients where the server is shutting down.
+func (n *Node) next() int {
+	return slices.IndexFunc(n.queue, func(r request) bool {
+		return r.from.waits == nil && (n.script == unoccupied || !n.rep.reads(r.from)) && (!n.closing || r.from.replica)
+	})
+}
 
 // executeNext takes the command that has waited longest.
 func (n *Node) executeNext() {
@@ -148,10 +166,16 @@ func (n *Node) executeNext() {
 	slices.SortStableFunc(n.queue, func(a, b request) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.from.order, b.from.order))
 	})
-	r := n.queue[0]
-	n.queue = n.queue[1:]
-	reply := n.execute(r.from, r.args)
-	r.from.Write(reply)                           // a buffered pipe: it does not wait, and the client may be gone
+	i := n.next()
+	r := n.queue[i]
+	n.queue = slices.Delete(n.queue, i, i+1)
+	if r.from.replica || n.rep.reads(r.from) {
+		n.replicated(r)
+		return
+	}
+	if reply := n.execute(r.from, r.args); len(reply) > 0 {
+		r.from.Write(reply) // a buffered pipe: it does not wait, and the client may be gone
+	}
 	if r.from.peer.Closed() || !n.conns[r.from] { // after QUIT, or replaced
 		r.from.Conn.Close()
 	}
@@ -165,20 +189,32 @@ func (n *Node) execute(k *conn, args []string) []byte {
 		return []byte(busyReply)
 	}
 	n.advance()
+	name := strings.ToUpper(args[0])
+	if name == "WAIT" && !k.transacts {
+		return n.wait(k, args)
+	}
+	if reply := n.abort(k, name); reply != nil {
+		return reply
+	}
 	if what := n.dispatch(k, args); what != nil {
 		n.replace(k)
 		return fmt.Appendf(nil, "-ERR miniredis gave up on %s: %v\r\n", args[0], what)
 	}
 	k.peer.Flush()
-	name := strings.ToUpper(args[0])
-	if modelled[name] == writes {
+	if modelled[name] == writes && !n.rep.replica() {
+		before := n.rep.written()
 		n.journal(args)
+		if n.rep.written() == before && overwrites(name, k.reply.String()) {
+			n.rep.feed("PING")
+		}
 	}
 	if name == "FLUSHALL" && k.reply.String() == "+OK\r\n" { // not QUEUED
 		n.disk.flushed(n.now())
 	}
 	k.transacts = name == "MULTI" || k.transacts && !endsTransaction(args)
-	return bytes.Clone(k.reply.Bytes())
+	k.queuesWrites = k.transacts && (k.queuesWrites || modelled[name] == writes && !carries[name] && k.reply.String() == "+QUEUED\r\n")
+	k.offset = n.rep.written()
+	return n.refusedScript(args, bytes.Clone(k.reply.Bytes()))
 }
 
 // replace gives the node a new miniredis with the same keys. The old one died
@@ -190,9 +226,11 @@ func (n *Node) replace(last *conn) {
 	n.queue = nil
 	for k := range n.conns {
 		delete(n.conns, k)
+		n.stopWaiting(k)
 		if k != last {
 			k.Conn.Close()
 		}
+		n.rep.lost(k)
 	}
 }
 
@@ -201,6 +239,9 @@ func (n *Node) dispatch(k *conn, args []string) (panicked any) {
 	defer func() { panicked = recover() }()
 	if name := strings.ToUpper(args[0]); k.transacts && n.compares(name, args[1:]) {
 		n.refuseToQueue(k.peer, name)
+	} else if k.transacts && n.refuses(name) {
+		n.aside(k.peer, "GET") // with too few arguments: the transaction is aborted
+		k.peer.WriteError(n.refusal())
 	} else if !n.native(k, args) {
 		n.loadNatives(args[0])
 		n.server.Server().Dispatch(k.peer, args)

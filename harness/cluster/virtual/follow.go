@@ -1,0 +1,206 @@
+package virtual
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/link"
+)
+
+var _ cluster.Replica = (*Node)(nil)
+
+// Promote is REPLICAOF NO ONE. What the settings say stays: a server that is started
+// again follows the master that they name, as the other clusters' servers do.
+func (n *Node) Promote(context.Context) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case n.server == nil || n.standsStill():
+		return n.cannot("be promoted")
+	case !n.rep.replica():
+		return fmt.Errorf("promote %s: it is a master already", n.name)
+	}
+	n.advance()
+	r := n.rep
+	r.isReplica, r.state, r.before = false, apart, r.place
+	if k := r.stream; k != nil {
+		r.stream = nil
+		n.drop(k)
+	}
+	r.rename()
+	r.feeds = true // a replica keeps a backlog as well
+	n.expire(n.now())
+	r.countGood()
+	return nil
+}
+
+// drop ends a connection from the node's side. The caller holds the lock.
+func (n *Node) drop(k *conn) {
+	delete(n.conns, k)
+	k.Conn.Close()
+}
+
+// reach makes a connection to the master and asks for what the node lacks. It is the
+// dial plan's, and does not hold the lock while it takes the master's.
+func (r *replication) reach() {
+	n := r.node
+	n.mu.Lock()
+	wanted := n.server != nil && !n.standsStill() && r.isReplica && r.state == dialling
+	n.mu.Unlock()
+	if !wanted {
+		return
+	}
+	near, theirs := r.follows.openTo(n)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case theirs == nil:
+		r.state = apart // until the next second
+		return
+	case n.server == nil || !r.isReplica: // in the meantime
+		near.Conn.Close()
+		return
+	}
+	r.stream, r.state, r.heard = near, asking, r.seconds()
+	n.conns[near] = true
+	id := r.id
+	if r.whole {
+		id = "?"
+	}
+	near.Write(encode([]string{"PSYNC", id, strconv.FormatInt(r.offset, 10)}))
+}
+
+// openTo makes a connection of a replica over the link to its master, and gives both ends;
+// none if the master is down.
+func (p *path) openTo(replica *Node) (near, theirs *conn) {
+	mine, out := link.Pipe()
+	in, its := link.Pipe()
+	order := p.order*manyConnections + int(p.joined.Add(1))
+	theirs = p.node.newConn(its, order)
+	theirs.replica = true
+	if !p.node.accept(theirs) {
+		return nil, nil
+	}
+	link.Drain(its, theirs)
+	p.Join(out, in)
+	near = replica.newConn(mine, order)
+	link.Drain(mine, near)
+	return near, theirs
+}
+
+// adopt begins with a replica that follows its master already, and has a copy of its
+// nothing, as the other clusters begin.
+func (r *replication) adopt() {
+	near, theirs := r.follows.openTo(r.node)
+	master := r.follows.node
+	master.mu.Lock()
+	m := master.rep
+	m.feeds = true
+	m.replicas = append(m.replicas, &attached{conn: theirs, online: true, heard: m.seconds()})
+	m.countGood()
+	begins := m.place
+	master.disk.dumped(master.now())
+	master.mu.Unlock()
+
+	r.node.mu.Lock()
+	defer r.node.mu.Unlock()
+	r.stream, r.state, r.whole, r.place = near, joined, false, begins
+	r.node.conns[near] = true
+	r.node.disk.replaced(r.node.now(), map[string]record{})
+}
+
+// receive takes what the master sends.
+func (r *replication) receive(args []string) {
+	r.heard = r.seconds()
+	switch args[0] {
+	case fullResync:
+		r.state, r.whole = copying, true
+		r.id = args[1]
+		r.offset, _ = strconv.ParseInt(args[2], 10, 64)
+		return
+	case theCopy:
+		r.state, r.whole = joined, false
+		r.take(args[1:])
+		return
+	case goOn:
+		r.state, r.id = joined, args[1]
+		return
+	case "SET":
+		is := readRecord(args[2], args[3])
+		r.apply(args[1], &is)
+	case "DEL":
+		r.apply(args[1], nil)
+	case getAck:
+		r.acknowledge()
+	}
+	r.offset += int64(len(encode(args)))
+}
+
+// acknowledge says up to where the replica has everything.
+func (r *replication) acknowledge() {
+	r.stream.Write(encode([]string{"ACK", strconv.FormatInt(r.offset, 10)}))
+}
+
+// apply does to a key what the master did.
+func (r *replication) apply(key string, is *record) {
+	n := r.node
+	n.disk.write(n.now(), key, is)
+	if is == nil {
+		delete(n.keys, key)
+		n.server.Del(key)
+		return
+	}
+	n.keys[key] = *is
+	n.show(key, *is)
+}
+
+// take replaces everything with a copy.
+func (r *replication) take(copied []string) {
+	n := r.node
+	for key := range n.keys {
+		n.server.Del(key)
+	}
+	clear(n.keys)
+	for i := 0; i+2 < len(copied); i += 3 {
+		is := readRecord(copied[i+1], copied[i+2])
+		n.keys[copied[i]] = is
+		n.show(copied[i], is)
+	}
+	n.disk.replaced(n.now(), n.keys)
+}
+
+// show lets miniredis have a key. One whose time has come by a replica's clock is not to be
+// seen there, but it stays until the master says otherwise, who may have prolonged it.
+func (n *Node) show(key string, is record) {
+	if is.expires && is.when <= n.reading {
+		n.server.Del(key)
+		return
+	}
+	n.server.Set(key, is.value)
+	if is.expires {
+		n.server.SetTTL(key, time.Duration(is.when-n.reading))
+	}
+}
+
+// everySecondOfAReplica tells the master how far the node is, or reaches for it.
+func (r *replication) everySecondOfAReplica() {
+	if r.stream != nil && r.seconds()-r.heard > replTimeout {
+		k := r.stream
+		r.node.drop(k)
+		r.lost(k)
+	}
+	switch r.state {
+	case apart:
+		r.state = dialling
+		r.dial.Set(r.follows.travel.dial())
+	case joined:
+		r.acknowledge()
+	}
+}
+
+func sortedKeys(keys map[string]record) []string { return slices.Sorted(maps.Keys(keys)) }

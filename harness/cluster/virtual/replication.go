@@ -1,0 +1,303 @@
+package virtual
+
+import (
+	"cmp"
+	"crypto/sha1"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/link"
+	"lockproof/harness/history"
+)
+
+// replication is a node's part in replication, as redis-server 7.0 plays it with
+// repl-diskless-sync no, the setting of the other clusters' servers. A master answers
+// its clients first; what has changed goes to its replicas afterwards, over links that
+// can be cut and delayed like any other. A replica that comes back asks for what it
+// lacks, and is given that or a copy of everything. replication_test.go holds the
+// model against redis-server.
+//
+// A change is sent as what it leaves of a key, where Redis sends the command, so that
+// offsets count other bytes than Redis's, and the handshake is one message each way. The
+// node's lock guards everything.
+type replication struct {
+	node    *Node
+	follows *path // to the master that its settings name; nil: none
+	// leastReplicas and mostLag are min-replicas-to-write and min-replicas-max-lag.
+	leastReplicas int
+	mostLag       int64 // in seconds
+
+	cron  *link.Plan // what the server does once a second
+	leave *link.Plan // sends what has changed
+	fork  *link.Plan // sees that a copy has been written
+	dial  *link.Plan // reaches for the master
+
+	isReplica bool
+	place           // in the sequence of writes, in bytes
+	before    place // how far the sequence before it was this one's
+	ids       int   // how many it has had
+	loops     int   // of cron since the start
+
+	// Of a master.
+	feeds    bool        // it has had a replica: what it writes is counted and kept
+	backlog  []byte      // the end of what it has written
+	replicas []*attached // in the order in which they came
+	good     int         // how many of them count for min-replicas-to-write
+
+	// Of a replica.
+	state  progress
+	stream *conn // to the master
+	heard  int64 // when that was last heard of, in seconds of the node's clock
+	whole  bool  // it has begun to take a copy, and no place in a sequence is its own
+}
+
+// progress is how far a replica has come with its master.
+type progress int
+
+const (
+	apart    progress = iota // no connection
+	dialling                 // one is being made
+	asking                   // for what it lacks
+	copying                  // a copy is to come
+	joined                   // it has that, and gets what changes
+)
+
+// Redis's defaults.
+const (
+	replTimeout    = 60                     // repl-timeout, in seconds
+	pingPeriod     = 10                     // repl-ping-replica-period, in seconds
+	backlogSize    = 1 << 20                // repl-backlog-size, in bytes
+	defaultMostLag = "10"                   // min-replicas-max-lag, in seconds
+	forkPeriod     = 100 * time.Millisecond // how often a server looks for children that have ended (hz 10)
+)
+
+// The messages of a replication stream beside SET, DEL and PING.
+const (
+	fullResync = "FULLRESYNC" // the sequence and the place in it that a copy is of
+	theCopy    = "COPY"       // keys, values and times of expiry
+	goOn       = "CONTINUE"   // the sequence, whose rest follows from where the replica left off
+)
+
+// wanted reads min-replicas-to-write and min-replicas-max-lag, the latter in seconds.
+func wanted(cfg cluster.Config) (replicas, lag int, err error) {
+	replicas, err = count(leastReplicas, cmp.Or(cfg.Settings[leastReplicas], "0"))
+	lag, wrong := count(mostLag, cmp.Or(cfg.Settings[mostLag], defaultMostLag))
+	return replicas, lag, errors.Join(err, wrong)
+}
+
+func count(name, value string) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("virtual cluster: %s is to be %q, which is no count", name, value)
+	}
+	return n, nil
+}
+
+// replicate gives the replicas and their masters their parts, and every node one that is
+// not to write without replicas.
+func (c *Cluster) replicate(replicas []string) {
+	least, lag, _ := wanted(c.cfg) // check has read them
+	for _, name := range c.cfg.Servers() {
+		if c.cfg.Replicates(name) || least > 0 && name != cluster.StoreName {
+			c.nodes[name].replicate(c.paths[pathName{name, c.cfg.Replicas[name]}], least, lag)
+		}
+	}
+	for _, name := range replicas {
+		c.nodes[name].rep.adopt()
+	}
+}
+
+// replicate gives the node a part in replication. It has been started.
+func (n *Node) replicate(follows *path, leastReplicas, mostLag int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r := &replication{node: n, follows: follows, leastReplicas: leastReplicas, mostLag: int64(mostLag)}
+	r.cron, r.leave = n.agenda.New(n.locked(r.everySecond)), n.agenda.New(n.locked(r.send))
+	r.fork, r.dial = n.agenda.New(n.locked(r.sendCopies)), n.agenda.New(r.reach)
+	n.rep, n.disk.where = r, r.saved
+	r.begin()
+	// The servers were not started together: each has seconds of its own.
+	r.cron.Set(time.Duration(mix(n.seed, n.name, "cron") % uint64(time.Second)))
+}
+
+// locked makes what a plan does from what the node does: nothing while it is down or
+// stands still, after which carryOn sets its plans again.
+func (n *Node) locked(do func()) func() {
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if n.server != nil && !n.standsStill() {
+			n.advance()
+			do()
+		}
+	}
+}
+
+// standsStill says whether the server's process does nothing but what it is at.
+func (n *Node) standsStill() bool { return n.paused || n.script != unoccupied }
+
+// carryOn goes on with what the server does by itself.
+func (n *Node) carryOn() {
+	if r := n.rep; r != nil {
+		for _, p := range []*link.Plan{r.cron, r.leave, r.fork} {
+			p.Set(time.Nanosecond)
+		}
+		if r.state == dialling {
+			r.dial.Set(time.Nanosecond)
+		}
+	}
+	for _, k := range n.waiting {
+		if due := k.waits.due; due > 0 {
+			k.waits.plan.Set(max(time.Nanosecond, time.Duration(due-n.now())))
+		}
+	}
+}
+
+// begin takes up the part that the settings give, as a server does that starts.
+func (r *replication) begin() {
+	r.isReplica, r.offset, r.before, r.loops = r.follows != nil, 0, place{}, 0
+	r.rename()
+	r.feeds, r.backlog, r.replicas, r.good = false, nil, nil, 0
+	r.state, r.stream, r.whole, r.heard = apart, nil, true, r.seconds()
+	if found := r.node.disk.place; found.id != "" && r.node.disk.loadsSnapshot() {
+		// A replica goes on from there, and a master lets its replicas do so.
+		r.feeds, r.offset = true, found.offset
+		if r.whole = !r.isReplica; r.isReplica {
+			r.id = found.id
+		} else {
+			r.before = found
+		}
+	}
+	// The first cron comes with the first turn of the event loop.
+	r.cron.Set(time.Millisecond + time.Duration(mix(r.node.seed, r.id)%uint64(100*time.Microsecond)))
+}
+
+// rename begins a sequence of writes.
+func (r *replication) rename() {
+	r.ids++
+	sum := sha1.Sum(fmt.Appendf(nil, "%d %s %d sequence", r.node.seed, r.node.name, r.ids))
+	r.id = hex.EncodeToString(sum[:])
+}
+
+// seconds is the node's wall clock as replication counts it.
+func (r *replication) seconds() int64 { return r.node.clock.at(r.node.now()) / int64(time.Second) }
+
+// status is what INFO replication says; nil if the node has no part in it.
+func (r *replication) status() *history.Replication {
+	if r == nil {
+		return nil
+	}
+	s := &history.Replication{Role: history.RoleMaster, History: r.id, Offset: r.offset}
+	if r.isReplica {
+		s.Role, s.Linked = history.RoleReplica, r.state == joined
+	}
+	return s
+}
+
+// written is where the node is in its sequence of writes.
+func (r *replication) written() int64 {
+	if r == nil {
+		return 0
+	}
+	return r.offset
+}
+
+// reads says whether a connection is the one to the master.
+func (r *replication) reads(k *conn) bool { return r != nil && r.stream == k }
+
+// replicated carries out what has come over a link between a replica and its master.
+func (n *Node) replicated(q request) {
+	n.advance()
+	if q.from.replica {
+		n.rep.hear(q.from, q.args)
+	} else {
+		n.rep.receive(q.args)
+	}
+}
+
+// saved is the place that an RDB file tells.
+func (r *replication) saved() place {
+	if r.isReplica && r.whole || !r.isReplica && !r.feeds {
+		return place{}
+	}
+	return r.place
+}
+
+// replica says whether the node is one.
+func (r *replication) replica() bool { return r != nil && r.isReplica }
+
+// feed writes to the node's replicas, present or to come.
+func (r *replication) feed(words ...string) {
+	if r == nil || r.isReplica || !r.feeds {
+		return
+	}
+	b := encode(words)
+	r.offset += int64(len(b))
+	r.backlog = append(r.backlog, b...)
+	if over := len(r.backlog) - backlogSize; over > 0 {
+		r.backlog = slices.Clone(r.backlog[over:])
+	}
+	for _, a := range r.replicas {
+		a.unsent = append(a.unsent, b...)
+	}
+	r.leave.Set(time.Nanosecond)
+}
+
+// overwrites says whether a command wrote, by its reply. Where it has changed nothing, as a
+// key had that value before, Redis replicates it all the same, and WAIT waits for it.
+func overwrites(name, reply string) bool {
+	return name == "GETSET" || (name == "SET" || name == "MSET") && reply == "+OK\r\n"
+}
+
+// feedKey writes what has become of a key, nil for its removal.
+func (r *replication) feedKey(key string, is *record) {
+	if is == nil {
+		r.feed("DEL", key)
+		return
+	}
+	r.feed("SET", key, is.value, is.expiry())
+}
+
+// expiry writes down when a key expires; "" if it does not.
+func (r record) expiry() string {
+	if !r.expires {
+		return ""
+	}
+	return strconv.FormatInt(r.when, 10)
+}
+
+// readRecord reads a value and what expiry wrote.
+func readRecord(value, expiry string) record {
+	when, err := strconv.ParseInt(expiry, 10, 64)
+	return record{value: value, expires: err == nil, when: when}
+}
+
+// lost hears that a connection is over.
+func (r *replication) lost(k *conn) {
+	if r == nil {
+		return
+	}
+	if r.stream == k {
+		r.stream, r.state = nil, dialling
+		r.dial.Set(r.follows.travel.dial())
+		return
+	}
+	if i := slices.IndexFunc(r.replicas, func(a *attached) bool { return a.conn == k }); i >= 0 {
+		r.replicas = slices.Delete(r.replicas, i, i+1)
+		r.countGood()
+	}
+}
+
+// encode writes an array of bulk strings, which readCommand reads.
+func encode(words []string) []byte {
+	b := fmt.Appendf(nil, "*%d\r\n", len(words))
+	for _, w := range words {
+		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(w), w)
+	}
+	return b
+}

@@ -1,0 +1,418 @@
+package virtual_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/local"
+	"lockproof/harness/cluster/server"
+	"lockproof/harness/cluster/shim"
+	"lockproof/harness/cluster/virtual"
+	"lockproof/harness/history"
+	"lockproof/internal/needs"
+)
+
+// The differential test of replication gives a virtual master with its replica, and real
+// ones, the same commands, cuts, deaths and promotions, and compares every reply. What is
+// read depends on no race: before a cut, and before a read of the replica, both sides wait
+// until it has everything, unless it cannot.
+
+// pair is a master, n1, and its replica, r1, on either side.
+type pair struct {
+	cluster.Cluster
+	connect func(name string) *redis.Client
+}
+
+// deed is something that is done to a pair; what it gives is compared.
+type deed struct {
+	what string
+	do   func(p pair) (string, error)
+}
+
+// say gives commands over one connection of its own.
+func say(name string, commands ...[]any) deed {
+	return deed{fmt.Sprint(name, ": ", commands), func(p pair) (string, error) {
+		rdb := p.connect(name)
+		defer rdb.Close()
+		conn := rdb.Conn()
+		defer conn.Close()
+		var replies []string
+		for _, c := range commands {
+			replies = append(replies, coarse(conn.Do(context.Background(), c...)))
+		}
+		return strings.Join(replies, "; "), nil
+	}}
+}
+
+// longTime is the unit of what keys have left: no trial takes as long.
+const longTime = 1000 * time.Second
+
+// coarse gives a reply as a text. Of what a key has left it gives long times, and of the
+// refusal of a script, which names it, the first words.
+func coarse(cmd *redis.Cmd) string {
+	v, err := cmd.Result()
+	left, isInt := v.(int64)
+	switch {
+	case err != nil && strings.Contains(err.Error(), "script: "):
+		text, _, _ := strings.Cut(err.Error(), " script: ")
+		return text
+	case err != nil:
+		return err.Error()
+	case cmd.Name() == "pttl" && isInt && left > 0:
+		return fmt.Sprint((time.Duration(left)*time.Millisecond+longTime-1)/longTime, " long times")
+	}
+	return fmt.Sprint(v)
+}
+
+// act is a deed that gives nothing.
+func act(what string, do func(p pair) error) deed {
+	return deed{what, func(p pair) (string, error) { return "", do(p) }}
+}
+
+// rested waits until a real server has written the AOF that it began with its copy.
+func rested(p pair, name string) error {
+	real, ok := p.Node(name).(cluster.Server)
+	for range 3000 {
+		if !ok {
+			return nil
+		}
+		info, err := real.Info(ctx)
+		if err != nil || info["aof_rewrite_in_progress"]+info["aof_rewrite_scheduled"] == "00" {
+			return err
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return fmt.Errorf("%s rewrites its AOF for a minute", name)
+}
+
+func kill(name string) deed {
+	return act("kill "+name, func(p pair) error { return errors.Join(rested(p, name), p.Node(name).Kill(ctx)) })
+}
+
+func start(name string) deed {
+	return act("start "+name, func(p pair) error { return p.Node(name).Start(ctx) })
+}
+
+func shutdown(name string) deed {
+	return act("shut down "+name, func(p pair) error { return errors.Join(rested(p, name), p.Node(name).Shutdown(ctx)) })
+}
+
+func wait(d time.Duration) deed {
+	return act("wait "+d.String(), func(p pair) error { return p.Sleep(ctx, d) })
+}
+
+var (
+	cut     = act("cut", func(p pair) error { return p.Link("r1", "n1").Cut(cluster.Both) })
+	heal    = act("heal", func(p pair) error { return p.Link("r1", "n1").Heal(cluster.Both) })
+	promote = act("promote", func(p pair) error { return p.Node("r1").(cluster.Replica).Promote(ctx) })
+	// settle waits until the replica has everything.
+	settle = act("settle", func(p pair) error {
+		for range 3000 {
+			master, busy := p.Node("n1").Look(ctx)
+			replica, busyToo := p.Node("r1").Look(ctx)
+			m, r := master.Replication, replica.Replication
+			if busy == nil && busyToo == nil && r.Linked && r.History == m.History && r.Offset >= m.Offset {
+				return nil
+			}
+			if err := p.Sleep(ctx, 20*time.Millisecond); err != nil {
+				return err
+			}
+		}
+		return fmt.Errorf("the replica has not everything after a minute")
+	})
+)
+
+// jump lets a server's clock jump.
+func jump(name string, by time.Duration) deed {
+	return act(fmt.Sprint("jump ", name, " by ", by), func(p pair) error { return p.Node(name).SetClock(ctx, by, 0) })
+}
+
+// everything reads what a server has.
+func everything(name string) deed {
+	commands := [][]any{{"DBSIZE"}}
+	for _, key := range keys {
+		commands = append(commands, []any{"GET", key}, []any{"PTTL", key})
+	}
+	return say(name, commands[1:]...)
+}
+
+// write draws a command whose expiry, if it has one, is far away.
+func write(r *rand.Rand) []any {
+	key, token := keys[r.IntN(len(keys))], fmt.Sprint("token", r.IntN(3))
+	ttl := ((time.Duration(r.IntN(3)) * longTime) + longTime/2).Milliseconds()
+	all := [][]any{
+		{"SET", key, token, "NX", "PX", ttl},
+		{"SET", key, token, "PX", ttl},
+		{"SET", key, r.IntN(100)},
+		{"SET", key, token, "XX", "KEEPTTL"},
+		{"EVAL", compareAndDelete, 1, key, token},
+		{"EVAL", compareAndExpire, 1, key, token, ttl},
+		{"DEL", key},
+		{"INCR", "counter"},
+		{"PEXPIRE", key, ttl},
+		{"PERSIST", key},
+		{"RENAME", "a", "b"},
+		{"MSET", "a", token, "b", token},
+	}
+	if r.IntN(30) == 0 {
+		return []any{"FLUSHALL"}
+	}
+	return all[r.IntN(len(all))]
+}
+
+// life draws what happens to a pair. In between, both servers run and the replica has
+// everything.
+func life(r *rand.Rand) (deeds []deed) {
+	writes := func() {
+		var commands [][]any
+		for range 1 + r.IntN(6) {
+			commands = append(commands, write(r))
+		}
+		deeds = append(deeds, say("n1", commands...))
+	}
+	end := []func(string) deed{kill, shutdown}[r.IntN(2)]
+	writes()
+	for range 5 {
+		deeds = append(deeds, settle, everything("r1"))
+		switch r.IntN(6) {
+		case 0: // behind
+			deeds = append(deeds, cut)
+			writes()
+			deeds = append(deeds, everything("r1"), say("n1", []any{"SET", "a", "x"}, []any{"WAIT", 1, 100}), heal)
+		case 1: // a replica's restart: it has what its disk has, until it is reached
+			deeds = append(deeds, cut, end("r1"), start("r1"), everything("r1"), heal)
+		case 2: // a master's
+			deeds = append(deeds, end("n1"), everything("r1"), start("n1"))
+		case 3: // a replica that is away while its master writes
+			deeds = append(deeds, end("r1"))
+			writes()
+			deeds = append(deeds, start("r1"))
+		case 4: // a clock that is ahead hides what has expired by it, and only hides it
+			deeds = append(deeds, jump("r1", longTime), everything("r1"))
+			writes()
+			deeds = append(deeds, settle, everything("r1"), jump("r1", -longTime), everything("r1"))
+		default:
+			writes()
+			deeds = append(deeds, say("n1", write(r), []any{"WAIT", 1, 10_000}), say("r1", write(r), []any{"WAIT", 1, 10}))
+		}
+	}
+	if r.IntN(2) == 0 {
+		deeds = append(deeds, jump("r1", longTime))
+	}
+	deeds = append(deeds, settle, cut)
+	writes()
+	deeds = append(deeds, promote, everything("r1"), say("r1", write(r), write(r), []any{"WAIT", 1, 50}), heal,
+		everything("r1"), everything("n1"), end("r1"), start("r1"), settle, everything("r1"))
+	return deeds
+}
+
+// both does all deeds on a virtual pair and on a real one, with further lines of
+// redis.conf, and says where the replies differ.
+func both(t *testing.T, setting cluster.Persistence, lines map[string]string, deeds []deed) {
+	t.Helper()
+	cfg := cluster.Config{Nodes: []string{"n1"}, Clients: []string{"c1"}, Replicas: map[string]string{"r1": "n1"},
+		Persistence: setting, Settings: lines, Seed: 1, Record: func(history.Event) {}}
+	carryOut := func(p pair) (replies []string, err error) {
+		for _, d := range deeds {
+			reply, err := d.do(p)
+			if err != nil {
+				return replies, fmt.Errorf("%s: %w", d.what, err)
+			}
+			replies = append(replies, d.what+" -> "+reply)
+		}
+		return replies, nil
+	}
+	var got []string
+	inBubble(t, func() {
+		c, err := virtual.New(cfg)
+		require.NoError(t, err)
+		got, err = carryOut(pair{c, func(name string) *redis.Client { return connect(c, "c1", name) }})
+		require.NoError(t, err)
+		require.NoError(t, c.Close())
+	})
+	cfg.Dir = tempDir(t)
+	c, err := local.New(t.Context(), cfg, local.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, c.Close()) }()
+	want, err := carryOut(pair{c, func(name string) *redis.Client {
+		return redis.NewClient(&redis.Options{Addr: c.Address(name), Password: server.Password(), Protocol: 2, MaxRetries: -1,
+			DisableIdentity: true})
+	}})
+	require.NoError(t, err)
+	for i := range want {
+		require.Equal(t, want[i], got[i], "after\n%s", strings.Join(want[:i], "\n"))
+	}
+}
+
+// needsRedis skips a test where no real server with a clock of its own can be had.
+func needsRedis(t *testing.T) {
+	needs.Check(t, needs.Redis, local.Available(""))
+	needs.Check(t, needs.Compiler, shim.Available())
+	needs.PlainTemp(t)
+}
+
+func TestVirtualReplicasAnswerAsRedisDoes(t *testing.T) {
+	needsRedis(t)
+	for i, setting := range []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistAlways} {
+		for round := range 4 {
+			t.Run(fmt.Sprint(setting, " ", round), func(t *testing.T) {
+				t.Parallel()
+				both(t, setting, nil, life(rand.New(rand.NewPCG(uint64(round), uint64(i)))))
+			})
+		}
+	}
+}
+
+// caughtOut loses the replica between MULTI and EXEC.
+var caughtOut = deed{"EXEC too late", func(p pair) (string, error) {
+	rdb := p.connect("n1")
+	defer rdb.Close()
+	conn := rdb.Conn()
+	defer conn.Close()
+	replies := coarse(conn.Do(ctx, "MULTI")) + coarse(conn.Do(ctx, "SET", "a", "1"))
+	if err := errors.Join(p.Node("r1").Kill(ctx), p.Sleep(ctx, 1500*time.Millisecond)); err != nil {
+		return replies, err
+	}
+	return replies + coarse(conn.Do(ctx, "EXEC")) + coarse(conn.Do(ctx, "EXEC")), nil
+}}
+
+// A master that is to have a replica takes no writes soon after it has lost it: at once where the
+// connection ends, and where it is only cut when its word is older than the lag.
+func TestVirtualMastersRefuseAsRedisDoes(t *testing.T) {
+	needsRedis(t)
+	tries := say("n1", []any{"SET", "a", "1"}, []any{"EVAL", compareAndExpire, 1, "a", "1", longTime.Milliseconds()},
+		[]any{"GET", "a"}, []any{"MULTI"}, []any{"SET", "b", "2"}, []any{"EXEC"}, []any{"MULTI"}, []any{"GET", "b"}, []any{"EXEC"})
+	const soon, late = 1500 * time.Millisecond, 5 * time.Second // of a lag of 2 s
+	t.Run("killed", func(t *testing.T) {
+		t.Parallel()
+		both(t, cluster.PersistAlways, map[string]string{"min-replicas-to-write": "1", "min-replicas-max-lag": "60"},
+			[]deed{settle, tries, kill("r1"), wait(soon), tries, start("r1"), settle, wait(soon), tries})
+	})
+	t.Run("cut", func(t *testing.T) {
+		t.Parallel()
+		both(t, cluster.PersistNone, map[string]string{"min-replicas-to-write": "1", "min-replicas-max-lag": "2"},
+			[]deed{settle, tries, cut, tries, wait(late), tries, heal, wait(late), tries})
+	})
+	t.Run("in a transaction", func(t *testing.T) {
+		t.Parallel()
+		both(t, cluster.PersistNone, map[string]string{"min-replicas-to-write": "1"}, []deed{settle, caughtOut, tries})
+	})
+	t.Run("too few", func(t *testing.T) {
+		t.Parallel()
+		both(t, cluster.PersistNone, map[string]string{"min-replicas-to-write": "2"}, []deed{settle, tries})
+	})
+}
+
+// modelled carries out deeds on a virtual pair, and gives the last reply.
+func modelled(t *testing.T, lines map[string]string, deeds ...deed) (last string, took time.Duration) {
+	t.Helper()
+	inBubble(t, func() {
+		c, err := virtual.New(cluster.Config{Nodes: []string{"n1"}, Clients: []string{"c1"}, Replicas: map[string]string{"r1": "n1"},
+			Settings: lines, Seed: 1, Record: func(history.Event) {}})
+		require.NoError(t, err)
+		p := pair{c, func(name string) *redis.Client { return connect(c, "c1", name) }}
+		for _, d := range deeds {
+			began := c.Now()
+			last, err = d.do(p)
+			require.NoError(t, err, d.what)
+			took = time.Duration(c.Now() - began)
+		}
+		require.NoError(t, c.Close())
+	})
+	return last, took
+}
+
+func TestWaitAnswersWhenItKnows(t *testing.T) {
+	set := []any{"SET", "a", "1"}
+	reply, took := modelled(t, nil, say("n1", set, []any{"WAIT", 1, 5000}))
+	require.Equal(t, "OK; 1", reply)
+	require.Less(t, took, 50*time.Millisecond, "it asks for the replica's word at once")
+	reply, took = modelled(t, nil, cut, say("n1", set, []any{"WAIT", 1, 700}))
+	require.Equal(t, "OK; 0", reply)
+	require.InDelta(t, 700*time.Millisecond, took, float64(20*time.Millisecond))
+	reply, _ = modelled(t, nil, say("n1", set, []any{"WAIT", 2, 300}))
+	require.Equal(t, "OK; 1", reply, "it tells how many there are")
+	reply, _ = modelled(t, nil, say("n1", []any{"WAIT", 1}, []any{"WAIT", "x", 1}, []any{"WAIT", 1, "x"}, []any{"WAIT", 1, -1}))
+	require.Equal(t, "ERR wrong number of arguments for 'wait' command; ERR value is not an integer or out of range; "+
+		"ERR timeout is not an integer or out of range; ERR timeout is negative", reply)
+}
+
+// A master that stands still answers no WAIT, also when its time is up; it does when it runs on.
+func TestAMasterThatIsPausedLetsAWaitWait(t *testing.T) {
+	inBubble(t, func() {
+		c, err := virtual.New(cluster.Config{Nodes: []string{"n1"}, Clients: []string{"c1"}, Replicas: map[string]string{"r1": "n1"},
+			Seed: 1, Record: func(history.Event) {}})
+		require.NoError(t, err)
+		require.NoError(t, c.Link("r1", "n1").Cut(cluster.Both))
+		answered := make(chan int64)
+		go func() {
+			rdb := connect(c, "c1", "n1")
+			conn := rdb.Conn()
+			conn.Set(ctx, "a", "1", 0)
+			answered <- conn.Do(ctx, "WAIT", 1, 1000).Val().(int64)
+			conn.Close()
+			rdb.Close()
+		}()
+		time.Sleep(500 * time.Millisecond)
+		require.NoError(t, c.Node("n1").Pause(ctx))
+		time.Sleep(2 * time.Second)
+		select {
+		case <-answered:
+			t.Error("a node that is paused has answered")
+		default:
+		}
+		require.NoError(t, c.Node("n1").Resume(ctx))
+		require.Zero(t, <-answered)
+		require.NoError(t, c.Close())
+	})
+}
+
+// A link that is cut for longer than repl-timeout is given up on both sides; what the
+// replica has missed it is told when it comes back.
+func TestALinkThatIsSilentIsGivenUp(t *testing.T) {
+	linked := deed{"linked", func(p pair) (string, error) {
+		seen, err := p.Node("r1").Look(ctx)
+		return fmt.Sprint(seen.Replication.Linked), err
+	}}
+	reply, _ := modelled(t, nil, cut, wait(50*time.Second), linked)
+	require.Equal(t, "true", reply, "nobody has noticed yet")
+	reply, _ = modelled(t, nil, cut, wait(90*time.Second), linked)
+	require.Equal(t, "false", reply)
+	reply, _ = modelled(t, nil, cut, say("n1", []any{"SET", "a", "1"}), wait(90*time.Second), heal, settle, say("r1", []any{"GET", "a"}))
+	require.Equal(t, "1", reply)
+}
+
+// A server that is shut down waits until its replicas have what it wrote, and no longer
+// than Redis does.
+func TestAMasterThatShutsDownWaitsForItsReplicas(t *testing.T) {
+	set := say("n1", []any{"SET", "a", "1"})
+	_, took := modelled(t, nil, cut, set, shutdown("n1"))
+	require.InDelta(t, 10*time.Second, took, float64(20*time.Millisecond))
+	_, took = modelled(t, nil, set, shutdown("n1"))
+	require.Less(t, took, 3*time.Second)
+	reply, _ := modelled(t, nil, set, shutdown("n1"), promote, say("r1", []any{"GET", "a"}, []any{"SET", "b", "2"}))
+	require.Equal(t, "1; OK", reply)
+}
+
+func TestWhatCannotBePromoted(t *testing.T) {
+	inBubble(t, func() {
+		c, err := virtual.New(cluster.Config{Nodes: []string{"n1"}, Replicas: map[string]string{"r1": "n1"}, Record: func(history.Event) {}})
+		require.NoError(t, err)
+		promote := func(name string) error { return c.Node(name).(cluster.Replica).Promote(ctx) }
+		require.ErrorContains(t, promote("n1"), "it is a master already")
+		require.NoError(t, c.Node("r1").Pause(ctx))
+		require.ErrorContains(t, promote("r1"), "it is paused")
+		require.NoError(t, c.Node("r1").Kill(ctx))
+		require.ErrorIs(t, promote("r1"), cluster.ErrDown)
+		require.NoError(t, c.Close())
+	})
+}
