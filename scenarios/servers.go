@@ -5,10 +5,12 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
+	"lockproof/harness/cluster"
 	"lockproof/harness/history"
 )
 
@@ -27,6 +29,13 @@ const (
 	settingMemory  = "maxmemory"
 	settingPolicy  = "maxmemory-policy"
 	settingRewrite = "no-appendfsync-on-rewrite"
+)
+
+// mostReplicas and mostLag bound what a master may ask of its replicas; the lag is in
+// seconds.
+const (
+	mostReplicas = 9
+	mostLag      = 3600
 )
 
 // What their values may be.
@@ -48,7 +57,12 @@ func (d *decoder) redis(n ast.Node, before map[string]string) map[string]string 
 	oneOf := func(name string, values []string, kind string) field {
 		return field{name, "", func(n ast.Node) { set[name] = d.word(n, name, values, kind) }}
 	}
+	count := func(name string, least, most int) field {
+		return field{name, "", func(n ast.Node) { set[name] = strconv.Itoa(d.integer(n, name, least, most)) }}
+	}
 	places := d.fields(n, "redis", []field{
+		count(cluster.MinReplicas, 0, mostReplicas),
+		count(cluster.MinLag, 0, mostLag),
 		{settingMemory, "", func(n ast.Node) {
 			set[settingMemory] = d.text(n, settingMemory)
 			if value := set[settingMemory]; value != "" && !memory.MatchString(value) {

@@ -85,6 +85,22 @@ func (c Config) Replicates(name string) bool {
 	return c.Replicas[name] != "" || slices.Contains(slices.Collect(maps.Values(c.Replicas)), name)
 }
 
+// SettingsOf gives the further lines of redis.conf of a server, by name. What a master
+// asks of its replicas is not asked of a replica: once it is promoted it has none.
+func (c Config) SettingsOf(name string) map[string]string {
+	settings := maps.Clone(c.Settings)
+	if c.Replicas[name] != "" {
+		delete(settings, MinReplicas)
+	}
+	return settings
+}
+
+// The lines of redis.conf by which a master refuses writes while it has too few replicas.
+const (
+	MinReplicas = "min-replicas-to-write"
+	MinLag      = "min-replicas-max-lag" // in seconds: how old a replica's word may be
+)
+
 // Servers lists the nodes that have servers of their own, the replicas and the
 // store.
 func (c Config) Servers() []string {

@@ -138,7 +138,7 @@ func (c *Cluster) machine(name string) (m proxy.Machine, supervised bool, err er
 		m.Settings, err = server.Settings(cluster.PersistAlways, nil)
 		return m, false, err
 	}
-	m.Settings, err = server.Settings(c.cfg.Persistence, c.cfg.Settings)
+	m.Settings, err = server.Settings(c.cfg.Persistence, c.cfg.SettingsOf(name))
 	m.Small = slices.ContainsFunc(c.cfg.Fillable, func(f string) bool { return c.cfg.Resolve(f) == name })
 	return m, c.cfg.Supervised, err
 }

@@ -133,7 +133,7 @@ func (c *Cluster) settings(name string) (p cluster.Persistence, more map[string]
 	if name == cluster.StoreName {
 		return cluster.PersistAlways, nil, false
 	}
-	return c.cfg.Persistence, c.cfg.Settings, c.cfg.Supervised
+	return c.cfg.Persistence, c.cfg.SettingsOf(name), c.cfg.Supervised
 }
 
 // Address is where a node's server listens, past every link.

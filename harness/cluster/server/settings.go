@@ -13,6 +13,7 @@ import (
 // be set up with.
 var Adjustable = []string{
 	"appendfsync", "appendonly", "auto-aof-rewrite-percentage", "maxmemory", "maxmemory-policy", "no-appendfsync-on-rewrite", "save",
+	cluster.MinReplicas, cluster.MinLag,
 }
 
 // Settings are the lines of redis.conf for a persistence setting, and for further

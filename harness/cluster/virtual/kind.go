@@ -45,14 +45,8 @@ var Kind = cluster.Kind{
 var faults = []string{
 	"kill", "shutdown", "power-loss", "start", "pause", "resume", "busy", "block", "node-clock", "client-clock", "flush",
 	"cut", "heal", "delay", "hold", "lose", "drop", "let-go", "replicas", "promote",
-	leastReplicas, mostLag,
+	cluster.MinReplicas, cluster.MinLag,
 }
-
-// The lines of redis.conf that the nodes can be set up with.
-const (
-	leastReplicas = "min-replicas-to-write"
-	mostLag       = "min-replicas-max-lag"
-)
 
 // elsewhere is where real servers are.
 const elsewhere = "use --on local or --on docker"

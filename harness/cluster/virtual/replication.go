@@ -85,8 +85,8 @@ const (
 
 // wanted reads min-replicas-to-write and min-replicas-max-lag, the latter in seconds.
 func wanted(cfg cluster.Config) (replicas, lag int, err error) {
-	replicas, err = count(leastReplicas, cmp.Or(cfg.Settings[leastReplicas], "0"))
-	lag, wrong := count(mostLag, cmp.Or(cfg.Settings[mostLag], defaultMostLag))
+	replicas, err = count(cluster.MinReplicas, cmp.Or(cfg.Settings[cluster.MinReplicas], "0"))
+	lag, wrong := count(cluster.MinLag, cmp.Or(cfg.Settings[cluster.MinLag], defaultMostLag))
 	return replicas, lag, errors.Join(err, wrong)
 }
 
@@ -103,8 +103,12 @@ func count(name, value string) (int, error) {
 func (c *Cluster) replicate(replicas []string) {
 	least, lag, _ := wanted(c.cfg) // check has read them
 	for _, name := range c.cfg.Servers() {
-		if c.cfg.Replicates(name) || least > 0 && name != cluster.StoreName {
-			c.nodes[name].replicate(c.paths[pathName{name, c.cfg.Replicas[name]}], least, lag)
+		master := c.cfg.Replicas[name]
+		switch {
+		case master != "": // once it is promoted it has no replicas
+			c.nodes[name].replicate(c.paths[pathName{name, master}], 0, lag)
+		case c.cfg.Replicates(name) || least > 0 && name != cluster.StoreName:
+			c.nodes[name].replicate(nil, least, lag)
 		}
 	}
 	for _, name := range replicas {
