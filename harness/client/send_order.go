@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -16,7 +17,8 @@ import (
 // the pool's idle connection and which has to dial, say when a lock that closes
 // tries its last releases all at once. Equal commands may go in any order. What is
 // sent to several servers at one instant goes to each a little later than to the one
-// before: if all are down, it is settled whose failure is noticed first.
+// before: if all are down, it is settled whose failure is noticed first. So it is where
+// one deadline, or one end of a context, cuts short what several were asked.
 type sendOrder struct {
 	now    func() int64
 	server int // its place among the client's servers
@@ -53,7 +55,7 @@ func (o *sendOrder) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (o *sendOrder) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		o.wait(&sending{cmds: []redis.Cmder{cmd}})
-		return next(ctx, cmd)
+		return o.came(next(ctx, cmd))
 	}
 }
 
@@ -61,8 +63,18 @@ func (o *sendOrder) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 func (o *sendOrder) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		o.wait(&sending{cmds: cmds})
-		return next(ctx, cmds)
+		return o.came(next(ctx, cmds))
 	}
+}
+
+// came passes on what became of a command, an error that no server sent a little later:
+// a deadline ends what several servers were asked at one instant.
+func (o *sendOrder) came(err error) error {
+	var said redis.Error
+	if err != nil && !errors.As(err, &said) {
+		time.Sleep(time.Duration(o.later()))
+	}
+	return err
 }
 
 // wait waits for an instant at which every command of the present one has joined, and
