@@ -48,9 +48,10 @@ type Outcome struct {
 	Verdicts []checker.Result
 }
 
-// Write writes the trial's history, as lockproof run does.
+// Write writes the trial's history, as lockproof run does: its events are in the order of
+// that file.
 func (o *Outcome) Write(w io.Writer) error {
-	events := history.NewWriter(w, true)
+	events := history.NewWriter(w, false)
 	for _, e := range o.Trial.Events {
 		events.Write(e)
 	}

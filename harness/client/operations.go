@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
@@ -274,6 +275,9 @@ func (c *Client) noteLoss(t *tenure, cause error) {
 		return
 	}
 	t.lost.Store(true)
+	if c.clock.pauser != nil {
+		time.Sleep(time.Nanosecond) // an extension that it cuts short ends first, whoever wakes up first
+	}
 	e := t.event("", 0)
 	e.Type, e.Error = history.TypeLost, cause.Error()
 	c.record(e)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -30,6 +31,7 @@ type Journal struct {
 	mu      sync.Mutex
 	headed  bool // the header has come, and with it whatever came before it
 	seen    []history.Event
+	ordered bool  // seen is in the order of the file's reader, no more in that of arrival
 	keeps   int   // how many events are kept in memory
 	spilled bool  // there were too many to keep: the file has them
 	latest  int64 // time of the latest
@@ -285,10 +287,36 @@ func (j *Journal) source() (checker.Source, error) {
 func (j *Journal) events() []history.Event {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	slices.SortStableFunc(j.seen, func(a, b history.Event) int {
-		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Process, b.Process))
-	})
+	if !j.ordered {
+		j.seen, j.ordered = inFileOrder(j.seen), true
+	}
 	return j.seen
+}
+
+// inFileOrder puts events, which are in the order of their arrival, into that of a file's
+// reader: by time, and of one instant as the file's writer puts them. What is told later
+// than it was, as what a clock was set to is once it has been measured, comes after what
+// was told at its instant.
+func inFileOrder(events []history.Event) []history.Event {
+	type place struct{ batch, index int }
+	places := make([]place, len(events))
+	batch, instant := 0, int64(math.MinInt64)
+	for i := range events {
+		if events[i].Time > instant {
+			batch, instant = batch+1, events[i].Time
+		}
+		places[i] = place{batch, i}
+	}
+	slices.SortFunc(places, func(p, q place) int {
+		a, b := &events[p.index], &events[q.index]
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(rank(a), rank(b)), cmp.Compare(p.batch, q.batch),
+			cmp.Compare(a.Process, b.Process), cmp.Compare(p.index, q.index))
+	})
+	ordered := make([]history.Event, len(events))
+	for i, p := range places {
+		ordered[i] = events[p.index]
+	}
+	return ordered
 }
 
 // Few gives what was recorded, nil if that is more than is kept in memory beside a
@@ -302,7 +330,7 @@ func (j *Journal) Few() []history.Event {
 }
 
 // rank puts the header before everything at its instant, and the end after it.
-func rank(e history.Event) int {
+func rank(e *history.Event) int {
 	switch e.Type {
 	case history.TypeHeader:
 		return 0

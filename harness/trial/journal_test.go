@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -62,6 +63,26 @@ func TestLongHistoriesAreJudgedFromTheirFiles(t *testing.T) {
 
 // Whenever the harness is killed, a history that has its name has its header:
 // here the header cannot be written.
+// What is in memory is in the order in which the file is read, also where something is told
+// late (fast-servers): both are judged.
+func TestMemoryAndFileAreInOneOrder(t *testing.T) {
+	for _, name := range []string{"fast-servers", "clock-jump-back", "late-set", "healthy-contention"} {
+		j, err := NewJournal(Record{Root: t.TempDir(), Path: path, Virtual: true})
+		require.NoError(t, err)
+		runVirtual(t, planned(t, load(t, name), Settings{On: virtual.Kind}), j)
+		file, err := os.Open(j.name())
+		require.NoError(t, err)
+		read, err := history.Read(file)
+		require.NoError(t, errors.Join(err, file.Close()))
+		require.Equal(t, len(read), len(j.events()))
+		for i, e := range j.events() {
+			require.Equal(t, read[i].Process, e.Process, "%s, event %d", name, i)
+			require.Equal(t, read[i].Time, e.Time, "%s, event %d", name, i)
+			require.Equal(t, read[i].Type, e.Type, "%s, event %d", name, i)
+		}
+	}
+}
+
 func TestAHistoryHasItsNameOnlyWithItsHeader(t *testing.T) {
 	to := Record{Root: t.TempDir(), Path: path}
 	j, err := NewJournal(to)

@@ -112,16 +112,8 @@ func askNode(t *testing.T, of *engine, all []asked) []answered {
 	return answers
 }
 
-// mayDiffer are the scenarios of which rows may have another history in the engine, and
-// mostDiffer how many rows. A page's history is written from memory, sorted by time: a
-// clock's event that is told late stands in the program's file where it was told. And where
-// two goroutines speak at one instant, it is up to the scheduler which is first.
-var mayDiffer = []string{"fast-servers", "drift-within-margin", "watchdog-cut-off"}
-
-const mostDiffer = 5
-
 // One seed gives the history of lockproof run, byte for byte: all of the catalogue is
-// compared, and nearly all of it is equal.
+// compared.
 func TestTheEngineGivesTheHistoriesOfTheCommandLine(t *testing.T) {
 	s := theSite(t)
 	all, err := lab.Catalogue()
@@ -135,7 +127,7 @@ func TestTheEngineGivesTheHistoriesOfTheCommandLine(t *testing.T) {
 		requests = append(requests, asked{Path: "lab/" + j.Scenario.Name + ".history.jsonl", Form: url.Values{"variant": {j.Variant}}.Encode()})
 	}
 	answers := askNode(t, s.engine, requests)
-	different := 0
+	compared := 0
 	for i, j := range jobs {
 		trials, err := suite.Run(context.Background(), []suite.Job{j}, o, func(suite.Result) {})
 		require.NoError(t, err)
@@ -145,13 +137,12 @@ func TestTheEngineGivesTheHistoriesOfTheCommandLine(t *testing.T) {
 		}
 		file, err := os.ReadFile(filepath.Join(o.Out, trials[0].History))
 		require.NoError(t, err)
+		compared++
 		if string(file) != answers[i].Text {
-			different++
-			assert.Contains(t, mayDiffer, j.Scenario.Name, "%s: the engine's history differs from the program's: %s", j.Name(),
-				difference(string(file), answers[i].Text))
+			assert.Fail(t, "the engine's history differs from the program's", "%s: %s", j.Name(), difference(string(file), answers[i].Text))
 		}
 	}
-	require.LessOrEqual(t, different, mostDiffer, "of %d histories", len(jobs))
+	require.Greater(t, compared, 90)
 }
 
 // difference is the first line in which two texts differ.
