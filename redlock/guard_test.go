@@ -54,12 +54,19 @@ func newProcess(m *miniredis.Miniredis, index int) *process {
 
 // restart ends all connections and forgets all keys.
 func (p *process) restart() {
+	p.restartBehindProxy()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drop()
+}
+
+// restartBehindProxy forgets all keys, and somebody keeps the connections open.
+func (p *process) restartBehindProxy() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.run++
 	p.started, p.step = time.Now(), 0
 	p.FlushAll()
-	p.drop()
 }
 
 // drop ends all connections. p.mu is held.
@@ -298,6 +305,27 @@ func TestUptimeIsNoLongerThanTheRunBeforeAllows(t *testing.T) {
 			p.setForward(time.Hour)
 		}
 		u2.must(t) // it has no other source: see WithRestartGuard
+	})
+}
+
+// A restart that ends no connection of the client's is not seen by it: see WithRestartGuard.
+// A client whose connections are newer sees it.
+func TestGuardDoesNotSeeThroughAProxy(t *testing.T) {
+	onProcesses(t, func(t *testing.T, ps *processes) {
+		time.Sleep(settled)
+		u1, u2, u3 := ps.user(1, plain), ps.user(2, plain), ps.user(3, plain)
+		for range 3 { // until no connection is newer than what it knows
+			u2.warmUp(t)
+		}
+		u1.reach(1, 2)
+		u2.reach(2, 3)
+		u3.reach(2, 3)
+		u1.must(t)
+		ps.all[1].restartBehindProxy()
+		_, err := u3.TryAcquire(t.Context(), key, ttl)
+		require.ErrorIs(t, err, ErrRestarted)
+		synctest.Wait()
+		u2.must(t) // beside u1, whose lease has not ended
 	})
 }
 

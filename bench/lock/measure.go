@@ -29,6 +29,7 @@ func Measure(ctx context.Context, say func(format string, args ...any)) (section
 		{"pairs while one node hangs", hung},
 		{"pairs while one node is far away", far},
 		{"one key that all want", contended},
+		{"pairs with fencing tokens", fencing},
 	} {
 		say("lock: %s", part.doing)
 		section, err := part.measure(ctx, s)

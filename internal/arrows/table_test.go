@@ -94,7 +94,7 @@ var table = []allowed{
 	{"internal/runtests", "harness/cluster/docker internal/needs"},
 	{"bench/figures", ""},
 	{"bench/memory", ""},
-	{"bench/lock", "bench/figures harness/cluster/process harness/cluster/server redlock"},
+	{"bench/lock", "bench/figures harness/cluster/process harness/cluster/server harness/locks redlock"},
 	{"bench/checking", "bench/figures bench/memory checker harness/history"},
 	{"bench/trials", "bench/figures bench/memory checker harness/history harness/suite scenarios"},
 	{"bench/searching", "bench/figures bench/trials checker explore harness/locks harness/suite redlock"},

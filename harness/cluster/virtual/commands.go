@@ -96,7 +96,8 @@ func informs(section string) bool {
 	return false
 }
 
+// info is the section server, with an uptime by the wall clock, as a server counts it.
 func (n *Node) info() string {
 	return fmt.Sprintf("# Server\r\n%s\r\nredis_mode:standalone\r\nrun_id:%s\r\nuptime_in_seconds:%d\r\n",
-		n.release.says, n.runID, (n.now()-n.disk.started)/1e9)
+		n.release.says, n.runID, (n.clock.at(n.now())-n.booted)/1e9)
 }

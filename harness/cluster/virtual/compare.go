@@ -139,7 +139,7 @@ type set struct {
 }
 
 // parseSet takes a SET apart as Redis 8.6 does: NX and XX count beside a condition, if
-// they follow it; of what is given twice the last counts.
+// they follow it; of what is given twice the last counts. Valkey has one condition alone.
 func (n *Node) parseSet(args []string) set {
 	var s set
 	var expiry, exists string
@@ -153,7 +153,7 @@ func (n *Node) parseSet(args []string) set {
 	for i := values; i < len(args); i++ {
 		switch name := strings.ToUpper(args[i]); {
 		case i+1 < len(args) && slices.Contains(n.release.conditions, name):
-			s.malformed = s.malformed || exists != "" || s.given != nil && s.given.name != name
+			s.malformed = s.malformed || exists != "" || s.given != nil && (n.release.alone || s.given.name != name)
 			s.given = &condition{name, args[i+1]}
 			i++
 		case slices.Contains([]string{"EX", "PX", "EXAT", "PXAT"}, name):
@@ -172,6 +172,7 @@ func (n *Node) parseSet(args []string) set {
 			s.plain = append(s.plain, args[i])
 		}
 	}
+	s.malformed = s.malformed || n.release.alone && s.given != nil && exists != ""
 	s.plain = append(s.plain, number...)
 	return s
 }

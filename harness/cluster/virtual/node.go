@@ -41,6 +41,7 @@ type Node struct {
 	inner   *script.Console      // of the server
 	natives map[string]bool      // digests of native scripts that the server knows and miniredis has not been told
 	reading int64                // of the wall clock, as miniredis knows it
+	booted  int64                // reading of the wall clock when the server started
 	keys    map[string]record    // as the last command left them
 	starts  int
 	runID   string
@@ -80,6 +81,7 @@ func (n *Node) start() {
 		n.rep.begin()
 	}
 	n.reading = n.clock.at(now)
+	n.booted = n.reading
 	n.keys = n.disk.load()
 	n.expire(now)
 	n.boot(n.keys)

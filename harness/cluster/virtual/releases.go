@@ -12,6 +12,7 @@ type release struct {
 	says string // of its version in INFO
 	// later are the commands that Redis 7.0 has not, conditions those of its SET.
 	later, conditions []string
+	alone             bool // SET takes one condition, NX and XX among them
 }
 
 // releases are those that can be chosen, the default first. differential_test.go holds
@@ -25,7 +26,7 @@ var releases = []release{
 	},
 	{
 		name: "valkey-9.0", says: "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:9.0.0",
-		later: []string{"DELIFEQ"}, conditions: []string{"IFEQ"},
+		later: []string{"DELIFEQ"}, conditions: []string{"IFEQ"}, alone: true,
 	},
 }
 
