@@ -145,6 +145,7 @@ func (v *Validation) Text(screen Screen) string {
 		t.line("  " + line + screen.style("  "+v.WhereSet(line), faint))
 	}
 	t.rows()
+	t.takeovers()
 	t.hazards()
 	t.unjudged()
 	t.costs()

@@ -68,6 +68,35 @@ func (t *validationText) rows() {
 	}
 }
 
+func (t *validationText) takeovers() {
+	if len(t.Takeovers) == 0 {
+		return
+	}
+	t.line("")
+	table := newTable(t.screen).Headers("takeover", "TTL", "promoted after", "verdict", "lock given away")
+	for _, r := range t.Takeovers {
+		after := "at once"
+		if r.After > 0 {
+			after = Span(r.After)
+		}
+		table.Row(string(r.Takeover), Span(r.TTL), after, t.screen.verdict(r.Verdict), GivenAway(r.Tally))
+	}
+	t.line(table.fitted(t.screen))
+	said := map[string]bool{}
+	for _, r := range t.Takeovers {
+		if id := string(r.Takeover) + string(r.Verdict); !said[id] {
+			said[id] = true
+			t.hang("  ", fmt.Sprintf("%s: %s.", r.Takeover, r.Reason))
+		}
+	}
+	for _, r := range t.Takeovers {
+		if len(r.Tally.Histories) > 0 {
+			t.line("  proof: lockproof check " + path.Join(t.Question.Out, r.Tally.Histories[0]))
+			break
+		}
+	}
+}
+
 func (t *validationText) hazards() {
 	if len(t.Hazards) == 0 {
 		return
@@ -228,7 +257,11 @@ func (t *validationText) advice() {
 	}
 	t.heading("What would make it safe, the least expensive first")
 	for i, a := range t.Advice {
-		t.hang(fmt.Sprintf("  %d. ", i+1), "in "+a.File+":")
+		where := "in " + a.File + ":"
+		if a.Against != "" {
+			where = fmt.Sprintf("against %s, %s", a.Against, where)
+		}
+		t.hang(fmt.Sprintf("  %d. ", i+1), where)
 		for _, line := range a.Lines {
 			t.line("         " + line)
 		}

@@ -61,8 +61,6 @@ func (d *decoder) redis(n ast.Node, before map[string]string) map[string]string 
 		return field{name, "", func(n ast.Node) { set[name] = strconv.Itoa(d.integer(n, name, least, most)) }}
 	}
 	places := d.fields(n, "redis", []field{
-		count(cluster.MinReplicas, 0, mostReplicas),
-		count(cluster.MinLag, 0, mostLag),
 		{settingMemory, "", func(n ast.Node) {
 			set[settingMemory] = d.text(n, settingMemory)
 			if value := set[settingMemory]; value != "" && !memory.MatchString(value) {
@@ -72,6 +70,8 @@ func (d *decoder) redis(n ast.Node, before map[string]string) map[string]string 
 		}},
 		oneOf(settingPolicy, policies, "policies"),
 		oneOf(settingRewrite, switches, "values"),
+		count(cluster.MinReplicas, 0, mostReplicas),
+		count(cluster.MinLag, 0, mostLag),
 	})
 	if at := places[settingPolicy]; at != nil && set[settingMemory] == "" {
 		d.report(at, "a maxmemory-policy without a maxmemory: memory without a limit is never full",

@@ -19,6 +19,8 @@ type Advice struct {
 	File  string   `json:"file"`
 	Lines []string `json:"lines"`
 	Cost  string   `json:"cost"`
+	// Against is what it helps against, where there are takeovers too.
+	Against string `json:"against,omitempty"`
 	// Tally is of the question's crashes with the change made, in virtual time.
 	Tally Tally `json:"trials"`
 }
@@ -44,6 +46,9 @@ func (a *Asker) Advise(ctx context.Context, answer *Answer) error {
 	a.stage("changes that would help")
 	base, free := a.free(answer)
 	for _, c := range a.changes(base, free) {
+		if !slices.ContainsFunc(answer.Rows, func(r Row) bool { return r.Verdict == Unsafe }) && len(answer.Hazards) == 0 {
+			break
+		}
 		asker := *a
 		asker.Redis, asker.Policy, asker.Guard, asker.On = &c.redis, c.policy, c.guard, suite.Virtual
 		tallies, err := asker.tally(ctx, asker.points(), 0, adviceTrials, suite.Virtual, false)
@@ -63,10 +68,13 @@ func (a *Asker) Advise(ctx context.Context, answer *Answer) error {
 				return err
 			}
 			c.Cost = a.cost(c, answer, gap)
+			if len(answer.Takeovers) > 0 {
+				c.Against = "crashes"
+			}
 			answer.Advice = append(answer.Advice, c.Advice)
 		}
 	}
-	return nil
+	return a.adviseWait(ctx, answer)
 }
 
 // free makes the changes that cost nothing: they take a hazard away.

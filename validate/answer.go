@@ -49,6 +49,7 @@ type Answer struct {
 	Question    Question             `json:"-"`
 	Verdict     Verdict              `json:"verdict"`
 	Rows        []Row                `json:"rows"`
+	Takeovers   []TakeoverRow        `json:"takeovers,omitempty"`
 	Hazards     []Hazard             `json:"hazards,omitempty"`
 	Gaps        []Gap                `json:"gaps,omitempty"`
 	Unknown     []settings.Directive `json:"unknown,omitempty"`
@@ -77,6 +78,9 @@ func (a *Answer) Settle() {
 	}
 	for _, r := range a.Rows {
 		a.Verdict = worse(a.Verdict, r.Verdict)
+	}
+	for _, t := range a.Takeovers {
+		a.Verdict = worse(a.Verdict, t.Verdict)
 	}
 	for _, h := range a.Hazards {
 		a.Verdict = worse(a.Verdict, h.Verdict)

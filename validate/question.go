@@ -26,6 +26,12 @@ type Question struct {
 	// Drift is the lock's drift factor: the part of the TTL that is set aside
 	// for clocks. Clocks are as wrong in the trials as it allows.
 	Drift float64
+	// Failover is what is known of replicas that may take a node's place; nil: there are
+	// none. Takeovers are the ways in which they may, and Wait is for how many of them the
+	// lock waits, by WAIT on the connection of its SET.
+	Failover  *settings.Failover
+	Takeovers []Takeover
+	Wait      int
 	// Guard: the lock has a restart guard for the longest TTL.
 	Guard    bool
 	Parallel int

@@ -20,6 +20,9 @@ func (a *Asker) Judge(ctx context.Context, answer *Answer) error {
 	answer.Remarks = slices.Concat(a.Redis.Remarks, a.Policy.Remarks)
 	a.stage("crashes under your settings")
 	points := a.points()
+	if err := a.judgeTakeovers(ctx, answer); err != nil {
+		return err
+	}
 	tallies, err := a.tally(ctx, points, 0, a.Trials, a.On, true)
 	if err != nil {
 		return err

@@ -24,7 +24,10 @@ import (
 // validation is what the flags of validate say.
 type validation struct {
 	config, policyFile, service string
+	sentinel                    string
 	set, crashes, ignore        []string
+	takeovers                   []string
+	replicas, wait              int
 	ttls                        []time.Duration
 	delay                       time.Duration
 	driftFactor                 float64
@@ -44,6 +47,8 @@ const (
 	// confirming is how often --find-delay tries what it found: 300 without a
 	// violation are at most 1.3 % at 95 %.
 	confirming = 300
+	// maxReplicas is how many replicas trials can have.
+	maxReplicas = 9
 )
 
 func (p *program) validateCommand() *cobra.Command {
@@ -84,6 +89,10 @@ failed; 64 bad usage or a bad file.`,
 	f.StringVar(&v.policyFile, "restart-policy", "", "systemd unit, compose file or Kubernetes workload that brings a node back")
 	f.StringVar(&v.service, "service", "", "service or container in the --restart-policy (default: the Redis)")
 	f.StringSliceVar(&v.crashes, "crash", settings.CrashNames(), "how nodes go down")
+	f.StringVar(&v.sentinel, "sentinel", "", "sentinel.conf of the Sentinels that watch the nodes")
+	f.IntVar(&v.replicas, "replicas", 0, "how many replicas each node has (default: as the files say)")
+	f.StringSliceVar(&v.takeovers, "takeover", validate.TakeoverNames(), "how a replica takes its master's place, where there are any")
+	f.IntVar(&v.wait, "wait", 0, "for how many replicas the lock waits, by WAIT on the connection of its SET")
 	f.StringSliceVar(&v.ignore, "ignore", nil, "unknown directives that you know not to matter")
 	f.StringVar(&v.on, "on", suite.Virtual, "cluster: "+strings.Join(kinds.Names(), ", "))
 	f.IntVar(&v.trials, "trials", 0, fmt.Sprintf("trials of each crash and TTL (default: %d, in real time %d)", virtualTrials, realTrials))
@@ -130,7 +139,36 @@ func (v *validation) question(given func(string) bool) (validate.Question, error
 	if q.Redis, err = settings.ReadSettings(v.config, v.set, q.Policy); err != nil {
 		return q, usage("%w", err)
 	}
+	q.Takeovers, q.Wait = validate.AskedTakeovers(v.takeovers), v.wait
+	if q.Failover, err = v.failover(q); err != nil {
+		return q, usage("%w", err)
+	}
+	if q.Failover != nil && q.Wait > q.Failover.Replicas {
+		return q, usage("--wait %d: there are %d replicas to wait for: give --replicas if there are more", q.Wait, q.Failover.Replicas)
+	}
 	return q, nil
+}
+
+// failover is what is known of the nodes' replicas, nil where nothing speaks of any.
+func (v *validation) failover(q validate.Question) (*settings.Failover, error) {
+	found := q.Policy.Failover
+	if v.sentinel != "" {
+		replicas := 0
+		if found != nil {
+			replicas = found.Replicas
+		}
+		var err error
+		if found, err = settings.ReadSentinel(v.sentinel, replicas); err != nil {
+			return nil, err
+		}
+	}
+	if found == nil && (v.replicas > 0 || v.wait > 0 || q.Redis.Replicates()) {
+		found = settings.PromotedAtOnce(max(1, v.wait, q.Redis.MinReplicas))
+	}
+	if found != nil && v.replicas > 0 {
+		found.Replicas = v.replicas
+	}
+	return found, nil
 }
 
 // policy is what brings nodes back.
@@ -170,12 +208,25 @@ func (v *validation) check(given func(string) bool) error {
 		return usage("--out is empty: name a folder, as in --out out")
 	case v.service != "" && v.policyFile == "":
 		return usage("--service names a service in a file: give the file with --restart-policy")
+	case v.replicas < 0 || v.replicas > maxReplicas:
+		return usage("--replicas %d: give a number from 1 to %d", v.replicas, maxReplicas)
+	case v.wait < 0 || v.wait > maxReplicas:
+		return usage("--wait %d: give a number from 0 to %d", v.wait, maxReplicas)
+	case given("sentinel") && v.sentinel == "":
+		return usage("--sentinel is empty: name the file, as in --sentinel /etc/redis/sentinel.conf")
+	case len(v.takeovers) == 0:
+		return usage("--takeover is empty: there are %s", strings.Join(validate.TakeoverNames(), ", "))
 	case !slices.Contains(kinds.Names(), v.on):
 		return usage("--on %s: there is no such cluster: %s", v.on, suggest(v.on, kinds.Names()))
 	}
 	for _, ttl := range v.ttls {
 		if ttl < minTTL || ttl > maxTTL {
 			return usage("--ttl %s: a TTL lies between 20ms and 10m, as in --ttl 30s", ttl)
+		}
+	}
+	for _, t := range v.takeovers {
+		if !slices.Contains(validate.TakeoverNames(), t) {
+			return usage("--takeover %s: there is no such takeover: %s", t, suggest(t, validate.TakeoverNames()))
 		}
 	}
 	var known []string

@@ -70,7 +70,7 @@ var table = []allowed{
 		"checker harness/cluster harness/cluster/virtual harness/history harness/locks harness/suite internal/input nemesis scenarios"},
 	{"validate/settings", "internal/input internal/input/yamlfile nemesis"},
 	{"validate", "checker harness/cluster harness/cluster/kinds harness/cluster/local harness/cluster/server" +
-		" harness/history harness/suite nemesis scenarios validate/settings"},
+		" harness/history harness/locks harness/suite nemesis scenarios validate/settings"},
 	{"reports", "checker checker/traffic harness/cluster harness/history harness/locks harness/suite internal/filelock internal/input" +
 		" internal/plain internal/wording nemesis scenarios validate"},
 	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios validate"},

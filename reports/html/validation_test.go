@@ -37,6 +37,8 @@ func validated(t *testing.T, text string) *reports.Validation {
 			{Point: point, Verdict: validate.Safe, Reason: text, Tally: validate.Tally{Held: 20}},
 			{Point: point, Verdict: validate.Inconclusive, Reason: text, Tally: validate.Tally{Inconclusive: 20}},
 		},
+		Takeovers: []validate.TakeoverRow{{Takeover: validate.TwoMasters, TTL: ttls[0], After: 9 * time.Second, Verdict: validate.Unsafe,
+			Reason: text, Tally: half}, {Takeover: validate.ByHand, TTL: ttls[0], Verdict: validate.Safe, Reason: text}},
 		Hazards: []validate.Hazard{{Name: validate.Eviction, Verdict: validate.Inconclusive, Reason: text}},
 		Remarks: []settings.Remark{{What: text, Doubts: []settings.Crash{settings.Kill}}, {What: text}},
 		Gaps:    []validate.Gap{{Crash: settings.Kill, TTL: ttls[0], Longest: 5 * time.Second}},
@@ -76,7 +78,7 @@ func TestTheValidationPageShowsEverything(t *testing.T) {
 	for _, part := range []string{
 		"unsafe with a TTL of 30s and 1s", "10 of 20, 29 % to 71 % at 95 %",
 		"new-thing 1", "a-text failed", "kill: nobody gets a lock for 5 s",
-		"[Service]", "0 of 60, at most 6.1 % at 95 %", "1.01 %", "redis 7.0.15", "held in all 60 trials: nothing is forgotten",
+		"two-masters", "promoted after 9s", "promoted at once", "[Service]", "0 of 60, at most 6.1 % at 95 %", "1.01 %", "redis 7.0.15", "held in all 60 trials: nothing is forgotten",
 		"TTL 30s: 30.2s was too short, 30.26s was enough; predicted: 30.3s", "no trial decided", `<span class="bad-text">no</span>`,
 		"back after 15s with a TTL of 30s: given away in 10 of 20",
 	} {

@@ -2,9 +2,78 @@ package settings
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
+	"time"
 )
+
+// Failover is what is known of the replicas that may take a server's place.
+type Failover struct {
+	// Replicas is how many there are, at the least.
+	Replicas int `json:"replicas"`
+	// After is how long a master has to be silent until one is promoted, at the least; 0: it
+	// may be at once.
+	After time.Duration `json:"after"` // nanoseconds
+	Why   string        `json:"why"`   // one clause
+}
+
+// PromotedAtOnce is a failover of which only is known how many replicas there are.
+func PromotedAtOnce(replicas int) *Failover {
+	return &Failover{Replicas: max(replicas, 1), Why: "nothing that was read keeps a replica from being promoted at once"}
+}
+
+// downAfter is the setting of Sentinel that says so, in a file of its own, in an argument or
+// in a variable of the environment.
+var downAfter = regexp.MustCompile(`(?i)down[-_]after[-_]milliseconds["']?[:=\s]+(?:[A-Za-z_][\w.-]*\s+)?["']?(\d{1,9})\b`)
+
+// followers is what makes a server the replica of another.
+var followers = regexp.MustCompile(`(?i)(?:replica|slave)of\b|replication[-_]mode["']?[:=\s]+["']?(?:slave|replica)`)
+
+// sentinels takes what a text says of how soon Sentinels act.
+func (f *Failover) sentinels(file, text string) {
+	for _, line := range strings.Split(text, "\n") {
+		found := downAfter.FindStringSubmatch(line)
+		if found == nil || isComment(line) {
+			continue
+		}
+		ms, _ := strconv.Atoi(found[1]) // of nine digits at the most
+		if after := time.Duration(ms) * time.Millisecond; f.After == 0 || after < f.After {
+			f.After, f.Why = after, fmt.Sprintf("Sentinel waits for down-after-milliseconds, %s (%s)", after, file)
+		}
+	}
+}
+
+// ReadSentinel reads how soon the Sentinels of a sentinel.conf promote a replica: not before
+// a master has been silent for down-after-milliseconds, by Redis's default 30 s.
+func ReadSentinel(file string, replicas int) (*Failover, error) {
+	r := &reader{base: filepath.Dir(file)}
+	r.file(file, nil)
+	if len(r.problems) > 0 {
+		return nil, r.problems[0]
+	}
+	f, watches := PromotedAtOnce(replicas), false
+	for _, d := range r.directives {
+		if d.Name == "sentinel" && len(d.Args) > 0 {
+			watches = watches || strings.EqualFold(d.Args[0], "monitor")
+			f.sentinels(d.Place.String(), strings.Join(d.Args, " "))
+		}
+	}
+	if !watches {
+		return nil, &Problem{Place: Place{File: file}, What: "no line says sentinel monitor, so this is no Sentinel's file",
+			Right: "give the sentinel.conf"}
+	}
+	if f.After == 0 {
+		f.After, f.Why = 30*time.Second, "Sentinel waits for down-after-milliseconds, 30s by default"
+	}
+	return f, nil
+}
+
+func isComment(line string) bool {
+	line = strings.TrimSpace(line)
+	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";")
+}
 
 // failoverWord is what says that a replica may take a server's place.
 var failoverWord = regexp.MustCompile(`(?i)sentinel|(?:replica|slave)[-_]?of\b|replication[-_]mode`)
@@ -12,26 +81,46 @@ var failoverWord = regexp.MustCompile(`(?i)sentinel|(?:replica|slave)[-_]?of\b|r
 // NoOne is how a server is told that it is nobody's replica.
 var noOne = regexp.MustCompile(`(?i)(?:replica|slave)of["']?[,:\s]+["']?no["']?[,\s]+["']?one`)
 
-// failover puts every crash in doubt where a file speaks of Sentinels or of replicas:
+// failover finds out whether replicas may take a server's place, and how soon.
+func (p *Policy) failover(sources []source) {
+	remarks := failovers(sources)
+	if len(remarks) == 0 {
+		return
+	}
+	p.Remarks = append(p.Remarks, remarks...)
+	replicas := 0
+	for _, s := range sources {
+		for _, line := range strings.Split(string(s.data), "\n") {
+			if !isComment(line) && followers.MatchString(noOne.ReplaceAllString(line, "")) {
+				replicas++
+			}
+		}
+	}
+	p.Failover = PromotedAtOnce(replicas)
+	for _, s := range sources {
+		p.Failover.sentinels(s.file, string(s.data))
+	}
+}
+
+// failovers puts every crash in doubt where a file speaks of Sentinels or of replicas:
 // after a crash one of these may be made the master, before it has heard of the locks.
 // Replication is asynchronous (redis.io, "Distributed Locks with Redis", Why
 // failover-based implementations are not enough).
-func failover(sources []source) []Remark {
+func failovers(sources []source) []Remark {
 	var remarks []Remark
 	for _, s := range sources {
 		for i, line := range strings.Split(string(s.data), "\n") {
 			line, _, _ = strings.Cut(line, " #")
-			if strings.HasPrefix(strings.TrimSpace(line), "#") || strings.HasPrefix(strings.TrimSpace(line), ";") {
+			if isComment(line) {
 				continue
 			}
 			word := failoverWord.FindString(noOne.ReplaceAllString(line, ""))
 			if word == "" {
 				continue
 			}
-			remarks = append(remarks, Remark{Place: Place{s.file, i + 1}, Doubts: Crashes, What: fmt.Sprintf(
+			remarks = append(remarks, Remark{Place: Place{s.file, i + 1}, Doubts: Crashes, Failover: true, What: fmt.Sprintf(
 				"%q says that a replica may take this server's place: after a crash it may be made the master before it has "+
-					"the lock, whatever was fsynced (replication is asynchronous; `lockproof run failover-lock --on local` "+
-					"shows it), which is not part of the trials", word)})
+					"the lock, whatever was fsynced (replication is asynchronous; `lockproof run failover-lock` shows it)", word)})
 			break
 		}
 	}

@@ -79,10 +79,6 @@ var weighty = map[string]func(Directive) *Remark{
 	"slaveof": doubt("makes this server a replica, which takes no locks: judge the master's file", not("no one"), Crashes...),
 	"cluster-enabled": doubt("yes: the lock's nodes must be independent masters, "+
 		"and a Redis Cluster moves keys and fails over", not("no"), Crashes...),
-	"min-replicas-to-write": doubt(
-		"makes the server refuse locks while replicas are away, which is not part of the trials", not("0"), Crashes...),
-	"min-slaves-to-write": doubt(
-		"makes the server refuse locks while replicas are away, which is not part of the trials", not("0"), Crashes...),
 	"loadmodule":     doubt("loads a module, which can do anything to keys", always, Crashes...),
 	"rename-command": renamed,
 	"sentinel": doubt("makes this a Sentinel's file, which is no lock server's: judge its masters' redis.conf, "+
@@ -128,7 +124,7 @@ var harmless = strings.Fields(`
 	lfu-decay-time lfu-log-factor list-compress-depth list-max-listpack-size list-max-ziplist-size list-max-ziplist-entries
 	list-max-ziplist-value locale-collate logfile loglevel lua-time-limit masterauth masteruser max-new-connections-per-cycle
 	max-new-tls-connections-per-cycle maxclients maxmemory-clients maxmemory-eviction-tenacity maxmemory-samples
-	min-replicas-max-lag min-slaves-max-lag notify-keyspace-events oom-score-adj oom-score-adj-values pidfile port
+	notify-keyspace-events oom-score-adj oom-score-adj-values pidfile port
 	proc-title-template propagation-error-behavior protected-mode proto-max-bulk-len rdb-del-sync-files rdb-save-incremental-fsync
 	rdbchecksum rdbcompression repl-backlog-size repl-backlog-ttl repl-disable-tcp-nodelay repl-diskless-load repl-diskless-sync
 	repl-diskless-sync-delay repl-diskless-sync-max-replicas repl-diskless-sync-period repl-ping-replica-period

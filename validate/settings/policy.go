@@ -48,6 +48,9 @@ type Policy struct {
 	// Command is the server's command without the directives, as in
 	// "redis-server /etc/redis/redis.conf".
 	Command string `json:"-"`
+	// Failover is what is known of replicas that may take the server's place, nil where
+	// nothing speaks of any.
+	Failover *Failover `json:"failover,omitempty"`
 	// ByImage: the entrypoint of the container's image starts the command.
 	ByImage bool `json:"-"`
 	// Overrides are directives on the server's command line, which outrank its
@@ -104,7 +107,7 @@ func parsePolicy(sources []source, service string) (Policy, error) {
 	}
 	p, err := parse()
 	if err == nil {
-		p.Remarks = append(p.Remarks, failover(sources)...)
+		p.failover(sources)
 	}
 	return p, err
 }

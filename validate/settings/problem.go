@@ -45,6 +45,9 @@ type Remark struct {
 	// that the settings are unsafe if they are so already; none: it is for
 	// information.
 	Doubts []Crash `json:"doubts,omitempty"`
+	// Failover: it says that a replica may take the server's place. Where takeovers are
+	// judged, it puts nothing in doubt.
+	Failover bool `json:"failover,omitempty"`
 }
 
 // String says the remark with its place and what it puts in doubt.

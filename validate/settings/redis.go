@@ -26,6 +26,8 @@ type Redis struct {
 	Save              []SavePoint `json:"save"`
 	MaxMemory         int64       `json:"maxmemory"` // bytes, 0: no limit
 	MaxMemoryPolicy   string      `json:"maxmemory_policy"`
+	MinReplicas       int         `json:"min_replicas_to_write"`
+	MinLag            int         `json:"min_replicas_max_lag"` // seconds
 	// Directives are all lines in their order, includes in their place.
 	Directives []Directive `json:"-"`
 	// Unknown are lines that this package does not know: whether they matter
@@ -53,7 +55,7 @@ var (
 // Default are the settings of a Redis that is started without a file.
 func Default() *Redis {
 	return &Redis{
-		AppendFsync: "everysec", RewritePercentage: 100, MaxMemoryPolicy: "noeviction", at: map[string]Place{},
+		AppendFsync: "everysec", RewritePercentage: 100, MaxMemoryPolicy: "noeviction", MinLag: 10, at: map[string]Place{},
 		Save: []SavePoint{{time.Hour, 1}, {5 * time.Minute, 100}, {time.Minute, 10_000}},
 	}
 }
@@ -121,6 +123,10 @@ func (s *Redis) set(d Directive) error {
 		return d.word(&s.MaxMemoryPolicy, policies)
 	case "auto-aof-rewrite-percentage":
 		return d.number(&s.RewritePercentage)
+	case "min-replicas-to-write", "min-slaves-to-write":
+		return d.number(&s.MinReplicas)
+	case "min-replicas-max-lag", "min-slaves-max-lag":
+		return d.number(&s.MinLag)
 	case "maxmemory":
 		return d.memory(&s.MaxMemory)
 	case "save":
@@ -193,7 +199,16 @@ func (s *Redis) Lines() []string {
 	if s.MaxMemory > 0 {
 		lines = append(lines, fmt.Sprintf("maxmemory %d", s.MaxMemory), "maxmemory-policy "+s.MaxMemoryPolicy)
 	}
+	if s.MinReplicas > 0 {
+		lines = append(lines, fmt.Sprintf("min-replicas-to-write %d", s.MinReplicas), fmt.Sprintf("min-replicas-max-lag %d", s.MinLag))
+	}
 	return lines
+}
+
+// Replicates says whether the settings speak of replicas, or of Sentinels that watch some.
+func (s *Redis) Replicates() bool {
+	named := slices.ContainsFunc([]string{"replicaof", "slaveof", "sentinel"}, func(name string) bool { _, set := s.At(name); return set })
+	return named || s.MinReplicas > 0
 }
 
 // Own are the directives of Lines by name, for a server that runs with them. The
@@ -202,6 +217,9 @@ func (s *Redis) Own() map[string]string {
 	own := map[string]string{}
 	for _, line := range s.Lines() {
 		name, value, _ := strings.Cut(line, " ")
+		if strings.HasPrefix(name, "min-replicas-") {
+			continue // the trials of crashes have no replicas
+		}
 		if name == "save" && len(s.Save) > 0 {
 			value = "\"\"\nsave " + value
 		}

@@ -1,0 +1,313 @@
+package validate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"lockproof/checker"
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/kinds"
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+	"lockproof/harness/suite"
+	"lockproof/nemesis"
+	"lockproof/scenarios"
+	"lockproof/validate/settings"
+)
+
+// Takeover is a way for a replica to take its master's place.
+type Takeover string
+
+// The takeovers.
+const (
+	MasterDies Takeover = "failover"        // the master dies, and a replica is promoted
+	ByHand     Takeover = "manual-failover" // a replica is promoted while its master lives: an upgrade, a pod that moves
+	TwoMasters Takeover = "two-masters"     // the master is cut off from its replicas, with some of its clients
+)
+
+// Takeovers lists them all.
+var Takeovers = []Takeover{MasterDies, ByHand, TwoMasters}
+
+// TakeoverRow is what came of one takeover with locks of one TTL.
+type TakeoverRow struct {
+	Takeover Takeover      `json:"takeover"`
+	TTL      time.Duration `json:"ttl"`   // nanoseconds
+	After    time.Duration `json:"after"` // from the master's silence to the promotion, nanoseconds
+	Verdict  Verdict       `json:"verdict"`
+	Reason   string        `json:"reason"` // one sentence
+	Tally    Tally         `json:"trials"`
+}
+
+// judgeTakeovers runs the takeovers of the question. The lock lives on one master: of
+// several, each fails over by itself.
+func (a *Asker) judgeTakeovers(ctx context.Context, answer *Answer) error {
+	if a.Failover == nil {
+		return nil
+	}
+	a.stage("takeovers by a replica")
+	for i, r := range answer.Remarks {
+		if r.Failover { // it is judged here
+			answer.Remarks[i].Doubts = nil
+		}
+	}
+	for _, kind := range a.Takeovers {
+		for _, ttl := range a.TTLs {
+			row := TakeoverRow{Takeover: kind, TTL: ttl}
+			if kind != ByHand {
+				row.After = a.Failover.After
+			}
+			for n := range a.Trials {
+				job := a.takeover(row, n)
+				trials, err := a.run(ctx, []suite.Job{job}, a.Seed+uint64(n), a.On, true)
+				if err != nil {
+					return err
+				}
+				for _, t := range trials {
+					row.Tally.count(t, checker.MutualExclusion)
+				}
+			}
+			answer.Takeovers = append(answer.Takeovers, a.judgeTakeover(answer, row))
+		}
+	}
+	return nil
+}
+
+// judgeTakeover gives a row its verdict and the reason.
+func (a *Asker) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
+	t := r.Tally
+	r.Verdict = Inconclusive
+	switch {
+	case t.Violated > 0 && a.Redis.Unread != "" && r.Takeover == TwoMasters: // min-replicas-to-write might help
+		r.Reason = "unsafe with Redis's defaults, but " + a.Redis.Unread
+	case t.Violated > 0:
+		r.Verdict, r.Reason = Unsafe, a.whyTaken(r)
+	case t.Failed > 0:
+		r.Reason = "the harness failed: " + t.Why
+	case t.Decided() == 0:
+		r.Reason = "no trial decided: " + t.Why
+	case t.Inconclusive > 0:
+		r.Reason = fmt.Sprintf("%d of %d trials decided nothing: %s", t.Inconclusive, t.Decided()+t.Inconclusive, t.Why)
+	case t.Decided() < a.Trials:
+		r.Reason = fmt.Sprintf("cut short after %d of %d trials", t.Decided(), a.Trials)
+	case len(answer.Unknown) > 0:
+		d := answer.Unknown[0]
+		r.Reason = fmt.Sprintf("no violation, but %s: it is not known whether %s matters", d.Place, d.Name)
+	default:
+		r.Verdict, r.Reason = Safe, a.whyNotTaken(r)
+	}
+	return r
+}
+
+// whyTaken says in one sentence how a lock is given away.
+func (a *Asker) whyTaken(r TakeoverRow) string {
+	why := "the master answers before its replicas have the lock"
+	if a.Wait > 0 {
+		why = fmt.Sprintf("WAIT %d leaves one of %d replicas without the lock", a.Wait, a.Failover.Replicas)
+	}
+	switch r.Takeover {
+	case ByHand:
+		why += ", and the one that is promoted, which its master does not hear of, need not have it"
+	case TwoMasters:
+		why += fmt.Sprintf(", and one that it cannot reach is promoted (%s) while it still grants locks", promotion(r, a.Failover))
+	default:
+		why += fmt.Sprintf(", and one that lacks it is promoted (%s)", promotion(r, a.Failover))
+	}
+	if a.Redis.MinReplicas > 0 && r.Takeover != ByHand {
+		why += fmt.Sprintf("; min-replicas-to-write stops it only when their word is %d s old", a.Redis.MinLag)
+	}
+	return why
+}
+
+func promotion(r TakeoverRow, f *settings.Failover) string {
+	if r.After == 0 {
+		return f.Why
+	}
+	return fmt.Sprintf("after %s: %s", r.After, f.Why)
+}
+
+// whyNotTaken says in one sentence why no lock is given away.
+func (a *Asker) whyNotTaken(r TakeoverRow) string {
+	switch {
+	case a.Wait >= a.Failover.Replicas:
+		return fmt.Sprintf("a lock counts once %s acknowledged it (WAIT %d), so that whichever is promoted has it",
+			counted(a.Failover.Replicas), a.Wait)
+	case r.Takeover == TwoMasters:
+		return fmt.Sprintf("the master grants nothing once its replicas' word is %d s old, and one is promoted after %s, when what it "+
+			"granted before has expired", a.Redis.MinLag, r.After)
+	}
+	return fmt.Sprintf("a replica is promoted after %s, when every lock of %s has expired", r.After, r.TTL)
+}
+
+func counted(replicas int) string {
+	if replicas == 1 {
+		return "the replica has"
+	}
+	return fmt.Sprintf("all %d replicas have", replicas)
+}
+
+// behind is the one-way delay of a replica that is promoted by hand: any is enough.
+const behind = 5 * time.Millisecond
+
+// takeover makes the nth trial of a row. The clocks of the clients are right, for a lock on
+// one master need not allow for drift; that of the Sentinels runs fast.
+func (a *Asker) takeover(r TakeoverRow, n int) suite.Job {
+	f, none := a.Failover, 0
+	s := &scenarios.Scenario{
+		Name:  fmt.Sprintf("%s-ttl-%s-%d", r.Takeover, r.TTL, n),
+		Title: fmt.Sprintf("%s, promoted after %s, TTL %s, WAIT %d of %d", r.Takeover, r.After, r.TTL, a.Wait, f.Replicas),
+		TTL:   r.TTL, Nodes: []string{"n1"}, Replicas: map[string]string{}, On: kinds.Names(),
+		Persistence: PersistenceOf(a.Redis), Redis: map[string]string{},
+		Lock: scenarios.Lock{Name: "single", Wait: a.Wait, Connection: locks.ConnectionOne,
+			RetryMin: scenarios.Span{TTLs: 0.2}, RetryMax: scenarios.Span{TTLs: 0.4}},
+		// After the takeover there is no replica left to wait for.
+		Clients: []scenarios.Client{{Name: "c1"}, {Name: "c2", Nodes: []string{"r1"}, Wait: &none}},
+		Expect:  map[string]string{checker.MutualExclusion: history.Holds},
+		// c1's first lock shows that there are locks to be had, and c2's who may have it next.
+		Earned: scenarios.Earned{Grants: atLeast(2), Contended: atLeast(0), Refused: atLeast(0)},
+	}
+	for i := range f.Replicas {
+		s.Replicas[fmt.Sprintf("r%d", i+1)] = "n1"
+	}
+	if a.Redis.MinReplicas > 0 {
+		s.Redis[cluster.MinReplicas], s.Redis[cluster.MinLag] = strconv.Itoa(a.Redis.MinReplicas), strconv.Itoa(a.Redis.MinLag)
+	}
+	s.Script = append(s.Script, scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k2", Must: "ok"},
+		scenarios.Step{Verb: scenarios.VerbAwaitSync, Targets: replicas(s)})
+	switch r.Takeover {
+	case ByHand:
+		s.Script = append(s.Script, byHand(n)...)
+	case TwoMasters:
+		s.Script = append(s.Script, a.twoMasters(s, r, n)...)
+	default:
+		s.Script = append(s.Script, a.masterDies(r, n)...)
+	}
+	return suite.Job{Scenario: s}
+}
+
+func replicas(s *scenarios.Scenario) []string {
+	var names []string
+	for i := range len(s.Replicas) {
+		names = append(names, fmt.Sprintf("r%d", i+1))
+	}
+	return names
+}
+
+var (
+	c1Asks = scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: lockKey, Within: scenarios.Span{TTLs: 0.1}}
+	c2Asks = scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey, Must: "ok", Within: scenarios.Span{TTLs: 2.5}}
+	taken  = scenarios.Step{Verb: nemesis.Promote, Targets: []string{"r1"}}
+)
+
+// masterDies cuts the replica that will be promoted off, lets c1 have the lock, and the
+// master dies: at once, or later in the lease.
+func (a *Asker) masterDies(r TakeoverRow, n int) []scenarios.Step {
+	steps := []scenarios.Step{{Verb: nemesis.Cut, Targets: []string{"r1-n1"}}}
+	if n > 0 {
+		steps = append(steps, wait(time.Duration(radical(n, 2)*float64(a.graceful()))))
+	}
+	steps = append(steps, c1Asks)
+	if n > 0 {
+		steps = append(steps, wait(time.Duration(lastCrash*radical(n, 3)*float64(r.TTL))))
+	}
+	steps = append(steps, scenarios.Step{Verb: nemesis.Kill, Targets: []string{"n1"}})
+	if r.After > 0 {
+		steps = append(steps, wait(a.early(r.After)))
+	}
+	return append(steps, taken, c2Asks)
+}
+
+// byHand promotes a replica whose master lives: right after c1 got the lock, or before.
+func byHand(n int) []scenarios.Step {
+	if n%2 == 0 {
+		late := scenarios.Step{Verb: nemesis.Delay, Targets: []string{"r1-n1"}, By: scenarios.Span{Fixed: behind}}
+		return []scenarios.Step{late, c1Asks, taken, c2Asks}
+	}
+	return append([]scenarios.Step{taken}, wait(time.Duration(radical(n, 3)*float64(time.Second))), c1Asks, c2Asks)
+}
+
+// twoMasters cuts the master off, with c1 on its side, and promotes a replica on c2's. c1
+// asks after that, or before.
+func (a *Asker) twoMasters(s *scenarios.Scenario, r TakeoverRow, n int) []scenarios.Step {
+	var cuts []string // c1 does not ask r1, nor c2 n1
+	for _, name := range replicas(s) {
+		cuts = append(cuts, name+"-n1")
+	}
+	steps := []scenarios.Step{{Verb: nemesis.Cut, Targets: cuts}}
+	promoted, asks := a.early(r.After), time.Duration(radical(n, 2)*float64(r.After+r.TTL))
+	switch {
+	case n == 0:
+		asks = promoted + time.Millisecond
+	case n == 1 && a.Redis.MinReplicas > 0: // shortly before it refuses
+		asks = max(time.Duration(a.Redis.MinLag)*time.Second-100*time.Millisecond, 0)
+	}
+	if asks < promoted {
+		return append(steps, wait(asks), c1Asks, wait(promoted-asks), taken, c2Asks)
+	}
+	if promoted > 0 {
+		steps = append(steps, wait(promoted))
+	}
+	return append(steps, taken, wait(asks-promoted), c1Asks, c2Asks)
+}
+
+// early is when a replica is promoted by a clock that runs fast.
+func (a *Asker) early(after time.Duration) time.Duration {
+	return time.Duration(float64(after) / (1 + a.Drift))
+}
+
+// graceful is for how long a cut off replica is tried: past the time at which its master
+// refuses locks, if it does.
+func (a *Asker) graceful() time.Duration {
+	if a.Redis.MinReplicas > 0 {
+		return time.Duration(a.Redis.MinLag+2) * time.Second
+	}
+	return time.Second
+}
+
+// TakeoverNames gives the takeovers' names.
+func TakeoverNames() []string {
+	var names []string
+	for _, t := range Takeovers {
+		names = append(names, string(t))
+	}
+	return names
+}
+
+// AskedTakeovers gives those of the names, in their order; every name is one.
+func AskedTakeovers(names []string) (asked []Takeover) {
+	for _, t := range Takeovers {
+		if slices.Contains(names, string(t)) {
+			asked = append(asked, t)
+		}
+	}
+	return asked
+}
+
+// adviseWait tries whether takeovers are safe for a lock that waits for every replica.
+func (a *Asker) adviseWait(ctx context.Context, answer *Answer) error {
+	unsafe := slices.ContainsFunc(answer.Takeovers, func(r TakeoverRow) bool { return r.Verdict == Unsafe })
+	if !unsafe || a.Wait >= a.Failover.Replicas {
+		return nil
+	}
+	asker, found := *a, &Answer{}
+	asker.Wait, asker.Trials, asker.On, asker.Out = a.Failover.Replicas, adviceTrials, suite.Virtual, ""
+	err := asker.judgeTakeovers(ctx, found)
+	a.Failure = cmp.Or(a.Failure, asker.Failure)
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	advice := Advice{File: "the code of all clients", Against: "takeovers",
+		Lines: []string{fmt.Sprintf("WAIT %d and a timeout, on the connection of the SET; give the lock up if fewer answer", asker.Wait)},
+		Cost:  "each lock waits for the replicas, and nobody gets one while a replica is away"}
+	for _, r := range found.Takeovers {
+		if r.Verdict != Safe {
+			return nil
+		}
+		advice.Tally.Held += r.Tally.Held
+	}
+	answer.Advice = append(answer.Advice, advice)
+	return nil
+}

@@ -1,0 +1,86 @@
+package validate
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+	"lockproof/harness/suite"
+	"lockproof/validate/settings"
+)
+
+// takenOver asks about the takeovers of a master with these settings.
+func takenOver(t *testing.T, text string, f settings.Failover, wait int) *Asker {
+	t.Helper()
+	a := asker(t, "4-always.conf", atOnce(), settings.Kill)
+	r, err := settings.ParseRedis("redis.conf", "appendonly yes\nappendfsync always\n"+text)
+	require.NoError(t, err)
+	a.Redis, a.Failover, a.Takeovers, a.Wait, a.Trials = r, &f, Takeovers, wait, 12
+	return a
+}
+
+func TestTakeovers(t *testing.T) {
+	const second = time.Second
+	for _, tt := range []struct {
+		name     string
+		replicas int
+		after    time.Duration // the TTL is a second
+		wait     int
+		lines    string
+		want     [3]Verdict // of a master that dies, a promotion by hand, two masters
+	}{
+		{"asynchronous", 1, 0, 0, "", [3]Verdict{Unsafe, Unsafe, Unsafe}},
+		{"promoted while the lock lasts", 1, second / 2, 0, "", [3]Verdict{Unsafe, Unsafe, Unsafe}},
+		{"promoted when every lock has expired", 1, 3 * second, 0, "", [3]Verdict{Safe, Unsafe, Unsafe}},
+		{"WAIT for the only replica", 1, 0, 1, "", [3]Verdict{Safe, Safe, Safe}},
+		{"WAIT for all of two", 2, 0, 2, "", [3]Verdict{Safe, Safe, Safe}},
+		{"WAIT for one of two", 2, 0, 1, "", [3]Verdict{Unsafe, Unsafe, Safe}},
+		{"a master that needs its replica", 1, 0, 0, "min-replicas-to-write 1\n", [3]Verdict{Unsafe, Unsafe, Unsafe}},
+		{"that stops in time", 1, 10 * second, 0, "min-replicas-to-write 1\nmin-replicas-max-lag 2\n", [3]Verdict{Safe, Unsafe, Safe}},
+		{"that stops too late", 1, 3 * second, 0, "min-replicas-to-write 1\nmin-replicas-max-lag 4\n", [3]Verdict{Safe, Unsafe, Unsafe}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			answer := judged(t, takenOver(t, tt.lines, settings.Failover{Replicas: tt.replicas, After: tt.after, Why: "as it is set"}, tt.wait))
+			require.Len(t, answer.Takeovers, 3)
+			var got [3]Verdict
+			var reasons string
+			for i, r := range answer.Takeovers {
+				got[i] = r.Verdict
+				reasons += fmt.Sprintf("%s: %s %+v\n", r.Takeover, r.Reason, r.Tally)
+				require.Zero(t, r.Tally.Inconclusive+r.Tally.Failed, reasons)
+			}
+			require.Equal(t, tt.want, got, reasons)
+		})
+	}
+}
+
+// Nothing but takeovers that were tried, and held, is safe.
+func TestTakeoversThatDecideNothingAreNotSafe(t *testing.T) {
+	f := settings.Failover{Replicas: 1}
+	for _, trial := range []suite.Result{result(history.Inconclusive), {Failure: "n1 did not start"}, {Skipped: "no replicas"}, {}} {
+		a := takenOver(t, "", f, 1)
+		a.Suite = giving(trial)
+		answer := judged(t, a)
+		for _, r := range answer.Takeovers {
+			require.Equal(t, Inconclusive, r.Verdict, r.Reason)
+		}
+		require.Equal(t, Inconclusive, answer.Verdict)
+	}
+	a := takenOver(t, "quantum-sync yes\n", f, 1)
+	a.Suite = giving(result(history.Holds))
+	require.Equal(t, Inconclusive, judged(t, a).Takeovers[0].Verdict, "what is not known may matter")
+}
+
+// WAIT is advised where it was tried and helps, and crashes keep their own advice.
+func TestWaitIsAnAdvice(t *testing.T) {
+	a := takenOver(t, "", settings.Failover{Replicas: 2}, 0)
+	answer := judged(t, a)
+	require.NoError(t, a.Advise(t.Context(), answer))
+	require.Len(t, answer.Advice, 1, "no crash is unsafe")
+	require.Equal(t, "takeovers", answer.Advice[0].Against)
+	require.Contains(t, answer.Advice[0].Lines[0], "WAIT 2")
+	require.Equal(t, 3*adviceTrials, answer.Advice[0].Tally.Held)
+}
