@@ -26,7 +26,7 @@ func BenchmarkFirstVerdict(b *testing.B) {
 				run()
 				opened += time.Since(began)
 				tab.Visit("lab/late-release.html")
-				tab.Eventually("true", `(self.there ||= (engine.start().then(() => { self.there = 2; }), 1)) === 2`)
+				tab.Eventually("true", `(self.there ||= (engine.ask("lab/none.html", {}, false).then(() => { self.there = 2; }), 1)) === 2`)
 				began = time.Now()
 				run()
 				clicked += time.Since(began)
