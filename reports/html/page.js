@@ -398,10 +398,18 @@
     return timeline;
   };
 
+  // The row of an event that no turn of a story is about, and that has no id of its own: the
+  // ids of all would be a twentieth of the page.
+  const eventRow = (id) => {
+    const [, article, number] = /^(.*)-event-(\d+)$/.exec(id) || [];
+    const table = article && byId(article) && byId(article).querySelector(".events");
+    return table && [...table.querySelectorAll("tbody tr")].find((row) => row.cells[0].textContent.trim() === number);
+  };
+
   // Deep links: #row-event-N, #row-turn-N and #row-mark-N.
   const follow = () => {
     const id = decodeURIComponent(location.hash.slice(1));
-    const target = id && byId(id);
+    const target = id && (byId(id) || eventRow(id));
     if (!target) return;
     for (let d = target.closest("details"); d; d = d.parentNode.closest("details")) d.open = true;
     const account = target.closest(".account");
