@@ -32,6 +32,9 @@ type Validation struct {
 func NewValidation(a *validate.Answer, version string, started time.Time) *Validation {
 	v := &Validation{Answer: a, Version: version, Started: started, Cluster: a.Question.On, Seed: a.Question.Seed,
 		TTLs: a.Question.TTLs, Drift: a.Question.Drift, Decisive: a.Question.Redis.Lines()}
+	if a.Service != nil { // whose settings are its own
+		v.Decisive = nil
+	}
 	v.ExitCode = validationExit(a)
 	return v
 }
@@ -140,7 +143,9 @@ func Span(d time.Duration) string {
 func (v *Validation) Text(screen Screen) string {
 	t := &validationText{Validation: v, screen: screen}
 	t.line(screen.verdict(v.Verdict) + strings.TrimPrefix(v.Headline(), string(v.Verdict)))
-	t.heading("Settings")
+	if len(v.Decisive) > 0 {
+		t.heading("Settings")
+	}
 	for _, line := range v.Decisive {
 		t.line("  " + line + screen.style("  "+v.WhereSet(line), faint))
 	}

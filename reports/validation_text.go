@@ -47,6 +47,9 @@ func back(d time.Duration) string {
 }
 
 func (t *validationText) rows() {
+	if len(t.Rows) == 0 {
+		return
+	}
 	t.line("")
 	table := newTable(t.screen).Headers("crash", "TTL", "back after", "verdict", "lock given away")
 	for _, r := range t.Rows {

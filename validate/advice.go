@@ -45,10 +45,12 @@ func (a *Asker) Advise(ctx context.Context, answer *Answer) error {
 	}
 	a.stage("changes that would help")
 	base, free := a.free(answer)
-	for _, c := range a.changes(base, free) {
-		if !slices.ContainsFunc(answer.Rows, func(r Row) bool { return r.Verdict == Unsafe }) && len(answer.Hazards) == 0 {
-			break
-		}
+	candidates := a.changes(base, free)
+	if crashes := slices.ContainsFunc(answer.Rows, func(r Row) bool { return r.Verdict == Unsafe }); len(answer.Takeovers) > 0 &&
+		!crashes && len(answer.Hazards) == 0 {
+		candidates = nil // it is for takeovers alone that something has to change
+	}
+	for _, c := range candidates {
 		asker := *a
 		asker.Redis, asker.Policy, asker.Guard, asker.On = &c.redis, c.policy, c.guard, suite.Virtual
 		tallies, err := asker.tally(ctx, asker.points(), 0, adviceTrials, suite.Virtual, false)

@@ -49,6 +49,7 @@ type Answer struct {
 	Question    Question             `json:"-"`
 	Verdict     Verdict              `json:"verdict"`
 	Rows        []Row                `json:"rows"`
+	Service     *settings.Service    `json:"service,omitempty"`
 	Takeovers   []TakeoverRow        `json:"takeovers,omitempty"`
 	Hazards     []Hazard             `json:"hazards,omitempty"`
 	Gaps        []Gap                `json:"gaps,omitempty"`
@@ -73,7 +74,7 @@ type Answer struct {
 // short, wherever it was, is not safe.
 func (a *Answer) Settle() {
 	a.Verdict = Safe
-	if a.Interrupted || len(a.Rows) == 0 {
+	if a.Interrupted || len(a.Rows)+len(a.Takeovers) == 0 {
 		a.Verdict = Inconclusive
 	}
 	for _, r := range a.Rows {

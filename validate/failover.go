@@ -96,6 +96,8 @@ func (a *Asker) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
 	case len(answer.Unknown) > 0:
 		d := answer.Unknown[0]
 		r.Reason = fmt.Sprintf("no violation, but %s: it is not known whether %s matters", d.Place, d.Name)
+	case a.Service != nil: // nobody has tried the service itself
+		r.Reason = fmt.Sprintf("no violation if it is so that %s (%s); the service itself was not tried", a.Service.Says, a.Service.Page)
 	default:
 		r.Verdict, r.Reason = Safe, a.whyNotTaken(r)
 	}
@@ -289,7 +291,7 @@ func AskedTakeovers(names []string) (asked []Takeover) {
 // adviseWait tries whether takeovers are safe for a lock that waits for every replica.
 func (a *Asker) adviseWait(ctx context.Context, answer *Answer) error {
 	unsafe := slices.ContainsFunc(answer.Takeovers, func(r TakeoverRow) bool { return r.Verdict == Unsafe })
-	if !unsafe || a.Wait >= a.Failover.Replicas {
+	if !unsafe || a.Wait >= a.Failover.Replicas || a.Service != nil { // which need not have WAIT
 		return nil
 	}
 	asker, found := *a, &Answer{}

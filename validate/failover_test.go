@@ -84,3 +84,25 @@ func TestWaitIsAnAdvice(t *testing.T) {
 	require.Contains(t, answer.Advice[0].Lines[0], "WAIT 2")
 	require.Equal(t, 3*adviceTrials, answer.Advice[0].Tally.Held)
 }
+
+// A service is unsafe by its documents, or in doubt: never safe, for nobody has tried it.
+func TestServicesAreJudgedByTheirDocuments(t *testing.T) {
+	for _, s := range settings.Services() {
+		a := takenOver(t, "", *s.Failover(1), 0)
+		a.Service, a.Crashes = &s, nil
+		want := Unsafe
+		if s.Durable {
+			a.Wait, want = 1, Inconclusive
+		}
+		answer := judged(t, a)
+		require.NoError(t, a.Advise(t.Context(), answer))
+		require.Empty(t, answer.Rows)
+		require.Empty(t, answer.Advice)
+		require.Equal(t, want, answer.Verdict, s.Name)
+		for _, r := range answer.Takeovers {
+			require.Equal(t, want, r.Verdict, s.Name)
+			require.Zero(t, r.Tally.Inconclusive+r.Tally.Failed, s.Name)
+		}
+		require.Contains(t, answer.Remarks[len(answer.Remarks)-1].Place.File, "https://")
+	}
+}

@@ -32,6 +32,8 @@ type Question struct {
 	Failover  *settings.Failover
 	Takeovers []Takeover
 	Wait      int
+	// Service is a managed service that is asked about, in place of crashes; nil: none.
+	Service *settings.Service
 	// Guard: the lock has a restart guard for the longest TTL.
 	Guard    bool
 	Parallel int

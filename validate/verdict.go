@@ -18,6 +18,9 @@ func (a *Asker) Judge(ctx context.Context, answer *Answer) error {
 	answer.Question = a.Question
 	answer.Unknown = a.unknown()
 	answer.Remarks = slices.Concat(a.Redis.Remarks, a.Policy.Remarks)
+	if answer.Service = a.Service; a.Service != nil {
+		answer.Remarks = append(answer.Remarks, settings.Remark{Place: settings.Place{File: a.Service.Page}, What: a.Service.Says})
+	}
 	a.stage("crashes under your settings")
 	points := a.points()
 	if err := a.judgeTakeovers(ctx, answer); err != nil {

@@ -24,7 +24,7 @@ import (
 // validation is what the flags of validate say.
 type validation struct {
 	config, policyFile, service string
-	sentinel                    string
+	sentinel, profile           string
 	set, crashes, ignore        []string
 	takeovers                   []string
 	replicas, wait              int
@@ -90,6 +90,7 @@ failed; 64 bad usage or a bad file.`,
 	f.StringVar(&v.service, "service", "", "service or container in the --restart-policy (default: the Redis)")
 	f.StringSliceVar(&v.crashes, "crash", settings.CrashNames(), "how nodes go down")
 	f.StringVar(&v.sentinel, "sentinel", "", "sentinel.conf of the Sentinels that watch the nodes")
+	f.StringVar(&v.profile, "service-profile", "", "a managed service, by its documents: "+strings.Join(settings.ServiceNames(), ", "))
 	f.IntVar(&v.replicas, "replicas", 0, "how many replicas each node has (default: as the files say)")
 	f.StringSliceVar(&v.takeovers, "takeover", validate.TakeoverNames(), "how a replica takes its master's place, where there are any")
 	f.IntVar(&v.wait, "wait", 0, "for how many replicas the lock waits, by WAIT on the connection of its SET")
@@ -140,8 +141,16 @@ func (v *validation) question(given func(string) bool) (validate.Question, error
 		return q, usage("%w", err)
 	}
 	q.Takeovers, q.Wait = validate.AskedTakeovers(v.takeovers), v.wait
+	for _, s := range settings.Services() {
+		if s.Name == v.profile {
+			q.Service, q.Crashes = &s, nil
+		}
+	}
 	if q.Failover, err = v.failover(q); err != nil {
 		return q, usage("%w", err)
+	}
+	if q.Service != nil && q.Service.Durable {
+		q.Wait = q.Failover.Replicas
 	}
 	if q.Failover != nil && q.Wait > q.Failover.Replicas {
 		return q, usage("--wait %d: there are %d replicas to wait for: give --replicas if there are more", q.Wait, q.Failover.Replicas)
@@ -151,6 +160,9 @@ func (v *validation) question(given func(string) bool) (validate.Question, error
 
 // failover is what is known of the nodes' replicas, nil where nothing speaks of any.
 func (v *validation) failover(q validate.Question) (*settings.Failover, error) {
+	if q.Service != nil {
+		return q.Service.Failover(v.replicas), nil
+	}
 	found := q.Policy.Failover
 	if v.sentinel != "" {
 		replicas := 0
@@ -212,6 +224,10 @@ func (v *validation) check(given func(string) bool) error {
 		return usage("--replicas %d: give a number from 1 to %d", v.replicas, maxReplicas)
 	case v.wait < 0 || v.wait > maxReplicas:
 		return usage("--wait %d: give a number from 0 to %d", v.wait, maxReplicas)
+	case given("service-profile") && !slices.Contains(settings.ServiceNames(), v.profile):
+		return usage("--service-profile %s: there is no such service: %s", v.profile, suggest(v.profile, settings.ServiceNames()))
+	case v.profile != "" && slices.ContainsFunc([]string{"config", "set", "restart-policy", "restart-delay", "sentinel", "crash", "wait"}, given):
+		return usage("--service-profile is judged by its documents: leave files, settings, --crash and --wait out")
 	case given("sentinel") && v.sentinel == "":
 		return usage("--sentinel is empty: name the file, as in --sentinel /etc/redis/sentinel.conf")
 	case len(v.takeovers) == 0:
