@@ -7,20 +7,28 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/local"
-	"lockproof/internal/needs"
+	"lockproof/harness/cluster/virtual"
+	"lockproof/harness/cluster/virtual/bubble"
+	"lockproof/harness/locks"
 )
 
-// onReplicas runs a test on a local cluster whose n1 has a replica.
+// onReplicas runs a test on clusters whose n1 has a replica: a virtual one and, where there
+// is a redis-server, a local one.
 func onReplicas(t *testing.T, test func(t *testing.T, r *rig)) {
-	t.Helper()
-	needs.Check(t, needs.Redis, local.Available(""))
-	r := &rig{}
-	cfg := r.config()
-	cfg.Dir, cfg.Replicas = t.TempDir(), map[string]string{"r1": "n1"}
-	c, err := local.New(context.Background(), cfg, local.Options{})
-	require.NoError(t, err)
-	r.run(t, c, test)
+	replicas := map[string]string{"r1": "n1"}
+	t.Run("virtual", func(t *testing.T) {
+		require.NoError(t, bubble.Run(func() {
+			r := &rig{}
+			cfg := r.config()
+			cfg.Replicas = replicas
+			c, err := virtual.New(cfg)
+			require.NoError(t, err)
+			r.run(t, c, test)
+		}))
+	})
+	t.Run("local", func(t *testing.T) {
+		onLocalWith(t, func(cfg *cluster.Config) { cfg.Replicas = replicas }, locks.Options{}, test)
+	})
 }
 
 func TestAPromotionIsProved(t *testing.T) {
@@ -52,9 +60,5 @@ func TestWhatCannotBePromoted(t *testing.T) {
 		r.apply(t, Fault{Kind: Kill, Targets: []string{"r1"}})
 		_, err := r.nemesis.Apply(context.Background(), Fault{Kind: Promote, Targets: []string{"r1"}})
 		require.ErrorContains(t, err, "promote r1: it is down, or no replica")
-	})
-	onVirtual(t, func(t *testing.T, r *rig) {
-		_, err := r.nemesis.Apply(context.Background(), Fault{Kind: Promote, Targets: []string{"n1"}})
-		require.ErrorContains(t, err, "the virtual cluster cannot promote it")
 	})
 }

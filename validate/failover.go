@@ -135,8 +135,8 @@ func promotion(r TakeoverRow, f *settings.Failover) string {
 func (a *Asker) whyNotTaken(r TakeoverRow) string {
 	switch {
 	case a.Wait >= a.Failover.Replicas:
-		return fmt.Sprintf("a lock counts once %s acknowledged it (WAIT %d), so that whichever is promoted has it",
-			counted(a.Failover.Replicas), a.Wait)
+		return fmt.Sprintf("a lock counts once %s acknowledged it (WAIT %d), so that whichever is promoted has it; "+
+			"an extension needs a WAIT of its own, and is not tried", counted(a.Failover.Replicas), a.Wait)
 	case r.Takeover == TwoMasters:
 		return fmt.Sprintf("the master grants nothing once its replicas' word is %d s old, and one is promoted after %s, when what it "+
 			"granted before has expired", a.Redis.MinLag, r.After)
