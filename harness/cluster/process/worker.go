@@ -264,8 +264,8 @@ func (w *Worker) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
 	if err := w.proc.AwaitExit(ctx); err != nil {
-		return errors.Join(fmt.Errorf("worker %s did not end within %s and was killed; on stderr it said: %s",
-			w.name, closeWithin, Tail(w.stderr)), w.Kill())
+		return errors.Join(fmt.Errorf("worker %s did not end within %s and was killed; on stderr it said: %s (%w)",
+			w.name, closeWithin, Tail(w.stderr), err), w.Kill())
 	}
 	<-w.heard
 	if w.proc.exit != nil {
