@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -120,7 +121,8 @@ func (r *runner) attempt(ctx context.Context, job Job, p *trial.Plan, result *Re
 		result.Failure = err.Error()
 		var lost *cluster.Lost
 		result.lost = errors.As(err, &lost)
-		result.late = kinds.RealTime(r.options.Cluster) && errors.Is(err, context.DeadlineExceeded)
+		result.late = kinds.RealTime(r.options.Cluster) &&
+			(errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded))
 	case err != nil && !journal.Begun():
 		// It was called off before it had a cluster: there is nothing to judge.
 	default:
