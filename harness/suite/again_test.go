@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/harness/cluster"
 	"lockproof/harness/history"
 	"lockproof/harness/trial"
 )
@@ -101,5 +103,17 @@ func TestWhatWasHeldUpIsToldOfWhenTheRunEnds(t *testing.T) {
 	standing, why := trials[0].Standing()
 	require.Equal(t, Undecided, standing)
 	require.Contains(t, why, "stalled")
+	require.Equal(t, 1, trials[0].Attempts)
+}
+
+// A cluster that is lost is not tried again, though it was noticed by its silence.
+func TestWhatIsLostIsNotTriedAgain(t *testing.T) {
+	o := onFake(3)
+	o.Parallel = 1
+	performer := func(context.Context, *trial.Plan, *Result, *trial.Journal) (trial.Shown, error) {
+		return trial.Shown{}, errors.Join(&cluster.Lost{Cluster: "docker", Why: "the engine is gone"}, context.DeadlineExceeded)
+	}
+	trials := runFake(t.Context(), o, []Job{plain("a")}, performer, func(Result) {})
+	require.Len(t, trials, 1)
 	require.Equal(t, 1, trials[0].Attempts)
 }

@@ -94,7 +94,7 @@ func (r *runner) try(ctx context.Context, t ticket) Result {
 	for {
 		result.Attempts++
 		r.attempt(ctx, t.job, p, &result)
-		result.held = (stalled(result.Results) || result.late) && result.Attempts <= r.options.Retries
+		result.held = (stalled(result.Results) || result.late && !result.lost) && result.Attempts <= r.options.Retries
 		if !result.held || t.before == nil || ctx.Err() != nil {
 			result.Elapsed = spent + time.Since(began)
 			return result
