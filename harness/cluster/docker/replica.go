@@ -11,7 +11,7 @@ import (
 // replicate makes the replicas follow their masters, each over its own link, and
 // returns once all have a copy.
 func (c *Cluster) replicate(ctx context.Context) error {
-	replicas := map[string]int{}
+	replicas := map[string][]string{} // addresses, by master
 	for name, master := range c.cfg.Replicas {
 		n := c.nodes[name]
 		n.master = c.address[proxy.Path{Client: name, Server: master}]
@@ -25,12 +25,12 @@ func (c *Cluster) replicate(ctx context.Context) error {
 		}); err != nil {
 			return err
 		}
-		replicas[master]++
+		replicas[master] = append(replicas[master], n.outside)
 	}
-	for master, count := range replicas {
+	for master, addrs := range replicas {
 		n := c.nodes[master]
 		err := n.do(ctx, "replicate", func(ctx context.Context) error {
-			return server.AwaitReplicas(ctx, n.outside, count)
+			return server.AwaitReplicas(ctx, n.outside, addrs)
 		})
 		if err != nil {
 			return err

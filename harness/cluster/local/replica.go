@@ -16,7 +16,7 @@ import (
 func (c *Cluster) replicate(ctx context.Context) error {
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
-	replicas := map[string]int{}
+	replicas := map[string][]string{} // addresses, by master
 	for name, master := range c.cfg.Replicas {
 		if err := c.open(link.Config{Client: name, Node: master, Opaque: true}, c.nodes[master].addr); err != nil {
 			return err
@@ -25,11 +25,11 @@ func (c *Cluster) replicate(ctx context.Context) error {
 		if err := n.failed("replicate to", n.follow(ctx, c.address[path{name, master}])); err != nil {
 			return err
 		}
-		replicas[master]++
+		replicas[master] = append(replicas[master], n.addr)
 	}
-	for master, count := range replicas {
+	for master, addrs := range replicas {
 		n := c.nodes[master]
-		if err := n.failed("replicate", server.AwaitReplicas(ctx, n.addr, count)); err != nil {
+		if err := n.failed("replicate", server.AwaitReplicas(ctx, n.addr, addrs)); err != nil {
 			return err
 		}
 	}

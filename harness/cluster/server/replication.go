@@ -60,9 +60,11 @@ func Promote(ctx context.Context, addr string) error {
 	return err
 }
 
-// AwaitReplicas returns once so many replicas of a master have a copy of its data
-// and have said so. A message is replicated as a write is, and changes nothing.
-func AwaitReplicas(ctx context.Context, master string, count int) error {
+// AwaitReplicas returns once the replicas at these addresses have a copy of their
+// master's data and follow it. A message is replicated as a write is, and changes
+// nothing. WAIT alone does not say so: Valkey 9.1 counts a replica that has been sent
+// all data and is reading them.
+func AwaitReplicas(ctx context.Context, master string, replicas []string) error {
 	return With(master, func(client *redis.Client) error {
 		conn := client.Conn()
 		defer conn.Close()
@@ -70,15 +72,39 @@ func AwaitReplicas(ctx context.Context, master string, count int) error {
 			if err := conn.Publish(ctx, "lockproof", "").Err(); err != nil {
 				return err
 			}
-			have, err := conn.Wait(ctx, count, waitTimeout).Result()
+			have, err := conn.Wait(ctx, len(replicas), waitTimeout).Result()
 			if err != nil {
 				return fmt.Errorf("its replicas have no copy of its data: %w", err)
 			}
-			if have >= int64(count) {
-				return nil
+			if have < int64(len(replicas)) {
+				continue
+			}
+			follow, err := allFollow(ctx, replicas)
+			if follow || err != nil {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("not all of its replicas follow it: %w", ctx.Err())
+			case <-time.After(waitTimeout):
 			}
 		}
 	})
+}
+
+// allFollow says whether every one of these replicas is connected to its master and
+// has its data.
+func allFollow(ctx context.Context, replicas []string) (bool, error) {
+	for _, addr := range replicas {
+		seen, err := Replication(ctx, addr)
+		if err != nil {
+			return false, fmt.Errorf("the replica at %s: %w", addr, err)
+		}
+		if !seen.Linked {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // Replication reads a server's part in replication.
