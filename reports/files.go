@@ -32,6 +32,7 @@ const (
 const (
 	ValidationFile     = "validation.json"
 	ValidationPageFile = "validation.html" // which package html writes
+	adviceFiles        = "advice-*.diff"   // the changes that are advised, from 1
 )
 
 // File is one file of a report.
@@ -81,6 +82,11 @@ const trialsFolder = "trials"
 func (f *Folder) Clear(also ...string) error {
 	whole := []string{ProgressFile, ResultsFile, JUnitFile, SummaryFile, PageFile, ValidationFile, ValidationPageFile}
 	whole = append(whole, also...)
+	advice, err := fs.Glob(f.root.FS(), adviceFiles)
+	if err != nil {
+		return fmt.Errorf("cannot use the output folder %s: %w", f.name, err)
+	}
+	whole = append(whole, advice...)
 	for _, name := range slices.Clone(whole) {
 		begun, err := fs.Glob(f.root.FS(), unfinished(name))
 		if err != nil {

@@ -77,10 +77,13 @@ func hanging(prefix, text string, width int) []string {
 // clean makes text of unknown origin fit for a terminal: no control
 // characters or noncharacters, no marks that turn it round, and on one line.
 func clean(text string) string {
-	return plain.Text(strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r == 0xfffe || r == 0xffff {
-			return ' '
-		}
-		return r
-	}, text)), " "))
+	return plain.Text(strings.Join(strings.Fields(strings.Map(harmless, text)), " "))
+}
+
+// harmless is a character, and a blank in place of one that does more than stand there.
+func harmless(r rune) rune {
+	if r < ' ' || r >= 0x7f && r < 0xa0 || r == 0xfffe || r == 0xffff {
+		return ' '
+	}
+	return r
 }

@@ -59,9 +59,16 @@ func (v *Validation) WriteJSON(w io.Writer) error {
 	return encoder.Encode(v)
 }
 
-// WriteFiles writes the files of a validation into a folder.
+// WriteFiles writes the files of a validation into a folder, and each change that is advised
+// as patch takes it.
 func (v *Validation) WriteFiles(out string, more ...File) ([]string, error) {
-	return writeFiles(out, append([]File{{ValidationFile, v.WriteJSON}}, more...))
+	files := append([]File{{ValidationFile, v.WriteJSON}}, more...)
+	for i, a := range v.Advice {
+		if a.Diff != nil && !a.Diff.Redacted {
+			files = append(files, File{adviceFile(i), func(w io.Writer) error { _, err := io.WriteString(w, a.Diff.Text); return err }})
+		}
+	}
+	return writeFiles(out, files)
 }
 
 // verdictStyles are how the answers look on a terminal.

@@ -216,22 +216,41 @@ func (t *validationText) frontier() {
 	t.hang("  ", fmt.Sprintf("%s in virtual time, %d violated, %d inconclusive, %d violated on the safe side (%s)",
 		plural(f.Trials, "trial"), f.Unsafe,
 		f.Inconclusive, f.SafeSide, Duration(f.Elapsed)))
-	table := newTable(t.screen).Headers("  persistence", "crash", "TTL", "predicted", "measured", "off, in TTLs")
+	table := newTable(t.screen).Headers("  persistence", "crash", "TTL", "predicted", "measured", "off, in TTLs", "you are here")
 	for _, p := range f.Panels {
+		here := f.HereIn(p)
 		for _, e := range p.Edges {
 			switch {
 			case e.Shortest > 0:
 				table.Row("  "+string(p.Persistence), string(p.Crash), Span(e.TTL), Duration(e.Predicted),
-					Duration((e.Longest+e.Shortest)/2), fmt.Sprintf("%.2f %%", 100*e.Off()))
+					Duration((e.Longest+e.Shortest)/2), fmt.Sprintf("%.2f %%", 100*e.Off()), hereAt(here, e.TTL))
 			case e.Predicted == 0 && e.TTL == f.TTLs[0]:
-				table.Row("  "+string(p.Persistence), string(p.Crash), "any", "none", "none", "")
+				table.Row("  "+string(p.Persistence), string(p.Crash), "any", "none", "none", "", hereAt(here, 0))
 			case e.Predicted > 0:
-				table.Row("  "+string(p.Persistence), string(p.Crash), Span(e.TTL), Duration(e.Predicted), "not found", "")
+				table.Row("  "+string(p.Persistence), string(p.Crash), Span(e.TTL), Duration(e.Predicted), "not found", "", hereAt(here, e.TTL))
 			}
 		}
 	}
 	t.line(table.fitted(t.screen))
 	t.checks(f)
+}
+
+// hereAt says how soon a node is back under the operator's own settings, if these are among
+// the points with the TTL, 0 for any.
+func hereAt(here []validate.Point, ttl time.Duration) string {
+	for _, p := range here {
+		if ttl == 0 || p.TTL == ttl {
+			return "back " + afterwards(p.Delay)
+		}
+	}
+	return ""
+}
+
+func afterwards(d time.Duration) string {
+	if d == 0 {
+		return "at once"
+	}
+	return "after " + Span(d)
 }
 
 func (t *validationText) checks(f *validate.Frontier) {
@@ -252,23 +271,4 @@ func (t *validationText) checks(f *validate.Frontier) {
 	}
 	t.hang("  ", fmt.Sprintf("On real Redis, TTL %s: %d of %d points agree with virtual time, %d on the unsafe side and %d on the safe one",
 		Span(f.Checks[0].TTL), agree, len(f.Checks), unsafe, len(f.Checks)-unsafe))
-}
-
-func (t *validationText) advice() {
-	if len(t.Advice) == 0 {
-		return
-	}
-	t.heading("What would make it safe, the least expensive first")
-	for i, a := range t.Advice {
-		where := "in " + a.File + ":"
-		if a.Against != "" {
-			where = fmt.Sprintf("against %s, %s", a.Against, where)
-		}
-		t.hang(fmt.Sprintf("  %d. ", i+1), where)
-		for _, line := range a.Lines {
-			t.line("         " + line)
-		}
-		t.hang("     ", "costs: "+a.Cost)
-		t.hang("     ", "tried: "+GivenAway(a.Tally))
-	}
 }

@@ -13,7 +13,7 @@ import (
 // BenchmarkFrontier draws the frontier of ten thousand trials that the command
 // draws by default. trials/s is the figure to look at.
 func BenchmarkFrontier(b *testing.B) {
-	r, err := settings.ReadRedis("", nil)
+	r, err := settings.Disk.ReadRedis("", nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -113,7 +113,7 @@ func TestARemarkPutsOnlyItsCrashesInDoubt(t *testing.T) {
 }
 
 func TestAScriptThatMayWaitKeepsAnUnsafeVerdictOpen(t *testing.T) {
-	p, err := settings.ReadPolicy("settings/testdata/policy/scripted-pod.yaml", "")
+	p, err := settings.Disk.ReadPolicy("settings/testdata/policy/scripted-pod.yaml", "")
 	require.NoError(t, err)
 	answer := judged(t, asker(t, "2-no-persistence.conf", p, settings.Kill))
 	require.Equal(t, Inconclusive, answer.Verdict)
@@ -236,7 +236,7 @@ func TestDefaultsInPlaceOfAFileConvictNobody(t *testing.T) {
 		[]byte("[Service]\nExecStart=/usr/bin/redis-server /etc/redis.conf\nRestart=always\n"), "")
 	require.NoError(t, err)
 	a := asker(t, "", p, settings.Kill)
-	a.Redis, err = settings.ReadSettings("", nil, p)
+	a.Redis, err = settings.Disk.ReadSettings("", nil, p)
 	require.NoError(t, err)
 	answer := judged(t, a)
 	require.Equal(t, Inconclusive, answer.Verdict)

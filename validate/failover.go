@@ -55,6 +55,9 @@ func (a *Asker) judgeTakeovers(ctx context.Context, answer *Answer) error {
 		}
 	}
 	for _, kind := range a.Takeovers {
+		if a.Failover.Never && kind != ByHand { // nothing promotes a replica, so that nothing is to be tried
+			continue
+		}
 		for _, ttl := range a.TTLs {
 			row := TakeoverRow{Takeover: kind, TTL: ttl}
 			if kind != ByHand {
@@ -301,7 +304,7 @@ func (a *Asker) adviseWait(ctx context.Context, answer *Answer) error {
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	advice := Advice{File: "the code of all clients", Against: "takeovers",
+	advice := Advice{File: "the code of all clients", Against: "takeovers", Verdict: Safe,
 		Lines: []string{fmt.Sprintf("WAIT %d and a timeout, on the connection of the SET; give the lock up if fewer answer", asker.Wait)},
 		Cost:  "each lock waits for the replicas, and nobody gets one while a replica is away"}
 	for _, r := range found.Takeovers {

@@ -106,3 +106,11 @@ func TestServicesAreJudgedByTheirDocuments(t *testing.T) {
 		require.Contains(t, answer.Remarks[len(answer.Remarks)-1].Place.File, "https://")
 	}
 }
+
+// Where no Sentinel promotes a replica, only a promotion by hand is tried.
+func TestReplicasThatAreNeverPromoted(t *testing.T) {
+	answer := judged(t, takenOver(t, "", settings.Failover{Replicas: 1, Never: true}, 0))
+	require.Len(t, answer.Takeovers, 1)
+	require.Equal(t, ByHand, answer.Takeovers[0].Takeover)
+	require.Equal(t, Unsafe, answer.Takeovers[0].Verdict)
+}

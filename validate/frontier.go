@@ -23,7 +23,9 @@ type Frontier struct {
 	Inconclusive int           `json:"inconclusive"`
 	SafeSide     int           `json:"violated_on_the_safe_side"`
 	Elapsed      time.Duration `json:"elapsed"` // nanoseconds
-	Checks       []Check       `json:"checks,omitempty"`
+	// Here is where the question's own settings are; none where their file was not read.
+	Here   []Point `json:"here,omitempty"`
+	Checks []Check `json:"checks,omitempty"`
 }
 
 // Panel is one heat map: a row for each TTL, a column for each delay.
@@ -109,12 +111,25 @@ func (a *Asker) grid() *Frontier {
 			f.Panels = append(f.Panels, panel)
 		}
 	}
+	if a.Redis.Unread == "" {
+		f.Here = a.points()
+	}
 	return f
 }
 
 // Delay is the delay of a cell.
 func (f *Frontier) Delay(ttl, share int) time.Duration {
 	return time.Duration(f.Shares[share] * float64(f.TTLs[ttl])).Round(time.Millisecond)
+}
+
+// HereIn are those of the question's own settings that are in a panel.
+func (f *Frontier) HereIn(panel Panel) (here []Point) {
+	for _, p := range f.Here {
+		if p.Persistence == panel.Persistence && p.Crash == panel.Crash {
+			here = append(here, p)
+		}
+	}
+	return here
 }
 
 func (f *Frontier) points() []Point {

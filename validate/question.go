@@ -38,6 +38,9 @@ type Question struct {
 	Guard    bool
 	Parallel int
 	Out      string // folder for the histories of violations, "" for none
+	// Again reads the question's files once more, changed ones in their place; nil: there are
+	// none.
+	Again func(settings.Files) (Question, error)
 }
 
 // Longest is the longest TTL, which is the one that a restart delay has to

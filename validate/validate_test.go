@@ -4,7 +4,6 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -22,7 +21,7 @@ func asker(t *testing.T, file string, p settings.Policy, crashes ...settings.Cra
 	if file != "" {
 		file = filepath.Join("settings", "testdata", "redis", file)
 	}
-	r, err := settings.ReadRedis(file, nil)
+	r, err := settings.Disk.ReadRedis(file, nil)
 	require.NoError(t, err)
 	if len(crashes) == 0 {
 		crashes = settings.Crashes
@@ -126,33 +125,6 @@ func TestTheLongestTTLDecides(t *testing.T) {
 	require.Equal(t, Unsafe, answer.Verdict)
 }
 
-// Where a unit may run nothing but the server, the sleep has to be let in.
-func TestAdviceForAUnitThatMayExecuteLittle(t *testing.T) {
-	for _, tt := range []struct{ more, want string }{
-		{"", ""},
-		{"NoExecPaths=/\nExecPaths=/usr/bin/redis-server /usr/lib /lib", "ExecPaths=/bin/sleep"},
-		{"NoExecPaths=/\nExecPaths=/usr/bin /usr/lib /lib", ""},
-	} {
-		p, err := settings.ParsePolicy("redis.service", []byte("[Service]\nExecStart=/usr/bin/redis-server\nRestart=always\n"+tt.more), "")
-		require.NoError(t, err)
-		a := asker(t, "2-no-persistence.conf", p)
-		want := []string{"[Service]", "ExecStartPre=/bin/sleep 2"}
-		if tt.want != "" {
-			want = append(want, tt.want)
-		}
-		require.Equal(t, want, a.delayed(*a.Redis, nil).Lines)
-
-		// Followed, it is understood, and nothing is in its way.
-		text := "[Service]\nExecStart=/usr/bin/redis-server\nRestart=always\n" + tt.more + "\n" + strings.Join(want, "\n")
-		followed, err := settings.ParsePolicy("redis.service", []byte(text), "")
-		require.NoError(t, err)
-		require.Equal(t, 2*time.Second, followed.Returns[settings.PowerLoss].After)
-		for _, r := range followed.Remarks {
-			require.Empty(t, r.Doubts, r.What)
-		}
-	}
-}
-
 // No crash that the settings survive in virtual time may be one that the
 // boundary calls unsafe, nor the other way about, wherever the delay is.
 func TestTheBoundaryIsWhereItIsPredicted(t *testing.T) {
@@ -231,7 +203,7 @@ func TestAdviceIsTriedAndSafe(t *testing.T) {
 	}
 
 	// Followed, it is safe.
-	r, err := settings.ReadRedis("settings/testdata/redis/7-cache.conf", lines)
+	r, err := settings.Disk.ReadRedis("settings/testdata/redis/7-cache.conf", lines)
 	require.NoError(t, err)
 	a.Redis = r
 	require.Equal(t, Safe, judged(t, a).Verdict)

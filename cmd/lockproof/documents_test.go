@@ -59,7 +59,11 @@ func TestTheDocumentsShowWhatTheCommandsPrint(t *testing.T) {
 func checkDocument(t *testing.T, path, binary string) (commands int) {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
+	shown, err := filepath.Abs("testdata/configurations") // which a document may show
+	require.NoError(t, err)
 	t.Chdir(t.TempDir())
+	require.NoError(t, os.MkdirAll("cmd/lockproof/testdata", 0o755))
+	require.NoError(t, os.Symlink(shown, "cmd/lockproof/testdata/configurations"))
 	require.NoError(t, os.Mkdir("bin", 0o755))
 	require.NoError(t, os.Symlink(binary, "bin/lockproof"))
 	var out strings.Builder

@@ -133,22 +133,19 @@ func (v *validation) question(given func(string) bool) (validate.Question, error
 	if !given("throughput") {
 		v.throughput = kinds.RealTime(v.on)
 	}
-	var err error
-	if q.Policy, err = v.policy(given); err != nil {
-		return q, usage("%w", err)
-	}
-	if q.Redis, err = settings.ReadSettings(v.config, v.set, q.Policy); err != nil {
-		return q, usage("%w", err)
-	}
 	q.Takeovers, q.Wait = validate.AskedTakeovers(v.takeovers), v.wait
 	for _, s := range settings.Services() {
 		if s.Name == v.profile {
 			q.Service, q.Crashes = &s, nil
 		}
 	}
-	if q.Failover, err = v.failover(q); err != nil {
+	files := *v
+	again := func(disk settings.Files) (validate.Question, error) { return files.read(q, disk, given) }
+	q, err := again(settings.Disk)
+	if err != nil {
 		return q, usage("%w", err)
 	}
+	q.Again = again
 	if q.Service != nil && q.Service.Durable {
 		q.Wait = q.Failover.Replicas
 	}
@@ -158,41 +155,55 @@ func (v *validation) question(given func(string) bool) (validate.Question, error
 	return q, nil
 }
 
+// read reads all that a question's files say.
+func (v *validation) read(q validate.Question, disk settings.Files, given func(string) bool) (validate.Question, error) {
+	var err error
+	if q.Policy, err = v.policy(disk, given); err != nil {
+		return q, err
+	}
+	if q.Redis, err = disk.ReadSettings(v.config, v.set, q.Policy); err != nil {
+		return q, err
+	}
+	q.Failover, err = v.failover(disk, q)
+	return q, err
+}
+
 // failover is what is known of the nodes' replicas, nil where nothing speaks of any.
-func (v *validation) failover(q validate.Question) (*settings.Failover, error) {
+func (v *validation) failover(disk settings.Files, q validate.Question) (*settings.Failover, error) {
 	if q.Service != nil {
 		return q.Service.Failover(v.replicas), nil
 	}
 	found := q.Policy.Failover
 	if v.sentinel != "" {
-		replicas := 0
+		replicas, never := 0, false
 		if found != nil {
-			replicas = found.Replicas
+			replicas, never = found.Replicas, found.Never
 		}
 		var err error
-		if found, err = settings.ReadSentinel(v.sentinel, replicas); err != nil {
+		if found, err = disk.ReadSentinel(v.sentinel, replicas); err != nil {
 			return nil, err
 		}
+		found.Never = never
 	}
 	if found == nil && (v.replicas > 0 || v.wait > 0 || q.Redis.Replicates()) {
 		found = settings.PromotedAtOnce(max(1, v.wait, q.Redis.MinReplicas))
 	}
 	if found != nil && v.replicas > 0 {
-		found.Replicas = v.replicas
+		found.Replicas, found.Never = v.replicas, found.Never && v.replicas == found.Replicas
 	}
 	return found, nil
 }
 
 // policy is what brings nodes back.
-func (v *validation) policy(given func(string) bool) (policy settings.Policy, err error) {
+func (v *validation) policy(disk settings.Files, given func(string) bool) (policy settings.Policy, err error) {
 	policy = settings.Delayed(0, "nothing keeps it away: no --restart-delay and no --restart-policy")
 	if v.policyFile != "" {
-		if policy, err = settings.ReadPolicy(v.policyFile, v.service); err != nil {
+		if policy, err = disk.ReadPolicy(v.policyFile, v.service); err != nil {
 			return policy, err
 		}
 	}
 	if given("restart-delay") {
-		policy.Returns = settings.Delayed(v.delay, "--restart-delay").Returns
+		policy.Returns, policy.Given = settings.Delayed(v.delay, "--restart-delay").Returns, true
 	}
 	return policy, nil
 }

@@ -24,7 +24,7 @@ func TestValidateUsageErrors(t *testing.T) {
 		want string
 	}{
 		{[]string{"redis.conf"}, `takes no more than no argument: the file is given with --config, and "redis.conf" is too much`},
-		{[]string{"--config", "missing.conf"}, "missing.conf: cannot read missing.conf: no such file or directory"},
+		{[]string{"--config", "missing.conf"}, "lockproof: missing.conf: cannot be read: no such file or directory; name a file that is there"},
 		{[]string{"--config", conf}, conf + `:1:1: "60" is not a list of rules`},
 		{[]string{"--config", conf}, conf + ":2:1: appendfsync sometimes: there is no such value; there are always, everysec, no"},
 		{[]string{"--config", ""}, "--config is empty"},
@@ -34,7 +34,7 @@ func TestValidateUsageErrors(t *testing.T) {
 		{[]string{"--crash", "explode"}, "--crash explode: there is no such crash: there are kill, shutdown, power-loss"},
 		{[]string{"--crash", "powerloss"}, "did you mean power-loss?"},
 		{[]string{"--restart-delay", "-1s"}, "--restart-delay -1s: give a time from 0s to 1h"},
-		{[]string{"--restart-policy", "missing.service"}, "missing.service: no such file or directory"},
+		{[]string{"--restart-policy", "missing.service"}, "missing.service: cannot be read: no such file or directory; give a systemd unit"},
 		{[]string{"--restart-policy", conf}, "is not a line of a unit"},
 		{[]string{"--service", "redis"}, "--service names a service in a file"},
 		{[]string{"--on", "lokal"}, "there is no such cluster: did you mean local?"},

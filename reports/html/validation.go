@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"lockproof/reports"
@@ -27,6 +29,9 @@ type validationView struct {
 	Maps   []heatMap
 	Points []comparison
 	Bars   []rateBar
+	// Notes and Apply are of each advice.
+	Notes [][]string
+	Apply []string
 }
 
 type settingLine struct{ Line, Place string }
@@ -40,6 +45,15 @@ type heatMap struct {
 	Ticks                []tick
 	Predicted            float64 // the boundary's place, 0 if there is none
 	Bottom               float64
+	Here                 []hereMark
+}
+
+// hereMark is where the operator's own settings are on a panel, or at its edge, where they
+// are beyond it.
+type hereMark struct {
+	X, Y   float64
+	Beyond bool
+	Text   string
 }
 
 type heatCell struct {
@@ -70,9 +84,26 @@ type rateBar struct {
 // validationTemplate is the template "validation", with the parts that it shares with a
 // report's page.
 var validationTemplate = template.Must(Parts().Funcs(template.FuncMap{
-	"span": reports.Span, "rate": reports.GivenAway,
+	"span": reports.Span, "rate": reports.GivenAway, "lines": diffLines,
 	"sign": func(v validate.Verdict) string { return validationSigns[v] },
 }).ParseFS(files, "validation.gohtml"))
+
+// diffLine is a line of a diff, and whether it comes ("added") or goes ("removed").
+type diffLine struct{ Kind, Text string }
+
+func diffLines(text string) (lines []diffLine) {
+	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		kind := ""
+		switch {
+		case strings.HasPrefix(line, "+"):
+			kind = "added"
+		case strings.HasPrefix(line, "-"):
+			kind = "removed"
+		}
+		lines = append(lines, diffLine{kind, line})
+	}
+	return lines
+}
 
 // validationSigns go with each verdict, as those of a report do.
 var validationSigns = map[validate.Verdict]string{validate.Safe: "✓", validate.Unsafe: "✗", validate.Inconclusive: "?"}
@@ -90,6 +121,9 @@ func WriteValidation(w io.Writer, v *reports.Validation) error {
 	view.Open, view.Known = v.Doubts()
 	for _, line := range v.Decisive {
 		view.Lines = append(view.Lines, settingLine{line, v.WhereSet(line)})
+	}
+	for i := range v.Advice {
+		view.Notes, view.Apply = append(view.Notes, v.AdviceNotes(i)), append(view.Apply, v.ApplyAdvice(i))
 	}
 	if f := v.Frontier; f != nil {
 		for _, p := range f.Panels {
@@ -120,7 +154,7 @@ const (
 	heatTop    = 6.0
 	heatCellW  = 17.0
 	heatCellH  = 26.0
-	heatMarkUp = 3.0 // how far a boundary's mark stands out of its row
+	heatBeyond = 9.0 // how far right of a panel a mark is that belongs beyond it
 )
 
 // heat draws a panel.
@@ -146,6 +180,19 @@ func heat(f *validate.Frontier, p validate.Panel) heatMap {
 				reports.Span(e.Shortest), reports.Span(e.Predicted))
 		}
 		m.Rows = append(m.Rows, row)
+	}
+	for _, own := range f.HereIn(p) {
+		at := slices.Index(f.TTLs, own.TTL)
+		mark := hereMark{X: x(float64(own.Delay) / float64(own.TTL)), Y: heatTop + heatCellH*(float64(at)+0.5)}
+		if mark.X > m.Right {
+			mark.X, mark.Beyond = m.Right+heatBeyond, true
+		}
+		back := "at once"
+		if own.Delay > 0 {
+			back = "after " + reports.Span(own.Delay)
+		}
+		mark.Text = fmt.Sprintf("you are here: back %s with a TTL of %s", back, reports.Span(own.TTL))
+		m.Here = append(m.Here, mark)
 	}
 	for share := 0.0; share < 1.5; share += 0.25 {
 		m.Ticks = append(m.Ticks, tick{X: x(share), Label: fmt.Sprintf("%g", share)})

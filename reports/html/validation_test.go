@@ -42,7 +42,9 @@ func validated(t *testing.T, text string) *reports.Validation {
 		Hazards: []validate.Hazard{{Name: validate.Eviction, Verdict: validate.Inconclusive, Reason: text}},
 		Remarks: []settings.Remark{{What: text, Doubts: []settings.Crash{settings.Kill}}, {What: text}},
 		Gaps:    []validate.Gap{{Crash: settings.Kill, TTL: ttls[0], Longest: 5 * time.Second}},
-		Advice:  []validate.Advice{{File: text, Lines: []string{"[Service]", text}, Cost: text, Tally: validate.Tally{Held: 60}}},
+		Advice: []validate.Advice{{File: text, Lines: []string{"[Service]", text}, ByHand: "no file", Cost: text, Tally: validate.Tally{Held: 60}},
+			{File: text, Cost: text, Verdict: validate.Safe, Tally: validate.Tally{Held: 60},
+				Diff: &settings.Diff{Text: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-" + text + "\n+appendonly yes\n"}}},
 		Delays: []validate.Found{{Crash: settings.Kill, TTL: ttls[0], Delay: 30 * time.Second,
 			Predicted: 30 * time.Second, Violated: 29 * time.Second, Tally: half}},
 		Drifts: []validate.Limit{limit},
@@ -58,6 +60,7 @@ func validated(t *testing.T, text string) *reports.Validation {
 					Longest: 30200 * time.Millisecond, Shortest: 30260 * time.Millisecond}),
 				panel(cluster.PersistAlways, validate.Tally{Held: 20}, validate.Edge{TTL: ttls[0]}),
 			},
+			Here: []validate.Point{point, {Persistence: cluster.PersistAlways, Crash: settings.PowerLoss, TTL: ttls[0], Delay: time.Minute}},
 			Checks: []validate.Check{{Point: point, Virtual: half, Real: half},
 				{Point: point, Virtual: half, Real: validate.Tally{Held: 1}}},
 		},
@@ -84,6 +87,13 @@ func TestTheValidationPageShowsEverything(t *testing.T) {
 	} {
 		require.Contains(t, page, part)
 	}
+	for _, part := range []string{
+		"no diff: no file", `<span class="removed">-a-text`, `<span class="added">&#43;appendonly yes`, "patch -p1 &lt; advice-2.diff",
+		"you are here: back after 5s with a TTL of 30s", "you are here: back after 1m with a TTL of 30s, beyond the right edge",
+	} {
+		require.Contains(t, page, part)
+	}
+	require.Equal(t, 2+1, strings.Count(page, `class="here"`), "two panels, and the legend")
 	require.Equal(t, 1, strings.Count(page, `class="predicted" d="M`)-1, "one panel has a boundary, and the legend")
 }
 

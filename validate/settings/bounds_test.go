@@ -24,7 +24,7 @@ func TestIncludesThatDouble(t *testing.T) {
 		write(t, dir, fmt.Sprintf("%d.conf", i), strings.Repeat(fmt.Sprintf("include %d.conf\n", i+1), 2))
 	}
 	write(t, dir, "40.conf", "appendonly yes\n")
-	_, err := ReadRedis(filepath.Join(dir, "0.conf"), nil)
+	_, err := Disk.ReadRedis(filepath.Join(dir, "0.conf"), nil)
 	require.ErrorContains(t, err, "too much is included: more than 200 files, or 16 that include one another")
 }
 
@@ -32,12 +32,12 @@ func TestIncludesThatDouble(t *testing.T) {
 func TestOneFileIncludedOftenIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "long.conf", strings.Repeat("# no more than a remark\n", 40_000))
-	_, err := ReadRedis(write(t, dir, "redis.conf", strings.Repeat("include long.conf\n", 100)), nil)
+	_, err := Disk.ReadRedis(write(t, dir, "redis.conf", strings.Repeat("include long.conf\n", 100)), nil)
 	require.ErrorContains(t, err, "with what it includes, the file has more than 2097152 bytes")
 }
 
 func TestManyDirectives(t *testing.T) {
-	_, err := ReadRedis(write(t, t.TempDir(), "redis.conf", strings.Repeat("x y\n", 200_000)), nil)
+	_, err := Disk.ReadRedis(write(t, t.TempDir(), "redis.conf", strings.Repeat("x y\n", 200_000)), nil)
 	require.ErrorContains(t, err, ":20001:1: there are more than 20000 directives")
 	require.LessOrEqual(t, strings.Count(err.Error(), "\n"), mostProblems)
 }
@@ -46,7 +46,7 @@ func TestManyDirectives(t *testing.T) {
 func TestTheTextOfOtherFilesIsNotTold(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "shadow", "root:$y$j9T$kyWmN8C4$1Zp:19000:0:99999:7:::\n-----BEGIN PRIVATE KEY-----\n"+strings.Repeat("Ab9", 30)+"\n")
-	_, err := ReadRedis(write(t, dir, "redis.conf", "include shadow\n"), nil)
+	_, err := Disk.ReadRedis(write(t, dir, "redis.conf", "include shadow\n"), nil)
 	for line := 1; line <= 3; line++ {
 		require.ErrorContains(t, err, fmt.Sprintf("shadow:%d:1: this line is no directive", line))
 	}
@@ -54,14 +54,14 @@ func TestTheTextOfOtherFilesIsNotTold(t *testing.T) {
 		require.NotContains(t, err.Error(), secret)
 	}
 	unit := write(t, dir, "redis.service", "[Service]\nhunter2\n")
-	_, err = ReadPolicy(unit, "")
+	_, err = Disk.ReadPolicy(unit, "")
 	require.ErrorContains(t, err, unit+":2:1: this is not a line of a unit")
 	require.NotContains(t, err.Error(), "hunter2")
 }
 
 // A pattern over folders may stand for every file of the disk.
 func TestAPatternIsForFilesOfOneFolder(t *testing.T) {
-	_, err := ReadRedis(write(t, t.TempDir(), "redis.conf", "include /*/*/*/*/*/x.conf\n"), nil)
+	_, err := Disk.ReadRedis(write(t, t.TempDir(), "redis.conf", "include /*/*/*/*/*/x.conf\n"), nil)
 	require.ErrorContains(t, err, "write a pattern in the last part of the path only")
 }
 

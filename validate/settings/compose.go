@@ -33,11 +33,18 @@ func parseCompose(d document, asked string) (Policy, error) {
 		p.Remarks = append(p.Remarks, Remark{Place: Place{File: d.file},
 			What: fmt.Sprintf("of the services %s, %s is judged; name another with --service", strings.Join(servers, ", "), name)})
 	}
+	for other, s := range services {
+		if c := sentinelFile(d.at("services", other, "command"), dig(s, "entrypoint"), dig(s, "command")); c != nil {
+			c.ofCompose(d, s)
+			p.sentinels = append(p.sentinels, c)
+		}
+	}
 	c, err := command(d.at("services", name, "command"), dig(s, "entrypoint"), dig(s, "command"))
 	if err != nil {
 		return Policy{}, err
 	}
 	p.ByImage = dig(s, "entrypoint") == nil
+	p.start = startOf(d.path("services", name), s, "entrypoint", "command")
 	if c.config != nil {
 		c.config.ofCompose(d, s)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"lockproof/internal/input"
+	"lockproof/internal/input/yamlfile"
 )
 
 // ConfigFile is the redis.conf that a server's command names, and where it was found.
@@ -18,6 +19,7 @@ type ConfigFile struct {
 	Path  string // as the server sees it
 	// Text is what it holds, where the policy's own file has it, and Name says where there.
 	Text, Name string
+	at         yamlfile.Path
 	// File is where it is on this machine, "" if that cannot be told.
 	File string
 	// Lack is why it cannot be read, "" if nobody can tell.
@@ -26,45 +28,42 @@ type ConfigFile struct {
 
 // unread says that a file was not read, and how to give it.
 func (c *ConfigFile) unread() string {
-	text := fmt.Sprintf("the server is started with %s, which was not read", c.Path)
-	if c.Lack != "" {
-		text += " (" + c.Lack + ")"
-	}
-	return text + ": give it with --config"
+	return fmt.Sprintf("the server is started with %s, which was not read%s: give it with --config", c.Path, c.because())
 }
 
 // ReadSettings reads the redis.conf that a policy's server is started with, lines that
 // outrank it, and then the directives on the server's command line. A file that is given
 // is taken in place of the one that the command names. Where none is given and the named
 // one cannot be read, the settings are Redis's defaults, and [Redis.Unread] says so.
-func ReadSettings(file string, lines []string, policy Policy) (*Redis, error) {
-	s, err := policy.readSettings(file, lines)
+func (f Files) ReadSettings(file string, lines []string, policy Policy) (*Redis, error) {
+	s, err := f.readSettings(file, lines, policy.Config)
 	if err != nil {
 		return nil, err
 	}
 	return s, s.Apply(policy.Overrides)
 }
 
-func (p Policy) readSettings(file string, lines []string) (*Redis, error) {
-	c := p.Config
+func (f Files) readSettings(file string, lines []string, c *ConfigFile) (*Redis, error) {
 	switch {
 	case file != "" || c == nil:
-		return ReadRedis(file, lines)
+		return f.ReadRedis(file, lines)
 	case c.Name != "":
 		r := &reader{elsewhere: true}
 		r.text(c.Name, []byte(c.Text))
 		for _, line := range lines {
 			r.line(Place{File: fmt.Sprintf("--set %q", line)}, line)
 		}
-		return Default().from(r)
+		s := Default()
+		s.block = c
+		return s.from(r)
 	case c.File != "":
-		if _, err := input.Read(c.File, input.Config); err == nil {
-			return ReadRedis(c.File, lines)
+		if _, err := f.read(c.File, input.Config); err == nil {
+			return f.ReadRedis(c.File, lines)
 		} else {
 			c.Lack = fmt.Sprintf("%s: %v", c.File, input.Cause(err))
 		}
 	}
-	s, err := ReadRedis("", lines)
+	s, err := f.ReadRedis("", lines)
 	if err != nil {
 		return nil, err
 	}
@@ -115,6 +114,7 @@ func (c *ConfigFile) ofCompose(d document, service any) {
 		config := dig(d.root, "configs", name)
 		if text, ok := dig(config, "content").(string); ok {
 			c.Text, c.Name = text, fmt.Sprintf("%s, config %s", d.file, name)
+			c.at = d.path("configs", name, "content")
 		} else if file, ok := dig(config, "file").(string); ok {
 			c.local(d.file, file)
 		}
@@ -209,6 +209,7 @@ func (c *ConfigFile) ofConfigMap(documents []document, name, key string) {
 		}
 		if text, ok := dig(d.root, "data", key).(string); ok {
 			c.Text, c.Name = text, fmt.Sprintf("%s, ConfigMap %s, %s", d.file, name, key)
+			c.at = d.path("data", key)
 			return
 		}
 		c.Lack = fmt.Sprintf("the ConfigMap %s has no %s", name, key)

@@ -49,6 +49,7 @@ const mostProblems = 50
 
 // reader reads redis.conf with the files that it includes.
 type reader struct {
+	disk       Files
 	base       string   // the folder that relative includes are in
 	elsewhere  bool     // what a text includes is not on this machine: it stays an unknown line
 	open       []string // the files being read, each included by the one before
@@ -74,9 +75,13 @@ func (r *reader) file(name string, from *Directive) {
 			deepestNested), "take include lines out")
 		return
 	}
-	data, err := input.Read(name, input.Config)
+	data, err := r.disk.read(name, input.Config)
 	if err != nil {
-		r.fail(place, fmt.Sprintf("cannot read %s: %v", name, input.Cause(err)), "name a file that is there and can be read")
+		what := "cannot be read: "
+		if from != nil {
+			what = fmt.Sprintf("cannot read %s: ", name)
+		}
+		r.fail(place, what+input.Cause(err).Error(), "name a file that is there and can be read")
 		return
 	}
 	if r.bytes += int64(len(data)); r.bytes > mostBytes {

@@ -2,8 +2,8 @@ package settings
 
 import (
 	"fmt"
-	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +17,10 @@ type Failover struct {
 	// may be at once.
 	After time.Duration `json:"after"` // nanoseconds
 	Why   string        `json:"why"`   // one clause
+	// Never: no Sentinel promotes any of the replicas, so that only a hand does.
+	Never bool `json:"never,omitempty"`
+
+	unread bool // a Sentinel's file
 }
 
 // PromotedAtOnce is a failover of which only is known how many replicas there are.
@@ -45,31 +49,6 @@ func (f *Failover) sentinels(file, text string) {
 	}
 }
 
-// ReadSentinel reads how soon the Sentinels of a sentinel.conf promote a replica: not before
-// a master has been silent for down-after-milliseconds, by Redis's default 30 s.
-func ReadSentinel(file string, replicas int) (*Failover, error) {
-	r := &reader{base: filepath.Dir(file)}
-	r.file(file, nil)
-	if len(r.problems) > 0 {
-		return nil, r.problems[0]
-	}
-	f, watches := PromotedAtOnce(replicas), false
-	for _, d := range r.directives {
-		if d.Name == "sentinel" && len(d.Args) > 0 {
-			watches = watches || strings.EqualFold(d.Args[0], "monitor")
-			f.sentinels(d.Place.String(), strings.Join(d.Args, " "))
-		}
-	}
-	if !watches {
-		return nil, &Problem{Place: Place{File: file}, What: "no line says sentinel monitor, so this is no Sentinel's file",
-			Right: "give the sentinel.conf"}
-	}
-	if f.After == 0 {
-		f.After, f.Why = 30*time.Second, "Sentinel waits for down-after-milliseconds, 30s by default"
-	}
-	return f, nil
-}
-
 func isComment(line string) bool {
 	line = strings.TrimSpace(line)
 	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";")
@@ -78,27 +57,40 @@ func isComment(line string) bool {
 // failoverWord is what says that a replica may take a server's place.
 var failoverWord = regexp.MustCompile(`(?i)sentinel|(?:replica|slave)[-_]?of\b|replication[-_]mode`)
 
+// neverPromoted is a replica that Sentinel passes over (sentinelSelectSlave in sentinel.c).
+var neverPromoted = regexp.MustCompile(`(?i)(?:replica|slave)-priority["']?[,:\s]+["']?0\b`)
+
 // NoOne is how a server is told that it is nobody's replica.
 var noOne = regexp.MustCompile(`(?i)(?:replica|slave)of["']?[,:\s]+["']?no["']?[,\s]+["']?one`)
 
 // failover finds out whether replicas may take a server's place, and how soon.
-func (p *Policy) failover(sources []source) {
+func (p *Policy) failover(disk Files, sources []source) {
 	remarks := failovers(sources)
 	if len(remarks) == 0 {
 		return
 	}
 	p.Remarks = append(p.Remarks, remarks...)
-	replicas := 0
+	replicas, never := 0, 0
 	for _, s := range sources {
-		for _, line := range strings.Split(string(s.data), "\n") {
+		for n, line := range strings.Split(string(s.data), "\n") {
 			if !isComment(line) && followers.MatchString(noOne.ReplaceAllString(line, "")) {
 				replicas++
+				if len(neverPromoted.FindAllString(line, 2)) == 1 {
+					never++
+					p.Remarks = append(p.Remarks, Remark{Place: Place{s.file, n + 1}, What: "replica-priority 0: no Sentinel promotes this replica"})
+				}
 			}
 		}
 	}
 	p.Failover = PromotedAtOnce(replicas)
+	p.Failover.Never = replicas > 0 && never == replicas && slices.ContainsFunc(sources, func(s source) bool {
+		return strings.Contains(strings.ToLower(string(s.data)), "sentinel") // which another's promotion does not ask
+	})
 	for _, s := range sources {
 		p.Failover.sentinels(s.file, string(s.data))
+	}
+	for _, c := range p.sentinels {
+		p.Failover.watched(disk, c)
 	}
 }
 

@@ -35,7 +35,7 @@ func TestReadSentinel(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sentinel.conf")
 	read := func(text string) (*Failover, error) {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		return ReadSentinel(file, 2)
+		return Disk.ReadSentinel(file, 2)
 	}
 	f, err := read("port 26379\nsentinel monitor m 10.0.0.1 6379 2\nsentinel down-after-milliseconds m 5000\n" +
 		"sentinel monitor o 10.0.0.2 6379 2\nsentinel down-after-milliseconds o 3000\n")
@@ -50,7 +50,7 @@ func TestReadSentinel(t *testing.T) {
 
 	_, err = read("appendonly yes\n")
 	require.ErrorContains(t, err, "this is no Sentinel's file")
-	_, err = ReadSentinel(filepath.Join(t.TempDir(), "none"), 0)
+	_, err = Disk.ReadSentinel(filepath.Join(t.TempDir(), "none"), 0)
 	require.Error(t, err)
 }
 

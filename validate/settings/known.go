@@ -67,6 +67,11 @@ func doubt(why string, test func(args []string) bool, crashes ...Crash) func(Dir
 
 func always([]string) bool { return true }
 
+// zero finds a replica's priority with which no Sentinel promotes it.
+func zero(args []string) bool { return slices.Equal(args, []string{"0"}) }
+
+const neverByName = "0: no Sentinel promotes this server where it is a replica; takeovers are tried as if another one were promoted"
+
 // not finds every value but these.
 func not(values ...string) func([]string) bool {
 	return func(args []string) bool { return !slices.Contains(values, strings.ToLower(strings.Join(args, " "))) }
@@ -88,7 +93,9 @@ var weighty = map[string]func(Directive) *Remark{
 	"shutdown-on-sigint": doubt("changes what an interrupt does, and the trials use the SHUTDOWN command", not("default"), Shutdown),
 	"aof-load-truncated": doubt("no: after a power loss the server may refuse to start until redis-check-aof "+
 		"has mended its file; that is safe, and it is away until then", not("yes")),
-	"dir": inMemory,
+	"dir":              inMemory,
+	"replica-priority": doubt(neverByName, zero),
+	"slave-priority":   doubt(neverByName, zero),
 }
 
 // inMemory says that a disk which is memory does not survive a power loss.
@@ -129,10 +136,10 @@ var harmless = strings.Fields(`
 	rdbchecksum rdbcompression repl-backlog-size repl-backlog-ttl repl-disable-tcp-nodelay repl-diskless-load repl-diskless-sync
 	repl-diskless-sync-delay repl-diskless-sync-max-replicas repl-diskless-sync-period repl-ping-replica-period
 	repl-ping-slave-period repl-timeout replica-announce-ip replica-announce-port replica-announced
-	replica-full-sync-buffer-limit replica-ignore-disk-write-errors replica-ignore-maxmemory replica-lazy-flush replica-priority
+	replica-full-sync-buffer-limit replica-ignore-disk-write-errors replica-ignore-maxmemory replica-lazy-flush
 	replica-read-only replica-serve-stale-data requirepass sanitize-dump-payload server_cpulist set-max-intset-entries
 	set-max-listpack-entries set-max-listpack-value set-proc-title shutdown-timeout slave-announce-ip slave-announce-port
-	slave-ignore-maxmemory slave-lazy-flush slave-priority slave-read-only slave-serve-stale-data slowlog-log-slower-than
+	slave-ignore-maxmemory slave-lazy-flush slave-read-only slave-serve-stale-data slowlog-log-slower-than
 	slowlog-max-len socket-mark-id stop-writes-on-bgsave-error stream-node-max-bytes stream-node-max-entries supervised
 	syslog-enabled syslog-facility syslog-ident tcp-backlog tcp-keepalive timeout tls-allowlist tls-auth-clients tls-ca-cert-dir
 	tls-ca-cert-file tls-cert-file tls-ciphers tls-ciphersuites tls-client-cert-file tls-client-key-file

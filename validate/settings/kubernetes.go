@@ -24,12 +24,12 @@ func parseKubernetes(documents []document, asked string) (Policy, error) {
 			continue
 		}
 		containers, _ := dig(dig(d.root, path...), "containers").([]any)
-		for _, container := range containers {
+		for i, container := range containers {
 			name, _ := dig(container, "name").(string)
 			image, _ := dig(container, "image").(string)
 			names = append(names, name)
 			if name == asked && asked != "" || asked == "" && isServer(name, image) {
-				return d.container(documents, kind, path, name, container)
+				return d.container(documents, kind, path, name, i, container)
 			}
 		}
 	}
@@ -48,7 +48,7 @@ func parseKubernetes(documents []document, asked string) (Policy, error) {
 // container reads how a container comes back. Kubernetes promises no delay: the
 // first restart comes at once, and only later ones are held back
 // (CrashLoopBackOff: 10 s, 20 s, ... 5 min, forgotten after 10 min).
-func (d document) container(documents []document, kind string, path []string, name string, container any) (Policy, error) {
+func (d document) container(documents []document, kind string, path []string, name string, i int, container any) (Policy, error) {
 	p := Policy{Kind: Kubernetes, File: d.file, Service: name}
 	pod := dig(d.root, path...)
 	at := d.at(append(slices.Clone(path), "restartPolicy")...)
@@ -73,7 +73,9 @@ func (d document) container(documents []document, kind string, path []string, na
 	if err != nil {
 		return Policy{}, err
 	}
+	p.sentinels = sentinelsOf(documents)
 	p.ByImage = dig(container, "command") == nil
+	p.start = startOf(d.path().Below(anys(path)...).Below("containers", i), container, "command", "args")
 	if p.ProbeLimit = probeLimit(container); p.ProbeLimit > 0 && c.sleep >= p.ProbeLimit {
 		p.Remarks = append(p.Remarks, Remark{Place: Place{File: d.file}, Doubts: Crashes,
 			What: fmt.Sprintf("the command sleeps for %s, and the liveness probe ends the container after %s: give it a startupProbe "+
@@ -85,6 +87,21 @@ func (d document) container(documents []document, kind string, path []string, na
 	p.returns(0, map[Crash]string{Kill: "kubelet restarts it at once the first time", Shutdown: "a pod that is replaced starts at once",
 		PowerLoss: "kubelet starts it at boot, with no delay of its own"}, c)
 	return p, nil
+}
+
+// sentinelsOf are the files that the Sentinels of all workloads are started with.
+func sentinelsOf(documents []document) (files []*ConfigFile) {
+	for _, d := range documents {
+		kind, _ := d.root["kind"].(string)
+		pod := dig(d.root, podPaths[kind]...)
+		for _, container := range list(dig(pod, "containers")) {
+			if c := sentinelFile(Place{File: d.file}, dig(container, "command"), dig(container, "args")); c != nil {
+				c.ofPod(documents, pod, container)
+				files = append(files, c)
+			}
+		}
+	}
+	return files
 }
 
 // persistent reports whether a pod has a volume that outlives it.

@@ -2,7 +2,9 @@ package settings
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -37,6 +39,10 @@ type Policy struct {
 	Service string           `json:"service,omitempty"`
 	Returns map[Crash]Return `json:"returns"`
 	Remarks []Remark         `json:"remarks,omitempty"`
+	// Given: the returns were given, whatever the file says.
+	Given bool `json:"-"`
+	// DropIn is the drop-in in which a unit is changed, "" for what is no unit's file.
+	DropIn string `json:"-"`
 	// SleepRefused says that a unit's NoExecPaths keep it from running Sleep.
 	SleepRefused bool `json:"sleep_refused,omitempty"`
 	// StartLimit is how long a unit's start may take before systemd ends it, and
@@ -56,6 +62,9 @@ type Policy struct {
 	// Overrides are directives on the server's command line, which outrank its
 	// file.
 	Overrides []Directive `json:"-"`
+
+	start     start
+	sentinels []*ConfigFile // that Sentinels of the same file are started with
 }
 
 // Delayed is a policy that keeps a server away for so long after every crash.
@@ -69,21 +78,21 @@ func Delayed(delay time.Duration, why string) Policy {
 
 // ReadPolicy reads a systemd unit with the drop-ins beside it, a compose file or
 // a Kubernetes workload. A service is named where there are several.
-func ReadPolicy(file, service string) (Policy, error) {
-	data, err := input.Read(file, input.Config)
+func (f Files) ReadPolicy(file, service string) (Policy, error) {
+	data, err := f.read(file, input.Config)
 	if err != nil {
-		return Policy{}, fmt.Errorf("cannot read the restart policy: %w", err)
+		return Policy{}, unreadable(file, err)
 	}
-	dropIns, err := readDropIns(file)
+	dropIns, err := f.readDropIns(file)
 	if err != nil {
-		return Policy{}, fmt.Errorf("cannot read the restart policy: %w", err)
+		return Policy{}, unreadable(file+".d", err)
 	}
-	return parsePolicy(append([]source{{file, data}}, dropIns...), service)
+	return f.parsePolicy(append([]source{{file, data}}, dropIns...), service)
 }
 
 // ParsePolicy is ReadPolicy for a text at hand.
 func ParsePolicy(file string, data []byte, service string) (Policy, error) {
-	return parsePolicy([]source{{file, data}}, service)
+	return Disk.parsePolicy([]source{{file, data}}, service)
 }
 
 // source is a file and what is in it.
@@ -93,7 +102,7 @@ type source struct {
 }
 
 // parsePolicy reads a policy; more than one source are a unit and its drop-ins.
-func parsePolicy(sources []source, service string) (Policy, error) {
+func (f Files) parsePolicy(sources []source, service string) (Policy, error) {
 	for i, d := range sources {
 		if bytes.IndexByte(d.data, 0) >= 0 {
 			return Policy{}, &Problem{Place: Place{File: d.file}, What: "there is a zero byte, so this is no text", Right: wantedPolicy}
@@ -107,9 +116,18 @@ func parsePolicy(sources []source, service string) (Policy, error) {
 	}
 	p, err := parse()
 	if err == nil {
-		p.failover(sources)
+		p.failover(f, sources)
 	}
 	return p, err
+}
+
+// unreadable is what is wrong with a policy's file, or with one that is read for its sake.
+func unreadable(file string, err error) error {
+	var in *fs.PathError
+	if errors.As(err, &in) {
+		file = in.Path
+	}
+	return &Problem{Place: Place{File: file}, What: "cannot be read: " + input.Cause(err).Error(), Right: wantedPolicy}
 }
 
 const wantedPolicy = "give a systemd unit (with [Service]), a compose file (with services:) or a Kubernetes workload (with kind:)"
@@ -152,6 +170,7 @@ type commandLine struct {
 	overrides []Directive
 	config    *ConfigFile // that it names, nil if it names none
 	server    string      // the program, "" if it is not named
+	script    bool        // of a shell
 	unsure    string      // what of it could not be read
 }
 
@@ -197,6 +216,7 @@ func readScript(at Place, script string) commandLine {
 		return c
 	}
 	inner := readCommand(at, words)
+	inner.script = true
 	inner.sleep += c.sleep
 	return inner
 }

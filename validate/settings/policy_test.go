@@ -34,7 +34,7 @@ func TestReadPolicy(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.file+" "+tt.service, func(t *testing.T) {
-			p, err := ReadPolicy(filepath.Join("testdata", "policy", tt.file), tt.service)
+			p, err := Disk.ReadPolicy(filepath.Join("testdata", "policy", tt.file), tt.service)
 			require.NoError(t, err)
 			require.Equal(t, tt.kind, p.Kind)
 			for i, crash := range Crashes {
@@ -57,9 +57,9 @@ func TestReadPolicy(t *testing.T) {
 }
 
 func TestACommandLineOutranksTheFile(t *testing.T) {
-	r, err := ReadRedis("testdata/redis/2-no-persistence.conf", nil)
+	r, err := Disk.ReadRedis("testdata/redis/2-no-persistence.conf", nil)
 	require.NoError(t, err)
-	p, err := ReadPolicy("testdata/policy/redis.service", "")
+	p, err := Disk.ReadPolicy("testdata/policy/redis.service", "")
 	require.NoError(t, err)
 	require.NoError(t, r.Apply(p.Overrides))
 	require.Contains(t, r.Lines(), "appendonly yes")
@@ -112,8 +112,8 @@ func TestProblemsOfPolicies(t *testing.T) {
 	}
 	_, err := ParsePolicy("x.yaml", []byte("services: {redis: {image: redis}}"), "lock")
 	require.ErrorContains(t, err, `there is no service "lock"; there are redis`)
-	_, err = ReadPolicy("missing.service", "")
-	require.ErrorContains(t, err, "missing.service: no such file")
+	_, err = Disk.ReadPolicy("missing.service", "")
+	require.ErrorContains(t, err, "missing.service: cannot be read: no such file")
 }
 
 func TestTimeSpans(t *testing.T) {
@@ -164,7 +164,7 @@ func FuzzPolicy(f *testing.F) {
 // the names.
 func TestDropInsCount(t *testing.T) {
 	const unit = "testdata/drop-ins/edited.service"
-	p, err := ReadPolicy(unit, "")
+	p, err := Disk.ReadPolicy(unit, "")
 	require.NoError(t, err)
 	require.Equal(t, 66*time.Second, p.Returns[Kill].After)
 	require.Equal(t, 31*time.Second, p.Returns[PowerLoss].After)
@@ -187,6 +187,6 @@ func TestAMistakeInADropInIsFoundThere(t *testing.T) {
 	require.NoError(t, os.Mkdir(unit+".d", 0o755))
 	require.NoError(t, os.WriteFile(unit, []byte("[Service]\nRestart=always\n"), 0o644))
 	require.NoError(t, os.WriteFile(wrong, []byte("[Service]\nRestartSec=soon\n"), 0o644))
-	_, err := ReadPolicy(unit, "")
+	_, err := Disk.ReadPolicy(unit, "")
 	require.ErrorContains(t, err, wrong+":2:1: RestartSec=soon: this is not a time span")
 }

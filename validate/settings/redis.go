@@ -41,6 +41,10 @@ type Redis struct {
 
 	at         map[string]Place
 	savesGiven bool
+	// main is the file that these settings begin with, and block a text in a policy's own
+	// file that stands for it; "" and nil: there is none.
+	main  string
+	block *ConfigFile
 }
 
 // fsyncs and policies are the words of two directives.
@@ -64,9 +68,10 @@ func Default() *Redis {
 // beside it ("appendfsync always"), which outrank it. Without a file it begins
 // with Redis's defaults. Relative includes are looked for beside the file. The
 // error holds every problem with its place.
-func ReadRedis(file string, lines []string) (*Redis, error) {
-	r := &reader{base: filepath.Dir(file)}
+func (f Files) ReadRedis(file string, lines []string) (*Redis, error) {
+	r := &reader{disk: f, base: filepath.Dir(file)}
 	s := Default()
+	s.main = file
 	if file != "" {
 		r.file(file, nil)
 	}

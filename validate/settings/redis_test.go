@@ -46,7 +46,7 @@ func TestReadRedis(t *testing.T) {
 			if tt.file != "" {
 				file = filepath.Join("testdata", "redis", tt.file)
 			}
-			got, err := ReadRedis(file, nil)
+			got, err := Disk.ReadRedis(file, nil)
 			require.NoError(t, err)
 			require.Equal(t, want.Lines(), got.Lines())
 			require.Empty(t, got.Unknown)
@@ -56,7 +56,7 @@ func TestReadRedis(t *testing.T) {
 }
 
 func TestEachSettingSaysWhereItIs(t *testing.T) {
-	r, err := ReadRedis("testdata/redis/8-included.conf", []string{"maxmemory 1gb"})
+	r, err := Disk.ReadRedis("testdata/redis/8-included.conf", []string{"maxmemory 1gb"})
 	require.NoError(t, err)
 	for name, want := range map[string]string{
 		"appendonly": "testdata/redis/parts/site.conf:1", "appendfsync": "testdata/redis/8-included.conf:6",
@@ -124,16 +124,16 @@ func TestIncludesMayNotGoRound(t *testing.T) {
 	}
 	first := write("a.conf", "include b.conf\n")
 	write("b.conf", "appendonly yes\ninclude a.conf\n")
-	_, err := ReadRedis(first, nil)
+	_, err := Disk.ReadRedis(first, nil)
 	require.ErrorContains(t, err, "b.conf:2:1: the files include one another: ")
 
 	write("b.conf", "include none/*.conf\nappendonly yes\n")
-	r, err := ReadRedis(first, nil)
+	r, err := Disk.ReadRedis(first, nil)
 	require.NoError(t, err, "a pattern may match nothing")
 	require.True(t, r.AppendOnly)
 
-	_, err = ReadRedis(filepath.Join(dir, "missing.conf"), nil)
-	require.ErrorContains(t, err, "missing.conf: no such file or directory")
+	_, err = Disk.ReadRedis(filepath.Join(dir, "missing.conf"), nil)
+	require.ErrorContains(t, err, "missing.conf: cannot be read: no such file or directory")
 }
 
 func TestWhatCannotBeJudgedIsSaid(t *testing.T) {

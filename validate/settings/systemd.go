@@ -1,18 +1,12 @@
 package settings
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"lockproof/internal/input"
 )
 
 // assignment is one line of a unit.
@@ -32,34 +26,6 @@ func (u unit) last(key, otherwise string) assignment {
 	return assignment{value: otherwise}
 }
 
-// readDropIns reads what systemctl edit leaves beside a service: the files
-// NAME.service.d/*.conf, which count after it, in the order of their names
-// (systemd.unit(5)).
-func readDropIns(file string) ([]source, error) {
-	if filepath.Ext(file) != ".service" {
-		return nil, nil
-	}
-	entries, err := os.ReadDir(file + ".d")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	var sources []source
-	for _, e := range entries {
-		if filepath.Ext(e.Name()) != ".conf" {
-			continue
-		}
-		if len(sources) == mostFiles {
-			return nil, fmt.Errorf("%s.d holds more than %d drop-ins", file, mostFiles)
-		}
-		d := source{file: filepath.Join(file+".d", e.Name())}
-		if d.data, err = input.Read(d.file, input.Config/8); err != nil {
-			return nil, err
-		}
-		sources = append(sources, d)
-	}
-	return sources, nil
-}
-
 // parseUnit reads a systemd service (systemd.syntax(7), systemd.service(5)), and
 // its drop-ins.
 func parseUnit(sources []source) (Policy, error) {
@@ -76,7 +42,7 @@ func parseUnit(sources []source) (Policy, error) {
 			return Policy{}, &Problem{Place: Place{File: d.file}, What: "nothing is set here", Right: wantedPolicy}
 		}
 	}
-	p.SleepRefused = u.refuses(Sleep)
+	p.SleepRefused, p.DropIn = u.refuses(Sleep), dropIn(sources)
 	pause, err := u.span("Service.RestartSec", "100ms")
 	if err != nil {
 		return Policy{}, err
@@ -88,6 +54,7 @@ func parseUnit(sources []source) (Policy, error) {
 	command := u.command(&p)
 	unsure := command.unsure
 	sleep += command.sleep
+	p.start.exec, p.start.sleep = u.last("Service.ExecStart", "").value, sleep
 	kill := Return{After: sleep, Why: "nothing restarts it, and whoever starts it may do so at once", Unsure: unsure}
 	restart := u.last("Service.Restart", "no")
 	words := []string{"no", "on-success", "on-failure", "on-abnormal", "on-abort", "on-watchdog", "always"}

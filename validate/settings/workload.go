@@ -15,9 +15,15 @@ import (
 
 // document is one document of a YAML file, with anchors and merges resolved.
 type document struct {
-	file string
-	body ast.Node
-	root map[string]any
+	file  string
+	index int // among the file's documents
+	body  ast.Node
+	root  map[string]any
+}
+
+// path leads to a value of the document.
+func (d document) path(steps ...any) yamlfile.Path {
+	return yamlfile.Path{Document: d.index, Steps: steps}
 }
 
 // parseYAMLPolicy reads a compose file or Kubernetes workloads.
@@ -51,7 +57,7 @@ func readDocuments(file string, data []byte) ([]document, error) {
 	var documents []document
 	for _, d := range read {
 		if root, ok := d.Value.(map[string]any); ok {
-			documents = append(documents, document{file, d.Body, root})
+			documents = append(documents, document{file, d.Index, d.Body, root})
 		}
 	}
 	return documents, nil
@@ -158,6 +164,7 @@ func (p *Policy) returns(kill time.Duration, why map[Crash]string, c commandLine
 // started takes what a command says of its server.
 func (p *Policy) started(c commandLine) {
 	p.Overrides, p.Config, p.Command = c.overrides, c.config, cmp.Or(c.server, "redis-server")
+	p.start.script, p.start.sleep, p.start.unsure = c.script, c.sleep, c.unsure
 	if c.config != nil {
 		p.Command += " " + c.config.Path
 	}

@@ -65,7 +65,8 @@ func parse(data []byte) (tree *ast.File, err error) {
 
 // Document is one document of a file.
 type Document struct {
-	Body ast.Node
+	Index int // among the file's documents, from 0
+	Body  ast.Node
 	// Value is a map[string]any, []any, a text, a number and so on, with aliases
 	// and merge keys in their place.
 	Value any
@@ -82,11 +83,11 @@ func Decode(tree *ast.File) (documents []Document, err *Error) {
 	if err := checkTree(tree); err != nil {
 		return nil, err
 	}
-	for _, doc := range tree.Docs {
+	for i, doc := range tree.Docs {
 		if doc.Body == nil {
 			continue
 		}
-		d := Document{Body: doc.Body}
+		d := Document{Index: i, Body: doc.Body}
 		if cause := yaml.NodeToValue(doc.Body, &d.Value); cause != nil {
 			return nil, syntax(cause)
 		}

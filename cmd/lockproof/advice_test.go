@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/suite"
+	"lockproof/internal/needs"
+	"lockproof/reports"
+	"lockproof/validate"
+)
+
+// TestAdviceIsApplied makes each change that is advised for the configurations, with
+// patch(1) as an operator does, and judges the files anew: then they are safe, and exit
+// with 0. Each that is not safe for a reason in its files has such an advice.
+func TestAdviceIsApplied(t *testing.T) {
+	needs.Commands(t, "patch")
+	root, err := filepath.Abs("testdata/configurations")
+	require.NoError(t, err)
+	diffs := 0
+	for _, c := range configurations {
+		t.Run(c.folder, func(t *testing.T) {
+			flags := withoutTakeovers(c.flags)
+			answer, out := adviceFor(t, filepath.Join(root, c.folder), flags)
+			n := 0
+			for i, a := range answer.Advice {
+				if a.Diff == nil || a.File == validate.GuardedClients {
+					continue
+				}
+				n++
+				folder := t.TempDir()
+				require.NoError(t, os.CopyFS(folder, os.DirFS(filepath.Join(root, c.folder))))
+				t.Chdir(folder)
+				patched, err := exec.Command("patch", "-p1", "--fuzz=0", "-i",
+					filepath.Join(out, "advice-"+strconv.Itoa(i+1)+".diff")).CombinedOutput()
+				require.NoError(t, err, "%s\n%s", patched, a.Diff.Text)
+				again, _ := adviceFor(t, folder, flags)
+				require.Equal(t, 0, again.ExitCode, "%s\n%+v", a.Diff.Text, again.Rows)
+			}
+			require.Equal(t, advised[c.folder], n, "%+v", answer.Advice)
+			diffs += n
+		})
+	}
+	require.Greater(t, diffs, 20)
+}
+
+// advised is how many diffs each configuration gets that is not safe as it is: a sleep and an
+// append-only file, one of the two, or none where what is in doubt is not in its files.
+var advised = map[string]int{
+	"01-unit-snapshots": 2, "02-unit-everysec": 2, "05-unit-restartsec": 2, "06-unit-restartsec-everysec": 2, "07-unit-times-out": 1,
+	"11-compose-defaults": 2, "13-compose-cache": 2, "17-compose-config": 2, "18-compose-no-restart": 2, "20-compose-evicts": 1,
+	"23-statefulset-everysec": 2, "27-statefulset-probe": 1,
+}
+
+// withoutTakeovers are flags that ask about crashes, which the files decide; what helps
+// against takeovers is in the code of clients.
+func withoutTakeovers(flags []string) []string {
+	return append([]string{"--takeover", "failover"}, flags...)
+}
+
+type adviceAnswer struct {
+	ExitCode int `json:"exit_code"`
+	Rows     []validate.Row
+	Advice   []validate.Advice
+}
+
+// adviceFor judges the policy of a folder from within it.
+func adviceFor(t *testing.T, folder string, flags []string) (answer adviceAnswer, out string) {
+	t.Helper()
+	t.Chdir(folder)
+	var policy string
+	for _, name := range []string{"redis.service", "compose.yaml", "workload.yaml"} {
+		if _, err := os.Stat(name); err == nil {
+			policy = name
+		}
+	}
+	p := fake(expected)
+	p.suite, out = suite.Run, t.TempDir()
+	got := p.try(append([]string{"validate", "--restart-policy", policy, "--ttl", "30s", "--trials", "5", "--out", out}, flags...)...)
+	require.Empty(t, got.err)
+	data, err := os.ReadFile(filepath.Join(out, reports.ValidationFile))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &answer))
+	return answer, out
+}
+
+// No secret of the files is told, whatever is advised: not in a line that stays, nor in one
+// that changes.
+func TestAdviceTellsNoSecret(t *testing.T) {
+	needs.Commands(t, "patch")
+	for name, files := range map[string]map[string]string{
+		"a command": {"compose.yaml": "services:\n  lock:\n    image: redis:7\n    command: redis-server --requirepass hunter22 --appendonly no\n"},
+		"a list": {"compose.yaml": "services:\n  lock:\n    image: redis:7\n    command:\n      - redis-server\n      - --requirepass\n" +
+			"      - hunter22\n      - --appendonly\n      - \"no\"\n"},
+		"the environment": {"compose.yaml": "services:\n  lock:\n    image: redis:7\n    environment:\n      REDIS_PASSWORD: hunter22\n" +
+			"    command: redis-server --appendonly no\n    labels: {token: hunter22}\n"},
+		"redis.conf": {"compose.yaml": "services:\n  lock:\n    image: redis:7\n    command: redis-server /redis.conf\n" +
+			"    volumes: ['./redis.conf:/redis.conf']\n", "redis.conf": "requirepass hunter22\nappendonly no\nuser worker on >hunter22 ~* +@all\n"},
+		"the last line": {"compose.yaml": "services:\n  lock:\n    image: redis:7\n    command: redis-server /redis.conf\n" +
+			"    volumes: ['./redis.conf:/redis.conf']\n", "redis.conf": "port 6379\nmasterauth hunter22"},
+		"a Secret": {"workload.yaml": "kind: Pod\nspec:\n  volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]\n  containers:\n" +
+			"  - name: redis\n    image: redis:7\n    command: [redis-server]\n---\nkind: Secret\nstringData:\n  some: hunter22\n"},
+		"a unit": {"redis.service": "[Service]\nExecStart=/usr/bin/redis-server --requirepass hunter22 --appendonly no\nRestart=always\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			for file, text := range files {
+				require.NoError(t, os.WriteFile(filepath.Join(folder, file), []byte(text), 0o600))
+			}
+			answer, out := adviceFor(t, folder, nil)
+			require.Len(t, answer.Advice, 3)
+			told, err := filepath.Glob(filepath.Join(out, "*.*"))
+			require.NoError(t, err)
+			for _, file := range told {
+				data, err := os.ReadFile(file)
+				require.NoError(t, err)
+				require.NotContains(t, string(data), "hunter22", file)
+			}
+			for i, a := range answer.Advice {
+				if a.Diff == nil || a.Diff.Redacted {
+					require.NoFileExists(t, filepath.Join(out, "advice-"+strconv.Itoa(i+1)+".diff"))
+					continue
+				}
+				again := t.TempDir()
+				require.NoError(t, os.CopyFS(again, os.DirFS(folder)))
+				patch := exec.Command("patch", "-p1", "--fuzz=0", "-d", again)
+				patch.Stdin = strings.NewReader(a.Diff.Text)
+				said, err := patch.CombinedOutput()
+				require.NoError(t, err, "%s\n%s", said, a.Diff.Text)
+				after, _ := adviceFor(t, again, nil)
+				require.Equal(t, 0, after.ExitCode, a.Diff.Text)
+			}
+		})
+	}
+}
