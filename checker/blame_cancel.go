@@ -25,7 +25,7 @@ func (b *cancelBlame) explain() *Blame {
 	if f, node, found := b.inTheWay(); found {
 		return b.blame(f.event, NodeTimeout, "%s, and %s went on waiting for %s", f.describe(), client, node).restingOn(given)
 	}
-	return b.blame(given, ContextHeeded, "nothing that was asked of a node explains what %s waited for", client)
+	return b.blame(given, ContextHeeded, "the history does not show what %s was waiting for", client)
 }
 
 // lastAsked gives the last SET of the client that reached a node, if that was in the later

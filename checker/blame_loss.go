@@ -96,7 +96,7 @@ func (b *lossBlame) expiry() *Blame {
 	}
 	if tooLong > b.margin() {
 		return b.blame(int(source.end), Unexplained,
-			"the key on %s expired at %s, and %s believed until %s: longer than drift and the time that its %s took explain",
+			"the key on %s expired at %s, and %s believed until %s: longer than drift and the time that its %s took can explain",
 			b.name(b.lost.node), at(b.lost.until), b.lease.Client, at(b.lease.Until), b.name(source.op))
 	}
 	return b.blame(int(source.end), "DriftMargin", "the key on %s expired at %s, before %s's validity ended at %s",

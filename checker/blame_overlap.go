@@ -163,7 +163,7 @@ func (b *overlapBlame) votes() *Blame {
 	switch {
 	case len(first) == 0 || len(second) == 0:
 		return b.blame(int(b.basis(b.second, b.second.From).end), Unexplained,
-			"%s was told that it held the lock; the history shows no keys that tell why", b.second.Client)
+			"%s was told that it held the lock; the history does not show which keys it had", b.second.Client)
 	case len(votes) < b.majority() && !b.off("Majority") && !slices.Equal(b.usedBy(b.first.Client), b.usedBy(b.second.Client)):
 		return b.blame(event, SameNodes, "%s locks on %s, %s on %s: their majorities need not share a node", b.first.Client,
 			strings.Join(b.usedBy(b.first.Client), " "), b.second.Client, strings.Join(b.usedBy(b.second.Client), " ")).

@@ -14,7 +14,7 @@ func (b *waitBlame) stuck() *Blame {
 		}
 		if waited, events := b.silence(node, b.sentUnder(f, node)); 2*total(waited) > b.free.length() {
 			return b.blame(f.event, NodeTimeout,
-				"%s, and %s went on waiting for it: from %s on, when it sent it something, no other node got anything from it for %s",
+				"%s, and %s went on waiting for it: it sent it a command at %s, and then nothing to any other node for %s",
 				f.describe(), b.name(b.by.process), at(waited[0].from), lasting(total(waited))).restingOn(events...)
 		}
 	}

@@ -29,7 +29,7 @@ func TestANodeIsWaitedForFromWhatItWasSent(t *testing.T) {
 		return func(s *story) { s.slowly(asked, answered, "c1", "t1", "n2"); sent(times...)(s) }
 	}
 	requireEdges(t, DeadlockFreedom, []edge{
-		{"for more than half of it", waits(5, 4000, sent(1509)), NodeTimeout, "no other node got anything from it for 1.501 s"},
+		{"for more than half of it", waits(5, 4000, sent(1509)), NodeTimeout, "and then nothing to any other node for 1.501 s"},
 		{"for half of it", waits(5, 4000, sent(1510)), Unexplained, ""},
 		{"as the fault began", waits(100, 4000, sent(100)), NodeTimeout, "from 0.100 s on"},
 		{"before it began", waits(100, 4000, sent(99)), Unexplained, ""},

@@ -43,10 +43,10 @@ func (b *waitBlame) first(explanations ...func() *Blame) *Blame {
 		if len(nodes) > 0 {
 			where = strings.Join(nodes, " ") + " alone"
 		}
-		return b.blame(int(b.by.call), Unexplained, "what %s sent to take the key reached %s: a timeout for a node may be over "+
-			"before there is a connection, or it asked nobody else", b.name(b.by.process), where)
+		return b.blame(int(b.by.call), Unexplained, "what %s sent to take the key reached %s: it asked nobody else, or its "+
+			"timeout for a node was over before there was a connection", b.name(b.by.process), where)
 	}
-	return b.blame(int(b.by.call), Unexplained, "nothing that is recorded of %s's wait tells why", b.name(b.by.process))
+	return b.blame(int(b.by.call), Unexplained, "the history does not show why %s had to wait", b.name(b.by.process))
 }
 
 // reached gives the nodes that a command of the client to take the key reached from its call on.
@@ -202,11 +202,11 @@ func (b *waitBlame) unavailable() *Blame {
 				events = append(events, answered[node])
 			}
 			return b.blame(f.event, NodeTimeout,
-				"%s, and %s went on waiting for it, although %s answered: for %s it asked nobody anything",
+				"%s, and %s went on waiting for it although %s had answered: it sent nothing to any node for %s",
 				f.describe(), client, strings.Join(others, " "), lasting(idle)).restingOn(events...)
 		}
 		if f.class.SickNode() && !f.class.Pauses() && len(answered) == 0 {
-			return b.blame(f.event, MajorityHealthy, "%s, and although a majority was left, no other node answered %s: it asked none",
+			return b.blame(f.event, MajorityHealthy, "%s; a majority was left, but %s asked no other node",
 				f.describe(), client)
 		}
 	}
@@ -236,8 +236,8 @@ func (b *waitBlame) gaveUp() *Blame {
 		events = append(events, int(h.set), int(h.ender))
 	}
 	if f := b.restarted(given[tokens[0]]); f != nil {
-		return b.blame(f.event, Unexplained, "of the nodes that gave %s the key again and again, no majority has run all the time: "+
-			"%s had been down, and who does not count what has just started gives the keys back", b.name(b.by.process), f.target)
+		return b.blame(f.event, Unexplained, "the nodes that gave %s the key again and again include %s, which had been down: "+
+			"a lock that does not count a node that has just started gives the keys back", b.name(b.by.process), f.target)
 	}
 	return b.blame(int(given[tokens[0]][0].ender), AnswersInTime,
 		"a majority of the nodes gave %s the key again and again, and each time it gave the keys back: their answers came too late for it",

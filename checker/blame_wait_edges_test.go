@@ -27,11 +27,11 @@ func TestWhatACancelledClientDidForMostOfTheTime(t *testing.T) {
 		}
 	}
 	requireEdges(t, Cancellation, []edge{
-		{"asked at half time", cancelled(func(s *story) { s.sets(675, "c2", "t", 1000, "n1") }), ContextHeeded, "nothing that was asked"},
+		{"asked at half time", cancelled(func(s *story) { s.sets(675, "c2", "t", 1000, "n1") }), ContextHeeded, "the history does not show what"},
 		{"asked after it", cancelled(func(s *story) { s.sets(676, "c2", "t", 1000, "n1") }), ContextHeeded,
 			"its SET reached n1 at 0.676 s, 526 ms after its caller had given up"},
 		{"answered at half time", cancelled(func(s *story) { s.slowly(120, 675, "c2", "t", "n1") }), ContextHeeded,
-			"nothing that was asked"},
+			"the history does not show what"},
 		{"answered after it", cancelled(func(s *story) { s.slowly(120, 676, "c2", "t", "n1") }), NodeTimeout, "went on waiting for n1"},
 	})
 }
@@ -191,7 +191,7 @@ func TestWhatAWaitShowsForMostOfTheTime(t *testing.T) {
 		{"idle for half of it", waited(1510), Unexplained, ""},
 		{"idle for more", waited(1509), NodeTimeout, "for 1.501 s"},
 		{"half the bound for a grant between two attempts", waited(every(250)...), Unexplained, ""},
-		{"more than that", waited(every(251)...), NodeTimeout, "it asked nobody anything"},
+		{"more than that", waited(every(251)...), NodeTimeout, "it sent nothing to any node"},
 	})
 }
 
@@ -236,10 +236,10 @@ func TestAWaitOfWhichNothingIsKnownTellsWhoWasAsked(t *testing.T) {
 	requireEdges(t, DeadlockFreedom, []edge{
 		{"nobody", asked(), Unexplained, "what c1 sent to take the key reached no node"},
 		{"two of five", asked("n1", "n4"), Unexplained, "what c1 sent to take the key reached n1 n4 alone"},
-		{"three", asked("n1", "n2", "n4"), Unexplained, "nothing that is recorded of c1's wait tells why"},
+		{"three", asked("n1", "n2", "n4"), Unexplained, "the history does not show why c1 had to wait"},
 		{"a third before the call", also(9), Unexplained, "reached n1 n4 alone"},
-		{"a third at the call", also(10), Unexplained, "nothing that is recorded"},
-		{"a third as it ended", also(3000), Unexplained, "nothing that is recorded"},
+		{"a third at the call", also(10), Unexplained, "the history does not show why"},
+		{"a third as it ended", also(3000), Unexplained, "the history does not show why"},
 		{"a third after it", also(3001), Unexplained, "reached n1 n4 alone"},
 	})
 }

@@ -168,15 +168,15 @@ func (k *keyed) taken(during span, client name) []span {
 
 // waitViolation tells of a wait during which the lock stood free for too long.
 func (d *deadlockFreedom) waitViolation(w asking, free span, index int) Violation {
-	ending := "and it was still waiting"
+	ending := "; it was still waiting"
 	if w.last.ok() && w.until == free.until {
-		ending = "when it was granted"
+		ending = ", when it was granted"
 	}
 	client, key := d.name(w.client), d.name(w.first.key)
 	v := Violation{
 		Key: key, From: free.from, Until: free.until, Processes: []string{client},
-		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free: asked for at %s; from %s nobody held it "+
-			"and no fault was in the way, until %s, %s",
+		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free: it asked at %s; nobody held it "+
+			"and no fault was in the way from %s to %s%s",
 			client, lasting(free.length()), lasting(d.header.Bounds.Free), key, at(w.from), at(free.from), at(free.until), ending),
 	}
 	if index < maxViolations {

@@ -236,8 +236,8 @@ func TestWaitIsTold(t *testing.T) {
 	s.grant("c1", 0, 10, 900)
 	s.attempt("c2", 200, 3000, history.TypeFail)
 	r := s.judged(t, DeadlockFreedom)
-	require.Equal(t, `c2 waited 2.090 s (limit 1.500 s) for "k1" though the lock was free: asked for at 0.200 s; `+
-		`from 0.910 s nobody held it and no fault was in the way, until 3.000 s, and it was still waiting`,
+	require.Equal(t, `c2 waited 2.090 s (limit 1.500 s) for "k1" though the lock was free: it asked at 0.200 s; `+
+		`nobody held it and no fault was in the way from 0.910 s to 3.000 s; it was still waiting`,
 		r.Violations[0].What)
 	require.Equal(t, 2090*ms, r.Measured["longest_free"])
 }

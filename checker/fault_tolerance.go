@@ -159,15 +159,15 @@ func (f *faultTolerance) free(w asking, held []span) []span {
 
 func (f *faultTolerance) violation(w asking, clear span, rivals int, index int) Violation {
 	client, key := f.name(w.client), f.name(w.first.key)
-	nobody := "it was not granted"
+	nobody := "it was not granted it"
 	if rivals > 0 {
-		nobody = fmt.Sprintf("neither it nor any of its rivals (%d) was granted it", rivals)
+		nobody = fmt.Sprintf("neither it nor its rivals (%d) were granted it", rivals)
 	}
 	v := Violation{
 		Key: key, From: clear.from, Until: clear.until, Processes: []string{client},
-		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free and a healthy majority in reach: asked for "+
-			"at %s; from %s to %s %s",
-			client, lasting(clear.length()), lasting(f.bound(rivals)), key, at(w.from), at(clear.from), at(clear.until), nobody),
+		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free and a healthy majority in reach: it asked "+
+			"at %s; %s from %s to %s",
+			client, lasting(clear.length()), lasting(f.bound(rivals)), key, at(w.from), nobody, at(clear.from), at(clear.until)),
 	}
 	if index < maxViolations {
 		v.Blame = f.blamer.forUnavailable(w.last, clear)

@@ -35,7 +35,7 @@ func TestAWaitTellsHowItEnded(t *testing.T) {
 		s.attempt("c2", 5, 1506, outcome)
 		require.Contains(t, s.judged(t, DeadlockFreedom).Violations[0].What, ending)
 	}
-	for rivals, what := range map[bool]string{false: "it was not granted", true: "neither it nor any of its rivals (1) was granted it"} {
+	for rivals, what := range map[bool]string{false: "it was not granted it", true: "neither it nor its rivals (1) were granted it"} {
 		s := tale()
 		s.attempt("c1", 0, 1200, history.TypeFail)
 		if rivals {

@@ -132,8 +132,8 @@ func (m *mutualExclusion) violation(o overlap, index int) Violation {
 	v := Violation{
 		Key: o.second.Key, From: shared.from, Until: shared.until,
 		Processes: []string{o.first.Client, o.second.Client},
-		What: fmt.Sprintf("%s was granted %q at %s while %s still held it, until %s: both held it for %s",
-			o.second.Client, o.second.Key, at(o.second.From), o.first.Client, at(o.first.Until), lasting(shared.length())),
+		What: fmt.Sprintf("%s was granted %q at %s while %s still held it, %s: both held it for %s",
+			o.second.Client, o.second.Key, at(o.second.From), o.first.Client, untilEnd(o.first.Until), lasting(shared.length())),
 		Leases: []Lease{o.first, o.second},
 	}
 	if index < maxViolations {

@@ -27,7 +27,7 @@ func TestALockThatIsGrantedToNobodyAnyMore(t *testing.T) {
 
 				r := faultTolerance(t, grantedUntil(events, 2_000_000_000, hung))
 				require.Equal(t, history.Violated, r.Verdict, r.Reason)
-				require.Contains(t, r.Violations[0].What, "nor any of its rivals")
+				require.Contains(t, r.Violations[0].What, "nor its rivals")
 			})
 		}
 	}

@@ -36,7 +36,7 @@ func (s *Search) About(f Find) About {
 		Name:     s.Name(f),
 		Title:    "What breaks " + f.Property + ": " + f.Broke,
 		Source:   fmt.Sprintf("found by %s, from %d steps", from, len(f.Drawn.Steps)),
-		Lesson:   "The least that is known to break it. " + f.Violation.What + ".",
+		Lesson:   "The smallest schedule that is known to break it. " + f.Violation.What + ".",
 		Lock:     s.Space.Lock,
 		Expect:   map[string]string{f.Property: history.Holds},
 		Without:  s.Space.Without,

@@ -36,7 +36,7 @@ func (s *Search) Summary(t Tally) string {
 	fmt.Fprintf(&b, "%s: %d schedules%s in %s, %.0f a second; %d states\n", lock, t.Schedules, of,
 		t.Elapsed.Round(10*time.Millisecond), t.perSecond(), t.States)
 	if t.Refused > 0 {
-		fmt.Fprintf(&b, "  the lock refused to be set up so in %d\n", t.Refused)
+		fmt.Fprintf(&b, "  the lock refused the setup in %d\n", t.Refused)
 	}
 	for _, property := range checker.Names() {
 		counts := t.Verdicts[property]

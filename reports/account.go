@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"lockproof/checker"
@@ -143,9 +144,24 @@ func (f Finding) moral() string {
 	return ""
 }
 
-// blameText says which rule or assumption broke, when, and why that was enough.
+// Broke names what a blame says broke: a rule of the lock, or an assumption.
+func Broke(b *checker.Blame) string {
+	switch {
+	case b.Broke == checker.Unexplained:
+		return b.Broke
+	case strings.Contains(b.Broke, " "):
+		return "the assumption that " + b.Broke
+	}
+	return "the rule " + b.Broke
+}
+
+// blameText says which rule or assumption broke, when, and why that was enough. The
+// moment is written as in the reason, which names it too.
 func blameText(b *checker.Blame) string {
-	return fmt.Sprintf("%s, broken at %s by %s. %s", b.Broke, at(b.Time), b.Process, b.Why)
+	if b.Broke == checker.Unexplained {
+		return fmt.Sprintf("%s: %s", Broke(b), b.Why)
+	}
+	return fmt.Sprintf("%s, broken at %.3f s by %s: %s", Broke(b), float64(b.Time)/1e9, strings.Replace(b.Process, ">", " on ", 1), b.Why)
 }
 
 // property finds the row's figures for a property.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lockproof/checker"
+	"lockproof/harness/cluster"
 	"lockproof/harness/locks"
 	"lockproof/scenarios"
 )
@@ -71,13 +72,18 @@ func (p *page) setUp(s *scenarios.Scenario) {
 	p.text("  clusters: ", list(s.On))
 	p.text("  nodes:    ", strings.Join(s.Nodes, " ")+aliases(s.Aliases))
 	p.text("  TTL:      ", Duration(s.TTL))
-	lock := s.Lock.Name
-	if lock == "" {
-		lock = locks.Reference
+	for _, replica := range slices.Sorted(maps.Keys(s.Replicas)) {
+		p.text("  replica:  ", replica+" of "+s.Replicas[replica])
 	}
-	p.text("  lock:     ", lock)
+	if s.Sentinels > 0 {
+		p.text("  watch:    ", plural(s.Sentinels, "Sentinel")+" on n1, s1 to s"+fmt.Sprint(s.Sentinels))
+	}
+	p.text("  lock:     ", lockText(s.Lock))
+	if !s.Delay.IsZero() {
+		p.text("  network:  ", "each message takes "+s.Delay.String())
+	}
 	if s.Persistence != "" {
-		p.text("  disks:    ", string(s.Persistence))
+		p.text("  on disk:  ", persistenceText(s.Persistence))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Redis)) {
 		p.text("  redis:    ", name+" "+s.Redis[name])
@@ -95,6 +101,47 @@ func (p *page) setUp(s *scenarios.Scenario) {
 	for _, c := range s.Clients {
 		p.text("  client "+c.Name+": ", ClientText(c))
 	}
+}
+
+func persistenceText(p cluster.Persistence) string {
+	if p == cluster.PersistNone {
+		return "nothing (no persistence)"
+	}
+	return string(p)
+}
+
+// lockText names the lock under test, and the options that the scenario gives it.
+func lockText(l scenarios.Lock) string {
+	parts := []string{l.Name}
+	if l.Name == "" {
+		parts[0] = locks.Reference
+	}
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if l.Tries > 0 {
+		add("%s for each acquire", plural(l.Tries, "attempt"))
+	}
+	if !l.NodeTimeout.IsZero() {
+		add("node timeout %s", l.NodeTimeout)
+	}
+	if l.Drift != nil {
+		add("drift factor %g", *l.Drift)
+	}
+	if !l.RetryMax.IsZero() {
+		add("retries after %s", rangeText(scenarios.Range{Min: l.RetryMin, Max: l.RetryMax}))
+	}
+	if l.MaxExtensions > 0 {
+		add("at most %s", plural(l.MaxExtensions, "extension"))
+	}
+	if l.Pool > 0 {
+		add("%s to each server", plural(l.Pool, "connection"))
+	}
+	if l.Resends > 0 {
+		add("the client library resends a command that was not answered, at most %d times", l.Resends)
+	}
+	if l.Wait > 0 {
+		add("waits for %s", plural(l.Wait, "replica"))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func aliases(names map[string]string) string {
@@ -135,8 +182,8 @@ func (p *page) script(steps []scenarios.Step, indent string) {
 func (p *page) work(s *scenarios.Scenario) {
 	if w := s.Workload; w != nil {
 		p.section("Workload")
-		p.text("  ", fmt.Sprintf("%s in closed loops over %s for %s: each holds the lock for about %s and thinks for about %s.",
-			plural(w.Clients, "client"), plural(w.Keys, "key"), w.For, w.Hold, w.Think))
+		p.text("  ", fmt.Sprintf("%s%s in loops over %s for %s: each holds the lock for about %s, and waits about %s before it asks again.",
+			plural(w.Clients, "client"), threadsText(w.Threads), plural(w.Keys, "key"), w.For, w.Hold, w.Think))
 	}
 	if len(s.Nemesis) > 0 {
 		p.section("Faults, drawn from the seed")
@@ -144,6 +191,13 @@ func (p *page) work(s *scenarios.Scenario) {
 	for _, r := range s.Nemesis {
 		p.text("  ", RandomText(r))
 	}
+}
+
+func threadsText(n int) string {
+	if n < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" of %d threads", n)
 }
 
 func (p *page) expectations(expect map[string]string, indent string) {
@@ -157,6 +211,9 @@ func (p *page) expectations(expect map[string]string, indent string) {
 func (p *page) variant(v scenarios.Variant) {
 	p.line("  " + clean(v.Name))
 	p.expectations(v.Expect, "    ")
+	if len(v.Expect) == 0 {
+		p.line("    the same is expected")
+	}
 	if len(v.Script) > 0 {
 		p.line("    with a schedule of its own:")
 		p.script(v.Script, "    ")

@@ -85,6 +85,25 @@ func commandDetail(c history.Command) string {
 	return strings.Join(parts, ", ")
 }
 
+// endless is a validity that no TTL gives: that of a lock that keeps itself extended.
+const endless = 24 * time.Hour
+
+// validity says for how long a lease is valid as it is granted.
+func validity(d int64) string {
+	if time.Duration(d) >= endless {
+		return "until it is released"
+	}
+	return "for " + at(d)
+}
+
+// lasting says how long something lasts that may have no end.
+func lasting(d int64) string {
+	if time.Duration(d) >= endless {
+		return "an unlimited time"
+	}
+	return at(d)
+}
+
 func operationDetail(e history.Event) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
@@ -94,7 +113,7 @@ func operationDetail(e history.Event) string {
 		add("%s", checker.VersionName(e.Value))
 	}
 	if e.Validity > 0 {
-		add("valid for %s", at(e.Validity))
+		add("valid %s", validity(e.Validity))
 	}
 	if e.Fence > 0 {
 		add("fencing token %d", e.Fence)

@@ -49,7 +49,7 @@ func (t *teller) grant(i int, e, invoke history.Event) {
 			text += fmt.Sprintf(", with fencing token %d", l.Fence)
 		}
 		if other, until := t.meanwhile(l); other != "" {
-			text += fmt.Sprintf("; but %s still holds it: both hold the lock for %s", other, Duration(time.Duration(until-l.From)))
+			text += fmt.Sprintf("; but %s still holds it: both hold the lock for %s", other, lasting(until-l.From))
 		}
 	}
 	t.add(i, e, t.weigh(e), "%s", text)
@@ -62,6 +62,9 @@ func (t *teller) belief(l checker.Lease, grant history.Event) string {
 	extended := slices.ContainsFunc(t.events, func(e history.Event) bool {
 		return e.Op == history.OpExtend && e.Type == history.TypeOK && e.Process == l.Client && e.Lease == l.ID
 	})
+	if time.Duration(grant.Validity) >= endless {
+		return validity(grant.Validity) + " (its own view)"
+	}
 	if l.Ended == checker.EndedDeadline && !extended {
 		return "until " + Moment(l.Until) + " (its own view)"
 	}
@@ -133,7 +136,7 @@ func (t *teller) extend(i int, e history.Event) {
 		for _, l := range t.leases {
 			if l.Client == e.Process && l.ID == e.Lease && l.From == e.Time {
 				if other, until := t.meanwhile(l); other != "" {
-					extended.Text += fmt.Sprintf("; but %s holds it: both hold the lock for %s", other, Duration(time.Duration(until-l.From)))
+					extended.Text += fmt.Sprintf("; but %s holds it: both hold the lock for %s", other, lasting(until-l.From))
 					extended.weight = essential
 					return
 				}

@@ -50,6 +50,9 @@ func action(s scenarios.Step) string {
 		case s.Key != "":
 			does += " of " + s.Key
 		}
+		if s.Thread != "" {
+			who += " (thread " + s.Thread + ")"
+		}
 		return who + " " + does
 	}
 	if done, ok := scriptVerbs[s.Verb]; ok {
@@ -88,12 +91,24 @@ func untilText(s scenarios.Step) string {
 	if has == "" {
 		has = "received"
 	}
-	var parts []string
+	var clients []string // in their order
+	nodes := map[string][]string{}
 	for _, link := range s.Targets {
 		client, node, _ := strings.Cut(link, "-")
-		parts = append(parts, fmt.Sprintf("%s has %s %s's %s", node, has, client, nemesis.Message(s.Of)))
+		if nodes[client] == nil {
+			clients = append(clients, client)
+		}
+		nodes[client] = append(nodes[client], node)
 	}
-	return "wait until " + strings.Join(parts, " and ")
+	parts := make([]string, len(clients))
+	for i, client := range clients {
+		have := "has"
+		if len(nodes[client]) > 1 {
+			have = "have"
+		}
+		parts[i] = fmt.Sprintf("%s %s %s %s's %s", list(nodes[client]), have, has, client, nemesis.Message(s.Of))
+	}
+	return "wait until " + list(parts)
 }
 
 // asides are the modifiers that qualify the action as a whole.
@@ -113,6 +128,9 @@ func asides(s scenarios.Step) string {
 	}
 	if s.Async {
 		text += ", in the background"
+	}
+	if s.IfHeld {
+		text += ", if it holds the lock"
 	}
 	return text
 }

@@ -162,7 +162,7 @@ func (t *teller) ends() {
 		slices.Sort(told.targets)
 		where := list(told.targets)
 		if len(told.targets) > 1 {
-			where = "the first of " + where
+			where += ", one after the other"
 		}
 		told.Text = fmt.Sprintf("%s's key expires on %s", told.Text, where)
 		t.found = append(t.found, *told)

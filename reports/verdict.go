@@ -113,7 +113,7 @@ func (p *page) traffic(t *traffic.Report) {
 		told = plural(t.Count, "finding")
 	}
 	p.line(p.screen.sign(mark) + " traffic: " + told)
-	figures := fmt.Sprintf("%s linearizable, %s held against the replies", fmt.Sprint(t.Judged, " commands and looks"),
+	figures := fmt.Sprintf("%s judged, %s compared with the replies", fmt.Sprint(t.Judged, " commands and looks"),
 		fmt.Sprint(t.Believed, " grants and extensions"))
 	if t.Unjudged > 0 {
 		figures += fmt.Sprintf(", %d not judged: nothing says when they were carried out", t.Unjudged)

@@ -124,7 +124,7 @@ func TestBrowserTurnsTheVerdict(t *testing.T) {
 	}
 	set("1.2")
 	b.Eventually("holds", verdict)
-	require.Contains(t, b.Text(`document.querySelector(".remark").textContent`), "It was violated: the change has turned it.")
+	require.Contains(t, b.Text(`document.querySelector(".remark").textContent`), "It was violated: your change made the difference.")
 	require.Equal(t, "false", b.Text(folded), "there is nothing to wait for")
 	require.Contains(t, b.Text(`document.querySelector(".steps").textContent`), "1.2 ttl")
 	set("0.3")

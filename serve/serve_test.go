@@ -258,7 +258,7 @@ func TestTheLabScoresKindly(t *testing.T) {
 		{url.Values{"predict-mutual-exclusion": {"violated"}}, "You saw it coming."},
 		{url.Values{"predict-mutual-exclusion": {"holds"}}, "You said holds. Better to be surprised here"},
 		{url.Values{"predict-mutual-exclusion": {"unsure"}}, "Now you know"},
-		{url.Values{"restart-delay": {"1.2"}, "before-mutual-exclusion": {"violated"}}, "It was violated: the change has turned it."},
+		{url.Values{"restart-delay": {"1.2"}, "before-mutual-exclusion": {"violated"}}, "It was violated: your change made the difference."},
 		{url.Values{"restart-delay": {"0.4"}, "before-mutual-exclusion": {"violated"}}, "As before."},
 	} {
 		status, body := post(t, at, tt.form)

@@ -82,14 +82,14 @@ func (s *Site) examine(ctx context.Context, v *levelView, form url.Values) int {
 	}
 	tried, err := strconv.Atoi(form.Get("tried"))
 	if err != nil && form.Has("tried") {
-		v.Trouble = "The number of schedules that were tried is not understood."
+		v.Trouble = "The number of schedules that were tried is not a number."
 		return wrongForm
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
 	p, err := v.Level.Examine(ctx, s.run, without, tried)
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		v.Trouble = "The examination took too long, and was given up."
+		v.Trouble = "The test took too long, and was given up."
 		return tookTooLong
 	}
 	if err == nil && p.Broken != nil {

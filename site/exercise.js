@@ -21,7 +21,7 @@
     data.delete("tried");
     byId("outcome").replaceChildren();
     byId("problem").textContent = "";
-    byId("busy").textContent = "The catalogue’s schedules are tried …";
+    byId("busy").textContent = "Trying the catalogue’s schedules …";
     stop.hidden = false;
     try {
       while (own === latest) {
@@ -35,7 +35,7 @@
         data.set("tried", tried.value);
         tried.remove();
         document.querySelector(".go-on").remove();
-        byId("busy").textContent = "It is tried on …";
+        byId("busy").textContent = "Trying random schedules …";
       }
       const picture = byId("outcome").querySelector(".timeline");
       if (picture) window.timelineOf(picture);

@@ -224,11 +224,11 @@ func remark(r checker.Result, said, before string) (text string, turned bool) {
 		return "You saw it coming.", false
 	case slices.Contains(verdictNames, said):
 		return fmt.Sprintf(
-			"You said %s. Better to be surprised here than in production: the story shows where it parted from your picture.", said), false
+			"You said %s. Better to be surprised here than in production: the story shows where it went another way than you thought.", said), false
 	case said != "":
 		return "Now you know; the story shows why.", false
 	case slices.Contains(verdictNames, before) && before != r.Verdict:
-		return fmt.Sprintf("It was %s: the change has turned it.", before), true
+		return fmt.Sprintf("It was %s: your change made the difference.", before), true
 	case before == r.Verdict:
 		return "As before.", false
 	}

@@ -124,7 +124,7 @@
       const answer = await fetch(action, { method: "POST", body: new URLSearchParams(data) });
       return { ok: answer.ok, text: await answer.text() };
     }
-    const slow = setTimeout(() => busy("The engine is being loaded, some 5 MB …"), 300);
+    const slow = setTimeout(() => busy("Loading the engine, some 5 MB …"), 300);
     try {
       const { status, text } = await engine.ask(engine.path(action), data, posted);
       return { ok: status < 300, text };

@@ -17,7 +17,7 @@ func (p *program) listCommand() *cobra.Command {
 		Use:     "list",
 		Short:   "List the scenarios of the catalogue",
 		Example: "  lockproof list\n  lockproof list --json | jq -r '.[].name'",
-		Args:    arguments(0, 0, "nothing"),
+		Args:    arguments(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			all, err := scenarios.Catalogue()
 			if err != nil {
@@ -29,7 +29,7 @@ func (p *program) listCommand() *cobra.Command {
 			return p.say(reports.Catalogue(all, p.screen))
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as a JSON array")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
 	return cmd
 }
 
@@ -68,9 +68,9 @@ func (p *program) listJSON(all []*scenarios.Scenario) error {
 func (p *program) showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show NAME",
-		Short: "Tell a scenario: its lesson, its schedule, and what to expect",
-		Long: `Tells a scenario of the catalogue, or of a file: the lesson, where the evidence
-is, the schedule step by step, the verdicts to expect, and the variants.`,
+		Short: "Show a scenario: its lesson, its schedule, and what to expect",
+		Long: `Shows a scenario of the catalogue or of a file: the lesson, its sources, the
+schedule step by step, the verdicts to expect, and the variants.`,
 		Example: "  lockproof show client-pause\n  lockproof show my-scenario.yaml",
 		Args:    arguments(1, 1, "one scenario's name or file"),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -18,8 +18,8 @@ func (p *program) checkCommand() *cobra.Command {
 		Short: "Judge a history that a run has kept",
 		Long: `Judges a history by itself: the verdict on each property, each violation with
 its point of no return, and a drawing of who held the lock and who owned its
-keys. A long history without a violation is not drawn. The exit code is that of
-a run of this one trial, by what the history's own header expects.`,
+keys. A long history without a violation is not drawn. It exits as a
+run of this one trial would, by the expectations in the history's own header.`,
 		Example: "  lockproof check out/trials/clock-jump-forward/000/history.jsonl",
 		Args:    arguments(1, 1, "one history file"),
 		RunE:    func(_ *cobra.Command, args []string) error { return p.check(args[0]) },

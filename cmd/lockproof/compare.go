@@ -16,7 +16,7 @@ func (p *program) compareCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "compare DIR DIR ...",
-		Short: "Set the verdicts of several runs side by side",
+		Short: "Compare the verdicts of several runs",
 		Long: `Sets the verdicts of two or more runs side by side, each given by its output
 folder: of one suite on other clusters or servers, with other locks, by another
 version, or twice. Rows on which the runs disagree are marked: where the worst

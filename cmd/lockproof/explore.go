@@ -32,20 +32,20 @@ func (p *program) exploreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explore",
 		Short: "Search for schedules of faults that break a lock",
-		Long: `Draws schedules of operations and faults, runs each in virtual time, and judges every
-property. One that breaks something is made as small as it can be and written down
-as a scenario file, which lockproof run repeats.
+		Long: `Draws schedules of operations and faults at random, runs each in virtual time, and judges
+every property. A schedule that breaks one is made as small as it can be, and is written
+down as a scenario file, which lockproof run repeats.
 
-What is drawn keeps to what a lock on several nodes takes on trust, unless --break
-names it:
+A lock on several nodes rests on assumptions. Schedules keep to them, unless --break
+names one:
 ` + assumptionHelp() + `
-What a correct lock has to survive is drawn always: messages that are late, lost or
+What a correct lock has to survive is always drawn: messages that are late, lost or
 out of order, partitions, clients and nodes that pause, crash and come back with
 their disks, cancelled calls, clocks that differ by the drift factor.
 
-A search that was interrupted goes on where it stopped when it is asked for again
-with the same --out. With --slice 17/100, --slice auto or auto/100 it is spread over
-machines as run is; lockproof merge makes one search of the slices.
+An interrupted search goes on where it stopped when the same command is given again, with
+the same --out. With --slice it is spread over machines, as run is; lockproof merge makes
+one search of the slices.
 
 Exit codes: 0 nothing was violated; 1 something was; 2 nothing was, but the search was
 cut short or a schedule could not be judged; 3 the harness itself failed; 64 bad usage.`,
@@ -55,7 +55,7 @@ cut short or a schedule could not be judged; 3 the harness itself failed; 64 bad
   lockproof explore --exhaust --without Majority --property mutual-exclusion --enough 1
   lockproof explore --lock redsync --confirm 10
   lockproof explore --schedules 1000000 --slice 17/100 --out out/17`,
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := x.check(cmd.Flags().Changed); err != nil {
 				return err
@@ -65,18 +65,18 @@ cut short or a schedule could not be judged; 3 the harness itself failed; 64 bad
 	}
 	f, s := cmd.Flags(), &x.search
 	f.SortFlags = false
-	f.StringVar(&s.Space.Lock, "lock", locks.Reference, "lock under test: "+strings.Join(locks.Names(), ", "))
-	f.StringSliceVar(&s.Space.Without, "without", nil, "rule of the reference to switch off; more with commas or again")
-	f.StringSliceVar(&x.breaks, "break", nil, "assumption that schedules need not keep to: memory, clocks, pauses, servers")
-	f.StringSliceVar(&s.Space.Properties, "property", nil, "property whose violation counts (default: each)")
-	f.DurationVar(&s.For, "for", 20*time.Second, "for how long to search, in real time; 0: until --schedules")
-	f.IntVar(&s.Schedules, "schedules", 0, "how many schedules to run at most (default: as many as there is time for)")
-	f.BoolVar(&x.exhaust, "exhaust", false, "go through every schedule of a small scope, the shortest first, and draw none")
-	f.IntVar(&s.Enough, "enough", 0, "end once so many different violations were found (default: go on)")
+	f.StringVar(&s.Space.Lock, "lock", locks.Reference, "lock under test:\n"+wrapped(locks.Names()))
+	f.StringSliceVar(&s.Space.Without, "without", nil, "rules of the reference lock to switch off, with commas or by several flags:\n"+wrapped(ruleNames()))
+	f.StringSliceVar(&x.breaks, "break", nil, "assumptions that schedules may break: memory, clocks, pauses, servers")
+	f.StringSliceVar(&s.Space.Properties, "property", nil, "properties whose violation counts (default: all)")
+	f.DurationVar(&s.For, "for", 20*time.Second, "how long to search, in real time; 0: until --schedules is reached")
+	f.IntVar(&s.Schedules, "schedules", 0, "run at most this many schedules (default: as many as there is time for)")
+	f.BoolVar(&x.exhaust, "exhaust", false, "draw nothing: go through every schedule of a small scope, the shortest first")
+	f.IntVar(&s.Enough, "enough", 0, "stop after this many different violations (default: go on)")
 	f.Uint64Var(&s.Seed, "seed", 1, "seed of the first schedule; each further one adds 1")
 	f.DurationVar(&s.Space.TTL, "ttl", time.Second, "the lock's TTL, 100ms to 10m")
-	f.DurationVar(&s.Shrink, "shrink", 30*time.Second, "for how long to make one find smaller, in real time")
-	f.IntVar(&x.confirm, "confirm", 0, "run each find so many times on real servers, by --on local")
+	f.DurationVar(&s.Shrink, "shrink", 30*time.Second, "how long to make one find smaller, in real time")
+	f.IntVar(&x.confirm, "confirm", 0, "run each find this many times on real servers, as by --on local")
 	f.StringVar(&x.slice, "slice", "", "search one part of several, as in 17/100, auto or auto/100 (default: the whole)")
 	f.StringVar(&x.out, "out", "out", "folder for results and histories")
 	f.StringVar(&x.found, "found", "", "folder for the scenario files of what is found (default: found, in --out)")

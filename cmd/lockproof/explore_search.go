@@ -145,7 +145,7 @@ func (p *program) showFinds(ctx context.Context, x *exploring, tally explore.Tal
 		}
 		trials, known = append(trials, results...), append(known, found)
 		p.tell(func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s: %d steps, of %d\n  %s\n", f.Breach, len(f.Shrunk.Steps), len(f.Drawn.Steps),
+			_, err := fmt.Fprintf(w, "%s: %d steps, shrunk from %d\n  %s\n", f.Breach, len(f.Shrunk.Steps), len(f.Drawn.Steps),
 				x.search.Repeat(f, path))
 			return err
 		})

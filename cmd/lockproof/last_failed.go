@@ -72,7 +72,7 @@ func jobsAgain(cmd *cobra.Command, o *suite.Options, args, rows, scenarios []str
 	}
 	jobs = slices.DeleteFunc(jobs, func(j suite.Job) bool { return !slices.Contains(rows, j.Name()) })
 	if len(jobs) == 0 {
-		return nil, usage("--last-failed: of what is named, nothing was run in %s and not as expected", o.Out)
+		return nil, usage("--last-failed: in the run in %s, none of what is named was other than expected", o.Out)
 	}
 	return jobs, nil
 }

@@ -63,5 +63,5 @@ func TestLastFailedRefuses(t *testing.T) {
 	require.Equal(t, 1, fake(contrary).try("run", "flushall", "--out", out).code)
 	got = fake(expected).try("run", "late-set", "--last-failed", "--out", out)
 	require.Equal(t, exitUsage, got.code)
-	require.Contains(t, got.err, "of what is named, nothing was run in "+out+" and not as expected")
+	require.Contains(t, got.err, "in the run in "+out+", none of what is named was other than expected")
 }

@@ -18,8 +18,8 @@ func (p *program) mergeCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "merge DIR ...",
-		Short: "Make one run or search of its slices",
-		Long: `Makes one output folder of those of a run's slices, as a run of the whole would have
+		Short: "Merge the slices of a run or a search",
+		Long: `Merges the output folders of a run's slices into one, as a run of the whole would have
 left it: results.json, junit.xml, summary.md, report.html and the histories. It
 prints what that run would have printed, and exits as it would.
 
@@ -30,8 +30,8 @@ them again, each alone, and merge again.
 Slices that do not belong together (another cluster, version, seed, other
 scenarios), and one that is there twice are refused, and nothing is written then.
 
-Of slices of lockproof explore it makes one search, explore.json and the files of what
-was found, likewise.`,
+Slices of lockproof explore are merged into one search likewise: explore.json and the
+files of what was found.`,
 		Example: `  lockproof merge out/1 out/2 out/3 out/4
   lockproof merge slices/* --out out`,
 		Args: arguments(1, -1, "the output folders of the slices"),

@@ -71,7 +71,7 @@ func oversee(args []string, complaints io.Writer) int {
 		return decided[i]
 	}
 	fmt.Fprintf(complaints,
-		"lockproof: the program came to an end that it has not decided on (%s); this says nothing about any lock\n",
+		"lockproof: the program ended unexpectedly (%s); this says nothing about any lock\n",
 		cmd.ProcessState)
 	return exitFailed
 }

@@ -50,7 +50,7 @@ func TestASignalIsNoVerdict(t *testing.T) {
 			require.True(t, errors.As(cmd.Wait(), &ended))
 			require.Equal(t, c.code, ended.ExitCode(), "%.2000s", said.String())
 			if c.code == exitFailed {
-				require.Contains(t, said.String(), "came to an end that it has not decided on")
+				require.Contains(t, said.String(), "ended unexpectedly")
 			}
 		})
 	}

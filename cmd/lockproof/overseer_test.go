@@ -54,7 +54,7 @@ func TestOnlyADecisionIsAnExitCode(t *testing.T) {
 			require.Equal(t, want.code, cmd.ProcessState.ExitCode(), "%s", said)
 			require.Contains(t, string(said), want.says)
 			require.Equal(t, want.code == exitFailed,
-				strings.Contains(string(said), "lockproof: the program came to an end that it has not decided on ("))
+				strings.Contains(string(said), "lockproof: the program ended unexpectedly ("))
 		})
 	}
 }

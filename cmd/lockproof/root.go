@@ -108,6 +108,8 @@ func arguments(least, most int, what string) cobra.PositionalArgs {
 		switch {
 		case len(args) < least:
 			return usage("%s needs %s: %s", cmd.CommandPath(), what, cmd.UseLine())
+		case most == 0 && len(args) > 0:
+			return usage("%s takes %s, and %q is too much", cmd.CommandPath(), what, args[0])
 		case most >= 0 && len(args) > most:
 			return usage("%s takes no more than %s, and %q is too much", cmd.CommandPath(), what, args[most])
 		}

@@ -20,7 +20,6 @@ import (
 	"lockproof/harness/foreign"
 	"lockproof/harness/locks"
 	"lockproof/harness/suite"
-	"lockproof/redlock"
 	"lockproof/reports"
 	"lockproof/reports/html"
 	"lockproof/scenarios"
@@ -37,21 +36,21 @@ const (
 const runHelp = `Runs the scenarios that are named, each with all its variants, and compares the
 verdicts with what each scenario expects. With no name, the whole catalogue.
 
-With --lock or --without, each scenario is run as it stands with that lock or
-without those rules, and as expected means: no worse than the reference.
+With --lock or --without, each scenario is run without its variants, with that lock
+or without those rules; as expected then means: no worse than the reference lock.
 
 With --worker, the lock is a program in any language, which speaks
 docs/client-protocol.md on stdin and stdout; lockproof worker-check tries it. Its
 clients run on this machine, also where the servers are in containers.
 
-With --slice 17/100, the 17th of a hundred parts of these trials. The same are run as
-without it; lockproof merge makes one run of the parts. With --slice auto, the part
-that the engine's variables say (Kubernetes, AWS Batch, GitLab, CircleCI, Buildkite),
-and with auto/100 one of a hundred, where the engine does not say of how many. In
---out, {slice} then stands for its number.
+With --slice 17/100, only the 17th of a hundred parts of these trials is run; lockproof
+merge makes one run of all parts. With --slice auto, the CI engine's variables say which
+part (Kubernetes, AWS Batch, GitLab, CircleCI, Buildkite); with auto/100 they say which
+of a hundred, where the engine does not tell how many there are. In --out, {slice}
+stands for the part's number.
 
-With --last-failed, the rows that were not as expected in the run that is in --out,
-set up as they were; flags that are given are for this run.
+With --last-failed, the rows that were not as expected in the run in --out are run
+again, set up as they were, but for the flags that are given now.
 
 Exit codes: 0 every verdict is as expected; 1 one differs; 2 none differs, but
 one is inconclusive, or the run was cut short; 3 the harness itself failed;
@@ -104,28 +103,28 @@ func (p *program) runCommand() *cobra.Command {
 	}
 	runFlags(cmd.Flags(), &o, &worker, &slice)
 	p.verboseFlag(cmd)
-	cmd.Flags().BoolVar(&again, "last-failed", false, "run again what was not as expected in the run that is in --out")
+	cmd.Flags().BoolVar(&again, "last-failed", false, "run again what was not as expected in the run in --out")
 	return cmd
 }
 
 // verboseFlag declares how much is printed of a run.
 func (p *program) verboseFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&p.screen.Verbose, "verbose", false, "also print the rows that are as expected, and which were skipped, of scenarios "+
-		"that are not named")
+	cmd.Flags().BoolVar(&p.screen.Verbose, "verbose", false, "list every row, also those that are as expected or skipped "+
+		"(the default for scenarios that are named)")
 }
 
 // runFlags declares the flags of run, and where their values go.
 func runFlags(f *pflag.FlagSet, o *suite.Options, worker, slice *string) {
 	f.SortFlags = false
 	f.StringVar(&o.Cluster, "on", suite.Virtual, "cluster: "+strings.Join(kinds.Names(), ", "))
-	f.StringVar(&o.Server, "server", "", "server: "+onEach(func(k cluster.Kind) string { return k.Server }))
-	f.StringVar(&o.Image, "image", "", "image, instead: "+onEach(func(k cluster.Kind) string { return k.Image }))
+	f.StringVar(&o.Server, "server", "", "lock servers: "+onEach(func(k cluster.Kind) string { return k.Server }))
+	f.StringVar(&o.Image, "image", "", "server image, in place of --server: "+onEach(func(k cluster.Kind) string { return k.Image }))
 	f.IntVar(&o.Trials, "trials", 1, "trials of each scenario and variant")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first trial; each further one adds 1")
 	f.DurationVar(&o.TTL, "ttl", 0, "the lock's TTL, 20ms to 10m (default: each scenario's own)")
-	f.StringVar(&o.Lock, "lock", "", "lock under test: "+strings.Join(locks.Names(), ", "))
-	f.StringVar(worker, "worker", "", "command line of a program that is the lock under test, on local or docker")
-	f.StringSliceVar(&o.Without, "without", nil, "rule of the reference to switch off; more with commas or again")
+	f.StringVar(&o.Lock, "lock", "", "lock under test:\n"+wrapped(locks.Names()))
+	f.StringVar(worker, "worker", "", "a program that is the lock under test: its command line; with --on local or docker")
+	f.StringSliceVar(&o.Without, "without", nil, "rules of the reference lock to switch off, with commas or by several flags:\n"+wrapped(ruleNames()))
 	f.StringVar(&o.Out, "out", "out", "folder for results and histories")
 	f.IntVar(&o.Parallel, "parallel", 0, "trials at a time (default: what suits the cluster)")
 	f.StringVar(slice, "slice", "", "run one part of several, as in 17/100, auto or auto/100 (default: the whole)")
@@ -251,25 +250,6 @@ func onEach(help func(cluster.Kind) string) string {
 		}
 	}
 	return strings.Join(parts, ";\n")
-}
-
-func checkRules(o *suite.Options) error {
-	var names []string
-	for _, info := range redlock.Rules() {
-		names = append(names, string(info.Rule))
-	}
-	var distinct []string
-	for _, rule := range o.Without {
-		rule = strings.TrimSpace(rule)
-		if !slices.Contains(names, rule) {
-			return usage("--without %s: there is no such rule: %s", rule, suggest(rule, names))
-		}
-		if !slices.Contains(distinct, rule) {
-			distinct = append(distinct, rule)
-		}
-	}
-	o.Without = distinct
-	return nil
 }
 
 // pick gives the jobs of one slice, if one is asked for, and what it is of.

@@ -23,7 +23,7 @@ func TestValidateUsageErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"redis.conf"}, `takes no more than no argument: the file is given with --config, and "redis.conf" is too much`},
+		{[]string{"redis.conf"}, `takes no argument: the file is given with --config, and "redis.conf" is too much`},
 		{[]string{"--config", "missing.conf"}, "lockproof: missing.conf: cannot be read: no such file or directory; name a file that is there"},
 		{[]string{"--config", conf}, conf + `:1:1: "60" is not a list of rules`},
 		{[]string{"--config", conf}, conf + ":2:1: appendfsync sometimes: there is no such value; there are always, everysec, no"},

@@ -12,14 +12,14 @@ import (
 func (p *program) workerCheckCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "worker-check CMD",
-		Short: "Try a program that is to be a lock's client against the protocol",
-		Long: `Starts two clients of a lock that is a program in any language, gives them every
-command, and says what of docs/client-protocol.md they do not keep to. Its servers
-are this process's: no Redis is needed.
+		Short: "Check that a program keeps to the client protocol",
+		Long: `Starts the program, a lock in any language, as two clients, gives them every command,
+and says where they depart from docs/client-protocol.md. The servers are simulated in
+this process: no Redis is needed.
 
 Exit codes: 0 the worker keeps to the protocol; 1 it does not; 64 bad usage.`,
 		Example: `  lockproof worker-check 'python3 my_lock.py'`,
-		Args:    cobra.ExactArgs(1),
+		Args:    arguments(1, 1, "the worker's command line, in quotes"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			command, err := foreign.Split(args[0])
 			if err != nil {

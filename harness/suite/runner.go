@@ -116,7 +116,7 @@ func (r *runner) attempt(ctx context.Context, job Job, p *trial.Plan, result *Re
 	result.Simulated = journal.Length()
 	switch refusal, refused := errors.AsType[*locks.Error](err); {
 	case refused && refusal.Reason == history.ReasonRefused:
-		result.Skipped = fmt.Sprintf("%s refuses to be set up so: %v", result.Lock, refusal)
+		result.Skipped = fmt.Sprintf("%s refuses this setup: %v", result.Lock, refusal)
 	case err != nil && ctx.Err() == nil:
 		result.Failure = err.Error()
 		var lost *cluster.Lost

@@ -324,7 +324,7 @@ func TestALockThatRefusesIsSkippedInItsOwnWords(t *testing.T) {
 	require.NoError(t, err)
 	standing, why := trials[0].Standing()
 	require.Equal(t, Skipped, standing, why)
-	require.Equal(t, "refuses refuses to be set up so: a TTL of a second is too short for me", why)
+	require.Equal(t, "refuses refuses this setup: a TTL of a second is too short for me", why)
 	require.Empty(t, trials[0].History)
 }
 

@@ -72,7 +72,7 @@ func TestWhyATrialIsSkipped(t *testing.T) {
 		want   string
 	}{
 		{"nothing in the way", virtual.Kind, "", func(*scenarios.Scenario) {}, ""},
-		{"not for this cluster", virtual.Kind, "", func(s *scenarios.Scenario) { s.On = []string{local.Name} }, "it is for local"},
+		{"not for this cluster", virtual.Kind, "", func(s *scenarios.Scenario) { s.On = []string{local.Name} }, "it runs on local only"},
 		{"too short a TTL", virtual.Kind, "", func(s *scenarios.Scenario) { s.LeastTTL = 8 * time.Second },
 			"it shows nothing at a TTL of 1s: it needs at least 8s"},
 		{"a TTL just long enough", virtual.Kind, "", func(s *scenarios.Scenario) { s.LeastTTL = time.Second }, ""},

@@ -19,7 +19,7 @@ func (p *Plan) Skip() string {
 		}
 	}
 	if !slices.Contains(p.On, p.Settings.On.Name) {
-		return fmt.Sprintf("it is for %s", strings.Join(p.On, ", "))
+		return fmt.Sprintf("it runs on %s only", strings.Join(p.On, " and "))
 	}
 	if p.TTL < p.LeastTTL {
 		return fmt.Sprintf("it shows nothing at a TTL of %v: it needs at least %v", p.TTL, p.LeastTTL)

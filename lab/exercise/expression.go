@@ -30,7 +30,7 @@ func evaluate(text string, whole bool, names map[string]float64) (float64, error
 		err = fmt.Errorf("%q is not understood", strings.TrimSpace(e.rest))
 	}
 	if err == nil && (math.IsNaN(x) || math.IsInf(x, 0)) {
-		err = fmt.Errorf("it divides by nothing")
+		err = fmt.Errorf("it divides by zero")
 	}
 	return x, err
 }
@@ -105,7 +105,7 @@ func (e *expression) factor() (float64, error) {
 	}
 	x, err := strconv.ParseFloat(word, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no number, and none of the names", word+e.rest)
+		return 0, fmt.Errorf("%q is neither a number nor one of the names", word+e.rest)
 	}
 	return x, nil
 }

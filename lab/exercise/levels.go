@@ -11,9 +11,9 @@ var levels = []Level{
 			"Some may be down. After how many answers of yes do you have the lock?",
 		Questions: []Question{
 			{Name: "quorum", Label: "Answers that are enough", Formula: &Formula{
-				Hint: "N is how many servers there are; a division drops what is left over", Whole: true,
+				Hint: "a formula with N, the number of servers; a division rounds down", Whole: true,
 				Samples: []map[string]float64{{"n": 1}, {"n": 2}, {"n": 3}, {"n": 4}, {"n": 5}, {"n": 6}, {"n": 7}},
-				More: "it is more than a majority: that is safe, but fewer servers may fail before nobody gets the lock any more. " +
+				More: "it is more than a majority: that is safe, but then fewer failed servers are enough to keep everybody out. " +
 					"Ask for no more than is needed",
 			}, Options: []Option{
 				{Value: "N/2+1"}, {Value: "N/2", Off: off(redlock.Majority)}, {Value: "(N+1)/2", Off: off(redlock.Majority)},
@@ -31,7 +31,7 @@ var levels = []Level{
 			"and no two clocks run alike, by drift at the most. For how long may you believe in the lock, from now on?",
 		Questions: []Question{
 			{Name: "validity", Label: "Time that is left", Formula: &Formula{
-				Hint: "ttl, elapsed and drift",
+				Hint: "a formula with ttl, elapsed and drift",
 				Samples: []map[string]float64{
 					{"ttl": 1000, "elapsed": 7, "drift": 11}, {"ttl": 500, "elapsed": 30, "drift": 3}, {"ttl": 2000, "elapsed": 1, "drift": 0.5},
 				},

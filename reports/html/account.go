@@ -110,12 +110,5 @@ func (a *Account) number() {
 
 // brokeText names the rule or the assumption that broke, and says how.
 func brokeText(b *checker.Blame) string {
-	broke := "the rule " + b.Broke
-	switch {
-	case b.Broke == checker.Unexplained:
-		broke = b.Broke
-	case strings.Contains(b.Broke, " "):
-		broke = "the assumption that " + b.Broke
-	}
-	return fmt.Sprintf("%s: %s.", broke, strings.TrimSuffix(b.Why, "."))
+	return fmt.Sprintf("%s: %s.", reports.Broke(b), strings.TrimSuffix(b.Why, "."))
 }

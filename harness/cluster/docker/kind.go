@@ -34,7 +34,7 @@ var Kind = cluster.Kind{
 	Can:     can,
 	Fits:    Fits,
 	Server:  strings.Join(ServerNames(), ", ") + " (default: the first)",
-	Image:   "one that has a server",
+	Image:   "one that has redis-server or valkey-server",
 	Servers: ServerNames(),
 	Open: func(ctx context.Context, choice cluster.Choice, notices io.Writer) (cluster.Maker, error) {
 		p, err := Open(ctx, choice, "", notices)

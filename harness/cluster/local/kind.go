@@ -32,7 +32,7 @@ var Kind = cluster.Kind{
 		{Name: "C compiler", Find: findCompiler, Optional: "clock and disk faults"},
 	},
 	Can:      can,
-	Server:   "the program of a redis-server or valkey-server",
+	Server:   "the path of a redis-server or valkey-server",
 	Serves:   func(server string) error { return cluster.Plainly(Available(server)) },
 	Open:     open,
 	Parallel: func() int { return parallel },

@@ -21,7 +21,7 @@ var Kind = cluster.Kind{
 		Name: "Go", Find: func(context.Context) (string, error) { return runtime.Version() + ", built in", nil },
 	}},
 	Can:     can,
-	Server:  strings.Join(ServerNames(), ", ") + ", whose commands its servers know (default: the first)",
+	Server:  strings.Join(ServerNames(), ", ") + ": whose commands they know (default: the first)",
 	Servers: ServerNames(),
 	Open: func(_ context.Context, choice cluster.Choice, _ io.Writer) (cluster.Maker, error) {
 		r, err := findRelease(choice.Server)

@@ -13,17 +13,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// folder is a line of README.md's tree: its indentation, and the folder's name.
+// folder is a line of docs/tree.md's tree: its indentation, and the folder's name.
 var folder = regexp.MustCompile(`^( *)([a-z/]+?)/? +[^ ]`)
 
-// TestTheTreeOfTheReadmeIsTheFolders: each folder of the tree is there, and each room
+// TestTheTreeIsTheFolders: each folder of the tree is there, and each room
 // stands in the tree, in a line of its own or by name in that of the room above it.
 // Of what compose/, bench/, internal/ and a single cluster are made of, it need not
 // speak.
-func TestTheTreeOfTheReadmeIsTheFolders(t *testing.T) {
+func TestTheTreeIsTheFolders(t *testing.T) {
 	says := tree(t)
 	for name := range says {
-		require.DirExists(t, filepath.Join(root, name), "README.md's tree has it")
+		require.DirExists(t, filepath.Join(root, name), "docs/tree.md's tree has it")
 	}
 	for _, room := range slices.Sorted(maps.Keys(rooms(t))) {
 		top, _, _ := strings.Cut(room, "/")
@@ -31,17 +31,17 @@ func TestTheTreeOfTheReadmeIsTheFolders(t *testing.T) {
 		switch {
 		case says[room] != "", strings.Count(room, "/") > 2:
 		case slices.Contains([]string{"compose", "bench", "internal"}, top):
-			require.NotEmpty(t, says[top], "README.md's tree does not name %s", top)
+			require.NotEmpty(t, says[top], "docs/tree.md's tree does not name %s", top)
 		default:
-			require.Contains(t, says[path.Clean(above)], " "+name+"/", "README.md's tree does not name %s", room)
+			require.Contains(t, says[path.Clean(above)], " "+name+"/", "docs/tree.md's tree does not name %s", room)
 		}
 	}
 }
 
-// tree gives README.md's words on each folder that has a line in its tree.
+// tree gives docs/tree.md's words on each folder that has a line in its tree.
 func tree(t *testing.T) map[string]string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(root, "README.md"))
+	data, err := os.ReadFile(filepath.Join(root, "docs", "tree.md"))
 	require.NoError(t, err)
 	_, text, found := strings.Cut(string(data), "## The tree\n\n```\n")
 	require.True(t, found)

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"lockproof/harness/suite"
+	"lockproof/redlock"
+)
+
+// ruleNames are the rules of the reference that can be switched off.
+func ruleNames() []string {
+	var names []string
+	for _, info := range redlock.Rules() {
+		names = append(names, string(info.Rule))
+	}
+	return names
+}
+
+func checkRules(o *suite.Options) error {
+	names := ruleNames()
+	var distinct []string
+	for _, rule := range o.Without {
+		rule = strings.TrimSpace(rule)
+		if !slices.Contains(names, rule) {
+			return usage("--without %s: there is no such rule: %s", rule, suggest(rule, names))
+		}
+		if !slices.Contains(distinct, rule) {
+			distinct = append(distinct, rule)
+		}
+	}
+	o.Without = distinct
+	return nil
+}
+
+// wrapped lists names for --help, in lines that a terminal has room for beside the flags.
+func wrapped(names []string) string {
+	const width = 70
+	var b strings.Builder
+	column := 0
+	for i, name := range names {
+		switch {
+		case i == 0:
+		case column+len(name) > width:
+			b.WriteString(",\n")
+			column = 0
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString(name)
+		column += len(name) + len(", ")
+	}
+	return b.String()
+}
