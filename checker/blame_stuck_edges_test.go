@@ -31,15 +31,15 @@ func TestANodeIsWaitedForFromWhatItWasSent(t *testing.T) {
 	requireEdges(t, DeadlockFreedom, []edge{
 		{"for more than half of it", waits(5, 4000, sent(1509)), NodeTimeout, "and then nothing to any other node for 1.501 s"},
 		{"for half of it", waits(5, 4000, sent(1510)), Unexplained, ""},
-		{"as the fault began", waits(100, 4000, sent(100)), NodeTimeout, "from 0.100 s on"},
+		{"as the fault began", waits(100, 4000, sent(100)), NodeTimeout, "sent it a command at 0.100 s,"},
 		{"before it began", waits(100, 4000, sent(99)), Unexplained, ""},
-		{"before the fault was over", waits(5, 1000, sent(999)), NodeTimeout, "from 0.999 s on"},
+		{"before the fault was over", waits(5, 1000, sent(999)), NodeTimeout, "sent it a command at 0.999 s,"},
 		{"as it was over", waits(5, 1000, sent(1000)), Unexplained, ""},
-		{"at the call", waits(5, 4000, sent(10)), NodeTimeout, "from 0.010 s on"},
+		{"at the call", waits(5, 4000, sent(10)), NodeTimeout, "sent it a command at 0.010 s,"},
 		{"before the call", waits(5, 4000, sent(9)), Unexplained, ""},
-		{"as another answered", waits(5, 4000, beside(20, 100, 100)), NodeTimeout, "from 0.100 s on"},
+		{"as another answered", waits(5, 4000, beside(20, 100, 100)), NodeTimeout, "sent it a command at 0.100 s,"},
 		{"before another answered", waits(5, 4000, beside(20, 101, 100)), Unexplained, ""},
-		{"beside another, and then alone", waits(5, 4000, beside(10, 15, 10, 500)), NodeTimeout, "from 0.500 s on"},
+		{"beside another, and then alone", waits(5, 4000, beside(10, 15, 10, 500)), NodeTimeout, "sent it a command at 0.500 s,"},
 	})
 }
 

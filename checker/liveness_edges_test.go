@@ -28,8 +28,8 @@ func TestALookIsASignOfLife(t *testing.T) {
 }
 
 func TestAWaitTellsHowItEnded(t *testing.T) {
-	for outcome, ending := range map[history.Type]string{history.TypeOK: "until 1.506 s, when it was granted",
-		history.TypeFail: "until 1.506 s, and it was still waiting"} {
+	for outcome, ending := range map[history.Type]string{history.TypeOK: "to 1.506 s, when it was granted",
+		history.TypeFail: "to 1.506 s; it was still waiting"} {
 		s := tale()
 		s.attempt("c1", 0, 5, history.TypeFail)
 		s.attempt("c2", 5, 1506, outcome)

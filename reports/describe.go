@@ -85,12 +85,12 @@ func commandDetail(c history.Command) string {
 	return strings.Join(parts, ", ")
 }
 
-// endless is a validity that no TTL gives: that of a lock that keeps itself extended.
-const endless = 24 * time.Hour
+// withoutEnd is a validity that no TTL gives: that of a lock that keeps itself extended.
+const withoutEnd = 24 * time.Hour
 
 // validity says for how long a lease is valid as it is granted.
 func validity(d int64) string {
-	if time.Duration(d) >= endless {
+	if time.Duration(d) >= withoutEnd {
 		return "until it is released"
 	}
 	return "for " + at(d)
@@ -98,7 +98,7 @@ func validity(d int64) string {
 
 // lasting says how long something lasts that may have no end.
 func lasting(d int64) string {
-	if time.Duration(d) >= endless {
+	if time.Duration(d) >= withoutEnd {
 		return "an unlimited time"
 	}
 	return at(d)

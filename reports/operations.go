@@ -62,7 +62,7 @@ func (t *teller) belief(l checker.Lease, grant history.Event) string {
 	extended := slices.ContainsFunc(t.events, func(e history.Event) bool {
 		return e.Op == history.OpExtend && e.Type == history.TypeOK && e.Process == l.Client && e.Lease == l.ID
 	})
-	if time.Duration(grant.Validity) >= endless {
+	if time.Duration(grant.Validity) >= withoutEnd {
 		return validity(grant.Validity) + " (its own view)"
 	}
 	if l.Ended == checker.EndedDeadline && !extended {

@@ -33,6 +33,24 @@ func TestDuration(t *testing.T) {
 	}
 }
 
+// A lock that keeps itself extended is believed in for a thousand hours, which nobody should
+// have to read as so many seconds.
+func TestALeaseWithoutAnEndHasNone(t *testing.T) {
+	require.Equal(t, "for 986 ms", validity(int64(986*time.Millisecond)))
+	require.Equal(t, "until it is released", validity(int64(1000*time.Hour)))
+	require.Equal(t, "986 ms", lasting(int64(986*time.Millisecond)))
+	require.Equal(t, "an unlimited time", lasting(int64(999*time.Hour)))
+}
+
+func TestBlameNamesWhatBrokeAndTheMomentOfTheReason(t *testing.T) {
+	blame := checker.Blame{Time: 337_830_000, Process: "c1>n3", Broke: "FreshToken", Why: "the release reached n3 at 0.338 s"}
+	require.Equal(t, "the rule FreshToken, broken at 0.338 s by c1 on n3: the release reached n3 at 0.338 s", blameText(&blame))
+	blame.Broke, blame.Process = checker.NodesRemember, "n3"
+	require.Equal(t, "the assumption that nodes remember, broken at 0.338 s by n3: the release reached n3 at 0.338 s", blameText(&blame))
+	blame.Broke, blame.Why = checker.Unexplained, "the history does not show why c1 had to wait"
+	require.Equal(t, "not shown by this history: the history does not show why c1 had to wait", blameText(&blame))
+}
+
 func TestRate(t *testing.T) {
 	tests := []struct {
 		violated, trials int

@@ -13,6 +13,7 @@ import (
 	"lockproof/harness/cluster/process"
 	"lockproof/harness/suite"
 	"lockproof/internal/plain"
+	"lockproof/scenarios"
 )
 
 // The exit codes that no report gives. docs/results.md lists them all.
@@ -91,7 +92,11 @@ func (p *program) main(ctx context.Context, args []string) int {
 
 func (p *program) complain(e *exit) {
 	fmt.Fprintf(p.err, "lockproof: %v\n", e.cause)
-	if e.code == exitUsage {
+	var problem *scenarios.Problem
+	switch {
+	case errors.As(e.cause, &problem):
+		io.WriteString(p.err, "docs/scenarios.md describes scenario files.\n")
+	case e.code == exitUsage:
 		io.WriteString(p.err, "lockproof --help lists the commands, and lockproof COMMAND --help says what one takes.\n")
 	}
 }

@@ -158,7 +158,7 @@ func TestCataloguePage(t *testing.T) {
 func TestLongHistoriesAreCapped(t *testing.T) {
 	page := written(t, crowded(t, 20_000), nil)
 	require.Less(t, len(page), 300_000)
-	require.Contains(t, page, "Left out: ")
+	require.Contains(t, page, "Not listed: ")
 	require.LessOrEqual(t, strings.Count(page, `data-a="`), 3000)
 	requireWhole(t, page)
 }
