@@ -210,6 +210,21 @@ func TestFaultTolerance(t *testing.T) {
 			s.slow(0, 9000, 25, "c1-n1", "c1-n2", "c1-n3")
 			s.attempt("c1", 1, 5000, history.TypeFail)
 		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"are so, too, by two delays that are little each", func(s *story) {
+			s.slow(0, 9000, 12, "c1-n1", "c1-n2", "c1-n3")
+			s.slow(1, 8000, 13, "c1-n1", "c1-n2", "c1-n3")
+			s.attempt("c1", 2, 5000, history.TypeFail)
+		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"but not by one after the other", func(s *story) {
+			s.slow(0, 2000, 20, "c1-n1", "c1-n2", "c1-n3")
+			s.slow(2000, 9000, 20, "c1-n1", "c1-n2", "c1-n3")
+			s.attempt("c1", 1, 5000, history.TypeFail)
+		}, history.Violated, ""},
+		{"nor for longer than both last", func(s *story) {
+			s.slow(0, 1000, 20, "c1-n1", "c1-n2", "c1-n3")
+			s.slow(0, 9000, 20, "c1-n1", "c1-n2", "c1-n3")
+			s.attempt("c1", 1, 5000, history.TypeFail)
+		}, history.Violated, ""},
 		{"are so, too, where pauses between attempts may be long", func(s *story) {
 			s.header.Bounds.Grant, s.header.Bounds.Release = 1500*ms, 500*ms
 			s.slow(0, 9000, 25, "c1-n1", "c1-n2", "c1-n3")

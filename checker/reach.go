@@ -47,22 +47,16 @@ func (r reach) brief(f fault, of span) bool {
 // was not healthy, or the link between them was hindered.
 func (r reach) unhealthy(client, node string) []span {
 	link := client + "-" + node
-	var spans []span
+	spans := r.slow(link)
 	for _, f := range r.faults {
 		switch {
 		case f.target == node && f.class.SickNode():
 			spans = append(spans, r.sick(f, client)...)
-		case f.target == link && f.class.HindersLink() && !r.far(f):
+		case f.target == link && f.class.HindersLink() && f.class != history.LinkSlow:
 			spans = append(spans, r.hindered(f, client))
 		}
 	}
 	return union(spans)
-}
-
-// far reports whether a fault is a distance that leaves a node healthy: it belongs to
-// the scenario's setting, or is small against the bounds.
-func (r reach) far(f fault) bool {
-	return f.class == history.LinkSlow && (f.cause.Setting || f.cause.By > 0 && 2*f.cause.By < r.prompt())
 }
 
 // sick gives the stretches for which a node's fault made it unhealthy for a client. A

@@ -1,0 +1,52 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+
+	"lockproof/harness/history"
+)
+
+// far reports whether a fault is a distance that leaves a node healthy: it belongs to
+// the scenario's setting, or is small against the bounds, also with what else slows the
+// link at the time.
+func (r reach) far(f fault) bool {
+	if f.class != history.LinkSlow {
+		return false
+	}
+	if f.cause.Setting {
+		return true
+	}
+	whole := f.possible()
+	return !slices.ContainsFunc(r.slow(f.target), func(s span) bool { return s.from < whole.until && whole.from < s.until })
+}
+
+// slow gives the stretches for which faults delayed a link by so much that a node behind
+// it is not healthy: what is sent there and back is late by the sum of its delays, twice.
+// What belongs to the scenario's setting does not count.
+func (r reach) slow(link string) []span {
+	type step struct{ time, by int64 }
+	var steps []step
+	for _, f := range r.faults {
+		if f.target != link || f.class != history.LinkSlow || f.cause.Setting {
+			continue
+		}
+		by := f.cause.By
+		if by <= 0 { // it is not known by how much
+			by = r.prompt()
+		}
+		whole := f.possible()
+		steps = append(steps, step{whole.from, by}, step{whole.until, -by})
+	}
+	// What ends as another begins does not add to it.
+	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.by, b.by)) })
+	var spans []span
+	var sum int64
+	for i, s := range steps {
+		sum += s.by
+		if i+1 < len(steps) && steps[i+1].time > s.time && sum > 0 && 2*sum >= r.prompt() {
+			spans = append(spans, span{s.time, steps[i+1].time})
+		}
+	}
+	return unionOf(spans)
+}
