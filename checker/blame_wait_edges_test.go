@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"lockproof/harness/history"
 )
 
@@ -242,4 +244,22 @@ func TestAWaitOfWhichNothingIsKnownTellsWhoWasAsked(t *testing.T) {
 		{"a third as it ended", also(3000), Unexplained, "the history does not show why"},
 		{"a third after it", also(3001), Unexplained, "reached n1 n4 alone"},
 	})
+}
+
+// Of several nodes that had just started, the one that went down first is named, and of two at once the first that gave its key.
+func TestWhichNodeHadBeenDown(t *testing.T) {
+	for named, kill := range map[string]func(*story){
+		"n3 had been down": func(s *story) {
+			s.lasting(1, 5, "kill", "n3")
+			s.lasting(2, 6, "kill", "n2")
+		},
+		"n2 had been down": func(s *story) { s.lasting(1, 5, "kill", "n3", "n2") },
+	} {
+		s := tale()
+		kill(s)
+		s.givesUp(2, "n1", "n2", "n3")
+		r := s.judged(t, DeadlockFreedom)
+		require.NotEmpty(t, r.Violations, r.Reason)
+		require.Contains(t, r.Violations[0].Blame.Why, named)
+	}
 }

@@ -22,7 +22,7 @@ func (s *story) splits(times int64) {
 
 // givesUp is a wait in which a client is given the keys of nodes so many times, and gives them back.
 func (s *story) givesUp(times int64, nodes ...string) {
-	s.attempt("c1", 0, 5000, history.TypeFail)
+	s.attempt("c1", 10, 5000, history.TypeFail)
 	for i := range times {
 		s.sets(100*i+10, "c1", fmt.Sprint("t", i), 1000, nodes...)
 		s.deletes(100*i+60, "c1", fmt.Sprint("t", i), nodes...)
@@ -30,13 +30,9 @@ func (s *story) givesUp(times int64, nodes ...string) {
 }
 
 // restartsAndGivesUp is c1 likewise, after n2 was down.
-func (s *story) restartsAndGivesUp(nodes ...string) {
-	s.lasting(1, 5, "kill", "n2")
-	s.attempt("c1", 10, 5000, history.TypeFail)
-	for i := range int64(2) {
-		s.sets(100*i+20, "c1", fmt.Sprint("t", i), 1000, nodes...)
-		s.deletes(100*i+70, "c1", fmt.Sprint("t", i), nodes...)
-	}
+func (s *story) restartsAndGivesUp(up int64, nodes ...string) {
+	s.lasting(1, up, "kill", "n2")
+	s.givesUp(2, nodes...)
 }
 
 // silent is a SET that reached a node, and whose answer nobody saw.
@@ -96,10 +92,10 @@ func TestBlamesOfWaitsRestOnEvidence(t *testing.T) {
 		{"but once", func(s *story) { s.givesUp(1, "n1", "n2", "n3") }, Unexplained},
 		{"but from too few nodes", func(s *story) { s.givesUp(2, "n1", "n2") }, Unexplained},
 		{"but of these one had just started", func(s *story) {
-			s.restartsAndGivesUp("n1", "n2", "n3")
+			s.restartsAndGivesUp(10, "n1", "n2", "n3")
 		}, Unexplained},
 		{"but a majority has run all the time", func(s *story) {
-			s.restartsAndGivesUp("n1", "n2", "n3", "n4")
+			s.restartsAndGivesUp(5, "n1", "n2", "n3", "n4")
 		}, AnswersInTime},
 		{"a node that was waited for", func(s *story) {
 			s.lasting(5, 4000, "pause", "n1")

@@ -44,3 +44,15 @@ func TestADeathMeetsWhoReachesTheNode(t *testing.T) {
 		require.Equal(t, holds, s.judged(t, MutualExclusion).Verdict == history.Holds, healed)
 	}
 }
+
+// A key that arrives as the last operation is done is there for a fault to meet; what arrives later is cleared away.
+func TestAKeyCountsThatArrivesBeforeAllIsDone(t *testing.T) {
+	for arrived, holds := range map[int64]bool{510: true, 511: false} {
+		s := tale()
+		s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
+		s.release("c1", s.grant("c1", 0, 10, 900), 500, 510, history.TypeOK)
+		s.sets(arrived, "c1", "c1.1", 1000, "n4")
+		s.instant(600, "clock", "n4")
+		require.Equal(t, holds, s.judged(t, MutualExclusion).Verdict == history.Holds, arrived)
+	}
+}

@@ -127,6 +127,17 @@ func TestFaultTolerance(t *testing.T) {
 			s.grant("c2", 0, 601, 900)
 			s.grant("c2", 3000, 3010, 10)
 		}, history.Holds, ""},
+		{"where one gives up, the bound is for those that go on", func(s *story) {
+			s.attempt("c3", 0, 100, history.TypeFail)
+			s.attempt("c1", 0, 1101, history.TypeFail)
+			s.grant("c2", 0, 1101, 900)
+		}, history.Violated, ""},
+		{"and they may take all of it", func(s *story) {
+			s.attempt("c3", 0, 100, history.TypeFail)
+			s.attempt("c1", 0, 1100, history.TypeFail)
+			s.grant("c2", 0, 1100, 900)
+			s.grant("c2", 3000, 3010, 10)
+		}, history.Holds, ""},
 		{"the keys of a rival's failed attempt are no excuse", func(s *story) {
 			s.sets(5, "c1", "t1", 1000, "n1", "n2", "n3")
 			s.attempt("c1", 0, 10, history.TypeFail)
@@ -285,6 +296,16 @@ func TestFaultTolerance(t *testing.T) {
 				require.NotNil(t, v.Blame, v.What)
 			}
 		})
+	}
+}
+
+// Who waits in vain after another is told of as well; what two saw at once is told of once.
+func TestWaitsInVainOneAfterTheOther(t *testing.T) {
+	for from, told := range map[int64]int{1100: 2, 0: 1} {
+		s := tale()
+		s.attempt("c1", 0, 1100, history.TypeFail)
+		s.attempt("c2", from, from+1100, history.TypeFail)
+		require.Len(t, s.judged(t, FaultTolerance).Violations, told, from)
 	}
 }
 

@@ -84,6 +84,18 @@ func TestReleaseBound(t *testing.T) {
 			s.release("c1", lease, 100, 110, history.TypeOK)
 			s.sets(601, "c1", "c1.1", 1000, all...)
 		}, history.Holds},
+		{"the key is set again, and given back within the bound of that", func(s *story, lease int) {
+			s.deletes(105, "c1", "c1.1", all...)
+			s.release("c1", lease, 100, 110, history.TypeOK)
+			s.sets(600, "c1", "c1.1", 1000, all...)
+			s.deletes(1100, "c1", "c1.1", all...)
+		}, history.Holds},
+		{"and given back later", func(s *story, lease int) {
+			s.deletes(105, "c1", "c1.1", all...)
+			s.release("c1", lease, 100, 110, history.TypeOK)
+			s.sets(600, "c1", "c1.1", 1000, all...)
+			s.deletes(1101, "c1", "c1.1", all...)
+		}, history.Violated},
 		{"the history ends before the bound",
 			func(s *story, lease int) { s.release("c1", lease, 1600, 1610, history.TypeOK) }, history.Holds},
 		{"no bound", func(s *story, lease int) {
