@@ -360,9 +360,16 @@ func TestGuardIsRefusedWhereItCannotHelp(t *testing.T) {
 	onProcesses(t, func(t *testing.T, ps *processes) {
 		_, err := ps.user(1, plain).TryAcquire(t.Context(), key, longest+time.Millisecond)
 		require.EqualError(t, err, `redlock: acquire "k1": a TTL of 10.001s is longer than WithRestartGuard says that any is: 10s`)
+		time.Sleep(settled)
+		_, err = ps.user(2, plain).TryAcquire(t.Context(), key, longest)
+		require.NoError(t, err)
 	})
-	_, err := New([]redis.UniversalClient{redis.NewClient(&redis.Options{})}, WithRestartGuard(0))
-	require.EqualError(t, err, "redlock: WithRestartGuard: 0s must be the longest TTL in use, a millisecond or more")
+	client := redis.NewClient(&redis.Options{})
+	defer client.Close()
+	_, err := New([]redis.UniversalClient{client}, WithRestartGuard(time.Millisecond-1))
+	require.EqualError(t, err, "redlock: WithRestartGuard: 999.999µs must be the longest TTL in use, a millisecond or more")
+	_, err = New([]redis.UniversalClient{client}, WithRestartGuard(time.Millisecond))
+	require.NoError(t, err)
 
 	many := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
 	defer many.Close()
@@ -383,6 +390,22 @@ func TestUptimeIsTakenForTheLeastThatItCanBe(t *testing.T) {
 		err := g.decide(identity{runID: "a", up: c.up}, 1, 0, 0, c.since)
 		require.Equal(t, c.enough, err == nil, "up for %s, asked %s later: %v", c.up, c.since, err)
 	}
+}
+
+// Before any server has said so, it has not been up for long enough, however many connections there are.
+func TestANewGuardIsSureOfNothing(t *testing.T) {
+	client := redis.NewClient(&redis.Options{})
+	defer client.Close()
+	g, err := newGuard(client, longest)
+	require.NoError(t, err)
+	for range 3 {
+		require.False(t, g.sure())
+		g.dialled.Add(1)
+	}
+	_ = g.learn(identity{runID: "a", up: settled}, 3, 0, 0)
+	require.True(t, g.sure())
+	_ = g.learn(identity{runID: "b", up: 0}, 3, 0, 0)
+	require.False(t, g.sure(), "another server answers, which has just started")
 }
 
 func TestWhoIsAskedAfterTheSetVouchesForThen(t *testing.T) {

@@ -135,3 +135,24 @@ func TestNoLogger(t *testing.T) {
 	require.ErrorContains(t, WithLogger(nil)(&o), "leave the option out")
 	(&Redlock{}).warn(context.Background(), "nobody hears that")
 }
+
+// Half of the TTL is enough to work in, and a tenth of it in time.
+func TestTheLeastThatIsNotWarnedOf(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, c *cluster) {
+		var kept log
+		u := c.user(1, kept.option())
+		l := u.must(t)
+		u.warnIfClose(t.Context(), l, ttl/10)
+		time.Sleep(l.Validity() - ttl/2)
+		u.warnIfNarrow(t.Context(), l)
+		got, _ := kept.messages(t)
+		require.Empty(t, got)
+
+		time.Sleep(time.Nanosecond)
+		u.warnIfNarrow(t.Context(), l)
+		u.warnIfClose(t.Context(), l, ttl/10-1)
+		got, _ = kept.messages(t)
+		require.Equal(t, []string{"redlock: less than half of the TTL is left to work in",
+			"redlock: an extension has nearly come too late"}, got)
+	})
+}
