@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"lockproof/internal/input"
 )
 
 func write(t *testing.T, dir, name, text string) string {
@@ -75,4 +77,57 @@ func TestALineOfAUnitThatGoesOn(t *testing.T) {
 func TestManySnapshotRules(t *testing.T) {
 	_, err := ParseRedis("x", "save "+strings.Repeat("1 1 ", 101))
 	require.ErrorContains(t, err, "x:1:1: there are more than 100 rules")
+}
+
+// What is included may come to each of the bounds, and no further.
+func TestTheBoundsOfIncludes(t *testing.T) {
+	read := func(files map[string]string) error {
+		dir := t.TempDir()
+		for name, text := range files {
+			write(t, dir, name, text)
+		}
+		_, err := ReadRedis(filepath.Join(dir, "redis.conf"), nil)
+		return err
+	}
+	for times, right := range map[int]bool{mostFiles - 1: true, mostFiles: false} {
+		err := read(map[string]string{"redis.conf": strings.Repeat("include x.conf\n", times), "x.conf": ""})
+		require.Equal(t, right, err == nil, "%d includes: %v", times, err)
+	}
+	for deep, right := range map[int]bool{deepestNested: true, deepestNested + 1: false} {
+		chain := map[string]string{"redis.conf": "include 2.conf\n"}
+		for i := 2; i < deep; i++ {
+			chain[fmt.Sprintf("%d.conf", i)] = fmt.Sprintf("include %d.conf\n", i+1)
+		}
+		chain[fmt.Sprintf("%d.conf", deep)] = ""
+		err := read(chain)
+		require.Equal(t, right, err == nil, "%d files: %v", deep, err)
+	}
+	const includes = "include x.conf\ninclude y.conf\n"
+	half := strings.Repeat("\n", int(input.Config))
+	for more, right := range map[int]bool{0: true, 1: false} {
+		err := read(map[string]string{"redis.conf": includes, "x.conf": half, "y.conf": half[:len(half)-len(includes)+more]})
+		require.Equal(t, right, err == nil, "%d bytes more: %v", more, err)
+	}
+	for lines, right := range map[int]bool{mostDirectives: true, mostDirectives + 1: false} {
+		err := read(map[string]string{"redis.conf": strings.Repeat("x y\n", lines)})
+		require.Equal(t, right, err == nil, "%d lines: %v", lines, err)
+	}
+}
+
+// Of many problems the first fifty are told.
+func TestAsManyProblemsAsAreTold(t *testing.T) {
+	for wrong, told := range map[int]int{mostProblems: mostProblems, mostProblems + 1: mostProblems} {
+		_, err := ParseRedis("x", strings.Repeat("maxmemory x\n", wrong))
+		require.Equal(t, told, 1+strings.Count(err.Error(), "\n"))
+	}
+}
+
+// A zero byte is found on its line, in a text that has nothing else as well.
+func TestWhereAZeroByteIs(t *testing.T) {
+	for text, at := range map[string]string{"\x00": "x:1:1: ", "a b\n\n\x00\n": "x:3:1: "} {
+		_, err := ParseRedis("x", text)
+		require.ErrorContains(t, err, at+"there is a zero byte")
+	}
+	_, err := ParsePolicy("x.service", []byte("\x00"), "")
+	require.ErrorContains(t, err, "there is a zero byte")
 }

@@ -196,7 +196,7 @@ func (u unit) limits(p *Policy, pause, sleep, inStart time.Duration) error {
 	if !strings.HasPrefix(u.last("Service.Type", "").value, "notify") && u.last("Service.Type", "").value != "forking" {
 		starting -= inStart // a simple service has started as soon as its command runs
 	}
-	if at := u.last("Service.TimeoutStartSec", "").at; starting > 0 && timeout > 0 && starting >= timeout {
+	if at := u.last("Service.TimeoutStartSec", "").at; timeout > 0 && starting >= timeout {
 		if at.File == "" {
 			at = u.last("Service.ExecStart", "").at
 		}
