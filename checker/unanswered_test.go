@@ -41,12 +41,12 @@ func TestUnansweredSets(t *testing.T) {
 		s.attempt("c2", 3050, 4000, history.TypeFail)
 		s.requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: nobody asked for a free lock")
 	})
-	cut := func(direction string, sent int64) *story {
+	cut := func(client, direction string, sent int64) *story {
 		s := tale()
 		s.add(0, history.Event{Process: "c1", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})
 		nodes := []string{"n1", "n2", "n3"}
 		for i, n := range nodes {
-			f := history.Fault{ID: 10 + i, Kind: "cut", Phase: history.PhaseBegin, Targets: []string{"c1-" + n}, Effective: true,
+			f := history.Fault{ID: 10 + i, Kind: "cut", Phase: history.PhaseBegin, Targets: []string{client + "-" + n}, Effective: true,
 				Asked: map[string]string{"direction": direction}}
 			begin, end := f, f
 			end.Phase = history.PhaseEnd
@@ -60,12 +60,15 @@ func TestUnansweredSets(t *testing.T) {
 		return s
 	}
 	t.Run("they are carried out when their link is healed", func(t *testing.T) {
-		cut("both", 2).requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: nobody asked for a free lock")
-		cut("both", 1).requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: nobody asked for a free lock")
-		cut("to-node", 2).requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: nobody asked for a free lock")
+		cut("c1", "both", 2).requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: nobody asked for a free lock")
+		cut("c1", "both", 1).requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: nobody asked for a free lock")
+		cut("c1", "to-node", 2).requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: nobody asked for a free lock")
 	})
 	t.Run("and at once where only the way back was cut", func(t *testing.T) {
-		cut("to-client", 2).requireVerdict(t, FaultTolerance, history.Violated, "")
+		cut("c1", "to-client", 2).requireVerdict(t, FaultTolerance, history.Violated, "")
+	})
+	t.Run("and at once where it was another's link", func(t *testing.T) {
+		cut("c3", "both", 2).requireVerdict(t, FaultTolerance, history.Violated, "")
 	})
 	t.Run("of one that lives on they are its own to clear away", func(t *testing.T) {
 		s := tale()

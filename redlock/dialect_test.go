@@ -119,6 +119,20 @@ func TestServersAreAskedInTheirDialect(t *testing.T) {
 	}
 }
 
+// The commands are Redis's from 8.4 on, and Valkey's from 9.0.
+func TestFromWhichVersionServersHaveTheCommands(t *testing.T) {
+	for who, want := range map[identity]dialect{
+		{product: "redis", version: "8.3.9"}: scripts, {product: "redis", version: "8.4"}: redis84, {product: "redis", version: "8.4.0"}: redis84,
+		{product: "redis", version: "7.9.1"}: scripts, {product: "redis", version: "9.0.1"}: redis84,
+		{product: "redis", version: "10.1"}: redis84, {product: "redis", version: ""}: scripts, {product: "redis", version: "8"}: scripts,
+		{product: "redis", version: "8.x"}: scripts,
+		{product: "valkey", version: "8.9.9"}: scripts, {product: "valkey", version: "9.0"}: valkey9,
+		{product: "valkey", version: "10.0.0"}: valkey9, {product: "other", version: "9.9"}: scripts,
+	} {
+		require.Equal(t, want, dialectOf(who), who)
+	}
+}
+
 // What has become another's is neither deleted nor prolonged, in any dialect.
 func TestEveryDialectComparesFirst(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -390,6 +390,21 @@ func TestUptimeIsTakenForTheLeastThatItCanBe(t *testing.T) {
 		err := g.decide(identity{runID: "a", up: c.up}, 1, 0, 0, c.since)
 		require.Equal(t, c.enough, err == nil, "up for %s, asked %s later: %v", c.up, c.since, err)
 	}
+	g := &guard{need: 10 * second, covered: -1}
+	g.dialled.Store(1)
+	require.NoError(t, g.decide(identity{runID: "a", up: 11 * second}, 1, 0, 0, 0))
+	require.True(t, g.sure(), "as long as is needed is enough for the next time as well")
+}
+
+// A run began after the one before was heard, whatever its clock says.
+func TestARunIsNoOlderThanTheOneBeforeAllows(t *testing.T) {
+	const second = time.Second
+	for answered, enough := range map[time.Duration]bool{59 * second: false, 60 * second: true} {
+		g := &guard{need: 10 * second, covered: -1}
+		require.NoError(t, g.decide(identity{runID: "a", up: time.Hour}, 1, 50*second, 51*second, 0))
+		err := g.decide(identity{runID: "b", up: time.Hour}, 1, 52*second, answered, 0)
+		require.Equal(t, enough, err == nil, answered)
+	}
 }
 
 // Before any server has said so, it has not been up for long enough, however many connections there are.

@@ -108,6 +108,7 @@ func TestHooksAreToldWhatIsLate(t *testing.T) {
 		var k told
 		u := c.user(1, WithHooks(k.hooks(t)))
 		u.warmUp(t)
+		time.Sleep(ttl)
 		u.each(func(l *link) { l.onReply(slow("set", ttl/2)) }, 3)
 		l, err := u.TryAcquire(t.Context(), key, ttl)
 		require.NoError(t, err)

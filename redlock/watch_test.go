@@ -222,3 +222,18 @@ func TestWatchThatUsedUpItsExtensionsTakesBackNothing(t *testing.T) {
 		require.LessOrEqual(t, l.Validity(), time.Duration(0))
 	})
 }
+
+// What is to end now is not extended once more.
+func TestNothingIsExtendedAtTheMarginOfItsEnd(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, c *cluster) {
+		l := c.user(1).must(t)
+		extended := 0
+		w := &watch{lease: l, extend: func(context.Context) error { extended++; return nil }}
+		w.ctx, w.cancel = context.WithCancelCause(t.Context())
+		defer w.cancel(nil)
+		time.Sleep(l.Validity() - 3*w.margin()/2)
+		w.keep() // it wakes up after a third of that, with the margin left
+		require.Equal(t, w.margin(), l.Validity())
+		require.Zero(t, extended)
+	})
+}

@@ -95,17 +95,19 @@ func unitOf(t *testing.T, lines string) Policy {
 }
 
 func TestWhyAUnitStaysAway(t *testing.T) {
-	for lines, want := range map[string]string{
-		"Restart=no":                       "nothing restarts it, and whoever starts it may do so at once",
-		"Restart=on-failure":               "Restart=on-failure after RestartSec=100ms",
-		"Restart=always\nRestartSec=5":     "Restart=always after RestartSec=5",
-		"Restart=on-success\nRestartSec=5": "nothing restarts it, and whoever starts it may do so at once",
-		"Restart=always\nRestartSec=0\nExecStartPre=/bin/sleep 31":                      "ExecStartPre sleeps for 31s at every start",
-		"Restart=always\nRestartSec=1ms\nExecStartPre=/bin/sleep 31":                    "ExecStartPre sleeps for 31s at every start, after RestartSec",
-		"ExecStart=/bin/sh -c 'sleep 31; redis-server'":                                 "ExecStart sleeps for 31s at every start",
-		"ExecStartPre=/bin/sleep 1\nExecStart=/bin/sh -c 'sleep 31; exec redis-server'": "ExecStartPre and ExecStart together sleeps for 32s at every start",
+	const nothing, sleep = "nothing restarts it, and whoever starts it may do so at once", "\nExecStartPre=/bin/sleep 1"
+	const sleeping = "\nExecStart=/bin/sh -c 'sleep 31; exec redis-server'"
+	for _, tt := range []struct{ lines, why string }{
+		{"Restart=no", nothing},
+		{"Restart=on-success\nRestartSec=5", nothing},
+		{"Restart=on-failure", "Restart=on-failure after RestartSec=100ms"},
+		{"Restart=always\nRestartSec=5", "Restart=always after RestartSec=5"},
+		{"Restart=always\nRestartSec=0" + sleep, "ExecStartPre sleeps for 1s at every start"},
+		{"Restart=always\nRestartSec=1ms" + sleep, "ExecStartPre sleeps for 1s at every start, after RestartSec"},
+		{"Restart=no" + sleeping, "ExecStart sleeps for 31s at every start"},
+		{"Restart=no" + sleep + sleeping, "ExecStartPre and ExecStart together sleeps for 32s at every start"},
 	} {
-		require.Equal(t, want, unitOf(t, lines).Returns[Kill].Why, lines)
+		require.Equal(t, tt.why, unitOf(t, tt.lines).Returns[Kill].Why, tt.lines)
 	}
 }
 

@@ -89,8 +89,8 @@ func TestWhichServiceIsJudged(t *testing.T) {
 		require.Equal(t, several, strings.Contains(said, "of the services a, b, a is judged"), said)
 	}
 	for text, want := range map[string]string{
-		"kind: Pod\nspec: {containers: [{name: web}, {name: db}]}": "no Pod, Deployment, StatefulSet, DaemonSet or ReplicaSet here runs a Redis; " +
-			"name one with --service: there are db, web",
+		"kind: Pod\nspec: {containers: [{name: web}, {name: db}]}": "no Pod, Deployment, StatefulSet, DaemonSet or ReplicaSet " +
+			"here runs a Redis; name one with --service: there are db, web",
 		"kind: Service": wantedPolicy,
 	} {
 		_, err := ParsePolicy("x.yaml", []byte(text), "")
@@ -129,7 +129,9 @@ func TestRestartsOfServices(t *testing.T) {
 
 func TestWhatARemarkSays(t *testing.T) {
 	at := Place{"x", 3}
-	for want, doubts := range map[string][]Crash{"x:3: y": nil, "x:3: y (kill is in doubt)": {Kill}, "x:3: y (every crash is in doubt)": Crashes} {
+	for want, doubts := range map[string][]Crash{
+		"x:3: y": nil, "x:3: y (kill is in doubt)": {Kill}, "x:3: y (every crash is in doubt)": Crashes,
+	} {
 		require.Equal(t, want, Remark{Place: at, What: "y", Doubts: doubts}.String())
 	}
 	for want, p := range map[string]*Problem{
