@@ -125,7 +125,7 @@ func TestFromWhichVersionServersHaveTheCommands(t *testing.T) {
 		{product: "redis", version: "8.3.9"}: scripts, {product: "redis", version: "8.4"}: redis84, {product: "redis", version: "8.4.0"}: redis84,
 		{product: "redis", version: "7.9.1"}: scripts, {product: "redis", version: "9.0.1"}: redis84,
 		{product: "redis", version: "10.1"}: redis84, {product: "redis", version: ""}: scripts, {product: "redis", version: "8"}: scripts,
-		{product: "redis", version: "8.x"}: scripts,
+		{product: "redis", version: "8.x"}:    scripts,
 		{product: "valkey", version: "8.9.9"}: scripts, {product: "valkey", version: "9.0"}: valkey9,
 		{product: "valkey", version: "10.0.0"}: valkey9, {product: "other", version: "9.9"}: scripts,
 	} {
