@@ -196,10 +196,10 @@ func TestAGrantThatTheSettingKeepsAwayIsMissing(t *testing.T) {
 		tell func(s *story)
 		want string
 	}{
-		"it waited for a node":     {func(*story) {}, hangs},
-		"the grant is not missing": {func(s *story) { s.header.Earned.Grants = 1 }, ""},
-		"another held the lock":    {func(s *story) { s.grant("c3", 100, 110, 900) }, "vacuous"},
-		"it waited for no TTL":     {func(s *story) { s.header.TTL = 5000 * ms }, "vacuous"},
+		"it waited for a node":      {func(*story) {}, hangs},
+		"the grant is not missing":  {func(s *story) { s.header.Earned.Grants = 1 }, ""},
+		"another held the lock":     {func(s *story) { s.grant("c3", 100, 110, 900) }, "vacuous"},
+		"it waited for a TTL alone": {func(s *story) { s.header.TTL = 3990 * ms }, "vacuous"},
 		"it asked others": {func(s *story) {
 			for t := int64(100); t < 4000; t += 100 {
 				s.refusals(t, "c1", "n1", "n2", "n3")

@@ -86,7 +86,7 @@ func TestTheBoundsOfIncludes(t *testing.T) {
 		for name, text := range files {
 			write(t, dir, name, text)
 		}
-		_, err := ReadRedis(filepath.Join(dir, "redis.conf"), nil)
+		_, err := Disk.ReadRedis(filepath.Join(dir, "redis.conf"), nil)
 		return err
 	}
 	for times, right := range map[int]bool{mostFiles - 1: true, mostFiles: false} {

@@ -44,6 +44,11 @@ func TestReadSentinel(t *testing.T) {
 	require.Equal(t, 2, f.Replicas)
 	require.Contains(t, f.Why, "sentinel.conf:5")
 
+	f, err = read("sentinel\nsentinel monitor m 10.0.0.1 6379 2\nsentinel down-after-milliseconds m 3000\n" +
+		"sentinel down-after-milliseconds o 3000\n")
+	require.NoError(t, err)
+	require.Contains(t, f.Why, "sentinel.conf:3", "of two that are as soon the first is named")
+
 	f, err = read("sentinel monitor m 10.0.0.1 6379 2\n")
 	require.NoError(t, err)
 	require.Equal(t, 30*time.Second, f.After)

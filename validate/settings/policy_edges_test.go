@@ -132,6 +132,7 @@ func TestRemarksOnUnits(t *testing.T) {
 		"Type=simple\nTimeoutSec=3\nExecStart=sh -c 'sleep 3; redis-server'":  "",
 		"ExecStartPre=/bin/true":                                              other,
 		"ExecStartPre=sleep":                                                  other,
+		"ExecStartPre=-":                                                      other,
 		"ExecStartPre=sleep 1":                                                "",
 	} {
 		var said []string
@@ -156,6 +157,7 @@ func TestLinesOfUnits(t *testing.T) {
 	require.Equal(t, 3*time.Second, unitOf(t, "# c\n; c\n\n ExecStartPre = /bin/sleep \\\n 1 \\\n2\n").Returns[Kill].After)
 	for text, want := range map[string]string{
 		"[Service]\nExecStartPre=/bin/sleep \\\n1\nRestartSec=soon": "x.service:4:1: RestartSec=soon",
+		"[Service]\nExecStartPre=/bin/sleep 1 \\":                   "x.service:2:1: sleep 1 \\ is not a time",
 		"[Service]\n[Unit":                    "x.service:2:1: this is not a line of a unit",
 		"[Service]\nUnit]":                    "x.service:2:1: this is not a line of a unit",
 		"\nx=y":                               "x.service:2:1: this is not a line of a unit",
@@ -184,12 +186,21 @@ func TestAsManyDropInsAsAreRead(t *testing.T) {
 	for i := range mostFiles {
 		write(t, unit+".d", fmt.Sprintf("%03d.conf", i), "")
 	}
-	_, err := ReadPolicy(unit, "")
+	_, err := Disk.ReadPolicy(unit, "")
 	require.NoError(t, err)
 	write(t, unit+".d", "more.conf", "")
-	_, err = ReadPolicy(unit, "")
+	_, err = Disk.ReadPolicy(unit, "")
 	require.ErrorContains(t, err, "holds more than 200 drop-ins")
 	require.NoError(t, os.Rename(filepath.Join(unit+".d", "more.conf"), filepath.Join(unit+".d", "more.txt")))
-	_, err = ReadPolicy(unit, "")
+	_, err = Disk.ReadPolicy(unit, "")
 	require.NoError(t, err, "what is no .conf is none")
+}
+
+// A timeout that is too short is told of where it stands, and where none does, of the server's command.
+func TestWhereATimeoutIsTooShort(t *testing.T) {
+	for lines, at := range map[string]string{
+		"TimeoutSec=20\nExecStart=redis-server\nExecStartPre=/bin/sleep 20": "x.service:2", "ExecStartPre=/bin/sleep 95\nExecStart=redis-server": "x.service:3",
+	} {
+		require.Equal(t, at, unitOf(t, lines).Remarks[0].Place.String(), lines)
+	}
 }

@@ -43,7 +43,7 @@ func TestTheLimitsOfSnapshotRules(t *testing.T) {
 	r, err = ParseRedis("x", "save "+strings.Repeat("1 1 ", 100))
 	require.NoError(t, err)
 	require.Len(t, r.Save, 100)
-	for _, text := range []string{"0 1", "-1 1", "1000000001 1", "1 -1", "1 1 1"} {
+	for _, text := range []string{"0 1", "-1 1", "1000000001 1", "1 -1", "1 1 1", `"" 1`} {
 		_, err := ParseRedis("x", "save "+text)
 		require.Error(t, err, text)
 	}
@@ -59,6 +59,7 @@ func TestWhenKeysAreEvicted(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, evicts, r.Evicts(), text)
 		require.Equal(t, strings.Contains(text, "maxmemory 1"), strings.Contains(strings.Join(r.Lines(), "\n"), "maxmemory 1"), text)
+		require.NotContains(t, r.Lines(), "maxmemory 0")
 	}
 }
 
@@ -84,4 +85,21 @@ func TestReplicasThatAreAskedFor(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `""`, none.Own()["save"])
 	require.Equal(t, "\"\"\nsave 3600 1 300 100 60 10000", Default().Own()["save"])
+}
+
+// A folder that is memory, or lies in one that is, does not survive a power loss.
+func TestFoldersInMemory(t *testing.T) {
+	for dir, memory := range map[string]bool{"/tmp": true, "/dev/shm": true, "/run/redis": true, "/var/run": true, "/data": false,
+		"/tmpfiles": false, "./": false} {
+		r, err := ParseRedis("x", "dir "+dir)
+		require.NoError(t, err)
+		require.Equal(t, memory, len(r.Remarks) == 1, dir)
+	}
+}
+
+// The files are those that directives were read from; what is given beside them is in none.
+func TestWhichFilesWereRead(t *testing.T) {
+	r, err := Disk.ReadRedis("testdata/redis/8-included.conf", []string{"maxmemory 1gb"})
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"testdata/redis/8-included.conf", "testdata/redis/parts/site.conf"}, r.Files)
 }

@@ -9,18 +9,18 @@ import (
 // An operator's quotes and escapes are read as Redis does (sdssplitargs in sds.c).
 func TestQuotesAndEscapes(t *testing.T) {
 	for line, want := range map[string][]string{
-		`"\x00\x09\x90\x99"`:    {"\x00\x09\x90\x99"},
-		`"\xaf\xfa\xAF\xFA"`:    {"\xaf\xfa\xaf\xfa"},
-		`"\x/0\x:0\x@0\xG0"`:    {"x/0x:0x@0xG0"}, // beside the digits and the letters there are none
-		"\"\\x`0\\xg0\"":        {"x`0xg0"},
-		`"\x0/\x0:\x0@\x0G\x4"`: {"x0/x0:x0@x0Gx4"},
-		`"\n\r\t\b\a\q\\\""`:    {"\n\r\t\b\aq\\\""},
-		`'\n\' "' x`:            {`\n' "`, "x"},
-		`"it's" ''`:             {"it's", ""},
-		"a\tb\nc\vd\fe\rf g":    {"a", "b", "c", "d", "e", "f", "g"},
-		"a\bb\x0ec":             {"a\bb\x0ec"},
-		"  a  ":                 {"a"},
-		"   ":                   nil,
+		`"\x00\x09\x90\x99"`:         {"\x00\x09\x90\x99"},
+		`"\xaf\xfa\xAF\xFA\x0a\x0A"`: {"\xaf\xfa\xaf\xfa\n\n"},
+		`"\x/0\x:0\x@0\xG0"`:         {"x/0x:0x@0xG0"}, // beside the digits and the letters there are none
+		"\"\\x`0\\xg0\"":             {"x`0xg0"},
+		`"\x0/\x0:\x0@\x0G\x4"`:      {"x0/x0:x0@x0Gx4"},
+		`"\n\r\t\b\a\q\\\""`:         {"\n\r\t\b\aq\\\""},
+		`'\n\' "' x`:                 {`\n' "`, "x"},
+		`"it's" ''`:                  {"it's", ""},
+		"a\tb\nc\vd\fe\rf g":         {"a", "b", "c", "d", "e", "f", "g"},
+		"a\bb\x0ec":                  {"a\bb\x0ec"},
+		"  a  ":                      {"a"},
+		"   ":                        nil,
 	} {
 		got, err := splitWords(line)
 		require.NoError(t, err, line)

@@ -87,6 +87,7 @@ func TestWhichServiceIsJudged(t *testing.T) {
 			said += r.What
 		}
 		require.Equal(t, several, strings.Contains(said, "of the services a, b, a is judged"), said)
+		require.Equal(t, several, strings.Contains(said, "of the services"), said)
 	}
 	for text, want := range map[string]string{
 		"kind: Pod\nspec: {containers: [{name: web}, {name: db}]}": "no Pod, Deployment, StatefulSet, DaemonSet or ReplicaSet " +
@@ -170,5 +171,30 @@ func TestMounts(t *testing.T) {
 		require.NoError(t, err, text)
 		from, to := mounted(documents[0].root["m"])
 		require.Equal(t, want, [2]string{from, to}, text)
+	}
+}
+
+// A container's image starts the command where the file names no other program for that.
+func TestWhoStartsTheCommand(t *testing.T) {
+	for text, byImage := range map[string]bool{
+		"services: {redis: {command: redis-server}}":                                                  true,
+		"services: {redis: {entrypoint: docker-entrypoint.sh, command: redis-server}}":                false,
+		"kind: Pod\nspec: {containers: [{name: redis, args: [redis-server]}]}":                        true,
+		"kind: Pod\nspec: {containers: [{name: redis, command: [redis-server], args: [--save, '']}]}": false,
+	} {
+		p, err := ParsePolicy("x.yaml", []byte(text), "")
+		require.NoError(t, err)
+		require.Equal(t, byImage, p.ByImage, text)
+	}
+}
+
+// Why a service stays away: for its command's sleep, if it has one.
+func TestWhyAServiceStaysAway(t *testing.T) {
+	for command, why := range map[string]string{
+		"sh -c 'sleep 31; redis-server'": "its command sleeps for 31s at every start", "redis-server": "docker restart brings it back at once",
+	} {
+		p, err := ParsePolicy("x.yaml", []byte("services:\n  redis:\n    command: "+command), "")
+		require.NoError(t, err)
+		require.Equal(t, why, p.Returns[Shutdown].Why)
 	}
 }
