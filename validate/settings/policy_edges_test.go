@@ -199,7 +199,8 @@ func TestAsManyDropInsAsAreRead(t *testing.T) {
 // A timeout that is too short is told of where it stands, and where none does, of the server's command.
 func TestWhereATimeoutIsTooShort(t *testing.T) {
 	for lines, at := range map[string]string{
-		"TimeoutSec=20\nExecStart=redis-server\nExecStartPre=/bin/sleep 20": "x.service:2", "ExecStartPre=/bin/sleep 95\nExecStart=redis-server": "x.service:3",
+		"TimeoutSec=20\nExecStart=redis-server\nExecStartPre=/bin/sleep 20": "x.service:2",
+		"ExecStartPre=/bin/sleep 95\nExecStart=redis-server":                "x.service:3",
 	} {
 		require.Equal(t, at, unitOf(t, lines).Remarks[0].Place.String(), lines)
 	}
