@@ -8,6 +8,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
 
@@ -83,4 +84,34 @@ func TestOldServerIsNamedAsSuch(t *testing.T) {
 		_, err := c.user(1).TryAcquire(t.Context(), key, ttl)
 		require.ErrorContains(t, err, "needs Redis 7.0 or later")
 	})
+}
+
+// N clients of one Redis Cluster are one server for a key, whatever their addresses. One
+// alone is a lock on one node, which nothing can be listed twice on.
+func TestClientsOfAClusterAreNoNodes(t *testing.T) {
+	of := func(addr string) redis.UniversalClient {
+		c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{addr}})
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:4"}})
+	t.Cleanup(func() { _ = ring.Close() })
+	plain := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	t.Cleanup(func() { _ = plain.Close() })
+
+	for name, nodes := range map[string][]redis.UniversalClient{
+		"a cluster, by two of its servers": {of("127.0.0.1:1"), of("127.0.0.1:2")},
+		"a cluster beside a server":        {plain, of("127.0.0.1:2")},
+		"a server beside a ring":           {ring, plain},
+	} {
+		_, err := New(nodes)
+		require.ErrorIs(t, err, ErrDuplicateNode, name)
+		require.ErrorContains(t, err, "may be one server: a client of a Redis Cluster or a ring asks whichever has the key", name)
+		lock, err := New(nodes, Without(DistinctNodes))
+		require.NoError(t, err, name)
+		require.NoError(t, lock.Close())
+	}
+	lock, err := New([]redis.UniversalClient{of("127.0.0.1:1")})
+	require.NoError(t, err)
+	require.NoError(t, lock.Close())
 }

@@ -45,8 +45,8 @@ const maxRetries = 256
 // New makes a lock on these nodes: one client for each independent master, in
 // any order, the same servers for all who use the lock. It refuses an empty
 // list, a nil client, options that make no sense and, unless DistinctNodes is
-// off, the same client or the same address and database twice
-// (ErrDuplicateNode). It contacts no node.
+// off, the same client or the same address and database twice, and beside other
+// nodes a client of a Redis Cluster or a ring (ErrDuplicateNode). It contacts no node.
 func New(nodes []redis.UniversalClient, opts ...Option) (*Redlock, error) {
 	r := &Redlock{
 		options: defaults(),
@@ -97,6 +97,9 @@ func (r *Redlock) add(i int, client redis.UniversalClient) error {
 			if _, otherDB := addressOf(other.client); n.addr != "" && other.addr == n.addr && otherDB == db {
 				return duplicate(other, n, fmt.Sprintf("have the same address and database %d", db))
 			}
+			if spreads(other.client) || spreads(client) {
+				return duplicate(other, n, "may be one server: a client of a Redis Cluster or a ring asks whichever has the key")
+			}
 		}
 	}
 	if r.guarded() {
@@ -107,6 +110,17 @@ func (r *Redlock) add(i int, client redis.UniversalClient) error {
 	}
 	r.nodes = append(r.nodes, n)
 	return nil
+}
+
+// spreads says whether a client picks the server by the key. N clients of one Redis
+// Cluster have different addresses and one server for a key; and INFO, which names no
+// key, is answered by any master, so that run ids tell them apart or not by chance.
+func spreads(client redis.UniversalClient) bool {
+	switch client.(type) {
+	case *redis.ClusterClient, *redis.Ring:
+		return true
+	}
+	return false
 }
 
 // same compares two clients; a type that cannot be compared is never the same.
