@@ -60,6 +60,7 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 		{"aliases", "", d.readAliases},
 		{"replicas", "", d.readReplicas},
 		{"sentinels", "", d.readSentinels},
+		{"redis-cluster", "", d.readRedisCluster},
 		{"persistence", "", d.readPersistence(&s.Persistence)},
 		{"redis", "", func(n ast.Node) { s.Redis = d.redis(n, nil) }},
 		{"restart", "", func(n ast.Node) { s.Restart = Restart(d.word(n, "restart", restarts, "settings")) }},
@@ -80,6 +81,7 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 			"add `workload:`, or put the faults into the script")
 	}
 	d.checkServers()
+	d.checkRedisCluster(places["redis-cluster"])
 	if s.TTL < s.LeastTTL {
 		d.report(places["least-ttl"], fmt.Sprintf("the ttl is %v, less than the least-ttl of %v", s.TTL, s.LeastTTL),
 			"give a longer `ttl:`")

@@ -34,6 +34,9 @@ func (s *Scenario) Asks() []string {
 	if s.Sentinels > 0 {
 		asks = append(asks, "sentinels")
 	}
+	if s.RedisCluster != nil {
+		asks = append(asks, "redis-cluster")
+	}
 	for _, step := range s.Script {
 		if fault := step.Fault(); fault != nil && fault.Breaks() {
 			asks = append(asks, fault.Asks(step.Targets, s.Servers())...)

@@ -79,7 +79,7 @@ func TestWithoutAFormForOneNodeThereIsAReason(t *testing.T) {
 	all, err := Catalogue()
 	require.NoError(t, err)
 	for _, s := range all {
-		if len(s.Nodes) > 1 {
+		if s.Votes() > 1 {
 			require.NotEqual(t, s.OneNode() == "", s.Several == "", s.Name)
 		} else {
 			require.Empty(t, s.Several, s.Name)

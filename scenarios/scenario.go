@@ -20,27 +20,29 @@ type Scenario struct {
 	Lesson string   // three sentences or fewer, for a student
 	On     []string // clusters it runs on
 
-	TTL         time.Duration // default 1s
-	LeastTTL    time.Duration // it shows nothing at a shorter one; 0: it does at any
-	Nodes       []string      // n1..nN
-	Several     string        // why a lock on one node has no part in it; "": it has a form for one, or nothing is said
-	Aliases     map[string]string
-	Replicas    map[string]string // r1..rN, each with its master
-	Sentinels   int               // how many watch n1 and its replicas
-	Persistence cluster.Persistence
-	Redis       map[string]string // further lines of the nodes' redis.conf
-	Restart     Restart
-	Delay       Span // one-way delay of every link
-	Lock        Lock
-	Store       Store
-	Clients     []Client
-	Script      []Step
-	Workload    *Workload
-	Nemesis     []Random
-	Bounds      Bounds
-	Earned      Earned
-	Expect      map[string]string // property to verdict
-	Variants    []Variant
+	TTL       time.Duration // default 1s
+	LeastTTL  time.Duration // it shows nothing at a shorter one; 0: it does at any
+	Nodes     []string      // n1..nN
+	Several   string        // why a lock on one node has no part in it; "": it has a form for one, or nothing is said
+	Aliases   map[string]string
+	Replicas  map[string]string // r1..rN, each with its master
+	Sentinels int               // how many watch n1 and its replicas
+	// RedisCluster makes the nodes the masters of one; nil: they know nothing of one another.
+	RedisCluster *RedisCluster
+	Persistence  cluster.Persistence
+	Redis        map[string]string // further lines of the nodes' redis.conf
+	Restart      Restart
+	Delay        Span // one-way delay of every link
+	Lock         Lock
+	Store        Store
+	Clients      []Client
+	Script       []Step
+	Workload     *Workload
+	Nemesis      []Random
+	Bounds       Bounds
+	Earned       Earned
+	Expect       map[string]string // property to verdict
+	Variants     []Variant
 
 	File string // where it was read from
 }

@@ -47,7 +47,7 @@ var steps = []Usage{
 		"waits until the node has received, or answered, such a command on the link"},
 	{VerbAwaitSync, nemesis.Replicas, nil, []string{"within"}, "waits until the replica has every write of its master"},
 	{VerbAwaitPromotion, nemesis.Replicas, nil, []string{"within"},
-		"waits until Sentinel has made the replica the master, and every Sentinel says so"},
+		"waits until Sentinel, or its Redis Cluster, has made the replica the master, and every Sentinel or member says so"},
 }
 
 // Usages lists the verbs with what each takes, in the order of the document:

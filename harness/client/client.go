@@ -45,7 +45,7 @@ type Client struct {
 	clock *clock
 	net   *network
 	lock  locks.Lock
-	redis []*redis.Client // the nodes' and the store's
+	redis []redis.UniversalClient // the nodes' and the store's
 	store *store
 	wall  bool // leases are believed on the wall clock
 	*recorder
@@ -100,17 +100,22 @@ func (c *Client) connect(kind locks.Kind, random io.Reader) error {
 		c.redis = append(c.redis, c.net.failover(c.setup.Sentinels, c.setup.Routes, c.setup.Options.TTL))
 		addresses = nil
 	}
+	if c.setup.ClusterClients > 0 {
+		c.redis = append(c.redis, c.clusterClients(addresses)...)
+		addresses = nil
+	}
 	for i, addr := range addresses {
 		c.redis = append(c.redis, c.net.client(addr, i, c.setup.Options))
 	}
-	c.redis = append(c.redis, c.net.client(c.setup.Store, len(addresses), locks.Options{TTL: c.setup.Options.TTL}))
+	atStore := c.net.client(c.setup.Store, len(addresses), locks.Options{TTL: c.setup.Options.TTL})
+	c.redis = append(c.redis, atStore)
 	if c.clock.pauser != nil { // virtual time
 		for i, r := range c.redis {
 			r.AddHook(&sendOrder{now: c.clock.now, server: i})
 		}
 	}
 	nodes := len(c.redis) - 1
-	c.store = &store{client: c.redis[nodes], fenced: c.setup.FencedStore, readsUnfenced: c.setup.ReadsUnfenced,
+	c.store = &store{client: atStore, fenced: c.setup.FencedStore, readsUnfenced: c.setup.ReadsUnfenced,
 		compare: c.setup.CompareStore}
 	lock, err := kind.New(locks.Env{
 		Nodes:   c.redis[:nodes:nodes],

@@ -26,6 +26,11 @@ type Setup struct {
 	// is there.
 	Sentinels []string          `json:"sentinels,omitempty"`
 	Routes    map[string]string `json:"routes,omitempty"`
+	// ClusterClients, if above 0, is how many clients of the Redis Cluster whose masters
+	// Nodes are the lock is given as its nodes. TaggedKeys: the i-th has the key {i}:key,
+	// a slot of its own. Routes is about the addresses that the cluster gives.
+	ClusterClients int  `json:"cluster_clients,omitempty"`
+	TaggedKeys     bool `json:"tagged_keys,omitempty"`
 	// FencedStore: the store rejects writes with an older fencing token.
 	// ReadsUnfenced: reads bring it no token, so that it learns of one by a write.
 	// CompareStore: it rejects writes whose base is not the present version.

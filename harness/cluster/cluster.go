@@ -23,8 +23,13 @@ type Config struct {
 	// Sentinels is how many Sentinels watch the first node and its replicas; see
 	// SentinelNames. Clients have a link to each, and all of them share one to each
 	// server: Link("sentinel", "n1"). Sentinels must agree on addresses.
-	Sentinels   int
-	Persistence Persistence
+	Sentinels int
+	// RedisCluster makes the nodes the masters of one Redis Cluster: they share its
+	// slots equally, in their order, and a replica takes over from its master by itself.
+	// A master may have one replica. What members say to one another on the cluster's bus
+	// passes no link.
+	RedisCluster bool
+	Persistence  Persistence
 	// Settings are further lines of redis.conf, by name, of the nodes.
 	Settings map[string]string
 	// Supervised nodes have a supervisor, which starts a server that has died
@@ -193,6 +198,15 @@ type Sentinels interface {
 	Cluster
 	// Masters gives, for each Sentinel, the server that it names as the master.
 	Masters(ctx context.Context) ([]string, error)
+}
+
+// RedisCluster is a Cluster whose members can be asked for the masters of a Redis
+// Cluster; it then supports redis-cluster.
+type RedisCluster interface {
+	Cluster
+	// Leads says whether all members that answer, the replica among them, name it as the
+	// master of the slots that were its master's.
+	Leads(ctx context.Context, replica string) (bool, error)
 }
 
 // SentinelsName is the name of all Sentinels together, as one end of links.

@@ -35,11 +35,28 @@ func (c Config) Check() error {
 	if c.Sentinels > 0 && len(c.Watched()) == 1 {
 		return errors.New("Sentinels need a replica of the first node to promote")
 	}
+	if err := c.checkRedisCluster(); err != nil {
+		return err
+	}
 	for replica, master := range c.Replicas {
 		if !slices.Contains(c.Nodes, master) || c.Aliases[master] != "" {
 			return fmt.Errorf("the master of %s is to be %q, which is no node with a server of its own: there are %v",
 				replica, master, c.Nodes)
 		}
+	}
+	return nil
+}
+
+// checkRedisCluster refuses what a Redis Cluster cannot have.
+func (c Config) checkRedisCluster() error {
+	switch {
+	case !c.RedisCluster:
+	case c.Sentinels > 0:
+		return errors.New("a Redis Cluster promotes replicas by itself: no Sentinels watch it")
+	case len(c.Aliases) > 0:
+		return errors.New("the masters of a Redis Cluster are servers of their own: none is another's alias")
+	case len(slices.Compact(slices.Sorted(maps.Values(c.Replicas)))) < len(c.Replicas):
+		return fmt.Errorf("a master of a Redis Cluster may have one replica: there are %v", c.Replicas)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 // locks differ in where their tokens come from.
 type fenced struct {
 	*reference
-	nodes   []*redis.Client
+	nodes   []redis.UniversalClient
 	timeout time.Duration
 	// issue gives the fencing token of a lease on key that owner names.
 	issue   func(ctx context.Context, key, owner string) (int64, error)
@@ -63,7 +63,7 @@ func (f *fenced) giveBack(ctx context.Context, lease Lease) {
 
 // majority asks every node at once and returns the first N/2+1 answers. The
 // other nodes are heard in the background: Close waits for them.
-func (f *fenced) majority(ctx context.Context, what string, ask func(context.Context, *redis.Client) (int64, error)) ([]int64, error) {
+func (f *fenced) majority(ctx context.Context, what string, ask func(context.Context, redis.UniversalClient) (int64, error)) ([]int64, error) {
 	type answer struct {
 		value int64
 		err   error

@@ -70,7 +70,7 @@ func (f *fenced) claimNext(ctx context.Context, key, _ string) (int64, error) {
 
 // highest reads the counter on a majority.
 func (f *fenced) highest(ctx context.Context, counter string) (int64, error) {
-	answers, err := f.majority(ctx, "read "+counter, func(ctx context.Context, node *redis.Client) (int64, error) {
+	answers, err := f.majority(ctx, "read "+counter, func(ctx context.Context, node redis.UniversalClient) (int64, error) {
 		n, err := node.Get(ctx, counter).Int64()
 		if errors.Is(err, redis.Nil) {
 			return 0, nil
@@ -87,7 +87,7 @@ func (f *fenced) highest(ctx context.Context, counter string) (int64, error) {
 // claim reports whether a majority accepted the token. Fewer than a majority
 // may: the token is then used up, and the next proposal goes beyond it.
 func (f *fenced) claim(ctx context.Context, counter string, token int64) (bool, error) {
-	answers, err := f.majority(ctx, "claim "+counter, func(ctx context.Context, node *redis.Client) (int64, error) {
+	answers, err := f.majority(ctx, "claim "+counter, func(ctx context.Context, node redis.UniversalClient) (int64, error) {
 		return fenceClaim.Run(ctx, node, []string{counter}, token).Int64()
 	})
 	for _, accepted := range answers {

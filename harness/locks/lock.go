@@ -97,8 +97,9 @@ type Options struct {
 // Env is what a lock is made from.
 type Env struct {
 	// Nodes are clients of the lock's servers with options of the harness's: no
-	// retries, many connections, timeouts that bind.
-	Nodes []*redis.Client
+	// retries, many connections, timeouts that bind. Each is a *redis.Client of one
+	// server, or all are a *redis.ClusterClient of the same Redis Cluster.
+	Nodes []redis.UniversalClient
 	// Network is for a lock that makes its own clients.
 	Network
 	Clock redlock.Clock // the client's own, skewed with the client

@@ -18,7 +18,8 @@ import (
 // how they take the key and in how they give it back.
 type nodeLock struct {
 	env     Env
-	node    *redis.Client
+	node    redis.UniversalClient
+	one     *redis.Client // the node, for WAIT, which is about one server's connection; nil without
 	pool    *redis.Client // for WAIT on a pool; nil before its first use
 	filling sync.Mutex
 	// take sets key to token if it is free, and gives it an expiry.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"lockproof/harness/history"
 	"lockproof/redlock"
 )
@@ -28,10 +26,6 @@ type reference struct {
 
 // newReference makes the lock, with more options than env has.
 func newReference(env Env, more ...redlock.Option) (*reference, error) {
-	nodes := make([]redis.UniversalClient, len(env.Nodes))
-	for i, n := range env.Nodes {
-		nodes[i] = n
-	}
 	options := []redlock.Option{
 		redlock.WithClock(env.Clock),
 		redlock.WithRand(env.Rand),
@@ -51,7 +45,7 @@ func newReference(env Env, more ...redlock.Option) (*reference, error) {
 		}
 		options = append(options, redlock.Without(rule))
 	}
-	lock, err := redlock.New(nodes, append(options, more...)...)
+	lock, err := redlock.New(env.Nodes, append(options, more...)...)
 	if err != nil {
 		return nil, &Error{Reason: history.ReasonRefused, Err: err}
 	}

@@ -21,7 +21,7 @@ const (
 // waitOnOne takes the key, and waits on the same connection until enough
 // replicas have it.
 func (l *nodeLock) waitOnOne(ctx context.Context, key, token string) (bool, error) {
-	conn := l.node.Conn()
+	conn := l.one.Conn()
 	defer conn.Close()
 	taken, err := conn.SetNX(ctx, key, token, l.env.TTL).Result()
 	if err != nil || !taken {
@@ -51,7 +51,7 @@ func (l *nodeLock) fillPool(ctx context.Context) error {
 	if l.pool != nil {
 		return nil
 	}
-	options := *l.node.Options()
+	options := *l.one.Options()
 	options.PoolFIFO = true
 	pool := redis.NewClient(&options)
 	first, second := pool.Conn(), pool.Conn()

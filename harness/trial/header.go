@@ -20,7 +20,7 @@ func (p *Plan) Header(server string, trial int, seed uint64) history.Event {
 // not say.
 func (p *Plan) quorum() int {
 	switch {
-	case p.Lock.Foreign:
+	case p.Lock.Foreign, p.RedisCluster != nil: // whose clients are no nodes
 		return 0
 	case p.Lock.SingleNode:
 		return 1

@@ -79,7 +79,7 @@ func (p *Plan) stallLimit() time.Duration {
 func (p *Plan) config(seed uint64, record func(history.Event)) cluster.Config {
 	return cluster.Config{
 		Nodes: p.Nodes, Clients: p.clientNames(), Aliases: p.Aliases, Replicas: p.Replicas,
-		Sentinels: p.Sentinels, Persistence: p.Persistence, Seed: seed,
+		Sentinels: p.Sentinels, RedisCluster: p.RedisCluster != nil, Persistence: p.Persistence, Seed: seed,
 		Settings: p.Redis, Supervised: p.Restart == scenarios.RestartAlways,
 		Fillable: p.SmallDisks(), Delay: p.Delay.In(p.TTL), StallLimit: p.stallLimit(), Record: record,
 	}

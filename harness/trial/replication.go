@@ -40,35 +40,52 @@ func (r *run) awaitSync(ctx context.Context, replica string, within time.Duratio
 	}
 }
 
-// awaitPromotion waits until Sentinel has made a replica the master, and every
-// Sentinel names it as such, and records it as it was then.
+// awaitPromotion waits until Sentinel, or its Redis Cluster, has made a replica the
+// master, and all who tell clients name it as such, and records it as it was then.
 func (r *run) awaitPromotion(ctx context.Context, replica string, within time.Duration) error {
-	sentinels, ok := r.cluster.(cluster.Sentinels)
-	if !ok {
-		return fmt.Errorf("the %s cluster has no Sentinels", r.cluster.Kind())
-	}
 	deadline := r.cluster.Now() + int64(within)
 	for {
 		// Sentinel ends all connections of a server that it promotes, and so may
 		// end this look.
 		seen, lookErr := r.cluster.Node(replica).Look(ctx)
 		if lookErr == nil && seen.Replication != nil && seen.Replication.Role == history.RoleMaster {
-			masters, err := sentinels.Masters(ctx)
+			known, err := r.knownAsMaster(ctx, replica)
 			if err != nil {
 				return err
 			}
-			if !slices.ContainsFunc(masters, func(name string) bool { return name != replica }) && len(masters) == r.plan.Sentinels {
+			if known {
 				r.saw(replica, seen)
 				return nil
 			}
 		}
 		if r.cluster.Now() > deadline {
-			return errors.Join(fmt.Errorf("%w: Sentinel had not made %s the master within %v", errUnmet, replica, within), lookErr)
+			return errors.Join(fmt.Errorf("%w: %s had not been made the master within %v", errUnmet, replica, within), lookErr)
 		}
 		if err := r.cluster.Sleep(ctx, 10*poll); err != nil {
 			return err
 		}
 	}
+}
+
+// knownAsMaster says whether all who tell clients where the master is name the replica:
+// every Sentinel, or every member of the Redis Cluster.
+func (r *run) knownAsMaster(ctx context.Context, replica string) (bool, error) {
+	if r.plan.RedisCluster != nil {
+		members, ok := r.cluster.(cluster.RedisCluster)
+		if !ok {
+			return false, fmt.Errorf("the %s cluster has no Redis Cluster", r.cluster.Kind())
+		}
+		return members.Leads(ctx, replica)
+	}
+	sentinels, ok := r.cluster.(cluster.Sentinels)
+	if !ok {
+		return false, fmt.Errorf("the %s cluster has no Sentinels", r.cluster.Kind())
+	}
+	masters, err := sentinels.Masters(ctx)
+	if err != nil {
+		return false, err
+	}
+	return !slices.ContainsFunc(masters, func(name string) bool { return name != replica }) && len(masters) == r.plan.Sentinels, nil
 }
 
 // inSync says whether a replica has every write that its master has.

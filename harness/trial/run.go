@@ -101,6 +101,9 @@ func (r *run) setup(index int, name string) client.Setup {
 		ReadsUnfenced: r.plan.Store.Check == scenarios.CheckFenceWrites,
 		CompareStore:  r.plan.Store.Check == scenarios.CheckCompare,
 	}
+	if c := r.plan.RedisCluster; c != nil {
+		s.ClusterClients, s.TaggedKeys = c.Clients, c.Keys == scenarios.KeysTagged
+	}
 	s.Sentinels = cluster.Config{Sentinels: r.plan.Sentinels}.SentinelNames()
 	for _, c := range r.plan.Clients {
 		if c.Name == name {

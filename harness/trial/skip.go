@@ -51,14 +51,18 @@ func (p *Plan) unfit() string {
 		}
 	}
 	switch {
-	case k.SingleNode && len(p.Nodes) > 1 && p.Settings.Lock != "":
+	case k.SingleNode && p.Votes() > 1 && p.Settings.Lock != "":
 		why := p.Several
 		if why == "" {
-			why = fmt.Sprintf("this is a scenario of %d, without a form for one (docs/scenarios.md, variants)", len(p.Nodes))
+			why = fmt.Sprintf("this is a scenario of %d, without a form for one (docs/scenarios.md, variants)", p.Votes())
 		}
 		return fmt.Sprintf("%s is a lock on one node: %s", k.Name, why)
 	case k.Foreign && p.Sentinels > 0:
 		return fmt.Sprintf("%s connects to servers that it is given, and does not ask Sentinels", k.Name)
+	case k.Foreign && p.RedisCluster != nil:
+		return fmt.Sprintf("%s connects to servers that it is given, and does not ask a Redis Cluster which has a key", k.Name)
+	case k.Guards && p.RedisCluster != nil:
+		return fmt.Sprintf("the restart guard of %s asks each server for how long it has been up, and a client of a Redis Cluster has many", k.Name)
 	case p.Store.Check.Fenced() && !k.Fencing:
 		return lacks(locks.LackFence, "issues no fencing tokens, which this scenario's store checks")
 	case p.expectsTokens() && !k.Fencing:

@@ -82,8 +82,8 @@ var weighty = map[string]func(Directive) *Remark{
 	"replicaof": doubt("makes this server a replica, which takes no locks: judge the master's file, "+
 		"and see failover-lock for what a failover does", not("no one"), Crashes...),
 	"slaveof": doubt("makes this server a replica, which takes no locks: judge the master's file", not("no one"), Crashes...),
-	"cluster-enabled": doubt("yes: the lock's nodes must be independent masters, "+
-		"and a Redis Cluster moves keys and fails over", not("no"), Crashes...),
+	"cluster-enabled": doubt("yes: the masters of a Redis Cluster are no independent nodes, and after a crash a replica "+
+		"that may lack the lock takes over: see redis-cluster-failover and redis-cluster-one-slot", not("no"), Crashes...),
 	"loadmodule":     doubt("loads a module, which can do anything to keys", always, Crashes...),
 	"rename-command": renamed,
 	"sentinel": doubt("makes this a Sentinel's file, which is no lock server's: judge its masters' redis.conf, "+

@@ -83,6 +83,11 @@ func can(fault string) error {
 	if slices.Contains(supported, fault) || slices.Contains(setups, fault) {
 		return nil
 	}
+	if fault == "redis-cluster" {
+		// A member is known to clients, its replica and the others by one address, and
+		// only on loopback are the links and the server at the same.
+		return &cluster.Unsupported{Cluster: Name, Fault: fault, Needs: "a Redis Cluster", How: "use --on local"}
+	}
 	return &cluster.Unsupported{Cluster: Name, Fault: fault, Why: "it knows no such fault",
 		How: "it can do " + strings.Join(supported, ", ")}
 }

@@ -42,6 +42,7 @@ type Cluster struct {
 	record    *process.Record
 	nodes     map[string]*node // by name; an alias shares its server's
 	sentinels []*sentinel
+	ids       map[string]string // of a Redis Cluster's members, by name
 	links     map[path]*link.Link
 	address   map[path]string // where a client reaches a node
 
@@ -117,6 +118,9 @@ func (c *Cluster) build(ctx context.Context) error {
 	}
 	if err := c.connect(); err != nil {
 		return err
+	}
+	if c.cfg.RedisCluster {
+		return c.formRedisCluster(ctx)
 	}
 	if err := c.watchPaths(); err != nil {
 		return err
@@ -294,6 +298,7 @@ func (c *Cluster) complete(setup client.Setup) (client.Setup, error) {
 	if err := c.routes(&setup); err != nil {
 		return setup, err
 	}
+	c.routesToMembers(&setup)
 	setup.Store, setup.Password = c.address[path{setup.Name, cluster.StoreName}], server.Password()
 	setup.Seed, setup.Epoch, setup.StallLimit = c.cfg.Seed, c.clock.Epoch(), c.cfg.StallLimit
 	return setup, nil

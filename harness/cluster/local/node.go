@@ -30,6 +30,7 @@ type node struct {
 	disk string        // the folder in dir where the server keeps its data
 	shim *shim.Control // nil where there is none
 	port *port
+	bus  *port // of a Redis Cluster's member; nil for others
 	addr string
 
 	op     sync.Mutex                      // one fault at a time
@@ -59,7 +60,7 @@ func (c *Cluster) newNode(name string) (*node, error) {
 		return nil, err
 	}
 	if err := n.move(); err != nil {
-		n.port.release()
+		n.giveUpPorts()
 		return nil, errors.Join(err, n.removeShim())
 	}
 	return n, nil
@@ -67,7 +68,7 @@ func (c *Cluster) newNode(name string) (*node, error) {
 
 // move gives the node a port that is free.
 func (n *node) move() error {
-	n.port.release()
+	n.giveUpPorts()
 	p, err := reservePort()
 	if err != nil {
 		return fmt.Errorf("node %s: %w", n.name, err)
@@ -78,7 +79,18 @@ func (n *node) move() error {
 	if err != nil {
 		return err
 	}
+	if n.c.cfg.RedisCluster && n.name != cluster.StoreName {
+		if n.bus, err = reservePort(); err != nil {
+			return fmt.Errorf("node %s: %w", n.name, err)
+		}
+		text += server.MemberSettings(n.bus.number)
+	}
 	return os.WriteFile(n.settingsFile(), []byte(text), 0o600)
+}
+
+func (n *node) giveUpPorts() {
+	n.port.release()
+	n.bus.release()
 }
 
 // settingsFile is the server's redis.conf.
@@ -273,7 +285,7 @@ func (n *node) close() error {
 	n.op.Lock()
 	defer n.op.Unlock()
 	n.closed = true
-	n.port.release()
+	n.giveUpPorts()
 	var err error
 	if p, down := n.process(); down == nil {
 		err = p.Kill()

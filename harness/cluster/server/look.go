@@ -109,12 +109,16 @@ func Look(ctx context.Context, addr string) (history.Node, error) {
 		var info *redis.StringCmd
 		var keys *redis.StringSliceCmd
 		if _, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-			info, keys = pipe.Info(ctx, "server"), pipe.Keys(ctx, "*")
+			info, keys = pipe.Info(ctx, "server", "cluster"), pipe.Keys(ctx, "*")
 			return nil
 		}); err != nil {
 			return err
 		}
-		states, err := keyStates(ctx, client, keys.Val())
+		read := keyStates
+		if fields(info.Val())["cluster_enabled"] == "1" {
+			read = memberStates
+		}
+		states, err := read(ctx, client, keys.Val())
 		seen = history.Node{Up: true, RunID: parseInfo(info.Val()).RunID, Keys: states}
 		return err
 	})

@@ -62,6 +62,7 @@ var beyond = []struct{ word, needs, how string }{
 	{"fill", "a limit on memory", elsewhere},
 	{"disconnect", "nodes in a network of their own", "use --on docker, or cut the links to the node"},
 	{"supervisor", "a supervisor", elsewhere + ", or a script that starts the node at once"},
+	{"redis-cluster", "a Redis Cluster", "use --on local"},
 	{"sentinel", "Sentinels", elsewhere + ", or a script that promotes the replica"},
 }
 

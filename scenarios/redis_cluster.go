@@ -1,0 +1,100 @@
+package scenarios
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+
+	"lockproof/harness/history"
+)
+
+// RedisCluster makes the nodes the masters of one Redis Cluster, and says how a lock is
+// set up on it.
+type RedisCluster struct {
+	Clients int // how many clients of it the lock is given as its nodes
+	Keys    ClusterKeys
+}
+
+// ClusterKeys is how a lock names its keys in a Redis Cluster.
+type ClusterKeys string
+
+// The ways: one key for all of the lock's nodes, which is in one slot; or for each node
+// a key of its own, {1}:k1, {2}:k1, ..., whose hash tags spread them over the slots.
+const (
+	KeysOne    ClusterKeys = "one"
+	KeysTagged ClusterKeys = "tagged"
+)
+
+var clusterKeys = []string{string(KeysOne), string(KeysTagged)}
+
+// Votes is how many nodes a lock is given: the clients of a Redis Cluster, or one for
+// each node.
+func (s *Scenario) Votes() int {
+	if s.RedisCluster != nil {
+		return s.RedisCluster.Clients
+	}
+	return len(s.Nodes)
+}
+
+func (d *decoder) readRedisCluster(n ast.Node) {
+	c := &RedisCluster{Keys: KeysOne}
+	d.fields(n, "redis-cluster", []field{
+		{"clients", "how many clients of the Redis Cluster the lock is given as its nodes",
+			func(n ast.Node) { c.Clients = d.integer(n, "clients", 1, mostNodes) }},
+		{"keys", "", func(n ast.Node) { c.Keys = ClusterKeys(d.word(n, "keys", clusterKeys, "ways to name keys")) }},
+	})
+	d.s.RedisCluster = c
+}
+
+// checkRedisCluster finds what a Redis Cluster, if there is to be one, cannot have.
+func (d *decoder) checkRedisCluster(at *token.Position) {
+	if at == nil {
+		return
+	}
+	masters := map[string]bool{}
+	for _, replica := range slices.Sorted(maps.Keys(d.s.Replicas)) {
+		master := d.s.Replicas[replica]
+		if masters[master] {
+			d.report(at, fmt.Sprintf("redis-cluster: %s has two replicas, one of which is %s", master, replica),
+				"give each master one at most, which takes over from it")
+		}
+		masters[master] = true
+	}
+	if d.s.Sentinels > 0 {
+		d.report(at, "redis-cluster: there are sentinels, and a Redis Cluster promotes replicas by itself", "leave `sentinels` out")
+	}
+	if len(d.s.Aliases) > 0 {
+		d.report(at, "redis-cluster: its masters are servers of their own, and aliases have none", "leave `aliases` out")
+	}
+	waits := func(v Variant) bool { return v.Lock != nil && v.Lock.Wait > 0 }
+	if d.s.Lock.Wait > 0 || slices.ContainsFunc(d.s.Variants, waits) {
+		d.report(at, "redis-cluster: WAIT is about a connection to one server, and its clients have many", "leave `wait` out of `lock:`")
+	}
+	for _, c := range d.s.Clients {
+		if len(c.Nodes) > 0 || c.Wait != nil {
+			d.report(at, fmt.Sprintf("redis-cluster: %s has `nodes` or `wait` of its own, and a client of it has neither", c.Name),
+				"leave them out: it asks the cluster where a key is")
+		}
+	}
+	d.refusePromotion(d.s.Script)
+	for _, v := range d.s.Variants {
+		d.refusePromotion(v.Script)
+		if v.Nodes == 1 {
+			d.report(at, fmt.Sprintf("redis-cluster: the variant %q has one node", v.Name), "leave it out: a lock on one is given `clients: 1`")
+		}
+	}
+}
+
+// refusePromotion finds steps that a Redis Cluster refuses: REPLICAOF is not for it.
+func (d *decoder) refusePromotion(steps []Step) {
+	for _, s := range steps {
+		if s.Does(history.Failover) {
+			d.report(&token.Position{Line: s.Line, Column: s.Column},
+				string(s.Verb)+": a Redis Cluster promotes replicas by itself", "wait for it: `await-promotion: "+strings.Join(s.Targets, " ")+"`")
+		}
+	}
+}
