@@ -58,7 +58,11 @@ func openBuiltIn(name string, addrs []string) (locker, error) {
 		return nil, err
 	}
 	b := &builtIn{clients: clients(addrs)}
-	b.lock, err = kind.New(locks.Env{Nodes: b.clients, Clock: redlock.SystemClock(), Rand: rand.Reader,
+	nodes := make([]redis.UniversalClient, len(b.clients))
+	for i, client := range b.clients {
+		nodes[i] = client
+	}
+	b.lock, err = kind.New(locks.Env{Nodes: nodes, Clock: redlock.SystemClock(), Rand: rand.Reader,
 		Options: locks.Options{TTL: ttl, NodeTimeout: 500 * time.Millisecond}})
 	if err != nil {
 		return nil, errors.Join(err, closeAll(b.clients))
