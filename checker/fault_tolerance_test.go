@@ -37,6 +37,23 @@ func TestFaultTolerance(t *testing.T) {
 			s.release("c1", id, 30, 100, history.TypeInfo)
 			s.grant("c1", 120, 1010, 900)
 		}, history.Holds, ""},
+		{"so have those that nodes took only when nobody held the lease any more", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.sets(1000, "c1", "c1.1", 800, "n1", "n2", "n3")
+			s.grant("c2", 950, 1810, 900)
+		}, history.Holds, ""},
+		{"but not after a release, which has to follow its SET", func(s *story) {
+			id := s.grant("c1", 0, 10, 900)
+			s.release("c1", id, 500, 510, history.TypeOK)
+			s.sets(1000, "c1", "c1.1", 800, "n1", "n2", "n3")
+			s.grant("c2", 950, 1810, 900)
+		}, history.Violated, ""},
+		{"nor when the holder was told that it is lost, and so the lock knew", func(s *story) {
+			id := s.grant("c1", 0, 10, 900)
+			s.add(500, history.Event{Process: "c1", Type: history.TypeLost, Lease: id})
+			s.sets(1000, "c1", "c1.1", 800, "n1", "n2", "n3")
+			s.grant("c2", 950, 1810, 900)
+		}, history.Violated, ""},
 		{"granted although a minority is down", func(s *story) {
 			s.instant(0, "kill", "n4", "n5")
 			s.grant("c1", 1, 10, 900)

@@ -6,18 +6,24 @@ type obstacles struct {
 	key    *keyed
 	leased map[text][]span // by token, when leases with it were held: some locks have one for all attempts
 	silent map[name]bool   // clients that were granted leases without telling their tokens
+	lapsed map[text]int64  // by token, when the last lease with it ran out, and nobody asked the lock for anything any more
 }
 
 func (a *analysis) obstacles(k *keyed) *obstacles {
-	o := &obstacles{analysis: a, key: k, leased: map[text][]span{}, silent: map[name]bool{}}
+	o := &obstacles{analysis: a, key: k, leased: map[text][]span{}, silent: map[name]bool{}, lapsed: map[text]int64{}}
 	for _, grant := range k.acquires {
 		if grant.ok() && grant.token == 0 {
 			o.silent[grant.process] = true
 		}
 	}
 	for _, l := range k.leases { // in the order of from
-		if l.grant.token != 0 {
-			o.leased[l.grant.token] = merge(o.leased[l.grant.token], span{l.from, l.until})
+		if l.grant.token == 0 {
+			continue
+		}
+		o.leased[l.grant.token] = merge(o.leased[l.grant.token], span{l.from, l.until})
+		delete(o.lapsed, l.grant.token)
+		if l.ended == atDeadline {
+			o.lapsed[l.grant.token] = l.until
 		}
 	}
 	return o
@@ -44,12 +50,16 @@ func (o *obstacles) during(w asking) []span {
 }
 
 // stands reports whether a key is an obstacle that a lock is not to blame for: it is
-// that of a lease, which may outlive it until it expires or its release arrives; or its
+// that of a lease, which may outlive it until it expires or its release arrives, or comes to
+// a node that was paused only when the lease has run out, which its holder did not release; or its
 // owner is unknown; or its owner could not take it back, because it was killed, a fault
 // stood between, or its command came too late for anybody to wait for it. The key of
 // an attempt that failed is none: to clear it away is the lock's own business.
 func (o *obstacles) stands(h *holding) bool {
 	if h.owner == nobody || (span{h.from, h.until}).meets(o.leased[h.token]) || o.silent[h.owner] {
+		return true
+	}
+	if end, lapsed := o.lapsed[h.token]; lapsed && h.from >= end {
 		return true
 	}
 	return o.heldTooLong(h.owner, h.node, h.from) || len(o.hindrances(h)) > 0

@@ -172,17 +172,16 @@ func (t *timeline) link(process string) (link, bool) {
 	return l, true
 }
 
-// command notes a SET or a delete that has reached a node.
+// command notes what changes a key and has reached a node.
 func (t *timeline) command(i int, e *history.Event) {
-	if e.Command.Effect != history.EffectDelete && e.Command.Effect != history.EffectSet {
+	l, isLink := t.link(e.Process)
+	if !isLink || !l.server {
 		return
 	}
-	l, isLink := t.link(e.Process)
-	switch {
-	case !isLink || !l.server:
-	case e.Command.Effect == history.EffectSet:
+	switch e.Command.Effect {
+	case history.EffectSet, history.EffectExtend:
 		t.takings.asked(i, e, l, t.place(l, e))
-	default:
+	case history.EffectDelete:
 		t.unanswered[t.place(l, e)] = carriedOut{l.client, strings.Clone(e.Command.Token), e.Time, i}
 	}
 }
@@ -236,6 +235,8 @@ func (t *timeline) reply(i int, e *history.Event) {
 	switch e.Command.Effect {
 	case history.EffectDelete:
 		delete(t.unanswered, p)
+	case history.EffectExtend:
+		t.takings.answered(e, l, p)
 	case history.EffectSet:
 		t.takings.answered(e, l, p)
 		if !e.Command.Done {

@@ -7,57 +7,69 @@ import (
 	"lockproof/harness/history"
 )
 
-// takings are the SETs that reached a node and have no answer yet, by place: their
-// clients may be gone, but the node may have carried them out all the same.
-type takings map[place][]unansweredSet
+// takings are the SETs and extensions that reached a node and have no answer yet, by place:
+// their clients may be gone, but the node may have carried them out all the same.
+type takings map[place][]unansweredTaking
 
-// unansweredSet is one of them.
-type unansweredSet struct {
+// unansweredTaking is one of them.
+type unansweredTaking struct {
 	carriedOut
-	link   link
-	serial int64
-	expiry int64
+	link    link
+	serial  int64
+	expiry  int64
+	extends bool // it takes no key that is not there already
 }
 
-// asked notes a SET that has reached a node.
+// asked notes a SET or an extension that has reached a node.
 func (t takings) asked(i int, e *history.Event, l link, p place) {
 	sent := carriedOut{l.client, strings.Clone(e.Command.Token), e.Time, i}
-	t[p] = append(t[p], unansweredSet{sent, l, e.Command.Serial, e.Command.Expiry})
+	extends := e.Command.Effect == history.EffectExtend
+	t[p] = append(t[p], unansweredTaking{sent, l, e.Command.Serial, e.Command.Expiry, extends})
 }
 
 // answered forgets the one that a reply answers.
 func (t takings) answered(e *history.Event, l link, p place) {
-	if i := slices.IndexFunc(t[p], func(s unansweredSet) bool { return s.link == l && s.serial == e.Command.Serial }); i >= 0 {
+	if i := slices.IndexFunc(t[p], func(s unansweredTaking) bool { return s.link == l && s.serial == e.Command.Serial }); i >= 0 {
 		t[p] = slices.Delete(t[p], i, i+1)
 	}
 }
 
 // behind gives the one that a refused SET shows to have been carried out: the refusal
 // names its token, or, where a lock does not ask for that, it was the first that can be.
-func (t *timeline) behind(e *history.Event, p place) (unansweredSet, bool) {
+func (t *timeline) behind(e *history.Event, p place) (unansweredTaking, bool) {
 	for i, s := range t.takings[p] {
 		_, gone := t.record.kills.first(s.client, 0)
 		gone = gone || t.record.heldTooLong(s.client, p.node, s.time)
-		if gone && s.time < e.Time && (e.Command.Reply == "nil" || e.Command.Reply == s.token) {
+		if gone && s.time < e.Time && (e.Command.Reply == "nil" || e.Command.Reply == s.token) && t.possible(s, p) {
 			t.takings[p] = slices.Delete(t.takings[p], i, i+1)
 			return s, true
 		}
 	}
-	return unansweredSet{}, false
+	return unansweredTaking{}, false
+}
+
+// possible reports whether there was a key for an extension to prolong.
+func (t *timeline) possible(s unansweredTaking, p place) bool {
+	last := t.last[p]
+	return !s.extends || last != nil && t.record.text(last.token) == s.token && last.from <= s.time && last.until > s.time
 }
 
 // refused takes from a SET that was refused, though nobody is known to have the key, who
-// has it: a client that was killed before its SET was answered, or whose SET a link had
-// held back for longer than anybody waits. It can neither take its key back nor be told of
-// it, so that others have to wait for the key to expire. Who lives on and waits hears of
-// it, or knows that it did not: what it leaves is its own to clear away.
+// has it: a client that was killed before its SET or its extension was answered, or whose
+// command a link had held back for longer than anybody waits. It can neither take its key
+// back nor be told of it, so that others have to wait for the key to expire. Who lives on
+// and waits hears of it, or knows that it did not: what it leaves is its own to clear away.
 func (t *timeline) refused(e *history.Event, p place) {
 	if t.alive(p, e.Time) != nil || strings.HasPrefix(e.Command.Reply, "error") {
 		return
 	}
 	if s, found := t.behind(e, p); found {
 		when := t.record.awake(t.record.name(p.node), t.record.through(s.client, p.node, s.time))
-		t.ttl(s.event, t.open(p, when, s.token, s.client, s.event), when, s.expiry)
+		from := when
+		if s.extends { // what it prolonged was there until now
+			from = max(from, t.last[p].until)
+		}
+		t.ttl(s.event, t.open(p, from, s.token, s.client, s.event), when, s.expiry)
 	}
 }
 

@@ -88,3 +88,42 @@ func TestUnansweredSets(t *testing.T) {
 		s.requireVerdict(t, FaultTolerance, history.Violated, "")
 	})
 }
+
+// The extension of a client that is killed reaches three nodes, and is never answered: its
+// keys are there for longer than its last answer says.
+func TestUnansweredExtensions(t *testing.T) {
+	nodes := []string{"n1", "n2", "n3"}
+	for name, c := range map[string]struct {
+		at      int64 // when it reaches the nodes
+		killed  string
+		refusal string
+		verdict string
+	}{
+		"of a client that is killed":        {1700, "c1", "c1.1", history.Holds},
+		"that refusals do not name":         {1700, "c1", "nil", history.Holds},
+		"of a client that lives":            {1700, "c3", "c1.1", history.Violated},
+		"that comes when the keys are gone": {2300, "c1", "nil", history.Violated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tale()
+			s.grant("c1", 0, 10, 1900)
+			s.sets(5, "c1", "c1.1", 2000, nodes...)
+			s.instant(1500, "kill", c.killed)
+			for _, n := range nodes {
+				s.extending(c.at, "c1", "c1.1", 2000, n)
+			}
+			for at := int64(2500); at < 3600; at += 100 {
+				s.refused(at, "c2", "c2.1", c.refusal, nodes...)
+			}
+			s.grant("c2", 1800, 3710, 900)
+			s.requireVerdict(t, FaultTolerance, c.verdict, "")
+		})
+	}
+}
+
+// extending is an extension that reached a node, and whose answer nobody saw.
+func (s *story) extending(t int64, client, token string, expiry int64, node string) {
+	s.serial++
+	s.add(t, history.Event{Process: client + ">" + node, Type: history.TypeCommand, Command: &history.Command{
+		Serial: s.serial, Name: "EVAL", Key: "k1", Token: token, Expiry: expiry * ms, Effect: history.EffectExtend}})
+}

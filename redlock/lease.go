@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -61,8 +62,8 @@ func (l *Lease) Validity() time.Duration {
 // Extend prolongs the lease to a whole TTL from now, less the margin. A
 // majority must confirm it, and validity counts from before the first command
 // was sent. A failed Extend leaves the validity as it was, but for ErrLost: a
-// majority does not hold the key for us, so another may, and the lease is over.
-// Calls are carried out one after another.
+// majority does not hold the key for us, so another may, and the lease is over;
+// the keys that are left of it are released in the background. Calls are carried out one after another.
 //
 // A lease whose validity is over may be extended. Ownership decides: a key that
 // still has our token has been ours without a break, for once gone it can only
@@ -103,6 +104,11 @@ func (l *Lease) extend(ctx context.Context) error {
 	r.ask(ctx, l, p, nil, "extend", (*node).extend)
 	cut := r.collect(ctx, p, r.timeoutAt(l.ttl))
 	if reason := l.prolong(&p.ballot, start, cut); reason != nil || cut != nil {
+		if errors.Is(reason, ErrLost) {
+			// Where the extension was carried out, the key would keep everybody out for
+			// another TTL, and nobody believes in it.
+			l.undo(ctx)
+		}
 		return r.failure("extend", l, &p.ballot, reason, cut)
 	}
 	if r.log != nil {

@@ -81,6 +81,18 @@ func TestExtendOfALostLeaseEndsIt(t *testing.T) {
 	}
 }
 
+// The nodes that still had the key have prolonged it, and nobody believes in it.
+func TestExtendOfALostLeaseReleasesWhatIsLeft(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, c *cluster) {
+		l := c.user(1).must(t)
+		synctest.Wait()
+		c.free(1, 2, 3)
+		require.ErrorIs(t, l.Extend(t.Context()), ErrLost)
+		synctest.Wait()
+		require.Equal(t, make([]string, 5), c.owners())
+	})
+}
+
 func TestExtendTooLate(t *testing.T) {
 	lateExtension := func(granted bool, opts ...Option) {
 		inBubble(t, 5, func(t *testing.T, c *cluster) {

@@ -119,8 +119,7 @@ func (w *watch) keep() {
 		case errors.Is(err, ErrLost):
 			w.cancel(err)
 			w.warn("a watched lease is lost", err)
-			w.takeBack()
-			return
+			return // Extend has released what is left
 		case errors.Is(err, ErrBounded):
 			return // the guard ends the context when the time has come
 		case err != nil && w.ctx.Err() == nil:
