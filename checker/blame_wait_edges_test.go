@@ -249,11 +249,11 @@ func TestAWaitOfWhichNothingIsKnownTellsWhoWasAsked(t *testing.T) {
 // Of several nodes that had just started, the one that went down first is named, and of two at once the first that gave its key.
 func TestWhichNodeHadBeenDown(t *testing.T) {
 	for named, kill := range map[string]func(*story){
-		"n3 had been down": func(s *story) {
+		"include n3, which had been down": func(s *story) {
 			s.lasting(1, 5, "kill", "n3")
 			s.lasting(2, 6, "kill", "n2")
 		},
-		"n2 had been down": func(s *story) { s.lasting(1, 5, "kill", "n3", "n2") },
+		"include n2, which had been down": func(s *story) { s.lasting(1, 5, "kill", "n3", "n2") },
 	} {
 		s := tale()
 		kill(s)

@@ -89,7 +89,7 @@ func TestCheckJudgesAHistory(t *testing.T) {
 	require.Equal(t, reports.ExitDiffers, got.code, got.err)
 	for _, part := range []string{
 		"half-is-not-majority (without Majority)", "✗ mutual-exclusion: violated, expected holds",
-		"c1 A", "AAAA", "▲▲▲▲", "blame: Majority", "differs: mutual-exclusion: expected holds, got violated",
+		"c1 A", "AAAA", "▲▲▲▲", "blame: the rule Majority", "differs: mutual-exclusion: expected holds, got violated",
 	} {
 		require.Contains(t, got.out, part)
 	}

@@ -68,7 +68,7 @@ func TestExploreFindsAndRepeats(t *testing.T) {
 	said, code := lockproof("explore", "--without", "CompareAndDelete", "--property", "mutual-exclusion", "--schedules", "256",
 		"--enough", "1")
 	require.Equal(t, 1, code, said)
-	require.Contains(t, said, "blame: CompareAndDelete")
+	require.Contains(t, said, "blame: the rule CompareAndDelete")
 	found, err := filepath.Glob(filepath.Join(dir, "out", "found", "*.yaml"))
 	require.NoError(t, err)
 	require.Len(t, found, 1)

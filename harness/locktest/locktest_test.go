@@ -135,7 +135,7 @@ func TestALockThatIgnoresItsContext(t *testing.T) {
 	for bad, ends := range map[string]string{"deaf": "it returned at", "stuck": "it had not returned at"} {
 		r := victim(t, bad)
 		r.failed(t, "TestVictims/"+bad, "cancelled-wait")
-		r.says(t, "cancellation: expected holds, got violated", ends, "c2's caller gives up", "blame: the lock heeds its caller's context")
+		r.says(t, "cancellation: expected holds, got violated", ends, "c2's caller gives up", "blame: the assumption that the lock heeds its caller's context")
 	}
 }
 

@@ -82,7 +82,7 @@ func TestAKindOfClusterIsDeclaredOnce(t *testing.T) {
 	o.Cluster = Virtual
 	why, err = o.Skips(jobsOf(t, o, file)[0])
 	require.NoError(t, err)
-	require.Equal(t, "it is for toy", why)
+	require.Equal(t, "it runs on toy only", why)
 
 	require.NoError(t, os.WriteFile(file, []byte(scenario("  - flush: n1\n")), 0o600))
 	o.Cluster = "toy"
