@@ -27,8 +27,8 @@ func (a *Asker) cost(c *change, answer *Answer, gap time.Duration) string {
 	switch {
 	case c.guard:
 		away := wholeSeconds(Boundary(a.Longest(), a.Drift)) + 2*time.Second
-		return fmt.Sprintf("nothing with each lock; a node that went down has no vote for up to %s, and if a majority did, nobody gets a lock for as long",
-			away)
+		return fmt.Sprintf("nothing with each lock; a node that went down has no vote for up to %s, "+
+			"and if a majority did, nobody gets a lock for as long", away)
 	case c.sleep > 0:
 		return fmt.Sprintf(
 			"nothing with each lock; a node that went down is away for %s, and if a majority did, nobody gets a lock for %s (measured)",

@@ -96,7 +96,8 @@ func adviceFor(t *testing.T, folder string, flags []string) (answer adviceAnswer
 func TestAdviceTellsNoSecret(t *testing.T) {
 	needs.Commands(t, "patch")
 	for name, files := range map[string]map[string]string{
-		"a command": {"compose.yaml": "services:\n  lock:\n    image: redis:7\n    command: redis-server --requirepass hunter22 --appendonly no\n"},
+		"a command": {"compose.yaml": "services:\n  lock:\n    image: redis:7\n" +
+			"    command: redis-server --requirepass hunter22 --appendonly no\n"},
 		"a list": {"compose.yaml": "services:\n  lock:\n    image: redis:7\n    command:\n      - redis-server\n      - --requirepass\n" +
 			"      - hunter22\n      - --appendonly\n      - \"no\"\n"},
 		"the environment": {"compose.yaml": "services:\n  lock:\n    image: redis:7\n    environment:\n      REDIS_PASSWORD: hunter22\n" +

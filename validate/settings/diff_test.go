@@ -47,7 +47,8 @@ func TestADiffTellsNoSecret(t *testing.T) {
 	d = diffOf(t, "a 1\nb 2\nport 1\nb 3\nmasterauth hunter22\n", "a 1\nb 2\nport 2\nb 3\nmasterauth hunter22\n")
 	require.Equal(t, "--- a/redis.conf\n+++ b/redis.conf\n@@ -2,3 +2,3 @@\n b 2\n-port 1\n+port 2\n b 3\n", d.Text)
 
-	d = diffOf(t, "x redis-server --requirepass hunter22 --port 1\nrequirepass hunter22\n", "x redis-server --requirepass hunter22 --port 2\nrequirepass hunter22\n")
+	d = diffOf(t, "x redis-server --requirepass hunter22 --port 1\nrequirepass hunter22\n",
+		"x redis-server --requirepass hunter22 --port 2\nrequirepass hunter22\n")
 	require.True(t, d.Redacted)
 	require.Contains(t, d.Text, "-x redis-server --requirepass AS-BEFORE --port 1\n+x redis-server --requirepass AS-BEFORE --port 2\n")
 	require.NotContains(t, d.Text, "hunter22")

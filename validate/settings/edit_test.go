@@ -62,20 +62,28 @@ func TestSetLine(t *testing.T) {
 		"beside a unit": {map[string]string{"redis.conf": "port 1\n", "redis.service": unitText}, "redis.service",
 			map[string]string{"redis.conf": "port 1\nappendonly yes\n"}},
 		"in a drop-in": {map[string]string{"redis.service": "[Service]\nExecStart=-/usr/bin/redis-server --save \"\"\n"}, "redis.service",
-			map[string]string{"redis.service.d/lockproof.conf": "[Service]\nExecStart=\nExecStart=-/usr/bin/redis-server --save \"\" --appendonly yes\n"}},
+			map[string]string{"redis.service.d/lockproof.conf": "[Service]\nExecStart=\n" +
+				"ExecStart=-/usr/bin/redis-server --save \"\" --appendonly yes\n"}},
 		"after the other drop-ins": {map[string]string{"redis.service": "[Service]\nExecStart=/usr/bin/redis-server --appendonly no\n",
 			"redis.service.d/override.conf": "[Service]\nExecStart=\nExecStart=/usr/bin/redis-server --appendonly no --port 1\n"}, "redis.service",
-			map[string]string{"redis.service.d/zz-lockproof.conf": "[Service]\nExecStart=\nExecStart=/usr/bin/redis-server --appendonly yes --port 1\n"}},
-		"in a command": {map[string]string{"c.yaml": "services:\n  a:\n    image: redis\n    command: redis-server --appendonly no # x\n"}, "c.yaml",
+			map[string]string{"redis.service.d/zz-lockproof.conf": "[Service]\nExecStart=\n" +
+				"ExecStart=/usr/bin/redis-server --appendonly yes --port 1\n"}},
+		"in a command": {map[string]string{"c.yaml": "services:\n  a:\n    image: redis\n" +
+			"    command: redis-server --appendonly no # x\n"}, "c.yaml",
 			map[string]string{"c.yaml": "services:\n  a:\n    image: redis\n    command: redis-server --appendonly yes # x\n"}},
 		"at a command's end": {map[string]string{"c.yaml": "services:\n  a:\n    image: acme/redis\n    command: [redis-server]\n"}, "c.yaml",
 			map[string]string{"c.yaml": "services:\n  a:\n    image: acme/redis\n    command: [redis-server, --appendonly, \"yes\"]\n"}},
-		"in a script": {map[string]string{"c.yaml": "services:\n  a:\n    image: redis\n    command: [sh, -c, \"sleep 5 && exec redis-server\"]\n"}, "c.yaml",
-			map[string]string{"c.yaml": "services:\n  a:\n    image: redis\n    command: [sh, -c, \"sleep 5 && exec redis-server --appendonly yes\"]\n"}},
+		"in a script": {map[string]string{"c.yaml": "services:\n  a:\n    image: redis\n" +
+			"    command: [sh, -c, \"sleep 5 && exec redis-server\"]\n"}, "c.yaml",
+			map[string]string{"c.yaml": "services:\n  a:\n    image: redis\n" +
+				"    command: [sh, -c, \"sleep 5 && exec redis-server --appendonly yes\"]\n"}},
 		"a command of its own": {map[string]string{"c.yaml": "services:\n  a:\n    image: redis:7 # x\n    restart: always\n"}, "c.yaml",
-			map[string]string{"c.yaml": "services:\n  a:\n    image: redis:7 # x\n    command: [redis-server, --appendonly, \"yes\"]\n    restart: always\n"}},
-		"in place of a merged one": {map[string]string{"c.yaml": "x: &x {command: redis-server --appendonly no}\nservices:\n  a:\n    <<: *x\n    image: redis:7\n"},
-			"c.yaml", map[string]string{"c.yaml": "x: &x {command: redis-server --appendonly no}\nservices:\n  a:\n    <<: *x\n    image: redis:7\n" +
+			map[string]string{"c.yaml": "services:\n  a:\n    image: redis:7 # x\n" +
+				"    command: [redis-server, --appendonly, \"yes\"]\n    restart: always\n"}},
+		"in place of a merged one": {map[string]string{"c.yaml": "x: &x {command: redis-server --appendonly no}\nservices:\n  a:\n" +
+			"    <<: *x\n    image: redis:7\n"},
+			"c.yaml", map[string]string{"c.yaml": "x: &x {command: redis-server --appendonly no}\nservices:\n  a:\n    <<: *x\n" +
+				"    image: redis:7\n" +
 				"    command: \"redis-server --appendonly yes\"\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,10 +105,13 @@ func TestSleepFirst(t *testing.T) {
 		"a shorter sleep": {"c.yaml", "services:\n  a:\n    image: redis\n    command: [sh, -c, \"sleep 5 && exec redis-server\"]\n",
 			"services:\n  a:\n    image: redis\n    command: [sh, -c, \"sleep 31 && exec redis-server\"]\n"},
 		"arguments": {"p.yaml", "kind: Pod\nspec:\n  containers:\n  - image: redis\n    args: [--port, \"1\"]\n",
-			"kind: Pod\nspec:\n  containers:\n  - image: redis\n    args: [sh, -c, \"sleep 31 && exec docker-entrypoint.sh redis-server --port 1\"]\n"},
-		"a probe": {"p.yaml", "kind: Pod\nspec:\n  containers:\n  - image: redis\n    livenessProbe: {tcpSocket: {port: 1}, failureThreshold: 1}\n",
+			"kind: Pod\nspec:\n  containers:\n  - image: redis\n" +
+				"    args: [sh, -c, \"sleep 31 && exec docker-entrypoint.sh redis-server --port 1\"]\n"},
+		"a probe": {"p.yaml", "kind: Pod\nspec:\n  containers:\n  - image: redis\n" +
+			"    livenessProbe: {tcpSocket: {port: 1}, failureThreshold: 1}\n",
 			"kind: Pod\nspec:\n  containers:\n  - image: redis\n    startupProbe: {failureThreshold: 91, periodSeconds: 1, tcpSocket: {port: 1}}\n" +
-				"    args: [sh, -c, \"sleep 31 && exec docker-entrypoint.sh redis-server\"]\n    livenessProbe: {tcpSocket: {port: 1}, failureThreshold: 1}\n"},
+				"    args: [sh, -c, \"sleep 31 && exec docker-entrypoint.sh redis-server\"]\n" +
+				"    livenessProbe: {tcpSocket: {port: 1}, failureThreshold: 1}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := edited(t, map[string]string{tt.policy: tt.text}, tt.policy, sleeps(31*time.Second))
@@ -121,7 +132,8 @@ func TestWhatIsNotEdited(t *testing.T) {
 		"a script unread":    {"c.yaml", "services: {redis: {image: redis, command: ./start.sh}}\n", sleeps(time.Second)},
 		"a line by a script": {"c.yaml", "services: {redis: {image: redis, command: ./start.sh}}\n", line(yes)},
 		"a file unread":      {"c.yaml", "services: {redis: {image: redis, command: redis-server /x.conf}}\n", line(yes)},
-		"a folded text": {"c.yaml", "services: {redis: {image: redis, command: redis-server /x, configs: [x]}}\nconfigs:\n  x:\n    content: >\n" +
+		"a folded text": {"c.yaml", "services: {redis: {image: redis, command: redis-server /x, configs: [x]}}\nconfigs:\n  x:\n" +
+			"    content: >\n" +
 			"      port 1\n", line(yes)},
 		"a unit by another name": {"redis.txt", "[Service]\nExecStart=/usr/bin/redis-server\n", sleeps(time.Second)},
 	} {

@@ -27,7 +27,8 @@ const (
 		"  copy: {image: redis, command: redis-server --replicaof redis 6379}\n"
 	mountedSentinel = watchedService + "  watch:\n    image: redis\n    command: redis-sentinel /etc/sentinel.conf\n" +
 		"    volumes: [\"./sentinel.conf:/etc/sentinel.conf\"]\n"
-	watchedPod = "kind: Pod\nspec:\n  containers:\n  - {name: redis, image: redis}\n  - name: watch\n    command: [redis-server, /etc/sentinel.conf, --sentinel]\n" +
+	watchedPod = "kind: Pod\nspec:\n  containers:\n  - {name: redis, image: redis}\n  - name: watch\n" +
+		"    command: [redis-server, /etc/sentinel.conf, --sentinel]\n" +
 		"    volumeMounts: [{name: settings, mountPath: /etc}]\n  volumes: [{name: settings, configMap: {name: watch}}]\n"
 )
 
@@ -39,15 +40,20 @@ func TestTheSentinelsFileIsFound(t *testing.T) {
 		after      time.Duration
 		why        string
 	}{
-		"a bind mount":                 {mountedSentinel, monitor + "sentinel down-after-milliseconds m 7000\n", 7 * time.Second, "sentinel.conf:2"},
-		"its default":                  {mountedSentinel, monitor, 30 * time.Second, "30s by default (sentinel.conf)"},
-		"a file not there":             {mountedSentinel, "", 0, "which was not read (there is no sentinel.conf)"},
-		"no Sentinel's":                {mountedSentinel, "port 1\n", 0, "no line says sentinel monitor"},
-		"a ConfigMap":                  {watchedPod + "---\nkind: ConfigMap\nmetadata: {name: watch}\ndata:\n  sentinel.conf: |\n    " + monitor, "", 30 * time.Second, "ConfigMap watch"},
-		"a ConfigMap not there":        {watchedPod, "", 0, "the ConfigMap watch is not in this file"},
-		"two of which one is not read": {mountedSentinel + "  other: {image: redis, command: redis-sentinel /x.conf}\n", monitor, 0, "/x.conf, which was not read"},
-		"two of which one is sooner": {mountedSentinel + "  other:\n    image: redis\n    command: redis-sentinel /x.conf\n    configs: [{source: x, target: /x.conf}]\n" +
-			"configs:\n  x:\n    content: |\n      " + monitor + "      sentinel down-after-milliseconds m 4000\n", monitor, 4 * time.Second, "4s (deploy.yaml)"},
+		"a bind mount": {mountedSentinel, monitor + "sentinel down-after-milliseconds m 7000\n", 7 * time.Second,
+			"sentinel.conf:2"},
+		"its default":      {mountedSentinel, monitor, 30 * time.Second, "30s by default (sentinel.conf)"},
+		"a file not there": {mountedSentinel, "", 0, "which was not read (there is no sentinel.conf)"},
+		"no Sentinel's":    {mountedSentinel, "port 1\n", 0, "no line says sentinel monitor"},
+		"a ConfigMap": {watchedPod + "---\nkind: ConfigMap\nmetadata: {name: watch}\ndata:\n  sentinel.conf: |\n" +
+			"    " + monitor, "", 30 * time.Second, "ConfigMap watch"},
+		"a ConfigMap not there": {watchedPod, "", 0, "the ConfigMap watch is not in this file"},
+		"two of which one is not read": {mountedSentinel + "  other: {image: redis, command: redis-sentinel /x.conf}\n", monitor,
+			0, "/x.conf, which was not read"},
+		"two of which one is sooner": {mountedSentinel + "  other:\n    image: redis\n    command: redis-sentinel /x.conf\n" +
+			"    configs: [{source: x, target: /x.conf}]\n" +
+			"configs:\n  x:\n    content: |\n      " + monitor + "      sentinel down-after-milliseconds m 4000\n", monitor,
+			4 * time.Second, "4s (deploy.yaml)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, _ := failoverOf(t, tt.text, tt.file)
@@ -65,9 +71,10 @@ func TestReplicaPriority(t *testing.T) {
 		replicas int
 		never    bool
 	}{
-		"none is passed over":  {mountedSentinel, 1, false},
-		"one of two":           {mountedSentinel + never, 2, false},
-		"all":                  {"services:\n  redis: {image: redis}\n" + never + "  watch: {image: redis, command: redis-sentinel /x.conf}\n", 1, true},
+		"none is passed over": {mountedSentinel, 1, false},
+		"one of two":          {mountedSentinel + never, 2, false},
+		"all": {"services:\n" +
+			"  redis: {image: redis}\n" + never + "  watch: {image: redis, command: redis-sentinel /x.conf}\n", 1, true},
 		"all, and no Sentinel": {"services:\n  redis: {image: redis}\n" + never, 1, false},
 		"two values": {"services:\n  redis: {image: redis}\n  watch: {image: redis, command: redis-sentinel /x.conf}\n" +
 			"  none: {image: redis, command: redis-server --replicaof redis 6379 --replica-priority 0 --replica-priority 0}\n", 1, false},

@@ -16,19 +16,25 @@ func TestPut(t *testing.T) {
 		value any
 		want  string
 	}{
-		"a text":                          {"# top\na: {b: old} # why\nc:  [1,  2]\n", path("a", "b"), "new words", "# top\na: {b: new words} # why\nc:  [1,  2]\n"},
+		"a text": {"# top\na: {b: old} # why\nc:  [1,  2]\n", path("a", "b"), "new words", "# top\n" +
+			"a: {b: new words} # why\nc:  [1,  2]\n"},
 		"a text in quotes":                {"a: \"old\" # why\n", path("a"), "yes", "a: \"yes\" # why\n"},
 		"a text that looks like a number": {"a: x # why\n", path("a"), "60", "a: \"60\" # why\n"},
 		"an item":                         {"a: [x,  \"no\",   z] # why\n", path("a"), []any{"x", "yes", "z"}, "a: [x,  \"yes\",   z] # why\n"},
 		"items at the end":                {"a: [x]\nb: 1\n", path("a"), []any{"x", "--y", "z z"}, "a: [x, --y, \"z z\"]\nb: 1\n"},
-		"an item on a line":               {"a:\n  # first\n  - x # one\n  - y\nb: 1\n", path("a"), []any{"x", "z"}, "a:\n  # first\n  - x # one\n  - z\nb: 1\n"},
-		"lines at the end":                {"a:\n  - x # one\nb: 1\n", path("a"), []any{"x", "why", "z"}, "a:\n  - x # one\n  - why\n  - z\nb: 1\n"},
-		"a list anew":                     {"k:\n  a:\n    - x\n    - y\n  b: 1\n", path("k", "a"), []any{"p", "q"}, "k:\n  a: [p, q]\n  b: 1\n"},
-		"a list for a text":               {"a: x y z\n", path("a"), []any{"sh", "-c", "sleep 31 && exec \"x\""}, "a: [sh, -c, \"sleep 31 && exec \\\"x\\\"\"]\n"},
-		"a new key":                       {"a:\n  - image: redis:7 # why\n    x: 1\n", path("a", 0, "new"), "v", "a:\n  - image: redis:7 # why\n    new: v\n    x: 1\n"},
-		"a new key at the end":            {"image: redis", path("new"), map[string]any{"b": 1, "a": []any{"x"}}, "image: redis\nnew: {a: [x], b: 1}"},
-		"a new key in brackets":           {"{image: redis, x: 1}\n", path("new"), "v", "{image: redis, new: v, x: 1}\n"},
-		"of letters that are not ASCII":   {"ä: {ö: \"ü\", a: x}\n", path("ä", "a"), "z", "ä: {ö: \"ü\", a: z}\n"},
+		"an item on a line": {"a:\n  # first\n  - x # one\n  - y\nb: 1\n", path("a"), []any{"x", "z"}, "a:\n" +
+			"  # first\n  - x # one\n  - z\nb: 1\n"},
+		"lines at the end": {"a:\n  - x # one\nb: 1\n", path("a"), []any{"x", "why", "z"}, "a:\n  - x # one\n" +
+			"  - why\n  - z\nb: 1\n"},
+		"a list anew": {"k:\n  a:\n    - x\n    - y\n  b: 1\n", path("k", "a"), []any{"p", "q"}, "k:\n  a: [p, q]\n  b: 1\n"},
+		"a list for a text": {"a: x y z\n", path("a"), []any{"sh", "-c", "sleep 31 && exec \"x\""},
+			"a: [sh, -c, \"sleep 31 && exec \\\"x\\\"\"]\n"},
+		"a new key": {"a:\n  - image: redis:7 # why\n    x: 1\n", path("a", 0, "new"), "v", "a:\n" +
+			"  - image: redis:7 # why\n    new: v\n    x: 1\n"},
+		"a new key at the end": {"image: redis", path("new"), map[string]any{"b": 1, "a": []any{"x"}}, "image: redis\n" +
+			"new: {a: [x], b: 1}"},
+		"a new key in brackets":         {"{image: redis, x: 1}\n", path("new"), "v", "{image: redis, new: v, x: 1}\n"},
+		"of letters that are not ASCII": {"ä: {ö: \"ü\", a: x}\n", path("ä", "a"), "z", "ä: {ö: \"ü\", a: z}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Put([]byte(tt.text), tt.path, tt.value, "image")
