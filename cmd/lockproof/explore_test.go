@@ -36,7 +36,7 @@ func TestExploreRefusesWhatItCannotDo(t *testing.T) {
 		{[]string{"--enough", "-1"}, "a bound below 0"},
 		{[]string{"--exhaust", "--seed", "3"},
 			"--exhaust goes through every schedule that there is: it takes no --schedules and no --seed"},
-		{[]string{"flushall"}, "unknown command"},
+		{[]string{"flushall"}, `explore takes no arguments, and "flushall" is too much`},
 	} {
 		got := fake(expected).try(append([]string{"explore"}, c.args...)...)
 		require.Equal(t, exitUsage, got.code, "%v: %s", c.args, got.err)

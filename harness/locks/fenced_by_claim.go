@@ -71,7 +71,7 @@ func (f *fenced) claimNext(ctx context.Context, key, _ string) (int64, error) {
 // highest reads the counter on a majority.
 func (f *fenced) highest(ctx context.Context, counter string) (int64, error) {
 	answers, err := f.majority(ctx, "read "+counter, func(ctx context.Context, node redis.UniversalClient) (int64, error) {
-		n, err := node.Get(ctx, counter).Int64()
+		n, err := sent(ctx, node, redis.NewStringCmd(ctx, "get", counter)).Int64()
 		if errors.Is(err, redis.Nil) {
 			return 0, nil
 		}

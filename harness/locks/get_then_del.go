@@ -25,7 +25,7 @@ func newGetThenDel(env Env) (Lock, error) {
 // getThenDelete is the mistake: the key can expire and be taken by another
 // after the GET and before the DEL.
 func (l *nodeLock) getThenDelete(ctx context.Context, key, token string) (bool, error) {
-	owner, err := l.node.Get(ctx, key).Result()
+	owner, err := sent(ctx, l.node, redis.NewStringCmd(ctx, "get", key)).Result()
 	if errors.Is(err, redis.Nil) {
 		return false, nil
 	}

@@ -1,6 +1,10 @@
 package locks
 
-import "context"
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+)
 
 func init() {
 	Register(Kind{
@@ -21,7 +25,7 @@ func newSetnxExpire(env Env) (Lock, error) {
 // a key that never expires. SETNX's own page advised it before Redis 2.6.12
 // brought SET NX PX.
 func (l *nodeLock) setThenExpire(ctx context.Context, key, token string) (bool, error) {
-	taken, err := l.node.Do(ctx, "setnx", key, token).Bool() // go-redis' SetNX sends SET NX
+	taken, err := sent(ctx, l.node, redis.NewCmd(ctx, "setnx", key, token)).Bool()
 	if err != nil || !taken {
 		return false, err
 	}
