@@ -104,7 +104,7 @@ func TestCan(t *testing.T) {
 	var u *cluster.Unsupported
 	require.ErrorAs(t, can("klil"), &u)
 	require.EqualError(t, u, "the local cluster cannot do klil: there is no such fault: there are kill, shutdown, start, pause, "+
-		"resume, flush, cut, heal, delay, hold, lose, drop, let-go, client-clock, replicas, promote, sentinels, "+
+		"resume, flush, cut, heal, delay, hold, lose, drop, let-go, client-clock, replicas, promote, sentinels, redis-cluster, "+
 		"fill, rewrite, busy, block, fail-fsync, fill-disk, node-clock, power-loss, slow-fsync")
 }
 
