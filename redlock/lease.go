@@ -21,6 +21,9 @@ type Lease struct {
 	over      chan struct{} // closed by Release
 	extending chan struct{} // holds one value while an Extend is under way
 
+	back   sync.Once // see giveBack
+	undone *poll
+
 	mu         sync.Mutex
 	deadline   time.Duration // reading of options.now at which validity ends
 	extensions int           // sent so far
@@ -107,7 +110,7 @@ func (l *Lease) extend(ctx context.Context) error {
 		if errors.Is(reason, ErrLost) {
 			// Where the extension was carried out, the key would keep everybody out for
 			// another TTL, and nobody believes in it.
-			l.undo(ctx)
+			l.giveBack(ctx)
 		}
 		return r.failure("extend", l, &p.ballot, reason, cut)
 	}

@@ -93,6 +93,20 @@ func TestExtendOfALostLeaseReleasesWhatIsLeft(t *testing.T) {
 	})
 }
 
+// A SET that is under way when its lease is lost is followed by one release, and ends.
+func TestALostLeaseIsGivenBackOnce(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, c *cluster) {
+		u := c.user(1)
+		u.each(func(l *link) { l.onCommand(slow("set", 10*time.Millisecond)) }, 5)
+		l := u.must(t)
+		c.free(1, 2, 3)
+		require.ErrorIs(t, l.Extend(t.Context()), ErrLost)
+		require.ErrorIs(t, l.Release(t.Context()), ErrLost)
+		require.NoError(t, u.Close())
+		require.Equal(t, make([]string, 5), c.owners())
+	})
+}
+
 func TestExtendTooLate(t *testing.T) {
 	lateExtension := func(granted bool, opts ...Option) {
 		inBubble(t, 5, func(t *testing.T, c *cluster) {

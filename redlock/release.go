@@ -34,7 +34,7 @@ func (l *Lease) release(ctx context.Context) error {
 	if !l.end() {
 		return fmt.Errorf("redlock: release %q: %w", l.key, ErrReleased)
 	}
-	p := l.undo(ctx)
+	p := l.giveBack(ctx)
 	cut := r.collect(ctx, p, r.timeoutAt(l.ttl))
 	switch b := &p.ballot; {
 	case cut != nil:
@@ -58,6 +58,13 @@ func (l *Lease) end() bool {
 	l.released = true
 	close(l.over)
 	return true
+}
+
+// giveBack undoes a lease that was granted. Once is enough, whoever finds first that it is
+// over, its holder or an extension: what does not answer is asked again anyhow.
+func (l *Lease) giveBack(ctx context.Context) *poll {
+	l.back.Do(func() { l.undone = l.undo(ctx) })
+	return l.undone
 }
 
 // undo releases all nodes in the background; each one's first answer counts. A

@@ -97,7 +97,7 @@ func (w *watch) takeBack() {
 		default:
 		}
 	}
-	l.undo(w.ctx)
+	l.giveBack(w.ctx)
 }
 
 // prolonged reports whether an extension has been sent of which no majority came.
