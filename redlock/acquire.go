@@ -140,7 +140,7 @@ func (l *Lease) attempt(ctx context.Context) *AttemptError {
 	if ctx.Err() != nil {
 		return r.failure("acquire", l, &l.sets.ballot, nil, ended(ctx))
 	}
-	start := r.now()
+	l.began = r.now()
 	limit := r.timeoutAt(l.ttl)
 	if r.inTurn {
 		limit *= time.Duration(len(r.nodes))
@@ -151,7 +151,7 @@ func (l *Lease) attempt(ctx context.Context) *AttemptError {
 	cut := r.collect(ctx, l.sets, limit)
 	var reason error
 	if cut == nil {
-		reason = l.judge(&l.sets.ballot, start)
+		reason = l.judge(&l.sets.ballot)
 	}
 	if reason == nil && cut == nil {
 		return nil
@@ -161,16 +161,16 @@ func (l *Lease) attempt(ctx context.Context) *AttemptError {
 }
 
 // judge decides a ballot on an acquire and, if it is won, sets the deadline.
-func (l *Lease) judge(b *ballot, start time.Duration) error {
+func (l *Lease) judge(b *ballot) error {
 	r := l.lock
 	spare := len(r.nodes) - b.need // so many may say anything but yes
 	switch {
 	case b.refusal != nil:
 		return b.refusal
 	case b.granted():
-		l.deadline = r.deadline(start, l.ttl)
+		l.deadline = r.deadline(l.began, l.ttl)
 		if now := r.now(); l.deadline <= now {
-			return tooLate(now-start, l.ttl)
+			return tooLate(now-l.began, l.ttl)
 		}
 		return nil
 	case b.counts[failed] > spare && b.counts[no] <= spare:

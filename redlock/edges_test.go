@@ -116,9 +116,9 @@ func TestWhatABallotMeans(t *testing.T) {
 		return b
 	}
 	l := &Lease{lock: r}
-	require.Equal(t, ErrNoMajority, l.judge(ballot(no, no, failed, failed, failed), 0))
-	require.Equal(t, ErrHeld, l.judge(ballot(no, no, no, failed, failed), 0))
-	require.Equal(t, ErrHeld, l.judge(ballot(yes, yes, no, no, failed), 0))
+	require.Equal(t, ErrNoMajority, l.judge(ballot(no, no, failed, failed, failed)))
+	require.Equal(t, ErrHeld, l.judge(ballot(no, no, no, failed, failed)))
+	require.Equal(t, ErrHeld, l.judge(ballot(yes, yes, no, no, failed)))
 
 	require.True(t, ballot(no, no, no).agreed(), "three of five")
 	require.False(t, ballot(no, no, yes).agreed())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -29,13 +30,21 @@ import (
 type guard struct {
 	need    time.Duration // so long a server must have been up for
 	dialled atomic.Int64  // connections so far
-	heard   atomic.Int64  // reading of Clock.Now, in ns: the run was up then, or later
+	covered atomic.Int64  // so many of them lead to a server that has been up for long enough; -1: none
+	heard   atomic.Int64  // reading of options.now, in ns: the run was up then, or later
 
-	mu      sync.Mutex
-	covered int64         // so many of the connections lead to a server that has been up for long enough; -1: none
-	runID   string        // of the run that answered last
-	after   time.Duration // reading of Clock.Now after which that run began, if began is set
-	began   bool          // in our time: another run was heard before it
+	mu    sync.Mutex    // of learn
+	runID string        // of the run that answered last
+	after time.Duration // reading of options.now after which that run began, if began is set
+	began bool          // in our time: another run was heard before it
+}
+
+// unsure makes a guard that knows nothing of the server.
+func unsure(need time.Duration) *guard {
+	g := &guard{need: need}
+	g.covered.Store(-1)
+	g.heard.Store(math.MinInt64) // a clock's origin is arbitrary
+	return g
 }
 
 // newGuard makes the guard of one node, and counts its client's connections from
@@ -44,7 +53,7 @@ func newGuard(client redis.UniversalClient, need time.Duration) (*guard, error) 
 	if _, ok := client.(*redis.Client); !ok {
 		return nil, fmt.Errorf("WithRestartGuard: %T may speak to several servers; a node's client must be a *redis.Client", client)
 	}
-	g := &guard{need: need, covered: -1}
+	g := unsure(need)
 	client.AddHook(g)
 	return g, nil
 }
@@ -70,14 +79,21 @@ func (g *guard) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 
 // sure reports whether the server is known to have been up for long enough on
 // every connection that there is.
-func (g *guard) sure() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.covered == g.dialled.Load()
+func (g *guard) sure() bool { return g.covered.Load() == g.dialled.Load() }
+
+// hear notes that the run which answered last was up at this reading of options.now, or
+// later. Of answers that overtake each other the latest question counts.
+func (g *guard) hear(asked time.Duration) {
+	for {
+		before := g.heard.Load()
+		if int64(asked) <= before || g.heard.CompareAndSwap(before, int64(asked)) {
+			return
+		}
+	}
 }
 
 // learn takes in what a server said of itself: asked when so many connections
-// had been dialled, at these readings of Clock.Now. It returns for how long the
+// had been dialled, at these readings of options.now. It returns for how long the
 // server had been up, at least, when it was asked.
 //
 // Uptime is counted by the server's wall clock in whole seconds. One that is
@@ -94,11 +110,11 @@ func (g *guard) learn(who identity, dialled int64, asked, answered time.Duration
 	if g.began {
 		up = min(up, answered-g.after)
 	}
-	g.heard.Store(int64(asked))
+	g.hear(asked)
 	if up >= g.need {
-		g.covered = max(g.covered, dialled)
+		g.covered.Store(max(g.covered.Load(), dialled))
 	} else {
-		g.covered = -1
+		g.covered.Store(-1)
 	}
 	return up
 }
@@ -115,15 +131,16 @@ func young(up, need time.Duration) error {
 		ErrRestarted, max(up, 0), need)
 }
 
-// setGuarded sends a SET, and vouches for the server that carried it out: nil if
-// that had been up for long enough.
-func (n *node) setGuarded(ctx context.Context, r *Redlock, set *redis.StringCmd) (unsure, err error) {
-	g := n.guard
-	dialled, asked := g.dialled.Load(), r.clock.Now()
+// setGuarded sends a lease's SET, and vouches for the server that carried it out: nil
+// if that had been up for long enough. It takes the SET for sent when its attempt
+// began, a little earlier, so that no lock costs a reading of the clock for each node.
+func (n *node) setGuarded(ctx context.Context, l *Lease, set *redis.StringCmd) (unsure, err error) {
+	r, g, asked := l.lock, n.guard, l.began
+	dialled := g.dialled.Load()
 	if g.sure() && n.identified.Load() {
 		n.line.process(ctx, set)
 		if g.sure() {
-			g.heard.Store(int64(asked))
+			g.hear(asked)
 			return nil, nil
 		}
 		return n.vouch(ctx, r, asked), nil
@@ -132,21 +149,20 @@ func (n *node) setGuarded(ctx context.Context, r *Redlock, set *redis.StringCmd)
 	if err != nil {
 		return nil, err
 	}
-	return g.decide(who, dialled, asked, r.clock.Now(), 0), nil
+	return g.decide(who, dialled, asked, r.now(), 0), nil
 }
 
-// vouch asks a server for its uptime after a SET that was sent at a reading of
-// Clock.Now: if it began long enough before that, it is the one that carried the
-// SET out.
+// vouch asks a server for its uptime after a SET that was sent at a reading of options.now,
+// or later: if it began long enough before that, it is the one that carried the SET out.
 func (n *node) vouch(ctx context.Context, r *Redlock, sent time.Duration) error {
-	dialled, asked := n.guard.dialled.Load(), r.clock.Now()
+	dialled, asked := n.guard.dialled.Load(), r.now()
 	info := askWho(ctx)
 	n.line.process(ctx, info)
 	who, err := identify(info)
 	if err != nil {
 		return nodeCause(err)
 	}
-	answered := r.clock.Now()
+	answered := r.now()
 	return n.guard.decide(who, dialled, asked, answered, answered-sent)
 }
 

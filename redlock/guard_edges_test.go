@@ -16,11 +16,11 @@ func TestUptimeIsTakenForTheLeastThatItCanBe(t *testing.T) {
 		up, since time.Duration
 		enough    bool
 	}{{10 * second, 0, false}, {11 * second, 0, true}, {11 * second, time.Nanosecond, false}, {12 * second, second, true}} {
-		g := &guard{need: 10 * second, covered: -1}
+		g := unsure(10 * second)
 		err := g.decide(identity{runID: "a", up: c.up}, 1, 0, 0, c.since)
 		require.Equal(t, c.enough, err == nil, "up for %s, asked %s later: %v", c.up, c.since, err)
 	}
-	g := &guard{need: 10 * second, covered: -1}
+	g := unsure(10 * second)
 	g.dialled.Store(1)
 	require.NoError(t, g.decide(identity{runID: "a", up: 11 * second}, 1, 0, 0, 0))
 	require.True(t, g.sure(), "as long as is needed is enough for the next time as well")
@@ -30,7 +30,7 @@ func TestUptimeIsTakenForTheLeastThatItCanBe(t *testing.T) {
 func TestARunIsNoOlderThanTheOneBeforeAllows(t *testing.T) {
 	const second = time.Second
 	for answered, enough := range map[time.Duration]bool{59 * second: false, 60 * second: true} {
-		g := &guard{need: 10 * second, covered: -1}
+		g := unsure(10 * second)
 		require.NoError(t, g.decide(identity{runID: "a", up: time.Hour}, 1, 50*second, 51*second, 0))
 		err := g.decide(identity{runID: "b", up: time.Hour}, 1, 52*second, answered, 0)
 		require.Equal(t, enough, err == nil, answered)

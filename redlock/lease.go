@@ -14,7 +14,8 @@ type Lease struct {
 	key   string
 	token string
 	ttl   time.Duration
-	sets  *poll // the SETs that took it, of which some may be under way
+	began time.Duration // reading of options.now before the first SET was sent
+	sets  *poll         // the SETs that took it, of which some may be under way
 
 	take, give []any // the commands that take and delete the key, for all nodes
 

@@ -56,7 +56,7 @@ func (n *node) set(ctx context.Context, l *Lease) (vote, error) {
 	}
 	defer n.line.finish()
 	set := redis.NewStringCmd(ctx, l.take...)
-	unsure, err := n.send(ctx, l.lock, set)
+	unsure, err := n.send(ctx, l, set)
 	if err != nil {
 		return failed, err
 	}
@@ -70,12 +70,12 @@ func (n *node) set(ctx context.Context, l *Lease) (vote, error) {
 // send carries out a SET, and asks the server who it is where that is not known.
 // It returns why its yes, if it says so, must not count; an error if the list of
 // nodes is wrong.
-func (n *node) send(ctx context.Context, r *Redlock, set *redis.StringCmd) (unsure, err error) {
+func (n *node) send(ctx context.Context, l *Lease, set *redis.StringCmd) (unsure, err error) {
 	switch {
 	case n.guard != nil:
-		return n.setGuarded(ctx, r, set)
-	case r.on(DistinctNodes) && !n.identified.Load():
-		_, err := n.setAndIdentify(ctx, r, set)
+		return n.setGuarded(ctx, l, set)
+	case l.lock.on(DistinctNodes) && !n.identified.Load():
+		_, err := n.setAndIdentify(ctx, l.lock, set)
 		return nil, err
 	default:
 		n.line.process(ctx, set)
