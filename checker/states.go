@@ -3,6 +3,7 @@ package checker
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -16,49 +17,75 @@ import (
 // with one state came to the same pass. What is not in it is time. The numbers come
 // sorted, each once.
 func States(events []history.Event) []uint64 {
-	w := walker{owners: map[spot]string{}, expiry: map[spot]int64{}, clients: map[string]*stand{}, seen: map[uint64]bool{}}
+	w := walker{seen: map[uint64]bool{}}
 	for i := range events {
-		w.take(&events[i])
-		w.note(events[i].Time)
+		if e := &events[i]; w.take(e) || e.Time >= w.until {
+			w.note(e.Time)
+		}
 	}
 	return slices.Sorted(maps.Keys(w.seen))
 }
 
-// spot is a key on a node.
-type spot struct{ node, key string }
+// owned is a key on a node, and whose it is.
+type owned struct {
+	node, key string
+	token     string // "": nobody's
+	expiry    int64
+}
 
 // stand is how it stands with one client.
 type stand struct {
+	name  string
 	asks  bool
 	token string // of what it last tried to take the key with
 	until int64  // it believes in its lease until then; 0: it does not
 }
 
-// walker follows a history through its states.
+// walker follows a history through its states. There are few clients and few nodes: to
+// go through lists of them is faster than to look into maps.
 type walker struct {
-	owners  map[spot]string // the token of each key, on each node
-	expiry  map[spot]int64
-	clients map[string]*stand
+	keys    []owned
+	clients []stand
 	before  uint64
+	until   int64 // when time alone leads to the next state
 	seen    map[uint64]bool
 	stands  [][2]byte // room for those of the clients
 }
 
 func (w *walker) client(name string) *stand {
-	if w.clients[name] == nil {
-		w.clients[name] = &stand{}
+	for i := range w.clients {
+		if w.clients[i].name == name {
+			return &w.clients[i]
+		}
 	}
-	return w.clients[name]
+	w.clients = append(w.clients, stand{name: name})
+	return &w.clients[len(w.clients)-1]
 }
 
-func (w *walker) take(e *history.Event) {
+func (w *walker) on(node, key string) *owned {
+	for i := range w.keys {
+		if w.keys[i].node == node && w.keys[i].key == key {
+			return &w.keys[i]
+		}
+	}
+	w.keys = append(w.keys, owned{node: node, key: key})
+	return &w.keys[len(w.keys)-1]
+}
+
+// take follows an event, and says whether it may lead to another state.
+func (w *walker) take(e *history.Event) bool {
 	switch {
 	case e.Command != nil:
-		w.command(e)
+		return w.command(e)
 	case e.Type == history.TypeNode:
-		maps.DeleteFunc(w.owners, func(p spot, _ string) bool { return p.node == e.Process })
+		for i := range w.keys {
+			if w.keys[i].node == e.Process {
+				w.keys[i].token = ""
+			}
+		}
 		for key, state := range e.Node.Keys {
-			w.owners[spot{e.Process, key}], w.expiry[spot{e.Process, key}] = state.Token, e.Time+state.TTL
+			k := w.on(e.Process, key)
+			k.token, k.expiry = state.Token, e.Time+state.TTL
 		}
 	case e.Type == history.TypeLost:
 		w.client(e.Process).until = 0
@@ -70,48 +97,69 @@ func (w *walker) take(e *history.Event) {
 		}
 	case e.Op == history.OpRelease && e.Type == history.TypeInvoke:
 		w.client(e.Process).until = 0
+	default:
+		return false
 	}
+	return true
 }
 
-// command follows a command or its reply on a link, c1>n3.
-func (w *walker) command(e *history.Event) {
+// command follows a command or its reply on a link, c1>n3, likewise.
+func (w *walker) command(e *history.Event) bool {
 	client, node, _ := strings.Cut(e.Process, ">")
-	at := spot{node, e.Command.Key}
 	switch {
 	case e.Type == history.TypeCommand && e.Command.Effect == history.EffectSet:
 		w.client(client).token = e.Command.Token
 	case e.Type != history.TypeReply || !e.Command.Done:
+		return false
 	case e.Command.Effect == history.EffectSet:
-		w.owners[at], w.expiry[at] = e.Command.Token, e.Time+e.Command.Expiry
+		k := w.on(node, e.Command.Key)
+		k.token, k.expiry = e.Command.Token, e.Time+e.Command.Expiry
 	case e.Command.Effect == history.EffectExtend:
-		w.expiry[at] = e.Time + e.Command.Expiry
+		w.on(node, e.Command.Key).expiry = e.Time + e.Command.Expiry
 	case e.Command.Effect == history.EffectDelete:
-		delete(w.owners, at)
+		w.on(node, e.Command.Key).token = ""
+	default:
+		return false
 	}
+	return true
 }
 
 // note adds the state at a time, and the step to it.
 func (w *walker) note(now int64) {
+	w.until = math.MaxInt64
+	later := func(at int64) bool {
+		if at <= now {
+			return false
+		}
+		w.until = min(w.until, at)
+		return true
+	}
 	w.stands = w.stands[:0]
-	for _, c := range w.clients {
+	for i := range w.clients {
+		c := &w.clients[i]
 		belief := byte(0)
 		if c.asks {
 			belief = 1
 		}
-		if c.until > now {
+		if later(c.until) {
 			belief += 2
 		}
-		own := byte(0)
-		for at, token := range w.owners {
-			if token == c.token && token != "" && w.expiry[at] > now {
-				own++
-			}
-		}
-		w.stands = append(w.stands, [2]byte{belief, own})
+		w.stands = append(w.stands, [2]byte{belief, 0})
 	}
 	others := byte(0) // keys of earlier attempts, on whichever node
-	for at, token := range w.owners {
-		if w.expiry[at] > now && !w.present(token) {
+	for i := range w.keys {
+		k := &w.keys[i]
+		if k.token == "" || !later(k.expiry) {
+			continue
+		}
+		present := false
+		for j := range w.clients {
+			if w.clients[j].token == k.token {
+				w.stands[j][1]++
+				present = true
+			}
+		}
+		if !present {
 			others++
 		}
 	}
@@ -133,13 +181,3 @@ const (
 	fnvOffset = 14695981039346656037
 	fnvPrime  = 1099511628211
 )
-
-// present reports whether a token is that of some client's latest attempt.
-func (w *walker) present(token string) bool {
-	for _, c := range w.clients {
-		if c.token == token {
-			return true
-		}
-	}
-	return false
-}

@@ -70,8 +70,10 @@ func (o *sendOrder) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 // came passes on what became of a command, an error that no server sent a little later:
 // a deadline ends what several servers were asked at one instant.
 func (o *sendOrder) came(err error) error {
-	var said redis.Error
-	if err != nil && !errors.As(err, &said) {
+	if err == nil || err == redis.Nil { // what most commands come to
+		return err
+	}
+	if said := redis.Error(nil); !errors.As(err, &said) {
 		time.Sleep(time.Duration(o.later()))
 	}
 	return err

@@ -112,13 +112,37 @@ func canonical(name string) string {
 	return strings.ToUpper(name)
 }
 
+// Capitals is a word of a command in capitals; Redis takes it in any case. go-redis writes
+// all in small letters, and there are many: those that a lock says are known.
+func Capitals(word string) string {
+	switch word {
+	case "set":
+		return "SET"
+	case "nx":
+		return "NX"
+	case "px":
+		return "PX"
+	case "get":
+		return "GET"
+	case "evalsha":
+		return "EVALSHA"
+	case "eval":
+		return "EVAL"
+	case "hello":
+		return "HELLO"
+	case "info":
+		return "INFO"
+	}
+	return strings.ToUpper(word)
+}
+
 // parseCommand reads one whole RESP command.
 func parseCommand(data []byte, scripts *Scripts) command {
 	args := arguments(data)
 	if len(args) == 0 {
 		return command{}
 	}
-	c := command{Name: strings.ToUpper(args[0])}
+	c := command{Name: Capitals(args[0])}
 	args = args[1:]
 	switch c.Name {
 	case "SET":
@@ -174,7 +198,7 @@ var expiring = map[string]string{
 // expires reads an option of SET's. What is not a number gives no expiry that we know.
 func (c *command) expires(option, value string) {
 	n, _ := strconv.ParseInt(value, 10, 64)
-	switch strings.ToUpper(option) {
+	switch Capitals(option) {
 	case "EX":
 		c.Expiry = time.Duration(n) * time.Second
 	case "PX":
@@ -191,7 +215,7 @@ func (c *command) set(args []string) {
 	c.key(args, history.EffectSet)
 	c.Token = at(args, 1)
 	for i := 2; i < len(args); i++ {
-		switch option := strings.ToUpper(args[i]); option {
+		switch option := Capitals(args[i]); option {
 		case "NX":
 			c.nx = true
 		case "XX":

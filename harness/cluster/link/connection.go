@@ -24,8 +24,8 @@ type connection struct {
 	ends           int      // directions not over yet; the link's lock guards it
 
 	mu       sync.Mutex
-	awaiting []exchange // commands that the node has got and not answered
-	left     bool       // the client has closed its end
+	awaiting []*exchange // commands that the node has got and not answered
+	left     bool        // the client has closed its end
 }
 
 // exchange is a command on its way to an answer.
@@ -50,7 +50,7 @@ func (c *connection) breakOff() {
 }
 
 // asked notes that a command was passed on to the node.
-func (c *connection) asked(x exchange) {
+func (c *connection) asked(x *exchange) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.awaiting = append(c.awaiting, x)
@@ -58,15 +58,26 @@ func (c *connection) asked(x exchange) {
 
 // answered gives the command that the next reply belongs to: Redis answers the
 // commands of one connection in order.
-func (c *connection) answered() (exchange, bool) {
+// It is nil if there is none.
+func (c *connection) answered() *exchange {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.awaiting) == 0 {
-		return exchange{}, false
+		return nil
 	}
 	x := c.awaiting[0]
-	c.awaiting = c.awaiting[1:]
-	return x, true
+	c.awaiting = rest(c.awaiting)
+	return x
+}
+
+// rest is a queue without its first. One that is empty begins at its old place again, so
+// that a queue that is seldom longer than one needs no new room for each.
+func rest[T any](queue []T) []T {
+	if len(queue) == 1 {
+		clear(queue)
+		return queue[:0]
+	}
+	return queue[1:]
 }
 
 // over notes that a side has closed its end. A node that does so before the client

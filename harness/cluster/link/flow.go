@@ -39,6 +39,12 @@ type message struct {
 	ask   *exchange // set on a command
 }
 
+// commandMessage is the message of a command, with what becomes of it.
+type commandMessage struct {
+	message
+	exchange
+}
+
 func newFlow(c *connection, direction int) *flow {
 	return &flow{conn: c, direction: direction, wake: make(chan struct{}, 1), raw: c == nil || c.link.cfg.Opaque}
 }
@@ -61,13 +67,15 @@ func (f *flow) take(data []byte) {
 		if n == 0 {
 			return // the rest is still to come
 		}
-		m := &message{data: f.partial[:n:n], due: f.arrival()}
+		data, due := f.partial[:n:n], f.arrival()
 		f.partial = f.partial[n:]
 		f.messages++
 		if f.direction == toNode {
-			f.command(m)
+			c := &commandMessage{}
+			c.message = message{data: data, due: due, ask: &c.exchange}
+			f.command(&c.message)
 		} else {
-			f.reply(m)
+			f.reply(&message{data: data, due: due})
 		}
 	}
 }
@@ -122,21 +130,21 @@ func (f *flow) settle() time.Duration {
 // command sees a message to the node set out.
 func (f *flow) command(m *message) {
 	l := f.conn.link
-	m.ask = &exchange{command: l.read(m.data)}
+	m.ask.command = l.read(m.data)
 	l.setsOut(m.ask)
 	f.admit(m, l.match(m.ask, cluster.PartCommand))
 }
 
 // reply sees a message from the node set out.
 func (f *flow) reply(m *message) {
-	x, ok := f.conn.answered()
-	if !ok {
+	x := f.conn.answered()
+	if x == nil {
 		f.push(m) // not asked for: a push message
 		return
 	}
 	l := f.conn.link
-	l.replied(&x, parseReply(m.data))
-	f.admit(m, l.match(&x, cluster.PartReply))
+	l.replied(x, parseReply(m.data))
+	f.admit(m, l.match(x, cluster.PartReply))
 }
 
 // admit queues a message and does to it what an intercept has ordered, unless all
@@ -189,7 +197,7 @@ func (f *flow) next() (data []byte, wait time.Duration) {
 		f.leaves(len(m.data))
 		if m.ask != nil {
 			f.conn.link.reached(m.ask)
-			f.conn.asked(*m.ask)
+			f.conn.asked(m.ask)
 		}
 	}
 	return m.data, 0
@@ -199,7 +207,7 @@ func (f *flow) next() (data []byte, wait time.Duration) {
 func (f *flow) sent() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.queue = f.queue[1:]
+	f.queue = rest(f.queue)
 }
 
 // done reports whether nothing is left to pass on, now or later.
@@ -228,11 +236,11 @@ func (f *flow) letGo() (held int) {
 }
 
 // recorded records a command, or its reply if there is one.
-func (l *Link) recorded(x exchange, r *reply) {
+func (l *Link) recorded(x *exchange, r *reply) {
 	if !l.records(x.command) {
 		return
 	}
-	e := history.Event{Time: l.cfg.Now(), Process: l.Name(), Type: history.TypeCommand, Key: x.command.Key,
+	e := history.Event{Time: l.cfg.Now(), Process: l.name, Type: history.TypeCommand, Key: x.command.Key,
 		Command: x.command.event(x.serial, l.cfg.Epoch)}
 	if r != nil {
 		e.Type, e.Command.Reply, e.Command.Done = history.TypeReply, shorten(r.text), x.command.done(*r)

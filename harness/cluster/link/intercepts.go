@@ -107,7 +107,7 @@ func (l *Link) reached(x *exchange) {
 		l.counter(x.deed).received++
 	}
 	l.mu.Unlock()
-	l.recorded(*x, nil)
+	l.recorded(x, nil)
 }
 
 // replied counts and records an answer as it comes from the node.
@@ -139,7 +139,7 @@ func (l *Link) replied(x *exchange, r reply) {
 		l.changed(c)
 	}
 	l.mu.Unlock()
-	l.recorded(*x, &r)
+	l.recorded(x, &r)
 }
 
 // undo takes back what was said of a command that the node did not know: the one that

@@ -122,7 +122,7 @@ func (l *lane) arrive() time.Duration {
 		if wait := time.Until(c.due); wait > 0 {
 			return wait
 		}
-		l.under = l.under[1:]
+		l.under = rest(l.under)
 		if c.data == nil {
 			_ = l.end.Close() // it has no error
 			continue

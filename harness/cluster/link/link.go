@@ -40,6 +40,7 @@ type Config struct {
 // Link is a cluster.Link over toxiproxy, unless it is direct.
 type Link struct {
 	cfg   Config
+	name  string
 	proxy proxy // nil: it is direct
 
 	// Changing the chain of toxics waits for each toxic to stand still, and a
@@ -83,6 +84,7 @@ func New(cfg Config) *Link {
 	}
 	l := &Link{
 		cfg:    cfg,
+		name:   cfg.Client + ">" + cfg.Node,
 		open:   map[*connection]bool{},
 		own:    map[string]string{},
 		counts: map[string]*count{},
@@ -95,7 +97,7 @@ func New(cfg Config) *Link {
 }
 
 // Name is the link's process name in histories: c1>n3.
-func (l *Link) Name() string { return l.cfg.Client + ">" + l.cfg.Node }
+func (l *Link) Name() string { return l.name }
 
 // Listen accepts connections on a loopback port and joins each to one of its
 // own to upstream. It returns the address to connect to.

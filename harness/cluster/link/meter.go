@@ -91,6 +91,6 @@ func (f *flow) arrives(size int) {
 	f.in += size
 	for len(f.transits) > 0 && f.transits[0].until <= f.in {
 		f.conn.link.gauges[f.direction].passed(f.transits[0].left)
-		f.transits = f.transits[1:]
+		f.transits = rest(f.transits)
 	}
 }

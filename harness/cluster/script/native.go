@@ -15,7 +15,8 @@ import (
 // took in virtual time. A test of the virtual cluster holds each against miniredis's Lua.
 type Native struct {
 	Text       string
-	Keys, Args int // how many of each it is called with
+	Digest     string // its name in EVALSHA
+	Keys, Args int    // how many of each it is called with
 	// do is what the script does: to an integer, a string, or nil for Lua's false. It
 	// changes nothing before a command that can fail.
 	do func(c *calls, keys, args []string) any
@@ -29,8 +30,10 @@ func Natives() []Native { return slices.Clone(natives) }
 // nativeByText and nativeByDigest know them by their exact text, and by its SHA-1.
 var nativeByText, nativeByDigest = func() (byText, byDigest map[string]Native) {
 	byText, byDigest = map[string]Native{}, map[string]Native{}
-	for _, n := range natives {
-		byText[n.Text], byDigest[Digest(n.Text)] = n, n
+	for i := range natives {
+		n := &natives[i]
+		n.Digest = Digest(n.Text)
+		byText[n.Text], byDigest[n.Digest] = *n, *n
 	}
 	return byText, byDigest
 }()
@@ -46,11 +49,11 @@ func NativeOf(args []string) (n Native, found bool) {
 	if len(args) < 3 {
 		return n, false
 	}
-	switch strings.ToUpper(args[0]) {
-	case "EVAL":
-		n, found = nativeByText[args[1]]
-	case "EVALSHA":
+	switch {
+	case strings.EqualFold(args[0], "EVALSHA"):
 		n, found = nativeByDigest[args[1]]
+	case strings.EqualFold(args[0], "EVAL"):
+		n, found = nativeByText[args[1]]
 	}
 	return n, found && len(args) == 3+n.Keys+n.Args
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2/server"
 
+	"lockproof/harness/cluster/link"
 	"lockproof/harness/cluster/script"
 )
 
@@ -41,7 +42,7 @@ var modelled = map[string]effect{
 
 // changes gives the key that a command may change, where it is the only one.
 func changes(args []string) (key string, only bool) {
-	switch strings.ToUpper(args[0]) {
+	switch link.Capitals(args[0]) {
 	case "SET", "SETNX", "PEXPIRE", "DELEX", "DELIFEQ":
 		return args[min(1, len(args)-1)], true
 	case "DEL":

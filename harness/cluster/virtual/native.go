@@ -3,6 +3,7 @@ package virtual
 import (
 	"strings"
 
+	"lockproof/harness/cluster/link"
 	"lockproof/harness/cluster/script"
 )
 
@@ -24,7 +25,7 @@ func (n *Node) native(k *conn, args []string) bool {
 		return false
 	}
 	if !named {
-		n.natives[script.Digest(s.Text)] = true
+		n.natives[s.Digest] = true
 	}
 	script.Write(k.peer, answer)
 	return true
@@ -33,14 +34,18 @@ func (n *Node) native(k *conn, args []string) bool {
 // loadNatives tells miniredis the native scripts that the server knows, before a
 // command whose answer is about them. To load each at once cost more than its calls:
 // miniredis parses what it is given.
-func (n *Node) loadNatives(command string) {
-	switch strings.ToUpper(command) {
-	case "SCRIPT", "EVALSHA", "EVALSHA_RO", "EXEC":
+func (n *Node) loadNatives(args []string) {
+	switch link.Capitals(args[0]) {
+	case "SCRIPT", "EXEC":
+	case "EVALSHA", "EVALSHA_RO":
+		if len(args) < 2 || !n.natives[strings.ToLower(args[1])] {
+			return
+		}
 	default:
 		return
 	}
 	for _, s := range script.Natives() {
-		if n.natives[script.Digest(s.Text)] {
+		if n.natives[s.Digest] {
 			n.inner.Say("SCRIPT", "LOAD", s.Text)
 		}
 	}

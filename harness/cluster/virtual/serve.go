@@ -185,18 +185,18 @@ func (n *Node) executeNext() {
 // holds the lock, and the node is up.
 func (n *Node) execute(k *conn, args []string) []byte {
 	defer k.reply.Reset()
-	if n.script == answering && !amidScripts[strings.ToUpper(args[0])] {
+	name := link.Capitals(args[0])
+	if n.script == answering && !amidScripts[name] {
 		return []byte(busyReply)
 	}
 	n.advance()
-	name := strings.ToUpper(args[0])
 	if name == "WAIT" && !k.transacts {
 		return n.wait(k, args)
 	}
 	if reply := n.abort(k, name); reply != nil {
 		return reply
 	}
-	if what := n.dispatch(k, args); what != nil {
+	if what := n.dispatch(k, name, args); what != nil {
 		n.replace(k)
 		return fmt.Appendf(nil, "-ERR miniredis gave up on %s: %v\r\n", args[0], what)
 	}
@@ -235,15 +235,15 @@ func (n *Node) replace(last *conn) {
 }
 
 // dispatch hands a command to miniredis, which panics on some scripts.
-func (n *Node) dispatch(k *conn, args []string) (panicked any) {
+func (n *Node) dispatch(k *conn, name string, args []string) (panicked any) {
 	defer func() { panicked = recover() }()
-	if name := strings.ToUpper(args[0]); k.transacts && n.compares(name, args[1:]) {
+	if k.transacts && n.compares(name, args[1:]) {
 		n.refuseToQueue(k.peer, name)
 	} else if k.transacts && n.refuses(name) {
 		n.aside(k.peer, "GET") // with too few arguments: the transaction is aborted
 		k.peer.WriteError(n.refusal())
 	} else if !n.native(k, args) {
-		n.loadNatives(args[0])
+		n.loadNatives(args)
 		n.server.Server().Dispatch(k.peer, args)
 	}
 	return nil
