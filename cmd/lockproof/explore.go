@@ -20,6 +20,7 @@ import (
 type exploring struct {
 	search  explore.Search
 	breaks  []string
+	each    bool // each assumption is broken by itself
 	confirm int
 	slice   string
 	out     string
@@ -52,6 +53,7 @@ cut short or a schedule could not be judged; 3 the harness itself failed; 64 bad
 		Example: `  lockproof explore --lock redsync
   lockproof explore --without FreshToken --for 1m
   lockproof explore --break pauses --property protected-data
+  lockproof explore --break each --lock redsync
   lockproof explore --exhaust --without Majority --property mutual-exclusion --enough 1
   lockproof explore --lock redsync --confirm 10
   lockproof explore --schedules 1000000 --slice 17/100 --out out/17`,
@@ -67,7 +69,8 @@ cut short or a schedule could not be judged; 3 the harness itself failed; 64 bad
 	f.SortFlags = false
 	f.StringVar(&s.Space.Lock, "lock", locks.Reference, "lock under test:\n"+wrapped(locks.Names()))
 	f.StringSliceVar(&s.Space.Without, "without", nil, "rules of the reference lock to switch off, with commas or by several flags:\n"+wrapped(ruleNames()))
-	f.StringSliceVar(&x.breaks, "break", nil, "assumptions that schedules may break: memory, clocks, pauses, servers")
+	f.StringSliceVar(&x.breaks, "break", nil, "assumptions that schedules may break: memory, clocks, pauses, servers;\n"+
+		"each: none, and then each by itself, for a table of what the lock rests on")
 	f.StringSliceVar(&s.Space.Properties, "property", nil, "properties whose violation counts (default: all)")
 	f.DurationVar(&s.For, "for", 20*time.Second, "how long to search, in real time; 0: until --schedules is reached")
 	f.IntVar(&s.Schedules, "schedules", 0, "run at most this many schedules (default: as many as there is time for)")
@@ -144,6 +147,9 @@ func (x *exploring) check(given func(string) bool) error {
 	if (given("schedules") || x.exhaust) && !given("for") {
 		s.For = 0
 	}
+	if x.each {
+		return x.checkEach(given)
+	}
 	if x.found == "" {
 		x.found = filepath.Join(x.out, foundFolder)
 	}
@@ -153,6 +159,12 @@ func (x *exploring) check(given func(string) bool) error {
 // checkNames reads the assumptions and properties that are named.
 func (x *exploring) checkNames() error {
 	s := &x.search
+	if slices.Contains(x.breaks, eachAssumption) {
+		if x.each = true; len(x.breaks) > 1 {
+			return usage("--break %s: %s is none of them and each by itself: name it alone", strings.Join(x.breaks, ","), eachAssumption)
+		}
+		x.breaks = nil
+	}
 	for _, name := range x.breaks {
 		a, err := explore.ParseAssumption(name)
 		if err != nil {

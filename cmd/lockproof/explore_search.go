@@ -18,16 +18,28 @@ import (
 
 // explore searches, writes down what it finds, and reports as a run of that would.
 func (p *program) explore(ctx context.Context, x *exploring) error {
-	s := &x.search
-	before, err := p.goesOn(x)
-	if err != nil {
-		return err
-	}
 	pool, err := p.pool(suite.Options{Cluster: suite.Virtual, States: true, Brief: true})
 	if err != nil {
 		return failed(err)
 	}
 	defer pool.Close()
+	if x.each {
+		return p.exploreEach(ctx, pool, x)
+	}
+	return p.searchIn(ctx, pool, x, func(ctx context.Context, r explore.Results, run reports.Run) error {
+		return p.concludeSearch(ctx, x, r, run)
+	})
+}
+
+// searchIn goes through a search, or on with it, in its output folder. conclude tells what
+// it has come to while the folder is still taken.
+func (p *program) searchIn(ctx context.Context, pool *suite.Pool, x *exploring,
+	conclude func(context.Context, explore.Results, reports.Run) error) error {
+	s := &x.search
+	before, err := p.goesOn(x)
+	if err != nil {
+		return err
+	}
 	var anew []string // what is removed before a new search
 	if before.Next == 0 {
 		anew = []string{explore.ResultsFile}
@@ -54,7 +66,7 @@ func (p *program) explore(ctx context.Context, x *exploring) error {
 	if err != nil {
 		return failed(err)
 	}
-	return p.concludeSearch(ctx, x, s.Results(version(), tally), run)
+	return conclude(ctx, s.Results(version(), tally), run)
 }
 
 // goesOn finds what a search that was interrupted has left in the output folder, if

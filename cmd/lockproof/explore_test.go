@@ -27,6 +27,8 @@ func TestExploreRefusesWhatItCannotDo(t *testing.T) {
 		{[]string{"--lock", "single"}, "--lock single: it uses one node, and schedules are drawn for locks on several"},
 		{[]string{"--lock", "redsync", "--without", "Majority"}, "redsync has no rules to switch off"},
 		{[]string{"--break", "memmory"}, `--break there is no assumption "memmory": there are memory, clocks, pauses, servers`},
+		{[]string{"--break", "each,memory"}, "--break each,memory: each is none of them and each by itself: name it alone"},
+		{[]string{"--break", "each", "--slice", "1/2", "--schedules", "512"}, "--slice goes with one search, and --break each is several"},
 		{[]string{"--property", "mutual"}, "--property mutual: there is no such property: did you mean mutual-exclusion?"},
 		{[]string{"--for", "0"}, "--for 0 without --schedules would never end"},
 		{[]string{"--slice", "3/2", "--schedules", "9"}, "--slice 3/2"},
@@ -59,6 +61,28 @@ func inFolder(t *testing.T, dir string) func(args ...string) (string, int) {
 		require.NoError(t, err)
 		return string(said), 0
 	}
+}
+
+// Which assumptions a lock rests on is a table; what is found with none broken is the
+// lock's own fault, and all else is not.
+func TestExploreBreaksEachAssumption(t *testing.T) {
+	dir := t.TempDir()
+	lockproof := inFolder(t, dir)
+	said, code := lockproof("explore", "--break", "each", "--schedules", "640")
+	require.Equal(t, 0, code, said)
+	require.Regexp(t, `(?m)^none +640 .*none found`, said)
+	require.Regexp(t, `(?m)^memory .*mutual-exclusion, nodes remember`, said)
+	require.Regexp(t, `(?m)^pauses .*protected-data, the holder stops in time`, said)
+	require.Regexp(t, `(?m)^servers .*nothing was put to the test`, said, "it refuses to lock on one server twice")
+	require.Contains(t, said, "redlock rests on: memory, clocks, pauses.")
+	found, err := filepath.Glob(filepath.Join(dir, "out", "pauses", "found", "*.yaml"))
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.FileExists(t, filepath.Join(dir, "out", "memory", explore.ResultsFile))
+
+	said, code = lockproof("explore", "--break", "each", "--schedules", "128", "--without", "CompareAndDelete", "--out", "off")
+	require.Equal(t, 1, code, said)
+	require.Contains(t, said, "redlock is violated with no assumption broken.")
 }
 
 // What is found is told with its story, and is in a file that shows it again.
