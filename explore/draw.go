@@ -60,6 +60,7 @@ func (s *Space) Draw(seed uint64) *Schedule {
 func (s *Space) drawer(seed uint64) *drawer {
 	d := &drawer{Rand: rand.New(rand.NewPCG(seed, 0x10c4)), space: s}
 	d.setting()
+	d.resends(seed)
 	d.kinds = s.kinds(d.Rand)
 	return d
 }
@@ -95,6 +96,15 @@ func (d *drawer) setting() {
 	}
 	d.retry(s)
 	d.out, d.limits = s, d.space.limits(s.Lock)
+}
+
+// resends draws how often the client library sends a command again whose connection broke
+// before it was answered: most are told not to, some do. It has a source of its own, so
+// that all else of a seed's schedule is as it was before resends were drawn.
+func (d *drawer) resends(seed uint64) {
+	if r := rand.New(rand.NewPCG(seed, 0x7e5e)); r.Float64() < 0.1 {
+		d.out.Lock.Resends = 1 + r.IntN(3)
+	}
 }
 
 // retry draws how long a client waits before it asks again: most often longer than by

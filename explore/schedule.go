@@ -27,6 +27,7 @@ type Lock struct {
 	RetryMax      time.Duration `json:"retry_max,omitempty"`
 	Tries         int           `json:"tries,omitempty"`
 	MaxExtensions int           `json:"max_extensions,omitempty"`
+	Resends       int           `json:"resends,omitempty"` // of a command that was not answered, by the client library
 }
 
 // Step is one operation of a client, or one fault, so long after the beginning.
@@ -45,7 +46,7 @@ func (s *Schedule) Scenario(name string, expect map[string]string) *scenarios.Sc
 		Name: name, TTL: s.TTL, On: []string{virtual.Name}, Persistence: s.Persistence, Aliases: s.Aliases, Restart: scenarios.RestartNever,
 		Store: scenarios.Store{Check: scenarios.CheckNone}, Expect: expect,
 		Lock: scenarios.Lock{
-			NodeTimeout: scenarios.Span{Fixed: s.Lock.NodeTimeout}, Tries: s.Lock.Tries, MaxExtensions: s.Lock.MaxExtensions,
+			NodeTimeout: scenarios.Span{Fixed: s.Lock.NodeTimeout}, Tries: s.Lock.Tries, MaxExtensions: s.Lock.MaxExtensions, Resends: s.Lock.Resends,
 			RetryMin: scenarios.Span{Fixed: s.Lock.RetryMin}, RetryMax: scenarios.Span{Fixed: s.Lock.RetryMax},
 		},
 	}

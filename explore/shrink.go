@@ -135,6 +135,9 @@ func (k *shrinker) options() {
 	if k.best.Lock.MaxExtensions > 0 {
 		k.try(func(s *Schedule) { s.Lock.MaxExtensions = 0 })
 	}
+	if k.best.Lock.Resends > 0 {
+		k.try(func(s *Schedule) { s.Lock.Resends = 0 })
+	}
 	if k.best.Persistence != cluster.PersistNone && !k.restarts() {
 		k.try(func(s *Schedule) { s.Persistence = cluster.PersistNone })
 	}

@@ -83,6 +83,9 @@ func (f *file) lock(name string, l Lock) {
 	if l.MaxExtensions > 0 {
 		options = append(options, fmt.Sprintf("max-extensions: %d", l.MaxExtensions))
 	}
+	if l.Resends > 0 {
+		options = append(options, fmt.Sprintf("resends: %d", l.Resends))
+	}
 	if len(options) > 0 {
 		f.line(0, "lock", "{"+strings.Join(options, ", ")+"}")
 	}
