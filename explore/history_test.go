@@ -10,8 +10,10 @@ import (
 )
 
 // One seed gives one history: also where a fault ends at the instant at which a client
-// sends (353, 741, 806), where all nodes fail at one instant (672, 777), and where one
-// deadline cuts short what several were asked (270 and 400 with all rules, and redsync's).
+// sends (353, 741, 806), where all nodes fail at one instant (672, 777), where one
+// deadline cuts short what several were asked (270 and 400 with all rules, and redsync's),
+// and where connections end together and a client library sends again what they left
+// without an answer (65, 203, 210 and 270 with all rules).
 func TestADrawnScheduleGivesOneHistory(t *testing.T) {
 	children := &suite.Children{}
 	p, err := children.Pool(suite.Options{Cluster: suite.Virtual, Events: true})
@@ -24,7 +26,7 @@ func TestADrawnScheduleGivesOneHistory(t *testing.T) {
 		seeds   []uint64
 	}{
 		{lock: "redlock", without: []string{"Majority"}, few: 60, seeds: []uint64{353, 672, 741, 777, 806}},
-		{lock: "redlock", few: 60, seeds: []uint64{270, 400}},
+		{lock: "redlock", few: 60, seeds: []uint64{65, 203, 210, 270, 400}},
 		{lock: "redsync", few: 60, seeds: []uint64{79, 85, 105, 130, 137, 148}},
 	} {
 		s := space(t, func(s *Space) { s.Lock, s.Without = c.lock, c.without })

@@ -91,7 +91,7 @@ func (n *network) client(addr string, order int, options locks.Options) *redis.C
 		Addr:     addr,
 		Password: n.password,
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return orFailed(n.dial(ctx, network, addr, lagOf(order, int(dials.Add(1)-1))))
+			return orFailed(n.dial(ctx, network, addr, lagOf(order, int(dials.Add(1)-1)), options.Resends > 0))
 		},
 		// A SET NX that is sent again after its reply was lost finds its own
 		// key and takes it for another's: a scenario that is about this asks for it.
@@ -132,8 +132,9 @@ func lagOf(order, number int) time.Duration {
 	return time.Duration(order+1)*server + time.Duration(number)*one%server
 }
 
-// dial connects to a server; lag is how long after a pause the connection goes on.
-func (n *network) dial(ctx context.Context, network, addr string, lag time.Duration) (net.Conn, error) {
+// dial connects to a server; lag is how long after a pause the connection goes on, and how
+// long after its end that is noticed where what was not answered is sent again.
+func (n *network) dial(ctx context.Context, network, addr string, lag time.Duration, resends bool) (net.Conn, error) {
 	n.mu.Lock()
 	if n.ended {
 		n.mu.Unlock()
@@ -158,7 +159,7 @@ func (n *network) dial(ctx context.Context, network, addr string, lag time.Durat
 		return conn, nil
 	}
 	n.pauser.Wait(lag)
-	return n.keep(&pausedConn{Conn: conn, network: n, lag: lag})
+	return n.keep(&pausedConn{Conn: conn, network: n, lag: lag, resends: resends})
 }
 
 func (n *network) keep(c *pausedConn) (net.Conn, error) {
@@ -188,11 +189,18 @@ type pausedConn struct {
 	net.Conn
 	network *network
 	lag     time.Duration
+	// resends: what its end leaves without an answer is sent again at once.
+	resends bool
 }
 
 func (c *pausedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.network.pauser.Wait(c.lag)
+	if err != nil && c.resends {
+		// Several connections may end at one instant, and what was asked over them is sent
+		// again without a hook of ours: each at an instant of its own.
+		time.Sleep(c.lag)
+	}
 	return n, err
 }
 

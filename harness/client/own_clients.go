@@ -48,7 +48,7 @@ func (o *ownClients) dial(ctx context.Context, network, addr string) (net.Conn, 
 	number := o.dialed[addr]
 	o.dialed[addr]++
 	o.mu.Unlock()
-	conn, err := o.client.net.dial(ctx, network, addr, lagOf(order, number))
+	conn, err := o.client.net.dial(ctx, network, addr, lagOf(order, number), false)
 	if err != nil {
 		if failed, ok := errors.AsType[*dialError](err); ok {
 			err = failed.err // its own libraries tell a refused dial from others
