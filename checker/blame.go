@@ -81,12 +81,15 @@ func (b *blamer) forLoss(l Lease, lost *holding) *Blame { return (&lossBlame{b, 
 func (b *blamer) forWrite(c clash) *Blame { return (&writeBlame{b, c}).explain() }
 
 // forWait explains a lock that stood free while a client waited.
-func (b *blamer) forWait(o *operation, free span) *Blame { return (&waitBlame{b, o, free}).explain() }
+func (b *blamer) forWait(w asking, free span) *Blame {
+	if w.anew { // what happened in its pauses is not what kept it from the lock
+		return b.blame(int(w.first.call), Unexplained, "the history does not show why acquires of %s failed, one after another", b.name(w.client))
+	}
+	return (&waitBlame{b, w.last, free}).explain()
+}
 
 // forUnavailable explains a lock that was not granted although it should have been.
-func (b *blamer) forUnavailable(o *operation, clear span) *Blame {
-	return (&waitBlame{b, o, clear}).explain()
-}
+func (b *blamer) forUnavailable(w asking, clear span) *Blame { return b.forWait(w, clear) }
 
 // forLateRelease explains a release that did not return although it should have.
 func (b *blamer) forLateRelease(s releasing, clear span) *Blame {

@@ -109,25 +109,38 @@ func (w *waits) stoodFree(a *analysis, k *keyed, held []span) {
 		for _, gap := range gaps {
 			left = gap.appendWithout(left[:0], outOfReach)
 			free := longest(left)
-			w.longestFree = max(w.longestFree, free.length())
+			if asked.anew {
+				free = k.tried(asked.client, free, a.patience())
+			} else {
+				w.longestFree = max(w.longestFree, free.length())
+			}
 			if bound > 0 && free.length() > bound {
 				free = longest(free.without(k.taken(free, asked.client)))
 			}
-			if bound > 0 && free.length() > bound {
+			if bound > 0 && free.length() > bound && !(asked.anew && w.tells(asked.client, free)) {
 				w.late = append(w.late, late{asked, free})
 			}
 		}
 	}
 }
 
+// tells reports whether a client's wait at that time is told of already.
+func (w *waits) tells(client name, free span) bool {
+	return slices.ContainsFunc(w.late, func(l late) bool { return l.asked.client == client && l.free.overlaps(free) })
+}
+
 // waitsFor gives who waited for a key and when. Where the history tells of the keys on
-// the nodes, a client that is refused and soon asks again goes on waiting.
+// the nodes, a client that is refused and soon asks again goes on waiting, and so does one
+// that asks anew again and again.
 func (k *keyed) waitsFor(a *analysis) []asking {
 	if len(k.tenures) == 0 {
 		return k.askings(-1)
 	}
-	return k.askings(cmp.Or(a.header.Bounds.Grant, a.header.Bounds.Free) / breath)
+	return slices.Concat(k.askings(a.patience()/breath), k.askingsAnew(a.patience()))
 }
+
+// patience is how long a pause between two acquires may be for their client to go on asking.
+func (a *analysis) patience() int64 { return cmp.Or(a.header.Bounds.Grant, a.header.Bounds.Free) }
 
 // setbacks gives the moments, as points, from which on a key may need a TTL again until it
 // is free. Where the history tells of the keys on the nodes, these are the arrivals of
@@ -180,7 +193,7 @@ func (d *deadlockFreedom) waitViolation(w asking, free span, index int) Violatio
 			client, lasting(free.length()), lasting(d.header.Bounds.Free), key, at(w.from), at(free.from), at(free.until), ending),
 	}
 	if index < maxViolations {
-		v.Blame = d.blamer.forWait(w.last, free)
+		v.Blame = d.blamer.forWait(w, free)
 	}
 	return v
 }

@@ -11,27 +11,36 @@ import (
 //   - a pause, a death or a wrong clock of a client meets an operation that is under way, or
 //     a lease that the client believes in;
 //   - a wrong clock of a node meets a key of a lock there, for it decides when that expires;
-//   - a node that is down, or that nobody reaches, meets such a key, or a client that asks
-//     and is not cut off from the node for all that time; one that is paused, such a client.
+//   - a clock that jumps and then runs on at its rate is wrong at that moment alone: what is
+//     timed from then on is timed right (see astray);
+//   - a node that is down, that nobody reaches, or whose memory or disk is disturbed meets such
+//     a key, or a client that asks, has the node in its list and is not cut off from it for all
+//     that time; one that is paused, such a client;
+//   - a replica that becomes a master meets whoever asks for a lock from then on.
 type encounters struct {
 	*record
 	busy map[name][]span // by client, while it did something or believed in a lease
+	asks map[name][]span // the same without what it did at the store
 	keys map[name][]span // by node, while a key of a lock was there
 	over int64           // when the last operation was: what comes then is cleared away
 }
 
 func newEncounters(r *record) *encounters {
-	e := &encounters{record: r, busy: map[name][]span{}, keys: map[name][]span{}, over: r.lastDeed}
+	e := &encounters{record: r, busy: map[name][]span{}, asks: map[name][]span{}, keys: map[name][]span{}, over: r.lastDeed}
 	if !slices.ContainsFunc(r.faults, fault.uncounted) {
 		return e
 	}
 	for o := range r.operations.kept.all() {
 		e.busy[o.process] = append(e.busy[o.process], span{o.asked, o.done})
+		if !o.stored() {
+			e.asks[o.process] = append(e.asks[o.process], span{o.asked, o.done})
+		}
 		e.over = max(e.over, o.done)
 	}
 	for _, k := range r.keys {
 		for _, l := range k.leases {
 			e.busy[l.client] = append(e.busy[l.client], span{l.from, l.until})
+			e.asks[l.client] = append(e.asks[l.client], span{l.from, l.until})
 		}
 	}
 	for h := range r.held.all() {
@@ -39,7 +48,7 @@ func newEncounters(r *record) *encounters {
 			e.keys[h.node] = append(e.keys[h.node], span{h.from, h.until})
 		}
 	}
-	for _, all := range []map[name][]span{e.busy, e.keys} {
+	for _, all := range []map[name][]span{e.busy, e.asks, e.keys} {
 		for who, spans := range all {
 			all[who] = unionOf(spans)
 		}
@@ -53,40 +62,54 @@ func (e *encounters) inVain(f fault) bool {
 		return true
 	}
 	switch f.class {
-	case history.ClientPaused, history.ClientKilled, history.ClientClock:
+	case history.ClientPaused, history.ClientKilled:
 		return !f.atWork && !f.possible().meets(e.busy[e.names.of(f.target)])
+	case history.ClientClock:
+		return !f.atWork && !meetAny(e.astray(f), e.busy[e.names.of(f.target)])
 	case history.NodeClock:
-		return !e.metKey(f)
-	case history.NodeDown, history.NodeUnreachable:
-		return !e.metKey(f) && !e.metClient(f)
+		return !e.metKey(f, e.astray(f))
+	case history.NodeDown, history.NodeUnreachable, history.NodeMemory:
+		return !e.metKey(f, []span{f.possible()}) && !e.metClient(f)
+	case history.NodeDisk:
+		return f.met == nil && !e.metKey(f, []span{f.possible()}) && !e.metClient(f)
 	case history.NodePaused:
 		return !e.metClient(f)
+	case history.Failover:
+		return !slices.ContainsFunc(e.header.Clients, func(c string) bool { return f.possible().meets(e.asks[e.names.of(c)]) })
 	}
 	return false
 }
 
-// metKey reports whether a lock's key was on the node while the fault lasted. A history
-// that tells of no keys cannot say, nor does it of replicas.
-func (e *encounters) metKey(f fault) bool {
+// meetAny reports whether one of some spans meets one of the disjoint, ordered ones.
+func meetAny(some, spans []span) bool {
+	return slices.ContainsFunc(some, func(s span) bool { return s.meets(spans) })
+}
+
+// metKey reports whether a lock's key was on the node while the fault was in effect. A
+// history that tells of no keys cannot say, nor does it of replicas.
+func (e *encounters) metKey(f fault, during []span) bool {
 	if len(e.keys) == 0 || !slices.Contains(e.header.Nodes, f.target) {
 		return true
 	}
-	return f.possible().meets(e.keys[e.names.of(f.target)])
+	return meetAny(during, e.keys[e.names.of(f.target)])
 }
 
-// metClient reports whether a client did something, or believed in a lease that it would
+// metClient reports whether a client asked for a lock, or believed in a lease that it would
 // have to release, while the fault lasted and the way to the node was open.
 func (e *encounters) metClient(f fault) bool {
 	if !slices.Contains(e.header.Nodes, f.target) {
 		return true
 	}
 	during := f.possible()
-	for client, busy := range e.busy {
+	for client, asks := range e.asks {
+		if list, some := e.header.Configured[e.name(client)]; some && !slices.Contains(list, f.target) {
+			continue
+		}
 		cut := e.faults.stretches(e.cut, func(c fault) bool {
 			return c.class == history.LinkCut && c.target == e.name(client)+"-"+f.target
 		})
 		for _, open := range during.without(cut) {
-			if open.meets(busy) {
+			if open.meets(asks) {
 				return true
 			}
 		}

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 
 	"lockproof/harness/history"
 )
@@ -63,10 +64,6 @@ func (f *faultTolerance) judge() Result {
 	return result
 }
 
-// breath is the part of the bound for a grant by which two acquires of one client may
-// be apart and still be one asking.
-const breath = 4
-
 // ungranted finds the stretches for which a key was there for the taking for too long.
 // One that several clients saw is told of once, as the first of them saw it.
 func (f *faultTolerance) ungranted(k *keyed, known int) []Violation {
@@ -75,11 +72,15 @@ func (f *faultTolerance) ungranted(k *keyed, known int) []Violation {
 		return nil
 	}
 	all := k.askings(bound / breath)
+	asking := all
+	if len(k.tenures) > 0 {
+		asking = slices.Concat(all, k.askingsAnew(bound))
+	}
 	held := spansOf(k.leases)
 	var inTheWay *obstacles
 	var found []Violation
 	var told span
-	for _, w := range all {
+	for _, w := range asking {
 		if w.length() <= bound {
 			continue
 		}
@@ -89,7 +90,13 @@ func (f *faultTolerance) ungranted(k *keyed, known int) []Violation {
 			}
 			for _, clear := range free.without(inTheWay.during(w)) {
 				tooLong, rivals := f.tooLong(w, clear, all)
-				if tooLong.length() == 0 || tooLong.from < told.until && told.from < tooLong.until {
+				if w.anew {
+					tooLong = k.tried(w.client, tooLong, bound)
+				}
+				if tooLong.length() <= f.bound(rivals) || tooLong.overlaps(told) {
+					continue
+				}
+				if w.anew && slices.ContainsFunc(found, func(v Violation) bool { return tooLong.overlaps(span{v.From, v.Until}) }) {
 					continue
 				}
 				found, told = append(found, f.violation(w, tooLong, rivals, known+len(found))), tooLong
@@ -170,7 +177,7 @@ func (f *faultTolerance) violation(w asking, clear span, rivals int, index int) 
 			client, lasting(clear.length()), lasting(f.bound(rivals)), key, at(w.from), nobody, at(clear.from), at(clear.until)),
 	}
 	if index < maxViolations {
-		v.Blame = f.blamer.forUnavailable(w.last, clear)
+		v.Blame = f.blamer.forUnavailable(w, clear)
 	}
 	return v
 }

@@ -224,3 +224,55 @@ func TestAWaitBeginsAnewAsAnAttemptEnds(t *testing.T) {
 		require.Equal(t, violated, s.violated(t, DeadlockFreedom), outcome)
 	}
 }
+
+// Who is refused at once and asks anew after a pause, again and again, waits; who does so a few times does not, nor does one
+// whose caller cancels at once. Pauses that are longer than the bound for a grant are its own affair.
+func TestWhoAsksAnewWaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		times, lasts, pause int64
+		reason              string
+		violated            bool
+	}{
+		"eleven times":                 {11, 5, 200, history.ReasonNoMajority, true},
+		"four times":                   {4, 5, 161, history.ReasonNoMajority, true},
+		"four times, within the bound": {4, 5, 160, history.ReasonNoMajority, false},
+		"three long ones":              {3, 600, 450, history.ReasonNoMajority, true}, // each is an asking of its own
+		"three":                        {3, 400, 499, history.ReasonNoMajority, false},
+		"pauses as long as the bound":  {6, 5, 500, history.ReasonNoMajority, true},
+		"longer pauses":                {6, 5, 501, history.ReasonNoMajority, false},
+		"cancelled at once":            {11, 5, 200, history.ReasonCancelled, false},
+		"cancelled after a while":      {11, 125, 200, history.ReasonCancelled, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tale()
+			s.header.Bounds.Free = 1500 * ms
+			s.sets(1, "c2", "c2.1", 1000, "n1", "n2", "n3")
+			s.grant("c2", 0, 10, 900)
+			s.deletes(105, "c2", "c2.1", "n1", "n2", "n3")
+			s.release("c2", 1, 100, 110, history.TypeOK)
+			from := int64(1000)
+			for range c.times {
+				s.op(from, from+c.lasts, history.TypeFail, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Reason: c.reason})
+				from += c.lasts + c.pause
+			}
+			require.Equal(t, c.violated, s.violated(t, FaultTolerance))
+		})
+	}
+}
+
+// Who asks anew waits for a lock that is free: not while the keys of a lease are in the way.
+func TestWhoAsksAnewWaitsForALockThatIsFree(t *testing.T) {
+	for deleted, violated := range map[bool]bool{true: true, false: false} {
+		s := tale()
+		s.sets(1, "c2", "c2.1", 10_000, "n1", "n2", "n3")
+		s.grant("c2", 0, 10, 100)
+		if deleted {
+			s.deletes(105, "c2", "c2.1", "n1", "n2", "n3")
+		}
+		for from := int64(1000); from < 4000; from += 205 {
+			s.attempt("c1", from, from+5, history.TypeFail)
+		}
+		require.True(t, s.violated(t, DeadlockFreedom), "a key that lives for ten TTLs does not excuse that")
+		require.Equal(t, violated, s.violated(t, FaultTolerance))
+	}
+}

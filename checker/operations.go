@@ -26,6 +26,7 @@ type operation struct {
 	ended       ending // why belief ended at stopped
 	wall        bool
 	refused     bool  // the lock refused its settings: nobody was asked
+	cancelled   bool  // the caller gave it up
 	passage     int32 // of a write: see passages; 0: no link tells of it
 }
 
@@ -69,7 +70,8 @@ func (os *operations) finish(o *operation, e *history.Event, index int) {
 	if o.stored() && e.Base != "" {
 		o.base = os.words.texts.of(e.Base)
 	}
-	o.validity, o.wall, o.refused = e.Validity, e.Wall, e.Reason == history.ReasonRefused
+	o.validity, o.wall = e.Validity, e.Wall
+	o.refused, o.cancelled = e.Reason == history.ReasonRefused, e.Reason == history.ReasonCancelled
 	o.done, o.end, o.outcome = e.Time, int32(index), fates[e.Type]
 }
 

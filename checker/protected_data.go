@@ -28,8 +28,8 @@ var _ = declare(Property{
 // lost and no stale write is accepted. An update is lost if another write that
 // was not derived from it takes its place (Kleppmann 2016, "Protecting a
 // resource with a lock"); a write is stale if a newer fencing token than its
-// own had been accepted before it was sent ("Making the lock safe with
-// fencing").
+// own had been accepted before it reached the store, or was sent where no link tells
+// of that ("Making the lock safe with fencing").
 type protectedData struct {
 	*analysis
 	blamer *blamer
@@ -103,23 +103,25 @@ func keysOf[V any](m map[string]V) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// stale finds the writes that were accepted although a newer token than theirs
-// had been acknowledged before they were sent. The pairs are (newer, stale).
+// stale finds the writes that were accepted although the store had accepted a newer token
+// than theirs before they reached it. The pairs are (newer, stale).
 func stale(accesses []access) []clash {
-	byEnd := make([]access, 0, len(accesses))
+	claims := make([]access, 0, len(accesses)) // in the order in which the store was done with them
 	for _, a := range accesses {
-		if a.op.ok() {
-			byEnd = append(byEnd, a)
+		if a.accepted != never {
+			claims = append(claims, a)
 		}
 	}
-	slices.SortStableFunc(byEnd, func(a, b access) int { return cmp.Compare(a.op.done, b.op.done) })
+	slices.SortStableFunc(claims, func(a, b access) int { return cmp.Compare(a.accepted, b.accepted) })
+	reached := slices.Clone(accesses)
+	slices.SortStableFunc(reached, func(a, b access) int { return cmp.Compare(a.call, b.call) })
 	var newest access
 	var found []clash
 	next := 0
-	for _, w := range accesses { // in the order of their invokes
-		for ; next < len(byEnd) && byEnd[next].op.done < w.op.asked; next++ {
-			if newest.op == nil || byEnd[next].op.fence > newest.op.fence {
-				newest = byEnd[next]
+	for _, w := range reached {
+		for ; next < len(claims) && claims[next].accepted < w.call; next++ {
+			if newest.op == nil || claims[next].op.fence > newest.op.fence {
+				newest = claims[next]
 			}
 		}
 		if w.write && w.op.fence > 0 && newest.op != nil && w.op.fence < newest.op.fence {

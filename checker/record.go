@@ -31,6 +31,7 @@ type record struct {
 	releases  []releasing                 // those that took longer than their bound
 	cancels   []cancel                    // in the order of the history
 	answers   answers                     // where they say something of a fault
+	moments   map[name]bool               // the nodes on which a key was given a moment to expire at, and the clients that gave one
 }
 
 func newRecord(source Source) *record {
@@ -41,7 +42,7 @@ func newRecord(source Source) *record {
 		keyTable:   keyTable{words: words, byName: map[name]*keyed{}},
 		operations: operations{words: words}, passages: passages{open: map[version]*operation{}},
 		kills: kills{}, commanded: map[string]int{},
-		prolonged: map[*holding][]prolongation{},
+		prolonged: map[*holding][]prolongation{}, moments: map[name]bool{},
 	}
 }
 

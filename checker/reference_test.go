@@ -155,7 +155,6 @@ type touch struct {
 	value, base string // what a read found stands in base
 	fence       int64
 	from, to    int64 // it took effect in this stretch
-	sent, told  int64 // when the client sent it, and when it was told of its success
 	acked, took bool  // the client was told; the store had let it pass
 }
 
@@ -178,13 +177,13 @@ func touches(lines []line) map[string][]touch {
 		if l.Type != "invoke" || l.Op != "read" && l.Op != "write" {
 			continue
 		}
-		t := touch{write: l.Op == "write", value: l.Value, base: l.Base, fence: l.Fence, from: l.Time, to: math.MaxInt64, sent: l.Time}
+		t := touch{write: l.Op == "write", value: l.Value, base: l.Base, fence: l.Fence, from: l.Time, to: math.MaxInt64}
 		outcome := "info"
 		for _, o := range lines[i+1:] {
 			if o.Process == l.Process && o.ID == l.ID && o.Op == l.Op && o.Type != "invoke" {
 				outcome = o.Type
 				if o.Type == "ok" {
-					t.to, t.told, t.acked = o.Time, o.Time, true
+					t.to, t.acked = o.Time, true
 				}
 				if !t.write {
 					t.base = o.Value
@@ -219,12 +218,12 @@ func carried(t *touch, l line, after []line) {
 	}
 }
 
-// stale reports whether a write took effect although a newer token than its own had
-// been acknowledged before it was sent.
+// stale reports whether a write took effect although one with a newer token than its own had
+// been accepted before it reached the store.
 func stale(all []touch) bool {
 	return slices.ContainsFunc(all, func(w touch) bool {
 		return w.write && w.fence != 0 && (w.acked || w.took || saw(w.value, all)) && slices.ContainsFunc(all, func(other touch) bool {
-			return other.acked && other.fence > w.fence && other.told < w.sent
+			return (other.acked || other.took) && other.fence > w.fence && other.to < w.from
 		})
 	})
 }

@@ -16,6 +16,9 @@ type access struct {
 	// nobody saw it. It found its base there, as a read does; who wrote over it
 	// without knowing of it has lost nothing that anybody was promised.
 	unseen bool
+	// accepted is when it was known that the store had let it pass: its client was told, or its
+	// link tells; never, if nobody does.
+	accepted int64
 	// op is the operation behind it.
 	op *operation
 }
@@ -32,11 +35,14 @@ func (k *keyed) accesses(r *record) []access {
 	for _, o := range k.stored {
 		a := access{
 			write: o.op == opWrite, client: words.name(o.process), base: words.text(o.base), value: words.text(o.value),
-			call: o.asked, ret: o.done, op: o,
+			call: o.asked, ret: o.done, accepted: never, op: o,
+		}
+		if o.ok() {
+			a.accepted = o.done
 		}
 		p, told := r.passages.of(o)
 		if told {
-			a.call = p.arrived
+			a.call, a.accepted = p.arrived, min(a.accepted, p.answered)
 		}
 		if !o.ok() {
 			first, somebody := seen[o.value]

@@ -187,6 +187,24 @@ func TestProtectedData(t *testing.T) {
 			s.stored("c1", "v2", 61, 62)
 			s.write("c1", 1, 60, 70, history.TypeInfo, "v1", "v2", 33)
 		}, history.Violated, "", "the store accepted c1's write v2 with fencing token 33 at 0.062 s"},
+		{"a write with an old token, sent before the newer one's, that reached the store behind it", func(s *story) {
+			s.stored("c2", "v1", 41, 42)
+			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 34)
+			s.stored("c1", "v2", 43, 44)
+			s.write("c1", 1, 30, 50, history.TypeOK, "v1", "v2", 33)
+		}, history.Violated, "", "the store accepted c1's write v2 with fencing token 33 at 0.044 s"},
+		{"one that reached it before the newer one had been accepted", func(s *story) {
+			s.stored("c1", "v1", 41, 43)
+			s.write("c1", 1, 40, 50, history.TypeOK, "", "v1", 33)
+			s.stored("c2", "v2", 42, 44)
+			s.write("c2", 0, 40, 50, history.TypeOK, "v1", "v2", 34)
+		}, history.Holds, "", ""},
+		{"a write with an older token than one that the store let pass, and whose client was told nothing", func(s *story) {
+			s.stored("c2", "v1", 41, 42)
+			s.write("c2", 0, 40, 50, history.TypeInfo, "", "v1", 34)
+			s.stored("c1", "v2", 61, 62)
+			s.write("c1", 1, 60, 70, history.TypeOK, "v1", "v2", 33)
+		}, history.Violated, "", "the store accepted c1's write v2 with fencing token 33 at 0.062 s"},
 		{"a write that never returned and was read", func(s *story) {
 			s.write("c2", 0, 20, 30, history.TypeOK, "", "v1", 0)
 			s.write("c1", 1, 40, 0, "", "v1", "v2", 0)

@@ -15,6 +15,9 @@ type span struct{ from, until int64 }
 
 func (s span) length() int64 { return s.until - s.from }
 
+// overlaps reports whether two spans share more than an end.
+func (s span) overlaps(other span) bool { return s.from < other.until && other.from < s.until }
+
 // union merges spans into disjoint ones, in order. Empty spans stay as points.
 func union(spans []span) []span {
 	return unionOf(slices.Clone(spans))

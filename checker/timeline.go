@@ -280,6 +280,8 @@ func (t *timeline) given(node name, e *history.Event) int64 {
 	if e.Command.Ends == 0 {
 		return e.Command.Expiry
 	}
+	client, _, _ := strings.Cut(e.Process, ">")
+	t.record.moments[node], t.record.moments[t.record.names.of(client)] = true, true
 	return max(e.Command.Ends-t.record.clocks.wall[node].at(e.Time), 1)
 }
 

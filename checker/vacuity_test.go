@@ -77,11 +77,16 @@ func TestHoldsMustBeEarned(t *testing.T) {
 			s.release("c1", 1, 1500, 1501, history.TypeOK)
 			s.instant(1502, "kill", "c1")
 		}, "vacuous: the fault kill on c1 at 1.502 s met nothing"},
-		{"a clock of a client that asked later", func(s *story) {
-			s.clock(2000, "c2", 3000, 1, true)
+		{"a slow clock of a client that asked later", func(s *story) {
+			s.clock(2000, "c2", 2000, 0.8, true)
 			s.instant(2000, "clock", "c2")
 			s.grant("c2", 5000, 5010, 100)
 		}, ""},
+		{"a clock that had jumped of a client that asked later", func(s *story) {
+			s.clock(2000, "c2", 3000, 1, true)
+			s.instant(2000, "clock", "c2")
+			s.grant("c2", 5000, 5010, 100)
+		}, "vacuous: the fault clock on c2 at 2.000 s met nothing"},
 		{"a clock of a client that did nothing any more", func(s *story) {
 			s.clock(2000, "c2", 3000, 1, true)
 			s.instant(2000, "clock", "c2")

@@ -25,7 +25,8 @@ var _ = declare(&Declaration{
 		{Modifier: "rate", Label: "Clock rate", Least: 0.5, Most: 2, Step: 0.01},
 		{Modifier: "jump", Label: "Clock jump", Least: -3, Most: 3},
 	},
-	Met:   "not counted: the checker looks for an operation or a lease of the client, or a key on the node, while it was wrong",
+	Met: "not counted: the checker looks for an operation or a lease of the client, or a key on the node, at the moment of a jump, " +
+		"or while it ran wrong",
 	Words: Words{ToDo: setClockText, Begun: clockSetText, Was: "had its clock set"},
 	apply: (*Nemesis).clock, undo: (*Nemesis).trueRate,
 })

@@ -20,7 +20,7 @@ var _ = declare(&Declaration{
 		"ten times over; with keys that expire, where only such are evicted",
 	Node:     &Effect{Class: history.NodeMemory},
 	Optional: []string{"for"},
-	Met:      "not counted: that its memory is full is measured",
+	Met:      "not counted, as of a kill: that its memory is full is measured",
 	Words: Words{
 		ToDo: order("let another user fill the memory of %s"),
 		Begun: func(f history.Fault) string {

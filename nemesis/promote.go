@@ -16,7 +16,7 @@ const Promote = "promote"
 var _ = declare(&Declaration{
 	Kind: Promote, Doc: "makes the replica a master (REPLICAOF NO ONE)",
 	Replica: &Effect{Class: history.Failover},
-	Met:     "not counted: that it is a master is measured",
+	Met:     "not counted: that it is a master is measured, and the checker looks for a client that asks from then on",
 	Words: Words{
 		ToDo: order("make %s a master (REPLICAOF NO ONE)"),
 		Begun: func(f history.Fault) string {

@@ -16,7 +16,7 @@ var _ = declare(&Declaration{
 	Kind: Rewrite, Doc: "a BGREWRITEAOF that takes so long",
 	Node:     &Effect{Class: history.NodeDisk},
 	Required: []string{"for"},
-	Met:      "not counted: that it is under way is measured",
+	Met:      "not counted, as of a kill: that it is under way is measured",
 	Words: Words{
 		ToDo:  order("rewrite the append-only file of %s (BGREWRITEAOF)"),
 		Begun: func(f history.Fault) string { return who(f) + " begin" + s(f) + " to rewrite the append-only file" },

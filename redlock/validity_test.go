@@ -7,17 +7,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Validity counts from before the first command goes out: a client that is held up
+// Validity counts from before the first command goes out, of an extension too: a client that is held up
 // at its clock, whenever that is, never believes for longer than the keys are there.
 func TestValidityDoesNotOutliveTheKeys(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		clock := &slowClock{bubbleClock{origin: time.Now()}}
 		l, err := c.user(1, WithClock(clock)).TryAcquire(t.Context(), key, ttl)
 		require.NoError(t, err)
-		validity := l.Validity()
-		for _, s := range c.servers {
-			require.LessOrEqual(t, validity, s.TTL(key))
+		bounded := func() {
+			validity := l.Validity()
+			for _, s := range c.servers {
+				require.LessOrEqual(t, validity, s.TTL(key))
+			}
 		}
+		bounded()
+		require.NoError(t, l.Extend(t.Context()))
+		bounded()
 	})
 }
 

@@ -177,6 +177,8 @@ func TestRegister(t *testing.T) {
 			took(4, "c2>n1", "b"), "", ""},
 		{"a server took with it what it had not answered", newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).
 			fault(2, history.NodeDown, "n1").look(3, "n1", "", 0).met(4, "c2>n1", "b", "a"), Cluster, "a SET of b met a"},
+		{"a server may carry out until it dies what it has not answered", newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).
+			took(2, "c2>n1", "b").freed(3, "c2>n1", "b").met(4, "c2>n1", "b", "a").fault(5, history.NodeDown, "n1"), "", ""},
 		{"a flush leaves what is under way", newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).
 			fault(2, history.NodeForgets, "n1").look(3, "n1", "", 0).met(4, "c2>n1", "b", "a"), "", ""},
 		{"a restart that began before it was seen", newTape().took(10, "c1>n1", "a").took(12, "c2>n1", "b").

@@ -27,6 +27,9 @@ type Header struct {
 	// not say.
 	Quorum  int      `json:"quorum,omitempty"`
 	Clients []string `json:"clients"`
+	// Configured are the nodes that a client's lock is given, of each client that is not
+	// given all of them.
+	Configured map[string][]string `json:"configured,omitempty"`
 	// Replicas are the servers beside the nodes, each with its master.
 	Replicas map[string]string `json:"replicas,omitempty"`
 	// RealTime is whether a stall of the harness can spoil the run.

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"lockproof/harness/client"
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
+	"lockproof/scenarios"
 )
 
 // puppet is a worker that does what its test says, and a cluster that starts
@@ -134,4 +136,33 @@ func TestAClientThatDoesNotReadItsClocks(t *testing.T) {
 	p.obey = func(cmd client.Command) { p.say(client.Message{Done: cmd.Serial}) }
 	_, err := c.SetClock(context.Background(), "c1", client.SetClock{Rate: 2})
 	require.EqualError(t, err, "client c1 has not read its clocks")
+}
+
+// What an await demands is of the last that its client has under way; of the others what their steps do.
+func TestWhatIsAwaitedMustComeOutSo(t *testing.T) {
+	for name, c := range map[string]struct {
+		first, must string
+		met         bool
+	}{
+		"the last is as it must be": {"", "ok", true},
+		"the last is not":           {"", "fail", false},
+		"the first is not":          {"ok", "ok", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, _, _ := started(t)
+			r := &run{plan: &Plan{Scenario: &scenarios.Scenario{}}, clients: g, pending: map[string][]pending{}}
+			for i, outcome := range []history.Type{history.TypeFail, history.TypeOK} {
+				done := make(chan client.Message, 1)
+				done <- client.Message{Outcome: outcome}
+				p := pending{done: done}
+				if i == 0 {
+					p.must = c.first
+				}
+				r.pending["c1"] = append(r.pending["c1"], p)
+			}
+			err := r.await(t.Context(), "c1", c.must)
+			require.Equal(t, c.met, err == nil, err)
+			require.Equal(t, !c.met, errors.Is(err, errUnmet))
+		})
+	}
 }

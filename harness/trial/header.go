@@ -1,6 +1,10 @@
 package trial
 
-import "lockproof/harness/history"
+import (
+	"slices"
+
+	"lockproof/harness/history"
+)
 
 // Header is a run's first event: that of the trial of that number and seed, on
 // servers of that name.
@@ -9,7 +13,7 @@ func (p *Plan) Header(server string, trial int, seed uint64) history.Event {
 		Version: history.Version, Scenario: p.Name, Variant: p.Settings.Variant, Lenient: p.Settings.Lenient,
 		Cluster: p.Settings.On.Name, Server: server, Seed: seed, Trial: trial, Lock: p.Lock.Name, Without: p.Without,
 		Belief: p.Lock.Belief, TTL: int64(p.TTL), Nodes: p.Nodes, Quorum: p.quorum(),
-		Clients: p.clientNames(), Replicas: p.Replicas, RealTime: p.Settings.On.RealTime(),
+		Clients: p.clientNames(), Configured: p.configured(), Replicas: p.Replicas, RealTime: p.Settings.On.RealTime(),
 		FencedStore: p.Store.Check.Fenced(), Fencing: p.Lock.Fencing,
 		Expect: p.Expect, Bounds: p.bounds(), Earned: p.earned(), StallLimit: int64(p.stallLimit()),
 	}
@@ -28,4 +32,27 @@ func (p *Plan) quorum() int {
 		return len(p.Nodes)/2 + 1
 	}
 	return 0
+}
+
+// configured gives the nodes that a client's lock is given, for the clients that the scenario
+// gives some only. Who has an alias has the server behind it.
+func (p *Plan) configured() map[string][]string {
+	var lists map[string][]string
+	for _, c := range p.Clients {
+		if len(c.Nodes) == 0 {
+			continue
+		}
+		if lists == nil {
+			lists = map[string][]string{}
+		}
+		list := slices.Clone(c.Nodes)
+		for alias, server := range p.Aliases {
+			if slices.Contains(list, alias) && !slices.Contains(list, server) {
+				list = append(list, server)
+			}
+		}
+		slices.Sort(list)
+		lists[c.Name] = list
+	}
+	return lists
 }

@@ -225,3 +225,13 @@ func TestTheHeaderSaysWhatWasRun(t *testing.T) {
 		Bounds: h.Bounds, Earned: h.Earned, StallLimit: h.StallLimit,
 	}, h)
 }
+
+// The header says which nodes a client's lock is given, if not all; an alias stands for its server.
+func TestTheHeaderSaysWhoIsGivenWhichNodes(t *testing.T) {
+	h := headerOf(t, func(s *scenarios.Scenario) {
+		s.Nodes = []string{"n1", "n2", "n3", "n4"}
+		s.Aliases = map[string]string{"n4": "n1"}
+		s.Clients = []scenarios.Client{{Name: "c1"}, {Name: "c2", Nodes: []string{"n3", "n4"}}}
+	})
+	require.Equal(t, map[string][]string{"c2": {"n1", "n3", "n4"}}, h.Configured)
+}

@@ -159,7 +159,16 @@ func (e *end) Close() error {
 	return nil
 }
 
+// finish ends a direction. Over TCP the node is heard out whose client has gone: what it
+// answers tells whether it did what it was asked, and the kernel of a client that was
+// killed takes such an answer, too. Nobody learns anything from the errors of closing.
 func (e *end) finish() {
-	e.Conn.Close() // nobody learns anything from its error
+	node, halves := e.Conn.(interface{ CloseWrite() error })
+	if halves && e.flow.direction == toNode {
+		_ = node.CloseWrite()
+		e.of.client.Close()
+	} else {
+		e.Conn.Close()
+	}
 	e.of.link.ended(e.of)
 }

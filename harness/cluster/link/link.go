@@ -230,6 +230,7 @@ func (l *Link) ended(c *connection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.ends--; c.ends == 0 {
+		c.breakOff()
 		delete(l.open, c)
 		if len(l.open) == 0 {
 			l.idle.Broadcast()

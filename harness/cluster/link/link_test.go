@@ -2,6 +2,7 @@ package link
 
 import (
 	"context"
+	"io"
 	"net"
 	"sync"
 	"testing"
@@ -302,4 +303,44 @@ func TestListenOverTCP(t *testing.T) {
 	require.NoError(t, l.Close())
 	_, err = net.DialTimeout("tcp", addr, time.Second)
 	require.Error(t, err)
+}
+
+// A client that is killed with a command under way does not hear the answer; the link does.
+func TestANodeIsHeardOutWhoseClientHasGone(t *testing.T) {
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer server.Close()
+	served := make(chan error, 1)
+	go func() {
+		conn, err := server.Accept()
+		if err == nil {
+			_, err = io.Copy(io.Discard, conn) // until the client has gone
+		}
+		if err == nil {
+			_, err = conn.Write([]byte("+OK\r\n"))
+		}
+		if err == nil {
+			err = conn.Close()
+		}
+		served <- err
+	}()
+	events := make(chan history.Event, 2)
+	l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 }, Record: func(e history.Event) { events <- e }})
+	addr, err := l.Listen(server.Addr().String())
+	require.NoError(t, err)
+	client, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	_, err = client.Write([]byte("*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n"))
+	require.NoError(t, err)
+	require.Equal(t, history.TypeCommand, (<-events).Type)
+	require.NoError(t, client.Close())
+	require.NoError(t, <-served)
+	l.mu.Lock()
+	for len(l.open) > 0 {
+		l.idle.Wait()
+	}
+	l.mu.Unlock()
+	require.NoError(t, l.Close())
+	require.Len(t, events, 1)
+	require.True(t, (<-events).Command.Done)
 }
