@@ -75,7 +75,7 @@ func (n *node) send(ctx context.Context, l *Lease, set *redis.StringCmd) (unsure
 	case n.guard != nil:
 		return n.setGuarded(ctx, l, set)
 	case l.lock.on(DistinctNodes) && !n.identified.Load():
-		_, err := n.setAndIdentify(ctx, l.lock, set)
+		_, _, err := n.setAndIdentify(ctx, l.lock, set)
 		return nil, err
 	default:
 		n.line.process(ctx, set)
@@ -101,6 +101,14 @@ func (l *Lease) read(set *redis.StringCmd) (vote, error) {
 
 // extend sets the key's expiry to the whole TTL from now.
 func (n *node) extend(ctx context.Context, l *Lease) (vote, error) {
+	if n.guard != nil {
+		return n.extendGuarded(ctx, l)
+	}
+	return n.prolong(ctx, l)
+}
+
+// prolong is extend, whatever the server may have forgotten before.
+func (n *node) prolong(ctx context.Context, l *Lease) (vote, error) {
 	if !l.lock.on(ExtendOwnership) {
 		done, err := n.client.PExpire(ctx, l.key, l.ttl).Result()
 		return owned(done, err)
