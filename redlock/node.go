@@ -136,13 +136,17 @@ func (s script) call(key string, args ...any) []any {
 }
 
 // run carries out a call of a script. It is sent in full only to a server that
-// does not know it.
+// does not know it. One that refuses scripts is asked anew who it is with the next SET:
+// it may be the successor of the one that we know, and have a command of its own.
 func (n *node) run(ctx context.Context, s script, call []any) *redis.Cmd {
 	cmd := redis.NewCmd(ctx, call...)
 	n.line.process(ctx, cmd)
 	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
 		cmd = redis.NewCmd(ctx, append([]any{"eval", s.source}, call[2:]...)...)
 		n.line.process(ctx, cmd)
+	}
+	if unknown(cmd.Err()) {
+		n.identified.Store(false)
 	}
 	return cmd
 }
