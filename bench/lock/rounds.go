@@ -27,6 +27,10 @@ type trial struct {
 	length  time.Duration // of one round of one peer
 	// brief: rounds are so short and so many that nobody notes how long each pair took.
 	brief bool
+	// known, unless nil, is asked after each so many rounds whether they are enough; of
+	// most they are in any case.
+	known func(results [][]round) bool
+	most  int
 	// oneKey: all callers want the same key; otherwise no two ever do.
 	oneKey bool
 	settle time.Duration // after a round, before keys are counted
@@ -71,7 +75,7 @@ func (t trial) run(ctx context.Context, s *Servers, addrs []string, who []peer) 
 	}
 	results = make([][]round, len(who))
 	draw := rand.New(rand.NewPCG(1, 0))
-	for n := range t.rounds + 1 { // the first dials, and does not count
+	for n := 0; !t.enough(n, results); n++ { // the first dials, and does not count
 		// No peer comes first, or after another one, more often than by chance.
 		for _, i := range draw.Perm(len(who)) {
 			r, err := t.round(ctx, s, lockers[i], n)
@@ -84,6 +88,19 @@ func (t trial) run(ctx context.Context, s *Servers, addrs []string, who []peer) 
 		}
 	}
 	return results, nil
+}
+
+// enough reports whether n rounds are, with the first, which does not count.
+func (t trial) enough(n int, results [][]round) bool {
+	n--
+	switch {
+	case n < t.rounds:
+		return false
+	case t.known == nil || n >= t.most:
+		return true
+	default:
+		return n%t.rounds == 0 && t.known(results)
+	}
 }
 
 func (t trial) round(ctx context.Context, s *Servers, l locker, n int) (round, error) {

@@ -48,10 +48,38 @@ const scriptsUser = "scripts"
 // inSlices is how variants are measured: a cost of 2 % is less than any two rounds differ
 // by on a machine that others use, too, so the locks, all of them open, take turns of
 // a length in which the machine does not change much, in an order that is drawn anew each time,
-// and each turn is compared with the reference's of the same round. Of some thousand
-// such ratios the median is known to a few parts in a thousand, whatever their distribution.
+// and each turn is compared with the reference's of the same round. The median of such ratios
+// is known to within 1 % after some hundred or thousand, whatever their distribution.
 func inSlices(callers int) trial {
-	return trial{callers: callers, rounds: 1000, length: 50 * time.Millisecond, brief: true, settle: 5 * time.Millisecond}
+	return trial{callers: callers, rounds: 500, length: 25 * time.Millisecond, brief: true, settle: 2 * time.Millisecond,
+		known: func(results [][]round) bool {
+			for _, q := range quantities {
+				for _, r := range results[1:] {
+					if i := q.ratio(r, results[0]).Interval; i == nil || i.High-i.Low > 0.02 {
+						return false
+					}
+				}
+			}
+			return true
+		}, most: 10000}
+}
+
+// quantity is what a variant has more or less of than the reference.
+type quantity struct {
+	name, toReference string
+	unit              figures.Unit
+	of                func(round) float64
+}
+
+var quantities = []quantity{
+	{"pairs", "to redlock", figures.PerSecond, rate},
+	{"client CPU", "CPU, to redlock", figures.Seconds, clientCPU},
+}
+
+// ratio compares a variant with the reference, round by round.
+func (q quantity) ratio(variant, reference []round) figures.Figure {
+	own, first := figureOf(q.name, q.unit, variant, q.of), figureOf(q.name, q.unit, reference, q.of)
+	return figures.Ratios(q.toReference, own, first).WithInterval()
 }
 
 // MeasureOptions measures what the lock's options and the servers' own commands cost or
@@ -100,26 +128,17 @@ func (t trial) sideBySide(ctx context.Context, s *Servers, who []peer) (section 
 		return section, err
 	}
 	section.Notes = []string{fmt.Sprintf("%d rounds of %s each; in brackets where the median of the ratios lies with 95 %% confidence",
-		t.rounds, t.length)}
+		len(results[0]), t.length)}
 	for i, p := range who {
 		row := figures.Row{Name: p.name}
-		for _, what := range []struct {
-			name, ratio string
-			unit        figures.Unit
-			of          func(round) float64
-		}{
-			{"pairs", "to redlock", figures.PerSecond, rate},
-			{"client CPU", "CPU, to redlock", figures.Seconds, clientCPU},
-			{"allocations", "", figures.Count, allocations},
-			{"commands", "", figures.Count, perGrant},
-		} {
-			own := figureOf(what.name, what.unit, results[i], what.of)
-			row.Figures = append(row.Figures, own)
-			if what.ratio != "" && i > 0 {
-				first := figureOf(what.name, what.unit, results[0], what.of)
-				row.Figures = append(row.Figures, figures.Ratios(what.ratio, own, first).WithInterval())
+		for _, q := range quantities {
+			row.Figures = append(row.Figures, figureOf(q.name, q.unit, results[i], q.of))
+			if i > 0 {
+				row.Figures = append(row.Figures, q.ratio(results[i], results[0]))
 			}
 		}
+		row.Figures = append(row.Figures, figureOf("allocations", figures.Count, results[i], allocations),
+			figureOf("commands", figures.Count, results[i], perGrant))
 		section.Rows = append(section.Rows, row)
 	}
 	section.Targets = []figures.Target{
