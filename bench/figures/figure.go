@@ -27,7 +27,7 @@ type Figure struct {
 	Median float64   `json:"median"`
 	Low    float64   `json:"low"`    // the lower quartile
 	High   float64   `json:"high"`   // the upper one
-	Rounds []float64 `json:"rounds"` // in the order in which they were measured
+	Rounds []float64 `json:"rounds"` // in the order in which they were measured; none where they are too many
 	// Interval is where the median of ever more rounds would lie, nil unless asked for.
 	Interval *Interval `json:"interval,omitempty"`
 }

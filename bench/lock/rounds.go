@@ -25,7 +25,8 @@ type trial struct {
 	callers int
 	rounds  int
 	length  time.Duration // of one round of one peer
-	// brief: rounds are so short and so many that nobody notes how long each pair took.
+	// brief: rounds are so short and so many that nothing is looked at beside pairs and
+	// processor time.
 	brief bool
 	// known, unless nil, is asked after each so many rounds whether they are enough; of
 	// most they are in any case.
@@ -104,6 +105,11 @@ func (t trial) enough(n int, results [][]round) bool {
 }
 
 func (t trial) round(ctx context.Context, s *Servers, l locker, n int) (round, error) {
+	if t.brief {
+		r, err := t.load(ctx, l, n)
+		time.Sleep(t.settle)
+		return r, errors.Join(err, ctx.Err())
+	}
 	before, err := s.commands(ctx)
 	if err != nil {
 		return round{}, err
@@ -145,8 +151,10 @@ func (t trial) load(ctx context.Context, l locker, n int) (round, error) {
 		}
 	}
 	var before, after runtime.MemStats
-	runtime.GC() // the last peer's garbage is not this one's
-	runtime.ReadMemStats(&before)
+	if !t.brief {
+		runtime.GC() // the last peer's garbage is not this one's
+		runtime.ReadMemStats(&before)
+	}
 	cpu, err := processorTime()
 	if err != nil {
 		return round{}, err
@@ -169,9 +177,9 @@ func (t trial) load(ctx context.Context, l locker, n int) (round, error) {
 		return round{}, err
 	}
 	r.cpu = used - cpu
-	runtime.ReadMemStats(&after)
-	r.mallocs = after.Mallocs - before.Mallocs
 	if !t.brief {
+		runtime.ReadMemStats(&after)
+		r.mallocs = after.Mallocs - before.Mallocs
 		r.waits, r.pairs = newHistogram(), newHistogram()
 	}
 	var errs []error

@@ -45,23 +45,24 @@ var scripted = peer{name: "redlock, scripts", open: func(addrs []string) (locker
 
 const scriptsUser = "scripts"
 
-// inSlices is how variants are measured: a cost of 2 % is less than any two rounds differ
-// by on a machine that others use, too, so the locks, all of them open, take turns of
-// a length in which the machine does not change much, in an order that is drawn anew each time,
-// and each turn is compared with the reference's of the same round. The median of such ratios
-// is known to within 1 % after some hundred or thousand, whatever their distribution.
-func inSlices(callers int) trial {
-	return trial{callers: callers, rounds: 500, length: 25 * time.Millisecond, brief: true, settle: 2 * time.Millisecond,
+// inTurns is how variants are compared: a cost of 2 % is less than any two rounds differ by
+// on a machine that others use, too. So the locks, all of them open, take turns of some
+// pairs each, in an order that is drawn anew each time, and each turn is compared with the
+// reference's of the same round. The median of such ratios is known to within 1 % after some
+// thousand, whatever their distribution; one long round, in which a lock has the machine's luck
+// to itself, tells nothing.
+func inTurns(callers int) trial {
+	return trial{callers: callers, rounds: 2000, length: 3 * time.Millisecond, brief: true, settle: 300 * time.Microsecond,
 		known: func(results [][]round) bool {
 			for _, q := range quantities {
 				for _, r := range results[1:] {
-					if i := q.ratio(r, results[0]).Interval; i == nil || i.High-i.Low > 0.02 {
+					if i := q.ratio(r, results[0]).Interval; i == nil || i.High-i.Low > 0.01 {
 						return false
 					}
 				}
 			}
 			return true
-		}, most: 10000}
+		}, most: 50000}
 }
 
 // quantity is what a variant has more or less of than the reference.
@@ -78,8 +79,11 @@ var quantities = []quantity{
 
 // ratio compares a variant with the reference, round by round.
 func (q quantity) ratio(variant, reference []round) figures.Figure {
-	own, first := figureOf(q.name, q.unit, variant, q.of), figureOf(q.name, q.unit, reference, q.of)
-	return figures.Ratios(q.toReference, own, first).WithInterval()
+	return figures.Ratios(q.toReference, q.figure(variant), q.figure(reference)).WithInterval()
+}
+
+func (q quantity) figure(rounds []round) figures.Figure {
+	return figureOf(q.name, q.unit, rounds, q.of)
 }
 
 // MeasureOptions measures what the lock's options and the servers' own commands cost or
@@ -99,7 +103,7 @@ func MeasureOptions(ctx context.Context, say func(format string, args ...any)) (
 	}
 	for _, callers := range []int{1, 32} {
 		say("lock-options: callers: %d", callers)
-		section, err := inSlices(callers).sideBySide(ctx, s, who)
+		section, err := sideBySide(ctx, s, who, callers)
 		if err != nil {
 			return sections, err
 		}
@@ -121,24 +125,33 @@ func (s *Servers) variants(ctx context.Context) (who []peer, note string, err er
 		"the servers' own command is " + command + "; its user may not use it where scripts are sent", s.forbid(ctx, command)
 }
 
-// sideBySide compares variants with the first of them, turn by turn.
-func (t trial) sideBySide(ctx context.Context, s *Servers, who []peer) (section figures.Section, err error) {
-	results, err := t.run(ctx, s, s.Addrs, who)
+// sideBySide compares variants with the first of them, and counts what each needs in rounds
+// that are long enough for it.
+func sideBySide(ctx context.Context, s *Servers, who []peer, callers int) (section figures.Section, err error) {
+	counts, err := trial{callers: callers, rounds: 9, length: 200 * time.Millisecond, settle: settle}.run(ctx, s, s.Addrs, who)
 	if err != nil {
 		return section, err
 	}
-	section.Notes = []string{fmt.Sprintf("%d rounds of %s each; in brackets where the median of the ratios lies with 95 %% confidence",
-		len(results[0]), t.length)}
+	t := inTurns(callers)
+	turns, err := t.run(ctx, s, s.Addrs, who)
+	if err != nil {
+		return section, err
+	}
+	section.Notes = []string{fmt.Sprintf("%d turns of %s each; in brackets where the median of the ratios lies with 95 %% confidence",
+		len(turns[0]), t.length)}
 	for i, p := range who {
 		row := figures.Row{Name: p.name}
 		for _, q := range quantities {
-			row.Figures = append(row.Figures, figureOf(q.name, q.unit, results[i], q.of))
+			row.Figures = append(row.Figures, q.figure(turns[i]))
 			if i > 0 {
-				row.Figures = append(row.Figures, q.ratio(results[i], results[0]))
+				row.Figures = append(row.Figures, q.ratio(turns[i], turns[0]))
 			}
 		}
-		row.Figures = append(row.Figures, figureOf("allocations", figures.Count, results[i], allocations),
-			figureOf("commands", figures.Count, results[i], perGrant))
+		for k := range row.Figures {
+			row.Figures[k].Rounds = nil // tens of thousands
+		}
+		row.Figures = append(row.Figures, figureOf("allocations", figures.Count, counts[i], allocations),
+			figureOf("commands", figures.Count, counts[i], perGrant))
 		section.Rows = append(section.Rows, row)
 	}
 	section.Targets = []figures.Target{
