@@ -22,6 +22,8 @@ type speaking struct {
 	info    string
 	knows   map[string]bool
 	refusal string
+	noLua   bool // no script may be run
+	forgot  bool // the scripts that it was sent
 	asked   map[string]*atomic.Int32
 }
 
@@ -48,7 +50,9 @@ func (s *speaking) answer(p *server.Peer, cmd string, args []string) bool {
 	switch {
 	case cmd == "INFO":
 		p.WriteBulk("# Server\r\n" + s.info)
-	case cmd == "EVALSHA" || s.asked[cmd] == nil:
+	case cmd == "EVALSHA" || cmd == "EVAL":
+		return s.refuses(p, cmd)
+	case s.asked[cmd] == nil:
 		return false
 	case !s.knows[cmd] && cmd == "IFEQ":
 		p.WriteError("ERR syntax error")
@@ -69,6 +73,20 @@ func (s *speaking) answer(p *server.Peer, cmd string, args []string) bool {
 		}
 		s.Del(args[0])
 		p.WriteInt(1)
+	}
+	return true
+}
+
+// refuses answers a script that it will not run.
+func (s *speaking) refuses(p *server.Peer, cmd string) bool {
+	switch {
+	case s.noLua:
+		p.WriteError(fmt.Sprintf(s.refusal, cmd))
+	case cmd == "EVALSHA" && s.forgot:
+		p.WriteError("NOSCRIPT No matching script. Please use EVAL.")
+	default:
+		s.forgot = false
+		return false
 	}
 	return true
 }

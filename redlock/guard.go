@@ -23,10 +23,16 @@ import (
 // uptime; else the server is asked once more. What was dialled in between may lead
 // to a server that has just started, and the question decides it.
 //
+// Client libraries have ways to dial past a client's hooks: one made by WithTimeout
+// shares its parent's connections. So as long as no dial has been seen, every
+// server is asked with every SET.
+//
 // Only a SET is a vote of a node's memory. An extension finds our own token,
-// which nobody else puts there: the key is there now, whatever was forgotten
-// before, and whoever forgets it after a restart is kept from voting by that
-// restart. A release takes back what is ours and promises nothing.
+// which nobody else puts there: the key is there now, and whoever forgets it after a
+// restart is kept from voting by that restart. But what counts is a key that took the
+// place of nobody's: where the yes to our SET did not count, as the server had
+// forgotten others' keys, or came too late to be heard, the extension is vouched for as
+// a SET is. A release takes back what is ours and promises nothing.
 type guard struct {
 	need    time.Duration // so long a server must have been up for
 	dialled atomic.Int64  // connections so far
@@ -35,6 +41,7 @@ type guard struct {
 
 	mu    sync.Mutex    // of learn
 	runID string        // of the run that answered last
+	first time.Duration // reading of options.now when it had answered first: it began before
 	after time.Duration // reading of options.now after which that run began, if began is set
 	began bool          // in our time: another run was heard before it
 }
@@ -79,7 +86,10 @@ func (g *guard) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 
 // sure reports whether the server is known to have been up for long enough on
 // every connection that there is.
-func (g *guard) sure() bool { return g.covered.Load() == g.dialled.Load() }
+func (g *guard) sure() bool {
+	dialled := g.dialled.Load()
+	return dialled > 0 && g.covered.Load() == dialled
+}
 
 // hear notes that the run which answered last was up at this reading of options.now, or
 // later. Of answers that overtake each other the latest question counts.
@@ -96,17 +106,20 @@ func (g *guard) hear(asked time.Duration) {
 // had been dialled, at these readings of options.now. It returns for how long the
 // server had been up, at least, when it was asked.
 //
-// Uptime is counted by the server's wall clock in whole seconds. One that is
-// stepped forward after the start makes it longer than it is. Where the guard has
-// heard the run before this one, it knows better: this one began later.
+// Uptime is counted by the server's wall clock in whole seconds, and a clock that is
+// stepped after the start makes it longer or shorter than it is. Our own clock knows better
+// where the guard has heard this run before, which is as old as that at least; and
+// where it has heard the one before this one, which began later.
 func (g *guard) learn(who identity, dialled int64, asked, answered time.Duration) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.runID != "" && g.runID != who.runID {
-		g.after, g.began = time.Duration(g.heard.Load()), true
+	if another := g.runID != who.runID; another || who.runID == "" {
+		if another && g.runID != "" {
+			g.after, g.began = time.Duration(g.heard.Load()), true
+		}
+		g.runID, g.first = who.runID, answered
 	}
-	g.runID = who.runID
-	up := who.up - time.Second
+	up := max(who.up-time.Second, asked-g.first)
 	if g.began {
 		up = min(up, answered-g.after)
 	}
@@ -124,6 +137,15 @@ func (o *options) guarded() bool { return o.longestTTL > 0 && o.on(RestartGuard)
 
 // errUnguarded is for a server that does not tell its uptime.
 var errUnguarded = errors.New("it does not tell its uptime, which WithRestartGuard needs: allow INFO")
+
+// untold is the cause for a server of which no answer to INFO has come.
+func untold(err error) error {
+	var refused redis.Error
+	if errors.As(err, &refused) {
+		return fmt.Errorf("%w (%v)", errUnguarded, err)
+	}
+	return nodeCause(err)
+}
 
 // young is the cause for a server that has not been up for long enough.
 func young(up, need time.Duration) error {
@@ -145,31 +167,50 @@ func (n *node) setGuarded(ctx context.Context, l *Lease, set *redis.StringCmd) (
 		}
 		return n.vouch(ctx, r, asked), nil
 	}
-	who, err := n.setAndIdentify(ctx, r, set)
+	who, unheard, err := n.setAndIdentify(ctx, r, set)
 	if err != nil {
 		return nil, err
+	}
+	if unheard != nil {
+		return untold(unheard), nil
 	}
 	return g.decide(who, dialled, asked, r.now(), 0), nil
 }
 
-// vouch asks a server for its uptime after a SET that was sent at a reading of options.now,
-// or later: if it began long enough before that, it is the one that carried the SET out.
+// extendGuarded sets the key's expiry anew, and vouches for the server that did, unless its
+// yes to the lease's SET has counted. What it has forgotten since then was not ours.
+func (n *node) extendGuarded(ctx context.Context, l *Lease) (vote, error) {
+	if set, returned := l.sets.calls[n.index].outcome(); returned && set.vote == yes {
+		return n.prolong(ctx, l)
+	}
+	sent := l.lock.now()
+	vote, err := n.prolong(ctx, l)
+	if vote == yes {
+		if unsure := n.vouch(ctx, l.lock, sent); unsure != nil {
+			return failed, unsure
+		}
+	}
+	return vote, err
+}
+
+// vouch asks a server for its uptime after a command that was sent at a reading of options.now,
+// or later: if it began long enough before that, it is the one that carried the command out.
 func (n *node) vouch(ctx context.Context, r *Redlock, sent time.Duration) error {
 	dialled, asked := n.guard.dialled.Load(), r.now()
 	info := askWho(ctx)
 	n.line.process(ctx, info)
 	who, err := identify(info)
 	if err != nil {
-		return nodeCause(err)
+		return untold(err)
 	}
 	answered := r.now()
 	return n.guard.decide(who, dialled, asked, answered, answered-sent)
 }
 
-// decide says whether a server's word is good for a SET that was carried out no
+// decide says whether a server's word is good for a command that was carried out no
 // longer than since before it was asked.
 func (g *guard) decide(who identity, dialled int64, asked, answered, since time.Duration) error {
-	if who.up < 0 {
+	if !who.tellsUp {
 		return errUnguarded
 	}
 	if up := g.learn(who, dialled, asked, answered) - since; up < g.need {

@@ -17,12 +17,12 @@ func TestUptimeIsTakenForTheLeastThatItCanBe(t *testing.T) {
 		enough    bool
 	}{{10 * second, 0, false}, {11 * second, 0, true}, {11 * second, time.Nanosecond, false}, {12 * second, second, true}} {
 		g := unsure(10 * second)
-		err := g.decide(identity{runID: "a", up: c.up}, 1, 0, 0, c.since)
+		err := g.decide(identity{runID: "a", tellsUp: true, up: c.up}, 1, 0, 0, c.since)
 		require.Equal(t, c.enough, err == nil, "up for %s, asked %s later: %v", c.up, c.since, err)
 	}
 	g := unsure(10 * second)
 	g.dialled.Store(1)
-	require.NoError(t, g.decide(identity{runID: "a", up: 11 * second}, 1, 0, 0, 0))
+	require.NoError(t, g.decide(identity{runID: "a", tellsUp: true, up: 11 * second}, 1, 0, 0, 0))
 	require.True(t, g.sure(), "as long as is needed is enough for the next time as well")
 }
 
@@ -31,8 +31,8 @@ func TestARunIsNoOlderThanTheOneBeforeAllows(t *testing.T) {
 	const second = time.Second
 	for answered, enough := range map[time.Duration]bool{59 * second: false, 60 * second: true} {
 		g := unsure(10 * second)
-		require.NoError(t, g.decide(identity{runID: "a", up: time.Hour}, 1, 50*second, 51*second, 0))
-		err := g.decide(identity{runID: "b", up: time.Hour}, 1, 52*second, answered, 0)
+		require.NoError(t, g.decide(identity{runID: "a", tellsUp: true, up: time.Hour}, 1, 50*second, 51*second, 0))
+		err := g.decide(identity{runID: "b", tellsUp: true, up: time.Hour}, 1, 52*second, answered, 0)
 		require.Equal(t, enough, err == nil, answered)
 	}
 }
@@ -47,8 +47,8 @@ func TestANewGuardIsSureOfNothing(t *testing.T) {
 		require.False(t, g.sure())
 		g.dialled.Add(1)
 	}
-	_ = g.learn(identity{runID: "a", up: settled}, 3, 0, 0)
+	_ = g.learn(identity{runID: "a", tellsUp: true, up: settled}, 3, 0, 0)
 	require.True(t, g.sure())
-	_ = g.learn(identity{runID: "b", up: 0}, 3, 0, 0)
+	_ = g.learn(identity{runID: "b", tellsUp: true, up: 0}, 3, 0, 0)
 	require.False(t, g.sure(), "another server answers, which has just started")
 }

@@ -14,12 +14,13 @@ import (
 type identity struct {
 	runID            string        // "" if it does not say
 	product, version string        // redis or valkey, and its own version
-	up               time.Duration // by its wall clock, in whole seconds; negative if it does not say
+	up               time.Duration // by its wall clock, in whole seconds; negative if that was set back since
+	tellsUp          bool
 }
 
 // identify reads the answer to INFO server.
 func identify(info *redis.StringCmd) (identity, error) {
-	who := identity{product: "redis", up: -1}
+	who := identity{product: "redis"}
 	text, err := info.Result()
 	if err != nil {
 		return who, err
@@ -37,7 +38,7 @@ func identify(info *redis.StringCmd) (identity, error) {
 			}
 		case "uptime_in_seconds":
 			if seconds, err := strconv.ParseInt(value, 10, 32); err == nil {
-				who.up = time.Duration(seconds) * time.Second
+				who.up, who.tellsUp = time.Duration(seconds)*time.Second, true
 			}
 		}
 	}
@@ -50,24 +51,24 @@ func askWho(ctx context.Context) *redis.StringCmd { return redis.NewStringCmd(ct
 // setAndIdentify asks the server who it is in the same write as a SET, and ahead
 // of it, so that identifying costs no time, and so that it is the server that
 // carries out the SET which says so. A server that answers the SET but refuses
-// INFO stays unverified.
-func (n *node) setAndIdentify(ctx context.Context, r *Redlock, set *redis.StringCmd) (identity, error) {
+// INFO stays unverified; unheard is why there is no identity.
+func (n *node) setAndIdentify(ctx context.Context, r *Redlock, set *redis.StringCmd) (who identity, unheard, err error) {
 	info := askWho(ctx)
 	n.line.process(ctx, set, info)
 
-	who, err := identify(info)
-	if err == nil && who.runID != "" && r.on(DistinctNodes) {
+	who, unheard = identify(info)
+	if unheard == nil && who.runID != "" && r.on(DistinctNodes) {
 		if err := r.claim(ctx, who.runID, n); err != nil {
-			return who, err
+			return who, nil, err
 		}
 	}
-	if err == nil {
+	if unheard == nil {
 		n.dialect.Store(int32(dialectOf(who)))
 	}
 	var refused redis.Error
 	answered := set.Err() == nil || errors.Is(set.Err(), redis.Nil)
-	if err == nil || errors.As(err, &refused) && answered {
+	if unheard == nil || errors.As(unheard, &refused) && answered {
 		n.identified.Store(true)
 	}
-	return who, nil
+	return who, unheard, nil
 }

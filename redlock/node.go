@@ -75,7 +75,7 @@ func (n *node) send(ctx context.Context, l *Lease, set *redis.StringCmd) (unsure
 	case n.guard != nil:
 		return n.setGuarded(ctx, l, set)
 	case l.lock.on(DistinctNodes) && !n.identified.Load():
-		_, err := n.setAndIdentify(ctx, l.lock, set)
+		_, _, err := n.setAndIdentify(ctx, l.lock, set)
 		return nil, err
 	default:
 		n.line.process(ctx, set)
@@ -101,6 +101,14 @@ func (l *Lease) read(set *redis.StringCmd) (vote, error) {
 
 // extend sets the key's expiry to the whole TTL from now.
 func (n *node) extend(ctx context.Context, l *Lease) (vote, error) {
+	if n.guard != nil {
+		return n.extendGuarded(ctx, l)
+	}
+	return n.prolong(ctx, l)
+}
+
+// prolong is extend, whatever the server may have forgotten before.
+func (n *node) prolong(ctx context.Context, l *Lease) (vote, error) {
 	if !l.lock.on(ExtendOwnership) {
 		done, err := n.client.PExpire(ctx, l.key, l.ttl).Result()
 		return owned(done, err)
@@ -128,13 +136,17 @@ func (s script) call(key string, args ...any) []any {
 }
 
 // run carries out a call of a script. It is sent in full only to a server that
-// does not know it.
+// does not know it. One that refuses scripts is asked anew who it is with the next SET:
+// it may be the successor of the one that we know, and have a command of its own.
 func (n *node) run(ctx context.Context, s script, call []any) *redis.Cmd {
 	cmd := redis.NewCmd(ctx, call...)
 	n.line.process(ctx, cmd)
 	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
 		cmd = redis.NewCmd(ctx, append([]any{"eval", s.source}, call[2:]...)...)
 		n.line.process(ctx, cmd)
+	}
+	if unknown(cmd.Err()) {
+		n.identified.Store(false)
 	}
 	return cmd
 }

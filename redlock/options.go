@@ -196,10 +196,14 @@ func WithBatchWait(d time.Duration) Option {
 // and so is a new one; when a majority has restarted, the lock is. It needs a
 // *redis.Client for each node, and servers that answer INFO.
 //
+// A client whose dials its hooks do not see, as one made by WithTimeout, asks with
+// every SET.
+//
 // It does not help where keys are lost without a restart: FLUSHALL, eviction, a
-// replica that takes over; nor where a proxy keeps connections open over a restart,
+// replica that takes over, a virtual machine that is put back to a snapshot; nor where
+// a proxy keeps connections open over a restart, several servers are behind one address,
 // or a server's wall clock, by which uptime is counted, is stepped forward after its
-// start, unless this client was connected to the server before it restarted.
+// start, unless this client used the server until it restarted.
 func WithRestartGuard(longest time.Duration) Option {
 	return func(o *options) error {
 		if longest < time.Millisecond {

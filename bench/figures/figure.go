@@ -3,6 +3,8 @@ package figures
 import (
 	"cmp"
 	"slices"
+
+	"github.com/aclements/go-moremath/stats"
 )
 
 // Unit is what a figure counts, and decides how it is written.
@@ -25,7 +27,16 @@ type Figure struct {
 	Median float64   `json:"median"`
 	Low    float64   `json:"low"`    // the lower quartile
 	High   float64   `json:"high"`   // the upper one
-	Rounds []float64 `json:"rounds"` // in the order in which they were measured
+	Rounds []float64 `json:"rounds"` // in the order in which they were measured; none where they are too many
+	// Interval is where the median of ever more rounds would lie, nil unless asked for.
+	Interval *Interval `json:"interval,omitempty"`
+}
+
+// Interval is a confidence interval, with both ends.
+type Interval struct {
+	Low        float64 `json:"low"`
+	High       float64 `json:"high"`
+	Confidence float64 `json:"confidence"` // 0.95 or a little more
 }
 
 // Of makes a figure of its rounds, of which there must be one or more.
@@ -45,6 +56,19 @@ func Ratios(name string, of, to Figure) Figure {
 		rounds[i] = of.Rounds[i] / to.Rounds[i]
 	}
 	return Of(name, Ratio, rounds...)
+}
+
+// WithInterval is the figure with the interval in which its median lies with 95 %
+// confidence. Its ends are two of the rounds, by their rank, so that nothing is assumed of
+// how rounds are distributed but that they do not depend on each other; of fewer than
+// six, no interval of theirs is so sure, and the figure stays as it is.
+func (f Figure) WithInterval() Figure {
+	ranks := stats.QuantileCI(len(f.Rounds), 0.5, 0.95)
+	if ranks.LoOrder >= 1 && ranks.HiOrder <= len(f.Rounds) {
+		_, low, high := ranks.SampleCI(stats.Sample{Xs: f.Rounds})
+		f.Interval = &Interval{Low: low, High: high, Confidence: ranks.Confidence}
+	}
+	return f
 }
 
 // Row is what was measured of one thing.
@@ -71,6 +95,8 @@ type Target struct {
 	Got     float64 `json:"got"`
 	Unit    Unit    `json:"unit"`
 	Reached bool    `json:"reached"`
+	// Interval is that of the figure, where the whole of it has to be within the bound.
+	Interval *Interval `json:"interval,omitempty"`
 }
 
 // AtLeast wants a figure's median to be the bound or more.
@@ -81,6 +107,20 @@ func AtLeast(what string, f Figure, bound float64) Target {
 // AtMost wants a figure's median to be the bound or less.
 func AtMost(what string, f Figure, bound float64) Target {
 	return target(what, "at most", f, bound, cmp.Compare(f.Median, bound) <= 0)
+}
+
+// SurelyAtLeast wants the whole of a figure's interval to be the bound or more.
+func SurelyAtLeast(what string, f Figure, bound float64) Target {
+	t := AtLeast(what, f, bound)
+	t.Interval, t.Reached = f.Interval, f.Interval != nil && f.Interval.Low >= bound
+	return t
+}
+
+// SurelyAtMost wants the whole of a figure's interval to be the bound or less.
+func SurelyAtMost(what string, f Figure, bound float64) Target {
+	t := AtMost(what, f, bound)
+	t.Interval, t.Reached = f.Interval, f.Interval != nil && f.Interval.High <= bound
+	return t
 }
 
 func target(what, bound string, f Figure, want float64, reached bool) Target {

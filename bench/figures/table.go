@@ -75,8 +75,12 @@ func (s Section) table() string {
 	return t.String()
 }
 
-// String is the median with its spread, if there is one: 4.10 k/s ±3 %.
+// String is the median with its interval, 0.995 [0.990, 1.001], or its spread, if there
+// is one: 4.10 k/s ±3 %.
 func (f Figure) String() string {
+	if f.Interval != nil {
+		return fmt.Sprintf("%.3f %s", f.Median, f.Interval)
+	}
 	text := f.Unit.Format(f.Median)
 	if f.High > f.Low && f.Median != 0 {
 		text += fmt.Sprintf(" ±%.0f %%", 50*(f.High-f.Low)/math.Abs(f.Median))
@@ -90,8 +94,15 @@ func (t Target) String() string {
 	if !t.Reached {
 		sign = "✗"
 	}
-	return fmt.Sprintf("%s %s: %s, wanted %s %s", sign, t.What, t.Unit.Format(t.Got), t.Bound, t.Unit.Format(t.Want))
+	got := t.Unit.Format(t.Got)
+	if t.Interval != nil {
+		got = fmt.Sprintf("%.3f %s", t.Got, t.Interval)
+	}
+	return fmt.Sprintf("%s %s: %s, wanted %s %s", sign, t.What, got, t.Bound, t.Unit.Format(t.Want))
 }
+
+// String is both ends: [0.990, 1.001].
+func (i *Interval) String() string { return fmt.Sprintf("[%.3f, %.3f]", i.Low, i.High) }
 
 // prefix is a multiple of a unit.
 type prefix struct {

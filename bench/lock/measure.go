@@ -38,12 +38,7 @@ func Measure(ctx context.Context, say func(format string, args ...any)) (section
 		}
 		sections = append(sections, section)
 	}
-	say("lock: the reference and its options")
-	more, err := changed(ctx, s)
-	if err != nil {
-		err = fmt.Errorf("the reference and its options: %w", err)
-	}
-	return append(sections, more...), err
+	return sections, nil
 }
 
 // alone measures one caller. What is left to win is the time that a lock spends

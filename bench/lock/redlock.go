@@ -18,14 +18,16 @@ type redlockLocker struct {
 
 // openRedlock sets no option but a node timeout that a busy machine does not reach: what is
 // measured is the work, not attempts that were given up.
-func openRedlock(addrs []string) (locker, error) { return openReference(clients(addrs)) }
+func openRedlock(addrs []string) (locker, error) {
+	return openReference(clients(addrs), redlock.WithNodeTimeout(500*time.Millisecond))
+}
 
-func openReference(all []*redis.Client, more ...redlock.Option) (locker, error) {
+func openReference(all []*redis.Client, options ...redlock.Option) (locker, error) {
 	nodes := make([]redis.UniversalClient, len(all))
 	for i, c := range all {
 		nodes[i] = c
 	}
-	lock, err := redlock.New(nodes, append(more, redlock.WithNodeTimeout(500*time.Millisecond))...)
+	lock, err := redlock.New(nodes, options...)
 	if err != nil {
 		return nil, errors.Join(err, closeAll(all))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"strconv"
 	"sync"
@@ -24,6 +25,13 @@ type trial struct {
 	callers int
 	rounds  int
 	length  time.Duration // of one round of one peer
+	// brief: rounds are so short and so many that nothing is looked at beside pairs and
+	// processor time.
+	brief bool
+	// known, unless nil, is asked after each so many rounds whether they are enough; of
+	// most they are in any case.
+	known func(results [][]round) bool
+	most  int
 	// oneKey: all callers want the same key; otherwise no two ever do.
 	oneKey bool
 	settle time.Duration // after a round, before keys are counted
@@ -35,8 +43,8 @@ type trial struct {
 type round struct {
 	elapsed  time.Duration
 	grants   []int                   // by caller
-	waits    *hdrhistogram.Histogram // from asking to grant, in nanoseconds
-	pairs    *hdrhistogram.Histogram // from asking to the end of the release
+	waits    *hdrhistogram.Histogram // from asking to grant, in nanoseconds; nil in a brief round
+	pairs    *hdrhistogram.Histogram // from asking to the end of the release, as waits
 	mallocs  uint64
 	cpu      time.Duration // that this process used, without the servers
 	commands int64         // carried out by the servers
@@ -67,10 +75,10 @@ func (t trial) run(ctx context.Context, s *Servers, addrs []string, who []peer) 
 		}
 	}
 	results = make([][]round, len(who))
-	for n := range t.rounds + 1 { // the first dials, and does not count
-		for i := range who {
-			// Each round begins with another peer.
-			i = (i + n) % len(who)
+	draw := rand.New(rand.NewPCG(1, 0))
+	for n := 0; !t.enough(n, results); n++ { // the first dials, and does not count
+		// No peer comes first, or after another one, more often than by chance.
+		for _, i := range draw.Perm(len(who)) {
 			r, err := t.round(ctx, s, lockers[i], n)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", who[i].name, err)
@@ -83,7 +91,25 @@ func (t trial) run(ctx context.Context, s *Servers, addrs []string, who []peer) 
 	return results, nil
 }
 
+// enough reports whether n rounds are, with the first, which does not count.
+func (t trial) enough(n int, results [][]round) bool {
+	n--
+	switch {
+	case n < t.rounds:
+		return false
+	case t.known == nil || n >= t.most:
+		return true
+	default:
+		return n%t.rounds == 0 && t.known(results)
+	}
+}
+
 func (t trial) round(ctx context.Context, s *Servers, l locker, n int) (round, error) {
+	if t.brief {
+		r, err := t.load(ctx, l, n)
+		time.Sleep(t.settle)
+		return r, errors.Join(err, ctx.Err())
+	}
 	before, err := s.commands(ctx)
 	if err != nil {
 		return round{}, err
@@ -119,9 +145,16 @@ func (t trial) disturbed(ctx context.Context, l locker, n int) (r round, err err
 // load lets the callers take and release keys until the round is over.
 func (t trial) load(ctx context.Context, l locker, n int) (round, error) {
 	callers := make([]caller, t.callers)
+	for i := range callers {
+		if !t.brief {
+			callers[i].waits, callers[i].pairs = newHistogram(), newHistogram()
+		}
+	}
 	var before, after runtime.MemStats
-	runtime.GC() // the last peer's garbage is not this one's
-	runtime.ReadMemStats(&before)
+	if !t.brief {
+		runtime.GC() // the last peer's garbage is not this one's
+		runtime.ReadMemStats(&before)
+	}
 	cpu, err := processorTime()
 	if err != nil {
 		return round{}, err
@@ -130,7 +163,6 @@ func (t trial) load(ctx context.Context, l locker, n int) (round, error) {
 	var all sync.WaitGroup
 	for i := range callers {
 		c := &callers[i]
-		c.waits, c.pairs = newHistogram(), newHistogram()
 		key := fmt.Sprintf("%d-%d-", n, i)
 		next := func() string { return key + strconv.Itoa(c.grants) }
 		if t.oneKey {
@@ -139,18 +171,23 @@ func (t trial) load(ctx context.Context, l locker, n int) (round, error) {
 		all.Go(func() { c.err = c.work(ctx, l, next, begin.Add(t.length)) })
 	}
 	all.Wait()
-	r := round{elapsed: time.Since(begin), waits: newHistogram(), pairs: newHistogram()}
+	r := round{elapsed: time.Since(begin)}
 	used, err := processorTime()
 	if err != nil {
 		return round{}, err
 	}
 	r.cpu = used - cpu
-	runtime.ReadMemStats(&after)
-	r.mallocs = after.Mallocs - before.Mallocs
+	if !t.brief {
+		runtime.ReadMemStats(&after)
+		r.mallocs = after.Mallocs - before.Mallocs
+		r.waits, r.pairs = newHistogram(), newHistogram()
+	}
 	var errs []error
 	for _, c := range callers {
-		r.waits.Merge(c.waits)
-		r.pairs.Merge(c.pairs)
+		if !t.brief {
+			r.waits.Merge(c.waits)
+			r.pairs.Merge(c.pairs)
+		}
 		r.grants = append(r.grants, c.grants)
 		errs = append(errs, c.err)
 	}
@@ -165,17 +202,17 @@ func newHistogram() *hdrhistogram.Histogram {
 // caller is one of those who use a lock at the same time.
 type caller struct {
 	grants       int
-	waits, pairs *hdrhistogram.Histogram
+	waits, pairs *hdrhistogram.Histogram // nil in a brief round
 	err          error
 }
 
-// work takes and releases keys until a time.
+// work takes and releases keys until a time, one at least: a rate is compared with others.
 func (c *caller) work(ctx context.Context, l locker, next func() string, until time.Time) error {
 	ctx, cancel := context.WithDeadline(ctx, until.Add(ttl))
 	defer cancel()
 	for {
 		asked := time.Now()
-		if asked.After(until) {
+		if c.grants > 0 && asked.After(until) {
 			return nil
 		}
 		h, err := l.acquire(ctx, next())
@@ -187,13 +224,21 @@ func (c *caller) work(ctx context.Context, l locker, next func() string, until t
 			return fmt.Errorf("release: %w", err)
 		}
 		c.grants++
-		if err := errors.Join(
-			c.waits.RecordValue(int64(granted.Sub(asked))),
-			c.pairs.RecordValue(int64(time.Since(asked))),
-		); err != nil {
+		if err := c.note(asked, granted); err != nil {
 			return err
 		}
 	}
+}
+
+// note takes down how long a pair took that has just ended.
+func (c *caller) note(asked, granted time.Time) error {
+	if c.waits == nil {
+		return nil
+	}
+	return errors.Join(
+		c.waits.RecordValue(int64(granted.Sub(asked))),
+		c.pairs.RecordValue(int64(time.Since(asked))),
+	)
 }
 
 // figureOf makes a figure of one number for each round.

@@ -23,6 +23,7 @@ import (
 // end with the program, and are on record for the case that it is killed.
 type Servers struct {
 	Addrs  []string
+	looks  []*redis.Client // to look at them, between measurements
 	nodes  []*process.Process
 	folder string
 	record *process.Record
@@ -62,6 +63,7 @@ func (s *Servers) start(ctx context.Context, program string, i int) error {
 		return err
 	}
 	s.Addrs, s.nodes = append(s.Addrs, addr), append(s.nodes, node)
+	s.looks = append(s.looks, clients([]string{addr})...)
 	ctx, cancel := context.WithTimeout(ctx, process.Timeout)
 	defer cancel()
 	for {
@@ -89,7 +91,7 @@ func freeAddr() (string, error) {
 
 // Close ends the servers and removes their folder.
 func (s *Servers) Close() error {
-	var errs []error
+	errs := []error{closeAll(s.looks)}
 	for _, n := range s.nodes {
 		errs = append(errs, n.Kill())
 	}
@@ -129,8 +131,8 @@ func (s *Servers) commands(ctx context.Context) (total int64, err error) {
 
 func (s *Servers) each(do func(*redis.Client) error) error {
 	var errs []error
-	for _, addr := range s.Addrs {
-		errs = append(errs, server.With(addr, do))
+	for _, c := range s.looks {
+		errs = append(errs, do(c))
 	}
 	return errors.Join(errs...)
 }

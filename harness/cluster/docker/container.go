@@ -165,7 +165,8 @@ func (b *box) checkClock(ctx context.Context, before time.Time) error {
 	}
 	// TIME is in whole microseconds.
 	if shown.Before(before.Add(-time.Microsecond)) || shown.After(after) {
-		return fmt.Errorf("TIME is %v off its clock: the preload shim is not in effect", shown.Sub(before))
+		return fmt.Errorf("TIME is %v off its clock: the server is not under the preload shim, or under a control file that is not the proxy's",
+			shown.Sub(before))
 	}
 	return nil
 }

@@ -36,12 +36,13 @@ type machines struct {
 	mu       sync.Mutex
 	controls map[string]*shim.Control // by server
 	disks    map[string]string        // where a server keeps its data, as the proxy sees it
+	orders   map[string]int           // how often a server's machine was asked for, or its retirement
 }
 
 // newMachines makes a machine, as new, for every volume in a folder. The small
 // disks are in another.
 func newMachines(volumes, small string) (*machines, error) {
-	m := &machines{volumes: volumes, small: small, controls: map[string]*shim.Control{}, disks: map[string]string{}}
+	m := &machines{volumes: volumes, small: small, controls: map[string]*shim.Control{}, disks: map[string]string{}, orders: map[string]int{}}
 	entries, err := os.ReadDir(volumes)
 	if err != nil {
 		return nil, err
@@ -59,6 +60,7 @@ func newMachines(volumes, small string) (*machines, error) {
 func (m *machines) retire(r Retire) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.orders[r.Server]++
 	volume, err := m.forget(r.Server)
 	if err != nil {
 		return err
@@ -99,8 +101,19 @@ func (m *machines) forget(server string) (volume string, err error) {
 	return filepath.Join(m.volumes, server), nil
 }
 
-// renew empties a volume, and puts into it what a server needs to start.
+// order counts an order for a server, and returns its number.
+func (m *machines) order(server string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.orders[server]++
+	return m.orders[server]
+}
+
+// renew empties a volume, and puts into it what a server needs to start. One that has waited
+// for an end, and whose caller has lost patience and ordered anew, must not take away what the
+// server has got since: it would run without a clock that anybody commands.
 func (m *machines) renew(want Machine) error {
+	order := m.order(want.Server)
 	if want.Retired {
 		if err := m.awaitRetired(want.Server); err != nil {
 			return err
@@ -108,6 +121,9 @@ func (m *machines) renew(want Machine) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.orders[want.Server] != order {
+		return fmt.Errorf("another machine of %s has been asked for meanwhile", want.Server)
+	}
 	volume, err := m.forget(want.Server)
 	if err != nil {
 		return err
