@@ -75,7 +75,7 @@ type Finding struct {
 
 // All are the locks in the order of the table.
 func All() []Lock {
-	return slices.Concat(redsyncs(), redlockGos(), rueidisLocks(), redisLocks(), goZeros(), gocrons(), machineries(), kvtools(), asynqs(),
+	return slices.Concat(redsyncs(), redlockGos(), rueidisLocks(), redisLocks(), goZeros(), gocrons(), machineries(), kvtools(), asynqs(), giteas(),
 		eagles(), references())
 }
 
