@@ -13,7 +13,7 @@ import (
 
 func gocrons() []Lock {
 	jobs := Quote{"The lock is held for the duration of the job's run", "github.com/go-co-op/gocron/v2 v2.16.6, distributed.go:17"}
-	base := Lock{Module: "github.com/go-co-op/gocron-redis-lock/v2", On: single}
+	base := Lock{Module: "github.com/go-co-op/gocron-redis-lock/v2", On: Single}
 	plain, extending := base, base
 	plain.Name, plain.Test = "gocron-redis-lock", "gocron"
 	plain.SetUp = "NewRedisLocker with WithTries(1) as in its README, and WithExpiry with the TTL"
@@ -32,6 +32,7 @@ func gocrons() []Lock {
 	extending.Findings = []Finding{{
 		Scenarios: []string{"told-too-late", "delayed-restart", "majority-crash-delayed"},
 		Confirm:   []string{"scenarios/told-too-late.yaml"},
+		Short:     "two work at once: extending ends, and nobody is told",
 		What: "the first extension that fails is the last, and nobody hears of it: the job goes on, its lock expires, and the same " +
 			"job starts elsewhere",
 		Place: "redislock.go:129-132",

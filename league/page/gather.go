@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -30,6 +31,7 @@ type entry struct {
 	server   string
 	explored string // what was explored, in words
 	Crosses  []*cross
+	Cost     *league.Cost // nil: not measured
 }
 
 // ranRow is a scenario with what it came to, and the folder that has its histories.
@@ -62,10 +64,34 @@ func versions(goMod string) (map[string]string, error) {
 		return nil, err
 	}
 	found := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?m)^\s*(\S+) (v\S+)`).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^(?:\s*|replace .* => )(\S+) (v\S+)`).FindAllStringSubmatch(string(text), -1) {
 		found[m[1]] = m[2]
 	}
 	return found, nil
+}
+
+// installed is the version of a Debian package that is there, "" if it is not.
+func installed(name string) string {
+	said, err := exec.Command("dpkg-query", "--show", "--showformat", "${source:Upstream-Version}", name).Output()
+	if err != nil {
+		return ""
+	}
+	return string(said)
+}
+
+// costs reads what the command costs has measured, nothing if it was not run.
+func costs(path string) (all map[string]league.Cost, err error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return all, nil
 }
 
 func gather(locks []league.Lock, results, goMod string) (*table, error) {
@@ -73,9 +99,19 @@ func gather(locks []league.Lock, results, goMod string) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
+	measured, err := costs(filepath.Join(results, "costs.json"))
+	if err != nil {
+		return nil, err
+	}
 	t := &table{}
 	for _, lock := range locks {
 		e := &entry{Lock: lock, Version: pinned[lock.Module], rows: map[string]ranRow{}}
+		if lock.Package != "" {
+			e.Version = installed(lock.Package)
+		}
+		if cost, found := measured[lock.Test]; found {
+			e.Cost = &cost
+		}
 		t.entries = append(t.entries, e)
 		if lock.Unjudged != "" {
 			continue
