@@ -7,7 +7,7 @@ func foreigners() []Lock {
 	base := Lock{On: Single, RealTime: true, Belief: undeclared}
 	var all []Lock
 	for _, l := range []Lock{{
-		Name: "redis-py Lock", Test: "redis-py", Package: "python3-redis", Language: "Python", Worker: "python3 harness/kits/python/redis_py.py",
+		Name: "redis-py Lock", Test: "redis-py", Package: "python3-redis", Language: "Python", Worker: "/usr/bin/python3 harness/kits/python/redis_py.py",
 		SetUp: "lock(key, timeout=TTL, thread_local=False) and acquire(blocking=False), on a client whose socket_timeout is the node timeout",
 		Promises: []Quote{{"``timeout`` indicates a maximum life for the lock in seconds. By default, it will remain locked until release() is called.",
 			"redis/lock.py:90-91"}},

@@ -162,6 +162,7 @@ func work(t *testing.T, lock Lock, names []string, trials int) {
 		"--out", out}, names...)
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = ".."
+	cmd.Env = append(os.Environ(), "NODE_PATH=/usr/share/nodejs") // where Debian's are, for a node that is not Debian's
 	said, err := cmd.CombinedOutput()
 	t.Logf("%s", said)
 	var exit *exec.ExitError
