@@ -30,12 +30,12 @@ func lateSet(place string) Finding {
 // believed is what a lock says by a context alone cannot do for a process that sleeps.
 func believed(place string) Finding {
 	return Finding{
-		Scenarios: []string{"client-pause", "pause-after-check", "token-check-and-set"},
-		Short:     "a process that slept works on",
+		Scenarios: []string{"client-pause", "pause-after-check", "token-check-and-set"}, Confirm: []string{"client-pause"},
+		Short: "a process that slept works on",
 		What: "a process that is stopped for longer than the lock lasts goes on when it wakes up, until its watchdog has noticed: " +
 			"nothing but the watchdog tells it, and there is no deadline that it could look at",
 		Place:   place,
 		Reply:   "no lock with a timeout stops a process that sleeps: what it guards has to check (a fencing token)",
-		Depends: "on whether the work looks at a clock of its own; virtual time only",
+		Depends: "on whether the work looks at a clock of its own",
 	}
 }

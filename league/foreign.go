@@ -11,7 +11,7 @@ func foreigners() []Lock {
 		SetUp: "lock(key, timeout=TTL, thread_local=False) and acquire(blocking=False), on a client whose socket_timeout is the node timeout",
 		Promises: []Quote{{"``timeout`` indicates a maximum life for the lock in seconds. By default, it will remain locked until release() is called.",
 			"redis/lock.py:90-91"}},
-		Findings: []Finding{lateSet("redis/lock.py:207-209, 219-227"), {
+		Findings: []Finding{unanswered("redis/lock.py:207-209, 219-227", "late-set", "lost-reply"), {
 			Scenarios: []string{"cancelled-acquire"}, Confirm: []string{"cancelled-acquire"}, Short: "a try that was given up leaves its key",
 			What:  "once the caller has given up nothing is deleted: a SET whose answer was still to come leaves its key for a whole TTL",
 			Place: "redis/lock.py:204-226", Reply: "the timeout is there for that",
@@ -26,7 +26,7 @@ func foreigners() []Lock {
 			What: "getRemainingLifetime() counts the whole TTL: on a server whose clock is a little fast the key is gone before that, and " +
 				"two hold it",
 			Place: "Key.php:71-78, Store/RedisStore.php:98: nothing is set aside", Reply: "clocks of one rate are taken for granted; a TTL with a margin is yours to choose",
-		}, lateSet("Store/RedisStore.php:98-101: the exception goes to the caller, and nothing deletes")},
+		}, unanswered("Store/RedisStore.php:98-101: the exception goes to the caller, and nothing deletes", "lost-reply")},
 	}, {
 		Name: "malkusch/lock PHPRedisMutex", Test: "malkusch", Package: "php-malkusch-lock", Language: "PHP", On: Several,
 		Worker:   "php harness/kits/php/malkusch_lock.php",
@@ -37,13 +37,13 @@ func foreigners() []Lock {
 		Worker:   "node harness/kits/node/node_redis.js",
 		SetUp:    "SET NX PX with a random value, and a script that compares and deletes",
 		Promises: []Quote{{"a simple locking system with Redis: SET resource-name anystring NX EX max-lock-time", "redis.io, SET, Patterns"}},
-		Findings: []Finding{lateSet("the recipe: a SET without an answer is not undone")},
+		Findings: []Finding{unanswered("the recipe: a SET without an answer is not undone", "late-set", "lost-reply")},
 	}, {
 		Name: "the recipe of Redis's documents on redis-rb", Test: "redis-rb", Package: "ruby-redis", Language: "Ruby",
 		Worker:   "ruby harness/kits/ruby/redis_rb.rb",
 		SetUp:    "SET NX PX with a random value, and a script that compares and deletes",
 		Promises: []Quote{{"a simple locking system with Redis: SET resource-name anystring NX EX max-lock-time", "redis.io, SET, Patterns"}},
-		Findings: []Finding{lateSet("the recipe: a SET without an answer is not undone")},
+		Findings: []Finding{unanswered("the recipe: a SET without an answer is not undone", "late-set", "lost-reply")},
 	}} {
 		l.RealTime = base.RealTime
 		if l.On == "" {
@@ -55,4 +55,12 @@ func foreigners() []Lock {
 		all = append(all, l)
 	}
 	return all
+}
+
+// unanswered is what comes of giving nothing back where the client library does not ask again, either.
+func unanswered(place string, scenarios ...string) Finding {
+	f := lateSet(place)
+	f.Scenarios, f.Confirm = scenarios, scenarios
+	f.What = "when the answer to the SET does not come, the caller gets an error and nothing deletes the key: nobody has the lock for a whole TTL"
+	return f
 }

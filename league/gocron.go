@@ -19,7 +19,7 @@ func gocrons() []Lock {
 	plain.SetUp = "NewRedisLocker with WithTries(1) as in its README, and WithExpiry with the TTL"
 	plain.Belief = "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least"
 	plain.Promises = []Quote{jobs}
-	plain.Findings = []Finding{lateSet("redsync v4.18.0 mutex.go:107-130"), goRedisDeadlines([]string{"cancelled-acquire"}, nil)}
+	plain.Findings = []Finding{lateSet("redsync v4.18.0 mutex.go:107-130"), goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})}
 	plain.New = newGocron(redislock.NewRedisLocker)
 	extending.Name, extending.Test = "gocron-redis-lock, extending itself", "gocron-extending"
 	extending.SetUp = "as gocron-redis-lock, with WithAutoExtendDuration of a third of the TTL"
@@ -30,7 +30,7 @@ func gocrons() []Lock {
 		{"WithAutoExtendDuration sets the duration for auto extending the lock.", "options.go:12"},
 	}
 	extending.Findings = []Finding{{
-		Scenarios: []string{"told-too-late", "delayed-restart", "majority-crash-delayed"},
+		Scenarios: []string{"told-too-late", "not-told", "delayed-restart", "majority-crash-delayed"},
 		Confirm:   []string{"scenarios/told-too-late.yaml"},
 		Short:     "two work at once: extending ends, and nobody is told",
 		What: "the first extension that fails is the last, and nobody hears of it: the job goes on, its lock expires, and the same " +
@@ -39,7 +39,7 @@ func gocrons() []Lock {
 		Reply: "the Locker interface of gocron has no way to tell a job that its lock is gone; an error for the moment could be tried " +
 			"again all the same",
 		Report: "gocron-redis-lock-extension.md",
-	}, believed("redislock.go:120-135"), lateSet("redsync v4.18.0 mutex.go:107-130"), goRedisDeadlines([]string{"cancelled-acquire"}, nil)}
+	}, believed("redislock.go:120-135"), lateSet("redsync v4.18.0 mutex.go:107-130"), goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})}
 	extending.New = newGocronExtending
 	return []Lock{plain, extending}
 }

@@ -20,7 +20,7 @@ func kvtools() []Lock {
 		Options: []locktest.Option{locktest.Believes(locktest.UntilReleased)},
 	}
 	late := Finding{
-		Scenarios: []string{"told-too-late", "watchdog-cut-off"}, Confirm: []string{"scenarios/told-too-late.yaml"},
+		Scenarios: []string{"told-too-late", "not-told", "watchdog-cut-off"}, Confirm: []string{"scenarios/told-too-late.yaml"},
 		Short: "two work at once: the holder is told too late",
 		What: "when Redis stops answering the holder, the extension waits for 30 s, four times, whatever the TTL: the channel that says " +
 			"that the lock is lost is closed long after another has it",

@@ -131,7 +131,7 @@ func seconds(d time.Duration) int { return int(max(time.Second, d.Round(time.Sec
 
 // Cost is what a lock costs beside safety, as the command costs measures it.
 type Cost struct {
-	// Pairs is acquire and release by one caller, a second; OfBare is that of the bare commands' on as many servers.
+	// Pairs is acquire and release by one caller, a second, in its best round; OfBare is that of the bare commands' on as many servers.
 	Pairs  float64 `json:"pairs"`
 	OfBare float64 `json:"of_bare"`
 	// Commands is what the servers carry out for a pair.

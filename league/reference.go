@@ -24,7 +24,7 @@ func references() []Lock {
 		Name: "SET NX PX and a plain DEL", Test: "naive-del", On: Single, SetUp: "as written in a hurry, on go-redis 9 with its defaults",
 		Belief: undeclared, New: newNaive(setNXPX),
 		Findings: []Finding{plainDel(), lateSet("a SET without an answer is not undone"),
-			goRedisDeadlines([]string{"cancelled-acquire"}, nil)},
+			goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})},
 	}, {
 		Name: "SETNX, then EXPIRE, and a plain DEL", Test: "naive-setnx", On: Single,
 		SetUp: "as written in a hurry, on go-redis 9 with its defaults", Belief: undeclared, New: newNaive(setNXThenExpire),

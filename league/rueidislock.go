@@ -21,12 +21,12 @@ func rueidisLocks() []Lock {
 				"example: Redis are down.", "rueidislock/README.md:54-55",
 		}},
 		Findings: []Finding{toldTooLate("delayed-restart", "majority-crash-delayed"), believed("rueidislock/lock.go:273-291"), {
-			Scenarios: []string{"endless-extension"},
-			Short:     "a worker that hangs keeps it for ever",
-			What:      "a worker that hangs keeps the lock for ever: nothing limits how often the watchdog extends it",
-			Place:     "rueidislock/lock.go:274-290",
-			Reply:     "that is what is promised: it is held until it is released; give the context a deadline",
-			Depends:   "on the context that the caller gives: one with a deadline bounds it; virtual time only",
+			Scenarios: []string{"endless-extension"}, Confirm: []string{"endless-extension"},
+			Short:   "a worker that hangs keeps it for ever",
+			What:    "a worker that hangs keeps the lock for ever: nothing limits how often the watchdog extends it",
+			Place:   "rueidislock/lock.go:274-290",
+			Reply:   "that is what is promised: it is held until it is released; give the context a deadline",
+			Depends: "on the context that the caller gives: one with a deadline bounds it",
 		}},
 		Options: []locktest.Option{locktest.Believes(locktest.UntilReleased)},
 	}
@@ -63,7 +63,7 @@ func rueidisLocks() []Lock {
 
 // toldTooLate: an extension may wait until the end of the validity that it asks for.
 func toldTooLate(more ...string) Finding {
-	shown := append([]string{"told-too-late", "watchdog-cut-off"}, more...)
+	shown := append([]string{"told-too-late", "not-told", "watchdog-cut-off"}, more...)
 	return Finding{
 		Scenarios: shown, Confirm: []string{"scenarios/told-too-late.yaml"},
 		Short: "two work at once: the holder is told too late",

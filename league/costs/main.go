@@ -20,8 +20,8 @@ import (
 
 func main() {
 	out := flag.String("out", filepath.Join("..", "out", "league", "costs.json"), "the file to write")
-	rounds := flag.Int("rounds", 7, "how many rounds, each of every lock in turn")
-	length := flag.Duration("length", 200*time.Millisecond, "how long one lock's part of a round is")
+	rounds := flag.Int("rounds", 40, "how many rounds, each of every lock in turn")
+	length := flag.Duration("length", 30*time.Millisecond, "how long one lock's part of a round is")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

@@ -108,15 +108,14 @@ func (m *measured) pairs(c *contender, counts bool) error {
 		return err
 	}
 	began, n := time.Now(), 0
-	for n == 0 || time.Since(began) < m.length {
-		if err := within(m.ctx, patience, c.pair); err != nil {
-			return fmt.Errorf("%s: %w", c.Name, err)
+	for n == 0 && time.Since(began) < patience || time.Since(began) < m.length {
+		if within(m.ctx, patience, c.pair) == nil { // a refusal takes its time as well
+			n++
 		}
-		n++
 	}
 	took := time.Since(began)
 	after, err := m.info()
-	if counts {
+	if counts && n > 0 {
 		c.rates = append(c.rates, float64(n)/took.Seconds())
 		c.commands = append(c.commands, float64(after-before-int64(servers))/float64(n)) // less the INFOs
 	}
@@ -195,11 +194,12 @@ func (m *measured) costs() map[string]league.Cost {
 		if c.On == league.Single {
 			of = bare[rawOnSingle]
 		}
-		ratios := make([]float64, len(c.rates))
-		for i := range ratios {
-			ratios[i] = c.rates[i] / of.rates[i]
+		cost := league.Cost{Commands: median(c.commands), Orphans: c.left, Hung: c.hung}
+		if len(c.rates) > 0 && len(of.rates) > 0 {
+			cost.Pairs = slices.Max(c.rates) // what disturbs the machine only ever slows
+			cost.OfBare = cost.Pairs / slices.Max(of.rates)
 		}
-		all[c.Test] = league.Cost{Pairs: median(c.rates), OfBare: median(ratios), Commands: median(c.commands), Orphans: c.left, Hung: c.hung}
+		all[c.Test] = cost
 	}
 	return all
 }
