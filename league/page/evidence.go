@@ -52,8 +52,10 @@ func readEvidence(path string) (evidence, error) {
 // what an earlier run saw, if it could judge more.
 func (v evidence) best(test string, f league.Finding, real, of int) seen {
 	name := confirms(f)
-	old := v[test][name]
-	if name == "" || old.Of > of {
+	if name == "" {
+		return seen{}
+	}
+	if old := v[test][name]; old.Of > of {
 		return old
 	}
 	now := seen{real, of, time.Now().UTC().Format(time.DateOnly)}
