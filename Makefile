@@ -8,6 +8,7 @@ ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 MUTATE      ?= ./redlock ./checker ./checker/traffic ./nemesis ./validate/settings
 FUZZTIME    ?= 20s
 COUNT       ?= 6
+EXPLORE     ?= 10m
 
 TESTFLAGS   ?= -timeout 20m
 
@@ -58,14 +59,18 @@ bench: ## measure side by side, print one table, write it to out/bench
 gobench: ## run the benchmarks in Go's format, for benchstat
 	$(GO) test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
 
-league: ## put other people's locks to the test, and write docs/locks.md; takes an hour
-	@rm -rf out/league && mkdir -p out/league
+league: build ## put other people's locks to the test, explore each for EXPLORE, write docs/locks.md
+	@mkdir -p out/league
+	@echo 'Two to three hours with EXPLORE=10m; what is done is in out/league, and is not done again: broken off, it goes on.'
 	@echo 'the catalogue, in virtual time where a lock can: a lock that breaks is no failure here'
-	-@LOCKPROOF_RESULTS=$(CURDIR)/out/league/catalogue $(GO) -C league test -count=1 -timeout 0 -run TestLeague . >out/league/catalogue.log 2>&1
+	-@LOCKPROOF_RESULTS=$(CURDIR)/out/league/catalogue $(GO) -C league test -count=1 -timeout 0 -run TestLeague . >>out/league/catalogue.log 2>&1
 	@echo 'what was found, on real servers, ten times'
-	-@LOCKPROOF_RESULTS=$(CURDIR)/out/league/confirmed $(GO) -C league test -count=1 -timeout 0 -run TestConfirmed . >out/league/confirmed.log 2>&1
-	@echo 'schedules that nobody scripted'
-	-@LOCKPROOF_RESULTS=$(CURDIR)/out/league/explored $(GO) -C league test -count=1 -timeout 0 -run TestExplored . >out/league/explored.log 2>&1
+	-@LOCKPROOF_RESULTS=$(CURDIR)/out/league/confirmed $(GO) -C league test -count=1 -timeout 0 -run TestConfirmed . >>out/league/confirmed.log 2>&1
+	@echo 'what each costs, side by side'
+	@test -e out/league/costs.json || $(GO) -C league run ./costs -out $(CURDIR)/out/league/costs.json 2>out/league/costs.log
+	@echo 'schedules that nobody scripted, two locks at a time'
+	-@LOCKPROOF_RESULTS=$(CURDIR)/out/league/explored nice -n 19 $(GO) -C league test -count=1 -timeout 0 -cpu 1 -parallel 2 \
+		-run TestExplored . -explore $(EXPLORE) >>out/league/explored.log 2>&1
 	@$(GO) -C league run ./page -results $(CURDIR)/out/league -root ..
 
 lint: ## check format, vet, staticcheck and the example workflows

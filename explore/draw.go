@@ -82,7 +82,9 @@ func (d *drawer) setting() {
 	if d.space.broken(Memory) && d.chance(0.8) {
 		s.Persistence = cluster.PersistNone
 	}
-	if d.space.broken(Servers) {
+	if d.space.can.SingleNode {
+		s.Nodes = 1
+	} else if d.space.broken(Servers) {
 		s.Aliases = map[string]string{"n2": "n1"}
 	}
 	switch {

@@ -14,24 +14,23 @@ import (
 
 func asynqs() []Lock {
 	return []Lock{{
-		Unjudged: "its lock is a task: lists, sets and hashes beside the key. Lockproof's model of a node has strings alone, so that " +
-			"virtual time refuses its commands, and on real servers every verdict is inconclusive (contradicted)",
 		Promises: []Quote{{"Task enqueued with this option is guaranteed to be unique within the given ttl.", "client.go:157"}},
-		Name:     "asynq unique tasks", Test: "asynq", Module: "github.com/hibiken/asynq", On: single,
-		SetUp: "a task with Unique(TTL) is the lock, and Inspector.DeleteTask its release: no server works on it; " +
-			"TTL in whole seconds",
-		Belief: "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least", RealTime: true,
+		Name:     "asynq unique tasks", Test: "asynq", Module: "github.com/hibiken/asynq", On: Single,
+		SetUp: "a task with Unique(TTL) is the lock, TTL in whole seconds; no server works on it, so that it is never released, and it is judged by " +
+			"mutual exclusion alone",
+		Belief: "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least", RealTime: true, Unreleased: true,
+		Options: []locktest.Option{locktest.Properties("mutual-exclusion")},
 		New: func(env locktest.Env) (locktest.Lock, error) {
-			client := env.Client(0)
-			return asynqLock{env, asynq.NewClientFromRedisClient(client), asynq.NewInspectorFromRedisClient(client)}, nil
+			return asynqLock{env, asynq.NewClientFromRedisClient(env.Client(0))}, nil
 		},
 	}}
 }
 
+var errUnreleased = errors.New("asynq's lock is released when its task is done: nobody does it here")
+
 type asynqLock struct {
-	env       locktest.Env
-	client    *asynq.Client
-	inspector *asynq.Inspector
+	env    locktest.Env
+	client *asynq.Client
 }
 
 // Keys: the task's uniqueness is a key that is named by its payload.
@@ -49,7 +48,5 @@ func (l asynqLock) Acquire(ctx context.Context, key string) (locktest.Lease, err
 	if err != nil {
 		return nil, err
 	}
-	return lease{token: task.ID, release: func(context.Context) error {
-		return lost(l.inspector.DeleteTask(task.Queue, task.ID), asynq.ErrTaskNotFound)
-	}}, nil
+	return lease{token: task.ID, release: func(context.Context) error { return errUnreleased }}, nil
 }

@@ -11,12 +11,13 @@ import (
 
 func goZeros() []Lock {
 	return []Lock{{
-		Name: "go-zero RedisLock", Test: "go-zero", Module: "github.com/zeromicro/go-zero", On: single,
+		Name: "go-zero RedisLock", Test: "go-zero", Module: "github.com/zeromicro/go-zero", On: Single,
 		SetUp:  "a new RedisLock for each lock, SetExpire with the TTL in whole seconds",
 		Belief: "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least", RealTime: true,
 		Promises: []Quote{{"A RedisLock is a redis lock.", "core/stores/redis/redislock.go:33"}},
-		Findings: []Finding{lateSet("core/stores/redis/redislock.go:62-70"), goRedisDeadlines([]string{"cancelled-acquire"}, nil), {
+		Findings: []Finding{lateSet("core/stores/redis/redislock.go:62-70"), goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"}), {
 			Scenarios: []string{"holder-crashes", "setnx-then-expire"},
+			Short:     "a dead holder keeps it half a second longer",
 			What: "the key of a holder that has died stands for 500 ms longer than the expiry that was set: with an expiry of " +
 				"1 s that is half as long again", Place: "core/stores/redis/redislock.go:19, 63",
 			Reply:   "it is meant: a tolerance for holders that are late",

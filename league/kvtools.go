@@ -12,7 +12,7 @@ import (
 
 func kvtools() []Lock {
 	base := Lock{
-		Module: "github.com/kvtools/redis", On: single, RealTime: true,
+		Module: "github.com/kvtools/redis", On: Single, RealTime: true,
 		Belief: "until the channel that Lock returns is closed, or it is released",
 		Only:   []string{"scenarios/given-back.yaml", "scenarios/told-too-late.yaml", "holder-crashes", "lost-reply", "late-set"},
 		Promises: []Quote{{"Locker provides locking mechanism on top of the store. Similar to sync.Locker except it may return errors.",
@@ -20,7 +20,8 @@ func kvtools() []Lock {
 		Options: []locktest.Option{locktest.Believes(locktest.UntilReleased)},
 	}
 	late := Finding{
-		Scenarios: []string{"told-too-late", "watchdog-cut-off"}, Confirm: []string{"scenarios/told-too-late.yaml"},
+		Scenarios: []string{"told-too-late", "not-told", "watchdog-cut-off"}, Confirm: []string{"scenarios/told-too-late.yaml"},
+		Short: "two work at once: the holder is told too late",
 		What: "when Redis stops answering the holder, the extension waits for 30 s, four times, whatever the TTL: the channel that says " +
 			"that the lock is lost is closed long after another has it",
 		Place:  "redis.go:159-164, 702-719",
@@ -33,6 +34,7 @@ func kvtools() []Lock {
 		"watch has ended asks in a tight loop (redis.go:664-676), and runs take hours"
 	raw.Findings = []Finding{{
 		Scenarios: []string{"given-back"}, Confirm: []string{"scenarios/given-back.yaml"},
+		Short: "it is never given back",
 		What: "with the default codec a lock is never released and never extended: the script reads every value as JSON, and the codec " +
 			"writes none. Whoever asks waits for a whole TTL, 60 s by default",
 		Place:  "redis.go:104 with codec.go:19-25 and lua.go:102-103, 120-121",

@@ -1,19 +1,25 @@
 package league
 
 import (
+	"encoding/json"
+	"errors"
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"lockproof/harness/locktest"
+	"lockproof/reports"
 )
 
 // What may be asked for besides: go test -run 'TestLeague/redsync' -on local -trials 10 -scenarios late-release
 var (
-	explore = flag.Duration("explore", time.Minute, "for how long to explore each lock on several servers")
+	explore = flag.Duration("explore", 10*time.Minute, "for how long to explore each lock")
 	on      = flag.String("on", "", "local: real servers for all, and not only for locks that dial by themselves")
 	trials  = flag.Int("trials", 1, "how many trials of each scenario")
 	chosen  = flag.String("scenarios", "", "names or files of scenarios, with commas between them")
@@ -45,6 +51,7 @@ func TestLeague(t *testing.T) {
 		}
 		t.Run(lock.Test, func(t *testing.T) {
 			options := []locktest.Option{locktest.Trials(*trials)}
+			again(t)
 			names := strings.Split(*chosen, ",")
 			if *chosen == "" {
 				names = append(own(t), "*")
@@ -54,6 +61,10 @@ func TestLeague(t *testing.T) {
 				case lock.RealTime:
 					names = append(own(t), inRealTime...)
 				}
+			}
+			if lock.Worker != "" {
+				work(t, lock, names, *trials)
+				return
 			}
 			options = append(options, locktest.Scenarios(names...))
 			if lock.RealTime || *on == "local" {
@@ -65,21 +76,23 @@ func TestLeague(t *testing.T) {
 }
 
 // TestExplored draws schedules that nobody scripted, and looks for two holders at once. Locks
-// on one server are left out, and so are those that dial by themselves.
+// that dial by themselves are left out: what is drawn is run in virtual time.
 func TestExplored(t *testing.T) {
 	for _, lock := range All() {
-		if lock.RealTime || lock.NoExplore || lock.On != several {
+		if lock.RealTime || lock.NoExplore || lock.Unjudged != "" {
 			continue
 		}
 		t.Run(lock.Test, func(t *testing.T) {
+			t.Parallel() // each with one process at a time, if it is run with -cpu 1
+			again(t)
 			run(t, lock, []locktest.Option{locktest.Scenarios("healthy-contention"), locktest.Properties("mutual-exclusion"),
-				locktest.Explore(*explore), locktest.ProgressTimeout(20 * time.Second)})
+				locktest.Explore(*explore), locktest.ProgressTimeout(2 * time.Minute)})
 		})
 	}
 }
 
 // TestConfirmed is every finding on real servers, ten times: before that, no cross is
-// published. -on "" leaves it in virtual time.
+// published.
 func TestConfirmed(t *testing.T) {
 	for _, lock := range All() {
 		var names []string
@@ -89,7 +102,14 @@ func TestConfirmed(t *testing.T) {
 		if len(names) == 0 {
 			continue
 		}
+		slices.Sort(names)
+		names = slices.Compact(names)
 		t.Run(lock.Test, func(t *testing.T) {
+			again(t)
+			if lock.Worker != "" {
+				work(t, lock, names, max(*trials, confirmations))
+				return
+			}
 			run(t, lock, []locktest.Option{locktest.Scenarios(names...), locktest.RealTime(), locktest.Trials(max(*trials, confirmations))})
 		})
 	}
@@ -105,4 +125,60 @@ func run(t *testing.T, lock Lock, options []locktest.Option) {
 		lock.Prepare()
 	}
 	locktest.Run(t, lock.New, append(options, append([]locktest.Option{locktest.Named(lock.Name)}, lock.Options...)...)...)
+}
+
+// again skips what has left its results already: `make league` goes on where it was broken off.
+func again(t *testing.T) {
+	folder := resultsOf(t)
+	if folder == "" {
+		return
+	}
+	text, err := os.ReadFile(filepath.Join(folder, reports.ResultsFile))
+	if err != nil {
+		return
+	}
+	var has struct{ Scenarios []json.RawMessage }
+	if json.Unmarshal(text, &has) == nil && len(has.Scenarios) > 0 { // none: it did not get as far as a first lease
+		t.Skipf("its results are in %s", folder)
+	}
+}
+
+// resultsOf is where a test leaves its results, "" if nobody wants them.
+func resultsOf(t *testing.T) string {
+	root := os.Getenv(locktest.ResultsVariable)
+	if root == "" {
+		return ""
+	}
+	return filepath.Join(root, filepath.FromSlash(t.Name()))
+}
+
+// work puts a lock of another language to the test: a worker, by the command that anybody has.
+func work(t *testing.T, lock Lock, names []string, trials int) {
+	program, err := filepath.Abs(filepath.Join("..", "bin", "lockproof"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := resultsOf(t)
+	if out == "" {
+		out = t.TempDir()
+	}
+	for i, name := range names {
+		if filepath.Ext(name) == ".yaml" {
+			names[i] = filepath.Join("league", name)
+		}
+	}
+	args := append([]string{"run", "--worker", lock.Worker, "--on", "local", "--ttl", "1s", "--parallel", "2", "--trials", strconv.Itoa(trials),
+		"--out", out}, names...)
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Dir = ".."
+	cmd.Env = append(os.Environ(), "NODE_PATH=/usr/share/nodejs") // where Debian's are, for a node that is not Debian's
+	said, err := cmd.CombinedOutput()
+	t.Logf("%s", said)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && (exit.ExitCode() == 1 || exit.ExitCode() == 2): // something differs, or is inconclusive
+		t.Fail()
+	case err != nil:
+		t.Fatalf("%v: %v (make build makes it)", cmd.Args, err)
+	}
 }

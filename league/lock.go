@@ -16,6 +16,9 @@ type Lock struct {
 	Test string
 	// Module is its Go module; the version is go.mod's.
 	Module string
+	// Package is Debian's package of a lock in another language, Language that language, and
+	// Worker the command line of its worker, from the repository's root: New is nil then.
+	Package, Language, Worker string
 	// On is what it runs on: one server, or several.
 	On string
 	// SetUp is what the adapter has chosen, in a sentence.
@@ -30,12 +33,16 @@ type Lock struct {
 	New locktest.New
 	// Unjudged says why it is not run, "" if it is.
 	Unjudged string
+	// Adapter is the file of one that is not run here, from the repository's root.
+	Adapter string
 	// Prepare is called once, before any client is made; nil: there is nothing to prepare.
 	Prepare func()
 	// Options are locktest's beside the name.
 	Options []locktest.Option
 	// RealTime: it dials by itself, so that it runs on real servers only.
 	RealTime bool
+	// Unreleased: nothing gives it back but time.
+	Unreleased bool
 	// Only are the scenarios that it is run in, where the others would take hours; SetUp says why.
 	Only []string
 	// NoExplore: it hangs for ever in many a schedule, so that exploring it shows nothing else.
@@ -44,8 +51,8 @@ type Lock struct {
 
 // What a lock runs on.
 const (
-	several = "five servers"
-	single  = "one server"
+	Several = "five servers"
+	Single  = "one server"
 )
 
 // Quote is a text of a library's, and where it stands in its module.
@@ -55,8 +62,8 @@ type Quote struct{ Text, Place string }
 type Finding struct {
 	// Scenarios are those in which it shows.
 	Scenarios []string
-	// What a user of the lock sees.
-	What string
+	// Short is for who has ten seconds, What is what a user of the lock sees.
+	Short, What string
 	// Confirm are the scenarios that are tried ten times on real servers; none where that is
 	// not possible, and What says why.
 	Confirm []string
@@ -75,8 +82,8 @@ type Finding struct {
 
 // All are the locks in the order of the table.
 func All() []Lock {
-	return slices.Concat(redsyncs(), redlockGos(), rueidisLocks(), redisLocks(), goZeros(), gocrons(), machineries(), kvtools(), asynqs(),
-		eagles(), references())
+	return slices.Concat(redsyncs(), redlockGos(), rueidisLocks(), redisLocks(), goZeros(), gocrons(), machineries(), kvtools(), asynqs(), giteas(),
+		eagles(), foreigners(), references(), unjudged())
 }
 
 // lease is one of an adapter's: what is nil it has not.
@@ -121,3 +128,16 @@ func within(ctx, life context.Context) (inner context.Context, kept func() bool,
 
 // seconds is a TTL for libraries that take whole seconds, 1 at least.
 func seconds(d time.Duration) int { return int(max(time.Second, d.Round(time.Second)) / time.Second) }
+
+// Cost is what a lock costs beside safety, as the command costs measures it.
+type Cost struct {
+	// Pairs is acquire and release by one caller, a second, in its best round; OfBare is that of the bare commands' on as many servers.
+	Pairs  float64 `json:"pairs"`
+	OfBare float64 `json:"of_bare"`
+	// Commands is what the servers carry out for a pair.
+	Commands float64 `json:"commands"`
+	// Orphans are keys left by eight callers who want one key and give up early.
+	Orphans int64 `json:"orphans"`
+	// Hung is what a caller waits while one server of five hangs, "" for a lock on one.
+	Hung string `json:"hung,omitempty"`
+}

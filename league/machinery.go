@@ -13,9 +13,9 @@ import (
 
 func machineries() []Lock {
 	return []Lock{{
-		Name: "machinery", Test: "machinery", Module: "github.com/RichardKnop/machinery", On: single,
+		Name: "machinery", Test: "machinery", Module: "github.com/RichardKnop/machinery", On: Single,
 		SetUp:  "New with three retries, then LockWithRetries; it has no release, and is judged by mutual exclusion alone",
-		Belief: "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least", RealTime: true,
+		Belief: "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least", RealTime: true, Unreleased: true,
 		Promises: []Quote{{"value: at the nanosecond timestamp that lock needs to be released automatically",
 			"v1/locks/iface/interfaces.go:6"}},
 		Options: []locktest.Option{locktest.Properties("mutual-exclusion")},

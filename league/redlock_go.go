@@ -12,13 +12,14 @@ import (
 
 func redlockGos() []Lock {
 	return []Lock{{
-		Name: "redlock-go", Test: "redlock-go", Module: "github.com/amyangfei/redlock-go/v3", On: several,
+		Name: "redlock-go", Test: "redlock-go", Module: "github.com/amyangfei/redlock-go/v3", On: Several,
 		SetUp:  "as in its README: one manager for each client, its own retries and its own go-redis 8",
 		Belief: "as told: the duration that Lock returns", RealTime: true, New: newRedlockGo,
 		Promises: []Quote{{"This Golang lib implements the Redis-based distributed lock manager algorithm [described in this blog post]",
 			"README.md:9"}},
 		Findings: []Finding{{
 			Scenarios: []string{"hung-node"}, Confirm: []string{"hung-node"},
+			Short: "one hung server of five keeps everybody out",
 			What: "one server of five that hangs keeps everybody from the lock: Lock waits for all five, for as long as the TTL, and " +
 				"then no validity is left",
 			Place:  "redlock/redlock.go:197, 213, 221-223",
@@ -26,6 +27,7 @@ func redlockGos() []Lock {
 			Report: "redlock-go-hung-node.md",
 		}, {
 			Scenarios: []string{"shared-lock-object"}, Confirm: []string{"shared-lock-object"},
+			Short: "a late holder frees another's lock in its process",
 			What: "UnLock names the key and not the lease: if a holder comes late, it releases the lock that another part of the same " +
 				"process has by then, and a third client gets it",
 			Place:  "redlock/redlock.go:246-262, kvcache.go:137-146",

@@ -16,34 +16,39 @@ import (
 
 func redsyncs() []Lock {
 	base := Lock{
-		Module: "github.com/go-redsync/redsync/v4", On: several, Belief: "as the mutex says: Until()",
+		Module: "github.com/go-redsync/redsync/v4", On: Several, Belief: "as the mutex says: Until()",
 		Promises: []Quote{{"Redsync provides a Redis-based distributed mutual exclusion lock implementation for Go as described in " +
 			"[this post]", "README.md:5"}},
 	}
 	std, bound, fast, onRedigo := base, base, base, base
 	std.Name, std.Test = "go-redsync/redsync", "redsync"
 	std.SetUp = "a new Mutex for each lock, with the TTL as its expiry; go-redis 9"
-	std.Findings = []Finding{hungNode(), goRedisDeadlines([]string{"cancelled-acquire"}, nil)}
+	std.Findings = []Finding{hungNode(), goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})}
 	std.New = newRedsync(onGoRedis)
 	bound.Name, bound.Test = "go-redsync/redsync, deadlines enabled", "redsync-deadlines"
 	bound.SetUp = "as go-redsync/redsync, on a go-redis with ContextTimeoutEnabled, without which it heeds no deadline of redsync's, and " +
 		"without its retries; the node timeout as a scenario asks for it"
 	bound.Findings = []Finding{{
 		Scenarios: []string{"late-release"}, Confirm: []string{"late-release"},
+		Short: "two hold it: all attempts have one token",
 		What: "the release of an attempt that failed comes late, and deletes the key of the next attempt, which has won with the same " +
 			"token: two clients hold the lock",
-		Place: "mutex.go:80 (one value for all of mutex.go:86's attempts)",
-		Reply: "a value for each attempt would mend it, and costs nothing",
+		Place:  "mutex.go:80 (one value for all of mutex.go:86's attempts)",
+		Reply:  "a value for each attempt would mend it, and costs nothing",
+		Report: "redsync-one-token.md",
 	}, {
 		Scenarios: []string{"late-set", "half-is-not-majority"}, Confirm: []string{"late-set"},
+		Short: "a key may stay for a TTL",
 		What:  "a SET that lands after the release that was to undo it leaves a key for a whole TTL, on each server where that happens",
 		Place: "mutex.go:121-127", Reply: "the TTL is there for that",
 	}, {
 		Scenarios: []string{"cancelled-acquire"}, Confirm: []string{"cancelled-acquire"},
+		Short: "a try that was given up leaves its keys",
 		What:  "once the caller has cancelled, nothing is given back: the release of the attempt has the same context",
 		Place: "mutex.go:121-127", Reply: "the TTL is there for that; context.WithoutCancel would mend it",
 	}, {
-		Scenarios: []string{"partition-during-contention"}, What: "every server is waited for, though three of five have answered",
+		Scenarios: []string{"partition-during-contention"}, Confirm: []string{"partition-during-contention"}, Short: "every server is waited for",
+		What:  "every server is waited for, though three of five have answered",
 		Place: "mutex.go:269-310", Reply: "WithFailFast(true)", Depends: "on the node timeout and on WithFailFast",
 	}}
 	bound.New = func(env locktest.Env) (locktest.Lock, error) {
@@ -52,14 +57,15 @@ func redsyncs() []Lock {
 	fast.Name, fast.Test = "go-redsync/redsync, fail-fast", "redsync-failfast"
 	fast.SetUp = "as redsync, with WithFailFast(true)"
 	fast.Findings = []Finding{{
-		Scenarios: []string{"expired-while-down", "restart-delay-too-short", "restart-delay-mixed-ttls"},
+		Scenarios: []string{"expired-while-down", "restart-delay-too-short", "restart-delay-mixed-ttls", "partition-during-contention"},
 		Confirm:   []string{"expired-while-down"},
+		Short:     "servers that hang are waited for",
 		What: "an attempt that gets neither a majority of yes nor of no waits for the servers that hang, and go-redis by default heeds " +
 			"no deadline of redsync's, but 5 s of its own, four times",
 		Place:   "mutex.go:289-310; go-redis v9.23.0 options.go:176, options.go:741",
 		Reply:   "ContextTimeoutEnabled",
 		Depends: "on the client's options; with the defaults of both it is so",
-	}, goRedisDeadlines([]string{"cancelled-acquire"}, nil)}
+	}, goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})}
 	fast.New = newRedsync(onGoRedis, redsync.WithFailFast(true))
 	onRedigo.Name, onRedigo.Test = "go-redsync/redsync on redigo", "redsync-redigo"
 	onRedigo.SetUp = "as redsync, on pools of redigo 1.9.3"
@@ -67,6 +73,7 @@ func redsyncs() []Lock {
 	onRedigo.Findings = []Finding{{
 		Scenarios: []string{"hung-node-later", "hung-node", "partition-during-contention"},
 		Confirm:   []string{"scenarios/hung-node-later.yaml"},
+		Short:     "one hung server of five, and Lock never comes back",
 		What: "one server of five that stops answering on an open connection holds up Lock for ever, whatever the caller's context: " +
 			"the adapter for redigo takes the context to get a connection and sends every command without it",
 		Place:  "redis/redigo/redigo.go:42-64",
@@ -74,9 +81,10 @@ func redsyncs() []Lock {
 		Hangs:  true,
 		Report: "redsync-redigo-context.md",
 	}, {
-		Scenarios: []string{"cancelled-acquire"},
-		What:      "a caller that gives up waits on: the adapter for redigo sends commands without the context",
-		Place:     "redis/redigo/redigo.go:42-64", Reply: "redigo has read timeouts of its own: DialReadTimeout",
+		Scenarios: []string{"cancelled-acquire"}, Confirm: []string{"cancelled-acquire"},
+		Short: "a caller that gives up waits on",
+		What:  "a caller that gives up waits on: the adapter for redigo sends commands without the context",
+		Place: "redis/redigo/redigo.go:42-64", Reply: "redigo has read timeouts of its own: DialReadTimeout",
 		Report:  "redsync-redigo-context.md",
 		Depends: "on the client's timeouts",
 	}}
@@ -103,7 +111,8 @@ func newRedsync(pool func(locktest.Env, int) pools.Pool, options ...redsync.Opti
 // hungNode: with go-redis's defaults, redsync's node timeout does not bind.
 func hungNode() Finding {
 	return Finding{
-		Scenarios: []string{"hung-node", "minority-down", "partition-during-contention"}, Confirm: []string{"hung-node"},
+		Scenarios: []string{"hung-node", "hung-node-later", "minority-down", "partition-during-contention"}, Confirm: []string{"hung-node"},
+		Short: "one hung server of five keeps everybody out",
 		What: "one server of five that hangs keeps everybody from the lock: redsync waits for all five, and go-redis by default heeds no " +
 			"deadline of redsync's, but 5 s of its own, four times",
 		Place:   "mutex.go:269-310; go-redis v9.23.0 options.go:176, options.go:741",

@@ -17,21 +17,22 @@ import (
 func references() []Lock {
 	undeclared := "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least"
 	return []Lock{{
-		Name: "lockproof/redlock, the reference", Test: "reference", Module: "lockproof", On: several,
+		Name: "lockproof/redlock, the reference", Test: "reference", Module: "lockproof", On: Several,
 		SetUp: "New on go-redis 9 that heeds deadlines and does not repeat commands; clock, node timeout and retries as " +
 			"a scenario asks for them", Belief: "as told: Validity()", New: newReference,
 	}, {
-		Name: "SET NX PX and a plain DEL", Test: "naive-del", On: single, SetUp: "as written in a hurry, on go-redis 9 with its defaults",
+		Name: "SET NX PX and a plain DEL", Test: "naive-del", On: Single, SetUp: "as written in a hurry, on go-redis 9 with its defaults",
 		Belief: undeclared, New: newNaive(setNXPX),
 		Findings: []Finding{plainDel(), lateSet("a SET without an answer is not undone"),
-			goRedisDeadlines([]string{"cancelled-acquire"}, nil)},
+			goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})},
 	}, {
-		Name: "SETNX, then EXPIRE, and a plain DEL", Test: "naive-setnx", On: single,
+		Name: "SETNX, then EXPIRE, and a plain DEL", Test: "naive-setnx", On: Single,
 		SetUp: "as written in a hurry, on go-redis 9 with its defaults", Belief: undeclared, New: newNaive(setNXThenExpire),
 		Findings: []Finding{plainDel(), {
 			Scenarios: []string{"setnx-then-expire", "lost-reply", "resent-set", "late-set", "late-release",
 				"script-blocks", "cancelled-acquire"},
 			Confirm: []string{"setnx-then-expire"},
+			Short:   "a key may stay for ever",
 			What:    "whoever dies, or hears nothing, between SETNX and EXPIRE leaves a key that stands for ever",
 			Place:   "league/reference.go: setNXThenExpire", Reply: "SET NX PX does both at once since Redis 2.6.12",
 		}},
@@ -42,6 +43,7 @@ func plainDel() Finding {
 	return Finding{
 		Scenarios: []string{"release-by-plain-del", "release-by-get-then-del", "shared-lock-object"},
 		Confirm:   []string{"release-by-plain-del"},
+		Short:     "a late holder frees another's lock",
 		What:      "a holder that comes late deletes somebody else's lock",
 		Place:     "league/reference.go: newNaive", Reply: "compare the token and delete in one script",
 	}

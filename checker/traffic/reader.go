@@ -38,9 +38,10 @@ type node struct {
 	runID    string // of the server, at the last look
 	clock    clock
 	keys     map[string]*register
-	evicting bool // its memory is full
-	looked   bool // into it, since it came up
-	lookedAt op   // what that look shows of a key that it does not show
+	others   map[string]bool // keys that a look has shown and that no lock is in, as far as is known
+	evicting bool            // its memory is full
+	looked   bool            // into it, since it came up
+	lookedAt op              // what that look shows of a key that it does not show
 }
 
 // channel is a link: what a client sent a node on it.
@@ -114,7 +115,7 @@ func (r *Reader) begin(h *history.Header) {
 		return
 	}
 	for _, name := range h.Nodes {
-		r.nodes[name] = &node{name: name, keys: map[string]*register{}}
+		r.nodes[name] = &node{name: name, keys: map[string]*register{}, others: map[string]bool{}}
 	}
 	r.beliefs = newBeliefs(h)
 }
@@ -199,7 +200,11 @@ func (r *Reader) look(i int, e *history.Event) {
 	if n == nil {
 		return
 	}
-	for key := range e.Node.Keys {
+	for key, state := range e.Node.Keys {
+		if n.keys[key] == nil && state.Token == "" {
+			n.others[strings.Clone(key)] = true // a list, say, of what the lock guards: no command has been known to take it
+			continue
+		}
 		n.register(r, key)
 	}
 	began := e.Time
@@ -282,7 +287,7 @@ func (n *node) register(r *Reader, key string) *register {
 	if g == nil {
 		g = &register{node: n, key: strings.Clone(key)}
 		n.keys[g.key] = g
-		if n.looked {
+		if n.looked && !n.others[key] {
 			shown := n.lookedAt
 			g.add(r, &shown)
 			g.end(&shown, shown.ret)

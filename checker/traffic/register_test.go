@@ -355,6 +355,33 @@ func TestRegisterOfOneServerTwice(t *testing.T) {
 	assert.NotEmpty(t, tape.report().Findings)
 }
 
+// A list or a hash that a lock's script has made beside its key is no lock, and nothing is held against it: asynq's
+// uniqueness lock puts a task there. A key that commands take is judged, whatever is in it.
+func TestKeysThatNoLockIsIn(t *testing.T) {
+	show := func(tape *tape, at int64, key string) {
+		tape.look(at, "n1", "a", 900)
+		tape.events[len(tape.events)-1].Node.Keys[key] = history.KeyState{TTL: -1}
+	}
+	tape := newTape().took(1, "c1>n1", "a")
+	show(tape, 100, "pending")
+	assert.Empty(t, tape.report().Findings)
+
+	tape = newTape().look(50, "n1", "a", 900)
+	assert.Len(t, tape.report().Findings, 1, "a string that nobody has set")
+
+	tape = newTape()
+	tape.look(1, "n1", "a", 900)
+	tape.events[len(tape.events)-1].Node.Keys = map[string]history.KeyState{"k": {TTL: 900 * ms}}
+	assert.Empty(t, tape.report().Findings)
+	tape.met(2, "c1>n1", "b", "x")
+	assert.Empty(t, tape.report().Findings, "what was there before is not held against who finds it")
+
+	tape = newTape().took(1, "c1>n1", "a").freed(2, "c1>n1", "a")
+	tape.look(3, "n1", "a", 900)
+	tape.events[len(tape.events)-1].Node.Keys = map[string]history.KeyState{"k": {TTL: 900 * ms}}
+	assert.Len(t, tape.report().Findings, 1, "it was given back, and is there again")
+}
+
 // Where commands are never answered and nothing can be said, that is said.
 func TestRegisterGivesUp(t *testing.T) {
 	tape := newTape()

@@ -19,15 +19,12 @@ import (
 const exploredTTL = time.Second
 
 // explores draws schedules until the time is over or one breaks the lock, as a subtest.
-func (r *run) explores(t *testing.T, singleNode bool) {
+func (r *run) explores(t *testing.T) {
 	if r.explore == 0 {
 		return
 	}
 	t.Run("explore", func(t *testing.T) {
-		switch {
-		case singleNode:
-			t.Skip("the lock uses one server, and schedules are drawn for locks on several")
-		case r.hung >= hungAtMost:
+		if r.hung >= hungAtMost {
 			t.Skipf("not run: %d trials have hung", r.hung)
 		}
 		r.search(t)

@@ -64,7 +64,7 @@ func Run(t *testing.T, build New, options ...Option) {
 	}
 	r.replays(t)
 	r.scenarios(t)
-	r.explores(t, found.SingleNode)
+	r.explores(t)
 }
 
 // run is one call of Run.

@@ -292,7 +292,7 @@ func TestVictims(t *testing.T) {
 			locktest.Run(t, panicking, few, locktest.Explore(time.Minute))
 		},
 		"explored-on-one": func(t *testing.T) {
-			locktest.Run(t, onOne(rand.Text, owned), safety, few, locktest.Explore(time.Minute))
+			locktest.Run(t, onOne(rand.Text, owned), safety, few, locktest.Explore(5*time.Second))
 		},
 		"explored-in-real-time": func(t *testing.T) {
 			locktest.Run(t, good, locktest.On("local"), locktest.Explore(time.Minute))

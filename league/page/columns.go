@@ -20,7 +20,7 @@ var columns = []column{
 	{"the release of a failed attempt comes late", []string{"late-release"}},
 	{"a holder comes too late and releases or extends", []string{
 		"release-by-plain-del", "release-by-get-then-del", "extend-without-owner", "extend-on-minority"}},
-	{"it extends itself, and is cut off", []string{"told-too-late", "watchdog-cut-off"}},
+	{"it extends itself, and is cut off", []string{"told-too-late", "not-told", "watchdog-cut-off"}},
 	{"it extends itself for a worker that hangs", []string{"endless-extension"}},
 	{"a reply is lost, or a SET lands late", []string{"lost-reply", "resent-set", "late-set"}},
 	{"a client dies", []string{"setnx-then-expire", "holder-crashes", "holder-partitioned"}},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,11 +26,13 @@ type table struct {
 type entry struct {
 	league.Lock
 	Version  string
-	ran      bool
+	ran      bool // this time or, by its crosses, before
+	again    bool // this time
 	rows     map[string]ranRow
 	server   string
 	explored string // what was explored, in words
 	Crosses  []*cross
+	Cost     *league.Cost // nil: not measured
 }
 
 // ranRow is a scenario with what it came to, and the folder that has its histories.
@@ -45,9 +48,9 @@ type cross struct {
 	Shown []string
 	// Broke are the properties that were violated, in words.
 	Broke string
-	// Real is how often it showed on real servers, of how many trials that decided; both 0
+	// seen is how often it showed on real servers, of how many trials that decided; both 0
 	// if that was not tried.
-	Real, Of int
+	seen
 	// Story is a file beside the page, "" if there is none.
 	Story string
 }
@@ -62,25 +65,59 @@ func versions(goMod string) (map[string]string, error) {
 		return nil, err
 	}
 	found := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?m)^\s*(\S+) (v\S+)`).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^(?:\s*|replace .* => )(\S+) (v\S+)`).FindAllStringSubmatch(string(text), -1) {
 		found[m[1]] = m[2]
 	}
 	return found, nil
 }
 
-func gather(locks []league.Lock, results, goMod string) (*table, error) {
+// installed is the version of a Debian package that is there, "" if it is not.
+func installed(name string) string {
+	said, err := exec.Command("dpkg-query", "--show", "--showformat", "${source:Upstream-Version}", name).Output()
+	if err != nil {
+		return ""
+	}
+	return string(said)
+}
+
+// costs reads what the command costs has measured, nothing if it was not run.
+func costs(path string) (all map[string]league.Cost, err error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return all, nil
+}
+
+func gather(locks []league.Lock, results, goMod string, known evidence) (*table, error) {
 	pinned, err := versions(goMod)
+	if err != nil {
+		return nil, err
+	}
+	measured, err := costs(filepath.Join(results, "costs.json"))
 	if err != nil {
 		return nil, err
 	}
 	t := &table{}
 	for _, lock := range locks {
 		e := &entry{Lock: lock, Version: pinned[lock.Module], rows: map[string]ranRow{}}
+		if lock.Package != "" {
+			e.Version = installed(lock.Package)
+		}
+		if cost, found := measured[lock.Test]; found {
+			e.Cost = &cost
+		}
 		t.entries = append(t.entries, e)
 		if lock.Unjudged != "" {
 			continue
 		}
-		if err := e.read(results); err != nil {
+		if err := e.read(results, known); err != nil {
 			return nil, fmt.Errorf("%s: %w", lock.Test, err)
 		}
 	}
@@ -88,7 +125,7 @@ func gather(locks []league.Lock, results, goMod string) (*table, error) {
 }
 
 // read takes what the tests have left of one lock.
-func (e *entry) read(results string) error {
+func (e *entry) read(results string, known evidence) error {
 	confirmed := filepath.Join(results, "confirmed", "TestConfirmed", e.Test)
 	real, err := load(confirmed)
 	if err != nil {
@@ -105,10 +142,12 @@ func (e *entry) read(results string) error {
 		e.explored = strings.TrimSpace(string(text))
 	}
 	for _, f := range e.Findings {
-		if c := e.cross(f, real); c != nil {
+		if c := e.cross(f, real, known); c != nil {
 			e.Crosses = append(e.Crosses, c)
 		}
 	}
+	e.again = e.ran
+	e.ran = e.ran || len(e.Crosses) > 0
 	return nil
 }
 
@@ -144,7 +183,7 @@ func load(folder string) ([]reports.ResultsRow, error) {
 func differs(s suite.Standing) bool { return s == suite.Differs || s == suite.HarnessError }
 
 // cross gives a finding with what bears it out, nil if nothing does.
-func (e *entry) cross(f league.Finding, real []reports.ResultsRow) *cross {
+func (e *entry) cross(f league.Finding, real []reports.ResultsRow, known evidence) *cross {
 	c := &cross{Finding: f}
 	var broke []string
 	for _, name := range f.Scenarios {
@@ -169,6 +208,7 @@ func (e *entry) cross(f league.Finding, real []reports.ResultsRow) *cross {
 		}
 	}
 	c.Broke = strings.Join(broke, ", ")
+	c.seen = known.best(e.Test, f, c.Real, c.Of)
 	if e.RealTime && c.Of == 0 { // the catalogue itself was on real servers
 		c.Real, c.Of = len(c.Shown), len(c.Shown)
 	}
@@ -186,10 +226,31 @@ func scenario(file string) string {
 	return strings.TrimSuffix(filepath.Base(filepath.FromSlash(file)), ".yaml")
 }
 
-// stories tells the first history of each cross, as text.
+// storyOf is the file of a cross's story.
+func storyOf(e *entry, scenario string) string { return e.Test + "-" + scenario + ".txt" }
+
+// stories tells the first history of each cross, as text. Where this run has none, what an
+// earlier one has told stays; whatever no cross has any more goes.
 func (t *table) stories(folder string) error {
+	told, err := filepath.Glob(filepath.Join(folder, "*.txt"))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		for _, path := range told {
+			if !t.tells(filepath.Base(path)) {
+				_ = os.Remove(path)
+			}
+		}
+	}()
 	for _, e := range t.entries {
 		for _, c := range e.Crosses {
+			for _, name := range append(slices.Clone(c.Shown), c.Scenarios...) {
+				if slices.Contains(told, filepath.Join(folder, storyOf(e, name))) {
+					c.Story = storyOf(e, name)
+					break
+				}
+			}
 			for _, name := range c.Shown {
 				row := e.rows[name]
 				i := slices.IndexFunc(row.Trials, func(t reports.ResultsTrial) bool { return t.History != "" && differs(t.Standing) })
@@ -200,7 +261,7 @@ func (t *table) stories(folder string) error {
 				if err != nil {
 					return fmt.Errorf("%s, %s: %w", e.Test, name, err)
 				}
-				c.Story = e.Test + "-" + name + ".txt"
+				c.Story = storyOf(e, name)
 				if err := os.WriteFile(filepath.Join(folder, c.Story), []byte(text), 0o644); err != nil {
 					return err
 				}
@@ -209,6 +270,13 @@ func (t *table) stories(folder string) error {
 		}
 	}
 	return nil
+}
+
+// tells says whether a file is some cross's story.
+func (t *table) tells(file string) bool {
+	return slices.ContainsFunc(t.entries, func(e *entry) bool {
+		return slices.ContainsFunc(e.Crosses, func(c *cross) bool { return c.Story == file })
+	})
 }
 
 func story(path string) (string, error) {

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
+	"fmt"
 	"html/template"
 	"os"
+
+	"example.com/league"
 )
 
 //go:embed page.gohtml
@@ -11,14 +15,16 @@ var pageText string
 
 // view is what the page shows.
 type view struct {
-	Columns []column
-	Locks   []row
+	Columns  []column
+	Locks    []row
+	Unjudged []*entry
 }
 
 type row struct {
 	*entry
 	Cells []cell
 	Worst []*cross
+	Costs []string
 }
 
 // html writes the page: the table, and who is in trouble above it.
@@ -30,16 +36,18 @@ func (t *table) html(path string) error {
 	v := view{Columns: columns}
 	for _, e := range t.entries {
 		if !e.ran {
+			v.Unjudged = append(v.Unjudged, e)
 			continue
 		}
 		r := row{entry: e}
 		for _, c := range columns {
 			r.Cells = append(r.Cells, e.cell(c))
 		}
-		for _, c := range e.Crosses {
-			if c.counts() && !minor(c) && !e.reference() {
-				r.Worst = append(r.Worst, c)
-			}
+		if !e.reference() {
+			r.Worst = e.worst()
+		}
+		if e.Cost != nil {
+			r.Costs = figures(e.Cost, e.Lock)
 		}
 		v.Locks = append(v.Locks, r)
 	}
@@ -51,10 +59,22 @@ func (t *table) html(path string) error {
 	return page.Execute(f, v)
 }
 
-// Evidence is for the page.
+// Evidence and those below are for the page.
 func (c *cross) Evidence() string { return c.evidence() }
+func (c *cross) Count() string    { return c.count() }
+func (e *entry) Title() string    { return e.title() }
+func (e *entry) Reference() bool  { return e.reference() }
 
 // Class is the cell's in the page's style.
 func (c cell) Class() string {
 	return map[string]string{wrong: "wrong", depends: "depends", right: "right"}[c.Mark]
+}
+
+// figures are what a lock costs, as the tables have it.
+func figures(c *league.Cost, l league.Lock) []string {
+	left, hung := fmt.Sprint(c.Orphans), cmp.Or(c.Hung, nothing)
+	if l.Unreleased {
+		left = nothing
+	}
+	return []string{fmt.Sprintf("%.0f", c.Pairs), fmt.Sprintf("%.2f", c.OfBare), fmt.Sprintf("%.1f", c.Commands), left, hung}
 }

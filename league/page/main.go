@@ -21,18 +21,25 @@ func main() {
 	}
 }
 
+// evidenceFile is in the league's folder, where the command is run.
+const evidenceFile = "evidence.json"
+
 // published is where the page and the stories are, from the repository's root.
 const published = "reports/published/league"
 
 func write(results, root string) error {
-	t, err := gather(league.All(), results, "go.mod")
+	known, err := readEvidence(evidenceFile)
 	if err != nil {
 		return err
 	}
-	folder := filepath.Join(root, filepath.FromSlash(published))
-	if err := os.RemoveAll(folder); err != nil {
+	t, err := gather(league.All(), results, "go.mod", known)
+	if err != nil {
 		return err
 	}
+	if err := known.write(evidenceFile); err != nil {
+		return err
+	}
+	folder := filepath.Join(root, filepath.FromSlash(published))
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 )
 
@@ -14,6 +16,7 @@ func (t *table) markdown() []byte {
 	t.trouble(&b)
 	b.WriteString("\n## What can go wrong\n\n" + legend + "\n")
 	t.grid(&b)
+	t.prices(&b)
 	b.WriteString("\n## Lock by lock\n")
 	for _, e := range t.entries {
 		if e.ran {
@@ -21,7 +24,7 @@ func (t *table) markdown() []byte {
 		}
 	}
 	t.rest(&b)
-	b.WriteString(others)
+	b.WriteString(beside)
 	return b.Bytes()
 }
 
@@ -45,34 +48,61 @@ cross is published. ✓ as the reference, or better, in as many scenarios. – n
 
 // trouble lists who is in trouble, and for what: what a reader sees first.
 func (t *table) trouble(b *bytes.Buffer) {
+	b.WriteString("| lock | is in trouble for | on real Redis |\n|---|---|---|\n")
+	var calm []string
 	for _, e := range t.entries {
-		if e.reference() {
+		if !e.ran || e.reference() {
 			continue
 		}
-		for _, c := range e.Crosses {
-			if c.counts() && !minor(c) {
-				fmt.Fprintf(b, "- **%s** %s: %s. %s%s\n", e.Name, e.Version, c.What, upper(c.evidence()), c.link("../"+published+"/"))
-			}
+		worst := e.worst()
+		if len(worst) == 0 {
+			calm = append(calm, e.Name)
+		}
+		for _, c := range worst {
+			fmt.Fprintf(b, "| **%s** | %s%s | %s |\n", e.title(), c.Short, c.link("../"+published+"/"), c.count())
 		}
 	}
-	b.WriteString("\nSmaller things, and what many have in common, are in the table and below it.\n")
+	fmt.Fprintf(b, "\nNothing worse than waiting for a TTL, or what depends on how it is used, was found in: %s. Such things are in the table and "+
+		"below it.\n", strings.Join(calm, ", "))
+}
+
+// worst are the crosses that are the lock's own and cost more than a TTL of waiting.
+func (e *entry) worst() []*cross {
+	return slices.DeleteFunc(slices.Clone(e.Crosses), func(c *cross) bool { return !c.counts() || minor(c) })
 }
 
 // minor says whether a cross costs no more than a TTL of waiting.
 func minor(c *cross) bool {
-	return c.Scenarios[0] == "late-set" || c.Scenarios[0] == "cancelled-acquire"
+	return c.Scenarios[0] == "late-set" || c.Scenarios[0] == "lost-reply" || c.Scenarios[0] == "cancelled-acquire"
 }
 
 func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-func (e *entry) reference() bool { return e.Module == "lockproof" || e.Module == "" }
+func (e *entry) reference() bool { return e.Module == "lockproof" || e.Module == "" && e.Package == "" }
+
+// title is its name with its version and, if it is not Go, its language.
+func (e *entry) title() string {
+	said := strings.TrimSpace(e.Name + " " + e.Version)
+	if e.Language != "" {
+		said += " (" + e.Language + ")"
+	}
+	return said
+}
+
+// count is how often it was seen on real servers, of how many.
+func (c *cross) count() string {
+	if c.Of == 0 {
+		return "not tried"
+	}
+	return fmt.Sprintf("%d of %d, %s", c.Real, c.Of, c.Day)
+}
 
 // evidence says how often it was seen, and where.
 func (c *cross) evidence() string {
 	if c.Of == 0 {
 		return "seen in virtual time only"
 	}
-	return fmt.Sprintf("%d of %d on real Redis", c.Real, c.Of)
+	return fmt.Sprintf("%d of %d on real Redis, %s", c.Real, c.Of, c.Day)
 }
 
 func (c *cross) link(folder string) string {
@@ -92,7 +122,7 @@ func (t *table) grid(b *bytes.Buffer) {
 		if !e.ran {
 			continue
 		}
-		fmt.Fprintf(b, "| %s %s |", e.Name, e.Version)
+		fmt.Fprintf(b, "| %s |", e.title())
 		for _, c := range columns {
 			at := e.cell(c)
 			switch {
@@ -108,18 +138,51 @@ func (t *table) grid(b *bytes.Buffer) {
 	}
 }
 
+// prices is what each costs beside safety.
+func (t *table) prices(b *bytes.Buffer) {
+	b.WriteString("\n## What it costs\n\n" + priced + "\n| lock | servers | pairs a second | of the bare commands' | commands a pair | orphans | " +
+		"a hung server |\n|---|---|---|---|---|---|---|\n")
+	for _, e := range t.entries {
+		if e.Cost == nil {
+			continue
+		}
+		fmt.Fprintf(b, "| %s | %s |", e.title(), e.On)
+		for _, f := range figures(e.Cost, e.Lock) {
+			fmt.Fprintf(b, " %s |", f)
+		}
+		b.WriteString("\n")
+	}
+}
+
+const priced = `One caller takes and gives back keys of its own, each lock in turn, round by round, on the same five real servers of this machine: the best of forty short rounds, and medians of commands.
+Bare commands are SET NX PX and the script that compares and deletes with no lock around them, on as many servers, until a majority
+has answered. Orphans are keys that are left when eight callers want one key for two seconds and give up after 20 ms, again and again, and
+whoever gets it gives it back. A hung server is one of five: how long a caller then waits. Locks of other languages were not measured.
+The machine was shared while this ran: compare rows, not numbers of another day.
+`
+
 // section tells all of one lock.
 func (e *entry) section(b *bytes.Buffer) {
-	fmt.Fprintf(b, "\n### %s %s\n\n", e.Name, e.Version)
-	if e.Module != "" {
+	fmt.Fprintf(b, "\n### %s\n\n", e.title())
+	switch {
+	case e.Module != "":
 		fmt.Fprintf(b, "`%s`, on %s. ", e.Module, e.On)
+	case e.Package != "":
+		fmt.Fprintf(b, "Debian's `%s`, on %s, by `%s`. ", e.Package, e.On, e.Worker)
 	}
 	fmt.Fprintf(b, "Set up: %s. Belief: %s. Ran %s.\n", e.SetUp, e.Belief, e.where())
 	for _, q := range e.Promises {
 		fmt.Fprintf(b, "\nIt says: \"%s\" (`%s`)\n", q.Text, q.Place)
 	}
-	if e.explored != "" {
+	switch {
+	case e.explored != "":
 		fmt.Fprintf(b, "\nExplored:\n\n```\n%s\n```\n", e.explored)
+	case e.NoExplore:
+		b.WriteString("\nNot explored: it hangs for ever in many a schedule, which would show nothing else.\n")
+	case e.RealTime:
+		b.WriteString("\nNot explored: what is drawn is run in virtual time, and it runs on real servers only.\n")
+	default:
+		b.WriteString("\nNot explored this time.\n")
 	}
 	for _, c := range e.Crosses {
 		mark := wrong
@@ -150,6 +213,9 @@ func (e *entry) repeat(c *cross) string {
 
 // where says on what, and how much, it ran.
 func (e *entry) where() string {
+	if !e.again {
+		return "not this time: what stands here was seen before"
+	}
 	n := 0
 	for _, row := range e.rows {
 		if row.Counts["skipped"] == 0 {
@@ -157,7 +223,11 @@ func (e *entry) where() string {
 		}
 	}
 	if e.RealTime {
-		return fmt.Sprintf("on real servers (%s), %d scenarios, for it dials by itself", e.server, n)
+		why := "it dials by itself"
+		if e.Worker != "" {
+			why = "it is a process of another language"
+		}
+		return fmt.Sprintf("on real servers (%s), %d scenarios, for %s", e.server, n, why)
 	}
 	return fmt.Sprintf("in virtual time, %d scenarios", n)
 }
@@ -167,40 +237,19 @@ func (t *table) rest(b *bytes.Buffer) {
 	b.WriteString("\n## Not judged here\n\n")
 	for _, e := range t.entries {
 		if e.Unjudged != "" {
-			fmt.Fprintf(b, "- **%s** %s: %s.\n", e.Name, e.Version, e.Unjudged)
+			fmt.Fprintf(b, "- **%s**: %s.", e.title(), e.Unjudged)
+			if e.Adapter != "" {
+				fmt.Fprintf(b, " Adapter: [%s](../%s).", path.Base(e.Adapter), e.Adapter)
+			}
+			b.WriteString("\n")
 		} else if !e.ran {
 			fmt.Fprintf(b, "- **%s** %s: not run this time.\n", e.Name, e.Version)
 		}
 	}
-	b.WriteString(unbuilt)
 }
 
-const unbuilt = `- **machinery v2** v2.0.13: its lock does not compile beside go-redis 9.23 (locks/redis/redis.go:67 calls Context, which
-  go-redis has not any more). Version 1 is above.
-- **dapr lock.redis** v1.14.0, the newest that can be had whole: does not compile beside go-redis 9.23
-  (common/component/redis/v9client.go:295), which Lockproof needs.
-- **livekit LockRoom**, livekit-server v1.13.11: does not compile with the versions of its own requirements that can be had
-  (pkg/rtc/transport.go:391).
-- **gitea's globallock** v1.27.3: dials by itself, with an expiry of 30 s that cannot be set, so that the catalogue would take
-  hours. Read, not run: it is redsync, and modules/globallock/redis_locker.go:128-131 passes over an extension that fails,
-  as its comment says.
-`
-
-const others = `
-## In other languages
-
-Run by workers (` + "`lockproof run --worker CMD --on local`" + `), row by row in [other-locks.md](other-locks.md).
-
-| lock | a reply is lost, or a SET lands late | one server hangs | many ask at once | clocks differ a little | the caller gives up |
-|---|---|---|---|---|---|
-| redis-py 4.3.4 | ✗ nothing is deleted after a SET without an answer: 10 of 10, 10 of 10 | – | – | ✓ | ✗ the same: 10 of 10 |
-| Symfony Lock 5.4 | ✗ the same: 6 of 10, where half a TTL is allowed | – | – | ✗ no margin for clocks: 10 of 10 | ✓ |
-| malkusch/lock 2.2.1 | ✓ | ✓ 10 of 10 | ? once in ten, eight inconclusive: no cross | ✓ | – inconclusive, ten times |
-| the lock of Redis's documents on node-redis 4.5.1 | ✗ nothing is deleted: 10 of 10 | – | – | ✓ | ✓ |
-| the same in Java 17 | ✗ the same, seen once | – | – | ✓ | ✗ the same, seen once |
-
-Counts are of trials on real Redis 7.0.15. What [other-locks.md](other-locks.md) says of each, with causes and places, rests on one or two
-trials each: of malkusch/lock's crosses there, none was repeated here often enough to be published as one.
+const beside = `
 redis-py's ` + "`reacquire`" + ` of a lock with timeout=0 deletes it and says yes, 10 of 10:
-[findings/redis-py-reacquire-zero.md](findings/redis-py-reacquire-zero.md); it depends on how it is used.
+[findings/redis-py-reacquire-zero.md](findings/redis-py-reacquire-zero.md); it depends on how it is used. What is known of the locks of
+other languages besides, with causes and places, is in [other-locks.md](other-locks.md).
 `
