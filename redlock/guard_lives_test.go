@@ -96,7 +96,9 @@ func (f *life) reaches(who int) {
 	f.tell("u%d reaches %v", who, nodes)
 }
 
-func (f *life) tell(format string, args ...any) { f.told = append(f.told, fmt.Sprintf(format, args...)) }
+func (f *life) tell(format string, args ...any) {
+	f.told = append(f.told, fmt.Sprintf(format, args...))
+}
 
 // holders are how many believe that they hold the lock.
 func (f *life) holders() (n int) {

@@ -62,7 +62,7 @@ func inTurns(callers int) trial {
 				}
 			}
 			return true
-		}, most: 50000}
+		}, most: 10000}
 }
 
 // quantity is what a variant has more or less of than the reference.
