@@ -122,7 +122,9 @@ func readScript(at Place, script string) commandLine {
 
 // options reads a server's arguments: a file, and options that outrank it.
 func (c *commandLine) options(at Place, args []string) {
-	c.config = configFile(at, args)
+	if len(args) > 0 && (!strings.HasPrefix(args[0], "$") || strings.Contains(args[0], "/")) {
+		c.config = configFile(at, args)
+	}
 	for i, word := range args {
 		if file := i == 0 && strings.Contains(word, "/"); file || !strings.Contains(word, "$") {
 			continue

@@ -24,7 +24,7 @@ func TestWhatIsNotReadIsSaid(t *testing.T) {
 		{"x.yaml", service("image: bitnami/redis, entrypoint: [redis-server, --appendonly, 'yes']"), ""},
 		{"x.yaml", service(official + "entrypoint: /start.sh"), "the command start.sh (x.yaml) is not known"},
 		{"x.yaml", service(official + "command: redis-server --appendonly $AOF"), variable},
-		{"x.yaml", service(official + "command: redis-server --appendonly ${AOF:-yes}"), variable},
+		{"x.yaml", service(official + "command: 'redis-server --appendonly ${AOF:-yes}'"), variable},
 		{"x.yaml", service(official + "command: [redis-server, '--appendonly ${AOF}']"), variable},
 		{"x.yaml", service(official + "command: [redis-server, --port, '${PORT:-6379}', --requirepass, '${PASSWORD:?set it}']"), ""},
 		{"x.yaml", service(official + "command: 'redis-server $OPTIONS'"), variable},
