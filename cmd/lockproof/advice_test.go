@@ -54,9 +54,18 @@ func TestAdviceIsApplied(t *testing.T) {
 // advised is how many diffs each configuration gets that is not safe as it is: a sleep and an
 // append-only file, one of the two, or none where what is in doubt is not in its files.
 var advised = map[string]int{
-	"01-unit-snapshots": 2, "02-unit-everysec": 2, "05-unit-restartsec": 2, "06-unit-restartsec-everysec": 2, "07-unit-times-out": 1,
-	"11-compose-defaults": 2, "13-compose-cache": 2, "17-compose-config": 2, "18-compose-no-restart": 2, "20-compose-evicts": 1,
-	"23-statefulset-everysec": 2, "27-statefulset-probe": 1,
+	"31-unit-on-abnormal": 2, "32-unit-restartsec-infinity": 2, "38-unit-runtime-directory": 1,
+	"39-unit-runtime-preserved": 1, "40-unit-in-memory": 1, "41-unit-private-tmp": 1, "44-unit-kill-signal": 1,
+	"47-unit-notify-times-out": 1, "49-unit-start-limit": 2, "53-conf-twice": 1, "55-conf-saves": 1, "56-conf-volatile": 1,
+	"59-conf-sigterm-nosave": 1, "62-conf-rewrite-snapshots": 1, "67-conf-aof-off": 1, "69-compose-tmpfs": 1,
+	"70-compose-tmpfs-long": 1, "71-compose-shm": 1, "84-compose-on-failure": 2, "85-compose-deploy-delay": 2,
+	"86-compose-stop-signal": 1, "87-compose-grace": 1, "88-compose-no-volume": 1, "89-compose-dir-elsewhere": 1,
+	"90-compose-volume-tmpfs": 1, "93-compose-save-bare": 2, "98-statefulset-emptydir": 1,
+	"99-statefulset-emptydir-memory": 1, "100-deployment-hostpath": 1, "102-statefulset-mount-elsewhere": 1,
+	"109-statefulset-prestop": 2, "110-statefulset-grace": 1, "118-statefulset-ephemeral": 1, "01-unit-snapshots": 2,
+	"02-unit-everysec": 2, "05-unit-restartsec": 2, "06-unit-restartsec-everysec": 2, "07-unit-times-out": 1,
+	"11-compose-defaults": 1, "13-compose-cache": 2, "17-compose-config": 2, "18-compose-no-restart": 2,
+	"20-compose-evicts": 1, "23-statefulset-everysec": 2, "24-deployment-no-volume": 1, "27-statefulset-probe": 1,
 }
 
 // withoutTakeovers are flags that ask about crashes, which the files decide; what helps

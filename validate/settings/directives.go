@@ -150,7 +150,7 @@ func (r *reader) include(d Directive) {
 	}
 	name := d.Args[0]
 	if !filepath.IsAbs(name) {
-		r.remarks = append(r.remarks, Remark{Place: d.Place, Doubts: Crashes, What: fmt.Sprintf("include %s has a relative name, which "+
+		r.remarks = append(r.remarks, Remark{Place: d.Place, Doubts: Crashes, Data: true, What: fmt.Sprintf("include %s has a relative name, which "+
 			"Redis looks for in the folder that it was started in; it was read beside the file: write the whole path", name)})
 		name = filepath.Join(r.base, name)
 	}

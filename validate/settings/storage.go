@@ -96,11 +96,16 @@ func (s *Redis) stops(p Policy) {
 		s.Remarks = slices.DeleteFunc(s.Remarks, func(r Remark) bool { return strings.HasPrefix(r.What, "shutdown-on-sig") })
 		return
 	}
+	for i, r := range s.Remarks {
+		if strings.HasPrefix(r.What, "shutdown-on-sig") {
+			s.Remarks[i].Data = true
+		}
+	}
 	if p.store.abrupt != "" && s.Lost[Shutdown] == "" {
 		s.Lost[Shutdown] = p.store.abrupt
 	}
 	if p.nosave.File != "" {
-		s.Remarks = append(s.Remarks, Remark{Place: p.nosave, Doubts: []Crash{Shutdown},
+		s.Remarks = append(s.Remarks, Remark{Place: p.nosave, Doubts: []Crash{Shutdown}, Data: true,
 			What: "SHUTDOWN NOSAVE leaves out the snapshot"})
 	}
 }
