@@ -103,7 +103,7 @@ func (v *Validation) Headline() string {
 // known besides, each with its place.
 func (v *Validation) Doubts() (open, known []string) {
 	for _, d := range v.Unknown {
-		open = append(open, fmt.Sprintf("%s: %s: it is not known whether this matters", d.Place, d))
+		open = append(open, fmt.Sprintf("%s: %s: it is not known whether this matters", d.Place, d.Name))
 	}
 	for _, r := range v.Remarks {
 		if len(r.Doubts) > 0 {

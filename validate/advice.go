@@ -116,8 +116,8 @@ func helps(answer, found *Answer) bool {
 		if r.Tally.Held == 0 || r.Tally.Violated+r.Tally.Inconclusive+r.Tally.Failed > 0 {
 			return false
 		}
-		for _, doubt := range r.Doubts { // none that the change brings
-			if !slices.ContainsFunc(answer.Remarks, func(m settings.Remark) bool { return m.What == doubt.What }) {
+		for _, doubt := range r.Doubts { // none that the change brings, or should take away
+			if doubt.Data || !slices.ContainsFunc(answer.Remarks, func(m settings.Remark) bool { return m.What == doubt.What }) {
 				return false
 			}
 		}
@@ -152,7 +152,7 @@ func (a *Asker) wishes(answer *Answer) []wish {
 		}
 		r := applied(base, lines)
 		p := PersistenceOf(&r)
-		if p != PersistenceOf(&base) && !slices.ContainsFunc(a.Crashes, func(c settings.Crash) bool { return Forgets(p, c) }) {
+		if p != PersistenceOf(&base) && !slices.ContainsFunc(a.Crashes, func(c settings.Crash) bool { return loses(&r, c) }) {
 			return append(all, wish{lines: lines}) // the next costs more
 		}
 	}
@@ -175,7 +175,7 @@ func free(answer *Answer) (lines []string) {
 // forgets reports whether one of the question's crashes loses a lock.
 func (a *Asker) forgets(r *settings.Redis) bool {
 	return slices.ContainsFunc(a.Crashes, func(c settings.Crash) bool {
-		return Forgets(PersistenceOf(r), c) && a.Policy.Returns[c].After < Boundary(a.Longest(), a.Drift)
+		return loses(r, c) && a.Policy.Returns[c].After < Boundary(a.Longest(), a.Drift)
 	})
 }
 

@@ -32,7 +32,7 @@ func (a *Asker) FindDelay(ctx context.Context, confirm int) ([]Found, error) {
 	a.stage("the smallest restart delay for a TTL of %s", ttl)
 	var all []Found
 	for _, crash := range a.Crashes {
-		p := Point{Persistence: PersistenceOf(a.Redis), Crash: crash, TTL: ttl}
+		p := Point{Persistence: persistenceAfter(a.Redis, crash), Crash: crash, TTL: ttl}
 		f, err := a.findDelay(ctx, p, confirm)
 		if err != nil {
 			return all, err

@@ -85,7 +85,7 @@ func (a *Asker) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
 	r.Verdict = Inconclusive
 	switch {
 	case t.Violated > 0 && a.Redis.Unread != "" && r.Takeover == TwoMasters: // min-replicas-to-write might help
-		r.Reason = "unsafe with Redis's defaults, but " + a.Redis.Unread
+		r.Reason = "unsafe by what was read, but " + a.Redis.Unread
 	case t.Violated > 0:
 		r.Verdict, r.Reason = Unsafe, a.whyTaken(r)
 	case t.Failed > 0:

@@ -66,6 +66,20 @@ func PersistenceOf(r *settings.Redis) cluster.Persistence {
 	return cluster.PersistNone
 }
 
+// persistenceAfter names what the settings keep in a crash: nothing, where the data are
+// gone with it.
+func persistenceAfter(r *settings.Redis, crash settings.Crash) cluster.Persistence {
+	if r.Lost[crash] != "" {
+		return cluster.PersistNone
+	}
+	return PersistenceOf(r)
+}
+
+// loses says whether a server with these settings can forget an acknowledged lock in a crash.
+func loses(r *settings.Redis, crash settings.Crash) bool {
+	return Forgets(persistenceAfter(r, crash), crash)
+}
+
 // Persistences lists the settings of a frontier, the weakest first.
 var Persistences = []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo,
 	cluster.PersistEverysec, cluster.PersistAlways}

@@ -46,9 +46,11 @@ func (a *Asker) points() []Point {
 	var points []Point
 	for _, crash := range a.Crashes {
 		for _, ttl := range a.TTLs {
-			p := Point{Persistence: PersistenceOf(a.Redis), Crash: crash, TTL: ttl, Delay: a.Policy.Returns[crash].After, Guard: a.Guard}
+			p := Point{Persistence: persistenceAfter(a.Redis, crash), Crash: crash, TTL: ttl, Delay: a.Policy.Returns[crash].After, Guard: a.Guard}
 			if kinds.RealTime(a.On) {
-				p.Redis = a.Redis.Own()
+				if p.Redis = a.Redis.Own(); a.Redis.Lost[crash] != "" {
+					p.Redis["appendonly"], p.Redis["save"] = "no", `""`
+				}
 			}
 			points = append(points, p)
 		}
@@ -71,7 +73,8 @@ func (q Question) unknown() []settings.Directive {
 func (a *Asker) judge(answer *Answer, p Point, t Tally) Row {
 	r := Row{Point: p, Return: a.Policy.Returns[p.Crash], Tally: t}
 	for _, remark := range answer.Remarks {
-		if slices.Contains(remark.Doubts, p.Crash) {
+		over := p.Guard || p.Delay >= Boundary(p.TTL, a.Drift) // so that it does not matter what a node remembers
+		if slices.Contains(remark.Doubts, p.Crash) && !(remark.Data && over) {
 			r.Doubts = append(r.Doubts, remark)
 		}
 	}
@@ -79,7 +82,7 @@ func (a *Asker) judge(answer *Answer, p Point, t Tally) Row {
 	case t.Violated > 0 && r.Return.Unsure != "":
 		r.Verdict, r.Reason = Inconclusive, "unsafe if the node is back as soon as it seems, but "+r.Return.Unsure+": give --restart-delay"
 	case t.Violated > 0 && a.Redis.Unread != "":
-		r.Verdict, r.Reason = Inconclusive, "unsafe with Redis's defaults, but "+a.Redis.Unread
+		r.Verdict, r.Reason = Inconclusive, "unsafe by what was read, but "+a.Redis.Unread
 	case t.Violated > 0:
 		r.Verdict, r.Reason = Unsafe, a.whyUnsafe(p, r.Return)
 	case t.Failed > 0:
@@ -109,7 +112,11 @@ func (a *Asker) whyUnsafe(p Point, r settings.Return) string {
 	if p.Delay > 0 {
 		back = fmt.Sprintf("back after %s, before the %s of the TTL are over", p.Delay, p.TTL)
 	}
-	return fmt.Sprintf("%s; the node is %s (%s)", forgets(p.Persistence, p.Crash), back, r.Why)
+	why := forgets(p.Persistence, p.Crash)
+	if lost := a.Redis.Lost[p.Crash]; lost != "" {
+		why = lost + ", so the lock is forgotten"
+	}
+	return fmt.Sprintf("%s; the node is %s (%s)", why, back, r.Why)
 }
 
 // forgets says why a server has forgotten a lock.

@@ -5,13 +5,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/suite"
 	"lockproof/internal/needs"
 	"lockproof/reports"
 	"lockproof/validate"
@@ -54,9 +54,18 @@ func TestAdviceIsApplied(t *testing.T) {
 // advised is how many diffs each configuration gets that is not safe as it is: a sleep and an
 // append-only file, one of the two, or none where what is in doubt is not in its files.
 var advised = map[string]int{
-	"01-unit-snapshots": 2, "02-unit-everysec": 2, "05-unit-restartsec": 2, "06-unit-restartsec-everysec": 2, "07-unit-times-out": 1,
-	"11-compose-defaults": 2, "13-compose-cache": 2, "17-compose-config": 2, "18-compose-no-restart": 2, "20-compose-evicts": 1,
-	"23-statefulset-everysec": 2, "27-statefulset-probe": 1,
+	"31-unit-on-abnormal": 2, "32-unit-restartsec-infinity": 2, "38-unit-runtime-directory": 1,
+	"39-unit-runtime-preserved": 1, "40-unit-in-memory": 1, "41-unit-private-tmp": 1, "44-unit-kill-signal": 1,
+	"47-unit-notify-times-out": 1, "49-unit-start-limit": 2, "53-conf-twice": 1, "55-conf-saves": 1, "56-conf-volatile": 1,
+	"59-conf-sigterm-nosave": 1, "62-conf-rewrite-snapshots": 1, "67-conf-aof-off": 1, "69-compose-tmpfs": 1,
+	"70-compose-tmpfs-long": 1, "71-compose-shm": 1, "84-compose-on-failure": 2, "85-compose-deploy-delay": 2,
+	"86-compose-stop-signal": 1, "87-compose-grace": 1, "88-compose-no-volume": 1, "89-compose-dir-elsewhere": 1,
+	"90-compose-volume-tmpfs": 1, "93-compose-save-bare": 2, "98-statefulset-emptydir": 1,
+	"99-statefulset-emptydir-memory": 1, "100-deployment-hostpath": 1, "102-statefulset-mount-elsewhere": 1,
+	"109-statefulset-prestop": 2, "110-statefulset-grace": 1, "118-statefulset-ephemeral": 1, "01-unit-snapshots": 2,
+	"02-unit-everysec": 2, "05-unit-restartsec": 2, "06-unit-restartsec-everysec": 2, "07-unit-times-out": 1,
+	"11-compose-defaults": 1, "13-compose-cache": 2, "17-compose-config": 2, "18-compose-no-restart": 2,
+	"20-compose-evicts": 1, "23-statefulset-everysec": 2, "24-deployment-no-volume": 1, "27-statefulset-probe": 1,
 }
 
 // withoutTakeovers are flags that ask about crashes, which the files decide; what helps
@@ -75,15 +84,9 @@ type adviceAnswer struct {
 func adviceFor(t *testing.T, folder string, flags []string) (answer adviceAnswer, out string) {
 	t.Helper()
 	t.Chdir(folder)
-	var policy string
-	for _, name := range []string{"redis.service", "compose.yaml", "workload.yaml"} {
-		if _, err := os.Stat(name); err == nil {
-			policy = name
-		}
-	}
 	p := fake(expected)
-	p.suite, out = suite.Run, t.TempDir()
-	got := p.try(append([]string{"validate", "--restart-policy", policy, "--ttl", "30s", "--trials", "5", "--out", out}, flags...)...)
+	p.suite, out = once, t.TempDir()
+	got := p.try(slices.Concat([]string{"validate", "--ttl", "30s", "--trials", "5", "--out", out}, policyHere(t), flags)...)
 	require.Empty(t, got.err)
 	data, err := os.ReadFile(filepath.Join(out, reports.ValidationFile))
 	require.NoError(t, err)
@@ -96,18 +99,22 @@ func adviceFor(t *testing.T, folder string, flags []string) (answer adviceAnswer
 func TestAdviceTellsNoSecret(t *testing.T) {
 	needs.Commands(t, "patch")
 	for name, files := range map[string]map[string]string{
-		"a command": {"compose.yaml": "services:\n  lock:\n    image: redis:7\n" +
+		"a command": {"compose.yaml": "services:\n  lock:\n    image: redis:7\n    volumes: ['data:/data']\n" +
 			"    command: redis-server --requirepass hunter22 --appendonly no\n"},
-		"a list": {"compose.yaml": "services:\n  lock:\n    image: redis:7\n    command:\n      - redis-server\n      - --requirepass\n" +
+		"a list": {"compose.yaml": "services:\n  lock:\n    image: redis:7\n    volumes: ['data:/data']\n    command:\n      - redis-server\n      - --requirepass\n" +
 			"      - hunter22\n      - --appendonly\n      - \"no\"\n"},
-		"the environment": {"compose.yaml": "services:\n  lock:\n    image: redis:7\n    environment:\n      REDIS_PASSWORD: hunter22\n" +
+		"the environment": {"compose.yaml": "services:\n  lock:\n    image: redis:7\n    volumes: ['data:/data']\n    environment:\n      REDIS_PASSWORD: hunter22\n" +
 			"    command: redis-server --appendonly no\n    labels: {token: hunter22}\n"},
 		"redis.conf": {"compose.yaml": "services:\n  lock:\n    image: redis:7\n    command: redis-server /redis.conf\n" +
-			"    volumes: ['./redis.conf:/redis.conf']\n", "redis.conf": "requirepass hunter22\nappendonly no\nuser worker on >hunter22 ~* +@all\n"},
+			"    volumes: ['./redis.conf:/redis.conf', 'data:/data']\n", "redis.conf": "requirepass hunter22\nappendonly no\nuser worker on >hunter22 ~* +@all\n"},
 		"the last line": {"compose.yaml": "services:\n  lock:\n    image: redis:7\n    command: redis-server /redis.conf\n" +
-			"    volumes: ['./redis.conf:/redis.conf']\n", "redis.conf": "port 6379\nmasterauth hunter22"},
+			"    volumes: ['./redis.conf:/redis.conf', 'data:/data']\n", "redis.conf": "port 6379\nmasterauth hunter22"},
 		"a Secret": {"workload.yaml": "kind: Pod\nspec:\n  volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]\n  containers:\n" +
-			"  - name: redis\n    image: redis:7\n    command: [redis-server]\n---\nkind: Secret\nstringData:\n  some: hunter22\n"},
+			"  - name: redis\n    image: redis:7\n    command: [redis-server]\n    workingDir: /data\n    volumeMounts: [{name: data, mountPath: /data}]\n---\nkind: Secret\nstringData:\n  some: hunter22\n"},
+		"a word of a command": {"compose.yaml": "services:\n  lock:\n    image: redis:7\n    volumes: ['data:/data']\n" +
+			"    command: [redis-server, '--requirepass hunter22', '--masterauth', hunter22, '--appendonly no']\nvolumes: {data: {}}\n"},
+		"a URL": {"compose.yaml": "services:\n  lock:\n    image: redis:7\n    volumes: ['data:/data']\n" +
+			"    environment: ['URL=redis://me:hunter22@lock:6379']\n    command: redis-server --appendonly no\nvolumes: {data: {}}\n"},
 		"a unit": {"redis.service": "[Service]\nExecStart=/usr/bin/redis-server --requirepass hunter22 --appendonly no\nRestart=always\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,6 +144,47 @@ func TestAdviceTellsNoSecret(t *testing.T) {
 				require.NoError(t, err, "%s\n%s", said, a.Diff.Text)
 				after, _ := adviceFor(t, again, nil)
 				require.Equal(t, 0, after.ExitCode, a.Diff.Text)
+			}
+		})
+	}
+}
+
+// Nor is one told in what is refused, doubted or not known.
+func TestNoSecretIsToldInAnyOtherWay(t *testing.T) {
+	for name, tt := range map[string]struct {
+		file, text string
+		flags      []string
+	}{
+		"a directive with a slip":     {"redis.conf", "requirpass hunter22\nappendonly yes\n", nil},
+		"a word with an equals sign":  {"compose.yaml", "services: {lock: {image: redis, command: redis-server --requirepass=hunter22}}", nil},
+		"a line beside the file":      {"redis.conf", "appendonly yes\n", []string{"--set", "requirepass hunter22", "--set", "masterauth hunter22"}},
+		"a slip beside the file":      {"redis.conf", "appendonly yes\n", []string{"--set", "requirpass hunter22"}},
+		"a shell's variable":          {"compose.yaml", "services: {lock: {image: redis, command: [sh, -c, 'PASSWORD=hunter22 start']}}", nil},
+		"a variable and nothing else": {"compose.yaml", "services: {lock: {image: redis, command: PASSWORD=hunter22}}", nil},
+		"a Sentinel's":                {"redis.conf", "sentinel auth-pass lock hunter22\n", nil},
+		"two passwords":               {"redis.conf", "requirepass hunter22 hunter22\nuser worker on >hunter22\n", nil},
+		"a unit's environment":        {"redis.service", "[Service]\nEnvironment=REDIS_PASSWORD=hunter22\nExecStart=/usr/bin/redis-server --requirepass ${REDIS_PASSWORD}\n", nil},
+		"a script of a unit":          {"redis.service", "[Service]\nExecStartPre=/bin/login --pass hunter22\nExecStart=/usr/bin/redis-server\n", nil},
+		"a list that is no YAML":      {"compose.yaml", "services:\n  lock:\n    command: --requirepass hunter22\n   image: redis\n", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			require.NoError(t, os.WriteFile(tt.file, []byte(tt.text), 0o600))
+			p := fake(expected)
+			flags := append([]string{"validate", "--out", "out"}, tt.flags...)
+			if tt.file == "redis.conf" {
+				flags = append(flags, "--config", tt.file)
+			}
+			for _, more := range [][]string{nil, {"--json"}} {
+				got := p.try(slices.Concat(flags, policyHere(t), more)...)
+				require.NotContains(t, got.out+got.err, "hunter22")
+			}
+			told, err := filepath.Glob("out/*.*")
+			require.NoError(t, err)
+			for _, file := range told {
+				data, err := os.ReadFile(file)
+				require.NoError(t, err)
+				require.NotContains(t, string(data), "hunter22", file)
 			}
 		})
 	}

@@ -1,7 +1,11 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,14 +16,13 @@ import (
 // ten seconds.
 const engineBackoff = 100 * time.Millisecond
 
-// parseCompose reads a service's restart policy (the Compose specification,
-// restart and deploy.restart_policy).
+// parseCompose reads the policy of the service that is meant.
 func parseCompose(d document, asked string) (Policy, error) {
 	services, _ := d.root["services"].(map[string]any)
 	var names, servers []string
 	for name, s := range services {
 		names = append(names, name)
-		if image, _ := dig(s, "image").(string); isServer(name, image) {
+		if image, _ := dig(s, "image").(string); isServer(name, image) && serves(dig(s, "entrypoint"), dig(s, "command")) {
 			servers = append(servers, name)
 		}
 	}
@@ -27,11 +30,18 @@ func parseCompose(d document, asked string) (Policy, error) {
 	if err != nil {
 		return Policy{}, err
 	}
-	s := services[name]
-	p := Policy{Kind: Compose, File: d.file, Service: name}
+	p, err := d.service(name, services[name])
+	if err != nil {
+		return Policy{}, err
+	}
 	if asked == "" && len(servers) > 1 {
 		p.Remarks = append(p.Remarks, Remark{Place: Place{File: d.file},
 			What: fmt.Sprintf("of the services %s, %s is judged; name another with --service", strings.Join(servers, ", "), name)})
+		for _, other := range servers {
+			if q, err := d.service(other, services[other]); other != name && (err != nil || q.shape() != p.shape()) {
+				p.Remarks = append(p.Remarks, p.unlike(d.at("services", other), other))
+			}
+		}
 	}
 	for other, s := range services {
 		if c := sentinelFile(d.at("services", other, "command"), dig(s, "entrypoint"), dig(s, "command")); c != nil {
@@ -39,12 +49,21 @@ func parseCompose(d document, asked string) (Policy, error) {
 			p.sentinels = append(p.sentinels, c)
 		}
 	}
-	c, err := command(d.at("services", name, "command"), dig(s, "entrypoint"), dig(s, "command"))
+	return p, nil
+}
+
+// service reads a service's restart policy (the Compose specification, restart and
+// deploy.restart_policy), and its command.
+func (d document) service(name string, s any) (Policy, error) {
+	p := Policy{Kind: Compose, File: d.file, Service: name}
+	p.store = d.composeStorage(name, s)
+	c, err := command(d.at("services", name, "command"), interpolated(dig(s, "entrypoint")), interpolated(dig(s, "command")))
 	if err != nil {
 		return Policy{}, err
 	}
 	p.ByImage = dig(s, "entrypoint") == nil
 	p.start = startOf(d.path("services", name), s, "entrypoint", "command")
+	d.elsewhere(name, s, &p)
 	if c.config != nil {
 		c.config.ofCompose(d, s)
 	}
@@ -54,7 +73,54 @@ func parseCompose(d document, asked string) (Policy, error) {
 	}
 	p.returns(kill, map[Crash]string{Kill: why, Shutdown: "docker restart brings it back at once",
 		PowerLoss: "the engine starts it at boot, with no delay of its own"}, c)
+	if dig(s, "restart") == nil && dig(s, "deploy", "restart_policy", "delay") != nil {
+		r := p.Returns[Kill]
+		r.Unsure = cmp.Or(r.Unsure, "a swarm would wait for its deploy.restart_policy.delay")
+		p.Returns[Kill] = r
+	}
 	return p, nil
+}
+
+// elsewhere says what of a service other files say, and its image.
+func (d document) elsewhere(name string, s any, p *Policy) {
+	if dig(s, "extends") != nil {
+		p.notRead(d.at("services", name, "extends"), fmt.Sprintf("%s extends another service, which is not read: "+
+			"give the output of docker compose config", name))
+	}
+	folder, file := filepath.Split(d.file)
+	for _, given := range []string{"compose", "docker-compose"} {
+		for _, end := range []string{".yaml", ".yml"} {
+			over := filepath.Join(folder, given+".override"+end)
+			if _, err := os.Stat(over); err == nil && (file == given+".yaml" || file == given+".yml") {
+				p.notRead(Place{File: over}, "docker compose reads this file as well, and it was not read: give the output of docker compose config")
+			}
+		}
+	}
+	p.byImage(d.at("services", name))
+}
+
+// variable is what compose puts a value in for (the Compose specification, Interpolation).
+var variable = regexp.MustCompile(`\$\$|\$\{(\w+)[^}]*\}`)
+
+// interpolated is a command whose variables are one word each, for what they say depends on
+// who starts it, and whose $$ are the $ of a shell.
+func interpolated(value any) any {
+	switch v := value.(type) {
+	case string:
+		return variable.ReplaceAllStringFunc(v, func(found string) string {
+			if found == "$$" {
+				return "$"
+			}
+			return "$" + variable.FindStringSubmatch(found)[1]
+		})
+	case []any:
+		all := slices.Clone(v)
+		for i, word := range all {
+			all[i] = interpolated(word)
+		}
+		return all
+	}
+	return value
 }
 
 // restart reads how soon the engine restarts a service.
@@ -76,10 +142,11 @@ func (d document) restart(name string, s any, p *Policy) (time.Duration, string,
 			return 0, "", &Problem{Place: at, What: fmt.Sprintf("delay: %s: this is not a duration", delay), Right: "write it as in 35s"}
 		}
 		p.Remarks = append(p.Remarks,
-			Remark{Place: at, What: "deploy.restart_policy counts in a swarm only; docker compose up goes by restart:"})
-		if kind == "no" {
-			return wait, fmt.Sprintf("a swarm restarts it after %s", delay), nil
-		}
+			Remark{Place: at, What: "the delay of deploy.restart_policy counts in a swarm only; docker compose up restarts without one"})
+	}
+	if condition := fmt.Sprint(dig(s, "deploy", "restart_policy", "condition")); kind == "no" && dig(s, "restart") == nil &&
+		dig(s, "deploy", "restart_policy") != nil && condition != "none" {
+		return engineBackoff, "docker compose restarts it after 100ms, by the condition of deploy.restart_policy and without its delay", nil
 	}
 	if kind == "no" {
 		return 0, "nothing restarts it, and whoever starts it may do so at once", nil

@@ -40,7 +40,20 @@ func (f Files) ReadSettings(file string, lines []string, policy Policy) (*Redis,
 	if err != nil {
 		return nil, err
 	}
-	return s, s.Apply(policy.Overrides)
+	if err := s.Apply(policy.Overrides); err != nil {
+		return s, err
+	}
+	if file == "" && policy.Kind == Systemd && policy.start.exec == "" {
+		policy.notRead(Place{File: policy.File}, "no ExecStart here says which redis.conf the server is started with: give it with --config")
+	}
+	if s.Unread == "" && policy.unread != "" {
+		s.Unread = policy.unread
+		s.Remarks = append(s.Remarks, Remark{Place: policy.unreadAt, What: s.Unread, Doubts: Crashes})
+	}
+	if s.Unread == "" {
+		s.keeps(policy)
+	}
+	return s, nil
 }
 
 func (f Files) readSettings(file string, lines []string, c *ConfigFile) (*Redis, error) {
@@ -51,7 +64,7 @@ func (f Files) readSettings(file string, lines []string, c *ConfigFile) (*Redis,
 		r := &reader{elsewhere: true}
 		r.text(c.Name, []byte(c.Text))
 		for _, line := range lines {
-			r.line(Place{File: fmt.Sprintf("--set %q", line)}, line)
+			r.line(given(line), line)
 		}
 		s := Default()
 		s.block = c

@@ -15,7 +15,7 @@ import (
 type Directive struct {
 	Place Place    `json:"place"`
 	Name  string   `json:"name"` // in lower case, which Redis does not tell from upper
-	Args  []string `json:"args"`
+	Args  []string `json:"-"`    // which of an unknown one may be a secret
 }
 
 // String writes the directive as a line.
@@ -32,7 +32,7 @@ func (d Directive) String() string {
 
 // Secret reports whether the directive's value is one that must not be told.
 func (d Directive) Secret() bool {
-	return slices.Contains([]string{"requirepass", "masterauth", "user", "tls-key-file-pass", "tls-client-key-file-pass"}, d.Name)
+	return slices.Contains([]string{"requirepass", "masterauth", "primaryauth", "user", "tls-key-file-pass", "tls-client-key-file-pass"}, d.Name)
 }
 
 // The bounds of what a redis.conf includes. Redis has none: a file that is
@@ -57,6 +57,7 @@ type reader struct {
 	bytes      int64    // that these have
 	directives []Directive
 	problems   []error
+	remarks    []Remark
 }
 
 // file reads one file.
@@ -149,6 +150,8 @@ func (r *reader) include(d Directive) {
 	}
 	name := d.Args[0]
 	if !filepath.IsAbs(name) {
+		r.remarks = append(r.remarks, Remark{Place: d.Place, Doubts: Crashes, Data: true, What: fmt.Sprintf("include %s has a relative name, which "+
+			"Redis looks for in the folder that it was started in; it was read beside the file: write the whole path", name)})
 		name = filepath.Join(r.base, name)
 	}
 	if !strings.ContainsAny(name, "*?[") {

@@ -71,8 +71,8 @@ func TestSetLine(t *testing.T) {
 		"in a command": {map[string]string{"c.yaml": "services:\n  a:\n    image: redis\n" +
 			"    command: redis-server --appendonly no # x\n"}, "c.yaml",
 			map[string]string{"c.yaml": "services:\n  a:\n    image: redis\n    command: redis-server --appendonly yes # x\n"}},
-		"at a command's end": {map[string]string{"c.yaml": "services:\n  a:\n    image: acme/redis\n    command: [redis-server]\n"}, "c.yaml",
-			map[string]string{"c.yaml": "services:\n  a:\n    image: acme/redis\n    command: [redis-server, --appendonly, \"yes\"]\n"}},
+		"at a command's end": {map[string]string{"c.yaml": "services:\n  a:\n    image: redis\n    command: [redis-server]\n"}, "c.yaml",
+			map[string]string{"c.yaml": "services:\n  a:\n    image: redis\n    command: [redis-server, --appendonly, \"yes\"]\n"}},
 		"in a script": {map[string]string{"c.yaml": "services:\n  a:\n    image: redis\n" +
 			"    command: [sh, -c, \"sleep 5 && exec redis-server\"]\n"}, "c.yaml",
 			map[string]string{"c.yaml": "services:\n  a:\n    image: redis\n" +

@@ -80,8 +80,8 @@ func not(values ...string) func([]string) bool {
 // weighty are directives whose effect on a lock is known and not measured here.
 var weighty = map[string]func(Directive) *Remark{
 	"replicaof": doubt("makes this server a replica, which takes no locks: judge the master's file, "+
-		"and see failover-lock for what a failover does", not("no one"), Crashes...),
-	"slaveof": doubt("makes this server a replica, which takes no locks: judge the master's file", not("no one"), Crashes...),
+		"and see failover-lock for what a failover does", not("no one", ""), Crashes...),
+	"slaveof": doubt("makes this server a replica, which takes no locks: judge the master's file", not("no one", ""), Crashes...),
 	"cluster-enabled": doubt("yes: the masters of a Redis Cluster are no independent nodes, and after a crash a replica "+
 		"that may lack the lock takes over: see redis-cluster-failover and redis-cluster-one-slot", not("no"), Crashes...),
 	"loadmodule":     doubt("loads a module, which can do anything to keys", always, Crashes...),
@@ -93,28 +93,15 @@ var weighty = map[string]func(Directive) *Remark{
 	"shutdown-on-sigint": doubt("changes what an interrupt does, and the trials use the SHUTDOWN command", not("default"), Shutdown),
 	"aof-load-truncated": doubt("no: after a power loss the server may refuse to start until redis-check-aof "+
 		"has mended its file; that is safe, and it is away until then", not("yes")),
-	"dir":              inMemory,
 	"replica-priority": doubt(neverByName, zero),
 	"slave-priority":   doubt(neverByName, zero),
 }
 
-// inMemory says that a disk which is memory does not survive a power loss.
-func inMemory(d Directive) *Remark {
-	dir := strings.Join(d.Args, " ")
-	for _, prefix := range []string{"/dev/shm", "/run", "/var/run", "/tmp"} {
-		if dir == prefix || strings.HasPrefix(dir, prefix+"/") {
-			return &Remark{What: fmt.Sprintf("dir %s is memory on many systems, and a power loss empties it", dir),
-				Doubts: []Crash{PowerLoss}}
-		}
-	}
-	return nil
-}
-
-// harmless are Redis's directives up to 8.0 that have no part in whether a node
+// harmless are the directives of Redis up to 8.0 and Valkey up to 9.0 that have no part in whether a node
 // remembers a lock (CONFIG GET * of 7.0.15, and what redis.conf of later
 // versions has beside it).
 var harmless = strings.Fields(`
-	acl-pubsub-default aclfile acllog-max-len active-defrag-cycle-max active-defrag-cycle-min active-defrag-ignore-bytes
+	dir acl-pubsub-default aclfile acllog-max-len active-defrag-cycle-max active-defrag-cycle-min active-defrag-ignore-bytes
 	active-defrag-max-scan-fields active-defrag-threshold-lower active-defrag-threshold-upper active-expire-effort activedefrag
 	activerehashing always-show-logo aof-disable-auto-gc aof-rewrite-incremental-fsync aof-timestamp-enabled aof-use-rdb-preamble
 	aof_rewrite_cpulist appenddirname appendfilename auto-aof-rewrite-min-size bgsave_cpulist bind bind-source-addr bio_cpulist
@@ -146,4 +133,8 @@ var harmless = strings.Fields(`
 	tls-client-key-file-pass tls-cluster tls-dh-params-file tls-key-file tls-key-file-pass tls-port tls-prefer-server-ciphers
 	tls-protocols tls-replication tls-session-cache-size tls-session-cache-timeout tls-session-caching tracking-table-max-keys
 	unixsocket unixsocketperm user zset-max-listpack-entries zset-max-listpack-value zset-max-ziplist-entries
-	zset-max-ziplist-value`)
+	zset-max-ziplist-value
+	availability-zone cluster-blacklist-ttl cluster-ping-interval cluster-slot-stats-enabled commandlog-execution-slower-than
+	commandlog-large-reply-max-len commandlog-large-request-max-len commandlog-reply-larger-than commandlog-request-larger-than
+	commandlog-slow-execution-max-len dual-channel-replication-enabled events-per-io-thread extended-redis-compatibility
+	lua-enable-insecure-api prefetch-batch-max-size primaryauth primaryuser rdb-version-check`)

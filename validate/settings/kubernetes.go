@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ var podPaths = map[string][]string{
 // parseKubernetes reads the first workload that runs Redis.
 func parseKubernetes(documents []document, asked string) (Policy, error) {
 	var names []string
+	var found *Policy
 	for _, d := range documents {
 		kind, _ := d.root["kind"].(string)
 		path, known := podPaths[kind]
@@ -28,10 +30,23 @@ func parseKubernetes(documents []document, asked string) (Policy, error) {
 			name, _ := dig(container, "name").(string)
 			image, _ := dig(container, "image").(string)
 			names = append(names, name)
-			if name == asked && asked != "" || asked == "" && isServer(name, image) {
-				return d.container(documents, kind, path, name, i, container)
+			if name != asked && (asked != "" || !isServer(name, image) || !serves(dig(container, "command"), dig(container, "args"))) {
+				continue
+			}
+			p, err := d.container(documents, kind, path, name, i, container)
+			switch {
+			case found == nil && err != nil:
+				return p, err
+			case found == nil:
+				found = &p
+			case err != nil || p.shape() != found.shape():
+				other := fmt.Sprintf("the container %s of %s %v", name, kind, dig(d.root, "metadata", "name"))
+				found.Remarks = append(found.Remarks, found.unlike(d.at(path...), other))
 			}
 		}
+	}
+	if found != nil {
+		return *found, nil
 	}
 	slices.Sort(names)
 	what := "no Pod, Deployment, StatefulSet, DaemonSet or ReplicaSet here runs a Redis"
@@ -65,17 +80,16 @@ func (d document) container(documents []document, kind string, path []string, na
 	p.Remarks = append(p.Remarks, Remark{Place: Place{File: d.file},
 		What: "CrashLoopBackOff cannot be judged exactly: it holds back the second restart and those after it; " +
 			"the first comes at once, and is what is judged"})
-	if !d.persistent(kind, pod) {
-		p.Remarks = append(p.Remarks, Remark{Place: Place{File: d.file}, Doubts: []Crash{PowerLoss},
-			What: "no persistent volume is claimed: a pod that is moved to another machine begins empty, whatever was fsynced"})
-	}
-	c, err := command(d.at(append(slices.Clone(path), "containers")...), dig(container, "command"), dig(container, "args"))
+	p.store = d.podStorage(kind, pod, container)
+	c, err := command(d.at(append(slices.Clone(path), "containers")...), expanded(dig(container, "command"), container),
+		expanded(dig(container, "args"), container))
 	if err != nil {
 		return Policy{}, err
 	}
 	p.sentinels = sentinelsOf(documents)
 	p.ByImage = dig(container, "command") == nil
 	p.start = startOf(d.path().Below(anys(path)...).Below("containers", i), container, "command", "args")
+	p.byImage(d.at(append(slices.Clone(path), "containers")...))
 	if p.ProbeLimit = probeLimit(container); p.ProbeLimit > 0 && c.sleep >= p.ProbeLimit {
 		p.Remarks = append(p.Remarks, Remark{Place: Place{File: d.file}, Doubts: Crashes,
 			What: fmt.Sprintf("the command sleeps for %s, and the liveness probe ends the container after %s: give it a startupProbe "+
@@ -104,15 +118,26 @@ func sentinelsOf(documents []document) (files []*ConfigFile) {
 	return files
 }
 
-// persistent reports whether a pod has a volume that outlives it.
-func (d document) persistent(kind string, pod any) bool {
-	if templates, _ := dig(d.root, "spec", "volumeClaimTemplates").([]any); kind == "StatefulSet" && len(templates) > 0 {
-		return true
+// environment is a variable of a container in its command (Kubernetes, Define a Command).
+var environment = regexp.MustCompile(`\$\(([A-Za-z_][\w.-]*)\)`)
+
+// expanded is a command with the variables whose values stand in the container.
+func expanded(command, container any) any {
+	words := slices.Clone(list(command))
+	for i, word := range words {
+		words[i] = environment.ReplaceAllStringFunc(fmt.Sprint(word), func(found string) string {
+			for _, v := range list(dig(container, "env")) {
+				if value, ok := dig(v, "value").(string); ok && dig(v, "name") == environment.FindStringSubmatch(found)[1] {
+					return value
+				}
+			}
+			return found
+		})
 	}
-	volumes, _ := dig(pod, "volumes").([]any)
-	return slices.ContainsFunc(volumes, func(v any) bool {
-		return dig(v, "persistentVolumeClaim") != nil || dig(v, "hostPath") != nil
-	})
+	if words == nil {
+		return command
+	}
+	return words
 }
 
 // probeLimit is how long a container may say nothing after its start until its liveness

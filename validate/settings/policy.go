@@ -3,12 +3,9 @@ package settings
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"regexp"
-	"strconv"
-	"strings"
 	"time"
 
 	"lockproof/internal/input"
@@ -64,7 +61,21 @@ type Policy struct {
 	Overrides []Directive `json:"-"`
 
 	start     start
+	store     storage
 	sentinels []*ConfigFile // that Sentinels of the same file are started with
+	// unread says what of the server's settings could not be read, and at is its place; "":
+	// nothing. Whatever is found is then in doubt.
+	unread   string
+	unreadAt Place
+	// nosave is where SHUTDOWN is told to save nothing.
+	nosave Place
+}
+
+// notRead keeps the first reason for which a server's settings are not known.
+func (p *Policy) notRead(at Place, why string) {
+	if p.unread == "" {
+		p.unread, p.unreadAt = why, at
+	}
 }
 
 // Delayed is a policy that keeps a server away for so long after every crash.
@@ -117,6 +128,7 @@ func (f Files) parsePolicy(sources []source, service string) (Policy, error) {
 	p, err := parse()
 	if err == nil {
 		p.failover(f, sources)
+		p.changedWhileRunning(sources)
 	}
 	return p, err
 }
@@ -140,106 +152,4 @@ func isUnit(file string, data []byte) bool {
 		return true
 	}
 	return sectionLine.Match(data)
-}
-
-// sleepArgument is one argument of sleep(1).
-var sleepArgument = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)([smhd]?)$`)
-
-var sleepUnits = map[string]time.Duration{"": time.Second, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
-
-// sleepTime is how long sleep(1) takes with these arguments.
-func sleepTime(args []string) (time.Duration, bool) {
-	var sum time.Duration
-	for _, arg := range args {
-		m := sleepArgument.FindStringSubmatch(arg)
-		if m == nil {
-			return 0, false
-		}
-		n, err := strconv.ParseFloat(m[1], 64)
-		if err != nil || n > 1e6 {
-			return 0, false
-		}
-		sum += time.Duration(n * float64(sleepUnits[m[2]]))
-	}
-	return sum, len(args) > 0
-}
-
-// commandLine is what a server's command says.
-type commandLine struct {
-	sleep     time.Duration // before the server begins
-	overrides []Directive
-	config    *ConfigFile // that it names, nil if it names none
-	server    string      // the program, "" if it is not named
-	script    bool        // of a shell
-	unsure    string      // what of it could not be read
-}
-
-// sleepFirst is the shell's way to keep a server away at every start.
-var sleepFirst = regexp.MustCompile(`^\s*sleep\s+([0-9.]+[smhd]?)\s*(?:&&|;)\s*(.*)$`)
-
-// readCommand reads the words of a command.
-func readCommand(at Place, words []string) commandLine {
-	var c commandLine
-	if len(words) == 0 {
-		return c
-	}
-	name := filepath.Base(words[0])
-	if (name == "sh" || name == "bash" || name == "ash") && len(words) == 3 && strings.HasPrefix(words[1],
-		"-") && strings.HasSuffix(words[1], "c") {
-		return readScript(at, words[2])
-	}
-	switch name {
-	case "redis-server", "valkey-server":
-		c.server, c.config, c.overrides = words[0], configFile(at, words[1:]), overrides(at, words[1:])
-	case "docker-entrypoint.sh":
-		return readCommand(at, words[1:])
-	default:
-		if strings.HasPrefix(words[0], "--") || strings.HasSuffix(words[0], ".conf") {
-			c.config, c.overrides = configFile(at, words), overrides(at, words)
-			return c
-		}
-		c.unsure = fmt.Sprintf("the command %s (%s) is not known, and may wait before it starts the server", name, at)
-	}
-	return c
-}
-
-// readScript reads a shell command that may sleep first.
-func readScript(at Place, script string) commandLine {
-	var c commandLine
-	if m := sleepFirst.FindStringSubmatch(script); m != nil {
-		c.sleep, _ = sleepTime(m[1:2])
-		script = m[2]
-	}
-	words, err := splitWords(strings.TrimPrefix(strings.TrimSpace(script), "exec "))
-	if err != nil || len(words) == 0 || strings.ContainsAny(script, "|&;<>$`\n") {
-		c.unsure = fmt.Sprintf("the shell script (%s) is not read, and may wait or set more", at)
-		return c
-	}
-	inner := readCommand(at, words)
-	inner.script = true
-	inner.sleep += c.sleep
-	return inner
-}
-
-// configFile is the file that a server's arguments begin with.
-func configFile(at Place, args []string) *ConfigFile {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
-		return nil
-	}
-	return &ConfigFile{Place: at, Path: args[0]}
-}
-
-// overrides reads "--appendonly yes --save 60 1" after an optional file.
-func overrides(at Place, words []string) []Directive {
-	var found []Directive
-	for _, word := range words {
-		switch {
-		case strings.HasPrefix(word, "--") && len(word) > 2:
-			found = append(found, Directive{Place: at, Name: strings.ToLower(word[2:])})
-		case len(found) > 0:
-			last := &found[len(found)-1]
-			last.Args = append(last.Args, word)
-		}
-	}
-	return found
 }

@@ -48,6 +48,9 @@ type Remark struct {
 	// Failover: it says that a replica may take the server's place. Where takeovers are
 	// judged, it puts nothing in doubt.
 	Failover bool `json:"failover,omitempty"`
+	// Data: the server may begin empty. That does not matter to a node that stays away until
+	// all locks are over.
+	Data bool `json:"data,omitempty"`
 }
 
 // String says the remark with its place and what it puts in doubt.

@@ -38,6 +38,8 @@ type Redis struct {
 	// Unread says which file the server is started with and was not read, so that these
 	// settings are Redis's defaults; "" where there is none.
 	Unread string `json:"unread,omitempty"`
+	// Lost says, for the crashes after which the server begins empty whatever it wrote, why.
+	Lost map[Crash]string `json:"lost,omitempty"`
 
 	at         map[string]Place
 	savesGiven bool
@@ -76,9 +78,19 @@ func (f Files) ReadRedis(file string, lines []string) (*Redis, error) {
 		r.file(file, nil)
 	}
 	for _, line := range lines {
-		r.line(Place{File: fmt.Sprintf("--set %q", line)}, line)
+		r.line(given(line), line)
 	}
 	return s.from(r)
+}
+
+// given is the place of a line that was given. What may be a secret is not told.
+func given(line string) Place {
+	name, _, more := strings.Cut(strings.TrimSpace(line), " ")
+	d := Directive{Name: strings.ToLower(name)}
+	if more && (d.Secret() || !known(d.Name)) {
+		line = name + " ..."
+	}
+	return Place{File: fmt.Sprintf("--set %q", line)}
 }
 
 // ParseRedis is ReadRedis for a text at hand; name stands for the file.
@@ -108,10 +120,21 @@ func (s *Redis) from(r *reader) (*Redis, error) {
 			r.note(problem)
 		}
 	}
+	s.Remarks = append(s.Remarks, r.remarks...)
 	if len(r.problems) > 0 {
 		return nil, errors.Join(r.problems...)
 	}
 	return s, nil
+}
+
+// decisive are the directives that set takes itself.
+var decisive = strings.Fields(`appendonly no-appendfsync-on-rewrite appendfsync maxmemory-policy auto-aof-rewrite-percentage
+	min-replicas-to-write min-slaves-to-write min-replicas-max-lag min-slaves-max-lag maxmemory save dir include`)
+
+// known reports whether a directive is one of Redis's.
+func known(name string) bool {
+	_, weighed := weighty[name]
+	return weighed || slices.Contains(decisive, name) || slices.Contains(harmless, name)
 }
 
 // set takes one directive; the last of a name counts, except for save.

@@ -8,7 +8,7 @@ import (
 // secretNames are the directives whose value is a secret, and secretWords what says of a
 // line that it may hold one, whatever file it is in.
 var (
-	secretNames = regexp.MustCompile(`(?i)requirepass|masterauth|key-file-pass`)
+	secretNames = regexp.MustCompile(`(?i)requirepass|masterauth|primaryauth|key-file-pass`)
 	secretWords = regexp.MustCompile(`(?i)auth-pass|passw|passphrase|pwd|_pass\b|secret|token|credential|apikey|api_key|` +
 		`REDISCLI_AUTH|redis-cli\b.*\W-a\b|--pass\b|://[^/\s]*@|^\s*user\s`)
 	secretKind = regexp.MustCompile(`(?m)^kind:\s*["']?Secret\b`)

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -43,16 +44,17 @@ func parseUnit(sources []source) (Policy, error) {
 		}
 	}
 	p.SleepRefused, p.DropIn = u.refuses(Sleep), dropIn(sources)
+	p.store = u.storage(p.File)
 	pause, err := u.span("Service.RestartSec", "100ms")
 	if err != nil {
 		return Policy{}, err
 	}
-	sleep, err := u.sleeps(&p)
+	sleep, pre, err := u.sleeps(&p)
 	if err != nil {
 		return Policy{}, err
 	}
 	command := u.command(&p)
-	unsure := command.unsure
+	unsure := cmp.Or(command.unsure, pre)
 	sleep += command.sleep
 	p.start.exec, p.start.sleep = u.last("Service.ExecStart", "").value, sleep
 	kill := Return{After: sleep, Why: "nothing restarts it, and whoever starts it may do so at once", Unsure: unsure}
@@ -62,6 +64,8 @@ func parseUnit(sources []source) (Policy, error) {
 	case !slices.Contains(words, restart.value):
 		return Policy{}, &Problem{Place: restart.at, What: fmt.Sprintf("Restart=%s: there is no such value", restart.value),
 			Right: "there are " + strings.Join(words, ", ")}
+	case pause == forever:
+		kill.Why = "RestartSec=infinity never restarts it, and whoever starts it may do so at once"
 	case slices.Contains([]string{"on-failure", "on-abnormal", "on-abort", "always"}, restart.value):
 		kill = Return{After: pause + sleep, Why: fmt.Sprintf("Restart=%s after RestartSec=%s", restart.value,
 			u.last("Service.RestartSec", "100ms").value), Unsure: unsure}
@@ -127,49 +131,6 @@ func (u unit) span(key, otherwise string) (time.Duration, error) {
 			a.value), Right: "write it as in 35, 35s or 1min 30s"}
 	}
 	return d, nil
-}
-
-// sleeps is how long the unit's ExecStartPre lines sleep at each start.
-func (u unit) sleeps(p *Policy) (time.Duration, error) {
-	var sum time.Duration
-	for _, a := range u["Service.ExecStartPre"] {
-		words, err := splitWords(strings.TrimLeft(a.value, commandPrefixes))
-		if err != nil {
-			return 0, &Problem{Place: a.at, What: err.Error(), Right: "close each quote"}
-		}
-		privileged := strings.ContainsRune(a.value[:len(a.value)-len(strings.TrimLeft(a.value, commandPrefixes))], '+')
-		if len(words) > 0 && !privileged && u.refuses(words[0]) {
-			p.Remarks = append(p.Remarks, Remark{Place: a.at, Doubts: Crashes,
-				What: fmt.Sprintf("NoExecPaths keeps %s from running, so the server would not start: add ExecPaths=%s",
-					words[0], words[0])})
-		}
-		if len(words) > 1 && (words[0] == "sleep" || strings.HasSuffix(words[0], "/sleep")) {
-			d, ok := sleepTime(words[1:])
-			if !ok {
-				return 0, &Problem{Place: a.at, What: fmt.Sprintf("sleep %s is not a time", strings.Join(words[1:], " ")),
-					Right: "write it as in /bin/sleep 35"}
-			}
-			sum += d
-			continue
-		}
-		p.Remarks = append(p.Remarks, Remark{Place: a.at, What: "ExecStartPre is not a sleep, and is taken to need no time"})
-	}
-	return sum, nil
-}
-
-// command reads ExecStart.
-func (u unit) command(p *Policy) commandLine {
-	a := u.last("Service.ExecStart", "")
-	words, err := splitWords(strings.TrimLeft(a.value, commandPrefixes))
-	if err != nil || len(words) == 0 {
-		return commandLine{}
-	}
-	c := readCommand(a.at, words)
-	if c.config != nil {
-		c.config.ofUnit(p.File)
-	}
-	p.started(c)
-	return c
 }
 
 // sleeper names the lines that sleep, of a sum to which ExecStart adds a part.

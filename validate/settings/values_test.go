@@ -87,16 +87,6 @@ func TestReplicasThatAreAskedFor(t *testing.T) {
 	require.Equal(t, "\"\"\nsave 3600 1 300 100 60 10000", Default().Own()["save"])
 }
 
-// A folder that is memory, or lies in one that is, does not survive a power loss.
-func TestFoldersInMemory(t *testing.T) {
-	for dir, memory := range map[string]bool{"/tmp": true, "/dev/shm": true, "/run/redis": true, "/var/run": true, "/data": false,
-		"/tmpfiles": false, "./": false} {
-		r, err := ParseRedis("x", "dir "+dir)
-		require.NoError(t, err)
-		require.Equal(t, memory, len(r.Remarks) == 1, dir)
-	}
-}
-
 // The files are those that directives were read from; what is given beside them is in none.
 func TestWhichFilesWereRead(t *testing.T) {
 	r, err := Disk.ReadRedis("testdata/redis/8-included.conf", []string{"maxmemory 1gb"})

@@ -3,6 +3,7 @@ package settings
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -89,10 +90,19 @@ func dig(root any, path ...string) any {
 	return root
 }
 
+// besides are words of what runs beside a Redis and is none.
+var besides = regexp.MustCompile(`(?i)export|metrics|commander|insight|sentinel|proxy|backup|operator|admin|\bui\b|\bcli\b`)
+
 // isServer tells the containers that run Redis by image and name.
 func isServer(name, image string) bool {
 	text := strings.ToLower(name + " " + image)
-	return strings.Contains(text, "redis") || strings.Contains(text, "valkey")
+	return (strings.Contains(text, "redis") || strings.Contains(text, "valkey")) && !besides.MatchString(text)
+}
+
+// serves reports whether a command may be that of a server which grants locks by itself.
+func serves(entry, args any) bool {
+	text := fmt.Sprint(entry, " ", args)
+	return !besides.MatchString(text) && !followers.MatchString(noOne.ReplaceAllString(text, ""))
 }
 
 // choose picks the service that is meant.
@@ -164,6 +174,9 @@ func (p *Policy) returns(kill time.Duration, why map[Crash]string, c commandLine
 // started takes what a command says of its server.
 func (p *Policy) started(c commandLine) {
 	p.Overrides, p.Config, p.Command = c.overrides, c.config, cmp.Or(c.server, "redis-server")
+	if why := cmp.Or(c.unsure, c.open); why != "" {
+		p.notRead(p.store.at, why)
+	}
 	p.start.script, p.start.sleep, p.start.unsure = c.script, c.sleep, c.unsure
 	if c.config != nil {
 		p.Command += " " + c.config.Path

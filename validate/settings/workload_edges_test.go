@@ -16,28 +16,6 @@ func doubts(p Policy) (found []Crash) {
 	return found
 }
 
-// Only a volume that outlives the pod keeps what was fsynced.
-func TestVolumesOfKubernetes(t *testing.T) {
-	const template = "{containers: [{name: redis}]"
-	lost := []Crash{PowerLoss}
-	for text, want := range map[string][]Crash{
-		"kind: Pod\nspec: " + template + "}":                                                                lost,
-		"kind: Pod\nspec: " + template + ", volumes: []}":                                                   lost,
-		"kind: Pod\nspec: " + template + ", volumes: [{name: a, emptyDir: {}}]}":                            lost,
-		"kind: Pod\nspec: " + template + ", volumes: [{name: a, configMap: {name: c}}]}":                    lost,
-		"kind: Pod\nspec: " + template + ", volumes: [{name: a, emptyDir: {}}, {hostPath: {path: /x}}]}":    nil,
-		"kind: Pod\nspec: " + template + ", volumes: [{persistentVolumeClaim: {claimName: c}}]}":            nil,
-		"kind: StatefulSet\nspec: {template: {spec: " + template + "}}}":                                    lost,
-		"kind: StatefulSet\nspec: {template: {spec: " + template + "}}, volumeClaimTemplates: []}":          lost,
-		"kind: StatefulSet\nspec: {template: {spec: " + template + "}}, volumeClaimTemplates: [{name: a}]}": nil,
-		"kind: Deployment\nspec: {template: {spec: " + template + "}}, volumeClaimTemplates: [{name: a}]}":  lost,
-	} {
-		p, err := ParsePolicy("x.yaml", []byte(text), "")
-		require.NoError(t, err, text)
-		require.Equal(t, want, doubts(p), text)
-	}
-}
-
 // The probe's limit is its delay, and as many periods as it may fail.
 func TestProbeLimits(t *testing.T) {
 	const s = time.Second
@@ -113,8 +91,11 @@ func TestRestartsOfServices(t *testing.T) {
 		"restart: always":                        engineBackoff,
 		"restart: on-failure:3":                  engineBackoff,
 		"restart: unless-stopped":                engineBackoff,
-		"deploy: {restart_policy: {delay: 35s}}": 35 * time.Second,
-		"deploy: {restart_policy: {delay: 0s}}":  0,
+		"deploy: {restart_policy: {delay: 35s}}": engineBackoff,
+		"deploy: {restart_policy: {delay: 0s}}":  engineBackoff,
+		"deploy: {restart_policy: {condition: none, delay: 35s}}": 0,
+		"deploy: {replicas: 1}":                                   0,
+		"restart: no, deploy: {restart_policy: {delay: 35s}}":     0,
 		"restart: always, deploy: {restart_policy: {delay: 35s}}": engineBackoff,
 	} {
 		p, err := ParsePolicy("x.yaml", []byte("services: {redis: {image: redis, "+more+"}}"), "")

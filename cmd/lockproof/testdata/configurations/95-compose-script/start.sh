@@ -1,0 +1,2 @@
+#!/bin/sh
+exec redis-server /etc/redis.conf --appendonly no
