@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"lockproof/checker"
@@ -111,7 +112,7 @@ func (a *Asker) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
 func (a *Asker) whyTaken(r TakeoverRow) string {
 	why := "the master answers before its replicas have the lock"
 	if a.Wait > 0 {
-		why = fmt.Sprintf("WAIT %d leaves one of %d replicas without the lock", a.Wait, a.Failover.Replicas)
+		why = fmt.Sprintf("%s leaves one of %d replicas without the lock", a.waiting(), a.Failover.Replicas)
 	}
 	switch r.Takeover {
 	case ByHand:
@@ -138,13 +139,30 @@ func promotion(r TakeoverRow, f *settings.Failover) string {
 func (a *Asker) whyNotTaken(r TakeoverRow) string {
 	switch {
 	case a.Wait >= a.Failover.Replicas:
-		return fmt.Sprintf("a lock counts once %s acknowledged it (WAIT %d), so that whichever is promoted has it; "+
-			"an extension needs a WAIT of its own, and is not tried", counted(a.Failover.Replicas), a.Wait)
+		command, _, _ := strings.Cut(a.waiting(), " ")
+		return fmt.Sprintf("a lock counts once %s (%s), so that whichever is promoted has it; "+
+			"an extension needs a %s of its own, and is not tried", a.kept(), a.waiting(), command)
 	case r.Takeover == TwoMasters:
 		return fmt.Sprintf("the master grants nothing once its replicas' word is %d s old, and one is promoted after %s, when what it "+
 			"granted before has expired", a.Redis.MinLag, r.After)
 	}
 	return fmt.Sprintf("a replica is promoted after %s, when every lock of %s has expired", r.After, r.TTL)
+}
+
+// waiting is the command by which the lock waits.
+func (a *Asker) waiting() string {
+	if a.WaitAOF {
+		return fmt.Sprintf("WAITAOF 1 %d", a.Wait)
+	}
+	return fmt.Sprintf("WAIT %d", a.Wait)
+}
+
+// kept says what it waits for.
+func (a *Asker) kept() string {
+	if a.WaitAOF {
+		return "its server and " + counted(a.Failover.Replicas) + " it on disk"
+	}
+	return counted(a.Failover.Replicas) + " acknowledged it"
 }
 
 func counted(replicas int) string {
@@ -163,10 +181,10 @@ func (a *Asker) takeover(r TakeoverRow, n int) suite.Job {
 	f, none := a.Failover, 0
 	s := &scenarios.Scenario{
 		Name:  fmt.Sprintf("%s-ttl-%s-%d", r.Takeover, r.TTL, n),
-		Title: fmt.Sprintf("%s, promoted after %s, TTL %s, WAIT %d of %d", r.Takeover, r.After, r.TTL, a.Wait, f.Replicas),
+		Title: fmt.Sprintf("%s, promoted after %s, TTL %s, %s of %d", r.Takeover, r.After, r.TTL, a.waiting(), f.Replicas),
 		TTL:   r.TTL, Nodes: []string{"n1"}, Replicas: map[string]string{}, On: kinds.Names(),
 		Persistence: PersistenceOf(a.Redis), Redis: map[string]string{},
-		Lock: scenarios.Lock{Name: "single", Wait: a.Wait, Connection: locks.ConnectionOne,
+		Lock: scenarios.Lock{Name: "single", Wait: a.Wait, WaitAOF: a.WaitAOF, Connection: locks.ConnectionOne,
 			RetryMin: scenarios.Span{TTLs: 0.2}, RetryMax: scenarios.Span{TTLs: 0.4}},
 		// After the takeover there is no replica left to wait for.
 		Clients: []scenarios.Client{{Name: "c1"}, {Name: "c2", Nodes: []string{"r1"}, Wait: &none}},
@@ -182,6 +200,9 @@ func (a *Asker) takeover(r TakeoverRow, n int) suite.Job {
 	}
 	s.Script = append(s.Script, scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k2", Must: "ok"},
 		scenarios.Step{Verb: scenarios.VerbAwaitSync, Targets: replicas(s)})
+	if a.WaitAOF {
+		s.Lock.NodeTimeout = diskTimeout(s.Persistence, r.TTL)
+	}
 	switch r.Takeover {
 	case ByHand:
 		s.Script = append(s.Script, byHand(n)...)
@@ -189,6 +210,11 @@ func (a *Asker) takeover(r TakeoverRow, n int) suite.Job {
 		s.Script = append(s.Script, a.twoMasters(s, r, n)...)
 	default:
 		s.Script = append(s.Script, a.masterDies(r, n)...)
+	}
+	for i, step := range s.Script {
+		if a.WaitAOF && step.Verb == scenarios.VerbAcquire && step.Key == lockKey {
+			s.Script[i].Within.Fixed = s.Lock.NodeTimeout.Fixed
+		}
 	}
 	return suite.Job{Scenario: s}
 }
@@ -305,7 +331,7 @@ func (a *Asker) adviseWait(ctx context.Context, answer *Answer) error {
 		return err
 	}
 	advice := Advice{File: "the code of all clients", Against: "takeovers", Verdict: Safe,
-		Lines: []string{fmt.Sprintf("WAIT %d and a timeout, on the connection of the SET; give the lock up if fewer answer", asker.Wait)},
+		Lines: []string{asker.waiting() + " and a timeout, on the connection of the SET; give the lock up if fewer answer"},
 		Cost:  "each lock waits for the replicas, and nobody gets one while a replica is away"}
 	for _, r := range found.Takeovers {
 		if r.Verdict != Safe {
