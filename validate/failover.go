@@ -100,12 +100,21 @@ func (a *Asker) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
 	case len(answer.Unknown) > 0:
 		d := answer.Unknown[0]
 		r.Reason = fmt.Sprintf("no violation, but %s: it is not known whether %s matters", d.Place, d.Name)
+	case a.countsOnReplicas(r) && a.Failover.Uncounted != "":
+		r.Reason = fmt.Sprintf("no violation if there are %d replicas and no more, but %s: give --replicas", a.Failover.Replicas, a.Failover.Uncounted)
 	case a.Service != nil: // nobody has tried the service itself
 		r.Reason = fmt.Sprintf("no violation if it is so that %s (%s); the service itself was not tried", a.Service.Says, a.Service.Page)
 	default:
 		r.Verdict, r.Reason = Safe, a.whyNotTaken(r)
 	}
 	return r
+}
+
+// countsOnReplicas says whether no violation of a takeover rests on how many replicas there are:
+// a further one may be promoted without what others have acknowledged, or keep a master in
+// office that is cut off. Of a master that dies it does not where every lock has expired by then.
+func (a *Asker) countsOnReplicas(r TakeoverRow) bool {
+	return a.Service == nil && (r.Takeover != MasterDies || r.After <= r.TTL)
 }
 
 // whyTaken says in one sentence how a lock is given away.
@@ -138,7 +147,7 @@ func promotion(r TakeoverRow, f *settings.Failover) string {
 // whyNotTaken says in one sentence why no lock is given away.
 func (a *Asker) whyNotTaken(r TakeoverRow) string {
 	switch {
-	case a.Wait >= a.Failover.Replicas:
+	case a.Wait >= a.Failover.Replicas && a.countsOnReplicas(r):
 		command, _, _ := strings.Cut(a.waiting(), " ")
 		return fmt.Sprintf("a lock counts once %s (%s), so that whichever is promoted has it; "+
 			"an extension needs a %s of its own, and is not tried", a.kept(), a.waiting(), command)
@@ -159,17 +168,21 @@ func (a *Asker) waiting() string {
 
 // kept says what it waits for.
 func (a *Asker) kept() string {
-	if a.WaitAOF {
-		return "its server and " + counted(a.Failover.Replicas) + " it on disk"
+	switch replicas := counted(a.Failover.Replicas); {
+	case a.WaitAOF:
+		return "its server and " + replicas + " have it on disk"
+	case a.Failover.Replicas == 1:
+		return replicas + " has acknowledged it"
+	default:
+		return replicas + " have acknowledged it"
 	}
-	return counted(a.Failover.Replicas) + " acknowledged it"
 }
 
 func counted(replicas int) string {
 	if replicas == 1 {
-		return "the replica has"
+		return "the replica"
 	}
-	return fmt.Sprintf("all %d replicas have", replicas)
+	return fmt.Sprintf("all %d replicas", replicas)
 }
 
 // behind is the one-way delay of a replica that is promoted by hand: any is enough.
@@ -260,11 +273,15 @@ func byHand(n int) []scenarios.Step {
 	return append([]scenarios.Step{taken}, wait(time.Duration(radical(n, 3)*float64(time.Second))), c1Asks, c2Asks)
 }
 
-// twoMasters cuts the master off, with c1 on its side, and promotes a replica on c2's. c1
-// asks after that, or before.
+// twoMasters cuts the master off, with c1 on its side, and promotes a replica on c2's. The
+// other replicas, if there are any, are on the master's side, where they acknowledge what it
+// is asked, or on neither. c1 asks after that, or before.
 func (a *Asker) twoMasters(s *scenarios.Scenario, r TakeoverRow, n int) []scenarios.Step {
 	var cuts []string // c1 does not ask r1, nor c2 n1
-	for _, name := range replicas(s) {
+	for i, name := range replicas(s) {
+		if i > 0 && n%2 == 0 { // on the master's side
+			continue
+		}
 		cuts = append(cuts, name+"-n1")
 	}
 	steps := []scenarios.Step{{Verb: nemesis.Cut, Targets: cuts}}
@@ -323,7 +340,9 @@ func (a *Asker) adviseWait(ctx context.Context, answer *Answer) error {
 	if !unsafe || a.Wait >= a.Failover.Replicas || a.Service != nil { // which need not have WAIT
 		return nil
 	}
-	asker, found := *a, &Answer{}
+	asker, found, counted := *a, &Answer{}, *a.Failover
+	counted.Uncounted = ""
+	asker.Failover = &counted
 	asker.Wait, asker.Trials, asker.On, asker.Out = a.Failover.Replicas, adviceTrials, suite.Virtual, ""
 	err := asker.judgeTakeovers(ctx, found)
 	a.Failure = cmp.Or(a.Failure, asker.Failure)
@@ -333,6 +352,9 @@ func (a *Asker) adviseWait(ctx context.Context, answer *Answer) error {
 	advice := Advice{File: "the code of all clients", Against: "takeovers", Verdict: Safe,
 		Lines: []string{asker.waiting() + " and a timeout, on the connection of the SET; give the lock up if fewer answer"},
 		Cost:  "each lock waits for the replicas, and nobody gets one while a replica is away"}
+	if a.Failover.Uncounted != "" {
+		advice.Cost += fmt.Sprintf("; %d has to be the number of all replicas", asker.Wait)
+	}
 	for _, r := range found.Takeovers {
 		if r.Verdict != Safe {
 			return nil

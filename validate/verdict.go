@@ -130,7 +130,8 @@ func forgets(p cluster.Persistence, crash settings.Crash) string {
 // whySafe says in one sentence why a lock survives, or no longer matters.
 func (a *Asker) whySafe(p Point) string {
 	if p.WaitAOF && p.Crash == settings.PowerLoss && p.Persistence == cluster.PersistEverysec {
-		return "a lock counts once the append-only file that has it is synced (WAITAOF)"
+		return "a lock counts once the append-only file that has it is synced (WAITAOF); an extension needs a WAITAOF of its own, and is " +
+			"not tried"
 	}
 	if Forgets(p.Persistence, p.Crash) {
 		return fmt.Sprintf("the node forgets, and is back after %s, when every lock of %s has expired (%s with a drift of %g %%)",

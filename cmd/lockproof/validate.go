@@ -181,21 +181,21 @@ func (v *validation) failover(disk settings.Files, q validate.Question) (*settin
 	}
 	found := q.Policy.Failover
 	if v.sentinel != "" {
-		replicas, never := 0, false
-		if found != nil {
-			replicas, never = found.Replicas, found.Never
-		}
+		before := found
 		var err error
-		if found, err = disk.ReadSentinel(v.sentinel, replicas); err != nil {
+		if before == nil {
+			before = settings.PromotedAtOnce(0)
+		}
+		if found, err = disk.ReadSentinel(v.sentinel, before.Replicas); err != nil {
 			return nil, err
 		}
-		found.Never = never
+		found.Never, found.Uncounted = before.Never, before.Uncounted
 	}
 	if found == nil && (v.replicas > 0 || v.wait > 0 || q.Redis.Replicates()) {
 		found = settings.PromotedAtOnce(max(1, v.wait, q.Redis.MinReplicas))
 	}
 	if found != nil && v.replicas > 0 {
-		found.Replicas, found.Never = v.replicas, found.Never && v.replicas == found.Replicas
+		found.Replicas, found.Never, found.Uncounted = v.replicas, found.Never && v.replicas == found.Replicas, ""
 	}
 	return found, nil
 }
