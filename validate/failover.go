@@ -185,8 +185,15 @@ func counted(replicas int) string {
 	return fmt.Sprintf("all %d replicas", replicas)
 }
 
-// behind is the one-way delay of a replica that is promoted by hand: any is enough.
-const behind = 5 * time.Millisecond
+// behind is the one-way delay of a replica that is promoted by hand. Any is enough, but a
+// promotion of a real server takes some time; a lock that waits for the replica is to get its
+// word.
+func (a *Asker) behind(ttl time.Duration) time.Duration {
+	if a.Wait > 0 {
+		return 5 * time.Millisecond
+	}
+	return ttl / 10
+}
 
 // takeover makes the nth trial of a row. The clocks of the clients are right, for a lock on
 // one master need not allow for drift; that of the Sentinels runs fast.
@@ -218,18 +225,29 @@ func (a *Asker) takeover(r TakeoverRow, n int) suite.Job {
 	}
 	switch r.Takeover {
 	case ByHand:
-		s.Script = append(s.Script, byHand(n)...)
+		s.Script = append(s.Script, a.byHand(r, n)...)
 	case TwoMasters:
 		s.Script = append(s.Script, a.twoMasters(s, r, n)...)
 	default:
 		s.Script = append(s.Script, a.masterDies(r, n)...)
 	}
+	a.expectGrants(s)
+	return suite.Job{Scenario: s}
+}
+
+// expectGrants gives the lock the time that it needs. A trial in which c1 does not get it
+// shows nothing, unless that is what makes the takeover safe: the lock waits for replicas, or
+// the master refuses it.
+func (a *Asker) expectGrants(s *scenarios.Scenario) {
 	for i, step := range s.Script {
-		if a.WaitAOF && step.Verb == scenarios.VerbAcquire && step.Key == lockKey {
-			s.Script[i].Within.Fixed = s.Lock.NodeTimeout.Fixed
+		if step.Verb != scenarios.VerbAcquire || step.Key != lockKey {
+			continue
+		}
+		s.Script[i].Within.Fixed = s.Lock.NodeTimeout.Fixed
+		if a.Wait == 0 && a.Redis.MinReplicas == 0 {
+			s.Script[i].Must = "ok"
 		}
 	}
-	return suite.Job{Scenario: s}
 }
 
 func replicas(s *scenarios.Scenario) []string {
@@ -265,9 +283,9 @@ func (a *Asker) masterDies(r TakeoverRow, n int) []scenarios.Step {
 }
 
 // byHand promotes a replica whose master lives: right after c1 got the lock, or before.
-func byHand(n int) []scenarios.Step {
+func (a *Asker) byHand(r TakeoverRow, n int) []scenarios.Step {
 	if n%2 == 0 {
-		late := scenarios.Step{Verb: nemesis.Delay, Targets: []string{"r1-n1"}, By: scenarios.Span{Fixed: behind}}
+		late := scenarios.Step{Verb: nemesis.Delay, Targets: []string{"r1-n1"}, By: scenarios.Span{Fixed: a.behind(r.TTL)}}
 		return []scenarios.Step{late, c1Asks, taken, c2Asks}
 	}
 	return append([]scenarios.Step{taken}, wait(time.Duration(radical(n, 3)*float64(time.Second))), c1Asks, c2Asks)

@@ -79,6 +79,11 @@ func (p takeoverPoint) row() string {
 	return fmt.Sprintf("| `%s` | %s | %s | %d | %d | %s | %s | %s |\n", p.takeover, p.when, p.after, p.replicas, p.wait, lines, lock, lock)
 }
 
+// name is the point's name as a test.
+func (p takeoverPoint) name() string {
+	return fmt.Sprintf("%s %s, after %s, %d replicas, WAIT %d, %s", p.takeover, p.when, p.after, p.replicas, p.wait, p.lines)
+}
+
 // outcome says whether the lock was given away in one trial on a cluster, which is tried again
 // where it decides nothing.
 func (p takeoverPoint) outcome(t *testing.T, on string) (lost bool) {
@@ -110,7 +115,7 @@ func TestTwentyTakeoversOnRealRedis(t *testing.T) {
 	needs.Length(t)
 	needRedis(t)
 	for _, p := range twenty {
-		t.Run(strings.TrimSpace(p.row()), func(t *testing.T) { require.Equal(t, p.lost, p.outcome(t, suite.Local)) })
+		t.Run(p.name(), func(t *testing.T) { require.Equal(t, p.lost, p.outcome(t, suite.Local)) })
 	}
 }
 
