@@ -34,7 +34,7 @@ var order = []string{
 	"aof-always-rewrite", "rdb-only", "clean-shutdown-aof", "clean-shutdown-nothing", "expired-while-down",
 	"boot-clock-ahead", "boot-clock-behind", "disk-full",
 	// Replication.
-	"failover-lock", "failover-wait", "empty-master-restart", "sentinel-partition",
+	"failover-lock", "failover-wait", "waitaof", "empty-master-restart", "sentinel-partition",
 	// Network, retries, quorums.
 	"partition-during-contention", "holder-partitioned", "node-disconnected", "hung-node", "lost-reply", "resent-set", "late-set", "late-release",
 	"retry-without-jitter", "sequential-acquire", "half-is-not-majority", "one-node-twice", "different-node-lists",

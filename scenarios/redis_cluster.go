@@ -70,9 +70,9 @@ func (d *decoder) checkRedisCluster(at *token.Position) {
 	if len(d.s.Aliases) > 0 {
 		d.report(at, "redis-cluster: its masters are servers of their own, and aliases have none", "leave `aliases` out")
 	}
-	waits := func(v Variant) bool { return v.Lock != nil && v.Lock.Wait > 0 }
-	if d.s.Lock.Wait > 0 || slices.ContainsFunc(d.s.Variants, waits) {
-		d.report(at, "redis-cluster: WAIT is about a connection to one server, and its clients have many", "leave `wait` out of `lock:`")
+	waits := func(v Variant) bool { return v.Lock != nil && v.Lock.Waits() }
+	if d.s.Lock.Waits() || slices.ContainsFunc(d.s.Variants, waits) {
+		d.report(at, "redis-cluster: WAIT is about a connection to one server, and its clients have many", "leave `wait` and `wait-aof` out of `lock:`")
 	}
 	for _, c := range d.s.Clients {
 		if len(c.Nodes) > 0 || c.Wait != nil {

@@ -59,8 +59,12 @@ type Lock struct {
 	Pool          int              // how many connections its client library has to each server; 0: enough
 	Resends       int              // how often the client library sends a command again that was not answered
 	Wait          int              // for how many replicas an acquire waits
-	Connection    locks.Connection // on which WAIT is sent
+	WaitAOF       bool             // until its server's disk and those of so many replicas have it
+	Connection    locks.Connection // on which WAIT or WAITAOF is sent
 }
+
+// Waits says whether an acquire waits for replicas or disks.
+func (l Lock) Waits() bool { return l.Wait > 0 || l.WaitAOF }
 
 // Store says what the guarded store checks before it accepts a write.
 type Store struct {

@@ -29,15 +29,17 @@ func (d *decoder) lock(n ast.Node, l Lock) Lock {
 		{"pool", "", func(n ast.Node) { l.Pool = d.integer(n, "pool", 1, mostPool) }},
 		{"resends", "", func(n ast.Node) { l.Resends = d.integer(n, "resends", 0, mostResends) }},
 		{"wait", "", func(n ast.Node) { l.Wait = d.integer(n, "wait", 0, mostNodes) }},
+		{"wait-aof", "", func(n ast.Node) { l.WaitAOF = d.boolean(n, "wait-aof") }},
 		{"connection", "", func(n ast.Node) { l.Connection = locks.Connection(d.word(n, "connection", connections, "connections")) }},
 	})
-	if at := places["connection"]; at != nil && l.Wait == 0 {
-		d.report(at, "the lock waits for no replica, so that it needs no connection for it", "add `wait: 1`, or leave `connection` out")
+	if at := places["connection"]; at != nil && !l.Waits() {
+		d.report(at, "the lock waits for no replica, so that it needs no connection for it",
+			"add `wait: 1` or `wait-aof: true`, or leave `connection` out")
 	}
 	return l
 }
 
-// connections are the connections on which a lock can send WAIT.
+// connections are the connections on which a lock can send WAIT or WAITAOF.
 var connections = []string{string(locks.ConnectionOne), string(locks.ConnectionPool)}
 
 // readClients reads the clients: how many (c1 to cN), their names, or a mapping

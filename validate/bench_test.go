@@ -5,8 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"lockproof/harness/suite"
 	"lockproof/redlock"
+	"lockproof/scenarios"
 	"lockproof/validate/settings"
 )
 
@@ -29,4 +32,20 @@ func BenchmarkFrontier(b *testing.B) {
 		trials += f.Trials
 	}
 	b.ReportMetric(float64(trials)/b.Elapsed().Seconds(), "trials/s")
+}
+
+// BenchmarkFailover is a trial of a master that dies and whose replica takes over, its history
+// judged, in virtual time.
+func BenchmarkFailover(b *testing.B) {
+	s, err := scenarios.Select([]string{"failover-lock"})
+	require.NoError(b, err)
+	o := suite.Options{Cluster: suite.Virtual, Trials: b.N, Seed: 1}
+	b.ResetTimer()
+	results, err := suite.Run(context.Background(), []suite.Job{{Scenario: s[0]}}, o, func(suite.Result) {})
+	require.NoError(b, err)
+	for _, r := range results {
+		standing, why := r.Standing()
+		require.Equal(b, suite.AsExpected, standing, why)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Hours(), "failovers/h")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"lockproof/checker"
@@ -99,6 +100,8 @@ func (a *Asker) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
 	case len(answer.Unknown) > 0:
 		d := answer.Unknown[0]
 		r.Reason = fmt.Sprintf("no violation, but %s: it is not known whether %s matters", d.Place, d.Name)
+	case a.countsOnReplicas(r) && a.Failover.Uncounted != "":
+		r.Reason = fmt.Sprintf("no violation if there are %d replicas and no more, but %s: give --replicas", a.Failover.Replicas, a.Failover.Uncounted)
 	case a.Service != nil: // nobody has tried the service itself
 		r.Reason = fmt.Sprintf("no violation if it is so that %s (%s); the service itself was not tried", a.Service.Says, a.Service.Page)
 	default:
@@ -107,11 +110,18 @@ func (a *Asker) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
 	return r
 }
 
+// countsOnReplicas says whether no violation of a takeover rests on how many replicas there are:
+// a further one may be promoted without what others have acknowledged, or keep a master in
+// office that is cut off. Of a master that dies it does not where every lock has expired by then.
+func (a *Asker) countsOnReplicas(r TakeoverRow) bool {
+	return a.Service == nil && (r.Takeover != MasterDies || r.After <= r.TTL)
+}
+
 // whyTaken says in one sentence how a lock is given away.
 func (a *Asker) whyTaken(r TakeoverRow) string {
 	why := "the master answers before its replicas have the lock"
 	if a.Wait > 0 {
-		why = fmt.Sprintf("WAIT %d leaves one of %d replicas without the lock", a.Wait, a.Failover.Replicas)
+		why = fmt.Sprintf("%s leaves one of %d replicas without the lock", a.waiting(), a.Failover.Replicas)
 	}
 	switch r.Takeover {
 	case ByHand:
@@ -137,9 +147,10 @@ func promotion(r TakeoverRow, f *settings.Failover) string {
 // whyNotTaken says in one sentence why no lock is given away.
 func (a *Asker) whyNotTaken(r TakeoverRow) string {
 	switch {
-	case a.Wait >= a.Failover.Replicas:
-		return fmt.Sprintf("a lock counts once %s acknowledged it (WAIT %d), so that whichever is promoted has it; "+
-			"an extension needs a WAIT of its own, and is not tried", counted(a.Failover.Replicas), a.Wait)
+	case a.Wait >= a.Failover.Replicas && a.countsOnReplicas(r):
+		command, _, _ := strings.Cut(a.waiting(), " ")
+		return fmt.Sprintf("a lock counts once %s (%s), so that whichever is promoted has it; "+
+			"an extension needs a %s of its own, and is not tried", a.kept(), a.waiting(), command)
 	case r.Takeover == TwoMasters:
 		return fmt.Sprintf("the master grants nothing once its replicas' word is %d s old, and one is promoted after %s, when what it "+
 			"granted before has expired", a.Redis.MinLag, r.After)
@@ -147,15 +158,42 @@ func (a *Asker) whyNotTaken(r TakeoverRow) string {
 	return fmt.Sprintf("a replica is promoted after %s, when every lock of %s has expired", r.After, r.TTL)
 }
 
-func counted(replicas int) string {
-	if replicas == 1 {
-		return "the replica has"
+// waiting is the command by which the lock waits.
+func (a *Asker) waiting() string {
+	if a.WaitAOF {
+		return fmt.Sprintf("WAITAOF 1 %d", a.Wait)
 	}
-	return fmt.Sprintf("all %d replicas have", replicas)
+	return fmt.Sprintf("WAIT %d", a.Wait)
 }
 
-// behind is the one-way delay of a replica that is promoted by hand: any is enough.
-const behind = 5 * time.Millisecond
+// kept says what it waits for.
+func (a *Asker) kept() string {
+	switch replicas := counted(a.Failover.Replicas); {
+	case a.WaitAOF:
+		return "its server and " + replicas + " have it on disk"
+	case a.Failover.Replicas == 1:
+		return replicas + " has acknowledged it"
+	default:
+		return replicas + " have acknowledged it"
+	}
+}
+
+func counted(replicas int) string {
+	if replicas == 1 {
+		return "the replica"
+	}
+	return fmt.Sprintf("all %d replicas", replicas)
+}
+
+// behind is the one-way delay of a replica that is promoted by hand. Any is enough, but a
+// promotion of a real server takes some time; a lock that waits for the replica is to get its
+// word.
+func (a *Asker) behind(ttl time.Duration) time.Duration {
+	if a.Wait > 0 {
+		return 5 * time.Millisecond
+	}
+	return ttl / 10
+}
 
 // takeover makes the nth trial of a row. The clocks of the clients are right, for a lock on
 // one master need not allow for drift; that of the Sentinels runs fast.
@@ -163,10 +201,10 @@ func (a *Asker) takeover(r TakeoverRow, n int) suite.Job {
 	f, none := a.Failover, 0
 	s := &scenarios.Scenario{
 		Name:  fmt.Sprintf("%s-ttl-%s-%d", r.Takeover, r.TTL, n),
-		Title: fmt.Sprintf("%s, promoted after %s, TTL %s, WAIT %d of %d", r.Takeover, r.After, r.TTL, a.Wait, f.Replicas),
+		Title: fmt.Sprintf("%s, promoted after %s, TTL %s, %s of %d", r.Takeover, r.After, r.TTL, a.waiting(), f.Replicas),
 		TTL:   r.TTL, Nodes: []string{"n1"}, Replicas: map[string]string{}, On: kinds.Names(),
 		Persistence: PersistenceOf(a.Redis), Redis: map[string]string{},
-		Lock: scenarios.Lock{Name: "single", Wait: a.Wait, Connection: locks.ConnectionOne,
+		Lock: scenarios.Lock{Name: "single", Wait: a.Wait, WaitAOF: a.WaitAOF, Connection: locks.ConnectionOne,
 			RetryMin: scenarios.Span{TTLs: 0.2}, RetryMax: scenarios.Span{TTLs: 0.4}},
 		// After the takeover there is no replica left to wait for.
 		Clients: []scenarios.Client{{Name: "c1"}, {Name: "c2", Nodes: []string{"r1"}, Wait: &none}},
@@ -182,15 +220,34 @@ func (a *Asker) takeover(r TakeoverRow, n int) suite.Job {
 	}
 	s.Script = append(s.Script, scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k2", Must: "ok"},
 		scenarios.Step{Verb: scenarios.VerbAwaitSync, Targets: replicas(s)})
+	if a.WaitAOF {
+		s.Lock.NodeTimeout = diskTimeout(s.Persistence, r.TTL)
+	}
 	switch r.Takeover {
 	case ByHand:
-		s.Script = append(s.Script, byHand(n)...)
+		s.Script = append(s.Script, a.byHand(r, n)...)
 	case TwoMasters:
 		s.Script = append(s.Script, a.twoMasters(s, r, n)...)
 	default:
 		s.Script = append(s.Script, a.masterDies(r, n)...)
 	}
+	a.expectGrants(s)
 	return suite.Job{Scenario: s}
+}
+
+// expectGrants gives the lock the time that it needs. A trial in which c1 does not get it
+// shows nothing, unless that is what makes the takeover safe: the lock waits for replicas, or
+// the master refuses it.
+func (a *Asker) expectGrants(s *scenarios.Scenario) {
+	for i, step := range s.Script {
+		if step.Verb != scenarios.VerbAcquire || step.Key != lockKey {
+			continue
+		}
+		s.Script[i].Within.Fixed = s.Lock.NodeTimeout.Fixed
+		if a.Wait == 0 && a.Redis.MinReplicas == 0 {
+			s.Script[i].Must = "ok"
+		}
+	}
 }
 
 func replicas(s *scenarios.Scenario) []string {
@@ -226,19 +283,23 @@ func (a *Asker) masterDies(r TakeoverRow, n int) []scenarios.Step {
 }
 
 // byHand promotes a replica whose master lives: right after c1 got the lock, or before.
-func byHand(n int) []scenarios.Step {
+func (a *Asker) byHand(r TakeoverRow, n int) []scenarios.Step {
 	if n%2 == 0 {
-		late := scenarios.Step{Verb: nemesis.Delay, Targets: []string{"r1-n1"}, By: scenarios.Span{Fixed: behind}}
+		late := scenarios.Step{Verb: nemesis.Delay, Targets: []string{"r1-n1"}, By: scenarios.Span{Fixed: a.behind(r.TTL)}}
 		return []scenarios.Step{late, c1Asks, taken, c2Asks}
 	}
 	return append([]scenarios.Step{taken}, wait(time.Duration(radical(n, 3)*float64(time.Second))), c1Asks, c2Asks)
 }
 
-// twoMasters cuts the master off, with c1 on its side, and promotes a replica on c2's. c1
-// asks after that, or before.
+// twoMasters cuts the master off, with c1 on its side, and promotes a replica on c2's. The
+// other replicas, if there are any, are on the master's side, where they acknowledge what it
+// is asked, or on neither. c1 asks after that, or before.
 func (a *Asker) twoMasters(s *scenarios.Scenario, r TakeoverRow, n int) []scenarios.Step {
 	var cuts []string // c1 does not ask r1, nor c2 n1
-	for _, name := range replicas(s) {
+	for i, name := range replicas(s) {
+		if i > 0 && n%2 == 0 { // on the master's side
+			continue
+		}
 		cuts = append(cuts, name+"-n1")
 	}
 	steps := []scenarios.Step{{Verb: nemesis.Cut, Targets: cuts}}
@@ -297,7 +358,9 @@ func (a *Asker) adviseWait(ctx context.Context, answer *Answer) error {
 	if !unsafe || a.Wait >= a.Failover.Replicas || a.Service != nil { // which need not have WAIT
 		return nil
 	}
-	asker, found := *a, &Answer{}
+	asker, found, counted := *a, &Answer{}, *a.Failover
+	counted.Uncounted = ""
+	asker.Failover = &counted
 	asker.Wait, asker.Trials, asker.On, asker.Out = a.Failover.Replicas, adviceTrials, suite.Virtual, ""
 	err := asker.judgeTakeovers(ctx, found)
 	a.Failure = cmp.Or(a.Failure, asker.Failure)
@@ -305,8 +368,11 @@ func (a *Asker) adviseWait(ctx context.Context, answer *Answer) error {
 		return err
 	}
 	advice := Advice{File: "the code of all clients", Against: "takeovers", Verdict: Safe,
-		Lines: []string{fmt.Sprintf("WAIT %d and a timeout, on the connection of the SET; give the lock up if fewer answer", asker.Wait)},
+		Lines: []string{asker.waiting() + " and a timeout, on the connection of the SET; give the lock up if fewer answer"},
 		Cost:  "each lock waits for the replicas, and nobody gets one while a replica is away"}
+	if a.Failover.Uncounted != "" {
+		advice.Cost += fmt.Sprintf("; %d has to be the number of all replicas", asker.Wait)
+	}
 	for _, r := range found.Takeovers {
 		if r.Verdict != Safe {
 			return nil

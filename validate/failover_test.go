@@ -37,9 +37,13 @@ func TestTakeovers(t *testing.T) {
 		{"promoted when every lock has expired", 1, 3 * second, 0, "", [3]Verdict{Safe, Unsafe, Unsafe}},
 		{"WAIT for the only replica", 1, 0, 1, "", [3]Verdict{Safe, Safe, Safe}},
 		{"WAIT for all of two", 2, 0, 2, "", [3]Verdict{Safe, Safe, Safe}},
-		{"WAIT for one of two", 2, 0, 1, "", [3]Verdict{Unsafe, Unsafe, Safe}},
+		{"WAIT for one of two", 2, 0, 1, "", [3]Verdict{Unsafe, Unsafe, Unsafe}},
 		{"a master that needs its replica", 1, 0, 0, "min-replicas-to-write 1\n", [3]Verdict{Unsafe, Unsafe, Unsafe}},
 		{"that stops in time", 1, 10 * second, 0, "min-replicas-to-write 1\nmin-replicas-max-lag 2\n", [3]Verdict{Safe, Unsafe, Safe}},
+		{"that another replica keeps in office", 2, 10 * second, 0, "min-replicas-to-write 1\nmin-replicas-max-lag 2\n",
+			[3]Verdict{Safe, Unsafe, Unsafe}},
+		{"that stops in time, since it needs both", 2, 10 * second, 0, "min-replicas-to-write 2\nmin-replicas-max-lag 2\n",
+			[3]Verdict{Safe, Unsafe, Safe}},
 		{"that stops too late", 1, 3 * second, 0, "min-replicas-to-write 1\nmin-replicas-max-lag 4\n", [3]Verdict{Safe, Unsafe, Unsafe}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -104,6 +108,44 @@ func TestServicesAreJudgedByTheirDocuments(t *testing.T) {
 			require.Zero(t, r.Tally.Inconclusive+r.Tally.Failed, s.Name)
 		}
 		require.Contains(t, answer.Remarks[len(answer.Remarks)-1].Place.File, "https://")
+	}
+}
+
+// A lock that waits for all replicas that are known is safe only if there are no more.
+func TestWaitingForReplicasThatAreNotCountedIsNotSafe(t *testing.T) {
+	f := settings.Failover{Replicas: 1, Uncounted: "compose.yaml:9 says replicas: 2"}
+	for _, r := range judged(t, takenOver(t, "", f, 1)).Takeovers {
+		require.Equal(t, Inconclusive, r.Verdict)
+		require.Contains(t, r.Reason, "no violation if there are 1 replicas and no more, but compose.yaml:9 says replicas: 2: give --replicas")
+	}
+	f.After = 3 * time.Second // when every lock has expired, whoever is promoted
+	require.Equal(t, Safe, judged(t, takenOver(t, "", f, 1)).Takeovers[0].Verdict)
+
+	a := takenOver(t, "", f, 0)
+	answer := judged(t, a)
+	require.NoError(t, a.Advise(t.Context(), answer))
+	require.Len(t, answer.Advice, 1)
+	require.Contains(t, answer.Advice[0].Cost, "1 has to be the number of all replicas")
+}
+
+// A lock that waits for its server's disk outlives a power loss under everysec, and no
+// takeover; with appendfsync no it waits in vain.
+func TestALockThatWaitsForDisks(t *testing.T) {
+	a := asker(t, "", atOnce(), settings.Kill, settings.PowerLoss)
+	for fsync, want := range map[string]Verdict{"everysec": Safe, "always": Safe, "no": Inconclusive} {
+		r, err := settings.ParseRedis("redis.conf", "save \"\"\nappendonly yes\nappendfsync "+fsync+"\n")
+		require.NoError(t, err)
+		a.Redis, a.TTLs, a.WaitAOF = r, []time.Duration{20 * time.Second}, true
+		for _, row := range judged(t, a).Rows {
+			require.Equal(t, want, row.Verdict, "%s %s: %s", fsync, row.Crash, row.Reason)
+		}
+	}
+	for wait, want := range []Verdict{Unsafe, Safe} {
+		b := takenOver(t, "appendfsync everysec\n", settings.Failover{Replicas: 1}, wait)
+		b.WaitAOF, b.TTLs, b.Crashes = true, []time.Duration{20 * time.Second}, nil
+		for _, row := range judged(t, b).Takeovers {
+			require.Equal(t, want, row.Verdict, "WAITAOF 1 %d, %s: %s", wait, row.Takeover, row.Reason)
+		}
 	}
 }
 

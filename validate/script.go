@@ -24,6 +24,8 @@ type Point struct {
 	Delay       time.Duration       `json:"delay"` // as the supervisor's clock counts it, nanoseconds
 	// Guard: the lock has a restart guard for this TTL.
 	Guard bool `json:"guard,omitempty"`
+	// WaitAOF: the lock is on one server, and waits by WAITAOF for its disk.
+	WaitAOF bool `json:"wait_aof,omitempty"`
 	// Redis are the operator's own lines of redis.conf, by name, for clusters with
 	// real servers.
 	Redis map[string]string `json:"-"`
@@ -97,6 +99,10 @@ func (p Point) job(name string, m moment, drift float64) (suite.Job, error) {
 	s.Expect = map[string]string{checker.MutualExclusion: history.Holds}
 	s.Earned = scenarios.Earned{Grants: atLeast(2)}
 	away := time.Duration(float64(p.Delay) / (1 + drift))
+	if p.WaitAOF {
+		p.onOneDisk(&s)
+		drift = 0 // a lock on one server need not allow for it
+	}
 	s.Script = p.before(m, drift)
 	long := away > time.Duration(downLong*float64(p.TTL))
 	s.Script = append(s.Script, scenarios.Step{Verb: scenarios.Verb(p.Crash), Targets: []string{"n3"}})
@@ -119,6 +125,21 @@ func (p Point) job(name string, m moment, drift float64) (suite.Job, error) {
 		scenarios.Step{Verb: nemesis.Start, Targets: []string{"n3"}},
 		scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey, Must: "ok", Within: again})
 	return suite.Job{Scenario: &s}, nil
+}
+
+// onOneDisk makes the lock one on the server that will crash, which waits for its disk.
+func (p Point) onOneDisk(s *scenarios.Scenario) {
+	s.Nodes, s.Clients = []string{"n3"}, []scenarios.Client{{Name: "c1"}, {Name: "c2"}}
+	s.Lock.Name, s.Lock.WaitAOF, s.Lock.NodeTimeout = "single", true, diskTimeout(p.Persistence, p.TTL)
+}
+
+// diskTimeout is for how long a lock waits for its answer, twice what WAITAOF needs: with
+// everysec an fsync comes within a second, and a replica's word of its own within another.
+func diskTimeout(p cluster.Persistence, ttl time.Duration) scenarios.Span {
+	if p == cluster.PersistAlways {
+		return scenarios.Span{}
+	}
+	return scenarios.Span{Fixed: min(5*time.Second, ttl/2)}
 }
 
 // lockKey is the key of the lock.

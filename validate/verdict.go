@@ -46,7 +46,8 @@ func (a *Asker) points() []Point {
 	var points []Point
 	for _, crash := range a.Crashes {
 		for _, ttl := range a.TTLs {
-			p := Point{Persistence: persistenceAfter(a.Redis, crash), Crash: crash, TTL: ttl, Delay: a.Policy.Returns[crash].After, Guard: a.Guard}
+			p := Point{Persistence: persistenceAfter(a.Redis, crash), Crash: crash, TTL: ttl,
+				Delay: a.Policy.Returns[crash].After, Guard: a.Guard, WaitAOF: a.WaitAOF}
 			if kinds.RealTime(a.On) {
 				if p.Redis = a.Redis.Own(); a.Redis.Lost[crash] != "" {
 					p.Redis["appendonly"], p.Redis["save"] = "no", `""`
@@ -136,6 +137,10 @@ func forgets(p cluster.Persistence, crash settings.Crash) string {
 
 // whySafe says in one sentence why a lock survives, or no longer matters.
 func (a *Asker) whySafe(p Point) string {
+	if p.WaitAOF && p.Crash == settings.PowerLoss && p.Persistence == cluster.PersistEverysec {
+		return "a lock counts once the append-only file that has it is synced (WAITAOF); an extension needs a WAITAOF of its own, and is " +
+			"not tried"
+	}
 	if Forgets(p.Persistence, p.Crash) {
 		return fmt.Sprintf("the node forgets, and is back after %s, when every lock of %s has expired (%s with a drift of %g %%)",
 			p.Delay, p.TTL, Boundary(p.TTL, a.Drift), a.Drift*100)

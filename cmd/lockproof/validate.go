@@ -28,6 +28,7 @@ type validation struct {
 	set, crashes, ignore        []string
 	takeovers                   []string
 	replicas, wait              int
+	waitAOF                     bool
 	ttls                        []time.Duration
 	delay                       time.Duration
 	driftFactor                 float64
@@ -94,6 +95,8 @@ failed; 64 bad usage or a bad file.`,
 	f.IntVar(&v.replicas, "replicas", 0, "how many replicas each node has (default: as the files say)")
 	f.StringSliceVar(&v.takeovers, "takeover", validate.TakeoverNames(), "how a replica takes its master's place, where there are any")
 	f.IntVar(&v.wait, "wait", 0, "for how many replicas the lock waits, by WAIT on the connection of its SET")
+	f.BoolVar(&v.waitAOF, "waitaof", false,
+		"the lock, on one server, waits by WAITAOF for its disk and those of --wait replicas (Redis 7.2 or later)")
 	f.StringSliceVar(&v.ignore, "ignore", nil, "unknown directives that you know not to matter")
 	f.StringVar(&v.on, "on", suite.Virtual, "cluster: "+strings.Join(kinds.Names(), ", "))
 	f.IntVar(&v.trials, "trials", 0, fmt.Sprintf("trials of each crash and TTL (default: %d, in real time %d)", virtualTrials, realTrials))
@@ -133,7 +136,7 @@ func (v *validation) question(given func(string) bool) (validate.Question, error
 	if !given("throughput") {
 		v.throughput = kinds.RealTime(v.on)
 	}
-	q.Takeovers, q.Wait = validate.AskedTakeovers(v.takeovers), v.wait
+	q.Takeovers, q.Wait, q.WaitAOF = validate.AskedTakeovers(v.takeovers), v.wait, v.waitAOF
 	for _, s := range settings.Services() {
 		if s.Name == v.profile {
 			q.Service, q.Crashes = &s, nil
@@ -148,6 +151,9 @@ func (v *validation) question(given func(string) bool) (validate.Question, error
 	q.Again = again
 	if q.Service != nil && q.Service.Durable {
 		q.Wait = q.Failover.Replicas
+	}
+	if q.WaitAOF && !q.Redis.AppendOnly {
+		return q, usage("--waitaof: there is no append-only file to wait for, and Redis refuses WAITAOF: add --set 'appendonly yes'")
 	}
 	if q.Failover != nil && q.Wait > q.Failover.Replicas {
 		return q, usage("--wait %d: there are %d replicas to wait for: give --replicas if there are more", q.Wait, q.Failover.Replicas)
@@ -175,21 +181,21 @@ func (v *validation) failover(disk settings.Files, q validate.Question) (*settin
 	}
 	found := q.Policy.Failover
 	if v.sentinel != "" {
-		replicas, never := 0, false
-		if found != nil {
-			replicas, never = found.Replicas, found.Never
-		}
+		before := found
 		var err error
-		if found, err = disk.ReadSentinel(v.sentinel, replicas); err != nil {
+		if before == nil {
+			before = settings.PromotedAtOnce(0)
+		}
+		if found, err = disk.ReadSentinel(v.sentinel, before.Replicas); err != nil {
 			return nil, err
 		}
-		found.Never = never
+		found.Never, found.Uncounted = before.Never, before.Uncounted
 	}
 	if found == nil && (v.replicas > 0 || v.wait > 0 || q.Redis.Replicates()) {
 		found = settings.PromotedAtOnce(max(1, v.wait, q.Redis.MinReplicas))
 	}
 	if found != nil && v.replicas > 0 {
-		found.Replicas, found.Never = v.replicas, found.Never && v.replicas == found.Replicas
+		found.Replicas, found.Never, found.Uncounted = v.replicas, found.Never && v.replicas == found.Replicas, ""
 	}
 	return found, nil
 }
@@ -237,8 +243,8 @@ func (v *validation) check(given func(string) bool) error {
 		return usage("--wait %d: give a number from 0 to %d", v.wait, maxReplicas)
 	case given("service-profile") && !slices.Contains(settings.ServiceNames(), v.profile):
 		return usage("--service-profile %s: there is no such service: %s", v.profile, suggest(v.profile, settings.ServiceNames()))
-	case v.profile != "" && slices.ContainsFunc([]string{"config", "set", "restart-policy", "restart-delay", "sentinel", "crash", "wait"}, given):
-		return usage("--service-profile is judged by its documents: leave files, settings, --crash and --wait out")
+	case v.profile != "" && slices.ContainsFunc([]string{"config", "set", "restart-policy", "restart-delay", "sentinel", "crash", "wait", "waitaof"}, given):
+		return usage("--service-profile is judged by its documents: leave files, settings, --crash, --wait and --waitaof out")
 	case given("sentinel") && v.sentinel == "":
 		return usage("--sentinel is empty: name the file, as in --sentinel /etc/redis/sentinel.conf")
 	case len(v.takeovers) == 0:

@@ -30,6 +30,8 @@ type Config struct {
 	// passes no link.
 	RedisCluster bool
 	Persistence  Persistence
+	// Commands are those that the servers have to know and Redis 7.0 does not; see Kind.Knows.
+	Commands []string
 	// Settings are further lines of redis.conf, by name, of the nodes.
 	Settings map[string]string
 	// Supervised nodes have a supervisor, which starts a server that has died

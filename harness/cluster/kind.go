@@ -29,6 +29,9 @@ type Kind struct {
 	Servers []string
 	// Serves says what is wrong with a server that it cannot have.
 	Serves func(server string) error
+	// Knows says whether the servers that are chosen know a command that Redis 7.0 does
+	// not: nil, or an *Unsupported. A function that is nil says that they do.
+	Knows func(choice Choice, command string) error
 	// Open gets ready what its clusters share; notices takes what is to be said
 	// meanwhile, where that takes long. The error says what the machine lacks.
 	Open func(ctx context.Context, choice Choice, notices io.Writer) (Maker, error)

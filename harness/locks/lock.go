@@ -83,7 +83,10 @@ type Options struct {
 	MaxExtensions int `json:"max_extensions"`
 	// Wait is for how many replicas an acquire waits, by WAIT, before it counts;
 	// Connection says on which connection it does.
-	Wait       int        `json:"wait,omitempty"`
+	Wait int `json:"wait,omitempty"`
+	// WaitAOF: it waits, by WAITAOF in place of WAIT, until its server has the key on its
+	// disk, and so many replicas on theirs.
+	WaitAOF    bool       `json:"wait_aof,omitempty"`
 	Connection Connection `json:"connection,omitempty"`
 	// Resends is how often the client library sends a command again that was not answered.
 	Resends int `json:"resends,omitempty"`
@@ -93,6 +96,9 @@ type Options struct {
 	// Without names the redlock rules to switch off.
 	Without []string `json:"without,omitempty"`
 }
+
+// Waits says whether an acquire waits for more than its server's answer.
+func (o Options) Waits() bool { return o.Wait > 0 || o.WaitAOF }
 
 // Env is what a lock is made from.
 type Env struct {
@@ -123,7 +129,7 @@ type Kind struct {
 	// servers that it is given, and asks no Sentinels. Program: its clients are processes
 	// of that program, which speak the workers' protocol.
 	// Guards: it has a restart guard, which is one of these rules.
-	// Waits: it waits for replicas where Options.Wait says so. Threads: a client of a
+	// Waits: it waits for replicas and disks where Options.Wait and WaitAOF say so. Threads: a client of a
 	// Program carries out commands of several threads at once; others do.
 	Fencing, OwnClock, Rules, Guards, Extends, Watches, SingleNode, Majority, Foreign, Program, Waits, Threads bool
 	// Keys are the names that a key has on the servers, with KeyPlace in place of the

@@ -31,16 +31,16 @@ return 0`)
 func newSingle(env Env) (Lock, error) {
 	l := newNodeLock(env)
 	l.take, l.drop, l.prolong, l.tidy = l.setNX, l.deleteOwn, l.expireOwn, true
-	if env.Wait > 0 {
+	if env.Waits() {
 		var one bool
 		if l.one, one = l.node.(*redis.Client); !one {
-			return nil, refusal("WAIT is about a connection to one server, and %T has many", l.node)
+			return nil, refusal("WAIT and WAITAOF are about a connection to one server, and %T has many", l.node)
 		}
 	}
 	switch {
-	case env.Wait > 0 && env.Connection == ConnectionPool:
+	case env.Waits() && env.Connection == ConnectionPool:
 		l.take = l.waitOnPool
-	case env.Wait > 0:
+	case env.Waits():
 		l.take = l.waitOnOne
 	}
 	return l, nil

@@ -2,17 +2,19 @@ package locks
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// Connection says on which connection a lock sends WAIT.
+// Connection says on which connection a lock sends WAIT or WAITAOF.
 type Connection string
 
 // The connections. WAIT counts the replicas that have the writes of its own
 // connection (source: redis.io, WAIT): on another one, which has written nothing,
-// every replica has.
+// every replica has. WAITAOF counts likewise whose disks have them (redis.io, WAITAOF).
 const (
 	ConnectionOne  Connection = "one"  // the SET's
 	ConnectionPool Connection = "pool" // the next of the pool
@@ -27,7 +29,7 @@ func (l *nodeLock) waitOnOne(ctx context.Context, key, token string) (bool, erro
 	if err != nil || !taken {
 		return false, err
 	}
-	return l.acknowledged(conn.Wait(ctx, l.env.Wait, l.env.NodeTimeout/2))
+	return l.acknowledged(ctx, conn)
 }
 
 // waitOnPool takes the key and waits as a program does that sends each command on
@@ -41,7 +43,7 @@ func (l *nodeLock) waitOnPool(ctx context.Context, key, token string) (bool, err
 	if err != nil || !taken {
 		return false, err
 	}
-	return l.acknowledged(l.pool.Wait(ctx, l.env.Wait, l.env.NodeTimeout/2))
+	return l.acknowledged(ctx, l.pool)
 }
 
 // fillPool makes the pool, with two connections in it, at its first use.
@@ -67,11 +69,38 @@ func (l *nodeLock) fillPool(ctx context.Context) error {
 	return nil
 }
 
-// acknowledged is an error unless enough replicas have acknowledged the key.
-func (l *nodeLock) acknowledged(wait *redis.IntCmd) (bool, error) {
-	have, err := wait.Result()
+// waiter sends WAIT and WAITAOF.
+type waiter interface {
+	Wait(ctx context.Context, replicas int, timeout time.Duration) *redis.IntCmd
+	WaitAOF(ctx context.Context, local, replicas int, timeout time.Duration) *redis.IntSliceCmd
+}
+
+// acknowledged is an error unless enough replicas have acknowledged the key, or have it on
+// their disks as its server has.
+func (l *nodeLock) acknowledged(ctx context.Context, w waiter) (bool, error) {
+	timeout := l.env.NodeTimeout / 2
+	if l.env.WaitAOF {
+		return l.onDisk(w.WaitAOF(ctx, 1, l.env.Wait, timeout))
+	}
+	have, err := w.Wait(ctx, l.env.Wait, timeout).Result()
 	if err == nil && have < int64(l.env.Wait) {
 		err = fmt.Errorf("%d of %d replicas have acknowledged it", have, l.env.Wait)
+	}
+	return err == nil, err
+}
+
+// onDisk is an error unless WAITAOF has found the key on its server's disk, and on those of
+// enough replicas.
+func (l *nodeLock) onDisk(wait *redis.IntSliceCmd) (bool, error) {
+	have, err := wait.Result()
+	switch {
+	case err != nil:
+	case len(have) != 2:
+		err = fmt.Errorf("WAITAOF was answered %v: two numbers are right", have)
+	case have[0] < 1:
+		err = errors.New("its server has it not on its disk")
+	case have[1] < int64(l.env.Wait):
+		err = fmt.Errorf("%d of %d replicas have it on their disks", have[1], l.env.Wait)
 	}
 	return err == nil, err
 }

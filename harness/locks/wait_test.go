@@ -1,7 +1,7 @@
 package locks
 
 import (
-	"strconv"
+	"fmt"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2/server"
@@ -18,10 +18,14 @@ func (n *node) replicated(cutOff bool) {
 		switch cmd {
 		case "SET":
 			wrote[p] = true
-		case "WAIT":
+		case "WAIT", "WAITAOF":
 			have := 1
 			if cutOff && wrote[p] {
 				have = 0
+			}
+			if cmd == "WAITAOF" {
+				p.WriteLen(2)
+				p.WriteInt(1)
 			}
 			p.WriteInt(have)
 			return true
@@ -33,23 +37,28 @@ func (n *node) replicated(cutOff bool) {
 func TestWaitCountsOnTheConnectionThatWrote(t *testing.T) {
 	for _, tt := range []struct {
 		connection Connection
+		disks      bool
 		cutOff     bool
-		granted    bool
+		refusal    string // "": it is granted
 	}{
-		{ConnectionOne, false, true},
-		{ConnectionOne, true, false},
-		{ConnectionPool, false, true},
-		{ConnectionPool, true, true}, // the mistake
+		{ConnectionOne, false, false, ""},
+		{ConnectionOne, false, true, "0 of 1 replicas have acknowledged it"},
+		{ConnectionPool, false, false, ""},
+		{ConnectionPool, false, true, ""}, // the mistake
+		{ConnectionOne, true, false, ""},
+		{ConnectionOne, true, true, "0 of 1 replicas have it on their disks"},
+		{ConnectionPool, true, true, ""}, // likewise
 	} {
-		t.Run(string(tt.connection)+" cut off "+strconv.FormatBool(tt.cutOff), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s disks %t cut off %t", tt.connection, tt.disks, tt.cutOff), func(t *testing.T) {
 			inBubble(t, 1, func(t *testing.T, w *world) {
 				w.nodes[0].replicated(tt.cutOff)
-				_, err := w.lock("single", Options{Tries: 1, Wait: 1, Connection: tt.connection}).Acquire(t.Context(), "k1")
-				if tt.granted {
+				o := Options{Tries: 1, Wait: 1, WaitAOF: tt.disks, Connection: tt.connection}
+				_, err := w.lock("single", o).Acquire(t.Context(), "k1")
+				if tt.refusal == "" {
 					require.NoError(t, err)
 					return
 				}
-				require.ErrorContains(t, err, "0 of 1 replicas have acknowledged it")
+				require.ErrorContains(t, err, tt.refusal)
 				require.NotEqual(t, history.ReasonHeld, Reason(err))
 			})
 		})

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/cluster/virtual"
 	"lockproof/harness/locks"
@@ -103,7 +104,7 @@ func (o Options) settle(j Job) (*trial.Plan, error) {
 		return nil, err
 	}
 	return trial.NewPlan(j.Scenario, trial.Settings{
-		On: kind, Variant: j.Variant, Lock: j.Lock, Without: j.Without, TTL: o.TTL, Lenient: j.Lenient,
+		On: kind, Choice: cluster.Choice{Server: o.Server, Image: o.Image}, Variant: j.Variant, Lock: j.Lock, Without: j.Without, TTL: o.TTL, Lenient: j.Lenient,
 	})
 }
 

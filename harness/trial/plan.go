@@ -13,10 +13,11 @@ import (
 // Settings are what a trial is to have beside its scenario.
 type Settings struct {
 	On      cluster.Kind
-	Variant string        // "": the scenario as it stands
-	Lock    string        // "": the scenario's own
-	Without []string      // rules to do without, beside the variant's
-	TTL     time.Duration // 0: the scenario's own
+	Choice  cluster.Choice // of its servers
+	Variant string         // "": the scenario as it stands
+	Lock    string         // "": the scenario's own
+	Without []string       // rules to do without, beside the variant's
+	TTL     time.Duration  // 0: the scenario's own
 	// Lenient: the verdicts are compared with the reference's, although this is
 	// another lock, or one that does without a rule.
 	Lenient bool
@@ -80,7 +81,7 @@ func (p *Plan) config(seed uint64, record func(history.Event)) cluster.Config {
 	return cluster.Config{
 		Nodes: p.Nodes, Clients: p.clientNames(), Aliases: p.Aliases, Replicas: p.Replicas,
 		Sentinels: p.Sentinels, RedisCluster: p.RedisCluster != nil, Persistence: p.Persistence, Seed: seed,
-		Settings: p.Redis, Supervised: p.Restart == scenarios.RestartAlways,
+		Commands: p.commands(), Settings: p.Redis, Supervised: p.Restart == scenarios.RestartAlways,
 		Fillable: p.SmallDisks(), Delay: p.Delay.In(p.TTL), StallLimit: p.stallLimit(), Record: record,
 	}
 }

@@ -134,7 +134,7 @@ func (r *run) options() locks.Options {
 	l := r.plan.Scenario.Lock
 	o := locks.Options{
 		TTL: r.plan.TTL, NodeTimeout: r.in(l.NodeTimeout), Tries: l.Tries, RetryMin: r.in(l.RetryMin), RetryMax: r.in(l.RetryMax),
-		MaxExtensions: l.MaxExtensions, Resends: l.Resends, Pool: l.Pool, Wait: l.Wait, Connection: l.Connection, Without: r.plan.Without,
+		MaxExtensions: l.MaxExtensions, Resends: l.Resends, Pool: l.Pool, Wait: l.Wait, WaitAOF: l.WaitAOF, Connection: l.Connection, Without: r.plan.Without,
 	}
 	for _, c := range r.plan.Clients {
 		if !c.TTL.IsZero() {

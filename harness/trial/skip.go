@@ -18,6 +18,13 @@ func (p *Plan) Skip() string {
 			return err.Error()
 		}
 	}
+	for _, command := range p.commands() {
+		if knows := p.Settings.On.Knows; knows != nil {
+			if err := knows(p.Settings.Choice, command); err != nil {
+				return err.Error()
+			}
+		}
+	}
 	if !slices.Contains(p.On, p.Settings.On.Name) {
 		return fmt.Sprintf("it runs on %s only", strings.Join(p.On, " and "))
 	}
@@ -94,7 +101,15 @@ func (p *Plan) threads() bool {
 
 // waits says whether the lock is to wait for replicas.
 func (p *Plan) waits() bool {
-	return p.Scenario.Lock.Wait > 0 || slices.ContainsFunc(p.Clients, func(c scenarios.Client) bool { return c.Wait != nil && *c.Wait > 0 })
+	return p.Scenario.Lock.Waits() || slices.ContainsFunc(p.Clients, func(c scenarios.Client) bool { return c.Wait != nil && *c.Wait > 0 })
+}
+
+// commands lists those that the servers have to know and Redis 7.0 does not.
+func (p *Plan) commands() []string {
+	if p.Scenario.Lock.WaitAOF {
+		return []string{"WAITAOF"}
+	}
+	return nil
 }
 
 // expectsTokens says whether the scenario expects something of fencing tokens.

@@ -13,6 +13,8 @@ import (
 type Failover struct {
 	// Replicas is how many there are, at the least.
 	Replicas int `json:"replicas"`
+	// Uncounted says why there may be more; "" if it is known that there are not.
+	Uncounted string `json:"uncounted,omitempty"`
 	// After is how long a master has to be silent until one is promoted, at the least; 0: it
 	// may be at once.
 	After time.Duration `json:"after"` // nanoseconds
@@ -23,9 +25,12 @@ type Failover struct {
 	unread bool // a Sentinel's file
 }
 
-// PromotedAtOnce is a failover of which only is known how many replicas there are.
+// uncounted is why there may be more replicas than are counted on.
+const uncounted = "nothing that was read says how many replicas there are"
+
+// PromotedAtOnce is a failover of which only is known how many replicas there are at the least.
 func PromotedAtOnce(replicas int) *Failover {
-	return &Failover{Replicas: max(replicas, 1), Why: "nothing that was read keeps a replica from being promoted at once"}
+	return &Failover{Replicas: max(replicas, 1), Uncounted: uncounted, Why: "nothing that was read keeps a replica from being promoted at once"}
 }
 
 // downAfter is the setting of Sentinel that says so, in a file of its own, in an argument or
@@ -60,7 +65,10 @@ var failoverWord = regexp.MustCompile(`(?i)sentinel|(?:replica|slave)[-_]?of\b|r
 // neverPromoted is a replica that Sentinel passes over (sentinelSelectSlave in sentinel.c).
 var neverPromoted = regexp.MustCompile(`(?i)(?:replica|slave)-priority["']?[,:\s]+["']?0\b`)
 
-// NoOne is how a server is told that it is nobody's replica.
+// multiplied is what makes several servers of one that a file describes.
+var multiplied = regexp.MustCompile(`(?i)\b(?:replicas|replicaCount|scale)["']?\s*[:=]\s*["']?(?:[2-9]|\d{2,9})\b`)
+
+// noOne is how a server is told that it is nobody's replica.
 var noOne = regexp.MustCompile(`(?i)(?:replica|slave)of["']?[,:\s]+["']?no["']?[,\s]+["']?one`)
 
 // failover finds out whether replicas may take a server's place, and how soon.
@@ -70,9 +78,12 @@ func (p *Policy) failover(disk Files, sources []source) {
 		return
 	}
 	p.Remarks = append(p.Remarks, remarks...)
-	replicas, never := 0, 0
+	replicas, never, many := 0, 0, ""
 	for _, s := range sources {
 		for n, line := range strings.Split(string(s.data), "\n") {
+			if several := multiplied.FindString(line); several != "" && many == "" && !isComment(line) {
+				many = fmt.Sprintf("%s says %q: it is not known how many of these are replicas", Place{s.file, n + 1}, several)
+			}
 			if !isComment(line) && followers.MatchString(noOne.ReplaceAllString(line, "")) {
 				replicas++
 				if len(neverPromoted.FindAllString(line, 2)) == 1 {
@@ -82,7 +93,9 @@ func (p *Policy) failover(disk Files, sources []source) {
 			}
 		}
 	}
-	p.Failover = PromotedAtOnce(replicas)
+	if p.Failover = PromotedAtOnce(replicas); replicas > 0 {
+		p.Failover.Uncounted = many
+	}
 	p.Failover.Never = replicas > 0 && never == replicas && slices.ContainsFunc(sources, func(s source) bool {
 		return strings.Contains(strings.ToLower(string(s.data)), "sentinel") // which another's promotion does not ask
 	})

@@ -31,6 +31,28 @@ func TestWhatIsKnownOfAFailover(t *testing.T) {
 	}
 }
 
+// Several servers of one that a file describes may be so many replicas.
+func TestReplicasThatNobodyCounts(t *testing.T) {
+	const two = "services:\n  db: {image: redis}\n  r1:\n    image: redis\n    command: redis-server --replicaof db 6379\n"
+	for text, want := range map[string]string{
+		two:                                      "",
+		two + "    deploy:\n      replicas: 1\n": "",
+		two + "    deploy:\n      replicas: 2\n": `compose.yaml:7 says "replicas: 2"`,
+		two + "    scale: 12\n":                  `compose.yaml:6 says "scale: 12"`,
+		two + "    # replicas: 2\n":              "",
+		"services:\n  db: {image: redis}\n  s: {image: redis, command: redis-sentinel /s.conf}\n": "nothing that was read says how many",
+	} {
+		p, err := ParsePolicy("compose.yaml", []byte(text), "db")
+		require.NoError(t, err, text)
+		require.NotNil(t, p.Failover, text)
+		if want == "" {
+			require.Empty(t, p.Failover.Uncounted, text)
+		} else {
+			require.Contains(t, p.Failover.Uncounted, want, text)
+		}
+	}
+}
+
 func TestReadSentinel(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sentinel.conf")
 	read := func(text string) (*Failover, error) {

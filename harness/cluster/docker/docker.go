@@ -40,6 +40,7 @@ type Cluster struct {
 	folder   string
 	nodes    map[string]*node
 	address  map[proxy.Path]string // where a client, or a replica, reaches a server
+	ids      map[string]string     // of the members of a Redis Cluster, by name
 
 	life context.Context // ends when the cluster closes
 	end  context.CancelFunc
@@ -119,6 +120,9 @@ func (c *Cluster) build(ctx context.Context, opts Options) error {
 	if err := c.connect(ctx); err != nil {
 		return err
 	}
+	if c.cfg.RedisCluster {
+		return c.formRedisCluster(ctx)
+	}
 	if err := c.replicate(ctx); err != nil {
 		return err
 	}
@@ -127,7 +131,11 @@ func (c *Cluster) build(ctx context.Context, opts Options) error {
 
 // links is how many links a run takes.
 func links(cfg cluster.Config) int {
-	return len(cfg.Clients)*(len(cfg.Servers())+cfg.Sentinels) + len(cfg.Replicas) + len(cfg.Watched())
+	links := len(cfg.Clients)*(len(cfg.Servers())+cfg.Sentinels) + len(cfg.Replicas) + len(cfg.Watched())
+	if cfg.RedisCluster {
+		links += proxy.PortsOfAMember * (len(cfg.Servers()) - 1)
+	}
+	return links
 }
 
 // machine is what a server starts on, and whether it has a supervisor. The store
@@ -139,6 +147,9 @@ func (c *Cluster) machine(name string) (m proxy.Machine, supervised bool, err er
 		return m, false, err
 	}
 	m.Settings, err = server.Settings(c.cfg.Persistence, c.cfg.SettingsOf(name))
+	if c.cfg.RedisCluster {
+		m.Settings += server.MemberSettings(proxy.BusPort)
+	}
 	m.Small = slices.ContainsFunc(c.cfg.Fillable, func(f string) bool { return c.cfg.Resolve(f) == name })
 	return m, c.cfg.Supervised, err
 }
@@ -151,6 +162,9 @@ func (c *Cluster) connect(ctx context.Context) error {
 		Replicas: c.cfg.Replicas, StallLimit: c.cfg.StallLimit}
 	for _, name := range c.cfg.Servers() {
 		want.Servers[name] = c.nodes[name].inside
+	}
+	if c.cfg.RedisCluster {
+		want.Members = slices.DeleteFunc(c.cfg.Servers(), func(name string) bool { return name == cluster.StoreName })
 	}
 	want.Watched, want.Sentinels = c.cfg.Watched(), map[string]string{}
 	for _, name := range c.cfg.SentinelNames() {
@@ -247,6 +261,7 @@ func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(c
 	if err := c.routes(&setup); err != nil {
 		return nil, err
 	}
+	c.routesToMembers(&setup)
 	setup.Store = c.address[proxy.Path{Client: setup.Name, Server: cluster.StoreName}]
 	setup.Password = server.Password()
 	setup.Seed, setup.Epoch, setup.StallLimit = c.cfg.Seed, c.clock.Epoch(), c.cfg.StallLimit

@@ -33,6 +33,7 @@ var Kind = cluster.Kind{
 	},
 	Can:     can,
 	Fits:    Fits,
+	Knows:   knows,
 	Server:  strings.Join(ServerNames(), ", ") + " (default: the first)",
 	Image:   "one that has redis-server or valkey-server",
 	Servers: ServerNames(),
@@ -70,7 +71,7 @@ var supported = []string{
 	"kill", "shutdown", "start", "pause", "resume", "flush",
 	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
 	"client-clock", "node-clock", "power-loss", "slow-fsync", "fail-fsync", "fill-disk",
-	"replicas", "promote", "sentinels", "fill", "rewrite", "busy", "block", "disconnect",
+	"replicas", "promote", "sentinels", "redis-cluster", "fill", "rewrite", "busy", "block", "disconnect",
 }
 
 // setups are what its servers can be set up with.
@@ -82,11 +83,6 @@ var setups = append([]string{"supervisor"}, server.Adjustable...)
 func can(fault string) error {
 	if slices.Contains(supported, fault) || slices.Contains(setups, fault) {
 		return nil
-	}
-	if fault == "redis-cluster" {
-		// A member is known to clients, its replica and the others by one address, and
-		// only on loopback are the links and the server at the same.
-		return &cluster.Unsupported{Cluster: Name, Fault: fault, Needs: "a Redis Cluster", How: "use --on local"}
 	}
 	return &cluster.Unsupported{Cluster: Name, Fault: fault, Why: "it knows no such fault",
 		How: "it can do " + strings.Join(supported, ", ")}

@@ -117,6 +117,9 @@ func (n *node) Start(ctx context.Context) error {
 				return err
 			}
 		}
+		if err := n.announce(ctx); err != nil {
+			return err
+		}
 		return n.proxy.Move(ctx, n.service, n.inside)
 	})
 }

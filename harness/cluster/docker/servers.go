@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	cerrdefs "github.com/containerd/errdefs"
@@ -16,12 +17,14 @@ type Server struct {
 	Release string // of Debian, that the image is made of
 	Package string
 	Suite   string // of Debian, that has the package, where that is not the release itself
+	// Lacks are the commands that scenarios ask for and it does not know.
+	Lacks []string
 }
 
 // Servers are those that can be chosen by name, the default first. Those of unstable
 // are the newest that Debian has, whose versions move on: results say which it was.
 var Servers = []Server{
-	{Name: "redis-7.0", Release: "bookworm", Package: "redis-server"},
+	{Name: "redis-7.0", Release: "bookworm", Package: "redis-server", Lacks: []string{"WAITAOF"}},
 	{Name: "redis-8.0", Release: "trixie", Package: "redis-server"},
 	{Name: "valkey-8.1", Release: "trixie", Package: "valkey-server"},
 	{Name: "redis-unstable", Release: "sid", Package: "redis-server", Suite: "experimental"},
@@ -46,6 +49,23 @@ func find(c cluster.Choice) (Server, error) {
 		}
 	}
 	return Server{}, fmt.Errorf("docker cluster: there is no server %q: there are %s", c.Server, strings.Join(ServerNames(), ", "))
+}
+
+// knows says whether the server that is chosen knows a command that Redis 7.0 does not. An
+// image of the user's is asked when it runs.
+func knows(choice cluster.Choice, command string) error {
+	s, err := find(choice)
+	if err != nil || choice.Image != "" || !slices.Contains(s.Lacks, command) {
+		return err
+	}
+	var others []string
+	for _, other := range Servers {
+		if !slices.Contains(other.Lacks, command) {
+			others = append(others, other.Name)
+		}
+	}
+	return &cluster.Unsupported{Cluster: Name, Fault: command, Why: s.Name + " does not know it",
+		How: "use --server " + strings.Join(others, ", ")}
 }
 
 // wanted says what an image of the user's must have.

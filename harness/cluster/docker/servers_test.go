@@ -51,3 +51,11 @@ func TestAServerThatThereIsNot(t *testing.T) {
 	_, err := find(cluster.Choice{Server: "redis-9.0"})
 	require.EqualError(t, err, `docker cluster: there is no server "redis-9.0": there are redis-7.0, redis-8.0, valkey-8.1, redis-unstable, valkey-unstable`)
 }
+
+func TestServersKnowWaitAOF(t *testing.T) {
+	require.ErrorContains(t, knows(cluster.Choice{}, "WAITAOF"), "redis-7.0 does not know it; use --server redis-8.0")
+	for _, choice := range []cluster.Choice{{Server: "redis-8.0"}, {Server: "valkey-8.1"}, {Image: "mine"}} {
+		require.NoError(t, knows(choice, "WAITAOF"))
+	}
+	require.ErrorContains(t, knows(cluster.Choice{Server: "redis-6"}, "WAITAOF"), "there is no server")
+}

@@ -34,6 +34,7 @@ var Kind = cluster.Kind{
 	Can:      can,
 	Server:   "the path of a redis-server or valkey-server",
 	Serves:   func(server string) error { return cluster.Plainly(Available(server)) },
+	Knows:    knows,
 	Open:     open,
 	Parallel: func() int { return parallel },
 	Clean:    func(context.Context) ([]string, error) { return process.Clean() },
@@ -54,6 +55,15 @@ func open(_ context.Context, choice cluster.Choice, _ io.Writer) (cluster.Maker,
 		}
 		return c, nil
 	}), nil
+}
+
+// knows says whether the server that is chosen knows a command that Redis 7.0 does not.
+func knows(choice cluster.Choice, command string) error {
+	p, err := findServer(choice.Server)
+	if err != nil || p.knows(command) {
+		return err
+	}
+	return unsupported(command, p.String()+" does not know it", "use --server with the path of a later one")
 }
 
 func findRedis(ctx context.Context) (string, error) {

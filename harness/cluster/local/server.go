@@ -90,6 +90,19 @@ func parseVersion(out string) (program, error) {
 	return program{product: strings.ToLower(m[1]), version: m[2]}, nil
 }
 
+// since is the release that brought a command, whose number Valkey has kept.
+var since = map[string][2]int{"WAITAOF": {7, 2}}
+
+// knows says whether the program knows a command that Redis 7.0 does not.
+func (p program) knows(command string) bool {
+	var major, minor int
+	if _, err := fmt.Sscanf(p.version, "%d.%d", &major, &minor); err != nil {
+		return false
+	}
+	first := since[command]
+	return major > first[0] || major == first[0] && minor >= first[1]
+}
+
 func missing(why string) error {
 	return &cluster.Unsupported{
 		Cluster: Name, Fault: "any run", Why: why,

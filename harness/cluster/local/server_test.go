@@ -51,3 +51,9 @@ func TestMissingServer(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("#!/bin/sh\necho 'Redis server v=5.0.7 sha=0'\n"), 0o700))
 	check(file + ": version 5.0.7 is too old: 7.0 or later is needed")
 }
+
+func TestWhatLaterServersKnow(t *testing.T) {
+	for version, knows := range map[string]bool{"7.0.15": false, "7.2.4": true, "8.0.2": true, "9.1.2": true, "8": false} {
+		require.Equal(t, knows, program{product: "redis", version: version}.knows("WAITAOF"), version)
+	}
+}

@@ -69,7 +69,7 @@ func (n *Node) screen(peer *server.Peer, name string, args ...string) bool {
 	case n.refuses(name):
 		peer.WriteError(n.refusal())
 	case modelled[name] == 0:
-		if !n.server.Server().IsRegisteredCommand(name) {
+		if name != waitAOF && !n.server.Server().IsRegisteredCommand(name) {
 			return false // miniredis says that there is no such command
 		}
 		peer.WriteError(fmt.Sprintf("ERR %s is not modelled by the virtual cluster, whose nodes keep strings and "+

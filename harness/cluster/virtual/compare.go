@@ -50,7 +50,7 @@ func digest(value string) string { return fmt.Sprintf("%0*x", digestLength, xxh3
 // compares says whether a command compares, in the release of the node, and is one that
 // it has to carry out: miniredis has DELEX alone, and that not whole.
 func (n *Node) compares(name string, args []string) bool {
-	if slices.Contains(n.release.later, name) {
+	if name != waitAOF && slices.Contains(n.release.later, name) {
 		return true
 	}
 	if name != "SET" || len(n.release.conditions) == 0 {

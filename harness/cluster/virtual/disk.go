@@ -42,8 +42,12 @@ type disk struct {
 	pendingAt    int64 // when the last of them was made, on the true clock
 
 	started int64 // when the server started, on the true clock
-	saved   int64 // RDB: when it last saved, or started
-	dirty   int   // RDB: how many changes were made since
+	// written is how many writes were made, and synchronous how many of them were on the
+	// disk when it was synced last, both from the first on.
+	written, synchronous int64
+
+	saved int64 // RDB: when it last saved, or started
+	dirty int   // RDB: how many changes were made since
 
 	// where gives the server's place in its sequence of writes, which an RDB file tells
 	// beside the keys (nil: it has no part in replication), and saving notes.
@@ -78,6 +82,16 @@ func (d *disk) write(now int64, key string, r *record) {
 	d.pending[key], d.pendingAt = r, now
 	d.pendingBytes += respLength(key, r)
 	d.dirty++
+	d.written++
+	if d.setting == cluster.PersistAlways {
+		d.sync()
+	}
+}
+
+// rewritten notes that a key was given the value that it had, which an AOF holds again.
+func (d *disk) rewritten(now int64) {
+	d.written++
+	d.pendingAt = now
 	if d.setting == cluster.PersistAlways {
 		d.sync()
 	}
@@ -117,8 +131,20 @@ func (d *disk) lastTick(now int64) int64 {
 	return now - up%int64(time.Second)
 }
 
+// untilTick is how long it takes until everysec syncs next; 0 with another setting.
+func (d *disk) untilTick(now int64) time.Duration {
+	if d.setting != cluster.PersistEverysec {
+		return 0
+	}
+	return time.Second - time.Duration(now-d.started)%time.Second
+}
+
+// appends says whether the server has an append-only file.
+func (d *disk) appends() bool { return !d.loadsSnapshot() }
+
 // sync makes everything written so far survive.
 func (d *disk) sync() {
+	d.synchronous = d.written
 	for key, r := range d.pending {
 		if r == nil {
 			delete(d.synced, key)

@@ -141,9 +141,22 @@ func (r *replication) receive(args []string) {
 	r.offset += int64(len(encode(args)))
 }
 
-// acknowledge says up to where the replica has everything.
+// acknowledge says up to where the replica has everything, and if it has an append-only
+// file, up to where it has that on its disk.
 func (r *replication) acknowledge() {
-	r.stream.Write(encode([]string{"ACK", strconv.FormatInt(r.offset, 10)}))
+	words := []string{"ACK", strconv.FormatInt(r.offset, 10)}
+	if r.node.disk.appends() {
+		r.keep()
+		words = append(words, "FACK", strconv.FormatInt(r.kept, 10))
+	}
+	r.stream.Write(encode(words))
+}
+
+// keep notes up to where the replica has everything on its disk.
+func (r *replication) keep() {
+	if len(r.node.disk.pending) == 0 {
+		r.kept = r.offset
+	}
 }
 
 // apply does to a key what the master did.

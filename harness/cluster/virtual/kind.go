@@ -23,13 +23,18 @@ var Kind = cluster.Kind{
 	Can:     can,
 	Server:  strings.Join(ServerNames(), ", ") + ": whose commands they know (default: the first)",
 	Servers: ServerNames(),
+	Knows:   knows,
 	Open: func(_ context.Context, choice cluster.Choice, _ io.Writer) (cluster.Maker, error) {
 		r, err := findRelease(choice.Server)
 		if err != nil {
 			return nil, err
 		}
 		return cluster.Separate(func(_ context.Context, cfg cluster.Config) (cluster.Cluster, error) {
-			c, err := newCluster(cfg, r)
+			its := r
+			if choice.Server == "" {
+				its = knowing(cfg.Commands)
+			}
+			c, err := newCluster(cfg, its)
 			if err != nil {
 				return nil, err
 			}

@@ -13,6 +13,7 @@ type attached struct {
 	online bool   // it has been sent that
 	unsent []byte // what it is to be sent next
 	acked  int64  // the offset up to which it has everything, by its own word
+	kept   int64  // the offset up to which it has that on its disk, likewise; 0 if it does not say
 	heard  int64  // when it gave that, in seconds of the node's clock
 }
 
@@ -35,6 +36,7 @@ func (r *replication) hear(k *conn, args []string) {
 		for _, a := range r.replicas {
 			if offset, err := strconv.ParseInt(args[1], 10, 64); err == nil && a.conn == k {
 				a.acked, a.heard = max(a.acked, offset), r.seconds()
+				a.kept = max(a.kept, keptOf(args))
 			}
 		}
 		r.node.acknowledged()
@@ -117,6 +119,30 @@ func (r *replication) acknowledgedBy(offset int64) (count int) {
 		}
 	}
 	return count
+}
+
+// keptBy counts the replicas that have everything up to an offset on their disks.
+func (r *replication) keptBy(offset int64) (count int) {
+	if r != nil {
+		for _, a := range r.replicas {
+			if a.online && a.kept >= offset {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+// keptOf is what a replica says that it has on its disk: ACK offset FACK offset.
+func keptOf(ack []string) int64 {
+	if len(ack) < 4 || ack[2] != "FACK" {
+		return 0
+	}
+	kept, err := strconv.ParseInt(ack[3], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return kept
 }
 
 // everySecond is replicationCron.

@@ -50,7 +50,8 @@ type Node struct {
 	script  occupation // of another user, that runs on it
 	conns   map[*conn]bool
 	queue   []request    // commands that have arrived
-	waiting []*conn      // those that have said WAIT, in that order
+	waiting []*conn      // those that have said WAIT or WAITAOF, in that order
+	fsync   *link.Plan   // looks whether those that wait for the node's disk may go on
 	rep     *replication // nil: the node has no part in replication
 	roused  bool         // the executor goes on
 	ended   bool         // for good
@@ -62,7 +63,7 @@ var _ cluster.Node = (*Node)(nil)
 func newNode(name string, seed uint64, r release, setting cluster.Persistence, now func() int64, agenda *link.Agenda) *Node {
 	n := &Node{name: name, seed: seed, release: r, now: now, agenda: agenda, clock: wallClock{rate: 1},
 		disk: newDisk(setting), conns: map[*conn]bool{}}
-	n.execution = agenda.New(n.executeNext)
+	n.execution, n.fsync = agenda.New(n.executeNext), agenda.New(n.locked(n.acknowledged))
 	n.start()
 	return n
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"lockproof/harness/cluster"
 )
 
 // release is a server's release whose commands the nodes know.
@@ -22,11 +24,11 @@ var releases = []release{
 	{name: "redis-7.0", says: "redis_version:7.0.15"},
 	{
 		name: "redis-8.4", says: "redis_version:8.4.0",
-		later: []string{"DELEX", "DIGEST"}, conditions: []string{"IFEQ", "IFNE", "IFDEQ", "IFDNE"},
+		later: []string{"DELEX", "DIGEST", waitAOF}, conditions: []string{"IFEQ", "IFNE", "IFDEQ", "IFDNE"},
 	},
 	{
 		name: "valkey-9.0", says: "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:9.0.0",
-		later: []string{"DELIFEQ"}, conditions: []string{"IFEQ"}, alone: true,
+		later: []string{"DELIFEQ", waitAOF}, conditions: []string{"IFEQ"}, alone: true,
 	},
 }
 
@@ -47,6 +49,27 @@ func findRelease(name string) (release, error) {
 		}
 	}
 	return release{}, fmt.Errorf("virtual cluster: there is no server %q: there are %s", name, strings.Join(ServerNames(), ", "))
+}
+
+// knowing gives a release that knows these commands, the default if it does.
+func knowing(commands []string) release {
+	for _, r := range releases {
+		if !slices.ContainsFunc(commands, r.lacks) {
+			return r
+		}
+	}
+	return releases[0]
+}
+
+// knows says whether the nodes know a command, of the release that is chosen, or of one that a
+// scenario needs where none is.
+func knows(choice cluster.Choice, command string) error {
+	r, err := findRelease(choice.Server)
+	if err != nil || choice.Server == "" || !r.lacks(command) {
+		return err
+	}
+	return &cluster.Unsupported{Cluster: Name, Fault: command, Why: r.name + " does not know it",
+		How: "leave --server out, or use --server " + knowing([]string{command}).name}
 }
 
 // server is what the nodes are, with the version in go.mod.

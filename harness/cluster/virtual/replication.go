@@ -53,6 +53,7 @@ type replication struct {
 	state  progress
 	stream *conn // to the master
 	heard  int64 // when that was last heard of, in seconds of the node's clock
+	kept   int64 // the offset up to which everything is on its disk
 	whole  bool  // it has begun to take a copy, and no place in a sequence is its own
 }
 
@@ -155,6 +156,7 @@ func (n *Node) carryOn() {
 			r.dial.Set(time.Nanosecond)
 		}
 	}
+	n.fsync.Set(time.Nanosecond)
 	for _, k := range n.waiting {
 		if due := k.waits.due; due > 0 {
 			k.waits.plan.Set(max(time.Nanosecond, time.Duration(due-n.now())))
@@ -167,7 +169,7 @@ func (r *replication) begin() {
 	r.isReplica, r.offset, r.before, r.loops = r.follows != nil, 0, place{}, 0
 	r.rename()
 	r.feeds, r.backlog, r.replicas, r.good = false, nil, nil, 0
-	r.state, r.stream, r.whole, r.heard = apart, nil, true, r.seconds()
+	r.state, r.stream, r.whole, r.heard, r.kept = apart, nil, true, r.seconds(), 0
 	if found := r.node.disk.place; found.id != "" && r.node.disk.loadsSnapshot() {
 		// A replica goes on from there, and a master lets its replicas do so.
 		r.feeds, r.offset = true, found.offset
@@ -220,6 +222,7 @@ func (n *Node) replicated(q request) {
 	if q.from.replica {
 		n.rep.hear(q.from, q.args)
 	} else {
+		n.rep.keep()
 		n.rep.receive(q.args)
 	}
 }

@@ -221,6 +221,13 @@ func both(t *testing.T, setting cluster.Persistence, lines map[string]string, de
 	t.Helper()
 	cfg := cluster.Config{Nodes: []string{"n1"}, Clients: []string{"c1"}, Replicas: map[string]string{"r1": "n1"},
 		Persistence: setting, Settings: lines, Seed: 1, Record: func(history.Event) {}}
+	compared(t, cfg, "", deeds)
+}
+
+// compared does all deeds on a virtual pair and on a real one of a program, redis-server
+// for none.
+func compared(t *testing.T, cfg cluster.Config, program string, deeds []deed) {
+	t.Helper()
 	carryOut := func(p pair) (replies []string, err error) {
 		for _, d := range deeds {
 			reply, err := d.do(p)
@@ -233,14 +240,16 @@ func both(t *testing.T, setting cluster.Persistence, lines map[string]string, de
 	}
 	var got []string
 	inBubble(t, func() {
-		c, err := virtual.New(cfg)
+		maker, err := virtual.Kind.Open(ctx, cluster.Choice{}, nil)
 		require.NoError(t, err)
-		got, err = carryOut(pair{c, func(name string) *redis.Client { return connect(c, "c1", name) }})
+		c, err := maker.New(ctx, cfg)
+		require.NoError(t, err)
+		got, err = carryOut(pair{c, func(name string) *redis.Client { return connect(c.(*virtual.Cluster), "c1", name) }})
 		require.NoError(t, err)
 		require.NoError(t, c.Close())
 	})
 	cfg.Dir = tempDir(t)
-	c, err := local.New(t.Context(), cfg, local.Options{})
+	c, err := local.New(t.Context(), cfg, local.Options{RedisServer: program})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.Close()) }()
 	want, err := carryOut(pair{c, func(name string) *redis.Client {

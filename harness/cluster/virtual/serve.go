@@ -28,8 +28,9 @@ type conn struct {
 	transacts bool // it has said MULTI, and neither EXEC nor DISCARD since
 	// queuesWrites: writes have been queued in that transaction.
 	queuesWrites bool
-	waits        *waiting // nil: it has not said WAIT, or been answered
+	waits        *waiting // nil: it has not said WAIT or WAITAOF, or been answered
 	offset       int64    // in what the node's replicas are sent, after the last command
+	wrote        int64    // of what the node's disk has been given, after the last command
 	replica      bool     // a replica's, that follows the node
 	partial      []byte   // the beginning of a command whose rest is still to come
 	broken       bool     // what came in is no RESP: nothing that comes after it is read
@@ -193,18 +194,22 @@ func (n *Node) execute(k *conn, args []string) []byte {
 	if name == "WAIT" && !k.transacts {
 		return n.wait(k, args)
 	}
+	if name == waitAOF && !k.transacts && !n.release.lacks(name) {
+		return n.waitForDisks(k, args)
+	}
 	if reply := n.abort(k, name); reply != nil {
 		return reply
 	}
+	offset, written := n.rep.written(), n.disk.written
 	if what := n.dispatch(k, name, args); what != nil {
 		n.replace(k)
 		return fmt.Appendf(nil, "-ERR miniredis gave up on %s: %v\r\n", args[0], what)
 	}
 	k.peer.Flush()
 	if modelled[name] == writes && !n.rep.replica() {
-		before := n.rep.written()
 		n.journal(args)
-		if n.rep.written() == before && overwrites(name, k.reply.String()) {
+		if n.disk.written == written && overwrites(name, k.reply.String()) {
+			n.disk.rewritten(n.now())
 			n.rep.feed("PING")
 		}
 	}
@@ -213,8 +218,21 @@ func (n *Node) execute(k *conn, args []string) []byte {
 	}
 	k.transacts = name == "MULTI" || k.transacts && !endsTransaction(args)
 	k.queuesWrites = k.transacts && (k.queuesWrites || modelled[name] == writes && !carries[name] && k.reply.String() == "+QUEUED\r\n")
-	k.offset = n.rep.written()
+	n.noteWritten(k, offset, written)
 	return n.refusedScript(args, bytes.Clone(k.reply.Bytes()))
+}
+
+// noteWritten notes what a connection that has given a command waits for with WAIT or
+// WAITAOF, by where the node was before that: to Redis 7.0 all that has been written until
+// then, by whomever; to later ones all until its own last write.
+func (n *Node) noteWritten(k *conn, offset, written int64) {
+	all := n.release.lacks(waitAOF)
+	if now := n.rep.written(); all || now != offset {
+		k.offset = now
+	}
+	if now := n.disk.written; all || now != written {
+		k.wrote = now
+	}
 }
 
 // replace gives the node a new miniredis with the same keys. The old one died

@@ -30,10 +30,23 @@ type Run struct {
 	// gives the Sentinels' addresses. Every client has a link to each.
 	Watched   []string          `json:"watched,omitempty"`
 	Sentinels map[string]string `json:"sentinels,omitempty"`
+	// Members are the servers that make one Redis Cluster. Each is reached at two ports
+	// more, on which nothing happens to what passes: see ToMember and ToBus.
+	Members []string `json:"members,omitempty"`
 	// StallLimit is the lateness from which on the proxy reports a stall of
 	// its own; 0: it does not.
 	StallLimit time.Duration `json:"stall_limit,omitempty"`
 }
+
+// ToMember and ToBus stand for whoever reaches a member of a Redis Cluster past every link:
+// at its port, and at the port of its bus, BusPort.
+const (
+	ToMember = "to-member"
+	ToBus    = "to-bus"
+
+	BusPort        = 16379
+	PortsOfAMember = 2
+)
 
 // Process is the proxy's name in the history, for its stalls.
 const Process = "toxiproxy"

@@ -59,7 +59,7 @@ func begin(t *testing.T, change func(*Run)) *site {
 	})
 	s.ports, err = s.Begin(t.Context(), want)
 	require.NoError(t, err)
-	require.Len(t, s.ports, 6)
+	require.Len(t, s.ports, want.Ports())
 	follow, err := s.Follow(context.Background(), func(e history.Event) {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -60,6 +60,10 @@ func openRun(want Run, first, ports int) (*runLinks, error) {
 			return nil, err
 		}
 	}
+	if err := r.passOn(want, first+len(want.links())); err != nil {
+		r.close()
+		return nil, err
+	}
 	if want.StallLimit > 0 {
 		r.serving.Go(func() { clock.Watch(r.life, Process, want.StallLimit, r.log.add) })
 	}
@@ -71,7 +75,8 @@ const longest = 24 * time.Hour
 
 // Ports is how many ports the run's links take.
 func (want Run) Ports() int {
-	return len(want.Clients)*(len(want.Servers)+len(want.Sentinels)) + len(want.Replicas) + len(want.Watched)
+	return len(want.Clients)*(len(want.Servers)+len(want.Sentinels)) + len(want.Replicas) + len(want.Watched) +
+		PortsOfAMember*len(want.Members)
 }
 
 // links lists what links there are to be.
@@ -105,14 +110,14 @@ func (r *runLinks) open(cfg link.Config, port int) error {
 		return fmt.Errorf("the link from %q to %q: there is no such server in this run", p.Client, p.Server)
 	}
 	r.links[p] = link.New(cfg)
-	return r.listen(p, port)
+	return r.listen(p, port, r.join)
 }
 
-// listen waits for the link's client on a port.
-func (r *runLinks) listen(p Path, port int) error {
+// listen waits on a port for who is to be led to a server.
+func (r *runLinks) listen(p Path, port int, lead func(Path, net.Conn)) error {
 	ln, err := net.Listen("tcp", ":"+strconv.Itoa(port))
 	if err != nil {
-		return fmt.Errorf("link %s: %w", r.links[p].Name(), err)
+		return fmt.Errorf("from %s to %s: %w", p.Client, p.Server, err)
 	}
 	r.listening = append(r.listening, Listening{p, port})
 	r.listeners = append(r.listeners, ln)
@@ -123,7 +128,7 @@ func (r *runLinks) listen(p Path, port int) error {
 				return // closed
 			}
 			// A server that is away must not keep the next client waiting.
-			r.serving.Go(func() { r.join(p, client) })
+			r.serving.Go(func() { lead(p, client) })
 		}
 	})
 	return nil
