@@ -209,7 +209,9 @@ func (n *Node) execute(k *conn, args []string) []byte {
 	if modelled[name] == writes && !n.rep.replica() {
 		n.journal(args)
 		if n.disk.written == written && overwrites(name, k.reply.String()) {
-			n.disk.rewritten(n.now())
+			if !n.release.lacks(waitAOF) { // which waits for it
+				n.disk.rewritten(n.now())
+			}
 			n.rep.feed("PING")
 		}
 	}
