@@ -140,7 +140,7 @@ func (t *table) grid(b *bytes.Buffer) {
 
 // prices is what each costs beside safety.
 func (t *table) prices(b *bytes.Buffer) {
-	b.WriteString("\n## What it costs\n\n" + priced + "\n| lock | servers | pairs a second | of the bare commands' | commands a pair | orphans | " +
+	b.WriteString("\n## What it costs\n\n" + priced + "\n| lock | servers | pairs a second | of the bare commands' | commands a pair | left behind | " +
 		"a hung server |\n|---|---|---|---|---|---|---|\n")
 	for _, e := range t.entries {
 		if e.Cost == nil {
@@ -156,8 +156,8 @@ func (t *table) prices(b *bytes.Buffer) {
 
 const priced = `One caller takes and gives back keys of its own, each lock in turn, round by round, on the same five real servers of this machine: the best of forty short rounds, and medians of commands.
 Bare commands are SET NX PX and the script that compares and deletes with no lock around them, on as many servers, until a majority
-has answered. Orphans are keys that are left when eight callers want one key for two seconds and give up after 20 ms, again and again, and
-whoever gets it gives it back. A hung server is one of five: how long a caller then waits. Locks of other languages were not measured.
+has answered. Left behind are the servers that still have the key after eight callers wanted it for two seconds and gave up after 20 ms, again and
+again, and whoever got it gave it back. A hung server is one of five: how long a caller then waits. Locks of other languages were not measured.
 The machine was shared while this ran: compare rows, not numbers of another day.
 `
 
