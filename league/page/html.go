@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"os"
+	"slices"
 
 	"example.com/league"
 )
@@ -68,6 +69,11 @@ func (e *entry) Reference() bool  { return e.reference() }
 // Class is the cell's in the page's style.
 func (c cell) Class() string {
 	return map[string]string{wrong: "wrong", depends: "depends", right: "right"}[c.Mark]
+}
+
+// Depending are the crosses that rest on how the lock is used.
+func (e *entry) Depending() []*cross {
+	return slices.DeleteFunc(slices.Clone(e.Crosses), (*cross).counts)
 }
 
 // figures are what a lock costs, as the tables have it.

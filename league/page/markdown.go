@@ -56,14 +56,21 @@ func (t *table) trouble(b *bytes.Buffer) {
 		}
 		worst := e.worst()
 		if len(worst) == 0 {
-			calm = append(calm, e.Name)
+			said := e.title()
+			for i, c := range e.Depending() {
+				said += []string{" (", ", "}[min(i, 1)] + c.Short
+			}
+			if len(e.Depending()) > 0 {
+				said += ")"
+			}
+			calm = append(calm, said)
 		}
 		for _, c := range worst {
 			fmt.Fprintf(b, "| **%s** | %s%s | %s |\n", e.title(), c.Short, c.link("../"+published+"/"), c.count())
 		}
 	}
-	fmt.Fprintf(b, "\nNothing worse than waiting for a TTL, or what depends on how it is used, was found in: %s. Such things are in the table and "+
-		"below it.\n", strings.Join(calm, ", "))
+	fmt.Fprintf(b, "\nNothing worse than a wait for a TTL, or what depends on how it is used (in brackets), was found in: %s. All of it is in the table "+
+		"and below it.\n", strings.Join(calm, "; "))
 }
 
 // worst are the crosses that are the lock's own and cost more than a TTL of waiting.
