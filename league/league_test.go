@@ -167,7 +167,7 @@ func work(t *testing.T, lock Lock, names []string, trials int) {
 			names[i] = filepath.Join("league", name)
 		}
 	}
-	args := append([]string{"run", "--worker", lock.Worker, "--on", "local", "--ttl", "1s", "--parallel", "2", "--trials", strconv.Itoa(trials),
+	args := append([]string{"run", "--worker", lock.Worker, "--on", "local", "--ttl", "2s", "--parallel", "2", "--trials", strconv.Itoa(trials),
 		"--out", out}, names...)
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = ".."
