@@ -21,6 +21,7 @@ import (
 var (
 	explore = flag.Duration("explore", 10*time.Minute, "for how long to explore each lock")
 	on      = flag.String("on", "", "local: real servers for all, and not only for locks that dial by themselves")
+	ttl     = flag.Duration("ttl", 2*time.Second, "the TTL on real servers: with a longer one a busy machine's stalls matter less")
 	trials  = flag.Int("trials", 1, "how many trials of each scenario")
 	chosen  = flag.String("scenarios", "", "names or files of scenarios, with commas between them")
 )
@@ -68,7 +69,7 @@ func TestLeague(t *testing.T) {
 			}
 			options = append(options, locktest.Scenarios(names...))
 			if lock.RealTime || *on == "local" {
-				options = append(options, locktest.RealTime())
+				options = append(options, locktest.RealTime(), locktest.TTL(*ttl))
 			}
 			run(t, lock, options)
 		})
@@ -110,7 +111,7 @@ func TestConfirmed(t *testing.T) {
 				work(t, lock, names, max(*trials, confirmations))
 				return
 			}
-			run(t, lock, []locktest.Option{locktest.Scenarios(names...), locktest.RealTime(), locktest.Trials(max(*trials, confirmations))})
+			run(t, lock, []locktest.Option{locktest.Scenarios(names...), locktest.RealTime(), locktest.TTL(*ttl), locktest.Trials(max(*trials, confirmations))})
 		})
 	}
 }
@@ -167,7 +168,7 @@ func work(t *testing.T, lock Lock, names []string, trials int) {
 			names[i] = filepath.Join("league", name)
 		}
 	}
-	args := append([]string{"run", "--worker", lock.Worker, "--on", "local", "--ttl", "2s", "--parallel", "2", "--trials", strconv.Itoa(trials),
+	args := append([]string{"run", "--worker", lock.Worker, "--on", "local", "--ttl", ttl.String(), "--parallel", "2", "--trials", strconv.Itoa(trials),
 		"--out", out}, names...)
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = ".."

@@ -256,7 +256,16 @@ func (t *table) rest(b *bytes.Buffer) {
 }
 
 const beside = `
-redis-py's ` + "`reacquire`" + ` of a lock with timeout=0 deletes it and says yes, 10 of 10:
-[findings/redis-py-reacquire-zero.md](findings/redis-py-reacquire-zero.md); it depends on how it is used. What is known of the locks of
+## What was predicted
+
+| from reading | came to |
+|---|---|
+| redlock-go has one token for all attempts of a Lock (redlock/redlock.go:192-193) | so it is read, and no run shows harm: it waits for each release as long as a TTL, before it asks again |
+| redsync has one token for all attempts (mutex.go:80, 86) | confirmed, [findings/redsync-one-token.md](findings/redsync-one-token.md) |
+| redislock, go-zero and redis-py look at no clock after the SET | so it is read; they tell no validity, so that it is up to their users from when they count, and counted from the call it does no harm |
+| redis-py's reacquire with timeout=0 | confirmed, 10 of 10: it deletes the lock and says yes, [findings/redis-py-reacquire-zero.md](findings/redis-py-reacquire-zero.md); it depends on how it is used |
+| a plain DEL somewhere | none found in the libraries of the table: each compares first |
+
+What is known of the locks of
 other languages besides, with causes and places, is in [other-locks.md](other-locks.md).
 `
