@@ -12,7 +12,7 @@ import (
 )
 
 func gocrons() []Lock {
-	jobs := Quote{"The lock is held for the duration of the job's run", "github.com/go-co-op/gocron/v2 v2.16.6, distributed.go:17"}
+	jobs := Quote{"The lock is held for the duration of the job's run", "github.com/go-co-op/gocron/v2 v2.21.2, distributed.go:17"}
 	base := Lock{Module: "github.com/go-co-op/gocron-redis-lock/v2", On: Single}
 	plain, extending := base, base
 	plain.Name, plain.Test = "gocron-redis-lock", "gocron"

@@ -21,6 +21,7 @@ import (
 var (
 	explore = flag.Duration("explore", 10*time.Minute, "for how long to explore each lock")
 	on      = flag.String("on", "", "local: real servers for all, and not only for locks that dial by themselves")
+	ttl     = flag.Duration("ttl", 0, "the TTL on real servers, 0: each scenario's own; with 2s a busy machine's stalls matter less")
 	trials  = flag.Int("trials", 1, "how many trials of each scenario")
 	chosen  = flag.String("scenarios", "", "names or files of scenarios, with commas between them")
 )
@@ -68,7 +69,7 @@ func TestLeague(t *testing.T) {
 			}
 			options = append(options, locktest.Scenarios(names...))
 			if lock.RealTime || *on == "local" {
-				options = append(options, locktest.RealTime())
+				options = append(options, onReal()...)
 			}
 			run(t, lock, options)
 		})
@@ -110,7 +111,7 @@ func TestConfirmed(t *testing.T) {
 				work(t, lock, names, max(*trials, confirmations))
 				return
 			}
-			run(t, lock, []locktest.Option{locktest.Scenarios(names...), locktest.RealTime(), locktest.Trials(max(*trials, confirmations))})
+			run(t, lock, append(onReal(), locktest.Scenarios(names...), locktest.Trials(max(*trials, confirmations))))
 		})
 	}
 }
@@ -125,6 +126,14 @@ func run(t *testing.T, lock Lock, options []locktest.Option) {
 		lock.Prepare()
 	}
 	locktest.Run(t, lock.New, append(options, append([]locktest.Option{locktest.Named(lock.Name)}, lock.Options...)...)...)
+}
+
+// onReal is what a run on real servers takes.
+func onReal() []locktest.Option {
+	if *ttl > 0 {
+		return []locktest.Option{locktest.RealTime(), locktest.TTL(*ttl)}
+	}
+	return []locktest.Option{locktest.RealTime()}
 }
 
 // again skips what has left its results already: `make league` goes on where it was broken off.
@@ -167,8 +176,11 @@ func work(t *testing.T, lock Lock, names []string, trials int) {
 			names[i] = filepath.Join("league", name)
 		}
 	}
-	args := append([]string{"run", "--worker", lock.Worker, "--on", "local", "--ttl", "1s", "--parallel", "2", "--trials", strconv.Itoa(trials),
-		"--out", out}, names...)
+	args := append([]string{"run", "--worker", lock.Worker, "--on", "local", "--parallel", "2", "--trials", strconv.Itoa(trials), "--out", out},
+		names...)
+	if *ttl > 0 {
+		args = append(args, "--ttl", ttl.String())
+	}
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = ".."
 	cmd.Env = append(os.Environ(), "NODE_PATH=/usr/share/nodejs") // where Debian's are, for a node that is not Debian's

@@ -136,7 +136,7 @@ type Cost struct {
 	OfBare float64 `json:"of_bare"`
 	// Commands is what the servers carry out for a pair.
 	Commands float64 `json:"commands"`
-	// Orphans are keys left by eight callers who want one key and give up early.
+	// Orphans are the servers that still have the key that eight callers wanted and gave up early.
 	Orphans int64 `json:"orphans"`
 	// Hung is what a caller waits while one server of five hangs, "" for a lock on one.
 	Hung string `json:"hung,omitempty"`

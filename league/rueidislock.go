@@ -34,7 +34,7 @@ func rueidisLocks() []Lock {
 	cached.Name, cached.Test, cached.Module = "rueidislock", "rueidislock", "github.com/redis/rueidis"
 	cached.SetUp = "as in its README: KeyMajority 1 for one server, NoLoopTracking; the TTL as KeyValidity"
 	cached.Findings = append([]Finding{{
-		Scenarios: []string{"asked-once", "delayed-restart"}, Confirm: []string{"scenarios/asked-once.yaml", "delayed-restart"},
+		Scenarios: []string{"asked-once", "delayed-restart", "healthy-contention", "holder-crashes", "slow-acquire"}, Confirm: []string{"scenarios/asked-once.yaml", "delayed-restart"},
 		Short: "a waiter may wait for ever",
 		What: "whoever waits for a lock waits for ever, if an attempt was answered later than 20 ms (TryNextAfter) or the server was " +
 			"restarted: WithContext asks again only when it is told that a key has changed, and nobody tells it any more",

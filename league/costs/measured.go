@@ -122,8 +122,8 @@ func (m *measured) pairs(c *contender, counts bool) error {
 	return errors.Join(err, m.flush(), m.ctx.Err())
 }
 
-// orphans counts the keys that are left when eight callers want one key and give up early,
-// again and again, and those who get it give it back.
+// orphans counts the servers that still have the key after eight callers wanted it and gave up
+// early, again and again, and those who got it gave it back.
 func (m *measured) orphans(c *contender) error {
 	if err := m.flush(); err != nil {
 		return err
@@ -175,7 +175,7 @@ func (m *measured) hung(c *contender) error {
 	case len(waits) > 0:
 		c.hung = waits[len(waits)/2].Round(100 * time.Microsecond).String()
 	case errors.Is(err, errLate):
-		c.hung = "does not come back"
+		c.hung = fmt.Sprintf("not back after %v", patience+time.Second)
 	default:
 		c.hung = fmt.Sprintf("no lock in %v", patience)
 	}

@@ -215,8 +215,8 @@ func (e *entry) cross(f league.Finding, real []reports.ResultsRow, known evidenc
 	if len(c.Shown) == 0 && c.Real == 0 {
 		return nil
 	}
-	if len(c.Shown) == 0 {
-		c.Shown = f.Scenarios[:1]
+	if c.Real > 0 && !slices.Contains(c.Shown, f.Scenarios[0]) {
+		c.Shown = append(c.Shown, f.Scenarios[0])
 	}
 	return c
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"os"
+	"slices"
 
 	"example.com/league"
 )
@@ -70,11 +71,16 @@ func (c cell) Class() string {
 	return map[string]string{wrong: "wrong", depends: "depends", right: "right"}[c.Mark]
 }
 
+// Depending are the crosses that rest on how the lock is used.
+func (e *entry) Depending() []*cross {
+	return slices.DeleteFunc(slices.Clone(e.Crosses), (*cross).counts)
+}
+
 // figures are what a lock costs, as the tables have it.
 func figures(c *league.Cost, l league.Lock) []string {
-	left, hung := fmt.Sprint(c.Orphans), cmp.Or(c.Hung, nothing)
-	if l.Unreleased {
-		left = nothing
+	pairs, of, left, hung := fmt.Sprintf("%.0f", c.Pairs), fmt.Sprintf("%.2f", c.OfBare), fmt.Sprint(c.Orphans), cmp.Or(c.Hung, nothing)
+	if l.Unreleased { // it is only ever taken
+		pairs, of, left = pairs+" taken", nothing, nothing
 	}
-	return []string{fmt.Sprintf("%.0f", c.Pairs), fmt.Sprintf("%.2f", c.OfBare), fmt.Sprintf("%.1f", c.Commands), left, hung}
+	return []string{pairs, of, fmt.Sprintf("%.1f", c.Commands), left, hung}
 }

@@ -56,14 +56,21 @@ func (t *table) trouble(b *bytes.Buffer) {
 		}
 		worst := e.worst()
 		if len(worst) == 0 {
-			calm = append(calm, e.Name)
+			said := e.title()
+			for i, c := range e.Depending() {
+				said += []string{" (", ", "}[min(i, 1)] + c.Short
+			}
+			if len(e.Depending()) > 0 {
+				said += ")"
+			}
+			calm = append(calm, said)
 		}
 		for _, c := range worst {
 			fmt.Fprintf(b, "| **%s** | %s%s | %s |\n", e.title(), c.Short, c.link("../"+published+"/"), c.count())
 		}
 	}
-	fmt.Fprintf(b, "\nNothing worse than waiting for a TTL, or what depends on how it is used, was found in: %s. Such things are in the table and "+
-		"below it.\n", strings.Join(calm, ", "))
+	fmt.Fprintf(b, "\nNothing worse than a wait for a TTL, or what depends on how it is used (in brackets), was found in: %s. All of it is in the table "+
+		"and below it.\n", strings.Join(calm, "; "))
 }
 
 // worst are the crosses that are the lock's own and cost more than a TTL of waiting.
@@ -140,7 +147,7 @@ func (t *table) grid(b *bytes.Buffer) {
 
 // prices is what each costs beside safety.
 func (t *table) prices(b *bytes.Buffer) {
-	b.WriteString("\n## What it costs\n\n" + priced + "\n| lock | servers | pairs a second | of the bare commands' | commands a pair | orphans | " +
+	b.WriteString("\n## What it costs\n\n" + priced + "\n| lock | servers | pairs a second | of the bare commands' | commands a pair | left behind | " +
 		"a hung server |\n|---|---|---|---|---|---|---|\n")
 	for _, e := range t.entries {
 		if e.Cost == nil {
@@ -156,8 +163,8 @@ func (t *table) prices(b *bytes.Buffer) {
 
 const priced = `One caller takes and gives back keys of its own, each lock in turn, round by round, on the same five real servers of this machine: the best of forty short rounds, and medians of commands.
 Bare commands are SET NX PX and the script that compares and deletes with no lock around them, on as many servers, until a majority
-has answered. Orphans are keys that are left when eight callers want one key for two seconds and give up after 20 ms, again and again, and
-whoever gets it gives it back. A hung server is one of five: how long a caller then waits. Locks of other languages were not measured.
+has answered. Left behind are the servers that still have the key after eight callers wanted it for two seconds and gave up after 20 ms, again and
+again, and whoever got it gave it back. A hung server is one of five: how long a caller then waits. Locks of other languages were not measured.
 The machine was shared while this ran: compare rows, not numbers of another day.
 `
 
@@ -249,7 +256,16 @@ func (t *table) rest(b *bytes.Buffer) {
 }
 
 const beside = `
-redis-py's ` + "`reacquire`" + ` of a lock with timeout=0 deletes it and says yes, 10 of 10:
-[findings/redis-py-reacquire-zero.md](findings/redis-py-reacquire-zero.md); it depends on how it is used. What is known of the locks of
+## What was predicted
+
+| from reading | came to |
+|---|---|
+| redlock-go has one token for all attempts of a Lock (redlock/redlock.go:192-193) | so it is read, and no run shows harm: it waits for each release as long as a TTL, before it asks again |
+| redsync has one token for all attempts (mutex.go:80, 86) | confirmed, [findings/redsync-one-token.md](findings/redsync-one-token.md) |
+| redislock, go-zero and redis-py look at no clock after the SET | so it is read; they tell no validity, so that it is up to their users from when they count, and counted from the call it does no harm |
+| redis-py's reacquire with timeout=0 | confirmed, 10 of 10: it deletes the lock and says yes, [findings/redis-py-reacquire-zero.md](findings/redis-py-reacquire-zero.md); it depends on how it is used |
+| a plain DEL somewhere | none found in the libraries of the table: each compares first |
+
+What is known of the locks of
 other languages besides, with causes and places, is in [other-locks.md](other-locks.md).
 `
