@@ -2,7 +2,9 @@ package validate
 
 import (
 	"context"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sync"
 	"testing"
@@ -19,7 +21,7 @@ import (
 func asker(t *testing.T, file string, p settings.Policy, crashes ...settings.Crash) *Asker {
 	t.Helper()
 	if file != "" {
-		file = filepath.Join("settings", "testdata", "redis", file)
+		file = installed(t, filepath.Join("settings", "testdata", "redis", file))
 	}
 	r, err := settings.Disk.ReadRedis(file, nil)
 	require.NoError(t, err)
@@ -31,6 +33,23 @@ func asker(t *testing.T, file string, p settings.Policy, crashes ...settings.Cra
 			Trials: 6, Seed: 1, Drift: redlock.DefaultDrift},
 		Suite: suite.Run,
 	}
+}
+
+// installed is a file as an operator has it: what it includes has a whole path. Redis looks
+// for a relative one in the folder that it was started in, so that nothing is sure of it.
+func installed(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	folder, err := filepath.Abs(filepath.Dir(file))
+	require.NoError(t, err)
+	whole := regexp.MustCompile(`(?m)^include (\w)`).ReplaceAllString(string(text), "include "+folder+"/$1")
+	if whole == string(text) {
+		return file
+	}
+	file = filepath.Join(t.TempDir(), filepath.Base(file))
+	require.NoError(t, os.WriteFile(file, []byte(whole), 0o600))
+	return file
 }
 
 // atOnce brings every node back at once.
