@@ -34,7 +34,8 @@ const head = `<!-- written by make league: change league/, not this file -->
 Each lock over the same catalogue, with the defaults that its users have. A cross stands here only if it was repeated on real
 Redis or says that it was not, if its cause was found in the library's code, and with what its author would reply. What rests on how a
 lock is used is told apart: (✗). Libraries draw their own
-randomness, so that a row may differ from run to run; crosses do not rest on one row alone.
+randomness, so that a row may differ from run to run; crosses do not rest on one row alone. What runs on real servers runs in fewer
+scenarios, and on a busy machine some show nothing (–); counts have the day on which most trials could be judged.
 The [page](../reports/published/league/index.html) has the same with its stories.
 
 ## In trouble
