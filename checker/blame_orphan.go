@@ -95,10 +95,11 @@ func (b *orphanBlame) releasedBefore() (int64, bool) {
 	return 0, false
 }
 
-// undelivered finds the fault that stood between a key's owner and its node.
+// undelivered finds the fault that stood between a key's owner and its node. One that took
+// the answer to its SET did not: a release goes through.
 func (b *orphanBlame) undelivered() (fault, bool) {
 	for _, f := range b.faults {
-		between := f.class.HindersLink() && f.target == b.link("-") && !b.reach().far(f)
+		between := f.class.HindersLink() && f.target == b.link("-") && !b.reach().far(f) && !f.takesAnswer()
 		if between && f.from < b.left.until && f.until > b.left.from {
 			return f, true
 		}

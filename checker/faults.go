@@ -26,6 +26,8 @@ type fault struct {
 	atWork bool
 	// toClient: of a cut: what the client sends goes through.
 	toClient bool
+	// answersToSets: it is on the answers to SETs, which the history has, as they set out.
+	answersToSets bool
 }
 
 // faultReader collects the faults of a history.
@@ -100,7 +102,9 @@ func begin(e *history.Event, index int) []fault {
 	for _, target := range e.Fault.Targets {
 		f := fault{id: e.Fault.ID, class: e.Fault.Class, target: target, span: span{from: e.Time}, since: e.Time,
 			open: true, event: index, cause: cause, met: e.Fault.Met}
-		f.toClient = e.Fault.Asked["direction"] == "to-client"
+		asked := e.Fault.Asked
+		f.toClient = asked["direction"] == "to-client"
+		f.answersToSets = asked["part"] == "reply" && (asked["command"] == "take" || asked["command"] == "SET")
 		if e.Fault.Since > 0 {
 			f.since = e.Fault.Since
 		}

@@ -215,6 +215,22 @@ func TestAFaultOnOneMessageIsSpent(t *testing.T) {
 	}
 }
 
+// One that loses the answer to a SET is spent when the node has given it: a lock that waits for it for ever has nobody to blame.
+func TestALostAnswerHindersNoLonger(t *testing.T) {
+	for _, test := range []struct {
+		asked map[string]string
+		until int64
+	}{
+		{map[string]string{"command": "take", "part": "reply"}, 220}, {map[string]string{"command": "SET", "part": "reply"}, 220},
+		{map[string]string{"command": "take", "part": "command"}, 500}, {map[string]string{"command": "release", "part": "reply"}, 500},
+	} {
+		s := tale()
+		s.counted(100, 500, 1, history.Fault{Kind: "lose", Times: 1, Asked: test.asked})
+		s.slowly(150, 170, "c1", "t1", "n1")
+		require.Equal(t, []span{{100 * ms, test.until * ms}}, s.history(t, 0).analysis.reach().unhealthy("c1", "n1"), test)
+	}
+}
+
 // An attempt of which nobody knows how it ended may have left keys, as one that failed: a wait begins anew as it ends.
 func TestAWaitBeginsAnewAsAnAttemptEnds(t *testing.T) {
 	for outcome, violated := range map[history.Type]bool{history.TypeInfo: false, history.TypeFail: false, "": true} {

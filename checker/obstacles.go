@@ -72,7 +72,7 @@ func (o *obstacles) hindrances(h *holding) []fault {
 	reach, there := o.reach(), span{h.from, h.until}
 	var found []fault
 	for _, f := range o.faults {
-		between := f.target == owner+"-"+node && f.class.HindersLink() && !reach.far(f) && !reach.brief(f, there)
+		between := f.target == owner+"-"+node && f.class.HindersLink() && !reach.far(f) && !reach.brief(f, there) && !f.takesAnswer()
 		stopped := f.target == owner && f.class.StopsClient()
 		sick := f.target == node && f.class.SickNode() && there.meets(reach.sick(f, owner))
 		if sick || (between || stopped) && there.meets([]span{f.possible()}) {

@@ -83,7 +83,9 @@ func (r reach) sick(f fault, client string) []span {
 }
 
 // hindered gives the stretch for which a fault hindered a link. One that is on single
-// messages is spent when the node has taken a key over the link beyond as many as it is on.
+// messages is spent when the node has taken a key over the link beyond as many as it is on;
+// one that loses answers to SETs, as soon as the node has given the last of these: a client
+// that asks anew is answered.
 func (r reach) hindered(f fault, client string) span {
 	whole := f.possible()
 	if f.class != history.MessageHeld && f.class != history.MessageLost {
@@ -95,13 +97,22 @@ func (r reach) hindered(f fault, client string) span {
 		if a.from < f.from || a.until >= f.until {
 			continue
 		}
-		if left--; left < 0 {
+		left--
+		if left == 0 && f.takesAnswer() {
+			whole.until = max(whole.from, a.until+r.prompt())
+			break
+		}
+		if left < 0 {
 			whole.until = max(whole.from, a.from)
 			break
 		}
 	}
 	return whole
 }
+
+// takesAnswer reports whether a fault takes the answer to a SET away: whoever does not know
+// whether it has a key can release it all the same.
+func (f fault) takesAnswer() bool { return f.class == history.MessageLost && f.answersToSets }
 
 // unreachable gives the stretches for which a client could not reach a healthy
 // majority, because too many nodes were unhealthy or because it was itself
