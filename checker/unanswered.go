@@ -73,14 +73,23 @@ func (t *timeline) refused(e *history.Event, p place) {
 	}
 }
 
-// heldTooLong reports whether a fault had kept what a client sent from a node for a TTL
-// and longer, until just before a time: what reaches the node then is of a call that was
-// given up long ago, in whichever order its client had sent its release.
+// heldTooLong reports whether faults, one or several in turn, kept what a client sent from a
+// node for a TTL and longer, where it set out or arrived at a time: what reaches the node then
+// is of a call that was given up long ago, in whichever order its client had sent its release.
 func (r *record) heldTooLong(client, node name, t int64) bool {
 	link := r.name(client) + "-" + r.name(node)
-	return slices.ContainsFunc(r.faults, func(f fault) bool {
-		return f.target == link && f.class.HindersLink() && f.until-f.from >= r.header.TTL && f.until <= t && t-f.until <= precision
-	})
+	from := t
+	for again := true; again; {
+		again = false
+		for _, f := range r.faults {
+			// The last was over just before; those before it, as the next had begun.
+			over := f.until <= t && t-f.until <= precision || from < t && f.until >= from
+			if over && f.target == link && f.class.HindersLink() && f.from < from {
+				from, again = f.from, true
+			}
+		}
+	}
+	return from < t && r.through(client, node, t)-from >= r.header.TTL
 }
 
 // through is when what a client sent gets to a node: a command is told as it sets out on its
