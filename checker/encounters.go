@@ -14,8 +14,8 @@ import (
 //   - a clock that jumps and then runs on at its rate is wrong at that moment alone: what is
 //     timed from then on is timed right (see astray);
 //   - a node that is down, that nobody reaches, or whose memory or disk is disturbed meets such
-//     a key, or a client that asks, has the node in its list and is not cut off from it for all
-//     that time; one that is paused, such a client;
+//     a key, or a client that asks, has the node or its replica in its list and is not cut
+//     off from it for all that time; one that is paused, such a client;
 //   - a replica that becomes a master meets whoever asks for a lock from then on.
 type encounters struct {
 	*record
@@ -102,7 +102,7 @@ func (e *encounters) metClient(f fault) bool {
 	}
 	during := f.possible()
 	for client, asks := range e.asks {
-		if list, some := e.header.Configured[e.name(client)]; some && !slices.Contains(list, f.target) {
+		if list, some := e.header.Configured[e.name(client)]; some && !slices.ContainsFunc(list, e.standsFor(f.target)) {
 			continue
 		}
 		cut := e.faults.stretches(e.cut, func(c fault) bool {
@@ -115,6 +115,12 @@ func (e *encounters) metClient(f fault) bool {
 		}
 	}
 	return false
+}
+
+// standsFor tells the servers that a client asks in a node's place: itself, and its replicas,
+// which are asked because it has gone.
+func (e *encounters) standsFor(node string) func(server string) bool {
+	return func(server string) bool { return server == node || e.header.Replicas[server] == node }
 }
 
 // cut is for how long a link was cut: one of the setting is healed when all is over, and
