@@ -39,9 +39,7 @@ func (s *Search) Summary(t Tally) string {
 		fmt.Fprintf(&b, "  the lock refused the setup in %d\n", t.Refused)
 	}
 	for _, property := range checker.Names() {
-		counts := t.Verdicts[property]
-		violated := counts[history.Violated]
-		judged := violated + counts[history.Holds]
+		violated, judged := t.Verdicts[property][history.Violated], t.Judged(property)
 		if judged == 0 || !s.Space.counts(property) {
 			continue
 		}
@@ -53,6 +51,12 @@ func (s *Search) Summary(t Tally) string {
 		fmt.Fprintf(&b, "  %-18s violated in %d of the %d that put it to the test%s\n", property, violated, judged, bound)
 	}
 	return b.String()
+}
+
+// Judged counts the schedules that put a property to the test.
+func (t Tally) Judged(property string) int {
+	counts := t.Verdicts[property]
+	return counts[history.Violated] + counts[history.Holds]
 }
 
 func off(rules []string) []string {

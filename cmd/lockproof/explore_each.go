@@ -9,7 +9,6 @@ import (
 
 	"lockproof/checker"
 	"lockproof/explore"
-	"lockproof/harness/history"
 	"lockproof/harness/suite"
 	"lockproof/reports"
 )
@@ -92,8 +91,7 @@ func (x *exploring) breaking(a explore.Assumption) *exploring {
 func (x *exploring) row(r explore.Results) (reports.Assumption, error) {
 	row := reports.Assumption{Schedules: r.Tally.Schedules}
 	for _, property := range x.search.Space.Properties {
-		counts := r.Tally.Verdicts[property]
-		row.Judged = max(row.Judged, counts[history.Holds]+counts[history.Violated])
+		row.Judged = max(row.Judged, r.Tally.Judged(property))
 	}
 	if err := x.keep(r); err != nil {
 		return row, failed(err)

@@ -68,8 +68,8 @@ var neverPromoted = regexp.MustCompile(`(?i)(?:replica|slave)-priority["']?[,:\s
 // multiplied is what makes several servers of one that a file describes.
 var multiplied = regexp.MustCompile(`(?i)\b(?:replicas|replicaCount|scale)["']?\s*[:=]\s*["']?(?:[2-9]|\d{2,9})\b`)
 
-// noOne is how a server is told that it is nobody's replica.
-var noOne = regexp.MustCompile(`(?i)(?:replica|slave)of["']?[,:\s]+["']?no["']?[,\s]+["']?one`)
+// noOne is how a server is told that it is nobody's replica; CONFIG GET says it by two quotes.
+var noOne = regexp.MustCompile(`(?i)(?:replica|slave)of["']?[,:\s]+(?:["']?no["']?[,\s]+["']?one|""|'')`)
 
 // failover finds out whether replicas may take a server's place, and how soon.
 func (p *Policy) failover(disk Files, sources []source) {
