@@ -235,8 +235,17 @@ func (s *Redis) Lines() []string {
 
 // Replicates says whether the settings speak of replicas, or of Sentinels that watch some.
 func (s *Redis) Replicates() bool {
-	named := slices.ContainsFunc([]string{"replicaof", "slaveof", "sentinel"}, func(name string) bool { _, set := s.At(name); return set })
-	return named || s.MinReplicas > 0
+	follows := s.MinReplicas > 0
+	somebodys := not("no one", "")
+	for _, d := range s.Directives {
+		switch d.Name {
+		case "replicaof", "slaveof":
+			follows = follows || somebodys(d.Args)
+		case "sentinel":
+			follows = true
+		}
+	}
+	return follows
 }
 
 // Own are the directives of Lines by name, for a server that runs with them. The
