@@ -11,7 +11,7 @@ import (
 )
 
 // maxEvents is how many events of a trial the page lists; the file has all.
-const maxEvents = 75
+const maxEvents = 48
 
 // eventTable is the accessible twin of a timeline.
 type eventTable struct {

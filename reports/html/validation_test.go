@@ -80,7 +80,7 @@ func TestTheValidationPageShowsEverything(t *testing.T) {
 	page := validationPage(t, "a-text")
 	for _, part := range []string{
 		"unsafe with a TTL of 30s and 1s", "10 of 20, 29 % to 71 % at 95 %",
-		"new-thing 1", "a-text failed", "kill: nobody gets a lock for 5 s",
+		"new-thing", "a-text failed", "kill: nobody gets a lock for 5 s",
 		"two-masters", "promoted after 9s", "promoted at once", "[Service]", "0 of 60, at most 6.1 % at 95 %", "1.01 %", "redis 7.0.15", "held in all 60 trials: nothing is forgotten",
 		"TTL 30s: 30.2s was too short, 30.26s was enough; predicted: 30.3s", "no trial decided", `<span class="bad-text">no</span>`,
 		"back after 15s with a TTL of 30s: given away in 10 of 20",
