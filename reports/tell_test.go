@@ -164,13 +164,13 @@ func TestTenStories(t *testing.T) {
 		"lost-reply (without ReleaseEverywhere)",
 	}
 	var b strings.Builder
-	n := 0
+	told := map[string]bool{} // of two properties that one run violates, the first is told of
 	for _, s := range stories {
-		if slices.Contains(chosen, s.name) {
-			n++
+		if slices.Contains(chosen, s.name) && !told[s.name] {
+			told[s.name] = true
 			fmt.Fprintf(&b, "%s\n%s\n", s.name, s.story.Draw(Screen{Width: 100, UTF8: true}))
 		}
 	}
-	require.Equal(t, len(chosen), n, "a scenario of the list is not in the catalogue any more")
+	require.Len(t, told, len(chosen), "a scenario of the list is not in the catalogue any more")
 	golden(t, "stories.golden", b.String())
 }
