@@ -6,11 +6,13 @@ import (
 	"io"
 	"net"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/docker/docker/client"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/cluster/process"
@@ -80,13 +82,21 @@ func onDocker(t *testing.T, args ...string) []string {
 	return strings.Fields(string(out))
 }
 
-// ours lists what there is on the engine of the runs of one home.
+// gone is what the engine answers about what it does not have.
+var gone = regexp.MustCompile(`(?i)no such (container|volume|image)|network .* not found`)
+
+// ours lists what there is on the engine of the runs of one home. Runs of other tests
+// come and go meanwhile: what is gone before it is looked at is nobody's.
 func ours(t *testing.T, v victim) []string {
 	t.Helper()
 	var found []string
 	mine := func(kind string, ids []string, field string) {
 		for _, id := range ids {
-			if strings.Contains(strings.Join(onDocker(t, "inspect", "--type", kind, "--format", "{{json "+field+"}}", id), " "), v.home) {
+			labels, err := exec.Command("docker", "inspect", "--type", kind, "--format", "{{json "+field+"}}", id).CombinedOutput()
+			if err != nil && gone.Match(labels) {
+				continue
+			}
+			if assert.NoError(t, err, "docker inspect %s %s: %s", kind, id, labels) && strings.Contains(string(labels), v.home) {
 				found = append(found, kind+" "+id)
 			}
 		}
