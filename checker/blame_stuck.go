@@ -1,6 +1,10 @@
 package checker
 
-import "slices"
+import (
+	"slices"
+
+	"lockproof/harness/history"
+)
 
 // stuck explains a lock that was not granted, or a release that did not return, by a node
 // that was waited for before the others were asked: a fault kept it from the client, the
@@ -12,10 +16,12 @@ func (b *waitBlame) stuck() *Blame {
 		if !mine || b.answeredUnder(f, node) {
 			continue
 		}
-		if waited, events := b.silence(node, b.sentUnder(f, node)); 2*total(waited) > b.free.length() {
+		sent := b.sentUnder(f, node)
+		if waited, events := b.silence(node, sent); 2*total(waited) > b.free.length() {
+			before := slices.DeleteFunc(sent, func(t int64) bool { return t > waited[0].from })
 			return b.blame(f.event, NodeTimeout,
 				"%s, and %s went on waiting for it: it sent it a command at %s, and then nothing to any other node for %s",
-				f.describe(), b.name(b.by.process), at(waited[0].from), lasting(total(waited))).restingOn(events...)
+				f.describe(), b.name(b.by.process), at(before[len(before)-1]), lasting(total(waited))).restingOn(events...)
 		}
 	}
 	return nil
@@ -53,4 +59,35 @@ func (b *waitBlame) silence(node string, sent []int64) (spans []span, events []i
 		}
 	}
 	return union(spans), events
+}
+
+// lost explains a lock that was not granted, or a release that did not return, by a message
+// that a fault lost and whose answer was waited for: from when that could have come on, the
+// client asked nobody anything for most of the stretch.
+func (b *waitBlame) lost() *Blame {
+	for _, f := range b.faults {
+		node, mine := b.inTheWay(f)
+		if !mine || f.class != history.MessageLost {
+			continue
+		}
+		for _, t := range b.sentUnder(f, node) {
+			if quiet := b.quiet(t + b.reach().prompt()); 2*quiet.length() > b.free.length() {
+				return b.blame(f.event, NodeTimeout,
+					"%s, and %s went on waiting for an answer to what it had sent at %s: it sent nothing to any node for %s",
+					f.describe(), b.name(b.by.process), at(t), lasting(quiet.until-t))
+			}
+		}
+	}
+	return nil
+}
+
+// quiet is the part of the stretch from a time on until the client asked any node anything.
+func (b *waitBlame) quiet(from int64) span {
+	s := span{max(from, b.free.from), b.free.until}
+	for _, x := range b.exchanges() {
+		if x.client == b.name(b.by.process) && x.asked >= s.from {
+			s.until = min(s.until, x.asked)
+		}
+	}
+	return s
 }

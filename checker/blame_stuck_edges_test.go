@@ -43,6 +43,29 @@ func TestANodeIsWaitedForFromWhatItWasSent(t *testing.T) {
 	})
 }
 
+// A message that is known to have been lost was waited for if its client, from when an answer
+// could have come on, asked nobody anything for more than half of the wait.
+func TestAnAnswerToWhatWasLostIsWaitedFor(t *testing.T) {
+	waits := func(lost int64, tell func(*story)) func(*story) {
+		return func(s *story) {
+			s.losing(0, 9000, 1, []int64{lost}, "c1-n1", "c1-n2", "c1-n3")
+			s.slowly(8, 30, "c1", "t1", "n4")           // side by side
+			s.attempt("c1", 10, 3050, history.TypeFail) // in reach again from 50 ms after what was lost
+			tell(s)
+		}
+	}
+	asks := func(at int64) func(*story) {
+		return func(s *story) { s.sets(at, "c1", "t1", 1000, "n4") }
+	}
+	requireEdges(t, FaultTolerance, []edge{
+		{"to the end", waits(10, func(*story) {}), NodeTimeout, "what it had sent at 0.010 s: it sent nothing to any node for 3.040 s"},
+		{"for more than half of it", waits(10, asks(1556)), NodeTimeout, "it sent nothing to any node for 1.546 s"},
+		{"for half of it", waits(10, asks(1555)), Unexplained, ""},
+		{"while others are asked side by side", waits(10, asks(59)), NodeTimeout, "it sent nothing to any node for 3.040 s"},
+		{"but not before the call", waits(9, func(*story) {}), Unexplained, ""},
+	})
+}
+
 // A client may hang at a node that the setting keeps from it if it asked nobody anything for more than half of its wait.
 func TestWhoAsksNobodyForMostOfAWaitMayHang(t *testing.T) {
 	for asked, hangs := range map[int64]bool{1510: false, 1511: true} {

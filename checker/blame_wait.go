@@ -25,11 +25,11 @@ func (b *waitBlame) explain() *Blame {
 		}
 		return b.forOrphan(h)
 	}
-	return b.first(b.lateSet, b.livelock, b.unavailable, b.stuck, b.gaveUp)
+	return b.first(b.lateSet, b.livelock, b.unavailable, b.stuck, b.lost, b.gaveUp)
 }
 
 // explainRelease looks for a node that was waited for.
-func (b *waitBlame) explainRelease() *Blame { return b.first(b.unavailable, b.stuck) }
+func (b *waitBlame) explainRelease() *Blame { return b.first(b.unavailable, b.stuck, b.lost) }
 
 // first gives the first explanation that there is.
 func (b *waitBlame) first(explanations ...func() *Blame) *Blame {

@@ -269,6 +269,35 @@ func TestFaultTolerance(t *testing.T) {
 			s.sets(50, "c1", "t1", 10, "n1", "n2", "n3")
 			s.attempt("c1", 1, 5000, history.TypeFail)
 		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"or until it is known to have been, and an answer could have come", func(s *story) {
+			s.losing(0, 9000, 1, []int64{100}, "c1-n1", "c1-n2", "c1-n3")
+			s.attempt("c1", 100, 655, history.TypeFail)
+		}, history.Violated, ""},
+		{"but no sooner", func(s *story) {
+			s.losing(0, 9000, 1, []int64{100}, "c1-n1", "c1-n2", "c1-n3")
+			s.attempt("c1", 100, 645, history.TypeFail)
+		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"where more would be lost, who waits for a whole bound does not ask", func(s *story) {
+			s.losing(0, 9000, 2, []int64{100}, "c1-n1", "c1-n2", "c1-n3")
+			s.attempt("c1", 100, 1105, history.TypeFail)
+		}, history.Violated, ""},
+		{"but no less", func(s *story) {
+			s.losing(0, 9000, 2, []int64{100}, "c1-n1", "c1-n2", "c1-n3")
+			s.attempt("c1", 100, 1095, history.TypeFail)
+		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"what lost nothing hindered nobody", func(s *story) {
+			s.losing(0, 9000, 2, nil, "c1-n1", "c1-n2", "c1-n3")
+			s.attempt("c1", 100, 655, history.TypeFail)
+		}, history.Violated, ""},
+		{"of what lost more than is told, nothing is known", func(s *story) {
+			s.losing(0, 9000, 1, []int64{100}, "c1-n1", "c1-n2", "c1-n3")
+			*s.events[len(s.events)-1].Fault.Met = 2
+			s.attempt("c1", 100, 5000, history.TypeFail)
+		}, history.Inconclusive, "vacuous: nobody asked"},
+		{"nor longer than the fault", func(s *story) {
+			s.losing(0, 120, 1, []int64{100}, "c1-n1", "c1-n2", "c1-n3")
+			s.attempt("c1", 100, 625, history.TypeFail)
+		}, history.Violated, ""},
 		{"nodes with bad disks that take keys promptly are healthy", func(s *story) {
 			s.lasting(0, 9000, "slow-fsync", "n1", "n2", "n3")
 			for t := range int64(30) {

@@ -91,6 +91,9 @@ func (r reach) hindered(f fault, client string) span {
 	if f.class != history.MessageHeld && f.class != history.MessageLost {
 		return whole
 	}
+	if f.class == history.MessageLost && f.timed() {
+		return span{whole.from, min(whole.until, r.lastLost(f))}
+	}
 	_, node, _ := strings.Cut(f.target, "-")
 	left := max(f.cause.Times, 1)
 	for _, a := range r.answers.of(client, node) {
@@ -109,6 +112,24 @@ func (r reach) hindered(f fault, client string) span {
 	}
 	return whole
 }
+
+// lastLost gives until when a fault that loses messages hindered its link, where it is known
+// which it lost: for as long after the last as an answer may take, and where more would have
+// been lost, for as long as whoever asks anew may take to be granted the lock. Whoever waits
+// for longer waits for what will not come.
+func (r reach) lastLost(f fault) int64 {
+	if len(f.sent) == 0 {
+		return f.since
+	}
+	last := f.sent[len(f.sent)-1]
+	if len(f.sent) < max(f.cause.Times, 1) {
+		return last + r.header.Bounds.Grant
+	}
+	return last + r.prompt()
+}
+
+// timed reports whether it is known when everything set out that a fault was done to.
+func (f fault) timed() bool { return f.met != nil && *f.met == len(f.sent) }
 
 // takesAnswer reports whether a fault takes the answer to a SET away: whoever does not know
 // whether it has a key can release it all the same.

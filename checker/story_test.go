@@ -103,6 +103,15 @@ func (s *story) lasting(from, until int64, kind string, targets ...string) {
 	s.fault(until, kind, history.PhaseEnd, s.faults, targets...)
 }
 
+// losing is a fault that loses so many commands, and when those set out that it lost.
+func (s *story) losing(from, until int64, times int, lost []int64, links ...string) {
+	f := history.Fault{Kind: "lose", Times: times, Targets: links}
+	for _, t := range lost {
+		f.SentAt = append(f.SentAt, t*ms)
+	}
+	s.counted(from, until, len(lost), f)
+}
+
 // slow is a delay of links, by so much one way.
 func (s *story) slow(from, until, by int64, links ...string) {
 	s.faults++

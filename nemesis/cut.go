@@ -52,7 +52,7 @@ func (n *Nemesis) cut(_ context.Context, f Fault, target string) (*Active, error
 		}
 		held := p.SetOut - p.Messages
 		measured := map[string]string{"messages passed": strconv.Itoa(p.Messages), "messages held": strconv.Itoa(held)}
-		return proof{measured: measured, effective: p.Messages == 0, met: &held, sentAt: n.whenSent(sent())}, nil
+		return proof{measured: measured, effective: p.Messages == 0, met: &held, sentAt: n.whenSent(sent().First)}, nil
 	}
 	a := &Active{Target: target, fault: f, asked: map[string]string{"direction": string(d)}, end: end}
 	return n.begin(a, proof{effective: true}), nil

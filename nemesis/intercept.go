@@ -24,10 +24,11 @@ func (n *Nemesis) intercept(f Fault, target string, action cluster.Action) (*Act
 			return proof{}, err
 		}
 		done := met()
+		proof := proof{measured: map[string]string{"messages": strconv.Itoa(done.Messages)}, effective: done.Messages > 0,
+			met: &done.Messages, sentAt: n.whenSent(done.First)}
 		// The link has let go of everything, so this is the end of its other
 		// intercepts too.
-		return proof{measured: map[string]string{"messages": strconv.Itoa(done)}, effective: done > 0, met: &done},
-			n.endEach(ctx, n.on(target, endedBy(LetGo)...))
+		return proof, n.endEach(ctx, n.on(target, endedBy(LetGo)...))
 	}
 	asked := map[string]string{"command": f.Command, "part": string(f.Part), "times": fmt.Sprint(max(f.Times, 1))}
 	a := &Active{Target: target, fault: f, asked: asked, end: end}

@@ -48,8 +48,8 @@ func (l *lyingLink) Cut(cluster.Direction) error                  { return nil }
 func (l *lyingLink) Heal(cluster.Direction) error                 { return nil }
 func (l *lyingLink) Delay(cluster.Direction, time.Duration) error { return nil }
 
-func (l *lyingLink) Intercept(cluster.Intercept) (func() int, error) {
-	return func() int { return 0 }, nil
+func (l *lyingLink) Intercept(cluster.Intercept) (func() cluster.Met, error) {
+	return func() cluster.Met { return cluster.Met{} }, nil
 }
 
 // lies runs a test against a nemesis that is lied to.

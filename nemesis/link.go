@@ -46,11 +46,11 @@ func measure(l cluster.Link, d cluster.Direction) func() cluster.Traffic {
 	}
 }
 
-// whenSent gives the true times at which the first messages of a traffic set out.
-func (n *Nemesis) whenSent(t cluster.Traffic) []int64 {
+// whenSent gives the true times of when messages set out.
+func (n *Nemesis) whenSent(first []time.Time) []int64 {
 	now, read := n.cluster.Now(), time.Now()
 	var times []int64
-	for _, sent := range t.First {
+	for _, sent := range first {
 		times = append(times, now-int64(read.Sub(sent)))
 	}
 	return times

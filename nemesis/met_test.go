@@ -64,7 +64,7 @@ func TestWhatFaultsMeet(t *testing.T) {
 					r.sleep(200 * time.Millisecond) // n1 may be the one that the majority did not wait for
 				})
 				require.Positive(t, r.metBy(t))
-				if f.Kind == Cut {
+				if f.Kind == Cut || f.Kind == Hold {
 					sent := r.last(t).SentAt
 					require.NotEmpty(t, sent)
 					require.LessOrEqual(t, from, sent[0])

@@ -172,8 +172,9 @@ type Fault struct {
 	// Met is, with the end of a fault or of one without duration, to how much it was
 	// done: messages held, commands that a paused node was sent, keys. Nil: not counted.
 	Met *int `json:"met,omitempty"`
-	// SentAt is, with the end of a cut, when the client sent the node something meanwhile,
-	// in order: the first 16 times.
+	// SentAt is, with the end of a cut, when the client sent the node something meanwhile;
+	// with that of a fault on single messages, when those that it was done to set out. In
+	// order, and the first 16 times.
 	SentAt []int64 `json:"sent_at,omitempty"`
 	// Drawn marks a fault that a seeded schedule drew: it need not have met anything,
 	// as long as enough others have.

@@ -112,7 +112,7 @@ func TestAKilledNodeBreaksItsConnections(t *testing.T) {
 	require.NoError(t, err)
 	waiting := make(chan error, 1)
 	go func() { waiting <- db.Set(context.Background(), "k1", "token", time.Minute).Err() }()
-	require.Eventually(t, func() bool { return met() == 1 }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return met().Messages == 1 }, time.Second, time.Millisecond)
 	require.NoError(t, c.Node("n2").Kill(t.Context()))
 	select {
 	case err := <-waiting:

@@ -153,7 +153,7 @@ func (f *flow) admit(m *message, o order) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if o.of != nil && o.letGoes == f.conn.link.letGoes.Load() {
-		o.of.met.Add(1)
+		o.of.met.add()
 		switch o.of.Action {
 		case cluster.Hold:
 			m.held = true

@@ -2,7 +2,9 @@ package link
 
 import (
 	"errors"
-	"sync/atomic"
+	"slices"
+	"sync"
+	"time"
 
 	"lockproof/harness/cluster"
 )
@@ -12,8 +14,34 @@ type intercept struct {
 	cluster.Intercept
 	number  int // of all on the link, from 0
 	left    int
-	letGoes int64        // how often all had been let go before it
-	met     atomic.Int64 // messages that it has been done to
+	letGoes int64 // how often all had been let go before it
+	met     encounters
+}
+
+// encounters are the messages that an intercept has been done to.
+type encounters struct {
+	mu    sync.Mutex
+	times []time.Time
+}
+
+// add notes one that has set out now.
+func (e *encounters) add() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.times = append(e.times, time.Now())
+}
+
+// takeBack forgets the last one.
+func (e *encounters) takeBack() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.times = e.times[:len(e.times)-1]
+}
+
+func (e *encounters) soFar() cluster.Met {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return cluster.Met{Messages: len(e.times), First: slices.Clone(e.times[:min(len(e.times), cluster.FirstMessages)])}
 }
 
 // order is what an intercept does to one message; of none, nothing. All may be let go
@@ -24,8 +52,8 @@ type order struct {
 }
 
 // Intercept does something to the next commands that match; the function that it
-// returns tells to how many messages it has been done so far.
-func (l *Link) Intercept(i cluster.Intercept) (met func() int, err error) {
+// returns tells to which messages it has been done so far.
+func (l *Link) Intercept(i cluster.Intercept) (met func() cluster.Met, err error) {
 	if i.Command == "" {
 		return nil, errors.New("an intercept needs the name of a command, or of what it does")
 	}
@@ -35,7 +63,7 @@ func (l *Link) Intercept(i cluster.Intercept) (met func() int, err error) {
 	one := &intercept{Intercept: i, number: l.placed, left: max(i.Times, 1), letGoes: l.letGoes.Load()}
 	l.placed++
 	l.intercepts = append(l.intercepts, one)
-	return func() int { return int(one.met.Load()) }, nil
+	return one.met.soFar, nil
 }
 
 // LetGo passes on what is being held and forgets every intercept.
@@ -152,7 +180,7 @@ func (l *Link) undo(x *exchange) {
 	if x.met == nil {
 		return
 	}
-	x.met.met.Add(-1)
+	x.met.met.takeBack()
 	if x.met.left++; x.met.left == 1 && x.met.letGoes == l.letGoes.Load() {
 		l.intercepts = append(l.intercepts, x.met)
 	}

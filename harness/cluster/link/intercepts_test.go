@@ -43,7 +43,7 @@ func TestAnInterceptOfWhatACommandDoes(t *testing.T) {
 					for n := range failed {
 						require.Equal(t, n == i, failed[n] != nil, "%s %s, known: %v: %v", deed, part, known, failed)
 					}
-					require.Equal(t, 1, met())
+					require.Equal(t, 1, met().Messages)
 					received, answered := r.link.Count(deed)
 					want := map[cluster.Part]int{cluster.PartCommand: 0, cluster.PartReply: 1}[part]
 					require.Equal(t, []int{before + want, before + want}, []int{received, answered})
@@ -72,11 +72,11 @@ func TestAScriptThatTheNodeHasLost(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- releases.EvalSha(ctx, r.redis, []string{"k"}, "a").Err() }()
 		time.Sleep(10 * time.Millisecond)
-		require.Equal(t, 1, met())
+		require.Equal(t, 1, met().Messages)
 		_, err = r.link.LetGo()
 		require.NoError(t, err)
 		require.ErrorContains(t, <-done, "NOSCRIPT")
-		require.Zero(t, met(), "it is taken back")
+		require.Zero(t, met().Messages, "it is taken back")
 		received, answered := r.link.Count(cluster.Release)
 		require.Equal(t, received, answered)
 		require.NoError(t, other.Close())

@@ -268,7 +268,7 @@ func TestLetGoForgetsRepliesThatAreStillToCome(t *testing.T) {
 			require.NoError(t, err)
 			require.Zero(t, held)
 			require.NoError(t, <-set, action)
-			require.Zero(t, met())
+			require.Zero(t, met().Messages)
 		})
 	}
 }

@@ -145,15 +145,15 @@ func TestInterceptedCountsMessages(t *testing.T) {
 		require.NoError(t, err)
 		other, err := r.link.Intercept(cluster.Intercept{Command: "get", Part: cluster.PartReply, Action: cluster.Lose})
 		require.NoError(t, err)
-		require.Zero(t, met())
+		require.Zero(t, met().Messages)
 		set("k1")
-		require.Equal(t, 1, met())
+		require.Equal(t, 1, met().Messages)
 		require.NoError(t, r.redis.Ping(context.Background()).Err(), "no SET")
-		require.Equal(t, 1, met())
+		require.Equal(t, 1, met().Messages)
 		set("k2")
 		set("k3")
-		require.Equal(t, 2, met(), "twice, and no more")
-		require.Zero(t, other(), "what one intercept meets is not another's")
+		require.Equal(t, 2, met().Messages, "twice, and no more")
+		require.Zero(t, other().Messages, "what one intercept meets is not another's")
 	})
 }
 
@@ -168,6 +168,6 @@ func TestEvalStandsForEvalsha(t *testing.T) {
 		met, err := r.link.Intercept(cluster.Intercept{Command: "evalsha", Part: cluster.PartCommand, Action: cluster.Drop})
 		require.NoError(t, err)
 		require.Error(t, r.redis.Eval(ctx, "return 2", []string{"k1"}).Err())
-		require.Equal(t, 1, met())
+		require.Equal(t, 1, met().Messages)
 	})
 }

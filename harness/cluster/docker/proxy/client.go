@@ -247,9 +247,9 @@ func (l *remote) Delay(d cluster.Direction, by time.Duration) error {
 	return err
 }
 
-func (l *remote) Intercept(i cluster.Intercept) (met func() int, err error) {
+func (l *remote) Intercept(i cluster.Intercept) (met func() cluster.Met, err error) {
 	begun, err := l.order(Order{Do: DoIntercept, Intercept: &i})
-	return func() int { return l.ask(Order{Do: DoIntercepted, Number: begun.Number}).Intercepted }, err
+	return func() cluster.Met { return l.ask(Order{Do: DoIntercepted, Number: begun.Number}).Intercepted }, err
 }
 
 func (l *remote) LetGo() (held int, err error) {

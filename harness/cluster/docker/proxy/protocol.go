@@ -102,7 +102,7 @@ type Result struct {
 	Held        int             `json:"held,omitempty"`
 	Received    int             `json:"received,omitempty"`
 	Answered    int             `json:"answered,omitempty"`
-	Intercepted int             `json:"intercepted,omitempty"`
+	Intercepted cluster.Met     `json:"intercepted,omitzero"`
 	Number      int             `json:"number,omitempty"` // of an intercept or a measurement that has begun
 	Traffic     cluster.Traffic `json:"traffic,omitzero"`
 }

@@ -29,7 +29,7 @@ type runLinks struct {
 
 	mu         sync.Mutex
 	meters     []func() cluster.Traffic
-	intercepts []func() int
+	intercepts []func() cluster.Met
 }
 
 // openRun opens the links, on consecutive ports.
@@ -194,7 +194,7 @@ func (r *runLinks) obey(o Order) (Result, error) {
 		if o.Intercept == nil {
 			return res, errors.New("intercept: what to do is missing")
 		}
-		var met func() int
+		var met func() cluster.Met
 		if met, err = l.Intercept(*o.Intercept); err == nil {
 			res.Number = keep(r, &r.intercepts, met)
 		}
