@@ -97,6 +97,6 @@ var table = []allowed{
 	{"bench/lock", "bench/figures harness/cluster/process harness/cluster/server harness/locks redlock"},
 	{"bench/checking", "bench/figures bench/memory checker harness/history"},
 	{"bench/trials", "bench/figures bench/memory checker harness/history harness/suite scenarios"},
-	{"bench/searching", "bench/figures bench/trials checker explore harness/locks harness/suite redlock"},
+	{"bench/searching", "bench/figures bench/trials checker explore harness/cluster/virtual/bubble harness/history harness/locks harness/suite redlock"},
 	{"bench", "bench/checking bench/figures bench/lock bench/searching bench/trials"},
 }

@@ -1,0 +1,145 @@
+package searching
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"lockproof/bench/figures"
+	"lockproof/bench/trials"
+	"lockproof/checker"
+	"lockproof/explore"
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+	"lockproof/harness/suite"
+)
+
+const (
+	rounds = 7
+	// perRound is how many schedules make a round.
+	perRound = 384
+	// aCore is how many schedules a second are wanted of a core.
+	aCore = 1000
+)
+
+// whole is the reference under its default assumptions.
+var whole = explore.Space{Lock: locks.Reference, TTL: time.Second, Strategy: explore.Uniform}
+
+// MeasureRate measures how many schedules are gone through a second, and what parts of one
+// take: round by round the same schedules, in each of the ways.
+func MeasureRate(ctx context.Context, say func(format string, args ...any)) ([]figures.Section, error) {
+	children, err := trials.Children()
+	if err != nil {
+		return nil, err
+	}
+	defer children.Close()
+	seen, err := traffic(ctx, children)
+	if err != nil {
+		return nil, err
+	}
+	parts := []part{
+		{"schedules, one core", func(seed uint64) (time.Duration, error) { return goThrough(ctx, children, 1, seed, nil) }, nil},
+		{"schedules, two cores", func(seed uint64) (time.Duration, error) { return goThrough(ctx, children, 2, seed, nil) }, nil},
+		{"the same without a step", func(uint64) (time.Duration, error) { return idle(ctx, children) }, nil},
+		{"their histories judged", func(uint64) (time.Duration, error) { return judge(seen.histories) }, nil},
+		{"their commands, by go-redis alone", func(uint64) (time.Duration, error) { return alone(seen) }, nil},
+	}
+	for round := range rounds {
+		for i := range parts {
+			say("schedules: round %d of %d, %s", round+1, rounds, parts[i].name)
+			took, err := parts[i].run(uint64(round * perRound))
+			if err = errors.Join(err, ctx.Err()); err != nil {
+				return nil, fmt.Errorf("%s: %w", parts[i].name, err)
+			}
+			parts[i].took = append(parts[i].took, took.Seconds()/perRound)
+		}
+	}
+	return []figures.Section{rateSection(parts, seen)}, nil
+}
+
+// part is one way to spend the time of a round, and what a schedule took in each, in seconds.
+type part struct {
+	name string
+	run  func(seed uint64) (time.Duration, error)
+	took []float64
+}
+
+func rateSection(parts []part, seen seen) figures.Section {
+	s := figures.Section{Name: "schedules", Title: "Schedules of the reference, drawn, run in virtual time and judged",
+		Notes: []string{
+			fmt.Sprintf("of a schedule: %.0f commands on %.1f links, in the mean of %d", float64(seen.commands)/perRound, float64(seen.links)/perRound, perRound),
+			"go-redis alone: as many commands on a connection for each link, each answered at once; what it takes is a bound for any harness that drives it",
+		}}
+	for _, p := range parts {
+		var perSecond []float64
+		for _, took := range p.took {
+			perSecond = append(perSecond, 1/took)
+		}
+		s.Rows = append(s.Rows, figures.Row{Name: p.name, Figures: []figures.Figure{
+			figures.Of("rate", figures.PerSecond, perSecond...), figures.Of("each", figures.Seconds, p.took...),
+		}})
+	}
+	s.Targets = []figures.Target{
+		figures.AtLeast("schedules on one core", s.Rows[0].Figure("rate"), aCore),
+		figures.AtLeast("schedules on two cores", s.Rows[1].Figure("rate"), 2*aCore),
+	}
+	return s
+}
+
+// goThrough searches through a round's schedules, in so many children; each result is kept's, if
+// that is wanted.
+func goThrough(ctx context.Context, children *suite.Children, cores int, seed uint64, kept func(suite.Result)) (time.Duration, error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
+	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: cores, States: true, Brief: true, Events: kept != nil})
+	if err != nil {
+		return 0, err
+	}
+	defer pool.Close()
+	try := pool.Try
+	if kept != nil {
+		try = func(ctx context.Context, job suite.Job, seed uint64) suite.Result {
+			r := pool.Try(ctx, job, seed)
+			kept(r)
+			return r
+		}
+	}
+	search := explore.Search{Space: whole, Seed: seed, Schedules: perRound, Try: try, Side: cores}
+	began := time.Now()
+	tally, err := search.Run(ctx)
+	if len(tally.Failed) > 0 {
+		err = errors.Join(err, fmt.Errorf("schedule %d: %s", tally.Failed[0].Number, tally.Failed[0].Why))
+	}
+	return time.Since(began), err
+}
+
+// idle runs as many trials in which nothing happens.
+func idle(ctx context.Context, children *suite.Children) (time.Duration, error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: 1, States: true, Brief: true})
+	if err != nil {
+		return 0, err
+	}
+	defer pool.Close()
+	nothing := explore.Schedule{TTL: whole.TTL, Nodes: 5, Clients: 3}
+	job := suite.Job{Scenario: nothing.Scenario("nothing", nil), Lock: whole.Lock, Lenient: true}
+	began := time.Now()
+	for seed := range uint64(perRound) {
+		if r := pool.Try(ctx, job, seed); r.Failure != "" {
+			return 0, errors.New(r.Failure)
+		}
+	}
+	return time.Since(began), nil
+}
+
+// judge gives a verdict on each history.
+func judge(histories [][]history.Event) (time.Duration, error) {
+	began := time.Now()
+	for _, h := range histories {
+		if _, err := checker.Judge(checker.InMemory(h)); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(began), nil
+}
