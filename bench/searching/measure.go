@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,6 +59,7 @@ func Measure(ctx context.Context, say func(format string, args ...any)) ([]figur
 	if err != nil {
 		return nil, err
 	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a child has as many
 	children, err := trials.Children()
 	if err != nil {
 		return nil, err

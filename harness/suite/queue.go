@@ -68,7 +68,8 @@ func (q *queue) ready() (ticket, bool) {
 		if t.busy && q.busy >= runtime.GOMAXPROCS(0) {
 			continue
 		}
-		q.waiting = append(q.waiting[:i], q.waiting[i+1:]...)
+		copy(q.waiting[1:i+1], q.waiting[:i]) // few are passed over, and many wait behind them
+		q.waiting = q.waiting[1:]
 		return t, true
 	}
 	if len(q.waiting) > 0 || len(q.held) == 0 || q.running > 0 {
