@@ -11,6 +11,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -260,12 +261,17 @@ func (c *Client) disconnect() error {
 	return errors.Join(errs...)
 }
 
+// actsAfter is how long after a pause the commands that act at once do: those that a
+// thread was given meanwhile have begun by then, and no connection has gone on yet (see
+// lagOf).
+const actsAfter = 5 * time.Microsecond
+
 // obey does the commands that act at once.
 func (c *Client) obey() {
 	for c.ctx.Err() == nil {
 		select {
 		case cmd := <-c.control:
-			c.pauser.Wait(0)
+			c.pauser.Wait(actsAfter)
 			c.done(cmd.Serial, "", c.act(*cmd))
 		case <-c.ctx.Done():
 		}

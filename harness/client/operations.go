@@ -271,12 +271,20 @@ func (c *Client) hearOf(t *tenure, kept context.Context) {
 }
 
 func (c *Client) noteLoss(t *tenure, cause error) {
-	if t.released.Load() || c.ctx.Err() != nil {
+	if t.released.Load() {
 		return
 	}
 	t.lost.Store(true)
 	if c.clock.pauser != nil {
-		time.Sleep(time.Nanosecond) // an extension that it cuts short ends first, whoever wakes up first
+		// An extension that it cuts short ends first, and so does a client that is closed at
+		// the same instant, whoever wakes up first.
+		select {
+		case <-time.After(time.Nanosecond):
+		case <-c.ctx.Done():
+		}
+	}
+	if c.ctx.Err() != nil {
+		return
 	}
 	e := t.event("", 0)
 	e.Type, e.Error = history.TypeLost, cause.Error()

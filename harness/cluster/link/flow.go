@@ -116,12 +116,10 @@ func (f *flow) arrival() time.Time {
 	return due
 }
 
-// settle is how long a message waits that a fault has held up until now. On a link
-// with one connection it does not: messages follow each other there.
+// settle is how long a message waits that a fault has held up until now.
 func (f *flow) settle() time.Duration {
-	l := f.conn.link
-	settle := l.cfg.Settle
-	if settle == nil || l.connections.Load() == 1 {
+	settle := f.conn.link.cfg.Settle
+	if settle == nil {
 		return 0
 	}
 	return settle(f.direction == toNode, f.conn.number)
