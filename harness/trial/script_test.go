@@ -1,0 +1,131 @@
+package trial
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/checker"
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/virtual"
+	"lockproof/harness/history"
+	"lockproof/nemesis"
+	"lockproof/scenarios"
+)
+
+// told runs a scenario in virtual time, and gives its history and its verdicts.
+func told(t *testing.T, change func(*scenarios.Scenario)) ([]history.Event, []checker.Result) {
+	t.Helper()
+	s := *plain()
+	change(&s)
+	j, err := NewJournal(Record{Virtual: true})
+	require.NoError(t, err)
+	runVirtual(t, planned(t, &s, Settings{On: virtual.Kind}), j)
+	results, err := Judge(j)
+	require.NoError(t, err)
+	return j.events(), results
+}
+
+// only gives the events that are wanted.
+func only(events []history.Event, wanted func(history.Event) bool) (found []history.Event) {
+	for _, e := range events {
+		if wanted(e) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+func ttls(n float64) scenarios.Span { return scenarios.Span{TTLs: n} }
+
+// Who reaches whom is the scenario's setting and no fault that it has earned its verdict by.
+func TestWhoReachesWhomIsASetting(t *testing.T) {
+	events, _ := told(t, func(s *scenarios.Scenario) {
+		s.Nodes = []string{"n1", "n2", "n3"}
+		s.Clients = []scenarios.Client{
+			{Name: "c1", Reach: []string{"n1", "n2"}},
+			{Name: "c2", Far: []string{"n1"}, FarDelay: ttls(0.01)},
+		}
+		s.Script = []scenarios.Step{{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k", Reaching: []string{"n1", "n3"}}}
+	})
+	begun := map[string]int{}
+	for _, e := range only(events, func(e history.Event) bool { return e.Type == history.TypeFault }) {
+		require.True(t, e.Fault.Setting, "%s of %s", e.Fault.Kind, e.Fault.Targets)
+		if e.Fault.Phase == history.PhaseBegin {
+			begun[e.Fault.Kind+" "+e.Fault.Targets[0]]++
+		}
+	}
+	require.Equal(t, map[string]int{"cut c1-n3": 1, "cut c1-n2": 1, "delay c2-n1": 1}, begun)
+}
+
+// Of a step that does not come out as it must, the history says so, the steps that follow do
+// not come, and nothing is said to hold.
+func TestAStepThatIsNotMet(t *testing.T) {
+	acquire := scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k"}
+	with := func(change func(*scenarios.Step)) scenarios.Step { s := acquire; change(&s); return s }
+	for name, steps := range map[string][]scenarios.Step{
+		"an operation": {with(func(s *scenarios.Step) { s.Must = "fail" })},
+		"one that is awaited": {with(func(s *scenarios.Step) { s.Must, s.Async = "fail", true }),
+			{Verb: scenarios.VerbAwait, Targets: []string{"c1"}}},
+		"an await": {with(func(s *scenarios.Step) { s.Async = true }),
+			{Verb: scenarios.VerbAwait, Targets: []string{"c1"}, Must: "fail"}},
+		"what is never sent":     {acquire, {Verb: scenarios.VerbUntil, Targets: []string{"c1-n1"}, Of: "DEL", Has: "received", Within: ttls(0.1)}},
+		"what is never answered": {acquire, {Verb: scenarios.VerbUntil, Targets: []string{"c1-n1"}, Of: "DEL", Has: "answered", Within: ttls(0.1)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events, results := told(t, func(s *scenarios.Scenario) {
+				s.Script = append(steps, scenarios.Step{Verb: scenarios.VerbCheck, Targets: []string{"c1"}})
+			})
+			unmet := only(events, func(e history.Event) bool { return e.Reason == history.ReasonUnmet })
+			require.Len(t, unmet, 1)
+			require.Empty(t, only(events, func(e history.Event) bool { return e.Op == history.OpCheck }), "the run shows nothing more")
+			for _, r := range results {
+				require.NotEqual(t, history.Holds, r.Verdict, r.Property)
+			}
+		})
+	}
+}
+
+// An operation goes on for as long as its step says, and without that no caller waits for ever.
+func TestAnOperationEndsWithinItsTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		within scenarios.Span
+		lasts  time.Duration
+	}{
+		"as the step says": {ttls(0.4), 400 * time.Millisecond},
+		"by itself":        {scenarios.Span{}, 4 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events, _ := told(t, func(s *scenarios.Scenario) {
+				s.Clients = []scenarios.Client{{Name: "c1"}, {Name: "c2", TTL: ttls(10)}}
+				s.Script = []scenarios.Step{
+					{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: "k", Must: "ok"},
+					{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k", Within: c.within, Must: "fail"},
+				}
+			})
+			asked := only(events, func(e history.Event) bool { return e.Process == "c1" && e.Op == history.OpAcquire })
+			require.Len(t, asked, 2)
+			require.InDelta(t, c.lasts, asked[1].Time-asked[0].Time, float64(time.Millisecond))
+		})
+	}
+}
+
+// The nodes are looked into first and last: what a fault held up until the end has come in by then.
+func TestTheLastLookIsOfWhatIsLeft(t *testing.T) {
+	events, _ := told(t, func(s *scenarios.Scenario) {
+		s.Script = []scenarios.Step{
+			{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k", Must: "ok"},
+			{Verb: nemesis.Hold, Targets: []string{"c1-n1"}, Of: cluster.Release, Part: cluster.PartCommand},
+			{Verb: scenarios.VerbRelease, Targets: []string{"c1"}, Key: "k", Async: true},
+		}
+	})
+	looks := only(events, func(e history.Event) bool { return e.Type == history.TypeNode })
+	require.Len(t, looks, 2)
+	require.Empty(t, looks[0].Node.Keys)
+	released := only(events, func(e history.Event) bool { return e.Type == history.TypeReply && e.Command.Done })
+	require.Len(t, released, 2, "the key was taken and given back")
+	require.Greater(t, looks[1].Time, released[1].Time)
+	require.Empty(t, looks[1].Node.Keys)
+	require.Equal(t, history.TypeEnd, events[len(events)-1].Type)
+}
