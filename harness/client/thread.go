@@ -73,7 +73,7 @@ func (t *thread) do(task task) (outcome history.Type, err error) {
 }
 
 // within runs an operation under a context of its own, which ends after limit
-// (0: no limit), with DoCancel, or with the client. A nanosecond is added to the limit: a
+// (0: no limit), with DoCancel, or with the client. A little is added to the limit: a
 // timeout of the lock's own that is as long, and set at the same instant, is over first,
 // in every run.
 func (t *thread) within(limit time.Duration, operation func(context.Context)) {
@@ -83,11 +83,15 @@ func (t *thread) within(limit time.Duration, operation func(context.Context)) {
 	defer t.underWay(nil)
 	if limit > 0 {
 		var end context.CancelFunc
-		ctx, end = context.WithTimeout(ctx, limit+time.Nanosecond)
+		ctx, end = context.WithTimeout(ctx, limit+beyond)
 		defer end()
 	}
 	operation(ctx)
 }
+
+// beyond is when the first server has said that it came too late, and no other has (see
+// sendOrder).
+const beyond = 3 * time.Nanosecond
 
 func (t *thread) underWay(cancel context.CancelCauseFunc) {
 	t.mu.Lock()
