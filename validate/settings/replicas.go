@@ -46,7 +46,7 @@ func (o node) withoutAOF(s *Redis) string {
 	if at, set := s.At("appendonly"); set {
 		return fmt.Sprintf("%s: %s says appendonly no", at, o.name)
 	}
-	if len(s.Files) > 0 {
+	if o.policy.Config != nil && len(s.Files) > 0 {
 		return fmt.Sprintf("%s: %s is not told appendonly yes, and the default is no", s.Files[0], o.name)
 	}
 	return fmt.Sprintf("%s: %s is not told appendonly yes, and the default is no", o.at, o.name)
