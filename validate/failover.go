@@ -370,6 +370,9 @@ func (a *Asker) adviseWait(ctx context.Context, answer *Answer) error {
 	advice := Advice{File: "the code of all clients", Against: "takeovers", Verdict: Safe,
 		Lines: []string{asker.waiting() + " and a timeout, on the connection of the SET; give the lock up if fewer answer"},
 		Cost:  "each lock waits for the replicas, and nobody gets one while a replica is away"}
+	if without := a.Failover.WithoutAOF; a.WaitAOF && len(without) > 0 {
+		advice.Lines = append(advice.Lines, "and appendonly yes for each replica, for WAITAOF never counts one without: "+strings.Join(without, ", and "))
+	}
 	if a.Failover.Uncounted != "" {
 		advice.Cost += fmt.Sprintf("; %d has to be the number of all replicas", asker.Wait)
 	}

@@ -152,13 +152,34 @@ func (v *validation) question(given func(string) bool) (validate.Question, error
 	if q.Service != nil && q.Service.Durable {
 		q.Wait = q.Failover.Replicas
 	}
-	if q.WaitAOF && !q.Redis.AppendOnly {
-		return q, usage("--waitaof: there is no append-only file to wait for, and Redis refuses WAITAOF: add --set 'appendonly yes'")
+	if err := waitsForDisks(q); err != nil {
+		return q, err
 	}
 	if q.Failover != nil && q.Wait > q.Failover.Replicas {
 		return q, usage("--wait %d: there are %d replicas to wait for: give --replicas if there are more", q.Wait, q.Failover.Replicas)
 	}
 	return q, nil
+}
+
+// waitsForDisks refuses a WAITAOF that would never have what it waits for: nobody would be
+// granted the lock, which is not to be called safe.
+func waitsForDisks(q validate.Question) error {
+	at, set := q.Redis.At("appendonly")
+	switch {
+	case !q.WaitAOF:
+		return nil
+	case !q.Redis.AppendOnly && q.Redis.Unread != "":
+		return usage("--waitaof: it is not known whether there is an append-only file to wait for: %s", q.Redis.Unread)
+	case !q.Redis.AppendOnly && set:
+		return usage("--waitaof: %s says appendonly no, and without an append-only file Redis refuses WAITAOF, so that nobody would be "+
+			"granted the lock: say appendonly yes there", at)
+	case !q.Redis.AppendOnly:
+		return usage("--waitaof: there is no append-only file to wait for, and Redis refuses WAITAOF: add --set 'appendonly yes'")
+	case q.Failover.NeverOnDisk(q.Wait):
+		return usage("--waitaof --wait %d: nobody would be granted the lock, for WAITAOF never counts a replica without an append-only file: "+
+			"%s; say appendonly yes there, or leave --waitaof out", q.Wait, strings.Join(q.Failover.WithoutAOF, ", and "))
+	}
+	return nil
 }
 
 // read reads all that a question's files say.
@@ -189,7 +210,7 @@ func (v *validation) failover(disk settings.Files, q validate.Question) (*settin
 		if found, err = disk.ReadSentinel(v.sentinel, before.Replicas); err != nil {
 			return nil, err
 		}
-		found.Never, found.Uncounted = before.Never, before.Uncounted
+		found.Never, found.Uncounted, found.WithoutAOF = before.Never, before.Uncounted, before.WithoutAOF
 	}
 	if found == nil && (v.replicas > 0 || v.wait > 0 || q.Redis.Replicates()) {
 		found = settings.PromotedAtOnce(max(1, v.wait, q.Redis.MinReplicas))

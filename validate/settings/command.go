@@ -134,7 +134,7 @@ func (c *commandLine) options(at Place, args []string) {
 			option = args[i-1]
 		}
 		name, _, _ := strings.Cut(strings.ToLower(strings.TrimPrefix(option, "--")), " ")
-		if !strings.HasPrefix(option, "--") || !slices.Contains(harmless, name) {
+		if !strings.HasPrefix(option, "--") || !slices.Contains(harmless, name) || name == "dir" || name == "appenddirname" {
 			c.open = fmt.Sprintf("its command has a variable (%s) whose value is not known here", at)
 		}
 	}

@@ -43,6 +43,12 @@ func parseCompose(d document, asked string) (Policy, error) {
 			}
 		}
 	}
+	for _, other := range names {
+		image, _ := dig(services[other], "image").(string)
+		if q, err := d.service(other, services[other]); err == nil && other != name && isServer(other, image) {
+			p.others = append(p.others, node{other, d.at("services", other, "command"), q})
+		}
+	}
 	for other, s := range services {
 		if c := sentinelFile(d.at("services", other, "command"), dig(s, "entrypoint"), dig(s, "command")); c != nil {
 			c.ofCompose(d, s)
@@ -73,6 +79,12 @@ func (d document) service(name string, s any) (Policy, error) {
 	}
 	p.returns(kill, map[Crash]string{Kill: why, Shutdown: "docker restart brings it back at once",
 		PowerLoss: "the engine starts it at boot, with no delay of its own"}, c)
+	for _, hook := range list(dig(s, "post_start")) {
+		p.hooked(d.at("services", name, "post_start"), "post_start", dig(hook, "command"), Crashes...)
+	}
+	for _, hook := range list(dig(s, "pre_stop")) {
+		p.hooked(d.at("services", name, "pre_stop"), "pre_stop", dig(hook, "command"), Shutdown)
+	}
 	if dig(s, "restart") == nil && dig(s, "deploy", "restart_policy", "delay") != nil {
 		r := p.Returns[Kill]
 		r.Unsure = cmp.Or(r.Unsure, "a swarm would wait for its deploy.restart_policy.delay")
@@ -96,6 +108,11 @@ func (d document) elsewhere(name string, s any, p *Policy) {
 			}
 		}
 	}
+	if dig(s, "build") != nil && p.ByImage {
+		p.notRead(d.at("services", name, "build"), fmt.Sprintf("%s is built here, and what its image starts its server with is not known: "+
+			"give the settings with --config and --restart-delay in place of this file", name))
+	}
+	p.byEnvironment(d.at("services", name, "environment"), dig(s, "environment"))
 	p.byImage(d.at("services", name))
 }
 

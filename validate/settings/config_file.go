@@ -185,7 +185,7 @@ func mounted(mount any) (from, to string) {
 }
 
 // ofPod finds the redis.conf of a container in a ConfigMap of the same file.
-func (c *ConfigFile) ofPod(documents []document, pod, container any) {
+func (c *ConfigFile) ofPod(d document, documents []document, pod, container any) {
 	c.from(container, "workingDir", "/data")
 	for _, mount := range list(dig(container, "volumeMounts")) {
 		at, _ := dig(mount, "mountPath").(string)
@@ -198,7 +198,7 @@ func (c *ConfigFile) ofPod(documents []document, pod, container any) {
 		}
 		for _, volume := range list(dig(pod, "volumes")) {
 			if name, ok := dig(volume, "configMap", "name").(string); ok && dig(volume, "name") == dig(mount, "name") {
-				c.ofConfigMap(documents, name, keyOf(dig(volume, "configMap", "items"), rest))
+				c.ofConfigMap(d, documents, name, keyOf(dig(volume, "configMap", "items"), rest))
 				return
 			}
 		}
@@ -215,20 +215,30 @@ func keyOf(items any, at string) string {
 	return at
 }
 
-func (c *ConfigFile) ofConfigMap(documents []document, name, key string) {
+// ofConfigMap takes a key of the ConfigMap in the pod's namespace: of several the last one,
+// which is applied last. One that names no namespace may be it.
+func (c *ConfigFile) ofConfigMap(pod document, documents []document, name, key string) {
+	var found *document
 	for _, d := range documents {
 		if d.root["kind"] != "ConfigMap" || dig(d.root, "metadata", "name") != name {
 			continue
 		}
-		if text, ok := dig(d.root, "data", key).(string); ok {
-			c.Text, c.Name = text, fmt.Sprintf("%s, ConfigMap %s, %s", d.file, name, key)
-			c.at = d.path("data", key)
-			return
+		exact := d.namespace() == pod.namespace()
+		if exact || found == nil && (d.namespace() == "" || pod.namespace() == "") {
+			found = &d
 		}
+	}
+	if found == nil {
+		c.Lack = fmt.Sprintf("the ConfigMap %s is not in this file", name)
+		return
+	}
+	text, ok := dig(found.root, "data", key).(string)
+	if !ok {
 		c.Lack = fmt.Sprintf("the ConfigMap %s has no %s", name, key)
 		return
 	}
-	c.Lack = fmt.Sprintf("the ConfigMap %s is not in this file", name)
+	c.Text, c.Name = text, fmt.Sprintf("%s, ConfigMap %s, %s", found.file, name, key)
+	c.at = found.path("data", key)
 }
 
 // within gives what of a path comes below a folder, "." for the folder itself.

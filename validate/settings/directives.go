@@ -101,7 +101,11 @@ func (r *reader) text(name string, data []byte) {
 		r.fail(Place{name, line}, "there is a zero byte, so this is no text", "name the server's redis.conf, not its data")
 		return
 	}
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if bytes.HasPrefix(data, []byte("\ufeff")) {
+		r.fail(Place{name, 1}, "there is a mark of the bytes' order, which Redis takes for a part of its first word, so that it does not start",
+			"save the file as UTF-8 without one (a BOM)")
+		return
+	}
 	for i, line := range strings.Split(string(data), "\n") {
 		r.line(Place{name, i + 1}, line)
 	}
@@ -168,6 +172,9 @@ func (r *reader) include(d Directive) {
 		r.fail(d.Place, fmt.Sprintf("%q is not a pattern", d.Args[0]), "a [ needs its ]")
 	}
 	for _, f := range found {
+		if base := filepath.Base(f); base[0] == '.' && filepath.Base(name)[0] != '.' {
+			continue // as in Redis, whose patterns leave out hidden files (glob(7))
+		}
 		r.file(f, &d)
 	}
 }

@@ -21,6 +21,9 @@ type Failover struct {
 	Why   string        `json:"why"`   // one clause
 	// Never: no Sentinel promotes any of the replicas, so that only a hand does.
 	Never bool `json:"never,omitempty"`
+	// WithoutAOF says of the replicas that are known to have no append-only file where that
+	// is set: WAITAOF never counts one.
+	WithoutAOF []string `json:"without_aof,omitempty"`
 
 	unread bool // a Sentinel's file
 }
@@ -37,8 +40,8 @@ func PromotedAtOnce(replicas int) *Failover {
 // in a variable of the environment.
 var downAfter = regexp.MustCompile(`(?i)down[-_]after[-_]milliseconds["']?[:=\s]+(?:[A-Za-z_][\w.-]*\s+)?["']?(\d{1,9})\b`)
 
-// followers is what makes a server the replica of another.
-var followers = regexp.MustCompile(`(?i)(?:replica|slave)of\b|replication[-_]mode["']?[:=\s]+["']?(?:slave|replica)`)
+// follows is what makes a server the replica of another.
+var follows = regexp.MustCompile(`(?i)(?:replica|slave)of\b|replication[-_]mode["']?[:=\s]+["']?(?:slave|replica)`)
 
 // sentinels takes what a text says of how soon Sentinels act.
 func (f *Failover) sentinels(file, text string) {
@@ -74,28 +77,44 @@ var noOne = regexp.MustCompile(`(?i)(?:replica|slave)of["']?[,:\s]+(?:["']?no["'
 // failover finds out whether replicas may take a server's place, and how soon.
 func (p *Policy) failover(disk Files, sources []source) {
 	remarks := failovers(sources)
+	followers := p.followers(disk, sources)
+	replicas, never, many := 0, 0, ""
+	var without []string
+	for _, r := range followers {
+		if r.hidden {
+			replicas++
+			remarks = append(remarks, mayTakeOver(r.at, "replicaof"))
+		}
+		if r.noAOF != "" {
+			without = append(without, r.noAOF)
+		}
+	}
 	if len(remarks) == 0 {
 		return
 	}
 	p.Remarks = append(p.Remarks, remarks...)
-	replicas, never, many := 0, 0, ""
 	for _, s := range sources {
 		for n, line := range strings.Split(string(s.data), "\n") {
 			if several := multiplied.FindString(line); several != "" && many == "" && !isComment(line) {
 				many = fmt.Sprintf("%s says %q: it is not known how many of these are replicas", Place{s.file, n + 1}, several)
 			}
-			if !isComment(line) && followers.MatchString(noOne.ReplaceAllString(line, "")) {
-				replicas++
-				if len(neverPromoted.FindAllString(line, 2)) == 1 {
+			if isComment(line) {
+				continue
+			}
+			if here := len(follows.FindAllString(noOne.ReplaceAllString(line, ""), -1)); here > 0 {
+				replicas += here
+				if len(neverPromoted.FindAllString(line, 2)) == 1 && here == 1 {
 					never++
 					p.Remarks = append(p.Remarks, Remark{Place: Place{s.file, n + 1}, What: "replica-priority 0: no Sentinel promotes this replica"})
 				}
 			}
 		}
 	}
+	replicas = max(replicas, len(followers)) // of which several may have one file
 	if p.Failover = PromotedAtOnce(replicas); replicas > 0 {
 		p.Failover.Uncounted = many
 	}
+	p.Failover.WithoutAOF = without
 	p.Failover.Never = replicas > 0 && never == replicas && slices.ContainsFunc(sources, func(s source) bool {
 		return strings.Contains(strings.ToLower(string(s.data)), "sentinel") // which another's promotion does not ask
 	})
@@ -123,11 +142,15 @@ func failovers(sources []source) []Remark {
 			if word == "" {
 				continue
 			}
-			remarks = append(remarks, Remark{Place: Place{s.file, i + 1}, Doubts: Crashes, Failover: true, What: fmt.Sprintf(
-				"%q says that a replica may take this server's place: after a crash it may be made the master before it has "+
-					"the lock, whatever was fsynced (replication is asynchronous; `lockproof run failover-lock` shows it)", word)})
+			remarks = append(remarks, mayTakeOver(Place{s.file, i + 1}, word))
 			break
 		}
 	}
 	return remarks
+}
+
+func mayTakeOver(at Place, word string) Remark {
+	return Remark{Place: at, Doubts: Crashes, Failover: true, What: fmt.Sprintf(
+		"%q says that a replica may take this server's place: after a crash it may be made the master before it has "+
+			"the lock, whatever was fsynced (replication is asynchronous; `lockproof run failover-lock` shows it)", word)}
 }

@@ -16,36 +16,44 @@ var podPaths = map[string][]string{
 }
 
 // parseKubernetes reads the first workload that runs Redis.
-func parseKubernetes(documents []document, asked string) (Policy, error) {
+func parseKubernetes(file string, documents []document, asked string) (Policy, error) {
 	var names []string
 	var found *Policy
+	var others []node
 	for _, d := range documents {
 		kind, _ := d.root["kind"].(string)
 		path, known := podPaths[kind]
-		if !known {
+		if !known || d.owned(documents) {
 			continue
 		}
-		containers, _ := dig(dig(d.root, path...), "containers").([]any)
-		for i, container := range containers {
+		for i, container := range list(dig(dig(d.root, path...), "containers")) {
 			name, _ := dig(container, "name").(string)
 			image, _ := dig(container, "image").(string)
 			names = append(names, name)
-			if name != asked && (asked != "" || !isServer(name, image) || !serves(dig(container, "command"), dig(container, "args"))) {
+			runs := isServer(name, image)
+			meant := asked == "" && runs && serves(dig(container, "command"), dig(container, "args")) || asked != "" && name == asked
+			if !runs && !meant {
 				continue
 			}
 			p, err := d.container(documents, kind, path, name, i, container)
-			switch {
-			case found == nil && err != nil:
-				return p, err
-			case found == nil:
+			if meant && found == nil {
+				if err != nil {
+					return p, err
+				}
 				found = &p
-			case err != nil || p.shape() != found.shape():
-				other := fmt.Sprintf("the container %s of %s %v", name, kind, dig(d.root, "metadata", "name"))
+				continue
+			}
+			other := fmt.Sprintf("the container %s of %s %v", name, kind, dig(d.root, "metadata", "name"))
+			if meant && (err != nil || p.shape() != found.shape()) {
 				found.Remarks = append(found.Remarks, found.unlike(d.at(path...), other))
+			}
+			if err == nil {
+				others = append(others, node{other, d.at(path...), p})
 			}
 		}
 	}
 	if found != nil {
+		found.others = others
 		return *found, nil
 	}
 	slices.Sort(names)
@@ -57,7 +65,27 @@ func parseKubernetes(documents []document, asked string) (Policy, error) {
 	if len(names) > 0 {
 		right = "name one with --service: there are " + strings.Join(names, ", ")
 	}
-	return Policy{}, &Problem{Place: Place{File: documents[0].file}, What: what, Right: right}
+	return Policy{}, &Problem{Place: Place{File: file}, What: what, Right: right}
+}
+
+// owned reports whether an object was made by another of the same file, as a StatefulSet
+// makes its pods: it comes back as that one says.
+func (d document) owned(documents []document) bool {
+	for _, owner := range list(dig(d.root, "metadata", "ownerReferences")) {
+		for _, other := range documents {
+			if other.root["kind"] == dig(owner, "kind") && dig(other.root, "metadata", "name") == dig(owner, "name") &&
+				other.namespace() == d.namespace() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// namespace is where an object lives, "" where its file leaves that to whoever applies it.
+func (d document) namespace() string {
+	name, _ := dig(d.root, "metadata", "namespace").(string)
+	return name
 }
 
 // container reads how a container comes back. Kubernetes promises no delay: the
@@ -89,6 +117,7 @@ func (d document) container(documents []document, kind string, path []string, na
 	p.sentinels = sentinelsOf(documents)
 	p.ByImage = dig(container, "command") == nil
 	p.start = startOf(d.path().Below(anys(path)...).Below("containers", i), container, "command", "args")
+	p.byEnvironment(d.at(append(slices.Clone(path), "containers")...), dig(container, "env"))
 	p.byImage(d.at(append(slices.Clone(path), "containers")...))
 	if p.ProbeLimit = probeLimit(container); p.ProbeLimit > 0 && c.sleep >= p.ProbeLimit {
 		p.Remarks = append(p.Remarks, Remark{Place: Place{File: d.file}, Doubts: Crashes,
@@ -96,10 +125,11 @@ func (d document) container(documents []document, kind string, path []string, na
 				"that waits longer", c.sleep, p.ProbeLimit)})
 	}
 	if c.config != nil {
-		c.config.ofPod(documents, pod, container)
+		c.config.ofPod(d, documents, pod, container)
 	}
 	p.returns(0, map[Crash]string{Kill: "kubelet restarts it at once the first time", Shutdown: "a pod that is replaced starts at once",
 		PowerLoss: "kubelet starts it at boot, with no delay of its own"}, c)
+	p.lifecycle(d, pod, container)
 	return p, nil
 }
 
@@ -110,7 +140,7 @@ func sentinelsOf(documents []document) (files []*ConfigFile) {
 		pod := dig(d.root, podPaths[kind]...)
 		for _, container := range list(dig(pod, "containers")) {
 			if c := sentinelFile(Place{File: d.file}, dig(container, "command"), dig(container, "args")); c != nil {
-				c.ofPod(documents, pod, container)
+				c.ofPod(d, documents, pod, container)
 				files = append(files, c)
 			}
 		}

@@ -2,7 +2,6 @@ package settings
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -32,9 +31,9 @@ func (d document) composeStorage(name string, s any) storage {
 			": a container that is made anew, as by docker compose down and up, begins empty"}
 	}
 	st.rest = anew("the data are on no volume")
-	st.mounts = append(st.mounts, mount{"/dev/shm", gone("the data are in /dev/shm, which goes with the container")})
+	st.mounts = append(st.mounts, mount{target: "/dev/shm", fate: gone("the data are in /dev/shm, which goes with the container")})
 	if ofRedis.MatchString(image) { // named mounts of the same folder come after it, and count
-		st.mounts = append(st.mounts, mount{officialData, anew("no volume is named for %s", officialData)})
+		st.mounts = append(st.mounts, mount{target: officialData, fate: anew("no volume is named for %s", officialData)})
 	}
 	tmpfs := list(dig(s, "tmpfs"))
 	if one, ok := dig(s, "tmpfs").(string); ok {
@@ -42,22 +41,31 @@ func (d document) composeStorage(name string, s any) storage {
 	}
 	for _, t := range tmpfs {
 		target, _, _ := strings.Cut(fmt.Sprint(t), ":")
-		st.mounts = append(st.mounts, mount{target, gone("the data are in %s, a tmpfs, which goes with the container", target)})
+		st.mounts = append(st.mounts, mount{target: target, fate: gone("the data are in %s, a tmpfs, which goes with the container", target)})
 	}
 	for _, v := range list(dig(s, "volumes")) {
 		kind, from, to := volume(v)
 		switch {
 		case kind == "tmpfs":
-			st.mounts = append(st.mounts, mount{to, gone("the data are in %s, a tmpfs, which goes with the container", to)})
+			st.mounts = append(st.mounts, mount{target: to, fate: gone("the data are in %s, a tmpfs, which goes with the container", to)})
 		case kind == "bind":
-			st.mounts = append(st.mounts, mount{to, inMemory(from)})
+			st.mounts = append(st.mounts, mount{to, inMemory(from), from})
 		case from == "":
-			st.mounts = append(st.mounts, mount{to, anew("the volume at %s has no name", to)})
+			st.mounts = append(st.mounts, mount{target: to, fate: anew("the volume at %s has no name", to)})
 		case fmt.Sprint(dig(d.root, "volumes", from, "driver_opts", "type")) == "tmpfs":
-			st.mounts = append(st.mounts, mount{to, fate{lost: []Crash{PowerLoss}, doubted: []Crash{Kill, Shutdown},
+			st.mounts = append(st.mounts, mount{target: to, fate: fate{lost: []Crash{PowerLoss}, doubted: []Crash{Kill, Shutdown},
 				why: fmt.Sprintf("the volume %s is a tmpfs, which is empty once nothing uses it", from)}})
-		default:
-			st.mounts = append(st.mounts, mount{target: to})
+		default: // of a driver's own folder, too (docker volume create, o=bind)
+			device, _ := dig(d.root, "volumes", from, "driver_opts", "device").(string)
+			st.mounts = append(st.mounts, mount{to, inMemory(device), from})
+		}
+	}
+	if n := several(dig(s, "deploy", "replicas"), dig(s, "scale")); n != "" {
+		for i, m := range st.mounts {
+			if m.source != "" {
+				st.mounts[i].fate = fate{doubted: Crashes, why: fmt.Sprintf("%s containers of %s write to the same %s: give each node a service "+
+					"and a volume of its own", n, name, m.source)}
+			}
 		}
 	}
 	if signal, _ := dig(s, "stop_signal").(string); signal != "" {
@@ -69,6 +77,16 @@ func (d document) composeStorage(name string, s any) storage {
 		}
 	}
 	return st
+}
+
+// several is the first of the numbers that is more than one, "" for none.
+func several(numbers ...any) string {
+	for _, n := range numbers {
+		if text := fmt.Sprint(n); n != nil && text != "0" && text != "1" {
+			return text
+		}
+	}
+	return ""
 }
 
 // volume reads a mount in its short or long form: a name or a folder, and where it is seen.
@@ -104,8 +122,12 @@ func (d document) podStorage(kind string, pod, container any) storage {
 	st.rest = gone("the data are on no volume of the pod, and kubelet makes the container anew")
 	for _, m := range list(dig(container, "volumeMounts")) {
 		to, _ := dig(m, "mountPath").(string)
-		if f, found := d.volumeFate(kind, pod, fmt.Sprint(dig(m, "name"))); found {
-			st.mounts = append(st.mounts, mount{to, f})
+		f, found := d.volumeFate(kind, pod, fmt.Sprint(dig(m, "name")))
+		if expression, ok := dig(m, "subPathExpr").(string); ok && strings.Contains(expression, "$(") && kind != "StatefulSet" && kind != "Pod" {
+			f.doubted, f.why = moved, fmt.Sprintf("subPathExpr %s may be another folder for a pod that is made anew", expression)
+		}
+		if found {
+			st.mounts = append(st.mounts, mount{target: to, fate: f, source: d.claim(pod, dig(m, "name"), dig(m, "subPath"))})
 		}
 	}
 	if fmt.Sprint(dig(pod, "terminationGracePeriodSeconds")) == "0" {
@@ -120,9 +142,13 @@ var moved = []Crash{Shutdown, PowerLoss}
 // volumeFate is what becomes of a volume of a pod; a claim's outlives it.
 func (d document) volumeFate(kind string, pod any, name string) (f fate, found bool) {
 	for _, template := range list(dig(d.root, "spec", "volumeClaimTemplates")) {
-		if kind == "StatefulSet" && fmt.Sprint(dig(template, "metadata", "name")) == name {
-			return fate{}, true
+		if kind != "StatefulSet" || fmt.Sprint(dig(template, "metadata", "name")) != name {
+			continue
 		}
+		if dig(d.root, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled") == "Delete" {
+			return fate{doubted: []Crash{Shutdown}, why: "whenScaled: Delete removes a pod's claim, with its data, when the StatefulSet is scaled down"}, true
+		}
+		return fate{}, true
 	}
 	for _, v := range list(dig(pod, "volumes")) {
 		if fmt.Sprint(dig(v, "name")) != name {
@@ -143,40 +169,35 @@ func (d document) volumeFate(kind string, pod any, name string) (f fate, found b
 			return f, true
 		case host != "":
 			return inMemory(host), true
+		case dig(v, "persistentVolumeClaim") != nil:
+			if n := several(dig(d.root, "spec", "replicas")); n != "" {
+				return fate{doubted: Crashes, why: fmt.Sprintf("%s pods write to the same claim %v: give each one of its own, as by "+
+					"volumeClaimTemplates", n, dig(v, "persistentVolumeClaim", "claimName"))}, true
+			}
+		case slices.ContainsFunc(passing, func(key string) bool { return dig(v, key) != nil }):
+			return fate{doubted: moved, why: fmt.Sprintf("the volume %s is made with the pod, and may go with it: use a claim", name)}, true
 		}
 		return fate{}, true
 	}
 	return fate{}, false
 }
 
+// passing are volumes that are made for one pod (Kubernetes, Volumes).
+var passing = []string{"csi", "gitRepo", "configMap", "secret", "projected", "downwardAPI", "image"}
+
+// claim names what of a claim is mounted, for a comparison with another pod's; "" for any other volume.
+func (d document) claim(pod, name, sub any) string {
+	for _, v := range list(dig(pod, "volumes")) {
+		if claimed, ok := dig(v, "persistentVolumeClaim", "claimName").(string); ok && dig(v, "name") == name {
+			below, _ := sub.(string)
+			return fmt.Sprintf("claim %s/%s", d.namespace(), claimed) + strings.TrimRight("/"+below, "/")
+		}
+	}
+	return ""
+}
+
 // pinned reports whether a pod stays on its machine.
 func pinned(kind string, pod any) bool {
 	return kind == "DaemonSet" || kind == "Pod" || dig(pod, "nodeName") != nil || dig(pod, "nodeSelector") != nil ||
 		dig(pod, "affinity", "nodeAffinity") != nil
-}
-
-// configSet and nosave are found by their words, in a hook, a script or a sidecar.
-var (
-	configSet = regexp.MustCompile(`(?i)(?:redis|valkey)-cli\b.*\bconfig["',\s]+set\b`)
-	nosave    = regexp.MustCompile(`(?i)\bshutdown["',\s]+nosave\b`)
-)
-
-// changedWhileRunning puts in doubt what is not so for as long as the server runs: settings
-// that CONFIG SET changes, and a stop that leaves out the snapshot.
-func (p *Policy) changedWhileRunning(sources []source) {
-	for _, s := range sources {
-		for i, line := range strings.Split(string(s.data), "\n") {
-			if isComment(line) {
-				continue
-			}
-			at := Place{s.file, i + 1}
-			if configSet.MatchString(line) && !slices.ContainsFunc(p.Remarks, func(r Remark) bool { return r.Place == at }) {
-				p.Remarks = append(p.Remarks, Remark{Place: at, Doubts: Crashes,
-					What: "CONFIG SET changes the settings while the server runs, and is not read"})
-			}
-			if nosave.MatchString(line) {
-				p.nosave = at
-			}
-		}
-	}
 }

@@ -6,6 +6,16 @@ import (
 	"strings"
 )
 
+// node is another server of a policy's file.
+type node struct {
+	name   string
+	at     Place
+	policy Policy
+}
+
+// serviceAccount is where Kubernetes mounts what a pod may ask of it, whether its file says so or not.
+const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
+
 // shape is all that decides what becomes of a server's locks, for a comparison of nodes that
 // should be alike.
 func (p Policy) shape() string {
@@ -19,6 +29,9 @@ func (p Policy) shape() string {
 		}
 	}
 	for _, m := range p.store.mounts {
+		if m.target == serviceAccount {
+			continue
+		}
 		fmt.Fprintln(&b, m.target, m.fate.lost, m.fate.doubted)
 	}
 	fmt.Fprintln(&b, p.unread != "", p.store.rest.lost, p.store.abrupt)
@@ -34,6 +47,16 @@ func (p Policy) shape() string {
 func (p Policy) unlike(at Place, other string) Remark {
 	return Remark{Place: at, Doubts: Crashes, What: fmt.Sprintf("%s is not set as %s, which is judged: judge each with --service",
 		other, p.Service)}
+}
+
+// extraFlags is a variable whose words Docker's official image of Valkey adds to its command.
+const extraFlags = "VALKEY_EXTRA_FLAGS"
+
+// byEnvironment puts in doubt a server to whose command an image adds what a variable says.
+func (p *Policy) byEnvironment(at Place, environment any) {
+	if p.ByImage && strings.Contains(p.start.image, "valkey") && strings.Contains(fmt.Sprint(environment), extraFlags) {
+		p.notRead(at, "the image adds "+extraFlags+" to the server's command, which is not read: put its options into the command")
+	}
 }
 
 // byImage says that what an image starts its server with, and with which settings, is not

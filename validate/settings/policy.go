@@ -63,6 +63,7 @@ type Policy struct {
 	start     start
 	store     storage
 	sentinels []*ConfigFile // that Sentinels of the same file are started with
+	others    []node        // servers of the same file
 	// unread says what of the server's settings could not be read, and at is its place; "":
 	// nothing. Whatever is found is then in doubt.
 	unread   string

@@ -11,7 +11,7 @@ var (
 	secretNames = regexp.MustCompile(`(?i)requirepass|masterauth|primaryauth|key-file-pass`)
 	secretWords = regexp.MustCompile(`(?i)auth-pass|passw|passphrase|pwd|_pass\b|secret|token|credential|apikey|api_key|` +
 		`REDISCLI_AUTH|redis-cli\b.*\W-a\b|--pass\b|://[^/\s]*@|^\s*user\s`)
-	secretKind = regexp.MustCompile(`(?m)^kind:\s*["']?Secret\b`)
+	secretKind = regexp.MustCompile(`["']?\bkind["']?:\s*["']?Secret\b`) // also as an item of a List
 )
 
 // secrets are the values of directives that must not be told.

@@ -16,24 +16,36 @@ func (f Files) ReadSentinel(file string, replicas int) (*Failover, error) {
 	return r.watching(file, replicas)
 }
 
+// downAfterDefault is what Redis's Sentinel waits for where it is not told.
+const downAfterDefault = 30 * time.Second
+
 // watching is what the directives that were read say of a Sentinel.
 func (r *reader) watching(file string, replicas int) (*Failover, error) {
 	if len(r.problems) > 0 {
 		return nil, r.problems[0]
 	}
-	found, watches := PromotedAtOnce(replicas), false
+	found := PromotedAtOnce(replicas)
+	masters, told := map[string]bool{}, map[string]bool{}
 	for _, d := range r.directives {
-		if d.Name == "sentinel" && len(d.Args) > 0 {
-			watches = watches || strings.EqualFold(d.Args[0], "monitor")
-			found.sentinels(d.Place.String(), strings.Join(d.Args, " "))
+		if d.Name != "sentinel" || len(d.Args) < 2 {
+			continue
 		}
+		switch strings.ToLower(d.Args[0]) {
+		case "monitor":
+			masters[d.Args[1]] = true
+		case "down-after-milliseconds":
+			told[d.Args[1]] = true
+		}
+		found.sentinels(d.Place.String(), strings.Join(d.Args, " "))
 	}
-	if !watches {
+	if len(masters) == 0 {
 		return nil, &Problem{Place: Place{File: file}, What: "no line says sentinel monitor, so this is no Sentinel's file",
 			Right: "give the sentinel.conf"}
 	}
-	if found.After == 0 {
-		found.After, found.Why = 30*time.Second, fmt.Sprintf("Sentinel waits for down-after-milliseconds, 30s by default (%s)", file)
+	for name := range masters { // it may be any that the lock is on
+		if !told[name] && (found.After == 0 || found.After > downAfterDefault) {
+			found.After, found.Why = downAfterDefault, fmt.Sprintf("Sentinel waits for down-after-milliseconds, %s by default (%s)", downAfterDefault, file)
+		}
 	}
 	return found, nil
 }

@@ -18,6 +18,7 @@ type fate struct {
 type mount struct {
 	target string
 	fate   fate
+	source string // the named volume or folder that is seen there, "" for one of nobody else's
 }
 
 // storage is where a server keeps its data, as far as a policy's file says.
@@ -45,16 +46,34 @@ func inMemory(dir string) (f fate) {
 
 // of is what becomes of a folder.
 func (s storage) of(dir string) fate {
-	found, longest := s.rest, -1
-	if s.rest.why == "" {
-		found = inMemory(dir)
+	if m := s.mountOf(dir); m != nil {
+		return m.fate
 	}
-	for _, m := range s.mounts {
-		if _, below := within(dir, m.target); below && len(path.Clean(m.target)) >= longest {
-			found, longest = m.fate, len(path.Clean(m.target))
+	if s.rest.why == "" {
+		return inMemory(dir)
+	}
+	return s.rest
+}
+
+// mountOf is the mount that a folder is on, nil for none.
+func (s storage) mountOf(dir string) (found *mount) {
+	for i, m := range s.mounts {
+		if _, below := within(dir, m.target); below && (found == nil || len(path.Clean(m.target)) >= len(path.Clean(found.target))) {
+			found = &s.mounts[i]
 		}
 	}
 	return found
+}
+
+// shared gives the place of a folder in a named volume or a folder of the machine, "" for
+// what no other server can have.
+func (s storage) shared(dir string) string {
+	m := s.mountOf(dir)
+	if m == nil || m.source == "" {
+		return ""
+	}
+	rest, _ := within(dir, m.target)
+	return path.Join(m.source, rest)
 }
 
 // dir is the folder that the settings name, "" for none.
@@ -70,10 +89,7 @@ func (s *Redis) dir() string {
 // keeps finds out what becomes of the server's data at each crash.
 func (s *Redis) keeps(p Policy) {
 	s.Lost = map[Crash]string{}
-	dir := s.dir()
-	if !path.IsAbs(dir) && p.store.folder != "" {
-		dir = path.Join(p.store.folder, dir)
-	}
+	dir := s.folder(p)
 	if container := p.Kind == Compose || p.Kind == Kubernetes; container && !path.IsAbs(dir) {
 		s.Remarks = append(s.Remarks, Remark{Place: p.store.at, Doubts: Crashes, Data: true,
 			What: "which folder the server writes to is not known, for its image is not: set dir"})
@@ -86,8 +102,53 @@ func (s *Redis) keeps(p Policy) {
 		if len(f.doubted) > 0 {
 			s.Remarks = append(s.Remarks, Remark{Place: p.store.at, What: f.why, Doubts: f.doubted, Data: true})
 		}
+		s.apart(p, path.Clean(dir), f)
+		s.together(p, path.Clean(dir))
 	}
 	s.stops(p)
+}
+
+// folder is where a policy's server writes to, "" or a relative path where that is not known.
+func (s *Redis) folder(p Policy) string {
+	dir := s.dir()
+	if !path.IsAbs(dir) && p.store.folder != "" {
+		return path.Join(p.store.folder, dir)
+	}
+	return dir
+}
+
+// apart puts in doubt an append-only file whose own folder, which Redis 7 has it in, is
+// mounted apart from dir: it has another fate.
+func (s *Redis) apart(p Policy, dir string, around fate) {
+	name := "appendonlydir"
+	for _, d := range s.Directives {
+		if d.Name == "appenddirname" && len(d.Args) == 1 {
+			name = d.Args[0]
+		}
+	}
+	m := p.store.mountOf(path.Join(dir, name))
+	if !s.AppendOnly || m == nil {
+		return
+	}
+	if _, below := within(m.target, dir); !below || path.Clean(m.target) == dir || slices.Equal(m.fate.lost, around.lost) &&
+		slices.Equal(m.fate.doubted, around.doubted) {
+		return
+	}
+	s.Remarks = append(s.Remarks, Remark{Place: p.store.at, Doubts: Crashes, Data: true, What: fmt.Sprintf(
+		"%s is mounted apart from %s, and one of them does not keep what the other does: let both be on one volume", m.target, dir)})
+}
+
+// together puts in doubt servers that write the same files.
+func (s *Redis) together(p Policy, dir string) {
+	here := p.store.shared(dir)
+	for _, o := range p.others {
+		theirs, err := Disk.readSettings("", nil, o.policy.Config)
+		if here == "" || err != nil || theirs.Apply(o.policy.Overrides) != nil || o.policy.store.shared(theirs.folder(o.policy)) != here {
+			continue
+		}
+		s.Remarks = append(s.Remarks, Remark{Place: o.at, Doubts: Crashes, Data: true, What: fmt.Sprintf(
+			"%s writes to the same %s, and each overwrites what the other has written: give each a volume of its own", o.name, here)})
+	}
 }
 
 // stops finds out what becomes of a snapshot when the server is stopped.

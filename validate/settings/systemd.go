@@ -54,6 +54,7 @@ func parseUnit(sources []source) (Policy, error) {
 		return Policy{}, err
 	}
 	command := u.command(&p)
+	u.beside(&p)
 	unsure := cmp.Or(command.unsure, pre)
 	sleep += command.sleep
 	p.start.exec, p.start.sleep = u.last("Service.ExecStart", "").value, sleep
@@ -66,6 +67,8 @@ func parseUnit(sources []source) (Policy, error) {
 			Right: "there are " + strings.Join(words, ", ")}
 	case pause == forever:
 		kill.Why = "RestartSec=infinity never restarts it, and whoever starts it may do so at once"
+	case slices.ContainsFunc(u.words("Service.RestartPreventExitStatus"), func(w string) bool { return deadly.MatchString(w) }):
+		kill.Why = "RestartPreventExitStatus keeps systemd from restarting it, and whoever starts it may do so at once"
 	case slices.Contains([]string{"on-failure", "on-abnormal", "on-abort", "always"}, restart.value):
 		kill = Return{After: pause + sleep, Why: fmt.Sprintf("Restart=%s after RestartSec=%s", restart.value,
 			u.last("Service.RestartSec", "100ms").value), Unsure: unsure}
@@ -85,6 +88,9 @@ func parseUnit(sources []source) (Policy, error) {
 	return p, u.limits(&p, pause, sleep, command.sleep)
 }
 
+// deadly are signals by which a process is killed, as RestartPreventExitStatus names them.
+var deadly = regexp.MustCompile(`^SIG(?:KILL|SEGV|ABRT|BUS)$`)
+
 // read reads the lines of a unit or a drop-in, and says whether it has any.
 func (u unit) read(file, text string) (set bool, err error) {
 	section := ""
@@ -93,7 +99,9 @@ func (u unit) read(file, text string) (set bool, err error) {
 		at := Place{file, i + 1}
 		parts := []string{strings.TrimSpace(lines[i])}
 		for last := parts[0]; strings.HasSuffix(last, `\`) && i+1 < len(lines); {
-			i++
+			if i++; isComment(lines[i]) { // which goes on behind it (systemd.syntax(7))
+				continue
+			}
 			parts[len(parts)-1] = strings.TrimSuffix(last, `\`)
 			last = strings.TrimSpace(lines[i])
 			parts = append(parts, last)

@@ -77,6 +77,32 @@ func (u unit) command(p *Policy) commandLine {
 	return c
 }
 
+// beside puts in doubt what runs beside the server at a start and at a stop, and is not
+// known, or removes data.
+func (u unit) beside(p *Policy) {
+	for _, key := range []string{"ExecStartPost", "ExecStop", "ExecStopPost"} {
+		for _, a := range u["Service."+key] {
+			all, err := splitWords(strings.TrimLeft(a.value, commandPrefixes))
+			if err != nil || len(all) == 0 {
+				continue
+			}
+			p.hooked(a.at, key, strings.Join(all, " "), Crashes...)
+			if name := filepath.Base(all[0]); key != "ExecStop" && !slices.Contains(briefly, name) &&
+				!slices.Contains(plainly, name) && !inShellOnly(all) {
+				p.notRead(a.at, fmt.Sprintf("%s=%s (%s) is not known, and may change settings or remove files", key, name, a.at))
+			}
+		}
+	}
+	for _, key := range []string{"RootImage", "RootDirectory"} {
+		if a := u.last("Service."+key, ""); a.at.File != "" {
+			p.notRead(a.at, key+" has the server see other files than these: give the settings with --config and --restart-delay in place of this file")
+		}
+	}
+}
+
+// plainly are programs that say or ask something: what they set by CONFIG SET is found by its words.
+var plainly = strings.Fields("redis-cli valkey-cli kill systemctl logger sleep systemd-notify systemd-cat")
+
 // unitVariable is a variable in a unit's command (systemd.service(5), Command Lines).
 var unitVariable = regexp.MustCompile(`\$\$|\$\{?([A-Za-z_]\w*)\}?`)
 
@@ -124,14 +150,18 @@ func (u unit) storage(file string) storage {
 	if a := u.last("Service.WorkingDirectory", ""); a.at.File != "" {
 		st.at, st.folder = a.at, strings.TrimPrefix(a.value, "-")
 	}
-	if yes := u.last("Service.PrivateTmp", "no").value; slices.Contains([]string{"yes", "true", "on", "1", "disconnected"}, yes) {
+	if u.says("Service.PrivateTmp") || u.says("Service.DynamicUser") { // which implies it
 		for _, folder := range []string{"/tmp", "/var/tmp"} {
-			st.mounts = append(st.mounts, mount{folder, gone("the data are in %s, which PrivateTmp empties at each stop", folder)})
+			st.mounts = append(st.mounts, mount{target: folder, fate: gone("the data are in %s, which PrivateTmp empties at each stop", folder)})
 		}
 	}
 	for _, folder := range u.words("Service.TemporaryFileSystem") {
 		folder, _, _ = strings.Cut(folder, ":")
-		st.mounts = append(st.mounts, mount{folder, gone("the data are in %s, a TemporaryFileSystem", folder)})
+		st.mounts = append(st.mounts, mount{target: folder, fate: gone("the data are in %s, a TemporaryFileSystem", folder)})
+	}
+	for _, bound := range u.words("Service.BindPaths") {
+		parts := strings.Split(strings.TrimPrefix(bound, "-"), ":")
+		st.mounts = append(st.mounts, mount{target: parts[min(1, len(parts)-1)], fate: inMemory(parts[0])})
 	}
 	for _, folder := range u.words("Service.RuntimeDirectory") {
 		folder, _, _ = strings.Cut(folder, ":")
@@ -143,7 +173,7 @@ func (u unit) storage(file string) storage {
 		default:
 			in = gone("the data are in /run/%s, a RuntimeDirectory, which is removed at each stop", folder)
 		}
-		st.mounts = append(st.mounts, mount{"/run/" + folder, in}, mount{"/var/run/" + folder, in})
+		st.mounts = append(st.mounts, mount{target: "/run/" + folder, fate: in}, mount{target: "/var/run/" + folder, fate: in})
 	}
 	st.abrupt = signalled("KillSignal", u.last("Service.KillSignal", "").value)
 	for _, a := range u["Service.ExecStop"] {
@@ -152,6 +182,11 @@ func (u unit) storage(file string) storage {
 		}
 	}
 	return st
+}
+
+// says reports whether a key is one of systemd's words for yes.
+func (u unit) says(key string) bool {
+	return slices.Contains([]string{"yes", "true", "on", "1", "disconnected"}, strings.ToLower(u.last(key, "no").value))
 }
 
 // words are those of all lines of a key.

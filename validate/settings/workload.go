@@ -19,12 +19,15 @@ type document struct {
 	file  string
 	index int // among the file's documents
 	body  ast.Node
+	// above leads to an item of a List, which is read as if it were a document: nothing for
+	// what is one.
+	above []any
 	root  map[string]any
 }
 
 // path leads to a value of the document.
 func (d document) path(steps ...any) yamlfile.Path {
-	return yamlfile.Path{Document: d.index, Steps: steps}
+	return yamlfile.Path{Document: d.index, Steps: slices.Concat(d.above, steps)}
 }
 
 // parseYAMLPolicy reads a compose file or Kubernetes workloads.
@@ -40,7 +43,7 @@ func parseYAMLPolicy(file string, data []byte, service string) (Policy, error) {
 	}
 	for _, d := range documents {
 		if _, ok := d.root["kind"].(string); ok {
-			return parseKubernetes(documents, service)
+			return parseKubernetes(file, documents, service)
 		}
 	}
 	return Policy{}, &Problem{Place: Place{File: file}, What: "this is no restart policy that can be read", Right: wantedPolicy}
@@ -58,18 +61,38 @@ func readDocuments(file string, data []byte) ([]document, error) {
 	var documents []document
 	for _, d := range read {
 		if root, ok := d.Value.(map[string]any); ok {
-			documents = append(documents, document{file, d.Index, d.Body, root})
+			documents = append(documents, document{file: file, index: d.Index, body: d.Body, root: root}.items()...)
 		}
 	}
 	return documents, nil
+}
+
+// items are the objects of a List, as kubectl get prints one, and of the Lists in it; of
+// anything else it is the document itself.
+func (d document) items() (all []document) {
+	kind, _ := d.root["kind"].(string)
+	if items, ok := d.root["items"].([]any); ok && strings.HasSuffix(kind, "List") {
+		for i, item := range items {
+			if root, ok := item.(map[string]any); ok {
+				all = append(all, document{d.file, d.index, d.body, slices.Concat(d.above, []any{"items", i}), root}.items()...)
+			}
+		}
+		return all
+	}
+	return []document{d}
 }
 
 // at finds the line of a path; what comes by an anchor has the file's name only.
 func (d document) at(path ...string) Place {
 	place := Place{File: d.file}
 	builder := (&yaml.PathBuilder{}).Root()
-	for _, key := range path {
-		builder = builder.Child(key)
+	for _, step := range slices.Concat(d.above, anys(path)) {
+		switch step := step.(type) {
+		case string:
+			builder = builder.Child(step)
+		case int:
+			builder = builder.Index(uint(step))
+		}
 	}
 	node, err := builder.Build().FilterNode(d.body)
 	if err == nil && node != nil && node.GetToken() != nil {
@@ -102,7 +125,7 @@ func isServer(name, image string) bool {
 // serves reports whether a command may be that of a server which grants locks by itself.
 func serves(entry, args any) bool {
 	text := fmt.Sprint(entry, " ", args)
-	return !besides.MatchString(text) && !followers.MatchString(noOne.ReplaceAllString(text, ""))
+	return !besides.MatchString(text) && !follows.MatchString(noOne.ReplaceAllString(text, ""))
 }
 
 // choose picks the service that is meant.

@@ -114,7 +114,7 @@ func replace(data []byte, n ast.Node, value any) ([]byte, error) {
 	if tk := n.GetToken(); isText && tk.Type == token.StringType && plainText.MatchString(text) && !otherThanText(text) {
 		return splice(data, at, text), nil // as it was written
 	}
-	return splice(data, at, flow(value)), nil
+	return splice(data, at, written(data, value)), nil
 }
 
 // plainText is what needs no quotes where there were none, outside of brackets and in.
@@ -142,7 +142,7 @@ func itemByItem(data []byte, old *ast.SequenceNode, list []any) ([]byte, bool) {
 	}
 	for i := len(list) - 1; i >= len(old.Values); i-- {
 		if old.IsFlowStyle {
-			data = splice(data, span{end.to, end.to}, ", "+flow(list[i]))
+			data = splice(data, span{end.to, end.to}, ", "+written(data, list[i]))
 		} else {
 			data = newLine(data, end.to, old.Start.Position.Column, "- "+flow(list[i]))
 		}
@@ -155,7 +155,7 @@ func itemByItem(data []byte, old *ast.SequenceNode, list []any) ([]byte, bool) {
 		if err != nil {
 			return nil, false
 		}
-		data = splice(data, at, flow(list[i]))
+		data = splice(data, at, written(data, list[i]))
 	}
 	return data, true
 }
@@ -205,7 +205,7 @@ func insert(data []byte, tree *ast.File, path Path, value any, after string) ([]
 	if err != nil {
 		return nil, err
 	}
-	pair := fmt.Sprintf("%v: %s", path.Steps[last], flow(value))
+	pair := written(data, path.Steps[last]) + ": " + written(data, value)
 	if mapping.IsFlowStyle {
 		return splice(data, span{at.to, at.to}, ", "+pair), nil
 	}
@@ -234,6 +234,14 @@ func otherThanText(word string) bool {
 	return slices.Contains([]string{"yes", "no", "true", "false", "on", "off", "null", "y", "n"}, strings.ToLower(word))
 }
 
+// written is a value in one line: in a JSON text, which has to stay one, as JSON.
+func written(data []byte, value any) string {
+	if json.Valid(data) {
+		return quote(value)
+	}
+	return flow(value)
+}
+
 // flow writes a value in one line.
 func flow(value any) string {
 	switch v := value.(type) {
@@ -260,11 +268,11 @@ func flow(value any) string {
 	return fmt.Sprint(value)
 }
 
-// quote writes a text in double quotes, in which JSON's escapes are YAML's.
-func quote(text string) string {
+// quote writes a value as JSON: a text in double quotes, in which JSON's escapes are YAML's.
+func quote(value any) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	encoder.Encode(text) // of a text there is no error
+	encoder.Encode(value) // of texts, numbers, lists and mappings of them there is no error
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -40,17 +41,41 @@ func Parse(data []byte) (*ast.File, *Error) {
 		return nil, errorAt(nil, fmt.Sprintf("the file has %d bytes", len(data)), fmt.Sprintf("it may have at most %d", input.YAML))
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) // of which the parser makes two lines here and there
 	if at := invalidUTF8(data); at != nil {
 		return nil, errorAt(at, "the text is not UTF-8", "save the file as UTF-8")
 	}
 	if err := checkText(data); err != nil {
 		return nil, err
 	}
-	tree, err := parse(data)
+	tree, err := parse(withoutEmpty(data))
 	if err != nil {
 		return nil, syntax(err)
 	}
 	return tree, nil
+}
+
+// header is the line that begins a document and has nothing of it.
+var header = regexp.MustCompile(`^---[ \t]*(?:#.*)?$`)
+
+// withoutEmpty makes a comment of the line that begins a document of nothing but comments,
+// as charts leave many: the parser drops, without a word, every document behind one. All
+// else stays where it is.
+func withoutEmpty(data []byte) []byte {
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	last := -1 // the header of a document that has had nothing yet
+	for i, line := range lines {
+		switch text := bytes.TrimSpace(line); {
+		case header.Match(bytes.TrimSuffix(line, []byte("\n"))):
+			if last >= 0 {
+				lines[last] = append([]byte("#"), lines[last][1:]...)
+			}
+			last = i
+		case len(text) > 0 && text[0] != '#':
+			last = -1
+		}
+	}
+	return bytes.Join(lines, nil)
 }
 
 // parse keeps a fault of the YAML library from ending the program.

@@ -120,3 +120,24 @@ func FuzzDecode(f *testing.F) {
 		})
 	})
 }
+
+// A document of nothing but comments, as charts leave them, hides none of those behind it,
+// and moves nothing.
+func TestDocumentsOfCommentsHideNothing(t *testing.T) {
+	for _, text := range []string{
+		"a: 1\n---\n# none\n---\nb: 2\n", "---\na: 1\n--- # none\n\n---\n---\n# two\nb: 2\n", "a: 1\r\n---\r\n# none\r\n---\r\nb: 2\r\n",
+		"---\n# none\n---\na: 1\n---\nb: 2\n---\n",
+	} {
+		tree, wrong := Parse([]byte(text))
+		require.Nil(t, wrong, text)
+		found, wrong := Decode(tree)
+		require.Nil(t, wrong, text)
+		require.Len(t, found, 2, text)
+		require.Equal(t, map[string]any{"b": uint64(2)}, found[1].Value, text)
+		line := 1 + strings.Count(text[:strings.Index(text, "b: 2")], "\n")
+		require.Equal(t, line, found[1].Body.GetToken().Position.Line, text)
+		changed, err := Put([]byte(strings.ReplaceAll(text, "\r", "")), Path{Document: found[1].Index, Steps: []any{"b"}}, 3, "")
+		require.NoError(t, err, text)
+		require.Equal(t, strings.ReplaceAll(strings.Replace(text, "b: 2", "b: 3", 1), "\r", ""), string(changed))
+	}
+}
