@@ -66,7 +66,13 @@ var advised = map[string]int{
 	"02-unit-everysec": 2, "05-unit-restartsec": 2, "06-unit-restartsec-everysec": 2, "07-unit-times-out": 1,
 	"11-compose-defaults": 1, "13-compose-cache": 2, "17-compose-config": 2, "18-compose-no-restart": 2,
 	"20-compose-evicts": 1, "23-statefulset-everysec": 2, "24-deployment-no-volume": 1, "27-statefulset-probe": 1,
-	"121-unit-dynamic-user-tmp": 1, "122-unit-prevent": 2, "128-compose-volume-device": 1, "129-compose-tmpfs-appenddir": 1, "132-compose-shared-volume": 1, "133-compose-replicas-one-volume": 1, "136-compose-prestop-wipes": 1, "138-statefulset-init-wipes": 1, "141-statefulset-prestop-lines": 2, "142-statefulset-prestop-wipes": 1, "144-statefulset-csi-inline": 1, "145-statefulset-retention": 1, "146-deployment-subpathexpr": 1, "147-deployment-three-one-claim": 1, "148-statefulset-namespaces": 2, "149-chart-rendered": 2, "150-statefulset-appenddir-mount": 1, "151-statefulset-list": 2, "152-statefulset-list-nested": 2, "153-statefulset-list-json": 2, "154-statefulset-list-json-nested": 1,
+	"121-unit-dynamic-user-tmp": 1, "122-unit-prevent": 2, "128-compose-volume-device": 1,
+	"129-compose-tmpfs-appenddir": 1, "133-compose-replicas-one-volume": 1, "136-compose-prestop-wipes": 1,
+	"138-statefulset-init-wipes": 1, "141-statefulset-prestop-lines": 2, "142-statefulset-prestop-wipes": 1,
+	"144-statefulset-csi-inline": 1, "145-statefulset-retention": 1, "146-deployment-subpathexpr": 1,
+	"147-deployment-three-one-claim": 1, "148-statefulset-namespaces": 2, "149-chart-rendered": 2,
+	"150-statefulset-appenddir-mount": 1, "151-statefulset-list": 2, "152-statefulset-list-nested": 2,
+	"153-statefulset-list-json": 2, "154-statefulset-list-json-nested": 1,
 }
 
 // withoutTakeovers are flags that ask about crashes, which the files decide; what helps

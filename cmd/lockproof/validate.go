@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -244,6 +245,9 @@ func (v *validation) check(given func(string) bool) error {
 		return usage("--crash is empty: there are %s", strings.Join(settings.CrashNames(), ", "))
 	case given("config") && v.config == "":
 		return usage("--config is empty: name the redis.conf, as in --config /etc/redis/redis.conf")
+	case slices.Contains([]string{".yaml", ".yml", ".json", ".service"}, filepath.Ext(v.config)):
+		return usage("--config %s: that is no redis.conf; what a Compose file, a manifest or a unit says of the server is read with --restart-policy %[1]s",
+			v.config)
 	case given("trials") && (v.trials < 1 || v.trials > maxTrials):
 		return usage("--trials %d: give a number from 1 to %d", v.trials, maxTrials)
 	case v.frontierTrials < 1 || v.frontierTrials > 10*maxTrials:

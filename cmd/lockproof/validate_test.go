@@ -28,6 +28,7 @@ func TestValidateUsageErrors(t *testing.T) {
 		{[]string{"--config", conf}, conf + `:1:1: "60" is not a list of rules`},
 		{[]string{"--config", conf}, conf + ":2:1: appendfsync sometimes: there is no such value; there are always, everysec, no"},
 		{[]string{"--config", ""}, "--config is empty"},
+		{[]string{"--config", "compose.yaml"}, "is read with --restart-policy compose.yaml"},
 		{[]string{"--set", "appendonly perhaps"}, `--set "appendonly perhaps": appendonly perhaps: there is no such value`},
 		{[]string{"--ttl", "30"}, "--ttl 30: this takes durations with their units, as in 30s,5s"},
 		{[]string{"--ttl", "30s,1ms"}, "--ttl 1ms: a TTL lies between 20ms and 10m"},
