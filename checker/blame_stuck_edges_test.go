@@ -62,6 +62,7 @@ func TestAnAnswerToWhatWasLostIsWaitedFor(t *testing.T) {
 		{"for more than half of it", waits(10, asks(1556)), NodeTimeout, "it sent nothing to any node for 1.546 s"},
 		{"for half of it", waits(10, asks(1555)), Unexplained, ""},
 		{"while others are asked side by side", waits(10, asks(59)), NodeTimeout, "it sent nothing to any node for 3.040 s"},
+		{"but not once another is asked as an answer could have come", waits(10, asks(60)), Unexplained, ""},
 		{"but not before the call", waits(9, func(*story) {}), Unexplained, ""},
 	})
 }
