@@ -1,6 +1,8 @@
 package trial
 
 import (
+	"context"
+	"io"
 	"testing"
 	"time"
 
@@ -128,4 +130,22 @@ func TestTheLastLookIsOfWhatIsLeft(t *testing.T) {
 	require.Greater(t, looks[1].Time, released[1].Time)
 	require.Empty(t, looks[1].Node.Keys)
 	require.Equal(t, history.TypeEnd, events[len(events)-1].Type)
+}
+
+// A run that is cut short does not say that it has come to its end: what it has recorded shows
+// nothing to whoever judges it later.
+func TestARunThatIsCutShortHasNoEnd(t *testing.T) {
+	s := *plain()
+	s.Script = []scenarios.Step{{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k"}}
+	j, err := NewJournal(Record{Virtual: true})
+	require.NoError(t, err)
+	maker, err := virtual.Kind.Open(t.Context(), cluster.Choice{}, io.Discard)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = Run(ctx, planned(t, &s, Settings{On: virtual.Kind}), maker, 0, 1, j)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, j.End())
+	require.Equal(t, history.TypeHeader, j.events()[0].Type)
+	require.Empty(t, only(j.events(), func(e history.Event) bool { return e.Type == history.TypeEnd }))
 }
