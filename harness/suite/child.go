@@ -50,6 +50,7 @@ type child struct {
 	replies chan reply // closed when the child has ended
 	words   *lastWords
 	known   map[int]bool // the rows of the present suite that it has got
+	trials  int          // so far
 }
 
 // childEnd is how long a child may take to end once its input has ended.

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,8 @@ type Children struct {
 	// Said takes what the children's locks write to stdout and stderr; nil: nobody.
 	Said io.Writer
 
+	trials int // for how many a child is kept; 0: manyTrials
+
 	mu   sync.Mutex
 	idle []*child
 }
@@ -48,6 +51,8 @@ func (c *Children) Run(ctx context.Context, jobs []Job, o Options, observe func(
 		return &childRunner{children: c, options: o, progressTimeout: c.progressTimeout()}
 	}, observe), nil
 }
+
+func (c *Children) lifetime() int { return cmp.Or(c.trials, manyTrials) }
 
 func (c *Children) progressTimeout() time.Duration {
 	if c.ProgressTimeout > 0 {
@@ -139,8 +144,17 @@ func (e *childRunner) try(ctx context.Context, t ticket) Result {
 	return trial
 }
 
+// manyTrials is for how many trials a child is kept. Go 1.26 keeps some 350 bytes of each
+// for ever (testing/synctest forgets which bubble a WaitGroup was of, and not the record of
+// that), and next to the limit of a child's memory its collector never rests: after 200,000
+// trials each took twice as long.
+const manyTrials = 50_000
+
 // ask has the child run a trial; an error says how it died of it.
 func (e *childRunner) ask(ctx context.Context, t ticket) (Result, error) {
+	if e.child != nil && e.child.trials >= e.children.lifetime() {
+		e.end()
+	}
 	if e.child == nil {
 		child, err := e.children.take(e.options.parallel())
 		if err != nil {
@@ -148,6 +162,7 @@ func (e *childRunner) ask(ctx context.Context, t ticket) (Result, error) {
 		}
 		e.child = child
 	}
+	e.child.trials++
 	done, err := e.child.run(ctx, e.options, t, e.progressTimeout)
 	if err != nil {
 		e.child = nil
