@@ -35,17 +35,28 @@ func (t takings) answered(e *history.Event, l link, p place) {
 }
 
 // behind gives the one that a refused SET shows to have been carried out: the refusal
-// names its token, or, where a lock does not ask for that, it was the first that can be.
+// names its token, or, where a lock does not ask for that, it was the first that can be. Of a
+// client that lives on it has to be named, and late.
 func (t *timeline) behind(e *history.Event, p place) (unansweredTaking, bool) {
 	for i, s := range t.takings[p] {
-		_, gone := t.record.kills.first(s.client, 0)
-		gone = gone || t.record.heldTooLong(s.client, p.node, s.time)
-		if gone && s.time < e.Time && (e.Command.Reply == "nil" || e.Command.Reply == s.token) && t.possible(s, p) {
+		_, killed := t.record.kills.first(s.client, 0)
+		gone := killed || t.record.heldTooLong(s.client, p.node, s.time)
+		named := e.Command.Reply == s.token
+		known := gone && (named || e.Command.Reply == "nil") || named && t.late(s, p, e.Time)
+		if known && s.time < e.Time && t.possible(s, p) {
 			t.takings[p] = slices.Delete(t.takings[p], i, i+1)
 			return s, true
 		}
 	}
 	return unansweredTaking{}, false
+}
+
+// late reports whether a SET reached a node that was paused, and has not been answered
+// though the node has run again for as long as an answer may take: its connection has ended.
+// (An extension is its client's own to take back, whatever became of it.)
+func (t *timeline) late(s unansweredTaking, p place, now int64) bool {
+	awake := t.record.awake(t.record.name(p.node), s.time)
+	return !s.extends && awake > s.time && now > awake+t.record.reach().prompt()
 }
 
 // possible reports whether there was a key for an extension to prolong.
@@ -57,8 +68,10 @@ func (t *timeline) possible(s unansweredTaking, p place) bool {
 // refused takes from a SET that was refused, though nobody is known to have the key, who
 // has it: a client that was killed before its SET or its extension was answered, or whose
 // command a link had held back for longer than anybody waits. It can neither take its key
-// back nor be told of it, so that others have to wait for the key to expire. Who lives on
-// and waits hears of it, or knows that it did not: what it leaves is its own to clear away.
+// back nor be told of it, so that others have to wait for the key to expire. So it is with a
+// SET that a paused node carries out when nobody waits for its answer any more.
+// Who lives on and waits hears of it, or knows that it did not: what it leaves is its own to
+// clear away.
 func (t *timeline) refused(e *history.Event, p place) {
 	if t.alive(p, e.Time) != nil || strings.HasPrefix(e.Command.Reply, "error") {
 		return

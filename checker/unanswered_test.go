@@ -41,6 +41,28 @@ func TestUnansweredSets(t *testing.T) {
 		s.attempt("c2", 3050, 4000, history.TypeFail)
 		s.requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: nobody asked for a free lock")
 	})
+	// A client that lives on has had a lease, which is over when the node runs on at 2900.
+	lapsed := func(refusedAt int64, refusal string) *story {
+		s := tale()
+		s.grant("c1", 0, 10, 900)
+		nodes := []string{"n1", "n2", "n3"}
+		for _, n := range nodes {
+			s.lasting(1, 2900, "pause", n)
+			s.silent(2, "c1", "c1.1", n)
+		}
+		s.refused(refusedAt, "c2", "c2.1", refusal, nodes...)
+		s.attempt("c2", 2900, 4000, history.TypeFail)
+		return s
+	}
+	t.Run("of a lease that is over by then they are in the way", func(t *testing.T) {
+		lapsed(2951, "c1.1").requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: nobody asked for a free lock")
+	})
+	t.Run("unless their answers may still come", func(t *testing.T) {
+		lapsed(2950, "c1.1").requireVerdict(t, FaultTolerance, history.Violated, "")
+	})
+	t.Run("or refusals do not name them", func(t *testing.T) {
+		lapsed(2951, "nil").requireVerdict(t, FaultTolerance, history.Violated, "")
+	})
 	cut := func(client, direction string, sent int64) *story {
 		s := tale()
 		s.add(0, history.Event{Process: "c1", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})

@@ -21,18 +21,24 @@ func TestWhatWasFoundOnTheReference(t *testing.T) {
 	for _, file := range files {
 		read, err := scenarios.Load(file)
 		require.NoError(t, err)
-		for _, seed := range []uint64{0, 1, 2, 5169, 33201, 177064, 222236, 263664} { // the last five: those of finds that need their own
+		for _, seed := range []uint64{0, 1, 2, 5169, 33201, 177064, 222236, 263664, 637044} { // the last six: those of finds that need their own
 			r := p.Try(t.Context(), suite.Job{Scenario: read}, seed)
 			require.Empty(t, r.Failure)
 			for _, result := range r.Results {
 				require.NotEqual(t, history.Violated, result.Verdict, "%s: %s", file, result.Property)
 			}
 			for property := range read.Expect {
+				if own, needed := onlyWith[filepath.Base(file)]; needed && seed != own {
+					continue
+				}
 				require.Equal(t, history.Holds, r.Results[indexOf(t, r, property)].Verdict, file)
 			}
 		}
 	}
 }
+
+// onlyWith is the seed without which a file's faults meet nothing.
+var onlyWith = map[string]uint64{"late-set-of-a-paused-node.yaml": 637044}
 
 func indexOf(t *testing.T, r suite.Result, property string) int {
 	for i, result := range r.Results {
