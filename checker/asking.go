@@ -48,10 +48,10 @@ func (k *keyed) askingsAnew(bound int64) []asking {
 	for _, a := range all {
 		begins := func(i int) bool { return breathing[i].from >= a.from }
 		i := sort.Search(len(breathing), begins)
-		for breathing[i].client != a.client { // its first acquire begins one of these, too
+		for i < len(breathing) && breathing[i].client != a.client {
 			i++
 		}
-		if breathing[i].until < a.until {
+		if i == len(breathing) || breathing[i].until < a.until {
 			a.anew = true
 			anew = append(anew, a)
 		}

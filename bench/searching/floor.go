@@ -26,7 +26,7 @@ type seen struct {
 // traffic goes through a round's schedules and keeps what they do.
 func traffic(ctx context.Context, children *suite.Children) (seen, error) {
 	var s seen
-	_, err := goThrough(ctx, children, 1, 0, func(r suite.Result) {
+	_, err := goThrough(ctx, children, 1, func(r suite.Result) {
 		s.histories = append(s.histories, r.Events)
 		reached := map[string]int64{} // by link; each of its commands has the next number
 		for _, e := range r.Events {

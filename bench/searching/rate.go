@@ -40,16 +40,16 @@ func MeasureRate(ctx context.Context, say func(format string, args ...any)) ([]f
 		return nil, err
 	}
 	parts := []part{
-		{"schedules, one core", func(seed uint64) (time.Duration, error) { return goThrough(ctx, children, 1, seed, nil) }, nil},
-		{"schedules, two cores", func(seed uint64) (time.Duration, error) { return goThrough(ctx, children, 2, seed, nil) }, nil},
-		{"the same without a step", func(uint64) (time.Duration, error) { return idle(ctx, children) }, nil},
-		{"their histories judged", func(uint64) (time.Duration, error) { return judge(seen.histories) }, nil},
-		{"their commands, by go-redis alone", func(uint64) (time.Duration, error) { return alone(seen) }, nil},
+		{"schedules, one core", func() (time.Duration, error) { return goThrough(ctx, children, 1, nil) }, nil},
+		{"schedules, two cores", func() (time.Duration, error) { return goThrough(ctx, children, 2, nil) }, nil},
+		{"the same without a step", func() (time.Duration, error) { return idle(ctx, children) }, nil},
+		{"their histories judged", func() (time.Duration, error) { return judge(seen.histories) }, nil},
+		{"their commands, by go-redis alone", func() (time.Duration, error) { return alone(seen) }, nil},
 	}
 	for round := range rounds {
 		for i := range parts {
 			say("schedules: round %d of %d, %s", round+1, rounds, parts[i].name)
-			took, err := parts[i].run(uint64(round * perRound))
+			took, err := parts[i].run()
 			if err = errors.Join(err, ctx.Err()); err != nil {
 				return nil, fmt.Errorf("%s: %w", parts[i].name, err)
 			}
@@ -62,7 +62,7 @@ func MeasureRate(ctx context.Context, say func(format string, args ...any)) ([]f
 // part is one way to spend the time of a round, and what a schedule took in each, in seconds.
 type part struct {
 	name string
-	run  func(seed uint64) (time.Duration, error)
+	run  func() (time.Duration, error)
 	took []float64
 }
 
@@ -90,7 +90,7 @@ func rateSection(parts []part, seen seen) figures.Section {
 
 // goThrough searches through a round's schedules, in so many children; each result is kept's, if
 // that is wanted.
-func goThrough(ctx context.Context, children *suite.Children, cores int, seed uint64, kept func(suite.Result)) (time.Duration, error) {
+func goThrough(ctx context.Context, children *suite.Children, cores int, kept func(suite.Result)) (time.Duration, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
 	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: cores, States: true, Brief: true, Events: kept != nil})
 	if err != nil {
@@ -105,7 +105,7 @@ func goThrough(ctx context.Context, children *suite.Children, cores int, seed ui
 			return r
 		}
 	}
-	search := explore.Search{Space: whole, Seed: seed, Schedules: perRound, Try: try, Side: cores}
+	search := explore.Search{Space: whole, Schedules: perRound, Try: try, Side: cores}
 	began := time.Now()
 	tally, err := search.Run(ctx)
 	if len(tally.Failed) > 0 {

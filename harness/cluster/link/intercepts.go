@@ -31,11 +31,11 @@ func (e *encounters) add() {
 	e.times = append(e.times, time.Now())
 }
 
-// takeBack forgets the last one.
+// takeBack forgets the last one. There is none if all was let go before the message was queued.
 func (e *encounters) takeBack() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.times = e.times[:len(e.times)-1]
+	e.times = e.times[:max(0, len(e.times)-1)]
 }
 
 func (e *encounters) soFar() cluster.Met {
