@@ -45,7 +45,7 @@ func main() {
 func run(ctx context.Context, all []suite, args []string, stdout, stderr io.Writer) int {
 	flags := pflag.NewFlagSet("bench", pflag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	out := flags.String("out", filepath.Join("out", "bench"), "folder for bench.json and bench.txt")
+	out := flags.String("out", filepath.Join("bench", "out"), "folder for bench.json and bench.txt")
 	chosen, err := []suite(nil), flags.Parse(args)
 	if errors.Is(err, pflag.ErrHelp) {
 		fmt.Fprint(stdout, help(all, flags))

@@ -20,7 +20,7 @@ import (
 
 // The safety verdicts, and that on cancelled acquires, on made-up histories, most of which make little sense as runs
 // of a lock, are those of the second checker.
-func TestMadeUpHistoriesAreJudgedAlike(t *testing.T) {
+func TestGeneratedHistories_OraclesAgree(t *testing.T) {
 	histories := 100_000
 	if testing.Short() {
 		histories = 2_000
@@ -51,7 +51,7 @@ func TestMadeUpHistoriesAreJudgedAlike(t *testing.T) {
 }
 
 // The published histories are judged as by the second checker.
-func TestThePublishedCatalogueIsJudgedAlike(t *testing.T) {
+func TestPublishedHistories_OraclesAgree(t *testing.T) {
 	files, err := filepath.Glob("../reports/published/virtual/trials/*/*/history.jsonl")
 	require.NoError(t, err)
 	require.Greater(t, len(files), 100)

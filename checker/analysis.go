@@ -1,10 +1,12 @@
 package checker
 
+import "sort"
+
 // analysis is a record with what follows from it for several properties.
 type analysis struct {
 	*record
 	counts     counts
-	encounters *encounters
+	encounters *faultImpact
 	// unreachable are, for every client that tries to acquire, the stretches for which
 	// it could not reach a majority.
 	unreachable map[name][]span
@@ -15,10 +17,13 @@ func analyse(r *record) (*analysis, error) {
 	if err := readTimeline(r); err != nil {
 		return nil, err
 	}
+	for _, k := range r.keys {
+		k.tellTokens()
+	}
 	if err := readAnswers(r); err != nil {
 		return nil, err
 	}
-	met := newEncounters(r)
+	met := newFaultImpact(r)
 	a := &analysis{record: r, counts: countsOf(r, met), encounters: met, unreachable: map[name][]span{}}
 	reach := r.reach()
 	for _, k := range r.keys {
@@ -33,7 +38,7 @@ func analyse(r *record) (*analysis, error) {
 
 // counts is what happened in a run, to tell an earned verdict from a vacuous one.
 type counts struct {
-	grants    int // acquires that were granted
+	grants    int // acquires that were granted a lease: one that is over as it begins is none
 	contended int // acquires that met another client's acquire, lease or key on a node
 	faults    int // effective faults that met a lease or an acquire
 	writes    int // acknowledged writes at the store
@@ -42,11 +47,11 @@ type counts struct {
 }
 
 // countsOf counts what happened in a run.
-func countsOf(r *record, e *encounters) counts {
-	c := counts{faults: faultsMet(r, e)}
+func countsOf(r *record, e *faultImpact) counts {
+	c := counts{faults: effectiveFaults(r, e)}
 	for o := range r.operations.kept.all() {
 		switch {
-		case o.granted():
+		case o.leased:
 			c.grants++
 		case o.op == opWrite && o.ok():
 			c.writes++
@@ -57,16 +62,16 @@ func countsOf(r *record, e *encounters) counts {
 		}
 	}
 	met := make([]int, len(r.keys))
-	sideBySide(len(r.keys), func(i int) { met[i] = r.keys[i].contended() })
+	parallelFor(len(r.keys), func(i int) { met[i] = r.keys[i].contended() })
 	for _, n := range met {
 		c.contended += n
 	}
 	return c
 }
 
-// faultsMet is how many effective faults met a lease or an acquire. The
+// effectiveFaults is how many effective faults met a lease or an acquire. The
 // scenario's setting does not count: it is there from the start.
-func faultsMet(r *record, e *encounters) int {
+func effectiveFaults(r *record, e *faultImpact) int {
 	if len(r.faults) == 0 {
 		return 0
 	}
@@ -82,9 +87,45 @@ func faultsMet(r *record, e *encounters) int {
 	work = unionOf(work)
 	met := map[int]bool{} // by event: a fault on three nodes is one fault
 	for _, f := range r.faults {
-		if f.cause.Effective && !f.cause.Setting && !e.inVain(f) && f.meets(work) {
+		if f.cause.Effective && !f.cause.Background && !e.hadNoEffect(f) && f.meets(work) {
 			met[f.event] = true
 		}
 	}
 	return len(met)
+}
+
+// tellTokens finds the tokens of leases. Where a lock does not show one, it is that of the
+// keys that its client has on most nodes as it is granted the lease.
+func (k *keyed) tellTokens() {
+	var taken map[name][]*keyOwnership // by client, where some lock shows no token
+	for _, o := range k.acquires {
+		if o.keyToken = o.token; o.token != 0 || !o.ok() {
+			continue
+		}
+		if taken == nil {
+			taken = map[name][]*keyOwnership{}
+			for _, h := range k.tenures {
+				taken[h.owner] = append(taken[h.owner], h)
+			}
+		}
+		nodes, most := map[text]int{}, 0
+		keys := taken[o.process]
+		first := sort.Search(len(keys), func(i int) bool { return keys[i].from >= o.asked })
+		for _, h := range keys[first:] {
+			if h.from > o.done {
+				break
+			}
+			if h.until < o.done {
+				continue
+			}
+			if nodes[h.token]++; nodes[h.token] > most {
+				most, o.keyToken = nodes[h.token], h.token
+			}
+		}
+	}
+}
+
+// bounded gives a bound for a client, by its own clocks where these run at a wrong rate.
+func (a *analysis) bounded(bound int64, client name, during span) int64 {
+	return int64(float64(bound) * a.clocks.stretched(client, during))
 }

@@ -16,7 +16,7 @@ var _ = declare(Property{
 	Place:   6,
 	Brief:   func(_ Violation, length string) string { return "cancelled, and did not return: " + length },
 	Figures: []Figure{{"cancelled", "cancelled acquires", false}, {"longest_return", "longest return after a cancel", true}},
-	judge:   func(a *analysis, b *blamer, _ oracles) (Result, error) { return (&cancellation{a, b}).judge(), nil },
+	judge:   func(a *analysis, _ oracles) (Result, error) { return (&cancellation{a}).judge(), nil },
 })
 
 // cancellation: an acquire whose caller has given up returns within Bounds.Cancel, with
@@ -26,10 +26,7 @@ var _ = declare(Property{
 //
 // A cancel that came when nothing or another operation was under way shows nothing, nor
 // does one so near to the end of the history that the bound had not passed.
-type cancellation struct {
-	*analysis
-	blamer *blamer
-}
+type cancellation struct{ *analysis }
 
 // cancel is a caller's giving up whatever its client has under way.
 type cancel struct {
@@ -63,7 +60,7 @@ func (c *cancellation) judge() Result {
 			measured["longest_return"] = max(measured["longest_return"], after.length())
 		}
 	}
-	result := settle(Cancellation, violations, measured)
+	result := newResult(Cancellation, violations, measured)
 	switch {
 	case result.Verdict != history.Holds:
 	case bound <= 0:
@@ -86,17 +83,17 @@ func firstOf(cancels []cancel, o *operation) (cancel, bool) {
 
 func (c *cancellation) violation(o *operation, by cancel, after span, index int) Violation {
 	client, key := c.name(o.process), c.name(o.key)
-	ending := fmt.Sprintf("it returned at %s", at(o.done))
+	ending := fmt.Sprintf("it returned at %s", formatTime(o.done))
 	if o.outcome == underWay {
-		ending = fmt.Sprintf("it had not returned at %s", at(o.done))
+		ending = fmt.Sprintf("it had not returned at %s", formatTime(o.done))
 	}
 	v := Violation{
 		Key: key, From: after.from, Until: after.until, Processes: []string{client},
 		What: fmt.Sprintf("%s asked for %q at %s, and its caller cancelled at %s; %s, %s later (limit %s)",
-			client, key, at(o.asked), at(by.time), ending, lasting(after.length()), lasting(c.header.Bounds.Cancel)),
+			client, key, formatTime(o.asked), formatTime(by.time), ending, formatDuration(after.length()), formatDuration(c.header.Bounds.Cancel)),
 	}
 	if index < maxViolations {
-		v.Blame = c.blamer.forUnheeded(o, by, after)
+		v.Facts = c.waitFacts(o.process, o.key, after)
 	}
 	return v
 }

@@ -84,49 +84,9 @@ func TestCancellation(t *testing.T) {
 			s.add(2000, history.Event{Type: history.TypeNote})
 			r := s.requireVerdict(t, Cancellation, test.verdict, test.reason)
 			for _, v := range r.Violations {
-				require.NotNil(t, v.Blame, v.What)
+				require.NotEmpty(t, v.What)
 				require.Greater(t, v.Until-v.From, 500*ms, v.What)
 			}
-		})
-	}
-}
-
-func TestCancellationBlamesWhatTheClientDid(t *testing.T) {
-	tests := []struct {
-		name  string
-		tell  func(s *story)
-		broke string
-		at    int64
-	}{
-		{"it went on asking", func(s *story) {
-			s.sets(110, "c2", "c2.1", 1000, "n1")
-			s.sets(600, "c2", "c2.1", 1000, "n1")
-			s.sets(1000, "c2", "c2.1", 1000, "n2")
-		}, ContextHeeded, 1000},
-		{"it waited for a node", func(s *story) {
-			s.sets(110, "c2", "c2.1", 1000, "n1")
-			s.hangs(120, "c2", "c2.1", "n2")
-		}, "NodeTimeout", 120},
-		{"it waited for a node that it could not reach", func(s *story) {
-			s.sets(110, "c2", "c2.1", 1000, "n1")
-			s.lasting(115, 1900, "cut", "c2-n2")
-			s.lasting(116, 1900, "cut", "c3-n3")
-		}, "NodeTimeout", 115},
-		{"nobody knows", func(s *story) { s.sets(110, "c2", "c2.1", 1000, "n1", "n2", "n3") }, ContextHeeded, 150},
-		{"another went on asking", func(s *story) {
-			s.sets(110, "c2", "c2.1", 1000, "n1")
-			s.sets(1000, "c3", "c3.1", 1000, "n2")
-		}, ContextHeeded, 150},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			s := tale()
-			s.header.Bounds.Cancel = 500 * ms
-			s.cancel(150, "c2")
-			test.tell(s)
-			s.attempt("c2", 100, 1200, history.TypeFail)
-			blame := s.requireBlame(t, Cancellation, test.broke, test.at)
-			require.Contains(t, blame.Events, s.index(150, history.TypeCancel), "a cancel is what it all rests on")
 		})
 	}
 }
@@ -136,16 +96,6 @@ func (s *story) hangs(t int64, client, token, node string) {
 	s.serial++
 	s.add(t, history.Event{Process: client + ">" + node, Type: history.TypeCommand, Command: &history.Command{
 		Serial: s.serial, Name: "SET", Key: "k1", Token: token, Expiry: 1000 * ms, Effect: history.EffectSet}})
-}
-
-// index is where an event of that time and type stands in the history.
-func (s *story) index(t int64, of history.Type) int {
-	for i, e := range s.end(0) {
-		if e.Time == t*ms && e.Type == of {
-			return i
-		}
-	}
-	return -1
 }
 
 // Whoever returns within the bound of its running time holds, whatever befell the nodes;

@@ -14,7 +14,7 @@ import (
 
 // oracles are the second opinions, which tests replace to see the alarm ring.
 type oracles struct {
-	mutex    func() []porcupine.CheckResult // has been asked about each key's leases: see askMutex
+	mutex    func() []porcupine.CheckResult // has been asked about each key's leases: see startMutexOracle
 	register func([]access) porcupine.CheckResult
 }
 
@@ -37,29 +37,28 @@ func Judge(source Source) (Verdict, error) {
 
 // secondOracles sets the second oracles to work.
 func secondOracles(r *record) oracles {
-	return oracles{mutex: askMutex(r.keys, ownedMutex), register: derivedRegister}
+	return oracles{mutex: startMutexOracle(r.keys, ownedMutexOracle), register: derivedRegisterOracle}
 }
 
 // verdict judges each property, side by side.
 func (a *analysis) verdict(second oracles) (Verdict, error) {
 	results := make([]Result, len(properties))
 	errs := make([]error, len(properties))
-	blamer := &blamer{record: a.record}
 	var wg sync.WaitGroup
 	for i, p := range properties {
-		wg.Go(func() { results[i], errs[i] = p.judge(a, blamer, second) })
+		wg.Go(func() { results[i], errs[i] = p.judge(a, second) })
 	}
 	wg.Wait()
-	if err := cmp.Or(cmp.Or(errs...), blamer.failure); err != nil {
+	if err := cmp.Or(errs...); err != nil {
 		return Verdict{}, err
 	}
-	if err := blamer.locate(); err != nil {
-		return Verdict{}, err
+	s := staging{analysis: a}
+	if s.judge(results); s.failure != nil {
+		return Verdict{}, s.failure
 	}
-	staging{a, blamer}.judge(results)
 	for i := range results {
 		vacuity{a}.judge(&results[i])
-		trust{a.record}.judge(&results[i])
+		runHealth{a.record}.judge(&results[i])
 	}
 	return Verdict{Header: a.header, Results: results, Traffic: a.traffic}, nil
 }
@@ -85,8 +84,8 @@ func (d *OracleDisagreement) Error() string {
 		d.Property, d.Key, own, d.Second)
 }
 
-// agree compares the oracles' answers on one key. An unknown is no answer.
-func agree(property, key string, violated bool, second porcupine.CheckResult) error {
+// compareOracles compares the oracles' answers on one key. An unknown is no answer.
+func compareOracles(property, key string, violated bool, second porcupine.CheckResult) error {
 	if second == porcupine.Unknown || violated == (second == porcupine.Illegal) {
 		return nil
 	}
@@ -97,8 +96,8 @@ func agree(property, key string, violated bool, second porcupine.CheckResult) er
 // Measured["violations"] counts all of them.
 const maxViolations = 100
 
-// settle gives a property's first verdict from its violations.
-func settle(property string, violations []Violation, measured map[string]int64) Result {
+// newResult gives a property's first verdict from its violations.
+func newResult(property string, violations []Violation, measured map[string]int64) Result {
 	result := Result{Property: property, Verdict: history.Holds, Measured: measured}
 	if len(violations) == 0 {
 		return result

@@ -107,3 +107,18 @@ func (c clocks) of(process name, wall bool) clock {
 	}
 	return c.monotonic[process]
 }
+
+// stretched gives how many times as long as by right clocks what a client times may take in a
+// stretch: by its clocks it waits for nodes, asks again and gives up. What a clock that is too
+// fast ends too early is tried again as often.
+func (c clocks) stretched(client name, during span) float64 {
+	factor := 1.0
+	for _, set := range []clock{c.monotonic[client], c.wall[client]} {
+		for i := max(0, set.during(during.from)); i < len(set) && set[i].from < during.until; i++ {
+			if rate := set[i].rate; rate > 0 {
+				factor = max(factor, rate, 1/rate)
+			}
+		}
+	}
+	return factor
+}

@@ -17,7 +17,7 @@ var _ = declare(Property{
 	Meaning: "once faults are healed and holders gone, a waiting client gets the lock within a stated bound",
 	Place:   4,
 	Brief:   func(_ Violation, length string) string { return "waiting in vain: " + length },
-	judge:   func(a *analysis, b *blamer, _ oracles) (Result, error) { return (&deadlockFreedom{a, b}).judge(), nil },
+	judge:   func(a *analysis, _ oracles) (Result, error) { return (&deadlockFreedom{a}).judge(), nil },
 })
 
 // deadlockFreedom: once faults are healed and holders gone, a waiting client
@@ -32,19 +32,16 @@ var _ = declare(Property{
 // What is left are the stretches in which the lock stood free while the client
 // waited. One that is longer than the bound is a violation. A wait that ended
 // before the bound shows nothing.
-type deadlockFreedom struct {
-	*analysis
-	blamer *blamer
-}
+type deadlockFreedom struct{ *analysis }
 
 func (d *deadlockFreedom) judge() Result {
 	violations := d.neverExpiring()
 	measured := map[string]int64{}
 	all := make([]waits, len(d.keys))
-	sideBySide(len(all), func(i int) { all[i] = d.waits(d.keys[i]) })
+	parallelFor(len(all), func(i int) { all[i] = d.waits(d.keys[i]) })
 	for i, w := range all {
 		for _, l := range w.late {
-			violations = append(violations, d.waitViolation(l.asked, l.free, len(violations)))
+			violations = append(violations, d.waitViolation(l.wait, l.free, len(violations)))
 		}
 		violations = append(violations, d.tooLongHeld(d.keys[i], len(violations))...)
 		measured["waited"] += int64(w.waited)
@@ -53,13 +50,17 @@ func (d *deadlockFreedom) judge() Result {
 		measured["longest_free"] = max(measured["longest_free"], w.longestFree)
 	}
 	slices.SortStableFunc(violations, func(a, b Violation) int { return cmp.Compare(a.From, b.From) })
-	result := settle(DeadlockFreedom, violations, measured)
+	result := newResult(DeadlockFreedom, violations, measured)
 	switch {
 	case result.Verdict != history.Holds:
 	case d.header.Bounds.Free <= 0:
 		result.undecide(Vacuous, "the run states no bound for a wait")
 	case measured["waited"] == 0 && measured["handovers"] == 0:
 		result.undecide(Vacuous, "nobody was granted a lock that had been in use")
+	default:
+		for i, w := range all {
+			d.testedBefore(&result, d.keys[i], d.header.Bounds.Free, w.tested)
+		}
 	}
 	return result
 }
@@ -68,17 +69,18 @@ func (d *deadlockFreedom) judge() Result {
 type waits struct {
 	longestWait int64 // from the call of a granted acquire to its grant
 	longestFree int64 // for which the lock stood free while somebody waited
-	late        []late
+	late        []freeWait
 	// waited are the grants that had to wait behind a lease, a majority out of
 	// reach, or another's key that lingered on the nodes; handovers are those of a lock
 	// that another client had held, or tried for, at most Bounds.Free before.
 	waited, handovers int
+	tested            int64 // when the last of these was granted
 }
 
-// late is a wait during which the lock stood free for longer than Bounds.Free.
-type late struct {
-	asked asking
-	free  span
+// freeWait is a wait during which the lock stood free for longer than Bounds.Free.
+type freeWait struct {
+	wait *waitPeriod
+	free span
 }
 
 func (d *deadlockFreedom) waits(k *keyed) waits {
@@ -87,7 +89,7 @@ func (d *deadlockFreedom) waits(k *keyed) waits {
 	w.stoodFree(d.analysis, k, held)
 	w.earned(d, k, held)
 	for _, o := range k.acquires {
-		if o.ok() {
+		if o.leased {
 			w.longestWait = max(w.longestWait, o.done-o.asked)
 		}
 	}
@@ -95,74 +97,91 @@ func (d *deadlockFreedom) waits(k *keyed) waits {
 }
 
 // stoodFree finds the stretches for which the lock stood free during a wait:
-// between the leases and, as points, the moments from which on it may need a TTL again.
+// between the leases and the stretches in which it may need its time again.
 func (w *waits) stoodFree(a *analysis, k *keyed, held []span) {
 	bound := a.header.Bounds.Free
-	all, busy := k.waitsFor(a), held
-	if points := k.setbacks(a); len(points) > 0 {
-		busy = unionOf(slices.Concat(held, points))
-	}
-	var gaps, left []span
-	for _, asked := range all {
-		outOfReach := a.unreachable[asked.client]
-		gaps = asked.appendWithout(gaps[:0], busy)
-		for _, gap := range gaps {
-			left = gap.appendWithout(left[:0], outOfReach)
-			free := longest(left)
-			if asked.anew {
-				free = k.tried(asked.client, free, a.patience())
-			} else {
+	setbacks := k.setbacks(a)
+	for _, wait := range k.waitPeriods(a.patience()) {
+		interrupted := unionInto(nil, duringWait(setbacks, wait), a.unreachable[wait.client])
+		for _, gap := range wait.without(held) {
+			for _, clear := range gap.without(interrupted) {
+				free := longest(wait.within(clear))
+				limit := a.bounded(bound, wait.client, free)
+				if limit > 0 && free.length() > limit {
+					free = longest(free.without(k.taken(free, wait.client)))
+				}
 				w.longestFree = max(w.longestFree, free.length())
-			}
-			if bound > 0 && free.length() > bound {
-				free = longest(free.without(k.taken(free, asked.client)))
-			}
-			if bound > 0 && free.length() > bound && !(asked.anew && w.tells(asked.client, free)) {
-				w.late = append(w.late, late{asked, free})
+				if limit > 0 && free.length() > limit {
+					w.late = append(w.late, freeWait{wait, free})
+				}
 			}
 		}
 	}
 }
 
-// tells reports whether a client's wait at that time is told of already.
-func (w *waits) tells(client name, free span) bool {
-	return slices.ContainsFunc(w.late, func(l late) bool { return l.asked.client == client && l.free.overlaps(free) })
-}
-
-// waitsFor gives who waited for a key and when. Where the history tells of the keys on
-// the nodes, a client that is refused and soon asks again goes on waiting, and so does one
-// that asks anew again and again.
-func (k *keyed) waitsFor(a *analysis) []asking {
-	if len(k.tenures) == 0 {
-		return k.askings(-1)
-	}
-	return slices.Concat(k.askings(a.patience()/breath), k.askingsAnew(a.patience()))
-}
-
-// patience is how long a pause between two acquires may be for their client to go on asking.
+// patience is the bound by which short pauses of a client that asks are known.
 func (a *analysis) patience() int64 { return cmp.Or(a.header.Bounds.Grant, a.header.Bounds.Free) }
 
-// setbacks gives the moments, as points, from which on a key may need a TTL again until it
-// is free. Where the history tells of the keys on the nodes, these are the arrivals of
-// those that a client has to wait for (see [obstacles]); else the ends of all attempts
-// without a grant, which may have left something behind.
-func (k *keyed) setbacks(a *analysis) []span {
-	var points []span
+// setback is a stretch in which a key is in the way that a lock may leave there, beyond the
+// TTL of the scenario; a point, if its own TTL is no longer: from then on it may take a TTL.
+type setback struct {
+	span
+	client name // it is none for this client
+}
+
+// setbacks gives a key's, in the order of their beginnings. Where the history tells of the keys
+// on the nodes, these are the keys that a client has to wait for (see [obstacles]); else the ends
+// of all attempts of others without a lease, which may have left something behind.
+func (k *keyed) setbacks(a *analysis) []setback {
+	var found []setback
 	if len(k.tenures) > 0 {
 		inTheWay := a.obstacles(k)
 		for _, h := range k.tenures {
-			if inTheWay.stands(h) {
-				points = append(points, span{h.from, h.from})
+			if there := inTheWay.excused(h); there.until > there.from {
+				found = append(found, setback{span: span{h.from, min(h.until, h.from+a.excess(h.owner))}})
+				for _, p := range a.prolonged[h] {
+					if !inTheWay.duly(h, p.time) {
+						continue
+					}
+					found = append(found, setback{span: span{p.time, min(h.until, p.time+a.excess(h.owner))}})
+				}
 			}
 		}
-		return points
-	}
-	for _, o := range k.acquires {
-		if o.outcome == failed || o.outcome == indefinite {
-			points = append(points, span{o.done, o.done})
+	} else {
+		for _, o := range k.acquires {
+			if o.outcome == indefinite || o.fruitless(0) {
+				found = append(found, setback{span{o.done, o.done}, o.process})
+			}
 		}
 	}
-	return points
+	slices.SortStableFunc(found, func(a, b setback) int { return cmp.Compare(a.from, b.from) })
+	return found
+}
+
+// excess is by how much a client's own TTL is longer than that of the scenario, for which
+// the bounds are.
+func (a *analysis) excess(client name) int64 {
+	return max(0, a.header.ClientTTLs[a.name(client)]-a.header.TTL)
+}
+
+// duringWait gives the setbacks that may touch a wait, as spans.
+func duringWait(all []setback, w *waitPeriod) []span {
+	first := sort.Search(len(all), func(i int) bool { return all[i].from >= w.from })
+	var spans []span
+	for _, s := range all[:first] {
+		if s.until > w.from && s.client != w.client {
+			spans = append(spans, s.span)
+		}
+	}
+	for _, s := range all[first:] {
+		if s.from > w.until {
+			break
+		}
+		if s.client != w.client {
+			spans = append(spans, s.span)
+		}
+	}
+	return unionOf(spans)
 }
 
 // taken gives the moments of a stretch at which others than a client came to own the
@@ -180,20 +199,20 @@ func (k *keyed) taken(during span, client name) []span {
 }
 
 // waitViolation tells of a wait during which the lock stood free for too long.
-func (d *deadlockFreedom) waitViolation(w asking, free span, index int) Violation {
+func (d *deadlockFreedom) waitViolation(w *waitPeriod, free span, index int) Violation {
 	ending := "; it was still waiting"
-	if w.last.ok() && w.until == free.until {
+	if w.last().leased && w.until == free.until {
 		ending = ", when it was granted"
 	}
-	client, key := d.name(w.client), d.name(w.first.key)
+	client, key := d.name(w.client), d.name(w.attempts[0].key)
 	v := Violation{
 		Key: key, From: free.from, Until: free.until, Processes: []string{client},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free: it asked at %s; nobody held it "+
 			"and no fault was in the way from %s to %s%s",
-			client, lasting(free.length()), lasting(d.header.Bounds.Free), key, at(w.from), at(free.from), at(free.until), ending),
+			client, formatDuration(free.length()), formatDuration(d.bounded(d.header.Bounds.Free, w.client, free)), key, formatTime(w.from), formatTime(free.from), formatTime(free.until), ending),
 	}
 	if index < maxViolations {
-		v.Blame = d.blamer.forWait(w, free)
+		v.Facts = d.waitFacts(w.client, w.attempts[0].key, free)
 	}
 	return v
 }
@@ -202,26 +221,29 @@ func (d *deadlockFreedom) waitViolation(w asking, free span, index int) Violatio
 func (w *waits) earned(d *deadlockFreedom, k *keyed, held []span) {
 	obstacles := perClient{}
 	claims := k.claims(false)
-	upTo := make([]leaders, len(claims)+1) // those of so many claims
-	upTo[0] = noLeaders
+	upTo := make([]longestClaims, len(claims)+1) // those of so many claims
+	upTo[0] = noClaims
 	for i, c := range claims {
 		upTo[i+1] = upTo[i].with(c)
 	}
-	for _, o := range k.acquires {
-		if !o.ok() {
+	for _, waited := range k.waitPeriods(d.patience()) {
+		o := waited.last()
+		if !o.leased {
 			continue
 		}
 		inTheWay := obstacles.of(o.process, func() []span {
 			return union(append(d.lingering(k, o.process), d.unreachable[o.process]...))
 		})
 		// The moment of the grant belongs to the lease that it begins.
-		wait := span{o.asked, o.done - 1}
+		wait := span{waited.from, o.done - 1}
 		if wait.meets(held) || wait.meets(inTheWay) {
 			w.waited++
+			w.tested = max(w.tested, o.done)
 		}
 		begun := sort.Search(len(claims), func(i int) bool { return claims[i].from >= o.done })
 		if upTo[begun].besides(o.process) >= o.asked-d.header.Bounds.Free {
 			w.handovers++
+			w.tested = max(w.tested, o.done)
 		}
 	}
 }
@@ -239,8 +261,9 @@ func spansOf(leases []lease) []span {
 // client on enough nodes to block it.
 func (d *deadlockFreedom) lingering(k *keyed, client name) []span {
 	nodes := map[name][]span{}
+	list := d.nodesOf(d.name(client))
 	for _, h := range k.tenures {
-		if h.owner != client {
+		if h.owner != client && slices.Contains(list, d.name(h.node)) {
 			nodes[h.node] = append(nodes[h.node], span{h.from, h.until})
 		}
 	}
@@ -248,40 +271,84 @@ func (d *deadlockFreedom) lingering(k *keyed, client name) []span {
 	for _, spans := range nodes {
 		sets = append(sets, spans)
 	}
-	return covered(d.blocking(), sets)
+	return covered(d.blockingFor(d.name(client)), sets)
 }
 
-// tooLongHeld finds the leases that were kept for longer than Bounds.Tenure
-// while another client waited all the time.
+// tenure is for how long one client kept a key from all others: from a grant on, by
+// extensions, also such as came when its lease had run out. Who is granted the lock anew has
+// got it among all who asked.
+type tenure struct {
+	span
+	first lease
+}
+
+// holders gives the tenures of a key.
+func (k *keyed) holders() []tenure {
+	var all []tenure
+	for _, l := range k.leases { // in the order of from
+		if n := len(all) - 1; n >= 0 && all[n].first.grant == l.grant {
+			all[n].until = max(all[n].until, l.until)
+		} else {
+			all = append(all, tenure{span{l.from, l.until}, l})
+		}
+	}
+	return all
+}
+
+// testedBefore takes a "holds" back, if after the last grant that put the property to the test a
+// client waited in vain for longer than the bound: whatever excuses that, what the run is about
+// was not put to the test.
+func (a *analysis) testedBefore(result *Result, k *keyed, bound, tested int64) {
+	for _, w := range k.waitPeriods(a.patience()) {
+		if w.last().leased || w.until <= tested || result.Verdict != history.Holds {
+			continue
+		}
+		if in := longest(w.within(w.span)); in.length() > bound {
+			result.undecide(Vacuous, "%s waited %s for %q in vain, up to %s, and no grant after that put the property to the test",
+				a.name(w.client), formatDuration(in.length()), k.name, formatTime(in.until))
+		}
+	}
+}
+
+// tooLongHeld finds the tenures that lasted longer than Bounds.Tenure, and the bound of the
+// holder's own TTL beyond the scenario's, while another client waited all the time.
 func (d *deadlockFreedom) tooLongHeld(k *keyed, known int) []Violation {
 	bound := d.header.Bounds.Tenure
 	if bound <= 0 {
 		return nil
 	}
 	var found []Violation
-	for _, l := range k.leases {
-		if l.until-l.from <= bound {
+	var waits []*waitPeriod
+	for _, t := range k.holders() {
+		if t.length() <= bound {
 			continue
 		}
-		for _, o := range k.acquires {
-			both := span{max(l.from, o.asked), min(l.until, o.done)}
-			if o.process != l.client && both.length() > bound {
-				found = append(found, d.tenureViolation(d.lease(l), d.name(o.process), both, known+len(found)))
+		if waits == nil {
+			waits = k.waitPeriods(d.patience())
+		}
+		for _, w := range waits {
+			if w.client == t.first.client || !w.overlaps(t.span) {
+				continue
+			}
+			if both := longest(w.within(t.span)); both.length() > bound {
+				found = append(found, d.tenureViolation(t, w.client, both, known+len(found)))
 			}
 		}
 	}
 	return found
 }
 
-func (d *deadlockFreedom) tenureViolation(l Lease, waiter string, both span, index int) Violation {
+func (d *deadlockFreedom) tenureViolation(t tenure, waiter name, both span, index int) Violation {
+	l := d.lease(t.first)
+	l.Until = t.until
 	v := Violation{
-		Key: l.Key, From: both.from, Until: both.until, Processes: []string{l.Client, waiter},
+		Key: l.Key, From: both.from, Until: both.until, Processes: []string{l.Client, d.name(waiter)},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q while %s kept it, from %s to %s",
-			waiter, lasting(both.length()), lasting(d.header.Bounds.Tenure), l.Key, l.Client, at(l.From), at(l.Until)),
+			d.name(waiter), formatDuration(both.length()), formatDuration(d.header.Bounds.Tenure), l.Key, l.Client, formatTime(l.From), formatTime(l.Until)),
 		Leases: []Lease{l},
 	}
 	if index < maxViolations {
-		v.Blame = d.blamer.forTenure(l, both)
+		v.Facts = d.tenureFacts(t, both)
 	}
 	return v
 }
@@ -291,6 +358,9 @@ func (d *deadlockFreedom) neverExpiring() []Violation {
 	var found []Violation
 	for _, node := range keysOf(d.looks) {
 		look := d.looks[node]
+		if d.downSince(node, look.time) {
+			continue // what it has kept, nobody knows
+		}
 		for _, k := range d.keys {
 			state, present := look.keys[k.name]
 			if !present || state.TTL >= 0 || state.Token == "" {
@@ -299,10 +369,17 @@ func (d *deadlockFreedom) neverExpiring() []Violation {
 			found = append(found, Violation{
 				Key: k.name, From: look.time, Until: d.end, Processes: []string{node},
 				What: fmt.Sprintf("the last look into %s, at %s, found %q owned by token %s without an expiry: it stays locked for ever",
-					node, at(look.time), k.name, state.Token),
-				Blame: d.blamer.forNoExpiry(node, k.name, look.index),
+					node, formatTime(look.time), k.name, state.Token),
+				Facts: d.noExpiryFacts(node, k.key, look),
 			})
 		}
 	}
 	return found
+}
+
+// downSince reports whether a node went down, or lost its keys, after a time.
+func (d *deadlockFreedom) downSince(node string, t int64) bool {
+	return slices.ContainsFunc(d.faults, func(f fault) bool {
+		return f.target == node && (f.class == history.NodeDown || f.class == history.NodeForgets) && f.from >= t
+	})
 }

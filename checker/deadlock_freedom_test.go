@@ -84,12 +84,12 @@ func TestDeadlockFreedom(t *testing.T) {
 				s.attempt("c3", t+50, t+70, history.TypeFail)
 			}
 		}, history.Violated, ""},
-		{"who asks anew after a long pause had given up", func(s *story) {
+		{"who pauses for long between attempts that all fail waits, too", func(s *story) {
 			s.killedHolder()
 			for t := int64(200); t < 2300; t += 600 {
 				s.attempt("c2", t, t+20, history.TypeFail)
 			}
-		}, history.Inconclusive, "vacuous: nobody"},
+		}, history.Violated, ""},
 		{"the wait begins anew when another dies and leaves its keys", func(s *story) {
 			s.killedHolder()
 			for t := int64(200); t < 2300; t += 100 {
@@ -217,7 +217,7 @@ func TestDeadlockFreedom(t *testing.T) {
 			test.tell(s)
 			r := s.requireVerdict(t, DeadlockFreedom, test.verdict, test.reason)
 			for _, v := range r.Violations {
-				require.NotNil(t, v.Blame, v.What)
+				require.NotEmpty(t, v.What)
 				require.LessOrEqual(t, v.From, v.Until, v.What)
 			}
 		})

@@ -14,7 +14,7 @@ func (r reach) far(f fault) bool {
 	if f.class != history.LinkSlow {
 		return false
 	}
-	if f.cause.Setting {
+	if f.cause.Background {
 		return true
 	}
 	whole := f.possible()
@@ -28,10 +28,10 @@ func (r reach) slow(link string) []span {
 	type step struct{ time, by int64 }
 	var steps []step
 	for _, f := range r.faults {
-		if f.target != link || f.class != history.LinkSlow || f.cause.Setting {
+		if f.target != link || f.class != history.LinkSlow || f.cause.Background {
 			continue
 		}
-		by := f.cause.By
+		by := f.cause.Delay
 		if by <= 0 { // it is not known by how much
 			by = r.prompt()
 		}

@@ -7,6 +7,6 @@
 //     timeline adds who owned which key on which node;
 //   - an analysis is that record with what several properties need of it;
 //   - each property's judge finds the violations, and a second oracle agrees or not;
-//   - the blamer explains them: overlaps, losses, waits, orphans, writes;
+//   - facts are told of them: overlaps, losses, waits, orphans, writes;
 //   - vacuity and trust say whether the run was able to show what it seems to.
 package checker

@@ -9,7 +9,7 @@ import (
 )
 
 // An outcome need not repeat what its invoke has said, and an ID may be far ahead of the count.
-func TestAnOutcomeNeedNotRepeatItsInvoke(t *testing.T) {
+func TestOutcome_MayOmitInvokeFields(t *testing.T) {
 	tell := func(repeated bool, first int) Verdict {
 		s := tale()
 		s.ids["c1"] = first - 1
@@ -39,7 +39,7 @@ func TestAnOutcomeNeedNotRepeatItsInvoke(t *testing.T) {
 	require.Equal(t, want.Of(MutualExclusion).Measured, tell(true, 5000).Of(MutualExclusion).Measured)
 }
 
-func TestWilsonsEndsAreExact(t *testing.T) {
+func TestWilson_ExactAtZeroAndAll(t *testing.T) {
 	for n := 1; n <= 2000; n++ {
 		low, _ := Wilson(0, n)
 		_, high := Wilson(n, n)
@@ -49,13 +49,13 @@ func TestWilsonsEndsAreExact(t *testing.T) {
 }
 
 // A SET that says when the key ends, as the node's wall clock counts it, lets it live until then.
-func TestAKeyEndsWhenItsNodesClockSays(t *testing.T) {
+func TestKeyOwnership_EndsByNodeClock(t *testing.T) {
 	s := tale()
 	s.clock(0, "n1", 5000, 1, true)
 	s.sets(100, "c1", "t1", 0, "n1")
 	for i := range s.events {
 		if c := s.events[i].Command; c != nil {
-			c.Ends = 5900 * ms
+			c.ExpiresAt = 5900 * ms
 		}
 	}
 	s.grant("c1", 90, 110, 500)
@@ -65,7 +65,7 @@ func TestAKeyEndsWhenItsNodesClockSays(t *testing.T) {
 	}
 }
 
-func TestEventsOutOfOrderAreNamed(t *testing.T) {
+func TestRead_NamesEventOutOfOrder(t *testing.T) {
 	s := tale()
 	s.grant("c1", 20, 30, 500)
 	events := s.end(0)
@@ -75,7 +75,7 @@ func TestEventsOutOfOrderAreNamed(t *testing.T) {
 }
 
 // Where no limit is set, no stall spoils a run; one that is at the limit does.
-func TestAStallIsHeldAgainstTheLimit(t *testing.T) {
+func TestStall_ComparedWithLimit(t *testing.T) {
 	for limit, spoilt := range map[int64]bool{0: false, 99: true, 100: true, 101: false} {
 		s := tale()
 		s.header.RealTime, s.header.StallLimit = true, limit*ms
@@ -87,7 +87,7 @@ func TestAStallIsHeldAgainstTheLimit(t *testing.T) {
 }
 
 // Who kept the lock by extensions for exactly the bound, or waited for just as long, has not gone beyond it.
-func TestBoundsMayBeReached(t *testing.T) {
+func TestBounds_AreInclusive(t *testing.T) {
 	for beyond, verdict := range map[int64]string{0: history.Holds, 1: history.Violated} {
 		s := tale()
 		s.header.Bounds.Free = 1000 * ms

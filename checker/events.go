@@ -25,9 +25,9 @@ func InMemory(events []history.Event) Source {
 	}
 }
 
-// rare is what is kept of an event of a kind that a history has few of: a fault, a
+// keptEvent is what is kept of an event of a kind that a history has few of: a fault, a
 // look, a stall, or a step of the script that did not come out as it had to.
-type rare struct {
+type keptEvent struct {
 	index   int
 	time    int64
 	process string
@@ -48,14 +48,14 @@ type lastLook struct {
 // the source again.
 type events struct {
 	source Source
-	rare   pool[rare]
+	kept   pool[keptEvent]
 	looks  map[string]lastLook // by node
 }
 
 // keep keeps an event if it is a rare one. What nobody judges by is let go: of a long
 // history it would be most of what is kept.
 func (es *events) keep(index int, e *history.Event) {
-	kept := rare{index: index, time: e.Time, process: e.Process}
+	kept := keptEvent{index: index, time: e.Time, process: e.Process}
 	switch {
 	case e.Type == history.TypeFault && e.Fault != nil:
 		kept.fault = lean(e.Fault)
@@ -68,20 +68,20 @@ func (es *events) keep(index int, e *history.Event) {
 		kept.node = &node
 	case e.Type == history.TypeStall:
 		kept.late = e.Late
-	case e.Type == history.TypeNote && e.Reason == history.ReasonUnmet:
+	case e.Type == history.TypeNote && e.Reason == history.ReasonPreconditionFailed:
 		kept.unmet = e.Text
 	default:
 		return
 	}
-	*es.rare.add() = kept
+	*es.kept.add() = kept
 }
 
 // event gives a rare event by its index in the history.
-func (es *events) event(index int) *rare {
-	blocks := es.rare.blocks
-	last := func(block []rare, index int) int { return block[len(block)-1].index - index }
+func (es *events) event(index int) *keptEvent {
+	blocks := es.kept.blocks
+	last := func(block []keptEvent, index int) int { return block[len(block)-1].index - index }
 	if b, _ := slices.BinarySearchFunc(blocks, index, last); b < len(blocks) {
-		at := func(e rare, index int) int { return e.index - index }
+		at := func(e keptEvent, index int) int { return e.index - index }
 		if i, found := slices.BinarySearchFunc(blocks[b], index, at); found {
 			return &blocks[b][i]
 		}
@@ -89,20 +89,20 @@ func (es *events) event(index int) *rare {
 	panic("checker: an event was not kept") // a bug: ask for faults and looks only
 }
 
-// errEnough ends a visit that has seen what it was for.
-var errEnough = errors.New("seen enough")
+// errStopVisit ends a visit that has seen what it was for.
+var errStopVisit = errors.New("seen enough")
 
 // visit hands every event with its index to f, until f returns false.
 func (es *events) visit(f func(index int, e *history.Event) bool) error {
 	index := 0
 	err := es.source(func(e *history.Event) error {
 		if !f(index, e) {
-			return errEnough
+			return errStopVisit
 		}
 		index++
 		return nil
 	})
-	if errors.Is(err, errEnough) {
+	if errors.Is(err, errStopVisit) {
 		return nil
 	}
 	return err

@@ -12,15 +12,15 @@ const FaultTolerance = "fault-tolerance"
 
 var _ = declare(Property{
 	Name: FaultTolerance,
-	Meaning: "while a client that asks reaches a healthy majority and nobody holds the lock, somebody is granted it " +
-		"within a stated bound, and a release is done within one",
+	Meaning: "if the lock is free and a client reaches a healthy majority, some client acquires it within a bound; " +
+		"releases finish within a bound",
 	Place: 5,
 	Brief: func(_ Violation, length string) string { return "free, and yet not granted: " + length },
 	Figures: []Figure{
 		{"acquire_p50", "median acquire", true}, {"acquire_p99", "99th percentile", true},
 		{"grants", "grants", false}, {"longest_gap", "longest gap", true},
 	},
-	judge: func(a *analysis, b *blamer, _ oracles) (Result, error) { return (&faultTolerance{a, b}).judge(), nil },
+	judge: func(a *analysis, _ oracles) (Result, error) { return (&faultTolerance{a}).judge(), nil },
 })
 
 // faultTolerance: while a client that asks can reach a healthy majority and nobody holds
@@ -37,29 +37,30 @@ var _ = declare(Property{
 // for each of them: clients that split the nodes between them fail together and try again
 // after a random time, and of n rounds, one by one, somebody wins one in all likelihood;
 // but no more than Bounds.Free, in which whatever a failed attempt has left expires.
-type faultTolerance struct {
-	*analysis
-	blamer *blamer
-}
+type faultTolerance struct{ *analysis }
 
 func (f *faultTolerance) judge() Result {
 	var violations []Violation
 	for _, k := range f.keys {
 		violations = append(violations, f.ungranted(k, len(violations))...)
 	}
-	releases := releaseBound{f.analysis, f.blamer}
+	releases := releaseBound{f.analysis}
 	violations = append(violations, releases.violations(len(violations))...)
-	inTime := f.grantedInTime()
+	inTime, tested := f.grantedInTime()
 	measured := f.operations.latencies()
 	measured["granted_in_time"] = int64(inTime)
 	measured["longest_gap"] = f.operations.longestGap().length()
-	result := settle(FaultTolerance, violations, measured)
+	result := newResult(FaultTolerance, violations, measured)
 	switch {
 	case result.Verdict != history.Holds:
 	case f.header.Bounds.Grant <= 0:
 		result.undecide(Vacuous, "the run states no bound for a grant")
 	case inTime == 0:
 		result.undecide(Vacuous, "nobody asked for a free lock with a healthy majority in reach")
+	default:
+		for i, k := range f.keys {
+			f.testedBefore(&result, k, max(f.header.Bounds.Free, f.header.Bounds.Grant), tested[i])
+		}
 	}
 	return result
 }
@@ -71,16 +72,13 @@ func (f *faultTolerance) ungranted(k *keyed, known int) []Violation {
 	if bound <= 0 {
 		return nil
 	}
-	all := k.askings(bound / breath)
-	asking := all
-	if len(k.tenures) > 0 {
-		asking = slices.Concat(all, k.askingsAnew(bound))
-	}
+	waits := k.waitPeriods(bound)
+	all := askedSpans(waits)
 	held := spansOf(k.leases)
-	var inTheWay *obstacles
+	var inTheWay *blockingKeys
 	var found []Violation
-	var told span
-	for _, w := range asking {
+	var told []span
+	for _, w := range waits {
 		if w.length() <= bound {
 			continue
 		}
@@ -89,43 +87,48 @@ func (f *faultTolerance) ungranted(k *keyed, known int) []Violation {
 				inTheWay = f.obstacles(k)
 			}
 			for _, clear := range free.without(inTheWay.during(w)) {
-				tooLong, rivals := f.tooLong(w, clear, all)
-				if w.anew {
-					tooLong = k.tried(w.client, tooLong, bound)
-				}
-				if tooLong.length() <= f.bound(rivals) || tooLong.overlaps(told) {
+				tooLong, rivals := f.waitedTooLong(w, clear, all)
+				if tooLong.length() <= f.bound(w, tooLong, rivals) || slices.ContainsFunc(told, tooLong.overlaps) {
 					continue
 				}
-				if w.anew && slices.ContainsFunc(found, func(v Violation) bool { return tooLong.overlaps(span{v.From, v.Until}) }) {
-					continue
-				}
-				found, told = append(found, f.violation(w, tooLong, rivals, known+len(found))), tooLong
+				found, told = append(found, f.violation(w, tooLong, rivals, known+len(found))), append(told, tooLong)
 			}
 		}
 	}
 	return found
 }
 
-// bound is how long a lock may be there for the taking while a client asks for it
+// waitedTooLong gives the longest part of a clear stretch in which a client waited for longer
+// than the bound.
+func (f *faultTolerance) waitedTooLong(w *waitPeriod, clear span, all []asked) (longest span, rivals int) {
+	for _, waited := range w.within(clear) {
+		if part, n := f.tooLong(w, waited, all); part.length() > max(longest.length(), f.bound(w, part, n)) {
+			longest, rivals = part, n
+		}
+	}
+	return longest, rivals
+}
+
+// bound is how long a lock may be there for the taking while a client asks for it in a stretch
 // beside so many rivals.
-func (f *faultTolerance) bound(rivals int) int64 {
+func (f *faultTolerance) bound(w *waitPeriod, during span, rivals int) int64 {
 	b := f.header.Bounds
 	all := b.Grant * int64(1+rivals)
 	if b.Free > 0 {
 		all = min(all, max(b.Grant, b.Free))
 	}
-	return all
+	return f.bounded(all, w.client, during)
 }
 
 // tooLong gives the longest part of a clear stretch that is longer than the bound for as
 // many rivals as ask in it, with their number; an empty one if there is none. A rival
 // that had given up before, or asked only afterwards, delays nobody.
-func (f *faultTolerance) tooLong(w asking, clear span, all []asking) (longest span, rivals int) {
-	if n := w.rivals(all, clear); clear.length() > f.bound(n) {
+func (f *faultTolerance) tooLong(w *waitPeriod, clear span, all []asked) (longest span, rivals int) {
+	if n := w.rivals(all, clear); clear.length() > f.bound(w, clear, n) {
 		return clear, n
 	}
 	begins, ends := []int64{clear.from}, []int64{clear.until}
-	var near []asking
+	var near []asked
 	for _, other := range all {
 		if other.client == w.client || other.until <= clear.from || other.from >= clear.until {
 			continue
@@ -139,7 +142,7 @@ func (f *faultTolerance) tooLong(w asking, clear span, all []asking) (longest sp
 			if part.length() <= max(longest.length(), f.header.Bounds.Grant) {
 				continue
 			}
-			if n := w.rivals(near, part); part.length() > f.bound(n) {
+			if n := w.rivals(near, part); part.length() > f.bound(w, part, n) {
 				longest, rivals = part, n
 			}
 		}
@@ -149,7 +152,7 @@ func (f *faultTolerance) tooLong(w asking, clear span, all []asking) (longest sp
 
 // free gives the stretches of a client's asking, longer than the bound for one that asks
 // alone, in which nobody held the lock and the client reached a healthy majority.
-func (f *faultTolerance) free(w asking, held []span) []span {
+func (f *faultTolerance) free(w *waitPeriod, held []span) []span {
 	var found []span
 	for _, free := range w.without(held) {
 		if free.length() <= f.header.Bounds.Grant {
@@ -164,8 +167,8 @@ func (f *faultTolerance) free(w asking, held []span) []span {
 	return found
 }
 
-func (f *faultTolerance) violation(w asking, clear span, rivals int, index int) Violation {
-	client, key := f.name(w.client), f.name(w.first.key)
+func (f *faultTolerance) violation(w *waitPeriod, clear span, rivals int, index int) Violation {
+	client, key := f.name(w.client), f.name(w.attempts[0].key)
 	nobody := "it was not granted it"
 	if rivals > 0 {
 		nobody = fmt.Sprintf("neither it nor its rivals (%d) were granted it", rivals)
@@ -174,33 +177,33 @@ func (f *faultTolerance) violation(w asking, clear span, rivals int, index int) 
 		Key: key, From: clear.from, Until: clear.until, Processes: []string{client},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free and a healthy majority in reach: it asked "+
 			"at %s; %s from %s to %s",
-			client, lasting(clear.length()), lasting(f.bound(rivals)), key, at(w.from), nobody, at(clear.from), at(clear.until)),
+			client, formatDuration(clear.length()), formatDuration(f.bound(w, clear, rivals)), key, formatTime(w.from), nobody, formatTime(clear.from), formatTime(clear.until)),
 	}
 	if index < maxViolations {
-		v.Blame = f.blamer.forUnavailable(w, clear)
+		v.Facts = f.waitFacts(w.client, w.attempts[0].key, clear)
 	}
 	return v
 }
 
-// grantedInTime counts the grants that came within the bound after the lock
-// was free and a healthy majority in reach; competitors may have been there.
-func (f *faultTolerance) grantedInTime() int {
+// grantedInTime counts the grants that came within the bound after the lock was free and a
+// healthy majority in reach, and says when the last of each key was; competitors may have
+// been there.
+func (f *faultTolerance) grantedInTime() (total int, last []int64) {
 	inTime := make([]int, len(f.keys))
-	sideBySide(len(f.keys), func(i int) { inTime[i] = f.grantedInTimeOn(f.keys[i]) })
-	total := 0
+	last = make([]int64, len(f.keys))
+	parallelFor(len(f.keys), func(i int) { inTime[i], last[i] = f.grantedInTimeOn(f.keys[i]) })
 	for _, n := range inTime {
 		total += n
 	}
-	return total
+	return total, last
 }
 
-func (f *faultTolerance) grantedInTimeOn(k *keyed) int {
+func (f *faultTolerance) grantedInTimeOn(k *keyed) (n int, latest int64) {
 	leases := spansOf(k.leases)
-	n := 0
 	var clear []span
 	busy := perClient{}
 	for _, o := range k.acquires {
-		if !o.ok() {
+		if !o.leased {
 			continue
 		}
 		own := busy.of(o.process, func() []span {
@@ -216,7 +219,8 @@ func (f *faultTolerance) grantedInTimeOn(k *keyed) int {
 		last := clear[len(clear)-1]
 		if last.until == o.done && last.length() <= f.header.Bounds.Grant {
 			n++
+			latest = max(latest, o.done)
 		}
 	}
-	return n
+	return n, latest
 }

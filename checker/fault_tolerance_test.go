@@ -93,7 +93,7 @@ func TestFaultTolerance(t *testing.T) {
 		{"far nodes are healthy", func(s *story) {
 			for i, node := range s.header.Nodes {
 				s.add(0, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: i + 1, Kind: "delay",
-					Phase: history.PhaseBegin, Targets: []string{"c1-" + node}, Effective: true, Setting: true}})
+					Phase: history.PhaseBegin, Targets: []string{"c1-" + node}, Effective: true, Background: true}})
 			}
 			s.attempt("c1", 1, 5000, history.TypeFail)
 		}, history.Violated, ""},
@@ -178,18 +178,18 @@ func TestFaultTolerance(t *testing.T) {
 			s.lasting(0, 15, "hold", "c1-n1", "c1-n2", "c1-n3")
 			s.grant("c2", 20, 1200, 900)
 		}, history.Violated, ""},
-		{"and where it lasted longer they are", func(s *story) {
+		{"and where it lasted longer they are as long as it did", func(s *story) {
 			s.sets(5, "c1", "t1", 1000, "n1", "n2", "n3")
 			s.attempt("c1", 0, 10, history.TypeFail)
 			s.lasting(0, 16, "hold", "c1-n1", "c1-n2", "c1-n3")
 			s.grant("c2", 20, 1200, 900)
-		}, history.Inconclusive, "vacuous: nobody asked"},
-		{"what is lost is lost, however soon", func(s *story) {
+		}, history.Violated, ""},
+		{"a message that was lost excuses nothing afterwards", func(s *story) {
 			s.sets(5, "c1", "t1", 1000, "n1", "n2", "n3")
 			s.attempt("c1", 0, 10, history.TypeFail)
 			s.lasting(0, 12, "lose", "c1-n1", "c1-n2", "c1-n3")
 			s.grant("c2", 20, 1200, 900)
-		}, history.Inconclusive, "vacuous: nobody asked"},
+		}, history.Violated, ""},
 		{"and of nobody that is known", func(s *story) {
 			for _, node := range []string{"n1", "n2", "n3"} {
 				s.look(5, node, "r1", "t9", 1000)
@@ -217,11 +217,11 @@ func TestFaultTolerance(t *testing.T) {
 				s.attempt("c1", 100*t, 100*t+90, history.TypeFail)
 			}
 		}, history.Violated, ""},
-		{"who asks anew after a while does not", func(s *story) {
+		{"who pauses between attempts that all fail waits", func(s *story) {
 			for t := range int64(8) {
 				s.attempt("c1", 300*t, 300*t+90, history.TypeFail)
 			}
-		}, history.Inconclusive, "vacuous: nobody asked"},
+		}, history.Violated, ""},
 		{"who was granted the lock begins to ask anew", func(s *story) {
 			for t := range int64(8) {
 				s.grant("c1", 100*t, 100*t+90, 5)
@@ -291,7 +291,7 @@ func TestFaultTolerance(t *testing.T) {
 		}, history.Violated, ""},
 		{"of what lost more than is told, nothing is known", func(s *story) {
 			s.losing(0, 9000, 1, []int64{100}, "c1-n1", "c1-n2", "c1-n3")
-			*s.events[len(s.events)-1].Fault.Met = 2
+			*s.events[len(s.events)-1].Fault.Affected = 2
 			s.attempt("c1", 100, 5000, history.TypeFail)
 		}, history.Inconclusive, "vacuous: nobody asked"},
 		{"nor longer than the fault", func(s *story) {
@@ -339,7 +339,7 @@ func TestFaultTolerance(t *testing.T) {
 			test.tell(s)
 			r := s.requireVerdict(t, FaultTolerance, test.verdict, test.reason)
 			for _, v := range r.Violations {
-				require.NotNil(t, v.Blame, v.What)
+				require.NotEmpty(t, v.What)
 			}
 		})
 	}

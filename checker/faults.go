@@ -16,14 +16,14 @@ type fault struct {
 	class  history.Class
 	target string
 	span
-	since int64 // from when on it may have been in effect: from, or before
-	open  bool  // nothing ended it
-	event int   // its beginning, in the history
-	cause *history.Fault
-	met   *int    // to how much it was done; nil: not counted
-	sent  []int64 // of a cut: when its client sent the node something, as far as is known
-	// atWork: a client that it befell had a release or a check under way.
-	atWork bool
+	since  int64 // from when on it may have been in effect: from, or before
+	open   bool  // nothing ended it
+	event  int   // its beginning, in the history
+	cause  *history.Fault
+	impact *int    // to how much it was done; nil: not counted
+	sent   []int64 // of a cut: when its client sent the node something, as far as is known
+	// duringOperation: a client that it befell had a release or a check under way.
+	duringOperation bool
 	// toClient: of a cut: what the client sends goes through.
 	toClient bool
 	// answersToSets: it is on the answers to SETs, which the history has, as they set out.
@@ -47,12 +47,12 @@ func (r *faultReader) read(i int, e *history.Event) error {
 	case e.Type == history.TypeFault && e.Fault.Class == "":
 		return fmt.Errorf("event %d: the fault %s needs its class", i, e.Fault.Kind)
 	case e.Type == history.TypeFault && e.Fault.Phase == history.PhaseEnd:
-		r.undo(e.Time, func(f fault) bool { return f.id == e.Fault.ID })
+		r.end(e.Time, func(f fault) bool { return f.id == e.Fault.ID })
 		for _, i := range r.byID[e.Fault.ID] {
-			r.faults[i].met, r.faults[i].sent = e.Fault.Met, e.Fault.SentAt
+			r.faults[i].impact, r.faults[i].sent = e.Fault.Affected, e.Fault.SentAt
 		}
 	case e.Type == history.TypeFault:
-		r.undo(e.Time, func(f fault) bool {
+		r.end(e.Time, func(f fault) bool {
 			return e.Fault.Class.Ends(f.class) && slices.Contains(e.Fault.Targets, f.target)
 		})
 		for _, f := range begin(e, i) {
@@ -65,15 +65,15 @@ func (r *faultReader) read(i int, e *history.Event) error {
 	case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
 		// A supervisor may have brought it back without our doing. (A look
 		// at the instant of the crash was the one before it.)
-		r.undo(e.Time, func(f fault) bool {
+		r.end(e.Time, func(f fault) bool {
 			return f.target == e.Process && f.from < e.Time && history.NodeUp.Ends(f.class)
 		})
 	}
 	return nil
 }
 
-// undo ends the open faults that match.
-func (r *faultReader) undo(t int64, matches func(fault) bool) {
+// end ends the open faults that match.
+func (r *faultReader) end(t int64, matches func(fault) bool) {
 	r.open = slices.DeleteFunc(r.open, func(i int) bool {
 		if !matches(r.faults[i]) {
 			return false
@@ -94,15 +94,15 @@ func (r *faultReader) until(end int64) []fault {
 // begin gives a fault event's faults, one for each target. What only ends others
 // is none; some are over at once.
 func begin(e *history.Event, index int) []fault {
-	if !e.Fault.Class.Breaks() {
+	if !e.Fault.Class.IsFault() {
 		return nil
 	}
 	var faults []fault
 	cause := lean(e.Fault)
 	for _, target := range e.Fault.Targets {
 		f := fault{id: e.Fault.ID, class: e.Fault.Class, target: target, span: span{from: e.Time}, since: e.Time,
-			open: true, event: index, cause: cause, met: e.Fault.Met}
-		asked := e.Fault.Asked
+			open: true, event: index, cause: cause, impact: e.Fault.Affected}
+		asked := e.Fault.Requested
 		f.toClient = asked["direction"] == "to-client"
 		f.answersToSets = asked["part"] == "reply" && (asked["command"] == "take" || asked["command"] == "SET")
 		if e.Fault.Since > 0 {
@@ -120,7 +120,7 @@ func begin(e *history.Event, index int) []fault {
 // nobody judges by that.
 func lean(f *history.Fault) *history.Fault {
 	l := *f
-	l.Asked, l.Measured = nil, nil
+	l.Requested, l.Measured = nil, nil
 	return &l
 }
 
@@ -166,17 +166,17 @@ func (f fault) seen() span { return f.span }
 // that server in the meantime says nothing about the lock.
 func (f fault) possible() span { return span{f.since, f.until} }
 
-// vain reports whether it was counted what a fault was done to, and that was nothing:
+// hitNothing reports whether it was counted what a fault was done to, and that was nothing:
 // a cut through which nothing tried to pass.
-func (f fault) vain() bool { return f.met != nil && *f.met == 0 }
+func (f fault) hitNothing() bool { return f.impact != nil && *f.impact == 0 }
 
-// uncounted reports whether what it was done to, if to anything, is to be found elsewhere
+// impactUnknown reports whether what it was done to, if to anything, is to be found elsewhere
 // in the history.
-func (f fault) uncounted() bool { return f.met == nil || f.class == history.NodePaused }
+func (f fault) impactUnknown() bool { return f.impact == nil || f.class == history.NodePaused }
 
 // describe says what a fault did, for a sentence.
 func (f fault) describe() string {
-	done := f.cause.Was
+	done := f.cause.Past
 	if done == "" {
 		done = "suffered " + f.cause.Kind
 	}
@@ -184,5 +184,5 @@ func (f fault) describe() string {
 	if strings.Contains(name, "-") {
 		name = "link " + name
 	}
-	return fmt.Sprintf("%s %s at %s", name, done, at(f.from))
+	return fmt.Sprintf("%s %s at %s", name, done, formatTime(f.from))
 }

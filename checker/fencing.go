@@ -13,16 +13,13 @@ var _ = declare(Property{
 	Name:    Fencing,
 	Meaning: "tokens grow strictly in the order of the grants",
 	Place:   3, Tokens: true,
-	judge: func(a *analysis, b *blamer, _ oracles) (Result, error) { return (&fencing{a, b}).judge(), nil },
+	judge: func(a *analysis, _ oracles) (Result, error) { return (&fencing{a}).judge(), nil },
 })
 
 // fencing: fencing tokens grow strictly in grant order (Kleppmann 2016,
 // "Making the lock safe with fencing"). Of grants that were under way at the
 // same time no one can say which came first: their tokens need only differ.
-type fencing struct {
-	*analysis
-	blamer *blamer
-}
+type fencing struct{ *analysis }
 
 func (f *fencing) judge() Result {
 	if !f.header.Fencing {
@@ -39,7 +36,7 @@ func (f *fencing) judge() Result {
 		violations = append(violations, f.equal(grants)...)
 		violations = append(violations, f.shrinking(grants)...)
 	}
-	return settle(Fencing, violations, map[string]int64{"tokens": int64(tokens)})
+	return newResult(Fencing, violations, map[string]int64{"tokens": int64(tokens)})
 }
 
 // granted gives the acquires that were granted, in the order of the grants.
@@ -61,7 +58,7 @@ func (f *fencing) missing(grants []*operation) []Violation {
 		if o.fence <= 0 {
 			found = append(found, Violation{
 				Key: f.name(o.key), From: o.asked, Until: o.done, Processes: []string{f.name(o.process)},
-				What: fmt.Sprintf("%s was granted %q at %s without a fencing token", f.name(o.process), f.name(o.key), at(o.done)),
+				What: fmt.Sprintf("%s was granted %q at %s without a fencing token", f.name(o.process), f.name(o.key), formatTime(o.done)),
 			})
 		}
 	}
@@ -83,7 +80,7 @@ func (f *fencing) equal(grants []*operation) []Violation {
 		}
 		found = append(found, f.violation(before, o,
 			fmt.Sprintf("%s was granted %q at %s with token %d, which %s had got at %s",
-				f.name(o.process), f.name(o.key), at(o.done), o.fence, f.name(before.process), at(before.done))))
+				f.name(o.process), f.name(o.key), formatTime(o.done), o.fence, f.name(before.process), formatTime(before.done))))
 	}
 	return found
 }
@@ -107,7 +104,7 @@ func (f *fencing) shrinking(grants []*operation) []Violation {
 		}
 		found = append(found, f.violation(highest, o,
 			fmt.Sprintf("%s asked for %q at %s and got token %d, lower than the %d that %s had got at %s",
-				f.name(o.process), f.name(o.key), at(o.asked), o.fence, highest.fence, f.name(highest.process), at(highest.done))))
+				f.name(o.process), f.name(o.key), formatTime(o.asked), o.fence, highest.fence, f.name(highest.process), formatTime(highest.done))))
 	}
 	return found
 }
@@ -115,6 +112,6 @@ func (f *fencing) shrinking(grants []*operation) []Violation {
 func (f *fencing) violation(before, o *operation, what string) Violation {
 	return Violation{
 		Key: f.name(o.key), From: before.done, Until: o.done,
-		Processes: []string{f.name(before.process), f.name(o.process)}, What: what, Blame: f.blamer.forToken(before, o),
+		Processes: []string{f.name(before.process), f.name(o.process)}, What: what, Facts: f.tokenFacts(before, o),
 	}
 }

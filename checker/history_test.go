@@ -18,7 +18,7 @@ func counted(source Source, times *int) Source {
 	}
 }
 
-func TestAHistoryIsReadOnceWhateverIsAsked(t *testing.T) {
+func TestHistory_IsReadOnce(t *testing.T) {
 	s := tale()
 	id := s.grant("c1", 0, 10, 900)
 	s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
@@ -34,7 +34,7 @@ func TestAHistoryIsReadOnceWhateverIsAsked(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, verdict.Of(MutualExclusion).Violations)
 	judged := times
-	require.LessOrEqual(t, judged, 4, "the deletions that a blame needs, and the times of what is blamed")
+	require.LessOrEqual(t, judged, 4, "the deletions and times that facts tell of")
 
 	again, err := h.Verdict()
 	require.NoError(t, err)
@@ -105,12 +105,12 @@ func TestLostUpdates(t *testing.T) {
 // Of a long history no more is kept of a fault or a look than somebody judges by:
 // neither what was asked for and measured, in words, nor the keys of any look but the
 // last into each node. What the source holds stays as it is.
-func TestOfFaultsAndLooksLittleIsKept(t *testing.T) {
+func TestFaultsAndLooks_BoundedMemory(t *testing.T) {
 	s := tale()
 	words := map[string]string{"jump": "1s"}
 	s.add(10, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{
 		ID: 1, Kind: "flush", Class: history.NodeForgets, Phase: history.PhaseInstant, Targets: []string{"n1"},
-		Asked: words, Measured: words, Effective: true,
+		Requested: words, Measured: words, Effective: true,
 	}})
 	s.look(20, "n1", "run1", "c1.1", 100)
 	s.look(30, "n1", "run1", "c2.1", 100)
@@ -118,11 +118,11 @@ func TestOfFaultsAndLooksLittleIsKept(t *testing.T) {
 	record, err := readBeliefs(InMemory(events))
 	require.NoError(t, err)
 	kept := 0
-	for e := range record.rare.all() {
+	for e := range record.kept.all() {
 		kept++
 		require.Same(t, e, record.event(e.index))
 		if e.fault != nil {
-			require.Nil(t, e.fault.Asked)
+			require.Nil(t, e.fault.Requested)
 			require.Nil(t, e.fault.Measured)
 			require.Equal(t, "flush", e.fault.Kind)
 		} else {
@@ -131,11 +131,11 @@ func TestOfFaultsAndLooksLittleIsKept(t *testing.T) {
 	}
 	require.Equal(t, 3, kept, "neither the header nor the end")
 	require.Len(t, record.faults, 1)
-	require.Nil(t, record.faults[0].cause.Asked)
+	require.Nil(t, record.faults[0].cause.Requested)
 	require.Equal(t, "c2.1", record.looks["n1"].keys["k1"].Token)
 	for _, e := range events {
 		if e.Fault != nil {
-			require.Equal(t, words, e.Fault.Asked)
+			require.Equal(t, words, e.Fault.Requested)
 		}
 		if e.Node != nil {
 			require.NotEmpty(t, e.Node.Keys)

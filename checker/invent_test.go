@@ -127,7 +127,7 @@ func (m *invented) misfortunes() {
 			m.lasting(from, until, []string{"fill", "slow-fsync", "fail-fsync"}[m.IntN(3)], node)
 			away.client = ""
 		case 17:
-			m.counted(from, until, m.IntN(2), history.Fault{Kind: []string{"lose", "hold", "drop"}[m.IntN(3)], Times: m.IntN(3)})
+			m.counted(from, until, m.IntN(2), history.Fault{Kind: []string{"lose", "hold", "drop"}[m.IntN(3)], Count: m.IntN(3)})
 			away = absence{"n1", "c1", from, until}
 		case 18:
 			m.seen(from, until, "kill", node)

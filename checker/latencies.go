@@ -6,7 +6,7 @@ import "slices"
 func (os *operations) latencies() map[string]int64 {
 	took := make([]int64, 0, len(os.grants))
 	for o := range os.kept.all() {
-		if o.granted() {
+		if o.leased {
 			took = append(took, o.done-o.asked)
 		}
 	}

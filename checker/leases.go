@@ -16,17 +16,17 @@ const (
 	EndedKilled   = "killed"
 )
 
-// ending is what ends a lease, as it is kept.
-type ending uint8
+// leaseEnd is what ends a lease, as it is kept.
+type leaseEnd uint8
 
 const (
-	atDeadline ending = iota
+	atDeadline leaseEnd = iota
 	byRelease
 	asLost
 	asKilled
 )
 
-func (e ending) String() string {
+func (e leaseEnd) String() string {
 	return [...]string{EndedDeadline, EndedRelease, EndedLost, EndedKilled}[e]
 }
 
@@ -35,7 +35,7 @@ type lease struct {
 	from, until int64
 	grant       *operation
 	client      name
-	ended       ending
+	ended       leaseEnd
 }
 
 // lease tells a lease.
@@ -47,44 +47,44 @@ func (v *vocabulary) lease(l lease) Lease {
 	}
 }
 
-// stray is a release of a lease that its client has not been granted.
-type stray struct {
+// strayRelease is a release of a lease that its client has not been granted.
+type strayRelease struct {
 	process string
 	lease   int
 	event   int
 }
 
-// loss is a client's being told that it lost a lease.
-type loss struct {
+// lostLease is a client's being told that it lost a lease.
+type lostLease struct {
 	process string
 	lease   int
 	time    int64
 	event   int
 }
 
-// beliefs follows what clients believe of their leases, and makes leases of it.
-type beliefs struct {
+// leaseBuilder follows what clients believe of their leases, and makes leases of it.
+type leaseBuilder struct {
 	*record
-	lost   []loss
-	strays []stray
+	lost   []lostLease
+	strays []strayRelease
 }
 
 // lose notes that a client was told that it lost a lease.
-func (b *beliefs) lose(i int, e *history.Event, lease int) {
-	b.lost = append(b.lost, loss{e.Process, lease, e.Time, i})
+func (b *leaseBuilder) lose(i int, e *history.Event, lease int) {
+	b.lost = append(b.lost, lostLease{e.Process, lease, e.Time, i})
 }
 
 // release ends the belief in a lease as its release is invoked.
-func (b *beliefs) release(i int, e *history.Event) {
+func (b *leaseBuilder) release(i int, e *history.Event) {
 	if g := b.operations.grant(b.names.of(e.Process), e.Lease); g != nil {
 		g.stop(e.Time, byRelease)
 		return
 	}
-	b.strays = append(b.strays, stray{e.Process, e.Lease, i})
+	b.strays = append(b.strays, strayRelease{e.Process, e.Lease, i})
 }
 
 // end turns the operations into leases.
-func (b *beliefs) end() error {
+func (b *leaseBuilder) end() error {
 	extensions, err := b.prolong()
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func byFrom(a, b lease) int { return cmp.Compare(a.from, b.from) }
 
 // stop ends the belief in a granted acquire at a time, if it has not ended
 // earlier.
-func (o *operation) stop(t int64, why ending) {
+func (o *operation) stop(t int64, why leaseEnd) {
 	if t < o.stopped {
 		o.stopped, o.ended = t, why
 	}
@@ -126,7 +126,7 @@ func (o *operation) kill(t int64) {
 }
 
 // prolong gives the extensions of each grant and takes the losses into account.
-func (b *beliefs) prolong() (map[*operation][]*operation, error) {
+func (b *leaseBuilder) prolong() (map[*operation][]*operation, error) {
 	extensions := map[*operation][]*operation{}
 	for o := range b.operations.kept.all() {
 		if o.op != opExtend || !o.ok() {
@@ -158,7 +158,7 @@ func (b *beliefs) prolong() (map[*operation][]*operation, error) {
 // appendLeases adds the stretches of one belief. An extension that comes while the
 // client still believes moves the deadline; one that comes after it begins a
 // new stretch; one that comes after the end changes nothing.
-func (b *beliefs) appendLeases(all []lease, grant *operation, extensions []*operation) []lease {
+func (b *leaseBuilder) appendLeases(all []lease, grant *operation, extensions []*operation) []lease {
 	slices.SortStableFunc(extensions, func(a, b *operation) int { return cmp.Compare(a.done, b.done) })
 	current := b.open(grant, grant)
 	for _, e := range extensions {
@@ -185,7 +185,7 @@ func appendLease(all []lease, l lease) []lease {
 }
 
 // open gives the lease that begins with the ok of an acquire or extend.
-func (b *beliefs) open(grant, o *operation) lease {
+func (b *leaseBuilder) open(grant, o *operation) lease {
 	l := lease{from: o.done, until: o.done, grant: grant, client: grant.process, ended: atDeadline}
 	if o.validity > 0 {
 		l.until = b.clocks.of(grant.process, o.wall).when(o.validity, o.done, int(o.end))
@@ -216,8 +216,8 @@ func (r *record) basis(l Lease, t int64) *operation {
 
 // owned gives, for each node, the last tenure of a lease's token that began by
 // a time.
-func (r *record) owned(l Lease, by int64) map[string]*holding {
-	nodes := map[string]*holding{}
+func (r *record) owned(l Lease, by int64) map[string]*keyOwnership {
+	nodes := map[string]*keyOwnership{}
 	token := r.texts.find(l.Token)
 	for _, h := range r.of(l.Key).tenures {
 		if h.token == token && h.from <= by {

@@ -113,7 +113,7 @@ func TestLeases(t *testing.T) {
 	}
 }
 
-func TestHistoriesThatContradictThemselves(t *testing.T) {
+func TestRead_RejectsContradictoryHistory(t *testing.T) {
 	header := tale().end(0)[0]
 	tests := []struct {
 		name   string

@@ -31,7 +31,7 @@ func moments(spans []span) []int64 {
 	return all
 }
 
-func TestUnionIntoIsTheUnion(t *testing.T) {
+func TestUnionInto_EqualsUnion(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawSpans(t), drawSpans(t)
 		got := unionInto(nil, union(a), union(b))

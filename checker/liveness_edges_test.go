@@ -15,7 +15,7 @@ func (s *story) violated(t *testing.T, property string) bool {
 }
 
 // A node whose disk was disturbed is healthy again from the first look that finds it up.
-func TestALookIsASignOfLife(t *testing.T) {
+func TestNodeLook_IsSignOfLife(t *testing.T) {
 	for until, violated := range map[int64]bool{1500: false, 1501: true} {
 		s := tale()
 		s.lasting(0, 500, "slow-fsync", "n1", "n2", "n3")
@@ -32,7 +32,11 @@ func TestAWaitTellsHowItEnded(t *testing.T) {
 		history.TypeFail: "to 1.506 s; it was still waiting"} {
 		s := tale()
 		s.attempt("c1", 0, 5, history.TypeFail)
-		s.attempt("c2", 5, 1506, outcome)
+		if outcome == history.TypeOK {
+			s.grant("c2", 5, 1506, 900)
+		} else {
+			s.attempt("c2", 5, 1506, outcome)
+		}
 		require.Contains(t, s.judged(t, DeadlockFreedom).Violations[0].What, ending)
 	}
 	for rivals, what := range map[bool]string{false: "it was not granted it", true: "neither it nor its rivals (1) were granted it"} {
@@ -164,7 +168,7 @@ func TestTheFirstOfTheWorstStallsIsNamed(t *testing.T) {
 func TestUnmetIsSaidOfViolations(t *testing.T) {
 	s := tale()
 	s.grant("c1", 0, 10, 900)
-	s.add(11, history.Event{Process: "harness", Type: history.TypeNote, Reason: history.ReasonUnmet, Text: "c2 was to wait"})
+	s.add(11, history.Event{Process: "harness", Type: history.TypeNote, Reason: history.ReasonPreconditionFailed, Text: "c2 was to wait"})
 	s.grant("c2", 15, 20, 900)
 	require.Equal(t, "c2 was to wait", s.judged(t, MutualExclusion).Unmet)
 	tolerant := s.requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: c2 was to wait")
@@ -207,7 +211,7 @@ func TestAFaultOnOneMessageIsSpent(t *testing.T) {
 		{[2]int64{100, 490}, [2]int64{110, 499}, 490}, {[2]int64{100, 490}, [2]int64{110, 500}, 500},
 	} {
 		s := tale()
-		s.counted(100, 500, 1, history.Fault{Kind: "lose", Times: 1})
+		s.counted(100, 500, 1, history.Fault{Kind: "lose", Count: 1})
 		for i := range test.arrived {
 			s.slowly(test.arrived[i], test.answered[i], "c1", "t1", "n1")
 		}
@@ -225,7 +229,7 @@ func TestALostAnswerHindersNoLonger(t *testing.T) {
 		{map[string]string{"command": "take", "part": "command"}, 500}, {map[string]string{"command": "release", "part": "reply"}, 500},
 	} {
 		s := tale()
-		s.counted(100, 500, 1, history.Fault{Kind: "lose", Times: 1, Asked: test.asked})
+		s.counted(100, 500, 1, history.Fault{Kind: "lose", Count: 1, Requested: test.asked})
 		s.slowly(150, 170, "c1", "t1", "n1")
 		require.Equal(t, []span{{100 * ms, test.until * ms}}, s.history(t, 0).analysis.reach().unhealthy("c1", "n1"), test)
 	}
@@ -255,7 +259,8 @@ func TestWhoAsksAnewWaits(t *testing.T) {
 		"three long ones":              {3, 600, 450, history.ReasonNoMajority, true}, // each is an asking of its own
 		"three":                        {3, 400, 499, history.ReasonNoMajority, false},
 		"pauses as long as the bound":  {6, 5, 500, history.ReasonNoMajority, true},
-		"longer pauses":                {6, 5, 501, history.ReasonNoMajority, false},
+		"longer pauses":                {6, 5, 501, history.ReasonNoMajority, true},
+		"pauses of two TTLs":           {6, 5, 2000, history.ReasonNoMajority, true},
 		"cancelled at once":            {11, 5, 200, history.ReasonCancelled, false},
 		"cancelled after a while":      {11, 125, 200, history.ReasonCancelled, true},
 	} {

@@ -90,7 +90,7 @@ func liveness(t *rapid.T, events []history.Event) map[string]string {
 // Whoever asks, of a healthy majority, for longer than the bound, and nobody is granted
 // the lock: that is violated, whatever a minority does. As long as it was not so long, it
 // is not.
-func TestNoMoreGrantsIsViolated(t *testing.T) {
+func TestLiveness_RemovedGrantsAreViolated(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawShift(t)
 		bound := min(500*int64(len(s.clients)), 1500)
@@ -112,7 +112,7 @@ func TestNoMoreGrantsIsViolated(t *testing.T) {
 
 // A further fault on a node is a further excuse: it never makes a violation. On a
 // majority, for all of the time, it excuses all.
-func TestFaultsOnlyExcuse(t *testing.T) {
+func TestLiveness_AddedFaultsOnlyExcuse(t *testing.T) {
 	outcomes := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawShift(t)
@@ -140,7 +140,7 @@ func TestFaultsOnlyExcuse(t *testing.T) {
 }
 
 // A further key of another's lease on a node is an obstacle, which excuses a wait too.
-func TestKeysOnlyExcuse(t *testing.T) {
+func TestLiveness_AddedKeysOnlyExcuse(t *testing.T) {
 	outcomes := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawShift(t)
@@ -178,7 +178,7 @@ func requireOutcomes(t *testing.T, outcomes map[string]int, want ...string) {
 
 // In which order a history tells what happened at different nodes at one time makes no
 // difference.
-func TestTheOrderOfNodesDoesNotMatter(t *testing.T) {
+func TestLiveness_NodeOrderIsIrrelevant(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawShift(t)
 		d := rapid.Int64Range(0, 3000).Draw(t, "strike")

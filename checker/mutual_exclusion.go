@@ -23,29 +23,26 @@ var _ = declare(Property{
 		}
 		return fmt.Sprintf("%s and %s both hold it: %s", v.Processes[0], v.Processes[1], length)
 	},
-	judge: func(a *analysis, b *blamer, second oracles) (Result, error) {
-		return (&mutualExclusion{a, b}).judge(second.mutex)
+	judge: func(a *analysis, second oracles) (Result, error) {
+		return (&mutualExclusion{a}).judge(second.mutex)
 	},
 })
 
 // mutualExclusion: no two leases on one key overlap on the true clock
 // (redis.io, "Safety property: mutual exclusion"). Two oracles judge it, key by
 // key: a sweep, and the second.
-type mutualExclusion struct {
-	*analysis
-	blamer *blamer
-}
+type mutualExclusion struct{ *analysis }
 
 func (m *mutualExclusion) judge(second func() []porcupine.CheckResult) (Result, error) {
 	var violations []Violation
 	var leases int
 	unknown := ""
-	overlapping := make([][]meeting, len(m.keys))
-	sideBySide(len(m.keys), func(i int) { overlapping[i] = sweep(m.vocabulary, m.keys[i].leases) })
+	overlapping := make([][]leasePair, len(m.keys))
+	parallelFor(len(m.keys), func(i int) { overlapping[i] = sweep(m.vocabulary, m.keys[i].leases) })
 	answers := second()
 	for i, k := range m.keys {
 		overlaps, answer := overlapping[i], answers[i]
-		if err := agree(MutualExclusion, k.name, len(overlaps) > 0, answer); err != nil {
+		if err := compareOracles(MutualExclusion, k.name, len(overlaps) > 0, answer); err != nil {
 			return Result{}, err
 		}
 		if answer == porcupine.Unknown {
@@ -56,7 +53,7 @@ func (m *mutualExclusion) judge(second func() []porcupine.CheckResult) (Result, 
 			violations = append(violations, m.violation(m.overlap(o), len(violations)))
 		}
 	}
-	result := settle(MutualExclusion, violations, map[string]int64{
+	result := newResult(MutualExclusion, violations, map[string]int64{
 		"grants": int64(m.counts.grants), "leases": int64(leases),
 		"contended": int64(m.counts.contended), "longest_lease": m.longestLease(),
 	})
@@ -66,13 +63,13 @@ func (m *mutualExclusion) judge(second func() []porcupine.CheckResult) (Result, 
 	return result, nil
 }
 
-// askMutex asks the second oracle about each key's leases, in the background, and gives
+// startMutexOracle asks the second oracle about each key's leases, in the background, and gives
 // what waits for its answers.
-func askMutex(keys []*keyed, second func([]lease) porcupine.CheckResult) (answers func() []porcupine.CheckResult) {
+func startMutexOracle(keys []*keyed, second func([]lease) porcupine.CheckResult) (answers func() []porcupine.CheckResult) {
 	done := make(chan []porcupine.CheckResult, 1)
 	go func() {
 		answers := make([]porcupine.CheckResult, len(keys))
-		sideBySide(len(keys), func(i int) { answers[i] = second(keys[i].leases) })
+		parallelFor(len(keys), func(i int) { answers[i] = second(keys[i].leases) })
 		done <- answers
 	}()
 	return func() []porcupine.CheckResult { return <-done }
@@ -86,18 +83,20 @@ func (o overlap) shared() span {
 	return span{o.second.From, min(o.first.Until, o.second.Until)}
 }
 
-// meeting is an overlap as it is kept.
-type meeting struct{ first, second lease }
+// leasePair is an overlap as it is kept.
+type leasePair struct{ first, second lease }
 
 // overlap tells an overlap.
-func (v *vocabulary) overlap(m meeting) overlap { return overlap{v.lease(m.first), v.lease(m.second)} }
+func (v *vocabulary) overlap(m leasePair) overlap {
+	return overlap{v.lease(m.first), v.lease(m.second)}
+}
 
 // sweep finds the overlaps of one key's leases. It walks them in the order of
 // their beginnings and remembers the one that lasts longest so far: a lease
 // overlaps an earlier one if and only if it overlaps that. (The stretches of one
 // lease never overlap each other.) Each lease is named as the second of at most
 // one overlap. Ends are exclusive: leases that touch do not overlap.
-func sweep(words *vocabulary, leases []lease) []meeting {
+func sweep(words *vocabulary, leases []lease) []leasePair {
 	byBeginning := func(a, b lease) int {
 		if a.from != b.from {
 			return cmp.Compare(a.from, b.from)
@@ -109,7 +108,7 @@ func sweep(words *vocabulary, leases []lease) []meeting {
 		leases = slices.Clone(leases)
 		slices.SortFunc(leases, byBeginning)
 	}
-	var found []meeting
+	var found []leasePair
 	lasting := new(lease)
 	for i := range leases {
 		l := &leases[i]
@@ -117,7 +116,7 @@ func sweep(words *vocabulary, leases []lease) []meeting {
 			continue
 		}
 		if l.from < lasting.until {
-			found = append(found, meeting{*lasting, *l})
+			found = append(found, leasePair{*lasting, *l})
 		}
 		if l.until > lasting.until {
 			lasting = l
@@ -126,18 +125,18 @@ func sweep(words *vocabulary, leases []lease) []meeting {
 	return found
 }
 
-// violation tells an overlap; only those that will be shown get a blame.
+// violation tells an overlap; only those that will be shown get facts.
 func (m *mutualExclusion) violation(o overlap, index int) Violation {
 	shared := o.shared()
 	v := Violation{
 		Key: o.second.Key, From: shared.from, Until: shared.until,
 		Processes: []string{o.first.Client, o.second.Client},
 		What: fmt.Sprintf("%s was granted %q at %s while %s still held it, %s: both held it for %s",
-			o.second.Client, o.second.Key, at(o.second.From), o.first.Client, untilEnd(o.first.Until), lasting(shared.length())),
+			o.second.Client, o.second.Key, formatTime(o.second.From), o.first.Client, untilEnd(o.first.Until), formatDuration(shared.length())),
 		Leases: []Lease{o.first, o.second},
 	}
 	if index < maxViolations {
-		v.Blame = m.blamer.forOverlap(o)
+		v.Facts = m.overlapFacts(o)
 	}
 	return v
 }

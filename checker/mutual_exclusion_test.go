@@ -91,7 +91,7 @@ func TestMutualExclusion(t *testing.T) {
 	}
 }
 
-func TestOverlapIsTold(t *testing.T) {
+func TestOverlap_Description(t *testing.T) {
 	s := tale()
 	s.grant("c1", 0, 10, 900)
 	s.grant("c2", 500, 600, 900)
@@ -106,13 +106,13 @@ func TestOverlapIsTold(t *testing.T) {
 	require.EqualValues(t, 2, r.Measured["violations"])
 }
 
-func TestUnknownIsNotHolds(t *testing.T) {
+func TestUnknownOracle_IsInconclusive(t *testing.T) {
 	s := tale()
 	s.grant("c1", 0, 10, 900)
 	s.write("c1", 1, 20, 30, history.TypeOK, "", "v1", 0)
 	r := s.history(t, 0).analysis
 	v, err := r.verdict(oracles{
-		mutex:    askMutex(r.keys, func([]lease) porcupine.CheckResult { return porcupine.Unknown }),
+		mutex:    startMutexOracle(r.keys, func([]lease) porcupine.CheckResult { return porcupine.Unknown }),
 		register: func([]access) porcupine.CheckResult { return porcupine.Unknown },
 	})
 	require.NoError(t, err)
@@ -122,7 +122,7 @@ func TestUnknownIsNotHolds(t *testing.T) {
 	}
 }
 
-func TestDisagreementRings(t *testing.T) {
+func TestOracleDisagreement_IsReported(t *testing.T) {
 	s := tale()
 	s.grant("c1", 0, 10, 900)
 	s.write("c1", 1, 20, 30, history.TypeOK, "", "v1", 0)
@@ -130,7 +130,7 @@ func TestDisagreementRings(t *testing.T) {
 	wrongRegister := func([]access) porcupine.CheckResult { return porcupine.Illegal }
 	r := s.history(t, 0).analysis
 	for property, broken := range map[string]oracles{
-		MutualExclusion: {askMutex(r.keys, wrongMutex), derivedRegister}, ProtectedData: {askMutex(r.keys, ownedMutex), wrongRegister},
+		MutualExclusion: {startMutexOracle(r.keys, wrongMutex), derivedRegisterOracle}, ProtectedData: {startMutexOracle(r.keys, ownedMutexOracle), wrongRegister},
 	} {
 		_, err := r.verdict(broken)
 		var disagreement *OracleDisagreement
@@ -138,7 +138,7 @@ func TestDisagreementRings(t *testing.T) {
 		require.Equal(t, property, disagreement.Property)
 		require.ErrorContains(t, err, "bug of the checker")
 	}
-	_, err := r.verdict(oracles{askMutex(r.keys, ownedMutex), derivedRegister})
+	_, err := r.verdict(oracles{startMutexOracle(r.keys, ownedMutexOracle), derivedRegisterOracle})
 	require.NoError(t, err)
 }
 
@@ -156,7 +156,7 @@ func randomLeases(t *rapid.T) []lease {
 }
 
 // The sweep, porcupine and a look at all pairs agree on whether any leases overlap.
-func TestSweepAndPorcupineAgreeWithAllPairs(t *testing.T) {
+func TestMutexOracles_AgreeWithBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		leases := randomLeases(t)
 		slices.SortFunc(leases, func(a, b lease) int {
@@ -173,7 +173,7 @@ func TestSweepAndPorcupineAgreeWithAllPairs(t *testing.T) {
 		}
 		overlaps := sweep(newVocabulary(), leases)
 		require.Len(t, overlaps, len(second), "each of them, and each once")
-		require.Equal(t, len(second) > 0, ownedMutex(leases) == porcupine.Illegal)
+		require.Equal(t, len(second) > 0, ownedMutexOracle(leases) == porcupine.Illegal)
 		for _, o := range overlaps {
 			require.Less(t, o.second.from, min(o.first.until, o.second.until), "%v", o)
 			require.LessOrEqual(t, o.first.from, o.second.from)
@@ -182,11 +182,11 @@ func TestSweepAndPorcupineAgreeWithAllPairs(t *testing.T) {
 }
 
 // Leases that only ever touch stay legal, however many pieces they make.
-func TestPiecesJoin(t *testing.T) {
+func TestMutexOracle_SplitHistoryEqualsWhole(t *testing.T) {
 	leases := handovers(1000)
-	require.Equal(t, porcupine.CheckResult(porcupine.Ok), ownedMutex(leases))
+	require.Equal(t, porcupine.CheckResult(porcupine.Ok), ownedMutexOracle(leases))
 	leases[777].until++ // into the next one
-	require.Equal(t, porcupine.CheckResult(porcupine.Illegal), ownedMutex(leases))
+	require.Equal(t, porcupine.CheckResult(porcupine.Illegal), ownedMutexOracle(leases))
 	require.Len(t, sweep(newVocabulary(), leases), 1)
 }
 
@@ -211,7 +211,7 @@ func BenchmarkMutualExclusion(b *testing.B) {
 		})
 		b.Run(fmt.Sprint("porcupine/", n), func(b *testing.B) {
 			for b.Loop() {
-				ownedMutex(leases)
+				ownedMutexOracle(leases)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/lease")
 		})

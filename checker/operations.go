@@ -12,6 +12,7 @@ import (
 type operation struct {
 	process, op, key name
 	token            text
+	keyToken         text // of an acquire: that of its keys on the nodes, also where its lock does not show it
 	// value and base are what a read or write found and left at the store.
 	value, base text
 	call        int32 // the index of the invoke
@@ -22,25 +23,26 @@ type operation struct {
 	asked       int64 // when it was invoked
 	done        int64 // when it ended, or when its client or the history did
 	stopped     int64 // of a granted acquire: when belief in it ended, if not at the deadline
-	outcome     fate
-	ended       ending // why belief ended at stopped
+	outcome     opOutcome
+	ended       leaseEnd // why belief ended at stopped
 	wall        bool
 	refused     bool  // the lock refused its settings: nobody was asked
 	cancelled   bool  // the caller gave it up
+	leased      bool  // of an acquire: it was granted, and its client believed in the lease for some time
 	passage     int32 // of a write: see passages; 0: no link tells of it
 }
 
-// fate is how an operation ended.
-type fate uint8
+// opOutcome is how an operation ended.
+type opOutcome uint8
 
 const (
-	underWay fate = iota // when the history ended
+	underWay opOutcome = iota // when the history ended
 	succeeded
 	failed
 	indefinite // nobody knows
 )
 
-var fates = map[history.Type]fate{history.TypeOK: succeeded, history.TypeFail: failed, history.TypeInfo: indefinite}
+var outcomeOf = map[history.Type]opOutcome{history.TypeOK: succeeded, history.TypeFail: failed, history.TypeInfo: indefinite}
 
 func (o *operation) ok() bool { return o.outcome == succeeded }
 
@@ -72,7 +74,13 @@ func (os *operations) finish(o *operation, e *history.Event, index int) {
 	}
 	o.validity, o.wall = e.Validity, e.Wall
 	o.refused, o.cancelled = e.Reason == history.ReasonRefused, e.Reason == history.ReasonCancelled
-	o.done, o.end, o.outcome = e.Time, int32(index), fates[e.Type]
+	o.done, o.end, o.outcome = e.Time, int32(index), outcomeOf[e.Type]
+}
+
+// rewritten reports whether a write ends as another than it was invoked as. An invoke that
+// names a value names its base, too, which is "" for the initial version.
+func (o *operation) rewritten(words *vocabulary, e *history.Event) bool {
+	return o.value != 0 && (e.Value != "" && e.Value != words.text(o.value) || e.Base != "" && e.Base != words.text(o.base))
 }
 
 // operations joins invokes to their outcomes.
@@ -201,6 +209,9 @@ func (os *operations) outcome(i int, e *history.Event) error {
 	switch {
 	case o == nil || o.outcome != underWay:
 		return fmt.Errorf("event %d: %s of %s's operation %d (%s), which has no invoke, or ended before", i, e.Type, e.Process, e.ID, e.Op)
+	case o.op == opWrite && o.rewritten(os.words, e):
+		return fmt.Errorf("event %d: %s's write %d was invoked with the value %q in the place of %q and ends with %q in the place of %q",
+			i, e.Process, e.ID, os.words.text(o.value), os.words.text(o.base), e.Value, e.Base)
 	case os.words.name(o.op) != string(e.Op):
 		return fmt.Errorf("event %d: %s's operation %d was invoked as %s and ends as %s", i, e.Process, e.ID, os.words.name(o.op), e.Op)
 	}
@@ -213,7 +224,9 @@ func (os *operations) outcome(i int, e *history.Event) error {
 	os.finish(o, e, i)
 	if o.granted() {
 		o.stopped, o.ended = never, atDeadline
-		os.grants = append(os.grants, o.done)
+		if o.leased = o.validity > 0; o.leased {
+			os.grants = append(os.grants, o.done)
+		}
 	}
 	return nil
 }

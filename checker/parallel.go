@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// sideBySide calls f with each of 0 to n-1, on all processors at a time.
-func sideBySide(n int, f func(i int)) {
+// parallelFor calls f with each of 0 to n-1, on all processors at a time.
+func parallelFor(n int, f func(i int)) {
 	var next atomic.Int64
 	work := func() {
 		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {

@@ -9,8 +9,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// pictured is how many leases a picture shows at most, around its violation.
-const pictured = 40
+// maxPicturedLeases is how many leases a picture shows at most, around its violation.
+const maxPicturedLeases = 40
 
 // Picture writes porcupine's own page on a violation of mutual exclusion: the
 // leases of its key as operations of an owned mutex, how far they can be put
@@ -35,8 +35,8 @@ type owner struct {
 	id     int
 }
 
-// hold is an operation of the mutex in a picture: take or give back.
-type hold struct {
+// mutexCall is an operation of the mutex in a picture: take or give back.
+type mutexCall struct {
 	owner
 	takes bool
 }
@@ -47,14 +47,14 @@ type hold struct {
 var drawnMutexModel = porcupine.Model{
 	Init: func() any { return owner{} },
 	Step: func(state, input, _ any) (bool, any) {
-		held, op := state.(owner), input.(hold)
+		held, op := state.(owner), input.(mutexCall)
 		if op.takes {
 			return held == owner{}, op.owner
 		}
 		return held == op.owner, owner{}
 	},
 	DescribeOperation: func(input, _ any) string {
-		op := input.(hold)
+		op := input.(mutexCall)
 		if op.takes {
 			return op.client + " takes the lock"
 		}
@@ -72,9 +72,9 @@ var drawnMutexModel = porcupine.Model{
 func (p picture) around(v Violation) []Lease {
 	leases := p.of(v.Key).leases
 	at := slices.IndexFunc(leases, func(l lease) bool { return l.from >= v.From })
-	first := max(0, max(at, 0)-pictured/2)
+	first := max(0, max(at, 0)-maxPicturedLeases/2)
 	var drawn []Lease
-	for _, l := range leases[first:min(len(leases), first+pictured)] {
+	for _, l := range leases[first:min(len(leases), first+maxPicturedLeases)] {
 		drawn = append(drawn, p.lease(l))
 	}
 	return drawn
@@ -89,8 +89,8 @@ func (p picture) drawn(leases []Lease) []porcupine.Operation {
 		client := max(0, slices.Index(p.header.Clients, l.Client))
 		given := max(l.Until-1, l.From)
 		operations = append(operations,
-			porcupine.Operation{ClientId: client, Input: hold{o, true}, Call: l.From, Return: l.From},
-			porcupine.Operation{ClientId: client, Input: hold{o, false}, Call: given, Return: given})
+			porcupine.Operation{ClientId: client, Input: mutexCall{o, true}, Call: l.From, Return: l.From},
+			porcupine.Operation{ClientId: client, Input: mutexCall{o, false}, Call: given, Return: given})
 	}
 	return operations
 }
@@ -106,7 +106,7 @@ func (p picture) annotations(leases []Lease) []porcupine.Annotation {
 	}
 	var notes []porcupine.Annotation
 	for _, f := range p.faults {
-		if f.cause.Setting || f.from > drawn.until || f.until < drawn.from {
+		if f.cause.Background || f.from > drawn.until || f.until < drawn.from {
 			continue
 		}
 		notes = append(notes, porcupine.Annotation{

@@ -37,11 +37,11 @@ func TestThePicturesMutexKnowsItsOwner(t *testing.T) {
 	first, second := owner{"c1", 1}, owner{"c2", 1}
 	for _, step := range []struct {
 		state owner
-		op    hold
+		op    mutexCall
 		legal bool
 	}{
-		{owner{}, hold{first, true}, true}, {first, hold{second, true}, false},
-		{first, hold{first, false}, true}, {second, hold{first, false}, false}, {owner{}, hold{first, false}, false},
+		{owner{}, mutexCall{first, true}, true}, {first, mutexCall{second, true}, false},
+		{first, mutexCall{first, false}, true}, {second, mutexCall{first, false}, false}, {owner{}, mutexCall{first, false}, false},
 	} {
 		legal, _ := drawnMutexModel.Step(step.state, step.op, nil)
 		require.Equal(t, step.legal, legal, "%v %v", step.state, step.op)
@@ -60,7 +60,7 @@ func TestPictureShowsWhatIsAroundIt(t *testing.T) {
 	p := picture{s.history(t, 0).analysis.record}
 	around := func(at int64) (first, last int64) {
 		leases := p.around(Violation{Key: "k1", From: at * ms})
-		require.Len(t, leases, pictured)
+		require.Len(t, leases, maxPicturedLeases)
 		return leases[0].From / ms, leases[len(leases)-1].From / ms
 	}
 	first, last := around(5010)

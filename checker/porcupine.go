@@ -22,8 +22,8 @@ const pieceSize = 64
 // back. A number below 256 is an interface value that Go need not allocate.
 type mutexOp uint64
 
-func taking(lease int) mutexOp { return mutexOp(2 * lease) }
-func giving(lease int) mutexOp { return mutexOp(2*lease + 1) }
+func lockOp(lease int) mutexOp   { return mutexOp(2 * lease) }
+func unlockOp(lease int) mutexOp { return mutexOp(2*lease + 1) }
 
 // free is the state of a mutex that nobody owns; else it is the mutexOp that gives
 // it back.
@@ -42,7 +42,7 @@ var ownedMutexModel = porcupine.Model{
 	},
 }
 
-// ownedMutex is the second oracle for mutual exclusion, on one key's leases.
+// ownedMutexOracle is the second oracle for mutual exclusion, on one key's leases.
 //
 // A lease is two operations, and each is a point: the lease is taken exactly
 // at From and given back exactly at Until. One might let the taking stretch
@@ -56,7 +56,7 @@ var ownedMutexModel = porcupine.Model{
 // porcupine's intervals are closed, so [a, b) and [b, c) would meet at b. Times
 // are doubled, and a lease is given back at 2*Until-1: after everything before
 // Until, and before all that happens at Until.
-func ownedMutex(leases []lease) porcupine.CheckResult {
+func ownedMutexOracle(leases []lease) porcupine.CheckResult {
 	if !slices.IsSortedFunc(leases, byFrom) {
 		leases = slices.Clone(leases)
 		slices.SortStableFunc(leases, byFrom)
@@ -78,8 +78,8 @@ func ownedMutex(leases []lease) porcupine.CheckResult {
 		number := len(piece) / 2
 		taken, given := 2*l.from, 2*l.until-1
 		piece = append(piece,
-			porcupine.Operation{Input: taking(number), Call: taken, Return: taken},
-			porcupine.Operation{Input: giving(number), Call: given, Return: given})
+			porcupine.Operation{Input: lockOp(number), Call: taken, Return: taken},
+			porcupine.Operation{Input: unlockOp(number), Call: given, Return: given})
 	}
 	return judge(ownedMutexModel, piece)
 }
@@ -107,9 +107,9 @@ func derivedRegisterModel(initial string) porcupine.Model {
 	}
 }
 
-// derivedRegister is the second oracle for the store, on one key's accesses. At a quiescent point of a legal piece the register
+// derivedRegisterOracle is the second oracle for the store, on one key's accesses. At a quiescent point of a legal piece the register
 // holds the one version that no write of the piece was derived from.
-func derivedRegister(accesses []access) porcupine.CheckResult {
+func derivedRegisterOracle(accesses []access) porcupine.CheckResult {
 	var piece []porcupine.Operation
 	var latest int64
 	state := ""

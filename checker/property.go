@@ -28,7 +28,7 @@ type Property struct {
 	// something of it, if the scenario does not say. Without any, it holds in vain.
 	Writes int
 
-	judge func(a *analysis, b *blamer, second oracles) (Result, error)
+	judge func(a *analysis, second oracles) (Result, error)
 }
 
 // Figure is something that was measured: how long something took, or else a number.

@@ -19,8 +19,8 @@ var _ = declare(Property{
 	Meaning: "at the store that the lock guards, no acknowledged update is lost and no stale write is accepted",
 	Place:   2, Writes: 2,
 	Brief: func(Violation, string) string { return "an update is lost" },
-	judge: func(a *analysis, b *blamer, second oracles) (Result, error) {
-		return (&protectedData{a, b}).judge(second.register)
+	judge: func(a *analysis, second oracles) (Result, error) {
+		return (&protectedData{a}).judge(second.register)
 	},
 })
 
@@ -30,10 +30,7 @@ var _ = declare(Property{
 // resource with a lock"); a write is stale if a newer fencing token than its
 // own had been accepted before it reached the store, or was sent where no link tells
 // of that ("Making the lock safe with fencing").
-type protectedData struct {
-	*analysis
-	blamer *blamer
-}
+type protectedData struct{ *analysis }
 
 func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Result, error) {
 	keys, err := p.registers()
@@ -41,7 +38,7 @@ func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Resu
 		return Result{}, err
 	}
 	opinions := make([]storeOpinion, len(keys))
-	sideBySide(len(keys), func(i int) {
+	parallelFor(len(keys), func(i int) {
 		accesses := keys[i].accesses(p.record)
 		opinions[i] = storeOpinion{chain(accesses), stale(accesses), second(accesses)}
 	})
@@ -50,7 +47,7 @@ func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Resu
 	unknown := ""
 	for i, o := range opinions {
 		key := keys[i].name
-		if err := agree(ProtectedData, key, len(o.clashes) > 0, o.answer); err != nil {
+		if err := compareOracles(ProtectedData, key, len(o.clashes) > 0, o.answer); err != nil {
 			return Result{}, err
 		}
 		if o.answer == porcupine.Unknown {
@@ -63,7 +60,7 @@ func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Resu
 			violations = append(violations, p.staleViolation(key, s, len(violations)))
 		}
 	}
-	result := settle(ProtectedData, violations, measured)
+	result := newResult(ProtectedData, violations, measured)
 	if result.Verdict == history.Holds && unknown != "" {
 		result.undecide(Unknown, "porcupine did not finish with key %q at the store", unknown)
 	}
@@ -73,7 +70,7 @@ func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Resu
 // storeOpinion is what the two oracles say of a key's register, and what only
 // ours looks for: stale writes.
 type storeOpinion struct {
-	clashes, stale []clash
+	clashes, stale []contradiction
 	answer         porcupine.CheckResult
 }
 
@@ -105,7 +102,7 @@ func keysOf[V any](m map[string]V) []string {
 
 // stale finds the writes that were accepted although the store had accepted a newer token
 // than theirs before they reached it. The pairs are (newer, stale).
-func stale(accesses []access) []clash {
+func stale(accesses []access) []contradiction {
 	claims := make([]access, 0, len(accesses)) // in the order in which the store was done with them
 	for _, a := range accesses {
 		if a.accepted != never {
@@ -116,7 +113,7 @@ func stale(accesses []access) []clash {
 	reached := slices.Clone(accesses)
 	slices.SortStableFunc(reached, func(a, b access) int { return cmp.Compare(a.call, b.call) })
 	var newest access
-	var found []clash
+	var found []contradiction
 	next := 0
 	for _, w := range reached {
 		for ; next < len(claims) && claims[next].accepted < w.call; next++ {
@@ -125,46 +122,46 @@ func stale(accesses []access) []clash {
 			}
 		}
 		if w.write && w.op.fence > 0 && newest.op != nil && w.op.fence < newest.op.fence {
-			found = append(found, clash{early: newest, late: w})
+			found = append(found, contradiction{early: newest, late: w})
 		}
 	}
 	return found
 }
 
 // clashViolation tells a clash.
-func (p *protectedData) clashViolation(key string, c clash, index int) Violation {
-	v := Violation{Key: key, From: min(c.early.call, c.late.call), Until: max(c.early.ret, c.late.ret), What: c.tell()}
+func (p *protectedData) clashViolation(key string, c contradiction, index int) Violation {
+	v := Violation{Key: key, From: min(c.early.call, c.late.call), Until: max(c.early.ret, c.late.ret), What: c.describe()}
 	v.Processes = []string{c.early.client}
 	if c.late.client != c.early.client {
 		v.Processes = append(v.Processes, c.late.client)
 	}
 	if index < maxViolations {
-		v.Blame = p.blamer.forWrite(c)
+		v.Facts = p.writeFacts(c)
 	}
 	return v
 }
 
-// tell says what a clash is, with names and times.
-func (c clash) tell() string {
+// describe says what a clash is, with names and times.
+func (c contradiction) describe() string {
 	switch c.kind {
 	case lostUpdate:
 		return fmt.Sprintf("%s's update %s, acknowledged at %s, is lost: %s, written by %s at %s, took its place, derived from %s like it",
-			c.early.client, c.early.value, at(c.early.acknowledged()), c.late.value, c.late.client, at(c.late.ret),
+			c.early.client, c.early.value, formatTime(c.early.acknowledgedAt()), c.late.value, c.late.client, formatTime(c.late.ret),
 			VersionName(c.late.base))
 	case unknownVersion:
 		return fmt.Sprintf("%s found %s at %s, which no write can have left there",
-			c.late.client, VersionName(c.late.from()), at(c.late.ret))
+			c.late.client, VersionName(c.late.from()), formatTime(c.late.ret))
 	}
 	if c.late.write {
 		return fmt.Sprintf("%s wrote %s in the place of %s by %s, although %s began to %s only at %s",
-			c.late.client, c.late.value, VersionName(c.late.base), at(c.late.ret), c.early.client, c.early.verb(), at(c.early.call))
+			c.late.client, c.late.value, VersionName(c.late.base), formatTime(c.late.ret), c.early.client, c.early.verb(), formatTime(c.early.call))
 	}
 	return fmt.Sprintf("%s read %s by %s, although %s began to %s only at %s",
-		c.late.client, VersionName(c.late.value), at(c.late.ret), c.early.client, c.early.verb(), at(c.early.call))
+		c.late.client, VersionName(c.late.value), formatTime(c.late.ret), c.early.client, c.early.verb(), formatTime(c.early.call))
 }
 
-// acknowledged says when the client was told of a write, or else when it was done.
-func (a access) acknowledged() int64 {
+// acknowledgedAt says when the client was told of a write, or else when it was done.
+func (a access) acknowledgedAt() int64 {
 	if a.op.ok() {
 		return a.op.done
 	}
@@ -179,14 +176,14 @@ func (a access) verb() string {
 	return "read " + VersionName(a.value)
 }
 
-func (p *protectedData) staleViolation(key string, c clash, index int) Violation {
+func (p *protectedData) staleViolation(key string, c contradiction, index int) Violation {
 	v := Violation{
 		Key: key, From: c.late.call, Until: c.late.ret, Processes: []string{c.late.client, c.early.client},
 		What: fmt.Sprintf("the store accepted %s's write %s with fencing token %d at %s, although %s had used token %d by %s",
-			c.late.client, c.late.value, c.late.op.fence, at(c.late.ret), c.early.client, c.early.op.fence, at(c.early.ret)),
+			c.late.client, c.late.value, c.late.op.fence, formatTime(c.late.ret), c.early.client, c.early.op.fence, formatTime(c.early.ret)),
 	}
 	if index < maxViolations {
-		v.Blame = p.blamer.forWrite(c)
+		v.Facts = p.writeFacts(c)
 	}
 	return v
 }

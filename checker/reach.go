@@ -8,18 +8,14 @@ import (
 
 // reach tells what lay between the clients and the nodes: what the faults say, and what
 // the nodes answered to whom, and when.
-type reach struct {
-	*setup
-	faults
-	answers answers
-}
+type reach struct{ *record }
 
-func (r *record) reach() reach { return reach{&r.setup, r.faults, r.answers} }
+func (r *record) reach() reach { return reach{r} }
 
-// promptness is the part of a bound (see prompt) within which a node answers that is
+// promptReplyDivisor is the part of a bound (see prompt) within which a node answers that is
 // healthy: a round trip that a fault makes longer by less makes no node unhealthy, and an
 // answer that takes longer shows no healthy one.
-const promptness = 10
+const promptReplyDivisor = 10
 
 // prompt is how long the answer of a healthy node may take. A bound for a grant that leaves
 // room for long pauses between attempts does not make a slow node prompt, so that for a
@@ -29,18 +25,18 @@ func (r reach) prompt() int64 {
 	if release := r.header.Bounds.Release; release > 0 {
 		bound = min(bound, release)
 	}
-	return bound / promptness
+	return bound / promptReplyDivisor
 }
 
-// telling is the part of the bound for a grant within which the end of a fault is told: what
+// faultEndDivisor is the part of the bound for a grant within which the end of a fault is told: what
 // it held takes effect a little before.
-const telling = 50
+const faultEndDivisor = 50
 
 // brief reports whether a fault that held messages up was over as a stretch began: what it
 // held was delivered, and it stood between nobody any more.
 func (r reach) brief(f fault, of span) bool {
 	holds := f.class == history.LinkCut || f.class == history.MessageHeld
-	return holds && min(f.until, of.until)-max(f.since, of.from) <= r.header.Bounds.Grant/telling
+	return holds && min(f.until, of.until)-max(f.since, of.from) <= r.header.Bounds.Grant/faultEndDivisor
 }
 
 // unhealthy gives the stretches for which a client had no good way to a node: the node
@@ -50,9 +46,9 @@ func (r reach) unhealthy(client, node string) []span {
 	spans := r.slow(link)
 	for _, f := range r.faults {
 		switch {
-		case f.target == node && f.class.SickNode():
+		case f.target == node && f.class.StopsNode():
 			spans = append(spans, r.sick(f, client)...)
-		case f.target == link && f.class.HindersLink() && f.class != history.LinkSlow:
+		case f.target == link && f.class.DisturbsLink() && f.class != history.LinkSlow:
 			spans = append(spans, r.hindered(f, client))
 		}
 	}
@@ -95,13 +91,13 @@ func (r reach) hindered(f fault, client string) span {
 		return span{whole.from, min(whole.until, r.lastLost(f))}
 	}
 	_, node, _ := strings.Cut(f.target, "-")
-	left := max(f.cause.Times, 1)
+	left := max(f.cause.Count, 1)
 	for _, a := range r.answers.of(client, node) {
 		if a.from < f.from || a.until >= f.until {
 			continue
 		}
 		left--
-		if left == 0 && f.takesAnswer() {
+		if left == 0 && f.class == history.MessageLost && f.answersToSets {
 			whole.until = max(whole.from, a.until+r.prompt())
 			break
 		}
@@ -122,31 +118,33 @@ func (r reach) lastLost(f fault) int64 {
 		return f.since
 	}
 	last := f.sent[len(f.sent)-1]
-	if len(f.sent) < max(f.cause.Times, 1) {
+	if len(f.sent) < max(f.cause.Count, 1) {
 		return last + r.header.Bounds.Grant
 	}
 	return last + r.prompt()
 }
 
 // timed reports whether it is known when everything set out that a fault was done to.
-func (f fault) timed() bool { return f.met != nil && *f.met == len(f.sent) }
+func (f fault) timed() bool { return f.impact != nil && *f.impact == len(f.sent) }
 
-// takesAnswer reports whether a fault takes the answer to a SET away: whoever does not know
-// whether it has a key can release it all the same.
-func (f fault) takesAnswer() bool { return f.class == history.MessageLost && f.answersToSets }
+// dropsSetReply reports whether a fault loses the answers to SETs, or holds them back: whoever
+// does not know whether it has a key can release it all the same.
+func (f fault) dropsSetReply() bool {
+	return (f.class == history.MessageLost || f.class == history.MessageHeld) && f.answersToSets
+}
 
 // unreachable gives the stretches for which a client could not reach a healthy
-// majority, because too many nodes were unhealthy or because it was itself
+// majority, because too many nodes of its list were unhealthy, or because it was itself
 // stopped.
 func (r reach) unreachable(client string) []span {
 	var nodes [][]span
-	for _, node := range r.header.Nodes {
+	for _, node := range r.nodesOf(client) {
 		nodes = append(nodes, r.unhealthy(client, node))
 	}
-	return union(append(covered(r.blocking(), nodes), r.stopped(client)...))
+	return union(append(covered(r.blockingFor(client), nodes), r.stopped(client)...))
 }
 
 // stopped gives the stretches for which a client could do nothing.
 func (r reach) stopped(client string) []span {
-	return r.stretches(fault.possible, func(f fault) bool { return f.target == client && f.class.StopsClient() })
+	return r.faults.stretches(fault.possible, func(f fault) bool { return f.target == client && f.class.StopsClient() })
 }

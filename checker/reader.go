@@ -14,7 +14,7 @@ import (
 type reader struct {
 	*record
 	faulty  faultReader
-	beliefs beliefs
+	beliefs leaseBuilder
 	index   int    // of the next event
 	link    string // on which the last command was
 	traffic *traffic.Reader
@@ -24,7 +24,7 @@ type reader struct {
 func readBeliefs(source Source) (*record, error) {
 	record := newRecord(source)
 	r := &reader{
-		record: record, faulty: newFaultReader(), beliefs: beliefs{record: record}, traffic: traffic.NewReader(),
+		record: record, faulty: newFaultReader(), beliefs: leaseBuilder{record: record}, traffic: traffic.NewReader(),
 	}
 	record.clocks = newClocks()
 	if err := record.source(r.event); err != nil {
@@ -97,7 +97,7 @@ func (r *reader) event(e *history.Event) error {
 	err := r.faulty.read(i, e)
 	for i := known; i < len(r.faulty.faults); i++ {
 		f := &r.faulty.faults[i]
-		f.atWork = r.operations.passingOf(r.names.of(f.target))
+		f.duringOperation = r.operations.passingOf(r.names.of(f.target))
 	}
 	return err
 }

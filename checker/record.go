@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"slices"
 	"strings"
 
 	"lockproof/checker/traffic"
@@ -16,7 +15,7 @@ type record struct {
 	*vocabulary
 	keyTable
 	operations operations
-	passages   passages
+	passages   storeWrites
 	clocks     clocks
 	faults     faults
 	kills      kills
@@ -26,12 +25,12 @@ type record struct {
 	commanded  map[string]int  // the links on which commands reached a node, and the first such event
 	traffic    *traffic.Report // what the raw events on the links show
 
-	held      pool[holding]               // who owned which key on which node
-	prolonged map[*holding][]prolongation // the extensions that took effect
-	releases  []releasing                 // those that took longer than their bound
-	cancels   []cancel                    // in the order of the history
-	answers   answers                     // where they say something of a fault
-	moments   map[name]bool               // the nodes on which a key was given a moment to expire at, and the clients that gave one
+	held      pool[keyOwnership]               // who owned which key on which node
+	prolonged map[*keyOwnership][]prolongation // the extensions that took effect
+	releases  []lateRelease                    // those that took longer than their bound
+	cancels   []cancel                         // in the order of the history
+	answers   answers                          // where they say something of a fault
+	moments   map[name]bool                    // the nodes on which a key was given a moment to expire at, and the clients that gave one
 }
 
 func newRecord(source Source) *record {
@@ -40,32 +39,38 @@ func newRecord(source Source) *record {
 		events:     events{source: source, looks: map[string]lastLook{}},
 		vocabulary: words,
 		keyTable:   keyTable{words: words, byName: map[name]*keyed{}},
-		operations: operations{words: words}, passages: passages{open: map[version]*operation{}},
+		operations: operations{words: words}, passages: storeWrites{open: map[version]*operation{}},
 		kills: kills{}, commanded: map[string]int{},
-		prolonged: map[*holding][]prolongation{}, moments: map[name]bool{},
+		prolonged: map[*keyOwnership][]prolongation{}, moments: map[name]bool{},
 	}
 }
 
 // setup is what was run, as the header says.
 type setup struct{ header history.Header }
 
-// majority is how many nodes a grant needs.
-func (s *setup) majority() int { return len(s.header.Nodes)/2 + 1 }
+// nodesOf gives the nodes of a client's own list, of which it needs a majority.
+func (s *setup) nodesOf(client string) []string {
+	if list, some := s.header.ConfiguredNodes[client]; some {
+		return list
+	}
+	return s.header.Nodes
+}
 
-// blocking is how many nodes prevent a grant when they say no.
-func (s *setup) blocking() int { return len(s.header.Nodes) - s.majority() + 1 }
-
-// off reports whether a rule was switched off in this run.
-func (s *setup) off(rule string) bool { return slices.Contains(s.header.Without, rule) }
+// blockingFor is how many nodes of its list prevent that a client is granted the lock when
+// they say no, or nothing.
+func (s *setup) blockingFor(client string) int {
+	n := len(s.nodesOf(client))
+	return n - (n/2 + 1) + 1
+}
 
 // keyed is what was done with one key.
 type keyed struct {
 	key      name
 	name     string
-	acquires []*operation // in the order of their invokes
-	stored   []*operation // reads and writes, in the same order
-	leases   []lease      // in the order of from
-	tenures  []*holding   // in the order of from, but for those that a look found late
+	acquires []*operation    // in the order of their invokes
+	stored   []*operation    // reads and writes, in the same order
+	leases   []lease         // in the order of from
+	tenures  []*keyOwnership // in the order of from, but for those that a look found late
 }
 
 // keyTable finds what was done with a key.

@@ -66,7 +66,7 @@ func (k *keyed) accesses(r *record) []access {
 // firstSeen gives, for each version, when the first operation was over that knew it: a
 // version that was seen, and whose writer's fate is unknown otherwise, tells that the
 // one it was derived from had been there as well.
-func (k *keyed) firstSeen(ps *passages) map[text]int64 {
+func (k *keyed) firstSeen(ps *storeWrites) map[text]int64 {
 	seen, unknown := map[text]int64{}, map[text]*operation{}
 	for _, o := range k.stored {
 		done := o.done
@@ -116,19 +116,19 @@ func (k *keyed) unique() *operation {
 	return nil
 }
 
-// clash is a contradiction between two accesses. The kinds: a lost update
+// contradiction is a contradiction between two accesses. The kinds: a lost update
 // (both writes were derived from one version), an unknown base (nobody wrote
 // it), and an order that contradicts the times (late came after early, but
 // saw what was before it).
-type clash struct {
-	kind        clashKind
+type contradiction struct {
+	kind        contradictionKind
 	early, late access
 }
 
-type clashKind int
+type contradictionKind int
 
 const (
-	lostUpdate clashKind = iota
+	lostUpdate contradictionKind = iota
 	unknownVersion
 	wrongOrder
 )
@@ -137,7 +137,7 @@ const (
 // for versions are unique and each write names its base: there is only one
 // order in which the writes can have happened, and none if two have one base.
 // What remains is whether that order agrees with the times.
-func chain(accesses []access) []clash {
+func chain(accesses []access) []contradiction {
 	writers, readers, clashes := index(accesses)
 	if len(clashes) > 0 {
 		return clashes
@@ -148,7 +148,7 @@ func chain(accesses []access) []clash {
 // index finds the writer from each base and the readers of each version, and
 // the accesses that have no place in a chain. Of two writes from one base the
 // one that ended first is lost.
-func index(accesses []access) (writers map[string]access, readers map[string][]access, clashes []clash) {
+func index(accesses []access) (writers map[string]access, readers map[string][]access, clashes []contradiction) {
 	writers, readers = map[string]access{}, map[string][]access{}
 	values := map[string]bool{"": true}
 	for _, a := range accesses {
@@ -162,15 +162,15 @@ func index(accesses []access) (writers map[string]access, readers map[string][]a
 		case !taken:
 			writers[a.base] = a
 		case other.ret <= a.ret:
-			clashes = append(clashes, clash{lostUpdate, other, a})
+			clashes = append(clashes, contradiction{lostUpdate, other, a})
 			writers[a.base] = a
 		default:
-			clashes = append(clashes, clash{lostUpdate, a, other})
+			clashes = append(clashes, contradiction{lostUpdate, a, other})
 		}
 	}
 	for _, a := range accesses {
 		if known := values[a.from()]; !known {
-			clashes = append(clashes, clash{unknownVersion, a, a})
+			clashes = append(clashes, contradiction{unknownVersion, a, a})
 		}
 	}
 	return writers, readers, clashes
@@ -188,7 +188,7 @@ func (a access) from() string {
 // times. Each access needs a moment in [call, ret] that is not before the
 // moments of those that precede it in the chain; the latest of their calls is
 // the earliest such moment.
-func walk(writers map[string]access, readers map[string][]access, total int) []clash {
+func walk(writers map[string]access, readers map[string][]access, total int) []contradiction {
 	var before access // of what precedes, the one that was called last
 	before.call = -1
 	seen := 0
@@ -197,7 +197,7 @@ func walk(writers map[string]access, readers map[string][]access, total int) []c
 		for _, reader := range readers[v] {
 			seen++
 			if reader.ret < before.call {
-				return []clash{{wrongOrder, before, reader}}
+				return []contradiction{{wrongOrder, before, reader}}
 			}
 			if reader.call > latest.call {
 				latest = reader
@@ -212,9 +212,9 @@ func walk(writers map[string]access, readers map[string][]access, total int) []c
 		switch {
 		case w.ret >= before.call:
 		case before.unseen:
-			return []clash{{lostUpdate, w, before}}
+			return []contradiction{{lostUpdate, w, before}}
 		default:
-			return []clash{{wrongOrder, before, w}}
+			return []contradiction{{wrongOrder, before, w}}
 		}
 		if w.call >= before.call {
 			before = w
@@ -228,17 +228,17 @@ func walk(writers map[string]access, readers map[string][]access, total int) []c
 }
 
 // ring names an access that the chain does not reach.
-func ring(writers map[string]access, readers map[string][]access) []clash {
+func ring(writers map[string]access, readers map[string][]access) []contradiction {
 	reached := map[string]bool{}
 	for v := ""; !reached[v]; v = writers[v].value {
 		reached[v] = true
 	}
-	var found []clash
+	var found []contradiction
 	for base, w := range writers {
 		if !reached[base] {
-			found = append(found, clash{unknownVersion, w, w})
+			found = append(found, contradiction{unknownVersion, w, w})
 		}
 	}
-	slices.SortFunc(found, func(a, b clash) int { return cmp.Compare(a.early.call, b.early.call) })
+	slices.SortFunc(found, func(a, b contradiction) int { return cmp.Compare(a.early.call, b.early.call) })
 	return found[:1]
 }

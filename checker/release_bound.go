@@ -7,16 +7,13 @@ import (
 )
 
 // releaseBound judges releases: while its client reaches a healthy majority, a release
-// returns within Bounds.Release, and by then the lease's key stands in nobody's way any
+// returns within Bounds.Release, and by then the lease's key blocks in nobody's way any
 // more: not on enough nodes to block others of which one, at least, the client could reach.
-type releaseBound struct {
-	*analysis
-	blamer *blamer
-}
+type releaseBound struct{ *analysis }
 
-// releasing is a release that took longer than the bound, or had not ended when the
+// lateRelease is a release that took longer than the bound, or had not ended when the
 // history did.
-type releasing struct {
+type lateRelease struct {
 	span
 	client, key name
 	call        int32 // the index of its invoke
@@ -44,35 +41,35 @@ func (b *releaseBound) violations(known int) []Violation {
 	return found
 }
 
-func (b *releaseBound) late(s releasing, clear span, index int) Violation {
+func (b *releaseBound) late(s lateRelease, clear span, index int) Violation {
 	client := b.name(s.client)
 	v := Violation{
 		Key: b.name(s.key), From: clear.from, Until: clear.until, Processes: []string{client},
 		What: fmt.Sprintf("%s released %q at %s; from %s to %s it reached a healthy majority, "+
 			"but its release had not returned after %s (limit %s)",
-			client, b.name(s.key), at(s.from), at(clear.from), at(clear.until), lasting(clear.length()), lasting(b.header.Bounds.Release)),
+			client, b.name(s.key), formatTime(s.from), formatTime(clear.from), formatTime(clear.until), formatDuration(clear.length()), formatDuration(b.header.Bounds.Release)),
 	}
 	v.release = true
 	if index < maxViolations {
-		v.Blame = b.blamer.forLateRelease(s, clear)
+		v.Facts = b.waitFacts(s.client, s.key, clear)
 	}
 	return v
 }
 
-// remains is what a release has left when it should have been done.
-type remains struct {
+// leftoverKeys is what a release has left when it should have been done.
+type leftoverKeys struct {
 	lease lease
-	due   int64      // when it should have been done
-	left  []*holding // on nodes that its client could reach
-	all   int        // on how many nodes
+	due   int64           // when it should have been done
+	left  []*keyOwnership // on nodes that its client could reach
+	all   []string        // on which nodes
 }
 
 // undone finds the releases that left a key in the way of others. A key that was taken
 // back within the bound lived no longer than its lease and the bound, so that few keys
 // need to be looked at.
-func (b *releaseBound) undone(k *keyed) []remains {
+func (b *releaseBound) undone(k *keyed) []leftoverKeys {
 	bound := b.header.Bounds.Release
-	lingering := map[text][]*holding{}
+	lingering := map[text][]*keyOwnership{}
 	for _, h := range k.tenures {
 		if h.until-h.from > bound && h.token != 0 {
 			lingering[h.token] = append(lingering[h.token], h)
@@ -81,24 +78,39 @@ func (b *releaseBound) undone(k *keyed) []remains {
 	if len(lingering) == 0 {
 		return nil
 	}
-	var found []remains
+	var found []leftoverKeys
 	for _, l := range k.leases {
 		due := l.until + bound
-		if l.ended != byRelease || due >= b.end || len(lingering[l.grant.token]) < b.blocking() {
+		keys := lingering[l.grant.keyToken]
+		if l.ended != byRelease || due >= b.end || len(keys) == 0 {
 			continue
 		}
-		r := b.remains(l, due, lingering[l.grant.token])
-		if r.all >= b.blocking() && len(r.left) > 0 {
+		r := b.remains(l, due, keys)
+		if b.blocksAnother(r) && len(r.left) > 0 {
 			found = append(found, r)
 		}
 	}
 	return found
 }
 
+// blocksAnother reports whether what is left keeps a client from a majority of its nodes.
+func (b *releaseBound) blocksAnother(r leftoverKeys) bool {
+	return slices.ContainsFunc(b.header.Clients, func(client string) bool {
+		list := b.nodesOf(client)
+		blocked := 0
+		for _, node := range r.all {
+			if slices.Contains(list, node) {
+				blocked++
+			}
+		}
+		return blocked >= b.blockingFor(client)
+	})
+}
+
 // remains gives what is left of a lease's keys when its release is due.
-func (b *releaseBound) remains(l lease, due int64, keys []*holding) remains {
+func (b *releaseBound) remains(l lease, due int64, keys []*keyOwnership) leftoverKeys {
 	client, window := b.name(l.client), span{l.until, due}
-	r := remains{lease: l, due: due}
+	r := leftoverKeys{lease: l, due: due}
 	reach := b.reach()
 	if window.meets(reach.unreachable(client)) {
 		return r
@@ -107,7 +119,7 @@ func (b *releaseBound) remains(l lease, due int64, keys []*holding) remains {
 		if h.from > due || h.until <= due {
 			continue
 		}
-		r.all++
+		r.all = append(r.all, b.name(h.node))
 		if !window.meets(reach.unhealthy(client, b.name(h.node))) {
 			r.left = append(r.left, h)
 		}
@@ -115,7 +127,7 @@ func (b *releaseBound) remains(l lease, due int64, keys []*holding) remains {
 	return r
 }
 
-func (b *releaseBound) left(k *keyed, r remains, index int) Violation {
+func (b *releaseBound) left(k *keyed, r leftoverKeys, index int) Violation {
 	client := b.name(r.lease.client)
 	var until int64
 	for _, h := range r.left {
@@ -125,11 +137,11 @@ func (b *releaseBound) left(k *keyed, r remains, index int) Violation {
 		Key: k.name, From: r.due, Until: until, Processes: []string{client},
 		What: fmt.Sprintf("%s released %q at %s and reached a healthy majority; %s later its key was still "+
 			"on %d of %d nodes, enough to keep others out, until %s",
-			client, k.name, at(r.lease.until), lasting(b.header.Bounds.Release), r.all, len(b.header.Nodes), at(until)),
+			client, k.name, formatTime(r.lease.until), formatDuration(b.header.Bounds.Release), len(r.all), len(b.header.Nodes), formatTime(until)),
 		Leases: []Lease{b.lease(r.lease)},
 	}
 	if index < maxViolations {
-		v.Blame = b.blamer.forOrphan(r.left[0])
+		v.Facts = b.leftFacts(r)
 	}
 	return v
 }
@@ -137,7 +149,7 @@ func (b *releaseBound) left(k *keyed, r remains, index int) Violation {
 // noteRelease keeps a release that took longer than the bound.
 func (r *record) noteRelease(o *operation, until int64) {
 	if b := r.header.Bounds.Release; b > 0 && o.op == opRelease && until-o.asked > b {
-		r.releases = append(r.releases, releasing{span{o.asked, until}, o.process, o.key, o.call})
+		r.releases = append(r.releases, lateRelease{span{o.asked, until}, o.process, o.key, o.call})
 	}
 }
 

@@ -55,27 +55,15 @@ type Violation struct {
 	Until     int64    `json:"until"`
 	Processes []string `json:"processes"`
 	What      string   `json:"what"` // one sentence, with names and times
-	Blame     *Blame   `json:"blame,omitempty"`
+	// Facts are what the history shows of it, in the order of time.
+	Facts []Fact `json:"facts,omitempty"`
+	// PointOfNoReturn is the last time until which ending all faults averts it, where
+	// experiments have shown that (checker/cause); nil: nobody knows.
+	PointOfNoReturn *int64 `json:"point_of_no_return,omitempty"`
 	// Leases are those that took part, the earlier first.
 	Leases []Lease `json:"leases,omitempty"`
 
 	release bool // it is of a release that did not return
-}
-
-// Blame is the first event that made a violation inevitable, and what broke
-// with it.
-type Blame struct {
-	Time    int64  `json:"time"`
-	Process string `json:"process"`
-	// Event is the index of that event in the history, from 0.
-	Event int `json:"event"`
-	// Events are the indexes of those that it rests on, Event among them, in order.
-	Events []int `json:"events,omitempty"`
-	// Broke names the rule that was switched off (ElapsedCheck, ...) or the
-	// assumption that failed (nodes remember, clocks run at one rate, the
-	// holder stops in time, nothing removes keys).
-	Broke string `json:"broke"`
-	Why   string `json:"why"` // one sentence
 }
 
 // Lease is one tenure as its client believed it, on the true clock. It ends at

@@ -12,7 +12,7 @@ import (
 // nodes is granted by none then, and fails in each such scenario for that one cause.
 type staging struct {
 	*analysis
-	blamer *blamer
+	failure error // of going through the history again
 }
 
 // hangs is the reason of whatever such a trial cannot show: the same in every scenario.
@@ -29,8 +29,8 @@ const untold = "some nodes hang to begin with, and it is not known whether the l
 
 // judge takes back what a trial cannot show whose setting did not come about. A violation
 // that follows from that is none of what the scenario is about, unless it expects
-// something of fault tolerance, which is what the lock then lacks; any other stands.
-func (s staging) judge(results []Result) {
+// something of fault tolerance, which is what the lock then lacks; any other blocks.
+func (s *staging) judge(results []Result) {
 	failed := s.lacksGrants()
 	for i := range results {
 		switch {
@@ -55,7 +55,7 @@ func (s staging) judge(results []Result) {
 // lacksGrants reports whether a grant that the scenario needs is missing because of that: nobody
 // held the lock, and for more than a TTL an attempt waited for a node that the setting keeps away,
 // where the bounds of a liveness property are wider than that.
-func (s staging) lacksGrants() bool {
+func (s *staging) lacksGrants() bool {
 	if s.counts.grants >= s.header.Earned.Grants {
 		return false
 	}
@@ -66,7 +66,7 @@ func (s staging) lacksGrants() bool {
 			if o.outcome != failed || wait.length() <= s.header.TTL || cuts(held, wait) || cuts(s.unreachable[o.process], wait) {
 				continue
 			}
-			if s.hung(Violation{Blame: (&waitBlame{s.blamer, o, wait}).explainRelease()}) {
+			if s.waitsForSetting(s.name(o.process), wait) == certainly {
 				return true
 			}
 		}
@@ -79,45 +79,90 @@ func cuts(spans []span, wait span) bool { return total(wait.without(spans)) < wa
 
 // about reports whether a violation of a property may be that the setting did not come
 // about, and nothing else.
-func (s staging) about(property string) bool {
+func (s *staging) about(property string) bool {
 	expected := s.header.Expect[property]
 	return property == DeadlockFreedom && expected != history.Violated || property == FaultTolerance && expected == ""
 }
 
 // every reports whether something is true of each violation that a result tells of.
-func (s staging) every(r Result, is func(Violation) bool) bool {
+func (s *staging) every(r Result, is func(Violation) bool) bool {
 	return !slices.ContainsFunc(r.Violations, func(v Violation) bool { return !is(v) })
 }
 
-// hung reports whether a violation is blamed on a node that the setting keeps from a client,
-// and that was waited for although a majority could be reached.
-func (s staging) hung(v Violation) bool {
-	return v.Blame != nil && v.Blame.Broke == NodeTimeout &&
-		slices.ContainsFunc(s.faults, func(f fault) bool { return f.event == v.Blame.Event && f.cause.Setting })
+// hung reports whether a violation is that a client waited for a node that the setting keeps
+// from it.
+func (s *staging) hung(v Violation) bool { return s.waiting(v) == certainly }
+
+// mayHang reports whether nothing says what its client waited for, and it may have been that.
+func (s *staging) mayHang(v Violation) bool { return s.waiting(v) == perhaps }
+
+func (s *staging) waiting(v Violation) certainty {
+	if len(v.Processes) == 0 {
+		return not
+	}
+	return s.waitsForSetting(v.Processes[0], span{v.From, v.Until})
 }
 
-// mayHang reports whether nothing says what a violation is to be blamed on, its client asked
-// nobody anything for most of it, and it may have sent something to a node that the setting
-// keeps from it: a run that was cut short, or a history of an older release, does not say.
-func (s staging) mayHang(v Violation) bool {
-	if v.Blame == nil || v.Blame.Broke != Unexplained || len(v.Processes) == 0 {
-		return false
-	}
-	client, wait := v.Processes[0], span{v.From, v.Until}
-	unknown := func(f fault) bool {
+// certainty is how sure it is that something was so.
+type certainty uint8
+
+const (
+	not certainty = iota
+	perhaps
+	certainly
+)
+
+// waitsForSetting reports whether a client, for most of a wait, sent nothing to anybody while a
+// link of its was cut by the setting: a majority had answered; or what it sent into that link came
+// when nothing else was under way, and nothing else followed. A history that does not say what was
+// sent there leaves that open.
+func (s *staging) waitsForSetting(client string, wait span) certainty {
+	var cuts []fault
+	for _, f := range s.faults {
 		link, _, isLink := strings.Cut(f.target, "-")
-		silent := f.met != nil && *f.met == 0
-		return isLink && link == client && f.cause.Setting && f.class == history.LinkCut && !silent &&
-			len(f.sent) == 0 && wait.meets([]span{f.span})
-	}
-	if !slices.ContainsFunc(s.faults, unknown) {
-		return false
-	}
-	var asked []span
-	for _, x := range s.blamer.exchanges() {
-		if x.client == client {
-			asked = append(asked, span{x.asked, x.asked})
+		if isLink && link == client && f.cause.Background && f.class == history.LinkCut && wait.meets([]span{f.span}) {
+			cuts = append(cuts, f)
 		}
 	}
-	return 2*longest(wait.without(union(asked))).length() > wait.length()
+	if len(cuts) == 0 {
+		return not
+	}
+	sent, answered, last := s.traffic(client, wait)
+	if idle := longest(wait.without(sent)); 2*idle.length() <= wait.length() {
+		return not
+	}
+	if answered >= len(s.nodesOf(client))-s.blockingFor(client)+1 {
+		return certainly
+	}
+	found := not
+	for _, f := range cuts {
+		switch {
+		case slices.ContainsFunc(f.sent, func(t int64) bool { return t >= wait.from && t-wait.from <= wait.length()/2 && t > last }):
+			return certainly
+		case len(f.sent) == 0 && (f.impact == nil || *f.impact > 0):
+			found = perhaps
+		}
+	}
+	return found
+}
+
+// traffic gives the moments at which a client's commands reached a node, how many nodes had
+// answered it something by the end of a wait, and when the last of all that was.
+func (s *staging) traffic(client string, wait span) (sent []span, answered int, last int64) {
+	nodes := map[string]bool{}
+	last = -1
+	s.failure = s.visit(func(_ int, e *history.Event) bool {
+		from, node, isLink := strings.Cut(e.Process, ">")
+		if !isLink || from != client || e.Time > wait.until {
+			return true
+		}
+		last = e.Time
+		if e.Type == history.TypeCommand {
+			sent = append(sent, span{e.Time, e.Time})
+		} else if e.Time >= wait.from {
+			nodes[node] = true
+		}
+		return true
+	})
+	return union(sent), len(nodes), last
 }

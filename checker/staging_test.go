@@ -12,7 +12,7 @@ import (
 func (s *story) far(link string) {
 	s.faults++
 	s.add(0, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{ID: s.faults, Kind: "cut",
-		Phase: history.PhaseBegin, Targets: []string{link}, Effective: true, Setting: true}})
+		Phase: history.PhaseBegin, Targets: []string{link}, Effective: true, Background: true}})
 }
 
 // farSent is a link that the scenario's setting cuts to the end, and what was sent into it
@@ -20,8 +20,8 @@ func (s *story) far(link string) {
 func (s *story) farSent(link string, times ...int64) {
 	s.far(link)
 	end := history.Fault{ID: s.faults, Kind: "cut", Phase: history.PhaseEnd, Targets: []string{link}, Effective: true,
-		Setting: true, Met: new(int)}
-	*end.Met = len(times)
+		Background: true, Affected: new(int)}
+	*end.Affected = len(times)
 	for _, t := range times {
 		end.SentAt = append(end.SentAt, t*ms)
 	}
@@ -125,7 +125,7 @@ func TestAWaitForTheFirstNodeIsNoViolationOfTheScenario(t *testing.T) {
 			s.farSent("c1-n1", 11)
 			for i := range s.events {
 				if f := s.events[i].Fault; f != nil {
-					f.Setting = false
+					f.Background = false
 				}
 			}
 		}, violated, ""},

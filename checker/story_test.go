@@ -93,7 +93,7 @@ func (s *story) write(client string, lease int, asked, done int64, outcome histo
 
 func (s *story) fault(t int64, kind string, phase history.Phase, id int, targets ...string) {
 	s.add(t, history.Event{Process: "nemesis", Type: history.TypeFault,
-		Fault: &history.Fault{ID: id, Kind: kind, Phase: phase, Targets: targets, Effective: true, Drawn: s.drawn}})
+		Fault: &history.Fault{ID: id, Kind: kind, Phase: phase, Targets: targets, Effective: true, Random: s.drawn}})
 }
 
 // lasting is a fault from one time to another.
@@ -105,7 +105,7 @@ func (s *story) lasting(from, until int64, kind string, targets ...string) {
 
 // losing is a fault that loses so many commands, and when those set out that it lost.
 func (s *story) losing(from, until int64, times int, lost []int64, links ...string) {
-	f := history.Fault{Kind: "lose", Times: times, Targets: links}
+	f := history.Fault{Kind: "lose", Count: times, Targets: links}
 	for _, t := range lost {
 		f.SentAt = append(f.SentAt, t*ms)
 	}
@@ -116,7 +116,7 @@ func (s *story) losing(from, until int64, times int, lost []int64, links ...stri
 func (s *story) slow(from, until, by int64, links ...string) {
 	s.faults++
 	s.add(from, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{ID: s.faults, Kind: "delay",
-		Phase: history.PhaseBegin, Targets: links, Effective: true, By: by * ms}})
+		Phase: history.PhaseBegin, Targets: links, Effective: true, Delay: by * ms}})
 	s.fault(until, "delay", history.PhaseEnd, s.faults, links...)
 }
 
@@ -128,7 +128,7 @@ func (s *story) counted(from, until int64, met int, f history.Fault) {
 		f.Targets = []string{"c1-n1"}
 	}
 	begin, end := f, f
-	end.Phase, end.Met = history.PhaseEnd, &met
+	end.Phase, end.Affected = history.PhaseEnd, &met
 	s.add(from, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &begin})
 	s.add(until, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &end})
 }
@@ -178,7 +178,7 @@ func (s *story) commands(t int64, client, name, token string, expiry int64, effe
 // it did not answer.
 func (s *story) stored(client, version string, arrived, answered int64) {
 	s.serial++
-	c := history.Command{Serial: s.serial, Name: "SET", Key: "value:k1", Token: version, Effect: history.EffectSet, Plain: true}
+	c := history.Command{Serial: s.serial, Name: "SET", Key: "value:k1", Token: version, Effect: history.EffectSet, Unconditional: true}
 	s.add(arrived, history.Event{Process: client + ">store", Type: history.TypeCommand, Command: &c})
 	if answered > 0 {
 		passed := c
@@ -256,19 +256,27 @@ func (s *story) requireVerdict(t *testing.T, property, verdict, reason string) R
 	return r
 }
 
-// requireBlame compares what the first violation of a property blames.
-func (s *story) requireBlame(t *testing.T, property, broke string, time int64) *Blame {
-	t.Helper()
-	r := s.judged(t, property)
-	require.Equal(t, history.Violated, r.Verdict, r.Reason)
-	blame := r.Violations[0].Blame
-	require.NotNil(t, blame)
-	require.Equal(t, broke, blame.Broke, blame.Why)
-	require.Equal(t, time*ms, blame.Time, blame.Why)
-	require.Equal(t, blame.Time, s.end(0)[blame.Event].Time)
-	require.NotEmpty(t, blame.Why)
-	require.Contains(t, blame.Events, blame.Event)
-	require.IsIncreasing(t, append([]int{-1}, blame.Events...))
-	require.Less(t, blame.Events[len(blame.Events)-1], len(s.end(0)))
-	return blame
+// silent is a SET that reached a node, and whose answer nobody saw.
+func (s *story) silent(t int64, client, token, node string) {
+	s.serial++
+	s.add(t, history.Event{Process: client + ">" + node, Type: history.TypeCommand,
+		Command: &history.Command{Serial: s.serial, Name: "SET", Key: "k1", Token: token, Expiry: 3000 * ms, Effect: history.EffectSet}})
+}
+
+// refused is a SET that nodes answered with the token that was there.
+func (s *story) refused(t int64, client, token, holder string, nodes ...string) {
+	for _, node := range nodes {
+		s.silent(t, client, token, node)
+		c := *s.events[len(s.events)-1].Command
+		c.Reply = holder
+		s.add(t, history.Event{Process: client + ">" + node, Type: history.TypeReply, Command: &c})
+	}
+}
+
+// slowly is a SET that a node was given at one time and answered at another.
+func (s *story) slowly(asked, answered int64, client, token, node string) {
+	s.hangs(asked, client, token, node)
+	c := *s.events[len(s.events)-1].Command
+	c.Reply, c.Done = "OK", true
+	s.add(answered, history.Event{Process: client + ">" + node, Type: history.TypeReply, Command: &c})
 }

@@ -73,6 +73,6 @@ func TestDurationsAreShort(t *testing.T) {
 		1_500_000: "1.5 ms", -1_500_000: "-1.5 ms", 1000 * ms: "1.000 s", -1000 * ms: "-1.000 s", 1203 * ms: "1.203 s",
 		-2000 * ms: "-2.000 s",
 	} {
-		require.Equal(t, text, lasting(d))
+		require.Equal(t, text, formatDuration(d))
 	}
 }

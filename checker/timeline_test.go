@@ -119,8 +119,13 @@ func TestTimeline(t *testing.T) {
 		}, []want{{"c1", "t1", 10, 100, TenureFlushed}}},
 		{"the owner's own token again", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
-			s.sets(50, "c1", "t1", 1000, "n1")
+			s.add(50, history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &history.Command{
+				Name: "SET", Key: "k1", Token: "t1", Expiry: 1000 * ms, Effect: history.EffectSet, Reply: "t1", Done: true}})
 		}, []want{{"c1", "t1", 10, 1010, TenureExpired}}},
+		{"the owner's own token, set again by a SET without NX", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.sets(50, "c1", "t1", 1000, "n1")
+		}, []want{{"c1", "t1", 10, 1050, TenureExpired}}},
 		{"seen by a look alone", func(s *story) { s.look(50, "n1", "r1", "t9", 100) }, []want{{"", "t9", 50, 150, TenureExpired}}},
 		{"a SET that found it taken", func(s *story) {
 			s.add(50, history.Event{Process: "c1>n1", Type: history.TypeReply,

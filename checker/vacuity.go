@@ -36,7 +36,7 @@ func (v vacuity) judge(result *Result) {
 // unmet gives the first step of the script that did not come out as it had to
 // for the run to show anything, if there is one.
 func (v vacuity) unmet() string {
-	for e := range v.rare.all() {
+	for e := range v.kept.all() {
 		if e.unmet != "" {
 			return e.unmet
 		}
@@ -46,22 +46,22 @@ func (v vacuity) unmet() string {
 
 // ineffective names the first fault that did not take effect, if any.
 func (v vacuity) ineffective() string {
-	for e := range v.rare.all() {
+	for e := range v.kept.all() {
 		if e.fault != nil && !e.fault.Effective {
 			return fmt.Sprintf("the fault %s on %s at %s did not take effect",
-				e.fault.Kind, strings.Join(e.fault.Targets, ", "), at(e.time))
+				e.fault.Kind, strings.Join(e.fault.Targets, ", "), formatTime(e.time))
 		}
 	}
 	return ""
 }
 
-// inVain names the first fault of the script that met nothing, if any: the scenario
+// hadNoEffect names the first fault of the script that met nothing, if any: the scenario
 // says what comes of it, and nothing did. Of what a schedule draws it is enough that
 // so many met something.
 func (v vacuity) inVain() string {
 	for _, f := range v.faults {
-		if v.encounters.inVain(f) && !f.cause.Setting && !f.cause.Drawn {
-			return fmt.Sprintf("the fault %s on %s at %s met nothing", f.cause.Kind, f.target, at(f.from))
+		if v.encounters.hadNoEffect(f) && !f.cause.Background && !f.cause.Random {
+			return fmt.Sprintf("the fault %s on %s at %s met nothing", f.cause.Kind, f.target, formatTime(f.from))
 		}
 	}
 	return ""

@@ -9,7 +9,7 @@ import (
 	"lockproof/harness/history"
 )
 
-func TestHoldsMustBeEarned(t *testing.T) {
+func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 	tests := []struct {
 		name   string
 		tell   func(*story)
@@ -115,15 +115,15 @@ func TestHoldsMustBeEarned(t *testing.T) {
 		}, ""},
 		{"a fault that met nothing counts for none", func(s *story) {
 			s.header.Earned.Faults = 1
-			s.counted(500, 600, 0, history.Fault{Kind: "cut", Drawn: true})
+			s.counted(500, 600, 0, history.Fault{Kind: "cut", Random: true})
 		}, "vacuous: faults that met a lease or an acquire: 0 of at least 1"},
 		{"a drawn fault that met nothing beside one that did", func(s *story) {
 			s.header.Earned.Faults = 1
-			s.counted(500, 600, 0, history.Fault{Kind: "cut", Drawn: true})
-			s.counted(700, 800, 3, history.Fault{Kind: "cut", Drawn: true})
+			s.counted(500, 600, 0, history.Fault{Kind: "cut", Random: true})
+			s.counted(700, 800, 3, history.Fault{Kind: "cut", Random: true})
 		}, ""},
 		{"a part of the setting that met nothing", func(s *story) {
-			s.counted(500, 600, 0, history.Fault{Kind: "cut", Setting: true})
+			s.counted(500, 600, 0, history.Fault{Kind: "cut", Background: true})
 		}, ""},
 		{"a link that a step healed before its cut was told to have met nothing", func(s *story) {
 			s.instant(550, "heal", "c1-n1")
@@ -132,7 +132,7 @@ func TestHoldsMustBeEarned(t *testing.T) {
 		{"a flush of an empty node", func(s *story) {
 			none := 0
 			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 9, Kind: "flush",
-				Phase: history.PhaseInstant, Targets: []string{"n1"}, Effective: true, Met: &none}})
+				Phase: history.PhaseInstant, Targets: []string{"n1"}, Effective: true, Affected: &none}})
 		}, "vacuous: the fault flush on n1 at 0.500 s met nothing"},
 		{"a fault whose end shows that it did not take effect", func(s *story) {
 			s.fault(500, "pause", history.PhaseBegin, 1, "c1")
@@ -148,10 +148,10 @@ func TestHoldsMustBeEarned(t *testing.T) {
 		{"a fault of the setting", func(s *story) {
 			s.header.Earned.Faults = 1
 			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "cut",
-				Phase: history.PhaseBegin, Targets: []string{"c1-n1"}, Effective: true, Setting: true}})
+				Phase: history.PhaseBegin, Targets: []string{"c1-n1"}, Effective: true, Background: true}})
 		}, "vacuous: faults"},
 		{"a step that did not come out", func(s *story) {
-			s.add(500, history.Event{Type: history.TypeNote, Reason: history.ReasonUnmet, Text: "line 7: c2 had to get the lock"})
+			s.add(500, history.Event{Type: history.TypeNote, Reason: history.ReasonPreconditionFailed, Text: "line 7: c2 had to get the lock"})
 		}, "vacuous: line 7: c2 had to get the lock"},
 		{"nothing refused", func(s *story) { s.header.Earned.Refused = 1 }, "vacuous: refused acquires and extensions: 0 of at least 1"},
 		{"a refused extension", func(s *story) {
@@ -179,7 +179,7 @@ func TestHoldsMustBeEarned(t *testing.T) {
 }
 
 // What was violated is neither vacuous nor unfinished.
-func TestViolationsStand(t *testing.T) {
+func TestVacuity_KeepsViolations(t *testing.T) {
 	s := tale()
 	s.header.Earned = history.Earned{Grants: 100, Contended: 100, Faults: 100}
 	s.cut = true
@@ -231,7 +231,7 @@ func TestStalls(t *testing.T) {
 }
 
 // The linear count of contended acquires agrees with a look at all pairs.
-func TestContendedAgreesWithAllPairs(t *testing.T) {
+func TestContended_AgreesWithBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var k keyed
 		for range rapid.IntRange(0, 25).Draw(t, "claims") {
@@ -281,7 +281,7 @@ func TestWilson(t *testing.T) {
 }
 
 // covered and without agree with a look at every moment.
-func TestSpansAgreeWithEveryMoment(t *testing.T) {
+func TestSpans_AgreeWithBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) span {
 			from := rapid.Int64Range(0, 30).Draw(t, name)

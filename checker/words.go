@@ -6,32 +6,32 @@ import (
 	"time"
 )
 
-// at writes a point of the true clock as sentences do: "1.203 s".
-func at(t int64) string { return fmt.Sprintf("%.3f s", float64(t)/1e9) }
+// formatTime writes a point of the true clock as sentences do: "1.203 s".
+func formatTime(t int64) string { return fmt.Sprintf("%.3f s", float64(t)/1e9) }
 
-// lasting writes a duration: "131 ms" below a second, else "1.203 s".
-func lasting(d int64) string {
+// formatDuration writes a duration: "131 ms" below a second, else "1.203 s".
+func formatDuration(d int64) string {
 	switch {
-	case d >= endless:
+	case d >= unlimited:
 		return "an unlimited time"
 	case d >= 1e9 || d <= -1e9:
-		return at(d)
+		return formatTime(d)
 	case d >= 1e6 || d <= -1e6:
 		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(d)/1e6), ".0") + " ms"
 	}
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(d)/1e3), ".0") + " µs"
 }
 
-// endless is a validity that no lock with a TTL has (ten minutes are the most): who keeps
+// unlimited is a validity that no lock with a TTL has (ten minutes are the most): who keeps
 // extending a lock believes in it until it gives it back.
-const endless = int64(24 * time.Hour)
+const unlimited = int64(24 * time.Hour)
 
 // untilEnd says until when a lease lasts.
 func untilEnd(t int64) string {
-	if t >= endless {
+	if t >= unlimited {
 		return "with no end"
 	}
-	return "until " + at(t)
+	return "until " + formatTime(t)
 }
 
 // VersionName names a version of the register at the store: it is what was

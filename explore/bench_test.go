@@ -17,7 +17,7 @@ func BenchmarkSchedule(b *testing.B) {
 	for i := range jobs {
 		jobs[i] = s.job(s.Draw(uint64(i)))
 	}
-	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1, Parallel: 1, States: true, Brief: true}
+	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1, Parallel: 1, VerdictsOnly: true}
 	results, err := suite.Run(b.Context(), jobs, o, func(suite.Result) {})
 	require.NoError(b, err)
 	for _, r := range results {

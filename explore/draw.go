@@ -11,22 +11,22 @@ import (
 	"lockproof/scenarios"
 )
 
-// grain is what drawn times are rounded to, in parts of the TTL: so that what is
+// timeSteps is what drawn times are rounded to, in parts of the TTL: so that what is
 // written down reads well, and runs at another TTL.
-const grain = 1000
+const timeSteps = 1000
 
-// drawer draws one schedule.
-type drawer struct {
+// generator draws one schedule.
+type generator struct {
 	*rand.Rand
 	space  *Space
 	limits limits
 	kinds  []kind // of faults
 	out    *Schedule
-	asked  []asked // in the order in which they were drawn
+	asked  []drawnOperation // in the order in which they were drawn
 }
 
-// asked is an operation of a client: faults, and what other clients do, come around it.
-type asked struct {
+// drawnOperation is an operation of a client: faults, and what other clients do, come around it.
+type drawnOperation struct {
 	client int
 	verb   scenarios.Verb
 	at     time.Duration
@@ -39,29 +39,26 @@ func (s *Space) Draw(seed uint64) *Schedule {
 		d.drift()
 	}
 	switch {
-	case s.Strategy == PCTCP:
-		d.work()
-		d.priorities()
 	case d.chance(0.015):
-		d.crowd()
+		d.addCompetitors()
 	case s.can.Watches && d.chance(0.02):
-		d.stay()
+		d.keepRunning()
 	default:
 		d.work()
 		for range d.faults() {
 			d.fault()
 		}
 	}
-	d.out.settle()
+	d.out.normalize()
 	return d.out
 }
 
-// drawer has drawn who there is and which faults there may be, and nothing else yet.
-func (s *Space) drawer(seed uint64) *drawer {
-	d := &drawer{Rand: rand.New(rand.NewPCG(seed, 0x10c4)), space: s}
+// generator has drawn who there is and which faults there may be, and nothing else yet.
+func (s *Space) drawer(seed uint64) *generator {
+	d := &generator{Rand: rand.New(rand.NewPCG(seed, 0x10c4)), space: s}
 	d.setting()
 	d.resends(seed)
-	d.kinds = s.kinds(d.Rand)
+	d.kinds = s.kinds()
 	return d
 }
 
@@ -69,7 +66,7 @@ func client(i int) string { return "c" + strconv.Itoa(i+1) }
 func node(i int) string   { return "n" + strconv.Itoa(i+1) }
 
 // setting draws who there is.
-func (d *drawer) setting() {
+func (d *generator) setting() {
 	s := &Schedule{TTL: d.space.TTL, Nodes: 3, Clients: 2, Persistence: cluster.PersistAlways}
 	if d.chance(0.25) {
 		s.Nodes = 5
@@ -81,6 +78,9 @@ func (d *drawer) setting() {
 	}
 	if d.space.broken(Memory) && d.chance(0.8) {
 		s.Persistence = cluster.PersistNone
+	}
+	if d.space.can.Servers > 1 {
+		s.Nodes = d.space.can.Servers
 	}
 	if d.space.can.SingleNode {
 		s.Nodes = 1
@@ -103,7 +103,7 @@ func (d *drawer) setting() {
 // resends draws how often the client library sends a command again whose connection broke
 // before it was answered: most are told not to, some do. It has a source of its own, so
 // that all else of a seed's schedule is as it was before resends were drawn.
-func (d *drawer) resends(seed uint64) {
+func (d *generator) resends(seed uint64) {
 	if r := rand.New(rand.NewPCG(seed, 0x7e5e)); r.Float64() < 0.1 {
 		d.out.Lock.Resends = 1 + r.IntN(3)
 	}
@@ -112,7 +112,7 @@ func (d *drawer) resends(seed uint64) {
 // retry draws how long a client waits before it asks again: most often longer than by
 // default. Most of what a schedule costs is attempts on a lock that another client has,
 // and each further one shows little that the one before did not.
-func (d *drawer) retry(s *Schedule) {
+func (d *generator) retry(s *Schedule) {
 	switch {
 	case d.chance(0.15):
 	case d.chance(0.6):
@@ -124,7 +124,7 @@ func (d *drawer) retry(s *Schedule) {
 
 // drift lets clocks differ by the drift factor: most often such that leases last longer
 // for their clients than on the nodes.
-func (d *drawer) drift() {
+func (d *generator) drift() {
 	slow, fast := d.all(client, d.out.Clients), d.all(node, d.out.Nodes)
 	if d.chance(0.3) {
 		slow, fast = fast, slow
@@ -133,7 +133,7 @@ func (d *drawer) drift() {
 	d.do(0, scenarios.Step{Verb: nemesis.Clock, Targets: fast, Rate: 1.005})
 }
 
-func (d *drawer) all(name func(int) string, count int) []string {
+func (d *generator) all(name func(int) string, count int) []string {
 	var names []string
 	for i := range count {
 		names = append(names, name(i))
@@ -141,58 +141,58 @@ func (d *drawer) all(name func(int) string, count int) []string {
 	return names
 }
 
-func (d *drawer) chance(p float64) bool { return d.Float64() < p }
+func (d *generator) chance(p float64) bool { return d.Float64() < p }
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
 // between draws a time, uniformly.
-func (d *drawer) between(least, most time.Duration) time.Duration {
+func (d *generator) between(least, most time.Duration) time.Duration {
 	return d.round(least + time.Duration(d.Int64N(int64(most-least)+1)))
 }
 
-func (d *drawer) round(t time.Duration) time.Duration { return t.Round(d.space.TTL / grain) }
+func (d *generator) round(t time.Duration) time.Duration { return t.Round(d.space.TTL / timeSteps) }
 
 // span draws for how long something lasts: near a limit, or anything from a
 // thousandth of the TTL to half as much again, the short ones as likely as the long.
-func (d *drawer) span() time.Duration {
+func (d *generator) span() time.Duration {
 	ttl := d.space.TTL
 	if d.chance(0.5) {
-		return max(ttl/grain, d.about(pick(d.Rand, d.limits.all()...)))
+		return max(ttl/timeSteps, d.nearLimit(pick(d.Rand, d.limits.all()...)))
 	}
 	if d.chance(0.5) {
-		return d.between(ttl/grain, ttl*3/2)
+		return d.between(ttl/timeSteps, ttl*3/2)
 	}
-	return d.between(ttl/grain, ttl/10)
+	return d.between(ttl/timeSteps, ttl/10)
 }
 
-// about draws a time at, shortly before or shortly after another.
-func (d *drawer) about(t time.Duration) time.Duration {
+// nearLimit draws a time at, shortly before or shortly after another.
+func (d *generator) nearLimit(t time.Duration) time.Duration {
 	ttl := d.space.TTL
-	return d.round(t + pick[time.Duration](d.Rand, 0, 0, -1, 1)*pick(d.Rand, ttl/grain, ttl/200, ttl/50, ttl/20))
+	return d.round(t + pick[time.Duration](d.Rand, 0, 0, -1, 1)*pick(d.Rand, ttl/timeSteps, ttl/200, ttl/50, ttl/20))
 }
 
 // after draws when something happens that has to do with an operation of a client:
-// about when it begins, when it may be given up, or when the lease that it may give ends.
-func (d *drawer) after(a asked) time.Duration {
+// nearLimit when it begins, when it may be given up, or when the lease that it may give ends.
+func (d *generator) after(a drawnOperation) time.Duration {
 	l := d.limits
 	if a.verb == scenarios.VerbRelease || d.chance(0.4) {
-		return max(0, d.about(a.at))
+		return max(0, d.nearLimit(a.at))
 	}
-	return d.about(a.at + pick(d.Rand, l.nodeTimeout, l.ttl/2, l.validity, l.ttl, l.ttl, l.ttl, l.ttl+l.nodeTimeout))
+	return d.nearLimit(a.at + pick(d.Rand, l.nodeTimeout, l.ttl/2, l.validity, l.ttl, l.ttl, l.ttl, l.ttl+l.nodeTimeout))
 }
 
 // do adds a step.
-func (d *drawer) do(at time.Duration, step scenarios.Step) {
+func (d *generator) do(at time.Duration, step scenarios.Step) {
 	d.out.Steps = append(d.out.Steps, Step{At: max(0, at), Step: step})
 }
 
 // work draws the rounds of the clients, one after another: most often of another client
 // than the last, and at a time that has to do with what was drawn before. Clients that do
 // not meet show nothing.
-func (d *drawer) work() {
+func (d *generator) work() {
 	who, at := d.IntN(d.out.Clients), d.between(0, d.out.TTL/10)
 	for range pick(d.Rand, 2, 2, 3, 3, 4, 5) {
-		d.tenure(who, at)
+		d.useLock(who, at)
 		if d.chance(0.8) {
 			who = (who + 1 + d.IntN(d.out.Clients-1)) % d.out.Clients
 		}
@@ -202,9 +202,9 @@ func (d *drawer) work() {
 }
 
 // ask adds an operation of a client.
-func (d *drawer) ask(who int, verb scenarios.Verb, at, within time.Duration) {
+func (d *generator) ask(who int, verb scenarios.Verb, at, within time.Duration) {
 	at = max(0, at)
-	d.asked = append(d.asked, asked{who, verb, at})
+	d.asked = append(d.asked, drawnOperation{who, verb, at})
 	step := scenarios.Step{Verb: verb, Targets: []string{client(who)}, Async: true}
 	step.IfHeld = verb != scenarios.VerbAcquire && verb != scenarios.VerbRead
 	if verb == scenarios.VerbAcquire || verb == scenarios.VerbRead || verb == scenarios.VerbWrite {
@@ -216,10 +216,10 @@ func (d *drawer) ask(who int, verb scenarios.Verb, at, within time.Duration) {
 	d.do(at, step)
 }
 
-// tenure draws one round of a client: acquire, what one does with a lease, and release.
+// useLock draws one round of a client: acquire, what one does with a lease, and release.
 // Whether it has a lease by then shows when it runs.
-func (d *drawer) tenure(who int, at time.Duration) {
-	d.ask(who, scenarios.VerbAcquire, at, d.patience())
+func (d *generator) useLock(who int, at time.Duration) {
+	d.ask(who, scenarios.VerbAcquire, at, d.acquireTimeout())
 	if d.chance(0.08) {
 		d.do(at+d.span()/4, scenarios.Step{Verb: scenarios.VerbCancel, Targets: []string{client(who)}})
 	}
@@ -245,9 +245,9 @@ func (d *drawer) tenure(who int, at time.Duration) {
 	}
 }
 
-// patience draws for how long a client goes on asking: often to see the end of somebody
+// acquireTimeout draws for how long a client goes on asking: often to see the end of somebody
 // else's lease.
-func (d *drawer) patience() time.Duration {
+func (d *generator) acquireTimeout() time.Duration {
 	patience := max(d.out.TTL/20, d.span())
 	if d.chance(0.6) {
 		patience += d.out.TTL * 3 / 2
@@ -256,7 +256,7 @@ func (d *drawer) patience() time.Duration {
 }
 
 // faults draws how many there are.
-func (d *drawer) faults() int {
+func (d *generator) faults() int {
 	if len(d.kinds) == 0 {
 		return 0
 	}
@@ -265,12 +265,12 @@ func (d *drawer) faults() int {
 
 // fault draws one fault, most often just before a client begins something. What it has
 // done shows when another client asks, so one may do that about when it is over.
-func (d *drawer) fault() {
+func (d *generator) fault() {
 	about := pick(d.Rand, d.asked...)
 	if about.verb != scenarios.VerbAcquire { // most commands are those of an acquire
 		about = pick(d.Rand, d.asked...)
 	}
-	at := about.at - d.space.TTL/grain
+	at := about.at - d.space.TTL/timeSteps
 	switch {
 	case d.chance(0.5):
 	case d.chance(0.8):
@@ -286,7 +286,7 @@ func (d *drawer) fault() {
 	for _, step := range d.out.Steps[before:] {
 		if lasts := max(step.For.Fixed, step.After.Fixed); lasts > 0 && d.chance(0.35) {
 			other := (about.client + 1 + d.IntN(d.out.Clients-1)) % d.out.Clients
-			d.ask(other, scenarios.VerbAcquire, d.about(step.At+lasts), d.patience())
+			d.ask(other, scenarios.VerbAcquire, d.nearLimit(step.At+lasts), d.acquireTimeout())
 			return
 		}
 	}
@@ -294,7 +294,7 @@ func (d *drawer) fault() {
 
 // lasting draws for how long a fault that begins at a time lasts: as anything does, or
 // until about when something has to do with an operation of a client.
-func (d *drawer) lasting(at time.Duration) scenarios.Span {
+func (d *generator) lasting(at time.Duration) scenarios.Span {
 	for range 3 {
 		until := d.after(pick(d.Rand, d.asked...))
 		if until > at && d.chance(0.5) {
@@ -304,12 +304,12 @@ func (d *drawer) lasting(at time.Duration) scenarios.Span {
 	return scenarios.Span{Fixed: d.span()}
 }
 
-// answered is as late as the answers of an operation may be that still count.
-func (d *drawer) answered() time.Duration { return d.round(d.limits.nodeTimeout * 4 / 5) }
+// lateReplyDelay is as late as the answers of an operation may be that still count.
+func (d *generator) lateReplyDelay() time.Duration { return d.round(d.limits.nodeTimeout * 4 / 5) }
 
 // links draws some of the links of one client: one, as many as decide, or any number;
 // or all clients' links to one node.
-func (d *drawer) links(who int) []string {
+func (d *generator) links(who int) []string {
 	var links []string
 	if d.chance(0.1) {
 		n := d.node()
@@ -327,4 +327,4 @@ func (d *drawer) links(who int) []string {
 	return links
 }
 
-func (d *drawer) node() string { return node(d.IntN(d.out.Nodes)) }
+func (d *generator) node() string { return node(d.IntN(d.out.Nodes)) }

@@ -56,7 +56,7 @@ func (s *Search) Exhaust() error {
 	if err := s.Space.prepare(); err != nil {
 		return err
 	}
-	s.Space.Strategy = Exhaust
+	s.Space.Exhaust = true
 	s.Schedules = len(s.Space.All())
 	return nil
 }
@@ -70,7 +70,7 @@ type enumeration struct {
 }
 
 func (e *enumeration) add(s *Schedule) {
-	s.settle()
+	s.normalize()
 	text, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // it is made of names and numbers
@@ -83,7 +83,7 @@ func (e *enumeration) add(s *Schedule) {
 
 // works lists what the clients do.
 func (e *enumeration) works() [][]Step {
-	ttl, soon := e.space.TTL, e.space.TTL/grain*20
+	ttl, soon := e.space.TTL, e.space.TTL/timeSteps*20
 	const first, second = "c1", "c2"
 	firsts := [][]Step{nil, {does(scenarios.VerbRelease, first, ttl/4)}, {does(scenarios.VerbRelease, first, ttl*5/4)}}
 	if e.space.can.Extends {
@@ -120,7 +120,7 @@ func does(verb scenarios.Verb, who string, at time.Duration) Step {
 func (e *enumeration) faults(work []Step) [][]Step {
 	var all [][]Step
 	add := func(at time.Duration, s scenarios.Step) { all = append(all, []Step{{At: max(0, at), Step: s}}) }
-	early := e.space.TTL / grain
+	early := e.space.TTL / timeSteps
 	for _, w := range work {
 		who := w.Targets[0]
 		for _, lasts := range e.lasting(w.Verb) {

@@ -7,11 +7,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/internal/needs"
 	"lockproof/scenarios"
 )
 
 // What is gone through is small first, each once, and all of it can be read as files.
-func TestEveryScheduleOfASmallScope(t *testing.T) {
+func TestExhaust_CoversSmallScope(t *testing.T) {
+	needs.Long(t, "it runs every schedule of a scope")
 	for _, change := range []func(*Space){nil, everything, func(s *Space) { s.Lock = "redsync" }} {
 		s := space(t, change)
 		all := s.All()
@@ -33,11 +35,11 @@ func TestEveryScheduleOfASmallScope(t *testing.T) {
 }
 
 // The first that breaks a rule is among the shortest, so that nothing need be shrunk.
-func TestGoingThroughAllFindsTheShortest(t *testing.T) {
+func TestExhaust_FindsShortest(t *testing.T) {
 	p := pool(t)
 	search := Search{Space: space(t, func(s *Space) {
 		s.Without, s.Properties = []string{"CompareAndDelete"}, []string{"mutual-exclusion"}
-	}), Enough: 1, Shrink: time.Minute, Try: p.Try, Side: p.Size()}
+	}), MaxFinds: 1, Shrink: time.Minute, Try: p.Try, Parallel: p.Size()}
 	require.NoError(t, search.Exhaust())
 	tally, err := search.Run(t.Context())
 	require.NoError(t, err)

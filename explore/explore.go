@@ -12,9 +12,7 @@ import (
 	"lockproof/harness/suite"
 )
 
-// batch is how many schedules are drawn at once. What a guided search learns, it
-// learns from whole batches, so that the schedule of a number does not depend on how
-// many run side by side.
+// batch is how many schedules are drawn at once.
 const batch = 128
 
 // Search is one search through a space. Its fields but Try are its result's too.
@@ -28,16 +26,18 @@ type Search struct {
 	Slice     suite.Slice // the batches dealt out to several machines in turn
 	// Shrink bounds how long one find is shrunk; 0: it is not.
 	Shrink time.Duration
-	// Enough ends the search once so many different breaches were found; 0: it does not.
-	Enough int
+	// MaxFinds ends the search once so many different breaches were found; 0: it does not.
+	MaxFinds int
 	// Try runs a trial; Side is how many may run side by side.
-	Try  Try
-	Side int
-	// Observe is told how it goes, after each batch and each find; nil: nobody is.
-	Observe func(Tally)
-	// Keep takes all that it has come to, now and then, for Resume to go on from; nil:
+	Try      Try
+	Parallel int
+	// Kinds tells violations of one property apart, by experiment; nil: they are not.
+	Kinds FaultKinds
+	// OnProgress is told how it goes, after each batch and each find; nil: nobody is.
+	OnProgress func(Tally)
+	// OnSave takes all that it has come to, now and then, for Resume to go on from; nil:
 	// nobody does.
-	Keep func(Tally)
+	OnSave func(Tally)
 }
 
 // Tally is what a search has come to.
@@ -47,10 +47,7 @@ type Tally struct {
 	Failed    []Failed `json:"failed,omitempty"`
 	// Verdicts counts the trials by property and verdict.
 	Verdicts  map[string]map[string]int `json:"verdicts"`
-	States    int                       `json:"states"` // different ones that were reached
-	Seen      States                    `json:"seen,omitempty"`
-	Corpus    []Reached                 `json:"corpus,omitempty"` // of a guided search, in the order of their numbers
-	Next      int                       `json:"next"`             // the number of the first schedule that it has not got to
+	Next      int                       `json:"next"` // the number of the first schedule that it has not got to
 	Elapsed   time.Duration             `json:"elapsed"`
 	Finds     []Find                    `json:"finds,omitempty"` // a breach each, in the order in which they were found
 	Shrinking bool                      `json:"-"`
@@ -63,12 +60,12 @@ type Failed struct {
 	Schedule *Schedule `json:"schedule"`
 }
 
-// mostFailed is how many of these are kept.
-const mostFailed = 20
+// maxFailed is how many of these are kept.
+const maxFailed = 20
 
 // Find is a breach, and the schedule that shows it.
 type Find struct {
-	Breach
+	FindID
 	Number    int               `json:"number"` // of the first schedule that showed it, from 0
 	Seed      uint64            `json:"seed"`   // of its trial
 	Times     int               `json:"times"`  // how many schedules showed it
@@ -93,8 +90,8 @@ type trial struct {
 // An error means that there is no such lock.
 func (s *Search) Run(ctx context.Context) (Tally, error) { return s.Resume(ctx, Tally{}) }
 
-// keepEvery is how often what a search has come to is kept while it goes on.
-const keepEvery = 10 * time.Second
+// saveInterval is how often what a search has come to is kept while it goes on.
+const saveInterval = 10 * time.Second
 
 // Resume goes on from what an earlier run of the same search has come to.
 func (s *Search) Resume(ctx context.Context, t Tally) (Tally, error) {
@@ -105,42 +102,51 @@ func (s *Search) Resume(ctx context.Context, t Tally) (Tally, error) {
 	if t.Verdicts == nil {
 		t.Verdicts = map[string]map[string]int{}
 	}
-	guide := newGuide(&s.Space, t)
-	if s.Space.Strategy == Exhaust {
-		s.Schedules = len(guide.all)
-	}
+	drawn := s.drawn()
 	for i := range t.Finds {
 		if t.Finds[i].CutShort {
 			s.shrink(ctx, &t, &t.Finds[i])
 		}
 	}
-	for ctx.Err() == nil && s.Left(t) {
-		number, size := s.following(t.Next)
-		done := s.batch(ctx, guide, number, size)
+	for ctx.Err() == nil && s.Remaining(t) {
+		number, size := s.nextBatch(t.Next)
+		done := s.batch(ctx, drawn, number, size)
 		for _, d := range done {
-			s.take(ctx, &t, d, began)
+			s.addTrial(ctx, &t, d, began)
 		}
-		guide.learn(done)
-		t.Next, t.States, t.Elapsed = number+len(done), len(guide.seen), time.Since(began)
+		t.Next, t.Elapsed = number+len(done), time.Since(began)
 		s.observe(t)
-		if s.Keep != nil && time.Since(kept) > keepEvery {
-			t.Seen, t.Corpus, kept = statesOf(guide.seen), guide.corpus, time.Now()
-			s.Keep(t)
+		if s.OnSave != nil && time.Since(kept) > saveInterval {
+			kept = time.Now()
+			s.OnSave(t)
 		}
 	}
-	t.Seen, t.Corpus, t.Elapsed = statesOf(guide.seen), guide.corpus, time.Since(began)
+	t.Elapsed = time.Since(began)
 	return t, nil
 }
 
-// Left says whether anything is left to do of a search that has come to that.
-func (s *Search) Left(t Tally) bool {
-	_, size := s.following(t.Next)
-	return size > 0 && (s.For == 0 || t.Elapsed < s.For) && (s.Enough == 0 || len(t.Finds) < s.Enough)
+// drawn gives the schedule of a number, and the seed of its trial.
+func (s *Search) drawn() func(number int) (*Schedule, uint64) {
+	if !s.Space.Exhaust {
+		return func(number int) (*Schedule, uint64) {
+			seed := s.Seed + uint64(number)
+			return s.Space.Draw(seed), seed
+		}
+	}
+	all := s.Space.All()
+	s.Schedules = len(all)
+	return func(number int) (*Schedule, uint64) { return all[number], exhaustSeed }
 }
 
-// following is the rest of the batch that comes next in the search's slice, from a
+// Remaining says whether anything is left to do of a search that has come to that.
+func (s *Search) Remaining(t Tally) bool {
+	_, size := s.nextBatch(t.Next)
+	return size > 0 && (s.For == 0 || t.Elapsed < s.For) && (s.MaxFinds == 0 || len(t.Finds) < s.MaxFinds)
+}
+
+// nextBatch is the rest of the batch that comes next in the search's slice, from a
 // number on; its size is 0 if there is none.
-func (s *Search) following(number int) (first, size int) {
+func (s *Search) nextBatch(number int) (first, size int) {
 	if n := s.Slice.Count; n > 0 {
 		for number/batch%n != s.Slice.Index-1 {
 			number = (number/batch + 1) * batch
@@ -164,21 +170,21 @@ func (s *Search) CheckSlice() error {
 }
 
 func (s *Search) observe(t Tally) {
-	if s.Observe != nil {
-		s.Observe(t)
+	if s.OnProgress != nil {
+		s.OnProgress(t)
 	}
 }
 
 // batch draws schedules and runs them, side by side. From the first on that was not
 // done when ctx ended they are left out, so that Resume begins with it.
-func (s *Search) batch(ctx context.Context, g *guide, number, size int) []trial {
+func (s *Search) batch(ctx context.Context, drawn func(int) (*Schedule, uint64), number, size int) []trial {
 	all := make([]trial, size)
 	next := make(chan int)
 	var running sync.WaitGroup
-	for range max(1, s.Side) {
+	for range max(1, s.Parallel) {
 		running.Go(func() {
 			for i := range next {
-				schedule, seed := g.next(&s.Space, s.Seed, number+i)
+				schedule, seed := drawn(number + i)
 				result := s.Try(ctx, s.Space.job(schedule), seed)
 				all[i] = trial{number + i, seed, schedule, result, ctx.Err() == nil}
 			}
@@ -198,12 +204,12 @@ func (s *Search) batch(ctx context.Context, g *guide, number, size int) []trial 
 	return all
 }
 
-// take counts what came of a trial, and shrinks what is new.
-func (s *Search) take(ctx context.Context, t *Tally, d trial, began time.Time) {
+// addTrial counts what came of a trial, and shrinks what is new.
+func (s *Search) addTrial(ctx context.Context, t *Tally, d trial, began time.Time) {
 	t.Schedules++
 	switch {
 	case d.result.Failure != "":
-		if len(t.Failed) < mostFailed {
+		if len(t.Failed) < maxFailed {
 			t.Failed = append(t.Failed, Failed{d.number, d.result.Failure, d.schedule})
 		}
 	case d.result.Skipped != "":
@@ -215,15 +221,16 @@ func (s *Search) take(ctx context.Context, t *Tally, d trial, began time.Time) {
 		}
 		t.Verdicts[r.Property][r.Verdict]++
 	}
-	for _, b := range s.Space.breaches(d.result) {
-		if i := slices.IndexFunc(t.Finds, func(f Find) bool { return f.Breach == b }); i >= 0 {
+	for _, property := range s.Space.violated(d.result) {
+		b := s.breach(ctx, t, s.Space.job(d.schedule), d.seed, property)
+		if i := slices.IndexFunc(t.Finds, func(f Find) bool { return f.FindID == b }); i >= 0 {
 			t.Finds[i].Times++
 			continue
 		}
-		if s.Enough > 0 && len(t.Finds) >= s.Enough {
+		if s.MaxFinds > 0 && len(t.Finds) >= s.MaxFinds {
 			continue
 		}
-		f := Find{Breach: b, Number: d.number, Seed: d.seed, Times: 1, At: time.Since(began), Drawn: d.schedule, Shrunk: d.schedule,
+		f := Find{FindID: b, Number: d.number, Seed: d.seed, Times: 1, At: time.Since(began), Drawn: d.schedule, Shrunk: d.schedule,
 			Violation: first(d.result, b)}
 		if s.Shrink > 0 {
 			s.shrink(ctx, t, &f)
@@ -237,27 +244,27 @@ func (s *Search) shrink(ctx context.Context, t *Tally, f *Find) {
 	t.Shrinking = true
 	s.observe(*t)
 	f.Tries = 0
-	s.Smaller(ctx, f)
+	s.ShrinkFind(ctx, f)
 	f.CutShort = ctx.Err() != nil
 	t.Shrinking = false
 }
 
-// Smaller makes a find's schedule as small as there is time for.
-func (s *Search) Smaller(ctx context.Context, f *Find) {
+// ShrinkFind makes a find's schedule as small as there is time for.
+func (s *Search) ShrinkFind(ctx context.Context, f *Find) {
 	until := time.Now().Add(s.Shrink)
 	f.Shrunk = shrink(f.Drawn, func(c *Schedule) bool {
 		f.Tries++
 		r := s.Try(ctx, s.Space.job(c), f.Seed)
-		if !slices.Contains(s.Space.breaches(r), f.Breach) {
+		if !s.Space.Breaks(r, f.Property) || !c.has(f.kinds()) {
 			return false
 		}
-		f.Violation = first(r, f.Breach)
+		f.Violation = first(r, f.FindID)
 		return true
 	}, func() bool { return ctx.Err() != nil || time.Now().After(until) })
 }
 
 // first is the violation that a breach is about.
-func first(r suite.Result, b Breach) checker.Violation {
+func first(r suite.Result, b FindID) checker.Violation {
 	for _, r := range r.Results {
 		if r.Property == b.Property && r.Verdict == history.Violated && len(r.Violations) > 0 {
 			return r.Violations[0]

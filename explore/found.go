@@ -29,12 +29,12 @@ func slug(name string) string {
 // property.
 func (s *Search) About(f Find) About {
 	from := fmt.Sprintf("lockproof explore, schedule %d of seed %d", f.Number, s.Seed)
-	if s.Space.Strategy == Exhaust {
+	if s.Space.Exhaust {
 		from = fmt.Sprintf("lockproof explore --exhaust, schedule %d of %d", f.Number, s.Schedules)
 	}
 	return About{
 		Name:     s.Name(f),
-		Title:    "What breaks " + f.Property + ": " + f.Broke,
+		Title:    "What breaks " + f.FindID.String(),
 		Source:   fmt.Sprintf("found by %s, from %d steps", from, len(f.Drawn.Steps)),
 		Lesson:   "The smallest schedule that is known to break it. " + f.Violation.What + ".",
 		Lock:     s.Space.Lock,

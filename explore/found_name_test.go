@@ -9,7 +9,7 @@ import (
 )
 
 // A find's name is a scenario's, whatever the lock is called.
-func TestAFindIsNamedAsScenariosAre(t *testing.T) {
+func TestFindName_IsScenarioName(t *testing.T) {
 	for lock, name := range map[string]string{
 		"redsync":                          "mutual-exclusion-of-redsync-7",
 		"go-redsync/redsync, deadlines on": "mutual-exclusion-of-go-redsync-redsync-deadlines-on-7",

@@ -13,7 +13,7 @@ import (
 
 // What searches have found on the reference was a mistake of the checker's or of the
 // reference's own, and is mended: none of it is violated any more.
-func TestWhatWasFoundOnTheReference(t *testing.T) {
+func TestSituations_ReferencePasses(t *testing.T) {
 	p := pool(t)
 	files, err := filepath.Glob(filepath.Join("testdata", "*.yaml"))
 	require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
+	"lockproof/internal/needs"
 )
 
 // One seed gives one history: also where a fault ends at the instant at which a client
@@ -18,7 +19,8 @@ import (
 // told to acquire and to cancel that (20285, 21103, 22941), a loss is told as a client is
 // closed (1075, 21292, 23244), and a timeout of the client library's is over with the
 // caller's own (389, 872, 1861).
-func TestADrawnScheduleGivesOneHistory(t *testing.T) {
+func TestDraw_OneScheduleOneHistory(t *testing.T) {
+	needs.Long(t, "it runs hundreds of drawn schedules twice")
 	children := &suite.Children{}
 	p, err := children.Pool(suite.Options{Cluster: suite.Virtual, Events: true, Parallel: 1}) // so it has all processors
 	require.NoError(t, err)

@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -19,18 +18,18 @@ type kind struct {
 	clock bool
 	// weight is how much more often than others it is drawn.
 	weight int
-	draw   func(d *drawer, of asked, at time.Duration)
+	draw   func(d *generator, of drawnOperation, at time.Duration)
 }
 
 var kinds = []kind{
-	{"hold", "", false, 4, func(d *drawer, of asked, at time.Duration) { d.message(nemesis.Hold, of, at) }},
-	{"lose", "", false, 2, func(d *drawer, of asked, at time.Duration) { d.message(nemesis.Lose, of, at) }},
-	{"drop", "", false, 1, func(d *drawer, of asked, at time.Duration) { d.message(nemesis.Drop, of, at) }},
-	{"cut", "", false, 2, func(d *drawer, of asked, at time.Duration) {
+	{"hold", "", false, 4, func(d *generator, of drawnOperation, at time.Duration) { d.message(nemesis.Hold, of, at) }},
+	{"lose", "", false, 2, func(d *generator, of drawnOperation, at time.Duration) { d.message(nemesis.Lose, of, at) }},
+	{"drop", "", false, 1, func(d *generator, of drawnOperation, at time.Duration) { d.message(nemesis.Drop, of, at) }},
+	{"cut", "", false, 2, func(d *generator, of drawnOperation, at time.Duration) {
 		d.do(at, scenarios.Step{Verb: nemesis.Cut, Targets: d.links(of.client), Direction: d.direction(), For: d.lasting(at)})
 	}},
 	// From the beginning on each client reaches a majority of its own.
-	{"partition", "", false, 1, func(d *drawer, _ asked, _ time.Duration) {
+	{"partition", "", false, 1, func(d *generator, _ drawnOperation, _ time.Duration) {
 		for i := range d.out.Clients {
 			var cut []string
 			for _, n := range d.Perm(d.out.Nodes)[:d.IntN((d.out.Nodes+1)/2)] {
@@ -43,43 +42,43 @@ var kinds = []kind{
 			}
 		}
 	}},
-	{"delay", "", false, 2, func(d *drawer, of asked, at time.Duration) {
+	{"delay", "", false, 2, func(d *generator, of drawnOperation, at time.Duration) {
 		step := scenarios.Step{Verb: nemesis.Delay, Targets: d.links(of.client), Direction: d.direction(), For: d.lasting(at)}
 		step.By.Fixed = d.span() / 4
 		if d.chance(0.5) { // as late as an answer may be that still counts
-			step.By.Fixed = d.answered()
+			step.By.Fixed = d.lateReplyDelay()
 			if step.Direction == cluster.Both || d.chance(0.5) { // a new connection costs two ways to and fro
 				step.By.Fixed = d.round(step.By.Fixed / 2)
 			}
 		}
 		d.do(at, step)
 	}},
-	{"pause-client", "", false, 2, func(d *drawer, of asked, at time.Duration) {
-		d.do(d.amid(at), scenarios.Step{Verb: nemesis.Pause, Targets: []string{client(of.client)}, For: d.lasting(at)})
+	{"pause-client", "", false, 2, func(d *generator, of drawnOperation, at time.Duration) {
+		d.do(d.duringOperation(at), scenarios.Step{Verb: nemesis.Pause, Targets: []string{client(of.client)}, For: d.lasting(at)})
 	}},
-	{"pause-node", "", false, 1, func(d *drawer, of asked, at time.Duration) {
+	{"pause-node", "", false, 1, func(d *generator, of drawnOperation, at time.Duration) {
 		d.do(at, scenarios.Step{Verb: nemesis.Pause, Targets: []string{d.node()}, For: d.lasting(at)})
 	}},
-	{"kill-client", "", false, 1, func(d *drawer, of asked, at time.Duration) {
-		d.do(d.amid(at), scenarios.Step{Verb: nemesis.Kill, Targets: []string{client(of.client)}})
+	{"kill-client", "", false, 1, func(d *generator, of drawnOperation, at time.Duration) {
+		d.do(d.duringOperation(at), scenarios.Step{Verb: nemesis.Kill, Targets: []string{client(of.client)}})
 	}},
-	{"kill-node", "", false, 1, func(d *drawer, of asked, at time.Duration) {
+	{"kill-node", "", false, 1, func(d *generator, of drawnOperation, at time.Duration) {
 		d.do(at, scenarios.Step{Verb: nemesis.Kill, Targets: []string{d.node()}, After: d.lasting(at)})
 	}},
-	{"power-loss", "", false, 1, func(d *drawer, of asked, at time.Duration) {
+	{"power-loss", "", false, 1, func(d *generator, of drawnOperation, at time.Duration) {
 		d.do(at, scenarios.Step{Verb: nemesis.PowerLoss, Targets: []string{d.node()}, After: d.lasting(at)})
 	}},
 	// A client's wall clock is nothing that a lock need trust.
-	{"wall-clock", "", true, 1, func(d *drawer, of asked, at time.Duration) {
-		d.do(d.amid(at), scenarios.Step{Verb: nemesis.Clock, Targets: []string{client(of.client)}, Jump: d.jump()})
+	{"wall-clock", "", true, 1, func(d *generator, of drawnOperation, at time.Duration) {
+		d.do(d.duringOperation(at), scenarios.Step{Verb: nemesis.Clock, Targets: []string{client(of.client)}, Jump: d.jump()})
 	}},
-	{"flush", Memory, false, 1, func(d *drawer, of asked, at time.Duration) {
+	{"flush", Memory, false, 1, func(d *generator, of drawnOperation, at time.Duration) {
 		d.do(at, scenarios.Step{Verb: nemesis.Flush, Targets: []string{d.node()}})
 	}},
-	{"node-jump", Clocks, false, 1, func(d *drawer, of asked, at time.Duration) {
+	{"node-jump", Clocks, false, 1, func(d *generator, of drawnOperation, at time.Duration) {
 		d.do(at, scenarios.Step{Verb: nemesis.Clock, Targets: []string{d.node()}, Jump: d.jump()})
 	}},
-	{"rate", Clocks, true, 1, func(d *drawer, of asked, at time.Duration) {
+	{"rate", Clocks, true, 1, func(d *generator, of drawnOperation, at time.Duration) {
 		whose := client(of.client)
 		if d.chance(0.5) {
 			whose = d.node()
@@ -89,20 +88,14 @@ var kinds = []kind{
 }
 
 // kinds are those that one schedule draws from.
-func (s *Space) kinds(r *rand.Rand) []kind {
+func (s *Space) kinds() []kind {
 	var all []kind
 	for _, k := range kinds {
 		if (k.under == "" || s.broken(k.under)) && (!k.clock || s.can.OwnClock) {
-			all = append(all, k)
+			all = append(all, slices.Repeat([]kind{k}, k.weight)...)
 		}
 	}
-	var some []kind
-	for _, k := range all {
-		if s.Strategy == Uniform || r.IntN(2) == 0 {
-			some = append(some, slices.Repeat([]kind{k}, k.weight)...)
-		}
-	}
-	return some
+	return all
 }
 
 // sends are the commands that an operation may send, those that it sends first twice.
@@ -115,7 +108,7 @@ var sends = map[scenarios.Verb][]string{
 
 // message draws a fault on the next message of a kind on some links, most often of one
 // that the operation sends.
-func (d *drawer) message(verb scenarios.Verb, of asked, at time.Duration) {
+func (d *generator) message(verb scenarios.Verb, of drawnOperation, at time.Duration) {
 	what := []string{cluster.Take, cluster.Release, cluster.Extend}
 	if sends[of.verb] != nil && d.chance(0.8) {
 		what = sends[of.verb]
@@ -123,21 +116,21 @@ func (d *drawer) message(verb scenarios.Verb, of asked, at time.Duration) {
 	step := scenarios.Step{Verb: verb, Targets: d.links(of.client), Of: pick(d.Rand, what...),
 		Part: pick(d.Rand, cluster.PartCommand, cluster.PartReply), Times: 1, For: d.lasting(at)}
 	if verb == nemesis.Hold && step.Part == cluster.PartReply && d.chance(0.5) {
-		step.For.Fixed = d.answered()
+		step.For.Fixed = d.lateReplyDelay()
 	}
 	d.do(at, step)
 }
 
-func (d *drawer) direction() cluster.Direction {
+func (d *generator) direction() cluster.Direction {
 	return pick(d.Rand, cluster.Both, cluster.Both, cluster.ToNode, cluster.ToClient)
 }
 
-func (d *drawer) jump() scenarios.Span {
+func (d *generator) jump() scenarios.Span {
 	return scenarios.Span{Fixed: pick[time.Duration](d.Rand, -1, 1) * d.span()}
 }
 
-// amid is a time in the midst of what a client begins at some time: while it connects,
+// duringOperation is a time in the midst of what a client begins at some time: while it connects,
 // or its commands or their answers are under way.
-func (d *drawer) amid(at time.Duration) time.Duration {
-	return at + time.Duration(1+d.IntN(12))*d.space.TTL/(5*grain)
+func (d *generator) duringOperation(at time.Duration) time.Duration {
+	return at + time.Duration(1+d.IntN(12))*d.space.TTL/(5*timeSteps)
 }

@@ -17,33 +17,28 @@ func Merge(parts []Results, names []string) (Results, error) {
 	if len(parts) == 0 {
 		return Results{}, errors.New("there is nothing to merge")
 	}
-	if err := belongTogether(parts, names); err != nil {
+	if err := checkSameSearch(parts, names); err != nil {
 		return Results{}, err
 	}
 	found := map[int]bool{}
 	whole := parts[0]
 	whole.Slice = suite.Slice{}
 	whole.Tally = Tally{Verdicts: map[string]map[string]int{}, Next: whole.Schedules}
-	seen := map[uint64]bool{}
 	for _, p := range parts {
 		search := p.Search()
-		found[p.Slice.Index] = search.Left(p.Tally)
+		found[p.Slice.Index] = search.Remaining(p.Tally)
 		whole.Tally.add(p.Tally)
-		for _, state := range p.Tally.Seen {
-			seen[state] = true
-		}
 	}
 	t := &whole.Tally
 	slices.SortFunc(t.Finds, func(a, b Find) int { return cmp.Compare(a.Number, b.Number) })
 	slices.SortFunc(t.Failed, func(a, b Failed) int { return cmp.Compare(a.Number, b.Number) })
-	t.Failed = t.Failed[:min(len(t.Failed), mostFailed)]
-	t.Seen, t.States = statesOf(seen), len(seen)
-	whole.Incomplete = suite.Gather(parts[0].Slice.Count, found)
+	t.Failed = t.Failed[:min(len(t.Failed), maxFailed)]
+	whole.Incomplete = suite.FindIncomplete(parts[0].Slice.Count, found)
 	return whole, nil
 }
 
-// belongTogether says what keeps parts from being slices of one search.
-func belongTogether(parts []Results, names []string) error {
+// checkSameSearch says what keeps parts from being slices of one search.
+func checkSameSearch(parts []Results, names []string) error {
 	first := parts[0]
 	by := map[int]string{}
 	for i, p := range parts {
@@ -54,7 +49,7 @@ func belongTogether(parts []Results, names []string) error {
 			return fmt.Errorf("%s and %s are not slices of one search: version %s and %s of lockproof",
 				names[0], names[i], first.Version, p.Version)
 		case p.Slice.Count != first.Slice.Count || p.Seed != first.Seed || p.Schedules != first.Schedules || p.Enough != first.Enough ||
-			!reflect.DeepEqual(p.Space.plain(), first.Space.plain()):
+			!reflect.DeepEqual(p.Space.normalized(), first.Space.normalized()):
 			return fmt.Errorf("%s and %s are not slices of one search: they were asked for something else", names[0], names[i])
 		case by[p.Slice.Index] != "":
 			return fmt.Errorf("slice %s is there more than once: %s and %s", p.Slice, by[p.Slice.Index], names[i])
@@ -80,7 +75,7 @@ func (t *Tally) add(other Tally) {
 		}
 	}
 	for _, f := range other.Finds {
-		i := slices.IndexFunc(t.Finds, func(known Find) bool { return known.Breach == f.Breach })
+		i := slices.IndexFunc(t.Finds, func(known Find) bool { return known.FindID == f.FindID })
 		if i < 0 {
 			t.Finds = append(t.Finds, f)
 			continue

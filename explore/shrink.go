@@ -14,8 +14,8 @@ type shrinker struct {
 	best *Schedule
 	// breaks says whether a schedule still breaks the same.
 	breaks func(*Schedule) bool
-	// spent says whether no more is to be tried.
-	spent func() bool
+	// stopped says whether no more is to be tried.
+	stopped func() bool
 }
 
 // shrink gives the smallest schedule that it can find that breaks the same as s does:
@@ -23,7 +23,7 @@ type shrinker struct {
 // not the smallest there is: each change is tried by itself, until none is left that
 // helps (delta debugging; Zeller, Hildebrandt 2002).
 func shrink(s *Schedule, breaks func(*Schedule) bool, spent func() bool) *Schedule {
-	k := &shrinker{best: s, breaks: breaks, spent: spent}
+	k := &shrinker{best: s, breaks: breaks, stopped: spent}
 	for {
 		before := k.best
 		k.steps()
@@ -41,12 +41,12 @@ func shrink(s *Schedule, breaks func(*Schedule) bool, spent func() bool) *Schedu
 
 // try takes a changed schedule for the best if it still breaks the same.
 func (k *shrinker) try(change func(*Schedule)) bool {
-	if k.spent() {
+	if k.stopped() {
 		return false
 	}
 	c := k.best.clone()
 	change(c)
-	c.settle()
+	c.normalize()
 	if !k.breaks(c) {
 		return false
 	}
@@ -78,12 +78,12 @@ func (k *shrinker) clients() {
 	}
 }
 
-// fewest is how many nodes are left: with fewer there is no minority that may fail.
-const fewest = 3
+// minNodes is how many nodes are left: with fewer there is no minority that may fail.
+const minNodes = 3
 
 // nodes does the same for nodes.
 func (k *shrinker) nodes() {
-	for i := k.best.Nodes - 1; i >= 0 && k.best.Nodes > fewest; i-- {
+	for i := k.best.Nodes - 1; i >= 0 && k.best.Nodes > minNodes; i-- {
 		k.try(func(s *Schedule) {
 			s.Nodes--
 			s.Steps = without(s.Steps, node(i), s.Nodes-i, node, i)
@@ -179,16 +179,16 @@ func (k *shrinker) spans() {
 // span tries rounder values for one duration, the roundest first.
 func (k *shrinker) span(i int, of func(*Step) *scenarios.Span) {
 	now := of(&k.best.Steps[i]).Fixed
-	for _, value := range rounder(now, k.best.TTL) {
+	for _, value := range rounderValues(now, k.best.TTL) {
 		if k.try(func(s *Schedule) { *of(&s.Steps[i]) = scenarios.Span{Fixed: value} }) {
 			return
 		}
 	}
 }
 
-// rounder gives values near to a duration that are rounder, the roundest first: whole
+// rounderValues gives values near to a duration that are rounder, the roundest first: whole
 // TTLs, halves, tenths, and so on.
-func rounder(d, ttl time.Duration) []time.Duration {
+func rounderValues(d, ttl time.Duration) []time.Duration {
 	var values []time.Duration
 	for _, part := range []time.Duration{1, 2, 10, 20, 100, 200} {
 		unit := ttl / part
@@ -215,7 +215,7 @@ func (k *shrinker) times() {
 		if wait <= 0 {
 			continue
 		}
-		for _, value := range append([]time.Duration{0}, rounder(wait, k.best.TTL)...) {
+		for _, value := range append([]time.Duration{0}, rounderValues(wait, k.best.TTL)...) {
 			move := value - wait
 			if value == 0 {
 				move -= between

@@ -11,9 +11,9 @@ import (
 // What keeps a lock from being granted needs clients that ask for long, which costs the
 // most and shows the least elsewhere. So a few schedules are about nothing else.
 
-// crowd has three clients, each of which is near to nodes of its own, ask at once and go
+// addCompetitors has three clients, each of which is near to nodes of its own, ask at once and go
 // on asking: each is the first at some nodes, and nobody at a majority.
-func (d *drawer) crowd() {
+func (d *generator) addCompetitors() {
 	s := d.out
 	s.Clients, s.Lock = 3, Lock{NodeTimeout: s.TTL / 5, RetryMin: s.TTL / 5, RetryMax: s.TTL * 2 / 5}
 	d.limits = d.space.limits(s.Lock)
@@ -34,9 +34,9 @@ func (d *drawer) crowd() {
 	}
 }
 
-// stay has a client hold on to its lease for as long as its watchdog extends it, while
+// keepRunning has a client hold on to its lease for as long as its watchdog extends it, while
 // another asks.
-func (d *drawer) stay() {
+func (d *generator) keepRunning() {
 	s := d.out
 	s.Lock = Lock{MaxExtensions: 1, RetryMin: s.TTL * 2 / 5, RetryMax: s.TTL * 3 / 5}
 	d.limits = d.space.limits(s.Lock)

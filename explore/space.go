@@ -15,7 +15,8 @@ type Space struct {
 	Break   []Assumption  `json:"break,omitempty"`
 	// Properties are those whose violation counts; none: every one.
 	Properties []string `json:"properties,omitempty"`
-	Strategy   Strategy `json:"strategy"`
+	// Exhaust: every schedule that All lists, in place of drawn ones.
+	Exhaust bool `json:"exhaust,omitempty"`
 
 	can locks.Kind // what the lock can do; filled in by prepare
 }

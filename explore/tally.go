@@ -15,8 +15,8 @@ func (t Tally) perSecond() float64 { return float64(t.Schedules) / max(t.Elapsed
 
 // Line says in one line how it goes.
 func (t Tally) Line() string {
-	line := fmt.Sprintf("%d schedules, %.0f a second, %d states, %d different violations", t.Schedules,
-		t.perSecond(), t.States, len(t.Finds))
+	line := fmt.Sprintf("%d schedules, %.0f a second, %d different violations", t.Schedules,
+		t.perSecond(), len(t.Finds))
 	if t.Shrinking {
 		line += ", shrinking one"
 	}
@@ -30,11 +30,11 @@ func (s *Search) Summary(t Tally) string {
 	var b strings.Builder
 	lock := strings.Join(append([]string{s.Space.Lock}, off(s.Space.Without)...), " ")
 	of := ""
-	if s.Space.Strategy == Exhaust {
+	if s.Space.Exhaust {
 		of = fmt.Sprintf(" of the %d of a small scope", s.Schedules)
 	}
-	fmt.Fprintf(&b, "%s: %d schedules%s in %s, %.0f a second; %d states\n", lock, t.Schedules, of,
-		t.Elapsed.Round(10*time.Millisecond), t.perSecond(), t.States)
+	fmt.Fprintf(&b, "%s: %d schedules%s in %s, %.0f a second\n", lock, t.Schedules, of,
+		t.Elapsed.Round(10*time.Millisecond), t.perSecond())
 	if t.Refused > 0 {
 		fmt.Fprintf(&b, "  the lock refused the setup in %d\n", t.Refused)
 	}
@@ -44,7 +44,7 @@ func (s *Search) Summary(t Tally) string {
 			continue
 		}
 		bound := ""
-		if s.Space.Strategy != Exhaust { // which drew nothing that a bound could be about
+		if !s.Space.Exhaust { // which drew nothing that a bound could be about
 			_, most := checker.Wilson(violated, judged)
 			bound = fmt.Sprintf(" (at most %s of such, at 95 %%)", percent(most))
 		}
@@ -75,5 +75,5 @@ func percent(p float64) string {
 
 // Breaks reports whether a trial violated a property.
 func (s *Space) Breaks(r suite.Result, property string) bool {
-	return slices.ContainsFunc(s.breaches(r), func(b Breach) bool { return b.Property == property })
+	return slices.Contains(s.violated(r), property)
 }

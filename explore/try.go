@@ -1,24 +1,29 @@
 package explore
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
 )
 
-// Breach is what tells one violation from another: two schedules with one breach show
+// FindID is what tells one violation from another: two schedules with one breach show
 // the same thing.
-type Breach struct {
+type FindID struct {
 	Property string `json:"property"`
-	Broke    string `json:"broke"` // the rule or assumption that the blame names
+	// Faults are the kinds of the faults that it needs, as in "cut, pause": experiments have
+	// shown that. "": it needs none.
+	Faults string `json:"faults,omitempty"`
 }
 
-func (b Breach) String() string {
-	if b.Broke == "" {
-		return b.Property
+func (b FindID) String() string {
+	if b.Faults == "" {
+		return b.Property + ", without a fault"
 	}
-	return b.Property + ", " + b.Broke
+	return b.Property + ", by " + b.Faults
 }
 
 // Try runs one trial of a job with a seed, in virtual time: suite.Pool does, in a child.
@@ -26,22 +31,56 @@ type Try func(ctx context.Context, job suite.Job, seed uint64) suite.Result
 
 // job is a schedule as a row of a suite.
 func (s *Space) job(schedule *Schedule) suite.Job {
-	return suite.Job{Scenario: schedule.Scenario("explored", nil), Lock: s.Lock, Without: s.Without, Lenient: true}
+	return suite.Job{Scenario: schedule.Scenario("explored", nil), Lock: s.Lock, Without: s.Without, AllowBetter: true}
 }
 
-// breaches lists what a trial violated of what counts, each property with the blame of
-// its first violation.
-func (s *Space) breaches(r suite.Result) []Breach {
-	var found []Breach
+// FaultKinds finds the kinds of the faults that a violation of a property in a trial needs: of
+// one of the sets that are known, if the faults of its kinds are enough. suite.Pool does.
+type FaultKinds func(ctx context.Context, job suite.Job, seed uint64, property string, known [][]string) ([]string, error)
+
+// violated lists the properties that count and that a trial violated.
+func (s *Space) violated(r suite.Result) []string {
+	var found []string
 	for _, r := range r.Results {
-		if r.Verdict != history.Violated || !s.counts(r.Property) {
-			continue
+		if r.Verdict == history.Violated && s.counts(r.Property) {
+			found = append(found, r.Property)
 		}
-		b := Breach{Property: r.Property}
-		if len(r.Violations) > 0 && r.Violations[0].Blame != nil {
-			b.Broke = r.Violations[0].Blame.Broke
-		}
-		found = append(found, b)
 	}
 	return found
+}
+
+// breach tells a violation of a property from others by experiment. Sets of faults that finds
+// of the property have shown before come first: a schedule that needs one of them, and no
+// more, shows the same.
+func (s *Search) breach(ctx context.Context, t *Tally, job suite.Job, seed uint64, property string) FindID {
+	if s.Kinds == nil {
+		return FindID{Property: property}
+	}
+	var known [][]string
+	for _, f := range t.Finds {
+		if f.Property == property {
+			known = append(known, f.kinds())
+		}
+	}
+	// The fewest first: what needs a pause alone shows nothing of a pause and a cut.
+	slices.SortStableFunc(known, func(a, b []string) int { return cmp.Compare(len(a), len(b)) })
+	kinds, err := s.Kinds(ctx, job, seed, property, known)
+	if err != nil {
+		return FindID{Property: property, Faults: "not known"}
+	}
+	return FindID{Property: property, Faults: strings.Join(kinds, ", ")}
+}
+
+func (b FindID) kinds() []string {
+	if b.Faults == "" {
+		return nil
+	}
+	return strings.Split(b.Faults, ", ")
+}
+
+// has reports whether a schedule has a fault of each of these kinds.
+func (s *Schedule) has(kinds []string) bool {
+	return !slices.ContainsFunc(kinds, func(kind string) bool {
+		return !slices.ContainsFunc(s.Steps, func(step Step) bool { return string(step.Verb) == kind })
+	})
 }

@@ -151,8 +151,8 @@ func (f *file) modifiers(step scenarios.Step) []string {
 
 // span writes a duration in TTLs where that is short.
 func (f *file) span(d time.Duration) string {
-	if thousandth := f.ttl / grain; d%thousandth == 0 {
-		return scenarios.Span{TTLs: float64(d/thousandth) / grain}.String()
+	if thousandth := f.ttl / timeSteps; d%thousandth == 0 {
+		return scenarios.Span{TTLs: float64(d/thousandth) / timeSteps}.String()
 	}
 	return d.String()
 }

@@ -25,7 +25,7 @@ type Bench struct {
 }
 
 // NewBench makes a bench that has trials run the experiments and gives one up
-// after limit.
+// after limit, if there is any.
 func NewBench(trials suite.Runner, limit time.Duration) *Bench {
 	return &Bench{trials, make(chan struct{}, runtime.GOMAXPROCS(0)), limit}
 }
@@ -86,8 +86,11 @@ var errTooManyEvents = errors.New("it makes more events than can be shown: fewer
 // run runs each job so many times, from that seed on, all of them to their ends or none: what a
 // trial that was called off has seen is no answer to the reader's question.
 func (b *Bench) run(ctx context.Context, jobs []suite.Job, seed uint64, times int, events bool) ([]suite.Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, b.limit)
-	defer cancel()
+	if b.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, b.limit)
+		defer cancel()
+	}
 	o := suite.Options{Cluster: suite.Virtual, Trials: times, Seed: seed, Events: events, Parallel: 1}
 	trials, err := b.trials(ctx, jobs, o, func(suite.Result) {})
 	if err != nil {

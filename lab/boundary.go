@@ -91,14 +91,14 @@ func (n *Number) values() []float64 {
 		all = append(all, math.Min(math.Round(x*1e6)/1e6, n.Most))
 	}
 	all = append(all, n.Value)
-	if n.Predicted > 0 {
-		all = append(all, n.Predicted)
+	if n.Predictable > 0 {
+		all = append(all, n.Predictable)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// Stretches join neighbours with one verdict.
+// Stretches join values beside each other that have one verdict.
 func (b *Boundary) Stretches(property string) []Stretch {
 	var all []Stretch
 	for i, v := range b.Verdicts[property] {

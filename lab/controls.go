@@ -39,7 +39,7 @@ func numbers(s *scenarios.Scenario, kind locks.Kind) []*Number {
 	for i, r := range s.Nemesis {
 		if r.Count > 0 {
 			all = append(all, &Number{Name: fmt.Sprintf("random-%d", i+1), Label: "Targets of each " + string(r.Fault), Unit: "at once",
-				Value: float64(r.Count), Least: 1, Most: float64(max(r.Count, min(len(r.Among), 20))), Step: 1,
+				Value: float64(r.Count), Least: 1, Most: float64(max(r.Count, min(len(r.Candidates), 20))), Step: 1,
 				set: func(s *scenarios.Scenario, x float64) { s.Nemesis[i].Count = int(x) }})
 		}
 	}
@@ -90,7 +90,7 @@ func ttls(s *scenarios.Scenario, name, label string, value scenarios.Span, least
 
 // takesDown reports whether a step takes nodes down.
 func takesDown(s *scenarios.Scenario, step scenarios.Step) bool {
-	return step.Does(history.NodeDown) && slices.ContainsFunc(step.Targets, func(t string) bool { return slices.Contains(s.Nodes, t) })
+	return step.HasClass(history.NodeDown) && slices.ContainsFunc(step.Targets, func(t string) bool { return slices.Contains(s.Nodes, t) })
 }
 
 // restartDelay is how long nodes that go down stay away: as their step says, or
@@ -102,7 +102,7 @@ func restartDelay(s *scenarios.Scenario) *Number {
 		switch {
 		case takesDown(s, step) && !step.After.IsZero():
 			delay, found = step.After, true
-		case step.Does(history.NodeUp):
+		case step.HasClass(history.NodeUp):
 			found = true
 			if waits(s.Script, i) {
 				delay = s.Script[i-1].Wait
@@ -114,9 +114,9 @@ func restartDelay(s *scenarios.Scenario) *Number {
 	}
 	n := ttls(s, "restart-delay", "Restart delay", delay, 0, mostWait/2, setRestartDelay)
 	// redis.io, "Distributed Locks with Redis": delayed restarts; and clocks may differ by the drift.
-	n.Predicted = 1 + redlock.DefaultDrift
+	n.Predictable = 1 + redlock.DefaultDrift
 	if s.Lock.Drift != nil {
-		n.Predicted = 1 + *s.Lock.Drift
+		n.Predictable = 1 + *s.Lock.Drift
 	}
 	if slices.ContainsFunc(s.Script, func(step scenarios.Step) bool { return !step.After.IsZero() }) {
 		n.Least = 0.05 // after no time at all is never, in a step
@@ -137,9 +137,9 @@ func setRestartDelay(s *scenarios.Scenario, delay scenarios.Span) {
 		switch {
 		case takesDown(s, step) && !step.After.IsZero():
 			step.After = delay
-		case step.Does(history.NodeUp) && waits(s.Script, i):
+		case step.HasClass(history.NodeUp) && waits(s.Script, i):
 			script[len(script)-1].Wait = delay
-		case step.Does(history.NodeUp) && startLater(script, step.Targets, delay):
+		case step.HasClass(history.NodeUp) && startLater(script, step.Targets, delay):
 			continue
 		}
 		script = append(script, step)
@@ -151,7 +151,7 @@ func setRestartDelay(s *scenarios.Scenario, delay scenarios.Span) {
 // one step took down just these.
 func startLater(script []scenarios.Step, nodes []string, delay scenarios.Span) bool {
 	for i, step := range slices.Backward(script) {
-		if step.Does(history.NodeDown) && slices.Equal(step.Targets, nodes) {
+		if step.HasClass(history.NodeDown) && slices.Equal(step.Targets, nodes) {
 			script[i].After = delay
 			return true
 		}
@@ -174,7 +174,7 @@ func stepNumber(s *scenarios.Scenario, i int, step scenarios.Step) *Number {
 		}
 	}
 	switch {
-	case step.Verb == scenarios.VerbWait && i+1 < len(s.Script) && s.Script[i+1].Does(history.NodeUp):
+	case step.Verb == scenarios.VerbWait && i+1 < len(s.Script) && s.Script[i+1].HasClass(history.NodeUp):
 		return nil // it is the restart delay
 	case step.Verb == scenarios.VerbWait:
 		return span(fmt.Sprintf("Step %d: wait", i+1), step.Wait, 0.05, mostWait, func(s *scenarios.Step, x scenarios.Span) { s.Wait = x })
@@ -190,12 +190,12 @@ func knob(s *scenarios.Scenario, i int, name string, k nemesis.Knob, on string) 
 	label := k.Label + " of " + on
 	switch step := s.Script[i]; {
 	case k.Modifier == "rate" && step.Rate != 0:
-		return &Number{Name: name, Label: label, Unit: "× true", Value: step.Rate, Least: k.Least, Most: k.Most, Step: k.Step,
+		return &Number{Name: name, Label: label, Unit: "× true", Value: step.Rate, Least: k.Min, Most: k.Max, Step: k.Step,
 			set: func(s *scenarios.Scenario, x float64) { s.Script[i].Rate = x }}
 	case k.Modifier == "jump" && !step.Jump.IsZero():
-		return ttls(s, name, label, step.Jump, k.Least, k.Most, func(s *scenarios.Scenario, x scenarios.Span) { s.Script[i].Jump = x })
+		return ttls(s, name, label, step.Jump, k.Min, k.Max, func(s *scenarios.Scenario, x scenarios.Span) { s.Script[i].Jump = x })
 	case k.Modifier == "by":
-		return ttls(s, name, label, step.By, k.Least, k.Most, func(s *scenarios.Scenario, x scenarios.Span) { s.Script[i].By = x })
+		return ttls(s, name, label, step.By, k.Min, k.Max, func(s *scenarios.Scenario, x scenarios.Span) { s.Script[i].By = x })
 	}
 	return nil
 }
@@ -238,10 +238,13 @@ func storeChoice(s *scenarios.Scenario, kind locks.Kind) *Choice {
 		Options: []Option{{string(scenarios.CheckNone), "nothing"}, {string(scenarios.CheckCompare), "the version written from"}},
 		set: func(s *scenarios.Scenario, value string) {
 			s.Store.Check = scenarios.StoreCheck(value)
+			if s.Store.Check == scenarios.CheckFence && !kind.Fencing {
+				s.Lock.Name = locks.Fenced // the reference, with tokens to be checked
+			}
 			one := 1 // that a write is refused is then the point
 			s.Earned.Writes = &one
 		}}
-	if kind.Fencing {
+	if kind.Fencing || kind.Name == locks.Reference {
 		c.Options = append(c.Options, Option{string(scenarios.CheckFence), "the fencing token"})
 	}
 	if c.Value == "" {

@@ -38,9 +38,9 @@ type Number struct {
 	Name, Label, Unit  string
 	Value, Least, Most float64
 	Step, Initial      float64 // Initial is what the catalogue has
-	// Predicted is the value from which on the page promises that nothing goes wrong,
+	// Predictable is the value from which on the page promises that nothing goes wrong,
 	// whatever the moment of the fault and the clocks; 0: none is known.
-	Predicted float64
+	Predictable float64
 
 	set func(*scenarios.Scenario, float64)
 }
@@ -228,7 +228,7 @@ func (e *Experiment) job() suite.Job {
 	if !e.Changed() {
 		return suite.Job{Scenario: e.Catalogued, Variant: e.Variant}
 	}
-	return suite.Job{Scenario: e.Scenario(), Without: e.Without(), Lock: e.lock(), Lenient: e.lock() != ""}
+	return suite.Job{Scenario: e.Scenario(), Without: e.Without(), Lock: e.lock(), AllowBetter: e.lock() != ""}
 }
 
 // lock is another lock than the scenario's, "" for that.
@@ -274,7 +274,7 @@ func (e *Experiment) lockChoice() (*Choice, error) {
 func (e *Experiment) ruleChoice(kind locks.Kind) *Choice {
 	c := &Choice{Name: RuleControl, Label: "Rule switched off", Options: []Option{{"", "none"}}}
 	for _, r := range redlock.Rules() {
-		if r.Rule == redlock.RestartGuard && kind.Settled == nil {
+		if r.Rule == redlock.RestartGuard && kind.WarmUp == nil {
 			continue
 		}
 		if !slices.Contains(e.without, string(r.Rule)) || len(e.without) == 1 {

@@ -11,6 +11,7 @@ import (
 	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
+	"lockproof/internal/needs"
 	"lockproof/scenarios"
 )
 
@@ -38,6 +39,7 @@ func verdictOf(t *testing.T, b *Bench, e *Experiment, property string) string {
 // As the catalogue has them, the lab's experiments give the catalogue's
 // verdicts, every one of them.
 func TestUnchangedExperimentsGiveTheCataloguesVerdicts(t *testing.T) {
+	needs.Long(t, "it runs the catalogue")
 	b := bench(t)
 	all, err := Catalogue()
 	require.NoError(t, err)
@@ -101,7 +103,7 @@ func TestBoundary(t *testing.T) {
 	require.Equal(t, history.Violated, stretches[0].Verdict)
 	require.Equal(t, history.Holds, stretches[1].Verdict)
 	require.InDelta(t, 0.99, stretches[1].From, 0.025, "several seeds ask at several moments")
-	predicted := found.Number.Predicted
+	predicted := found.Number.Predictable
 	require.InDelta(t, 1.01, predicted, 1e-9, "a TTL, and the drift of the clocks")
 	require.Contains(t, found.Values, predicted)
 	require.LessOrEqual(t, stretches[1].From, predicted, "it holds from where it is predicted to")
@@ -158,6 +160,7 @@ func TestALinkHoldsAnExperiment(t *testing.T) {
 // With every control at either end, experiments still work, and end: among them
 // those that take longest.
 func TestExtremesEnd(t *testing.T) {
+	needs.Long(t, "it runs each experiment at the ends of its controls")
 	b := bench(t)
 	for _, name := range []string{"partition-during-contention", "majority-down", "aof-everysec-power-loss",
 		"rolling-restart", "client-pause", "fast-servers"} {
@@ -194,4 +197,13 @@ func TestAnExperimentPastItsLimitFails(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	_, err = b.Boundary(context.Background(), e, e.Numbers[0])
 	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+// The lesson asks who could stop the late write: the reader turns the store's check on.
+func TestAStoreThatChecksTokensStopsTheLateWrite(t *testing.T) {
+	for check, want := range map[string]string{"none": history.Violated, "fence": history.Holds} {
+		e := experiment(t, "client-pause", "")
+		require.NoError(t, e.Read(url.Values{"store": {check}}))
+		require.Equal(t, want, verdictOf(t, bench(t), e, checker.ProtectedData), "the store checks %s", check)
+	}
 }

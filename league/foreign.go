@@ -3,42 +3,42 @@ package league
 import "slices"
 
 // foreigners are the locks of other languages, as Debian has them: each is a worker of
-// harness/kits, on real servers. What nobody declares is believed as of the others.
+// tools/kits, on real servers. What nobody declares is believed as of the others.
 func foreigners() []Lock {
 	undeclared := "nobody says: a TTL from the call, less the drift of clocks, which is the least"
 	base := Lock{On: Single, RealTime: true, Belief: undeclared}
 	var all []Lock
 	for _, l := range []Lock{{
-		Name: "redis-py Lock", Test: "redis-py", Package: "python3-redis", Language: "Python", Worker: "/usr/bin/python3 harness/kits/python/redis_py.py",
+		Name: "redis-py Lock", Test: "redis-py", Package: "python3-redis", Language: "Python", Worker: "/usr/bin/python3 tools/kits/python/redis_py.py",
 		SetUp: "lock(key, timeout=TTL, thread_local=False) and acquire(blocking=False), on a client whose socket_timeout is the node timeout",
 		Promises: []Quote{{"``timeout`` indicates a maximum life for the lock in seconds. By default, it will remain locked until release() is called.",
 			"redis/lock.py:90-91"}},
 		Findings: []Finding{unanswered("redis/lock.py:207-209, 219-227", "late-set", "lost-reply"), calledOff("redis/lock.py:204-226")},
 	}, {
-		Name: "Symfony Lock", Test: "symfony", Package: "php-symfony-lock", Language: "PHP", Worker: "php harness/kits/php/symfony_lock.php",
+		Name: "Symfony Lock", Test: "symfony", Package: "php-symfony-lock", Language: "PHP", Worker: "php tools/kits/php/symfony_lock.php",
 		SetUp:    "a Lock on a RedisStore on phpredis, with the TTL; refresh extends",
 		Belief:   "as told: getRemainingLifetime()",
 		Promises: []Quote{{"Returns the remaining lifetime in seconds.", "LockInterface.php:66"}},
 		Findings: []Finding{{
-			Scenarios: []string{"drift-within-margin"}, Confirm: []string{"drift-within-margin"}, Short: "believed longer than it lasts, if clocks differ",
+			Scenarios: []string{"drift-within-margin"}, Confirm: []string{"drift-within-margin"}, Short: "two clients hold it if the server's clock is a little fast",
 			What: "getRemainingLifetime() counts the whole TTL: on a server whose clock is a little fast the key is gone before that, and " +
 				"two hold it",
 			Place: "Key.php:71-78, Store/RedisStore.php:98: nothing is set aside", Reply: "clocks of one rate are taken for granted; a TTL with a margin is yours to choose",
 		}, seenIn(unanswered("Store/RedisStore.php:98-101: the exception goes to the caller, and nothing deletes", "lost-reply"), "given-back")},
 	}, {
 		Name: "malkusch/lock PHPRedisMutex", Test: "malkusch", Package: "php-malkusch-lock", Language: "PHP", On: Several,
-		Worker:   "php harness/kits/php/malkusch_lock.php",
+		Worker:   "php tools/kits/php/malkusch_lock.php",
 		SetUp:    "a PHPRedisMutex on phpredis clients of five servers, one for each lock; TTL in whole seconds",
 		Promises: []Quote{{"Mutex based on the Redlock algorithm using the phpredis extension.", "mutex/PHPRedisMutex.php:13"}},
 	}, {
 		Name: "the recipe of Redis's documents on node-redis", Test: "node-redis", Package: "node-redis", Language: "JavaScript",
-		Worker:   "node harness/kits/node/node_redis.js",
+		Worker:   "node tools/kits/node/node_redis.js",
 		SetUp:    "SET NX PX with a random value, and a script that compares and deletes",
 		Promises: []Quote{{"a simple locking system with Redis: SET resource-name anystring NX EX max-lock-time", "redis.io, SET, Patterns"}},
 		Findings: []Finding{unanswered("the recipe: a SET without an answer is not undone", "late-set", "lost-reply")},
 	}, {
 		Name: "the recipe of Redis's documents on redis-rb", Test: "redis-rb", Package: "ruby-redis", Language: "Ruby",
-		Worker:   "ruby harness/kits/ruby/redis_rb.rb",
+		Worker:   "ruby tools/kits/ruby/redis_rb.rb",
 		SetUp:    "SET NX PX with a random value, and a script that compares and deletes",
 		Promises: []Quote{{"a simple locking system with Redis: SET resource-name anystring NX EX max-lock-time", "redis.io, SET, Patterns"}},
 		Findings: []Finding{unanswered("the recipe: a SET without an answer is not undone", "late-set", "lost-reply"),
@@ -73,7 +73,7 @@ func seenIn(f Finding, scenario string) Finding {
 // calledOff is the same of a caller that gives up.
 func calledOff(place string) Finding {
 	return Finding{
-		Scenarios: []string{"cancelled-acquire"}, Confirm: []string{"cancelled-acquire"}, Short: "a try that was given up leaves its key",
+		Scenarios: []string{"cancelled-acquire"}, Confirm: []string{"cancelled-acquire"}, Short: "a cancelled acquire leaves its key",
 		What:  "once the caller has given up nothing is deleted: a SET whose answer was still to come leaves its key for a whole TTL",
 		Place: place, Reply: "the timeout is there for that",
 	}

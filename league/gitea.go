@@ -29,7 +29,7 @@ func giteas() []Lock {
 		},
 		Findings: []Finding{{
 			Scenarios: []string{"not-told"}, Confirm: []string{"scenarios/not-told.yaml"},
-			Short: "two work at once: nobody is told that an extension failed",
+			Short: "two clients work at once: a failed extension is ignored",
 			What: "when Redis stops answering the holder until its 30 s are over, somebody else gets the lock, and the holder works on: an " +
 				"extension that fails is passed over, and there is nothing that could tell",
 			Place:  "modules/globallock/redis_locker.go:128-131",

@@ -9,6 +9,7 @@ require (
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.79
 	lockproof v0.0.0
+	lockproof/bench v0.0.0
 )
 
 require (
@@ -24,7 +25,6 @@ require (
 	github.com/RichardKnop/logging v0.0.0-20190827224416-1a693bdd4fae // indirect
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
 	github.com/aws/aws-sdk-go v1.50.19 // indirect
-	github.com/aymanbagabas/go-udiff v0.4.1 // indirect
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/cespare/xxhash v1.1.0 // indirect
 	github.com/coocood/freecache v1.1.1 // indirect
@@ -174,6 +174,8 @@ require (
 )
 
 replace lockproof => ../
+
+replace lockproof/bench => ../bench
 
 replace github.com/gomodule/redigo => github.com/gomodule/redigo v1.9.3
 

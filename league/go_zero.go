@@ -17,7 +17,7 @@ func goZeros() []Lock {
 		Promises: []Quote{{"A RedisLock is a redis lock.", "core/stores/redis/redislock.go:33"}},
 		Findings: []Finding{lateSet("core/stores/redis/redislock.go:62-70"), goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"}), {
 			Scenarios: []string{"holder-crashes", "setnx-then-expire"},
-			Short:     "a dead holder keeps it half a second longer",
+			Short:     "the key of a dead holder stays 500 ms too long",
 			What: "the key of a holder that has died stands for 500 ms longer than the expiry that was set: with an expiry of " +
 				"1 s that is half as long again", Place: "core/stores/redis/redislock.go:19, 63",
 			Reply:   "it is meant: a tolerance for holders that are late",

@@ -32,7 +32,7 @@ func gocrons() []Lock {
 	extending.Findings = []Finding{{
 		Scenarios: []string{"told-too-late", "not-told", "delayed-restart", "majority-crash-delayed"},
 		Confirm:   []string{"scenarios/told-too-late.yaml"},
-		Short:     "two work at once: extending ends, and nobody is told",
+		Short:     "two clients work at once: auto-extension stops silently",
 		What: "the first extension that fails is the last, and nobody hears of it: the job goes on, its lock expires, and the same " +
 			"job starts elsewhere",
 		Place: "redislock.go:129-132",

@@ -21,7 +21,7 @@ func kvtools() []Lock {
 	}
 	late := Finding{
 		Scenarios: []string{"told-too-late", "not-told", "watchdog-cut-off"}, Confirm: []string{"scenarios/told-too-late.yaml"},
-		Short: "two work at once: the holder is told too late",
+		Short: "two clients work at once: the holder learns of the loss too late",
 		What: "when Redis stops answering the holder, the extension waits for 30 s, four times, whatever the TTL: the channel that says " +
 			"that the lock is lost is closed long after another has it",
 		Place:  "redis.go:159-164, 702-719",
@@ -34,7 +34,7 @@ func kvtools() []Lock {
 		"watch has ended asks in a tight loop (redis.go:664-676), and runs take hours"
 	raw.Findings = []Finding{{
 		Scenarios: []string{"given-back"}, Confirm: []string{"scenarios/given-back.yaml"},
-		Short: "it is never given back",
+		Short: "Unlock never deletes the key",
 		What: "with the default codec a lock is never released and never extended: the script reads every value as JSON, and the codec " +
 			"writes none. Whoever asks waits for a whole TTL, 60 s by default",
 		Place:  "redis.go:104 with codec.go:19-25 and lua.go:102-103, 120-121",

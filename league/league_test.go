@@ -197,7 +197,7 @@ func work(t *testing.T, lock Lock, names []string, trials int) {
 	t.Logf("%s", said)
 	var exit *exec.ExitError
 	switch {
-	case errors.As(err, &exit) && (exit.ExitCode() == 1 || exit.ExitCode() == 2): // something differs, or is inconclusive
+	case errors.As(err, &exit) && (exit.ExitCode() == 1 || exit.ExitCode() == 4): // something differs, or is inconclusive
 		t.Fail()
 	case err != nil:
 		t.Fatalf("%v: %v (make build makes it)", cmd.Args, err)

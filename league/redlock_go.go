@@ -19,7 +19,7 @@ func redlockGos() []Lock {
 			"README.md:9"}},
 		Findings: []Finding{{
 			Scenarios: []string{"hung-node"}, Confirm: []string{"hung-node"},
-			Short: "one hung server of five keeps everybody out",
+			Short: "one hung server of five blocks everybody",
 			What: "one server of five that hangs keeps everybody from the lock: Lock waits for all five, for as long as the TTL, and " +
 				"then no validity is left",
 			Place:  "redlock/redlock.go:197, 213, 221-223",
@@ -27,7 +27,7 @@ func redlockGos() []Lock {
 			Report: "redlock-go-hung-node.md",
 		}, {
 			Scenarios: []string{"shared-lock-object"}, Confirm: []string{"shared-lock-object"},
-			Short: "a late holder frees another's lock in its process",
+			Short: "UnLock can release another holder's lock",
 			What: "UnLock names the key and not the lease: if a holder comes late, it releases the lock that another part of the same " +
 				"process has by then, and a third client gets it",
 			Place:  "redlock/redlock.go:246-262, kvcache.go:137-146",

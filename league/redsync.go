@@ -30,7 +30,7 @@ func redsyncs() []Lock {
 		"without its retries; the node timeout as a scenario asks for it"
 	bound.Findings = []Finding{{
 		Scenarios: []string{"late-release"}, Confirm: []string{"late-release"},
-		Short: "two hold it: all attempts have one token",
+		Short: "two clients hold it: all attempts share one token",
 		What: "the release of an attempt that failed comes late, and deletes the key of the next attempt, which has won with the same " +
 			"token: two clients hold the lock",
 		Place:  "mutex.go:80 (one value for all of mutex.go:86's attempts)",
@@ -38,16 +38,16 @@ func redsyncs() []Lock {
 		Report: "redsync-one-token.md",
 	}, {
 		Scenarios: []string{"late-set", "half-is-not-majority"}, Confirm: []string{"late-set"},
-		Short: "a key may stay for a TTL",
+		Short: "an orphan key can block everybody for one TTL",
 		What:  "a SET that lands after the release that was to undo it leaves a key for a whole TTL, on each server where that happens",
 		Place: "mutex.go:121-127", Reply: "the TTL is there for that",
 	}, {
 		Scenarios: []string{"cancelled-acquire"}, Confirm: []string{"cancelled-acquire"},
-		Short: "a try that was given up leaves its keys",
+		Short: "a cancelled acquire leaves its keys",
 		What:  "once the caller has cancelled, nothing is given back: the release of the attempt has the same context",
 		Place: "mutex.go:121-127", Reply: "the TTL is there for that; context.WithoutCancel would mend it",
 	}, {
-		Scenarios: []string{"partition-during-contention"}, Confirm: []string{"partition-during-contention"}, Short: "every server is waited for",
+		Scenarios: []string{"partition-during-contention"}, Confirm: []string{"partition-during-contention"}, Short: "it waits for every server, though a majority answered",
 		What:  "every server is waited for, though three of five have answered",
 		Place: "mutex.go:269-310", Reply: "WithFailFast(true)", Depends: "on the node timeout and on WithFailFast",
 	}}
@@ -59,7 +59,7 @@ func redsyncs() []Lock {
 	fast.Findings = []Finding{{
 		Scenarios: []string{"expired-while-down", "restart-delay-too-short", "restart-delay-mixed-ttls", "partition-during-contention"},
 		Confirm:   []string{"expired-while-down"},
-		Short:     "servers that hang are waited for",
+		Short:     "it waits for hung servers",
 		What: "an attempt that gets neither a majority of yes nor of no waits for the servers that hang, and go-redis by default heeds " +
 			"no deadline of redsync's, but 5 s of its own, four times",
 		Place:   "mutex.go:289-310; go-redis v9.23.0 options.go:176, options.go:741",
@@ -73,7 +73,7 @@ func redsyncs() []Lock {
 	onRedigo.Findings = []Finding{{
 		Scenarios: []string{"hung-node-later", "hung-node", "partition-during-contention"},
 		Confirm:   []string{"scenarios/hung-node-later.yaml"},
-		Short:     "one hung server of five, and Lock never comes back",
+		Short:     "one hung server of five blocks Lock for ever",
 		What: "one server of five that stops answering on an open connection holds up Lock for ever, whatever the caller's context: " +
 			"the adapter for redigo takes the context to get a connection and sends every command without it",
 		Place:  "redis/redigo/redigo.go:42-64",
@@ -82,7 +82,7 @@ func redsyncs() []Lock {
 		Report: "redsync-redigo-context.md",
 	}, {
 		Scenarios: []string{"cancelled-acquire"}, Confirm: []string{"cancelled-acquire"},
-		Short: "a caller that gives up waits on",
+		Short: "a cancelled acquire does not return in time",
 		What:  "a caller that gives up waits on: the adapter for redigo sends commands without the context",
 		Place: "redis/redigo/redigo.go:42-64", Reply: "redigo has read timeouts of its own: DialReadTimeout",
 		Report:  "redsync-redigo-context.md",
@@ -112,7 +112,7 @@ func newRedsync(pool func(locktest.Env, int) pools.Pool, options ...redsync.Opti
 func hungNode() Finding {
 	return Finding{
 		Scenarios: []string{"hung-node", "hung-node-later", "minority-down", "partition-during-contention"}, Confirm: []string{"hung-node"},
-		Short: "one hung server of five keeps everybody out",
+		Short: "one hung server of five blocks everybody",
 		What: "one server of five that hangs keeps everybody from the lock: redsync waits for all five, and go-redis by default heeds no " +
 			"deadline of redsync's, but 5 s of its own, four times",
 		Place:   "mutex.go:269-310; go-redis v9.23.0 options.go:176, options.go:741",

@@ -10,6 +10,10 @@ import (
 
 	"lockproof/harness/locktest"
 	"lockproof/redlock"
+	"lockproof/redlock/batch"
+	"lockproof/redlock/guard"
+	"lockproof/redlock/native"
+	"lockproof/redlock/server"
 )
 
 // references are what the others stand beside: Lockproof's own lock, used as a library,
@@ -32,7 +36,7 @@ func references() []Lock {
 			Scenarios: []string{"setnx-then-expire", "lost-reply", "resent-set", "late-set", "late-release",
 				"script-blocks", "cancelled-acquire"},
 			Confirm: []string{"setnx-then-expire"},
-			Short:   "a key may stay for ever",
+			Short:   "a key without expiry can stay for ever",
 			What:    "whoever dies, or hears nothing, between SETNX and EXPIRE leaves a key that stands for ever",
 			Place:   "league/reference.go: setNXThenExpire", Reply: "SET NX PX does both at once since Redis 2.6.12",
 		}},
@@ -43,19 +47,23 @@ func plainDel() Finding {
 	return Finding{
 		Scenarios: []string{"release-by-plain-del", "release-by-get-then-del", "shared-lock-object"},
 		Confirm:   []string{"release-by-plain-del"},
-		Short:     "a late holder frees another's lock",
+		Short:     "a late holder deletes another client's lock",
 		What:      "a holder that comes late deletes somebody else's lock",
 		Place:     "league/reference.go: newNaive", Reply: "compare the token and delete in one script",
 	}
 }
 
 func newReference(env locktest.Env) (locktest.Lock, error) {
-	var nodes []redis.UniversalClient
+	var clients []redis.UniversalClient
 	for _, client := range env.Clients(func(o *redis.Options) { o.ContextTimeoutEnabled, o.MaxRetries = true, -1 }) {
-		nodes = append(nodes, client)
+		clients = append(clients, client)
 	}
-	lock, err := redlock.New(nodes, redlock.WithClock(env.Clock()), redlock.WithRand(env.Rand), redlock.WithDrift(env.Drift),
-		redlock.WithNodeTimeout(env.NodeTimeout), redlock.WithRetryDelay(env.RetryMin, env.RetryMax))
+	nodes, err := server.Nodes(clients, batch.Pipelines(batch.Wait), native.Commands, guard.Servers(guard.Options{}))
+	if err != nil {
+		return nil, err
+	}
+	lock, err := redlock.New(nodes, redlock.Options{Clock: env.Clock(), Rand: env.Rand, Drift: env.Drift,
+		NodeTimeout: env.NodeTimeout, RetryMin: env.RetryMin, RetryMax: env.RetryMax})
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func rueidisLocks() []Lock {
 		}},
 		Findings: []Finding{toldTooLate("delayed-restart", "majority-crash-delayed"), believed("rueidislock/lock.go:273-291"), {
 			Scenarios: []string{"endless-extension"}, Confirm: []string{"endless-extension"},
-			Short:   "a worker that hangs keeps it for ever",
+			Short:   "a hung holder keeps the lock for ever",
 			What:    "a worker that hangs keeps the lock for ever: nothing limits how often the watchdog extends it",
 			Place:   "rueidislock/lock.go:274-290",
 			Reply:   "that is what is promised: it is held until it is released; give the context a deadline",
@@ -35,7 +35,7 @@ func rueidisLocks() []Lock {
 	cached.SetUp = "as in its README: KeyMajority 1 for one server, NoLoopTracking; the TTL as KeyValidity"
 	cached.Findings = append([]Finding{{
 		Scenarios: []string{"asked-once", "delayed-restart", "healthy-contention", "holder-crashes", "slow-acquire"}, Confirm: []string{"scenarios/asked-once.yaml", "delayed-restart"},
-		Short: "a waiter may wait for ever",
+		Short: "a waiting client can wait for ever",
 		What: "whoever waits for a lock waits for ever, if an attempt was answered later than 20 ms (TryNextAfter) or the server was " +
 			"restarted: WithContext asks again only when it is told that a key has changed, and nobody tells it any more",
 		Place:  "rueidislock/lock.go:399-409",
@@ -43,7 +43,7 @@ func rueidisLocks() []Lock {
 		Report: "rueidislock-waits-for-ever.md",
 	}, {
 		Scenarios: []string{"cancelled-acquire"}, Confirm: []string{"cancelled-acquire"},
-		Short: "a caller that gives up waits on",
+		Short: "a cancelled acquire does not return in time",
 		What:  "a caller that gives up may wait on for as long as KeyValidity: the release of what it may have taken is waited for",
 		Place: "rueidislock/lock.go:292-294, 359", Reply: "that is so that no key is left",
 	}, toldTooLate()}, base.Findings[1:]...)
@@ -66,7 +66,7 @@ func toldTooLate(more ...string) Finding {
 	shown := append([]string{"told-too-late", "not-told", "watchdog-cut-off"}, more...)
 	return Finding{
 		Scenarios: shown, Confirm: []string{"scenarios/told-too-late.yaml"},
-		Short: "two work at once: the holder is told too late",
+		Short: "two clients work at once: the holder learns of the loss too late",
 		What: "when Redis stops answering the holder (a cut, a hung server), the holder's context ends half a validity after the key " +
 			"has expired; with the default of 5 s, two may work at once for 2.5 s",
 		Place: "lock.go:279-280, with lock.go:181-183",

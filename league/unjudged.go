@@ -17,11 +17,11 @@ func unjudged() []Lock {
 		{Name: "rockscache LockForUpdate v0.1.1", Test: "rockscache",
 			Unjudged: "it has no expiry by intent (client.go:250: until the year 2286), and belongs to a cache. Read, not run: the key of a " +
 				"client that dies stays locked"},
-		{Name: "Redlock-rb", Test: "redlock-rb", Language: "Ruby", Adapter: "harness/kits/ruby/redlock.rb", Unjudged: notInDebian},
-		{Name: "redlock-php", Test: "redlock-php", Language: "PHP", Adapter: "harness/kits/php/redlock_php.php", Unjudged: notInDebian},
-		{Name: "node-redlock", Test: "node-redlock", Language: "JavaScript", Adapter: "harness/kits/node/redlock.js", Unjudged: notInDebian},
-		{Name: "Redisson", Test: "redisson", Language: "Java", Adapter: "harness/kits/java/RedissonLock.java", Unjudged: notInDebian},
-		{Name: "ShedLock", Test: "shedlock", Language: "Java", Adapter: "harness/kits/java/ShedLock.java", Unjudged: notInDebian},
+		{Name: "Redlock-rb", Test: "redlock-rb", Language: "Ruby", Adapter: "tools/kits/ruby/redlock.rb", Unjudged: notInDebian},
+		{Name: "redlock-php", Test: "redlock-php", Language: "PHP", Adapter: "tools/kits/php/redlock_php.php", Unjudged: notInDebian},
+		{Name: "node-redlock", Test: "node-redlock", Language: "JavaScript", Adapter: "tools/kits/node/redlock.js", Unjudged: notInDebian},
+		{Name: "Redisson", Test: "redisson", Language: "Java", Adapter: "tools/kits/java/RedissonLock.java", Unjudged: notInDebian},
+		{Name: "ShedLock", Test: "shedlock", Language: "Java", Adapter: "tools/kits/java/ShedLock.java", Unjudged: notInDebian},
 		{Name: "RedLock.net", Test: "redlock-net", Language: "C#",
 			Unjudged: "not run here, and no adapter: Debian 12 has no .NET. The protocol is in docs/client-protocol.md"},
 	}

@@ -11,15 +11,15 @@ const Busy = "busy"
 
 var _ = declare(&Declaration{
 	Kind: Busy, Doc: "another user's script has run on it for longer than `busy-reply-threshold`: it answers BUSY to all but SCRIPT KILL",
-	Node:     &Effect{Class: history.NodePaused},
-	Required: []string{"for"},
-	Met:      "messages that clients sent to the node meanwhile",
+	Node:        &Effect{Class: history.NodePaused},
+	Required:    []string{"for"},
+	AffectedDoc: "messages that clients sent to the node meanwhile",
 	Words: Words{
-		ToDo:  order("let a script keep %s busy (BUSY)"),
-		Begun: becomes("busy with another user's script, and answers BUSY"),
-		Over:  scriptOver, Was: "was busy with a script",
+		Instruction: instructionFor("let a script keep %s busy (BUSY)"),
+		Begin:       passiveText("busy with another user's script, and answers BUSY"),
+		End:         occupyEndText, Past: "was busy with a script",
 	},
-	apply: (*Nemesis).busy, dies: "lasted",
+	apply: (*Nemesis).busy, endsWithProcess: "lasted",
 })
 
 // busy keeps a node busy with a script until SCRIPT KILL ends it. The proof is that

@@ -17,9 +17,9 @@ const (
 	// longestProbe how long at most, where what was asked for is little.
 	rateProbe    = 20 * time.Millisecond
 	longestProbe = time.Second
-	// readings is how many times a node's clock is read to know it once: the
+	// clockSamples is how many times a node's clock is read to know it once: the
 	// one that took the shortest counts.
-	readings = 3
+	clockSamples = 3
 	// jumpSlack and rateSlack are how far a measured clock may be from what
 	// was asked for: reading a clock takes time, on real machines.
 	jumpSlack = 5 * time.Millisecond
@@ -28,9 +28,9 @@ const (
 	rateError = 0.01
 )
 
-// near says whether a clock's measured rate shows the one that was asked for,
+// rateMatches says whether a clock's measured rate shows the one that was asked for,
 // and not the one that it had before.
-func near(measured, asked, before float64) bool {
+func rateMatches(measured, asked, before float64) bool {
 	off := math.Abs(measured - asked)
 	return off <= rateSlack && (asked == before || off < math.Abs(measured-before))
 }
@@ -44,17 +44,17 @@ func (n *Nemesis) noteClock(node string, r Reading) {
 		Clock: &history.Clock{Reading: r.Wall, Rate: r.Rate, Wall: true}})
 }
 
-// keptClock says whether a node that is back has the clock that was set before,
+// clockSurvived says whether a node that is back has the clock that was set before,
 // perhaps while it was down, and notes how far it is ahead. A clock that nobody
 // has set is not looked at.
-func (n *Nemesis) keptClock(ctx context.Context, node string, measured map[string]string) (bool, error) {
+func (n *Nemesis) clockSurvived(ctx context.Context, node string, measured map[string]string) (bool, error) {
 	n.mu.Lock()
 	was, set := n.clocks[node]
 	n.mu.Unlock()
 	if !set {
 		return true, nil
 	}
-	read, _, err := n.clockOf(node)
+	read, _, err := n.clockAccess(node)
 	if err != nil {
 		return false, err
 	}
@@ -67,8 +67,8 @@ func (n *Nemesis) keptClock(ctx context.Context, node string, measured map[strin
 	return time.Duration(now.Wall-due).Abs() <= jumpSlack, nil
 }
 
-// tellable is the difference that a measurement of a rate has to show.
-func tellable(asked, before float64) float64 {
+// rateDifference is the difference that a measurement of a rate has to show.
+func rateDifference(asked, before float64) float64 {
 	if asked == before {
 		return rateSlack
 	}
@@ -88,37 +88,37 @@ func (n *Nemesis) measureRate(ctx context.Context, read readClock, from Reading,
 			return 0, err
 		}
 		watched := float64(to.True - from.True)
-		unsure := float64(from.Within+to.Within) / watched
+		unsure := float64(from.Uncertainty+to.Uncertainty) / watched
 		if unsure <= min(difference/2, rateError) || to.True-began >= int64(longestProbe) {
 			return float64(to.Wall-from.Wall) / watched, nil
 		}
-		if to.Within < from.Within/2 {
+		if to.Uncertainty < from.Uncertainty/2 {
 			from = to // a better reading to begin at: the machine was busy before
 		}
 	}
 }
 
-func decimal(x float64) string { return strconv.FormatFloat(math.Round(x*1e6)/1e6, 'f', -1, 64) }
+func formatRate(x float64) string { return strconv.FormatFloat(math.Round(x*1e6)/1e6, 'f', -1, 64) }
 
 type (
 	readClock func(context.Context) (Reading, error)
 	setClock  func(ctx context.Context, jump time.Duration, rate float64) error
 )
 
-func (n *Nemesis) clockOf(target string) (readClock, setClock, error) {
-	if n.names[target] {
-		read, set := n.clientClock(target)
+func (n *Nemesis) clockAccess(target string) (readClock, setClock, error) {
+	if n.clientNames[target] {
+		read, set := n.clientClockAccess(target)
 		return read, set, nil
 	}
 	node, err := n.node(target)
 	if err != nil {
 		return nil, nil, err
 	}
-	read, set := n.nodeClock(node, target)
+	read, set := n.nodeClockAccess(node, target)
 	return read, set, nil
 }
 
-func (n *Nemesis) clientClock(name string) (readClock, setClock) {
+func (n *Nemesis) clientClockAccess(name string) (readClock, setClock) {
 	read := func(ctx context.Context) (Reading, error) { return n.clients.SetClock(ctx, name, client.SetClock{}) }
 	set := func(ctx context.Context, jump time.Duration, rate float64) error {
 		_, err := n.clients.SetClock(ctx, name, client.SetClock{Jump: jump, Rate: rate})
@@ -127,18 +127,18 @@ func (n *Nemesis) clientClock(name string) (readClock, setClock) {
 	return read, set
 }
 
-// nodeClock reads a node's clock between two readings of the true one.
-func (n *Nemesis) nodeClock(node cluster.Node, name string) (readClock, setClock) {
+// nodeClockAccess reads a node's clock between two readings of the true one.
+func (n *Nemesis) nodeClockAccess(node cluster.Node, name string) (readClock, setClock) {
 	read := func(ctx context.Context) (best Reading, err error) {
-		for i := range readings {
+		for i := range clockSamples {
 			began := n.cluster.Now()
 			wall, err := node.Clock(ctx)
 			if err != nil {
 				return Reading{}, fmt.Errorf("read its clock: %w", err)
 			}
 			ended := n.cluster.Now()
-			r := Reading{True: (began + ended) / 2, Wall: wall, Rate: n.rate(name, 0), Within: (ended - began) / 2}
-			if i == 0 || r.Within < best.Within {
+			r := Reading{True: (began + ended) / 2, Wall: wall, Rate: n.rate(name, 0), Uncertainty: (ended - began) / 2}
+			if i == 0 || r.Uncertainty < best.Uncertainty {
 				best = r
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"lockproof/harness/history"
 )
 
-func TestAClockJumps(t *testing.T) {
+func TestClock_Jump(t *testing.T) {
 	for _, target := range []string{"n2", "c1"} {
 		for _, jump := range []time.Duration{time.Second, -time.Second, time.Hour, 10 * time.Millisecond} {
 			t.Run(target+" "+jump.String(), func(t *testing.T) {
@@ -22,7 +22,7 @@ func TestAClockJumps(t *testing.T) {
 					r.apply(t, Fault{Kind: Clock, Targets: []string{target}, Jump: jump})
 					f := r.last(t)
 					require.Equal(t, history.PhaseInstant, f.Phase)
-					require.Equal(t, jump.String(), f.Asked["jump"])
+					require.Equal(t, jump.String(), f.Requested["jump"])
 					require.True(t, f.Effective)
 					require.InDelta(t, jump, duration(t, f.Measured, "jump"), float64(jumpSlack))
 					require.InDelta(t, jump, r.wall(t, target)-before, float64(jumpSlack))
@@ -32,15 +32,15 @@ func TestAClockJumps(t *testing.T) {
 	}
 }
 
-func TestAClockRunsAtAnotherRate(t *testing.T) {
+func TestClock_Rate(t *testing.T) {
 	for _, target := range []string{"n2", "c1"} {
 		for _, rate := range []float64{0.8, 1.005, 1.2} {
-			t.Run(target+" "+decimal(rate), func(t *testing.T) {
+			t.Run(target+" "+formatRate(rate), func(t *testing.T) {
 				onClusters(t, func(t *testing.T, r *rig) {
 					needClock(t, r, target)
 					r.apply(t, Fault{Kind: Clock, Targets: []string{target}, Rate: rate})
 					f := r.last(t)
-					require.Equal(t, decimal(rate), f.Asked["rate"])
+					require.Equal(t, formatRate(rate), f.Requested["rate"])
 					require.True(t, f.Effective)
 					measured, err := strconv.ParseFloat(f.Measured["rate"], 64)
 					require.NoError(t, err)
@@ -55,7 +55,7 @@ func TestAClockRunsAtAnotherRate(t *testing.T) {
 	}
 }
 
-func TestNear(t *testing.T) {
+func TestRateMatches_Threshold(t *testing.T) {
 	for _, c := range []struct {
 		measured, asked, before float64
 		want                    bool
@@ -69,7 +69,7 @@ func TestNear(t *testing.T) {
 		{1.01, 1, 1, true},       // none was asked for
 		{0.8, 1, 0.8, false},
 	} {
-		require.Equal(t, c.want, near(c.measured, c.asked, c.before), "%+v", c)
+		require.Equal(t, c.want, rateMatches(c.measured, c.asked, c.before), "%+v", c)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestNear(t *testing.T) {
 func needClock(t *testing.T, r *rig, target string) {
 	t.Helper()
 	fault := "node-clock"
-	if r.nemesis.names[target] {
+	if r.nemesis.clientNames[target] {
 		fault = "client-clock"
 	}
 	needShim(t, r, fault)
@@ -86,7 +86,7 @@ func needClock(t *testing.T, r *rig, target string) {
 // wall is how far a clock is ahead of the true one.
 func (r *rig) wall(t *testing.T, target string) int64 {
 	t.Helper()
-	read, _, err := r.nemesis.clockOf(target)
+	read, _, err := r.nemesis.clockAccess(target)
 	require.NoError(t, err)
 	reading, err := read(context.Background())
 	require.NoError(t, err)
@@ -108,7 +108,7 @@ func (r *rig) clockEvent(t *testing.T, process string) (latest history.Clock) {
 
 // A machine's clock can be set while its server is down; the server that comes
 // back has it, and its start says so.
-func TestAClockIsSetWhileItsNodeIsDown(t *testing.T) {
+func TestClock_SetWhileNodeIsDown(t *testing.T) {
 	onClusters(t, func(t *testing.T, r *rig) {
 		needClock(t, r, "n2")
 		r.apply(t, Fault{Kind: Kill, Targets: []string{"n2"}})
@@ -127,23 +127,25 @@ func TestAClockIsSetWhileItsNodeIsDown(t *testing.T) {
 	})
 }
 
-// forgetful is a node whose clock is right again after each start.
-type forgetful struct{ cluster.Node }
+// clockLosingNode is a node whose clock is right again after each start.
+type clockLosingNode struct{ cluster.Node }
 
-func (f forgetful) Start(ctx context.Context) error {
+func (f clockLosingNode) Start(ctx context.Context) error {
 	if err := f.SetClock(ctx, -time.Minute, 1); err != nil {
 		return err
 	}
 	return f.Node.Start(ctx)
 }
 
-type forgetfulCluster struct{ cluster.Cluster }
+type clockLosingCluster struct{ cluster.Cluster }
 
-func (f forgetfulCluster) Node(name string) cluster.Node { return forgetful{f.Cluster.Node(name)} }
+func (f clockLosingCluster) Node(name string) cluster.Node {
+	return clockLosingNode{f.Cluster.Node(name)}
+}
 
-func TestAStartThatLosesTheClockIsNotEffective(t *testing.T) {
+func TestStart_ClockLost_NotEffective(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
-		r.nemesis = New(forgetfulCluster{r.cluster}, r.clients, []string{"c1", "c2"}, r.record)
+		r.nemesis = New(clockLosingCluster{r.cluster}, r.clients, []string{"c1", "c2"}, r.record)
 		r.apply(t, Fault{Kind: Kill, Targets: []string{"n2"}})
 		r.apply(t, Fault{Kind: Clock, Targets: []string{"n2"}, Jump: time.Minute})
 		require.True(t, r.last(t).Effective)

@@ -13,17 +13,17 @@ const Cut = "cut"
 
 var _ = declare(&Declaration{
 	Kind: Cut, Doc: "holds all traffic on the link until it is healed",
-	Link:     &Effect{Class: history.LinkCut},
-	Optional: []string{"direction", "for"},
-	Draw:     &Draw{Required: []string{"for"}, Optional: []string{"direction"}},
-	EndedBy:  Heal,
-	Met:      "messages that set out and did not arrive",
+	Link:        &Effect{Class: history.LinkCut},
+	Optional:    []string{"direction", "for"},
+	Draw:        &Draw{Required: []string{"for"}, Optional: []string{"direction"}},
+	EndedBy:     Heal,
+	AffectedDoc: "messages that set out and did not arrive",
 	Words: Words{
-		ToDo:  order("cut %s"),
-		Begun: func(f history.Fault) string { return links(f) + " " + is(f) + " cut" },
-		Over:  func(f history.Fault) string { return "the cut of " + links(f) + " is healed" },
-		Was:   "was cut",
-		Setting: func(client, nodes string, _ history.Fault) string {
+		Instruction: instructionFor("cut %s"),
+		Begin:       func(f history.Fault) string { return linkList(f) + " " + isOrAre(f) + " cut" },
+		End:         func(f history.Fault) string { return "the cut of " + linkList(f) + " is healed" },
+		Past:        "was cut",
+		Background: func(client, nodes string, _ history.Fault) string {
 			return client + " cannot reach " + nodes
 		},
 	},
@@ -44,7 +44,7 @@ func (n *Nemesis) cut(_ context.Context, f Fault, target string) (*Active, error
 	if err := l.Cut(d); err != nil {
 		return nil, err
 	}
-	passed, sent := measure(l, d), l.Measure(cluster.ToNode)
+	passed, sent := measureTraffic(l, d), l.Measure(cluster.ToNode)
 	end := func(context.Context) (proof, error) {
 		p := passed()
 		if err := l.Heal(d); err != nil {
@@ -52,7 +52,7 @@ func (n *Nemesis) cut(_ context.Context, f Fault, target string) (*Active, error
 		}
 		held := p.SetOut - p.Messages
 		measured := map[string]string{"messages passed": strconv.Itoa(p.Messages), "messages held": strconv.Itoa(held)}
-		return proof{measured: measured, effective: p.Messages == 0, met: &held, sentAt: n.whenSent(sent().First)}, nil
+		return proof{measured: measured, effective: p.Messages == 0, affected: &held, sentAt: n.sendTimes(sent().First)}, nil
 	}
 	a := &Active{Target: target, fault: f, asked: map[string]string{"direction": string(d)}, end: end}
 	return n.begin(a, proof{effective: true}), nil

@@ -44,25 +44,25 @@ type Declaration struct {
 	// it takes a node's machine, and with it the supervisor of the server.
 	SmallDisk, Machine bool
 	Words              Words
-	// Met is what the history counts as its "met", in a few words, or why it cannot be
+	// AffectedDoc is what the history counts as its "met", in a few words, or why it cannot be
 	// counted: then the checker looks for what it met in the rest of the history. Of what
 	// breaks nothing there is none.
-	Met string
+	AffectedDoc string
 
 	apply func(n *Nemesis, ctx context.Context, f Fault, target string) (*Active, error)
 	// undo ends a drawn one where its own end does not.
 	undo func(n *Nemesis, ctx context.Context, f Fault) error
-	// dies names the measure of how long it lasted, of a fault that is over when
+	// endsWithProcess names the measure of how long it lasted, of a fault that is over when
 	// its target's process ends.
-	dies string
+	endsWithProcess string
 }
 
 // Effect is what a fault does to one kind of target.
 type Effect struct {
 	Class history.Class
-	// Needs is what a cluster must be able to do for it, as cluster.Kind.Can takes it;
+	// Capability is what a cluster must be able to do for it, as cluster.Kind.Can takes it;
 	// "": what the fault is called.
-	Needs string
+	Capability string
 }
 
 // Draw says what a fault takes in a schedule, beside its targets, their number
@@ -76,22 +76,22 @@ type Draw struct {
 // Knob is a quantity that a reader may turn: by its modifier, with a label that
 // goes before the targets, and within bounds. Those of spans count in TTLs.
 type Knob struct {
-	Modifier          string // "by", "jump" or "rate"
-	Label             string
-	Least, Most, Step float64
+	Modifier       string // "by", "jump" or "rate"
+	Label          string
+	Min, Max, Step float64
 }
 
 // Use is one use of a fault in a scenario, as far as a declaration judges it.
 type Use struct {
-	Drawn   bool            // by a schedule, not by a step of a script
-	Given   map[string]bool // its modifiers
-	By      time.Duration   // what "by" says
-	Clients []string        // its targets that are clients
+	Random    bool            // by a schedule, not by a step of a script
+	Modifiers map[string]bool // its modifiers
+	Delay     time.Duration   // what "by" says
+	Clients   []string        // its targets that are clients
 }
 
 // Misuse is what is wrong with a use: at which modifier ("": at the fault
 // itself), what, and what would be right.
-type Misuse struct{ Modifier, What, Right string }
+type Misuse struct{ Modifier, Problem, Want string }
 
 var declarations []*Declaration
 
@@ -141,22 +141,22 @@ func (d *Declaration) Targets() Targets {
 	return t
 }
 
-// Drawn is what a schedule can aim the fault at.
-func (d *Declaration) Drawn() Targets { return cmp.Or(d.Draw.Targets, d.Targets()) }
+// Random is what a schedule can aim the fault at.
+func (d *Declaration) RandomTargets() Targets { return cmp.Or(d.Draw.Targets, d.Targets()) }
 
-// On is what the fault does to a target of a run on these servers, nil if it cannot
+// EffectOn is what the fault does to a target of a run on these servers, nil if it cannot
 // be aimed at it.
-func (d *Declaration) On(target string, servers []string) *Effect {
-	return d.on(target, func(name string) bool { return !slices.Contains(servers, name) && !strings.Contains(name, "-") })
+func (d *Declaration) EffectOn(target string, servers []string) *Effect {
+	return d.effectOn(target, func(name string) bool { return !slices.Contains(servers, name) && !strings.Contains(name, "-") })
 }
 
-// Asks is what the fault asks of a cluster where it is aimed at these targets of a
+// Requirements is what the fault asks of a cluster where it is aimed at these targets of a
 // run on these servers.
-func (d *Declaration) Asks(targets, servers []string) []string {
+func (d *Declaration) Requirements(targets, servers []string) []string {
 	var asks []string
 	for _, target := range targets {
-		if on := d.On(target, servers); on != nil {
-			if ask := cmp.Or(on.Needs, string(d.Kind)); !slices.Contains(asks, ask) {
+		if on := d.EffectOn(target, servers); on != nil {
+			if ask := cmp.Or(on.Capability, string(d.Kind)); !slices.Contains(asks, ask) {
 				asks = append(asks, ask)
 			}
 		}
@@ -164,7 +164,7 @@ func (d *Declaration) Asks(targets, servers []string) []string {
 	return asks
 }
 
-func (d *Declaration) on(target string, isClient func(string) bool) *Effect {
+func (d *Declaration) effectOn(target string, isClient func(string) bool) *Effect {
 	switch {
 	case isClient(target):
 		return d.Client
@@ -176,17 +176,17 @@ func (d *Declaration) on(target string, isClient func(string) bool) *Effect {
 	return d.Node
 }
 
-// Does reports whether the fault does something of a class to any target.
-func (d *Declaration) Does(class history.Class) bool {
+// HasClass reports whether the fault does something of a class to any target.
+func (d *Declaration) HasClass(class history.Class) bool {
 	return slices.ContainsFunc(d.effects(), func(e *Effect) bool { return e.Class == class })
 }
 
-// Breaks reports whether the fault breaks something, and does not only end what
+// IsFault reports whether the fault breaks something, and does not only end what
 // others did.
-func (d *Declaration) Breaks() bool { return d.effects()[0].Class.Breaks() }
+func (d *Declaration) Breaks() bool { return d.effects()[0].Class.IsFault() }
 
-// endedBy lists the kinds of faults that one ends.
-func endedBy(kind Kind) []Kind {
+// kindsEndedBy lists the kinds of faults that one ends.
+func kindsEndedBy(kind Kind) []Kind {
 	var kinds []Kind
 	for _, d := range declarations {
 		if d.EndedBy == kind {
@@ -196,7 +196,7 @@ func endedBy(kind Kind) []Kind {
 	return kinds
 }
 
-func init() { history.CompleteOlder(Classify) }
+func init() { history.SetOldFaultClassifier(Classify) }
 
 // serverName is the form of the names of nodes and replicas.
 var serverName = regexp.MustCompile(`^[nr][1-9][0-9]*$`)
@@ -209,13 +209,13 @@ func Classify(f *history.Fault) {
 	if d == nil || len(f.Targets) == 0 || f.Class != "" {
 		return
 	}
-	if on := d.on(f.Targets[0], func(name string) bool {
+	if on := d.effectOn(f.Targets[0], func(name string) bool {
 		return !serverName.MatchString(name) &&
 			!strings.Contains(name, "-")
 	}); on != nil {
 		f.Class = on.Class
 	}
 	if f.Phase != history.PhaseEnd {
-		f.Was = d.Words.Was
+		f.Past = d.Words.Past
 	}
 }

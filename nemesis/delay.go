@@ -18,24 +18,24 @@ var _ = declare(&Declaration{
 	Kind: Delay, Doc: "adds a one-way delay; 0 removes it",
 	Link:     &Effect{Class: history.LinkSlow},
 	Required: []string{"by"}, Optional: []string{"direction", "for"},
-	Draw:    &Draw{Required: []string{"for", "by"}, Optional: []string{"direction"}},
-	Knobs:   []Knob{{Modifier: "by", Label: "Delay", Least: 0, Most: 2}},
-	EndedBy: Heal,
-	Met:     "messages that set out on the longer way",
+	Draw:        &Draw{Required: []string{"for", "by"}, Optional: []string{"direction"}},
+	Knobs:       []Knob{{Modifier: "by", Label: "Delay", Min: 0, Max: 2}},
+	EndedBy:     Heal,
+	AffectedDoc: "messages that set out on the longer way",
 	Words: Words{
-		ToDo: func(o Order) string {
-			if o.By == "" {
-				return "take the delay off " + o.Who
+		Instruction: func(o Instruction) string {
+			if o.Delay == "" {
+				return "take the delay off " + o.Targets
 			}
-			return fmt.Sprintf("delay %s by %s one way", o.Who, o.By)
+			return fmt.Sprintf("delay %s by %s one way", o.Targets, o.Delay)
 		},
-		Begun: func(f history.Fault) string {
-			return links(f) + " " + is(f) + " delayed" + wording.Behind(" by ", wording.Readable(f.Asked["by"]))
+		Begin: func(f history.Fault) string {
+			return linkList(f) + " " + isOrAre(f) + " delayed" + wording.Prefix(" by ", wording.Readable(f.Requested["by"]))
 		},
-		Over: func(f history.Fault) string { return links(f) + " lose the delay" },
-		Was:  "was delayed",
-		Setting: func(client, nodes string, f history.Fault) string {
-			return fmt.Sprintf("%s is %s away from %s", client, wording.Readable(f.Asked["by"]), nodes)
+		End:  func(f history.Fault) string { return linkList(f) + " lose the delay" },
+		Past: "was delayed",
+		Background: func(client, nodes string, f history.Fault) string {
+			return fmt.Sprintf("%s is %s away from %s", client, wording.Readable(f.Requested["by"]), nodes)
 		},
 	},
 	apply: (*Nemesis).delay,
@@ -45,23 +45,23 @@ var _ = declare(&Declaration{
 // pass: toxiproxy counts delays in whole milliseconds.
 const delaySlack = time.Millisecond
 
-// way is one direction of a link.
-type way struct {
+// linkDirection is one direction of a link.
+type linkDirection struct {
 	link      string
 	direction cluster.Direction
 }
 
-// further adds to the delay of a link, or takes from it. A link has one delay,
+// addDelay adds to the delay of a link, or takes from it. A link has one delay,
 // and faults may overlap: theirs add up.
-func (n *Nemesis) further(l cluster.Link, target string, d cluster.Direction, by time.Duration) error {
-	n.delaying.Lock()
-	defer n.delaying.Unlock()
+func (n *Nemesis) addDelay(l cluster.Link, target string, d cluster.Direction, by time.Duration) error {
+	n.delayMu.Lock()
+	defer n.delayMu.Unlock()
 	for _, single := range directions(d) {
-		w := way{target, single}
-		if err := l.Delay(single, n.distances[w]+by); err != nil {
+		w := linkDirection{target, single}
+		if err := l.Delay(single, n.linkDelays[w]+by); err != nil {
 			return err
 		}
-		n.distances[w] += by
+		n.linkDelays[w] += by
 	}
 	return nil
 }
@@ -77,19 +77,19 @@ func (n *Nemesis) delay(_ context.Context, f Fault, target string) (*Active, err
 	if d == "" {
 		d = cluster.Both
 	}
-	if err := n.further(l, target, d, f.By); err != nil {
+	if err := n.addDelay(l, target, d, f.Delay); err != nil {
 		return nil, err
 	}
-	passed := measure(l, d)
+	passed := measureTraffic(l, d)
 	end := func(context.Context) (proof, error) {
 		p := passed()
-		if err := n.further(l, target, d, -f.By); err != nil {
+		if err := n.addDelay(l, target, d, -f.Delay); err != nil {
 			return proof{}, err
 		}
 		measured := map[string]string{"messages": strconv.Itoa(p.Messages), "shortest": p.Shortest.String()}
-		return proof{measured: measured, effective: p.Messages == 0 || p.Shortest >= f.By-delaySlack, met: &p.SetOut}, nil
+		return proof{measured: measured, effective: p.Messages == 0 || p.Shortest >= f.Delay-delaySlack, affected: &p.SetOut}, nil
 	}
 	a := &Active{Target: target, fault: f, end: end,
-		asked: map[string]string{"by": f.By.String(), "direction": string(d)}}
+		asked: map[string]string{"by": f.Delay.String(), "direction": string(d)}}
 	return n.begin(a, proof{effective: true}), nil
 }

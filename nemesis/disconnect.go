@@ -15,20 +15,20 @@ const Disconnect = "disconnect"
 
 var _ = declare(&Declaration{
 	Kind: Disconnect, Doc: "takes the node out of its network: it runs on, and nobody reaches it",
-	Node:     &Effect{Class: history.NodeUnreachable},
-	Optional: []string{"for"},
-	Met:      "not counted: the checker looks for a key that was there, or a client that asked meanwhile",
+	Node:        &Effect{Class: history.NodeUnreachable},
+	Optional:    []string{"for"},
+	AffectedDoc: "not counted: the checker looks for a key that was there, or a client that asked meanwhile",
 	Words: Words{
-		ToDo: order("take %s out of its network"),
-		Begun: func(f history.Fault) string {
+		Instruction: instructionFor("take %s out of its network"),
+		Begin: func(f history.Fault) string {
 			them := "it"
 			if len(f.Targets) != 1 {
 				them = "them"
 			}
-			return who(f) + " " + is(f) + " taken out of the network: nobody reaches " + them
+			return targetList(f) + " " + isOrAre(f) + " taken out of the network: nobody reaches " + them
 		},
-		Over: told("%s can be reached again"),
-		Was:  "was disconnected",
+		End:  targetText("%s can be reached again"),
+		Past: "was disconnected",
 	},
 	apply: (*Nemesis).disconnect,
 })
@@ -43,12 +43,12 @@ func (n *Nemesis) disconnect(ctx context.Context, f Fault, target string) (*Acti
 	}
 	node, ok := found.(cluster.Networked)
 	if !ok {
-		return nil, fmt.Errorf("the nodes of the %s cluster are in no network of their own", n.cluster.Kind())
+		return nil, fmt.Errorf("the %s cluster has no network for each node", n.cluster.Kind())
 	}
-	if len(n.on(target, Disconnect)) > 0 {
-		return nil, errors.New("it is in effect already")
+	if len(n.activeOn(target, Disconnect)) > 0 {
+		return nil, errors.New("already in effect")
 	}
-	before, err := n.look(ctx, target)
+	before, err := n.inspect(ctx, target)
 	if err != nil {
 		return nil, err
 	}

@@ -14,13 +14,13 @@ var _ = declare(&Declaration{
 	Kind: Drop, Doc: "swallows it and closes the connection",
 	Link:     &Effect{Class: history.MessageLost},
 	Required: []string{"of", "part"}, Optional: []string{"for", "times"},
-	EndedBy: LetGo,
-	Met:     "messages dropped",
+	EndedBy:     LetGo,
+	AffectedDoc: "messages dropped",
 	Words: Words{
-		ToDo:  func(o Order) string { return orderIntercept("drop")(o) + " and close the connection" },
-		Begun: intercepted("dropped, and the connection closed"),
-		Over:  func(f history.Fault) string { return "on " + links(f) + " messages pass again" },
-		Was:   "was dropped",
+		Instruction: func(o Instruction) string { return interceptInstruction("drop")(o) + " and close the connection" },
+		Begin:       interceptBegin("dropped, and the connection closed"),
+		End:         func(f history.Fault) string { return "on " + linkList(f) + " messages pass again" },
+		Past:        "was dropped",
 	},
 	apply: func(n *Nemesis, _ context.Context, f Fault, target string) (*Active, error) {
 		return n.intercept(f, target, cluster.Drop)

@@ -21,7 +21,7 @@ func shows(all ...Reading) (read readClock, count *int) {
 }
 
 // A rate is measured until the readings tell it well enough, or for a second; from a better reading on, if one comes.
-func TestARateIsMeasuredForAsLongAsItTakes(t *testing.T) {
+func TestMeasureRate_SlowReadings_WatchesLonger(t *testing.T) {
 	const second = int64(time.Second)
 	for _, c := range []struct {
 		name       string
@@ -31,20 +31,20 @@ func TestARateIsMeasuredForAsLongAsItTakes(t *testing.T) {
 		want       int
 		rate       float64
 	}{
-		{"well enough at once", Reading{Within: 100}, 1, []Reading{{True: 20_000, Wall: 40_000, Within: 100}}, 1, 2},
-		{"not quite", Reading{Within: 100}, 1, []Reading{{True: 20_000, Wall: 40_000, Within: 101},
-			{True: 40_000, Wall: 40_000, Within: 100}}, 2, 1},
-		{"half of a small difference", Reading{Within: 50}, 0.01, []Reading{{True: 20_000, Wall: 40_000, Within: 50}}, 1, 2},
-		{"more than half of it", Reading{Within: 50}, 0.0098, []Reading{{True: 20_000, Wall: 20_000, Within: 50},
-			{True: 40_000, Wall: 80_000, Within: 50}}, 2, 2},
-		{"for a second", Reading{Within: second}, 1, []Reading{{True: second - 1, Within: second},
-			{True: second, Wall: 3 * second, Within: second}}, 2, 3},
-		{"for a second since it began", Reading{True: second, Within: second}, 1, []Reading{{True: 2*second - 1, Within: second},
-			{True: 2 * second, Wall: second, Within: second}}, 2, 1},
-		{"a better beginning", Reading{Within: 1000}, 1, []Reading{{True: 20_000, Wall: 20_000, Within: 499},
-			{True: 220_000, Wall: 420_000, Within: 499}}, 2, 2},
-		{"no better beginning", Reading{Within: 1000}, 1, []Reading{{True: 20_000, Wall: 0, Within: 500},
-			{True: 200_000, Wall: 200_000, Within: 500}}, 2, 1},
+		{"well enough at once", Reading{Uncertainty: 100}, 1, []Reading{{True: 20_000, Wall: 40_000, Uncertainty: 100}}, 1, 2},
+		{"not quite", Reading{Uncertainty: 100}, 1, []Reading{{True: 20_000, Wall: 40_000, Uncertainty: 101},
+			{True: 40_000, Wall: 40_000, Uncertainty: 100}}, 2, 1},
+		{"half of a small difference", Reading{Uncertainty: 50}, 0.01, []Reading{{True: 20_000, Wall: 40_000, Uncertainty: 50}}, 1, 2},
+		{"more than half of it", Reading{Uncertainty: 50}, 0.0098, []Reading{{True: 20_000, Wall: 20_000, Uncertainty: 50},
+			{True: 40_000, Wall: 80_000, Uncertainty: 50}}, 2, 2},
+		{"for a second", Reading{Uncertainty: second}, 1, []Reading{{True: second - 1, Uncertainty: second},
+			{True: second, Wall: 3 * second, Uncertainty: second}}, 2, 3},
+		{"for a second since it began", Reading{True: second, Uncertainty: second}, 1, []Reading{{True: 2*second - 1, Uncertainty: second},
+			{True: 2 * second, Wall: second, Uncertainty: second}}, 2, 1},
+		{"a better beginning", Reading{Uncertainty: 1000}, 1, []Reading{{True: 20_000, Wall: 20_000, Uncertainty: 499},
+			{True: 220_000, Wall: 420_000, Uncertainty: 499}}, 2, 2},
+		{"no better beginning", Reading{Uncertainty: 1000}, 1, []Reading{{True: 20_000, Wall: 0, Uncertainty: 500},
+			{True: 200_000, Wall: 200_000, Uncertainty: 500}}, 2, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onVirtual(t, func(t *testing.T, r *rig) {
@@ -58,11 +58,11 @@ func TestARateIsMeasuredForAsLongAsItTakes(t *testing.T) {
 	}
 }
 
-func TestWhatARateHasToShow(t *testing.T) {
-	require.Equal(t, rateSlack, tellable(1, 1))
-	require.Equal(t, 0.5, tellable(1.5, 1))
-	require.True(t, near(0.1, 0, 0), "as far off as may be")
-	require.False(t, near(1.0625, 1.125, 1), "as near to what it was before")
+func TestRateDifference(t *testing.T) {
+	require.Equal(t, rateSlack, rateDifference(1, 1))
+	require.Equal(t, 0.5, rateDifference(1.5, 1))
+	require.True(t, rateMatches(0.1, 0, 0), "as far off as may be")
+	require.False(t, rateMatches(1.0625, 1.125, 1), "as near to what it was before")
 }
 
 // slowClock is a node whose clock takes its time to read.
@@ -79,15 +79,15 @@ func (s *slowClock) Clock(ctx context.Context) (int64, error) {
 }
 
 // A node's clock is read three times, and the first of those that took the shortest counts.
-func TestTheQuickestReadingCounts(t *testing.T) {
+func TestClockReading_UsesQuickestSample(t *testing.T) {
 	for want, took := range map[int64][]time.Duration{1: {2, 2, 6}, 2: {4, 2, 6}, 3: {4, 6, 2}} {
 		onVirtual(t, func(t *testing.T, r *rig) {
 			node := &slowClock{take: func(i int) { r.sleep(took[i] * time.Millisecond) }}
-			read, _ := r.nemesis.nodeClock(node, "n1")
+			read, _ := r.nemesis.nodeClockAccess(node, "n1")
 			best, err := read(context.Background())
 			require.NoError(t, err)
 			require.Equal(t, want, best.Wall)
-			require.Equal(t, int64(time.Millisecond), best.Within, "half of what it took")
+			require.Equal(t, int64(time.Millisecond), best.Uncertainty, "half of what it took")
 		})
 	}
 }
@@ -118,7 +118,7 @@ func withSloppy(t *testing.T, by time.Duration, test func(t *testing.T, r *rig))
 	})
 }
 
-func TestAJumpIsEffectiveWithin5ms(t *testing.T) {
+func TestClock_JumpTolerance5ms(t *testing.T) {
 	for by, effective := range map[time.Duration]bool{jumpSlack: true, -jumpSlack: true, jumpSlack + 1: false, -jumpSlack - 1: false} {
 		withSloppy(t, by, func(t *testing.T, r *rig) {
 			r.apply(t, Fault{Kind: Clock, Targets: []string{"n2"}, Jump: time.Second})
@@ -136,7 +136,7 @@ func TestAJumpIsEffectiveWithin5ms(t *testing.T) {
 	}
 }
 
-func TestAFlushThatLeavesKeysIsNotEffective(t *testing.T) {
+func TestFlush_KeysRemain_NotEffective(t *testing.T) {
 	withSloppy(t, 0, func(t *testing.T, r *rig) {
 		require.Equal(t, history.TypeOK, r.attempt(t, "c1", "k1", time.Second).Type)
 		require.Equal(t, history.TypeOK, r.attempt(t, "c1", "k2", time.Second).Type)
@@ -145,21 +145,21 @@ func TestAFlushThatLeavesKeysIsNotEffective(t *testing.T) {
 		f := r.last(t)
 		require.False(t, f.Effective)
 		require.Equal(t, map[string]string{"keys before": "2", "keys left": "2"}, f.Measured)
-		require.Zero(t, *f.Met)
+		require.Zero(t, *f.Affected)
 	})
 	onVirtual(t, func(t *testing.T, r *rig) {
 		require.Equal(t, history.TypeOK, r.attempt(t, "c1", "k1", time.Second).Type)
 		r.sleep(100 * time.Millisecond)
 		r.apply(t, Fault{Kind: Flush, Targets: []string{"n2"}})
-		require.Equal(t, 1, *r.last(t).Met)
+		require.Equal(t, 1, *r.last(t).Affected)
 	})
 }
 
 // How long a fault lasted is counted from its beginning, whenever that was.
-func TestHowLongAFaultLasted(t *testing.T) {
+func TestFaultEnd_RecordsDuration(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
 		r.sleep(10 * time.Second)
-		begun := r.apply(t, Fault{Kind: Busy, Targets: []string{"n1"}, Lasts: 300 * time.Millisecond})
+		begun := r.apply(t, Fault{Kind: Busy, Targets: []string{"n1"}, Duration: 300 * time.Millisecond})
 		r.sleep(300 * time.Millisecond)
 		require.NoError(t, r.nemesis.End(context.Background(), begun[0]))
 		require.InDelta(t, 300*time.Millisecond, duration(t, r.last(t).Measured, "lasted"), float64(10*time.Millisecond))
@@ -169,39 +169,39 @@ func TestHowLongAFaultLasted(t *testing.T) {
 		r.apply(t, Fault{Kind: Kill, Targets: []string{"n2"}})
 		for _, f := range r.faults() {
 			if f.Kind == string(Pause) && f.Phase == history.PhaseEnd {
-				require.InDelta(t, 300*time.Millisecond, duration(t, f.Measured, Find(string(Pause)).dies), float64(10*time.Millisecond))
+				require.InDelta(t, 300*time.Millisecond, duration(t, f.Measured, Find(string(Pause)).endsWithProcess), float64(10*time.Millisecond))
 			}
 		}
 	})
 }
 
 // Faults are numbered from 1 in the order in which they begin; only a delay says by how much.
-func TestFaultsAreNumbered(t *testing.T) {
+func TestFaultIDsAreSequential(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
 		r.apply(t, Fault{Kind: Flush, Targets: []string{"n1"}})
-		r.apply(t, Fault{Kind: Delay, Targets: []string{"c1-n1"}, By: 5 * time.Millisecond})
-		r.apply(t, Fault{Kind: Cut, Targets: []string{"c1-n2"}, By: 5 * time.Millisecond, Direction: cluster.ToNode})
+		r.apply(t, Fault{Kind: Delay, Targets: []string{"c1-n1"}, Delay: 5 * time.Millisecond})
+		r.apply(t, Fault{Kind: Cut, Targets: []string{"c1-n2"}, Delay: 5 * time.Millisecond, Direction: cluster.ToNode})
 		r.apply(t, Fault{Kind: Cut, Targets: []string{"c1-n3"}})
 		var ids []int
 		var by []int64
 		for _, f := range r.faults() {
-			ids, by = append(ids, f.ID), append(by, f.By)
+			ids, by = append(ids, f.ID), append(by, f.Delay)
 		}
 		require.Equal(t, []int{1, 2, 3, 4}, ids)
 		require.Equal(t, []int64{0, int64(5 * time.Millisecond), 0, 0}, by)
-		require.Equal(t, string(cluster.ToNode), r.faults()[2].Asked["direction"])
-		require.Equal(t, string(cluster.Both), r.faults()[3].Asked["direction"])
+		require.Equal(t, string(cluster.ToNode), r.faults()[2].Requested["direction"])
+		require.Equal(t, string(cluster.Both), r.faults()[3].Requested["direction"])
 	})
 }
 
 // A client stands still that has said nothing since it was paused; what it said at that moment was on its way.
-func TestAClientIsStillThatSaysNothing(t *testing.T) {
+func TestPauseClient_SilentClientIsStopped(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
-		s, err := r.nemesis.standstill("c1")
+		s, err := r.nemesis.pauseControl("c1")
 		require.NoError(t, err)
 		r.clients.said["c1"] = 100
 		for since, still := range map[int64]bool{99: false, 100: true, 101: true} {
-			is, err := s.still(context.Background(), since)
+			is, err := s.isStopped(context.Background(), since)
 			require.NoError(t, err)
 			require.Equal(t, still, is, since)
 		}
@@ -219,7 +219,7 @@ func (w ways) Measure(d cluster.Direction) func() cluster.Traffic {
 }
 
 // The quickest message of a link is that of either way, of ways that any passed.
-func TestTheQuickestMessageOfALink(t *testing.T) {
+func TestMeasureTraffic_ShortestOfBothDirections(t *testing.T) {
 	for _, c := range []struct {
 		there, back cluster.Traffic
 		shortest    time.Duration
@@ -230,7 +230,7 @@ func TestTheQuickestMessageOfALink(t *testing.T) {
 		{cluster.Traffic{Messages: 2, SetOut: 1, Shortest: 3}, cluster.Traffic{SetOut: 1, Shortest: 0}, 3},
 	} {
 		link := ways{passed: map[cluster.Direction]cluster.Traffic{cluster.ToNode: c.there, cluster.ToClient: c.back}}
-		sum := measure(link, cluster.Both)()
+		sum := measureTraffic(link, cluster.Both)()
 		require.Equal(t, cluster.Traffic{Messages: 2, SetOut: 2, Shortest: c.shortest}, sum)
 	}
 }

@@ -12,7 +12,7 @@ func Declare(d *Declaration, apply func(n *Nemesis, ctx context.Context, f Fault
 // NodeOf, BeginFault and EndKinds are what the code of a fault uses.
 var (
 	NodeOf   = (*Nemesis).node
-	EndKinds = (*Nemesis).endKinds
+	EndKinds = (*Nemesis).endMatching
 )
 
 // BeginFault records a fault that lasts; end undoes it, and both say what they

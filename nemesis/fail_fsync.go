@@ -13,21 +13,21 @@ const FailFsync = "fail-fsync"
 
 var _ = declare(&Declaration{
 	Kind: FailFsync, Doc: "lets each fsync on the node's disk fail with an I/O error (EIO)",
-	Node:     &Effect{Class: history.NodeDisk},
-	Optional: []string{"for"},
-	Met:      "fsyncs that failed",
+	Node:        &Effect{Class: history.NodeDisk},
+	Optional:    []string{"for"},
+	AffectedDoc: "fsyncs that failed",
 	Words: Words{
-		ToDo: order("let each fsync of %s fail (EIO)"),
-		Begun: func(f history.Fault) string {
-			return "each fsync of " + who(f) + " fails from here on" + wording.Behind(" with ", f.Asked["error"])
+		Instruction: instructionFor("let each fsync of %s fail (EIO)"),
+		Begin: func(f history.Fault) string {
+			return "each fsync of " + targetList(f) + " fails from here on" + wording.Prefix(" with ", f.Requested["error"])
 		},
-		Over: asBefore,
+		End: fsyncEndText,
 	},
 	apply: func(n *Nemesis, _ context.Context, f Fault, target string) (*Active, error) {
-		return n.fsync(f, target, map[string]string{"error": "EIO"}, disturbance{
-			begin:   func(d cluster.Disk) error { return d.FailFsync(true) },
-			end:     func(d cluster.Disk) error { return d.FailFsync(false) },
-			counted: func(done cluster.Disturbed) int { return done.Failed },
+		return n.fsync(f, target, map[string]string{"error": "EIO"}, fsyncFault{
+			begin: func(d cluster.Disk) error { return d.FailFsync(true) },
+			end:   func(d cluster.Disk) error { return d.FailFsync(false) },
+			count: func(done cluster.Disturbed) int { return done.Failed },
 		})
 	},
 })

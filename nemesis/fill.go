@@ -18,25 +18,25 @@ const Fill = "fill"
 var _ = declare(&Declaration{
 	Kind: Fill, Doc: "another user of the node fills its memory, up to `maxmemory` and, where keys are evicted for it, " +
 		"ten times over; with keys that expire, where only such are evicted",
-	Node:     &Effect{Class: history.NodeMemory},
-	Optional: []string{"for"},
-	Met:      "not counted, as of a kill: that its memory is full is measured",
+	Node:        &Effect{Class: history.NodeMemory},
+	Optional:    []string{"for"},
+	AffectedDoc: "not counted, as of a kill: that its memory is full is measured",
 	Words: Words{
-		ToDo: order("let another user fill the memory of %s"),
-		Begun: func(f history.Fault) string {
-			return "another user fills the memory of " + who(f) + madeRoom(f.Measured["evicted_keys"])
+		Instruction: instructionFor("let another user fill the memory of %s"),
+		Begin: func(f history.Fault) string {
+			return "another user fills the memory of " + targetList(f) + evictedText(f.Measured["evicted_keys"])
 		},
-		Over: func(f history.Fault) string {
-			return "the memory of " + who(f) + " has room again" +
-				wording.Behind("; writes that it refused: ", f.Measured["refused writes"])
+		End: func(f history.Fault) string {
+			return "the memory of " + targetList(f) + " has room again" +
+				wording.Prefix("; writes that it refused: ", f.Measured["refused writes"])
 		},
-		Was: "had its memory filled",
+		Past: "had its memory filled",
 	},
 	apply: (*Nemesis).fill,
 })
 
-// madeRoom says how many keys were evicted.
-func madeRoom(n string) string {
+// evictedText says how many keys were evicted.
+func evictedText(n string) string {
 	switch n {
 	case "", "0":
 		return ""
@@ -54,20 +54,20 @@ func (n *Nemesis) fill(ctx context.Context, f Fault, target string) (*Active, er
 	if err != nil {
 		return nil, err
 	}
-	if len(n.on(target, Fill)) > 0 {
-		return nil, errors.New("it is in effect already")
+	if len(n.activeOn(target, Fill)) > 0 {
+		return nil, errors.New("already in effect")
 	}
-	if _, err := n.look(ctx, target); err != nil {
+	if _, err := n.inspect(ctx, target); err != nil {
 		return nil, err
 	}
-	before, err := memoryOf(ctx, server)
+	before, err := readMemory(ctx, server)
 	if err != nil {
 		return nil, err
 	}
 	if err := server.Fill(ctx); err != nil {
 		return nil, err
 	}
-	after, err := memoryOf(ctx, server)
+	after, err := readMemory(ctx, server)
 	if err != nil {
 		return nil, err
 	}
@@ -75,16 +75,16 @@ func (n *Nemesis) fill(ctx context.Context, f Fault, target string) (*Active, er
 	measured["used_memory before"] = strconv.Itoa(before.used)
 	measured["evicted_keys"] = strconv.Itoa(after.evicted - before.evicted)
 	a := &Active{Target: target, fault: f, asked: map[string]string{"maxmemory": strconv.Itoa(after.limit)}}
-	a.end = func(ctx context.Context) (proof, error) { return drain(ctx, server, after) }
+	a.end = func(ctx context.Context) (proof, error) { return endFill(ctx, server, after) }
 	n.begin(a, proof{measured: measured, effective: after.limit > 0 && (after.used >= after.limit || after.evicted > before.evicted)})
-	_, err = n.look(ctx, target) // a key that was evicted is gone from here on
+	_, err = n.inspect(ctx, target) // a key that was evicted is gone from here on
 	return a, err
 }
 
-// drain takes the data away again. A node that is down has forgotten it, or does
+// endFill takes the data away again. A node that is down has forgotten it, or does
 // so as a server without it.
-func drain(ctx context.Context, server cluster.Server, full memory) (proof, error) {
-	left, err := memoryOf(ctx, server)
+func endFill(ctx context.Context, server cluster.Server, full memoryUsage) (proof, error) {
+	left, err := readMemory(ctx, server)
 	if errors.Is(err, cluster.ErrDown) {
 		return proof{measured: map[string]string{"state": "down"}, effective: true}, nil
 	}
@@ -94,7 +94,7 @@ func drain(ctx context.Context, server cluster.Server, full memory) (proof, erro
 	if err != nil {
 		return proof{}, err
 	}
-	now, err := memoryOf(ctx, server)
+	now, err := readMemory(ctx, server)
 	measured := now.measured()
 	maps.Copy(measured, map[string]string{
 		"refused writes": strconv.Itoa(left.refused - full.refused), "evicted_keys": strconv.Itoa(left.evicted - full.evicted),
@@ -102,15 +102,15 @@ func drain(ctx context.Context, server cluster.Server, full memory) (proof, erro
 	return proof{measured: measured, effective: now.used < now.limit}, err
 }
 
-// memory is a server's, in bytes, with what happened for want of it so far.
-type memory struct{ used, limit, evicted, refused int }
+// memoryUsage is a server's, in bytes, with what happened for want of it so far.
+type memoryUsage struct{ used, limit, evicted, refused int }
 
-func memoryOf(ctx context.Context, server cluster.Server) (memory, error) {
+func readMemory(ctx context.Context, server cluster.Server) (memoryUsage, error) {
 	info, err := server.Info(ctx)
 	if err != nil {
-		return memory{}, err
+		return memoryUsage{}, err
 	}
-	m := memory{evicted: counter(info["evicted_keys"])}
+	m := memoryUsage{evicted: infoCounter(info["evicted_keys"])}
 	if _, err := fmt.Sscanf(info["errorstat_OOM"], "count=%d", &m.refused); err != nil {
 		m.refused = 0 // it has not happened yet
 	}
@@ -123,12 +123,12 @@ func memoryOf(ctx context.Context, server cluster.Server) (memory, error) {
 	return m, nil
 }
 
-// counter is a number of INFO, 0 where there is none.
-func counter(text string) int {
+// infoCounter is a number of INFO, 0 where there is none.
+func infoCounter(text string) int {
 	n, _ := strconv.Atoi(text)
 	return n
 }
 
-func (m memory) measured() map[string]string {
+func (m memoryUsage) measured() map[string]string {
 	return map[string]string{"used_memory": strconv.Itoa(m.used)}
 }

@@ -17,16 +17,16 @@ var _ = declare(&Declaration{
 	Kind: FillDisk, Doc: "fills the node's disk: whatever its server writes fails with ENOSPC; on docker it is a small one, of 4 MB",
 	Node:     &Effect{Class: history.NodeDisk},
 	Optional: []string{"for"}, SmallDisk: true,
-	Met: "writes that found the disk full",
+	AffectedDoc: "writes that found the disk full",
 	Words: Words{
-		ToDo: order("fill the disk of %s (ENOSPC)"),
-		Begun: func(f history.Fault) string {
-			return "the disk of " + who(f) + " is full" + wording.Behind(": writes fail with ", f.Asked["error"])
+		Instruction: instructionFor("fill the disk of %s (ENOSPC)"),
+		Begin: func(f history.Fault) string {
+			return "the disk of " + targetList(f) + " is full" + wording.Prefix(": writes fail with ", f.Requested["error"])
 		},
-		Over: func(f history.Fault) string {
-			return "the disk of " + who(f) + " has room again" + wording.Behind("; writes that it refused: ", f.Measured["refused writes"])
+		End: func(f history.Fault) string {
+			return "the disk of " + targetList(f) + " has room again" + wording.Prefix("; writes that it refused: ", f.Measured["refused writes"])
 		},
-		Was: "had its disk filled",
+		Past: "had its disk filled",
 	},
 	apply: (*Nemesis).fillDisk,
 })
@@ -43,8 +43,8 @@ func (n *Nemesis) fillDisk(ctx context.Context, f Fault, target string) (*Active
 	if err != nil {
 		return nil, err
 	}
-	if len(n.on(target, FillDisk)) > 0 {
-		return nil, errors.New("it is in effect already")
+	if len(n.activeOn(target, FillDisk)) > 0 {
+		return nil, errors.New("already in effect")
 	}
 	before, err := disk.Disturbed()
 	if err != nil {
@@ -69,7 +69,7 @@ func (n *Nemesis) fillDisk(ctx context.Context, f Fault, target string) (*Active
 		after, err := disk.Disturbed()
 		refused := after.Full - before.Full
 		measured["refused writes"] = strconv.Itoa(refused)
-		return proof{measured: measured, effective: refused > 0, met: &refused}, err
+		return proof{measured: measured, effective: refused > 0, affected: &refused}, err
 	}
 	a := &Active{Target: target, fault: f, asked: map[string]string{"error": "ENOSPC"}, end: end}
 	return n.begin(a, proof{effective: true}), nil

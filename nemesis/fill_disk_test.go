@@ -14,7 +14,7 @@ import (
 
 // With appendfsync always a server that cannot write ends; with everysec it
 // refuses writes, and takes them again when there is room.
-func TestAFullDisk(t *testing.T) {
+func TestFillDisk_ServerStopsOrReportsError(t *testing.T) {
 	for setting, want := range map[cluster.Persistence][2]string{
 		cluster.PersistAlways:   {"state", "down"},
 		cluster.PersistEverysec: {"aof_last_write_status", "err"},
@@ -24,7 +24,7 @@ func TestAFullDisk(t *testing.T) {
 				needDisk(t, r)
 				ctx := context.Background()
 				begun := r.apply(t, Fault{Kind: FillDisk, Targets: []string{"n2"}})
-				require.Equal(t, map[string]string{"error": "ENOSPC"}, r.last(t).Asked)
+				require.Equal(t, map[string]string{"error": "ENOSPC"}, r.last(t).Requested)
 				require.Equal(t, history.TypeOK, r.attempt(t, "c1", "k1", time.Second).Type)
 				r.sleep(200 * time.Millisecond)
 				require.NoError(t, r.nemesis.End(ctx, begun[0]))
@@ -53,12 +53,12 @@ func TestAFullDisk(t *testing.T) {
 }
 
 // A disk that nothing was written to meanwhile shows nothing.
-func TestAFullDiskThatNobodyMetIsNoProof(t *testing.T) {
+func TestFillDisk_NoWrites_NotEffective(t *testing.T) {
 	onLocal(t, func(t *testing.T, r *rig) {
 		needDisk(t, r)
 		begun := r.apply(t, Fault{Kind: FillDisk, Targets: []string{"n2"}})
 		_, err := r.nemesis.Apply(context.Background(), Fault{Kind: FillDisk, Targets: []string{"n2"}})
-		require.ErrorContains(t, err, "fill-disk n2: it is in effect already")
+		require.ErrorContains(t, err, "fill-disk n2: already in effect")
 		require.NoError(t, r.nemesis.End(context.Background(), begun[0]))
 		require.False(t, r.last(t).Effective)
 		require.Equal(t, "0", r.last(t).Measured["refused writes"])

@@ -21,7 +21,7 @@ func measured(t *testing.T, f *history.Fault, name string) int {
 	return n
 }
 
-func TestAFullMemoryRefusesOrEvicts(t *testing.T) {
+func TestFill_RefusesWritesOrEvictsKeys(t *testing.T) {
 	for _, policy := range []string{"noeviction", "allkeys-lru", "volatile-ttl"} {
 		t.Run(policy, func(t *testing.T) {
 			full := func(c *cluster.Config) {
@@ -36,12 +36,12 @@ func TestAFullMemoryRefusesOrEvicts(t *testing.T) {
 				require.Equal(t, history.PhaseBegin, f.Phase)
 				require.True(t, f.Effective, f.Measured)
 				require.Less(t, measured(t, f, "used_memory before"), measured(t, f, "used_memory"))
-				require.Equal(t, strconv.Itoa(4<<20), f.Asked["maxmemory"])
+				require.Equal(t, strconv.Itoa(4<<20), f.Requested["maxmemory"])
 
 				seen, err := r.cluster.Node("n2").Look(ctx)
 				require.NoError(t, err)
 				if policy == "noeviction" {
-					require.Len(t, seen.Keys, 1, "the lock is there, and the neighbour's keys are no locks")
+					require.Len(t, seen.Keys, 1, "the lock is there, and the other tenant's keys are no locks")
 					require.Zero(t, measured(t, f, "evicted_keys"))
 					require.GreaterOrEqual(t, measured(t, f, "used_memory"), 4<<20)
 				} else {
@@ -49,7 +49,7 @@ func TestAFullMemoryRefusesOrEvicts(t *testing.T) {
 					require.Positive(t, measured(t, f, "evicted_keys"))
 				}
 				_, err = r.nemesis.Apply(ctx, Fault{Kind: Fill, Targets: []string{"n2"}})
-				require.ErrorContains(t, err, "fill n2: it is in effect already")
+				require.ErrorContains(t, err, "fill n2: already in effect")
 
 				require.Equal(t, history.TypeOK, r.attempt(t, "c1", "k2", time.Second).Type)
 				r.sleep(100 * time.Millisecond)
@@ -72,7 +72,7 @@ func TestAFullMemoryRefusesOrEvicts(t *testing.T) {
 }
 
 // What a server without memory cannot do, it is not asked for.
-func TestAFullServerCanBeFlushed(t *testing.T) {
+func TestFill_ThenFlush(t *testing.T) {
 	full := func(c *cluster.Config) { c.Settings = map[string]string{"maxmemory": "4mb"} }
 	onLocalWith(t, full, locks.Options{}, func(t *testing.T, r *rig) {
 		require.Equal(t, history.TypeOK, r.attempt(t, "c1", "k1", time.Second).Type)
@@ -84,14 +84,14 @@ func TestAFullServerCanBeFlushed(t *testing.T) {
 	})
 }
 
-func TestAMemoryWithoutALimitIsNeverFull(t *testing.T) {
+func TestFill_NoMaxmemory_NotEffective(t *testing.T) {
 	onLocal(t, func(t *testing.T, r *rig) {
 		_, err := r.nemesis.Apply(context.Background(), Fault{Kind: Fill, Targets: []string{"n2"}})
 		require.ErrorContains(t, err, "its memory has no limit (maxmemory), and is never full")
 	})
 	onVirtual(t, func(t *testing.T, r *rig) {
 		_, err := r.nemesis.Apply(context.Background(), Fault{Kind: Fill, Targets: []string{"n2"}})
-		require.EqualError(t, err, "fill n2: the nodes of the virtual cluster are no real servers")
+		require.EqualError(t, err, "fill n2: the virtual cluster has no real servers")
 		for _, fault := range []Kind{Fill, FillDisk, Rewrite} {
 			require.Error(t, r.can(string(fault)))
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"lockproof/harness/cluster"
 	"lockproof/harness/history"
 )
 
@@ -12,11 +13,11 @@ const Flush = "flush"
 
 var _ = declare(&Declaration{
 	Kind: Flush, Doc: "an operator's FLUSHALL",
-	Node: &Effect{Class: history.NodeForgets},
-	Draw: &Draw{},
-	Met:  "keys that were there and went",
+	Node:        &Effect{Class: history.NodeForgets},
+	Draw:        &Draw{},
+	AffectedDoc: "keys that were there and went",
 	Words: Words{
-		ToDo: order("flush %s (FLUSHALL)"), Begun: becomes("flushed: every key is gone"), Was: "was flushed",
+		Instruction: instructionFor("flush %s (FLUSHALL)"), Begin: passiveText("flushed: every key is gone"), Past: "was flushed",
 	},
 	apply: (*Nemesis).flush,
 })
@@ -24,30 +25,37 @@ var _ = declare(&Declaration{
 // flush is an operator's FLUSHALL. The proof is that no key has outlived it: a
 // key of that name may be there again, but then with another owner.
 func (n *Nemesis) flush(ctx context.Context, f Fault, target string) (*Active, error) {
+	before, after, gone, err := n.keysGone(ctx, target, func(node cluster.Node) error { return node.Flush(ctx) })
+	if err != nil {
+		return nil, err
+	}
+	went, left := len(gone), len(before.Keys)-len(gone)
+	measured := map[string]string{"keys before": strconv.Itoa(len(before.Keys)), "keys left": strconv.Itoa(left)}
+	n.recordInstant(f, target, nil, proof{measured: measured, effective: after.Up && left == 0, affected: &went})
+	n.recordNode(target, after)
+	return nil, nil
+}
+
+// keysGone looks into a node before and after an operator's act, and lists the keys that have lost their owner.
+func (n *Nemesis) keysGone(ctx context.Context, target string, act func(cluster.Node) error) (before, after history.Node, gone []string,
+	err error) {
 	node, err := n.node(target)
 	if err != nil {
-		return nil, err
+		return before, after, nil, err
 	}
-	before, err := n.look(ctx, target)
-	if err != nil {
-		return nil, err
+	if before, err = n.inspect(ctx, target); err != nil {
+		return before, after, nil, err
 	}
-	if err := node.Flush(ctx); err != nil {
-		return nil, err
+	if err = act(node); err != nil {
+		return before, after, nil, err
 	}
-	after, err := node.Look(ctx)
-	if err != nil {
-		return nil, err
+	if after, err = node.Look(ctx); err != nil {
+		return before, after, nil, err
 	}
-	left := 0
 	for key, state := range before.Keys {
-		if now, there := after.Keys[key]; there && now.Token == state.Token {
-			left++
+		if now, there := after.Keys[key]; !there || now.Token != state.Token {
+			gone = append(gone, key)
 		}
 	}
-	measured := map[string]string{"keys before": strconv.Itoa(len(before.Keys)), "keys left": strconv.Itoa(left)}
-	gone := len(before.Keys) - left
-	n.instant(f, target, nil, proof{measured: measured, effective: after.Up && left == 0, met: &gone})
-	n.saw(target, after)
-	return nil, nil
+	return before, after, gone, nil
 }

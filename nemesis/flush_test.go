@@ -10,7 +10,7 @@ import (
 	"lockproof/harness/history"
 )
 
-func TestAFlushLeavesNoKey(t *testing.T) {
+func TestFlush_RemovesEveryKey(t *testing.T) {
 	onClusters(t, func(t *testing.T, r *rig) {
 		require.Equal(t, history.TypeOK, r.attempt(t, "c1", "k1", time.Second).Type)
 		require.Equal(t, history.TypeOK, r.attempt(t, "c1", "k2", time.Second).Type)

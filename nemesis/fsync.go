@@ -11,16 +11,16 @@ import (
 	"lockproof/internal/wording"
 )
 
-// disturbance is what can be done to the fsyncs of a disk, and how often it has
+// fsyncFault is what can be done to the fsyncs of a disk, and how often it has
 // been.
-type disturbance struct {
+type fsyncFault struct {
 	begin, end func(cluster.Disk) error
-	counted    func(cluster.Disturbed) int
+	count      func(cluster.Disturbed) int
 }
 
 // fsync disturbs the fsyncs of a node's disk. The proof is to how many it was
 // done.
-func (n *Nemesis) fsync(f Fault, target string, asked map[string]string, do disturbance) (*Active, error) {
+func (n *Nemesis) fsync(f Fault, target string, asked map[string]string, do fsyncFault) (*Active, error) {
 	node, err := n.node(target)
 	if err != nil {
 		return nil, err
@@ -29,8 +29,8 @@ func (n *Nemesis) fsync(f Fault, target string, asked map[string]string, do dist
 	if err != nil {
 		return nil, err
 	}
-	if len(n.on(target, f.Kind)) > 0 {
-		return nil, errors.New("it is in effect already")
+	if len(n.activeOn(target, f.Kind)) > 0 {
+		return nil, errors.New("already in effect")
 	}
 	before, err := disk.Disturbed()
 	if err != nil {
@@ -44,8 +44,8 @@ func (n *Nemesis) fsync(f Fault, target string, asked map[string]string, do dist
 			return proof{}, err
 		}
 		after, err := disk.Disturbed()
-		n := do.counted(after) - do.counted(before)
-		return proof{measured: map[string]string{"fsyncs": strconv.Itoa(n)}, effective: n > 0, met: &n}, err
+		n := do.count(after) - do.count(before)
+		return proof{measured: map[string]string{"fsyncs": strconv.Itoa(n)}, effective: n > 0, affected: &n}, err
 	}
 	return n.begin(&Active{Target: target, fault: f, asked: asked, end: end}, proof{effective: true}), nil
 }
@@ -55,10 +55,10 @@ func (n *Nemesis) disk(node cluster.Node) (cluster.Disk, error) {
 	if disk, ok := node.(cluster.Disk); ok {
 		return disk, nil
 	}
-	return nil, fmt.Errorf("the %s cluster cannot get at its disk", n.cluster.Kind())
+	return nil, fmt.Errorf("the %s cluster has no access to disks", n.cluster.Kind())
 }
 
-// asBefore tells of the end of a disturbance.
-func asBefore(f history.Fault) string {
-	return "fsyncs of " + who(f) + " are as before" + wording.Behind("; disturbed: ", f.Measured["fsyncs"])
+// fsyncEndText tells of the end of a disturbance.
+func fsyncEndText(f history.Fault) string {
+	return "fsyncs of " + targetList(f) + " are as before" + wording.Prefix("; disturbed: ", f.Measured["fsyncs"])
 }

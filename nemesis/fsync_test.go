@@ -21,12 +21,12 @@ func onDisks(t *testing.T, test func(t *testing.T, r *rig)) {
 	})
 }
 
-func TestFsyncsAreDisturbedAndRecover(t *testing.T) {
+func TestFsyncFaults_TakeEffectAndEnd(t *testing.T) {
 	for _, c := range []struct {
 		fault Fault
 		asked map[string]string
 	}{
-		{Fault{Kind: SlowFsync, By: 300 * time.Millisecond}, map[string]string{"by": "300ms"}},
+		{Fault{Kind: SlowFsync, Delay: 300 * time.Millisecond}, map[string]string{"by": "300ms"}},
 		{Fault{Kind: FailFsync}, map[string]string{"error": "EIO"}},
 	} {
 		t.Run(string(c.fault.Kind), func(t *testing.T) {
@@ -36,9 +36,9 @@ func TestFsyncsAreDisturbedAndRecover(t *testing.T) {
 				require.Len(t, begun, 1)
 				f := r.last(t)
 				require.Equal(t, history.PhaseBegin, f.Phase)
-				require.Equal(t, c.asked, f.Asked)
+				require.Equal(t, c.asked, f.Requested)
 				_, err := r.nemesis.Apply(context.Background(), c.fault)
-				require.ErrorContains(t, err, "n2: it is in effect already")
+				require.ErrorContains(t, err, "n2: already in effect")
 
 				require.Equal(t, history.TypeOK, r.attempt(t, "c1", "k1", time.Second).Type)
 				r.sleep(100 * time.Millisecond)                            // a majority was enough; now all have it
@@ -62,19 +62,19 @@ func TestFsyncsAreDisturbedAndRecover(t *testing.T) {
 }
 
 // A disk on which nothing was synced meanwhile shows nothing.
-func TestFsyncsThatDidNotHappenAreNoProof(t *testing.T) {
+func TestFsyncFaults_NoFsyncs_NotEffective(t *testing.T) {
 	onDisks(t, func(t *testing.T, r *rig) {
-		begun := r.apply(t, Fault{Kind: SlowFsync, Targets: []string{"n2"}, By: time.Second})
+		begun := r.apply(t, Fault{Kind: SlowFsync, Targets: []string{"n2"}, Delay: time.Second})
 		require.NoError(t, r.nemesis.End(context.Background(), begun[0]))
 		require.False(t, r.last(t).Effective)
 		require.Equal(t, "0", r.last(t).Measured["fsyncs"])
 	})
 }
 
-func TestModelledDisksHaveNoFsync(t *testing.T) {
+func TestFsyncFaults_VirtualCluster_Unsupported(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
-		_, err := r.nemesis.Apply(context.Background(), Fault{Kind: SlowFsync, Targets: []string{"n2"}, By: time.Second})
-		require.EqualError(t, err, "slow-fsync n2: the virtual cluster cannot get at its disk")
+		_, err := r.nemesis.Apply(context.Background(), Fault{Kind: SlowFsync, Targets: []string{"n2"}, Delay: time.Second})
+		require.EqualError(t, err, "slow-fsync n2: the virtual cluster has no access to disks")
 		require.Error(t, r.can(string(SlowFsync)))
 		require.Error(t, r.can(string(FailFsync)))
 	})

@@ -11,8 +11,8 @@ var _ = declare(&Declaration{
 	Kind: Heal, Doc: "ends a cut in both directions",
 	Link: &Effect{Class: history.LinkHealed},
 	Words: Words{
-		ToDo:  order("heal %s"),
-		Begun: func(f history.Fault) string { return links(f) + " " + is(f) + " healed" },
+		Instruction: instructionFor("heal %s"),
+		Begin:       func(f history.Fault) string { return linkList(f) + " " + isOrAre(f) + " healed" },
 	},
-	apply: (*Nemesis).endKinds,
+	apply: (*Nemesis).endMatching,
 })

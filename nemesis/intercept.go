@@ -15,7 +15,7 @@ func (n *Nemesis) intercept(f Fault, target string, action cluster.Action) (*Act
 	if err != nil {
 		return nil, err
 	}
-	met, err := l.Intercept(cluster.Intercept{Command: f.Command, Part: f.Part, Action: action, Times: f.Times})
+	met, err := l.Intercept(cluster.Intercept{Command: f.Command, Part: f.Part, Action: action, Times: f.Count})
 	if err != nil {
 		return nil, err
 	}
@@ -25,12 +25,12 @@ func (n *Nemesis) intercept(f Fault, target string, action cluster.Action) (*Act
 		}
 		done := met()
 		proof := proof{measured: map[string]string{"messages": strconv.Itoa(done.Messages)}, effective: done.Messages > 0,
-			met: &done.Messages, sentAt: n.whenSent(done.First)}
+			affected: &done.Messages, sentAt: n.sendTimes(done.First)}
 		// The link has let go of everything, so this is the end of its other
 		// intercepts too.
-		return proof, n.endEach(ctx, n.on(target, endedBy(LetGo)...))
+		return proof, n.endFaults(ctx, n.activeOn(target, kindsEndedBy(LetGo)...))
 	}
-	asked := map[string]string{"command": f.Command, "part": string(f.Part), "times": fmt.Sprint(max(f.Times, 1))}
+	asked := map[string]string{"command": f.Command, "part": string(f.Part), "times": fmt.Sprint(max(f.Count, 1))}
 	a := &Active{Target: target, fault: f, asked: asked, end: end}
 	return n.begin(a, proof{effective: true}), nil
 }

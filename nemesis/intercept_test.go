@@ -11,7 +11,7 @@ import (
 	"lockproof/harness/history"
 )
 
-func TestInterceptsAreCounted(t *testing.T) {
+func TestIntercept_CountsMessages(t *testing.T) {
 	for _, kind := range []Kind{Hold, Lose, Drop} {
 		for _, part := range []cluster.Part{cluster.PartCommand, cluster.PartReply} {
 			t.Run(string(kind)+" "+string(part), func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestInterceptsAreCounted(t *testing.T) {
 	}
 }
 
-func TestAnInterceptThatMeetsNothingIsNotEffective(t *testing.T) {
+func TestIntercept_NoMessages_NotEffective(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
 		r.apply(t, Fault{Kind: Lose, Targets: []string{"c1-n1"}, Command: "UNLINK", Part: cluster.PartCommand})
 		require.Equal(t, history.TypeOK, r.attempt(t, "c1", "k1", time.Second).Type)
@@ -50,7 +50,7 @@ func TestAnInterceptThatMeetsNothingIsNotEffective(t *testing.T) {
 }
 
 // A hold that met nothing is not proven by what another hold on its link met.
-func TestAnInterceptIsProvenByItsOwnMessages(t *testing.T) {
+func TestIntercept_CountsOnlyItsOwnMessages(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
 		links := []string{"c1-n1"}
 		r.apply(t, Fault{Kind: Hold, Targets: links, Command: "DEL", Part: cluster.PartCommand})
@@ -60,7 +60,7 @@ func TestAnInterceptIsProvenByItsOwnMessages(t *testing.T) {
 		commands, effective := map[int]string{}, map[string]bool{}
 		for _, f := range r.faults() {
 			if f.Phase == history.PhaseBegin {
-				commands[f.ID] = f.Asked["command"]
+				commands[f.ID] = f.Requested["command"]
 				continue
 			}
 			effective[commands[f.ID]] = f.Effective
@@ -71,14 +71,14 @@ func TestAnInterceptIsProvenByItsOwnMessages(t *testing.T) {
 
 // A link lets go of everything at once, so the record of one intercept must not
 // go on when another is ended.
-func TestInterceptsOfOneLinkEndTogether(t *testing.T) {
+func TestIntercept_LetGoEndsAllOnTheLink(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
 		first := r.apply(t, Fault{Kind: Hold, Targets: []string{"c1-n1"}, Command: "SET", Part: cluster.PartCommand})
 		r.apply(t, Fault{Kind: Lose, Targets: []string{"c1-n1"}, Command: "GET", Part: cluster.PartReply})
 		r.apply(t, Fault{Kind: Hold, Targets: []string{"c1-n2"}, Command: "GET", Part: cluster.PartReply})
 		require.NoError(t, r.nemesis.End(context.Background(), first[0]))
-		require.Empty(t, r.nemesis.on("c1-n1", Hold, Lose, Drop))
-		require.Len(t, r.nemesis.on("c1-n2", Hold), 1, "another link keeps its own")
+		require.Empty(t, r.nemesis.activeOn("c1-n1", Hold, Lose, Drop))
+		require.Len(t, r.nemesis.activeOn("c1-n2", Hold), 1, "another link keeps its own")
 		require.Len(t, r.faults(), 5)
 	})
 }

@@ -14,44 +14,44 @@ var _ = declare(&Declaration{
 	Kind: Kill, Doc: "SIGKILL; only nodes can take `after`, clients stay dead",
 	Node: &Effect{Class: history.NodeDown}, Client: &Effect{Class: history.ClientKilled},
 	Optional: []string{"after"},
-	Check:    deadClients,
+	Check:    checkKillUse,
 	Draw:     &Draw{Targets: Nodes, Required: []string{"for"}}, // clients do not come back
 	EndedBy:  Start,
-	Met: "not counted: the checker looks for a key that was there, or a client that asked meanwhile; " +
+	AffectedDoc: "not counted: the checker looks for a key that was there, or a client that asked meanwhile; " +
 		"of a client, for an operation or a lease",
 	Words: Words{
-		ToDo: order("kill %s (SIGKILL)"), Begun: becomes("killed (SIGKILL)"), Was: "was killed",
+		Instruction: instructionFor("kill %s (SIGKILL)"), Begin: passiveText("killed (SIGKILL)"), Past: "was killed",
 	},
-	apply: (*Nemesis).kill, undo: (*Nemesis).startAgain,
+	apply: (*Nemesis).kill, undo: (*Nemesis).restartNodes,
 })
 
-// deadClients holds back the restart of a client: the dead do not come back.
-func deadClients(u Use) []Misuse {
+// checkKillUse holds back the restart of a client: the dead do not come back.
+func checkKillUse(u Use) []Misuse {
 	var found []Misuse
 	for _, client := range u.Clients {
-		if u.Given["after"] {
-			found = append(found, Misuse{"after", client + " is a client, which stays dead", "only nodes are started again `after` a kill"})
+		if u.Modifiers["after"] {
+			found = append(found, Misuse{"after", client + " is a client: a killed client cannot be restarted", "remove `after`, or kill a node"})
 		}
 	}
 	return found
 }
 
 func (n *Nemesis) kill(ctx context.Context, f Fault, target string) (*Active, error) {
-	if n.names[target] {
+	if n.clientNames[target] {
 		return nil, n.killClient(f, target)
 	}
-	earlier, err := n.life(ctx, f, target, func(node cluster.Node, _ map[string]string) error { return node.Kill(ctx) })
+	earlier, err := n.stopOrStart(ctx, f, target, func(node cluster.Node, _ map[string]string) error { return node.Kill(ctx) })
 	if err != nil {
 		return nil, err
 	}
-	return nil, n.supervised(ctx, target, earlier)
+	return nil, n.awaitSupervisor(ctx, target, earlier)
 }
 
 func (n *Nemesis) killClient(f Fault, name string) error {
 	if err := n.clients.Kill(name); err != nil {
 		return err
 	}
-	n.died(name, f.Kind)
-	n.instant(f, name, nil, proof{measured: map[string]string{"state": "gone"}, effective: true})
+	n.endWithProcess(name, f.Kind)
+	n.recordInstant(f, name, nil, proof{measured: map[string]string{"state": "gone"}, effective: true})
 	return nil
 }

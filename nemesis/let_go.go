@@ -11,8 +11,8 @@ var _ = declare(&Declaration{
 	Kind: LetGo, Doc: "passes on what is held, and ends every hold, lose and drop on the link",
 	Link: &Effect{Class: history.LetGo},
 	Words: Words{
-		ToDo:  order("deliver what is held on %s"),
-		Begun: func(f history.Fault) string { return "what is held on " + links(f) + " is delivered" },
+		Instruction: instructionFor("deliver what is held on %s"),
+		Begin:       func(f history.Fault) string { return "what is held on " + linkList(f) + " is delivered" },
 	},
-	apply: (*Nemesis).endKinds,
+	apply: (*Nemesis).endMatching,
 })

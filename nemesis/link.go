@@ -13,7 +13,7 @@ func (n *Nemesis) link(target string) (cluster.Link, error) {
 	from, to, _ := strings.Cut(target, "-")
 	l := n.cluster.Link(from, to)
 	if l == nil {
-		return nil, fmt.Errorf("there is no link from %q to %q", from, to)
+		return nil, fmt.Errorf("unknown link from %q to %q", from, to)
 	}
 	return l, nil
 }
@@ -26,8 +26,8 @@ func directions(d cluster.Direction) []cluster.Direction {
 	return []cluster.Direction{d}
 }
 
-// measure watches a link both ways, or one.
-func measure(l cluster.Link, d cluster.Direction) func() cluster.Traffic {
+// measureTraffic watches a link both ways, or one.
+func measureTraffic(l cluster.Link, d cluster.Direction) func() cluster.Traffic {
 	var read []func() cluster.Traffic
 	for _, way := range directions(d) {
 		read = append(read, l.Measure(way))
@@ -46,8 +46,8 @@ func measure(l cluster.Link, d cluster.Direction) func() cluster.Traffic {
 	}
 }
 
-// whenSent gives the true times of when messages set out.
-func (n *Nemesis) whenSent(first []time.Time) []int64 {
+// sendTimes gives the true times of when messages set out.
+func (n *Nemesis) sendTimes(first []time.Time) []int64 {
 	now, read := n.cluster.Now(), time.Now()
 	var times []int64
 	for _, sent := range first {

@@ -259,7 +259,7 @@ func (w *workers) Pause(name string) error  { return w.workers[name].Pause() }
 func (w *workers) Resume(name string) error { return w.workers[name].Resume() }
 func (w *workers) Kill(name string) error   { return w.workers[name].Kill() }
 
-func (w *workers) LastWord(name string) int64 {
+func (w *workers) LastEventTime(name string) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.said[name]

@@ -19,26 +19,27 @@ type Fault struct {
 	Kind      Kind
 	Targets   []string
 	Direction cluster.Direction // cut, delay
-	By        time.Duration     // delay, slow-fsync
+	Delay     time.Duration     // delay, slow-fsync
 	Jump      time.Duration     // clock
 	Rate      float64           // clock; 0: as before
+	Key       string            // delete-key
 	Command   string            // hold, lose, drop
 	Part      cluster.Part      // hold, lose, drop
-	Times     int               // hold, lose, drop
-	Lasts     time.Duration     // rewrite
+	Count     int               // hold, lose, drop
+	Duration  time.Duration     // rewrite
 	// Setting marks a fault as part of the scenario's setting.
-	Setting bool
+	Background bool
 
-	drawn bool  // by a schedule
-	since int64 // from when on it may be in effect
+	random       bool  // by a schedule
+	startedAfter int64 // from when on it may be in effect
 }
 
 // Reading is what the clocks of a client or a node showed at a true time.
 type Reading struct {
 	True, Monotonic, Wall int64
 	Rate                  float64
-	// Within is how far from True the clock may have been read.
-	Within int64
+	// Uncertainty is how far from True the clock may have been read.
+	Uncertainty int64
 }
 
 // ClientControl is how a nemesis gets at the clients of a run.
@@ -46,8 +47,8 @@ type ClientControl interface {
 	Pause(name string) error
 	Resume(name string) error
 	Kill(name string) error
-	// LastWord is the true time of the latest event that a client has told of.
-	LastWord(name string) int64
+	// LastEventTime is the true time of the latest event that a client has told of.
+	LastEventTime(name string) int64
 	// SetClock changes a client's clocks and reads them afterwards.
 	SetClock(ctx context.Context, name string, set client.SetClock) (Reading, error)
 }
@@ -55,10 +56,10 @@ type ClientControl interface {
 // Nemesis applies faults to one cluster and its clients, and knows which are in
 // effect. Its methods may be called from any goroutine.
 type Nemesis struct {
-	cluster cluster.Cluster
-	clients ClientControl
-	names   map[string]bool // the clients
-	record  func(history.Event)
+	cluster     cluster.Cluster
+	clients     ClientControl
+	clientNames map[string]bool // the clients
+	record      func(history.Event)
 
 	mu     sync.Mutex
 	nextID int
@@ -67,10 +68,10 @@ type Nemesis struct {
 	clocks map[string]Reading // of the nodes, when they were set last
 	runIDs map[string]string  // of the nodes, as last seen
 
-	// distances are the delays in effect on each link, added up by direction.
+	// linkDelays are the delays in effect on each link, added up by direction.
 	// Its lock is held while a link changes, which takes no virtual time.
-	delaying  sync.Mutex
-	distances map[way]time.Duration
+	delayMu    sync.Mutex
+	linkDelays map[linkDirection]time.Duration
 }
 
 // Active is a fault in effect on one target.
@@ -89,17 +90,17 @@ type Active struct {
 type proof struct {
 	measured  map[string]string
 	effective bool
-	met       *int
+	affected  *int
 	sentAt    []int64
 }
 
 // New makes a nemesis for a cluster and its clients.
 func New(c cluster.Cluster, clients ClientControl, names []string, record func(history.Event)) *Nemesis {
-	n := &Nemesis{cluster: c, clients: clients, names: map[string]bool{}, record: record,
+	n := &Nemesis{cluster: c, clients: clients, clientNames: map[string]bool{}, record: record,
 		rates: map[string]float64{}, clocks: map[string]Reading{},
-		runIDs: map[string]string{}, distances: map[way]time.Duration{}}
+		runIDs: map[string]string{}, linkDelays: map[linkDirection]time.Duration{}}
 	for _, name := range names {
-		n.names[name] = true
+		n.clientNames[name] = true
 	}
 	return n
 }
@@ -125,19 +126,19 @@ func (n *Nemesis) apply(ctx context.Context, f Fault, target string) (*Active, e
 	d := Find(string(f.Kind))
 	switch {
 	case d == nil:
-		return nil, errors.New("there is no such fault")
-	case d.on(target, n.isClient) == nil:
-		return nil, fmt.Errorf("it takes %s", d.Targets())
+		return nil, errors.New("unknown fault")
+	case d.effectOn(target, n.isClient) == nil:
+		return nil, fmt.Errorf("invalid target: want %s", d.Targets())
 	}
-	f.since = n.cluster.Now()
+	f.startedAfter = n.cluster.Now()
 	return d.apply(n, ctx, f, target)
 }
 
-func (n *Nemesis) isClient(name string) bool { return n.names[name] }
+func (n *Nemesis) isClient(name string) bool { return n.clientNames[name] }
 
 // class is what a kind of fault does to a target.
 func (n *Nemesis) class(kind Kind, target string) history.Class {
-	return Find(string(kind)).on(target, n.isClient).Class
+	return Find(string(kind)).effectOn(target, n.isClient).Class
 }
 
 // node finds the node that a target names.
@@ -145,7 +146,7 @@ func (n *Nemesis) node(target string) (cluster.Node, error) {
 	if node := n.cluster.Node(target); node != nil {
 		return node, nil
 	}
-	return nil, fmt.Errorf("there is no client or node %s", target)
+	return nil, fmt.Errorf("unknown client or node %s", target)
 }
 
 // server finds the real server that a target names.
@@ -157,7 +158,7 @@ func (n *Nemesis) server(target string) (cluster.Server, error) {
 	if server, ok := node.(cluster.Server); ok {
 		return server, nil
 	}
-	return nil, fmt.Errorf("the nodes of the %s cluster are no real servers", n.cluster.Kind())
+	return nil, fmt.Errorf("the %s cluster has no real servers", n.cluster.Kind())
 }
 
 // begin records a fault that lasts and keeps it.
@@ -168,33 +169,33 @@ func (n *Nemesis) begin(a *Active, p proof) *Active {
 	a.id = n.nextID
 	n.active = append(n.active, a)
 	n.mu.Unlock()
-	n.write(a.id, a.fault, history.PhaseBegin, a.Target, a.asked, p)
+	n.recordFault(a.id, a.fault, history.PhaseBegin, a.Target, a.asked, p)
 	return a
 }
 
-// instant records a fault that has no duration.
-func (n *Nemesis) instant(f Fault, target string, asked map[string]string, p proof) {
+// recordInstant records a fault that has no duration.
+func (n *Nemesis) recordInstant(f Fault, target string, asked map[string]string, p proof) {
 	n.mu.Lock()
 	n.nextID++
 	id := n.nextID
 	n.mu.Unlock()
-	n.write(id, f, history.PhaseInstant, target, asked, p)
+	n.recordFault(id, f, history.PhaseInstant, target, asked, p)
 }
 
-func (n *Nemesis) write(id int, f Fault, phase history.Phase, target string, asked map[string]string, p proof) {
+func (n *Nemesis) recordFault(id int, f Fault, phase history.Phase, target string, asked map[string]string, p proof) {
 	now := n.cluster.Now()
 	fault := &history.Fault{
 		ID: id, Kind: string(f.Kind), Class: n.class(f.Kind, target), Phase: phase, Targets: []string{target},
-		Asked: asked, Measured: p.measured, Effective: p.effective, Met: p.met, SentAt: p.sentAt,
-		Times: f.Times, Setting: f.Setting, Drawn: f.drawn,
+		Requested: asked, Measured: p.measured, Effective: p.effective, Affected: p.affected, SentAt: p.sentAt,
+		Count: f.Count, Background: f.Background, Random: f.random,
 	}
 	if fault.Class == history.LinkSlow {
-		fault.By = int64(f.By)
+		fault.Delay = int64(f.Delay)
 	}
 	if phase != history.PhaseEnd {
-		fault.Was = Find(string(f.Kind)).Words.Was
-		if f.since < now {
-			fault.Since = f.since
+		fault.Past = Find(string(f.Kind)).Words.Past
+		if f.startedAfter < now {
+			fault.Since = f.startedAfter
 		}
 	}
 	n.record(history.Event{Time: now, Process: "nemesis", Type: history.TypeFault, Fault: fault})
@@ -202,20 +203,20 @@ func (n *Nemesis) write(id int, f Fault, phase history.Phase, target string, ask
 
 // End undoes a fault; one that has ended already is left alone.
 func (n *Nemesis) End(ctx context.Context, a *Active) error {
-	if !n.forget(a) {
+	if !n.remove(a) {
 		return nil
 	}
 	p, err := a.end(ctx)
 	if err != nil {
 		return fmt.Errorf("end of %s %s: %w", a.fault.Kind, a.Target, err)
 	}
-	n.write(a.id, a.fault, history.PhaseEnd, a.Target, a.asked, p)
+	n.recordFault(a.id, a.fault, history.PhaseEnd, a.Target, a.asked, p)
 	return nil
 }
 
-// forget takes a fault off the list of those in effect, and says whether it was
+// remove takes a fault off the list of those in effect, and says whether it was
 // on it.
-func (n *Nemesis) forget(a *Active) bool {
+func (n *Nemesis) remove(a *Active) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	i := slices.Index(n.active, a)
@@ -226,19 +227,19 @@ func (n *Nemesis) forget(a *Active) bool {
 	return true
 }
 
-// on lists the faults of some kinds that are in effect on a target.
-func (n *Nemesis) on(target string, kinds ...Kind) []*Active {
-	return n.inEffect(func(a *Active) bool { return a.Target == target && slices.Contains(kinds, a.fault.Kind) })
+// activeOn lists the faults of some kinds that are in effect on a target.
+func (n *Nemesis) activeOn(target string, kinds ...Kind) []*Active {
+	return n.activeWhere(func(a *Active) bool { return a.Target == target && slices.Contains(kinds, a.fault.Kind) })
 }
 
 // EndAll undoes every fault that is still in effect, the last first.
 func (n *Nemesis) EndAll(ctx context.Context) error {
-	all := n.inEffect(func(*Active) bool { return true })
+	all := n.activeWhere(func(*Active) bool { return true })
 	slices.SortFunc(all, func(a, b *Active) int { return b.id - a.id })
-	return n.endEach(ctx, all)
+	return n.endFaults(ctx, all)
 }
 
-func (n *Nemesis) inEffect(which func(*Active) bool) []*Active {
+func (n *Nemesis) activeWhere(which func(*Active) bool) []*Active {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var found []*Active
@@ -250,8 +251,8 @@ func (n *Nemesis) inEffect(which func(*Active) bool) []*Active {
 	return found
 }
 
-// endEach ends every one of the faults, also when one of them cannot be ended.
-func (n *Nemesis) endEach(ctx context.Context, faults []*Active) error {
+// endFaults ends every one of the faults, also when one of them cannot be ended.
+func (n *Nemesis) endFaults(ctx context.Context, faults []*Active) error {
 	var errs []error
 	for _, a := range faults {
 		errs = append(errs, n.End(ctx, a))

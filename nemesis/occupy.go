@@ -20,22 +20,22 @@ func (n *Nemesis) occupy(ctx context.Context, f Fault, target string, answers bo
 	}
 	scripted, ok := node.(cluster.Scripted)
 	if !ok {
-		return nil, fmt.Errorf("the nodes of the %s cluster run no scripts of others", n.cluster.Kind())
+		return nil, fmt.Errorf("the %s cluster cannot occupy a node with a script", n.cluster.Kind())
 	}
-	if n.occupied(target) {
-		return nil, errors.New("it is occupied already")
+	if n.isOccupied(target) {
+		return nil, errors.New("already occupied")
 	}
-	sent := n.sentTo(target)
-	end, err := scripted.Occupy(ctx, f.Lasts, answers)
+	sent := n.countSent(target)
+	end, err := scripted.Occupy(ctx, f.Duration, answers)
 	if err != nil {
 		return nil, err
 	}
-	a := &Active{Target: target, fault: f, asked: map[string]string{"lasts": f.Lasts.String()}}
+	a := &Active{Target: target, fault: f, asked: map[string]string{"lasts": f.Duration.String()}}
 	a.end = func(ctx context.Context) (proof, error) {
 		met := sent()
 		err := end(ctx)
 		measured := map[string]string{"lasted": time.Duration(n.cluster.Now() - a.began).String()}
-		return proof{measured: measured, effective: err == nil, met: met}, err
+		return proof{measured: measured, effective: err == nil, affected: met}, err
 	}
 	answer := "nothing"
 	if answers {
@@ -44,10 +44,10 @@ func (n *Nemesis) occupy(ctx context.Context, f Fault, target string, answers bo
 	return n.begin(a, proof{measured: map[string]string{"answer": answer}, effective: true}), nil
 }
 
-// occupied reports whether a node answers no look, for what another user has it do.
-func (n *Nemesis) occupied(target string) bool { return len(n.on(target, Busy, Block)) > 0 }
+// isOccupied reports whether a node answers no look, for what another user has it do.
+func (n *Nemesis) isOccupied(target string) bool { return len(n.activeOn(target, Busy, Block)) > 0 }
 
-// scriptOver says that what kept the node has ended, and how long it did.
-func scriptOver(f history.Fault) string {
-	return fmt.Sprintf("what occupied %s is over", who(f)) + wording.Behind(", after ", wording.Readable(f.Measured["lasted"]))
+// occupyEndText says that what kept the node has ended, and how long it did.
+func occupyEndText(f history.Fault) string {
+	return fmt.Sprintf("what occupied %s is over", targetList(f)) + wording.Prefix(", after ", wording.Readable(f.Measured["lasted"]))
 }

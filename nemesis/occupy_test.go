@@ -21,17 +21,17 @@ func (r *rig) acquire(t *testing.T, name, key string, within time.Duration) hist
 
 // A node that is busy with a script says so, and one that is blocked says nothing; a
 // majority of them keeps everybody from the lock until the script is over.
-func TestNodesThatAScriptOccupies(t *testing.T) {
+func TestOccupy_BusyAndBlock(t *testing.T) {
 	for kind, answer := range map[Kind]string{Busy: "BUSY", Block: "nothing"} {
 		t.Run(string(kind), func(t *testing.T) {
 			onClusters(t, func(t *testing.T, r *rig) {
 				const lasts = 400 * time.Millisecond
 				require.Equal(t, history.TypeOK, r.acquire(t, "c2", "k2", time.Second).Type, "its connections are open")
-				begun := r.apply(t, Fault{Kind: kind, Targets: []string{"n1", "n2"}, Lasts: lasts})
+				begun := r.apply(t, Fault{Kind: kind, Targets: []string{"n1", "n2"}, Duration: lasts})
 				require.True(t, r.last(t).Effective)
 				require.Equal(t, answer, r.last(t).Measured["answer"])
-				_, err := r.nemesis.Apply(context.Background(), Fault{Kind: kind, Targets: []string{"n1"}, Lasts: lasts})
-				require.ErrorContains(t, err, "it is occupied already")
+				_, err := r.nemesis.Apply(context.Background(), Fault{Kind: kind, Targets: []string{"n1"}, Duration: lasts})
+				require.ErrorContains(t, err, "already occupied")
 
 				refused := r.acquire(t, "c1", "k1", lasts/4)
 				require.Equal(t, history.TypeFail, refused.Type, "one node is no majority")
@@ -41,7 +41,7 @@ func TestNodesThatAScriptOccupies(t *testing.T) {
 				for _, a := range begun {
 					require.NoError(t, r.nemesis.End(context.Background(), a))
 					require.True(t, r.last(t).Effective)
-					require.Positive(t, *r.last(t).Met, "messages that were sent meanwhile")
+					require.Positive(t, *r.last(t).Affected, "messages that were sent meanwhile")
 				}
 				require.Equal(t, history.TypeOK, r.acquire(t, "c2", "k1", 5*time.Second).Type)
 			})
@@ -50,13 +50,13 @@ func TestNodesThatAScriptOccupies(t *testing.T) {
 }
 
 // What occupies a node ends with its server, and the next server knows nothing of it.
-func TestAnOccupiedNodeThatIsKilled(t *testing.T) {
+func TestOccupy_KillEndsIt(t *testing.T) {
 	for _, kind := range []Kind{Busy, Block} {
 		t.Run(string(kind), func(t *testing.T) {
 			onClusters(t, func(t *testing.T, r *rig) {
-				r.apply(t, Fault{Kind: kind, Targets: []string{"n1"}, Lasts: time.Minute})
+				r.apply(t, Fault{Kind: kind, Targets: []string{"n1"}, Duration: time.Minute})
 				r.apply(t, Fault{Kind: Kill, Targets: []string{"n1"}})
-				require.Empty(t, r.nemesis.on("n1", Busy, Block), "it is over")
+				require.Empty(t, r.nemesis.activeOn("n1", Busy, Block), "it is over")
 				r.apply(t, Fault{Kind: Start, Targets: []string{"n1"}})
 				seen, err := r.cluster.Node("n1").Look(context.Background())
 				require.NoError(t, err)

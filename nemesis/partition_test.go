@@ -23,7 +23,7 @@ func (r *rig) attempt(t *testing.T, name, key string, within time.Duration) hist
 	return all[len(all)-1]
 }
 
-func TestNothingPassesACut(t *testing.T) {
+func TestCut_NothingPasses(t *testing.T) {
 	for _, direction := range []cluster.Direction{cluster.Both, cluster.ToNode, cluster.ToClient, ""} {
 		t.Run(string(direction), func(t *testing.T) {
 			onClusters(t, func(t *testing.T, r *rig) {
@@ -44,7 +44,7 @@ func TestNothingPassesACut(t *testing.T) {
 	}
 }
 
-func TestACutReachesTheStore(t *testing.T) {
+func TestCut_StoreLink(t *testing.T) {
 	onClusters(t, func(t *testing.T, r *rig) {
 		r.apply(t, Fault{Kind: Cut, Targets: []string{"c1-store"}})
 		require.Equal(t, history.TypeOK, r.attempt(t, "c1", "k1", time.Second).Type)
@@ -53,13 +53,13 @@ func TestACutReachesTheStore(t *testing.T) {
 	})
 }
 
-func TestADelayIsAtLeastWhatWasAsked(t *testing.T) {
+func TestDelay_AtLeastRequested(t *testing.T) {
 	for _, by := range []time.Duration{3 * time.Millisecond, 25 * time.Millisecond, 2500 * time.Microsecond} {
 		t.Run(by.String(), func(t *testing.T) {
 			onClusters(t, func(t *testing.T, r *rig) {
 				links := []string{"c1-n1", "c1-n2", "c1-n3"}
 				require.Equal(t, history.TypeOK, r.attempt(t, "c1", "k1", time.Second).Type) // connects
-				r.apply(t, Fault{Kind: Delay, Targets: links, By: by})
+				r.apply(t, Fault{Kind: Delay, Targets: links, Delay: by})
 				began := r.cluster.Now()
 				require.Equal(t, history.TypeOK, r.attempt(t, "c1", "k2", time.Second).Type)
 				require.GreaterOrEqual(t, time.Duration(r.cluster.Now()-began), 2*by-2*time.Millisecond, "there and back")
@@ -79,7 +79,7 @@ func TestADelayIsAtLeastWhatWasAsked(t *testing.T) {
 }
 
 // Far nodes are a delay of the scenario's setting; another may come on top.
-func TestDelaysOnOneLinkAddUp(t *testing.T) {
+func TestDelay_OverlappingDelaysAddUp(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
 		links := []string{"c1-n1", "c1-n2", "c1-n3"}
 		latency := func(key string) time.Duration {
@@ -90,10 +90,10 @@ func TestDelaysOnOneLinkAddUp(t *testing.T) {
 			return took
 		}
 		near := latency("k0")
-		r.apply(t, Fault{Kind: Delay, Targets: links, By: 10 * time.Millisecond, Setting: true})
+		r.apply(t, Fault{Kind: Delay, Targets: links, Delay: 10 * time.Millisecond, Background: true})
 		far := latency("k1")
 		require.Greater(t, far, near+18*time.Millisecond)
-		more := r.apply(t, Fault{Kind: Delay, Targets: links, By: 20 * time.Millisecond, Direction: cluster.ToNode})
+		more := r.apply(t, Fault{Kind: Delay, Targets: links, Delay: 20 * time.Millisecond, Direction: cluster.ToNode})
 		require.InDelta(t, far+20*time.Millisecond, latency("k2"), float64(2*time.Millisecond))
 		for _, a := range more {
 			require.NoError(t, r.nemesis.End(context.Background(), a))
@@ -108,7 +108,7 @@ func TestDelaysOnOneLinkAddUp(t *testing.T) {
 	})
 }
 
-func TestEndingTwiceIsEndingOnce(t *testing.T) {
+func TestEnd_Idempotent(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
 		ctx := context.Background()
 		begun := r.apply(t, Fault{Kind: Cut, Targets: []string{"c1-n1"}})
@@ -120,7 +120,7 @@ func TestEndingTwiceIsEndingOnce(t *testing.T) {
 
 // A server that is listed twice is one server: what befalls it under one name
 // befalls it under both.
-func TestAnAliasIsItsServer(t *testing.T) {
+func TestAlias_IsItsServer(t *testing.T) {
 	require.NoError(t, bubble.Run(func() {
 		r := &rig{}
 		cfg := r.config()
@@ -130,7 +130,7 @@ func TestAnAliasIsItsServer(t *testing.T) {
 		r.run(t, c, func(t *testing.T, r *rig) {
 			r.apply(t, Fault{Kind: Kill, Targets: []string{"n2"}})
 			_, err := r.nemesis.Apply(context.Background(), Fault{Kind: Kill, Targets: []string{"n1"}})
-			require.EqualError(t, err, "kill n1: it is down already")
+			require.EqualError(t, err, "kill n1: already down")
 			r.apply(t, Fault{Kind: Start, Targets: []string{"n1"}})
 			require.True(t, r.last(t).Effective)
 		})

@@ -19,16 +19,16 @@ var _ = declare(&Declaration{
 	Optional: []string{"for"},
 	Draw:     &Draw{Required: []string{"for"}},
 	EndedBy:  Resume,
-	Met: "messages that clients sent to the node meanwhile; of a client not counted: " +
+	AffectedDoc: "messages that clients sent to the node meanwhile; of a client not counted: " +
 		"the checker looks for an operation or a lease of its own",
 	Words: Words{
-		ToDo: order("pause %s (SIGSTOP)"), Begun: becomes("paused (SIGSTOP)"),
-		Over: func(f history.Fault) string {
-			return runOn(f) + wording.Behind(" after a pause of ", wording.Readable(f.Measured["stopped for"]))
+		Instruction: instructionFor("pause %s (SIGSTOP)"), Begin: passiveText("paused (SIGSTOP)"),
+		End: func(f history.Fault) string {
+			return resumeText(f) + wording.Prefix(" after a pause of ", wording.Readable(f.Measured["stopped for"]))
 		},
-		Was: "was paused",
+		Past: "was paused",
 	},
-	apply: (*Nemesis).pause, dies: "stopped for",
+	apply: (*Nemesis).pause, endsWithProcess: "stopped for",
 })
 
 // pause stops a client or a node where it stands. The proof is that it said
@@ -36,9 +36,9 @@ var _ = declare(&Declaration{
 // look into a node finds it standing still until it is carried on.
 func (n *Nemesis) pause(ctx context.Context, f Fault, target string) (*Active, error) {
 	if len(n.paused(target)) > 0 {
-		return nil, errors.New("it is paused already")
+		return nil, errors.New("already paused")
 	}
-	s, err := n.standstill(target)
+	s, err := n.pauseControl(target)
 	if err != nil {
 		return nil, err
 	}
@@ -46,38 +46,38 @@ func (n *Nemesis) pause(ctx context.Context, f Fault, target string) (*Active, e
 		return nil, err
 	}
 	a := &Active{Target: target, fault: f}
-	sent := n.sentTo(target)
+	sent := n.countSent(target)
 	a.end = func(ctx context.Context) (proof, error) {
 		stopped := time.Duration(n.cluster.Now() - a.began)
 		met := sent()
-		still, err := s.still(ctx, a.began)
+		still, err := s.isStopped(ctx, a.began)
 		if err == nil {
-			err = s.carryOn(ctx)
+			err = s.resume(ctx)
 		}
 		if err != nil {
 			return proof{}, err
 		}
-		awake, err := s.awake(ctx)
-		measured := map[string]string{"stopped for": stopped.String(), "state": state(still)}
-		return proof{measured: measured, effective: still && awake, met: met}, err
+		awake, err := s.isRunning(ctx)
+		measured := map[string]string{"stopped for": stopped.String(), "state": pauseState(still)}
+		return proof{measured: measured, effective: still && awake, affected: met}, err
 	}
-	still, err := s.still(ctx, n.cluster.Now())
+	still, err := s.isStopped(ctx, n.cluster.Now())
 	if err != nil {
-		return nil, errors.Join(err, s.carryOn(ctx))
+		return nil, errors.Join(err, s.resume(ctx))
 	}
-	return n.begin(a, proof{measured: map[string]string{"state": state(still)}, effective: still}), nil
+	return n.begin(a, proof{measured: map[string]string{"state": pauseState(still)}, effective: still}), nil
 }
 
-// sentTo counts the messages that clients send to a node from now on. It gives nil
+// countSent counts the messages that clients send to a node from now on. It gives nil
 // for a client, which may wake to work that nobody has sent it.
-func (n *Nemesis) sentTo(target string) func() *int {
-	if n.names[target] {
+func (n *Nemesis) countSent(target string) func() *int {
+	if n.clientNames[target] {
 		return func() *int { return nil }
 	}
 	var sent []func() cluster.Traffic
-	for name := range n.names {
+	for name := range n.clientNames {
 		if l := n.cluster.Link(name, target); l != nil {
-			sent = append(sent, measure(l, cluster.ToNode))
+			sent = append(sent, measureTraffic(l, cluster.ToNode))
 		}
 	}
 	return func() *int {
@@ -89,48 +89,48 @@ func (n *Nemesis) sentTo(target string) func() *int {
 	}
 }
 
-func state(still bool) string {
+func pauseState(still bool) string {
 	if still {
 		return "stopped"
 	}
 	return "running"
 }
 
-// standstill is how a client or a node is stopped and carried on, and what
+// pauseControl is how a client or a node is stopped and carried on, and what
 // shows that it stood still since some time, and that it goes again.
-type standstill struct {
-	stop, carryOn func(context.Context) error
-	still         func(ctx context.Context, since int64) (bool, error)
-	awake         func(context.Context) (bool, error)
+type pauseControl struct {
+	stop, resume func(context.Context) error
+	isStopped    func(ctx context.Context, since int64) (bool, error)
+	isRunning    func(context.Context) (bool, error)
 }
 
-func (n *Nemesis) standstill(target string) (standstill, error) {
-	if n.names[target] {
-		return standstill{
-			stop:    func(context.Context) error { return n.clients.Pause(target) },
-			carryOn: func(context.Context) error { return n.clients.Resume(target) },
-			still: func(_ context.Context, since int64) (bool, error) {
-				return n.clients.LastWord(target) <= since, nil
+func (n *Nemesis) pauseControl(target string) (pauseControl, error) {
+	if n.clientNames[target] {
+		return pauseControl{
+			stop:   func(context.Context) error { return n.clients.Pause(target) },
+			resume: func(context.Context) error { return n.clients.Resume(target) },
+			isStopped: func(_ context.Context, since int64) (bool, error) {
+				return n.clients.LastEventTime(target) <= since, nil
 			},
 			// It need not have anything to say.
-			awake: func(context.Context) (bool, error) { return true, nil },
+			isRunning: func(context.Context) (bool, error) { return true, nil },
 		}, nil
 	}
 	node, err := n.node(target)
 	if err != nil {
-		return standstill{}, err
+		return pauseControl{}, err
 	}
 	up := func(ctx context.Context) (bool, error) {
 		seen, err := node.Look(ctx)
 		return seen.Up, err
 	}
-	return standstill{
-		stop:    node.Pause,
-		carryOn: node.Resume,
-		still: func(ctx context.Context, _ int64) (bool, error) {
+	return pauseControl{
+		stop:   node.Pause,
+		resume: node.Resume,
+		isStopped: func(ctx context.Context, _ int64) (bool, error) {
 			up, err := up(ctx)
 			return !up, err
 		},
-		awake: up,
+		isRunning: up,
 	}, nil
 }

@@ -15,7 +15,7 @@ import (
 var loop = client.Command{Do: client.DoLoop, Loop: &client.Loop{
 	Keys: []string{"k1"}, Hold: 5 * time.Millisecond, Think: 5 * time.Millisecond}}
 
-func TestAPauseLastsAsLongAsItDoes(t *testing.T) {
+func TestPause_MeasuresDuration(t *testing.T) {
 	for _, target := range []string{"n2", "c1", "c2"} { // c2 has nothing to do
 		t.Run(target, func(t *testing.T) {
 			onClusters(t, func(t *testing.T, r *rig) {
@@ -34,15 +34,15 @@ func TestAPauseLastsAsLongAsItDoes(t *testing.T) {
 				require.True(t, end.Effective)
 				require.InDelta(t, long, duration(t, end.Measured, "stopped for"), float64(20*time.Millisecond))
 
-				word := r.clients.LastWord("c1")
+				word := r.clients.LastEventTime("c1")
 				r.sleep(200 * time.Millisecond)
-				require.Greater(t, r.clients.LastWord("c1"), word, "c1 goes on")
+				require.Greater(t, r.clients.LastEventTime("c1"), word, "c1 goes on")
 			})
 		})
 	}
 }
 
-func TestAPausedNodeAnswersNothing(t *testing.T) {
+func TestPause_NodeDoesNotAnswer(t *testing.T) {
 	onClusters(t, func(t *testing.T, r *rig) {
 		r.apply(t, Fault{Kind: Pause, Targets: []string{"n1", "n2"}})
 		<-r.clients.do(t, "c1", client.Command{Do: client.DoAcquire, Key: "k1", Within: 200 * time.Millisecond})

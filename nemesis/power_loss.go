@@ -16,22 +16,22 @@ var _ = declare(&Declaration{
 	Kind: PowerLoss, Doc: "a kill after which what had not been fsynced is gone",
 	Node:     &Effect{Class: history.NodeDown},
 	Optional: []string{"after"}, Machine: true,
-	Draw:    &Draw{Required: []string{"for"}},
-	EndedBy: Start,
-	Met:     "not counted, as of a kill",
+	Draw:        &Draw{Required: []string{"for"}},
+	EndedBy:     Start,
+	AffectedDoc: "not counted, as of a kill",
 	Words: Words{
-		ToDo: order("cut the power of %s: what was not fsynced is gone"),
-		Begun: func(f history.Fault) string {
-			return "the power of " + who(f) + " fails" + wording.Behind(": lost ", f.Measured["lost"])
+		Instruction: instructionFor("cut the power of %s: what was not fsynced is gone"),
+		Begin: func(f history.Fault) string {
+			return "the power of " + targetList(f) + " fails" + wording.Prefix(": lost ", f.Measured["lost"])
 		},
-		Was: "lost power",
+		Past: "lost power",
 	},
-	apply: (*Nemesis).powerLoss, undo: (*Nemesis).startAgain,
+	apply: (*Nemesis).powerLoss, undo: (*Nemesis).restartNodes,
 })
 
 // powerLoss does not wait for a supervisor: it has lost its power too.
 func (n *Nemesis) powerLoss(ctx context.Context, f Fault, target string) (*Active, error) {
-	_, err := n.life(ctx, f, target, func(node cluster.Node, measured map[string]string) error {
+	_, err := n.stopOrStart(ctx, f, target, func(node cluster.Node, measured map[string]string) error {
 		lost, err := node.PowerLoss(ctx)
 		measured["lost"] = strconv.FormatInt(lost, 10) + " bytes"
 		return err

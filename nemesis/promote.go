@@ -15,14 +15,14 @@ const Promote = "promote"
 
 var _ = declare(&Declaration{
 	Kind: Promote, Doc: "makes the replica a master (REPLICAOF NO ONE)",
-	Replica: &Effect{Class: history.Failover},
-	Met:     "not counted: that it is a master is measured, and the checker looks for a client that asks from then on",
+	Replica:     &Effect{Class: history.Failover},
+	AffectedDoc: "not counted: that it is a master is measured, and the checker looks for a client that asks from then on",
 	Words: Words{
-		ToDo: order("make %s a master (REPLICAOF NO ONE)"),
-		Begun: func(f history.Fault) string {
-			return who(f) + " " + is(f) + " promoted: a master from here on" + keysFound(f.Measured["keys"])
+		Instruction: instructionFor("make %s a master (REPLICAOF NO ONE)"),
+		Begin: func(f history.Fault) string {
+			return targetList(f) + " " + isOrAre(f) + " promoted: a master from here on" + keysText(f.Measured["keys"])
 		},
-		Was: "was promoted",
+		Past: "was promoted",
 	},
 	apply: (*Nemesis).promote,
 })
@@ -37,14 +37,14 @@ func (n *Nemesis) promote(ctx context.Context, f Fault, target string) (*Active,
 	}
 	replica, ok := node.(cluster.Replica)
 	if !ok {
-		return nil, fmt.Errorf("the %s cluster cannot promote it", n.cluster.Kind())
+		return nil, fmt.Errorf("the %s cluster cannot promote a replica", n.cluster.Kind())
 	}
-	before, err := n.look(ctx, target)
+	before, err := n.inspect(ctx, target)
 	if err != nil {
 		return nil, err
 	}
 	if before.Replication == nil {
-		return nil, errors.New("it is down, or no replica: its INFO cannot be read")
+		return nil, errors.New("INFO shows no replication: it is down, or not a replica")
 	}
 	if err := replica.Promote(ctx); err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (n *Nemesis) promote(ctx context.Context, f Fault, target string) (*Active,
 		measured["role"], measured["offset"] = string(now.Role), strconv.FormatInt(now.Offset, 10)
 		effective = before.Replication.Role == history.RoleReplica && now.Role == history.RoleMaster && after.RunID == before.RunID
 	}
-	n.instant(f, target, nil, proof{measured: measured, effective: effective})
-	n.saw(target, after)
+	n.recordInstant(f, target, nil, proof{measured: measured, effective: effective})
+	n.recordNode(target, after)
 	return nil, nil
 }

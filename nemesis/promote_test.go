@@ -31,7 +31,7 @@ func onReplicas(t *testing.T, test func(t *testing.T, r *rig)) {
 	})
 }
 
-func TestAPromotionIsProved(t *testing.T) {
+func TestPromote_RecordsRoleAndOffset(t *testing.T) {
 	onReplicas(t, func(t *testing.T, r *rig) {
 		cut := r.apply(t, Fault{Kind: Cut, Targets: []string{"r1-n1"}, Direction: cluster.Both})
 		r.apply(t, Fault{Kind: Kill, Targets: []string{"n1"}})
@@ -48,17 +48,17 @@ func TestAPromotionIsProved(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBePromoted(t *testing.T) {
+func TestPromote_Refuses(t *testing.T) {
 	onReplicas(t, func(t *testing.T, r *rig) {
 		for target, want := range map[string]string{
-			"n1": "promote n1: promote n1: it is a master already", "n2": "promote n2: it is down, or no replica",
-			"r9": "there is no client or node r9",
+			"n1": "promote n1: promote n1: it is a master already", "n2": "promote n2: INFO shows no replication: it is down, or not a replica",
+			"r9": "unknown client or node r9",
 		} {
 			_, err := r.nemesis.Apply(context.Background(), Fault{Kind: Promote, Targets: []string{target}})
 			require.ErrorContains(t, err, want)
 		}
 		r.apply(t, Fault{Kind: Kill, Targets: []string{"r1"}})
 		_, err := r.nemesis.Apply(context.Background(), Fault{Kind: Promote, Targets: []string{"r1"}})
-		require.ErrorContains(t, err, "promote r1: it is down, or no replica")
+		require.ErrorContains(t, err, "promote r1: INFO shows no replication: it is down, or not a replica")
 	})
 }

@@ -14,15 +14,17 @@ const Rewrite = "rewrite"
 
 var _ = declare(&Declaration{
 	Kind: Rewrite, Doc: "a BGREWRITEAOF that takes so long",
-	Node:     &Effect{Class: history.NodeDisk},
-	Required: []string{"for"},
-	Met:      "not counted, as of a kill: that it is under way is measured",
+	Node:        &Effect{Class: history.NodeDisk},
+	Required:    []string{"for"},
+	AffectedDoc: "not counted, as of a kill: that it is under way is measured",
 	Words: Words{
-		ToDo:  order("rewrite the append-only file of %s (BGREWRITEAOF)"),
-		Begun: func(f history.Fault) string { return who(f) + " begin" + s(f) + " to rewrite the append-only file" },
-		Over:  told("%s's rewrite of the append-only file is over"),
+		Instruction: instructionFor("rewrite the append-only file of %s (BGREWRITEAOF)"),
+		Begin: func(f history.Fault) string {
+			return targetList(f) + " begin" + verbEnding(f) + " to rewrite the append-only file"
+		},
+		End: targetText("%s's rewrite of the append-only file is over"),
 	},
-	apply: (*Nemesis).rewrite, dies: "lasted",
+	apply: (*Nemesis).rewrite, endsWithProcess: "lasted",
 })
 
 // rewrite keeps a rewrite of a node's append-only file in progress. The proof is
@@ -33,36 +35,36 @@ func (n *Nemesis) rewrite(ctx context.Context, f Fault, target string) (*Active,
 	if err != nil {
 		return nil, err
 	}
-	if len(n.on(target, Rewrite)) > 0 {
-		return nil, errors.New("it is in effect already")
+	if len(n.activeOn(target, Rewrite)) > 0 {
+		return nil, errors.New("already in effect")
 	}
-	if err := server.Rewrite(ctx, f.Lasts); err != nil {
+	if err := server.Rewrite(ctx, f.Duration); err != nil {
 		return nil, err
 	}
-	begun, err := rewriting(ctx, server)
+	begun, err := rewriteInProgress(ctx, server)
 	if err != nil {
 		return nil, err
 	}
-	a := &Active{Target: target, fault: f, asked: map[string]string{"lasts": f.Lasts.String()}}
+	a := &Active{Target: target, fault: f, asked: map[string]string{"lasts": f.Duration.String()}}
 	a.end = func(ctx context.Context) (proof, error) {
 		measured := map[string]string{"lasted": time.Duration(n.cluster.Now() - a.began).String()}
-		going, err := rewriting(ctx, server)
+		going, err := rewriteInProgress(ctx, server)
 		if errors.Is(err, cluster.ErrDown) {
 			measured["state"], err = "down", nil
 		} else {
-			measured["aof_rewrite_in_progress"] = bit(going)
+			measured["aof_rewrite_in_progress"] = infoFlag(going)
 		}
 		return proof{measured: measured, effective: true}, err
 	}
-	return n.begin(a, proof{measured: map[string]string{"aof_rewrite_in_progress": bit(begun)}, effective: begun}), nil
+	return n.begin(a, proof{measured: map[string]string{"aof_rewrite_in_progress": infoFlag(begun)}, effective: begun}), nil
 }
 
-func rewriting(ctx context.Context, server cluster.Server) (bool, error) {
+func rewriteInProgress(ctx context.Context, server cluster.Server) (bool, error) {
 	info, err := server.Info(ctx)
 	return info["aof_rewrite_in_progress"] == "1", err
 }
 
-func bit(b bool) string {
+func infoFlag(b bool) string {
 	if b {
 		return "1"
 	}

@@ -12,18 +12,18 @@ import (
 // Random is one kind of fault in a seeded schedule: every so often it befalls
 // Count targets drawn from Among, for so long.
 type Random struct {
-	Fault              Fault // its targets are drawn
-	Among              []string
-	Count              int
-	EveryMin, EveryMax time.Duration
-	ForMin, ForMax     time.Duration
+	Fault                    Fault // its targets are drawn
+	Candidates               []string
+	Count                    int
+	IntervalMin, IntervalMax time.Duration
+	DurationMin, DurationMax time.Duration
 }
 
 // Planned is one fault of a schedule.
 type Planned struct {
-	At    time.Duration // from the schedule's start
-	For   time.Duration
-	Fault Fault
+	Start    time.Duration // from the schedule's start
+	Duration time.Duration
+	Fault    Fault
 }
 
 // Schedule draws what will happen until the end: the same for the same seed. A
@@ -32,11 +32,11 @@ type Planned struct {
 func Schedule(seed uint64, faults []Random, until time.Duration) []Planned {
 	var plan []Planned
 	busy := map[string]time.Duration{}
-	for _, o := range occasions(seed, faults, until) {
-		p := Planned{At: o.at, For: between(o.rng, o.ForMin, o.ForMax), Fault: o.Fault}
-		p.Fault.Targets = draw(o.rng, o.Among, max(o.Count, 1), func(t string) bool { return busy[t] <= o.at })
+	for _, o := range occurrences(seed, faults, until) {
+		p := Planned{Start: o.start, Duration: randomDuration(o.rng, o.DurationMin, o.DurationMax), Fault: o.Fault}
+		p.Fault.Targets = pickTargets(o.rng, o.Candidates, max(o.Count, 1), func(t string) bool { return busy[t] <= o.start })
 		for _, t := range p.Fault.Targets {
-			busy[t] = o.at + p.For + time.Millisecond
+			busy[t] = o.start + p.Duration + time.Millisecond
 		}
 		if len(p.Fault.Targets) > 0 {
 			plan = append(plan, p)
@@ -45,38 +45,38 @@ func Schedule(seed uint64, faults []Random, until time.Duration) []Planned {
 	return plan
 }
 
-// occasion is a time at which a Random is due.
-type occasion struct {
+// occurrence is a time at which a Random is due.
+type occurrence struct {
 	Random
-	at  time.Duration
-	rng *rand.Rand // the Random's own
+	start time.Duration
+	rng   *rand.Rand // the Random's own
 }
 
-// occasions lists them in the order of time.
-func occasions(seed uint64, faults []Random, until time.Duration) []occasion {
-	var all []occasion
+// occurrences lists them in the order of time.
+func occurrences(seed uint64, faults []Random, until time.Duration) []occurrence {
+	var all []occurrence
 	for i, r := range faults {
-		when := rand.New(rand.NewPCG(seed, uint64(2*i)))
-		what := rand.New(rand.NewPCG(seed, uint64(2*i+1)))
-		for at := between(when, r.EveryMin, r.EveryMax); at < until; at += between(when, r.EveryMin, r.EveryMax) {
-			all = append(all, occasion{r, at, what})
+		timeRNG := rand.New(rand.NewPCG(seed, uint64(2*i)))
+		targetRNG := rand.New(rand.NewPCG(seed, uint64(2*i+1)))
+		for at := randomDuration(timeRNG, r.IntervalMin, r.IntervalMax); at < until; at += randomDuration(timeRNG, r.IntervalMin, r.IntervalMax) {
+			all = append(all, occurrence{r, at, targetRNG})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b occasion) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(all, func(a, b occurrence) int { return cmp.Compare(a.start, b.start) })
 	return all
 }
 
-// between draws a time, and never none: what is due every so often would be due
+// randomDuration draws a time, and never none: what is due every so often would be due
 // for ever at one instant.
-func between(rng *rand.Rand, least, most time.Duration) time.Duration {
+func randomDuration(rng *rand.Rand, least, most time.Duration) time.Duration {
 	if most <= least {
 		return max(least, time.Millisecond)
 	}
 	return max(least+time.Duration(rng.Int64N(int64(most-least)+1)), time.Millisecond)
 }
 
-// draw picks up to count of those that are free.
-func draw(rng *rand.Rand, among []string, count int, free func(string) bool) []string {
+// pickTargets picks up to count of those that are free.
+func pickTargets(rng *rand.Rand, among []string, count int, free func(string) bool) []string {
 	var picked []string
 	for _, i := range rng.Perm(len(among)) {
 		if len(picked) < count && free(among[i]) {
@@ -103,9 +103,10 @@ func (n *Nemesis) Run(ctx context.Context, plan []Planned) error {
 			failed = err
 		}
 	}
+	cutShort := map[int]func() error{} // by its place in the plan: ends what has not ended by itself
 	over := map[string]chan struct{}{} // by target: when its latest fault is over
-	for _, p := range plan {
-		wait := p.At - time.Duration(n.cluster.Now()-began)
+	for i, p := range plan {
+		wait := p.Start - time.Duration(n.cluster.Now()-began)
 		if n.cluster.Sleep(ctx, wait) != nil {
 			break
 		}
@@ -116,16 +117,31 @@ func (n *Nemesis) Run(ctx context.Context, plan []Planned) error {
 			}
 			over[t] = ended
 		}
-		p.Fault.drawn = true
+		if ctx.Err() != nil {
+			break // what was in effect on its targets may be yet
+		}
+		p.Fault.random = true
 		begun, err := n.Apply(ctx, p.Fault)
 		note(err)
 		wg.Go(func() {
 			defer close(ended)
-			n.cluster.Sleep(ctx, p.For)
-			note(n.undo(p.Fault, begun))
+			end := func() error { return n.undo(p.Fault, begun) }
+			if n.cluster.Sleep(ctx, p.Duration) == nil {
+				note(end())
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			cutShort[i] = end
 		})
+		n.cluster.Sleep(ctx, 0) // its end is set before the next beginning: due at one instant, it is the first
 	}
 	wg.Wait()
+	for i := range plan { // at one instant, so in the plan's order
+		if end := cutShort[i]; end != nil {
+			note(end())
+		}
+	}
 	return failed
 }
 
@@ -136,5 +152,5 @@ func (n *Nemesis) undo(f Fault, begun []*Active) error {
 	if d := Find(string(f.Kind)); d != nil && d.undo != nil {
 		return d.undo(n, ctx, f)
 	}
-	return n.endEach(ctx, begun)
+	return n.endFaults(ctx, begun)
 }

@@ -23,15 +23,15 @@ func randoms(t *rapid.T) []Random {
 	for i := range rapid.IntRange(1, 4).Draw(t, "randoms") {
 		targets := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"n1", "n2", "n3", "n4", "n5"}), 1, 5, rapid.ID).Draw(t, "among")
 		r := Random{Fault: Fault{Kind: rapid.SampledFrom([]Kind{Kill, Pause, Flush}).Draw(t, fmt.Sprint("kind", i))},
-			Among: targets, Count: rapid.IntRange(1, len(targets)).Draw(t, "count")}
-		r.EveryMin, r.EveryMax = span("every")
-		r.ForMin, r.ForMax = span("for")
+			Candidates: targets, Count: rapid.IntRange(1, len(targets)).Draw(t, "count")}
+		r.IntervalMin, r.IntervalMax = span("every")
+		r.DurationMin, r.DurationMax = span("for")
 		all = append(all, r)
 	}
 	return all
 }
 
-func TestASchedule(t *testing.T) {
+func TestSchedule_SameSeedSameFaults(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed, faults := rapid.Uint64().Draw(t, "seed"), randoms(t)
 		const until = 5 * time.Second
@@ -41,57 +41,57 @@ func TestASchedule(t *testing.T) {
 		free := map[string]time.Duration{}
 		var before time.Duration
 		for _, p := range plan {
-			require.GreaterOrEqual(t, p.At, before, "in the order of time")
-			require.Positive(t, p.At)
-			require.Less(t, p.At, until)
-			require.Positive(t, p.For)
+			require.GreaterOrEqual(t, p.Start, before, "in the order of time")
+			require.Positive(t, p.Start)
+			require.Less(t, p.Start, until)
+			require.Positive(t, p.Duration)
 			require.NotEmpty(t, p.Fault.Targets)
 			require.True(t, slices.ContainsFunc(faults, func(r Random) bool { return drawnFrom(p, r) }), "%+v is within nobody's bounds", p)
 			for _, target := range p.Fault.Targets {
-				require.Greater(t, p.At, free[target]-1, "%s is hit while it is under a fault", target)
-				free[target] = p.At + p.For
+				require.Greater(t, p.Start, free[target]-1, "%s is hit while it is under a fault", target)
+				free[target] = p.Start + p.Duration
 			}
-			before = p.At
+			before = p.Start
 		}
 	})
 }
 
 // drawnFrom says whether a planned fault is within a Random's bounds.
 func drawnFrom(p Planned, r Random) bool {
-	return p.Fault.Kind == r.Fault.Kind && len(p.Fault.Targets) <= r.Count && p.At >= r.EveryMin &&
-		p.For >= r.ForMin && p.For <= max(r.ForMax, time.Millisecond) &&
-		!slices.ContainsFunc(p.Fault.Targets, func(t string) bool { return !slices.Contains(r.Among, t) }) &&
+	return p.Fault.Kind == r.Fault.Kind && len(p.Fault.Targets) <= r.Count && p.Start >= r.IntervalMin &&
+		p.Duration >= r.DurationMin && p.Duration <= max(r.DurationMax, time.Millisecond) &&
+		!slices.ContainsFunc(p.Fault.Targets, func(t string) bool { return !slices.Contains(r.Candidates, t) }) &&
 		len(slices.Compact(slices.Clone(p.Fault.Targets))) == len(p.Fault.Targets)
 }
 
-func TestASchedulesIntervals(t *testing.T) {
-	plan := Schedule(1, []Random{{Fault: Fault{Kind: Flush}, Among: []string{"n1", "n2"}, Count: 2,
-		EveryMin: 100 * time.Millisecond, EveryMax: 200 * time.Millisecond}}, time.Minute)
+func TestSchedule_Intervals(t *testing.T) {
+	plan := Schedule(1, []Random{{Fault: Fault{Kind: Flush}, Candidates: []string{"n1", "n2"}, Count: 2,
+		IntervalMin: 100 * time.Millisecond, IntervalMax: 200 * time.Millisecond}}, time.Minute)
 	require.InDelta(t, 400, len(plan), 30, "a minute at 150 ms each")
 	for i, p := range plan[1:] {
-		require.GreaterOrEqual(t, p.At-plan[i].At, 100*time.Millisecond)
-		require.LessOrEqual(t, p.At-plan[i].At, 200*time.Millisecond)
+		require.GreaterOrEqual(t, p.Start-plan[i].Start, 100*time.Millisecond)
+		require.LessOrEqual(t, p.Start-plan[i].Start, 200*time.Millisecond)
 	}
-	require.NotEqual(t, plan, Schedule(2, []Random{{Fault: Fault{Kind: Flush}, Among: []string{"n1", "n2"}, Count: 2,
-		EveryMin: 100 * time.Millisecond, EveryMax: 200 * time.Millisecond}}, time.Minute), "another seed, another schedule")
+	require.NotEqual(t, plan, Schedule(2, []Random{{Fault: Fault{Kind: Flush}, Candidates: []string{"n1", "n2"}, Count: 2,
+		IntervalMin: 100 * time.Millisecond, IntervalMax: 200 * time.Millisecond}}, time.Minute), "another seed, another schedule")
 }
 
 // busyWeek is a schedule that hits nodes and links with everything that lasts.
 func busyWeek(long time.Duration) []Planned {
 	every := func(f Fault, among ...string) Random {
-		return Random{Fault: f, Among: among, Count: 1, EveryMin: 60 * time.Millisecond, EveryMax: 150 * time.Millisecond,
-			ForMin: 20 * time.Millisecond, ForMax: 80 * time.Millisecond}
+		return Random{Fault: f, Candidates: among, Count: 1, IntervalMin: 60 * time.Millisecond, IntervalMax: 150 * time.Millisecond,
+			DurationMin: 20 * time.Millisecond, DurationMax: 80 * time.Millisecond}
 	}
 	return Schedule(5, []Random{
 		every(Fault{Kind: Kill}, "n1", "n2", "n3"),
 		every(Fault{Kind: Pause}, "n1", "n2", "n3", "c2"),
 		every(Fault{Kind: Cut, Direction: cluster.ToNode}, "c1-n1", "c1-n2"),
-		every(Fault{Kind: Delay, By: 5 * time.Millisecond}, "c1-n1", "c1-n3"),
+		every(Fault{Kind: Delay, Delay: 5 * time.Millisecond}, "c1-n1", "c1-n3"),
 		every(Fault{Kind: Clock, Rate: 0.9}, "c1"),
 	}, long)
 }
 
-func TestAScheduleIsCarriedOutAndUndone(t *testing.T) {
+func TestRun_EndsEveryFault(t *testing.T) {
 	onClusters(t, func(t *testing.T, r *rig) {
 		plan := busyWeek(1500 * time.Millisecond)
 		r.clients.do(t, "c1", loop)
@@ -116,16 +116,16 @@ func TestAScheduleIsCarriedOutAndUndone(t *testing.T) {
 }
 
 // When the run is called off, what is in effect is undone at once.
-func TestAScheduleThatIsCalledOffIsUndone(t *testing.T) {
+func TestRun_CancelledContextEndsFaults(t *testing.T) {
 	onClusters(t, func(t *testing.T, r *rig) {
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error)
 		go func() {
 			ended <- r.nemesis.Run(ctx, []Planned{
-				{At: 10 * time.Millisecond, For: time.Hour, Fault: Fault{Kind: Kill, Targets: []string{"n1"}}},
-				{At: 20 * time.Millisecond, For: time.Hour, Fault: Fault{Kind: Pause, Targets: []string{"n2", "c1"}}},
-				{At: 30 * time.Millisecond, For: time.Hour, Fault: Fault{Kind: Cut, Targets: []string{"c1-n3"}}},
-				{At: time.Hour, Fault: Fault{Kind: Flush, Targets: []string{"n3"}}},
+				{Start: 10 * time.Millisecond, Duration: time.Hour, Fault: Fault{Kind: Kill, Targets: []string{"n1"}}},
+				{Start: 20 * time.Millisecond, Duration: time.Hour, Fault: Fault{Kind: Pause, Targets: []string{"n2", "c1"}}},
+				{Start: 30 * time.Millisecond, Duration: time.Hour, Fault: Fault{Kind: Cut, Targets: []string{"c1-n3"}}},
+				{Start: time.Hour, Fault: Fault{Kind: Flush, Targets: []string{"n3"}}},
 			})
 		}()
 		r.sleep(300 * time.Millisecond)
@@ -140,7 +140,7 @@ func TestAScheduleThatIsCalledOffIsUndone(t *testing.T) {
 // requireWell makes sure that no fault is in effect and every node is up.
 func (r *rig) requireWell(t *testing.T) {
 	t.Helper()
-	require.Empty(t, r.nemesis.inEffect(func(*Active) bool { return true }))
+	require.Empty(t, r.nemesis.activeWhere(func(*Active) bool { return true }))
 	for _, n := range []string{"n1", "n2", "n3"} {
 		seen, err := r.cluster.Node(n).Look(context.Background())
 		require.NoError(t, err)

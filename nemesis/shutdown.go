@@ -12,21 +12,21 @@ const Shutdown = "shutdown"
 
 var _ = declare(&Declaration{
 	Kind: Shutdown, Doc: "a clean SHUTDOWN",
-	Node:     &Effect{Class: history.NodeDown},
-	Optional: []string{"after"},
-	Draw:     &Draw{Required: []string{"for"}},
-	EndedBy:  Start,
-	Met:      "not counted, as of a kill",
+	Node:        &Effect{Class: history.NodeDown},
+	Optional:    []string{"after"},
+	Draw:        &Draw{Required: []string{"for"}},
+	EndedBy:     Start,
+	AffectedDoc: "not counted, as of a kill",
 	Words: Words{
-		ToDo: order("shut %s down cleanly (SHUTDOWN)"), Begun: becomes("shut down cleanly"), Was: "was shut down",
+		Instruction: instructionFor("shut %s down cleanly (SHUTDOWN)"), Begin: passiveText("shut down cleanly"), Past: "was shut down",
 	},
-	apply: (*Nemesis).shutdown, undo: (*Nemesis).startAgain,
+	apply: (*Nemesis).shutdown, undo: (*Nemesis).restartNodes,
 })
 
 func (n *Nemesis) shutdown(ctx context.Context, f Fault, target string) (*Active, error) {
-	earlier, err := n.life(ctx, f, target, func(node cluster.Node, _ map[string]string) error { return node.Shutdown(ctx) })
+	earlier, err := n.stopOrStart(ctx, f, target, func(node cluster.Node, _ map[string]string) error { return node.Shutdown(ctx) })
 	if err != nil {
 		return nil, err
 	}
-	return nil, n.supervised(ctx, target, earlier)
+	return nil, n.awaitSupervisor(ctx, target, earlier)
 }

@@ -16,24 +16,24 @@ var _ = declare(&Declaration{
 	Node:     &Effect{Class: history.NodeDisk},
 	Required: []string{"by"}, Optional: []string{"for"},
 	Check: func(u Use) []Misuse {
-		if u.Given["by"] && u.By == 0 {
-			return []Misuse{{"by", "an fsync that is slow by 0 is not slow", "say by how much, as in `by: 5s`"}}
+		if u.Modifiers["by"] && u.Delay == 0 {
+			return []Misuse{{"by", "the fsync delay is 0", "want more than 0, for example `by: 5s`"}}
 		}
 		return nil
 	},
-	Met: "fsyncs delayed",
+	AffectedDoc: "fsyncs delayed",
 	Words: Words{
-		ToDo: func(o Order) string { return "slow each fsync of " + o.Who + " by " + o.By },
-		Begun: func(f history.Fault) string {
-			return "each fsync of " + who(f) + " takes" + wording.Behind(" ", wording.Readable(f.Asked["by"])) + " longer from here on"
+		Instruction: func(o Instruction) string { return "slow each fsync of " + o.Targets + " by " + o.Delay },
+		Begin: func(f history.Fault) string {
+			return "each fsync of " + targetList(f) + " takes" + wording.Prefix(" ", wording.Readable(f.Requested["by"])) + " longer from here on"
 		},
-		Over: asBefore,
+		End: fsyncEndText,
 	},
 	apply: func(n *Nemesis, _ context.Context, f Fault, target string) (*Active, error) {
-		return n.fsync(f, target, map[string]string{"by": f.By.String()}, disturbance{
-			begin:   func(d cluster.Disk) error { return d.SlowFsync(f.By) },
-			end:     func(d cluster.Disk) error { return d.SlowFsync(0) },
-			counted: func(done cluster.Disturbed) int { return done.Delayed },
+		return n.fsync(f, target, map[string]string{"by": f.Delay.String()}, fsyncFault{
+			begin: func(d cluster.Disk) error { return d.SlowFsync(f.Delay) },
+			end:   func(d cluster.Disk) error { return d.SlowFsync(0) },
+			count: func(done cluster.Disturbed) int { return done.Delayed },
 		})
 	},
 })

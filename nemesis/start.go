@@ -15,15 +15,15 @@ var _ = declare(&Declaration{
 	Kind: Start, Doc: "brings a node that is down back",
 	Node: &Effect{Class: history.NodeUp},
 	Words: Words{
-		ToDo: order("start %s again"),
-		Begun: func(f history.Fault) string {
-			return who(f) + " " + is(f) + " started again" + wording.Behind(" by ", f.Measured["by"]) + keysFound(f.Measured["keys"])
+		Instruction: instructionFor("start %s again"),
+		Begin: func(f history.Fault) string {
+			return targetList(f) + " " + isOrAre(f) + " started again" + wording.Prefix(" by ", f.Measured["by"]) + keysText(f.Measured["keys"])
 		},
 	},
 	apply: (*Nemesis).start,
 })
 
 func (n *Nemesis) start(ctx context.Context, f Fault, target string) (*Active, error) {
-	_, err := n.life(ctx, f, target, func(node cluster.Node, _ map[string]string) error { return node.Start(ctx) })
+	_, err := n.stopOrStart(ctx, f, target, func(node cluster.Node, _ map[string]string) error { return node.Start(ctx) })
 	return nil, err
 }

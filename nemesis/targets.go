@@ -28,5 +28,5 @@ func (t Targets) String() string {
 	return strings.Join(words, " or ")
 }
 
-// Take says whether what takes these can be aimed at one of a kind.
-func (t Targets) Take(kind Targets) bool { return t&kind != 0 || kind == Replicas && t&Nodes != 0 }
+// Accepts says whether what takes these can be aimed at one of a kind.
+func (t Targets) Accepts(kind Targets) bool { return t&kind != 0 || kind == Replicas && t&Nodes != 0 }

@@ -2,19 +2,20 @@ package redlock
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"math/bits"
 	"time"
 )
 
-// Acquire takes the lock on key for ttl, in attempts with a random delay
-// between them, until one succeeds, the tries are used up or ctx ends. The TTL
-// counts in whole milliseconds; a fraction is dropped. Errors are *AttemptError,
-// except for bad arguments, ErrClosed, and a random source that fails; where
-// ctx ended, errors.Is finds its error, and Reason and Nodes tell the last
-// attempt that was decided. ErrDuplicateNode is not tried again.
+// Acquire takes the lock on key for a TTL in whole milliseconds, in attempts with a random delay between them, until one
+// succeeds, the tries are used up or ctx ends. Its errors are *AttemptError, but for bad arguments, ErrClosed and a
+// random source that fails.
 func (r *Redlock) Acquire(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-	return r.acquire(ctx, key, ttl, r.tries)
+	return r.acquire(ctx, key, ttl, r.opt.Tries)
 }
 
 // TryAcquire is Acquire with one attempt.
@@ -22,160 +23,177 @@ func (r *Redlock) TryAcquire(ctx context.Context, key string, ttl time.Duration)
 	return r.acquire(ctx, key, ttl, 1)
 }
 
+var _ = because(FreshToken,
+	"A release of an earlier attempt that was held up in the network would match, and delete, the key of a "+
+		"later attempt that uses the same token.", page("Correct implementation with a single instance")+
+		": the value must be unique across all clients and all lock requests; measured for retries with one token")
+
 func (r *Redlock) acquire(ctx context.Context, key string, ttl time.Duration, tries int) (*Lease, error) {
 	ttl = ttl.Truncate(time.Millisecond)
-	if err := r.check(key, ttl); err != nil {
+	if margin := r.margin(ttl); key == "" || ttl < time.Millisecond || ttl <= margin {
+		return nil, fmt.Errorf("redlock: acquire %q for a TTL of %s: want a key, and more than the margin for clock drift, %s", key, ttl, margin)
+	}
+	if err := r.enter("acquire", key, ttl); err != nil {
 		return nil, err
 	}
-	if err := r.admit(key, ttl); err != nil {
-		return nil, err
-	}
-	defer r.end()
-	ctx, observed := r.observe(ctx, "acquire", key, ttl)
-	l, try, err := r.attempts(ctx, key, ttl, tries)
-	if err != nil {
-		observed.done(try, 0, err)
-		return nil, err
-	}
-	r.warnIfNarrow(ctx, l)
-	if observed != nil {
-		observed.done(try, l.Validity(), nil)
-	}
-	return l, nil
-}
-
-// attempts makes attempts until one is the last; it is that many.
-func (r *Redlock) attempts(ctx context.Context, key string, ttl time.Duration, tries int) (l *Lease, try int, err error) {
-	var token string
+	defer r.work.Done()
+	var token []byte
 	var last *AttemptError
-	for try = 1; ; try++ {
-		if token == "" || r.on(FreshToken) {
-			if token, err = r.newToken(); err != nil {
-				return nil, try, err
+	for try := 1; ; try++ {
+		if token == nil || r.on(FreshToken) {
+			var err error
+			if token, err = r.draw(20); err != nil {
+				return nil, err
 			}
 		}
-		l := r.newLease(key, token, ttl)
+		l := r.newLease(key, hex.EncodeToString(token), ttl)
 		failure := l.attempt(ctx)
 		if failure == nil {
-			return l, try, nil
+			l.tries = try
+			return l, nil
 		}
-		last = later(last, failure)
+		if last == nil || failure.Reason != nil {
+			last = failure
+		} else { // cut short: the one before it has more to say
+			last.Ended = failure.Ended
+		}
 		last.Tries = try
-		if failure.Ended != nil || errors.Is(failure.Reason, ErrDuplicateNode) || try == tries {
-			return nil, try, last
+		if last.Ended != nil || errors.Is(last.Reason, ErrRefused) || try == tries {
+			return nil, last
 		}
-		if last.Ended, err = r.pause(ctx); err != nil {
-			return nil, try, err
-		}
-		if last.Ended != nil {
-			return nil, try, last
+		if err := r.pause(ctx, last); err != nil {
+			return nil, err
 		}
 	}
 }
 
-// later is the attempt to report: the last, unless it was cut short and there
-// is one before it that was not.
-func later(before, last *AttemptError) *AttemptError {
-	if before != nil && last.Reason == nil {
-		before.Ended = last.Ended
-		return before
-	}
-	return last
-}
-
-// check refuses arguments with which no acquire can succeed.
-func (r *Redlock) check(key string, ttl time.Duration) error {
-	if key == "" {
-		return errors.New("redlock: acquire: the key is empty")
-	}
-	if ttl < time.Millisecond || ttl <= r.margin(ttl) {
-		return fmt.Errorf("redlock: acquire %q: a TTL of %s leaves no validity: a margin of %s is set aside for clock drift",
-			key, ttl, r.margin(ttl))
-	}
-	if r.guarded() && ttl > r.longestTTL {
-		return fmt.Errorf("redlock: acquire %q: a TTL of %s is longer than WithRestartGuard says that any is: %s", key, ttl, r.longestTTL)
-	}
-	return nil
-}
-
-// admit begins an acquire, unless the lock is closed or its list is wrong.
-func (r *Redlock) admit(key string, ttl time.Duration) error {
-	if err := r.begin(); err != nil {
-		return fmt.Errorf("redlock: acquire %q: %w", key, err)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.duplicate != nil {
-		r.end()
-		return &AttemptError{Op: "acquire", Key: key, Need: r.need, Reason: r.duplicate}
-	}
-	r.longest = max(r.longest, ttl)
-	return nil
-}
-
-// pause waits before the next attempt. It returns why the wait was cut short,
-// if it was, or the random source's error.
-func (r *Redlock) pause(ctx context.Context) (cut, err error) {
-	delay, err := r.retryDelay()
-	if err != nil {
-		return nil, err
-	}
-	timer := r.clock.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C():
-		return nil, nil
-	case <-ctx.Done():
-		return ended(ctx), nil
-	case <-r.closing:
-		return ErrClosed, nil
-	}
-}
-
-// attempt tries once to take the lease's key on a majority, and takes it back
-// in the background, on a context of its own, if that fails or is cut short.
+// attempt asks all nodes to set the key, and counts until a majority is known. What fails or is cut short is released in
+// the background.
 func (l *Lease) attempt(ctx context.Context) *AttemptError {
 	r := l.lock
-	l.sets = newPoll(r.newBallot(r.need, (*ballot).decided))
+	p := r.newPoll(r.quorum, false)
 	if ctx.Err() != nil {
-		return r.failure("acquire", l, &l.sets.ballot, nil, ended(ctx))
+		return l.failed("acquire", p, nil, r.ended(ctx))
 	}
-	l.began = r.now()
-	limit := r.timeoutAt(l.ttl)
-	if r.inTurn {
-		limit *= time.Duration(len(r.nodes))
-		r.askInTurn(ctx, l, l.sets, "acquire", (*node).set)
-	} else {
-		r.ask(ctx, l, l.sets, nil, "acquire", (*node).set)
-	}
-	cut := r.collect(ctx, l.sets, limit)
+	start := r.now()
+	r.ask(ctx, l, p, l.set)
+	cut := r.wait(ctx, l, p)
 	var reason error
 	if cut == nil {
-		reason = l.judge(&l.sets.ballot)
+		if reason = l.judge(p, start); reason == nil {
+			return nil
+		}
 	}
-	if reason == nil && cut == nil {
-		return nil
-	}
-	l.undo(ctx)
-	return r.failure("acquire", l, &l.sets.ballot, reason, cut)
+	l.releaseAll(ctx)
+	return l.failed("acquire", p, reason, cut)
 }
 
-// judge decides a ballot on an acquire and, if it is won, sets the deadline.
-func (l *Lease) judge(b *ballot) error {
-	r := l.lock
-	spare := len(r.nodes) - b.need // so many may say anything but yes
+// set is one node's vote. Our own token is a yes: an earlier sending of this very call stored it.
+func (l *Lease) set(ctx context.Context, node int) (a answer) {
+	switch absent, holder, err := l.lock.nodes[node].SetIfAbsent(ctx, l.claim()); {
+	case err != nil:
+		a = failure(err)
+	case absent || holder == l.token:
+		a.vote = yes
+	default:
+		a = answer{no, fmt.Errorf("held by token %.12q", holder)}
+	}
+	l.sets[node].end(a)
+	return a
+}
+
+// judge decides an attempt by its votes.
+func (l *Lease) judge(p *poll, start time.Duration) error {
+	spare := len(p.answers) - p.need // so many may say anything but yes
 	switch {
-	case b.refusal != nil:
-		return b.refusal
-	case b.granted():
-		l.deadline = r.deadline(l.began, l.ttl)
-		if now := r.now(); l.deadline <= now {
-			return tooLate(now-l.began, l.ttl)
-		}
-		return nil
-	case b.counts[failed] > spare && b.counts[no] <= spare:
+	case p.refusal != nil:
+		return p.refusal
+	case p.granted():
+		return l.validate(start)
+	case p.counts[failed] > spare && p.counts[no] <= spare:
 		return ErrNoMajority
 	default:
 		return ErrHeld
 	}
+}
+
+var _ = because(ElapsedCheck,
+	"The keys began to expire when the nodes set them, not when their replies were read; replies that were slow, or a "+
+		"client that was paused before it read them, have used up validity.", page("The Redlock Algorithm")+
+		", steps 1, 3 and 4; the point on which "+antirez+" answers "+kleppmann)
+
+// validate sets the end of a lease whose commands were first sent at start: validity = TTL - elapsed - margin. It
+// returns an error if nothing is left.
+func (l *Lease) validate(start time.Duration) error {
+	r, now := l.lock, l.lock.now()
+	if !r.on(ElapsedCheck) {
+		start = now
+	}
+	deadline := start + l.ttl - r.margin(l.ttl)
+	if deadline <= now {
+		return fmt.Errorf("%w: %s of a TTL of %s had passed", ErrTooLate, now-start, l.ttl)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.deadline = deadline
+	return nil
+}
+
+var _ = because(DriftMargin,
+	"The client's clock may run slower than a server's, and servers count in whole milliseconds: a lease must "+
+		"end on the client before the first of its keys expires.",
+	page("Safety arguments")+": MIN_VALIDITY = TTL - (T2 - T1) - CLOCK_DRIFT")
+
+func (r *Redlock) margin(ttl time.Duration) time.Duration {
+	if !r.on(DriftMargin) {
+		return 0
+	}
+	return time.Duration(float64(ttl)*r.opt.Drift) + 2*time.Millisecond
+}
+
+var _ = because(MonotonicClock,
+	"A wall clock that is set back in mid-acquire hides the time that has passed and makes the client believe "+
+		"in a lease that is over. The monotonic clock must not stop in suspend either: the servers' clocks do not.",
+	antirez+", on clocks; the sources of lock libraries that read the wall clock")
+
+// now is a reading of the clock from an arbitrary origin.
+func (r *Redlock) now() time.Duration {
+	if r.on(MonotonicClock) {
+		return r.opt.Clock.Now()
+	}
+	return time.Duration(r.opt.Clock.Wall().UnixNano())
+}
+
+// draw draws n random bytes, for a token or a delay.
+func (r *Redlock) draw(n int) ([]byte, error) {
+	b := make([]byte, n)
+	r.randMu.Lock()
+	defer r.randMu.Unlock()
+	if _, err := io.ReadFull(r.opt.Rand, b); err != nil {
+		return nil, fmt.Errorf("redlock: drawing random bytes: %w", err)
+	}
+	return b, nil
+}
+
+var _ = because(RetryJitter,
+	"Clients that failed together and retry together split the nodes again and again, and nobody wins.",
+	page("Retry on failure"))
+
+// pause waits for the next attempt, or notes what ended the last one.
+func (r *Redlock) pause(ctx context.Context, last *AttemptError) error {
+	width := r.opt.RetryMax - r.opt.RetryMin
+	delay := r.opt.RetryMin + width/2
+	if r.on(RetryJitter) {
+		b, err := r.draw(8)
+		if err != nil {
+			return err
+		}
+		part, _ := bits.Mul64(binary.BigEndian.Uint64(b), uint64(width)+1)
+		delay = r.opt.RetryMin + time.Duration(part)
+	}
+	if r.sleep(delay, ctx.Done(), r.closing, nil) {
+		return nil
+	}
+	last.Ended = r.ended(ctx)
+	return last
 }

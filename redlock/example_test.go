@@ -2,106 +2,63 @@ package redlock_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
-	"os"
+	"sync"
 	"time"
-
-	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
 
 	"lockproof/redlock"
 )
 
-// Take the lock, work under a context that ends before the lease does, and give
-// the lock back.
-func Example() {
-	var nodes []redis.UniversalClient
-	for range 3 { // three independent servers, in memory for the example
-		server := miniredis.NewMiniRedis()
-		if err := server.Start(); err != nil {
-			fmt.Println(err)
-			return
-		}
-		defer server.Close()
-		client := redis.NewClient(&redis.Options{
-			Addr:                  server.Addr(),
-			ContextTimeoutEnabled: true,
-			MaxRetries:            -1,
-		})
-		defer client.Close()
-		nodes = append(nodes, client)
-	}
-	lock, err := redlock.New(nodes, redlock.WithNodeTimeout(time.Second))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer lock.Close()
+// table is a store that is no Redis: rows of a token and an expiry, as a table in SQL or a key in etcd could be.
+type table struct {
+	mu   sync.Mutex
+	rows map[string]row
+}
 
+type row struct {
+	token string
+	ends  time.Time
+}
+
+// update is one atomic step: it replaces the row of a key, if the token that is there, "" where there is none, is as expected.
+func (t *table) update(key, expected string, to row) (done bool, token string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r := t.rows[key]; time.Now().Before(r.ends) {
+		token = r.token
+	}
+	if token != expected {
+		return false, token, nil
+	}
+	t.rows[key] = to
+	return true, token, nil
+}
+
+func (t *table) SetIfAbsent(_ context.Context, c redlock.Claim) (absent bool, holder string, err error) {
+	return t.update(c.Key, "", row{c.Token, time.Now().Add(c.TTL)})
+}
+
+func (t *table) DeleteIfEqual(_ context.Context, c redlock.Claim) (bool, error) {
+	done, _, err := t.update(c.Key, c.Token, row{})
+	return done, err
+}
+
+func (t *table) ExpireIfEqual(_ context.Context, c redlock.Claim) (bool, error) {
+	done, _, err := t.update(c.Key, c.Token, row{c.Token, time.Now().Add(c.TTL)})
+	return done, err
+}
+
+// Any store that compares and sets in one step can be a node.
+func ExampleNode() {
+	var nodes []redlock.Node
+	for range 3 {
+		nodes = append(nodes, &table{rows: map[string]row{}})
+	}
+	lock, _ := redlock.New(nodes, redlock.Options{NodeTimeout: time.Second})
+	defer lock.Close()
 	ctx := context.Background()
-	lease, err := lock.Acquire(ctx, "invoice-42", 10*time.Second)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	work := lease.Watch(ctx)
-	fmt.Println("working:", work.Err() == nil)
-
-	_, err = lock.TryAcquire(ctx, "invoice-42", 10*time.Second)
-	fmt.Println("another is kept out:", errors.Is(err, redlock.ErrHeld))
-
-	fmt.Println("released:", lease.Release(ctx) == nil)
-	<-work.Done()
-	fmt.Println("work ended:", context.Cause(work))
-	// Output:
-	// working: true
-	// another is kept out: true
-	// released: true
-	// work ended: the lease has been released
-}
-
-// A margin of more than half the TTL, or slow nodes, leave little time to work in.
-func ExampleWithLogger() {
-	server := miniredis.NewMiniRedis()
-	if err := server.Start(); err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer server.Close()
-	client := redis.NewClient(&redis.Options{Addr: server.Addr(), ContextTimeoutEnabled: true, MaxRetries: -1})
-	defer client.Close()
-	shown := func(_ []string, a slog.Attr) slog.Attr { // here: what is the same each time
-		if a.Key == slog.TimeKey || a.Key == "validity" {
-			return slog.Attr{}
-		}
-		return a
-	}
-	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: shown}))
-	lock, err := redlock.New([]redis.UniversalClient{client},
-		redlock.WithLogger(logger), redlock.WithDrift(0.6), redlock.WithNodeTimeout(time.Second))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer lock.Close()
-	if lease, err := lock.Acquire(context.Background(), "invoice-42", 10*time.Second); err == nil {
-		fmt.Println("released:", lease.Release(context.Background()) == nil)
-	}
-	// Output:
-	// level=WARN msg="redlock: less than half of the TTL is left to work in" key=invoice-42 ttl=10s margin=6.002s
-	// released: true
-}
-
-// A rule can be switched off by name, to see what it is for.
-func ExampleParseRule() {
-	_, err := redlock.ParseRule("Mayority")
-	fmt.Println(err)
-	for _, info := range redlock.Rules()[:1] {
-		fmt.Println(info.Rule)
-	}
-	// Output:
-	// redlock: no rule named "Mayority": the rules are ElapsedCheck, DriftMargin, MonotonicClock, NodeTimeout, ReleaseEverywhere, ReleaseAfterSet, FreshToken, RetryJitter, Majority, DistinctNodes, RestartGuard, CompareAndDelete, ExtendOwnership, ExtendMajority, BoundedExtensions
-	// ElapsedCheck
+	lease, err := lock.TryAcquire(ctx, "invoice-42", time.Minute)
+	_, other := lock.TryAcquire(ctx, "invoice-42", time.Minute)
+	fmt.Println(err, "/", other != nil, "/", lease.Extend(ctx), "/", lease.Release(ctx))
+	// Output: <nil> / true / <nil> / <nil>
 }

@@ -1,185 +1,115 @@
 package redlock
 
 import (
+	"cmp"
 	"context"
-	"encoding/binary"
-	"encoding/hex"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"math/bits"
-	"reflect"
+	"slices"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
-// Redlock is a client of the lock. It is safe for concurrent use. It does not
-// own the go-redis clients: close it first, then them.
-type Redlock struct {
-	options
-	nodes []*node
-	need  int
-
-	callers atomic.Int32   // who wait for an operation
-	work    sync.WaitGroup // operations and all that they leave in the background
-	closing chan struct{}  // closed by Close
-	retries chan struct{}  // a slot for each release that waits for its next try
-
-	randMu sync.Mutex // guards rand
-
-	mu        sync.Mutex
-	closed    bool
-	longest   time.Duration    // the longest TTL in use
-	servers   map[string]*node // by run id
-	duplicate error            // set once two nodes proved to be one server
+// Options set up a lock. The zero value is the defaults.
+type Options struct {
+	NodeTimeout        time.Duration // for how long nodes are awaited; 0: a twentieth of the TTL, from 1 to 50 ms
+	Drift              float64       // part of the TTL set aside for clocks of different rates; 0: DefaultDrift
+	Tries              int           // attempts of one Acquire; 0: until its context ends
+	RetryMin, RetryMax time.Duration // range of the random delay between attempts; both 0: 50 to 250 ms
+	MaxExtensions      int           // extensions that one lease may send; 0: 100
+	SetGrace           time.Duration // for how long a release waits for its SET; 0: 1 ms; negative: not at all
+	Clock              Clock         // nil: SystemClock
+	Rand               io.Reader     // source of tokens and delays; nil: crypto/rand. Anything else is for tests
+	Without            []Rule        // rules that are off, for teaching and for tests of checkers
 }
 
-// maxRetries bounds the releases that wait for another try. Where more fail, the
-// node is down rather than slow, and its keys go by their TTL.
-const maxRetries = 256
+// DefaultDrift is 1 %, as in redlock-rb and most libraries since.
+const DefaultDrift = 0.01
 
-// New makes a lock on these nodes: one client for each independent master, in
-// any order, the same servers for all who use the lock. It refuses an empty
-// list, a nil client, options that make no sense and, unless DistinctNodes is
-// off, the same client or the same address and database twice, and beside other
-// nodes a client of a Redis Cluster or a ring (ErrDuplicateNode). It contacts no node.
-func New(nodes []redis.UniversalClient, opts ...Option) (*Redlock, error) {
-	r := &Redlock{
-		options: defaults(),
-		closing: make(chan struct{}),
-		retries: make(chan struct{}, maxRetries),
-		servers: map[string]*node{},
+// AnyServer is the name of a node that may ask any server: it is a duplicate of every other.
+const AnyServer = "whichever server of a Redis Cluster or a ring has the key"
+
+// Redlock is a client of the lock, safe for concurrent use.
+type Redlock struct {
+	opt    Options
+	nodes  []Node
+	quorum int
+
+	randMu  sync.Mutex     // guards Rand
+	work    sync.WaitGroup // operations, and calls to nodes that go on after them
+	retries chan struct{}  // a slot for each release that waits for its next try
+	closing chan struct{}
+
+	mu      sync.Mutex
+	closed  bool
+	longest time.Duration // the longest TTL so far
+}
+
+var _ = because(DistinctNodes,
+	"A server that is listed twice votes twice, so that a majority of the list need not be a majority of the servers.",
+	page("The Redlock Algorithm")+": N independent masters; measured")
+
+// New makes a lock on these nodes, the same ones for all who use it. It contacts none.
+func New(nodes []Node, o Options) (*Redlock, error) {
+	o.Drift, o.MaxExtensions = cmp.Or(o.Drift, DefaultDrift), cmp.Or(o.MaxExtensions, 100)
+	o.SetGrace, o.Clock, o.Rand = cmp.Or(o.SetGrace, time.Millisecond), cmp.Or(o.Clock, SystemClock()), cmp.Or(o.Rand, rand.Reader)
+	if o.RetryMax == 0 && o.RetryMin == 0 {
+		o.RetryMin, o.RetryMax = 50*time.Millisecond, 250*time.Millisecond
 	}
-	for _, opt := range opts {
-		if opt == nil {
-			return nil, errors.New("redlock: an option is nil")
+	for _, rule := range o.Without {
+		if _, err := ParseRule(string(rule)); err != nil {
+			return nil, err
 		}
-		if err := opt(&r.options); err != nil {
-			return nil, fmt.Errorf("redlock: %w", err)
+	}
+	switch {
+	case !(o.Drift >= 0 && o.Drift < 1):
+		return nil, fmt.Errorf("redlock: Options.Drift %v: want a part of the TTL, from 0 to less than 1", o.Drift)
+	case o.RetryMin < 0 || o.RetryMax < o.RetryMin:
+		return nil, fmt.Errorf("redlock: Options.RetryMin %s, RetryMax %s: want 0 <= RetryMin <= RetryMax", o.RetryMin, o.RetryMax)
+	case o.NodeTimeout < 0 || o.Tries < 0 || o.MaxExtensions < 0:
+		return nil, fmt.Errorf("redlock: Options.NodeTimeout %s, Tries %d, MaxExtensions %d: want 0 or more",
+			o.NodeTimeout, o.Tries, o.MaxExtensions)
+	case len(nodes) == 0 || slices.Contains(nodes, nil):
+		return nil, fmt.Errorf("redlock: nodes %v: want one for each server, five by custom", nodes)
+	}
+	r := &Redlock{opt: o, nodes: nodes, closing: make(chan struct{}), retries: make(chan struct{}, 256)}
+	for i := range nodes {
+		for j := range nodes[:i] {
+			if a, b, all := r.name(j), r.name(i), " ("+AnyServer+")"; r.on(DistinctNodes) && (a == b && a != "" || a == all || b == all) {
+				return nil, fmt.Errorf("redlock: %w: nodes %d%s and %d%s", ErrDuplicateNode, j, a, i, b)
+			}
 		}
 	}
-	if len(nodes) == 0 {
-		return nil, errors.New("redlock: no nodes: give a client for each server, five by custom")
-	}
-	for i, client := range nodes {
-		if err := r.add(i, client); err != nil {
-			return nil, fmt.Errorf("redlock: %w", err)
-		}
-	}
-	r.need = quorum(len(nodes), r.on(Majority))
+	r.quorum = quorum(len(nodes), r.on(Majority))
 	return r, nil
 }
 
-// quorum is how many of n nodes must agree.
-func quorum(n int, majority bool) int {
-	if majority {
-		return n/2 + 1
+// name is a node's name in brackets, "" if it has none.
+func (r *Redlock) name(node int) string {
+	if s, ok := r.nodes[node].(fmt.Stringer); ok {
+		return " (" + s.String() + ")"
 	}
-	return max(1, n/2)
+	return ""
 }
 
-func (r *Redlock) add(i int, client redis.UniversalClient) error {
-	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return fmt.Errorf("node %d is nil: every node needs a client", i)
-	}
-	n := &node{index: i, client: client, line: &line{client: client, wait: r.batchWait, callers: &r.callers}}
-	var db int
-	n.addr, db = addressOf(client)
-	if r.on(DistinctNodes) {
-		for _, other := range r.nodes {
-			if same(other.client, client) {
-				return duplicate(other, n, "are the same client")
-			}
-			if _, otherDB := addressOf(other.client); n.addr != "" && other.addr == n.addr && otherDB == db {
-				return duplicate(other, n, fmt.Sprintf("have the same address and database %d", db))
-			}
-			if spreads(other.client) || spreads(client) {
-				return duplicate(other, n, "may be one server: a client of a Redis Cluster or a ring asks whichever has the key")
-			}
-		}
-	}
-	if r.guarded() {
-		var err error
-		if n.guard, err = newGuard(client, r.longestTTL+r.margin(r.longestTTL)); err != nil {
-			return fmt.Errorf("node %d: %w", i, err)
-		}
-	}
-	r.nodes = append(r.nodes, n)
-	return nil
-}
-
-// spreads says whether a client picks the server by the key. N clients of one Redis
-// Cluster have different addresses and one server for a key; and INFO, which names no
-// key, is answered by any master, so that run ids tell them apart or not by chance.
-func spreads(client redis.UniversalClient) bool {
-	switch client.(type) {
-	case *redis.ClusterClient, *redis.Ring:
-		return true
-	}
-	return false
-}
-
-// same compares two clients; a type that cannot be compared is never the same.
-func same(a, b redis.UniversalClient) bool {
-	return reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
-}
-
-// claim notes that a server is a node's, or refuses if it is another's. From
-// then on the lock refuses all work: its list is wrong.
-func (r *Redlock) claim(ctx context.Context, runID string, n *node) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if other, ok := r.servers[runID]; ok && other != n {
-		known := r.duplicate != nil
-		r.duplicate = duplicate(other, n, "are one server with run id "+runID)
-		if !known {
-			r.warn(ctx, "the list of nodes is wrong, and the lock refuses all work", slog.Any("error", r.duplicate))
-		}
-		return r.duplicate
-	}
-	r.servers[runID] = n
-	return nil
-}
-
-// enter admits work unless the lock is closed; who asked ends it with work.Done.
-// What the work leaves in the background is counted before it ends, so that Close
-// waits for all of it.
-func (r *Redlock) enter() error {
+// enter admits an operation, which ends with work.Done.
+func (r *Redlock) enter(op, key string, ttl time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return ErrClosed
+		return fmt.Errorf("redlock: %s %q: %w", op, key, ErrClosed)
 	}
+	r.longest = max(r.longest, ttl)
 	r.work.Add(1)
 	return nil
 }
 
-// begin admits an operation that a caller waits for; end ends it.
-func (r *Redlock) begin() error {
-	if err := r.enter(); err != nil {
-		return err
-	}
-	r.callers.Add(1)
-	return nil
-}
-
-func (r *Redlock) end() {
-	r.callers.Add(-1)
-	r.work.Done()
-}
-
-// Close refuses new work, ends attempts, watchdogs and waits that are under way
-// (with ErrClosed), and waits for every call and release in the background, so
-// that nothing of the lock is left running. Leases are not released: their keys
-// go by their TTL. A hung node can hold a call for as long as its go-redis
-// client lets it, and three can follow each other: a SET, its release, and the
-// last try of that. After three times the longest TTL in use Close stops waiting
-// and says so, and the calls end when the clients are closed. A second Close waits
-// like the first.
+// Close refuses new work, ends attempts and watches with ErrClosed, and waits for the calls that are under way, to close
+// the clients after. Leases are not released. A hung node can hold a SET, its release and the last try of that, each for
+// a TTL: after three of the longest, Close returns an error.
 func (r *Redlock) Close() error {
 	r.mu.Lock()
 	if !r.closed {
@@ -188,49 +118,90 @@ func (r *Redlock) Close() error {
 	}
 	limit := 3*r.longest + time.Second
 	r.mu.Unlock()
-
 	done := make(chan struct{})
 	go func() {
 		r.work.Wait()
 		close(done)
 	}()
-	timer := r.clock.NewTimer(limit)
+	if r.sleep(limit, done, nil, nil) {
+		return fmt.Errorf("redlock: close: calls to nodes are still under way after %s; they end when the clients are closed", limit)
+	}
+	return nil
+}
+
+// sleep waits for d, or until something ends. It reports whether d has passed.
+func (r *Redlock) sleep(d time.Duration, a, b, c <-chan struct{}) bool {
+	timer := r.opt.Clock.NewTimer(max(d, 0))
 	defer timer.Stop()
 	select {
-	case <-done:
-		return nil
 	case <-timer.C():
-		return fmt.Errorf(
-			"redlock: close: calls to nodes are still under way after %s; they end when the go-redis clients are closed", limit)
+		return true
+	case <-a:
+	case <-b:
+	case <-c:
 	}
+	return false
 }
 
-// newToken draws a token: 20 random bytes in hex.
-func (r *Redlock) newToken() (string, error) {
-	var b [20]byte
-	if err := r.draw(b[:]); err != nil {
-		return "", fmt.Errorf("redlock: drawing a token: %w", err)
-	}
-	return hex.EncodeToString(b[:]), nil
+// What an operation or a node can fail with. They come wrapped: use errors.Is. Acquire fails with ErrHeld, ErrNoMajority,
+// ErrTooLate or ErrRefused; Extend with ErrNoMajority, ErrTooLate, ErrLost, ErrReleased or ErrBounded; Release with ErrLost,
+// ErrNoMajority or ErrReleased.
+var (
+	ErrHeld          = errors.New("held by another")
+	ErrNoMajority    = errors.New("no majority of the nodes answered")
+	ErrTooLate       = errors.New("took too long") // a majority said yes, but no validity was left
+	ErrLost          = errors.New("the lease is lost: the key is not ours any more")
+	ErrReleased      = errors.New("the lease has been released")
+	ErrBounded       = errors.New("the lease may not be extended again")
+	ErrExpiring      = errors.New("the lease's validity is ending") // why Watch ends its context
+	ErrClosed        = errors.New("the lock is closed")
+	ErrNodeTimeout   = errors.New("no answer within the node timeout")
+	ErrNotSent       = errors.New("not sent") // a node returns it that has not been asked, and needs no release
+	ErrRefused       = errors.New("refused")  // by a node: no majority outvotes it, and it is not tried again
+	ErrDuplicateNode = fmt.Errorf("%w: the same server is listed twice", ErrRefused)
+)
+
+// AttemptError is a failed acquire, extension or release. errors.Is finds the reason, the caller's own
+// context error, and each node's.
+type AttemptError struct {
+	Op, Key   string  // acquire, extend or release
+	Need, Got int     // votes
+	Tries     int     // attempts of an Acquire; the last that was decided is reported
+	Reason    error   // nil if the caller gave up before there was one
+	Ended     error   // the error of the caller's context, or ErrClosed, if that ended it
+	Nodes     []error // of those that are known not to have said yes
 }
 
-// retryDelay draws the delay before the next attempt, uniformly from the range.
-func (r *Redlock) retryDelay() (time.Duration, error) {
-	width := r.retryMax - r.retryMin
-	if !r.on(RetryJitter) {
-		return r.retryMin + width/2, nil
+func (e *AttemptError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "redlock: %s %q: ", e.Op, e.Key)
+	if e.Reason != nil {
+		fmt.Fprintf(&b, "%v; ", e.Reason)
 	}
-	var b [8]byte
-	if err := r.draw(b[:]); err != nil {
-		return 0, fmt.Errorf("redlock: drawing a retry delay: %w", err)
+	fmt.Fprintf(&b, "%d of %d needed nodes said yes", e.Got, e.Need)
+	if e.Tries > 1 {
+		fmt.Fprintf(&b, " at the last of %d attempts", e.Tries)
 	}
-	part, _ := bits.Mul64(binary.BigEndian.Uint64(b[:]), uint64(width)+1)
-	return r.retryMin + time.Duration(part), nil
+	for _, err := range e.Nodes {
+		fmt.Fprintf(&b, "; %v", err)
+	}
+	if e.Ended != nil {
+		fmt.Fprintf(&b, "; cut short: %v", e.Ended)
+	}
+	return b.String()
 }
 
-func (r *Redlock) draw(b []byte) error {
-	r.randMu.Lock()
-	defer r.randMu.Unlock()
-	_, err := io.ReadFull(r.rand, b)
-	return err
+// Unwrap returns all causes; errors.Is passes over nil.
+func (e *AttemptError) Unwrap() []error { return append([]error{e.Reason, e.Ended}, e.Nodes...) }
+
+// ended is why an operation was cut short: its context's error, with the cause that its owner gave; or Close.
+func (r *Redlock) ended(ctx context.Context) error {
+	switch err, cause := ctx.Err(), context.Cause(ctx); {
+	case err == nil:
+		return ErrClosed
+	case errors.Is(cause, err):
+		return err
+	default:
+		return fmt.Errorf("%w: %w", err, cause)
+	}
 }

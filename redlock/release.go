@@ -4,209 +4,207 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
-// Release gives the lock back: the key is deleted on every node, wherever it is
-// still ours. It returns as soon as a majority has answered; the rest goes on in
-// the background, and does so even if ctx has ended. It returns nil if a
-// majority deleted the key; an error that is ErrLost if a majority had it not
-// (it expired, or is another's: the work may have been done without the lock);
-// an *AttemptError with each node's cause if too few nodes answered; and
-// ErrReleased if it was called before. Whatever it returns, the lease is over
-// for its holder.
-func (l *Lease) Release(ctx context.Context) error {
-	r := l.lock
-	if err := r.begin(); err != nil {
-		return fmt.Errorf("redlock: release %q: %w", l.key, err)
-	}
-	defer r.end()
-	ctx, observed := r.observe(ctx, "release", l.key, l.ttl)
-	err := l.release(ctx)
-	observed.done(1, 0, err)
-	return err
+// Lease is one tenure of the lock, safe for concurrent use.
+type Lease struct {
+	lock       *Redlock
+	key, token string
+	ttl        time.Duration
+	tries      int
+	sets       []call        // by node
+	over       chan struct{} // closed by Release
+	extending  chan struct{} // holds one value while an Extend is under way
+
+	mu         sync.Mutex
+	deadline   time.Duration // reading of now at which validity ends
+	extensions int           // sent so far
+	released   bool
 }
 
-// release is Release once the lock has admitted it.
-func (l *Lease) release(ctx context.Context) error {
-	r := l.lock
-	if !l.end() {
-		return fmt.Errorf("redlock: release %q: %w", l.key, ErrReleased)
-	}
-	p := l.giveBack(ctx)
-	cut := r.collect(ctx, p, r.timeoutAt(l.ttl))
-	switch b := &p.ballot; {
-	case cut != nil:
-		return r.failure("release", l, b, nil, cut)
-	case b.granted():
-		return nil
-	case b.counts[no] >= r.need:
-		return r.failure("release", l, b, ErrLost, nil)
+// call is the SET of one node. It may be under way when its lease has been granted, or has ended.
+type call struct {
+	done   chan struct{} // closed when it has returned
+	answer answer        // from then on
+	repeat sync.Once     // releases of the node
+}
+
+func (c *call) end(a answer) {
+	c.answer = a
+	close(c.done)
+}
+
+func (c *call) returned() bool {
+	select {
+	case <-c.done:
+		return true
 	default:
-		return r.failure("release", l, b, ErrNoMajority, nil)
+		return false
 	}
 }
 
-// end marks the lease as released; it reports whether it was not before.
-func (l *Lease) end() bool {
+func (r *Redlock) newLease(key, token string, ttl time.Duration) *Lease {
+	l := &Lease{lock: r, key: key, token: token, ttl: ttl, sets: make([]call, len(r.nodes)),
+		over: make(chan struct{}), extending: make(chan struct{}, 1)}
+	for i := range l.sets {
+		l.sets[i].done = make(chan struct{})
+	}
+	return l
+}
+
+// Key is the locked key.
+func (l *Lease) Key() string { return l.key }
+
+// Token is the value at the key: 40 hex digits without an order, so that it is no fencing token.
+func (l *Lease) Token() string { return l.token }
+
+// TTL is the expiry that the key was given.
+func (l *Lease) TTL() time.Duration { return l.ttl }
+
+// Tries is how many attempts the acquire made.
+func (l *Lease) Tries() int { return l.tries }
+
+// Validity is for how much longer the lock is held. Work on what it guards must have ended by then.
+func (l *Lease) Validity() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.released {
-		return false
+		return 0
 	}
+	return l.deadline - l.lock.now()
+}
+
+// Release deletes the key on every node, wherever it is still ours, and returns once a majority has answered; the rest
+// goes on, also if ctx has ended. The error is ErrLost if a majority did not have the key: the work may have been done
+// without the lock. Whatever it is, the lease is over.
+func (l *Lease) Release(ctx context.Context) error {
+	if err := l.lock.enter("release", l.key, l.ttl); err != nil {
+		return err
+	}
+	defer l.lock.work.Done()
+	l.mu.Lock()
+	before := l.released
 	l.released = true
-	close(l.over)
-	return true
-}
-
-// giveBack undoes a lease that was granted. Once is enough, whoever finds first that it is
-// over, its holder or an extension: what does not answer is asked again anyhow.
-func (l *Lease) giveBack(ctx context.Context) *poll {
-	l.back.Do(func() { l.undone = l.undo(ctx) })
-	return l.undone
-}
-
-// undo releases all nodes in the background; each one's first answer counts. A
-// SET that has not returned may have taken the key already, its reply lost; or it
-// is still on its way and lands after a release that overtakes it. So it is given
-// a moment; then the node is released whatever became of it, and again once the
-// SET's fate is known. A node that has no key while its SET is out is released in
-// between as well: the SET may be slow and its reply lost.
-func (l *Lease) undo(ctx context.Context) *poll {
-	r, sets := l.lock, l.sets
-	sets.stop()
-	if !r.on(ReleaseAfterSet) {
-		sets = nil
+	l.mu.Unlock()
+	if before {
+		return fmt.Errorf("redlock: release %q: %w", l.key, ErrReleased)
 	}
-	p := newPoll(r.newBallot(r.need, (*ballot).agreed))
-	r.ask(ctx, l, p, sets, "release", (*node).undo)
+	close(l.over)
+	return l.outcome(ctx, "release", l.releaseAll(ctx))
+}
+
+// releaseAll releases all nodes in the background.
+func (l *Lease) releaseAll(ctx context.Context) *poll {
+	p := l.lock.newPoll(l.lock.quorum, true)
+	l.lock.ask(ctx, l, p, l.release)
 	return p
 }
 
-// undo releases one node.
-func (n *node) undo(ctx context.Context, l *Lease) (vote, error) {
-	r, set := l.lock, &l.sets.calls[n.index]
-	if l.sets.leftOut(n.index) {
-		return no, errNotOurs
-	}
-	taken, returned := set.outcome()
-	if returned && errors.Is(taken.err, errNotSent) {
-		return no, errNotOurs
-	}
-	if !r.on(ReleaseEverywhere) && taken.vote != yes {
-		return failed, errNotAsked
-	}
-	follows := func() bool { return true }
-	if r.on(ReleaseAfterSet) {
-		follows = l.undoWhenSilent(ctx, n, returned)
-	}
-	vote, err := n.delete(ctx, l)
-	switch {
-	case !follows() || !r.on(ReleaseAfterSet):
-	case !returned && vote == no:
-		// The SET is on its way, or its reply is lost and it will not return for long.
-		l.undoAfterSet(ctx, n, r.timeoutAt(l.ttl))
-		return vote, err
-	case !returned:
-		l.undoAfterSet(ctx, n, 0)
-		return vote, err
-	case vote == no && taken.vote == failed:
-		r.work.Go(func() { l.undoAgain(ctx, n) }) // finding no key proves nothing yet
-		return vote, err
-	}
-	if vote == failed {
-		r.work.Go(func() { l.undoAgain(ctx, n) })
-	}
-	return vote, err
-}
-
-// undoWhenSilent releases a node again, after its SET if that has not returned, without
-// waiting for the release under way any longer, if that has no answer within the node
-// timeout: it may be lost; or its answer is, and the SET lands in the meantime. What it
-// returns is to be asked once the release has returned, and says whether it is for the
-// caller to see to what follows.
-func (l *Lease) undoWhenSilent(ctx context.Context, n *node, returned bool) (follows func() bool) {
-	r := l.lock
-	var seenTo atomic.Bool
-	r.work.Add(1)
-	silent := time.AfterFunc(r.timeoutAt(l.ttl), func() {
-		defer r.work.Done()
-		switch {
-		case !seenTo.CompareAndSwap(false, true):
-		case returned:
-			l.undoAgain(ctx, n)
-		default:
-			l.undoAfterSet(ctx, n, 0)
-		}
-	})
-	return func() bool {
-		if silent.Stop() {
-			r.work.Done()
-		}
-		return seenTo.CompareAndSwap(false, true)
+// outcome waits for the votes on a key that was ours.
+func (l *Lease) outcome(ctx context.Context, op string, p *poll) error {
+	switch cut := l.lock.wait(ctx, l, p); {
+	case cut != nil:
+		return l.failed(op, p, nil, cut)
+	case p.granted():
+		return nil
+	case p.refused():
+		return l.failed(op, p, ErrLost, nil)
+	default:
+		return l.failed(op, p, ErrNoMajority, nil)
 	}
 }
 
-// undoAfterSet releases a node once its SET has returned, whatever it returned;
-// and, unless wait is 0, also before, after waits that double.
-func (l *Lease) undoAfterSet(ctx context.Context, n *node, wait time.Duration) {
-	set := &l.sets.calls[n.index]
-	l.lock.follow(set, wait, func() {
-		taken, returned := set.outcome()
-		vote := l.deleteLate(ctx, n) // the wait may have used up the first context
-		switch {
-		case !returned:
-			l.undoAfterSet(ctx, n, 2*wait)
-		case vote == failed || vote == no && taken.vote == failed:
-			l.undoAgain(ctx, n)
-		}
-	})
+var _ = because(ReleaseEverywhere,
+	"A node whose reply was lost may have set the key all the same; if it is not released, nobody can have "+
+		"that node until the TTL has passed.", page("The Redlock Algorithm")+", step 5, and section \"Releasing the lock\"")
+
+var errNotAsked = errors.New("not asked: it had not said yes (ReleaseEverywhere is off)")
+
+var _ = because(ReleaseAfterSet,
+	"Two connections keep no order between them: a release that overtakes its own SET deletes nothing, and "+
+		"the SET then leaves a key without an owner for a whole TTL.",
+	"measured: returning at majority without this left hundreds of orphaned keys in three seconds, with no fault at all")
+
+// release releases one node. Its SET is given a moment to return. Then the key is deleted whatever became of the SET,
+// which may have landed, its reply lost; and again until it can no longer land.
+func (l *Lease) release(ctx context.Context, node int) answer {
+	r, set := l.lock, &l.sets[node]
+	if r.on(ReleaseAfterSet) && r.opt.SetGrace > 0 && !set.returned() {
+		r.sleep(r.opt.SetGrace, set.done, nil, nil)
+	}
+	switch ordered := set.returned(); {
+	case ordered && errors.Is(set.answer.err, ErrNotSent):
+		return answer{no, errNotOurs}
+	case !r.on(ReleaseEverywhere) && !(ordered && set.answer.vote == yes):
+		return answer{failed, errNotAsked}
+	case !r.on(ReleaseAfterSet):
+		return l.delete(ctx, node)
+	default:
+		return l.deleteSurely(ctx, node, ordered)
+	}
 }
 
-// undoAgain repeats a release, at growing distances, until the node answers or
-// one TTL has passed, by when the key is gone anyway. Close does not wait for
-// the distances: it brings on the last try.
-func (l *Lease) undoAgain(ctx context.Context, n *node) {
-	r := l.lock
+// deleteSurely deletes the key and, unless it is gone, repeats that in the background. A release that has no answer
+// within the node timeout may be lost, and is repeated without waiting for it.
+func (l *Lease) deleteSurely(ctx context.Context, node int, ordered bool) answer {
+	repeat := func() {
+		l.sets[node].repeat.Do(func() { l.lock.work.Go(func() { l.repeatDelete(ctx, node, ordered) }) })
+	}
+	silent := time.AfterFunc(l.lock.nodeTimeout(l.ttl), repeat)
+	a := l.delete(ctx, node)
+	if !silent.Stop() || !l.gone(node, a.vote, ordered) {
+		repeat()
+	}
+	return a
+}
+
+// gone reports whether the key is gone for good after a release with this answer. A release is ordered if it was sent
+// after its SET had returned: another proves nothing, and neither does a missing key if the SET's fate is unknown.
+func (l *Lease) gone(node int, v vote, ordered bool) bool {
+	return ordered && (v == yes || v == no && l.sets[node].answer.vote != failed)
+}
+
+// repeatDelete deletes the key once its SET has returned, in between, too, as the reply to that may be lost; and then
+// until it is gone, by its TTL at the latest. Waits double, and Close does not wait for them.
+func (l *Lease) repeatDelete(ctx context.Context, node int, ordered bool) {
+	r, set, first := l.lock, &l.sets[node], l.lock.nodeTimeout(l.ttl)
+	again := func() (gone bool) {
+		ctx, cancel := background(ctx, l.ttl)
+		defer cancel()
+		ordered = set.returned()
+		return l.gone(node, l.delete(ctx, node).vote, ordered)
+	}
+	for wait := first; !ordered; wait *= 2 {
+		r.sleep(wait, set.done, nil, nil)
+		if again() {
+			return
+		}
+	}
 	select {
 	case r.retries <- struct{}{}:
 		defer func() { <-r.retries }()
-	default:
+	default: // where so many fail, the node is down, and its keys go by their TTL
 		return
 	}
-	for part := time.Duration(16); part > 1; part /= 2 {
-		last := r.waitClosing(l.ttl / part)
-		vote := l.deleteLate(ctx, n)
-		if vote != failed || last {
+	for wait, open := first, true; wait < 2*l.ttl && open; wait *= 2 {
+		if open = r.sleep(wait, r.closing, nil, nil); again() {
 			return
 		}
 	}
 }
 
-// deleteLate releases a node once more, on a context of its own.
-func (l *Lease) deleteLate(ctx context.Context, n *node) vote {
-	r := l.lock
-	bounded, cancel := background(ctx, l.ttl)
-	defer cancel()
-	if len(r.hooks) == 0 {
-		vote, _ := n.delete(bounded, l)
-		return vote
+var _ = because(CompareAndDelete,
+	"After its lease has expired, the key may be another client's; a plain DEL deletes that client's lock.",
+	page("Correct implementation with a single instance"))
+
+func (l *Lease) delete(ctx context.Context, node int) answer {
+	c := l.claim()
+	if !l.lock.on(CompareAndDelete) {
+		c.Token = ""
 	}
-	sent := r.clock.Now()
-	vote, err := n.delete(bounded, l)
-	r.late(ctx, l, answer{n.index, vote, err}, r.clock.Now()-sent)
-	return vote
+	return owned(l.lock.nodes[node].DeleteIfEqual(ctx, c))
 }
 
-// waitClosing waits for d, or until the lock closes, which it reports.
-func (r *Redlock) waitClosing(d time.Duration) bool {
-	timer := r.clock.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C():
-		return false
-	case <-r.closing:
-		return true
-	}
-}
+func (l *Lease) claim() Claim { return Claim{Key: l.key, Token: l.token, TTL: l.ttl} }

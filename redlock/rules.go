@@ -3,146 +3,110 @@ package redlock
 import (
 	"fmt"
 	"slices"
-	"strings"
+	"time"
 )
 
-// Rule is one thing that the lock does because it is unsafe, or can get stuck,
-// without it. Without switches rules off by name.
+// Rule is one thing that the lock does because it is unsafe, or can get stuck, without it. Its reason and source stand
+// where it is applied, and Options.Without switches it off: what the lock does then stands here.
 type Rule string
 
-// The rules. Rules gives the reason and the source of each.
 const (
-	// ElapsedCheck counts validity from before the first command was sent. Off,
-	// it is counted from when the replies were in, for acquire and extend.
-	ElapsedCheck Rule = "ElapsedCheck"
-	// DriftMargin takes TTL*drift + 2 ms off the validity. Off, nothing is.
-	DriftMargin Rule = "DriftMargin"
-	// MonotonicClock measures on Clock.Now. Off, on Clock.Wall, which may step.
-	MonotonicClock Rule = "MonotonicClock"
-	// NodeTimeout ends an attempt when the node timeout has passed. Off, every
-	// node is heard out, however long it takes.
-	NodeTimeout Rule = "NodeTimeout"
-	// ReleaseEverywhere releases on all nodes. Off, only those that are known to
-	// have said yes are released.
-	ReleaseEverywhere Rule = "ReleaseEverywhere"
-	// ReleaseAfterSet sends a node's release after that node's SET has returned.
-	// Off, it is sent at once and may overtake the SET on another connection.
-	ReleaseAfterSet Rule = "ReleaseAfterSet"
-	// FreshToken draws a new token for each attempt. Off, one token serves all
-	// attempts of an Acquire.
-	FreshToken Rule = "FreshToken"
-	// RetryJitter draws the delay between attempts. Off, it is always the
-	// midpoint of the range.
-	RetryJitter Rule = "RetryJitter"
-	// Majority needs N/2+1 nodes. Off, N/2 are enough (but at least one).
-	Majority Rule = "Majority"
-	// DistinctNodes refuses a server that is listed twice. Off, it counts twice.
-	DistinctNodes Rule = "DistinctNodes"
-	// RestartGuard keeps a server from voting until it has been up for longer than
-	// any key of the lock lives; it is in force where WithRestartGuard says how long
-	// that is. Off, every server votes as soon as it answers.
-	RestartGuard Rule = "RestartGuard"
-	// CompareAndDelete deletes a key only if it holds our token. Off, the
-	// release is a plain DEL.
-	CompareAndDelete Rule = "CompareAndDelete"
-	// ExtendOwnership extends a key only if it holds our token. Off, the
-	// extension is a plain PEXPIRE.
-	ExtendOwnership Rule = "ExtendOwnership"
-	// ExtendMajority needs a majority to confirm an extension. Off, one node is
-	// enough.
-	ExtendMajority Rule = "ExtendMajority"
-	// BoundedExtensions limits how often one lease is extended. Off, there is no
-	// limit.
-	BoundedExtensions Rule = "BoundedExtensions"
+	ElapsedCheck      Rule = "ElapsedCheck"      // off: validity counts from when the replies were in
+	DriftMargin       Rule = "DriftMargin"       // off: nothing is taken off the validity
+	MonotonicClock    Rule = "MonotonicClock"    // off: time is read from Clock.Wall, which may step
+	NodeTimeout       Rule = "NodeTimeout"       // off: every node is awaited, however long it takes
+	ReleaseEverywhere Rule = "ReleaseEverywhere" // off: only nodes that are known to have said yes are released
+	ReleaseAfterSet   Rule = "ReleaseAfterSet"   // off: a release is sent at once and may overtake its SET
+	FreshToken        Rule = "FreshToken"        // off: one token serves all attempts of an Acquire
+	RetryJitter       Rule = "RetryJitter"       // off: the delay is always the middle of the range
+	Majority          Rule = "Majority"          // off: N/2 nodes are enough, but at least one
+	DistinctNodes     Rule = "DistinctNodes"     // off: a server that is listed twice counts twice
+	RestartGuard      Rule = "RestartGuard"      // off: package guard is not used
+	CompareAndDelete  Rule = "CompareAndDelete"  // off: a release is a plain DEL
+	ExtendOwnership   Rule = "ExtendOwnership"   // off: an extension is a plain PEXPIRE
+	ExtendMajority    Rule = "ExtendMajority"    // off: one node is enough to confirm an extension
+	BoundedExtensions Rule = "BoundedExtensions" // off: a lease is extended without limit
 )
 
-// RuleInfo is a rule with its reason, one or two sentences, and where the rule
-// comes from.
+var names = []Rule{ElapsedCheck, DriftMargin, MonotonicClock, NodeTimeout, ReleaseEverywhere, ReleaseAfterSet, FreshToken, RetryJitter,
+	Majority, DistinctNodes, RestartGuard, CompareAndDelete, ExtendOwnership, ExtendMajority, BoundedExtensions}
+
+// RuleInfo is a rule with its reason and where it comes from.
 type RuleInfo struct {
-	Rule   Rule
-	Why    string
-	Source string
+	Rule        Rule
+	Why, Source string
 }
 
-// page cites the redis.io page on distributed locks by section.
+var reasons = map[Rule]RuleInfo{}
+
+// because notes why a rule is there.
+func because(rule Rule, why, source string) bool {
+	reasons[rule] = RuleInfo{rule, why, source}
+	return true
+}
+
 func page(section string) string {
 	return `redis.io, "Distributed Locks with Redis", section "` + section + `"`
 }
 
-const kleppmann = `Kleppmann, "How to do distributed locking" (2016)`
-const antirez = `antirez, "Is Redlock safe?" (2016)`
+const (
+	kleppmann = `Kleppmann, "How to do distributed locking" (2016)`
+	antirez   = `antirez, "Is Redlock safe?" (2016)`
+)
 
-var rules = []RuleInfo{
-	{ElapsedCheck,
-		"The keys began to expire when the nodes set them, not when their replies were read; replies that were " +
-			"slow, or a client that was paused before it read them, have used up validity.",
-		page("The Redlock Algorithm") + ", steps 1, 3 and 4; the point on which " + antirez + " answers " + kleppmann},
-	{DriftMargin,
-		"The client's clock may run slower than a server's, and servers count in whole milliseconds: a lease must " +
-			"end on the client before the first of its keys expires.",
-		page("Safety arguments") + ": MIN_VALIDITY = TTL - (T2 - T1) - CLOCK_DRIFT"},
-	{MonotonicClock,
-		"A wall clock that is set back in mid-acquire hides the time that has passed and makes the client believe " +
-			"in a lease that is over. The monotonic clock must not stop in suspend either: the servers' clocks do not.",
-		antirez + ", on clocks; the sources of lock libraries that read the wall clock"},
-	{NodeTimeout,
-		"A hung node must not hold up an attempt that the other nodes can decide. go-redis ignores context " +
-			"deadlines while it reads unless ContextTimeoutEnabled is set, so the limit is enforced here.",
-		page("The Redlock Algorithm") + ", step 2; measured: one hung node of five made a lock of 4 s fail after 20 s"},
-	{ReleaseEverywhere,
-		"A node whose reply was lost may have set the key all the same; if it is not released, nobody can have " +
-			"that node until the TTL has passed.",
-		page("The Redlock Algorithm") + ", step 5, and section \"Releasing the lock\""},
-	{ReleaseAfterSet,
-		"Two connections keep no order between them: a release that overtakes its own SET deletes nothing, and " +
-			"the SET then leaves a key without an owner for a whole TTL.",
-		"measured: returning at majority without this left hundreds of orphaned keys in three seconds, with no fault at all"},
-	{FreshToken,
-		"A release of an earlier attempt that was held up in the network would match, and delete, the key of a " +
-			"later attempt that uses the same token.",
-		page("Correct implementation with a single instance") +
-			": the value must be unique across all clients and all lock requests; measured for retries with one token"},
-	{RetryJitter,
-		"Clients that failed together and retry together split the nodes again and again, and nobody wins.",
-		page("Retry on failure")},
-	{Majority,
-		"Any two majorities share a node, and that node lets only one of two clients in; two halves of an even number share none.",
-		page("Safety arguments") + "; measured with two of four nodes"},
-	{DistinctNodes,
-		"A server that is listed twice votes twice, so that a majority of the list need not be a majority of the servers.",
-		page("The Redlock Algorithm") + ": N independent masters; measured"},
-	{RestartGuard,
-		"A server that restarts without its keys gives the lock away a second time. Kept from voting until every lease of " +
-			"before has ended, it does no harm, whoever restarted it.",
-		page("Performance, crash recovery and fsync") + ": delayed restarts, here seen to by the client"},
-	{CompareAndDelete,
-		"After its lease has expired, the key may be another client's; a plain DEL deletes that client's lock.",
-		page("Correct implementation with a single instance")},
-	{ExtendOwnership,
-		"After its lease has expired, the key may be another client's; to prolong it proves nothing about our own lease.",
-		page("Making the algorithm more reliable: Extending the lock") + ": if its value is still the one that the client assigned"},
-	{ExtendMajority,
-		"Where only a minority of keys was prolonged, the majority expires and another client acquires it.",
-		page("Making the algorithm more reliable: Extending the lock") +
-			": in the majority of the instances, and within the validity time"},
-	{BoundedExtensions,
-		"A worker that hangs while its watchdog goes on extending would keep the lock for ever.",
-		page("Making the algorithm more reliable: Extending the lock") +
-			": the number of attempts should be limited, otherwise a liveness property is violated"},
-}
+// Package guard applies it.
+var _ = because(RestartGuard,
+	"A server that restarts without its keys gives the lock away a second time. Kept from voting until every lease of "+
+		"before has ended, it does no harm, whoever restarted it.",
+	page("Performance, crash recovery and fsync")+": delayed restarts, here seen to by the client")
 
 // Rules lists all rules, those about time first.
-func Rules() []RuleInfo { return slices.Clone(rules) }
-
-// ParseRule returns the rule of that name. Names are case-sensitive; the error
-// for an unknown one lists all.
-func ParseRule(name string) (Rule, error) {
-	names := make([]string, len(rules))
-	for i, info := range rules {
-		names[i] = string(info.Rule)
-		if names[i] == name {
-			return info.Rule, nil
-		}
+func Rules() []RuleInfo {
+	all := make([]RuleInfo, len(names))
+	for i, name := range names {
+		all[i] = reasons[name]
 	}
-	return "", fmt.Errorf("redlock: no rule named %q: the rules are %s", name, strings.Join(names, ", "))
+	return all
 }
+
+// ParseRule returns the rule of that name; the error for an unknown one lists all.
+func ParseRule(name string) (Rule, error) {
+	if info, ok := reasons[Rule(name)]; ok {
+		return info.Rule, nil
+	}
+	return "", fmt.Errorf("redlock: no rule named %q: the rules are %s", name, names)
+}
+
+func (r *Redlock) on(rule Rule) bool { return !slices.Contains(r.opt.Without, rule) }
+
+// Clock is how the lock reads time.
+type Clock interface {
+	Now() time.Duration             // monotonic, from an arbitrary origin; it must go on in suspend, as the servers' clocks do
+	Wall() time.Time                // may step; only Without MonotonicClock reads it
+	NewTimer(d time.Duration) Timer // fires once
+}
+
+// Timer is a time.Timer behind an interface.
+type Timer interface {
+	C() <-chan time.Time
+	Stop() bool
+}
+
+// SystemClock is the machine's. On Linux its readings go on in suspend, but its timers do not: deadlines
+// are always judged by readings.
+func SystemClock() Clock { return systemClock{} }
+
+type (
+	systemClock struct{}
+	systemTimer struct{ *time.Timer }
+)
+
+func (systemClock) Now() time.Duration             { return sinceBoot() }
+func (systemClock) Wall() time.Time                { return time.Now() }
+func (systemClock) NewTimer(d time.Duration) Timer { return systemTimer{time.NewTimer(d)} }
+func (t systemTimer) C() <-chan time.Time          { return t.Timer.C }
+
+var started = time.Now()
+
+// sinceBoot is Go's monotonic clock where the system has no better one.
+var sinceBoot = func() time.Duration { return time.Since(started) }

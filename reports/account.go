@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"lockproof/checker"
+	"lockproof/checker/cause"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
 )
@@ -19,19 +20,21 @@ type Finding struct {
 	// Violation is the first one; More is how many others the trial has.
 	Violation *checker.Violation
 	More      int
+	// Cause is what experiments have shown of it; nil: none were made.
+	Cause *cause.Cause
 	// Story is nil where the history was not kept; Trouble then says why it
 	// could not be read, if it should have been there.
 	Story   *Story
 	Trouble error
 }
 
-// findings are the judgements of a trial that stand as given, with what is known
+// collectFindings are the judgements of a trial that stand as given, with what is known
 // of them. Its history, nil where it was not kept, is read if there is a violation
 // to tell of.
-func findings(t suite.Result, standing suite.Standing, read func() (*History, error)) []Finding {
+func collectFindings(t suite.Result, standing suite.Outcome, read func() (*History, error)) []Finding {
 	var all []Finding
 	for _, j := range t.Judgements() {
-		if j.Standing != standing {
+		if j.Outcome != standing {
 			continue
 		}
 		f := Finding{Judgement: j}
@@ -43,6 +46,7 @@ func findings(t suite.Result, standing suite.Standing, read func() (*History, er
 				}
 			}
 		}
+		f.Cause = t.CauseOf(j.Property)
 		if f.Violation != nil {
 			f.Story, f.Trouble = story(read, f.Violation)
 		}
@@ -60,32 +64,32 @@ func story(read func() (*History, error), v *checker.Violation) (*Story, error) 
 	return &s, nil
 }
 
-// telling is the trial of a row that the report tells of in words, and what it says:
+// rowFindings is the trial of a row that the report tells of in words, and what it says:
 // each file of the report says it, and histories are long.
-type telling struct {
+type rowFindings struct {
 	trial    suite.Result
 	findings func() []Finding
 }
 
-// tells settles which trial of a row the words tell of: one that is not as
+// chooseFindings settles which trial of a row the words tell of: one that is not as
 // expected; and of the scenarios that the user named, where they are few, one that
 // shows the violation which was expected.
-func (r *Report) tells(row *Row) {
+func (r *Report) chooseFindings(row *Row) {
 	switch row.Standing {
-	case suite.Differs, suite.HarnessError, suite.Undecided:
-		row.told.trial = row.First()
+	case suite.Differs, suite.HarnessError, suite.LimitOfClass, suite.Inconclusive:
+		row.shown.trial = row.First()
 	case suite.AsExpected:
-		trial, violated := row.Shows()
-		if !violated || !r.Named || len(r.GravestFirst()) > maxShown {
+		trial, violated := row.FirstViolated()
+		if !violated || !r.Named || len(r.BySeverity()) > maxShown {
 			return
 		}
-		row.told.trial = trial
+		row.shown.trial = trial
 	default:
 		return
 	}
-	row.told.findings = sync.OnceValue(func() []Finding {
-		read := sync.OnceValues(func() (*History, error) { return row.open(row.told.trial) })
-		return findings(row.told.trial, row.Standing, read)
+	row.shown.findings = sync.OnceValue(func() []Finding {
+		read := sync.OnceValues(func() (*History, error) { return row.open(row.shown.trial) })
+		return collectFindings(row.shown.trial, row.Standing, read)
 	})
 }
 
@@ -95,9 +99,9 @@ func (r *Report) tells(row *Row) {
 // comes first.
 func (r *Row) History(t suite.Result) (*History, error) {
 	h, err := r.open(t)
-	if r.told.findings != nil && r.told.trial.Trial == t.Trial {
-		said := findings(t, r.Standing, func() (*History, error) { return h, err })
-		r.told.findings = func() []Finding { return said }
+	if r.shown.findings != nil && r.shown.trial.Trial == t.Trial {
+		said := collectFindings(t, r.Standing, func() (*History, error) { return h, err })
+		r.shown.findings = func() []Finding { return said }
 	}
 	return h, err
 }
@@ -118,9 +122,9 @@ func violations(r checker.Result) int {
 	return max(len(r.Violations), int(r.Measured["violations"]))
 }
 
-// sentence says what was expected, what came of it, and where there are several
+// summary says what was expected, what came of it, and where there are several
 // trials how often.
-func (f Finding) sentence(rate Rate) string {
+func (f Finding) summary(rate Rate) string {
 	expected := "expected " + f.Expected
 	if f.Expected == "" {
 		expected = "expected not to be violated"
@@ -135,8 +139,8 @@ func (f Finding) sentence(rate Rate) string {
 	return fmt.Sprintf("%s; violated in %s", text, rate)
 }
 
-// moral says what follows where there is no violation to tell of.
-func (f Finding) moral() string {
+// consequence says what follows where there is no violation to tell of.
+func (f Finding) consequence() string {
 	if f.Got == history.Holds && f.Expected == history.Violated {
 		return "The scenario is there to break this property, and it did not: " +
 			"either the fault had no effect, or the alarm does not ring any more."
@@ -144,24 +148,12 @@ func (f Finding) moral() string {
 	return ""
 }
 
-// Broke names what a blame says broke: a rule of the lock, or an assumption.
-func Broke(b *checker.Blame) string {
-	switch {
-	case b.Broke == checker.Unexplained:
-		return b.Broke
-	case strings.Contains(b.Broke, " "):
-		return "the assumption that " + b.Broke
+// sentenceStart begins a sentence with a capital.
+func sentenceStart(s string) string {
+	if s == "" {
+		return ""
 	}
-	return "the rule " + b.Broke
-}
-
-// blameText says which rule or assumption broke, when, and why that was enough. The
-// moment is written as in the reason, which names it too.
-func blameText(b *checker.Blame) string {
-	if b.Broke == checker.Unexplained {
-		return fmt.Sprintf("%s: %s", Broke(b), b.Why)
-	}
-	return fmt.Sprintf("%s, broken at %.3f s by %s: %s", Broke(b), float64(b.Time)/1e9, strings.Replace(b.Process, ">", " on ", 1), b.Why)
+	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // property finds the row's figures for a property.
@@ -174,7 +166,7 @@ func (r *Row) property(name string) Property {
 	return Property{Name: name}
 }
 
-// occasion says which trial is told of.
-func occasion(t suite.Result) string {
+// trialText says which trial is told of.
+func trialText(t suite.Result) string {
 	return fmt.Sprintf("Trial %d, seed %d, %s cluster, lock %s", t.Trial, t.Seed, t.Cluster, t.Lock)
 }

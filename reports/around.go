@@ -3,6 +3,7 @@ package reports
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"lockproof/checker"
 	"lockproof/harness/history"
@@ -20,7 +21,7 @@ const leadIn = 3
 type window struct {
 	violation   checker.Violation // by the places of its events in the window
 	from, until int64
-	blamed      int // place of the blamed event in the history
+	facts       map[int][]int // by place of an event in the history: the facts that are about it
 	events      []history.Event
 	full        bool
 	begun       map[begun]bool
@@ -33,11 +34,11 @@ type begun struct {
 }
 
 func newWindow(v checker.Violation, ttl int64) *window {
-	w := &window{begun: map[begun]bool{}, violation: v, from: v.From, until: v.Until, blamed: NoEvent}
-	if v.Blame != nil {
-		blame := *v.Blame
-		w.violation.Blame, w.blamed, blame.Event = &blame, blame.Event, NoEvent
-		w.from = min(w.from, blame.Time)
+	w := &window{begun: map[begun]bool{}, violation: v, from: v.From, until: v.Until, facts: map[int][]int{}}
+	w.violation.Facts = slices.Clone(v.Facts)
+	for i, f := range v.Facts {
+		w.facts[f.Event] = append(w.facts[f.Event], i)
+		w.violation.Facts[i].Event = NoEvent
 	}
 	for _, l := range v.Leases {
 		w.from, w.until = min(w.from, l.Asked), max(w.until, l.Until)
@@ -51,7 +52,7 @@ func newWindow(v checker.Violation, ttl int64) *window {
 // and looks at nodes have set before.
 func (w *window) take(place int, e *history.Event) {
 	lasting := e.Type == history.TypeHeader || e.Type == history.TypeFault || e.Type == history.TypeNode || e.Type == history.TypeClock
-	if e.Time > w.until || e.Time < w.from && !lasting && place != w.blamed {
+	if e.Time > w.until || e.Time < w.from && !lasting && w.facts[place] == nil {
 		return
 	}
 	if !w.whole(e) {
@@ -61,8 +62,8 @@ func (w *window) take(place int, e *history.Event) {
 		w.full = true
 		return
 	}
-	if place == w.blamed {
-		w.violation.Blame.Event = len(w.events)
+	for _, i := range w.facts[place] {
+		w.violation.Facts[i].Event = len(w.events)
 	}
 	w.events = append(w.events, *e)
 }

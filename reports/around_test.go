@@ -37,7 +37,7 @@ func manyEvents(n int) checker.Source {
 // Around a violation there is what happened at its time, what faults set before,
 // and no end without its beginning; and the blame is the same event's.
 func TestAround(t *testing.T) {
-	v := checker.Violation{From: 1_055, Until: 1_060, Blame: &checker.Blame{Event: 1_042, Time: 1_055}}
+	v := checker.Violation{From: 1_055, Until: 1_060, Facts: []checker.Fact{{Event: 1_042, Time: 1_055}}}
 	read := 0
 	all := manyEvents(1_000_000)
 	windows, err := around(func(visit func(*history.Event) error) error {
@@ -58,12 +58,12 @@ func TestAround(t *testing.T) {
 		require.NotEqual(t, 1_024, e.ID, "its beginning is not in the window")
 	}
 	require.Equal(t, []int{102, 45}, []int{faults, inside}, "46 events, one of them an end alone")
-	require.Equal(t, int64(1_042), w.events[w.violation.Blame.Event].Time)
-	require.Equal(t, 1_042, v.Blame.Event, "the verdict's own is as it was")
+	require.Equal(t, int64(1_042), w.events[w.violation.Facts[0].Event].Time)
+	require.Equal(t, 1_042, v.Facts[0].Event, "the verdict's own is as it was")
 }
 
 // Where too much happens nothing is drawn, and not more is kept.
-func TestTooMuchAround(t *testing.T) {
+func TestAround_IsBounded(t *testing.T) {
 	windows, err := around(manyEvents(3*mostAround), []checker.Violation{{From: 1, Until: 1 << 40}}, 0)
 	require.NoError(t, err)
 	require.Len(t, windows[0].events, mostAround)

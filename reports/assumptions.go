@@ -29,11 +29,11 @@ func PrintAssumptions(w io.Writer, lock string, rows []Assumption, screen Screen
 		cells := []string{r.Name, strconv.Itoa(r.Schedules), strconv.Itoa(r.Judged), "none found", "", ""}
 		switch {
 		case r.Violated != "":
-			cells = append(cells[:3], screen.style(r.Violated, bad), strconv.Itoa(r.After), strconv.Itoa(r.Steps))
+			cells = append(cells[:3], screen.style(r.Violated, redStyle), strconv.Itoa(r.After), strconv.Itoa(r.Steps))
 			repeat = append(repeat, r.Repeat)
 			rests = append(rests, r.Name)
 		case r.Judged == 0:
-			cells[3] = screen.style("nothing was put to the test", doubt)
+			cells[3] = screen.style("nothing was put to the test", yellowStyle)
 		default:
 			held = append(held, r.Name)
 		}

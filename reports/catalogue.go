@@ -26,7 +26,7 @@ func Catalogue(all []*scenarios.Scenario, screen Screen) string {
 // set up, its schedule step by step, what is expected, and its variants.
 func ScenarioText(s *scenarios.Scenario, screen Screen) string {
 	p := page{screen: screen}
-	p.line(screen.style(clean(s.Name), bold))
+	p.line(screen.style(clean(s.Name), boldStyle))
 	p.text("", s.Title)
 	p.section("Lesson")
 	p.text("  ", s.Lesson)
@@ -66,7 +66,7 @@ func (p *page) text(prefix, text string) {
 	}
 }
 
-func (p *page) section(name string) { p.line("\n" + p.screen.style(name, bold)) }
+func (p *page) section(name string) { p.line("\n" + p.screen.style(name, boldStyle)) }
 
 func (p *page) setUp(s *scenarios.Scenario) {
 	p.text("  clusters: ", list(s.On))
@@ -160,8 +160,8 @@ func ClientText(c scenarios.Client) string {
 	if len(c.Reach) > 0 {
 		parts = append(parts, "reaches "+list(c.Reach))
 	}
-	if len(c.Far) > 0 {
-		parts = append(parts, fmt.Sprintf("is %s away from %s", c.FarDelay, list(c.Far)))
+	if len(c.FarNodes) > 0 {
+		parts = append(parts, fmt.Sprintf("is %s away from %s", c.FarDelay, list(c.FarNodes)))
 	}
 	if !c.TTL.IsZero() {
 		parts = append(parts, "uses a TTL of "+c.TTL.String())

@@ -51,8 +51,8 @@ type ComparedRow struct {
 
 // ComparedCell is what one run says of a row.
 type ComparedCell struct {
-	// Standing is the row's in that run, "" if the run does not have it.
-	Standing   suite.Standing    `json:"standing,omitempty"`
+	// Outcome is the row's in that run, "" if the run does not have it.
+	Standing   suite.Outcome     `json:"standing,omitempty"`
 	Why        string            `json:"why,omitempty"`
 	Properties []ResultsProperty `json:"properties,omitempty"`
 }
@@ -136,11 +136,10 @@ func (r *Report) servers() []string {
 }
 
 // runNames gives each run the shortest name that tells it from the others: of
-// its cluster, server, lock, version and folder those in which they differ.
+// its cluster, lock, rules, server, version and folder those in which they differ.
 func runNames(runs []*Report) []string {
 	parts := []func(*Report) string{
 		func(r *Report) string { return r.Options.Cluster },
-		func(r *Report) string { return strings.Join(r.servers(), ", ") },
 		func(r *Report) string { return cmp.Or(r.Options.Lock, "its own lock") },
 		func(r *Report) string {
 			if len(r.Options.Without) == 0 {
@@ -148,6 +147,7 @@ func runNames(runs []*Report) []string {
 			}
 			return "without " + list(r.Options.Without)
 		},
+		func(r *Report) string { return strings.Join(r.servers(), ", ") },
 		func(r *Report) string { return r.Version },
 		func(r *Report) string { return r.Options.Out },
 	}

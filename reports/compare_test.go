@@ -68,11 +68,11 @@ func TestCompare(t *testing.T) {
 		{"rates that may be one", many("a", 490, 500), many("a", 5, 5), Agree, 0},
 		{"a property that only one saw violated", []suite.Result{extra}, []suite.Result{quiet}, Disagree, 1},
 		{"a property that nobody names", []suite.Result{idle}, many("a", 0, 1), Agree, 0},
-		{"one undecided", many("a", 0, 1), []suite.Result{trial("a", "", 0, held, history.Inconclusive)}, Incomplete, 2},
-		{"one failed", many("a", 0, 1), []suite.Result{lost}, Incomplete, 2},
-		{"one lacks it", many("a", 0, 1), many("b", 0, 1), Incomplete, 2},
-		{"one skips it, so that nothing is compared", many("a", 0, 1), []suite.Result{none}, Agree, 2},
-		{"both skip it", []suite.Result{none}, []suite.Result{none}, Agree, 2},
+		{"one undecided", many("a", 0, 1), []suite.Result{trial("a", "", 0, held, history.Inconclusive)}, Incomplete, 4},
+		{"one failed", many("a", 0, 1), []suite.Result{lost}, Incomplete, 4},
+		{"one lacks it", many("a", 0, 1), many("b", 0, 1), Incomplete, 4},
+		{"one skips it, so that nothing is compared", many("a", 0, 1), []suite.Result{none}, Agree, 4},
+		{"both skip it", []suite.Result{none}, []suite.Result{none}, Agree, 4},
 		{"one of two is skipped", append(many("a", 0, 1), many("b", 0, 1)...), append(many("b", 0, 1), none), Agree, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -102,6 +102,7 @@ func TestRunsAreNamedByWhatTellsThemApart(t *testing.T) {
 	other := on("virtual", "", held())
 	other.Options.Lock = "redsync"
 	require.Equal(t, "its own lock | redsync", name(on("virtual", "", held()), other))
+	require.Equal(t, "its own lock | redsync", name(on("virtual", "miniredis", held()), other), "whatever ran to tell its server")
 	other = on("virtual", "", held())
 	other.Options.Without = []string{"Majority"}
 	require.Equal(t, "every rule | without Majority", name(on("virtual", "", held()), other))
@@ -133,7 +134,7 @@ func TestRunsWithOtherLocksArePaired(t *testing.T) {
 		0, held, held))
 	lenient := func(name string, without []string, got string) suite.Result {
 		r := trial(name, "", 0, held, got)
-		r.Lenient, r.Without = true, without
+		r.AllowBetter, r.Without = true, without
 		return r
 	}
 	rules := on("virtual", "", lenient("a", []string{"Majority"}, broken), lenient("b", []string{"Majority"}, held))

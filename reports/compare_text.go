@@ -22,11 +22,11 @@ var agreementSigns = map[Agreement][2]string{Agree: {"", ""}, Disagree: {"≠", 
 func (c Comparison) Print(w io.Writer, screen Screen) error {
 	var b strings.Builder
 	for _, run := range c.Runs {
-		b.WriteString(strings.Join(hanging(screen.style(clean(run.Name)+": ", bold), clean(run.told()), screen.Width), "\n") + "\n")
+		b.WriteString(strings.Join(hanging(screen.style(clean(run.Name)+": ", boldStyle), clean(run.told()), screen.Width), "\n") + "\n")
 	}
 	if len(c.Rows) > 0 {
 		b.WriteString("\n" + c.table(screen) + "\n")
-		b.WriteString(screen.style(strings.Join(hanging("", c.key(screen), screen.Width), "\n"), faint) + "\n\n")
+		b.WriteString(screen.style(strings.Join(hanging("", c.key(screen), screen.Width), "\n"), faintStyle) + "\n\n")
 	}
 	b.WriteString(c.skipped(screen))
 	b.WriteString(c.accounts(screen))
@@ -115,7 +115,7 @@ func (c Comparison) table(screen Screen) string {
 }
 
 func (r *ComparedRow) mark(screen Screen) string {
-	return screen.style(screen.of(agreementSigns[r.Agreement]), bad)
+	return screen.style(screen.of(agreementSigns[r.Agreement]), redStyle)
 }
 
 // of chooses between the two ways of a sign.
@@ -140,11 +140,11 @@ func (r *ComparedRow) columns(screen Screen) []string {
 func (c ComparedCell) column(properties []string, screen Screen) string {
 	switch c.Standing {
 	case "":
-		return screen.style(notRun, faint)
+		return screen.style(notRun, faintStyle)
 	case suite.Skipped:
-		return screen.style("skipped", faint)
+		return screen.style("skipped", faintStyle)
 	case suite.HarnessError:
-		return screen.style("failed", bad)
+		return screen.style("failed", redStyle)
 	}
 	lines := make([]string, len(properties))
 	for i, name := range properties {
@@ -161,7 +161,7 @@ func (c ComparedCell) column(properties []string, screen Screen) string {
 func (p ResultsProperty) cell(screen Screen) string {
 	verdict := p.Verdict()
 	n := map[string]int{history.Holds: p.Holds, history.Violated: p.Violated, history.Inconclusive: p.Inconclusive}[verdict]
-	style := map[string]lipgloss.Style{history.Holds: good, history.Violated: bad, history.Inconclusive: doubt}[verdict]
+	style := map[string]lipgloss.Style{history.Holds: greenStyle, history.Violated: redStyle, history.Inconclusive: yellowStyle}[verdict]
 	return fmt.Sprintf("%s %d/%d", screen.style(screen.sign(verdict), style), n, p.Holds+p.Violated+p.Inconclusive)
 }
 
@@ -182,7 +182,7 @@ func (c Comparison) key(screen Screen) string {
 func (c Comparison) skipped(screen Screen) string {
 	var b strings.Builder
 	for i, run := range c.Runs {
-		var skips skips
+		var skips skipGroups
 		for _, row := range c.Rows {
 			if cell := row.Cells[i]; cell.Standing == suite.Skipped {
 				skips.add(cell.Why, row.Name())
@@ -200,7 +200,7 @@ func (c Comparison) accounts(screen Screen) string {
 	for _, agreement := range []Agreement{Disagree, Incomplete} {
 		for _, row := range c.Rows {
 			if reasons := row.Reasons(); row.Agreement == agreement && len(reasons) > 0 {
-				b.WriteString(screen.style(strings.ToUpper(string(agreement))+": "+clean(row.Name()), bad) + "\n")
+				b.WriteString(screen.style(strings.ToUpper(string(agreement))+": "+clean(row.Name()), redStyle) + "\n")
 				for _, why := range reasons {
 					b.WriteString(strings.Join(hanging("  ", clean(why), screen.Width), "\n") + "\n")
 				}

@@ -15,15 +15,15 @@ import (
 // megabytes of them, so that they are read trial by trial; what is kept of them
 // is bounded as well, since a trial may be as short as {}.
 const (
-	longestElement = 2 << 20   // bytes of text: one trial, or all that is not in a list
-	mostKept       = 200 << 20 // bytes of memory, about
-	emptyObject    = 200       // bytes of memory for an object with nothing in it
+	maxElement  = 2 << 20   // bytes of text: one trial, or all that is not in a list
+	maxMemory   = 200 << 20 // bytes of memory, about
+	emptyObject = 200       // bytes of memory for an object with nothing in it
 )
 
 // decodeResults reads results.json: all but its rows, and the trials of these.
 // What else is in a row follows from its trials.
 func decodeResults(from io.Reader) (*Results, []suite.Result, error) {
-	text := &paced{from: from}
+	text := &limitedReader{from: from}
 	d := resultsDecoder{Decoder: json.NewDecoder(text), text: text, words: map[string]string{}}
 	results := &Results{}
 	var trials []suite.Result
@@ -37,23 +37,23 @@ func decodeResults(from io.Reader) (*Results, []suite.Result, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	text.left = longestElement
+	text.left = maxElement
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, nil, errors.New("something follows the JSON object")
 	}
 	return results, trials, nil
 }
 
-// paced gives so much of a text, and no more until it is told to go on: what has
+// limitedReader gives so much of a text, and no more until it is told to go on: what has
 // no end is not read to its end.
-type paced struct {
+type limitedReader struct {
 	from io.Reader
 	left int
 }
 
-func (p *paced) Read(b []byte) (int, error) {
+func (p *limitedReader) Read(b []byte) (int, error) {
 	if p.left == 0 {
-		return 0, fmt.Errorf("a part of it has more than %d bytes", longestElement)
+		return 0, fmt.Errorf("a part of it has more than %d bytes", maxElement)
 	}
 	n, err := p.from.Read(b[:min(len(b), p.left)])
 	p.left -= n
@@ -62,7 +62,7 @@ func (p *paced) Read(b []byte) (int, error) {
 
 type resultsDecoder struct {
 	*json.Decoder
-	text *paced
+	text *limitedReader
 	kept int // bytes, about
 	// words are the texts that come again and again, each kept once.
 	words map[string]string
@@ -72,14 +72,14 @@ type resultsDecoder struct {
 // elements are handed out one by one. The rest is put together again without the
 // list, and has to be short.
 func (d *resultsDecoder) object(into any, list string, element func() error) error {
-	d.text.left = longestElement
+	d.text.left = maxElement
 	if err := d.delimiter('{'); err != nil {
 		return err
 	}
 	rest := map[string]json.RawMessage{}
 	size := 0
 	for d.More() {
-		d.text.left = longestElement
+		d.text.left = maxElement
 		key, err := d.Token()
 		if err != nil {
 			return err
@@ -96,8 +96,8 @@ func (d *resultsDecoder) object(into any, list string, element func() error) err
 		if err != nil {
 			return err
 		}
-		if size > longestElement {
-			return fmt.Errorf("a part of it has more than %d bytes", longestElement)
+		if size > maxElement {
+			return fmt.Errorf("a part of it has more than %d bytes", maxElement)
 		}
 	}
 	if err := d.delimiter('}'); err != nil {
@@ -107,7 +107,7 @@ func (d *resultsDecoder) object(into any, list string, element func() error) err
 	if err != nil {
 		return err
 	}
-	if err := d.keep(len(whole) + emptyObject); err != nil {
+	if err := d.reserve(len(whole) + emptyObject); err != nil {
 		return err
 	}
 	return json.Unmarshal(whole, into)
@@ -123,7 +123,7 @@ func (d *resultsDecoder) list(element func() error) error {
 		return fmt.Errorf("there is %v in place of a list", token)
 	}
 	for d.More() {
-		d.text.left = longestElement
+		d.text.left = maxElement
 		if err := element(); err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (d *resultsDecoder) trial() (suite.Result, error) {
 		r.Property, r.Verdict, r.Reason = d.word(r.Property), d.word(r.Verdict), d.word(r.Reason)
 		r.Cause, r.Unmet = checker.Cause(d.word(string(r.Cause))), d.word(r.Unmet)
 	}
-	return t, d.keep(size(t) + int(d.InputOffset()-before)/2)
+	return t, d.reserve(size(t) + int(d.InputOffset()-before)/2)
 }
 
 // word gives a text that may come again: the one that is kept of it.
@@ -169,9 +169,9 @@ func (d *resultsDecoder) word(text string) string {
 	return text
 }
 
-func (d *resultsDecoder) keep(bytes int) error {
-	if d.kept += bytes; d.kept > mostKept {
-		return fmt.Errorf("the results take more than %d MB of memory: run fewer trials, or fewer scenarios, at a time", mostKept>>20)
+func (d *resultsDecoder) reserve(bytes int) error {
+	if d.kept += bytes; d.kept > maxMemory {
+		return fmt.Errorf("the results take more than %d MB of memory: run fewer trials, or fewer scenarios, at a time", maxMemory>>20)
 	}
 	return nil
 }

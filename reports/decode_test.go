@@ -32,7 +32,7 @@ func (r *repeated) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestResultsThatDoNotEnd(t *testing.T) {
+func TestDecode_RefusesEndlessResults(t *testing.T) {
 	const trials = `{"scenarios":[{"trials":[`
 	for name, tt := range map[string]struct{ head, tail, want string }{
 		"one text":     {`{"summary":"`, "x", "has more than 2097152 bytes"},
@@ -75,7 +75,7 @@ func TestDecodeResults(t *testing.T) {
 }
 
 // A slice says how many there are: that many are looked for.
-func TestSlicesThatCannotBe(t *testing.T) {
+func TestDecode_RefusesImpossibleSlices(t *testing.T) {
 	for _, part := range []string{`{"index":1,"count":2147483648}`, `{"index":1,"count":0}`, `{"index":0,"count":-1}`,
 		`{"index":3,"count":2}`} {
 		dir := t.TempDir()

@@ -47,13 +47,13 @@ func FaultText(f history.Fault) string { return faultText(f, f.Targets) }
 
 func faultDetail(f history.Fault) string {
 	var parts []string
-	if q := quantities(f.Asked); q != "" {
+	if q := quantities(f.Requested); q != "" {
 		parts = append(parts, "asked: "+q)
 	}
 	if q := quantities(f.Measured); q != "" {
 		parts = append(parts, "measured: "+q)
 	}
-	if f.Setting {
+	if f.Background {
 		parts = append(parts, "part of the setting")
 	}
 	return strings.Join(parts, "; ")

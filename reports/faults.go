@@ -31,7 +31,7 @@ func bands(events []history.Event, end int64) []Band {
 		}
 	}
 	for i, e := range events {
-		if e.Type != history.TypeFault || e.Fault == nil || e.Fault.Setting || e.Fault.Phase == history.PhaseEnd {
+		if e.Type != history.TypeFault || e.Fault == nil || e.Fault.Background || e.Fault.Phase == history.PhaseEnd {
 			continue
 		}
 		b := Band{From: e.Time, Until: e.Time, Event: i, Kind: e.Fault.Kind, Targets: slices.Clone(e.Fault.Targets)}
@@ -69,12 +69,12 @@ func settings(events []history.Event) []string {
 	var order []kind
 	nodes := map[kind][]string{}
 	for _, e := range events {
-		if e.Type != history.TypeFault || e.Fault == nil || !e.Fault.Setting || e.Fault.Phase == history.PhaseEnd {
+		if e.Type != history.TypeFault || e.Fault == nil || !e.Fault.Background || e.Fault.Phase == history.PhaseEnd {
 			continue
 		}
 		for _, link := range e.Fault.Targets {
 			client, node, _ := strings.Cut(link, "-")
-			k := kind{client, e.Fault.Kind, e.Fault.Asked["direction"], e.Fault.Asked["by"]}
+			k := kind{client, e.Fault.Kind, e.Fault.Requested["direction"], e.Fault.Requested["by"]}
 			if nodes[k] == nil {
 				order = append(order, k)
 			}
@@ -84,10 +84,10 @@ func settings(events []history.Event) []string {
 	var texts []string
 	for _, k := range order {
 		asked := map[string]string{"direction": k.direction, "by": k.by}
-		texts = append(texts, nemesis.Setting(k.client, nodes[k], history.Fault{Kind: k.kind, Asked: asked}))
+		texts = append(texts, nemesis.BackgroundText(k.client, nodes[k], history.Fault{Kind: k.kind, Requested: asked}))
 	}
-	if h := headerOf(events); h != nil && h.Belief != "" {
-		texts = append(texts, "clients believe in a lease "+h.Belief)
+	if h := headerOf(events); h != nil && h.BeliefText != "" {
+		texts = append(texts, "clients believe in a lease "+h.BeliefText)
 	}
 	return texts
 }
@@ -95,8 +95,8 @@ func settings(events []history.Event) []string {
 // sameFault is what faults have in common that are told in one sentence.
 func sameFault(f history.Fault) string {
 	var asked []string
-	for _, name := range slices.Sorted(maps.Keys(f.Asked)) {
-		asked = append(asked, name+"="+f.Asked[name])
+	for _, name := range slices.Sorted(maps.Keys(f.Requested)) {
+		asked = append(asked, name+"="+f.Requested[name])
 	}
 	return fmt.Sprint(f.Kind, f.Phase, f.Effective, asked)
 }
@@ -105,9 +105,9 @@ func sameFault(f history.Fault) string {
 func faultText(f history.Fault, targets []string) string {
 	f.Targets = targets
 	if f.Phase == history.PhaseEnd {
-		return nemesis.Over(f)
+		return nemesis.EndText(f)
 	}
-	text := nemesis.Begun(f)
+	text := nemesis.BeginText(f)
 	if !f.Effective {
 		text += ", but it did not take effect"
 	}

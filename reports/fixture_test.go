@@ -44,9 +44,8 @@ func trial(scenario, variant string, number int, expected, got string) suite.Res
 func overlap() checker.Violation {
 	return checker.Violation{
 		Key: "k1", From: 40 * ms, Until: 900 * ms, Processes: []string{"c1", "c2"},
-		What: "c1 and c2 both held k1 for 860 ms, from 40 ms to 900 ms.",
-		Blame: &checker.Blame{Time: 30 * ms, Process: "c2", Event: 9, Broke: "Majority",
-			Why: "Two of four nodes were enough for c2, and two for c1."},
+		What:  "c1 and c2 both held k1 for 860 ms, from 40 ms to 900 ms.",
+		Facts: []checker.Fact{{Time: 30 * ms, Process: "c2", Event: 9, What: "two of four nodes were enough for c2, and two for c1"}},
 		Leases: []checker.Lease{
 			{Client: "c1", ID: 1, Key: "k1", Token: "t1", Asked: 5 * ms, From: 10 * ms, Until: 900 * ms, Ended: "deadline"},
 			{Client: "c2", ID: 1, Key: "k1", Token: "t2", Asked: 30 * ms, From: 40 * ms, Until: 930 * ms, Ended: "deadline"},
@@ -72,7 +71,7 @@ func fixture() *Report {
 	failed := suite.Result{Scenario: "eviction", Cluster: "local", Trial: 1, Seed: 7, Lock: "redlock",
 		Failure: "n3 did not start: address already in use", Elapsed: 2 * time.Second}
 	better := trial("client-pause", "", 1, history.Violated, history.Holds)
-	better.Lenient, better.Lock = true, "redsync"
+	better.AllowBetter, better.Lock = true, "redsync"
 	return New([]suite.Result{
 		trial("half-is-not-majority", "", 1, history.Holds, history.Holds),
 		trial("half-is-not-majority", "", 2, history.Holds, history.Holds),

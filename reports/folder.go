@@ -64,9 +64,9 @@ func (f *Folder) Close() error {
 	return errors.Join(err, f.root.Close())
 }
 
-// Unended says whether a folder is a run's that has not ended: it goes on, or was
+// IsUnfinished says whether a folder is a run's that has not ended: it goes on, or was
 // killed. It has the mark and no results.
-func Unended(dir string) bool {
+func IsUnfinished(dir string) bool {
 	there := func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))
 		return err == nil

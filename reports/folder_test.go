@@ -58,7 +58,7 @@ func take(t *testing.T, dir string) {
 	require.NoError(t, f.Close())
 }
 
-func TestAFolderThatIsNotOursIsRefusedAndUntouched(t *testing.T) {
+func TestOpenFolder_RefusesAForeignFolder(t *testing.T) {
 	for says, files := range map[string]map[string]string{
 		"it is not empty, and there is no .lockproof in it": {
 			ResultsFile: `{"tool": {"name": "jest"}}`, PageFile: "<p>mine</p>", "trials/a/b/history.jsonl": "mine", JUnitFile: "<mine/>",

@@ -100,7 +100,7 @@ func (r *Report) junitSuite(cluster string) junitSuite {
 		},
 	}
 	elapsed := time.Duration(0)
-	for _, row := range slices.Concat(r.GravestFirst(), r.skipped()) {
+	for _, row := range slices.Concat(r.BySeverity(), r.skipped()) {
 		if row.Cluster != cluster {
 			continue
 		}
@@ -109,9 +109,9 @@ func (r *Report) junitSuite(cluster string) junitSuite {
 		switch row.Standing {
 		case suite.Differs:
 			one.Failures++
-		case suite.HarnessError, suite.Undecided:
+		case suite.HarnessError, suite.Inconclusive:
 			one.Errors++
-		case suite.Skipped:
+		case suite.Skipped, suite.LimitOfClass:
 			one.Skipped++
 		}
 		one.Cases = append(one.Cases, r.junitCase(row))
@@ -124,12 +124,12 @@ func (r *Report) junitCase(row *Row) junitCase {
 	c := junitCase{Name: row.Name(), Class: "lockproof." + row.Cluster, Time: seconds(row.Elapsed)}
 	outcome := &junitOutcome{Message: row.Why, Type: string(row.Standing)}
 	switch row.Standing {
-	case suite.Skipped:
+	case suite.Skipped, suite.LimitOfClass:
 		c.Skipped = &junitOutcome{Message: row.Why}
 		return c
 	case suite.Differs:
 		c.Failure = outcome
-	case suite.HarnessError, suite.Undecided:
+	case suite.HarnessError, suite.Inconclusive:
 		c.Error = outcome
 	}
 	if row.Standing != suite.AsExpected {

@@ -88,7 +88,7 @@ func (d *drawing) labelWidth() int {
 }
 
 func (d *drawing) label(text string, width int) string {
-	return fit(clean(text), width-2) + "  "
+	return padTo(clean(text), width-2) + "  "
 }
 
 // column is where a time falls; times outside the window fall outside.
@@ -170,7 +170,7 @@ func (d *drawing) markTexts(width int) []string {
 		lines = append(lines, hanging(fmt.Sprintf("%c  %s: ", numbers[i], Moment(m.Time)), text, width)...)
 	}
 	if d.Omitted > 0 {
-		lines = append(lines, fmt.Sprintf("   and %s that matter less", plural(d.Omitted, "turn")))
+		lines = append(lines, fmt.Sprintf("   (%s hidden)", plural(d.Omitted, "less important event")))
 	}
 	return lines
 }
@@ -187,11 +187,11 @@ func (d *drawing) legend(width int) []string {
 	var parts []string
 	for _, n := range names {
 		if d.used[n.state] {
-			parts = append(parts, whole(d.states[n.state]+" "+n.name))
+			parts = append(parts, unbroken(d.states[n.state]+" "+n.name))
 		}
 	}
 	if d.used[Owned] {
-		parts = append(parts, whole("A, B: the key's owner on a node"))
+		parts = append(parts, unbroken("A, B: the key's owner on a node"))
 	}
 	return hanging("", strings.Join(parts, "   "), width)
 }

@@ -20,7 +20,7 @@ import (
 // one, which says which they are. It refuses slices that are not of one suite, run in
 // one way by one version, and says which and why; and one that is there twice.
 func Merge(parts []*Report, out string) (*Report, error) {
-	if err := belongTogether(parts); err != nil {
+	if err := checkSameSuite(parts); err != nil {
 		return nil, err
 	}
 	first := parts[0]
@@ -46,18 +46,18 @@ func Merge(parts []*Report, out string) (*Report, error) {
 		}
 	}
 	merged.Elapsed = ended.Sub(merged.Started)
-	merged.Incomplete = suite.Gather(first.Slice.Count, found)
+	merged.Incomplete = suite.FindIncomplete(first.Slice.Count, found)
 	merged.Interrupted = merged.Incomplete != nil
 	if !merged.Interrupted && len(trials) < merged.Planned {
 		return nil, fmt.Errorf("all %d slices are there and whole, and they have %d of %s: they are not of one run",
 			first.Slice.Count, len(trials), plural(merged.Planned, "trial"))
 	}
-	inOrder(trials, first.Slice.Rows)
+	sortSlices(trials, first.Slice.Rows)
 	return New(trials, merged), nil
 }
 
-// inOrder sorts trials by their rows' places.
-func inOrder(trials []suite.Result, rows []string) {
+// sortSlices sorts trials by their rows' places.
+func sortSlices(trials []suite.Result, rows []string) {
 	place := map[string]int{}
 	for i, name := range rows {
 		place[name] = i
@@ -65,8 +65,8 @@ func inOrder(trials []suite.Result, rows []string) {
 	slices.SortStableFunc(trials, func(a, b suite.Result) int { return place[a.Name()] - place[b.Name()] })
 }
 
-// belongTogether says what keeps slices from being those of one run.
-func belongTogether(parts []*Report) error {
+// checkSameSuite says what keeps slices from being those of one run.
+func checkSameSuite(parts []*Report) error {
 	if len(parts) == 0 {
 		return errors.New("there is nothing to merge")
 	}
@@ -82,7 +82,7 @@ func belongTogether(parts []*Report) error {
 		return errors.Join(problems...)
 	}
 	for _, s := range parts[1:] {
-		if difference := first.unlike(s); difference != "" {
+		if difference := first.difference(s); difference != "" {
 			problems = append(problems, fmt.Errorf("%s and %s are not slices of one run: %s",
 				first.Options.Out, s.Options.Out, difference))
 		}
@@ -90,14 +90,14 @@ func belongTogether(parts []*Report) error {
 	if len(problems) > 0 {
 		return errors.Join(problems...)
 	}
-	if err := noneTwice(parts); err != nil {
+	if err := checkDuplicates(parts); err != nil {
 		return err
 	}
 	return eachTrialOnce(parts)
 }
 
-// unlike says in what two runs differ that slices of one run have in common, or "".
-func (r *Report) unlike(other *Report) string {
+// difference says in what two runs differ that slices of one run have in common, or "".
+func (r *Report) difference(other *Report) string {
 	switch {
 	case r.Version != other.Version:
 		return fmt.Sprintf("version %s and %s of lockproof", r.Version, other.Version)
@@ -120,8 +120,8 @@ func (r *Report) unlike(other *Report) string {
 	return ""
 }
 
-// noneTwice says which slices are there more than once.
-func noneTwice(parts []*Report) error {
+// checkDuplicates says which slices are there more than once.
+func checkDuplicates(parts []*Report) error {
 	folders := map[int][]string{}
 	for _, s := range parts {
 		folders[s.Slice.Index] = append(folders[s.Slice.Index], s.Options.Out)

@@ -9,10 +9,10 @@ import (
 	"lockproof/harness/history"
 )
 
-func (t *teller) acquire(i int, e, invoke history.Event) {
+func (t *turnBuilder) acquire(i int, e, invoke history.Event) {
 	switch e.Type {
 	case history.TypeInvoke:
-		t.add(i, e, t.weigh(e), "%s asks for %q", e.Process, e.Key)
+		t.add(i, e, t.importanceOf(e), "%s asks for %q", e.Process, e.Key)
 	case history.TypeOK:
 		t.grant(i, e, invoke)
 	case history.TypeFail:
@@ -22,8 +22,8 @@ func (t *teller) acquire(i int, e, invoke history.Event) {
 	}
 }
 
-// weigh is essential for the leases of the violation.
-func (t *teller) weigh(e history.Event) int {
+// importanceOf is essential for the leases of the violation.
+func (t *turnBuilder) importanceOf(e history.Event) int {
 	if t.violation == nil {
 		return detail
 	}
@@ -35,10 +35,10 @@ func (t *teller) weigh(e history.Event) int {
 	if slices.Contains(t.violation.Processes, e.Process) {
 		return detail
 	}
-	return aside
+	return minor
 }
 
-func (t *teller) grant(i int, e, invoke history.Event) {
+func (t *turnBuilder) grant(i int, e, invoke history.Event) {
 	text := fmt.Sprintf("%s is granted the lock%s", e.Process, t.gathered(e, invoke))
 	for _, l := range t.leases {
 		if l.Client != e.Process || l.ID != e.ID || l.From != e.Time {
@@ -52,13 +52,13 @@ func (t *teller) grant(i int, e, invoke history.Event) {
 			text += fmt.Sprintf("; but %s still holds it: both hold the lock for %s", other, lasting(until-l.From))
 		}
 	}
-	t.add(i, e, t.weigh(e), "%s", text)
+	t.add(i, e, t.importanceOf(e), "%s", text)
 }
 
 // belief says how long the client believes in a lease as it is granted. Where
 // something ended the lease earlier, or extended it, the history does not hold
 // the moment at which this first belief would have ended.
-func (t *teller) belief(l checker.Lease, grant history.Event) string {
+func (t *turnBuilder) belief(l checker.Lease, grant history.Event) string {
 	extended := slices.ContainsFunc(t.events, func(e history.Event) bool {
 		return e.Op == history.OpExtend && e.Type == history.TypeOK && e.Process == l.Client && e.Lease == l.ID
 	})
@@ -73,7 +73,7 @@ func (t *teller) belief(l checker.Lease, grant history.Event) string {
 
 // meanwhile names who holds the same key as a lease begins, and until when both
 // do.
-func (t *teller) meanwhile(l checker.Lease) (other string, until int64) {
+func (t *turnBuilder) meanwhile(l checker.Lease) (other string, until int64) {
 	for _, o := range t.leases {
 		if o.Key == l.Key && (o.Client != l.Client || o.ID != l.ID) && o.From <= l.From && o.Until > l.From &&
 			min(o.Until, l.Until) > until {
@@ -84,7 +84,7 @@ func (t *teller) meanwhile(l checker.Lease) (other string, until int64) {
 }
 
 // gathered says which nodes gave an acquire their keys by its outcome.
-func (t *teller) gathered(e, invoke history.Event) string {
+func (t *turnBuilder) gathered(e, invoke history.Event) string {
 	var nodes []string
 	for _, held := range t.tenures {
 		if held.Key == e.Key && held.Owner == e.Process && held.From >= invoke.Time && held.From <= e.Time &&
@@ -103,7 +103,7 @@ func (t *teller) gathered(e, invoke history.Event) string {
 }
 
 // failure says how an acquire came to nothing.
-func (t *teller) failure(e, invoke history.Event) string {
+func (t *turnBuilder) failure(e, invoke history.Event) string {
 	switch e.Reason {
 	case history.ReasonHeld:
 		return "fails to acquire: another client holds the lock"
@@ -123,13 +123,13 @@ func (t *teller) failure(e, invoke history.Event) string {
 }
 
 // cancelled says whether a client's caller gave up in that time.
-func (t *teller) cancelled(client string, from, until int64) bool {
+func (t *turnBuilder) cancelled(client string, from, until int64) bool {
 	return slices.ContainsFunc(t.events, func(e history.Event) bool {
 		return e.Type == history.TypeCancel && e.Process == client && from <= e.Time && e.Time <= until
 	})
 }
 
-func (t *teller) extend(i int, e history.Event) {
+func (t *turnBuilder) extend(i int, e history.Event) {
 	switch e.Type {
 	case history.TypeOK:
 		extended := t.add(i, e, detail, "%s extends its lease", e.Process)
@@ -137,41 +137,41 @@ func (t *teller) extend(i int, e history.Event) {
 			if l.Client == e.Process && l.ID == e.Lease && l.From == e.Time {
 				if other, until := t.meanwhile(l); other != "" {
 					extended.Text += fmt.Sprintf("; but %s holds it: both hold the lock for %s", other, lasting(until-l.From))
-					extended.weight = essential
+					extended.importance = essential
 					return
 				}
 			}
 		}
 		extended.group = "extend " + e.Process
-		extended.retell = func(n int, last turn) string {
+		extended.mergedText = func(n int, last turn) string {
 			return fmt.Sprintf("%s extends its lease again and again, %d times until %s", e.Process, n, Moment(last.Time))
 		}
 	case history.TypeFail:
 		t.add(i, e, detail, "%s fails to extend its lease%s", e.Process, map[string]string{
 			history.ReasonNoMajority: ": no majority", history.ReasonTooLate: ": it took too long",
-			history.ReasonLost: ": the lock is no longer its own", history.ReasonBounded: ": it has had all the extensions that are allowed",
+			history.ReasonLost: ": the lock is no longer its own", history.ReasonExtensionLimit: ": it has had all the extensions that are allowed",
 		}[e.Reason])
 	}
 }
 
-func (t *teller) release(i int, e history.Event) {
+func (t *turnBuilder) release(i int, e history.Event) {
 	switch {
 	case e.Type == history.TypeInvoke:
 		t.add(i, e, detail, "%s releases the lock", e.Process)
 	case e.Type == history.TypeFail && e.Reason == history.ReasonLost:
-		t.add(i, e, aside, "%s learns on release that the lock was no longer its own", e.Process)
+		t.add(i, e, minor, "%s learns on release that the lock was no longer its own", e.Process)
 	}
 }
 
 // acknowledged says whether it was known before an event that a version had been
 // written.
-func (t *teller) acknowledged(before int, value string) bool {
+func (t *turnBuilder) acknowledged(before int, value string) bool {
 	return value == "" || slices.ContainsFunc(t.events[:before], func(e history.Event) bool {
 		return e.Type == history.TypeOK && e.Op == history.OpWrite && e.Value == value
 	})
 }
 
-func (t *teller) access(i int, e history.Event) {
+func (t *turnBuilder) access(i int, e history.Event) {
 	weight := detail
 	if t.violation != nil && slices.Contains(t.violation.Processes, e.Process) && e.Op == history.OpWrite {
 		weight = essential

@@ -3,8 +3,10 @@ package reports
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
 )
@@ -17,16 +19,16 @@ const maxDrawings = 5
 // show to be told under the table.
 const maxShown = 6
 
-// shows tells of the violations that were expected, where the user named a few
+// expectedViolations tells of the violations that were expected, where the user named a few
 // scenarios: they were run to be looked at.
-func (r *Report) shows(screen Screen) string {
+func (r *Report) expectedViolations(screen Screen) string {
 	var b strings.Builder
-	for _, row := range r.GravestFirst() {
-		if row.Standing != suite.AsExpected || row.told.findings == nil {
+	for _, row := range r.BySeverity() {
+		if row.Standing != suite.AsExpected || row.shown.findings == nil {
 			continue
 		}
-		b.WriteString(screen.style(clean(row.Name()), bold) + "\n")
-		for _, f := range row.told.findings() {
+		b.WriteString(screen.style(clean(row.Name()), boldStyle) + "\n")
+		for _, f := range row.shown.findings() {
 			if f.Got == history.Violated {
 				b.WriteString(strings.Join(hanging("  ", clean(f.Property)+": violated, as expected", screen.Width), "\n") + "\n")
 				b.WriteString(strings.Join(PrintFinding(f, screen, true), "\n") + "\n")
@@ -41,25 +43,53 @@ func (r *Report) shows(screen Screen) string {
 func (r *Report) accounts(screen Screen) string {
 	var b strings.Builder
 	drawn := 0
-	for _, row := range r.GravestFirst() {
-		if row.Standing != suite.AsExpected && !row.unstaged() {
-			b.WriteString(r.account(row, screen, &drawn) + "\n")
+	causes := map[string]string{} // with the row that was told of first
+	for _, row := range r.BySeverity() {
+		if !row.toldInFull() {
+			continue
 		}
+		cause, known := row.shown.trial.Cause()
+		if earlier, again := causes[cause.Key]; known && again {
+			line := fmt.Sprintf("%s: %s: the same cause as %s: %s", strings.ToUpper(string(row.Standing)), row.Name(), earlier, cause.Sentence)
+			b.WriteString(strings.Join(hanging("", clean(line), screen.Width), "\n") + "\n\n")
+			continue
+		}
+		if known {
+			causes[cause.Key] = row.Name()
+		}
+		b.WriteString(r.account(row, screen, &drawn) + "\n")
 	}
 	return b.String()
 }
 
+// toldInFull reports whether a row is told of with its story: it differs, failed or is undecided, and not for
+// the same reason as many others, nor because the run was cut short.
+func (r *Row) toldInFull() bool {
+	switch r.Standing {
+	case suite.Differs, suite.HarnessError:
+		return true
+	case suite.Inconclusive:
+		return !r.underTest() && !r.preconditionFailed() && !r.cutShort()
+	}
+	return false
+}
+
+// cutShort reports whether the row's trial was under way when the run was interrupted.
+func (r *Row) cutShort() bool {
+	return slices.ContainsFunc(r.shown.trial.Results, func(result checker.Result) bool { return result.Cause == checker.Unfinished })
+}
+
 func (r *Report) account(row *Row, screen Screen, drawn *int) string {
-	trial := row.told.trial
+	trial := row.shown.trial
 	title := fmt.Sprintf("%s: %s", strings.ToUpper(string(row.Standing)), clean(row.Name()))
-	lines := []string{screen.style(title, standingStyles[row.Standing])}
-	lines = append(lines, hanging("  ", clean(occasion(trial)), screen.Width)...)
-	findings := row.told.findings()
+	lines := []string{screen.style(title, outcomeStyles[row.Standing])}
+	lines = append(lines, hanging("  ", clean(trialText(trial)), screen.Width)...)
+	findings := row.shown.findings()
 	if len(findings) == 0 {
 		lines = append(lines, hanging("  ", clean(row.Why), screen.Width)...)
 	}
 	for _, f := range findings {
-		lines = append(lines, hanging("  ", clean(f.sentence(row.property(f.Property).Rate())), screen.Width)...)
+		lines = append(lines, hanging("  ", clean(f.summary(row.property(f.Property).Rate())), screen.Width)...)
 		lines = append(lines, PrintFinding(f, screen, *drawn < maxDrawings)...)
 		if f.Story != nil {
 			*drawn++
@@ -83,11 +113,14 @@ func PrintFinding(f Finding, screen Screen, draw bool) []string {
 			lines = append(lines, hanging("    "+prefix, clean(text), screen.Width)...)
 		}
 	}
-	add("", f.moral())
+	add("", f.consequence())
 	if v := f.Violation; v != nil {
 		add("", v.What)
-		if v.Blame != nil {
-			add("blame: ", blameText(v.Blame))
+		for _, fact := range v.Facts {
+			add("- ", fact.What)
+		}
+		if f.Cause != nil {
+			add("", f.Cause.Sentence())
 		}
 		if f.More > 0 {
 			add("", fmt.Sprintf("This trial has %s.", plural(f.More, "further violation")))

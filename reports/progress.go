@@ -22,12 +22,12 @@ const ProgressFile = "progress.jsonl"
 
 // progressLine is one line: the first has Begun, each other Trial.
 type progressLine struct {
-	Begun *Begun         `json:"begun,omitempty"`
+	Begun *RunStart      `json:"begun,omitempty"`
 	Trial *FinishedTrial `json:"trial,omitempty"`
 }
 
-// Begun is what is known of a run at its start.
-type Begun struct {
+// RunStart is what is known of a run at its start.
+type RunStart struct {
 	Started time.Time      `json:"started"`
 	Planned int            `json:"planned"` // trials
 	Options ResultsOptions `json:"options"`
@@ -38,7 +38,7 @@ type FinishedTrial struct {
 	Scenario string            `json:"scenario"`
 	Variant  string            `json:"variant,omitempty"`
 	Trial    int               `json:"trial"`
-	Standing suite.Standing    `json:"standing"`
+	Standing suite.Outcome     `json:"standing"`
 	Why      string            `json:"why,omitempty"` // unless it is as expected
 	Verdicts map[string]string `json:"verdicts,omitempty"`
 }
@@ -54,7 +54,7 @@ type Progress struct {
 func (f *Folder) Begin(run Run) (*Progress, error) {
 	// It has its name once it has its first line: a reader may come at any time.
 	err := writeFile(f.root, ProgressFile, func(w io.Writer) error {
-		begun := Begun{run.Started.UTC(), run.Planned, resultsOptions(run.Options)}
+		begun := RunStart{run.Started.UTC(), run.Planned, resultsOptions(run.Options)}
 		return json.NewEncoder(w).Encode(progressLine{Begun: &begun})
 	})
 	p := &Progress{folder: f}
@@ -70,13 +70,13 @@ func (f *Folder) Begin(run Run) (*Progress, error) {
 // Observe writes down a trial that has finished. What cannot be written is not
 // missed: the report will have it.
 func (p *Progress) Observe(t suite.Result) {
-	standing, why := t.Standing()
+	standing, why := t.Outcome()
 	done := FinishedTrial{Scenario: t.Scenario, Variant: t.Variant, Trial: t.Trial, Standing: standing, Verdicts: map[string]string{}}
 	if standing != suite.AsExpected {
 		done.Why = why
 	}
 	for _, j := range t.Judgements() {
-		if j.Expected != "" || j.Standing != suite.AsExpected {
+		if j.Expected != "" || j.Outcome != suite.AsExpected {
 			done.Verdicts[j.Property] = j.Got
 		}
 	}
@@ -99,9 +99,9 @@ func (p *Progress) End() error {
 	return errors.Join(p.file.Close(), p.folder.root.Remove(ProgressFile))
 }
 
-// Underway is a run that has not ended, or was killed.
-type Underway struct {
-	Begun
+// RunInProgress is a run that has not ended, or was killed.
+type RunInProgress struct {
+	RunStart
 	Done []FinishedTrial
 	// Alive is whether its harness still runs.
 	Alive bool
@@ -119,13 +119,13 @@ const (
 
 // ReadProgress reads the progress of the run in a folder below root. A line that
 // is cut off at the end is one that is being written.
-func ReadProgress(root *os.Root, dir string) (*Underway, error) {
+func ReadProgress(root *os.Root, dir string) (*RunInProgress, error) {
 	file, err := openRegular(root, filepath.Join(dir, ProgressFile))
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	u := &Underway{Alive: Alive(root, dir)}
+	u := &RunInProgress{Alive: Alive(root, dir)}
 	lines := bufio.NewReaderSize(file, longestLine)
 	for n, read := 1, 0; ; n++ {
 		data, err := lines.ReadSlice('\n')
@@ -141,7 +141,7 @@ func ReadProgress(root *os.Root, dir string) (*Underway, error) {
 		case err != nil:
 			return nil, fmt.Errorf("%s:%d: %w", ProgressFile, n, err)
 		case n == 1 && line.Begun != nil:
-			u.Begun = *line.Begun
+			u.RunStart = *line.Begun
 			if err := line.Begun.checkNumbers(); err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", ProgressFile, n, err)
 			}

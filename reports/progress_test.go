@@ -15,7 +15,7 @@ import (
 	"lockproof/internal/input/inputtest"
 )
 
-func readProgress(t *testing.T, out string) (*Underway, error) {
+func readProgress(t *testing.T, out string) (*RunInProgress, error) {
 	t.Helper()
 	root, err := os.OpenRoot(filepath.Dir(out))
 	require.NoError(t, err)
@@ -122,7 +122,7 @@ func FuzzProgress(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		out := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(out, ProgressFile), []byte(text), 0o644))
-		var u *Underway
+		var u *RunInProgress
 		var err error
 		inputtest.Bounded(t, len(text), func() { u, err = readProgress(t, out) })
 		require.True(t, (u == nil) == (err != nil))

@@ -29,8 +29,8 @@ const (
 // ranges collects what is wrong with numbers: the first of them will do.
 type ranges struct{ err error }
 
-// within notes a number that is out of its range. The name is that of its field.
-func (r *ranges) within(name string, got, least, most int64) {
+// check notes a number that is out of its range. The name is that of its field.
+func (r *ranges) check(name string, got, least, most int64) {
 	if r.err == nil && (got < least || got > most) {
 		r.err = fmt.Errorf("%s is %d: it is a number from %d to %d", name, got, least, most)
 	}
@@ -40,13 +40,13 @@ func (r *ranges) within(name string, got, least, most int64) {
 // other.
 func (r *Results) checkNumbers(trials []suite.Result) error {
 	var in ranges
-	in.within("elapsed", int64(r.Elapsed), 0, int64(maxTogether))
-	in.within("planned", int64(r.Planned), 0, maxPlanned)
+	in.check("elapsed", int64(r.Elapsed), 0, int64(maxTogether))
+	in.check("planned", int64(r.Planned), 0, maxPlanned)
 	in.options(r.Options)
 	if m := r.Incomplete; m != nil {
-		in.within("incomplete.slices", int64(m.Slices), 1, suite.MaxSlices)
+		in.check("incomplete.slices", int64(m.Slices), 1, suite.MaxSlices)
 		for _, index := range slices.Concat(m.Missing, m.CutShort) {
-			in.within("incomplete", int64(index), 1, int64(m.Slices))
+			in.check("incomplete", int64(index), 1, int64(m.Slices))
 		}
 	}
 	if in.err != nil {
@@ -68,18 +68,18 @@ func (r *Results) checkNumbers(trials []suite.Result) error {
 }
 
 // checkNumbers is that of Results, for a run that has not ended.
-func (b *Begun) checkNumbers() error {
+func (b *RunStart) checkNumbers() error {
 	var in ranges
-	in.within("planned", int64(b.Planned), 0, maxPlanned)
+	in.check("planned", int64(b.Planned), 0, maxPlanned)
 	in.options(b.Options)
 	return in.err
 }
 
 func (in *ranges) options(o ResultsOptions) {
-	in.within("options.trials", int64(o.Trials), 0, maxTrials)
-	in.within("options.ttl", int64(o.TTL), 0, int64(maxTTL))
-	in.within("options.parallel", int64(o.Parallel), 0, maxParallel)
-	in.within("options.retries", int64(o.Retries), 0, maxAttempts)
+	in.check("options.trials", int64(o.Trials), 0, maxTrials)
+	in.check("options.ttl", int64(o.TTL), 0, int64(maxTTL))
+	in.check("options.parallel", int64(o.Parallel), 0, maxParallel)
+	in.check("options.retries", int64(o.Retries), 0, maxAttempts)
 }
 
 // checkTrials refuses trials with numbers that no trial has, and one that is there
@@ -109,13 +109,13 @@ func checkTrials(trials []suite.Result) error {
 
 func checkTrial(t suite.Result) error {
 	var in ranges
-	in.within("trial", int64(t.Trial), 0, maxTrials-1)
-	in.within("attempts", int64(t.Attempts), 0, maxAttempts+1)
-	in.within("elapsed", int64(t.Elapsed), 0, maxCount)
-	in.within("simulated", int64(t.Simulated), 0, maxCount)
+	in.check("trial", int64(t.Trial), 0, maxTrials-1)
+	in.check("attempts", int64(t.Attempts), 0, maxAttempts+1)
+	in.check("elapsed", int64(t.Elapsed), 0, maxCount)
+	in.check("simulated", int64(t.Simulated), 0, maxCount)
 	for _, r := range t.Results {
 		for _, name := range slices.Sorted(maps.Keys(r.Measured)) {
-			in.within("measured."+name, r.Measured[name], -maxCount, maxCount)
+			in.check("measured."+name, r.Measured[name], -maxCount, maxCount)
 		}
 		for _, v := range r.Violations {
 			in.violation(v)
@@ -125,16 +125,16 @@ func checkTrial(t suite.Result) error {
 }
 
 func (in *ranges) violation(v checker.Violation) {
-	in.within("violations.from", v.From, 0, maxCount)
-	in.within("violations.until", v.Until, v.From, maxCount)
-	if b := v.Blame; b != nil {
-		in.within("blame.time", b.Time, 0, maxCount)
-		in.within("blame.event", int64(b.Event), -1, maxCount)
+	in.check("violations.from", v.From, 0, maxCount)
+	in.check("violations.until", v.Until, v.From, maxCount)
+	for _, f := range v.Facts {
+		in.check("facts.time", f.Time, 0, maxCount)
+		in.check("facts.event", int64(f.Event), -1, maxCount)
 	}
 	for _, l := range v.Leases {
-		in.within("leases.id", int64(l.ID), 0, maxCount)
-		in.within("leases.asked", l.Asked, 0, maxCount)
-		in.within("leases.from", l.From, l.Asked, maxCount)
-		in.within("leases.until", l.Until, 0, maxCount)
+		in.check("leases.id", int64(l.ID), 0, maxCount)
+		in.check("leases.asked", l.Asked, 0, maxCount)
+		in.check("leases.from", l.From, l.Asked, maxCount)
+		in.check("leases.until", l.Until, 0, maxCount)
 	}
 }

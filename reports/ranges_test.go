@@ -46,7 +46,7 @@ func wholeSlice() *Report {
 	broken.Attempts, broken.Simulated = 2, time.Second
 	broken.Results[0].Measured = map[string]int64{"grants": 5, "violations": 2}
 	broken.Results[0].Violations = []checker.Violation{{Key: "k1", From: 6, Until: 7, What: "both", Leases: []checker.Lease{lease, lease},
-		Blame: &checker.Blame{Time: 5, Event: 1, Broke: "Majority", Why: "it was off"}}}
+		Facts: []checker.Fact{{Time: 5, Event: 1, What: "it was off"}}}}
 	s := slice(1, broken, trial("c", "", 0, history.Holds, history.Holds))
 	s.Options.TTL, s.Options.Retries = 300*time.Millisecond, 5
 	return s

@@ -28,7 +28,12 @@ func Read(dir string) (*Report, error) {
 	}
 	options := results.Options.options()
 	options.Out = dir
+	lock := LockUnderTest{}
+	if results.Lock != nil {
+		lock = *results.Lock
+	}
 	return New(trials, Run{
+		Lock:    lock,
 		Version: results.Tool.Version, Go: results.Tool.Go, Started: results.Started, Elapsed: results.Elapsed,
 		Options: options, Planned: results.Planned, Interrupted: results.Interrupted, Slice: results.Slice,
 		Incomplete: results.Incomplete,

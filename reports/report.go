@@ -15,7 +15,7 @@ import (
 const (
 	ExitAsExpected   = 0
 	ExitDiffers      = 1
-	ExitInconclusive = 2
+	ExitInconclusive = 4
 	ExitFailed       = 3
 )
 
@@ -34,6 +34,8 @@ type Run struct {
 	Planned     int
 	Interrupted bool
 	Slice       *Slice // nil: the whole suite
+	// Lock is the lock under test, if there is one.
+	Lock LockUnderTest
 	// Incomplete: what it was merged of was not all; nil: it was, or the run was not merged.
 	Incomplete *suite.Incomplete
 }
@@ -59,19 +61,19 @@ type Row struct {
 	Server                           string // of the first trial that had one
 	Without                          []string
 	Trials                           []suite.Result
-	// Standing is the row's worst; Why is the reason of the first trial that
+	// Outcome is the row's worst; Why is the reason of the first trial that
 	// stands so.
-	Standing suite.Standing
+	Standing suite.Outcome
 	Why      string
 	// Counts is how many trials have each standing.
-	Counts     map[suite.Standing]int
+	Counts     map[suite.Outcome]int
 	Properties []Property
 	// Elapsed is the real time of all trials together, Simulated the time that
 	// passed on the runs' own clocks.
 	Elapsed, Simulated time.Duration
 
-	told telling
-	out  string // the folder that has the histories
+	shown rowFindings
+	out   string // the folder that has the histories
 }
 
 // Property is what the trials of a row say of one property.
@@ -101,8 +103,8 @@ func (p Property) Verdict() string {
 
 // severity orders standings as the exit code does; a row or a run stands as
 // its worst trial does.
-var severity = []suite.Standing{
-	suite.Differs, suite.HarnessError, suite.Undecided, suite.AsExpected, suite.Skipped,
+var severity = []suite.Outcome{
+	suite.Differs, suite.HarnessError, suite.LimitOfClass, suite.Inconclusive, suite.AsExpected, suite.Skipped,
 }
 
 // New gathers trials into rows, in the order in which each row's first trial
@@ -124,7 +126,7 @@ func New(trials []suite.Result, run Run) *Report {
 		row.sum()
 	}
 	for _, row := range report.Rows {
-		report.tells(row)
+		report.chooseFindings(row)
 	}
 	return report
 }
@@ -136,10 +138,10 @@ func rowID(t suite.Result) string {
 // sum fills in what follows from the row's trials.
 func (r *Row) sum() {
 	slices.SortStableFunc(r.Trials, func(a, b suite.Result) int { return a.Trial - b.Trial })
-	r.Counts = map[suite.Standing]int{}
-	whys := map[suite.Standing]string{}
+	r.Counts = map[suite.Outcome]int{}
+	whys := map[suite.Outcome]string{}
 	for _, t := range r.Trials {
-		standing, why := t.Standing()
+		standing, why := t.Outcome()
 		if r.Counts[standing] == 0 {
 			whys[standing] = why
 		}
@@ -181,13 +183,13 @@ func propertyRank(name string) int {
 	return len(checker.Names())
 }
 
-func worst(counts map[suite.Standing]int) suite.Standing {
+func worst(counts map[suite.Outcome]int) suite.Outcome {
 	for _, s := range severity {
 		if counts[s] > 0 {
 			return s
 		}
 	}
-	return suite.Undecided
+	return suite.Inconclusive
 }
 
 // Name is the scenario's name, and the variant's in brackets.
@@ -225,16 +227,16 @@ func (r *Row) Shown() []Property {
 // First is the row's first trial that stands as the row does.
 func (r *Row) First() suite.Result {
 	for _, t := range r.Trials {
-		if s, _ := t.Standing(); s == r.Standing {
+		if s, _ := t.Outcome(); s == r.Standing {
 			return t
 		}
 	}
 	return suite.Result{}
 }
 
-// Shows is the row's first trial that violated a property, and whose history
+// FirstViolated is the row's first trial that violated a property, and whose history
 // was kept.
-func (r *Row) Shows() (suite.Result, bool) {
+func (r *Row) FirstViolated() (suite.Result, bool) {
 	for _, t := range r.Trials {
 		if t.History != "" && slices.ContainsFunc(t.Judgements(), func(j suite.Judgement) bool { return j.Got == history.Violated }) {
 			return t, true
@@ -244,8 +246,8 @@ func (r *Row) Shows() (suite.Result, bool) {
 }
 
 // Totals counts rows by their standing.
-func (r *Report) Totals() map[suite.Standing]int {
-	totals := map[suite.Standing]int{}
+func (r *Report) Totals() map[suite.Outcome]int {
+	totals := map[suite.Outcome]int{}
 	for _, row := range r.Rows {
 		totals[row.Standing]++
 	}
@@ -280,7 +282,7 @@ func (r *Report) ExitCode() int {
 		return ExitDiffers
 	case totals[suite.HarnessError] > 0:
 		return ExitFailed
-	case totals[suite.Undecided] > 0, r.Interrupted, r.Ran() == 0:
+	case totals[suite.Inconclusive] > 0, r.Interrupted, r.Ran() == 0:
 		return ExitInconclusive
 	}
 	return ExitAsExpected

@@ -75,7 +75,7 @@ func TestRowsGatherTrials(t *testing.T) {
 	require.Equal(t, "half-is-not-majority (without Majority)", row.Name())
 	require.Len(t, row.Trials, 2)
 	require.Equal(t, suite.Differs, row.Standing)
-	require.Equal(t, map[suite.Standing]int{suite.AsExpected: 1, suite.Differs: 1}, row.Counts)
+	require.Equal(t, map[suite.Outcome]int{suite.AsExpected: 1, suite.Differs: 1}, row.Counts)
 	require.Equal(t, []Property{{Name: checker.MutualExclusion, Expected: history.Holds, Holds: 1, Violated: 1}}, row.Properties)
 	require.Equal(t, 2, row.First().Trial)
 }
@@ -94,12 +94,12 @@ func TestExitCode(t *testing.T) {
 	}{
 		{"as expected", []suite.Result{expected}, Run{}, 0},
 		{"some skipped", []suite.Result{expected, skipped}, Run{}, 0},
-		{"all skipped", []suite.Result{skipped}, Run{}, 2},
-		{"nothing", nil, Run{}, 2},
-		{"inconclusive", []suite.Result{expected, undecided}, Run{}, 2},
+		{"all skipped", []suite.Result{skipped}, Run{}, 4},
+		{"nothing", nil, Run{}, 4},
+		{"inconclusive", []suite.Result{expected, undecided}, Run{}, 4},
 		{"failed outranks inconclusive", []suite.Result{expected, undecided, failed}, Run{}, 3},
 		{"differs outranks failed", []suite.Result{failed, undecided, differs, expected}, Run{}, 1},
-		{"interrupted", []suite.Result{expected}, Run{Interrupted: true}, 2},
+		{"interrupted", []suite.Result{expected}, Run{Interrupted: true}, 4},
 		{"interrupted, and differs", []suite.Result{differs}, Run{Interrupted: true}, 1},
 	}
 	for _, tt := range tests {
@@ -179,7 +179,7 @@ func TestWriteFilesReplacesWholeFilesOnly(t *testing.T) {
 	require.Len(t, entries, 3)
 }
 
-func TestWriteFilesSaysWhatIsInTheWay(t *testing.T) {
+func TestWriteFiles_NamesTheObstacle(t *testing.T) {
 	report := fixture()
 	report.Options.Out = filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(report.Options.Out, nil, 0o644))
@@ -189,7 +189,7 @@ func TestWriteFilesSaysWhatIsInTheWay(t *testing.T) {
 
 // Whoever names a few scenarios sees the violations that they show; a run of
 // many, or of the whole catalogue, tells only of what is not as expected.
-func TestPrintShowsWhatNamedScenariosAreFor(t *testing.T) {
+func TestPrint_NamedScenariosShowTheirViolation(t *testing.T) {
 	shown := trial("half-is-not-majority", "without Majority", 0, history.Violated, history.Violated)
 	shown.Results[0].Violations = []checker.Violation{overlap()}
 	shown.History = "half.jsonl"

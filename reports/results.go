@@ -19,19 +19,22 @@ const ResultsVersion = 2
 
 // Results is results.json. Durations are in nanoseconds.
 type Results struct {
-	Version     int                    `json:"version"`
-	Tool        Tool                   `json:"tool"`
-	Started     time.Time              `json:"started"`
-	Elapsed     time.Duration          `json:"elapsed"`
-	Interrupted bool                   `json:"interrupted,omitempty"`
-	Planned     int                    `json:"planned"`
-	ExitCode    int                    `json:"exit_code"`
-	Summary     string                 `json:"summary"`
-	Options     ResultsOptions         `json:"options"`
-	Slice       *Slice                 `json:"slice,omitempty"`
-	Incomplete  *suite.Incomplete      `json:"incomplete,omitempty"`
-	Totals      map[suite.Standing]int `json:"totals"`
-	Scenarios   []ResultsRow           `json:"scenarios"`
+	Version     int                   `json:"version"`
+	Tool        Tool                  `json:"tool"`
+	Started     time.Time             `json:"started"`
+	Elapsed     time.Duration         `json:"elapsed"`
+	Interrupted bool                  `json:"interrupted,omitempty"`
+	Planned     int                   `json:"planned"`
+	ExitCode    int                   `json:"exit_code"`
+	Summary     string                `json:"summary"`
+	Options     ResultsOptions        `json:"options"`
+	Slice       *Slice                `json:"slice,omitempty"`
+	Incomplete  *suite.Incomplete     `json:"incomplete,omitempty"`
+	Totals      map[suite.Outcome]int `json:"totals"`
+	// Lock is the lock under test, and Answers what the run says of it; empty where there is none.
+	Lock      *LockUnderTest `json:"lock,omitempty"`
+	Answers   []AnswerGroup  `json:"answers,omitempty"`
+	Scenarios []ResultsRow   `json:"scenarios"`
 }
 
 // Tool is what wrote the results.
@@ -73,19 +76,20 @@ func (o ResultsOptions) options() suite.Options {
 
 // ResultsRow is one scenario, as it stands or as one variant.
 type ResultsRow struct {
-	Scenario   string                 `json:"scenario"`
-	Variant    string                 `json:"variant,omitempty"`
-	Cluster    string                 `json:"cluster"`
-	Server     string                 `json:"server,omitempty"`
-	Lock       string                 `json:"lock"`
-	Without    []string               `json:"without,omitempty"`
-	Standing   suite.Standing         `json:"standing"`
-	Why        string                 `json:"why"`
-	Counts     map[suite.Standing]int `json:"counts"`
-	Properties []ResultsProperty      `json:"properties,omitempty"`
-	Elapsed    time.Duration          `json:"elapsed"`
-	Simulated  time.Duration          `json:"simulated"`
-	Trials     []ResultsTrial         `json:"trials"`
+	Scenario   string                `json:"scenario"`
+	Variant    string                `json:"variant,omitempty"`
+	Cluster    string                `json:"cluster"`
+	Server     string                `json:"server,omitempty"`
+	Lock       string                `json:"lock"`
+	Without    []string              `json:"without,omitempty"`
+	Standing   suite.Outcome         `json:"standing"`
+	Answer     suite.Answer          `json:"answer,omitempty"` // of a lock under test
+	Why        string                `json:"why"`
+	Counts     map[suite.Outcome]int `json:"counts"`
+	Properties []ResultsProperty     `json:"properties,omitempty"`
+	Elapsed    time.Duration         `json:"elapsed"`
+	Simulated  time.Duration         `json:"simulated"`
+	Trials     []ResultsTrial        `json:"trials"`
 }
 
 // ResultsProperty sums up one property over the trials of a row. Rate counts
@@ -107,8 +111,8 @@ func (p ResultsProperty) Verdict() string {
 // ResultsTrial is one trial with its standing.
 type ResultsTrial struct {
 	suite.Result
-	Standing suite.Standing `json:"standing"`
-	Why      string         `json:"why"`
+	Standing suite.Outcome `json:"standing"`
+	Why      string        `json:"why"`
 }
 
 // Results gives the content of results.json.
@@ -122,7 +126,7 @@ func (r *Report) Results() Results {
 
 // head is all but the rows.
 func (r *Report) head() Results {
-	return Results{
+	results := Results{
 		Version: ResultsVersion,
 		Tool:    Tool{Name: "lockproof", Version: r.Version, Go: r.Go},
 		Started: r.Started.UTC(), Elapsed: r.Elapsed,
@@ -133,6 +137,10 @@ func (r *Report) head() Results {
 		Totals:    r.Totals(),
 		Scenarios: []ResultsRow{},
 	}
+	if r.UnderTest() {
+		results.Lock, results.Answers = &r.Lock, r.Answers()
+	}
+	return results
 }
 
 func (r *Row) results() ResultsRow {
@@ -150,6 +158,9 @@ func (r *Row) head() ResultsRow {
 		Standing: r.Standing, Why: r.Why, Counts: r.Counts,
 		Elapsed: r.Elapsed, Simulated: r.Simulated, Trials: []ResultsTrial{},
 	}
+	if r.underTest() {
+		out.Answer, _ = r.Answer()
+	}
 	for _, p := range r.Properties {
 		out.Properties = append(out.Properties, ResultsProperty{
 			Property: p.Name, Expected: p.Expected,
@@ -160,7 +171,7 @@ func (r *Row) head() ResultsRow {
 }
 
 func (r *Row) trial(i int) ResultsTrial {
-	standing, why := r.Trials[i].Standing()
+	standing, why := r.Trials[i].Outcome()
 	return ResultsTrial{Result: r.Trials[i], Standing: standing, Why: why}
 }
 

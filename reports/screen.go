@@ -32,8 +32,8 @@ func (s Screen) style(text string, style lipgloss.Style) string {
 	return style.Render(text)
 }
 
-// fit cuts text to a width, or fills it up with blanks.
-func fit(text string, width int) string {
+// padTo cuts text to a width, or fills it up with blanks.
+func padTo(text string, width int) string {
 	text = ansi.Truncate(text, width, "")
 	return text + strings.Repeat(" ", max(0, width-lipgloss.Width(text)))
 }
@@ -55,13 +55,13 @@ var (
 	unbinder = strings.NewReplacer(noBreak, " ", noHyphen, "-")
 )
 
-// whole keeps text on one line when hanging wraps it.
-func whole(text string) string { return binder.Replace(text) }
+// unbroken keeps text on one line when hanging wraps it.
+func unbroken(text string) string { return binder.Replace(text) }
 
 // hanging wraps text behind a prefix: the further lines begin below the text.
 func hanging(prefix, text string, width int) []string {
 	indent := lipgloss.Width(prefix)
-	text = asFlag.ReplaceAllStringFunc(quantity.ReplaceAllString(text, "$1"+noBreak+"$2"), whole)
+	text = asFlag.ReplaceAllStringFunc(quantity.ReplaceAllString(text, "$1"+noBreak+"$2"), unbroken)
 	text = unbinder.Replace(ansi.Wrap(text, max(20, width-indent), ""))
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

@@ -9,14 +9,14 @@ import (
 
 // Skip is a reason, and the rows that were skipped for it.
 type Skip struct {
-	Why   string
-	Names []string
+	Why   string   `json:"why"`
+	Names []string `json:"names"`
 }
 
 // Skips gathers the rows that were skipped by their reasons, in the order in
 // which these come first.
 func (r *Report) Skips() []Skip {
-	var skips skips
+	var skips skipGroups
 	for _, row := range r.Rows {
 		if row.Standing == suite.Skipped {
 			skips.add(row.Why, row.Name())
@@ -25,23 +25,25 @@ func (r *Report) Skips() []Skip {
 	return skips
 }
 
-// unstaged gathers the rows of locks with which a scenario's setting did not come about,
+// preconditionSkips gathers the rows of locks with which a scenario's setting did not come about,
 // by the reason, which they share.
-func (r *Report) unstaged() skips {
-	var rows skips
+func (r *Report) preconditionSkips() skipGroups {
+	var rows skipGroups
 	for _, row := range r.Rows {
-		if row.unstaged() {
+		if row.preconditionFailed() {
 			rows.add(row.Why, row.Name())
 		}
 	}
 	return rows
 }
 
-func (r *Row) unstaged() bool { return r.Standing == suite.Undecided && r.told.trial.Unstaged() != "" }
+func (r *Row) preconditionFailed() bool {
+	return r.Standing == suite.Inconclusive && r.shown.trial.PreconditionFailed() != ""
+}
 
-type skips []Skip
+type skipGroups []Skip
 
-func (s *skips) add(why, name string) {
+func (s *skipGroups) add(why, name string) {
 	for i := range *s {
 		if (*s)[i].Why == why {
 			(*s)[i].Names = append((*s)[i].Names, name)
@@ -53,7 +55,7 @@ func (s *skips) add(why, name string) {
 
 // text tells each reason once, behind a word or two, and below it its rows, or behind
 // it how many they are.
-func (s skips) text(heading string, named bool, screen Screen) string {
+func (s skipGroups) text(heading string, named bool, screen Screen) string {
 	var b strings.Builder
 	for _, skip := range s {
 		if !named {
@@ -63,7 +65,7 @@ func (s skips) text(heading string, named bool, screen Screen) string {
 		}
 		names := make([]string, len(skip.Names))
 		for i, name := range skip.Names {
-			names[i] = whole(clean(name))
+			names[i] = unbroken(clean(name))
 		}
 		lines := append(hanging(heading, clean(skip.Why), screen.Width), hanging("  ", strings.Join(names, ", "), screen.Width)...)
 		b.WriteString(strings.Join(lines, "\n") + "\n\n")

@@ -10,7 +10,7 @@ import (
 
 // StepText says in words what a step of a script does.
 func StepText(s scenarios.Step) string {
-	text := strings.TrimSpace(action(s) + asides(s))
+	text := strings.TrimSpace(action(s) + secondaryText(s))
 	if s.Must != "" {
 		text += "; it must " + map[string]string{"ok": "succeed", "fail": "fail"}[s.Must]
 	}
@@ -64,20 +64,20 @@ func action(s scenarios.Step) string {
 	case scenarios.VerbUntil:
 		return untilText(s)
 	}
-	if text, known := nemesis.ToDo(string(s.Verb), orderOf(s)); known {
+	if text, known := nemesis.InstructionText(string(s.Verb), orderOf(s)); known {
 		return text
 	}
 	return string(s.Verb) + ": " + who
 }
 
 // orderOf puts a step's quantities into words.
-func orderOf(s scenarios.Step) nemesis.Order {
-	o := nemesis.Order{Who: list(s.Targets), Direction: s.Direction, Rate: s.Rate, Of: s.Of, Part: s.Part, Times: s.Times}
+func orderOf(s scenarios.Step) nemesis.Instruction {
+	o := nemesis.Instruction{Targets: list(s.Targets), Direction: s.Direction, Rate: s.Rate, Command: s.Of, Part: s.Part, Count: s.Times}
 	if !s.By.IsZero() {
-		o.By = s.By.String()
+		o.Delay = s.By.String()
 	}
 	jump := s.Jump
-	if o.Back = jump.TTLs < 0 || jump.Fixed < 0 && jump.TTLs == 0; o.Back {
+	if o.Backward = jump.TTLs < 0 || jump.Fixed < 0 && jump.TTLs == 0; o.Backward {
 		jump = scenarios.Span{TTLs: -jump.TTLs, Fixed: -jump.Fixed}
 	}
 	if !jump.IsZero() {
@@ -106,13 +106,13 @@ func untilText(s scenarios.Step) string {
 		if len(nodes[client]) > 1 {
 			have = "have"
 		}
-		parts[i] = fmt.Sprintf("%s %s %s %s's %s", list(nodes[client]), have, has, client, nemesis.Message(s.Of))
+		parts[i] = fmt.Sprintf("%s %s %s %s's %s", list(nodes[client]), have, has, client, nemesis.CommandText(s.Of))
 	}
 	return "wait until " + list(parts)
 }
 
-// asides are the modifiers that qualify the action as a whole.
-func asides(s scenarios.Step) string {
+// secondaryText are the modifiers that qualify the action as a whole.
+func secondaryText(s scenarios.Step) string {
 	var text string
 	if len(s.Reaching) > 0 {
 		text += ", from here on reaching only " + list(s.Reaching)
@@ -137,10 +137,10 @@ func asides(s scenarios.Step) string {
 
 // RandomText says in words what one kind of fault of a seeded schedule does.
 func RandomText(r scenarios.Random) string {
-	step := scenarios.Step{Verb: r.Fault, Targets: []string{"some of " + list(r.Among)},
+	step := scenarios.Step{Verb: r.Fault, Targets: []string{"some of " + list(r.Candidates)},
 		Direction: r.Direction, By: r.By, Jump: r.Jump, Rate: r.Rate}
-	if r.Count > 0 && r.Count < len(r.Among) {
-		step.Targets = []string{fmt.Sprintf("%d of %s", r.Count, list(r.Among))}
+	if r.Count > 0 && r.Count < len(r.Candidates) {
+		step.Targets = []string{fmt.Sprintf("%d of %s", r.Count, list(r.Candidates))}
 	}
 	text := fmt.Sprintf("every %s: %s", rangeText(r.Every), action(step))
 	if !r.For.Min.IsZero() || !r.For.Max.IsZero() {

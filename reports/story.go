@@ -47,7 +47,7 @@ type Mark struct {
 	Event   int
 	Process string // the client, node or store to which it happened
 	Text    string
-	// Turning marks the first event that made the violation inevitable.
+	// Turning marks the first turn after the point of no return.
 	Turning bool
 }
 
@@ -86,7 +86,7 @@ func (h *History) Tell(v *checker.Violation) Story {
 	if v != nil {
 		s.Broken = &Stretch{From: v.From, Until: v.Until}
 	}
-	for _, name := range s.cast(events, leases, v) {
+	for _, name := range s.participants(events, leases, v) {
 		s.Clients = append(s.Clients, s.clientLane(name, events, leases))
 	}
 	for _, name := range nodesOf(events) {
@@ -122,8 +122,10 @@ func (s *Story) window(events []history.Event, v *checker.Violation) {
 		return
 	}
 	from, until := v.From, v.Until
-	if v.Blame != nil {
-		from = min(from, v.Blame.Time)
+	if h := headerOf(events); h != nil {
+		for _, f := range v.Facts {
+			from = min(from, max(f.Time, from-2*h.TTL))
+		}
 	}
 	for _, l := range v.Leases {
 		from, until = min(from, l.Asked), max(until, l.Until)
@@ -136,9 +138,9 @@ func (s *Story) window(events []history.Event, v *checker.Violation) {
 	s.Until = max(min(until+margin, end), s.From+1)
 }
 
-// cast are the clients to draw, in the run's order: the violation's own, then
+// participants are the clients to draw, in the run's order: the violation's own, then
 // others that asked for or held the key meanwhile.
-func (s *Story) cast(events []history.Event, leases []checker.Lease, v *checker.Violation) []string {
+func (s *Story) participants(events []history.Event, leases []checker.Lease, v *checker.Violation) []string {
 	var chosen []string
 	choose := func(name string) {
 		if len(chosen) < maxClients && slices.Contains(s.Everyone, name) && !slices.Contains(chosen, name) {

@@ -58,13 +58,13 @@ func pauseHistory() *History {
 func TestDrawings(t *testing.T) {
 	h := pauseHistory()
 	violation := &checker.Violation{Key: "k1", From: 1250 * ms, Until: 1500 * ms, Processes: []string{"c2"},
-		Blame: &checker.Blame{Time: 600 * ms, Process: "n3", Event: 4}}
+		Facts: []checker.Fact{{Time: 600 * ms, Process: "n3", Event: 4}}}
 	golden(t, "lanes.golden", h.Tell(nil).Draw(Screen{Width: 76, UTF8: true}))
 	golden(t, "lanes-ascii.golden", h.Tell(nil).Draw(Screen{Width: 76}))
 	golden(t, "lanes-violation.golden", h.Tell(violation).Draw(Screen{Width: 76, UTF8: true}))
 }
 
-func TestTellShowsTheViolationsOwnWindow(t *testing.T) {
+func TestTell_ShowsTheViolationsWindow(t *testing.T) {
 	h := pauseHistory()
 	v := &checker.Violation{Key: "k1", From: 1300 * ms, Until: 1400 * ms, Leases: h.leases[1:]}
 	story := h.Tell(v)
@@ -83,7 +83,7 @@ func TestTellShowsTheViolationsOwnWindow(t *testing.T) {
 	}, told)
 }
 
-func TestTellDrawsThoseWhoTookPartFirst(t *testing.T) {
+func TestTell_DrawsParticipantsFirst(t *testing.T) {
 	h := &history.Header{}
 	var leases []checker.Lease
 	for _, c := range strings.Split("abcdefghijklmnopqrstuvwxyz", "") {
@@ -103,8 +103,8 @@ func TestTellDrawsThoseWhoTookPartFirst(t *testing.T) {
 func TestSettingsAreToldOnceAndTogether(t *testing.T) {
 	cut := func(target string, phase history.Phase, setting bool) history.Event {
 		return history.Event{Time: 5, Type: history.TypeFault, Fault: &history.Fault{
-			Kind: "cut", Targets: []string{target}, Phase: phase, Effective: true, Setting: setting,
-			Asked: map[string]string{"direction": "both"}}}
+			Kind: "cut", Targets: []string{target}, Phase: phase, Effective: true, Background: setting,
+			Requested: map[string]string{"direction": "both"}}}
 	}
 	story := (&History{Events: []history.Event{
 		cut("c1-n4", history.PhaseBegin, true), cut("c1-n5", history.PhaseBegin, true),
@@ -126,19 +126,19 @@ func TestFaultText(t *testing.T) {
 		{history.Fault{Kind: "power-loss", Targets: []string{"n3"}, Effective: true, Measured: map[string]string{"lost": "97 bytes"}},
 			"the power of n3 fails: lost 97 bytes"},
 		{history.Fault{Kind: "clock", Targets: []string{"n3"}, Effective: true,
-			Asked: map[string]string{"jump": "1s"}, Measured: map[string]string{"rate": "1", "jump": "1.01s"}},
+			Requested: map[string]string{"jump": "1s"}, Measured: map[string]string{"rate": "1", "jump": "1.01s"}},
 			"the clock of n3 jumps forward by 1.01 s"},
 		{history.Fault{Kind: "clock", Targets: []string{"n1", "n2"}, Effective: true,
-			Asked: map[string]string{"jump": "-2s", "rate": "1.2"}},
+			Requested: map[string]string{"jump": "-2s", "rate": "1.2"}},
 			"the clocks of n1 and n2 jump back by 2 s and run at 1.2 times the true rate"},
 		{history.Fault{Kind: "pause", Targets: []string{"c1"}}, "c1 is paused (SIGSTOP), but it did not take effect"},
 		{history.Fault{Kind: "pause", Targets: []string{"c1"}, Phase: history.PhaseEnd, Effective: true,
 			Measured: map[string]string{"stopped for": "1.02359s"}}, "c1 resumes after a pause of 1.02 s"},
 		{history.Fault{Kind: "hold", Targets: []string{"c1-n1"}, Effective: true,
-			Asked: map[string]string{"command": "SET", "part": "reply", "times": "1"}},
+			Requested: map[string]string{"command": "SET", "part": "reply", "times": "1"}},
 			"on the link c1-n1 the reply to the next SET will be held back"},
 		{history.Fault{Kind: "delay", Targets: []string{"c1-n1"}, Effective: true,
-			Asked: map[string]string{"by": "40ms", "direction": "to-node"}}, "the link c1-n1 is delayed by 40 ms, towards the node only"},
+			Requested: map[string]string{"by": "40ms", "direction": "to-node"}}, "the link c1-n1 is delayed by 40 ms, towards the node only"},
 		{history.Fault{Kind: "full-disk", Targets: []string{"n1"}, Effective: true, Measured: map[string]string{"free": "0 bytes"}},
 			"full-disk n1: free 0 bytes"},
 	}

@@ -14,12 +14,13 @@ import (
 const markdownWidth = 100
 
 // markdownSigns are the standings' signs in the table.
-var markdownSigns = map[suite.Standing]string{
+var markdownSigns = map[suite.Outcome]string{
 	suite.AsExpected:   "✅",
 	suite.Differs:      "❌",
 	suite.HarnessError: "💥",
-	suite.Undecided:    "❔",
+	suite.Inconclusive: "❔",
 	suite.Skipped:      "⏭️",
+	suite.LimitOfClass: "🧱",
 }
 
 // WriteSummary writes summary.md in GitHub's Markdown, fit for a job summary:
@@ -31,9 +32,9 @@ func (r *Report) WriteSummary(w io.Writer) error {
 	fmt.Fprintf(&b, "%s\n\n", paragraph(r.Summary()))
 	fmt.Fprintf(&b, "%s\n\n", escape(r.Setting()))
 	drawn := 0
-	rows := r.GravestFirst()
+	rows := r.BySeverity()
 	for _, row := range rows {
-		if row.Standing != suite.AsExpected && !row.unstaged() {
+		if row.Standing != suite.AsExpected && !row.preconditionFailed() {
 			r.markdownAccount(&b, row, &drawn)
 			b.WriteString("\n")
 		}
@@ -48,7 +49,7 @@ func (r *Report) WriteSummary(w io.Writer) error {
 	for _, s := range r.Skips() {
 		b.WriteString(markdownSkip("skipped", s))
 	}
-	for _, s := range r.unstaged() {
+	for _, s := range r.preconditionSkips() {
 		b.WriteString(markdownSkip("not applicable", s))
 	}
 	_, err := io.WriteString(w, b.String())
@@ -120,15 +121,15 @@ func markdownSkip(heading string, s Skip) string {
 }
 
 func (r *Report) markdownAccount(b *strings.Builder, row *Row, drawn *int) {
-	trial := row.told.trial
+	trial := row.shown.trial
 	fmt.Fprintf(b, "### %s %s\n\n", markdownSigns[row.Standing], escape(row.Name()))
-	fmt.Fprintf(b, "%s.\n", escape(occasion(trial)))
-	findings := row.told.findings()
+	fmt.Fprintf(b, "%s.\n", escape(trialText(trial)))
+	findings := row.shown.findings()
 	if len(findings) == 0 {
 		fmt.Fprintf(b, "\n%s\n", paragraph(row.Why))
 	}
 	for _, f := range findings {
-		fmt.Fprintf(b, "\n**%s**\n", escape(f.sentence(row.property(f.Property).Rate())))
+		fmt.Fprintf(b, "\n**%s**\n", escape(f.summary(row.property(f.Property).Rate())))
 		markdownFinding(b, f, *drawn < maxDrawings)
 		if f.Story != nil {
 			*drawn++
@@ -143,13 +144,19 @@ func (r *Report) markdownAccount(b *strings.Builder, row *Row, drawn *int) {
 }
 
 func markdownFinding(b *strings.Builder, f Finding, draw bool) {
-	if moral := f.moral(); moral != "" {
+	if moral := f.consequence(); moral != "" {
 		fmt.Fprintf(b, "\n%s\n", paragraph(moral))
 	}
 	if v := f.Violation; v != nil {
 		fmt.Fprintf(b, "\n%s\n", paragraph(v.What))
-		if v.Blame != nil {
-			fmt.Fprintf(b, "\nBlame: %s\n", escape(blameText(v.Blame)))
+		for i, fact := range v.Facts {
+			if i == 0 {
+				b.WriteString("\n")
+			}
+			fmt.Fprintf(b, "- %s\n", escape(fact.What))
+		}
+		if f.Cause != nil {
+			fmt.Fprintf(b, "\n%s\n", escape(sentenceStart(f.Cause.Sentence())))
 		}
 		if f.More > 0 {
 			fmt.Fprintf(b, "\nThis trial has %s.\n", plural(f.More, "further violation"))

@@ -15,19 +15,29 @@ import (
 
 // The terminal's own colours: green, red, yellow, and a faint one.
 var (
-	good  = lipgloss.NewStyle().Foreground(lipgloss.Green)
-	bad   = lipgloss.NewStyle().Foreground(lipgloss.Red).Bold(true)
-	doubt = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
-	faint = lipgloss.NewStyle().Faint(true)
-	bold  = lipgloss.NewStyle().Bold(true)
+	greenStyle  = lipgloss.NewStyle().Foreground(lipgloss.Green)
+	redStyle    = lipgloss.NewStyle().Foreground(lipgloss.Red).Bold(true)
+	yellowStyle = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
+	faintStyle  = lipgloss.NewStyle().Faint(true)
+	boldStyle   = lipgloss.NewStyle().Bold(true)
 )
 
-var standingStyles = map[suite.Standing]lipgloss.Style{
-	suite.AsExpected:   good,
-	suite.Differs:      bad,
-	suite.HarnessError: bad,
-	suite.Undecided:    doubt,
-	suite.Skipped:      faint,
+var outcomeStyles = map[suite.Outcome]lipgloss.Style{
+	suite.AsExpected:   greenStyle,
+	suite.Differs:      redStyle,
+	suite.HarnessError: redStyle,
+	suite.Inconclusive: yellowStyle,
+	suite.Skipped:      faintStyle,
+	suite.LimitOfClass: yellowStyle,
+}
+
+var answerStyles = map[suite.Answer]lipgloss.Style{
+	suite.Bug:           redStyle,
+	suite.Failed:        redStyle,
+	suite.Limit:         yellowStyle,
+	suite.Undecided:     yellowStyle,
+	suite.Holds:         greenStyle,
+	suite.NotApplicable: faintStyle,
 }
 
 // verdictSigns are how verdicts are abbreviated, in UTF-8 and in ASCII.
@@ -58,17 +68,25 @@ func (s Screen) key() string {
 func (r *Report) Print(w io.Writer, screen Screen) error {
 	var b strings.Builder
 	b.WriteString(r.accounts(screen))
-	rows, whole := r.GravestFirst(), screen.Verbose || r.Named
+	if r.UnderTest() && !screen.Verbose && !r.Named {
+		b.WriteString(r.AnswersText(screen))
+		_, err := io.WriteString(w, screen.plain(b.String()))
+		return err
+	}
+	rows, whole := r.BySeverity(), screen.Verbose || r.Named
 	if !whole {
 		rows = slices.DeleteFunc(rows, func(row *Row) bool { return row.Standing == suite.AsExpected })
 	}
 	if len(rows) > 0 {
 		b.WriteString(r.table(rows, screen) + "\n")
-		b.WriteString(screen.style(screen.key(), faint) + "\n\n")
+		b.WriteString(screen.style(screen.key(), faintStyle) + "\n\n")
 	}
-	b.WriteString(skips(r.Skips()).text("skipped: ", whole, screen))
-	b.WriteString(r.shows(screen))
-	b.WriteString(r.unstaged().text("not applicable: ", whole, screen))
+	b.WriteString(skipGroups(r.Skips()).text("skipped: ", whole, screen))
+	b.WriteString(r.expectedViolations(screen))
+	b.WriteString(r.preconditionSkips().text("not applicable: ", whole, screen))
+	if r.UnderTest() {
+		b.WriteString(r.AnswersText(screen))
+	}
 	b.WriteString(strings.Join(hanging("", r.Summary(), screen.Width), "\n") + "\n")
 	_, err := io.WriteString(w, screen.plain(b.String()))
 	return err
@@ -99,9 +117,9 @@ func (r *Report) Summary() string {
 }
 
 // CountsText says how many stand how: "3 as expected, 1 differs".
-func CountsText(counts map[suite.Standing]int) string {
+func CountsText(counts map[suite.Outcome]int) string {
 	var parts []string
-	for _, s := range []suite.Standing{suite.AsExpected, suite.Differs, suite.HarnessError, suite.Undecided, suite.Skipped} {
+	for _, s := range []suite.Outcome{suite.AsExpected, suite.Differs, suite.HarnessError, suite.LimitOfClass, suite.Inconclusive, suite.Skipped} {
 		switch n := counts[s]; {
 		case n > 1 && s == suite.Differs:
 			parts = append(parts, fmt.Sprintf("%d differ", n))
@@ -114,7 +132,7 @@ func CountsText(counts map[suite.Standing]int) string {
 
 // Line tells the row in one line, for a log.
 func (r *Row) Line(screen Screen) string {
-	standing := screen.style(string(r.Standing), standingStyles[r.Standing])
+	standing := screen.style(string(r.Standing), outcomeStyles[r.Standing])
 	line := fmt.Sprintf("%s: %s: %s", standing, clean(r.Name()), clean(r.Why))
 	if r.Standing == suite.Skipped {
 		return screen.plain(line)
@@ -126,9 +144,9 @@ func (r *Row) Line(screen Screen) string {
 	return screen.plain(fmt.Sprintf("%s (%s, %s)", line, trials, Duration(r.Elapsed)))
 }
 
-// GravestFirst are the rows that were run: what differs, failed or is undecided comes
+// BySeverity are the rows that were run: what differs, failed or is undecided comes
 // before what is as expected, and rows that stand alike in the run's order.
-func (r *Report) GravestFirst() []*Row {
+func (r *Report) BySeverity() []*Row {
 	var rows []*Row
 	for _, row := range r.Rows {
 		if row.Standing != suite.Skipped {
@@ -149,7 +167,7 @@ func (r *Report) table(rows []*Row, screen Screen) string {
 			nameCell(row, previous),
 			verdictCell(row, screen),
 			fmt.Sprintf("%d/%d", row.Counts[suite.AsExpected], len(row.Trials)),
-			screen.style(string(row.Standing), standingStyles[row.Standing]),
+			screen.style(string(row.Standing), outcomeStyles[row.Standing]),
 			Duration(row.Elapsed))
 		previous = row.Scenario
 	}
@@ -199,12 +217,12 @@ func (r *Row) noneViolated() string {
 // unless all did.
 func verdictLine(p Property, screen Screen) string {
 	verdict, n := p.Verdict(), p.Holds
-	style := good
+	style := greenStyle
 	switch verdict {
 	case history.Violated:
-		n, style = p.Violated, bad
+		n, style = p.Violated, redStyle
 	case history.Inconclusive:
-		n, style = p.Inconclusive, doubt
+		n, style = p.Inconclusive, yellowStyle
 	}
 	line := screen.style(screen.sign(verdict), style) + " " + clean(p.Name)
 	if all := p.Holds + p.Violated + p.Inconclusive; n < all {
@@ -248,7 +266,7 @@ func cellStyle(screen Screen, gap int) table.StyleFunc {
 	return func(row, _ int) lipgloss.Style {
 		style := lipgloss.NewStyle().PaddingRight(gap)
 		if row == table.HeaderRow && screen.Colour {
-			return style.Inherit(bold)
+			return style.Inherit(boldStyle)
 		}
 		return style
 	}

@@ -42,15 +42,6 @@ func TestALeaseWithoutAnEndHasNone(t *testing.T) {
 	require.Equal(t, "an unlimited time", lasting(int64(999*time.Hour)))
 }
 
-func TestBlameNamesWhatBrokeAndTheMomentOfTheReason(t *testing.T) {
-	blame := checker.Blame{Time: 337_830_000, Process: "c1>n3", Broke: "FreshToken", Why: "the release reached n3 at 0.338 s"}
-	require.Equal(t, "the rule FreshToken, broken at 0.338 s by c1 on n3: the release reached n3 at 0.338 s", blameText(&blame))
-	blame.Broke, blame.Process = checker.NodesRemember, "n3"
-	require.Equal(t, "the assumption that nodes remember, broken at 0.338 s by n3: the release reached n3 at 0.338 s", blameText(&blame))
-	blame.Broke, blame.Why = checker.Unexplained, "the history does not show why c1 had to wait"
-	require.Equal(t, "not shown by this history: the history does not show why c1 had to wait", blameText(&blame))
-}
-
 func TestRate(t *testing.T) {
 	tests := []struct {
 		violated, trials int
@@ -78,7 +69,7 @@ func TestPercentRoundsOutwards(t *testing.T) {
 }
 
 // A flag is not torn from its value, nor within: it is to be copied.
-func TestFlagsAreNotTorn(t *testing.T) {
+func TestHanging_KeepsFlagsWhole(t *testing.T) {
 	text := "the virtual cluster cannot do this: run it with --on local or --on docker, or with --find-delay; see `lockproof --help`"
 	for width := 20; width < 140; width++ {
 		lines := hanging("", text, width)
@@ -91,7 +82,7 @@ func TestFlagsAreNotTorn(t *testing.T) {
 }
 
 // A reason is told once, with all its rows, wherever they stand.
-func TestSkipsAreToldOnceForEachReason(t *testing.T) {
+func TestSkips_ListEachReasonOnce(t *testing.T) {
 	because := func(scenario, variant, why string) suite.Result {
 		return suite.Result{Scenario: scenario, Variant: variant, Cluster: "virtual", Lock: "redlock", Skipped: why}
 	}
@@ -164,7 +155,7 @@ func TestCleanLeavesNoControlCharacters(t *testing.T) {
 }
 
 // So is why a lock comes into no scenario that begins in a certain way.
-func TestWhatALockCannotBeBroughtToIsToldOnce(t *testing.T) {
+func TestPreconditionSkips_ListEachReasonOnce(t *testing.T) {
 	const why = "unstaged: it waits for all nodes"
 	unstaged := func(scenario string) suite.Result {
 		return suite.Result{Scenario: scenario, Cluster: "virtual", Lock: "patient",

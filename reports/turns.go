@@ -16,7 +16,7 @@ const maxTurns = 16
 
 // The weights of turns: when a story is too long, the heaviest stay.
 const (
-	aside = iota
+	minor = iota
 	detail
 	essential
 )
@@ -24,17 +24,17 @@ const (
 // turn is a mark on its way into the story.
 type turn struct {
 	Mark
-	weight int
+	importance int
 	// Turns of one group that follow each other are told as one: a fault on
 	// several targets, a run of extensions.
-	group   string
-	retell  func(together int, last turn) string
-	fault   *history.Fault
-	targets []string
+	group      string
+	mergedText func(together int, last turn) string
+	fault      *history.Fault
+	targets    []string
 }
 
-// teller collects the turns of a story.
-type teller struct {
+// turnBuilder collects the turns of a story.
+type turnBuilder struct {
 	*Story
 	events    []history.Event
 	leases    []checker.Lease
@@ -47,7 +47,7 @@ type teller struct {
 // turns tells what happened to the story's key, one sentence for each turn, in
 // the order of time, and how many had to be left out.
 func (s *Story) turns(h *History, lost lostUpdates, v *checker.Violation) ([]Mark, int) {
-	t := &teller{Story: s, events: h.Events, leases: h.leases, tenures: h.tenures, violation: v, lost: lost}
+	t := &turnBuilder{Story: s, events: h.Events, leases: h.leases, tenures: h.tenures, violation: v, lost: lost}
 	asked := map[string]history.Event{}
 	for i, e := range t.events {
 		if e.Type == history.TypeInvoke {
@@ -58,6 +58,7 @@ func (s *Story) turns(h *History, lost lostUpdates, v *checker.Violation) ([]Mar
 		}
 	}
 	t.ends()
+	t.facts()
 	t.turning()
 	// What time alone did at the instant of an event may be the event's doing.
 	slices.SortStableFunc(t.found, func(a, b turn) int {
@@ -69,17 +70,17 @@ func (s *Story) turns(h *History, lost lostUpdates, v *checker.Violation) ([]Mar
 
 func call(e history.Event) string { return fmt.Sprintf("%s %d", e.Process, e.ID) }
 
-func (t *teller) add(i int, e history.Event, weight int, format string, args ...any) *turn {
+func (t *turnBuilder) add(i int, e history.Event, weight int, format string, args ...any) *turn {
 	t.found = append(t.found,
-		turn{weight: weight, Mark: Mark{Time: e.Time, Event: i, Process: e.Process, Text: fmt.Sprintf(format, args...)}})
+		turn{importance: weight, Mark: Mark{Time: e.Time, Event: i, Process: e.Process, Text: fmt.Sprintf(format, args...)}})
 	return &t.found[len(t.found)-1]
 }
 
 // event tells an event, if it is a turn of the story. The invoke is that of
 // the operation that an outcome ends.
-func (t *teller) event(i int, e, invoke history.Event) {
+func (t *turnBuilder) event(i int, e, invoke history.Event) {
 	switch {
-	case e.Type == history.TypeFault && e.Fault != nil && !e.Fault.Setting:
+	case e.Type == history.TypeFault && e.Fault != nil && !e.Fault.Background:
 		t.fault(i, e)
 	case e.Type == history.TypeCancel:
 		t.add(i, e, detail, "%s's caller gives up", e.Process)
@@ -93,7 +94,7 @@ func (t *teller) event(i int, e, invoke history.Event) {
 	case e.Op == history.OpRelease:
 		t.release(i, e)
 	case e.Op == history.OpCheck && e.Type == history.TypeOK:
-		t.add(i, e, aside, "%s checks its lease: it is still valid", e.Process)
+		t.add(i, e, minor, "%s checks its lease: it is still valid", e.Process)
 	case e.Op == history.OpCheck && e.Type == history.TypeFail:
 		t.add(i, e, detail, "%s checks its lease: it is over", e.Process)
 	case e.Op == history.OpRead || e.Op == history.OpWrite:
@@ -101,10 +102,10 @@ func (t *teller) event(i int, e, invoke history.Event) {
 	}
 }
 
-func (t *teller) fault(i int, e history.Event) {
+func (t *turnBuilder) fault(i int, e history.Event) {
 	weight := essential
 	if e.Fault.Phase == history.PhaseEnd && !e.Fault.Class.Pauses() {
-		weight = aside
+		weight = minor
 	}
 	f := *e.Fault
 	text := faultText(f, f.Targets)
@@ -119,7 +120,7 @@ func (t *teller) fault(i int, e history.Event) {
 }
 
 // forgotten says whose keys a node had lost when it was started again.
-func (t *teller) forgotten(e history.Event) string {
+func (t *turnBuilder) forgotten(e history.Event) string {
 	if e.Fault.Class != history.NodeUp || e.Fault.Phase == history.PhaseEnd {
 		return ""
 	}
@@ -144,7 +145,7 @@ func (t *teller) forgotten(e history.Event) string {
 }
 
 // ends tells what time alone did: keys that ran out, and beliefs.
-func (t *teller) ends() {
+func (t *turnBuilder) ends() {
 	expired := map[string]*turn{}
 	for _, held := range t.tenures {
 		if held.Key != t.Key || held.Ended != checker.TenureExpired || held.Owner == "" || held.Until < t.From || held.Until > t.Until {
@@ -155,7 +156,7 @@ func (t *teller) ends() {
 			told.targets = append(told.targets, held.Node)
 			continue
 		}
-		expired[id] = &turn{weight: detail, targets: []string{held.Node},
+		expired[id] = &turn{importance: detail, targets: []string{held.Node},
 			Mark: Mark{Time: held.Until, Event: NoEvent, Process: held.Node, Text: held.Owner}}
 	}
 	for _, told := range expired {
@@ -171,44 +172,54 @@ func (t *teller) ends() {
 	for _, l := range t.leases {
 		if l.Key == t.Key && l.Ended == checker.EndedDeadline && l.Until >= t.From && l.Until <= t.Until {
 			e := history.Event{Time: l.Until, Process: l.Client}
-			t.add(NoEvent, e, t.weigh(history.Event{Process: l.Client, ID: l.ID}),
+			t.add(NoEvent, e, t.importanceOf(history.Event{Process: l.Client, ID: l.ID}),
 				"%s's lease expires (its own view)", l.Client)
 		}
 	}
 }
 
-// turning marks the turn that the violation is blamed on, or adds it if nothing
-// else tells of that event.
-func (t *teller) turning() {
-	if t.violation == nil || t.violation.Blame == nil {
+// facts marks the turns that a violation's facts are about, or adds them where nothing
+// else tells of their events.
+func (t *turnBuilder) facts() {
+	if t.violation == nil {
 		return
 	}
-	b := t.violation.Blame
-	for i := range t.found {
-		if t.found[i].Event == b.Event || t.found[i].sets(b) {
-			t.found[i].Turning, t.found[i].weight = true, essential
-			return
+	for _, fact := range t.violation.Facts {
+		i := slices.IndexFunc(t.found, func(u turn) bool { return u.Event == fact.Event && fact.Event != NoEvent })
+		if i >= 0 {
+			t.found[i].importance = essential
+			continue
+		}
+		if fact.Event < 0 || fact.Event >= len(t.events) || t.events[fact.Event].Time < t.From {
+			continue
+		}
+		e := t.events[fact.Event]
+		if told := t.eventText(e); told != "" {
+			t.found = append(t.found, turn{importance: essential, Mark: Mark{Time: e.Time, Event: fact.Event, Process: e.Process, Text: told}})
 		}
 	}
-	text := b.Why
-	if b.Event >= 0 && b.Event < len(t.events) {
-		if told := t.eventText(t.events[b.Event]); told != "" {
-			text = told
+}
+
+// turning marks the first turn after the point of no return, if experiments have found that.
+func (t *turnBuilder) turning() {
+	if t.violation == nil || t.violation.PointOfNoReturn == nil {
+		return
+	}
+	at := *t.violation.PointOfNoReturn
+	next := -1
+	for i, u := range t.found {
+		if u.Time >= at && (next < 0 || u.Time < t.found[next].Time) {
+			next = i
 		}
 	}
-	t.found = append(t.found, turn{weight: essential,
-		Mark: Mark{Time: b.Time, Event: b.Event, Process: b.Process, Text: text, Turning: true}})
+	if next >= 0 {
+		t.found[next].Turning, t.found[next].importance = true, essential
+	}
 }
 
-// sets reports whether a turn is the fault that set the clock which is blamed.
-func (u turn) sets(b *checker.Blame) bool {
-	return u.fault != nil && (u.fault.Class == history.NodeClock || u.fault.Class == history.ClientClock) &&
-		u.Time == b.Time && slices.Contains(u.targets, b.Process)
-}
-
-// eventText tells of an event that is a turn only because it is blamed: what a
+// eventText tells of an event that is a turn only because a fact is about it: what a
 // command did to the key of a node, or how a clock was set.
-func (t *teller) eventText(e history.Event) string {
+func (t *turnBuilder) eventText(e history.Event) string {
 	if e.Type == history.TypeClock && e.Clock != nil {
 		return fmt.Sprintf("%s's clock goes wrong: %s", e.Process, skewText(*e.Clock, e.Time))
 	}
@@ -231,7 +242,7 @@ func (t *teller) eventText(e history.Event) string {
 }
 
 // whose says whose key a node held at a time, if it was another's.
-func (t *teller) whose(node string, now int64, client string) string {
+func (t *turnBuilder) whose(node string, now int64, client string) string {
 	for _, held := range t.tenures {
 		if held.Node == node && held.Key == t.Key && held.From <= now && now <= held.Until && held.Owner != client && held.Owner != "" {
 			return ", which is " + held.Owner + "'s"
@@ -241,7 +252,7 @@ func (t *teller) whose(node string, now int64, client string) string {
 }
 
 // join makes one turn of those of one group that follow each other.
-func (t *teller) join() {
+func (t *turnBuilder) join() {
 	var joined []turn
 	together := 1
 	for _, next := range t.found {
@@ -251,18 +262,18 @@ func (t *teller) join() {
 			continue
 		}
 		together++
-		joined[n-1].absorb(next, together)
+		joined[n-1].merge(next, together)
 	}
 	t.found = joined
 }
 
-// absorb adds a turn of the same group.
-func (u *turn) absorb(next turn, together int) {
+// merge adds a turn of the same group.
+func (u *turn) merge(next turn, together int) {
 	if next.Turning {
-		u.Turning, u.weight, u.Event, u.Time = true, essential, next.Event, next.Time
+		u.Turning, u.importance, u.Event, u.Time = true, essential, next.Event, next.Time
 	}
 	if u.fault == nil {
-		u.Text = u.retell(together, next)
+		u.Text = u.mergedText(together, next)
 		return
 	}
 	u.targets = append(slices.Clone(u.targets), next.targets...)
@@ -272,12 +283,12 @@ func (u *turn) absorb(next turn, together int) {
 // shortened leaves out what matters least where there are too many turns: of
 // those that weigh the same, the ones farthest from the violation. Of a long
 // history without one, only the faults are told.
-func (t *teller) shortened() ([]Mark, int) {
+func (t *turnBuilder) shortened() ([]Mark, int) {
 	all, centre := len(t.found), t.From
 	if t.violation != nil {
 		centre = t.violation.From
 	} else if all > maxTurns {
-		t.found = slices.DeleteFunc(t.found, func(u turn) bool { return u.weight < essential })
+		t.found = slices.DeleteFunc(t.found, func(u turn) bool { return u.importance < essential })
 	}
 	order := make([]int, len(t.found))
 	for i := range order {
@@ -301,7 +312,7 @@ func (u turn) rank() int {
 	if u.Turning {
 		return essential + 1
 	}
-	return u.weight
+	return u.importance
 }
 
 func distance(a, b int64) int64 { return max(a-b, b-a) }

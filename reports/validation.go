@@ -6,13 +6,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"charm.land/lipgloss/v2"
 
 	"lockproof/validate"
+	"lockproof/validate/deploy"
+	conf "lockproof/validate/settings"
 )
+
+// ExitInDoubt is validate's exit code where nothing is unsafe and something is not known.
+const ExitInDoubt = 4
 
 // Validation is an answer with what is known of the run that gave it.
 type Validation struct {
@@ -31,15 +37,15 @@ type Validation struct {
 // NewValidation completes an answer for its reader.
 func NewValidation(a *validate.Answer, version string, started time.Time) *Validation {
 	v := &Validation{Answer: a, Version: version, Started: started, Cluster: a.Question.On, Seed: a.Question.Seed,
-		TTLs: a.Question.TTLs, Drift: a.Question.Drift, Decisive: a.Question.Redis.Lines()}
-	if a.Service != nil { // whose settings are its own
-		v.Decisive = nil
+		TTLs: a.Question.TTLs, Drift: a.Question.Drift}
+	if a.Service == nil && !a.Server.Unread {
+		v.Decisive = a.Server.Redis.Lines()
 	}
 	v.ExitCode = validationExit(a)
 	return v
 }
 
-// validationExit is 0 for safe, 1 for unsafe, 3 if the harness failed, and else 2.
+// validationExit is 0 for safe, 1 for unsafe, 3 if the harness failed, and else 4.
 func validationExit(a *validate.Answer) int {
 	switch {
 	case a.Verdict == validate.Unsafe:
@@ -47,7 +53,7 @@ func validationExit(a *validate.Answer) int {
 	case a.Failure != "":
 		return ExitFailed
 	case a.Verdict == validate.Inconclusive:
-		return ExitInconclusive
+		return ExitInDoubt
 	}
 	return ExitAsExpected
 }
@@ -59,31 +65,32 @@ func (v *Validation) WriteJSON(w io.Writer) error {
 	return encoder.Encode(v)
 }
 
-// WriteFiles writes the files of a validation into a folder, and each change that is advised
-// as patch takes it.
+// WriteFiles writes the files of a validation into a folder.
 func (v *Validation) WriteFiles(out string, more ...File) ([]string, error) {
-	files := append([]File{{ValidationFile, v.WriteJSON}}, more...)
-	for i, a := range v.Advice {
-		if a.Diff != nil && !a.Diff.Redacted {
-			files = append(files, File{adviceFile(i), func(w io.Writer) error { _, err := io.WriteString(w, a.Diff.Text); return err }})
-		}
-	}
-	return writeFiles(out, files)
+	return writeFiles(out, append([]File{{ValidationFile, v.WriteJSON}}, more...))
 }
 
-// verdictStyles are how the answers look on a terminal.
+// validationStyles are how the answers look on a terminal.
 var (
-	validationStyles = map[validate.Verdict]lipgloss.Style{validate.Safe: good, validate.Unsafe: bad, validate.Inconclusive: doubt}
+	validationStyles = map[validate.Verdict]lipgloss.Style{validate.Safe: greenStyle, validate.Unsafe: redStyle, validate.Inconclusive: yellowStyle}
 	validationSigns  = map[validate.Verdict][2]string{validate.Safe: {"✓", "+"}, validate.Unsafe: {"✗", "x"},
 		validate.Inconclusive: {"?", "?"}}
 )
+
+// VerdictWords are the verdicts as they are said.
+func VerdictWords(v validate.Verdict) string {
+	if v == validate.Inconclusive {
+		return "in doubt"
+	}
+	return string(v)
+}
 
 func (s Screen) verdict(v validate.Verdict) string {
 	sign := validationSigns[v][1]
 	if s.UTF8 {
 		sign = validationSigns[v][0]
 	}
-	return s.style(sign+" "+string(v), validationStyles[v])
+	return s.style(sign+" "+VerdictWords(v), validationStyles[v])
 }
 
 // Headline says what came of the question.
@@ -92,40 +99,34 @@ func (v *Validation) Headline() string {
 	for _, ttl := range v.TTLs {
 		ttls = append(ttls, Span(ttl))
 	}
-	text := fmt.Sprintf("%s with a TTL of %s", v.Verdict, list(ttls))
+	what := "--set"
+	switch files := v.Server.Place.File; {
+	case v.Service != nil:
+		what = v.Service.Name
+	case files != "" && v.Server.Kind != deploy.ConfigOnly && v.Server.Kind != deploy.Running:
+		what = fmt.Sprintf("%s (%s)", v.Server.Name, files)
+		if v.Server.Workload != "" {
+			what = fmt.Sprintf("%s, container %s (%s)", v.Server.Workload, v.Server.Name, files)
+		}
+	case files != "":
+		what = files
+	}
+	text := fmt.Sprintf("%s: %s with a TTL of %s", VerdictWords(v.Verdict), what, list(ttls))
 	if v.Interrupted {
 		text += ", as far as it went: it was interrupted"
 	}
 	return text
 }
 
-// Doubts are what keeps the settings from being judged, and what there is to be
-// known besides, each with its place.
-func (v *Validation) Doubts() (open, known []string) {
-	for _, d := range v.Unknown {
-		open = append(open, fmt.Sprintf("%s: %s: it is not known whether this matters", d.Place, d.Name))
-	}
-	for _, r := range v.Remarks {
-		if len(r.Doubts) > 0 {
-			open = append(open, r.String())
-		} else {
-			known = append(known, r.String())
-		}
-	}
-	return open, known
-}
-
 // WhereSet says where a line of redis.conf comes from.
 func (v *Validation) WhereSet(line string) string {
 	name, _, _ := strings.Cut(line, " ")
-	at, ok := v.Question.Redis.At(name)
-	switch {
+	switch at, ok := v.Server.Redis.At(name); {
 	case !ok:
-		return "(default)"
-	case at.Line == 0:
-		return "(given)"
+		return "(Redis's default)"
+	default:
+		return at.String()
 	}
-	return at.String()
 }
 
 // Took is how long the run took.
@@ -146,32 +147,82 @@ func Span(d time.Duration) string {
 	return text
 }
 
-// Text is the answer for a reader.
-func (v *Validation) Text(screen Screen) string {
-	t := &validationText{Validation: v, screen: screen}
-	t.line(screen.verdict(v.Verdict) + strings.TrimPrefix(v.Headline(), string(v.Verdict)))
-	if len(v.Decisive) > 0 {
-		t.heading("Settings")
+// TrialsText says what trials gave.
+func TrialsText(t validate.Tally) string {
+	text := fmt.Sprintf("%s, none lost the lock", plural(t.Decided(), "trial"))
+	if t.Violated > 0 {
+		text = fmt.Sprintf("%d of %s lost the lock", t.Violated, plural(t.Decided(), "trial"))
 	}
-	for _, line := range v.Decisive {
-		t.line("  " + line + screen.style("  "+v.WhereSet(line), faint))
+	if other := t.Inconclusive + t.Failed; other > 0 {
+		text += fmt.Sprintf("; %d decided nothing", other)
 	}
-	t.rows()
-	t.takeovers()
-	t.hazards()
-	t.unjudged()
-	t.costs()
-	t.found()
-	t.limits()
-	t.frontier()
-	t.advice()
-	for _, s := range v.Skipped {
-		t.hang("not measured: ", s)
+	return text
+}
+
+// ValidationFinding is one thing to be known, with where it stands and a stable identifier.
+type ValidationFinding struct {
+	ID      string           `json:"id"`
+	Verdict validate.Verdict `json:"verdict"`
+	Place   conf.Place       `json:"place"`
+	Message string           `json:"message"`
+}
+
+// crashIDs identify what is unsafe in each crash.
+var crashIDs = map[conf.Crash]string{conf.Kill: "LP001", conf.Shutdown: "LP002", conf.PowerLoss: "LP003"}
+
+// Findings are all that keeps an answer from being safe, what is unsafe first, each once.
+func (v *Validation) Findings() (all []ValidationFinding) {
+	add := func(f ValidationFinding) {
+		same := func(g ValidationFinding) bool { return g.ID == f.ID && g.Place == f.Place && g.Message == f.Message }
+		if !slices.ContainsFunc(all, same) {
+			all = append(all, f)
+		}
 	}
-	if v.Failure != "" {
-		t.hang("the harness failed: ", v.Failure)
+	place := v.Server.Place
+	for _, r := range v.Rows {
+		if r.Verdict == validate.Unsafe {
+			add(ValidationFinding{crashIDs[r.Crash], r.Verdict, v.unsafePlace(r), fmt.Sprintf("%s: %s", r.Crash, r.Reason)})
+		}
 	}
-	t.line("")
-	t.line(fmt.Sprintf("%s in %s.", plural(v.Trials, "trial"), Duration(v.Elapsed)))
-	return screen.plain(t.String())
+	for _, t := range v.Takeovers {
+		if t.Verdict != validate.Safe {
+			add(ValidationFinding{"LP004", t.Verdict, place, fmt.Sprintf("%s: %s", t.Takeover, t.Reason)})
+		}
+	}
+	for _, h := range v.Hazards {
+		add(ValidationFinding{h.ID, h.Verdict, h.Place, h.Name + ": " + h.Reason})
+	}
+	for _, l := range v.Server.Links {
+		if l.State == deploy.Broken && v.bears(l) {
+			add(ValidationFinding{l.ID(), validate.Inconclusive, l.Place, l.What})
+		}
+	}
+	for _, r := range v.Rows {
+		if r.Verdict == validate.Inconclusive && r.Link == nil {
+			add(ValidationFinding{"LP019", r.Verdict, place, fmt.Sprintf("%s: %s", r.Crash, r.Reason)})
+		}
+	}
+	return all
+}
+
+// bears reports whether a broken link keeps a row in doubt.
+func (v *Validation) bears(l deploy.Link) bool {
+	return slices.ContainsFunc(v.Rows, func(r validate.Row) bool {
+		return r.Verdict == validate.Inconclusive && slices.Contains(l.Crashes, r.Crash)
+	})
+}
+
+// unsafePlace is where the setting stands that makes a row unsafe.
+func (v *Validation) unsafePlace(r validate.Row) conf.Place {
+	for _, l := range v.Server.Links {
+		if l.State == deploy.Contradicted && slices.Contains(l.Crashes, r.Crash) {
+			return l.Place
+		}
+	}
+	for _, name := range []string{"appendfsync", "appendonly", "save"} {
+		if at, ok := v.Server.Redis.At(name); ok && (name != "appendfsync" || v.Server.Redis.AppendOnly) {
+			return at
+		}
+	}
+	return v.Server.CommandPlace
 }

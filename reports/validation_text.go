@@ -5,10 +5,13 @@ package reports
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
-	"time"
+
+	"charm.land/lipgloss/v2"
 
 	"lockproof/validate"
+	conf "lockproof/validate/settings"
 )
 
 // validationText writes an answer's sections.
@@ -20,255 +23,249 @@ type validationText struct {
 
 func (t *validationText) line(text string) { t.WriteString(strings.TrimRight(text, " ") + "\n") }
 
-func (t *validationText) heading(text string) { t.line("\n" + t.screen.style(text, bold)) }
+func (t *validationText) heading(text string) { t.line("\n" + t.screen.style(text, boldStyle)) }
 
 // hang writes text that is wrapped behind its prefix.
-func (t *validationText) hang(prefix, text string) {
-	for _, l := range hanging(prefix, clean(text), t.screen.Width) {
+func (t *validationText) hang(prefix, text string) { t.clip(prefix, text, 1000) }
+
+// clip writes text that is wrapped behind its prefix, and no more lines of it than most.
+func (t *validationText) clip(prefix, text string, most int) {
+	lines := hanging(prefix, clean(text), t.screen.Width)
+	if len(lines) > most {
+		last := strings.TrimRight(lines[most-1], " ")
+		if end := strings.LastIndexByte(last, ' '); lipgloss.Width(last) > t.screen.Width-2 && end > 0 {
+			last = last[:end]
+		}
+		lines = append(lines[:most-1], last+" …")
+	}
+	for _, l := range lines {
 		t.line(l)
 	}
 }
 
-// GivenAway says how often a lock was given away.
-func GivenAway(tally validate.Tally) string {
-	r := newRate(tally.Violated, tally.Decided())
-	text := r.String()
-	if tally.Inconclusive+tally.Failed > 0 {
-		text += fmt.Sprintf("; %d decided nothing", tally.Inconclusive+tally.Failed)
+// The lines of an answer that is not verbose, for a screen of 100 columns: an operator reads it once.
+const (
+	mostLines   = 15
+	mostRows    = 7
+	mostAdvice  = 3
+	wideColumns = 100
+)
+
+// lines is how many lines of this screen are as much as so many of a wide one.
+func (t *validationText) lines(n int) int {
+	if t.screen.Width >= wideColumns || t.screen.Width <= 0 {
+		return n
+	}
+	return (n*wideColumns + t.screen.Width - 1) / t.screen.Width
+}
+
+// Text is the answer for a reader: what holds, what to do, and what it rests on. verbose adds the rest.
+func (v *Validation) Text(screen Screen, verbose bool) string {
+	t := &validationText{Validation: v, screen: screen}
+	t.clip(screen.verdict(v.Verdict), strings.TrimPrefix(v.Headline(), VerdictWords(v.Verdict)), 2)
+	t.rows(verbose)
+	if v.Failure != "" {
+		t.clip("the harness failed: ", v.Failure, 2)
+	}
+	t.advice(verbose)
+	t.assumptions(verbose)
+	if verbose {
+		t.rest()
+	} else if len(v.Runbooks) > 0 || len(v.Assumptions) > 0 {
+		t.line("--verbose shows the steps, the settings and the chain of facts.")
+	}
+	return screen.plain(t.String())
+}
+
+// crashWords name the crashes for an operator.
+var crashWords = map[conf.Crash]string{conf.Kill: "kill", conf.Shutdown: "shutdown", conf.PowerLoss: "power loss"}
+
+// textRow is an answer of one line or several.
+type textRow struct {
+	names   []string
+	verdict validate.Verdict
+	text    string
+}
+
+// grouped are the answers; those that say the same are one.
+func (t *validationText) grouped() (all []textRow) {
+	add := func(name string, verdict validate.Verdict, text string) {
+		for i, r := range all {
+			if r.verdict == verdict && r.text == text {
+				if !slices.Contains(r.names, name) {
+					all[i].names = append(r.names, name)
+				}
+				return
+			}
+		}
+		all = append(all, textRow{[]string{name}, verdict, text})
+	}
+	for _, r := range t.Rows {
+		name, reason := crashWords[r.Crash], r.Reason
+		if len(t.TTLs) > 1 {
+			name += " " + Span(r.TTL)
+		}
+		if r.Condition != "" {
+			reason += ", " + r.Condition
+		}
+		add(name, r.Verdict, reason)
+	}
+	for _, r := range t.Takeovers {
+		add(string(r.Takeover), r.Verdict, r.Reason)
+	}
+	for _, h := range t.Hazards {
+		add(h.Name, h.Verdict, fmt.Sprintf("%s: %s", h.Place, h.Reason))
+	}
+	return all
+}
+
+func (t *validationText) prefix(name string, verdict validate.Verdict) string {
+	return fmt.Sprintf("  %-10s %s  ", name, t.screen.verdict(verdict))
+}
+
+// shares is how many lines each answer may have: as many as it takes, or where that is too many, the longest fewer.
+func (t *validationText) shares(all []textRow) (most []int) {
+	left := t.lines(mostLines) - 6 // the first line, the last, the assumptions, and a heading
+	left -= min(mostAdvice, len(t.Runbooks))
+	for _, r := range all {
+		most = append(most, len(hanging(t.prefix(strings.Join(r.names, ", "), r.verdict), clean(r.text), t.screen.Width)))
+		left -= most[len(most)-1]
+	}
+	for ; left < 0; left++ {
+		longest := slices.Index(most, slices.Max(most))
+		if most[longest] == 1 {
+			break
+		}
+		most[longest]--
+	}
+	return most
+}
+
+// rows writes the answers.
+func (t *validationText) rows(verbose bool) {
+	all := t.grouped()
+	most := t.shares(all)
+	for i, r := range all {
+		name := strings.Join(r.names, ", ")
+		if len(r.names) == len(t.Rows) && len(r.names) > 1 {
+			name = "every crash"
+		}
+		prefix := t.prefix(name, r.verdict)
+		if verbose {
+			t.hang(prefix, r.text)
+			continue
+		}
+		if i == mostRows-1 && len(all) > mostRows {
+			t.line(fmt.Sprintf("  and %d more: --verbose shows them", len(all)-i))
+			break
+		}
+		t.clip(prefix, r.text, most[i])
+	}
+	for _, r := range t.Rows {
+		if len(r.Tally.Histories) > 0 && t.Question.Out != "" {
+			t.line("  proof: lockproof check " + path.Join(t.Question.Out, r.Tally.Histories[0]))
+			break
+		}
+	}
+}
+
+// advice writes the runbooks: by name and price, or step by step.
+func (t *validationText) advice(verbose bool) {
+	if len(t.Runbooks) == 0 {
+		return
+	}
+	t.line("What helps, in one of these ways:")
+	for i, r := range t.Runbooks {
+		name := r.Name
+		if r.Against != "" {
+			name += ", against " + r.Against
+		}
+		if r.Verdict != validate.Safe {
+			name += " (the rest stays " + VerdictWords(r.Verdict) + ")"
+		}
+		if !verbose && i == mostAdvice-1 && len(t.Runbooks) > mostAdvice {
+			var names []string
+			for _, other := range t.Runbooks[i:] {
+				names = append(names, other.Name)
+			}
+			t.clip("  also: ", strings.Join(names, "; "), t.lines(1))
+			break
+		}
+		if !verbose {
+			t.clip(fmt.Sprintf("  %d. ", i+1), name+": "+r.Price, t.lines(1))
+			continue
+		}
+		t.hang(fmt.Sprintf("  %d. ", i+1), name)
+		for _, s := range r.Steps {
+			t.hang("     - ", RunbookStepText(s))
+		}
+		t.hang("     check: ", r.Check)
+		var back []string
+		for _, s := range r.Back {
+			back = append(back, RunbookStepText(s))
+		}
+		t.hang("     back:  ", strings.Join(back, "; then "))
+		t.hang("     price: ", r.Price)
+	}
+}
+
+// RunbookStepText is a step in words.
+func RunbookStepText(s validate.Step) string {
+	text := s.Do
+	switch {
+	case s.Redis != nil:
+		text = "redis-cli " + strings.Join(s.Redis, " ")
+		if s.Redis[len(s.Redis)-1] == "" {
+			text += `""`
+		}
+	case s.Until != nil:
+		text += ": redis-cli INFO persistence says " + strings.Join(s.Until, ", ")
+	case s.Line != "" && s.Was != "":
+		text = fmt.Sprintf("%s: %s (was: %s)", s.Place, s.Line, s.Was)
+	case s.Line != "":
+		text = fmt.Sprintf("%s: add %s", s.Place, s.Line)
+	}
+	if s.Cost != "" {
+		text += " (" + s.Cost + ")"
 	}
 	return text
 }
 
-func back(d time.Duration) string {
-	if d == 0 {
-		return "at once"
-	}
-	return Span(d)
-}
-
-func (t *validationText) rows() {
-	if len(t.Rows) == 0 {
-		return
-	}
-	t.line("")
-	table := newTable(t.screen).Headers("crash", "TTL", "back after", "verdict", "lock given away")
+// assumptions are named with each safe.
+func (t *validationText) assumptions(verbose bool) {
+	safe := false
 	for _, r := range t.Rows {
-		table.Row(string(r.Crash), Span(r.TTL), back(r.Delay), t.screen.verdict(r.Verdict), GivenAway(r.Tally))
+		safe = safe || r.Verdict == validate.Safe
 	}
-	t.line(table.fitted(t.screen))
-	said := map[string]bool{}
-	for _, r := range t.Rows {
-		if id := string(r.Crash) + string(r.Verdict); !said[id] {
-			said[id] = true // of the longest TTL, which comes first
-			t.hang("  ", fmt.Sprintf("%s: %s.", r.Crash, r.Reason))
-		}
-	}
-	for _, r := range t.Rows {
-		if len(r.Tally.Histories) > 0 {
-			t.line("  proof: lockproof check " + path.Join(t.Question.Out, r.Tally.Histories[0]))
-			break
-		}
-	}
-}
-
-func (t *validationText) takeovers() {
-	if len(t.Takeovers) == 0 {
+	if !safe {
 		return
 	}
-	t.line("")
-	table := newTable(t.screen).Headers("takeover", "TTL", "promoted after", "verdict", "lock given away")
-	for _, r := range t.Takeovers {
-		after := "at once"
-		if r.After > 0 {
-			after = Span(r.After)
-		}
-		table.Row(string(r.Takeover), Span(r.TTL), after, t.screen.verdict(r.Verdict), GivenAway(r.Tally))
+	var all []string
+	for _, l := range t.Assumptions {
+		all = append(all, l.What)
 	}
-	t.line(table.fitted(t.screen))
-	said := map[string]bool{}
-	for _, r := range t.Takeovers {
-		if id := string(r.Takeover) + string(r.Verdict); !said[id] {
-			said[id] = true
-			t.hang("  ", fmt.Sprintf("%s: %s.", r.Takeover, r.Reason))
+	if verbose {
+		t.heading("Safe only while")
+		for _, a := range all {
+			t.hang("  - ", a)
 		}
-	}
-	for _, r := range t.Takeovers {
-		if len(r.Tally.Histories) > 0 {
-			t.line("  proof: lockproof check " + path.Join(t.Question.Out, r.Tally.Histories[0]))
-			break
-		}
-	}
-}
-
-func (t *validationText) hazards() {
-	if len(t.Hazards) == 0 {
 		return
 	}
-	t.heading("Besides crashes")
-	for _, h := range t.Hazards {
-		t.hang("  "+t.screen.verdict(h.Verdict)+" ", fmt.Sprintf("%s (%s): %s.", h.Name, h.Place, h.Reason))
-	}
+	used := strings.Count(t.String(), "\n") + 1 // with the last line
+	t.clip("Safe only while: ", strings.Join(all, "; ")+".", max(1, t.lines(mostLines)-used))
 }
 
-// unjudged says what the settings leave open.
-func (t *validationText) unjudged() {
-	open, known := t.Doubts()
-	if len(open) > 0 {
-		t.heading("Not judged")
+// rest is what an operator needs to follow the verdict.
+func (t *validationText) rest() {
+	if len(t.Decisive) > 0 {
+		t.heading("Settings")
 	}
-	for _, text := range open {
-		t.hang("  ", text)
+	for _, line := range t.Decisive {
+		t.line("  " + line + t.screen.style("  "+t.WhereSet(line), faintStyle))
 	}
-	if len(known) > 0 {
-		t.heading("To be known")
+	t.heading("Chain of facts")
+	for _, l := range t.Server.Links {
+		t.hang(fmt.Sprintf("  %-13s %-12s ", l.Name, l.State), l.String())
 	}
-	for _, text := range known {
-		t.hang("  ", text)
-	}
-}
-
-func (t *validationText) costs() {
-	if len(t.Gaps) == 0 && t.Throughput == nil {
-		return
-	}
-	t.heading("What it costs")
-	for _, g := range t.Gaps {
-		t.hang("  ", fmt.Sprintf("availability: if a majority goes down by %s at once, nobody gets a lock for %s",
-			g.Crash, Duration(g.Longest)))
-	}
-	if len(t.Gaps) > 0 {
-		t.hang("  ", "(in virtual time, where a server starts at once: a real one's start comes on top)")
-	}
-	if t.Throughput == nil {
-		return
-	}
-	t.hang("  ",
-		fmt.Sprintf("throughput, SET NX PX a second, %s, in turns; one fdatasync in %s takes %s (99th percentile %s):",
-			t.Throughput.Server, t.Throughput.Dir, Duration(t.Throughput.Fdatasync), Duration(t.Throughput.FdatasyncP99)))
-	table := newTable(t.screen).Headers("  persistence", "1 connection", "to none",
-		fmt.Sprintf("%d connections", validate.Connections), "to none")
-	none := t.Throughput.Rates[0]
-	for _, r := range t.Throughput.Rates {
-		table.Row("  "+string(r.Persistence), fmt.Sprintf("%.0f", r.One), share(r.One, none.One),
-			fmt.Sprintf("%.0f", r.Many), share(r.Many, none.Many))
-	}
-	t.line(table.fitted(t.screen))
-}
-
-func share(a, b float64) string {
-	if b == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.2f", a/b)
-}
-
-func (t *validationText) found() {
-	if len(t.Delays) == 0 {
-		return
-	}
-	t.heading("The smallest restart delay without a violation")
-	for _, f := range t.Delays {
-		text := fmt.Sprintf("%s, TTL %s: %s: given away in %s", f.Crash, Span(f.TTL), Span(f.Delay), GivenAway(f.Tally))
-		if f.Violated > 0 {
-			text += fmt.Sprintf("; %s is too short; predicted: %s", Span(f.Violated), Span(f.Predicted))
-		}
-		if f.Delay == 0 && f.Why == "" {
-			text += "; nothing is forgotten"
-		}
-		if f.Why != "" {
-			text = fmt.Sprintf("%s, TTL %s: not found: %s", f.Crash, Span(f.TTL), f.Why)
-		}
-		t.hang("  ", text)
-	}
-}
-
-func (t *validationText) limits() {
-	if len(t.Drifts) > 0 {
-		t.heading(fmt.Sprintf("How wrong a clock may run: the drift factor is %g %%, and 2 ms", t.Drift*100))
-		for _, l := range t.Drifts {
-			t.limit(l, func(x float64) string { return fmt.Sprintf("%.2f %%", x*100) })
-		}
-	}
-	if len(t.Pauses) > 0 {
-		t.heading("How long a client may stall between the check of its deadline and its write")
-		for _, l := range t.Pauses {
-			t.limit(l, func(x float64) string { return Duration(time.Duration(x)) })
-		}
-	}
-}
-
-func (t *validationText) limit(l validate.Limit, write func(float64) string) {
-	if l.Why != "" {
-		t.hang("  ", fmt.Sprintf("%s, TTL %s: not found: %s", l.What, Span(l.TTL), l.Why))
-		return
-	}
-	t.hang("  ", fmt.Sprintf("%s, TTL %s: up to %s held, %s did not; promised: %s (%s)",
-		l.What, Span(l.TTL), write(l.Held), write(l.Violated),
-		write(l.Predicted), plural(l.Trials, "trial")))
-}
-
-func (t *validationText) frontier() {
-	f := t.Frontier
-	if f == nil {
-		return
-	}
-	t.heading("The safety frontier")
-	t.hang("  ", fmt.Sprintf("%s in virtual time, %d violated, %d inconclusive, %d violated on the safe side (%s)",
-		plural(f.Trials, "trial"), f.Unsafe,
-		f.Inconclusive, f.SafeSide, Duration(f.Elapsed)))
-	table := newTable(t.screen).Headers("  persistence", "crash", "TTL", "predicted", "measured", "off, in TTLs", "you are here")
-	for _, p := range f.Panels {
-		here := f.HereIn(p)
-		for _, e := range p.Edges {
-			switch {
-			case e.Shortest > 0:
-				table.Row("  "+string(p.Persistence), string(p.Crash), Span(e.TTL), Duration(e.Predicted),
-					Duration((e.Longest+e.Shortest)/2), fmt.Sprintf("%.2f %%", 100*e.Off()), hereAt(here, e.TTL))
-			case e.Predicted == 0 && e.TTL == f.TTLs[0]:
-				table.Row("  "+string(p.Persistence), string(p.Crash), "any", "none", "none", "", hereAt(here, 0))
-			case e.Predicted > 0:
-				table.Row("  "+string(p.Persistence), string(p.Crash), Span(e.TTL), Duration(e.Predicted), "not found", "", hereAt(here, e.TTL))
-			}
-		}
-	}
-	t.line(table.fitted(t.screen))
-	t.checks(f)
-}
-
-// hereAt says how soon a node is back under the operator's own settings, if these are among
-// the points with the TTL, 0 for any.
-func hereAt(here []validate.Point, ttl time.Duration) string {
-	for _, p := range here {
-		if ttl == 0 || p.TTL == ttl {
-			return "back " + afterwards(p.Delay)
-		}
-	}
-	return ""
-}
-
-func afterwards(d time.Duration) string {
-	if d == 0 {
-		return "at once"
-	}
-	return "after " + Span(d)
-}
-
-func (t *validationText) checks(f *validate.Frontier) {
-	if len(f.Checks) == 0 {
-		return
-	}
-	agree, unsafe := 0, 0
-	for _, c := range f.Checks {
-		if c.Agrees() {
-			agree++
-		} else {
-			t.hang("  differs: ", fmt.Sprintf("%s, %s, back after %s: virtual time %s, real Redis %s %s", c.Persistence,
-				c.Crash, Span(c.Delay), GivenAway(c.Virtual), GivenAway(c.Real), c.Real.Why))
-		}
-		if c.Unsafe() {
-			unsafe++
-		}
-	}
-	t.hang("  ", fmt.Sprintf("On real Redis, TTL %s: %d of %d points agree with virtual time, %d on the unsafe side and %d on the safe one",
-		Span(f.Checks[0].TTL), agree, len(f.Checks), unsafe, len(f.Checks)-unsafe))
+	t.line(fmt.Sprintf("\n%s in %s.", plural(t.Trials, "trial"), Duration(t.Elapsed)))
 }

@@ -18,7 +18,7 @@ func TrialOf(v checker.Verdict) suite.Result {
 	h := v.Header
 	return suite.Result{
 		Scenario: h.Scenario, Variant: h.Variant, Cluster: h.Cluster, Server: h.Server, Trial: h.Trial, Seed: h.Seed,
-		Lock: h.Lock, Without: h.Without, Results: v.Results, Expect: h.Expect, Lenient: h.Lenient,
+		Lock: h.Lock, Without: h.Without, Results: v.Results, Expect: h.Expect, AllowBetter: h.AllowBetter,
 	}
 }
 
@@ -65,8 +65,8 @@ func verdictPage(v checker.Verdict, screen Screen, tell func(*checker.Violation)
 	trial := TrialOf(v)
 	p := &page{screen: screen}
 	row := New([]suite.Result{trial}, Run{}).Rows[0]
-	p.line(screen.style(clean(row.Name()), bold))
-	p.text("", fmt.Sprintf("%s, TTL %s, %s", occasion(trial), Duration(time.Duration(v.Header.TTL)), v.Header.Server))
+	p.line(screen.style(clean(row.Name()), boldStyle))
+	p.text("", fmt.Sprintf("%s, TTL %s, %s", trialText(trial), Duration(time.Duration(v.Header.TTL)), v.Header.Server))
 	p.line("")
 	for _, j := range trial.Judgements() {
 		p.judgement(j, v.Of(j.Property))
@@ -82,7 +82,7 @@ func verdictPage(v checker.Verdict, screen Screen, tell func(*checker.Violation)
 }
 
 func (p *page) judgement(j suite.Judgement, r checker.Result) {
-	style := standingStyles[j.Standing]
+	style := outcomeStyles[j.Outcome]
 	expected := ""
 	if j.Expected != "" {
 		expected = ", expected " + j.Expected
@@ -146,4 +146,17 @@ func (p *page) violation(r checker.Result, i int, story *Story, trouble error) {
 	f := Finding{Violation: &r.Violations[i], Story: story, Trouble: trouble}
 	p.section(fmt.Sprintf("%s, violation %d of %d", clean(r.Property), i+1, violations(r)))
 	p.line(strings.TrimRight(strings.Join(PrintFinding(f, p.screen, true), "\n"), "\n"))
+}
+
+// ViolationText tells of the first violation of a history alone: what happened, its cause and its drawing.
+func ViolationText(h *History, v checker.Verdict, screen Screen) (string, error) {
+	for _, r := range v.Results {
+		if len(r.Violations) == 0 {
+			continue
+		}
+		story := h.Tell(&r.Violations[0])
+		f := Finding{Violation: &r.Violations[0], Story: &story}
+		return screen.plain(strings.Join(PrintFinding(f, screen, h.Events != nil), "\n")), nil
+	}
+	return "", nil
 }

@@ -37,16 +37,16 @@ var order = []string{
 	"failover-lock", "failover-wait", "waitaof", "empty-master-restart", "sentinel-partition",
 	// Network, retries, quorums.
 	"partition-during-contention", "holder-partitioned", "node-disconnected", "hung-node", "lost-reply", "resent-set", "late-set", "late-release",
-	"retry-without-jitter", "sequential-acquire", "half-is-not-majority", "one-node-twice", "different-node-lists",
-	"cancelled-acquire", "cancelled-wait", "script-busy", "script-blocks",
+	"retry-without-jitter", "sequential-acquire", "half-is-not-majority", "one-node-twice", "different-node-lists", "mixed-versions",
+	"cancelled-acquire", "cancelled-wait", "script-busy", "script-blocks", "script-cache-lost",
 	// What services are like: threads, small pools, short TTLs.
-	"shared-lock-object", "shared-contention", "pool-of-one", "short-ttl",
+	"shared-lock-object", "shared-contention", "pool-of-one", "short-ttl", "owner-by-thread", "two-level", "fail-open",
 	// Release and extension.
 	"release-by-plain-del", "release-by-get-then-del", "guessable-token", "setnx-then-expire",
 	"extend-without-owner", "extend-on-minority", "extend-too-late", "endless-extension", "late-extension",
-	"watchdog-cut-off", "single-instance-down",
+	"cancelled-release", "release-retried", "renewal-outlives-release", "quorum-erosion", "watchdog-cut-off", "single-instance-down",
 	// Memory and operators.
-	"eviction", "out-of-memory", "flushall", "maintenance-restart",
+	"eviction", "out-of-memory", "flushall", "reaper", "maintenance-restart",
 }
 
 // Catalogue returns every scenario of the catalogue, in its order. Each call
@@ -87,7 +87,7 @@ func parseEmbedded(files fs.FS, name string) (*Scenario, error) {
 		d.scenario(root)
 		d.checkFileName()
 	}
-	return d.s, d.joined()
+	return d.s, d.joinErrors()
 }
 
 // compareInCatalogue puts names in the catalogue's order.

@@ -27,17 +27,17 @@ var (
 
 // Bounds on what a scenario may ask for.
 const (
-	shortestTTL  = 20 * time.Millisecond
-	longestTTL   = 10 * time.Minute
-	mostNodes    = 9
-	mostClients  = 64
-	mostKeys     = 1000
-	mostTries    = 1000
-	mostResends  = 10
-	mostPool     = 1000
-	mostThreads  = 16
-	longestName  = 100 // of a scenario or a variant: folders are named after both
-	defaultNodes = 5
+	minTTL        = 20 * time.Millisecond
+	maxTTL        = 10 * time.Minute
+	maxNodes      = 9
+	maxClients    = 64
+	maxKeys       = 1000
+	maxTries      = 1000
+	maxResends    = 10
+	maxPool       = 1000
+	maxThreads    = 16
+	maxNameLength = 100 // of a scenario or a variant: folders are named after both
+	defaultNodes  = 5
 	// DefaultKey is the key of steps that name none; a workload's keys are k1
 	// to kK, so that both meet at it.
 	DefaultKey = "k1"
@@ -52,18 +52,18 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 		{"title", "one line that says what happens", func(n ast.Node) { s.Title = d.text(n, "title") }},
 		{"source", "where the evidence is: a text or a list of texts", d.readSource},
 		{"lesson", "at most three sentences for a student", d.readLesson},
-		{"on", "", func(n ast.Node) { s.On = d.words(n, "on", kinds.Names(), "clusters") }},
+		{"on", "", func(n ast.Node) { s.On = d.keywords(n, "on", kinds.Names(), "clusters") }},
 		{"ttl", "", func(n ast.Node) { d.readTTL(n, "ttl", &s.TTL) }},
-		{"least-ttl", "", func(n ast.Node) { d.readTTL(n, "least-ttl", &s.LeastTTL) }},
-		{"nodes", "", func(n ast.Node) { s.Nodes = numbered("n", d.integer(n, "nodes", 1, mostNodes)) }},
-		{"several", "", func(n ast.Node) { s.Several = d.text(n, "several") }},
+		{"least-ttl", "", func(n ast.Node) { d.readTTL(n, "least-ttl", &s.MinTTL) }},
+		{"nodes", "", func(n ast.Node) { s.Nodes = numbered("n", d.integer(n, "nodes", 1, maxNodes)) }},
+		{"several", "", func(n ast.Node) { s.MultiNodeReason = d.text(n, "several") }},
 		{"aliases", "", d.readAliases},
 		{"replicas", "", d.readReplicas},
 		{"sentinels", "", d.readSentinels},
 		{"redis-cluster", "", d.readRedisCluster},
 		{"persistence", "", d.readPersistence(&s.Persistence)},
 		{"redis", "", func(n ast.Node) { s.Redis = d.redis(n, nil) }},
-		{"restart", "", func(n ast.Node) { s.Restart = Restart(d.word(n, "restart", restarts, "settings")) }},
+		{"restart", "", func(n ast.Node) { s.Restart = Restart(d.keyword(n, "restart", restarts, "settings")) }},
 		{"delay", "", func(n ast.Node) { s.Delay = d.span(n, "delay", zeroOrMore) }},
 		{"lock", "", func(n ast.Node) { s.Lock = d.lock(n, s.Lock) }},
 		{"store", "", func(n ast.Node) { s.Store = d.store(n) }},
@@ -73,7 +73,7 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 		{"nemesis", "", d.readNemesis},
 		{"bounds", "", func(n ast.Node) { s.Bounds = d.bounds(n, s.Bounds) }},
 		{"earned", "", func(n ast.Node) { s.Earned = d.earned(n, s.Earned) }},
-		{"expect", "the verdict on at least one property, as in `mutual-exclusion: holds`", d.readExpect},
+		{"expect", "the verdict on at least one property, for example `mutual-exclusion: holds`", d.readExpect},
 		{"variants", "", d.readVariants},
 	})
 	if at := places["nemesis"]; at != nil && places["workload"] == nil {
@@ -82,8 +82,8 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 	}
 	d.checkServers()
 	d.checkRedisCluster(places["redis-cluster"])
-	if s.TTL < s.LeastTTL {
-		d.report(places["least-ttl"], fmt.Sprintf("the ttl is %v, less than the least-ttl of %v", s.TTL, s.LeastTTL),
+	if s.TTL < s.MinTTL {
+		d.report(places["least-ttl"], fmt.Sprintf("the ttl is %v, less than the least-ttl of %v", s.TTL, s.MinTTL),
 			"give a longer `ttl:`")
 	}
 	if places["script"] == nil && places["workload"] == nil {
@@ -121,11 +121,11 @@ func (d *decoder) readName(n ast.Node) {
 	name := d.text(n, "name")
 	d.s.Name, d.name = name, position(n)
 	if name != "" && !scenarioName.MatchString(name) {
-		d.report(position(n), fmt.Sprintf("the name %q is not in the form of scenario names", name),
-			"write words in lower case joined by hyphens, as in client-pause")
+		d.report(position(n), fmt.Sprintf("invalid scenario name %q", name),
+			"want words in lower case joined by hyphens, for example client-pause")
 	}
-	if len(name) > longestName {
-		d.report(position(n), fmt.Sprintf("the name has %d bytes", len(name)), fmt.Sprintf("give one of at most %d", longestName))
+	if len(name) > maxNameLength {
+		d.report(position(n), fmt.Sprintf("the name has %d bytes", len(name)), fmt.Sprintf("want at most %d", maxNameLength))
 	}
 }
 
@@ -151,7 +151,7 @@ var sentenceEnd = regexp.MustCompile(`[.!?]["')]*(\s+["'(]?[A-Z]|$)`)
 func (d *decoder) readLesson(n ast.Node) {
 	d.s.Lesson = d.text(n, "lesson")
 	if count := len(sentenceEnd.FindAllString(d.s.Lesson, -1)); count > 3 {
-		d.report(position(n), fmt.Sprintf("the lesson has %d sentences", count), "say it in three or fewer")
+		d.report(position(n), fmt.Sprintf("the lesson has %d sentences", count), "want three or fewer")
 	}
 }
 
@@ -162,9 +162,9 @@ func (d *decoder) readTTL(n ast.Node, what string, ttl *time.Duration) {
 	if len(d.problems) > before {
 		return
 	}
-	if span.TTLs != 0 || span.Fixed < shortestTTL || span.Fixed > longestTTL {
+	if span.TTLs != 0 || span.Fixed < minTTL || span.Fixed > maxTTL {
 		d.report(position(n), fmt.Sprintf("%s: %q is not a TTL", what, span),
-			fmt.Sprintf("it must be from %v to 10m, in units of time: `%s: 1s`", shortestTTL, what))
+			fmt.Sprintf("want from %v to 10m, in units of time: `%s: 1s`", minTTL, what))
 		return
 	}
 	*ttl = span.Fixed
@@ -172,20 +172,20 @@ func (d *decoder) readTTL(n ast.Node, what string, ttl *time.Duration) {
 
 func (d *decoder) readAliases(n ast.Node) {
 	d.s.Aliases = map[string]string{}
-	for _, e := range d.entries(n, "aliases", "a mapping of node to node, as in {n2: n1}") {
+	for _, e := range d.entries(n, "aliases", "a mapping of node to node, for example {n2: n1}") {
 		if !slices.Contains(d.s.Nodes, e.key) {
-			d.report(e.at, fmt.Sprintf("aliases: there is no node %q", e.key), suggest(e.key, d.s.Nodes, "the nodes are"))
+			d.report(e.at, fmt.Sprintf("aliases: unknown node %q", e.key), suggest(e.key, d.s.Nodes, "the nodes are"))
 			continue
 		}
-		server := d.word(e.value, "the alias "+e.key, d.s.Nodes, "nodes")
+		server := d.keyword(e.value, "the alias "+e.key, d.s.Nodes, "nodes")
 		if server == e.key {
-			d.report(position(e.value), fmt.Sprintf("%s is an alias of itself", e.key), "name the node whose server it stands for")
+			d.report(position(e.value), fmt.Sprintf("%s is its own alias", e.key), "name the node whose server it stands for")
 		}
 		d.s.Aliases[e.key] = server
 	}
 	for _, e := range d.entries(n, "aliases", "") {
 		if server := d.s.Aliases[e.key]; d.s.Aliases[server] != "" && server != e.key {
-			d.report(position(e.value), fmt.Sprintf("%s stands for %s, which is an alias itself", e.key, server),
+			d.report(position(e.value), fmt.Sprintf("%s stands for %s, which is an alias", e.key, server),
 				"name a node that has a server of its own")
 		}
 	}
@@ -193,7 +193,7 @@ func (d *decoder) readAliases(n ast.Node) {
 
 func (d *decoder) readPersistence(into *cluster.Persistence) func(ast.Node) {
 	return func(n ast.Node) {
-		*into = cluster.Persistence(d.word(n, "persistence", persistences, "settings"))
+		*into = cluster.Persistence(d.keyword(n, "persistence", persistences, "settings"))
 	}
 }
 
@@ -201,7 +201,7 @@ func (d *decoder) store(n ast.Node) Store {
 	s := Store{Check: CheckNone}
 	d.fields(n, "store", []field{
 		{"check", "what the store checks before it accepts a write", func(n ast.Node) {
-			s.Check = StoreCheck(d.word(n, "check", storeChecks, "checks"))
+			s.Check = StoreCheck(d.keyword(n, "check", storeChecks, "checks"))
 		}},
 	})
 	return s
@@ -211,16 +211,16 @@ func (d *decoder) readExpect(n ast.Node) { d.s.Expect = d.expect(n) }
 
 func (d *decoder) expect(n ast.Node) map[string]string {
 	expect := map[string]string{}
-	entries := d.entries(n, "expect", "a mapping of properties to verdicts, as in `mutual-exclusion: holds`")
+	entries := d.entries(n, "expect", "a mapping of properties to verdicts, for example `mutual-exclusion: holds`")
 	for _, e := range entries {
 		if !slices.Contains(checker.Names(), e.key) {
-			d.report(e.at, fmt.Sprintf("there is no property %q", e.key), suggest(e.key, checker.Names(), "the properties are"))
+			d.report(e.at, fmt.Sprintf("unknown property %q", e.key), suggest(e.key, checker.Names(), "the properties are"))
 			continue
 		}
-		expect[e.key] = d.word(e.value, e.key, verdicts, "verdicts that can be expected")
+		expect[e.key] = d.keyword(e.value, e.key, verdicts, "verdicts that can be expected")
 	}
 	if m, ok := n.(*ast.MappingNode); ok && len(m.Values) == 0 {
-		d.report(position(n), "expect is empty", "give the verdict on at least one property, as in `mutual-exclusion: holds`")
+		d.report(position(n), "expect is empty", "give the verdict on at least one property, for example `mutual-exclusion: holds`")
 	}
 	return expect
 }

@@ -38,20 +38,20 @@ func TestExamplesOfTheDocumentLoad(t *testing.T) {
 	require.Positive(t, workloads)
 }
 
-func TestTheDocumentShowsEveryVerbAsTheLoaderTakesIt(t *testing.T) {
+func TestDocument_VerbTable(t *testing.T) {
 	var table strings.Builder
 	for _, u := range Usages() {
-		table.WriteString(u.Row())
+		table.WriteString(u.TableRow())
 	}
 	require.True(t, strings.Contains(document(t), table.String()), "put this table into %s:\n%s", documentFile, &table)
 }
 
-func TestTheDocumentNamesEveryModifierAndValue(t *testing.T) {
+func TestDocument_ModifiersAndValues(t *testing.T) {
 	text := document(t)
 	for modifier := range readers {
 		require.True(t, strings.Contains(text, "| `"+modifier+"` |"), modifier)
 	}
-	for _, values := range [][]string{kinds.Names(), persistences, storeChecks, verdicts, outcomes, parts, sights,
+	for _, values := range [][]string{kinds.Names(), persistences, storeChecks, verdicts, outcomes, parts, untilEvents,
 		directions, randomNames(), policies, restarts, switches} {
 		for _, value := range values {
 			require.True(t, strings.Contains(text, "`"+value+"`"), value)
@@ -59,16 +59,16 @@ func TestTheDocumentNamesEveryModifierAndValue(t *testing.T) {
 	}
 }
 
-// TestTheDocumentShowsWhatAScheduleDraws: which faults, from which targets, and with
+// TestDocument_RandomFaults: which faults, from which targets, and with
 // which keys.
-func TestTheDocumentShowsWhatAScheduleDraws(t *testing.T) {
+func TestDocument_RandomFaults(t *testing.T) {
 	var faults, targets []string
 	of := map[string][]string{} // the faults, by their targets in words
 	with := map[string][]string{}
 	for _, name := range randomNames() {
-		fault := drawn(Verb(name))
+		fault := randomDeclaration(Verb(name))
 		faults = append(faults, "`"+name+"`")
-		words := fault.Drawn().String()
+		words := fault.RandomTargets().String()
 		if of[words] == nil {
 			targets = append(targets, words)
 		}

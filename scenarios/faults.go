@@ -10,10 +10,10 @@ import (
 // Fault gives the declaration of what the step does, nil if that is no fault.
 func (s Step) Fault() *nemesis.Declaration { return nemesis.Find(string(s.Verb)) }
 
-// Does reports whether the step is a fault that does something of a class.
-func (s Step) Does(class history.Class) bool {
+// HasClass reports whether the step is a fault that does something of a class.
+func (s Step) HasClass(class history.Class) bool {
 	fault := s.Fault()
-	return fault != nil && fault.Does(class)
+	return fault != nil && fault.HasClass(class)
 }
 
 // Breaks reports whether the scenario has a fault that breaks something.
@@ -24,9 +24,9 @@ func (s *Scenario) Breaks() bool {
 	})
 }
 
-// Asks lists what the scenario's faults and replicas ask of a cluster, as
+// Requirements lists what the scenario's faults and replicas ask of a cluster, as
 // cluster.Kind.Can takes it.
-func (s *Scenario) Asks() []string {
+func (s *Scenario) Requirements() []string {
 	var asks []string
 	if len(s.Replicas) > 0 {
 		asks = append(asks, "replicas")
@@ -39,12 +39,12 @@ func (s *Scenario) Asks() []string {
 	}
 	for _, step := range s.Script {
 		if fault := step.Fault(); fault != nil && fault.Breaks() {
-			asks = append(asks, fault.Asks(step.Targets, s.Servers())...)
+			asks = append(asks, fault.Requirements(step.Targets, s.Servers())...)
 		}
 	}
 	for _, r := range s.Nemesis {
 		if fault := nemesis.Find(string(r.Fault)); fault != nil {
-			asks = append(asks, fault.Asks(r.Among, s.Servers())...)
+			asks = append(asks, fault.Requirements(r.Candidates, s.Servers())...)
 		}
 	}
 	return asks

@@ -45,7 +45,7 @@ func FuzzParse(f *testing.F) {
 			require.Positive(t, p.Line)
 			require.Positive(t, p.Column)
 			require.NotEmpty(t, p.What)
-			require.NotEmpty(t, p.Right)
+			require.NotEmpty(t, p.Want)
 		}
 	})
 }
@@ -76,8 +76,8 @@ func FuzzSpan(f *testing.F) {
 		inputtest.Bounded(t, len(text), func() {
 			s, err := ParseSpan(text)
 			if err == nil {
-				require.LessOrEqual(t, s.Fixed.Abs(), longestFixed)
-				require.LessOrEqual(t, max(s.TTLs, -s.TTLs), float64(longestTTLs))
+				require.LessOrEqual(t, s.Fixed.Abs(), maxFixedSpan)
+				require.LessOrEqual(t, max(s.TTLs, -s.TTLs), float64(maxSpanTTLs))
 			}
 		})
 	})

@@ -14,7 +14,7 @@ import (
 func Load(path string) (*Scenario, error) {
 	data, err := input.Read(path, input.YAML)
 	if err != nil {
-		return nil, fmt.Errorf("the scenario file cannot be read: %w", err)
+		return nil, fmt.Errorf("read the scenario file: %w", err)
 	}
 	return Parse(path, data)
 }
@@ -27,7 +27,7 @@ func Parse(file string, data []byte) (*Scenario, error) {
 	if root := d.parse(data); root != nil {
 		d.scenario(root)
 	}
-	if err := d.joined(); err != nil {
+	if err := d.joinErrors(); err != nil {
 		return nil, err
 	}
 	return d.s, nil
@@ -40,9 +40,9 @@ type decoder struct {
 	problems []*Problem
 	s        *Scenario
 	name     *token.Position // of the scenario's name
-	// vague is set when the nodes or clients are broken: names that then seem
+	// unresolved is set when the nodes or clients are broken: names that then seem
 	// not to exist are not reported, for they may be right.
-	vague bool
+	unresolved bool
 }
 
 var start = &token.Position{Line: 1, Column: 1}
@@ -62,7 +62,7 @@ func (d *decoder) document(tree *ast.File) *ast.MappingNode {
 	var found []*ast.DocumentNode
 	for _, doc := range tree.Docs {
 		if doc.Body != nil && doc.Body.Type() == ast.DirectiveType {
-			d.report(position(doc.Body), "a YAML directive has no meaning here", "leave the line that begins with % out")
+			d.report(position(doc.Body), "YAML directives are not supported", "remove the line that begins with %")
 			return nil
 		}
 		if doc.Body != nil && doc.Body.Type() != ast.CommentType {
@@ -71,16 +71,16 @@ func (d *decoder) document(tree *ast.File) *ast.MappingNode {
 	}
 	switch len(found) {
 	case 0:
-		d.report(start, "the file is empty", "a scenario begins with its name, as in `name: my-scenario`")
+		d.report(start, "the file is empty", "a scenario begins with its name, for example `name: my-scenario`")
 		return nil
 	case 1:
 	default:
-		d.report(position(found[1].Body), "a second document begins here", "a file holds one scenario: put each in a file of its own")
+		d.report(position(found[1].Body), "a second YAML document begins here", "want one scenario per file")
 		return nil
 	}
 	root, ok := found[0].Body.(*ast.MappingNode)
 	if !ok {
-		d.mismatch(found[0].Body, "the file", "a mapping that begins with the scenario's name, as in `name: my-scenario`")
+		d.mismatch(found[0].Body, "the file", "a mapping that begins with the scenario's name, for example `name: my-scenario`")
 		return nil
 	}
 	return root

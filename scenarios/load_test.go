@@ -80,7 +80,7 @@ func TestDefaultsAreNotSharedBetweenScenarios(t *testing.T) {
 	require.Equal(t, []string{"virtual", "local", "docker"}, kinds.Names(), "a caller's change does not reach the loader")
 }
 
-func TestEveryKeyOfTheSetup(t *testing.T) {
+func TestSetup_EveryKey(t *testing.T) {
 	s := parsed(t, `
 on: [local, docker]
 ttl: 30s
@@ -110,7 +110,7 @@ earned: {grants: 1, contended: 2, faults: 3, writes: 4, refused: 0}
 	second, ttl := Span{Fixed: time.Second}, Span{TTLs: 1}
 	require.Equal(t, []string{"local", "docker"}, s.On)
 	require.Equal(t, 30*time.Second, s.TTL)
-	require.Equal(t, 8*time.Second, s.LeastTTL)
+	require.Equal(t, 8*time.Second, s.MinTTL)
 	require.Equal(t, []string{"n1", "n2", "n3"}, s.Nodes)
 	require.Equal(t, map[string]string{"n2": "n1"}, s.Aliases)
 	require.Equal(t, map[string]string{"r1": "n1"}, s.Replicas)
@@ -123,14 +123,14 @@ earned: {grants: 1, contended: 2, faults: 3, writes: 4, refused: 0}
 		RetryMin: Span{Fixed: 10 * time.Millisecond}, RetryMax: Span{TTLs: 0.1}, MaxExtensions: 7, Pool: 2, Resends: 4, Wait: 1,
 		Connection: locks.ConnectionPool}, s.Lock)
 	require.Equal(t, CheckFence, s.Store.Check)
-	require.Equal(t, []Client{{Name: "c1", Reach: []string{"n1", "n2"}, Nodes: []string{"n2", "n1"}, Far: []string{"n3"},
+	require.Equal(t, []Client{{Name: "c1", Reach: []string{"n1", "n2"}, Nodes: []string{"n2", "n1"}, FarNodes: []string{"n3"},
 		FarDelay: Span{Fixed: 20 * time.Millisecond}, TTL: Span{TTLs: 3}},
 		{Name: "c3", Nodes: []string{"r1"}, Wait: number(0)}, {Name: "c2"}}, s.Clients)
 	require.Equal(t, &Workload{Clients: 2, Threads: 2, Keys: 3, For: Span{TTLs: 20}, Hold: Span{Fixed: 50 * time.Millisecond}}, s.Workload)
 	require.Equal(t, []Random{
-		{Fault: nemesis.Clock, Among: []string{"n1", "n2", "w1"}, Count: 2, Every: Range{ttl, ttl},
+		{Fault: nemesis.Clock, Candidates: []string{"n1", "n2", "w1"}, Count: 2, Every: Range{ttl, ttl},
 			For: Range{second, Span{Fixed: 2 * time.Second}}, Rate: 1.2},
-		{Fault: nemesis.Delay, Among: []string{"c1-n1", "c3-n1", "c2-n1", "w1-n1", "w2-n1"}, Count: 1,
+		{Fault: nemesis.Delay, Candidates: []string{"c1-n1", "c3-n1", "c2-n1", "w1-n1", "w2-n1"}, Count: 1,
 			Every: Range{second, Span{Fixed: 2 * time.Second}}, For: Range{second, second},
 			By: Span{Fixed: 5 * time.Millisecond}, Direction: cluster.ToNode},
 	}, s.Nemesis)
@@ -178,6 +178,9 @@ script:
   - {clock: c1, jump: -1 ttl}
   - {clock: [n1, n2], rate: 0.8}
   - flush: n3
+  - script-flush: n3
+  - delete-key: n3
+    key: k2
   - {slow-fsync: [n1, n2], by: 5s, for: 1 ttl}
   - fail-fsync: n3
   - {await-sync: r1, within: 1 ttl}
@@ -226,6 +229,8 @@ script:
 		{Verb: nemesis.Clock, Targets: []string{"c1"}, Jump: Span{TTLs: -1}},
 		{Verb: nemesis.Clock, Targets: []string{"n1", "n2"}, Rate: 0.8},
 		{Verb: nemesis.Flush, Targets: []string{"n3"}},
+		{Verb: nemesis.ScriptFlush, Targets: []string{"n3"}},
+		{Verb: nemesis.DeleteKey, Targets: []string{"n3"}, Key: "k2"},
 		{Verb: nemesis.SlowFsync, Targets: []string{"n1", "n2"}, By: Span{Fixed: 5 * time.Second}, For: ttl},
 		{Verb: nemesis.FailFsync, Targets: []string{"n3"}},
 		{Verb: VerbAwaitSync, Targets: []string{"r1"}, Within: ttl},
@@ -255,7 +260,7 @@ script:
 	}
 }
 
-func TestVariantsBeginAsTheScenario(t *testing.T) {
+func TestVariants_InheritFromScenario(t *testing.T) {
 	s := parsed(t, `
 clients: 2
 redis: {maxmemory: 4mb}
@@ -297,7 +302,7 @@ variants:
 	require.Equal(t, []string{"c2"}, last.Script[0].Targets)
 }
 
-func TestKeysMayComeInAnyOrder(t *testing.T) {
+func TestKeyOrderIsFree(t *testing.T) {
 	s := parsed(t, "script:\n  - acquire: c1\n    reaching: n7\n  - wait: 200ms\nclients: 1\nnodes: 7\nttl: 500ms\n")
 	require.Equal(t, []string{"n7"}, s.Script[0].Reaching)
 }
@@ -308,7 +313,7 @@ func TestLoadNamesAMissingFile(t *testing.T) {
 	require.ErrorContains(t, err, "testdata/absent.yaml")
 }
 
-func TestAFileIsNotTooLong(t *testing.T) {
+func TestLoad_FileTooLarge(t *testing.T) {
 	_, err := Parse("x.yaml", []byte(strings.Repeat("#", int(input.YAML)+1)))
 	require.EqualError(t, err, "x.yaml:1:1: the file has 262145 bytes; it may have at most 262144")
 	name := filepath.Join(t.TempDir(), "long.yaml")
@@ -319,21 +324,21 @@ func TestAFileIsNotTooLong(t *testing.T) {
 }
 
 // A run's folders are named after the scenario and its variants.
-func TestNamesThatNoFolderCanHave(t *testing.T) {
+func TestReservedFileNames(t *testing.T) {
 	long := strings.Repeat("x", 101)
 	_, err := Parse("x.yaml", []byte("name: "+long+"\nscript: [wait: 1s]\n"))
-	require.ErrorContains(t, err, "x.yaml:1:7: the name has 101 bytes; give one of at most 100")
+	require.ErrorContains(t, err, "x.yaml:1:7: the name has 101 bytes; want at most 100")
 	_, err = Parse("x.yaml", []byte("name: x\nscript: [wait: 1s]\nvariants: [{name: "+long+", persistence: none}]\n"))
 	require.ErrorContains(t, err, "x.yaml:3:12: the variant's name has 101 bytes; add a `name:` of at most 100")
 }
 
-func TestNotEveryProblemIsTold(t *testing.T) {
+func TestProblems_AtMostTen(t *testing.T) {
 	_, err := Parse("x.yaml", []byte(strings.Repeat("x: y\n", 3000)))
-	require.Len(t, strings.Split(err.Error(), "\n"), mostProblems+1)
+	require.Len(t, strings.Split(err.Error(), "\n"), maxProblems+1)
 	require.ErrorContains(t, err, "more problems; mend those above first")
 }
 
-func TestProblemsAreFoundByType(t *testing.T) {
+func TestProblem_ErrorsAs(t *testing.T) {
 	_, err := Parse("x.yaml", []byte("name: x\n"))
 	var p *Problem
 	require.True(t, errors.As(err, &p))

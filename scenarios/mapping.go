@@ -27,11 +27,11 @@ func (d *decoder) entries(n ast.Node, what, want string) []entry {
 	for _, v := range mapping.Values {
 		e := entry{v.Key.GetToken().Value, position(v.Key), v.Value}
 		if v.Key.Type() == ast.MappingKeyType || v.Key.Type() == ast.MergeKeyType {
-			d.report(e.at, fmt.Sprintf("the YAML key %q is not used in scenario files", e.key), "write plain `key: value`")
+			d.report(e.at, fmt.Sprintf("the YAML key %q is not supported", e.key), "write plain `key: value`")
 			continue
 		}
 		if line, again := lines[e.key]; again {
-			d.report(e.at, fmt.Sprintf("the key %q is here a second time", e.key), fmt.Sprintf("it is on line %d already", line))
+			d.report(e.at, fmt.Sprintf("duplicate key %q", e.key), fmt.Sprintf("the first is on line %d", line))
 			continue
 		}
 		lines[e.key] = e.at.Line

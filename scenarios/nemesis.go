@@ -11,9 +11,9 @@ import (
 	"lockproof/nemesis"
 )
 
-// drawn gives the declaration of a fault that a schedule can draw, nil if there is
+// randomDeclaration gives the declaration of a fault that a schedule can draw, nil if there is
 // none.
-func drawn(fault Verb) *nemesis.Declaration {
+func randomDeclaration(fault Verb) *nemesis.Declaration {
 	if d := nemesis.Find(string(fault)); d != nil && d.Draw != nil {
 		return d
 	}
@@ -37,35 +37,35 @@ var randomKeys = []string{"fault", "among", "count", "every", "for", "direction"
 func (d *decoder) readNemesis(n ast.Node) {
 	list, ok := n.(*ast.SequenceNode)
 	if !ok || len(list.Values) == 0 {
-		d.mismatch(n, "nemesis", "a list of faults, as in `- {fault: pause, among: [n1, n2], every: 2 ttl, for: 1 ttl}`")
+		d.mismatch(n, "nemesis", "a list of faults, for example `- {fault: pause, among: [n1, n2], every: 2 ttl, for: 1 ttl}`")
 		return
 	}
 	for _, element := range list.Values {
-		d.s.Nemesis = append(d.s.Nemesis, d.random(element))
+		d.s.Nemesis = append(d.s.Nemesis, d.readRandom(element))
 	}
 }
 
-// random reads one kind of fault in the schedule.
-func (d *decoder) random(n ast.Node) Random {
+// readRandom reads one kind of fault in the schedule.
+func (d *decoder) readRandom(n ast.Node) Random {
 	r := Random{Count: 1}
 	places := d.fields(n, "a fault of the nemesis", []field{
-		{"fault", "what it does, as in `fault: pause`", func(n ast.Node) {
-			r.Fault = Verb(d.word(n, "fault", randomNames(), "faults that can be drawn"))
+		{"fault", "what it does, for example `fault: pause`", func(n ast.Node) {
+			r.Fault = Verb(d.keyword(n, "fault", randomNames(), "faults that can be drawn"))
 		}},
-		{"among", "the targets to draw from, as in `among: [n1, n2, n3]`", func(n ast.Node) {
-			if fault := drawn(r.Fault); fault != nil {
-				r.Among = d.targets(n, "among", fault.Drawn())
+		{"among", "the targets to draw from, for example `among: [n1, n2, n3]`", func(n ast.Node) {
+			if fault := randomDeclaration(r.Fault); fault != nil {
+				r.Candidates = d.targets(n, "among", fault.RandomTargets())
 			}
 		}},
-		{"every", "how long from one to the next, as in `every: [1 ttl, 3 ttl]`", func(n ast.Node) { r.Every = d.spans(n, "every") }},
-		{"count", "", func(n ast.Node) { r.Count = d.count(n, r.Among) }},
+		{"every", "how long from one to the next, for example `every: [1 ttl, 3 ttl]`", func(n ast.Node) { r.Every = d.spans(n, "every") }},
+		{"count", "", func(n ast.Node) { r.Count = d.count(n, r.Candidates) }},
 		{"for", "", func(n ast.Node) { r.For = d.spans(n, "for") }},
 		{"direction", "", func(n ast.Node) { r.Direction = d.direction(n) }},
 		{"by", "", func(n ast.Node) { r.By = d.span(n, "by", positive) }},
 		{"jump", "", func(n ast.Node) { r.Jump = d.jump(n) }},
 		{"rate", "", func(n ast.Node) { r.Rate = d.rate(n) }},
 	})
-	if fault := drawn(r.Fault); fault != nil {
+	if fault := randomDeclaration(r.Fault); fault != nil {
 		d.checkRandom(position(n), r, fault, places)
 		if slices.Contains(fault.Draw.Optional, "direction") && r.Direction == "" {
 			r.Direction = cluster.Both
@@ -79,7 +79,7 @@ func (d *decoder) count(n ast.Node, among []string) int {
 	count := d.integer(n, "count", 1, 1000)
 	if len(among) > 0 && count > len(among) {
 		d.report(position(n), fmt.Sprintf("count is %d, of %d targets", count, len(among)),
-			fmt.Sprintf("it must be at most %d", len(among)))
+			fmt.Sprintf("want at most %d", len(among)))
 	}
 	return count
 }
@@ -90,13 +90,13 @@ func (d *decoder) checkRandom(at *token.Position, r Random, fault *nemesis.Decla
 	allowed := slices.Concat(always, fault.Draw.Required, fault.Draw.Optional)
 	for _, key := range randomKeys {
 		if place := places[key]; place != nil && !slices.Contains(allowed, key) {
-			d.report(place, fmt.Sprintf("a random %s takes no %q", r.Fault, key), d.instead(key, fault.Drawn(), allowed[1:]))
+			d.report(place, fmt.Sprintf("a random %s does not accept %q", r.Fault, key), d.suggestModifier(key, fault.RandomTargets(), allowed[1:]))
 		}
 	}
 	for _, key := range fault.Draw.Required {
 		if places[key] == nil {
-			d.report(at, fmt.Sprintf("a random %s has no %q", r.Fault, key), fmt.Sprintf("add it, as in `%s: 1 ttl`", key))
+			d.report(at, fmt.Sprintf("a random %s has no %q", r.Fault, key), fmt.Sprintf("add it, for example `%s: 1 ttl`", key))
 		}
 	}
-	d.check(string(r.Fault), nemesis.Use{Drawn: true, By: r.By.In(d.s.TTL)}, at, places)
+	d.checkUse(string(r.Fault), nemesis.Use{Random: true, Delay: r.By.In(d.s.TTL)}, at, places)
 }

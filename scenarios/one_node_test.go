@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestOnOneNodeAllNodesAreTheFirst(t *testing.T) {
+func TestOneNode_MergesNodesIntoTheFirst(t *testing.T) {
 	s, err := Parse("x.yaml", []byte(`
 name: x
 title: What is said of any node is said of the first
@@ -41,11 +41,11 @@ variants:
 	require.Equal(t, []string{"n1"}, form.Nodes)
 	require.Equal(t, []string{"n1", "r1"}, form.Clients[0].Reach)
 	require.Equal(t, []string{"n1"}, form.Clients[1].Nodes)
-	require.Equal(t, []string{"n1"}, form.Clients[1].Far)
+	require.Equal(t, []string{"n1"}, form.Clients[1].FarNodes)
 	require.Equal(t, []string{"c1-n1", "c2-store", "r1-n1"}, form.Script[0].Targets)
 	require.Equal(t, []string{"n1"}, form.Script[1].Reaching)
 	require.Equal(t, []string{"n1"}, form.Script[2].Targets)
-	require.Equal(t, []string{"c1-n1", "c2-n1", "w1-n1", "w2-n1"}, form.Nemesis[0].Among)
+	require.Equal(t, []string{"c1-n1", "c2-n1", "w1-n1", "w2-n1"}, form.Nemesis[0].Candidates)
 	require.Equal(t, 4, form.Nemesis[0].Count)
 	require.Len(t, s.Nodes, 5, "the scenario stays as it is")
 	require.Equal(t, []string{"c1-n2", "c1-n3", "c2-store", "r1-n1"}, s.Script[0].Targets)
@@ -55,7 +55,7 @@ variants:
 }
 
 // Every form says of the first node alone what its scenario says of all.
-func TestFormsForOneNodeNameNoOther(t *testing.T) {
+func TestOneNode_VariantsNameOnlyTheFirstNode(t *testing.T) {
 	all, err := Catalogue()
 	require.NoError(t, err)
 	other := regexp.MustCompile(`\bn[2-9]\b`)
@@ -75,14 +75,14 @@ func TestFormsForOneNodeNameNoOther(t *testing.T) {
 }
 
 // A lock on one node has a form of each scenario, or is told why there is none.
-func TestWithoutAFormForOneNodeThereIsAReason(t *testing.T) {
+func TestOneNode_MissingVariantHasReason(t *testing.T) {
 	all, err := Catalogue()
 	require.NoError(t, err)
 	for _, s := range all {
-		if s.Votes() > 1 {
-			require.NotEqual(t, s.OneNode() == "", s.Several == "", s.Name)
+		if s.VotingNodes() > 1 {
+			require.NotEqual(t, s.OneNode() == "", s.MultiNodeReason == "", s.Name)
 		} else {
-			require.Empty(t, s.Several, s.Name)
+			require.Empty(t, s.MultiNodeReason, s.Name)
 		}
 	}
 }

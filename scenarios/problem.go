@@ -15,34 +15,34 @@ import (
 type Problem struct {
 	File         string
 	Line, Column int
-	What, Right  string
+	What, Want   string
 }
 
 func (p *Problem) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s; %s", p.File, p.Line, p.Column, p.What, p.Right)
+	return fmt.Sprintf("%s:%d:%d: %s; %s", p.File, p.Line, p.Column, p.What, p.Want)
 }
 
 // report adds a problem at a place in the file.
 func (d *decoder) report(at *token.Position, what, right string) {
-	d.problems = append(d.problems, &Problem{File: d.file, Line: at.Line, Column: at.Column, What: what, Right: right})
+	d.problems = append(d.problems, &Problem{File: d.file, Line: at.Line, Column: at.Column, What: what, Want: right})
 }
 
-// mostProblems is how many problems of one file are told.
-const mostProblems = 50
+// maxProblems is how many problems of one file are told.
+const maxProblems = 50
 
-// joined gives the problems in the order of the file, as one error; nil if
+// joinErrors gives the problems in the order of the file, as one error; nil if
 // there is none.
-func (d *decoder) joined() error {
+func (d *decoder) joinErrors() error {
 	slices.SortStableFunc(d.problems, func(a, b *Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	var errs []error
 	for i, p := range d.problems {
-		if i == mostProblems {
+		if i == maxProblems {
 			p = &Problem{File: p.File, Line: p.Line, Column: p.Column,
-				What: fmt.Sprintf("from here on there are %d more problems", len(d.problems)-i), Right: "mend those above first"}
+				What: fmt.Sprintf("from here on there are %d more problems", len(d.problems)-i), Want: "mend those above first"}
 		}
-		if i <= mostProblems {
+		if i <= maxProblems {
 			errs = append(errs, p)
 		}
 	}

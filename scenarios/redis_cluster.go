@@ -31,9 +31,9 @@ const (
 
 var clusterKeys = []string{string(KeysOne), string(KeysTagged)}
 
-// Votes is how many nodes a lock is given: the clients of a Redis Cluster, or one for
+// VotingNodes is how many nodes a lock is given: the clients of a Redis Cluster, or one for
 // each node.
-func (s *Scenario) Votes() int {
+func (s *Scenario) VotingNodes() int {
 	if s.RedisCluster != nil {
 		return s.RedisCluster.Clients
 	}
@@ -44,8 +44,8 @@ func (d *decoder) readRedisCluster(n ast.Node) {
 	c := &RedisCluster{Keys: KeysOne}
 	d.fields(n, "redis-cluster", []field{
 		{"clients", "how many clients of the Redis Cluster the lock is given as its nodes",
-			func(n ast.Node) { c.Clients = d.integer(n, "clients", 1, mostNodes) }},
-		{"keys", "", func(n ast.Node) { c.Keys = ClusterKeys(d.word(n, "keys", clusterKeys, "ways to name keys")) }},
+			func(n ast.Node) { c.Clients = d.integer(n, "clients", 1, maxNodes) }},
+		{"keys", "", func(n ast.Node) { c.Keys = ClusterKeys(d.keyword(n, "keys", clusterKeys, "ways to name keys")) }},
 	})
 	d.s.RedisCluster = c
 }
@@ -65,26 +65,26 @@ func (d *decoder) checkRedisCluster(at *token.Position) {
 		masters[master] = true
 	}
 	if d.s.Sentinels > 0 {
-		d.report(at, "redis-cluster: there are sentinels, and a Redis Cluster promotes replicas by itself", "leave `sentinels` out")
+		d.report(at, "redis-cluster: there are sentinels, and a Redis Cluster promotes replicas by itself", "remove `sentinels`")
 	}
 	if len(d.s.Aliases) > 0 {
-		d.report(at, "redis-cluster: its masters are servers of their own, and aliases have none", "leave `aliases` out")
+		d.report(at, "redis-cluster: its masters are servers of their own, and aliases have none", "remove `aliases`")
 	}
-	waits := func(v Variant) bool { return v.Lock != nil && v.Lock.Waits() }
-	if d.s.Lock.Waits() || slices.ContainsFunc(d.s.Variants, waits) {
-		d.report(at, "redis-cluster: WAIT is about a connection to one server, and its clients have many", "leave `wait` and `wait-aof` out of `lock:`")
+	waits := func(v Variant) bool { return v.Lock != nil && v.Lock.WaitsForReplicas() }
+	if d.s.Lock.WaitsForReplicas() || slices.ContainsFunc(d.s.Variants, waits) {
+		d.report(at, "redis-cluster: WAIT is about a connection to one server, and its clients have many", "remove `wait` and `wait-aof` from `lock:`")
 	}
 	for _, c := range d.s.Clients {
 		if len(c.Nodes) > 0 || c.Wait != nil {
 			d.report(at, fmt.Sprintf("redis-cluster: %s has `nodes` or `wait` of its own, and a client of it has neither", c.Name),
-				"leave them out: it asks the cluster where a key is")
+				"remove them: it asks the cluster where a key is")
 		}
 	}
 	d.refusePromotion(d.s.Script)
 	for _, v := range d.s.Variants {
 		d.refusePromotion(v.Script)
 		if v.Nodes == 1 {
-			d.report(at, fmt.Sprintf("redis-cluster: the variant %q has one node", v.Name), "leave it out: a lock on one is given `clients: 1`")
+			d.report(at, fmt.Sprintf("redis-cluster: the variant %q has one node", v.Name), "remove it: a lock on one node has `clients: 1`")
 		}
 	}
 }
@@ -92,7 +92,7 @@ func (d *decoder) checkRedisCluster(at *token.Position) {
 // refusePromotion finds steps that a Redis Cluster refuses: REPLICAOF is not for it.
 func (d *decoder) refusePromotion(steps []Step) {
 	for _, s := range steps {
-		if s.Does(history.Failover) {
+		if s.HasClass(history.Failover) {
 			d.report(&token.Position{Line: s.Line, Column: s.Column},
 				string(s.Verb)+": a Redis Cluster promotes replicas by itself", "wait for it: `await-promotion: "+strings.Join(s.Targets, " ")+"`")
 		}

@@ -17,34 +17,34 @@ var replicaName = regexp.MustCompile(`^r[1-9]$`)
 func (d *decoder) readReplicas(n ast.Node) {
 	before := len(d.problems)
 	d.s.Replicas = map[string]string{}
-	for _, e := range d.entries(n, "replicas", "a mapping of replica to master, as in {r1: n1}") {
+	for _, e := range d.entries(n, "replicas", "a mapping of replica to master, for example {r1: n1}") {
 		if !replicaName.MatchString(e.key) {
-			d.report(e.at, fmt.Sprintf("%q is not in the form of replicas' names", e.key), "they are r1 to r9")
+			d.report(e.at, fmt.Sprintf("invalid replica name %q", e.key), "want r1 to r9")
 			continue
 		}
-		master := d.word(e.value, "the master of "+e.key, d.s.Nodes, "nodes")
+		master := d.keyword(e.value, "the master of "+e.key, d.s.Nodes, "nodes")
 		if server := d.s.Aliases[master]; server != "" {
 			d.report(position(e.value),
 				fmt.Sprintf("the master of %s has no server of its own: it stands for %s", e.key, server), "name "+server)
 		}
 		d.s.Replicas[e.key] = master
 	}
-	d.vague = d.vague || len(d.problems) > before
+	d.unresolved = d.unresolved || len(d.problems) > before
 }
 
-// mostSentinels is how many Sentinels there can be.
-const mostSentinels = 5
+// maxSentinels is how many Sentinels there can be.
+const maxSentinels = 5
 
 // readSentinels reads how many Sentinels watch n1 and its replicas.
 func (d *decoder) readSentinels(n ast.Node) {
-	d.s.Sentinels = d.integer(n, "sentinels", 1, mostSentinels)
+	d.s.Sentinels = d.integer(n, "sentinels", 1, maxSentinels)
 	if len(d.s.Nodes) != 1 {
 		d.report(position(n),
 			fmt.Sprintf("sentinels: there are %d nodes, and Sentinels watch one master", len(d.s.Nodes)),
 			"write `nodes: 1`")
 	}
 	if len(d.s.Replicas) == 0 {
-		d.report(position(n), "sentinels: there is no replica that they could promote", "add one, as in `replicas: {r1: n1}`")
+		d.report(position(n), "sentinels: there is no replica that they could promote", "add one, for example `replicas: {r1: n1}`")
 	}
 }
 
@@ -57,17 +57,17 @@ func (d *decoder) sentinelLinks(n ast.Node, name, verb, from, to string) (links 
 	} else if d.s.Sentinels == 0 || from != cluster.SentinelsName && to != cluster.SentinelsName {
 		return nil, false
 	}
-	if takesMessages(verb) {
+	if interceptsMessages(verb) {
 		d.report(position(n), fmt.Sprintf("%s: no client's commands pass on the link %s", verb, name), "cut or delay it")
 		return nil, true
 	}
 	if from == cluster.SentinelsName {
-		for _, server := range d.end(n, name, to, d.s.Servers(), "node", "nodes") {
+		for _, server := range d.checkLinkEnd(n, name, to, d.s.Servers(), "node", "nodes") {
 			links = append(links, from+"-"+server)
 		}
 		return links, true
 	}
-	for _, client := range d.end(n, name, from, append(d.clientNames(), d.workloadNames()...), "client", "clients") {
+	for _, client := range d.checkLinkEnd(n, name, from, append(d.clientNames(), d.workloadNames()...), "client", "clients") {
 		for _, sentinel := range sentinels {
 			links = append(links, client+"-"+sentinel)
 		}

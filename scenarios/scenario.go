@@ -20,13 +20,13 @@ type Scenario struct {
 	Lesson string   // three sentences or fewer, for a student
 	On     []string // clusters it runs on
 
-	TTL       time.Duration // default 1s
-	LeastTTL  time.Duration // it shows nothing at a shorter one; 0: it does at any
-	Nodes     []string      // n1..nN
-	Several   string        // why a lock on one node has no part in it; "": it has a form for one, or nothing is said
-	Aliases   map[string]string
-	Replicas  map[string]string // r1..rN, each with its master
-	Sentinels int               // how many watch n1 and its replicas
+	TTL             time.Duration // default 1s
+	MinTTL          time.Duration // it shows nothing at a shorter one; 0: it does at any
+	Nodes           []string      // n1..nN
+	MultiNodeReason string        // why a lock on one node has no part in it; "": it has a form for one, or nothing is said
+	Aliases         map[string]string
+	Replicas        map[string]string // r1..rN, each with its master
+	Sentinels       int               // how many watch n1 and its replicas
 	// RedisCluster makes the nodes the masters of one; nil: they know nothing of one another.
 	RedisCluster *RedisCluster
 	Persistence  cluster.Persistence
@@ -63,8 +63,8 @@ type Lock struct {
 	Connection    locks.Connection // on which WAIT or WAITAOF is sent
 }
 
-// Waits says whether an acquire waits for replicas or disks.
-func (l Lock) Waits() bool { return l.Wait > 0 || l.WaitAOF }
+// WaitsForReplicas says whether an acquire waits for replicas or disks.
+func (l Lock) WaitsForReplicas() bool { return l.Wait > 0 || l.WaitAOF }
 
 // Store says what the guarded store checks before it accepts a write.
 type Store struct {
@@ -94,10 +94,12 @@ type Client struct {
 	Name     string
 	Reach    []string
 	Nodes    []string
-	Far      []string
+	FarNodes []string
 	FarDelay Span
 	TTL      Span // its own TTL; 0: the scenario's
 	Wait     *int // for how many replicas it waits; nil: as the lock says
+	// KeyPrefix is what its version of the lock puts before the name of each key.
+	KeyPrefix string
 }
 
 // Workload is a set of clients in closed loops, beside the script.
@@ -113,15 +115,15 @@ type Workload struct {
 // Random is one kind of fault in a seeded schedule: every so often, for so
 // long, on targets drawn from Among, Count of them at once.
 type Random struct {
-	Fault     Verb
-	Among     []string
-	Count     int
-	Every     Range
-	For       Range
-	Direction cluster.Direction
-	By        Span    // delay
-	Jump      Span    // clock
-	Rate      float64 // clock
+	Fault      Verb
+	Candidates []string
+	Count      int
+	Every      Range
+	For        Range
+	Direction  cluster.Direction
+	By         Span    // delay
+	Jump       Span    // clock
+	Rate       float64 // clock
 }
 
 // Range is drawn from uniformly.
@@ -290,7 +292,11 @@ func (s *Scenario) With(v Variant) *Scenario {
 	maps.Copy(c.Expect, s.Expect)
 	maps.Copy(c.Expect, v.Expect)
 	if v.Nodes == 1 {
-		return c.onOneNode()
+		first := places{}
+		for _, node := range s.Nodes {
+			first[node] = "n1"
+		}
+		return c.merged(first)
 	}
 	return &c
 }

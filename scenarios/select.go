@@ -75,7 +75,7 @@ func selectOne(arg string, all []*Scenario) ([]*Scenario, error) {
 	if len(found) > 0 {
 		return found, nil
 	}
-	return nil, noSuch(arg, names)
+	return nil, unknownNameError(arg, names)
 }
 
 // Text reads the file that a scenario came from once more, of the catalogue or of a
@@ -89,15 +89,15 @@ func Text(s *Scenario) ([]byte, error) {
 	return input.Read(s.File, input.YAML)
 }
 
-// noSuch is the error for a name or glob that matches nothing.
-func noSuch(arg string, names []string) error {
+// unknownNameError is the error for a name or glob that matches nothing.
+func unknownNameError(arg string, names []string) error {
 	if strings.ContainsAny(arg, "*?[") {
 		return fmt.Errorf("no scenario matches %q; `lockproof list` shows their names", arg)
 	}
-	if near := nearest(arg, names); near != "" {
-		return fmt.Errorf("there is no scenario %q; did you mean %q?", arg, near)
+	if near := closestName(arg, names); near != "" {
+		return fmt.Errorf("unknown scenario %q; did you mean %q?", arg, near)
 	}
-	return fmt.Errorf("there is no scenario %q; `lockproof list` shows their names, and a file is given by its path, as in ./my.yaml", arg)
+	return fmt.Errorf("unknown scenario %q; `lockproof list` shows their names, and a file is given by its path, for example ./my.yaml", arg)
 }
 
 // isPath tells a file from a name: it holds a slash, ends as YAML files do, or

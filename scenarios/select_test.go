@@ -53,7 +53,7 @@ func TestCatalogueReportsEveryBrokenFile(t *testing.T) {
 	require.ErrorContains(t, err, "scenarios/c.yaml:1:7: this is not YAML")
 }
 
-func TestOrderNamesNothingTwice(t *testing.T) {
+func TestCatalogueOrder_NoDuplicates(t *testing.T) {
 	sorted := slices.Sorted(slices.Values(order))
 	require.Equal(t, sorted, slices.Compact(slices.Clone(sorted)))
 }
@@ -103,13 +103,13 @@ func TestSelectRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"a typo", []string{"client-puase"}, `there is no scenario "client-puase"; did you mean "client-pause"?`},
+		{"a typo", []string{"client-puase"}, `unknown scenario "client-puase"; did you mean "client-pause"?`},
 		{"nothing like it", []string{"xyzzy"},
-			"there is no scenario \"xyzzy\"; `lockproof list` shows their names, and a file is given by its path, as in ./my.yaml"},
+			"unknown scenario \"xyzzy\"; `lockproof list` shows their names, and a file is given by its path, for example ./my.yaml"},
 		{"a glob for nothing", []string{"xyzzy-*"}, "no scenario matches \"xyzzy-*\"; `lockproof list` shows their names"},
 		{"a broken glob", []string{"a[b"}, `"a[b" is not a glob: a [ needs its ]`},
 		{"an absent file", []string{"./no/such.yaml"},
-			"the scenario file cannot be read: open ./no/such.yaml: no such file or directory"},
+			"read the scenario file: open ./no/such.yaml: no such file or directory"},
 		{"two of one name", []string{"client-pause", twin},
 			"scenarios/client-pause.yaml and " + twin + ` are both named "client-pause": results go by name, so give one another name`},
 		{"every one", []string{"xyzzy-*", "a[b"},
@@ -123,7 +123,7 @@ func TestSelectRefuses(t *testing.T) {
 	}
 }
 
-func TestSelectTakesAFileWithoutASuffixIfItIsThere(t *testing.T) {
+func TestSelect_FileWithoutSuffix(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("mine", file("my-own").Data, 0o644))
 	got, err := selectFrom(small(t), []string{"mine"})
@@ -142,6 +142,6 @@ func TestNearest(t *testing.T) {
 	for given, want := range map[string]string{
 		"aquire": "acquire", "acqiure": "acquire", "Release": "release", "set": "SET", "n2": "", "wholly-different": "", "": "",
 	} {
-		require.Equal(t, want, nearest(given, names), given)
+		require.Equal(t, want, closestName(given, names), given)
 	}
 }

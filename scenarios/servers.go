@@ -31,11 +31,11 @@ const (
 	settingRewrite = "no-appendfsync-on-rewrite"
 )
 
-// mostReplicas and mostLag bound what a master may ask of its replicas; the lag is in
+// maxReplicas and maxLag bound what a master may ask of its replicas; the lag is in
 // seconds.
 const (
-	mostReplicas = 9
-	mostLag      = 3600
+	maxReplicas = 9
+	maxLag      = 3600
 )
 
 // What their values may be.
@@ -55,7 +55,7 @@ func (d *decoder) redis(n ast.Node, before map[string]string) map[string]string 
 		set = map[string]string{}
 	}
 	oneOf := func(name string, values []string, kind string) field {
-		return field{name, "", func(n ast.Node) { set[name] = d.word(n, name, values, kind) }}
+		return field{name, "", func(n ast.Node) { set[name] = d.keyword(n, name, values, kind) }}
 	}
 	count := func(name string, least, most int) field {
 		return field{name, "", func(n ast.Node) { set[name] = strconv.Itoa(d.integer(n, name, least, most)) }}
@@ -65,17 +65,17 @@ func (d *decoder) redis(n ast.Node, before map[string]string) map[string]string 
 			set[settingMemory] = d.text(n, settingMemory)
 			if value := set[settingMemory]; value != "" && !memory.MatchString(value) {
 				d.report(position(n), fmt.Sprintf("%s: %q is not an amount of memory", settingMemory, value),
-					"write it as in `maxmemory: 4mb`")
+					"write it like `maxmemory: 4mb`")
 			}
 		}},
 		oneOf(settingPolicy, policies, "policies"),
 		oneOf(settingRewrite, switches, "values"),
-		count(cluster.MinReplicas, 0, mostReplicas),
-		count(cluster.MinLag, 0, mostLag),
+		count(cluster.MinReplicas, 0, maxReplicas),
+		count(cluster.MinLag, 0, maxLag),
 	})
 	if at := places[settingPolicy]; at != nil && set[settingMemory] == "" {
 		d.report(at, "a maxmemory-policy without a maxmemory: memory without a limit is never full",
-			"add the limit, as in `maxmemory: 4mb`")
+			"add the limit, for example `maxmemory: 4mb`")
 	}
 	return set
 }
@@ -97,22 +97,22 @@ func (d *decoder) checkSteps(steps []Step, settings map[string]string) {
 	supervised := d.s.Restart == RestartAlways
 	for _, s := range steps {
 		at := &token.Position{Line: s.Line, Column: s.Column}
-		down := s.Does(history.NodeDown)
+		down := s.HasClass(history.NodeDown)
 		switch {
-		case s.Does(history.NodeMemory) && settings[settingMemory] == "":
+		case s.HasClass(history.NodeMemory) && settings[settingMemory] == "":
 			d.report(at, string(s.Verb)+": the nodes' memory has no limit, and is never full",
-				"give it one, as in `redis: {maxmemory: 4mb}`")
+				"give it one, for example `redis: {maxmemory: 4mb}`")
 		case supervised && down && !s.Fault().Machine && !s.After.IsZero():
 			d.report(at, fmt.Sprintf("%s with `after`: with `restart: always` the node is back at once", s.Verb),
-				"leave `after` out, or `restart`")
-		case supervised && s.Does(history.NodeUp) && !slices.ContainsFunc(steps, losesMachine):
-			d.report(at, string(s.Verb)+": with `restart: always` the node is back already", "leave the step out, or `restart`")
+				"remove `after`, or `restart`")
+		case supervised && s.HasClass(history.NodeUp) && !slices.ContainsFunc(steps, stopsMachine):
+			d.report(at, string(s.Verb)+": with `restart: always` the node is back already", "remove the step, or `restart`")
 		}
 	}
 }
 
-// losesMachine reports whether a step takes a node's machine with it.
-func losesMachine(s Step) bool {
+// stopsMachine reports whether a step takes a node's machine with it.
+func stopsMachine(s Step) bool {
 	fault := s.Fault()
 	return fault != nil && fault.Machine
 }

@@ -14,27 +14,29 @@ import (
 // lock reads a lock and its options; what it does not set stays as in l.
 func (d *decoder) lock(n ast.Node, l Lock) Lock {
 	places := d.fields(n, "lock", []field{
-		{"name", "", func(n ast.Node) { l.Name = d.word(n, "lock", lockNames(), "locks") }},
+		{"name", "", func(n ast.Node) { l.Name = d.keyword(n, "lock", lockNames(), "locks") }},
 		{"node-timeout", "", func(n ast.Node) { l.NodeTimeout = d.span(n, "node-timeout", positive) }},
 		{"drift", "", func(n ast.Node) {
 			drift := d.number(n, "drift", 0, 0.9)
 			l.Drift = &drift
 		}},
-		{"tries", "", func(n ast.Node) { l.Tries = d.integer(n, "tries", 1, mostTries) }},
+		{"tries", "", func(n ast.Node) { l.Tries = d.integer(n, "tries", 1, maxTries) }},
 		{"retry", "", func(n ast.Node) {
 			r := d.spans(n, "retry")
 			l.RetryMin, l.RetryMax = r.Min, r.Max
 		}},
 		{"max-extensions", "", func(n ast.Node) { l.MaxExtensions = d.integer(n, "max-extensions", 1, 1_000_000) }},
-		{"pool", "", func(n ast.Node) { l.Pool = d.integer(n, "pool", 1, mostPool) }},
-		{"resends", "", func(n ast.Node) { l.Resends = d.integer(n, "resends", 0, mostResends) }},
-		{"wait", "", func(n ast.Node) { l.Wait = d.integer(n, "wait", 0, mostNodes) }},
+		{"pool", "", func(n ast.Node) { l.Pool = d.integer(n, "pool", 1, maxPool) }},
+		{"resends", "", func(n ast.Node) { l.Resends = d.integer(n, "resends", 0, maxResends) }},
+		{"wait", "", func(n ast.Node) { l.Wait = d.integer(n, "wait", 0, maxNodes) }},
 		{"wait-aof", "", func(n ast.Node) { l.WaitAOF = d.boolean(n, "wait-aof") }},
-		{"connection", "", func(n ast.Node) { l.Connection = locks.Connection(d.word(n, "connection", connections, "connections")) }},
+		{"connection", "", func(n ast.Node) {
+			l.Connection = locks.Connection(d.keyword(n, "connection", connections, "connections"))
+		}},
 	})
-	if at := places["connection"]; at != nil && !l.Waits() {
+	if at := places["connection"]; at != nil && !l.WaitsForReplicas() {
 		d.report(at, "the lock waits for no replica, so that it needs no connection for it",
-			"add `wait: 1` or `wait-aof: true`, or leave `connection` out")
+			"add `wait: 1` or `wait-aof: true`, or remove `connection`")
 	}
 	return l
 }
@@ -48,7 +50,7 @@ func (d *decoder) readClients(n ast.Node) {
 	before := len(d.problems)
 	switch n := n.(type) {
 	case *ast.IntegerNode:
-		for _, name := range numbered("c", d.integer(n, "clients", 1, mostClients)) {
+		for _, name := range numbered("c", d.integer(n, "clients", 1, maxClients)) {
 			d.s.Clients = append(d.s.Clients, Client{Name: name})
 		}
 	case *ast.MappingNode:
@@ -65,7 +67,7 @@ func (d *decoder) readClients(n ast.Node) {
 	default:
 		d.mismatch(n, "clients", "their number, a list of names, or a mapping such as {c1: {reach: [n1, n2, n3]}}")
 	}
-	d.vague = d.vague || len(d.problems) > before
+	d.unresolved = d.unresolved || len(d.problems) > before
 }
 
 var (
@@ -77,13 +79,13 @@ func (d *decoder) checkClientName(e entry) {
 	switch {
 	case e.key == "":
 	case !clientName.MatchString(e.key):
-		d.report(e.at, fmt.Sprintf("%q is not in the form of client names", e.key), "write a letter and then letters and digits, as in c1")
+		d.report(e.at, fmt.Sprintf("invalid client name %q", e.key), "want a letter, then letters and digits, for example c1")
 	case otherNames.MatchString(e.key):
-		d.report(e.at, fmt.Sprintf("%q cannot be a client's name", e.key),
+		d.report(e.at, fmt.Sprintf("reserved client name %q", e.key),
 			"n1, r1, s1, w1 and k1 are nodes, replicas, Sentinels, workload clients and keys, and store, "+
 				"sentinel, nemesis and harness are names of the harness: use c1, c2, ...")
 	case slices.Contains(d.clientNames(), e.key):
-		d.report(e.at, fmt.Sprintf("there are two clients %s", e.key), "give each a name of its own")
+		d.report(e.at, fmt.Sprintf("duplicate client %s", e.key), "give each its own name")
 	}
 }
 
@@ -101,22 +103,23 @@ func (d *decoder) client(e entry) Client {
 	c := Client{Name: e.key}
 	of := func(key string) string { return key + " of " + e.key }
 	nodes := func(key string, into *[]string) field {
-		return field{key, "", func(n ast.Node) { *into = d.words(n, of(key), d.s.Servers(), "nodes") }}
+		return field{key, "", func(n ast.Node) { *into = d.keywords(n, of(key), d.s.Servers(), "nodes") }}
 	}
 	places := d.fields(e.value, "the client "+e.key, []field{
-		nodes("reach", &c.Reach), nodes("nodes", &c.Nodes), nodes("far", &c.Far),
+		nodes("reach", &c.Reach), nodes("nodes", &c.Nodes), nodes("far", &c.FarNodes),
 		{"far-delay", "", func(n ast.Node) { c.FarDelay = d.span(n, of("far-delay"), positive) }},
 		{"ttl", "", func(n ast.Node) { c.TTL = d.span(n, of("ttl"), positive) }},
+		{"key-prefix", "", func(n ast.Node) { c.KeyPrefix = d.text(n, of("key-prefix")) }},
 		{"wait", "", func(n ast.Node) {
-			wait := d.integer(n, of("wait"), 0, mostNodes)
+			wait := d.integer(n, of("wait"), 0, maxNodes)
 			c.Wait = &wait
 		}},
 	})
 	if places["far"] != nil && places["far-delay"] == nil {
-		d.report(places["far"], e.key+" has far nodes and no far-delay", "say how far they are: `far-delay: 0.2 ttl`")
+		d.report(places["far"], e.key+" has far nodes and no far-delay", "add how far they are: `far-delay: 0.2 ttl`")
 	}
 	if places["far-delay"] != nil && places["far"] == nil {
-		d.report(places["far-delay"], e.key+" has a far-delay and no far nodes", "say which nodes are far: `far: [n4, n5]`")
+		d.report(places["far-delay"], e.key+" has a far-delay and no far nodes", "add the nodes: `far: [n4, n5]`")
 	}
 	return c
 }
@@ -127,14 +130,14 @@ func (d *decoder) workload(n ast.Node) *Workload {
 	before := len(d.problems)
 	w := &Workload{Keys: 1, Threads: 1, Hold: Span{TTLs: 0.1}, Think: Span{TTLs: 0.1}}
 	d.fields(n, "the workload", []field{
-		{"clients", "how many clients loop: w1 to wN", func(n ast.Node) { w.Clients = d.integer(n, "clients", 1, mostClients) }},
-		{"for", "how long the workload lasts, as in `for: 20 ttl`", func(n ast.Node) { w.For = d.span(n, "for", positive) }},
-		{"threads", "", func(n ast.Node) { w.Threads = d.integer(n, "threads", 1, mostThreads) }},
-		{"keys", "", func(n ast.Node) { w.Keys = d.integer(n, "keys", 1, mostKeys) }},
+		{"clients", "how many clients loop: w1 to wN", func(n ast.Node) { w.Clients = d.integer(n, "clients", 1, maxClients) }},
+		{"for", "how long the workload lasts, for example `for: 20 ttl`", func(n ast.Node) { w.For = d.span(n, "for", positive) }},
+		{"threads", "", func(n ast.Node) { w.Threads = d.integer(n, "threads", 1, maxThreads) }},
+		{"keys", "", func(n ast.Node) { w.Keys = d.integer(n, "keys", 1, maxKeys) }},
 		{"hold", "", func(n ast.Node) { w.Hold = d.span(n, "hold", zeroOrMore) }},
 		{"think", "", func(n ast.Node) { w.Think = d.span(n, "think", zeroOrMore) }},
 	})
-	d.vague = d.vague || len(d.problems) > before
+	d.unresolved = d.unresolved || len(d.problems) > before
 	return w
 }
 
@@ -150,5 +153,5 @@ func (d *decoder) workloadNames() []string {
 var directions = []string{string(cluster.Both), string(cluster.ToNode), string(cluster.ToClient)}
 
 func (d *decoder) direction(n ast.Node) cluster.Direction {
-	return cluster.Direction(d.word(n, "direction", directions, "directions"))
+	return cluster.Direction(d.keyword(n, "direction", directions, "directions"))
 }

@@ -11,8 +11,8 @@ import (
 // longest bounds both parts of a span: nothing in a scenario takes longer than
 // a day, or a thousand TTLs.
 const (
-	longestFixed = 24 * time.Hour
-	longestTTLs  = 1000
+	maxFixedSpan = 24 * time.Hour
+	maxSpanTTLs  = 1000
 )
 
 // spanTerms splits a span into one term, or two terms and the sign between
@@ -41,7 +41,7 @@ func ParseSpan(text string) (Span, error) {
 		return Span{}, err
 	}
 	if (span.TTLs != 0) == (second.TTLs != 0) || (span.Fixed != 0) == (second.Fixed != 0) {
-		return Span{}, errors.New("has two parts of one kind")
+		return Span{}, errors.New("has two parts with the same unit")
 	}
 	if terms[2] == "-" {
 		second = Span{TTLs: -second.TTLs, Fixed: -second.Fixed}
@@ -53,7 +53,7 @@ func ParseSpan(text string) (Span, error) {
 func parseTerm(term string) (Span, error) {
 	if m := ttlTerm.FindStringSubmatch(term); m != nil {
 		ttls, err := strconv.ParseFloat(m[1], 64)
-		if err != nil || ttls > longestTTLs || ttls < -longestTTLs {
+		if err != nil || ttls > maxSpanTTLs || ttls < -maxSpanTTLs {
 			return Span{}, errTooLong
 		}
 		return Span{TTLs: ttls}, nil
@@ -65,7 +65,7 @@ func parseTerm(term string) (Span, error) {
 	if err != nil {
 		return Span{}, errors.New("is not a duration")
 	}
-	if fixed > longestFixed || fixed < -longestFixed {
+	if fixed > maxFixedSpan || fixed < -maxFixedSpan {
 		return Span{}, errTooLong
 	}
 	return Span{Fixed: fixed}, nil

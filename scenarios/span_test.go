@@ -33,8 +33,8 @@ func TestParseSpanRefuses(t *testing.T) {
 		"1.5":               "has no unit",
 		"NaN ttl":           "is not a duration",
 		"1e3 ttl":           "is not a duration",
-		"1 ttl + 1 ttl":     "has two parts of one kind",
-		"1s + 50ms":         "has two parts of one kind",
+		"1 ttl + 1 ttl":     "has two parts with the same unit",
+		"1s + 50ms":         "has two parts with the same unit",
 		"1 ttl + 50ms + 1s": "is not a duration",
 		"1 ttl+50ms":        "is not a duration",
 		"5000 ttl":          "is too long",
@@ -48,8 +48,8 @@ func TestParseSpanRefuses(t *testing.T) {
 func TestSpanStringRoundTrips(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		span := Span{
-			TTLs:  rapid.Float64Range(-longestTTLs, longestTTLs).Draw(t, "ttls"),
-			Fixed: time.Duration(rapid.Int64Range(int64(-longestFixed), int64(longestFixed)).Draw(t, "fixed")),
+			TTLs:  rapid.Float64Range(-maxSpanTTLs, maxSpanTTLs).Draw(t, "ttls"),
+			Fixed: time.Duration(rapid.Int64Range(int64(-maxFixedSpan), int64(maxFixedSpan)).Draw(t, "fixed")),
 		}
 		if rapid.Bool().Draw(t, "no ttls") {
 			span.TTLs = 0
@@ -63,7 +63,7 @@ func TestSpanStringRoundTrips(t *testing.T) {
 	})
 }
 
-func TestSpanInGivesTheDurationAtATTL(t *testing.T) {
+func TestSpan_In(t *testing.T) {
 	require.Equal(t, 1250*time.Millisecond, Span{TTLs: 1.2, Fixed: 50 * time.Millisecond}.In(time.Second))
 	require.True(t, Span{}.IsZero())
 }

@@ -16,7 +16,7 @@ import (
 func (d *decoder) script(n ast.Node) []Step {
 	list, ok := n.(*ast.SequenceNode)
 	if !ok || len(list.Values) == 0 {
-		d.mismatch(n, "script", "a list of steps, as in `- acquire: c1`")
+		d.mismatch(n, "script", "a list of steps, for example `- acquire: c1`")
 		return nil
 	}
 	var steps []Step
@@ -25,7 +25,7 @@ func (d *decoder) script(n ast.Node) []Step {
 			steps = append(steps, step)
 		}
 	}
-	d.checkOrder(steps)
+	d.checkThreadOrder(steps)
 	return steps
 }
 
@@ -34,12 +34,12 @@ func (d *decoder) step(n ast.Node) (Step, bool) {
 	if text, ok := n.(*ast.StringNode); ok {
 		if u, ok := usage(Verb(text.Value)); ok {
 			d.report(position(n), text.Value+" has no target",
-				fmt.Sprintf("say at what it is aimed, as in `- %s: %s`", u.Verb, example(u.Targets)))
+				fmt.Sprintf("add one, for example `- %s: %s`", u.Verb, example(u.Targets)))
 			return Step{}, false
 		}
 	}
-	entries := d.entries(n, "a step", "a verb with its targets, as in `- acquire: c1`")
-	verb, ok := d.verb(n, entries)
+	entries := d.entries(n, "a step", "a verb with its targets, for example `- acquire: c1`")
+	verb, ok := d.findVerb(n, entries)
 	if !ok {
 		return Step{}, false
 	}
@@ -50,12 +50,12 @@ func (d *decoder) step(n ast.Node) (Step, bool) {
 	} else {
 		step.Targets = d.targets(verb.value, verb.key, u.Targets)
 	}
-	d.modify(&step, u, entries, verb.at)
+	d.readModifiers(&step, u, entries, verb.at)
 	return step, true
 }
 
-// verb finds the one verb among a step's keys.
-func (d *decoder) verb(n ast.Node, entries []entry) (entry, bool) {
+// findVerb finds the one verb among a step's keys.
+func (d *decoder) findVerb(n ast.Node, entries []entry) (entry, bool) {
 	var verbs []entry
 	for _, e := range entries {
 		if _, ok := usage(Verb(e.key)); ok {
@@ -71,15 +71,15 @@ func (d *decoder) verb(n ast.Node, entries []entry) (entry, bool) {
 	case len(entries) > 0 && readers[entries[0].key] != nil:
 		d.report(entries[0].at, "the step has no verb", "the verbs are "+strings.Join(verbNames(), ", "))
 	case len(entries) > 0:
-		d.report(entries[0].at, fmt.Sprintf("there is no verb %q", entries[0].key), suggest(entries[0].key, verbNames(), "the verbs are"))
+		d.report(entries[0].at, fmt.Sprintf("unknown verb %q", entries[0].key), suggest(entries[0].key, verbNames(), "the verbs are"))
 	case n.Type() == ast.MappingType:
 		d.report(position(n), "the step is empty", "the verbs are "+strings.Join(verbNames(), ", "))
 	}
 	return entry{}, false
 }
 
-// modify reads the modifiers of a step and holds them to the verb's usage.
-func (d *decoder) modify(step *Step, u Usage, entries []entry, at *token.Position) {
+// readModifiers reads the modifiers of a step and holds them to the verb's usage.
+func (d *decoder) readModifiers(step *Step, u Usage, entries []entry, at *token.Position) {
 	allowed := u.modifiers()
 	places := map[string]*token.Position{}
 	for _, e := range entries {
@@ -87,7 +87,7 @@ func (d *decoder) modify(step *Step, u Usage, entries []entry, at *token.Positio
 			continue
 		}
 		if !slices.Contains(allowed, e.key) {
-			d.report(e.at, fmt.Sprintf("%s takes no %q", step.Verb, e.key), d.instead(e.key, u.Targets, allowed))
+			d.report(e.at, fmt.Sprintf("%s does not accept %q", step.Verb, e.key), d.suggestModifier(e.key, u.Targets, allowed))
 			continue
 		}
 		places[e.key] = e.at
@@ -95,25 +95,25 @@ func (d *decoder) modify(step *Step, u Usage, entries []entry, at *token.Positio
 	}
 	for _, need := range u.Required {
 		if places[need] == nil {
-			d.report(at, fmt.Sprintf("%s has no %q", step.Verb, need), fmt.Sprintf("add it, as in `%s`", examples[need]))
+			d.report(at, fmt.Sprintf("%s has no %q", step.Verb, need), fmt.Sprintf("add it, for example `%s`", examples[need]))
 		}
 	}
-	d.complete(step, u, at, places)
+	d.checkComplete(step, u, at, places)
 }
 
-// instead says which modifiers a verb has in place of one that it has not.
-func (d *decoder) instead(key string, targets nemesis.Targets, allowed []string) string {
+// suggestModifier says which modifiers a verb has in place of one that it has not.
+func (d *decoder) suggestModifier(key string, targets nemesis.Targets, allowed []string) string {
 	if len(allowed) == 0 {
-		return "it takes " + takes(targets) + " and nothing more"
+		return "it accepts " + acceptsText(targets) + " only"
 	}
-	return suggest(key, allowed, "it takes")
+	return suggest(key, allowed, "it accepts")
 }
 
 // examples show modifiers that some verbs need.
 var examples = map[string]string{"of": "of: SET", "part": "part: reply", "by": "by: 20ms", "for": "for: 1 ttl"}
 
-// complete checks what no single modifier shows, and fills in defaults.
-func (d *decoder) complete(step *Step, u Usage, at *token.Position, places map[string]*token.Position) {
+// checkComplete checks what no single modifier shows, and fills in defaults.
+func (d *decoder) checkComplete(step *Step, u Usage, at *token.Position, places map[string]*token.Position) {
 	allowed := u.modifiers()
 	if slices.Contains(allowed, "key") && step.Key == "" {
 		step.Key = DefaultKey
@@ -127,30 +127,30 @@ func (d *decoder) complete(step *Step, u Usage, at *token.Position, places map[s
 	if slices.Contains(allowed, "direction") && step.Direction == "" {
 		step.Direction = cluster.Both
 	}
-	use := nemesis.Use{By: step.By.In(d.s.TTL)}
+	use := nemesis.Use{Delay: step.By.In(d.s.TTL)}
 	for _, target := range step.Targets {
 		if kind, _ := d.kindOf(target); kind&(nemesis.Clients|nemesis.Loops) != 0 {
 			use.Clients = append(use.Clients, target)
 		}
 	}
-	d.check(string(step.Verb), use, at, places)
+	d.checkUse(string(step.Verb), use, at, places)
 }
 
-// check reports what is wrong with the use of a fault, as its declaration says.
-func (d *decoder) check(fault string, use nemesis.Use, at *token.Position, places map[string]*token.Position) {
+// checkUse reports what is wrong with the use of a fault, as its declaration says.
+func (d *decoder) checkUse(fault string, use nemesis.Use, at *token.Position, places map[string]*token.Position) {
 	declared := nemesis.Find(fault)
 	if declared == nil || declared.Check == nil {
 		return
 	}
-	use.Given = map[string]bool{}
+	use.Modifiers = map[string]bool{}
 	for modifier := range places {
-		use.Given[modifier] = true
+		use.Modifiers[modifier] = true
 	}
 	for _, m := range declared.Check(use) {
 		place := at
 		if places[m.Modifier] != nil {
 			place = places[m.Modifier]
 		}
-		d.report(place, m.What, m.Right)
+		d.report(place, m.Problem, m.Want)
 	}
 }

@@ -19,7 +19,7 @@ func (d *decoder) targets(n ast.Node, verb string, allowed nemesis.Targets) []st
 	for _, element := range d.list(n, verb) {
 		if element.Type() == ast.NullType {
 			d.report(position(element), verb+" has no target",
-				fmt.Sprintf("say at what it is aimed, as in `%s: %s`", verb, example(allowed)))
+				fmt.Sprintf("add one, for example `%s: %s`", verb, example(allowed)))
 			continue
 		}
 		name := d.text(element, "the target of "+verb)
@@ -27,7 +27,7 @@ func (d *decoder) targets(n ast.Node, verb string, allowed nemesis.Targets) []st
 			continue
 		}
 		if slices.Contains(given, name) {
-			d.report(position(element), fmt.Sprintf("%s names %s twice", verb, name), "name it once")
+			d.report(position(element), fmt.Sprintf("%s lists %s twice", verb, name), "list it once")
 			continue
 		}
 		given = append(given, name)
@@ -61,17 +61,17 @@ func (d *decoder) resolve(n ast.Node, name, verb string, allowed nemesis.Targets
 	switch {
 	case kind == nemesis.Links && allowed&nemesis.Links != 0:
 		return d.links(n, name, verb)
-	case found && allowed.Take(kind):
+	case found && allowed.Accepts(kind):
 		return []string{name}
 	case found && kind == nemesis.Loops && allowed&nemesis.Clients != 0:
 		d.report(position(n), fmt.Sprintf("%s is a client of the workload, and is busy with its loop", name),
 			fmt.Sprintf("%s takes clients of the script: name them under `clients:`", verb))
 	case found:
 		d.report(position(n), fmt.Sprintf("%s: %s is a %s", verb, name, singular(kind)),
-			fmt.Sprintf("it takes %s, as in `%s: %s`", takes(allowed), verb, example(allowed)))
-	case !d.vague:
-		d.report(position(n), fmt.Sprintf("%s: there is no %q", verb, name),
-			suggest(name, d.names(allowed), "it takes "+takes(allowed)+":"))
+			fmt.Sprintf("it accepts %s, for example `%s: %s`", acceptsText(allowed), verb, example(allowed)))
+	case !d.unresolved:
+		d.report(position(n), fmt.Sprintf("%s: unknown target %q", verb, name),
+			suggest(name, d.names(allowed), "it accepts "+acceptsText(allowed)+":"))
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (d *decoder) names(allowed nemesis.Targets) []string {
 	if allowed&nemesis.Nodes != 0 {
 		names = append(names, d.s.Nodes...)
 	}
-	if allowed.Take(nemesis.Replicas) {
+	if allowed.Accepts(nemesis.Replicas) {
 		names = append(names, slices.Sorted(maps.Keys(d.s.Replicas))...)
 	}
 	if allowed&nemesis.Links != 0 {
@@ -130,11 +130,11 @@ func (d *decoder) links(n ast.Node, name, verb string) []string {
 	if master := d.s.Replicas[from]; master != "" {
 		return d.replication(n, name, verb, from, master)
 	}
-	clients := d.end(n, name, from, append(d.clientNames(), d.workloadNames()...), "client", "clients")
+	clients := d.checkLinkEnd(n, name, from, append(d.clientNames(), d.workloadNames()...), "client", "clients")
 	servers := d.s.Nodes
 	if to != "*" {
 		all := slices.Concat(d.s.Servers(), []string{cluster.StoreName}, numbered("s", d.s.Sentinels))
-		servers = d.end(n, name, to, all, "node", "nodes")
+		servers = d.checkLinkEnd(n, name, to, all, "node", "nodes")
 	}
 	var links []string
 	for _, c := range clients {
@@ -149,32 +149,32 @@ func (d *decoder) links(n ast.Node, name, verb string) []string {
 func (d *decoder) replication(n ast.Node, name, verb, replica, master string) []string {
 	link := replica + "-" + master
 	if name != link {
-		d.report(position(n), fmt.Sprintf("the link %s: a replica has a link to its master only", name), "write "+link)
+		d.report(position(n), fmt.Sprintf("link %s: a replica has a link to its master only", name), "write "+link)
 		return nil
 	}
-	if takesMessages(verb) {
+	if interceptsMessages(verb) {
 		d.report(position(n), fmt.Sprintf("%s: no client's commands pass on the link %s", verb, name), "cut or delay it")
 		return nil
 	}
 	return []string{link}
 }
 
-// takesMessages reports whether a verb is about single commands or replies.
-func takesMessages(verb string) bool {
+// interceptsMessages reports whether a verb is about single commands or replies.
+func interceptsMessages(verb string) bool {
 	u, _ := usage(Verb(verb))
 	return slices.Contains(u.Required, "of")
 }
 
-// end resolves one end of a link.
-func (d *decoder) end(n ast.Node, link, name string, among []string, kind, plural string) []string {
+// checkLinkEnd resolves one end of a link.
+func (d *decoder) checkLinkEnd(n ast.Node, link, name string, among []string, kind, plural string) []string {
 	if name == "*" {
 		return among
 	}
 	if slices.Contains(among, name) {
 		return []string{name}
 	}
-	if !d.vague {
-		d.report(position(n), fmt.Sprintf("the link %s: there is no %s %q", link, kind, name),
+	if !d.unresolved {
+		d.report(position(n), fmt.Sprintf("link %s: unknown %s %q", link, kind, name),
 			suggest(name, among, fmt.Sprintf("a link is client-node, and the %s are", plural)))
 	}
 	return nil

@@ -13,13 +13,13 @@ import (
 func (d *decoder) readVariants(n ast.Node) {
 	list, ok := n.(*ast.SequenceNode)
 	if !ok || len(list.Values) == 0 {
-		d.mismatch(n, "variants", "a list, as in `- {without: ElapsedCheck, expect: {mutual-exclusion: violated}}`")
+		d.mismatch(n, "variants", "a list, for example `- {without: ElapsedCheck, expect: {mutual-exclusion: violated}}`")
 		return
 	}
 	for _, element := range list.Values {
 		v := d.variant(element)
 		if slices.ContainsFunc(d.s.Variants, func(other Variant) bool { return v.Name != "" && v.Name == other.Name }) {
-			d.report(position(element), fmt.Sprintf("there are two variants %q", v.Name), "give each a `name:` of its own")
+			d.report(position(element), fmt.Sprintf("duplicate variant %q", v.Name), "give each its own `name:`")
 		}
 		d.s.Variants = append(d.s.Variants, v)
 	}
@@ -33,7 +33,7 @@ func (d *decoder) variant(n ast.Node) Variant {
 	places := d.fields(n, "the variant", []field{
 		{"name", "", func(n ast.Node) { v.Name = d.text(n, "name") }},
 		{"nodes", "", func(n ast.Node) { v.Nodes = d.integer(n, "nodes", 1, 1) }},
-		{"without", "", func(n ast.Node) { v.Without = d.words(n, "without", ruleNames(), "rules") }},
+		{"without", "", func(n ast.Node) { v.Without = d.keywords(n, "without", ruleNames(), "rules") }},
 		{"lock", "", func(n ast.Node) {
 			lock := d.lock(n, d.s.Lock)
 			v.Lock = &lock
@@ -80,8 +80,8 @@ func (d *decoder) checkVariant(at *token.Position, v *Variant, places map[string
 		lock = v.Lock.Name
 	}
 	if len(v.Without) > 0 && lock != "" && !lockHasRules(lock) {
-		d.report(places["without"], fmt.Sprintf("the lock %s has no rules that could be switched off", lock),
-			"leave `without` out, or use the lock redlock")
+		d.report(places["without"], fmt.Sprintf("the lock %s has no rules to switch off", lock),
+			"remove `without`, or use the lock redlock")
 	}
 	if v.Name == "" {
 		v.Name = d.nameOf(v)
@@ -89,8 +89,8 @@ func (d *decoder) checkVariant(at *token.Position, v *Variant, places map[string
 	if v.Name == "" && places["name"] == nil {
 		d.report(at, "the variant has no name, and none can be made of what it changes", "add `name:`, a few words")
 	}
-	if len(v.Name) > longestName {
-		d.report(at, fmt.Sprintf("the variant's name has %d bytes", len(v.Name)), fmt.Sprintf("add a `name:` of at most %d", longestName))
+	if len(v.Name) > maxNameLength {
+		d.report(at, fmt.Sprintf("the variant's name has %d bytes", len(v.Name)), fmt.Sprintf("add a `name:` of at most %d", maxNameLength))
 	}
 }
 

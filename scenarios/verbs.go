@@ -11,8 +11,8 @@ import (
 // Time is in the place of targets where a step has a duration: 1.2 ttl.
 const Time nemesis.Targets = 1 << 7
 
-// takes says in words what a verb can be aimed at.
-func takes(t nemesis.Targets) string {
+// acceptsText says in words what a verb can be aimed at.
+func acceptsText(t nemesis.Targets) string {
 	if t == Time {
 		return "a duration"
 	}
@@ -86,9 +86,9 @@ func verbNames() []string {
 // modifiers lists all that the verb takes beside its targets.
 func (u Usage) modifiers() []string { return slices.Concat(u.Required, u.Optional) }
 
-// Row is the verb's line in the table of docs/scenarios.md; what it cannot do
+// TableRow is the verb's line in the table of docs/scenarios.md; what it cannot do
 // without is bold.
-func (u Usage) Row() string {
+func (u Usage) TableRow() string {
 	var modifiers []string
 	for _, m := range u.Required {
 		modifiers = append(modifiers, "**`"+m+"`**")
@@ -96,5 +96,5 @@ func (u Usage) Row() string {
 	for _, m := range u.Optional {
 		modifiers = append(modifiers, "`"+m+"`")
 	}
-	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", u.Verb, takes(u.Targets), strings.Join(modifiers, ", "), u.Doc)
+	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", u.Verb, acceptsText(u.Targets), strings.Join(modifiers, ", "), u.Doc)
 }

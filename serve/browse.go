@@ -18,7 +18,7 @@ func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
 	}
 	s.show(w, http.StatusOK, "list", site.Frame{Title: "Runs", Here: "runs", Live: s.state(), Page: struct {
 		Dir  string
-		Runs []*aRun
+		Runs []*runInfo
 		More bool
 	}{dir, all, more}})
 }
@@ -28,7 +28,7 @@ type link struct{ Name, Path, For string }
 
 // run shows one run.
 func (s *Server) run(w http.ResponseWriter, r *http.Request) {
-	run := s.asked(r.URL.Query().Get("dir"))
+	run := s.isRequested(r.URL.Query().Get("dir"))
 	if run == nil {
 		s.fail(w, http.StatusNotFound, "There is no such run.")
 		return
@@ -46,8 +46,8 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) {
 		page = ""
 	}
 	s.show(w, http.StatusOK, "run", site.Frame{Title: run.Name(), Here: "runs", Live: s.state(), Page: struct {
-		*aRun
-		Self   *aRun
+		*runInfo
+		Self   *runInfo
 		Links  []link
 		Report string
 		Result *reports.Report
@@ -55,7 +55,7 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) {
 }
 
 // Percent is how much of a run is done.
-func (r *aRun) Percent() int {
+func (r *runInfo) Percent() int {
 	if r.Underway == nil || r.Underway.Planned == 0 {
 		return 100
 	}

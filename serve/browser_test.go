@@ -2,6 +2,7 @@ package serve
 
 import (
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -22,7 +23,7 @@ const (
 // shown asks whether an element can be seen; checkVisibility alone does not
 // know of what is not displayed within a picture.
 func shown(selector string) string {
-	return `((e) => Boolean(e) && e.checkVisibility() && getComputedStyle(e).display !== "none")` +
+	return `((e) => Boolean(e) && e.checkVisibility({ visibilityProperty: true }) && getComputedStyle(e).display !== "none")` +
 		`(document.querySelector('` + selector + `'))`
 }
 
@@ -47,7 +48,7 @@ func TestBrowserListsAndComparesRuns(t *testing.T) {
 	b.Eventually("Lockproof: as expected", `document.title`)
 	b.Eventually("false", `document.querySelector(".theme").hidden`)
 	require.Equal(t, "null", b.Text(`self.origin`), "a run's own page is nobody's")
-	b.RequireQuiet()
+	b.RequireNoErrors()
 }
 
 // The page of runs goes on by itself.
@@ -65,7 +66,7 @@ func TestBrowserFollowsARun(t *testing.T) {
 	keepRun(t, out, "", "flushall")
 	require.NoError(t, p.End())
 	b.Eventually("true", shown(`.badge.good`))
-	b.RequireQuiet()
+	b.RequireNoErrors()
 }
 
 // Predict, watch, be told: nothing of the verdict is to be seen before the end.
@@ -92,7 +93,37 @@ func TestBrowserPredictsAndReveals(t *testing.T) {
 	require.Contains(t, b.Text(`document.querySelector(".remark").textContent`), "You said holds.")
 	require.Contains(t, b.Text(`document.querySelector("#outcome .lesson").textContent`), "A restart delay protects only")
 	b.RequireAccessible()
-	b.RequireQuiet()
+	b.RequireNoErrors()
+}
+
+// Of a result with two violations both pictures are set up, and who prefers that nothing
+// moves finds the story begun, not an empty picture.
+func TestBrowserSetsUpEveryPicture(t *testing.T) {
+	b := browser.Open(t, start(t, t.TempDir())+"/lab/single-instance-down")
+	b.Text(`(() => { for (const r of document.querySelectorAll("[value=unsure]")) r.checked = true; })()`)
+	b.Do(chromedp.Click(chromedp.CSS(`#experiment .first`)))
+	b.Eventually("true", folded)
+	require.Equal(t, "What happens", b.Text(`document.activeElement.textContent`), "the focus goes to what came of it")
+	require.NotEqual(t, "0", b.Text(sentences))
+	require.Equal(t, "true", b.Text(`document.querySelector("#outcome .tools .player") !== null`), "there is one toolbar")
+	b.Do(chromedp.Click(chromedp.CSS(`[data-play=end]`)))
+	require.Equal(t, "2 2", b.Text(`[...document.querySelectorAll("#outcome .timeline")].length + " " +
+		[...document.querySelectorAll("#outcome .timeline .tools")].filter((t) => !t.hidden).length`))
+	require.Equal(t, b.Text(`document.querySelector("#outcome .chart").getAttribute("width")`),
+		b.Text(`[...document.querySelectorAll("#outcome .chart")].pop().getAttribute("width")`))
+	b.RequireNoErrors()
+}
+
+// While it plays, nothing is read out: an event comes every quarter of a second.
+func TestBrowserIsSilentWhileItPlays(t *testing.T) {
+	b := browser.Open(t, start(t, t.TempDir())+"/lab/flushall")
+	b.Media(map[string]string{"prefers-reduced-motion": "no-preference"})
+	b.Visit("/lab/flushall")
+	b.Do(chromedp.Click(chromedp.CSS(`[value=unsure]`)), chromedp.Click(chromedp.CSS(`#experiment .first`)))
+	const live = `document.querySelector("#outcome .readout").getAttribute("aria-live")`
+	b.Eventually("off", live)
+	b.Do(chromedp.Click(chromedp.CSS(`[data-play=play]`)))
+	require.Equal(t, "polite", b.Text(live))
 }
 
 // Play begins by itself where things may move, and goes on by itself to the end.
@@ -110,7 +141,7 @@ func TestBrowserPlays(t *testing.T) {
 		b.Eventually("false", folded)
 		require.Equal(t, "Play", b.Text(`document.querySelector("[data-play=play]").textContent`))
 	}
-	b.RequireQuiet()
+	b.RequireNoErrors()
 }
 
 // As the delay passes the TTL the verdict turns, at once.
@@ -136,7 +167,7 @@ func TestBrowserTurnsTheVerdict(t *testing.T) {
 	b.Eventually("true", shown("#boundary svg"))
 	require.Contains(t, b.Text(`document.querySelector("#boundary figcaption").textContent`), "violated from 0.05 to")
 	b.RequireAccessible()
-	b.RequireQuiet()
+	b.RequireNoErrors()
 }
 
 // All of it can be done with the keyboard.
@@ -159,8 +190,11 @@ func TestBrowserNeedsNoMouse(t *testing.T) {
 	b.Do(press(kb.Enter)...)
 	b.Eventually("true", folded)
 	b.Text(`document.querySelector("#outcome .plot").focus()`)
+	const step = `parseInt(document.querySelector(".readout").textContent)`
+	before, err := strconv.Atoi(b.Text(step))
+	require.NoError(t, err)
 	b.Do(press(kb.ArrowRight, kb.ArrowRight)...)
-	require.Contains(t, b.Text(`document.querySelector(".readout").textContent`), "3 of ")
+	require.Equal(t, strconv.Itoa(before+2), b.Text(step))
 	require.Equal(t, "true", b.Text(folded))
 	b.Text(`document.activeElement.blur()`)
 	to("Show all")
@@ -174,7 +208,7 @@ func TestBrowserNeedsNoMouse(t *testing.T) {
 	}
 	b.Do(press(up...)...)
 	b.Eventually("holds", verdict)
-	b.RequireQuiet()
+	b.RequireNoErrors()
 }
 
 // Without JavaScript a run is a page, with the verdict and the whole story.
@@ -188,7 +222,7 @@ func TestBrowserLabWithoutJavaScript(t *testing.T) {
 		chromedp.Click(chromedp.CSS(`[name="predict-protected-data"][value=holds]`)), chromedp.Click(chromedp.CSS(`#experiment .first`)))
 	b.Eventually("holds violated", `[...document.querySelectorAll("#outcome [data-verdict]")].map((e) => e.dataset.verdict).join(" ")`)
 	require.Contains(t, b.Text(`document.querySelector("#outcome .story").innerText`), "c1 is paused")
-	b.RequireQuiet()
+	b.RequireNoErrors()
 }
 
 // Every kind of page, in both themes, on a screen and on a telephone.

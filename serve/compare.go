@@ -12,10 +12,10 @@ import (
 // compare shows runs side by side, as lockproof compare does, the rows that
 // are to be looked at first.
 func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
-	var runs []*aRun
+	var runs []*runInfo
 	var all []*reports.Report
 	for _, dir := range r.URL.Query()["run"] {
-		run := s.asked(dir)
+		run := s.isRequested(dir)
 		if run == nil || run.Report == nil {
 			s.fail(w, http.StatusNotFound, "There is no such run, or it has not ended.")
 			return
@@ -35,6 +35,6 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 	})
 	s.show(w, http.StatusOK, "compare", site.Frame{Title: "Side by side", Here: "runs", Live: s.state(), Page: struct {
 		reports.Comparison
-		Of []*aRun
+		Of []*runInfo
 	}{comparison, runs}})
 }

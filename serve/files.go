@@ -17,7 +17,7 @@ import (
 // filePolicy is for pages that a run has written: they may run their own script
 // and reach nothing, and their origin is nobody's.
 const filePolicy = "sandbox allow-scripts allow-downloads; default-src 'none'; style-src 'unsafe-inline'; " +
-	"script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+	"script-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
 
 // kinds are the files of a run that are given out, by name.
 var kinds = map[string]string{
@@ -57,6 +57,9 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", kind+"; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", filePolicy)
 	w.Header().Set("Cache-Control", "no-cache")
+	if path.Base(name) == reports.TimelineFile { // a run's page shows it, whose origin is nobody's
+		w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
+	}
 	if r.URL.Query().Has("download") {
 		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(name)}))
 	}
@@ -66,7 +69,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 // download gives out all files of a run in one archive.
 func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	dir := r.URL.Query().Get("dir")
-	run := s.asked(dir)
+	run := s.isRequested(dir)
 	if run == nil {
 		s.fail(w, http.StatusNotFound, "There is no such run.")
 		return

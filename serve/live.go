@@ -10,8 +10,8 @@ import (
 // How often the folder is looked at for a page, and how often a page is told
 // that its connection lives.
 const (
-	look  = 500 * time.Millisecond
-	alive = 15 * time.Second
+	pollInterval      = 500 * time.Millisecond
+	keepAliveInterval = 15 * time.Second
 )
 
 // progress is how far a run is, as a page is told.
@@ -46,7 +46,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	stream := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
-	ticker := time.NewTicker(look)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	told, at := "", time.Time{}
 	for {
@@ -55,7 +55,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 		case now != told:
 			told, at = now, time.Now()
 			_, err = fmt.Fprintf(w, "data: %s\n\n", now)
-		case time.Since(at) > alive:
+		case time.Since(at) > keepAliveInterval:
 			at = time.Now()
 			_, err = fmt.Fprint(w, ":\n\n")
 		}

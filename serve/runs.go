@@ -14,18 +14,18 @@ import (
 
 // The bounds of the search for runs.
 const (
-	deepest    = 5 // folders below the server's
-	mostVisits = 5000
+	maxDepth  = 5 // folders below the server's
+	maxVisits = 5000
 )
 
-// aRun is one run that a folder holds.
-type aRun struct {
+// runInfo is one run that a folder holds.
+type runInfo struct {
 	Dir   string // below the server's folder, with slashes; "." for that itself
 	State string
 	// Report is what came of a run that has ended; Underway, how far one is
 	// that has not. Trouble says why neither could be read.
 	Report   *reports.Report
-	Underway *reports.Underway
+	Underway *reports.RunInProgress
 	Trouble  string
 }
 
@@ -38,7 +38,7 @@ const (
 )
 
 // Started is when the run began; the zero time if nobody knows.
-func (r *aRun) Started() time.Time {
+func (r *runInfo) Started() time.Time {
 	switch {
 	case r.Report != nil:
 		return r.Report.Started
@@ -49,10 +49,12 @@ func (r *aRun) Started() time.Time {
 }
 
 // Good says whether all was as expected.
-func (r *aRun) Good() bool { return r.Report != nil && r.Report.ExitCode() == reports.ExitAsExpected }
+func (r *runInfo) Good() bool {
+	return r.Report != nil && r.Report.ExitCode() == reports.ExitAsExpected
+}
 
 // Name is the folder as a reader knows it.
-func (r *aRun) Name() string {
+func (r *runInfo) Name() string {
 	if r.Dir == "." {
 		return "this folder"
 	}
@@ -63,7 +65,7 @@ func (r *aRun) Name() string {
 type reading struct {
 	size     int64
 	modified time.Time
-	run      *aRun
+	run      *runInfo
 }
 
 // progressing is how far a run was with what its file was like when it was read, or why
@@ -71,7 +73,7 @@ type reading struct {
 type progressing struct {
 	size     int64
 	modified time.Time
-	underway *reports.Underway
+	underway *reports.RunInProgress
 	err      error
 }
 
@@ -84,7 +86,7 @@ func (s *Server) find() (dirs []string, more bool) {
 		}
 		visits++
 		switch {
-		case visits > mostVisits:
+		case visits > maxVisits:
 			more = true
 			return fs.SkipAll
 		case name != "." && strings.HasPrefix(d.Name(), "."), d.Name() == "trials", d.Name() == "node_modules":
@@ -92,7 +94,7 @@ func (s *Server) find() (dirs []string, more bool) {
 		case s.isRun(name):
 			dirs = append(dirs, name)
 		}
-		if strings.Count(name, "/") >= deepest {
+		if strings.Count(name, "/") >= maxDepth {
 			more = true
 			return fs.SkipDir
 		}
@@ -112,37 +114,37 @@ func (s *Server) regular(name string) bool {
 }
 
 // runs reads every run, the latest first.
-func (s *Server) runs() (all []*aRun, more bool) {
+func (s *Server) runs() (all []*runInfo, more bool) {
 	dirs, more := s.find()
 	for _, dir := range dirs {
 		all = append(all, s.read(dir))
 	}
-	slices.SortStableFunc(all, func(a, b *aRun) int { return b.Started().Compare(a.Started()) })
+	slices.SortStableFunc(all, func(a, b *runInfo) int { return b.Started().Compare(a.Started()) })
 	return all, more
 }
 
 // read reads the run of a folder. A run that is under way comes before the
 // results of an earlier one.
-func (s *Server) read(dir string) *aRun {
+func (s *Server) read(dir string) *runInfo {
 	if u, err := s.underway(dir); err == nil {
 		state := killed
 		if u.Alive {
 			state = running
 		}
-		return &aRun{Dir: dir, State: state, Underway: u}
+		return &runInfo{Dir: dir, State: state, Underway: u}
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return &aRun{Dir: dir, State: broken, Trouble: err.Error()}
+		return &runInfo{Dir: dir, State: broken, Trouble: err.Error()}
 	}
 	info, err := s.root.Lstat(filepath.FromSlash(path.Join(dir, reports.ResultsFile)))
 	if err != nil {
-		return &aRun{Dir: dir, State: broken, Trouble: err.Error()}
+		return &runInfo{Dir: dir, State: broken, Trouble: err.Error()}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r, found := s.known[dir]; found && r.size == info.Size() && r.modified.Equal(info.ModTime()) {
 		return r.run
 	}
-	run := &aRun{Dir: dir, State: ended}
+	run := &runInfo{Dir: dir, State: ended}
 	if run.Report, err = reports.Read(filepath.Join(s.dir, filepath.FromSlash(dir))); err != nil {
 		run.State, run.Trouble = broken, err.Error()
 	}
@@ -152,7 +154,7 @@ func (s *Server) read(dir string) *aRun {
 
 // underway reads how far a run is, unless its file is as it was; whether it lives shows
 // without the file.
-func (s *Server) underway(dir string) (*reports.Underway, error) {
+func (s *Server) underway(dir string) (*reports.RunInProgress, error) {
 	folder := filepath.FromSlash(dir)
 	info, err := s.root.Lstat(filepath.Join(folder, reports.ProgressFile))
 	if err != nil {
@@ -174,8 +176,8 @@ func (s *Server) underway(dir string) (*reports.Underway, error) {
 	return &now, nil
 }
 
-// asked gives the run that a query names, nil if there is none.
-func (s *Server) asked(dir string) *aRun {
+// isRequested gives the run that a query names, nil if there is none.
+func (s *Server) isRequested(dir string) *runInfo {
 	if !fs.ValidPath(dir) || !s.isRun(dir) {
 		return nil
 	}

@@ -23,6 +23,7 @@ var files embed.FS
 
 var pages = template.Must(site.Templates().Funcs(template.FuncMap{
 	"time": func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
+	"slug": suite.Slug,
 }).ParseFS(files, "*.gohtml"))
 
 // Server shows the runs below one folder.
@@ -66,7 +67,11 @@ func New(ctx context.Context, dir string, run suite.Runner) (*Server, error) {
 	s.mux.Handle("GET /guide", http.RedirectHandler("/guide/index.html", http.StatusMovedPermanently))
 	s.mux.HandleFunc("GET /guide/{name}", s.chapter)
 	s.mux.HandleFunc("GET /assets/{name}", s.asset)
-	s.mux.HandleFunc("GET /favicon.ico", s.asset)
+	s.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
+		// A run's own page asks for it, whose origin is nobody's.
+		w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
+		s.asset(w, r)
+	})
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, http.StatusNotFound, "There is no such page.")
 	})

@@ -114,6 +114,7 @@ func TestRunsAreListedAndCompared(t *testing.T) {
 	_, _, body = get(t, at+"/run?dir=mine")
 	require.Contains(t, body, "restart-delay-too-short")
 	require.Contains(t, body, `/files/mine/report.html`)
+	require.Contains(t, body, `#scenario-restart-delay-too-short">`, "a row leads to its picture")
 
 	_, _, body = get(t, at+"/compare?run=mine&run=deeper/theirs")
 	require.Contains(t, body, "2 rows in 2 runs: 1 agree, 1 disagree; 1 variant left out, which one run alone can have.")

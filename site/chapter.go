@@ -17,12 +17,13 @@ type Step struct{ Name, Title string }
 
 // ShowChapter makes the page of a chapter, for a server or as a file.
 func ShowChapter(c Chapter, served bool) Page {
-	return show(ok, "chapter", (&Site{Served: served}).frame(c.Title, "guide", c))
+	f := (&Site{Served: served}).frame(c.Title, "guide", c)
+	f.Description = "How distributed locks fail: " + c.Title + "."
+	return show(ok, "chapter", f)
 }
 
-// Start makes the first page of a site of files.
-func Start() Page {
-	f := (&Site{}).frame("See a lock fail, and why", "start", nil)
-	f.Root = ""
-	return show(ok, "start", f)
+// ShowText makes a page of a text in a frame, as a file.
+func ShowText(f Frame, text template.HTML) Page {
+	f.Page = Chapter{Title: f.Title, Text: text}
+	return show(ok, "chapter", f)
 }

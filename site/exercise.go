@@ -3,6 +3,7 @@ package site
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -18,7 +19,9 @@ import (
 )
 
 func (s *Site) exerciseList() Page {
-	return show(ok, "exercise-list", s.frame("Write the lock yourself", "exercises", exercise.Levels()))
+	f := s.frame("Write the lock yourself", "exercises", exercise.Levels())
+	f.Script = "exercise.js"
+	return show(ok, "exercise-list", f)
 }
 
 // levelView is the page of one level.
@@ -28,6 +31,7 @@ type levelView struct {
 	Next      string
 	Decided   map[string]string
 	Trouble   string
+	Code      string // the whole lock, at the end
 	Progress  *exercise.Progress
 	Answer    *breach
 	Passed    bool
@@ -69,7 +73,7 @@ func (s *Site) exercise(ctx context.Context, name string, r Request) Page {
 		status = s.examine(ctx, v, r.Form)
 	}
 	f := s.frame(level.Title, "exercises", v)
-	f.Script = "exercise.js"
+	f.Script, f.Description = "exercise.js", level.Text
 	return show(status, "exercise", f)
 }
 
@@ -85,8 +89,11 @@ func (s *Site) examine(ctx context.Context, v *levelView, form url.Values) int {
 		v.Trouble = "The number of schedules that were tried is not a number."
 		return wrongForm
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.limit)
-	defer cancel()
+	if s.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.limit)
+		defer cancel()
+	}
 	p, err := v.Level.Examine(ctx, s.run, without, tried)
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		v.Trouble = "The test took too long, and was given up."
@@ -94,12 +101,18 @@ func (s *Site) examine(ctx context.Context, v *levelView, form url.Values) int {
 	}
 	if err == nil && p.Broken != nil {
 		v.Answer, err = answer(p, without)
+		if err == nil {
+			for _, a := range v.Answer.Accounts {
+				a.Cause = v.decisions() // the rules' names are not his
+			}
+		}
 	}
 	if err != nil {
 		v.Trouble = "The examination failed: " + err.Error()
 		return broken
 	}
 	v.Progress, v.Passed = &p, p.Passed()
+	v.Code = wholeLock
 	return ok
 }
 
@@ -110,9 +123,7 @@ func answer(p exercise.Progress, without []string) (*breach, error) {
 		return nil, err
 	}
 	b := &breach{Title: p.Scenario.Title, Accounts: html.Accounts("exercise", *p.Broken, told)}
-	for _, step := range p.Scenario.Script {
-		b.Steps = append(b.Steps, reports.StepText(step))
-	}
+	b.Steps = stepsOf(p.Scenario)
 	for _, r := range p.Broken.Results {
 		if r.Verdict == history.Violated {
 			b.Results = append(b.Results, r)
@@ -131,6 +142,42 @@ func answer(p exercise.Progress, without []string) (*breach, error) {
 	}
 	return b, nil
 }
+
+// decisions are what the learner decided otherwise than the rules ask, in his own words.
+func (l levelView) decisions() string {
+	var all []string
+	for _, q := range l.Questions {
+		said := l.Decided[q.Name]
+		o, err := q.Decide(said)
+		if err != nil || len(o.Off) == 0 {
+			continue
+		}
+		if o.Label != "" {
+			said = o.Label
+		}
+		all = append(all, fmt.Sprintf("“%s: %s”", q.Label, said))
+	}
+	return "your decision, " + strings.Join(all, " and ") + "."
+}
+
+// wholeLock is what the six levels make, in no language.
+const wholeLock = `acquire(key, ttl):
+  repeat a few times, with a random delay in between:
+    token = 20 random bytes               # anew for each attempt
+    start = monotonic clock
+    on each of N distinct servers, at once, each with a short timeout:
+      SET key token NX PX ttl
+    validity = ttl - (monotonic clock - start) - drift
+    if N/2 + 1 said yes and validity > 0:
+      return token, validity
+    release(key, token)                   # on every server, after its SET
+
+release(key, token):
+  on each server, in one step: if GET key == token then DEL key
+
+extend(key, token, ttl):                  # a limited number of times
+  on each server, in one step: if GET key == token then PEXPIRE key ttl
+  it holds if N/2 + 1 said yes in time`
 
 // sentence makes one of an error.
 func sentence(text string) string {

@@ -36,8 +36,12 @@ type Frame struct {
 	// Served: a server answers, which has runs as well. Else the engine does.
 	Served bool
 	Live   string // the state of what is under way, as /live tells it
+	Wide   bool   // it has a table that needs all the room there is
 	Script string // of the page's own
-	Page   any
+	Style  string // likewise
+	// Description is what a shared link shows below the title.
+	Description string
+	Page        any
 }
 
 // to is the address of a page in a folder of the site.

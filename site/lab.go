@@ -172,12 +172,11 @@ func (s *Site) showLab(status int, v *labView) Page {
 	name, query := v.Catalogued.Name, question(v.Query())
 	v.Link, v.Record, v.Chapters = name+".html"+query, name+historySuffix+query, guide.About(name)
 	set := v.Scenario()
+	v.Setting = []string{fmt.Sprintf("A lease lasts for %s; a client that finds the lock taken waits and asks again", reports.Duration(set.TTL))}
 	for _, c := range set.Clients {
 		v.Setting = append(v.Setting, c.Name+" "+reports.ClientText(c))
 	}
-	for _, step := range set.Script {
-		v.Steps = append(v.Steps, reports.StepText(step))
-	}
+	v.Steps = stepsOf(set)
 	if k := set.Workload; k != nil {
 		v.Setting = append(v.Setting,
 			fmt.Sprintf("%d clients ask for the lock again and again, for %s; each holds it for about %s",
@@ -192,8 +191,18 @@ func (s *Site) showLab(status int, v *labView) Page {
 		}
 	}
 	f := s.frame(v.Catalogued.Name+" in the lab", "lab", v)
-	f.Script = "lab.js"
+	f.Script, f.Description = "lab.js", v.Catalogued.Title+". Predict what becomes of it, and change it until the verdict changes."
 	return show(status, "lab", f)
+}
+
+// stepsOf are the steps of a script, without what has to come of them: a reader is asked.
+func stepsOf(s *scenarios.Scenario) []string {
+	var all []string
+	for _, step := range s.Script {
+		step.Must = ""
+		all = append(all, reports.StepText(step))
+	}
+	return all
 }
 
 // outcomeOf tells what came of an experiment, beside what the reader said or what
@@ -283,9 +292,9 @@ func drawBoundary(e *lab.Experiment, found *lab.Boundary) *boundary {
 		b.Rows = append(b.Rows, row)
 	}
 	b.Now = (float64(slices.Index(found.Values, n.Value)) + 0.5) * w
-	if n.Predicted > 0 {
-		b.Predicted = float64(slices.Index(found.Values, n.Predicted)) * w
-		b.Prediction = fmt.Sprintf("%s %s", lab.Text(n.Predicted), n.Unit)
+	if n.Predictable > 0 {
+		b.Predicted = float64(slices.Index(found.Values, n.Predictable)) * w
+		b.Prediction = fmt.Sprintf("%s %s", lab.Text(n.Predictable), n.Unit)
 	}
 	return b
 }

@@ -15,6 +15,9 @@
       this.timeline = window.timelineOf(outcome.querySelector(".timeline"));
       this.tools = outcome.querySelector(".player");
       this.tools.hidden = false;
+      const { figure } = this.timeline; // one toolbar: the picture's own steps are the player's
+      for (const b of figure.querySelectorAll("[data-do=back], [data-do=on]")) b.remove();
+      figure.querySelector(".tools").prepend(this.tools);
       this.speed = this.tools.querySelector("select");
       this.button = this.tools.querySelector("[data-play=play]");
       const act = { start: () => this.begin(), back: () => this.step(-1), play: () => this.toggle(), on: () => this.step(1), end: () => this.reveal() };
@@ -29,7 +32,8 @@
       this.timeline.figure.addEventListener("step", (e) => { if (this.folded && !this.timer) this.draw(e.detail.a); });
       if (!outcome.classList.contains("guessed")) return;
       this.begin();
-      if (!still.matches) this.toggle(); // who wants nothing to move begins by hand
+      if (still.matches) this.step(1); // who wants nothing to move steps by hand, from the first turn on
+      else this.toggle();
     }
 
     get last() { return this.timeline.events.length - 1; }
@@ -63,6 +67,7 @@
       if (this.timer) return this.pause();
       if (!this.folded || this.timeline.step >= this.last) this.begin();
       this.button.textContent = "Pause";
+      this.timeline.readout.setAttribute("aria-live", "off"); // each event, several a second, is too much to hear
       this.tick(performance.now());
     }
 
@@ -91,6 +96,7 @@
     pause() {
       this.timer = false;
       this.button.textContent = "Play";
+      this.timeline.readout.setAttribute("aria-live", "polite");
     }
 
     reveal() {
@@ -103,6 +109,7 @@
 
   const play = () => {
     const outcome = byId("outcome");
+    for (const figure of outcome.querySelectorAll(".timeline")) window.timelineOf(figure);
     if (outcome.querySelector(".timeline")) new Player(outcome);
     else outcome.classList.remove("unfolding");
   };
@@ -151,7 +158,7 @@
   const form = byId("experiment");
 
   const asked = {}; // the number of the latest request for each part
-  const run = async (action, data, parts) => {
+  const run = async (action, data, parts, predicted) => {
     const own = (asked[parts[0]] = (asked[parts[0]] || 0) + 1);
     form.setAttribute("aria-busy", "true");
     try {
@@ -161,7 +168,10 @@
       if (!page.getElementById("experiment")) throw new Error("the answer is no page of the lab");
       swap(page, answer.ok ? ["problem", ...parts] : ["problem"]);
       for (const radio of form.querySelectorAll("[type=radio]")) radio.required = false;
-      if (answer.ok && parts.includes("outcome")) play();
+      if (answer.ok && parts.includes("outcome")) {
+        play();
+        if (predicted) byId("outcome").querySelector("h2").focus();
+      }
     } catch (e) {
       byId("problem").textContent = unreachable(e);
     }
@@ -187,7 +197,7 @@
     if (boundary) return run(e.submitter.formAction, data, ["boundary"]);
     clearTimeout(soon);
     byId("boundary").replaceChildren();
-    run(form.action, data, ["schedule", "outcome"]);
+    run(form.action, data, ["schedule", "outcome"], true);
   });
 
   // A control that is turned runs the experiment again, without a prediction:

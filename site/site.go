@@ -18,16 +18,13 @@ type Site struct {
 	Served bool
 	bench  *lab.Bench
 	run    suite.Runner
-	limit  time.Duration // of one request
+	limit  time.Duration // of one request, 0 for none
 }
 
-// patience bounds what the engine does for one request: it runs a tenth as fast as a
-// server, and for one reader alone.
-const patience = 3 * time.Minute
-
-// New makes a site whose trials run runs.
+// New makes a site whose trials run runs. A server's requests are bounded. The engine, which
+// runs a tenth as fast and for one reader alone, goes on until that reader leaves.
 func New(run suite.Runner, served bool) *Site {
-	s := &Site{Served: served, run: run, limit: patience}
+	s := &Site{Served: served, run: run}
 	if served {
 		s.limit = lab.Limit
 	}

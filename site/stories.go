@@ -3,6 +3,7 @@ package site
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"lockproof/docs/guide"
 	"lockproof/lab"
@@ -45,9 +46,7 @@ func (s *Site) story(ctx context.Context, name string) Page {
 		return s.fail(notFound, "There is no story of that name.")
 	}
 	v := &storyView{Scenario: all[i], Chapters: guide.About(name)}
-	for _, step := range all[i].Script {
-		v.Steps = append(v.Steps, reports.StepText(step))
-	}
+	v.Steps = stepsOf(all[i])
 	for _, variant := range append([]scenarios.Variant{{}}, all[i].Variants...) {
 		if variant.Name != "" && variant.Name == all[i].OneNode() {
 			continue // it is for other locks
@@ -58,7 +57,9 @@ func (s *Site) story(ctx context.Context, name string) Page {
 		}
 		v.Tellings = append(v.Tellings, t)
 	}
-	return show(ok, "story", s.frame(name, "stories", v))
+	f := s.frame(all[i].Title, "stories", v)
+	f.Description = strings.TrimSpace(all[i].Lesson)
+	return show(ok, "story", f)
 }
 
 func (s *Site) tell(ctx context.Context, of *scenarios.Scenario, variant, id string) (telling, error) {

@@ -3,6 +3,7 @@ package validate
 import (
 	"time"
 
+	"lockproof/validate/deploy"
 	"lockproof/validate/settings"
 )
 
@@ -19,53 +20,42 @@ const (
 // Row is what came of one crash kind with locks of one TTL.
 type Row struct {
 	Point
-	Return  settings.Return `json:"return"`
-	Verdict Verdict         `json:"verdict"`
-	Reason  string          `json:"reason"` // one sentence
-	// Doubts are the remarks that keep it from being safe.
-	Doubts []settings.Remark `json:"doubts,omitempty"`
-	Tally  Tally             `json:"trials"`
+	Return  deploy.Return `json:"return"`
+	Verdict Verdict       `json:"verdict"`
+	Reason  string        `json:"reason"` // one sentence
+	// Link is the link of the chain that keeps it from being judged.
+	Link *deploy.Link `json:"link,omitempty"`
+	// Condition is what a safe verdict rests on besides the chain.
+	Condition string `json:"condition,omitempty"`
+	Tally     Tally  `json:"trials"`
 }
 
 // Hazard is a way to lose a lock besides a crash of a node.
 type Hazard struct {
 	Name    string         `json:"name"`
+	ID      string         `json:"id"`
 	Verdict Verdict        `json:"verdict"`
 	Reason  string         `json:"reason"`
 	Place   settings.Place `json:"place"`
 	Tally   Tally          `json:"trials"`
 }
 
-// Gap is how long nobody could get the lock after a majority of the nodes went
-// down in the same way at once.
-type Gap struct {
-	Crash   settings.Crash `json:"crash"`
-	TTL     time.Duration  `json:"ttl"`
-	Longest time.Duration  `json:"longest"` // nanoseconds
-}
-
 // Answer is all that was found out.
 type Answer struct {
-	Question    Question             `json:"-"`
-	Verdict     Verdict              `json:"verdict"`
-	Rows        []Row                `json:"rows"`
-	Service     *settings.Service    `json:"service,omitempty"`
-	Takeovers   []TakeoverRow        `json:"takeovers,omitempty"`
-	Hazards     []Hazard             `json:"hazards,omitempty"`
-	Gaps        []Gap                `json:"gaps,omitempty"`
-	Unknown     []settings.Directive `json:"unknown,omitempty"`
-	Remarks     []settings.Remark    `json:"remarks,omitempty"`
-	Throughput  *Throughput          `json:"throughput,omitempty"`
-	Frontier    *Frontier            `json:"frontier,omitempty"`
-	Delays      []Found              `json:"delays,omitempty"`
-	Drifts      []Limit              `json:"drifts,omitempty"`
-	Pauses      []Limit              `json:"pauses,omitempty"`
-	Advice      []Advice             `json:"advice,omitempty"`
-	Interrupted bool                 `json:"interrupted,omitempty"`
+	Question  Question          `json:"-"`
+	Verdict   Verdict           `json:"verdict"`
+	Rows      []Row             `json:"rows"`
+	Server    *deploy.Server    `json:"server"`
+	Service   *settings.Service `json:"service,omitempty"`
+	Takeovers []TakeoverRow     `json:"takeovers,omitempty"`
+	Hazards   []Hazard          `json:"hazards,omitempty"`
+	// Assumptions are what each safe rests on.
+	Assumptions []deploy.Link `json:"assumptions,omitempty"`
+	Runbooks    []Runbook     `json:"runbooks,omitempty"`
+	Disk        *Disk         `json:"disk,omitempty"`
+	Interrupted bool          `json:"interrupted,omitempty"`
 	// Failure is how the harness itself first failed, in any trial.
-	Failure string `json:"failure,omitempty"`
-	// Skipped says what was not measured and why.
-	Skipped []string      `json:"skipped,omitempty"`
+	Failure string        `json:"failure,omitempty"`
 	Trials  int           `json:"trials"`
 	Elapsed time.Duration `json:"elapsed"` // nanoseconds
 }

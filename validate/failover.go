@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"lockproof/harness/suite"
 	"lockproof/nemesis"
 	"lockproof/scenarios"
+	"lockproof/validate/deploy"
 	"lockproof/validate/settings"
 )
 
@@ -45,16 +45,11 @@ type TakeoverRow struct {
 
 // judgeTakeovers runs the takeovers of the question. The lock lives on one master: of
 // several, each fails over by itself.
-func (a *Asker) judgeTakeovers(ctx context.Context, answer *Answer) error {
+func (a *Runner) judgeTakeovers(ctx context.Context, answer *Answer) error {
 	if a.Failover == nil {
 		return nil
 	}
 	a.stage("takeovers by a replica")
-	for i, r := range answer.Remarks {
-		if r.Failover { // it is judged here
-			answer.Remarks[i].Doubts = nil
-		}
-	}
 	for _, kind := range a.Takeovers {
 		if a.Failover.Never && kind != ByHand { // nothing promotes a replica, so that nothing is to be tried
 			continue
@@ -81,12 +76,12 @@ func (a *Asker) judgeTakeovers(ctx context.Context, answer *Answer) error {
 }
 
 // judgeTakeover gives a row its verdict and the reason.
-func (a *Asker) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
+func (a *Runner) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
 	t := r.Tally
 	r.Verdict = Inconclusive
 	switch {
-	case t.Violated > 0 && a.Redis.Unread != "" && r.Takeover == TwoMasters: // min-replicas-to-write might help
-		r.Reason = "unsafe by what was read, but " + a.Redis.Unread
+	case t.Violated > 0 && len(a.Server.Unsettled(settings.Kill)) > 0 && r.Takeover == TwoMasters: // min-replicas-to-write might help
+		r.Reason = "unsafe by what was read, but " + a.Server.Unsettled(settings.Kill)[0].String()
 	case t.Violated > 0:
 		r.Verdict, r.Reason = Unsafe, a.whyTaken(r)
 	case t.Failed > 0:
@@ -97,9 +92,8 @@ func (a *Asker) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
 		r.Reason = fmt.Sprintf("%d of %d trials decided nothing: %s", t.Inconclusive, t.Decided()+t.Inconclusive, t.Why)
 	case t.Decided() < a.Trials:
 		r.Reason = fmt.Sprintf("cut short after %d of %d trials", t.Decided(), a.Trials)
-	case len(answer.Unknown) > 0:
-		d := answer.Unknown[0]
-		r.Reason = fmt.Sprintf("no violation, but %s: it is not known whether %s matters", d.Place, d.Name)
+	case a.Service == nil && len(a.Server.Unsettled(settings.Kill)) > 0:
+		r.Reason = a.Server.Unsettled(settings.Kill)[0].String()
 	case a.countsOnReplicas(r) && a.Failover.Uncounted != "":
 		r.Reason = fmt.Sprintf("no violation if there are %d replicas and no more, but %s: give --replicas", a.Failover.Replicas, a.Failover.Uncounted)
 	case a.Service != nil: // nobody has tried the service itself
@@ -113,12 +107,12 @@ func (a *Asker) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
 // countsOnReplicas says whether no violation of a takeover rests on how many replicas there are:
 // a further one may be promoted without what others have acknowledged, or keep a master in
 // office that is cut off. Of a master that dies it does not where every lock has expired by then.
-func (a *Asker) countsOnReplicas(r TakeoverRow) bool {
+func (a *Runner) countsOnReplicas(r TakeoverRow) bool {
 	return a.Service == nil && (r.Takeover != MasterDies || r.After <= r.TTL)
 }
 
 // whyTaken says in one sentence how a lock is given away.
-func (a *Asker) whyTaken(r TakeoverRow) string {
+func (a *Runner) whyTaken(r TakeoverRow) string {
 	why := "the master answers before its replicas have the lock"
 	if a.Wait > 0 {
 		why = fmt.Sprintf("%s leaves one of %d replicas without the lock", a.waiting(), a.Failover.Replicas)
@@ -131,13 +125,13 @@ func (a *Asker) whyTaken(r TakeoverRow) string {
 	default:
 		why += fmt.Sprintf(", and one that lacks it is promoted (%s)", promotion(r, a.Failover))
 	}
-	if a.Redis.MinReplicas > 0 && r.Takeover != ByHand {
-		why += fmt.Sprintf("; min-replicas-to-write stops it only when their word is %d s old", a.Redis.MinLag)
+	if a.Server.Redis.MinReplicas > 0 && r.Takeover != ByHand {
+		why += fmt.Sprintf("; min-replicas-to-write stops it only when their word is %d s old", a.Server.Redis.MinLag)
 	}
 	return why
 }
 
-func promotion(r TakeoverRow, f *settings.Failover) string {
+func promotion(r TakeoverRow, f *deploy.Failover) string {
 	if r.After == 0 {
 		return f.Why
 	}
@@ -145,7 +139,7 @@ func promotion(r TakeoverRow, f *settings.Failover) string {
 }
 
 // whyNotTaken says in one sentence why no lock is given away.
-func (a *Asker) whyNotTaken(r TakeoverRow) string {
+func (a *Runner) whyNotTaken(r TakeoverRow) string {
 	switch {
 	case a.Wait >= a.Failover.Replicas && a.countsOnReplicas(r):
 		command, _, _ := strings.Cut(a.waiting(), " ")
@@ -153,13 +147,13 @@ func (a *Asker) whyNotTaken(r TakeoverRow) string {
 			"an extension needs a %s of its own, and is not tried", a.kept(), a.waiting(), command)
 	case r.Takeover == TwoMasters:
 		return fmt.Sprintf("the master grants nothing once its replicas' word is %d s old, and one is promoted after %s, when what it "+
-			"granted before has expired", a.Redis.MinLag, r.After)
+			"granted before has expired", a.Server.Redis.MinLag, r.After)
 	}
 	return fmt.Sprintf("a replica is promoted after %s, when every lock of %s has expired", r.After, r.TTL)
 }
 
 // waiting is the command by which the lock waits.
-func (a *Asker) waiting() string {
+func (a *Runner) waiting() string {
 	if a.WaitAOF {
 		return fmt.Sprintf("WAITAOF 1 %d", a.Wait)
 	}
@@ -167,7 +161,7 @@ func (a *Asker) waiting() string {
 }
 
 // kept says what it waits for.
-func (a *Asker) kept() string {
+func (a *Runner) kept() string {
 	switch replicas := counted(a.Failover.Replicas); {
 	case a.WaitAOF:
 		return "its server and " + replicas + " have it on disk"
@@ -188,7 +182,7 @@ func counted(replicas int) string {
 // behind is the one-way delay of a replica that is promoted by hand. Any is enough, but a
 // promotion of a real server takes some time; a lock that waits for the replica is to get its
 // word.
-func (a *Asker) behind(ttl time.Duration) time.Duration {
+func (a *Runner) behind(ttl time.Duration) time.Duration {
 	if a.Wait > 0 {
 		return 5 * time.Millisecond
 	}
@@ -197,13 +191,13 @@ func (a *Asker) behind(ttl time.Duration) time.Duration {
 
 // takeover makes the nth trial of a row. The clocks of the clients are right, for a lock on
 // one master need not allow for drift; that of the Sentinels runs fast.
-func (a *Asker) takeover(r TakeoverRow, n int) suite.Job {
+func (a *Runner) takeover(r TakeoverRow, n int) suite.Job {
 	f, none := a.Failover, 0
 	s := &scenarios.Scenario{
 		Name:  fmt.Sprintf("%s-ttl-%s-%d", r.Takeover, r.TTL, n),
 		Title: fmt.Sprintf("%s, promoted after %s, TTL %s, %s of %d", r.Takeover, r.After, r.TTL, a.waiting(), f.Replicas),
 		TTL:   r.TTL, Nodes: []string{"n1"}, Replicas: map[string]string{}, On: kinds.Names(),
-		Persistence: PersistenceOf(a.Redis), Redis: map[string]string{},
+		Persistence: PersistenceOf(a.Server.Redis), Redis: map[string]string{},
 		Lock: scenarios.Lock{Name: "single", Wait: a.Wait, WaitAOF: a.WaitAOF, Connection: locks.ConnectionOne,
 			RetryMin: scenarios.Span{TTLs: 0.2}, RetryMax: scenarios.Span{TTLs: 0.4}},
 		// After the takeover there is no replica left to wait for.
@@ -215,8 +209,8 @@ func (a *Asker) takeover(r TakeoverRow, n int) suite.Job {
 	for i := range f.Replicas {
 		s.Replicas[fmt.Sprintf("r%d", i+1)] = "n1"
 	}
-	if a.Redis.MinReplicas > 0 {
-		s.Redis[cluster.MinReplicas], s.Redis[cluster.MinLag] = strconv.Itoa(a.Redis.MinReplicas), strconv.Itoa(a.Redis.MinLag)
+	if a.Server.Redis.MinReplicas > 0 {
+		s.Redis[cluster.MinReplicas], s.Redis[cluster.MinLag] = strconv.Itoa(a.Server.Redis.MinReplicas), strconv.Itoa(a.Server.Redis.MinLag)
 	}
 	s.Script = append(s.Script, scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k2", Must: "ok"},
 		scenarios.Step{Verb: scenarios.VerbAwaitSync, Targets: replicas(s)})
@@ -238,13 +232,13 @@ func (a *Asker) takeover(r TakeoverRow, n int) suite.Job {
 // expectGrants gives the lock the time that it needs. A trial in which c1 does not get it
 // shows nothing, unless that is what makes the takeover safe: the lock waits for replicas, or
 // the master refuses it.
-func (a *Asker) expectGrants(s *scenarios.Scenario) {
+func (a *Runner) expectGrants(s *scenarios.Scenario) {
 	for i, step := range s.Script {
 		if step.Verb != scenarios.VerbAcquire || step.Key != lockKey {
 			continue
 		}
 		s.Script[i].Within.Fixed = s.Lock.NodeTimeout.Fixed
-		if a.Wait == 0 && a.Redis.MinReplicas == 0 {
+		if a.Wait == 0 && a.Server.Redis.MinReplicas == 0 {
 			s.Script[i].Must = "ok"
 		}
 	}
@@ -266,7 +260,7 @@ var (
 
 // masterDies cuts the replica that will be promoted off, lets c1 have the lock, and the
 // master dies: at once, or later in the lease.
-func (a *Asker) masterDies(r TakeoverRow, n int) []scenarios.Step {
+func (a *Runner) masterDies(r TakeoverRow, n int) []scenarios.Step {
 	steps := []scenarios.Step{{Verb: nemesis.Cut, Targets: []string{"r1-n1"}}}
 	if n > 0 {
 		steps = append(steps, wait(time.Duration(radical(n, 2)*float64(a.graceful()))))
@@ -283,7 +277,7 @@ func (a *Asker) masterDies(r TakeoverRow, n int) []scenarios.Step {
 }
 
 // byHand promotes a replica whose master lives: right after c1 got the lock, or before.
-func (a *Asker) byHand(r TakeoverRow, n int) []scenarios.Step {
+func (a *Runner) byHand(r TakeoverRow, n int) []scenarios.Step {
 	if n%2 == 0 {
 		late := scenarios.Step{Verb: nemesis.Delay, Targets: []string{"r1-n1"}, By: scenarios.Span{Fixed: a.behind(r.TTL)}}
 		return []scenarios.Step{late, c1Asks, taken, c2Asks}
@@ -294,7 +288,7 @@ func (a *Asker) byHand(r TakeoverRow, n int) []scenarios.Step {
 // twoMasters cuts the master off, with c1 on its side, and promotes a replica on c2's. The
 // other replicas, if there are any, are on the master's side, where they acknowledge what it
 // is asked, or on neither. c1 asks after that, or before.
-func (a *Asker) twoMasters(s *scenarios.Scenario, r TakeoverRow, n int) []scenarios.Step {
+func (a *Runner) twoMasters(s *scenarios.Scenario, r TakeoverRow, n int) []scenarios.Step {
 	var cuts []string // c1 does not ask r1, nor c2 n1
 	for i, name := range replicas(s) {
 		if i > 0 && n%2 == 0 { // on the master's side
@@ -307,8 +301,8 @@ func (a *Asker) twoMasters(s *scenarios.Scenario, r TakeoverRow, n int) []scenar
 	switch {
 	case n == 0:
 		asks = promoted + time.Millisecond
-	case n == 1 && a.Redis.MinReplicas > 0: // shortly before it refuses
-		asks = max(time.Duration(a.Redis.MinLag)*time.Second-100*time.Millisecond, 0)
+	case n == 1 && a.Server.Redis.MinReplicas > 0: // shortly before it refuses
+		asks = max(time.Duration(a.Server.Redis.MinLag)*time.Second-100*time.Millisecond, 0)
 	}
 	if asks < promoted {
 		return append(steps, wait(asks), c1Asks, wait(promoted-asks), taken, c2Asks)
@@ -320,15 +314,15 @@ func (a *Asker) twoMasters(s *scenarios.Scenario, r TakeoverRow, n int) []scenar
 }
 
 // early is when a replica is promoted by a clock that runs fast.
-func (a *Asker) early(after time.Duration) time.Duration {
+func (a *Runner) early(after time.Duration) time.Duration {
 	return time.Duration(float64(after) / (1 + a.Drift))
 }
 
 // graceful is for how long a cut off replica is tried: past the time at which its master
 // refuses locks, if it does.
-func (a *Asker) graceful() time.Duration {
-	if a.Redis.MinReplicas > 0 {
-		return time.Duration(a.Redis.MinLag+2) * time.Second
+func (a *Runner) graceful() time.Duration {
+	if a.Server.Redis.MinReplicas > 0 {
+		return time.Duration(a.Server.Redis.MinLag+2) * time.Second
 	}
 	return time.Second
 }
@@ -350,38 +344,4 @@ func AskedTakeovers(names []string) (asked []Takeover) {
 		}
 	}
 	return asked
-}
-
-// adviseWait tries whether takeovers are safe for a lock that waits for every replica.
-func (a *Asker) adviseWait(ctx context.Context, answer *Answer) error {
-	unsafe := slices.ContainsFunc(answer.Takeovers, func(r TakeoverRow) bool { return r.Verdict == Unsafe })
-	if !unsafe || a.Wait >= a.Failover.Replicas || a.Service != nil { // which need not have WAIT
-		return nil
-	}
-	asker, found, counted := *a, &Answer{}, *a.Failover
-	counted.Uncounted = ""
-	asker.Failover = &counted
-	asker.Wait, asker.Trials, asker.On, asker.Out = a.Failover.Replicas, adviceTrials, suite.Virtual, ""
-	err := asker.judgeTakeovers(ctx, found)
-	a.Failure = cmp.Or(a.Failure, asker.Failure)
-	if err != nil || ctx.Err() != nil {
-		return err
-	}
-	advice := Advice{File: "the code of all clients", Against: "takeovers", Verdict: Safe,
-		Lines: []string{asker.waiting() + " and a timeout, on the connection of the SET; give the lock up if fewer answer"},
-		Cost:  "each lock waits for the replicas, and nobody gets one while a replica is away"}
-	if without := a.Failover.WithoutAOF; a.WaitAOF && len(without) > 0 {
-		advice.Lines = append(advice.Lines, "and appendonly yes for each replica, for WAITAOF never counts one without: "+strings.Join(without, ", and "))
-	}
-	if a.Failover.Uncounted != "" {
-		advice.Cost += fmt.Sprintf("; %d has to be the number of all replicas", asker.Wait)
-	}
-	for _, r := range found.Takeovers {
-		if r.Verdict != Safe {
-			return nil
-		}
-		advice.Tally.Held += r.Tally.Held
-	}
-	answer.Advice = append(answer.Advice, advice)
-	return nil
 }

@@ -1,24 +1,28 @@
 package validate
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
+	"lockproof/validate/deploy"
 	"lockproof/validate/settings"
 )
 
 // takenOver asks about the takeovers of a master with these settings.
-func takenOver(t *testing.T, text string, f settings.Failover, wait int) *Asker {
+func takenOver(t *testing.T, text string, f deploy.Failover, wait int) *Runner {
 	t.Helper()
-	a := asker(t, "4-always.conf", atOnce(), settings.Kill)
-	r, err := settings.ParseRedis("redis.conf", "appendonly yes\nappendfsync always\n"+text)
+	a := runner(t, "4-always.conf", 0, settings.Kill)
+	d, err := deploy.Read(nil, deploy.Options{Set: strings.Split(strings.TrimSpace("appendonly yes\nappendfsync always\n"+text), "\n")})
 	require.NoError(t, err)
-	a.Redis, a.Failover, a.Takeovers, a.Wait, a.Trials = r, &f, Takeovers, wait, 12
+	a.Server, a.Failover, a.Takeovers, a.Wait, a.Trials = d.Server, &f, Takeovers, wait, 12
 	return a
 }
 
@@ -47,7 +51,7 @@ func TestTakeovers(t *testing.T) {
 		{"that stops too late", 1, 3 * second, 0, "min-replicas-to-write 1\nmin-replicas-max-lag 4\n", [3]Verdict{Safe, Unsafe, Unsafe}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			answer := judged(t, takenOver(t, tt.lines, settings.Failover{Replicas: tt.replicas, After: tt.after, Why: "as it is set"}, tt.wait))
+			answer := judged(t, takenOver(t, tt.lines, deploy.Failover{Replicas: tt.replicas, After: tt.after, Why: "as it is set"}, tt.wait))
 			require.Len(t, answer.Takeovers, 3)
 			var got [3]Verdict
 			var reasons string
@@ -63,7 +67,7 @@ func TestTakeovers(t *testing.T) {
 
 // Nothing but takeovers that were tried, and held, is safe.
 func TestTakeoversThatDecideNothingAreNotSafe(t *testing.T) {
-	f := settings.Failover{Replicas: 1}
+	f := deploy.Failover{Replicas: 1}
 	for _, trial := range []suite.Result{result(history.Inconclusive), {Failure: "n1 did not start"}, {Skipped: "no replicas"}, {}} {
 		a := takenOver(t, "", f, 1)
 		a.Suite = giving(trial)
@@ -78,21 +82,22 @@ func TestTakeoversThatDecideNothingAreNotSafe(t *testing.T) {
 	require.Equal(t, Inconclusive, judged(t, a).Takeovers[0].Verdict, "what is not known may matter")
 }
 
-// WAIT is advised where it was tried and helps, and crashes keep their own advice.
-func TestWaitIsAnAdvice(t *testing.T) {
-	a := takenOver(t, "", settings.Failover{Replicas: 2}, 0)
+// WAIT is advised where it was tried and helps.
+func TestWaitIsARunbook(t *testing.T) {
+	a := takenOver(t, "", deploy.Failover{Replicas: 2}, 0)
 	answer := judged(t, a)
 	require.NoError(t, a.Advise(t.Context(), answer))
-	require.Len(t, answer.Advice, 1, "no crash is unsafe")
-	require.Equal(t, "takeovers", answer.Advice[0].Against)
-	require.Contains(t, answer.Advice[0].Lines[0], "WAIT 2")
-	require.Equal(t, 3*adviceTrials, answer.Advice[0].Tally.Held)
+	require.Len(t, answer.Runbooks, 2, "no crash is unsafe; the last is fencing")
+	require.Equal(t, "takeovers", answer.Runbooks[0].Against)
+	require.Contains(t, answer.Runbooks[0].Steps[0].Do, "WAIT 2")
 }
 
 // A service is unsafe by its documents, or in doubt: never safe, for nobody has tried it.
 func TestServicesAreJudgedByTheirDocuments(t *testing.T) {
 	for _, s := range settings.Services() {
-		a := takenOver(t, "", *s.Failover(1), 0)
+		server, f := deploy.Managed(s, 1)
+		a := takenOver(t, "", *f, 0)
+		a.Server = server
 		a.Service, a.Crashes = &s, nil
 		want := Unsafe
 		if s.Durable {
@@ -101,47 +106,41 @@ func TestServicesAreJudgedByTheirDocuments(t *testing.T) {
 		answer := judged(t, a)
 		require.NoError(t, a.Advise(t.Context(), answer))
 		require.Empty(t, answer.Rows)
-		require.Empty(t, answer.Advice)
+		require.Empty(t, answer.Runbooks)
 		require.Equal(t, want, answer.Verdict, s.Name)
 		for _, r := range answer.Takeovers {
 			require.Equal(t, want, r.Verdict, s.Name)
 			require.Zero(t, r.Tally.Inconclusive+r.Tally.Failed, s.Name)
 		}
-		require.Contains(t, answer.Remarks[len(answer.Remarks)-1].Place.File, "https://")
+		require.Contains(t, answer.Server.Place.File, "https://")
 	}
 }
 
 // A lock that waits for all replicas that are known is safe only if there are no more.
 func TestWaitingForReplicasThatAreNotCountedIsNotSafe(t *testing.T) {
-	f := settings.Failover{Replicas: 1, Uncounted: "compose.yaml:9 says replicas: 2"}
+	f := deploy.Failover{Replicas: 1, Uncounted: "compose.yaml:9 says replicas: 2"}
 	for _, r := range judged(t, takenOver(t, "", f, 1)).Takeovers {
 		require.Equal(t, Inconclusive, r.Verdict)
 		require.Contains(t, r.Reason, "no violation if there are 1 replicas and no more, but compose.yaml:9 says replicas: 2: give --replicas")
 	}
 	f.After = 3 * time.Second // when every lock has expired, whoever is promoted
 	require.Equal(t, Safe, judged(t, takenOver(t, "", f, 1)).Takeovers[0].Verdict)
-
-	a := takenOver(t, "", f, 0)
-	answer := judged(t, a)
-	require.NoError(t, a.Advise(t.Context(), answer))
-	require.Len(t, answer.Advice, 1)
-	require.Contains(t, answer.Advice[0].Cost, "1 has to be the number of all replicas")
 }
 
 // A lock that waits for its server's disk outlives a power loss under everysec, and no
 // takeover; with appendfsync no it waits in vain.
 func TestALockThatWaitsForDisks(t *testing.T) {
-	a := asker(t, "", atOnce(), settings.Kill, settings.PowerLoss)
+	a := runner(t, "", 0, settings.Kill, settings.PowerLoss)
 	for fsync, want := range map[string]Verdict{"everysec": Safe, "always": Safe, "no": Inconclusive} {
 		r, err := settings.ParseRedis("redis.conf", "save \"\"\nappendonly yes\nappendfsync "+fsync+"\n")
 		require.NoError(t, err)
-		a.Redis, a.TTLs, a.WaitAOF = r, []time.Duration{20 * time.Second}, true
+		a.Server.Redis, a.TTLs, a.WaitAOF = r, []time.Duration{20 * time.Second}, true
 		for _, row := range judged(t, a).Rows {
 			require.Equal(t, want, row.Verdict, "%s %s: %s", fsync, row.Crash, row.Reason)
 		}
 	}
 	for wait, want := range []Verdict{Unsafe, Safe} {
-		b := takenOver(t, "appendfsync everysec\n", settings.Failover{Replicas: 1}, wait)
+		b := takenOver(t, "appendfsync everysec\n", deploy.Failover{Replicas: 1}, wait)
 		b.WaitAOF, b.TTLs, b.Crashes = true, []time.Duration{20 * time.Second}, nil
 		for _, row := range judged(t, b).Takeovers {
 			require.Equal(t, want, row.Verdict, "WAITAOF 1 %d, %s: %s", wait, row.Takeover, row.Reason)
@@ -151,8 +150,24 @@ func TestALockThatWaitsForDisks(t *testing.T) {
 
 // Where no Sentinel promotes a replica, only a promotion by hand is tried.
 func TestReplicasThatAreNeverPromoted(t *testing.T) {
-	answer := judged(t, takenOver(t, "", settings.Failover{Replicas: 1, Never: true}, 0))
+	answer := judged(t, takenOver(t, "", deploy.Failover{Replicas: 1, Never: true}, 0))
 	require.Len(t, answer.Takeovers, 1)
 	require.Equal(t, ByHand, answer.Takeovers[0].Takeover)
 	require.Equal(t, Unsafe, answer.Takeovers[0].Verdict)
+}
+
+// result is a trial with a verdict on mutual exclusion.
+func result(verdict string) suite.Result {
+	return suite.Result{Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: verdict}}}
+}
+
+// giving is a suite of which each trial gives the same.
+func giving(result suite.Result) suite.Runner {
+	return func(_ context.Context, jobs []suite.Job, _ suite.Options, _ func(suite.Result)) (all []suite.Result, err error) {
+		for _, job := range jobs {
+			result.Scenario = job.Scenario.Name
+			all = append(all, result)
+		}
+		return all, nil
+	}
 }

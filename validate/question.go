@@ -9,27 +9,26 @@ import (
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/suite"
+	"lockproof/validate/deploy"
 	"lockproof/validate/settings"
 )
 
 // Question is what an operator wants to know.
 type Question struct {
-	Redis   *settings.Redis
-	Policy  settings.Policy
+	// Server is what is asked about, with the chain of what is known of it.
+	Server  *deploy.Server
 	TTLs    []time.Duration // of the clients' locks
 	Crashes []settings.Crash
-	// Ignore names unknown directives that the operator knows not to matter.
-	Ignore []string
-	On     string // the cluster
-	Trials int    // of each crash and TTL
-	Seed   uint64
+	On      string // the cluster
+	Trials  int    // of each crash and TTL
+	Seed    uint64
 	// Drift is the lock's drift factor: the part of the TTL that is set aside
 	// for clocks. Clocks are as wrong in the trials as it allows.
 	Drift float64
 	// Failover is what is known of replicas that may take a node's place; nil: there are
 	// none. Takeovers are the ways in which they may, and Wait is for how many of them the
 	// lock waits, by WAIT on the connection of its SET.
-	Failover  *settings.Failover
+	Failover  *deploy.Failover
 	Takeovers []Takeover
 	Wait      int
 	// WaitAOF: it waits by WAITAOF in place of WAIT, for its own server's disk and for those
@@ -41,9 +40,8 @@ type Question struct {
 	Guard    bool
 	Parallel int
 	Out      string // folder for the histories of violations, "" for none
-	// Again reads the question's files once more, changed ones in their place; nil: there are
-	// none.
-	Again func(settings.Files) (Question, error)
+	// Disk is how long an fsync of this machine's disk takes; nil: it was not measured.
+	Disk *Disk
 }
 
 // Longest is the longest TTL, which is the one that a restart delay has to
@@ -69,26 +67,16 @@ func PersistenceOf(r *settings.Redis) cluster.Persistence {
 	return cluster.PersistNone
 }
 
-// persistenceAfter names what the settings keep in a crash: nothing, where the data are
-// gone with it.
-func persistenceAfter(r *settings.Redis, crash settings.Crash) cluster.Persistence {
-	if r.Lost[crash] != "" {
+// persistenceAfter names what a server keeps in a crash: nothing, where the data are gone with it.
+func persistenceAfter(s *deploy.Server, crash settings.Crash) cluster.Persistence {
+	if s.Lost[crash] != "" {
 		return cluster.PersistNone
 	}
-	return PersistenceOf(r)
+	return PersistenceOf(s.Redis)
 }
-
-// loses says whether a server with these settings can forget an acknowledged lock in a crash.
-func loses(r *settings.Redis, crash settings.Crash) bool {
-	return Forgets(persistenceAfter(r, crash), crash)
-}
-
-// Persistences lists the settings of a frontier, the weakest first.
-var Persistences = []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo,
-	cluster.PersistEverysec, cluster.PersistAlways}
 
 // Forgets says whether a server with these settings can forget an acknowledged
-// lock in a crash. Every AOF setting writes before it replies, and the
+// lock in a crash. An AOF is written before the reply, unless a background fsync runs (Row.Condition), and the
 // page cache outlives the process; a clean SHUTDOWN saves or fsyncs; a power
 // loss takes what was not fsynced.
 func Forgets(p cluster.Persistence, crash settings.Crash) bool {
@@ -106,8 +94,8 @@ func (q Question) options() suite.Options {
 	return suite.Options{Cluster: q.On, Trials: 1, Seed: q.Seed, Parallel: q.Parallel, Retries: suite.DefaultRetries}
 }
 
-// Asker runs a question's trials.
-type Asker struct {
+// Runner runs a question's trials.
+type Runner struct {
 	Question
 	Suite suite.Runner
 	// Observe is called once for each trial that finishes, one call at a time.
@@ -119,7 +107,7 @@ type Asker struct {
 	Failure string
 }
 
-func (a *Asker) stage(format string, args ...any) {
+func (a *Runner) stage(format string, args ...any) {
 	if a.Stage != nil {
 		a.Stage(fmt.Sprintf(format, args...))
 	}
@@ -127,7 +115,7 @@ func (a *Asker) stage(format string, args ...any) {
 
 // run runs jobs on the question's cluster, or in virtual time, without keeping
 // histories unless keep says so.
-func (a *Asker) run(ctx context.Context, jobs []suite.Job, seed uint64, on string, keep bool) ([]suite.Result, error) {
+func (a *Runner) run(ctx context.Context, jobs []suite.Job, seed uint64, on string, keep bool) ([]suite.Result, error) {
 	if len(jobs) == 0 || ctx.Err() != nil {
 		return nil, nil
 	}
@@ -143,7 +131,7 @@ func (a *Asker) run(ctx context.Context, jobs []suite.Job, seed uint64, on strin
 }
 
 // suite runs jobs, and keeps in mind how the harness failed.
-func (a *Asker) suite(ctx context.Context, jobs []suite.Job, o suite.Options) ([]suite.Result, error) {
+func (a *Runner) suite(ctx context.Context, jobs []suite.Job, o suite.Options) ([]suite.Result, error) {
 	observe := a.Observe
 	if observe == nil {
 		observe = func(suite.Result) {}

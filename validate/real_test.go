@@ -1,11 +1,9 @@
 package validate
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,8 +12,6 @@ import (
 	"lockproof/harness/cluster/local"
 	"lockproof/harness/suite"
 	"lockproof/internal/needs"
-	"lockproof/redlock"
-	"lockproof/validate/settings"
 )
 
 // TestMain makes the test binary a client when the local cluster starts it as
@@ -53,10 +49,10 @@ func TestTheNineFilesOnRealRedis(t *testing.T) {
 	needRedis(t)
 	for _, f := range files {
 		t.Run(f.file, func(t *testing.T) {
-			a := asker(t, f.file, atOnce())
+			a := runner(t, f.file, 0)
 			a.On, a.Trials = suite.Local, 1
 			answer := judged(t, a)
-			if PersistenceOf(a.Redis) == cluster.PersistEverysec && answer.Rows[2].Verdict == Safe {
+			if PersistenceOf(a.Server.Redis) == cluster.PersistEverysec && answer.Rows[2].Verdict == Safe {
 				answer = judged(t, a) // the second of everysec turned between two commands
 			}
 			require.Equal(t, f.rows, verdicts(answer), "%+v", answer.Rows)
@@ -69,50 +65,4 @@ func TestTheNineFilesOnRealRedis(t *testing.T) {
 			require.Equal(t, Unsafe, answer.Verdict)
 		})
 	}
-}
-
-func TestPointsOnRealRedisAgreeWithVirtualTime(t *testing.T) {
-	needRedis(t)
-	checks, err := asker(t, "", atOnce()).Confirm(context.Background())
-	require.NoError(t, err)
-	unsafe := 0
-	for _, c := range checks {
-		require.True(t, c.Agrees(), "%s %s back after %s: virtual %+v, real %+v", c.Persistence, c.Crash, c.Delay, c.Virtual, c.Real)
-		forgets := Forgets(c.Persistence, c.Crash) && c.Delay < Boundary(c.TTL, redlock.DefaultDrift)
-		require.Equal(t, forgets, c.Unsafe(), "the prediction")
-		if forgets {
-			unsafe++
-		}
-	}
-	require.Greater(t, unsafe, 6)
-	require.Greater(t, len(checks)-unsafe, 6)
-}
-
-func TestThroughputIsMeasuredSideBySide(t *testing.T) {
-	needRedis(t)
-	measured, err := asker(t, "", atOnce()).MeasureThroughput(context.Background())
-	require.NoError(t, err)
-	require.Len(t, measured.Rates, 3)
-	for _, r := range measured.Rates {
-		require.Positive(t, r.One, r.Persistence)
-		require.Positive(t, r.Many, r.Persistence)
-	}
-	require.Positive(t, measured.Fdatasync)
-	require.GreaterOrEqual(t, measured.FdatasyncP99, measured.Fdatasync)
-	require.Equal(t, measured.Of(cluster.PersistNone), measured.Of(cluster.PersistRDB), "RDB writes nothing on the way")
-	require.Zero(t, (*Throughput)(nil).Of(cluster.PersistNone))
-}
-
-func TestAnAskerOnRealRedisStopsWhenTold(t *testing.T) {
-	needRedis(t)
-	a := asker(t, "2-no-persistence.conf", settings.Delayed(20*time.Second, "--restart-delay"), settings.Kill)
-	a.On = suite.Local
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
-	defer cancel()
-	answer := &Answer{}
-	began := time.Now()
-	require.NoError(t, a.Judge(ctx, answer))
-	require.Less(t, time.Since(began), 15*time.Second)
-	require.True(t, answer.Interrupted)
-	require.NotEqual(t, Safe, answer.Verdict)
 }

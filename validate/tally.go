@@ -72,7 +72,7 @@ func (t *Tally) count(trial suite.Result, property string) {
 
 // tally runs the nth to the last trial of each point, all points side by side,
 // and counts. Keep keeps the histories of violations.
-func (a *Asker) tally(ctx context.Context, points []Point, from, until int, on string, keep bool) ([]Tally, error) {
+func (a *Runner) tally(ctx context.Context, points []Point, from, until int, on string, keep bool) ([]Tally, error) {
 	counts := make([]Tally, len(points))
 	for n := from; n < until && ctx.Err() == nil; n++ {
 		jobs, places := make([]suite.Job, len(points)), map[string]int{}

@@ -8,6 +8,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"lockproof/redlock"
+	"lockproof/redlock/batch"
+	"lockproof/redlock/guard"
+	"lockproof/redlock/native"
+	"lockproof/redlock/server"
 )
 
 // redlockLocker is the reference, with every rule on.
@@ -16,18 +20,25 @@ type redlockLocker struct {
 	clients []*redis.Client
 }
 
+// full is what a service would use: everything but the restart guard, which needs to know the longest TTL.
+var full = []server.Decorator{batch.Pipelines(batch.Wait), native.Commands, guard.Servers(guard.Options{})}
+
 // openRedlock sets no option but a node timeout that a busy machine does not reach: what is
 // measured is the work, not attempts that were given up.
 func openRedlock(addrs []string) (locker, error) {
-	return openReference(clients(addrs), redlock.WithNodeTimeout(500*time.Millisecond))
+	return openReference(clients(addrs), 500*time.Millisecond, full...)
 }
 
-func openReference(all []*redis.Client, options ...redlock.Option) (locker, error) {
-	nodes := make([]redis.UniversalClient, len(all))
+func openReference(all []*redis.Client, timeout time.Duration, decorators ...server.Decorator) (locker, error) {
+	clients := make([]redis.UniversalClient, len(all))
 	for i, c := range all {
-		nodes[i] = c
+		clients[i] = c
 	}
-	lock, err := redlock.New(nodes, options...)
+	nodes, err := server.Nodes(clients, decorators...)
+	if err != nil {
+		return nil, errors.Join(err, closeAll(all))
+	}
+	lock, err := redlock.New(nodes, redlock.Options{NodeTimeout: timeout})
 	if err != nil {
 		return nil, errors.Join(err, closeAll(all))
 	}

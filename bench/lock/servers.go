@@ -67,7 +67,7 @@ func (s *Servers) start(ctx context.Context, program string, i int) error {
 	ctx, cancel := context.WithTimeout(ctx, process.Timeout)
 	defer cancel()
 	for {
-		if reply, err := server.Ask(ctx, addr, "PING"); err == nil && reply == "+PONG" {
+		if reply, err := server.Query(ctx, addr, "PING"); err == nil && reply == "+PONG" {
 			return nil
 		}
 		select {

@@ -9,26 +9,30 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"lockproof/bench/figures"
-	"lockproof/redlock"
+	"lockproof/redlock/batch"
+	"lockproof/redlock/guard"
+	"lockproof/redlock/native"
+	"lockproof/redlock/server"
 )
 
 // variants are the reference with one thing changed. The first two are as it is: what
 // they differ by is the error of the method.
 var variants = []peer{
-	{name: "redlock", open: openPatient},
-	{name: "redlock, again", open: openPatient},
-	{name: "redlock, guarded", open: openGuarded},
+	variant("redlock", full...),
+	variant("redlock, again", full...),
+	variant("redlock, guarded", batch.Pipelines(batch.Wait), native.Commands, guard.Servers(guard.Options{Longest: ttl})),
+	variant("redlock, no pipelines", native.Commands, guard.Servers(guard.Options{})),
+	variant("redlock, no native", batch.Pipelines(batch.Wait), guard.Servers(guard.Options{})),
+	variant("redlock, no guard", batch.Pipelines(batch.Wait), native.Commands),
+	variant("redlock, no decorator"),
 }
 
 // patience is a node timeout for a machine that stands still for a second now and then,
 // which one of some thousand turns meets.
-var patience = redlock.WithNodeTimeout(ttl / 2)
+const patience = ttl / 2
 
-func openPatient(addrs []string) (locker, error) { return openReference(clients(addrs), patience) }
-
-// openGuarded is the reference with a restart guard.
-func openGuarded(addrs []string) (locker, error) {
-	return openReference(clients(addrs), patience, redlock.WithRestartGuard(ttl))
+func variant(name string, decorators ...server.Decorator) peer {
+	return peer{name: name, open: func(addrs []string) (locker, error) { return openReference(clients(addrs), patience, decorators...) }}
 }
 
 // scripted is the reference as a user who may not use the servers' own commands, and
@@ -40,7 +44,7 @@ var scripted = peer{name: "redlock, scripts", open: func(addrs []string) (locker
 		o.Username, o.Password = scriptsUser, scriptsUser
 		all = append(all, redis.NewClient(&o))
 	}
-	return openReference(all, patience)
+	return openReference(all, patience, full...)
 }}
 
 const scriptsUser = "scripts"

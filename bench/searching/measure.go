@@ -65,7 +65,7 @@ func Measure(ctx context.Context, say func(format string, args ...any)) ([]figur
 		return nil, err
 	}
 	defer children.Close()
-	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: 1, States: true, Brief: true})
+	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: 1, VerdictsOnly: true})
 	if err != nil {
 		return nil, err
 	}
@@ -73,41 +73,20 @@ func Measure(ctx context.Context, say func(format string, args ...any)) ([]figur
 	title := fmt.Sprintf("The first violation that a search finds on one core, of %d seeds", seeds)
 	rules := figures.Section{Name: "explore", Title: title,
 		Notes: []string{fmt.Sprintf("a search that finds nothing ends after %s, and counts with what it has tried by then", bound)}}
-	ways := figures.Section{Name: "strategies", Title: title + ", by how schedules are chosen"}
-	var done []figures.Section
-	for _, part := range []struct {
-		figures.Section
-		spaces []explore.Space
-	}{{rules, spaces()}, {ways, strategies()}} {
-		for _, space := range part.spaces {
-			row, err := row(ctx, say, pool, space, seeds)
-			if err != nil { // each row that is there is whole
-				return append(done, part.Section), err
-			}
-			part.Rows = append(part.Rows, row)
+	for _, space := range spaces() {
+		row, err := row(ctx, say, pool, space, seeds)
+		if err != nil { // each row that is there is whole
+			return []figures.Section{rules}, err
 		}
-		done = append(done, part.Section)
+		rules.Rows = append(rules.Rows, row)
 	}
-	return done, nil
-}
-
-// strategies are what the ways to choose schedules are compared on: rules that
-// take some hundred schedules to be missed.
-func strategies() []explore.Space {
-	var all []explore.Space
-	for _, rule := range []redlock.Rule{redlock.FreshToken, redlock.ExtendMajority, redlock.ElapsedCheck} {
-		for _, way := range []explore.Strategy{explore.Uniform, explore.Swarm, explore.Guided, explore.PCTCP} {
-			all = append(all, explore.Space{Lock: locks.Reference, TTL: time.Second, Strategy: way, Without: []string{string(rule)},
-				Properties: []string{checker.MutualExclusion}})
-		}
-	}
-	return all
+	return []figures.Section{rules}, nil
 }
 
 // spaces are what is searched: the reference without each rule, and locks that others
 // have made.
 func spaces() []explore.Space {
-	base := explore.Space{Lock: locks.Reference, TTL: time.Second, Strategy: explore.Uniform}
+	base := explore.Space{Lock: locks.Reference, TTL: time.Second}
 	var all []explore.Space
 	for _, info := range redlock.Rules() {
 		s := base
@@ -148,10 +127,9 @@ func row(ctx context.Context, say func(string, ...any), pool *suite.Pool, space 
 	for _, rule := range space.Without {
 		name += " without " + rule
 	}
-	name += ", " + string(space.Strategy)
 	var found, schedules, seconds, steps []float64
 	for seed := range seeds {
-		search := explore.Search{Space: space, Seed: uint64(seed * apart), For: bound, Enough: 1, Try: pool.Try, Side: 1}
+		search := explore.Search{Space: space, Seed: uint64(seed * apart), For: bound, MaxFinds: 1, Try: pool.Try, Parallel: 1}
 		began := time.Now()
 		tally, err := search.Run(ctx)
 		if err = errors.Join(err, ctx.Err()); err != nil {
@@ -164,7 +142,7 @@ func row(ctx context.Context, say func(string, ...any), pool *suite.Pool, space 
 			f := &tally.Finds[0]
 			found, tried, took = append(found, 1), f.Number+1, f.At
 			search.Shrink = shrinking
-			search.Smaller(ctx, f)
+			search.ShrinkFind(ctx, f)
 			steps = append(steps, float64(len(f.Shrunk.Steps)))
 		}
 		schedules, seconds = append(schedules, float64(tried)), append(seconds, took.Seconds())

@@ -25,7 +25,7 @@ const (
 )
 
 // whole is the reference under its default assumptions.
-var whole = explore.Space{Lock: locks.Reference, TTL: time.Second, Strategy: explore.Uniform}
+var whole = explore.Space{Lock: locks.Reference, TTL: time.Second}
 
 // MeasureRate measures how many schedules are gone through a second, and what parts of one
 // take: round by round the same schedules, in each of the ways.
@@ -92,7 +92,7 @@ func rateSection(parts []part, seen seen) figures.Section {
 // that is wanted.
 func goThrough(ctx context.Context, children *suite.Children, cores int, kept func(suite.Result)) (time.Duration, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
-	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: cores, States: true, Brief: true, Events: kept != nil})
+	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: cores, VerdictsOnly: true, Events: kept != nil})
 	if err != nil {
 		return 0, err
 	}
@@ -105,7 +105,7 @@ func goThrough(ctx context.Context, children *suite.Children, cores int, kept fu
 			return r
 		}
 	}
-	search := explore.Search{Space: whole, Schedules: perRound, Try: try, Side: cores}
+	search := explore.Search{Space: whole, Schedules: perRound, Try: try, Parallel: cores}
 	began := time.Now()
 	tally, err := search.Run(ctx)
 	if len(tally.Failed) > 0 {
@@ -117,13 +117,13 @@ func goThrough(ctx context.Context, children *suite.Children, cores int, kept fu
 // idle runs as many trials in which nothing happens.
 func idle(ctx context.Context, children *suite.Children) (time.Duration, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: 1, States: true, Brief: true})
+	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: 1, VerdictsOnly: true})
 	if err != nil {
 		return 0, err
 	}
 	defer pool.Close()
 	nothing := explore.Schedule{TTL: whole.TTL, Nodes: 5, Clients: 3}
-	job := suite.Job{Scenario: nothing.Scenario("nothing", nil), Lock: whole.Lock, Lenient: true}
+	job := suite.Job{Scenario: nothing.Scenario("nothing", nil), Lock: whole.Lock, AllowBetter: true}
 	began := time.Now()
 	for seed := range uint64(perRound) {
 		if r := pool.Try(ctx, job, seed); r.Failure != "" {

@@ -23,5 +23,5 @@ func Serve() int {
 // Children runs trials as lockproof does.
 func Children() (*suite.Children, error) {
 	self, err := os.Executable()
-	return &suite.Children{Command: []string{self, Child}, Said: os.Stderr}, err
+	return &suite.Children{Command: []string{self, Child}, Stderr: os.Stderr}, err
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/assert"
@@ -35,7 +34,7 @@ func TestAKeyEndsWithin2ms(t *testing.T) {
 	ends := func() *tape {
 		tape := newTape().clock(100, "n1", 5000, 1).took(200, "c1>n1", "a")
 		for _, e := range tape.events[len(tape.events)-2:] {
-			e.Command.Ends = 5900 * ms
+			e.Command.ExpiresAt = 5900 * ms
 		}
 		return tape
 	}
@@ -182,10 +181,10 @@ func TestWhatIsJudgedIsCounted(t *testing.T) {
 	}
 	assert.Equal(t, 1+151, tape.report().Judged, "a look, and the commands")
 
-	var none time.Duration
+	var none int
 	var always clock
-	piece := []*op{{deed: take, answer: yes, token: "a", ret: 5}, {deed: take, answer: no, token: "b", seen: "a", call: 2, ret: 6}}
-	assert.Equal(t, porcupine.CheckResult(porcupine.Unknown), judge{clock: &always, left: &none}.ask(piece))
+	piece := []*op{{action: take, answer: yes, token: "a", ret: 5}, {action: take, answer: no, token: "b", seen: "a", call: 2, ret: 6}}
+	assert.Equal(t, porcupine.CheckResult(porcupine.Unknown), registerModel{clock: &always, left: &none}.linearizable(piece))
 }
 
 func TestFindingsAreInOrder(t *testing.T) {
@@ -210,15 +209,15 @@ func TestWhatSettles(t *testing.T) {
 		op      op
 		settles bool
 	}{
-		{op{deed: take, answer: yes, token: "a"}, true}, {op{deed: take, answer: yes, token: "a", seen: "a"}, false},
-		{op{deed: take, answer: no, token: "a"}, false}, {op{deed: take, token: "a"}, false},
-		{op{deed: remove, answer: yes, token: "a"}, true}, {op{deed: remove, answer: no, token: "a"}, false},
-		{op{deed: remove, token: "a"}, false}, {op{deed: extend, answer: yes, token: "a"}, false}, {op{deed: reset, answer: yes}, false},
-		{op{deed: look, answer: no}, true}, {op{deed: look, answer: yes, seen: "a"}, true}, {op{deed: read, answer: yes, seen: "a"}, false},
-		{op{deed: put, answer: yes, token: "x"}, true}, {op{deed: put, answer: no, token: "x", check: compared}, false},
-		{op{deed: put, token: "x"}, false}, {op{deed: get, answer: yes, seen: "x", check: fenced}, true},
-		{op{deed: get, answer: yes, seen: "x"}, false}, {op{deed: get, answer: yes, seen: "x...", check: fenced}, false},
-		{op{deed: get, answer: no, check: fenced}, false}, {op{deed: get, seen: "x", check: fenced}, false},
+		{op{action: take, answer: yes, token: "a"}, true}, {op{action: take, answer: yes, token: "a", seen: "a"}, false},
+		{op{action: take, answer: no, token: "a"}, false}, {op{action: take, token: "a"}, false},
+		{op{action: remove, answer: yes, token: "a"}, true}, {op{action: remove, answer: no, token: "a"}, false},
+		{op{action: remove, token: "a"}, false}, {op{action: extend, answer: yes, token: "a"}, false}, {op{action: reset, answer: yes}, false},
+		{op{action: look, answer: no}, true}, {op{action: look, answer: yes, seen: "a"}, true}, {op{action: read, answer: yes, seen: "a"}, false},
+		{op{action: put, answer: yes, token: "x"}, true}, {op{action: put, answer: no, token: "x", check: compared}, false},
+		{op{action: put, token: "x"}, false}, {op{action: get, answer: yes, seen: "x", check: fenced}, true},
+		{op{action: get, answer: yes, seen: "x"}, false}, {op{action: get, answer: yes, seen: "x...", check: fenced}, false},
+		{op{action: get, answer: no, check: fenced}, false}, {op{action: get, seen: "x", check: fenced}, false},
 	} {
 		o := &test.op
 		require.Equal(t, test.settles, o.settles(), "%+v", o)
@@ -226,12 +225,12 @@ func TestWhatSettles(t *testing.T) {
 			continue
 		}
 		before := nodes
-		if o.deed == put || o.deed == get {
+		if o.action == put || o.action == get {
 			before = store
 		}
 		left := map[state]bool{}
 		for _, s := range before {
-			for _, next := range (judge{clock: &always}).after(s, o) {
+			for _, next := range (registerModel{clock: &always}).successors(s, o) {
 				left[next] = true
 			}
 		}
@@ -251,4 +250,19 @@ func TestAFencedStoreIsKnownByItsReads(t *testing.T) {
 	assert.Empty(t, reads().fencedWrite(900, "v2", 2, true).report().Findings)
 	assert.Len(t, reads().fencedRead(900, 2, "v2", true).report().Findings, 1)
 	assert.Len(t, reads().fencedWrite(900, "v2", 1, true).report().Findings, 1)
+}
+
+// Where nobody answers, every order is possible until the last look contradicts all of them:
+// the search gives up after so many steps, on a slow machine as on a fast one.
+func TestASearchEndsAfterSoManySteps(t *testing.T) {
+	left := searchesLimit
+	var always clock
+	piece := []*op{{action: look, answer: no, ret: 1}}
+	for i := range 40 {
+		piece = append(piece, &op{action: take, token: string(rune('a' + i)), call: int64(2 + i), ret: never})
+	}
+	piece = append(piece, &op{action: look, answer: yes, seen: "nobody", call: 100, ret: 101})
+	found := registerModel{clock: &always, left: &left}.linearizable(piece)
+	assert.Equal(t, porcupine.CheckResult(porcupine.Unknown), found)
+	assert.InDelta(t, searchesLimit-searchLimit, left, 100_000)
 }

@@ -15,13 +15,13 @@ const (
 	// mostOperations is how many are kept where nothing allows a cut, as commands that
 	// were never answered may be carried out at any time.
 	mostOperations = 2048
-	// searchLimit is how long porcupine may look for an order of one piece, and all of
-	// its searches in one history together: pieces have an order as a rule, and it is
-	// found at once.
-	searchLimit, searchesLimit = 2 * time.Second, 10 * time.Second
-	// late is after how long no event comes any more that says something of now, in
+	// searchLimit is how many steps porcupine may try for one piece, and all of its
+	// searches in one history together: pieces have an order as a rule, and it is found at
+	// once. Steps are counted, not time, so that every machine judges alike.
+	searchLimit, searchesLimit = 50_000, 500_000
+	// maxEventDelay is after how long no event comes any more that says something of now, in
 	// real time: an engine tells late of a server that died.
-	late = int64(5 * time.Second)
+	maxEventDelay = int64(5 * time.Second)
 )
 
 // register is one key on one node, with the operations on it that have not been
@@ -79,7 +79,7 @@ func (g *register) cut(r *Reader) {
 func (g *register) lastCut(r *Reader) int {
 	until := r.now
 	if r.header.RealTime {
-		until -= late
+		until -= maxEventDelay
 	}
 	cut, latest := 0, int64(-1)              // the latest end before an operation
 	for i, o := range g.ops[:len(g.ops)-1] { // the last has only begun
@@ -97,14 +97,14 @@ func (g *register) finish(r *Reader) {
 	g.ops = nil
 }
 
-// judge looks for an order of a piece that a register allows.
+// registerModel looks for an order of a piece that a register allows.
 func (g *register) judge(r *Reader, piece []*op) {
 	if len(piece) == 0 {
 		return
 	}
 	r.report.Judged += len(piece)
-	strict := judge{clock: &g.node.clock, slack: r.slack, left: &r.searching}
-	switch strict.ask(piece) {
+	strict := registerModel{clock: &g.node.clock, slack: r.slack, left: &r.searching}
+	switch strict.linearizable(piece) {
 	case porcupine.Ok:
 		return
 	case porcupine.Unknown:
@@ -115,44 +115,50 @@ func (g *register) judge(r *Reader, piece []*op) {
 	lenient := strict
 	lenient.lenient = true
 	about, judge := Cluster, lenient
-	if lenient.ask(piece) == porcupine.Ok {
+	if lenient.linearizable(piece) == porcupine.Ok {
 		about, judge = Lock, strict
 	}
-	at := judge.impossible(piece)
+	at := judge.firstImpossible(piece)
 	r.report.add(Finding{
 		About: about, Time: at.call, Process: g.node.name, Key: g.key, Event: at.event,
-	}, func() string { return g.told(about, piece, at) + r.doubt(about, g) })
+	}, func() string { return g.describe(about, piece, at) + r.scriptCaveat(about, g) })
 }
 
-// ask asks porcupine whether a piece is linearizable.
-func (j judge) ask(piece []*op) porcupine.CheckResult {
-	if inTurn(piece) {
-		return j.follow(piece)
+// linearizable asks porcupine whether a piece is linearizable.
+func (j registerModel) linearizable(piece []*op) porcupine.CheckResult {
+	if sequential(piece) {
+		return j.replay(piece)
+	}
+	steps := min(searchLimit, *j.left)
+	if steps <= 0 {
+		return porcupine.Unknown
 	}
 	model := porcupine.NondeterministicModel{
 		Init: func() []any { return []any{state{}} },
 		Step: func(s, o, _ any) []any {
+			if steps, *j.left = steps-1, *j.left-1; steps < 0 {
+				return nil // nothing leads on: the search comes to its end
+			}
 			var next []any
-			for _, n := range j.after(s.(state), o.(*op)) {
+			for _, n := range j.successors(s.(state), o.(*op)) {
 				next = append(next, n)
 			}
 			return next
 		},
 	}
-	if *j.left <= 0 {
-		return porcupine.Unknown
-	}
-	began := time.Now()
-	defer func() { *j.left -= time.Since(began) }()
 	operations := make([]porcupine.Operation, len(piece))
 	for i, o := range piece {
 		operations[i] = porcupine.Operation{Input: o, Call: o.call, Return: o.ret}
 	}
-	return porcupine.CheckOperationsTimeout(model.ToModel(), operations, min(searchLimit, *j.left))
+	found := porcupine.CheckOperationsTimeout(model.ToModel(), operations, 0)
+	if found != porcupine.Ok && steps < 0 {
+		return porcupine.Unknown
+	}
+	return found
 }
 
-// inTurn: each operation was over before the next was called, so there is one order.
-func inTurn(piece []*op) bool {
+// sequential: each operation was over before the next was called, so there is one order.
+func sequential(piece []*op) bool {
 	for i, o := range piece[1:] {
 		if o.call <= piece[i].ret {
 			return false
@@ -161,13 +167,13 @@ func inTurn(piece []*op) bool {
 	return true
 }
 
-// follow steps through the only order that there is.
-func (j judge) follow(piece []*op) porcupine.CheckResult {
+// replay steps through the only order that there is.
+func (j registerModel) replay(piece []*op) porcupine.CheckResult {
 	states := []state{{}}
 	for _, o := range piece {
 		var next []state
 		for _, s := range states {
-			for _, n := range j.after(s, o) {
+			for _, n := range j.successors(s, o) {
 				if !slices.Contains(next, n) {
 					next = append(next, n)
 				}
@@ -180,13 +186,13 @@ func (j judge) follow(piece []*op) porcupine.CheckResult {
 	return porcupine.Ok
 }
 
-// impossible gives the operation by which a piece has no order any more.
-func (j judge) impossible(piece []*op) *op {
-	n := sort.Search(len(piece), func(n int) bool { return j.ask(piece[:n]) == porcupine.Illegal })
+// firstImpossible gives the operation by which a piece has no order any more.
+func (j registerModel) firstImpossible(piece []*op) *op {
+	n := sort.Search(len(piece), func(n int) bool { return j.linearizable(piece[:n]) == porcupine.Illegal })
 	return piece[min(max(n, 1), len(piece))-1]
 }
 
-func (g *register) told(about About, piece []*op, at *op) string {
+func (g *register) describe(about About, piece []*op, at *op) string {
 	before := "nothing"
 	if i := slices.Index(piece, at); i > 0 {
 		before = fmt.Sprintf("%s (%s, at %s)", piece[i-1], piece[i-1].process, when(piece[i-1].call))
@@ -199,10 +205,10 @@ func (g *register) told(about About, piece []*op, at *op) string {
 	return told
 }
 
-// doubt is what else may be behind a finding about the cluster. A lock that says nothing
+// scriptCaveat is what else may be behind a finding about the cluster. A lock that says nothing
 // of itself may have scripts that we do not see through: faults that are to meet its
 // releases may then have met something else, so what holds is in doubt all the same.
-func (r *Reader) doubt(about About, g *register) string {
+func (r *Reader) scriptCaveat(about About, g *register) string {
 	if about == Cluster && r.header.Quorum == 0 && g.node != r.store {
 		return "; or the lock has a script that does more than its calls and arguments tell"
 	}

@@ -3,7 +3,6 @@ package traffic
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"lockproof/harness/history"
 )
@@ -12,9 +11,9 @@ import (
 // milliseconds, and looks at its clock before it answers.
 const precision = 2_000_000
 
-// glance is how long a look into a node may take in real time, in nanoseconds: it is
+// lookDuration is how long a look into a node may take in real time, in nanoseconds: it is
 // recorded when it is over.
-const glance = 1_000_000_000
+const lookDuration = 1_000_000_000
 
 // Reader takes the events of a history, in their order, and judges as it goes: it
 // keeps what is under way, and no more.
@@ -23,10 +22,10 @@ type Reader struct {
 	header    history.Header
 	nodes     map[string]*node
 	links     map[string]*channel
-	beliefs   beliefs
+	beliefs   quorumCheck
 	slack     int64
 	now       int64
-	searching time.Duration // how long it still may, in real time
+	searching int // how many steps it still may search
 	store     *node
 	toStore   bool                // the links to the store tell what they carried
 	writes    map[acceptance]bool // that the store has let pass, and of which no client has told yet
@@ -137,17 +136,20 @@ func (r *Reader) channel(process string) *channel {
 
 func (r *Reader) command(i int, e *history.Event) {
 	c, cmd := r.channel(e.Process), e.Command
-	deeds := deeds
+	deeds := actionOf
 	if c.node == r.store {
-		deeds = storeDeeds
+		deeds = storeActionOf
 	}
 	deed, known := deeds[cmd.Effect]
+	if !known && cmd.Name == "EVALSHA" && cmd.Key != "" && c.node != r.store { // nobody has seen the script yet
+		deed, known = unseen, true
+	}
 	if c.node == nil || !known {
 		return
 	}
 	o := &op{
-		deed: deed, free: cmd.Plain, script: strings.HasPrefix(cmd.Name, "EVAL"), evicting: c.node.evicting,
-		token: cmd.Token, expiry: cmd.Expiry, ends: cmd.Ends, call: e.Time, ret: never, event: i, process: c.name,
+		action: deed, unconditional: cmd.Unconditional, script: strings.HasPrefix(cmd.Name, "EVAL"), evicting: c.node.evicting,
+		token: cmd.Token, expiry: cmd.Expiry, expiresAt: cmd.ExpiresAt, call: e.Time, ret: never, event: i, process: c.name,
 	}
 	if c.node == r.store {
 		o.check, o.fence, o.base = r.checks(cmd), cmd.Fence, cmd.Base
@@ -164,6 +166,9 @@ func (r *Reader) reply(e *history.Event) {
 		return
 	}
 	delete(c.open, e.Command.Serial)
+	if does, known := actionOf[e.Command.Effect]; known && s.op.action == unseen {
+		s = s.shownAs(r, does, e)
+	}
 	s.op.answered(e.Command)
 	if s.op.answer == silent { // it says nothing of what was done
 		return
@@ -171,6 +176,22 @@ func (r *Reader) reply(e *history.Event) {
 	s.register.end(s.op, e.Time)
 	r.beliefs.answered(c.client, c.node.name, s.op, e)
 	r.accepted(s.op, e)
+}
+
+// shownAs is the operation of a script that was unseen as it was called: it may be about
+// another of its keys than the first.
+func (s sent) shownAs(r *Reader, does action, e *history.Event) sent {
+	if s.register.key == e.Command.Key {
+		s.op.action = does
+		return s
+	}
+	s.op.answer = refused // it did nothing to this key
+	s.register.end(s.op, e.Time)
+	o := *s.op
+	o.action, o.answer, o.ret = does, silent, never
+	g := s.register.node.register(r, e.Command.Key)
+	g.add(r, &o)
+	return sent{g, &o}
 }
 
 // answered tells what a reply says.
@@ -185,13 +206,13 @@ func (o *op) answered(c *history.Command) {
 		o.answer = no
 	}
 	shows := c.Name == "SET" && c.Reply != "OK" || c.Effect == history.EffectRead
-	if o.deed == get && c.Done {
+	if o.action == get && c.Done {
 		o.seen = c.Reply
 	} else if shows && o.answer != refused && c.Reply != "nil" && !strings.HasSuffix(c.Reply, "...") {
 		o.seen = c.Reply
 	}
 	if o.script { // it may have been unknown as it was sent
-		o.expiry, o.token, o.free = c.Expiry, c.Token, c.Plain
+		o.expiry, o.token, o.unconditional = c.Expiry, c.Token, c.Unconditional
 	}
 }
 
@@ -209,9 +230,9 @@ func (r *Reader) look(i int, e *history.Event) {
 	}
 	began := e.Time
 	if r.header.RealTime {
-		began = max(0, began-glance)
+		began = max(0, began-lookDuration)
 	}
-	n.looked, n.lookedAt = true, op{deed: look, answer: no, call: began, ret: e.Time, event: i, process: n.name, evicting: n.evicting}
+	n.looked, n.lookedAt = true, op{action: look, answer: no, call: began, ret: e.Time, event: i, process: n.name, evicting: n.evicting}
 	for key, g := range n.keys {
 		copied := n.lookedAt
 		o := &copied
@@ -245,7 +266,7 @@ func (r *Reader) server(e *history.Event) *node {
 
 // fault follows what takes keys away.
 func (r *Reader) fault(i int, e *history.Event) {
-	r.beliefs.disturbed = r.beliefs.disturbed || !e.Fault.Setting
+	r.beliefs.disturbed = r.beliefs.disturbed || !e.Fault.Background
 	for _, target := range e.Fault.Targets {
 		n := r.nodes[target]
 		if n == nil {
@@ -274,7 +295,7 @@ func (n *node) restart(r *Reader, i int, e *history.Event) {
 		if e.Fault.Class == history.NodeDown {
 			g.abandon(e.Time)
 		}
-		o := &op{deed: reset, answer: yes, call: since, event: i, process: n.name}
+		o := &op{action: reset, answer: yes, call: since, event: i, process: n.name}
 		g.add(r, o)
 		g.end(o, e.Time)
 	}

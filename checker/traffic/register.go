@@ -3,7 +3,6 @@ package traffic
 import (
 	"cmp"
 	"strings"
-	"time"
 
 	"lockproof/harness/history"
 )
@@ -26,21 +25,22 @@ const (
 	held
 )
 
-// deed is what a command does, or what else happens to a key on a node.
-type deed uint8
+// action is what a command does, or what else happens to a key on a node.
+type action uint8
 
 const (
-	take   deed = iota // set it, if it is free
-	extend             // set its expiry, if it is the token's
-	remove             // delete it, if it is the token's
+	take   action = iota // set it, if it is free
+	extend               // set its expiry, if it is the token's
+	remove               // delete it, if it is the token's
 	read
-	look  // into the node, past its links
-	reset // a crash or a flush: what is left of it, the next look shows
-	put   // write a version at the store
-	get   // read it there
+	look   // into the node, past its links
+	reset  // a crash or a flush: what is left of it, the next look shows
+	put    // write a version at the store
+	get    // read it there
+	unseen // a script that nobody has shown: it may do any of these
 )
 
-var deeds = map[history.Effect]deed{
+var actionOf = map[history.Effect]action{
 	history.EffectSet: take, history.EffectExtend: extend, history.EffectDelete: remove, history.EffectRead: read,
 }
 
@@ -57,37 +57,37 @@ const (
 // op is an operation on the register: a command with its reply. It took place at one
 // moment of [call, ret] on the true clock.
 type op struct {
-	deed   deed
+	action action
 	answer answer
 	// free: it asks for nothing first, as a SET without NX. script: it is a script, of
 	// which we know what it does, and guess what it asks for first.
-	free, script bool
-	evicting     bool // the node's memory was full: the key may go at any time
-	token        string
-	seen         string // the token that the answer shows, "" where it shows none
-	check        check  // what a script at the store compares: its fence or its base
-	fence        int64
-	base         string
-	expiry       int64 // what it sets, in nanoseconds; 0: none
-	ends         int64 // when it lets the key expire, by the node's clock; 0: as expiry says
-	call, ret    int64
-	from, until  int64 // the least and greatest reading of the node's clock in [call, ret]
-	event        int   // the command's index in the history
-	process      string
+	unconditional, script bool
+	evicting              bool // the node's memory was full: the key may go at any time
+	token                 string
+	seen                  string // the token that the answer shows, "" where it shows none
+	check                 check  // what a script at the store compares: its fence or its base
+	fence                 int64
+	base                  string
+	expiry                int64 // what it sets, in nanoseconds; 0: none
+	expiresAt             int64 // when it lets the key expire, by the node's clock; 0: as expiry says
+	call, ret             int64
+	from, until           int64 // the least and greatest reading of the node's clock in [call, ret]
+	event                 int   // the command's index in the history
+	process               string
 }
 
-// judge steps the register's model.
-type judge struct {
+// registerModel steps the register's model.
+type registerModel struct {
 	clock *clock
 	slack int64 // how exactly the node's clock is known, in nanoseconds
 	// lenient lets a script do what it does whatever it meets.
 	lenient bool
-	left    *time.Duration // for searches
+	left    *int // steps of searches
 }
 
-// after gives the states that a state may have become by an operation; none if it
+// successors gives the states that a state may have become by an operation; none if it
 // cannot have been answered so.
-func (j judge) after(s state, o *op) []state {
+func (j registerModel) successors(s state, o *op) []state {
 	if o.answer == refused {
 		return []state{s}
 	}
@@ -97,8 +97,8 @@ func (j judge) after(s state, o *op) []state {
 	return j.step(s, o)
 }
 
-func (j judge) step(s state, o *op) []state {
-	switch o.deed {
+func (j registerModel) step(s state, o *op) []state {
+	switch o.action {
 	case reset:
 		return []state{{}}
 	case look:
@@ -111,12 +111,14 @@ func (j judge) step(s state, o *op) []state {
 		return j.put(s, o)
 	case get:
 		return j.got(s, o)
+	case unseen:
+		return []state{s, {}}
 	}
 	return j.changed(s, o)
 }
 
 // gone: it may have run out by the time that the operation met it.
-func (j judge) gone(s state, o *op) bool {
+func (j registerModel) maybeExpired(s state, o *op) bool {
 	switch {
 	case s.is != held:
 		return true
@@ -130,21 +132,21 @@ func (j judge) gone(s state, o *op) bool {
 }
 
 // there: it may not have run out yet.
-func (j judge) there(s state, o *op) bool {
+func (j registerModel) maybePresent(s state, o *op) bool {
 	return s.is != absent && (s.is == unknown || s.last == never || o.from-j.slack <= s.last)
 }
 
 // owned: it may be there with that token; "" is any.
-func (j judge) owned(s state, o *op, token string) bool {
-	return j.there(s, o) && (s.is == unknown || token == "" || s.token == token)
+func (j registerModel) maybeOwned(s state, o *op, token string) bool {
+	return j.maybePresent(s, o) && (s.is == unknown || token == "" || s.token == token)
 }
 
 // set gives the key as the operation leaves it.
-func (j judge) set(token string, o *op) state {
+func (j registerModel) set(token string, o *op) state {
 	s := state{is: held, token: token, since: o.call, first: never, last: never}
 	switch {
-	case o.ends != 0:
-		s.first, s.last = o.ends, o.ends
+	case o.expiresAt != 0:
+		s.first, s.last = o.expiresAt, o.expiresAt
 	case o.expiry > 0:
 		s.first = o.from + o.expiry
 		if o.ret != never {
@@ -154,33 +156,33 @@ func (j judge) set(token string, o *op) state {
 	return s
 }
 
-// kept gives what is known of a key that an operation met: it is held.
-func kept(s state, token string, o *op) state {
+// refined gives what is known of a key that an operation met: it is held.
+func refined(s state, token string, o *op) state {
 	if s.is == unknown {
 		return state{is: held, token: token, since: o.call, first: o.from, last: never}
 	}
 	return s
 }
 
-func (j judge) taken(s state, o *op) []state {
-	unasked := o.free || o.script && j.lenient
+func (j registerModel) taken(s state, o *op) []state {
+	unasked := o.unconditional || o.script && j.lenient
 	own := s.is == held && s.token == o.token
-	open := j.gone(s, o) || unasked
+	open := j.maybeExpired(s, o) || unasked
 	switch {
 	case o.answer == yes && o.seen != "": // a SET NX GET that met its own token
-		if j.owned(s, o, o.token) {
-			return []state{kept(s, o.token, o)}
+		if j.maybeOwned(s, o, o.token) {
+			return []state{refined(s, o.token, o)}
 		}
 		return nil
 	case o.answer == yes && (open || own && o.script):
 		return []state{j.set(o.token, o)}
 	case o.answer == no && j.lenient && o.script:
 		return []state{s}
-	case o.answer == no && j.owned(s, o, o.seen):
+	case o.answer == no && j.maybeOwned(s, o, o.seen):
 		if s.is == unknown && o.seen == "" {
 			return []state{s} // it is somebody's
 		}
-		return []state{kept(s, o.seen, o)}
+		return []state{refined(s, o.seen, o)}
 	case o.answer == silent && (open || own):
 		return []state{s, j.set(o.token, o)}
 	case o.answer == silent:
@@ -191,15 +193,15 @@ func (j judge) taken(s state, o *op) []state {
 
 // changed follows what extends and removes: they ask for the token, unless they have
 // none.
-func (j judge) changed(s state, o *op) []state {
-	match := j.owned(s, o, o.token)
+func (j registerModel) changed(s state, o *op) []state {
+	match := j.maybeOwned(s, o, o.token)
 	if o.script && j.lenient {
-		match = j.there(s, o)
+		match = j.maybePresent(s, o)
 	}
 	switch {
 	case o.answer == yes && match, o.answer == silent && match:
 		next := state{is: absent}
-		if o.deed == extend {
+		if o.action == extend {
 			token := s.token
 			if s.is == unknown {
 				token = o.token
@@ -216,33 +218,33 @@ func (j judge) changed(s state, o *op) []state {
 		return []state{s}
 	case s.is == held && o.token != "" && s.token != o.token:
 		return []state{s}
-	case j.gone(s, o):
+	case j.maybeExpired(s, o):
 		return []state{{is: absent}}
 	}
 	return nil
 }
 
-func (j judge) found(s state, o *op) []state {
+func (j registerModel) found(s state, o *op) []state {
 	switch {
 	case o.answer == silent:
 		return []state{s}
-	case o.answer == yes && j.owned(s, o, o.seen):
-		return []state{kept(s, o.seen, o)}
-	case o.answer == no && j.gone(s, o):
+	case o.answer == yes && j.maybeOwned(s, o, o.seen):
+		return []state{refined(s, o.seen, o)}
+	case o.answer == no && j.maybeExpired(s, o):
 		return []state{{is: absent}}
 	}
 	return nil
 }
 
 // looked follows a look: it shows the key with its token and its time to live.
-func (j judge) looked(s state, o *op) []state {
+func (j registerModel) looked(s state, o *op) []state {
 	if o.answer == no {
-		if s.is == unknown || j.gone(s, o) {
+		if s.is == unknown || j.maybeExpired(s, o) {
 			return []state{{is: absent}}
 		}
 		return nil
 	}
-	if !j.owned(s, o, o.seen) {
+	if !j.maybeOwned(s, o, o.seen) {
 		return nil
 	}
 	next := j.set(o.seen, o)
@@ -258,31 +260,31 @@ func before(a, b, slack int64) bool { return a != never && (b == never || a+slac
 // settles: whatever the register was before, it is known afterwards.
 func (o *op) settles() bool {
 	switch {
-	case o.answer == yes && o.deed == take:
+	case o.answer == yes && o.action == take:
 		return o.seen == ""
-	case o.answer == yes && o.deed == remove:
+	case o.answer == yes && o.action == remove:
 		return true
-	case o.deed == look:
+	case o.action == look:
 		return true
-	case o.answer == yes && o.deed == get:
+	case o.answer == yes && o.action == get:
 		return o.check == fenced && !o.shortened()
 	}
-	return o.answer == yes && o.deed == put
+	return o.answer == yes && o.action == put
 }
 
 func (o *op) String() string {
-	words := [...]string{"a SET", "an extension", "a delete", "a GET", "a look", "a restart", "a write", "a read"}[o.deed]
+	words := [...]string{"a SET", "an extension", "a delete", "a GET", "a look", "a restart", "a write", "a read", "a script"}[o.action]
 	if o.token != "" {
 		words += " of " + o.token
 	}
 	switch {
 	case o.answer == no && o.seen != "":
 		return words + " met " + o.seen
-	case o.deed == get && o.answer == yes:
+	case o.action == get && o.answer == yes:
 		return words + " found " + cmp.Or(o.seen, "the initial version")
-	case o.deed == look && o.seen != "":
+	case o.action == look && o.seen != "":
 		return words + " showed " + o.seen
-	case o.answer == no && o.deed == look:
+	case o.answer == no && o.action == look:
 		return words + " showed no key"
 	case o.answer == no:
 		return words + " was refused"

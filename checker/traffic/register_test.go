@@ -124,7 +124,7 @@ func TestRegister(t *testing.T) {
 		{"taken, given back, taken", newTape().took(1, "c1>n1", "a").freed(2, "c1>n1", "a").took(3, "c2>n1", "b"), "", ""},
 		{"two take it", newTape().took(1, "c1>n1", "a").took(2, "c2>n1", "b"), Cluster, "a SET of b succeeded"},
 		{"two take it, by SET without NX", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
-			history.Command{Name: "SET", Token: "b", Expiry: 1000 * ms, Effect: history.EffectSet, Plain: true})(2, "OK", true), "", ""},
+			history.Command{Name: "SET", Token: "b", Expiry: 1000 * ms, Effect: history.EffectSet, Unconditional: true})(2, "OK", true), "", ""},
 		{"two take it, on two nodes", newTape().took(1, "c1>n1", "a").took(2, "c2>n2", "b"), "", ""},
 		{"it ran out", newTape().took(1, "c1>n1", "a").took(1001, "c2>n1", "b"), "", ""},
 		{"it is said to have run out too early", newTape().took(1, "c1>n1", "a").took(990, "c2>n1", "b"), Cluster, "a SET of b succeeded"},

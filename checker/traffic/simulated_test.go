@@ -142,5 +142,5 @@ func asOne(events []history.Event) porcupine.CheckResult {
 		}
 	}
 	g := r.nodes["n1"].keys["k"]
-	return judge{clock: &g.node.clock, slack: r.slack, left: &r.searching}.ask(g.ops)
+	return registerModel{clock: &g.node.clock, slack: r.slack, left: &r.searching}.linearizable(g.ops)
 }

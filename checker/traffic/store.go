@@ -15,8 +15,8 @@ import (
 // storeName is the store's in the names of links.
 const storeName = "store"
 
-// storeDeeds are what commands do there.
-var storeDeeds = map[history.Effect]deed{history.EffectSet: put, history.EffectRead: get}
+// storeActionOf are what commands do there.
+var storeActionOf = map[history.Effect]action{history.EffectSet: put, history.EffectRead: get}
 
 // check is what a script at the store compares before it does anything.
 type check uint8
@@ -29,7 +29,7 @@ const (
 
 func newStore() *node {
 	n := &node{name: storeName, keys: map[string]*register{}, looked: true}
-	n.lookedAt = op{deed: put, answer: yes, process: storeName} // the initial version is there from the start
+	n.lookedAt = op{action: put, answer: yes, process: storeName} // the initial version is there from the start
 	return n
 }
 
@@ -45,7 +45,7 @@ func (r *Reader) checks(c *history.Command) check {
 }
 
 // admitted: the store lets an operation pass.
-func (o *op) admitted(s state) bool {
+func (o *op) accepted(s state) bool {
 	switch o.check {
 	case fenced:
 		return o.fence >= s.fence
@@ -56,13 +56,13 @@ func (o *op) admitted(s state) bool {
 }
 
 // put follows a write at the store.
-func (j judge) put(s state, o *op) []state {
+func (j registerModel) put(s state, o *op) []state {
 	next := state{is: held, token: o.token, fence: s.fence, first: never, last: never}
 	if o.check == fenced {
 		next.fence = o.fence
 	}
-	passes := s.is == unknown || o.admitted(s)
-	fails := o.check != unchecked && (s.is == unknown || !o.admitted(s))
+	passes := s.is == unknown || o.accepted(s)
+	fails := o.check != unchecked && (s.is == unknown || !o.accepted(s))
 	switch {
 	case o.answer == yes && passes:
 		return []state{next}
@@ -75,12 +75,12 @@ func (j judge) put(s state, o *op) []state {
 }
 
 // got follows a read at the store. One that claims shows its token and leaves it there.
-func (j judge) got(s state, o *op) []state {
+func (j registerModel) got(s state, o *op) []state {
 	next := s
 	if o.check == fenced {
 		next.fence = o.fence
 	}
-	switch passes := s.is == unknown || o.admitted(s); {
+	switch passes := s.is == unknown || o.accepted(s); {
 	case o.answer == silent && passes:
 		return []state{s, next}
 	case o.answer == silent, o.answer == no && o.check == fenced && !(s.is == held && passes):
@@ -109,7 +109,7 @@ type acceptance struct{ key, version string }
 
 // accepted notes that the store let a write pass.
 func (r *Reader) accepted(o *op, e *history.Event) {
-	if o.deed == put && o.answer == yes {
+	if o.action == put && o.answer == yes {
 		r.writes[acceptance{strings.Clone(strings.TrimPrefix(e.Command.Key, history.RegisterPrefix)), strings.Clone(o.token)}] = true
 	}
 }

@@ -22,7 +22,7 @@ func (t *tape) access(at int64, client string, c history.Command) func(at int64,
 }
 
 func writes(version string) history.Command {
-	return history.Command{Name: "SET", Token: version, Effect: history.EffectSet, Plain: true}
+	return history.Command{Name: "SET", Token: version, Effect: history.EffectSet, Unconditional: true}
 }
 
 func fencedWrites(version string, token int64) history.Command {

@@ -2,23 +2,28 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"lockproof/harness/locks"
 	"lockproof/reports"
 	"lockproof/scenarios"
 )
 
 func (p *program) listCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, ofLocks bool
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List the scenarios of the catalogue",
-		Example: "  lockproof list\n  lockproof list --json | jq -r '.[].name'",
+		Short:   "List the scenarios of the catalogue, or the locks",
+		Example: "  lockproof list\n  lockproof list --locks\n  lockproof list --json | jq -r '.[].name'",
 		Args:    arguments(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
+			if ofLocks {
+				return p.listLocks()
+			}
 			all, err := scenarios.Catalogue()
 			if err != nil {
 				return failed(err)
@@ -26,11 +31,27 @@ func (p *program) listCommand() *cobra.Command {
 			if asJSON {
 				return p.listJSON(all)
 			}
-			return p.say(reports.Catalogue(all, p.screen))
+			return p.print(reports.Catalogue(all, p.screen))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&ofLocks, "locks", false, "list the locks that --lock takes, and what each is")
+	cmd.MarkFlagsMutuallyExclusive("json", "locks")
 	return cmd
+}
+
+// listLocks says of each lock under test what it is.
+func (p *program) listLocks() error {
+	for _, name := range locks.Names() {
+		kind, err := locks.Find(name)
+		if err != nil {
+			return failed(err)
+		}
+		if err := p.print(fmt.Sprintf("%-29s %s\n", name, kind.Doc)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // listed is a scenario as list --json gives it. The TTL is in nanoseconds.
@@ -82,7 +103,7 @@ schedule step by step, the verdicts to expect, and the variants.`,
 				if i > 0 {
 					io.WriteString(p.out, "\n")
 				}
-				if err := p.say(reports.ScenarioText(s, p.screen)); err != nil {
+				if err := p.print(reports.ScenarioText(s, p.screen)); err != nil {
 					return err
 				}
 			}
@@ -91,8 +112,8 @@ schedule step by step, the verdicts to expect, and the variants.`,
 	}
 }
 
-// say writes text to the output.
-func (p *program) say(text string) error {
+// print writes text to the output.
+func (p *program) print(text string) error {
 	if _, err := io.WriteString(p.out, text); err != nil {
 		return failed(err)
 	}

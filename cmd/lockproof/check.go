@@ -18,8 +18,8 @@ func (p *program) checkCommand() *cobra.Command {
 		Short: "Judge a history that a run has kept",
 		Long: `Judges a history by itself: the verdict on each property, each violation with
 its point of no return, and a drawing of who held the lock and who owned its
-keys. A long history without a violation is not drawn. It exits as a
-run of this one trial would, by the expectations in the history's own header.`,
+keys. A long history without a violation is not drawn. Exit code as for run,
+using the expectations recorded in the file.`,
 		Example: "  lockproof check out/trials/clock-jump-forward/000/history.jsonl",
 		Args:    arguments(1, 1, "one history file"),
 		RunE:    func(_ *cobra.Command, args []string) error { return p.check(args[0]) },
@@ -47,10 +47,10 @@ func (p *program) check(path string) error {
 		return usage("%s: %w", path, err)
 	}
 	trial := reports.TrialOf(verdict)
-	standing, why := trial.Standing()
-	p.tell(func(w io.Writer) error {
+	standing, why := trial.Outcome()
+	p.printResult(func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s%s: %s\n", text, standing, why)
 		return err
 	})
-	return conclude(reports.New([]suite.Result{trial}, reports.Run{}).ExitCode(), nil)
+	return exitError(reports.New([]suite.Result{trial}, reports.Run{}).ExitCode(), nil)
 }

@@ -16,11 +16,12 @@ import (
 
 	"lockproof/checker"
 	"lockproof/harness/history"
+	"lockproof/internal/needs"
 	"lockproof/reports"
 	"lockproof/scenarios"
 )
 
-func TestHelpTellsEveryCommandWithAnExample(t *testing.T) {
+func TestHelp_ListsEveryCommandWithAnExample(t *testing.T) {
 	got := fake(expected).try("--help")
 	require.Equal(t, 0, got.code)
 	require.NotContains(t, got.out, "\n  worker ")
@@ -60,6 +61,7 @@ func TestListJSON(t *testing.T) {
 }
 
 func TestShowTellsEveryScenario(t *testing.T) {
+	needs.Long(t, "it runs each scenario of the catalogue")
 	all, err := scenarios.Catalogue()
 	require.NoError(t, err)
 	for _, s := range all {
@@ -89,7 +91,7 @@ func TestCheckJudgesAHistory(t *testing.T) {
 	require.Equal(t, reports.ExitDiffers, got.code, got.err)
 	for _, part := range []string{
 		"half-is-not-majority (without Majority)", "✗ mutual-exclusion: violated, expected holds",
-		"c1 A", "AAAA", "▲▲▲▲", "blame: the rule Majority", "differs: mutual-exclusion: expected holds, got violated",
+		"c1 A", "AAAA", "▲▲▲▲", "where c1 had none", "differs: mutual-exclusion: expected holds, got violated",
 	} {
 		require.Contains(t, got.out, part)
 	}
@@ -109,6 +111,7 @@ func TestCheckReadsWhatAKilledRunLeft(t *testing.T) {
 // A history that is too long to draw, and shows no violation, is judged all the
 // same.
 func TestCheckJudgesALongHistory(t *testing.T) {
+	needs.Long(t, "its history has hundreds of thousands of lines")
 	path := filepath.Join(t.TempDir(), "history.jsonl")
 	f, err := os.Create(path)
 	require.NoError(t, err)
@@ -132,6 +135,7 @@ func TestCheckJudgesALongHistory(t *testing.T) {
 // A violation in a history that is too long to draw is drawn by what is around it,
 // as it is in a short one.
 func TestCheckDrawsAViolationOfALongHistory(t *testing.T) {
+	needs.Long(t, "its history has hundreds of thousands of lines")
 	short, err := os.ReadFile(halves)
 	require.NoError(t, err)
 	want := fake(expected).try("check", halves)

@@ -17,13 +17,13 @@ func (p *program) compareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare DIR DIR ...",
 		Short: "Compare the verdicts of several runs",
-		Long: `Sets the verdicts of two or more runs side by side, each given by its output
-folder: of one suite on other clusters or servers, with other locks, by another
-version, or twice. Rows on which the runs disagree are marked: where the worst
-verdicts on a property differ, or the intervals of its rates of violation do
-not meet. What a run skips is listed with the reason.
+		Long: `Shows the verdicts of two or more runs side by side, each given by its output
+folder: for example, on several clusters, with several locks, or of two versions.
+It marks rows on which the runs disagree: the worst verdicts on a property differ,
+or the intervals of its violation rates do not overlap. Skipped rows are listed
+with the reason.
 
-Exit codes: 0 the runs agree; 1 they disagree on a row; 2 they do not, but a row
+Exit codes: 0 the runs agree; 1 they disagree on a row; 4 they do not, but a row
 is missing in a run, or was not decided there; 64 bad usage or a bad file.`,
 		Example: `  lockproof compare out/virtual out/local out/docker
   lockproof compare out/before out/after --format markdown

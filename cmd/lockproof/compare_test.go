@@ -27,7 +27,7 @@ func TestCompareExitCodes(t *testing.T) {
 	}{
 		{[]string{held, again}, 0, "1 row in 2 runs: 1 agree."},
 		{[]string{held, again, broken}, 1, "DISAGREE: flushall"},
-		{[]string{held, unknown}, 2, "INCOMPLETE: flushall"},
+		{[]string{held, unknown}, 4, "INCOMPLETE: flushall"},
 	} {
 		got := fake(expected).try(append([]string{"compare"}, c.folders...)...)
 		require.Equal(t, c.code, got.code, got.err)

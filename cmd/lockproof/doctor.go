@@ -15,8 +15,8 @@ func (p *program) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor [cluster ...]",
 		Short: "Say what each cluster needs and whether it is there",
-		Long: `Says what each cluster needs and whether it is there. The exit code is 3 if a
-cluster that is named lacks what it cannot do without; with no name, if any does.`,
+		Long: `Lists what each cluster needs, and whether it is there. The exit code is 3 if a named
+cluster lacks something that it needs; with no name, if any cluster does.`,
 		Example: "  lockproof doctor\n  lockproof doctor local",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -40,7 +40,7 @@ func (p *program) doctor(ctx context.Context, clusters []cluster.Kind) error {
 	for _, kind := range clusters {
 		verdict, lines := examine(ctx, kind.Needs)
 		lacking = lacking || verdict == notReady
-		if err := p.say(fmt.Sprintf("%s: %s\n  %s\n", kind.Name, verdict, strings.Join(lines, "\n  "))); err != nil {
+		if err := p.print(fmt.Sprintf("%s: %s\n  %s\n", kind.Name, verdict, strings.Join(lines, "\n  "))); err != nil {
 			return err
 		}
 	}

@@ -35,6 +35,7 @@ const (
 // compares what it prints with what stands below it. `$ echo $?` shows an exit
 // code; what does not show one exits 0.
 func TestTheDocumentsShowWhatTheCommandsPrint(t *testing.T) {
+	needs.Long(t, "it runs every command that the documents show")
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	documents := []string{filepath.Join(root, "README.md")}
@@ -142,11 +143,12 @@ func runAsShown(t *testing.T, line string) (out string, code int) {
 
 // What a run took on this machine, and the ruler that is as wide as its table.
 var (
-	tookColumn = regexp.MustCompile(`(as expected|differs|inconclusive|skipped) +[\d.]+ (µs|ms|s|min)( [\d.]+ s)?$`)
+	tookColumn = regexp.MustCompile(`(as expected|differs|limit|inconclusive|skipped) +[\d.]+ (µs|ms|s|min)( [\d.]+ s)?$`)
 	tookInAll  = regexp.MustCompile(`(trials?) in [\d.]+ (µs|ms|s|min)( [\d.]+ s)?\.$`)
 	// The lines that a pipe gets while a suite runs, in the order in which trials
 	// end, and the blank one after them. A terminal draws over its progress.
 	progressLine = regexp.MustCompile(`(?m)^.*: .* \(\d+ trials?, .*\)\n\n?`)
+	situations   = regexp.MustCompile(`(: \d+ situations?), [\d.]+ (µs|ms|s|min)( [\d.]+ s)?$`)
 	ruler        = regexp.MustCompile(`^─+$`)
 )
 
@@ -157,6 +159,7 @@ func steady(text string) string {
 		line = strings.TrimRight(line, " ")
 		line = tookColumn.ReplaceAllString(line, "$1  TIME")
 		line = tookInAll.ReplaceAllString(line, "$1 in TIME.")
+		line = situations.ReplaceAllString(line, "$1, TIME")
 		lines[i] = ruler.ReplaceAllString(line, "─")
 	}
 	return strings.Join(lines, "\n")

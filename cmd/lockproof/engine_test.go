@@ -189,7 +189,7 @@ func TestAnEngineThatDiesInMidRun(t *testing.T) {
 // TestNothingOutlivesAKilledRunOnDocker kills runs while their projects come up and
 // while they are up. A run in virtual time removes what they have left.
 func TestNothingOutlivesAKilledRunOnDocker(t *testing.T) {
-	needs.Length(t)
+	needs.Long(t, "it kills runs on docker, in real time")
 	needs.Check(t, needs.Engine, engineAvailable())
 	_, err := exec.LookPath("docker") // the client, with which the test looks around
 	needs.Check(t, needs.Engine, err)
@@ -219,7 +219,7 @@ func TestNothingOutlivesAKilledRunOnDocker(t *testing.T) {
 		require.NoError(t, cmd.Start())
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
-		require.Eventually(t, func() bool { return moment(v) || len(ended) > 0 }, 5*time.Minute, 20*time.Millisecond)
+		require.Eventually(t, func() bool { return moment(v) || len(ended) > 0 }, 5*time.Minute, 200*time.Millisecond)
 		require.Empty(t, ended, "it ended before it was killed")
 		require.NoError(t, cmd.Process.Kill())
 		require.EqualError(t, <-ended, "signal: killed")

@@ -75,6 +75,7 @@ func strictJSON(t *testing.T, path string, v any) {
 }
 
 func TestTheBatchArrayIsOne(t *testing.T) {
+	needs.Long(t, "it runs the slices of an array of jobs")
 	var definition batchDefinition
 	var job batchJob
 	strictJSON(t, "../../docs/ci/aws-batch-definition.json", &definition)
@@ -96,6 +97,7 @@ func TestTheBatchArrayIsOne(t *testing.T) {
 
 // The Kubernetes job is checked by Kubernetes' own types, in a module of their own.
 func TestTheKubernetesJobIsOne(t *testing.T) {
+	needs.Long(t, "it runs the slices of an indexed job")
 	run := func(args ...string) ([]byte, error) {
 		cmd := exec.CommandContext(t.Context(), "go", args...)
 		cmd.Dir = filepath.Join("..", "..", "examples", "kubernetes")

@@ -16,39 +16,38 @@ import (
 	"lockproof/harness/suite"
 )
 
-// exploring is what the command explore is asked for.
-type exploring struct {
-	search  explore.Search
-	breaks  []string
-	each    bool // each assumption is broken by itself
-	confirm int
-	slice   string
-	out     string
-	found   string
-	exhaust bool
+// exploreOptions is what the command explore is asked for.
+type exploreOptions struct {
+	search            explore.Search
+	brokenAssumptions []string
+	each              bool // each assumption is broken by itself
+	confirm           int
+	slice             string
+	out               string
+	found             string
+	exhaust           bool
 }
 
 func (p *program) exploreCommand() *cobra.Command {
-	x := exploring{search: explore.Search{Space: explore.Space{Strategy: explore.Uniform}}}
+	x := exploreOptions{search: explore.Search{}}
 	cmd := &cobra.Command{
 		Use:   "explore",
 		Short: "Search for schedules of faults that break a lock",
 		Long: `Draws schedules of operations and faults at random, runs each in virtual time, and judges
-every property. A schedule that breaks one is made as small as it can be, and is written
-down as a scenario file, which lockproof run repeats.
+every property. A failing schedule is shrunk and written as a scenario file, which
+lockproof run repeats.
 
-A lock on several nodes rests on assumptions. Schedules keep to them, unless --break
+A lock on several nodes rests on assumptions. Schedules keep them, unless --break
 names one:
 ` + assumptionHelp() + `
-What a correct lock has to survive is always drawn: messages that are late, lost or
-out of order, partitions, clients and nodes that pause, crash and come back with
-their disks, cancelled calls, clocks that differ by the drift factor.
+These faults are always drawn, since a correct lock must survive them: messages that
+are late, lost or out of order, partitions, clients and nodes that pause, crash and
+restart with their disks, cancelled calls, clocks that differ by the drift factor.
 
-An interrupted search goes on where it stopped when the same command is given again, with
-the same --out. With --slice it is spread over machines, as run is; lockproof merge makes
-one search of the slices.
+The same command with the same --out continues an interrupted search. With --slice it
+searches one part; lockproof merge makes one search of all parts.
 
-Exit codes: 0 nothing was violated; 1 something was; 2 nothing was, but the search was
+Exit codes: 0 nothing was violated; 1 something was; 4 nothing was, but the search was
 cut short or a schedule could not be judged; 3 the harness itself failed; 64 bad usage.`,
 		Example: `  lockproof explore --lock redsync
   lockproof explore --without FreshToken --for 1m
@@ -69,17 +68,17 @@ cut short or a schedule could not be judged; 3 the harness itself failed; 64 bad
 	f.SortFlags = false
 	f.StringVar(&s.Space.Lock, "lock", locks.Reference, "lock under test:\n"+wrapped(locks.Names()))
 	f.StringSliceVar(&s.Space.Without, "without", nil, "rules of the reference lock to switch off, with commas or by several flags:\n"+wrapped(ruleNames()))
-	f.StringSliceVar(&x.breaks, "break", nil, "assumptions that schedules may break: memory, clocks, pauses, servers;\n"+
+	f.StringSliceVar(&x.brokenAssumptions, "break", nil, "assumptions that schedules may break: memory, clocks, pauses, servers;\n"+
 		"each: none, and then each by itself, for a table of what the lock rests on")
 	f.StringSliceVar(&s.Space.Properties, "property", nil, "properties whose violation counts (default: all)")
 	f.DurationVar(&s.For, "for", 20*time.Second, "how long to search, in real time; 0: until --schedules is reached")
 	f.IntVar(&s.Schedules, "schedules", 0, "run at most this many schedules (default: as many as there is time for)")
 	f.BoolVar(&x.exhaust, "exhaust", false, "draw nothing: go through every schedule of a small scope, the shortest first")
-	f.IntVar(&s.Enough, "enough", 0, "stop after this many different violations (default: go on)")
+	f.IntVar(&s.MaxFinds, "enough", 0, "stop after this many different violations (default: never)")
 	f.Uint64Var(&s.Seed, "seed", 1, "seed of the first schedule; each further one adds 1")
 	f.DurationVar(&s.Space.TTL, "ttl", time.Second, "the lock's TTL, 100ms to 10m")
-	f.DurationVar(&s.Shrink, "shrink", 30*time.Second, "how long to make one find smaller, in real time")
-	f.IntVar(&x.confirm, "confirm", 0, "run each find this many times on real servers, as by --on local")
+	f.DurationVar(&s.Shrink, "shrink", 30*time.Second, "how long to shrink one find, in real time")
+	f.IntVar(&x.confirm, "confirm", 0, "run each find this many times on real servers (--on local)")
 	f.StringVar(&x.slice, "slice", "", "search one part of several, as in 17/100, auto or auto/100 (default: the whole)")
 	f.StringVar(&x.out, "out", "out", "folder for results and histories")
 	f.StringVar(&x.found, "found", "", "folder for the scenario files of what is found (default: found, in --out)")
@@ -98,7 +97,7 @@ func assumptionHelp() string {
 }
 
 // check refuses what lies out of bounds or does not exist.
-func (x *exploring) check(given func(string) bool) error {
+func (x *exploreOptions) check(given func(string) bool) error {
 	s := &x.search
 	o := suite.Options{Cluster: suite.Virtual, Trials: 1, TTL: s.Space.TTL, Lock: s.Space.Lock, Without: s.Space.Without, Out: x.out}
 	if err := checkOptions(&o, given); err != nil {
@@ -110,14 +109,14 @@ func (x *exploring) check(given func(string) bool) error {
 	case err != nil:
 		return usage("--lock: %w", err)
 	case kind.SingleNode:
-		return usage("--lock %s: it uses one node, and schedules are drawn for locks on several", kind.Name)
-	case s.For < 0 || s.Schedules < 0 || s.Enough < 0 || s.Shrink < 0 || x.confirm < 0:
+		return usage("--lock %s: explore works for locks on several nodes only; for a one-node lock use locktest.Explore in a Go test", kind.Name)
+	case s.For < 0 || s.Schedules < 0 || s.MaxFinds < 0 || s.Shrink < 0 || x.confirm < 0:
 		return usage("a bound below 0: give 0 for none")
 	case s.For == 0 && s.Schedules == 0:
 		return usage("--for 0 without --schedules would never end: give one of them")
 	}
 	for _, rule := range s.Space.Without {
-		if err := kind.Off(rule); err != nil {
+		if err := kind.CheckRule(rule); err != nil {
 			return usage("--without %s: %w", rule, err)
 		}
 	}
@@ -134,12 +133,12 @@ func (x *exploring) check(given func(string) bool) error {
 	}
 	if given("slice") {
 		if s.Slice, err = suite.FindSlice(x.slice, os.Getenv); err != nil {
-			return usage("--slice %w", err)
+			return usage("--slice: %w", err)
 		}
 		if s.Schedules == 0 {
 			return usage("--slice %s needs --schedules: the parts are of so many", x.slice)
 		}
-		x.out = s.Slice.In(x.out)
+		x.out = s.Slice.ExpandPath(x.out)
 		if err := s.CheckSlice(); err != nil {
 			return usage("--slice %s: %w", x.slice, err)
 		}
@@ -157,15 +156,15 @@ func (x *exploring) check(given func(string) bool) error {
 }
 
 // checkNames reads the assumptions and properties that are named.
-func (x *exploring) checkNames() error {
+func (x *exploreOptions) checkNames() error {
 	s := &x.search
-	if slices.Contains(x.breaks, eachAssumption) {
-		if x.each = true; len(x.breaks) > 1 {
-			return usage("--break %s: %s is none of them and each by itself: name it alone", strings.Join(x.breaks, ","), eachAssumption)
+	if slices.Contains(x.brokenAssumptions, eachAssumption) {
+		if x.each = true; len(x.brokenAssumptions) > 1 {
+			return usage("--break %s: %s is none of them and each by itself: name it alone", strings.Join(x.brokenAssumptions, ","), eachAssumption)
 		}
-		x.breaks = nil
+		x.brokenAssumptions = nil
 	}
-	for _, name := range x.breaks {
+	for _, name := range x.brokenAssumptions {
 		a, err := explore.ParseAssumption(name)
 		if err != nil {
 			return usage("--break %w", err)

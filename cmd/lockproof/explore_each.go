@@ -19,14 +19,14 @@ const eachAssumption = "each"
 
 // checkEach refuses what does not go with several searches, and lets each of them look for
 // the first breach of safety, unless something else is asked for.
-func (x *exploring) checkEach(given func(string) bool) error {
+func (x *exploreOptions) checkEach(given func(string) bool) error {
 	for _, flag := range []string{"exhaust", "slice", "found", "confirm"} {
 		if given(flag) {
 			return usage("--%s goes with one search, and --break %s is several: break one assumption, by its name", flag, eachAssumption)
 		}
 	}
 	if !given("enough") {
-		x.search.Enough = 1
+		x.search.MaxFinds = 1
 	}
 	if !given("property") {
 		x.search.Space.Properties = []string{checker.MutualExclusion, checker.ProtectedData}
@@ -37,7 +37,7 @@ func (x *exploring) checkEach(given func(string) bool) error {
 // exploreEach answers which assumptions a lock rests on: it searches with none broken, and
 // then with each by itself, in a folder each. What a lock takes on trust is no fault of its:
 // only what is found with none broken makes the exit code 1.
-func (p *program) exploreEach(ctx context.Context, pool *suite.Pool, x *exploring) error {
+func (p *program) exploreEach(ctx context.Context, pool *suite.Pool, x *exploreOptions) error {
 	var rows []reports.Assumption
 	var code error
 	worst := func(err error) {
@@ -72,12 +72,12 @@ func (p *program) exploreEach(ctx context.Context, pool *suite.Pool, x *explorin
 			break
 		}
 	}
-	p.tell(func(w io.Writer) error { return reports.PrintAssumptions(w, x.search.Space.Lock, rows, p.screen) })
+	p.printResult(func(w io.Writer) error { return reports.PrintAssumptions(w, x.search.Space.Lock, rows, p.screen) })
 	return code
 }
 
 // breaking is the search with one assumption broken, or none (""), in a folder of its own.
-func (x *exploring) breaking(a explore.Assumption) *exploring {
+func (x *exploreOptions) breaking(a explore.Assumption) *exploreOptions {
 	one, folder := *x, "none"
 	if a != "" {
 		one.search.Space.Break, folder = []explore.Assumption{a}, string(a)
@@ -88,7 +88,7 @@ func (x *exploring) breaking(a explore.Assumption) *exploring {
 }
 
 // row keeps what a search has come to, and says it.
-func (x *exploring) row(r explore.Results) (reports.Assumption, error) {
+func (x *exploreOptions) row(r explore.Results) (reports.Assumption, error) {
 	row := reports.Assumption{Schedules: r.Tally.Schedules}
 	for _, property := range x.search.Space.Properties {
 		row.Judged = max(row.Judged, r.Tally.Judged(property))
@@ -102,7 +102,7 @@ func (x *exploring) row(r explore.Results) (reports.Assumption, error) {
 			return row, failed(err)
 		}
 		if i == 0 {
-			row.Violated, row.After, row.Steps, row.Repeat = f.Breach.String(), f.Number+1, len(f.Shrunk.Steps), x.search.Repeat(f, path)
+			row.Violated, row.After, row.Steps, row.Repeat = f.FindID.String(), f.Number+1, len(f.Shrunk.Steps), x.search.Repeat(f, path)
 		}
 	}
 	return row, nil

@@ -17,8 +17,8 @@ import (
 )
 
 // explore searches, writes down what it finds, and reports as a run of that would.
-func (p *program) explore(ctx context.Context, x *exploring) error {
-	pool, err := p.pool(suite.Options{Cluster: suite.Virtual, States: true, Brief: true})
+func (p *program) explore(ctx context.Context, x *exploreOptions) error {
+	pool, err := p.pool(suite.Options{Cluster: suite.Virtual, VerdictsOnly: true})
 	if err != nil {
 		return failed(err)
 	}
@@ -33,10 +33,10 @@ func (p *program) explore(ctx context.Context, x *exploring) error {
 
 // searchIn goes through a search, or on with it, in its output folder. conclude tells what
 // it has come to while the folder is still taken.
-func (p *program) searchIn(ctx context.Context, pool *suite.Pool, x *exploring,
+func (p *program) searchIn(ctx context.Context, pool *suite.Pool, x *exploreOptions,
 	conclude func(context.Context, explore.Results, reports.Run) error) error {
 	s := &x.search
-	before, err := p.goesOn(x)
+	before, err := p.resumeSearch(x)
 	if err != nil {
 		return err
 	}
@@ -57,10 +57,10 @@ func (p *program) searchIn(ctx context.Context, pool *suite.Pool, x *exploring,
 	defer written.End()
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
-	s.Try, s.Side = pool.Try, pool.Size()
+	s.Try, s.Parallel, s.Kinds = pool.Try, pool.Size(), pool.FaultKinds
 	stages := p.stages()
-	s.Observe = func(t explore.Tally) { stages.say(t.Line()) }
-	s.Keep = func(t explore.Tally) { _ = x.keep(s.Results(version(), t)) } // at the end it is told if it cannot be
+	s.OnProgress = func(t explore.Tally) { stages.say(t.Line()) }
+	s.OnSave = func(t explore.Tally) { _ = x.keep(s.Results(version(), t)) } // at the end it is told if it cannot be
 	tally, err := s.Resume(ctx, before)
 	stages.finish()
 	if err != nil {
@@ -69,9 +69,9 @@ func (p *program) searchIn(ctx context.Context, pool *suite.Pool, x *exploring,
 	return conclude(ctx, s.Results(version(), tally), run)
 }
 
-// goesOn finds what a search that was interrupted has left in the output folder, if
+// resumeSearch finds what a search that was interrupted has left in the output folder, if
 // that is there and this one is the same, and says that it goes on.
-func (p *program) goesOn(x *exploring) (explore.Tally, error) {
+func (p *program) resumeSearch(x *exploreOptions) (explore.Tally, error) {
 	before, err := explore.Read(x.out)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -82,11 +82,11 @@ func (p *program) goesOn(x *exploring) (explore.Tally, error) {
 	earlier := before.Search()
 	switch {
 	case !before.Same(x.search.Results(version(), explore.Tally{})):
-		if earlier.Left(before.Tally) {
+		if earlier.Remaining(before.Tally) {
 			fmt.Fprintf(p.err, "lockproof: %s has another search, or one of another version: this one begins anew\n", x.out)
 		}
 		return explore.Tally{}, nil
-	case !x.search.Left(before.Tally):
+	case !x.search.Remaining(before.Tally):
 		return explore.Tally{}, nil
 	}
 	next := fmt.Sprintf("seed %d", x.search.Seed+uint64(before.Tally.Next))
@@ -99,22 +99,22 @@ func (p *program) goesOn(x *exploring) (explore.Tally, error) {
 }
 
 // run is what is known of a search as a run of what it finds.
-func (x *exploring) run() reports.Run {
+func (x *exploreOptions) run() reports.Run {
 	s := &x.search
 	return reports.Run{Options: suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: s.Seed, Out: x.out, Lock: s.Space.Lock},
 		Named: true, Version: version(), Go: runtime.Version(), Started: time.Now()}
 }
 
 // keep writes what a search has come to into its folder.
-func (x *exploring) keep(r explore.Results) error {
+func (x *exploreOptions) keep(r explore.Results) error {
 	return reports.WriteFile(x.out, reports.File{Name: explore.ResultsFile, Write: r.Write})
 }
 
 // concludeSearch tells what a search has come to, writes it down, and exits as it is.
-func (p *program) concludeSearch(ctx context.Context, x *exploring, r explore.Results, run reports.Run) error {
-	p.tell(func(w io.Writer) error { _, err := io.WriteString(w, x.search.Summary(r.Tally)); return err })
+func (p *program) concludeSearch(ctx context.Context, x *exploreOptions, r explore.Results, run reports.Run) error {
+	p.printResult(func(w io.Writer) error { _, err := io.WriteString(w, x.search.Summary(r.Tally)); return err })
 	if r.Incomplete != nil {
-		p.tell(func(w io.Writer) error {
+		p.printResult(func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "%s: run what is not there again, each alone, and merge again\n", r.Incomplete)
 			return err
 		})
@@ -136,7 +136,7 @@ func (p *program) concludeSearch(ctx context.Context, x *exploring, r explore.Re
 }
 
 // showFinds writes each find's file, runs it as lockproof run does, and reports on all.
-func (p *program) showFinds(ctx context.Context, x *exploring, tally explore.Tally, run reports.Run) error {
+func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explore.Tally, run reports.Run) error {
 	if len(tally.Finds) == 0 {
 		return nil
 	}
@@ -150,14 +150,14 @@ func (p *program) showFinds(ctx context.Context, x *exploring, tally explore.Tal
 		}
 		o := run.Options
 		o.Seed = f.Seed
-		job := suite.Job{Scenario: found, Lock: x.search.Space.Lock, Without: x.search.Space.Without, Lenient: true}
+		job := suite.Job{Scenario: found, Lock: x.search.Space.Lock, Without: x.search.Space.Without, AllowBetter: true}
 		results, err := p.suite(context.WithoutCancel(ctx), []suite.Job{job}, o, func(suite.Result) {})
 		if err != nil {
 			return failed(err)
 		}
 		trials, known = append(trials, results...), append(known, found)
-		p.tell(func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s: %d steps, shrunk from %d\n  %s\n", f.Breach, len(f.Shrunk.Steps), len(f.Drawn.Steps),
+		p.printResult(func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%s: %d steps, shrunk from %d\n  %s\n", f.FindID, len(f.Shrunk.Steps), len(f.Drawn.Steps),
 				x.search.Repeat(f, path))
 			return err
 		})
@@ -165,12 +165,12 @@ func (p *program) showFinds(ctx context.Context, x *exploring, tally explore.Tal
 			return err
 		}
 	}
-	run.Planned, run.Elapsed = len(trials), time.Since(run.Started)
+	run.Planned, run.Elapsed, run.Lock = len(trials), time.Since(run.Started), reports.AboutLock(x.search.Space.Lock)
 	return p.report(reports.New(trials, run), known)
 }
 
 // confirm runs a find on real servers, and says in how many trials it shows.
-func (p *program) confirm(ctx context.Context, x *exploring, f explore.Find, job suite.Job, o suite.Options) error {
+func (p *program) confirm(ctx context.Context, x *exploreOptions, f explore.Find, job suite.Job, o suite.Options) error {
 	if x.confirm == 0 || ctx.Err() != nil {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (p *program) confirm(ctx context.Context, x *exploring, f explore.Find, job
 			why = ": " + r.Skipped + r.Failure
 		}
 	}
-	p.tell(func(w io.Writer) error {
+	p.printResult(func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "  on real servers: in %d of %d trials%s\n", shown, x.confirm, why)
 		return err
 	})

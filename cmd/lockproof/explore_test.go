@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/explore"
+	"lockproof/internal/needs"
+	"lockproof/reports"
 )
 
 func TestExploreRefusesWhatItCannotDo(t *testing.T) {
@@ -24,14 +26,14 @@ func TestExploreRefusesWhatItCannotDo(t *testing.T) {
 		want string
 	}{
 		{[]string{"--lock", "redsnc"}, "--lock redsnc: there is no such lock: did you mean redsync?"},
-		{[]string{"--lock", "single"}, "--lock single: it uses one node, and schedules are drawn for locks on several"},
+		{[]string{"--lock", "single"}, "--lock single: explore works for locks on several nodes only"},
 		{[]string{"--lock", "redsync", "--without", "Majority"}, "redsync has no rules to switch off"},
 		{[]string{"--break", "memmory"}, `--break there is no assumption "memmory": there are memory, clocks, pauses, servers`},
 		{[]string{"--break", "each,memory"}, "--break each,memory: each is none of them and each by itself: name it alone"},
 		{[]string{"--break", "each", "--slice", "1/2", "--schedules", "512"}, "--slice goes with one search, and --break each is several"},
 		{[]string{"--property", "mutual"}, "--property mutual: there is no such property: did you mean mutual-exclusion?"},
 		{[]string{"--for", "0"}, "--for 0 without --schedules would never end"},
-		{[]string{"--slice", "3/2", "--schedules", "9"}, "--slice 3/2"},
+		{[]string{"--slice", "3/2", "--schedules", "9"}, "--slice: 3/2"},
 		{[]string{"--slice", "1/2"}, "--slice 1/2 needs --schedules"},
 		{[]string{"--slice", "1/2", "--schedules", "9"},
 			"--slice 1/2: 9 schedules are 1 batches of 128, which cannot be split into 2 slices"},
@@ -66,13 +68,14 @@ func inFolder(t *testing.T, dir string) func(args ...string) (string, int) {
 // Which assumptions a lock rests on is a table; what is found with none broken is the
 // lock's own fault, and all else is not.
 func TestExploreBreaksEachAssumption(t *testing.T) {
+	needs.Long(t, "it searches once for each assumption")
 	dir := t.TempDir()
 	lockproof := inFolder(t, dir)
 	said, code := lockproof("explore", "--break", "each", "--schedules", "640")
 	require.Equal(t, 0, code, said)
 	require.Regexp(t, `(?m)^none +640 .*none found`, said)
-	require.Regexp(t, `(?m)^memory .*mutual-exclusion, nodes remember`, said)
-	require.Regexp(t, `(?m)^pauses .*protected-data, the holder stops in time`, said)
+	require.Regexp(t, `(?m)^memory .*mutual-exclusion, by flush`, said)
+	require.Regexp(t, `(?m)^pauses .*protected-data, by drop`, said)
 	require.Regexp(t, `(?m)^servers .*nothing was put to the test`, said, "it refuses to lock on one server twice")
 	require.Contains(t, said, "redlock rests on: memory, clocks, pauses.")
 	found, err := filepath.Glob(filepath.Join(dir, "out", "pauses", "found", "*.yaml"))
@@ -92,7 +95,7 @@ func TestExploreFindsAndRepeats(t *testing.T) {
 	said, code := lockproof("explore", "--without", "CompareAndDelete", "--property", "mutual-exclusion", "--schedules", "256",
 		"--enough", "1")
 	require.Equal(t, 1, code, said)
-	require.Contains(t, said, "blame: the rule CompareAndDelete")
+	require.Contains(t, said, "key was deleted on")
 	found, err := filepath.Glob(filepath.Join(dir, "out", "found", "*.yaml"))
 	require.NoError(t, err)
 	require.Len(t, found, 1)
@@ -110,6 +113,7 @@ func TestExploreFindsAndRepeats(t *testing.T) {
 
 // A search over machines is what one machine comes to; what died runs again alone.
 func TestSlicesOfASearchAreMerged(t *testing.T) {
+	needs.Long(t, "it runs a search twice, whole and in slices")
 	dir := t.TempDir()
 	lockproof := inFolder(t, dir)
 	search := []string{"explore", "--without", "Majority", "--property", "mutual-exclusion", "--schedules", "300", "--out"}
@@ -117,14 +121,14 @@ func TestSlicesOfASearchAreMerged(t *testing.T) {
 	require.Equal(t, 1, code, said)
 	for _, slice := range []string{"1/3", "3/3"} {
 		said, code := lockproof(append(search, filepath.Join("slices", slice[:1]), "--slice", slice)...)
-		require.Less(t, code, 2, said)
+		require.Contains(t, []int{0, reports.ExitDiffers}, code, said)
 	}
 	said, code = lockproof("merge", "slices/1", "slices/3", "--out", "merged")
 	require.Contains(t, said, "Of 3 slices, 2 is missing: run what is not there again, each alone, and merge again")
 	require.Equal(t, 1, code, "something was violated, whatever is missing")
 
 	said, code = lockproof(append(search, "slices/2", "--slice", "2/3")...)
-	require.Less(t, code, 2, said)
+	require.Contains(t, []int{0, reports.ExitDiffers}, code, said)
 	said, code = lockproof("merge", "slices/1", "slices/2", "slices/3", "--out", "merged")
 	require.Equal(t, 1, code, said)
 	require.NotContains(t, said, "missing")
@@ -134,11 +138,17 @@ func TestSlicesOfASearchAreMerged(t *testing.T) {
 	merged, err := explore.Read(filepath.Join(dir, "merged"))
 	require.NoError(t, err)
 	require.Equal(t, whole.Tally.Verdicts, merged.Tally.Verdicts)
-	require.Equal(t, whole.Tally.Seen, merged.Tally.Seen)
-	require.Len(t, merged.Tally.Finds, len(whole.Tally.Finds))
-	for i, f := range whole.Tally.Finds {
-		require.Equal(t, f.Number, merged.Tally.Finds[i].Number)
-		require.Equal(t, f.Times, merged.Tally.Finds[i].Times)
+	// Which finds they are told apart by depends on what the same slice has found before; how many schedules broke
+	// the lock, and which did so first, do not.
+	times := func(t explore.Tally) (n int) {
+		for _, f := range t.Finds {
+			n += f.Times
+		}
+		return n
+	}
+	require.Equal(t, times(whole.Tally), times(merged.Tally))
+	require.Equal(t, whole.Tally.Finds[0].Number, merged.Tally.Finds[0].Number)
+	for _, f := range merged.Tally.Finds {
 		require.FileExists(t, filepath.Join(dir, "merged", "found", fmt.Sprintf("mutual-exclusion-of-redlock-%d.yaml", f.Number)))
 	}
 	said, code = lockproof("merge", "whole", "slices/1", "--out", "other")
@@ -147,6 +157,7 @@ func TestSlicesOfASearchAreMerged(t *testing.T) {
 }
 
 func TestAnInterruptedSearchKeepsWhatItHas(t *testing.T) {
+	needs.Long(t, "it waits for a search in real time")
 	out := filepath.Join(t.TempDir(), "out")
 	cmd := exec.Command(build(t), "explore", "--for", "10m", "--out", out)
 	var said bytes.Buffer
@@ -157,7 +168,7 @@ func TestAnInterruptedSearchKeepsWhatItHas(t *testing.T) {
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	var ended *exec.ExitError
 	require.ErrorAs(t, cmd.Wait(), &ended)
-	require.Equal(t, 2, ended.ExitCode(), said.String())
+	require.Equal(t, reports.ExitInconclusive, ended.ExitCode(), said.String())
 	require.Contains(t, said.String(), "schedules in")
 	before, err := explore.Read(out)
 	require.NoError(t, err)
@@ -166,7 +177,7 @@ func TestAnInterruptedSearchKeepsWhatItHas(t *testing.T) {
 	lockproof := inFolder(t, filepath.Dir(out))
 	more := before.Tally.Next + 10
 	again, code := lockproof("explore", "--schedules", fmt.Sprint(more), "--out", out)
-	require.Less(t, code, 2, again)
+	require.Contains(t, []int{0, reports.ExitDiffers}, code, again)
 	require.Contains(t, again, fmt.Sprintf("%s has %d schedules of this search: it goes on with the next, seed %d\n", out,
 		before.Tally.Schedules, 1+before.Tally.Next))
 	after, err := explore.Read(out)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/internal/needs"
 	"lockproof/reports"
 )
 
@@ -81,6 +82,7 @@ func (s *serving) get(t *testing.T, page string) (status int) {
 
 // A server answers whatever is in the folders below it, and goes on.
 func TestServeOfHostileFiles(t *testing.T) {
+	needs.Long(t, "it serves every hostile file")
 	binary := build(t)
 	files := hostileFiles(t, t.TempDir())
 	maps.Copy(files, hostileRuns(t, t.TempDir()))

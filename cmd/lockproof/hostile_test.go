@@ -19,6 +19,8 @@ import (
 	"unicode"
 
 	"github.com/stretchr/testify/require"
+
+	"lockproof/internal/needs"
 )
 
 // The bounds of a command that is given a hostile file.
@@ -123,6 +125,7 @@ func runBinary(t *testing.T, binary string, args ...string) ended {
 // A file may be anything, whatever takes it: the command ends soon, in little
 // memory, with the status for a bad file, and names the file.
 func TestHostileFiles(t *testing.T) {
+	needs.Long(t, "it runs every command on every hostile file")
 	binary := build(t)
 	files := hostileFiles(t, t.TempDir())
 	table := tabwriter.NewWriter(t.Output(), 0, 0, 2, ' ', 0)

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"sync/atomic"
 	"syscall"
 )
 
@@ -13,20 +12,12 @@ import (
 // it for a process that SIGINT ended.
 const exitInterrupted = 128 + int(syscall.SIGINT)
 
-// interrupts are the signals that interrupt the program, and handled whether
-// something is made of them at present.
-var (
-	interrupts = []os.Signal{os.Interrupt, syscall.SIGTERM}
-	handled    atomic.Bool
-)
-
 // interruptible gives a context that the first SIGINT or SIGTERM ends: the run
 // is wound up and reported. A second one ends the program at once.
 func (p *program) interruptible(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, interrupts...)
-	handled.Store(true)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
 	go func() {
 		for n := 0; ; n++ {
@@ -36,14 +27,13 @@ func (p *program) interruptible(ctx context.Context) (context.Context, func()) {
 			case <-signals:
 			}
 			if n > 0 {
-				p.leave(exitInterrupted)
+				p.exitNow(exitInterrupted)
 			}
 			io.WriteString(p.err, "\nlockproof: winding up; interrupt again to stop at once\n")
 			cancel()
 		}
 	}()
 	return ctx, func() {
-		handled.Store(false)
 		signal.Stop(signals)
 		close(done)
 		cancel()

@@ -18,17 +18,15 @@ import (
 	"lockproof/reports"
 )
 
-// TestNothingOutlivesAKilledHarness kills the harness at random moments. What
+// TestKilledHarness_LeavesNothingRunning kills the harness at random moments. What
 // it leaves behind, `lockproof clean` or the next run of any kind removes, and every
 // history that it has begun can be judged.
-func TestNothingOutlivesAKilledHarness(t *testing.T) {
+func TestKilledHarness_LeavesNothingRunning(t *testing.T) {
+	needs.Long(t, "it kills runs again and again, in real time")
 	needs.Check(t, needs.Redis, local.Available(""))
 	_, err := os.Stat("/proc/self/environ") // tells which processes belong to a run
 	needs.Check(t, needs.System, err)
-	kills := 20
-	if testing.Short() {
-		kills = 3
-	}
+	const kills = 20
 	binary := build(t)
 
 	// One home for all: the preload shim is in its cache, and is built once, by
@@ -67,6 +65,8 @@ func TestNothingOutlivesAKilledHarness(t *testing.T) {
 
 // build makes the program, as it also runs in containers.
 func build(t *testing.T) string {
+	t.Helper()
+	needs.Long(t, "it builds the program and starts it")
 	binary := filepath.Join(t.TempDir(), "lockproof")
 	build := exec.Command("go", "build", "-o", binary, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -106,7 +106,7 @@ func (v victim) runAndKill(t *testing.T, after time.Duration) (children int) {
 		"--on", "local", "--ttl", "300ms", "--trials", "5", "--out", v.out)
 	require.NoError(t, cmd.Start())
 	time.Sleep(after)
-	children = len(v.processes(t)) - 2 // not the harness itself, nor its overseer
+	children = len(v.processes(t)) - 1 // not the harness itself
 	require.NoError(t, cmd.Process.Kill())
 	require.EqualError(t, cmd.Wait(), "signal: killed", "it ended before it was killed")
 	return children

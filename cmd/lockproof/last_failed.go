@@ -11,15 +11,15 @@ import (
 	"lockproof/reports"
 )
 
-// failing chooses the rows that were not as expected in the run in o's output folder; it
+// lastFailedJobs chooses the rows that were not as expected in the run in o's output folder; it
 // says so, and gives no chooser, where there are none.
-func (p *program) failing(cmd *cobra.Command, o *suite.Options) (chooser, error) {
-	rows, names, err := recall(cmd, o)
+func (p *program) lastFailedJobs(cmd *cobra.Command, o *suite.Options) (jobSelector, error) {
+	rows, names, err := readLastRun(cmd, o)
 	if err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
-		p.tell(func(w io.Writer) error {
+		p.printResult(func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "Nothing to run again: in %s all was as expected.\n", o.Out)
 			return err
 		})
@@ -30,10 +30,10 @@ func (p *program) failing(cmd *cobra.Command, o *suite.Options) (chooser, error)
 	}, nil
 }
 
-// recall sets o up as the run in its output folder was, but for the flags that are given
+// readLastRun sets o up as the run in its output folder was, but for the flags that are given
 // now, and gives the names of the rows that were not as expected in it, and those of
 // their scenarios.
-func recall(cmd *cobra.Command, o *suite.Options) (rows, scenarios []string, err error) {
+func readLastRun(cmd *cobra.Command, o *suite.Options) (rows, scenarios []string, err error) {
 	last, err := reports.Read(o.Out)
 	if err != nil {
 		return nil, nil, usage("--last-failed: %w", err)
@@ -48,7 +48,7 @@ func recall(cmd *cobra.Command, o *suite.Options) (rows, scenarios []string, err
 			take()
 		}
 	}
-	for _, row := range last.GravestFirst() {
+	for _, row := range last.BySeverity() {
 		if row.Standing == suite.AsExpected {
 			continue
 		}
@@ -66,7 +66,7 @@ func jobsAgain(cmd *cobra.Command, o *suite.Options, args, rows, scenarios []str
 	if len(args) == 0 {
 		args = scenarios
 	}
-	jobs, err := prepare(cmd, o, args)
+	jobs, err := selectJobs(cmd, o, args)
 	if err != nil {
 		return nil, usage("--last-failed: %w; what is not built in has to be named again: a scenario's file, or --worker", err)
 	}

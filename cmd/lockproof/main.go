@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"syscall"
 
 	_ "lockproof/harness/cluster/docker" // is a kind of cluster where it is imported
-	"lockproof/harness/cluster/process"
 	"lockproof/harness/suite"
 	"lockproof/internal/plain"
 	"lockproof/scenarios"
@@ -23,26 +21,15 @@ const (
 )
 
 func main() {
-	args := os.Args[1:]
-	helper := len(args) > 0 && slices.Contains(helpers, args[0])
-	leave := func(code int) { os.Exit(code) }
-	if !helper {
-		if !isOverseen() {
-			os.Exit(oversee(args, os.Stderr))
-		}
-		leave = func(code int) { os.Exit(ending(code)) }
-		obeyOverseer()
-		process.Overseen()
-	}
-	children := &suite.Children{Said: os.Stderr}
+	children := &suite.Children{Stderr: os.Stderr}
 	p := &program{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		suite: children.Run, pool: children.Pool, clean: suite.Clean, leave: leave,
+		suite: children.Run, pool: children.Pool, clean: suite.Clean, exitNow: os.Exit,
 	}
-	p.look(os.Stdout)
-	code := p.main(context.Background(), args)
+	p.detectTerminal(os.Stdout)
+	code := p.main(context.Background(), os.Args[1:])
 	children.Close()
-	leave(code)
+	os.Exit(code)
 }
 
 // exit is an error that knows its exit code. Its cause is nil where all has
@@ -85,12 +72,12 @@ func (p *program) main(ctx context.Context, args []string) int {
 		e.code = exitUsage // whoever gave the name can mend it
 	}
 	if e.cause != nil {
-		p.complain(e)
+		p.printError(e)
 	}
 	return e.code
 }
 
-func (p *program) complain(e *exit) {
+func (p *program) printError(e *exit) {
 	fmt.Fprintf(p.err, "lockproof: %v\n", e.cause)
 	var problem *scenarios.Problem
 	switch {

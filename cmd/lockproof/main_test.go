@@ -96,11 +96,11 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"zzzzzzzzzz"}, "there are check, clean, compare, doctor, explore, list, merge, run, serve, show, validate"},
 		{[]string{"run", "--trails", "3"}, "lockproof run has no flag --trails: did you mean --trials?"},
 		{[]string{"--vers"}, "lockproof has no flag --vers: did you mean --version?"},
-		{[]string{"run", "--trials", "many"}, "--trials many: this takes a whole number"},
+		{[]string{"run", "--trials", "many"}, "--trials many: want a whole number"},
 		{[]string{"run", "--trials", "0"}, "--trials 0: give a number from 1 to 100000"},
 		{[]string{"run", "--trials", "100001"}, "--trials 100001: give a number from 1 to 100000"},
-		{[]string{"run", "--seed", "-1"}, "--seed -1: this takes a whole number, not negative"},
-		{[]string{"run", "--ttl", "30"}, "--ttl 30: this takes a duration with its unit, as in 500ms, 30s or 2m"},
+		{[]string{"run", "--seed", "-1"}, "--seed -1: want a whole number, 0 or more"},
+		{[]string{"run", "--ttl", "30"}, "--ttl 30: want a duration with a unit, for example 500ms, 30s or 2m"},
 		{[]string{"run", "--ttl", "0s"}, "--ttl 0s: a TTL lies between 20ms and 10m"},
 		{[]string{"run", "--ttl", "19ms"}, "--ttl 19ms: a TTL lies between 20ms and 10m"},
 		{[]string{"run", "--ttl", "11m"}, "--ttl 11m0s: a TTL lies between 20ms and 10m"},
@@ -116,8 +116,8 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"run", "restart-guard", "--without", "RestartGuard"}, "--lock redlock-guarded has one"},
 		{[]string{"run", "--server", "redis-unstable"}, "the docker cluster has it: --on docker"},
 		{[]string{"run", "--server", "redis-84"}, "redis-8.4"},
-		{[]string{"run", "--slice", "2"}, `--slice "2" is no slice: write it as in 17/100`},
-		{[]string{"run", "--slice", "5/4"}, "--slice 5/4: the slices of 4 are 1/4 to 4/4"},
+		{[]string{"run", "--slice", "2"}, `--slice: invalid slice "2": want INDEX/COUNT, for example 17/100`},
+		{[]string{"run", "--slice", "5/4"}, "--slice: 5/4: the slices of 4 are 1/4 to 4/4"},
 		{[]string{"run", "flushall", "--slice", "1/2"}, "--slice 1/2: 1 trial to run cannot be split into 2 slices: ask for more --trials"},
 		{[]string{"run", "client-puase"}, "client-pause"},
 		{[]string{"run", "no-such-*"}, "no-such-*"},
@@ -152,9 +152,9 @@ func TestRunExitCodes(t *testing.T) {
 	}{
 		{"as expected", expected, 0},
 		{"differs", verdict(history.Holds, history.Violated), 1},
-		{"inconclusive", verdict(history.Holds, history.Inconclusive), 2},
+		{"inconclusive", verdict(history.Holds, history.Inconclusive), 4},
 		{"failed", func(suite.Job, int) suite.Result { return suite.Result{Failure: "n3 did not start"} }, 3},
-		{"all skipped", func(suite.Job, int) suite.Result { return suite.Result{Skipped: "no disk"} }, 2},
+		{"all skipped", func(suite.Job, int) suite.Result { return suite.Result{Skipped: "no disk"} }, 4},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -191,11 +191,11 @@ func TestRunGivesTheSuiteItsOptions(t *testing.T) {
 	require.Equal(t, []string{"Majority", "FreshToken"}, options.Without)
 	require.Equal(t, suite.DefaultRetries, options.Retries)
 	require.Len(t, jobs, 1)
-	require.True(t, jobs[0].Lenient)
+	require.True(t, jobs[0].AllowBetter)
 }
 
 func TestRunWithNoNameRunsTheWholeCatalogue(t *testing.T) {
-	got := fake(expected).try("run", "--out", t.TempDir())
+	got := fake(expected).try("run", "--verbose", "--out", t.TempDir())
 	require.Equal(t, 0, got.code)
 	all, err := scenarios.Catalogue()
 	require.NoError(t, err)
@@ -204,8 +204,8 @@ func TestRunWithNoNameRunsTheWholeCatalogue(t *testing.T) {
 	}
 }
 
-func TestAPipeGetsOneLineForEachRow(t *testing.T) {
-	got := fake(expected).try("run", "half-is-not-majority", "--trials", "3", "--out", t.TempDir())
+func TestPipe_VerboseGetsOneLinePerRow(t *testing.T) {
+	got := fake(expected).try("run", "half-is-not-majority", "--verbose", "--trials", "3", "--out", t.TempDir())
 	before, _, _ := strings.Cut(got.out, "\n\n")
 	require.Equal(t, []string{
 		"as expected: half-is-not-majority: mutual-exclusion: holds (3 trials, 0 s)",
@@ -214,7 +214,7 @@ func TestAPipeGetsOneLineForEachRow(t *testing.T) {
 	require.NotContains(t, got.out, "\x1b")
 }
 
-func TestATerminalGetsALiveDisplayThatGoesAway(t *testing.T) {
+func TestTerminal_RemovesItsLiveDisplay(t *testing.T) {
 	p := fake(verdict(history.Holds, history.Violated))
 	p.live = true
 	got := p.try("run", "half-is-not-majority", "--trials", "3", "--out", t.TempDir())

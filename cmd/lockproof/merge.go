@@ -19,19 +19,17 @@ func (p *program) mergeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merge DIR ...",
 		Short: "Merge the slices of a run or a search",
-		Long: `Merges the output folders of a run's slices into one, as a run of the whole would have
-left it: results.json, junit.xml, summary.md, report.html and the histories. It
-prints what that run would have printed, and exits as it would.
+		Long: `Merges the output folders of a run's slices into one: results.json, junit.xml,
+summary.md, report.html and the histories. It prints and exits as one run of all
+slices would.
 
-What is there is merged. Slices that are missing, that were cut short, or whose run
-was killed are named, and the whole is then inconclusive, unless it differs: run
-them again, each alone, and merge again.
+Slices that are missing, interrupted or killed are named, and the result is
+inconclusive unless something differs. Run these slices again, and merge again.
 
-Slices that do not belong together (another cluster, version, seed, other
-scenarios), and one that is there twice are refused, and nothing is written then.
+Slices of different clusters, versions, seeds or scenarios, and a slice that is given
+twice, are refused, and nothing is written.
 
-Slices of lockproof explore are merged into one search likewise: explore.json and the
-files of what was found.`,
+Slices of lockproof explore are merged too: explore.json and the scenario files.`,
 		Example: `  lockproof merge out/1 out/2 out/3 out/4
   lockproof merge slices/* --out out`,
 		Args: arguments(1, -1, "the output folders of the slices"),
@@ -52,7 +50,7 @@ files of what was found.`,
 }
 
 func (p *program) merge(folders []string, out string) error {
-	if err := apart(out, folders); err != nil {
+	if err := checkFolders(out, folders); err != nil {
 		return err
 	}
 	parts, err := readRuns(p.ended(folders))
@@ -87,7 +85,7 @@ func (p *program) merge(folders []string, out string) error {
 // ended leaves out the folders of runs that have not ended, and says which these are.
 func (p *program) ended(folders []string) []string {
 	return slices.DeleteFunc(slices.Clone(folders), func(dir string) bool {
-		if !reports.Unended(dir) {
+		if !reports.IsUnfinished(dir) {
 			return false
 		}
 		fmt.Fprintf(p.err, "lockproof: %s has no results: its run was killed, or goes on\n", dir)
@@ -132,8 +130,8 @@ func slicesOf(args []string, out string) ([]string, error) {
 	return folders, nil
 }
 
-// apart refuses an output folder whose contents are what is to be merged.
-func apart(out string, folders []string) error {
+// checkFolders refuses an output folder whose contents are what is to be merged.
+func checkFolders(out string, folders []string) error {
 	if out == "" {
 		return usage("--out is empty: name a folder, as in --out out")
 	}

@@ -18,7 +18,7 @@ func hasSearch(dir string) bool {
 // mergeSearch makes one search of its slices, and runs what was found once more, to
 // tell of it.
 func (p *program) mergeSearch(ctx context.Context, folders []string, out string) error {
-	if err := apart(out, folders); err != nil {
+	if err := checkFolders(out, folders); err != nil {
 		return err
 	}
 	var parts []explore.Results
@@ -44,7 +44,7 @@ func (p *program) mergeSearch(ctx context.Context, folders []string, out string)
 		return err
 	}
 	defer folder.Close()
-	x := &exploring{search: whole.Search(), out: out, found: filepath.Join(out, foundFolder)}
+	x := &exploreOptions{search: whole.Search(), out: out, found: filepath.Join(out, foundFolder)}
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
 	return p.concludeSearch(ctx, x, whole, x.run())

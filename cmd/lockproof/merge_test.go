@@ -14,6 +14,7 @@ import (
 
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
+	"lockproof/internal/needs"
 	"lockproof/reports"
 )
 
@@ -59,7 +60,8 @@ func sliced(t *testing.T, p *program, count int) []string {
 	return folders
 }
 
-func TestMergeIsTheRunOfTheWhole(t *testing.T) {
+func TestMerge_EqualsTheWholeRun(t *testing.T) {
+	needs.Long(t, "it runs the catalogue twice, whole and in slices")
 	p := fake(expected)
 	p.suite = suite.Run
 	whole := filepath.Join(t.TempDir(), "whole")
@@ -88,6 +90,7 @@ func TestMergeIsTheRunOfTheWhole(t *testing.T) {
 // One row's trials over a hundred slices come to what one machine gives: all of
 // results.json but what tells of time, and each history, byte for byte.
 func TestAHundredSlicesAreTheWhole(t *testing.T) {
+	needs.Long(t, "it runs a hundred slices")
 	p := fake(expected)
 	p.suite = suite.Run
 	root := t.TempDir()
@@ -193,7 +196,7 @@ func TestMergeThatIsRefusedWritesNothing(t *testing.T) {
 
 // A folder in which a run is alive is that run's, and one that is not ours is
 // its owner's: neither loses a file.
-func TestAFolderOfOthersIsRefused(t *testing.T) {
+func TestForeignFolder_IsRefused(t *testing.T) {
 	p := fake(expected)
 	alive := filepath.Join(t.TempDir(), "alive")
 	folder, err := reports.OpenFolder(alive)
@@ -203,7 +206,7 @@ func TestAFolderOfOthersIsRefused(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(foreign, reports.ResultsFile), []byte("{}"), 0o644))
 	parts := sliced(t, p, 2)
 	for _, command := range [][]string{{"run", "flushall"}, append([]string{"merge"}, parts...),
-		{"validate", "--crash", "kill", "--trials", "1"}} {
+		{"validate", "--set", "bind", "--crash", "kill", "--trials", "1"}} {
 		for out, says := range map[string]string{
 			alive:   "another run is writing to this folder: give this run another",
 			foreign: "this is not an output folder of Lockproof's, whose files it may replace",

@@ -10,34 +10,34 @@ import (
 // takes what it is given and lets it go: the command does its work all the same,
 // and its exit code is that of what it found.
 type printer struct {
-	mu   sync.Mutex
-	to   io.Writer
-	left bool
+	mu     sync.Mutex
+	to     io.Writer
+	closed bool
 }
 
 func (p *printer) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.left {
+	if p.closed {
 		return len(text), nil
 	}
 	n, err := p.to.Write(text)
-	if readerLeft(err) {
-		p.left = true
+	if isBrokenPipe(err) {
+		p.closed = true
 		return len(text), nil
 	}
 	return n, err
 }
 
-// outliveReader keeps the program from ending with the reader of what it prints.
-func (p *program) outliveReader() {
+// ignoreBrokenPipe keeps the program from ending with the reader of what it prints.
+func (p *program) ignoreBrokenPipe() {
 	surviveBrokenPipes()
 	p.out = &printer{to: p.out}
 }
 
-// tell prints what came of work that is done and kept, or whose answer is the exit
+// printResult prints what came of work that is done and kept, or whose answer is the exit
 // code: where that cannot be printed, it complains, and the exit code stays.
-func (p *program) tell(print func(io.Writer) error) {
+func (p *program) printResult(print func(io.Writer) error) {
 	if err := print(p.out); err != nil {
 		fmt.Fprintf(p.err, "lockproof: cannot print the rest: %v\n", err)
 	}

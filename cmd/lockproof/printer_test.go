@@ -15,6 +15,7 @@ import (
 
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
+	"lockproof/internal/needs"
 	"lockproof/reports"
 )
 
@@ -25,12 +26,13 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on 
 
 // The files are there although nothing of the run could be printed, and the exit
 // code is that of what was found.
-func TestWhatCannotBePrintedIsWritten(t *testing.T) {
+func TestFullTerminal_FilesAreWritten(t *testing.T) {
+	needs.Long(t, "it validates three times, in virtual time")
 	for code, gives := range map[int]func(suite.Job, int) suite.Result{
 		0: expected, reports.ExitDiffers: verdict(history.Holds, history.Violated),
 		reports.ExitInconclusive: verdict(history.Holds, history.Inconclusive),
 	} {
-		for _, command := range []string{"run flushall hung-node", "merge", "validate --crash kill --trials 1"} {
+		for _, command := range []string{"run flushall hung-node", "merge", "validate --set bind --crash kill --trials 1"} {
 			p := fake(gives)
 			args := strings.Fields(command)
 			if command == "merge" {
@@ -62,7 +64,7 @@ func TestWhatCannotBePrintedIsWritten(t *testing.T) {
 
 // Results that could not be written are printed all the same; no exit code says
 // that all is well then.
-func TestWhatCannotBeWrittenIsPrinted(t *testing.T) {
+func TestFullDisk_ResultIsPrinted(t *testing.T) {
 	for code, gives := range map[int]func(suite.Job, int) suite.Result{
 		exitFailed: expected, reports.ExitDiffers: verdict(history.Holds, history.Violated),
 	} {

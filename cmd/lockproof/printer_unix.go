@@ -14,4 +14,4 @@ import (
 // ignored, for then the programs that are started would ignore it as well.
 func surviveBrokenPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-func readerLeft(err error) bool { return errors.Is(err, syscall.EPIPE) }
+func isBrokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }

@@ -8,6 +8,6 @@ import (
 
 func surviveBrokenPipes() {}
 
-func readerLeft(err error) bool {
+func isBrokenPipe(err error) bool {
 	return errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA)
 }

@@ -27,7 +27,10 @@ type program struct {
 	// rawOut and rawErr are the same as they were given, for lines that are drawn
 	// again in place and for what only programs read.
 	rawOut, rawErr io.Writer
-	screen         reports.Screen
+	// causes: experiments are made about every violation, not only about those that differ.
+	causes bool
+	screen reports.Screen
+	asJSON bool // the results are printed for programs
 	// live is whether out is a terminal on which lines can be redrawn; width
 	// then asks how wide it is by now.
 	live  bool
@@ -37,12 +40,12 @@ type program struct {
 	// pool gives what runs trials one by one (suite.Children.Pool).
 	pool  func(suite.Options) (*suite.Pool, error)
 	clean func(context.Context, io.Writer) error
-	// leave ends the program at once with an exit code.
-	leave func(code int)
+	// exitNow ends the program at once with an exit code.
+	exitNow func(code int)
 }
 
-// look finds out what kind of thing the output is.
-func (p *program) look(out *os.File) {
+// detectTerminal finds out what kind of thing the output is.
+func (p *program) detectTerminal(out *os.File) {
 	terminal := term.IsTerminal(int(out.Fd()))
 	dumb := os.Getenv("TERM") == "dumb"
 	p.live = terminal && !dumb

@@ -32,7 +32,7 @@ type progress struct {
 	mu    sync.Mutex
 	done  int
 	rows  map[string][]suite.Result // those that are not finished
-	total map[suite.Standing]int
+	total map[suite.Outcome]int
 	last  string
 	drawn int // lines of the live display on the screen
 }
@@ -40,7 +40,7 @@ type progress struct {
 func (p *program) progress(jobs []suite.Job, o suite.Options) *progress {
 	s := &progress{
 		program: p, planned: o.Planned(jobs), trials: map[string]int{}, began: time.Now(), stop: make(chan struct{}),
-		rows: map[string][]suite.Result{}, total: map[suite.Standing]int{},
+		rows: map[string][]suite.Result{}, total: map[suite.Outcome]int{},
 	}
 	for _, j := range jobs {
 		s.trials[j.Name()] += o.Planned([]suite.Job{j})
@@ -81,6 +81,7 @@ func (s *progress) observe(t suite.Result) {
 	s.total[row.Standing]++
 	s.last = row.Name()
 	switch {
+	case s.asJSON, !s.live && !s.screen.Verbose:
 	case !s.live:
 		io.WriteString(s.out, row.Line(s.screen)+"\n")
 	case row.Standing == suite.AsExpected || row.Standing == suite.Skipped:
@@ -99,7 +100,7 @@ func (s *progress) finish() {
 	if s.live {
 		io.WriteString(s.rawOut, s.erase())
 		s.drawn = 0
-	} else {
+	} else if s.screen.Verbose && !s.asJSON {
 		io.WriteString(s.out, "\n")
 	}
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"net"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/docker/docker/client"
 	"github.com/stretchr/testify/assert"
@@ -77,10 +79,15 @@ func (r *relay) cut() {
 // onDocker runs a docker command and gives the words that it says.
 func onDocker(t *testing.T, args ...string) []string {
 	t.Helper()
-	out, err := exec.Command("docker", args...).CombinedOutput()
+	ctx, cancel := context.WithTimeout(context.Background(), engineAnswers)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "docker", args...).CombinedOutput()
 	require.NoError(t, err, "docker %v: %s", args, out)
 	return strings.Fields(string(out))
 }
+
+// engineAnswers is within what time an engine answers that is not stuck.
+const engineAnswers = 2 * time.Minute
 
 // gone is what the engine answers about what it does not have.
 var gone = regexp.MustCompile(`(?i)no such (container|volume|image)|network .* not found`)
@@ -92,7 +99,9 @@ func ours(t *testing.T, v victim) []string {
 	var found []string
 	mine := func(kind string, ids []string, field string) {
 		for _, id := range ids {
-			labels, err := exec.Command("docker", "inspect", "--type", kind, "--format", "{{json "+field+"}}", id).CombinedOutput()
+			ctx, cancel := context.WithTimeout(context.Background(), engineAnswers)
+			defer cancel()
+			labels, err := exec.CommandContext(ctx, "docker", "inspect", "--type", kind, "--format", "{{json "+field+"}}", id).CombinedOutput()
 			if err != nil && gone.Match(labels) {
 				continue
 			}

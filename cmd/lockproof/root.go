@@ -38,7 +38,7 @@ proof, whether two clients ever held it at once.`,
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
 			// Those that are hidden are started by others, and end with them.
 			if !cmd.Hidden {
-				p.outliveReader()
+				p.ignoreBrokenPipe()
 			}
 		},
 	}
@@ -84,22 +84,22 @@ func flagError(cmd *cobra.Command, err error) error {
 		name := "--" + unknown.GetSpecifiedName()
 		return usage("%s has no flag %s: %s", cmd.CommandPath(), name, suggest(name, names))
 	case errors.As(err, &bad):
-		return usage("--%s %s: %s", bad.GetFlag().Name, bad.GetValue(), wanted(bad.GetFlag()))
+		return usage("--%s %s: %s", bad.GetFlag().Name, bad.GetValue(), argumentsText(bad.GetFlag()))
 	}
 	return usage("%s: %v", cmd.CommandPath(), err)
 }
 
-// wanted says what a flag takes.
-func wanted(f *pflag.Flag) string {
+// argumentsText says what a flag takes.
+func argumentsText(f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "duration":
-		return "this takes a duration with its unit, as in 500ms, 30s or 2m"
+		return "want a duration with a unit, for example 500ms, 30s or 2m"
 	case "durationSlice":
-		return "this takes durations with their units, as in 30s,5s"
+		return "want durations with units, for example 30s,5s"
 	case "int", "uint64":
-		return "this takes a whole number, not negative"
+		return "want a whole number, 0 or more"
 	}
-	return fmt.Sprintf("this takes a %s", f.Value.Type())
+	return fmt.Sprintf("want a %s", f.Value.Type())
 }
 
 // arguments checks how many arguments a command gets.

@@ -17,7 +17,6 @@ import (
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/kinds"
-	"lockproof/harness/foreign"
 	"lockproof/harness/locks"
 	"lockproof/harness/suite"
 	"lockproof/reports"
@@ -33,26 +32,26 @@ const (
 	maxParallel = 256
 )
 
-const runHelp = `Runs the scenarios that are named, each with all its variants, and compares the
-verdicts with what each scenario expects. With no name, the whole catalogue.
+const runHelp = `Runs the named scenarios with all their variants, and compares the verdicts with
+what each scenario expects. With no name, it runs the whole catalogue.
 
 With --lock or --without, each scenario is run without its variants, with that lock
-or without those rules; as expected then means: no worse than the reference lock.
+or without those rules. Each answer compares it with the reference lock of its class,
+so ✗ is a limit, not a bug, where the reference fails too.
 
-With --worker, the lock is a program in any language, which speaks
-docs/client-protocol.md on stdin and stdout; lockproof worker-check tries it. Its
-clients run on this machine, also where the servers are in containers.
+With --worker, the lock is a program in any language that speaks the protocol of
+docs/client-protocol.md on stdin and stdout; lockproof worker-check tests it. It runs
+on this machine, even if the servers are in containers.
 
-With --slice 17/100, only the 17th of a hundred parts of these trials is run; lockproof
-merge makes one run of all parts. With --slice auto, the CI engine's variables say which
-part (Kubernetes, AWS Batch, GitLab, CircleCI, Buildkite); with auto/100 they say which
-of a hundred, where the engine does not tell how many there are. In --out, {slice}
-stands for the part's number.
+With --slice 17/100, it runs the 17th of a hundred parts of these trials; lockproof
+merge makes one run of all parts. With --slice auto, the CI engine's variables give the
+part (Kubernetes, AWS Batch, GitLab, CircleCI, Buildkite). With auto/100 they give the
+index only. In --out, {slice} stands for the part's number.
 
-With --last-failed, the rows that were not as expected in the run in --out are run
-again, set up as they were, but for the flags that are given now.
+With --last-failed, it repeats the rows of the run in --out that were not as
+expected, with the same settings, except for the flags that you give now.
 
-Exit codes: 0 every verdict is as expected; 1 one differs; 2 none differs, but
+Exit codes: 0 every verdict is as expected; 1 one differs; 4 none differs, but
 one is inconclusive, or the run was cut short; 3 the harness itself failed;
 64 bad usage or a bad file.`
 
@@ -74,10 +73,10 @@ func (p *program) runCommand() *cobra.Command {
   lockproof run --on local --trials 20 --slice 2/4 --out out/2
   lockproof run --last-failed`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			choose := chooser(prepare)
+			choose := jobSelector(selectJobs)
 			if again {
 				var err error
-				if choose, err = p.failing(cmd, &o); choose == nil {
+				if choose, err = p.lastFailedJobs(cmd, &o); choose == nil {
 					return err
 				}
 			}
@@ -90,19 +89,27 @@ func (p *program) runCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			jobs, part, err := pick(o, jobs, slice, cmd.Flags().Changed("slice"))
+			jobs, part, err := selectSlice(o, jobs, slice, cmd.Flags().Changed("slice"))
 			if err != nil {
 				return err
 			}
 			if part != nil {
-				o.Out = part.In(o.Out)
+				o.Out = part.ExpandPath(o.Out)
 			}
-			o.Notices = p.err
+			if len(o.Worker) > 0 {
+				if err := p.preflight(cmd.Context(), o); err != nil {
+					return err
+				}
+			}
+			o.Notices, p.live = p.err, p.live && !p.asJSON
 			return p.run(cmd.Context(), jobs, reports.Run{Options: o, Named: len(args) > 0, Slice: part})
 		},
 	}
 	runFlags(cmd.Flags(), &o, &worker, &slice)
 	p.verboseFlag(cmd)
+	cmd.Flags().BoolVar(&p.asJSON, "json", false, "print results.json in place of the summary")
+	cmd.Flags().BoolVar(&p.causes, "cause", false,
+		"find out by experiment what causes each violation: the first of each row and property, in virtual time")
 	cmd.Flags().BoolVar(&again, "last-failed", false, "run again what was not as expected in the run in --out")
 	return cmd
 }
@@ -117,8 +124,8 @@ func (p *program) verboseFlag(cmd *cobra.Command) {
 func runFlags(f *pflag.FlagSet, o *suite.Options, worker, slice *string) {
 	f.SortFlags = false
 	f.StringVar(&o.Cluster, "on", suite.Virtual, "cluster: "+strings.Join(kinds.Names(), ", "))
-	f.StringVar(&o.Server, "server", "", "lock servers: "+onEach(func(k cluster.Kind) string { return k.Server }))
-	f.StringVar(&o.Image, "image", "", "server image, in place of --server: "+onEach(func(k cluster.Kind) string { return k.Image }))
+	f.StringVar(&o.Server, "server", "", "lock servers: "+clusterHelp(func(k cluster.Kind) string { return k.Server }))
+	f.StringVar(&o.Image, "image", "", "server image, in place of --server: "+clusterHelp(func(k cluster.Kind) string { return k.Image }))
 	f.IntVar(&o.Trials, "trials", 1, "trials of each scenario and variant")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first trial; each further one adds 1")
 	f.DurationVar(&o.TTL, "ttl", 0, "the lock's TTL, 20ms to 10m (default: each scenario's own)")
@@ -126,37 +133,15 @@ func runFlags(f *pflag.FlagSet, o *suite.Options, worker, slice *string) {
 	f.StringVar(worker, "worker", "", "a program that is the lock under test: its command line; with --on local or docker")
 	f.StringSliceVar(&o.Without, "without", nil, "rules of the reference lock to switch off, with commas or by several flags:\n"+wrapped(ruleNames()))
 	f.StringVar(&o.Out, "out", "out", "folder for results and histories")
-	f.IntVar(&o.Parallel, "parallel", 0, "trials at a time (default: what suits the cluster)")
+	f.IntVar(&o.Parallel, "parallel", 0, "trials at a time (default: one a processor; 3 on local, 4 on docker)")
 	f.StringVar(slice, "slice", "", "run one part of several, as in 17/100, auto or auto/100 (default: the whole)")
 }
 
-// useWorker makes a program of the user's the lock under test.
-func useWorker(ctx context.Context, o *suite.Options, line string) error {
-	switch {
-	case o.Lock != "":
-		return usage("--lock %s and --worker %s: give one of them", o.Lock, line)
-	case o.Cluster == suite.Virtual:
-		return usage("--worker %s: a program's clients are processes of this machine, in real time: give it with --on local or "+
-			"--on docker", line)
-	}
-	command, err := foreign.Split(line)
-	if err != nil {
-		return usage("--worker: %w", err)
-	}
-	kind, err := foreign.Kind(ctx, command)
-	if err != nil {
-		return usage("--worker: %w", err)
-	}
-	locks.Register(kind)
-	o.Lock, o.Worker = kind.Name, command
-	return nil
-}
+// jobSelector gives the rows to run, of a run with these options and arguments.
+type jobSelector func(cmd *cobra.Command, o *suite.Options, args []string) ([]suite.Job, error)
 
-// chooser gives the rows to run, of a run with these options and arguments.
-type chooser func(cmd *cobra.Command, o *suite.Options, args []string) ([]suite.Job, error)
-
-// prepare checks the options and finds the scenarios and the rows to run.
-func prepare(cmd *cobra.Command, o *suite.Options, args []string) ([]suite.Job, error) {
+// selectJobs checks the options and finds the scenarios and the rows to run.
+func selectJobs(cmd *cobra.Command, o *suite.Options, args []string) ([]suite.Job, error) {
 	if err := checkOptions(o, cmd.Flags().Changed); err != nil {
 		return nil, err
 	}
@@ -207,18 +192,18 @@ func checkServer(o *suite.Options) error {
 	switch {
 	case o.Image != "" && kind.Image == "":
 		return usage("--image %s: the %s cluster has no images: give it with --on %s", o.Image, kind.Name,
-			strings.Join(namesWith(func(k cluster.Kind) string { return k.Image }), " or --on "))
+			strings.Join(clustersWith(func(k cluster.Kind) string { return k.Image }), " or --on "))
 	case o.Server != "" && o.Image != "":
 		return usage("--server %s and --image %s: give one of them", o.Server, o.Image)
 	case o.Server != "" && len(kind.Servers) > 0 && !slices.Contains(kind.Servers, o.Server):
 		return usage("--server %s: there is no such server on %s: %s%s", o.Server, kind.Name, suggest(o.Server, kind.Servers),
-			insteadOf(o.Server, kind))
+			otherCluster(o.Server, kind))
 	}
 	return nil
 }
 
-// insteadOf says how to get a server that a kind of cluster has not.
-func insteadOf(server string, kind cluster.Kind) string {
+// otherCluster says how to get a server that a kind of cluster has not.
+func otherCluster(server string, kind cluster.Kind) string {
 	for _, other := range kinds.All {
 		if slices.Contains(other.Servers, server) {
 			return fmt.Sprintf("; the %s cluster has it: --on %s", other.Name, other.Name)
@@ -230,8 +215,8 @@ func insteadOf(server string, kind cluster.Kind) string {
 	return "; --image takes an image of your own"
 }
 
-// namesWith names the kinds of clusters for which there is something.
-func namesWith(something func(cluster.Kind) string) []string {
+// clustersWith names the kinds of clusters for which there is something.
+func clustersWith(something func(cluster.Kind) string) []string {
 	var names []string
 	for _, k := range kinds.All {
 		if something(k) != "" {
@@ -241,8 +226,8 @@ func namesWith(something func(cluster.Kind) string) []string {
 	return names
 }
 
-// onEach says for --help what a flag may name on each kind of cluster.
-func onEach(help func(cluster.Kind) string) string {
+// clusterHelp says for --help what a flag may name on each kind of cluster.
+func clusterHelp(help func(cluster.Kind) string) string {
 	var parts []string
 	for _, k := range kinds.All {
 		if text := help(k); text != "" {
@@ -252,14 +237,14 @@ func onEach(help func(cluster.Kind) string) string {
 	return strings.Join(parts, ";\n")
 }
 
-// pick gives the jobs of one slice, if one is asked for, and what it is of.
-func pick(o suite.Options, jobs []suite.Job, slice string, given bool) ([]suite.Job, *reports.Slice, error) {
+// selectSlice gives the jobs of one slice, if one is asked for, and what it is of.
+func selectSlice(o suite.Options, jobs []suite.Job, slice string, given bool) ([]suite.Job, *reports.Slice, error) {
 	if !given {
 		return jobs, nil, nil
 	}
 	s, err := suite.FindSlice(slice, os.Getenv)
 	if err != nil {
-		return nil, nil, usage("--slice %w", err)
+		return nil, nil, usage("--slice: %w", err)
 	}
 	part, err := o.Slice(jobs, s)
 	if err != nil {
@@ -282,6 +267,9 @@ func (p *program) run(ctx context.Context, jobs []suite.Job, run reports.Run) er
 	o := run.Options
 	run.Version, run.Go, run.Started = version(), runtime.Version(), time.Now()
 	run.Planned = o.Planned(jobs)
+	if len(jobs) > 0 && jobs[0].AllowBetter {
+		run.Lock = reports.AboutLock(o.Lock)
+	}
 	folder, err := p.folder(o.Out)
 	if err != nil {
 		return err
@@ -303,6 +291,9 @@ func (p *program) run(ctx context.Context, jobs []suite.Job, run reports.Run) er
 	if err != nil && (ctx.Err() == nil || !errors.Is(err, context.Canceled)) {
 		return failed(err)
 	}
+	if err := p.findCauses(ctx, jobs, trials, o); err != nil {
+		return failed(err)
+	}
 	run.Elapsed = time.Since(run.Started)
 	run.Interrupted = len(trials) < run.Planned
 	var known []*scenarios.Scenario
@@ -318,10 +309,13 @@ func (p *program) run(ctx context.Context, jobs []suite.Job, run reports.Run) er
 func (p *program) report(report *reports.Report, known []*scenarios.Scenario) error {
 	page := func(w io.Writer) error { return html.Write(w, report, known) }
 	paths, err := report.WriteFiles(reports.File{Name: reports.PageFile, Write: page})
-	p.tell(func(w io.Writer) error {
+	p.printResult(func(w io.Writer) error {
+		if p.asJSON {
+			return report.WriteResults(w)
+		}
 		return errors.Join(report.Print(w, p.screen), listWritten(w, report.Options.Out, paths))
 	})
-	return conclude(report.ExitCode(), err)
+	return exitError(report.ExitCode(), err)
 }
 
 // listWritten says which files have been written.
@@ -337,9 +331,9 @@ func listWritten(w io.Writer, out string, paths []string) error {
 	return err
 }
 
-// conclude gives the exit code as an error. That a file could not be written is
+// exitError gives the exit code as an error. That a file could not be written is
 // the harness's failure, which only a difference outranks.
-func conclude(code int, err error) error {
+func exitError(code int, err error) error {
 	switch {
 	case err != nil && code != reports.ExitDiffers:
 		return failed(err)

@@ -22,10 +22,10 @@ func (p *program) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [DIR]",
 		Short: "Show runs and the lab in a browser",
-		Long: `Shows the runs below a folder (by default, this one) in a browser: what came of
-them, two side by side, their reports and files, and how a run that is under way
-gets on. In the lab you predict what becomes of a scenario, watch it unfold in
-virtual time, and turn its TTL, a delay, a rule or a fault.
+		Long: `Shows the runs below a folder (default: this one) in a browser: results, two runs
+side by side, reports, files, and the progress of running ones. In the lab you
+predict a verdict, watch the run in virtual time, and change the TTL, a delay, a
+rule or a fault.
 
 The server answers on this machine alone, until it is interrupted.`,
 		Example: `  lockproof serve
@@ -68,7 +68,7 @@ func (p *program) serve(ctx context.Context, addr, dir string) error {
 	if err != nil {
 		return failed(err)
 	}
-	if err := p.say(fmt.Sprintf("Open http://%s in a browser. Ctrl-C ends this.\n", l.Addr())); err != nil {
+	if err := p.print(fmt.Sprintf("Open http://%s in a browser. Ctrl-C ends this.\n", l.Addr())); err != nil {
 		return errors.Join(err, server.Close())
 	}
 	if err := errors.Join(server.Serve(l), server.Close()); err != nil {

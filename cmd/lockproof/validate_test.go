@@ -1,10 +1,10 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,33 +17,34 @@ import (
 )
 
 func TestValidateUsageErrors(t *testing.T) {
-	conf := filepath.Join(t.TempDir(), "redis.conf")
+	dir := t.TempDir()
+	conf, other := filepath.Join(dir, "redis.conf"), filepath.Join(dir, "other.conf")
 	require.NoError(t, os.WriteFile(conf, []byte("save 60\nappendfsync sometimes\n"), 0o644))
+	require.NoError(t, os.WriteFile(other, []byte("appendonly yes\n"), 0o644))
 	tests := []struct {
 		args []string
 		want string
 	}{
-		{[]string{"redis.conf"}, `takes no argument: the file is given with --config, and "redis.conf" is too much`},
-		{[]string{"--config", "missing.conf"}, "lockproof: missing.conf: cannot be read: no such file or directory; name a file that is there"},
-		{[]string{"--config", conf}, conf + `:1:1: "60" is not a list of rules`},
-		{[]string{"--config", conf}, conf + ":2:1: appendfsync sometimes: there is no such value; there are always, everysec, no"},
+		{nil, "validate needs a file: as in lockproof validate /etc/redis/redis.conf redis.service"},
+		{[]string{"missing.conf"}, "missing.conf: cannot be read: no such file or directory; give a redis.conf, a systemd unit"},
+		{[]string{"--config", "missing.conf"}, "missing.conf: cannot be read: no such file or directory; name a file that is there"},
+		{[]string{conf}, conf + `:1:1: "60" is not a list of rules`},
+		{[]string{conf}, conf + ":2:1: appendfsync sometimes: there is no such value; there are always, everysec, no"},
+		{[]string{other, other}, "this is given twice"},
 		{[]string{"--config", ""}, "--config is empty"},
-		{[]string{"--config", "compose.yaml"}, "is read with --restart-policy compose.yaml"},
+		{[]string{"--config", "compose.yaml"}, "give it as an argument: lockproof validate compose.yaml"},
 		{[]string{"--set", "appendonly perhaps"}, `--set "appendonly perhaps": appendonly perhaps: there is no such value`},
-		{[]string{"--ttl", "30"}, "--ttl 30: this takes durations with their units, as in 30s,5s"},
-		{[]string{"--ttl", "30s,1ms"}, "--ttl 1ms: a TTL lies between 20ms and 10m"},
-		{[]string{"--crash", "explode"}, "--crash explode: there is no such crash: there are kill, shutdown, power-loss"},
-		{[]string{"--crash", "powerloss"}, "did you mean power-loss?"},
-		{[]string{"--restart-delay", "-1s"}, "--restart-delay -1s: give a time from 0s to 1h"},
-		{[]string{"--restart-policy", "missing.service"}, "missing.service: cannot be read: no such file or directory; give a systemd unit"},
-		{[]string{"--restart-policy", conf}, "is not a line of a unit"},
-		{[]string{"--service", "redis"}, "--service names a service in a file"},
-		{[]string{"--on", "lokal"}, "there is no such cluster: did you mean local?"},
-		{[]string{"--trials", "0"}, "--trials 0: give a number from 1 to 100000"},
-		{[]string{"--drift-factor", "2"}, "--drift-factor 2: give a part of the TTL"},
-		{[]string{"--frontier-trials", "0"}, "--frontier-trials 0: give a number"},
-		{[]string{"--out", ""}, "--out is empty"},
-		{[]string{"--finddelay"}, "did you mean --find-delay?"},
+		{[]string{other, "--ttl", "30"}, "--ttl 30: want durations with units, for example 30s,5s"},
+		{[]string{other, "--ttl", "30s,1ms"}, "--ttl 1ms: a TTL lies between 20ms and 10m"},
+		{[]string{other, "--crash", "explode"}, "--crash explode: there is no such crash: there are kill, shutdown, power-loss"},
+		{[]string{other, "--restart-delay", "-1s"}, "--restart-delay -1s: give a time from 0s to 1h"},
+		{[]string{other, "--format", "xml"}, "--format xml: there is no such format"},
+		{[]string{"--set", "bind", "--service", "redis"}, "--service names a service in a file"},
+		{[]string{other, "--on", "lokal"}, "there is no such cluster: did you mean local?"},
+		{[]string{other, "--trials", "0"}, "--trials 0: give a number from 1 to 100000"},
+		{[]string{other, "--out", ""}, "--out is empty"},
+		{[]string{other, "--restartdelay"}, "did you mean --restart-delay?"},
+		{[]string{dir + "/none/.."}, "cannot be read"},
 	}
 	for _, tt := range tests {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
@@ -62,12 +63,12 @@ func TestValidateExitCodes(t *testing.T) {
 		want  int
 		says  string
 	}{
-		{"safe", verdict(history.Holds, history.Holds), 0, "✓ safe with a TTL of 5s"},
-		{"unsafe", verdict(history.Holds, history.Violated), 1, "✗ unsafe with a TTL of 5s"},
-		{"inconclusive", verdict(history.Holds, history.Inconclusive), 2, "? inconclusive with a TTL of 5s"},
+		{"safe", verdict(history.Holds, history.Holds), 0, "✓ safe: --set with a TTL of 5s"},
+		{"unsafe", verdict(history.Holds, history.Violated), 1, "✗ unsafe: --set with a TTL of 5s"},
+		{"in doubt", verdict(history.Holds, history.Inconclusive), 4, "? in doubt: --set with a TTL of 5s"},
 		{"failed", func(suite.Job, int) suite.Result { return suite.Result{Failure: "n3 did not start"} }, 3,
 			"the harness failed: n3 did not start"},
-		{"skipped", func(suite.Job, int) suite.Result { return suite.Result{Skipped: "no compiler"} }, 2, "no trial decided: no compiler"},
+		{"skipped", func(suite.Job, int) suite.Result { return suite.Result{Skipped: "no compiler"} }, 4, "no trial decided: no compiler"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -81,103 +82,143 @@ func TestValidateExitCodes(t *testing.T) {
 			var answer struct {
 				Verdict  validate.Verdict `json:"verdict"`
 				ExitCode int              `json:"exit_code"`
+				Rows     []struct{ Crash, Verdict string }
 			}
 			require.NoError(t, json.Unmarshal(data, &answer))
 			require.Equal(t, tt.want, answer.ExitCode)
+			require.Equal(t, "power-loss", answer.Rows[0].Crash)
 			require.FileExists(t, filepath.Join(out, reports.ValidationPageFile))
 		})
 	}
 }
 
-// The harness's own failure is told whatever was measured when it came.
-func TestValidateFailsWithTheHarness(t *testing.T) {
-	holds := verdict(history.Holds, history.Holds)
-	tests := []struct {
-		name  string
-		flag  string
-		fails func(suite.Job) bool
-	}{
-		{"a hazard", "--on=local", func(j suite.Job) bool { return j.Scenario.Name == "eviction" }},
-		{"the frontier", "--frontier", func(j suite.Job) bool { return strings.HasPrefix(j.Scenario.Name, "rdb") }},
-		{"a search", "--pause", func(j suite.Job) bool { return strings.HasPrefix(j.Scenario.Name, "pause") }},
-		{"the delay", "--find-delay", func(j suite.Job) bool {
-			return strings.HasSuffix(j.Scenario.Name, "back-after-0s") && !strings.HasPrefix(j.Scenario.Name, "majority")
-		}},
+// An operator reads the answer once: in at most fifteen lines of text, whatever it is, and nothing is written.
+func TestAnAnswerIsShortAndWritesNothing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, set := range [][]string{{"--set", "appendonly no"}, {"--set", "appendonly yes"}, {"--set", "appendonly yes", "--set", "appendfsync always"}} {
+		p := fake(expected)
+		p.suite = predicted
+		p.screen.Width = 200
+		got := p.try(append([]string{"validate", "--ttl", "5s", "--trials", "1"}, set...)...)
+		require.LessOrEqual(t, strings.Count(got.out, "\n"), 15, got.out)
+		left, err := os.ReadDir(".")
+		require.NoError(t, err)
+		require.Empty(t, left)
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			p := fake(func(j suite.Job, n int) suite.Result {
-				if tt.fails(j) {
-					return suite.Result{Failure: "n3 did not start"}
-				}
-				return holds(j, n)
-			})
-			got := p.try("validate", "--set", "appendonly yes", "--set", "appendfsync always",
-				"--set", "maxmemory 10mb", "--set", "maxmemory-policy allkeys-lru", "--ttl", "5s", "--crash", "kill",
-				"--trials", "1", "--frontier-trials", "1", "--throughput=false", "--out", t.TempDir(), tt.flag)
-			require.Equal(t, 3, got.code, got.out)
-			require.Contains(t, got.out, "the harness failed: n3 did not start")
+}
+
+// A folder is linted: one line a finding with its place and identifier, in each form.
+func TestAFolderIsLinted(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.MkdirAll("a", 0o755))
+	require.NoError(t, os.WriteFile("a/redis.service", []byte("[Service]\nExecStart=/usr/bin/redis-server /etc/redis/redis.conf\nExecStop=/opt/stop\n"), 0o644))
+	require.NoError(t, os.WriteFile("a/redis.conf", []byte("dir /var/lib/redis\nappendonly yes\n"), 0o644))
+	require.NoError(t, os.WriteFile("compose.yaml", []byte("services:\n  lock:\n    image: redis:7\n    command: redis-server --appendonly yes\n    volumes: ['d:/data']\n"), 0o644))
+	for format, parts := range map[string][]string{
+		"text":   {"a/redis.service:3: LP012 in doubt: not understood: ExecStop (stop)", "compose.yaml:4: LP003 unsafe: power-loss: "},
+		"json":   {`"id": "LP003"`, `"line": 4`},
+		"github": {"::error file=compose.yaml,line=4,title=LP003::", "::warning file=a/redis.service,line=3,title=LP012::"},
+		"sarif":  {`"version": "2.1.0"`, `"ruleId": "LP003"`, `"startLine": 4`},
+	} {
+		p := fake(expected)
+		p.suite = predicted
+		got := p.try("validate", ".", "--format", format)
+		require.Equal(t, 1, got.code, got.err)
+		for _, part := range parts {
+			require.Contains(t, got.out, part, format)
+		}
+		if format == "json" || format == "sarif" {
+			require.True(t, json.Valid([]byte(got.out)))
+		}
+	}
+}
+
+// A replica and its Sentinel in the folder of a master are a part of its deployment, and an override of its compose file.
+func TestAFolderIsLintedAsOneDeployment(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const always = "dir /var/lib/redis\nsave \"\"\nappendonly yes\nappendfsync always\n"
+	for file, text := range map[string]string{
+		"conf/master.conf": always, "conf/replica.conf": always + "replicaof 10.0.0.1 6379\n",
+		"conf/sentinel.conf":            "sentinel monitor redis 10.0.0.1 6379 2\n",
+		"app/compose.yaml":              "services:\n  lock:\n    image: redis:7\n    volumes: ['d:/data']\n",
+		"app/compose.override.yaml":     "services:\n  lock:\n    command: redis-server --appendonly yes --appendfsync always\n",
+		"units/redis.service":           "[Service]\nExecStart=/usr/bin/redis-server --appendonly yes --appendfsync always --dir /var/lib/redis\n",
+		"units/redis.service.d/10.conf": "[Service]\nExecStopPost=/opt/redis/tidy\n",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+	}
+	for folder, want := range map[string]struct {
+		code int
+		says string
+	}{
+		"conf":  {1, "LP004 unsafe: failover: "},
+		"app":   {0, ""},
+		"units": {4, "units/redis.service.d/10.conf:2: LP012 in doubt: not understood: ExecStopPost (tidy)"},
+	} {
+		p := fake(expected)
+		p.suite = predicted
+		got := p.try("validate", folder)
+		require.Equal(t, want.code, got.code, "%s: %s%s", folder, got.out, got.err)
+		require.Contains(t, got.out, want.says)
+	}
+}
+
+// What comes by standard input is read by what it is.
+func TestStandardInputIsRead(t *testing.T) {
+	for text, want := range map[string]int{
+		"save\n\nappendonly\nyes\nappendfsync\nalways\ndir\n/data\nno-appendfsync-on-rewrite\nno\n":                                 0,
+		"1) \"save\"\n2) \"\"\n3) \"appendonly\"\n4) \"no\"\n5) \"appendfsync\"\n6) \"always\"\n7) \"dir\"\n8) \"/data\"\n":         1,
+		`{"save":"","appendonly":"yes","appendfsync":"everysec","dir":"/data"}`:                                                     1,
+		"services: {lock: {image: 'redis:7', command: redis-server --appendonly yes --appendfsync always, volumes: ['d:/data']}}\n": 0,
+		`[{"Name":"/lock","Config":{"Image":"redis:7","Entrypoint":["docker-entrypoint.sh"],"Cmd":["redis-server","--appendonly","yes","--appendfsync","always"],"Env":["PATH=/bin","REDIS_DOWNLOAD_SHA=x"],"WorkingDir":"/data"},` +
+			`"HostConfig":{"RestartPolicy":{"Name":"always"}},"Mounts":[{"Type":"volume","Name":"lock","Source":"/var/lib/docker/volumes/lock/_data","Destination":"/data","Driver":"local"}]}]`: 0,
+	} {
+		p := fake(expected)
+		p.suite = predicted
+		var out, err strings.Builder
+		p.in, p.out, p.err = strings.NewReader(text), &out, &err
+		require.Equal(t, want, p.main(t.Context(), []string{"validate", "-", "--trials", "1"}), "%s\n%s\n%s", text, out.String(), err.String())
+	}
+}
+
+// No secret of the files is told, whatever the answer: not in what is refused, doubted, advised or not known.
+func TestValidateTellsNoSecret(t *testing.T) {
+	for name, tt := range map[string]struct {
+		file, text string
+		flags      []string
+	}{
+		"a command":                   {"compose.yaml", "services: {lock: {image: redis, command: redis-server --requirepass hunter22 --appendonly no}}", nil},
+		"a directive with a slip":     {"redis.conf", "requirpass hunter22\nappendonly yes\n", nil},
+		"a word with an equals sign":  {"compose.yaml", "services: {lock: {image: redis, command: redis-server --requirepass=hunter22}}", nil},
+		"a line beside the file":      {"redis.conf", "appendonly yes\n", []string{"--set", "requirepass hunter22", "--set", "masterauth hunter22"}},
+		"a slip beside the file":      {"redis.conf", "appendonly yes\n", []string{"--set", "requirpass hunter22"}},
+		"a shell's variable":          {"compose.yaml", "services: {lock: {image: redis, command: [sh, -c, 'PASSWORD=hunter22 start']}}", nil},
+		"a variable and nothing else": {"compose.yaml", "services: {lock: {image: redis, command: PASSWORD=hunter22}}", nil},
+		"the environment":             {"compose.yaml", "services: {lock: {image: redis, environment: {SECRET_THING: hunter22}}}", nil},
+		"a Sentinel's":                {"redis.conf", "sentinel auth-pass lock hunter22\n", nil},
+		"two passwords":               {"redis.conf", "requirepass hunter22 hunter22\nuser worker on >hunter22\n", nil},
+		"a unit's environment":        {"redis.service", "[Service]\nEnvironment=REDIS_PASSWORD=hunter22\nExecStart=/usr/bin/redis-server --requirepass ${REDIS_PASSWORD}\n", nil},
+		"a script of a unit":          {"redis.service", "[Service]\nExecStartPre=/bin/login --pass hunter22\nExecStart=/usr/bin/redis-server\n", nil},
+		"a hook":                      {"compose.yaml", "services: {lock: {image: redis, post_start: [{command: 'redis-cli -a hunter22 config set x y'}]}}", nil},
+		"a list that is no YAML":      {"compose.yaml", "services:\n  lock:\n    command: --requirepass hunter22\n   image: redis\n", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			require.NoError(t, os.WriteFile(tt.file, []byte(tt.text), 0o600))
+			p := fake(expected)
+			p.suite = predicted
+			for _, more := range [][]string{nil, {"--json"}, {"--verbose"}, {"--format", "sarif"}} {
+				got := p.try(slices.Concat([]string{"validate", tt.file, "--out", "out", "--trials", "1"}, tt.flags, more)...)
+				require.NotContains(t, got.out+got.err, "hunter22")
+			}
+			told, err := filepath.Glob("out/*.*")
+			require.NoError(t, err)
+			for _, file := range told {
+				data, err := os.ReadFile(file)
+				require.NoError(t, err)
+				require.NotContains(t, string(data), "hunter22", file)
+			}
 		})
 	}
-}
-
-// What was cut short in the frontier is neither safe nor forgotten.
-func TestAnInterruptedValidation(t *testing.T) {
-	for _, tt := range []struct {
-		verdict string
-		want    int
-	}{{history.Holds, 2}, {history.Violated, 1}} {
-		ctx, cancel := context.WithCancel(context.Background())
-		p := fake(verdict(history.Holds, tt.verdict))
-		run := p.suite
-		p.suite = func(ctx context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Result)) ([]suite.Result, error) {
-			if len(jobs) > 50 { // the frontier's
-				jobs = jobs[:50]
-				cancel()
-			}
-			return run(ctx, jobs, o, observe)
-		}
-		var out, err strings.Builder
-		p.in, p.out, p.err = strings.NewReader(""), &out, &err
-		code := p.main(ctx, []string{"validate", "--set", "appendonly yes", "--set", "appendfsync always",
-			"--ttl", "5s", "--crash", "kill", "--trials", "2", "--frontier", "--out", t.TempDir()})
-		require.Equal(t, tt.want, code, err.String())
-		for _, part := range []string{"as far as it went: it was interrupted", "50 trials in virtual time"} {
-			require.Contains(t, out.String(), part)
-		}
-		require.NotContains(t, out.String(), "differs:")
-	}
-}
-
-func TestValidateInVirtualTime(t *testing.T) {
-	p := fake(expected)
-	p.suite = suite.Run
-	out := t.TempDir()
-	got := p.try("validate", "--set", "appendonly yes", "--ttl", "5s", "--trials", "4", "--out", out, "--restart-delay", "1s")
-	require.Equal(t, 1, got.code, got.err)
-	for _, part := range []string{
-		"✗ unsafe with a TTL of 5s", `appendonly yes  (given)`, "kill        5s   1s          ✓ safe",
-		"power-loss  5s   1s          ✗ unsafe",
-		"appendfsync everysec syncs once a second", "1. in whatever starts Redis:",
-		"sleep 6 before redis-server, at every start", "appendfsync always",
-	} {
-		require.Contains(t, got.out, part)
-	}
-	kept, err := filepath.Glob(filepath.Join(out, "trials", "*", "*", "history.jsonl"))
-	require.NoError(t, err)
-	require.NotEmpty(t, kept, "a violation is proved by its history")
-	_, proof, _ := strings.Cut(got.out, "proof: lockproof check ")
-	file, _, _ := strings.Cut(proof, "\n")
-	checked := p.try("check", file)
-	require.Equal(t, 1, checked.code)
-	require.Contains(t, checked.out, "mutual-exclusion: violated")
-
-	p = fake(expected)
-	p.suite = suite.Run
-	asJSON := p.try("validate", "--set", "appendonly yes", "--ttl", "5s", "--trials", "1", "--crash", "kill", "--out", out, "--json")
-	require.Equal(t, 0, asJSON.code, asJSON.err)
-	require.True(t, json.Valid([]byte(asJSON.out)))
-	left, err := filepath.Glob(filepath.Join(out, "trials", "*", "*", "history.jsonl"))
-	require.NoError(t, err)
-	require.NotContains(t, left, kept[len(kept)-1], "an earlier run's histories are gone")
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockproof/harness/foreign"
+	"lockproof/harness/external"
 )
 
 // workerCheckCommand tries a user's worker against the protocol alone.
@@ -13,20 +13,20 @@ func (p *program) workerCheckCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "worker-check CMD",
 		Short: "Check that a program keeps to the client protocol",
-		Long: `Starts the program, a lock in any language, as two clients, gives them every command,
-and says where they depart from docs/client-protocol.md. The servers are simulated in
-this process: no Redis is needed.
+		Long: `Starts the program, a lock in any language, as two clients, sends them every command,
+and reports where they break the protocol of docs/client-protocol.md. The servers are
+simulated: no Redis is needed.
 
 Exit codes: 0 the worker keeps to the protocol; 1 it does not; 64 bad usage.`,
 		Example: `  lockproof worker-check 'python3 my_lock.py'`,
 		Args:    arguments(1, 1, "the worker's command line, in quotes"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			command, err := foreign.Split(args[0])
+			command, err := external.Split(args[0])
 			if err != nil {
 				return usage("%w", err)
 			}
-			err = foreign.Check(cmd.Context(), command, p.out)
-			if errors.Is(err, foreign.ErrWrong) {
+			err = external.Check(cmd.Context(), command, p.out)
+			if errors.Is(err, external.ErrWrong) {
 				return &exit{1, err}
 			}
 			return err

@@ -19,7 +19,7 @@ func TestGoRedis8(t *testing.T) {
 		client := redis.NewClient(&redis.Options{Addr: server.Addr, Password: server.Password, MaxRetries: -1,
 			Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) { return env.Dial(ctx, network, addr) }})
 		return goRedis8Lock{client, env}, nil
-	}, mutualExclusion)
+	}, mutualExclusion, fromCall, noDriftMargin)
 }
 
 type goRedis8Lock struct {

@@ -27,7 +27,7 @@ func TestGoRedis(t *testing.T) {
 				return client.Eval(ctx, compareAndDelete, []string{key}, token).Err()
 			}), err
 		}), nil
-	}, mutualExclusion)
+	}, mutualExclusion, fromCall, noDriftMargin)
 }
 
 const compareAndDelete = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`

@@ -19,7 +19,7 @@ func TestRedigo(t *testing.T) {
 			return redis.DialContext(ctx, "tcp", server.Addr, redis.DialContextFunc(env.Dial), redis.DialPassword(server.Password))
 		}}
 		return redigoLock{pool, env}, nil
-	}, mutualExclusion)
+	}, mutualExclusion, fromCall, noDriftMargin)
 }
 
 type redigoLock struct {

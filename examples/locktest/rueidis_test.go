@@ -24,7 +24,7 @@ func TestRueidis(t *testing.T) {
 			},
 		})
 		return &rueidisLock{client, strconv.FormatInt(env.TTL.Milliseconds(), 10)}, err
-	}, mutualExclusion)
+	}, mutualExclusion, fromCall, noDriftMargin)
 }
 
 type rueidisLock struct {

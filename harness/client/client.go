@@ -11,10 +11,10 @@ import (
 	"net"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"lockproof/harness/cluster/virtual/scheduler"
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
 	"lockproof/redlock"
@@ -26,8 +26,10 @@ type Env struct {
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Now is the true clock: nanoseconds since the run began.
 	Now func() int64
-	// Pauser pauses a client that has no process of its own; nil otherwise.
-	Pauser *Pauser
+	// Scheduler is virtual time's, and Pauser pauses a client that has no process of its
+	// own; nil otherwise.
+	Scheduler *scheduler.Scheduler
+	Pauser    *Pauser
 	// Rand is where the lock's tokens and jitter come from; nil: derived from
 	// the setup's seed and index.
 	Rand io.Reader
@@ -50,6 +52,9 @@ type Client struct {
 	store *store
 	wall  bool // leases are believed on the wall clock
 	*recorder
+
+	scheduler *scheduler.Scheduler
+	virtual   bool // it is that of virtual time, and not the client's own
 
 	ctx     context.Context // ends when the client does
 	cancel  context.CancelCauseFunc
@@ -77,21 +82,28 @@ func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 	}
 	c := &Client{
 		setup:    setup,
-		clock:    newClock(env.Now, env.Pauser),
-		net:      newNetwork(env.Dial, env.Pauser, setup.Password),
-		recorder: &recorder{process: setup.Name, now: env.Now, pauser: env.Pauser, emit: emit},
+		recorder: &recorder{process: setup.Name, now: env.Now, pauser: env.Pauser, key: setup.key(orderThreads, 0), emit: emit},
 		control:  make(chan *Command, queueLength),
 		ended:    make(chan struct{}),
 		threads:  map[string]*thread{},
+
+		scheduler: env.Scheduler, virtual: env.Scheduler != nil,
 	}
+	if !c.virtual {
+		c.scheduler = scheduler.RealTime()
+	}
+	c.clock = newClock(env.Now, c.scheduler, env.Pauser, setup.key)
+	c.net = newNetwork(env.Dial, env.Pauser, setup.Password, setup.key)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	if env.Rand == nil {
 		env.Rand = seeded(setup.Seed, setup.Index)
 	}
 	if err := c.connect(kind, &lockedReader{source: env.Rand}); err != nil {
-		return nil, errors.Join(err, c.disconnect())
+		err = errors.Join(err, c.disconnect())
+		c.endScheduler()
+		return nil, err
 	}
-	c.running.Go(c.obey)
+	c.running.Go(c.runControl)
 	return c, nil
 }
 
@@ -106,25 +118,20 @@ func (c *Client) connect(kind locks.Kind, random io.Reader) error {
 		addresses = nil
 	}
 	for i, addr := range addresses {
-		c.redis = append(c.redis, c.net.client(addr, i, c.setup.Options))
+		c.redis = append(c.redis, c.node(addr, i, c.setup.Options))
 	}
-	atStore := c.net.client(c.setup.Store, len(addresses), locks.Options{TTL: c.setup.Options.TTL})
+	atStore := c.node(c.setup.Store, len(addresses), locks.Options{TTL: c.setup.Options.TTL})
 	c.redis = append(c.redis, atStore)
-	if c.clock.pauser != nil { // virtual time
-		for i, r := range c.redis {
-			r.AddHook(&sendOrder{now: c.clock.now, server: i})
-		}
-	}
 	nodes := len(c.redis) - 1
 	c.store = &store{client: atStore, fenced: c.setup.FencedStore, readsUnfenced: c.setup.ReadsUnfenced,
 		compare: c.setup.CompareStore}
 	lock, err := kind.New(locks.Env{
-		Nodes:   c.redis[:nodes:nodes],
-		Network: c.open(addresses),
-		Clock:   c.clock,
-		Rand:    random,
-		Alone:   c.clock.pauser != nil,
-		Options: c.setup.Options,
+		Nodes:        c.redis[:nodes:nodes],
+		Network:      c.network(addresses),
+		Clock:        c.clock,
+		Rand:         random,
+		NoPipelining: c.virtual,
+		Options:      c.setup.Options,
 	})
 	switch {
 	case errors.Is(err, redlock.ErrDuplicateNode):
@@ -218,8 +225,16 @@ func (c *Client) finish(serial int) {
 	c.drop()
 	c.err = errors.Join(c.lock.Close(), c.disconnect())
 	c.clock.close()
+	c.endScheduler()
 	if serial != 0 {
-		c.say(Message{Done: serial})
+		c.send(Message{Done: serial})
+	}
+}
+
+// endScheduler ends one of the client's own.
+func (c *Client) endScheduler() {
+	if !c.virtual {
+		c.scheduler.End()
 	}
 }
 
@@ -261,18 +276,13 @@ func (c *Client) disconnect() error {
 	return errors.Join(errs...)
 }
 
-// actsAfter is how long after a pause the commands that act at once do: those that a
-// thread was given meanwhile have begun by then, and no connection has gone on yet (see
-// lagOf).
-const actsAfter = 5 * time.Microsecond
-
 // obey does the commands that act at once.
-func (c *Client) obey() {
+func (c *Client) runControl() {
 	for c.ctx.Err() == nil {
 		select {
 		case cmd := <-c.control:
-			c.pauser.Wait(actsAfter)
-			c.done(cmd.Serial, "", c.act(*cmd))
+			c.pauser.Wait(c.setup.key(orderControl, 0))
+			c.done(cmd.Serial, "", c.execute(*cmd))
 		case <-c.ctx.Done():
 		}
 	}
@@ -283,10 +293,10 @@ func (c *Client) done(serial int, outcome history.Type, err error) {
 	if err != nil {
 		m.Error = err.Error()
 	}
-	c.say(m)
+	c.send(m)
 }
 
-func (c *Client) act(cmd Command) error {
+func (c *Client) execute(cmd Command) error {
 	switch cmd.Do {
 	case DoClock:
 		c.setClock(*cmd.Clock)

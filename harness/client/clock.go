@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"lockproof/harness/cluster/virtual/scheduler"
 	"lockproof/redlock"
 )
 
@@ -13,8 +14,10 @@ import (
 // lock under test reads (redlock.Clock). Readings are nanoseconds since the
 // run began, as the clock counts them.
 type clock struct {
-	now    func() int64 // the true clock
-	pauser *Pauser
+	now       func() int64 // the true clock
+	scheduler *scheduler.Scheduler
+	pauser    *Pauser
+	key       func(kind, number int) scheduler.Key
 
 	mu   sync.Mutex
 	rate float64 // own nanoseconds in a true one
@@ -22,17 +25,14 @@ type clock struct {
 	// are the readings then.
 	since, mono, wall int64
 	timers            map[*timer]struct{}
-	made              int    // timers so far
-	latest            *batch // the timers that were made last
-
-	armed sync.WaitGroup // true timers that are set or firing
+	made              int // timers so far
 }
 
 var _ redlock.Clock = (*clock)(nil)
 
-func newClock(now func() int64, pauser *Pauser) *clock {
+func newClock(now func() int64, s *scheduler.Scheduler, pauser *Pauser, key func(kind, number int) scheduler.Key) *clock {
 	t := now()
-	return &clock{now: now, pauser: pauser, rate: 1, since: t, mono: t, wall: t, timers: map[*timer]struct{}{}}
+	return &clock{now: now, scheduler: s, pauser: pauser, key: key, rate: 1, since: t, mono: t, wall: t, timers: map[*timer]struct{}{}}
 }
 
 // Now is the monotonic reading.
@@ -68,20 +68,18 @@ func (c *clock) set(s SetClock) {
 		c.rate = s.Rate
 	}
 	for t := range c.timers {
-		t.disarm()
 		t.arm()
 	}
 }
 
-// close stops every timer and waits for those that are firing.
+// close stops every timer.
 func (c *clock) close() {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	for t := range c.timers {
-		t.disarm()
+		t.inner.Stop()
 	}
 	clear(c.timers)
-	c.mu.Unlock()
-	c.armed.Wait()
 }
 
 // reading gives one of the two clocks with its rate.
@@ -99,73 +97,31 @@ func (c *clock) reading(wall bool) (int64, float64) {
 func (c *clock) NewTimer(d time.Duration) redlock.Timer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := &timer{clock: c, due: c.mono + c.passed() + int64(d), fired: make(chan time.Time, 1), batch: c.batch()}
-	t.batch.dues = append(t.batch.dues, t.due)
+	t := &timer{clock: c, due: c.mono + c.passed() + int64(d), key: c.key(orderTimers, c.made), fired: make(chan time.Time, 1)}
+	t.inner = c.scheduler.NewTimer(t.key, func() { c.pauser.Do(t.key, t.fire) })
 	c.made++
 	c.timers[t] = struct{}{}
 	t.arm()
 	return t
 }
 
-// batch is the timers that were made at one instant.
-type batch struct {
-	at     int64
-	before int     // how many had been made earlier
-	dues   []int64 // by when each is due
-}
-
-// batch gives the present instant's; the clock is locked.
-func (c *clock) batch() *batch {
-	if now := c.now(); c.latest == nil || c.latest.at != now {
-		c.latest = &batch{at: now, before: c.made}
-	}
-	return c.latest
-}
-
-// lag spreads the timers that ran out during a pause over the second millisecond
-// after it, in the order in which they were made, those of one instant in the
-// order in which they are due: a process that carries on reads first what has
-// come in for it.
-func (t *timer) lag() time.Duration {
-	c := t.clock
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	number := t.batch.before + 1
-	for _, due := range t.batch.dues {
-		if due < t.due {
-			number++
-		}
-	}
-	return time.Millisecond + time.Duration(number%1000)*time.Microsecond
-}
-
 type timer struct {
 	clock *clock
 	due   int64 // monotonic reading
+	key   scheduler.Key
 	fired chan time.Time
-	batch *batch
-	inner *time.Timer // guarded by clock.mu, like the clock's set of timers
+	inner *scheduler.Timer
 }
 
 // arm sets the true timer; the clock is locked.
 func (t *timer) arm() {
 	c := t.clock
 	left := float64(t.due-c.mono-c.passed()) / c.rate
-	c.armed.Add(1)
-	t.inner = time.AfterFunc(time.Duration(math.Ceil(left)), t.fire)
-}
-
-// disarm takes the true timer back, unless it is firing; the clock is locked.
-func (t *timer) disarm() {
-	if t.inner.Stop() {
-		t.clock.armed.Done()
-	}
+	t.inner.Set(time.Duration(math.Ceil(left)))
 }
 
 func (t *timer) fire() {
 	c := t.clock
-	defer c.armed.Done()
-	c.pauser.Wait(t.lag())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, pending := c.timers[t]; !pending {
@@ -188,6 +144,6 @@ func (t *timer) Stop() bool {
 	defer c.mu.Unlock()
 	_, pending := c.timers[t]
 	delete(c.timers, t)
-	t.disarm()
+	t.inner.Stop()
 	return pending
 }

@@ -8,17 +8,19 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"lockproof/harness/cluster/virtual/scheduler"
 	"lockproof/harness/history"
 )
 
-func newTestClock(pauser *Pauser) *clock {
-	start := time.Now()
-	return newClock(func() int64 { return int64(time.Since(start)) }, pauser)
+func newTestClock(t *testing.T) *clock {
+	start, s := time.Now(), scheduler.New()
+	t.Cleanup(s.End)
+	return newClock(func() int64 { return int64(time.Since(start)) }, s, nil, Setup{}.key)
 }
 
 func TestAClockThatIsNotSetIsTrue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestClock(nil)
+		c := newTestClock(t)
 		time.Sleep(time.Hour + 1)
 		require.Equal(t, time.Hour+1, c.Now())
 		require.Equal(t, int64(time.Hour+1), c.Wall().UnixNano())
@@ -27,7 +29,7 @@ func TestAClockThatIsNotSetIsTrue(t *testing.T) {
 
 func TestAJumpMovesOnlyTheWallClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestClock(nil)
+		c := newTestClock(t)
 		time.Sleep(time.Second)
 		c.set(SetClock{Jump: -3 * time.Second})
 		require.Equal(t, time.Second, c.Now())
@@ -37,7 +39,7 @@ func TestAJumpMovesOnlyTheWallClock(t *testing.T) {
 
 func TestARateMovesBothClocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestClock(nil)
+		c := newTestClock(t)
 		time.Sleep(time.Second)
 		c.set(SetClock{Rate: 0.5})
 		time.Sleep(2 * time.Second)
@@ -51,7 +53,7 @@ func TestARateMovesBothClocks(t *testing.T) {
 
 func TestATimerFollowsTheRateEvenIfItChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestClock(nil)
+		c := newTestClock(t)
 		c.set(SetClock{Rate: 2})
 		start := time.Now()
 		<-c.NewTimer(time.Second).C()
@@ -67,7 +69,7 @@ func TestATimerFollowsTheRateEvenIfItChanges(t *testing.T) {
 
 func TestAStoppedTimerDoesNotFire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestClock(nil)
+		c := newTestClock(t)
 		timer := c.NewTimer(time.Second)
 		require.True(t, timer.Stop())
 		require.False(t, timer.Stop())
@@ -99,7 +101,7 @@ func TestTheMonotonicClockIsMonotonic(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		all := steps.Draw(rt, "steps")
 		synctest.Test(t, func(t *testing.T) {
-			c := newTestClock(nil)
+			c := newTestClock(t)
 			for _, s := range all {
 				before, due := c.Now(), c.Now()+s.Wait
 				c.set(s.Set)

@@ -62,11 +62,11 @@ func TestTheDocumentNamesEveryField(t *testing.T) {
 
 func TestTheDocumentNamesEveryBound(t *testing.T) {
 	text := documentation(t)
-	for _, lack := range locks.Lacks {
+	for _, lack := range locks.Features {
 		require.Contains(t, text, "`"+string(lack)+"`")
 	}
-	require.Contains(t, text, fmt.Sprintf("up to %d printable bytes", nameAtMost))
-	require.Contains(t, text, fmt.Sprintf("up to %d messages", mostSaid))
+	require.Contains(t, text, fmt.Sprintf("up to %d printable bytes", maxNameLength))
+	require.Contains(t, text, fmt.Sprintf("up to %d messages", maxMessages))
 }
 
 func TestASetupIsReadAsItIsWritten(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 // failure: a node that came back would be noticed late. So no dial fails.
 type failedConn struct{ why error }
 
-// orFailed gives the connection, or a failedConn instead of an error.
-func orFailed(conn net.Conn, err error) (net.Conn, error) {
+// withFailedConn gives the connection, or a failedConn instead of an error.
+func withFailedConn(conn net.Conn, err error) (net.Conn, error) {
 	if err != nil {
 		return failedConn{err}, nil
 	}

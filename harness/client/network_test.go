@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/locks"
@@ -23,9 +24,9 @@ func TestANodeThatComesBackIsNoticedAtOnce(t *testing.T) {
 			return nil, errors.New("no route to host")
 		}
 		return (&net.Dialer{}).DialContext(ctx, network, addr)
-	}, nil, "")
+	}, nil, "", Setup{}.key)
 	defer n.end()
-	c := n.client(server.Addr(), 0, locks.Options{TTL: time.Second})
+	c := redis.NewClient(n.options(server.Addr(), 0, locks.Options{TTL: time.Second}))
 	defer c.Close()
 	for range 2 * poolSize(time.Second) {
 		err := c.Ping(t.Context()).Err()

@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-	"time"
 
+	"lockproof/harness/cluster/virtual/scheduler"
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
 	"lockproof/redlock"
 )
 
-// tenure is one lease and what the client knows in it.
-type tenure struct {
+// heldLease is one lease and what the client knows in it.
+type heldLease struct {
 	lease locks.Lease
 	id    int // of the acquire
 	key   string
@@ -29,7 +29,7 @@ type tenure struct {
 }
 
 // event begins an event about the tenure.
-func (t *tenure) event(op history.Op, id int) history.Event {
+func (t *heldLease) event(op history.Op, id int) history.Event {
 	return history.Event{Op: op, ID: id, Lease: t.id, Key: t.key, Token: t.token, Fence: t.fence}
 }
 
@@ -71,8 +71,8 @@ func (c *thread) operate(ctx context.Context, cmd Command) (history.Type, error)
 	}
 }
 
-// tenure gives the latest lease on a key, or of all if the key is "".
-func (c *thread) tenure(key string) *tenure {
+// heldLease gives the latest lease on a key, or of all if the key is "".
+func (c *thread) tenure(key string) *heldLease {
 	if key == "" {
 		return c.latest
 	}
@@ -118,15 +118,15 @@ func (c *thread) acquire(ctx context.Context, key string) (history.Type, error) 
 	}
 	e := history.Event{Op: history.OpAcquire, ID: c.next(), Key: key}
 	c.invoke(e)
-	lease, err := c.lock.Acquire(ctx, key)
+	lease, err := c.lock.Acquire(ctx, c.setup.KeyPrefix+key)
 	if err != nil {
 		return c.end(e, history.TypeFail, locks.Reason(err), err), err
 	}
-	t := &tenure{lease: lease, id: e.ID, key: key, token: lease.Token(), fence: lease.Fence()}
+	t := &heldLease{lease: lease, id: e.ID, key: key, token: lease.Token(), fence: lease.Fence()}
 	c.latest, c.tenures[key] = t, t
 	outcome := c.believe(t.event(history.OpAcquire, e.ID), lease)
-	if l, ok := lease.(locks.Watched); ok {
-		c.hearOf(t, l.Context())
+	if l, ok := lease.(locks.Watchable); ok {
+		c.watchLoss(t, l.Context())
 	}
 	c.describe()
 	return outcome, nil
@@ -140,7 +140,7 @@ func (c *Client) describe() {
 	c.described = c.described || first
 	c.mu.Unlock()
 	if first {
-		c.say(Message{Lock: l.Describe()})
+		c.send(Message{Lock: l.Describe()})
 	}
 }
 
@@ -155,7 +155,7 @@ func (c *Client) version() string {
 // extend that does not succeed is a fail for the same reason: the client goes
 // on with the belief that it had, unless it is told that the lease is lost. The
 // error is the lock's.
-func (c *Client) extend(ctx context.Context, t *tenure) (history.Type, error) {
+func (c *Client) extend(ctx context.Context, t *heldLease) (history.Type, error) {
 	e := t.event(history.OpExtend, c.next())
 	c.invoke(e)
 	if err := t.lease.Extend(ctx); err != nil {
@@ -167,7 +167,7 @@ func (c *Client) extend(ctx context.Context, t *tenure) (history.Type, error) {
 // release ends the belief when it is called. It fails if the lock says that
 // there was nothing of ours to release, and is unknown otherwise: a node may
 // have deleted the key though its answer never came.
-func (c *Client) release(ctx context.Context, t *tenure) history.Type {
+func (c *Client) release(ctx context.Context, t *heldLease) history.Type {
 	e := t.event(history.OpRelease, c.next())
 	t.past = true
 	t.released.Store(true)
@@ -185,7 +185,7 @@ func (c *Client) release(ctx context.Context, t *tenure) history.Type {
 
 // check is where a careful client stops: after it failed, the lease's writes
 // fail without touching the store.
-func (c *Client) check(t *tenure) history.Type {
+func (c *Client) check(t *heldLease) history.Type {
 	e := t.event(history.OpCheck, c.next())
 	c.invoke(e)
 	switch {
@@ -200,18 +200,18 @@ func (c *Client) check(t *tenure) history.Type {
 }
 
 // read is within the key's latest lease, if there was one.
-func (c *Client) read(ctx context.Context, key string, t *tenure) history.Type {
+func (c *Client) read(ctx context.Context, key string, t *heldLease) history.Type {
 	e := history.Event{Op: history.OpRead, ID: c.next(), Key: key}
 	if t != nil {
 		e = t.event(history.OpRead, e.ID)
 	}
-	if !c.store.claims() {
+	if !c.store.readsClaim() {
 		e.Fence = 0 // the store never learns of it
 	}
 	c.invoke(e)
 	value, err := c.store.read(ctx, e.Key, t)
 	if err != nil {
-		_, reason := fate(err)
+		_, reason := outcomeOf(err)
 		return c.end(e, history.TypeFail, reason, err)
 	}
 	if t != nil {
@@ -223,7 +223,7 @@ func (c *Client) read(ctx context.Context, key string, t *tenure) history.Type {
 
 // write does not look at the lease: a client that does not check first is
 // Kleppmann's.
-func (c *Client) write(ctx context.Context, t *tenure) history.Type {
+func (c *Client) write(ctx context.Context, t *heldLease) history.Type {
 	e := t.event(history.OpWrite, c.next())
 	e.Value, e.Base = c.version(), t.seen
 	c.invoke(e)
@@ -231,7 +231,7 @@ func (c *Client) write(ctx context.Context, t *tenure) history.Type {
 		return c.end(e, history.TypeFail, history.ReasonExpired, errors.New("the client saw that its lease was over"))
 	}
 	if err := c.store.write(ctx, t.key, e.Value, e.Base, t.fence); err != nil {
-		outcome, reason := fate(err)
+		outcome, reason := outcomeOf(err)
 		return c.end(e, outcome, reason, err)
 	}
 	t.seen = e.Value
@@ -240,7 +240,7 @@ func (c *Client) write(ctx context.Context, t *tenure) history.Type {
 
 // watch lets the lock keep the lease extended, by extensions that are operations
 // as any other, and records when it is told that the lease is over.
-func (c *Client) watch(t *tenure) error {
+func (c *Client) watch(t *heldLease) error {
 	if t.watched { // from its grant on
 		return nil
 	}
@@ -251,12 +251,12 @@ func (c *Client) watch(t *tenure) error {
 	if kept == nil {
 		return fmt.Errorf("watch: the lock %s has no watchdog", c.setup.Lock)
 	}
-	c.hearOf(t, kept)
+	c.watchLoss(t, kept)
 	return nil
 }
 
-// hearOf records when the lease's own context ends, nil if it has none.
-func (c *Client) hearOf(t *tenure, kept context.Context) {
+// watchLoss records when the lease's own context ends, nil if it has none.
+func (c *Client) watchLoss(t *heldLease, kept context.Context) {
 	if kept == nil {
 		return
 	}
@@ -264,26 +264,20 @@ func (c *Client) hearOf(t *tenure, kept context.Context) {
 	c.running.Go(func() {
 		select {
 		case <-kept.Done():
-			c.noteLoss(t, context.Cause(kept))
+			c.recordLoss(t, context.Cause(kept))
 		case <-c.ctx.Done():
 		}
 	})
 }
 
-func (c *Client) noteLoss(t *tenure, cause error) {
+func (c *Client) recordLoss(t *heldLease, cause error) {
 	if t.released.Load() {
 		return
 	}
 	t.lost.Store(true)
-	if c.clock.pauser != nil {
-		// An extension that it cuts short ends first, and so does a client that is closed at
-		// the same instant, whoever wakes up first.
-		select {
-		case <-time.After(time.Nanosecond):
-		case <-c.ctx.Done():
-		}
-	}
-	if c.ctx.Err() != nil {
+	// An extension that it cuts short ends first, and so does a client that is closed at
+	// the same instant.
+	if c.scheduler.Sleep(c.ctx, scheduler.Key{Class: scheduler.Loss, A: c.setup.Index, B: t.id}, 0) != nil {
 		return
 	}
 	e := t.event("", 0)

@@ -22,15 +22,14 @@ type ownClients struct {
 	client    *Client
 	addresses []string // of the lock's servers
 
-	mu     sync.Mutex
-	dialed map[string]int           // connections so far, by address
-	sent   map[string]time.Duration // when a command with that key was last sent; of those asked for
+	mu   sync.Mutex
+	sent map[string]time.Duration // when a command with that key was last sent; of those asked for
 }
 
 // open gives a lock its servers at these addresses.
-func (c *Client) open(addresses []string) locks.Network {
-	o := &ownClients{client: c, addresses: addresses, dialed: map[string]int{}, sent: map[string]time.Duration{}}
-	network := locks.Network{Dial: o.dial, Redis: o.redis, Sent: o.lastSent, Context: c.ctx}
+func (c *Client) network(addresses []string) locks.Network {
+	o := &ownClients{client: c, addresses: addresses, sent: map[string]time.Duration{}}
+	network := locks.Network{Dial: o.dial, Redis: o.redis, OnSend: o.lastSent, Context: c.ctx}
 	for _, addr := range addresses {
 		network.Servers = append(network.Servers, locks.Server{Addr: addr, Password: c.setup.Password})
 	}
@@ -38,17 +37,13 @@ func (c *Client) open(addresses []string) locks.Network {
 }
 
 // dial connects to a server of the lock's, and to no other: what does not pass the
-// client's links is out of the reach of faults.
+// client's links gets no faults.
 func (o *ownClients) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	order := slices.Index(o.addresses, addr)
-	if order < 0 {
-		return nil, fmt.Errorf("dial %s: it is none of the lock's servers, which are %v", addr, o.addresses)
+	server := slices.Index(o.addresses, addr)
+	if server < 0 {
+		return nil, fmt.Errorf("dial %s: not one of the lock's servers %v", addr, o.addresses)
 	}
-	o.mu.Lock()
-	number := o.dialed[addr]
-	o.dialed[addr]++
-	o.mu.Unlock()
-	conn, err := o.client.net.dial(ctx, network, addr, lagOf(order, number), false)
+	conn, err := o.client.net.dial(ctx, network, addr, server)
 	if err != nil {
 		if failed, ok := errors.AsType[*dialError](err); ok {
 			err = failed.err // its own libraries tell a refused dial from others
@@ -69,10 +64,13 @@ func (o *ownClients) redis(server int, options ...func(*redis.Options)) *redis.C
 	for _, set := range options {
 		set(settings)
 	}
-	made := redis.NewClient(settings)
-	if o.client.clock.pauser != nil { // virtual time
-		made.AddHook(&sendOrder{now: o.client.clock.now, server: server})
+	if o.client.setup.Options.ContextTimeouts {
+		settings.ContextTimeoutEnabled = true
 	}
+	if o.client.setup.Options.NoRetries {
+		settings.MaxRetries = -1
+	}
+	made := o.client.open(settings, server, 0)
 	o.client.mu.Lock()
 	defer o.client.mu.Unlock()
 	o.client.made = append(o.client.made, made)
@@ -89,9 +87,9 @@ func (o *ownClients) lastSent(key string) time.Duration {
 	return at
 }
 
-// sending notes when commands are sent. The key ends an argument, whatever a lock puts
+// noteSent notes when commands are sent. The key ends an argument, whatever a lock puts
 // before it: lock:k1.
-func (o *ownClients) sending(b []byte) {
+func (o *ownClients) noteSent(b []byte) {
 	now := o.client.clock.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -109,7 +107,7 @@ type sentConn struct {
 }
 
 func (c *sentConn) Write(b []byte) (int, error) {
-	c.by.sending(b)
+	c.by.noteSent(b)
 	return c.Conn.Write(b)
 }
 

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,34 +9,53 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 
+	"lockproof/harness/cluster/virtual/scheduler"
 	"lockproof/harness/history"
 )
 
-func TestAGateHoldsUntilItIsOpened(t *testing.T) {
+func TestAPauserHoldsUntilResumed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var g Pauser
+		events := scheduler.New()
+		defer events.End()
+		p, key := NewPauser(events), scheduler.Key{}
 		start := time.Now()
-		g.Wait(time.Hour)
-		require.Zero(t, time.Since(start), "without a pause there is no lag")
-		g.Pause()
-		g.Pause()
-		time.AfterFunc(time.Second, g.Resume)
-		g.Wait(5)
-		require.Equal(t, time.Second+5, time.Since(start))
-		(*Pauser)(nil).Wait(0)
+		p.Wait(key)
+		require.Zero(t, time.Since(start))
+		p.Pause()
+		p.Pause()
+		time.AfterFunc(time.Second, func() { p.Resume(); p.Pause() }) // nobody goes on between the two
+		time.AfterFunc(time.Minute, p.Resume)
+		p.Wait(key)
+		require.Equal(t, time.Minute, time.Since(start))
+		(*Pauser)(nil).Wait(key)
 	})
 }
 
-func TestAGateThatShutsInTheLagHoldsAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var g Pauser
-		start := time.Now()
-		g.Pause()
-		time.AfterFunc(time.Second, func() { g.Resume(); g.Pause() })
-		time.AfterFunc(time.Minute, g.Resume)
-		g.Wait(5)
-		require.Equal(t, time.Minute+5, time.Since(start))
-	})
+// What was held goes on in the order of its keys.
+func TestWhatAPauseHeldGoesOnInOrder(t *testing.T) {
+	for range 50 {
+		synctest.Test(t, func(t *testing.T) {
+			events := scheduler.New()
+			defer events.End()
+			p := NewPauser(events)
+			p.Pause()
+			var mu sync.Mutex
+			var done []int
+			for _, i := range []int{2, 0, 3, 1} {
+				go func() {
+					p.Wait(Setup{}.key(orderConnections, i))
+					mu.Lock()
+					defer mu.Unlock()
+					done = append(done, i)
+				}()
+			}
+			time.Sleep(time.Second)
+			require.Empty(t, done)
+			p.Resume()
+			time.Sleep(time.Second)
+			require.Equal(t, []int{0, 1, 2, 3}, done)
+		})
+	}
 }
 
 func TestAPausedClientTakesNoStep(t *testing.T) {
@@ -44,7 +64,7 @@ func TestAPausedClientTakesNoStep(t *testing.T) {
 		c.send(Command{Do: DoLoop, Loop: &Loop{Keys: []string{"k1"}, Hold: ttl / 10, Think: ttl / 50}})
 		time.Sleep(ttl)
 		c.pauser.Pause()
-		synctest.Wait()
+		time.Sleep(time.Nanosecond)
 		events, sets := len(c.heard()), w.sites["n1"].count("SET")
 		time.Sleep(5 * ttl)
 		require.Len(t, c.heard(), events)

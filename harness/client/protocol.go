@@ -14,6 +14,8 @@ type Setup struct {
 	Index   int           `json:"index"`
 	Lock    string        `json:"lock"`
 	Options locks.Options `json:"options"`
+	// KeyPrefix is what this client's version of the lock puts before each key.
+	KeyPrefix string `json:"key_prefix,omitempty"`
 	// Nodes are the addresses of the lock's servers as this client reaches
 	// them (each through its own link), and Store that of the store.
 	Nodes []string `json:"nodes"`

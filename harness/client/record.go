@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"lockproof/harness/cluster/virtual/scheduler"
 	"lockproof/harness/history"
 )
 
@@ -13,11 +14,12 @@ type recorder struct {
 	process string
 	now     func() int64
 	pauser  *Pauser
+	key     scheduler.Key // with which it goes on after a pause
 	emit    func(Message)
 
-	mu   sync.Mutex
-	ids  int
-	dead bool
+	mu       sync.Mutex
+	ids      int
+	silenced bool
 }
 
 // next is the ID of a new operation.
@@ -32,15 +34,15 @@ func (r *recorder) next() int {
 func (r *recorder) silence() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.dead = true
+	r.silenced = true
 }
 
-// say sends a message that is no event.
-func (r *recorder) say(m Message) {
-	r.pauser.Wait(0)
+// send sends a message that is no event.
+func (r *recorder) send(m Message) {
+	r.pauser.Wait(r.key)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.dead {
+	if !r.silenced {
 		r.emit(m)
 	}
 }
@@ -50,26 +52,26 @@ func (r *recorder) record(e history.Event) {
 	r.measure(e, func(*history.Event) {})
 }
 
-// closeTogether is how far apart two readings of the true clock may be for what was
+// maxReadingGap is how far apart two readings of the true clock may be for what was
 // read between them to count as read at one time.
-const closeTogether = 100 * time.Microsecond
+const maxReadingGap = 100 * time.Microsecond
 
 // measure sends an event with something that is read as it happens: read fills
 // it in, and Time is when. A process that is stopped between the two would
 // report what was true at another time, so it reads again until nothing came
 // between; a machine too busy for that gives up after a hundred readings.
 func (r *recorder) measure(e history.Event, read func(*history.Event)) {
-	r.pauser.Wait(0)
+	r.pauser.Wait(r.key)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.dead {
+	if r.silenced {
 		return
 	}
 	for range 100 {
 		before := r.now()
 		read(&e)
 		e.Time = r.now()
-		if e.Time-before <= int64(closeTogether) {
+		if e.Time-before <= int64(maxReadingGap) {
 			break
 		}
 	}

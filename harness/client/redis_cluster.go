@@ -24,7 +24,7 @@ func (n *network) redisCluster(servers []string, routes map[string]string, ttl t
 			if own, ok := routes[addr]; ok {
 				addr = own
 			}
-			return orFailed(n.dial(ctx, network, addr, 0, false))
+			return withFailedConn(n.dial(ctx, network, addr, 0))
 		},
 		// As in client: see there. Redirections are its own, and stay as users have them.
 		DialerRetries:            1,

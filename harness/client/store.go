@@ -18,8 +18,8 @@ type store struct {
 	fenced, readsUnfenced, compare bool
 }
 
-// claims reports whether a read within a lease brings the store its token.
-func (s *store) claims() bool { return s.fenced && !s.readsUnfenced }
+// readsClaim reports whether a read within a lease brings the store its token.
+func (s *store) readsClaim() bool { return s.fenced && !s.readsUnfenced }
 
 // fencedRead claims: from now on the store takes nothing from an older token.
 // A store that learned of tokens by writes alone would still accept the write
@@ -53,13 +53,13 @@ var errStale = errors.New("the store rejected it")
 // Register is the name at the store of a key's register.
 func Register(key string) string { return history.RegisterPrefix + key }
 
-func highest(key string) string { return history.FencePrefix + key }
+func fenceKey(key string) string { return history.FencePrefix + key }
 
 // read gives the present version, "" for the initial one. Where reads claim, one
 // within a lease carries the lease's token; one without a lease is a plain look.
-func (s *store) read(ctx context.Context, key string, t *tenure) (string, error) {
-	if s.claims() && t != nil {
-		value, err := fencedRead.Run(ctx, s.client, []string{Register(key), highest(key)}, t.fence).Text()
+func (s *store) read(ctx context.Context, key string, t *heldLease) (string, error) {
+	if s.readsClaim() && t != nil {
+		value, err := fencedRead.Run(ctx, s.client, []string{Register(key), fenceKey(key)}, t.fence).Text()
 		if errors.Is(err, redis.Nil) {
 			return "", fmt.Errorf("%w: it has seen a newer fencing token than %d", errStale, t.fence)
 		}
@@ -79,7 +79,7 @@ func (s *store) write(ctx context.Context, key, value, base string, fence int64)
 	why := fmt.Sprintf("it has seen a newer fencing token than %d", fence)
 	switch {
 	case s.fenced:
-		accepted, err = fencedWrite.Run(ctx, s.client, []string{Register(key), highest(key)}, fence, value).Bool()
+		accepted, err = fencedWrite.Run(ctx, s.client, []string{Register(key), fenceKey(key)}, fence, value).Bool()
 	case s.compare:
 		accepted, err = compareWrite.Run(ctx, s.client, []string{Register(key)}, base, value).Bool()
 		why = fmt.Sprintf("its version is not %q any more", base)
@@ -92,9 +92,9 @@ func (s *store) write(ctx context.Context, key, value, base string, fence int64)
 	return err
 }
 
-// fate says what an error means for a write: it did not happen if the store
+// outcomeOf says what an error means for a write: it did not happen if the store
 // said so or was never reached; otherwise nobody knows.
-func fate(err error) (outcome history.Type, reason string) {
+func outcomeOf(err error) (outcome history.Type, reason string) {
 	if errors.Is(err, errStale) {
 		return history.TypeFail, history.ReasonStale
 	}

@@ -25,7 +25,7 @@ func (t tagged) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		sent := t.with(cmd)
 		err := next(ctx, sent)
-		return answered(cmd, sent, err)
+		return copyReply(cmd, sent, err)
 	}
 }
 
@@ -38,7 +38,7 @@ func (t tagged) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 		}
 		err := next(ctx, sent)
 		for i, cmd := range cmds {
-			if failed := answered(cmd, sent[i], sent[i].Err()); failed != nil && err == nil {
+			if failed := copyReply(cmd, sent[i], sent[i].Err()); failed != nil && err == nil {
 				err = failed
 			}
 		}
@@ -74,8 +74,8 @@ func keyPlace(cmd redis.Cmder) int {
 	return len(cmd.Args())
 }
 
-// answered gives the command what the one that was sent in its place was answered.
-func answered(cmd, sent redis.Cmder, err error) error {
+// copyReply gives the command what the one that was sent in its place was answered.
+func copyReply(cmd, sent redis.Cmder, err error) error {
 	if cmd == sent {
 		return err
 	}

@@ -18,8 +18,8 @@ type thread struct {
 
 	// What follows belongs to the goroutine that works off the commands.
 	draw    *rand.Rand
-	latest  *tenure
-	tenures map[string]*tenure // the latest of each key
+	latest  *heldLease
+	tenures map[string]*heldLease // the latest of each key
 }
 
 // task is a command in the queue; stop is set for a loop.
@@ -42,19 +42,19 @@ func (c *Client) thread(name string) *thread {
 	}
 	t := &thread{
 		Client: c, work: make(chan *task, queueLength), draw: rand.New(rand.NewPCG(c.setup.Seed, seed)),
-		tenures: map[string]*tenure{},
+		tenures: map[string]*heldLease{},
 	}
 	c.threads[name] = t
-	c.running.Go(t.workOff)
+	c.running.Go(t.run)
 	return t
 }
 
-// workOff does the commands that queue up, one after another.
-func (t *thread) workOff() {
+// run does the commands that queue up, one after another.
+func (t *thread) run() {
 	for t.ctx.Err() == nil {
 		select {
 		case task := <-t.work:
-			t.pauser.Wait(0)
+			t.pauser.Wait(t.setup.key(orderThreads, 0))
 			outcome, err := t.do(*task)
 			t.done(task.Serial, outcome, err)
 		case <-t.ctx.Done():
@@ -73,25 +73,20 @@ func (t *thread) do(task task) (outcome history.Type, err error) {
 }
 
 // within runs an operation under a context of its own, which ends after limit
-// (0: no limit), with DoCancel, or with the client. A little is added to the limit: a
-// timeout of the lock's own that is as long, and set at the same instant, is over first,
-// in every run.
+// (0: no limit), with DoCancel, or with the client.
 func (t *thread) within(limit time.Duration, operation func(context.Context)) {
 	ctx, cancel := context.WithCancelCause(t.ctx)
 	defer cancel(nil)
 	t.underWay(cancel)
 	defer t.underWay(nil)
-	if limit > 0 {
-		var end context.CancelFunc
-		ctx, end = context.WithTimeout(ctx, limit+beyond)
-		defer end()
+	if limit == 0 {
+		operation(ctx)
+		return
 	}
-	operation(ctx)
+	bounded, end := t.scheduler.WithTimeout(ctx, t.setup.key(orderThreads, 0), limit)
+	defer end()
+	operation(bounded)
 }
-
-// beyond is when the first server has said that it came too late, and no other has (see
-// sendOrder).
-const beyond = 3 * time.Nanosecond
 
 func (t *thread) underWay(cancel context.CancelCauseFunc) {
 	t.mu.Lock()

@@ -1,11 +1,9 @@
 package client
 
 import (
-	"context"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/history"
@@ -41,25 +39,5 @@ func TestThreadsGoOnBesideOneAnother(t *testing.T) {
 		require.Empty(t, waits, "the first thread still waits")
 		other.must(history.TypeOK, DoRelease)
 		require.Equal(t, history.TypeOK, (<-waits).Outcome)
-	})
-}
-
-// Commands beyond the pool's size wait for their turn, for as long as a pool would let
-// them, and what belongs to a command's turn needs none of its own.
-func TestCommandsWaitForTheirTurn(t *testing.T) {
-	inBubble(t, func(t *testing.T, _ *world) {
-		one := newTurns(1, time.Second)
-		nothing := func(context.Context) error { return nil }
-		require.NoError(t, one.take(t.Context(), func(ctx context.Context) error {
-			require.NoError(t, one.take(ctx, nothing), "of the same turn")
-			began := time.Now()
-			require.ErrorIs(t, one.take(t.Context(), nothing), redis.ErrPoolTimeout)
-			require.Equal(t, time.Second, time.Since(began))
-			soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-			defer cancel()
-			require.ErrorIs(t, one.take(soon, nothing), context.DeadlineExceeded)
-			return nil
-		}))
-		require.NoError(t, one.take(t.Context(), nothing))
 	})
 }

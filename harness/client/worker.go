@@ -27,7 +27,7 @@ func ServeWorker(in io.Reader, out io.Writer) error {
 	w.lines.Buffer(make([]byte, 4096), longestLine)
 	err := w.serve()
 	if err != nil {
-		w.say(Message{Error: err.Error()})
+		w.write(Message{Error: err.Error()})
 	}
 	return errors.Join(err, w.broken())
 }
@@ -57,18 +57,18 @@ func (w *workerProcess) serve() error {
 		return fmt.Errorf("workers need Linux, and this is %s: run the scenario --on virtual", runtime.GOOS)
 	}
 	clock := realtime.Since(setup.Epoch)
-	c, err := New(setup, Env{Now: clock.Now}, w.say)
+	c, err := New(setup, Env{Now: clock.Now}, w.write)
 	if err != nil {
 		return err
 	}
 	if setup.StallLimit > 0 {
 		defer w.watchStalls(setup, clock)()
 	}
-	return errors.Join(w.obey(c), c.Close())
+	return errors.Join(w.readCommands(c), c.Close())
 }
 
-// obey hands on commands until exit or the end of the input.
-func (w *workerProcess) obey(c *Client) error {
+// readCommands hands on commands until exit or the end of the input.
+func (w *workerProcess) readCommands(c *Client) error {
 	for {
 		line, err := w.next()
 		if line == nil || err != nil {
@@ -108,7 +108,10 @@ func (w *workerProcess) wrong(line []byte, err error) error {
 	return fmt.Errorf("line %d, %q: %w", w.number, line, err)
 }
 
-func (w *workerProcess) say(m Message) {
+func (w *workerProcess) write(m Message) {
+	if m.Event != nil {
+		m.Event.MakeText()
+	}
 	line, err := json.Marshal(m)
 	if err != nil {
 		err = fmt.Errorf("encode a message: %w", err)
@@ -136,7 +139,7 @@ func (w *workerProcess) watchStalls(setup Setup, clock realtime.Clock) (end func
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		clock.Watch(ctx, setup.Name, setup.StallLimit, func(e history.Event) { w.say(Message{Event: &e}) })
+		clock.Watch(ctx, setup.Name, setup.StallLimit, func(e history.Event) { w.write(Message{Event: &e}) })
 	})
 	return func() { cancel(); watching.Wait() }
 }

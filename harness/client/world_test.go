@@ -14,6 +14,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 
+	"lockproof/harness/cluster/virtual/scheduler"
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
 )
@@ -22,11 +23,12 @@ const ttl = time.Second
 
 // world is three nodes and a store in a bubble.
 type world struct {
-	t     *testing.T
-	start time.Time
-	nodes []string
-	sites map[string]*site
-	count int // clients so far
+	t         *testing.T
+	start     time.Time
+	scheduler *scheduler.Scheduler
+	nodes     []string
+	sites     map[string]*site
+	count     int // clients so far
 }
 
 // site is one server: how it can misbehave.
@@ -55,7 +57,8 @@ func (s *site) count(command string) int {
 func inBubble(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, start: time.Now(), nodes: []string{"n1", "n2", "n3"}, sites: map[string]*site{}}
+		w := &world{t: t, start: time.Now(), scheduler: scheduler.New(), nodes: []string{"n1", "n2", "n3"}, sites: map[string]*site{}}
+		t.Cleanup(w.scheduler.End)
 		for _, name := range append([]string{"store"}, w.nodes...) {
 			w.sites[name] = newSite(t, name)
 		}
@@ -121,8 +124,8 @@ func (w *world) client(change func(*Setup)) *subject {
 	if change != nil {
 		change(&setup)
 	}
-	s := &subject{t: w.t, pauser: &Pauser{}, done: map[int]chan Message{}}
-	c, err := New(setup, Env{Dial: w.dial, Now: w.now, Pauser: s.pauser}, s.hear)
+	s := &subject{t: w.t, pauser: NewPauser(w.scheduler), done: map[int]chan Message{}}
+	c, err := New(setup, Env{Dial: w.dial, Now: w.now, Scheduler: w.scheduler, Pauser: s.pauser}, s.hear)
 	require.NoError(w.t, err)
 	s.Client = c
 	w.t.Cleanup(func() { require.NoError(w.t, c.Close()) })

@@ -44,6 +44,9 @@ type Config struct {
 	// Delay is the one-way delay of every link, Near and Far excepted; the
 	// virtual network draws around it.
 	Delay time.Duration
+	// Grid makes every delay of the virtual network a multiple of it, so that messages
+	// arrive together; 0: no grid.
+	Grid time.Duration
 	// StallLimit is the lateness from which on a worker reports a stall.
 	StallLimit time.Duration
 	// Record takes every event of the run; it may be called from anywhere.
@@ -73,7 +76,8 @@ type Cluster interface {
 	Server() string // what the servers are, with version
 	// Now is the true clock: nanoseconds since the run began.
 	Now() int64
-	// Sleep waits on the true clock, or until ctx ends.
+	// Sleep waits on the true clock, or until ctx ends. For no time at all it waits in
+	// virtual time until all that happens at this instant has happened.
 	Sleep(ctx context.Context, d time.Duration) error
 	Node(name string) Node
 	// Link is the path from a client to a node, a replica or the store, or from
@@ -105,6 +109,9 @@ type Node interface {
 	SetClock(ctx context.Context, jump time.Duration, rate float64) error
 	// Flush is an operator's FLUSHALL.
 	Flush(ctx context.Context) error
+	// Command sends an operator's command, as words on a line, past every link, and
+	// returns the first line of the reply.
+	Command(ctx context.Context, line string) (string, error)
 	// Look reads the node's state past every link. A node that is down or
 	// paused is not up; that is no error.
 	Look(ctx context.Context) (history.Node, error)

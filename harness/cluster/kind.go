@@ -69,7 +69,7 @@ type Choice struct {
 	// argument "worker".
 	Worker []string
 	// Stranger: that program is not ours, and what it says is checked.
-	Stranger bool
+	External bool
 }
 
 // Maker makes the clusters of one suite. Its methods may be called from any
@@ -83,21 +83,21 @@ type Maker interface {
 	Close() error
 }
 
-// Separate makes a Maker of clusters that share nothing.
-type Separate func(ctx context.Context, cfg Config) (Cluster, error)
+// Independent makes a Maker of clusters that share nothing.
+type Independent func(ctx context.Context, cfg Config) (Cluster, error)
 
 // New brings a cluster up.
-func (s Separate) New(ctx context.Context, cfg Config) (Cluster, error) { return s(ctx, cfg) }
+func (s Independent) New(ctx context.Context, cfg Config) (Cluster, error) { return s(ctx, cfg) }
 
 // Explain gives the error back.
-func (s Separate) Explain(err error) error { return err }
+func (s Independent) Explain(err error) error { return err }
 
 // Close does nothing.
-func (s Separate) Close() error { return nil }
+func (s Independent) Close() error { return nil }
 
-// Plainly says what is missing and how to get it, without naming the cluster, for
+// WithoutClusterName says what is missing and how to get it, without naming the cluster, for
 // who has named it already. Any other error it gives back.
-func Plainly(err error) error {
+func WithoutClusterName(err error) error {
 	if lack, ok := errors.AsType[*Unsupported](err); ok {
 		return fmt.Errorf("%s; %s", lack.Why, lack.How)
 	}

@@ -13,6 +13,7 @@ const (
 	NodePaused      Class = "node-paused"      // it stands still
 	NodeUnreachable Class = "node-unreachable" // it runs, and nobody reaches it
 	NodeForgets     Class = "node-forgets"     // its keys are gone, at once
+	NodeScripts     Class = "node-scripts"     // the scripts that it knew are gone, at once
 	NodeMemory      Class = "node-memory"      // its memory is full: it refuses writes, or evicts keys
 	NodeDisk        Class = "node-disk"        // its disk is slow, fails or is full
 	NodeClock       Class = "node-clock"       // its clock is set
@@ -33,7 +34,7 @@ const (
 
 // Classes lists them in the order in which documents show faults.
 var Classes = []Class{NodeDown, NodeUp, NodePaused, Resumed, LinkCut, LinkSlow, LinkHealed, MessageHeld, MessageLost, LetGo,
-	NodeClock, NodeForgets, NodeDisk, NodeMemory, NodeUnreachable, Failover, ClientKilled, ClientPaused, ClientClock}
+	NodeClock, NodeForgets, NodeScripts, NodeDisk, NodeMemory, NodeUnreachable, Failover, ClientKilled, ClientPaused, ClientClock}
 
 // ends gives the classes that one of them ends on its targets.
 var ends = map[Class][]Class{
@@ -50,17 +51,19 @@ var ends = map[Class][]Class{
 // target.
 func (c Class) Ends(other Class) bool { return slices.Contains(ends[c], other) }
 
-// Breaks reports whether a fault of this class breaks something, and does not
+// IsFault reports whether a fault of this class breaks something, and does not
 // only end what others did.
-func (c Class) Breaks() bool { return !slices.Contains([]Class{NodeUp, Resumed, LinkHealed, LetGo}, c) }
+func (c Class) IsFault() bool {
+	return !slices.Contains([]Class{NodeUp, Resumed, LinkHealed, LetGo}, c)
+}
 
 // Lasts reports whether a fault of this class, recorded as an instant, is in
 // effect until another ends it.
-func (c Class) Lasts() bool { return c.Breaks() && c != NodeForgets }
+func (c Class) Lasts() bool { return c.IsFault() && c != NodeForgets && c != NodeScripts }
 
-// SickNode reports whether a node is not healthy under such a fault. A clock that
+// StopsNode reports whether a node is not healthy under such a fault. A clock that
 // is wrong does not keep it from answering.
-func (c Class) SickNode() bool {
+func (c Class) StopsNode() bool {
 	return slices.Contains([]Class{NodeDown, NodePaused, NodeUnreachable, NodeMemory, NodeDisk}, c)
 }
 
@@ -71,15 +74,15 @@ func (c Class) StopsClient() bool { return c == ClientKilled || c == ClientPause
 // goes on after it as it was.
 func (c Class) Pauses() bool { return c == NodePaused || c == ClientPaused }
 
-// HindersLink reports whether a link does not carry every message in its time.
-func (c Class) HindersLink() bool {
+// DisturbsLink reports whether a link does not carry every message in its time.
+func (c Class) DisturbsLink() bool {
 	return slices.Contains([]Class{LinkCut, LinkSlow, MessageHeld, MessageLost}, c)
 }
 
-// older completes a fault that an older release recorded.
-var older func(*Fault)
+// completeOldFault completes a fault that an older release recorded.
+var completeOldFault func(*Fault)
 
-// CompleteOlder says how to complete a fault that an older release recorded without
+// SetOldFaultClassifier says how to complete a fault that an older release recorded without
 // its class, by its kind and targets. Package nemesis, which knows faults by name,
 // does so once, before any history is read.
-func CompleteOlder(complete func(*Fault)) { older = complete }
+func SetOldFaultClassifier(complete func(*Fault)) { completeOldFault = complete }

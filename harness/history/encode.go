@@ -52,9 +52,9 @@ func appendCommand(b []byte, c *Command) []byte {
 	b = appendText(b, `,"key":`, c.Key)
 	b = appendText(b, `,"token":`, c.Token)
 	b = appendNumber(b, `,"expiry":`, c.Expiry)
-	b = appendNumber(b, `,"ends":`, c.Ends)
+	b = appendNumber(b, `,"ends":`, c.ExpiresAt)
 	b = appendText(b, `,"effect":`, string(c.Effect))
-	if c.Plain {
+	if c.Unconditional {
 		b = append(b, `,"plain":true`...)
 	}
 	b = appendNumber(b, `,"fence":`, c.Fence)

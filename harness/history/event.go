@@ -51,19 +51,19 @@ const (
 
 // Why an operation failed, where the lock can tell.
 const (
-	ReasonHeld       = "held"        // another owner holds a majority, or enough to prevent one
-	ReasonNoMajority = "no-majority" // too few nodes answered
-	ReasonTooLate    = "too-late"    // a majority said yes, but no validity was left
-	ReasonLost       = "lost"        // the lease is not ours any more
-	ReasonBounded    = "bounded"     // no more extensions are allowed
-	ReasonCancelled  = "cancelled"   // the caller gave up
-	ReasonRefused    = "refused"     // the lock refuses its configuration
-	ReasonStale      = "stale"       // the store rejected an old fencing token or a changed value
-	ReasonExpired    = "expired"     // the client saw that its lease was over and did not act
-	ReasonOther      = "other"       // anything else: see Error
-	// ReasonUnmet is a note's: a step of the script did not come out as it had
+	ReasonHeld           = "held"        // another owner holds a majority, or enough to prevent one
+	ReasonNoMajority     = "no-majority" // too few nodes answered
+	ReasonTooLate        = "too-late"    // a majority said yes, but no validity was left
+	ReasonLost           = "lost"        // the lease is not ours any more
+	ReasonExtensionLimit = "bounded"     // no more extensions are allowed
+	ReasonCancelled      = "cancelled"   // the caller gave up
+	ReasonRefused        = "refused"     // the lock refuses its configuration
+	ReasonStale          = "stale"       // the store rejected an old fencing token or a changed value
+	ReasonExpired        = "expired"     // the client saw that its lease was over and did not act
+	ReasonOther          = "other"       // anything else: see Error
+	// ReasonPreconditionFailed is a note's: a step of the script did not come out as it had
 	// to for the run to show anything.
-	ReasonUnmet = "unmet"
+	ReasonPreconditionFailed = "unmet"
 )
 
 // Event is one line. Which fields are set depends on Type.
@@ -123,13 +123,13 @@ type Command struct {
 	Key    string `json:"key,omitempty"`
 	Token  string `json:"token,omitempty"`  // the owner that it sets, deletes or extends; at the store, the version that it writes
 	Expiry int64  `json:"expiry,omitempty"` // what it sets as the key's time to live, in nanoseconds; 0 if none
-	// Ends is when the key is to expire, where it sets that (PXAT): nanoseconds since
+	// ExpiresAt is when the key is to expire, where it sets that (PXAT): nanoseconds since
 	// the run began, as the node's wall clock counts them; 0 if it does not.
-	Ends   int64  `json:"ends,omitempty"`
-	Effect Effect `json:"effect,omitempty"`
-	// Plain is set where the command takes the key whether or not it is free: a SET
+	ExpiresAt int64  `json:"ends,omitempty"`
+	Effect    Effect `json:"effect,omitempty"`
+	// Unconditional is set where the command takes the key whether or not it is free: a SET
 	// without NX.
-	Plain bool `json:"plain,omitempty"`
+	Unconditional bool `json:"plain,omitempty"`
 	// Fence and Base are what a script at the store compares: a fencing token with the
 	// highest that it has seen, or a version with the present one.
 	Fence int64  `json:"fence,omitempty"`
@@ -159,34 +159,34 @@ type Fault struct {
 	Class   Class    `json:"class"`
 	Phase   Phase    `json:"phase"`
 	Targets []string `json:"targets"`
-	// Asked and Measured give quantities by name, in words for the reader:
+	// Requested and Measured give quantities by name, in words for the reader:
 	// {"jump": "1s"} and {"jump": "1.000021s"}.
-	Asked    map[string]string `json:"asked,omitempty"`
-	Measured map[string]string `json:"measured,omitempty"`
+	Requested map[string]string `json:"asked,omitempty"`
+	Measured  map[string]string `json:"measured,omitempty"`
 	// Effective is whether the measurement shows the fault that was asked for.
 	Effective bool `json:"effective"`
-	// By is how much longer each message takes on a slow link, one way, in nanoseconds.
-	By int64 `json:"by,omitempty"`
-	// Times is on how many messages it is, where it is on single ones; 0: one.
-	Times int `json:"times,omitempty"`
-	// Met is, with the end of a fault or of one without duration, to how much it was
+	// Delay is how much longer each message takes on a slow link, one way, in nanoseconds.
+	Delay int64 `json:"by,omitempty"`
+	// Count is on how many messages it is, where it is on single ones; 0: one.
+	Count int `json:"times,omitempty"`
+	// Affected is, with the end of a fault or of one without duration, to how much it was
 	// done: messages held, commands that a paused node was sent, keys. Nil: not counted.
-	Met *int `json:"met,omitempty"`
+	Affected *int `json:"met,omitempty"`
 	// SentAt is, with the end of a cut, when the client sent the node something meanwhile;
 	// with that of a fault on single messages, when those that it was done to set out. In
 	// order, and the first 16 times.
 	SentAt []int64 `json:"sent_at,omitempty"`
-	// Drawn marks a fault that a seeded schedule drew: it need not have met anything,
+	// Random marks a fault that a seeded schedule drew: it need not have met anything,
 	// as long as enough others have.
-	Drawn bool `json:"drawn,omitempty"`
+	Random bool `json:"drawn,omitempty"`
 	// Since is the true time from which on it may have been in effect, if that is
 	// before the event's, at which it was seen to be.
 	Since int64 `json:"since,omitempty"`
-	// Was says in words what happened to a target: "was killed". Ends have none.
-	Was string `json:"was,omitempty"`
-	// Setting marks a fault that is part of the scenario's setting (who reaches
+	// Past says in words what happened to a target: "was killed". Ends have none.
+	Past string `json:"was,omitempty"`
+	// Background marks a fault that is part of the scenario's setting (who reaches
 	// whom, who is far away), not of what goes wrong in it.
-	Setting bool `json:"setting,omitempty"`
+	Background bool `json:"setting,omitempty"`
 }
 
 // Phase of a fault. A fault that has no duration (kill, flush, jump) is an

@@ -23,9 +23,9 @@ type File struct {
 	skip []int
 }
 
-// mostLate is how many bytes of lines may stand too late in a file, since they
+// maxLateBytes is how many bytes of lines may stand too late in a file, since they
 // are kept: processes report late by moments only.
-const mostLate = 16 << 20
+const maxLateBytes = 16 << 20
 
 // OpenFile looks through a file for the events that stand too late in it. It
 // does not keep the file open.
@@ -45,10 +45,10 @@ func OpenFile(name string) (*File, error) {
 		if err != nil {
 			return err
 		}
-		if held += len(line); held > mostLate {
+		if held += len(line); held > maxLateBytes {
 			return fmt.Errorf(
 				"line %d: more than %d MB of events stand behind later ones: sort the lines by their times",
-				number, mostLate>>20)
+				number, maxLateBytes>>20)
 		}
 		f.late = append(f.late, e)
 		f.skip = append(f.skip, number)
@@ -62,7 +62,7 @@ func OpenFile(name string) (*File, error) {
 func timeOf(line []byte) (int64, bool) {
 	digits, ok := bytes.CutPrefix(line, []byte(`{"time":`))
 	if !ok {
-		return slowTimeOf(line)
+		return decodeTime(line)
 	}
 	n := 0
 	for n < len(digits) && digits[n] >= '0' && digits[n] <= '9' {
@@ -72,8 +72,8 @@ func timeOf(line []byte) (int64, bool) {
 	return t, err == nil
 }
 
-// slowTimeOf reads the time of a line that was written in some other way.
-func slowTimeOf(line []byte) (int64, bool) {
+// decodeTime reads the time of a line that was written in some other way.
+func decodeTime(line []byte) (int64, bool) {
 	e, err := parseLine(line)
 	return e.Time, err == nil
 }
@@ -117,7 +117,7 @@ func (f *File) Each(visit func(*Event) error) error {
 func (f *File) parse(line []byte, number int) (Event, error) {
 	e, err := parseLine(line)
 	if err == nil {
-		err = inPlace(&e, number)
+		err = checkHeaderPosition(&e, number)
 	}
 	if err != nil {
 		return e, fmt.Errorf("line %d: %w", number, err)

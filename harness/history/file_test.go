@@ -74,7 +74,7 @@ func TestFileNamesBadLines(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-func TestFileStopsWhenItsVisitorDoes(t *testing.T) {
+func TestFile_VisitorErrorStops(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "history.jsonl")
 	require.NoError(t, os.WriteFile(name, []byte(headerLine+headerLine), 0o600))
 	f, err := OpenFile(name)
@@ -99,7 +99,7 @@ func TestALineOfAGigabyte(t *testing.T) {
 }
 
 // Events that stand too late are held in memory: not any number of them.
-func TestAHistoryThatIsTurnedRound(t *testing.T) {
+func TestFile_ReversedLines(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "history.jsonl")
 	text := strings.Repeat("x", input.Line/2)
 	first := fmt.Sprintf(`{"time":9,"process":"c1","type":"note","text":%q}`+"\n", text)

@@ -18,18 +18,20 @@ type Header struct {
 
 	Lock    string   `json:"lock"`
 	Without []string `json:"without,omitempty"` // rules switched off
-	// Belief says in words how long a client believes in a lease, and who says so,
+	// BeliefText says in words how long a client believes in a lease, and who says so,
 	// where it is not the lock itself; "" where it is.
-	Belief string   `json:"belief,omitempty"`
-	TTL    int64    `json:"ttl"`
-	Nodes  []string `json:"nodes"`
+	BeliefText string   `json:"belief,omitempty"`
+	TTL        int64    `json:"ttl"`
+	Nodes      []string `json:"nodes"`
 	// Quorum is on how many nodes the lock says that it has to take a key; 0: it does
 	// not say.
 	Quorum  int      `json:"quorum,omitempty"`
 	Clients []string `json:"clients"`
-	// Configured are the nodes that a client's lock is given, of each client that is not
+	// ConfiguredNodes are the nodes that a client's lock is given, of each client that is not
 	// given all of them.
-	Configured map[string][]string `json:"configured,omitempty"`
+	ConfiguredNodes map[string][]string `json:"configured,omitempty"`
+	// ClientTTLs are the TTLs of the clients that have one of their own.
+	ClientTTLs map[string]int64 `json:"client_ttls,omitempty"`
 	// Replicas are the servers beside the nodes, each with its master.
 	Replicas map[string]string `json:"replicas,omitempty"`
 	// RealTime is whether a stall of the harness can spoil the run.
@@ -42,9 +44,9 @@ type Header struct {
 	Expect map[string]string `json:"expect"` // property to verdict
 	// Lenient: the expectations are the reference's, and this is another lock
 	// or a rule is off; a better verdict than expected is as expected.
-	Lenient bool   `json:"lenient,omitempty"`
-	Bounds  Bounds `json:"bounds"`
-	Earned  Earned `json:"earned"`
+	AllowBetter bool   `json:"lenient,omitempty"`
+	Bounds      Bounds `json:"bounds"`
+	Earned      Earned `json:"earned"`
 	// StallLimit is the lateness from which on a stall spoils the run.
 	StallLimit int64 `json:"stall_limit,omitempty"`
 }

@@ -69,7 +69,7 @@ func readLines(in *input.Lines) ([]Event, error) {
 			return events, &Truncated{Line: number}
 		}
 		if err == nil {
-			err = inPlace(&e, number)
+			err = checkHeaderPosition(&e, number)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
@@ -81,8 +81,8 @@ func readLines(in *input.Lines) ([]Event, error) {
 	}
 }
 
-// inPlace checks that a header is the first line, and nothing else is.
-func inPlace(e *Event, number int) error {
+// checkHeaderPosition checks that a header is the first line, and nothing else is.
+func checkHeaderPosition(e *Event, number int) error {
 	switch {
 	case number == 1 && e.Type != TypeHeader:
 		return fmt.Errorf(`the history has no header, its first line is of type "%s"; `+
@@ -97,7 +97,7 @@ func inPlace(e *Event, number int) error {
 // parseLine decodes and checks one line. A line that ends too early gives an
 // error that is io.ErrUnexpectedEOF.
 func parseLine(line []byte) (Event, error) {
-	e, plain := parsePlain(line)
+	e, plain := parseFast(line)
 	if !plain {
 		var err error
 		if e, err = parseJSON(line); err != nil {
@@ -116,7 +116,7 @@ func parseJSON(line []byte) (Event, error) {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&e); err != nil {
-		return e, explain(line, err)
+		return e, describeJSONError(line, err)
 	}
 	if rest := bytes.TrimSpace(line[dec.InputOffset():]); len(rest) > 0 {
 		return e, fmt.Errorf("column %d: there is more after the event; each line holds one JSON object and no more",

@@ -42,7 +42,7 @@ func TestReadKeepsALateHeaderFirst(t *testing.T) {
 	require.Equal(t, TypeHeader, events[0].Type)
 }
 
-func TestReadReturnsWhatAKilledRunLeft(t *testing.T) {
+func TestRead_TruncatedHistory(t *testing.T) {
 	whole := headerLine + `{"time":4,"process":"c1","type":"note","text":"seen"}` + "\n"
 	next := `{"time":5,"process":"c1","type":"note","text":"cut"}`
 	for length := 1; length < len(next); length++ {
@@ -58,7 +58,7 @@ func TestReadReturnsWhatAKilledRunLeft(t *testing.T) {
 	require.Len(t, events, 3)
 }
 
-func TestTruncatedSaysWhatHappened(t *testing.T) {
+func TestTruncated_Error(t *testing.T) {
 	require.EqualError(t, &Truncated{Line: 3},
 		"line 3 is cut short: the run was killed while it wrote this line; the lines before it are whole")
 }

@@ -48,7 +48,7 @@ func validateParts(e *Event) error {
 	case TypeFault:
 		return validateFault(e)
 	case TypeNode:
-		return present(e, e.Node != nil, `"node"`, "what the look into the node showed")
+		return requirePart(e, e.Node != nil, `"node"`, "what the look into the node showed")
 	case TypeClock:
 		return validateClock(e)
 	case TypeStall:
@@ -59,7 +59,7 @@ func validateParts(e *Event) error {
 	return nil
 }
 
-func present(e *Event, ok bool, field, meaning string) error {
+func requirePart(e *Event, ok bool, field, meaning string) error {
 	if ok {
 		return nil
 	}
@@ -68,7 +68,7 @@ func present(e *Event, ok bool, field, meaning string) error {
 
 func validateHeader(e *Event) error {
 	if e.Header == nil {
-		return present(e, false, `"header"`, "what was run: the version, the scenario, the lock, ...")
+		return requirePart(e, false, `"header"`, "what was run: the version, the scenario, the lock, ...")
 	}
 	if v := e.Header.Version; v != Version {
 		return fmt.Errorf("the history's version is %d; this build reads version %d: "+
@@ -79,7 +79,7 @@ func validateHeader(e *Event) error {
 
 func validateOperation(e *Event) error {
 	if e.Op == "" {
-		return present(e, false, `"op"`, "the operation: "+oneOf(ops))
+		return requirePart(e, false, `"op"`, "the operation: "+oneOf(ops))
 	}
 	if !slices.Contains(ops, e.Op) {
 		return fmt.Errorf("unknown op %q of type %s; it must be one of %s", e.Op, e.Type, oneOf(ops))
@@ -92,7 +92,7 @@ func validateOperation(e *Event) error {
 
 func validateCommand(e *Event) error {
 	if e.Command == nil {
-		return present(e, false, `"command"`, "the Redis command that was seen on the link")
+		return requirePart(e, false, `"command"`, "the Redis command that was seen on the link")
 	}
 	if !slices.Contains(effects, e.Command.Effect) {
 		return fmt.Errorf("unknown effect %q; it must be one of %s, or left out", e.Command.Effect, oneOf(effects[1:]))
@@ -102,13 +102,13 @@ func validateCommand(e *Event) error {
 
 func validateFault(e *Event) error {
 	if e.Fault == nil {
-		return present(e, false, `"fault"`, "the fault that began or ended")
+		return requirePart(e, false, `"fault"`, "the fault that began or ended")
 	}
 	if !slices.Contains(phases, e.Fault.Phase) {
 		return fmt.Errorf("unknown phase %q of a fault; it must be one of %s", e.Fault.Phase, oneOf(phases))
 	}
-	if e.Fault.Class == "" && older != nil {
-		older(e.Fault)
+	if e.Fault.Class == "" && completeOldFault != nil {
+		completeOldFault(e.Fault)
 	}
 	if e.Fault.Class == "" {
 		return fmt.Errorf("the fault %s has no class, and no release has recorded one of that name; \"class\" must be one of %s",
@@ -127,7 +127,7 @@ func validateFault(e *Event) error {
 
 func validateClock(e *Event) error {
 	if e.Clock == nil {
-		return present(e, false, `"clock"`, "the clock's reading and rate from then on")
+		return requirePart(e, false, `"clock"`, "the clock's reading and rate from then on")
 	}
 	if e.Clock.Rate <= 0 {
 		return fmt.Errorf("a clock's rate is %g; it must be more than 0: 1 is the true rate", e.Clock.Rate)

@@ -21,7 +21,7 @@ type Writer struct {
 
 	buf     []byte   // lines not yet handed over, in order of arrival
 	instant int64    // latest time among the lines kept back
-	kept    []record // where those lines lie in buf; ordered mode only
+	pending []record // where those lines lie in buf; ordered mode only
 	sorted  []byte   // the same lines in the order in which they are written
 }
 
@@ -58,7 +58,7 @@ func (w *Writer) Write(e Event) {
 	if w.closed || w.err != nil {
 		return
 	}
-	if w.ordered && len(w.kept) > 0 && e.Time > w.instant {
+	if w.ordered && len(w.pending) > 0 && e.Time > w.instant {
 		w.flush()
 	}
 	start := len(w.buf)
@@ -69,14 +69,14 @@ func (w *Writer) Write(e Event) {
 	}
 	w.buf = line
 	if !w.ordered {
-		w.hand(w.buf)
+		w.writeOut(w.buf)
 		w.buf = w.buf[:0]
 		return
 	}
-	if len(w.kept) == 0 || e.Time > w.instant {
+	if len(w.pending) == 0 || e.Time > w.instant {
 		w.instant = e.Time
 	}
-	w.kept = append(w.kept, record{e.Time, rank(e.Type), e.Process, start, len(w.buf)})
+	w.pending = append(w.pending, record{e.Time, rank(e.Type), e.Process, start, len(w.buf)})
 }
 
 // rank lets a header open its instant and an end close it.
@@ -92,7 +92,7 @@ func rank(t Type) int {
 
 // flush writes what was kept back, sorted, in one call.
 func (w *Writer) flush() {
-	slices.SortStableFunc(w.kept, func(a, b record) int {
+	slices.SortStableFunc(w.pending, func(a, b record) int {
 		return cmp.Or(
 			cmp.Compare(a.time, b.time),
 			cmp.Compare(a.rank, b.rank),
@@ -100,15 +100,15 @@ func (w *Writer) flush() {
 		)
 	})
 	w.sorted = w.sorted[:0]
-	for _, r := range w.kept {
+	for _, r := range w.pending {
 		w.sorted = append(w.sorted, w.buf[r.start:r.end]...)
 	}
-	w.hand(w.sorted)
-	w.buf, w.kept = w.buf[:0], w.kept[:0]
+	w.writeOut(w.sorted)
+	w.buf, w.pending = w.buf[:0], w.pending[:0]
 }
 
-// hand gives whole lines to the underlying writer and keeps its first failure.
-func (w *Writer) hand(lines []byte) {
+// writeOut gives whole lines to the underlying writer and keeps its first failure.
+func (w *Writer) writeOut(lines []byte) {
 	if len(lines) == 0 || w.err != nil {
 		return
 	}
@@ -134,7 +134,7 @@ func (w *Writer) Close() error {
 		return ErrClosed
 	}
 	w.closed = true
-	if len(w.kept) > 0 {
+	if len(w.pending) > 0 {
 		w.flush()
 	}
 	return w.err

@@ -39,7 +39,7 @@ func written(t *testing.T, ordered bool, events ...Event) string {
 	return out.String()
 }
 
-func TestUnorderedWriterHandsEachLineOverAtOnce(t *testing.T) {
+func TestWriter_UnorderedWritesAtOnce(t *testing.T) {
 	var out calls
 	w := NewWriter(&out, false)
 	w.Write(note(5, "c1", "late worker"))
@@ -51,7 +51,7 @@ func TestUnorderedWriterHandsEachLineOverAtOnce(t *testing.T) {
 	}, out.lines)
 }
 
-func TestOrderedWriterKeepsAnInstantBackUntilTimeMovesOn(t *testing.T) {
+func TestWriter_OrderedBuffersOneInstant(t *testing.T) {
 	var out calls
 	w := NewWriter(&out, true)
 	w.Write(note(1, "n2", "a"))
@@ -142,7 +142,7 @@ type shortDisk struct{}
 
 func (shortDisk) Write(p []byte) (int, error) { return len(p) - 1, nil }
 
-func TestCloseTellsTheFirstFailure(t *testing.T) {
+func TestClose_ReturnsFirstFailure(t *testing.T) {
 	disk := &brokenDisk{}
 	w := NewWriter(disk, false)
 	w.Write(note(1, "c1", "x"))

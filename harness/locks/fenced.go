@@ -24,15 +24,15 @@ type fenced struct {
 }
 
 func newFenced(env Env) (*fenced, error) {
-	lock, err := newReference(env)
+	lock, err := newReference(env, 0)
 	if err != nil {
 		return nil, err
 	}
 	return &fenced{reference: lock, nodes: env.Nodes, timeout: env.NodeTimeout}, nil
 }
 
-// counterOf is where the nodes keep the counter of a key.
-func counterOf(key string) string { return history.FencePrefix + key }
+// counterKey is where the nodes keep the counter of a key.
+func counterKey(key string) string { return history.FencePrefix + key }
 
 func (f *fenced) Acquire(ctx context.Context, key string) (Lease, error) {
 	lease, err := f.reference.acquire(ctx, key)
@@ -44,15 +44,15 @@ func (f *fenced) Acquire(ctx context.Context, key string) (Lease, error) {
 		err = &Error{Reason: history.ReasonTooLate, Err: errors.New("the lease was over before it had its fencing token")}
 	}
 	if err != nil {
-		f.giveBack(ctx, lease)
+		f.releaseUnfenced(ctx, lease)
 		return nil, err
 	}
 	return &fencedLease{lease, token}, nil
 }
 
-// giveBack releases a lease that came without a token. It does not ask the
+// releaseUnfenced releases a lease that came without a token. It does not ask the
 // caller's context, which may be what has ended.
-func (f *fenced) giveBack(ctx context.Context, lease Lease) {
+func (f *fenced) releaseUnfenced(ctx context.Context, lease Lease) {
 	f.pending.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.ttl)
 		defer cancel()
@@ -61,9 +61,9 @@ func (f *fenced) giveBack(ctx context.Context, lease Lease) {
 	})
 }
 
-// majority asks every node at once and returns the first N/2+1 answers. The
+// queryMajority asks every node at once and returns the first N/2+1 answers. The
 // other nodes are heard in the background: Close waits for them.
-func (f *fenced) majority(ctx context.Context, what string, ask func(context.Context, redis.UniversalClient) (int64, error)) ([]int64, error) {
+func (f *fenced) queryMajority(ctx context.Context, what string, ask func(context.Context, redis.UniversalClient) (int64, error)) ([]int64, error) {
 	type answer struct {
 		value int64
 		err   error

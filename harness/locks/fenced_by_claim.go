@@ -12,7 +12,7 @@ import (
 
 func init() {
 	Register(Kind{
-		Name:    "redlock-fenced",
+		Name:    Fenced,
 		Doc:     "the reference with fencing tokens that the lock's own nodes issue, claimed on a majority",
 		New:     newFencedByClaim,
 		Fencing: true, OwnClock: true, Rules: true, Majority: true, Extends: true, Watches: true,
@@ -50,7 +50,7 @@ redis.call('SET', KEYS[1], ARGV[1])
 return 1`)
 
 func (f *fenced) claimNext(ctx context.Context, key, _ string) (int64, error) {
-	counter := counterOf(key)
+	counter := counterKey(key)
 	for range fenceTries {
 		seen, err := f.highest(ctx, counter)
 		if err != nil {
@@ -70,8 +70,8 @@ func (f *fenced) claimNext(ctx context.Context, key, _ string) (int64, error) {
 
 // highest reads the counter on a majority.
 func (f *fenced) highest(ctx context.Context, counter string) (int64, error) {
-	answers, err := f.majority(ctx, "read "+counter, func(ctx context.Context, node redis.UniversalClient) (int64, error) {
-		n, err := sent(ctx, node, redis.NewStringCmd(ctx, "get", counter)).Int64()
+	answers, err := f.queryMajority(ctx, "read "+counter, func(ctx context.Context, node redis.UniversalClient) (int64, error) {
+		n, err := process(ctx, node, redis.NewStringCmd(ctx, "get", counter)).Int64()
 		if errors.Is(err, redis.Nil) {
 			return 0, nil
 		}
@@ -87,7 +87,7 @@ func (f *fenced) highest(ctx context.Context, counter string) (int64, error) {
 // claim reports whether a majority accepted the token. Fewer than a majority
 // may: the token is then used up, and the next proposal goes beyond it.
 func (f *fenced) claim(ctx context.Context, counter string, token int64) (bool, error) {
-	answers, err := f.majority(ctx, "claim "+counter, func(ctx context.Context, node redis.UniversalClient) (int64, error) {
+	answers, err := f.queryMajority(ctx, "claim "+counter, func(ctx context.Context, node redis.UniversalClient) (int64, error) {
 		return fenceClaim.Run(ctx, node, []string{counter}, token).Int64()
 	})
 	for _, accepted := range answers {

@@ -26,9 +26,9 @@ func newFencedByOneNode(env Env) (Lock, error) {
 func (f *fenced) countOnFirst(ctx context.Context, key, _ string) (int64, error) {
 	bounded, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
-	n, err := f.nodes[0].Incr(bounded, counterOf(key)).Result()
+	n, err := f.nodes[0].Incr(bounded, counterKey(key)).Result()
 	if err != nil {
-		return 0, callFailed(ctx, "count "+counterOf(key), err)
+		return 0, callFailed(ctx, "count "+counterKey(key), err)
 	}
 	return n, nil
 }

@@ -18,14 +18,14 @@ func init() {
 
 func newGetThenDel(env Env) (Lock, error) {
 	l := newNodeLock(env)
-	l.take, l.drop = l.setNX, l.getThenDelete
+	l.acquire, l.release = l.setNX, l.getThenDelete
 	return l, nil
 }
 
 // getThenDelete is the mistake: the key can expire and be taken by another
 // after the GET and before the DEL.
 func (l *nodeLock) getThenDelete(ctx context.Context, key, token string) (bool, error) {
-	owner, err := sent(ctx, l.node, redis.NewStringCmd(ctx, "get", key)).Result()
+	owner, err := process(ctx, l.node, redis.NewStringCmd(ctx, "get", key)).Result()
 	if errors.Is(err, redis.Nil) {
 		return false, nil
 	}

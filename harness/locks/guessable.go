@@ -22,7 +22,7 @@ const guessableProcess = 1
 
 func newGuessable(env Env) (Lock, error) {
 	env.Rand = guessable{env.Rand, env.Clock}
-	return newReference(env)
+	return newReference(env, 0)
 }
 
 // guessable is what redlock takes for random bytes: a token is made of the time

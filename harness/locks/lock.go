@@ -44,9 +44,9 @@ type Lease interface {
 	Release(ctx context.Context) error
 }
 
-// Watched is a lease that tells by itself when it is over, from the grant on: its
+// Watchable is a lease that tells by itself when it is over, from the grant on: its
 // context ends then. The client writes that down without having asked for a Watch.
-type Watched interface {
+type Watchable interface {
 	Context() context.Context // nil: it does not tell
 }
 
@@ -68,8 +68,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // Options say how a lock is to be set up. Locks ignore what they do not have.
 type Options struct {
 	TTL time.Duration `json:"ttl"`
-	// LongestTTL is the longest TTL of any client, where some have one of their own.
-	LongestTTL time.Duration `json:"longest_ttl,omitempty"`
+	// MaxTTL is the longest TTL of any client, where some have one of their own.
+	MaxTTL time.Duration `json:"longest_ttl,omitempty"`
 	// NodeTimeout bounds one command to one node.
 	NodeTimeout time.Duration `json:"node_timeout"`
 	// Drift is the part of the TTL set aside for clock drift.
@@ -93,12 +93,16 @@ type Options struct {
 	// Pool is how many connections the client library has to each server; 0: more than
 	// are needed.
 	Pool int `json:"pool,omitempty"`
+	// ContextTimeouts and NoRetries bind the go-redis clients that a lock makes of its own:
+	// they keep to the deadline of a context, and send nothing again.
+	ContextTimeouts bool `json:"context_timeouts,omitempty"`
+	NoRetries       bool `json:"no_retries,omitempty"`
 	// Without names the redlock rules to switch off.
 	Without []string `json:"without,omitempty"`
 }
 
-// Waits says whether an acquire waits for more than its server's answer.
-func (o Options) Waits() bool { return o.Wait > 0 || o.WaitAOF }
+// WaitsForReplicas says whether an acquire waits for more than its server's answer.
+func (o Options) WaitsForReplicas() bool { return o.Wait > 0 || o.WaitAOF }
 
 // Env is what a lock is made from.
 type Env struct {
@@ -112,7 +116,7 @@ type Env struct {
 	Rand  io.Reader     // where tokens and jitter come from
 	// Alone: each command is to go by itself. In virtual time it would be up to
 	// the scheduler which of one instant's commands share a pipeline.
-	Alone bool
+	NoPipelining bool
 	Options
 }
 
@@ -128,56 +132,61 @@ type Kind struct {
 	// on most of the nodes. Foreign: it belongs to another program, connects to the
 	// servers that it is given, and asks no Sentinels. Program: its clients are processes
 	// of that program, which speak the workers' protocol.
+	// Renews: it keeps each lease extended by itself from the grant on.
 	// Guards: it has a restart guard, which is one of these rules.
 	// Waits: it waits for replicas and disks where Options.Wait and WaitAOF say so. Threads: a client of a
 	// Program carries out commands of several threads at once; others do.
-	Fencing, OwnClock, Rules, Guards, Extends, Watches, SingleNode, Majority, Foreign, Program, Waits, Threads bool
-	// Keys are the names that a key has on the servers, with KeyPlace in place of the
+	Fencing, OwnClock, Rules, RestartGuard, Extends, Watches, SingleNode, Majority, External, Program, Waits, Threads, Renews bool
+	// Servers is on how many it is, of several; 0: on as many as it is given.
+	Servers int
+	// Keys are the names that a key has on the servers, with KeyPlaceholder in place of the
 	// name that callers have for it; none: the lock does not say.
 	Keys []string
 	// Belief says in words how long its clients believe in a lease, and who says
 	// so, where that is not the lock's own validity; "" otherwise.
 	Belief string
-	// Settled says for how long its servers must have been up before it works as it
+	// WarmUp says for how long its servers must have been up before it works as it
 	// does every day; nil: it does so at once.
-	Settled func(Options) time.Duration
-	// Lacks says in the lock's own words why it has not what scenarios need.
-	Lacks map[Lack]string
-	// Broken is why no scenario can be run with it; nil: they can.
-	Broken error
+	WarmUp func(Options) time.Duration
+	// Unsupported says in the lock's own words why it has not what scenarios need.
+	Unsupported map[Feature]string
+	// Notices are what was noticed of it by its first lease, for its user.
+	Notices []string
+	// Err is why no scenario can be run with it; nil: they can.
+	Err error
 }
 
-// Off says why a rule of the reference cannot be switched off: the lock does not have
+// CheckRule says why a rule of the reference cannot be switched off: the lock does not have
 // it, so that nothing would change. nil: it can.
-func (k Kind) Off(rule string) error {
+func (k Kind) CheckRule(rule string) error {
 	switch {
 	case !k.Rules:
 		return fmt.Errorf("%s has no rules to switch off: --lock %s has them", k.Name, Reference)
-	case rule == string(redlock.RestartGuard) && !k.Guards:
+	case rule == string(redlock.RestartGuard) && !k.RestartGuard:
 		return fmt.Errorf("%s has no restart guard to switch off: --lock %s has one", k.Name, Guarded)
 	}
 	return nil
 }
 
-// KeyPlace stands for a key in the names that it has on the servers.
-const KeyPlace = "{key}"
+// KeyPlaceholder stands for a key in the names that it has on the servers.
+const KeyPlaceholder = "{key}"
 
-// Lack names what a lock may do without.
-type Lack string
+// Feature names what a lock may do without.
+type Feature string
 
 // What a lock may do without.
 const (
-	LackExtend Lack = "extend"
-	LackWatch  Lack = "watch"
-	LackFence  Lack = "fence"
-	LackClock  Lack = "clock"  // a clock that can be set for one client
-	LackCancel Lack = "cancel" // an acquire that its caller can call off
-	// LackThreads: two operations of one client at once.
-	LackThreads Lack = "threads"
+	FeatureExtend Feature = "extend"
+	FeatureWatch  Feature = "watch"
+	FeatureFence  Feature = "fence"
+	FeatureClock  Feature = "clock"  // a clock that can be set for one client
+	FeatureCancel Feature = "cancel" // an acquire that its caller can call off
+	// FeatureThreads: two operations of one client at once.
+	FeatureThreads Feature = "threads"
 )
 
-// Lacks lists all of them.
-var Lacks = []Lack{LackExtend, LackWatch, LackFence, LackClock, LackCancel, LackThreads}
+// Features lists all of them.
+var Features = []Feature{FeatureExtend, FeatureWatch, FeatureFence, FeatureClock, FeatureCancel, FeatureThreads}
 
 // Abilities are what a lock can do beyond acquire and release, where a first lease
 // has to show it.
@@ -189,18 +198,23 @@ type Abilities struct {
 	Extends    bool   `json:"extends,omitempty"`
 	Watches    bool   `json:"watches,omitempty"`
 	SingleNode bool   `json:"single_node,omitempty"`
+	Servers    int    `json:"servers,omitempty"` // as Kind.Servers
 	Threads    bool   `json:"threads,omitempty"`
+	Renews     bool   `json:"renews,omitempty"`
 	Belief     string `json:"belief,omitempty"`
 	// Keys are the names that a key has on the servers, as Kind.Keys.
 	Keys []string `json:"keys,omitempty"`
-	// Lacks says in the lock's own words why it has not one thing or another.
-	Lacks map[Lack]string `json:"lacks,omitempty"`
+	// Notices are for the lock's user, as Kind.Notices.
+	Notices []string `json:"notices,omitempty"`
+	// Unsupported says in the lock's own words why it has not one thing or another.
+	Unsupported map[Feature]string `json:"lacks,omitempty"`
 }
 
 // With is the kind with these abilities.
 func (k Kind) With(a Abilities) Kind {
 	k.Fencing, k.OwnClock, k.Extends, k.Watches, k.SingleNode = a.Fencing, a.OwnClock, a.Extends, a.Watches, a.SingleNode
-	k.Threads, k.Belief, k.Lacks, k.Keys = a.Threads, a.Belief, a.Lacks, a.Keys
+	k.Renews, k.Notices, k.Servers = a.Renews, a.Notices, a.Servers
+	k.Threads, k.Belief, k.Unsupported, k.Keys = a.Threads, a.Belief, a.Unsupported, a.Keys
 	return k
 }
 
@@ -213,7 +227,7 @@ var (
 // Register adds a lock under test, or replaces the one of that name, before any run
 // with it begins: each lock's file does so.
 func Register(k Kind) {
-	k.New = checked(k)
+	k.New = requireValidOptions(k)
 	registryMu.Lock()
 	defer registryMu.Unlock()
 	registry[k.Name] = k
@@ -221,6 +235,9 @@ func Register(k Kind) {
 
 // Reference is the name of the lock that scenarios use unless they say otherwise.
 const Reference = "redlock"
+
+// Fenced is the name of the reference that issues fencing tokens.
+const Fenced = "redlock-fenced"
 
 // Guarded is the name of the reference with a restart guard.
 const Guarded = "redlock-guarded"

@@ -25,7 +25,7 @@ func (n *node) before(command string, do func(p *server.Peer, args []string) (an
 	})
 }
 
-func TestGetThenDelDeletesWhatChangedInBetween(t *testing.T) {
+func TestGetThenDel_DeletesNewOwnersKey(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, w *world) {
 		lease, err := w.lock("get-then-del", Options{}).Acquire(t.Context(), "k1")
 		require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestGetThenDelDeletesWhatChangedInBetween(t *testing.T) {
 	})
 }
 
-func TestSetnxWithoutItsExpireLocksForEver(t *testing.T) {
+func TestSetnxExpire_CrashLeavesKeyForever(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, w *world) {
 		w.nodes[0].before("PEXPIRE", func(p *server.Peer, _ []string) bool { p.Close(); return true })
 		_, err := w.lock("setnx-expire", Options{Tries: 1}).Acquire(t.Context(), "k1")
@@ -49,7 +49,7 @@ func TestSetnxWithoutItsExpireLocksForEver(t *testing.T) {
 	})
 }
 
-func TestSingleTidiesUpASetOfUnknownFate(t *testing.T) {
+func TestSingle_CleansUpUnansweredSet(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, w *world) {
 		w.nodes[0].before("SET", func(p *server.Peer, args []string) bool {
 			require.NoError(t, w.nodes[0].Set(args[0], args[1]))
@@ -64,7 +64,7 @@ func TestSingleTidiesUpASetOfUnknownFate(t *testing.T) {
 	})
 }
 
-func TestASecondReleaseIsTold(t *testing.T) {
+func TestRelease_TwiceReturnsLost(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, w *world) {
 		lease, err := w.lock("single", Options{}).Acquire(t.Context(), "k1")
 		require.NoError(t, err)

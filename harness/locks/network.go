@@ -26,9 +26,9 @@ type Network struct {
 	// then the options given: retries, timeouts and the pool are the lock's. The
 	// harness closes it.
 	Redis func(server int, options ...func(*redis.Options)) *redis.Client
-	// Sent is when a command with that key was last sent over a connection of Dial's,
+	// OnSend is when a command with that key was last sent over a connection of Dial's,
 	// on Env.Clock; 0 if none was since Sent was first asked about the key.
-	Sent func(key string) time.Duration
+	OnSend func(key string) time.Duration
 	// Context ends with the client.
 	Context context.Context
 }

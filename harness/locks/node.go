@@ -19,19 +19,19 @@ import (
 type nodeLock struct {
 	env     Env
 	node    redis.UniversalClient
-	one     *redis.Client // the node, for WAIT, which is about one server's connection; nil without
+	conn    *redis.Client // the node, for WAIT, which is about one server's connection; nil without
 	pool    *redis.Client // for WAIT on a pool; nil before its first use
 	filling sync.Mutex
-	// take sets key to token if it is free, and gives it an expiry.
-	take func(ctx context.Context, key, token string) (bool, error)
-	// drop gives the key back and reports whether it was still ours, as far
+	// acquire sets key to token if it is free, and gives it an expiry.
+	acquire func(ctx context.Context, key, token string) (bool, error)
+	// release gives the key back and reports whether it was still ours, as far
 	// as the lock looks.
-	drop func(ctx context.Context, key, token string) (bool, error)
-	// prolong is nil where the lock has no extension.
-	prolong func(ctx context.Context, key, token string) (bool, error)
-	// tidy: a take whose fate is unknown is dropped in the background.
-	tidy    bool
-	pending sync.WaitGroup
+	release func(ctx context.Context, key, token string) (bool, error)
+	// extend is nil where the lock has no extension.
+	extend func(ctx context.Context, key, token string) (bool, error)
+	// deleteKey: after a take or a release whose outcome is unknown the key is deleted in the background.
+	deleteKey bool
+	pending   sync.WaitGroup
 }
 
 func newNodeLock(env Env) *nodeLock { return &nodeLock{env: env, node: env.Nodes[0]} }
@@ -48,9 +48,9 @@ func (l *nodeLock) attempt(ctx context.Context, key string) (Lease, error) {
 		return nil, err
 	}
 	start := l.env.Clock.Now()
-	taken, err := l.call(ctx, key, token, l.take)
+	taken, err := l.call(ctx, key, token, l.acquire)
 	if err != nil {
-		l.tidyUp(ctx, key, token)
+		l.cleanUp(ctx, key, token)
 		return nil, callFailed(ctx, "take "+key, err)
 	}
 	if !taken {
@@ -58,7 +58,7 @@ func (l *nodeLock) attempt(ctx context.Context, key string) (Lease, error) {
 	}
 	lease := &nodeLease{lock: l, key: key, token: token, until: start + l.env.TTL}
 	if lease.Validity() <= 0 {
-		l.tidyUp(ctx, key, token)
+		l.cleanUp(ctx, key, token)
 		return nil, &Error{Reason: history.ReasonTooLate, Err: fmt.Errorf("%s was taken, but after the TTL of %s", key, l.env.TTL)}
 	}
 	return lease, nil
@@ -71,13 +71,13 @@ func (l *nodeLock) call(ctx context.Context, key, token string, do func(context.
 	return do(bounded, key, token)
 }
 
-func (l *nodeLock) tidyUp(ctx context.Context, key, token string) {
-	if !l.tidy {
+func (l *nodeLock) cleanUp(ctx context.Context, key, token string) {
+	if !l.deleteKey {
 		return
 	}
 	l.pending.Go(func() {
 		// If this fails too, the key expires by itself.
-		_, _ = l.call(context.WithoutCancel(ctx), key, token, l.drop)
+		_, _ = l.call(context.WithoutCancel(ctx), key, token, l.release)
 	})
 }
 
@@ -123,16 +123,16 @@ func (l *nodeLease) Validity() time.Duration {
 }
 
 func (l *nodeLease) Extend(ctx context.Context) error {
-	if l.lock.prolong == nil {
+	if l.lock.extend == nil {
 		return &Error{Reason: history.ReasonRefused, Err: errors.New("this lock cannot extend a lease")}
 	}
 	start := l.lock.env.Clock.Now()
-	ours, err := l.lock.call(ctx, l.key, l.token, l.lock.prolong)
+	ours, err := l.lock.call(ctx, l.key, l.token, l.lock.extend)
 	if err != nil {
 		return callFailed(ctx, "extend "+l.key, err)
 	}
 	if !ours {
-		return l.lost()
+		return l.lostError()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -148,16 +148,17 @@ func (l *nodeLease) Release(ctx context.Context) error {
 	if again {
 		return &Error{Reason: history.ReasonLost, Err: fmt.Errorf("the lease on %s was released before", l.key)}
 	}
-	ours, err := l.lock.call(ctx, l.key, l.token, l.lock.drop)
+	ours, err := l.lock.call(ctx, l.key, l.token, l.lock.release)
 	if err != nil {
+		l.lock.cleanUp(ctx, l.key, l.token)
 		return callFailed(ctx, "release "+l.key, err)
 	}
 	if !ours {
-		return l.lost()
+		return l.lostError()
 	}
 	return nil
 }
 
-func (l *nodeLease) lost() error {
+func (l *nodeLease) lostError() error {
 	return &Error{Reason: history.ReasonLost, Err: fmt.Errorf("the key %s is not ours any more", l.key)}
 }

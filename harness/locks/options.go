@@ -47,36 +47,36 @@ func (o Options) WithDefaults() Options {
 func (o Options) check() error {
 	switch {
 	case o.TTL < time.Millisecond:
-		return refusal("a TTL of %s: Redis counts expiry in milliseconds, so 1ms or more is right", o.TTL)
+		return refusalError("a TTL of %s: Redis counts expiry in milliseconds, so 1ms or more is right", o.TTL)
 	case o.NodeTimeout < 0:
-		return refusal("a node timeout of %s: it must be above 0", o.NodeTimeout)
+		return refusalError("a node timeout of %s: it must be above 0", o.NodeTimeout)
 	case o.Drift < 0 || o.Drift >= 1:
-		return refusal("a drift factor of %g: it is a part of the TTL, from 0 to below 1", o.Drift)
+		return refusalError("a drift factor of %g: it is a part of the TTL, from 0 to below 1", o.Drift)
 	case o.Tries < 0:
-		return refusal("%d tries: 0 tries until the context ends, 1 or more is a limit", o.Tries)
+		return refusalError("%d tries: 0 tries until the context ends, 1 or more is a limit", o.Tries)
 	case o.RetryMin < 0 || o.RetryMax < o.RetryMin:
-		return refusal("a retry delay from %s to %s: the first must not be below 0 nor above the second", o.RetryMin, o.RetryMax)
+		return refusalError("a retry delay from %s to %s: the first must not be below 0 nor above the second", o.RetryMin, o.RetryMax)
 	case o.MaxExtensions < 0:
-		return refusal("%d extensions at most: it must be above 0", o.MaxExtensions)
+		return refusalError("%d extensions at most: it must be above 0", o.MaxExtensions)
 	}
 	if o.Resends < 0 {
-		return refusal("%d resends of a command: it must be 0 or more", o.Resends)
+		return refusalError("%d resends of a command: it must be 0 or more", o.Resends)
 	}
 	if o.Pool < 0 {
-		return refusal("a pool of %d connections: it must be 0 or more", o.Pool)
+		return refusalError("a pool of %d connections: it must be 0 or more", o.Pool)
 	}
 	if o.Wait < 0 {
-		return refusal("a wait for %d replicas: it must be 0 or more", o.Wait)
+		return refusalError("a wait for %d replicas: it must be 0 or more", o.Wait)
 	}
 	if !slices.Contains([]Connection{"", ConnectionOne, ConnectionPool}, o.Connection) {
-		return refusal("there is no connection %q: there are %s and %s", o.Connection, ConnectionOne, ConnectionPool)
+		return refusalError("there is no connection %q: there are %s and %s", o.Connection, ConnectionOne, ConnectionPool)
 	}
 	return nil
 }
 
-// checked makes of a lock's constructor one that fills in the defaults and
+// requireValidOptions makes of a lock's constructor one that fills in the defaults and
 // refuses what every lock must refuse.
-func checked(k Kind) func(Env) (Lock, error) {
+func requireValidOptions(k Kind) func(Env) (Lock, error) {
 	build := k.New
 	return func(env Env) (Lock, error) {
 		env.Options = env.Options.WithDefaults()
@@ -84,10 +84,10 @@ func checked(k Kind) func(Env) (Lock, error) {
 			return nil, err
 		}
 		if len(env.Nodes) == 0 {
-			return nil, refusal("no nodes: the lock %s needs at least one", k.Name)
+			return nil, refusalError("no nodes: the lock %s needs at least one", k.Name)
 		}
 		if len(env.Without) > 0 && !k.Rules {
-			return nil, refusal("the lock %s has no rules to switch off (asked: %s); those with rules: %s",
+			return nil, refusalError("the lock %s has no rules to switch off (asked: %s); those with rules: %s",
 				k.Name, strings.Join(env.Without, ", "), strings.Join(withRules(), ", "))
 		}
 		return build(env)
@@ -104,7 +104,7 @@ func withRules() []string {
 	return names
 }
 
-func refusal(format string, args ...any) error {
+func refusalError(format string, args ...any) error {
 	return &Error{Reason: history.ReasonRefused, Err: fmt.Errorf(format, args...)}
 }
 

@@ -13,7 +13,7 @@ func init() {
 
 func newPlainDel(env Env) (Lock, error) {
 	l := newNodeLock(env)
-	l.take, l.drop = l.setNX, l.deleteAny
+	l.acquire, l.release = l.setNX, l.deleteAny
 	return l, nil
 }
 

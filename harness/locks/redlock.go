@@ -7,13 +7,17 @@ import (
 
 	"lockproof/harness/history"
 	"lockproof/redlock"
+	"lockproof/redlock/batch"
+	"lockproof/redlock/guard"
+	"lockproof/redlock/native"
+	"lockproof/redlock/server"
 )
 
 func init() {
 	Register(Kind{
 		Name:     Reference,
 		Doc:      "the reference: Redlock as redis.io describes it, with every known correction",
-		New:      func(env Env) (Lock, error) { return newReference(env) },
+		New:      func(env Env) (Lock, error) { return newReference(env, 0) },
 		OwnClock: true, Rules: true, Majority: true, Extends: true, Watches: true,
 	})
 }
@@ -24,28 +28,29 @@ type reference struct {
 	ttl  time.Duration
 }
 
-// newReference makes the lock, with more options than env has.
-func newReference(env Env, more ...redlock.Option) (*reference, error) {
-	options := []redlock.Option{
-		redlock.WithClock(env.Clock),
-		redlock.WithRand(env.Rand),
-		redlock.WithNodeTimeout(env.NodeTimeout),
-		redlock.WithDrift(env.Drift),
-		redlock.WithTries(env.Tries),
-		redlock.WithRetryDelay(env.RetryMin, env.RetryMax),
-		redlock.WithMaxExtensions(env.MaxExtensions),
-	}
-	if env.Alone {
-		options = append(options, redlock.WithBatchWait(0))
+// newReference makes the lock on nodes that tell servers apart and use their own commands, and that guard against
+// restarts if there is a longest TTL to guard; more decorators come last.
+func newReference(env Env, longest time.Duration, more ...server.Decorator) (*reference, error) {
+	options := redlock.Options{
+		NodeTimeout: env.NodeTimeout, Drift: env.Drift, Tries: env.Tries, RetryMin: env.RetryMin, RetryMax: env.RetryMax,
+		MaxExtensions: env.MaxExtensions, Clock: env.Clock, Rand: env.Rand,
 	}
 	for _, name := range env.Without {
-		rule, err := redlock.ParseRule(name)
-		if err != nil {
-			return nil, &Error{Reason: history.ReasonRefused, Err: err}
-		}
-		options = append(options, redlock.Without(rule))
+		options.Without = append(options.Without, redlock.Rule(name))
 	}
-	lock, err := redlock.New(env.Nodes, append(options, more...)...)
+	var decorators []server.Decorator
+	if env.NoPipelining {
+		options.SetGrace = -1
+	} else {
+		decorators = append(decorators, batch.Pipelines(batch.Wait))
+	}
+	decorators = append(decorators, native.Commands,
+		guard.Servers(guard.Options{Longest: longest, Drift: env.Drift, Clock: env.Clock, Without: options.Without}))
+	nodes, err := server.Nodes(env.Nodes, append(decorators, more...)...)
+	if err != nil {
+		return nil, &Error{Reason: history.ReasonRefused, Err: err}
+	}
+	lock, err := redlock.New(nodes, options)
 	if err != nil {
 		return nil, &Error{Reason: history.ReasonRefused, Err: err}
 	}
@@ -95,7 +100,7 @@ var redlockReasons = []struct {
 	reason   string
 }{
 	{redlock.ErrDuplicateNode, history.ReasonRefused},
-	{redlock.ErrBounded, history.ReasonBounded},
+	{redlock.ErrBounded, history.ReasonExtensionLimit},
 	{redlock.ErrReleased, history.ReasonLost},
 	{redlock.ErrLost, history.ReasonLost},
 	{redlock.ErrTooLate, history.ReasonTooLate},

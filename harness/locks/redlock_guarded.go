@@ -1,21 +1,17 @@
 package locks
 
-import (
-	"time"
-
-	"lockproof/redlock"
-)
+import "time"
 
 func init() {
 	Register(Kind{
 		Name: Guarded,
 		Doc:  "the reference with a restart guard for the longest TTL of the scenario",
 		New: func(env Env) (Lock, error) {
-			return newReference(env, redlock.WithRestartGuard(env.longest()))
+			return newReference(env, env.maxTTL())
 		},
-		OwnClock: true, Rules: true, Guards: true, Majority: true, Extends: true, Watches: true,
-		Settled: func(o Options) time.Duration {
-			return o.longest() + time.Duration(o.Drift*float64(o.longest())) + uptimeError
+		OwnClock: true, Rules: true, RestartGuard: true, Majority: true, Extends: true, Watches: true,
+		WarmUp: func(o Options) time.Duration {
+			return o.maxTTL() + time.Duration(o.Drift*float64(o.maxTTL())) + uptimeError
 		},
 	})
 }
@@ -24,5 +20,5 @@ func init() {
 // tells in whole seconds, is sure to have reached that.
 const uptimeError = 3 * time.Second
 
-// longest is the longest TTL of all clients.
-func (o Options) longest() time.Duration { return max(o.TTL, o.LongestTTL) }
+// maxTTL is the longest TTL of all clients.
+func (o Options) maxTTL() time.Duration { return max(o.TTL, o.MaxTTL) }

@@ -75,7 +75,7 @@ func (l *redsyncLock) Acquire(ctx context.Context, key string) (Lease, error) {
 
 // delay falls back to the midpoint: redsync has no way to hear of an error.
 func (l *redsyncLock) delay(int) time.Duration {
-	d, err := between(l.env.Rand, l.env.RetryMin, l.env.RetryMax)
+	d, err := randomBetween(l.env.Rand, l.env.RetryMin, l.env.RetryMax)
 	if err != nil {
 		return (l.env.RetryMin + l.env.RetryMax) / 2
 	}

@@ -25,7 +25,7 @@ func Retry(ctx context.Context, env Env, attempt func() (Lease, error)) (Lease, 
 		if n == env.Tries {
 			return nil, err
 		}
-		delay, drawn := between(env.Rand, env.RetryMin, env.RetryMax)
+		delay, drawn := randomBetween(env.Rand, env.RetryMin, env.RetryMax)
 		if drawn != nil {
 			return nil, drawn
 		}
@@ -52,8 +52,8 @@ func cancelled(ctx context.Context, last error) error {
 		Err: fmt.Errorf("%w; the last attempt: %w", context.Cause(ctx), last)}
 }
 
-// between draws uniformly from the durations low to high.
-func between(random io.Reader, low, high time.Duration) (time.Duration, error) {
+// randomBetween draws uniformly from the durations low to high.
+func randomBetween(random io.Reader, low, high time.Duration) (time.Duration, error) {
 	var b [8]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
 		return 0, fmt.Errorf("draw a retry delay: %w", err)

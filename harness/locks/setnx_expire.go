@@ -17,7 +17,7 @@ func init() {
 
 func newSetnxExpire(env Env) (Lock, error) {
 	l := newNodeLock(env)
-	l.take, l.drop = l.setThenExpire, l.deleteOwn
+	l.acquire, l.release = l.setThenExpire, l.deleteOwn
 	return l, nil
 }
 
@@ -25,7 +25,7 @@ func newSetnxExpire(env Env) (Lock, error) {
 // a key that never expires. SETNX's own page advised it before Redis 2.6.12
 // brought SET NX PX.
 func (l *nodeLock) setThenExpire(ctx context.Context, key, token string) (bool, error) {
-	taken, err := sent(ctx, l.node, redis.NewCmd(ctx, "setnx", key, token)).Bool()
+	taken, err := process(ctx, l.node, redis.NewCmd(ctx, "setnx", key, token)).Bool()
 	if err != nil || !taken {
 		return false, err
 	}

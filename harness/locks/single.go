@@ -30,18 +30,18 @@ return 0`)
 
 func newSingle(env Env) (Lock, error) {
 	l := newNodeLock(env)
-	l.take, l.drop, l.prolong, l.tidy = l.setNX, l.deleteOwn, l.expireOwn, true
-	if env.Waits() {
+	l.acquire, l.release, l.extend, l.deleteKey = l.setNX, l.deleteOwn, l.expireOwn, true
+	if env.WaitsForReplicas() {
 		var one bool
-		if l.one, one = l.node.(*redis.Client); !one {
-			return nil, refusal("WAIT and WAITAOF are about a connection to one server, and %T has many", l.node)
+		if l.conn, one = l.node.(*redis.Client); !one {
+			return nil, refusalError("WAIT and WAITAOF are about a connection to one server, and %T has many", l.node)
 		}
 	}
 	switch {
-	case env.Waits() && env.Connection == ConnectionPool:
-		l.take = l.waitOnPool
-	case env.Waits():
-		l.take = l.waitOnOne
+	case env.WaitsForReplicas() && env.Connection == ConnectionPool:
+		l.acquire = l.waitOnPool
+	case env.WaitsForReplicas():
+		l.acquire = l.waitOnOne
 	}
 	return l, nil
 }

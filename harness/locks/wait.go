@@ -23,13 +23,13 @@ const (
 // waitOnOne takes the key, and waits on the same connection until enough
 // replicas have it.
 func (l *nodeLock) waitOnOne(ctx context.Context, key, token string) (bool, error) {
-	conn := l.one.Conn()
+	conn := l.conn.Conn()
 	defer conn.Close()
 	taken, err := conn.SetNX(ctx, key, token, l.env.TTL).Result()
 	if err != nil || !taken {
 		return false, err
 	}
-	return l.acknowledged(ctx, conn)
+	return l.waitReplicas(ctx, conn)
 }
 
 // waitOnPool takes the key and waits as a program does that sends each command on
@@ -43,7 +43,7 @@ func (l *nodeLock) waitOnPool(ctx context.Context, key, token string) (bool, err
 	if err != nil || !taken {
 		return false, err
 	}
-	return l.acknowledged(ctx, l.pool)
+	return l.waitReplicas(ctx, l.pool)
 }
 
 // fillPool makes the pool, with two connections in it, at its first use.
@@ -53,7 +53,7 @@ func (l *nodeLock) fillPool(ctx context.Context) error {
 	if l.pool != nil {
 		return nil
 	}
-	options := *l.one.Options()
+	options := *l.conn.Options()
 	options.PoolFIFO = true
 	pool := redis.NewClient(&options)
 	first, second := pool.Conn(), pool.Conn()
@@ -75,12 +75,12 @@ type waiter interface {
 	WaitAOF(ctx context.Context, local, replicas int, timeout time.Duration) *redis.IntSliceCmd
 }
 
-// acknowledged is an error unless enough replicas have acknowledged the key, or have it on
+// waitReplicas is an error unless enough replicas have acknowledged the key, or have it on
 // their disks as its server has.
-func (l *nodeLock) acknowledged(ctx context.Context, w waiter) (bool, error) {
+func (l *nodeLock) waitReplicas(ctx context.Context, w waiter) (bool, error) {
 	timeout := l.env.NodeTimeout / 2
 	if l.env.WaitAOF {
-		return l.onDisk(w.WaitAOF(ctx, 1, l.env.Wait, timeout))
+		return l.waitAOF(w.WaitAOF(ctx, 1, l.env.Wait, timeout))
 	}
 	have, err := w.Wait(ctx, l.env.Wait, timeout).Result()
 	if err == nil && have < int64(l.env.Wait) {
@@ -89,9 +89,9 @@ func (l *nodeLock) acknowledged(ctx context.Context, w waiter) (bool, error) {
 	return err == nil, err
 }
 
-// onDisk is an error unless WAITAOF has found the key on its server's disk, and on those of
+// waitAOF is an error unless WAITAOF has found the key on its server's disk, and on those of
 // enough replicas.
-func (l *nodeLock) onDisk(wait *redis.IntSliceCmd) (bool, error) {
+func (l *nodeLock) waitAOF(wait *redis.IntSliceCmd) (bool, error) {
 	have, err := wait.Result()
 	switch {
 	case err != nil:

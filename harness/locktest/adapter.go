@@ -16,8 +16,10 @@ type New func(Env) (Lock, error)
 
 // kind puts the lock among those under test.
 func kind(name string, build New, declared Belief) locks.Kind {
+	preflight := role != nil && role.Abilities == nil && !role.Worker
+	renews := role != nil && role.Abilities != nil && role.Abilities.Renews
 	return locks.Kind{
-		Name: name, Doc: "the lock of a Go test", Foreign: true,
+		Name: name, Doc: "the lock of a Go test", External: true,
 		New: func(env locks.Env) (locks.Lock, error) {
 			if len(env.Servers) == 0 {
 				return nil, errors.New("it connects to servers that it is given, and there are none")
@@ -30,20 +32,22 @@ func kind(name string, build New, declared Belief) locks.Kind {
 			if lock == nil {
 				return nil, errors.New("the test's function gave neither a lock nor an error")
 			}
-			return &adapter{lock: lock, env: given, declared: declared}, nil
+			return &adapter{lock: lock, env: given, declaredBelief: declared, renews: renews, preflight: preflight}, nil
 		},
 	}
 }
 
 // adapter is a lock of a test's as the harness has it.
 type adapter struct {
-	lock     Lock
-	env      Env
-	declared Belief
+	lock           Lock
+	env            Env
+	declaredBelief Belief
+	renews         bool // it keeps its leases extended by itself
+	preflight      bool // it is tried for the first time
 
-	mu      sync.Mutex
-	first   Lease // that was granted
-	mistake error // in what the test gave, not in what the lock does
+	mu         sync.Mutex
+	firstLease Lease // that was granted
+	adapterErr error // in what the test gave, not in what the lock does
 }
 
 var _ locks.Described = (*adapter)(nil)
@@ -52,8 +56,8 @@ func (a *adapter) Acquire(ctx context.Context, key string) (locks.Lease, error) 
 	lease, err := locks.Retry(ctx, a.env.env, func() (locks.Lease, error) { return a.attempt(ctx, key) })
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.mistake != nil { // whatever the tries after it came to
-		return nil, a.mistake
+	if a.adapterErr != nil { // whatever the tries after it came to
+		return nil, a.adapterErr
 	}
 	return lease, err
 }
@@ -64,36 +68,36 @@ func (a *adapter) attempt(ctx context.Context, key string) (locks.Lease, error) 
 	granted, err := a.lock.Acquire(ctx, key)
 	returned := a.now()
 	if err != nil {
-		return nil, reasoned(ctx, err)
+		return nil, withReason(ctx, err)
 	}
 	if granted == nil {
-		return nil, a.wrong(errors.New("Acquire gave neither a lease nor an error"))
+		return nil, a.adapterError(errors.New("Acquire gave neither a lease nor an error"))
 	}
-	if a.declared == AsTold && !tells(granted) {
-		return nil, a.wrong(errors.New("the belief is declared to be as the lease tells, and the lease has neither Validity nor Until"))
+	if a.declaredBelief == ByLease && !declaresEnd(granted) {
+		return nil, a.adapterError(errors.New("the belief is declared to be as the lease tells, and the lease has neither Validity nor Until"))
 	}
 	a.mu.Lock()
-	if a.first == nil {
-		a.first = granted
+	if a.firstLease == nil {
+		a.firstLease = granted
 	}
 	a.mu.Unlock()
 	l := &lease{Lease: granted, by: a, belief: a.belief(granted)}
-	l.until = l.belief.until(span{a.asked(key, called), returned, a.env.TTL, a.env.Drift})
+	l.until = l.belief.end(span{a.requestTime(key, called), returned, a.env.TTL})
 	return l, nil
 }
 
-func (a *adapter) wrong(err error) error {
+func (a *adapter) adapterError(err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.mistake = &locks.Error{Reason: history.ReasonOther, Err: err}
-	return a.mistake
+	a.adapterErr = &locks.Error{Reason: history.ReasonOther, Err: err}
+	return a.adapterErr
 }
 
 func (a *adapter) now() time.Duration { return a.env.env.Clock.Now() }
 
-// asked is when the lock asked for the key that it has now, in a call that began then.
-func (a *adapter) asked(key string, called time.Duration) time.Duration {
-	if single, _ := a.env.used.read(); single {
+// requestTime is when the lock asked for the key that it has now, in a call that began then.
+func (a *adapter) requestTime(key string, called time.Duration) time.Duration {
+	if servers, _ := a.env.used.read(); servers == 1 {
 		return max(called, a.lastSent(key))
 	}
 	return called
@@ -103,7 +107,7 @@ func (a *adapter) asked(key string, called time.Duration) time.Duration {
 func (a *adapter) lastSent(key string) time.Duration {
 	var latest time.Duration
 	for _, name := range a.names(key) {
-		latest = max(latest, a.env.env.Sent(name))
+		latest = max(latest, a.env.env.OnSend(name))
 	}
 	return latest
 }
@@ -118,19 +122,47 @@ func (a *adapter) names(key string) []string {
 	return []string{key}
 }
 
-// belief is what was declared, or else what the lease itself says, if it does.
+// belief is what was declared; or else what the lease shows; or else what callers of a lock with a TTL count.
 func (a *adapter) belief(l Lease) Belief {
-	if a.declared != "" {
-		return a.declared
+	switch {
+	case a.declaredBelief != "":
+		return a.declaredBelief
+	case declaresEnd(l):
+		return ByLease
+	case endsContext(l), a.renews:
+		return UntilReleased
 	}
-	if tells(l) {
-		return AsTold
-	}
-	return leastBelief
+	return FromReturn
 }
 
-// tells says whether a lease says how long it is valid.
-func tells(l Lease) bool {
+// beliefText says how long clients believe in a lease, and why.
+func (a *adapter) beliefText(l Lease) string {
+	text := a.belief(l).description()
+	switch {
+	case text == "":
+		return ""
+	case endsContext(l):
+		text += contextSuffix
+	}
+	switch {
+	case a.declaredBelief != "":
+		return text + declaredSuffix
+	case a.renews && !endsContext(l):
+		return text + renewsSuffix
+	case !endsContext(l):
+		return text + defaultSuffix
+	}
+	return text
+}
+
+// endsContext says whether a lease has a context that ends with it.
+func endsContext(l Lease) bool {
+	c, ok := l.(Contextual)
+	return ok && c.Context() != nil
+}
+
+// declaresEnd says whether a lease says how long it is valid.
+func declaresEnd(l Lease) bool {
 	switch l.(type) {
 	case Valid, Expiring:
 		return true
@@ -141,23 +173,28 @@ func tells(l Lease) bool {
 // Describe tells what the first lease shows.
 func (a *adapter) Describe() *locks.Abilities {
 	a.mu.Lock()
-	first := a.first
+	first := a.firstLease
 	a.mu.Unlock()
-	single, ownClock := a.env.used.read()
+	servers, ownClock := a.env.used.read()
 	_, extends := first.(Extender)
 	_, watches := first.(Contextual)
 	_, fencing := first.(Fenced)
 	return &locks.Abilities{
-		Fencing: fencing, OwnClock: ownClock, Extends: extends, Watches: watches, SingleNode: single,
-		Belief: a.belief(first).inWords(), Keys: a.names(locks.KeyPlace),
+		Fencing: fencing, OwnClock: ownClock, Extends: extends, Watches: watches, SingleNode: servers == 1, Servers: a.env.used.some(),
+		Belief: a.beliefText(first), Keys: a.names(locks.KeyPlaceholder), Notices: a.env.used.notices(),
 	}
 }
 
 func (a *adapter) Close() error {
+	var err error
 	if c, ok := a.lock.(Closer); ok {
-		return c.Close()
+		err = c.Close()
 	}
-	return nil
+	if !a.preflight {
+		return err
+	}
+	time.Sleep(2 * a.env.TTL) // in virtual time: what ends by itself has ended
+	return errors.Join(err, leftBehind())
 }
 
 // lease is one of a test's as the harness has it.
@@ -167,7 +204,7 @@ type lease struct {
 	belief Belief
 
 	mu    sync.Mutex
-	until time.Duration // on the client's clock; not for AsTold
+	until time.Duration // on the client's clock; not for ByLease
 }
 
 func (l *lease) Token() string {
@@ -187,11 +224,11 @@ func (l *lease) Fence() int64 {
 func (l *lease) Validity() time.Duration {
 	switch told := l.Lease.(type) {
 	case Valid:
-		if l.belief == AsTold {
+		if l.belief == ByLease {
 			return told.Validity()
 		}
 	case Expiring:
-		if l.belief == AsTold {
+		if l.belief == ByLease {
 			return time.Until(told.Until())
 		}
 	}
@@ -207,11 +244,11 @@ func (l *lease) Extend(ctx context.Context) error {
 	}
 	called := l.by.now()
 	if err := e.Extend(ctx); err != nil {
-		return reasoned(ctx, err)
+		return withReason(ctx, err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.until = l.belief.until(span{called, l.by.now(), l.by.env.TTL, l.by.env.Drift})
+	l.until = l.belief.end(span{called, l.by.now(), l.by.env.TTL})
 	return nil
 }
 
@@ -228,13 +265,13 @@ func (l *lease) Watch(context.Context, func(context.Context) error) context.Cont
 
 func (l *lease) Release(ctx context.Context) error {
 	if err := l.Lease.Release(ctx); err != nil {
-		return reasoned(ctx, err)
+		return withReason(ctx, err)
 	}
 	return nil
 }
 
-// reasoned gives an error of a test's lock its reason, as far as it says one.
-func reasoned(ctx context.Context, err error) error {
+// withReason gives an error of a test's lock its reason, as far as it says one.
+func withReason(ctx context.Context, err error) error {
 	reason := history.ReasonOther
 	switch {
 	case errors.Is(err, ErrHeld):

@@ -8,9 +8,9 @@ type Belief string
 
 // The beliefs.
 const (
-	// AsTold: for as long as the lease says, by Valid or Expiring. The default for
+	// ByLease: for as long as the lease says, by Valid or Expiring. The default for
 	// leases that say.
-	AsTold Belief = "as told"
+	ByLease Belief = "as told"
 	// FromCall: for a TTL from before the lock asked for the key. Of a lock on one
 	// server that is when it last sent a command with the key before Acquire returned,
 	// for its own tries are its own affair; of others, when Acquire was called.
@@ -20,50 +20,44 @@ const (
 	// UntilReleased: until Release, or until the lease's own context ends: for
 	// locks that keep themselves extended.
 	UntilReleased Belief = "until released"
-
-	// leastBelief is that of leases that do not say, where nothing was declared: as
-	// FromCall, and less what is set aside for clocks that run apart. Nobody is
-	// convicted of what nobody has chosen.
-	leastBelief Belief = "the least"
 )
 
-// long is a belief without an end, in a history's nanoseconds.
-const long = 1000 * time.Hour
+// unlimited is a belief without an end, in a history's nanoseconds.
+const unlimited = 1000 * time.Hour
 
-// inWords is for reports; "" for what the lock itself says.
-func (b Belief) inWords() string {
-	const declared = ": declared by the adapter"
+// description is for reports; "" for what the lock itself says.
+func (b Belief) description() string {
 	switch b {
 	case FromCall:
-		return "for a TTL from the call of Acquire" + declared
+		return "for a TTL from the call of Acquire"
 	case FromReturn:
-		return "for a TTL from the return of Acquire" + declared
+		return "for a TTL from the return of Acquire"
 	case UntilReleased:
-		return "until they release it" + declared
-	case leastBelief:
-		return "for a TTL from the call of Acquire, less the drift of clocks: it does not say, and nothing else was declared"
+		return "until released"
 	}
 	return ""
 }
 
+// What the belief rests on.
+const (
+	declaredSuffix = " (declared)"
+	defaultSuffix  = " (nothing else is declared)"
+	renewsSuffix   = " (it renews itself)"
+	contextSuffix  = " or until the lease's context ends"
+)
+
 // span is from when on, and for how long, a client believes.
 type span struct {
 	called, returned, ttl time.Duration
-	drift                 float64 // part of the TTL that may be lost to it
 }
 
-// margin is what is lost besides, for the server counts milliseconds, as in Redlock.
-const margin = 2 * time.Millisecond
-
-// until is when the belief ends, on the client's clock; not for AsTold.
-func (b Belief) until(s span) time.Duration {
+// end is when the belief ends, on the client's clock; not for ByLease.
+func (b Belief) end(s span) time.Duration {
 	switch b {
 	case FromReturn:
 		return s.returned + s.ttl
 	case UntilReleased:
-		return long
-	case leastBelief:
-		return s.called + s.ttl - time.Duration(s.drift*float64(s.ttl)) - margin
+		return unlimited
 	}
 	return s.called + s.ttl
 }

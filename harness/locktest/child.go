@@ -15,37 +15,37 @@ import (
 	"lockproof/harness/suite"
 )
 
-// part is what a test binary that was started by another is to do, and for which
+// childRole is what a test binary that was started by another is to do, and for which
 // Run.
-type part struct {
+type childRole struct {
 	Test string `json:"test"`
 	// Call counts the calls of Run in one test, from 1.
 	Call int `json:"call"`
 	// Worker: it is one client, in real time; otherwise it serves trials.
 	Worker bool `json:"worker,omitempty"`
-	// Found is what has been found out about the lock; nil: nothing yet.
-	Found *locks.Abilities `json:"found,omitempty"`
+	// Abilities is what has been found out about the lock; nil: nothing yet.
+	Abilities *locks.Abilities `json:"found,omitempty"`
 }
 
-// partFlag comes before a part among a child's arguments, where nobody else sees it.
-const partFlag = "-lockproof.part="
+// roleFlag comes before a part among a child's arguments, where nobody else sees it.
+const roleFlag = "-lockproof.part="
 
-// given is this process's part, nil if it has none, and out its stdout.
+// role is this process's part, nil if it has none, and out its stdout.
 var (
-	given *part
-	out   = os.Stdout
+	role *childRole
+	out  = os.Stdout
 )
 
 // A child's stdout is for its orders' answers, from before anybody else's code can
 // print; and its part is no flag of the test's.
 func init() {
 	for i, arg := range os.Args {
-		text, is := strings.CutPrefix(arg, partFlag)
+		text, is := strings.CutPrefix(arg, roleFlag)
 		if !is {
 			continue
 		}
-		given = &part{}
-		if err := json.Unmarshal([]byte(text), given); err != nil {
+		role = &childRole{}
+		if err := json.Unmarshal([]byte(text), role); err != nil {
 			fmt.Fprintf(os.Stderr, "%s: %v\n", arg, err)
 			os.Exit(1)
 		}
@@ -61,8 +61,8 @@ var calls = struct {
 	of map[string]int
 }{of: map[string]int{}}
 
-// identify names a call of Run as its children do.
-func identify(t *testing.T) part {
+// nextCall names a call of Run as its children do.
+func nextCall(t *testing.T) childRole {
 	calls.Lock()
 	defer calls.Unlock()
 	name := t.Name()
@@ -73,12 +73,12 @@ func identify(t *testing.T) part {
 			delete(calls.of, name)
 		})
 	}
-	return part{Test: name, Call: calls.of[name]}
+	return childRole{Test: name, Call: calls.of[name]}
 }
 
 // command is the command line of a child with that part: it comes to the same call
 // of Run, with the flags that were given to the test.
-func (p part) command() ([]string, error) {
+func (p childRole) command() ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("cannot find the test binary to run trials in it: %w", err)
@@ -91,7 +91,7 @@ func (p part) command() ([]string, error) {
 	for name := range strings.SplitSeq(p.Test, "/") {
 		names = append(names, "^"+regexp.QuoteMeta(name)+"$")
 	}
-	command := []string{self, partFlag + string(text), "-test.run=" + strings.Join(names, "/")}
+	command := []string{self, roleFlag + string(text), "-test.run=" + strings.Join(names, "/")}
 	flag.Visit(func(f *flag.Flag) {
 		if !strings.HasPrefix(f.Name, "test.") || f.Name == "test.short" {
 			command = append(command, "-"+f.Name+"="+f.Value.String())
@@ -100,12 +100,12 @@ func (p part) command() ([]string, error) {
 	return append(command, flag.Args()...), nil
 }
 
-// is says whether a process with this part has come to the call of Run that it was
+// matches says whether a process with this part has come to the call of Run that it was
 // started for.
-func (p part) is(call part) bool { return p.Test == call.Test && p.Call == call.Call }
+func (p childRole) matches(call childRole) bool { return p.Test == call.Test && p.Call == call.Call }
 
-// play does a child's work, and ends the process.
-func (p part) play() {
+// serve does a child's work, and ends the process.
+func (p childRole) serve() {
 	var err error
 	if p.Worker {
 		err = client.ServeWorker(os.Stdin, out)

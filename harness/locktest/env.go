@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"sync"
@@ -30,7 +31,7 @@ type Env struct {
 	Rand io.Reader
 
 	env  locks.Env
-	used *usage
+	used *serverUsage
 }
 
 // Server is one of the lock's servers, as this client reaches it.
@@ -46,7 +47,7 @@ func (e Env) Server(i int) Server {
 	return e.env.Servers[i]
 }
 
-// Servers gives all of them: five, unless a scenario says otherwise.
+// Servers gives all of them: as many as Nodes says, or else five, unless a scenario says otherwise.
 func (e Env) Servers() []Server {
 	e.used.server(len(e.env.Servers) - 1)
 	return e.env.Servers
@@ -64,7 +65,11 @@ func (e Env) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 // harness closes it.
 func (e Env) Client(i int, options ...func(*redis.Options)) *redis.Client {
 	e.used.server(i)
-	return e.env.Redis(i, options...)
+	client := e.env.Redis(i, options...)
+	if !client.Options().ContextTimeoutEnabled {
+		e.used.ignoreDeadlines()
+	}
+	return client
 }
 
 // Clients makes one of each server.
@@ -86,34 +91,69 @@ func (e Env) Clock() Clock {
 // Context ends with the client: for what a lock does in the background.
 func (e Env) Context() context.Context { return e.env.Context }
 
-// usage is what a lock has asked for when it was made.
-type usage struct {
+// serverUsage is what a lock has asked for when it was made.
+type serverUsage struct {
 	mu       sync.Mutex
-	highest  int // server
+	given    int // servers
+	highest  int // of those that were asked for
 	ownClock bool
+	// noDeadlines: a client of go-redis waits for longer than its caller's context lasts.
+	noDeadlines bool
 }
 
-func (u *usage) server(i int) {
+func (u *serverUsage) ignoreDeadlines() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.noDeadlines = true
+}
+
+// notices are for the lock's user.
+func (u *serverUsage) notices() []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var all []string
+	if u.highest > 0 && u.highest+1 < u.given {
+		all = append(all, fmt.Sprintf("it uses %d of the %d servers that it is given: the situations are those of %d servers",
+			u.highest+1, u.given, u.highest+1))
+	}
+	if u.noDeadlines {
+		all = append(all, "go-redis ignores the deadline of its caller's context: set ContextTimeoutEnabled")
+	}
+	return all
+}
+
+func (u *serverUsage) server(i int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.highest = max(u.highest, i)
 }
 
-func (u *usage) clock() {
+func (u *serverUsage) clock() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.ownClock = true
 }
 
-func (u *usage) read() (single, ownClock bool) {
+// read says how many servers the lock uses, and whether it reads the client's clock.
+func (u *serverUsage) read() (servers int, ownClock bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.highest == 0, u.ownClock
+	return u.highest + 1, u.ownClock
+}
+
+// some is how many servers the lock uses, 0 if it uses all that it is given.
+func (u *serverUsage) some() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.highest+1 == u.given {
+		return 0
+	}
+	return u.highest + 1
 }
 
 func newEnv(env locks.Env) Env {
 	return Env{
 		TTL: env.TTL, RetryMin: env.RetryMin, RetryMax: env.RetryMax, NodeTimeout: env.NodeTimeout, Tries: env.Tries, Drift: env.Drift,
-		Rand: env.Rand, env: env, used: &usage{},
+		Rand: env.Rand, env: env, used: &serverUsage{given: len(env.Servers)},
 	}
 }

@@ -18,13 +18,13 @@ import (
 // exploredTTL is the lock's in schedules that are drawn, unless TTL says.
 const exploredTTL = time.Second
 
-// explores draws schedules until the time is over or one breaks the lock, as a subtest.
-func (r *run) explores(t *testing.T) {
+// runExplore draws schedules until the time is over or one breaks the lock, as a subtest.
+func (r *run) runExplore(t *testing.T) {
 	if r.explore == 0 {
 		return
 	}
 	t.Run("explore", func(t *testing.T) {
-		if r.hung >= hungAtMost {
+		if r.hung >= maxHung {
 			t.Skipf("not run: %d trials have hung", r.hung)
 		}
 		r.search(t)
@@ -33,16 +33,16 @@ func (r *run) explores(t *testing.T) {
 
 // search is one search, and what comes of it.
 func (r *run) search(t *testing.T) {
-	pool, err := r.children.Pool(suite.Options{Cluster: suite.Virtual, Lock: r.name, Brief: true})
+	pool, err := r.children.Pool(suite.Options{Cluster: suite.Virtual, Lock: r.name, VerdictsOnly: true})
 	if err != nil {
 		t.Fatalf("locktest.Explore: %v", err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	died := failures{stop: stop, try: pool.Try}
+	died := firstFailure{stop: stop, try: pool.Try}
 	s := explore.Search{
-		Space: explore.Space{Lock: r.name, TTL: r.ttl, Properties: r.properties, Strategy: explore.Swarm}, Seed: r.seed,
-		For: r.explore, Shrink: r.explore, Enough: 1, Try: died.run, Side: pool.Size(),
+		Space: explore.Space{Lock: r.name, TTL: r.ttl, Properties: r.properties}, Seed: r.seed,
+		For: r.explore, Shrink: r.explore, MaxFinds: 1, Try: died.run, Parallel: pool.Size(),
 	}
 	if s.Space.TTL == 0 {
 		s.Space.TTL = exploredTTL
@@ -53,16 +53,16 @@ func (r *run) search(t *testing.T) {
 	if err != nil {
 		t.Fatalf("locktest.Explore: %v", err)
 	}
-	r.kept.tally = s.Summary(tally)
-	t.Log(r.kept.tally)
+	r.results.tally = s.Summary(tally)
+	t.Log(r.results.tally)
 	switch {
 	case len(tally.Finds) > 0:
 		f := tally.Finds[0]
 		about := s.About(f)
 		about.Lock, about.Source = "", "found by locktest.Explore"
-		r.show(t, f.Shrunk.Text(about), f.Seed, "broke "+f.Breach.String())
+		r.rerun(t, f.Shrunk.Text(about), f.Seed, "broke "+f.FindID.String())
 	case died.first != nil:
-		r.show(t, s.Space.Draw(died.seed).Text(explore.About{
+		r.rerun(t, s.Space.Draw(died.seed).Text(explore.About{
 			Name: "explored", Title: "A schedule that the lock fails in", Source: "found by locktest.Explore", Lesson: "It is to end.",
 			Expect: map[string]string{checker.MutualExclusion: history.Holds},
 		}), died.seed, "failed: "+died.first.Failure)
@@ -71,9 +71,9 @@ func (r *run) search(t *testing.T) {
 	}
 }
 
-// failures notes the first trial of a search in which the lock's process failed, and
+// firstFailure notes the first trial of a search in which the lock's process failed, and
 // ends the search with it: one that hangs would take all of its time.
-type failures struct {
+type firstFailure struct {
 	try  explore.Try
 	stop func()
 
@@ -82,7 +82,7 @@ type failures struct {
 	seed  uint64
 }
 
-func (f *failures) run(ctx context.Context, job suite.Job, seed uint64) suite.Result {
+func (f *firstFailure) run(ctx context.Context, job suite.Job, seed uint64) suite.Result {
 	done := f.try(ctx, job, seed)
 	if done.Failure == "" || ctx.Err() != nil {
 		return done
@@ -96,19 +96,18 @@ func (f *failures) run(ctx context.Context, job suite.Job, seed uint64) suite.Re
 	return done
 }
 
-// show runs a schedule that was found once more, which tells of it and records it.
-func (r *run) show(t *testing.T, text []byte, seed uint64, what string) {
+// rerun runs a schedule that was found once more, which tells of it and records it.
+func (r *run) rerun(t *testing.T, text []byte, seed uint64, what string) {
 	path := filepath.Join(r.folder, "found.yaml")
 	s, err := written(path, text)
 	if err != nil {
 		t.Fatalf("locktest.Explore: a schedule %s, and cannot be written down: %v", what, err)
 	}
-	job := suite.Job{Scenario: s, Lock: r.name, Lenient: true}
+	job := suite.Job{Scenario: s, Lock: r.name, AllowBetter: true}
 	r.trial(t, job, seed, true)
 	if !t.Failed() {
-		r.record(t, job, seed, what)
-		t.Errorf("a schedule %s, and did not when it was run again: something in the lock differs from run to run, such as tokens "+
-			"that are not from Env.Rand", what)
+		t.Errorf("%s\na schedule %s, and did not when it was run again: something in the lock differs from run to run, such as tokens "+
+			"that are not from Env.Rand", r.record(job, seed, what), what)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,56 +11,8 @@ import (
 	"time"
 
 	"lockproof/harness/suite"
-	"lockproof/reports"
-	"lockproof/reports/html"
 	"lockproof/scenarios"
 )
-
-// screen is for a test's output.
-var screen = reports.Screen{Width: 110, UTF8: true}
-
-// account tells of a trial that failed: what was violated, with its story and
-// picture, where its history is, and how to see it again.
-func (r *run) account(job suite.Job, done suite.Result, why, out string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", why)
-	if done.History != "" {
-		path := filepath.Join(out, done.History)
-		if text, err := story(path); err != nil {
-			fmt.Fprintf(&b, "its history cannot be told: %v\n", err)
-		} else {
-			b.WriteString(text + "\n")
-		}
-		fmt.Fprintf(&b, "history: %s\n", path)
-		if err := page(job, done, out); err != nil {
-			fmt.Fprintf(&b, "no page: %v\n", err)
-		} else {
-			fmt.Fprintf(&b, "page:    %s\n", filepath.Join(out, reports.PageFile))
-		}
-	}
-	return b.String()
-}
-
-// story tells a history as lockproof check does.
-func story(path string) (string, error) {
-	h, err := reports.OpenHistory(path)
-	if err != nil {
-		return "", err
-	}
-	verdict, err := h.Verdict()
-	if err != nil {
-		return "", err
-	}
-	return reports.VerdictText(h, verdict, screen)
-}
-
-// page writes report.html, and the picture beside the history.
-func page(job suite.Job, done suite.Result, out string) error {
-	report := reports.New([]suite.Result{done}, reports.Run{Options: suite.Options{Cluster: done.Cluster, Trials: 1, Out: out}})
-	return reports.WriteFile(out, reports.File{Name: reports.PageFile, Write: func(w io.Writer) error {
-		return html.Write(w, report, []*scenarios.Scenario{job.Scenario})
-	}})
-}
 
 // artifactsKept says whether go test keeps what tests leave.
 func artifactsKept() bool {
@@ -87,17 +38,15 @@ func (r *run) schedules() string {
 	return filepath.Join(schedulesFolder, filepath.FromSlash(r.call.Test))
 }
 
-// record writes the schedule that broke the lock, to be replayed first from now on.
-func (r *run) record(t *testing.T, job suite.Job, seed uint64, why string) {
+// record writes the schedule that broke the lock, to be replayed first from now on, and says where it is.
+func (r *run) record(job suite.Job, seed uint64, why string) string {
 	text, err := scenarios.Text(job.Scenario)
 	if err != nil {
-		t.Errorf("locktest: the schedule cannot be recorded: %v", err)
-		return
+		return fmt.Sprintf("the schedule cannot be recorded: %v", err)
 	}
 	what, err := json.Marshal(replay{Seed: seed, Variant: job.Variant, TTL: r.ttl})
 	if err != nil {
-		t.Errorf("locktest: the schedule cannot be recorded: %v", err)
-		return
+		return fmt.Sprintf("the schedule cannot be recorded: %v", err)
 	}
 	path := filepath.Join(r.schedules(), fmt.Sprintf("%s-seed-%d.yaml", job.Scenario.Name, seed))
 	head := fmt.Sprintf("# Broke %s: %s\n# It is replayed before anything else, for as long as this file is there.\n%s%s\n\n",
@@ -107,26 +56,31 @@ func (r *run) record(t *testing.T, job suite.Job, seed uint64, why string) {
 		err = os.WriteFile(path, append([]byte(head), text...), 0o644)
 	}
 	if err != nil { // a test may be run where nothing can be written
-		t.Logf("the schedule was not recorded: %v", err)
-		return
+		return fmt.Sprintf("the schedule was not recorded: %v", err)
 	}
-	t.Logf("schedule, replayed first from now on: %s", path)
+	return "schedule: " + path + " (replayed first from now on)"
 }
 
-// replays runs the schedules that were recorded.
-func (r *run) replays(t *testing.T) {
+// runReplays runs the schedules that were recorded.
+func (r *run) runReplays(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(r.schedules(), "*.yaml"))
 	if err != nil || len(paths) == 0 {
 		return
 	}
+	t.Helper()
 	t.Run("replay", func(t *testing.T) {
+		t.Helper()
 		for _, path := range paths {
-			t.Run(strings.TrimSuffix(filepath.Base(path), ".yaml"), func(t *testing.T) { r.replay(t, path) })
+			t.Run(strings.TrimSuffix(filepath.Base(path), ".yaml"), func(t *testing.T) {
+				t.Helper()
+				r.runReplay(t, path)
+			})
 		}
 	})
 }
 
-func (r *run) replay(t *testing.T, path string) {
+func (r *run) runReplay(t *testing.T, path string) {
+	t.Helper()
 	s, err := scenarios.Load(path)
 	if err != nil {
 		t.Fatalf("%v\ndelete the file if it cannot be mended", err)
@@ -143,8 +97,8 @@ func (r *run) replay(t *testing.T, path string) {
 	}
 	at := *r
 	at.ttl = known.TTL
-	job := suite.Job{Scenario: s, Variant: known.Variant, Lenient: true, Lock: r.name}
-	if why := at.skips(t, job); why != "" {
+	job := suite.Job{Scenario: s, Variant: known.Variant, AllowBetter: true, Lock: r.name}
+	if why, _ := at.skipReason(t, job); why != "" {
 		t.Skip(why)
 	}
 	at.trial(t, job, known.Seed, false)

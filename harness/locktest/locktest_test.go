@@ -28,6 +28,7 @@ type run struct {
 // inProcess runs tests of this binary that may fail.
 func inProcess(t *testing.T, folder, pattern string, flags ...string) run {
 	t.Helper()
+	needs.Long(t, "it runs go test in another process")
 	self, err := os.Executable()
 	require.NoError(t, err)
 	var names []string
@@ -76,27 +77,88 @@ func TestAGoodLockPasses(t *testing.T) {
 	locktest.Run(t, good)
 }
 
-func TestABeliefThatNobodyDeclaredIsTheShortest(t *testing.T) {
-	locktest.Run(t, majority, locktest.Scenarios("slow-acquire", "pause-in-acquire"))
+// A lock on three servers is put to the situations on three, whether it is told how many there are or picks three.
+func TestAGoodLockOnThreeServersPasses(t *testing.T) {
+	t.Run("told", func(t *testing.T) { locktest.Run(t, good, locktest.Nodes(3)) })
+	t.Run("picked", func(t *testing.T) {
+		locktest.Run(t, onThree, locktest.Scenarios("minority-down", "late-release", "half-is-not-majority"))
+	})
+}
+
+// A situation that three servers cannot show is not taken for one that they can.
+func TestNodes_LeaveOutWhatIsAnotherSituationOnThree(t *testing.T) {
+	r := victim(t, "on-three")
+	require.True(t, r.passed, r.output)
+	r.says(t, "TestVictims/on-three, three servers", "--- PASS: TestVictims/on-three/late-release",
+		"NOT APPLICABLE: on 3 servers it is another situation than on 5, as the reference shows",
+		"NOT APPLICABLE: the situation needs one server alone, and has no form on 3")
+}
+
+// What a wrong lock gets wrong on five servers it gets wrong on three.
+func TestAWrongLockOnThreeServersIsFound(t *testing.T) {
+	locktest.Run(t, majority, locktest.Nodes(3), locktest.Scenarios("slow-acquire"), locktest.Expect("slow-acquire", locktest.Violated))
+}
+
+// A lease that shows nothing is believed for a TTL from the return of Acquire: who counts so is told what it comes to.
+func TestABeliefThatNobodyDeclaredIsFromTheReturn(t *testing.T) {
+	locktest.Run(t, majority, locktest.Scenarios("slow-acquire", "pause-in-acquire"),
+		locktest.Expect("slow-acquire", locktest.Violated), locktest.Expect("pause-in-acquire", locktest.Violated))
+}
+
+// A known bug that is gone fails the test: the exception has to go, too.
+func TestExpect_FailsOnceTheBugIsGone(t *testing.T) {
+	r := victim(t, "expected-in-vain")
+	r.failed(t, "TestVictims/expected-in-vain", "healthy-contention")
+	r.says(t, "healthy-contention is expected to be violated, and is not any more")
+}
+
+// What no lock of the class survives is skipped, and fails where that is asked for.
+func TestLimit_IsSkippedUnlessStrict(t *testing.T) {
+	r := victim(t, "limit")
+	require.True(t, r.passed, r.output)
+	r.says(t, "--- SKIP: TestVictims/limit/flushall", "LIMIT: mutual-exclusion: violated, as by the reference of its class", "limit             1   flushall")
+	victim(t, "strict").failed(t, "TestVictims/strict", "flushall")
+}
+
+// Goroutines that a lock leaves behind are named by their place, before any row.
+func TestPreflight_NamesLeakedGoroutines(t *testing.T) {
+	r := victim(t, "leaks")
+	require.False(t, r.passed)
+	r.says(t, "the lock leaves 2 goroutines (victims_test.go:", "give the lock a Close()")
+	require.NotContains(t, r.output, "TestVictims/leaks/", "no row is run")
+}
+
+// A lease that cannot be extended, though the lock says so, is told of before any row.
+func TestPreflight_TriesToExtend(t *testing.T) {
+	r := victim(t, "extends-in-vain")
+	require.False(t, r.passed)
+	r.says(t, "the lock was not extended, with nothing in its way and nobody else: ", "no such script")
+	require.NotContains(t, r.output, "TestVictims/extends-in-vain/", "no row is run")
+}
+
+// A lock that renews its key by itself is believed until it is released.
+func TestPreflight_NoticesRenewal(t *testing.T) {
+	r := victim(t, "renews")
+	r.says(t, "believed until released (it renews itself)", "note: the lock renews its key by itself, but declares no belief",
+		"note: go-redis ignores the deadline of its caller's context")
 }
 
 func TestWithoutAnElapsedCheckTheStoryIsTold(t *testing.T) {
 	r := victim(t, "from-return")
 	r.failed(t, "TestVictims/from-return", "slow-acquire", "pause-in-acquire")
 	r.says(t, "--- FAIL: TestVictims/from-return/slow-acquire/seed=7", "--- PASS: TestVictims/from-return/healthy-contention/seed=8",
-		"mutual-exclusion: expected holds, got violated", "the return of Acquire: declared by the adapter",
-		"░ asking   █ holding")
-	for _, file := range []string{"history", "page"} {
-		path := regexp.MustCompile(file + `: +(/\S+)`).FindStringSubmatch(r.output)
-		require.NotNil(t, path, r.output)
-		require.FileExists(t, path[1])
-		if file == "history" {
-			require.FileExists(t, filepath.Join(filepath.Dir(path[1]), "timeline.svg"))
-		}
+		"BUG: mutual-exclusion: violated, and kept by the reference of its class",
+		"believed for a TTL from the return of Acquire (declared)", "victims_test.go:", "░ asking   █ holding")
+	history := regexp.MustCompile(`history: +(/\S+)`).FindStringSubmatch(r.output)
+	require.NotNil(t, history, r.output)
+	require.FileExists(t, history[1])
+	require.FileExists(t, filepath.Join(filepath.Dir(history[1]), "timeline.svg"))
+	for _, file := range []string{"summary.txt", "report.html"} {
+		require.FileExists(t, filepath.Join(r.folder, "lockproof", "TestVictims", "from-return", file))
 	}
 	schedules, err := filepath.Glob(filepath.Join(r.folder, "testdata/lockproof/TestVictims/from-return/*.yaml"))
 	require.NoError(t, err)
-	require.Len(t, schedules, 4)
+	require.Len(t, schedules, 1, "one for each cause")
 
 	// What was found is tried first from now on, also where it is not asked for.
 	again := inProcess(t, r.folder, "TestVictims/from-return/replay")
@@ -108,12 +170,13 @@ func TestWithoutAnElapsedCheckTheStoryIsTold(t *testing.T) {
 }
 
 func TestALockOnOneServerRunsWhatMakesSenseOnOne(t *testing.T) {
-	locktest.Run(t, onOne(rand.Text, owned), safety)
+	locktest.Run(t, onOne(rand.Text, owned), safety, locktest.Believes(locktest.FromCall),
+		locktest.Expect("drift-within-margin", locktest.Violated)) // it sets nothing aside for clocks that run apart
 	for name, failing := range map[string][]string{
 		"plain-del": {"release-by-plain-del", "late-release", "release-by-get-then-del", "partition-during-contention",
-			"shared-lock-object"},
+			"shared-lock-object", "slow-acquire", "pause-in-acquire", "drift-within-margin", "short-ttl"},
 		"same-token": {"release-by-plain-del", "late-release", "release-by-get-then-del", "partition-during-contention",
-			"shared-lock-object"},
+			"shared-lock-object", "slow-acquire", "pause-in-acquire", "drift-within-margin", "short-ttl"},
 		"on-one-from-return": {"slow-acquire", "pause-in-acquire", "drift-within-margin", "short-ttl"},
 	} {
 		t.Run(name, func(t *testing.T) { victim(t, name).failed(t, "TestVictims/"+name, failing...) })
@@ -125,27 +188,29 @@ func TestALockThatTakesByAScript(t *testing.T) {
 	victim(t, "by-script-one-token").failed(t, "TestVictims/by-script-one-token", "late-release")
 	r := victim(t, "by-script-fresh-tokens")
 	require.True(t, r.passed, r.output)
-	r.says(t, "--- PASS: TestVictims/by-script-fresh-tokens/late-release/seed=1",
-		"--- PASS: TestVictims/by-script-fresh-tokens/slow-acquire/seed=1")
+	r.says(t, "--- PASS: TestVictims/by-script-fresh-tokens/late-release",
+		"--- PASS: TestVictims/by-script-fresh-tokens/slow-acquire")
 }
 
 // A lock that goes on when its caller has given up is told so, whether it comes to an end
 // or not.
 func TestALockThatIgnoresItsContext(t *testing.T) {
-	for bad, ends := range map[string]string{"deaf": "it returned at", "stuck": "it had not returned at"} {
+	for bad, ends := range map[string]string{"deaf": "it returned at", "stuck": "it was still waiting"} {
 		r := victim(t, bad)
 		r.failed(t, "TestVictims/"+bad, "cancelled-wait")
-		r.says(t, "cancellation: expected holds, got violated", ends, "c2's caller gives up", "blame: the assumption that the lock heeds its caller's context")
+		r.says(t, "cancellation: violated, and kept by the reference of its class", ends, "c2's caller gives up")
 	}
 }
 
-// A lock that waits for all of its nodes fails where that is what a scenario is about, and
-// nowhere else: others begin with clients that reach some of them only.
-func TestALockThatWaitsForAllNodesFailsOnce(t *testing.T) {
+// A lock that waits for all of its nodes fails where it waits for longer than the bound, though a majority answers. The
+// second such row is one line. A row that such a lock never gets to is undecided.
+func TestALockThatWaitsForAllNodesIsToldOfOnce(t *testing.T) {
 	r := victim(t, "patient")
-	r.failed(t, "TestVictims/patient", "hung-node")
-	const why = "unstaged: the lock does not lock while a node hangs"
-	require.Equal(t, 3, strings.Count(r.output, why), r.output)
+	r.failed(t, "TestVictims/patient", "hung-node", "restart-without-persistence")
+	require.Equal(t, 1, strings.Count(r.output, "the same cause as in hung-node"), r.output)
+	require.Equal(t, 1, strings.Count(r.output, "░ asking"), r.output)
+	const why = "UNDECIDED: unstaged: the lock does not lock while a node hangs"
+	require.Equal(t, 2, strings.Count(r.output, why), r.output)
 
 	// One that asks them in turn has asked nobody else then.
 	r = victim(t, "in-turn")
@@ -157,11 +222,11 @@ func TestALockThatWaitsForAllNodesFailsOnce(t *testing.T) {
 func TestALockWithFencingTokens(t *testing.T) {
 	r := victim(t, "fence-grows")
 	require.True(t, r.passed, r.output)
-	r.says(t, "--- PASS: TestVictims/fence-grows/client-pause-fenced/seed=1")
+	r.says(t, "--- PASS: TestVictims/fence-grows/client-pause-fenced")
 	for _, bad := range []string{"fence-shrinks", "fence-stays"} {
 		r := victim(t, bad)
 		r.failed(t, "TestVictims/"+bad, "client-pause-fenced")
-		r.says(t, "fencing: expected holds, got violated")
+		r.says(t, "fencing: violated, and kept by the reference of its class")
 	}
 	victim(t, "no-fence").says(t, "issues no fencing tokens, which this scenario's store checks")
 }
@@ -177,10 +242,10 @@ func TestKeysOfOtherNames(t *testing.T) {
 func TestAContextThatEndsWithTheLeaseEndsTheBelief(t *testing.T) {
 	r := victim(t, "told-in-time")
 	require.True(t, r.passed, r.output)
-	r.says(t, "--- PASS: TestVictims/told-in-time/watchdog-cut-off/seed=1")
+	r.says(t, "--- PASS: TestVictims/told-in-time/watchdog-cut-off")
 	r = victim(t, "told-too-late")
 	r.failed(t, "TestVictims/told-too-late", "watchdog-cut-off")
-	r.says(t, "until they release it: declared by the adapter")
+	r.says(t, "believed until released or until the lease's context ends (declared)")
 }
 
 // In real time each client is a process of its own: the test binary as a worker.
@@ -190,14 +255,14 @@ func TestOnRealRedis(t *testing.T) {
 	locktest.Run(t, onOne(rand.Text, owned), safety, few, locktest.On("local"))
 	r := victim(t, "real-time")
 	r.failed(t, "TestVictims/real-time", "release-by-plain-del")
-	r.says(t, "local cluster", "--- PASS: TestVictims/real-time/client-pause/seed=1")
+	r.says(t, "--- PASS: TestVictims/real-time/client-pause")
 }
 
 func TestHistoriesAreWhereGoKeepsArtifacts(t *testing.T) {
 	folder := t.TempDir()
 	r := inProcess(t, folder, "TestVictims/from-return/slow-acquire/seed=7", "-test.artifacts", "-test.outputdir="+folder)
 	require.False(t, r.passed)
-	r.says(t, "history: "+filepath.Join(folder, "_artifacts"))
+	r.says(t, "history:  "+filepath.Join(folder, "_artifacts"))
 }
 
 func TestALockThatPanicsFailsItsSubtest(t *testing.T) {
@@ -251,9 +316,9 @@ func TestALockThatNeverWorksIsToldOnce(t *testing.T) {
 
 func TestMistakesAreRefused(t *testing.T) {
 	for name, text := range map[string]string{
-		"no-such-scenario": `there is no scenario "late-relase"; did you mean "late-release"?`,
+		"no-such-scenario": `unknown scenario "late-relase"; did you mean "late-release"?`,
 		"no-such-property": `there is no "exclusion": there are mutual-exclusion`,
-		"no-such-cluster":  `"moon" is none of the clusters that tests run on: virtual, local`,
+		"no-such-cluster":  `unknown cluster "moon": want one of virtual, local`,
 		"in-no-time":       "the lock works in real time only",
 		"taken-name":       "redsync is a lock of Lockproof's own",
 		"nothing-fits":     "none of the scenarios chosen can be run with this lock",

@@ -27,6 +27,10 @@ type settings struct {
 	belief          Belief
 	progressTimeout time.Duration
 	explore         time.Duration
+	strict          bool
+	nodes           int             // 0: as many as the lock uses
+	mistake         error           // in an option
+	expected        map[string]bool // scenarios that are known to be violated: whether they were run
 }
 
 // Named gives the lock a name for reports; it is the test's otherwise.
@@ -66,6 +70,27 @@ func RealTime() Option { return func(s *settings) { s.realTime = true } }
 // Believes declares how long a client believes in a lease.
 func Believes(b Belief) Option { return func(s *settings) { s.belief = b } }
 
+// Nodes is on how many servers the lock is, of which majorities are counted: 1, 3 or 5, say. Otherwise it is
+// as many as it asks Env for. Scenarios are put to so many servers, where they have a form for them.
+func Nodes(n int) Option { return func(s *settings) { s.nodes = n } }
+
+// Strict makes what no lock of the class can do fail as well.
+func Strict() Option { return func(s *settings) { s.strict = true } }
+
+// Expect accepts that a scenario breaks the lock, and fails once it does not any more.
+func Expect(scenario string, verdict Verdict) Option {
+	return func(s *settings) {
+		if s.expected == nil {
+			s.expected = map[string]bool{}
+		}
+		if verdict == Violated {
+			s.expected[scenario] = false
+			return
+		}
+		s.mistake = fmt.Errorf("Expect(%q, %q): want locktest.Violated", scenario, verdict)
+	}
+}
+
 // ProgressTimeout is for how long a trial in virtual time may make no progress, in
 // real time, before it has failed: 10 seconds otherwise.
 func ProgressTimeout(d time.Duration) Option { return func(s *settings) { s.progressTimeout = d } }
@@ -96,18 +121,22 @@ func settle(name string, options []Option) (settings, error) {
 			return s, fmt.Errorf("Properties: there is no %q: there are %s", p, strings.Join(checker.Names(), ", "))
 		}
 	}
-	beliefs := []Belief{"", AsTold, FromCall, FromReturn, UntilReleased}
+	beliefs := []Belief{"", ByLease, FromCall, FromReturn, UntilReleased}
 	clusters := []string{suite.Virtual, suite.Local}
 	switch {
+	case s.mistake != nil:
+		return s, s.mistake
 	case !slices.Contains(clusters, s.on):
-		return s, fmt.Errorf("On: %q is none of the clusters that tests run on: %s", s.on, strings.Join(clusters, ", "))
+		return s, fmt.Errorf("On: unknown cluster %q: want one of %s", s.on, strings.Join(clusters, ", "))
 	case s.realTime && !kinds.RealTime(s.on):
 		return s, fmt.Errorf("On: the lock works in real time only, and the %s cluster is in virtual time: On(%q) is "+
 			"right", s.on, suite.Local)
+	case s.nodes < 0 || s.nodes > 9:
+		return s, fmt.Errorf("Nodes must be from 1 to 9, got %d", s.nodes)
 	case s.trials < 1:
-		return s, fmt.Errorf("Trials: %d: 1 or more is right", s.trials)
+		return s, fmt.Errorf("Trials must be at least 1, got %d", s.trials)
 	case s.ttl < 0 || s.ttl > 0 && s.ttl < time.Millisecond:
-		return s, fmt.Errorf("TTL: %s: Redis counts milliseconds, so 1ms or more is right", s.ttl)
+		return s, fmt.Errorf("TTL must be at least 1ms, since Redis counts milliseconds, got %s", s.ttl)
 	case s.progressTimeout <= 0:
 		return s, fmt.Errorf("ProgressTimeout: %s: it must be above 0", s.progressTimeout)
 	case s.explore < 0:

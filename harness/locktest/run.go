@@ -12,6 +12,7 @@ import (
 	"lockproof/checker"
 	"lockproof/harness/locks"
 	"lockproof/harness/suite"
+	"lockproof/reports"
 	"lockproof/scenarios"
 )
 
@@ -28,20 +29,20 @@ func Run(t *testing.T, build New, options ...Option) {
 	if err != nil {
 		t.Fatalf("locktest.%v", err)
 	}
-	call := identify(t)
-	if given != nil && !given.is(call) {
+	call := nextCall(t)
+	if role != nil && !role.matches(call) {
 		return
 	}
-	if k, err := locks.Find(s.name); err == nil && !k.Foreign {
+	if k, err := locks.Find(s.name); err == nil && !k.External {
 		t.Fatalf("locktest.Named: %s is a lock of Lockproof's own: give yours another name", s.name)
 	}
 	k := kind(s.name, build, s.belief)
-	if given != nil {
-		if given.Found != nil {
-			k = k.With(*given.Found)
+	if role != nil {
+		if role.Abilities != nil {
+			k = k.With(*role.Abilities)
 		}
 		locks.Register(k)
-		given.play()
+		role.serve()
 	}
 	locks.Register(k)
 	r, err := newRun(s, call)
@@ -59,46 +60,48 @@ func Run(t *testing.T, build New, options ...Option) {
 	}
 	k = k.With(*found)
 	locks.Register(k)
-	if err := r.know(found); err != nil {
+	if err := r.restartChildren(found); err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
-	r.replays(t)
-	r.scenarios(t)
-	r.explores(t)
+	r.about = found
+	if err := r.firstExtension(t.Context()); err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	r.runReplays(t)
+	r.runScenarios(t)
+	r.runExplore(t)
+	r.summarize(t)
 }
 
 // run is one call of Run.
 type run struct {
 	settings
-	call     part
+	call     childRole
 	children *suite.Children
-	worker   []string // the command line of a client in real time
-	folder   string   // takes histories
-	kept     *kept    // for others
-	failed   bool     // something is there to be looked at
-	hung     int      // trials so far
+	worker   []string     // the command line of a client in real time
+	folder   string       // takes histories
+	results  *resultFiles // for others
+	failed   bool         // something is there to be looked at
+	about    *locks.Abilities
+	causes   map[string]string // of what has failed so far, with the subtest that failed first
+	hung     int               // trials so far
 }
 
-func newRun(s settings, call part) (*run, error) {
-	kept, err := keep(call)
+func newRun(s settings, call childRole) (*run, error) {
+	kept, err := openResults(call)
 	if err != nil {
 		return nil, err
 	}
 	folder := filepath.Join(kept.folder, histories)
-	if kept.folder == "" {
-		if folder, err = os.MkdirTemp("", "lockproof-"+suite.Slug(s.name)+"-"); err != nil {
-			return nil, err
-		}
-	}
-	r := &run{settings: s, call: call, folder: folder, kept: kept}
-	r.children = &suite.Children{ProgressTimeout: s.progressTimeout, Said: os.Stderr}
-	return r, r.know(nil)
+	r := &run{settings: s, call: call, causes: map[string]string{}, folder: folder, results: kept}
+	r.children = &suite.Children{ProgressTimeout: s.progressTimeout, Stderr: os.Stderr}
+	return r, r.restartChildren(nil)
 }
 
-// know lets the children that are started from now on know what was found out.
-func (r *run) know(found *locks.Abilities) (err error) {
+// restartChildren lets the children that are started from now on know what was found out.
+func (r *run) restartChildren(found *locks.Abilities) (err error) {
 	r.children.Close()
-	r.call.Found = found
+	r.call.Abilities = found
 	if r.children.Command, err = r.call.command(); err != nil {
 		return err
 	}
@@ -111,12 +114,14 @@ func (r *run) know(found *locks.Abilities) (err error) {
 // close leaves what others are to have, and ends the rest.
 func (r *run) close() error {
 	r.children.Close()
-	if r.kept.folder == "" && !r.failed {
-		_ = os.RemoveAll(r.folder) // it is in the folder for temporary files
-	}
+	return r.results.write(r.report())
+}
+
+// report is what all trials so far came to.
+func (r *run) report() *reports.Report {
 	o := r.options(r.seed, "")
 	o.Trials = r.trials
-	return r.kept.write(o)
+	return r.results.report(o)
 }
 
 // options are those of one trial that keeps its history in a folder.
@@ -127,8 +132,8 @@ func (r *run) options(seed uint64, out string) suite.Options {
 	}
 }
 
-// one runs one trial.
-func (r *run) one(ctx context.Context, job suite.Job, o suite.Options) (suite.Result, error) {
+// runTrial runs one trial.
+func (r *run) runTrial(ctx context.Context, job suite.Job, o suite.Options) (suite.Result, error) {
 	trials, err := r.children.Run(ctx, []suite.Job{job}, o, func(suite.Result) {})
 	if err != nil {
 		return suite.Result{}, err
@@ -139,8 +144,8 @@ func (r *run) one(ctx context.Context, job suite.Job, o suite.Options) (suite.Re
 	return trials[0], nil
 }
 
-// scenarios runs all that were chosen.
-func (r *run) scenarios(t *testing.T) {
+// runScenarios runs all that were chosen.
+func (r *run) runScenarios(t *testing.T) {
 	chosen, err := scenarios.Select(r.settings.scenarios)
 	if err != nil {
 		t.Fatalf("locktest.Scenarios: %v", err)
@@ -149,21 +154,38 @@ func (r *run) scenarios(t *testing.T) {
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
+	t.Helper()
 	fit := 0
 	for _, job := range jobs {
-		why := r.skips(t, job)
+		why, hint := r.skipReason(t, job)
 		if why == "" {
 			fit++
 		}
 		t.Run(job.Scenario.Name, func(t *testing.T) {
+			t.Helper()
 			if why != "" {
-				r.kept.note(job, suite.Result{
+				skipped := suite.Result{
 					Scenario: job.Scenario.Name, Variant: job.Variant, Cluster: r.on, Seed: r.seed, Lock: r.name, Skipped: why,
-				}, "")
-				t.Skip(why)
+					AllowBetter: true, Hint: hint,
+				}
+				r.results.add(job, skipped, "")
+				r.show(t, job, skipped, "", false)
+				return
 			}
+			if r.trials == 1 {
+				r.trial(t, job, r.seed, true)
+				return
+			}
+			passed := true
 			for i := range uint64(r.trials) {
-				t.Run(fmt.Sprintf("seed=%d", r.seed+i), func(t *testing.T) { r.trial(t, job, r.seed+i, true) })
+				t.Run(fmt.Sprintf("seed=%d", r.seed+i), func(t *testing.T) {
+					t.Helper()
+					defer func() { passed = passed && !t.Skipped() }()
+					r.trial(t, job, r.seed+i, true)
+				})
+			}
+			if !passed && !t.Failed() {
+				t.Skip("not every trial holds")
 			}
 		})
 	}
@@ -172,9 +194,12 @@ func (r *run) scenarios(t *testing.T) {
 	}
 }
 
-// skips says why a scenario is not run, "" if it is.
-func (r *run) skips(t *testing.T, job suite.Job) string {
-	why, err := suite.Options{Cluster: r.on, TTL: r.ttl}.Skips(job)
+// skipReason says why a scenario is not run, "" if it is.
+// hint says what the user can do about it.
+func (r *run) skipReason(t *testing.T, job suite.Job) (why, hint string) {
+	t.Helper()
+	o := suite.Options{Cluster: r.on, TTL: r.ttl}
+	why, err := o.Skips(job)
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
@@ -182,53 +207,43 @@ func (r *run) skips(t *testing.T, job suite.Job) string {
 	if why == "" && len(r.properties) > 0 && !slices.ContainsFunc(r.properties, expected) {
 		why = "it expects nothing of " + strings.Join(r.properties, ", ")
 	}
-	return why
+	return why, o.Hint(job)
 }
 
-// hungAtMost is how many trials may hang before no other is run: each takes as long
+// maxHung is how many trials may hang before no other is run: each takes as long
 // as the progress timeout.
-const hungAtMost = 3
+const maxHung = 3
 
 // trial runs one trial as a subtest; a failure is recorded for replays if it is
 // new.
 func (r *run) trial(t *testing.T, job suite.Job, seed uint64, record bool) {
-	if r.hung >= hungAtMost {
+	t.Helper()
+	if r.hung >= maxHung {
 		t.Skipf("not run: %d trials have hung", r.hung)
 	}
-	out := r.artifacts(t)
-	done, err := r.one(t.Context(), job, r.options(seed, out))
+	out := r.artifactFolder(t)
+	done, err := r.runTrial(t.Context(), job, r.options(seed, out))
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
 	if done.Hung {
 		r.hung++
 	}
-	r.judgeOnly(&done)
-	r.kept.note(job, done, out)
-	switch standing, why := done.Standing(); standing {
-	case suite.Skipped:
-		t.Skip(why)
-	case suite.Undecided:
-		t.Skip("inconclusive, which shows nothing: " + why)
-	case suite.Differs, suite.HarnessError:
-		r.failed = true
-		t.Error(r.account(job, done, why, out))
-		if record {
-			r.record(t, job, seed, why)
-		}
-	}
+	r.filterProperties(&done)
+	r.results.add(job, done, out)
+	r.show(t, job, done, out, record)
 }
 
-// artifacts is the folder for what a subtest leaves: Go's own where it keeps that.
-func (r *run) artifacts(t *testing.T) string {
-	if r.kept.folder == "" && artifactsKept() {
+// artifactFolder is the folder for what a subtest leaves: Go's own where it keeps that.
+func (r *run) artifactFolder(t *testing.T) string {
+	if !r.results.named && artifactsKept() {
 		return t.ArtifactDir()
 	}
 	return filepath.Join(r.folder, filepath.FromSlash(strings.TrimPrefix(t.Name(), r.call.Test+"/")))
 }
 
-// judgeOnly leaves the properties that were chosen.
-func (r *run) judgeOnly(done *suite.Result) {
+// filterProperties leaves the properties that were chosen.
+func (r *run) filterProperties(done *suite.Result) {
 	if len(r.properties) == 0 {
 		return
 	}

@@ -3,11 +3,8 @@ package locktest_test
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
-	"io"
 	"os"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,97 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"lockproof/harness/locktest"
-	"lockproof/redlock"
 )
-
-// good is the reference lock, as a stranger would have it tested.
-func good(env locktest.Env) (locktest.Lock, error) {
-	var nodes []redis.UniversalClient
-	for _, client := range env.Clients(noRetries) {
-		nodes = append(nodes, client)
-	}
-	lock, err := redlock.New(nodes, redlock.WithRand(env.Rand), redlock.WithClock(env.Clock()), redlock.WithBatchWait(0),
-		redlock.WithNodeTimeout(env.NodeTimeout), redlock.WithRetryDelay(env.RetryMin, env.RetryMax), redlock.WithTries(env.Tries))
-	return &goodLock{lock, env.TTL}, err
-}
-
-func noRetries(o *redis.Options) {
-	o.MaxRetries, o.ContextTimeoutEnabled, o.PoolSize = -1, true, 256
-}
-
-type goodLock struct {
-	*redlock.Redlock
-	ttl time.Duration
-}
-
-func (l *goodLock) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
-	lease, err := l.Redlock.Acquire(ctx, key, l.ttl)
-	if err != nil {
-		return nil, err
-	}
-	return lease, nil
-}
-
-// majority asks all servers one after another and counts, and looks at no clock.
-func majority(env locktest.Env) (locktest.Lock, error) {
-	return &counting{env.Clients(noRetries), env}, nil
-}
-
-type counting struct {
-	nodes []*redis.Client
-	env   locktest.Env
-}
-
-func (l *counting) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
-	random := make([]byte, 16)
-	if _, err := io.ReadFull(l.env.Rand, random); err != nil {
-		return nil, err
-	}
-	lease := &countingLease{l, key, hex.EncodeToString(random)}
-	answers := make(chan bool, len(l.nodes))
-	for _, node := range l.nodes {
-		go func() {
-			ok, _ := node.SetNX(ctx, key, lease.token, l.env.TTL).Result()
-			answers <- ok
-		}()
-	}
-	yes := 0
-	for n := range l.nodes {
-		if <-answers {
-			yes++
-		}
-		if yes > len(l.nodes)/2 {
-			return lease, nil
-		}
-		if n+1-yes > len(l.nodes)/2 {
-			break
-		}
-	}
-	_ = lease.Release(context.WithoutCancel(ctx))
-	return nil, locktest.ErrHeld
-}
-
-type countingLease struct {
-	*counting
-	key, token string
-}
-
-func (l *countingLease) Token() string { return l.token }
-
-func (l *countingLease) Release(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.env.NodeTimeout)
-	defer cancel()
-	var asked sync.WaitGroup
-	for _, node := range l.nodes {
-		asked.Go(func() { compareAndDelete.Eval(ctx, node, []string{l.key}, l.token) })
-	}
-	asked.Wait()
-	return nil
-}
-
-var compareAndDelete = redis.NewScript(`
-if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
-return 0`)
 
 // misbehaving does something bad when the lock is refused for the first time by a
 // client that is alone with it: in restart-without-persistence, not where clients
@@ -262,6 +169,35 @@ func (l *watchedLease) Release(ctx context.Context) error {
 	return l.Lease.Release(ctx)
 }
 
+// renewing is SETNX with a goroutine that prolongs the key, until the lease is released or its client ends; or for ever.
+func renewing(ends bool) locktest.New {
+	return func(env locktest.Env) (locktest.Lock, error) {
+		client := env.Client(0)
+		return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+			if taken, err := client.SetNX(ctx, key, "taken", env.TTL).Result(); err != nil || !taken {
+				return nil, locktest.ErrHeld
+			}
+			kept, cancel := context.WithCancel(env.Context())
+			if !ends {
+				kept, cancel = context.Background(), func() {}
+			}
+			go func() {
+				for kept.Err() == nil {
+					select {
+					case <-kept.Done():
+					case <-time.After(env.TTL / 3):
+						client.PExpire(kept, key, env.TTL)
+					}
+				}
+			}()
+			return locktest.ReleaseFunc(func(ctx context.Context) error {
+				cancel()
+				return client.Del(ctx, key).Err()
+			}), nil
+		}), nil
+	}
+}
+
 var safety = locktest.Properties("mutual-exclusion")
 
 var few = locktest.Scenarios("healthy-contention", "restart-without-persistence")
@@ -277,8 +213,21 @@ func TestVictims(t *testing.T) {
 				locktest.Scenarios("healthy-contention", "slow-acquire", "pause-in-acquire", "late-release"),
 				locktest.Properties("mutual-exclusion"))
 		},
-		"plain-del":  func(t *testing.T) { locktest.Run(t, onOne(rand.Text, plain), safety) },
-		"same-token": func(t *testing.T) { locktest.Run(t, onOne(func() string { return "me" }, owned), safety) },
+		"expected-in-vain": func(t *testing.T) {
+			locktest.Run(t, majority, safety, locktest.Scenarios("healthy-contention"), locktest.Expect("healthy-contention", locktest.Violated))
+		},
+		"limit": func(t *testing.T) { locktest.Run(t, onOne(rand.Text, owned), safety, locktest.Scenarios("flushall")) },
+		"strict": func(t *testing.T) {
+			locktest.Run(t, onOne(rand.Text, owned), safety, locktest.Scenarios("flushall"), locktest.Strict())
+		},
+		"on-three": func(t *testing.T) {
+			locktest.Run(t, good, safety, locktest.Nodes(3), locktest.Scenarios("late-release", "quorum-erosion", "failover-lock"))
+		},
+		"extends-in-vain": func(t *testing.T) { locktest.Run(t, extendsInVain, few) },
+		"leaks":           func(t *testing.T) { locktest.Run(t, renewing(false), few) },
+		"renews":          func(t *testing.T) { locktest.Run(t, renewing(true), few) },
+		"plain-del":       func(t *testing.T) { locktest.Run(t, onOne(rand.Text, plain), safety) },
+		"same-token":      func(t *testing.T) { locktest.Run(t, onOne(func() string { return "me" }, owned), safety) },
 		"on-one-from-return": func(t *testing.T) {
 			locktest.Run(t, onOne(rand.Text, owned), safety, locktest.Believes(locktest.FromReturn))
 		},
@@ -292,7 +241,7 @@ func TestVictims(t *testing.T) {
 			locktest.Run(t, panicking, few, locktest.Explore(time.Minute))
 		},
 		"explored-on-one": func(t *testing.T) {
-			locktest.Run(t, onOne(rand.Text, owned), safety, few, locktest.Explore(5*time.Second))
+			locktest.Run(t, onOne(rand.Text, owned), safety, few, locktest.Believes(locktest.FromCall), locktest.Explore(5*time.Second))
 		},
 		"explored-in-real-time": func(t *testing.T) {
 			locktest.Run(t, good, locktest.On("local"), locktest.Explore(time.Minute))
@@ -323,11 +272,11 @@ func TestVictims(t *testing.T) {
 		},
 		"by-script-one-token": func(t *testing.T) {
 			locktest.Run(t, byScript(func() func() string { mine := rand.Text(); return func() string { return mine } }), safety,
-				locktest.Scenarios("late-release", "slow-acquire"))
+				locktest.Scenarios("late-release", "slow-acquire"), locktest.Believes(locktest.FromCall))
 		},
 		"by-script-fresh-tokens": func(t *testing.T) {
 			locktest.Run(t, byScript(func() func() string { return rand.Text }), safety,
-				locktest.Scenarios("late-release", "slow-acquire"))
+				locktest.Scenarios("late-release", "slow-acquire"), locktest.Believes(locktest.FromCall))
 		},
 		"deaf":  func(t *testing.T) { locktest.Run(t, deaf, locktest.Scenarios("cancelled-wait")) },
 		"stuck": func(t *testing.T) { locktest.Run(t, stuck, locktest.Scenarios("cancelled-wait")) },
@@ -379,7 +328,7 @@ func TestVictims(t *testing.T) {
 		"nothing-made": func(t *testing.T) {
 			locktest.Run(t, func(locktest.Env) (locktest.Lock, error) { return nil, nil })
 		},
-		"untold":           func(t *testing.T) { locktest.Run(t, majority, locktest.Believes(locktest.AsTold)) },
+		"untold":           func(t *testing.T) { locktest.Run(t, majority, locktest.Believes(locktest.ByLease)) },
 		"no-such-scenario": func(t *testing.T) { locktest.Run(t, majority, locktest.Scenarios("late-relase")) },
 		"no-such-property": func(t *testing.T) { locktest.Run(t, majority, locktest.Properties("exclusion")) },
 		"no-such-cluster":  func(t *testing.T) { locktest.Run(t, majority, locktest.On("moon")) },

@@ -29,7 +29,7 @@ func BenchmarkTrial(b *testing.B) {
 			spent := cpuTime(b) - before
 			require.NoError(b, err)
 			for _, t := range trials {
-				standing, why := t.Standing()
+				standing, why := t.Outcome()
 				require.Equal(b, AsExpected, standing, why)
 			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "trials/s")

@@ -81,7 +81,7 @@ func onlyLock(v scenarios.Variant) bool {
 	return v.Store == nil && v.Persistence == "" && v.Script == nil
 }
 
-func TestShowingWantsAContrast(t *testing.T) {
+func TestShowing_NeedsAContrast(t *testing.T) {
 	scenario := func(reference, without string, rules ...string) []*scenarios.Scenario {
 		return []*scenarios.Scenario{{Name: "s", Expect: map[string]string{checker.MutualExclusion: reference},
 			Variants: []scenarios.Variant{{Without: rules, Expect: map[string]string{checker.MutualExclusion: without}}}}}
@@ -106,18 +106,15 @@ func TestShowingWantsAContrast(t *testing.T) {
 func TestCatalogueInVirtualTime(t *testing.T) {
 	trials := 3
 	if testing.Short() {
-		trials = 1
+		trials = 1 // the other two are left to make test-all
 	}
 	runAsExpected(t, Options{Cluster: Virtual, Trials: trials, Seed: 1})
 }
 
 // What a row shows does not depend on how long leases last, but where it says so.
 func TestCatalogueAtOtherTTLs(t *testing.T) {
-	ttls := []time.Duration{300 * time.Millisecond, 30 * time.Second, 10 * time.Minute}
-	if testing.Short() {
-		ttls = ttls[:1]
-	}
-	for _, ttl := range ttls {
+	needs.Long(t, "it runs the catalogue at three TTLs")
+	for _, ttl := range []time.Duration{300 * time.Millisecond, 30 * time.Second, 10 * time.Minute} {
 		t.Run(ttl.String(), func(t *testing.T) {
 			runAsExpected(t, Options{Cluster: Virtual, Trials: 1, Seed: 1, TTL: ttl})
 		})
@@ -127,7 +124,7 @@ func TestCatalogueAtOtherTTLs(t *testing.T) {
 // TestCatalogueOnRealRedis takes about a minute: the waiting is real.
 func TestCatalogueOnRealRedis(t *testing.T) {
 	needRedis(t)
-	needs.Length(t)
+	needs.Long(t, "it runs the catalogue in real time")
 	runAsExpected(t, Options{Cluster: Local, Trials: 1, Seed: 1, Parallel: 3, Retries: DefaultRetries})
 }
 
@@ -177,15 +174,15 @@ func againstExpected(t *testing.T, jobs []Job, o Options) (undecided []Job, held
 	for i, trial := range trials {
 		job := jobs[i/o.Trials]
 		require.Equal(t, job.Name(), trial.Name())
-		switch standing, why := trial.Standing(); standing {
+		switch standing, why := trial.Outcome(); standing {
 		case AsExpected:
 		case Skipped:
 			t.Logf("%s: skipped: %s", trial.Name(), why)
 			countSkip(t, trial.Name(), o.Cluster)
-		case Undecided:
+		case Inconclusive:
 			t.Logf("%s, seed %d: %s: %s", trial.Name(), trial.Seed, standing, why)
 			undecided = append(undecided, job)
-			if stalled(trial.Results) {
+			if hasStall(trial.Results) {
 				heldUp++
 			}
 		default:
@@ -198,6 +195,7 @@ func againstExpected(t *testing.T, jobs []Job, o Options) (undecided []Job, held
 // The forms for locks on one node are no rows of the catalogue, which is for the
 // reference. It stands up to them as well.
 func TestFormsForOneNode(t *testing.T) {
+	needs.Long(t, "it runs the catalogue with a lock on one node")
 	list, err := scenarios.Catalogue()
 	require.NoError(t, err)
 	var jobs []Job
@@ -221,6 +219,9 @@ func TestFormsForOneNode(t *testing.T) {
 // processors there are and whatever else runs.
 func TestSameSeedSameHistory(t *testing.T) {
 	jobs := catalogue(t, Virtual)
+	if testing.Short() {
+		jobs = jobs[:len(jobs)/8] // all of them twice take a minute
+	}
 	was := runtime.GOMAXPROCS(0)
 	t.Cleanup(func() { runtime.GOMAXPROCS(was) })
 	first := histories(t, jobs, 1)

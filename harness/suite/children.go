@@ -29,10 +29,10 @@ type Children struct {
 	Command []string
 	// ProgressTimeout bounds how long a trial may make no progress; 0: DefaultProgressTimeout.
 	ProgressTimeout time.Duration
-	// Said takes what the children's locks write to stdout and stderr; nil: nobody.
-	Said io.Writer
+	// Stderr takes what the children's locks write to stdout and stderr; nil: nobody.
+	Stderr io.Writer
 
-	trials int // for how many a child is kept; 0: manyTrials
+	trials int // for how many a child is kept; 0: maxTrialsPerChild
 
 	mu   sync.Mutex
 	idle []*child
@@ -47,12 +47,12 @@ func (c *Children) Run(ctx context.Context, jobs []Job, o Options, observe func(
 		return nil, err
 	}
 	sweep(ctx)
-	return spread(ctx, jobs, o, func() executor {
+	return runAll(ctx, jobs, o, func() executor {
 		return &childRunner{children: c, options: o, progressTimeout: c.progressTimeout()}
 	}, observe), nil
 }
 
-func (c *Children) lifetime() int { return cmp.Or(c.trials, manyTrials) }
+func (c *Children) lifetime() int { return cmp.Or(c.trials, maxTrialsPerChild) }
 
 func (c *Children) progressTimeout() time.Duration {
 	if c.ProgressTimeout > 0 {
@@ -78,7 +78,7 @@ func (c *Children) take(parallel int) (*child, error) {
 		taken := c.idle[n-1]
 		c.idle = c.idle[:n-1]
 		c.mu.Unlock()
-		clear(taken.known)
+		clear(taken.sentRows)
 		return taken, nil
 	}
 	c.mu.Unlock()
@@ -90,7 +90,7 @@ func (c *Children) take(parallel int) (*child, error) {
 		}
 		command = []string{self, "trials"}
 	}
-	said := c.Said
+	said := c.Stderr
 	if said == nil {
 		said = io.Discard
 	}
@@ -114,9 +114,9 @@ type childRunner struct {
 	child           *child // nil: there is none at the moment
 }
 
-// try has a trial run in a child. One that finds in a child what an earlier trial
+// runTrial has a trial run in a child. One that finds in a child what an earlier trial
 // has left there, and dies of it, is run again in a new one.
-func (e *childRunner) try(ctx context.Context, t ticket) Result {
+func (e *childRunner) runTrial(ctx context.Context, t ticket) Result {
 	began := time.Now()
 	_, trial, ready := e.options.prepare(t)
 	if !ready {
@@ -124,9 +124,9 @@ func (e *childRunner) try(ctx context.Context, t ticket) Result {
 	}
 	for {
 		fresh := e.child == nil
-		done, err := e.ask(ctx, t)
-		var death *death
-		if !fresh && errors.As(err, &death) && death.inherited() {
+		done, err := e.runInChild(ctx, t)
+		var death *childExit
+		if !fresh && errors.As(err, &death) && death.causedByEarlierTrial() {
 			continue
 		}
 		if err == nil {
@@ -138,22 +138,37 @@ func (e *childRunner) try(ctx context.Context, t ticket) Result {
 		break
 	}
 	if trial.Failure != "" {
-		e.end() // whatever it was may have left something behind
+		e.endChild() // whatever it was may have left something behind
 	}
 	trial.Elapsed = time.Since(began)
 	return trial
 }
 
-// manyTrials is for how many trials a child is kept. Go 1.26 keeps some 350 bytes of each
+// referenceRow is the number of the row of a child that the reference is run in.
+const referenceRow = -1
+
+// runReference runs a trial of the reference in the same child.
+func (e *childRunner) runReference(ctx context.Context, j Job, o Options) Result {
+	own := e.options
+	defer func() { e.options = own }()
+	e.options = o
+	e.options.Parallel = own.parallel()
+	if e.child != nil {
+		delete(e.child.sentRows, referenceRow) // it is another each time
+	}
+	return e.runTrial(ctx, ticket{row: referenceRow, job: j})
+}
+
+// maxTrialsPerChild is for how many trials a child is kept. Go 1.26 keeps some 350 bytes of each
 // for ever (testing/synctest forgets which bubble a WaitGroup was of, and not the record of
 // that), and next to the limit of a child's memory its collector never rests: after 200,000
 // trials each took twice as long.
-const manyTrials = 50_000
+const maxTrialsPerChild = 50_000
 
-// ask has the child run a trial; an error says how it died of it.
-func (e *childRunner) ask(ctx context.Context, t ticket) (Result, error) {
+// runInChild has the child run a trial; an error says how it died of it.
+func (e *childRunner) runInChild(ctx context.Context, t ticket) (Result, error) {
 	if e.child != nil && e.child.trials >= e.children.lifetime() {
-		e.end()
+		e.endChild()
 	}
 	if e.child == nil {
 		child, err := e.children.take(e.options.parallel())
@@ -170,15 +185,15 @@ func (e *childRunner) ask(ctx context.Context, t ticket) (Result, error) {
 	return done, err
 }
 
-func (e *childRunner) end() {
+func (e *childRunner) endChild() {
 	if e.child != nil {
 		e.child.end()
 		e.child = nil
 	}
 }
 
-// leave gives the child back.
-func (e *childRunner) leave() {
+// finish gives the child back.
+func (e *childRunner) finish() {
 	if e.child != nil {
 		e.children.release(e.child)
 		e.child = nil

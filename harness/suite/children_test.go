@@ -13,11 +13,12 @@ import (
 
 	"lockproof/checker"
 	"lockproof/harness/history"
+	"lockproof/internal/needs"
 	"lockproof/scenarios"
 )
 
-// inChildren runs jobs in children that have so long to make progress.
-func inChildren(t *testing.T, timeout time.Duration, jobs []Job, o Options) []Result {
+// runInChildren runs jobs in children that have so long to make progress.
+func runInChildren(t *testing.T, timeout time.Duration, jobs []Job, o Options) []Result {
 	t.Helper()
 	c := &Children{ProgressTimeout: timeout}
 	defer c.Close()
@@ -36,14 +37,15 @@ func jobsOf(t *testing.T, o Options, names ...string) []Job {
 }
 
 // The whole catalogue gives the same trials and histories in children as in this process.
-func TestATrialInAChildIsTheTrial(t *testing.T) {
+func TestTrialInChild_EqualsTrialInProcess(t *testing.T) {
+	needs.Long(t, "it runs the catalogue in children and without")
 	o := Options{Cluster: Virtual, Trials: 1, Seed: 3, Out: t.TempDir()}
 	jobs := jobsOf(t, o)
 	here, err := Run(context.Background(), jobs, o, func(Result) {})
 	require.NoError(t, err)
 	elsewhere := o
 	elsewhere.Out = t.TempDir()
-	there := inChildren(t, 0, jobs, elsewhere)
+	there := runInChildren(t, 0, jobs, elsewhere)
 	require.Len(t, there, len(here))
 	for i := range here {
 		here[i].Elapsed, there[i].Elapsed = 0, 0
@@ -58,13 +60,13 @@ func TestATrialInAChildIsTheTrial(t *testing.T) {
 func TestEventsComeWithTheTrial(t *testing.T) {
 	o := Options{Cluster: Virtual, Trials: 1, Seed: 3}
 	jobs := jobsOf(t, o, "flushall", "clock-jump-forward")
-	for _, trial := range inChildren(t, 0, jobs, o) {
+	for _, trial := range runInChildren(t, 0, jobs, o) {
 		require.Nil(t, trial.Events, "nobody asked")
 	}
 	o.Events = true
 	here, err := Run(context.Background(), jobs, o, func(Result) {})
 	require.NoError(t, err)
-	there := inChildren(t, 0, jobs, o)
+	there := runInChildren(t, 0, jobs, o)
 	require.Len(t, there, len(here))
 	for i := range here {
 		require.Equal(t, history.TypeHeader, here[i].Events[0].Type)
@@ -86,7 +88,8 @@ func contents(t *testing.T, folder, name string) string {
 
 // A lock may do what it likes: it costs the trial that it does it in, and the rows
 // before and after it are judged.
-func TestAHostileLockCostsItsTrial(t *testing.T) {
+func TestHostileLock_FailsOnlyItsTrial(t *testing.T) {
+	needs.Long(t, "its locks hang, spin and eat memory in real time")
 	for name, words := range map[string]string{
 		"panics":          "panic: the lock is broken, in lockproof/harness/suite.init.func",
 		"panics-aside":    "panic: broken in the background",
@@ -103,15 +106,15 @@ func TestAHostileLockCostsItsTrial(t *testing.T) {
 			t.Parallel()
 			o := Options{Cluster: Virtual, Trials: 2, Seed: 5, Out: t.TempDir(), Parallel: 1}
 			jobs := jobsOf(t, o, "flushall")
-			jobs = append(jobs, Job{Scenario: jobs[0].Scenario, Lenient: true, Lock: name}, jobs[0])
+			jobs = append(jobs, Job{Scenario: jobs[0].Scenario, AllowBetter: true, Lock: name}, jobs[0])
 			timeout := 20 * time.Second
 			if strings.HasPrefix(words, "no progress in 1s") {
 				timeout = time.Second
 			}
-			trials := inChildren(t, timeout, jobs, o)
+			trials := runInChildren(t, timeout, jobs, o)
 			require.Len(t, trials, 6)
 			for i, trial := range trials {
-				standing, why := trial.Standing()
+				standing, why := trial.Outcome()
 				if i != 2 && i != 3 {
 					require.Equal(t, AsExpected, standing, why)
 					continue
@@ -127,13 +130,13 @@ func TestAHostileLockCostsItsTrial(t *testing.T) {
 
 // What one bubble leaves in the process ends the next one that finds it. That trial
 // is run again where nothing is left, and is the same as if it had been run alone.
-func TestATrialDoesNotDieOfAnother(t *testing.T) {
+func TestCrash_DoesNotFailTheNextTrial(t *testing.T) {
 	o := Options{Cluster: Virtual, Trials: 3, Seed: 5, Parallel: 1}
 	jobs := jobsOf(t, o, "flushall")
-	jobs[0].Lock, jobs[0].Lenient = "leaks", true
-	for _, trial := range inChildren(t, 0, jobs, o) {
-		standing, why := trial.Standing()
-		require.Equal(t, AsExpected, standing, why)
+	jobs[0].Lock, jobs[0].AllowBetter = "leaks", true
+	for _, trial := range runInChildren(t, 0, jobs, o) {
+		standing, why := trial.Outcome()
+		require.Equal(t, LimitOfClass, standing, why)
 	}
 }
 
@@ -160,22 +163,22 @@ func TestCancelReachesTheChildren(t *testing.T) {
 	trials, err = c.Run(context.Background(), jobsOf(t, o, "flushall"), o, func(Result) {})
 	require.NoError(t, err)
 	c.Close()
-	standing, why := trials[0].Standing()
+	standing, why := trials[0].Outcome()
 	require.Equal(t, AsExpected, standing, why)
 }
 
 // What a lock prints goes to whoever is to take it, and is no word of its child's.
-func TestWhatALockPrintsIsNotTheChilds(t *testing.T) {
+func TestLockOutput_DoesNotReachTheProtocol(t *testing.T) {
 	var said strings.Builder
 	o := Options{Cluster: Virtual, Trials: 1, Seed: 5, Parallel: 1}
 	jobs := jobsOf(t, o, "flushall")
-	jobs[0].Lock, jobs[0].Lenient = "prints", true
-	c := &Children{Said: &said}
+	jobs[0].Lock, jobs[0].AllowBetter = "prints", true
+	c := &Children{Stderr: &said}
 	trials, err := c.Run(context.Background(), jobs[:1], o, func(Result) {})
 	require.NoError(t, err)
 	c.Close()
-	standing, why := trials[0].Standing()
-	require.Equal(t, AsExpected, standing, why)
+	standing, why := trials[0].Outcome()
+	require.Equal(t, LimitOfClass, standing, why)
 	require.Contains(t, said.String(), "panic: just talking\n")
 	require.Contains(t, said.String(), "hello\n")
 }
@@ -185,16 +188,17 @@ func TestWhatALockPrintsIsNotTheChilds(t *testing.T) {
 func TestChildrenDoNotRemoveEachOthersFolders(t *testing.T) {
 	o := Options{Cluster: Virtual, Trials: 100, Seed: 1, Out: t.TempDir(), Parallel: 4}
 	jobs := jobsOf(t, o, "late-extension")
-	for _, trial := range inChildren(t, 0, jobs, o) {
+	for _, trial := range runInChildren(t, 0, jobs, o) {
 		require.Empty(t, trial.Failure)
 	}
 }
 
 // A child is replaced after many trials, and what comes of the next is what would have come of it.
 func TestAChildIsReplacedAfterManyTrials(t *testing.T) {
+	needs.Long(t, "it runs more trials than a child may")
 	o := Options{Cluster: Virtual, Trials: 5, Seed: 1, Parallel: 1}
 	jobs := jobsOf(t, o, "flushall")
-	long := inChildren(t, 0, jobs, o)
+	long := runInChildren(t, 0, jobs, o)
 	c := &Children{trials: 2}
 	t.Cleanup(c.Close)
 	short, err := c.Run(t.Context(), jobs, o, func(Result) {})

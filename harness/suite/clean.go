@@ -42,13 +42,13 @@ func Clean(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// sweepWithin bounds what a run does about what others have left.
-const sweepWithin = time.Minute
+// sweepTimeout bounds what a run does about what others have left.
+const sweepTimeout = time.Minute
 
 // sweep does in passing, when a run begins, what Clean does, but for images. That
 // it cannot be done is no reason not to run: `lockproof clean` tells the reason.
 func sweep(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, sweepWithin)
+	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	for _, k := range kinds.All {
 		if k.Sweep != nil {

@@ -81,7 +81,7 @@ func TestAVirtualRunSweepsForAll(t *testing.T) {
 	require.Zero(t, asked.Load(), "nothing was left on an engine")
 
 	record, folder = leave(t, engine)
-	require.Less(t, run(), sweepWithin/2)
+	require.Less(t, run(), sweepTimeout/2)
 	require.FileExists(t, record, "it is still to be done")
 	require.NoDirExists(t, folder)
 	require.NotZero(t, asked.Load())

@@ -12,8 +12,8 @@ import (
 	"lockproof/harness/locks"
 )
 
-// deeds are what hostile locks do when they are asked for the first time.
-var deeds = map[string]func(){
+// misdeeds are what hostile locks do when they are asked for the first time.
+var misdeeds = map[string]func(){
 	"panics":        func() { panic("the lock is broken") },
 	"panics-aside":  func() { go panic("broken in the background"); time.Sleep(time.Second) },
 	"exits-as-fine": func() { os.Exit(0) },
@@ -61,7 +61,7 @@ func init() {
 	if err != nil {
 		panic(err)
 	}
-	for name, deed := range deeds {
+	for name, deed := range misdeeds {
 		k := reference
 		k.Name, k.Doc = name, "a lock that takes the process down"
 		k.New = func(env locks.Env) (locks.Lock, error) {

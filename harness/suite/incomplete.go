@@ -15,9 +15,9 @@ type Incomplete struct {
 	CutShort []int `json:"cut_short,omitempty"` // they are there, and did not get to their end
 }
 
-// Gather finds out which slices there are: found gives each slice's number, and
+// FindIncomplete finds out which slices there are: found gives each slice's number, and
 // whether it was cut short. nil: all are there and whole.
-func Gather(count int, found map[int]bool) *Incomplete {
+func FindIncomplete(count int, found map[int]bool) *Incomplete {
 	m := &Incomplete{Slices: count}
 	for i := 1; i <= count; i++ {
 		switch cut, there := found[i]; {

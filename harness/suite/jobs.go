@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"lockproof/harness/locks"
+	"lockproof/harness/trial"
 	"lockproof/scenarios"
 )
 
@@ -14,9 +15,15 @@ type Job struct {
 	Variant  string
 	// Lenient: the row is judged against the reference's expectations although
 	// it runs another lock or does without a rule.
-	Lenient bool
-	Lock    string   // "": the scenario's own
-	Without []string // rules to do without, beside the variant's
+	AllowBetter bool
+	Lock        string   // "": the scenario's own
+	Without     []string // rules to do without, beside the variant's
+	// Mapped is the scenario on more servers that Scenario was made of; nil: Scenario is as it stands.
+	Mapped *scenarios.Scenario `json:"-"`
+	// Unfit says why the row has no form on as many servers as were asked for, "" if it has.
+	Unfit string
+	// Changes are an experiment's.
+	Changes trial.Changes
 	// Share is which of its trials are run; it is no part of what they are.
 	Share Share `json:"-"`
 }
@@ -39,14 +46,15 @@ func (o Options) Jobs(list []*scenarios.Scenario) ([]Job, error) {
 		return nil, err
 	}
 	if o.Lock == "" {
-		if err := o.changesAny(list); err != nil {
+		if err := o.checkRulesOfAny(list); err != nil {
 			return nil, err
 		}
 	}
 	var jobs []Job
 	for _, s := range list {
 		if o.Lock != "" || len(o.Without) > 0 {
-			jobs = append(jobs, Job{Scenario: s, Variant: o.form(s), Lenient: true, Lock: o.Lock, Without: o.Without})
+			j := Job{Scenario: s, Variant: o.singleNodeVariant(s), AllowBetter: true, Lock: o.Lock, Without: o.Without}
+			jobs = append(jobs, o.onNodes(j))
 			continue
 		}
 		jobs = append(jobs, Job{Scenario: s})
@@ -60,9 +68,31 @@ func (o Options) Jobs(list []*scenarios.Scenario) ([]Job, error) {
 	return jobs, nil
 }
 
-// form is the variant in which the lock is to run a scenario: as it stands, but for
+// onNodes is the row on as many servers as the lock has.
+func (o Options) onNodes(j Job) Job {
+	kind, err := locks.Find(o.Lock)
+	if err != nil || kind.Servers < 2 {
+		return j
+	}
+	switch form := j.Scenario.OnNodes(kind.Servers); {
+	case form == nil:
+		j.Unfit = fmt.Sprintf("the situation needs %s, and has no form on %d", servers(len(j.Scenario.Nodes)), kind.Servers)
+	case form != j.Scenario:
+		j.Mapped, j.Scenario = j.Scenario, form
+	}
+	return j
+}
+
+func servers(n int) string {
+	if n == 1 {
+		return "one server alone"
+	}
+	return fmt.Sprintf("%d servers", n)
+}
+
+// singleNodeVariant is the variant in which the lock is to run a scenario: as it stands, but for
 // locks on one node, where it has a form for these.
-func (o Options) form(s *scenarios.Scenario) string {
+func (o Options) singleNodeVariant(s *scenarios.Scenario) string {
 	if k, err := locks.Find(o.Lock); err != nil || !k.SingleNode || len(s.Nodes) == 1 {
 		return ""
 	}
@@ -71,11 +101,20 @@ func (o Options) form(s *scenarios.Scenario) string {
 
 // Skips says why a job would be skipped with these options, or "".
 func (o Options) Skips(j Job) (string, error) {
-	p, err := o.settle(j)
+	p, err := o.newPlan(j)
 	if err != nil {
 		return "", err
 	}
 	return p.Skip(), nil
+}
+
+// Hint says what the user can do so that a job that would be skipped is run, "" where nothing helps.
+func (o Options) Hint(j Job) string {
+	p, err := o.newPlan(j)
+	if err != nil {
+		return ""
+	}
+	return p.Hint()
 }
 
 // folder is the name of the folder that has the row's trials, which no other row

@@ -29,7 +29,7 @@ func TestJobsAreEveryScenarioWithItsVariants(t *testing.T) {
 	require.NoError(t, err)
 	var names []string
 	for _, j := range jobs {
-		require.False(t, j.Lenient)
+		require.False(t, j.AllowBetter)
 		names = append(names, j.Name())
 	}
 	require.Equal(t, []string{"healthy-contention", "healthy-contention, ten keys", "healthy-contention, with fencing tokens",
@@ -43,9 +43,9 @@ func TestJobsWithAnotherLockOrWithoutRulesAreScenariosAsTheyStand(t *testing.T) 
 		require.NoError(t, err)
 		require.Len(t, jobs, 2)
 		for _, j := range jobs {
-			require.True(t, j.Lenient, "no worse than the reference is as expected")
+			require.True(t, j.AllowBetter, "no worse than the reference is as expected")
 			require.Empty(t, j.Variant)
-			p, err := o.settle(j)
+			p, err := o.newPlan(j)
 			require.NoError(t, err)
 			require.Equal(t, history.Holds, p.Expect[checker.MutualExclusion])
 			require.Equal(t, o.Without, p.Without)
@@ -61,7 +61,7 @@ func TestAWorseLockDiffers(t *testing.T) {
 	for _, c := range []struct {
 		scenario string
 		o        Options
-		want     Standing
+		want     Outcome
 	}{
 		{"late-release", Options{Lock: "redsync"}, Differs},
 		{"late-release", Options{Without: []string{"FreshToken"}}, Differs},
@@ -74,7 +74,7 @@ func TestAWorseLockDiffers(t *testing.T) {
 		require.NoError(t, err)
 		trials, err := Run(t.Context(), jobs, c.o, func(Result) {})
 		require.NoError(t, err)
-		standing, why := trials[0].Standing()
+		standing, why := trials[0].Outcome()
 		require.Equal(t, c.want, standing, "%s with %+v: %s", c.scenario, c.o, why)
 		require.Equal(t, c.o.Without, trials[0].Without)
 	}

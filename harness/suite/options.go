@@ -46,11 +46,9 @@ type Options struct {
 	// Events asks for each trial's events with the trial, up to 50,000 of them: for who
 	// has no folder. Who runs many trials has no memory for that.
 	Events bool
-	// States asks for the states that each trial went through.
-	States bool
 	// Brief: of a property that is not violated nothing is told but the verdict. Who
 	// searches asks for trials by the thousand, and reads no more.
-	Brief bool
+	VerdictsOnly bool
 	// Notices takes what is to be said before the first trial begins, where that
 	// takes long; nil: nobody.
 	Notices io.Writer `json:"-"`
@@ -64,7 +62,7 @@ func (o Options) validate() error {
 		}
 	}
 	if o.Lock != "" {
-		if err := o.changes(o.Lock); err != nil {
+		if err := o.checkRules(o.Lock); err != nil {
 			return err
 		}
 	}
@@ -72,39 +70,41 @@ func (o Options) validate() error {
 	return err
 }
 
-// changes says why one of the rules that are to be off would change nothing of a lock.
-func (o Options) changes(lock string) error {
+// checkRules says why one of the rules that are to be off would change nothing of a lock.
+func (o Options) checkRules(lock string) error {
 	k, err := locks.Find(cmp.Or(lock, locks.Reference))
 	if err != nil {
 		return err
 	}
 	for _, rule := range o.Without {
-		if err := k.Off(rule); err != nil {
+		if err := k.CheckRule(rule); err != nil {
 			return fmt.Errorf("--without %s: %w", rule, err)
 		}
 	}
 	return nil
 }
 
-// changesAny says why the rules that are to be off would change nothing of any
+// checkRulesOfAny says why the rules that are to be off would change nothing of any
 // scenario's own lock, where no other is asked for.
-func (o Options) changesAny(list []*scenarios.Scenario) (err error) {
+func (o Options) checkRulesOfAny(list []*scenarios.Scenario) (err error) {
 	for _, s := range list {
-		if err = o.changes(s.Lock.Name); err == nil {
+		if err = o.checkRules(s.Lock.Name); err == nil {
 			return nil
 		}
 	}
 	return err
 }
 
-// settle makes the plan of a row's trials.
-func (o Options) settle(j Job) (*trial.Plan, error) {
+// newPlan makes the plan of a row's trials.
+func (o Options) newPlan(j Job) (*trial.Plan, error) {
 	kind, err := kinds.Find(o.Cluster)
 	if err != nil {
 		return nil, err
 	}
 	return trial.NewPlan(j.Scenario, trial.Settings{
-		On: kind, Choice: cluster.Choice{Server: o.Server, Image: o.Image}, Variant: j.Variant, Lock: j.Lock, Without: j.Without, TTL: o.TTL, Lenient: j.Lenient,
+		Unfit: j.Unfit,
+		On:    kind, Choice: cluster.Choice{Server: o.Server, Image: o.Image}, Variant: j.Variant, Lock: j.Lock, Without: j.Without, TTL: o.TTL, AllowBetter: j.AllowBetter,
+		Changes: j.Changes,
 	})
 }
 

@@ -30,14 +30,14 @@ func (p *Pool) Try(ctx context.Context, job Job, seed uint64) Result {
 	defer func() { p.runners <- r }()
 	r.options.Seed = seed
 	if r.child != nil {
-		clear(r.child.known) // every job is another
+		clear(r.child.sentRows) // every job is another
 	}
-	return r.try(ctx, ticket{job: job})
+	return r.runTrial(ctx, ticket{job: job})
 }
 
 // Close waits for the trials under way.
 func (p *Pool) Close() {
 	for range cap(p.runners) {
-		(<-p.runners).leave()
+		(<-p.runners).finish()
 	}
 }

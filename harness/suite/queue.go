@@ -12,9 +12,9 @@ type ticket struct {
 	// busy: its clients work in loops, and keep half a core busy; those of a
 	// script wait most of the time.
 	busy bool
-	// before is what came of it when it was held up beside others; nil: it was not. It
+	// firstAttempt is what came of it when it was held up beside others; nil: it was not. It
 	// has no other beside it any more.
-	before *Result
+	firstAttempt *Result
 }
 
 // queue hands tickets out in the order of the rows, with two exceptions. When as
@@ -25,7 +25,7 @@ type queue struct {
 	mu      sync.Mutex
 	changed sync.Cond // a trial has ended, or the queue is empty
 	waiting []ticket
-	held    []ticket // were held up
+	stalled []ticket // were held up
 	running int      // how many are under way
 	busy    int      // how many busy ones of these
 	closed  bool     // nothing more is handed out
@@ -49,7 +49,7 @@ func newQueue(jobs []Job, trials int) *queue {
 func (q *queue) next() (ticket, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for !q.closed && (len(q.waiting) > 0 || len(q.held) > 0) {
+	for !q.closed && (len(q.waiting) > 0 || len(q.stalled) > 0) {
 		if t, ready := q.ready(); ready {
 			q.running++
 			if t.busy {
@@ -72,21 +72,21 @@ func (q *queue) ready() (ticket, bool) {
 		q.waiting = q.waiting[1:]
 		return t, true
 	}
-	if len(q.waiting) > 0 || len(q.held) == 0 || q.running > 0 {
+	if len(q.waiting) > 0 || len(q.stalled) == 0 || q.running > 0 {
 		return ticket{}, false
 	}
-	t := q.held[0]
-	q.held = q.held[1:]
+	t := q.stalled[0]
+	q.stalled = q.stalled[1:]
 	return t, true
 }
 
 // done says that a ticket's trial is over.
-func (q *queue) done(t ticket) { q.over(t, nil) }
+func (q *queue) done(t ticket) { q.finish(t, nil) }
 
-// again says that a ticket's trial was held up: it is tried again, alone.
-func (q *queue) again(t ticket, came Result) { q.over(t, &came) }
+// retryAlone says that a ticket's trial was held up: it is tried again, alone.
+func (q *queue) retryAlone(t ticket, came Result) { q.finish(t, &came) }
 
-func (q *queue) over(t ticket, held *Result) {
+func (q *queue) finish(t ticket, held *Result) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.running--
@@ -94,30 +94,30 @@ func (q *queue) over(t ticket, held *Result) {
 		q.busy--
 	}
 	if held != nil {
-		t.before = held
-		q.held = append(q.held, t)
+		t.firstAttempt = held
+		q.stalled = append(q.stalled, t)
 	}
 	q.changed.Broadcast()
 }
 
-// empty throws away what is still waiting; what came of those that were held up stays.
-func (q *queue) empty() {
+// close throws away what is still waiting; what came of those that were held up stays.
+func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.waiting, q.closed = nil, true
 	q.changed.Broadcast()
 }
 
-// put takes back a ticket that was handed out too late to be used.
-func (q *queue) put(t ticket) {
-	if t.before != nil {
-		q.again(t, *t.before)
+// requeue takes back a ticket that was handed out too late to be used.
+func (q *queue) requeue(t ticket) {
+	if t.firstAttempt != nil {
+		q.retryAlone(t, *t.firstAttempt)
 	}
 }
 
-// left are those that were held up and have not been tried again.
-func (q *queue) left() []ticket {
+// remaining are those that were held up and have not been tried again.
+func (q *queue) remaining() []ticket {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.held
+	return q.stalled
 }

@@ -55,7 +55,7 @@ func TestOthersOvertakeBusyTrials(t *testing.T) {
 	require.Equal(t, 2, q.mustNext(t).row)
 }
 
-func TestWhoeverFindsBusyTrialsOnlyWaits(t *testing.T) {
+func TestQueue_WaitsWhenOnlyBusyTrialsRemain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 		q := aQueue("bbb")
@@ -71,7 +71,7 @@ func TestWhoeverFindsBusyTrialsOnlyWaits(t *testing.T) {
 		require.Equal(t, 1, second.row)
 		go func() { _, more = q.next() }()
 		synctest.Wait()
-		q.empty()
+		q.close()
 		synctest.Wait()
 		require.False(t, more, "who waits learns that there is nothing left")
 	})

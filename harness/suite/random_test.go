@@ -12,6 +12,7 @@ import (
 	"lockproof/checker"
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
+	"lockproof/internal/needs"
 	"lockproof/nemesis"
 	"lockproof/scenarios"
 )
@@ -21,6 +22,7 @@ import (
 // clocks run alike. A disagreement of the two oracles would be a failure of the
 // trial.
 func TestRandomWorkloadsNeverViolateMutualExclusion(t *testing.T) {
+	needs.Long(t, "it runs many random workloads")
 	held, faults := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		s := randomScenario(rt)
@@ -65,19 +67,19 @@ func randomScenario(t *rapid.T) *scenarios.Scenario {
 		}
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "faults") {
-		r := scenarios.Random{Among: s.Nodes, Fault: rapid.SampledFrom([]scenarios.Verb{
+		r := scenarios.Random{Candidates: s.Nodes, Fault: rapid.SampledFrom([]scenarios.Verb{
 			nemesis.Cut, nemesis.Delay, nemesis.Pause, nemesis.Kill, nemesis.PowerLoss, nemesis.Shutdown,
 		}).Draw(t, "fault")}
 		switch r.Fault {
 		case nemesis.Cut:
-			r.Among = links
+			r.Candidates = links
 			r.Direction = rapid.SampledFrom([]cluster.Direction{cluster.Both, cluster.ToNode, cluster.ToClient}).Draw(t, "direction")
 		case nemesis.Delay:
-			r.Among, r.By = links, ttls(t, "by", 0.005, 0.5)
+			r.Candidates, r.By = links, ttls(t, "by", 0.005, 0.5)
 		case nemesis.Pause:
-			r.Among = append(append([]string(nil), s.Nodes...), clients...)
+			r.Candidates = append(append([]string(nil), s.Nodes...), clients...)
 		}
-		r.Count = rapid.IntRange(1, len(r.Among)).Draw(t, "count")
+		r.Count = rapid.IntRange(1, len(r.Candidates)).Draw(t, "count")
 		r.Every = scenarios.Range{Min: ttls(t, "every", 0.2, 0.6), Max: ttls(t, "every", 0.7, 2)}
 		r.For = scenarios.Range{Min: ttls(t, "for", 0.01, 0.5), Max: ttls(t, "for", 0.6, 1.5)}
 		s.Nemesis = append(s.Nemesis, r)

@@ -45,7 +45,7 @@ script:
 			o := Options{Cluster: Virtual, Trials: 1, Seed: 1}
 			trials, err := Run(context.Background(), jobsOf(t, o, file), o, func(Result) {})
 			require.NoError(t, err)
-			standing, why := trials[0].Standing()
+			standing, why := trials[0].Outcome()
 			require.Equal(t, AsExpected, standing, why)
 		})
 	}

@@ -11,8 +11,8 @@ import (
 	"lockproof/scenarios"
 )
 
-// builtIn are the files of the catalogue's scenarios, by name.
-var builtIn = sync.OnceValue(func() map[string]string {
+// catalogueFiles are the files of the catalogue's scenarios, by name.
+var catalogueFiles = sync.OnceValue(func() map[string]string {
 	files := map[string]string{}
 	all, err := scenarios.Catalogue()
 	if err != nil {
@@ -29,14 +29,14 @@ var builtIn = sync.OnceValue(func() map[string]string {
 // names the lock.
 func (o Options) repeat(j Job, seed uint64) string {
 	what := j.Scenario.File
-	if file, found := builtIn()[j.Scenario.Name]; found && file == what {
+	if file, found := catalogueFiles()[j.Scenario.Name]; found && file == what {
 		what = j.Scenario.Name
 	}
 	lock := ""
 	switch k, err := locks.Find(j.Lock); {
 	case len(o.Worker) > 0:
 		lock = " --worker " + quoted(commandLine(o.Worker))
-	case err == nil && k.Foreign:
+	case err == nil && k.External:
 		what = ""
 	case j.Lock != "":
 		lock = " --lock " + j.Lock
@@ -63,11 +63,11 @@ func (o Options) repeat(j Job, seed uint64) string {
 	return fmt.Sprintf("%s --seed %d", command, seed)
 }
 
-// bare is what a shell takes as it stands.
-var bare = regexp.MustCompile(`^[\w./@%+=:,-]+$`)
+// shellSafe is what a shell takes as it stands.
+var shellSafe = regexp.MustCompile(`^[\w./@%+=:,-]+$`)
 
 func quoted(word string) string {
-	if bare.MatchString(word) {
+	if shellSafe.MatchString(word) {
 		return word
 	}
 	if !strings.ContainsAny(word, "'") {
@@ -76,11 +76,11 @@ func quoted(word string) string {
 	return strconv.Quote(word)
 }
 
-// commandLine is what foreign.Split parts into these words.
+// commandLine is what external.Split parts into these words.
 func commandLine(words []string) string {
 	parts := make([]string, len(words))
 	for i, word := range words {
-		if parts[i] = word; !bare.MatchString(word) {
+		if parts[i] = word; !shellSafe.MatchString(word) {
 			parts[i] = strconv.Quote(word)
 		}
 	}

@@ -8,12 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"lockproof/internal/needs"
 	"lockproof/scenarios"
 )
 
 // One seed gives one history, byte for byte, whatever ran in the process before:
 // random schedules give the same in one order, in another, and each alone.
 func TestOneSeedGivesOneHistory(t *testing.T) {
+	needs.Long(t, "it runs the whole catalogue twice")
 	const schedules = 50
 	draw := rapid.Custom(randomScenario)
 	var all []*scenarios.Scenario

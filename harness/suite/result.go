@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lockproof/checker"
+	"lockproof/checker/cause"
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
 )
@@ -25,9 +26,16 @@ type Result struct {
 	Expect map[string]string `json:"expect,omitempty"`
 	// Lenient: the expectations are the reference's, and this is another lock
 	// or a rule is off; a better verdict than expected is as expected.
-	Lenient bool `json:"lenient,omitempty"`
+	AllowBetter bool `json:"lenient,omitempty"`
 	// Skipped says why it was not run.
 	Skipped string `json:"skipped,omitempty"`
+	// Hint says what the user can do so that a row that was skipped is run; "" where nothing helps.
+	Hint string `json:"hint,omitempty"`
+	// Reference has the verdict of the reference of the lock's class, from the same seed in virtual time, on each
+	// property that a lock under test violated; nil: it was not measured.
+	Reference map[string]string `json:"reference,omitempty"`
+	// Remedies are the changes with which that reference keeps what is violated otherwise.
+	Remedies []string `json:"remedies,omitempty"`
 	// Failure says how the harness itself failed.
 	Failure string `json:"failure,omitempty"`
 	// Repeat is the command that runs the trial again, of one that is not as expected;
@@ -36,29 +44,29 @@ type Result struct {
 	// Hung: it failed because it made no progress any more.
 	Hung bool `json:"-"`
 	// lost: the cluster can run no other.
-	lost bool
+	clusterLost bool
 	// late: it failed because the engine or a server took too long.
-	late bool
+	timedOut bool
 	// held: it was held up, and is to be tried again when nothing runs beside it.
-	held bool
-	// Shown is what the lock can do, where it was for a lease to show.
-	Shown *locks.Abilities `json:"-"`
+	stalled bool
+	// Abilities is what the lock can do, where it was for a lease to show.
+	Abilities *locks.Abilities `json:"-"`
 	// Attempts is how many runs it took, more than one where the harness was held up, or the engine took too long.
 	Attempts int `json:"attempts,omitempty"`
 	// History is the file, relative to the output folder, if it was kept.
 	History string `json:"history,omitempty"`
+	// Causes are what experiments have shown of its violations, where they were asked for.
+	Causes []cause.Cause `json:"causes,omitempty"`
 	// Events are those of the history, in its order, where Options ask for them; nil if
 	// there are too many.
 	Events []history.Event `json:"-"`
-	// States are those that checker.States finds, where Options ask for them.
-	States []uint64 `json:"-"`
 	// Elapsed is real time; Simulated is the length of the run's own clock.
 	Elapsed   time.Duration `json:"elapsed"`
 	Simulated time.Duration `json:"simulated"`
 }
 
-// brief leaves of what is not violated the verdict and its cause.
-func (t *Result) brief() {
+// dropDetails leaves of what is not violated the verdict and its cause.
+func (t *Result) dropDetails() {
 	for i, r := range t.Results {
 		if r.Verdict != history.Violated {
 			t.Results[i] = checker.Result{Property: r.Property, Verdict: r.Verdict, Cause: r.Cause}
@@ -69,22 +77,24 @@ func (t *Result) brief() {
 // Name is that of the trial's row, as Job.Name gives it.
 func (t Result) Name() string { return rowName(t.Scenario, t.Variant) }
 
-// Standing is how a trial's verdicts compare with what was expected.
-type Standing string
+// Outcome is how a trial's verdicts compare with what was expected.
+type Outcome string
 
 // The standings, as they decide the exit code.
 const (
-	AsExpected   Standing = "as expected"
-	Differs      Standing = "differs"
-	Undecided    Standing = "inconclusive"
-	Skipped      Standing = "skipped"
-	HarnessError Standing = "failed"
+	AsExpected Outcome = "as expected"
+	Differs    Outcome = "differs"
+	// LimitOfClass: violated, and so it is for the reference of the lock's class.
+	LimitOfClass Outcome = "limit"
+	Inconclusive Outcome = "inconclusive"
+	Skipped      Outcome = "skipped"
+	HarnessError Outcome = "failed"
 )
 
 // worthKeeping: everything but a trial whose properties all hold, as they
 // should, and of those the first, to look at.
 func worthKeeping(t Result) bool {
-	if standing, _ := t.Standing(); t.Trial == 0 || standing != AsExpected {
+	if standing, _ := t.Outcome(); t.Trial == 0 || standing != AsExpected {
 		return true
 	}
 	for property := range t.Expect {
@@ -103,4 +113,23 @@ func (t Result) verdict(property string) string {
 		}
 	}
 	return ""
+}
+
+// CauseOf is what experiments have shown of the violation of a property, nil where none were made.
+func (t Result) CauseOf(property string) *cause.Cause {
+	i := slices.IndexFunc(t.Causes, func(c cause.Cause) bool { return c.Property == property })
+	if i < 0 {
+		return nil
+	}
+	return &t.Causes[i]
+}
+
+// Explain adds a cause to the trial's, and its point of no return to the violation.
+func (t *Result) Explain(c cause.Cause) {
+	t.Causes = append(t.Causes, c)
+	for i, r := range t.Results {
+		if r.Property == c.Property && len(r.Violations) > 0 {
+			t.Results[i].Violations[0].PointOfNoReturn = c.PointOfNoReturn
+		}
+	}
 }

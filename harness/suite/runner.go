@@ -30,7 +30,7 @@ type runner struct {
 }
 
 // performer runs a trial once, into a journal.
-type performer func(ctx context.Context, p *trial.Plan, t *Result, j *trial.Journal) (trial.Shown, error)
+type performer func(ctx context.Context, p *trial.Plan, t *Result, j *trial.Journal) (trial.Observed, error)
 
 // newRunner gets ready what the clusters share; or it says what they lack.
 func newRunner(ctx context.Context, o Options) (*runner, error) {
@@ -44,7 +44,7 @@ func newRunner(ctx context.Context, o Options) (*runner, error) {
 	}
 	choice := cluster.Choice{Server: o.Server, Image: o.Image, Worker: o.Worker}
 	if lock, err := locks.Find(o.Lock); err == nil {
-		choice.Stranger = lock.Program
+		choice.External = lock.Program
 	}
 	maker, err := kind.Open(ctx, choice, notices)
 	if err != nil && ctx.Err() != nil {
@@ -53,49 +53,62 @@ func newRunner(ctx context.Context, o Options) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	perform := func(ctx context.Context, p *trial.Plan, t *Result, j *trial.Journal) (trial.Shown, error) {
+	perform := func(ctx context.Context, p *trial.Plan, t *Result, j *trial.Journal) (trial.Observed, error) {
 		return trial.Run(ctx, p, maker, t.Trial, t.Seed, j)
 	}
 	return &runner{options: o, perform: perform, close: maker.Close}, nil
 }
 
-// leave does nothing: what the clusters share ends with the suite.
-func (r *runner) leave() {}
+// finish does nothing: what the clusters share ends with the suite.
+func (r *runner) finish() {}
 
 // prepare settles what a ticket is for; it is not ready if the trial has failed
 // or been skipped by that.
 func (o Options) prepare(t ticket) (p *trial.Plan, result Result, ready bool) {
 	result = Result{
 		Scenario: t.job.Scenario.Name, Variant: t.job.Variant, Cluster: o.Cluster, Trial: t.trial,
-		Seed: o.Seed + uint64(t.trial), Lenient: t.job.Lenient,
+		Seed: o.Seed + uint64(t.trial), AllowBetter: t.job.AllowBetter,
 	}
-	p, err := o.settle(t.job)
+	p, err := o.newPlan(t.job)
 	if err != nil {
 		result.Failure = err.Error()
 		return nil, result, false
 	}
 	result.Lock, result.Without, result.Expect = p.Lock.Name, p.Without, p.Expect
-	result.Skipped = p.Skip()
+	result.Skipped, result.Hint = p.Skip(), ""
+	if result.Skipped != "" {
+		result.Hint = p.Hint()
+	}
 	return p, result, result.Skipped == ""
 }
 
-// try runs one trial. One in which the harness or the engine was held up is to be tried
+// runReference runs a trial in this process.
+func (r *runner) runReference(ctx context.Context, j Job, o Options) Result {
+	other, err := newRunner(ctx, o)
+	if err != nil {
+		return Result{Failure: err.Error()}
+	}
+	defer other.close()
+	return other.runTrial(ctx, ticket{job: j})
+}
+
+// runTrial runs one trial. One in which the harness or the engine was held up is to be tried
 // again, when no other runs beside it; then it is, as often as the options say.
-func (r *runner) try(ctx context.Context, t ticket) Result {
+func (r *runner) runTrial(ctx context.Context, t ticket) Result {
 	began := time.Now()
 	p, result, ready := r.options.prepare(t)
 	if !ready {
 		return result
 	}
 	var spent time.Duration
-	if t.before != nil {
-		result.Attempts, spent = t.before.Attempts, t.before.Elapsed
+	if t.firstAttempt != nil {
+		result.Attempts, spent = t.firstAttempt.Attempts, t.firstAttempt.Elapsed
 	}
 	for {
 		result.Attempts++
 		r.attempt(ctx, t.job, p, &result)
-		result.held = (stalled(result.Results) || result.late && !result.lost) && result.Attempts <= r.options.Retries
-		if !result.held || t.before == nil || ctx.Err() != nil {
+		result.stalled = (hasStall(result.Results) || result.timedOut && !result.clusterLost) && result.Attempts <= r.options.Retries
+		if !result.stalled || t.firstAttempt == nil || ctx.Err() != nil {
 			result.Elapsed = spent + time.Since(began)
 			return result
 		}
@@ -104,14 +117,14 @@ func (r *runner) try(ctx context.Context, t ticket) Result {
 
 // attempt runs a trial once, judges it, and keeps its history if that is worth it.
 func (r *runner) attempt(ctx context.Context, job Job, p *trial.Plan, result *Result) {
-	result.Results, result.Failure, result.Skipped, result.History, result.Events, result.late = nil, "", "", "", nil, false
+	result.Results, result.Failure, result.Skipped, result.History, result.Events, result.timedOut = nil, "", "", "", nil, false
 	journal, err := r.journal(job, result.Trial)
 	if err != nil {
 		result.Failure = err.Error()
 		return
 	}
 	shown, err := r.perform(ctx, p, result, journal)
-	result.Server, result.Shown = shown.Server, shown.Lock
+	result.Server, result.Abilities = shown.Server, shown.Lock
 	endErr := journal.End()
 	result.Simulated = journal.Length()
 	switch refusal, refused := errors.AsType[*locks.Error](err); {
@@ -120,10 +133,10 @@ func (r *runner) attempt(ctx context.Context, job Job, p *trial.Plan, result *Re
 	case err != nil && ctx.Err() == nil:
 		result.Failure = err.Error()
 		var lost *cluster.Lost
-		result.lost = errors.As(err, &lost)
-		result.late = kinds.RealTime(r.options.Cluster) &&
+		result.clusterLost = errors.As(err, &lost)
+		result.timedOut = kinds.RealTime(r.options.Cluster) &&
 			(errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded))
-	case err != nil && !journal.Begun():
+	case err != nil && !journal.HasHeader():
 		// It was called off before it had a cluster: there is nothing to judge.
 	default:
 		if result.Results, err = trial.Judge(journal); err != nil {
@@ -134,26 +147,23 @@ func (r *runner) attempt(ctx context.Context, job Job, p *trial.Plan, result *Re
 		result.Failure = endErr.Error()
 	}
 	if r.options.Events {
-		result.Events = journal.Few()
+		result.Events = journal.ShortHistory()
 	}
-	if r.options.States {
-		result.States = checker.States(journal.Few())
+	if r.options.VerdictsOnly {
+		result.dropDetails()
 	}
-	if r.options.Brief {
-		result.brief()
-	}
-	result.History = journal.Settle(result.Skipped == "" && worthKeeping(*result))
+	result.History = journal.KeepOrRemove(result.Skipped == "" && worthKeeping(*result))
 }
 
 // journal makes the journal of one attempt at a row's trial; without an output
 // folder it has no file.
 func (r *runner) journal(job Job, number int) (*trial.Journal, error) {
-	return trial.NewJournal(trial.Record{
+	return trial.NewJournal(trial.JournalOptions{
 		Root: r.options.Out, Path: filepath.Join("trials", job.folder(), fmt.Sprintf("%03d", number), "history.jsonl"),
 		Virtual: !kinds.RealTime(r.options.Cluster), Progress: r.progress, BeforeLong: dropBallast,
 	})
 }
 
-func stalled(results []checker.Result) bool {
+func hasStall(results []checker.Result) bool {
 	return slices.ContainsFunc(results, func(r checker.Result) bool { return r.Cause == checker.Stalled })
 }

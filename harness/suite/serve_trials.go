@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// paceEvery is how often a child says how far it has got.
-	paceEvery = 250 * time.Millisecond
-	// memoryEvery is how often it looks how much memory it has.
-	memoryEvery = 25 * time.Millisecond
+	// progressInterval is how often a child says how far it has got.
+	progressInterval = 250 * time.Millisecond
+	// memoryInterval is how often it looks how much memory it has.
+	memoryInterval = 25 * time.Millisecond
 	// childMemory is how much memory a child may have. A trial that makes as many
 	// events as it may, and is judged, needs half of it.
 	childMemory = 1 << 30
@@ -30,15 +30,15 @@ const (
 // its memory is more than a machine can be asked for.
 func ServeTrials(in io.Reader, out io.Writer) error {
 	os.Stdout, os.Stdin = os.Stderr, nil // a lock that prints must not talk to whoever reads out
-	s := &server{out: json.NewEncoder(out), progress: &trial.Progress{}, orders: make(chan order)}
-	go s.read(waiting(in))
-	go s.beat()
+	s := &server{out: json.NewEncoder(out), progress: &trial.Progress{}, requests: make(chan request)}
+	go s.read(nonBlocking(in))
+	go s.reportProgress()
 	go s.watchMemory()
 	memory := tuneCollector()
 	defer memory.end()
 	loadBallast()
-	jobs := map[int]order{}
-	for o := range s.orders {
+	jobs := map[int]request{}
+	for o := range s.requests {
 		if o.Job != nil {
 			jobs[o.Row] = o
 		}
@@ -51,14 +51,15 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 			return err
 		}
 		r.progress = s.progress
+		SeedRandomness(known.Options.Seed + uint64(o.Trial))
 		s.progress.Begin()
-		done := r.try(o.ctx, ticket{row: o.Row, trial: o.Trial, job: *known.Job})
+		done := r.runTrial(o.ctx, ticket{row: o.Row, trial: o.Trial, job: *known.Job})
 		s.progress.End()
 		if err := r.close(); err != nil && done.Failure == "" {
 			done.Failure = err.Error()
 		}
 		memory.allow()
-		if err := s.say(reply{Trial: &done, Events: done.Events, States: done.States, Shown: done.Shown}); err != nil {
+		if err := s.send(response{Trial: &done, Events: done.Events, Abilities: done.Abilities}); err != nil {
 			return err
 		}
 	}
@@ -67,13 +68,13 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 
 type server struct {
 	progress *trial.Progress
-	orders   chan order
+	requests chan request
 
 	mu  sync.Mutex
 	out *json.Encoder
 }
 
-func (s *server) say(r reply) error {
+func (s *server) send(r response) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.out.Encode(r)
@@ -85,13 +86,13 @@ func (s *server) read(in io.Reader) {
 	decoder := json.NewDecoder(bufio.NewReader(in))
 	ctx, cancel := context.WithCancel(context.Background())
 	for {
-		var o order
+		var o request
 		err := decoder.Decode(&o)
 		switch {
 		case err == io.EOF:
 			os.Exit(0)
 		case err != nil:
-			_ = s.say(reply{Last: fmt.Sprintf("it was told what it cannot read: %v", err)})
+			_ = s.send(response{FinalError: fmt.Sprintf("it was told what it cannot read: %v", err)})
 			os.Exit(1)
 		case o.Cancel:
 			cancel()
@@ -100,16 +101,16 @@ func (s *server) read(in io.Reader) {
 				ctx, cancel = context.WithCancel(context.Background())
 			}
 			o.ctx = ctx
-			s.orders <- o
+			s.requests <- o
 		}
 	}
 }
 
-// beat says how far the trial under way has got.
-func (s *server) beat() {
-	for range time.Tick(paceEvery) {
+// reportProgress says how far the trial under way has got.
+func (s *server) reportProgress() {
+	for range time.Tick(progressInterval) {
 		if p, busy := s.progress.Read(); busy {
-			_ = s.say(reply{Progress: &p}) // if nobody listens, the input ends as well
+			_ = s.send(response{Progress: &p}) // if nobody listens, the input ends as well
 		}
 	}
 }
@@ -117,9 +118,9 @@ func (s *server) beat() {
 // watchMemory ends the process when it has too much. No limit of the system's
 // does: Go reserves far more than it uses, on every system in another way.
 func (s *server) watchMemory() {
-	for range time.Tick(memoryEvery) {
+	for range time.Tick(memoryInterval) {
 		if has := memoryInUse(); has > childMemory {
-			_ = s.say(reply{Last: fmt.Sprintf("it had more than %d MB of memory, the most that a trial may take", childMemory>>20)})
+			_ = s.send(response{FinalError: fmt.Sprintf("it had more than %d MB of memory, the most that a trial may take", childMemory>>20)})
 			os.Exit(1)
 		}
 	}

@@ -33,7 +33,7 @@ var sliceForm = regexp.MustCompile(`^([0-9]{1,5})/([0-9]{1,5})$`)
 func ParseSlice(text string) (Slice, error) {
 	m := sliceForm.FindStringSubmatch(text)
 	if m == nil {
-		return Slice{}, fmt.Errorf("%q is no slice: write it as in 17/100, the 17th of a hundred", text)
+		return Slice{}, fmt.Errorf("invalid slice %q: want INDEX/COUNT, for example 17/100", text)
 	}
 	index, _ := strconv.Atoi(m[1]) // the form has digits only
 	count, _ := strconv.Atoi(m[2])
@@ -48,9 +48,9 @@ func ParseSlice(text string) (Slice, error) {
 
 func (s Slice) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
 
-// In puts the slice's number where a path has {slice}: a job that no shell starts cannot
+// ExpandPath puts the slice's number where a path has {slice}: a job that no shell starts cannot
 // do it by itself.
-func (s Slice) In(path string) string {
+func (s Slice) ExpandPath(path string) string {
 	return strings.ReplaceAll(path, "{slice}", strconv.Itoa(s.Index))
 }
 
@@ -65,12 +65,12 @@ func (o Options) Slice(jobs []Job, s Slice) ([]Job, error) {
 	order := make([]int, len(jobs))
 	running, each := 0, max(o.Trials, 1)
 	for i, j := range jobs {
-		p, err := o.settle(j)
+		p, err := o.newPlan(j)
 		if err != nil {
 			return nil, err
 		}
 		if p.Skip() == "" {
-			lengths[i] = length(p)
+			lengths[i] = estimatedDuration(p)
 			running += each
 		}
 		order[i] = i
@@ -87,7 +87,7 @@ func (o Options) Slice(jobs []Job, s Slice) ([]Job, error) {
 	}
 	var part []Job
 	for i, j := range jobs {
-		if j.Share = shares[i]; j.Share.Of(each) > 0 {
+		if j.Share = shares[i]; j.Share.Count(each) > 0 {
 			part = append(part, j)
 		}
 	}
@@ -98,8 +98,8 @@ func (o Options) Slice(jobs []Job, s Slice) ([]Job, error) {
 // after it. The zero value is all of them.
 type Share struct{ First, Step int }
 
-// Of is how many of so many trials are in the share.
-func (s Share) Of(trials int) int {
+// Count is how many of so many trials are in the share.
+func (s Share) Count(trials int) int {
 	return max(0, (trials-s.First+s.step()-1)/s.step())
 }
 
@@ -109,7 +109,7 @@ func (s Share) step() int { return max(s.Step, 1) }
 func (o Options) Planned(jobs []Job) int {
 	n := 0
 	for _, j := range jobs {
-		n += j.Share.Of(max(o.Trials, 1))
+		n += j.Share.Count(max(o.Trials, 1))
 	}
 	return n
 }
@@ -120,10 +120,10 @@ const (
 	acquireLength = 0.2                    // in TTLs: some acquires wait for a holder's expiry
 )
 
-// length is about how long a trial of the plan takes in real time: what its
+// estimatedDuration is about how long a trial of the plan takes in real time: what its
 // script waits for and what its workload lasts. It need not be right, only
 // alike for rows that are alike.
-func length(p *trial.Plan) time.Duration {
+func estimatedDuration(p *trial.Plan) time.Duration {
 	total := startLength
 	for _, s := range p.Script {
 		total += s.Wait.In(p.TTL)

@@ -62,11 +62,11 @@ func TestSlicesShareOutTheWhole(t *testing.T) {
 			planned += o.Planned(part)
 			var load time.Duration
 			for _, j := range part {
-				p, err := o.settle(j)
+				p, err := o.newPlan(j)
 				require.NoError(rt, err)
 				if p.Skip() == "" {
-					load += length(p) * time.Duration(j.Share.Of(o.Trials))
-					longest = max(longest, length(p))
+					load += estimatedDuration(p) * time.Duration(j.Share.Count(o.Trials))
+					longest = max(longest, estimatedDuration(p))
 				}
 			}
 			require.Positive(rt, load, "a slice with nothing to run")
@@ -131,11 +131,11 @@ func TestParseSlice(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Slice{17, 100}, good)
 	require.Equal(t, "17/100", good.String())
-	require.Equal(t, "out/17/x", good.In("out/{slice}/x"))
+	require.Equal(t, "out/17/x", good.ExpandPath("out/{slice}/x"))
 	for text, says := range map[string]string{
-		"": "as in 17/100", "2": "as in 17/100", "2/": "as in 17/100", "-1/4": "as in 17/100", "1/4/2": "as in 17/100", "1 /4": "as in 17/100",
+		"": "for example 17/100", "2": "for example 17/100", "2/": "for example 17/100", "-1/4": "for example 17/100", "1/4/2": "for example 17/100", "1 /4": "for example 17/100",
 		"0/4": "the slices of 4 are 1/4 to 4/4", "5/4": "the slices of 4 are 1/4 to 4/4",
-		"1/0": "from 1 to 10000 slices", "1/10001": "from 1 to 10000 slices", "1/999999": "as in 17/100",
+		"1/0": "from 1 to 10000 slices", "1/10001": "from 1 to 10000 slices", "1/999999": "for example 17/100",
 	} {
 		_, err := ParseSlice(text)
 		require.ErrorContains(t, err, says, "%q", text)

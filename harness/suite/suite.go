@@ -34,11 +34,11 @@ func Run(ctx context.Context, jobs []Job, o Options, observe func(Result)) ([]Re
 	if !kinds.RealTime(o.Cluster) {
 		loadBallast()
 	}
-	trials := spread(ctx, jobs, o, func() executor { return r }, func(t Result) {
+	trials := runAll(ctx, jobs, o, func() executor { return r }, func(t Result) {
 		memory.allow()
 		observe(t)
 	})
-	lost := slices.ContainsFunc(trials, func(t Result) bool { return t.lost })
+	lost := slices.ContainsFunc(trials, func(t Result) bool { return t.clusterLost })
 	if err := r.close(); err != nil && len(trials) > 0 && !lost { // what is lost has been told of
 		// The trials have been judged: what went wrong after them must not
 		// keep anybody from their report.
@@ -57,14 +57,16 @@ func failureOf(t *Result) error {
 
 // executor runs one trial after another.
 type executor interface {
-	try(ctx context.Context, t ticket) Result
-	leave() // there are no more
+	// runReference runs one trial of the reference of a lock's class in virtual time.
+	runReference(ctx context.Context, j Job, o Options) Result
+	runTrial(ctx context.Context, t ticket) Result
+	finish() // there are no more
 }
 
-// spread spreads the trials over as many executors as are to run side by side.
-func spread(ctx context.Context, jobs []Job, o Options, newExecutor func() executor, observe func(Result)) []Result {
+// runAll spreads the trials over as many executors as are to run side by side.
+func runAll(ctx context.Context, jobs []Job, o Options, newExecutor func() executor, observe func(Result)) []Result {
 	tickets := newQueue(jobs, o.Trials)
-	defer context.AfterFunc(ctx, tickets.empty)()
+	defer context.AfterFunc(ctx, tickets.close)()
 	type finished struct {
 		ticket
 		Result
@@ -75,7 +77,7 @@ func spread(ctx context.Context, jobs []Job, o Options, newExecutor func() execu
 		done []finished
 	)
 	settled := func(t ticket, result Result) {
-		if standing, _ := result.Standing(); standing != AsExpected && standing != Skipped {
+		if standing, _ := result.Outcome(); standing != AsExpected && standing != Skipped {
 			result.Repeat = o.repeat(t.job, result.Seed)
 		}
 		mu.Lock()
@@ -86,29 +88,33 @@ func spread(ctx context.Context, jobs []Job, o Options, newExecutor func() execu
 	for range o.parallel() {
 		wg.Go(func() {
 			runs := newExecutor()
-			defer runs.leave()
+			defer runs.finish()
 			for {
 				t, more := tickets.next()
 				if !more || ctx.Err() != nil {
-					tickets.put(t)
+					tickets.requeue(t)
 					return
 				}
-				result := runs.try(ctx, t)
-				if result.held && ctx.Err() == nil {
-					tickets.again(t, result)
+				result := runs.runTrial(ctx, t)
+				if !result.stalled {
+					checkMapped(ctx, runs, t.job, o, &result)
+					measureClass(ctx, runs, t.job, o, &result)
+				}
+				if result.stalled && ctx.Err() == nil {
+					tickets.retryAlone(t, result)
 					continue
 				}
 				settled(t, result)
 				tickets.done(t)
-				if result.lost {
-					tickets.empty() // all that are still to come would fail alike
+				if result.clusterLost {
+					tickets.close() // all that are still to come would fail alike
 				}
 			}
 		})
 	}
 	wg.Wait()
-	for _, t := range tickets.left() { // there was no time to try them again
-		settled(t, *t.before)
+	for _, t := range tickets.remaining() { // there was no time to try them again
+		settled(t, *t.firstAttempt)
 	}
 	slices.SortFunc(done, func(a, b finished) int {
 		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.ticket.trial, b.ticket.trial))

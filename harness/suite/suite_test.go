@@ -46,18 +46,18 @@ var stall = history.Event{Time: 15, Process: "harness", Type: history.TypeStall,
 
 // fakePerformer records what history says of each trial.
 func fakePerformer(history func(p *trial.Plan, t *Result) []history.Event) performer {
-	return func(_ context.Context, p *trial.Plan, t *Result, j *trial.Journal) (trial.Shown, error) {
+	return func(_ context.Context, p *trial.Plan, t *Result, j *trial.Journal) (trial.Observed, error) {
 		for _, e := range history(p, t) {
 			j.Record(e)
 		}
-		return trial.Shown{Server: "fake 1.0"}, nil
+		return trial.Observed{Server: "fake 1.0"}, nil
 	}
 }
 
 // runFake runs jobs with a performer of the test's.
 func runFake(ctx context.Context, o Options, jobs []Job, p performer, observe func(Result)) []Result {
 	r := &runner{options: o, perform: p}
-	return spread(ctx, jobs, o, func() executor { return r }, observe)
+	return runAll(ctx, jobs, o, func() executor { return r }, observe)
 }
 
 // onFake runs on a fake cluster of real time.
@@ -79,7 +79,7 @@ func TestTrialsComeBackInTheOrderOfTheJobs(t *testing.T) {
 	})
 	var names []string
 	for _, result := range trials {
-		standing, why := result.Standing()
+		standing, why := result.Outcome()
 		require.Equal(t, AsExpected, standing, why)
 		require.Equal(t, uint64(40+result.Trial), result.Seed)
 		require.Equal(t, 1, result.Attempts)
@@ -97,11 +97,11 @@ func TestAStalledTrialIsTriedAgain(t *testing.T) {
 		name     string
 		stalls   int
 		attempts int
-		want     Standing
+		want     Outcome
 	}{
 		{"never stalled", 0, 1, AsExpected},
 		{"stalled twice", 2, 3, AsExpected},
-		{"stalled every time", 99, 4, Undecided},
+		{"stalled every time", 99, 4, Inconclusive},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := onFake(1)
@@ -116,12 +116,12 @@ func TestAStalledTrialIsTriedAgain(t *testing.T) {
 			})
 			trials := runFake(context.Background(), o, []Job{plain("a")}, performer, func(Result) {})
 			require.Len(t, trials, 1)
-			standing, why := trials[0].Standing()
+			standing, why := trials[0].Outcome()
 			require.Equal(t, c.want, standing, why)
 			require.Equal(t, c.attempts, trials[0].Attempts)
 			require.Equal(t, c.attempts, tries)
 			events := readHistory(t, filepath.Join(o.Out, trials[0].History))
-			require.Equal(t, c.want == Undecided,
+			require.Equal(t, c.want == Inconclusive,
 				slices.ContainsFunc(events, func(e history.Event) bool { return e.Type == history.TypeStall }),
 				"the last attempt's history is kept, and no other's")
 		})
@@ -139,17 +139,17 @@ func readHistory(t *testing.T, name string) []history.Event {
 }
 
 func TestAClusterThatFailsIsAFailureOfTheHarness(t *testing.T) {
-	performer := func(_ context.Context, p *trial.Plan, _ *Result, _ *trial.Journal) (trial.Shown, error) {
+	performer := func(_ context.Context, p *trial.Plan, _ *Result, _ *trial.Journal) (trial.Observed, error) {
 		if p.Name == "a" {
-			return trial.Shown{}, errors.New("n3 did not start")
+			return trial.Observed{}, errors.New("n3 did not start")
 		}
-		return trial.Shown{}, nil // and no history
+		return trial.Observed{}, nil // and no history
 	}
 	trials := runFake(context.Background(), onFake(1), []Job{plain("a"), plain("b")}, performer, func(Result) {})
-	standing, why := trials[0].Standing()
+	standing, why := trials[0].Outcome()
 	require.Equal(t, HarnessError, standing)
 	require.Equal(t, "n3 did not start", why)
-	standing, why = trials[1].Standing()
+	standing, why = trials[1].Outcome()
 	require.Equal(t, HarnessError, standing)
 	require.Contains(t, why, "header")
 	require.Equal(t, 1, trials[1].Attempts)
@@ -159,19 +159,19 @@ func TestAClusterThatFailsIsAFailureOfTheHarness(t *testing.T) {
 func TestAClusterThatIsLostEndsTheRun(t *testing.T) {
 	o := onFake(5)
 	o.Parallel = 1
-	performer := func(_ context.Context, p *trial.Plan, result *Result, j *trial.Journal) (trial.Shown, error) {
+	performer := func(_ context.Context, p *trial.Plan, result *Result, j *trial.Journal) (trial.Observed, error) {
 		for _, e := range granted(p, result) {
 			j.Record(e)
 		}
 		if result.Trial == 1 {
-			return trial.Shown{}, fmt.Errorf("n3: %w",
+			return trial.Observed{}, fmt.Errorf("n3: %w",
 				&cluster.Lost{Cluster: docker.Name, Why: "the engine is gone", How: "start it again"})
 		}
-		return trial.Shown{}, nil
+		return trial.Observed{}, nil
 	}
 	trials := runFake(context.Background(), o, []Job{plain("a"), plain("b")}, performer, func(Result) {})
 	require.Len(t, trials, 2)
-	standing, why := trials[1].Standing()
+	standing, why := trials[1].Outcome()
 	require.Equal(t, HarnessError, standing)
 	require.Equal(t, "n3: the docker cluster is lost: the engine is gone; start it again", why)
 }
@@ -181,17 +181,17 @@ func TestCancelInMidRunGivesWhatWasSeen(t *testing.T) {
 	o := onFake(5)
 	o.Parallel, o.Out = 1, t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
-	performer := func(ctx context.Context, p *trial.Plan, result *Result, j *trial.Journal) (trial.Shown, error) {
+	performer := func(ctx context.Context, p *trial.Plan, result *Result, j *trial.Journal) (trial.Observed, error) {
 		events := granted(p, result)
 		for _, e := range events[:3] {
 			j.Record(e)
 		}
 		if result.Trial == 1 {
 			cancel()
-			return trial.Shown{}, ctx.Err()
+			return trial.Observed{}, ctx.Err()
 		}
 		j.Record(events[3])
-		return trial.Shown{}, nil
+		return trial.Observed{}, nil
 	}
 	trials := runFake(ctx, o, []Job{plain("a")}, performer, func(Result) {})
 	require.Len(t, trials, 2)
@@ -204,14 +204,14 @@ func TestCancelBeforeThereIsAClusterJudgesNothing(t *testing.T) {
 	o := onFake(5)
 	o.Parallel, o.Out = 1, t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
-	performer := func(ctx context.Context, _ *trial.Plan, _ *Result, _ *trial.Journal) (trial.Shown, error) {
+	performer := func(ctx context.Context, _ *trial.Plan, _ *Result, _ *trial.Journal) (trial.Observed, error) {
 		cancel()
-		return trial.Shown{}, ctx.Err()
+		return trial.Observed{}, ctx.Err()
 	}
 	trials := runFake(ctx, o, []Job{plain("a")}, performer, func(Result) {})
 	require.Len(t, trials, 1)
-	standing, why := trials[0].Standing()
-	require.Equal(t, Undecided, standing, why)
+	standing, why := trials[0].Outcome()
+	require.Equal(t, Inconclusive, standing, why)
 	require.Empty(t, trials[0].History, "there is no history of nothing")
 	require.NoDirExists(t, filepath.Join(o.Out, "trials", "a"))
 }
@@ -253,7 +253,7 @@ func TestCancelOfALongVirtualRunIsWoundUp(t *testing.T) {
 	require.FileExists(t, filepath.Join(o.Out, trials[0].History))
 }
 
-func TestOnlyWhatIsWorthItIsKept(t *testing.T) {
+func TestHistories_KeepsFirstAndViolated(t *testing.T) {
 	o := onFake(3)
 	o.Out = t.TempDir()
 	trials := runFake(context.Background(), o, []Job{plain("a")}, fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
@@ -275,18 +275,18 @@ func TestOnlyWhatIsWorthItIsKept(t *testing.T) {
 }
 
 // An alarm that did not ring is what a reader wants to look into most.
-func TestAViolationThatDidNotComeIsKept(t *testing.T) {
+func TestHistories_KeepsMissingViolation(t *testing.T) {
 	o := onFake(2)
 	o.Out = t.TempDir()
 	job := plain("a")
 	job.Scenario.Expect[checker.MutualExclusion] = history.Violated
 	trials := runFake(context.Background(), o, []Job{job}, fakePerformer(granted), func(Result) {})
-	standing, _ := trials[1].Standing()
+	standing, _ := trials[1].Outcome()
 	require.Equal(t, Differs, standing)
 	require.FileExists(t, filepath.Join(o.Out, trials[1].History))
 }
 
-func TestAnOutputFolderThatCannotBeIsAFailure(t *testing.T) {
+func TestUnwritableOutputFolder_IsAFailure(t *testing.T) {
 	o := onFake(1)
 	o.Out = filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(o.Out, nil, 0o600))
@@ -316,13 +316,13 @@ func TestRunSuiteRefusesWhatDoesNotExist(t *testing.T) {
 }
 
 // A lock that does not want to be set up so shows nothing, and breaks nothing.
-func TestALockThatRefusesIsSkippedInItsOwnWords(t *testing.T) {
+func TestRefusedSetup_IsSkippedWithTheLocksReason(t *testing.T) {
 	o := Options{Cluster: Virtual, Trials: 1, Seed: 1, Out: t.TempDir()}
 	jobs := jobsOf(t, o, "flushall")
-	jobs[0].Lock, jobs[0].Lenient = "refuses", true
+	jobs[0].Lock, jobs[0].AllowBetter = "refuses", true
 	trials, err := Run(context.Background(), jobs, o, func(Result) {})
 	require.NoError(t, err)
-	standing, why := trials[0].Standing()
+	standing, why := trials[0].Outcome()
 	require.Equal(t, Skipped, standing, why)
 	require.Equal(t, "refuses refuses this setup: a TTL of a second is too short for me", why)
 	require.Empty(t, trials[0].History)
@@ -330,7 +330,7 @@ func TestALockThatRefusesIsSkippedInItsOwnWords(t *testing.T) {
 
 // What an asynchronous step must come to is asked for whether anybody awaits it
 // or not.
-func TestAnUnmetMustIsInconclusiveAwaitedOrNot(t *testing.T) {
+func TestUnmetMust_IsInconclusive(t *testing.T) {
 	for _, await := range []string{"", "  - await: c1\n"} {
 		file := filepath.Join(t.TempDir(), "unmet.yaml")
 		require.NoError(t, os.WriteFile(file, []byte(`name: unmet
@@ -347,15 +347,15 @@ script:
 		o := Options{Cluster: Virtual, Trials: 1, Seed: 1}
 		trials, err := Run(context.Background(), jobsOf(t, o, file), o, func(Result) {})
 		require.NoError(t, err)
-		standing, why := trials[0].Standing()
-		require.Equal(t, Undecided, standing, why)
+		standing, why := trials[0].Outcome()
+		require.Equal(t, Inconclusive, standing, why)
 		require.Contains(t, why, "c1's acquire had to be fail and was ok", "%q", await)
 	}
 }
 
 // What is violated although a step did not come out as it had to is not what the
 // scenario means to show.
-func TestAViolationOfAnUnmetScriptIsNotAsExpected(t *testing.T) {
+func TestUnmetScript_ViolationIsNotAsExpected(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "unmet.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(`name: unmet
 title: a flush between two leases, and a step that cannot be met
@@ -375,8 +375,8 @@ expect: {mutual-exclusion: violated}
 	o := Options{Cluster: Virtual, Trials: 1, Seed: 1}
 	trials, err := Run(context.Background(), jobsOf(t, o, file), o, func(Result) {})
 	require.NoError(t, err)
-	standing, why := trials[0].Standing()
-	require.Equal(t, Undecided, standing, why)
+	standing, why := trials[0].Outcome()
+	require.Equal(t, Inconclusive, standing, why)
 	require.Equal(t, history.Violated, trials[0].verdict(checker.MutualExclusion))
 	require.Contains(t, why,
 		"violated, but not as the scenario means to show: step 4 (extend c1): unmet: c1's extend had to be ok and was fail")

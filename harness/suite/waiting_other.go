@@ -4,5 +4,5 @@ package suite
 
 import "io"
 
-// waiting gives an input as it is: see the other systems.
-func waiting(in io.Reader) io.Reader { return in }
+// nonBlocking gives an input as it is: see the other systems.
+func nonBlocking(in io.Reader) io.Reader { return in }

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// waiting gives an input for which a goroutine can wait without a processor. For a
+// nonBlocking gives an input for which a goroutine can wait without a processor. For a
 // file that blocks it holds one until the runtime notices, some ten milliseconds:
 // as long as a trial takes, where there is one processor.
-func waiting(in io.Reader) io.Reader {
+func nonBlocking(in io.Reader) io.Reader {
 	file, ok := in.(*os.File)
 	if !ok {
 		return in

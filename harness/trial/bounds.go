@@ -6,16 +6,16 @@ import (
 	"lockproof/harness/history"
 )
 
-// freeMargin is what a waiting client may lose to round trips and scheduling,
+// freeBoundMargin is what a waiting client may lose to round trips and scheduling,
 // in TTLs, on top of what the bound is made of.
-const freeMargin = 0.25
+const freeBoundMargin = 0.25
 
 // bounds are what the liveness properties promise: by default a lock is free
 // again one TTL after its holder has gone, plus one retry. The time for which nodes
 // are kept away is no part of it: while they are, the checker's clock stands still.
 func (p *Plan) bounds() history.Bounds {
-	free := p.TTL + time.Duration(freeMargin*float64(p.TTL)) + p.retry()
-	b := history.Bounds{Free: int64(free), Grant: int64(p.TTL / 2), Release: int64(p.TTL / 2), Cancel: int64(p.cancelled())}
+	free := p.TTL + time.Duration(freeBoundMargin*float64(p.TTL)) + p.maxRetryDelay()
+	b := history.Bounds{Free: int64(free), Grant: int64(p.TTL / 2), Release: int64(p.TTL / 2), Cancel: int64(p.cancelBound())}
 	if s := p.Bounds.Free; !s.IsZero() {
 		b.Free = int64(s.In(p.TTL))
 	}
@@ -32,16 +32,16 @@ func (p *Plan) bounds() history.Bounds {
 	return b
 }
 
-func (p *Plan) retry() time.Duration {
+func (p *Plan) maxRetryDelay() time.Duration {
 	r := run{plan: p}
 	return r.options().RetryMax
 }
 
-// cancelled is how long an acquire may go on once its caller has given up: it may end the
+// cancelBound is how long an acquire may go on once its caller has given up: it may end the
 // round that is under way, and give back what it has, on one node after the other, each
 // for as long as a node is waited for. A lock that waits for all of them at once needs
 // two node timeouts.
-func (p *Plan) cancelled() time.Duration {
+func (p *Plan) cancelBound() time.Duration {
 	r := run{plan: p}
 	return p.TTL/2 + 2*time.Duration(len(p.Nodes))*r.options().NodeTimeout
 }

@@ -22,31 +22,31 @@ type clientGroup struct {
 	cluster cluster.Cluster
 	record  func(history.Event)
 
-	mu      sync.Mutex
-	members map[string]*member
-	serial  int
-	waiting map[int]chan client.Message // by serial
-	written map[string]bool             // the keys whose registers at the store were written to
-	broken  chan struct{}               // closed once a client itself has failed
-	lock    *locks.Abilities            // what a lock has shown that it can do, nil if none has
+	mu          sync.Mutex
+	members     map[string]*member
+	serial      int
+	replies     map[int]chan client.Message // by serial
+	writtenKeys map[string]bool             // the keys whose registers at the store were written to
+	failed      chan struct{}               // closed once a client itself has failed
+	lock        *locks.Abilities            // what a lock has shown that it can do, nil if none has
 }
 
 var _ nemesis.ClientControl = (*clientGroup)(nil)
 
 // member is one client.
 type member struct {
-	worker   client.Worker
-	killed   bool
-	clock    map[bool]history.Event // its last clock events, by Wall
-	lastWord int64                  // the latest time of its events
-	failed   error                  // the client itself failed, not the lock
-	givenUp  bool                   // the caller of the operation that it has under way has given up
+	worker        client.Worker
+	killed        bool
+	clock         map[bool]history.Event // its last clock events, by Wall
+	lastEventTime int64                  // the latest time of its events
+	failed        error                  // the client itself failed, not the lock
+	cancelled     bool                   // the caller of the operation that it has under way has given up
 }
 
 func newClientGroup(c cluster.Cluster, record func(history.Event)) *clientGroup {
 	return &clientGroup{
-		cluster: c, record: record, members: map[string]*member{}, waiting: map[int]chan client.Message{},
-		written: map[string]bool{}, broken: make(chan struct{}),
+		cluster: c, record: record, members: map[string]*member{}, replies: map[int]chan client.Message{},
+		writtenKeys: map[string]bool{}, failed: make(chan struct{}),
 	}
 }
 
@@ -56,7 +56,7 @@ func (c *clientGroup) start(ctx context.Context, setup client.Setup) error {
 	c.mu.Lock()
 	c.members[setup.Name] = m
 	c.mu.Unlock()
-	w, err := c.cluster.Spawn(ctx, setup, func(msg client.Message) { c.heard(m, msg) })
+	w, err := c.cluster.Spawn(ctx, setup, func(msg client.Message) { c.receive(m, msg) })
 	if err != nil {
 		return fmt.Errorf("client %s: %w", setup.Name, err)
 	}
@@ -64,13 +64,13 @@ func (c *clientGroup) start(ctx context.Context, setup client.Setup) error {
 	return nil
 }
 
-// heard takes one message of a client.
-func (c *clientGroup) heard(m *member, msg client.Message) {
+// receive takes one message of a client.
+func (c *clientGroup) receive(m *member, msg client.Message) {
 	if msg.Event != nil {
 		c.mu.Lock()
-		m.lastWord = max(m.lastWord, msg.Event.Time)
+		m.lastEventTime = max(m.lastEventTime, msg.Event.Time)
 		if msg.Event.Op == history.OpWrite {
-			c.written[msg.Event.Key] = true
+			c.writtenKeys[msg.Event.Key] = true
 		}
 		if msg.Event.Type == history.TypeClock {
 			m.clock[msg.Event.Clock.Wall] = *msg.Event
@@ -90,8 +90,8 @@ func (c *clientGroup) heard(m *member, msg client.Message) {
 		}
 		return
 	}
-	if done, ok := c.waiting[msg.Done]; ok {
-		delete(c.waiting, msg.Done)
+	if done, ok := c.replies[msg.Done]; ok {
+		delete(c.replies, msg.Done)
 		done <- msg
 	}
 }
@@ -107,9 +107,9 @@ func (c *clientGroup) fail(m *member, err error) {
 	}
 	m.failed = err
 	select {
-	case <-c.broken:
+	case <-c.failed:
 	default:
-		close(c.broken)
+		close(c.failed)
 	}
 }
 
@@ -124,7 +124,7 @@ func (c *clientGroup) send(name string, cmd client.Command) (<-chan client.Messa
 	c.serial++
 	cmd.Serial = c.serial
 	done := make(chan client.Message, 1)
-	c.waiting[cmd.Serial] = done
+	c.replies[cmd.Serial] = done
 	c.mu.Unlock()
 	if err := m.worker.Send(cmd); err != nil {
 		c.mu.Lock()
@@ -144,14 +144,14 @@ func (c *clientGroup) cancel(name string) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.members[name].givenUp = true
+	c.members[name].cancelled = true
 	return nil
 }
 
-// answer waits for a command's end, for as long as limit; one that does not come
+// awaitReply waits for a command's end, for as long as limit; one that does not come
 // leaves nobody waiting for the next. If its caller had given up, that is the lock's
 // failure, which the history shows: its client is ended.
-func (c *clientGroup) answer(ctx context.Context, name string, done <-chan client.Message, limit time.Duration) (client.Message, error) {
+func (c *clientGroup) awaitReply(ctx context.Context, name string, done <-chan client.Message, limit time.Duration) (client.Message, error) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
@@ -161,22 +161,22 @@ func (c *clientGroup) answer(ctx context.Context, name string, done <-chan clien
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.members[name].givenUp = false
+		c.members[name].cancelled = false
 		return msg, nil
-	case <-c.broken:
+	case <-c.failed:
 		return client.Message{}, errClientFailed
 	case <-timer.C:
-		return client.Message{}, c.silent(name, limit)
+		return client.Message{}, c.handleTimeout(name, limit)
 	case <-ctx.Done():
 		return client.Message{}, ctx.Err()
 	}
 }
 
-// silent deals with a client that has not answered for as long as one may take.
-func (c *clientGroup) silent(name string, limit time.Duration) error {
+// handleTimeout deals with a client that has not answered for as long as one may take.
+func (c *clientGroup) handleTimeout(name string, limit time.Duration) error {
 	c.mu.Lock()
 	m := c.members[name]
-	if !m.givenUp {
+	if !m.cancelled {
 		defer c.mu.Unlock()
 		c.fail(m, fmt.Errorf("it has not answered for %v", limit))
 		return errClientFailed
@@ -185,11 +185,11 @@ func (c *clientGroup) silent(name string, limit time.Duration) error {
 	if err := c.Kill(name); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: %s, whose caller had given up, had not returned after %v", errUnmet, name, limit)
+	return fmt.Errorf("%w: %s, whose caller had given up, had not returned after %v", errPrecondition, name, limit)
 }
 
-// failure gives the first error of a client that is none of its lock's.
-func (c *clientGroup) failure() error {
+// firstFailure gives the first error of a client that is none of its lock's.
+func (c *clientGroup) firstFailure() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for name, m := range c.members {
@@ -200,8 +200,8 @@ func (c *clientGroup) failure() error {
 	return nil
 }
 
-// get finds a client that runs.
-func (c *clientGroup) get(name string) (*member, error) {
+// running finds a client that runs.
+func (c *clientGroup) running(name string) (*member, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := c.members[name]
@@ -216,7 +216,7 @@ func (c *clientGroup) get(name string) (*member, error) {
 
 // Pause stops a client where it stands.
 func (c *clientGroup) Pause(name string) error {
-	m, err := c.get(name)
+	m, err := c.running(name)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (c *clientGroup) Pause(name string) error {
 
 // Resume carries it on.
 func (c *clientGroup) Resume(name string) error {
-	m, err := c.get(name)
+	m, err := c.running(name)
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (c *clientGroup) Resume(name string) error {
 
 // Kill ends it without a chance to clean up.
 func (c *clientGroup) Kill(name string) error {
-	m, err := c.get(name)
+	m, err := c.running(name)
 	if err != nil {
 		return err
 	}
@@ -244,12 +244,12 @@ func (c *clientGroup) Kill(name string) error {
 	return m.worker.Kill()
 }
 
-// LastWord is the true time of the latest event that a client has told of.
-func (c *clientGroup) LastWord(name string) int64 {
+// LastEventTime is the true time of the latest event that a client has told of.
+func (c *clientGroup) LastEventTime(name string) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if m := c.members[name]; m != nil {
-		return m.lastWord
+		return m.lastEventTime
 	}
 	return 0
 }
@@ -259,7 +259,7 @@ const clockTimeout = 5 * time.Second
 
 // SetClock changes a client's clocks and reads them.
 func (c *clientGroup) SetClock(ctx context.Context, name string, set client.SetClock) (nemesis.Reading, error) {
-	m, err := c.get(name)
+	m, err := c.running(name)
 	if err != nil {
 		return nemesis.Reading{}, err
 	}
@@ -267,7 +267,7 @@ func (c *clientGroup) SetClock(ctx context.Context, name string, set client.SetC
 	if err != nil {
 		return nemesis.Reading{}, err
 	}
-	if _, err := c.answer(ctx, name, done, clockTimeout); err != nil {
+	if _, err := c.awaitReply(ctx, name, done, clockTimeout); err != nil {
 		return nemesis.Reading{}, err
 	}
 	c.mu.Lock()

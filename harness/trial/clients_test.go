@@ -48,7 +48,7 @@ func started(t *testing.T) (*clientGroup, *puppet, *[]history.Event) {
 	return c, p, events
 }
 
-func TestAnAnswerBelongsToItsCommand(t *testing.T) {
+func TestAwaitReply_MatchesSerial(t *testing.T) {
 	c, p, _ := started(t)
 	var sent []client.Command
 	p.obey = func(cmd client.Command) { sent = append(sent, cmd) }
@@ -58,21 +58,21 @@ func TestAnAnswerBelongsToItsCommand(t *testing.T) {
 	require.NoError(t, err)
 	p.say(client.Message{Done: sent[1].Serial})
 	p.say(client.Message{Done: sent[0].Serial, Outcome: history.TypeFail})
-	msg, err := c.answer(context.Background(), "c1", first, time.Second)
+	msg, err := c.awaitReply(context.Background(), "c1", first, time.Second)
 	require.NoError(t, err)
 	require.Equal(t, history.TypeFail, msg.Outcome)
-	_, err = c.answer(context.Background(), "c1", second, time.Second)
+	_, err = c.awaitReply(context.Background(), "c1", second, time.Second)
 	require.NoError(t, err)
 }
 
-func TestAnAnswerThatDoesNotCome(t *testing.T) {
+func TestAwaitReply_Timeout(t *testing.T) {
 	c, _, _ := started(t)
 	done, err := c.send("c1", client.Command{Do: client.DoAcquire})
 	require.NoError(t, err)
-	_, err = c.answer(context.Background(), "c1", done, time.Millisecond)
+	_, err = c.awaitReply(context.Background(), "c1", done, time.Millisecond)
 	require.ErrorIs(t, err, errClientFailed)
-	require.EqualError(t, c.failure(), "client c1: it has not answered for 1ms")
-	_, err = c.answer(context.Background(), "c1", done, time.Hour)
+	require.EqualError(t, c.firstFailure(), "client c1: it has not answered for 1ms")
+	_, err = c.awaitReply(context.Background(), "c1", done, time.Hour)
 	require.ErrorIs(t, err, errClientFailed, "nobody waits for long again")
 
 	c, p, _ := started(t)
@@ -80,16 +80,16 @@ func TestAnAnswerThatDoesNotCome(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = c.answer(ctx, "c1", done, time.Minute)
+	_, err = c.awaitReply(ctx, "c1", done, time.Minute)
 	require.ErrorIs(t, err, context.Canceled)
 	p.obey = func(cmd client.Command) { p.say(client.Message{Done: cmd.Serial, Error: "no such lock"}) }
 	done, err = c.send("c1", client.Command{Do: client.DoAcquire})
 	require.NoError(t, err)
-	_, err = c.answer(context.Background(), "c1", done, time.Minute)
+	_, err = c.awaitReply(context.Background(), "c1", done, time.Minute)
 	require.EqualError(t, err, "client c1: no such lock")
 }
 
-func TestAKilledClientTakesNoCommands(t *testing.T) {
+func TestSend_KilledClient(t *testing.T) {
 	c, p, _ := started(t)
 	require.NoError(t, c.Kill("c1"))
 	require.EqualError(t, c.Kill("c1"), "client c1 was killed, and does not come back")
@@ -98,18 +98,18 @@ func TestAKilledClientTakesNoCommands(t *testing.T) {
 	_, err := c.send("c1", client.Command{Do: client.DoAcquire})
 	require.EqualError(t, err, "client c1 is not running")
 	p.say(client.Message{Error: "signal: killed"})
-	require.NoError(t, c.failure(), "that it ends is what was wanted")
+	require.NoError(t, c.firstFailure(), "that it ends is what was wanted")
 	require.NoError(t, c.close())
 	require.EqualError(t, c.Resume("c9"), "there is no client c9")
 }
 
-func TestAClientThatEndsByItselfIsAFailure(t *testing.T) {
+func TestClientExit_IsFailure(t *testing.T) {
 	c, p, _ := started(t)
 	p.say(client.Message{Error: "exit status 3"})
-	require.EqualError(t, c.failure(), "client c1: exit status 3")
+	require.EqualError(t, c.firstFailure(), "client c1: exit status 3")
 }
 
-func TestEventsGoIntoTheHistory(t *testing.T) {
+func TestClientEvents_AreRecorded(t *testing.T) {
 	c, p, events := started(t)
 	wall := history.Event{Time: 30, Process: "c1", Type: history.TypeClock, Clock: &history.Clock{Reading: 1030, Rate: 0.8, Wall: true}}
 	mono := history.Event{Time: 31, Process: "c1", Type: history.TypeClock, Clock: &history.Clock{Reading: 25, Rate: 0.8}}
@@ -127,11 +127,11 @@ func TestEventsGoIntoTheHistory(t *testing.T) {
 	require.Equal(t, int64(25), reading.Monotonic)
 	require.Equal(t, 0.8, reading.Rate)
 	require.Equal(t, []history.Event{wall, mono}, *events)
-	require.Equal(t, int64(31), c.LastWord("c1"))
-	require.Zero(t, c.LastWord("c9"))
+	require.Equal(t, int64(31), c.LastEventTime("c1"))
+	require.Zero(t, c.LastEventTime("c9"))
 }
 
-func TestAClientThatDoesNotReadItsClocks(t *testing.T) {
+func TestSetClock_NoReading(t *testing.T) {
 	c, p, _ := started(t)
 	p.obey = func(cmd client.Command) { p.say(client.Message{Done: cmd.Serial}) }
 	_, err := c.SetClock(context.Background(), "c1", client.SetClock{Rate: 2})
@@ -139,7 +139,7 @@ func TestAClientThatDoesNotReadItsClocks(t *testing.T) {
 }
 
 // What an await demands is of the last that its client has under way; of the others what their steps do.
-func TestWhatIsAwaitedMustComeOutSo(t *testing.T) {
+func TestAwait_OutcomeMismatch_FailsPrecondition(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, must string
 		met         bool
@@ -162,7 +162,7 @@ func TestWhatIsAwaitedMustComeOutSo(t *testing.T) {
 			}
 			err := r.await(t.Context(), "c1", c.must)
 			require.Equal(t, c.met, err == nil, err)
-			require.Equal(t, !c.met, errors.Is(err, errUnmet))
+			require.Equal(t, !c.met, errors.Is(err, errPrecondition))
 		})
 	}
 }

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"lockproof/harness/history"
@@ -12,24 +13,46 @@ import (
 func (r *run) apply(ctx context.Context, f nemesis.Fault) ([]*nemesis.Active, error) {
 	began := r.cluster.Now()
 	begun, err := r.nemesis.Apply(ctx, f)
-	r.charge(f, began, r.cluster.Now())
+	r.chargeRestart(f, began, r.cluster.Now())
 	return begun, err
 }
 
-// charge adds up how long nodes take to go down and to come back. Where the TTL has
+// endFaults ends all faults when the changes say so, and with ctx those that a schedule
+// would still begin. It comes a few nanoseconds early: of two things at one instant nobody
+// could repeat which comes first.
+func (r *run) endFaults(ctx context.Context, end context.CancelFunc) {
+	until := r.plan.Settings.Changes.FaultsUntil
+	if until <= 0 {
+		return
+	}
+	r.background.Go(func() {
+		if r.cluster.Sleep(ctx, max(0, until-time.Duration(r.cluster.Now())-3)) != nil {
+			return // the run was over before
+		}
+		r.faultsOver.Store(true)
+		end()
+		ctx := context.WithoutCancel(ctx)
+		err := r.rest(ctx) // the schedule ends its own, in its order
+		if err = errors.Join(err, r.nemesis.EndAll(ctx)); err != nil {
+			r.fail(err)
+		}
+	})
+}
+
+// chargeRestart adds up how long nodes take to go down and to come back. Where the TTL has
 // a part for that, and they take longer still, it is a stall: what the run was to
 // show may have come too late.
-func (r *run) charge(f nemesis.Fault, began, ended int64) {
+func (r *run) chargeRestart(f nemesis.Fault, began, ended int64) {
 	fault := nemesis.Find(string(f.Kind))
-	restarts := fault.Does(history.NodeDown) || fault.Does(history.NodeUp)
-	if r.plan.restarting == 0 || !restarts {
+	restarts := fault.HasClass(history.NodeDown) || fault.HasClass(history.NodeUp)
+	if r.plan.restartBudget == 0 || !restarts {
 		return
 	}
 	r.mu.Lock()
 	r.restarting += time.Duration(ended - began)
 	spent := r.restarting
 	r.mu.Unlock()
-	if spent > r.plan.restarting {
+	if spent > r.plan.restartBudget {
 		r.record(history.Event{Time: ended, Process: f.Targets[0], Type: history.TypeStall, Late: int64(spent)})
 	}
 }

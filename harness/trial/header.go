@@ -10,10 +10,10 @@ import (
 // servers of that name.
 func (p *Plan) Header(server string, trial int, seed uint64) history.Event {
 	h := history.Header{
-		Version: history.Version, Scenario: p.Name, Variant: p.Settings.Variant, Lenient: p.Settings.Lenient,
+		Version: history.Version, Scenario: p.Name, Variant: p.Settings.Variant, AllowBetter: p.Settings.AllowBetter,
 		Cluster: p.Settings.On.Name, Server: server, Seed: seed, Trial: trial, Lock: p.Lock.Name, Without: p.Without,
-		Belief: p.Lock.Belief, TTL: int64(p.TTL), Nodes: p.Nodes, Quorum: p.quorum(),
-		Clients: p.clientNames(), Configured: p.configured(), Replicas: p.Replicas, RealTime: p.Settings.On.RealTime(),
+		BeliefText: p.Lock.Belief, TTL: int64(p.TTL), Nodes: p.Nodes, Quorum: p.quorum(),
+		Clients: p.clientNames(), ConfiguredNodes: p.configuredNodes(), ClientTTLs: p.clientTTLs(), Replicas: p.Replicas, RealTime: p.Settings.On.RealTime(),
 		FencedStore: p.Store.Check.Fenced(), Fencing: p.Lock.Fencing,
 		Expect: p.Expect, Bounds: p.bounds(), Earned: p.earned(), StallLimit: int64(p.stallLimit()),
 	}
@@ -24,7 +24,7 @@ func (p *Plan) Header(server string, trial int, seed uint64) history.Event {
 // not say.
 func (p *Plan) quorum() int {
 	switch {
-	case p.Lock.Foreign, p.RedisCluster != nil: // whose clients are no nodes
+	case p.Lock.External, p.RedisCluster != nil: // whose clients are no nodes
 		return 0
 	case p.Lock.SingleNode:
 		return 1
@@ -34,9 +34,9 @@ func (p *Plan) quorum() int {
 	return 0
 }
 
-// configured gives the nodes that a client's lock is given, for the clients that the scenario
+// configuredNodes gives the nodes that a client's lock is given, for the clients that the scenario
 // gives some only. Who has an alias has the server behind it.
-func (p *Plan) configured() map[string][]string {
+func (p *Plan) configuredNodes() map[string][]string {
 	var lists map[string][]string
 	for _, c := range p.Clients {
 		if len(c.Nodes) == 0 {
@@ -55,4 +55,19 @@ func (p *Plan) configured() map[string][]string {
 		lists[c.Name] = list
 	}
 	return lists
+}
+
+// clientTTLs gives the TTLs of the clients that have one of their own.
+func (p *Plan) clientTTLs() map[string]int64 {
+	var ttls map[string]int64
+	for _, c := range p.Clients {
+		if c.TTL.IsZero() {
+			continue
+		}
+		if ttls == nil {
+			ttls = map[string]int64{}
+		}
+		ttls[c.Name] = int64(c.TTL.In(p.TTL))
+	}
+	return ttls
 }

@@ -28,34 +28,34 @@ type Journal struct {
 	file       *os.File // nil before the first line; the writer's lock guards it
 	writer     *history.Writer
 
-	mu      sync.Mutex
-	headed  bool // the header has come, and with it whatever came before it
-	seen    []history.Event
-	ordered bool  // seen is in the order of the file's reader, no more in that of arrival
-	keeps   int   // how many events are kept in memory
-	spilled bool  // there were too many to keep: the file has them
-	latest  int64 // time of the latest
-	count   int   // events so far
-	limit   int   // how many there may be; 0: any number
+	mu          sync.Mutex
+	hasHeader   bool // the header has come, and with it whatever came before it
+	recorded    []history.Event
+	ordered     bool  // seen is in the order of the file's reader, no more in that of arrival
+	memoryLimit int   // how many events are kept in memory
+	spilled     bool  // there were too many to keep: the file has them
+	latest      int64 // time of the latest
+	count       int   // events so far
+	limit       int   // how many there may be; 0: any number
 
 	progress   *Progress
 	beforeLong func()
 }
 
-// kept is how many events are kept in memory, where there is a file that has
+// maxEventsInMemory is how many events are kept in memory, where there is a file that has
 // them as well: some 20 MB. Short runs, of which there may be thousands, are
 // then judged without reading a file.
-const kept = 50_000
+const maxEventsInMemory = 50_000
 
-// usual is how many events there is room for from the beginning: a short trial has fewer.
-const usual = 256
+// initialEvents is how many events there is room for from the beginning: a short trial has fewer.
+const initialEvents = 256
 
-// manyEvents is how many events a trial in virtual time may make. It does not take
+// maxVirtualEvents is how many events a trial in virtual time may make. It does not take
 // the time that bounds others, and a history that is longer can hardly be judged.
-const manyEvents = 1_000_000
+const maxVirtualEvents = 1_000_000
 
-// tooMany says that there are more events than there may be, nil if not.
-func (j *Journal) tooMany() error {
+// checkEventLimit says that there are more events than there may be, nil if not.
+func (j *Journal) checkEventLimit() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.limit == 0 || j.count <= j.limit {
@@ -66,8 +66,8 @@ func (j *Journal) tooMany() error {
 		j.limit, time.Duration(j.latest).Round(time.Second))
 }
 
-// Record is where a journal writes, and what it is about.
-type Record struct {
+// JournalOptions is where a journal writes, and what it is about.
+type JournalOptions struct {
 	// Root is the output folder, and Path the file below it; without a root there
 	// is no file.
 	Root, Path string
@@ -82,16 +82,16 @@ type Record struct {
 
 // NewJournal makes the journal of one attempt at a trial. The file of an earlier
 // one goes: it must not stand for this one, however it ends.
-func NewJournal(to Record) (*Journal, error) {
-	j := &Journal{root: to.Root, path: to.Path, seen: make([]history.Event, 0, usual), keeps: kept, progress: to.Progress, beforeLong: to.BeforeLong}
+func NewJournal(to JournalOptions) (*Journal, error) {
+	j := &Journal{root: to.Root, path: to.Path, recorded: make([]history.Event, 0, initialEvents), memoryLimit: maxEventsInMemory, progress: to.Progress, beforeLong: to.BeforeLong}
 	if to.Virtual {
-		j.limit = manyEvents
+		j.limit = maxVirtualEvents
 	}
 	if to.Root == "" {
 		return j, nil
 	}
 	if _, err := os.Lstat(j.name()); err == nil {
-		if err := j.inside(); err != nil {
+		if err := j.checkFolders(); err != nil {
 			return nil, err
 		}
 		if err := os.Remove(j.name()); err != nil {
@@ -110,21 +110,21 @@ func (j *Journal) Write(lines []byte) (int, error) {
 	return j.file.Write(lines)
 }
 
-// folders keeps a trial that removes its folders, now empty, from removing one
+// foldersMu keeps a trial that removes its folders, now empty, from removing one
 // that another trial of this process is about to use. One of another process may
 // do that: so a file whose folder has gone is made again, so often at most.
-var folders sync.Mutex
+var foldersMu sync.Mutex
 
-const creations = 100
+const maxCreateTries = 100
 
 // NewSuffix is added to the name of a file whose header is being written.
 const NewSuffix = ".new"
 
-// inside requires that the folders on the way to the file are there, and are none
+// checkFolders requires that the folders on the way to the file are there, and are none
 // that links lead to: what is written and removed is in the output folder. It makes
 // those that are not there. (os.Root would say the same of any name, by opening
 // each folder on the way each time: a third of a short trial.)
-func (j *Journal) inside() error {
+func (j *Journal) checkFolders() error {
 	folder := j.root
 	for part := range strings.SplitSeq(filepath.Dir(j.path), string(filepath.Separator)) {
 		folder = filepath.Join(folder, part)
@@ -149,9 +149,9 @@ func (j *Journal) inside() error {
 // has its name only when it has them. What is there under its first name, a link
 // perhaps, is not written to.
 func (j *Journal) create(lines []byte) (n int, err error) {
-	folders.Lock()
-	defer folders.Unlock()
-	for range creations {
+	foldersMu.Lock()
+	defer foldersMu.Unlock()
+	for range maxCreateTries {
 		if n, err = j.createOnce(lines); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
@@ -163,7 +163,7 @@ func (j *Journal) createOnce(lines []byte) (n int, err error) {
 	if err := os.MkdirAll(j.root, 0o755); err != nil {
 		return 0, err
 	}
-	if err := j.inside(); err != nil {
+	if err := j.checkFolders(); err != nil {
 		return 0, err
 	}
 	unnamed := j.name() + NewSuffix
@@ -205,28 +205,29 @@ func (j *Journal) name() string { return filepath.Join(j.root, j.path) }
 // Record adds an event. The header is the first to go to the file; what a
 // cluster says while it comes up follows it.
 func (j *Journal) Record(e history.Event) {
+	e.MakeText()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.count++; j.limit > 0 && j.count > 2*j.limit {
 		return // the run has been called off, or does not even notice that
 	}
 	j.latest = max(j.latest, e.Time)
-	j.progress.recorded(e.Time)
+	j.progress.recordEvent(e.Time)
 	if j.spilled {
 		j.write(e)
 		return
 	}
-	j.seen = append(j.seen, e)
+	j.recorded = append(j.recorded, e)
 	switch {
-	case j.headed:
+	case j.hasHeader:
 		j.write(e)
 	case e.Type == history.TypeHeader:
-		j.headed = true
+		j.hasHeader = true
 		j.write(e)
-		j.write(j.seen[:len(j.seen)-1]...)
+		j.write(j.recorded[:len(j.recorded)-1]...)
 	}
-	if j.headed && j.writer != nil && len(j.seen) > j.keeps {
-		j.seen, j.spilled = nil, true
+	if j.hasHeader && j.writer != nil && len(j.recorded) > j.memoryLimit {
+		j.recorded, j.spilled = nil, true
 	}
 }
 
@@ -240,11 +241,11 @@ func (j *Journal) write(events ...history.Event) {
 	}
 }
 
-// Begun says whether the header has come.
-func (j *Journal) Begun() bool {
+// HasHeader says whether the header has come.
+func (j *Journal) HasHeader() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.headed
+	return j.hasHeader
 }
 
 // End writes what is still to be written and closes the file; what is recorded
@@ -273,7 +274,7 @@ func (j *Journal) source() (checker.Source, error) {
 	spilled := j.spilled
 	j.mu.Unlock()
 	if !spilled {
-		return checker.InMemory(j.events()), nil
+		return checker.InMemory(j.orderedEvents()), nil
 	}
 	if j.beforeLong != nil {
 		j.beforeLong()
@@ -282,22 +283,22 @@ func (j *Journal) source() (checker.Source, error) {
 	return f.Each, err
 }
 
-// events gives what was recorded, in the order in which a reader of the file
+// orderedEvents gives what was recorded, in the order in which a reader of the file
 // would see it.
-func (j *Journal) events() []history.Event {
+func (j *Journal) orderedEvents() []history.Event {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if !j.ordered {
-		j.seen, j.ordered = inFileOrder(j.seen), true
+		j.recorded, j.ordered = fileOrder(j.recorded), true
 	}
-	return j.seen
+	return j.recorded
 }
 
-// inFileOrder puts events, which are in the order of their arrival, into that of a file's
+// fileOrder puts events, which are in the order of their arrival, into that of a file's
 // reader: by time, and of one instant as the file's writer puts them. What is told later
 // than it was, as what a clock was set to is once it has been measured, comes after what
 // was told at its instant.
-func inFileOrder(events []history.Event) []history.Event {
+func fileOrder(events []history.Event) []history.Event {
 	type place struct{ batch, index int }
 	places := make([]place, len(events))
 	batch, instant := 0, int64(math.MinInt64)
@@ -319,11 +320,11 @@ func inFileOrder(events []history.Event) []history.Event {
 	return ordered
 }
 
-// Few gives what was recorded, nil if that is more than is kept in memory beside a
+// ShortHistory gives what was recorded, nil if that is more than is kept in memory beside a
 // file.
-func (j *Journal) Few() []history.Event {
-	events := j.events()
-	if len(events) > kept {
+func (j *Journal) ShortHistory() []history.Event {
+	events := j.orderedEvents()
+	if len(events) > maxEventsInMemory {
 		return nil
 	}
 	return events
@@ -340,17 +341,17 @@ func rank(e *history.Event) int {
 	return 1
 }
 
-// Settle removes the file unless it is to be kept. It returns the file's path
+// KeepOrRemove removes the file unless it is to be kept. It returns the file's path
 // below the output folder.
-func (j *Journal) Settle(keep bool) string {
+func (j *Journal) KeepOrRemove(keep bool) string {
 	if j.file == nil {
 		return ""
 	}
 	if keep {
 		return filepath.ToSlash(j.path)
 	}
-	folders.Lock()
-	defer folders.Unlock()
+	foldersMu.Lock()
+	defer foldersMu.Unlock()
 	// The folders go with it when they are empty.
 	for name := j.path; name != "trials"; name = filepath.Dir(name) {
 		if os.Remove(filepath.Join(j.root, name)) != nil {

@@ -29,10 +29,10 @@ func runVirtual(t *testing.T, p *Plan, j *Journal) {
 
 // A history that is judged from its file, because it is too long for memory,
 // gets the verdicts, figures, violations and blames of one that is not.
-func TestLongHistoriesAreJudgedFromTheirFiles(t *testing.T) {
+func TestJournal_LongHistoryReadFromFile(t *testing.T) {
 	for _, name := range []string{"healthy-contention", "clock-jump-forward", "late-set", "client-pause", "flushall"} {
 		t.Run(name, func(t *testing.T) {
-			short, err := NewJournal(Record{Virtual: true})
+			short, err := NewJournal(JournalOptions{Virtual: true})
 			require.NoError(t, err)
 			runVirtual(t, planned(t, load(t, name), Settings{On: virtual.Kind}), short)
 			results, err := Judge(short)
@@ -40,21 +40,21 @@ func TestLongHistoriesAreJudgedFromTheirFiles(t *testing.T) {
 
 			for _, ordered := range []bool{true, false} {
 				told := 0
-				j, err := NewJournal(Record{Root: t.TempDir(), Path: path, Virtual: ordered, BeforeLong: func() { told++ }})
+				j, err := NewJournal(JournalOptions{Root: t.TempDir(), Path: path, Virtual: ordered, BeforeLong: func() { told++ }})
 				require.NoError(t, err)
-				j.keeps = 10
-				for _, e := range short.events() {
+				j.memoryLimit = 10
+				for _, e := range short.orderedEvents() {
 					j.Record(e)
 				}
 				require.NoError(t, j.End())
 				require.True(t, j.spilled)
-				require.Empty(t, j.seen)
+				require.Empty(t, j.recorded)
 				require.Equal(t, short.Length(), j.Length())
 				long, err := Judge(j)
 				require.NoError(t, err)
 				require.Equal(t, 1, told, "the checker needs the memory")
 				require.Equal(t, results, long)
-				require.Empty(t, j.Settle(false))
+				require.Empty(t, j.KeepOrRemove(false))
 				require.NoFileExists(t, j.name())
 			}
 		})
@@ -65,17 +65,17 @@ func TestLongHistoriesAreJudgedFromTheirFiles(t *testing.T) {
 // here the header cannot be written.
 // What is in memory is in the order in which the file is read, also where something is told
 // late (fast-servers): both are judged.
-func TestMemoryAndFileAreInOneOrder(t *testing.T) {
+func TestJournal_SameOrderInMemoryAndFile(t *testing.T) {
 	for _, name := range []string{"fast-servers", "clock-jump-back", "late-set", "healthy-contention"} {
-		j, err := NewJournal(Record{Root: t.TempDir(), Path: path, Virtual: true})
+		j, err := NewJournal(JournalOptions{Root: t.TempDir(), Path: path, Virtual: true})
 		require.NoError(t, err)
 		runVirtual(t, planned(t, load(t, name), Settings{On: virtual.Kind}), j)
 		file, err := os.Open(j.name())
 		require.NoError(t, err)
 		read, err := history.Read(file)
 		require.NoError(t, errors.Join(err, file.Close()))
-		require.Equal(t, len(read), len(j.events()))
-		for i, e := range j.events() {
+		require.Equal(t, len(read), len(j.orderedEvents()))
+		for i, e := range j.orderedEvents() {
 			require.Equal(t, read[i].Process, e.Process, "%s, event %d", name, i)
 			require.Equal(t, read[i].Time, e.Time, "%s, event %d", name, i)
 			require.Equal(t, read[i].Type, e.Type, "%s, event %d", name, i)
@@ -83,8 +83,8 @@ func TestMemoryAndFileAreInOneOrder(t *testing.T) {
 	}
 }
 
-func TestAHistoryHasItsNameOnlyWithItsHeader(t *testing.T) {
-	to := Record{Root: t.TempDir(), Path: path}
+func TestJournal_FileNamedOnceHeaderIsWritten(t *testing.T) {
+	to := JournalOptions{Root: t.TempDir(), Path: path}
 	j, err := NewJournal(to)
 	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll(filepath.Join(j.name(), "in the way"), 0o755))
@@ -97,13 +97,13 @@ func TestAHistoryHasItsNameOnlyWithItsHeader(t *testing.T) {
 }
 
 // A history is written to no file that a link names, nor into a folder elsewhere.
-func TestAHistoryFollowsNoLinks(t *testing.T) {
+func TestJournal_RefusesSymlinks(t *testing.T) {
 	header := history.Event{Process: "harness", Type: history.TypeHeader, Header: &history.Header{Version: history.Version}}
 	elsewhere := t.TempDir()
 	precious := filepath.Join(elsewhere, "precious")
 	require.NoError(t, os.WriteFile(precious, []byte("precious"), 0o644))
 
-	to := Record{Root: t.TempDir(), Path: path}
+	to := JournalOptions{Root: t.TempDir(), Path: path}
 	for _, name := range []string{"history.jsonl", "history.jsonl" + NewSuffix} {
 		trial := filepath.Join(to.Root, "trials", "late-set", "000")
 		require.NoError(t, os.MkdirAll(trial, 0o755))
@@ -141,8 +141,8 @@ func TestAHistoryFollowsNoLinks(t *testing.T) {
 }
 
 // Its first lines reach a file that has not got its name yet.
-func TestAHistoryIsNamedWithItsFirstLines(t *testing.T) {
-	to := Record{Root: t.TempDir(), Path: path}
+func TestJournal_FileNamedWithFirstLines(t *testing.T) {
+	to := JournalOptions{Root: t.TempDir(), Path: path}
 	j, err := NewJournal(to)
 	require.NoError(t, err)
 	require.NoFileExists(t, j.name())
@@ -154,25 +154,25 @@ func TestAHistoryIsNamedWithItsFirstLines(t *testing.T) {
 	require.NoError(t, j.End())
 }
 
-func TestTooManyEventsAreAFailure(t *testing.T) {
-	j, err := NewJournal(Record{Virtual: true})
+func TestJournal_EventLimit(t *testing.T) {
+	j, err := NewJournal(JournalOptions{Virtual: true})
 	require.NoError(t, err)
-	require.Equal(t, manyEvents, j.limit)
+	require.Equal(t, maxVirtualEvents, j.limit)
 	j.limit = 1000
 	maker, err := virtual.Kind.Open(t.Context(), cluster.Choice{}, io.Discard)
 	require.NoError(t, err)
 	_, err = Run(t.Context(), planned(t, load(t, "healthy-contention"), Settings{On: virtual.Kind}), maker, 0, 1, j)
 	require.ErrorContains(t, err, "more than 1000 events in ")
-	require.Less(t, len(j.seen), 2001)
+	require.Less(t, len(j.recorded), 2001)
 }
 
-func TestTooManyEventsDoNotComeWithTheTrial(t *testing.T) {
-	j, err := NewJournal(Record{Virtual: true})
+func TestJournal_EventLimitEndsTrial(t *testing.T) {
+	j, err := NewJournal(JournalOptions{Virtual: true})
 	require.NoError(t, err)
-	for range kept {
+	for range maxEventsInMemory {
 		j.Record(history.Event{Type: history.TypeNote})
 	}
-	require.Len(t, j.Few(), kept)
+	require.Len(t, j.ShortHistory(), maxEventsInMemory)
 	j.Record(history.Event{Type: history.TypeNote})
-	require.Nil(t, j.Few())
+	require.Nil(t, j.ShortHistory())
 }

@@ -7,14 +7,14 @@ import (
 	"lockproof/harness/locks"
 )
 
-// named gives what is recorded of the servers the keys' names that the lock's callers
+// withCallerKeys gives what is recorded of the servers the keys' names that the lock's callers
 // have for them, as far as the lock says how it names them. Where it has several names
 // for one key, they stay as they are on the servers: each may be another client's.
-func (p *Plan) named(record func(history.Event)) func(history.Event) {
-	if len(p.Lock.Keys) != 1 || strings.Count(p.Lock.Keys[0], locks.KeyPlace) != 1 {
+func (p *Plan) withCallerKeys(record func(history.Event)) func(history.Event) {
+	if len(p.Lock.Keys) != 1 || strings.Count(p.Lock.Keys[0], locks.KeyPlaceholder) != 1 {
 		return record
 	}
-	before, after, _ := strings.Cut(p.Lock.Keys[0], locks.KeyPlace)
+	before, after, _ := strings.Cut(p.Lock.Keys[0], locks.KeyPlaceholder)
 	called := func(key string) string {
 		inner, begins := strings.CutPrefix(key, before)
 		if inner, ends := strings.CutSuffix(inner, after); begins && ends && inner != "" {

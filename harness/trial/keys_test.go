@@ -9,7 +9,7 @@ import (
 	"lockproof/harness/locks"
 )
 
-func TestKeysAreCalledAsTheLocksCallersCallThem(t *testing.T) {
+func TestWithCallerKeys(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		names []string
@@ -17,19 +17,19 @@ func TestKeysAreCalledAsTheLocksCallersCallThem(t *testing.T) {
 		want  string
 	}{
 		{"it does not say", nil, "lock:k1", "lock:k1"},
-		{"as they are", []string{locks.KeyPlace}, "k1", "k1"},
-		{"with something before it", []string{"lock:" + locks.KeyPlace}, "lock:k1", "k1"},
-		{"with something around it", []string{"{" + locks.KeyPlace + "}:lock"}, "{k1}:lock", "k1"},
-		{"another's key", []string{"lock:" + locks.KeyPlace}, "k1", "k1"},
-		{"nothing is left of it", []string{"lock:" + locks.KeyPlace}, "lock:", "lock:"},
+		{"as they are", []string{locks.KeyPlaceholder}, "k1", "k1"},
+		{"with something before it", []string{"lock:" + locks.KeyPlaceholder}, "lock:k1", "k1"},
+		{"with something around it", []string{"{" + locks.KeyPlaceholder + "}:lock"}, "{k1}:lock", "k1"},
+		{"another's key", []string{"lock:" + locks.KeyPlaceholder}, "k1", "k1"},
+		{"nothing is left of it", []string{"lock:" + locks.KeyPlaceholder}, "lock:", "lock:"},
 		{"a name without the key", []string{"k"}, "k1", "k1"},
-		{"a name with the key twice", []string{locks.KeyPlace + ":" + locks.KeyPlace}, "k1:k1", "k1:k1"},
-		{"several names", []string{"a:" + locks.KeyPlace, "b:" + locks.KeyPlace}, "a:k1", "a:k1"},
+		{"a name with the key twice", []string{locks.KeyPlaceholder + ":" + locks.KeyPlaceholder}, "k1:k1", "k1:k1"},
+		{"several names", []string{"a:" + locks.KeyPlaceholder, "b:" + locks.KeyPlaceholder}, "a:k1", "a:k1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := &Plan{Lock: locks.Kind{Keys: c.names}}
 			var got []history.Event
-			record := p.named(func(e history.Event) { got = append(got, e) })
+			record := p.withCallerKeys(func(e history.Event) { got = append(got, e) })
 			command := history.Event{Key: c.on, Command: &history.Command{Key: c.on}}
 			look := history.Event{Node: &history.Node{Up: true, Keys: map[string]history.KeyState{c.on: {Token: "a"}}}}
 			record(command)

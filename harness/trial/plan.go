@@ -18,19 +18,32 @@ type Settings struct {
 	Lock    string         // "": the scenario's own
 	Without []string       // rules to do without, beside the variant's
 	TTL     time.Duration  // 0: the scenario's own
+	// Changes are an experiment's.
+	Changes Changes
 	// Lenient: the verdicts are compared with the reference's, although this is
 	// another lock, or one that does without a rule.
-	Lenient bool
+	AllowBetter bool
+	// Unfit says why the lock's servers are not those of the scenario, "" where they are.
+	Unfit string
+}
+
+// Changes are what an experiment changes that no scenario says.
+type Changes struct {
+	// FaultsUntil is when all faults end, and from when on none begins; 0: never.
+	FaultsUntil time.Duration `json:"faults_until,omitempty"`
+	// ContextTimeouts and NoRetries are settings of the clients that a lock makes.
+	ContextTimeouts bool `json:"context_timeouts,omitempty"`
+	NoRetries       bool `json:"no_retries,omitempty"`
 }
 
 // Plan is a scenario with everything settled: its variant and the settings
 // applied.
 type Plan struct {
 	*scenarios.Scenario
-	Settings   Settings
-	Lock       locks.Kind
-	Without    []string      // all rules that are off
-	restarting time.Duration // how much of the TTL is for restarts; 0: there is no such part
+	Settings      Settings
+	Lock          locks.Kind
+	Without       []string      // all rules that are off
+	restartBudget time.Duration // how much of the TTL is for restarts; 0: there is no such part
 }
 
 // NewPlan applies settings to a scenario, which stays as it is. It fails on a
@@ -46,7 +59,7 @@ func NewPlan(scenario *scenarios.Scenario, settings Settings) (*Plan, error) {
 	}
 	var longer, restarting time.Duration
 	if settings.TTL == 0 {
-		longer, restarting = slowed(s, settings.On.Restart)
+		longer, restarting = restartTTL(s, settings.On.Restart)
 		s.TTL += longer
 	}
 	if settings.Lock != "" {
@@ -59,25 +72,25 @@ func NewPlan(scenario *scenarios.Scenario, settings Settings) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if kind.Broken != nil {
-		return nil, kind.Broken
+	if kind.Err != nil {
+		return nil, kind.Err
 	}
-	p := &Plan{Scenario: s, Settings: settings, Lock: kind, restarting: restarting}
+	p := &Plan{Scenario: s, Settings: settings, Lock: kind, restartBudget: restarting}
 	p.Without = append(append([]string(nil), v.Without...), settings.Without...)
 	return p, nil
 }
 
 // stallLimit is how late a process may be before the run proves nothing. It is
 // the lock's timeout for one node: whoever is held up for longer takes nodes for
-// failed that are well. A scenario that gives its lock more time makes it no longer
+// fail that are well. A scenario that gives its lock more time makes it no longer
 // than the limit at a TTL of a second.
 func (p *Plan) stallLimit() time.Duration {
 	usual := func(ttl time.Duration) time.Duration { return locks.Options{TTL: ttl}.WithDefaults().NodeTimeout }
 	return max(usual(p.TTL), min(p.Scenario.Lock.NodeTimeout.In(p.TTL), usual(time.Second)))
 }
 
-// config is what the plan asks of a cluster.
-func (p *Plan) config(seed uint64, record func(history.Event)) cluster.Config {
+// clusterConfig is what the plan asks of a cluster.
+func (p *Plan) clusterConfig(seed uint64, record func(history.Event)) cluster.Config {
 	return cluster.Config{
 		Nodes: p.Nodes, Clients: p.clientNames(), Aliases: p.Aliases, Replicas: p.Replicas,
 		Sentinels: p.Sentinels, RedisCluster: p.RedisCluster != nil, Persistence: p.Persistence, Seed: seed,
@@ -93,13 +106,13 @@ func (p *Plan) clientNames() []string {
 		names = append(names, c.Name)
 	}
 	if p.Workload != nil {
-		names = append(names, workers(p.Workload)...)
+		names = append(names, workloadClients(p.Workload)...)
 	}
 	return names
 }
 
-// workers names the clients of a workload.
-func workers(w *scenarios.Workload) []string {
+// workloadClients names the clients of a workload.
+func workloadClients(w *scenarios.Workload) []string {
 	names := make([]string, w.Clients)
 	for i := range names {
 		names[i] = fmt.Sprintf("w%d", i+1)

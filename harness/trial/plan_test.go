@@ -41,7 +41,7 @@ func plain() *scenarios.Scenario {
 	}
 }
 
-func TestAVariantReplacesWhatItNames(t *testing.T) {
+func TestNewPlan_VariantOverrides(t *testing.T) {
 	s := load(t, "healthy-contention")
 	p := planned(t, s, Settings{On: virtual.Kind, TTL: 30 * time.Second, Variant: "with fencing tokens"})
 	require.Equal(t, "redlock-fenced", p.Lock.Name)
@@ -59,7 +59,7 @@ func TestAVariantReplacesWhatItNames(t *testing.T) {
 	require.EqualError(t, err, `scenario healthy-contention has no variant "eleven keys"`)
 }
 
-func TestWhyATrialIsSkipped(t *testing.T) {
+func TestSkip_Reasons(t *testing.T) {
 	step := func(v scenarios.Verb, targets ...string) []scenarios.Step {
 		return []scenarios.Step{{Verb: v, Targets: targets, Jump: scenarios.Span{TTLs: 1}}}
 	}
@@ -73,13 +73,13 @@ func TestWhyATrialIsSkipped(t *testing.T) {
 	}{
 		{"nothing in the way", virtual.Kind, "", func(*scenarios.Scenario) {}, ""},
 		{"not for this cluster", virtual.Kind, "", func(s *scenarios.Scenario) { s.On = []string{local.Name} }, "it runs on local only"},
-		{"too short a TTL", virtual.Kind, "", func(s *scenarios.Scenario) { s.LeastTTL = 8 * time.Second },
+		{"too short a TTL", virtual.Kind, "", func(s *scenarios.Scenario) { s.MinTTL = 8 * time.Second },
 			"it shows nothing at a TTL of 1s: it needs at least 8s"},
-		{"a TTL just long enough", virtual.Kind, "", func(s *scenarios.Scenario) { s.LeastTTL = time.Second }, ""},
+		{"a TTL just long enough", virtual.Kind, "", func(s *scenarios.Scenario) { s.MinTTL = time.Second }, ""},
 		{"a fault that the cluster cannot do", local.Kind, "", func(s *scenarios.Scenario) { s.Script = step(nemesis.PowerLoss, "n1") },
 			unsupported(local.Kind, "power-loss")},
 		{"a clock that the cluster cannot set", local.Kind, "", func(s *scenarios.Scenario) {
-			s.Nemesis = []scenarios.Random{{Fault: nemesis.Clock, Among: []string{"c1", "n1"}}}
+			s.Nemesis = []scenarios.Random{{Fault: nemesis.Clock, Candidates: []string{"c1", "n1"}}}
 		}, unsupported(local.Kind, "node-clock")},
 		{"a fencing store", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Store.Check = scenarios.CheckFence },
 			"redsync issues no fencing tokens, which this scenario's store checks"},
@@ -92,14 +92,14 @@ func TestWhyATrialIsSkipped(t *testing.T) {
 		{"a client's clock", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Script = step(nemesis.Clock, "c1") },
 			"redsync reads Go's own clock, which cannot be set for one client"},
 		{"a client's clock in a schedule", virtual.Kind, "redsync", func(s *scenarios.Scenario) {
-			s.Nemesis = []scenarios.Random{{Fault: nemesis.Clock, Among: []string{"c1"}}}
+			s.Nemesis = []scenarios.Random{{Fault: nemesis.Clock, Candidates: []string{"c1"}}}
 		}, "redsync reads Go's own clock, which cannot be set for one client"},
 		{"a node's clock is no client's", virtual.Kind, "redsync",
 			func(s *scenarios.Scenario) { s.Script = step(nemesis.Clock, "n1") }, ""},
 		{"a lock on one node", virtual.Kind, "single", func(*scenarios.Scenario) {},
-			"single is a lock on one node: this is a scenario of 3, without a form for one (docs/scenarios.md, variants)"},
+			"single is a lock on one node: the scenario uses 3 nodes and has no single-node variant"},
 		{"a lock on one node, where the scenario says why", virtual.Kind, "single",
-			func(s *scenarios.Scenario) { s.Several = "nobody goes on without it" },
+			func(s *scenarios.Scenario) { s.MultiNodeReason = "nobody goes on without it" },
 			"single is a lock on one node: nobody goes on without it"},
 		{"a Redis Cluster", virtual.Kind, "single", func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 1} },
 			"needs a Redis Cluster, which the virtual cluster does not have: use --on local"},
@@ -107,7 +107,7 @@ func TestWhyATrialIsSkipped(t *testing.T) {
 			func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 1} }, ""},
 		{"a lock on one node, and five clients of a Redis Cluster", local.Kind, "single",
 			func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 5} },
-			"single is a lock on one node: this is a scenario of 5, without a form for one (docs/scenarios.md, variants)"},
+			"single is a lock on one node: the scenario uses 5 nodes and has no single-node variant"},
 		{"a restart guard on a Redis Cluster", local.Kind, "redlock-guarded",
 			func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 5} },
 			"the restart guard of redlock-guarded asks each server for how long it has been up, and a client of a Redis Cluster has many"},
@@ -211,7 +211,7 @@ func TestEarned(t *testing.T) {
 	}
 }
 
-func TestTheHeaderSaysWhatWasRun(t *testing.T) {
+func TestHeader_Contents(t *testing.T) {
 	h := headerOf(t, func(s *scenarios.Scenario) {
 		s.Lock.Name = "redlock-fenced"
 		s.Store.Check = scenarios.CheckFence
@@ -227,11 +227,11 @@ func TestTheHeaderSaysWhatWasRun(t *testing.T) {
 }
 
 // The header says which nodes a client's lock is given, if not all; an alias stands for its server.
-func TestTheHeaderSaysWhoIsGivenWhichNodes(t *testing.T) {
+func TestHeader_ConfiguredNodes(t *testing.T) {
 	h := headerOf(t, func(s *scenarios.Scenario) {
 		s.Nodes = []string{"n1", "n2", "n3", "n4"}
 		s.Aliases = map[string]string{"n4": "n1"}
 		s.Clients = []scenarios.Client{{Name: "c1"}, {Name: "c2", Nodes: []string{"n3", "n4"}}}
 	})
-	require.Equal(t, map[string][]string{"c2": {"n1", "n3", "n4"}}, h.Configured)
+	require.Equal(t, map[string][]string{"c2": {"n1", "n3", "n4"}}, h.ConfiguredNodes)
 }

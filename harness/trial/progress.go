@@ -9,8 +9,8 @@ type Progress struct {
 	events, time  atomic.Int64
 }
 
-// Pace is how far a trial has got.
-type Pace struct {
+// Position is how far a trial has got.
+type Position struct {
 	Events  int64 `json:"events"`
 	Time    int64 `json:"time"`    // of the latest, in nanoseconds
 	Judging bool  `json:"judging"` // the trial is over, and the checker at work
@@ -28,20 +28,20 @@ func (p *Progress) Begin() {
 func (p *Progress) End() { p.busy.Store(false) }
 
 // Read gives how far the trial has got, and whether there is one.
-func (p *Progress) Read() (now Pace, busy bool) {
-	return Pace{p.events.Load(), p.time.Load(), p.judging.Load()}, p.busy.Load()
+func (p *Progress) Read() (now Position, busy bool) {
+	return Position{p.events.Load(), p.time.Load(), p.judging.Load()}, p.busy.Load()
 }
 
-// recorded notes an event.
-func (p *Progress) recorded(at int64) {
+// recordEvent notes an event.
+func (p *Progress) recordEvent(at int64) {
 	if p != nil {
 		p.events.Add(1)
 		p.time.Store(at)
 	}
 }
 
-// judge notes that the run is over, or that another begins.
-func (p *Progress) judge(judging bool) {
+// setJudging notes that the run is over, or that another begins.
+func (p *Progress) setJudging(judging bool) {
 	if p != nil {
 		p.judging.Store(judging)
 	}

@@ -17,7 +17,7 @@ import (
 // seen by nobody before.
 func (r *run) readRegisters(ctx context.Context) error {
 	r.clients.mu.Lock()
-	keys := slices.Sorted(maps.Keys(r.clients.written))
+	keys := slices.Sorted(maps.Keys(r.clients.writtenKeys))
 	r.clients.mu.Unlock()
 	if len(keys) == 0 {
 		return nil

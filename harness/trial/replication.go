@@ -27,14 +27,14 @@ func (r *run) awaitSync(ctx context.Context, replica string, within time.Duratio
 			return err
 		}
 		if inSync(ahead.Replication, behind.Replication) {
-			r.saw(master, ahead)
-			r.saw(replica, behind)
+			r.recordNode(master, ahead)
+			r.recordNode(replica, behind)
 			return nil
 		}
 		if r.cluster.Now() > deadline {
-			return fmt.Errorf("%w: %s had not every write of %s within %v", errUnmet, replica, master, within)
+			return fmt.Errorf("%w: %s had not every write of %s within %v", errPrecondition, replica, master, within)
 		}
-		if err := r.cluster.Sleep(ctx, 10*poll); err != nil {
+		if err := r.cluster.Sleep(ctx, 10*pollInterval); err != nil {
 			return err
 		}
 	}
@@ -54,14 +54,14 @@ func (r *run) awaitPromotion(ctx context.Context, replica string, within time.Du
 				return err
 			}
 			if known {
-				r.saw(replica, seen)
+				r.recordNode(replica, seen)
 				return nil
 			}
 		}
 		if r.cluster.Now() > deadline {
-			return errors.Join(fmt.Errorf("%w: %s had not been made the master within %v", errUnmet, replica, within), lookErr)
+			return errors.Join(fmt.Errorf("%w: %s had not been made the master within %v", errPrecondition, replica, within), lookErr)
 		}
-		if err := r.cluster.Sleep(ctx, 10*poll); err != nil {
+		if err := r.cluster.Sleep(ctx, 10*pollInterval); err != nil {
 			return err
 		}
 	}
@@ -94,6 +94,6 @@ func inSync(master, replica *history.Replication) bool {
 		replica.Linked && replica.History == master.History && replica.Offset >= master.Offset
 }
 
-func (r *run) saw(name string, seen history.Node) {
+func (r *run) recordNode(name string, seen history.Node) {
 	r.record(history.Event{Time: r.cluster.Now(), Process: name, Type: history.TypeNode, Node: &seen})
 }

@@ -8,11 +8,11 @@ import (
 	"lockproof/scenarios"
 )
 
-// slowed is how much longer a scenario's TTL is, if the user sets none, where a
+// restartTTL is how much longer a scenario's TTL is, if the user sets none, where a
 // server takes time to restart, and how much of that is for restarts: each node that
 // the script restarts within a lease has so much, and where the script lets a part
 // of a TTL pass before it comes back, that part grows as well.
-func slowed(s *scenarios.Scenario, restart time.Duration) (longer, restarting time.Duration) {
+func restartTTL(s *scenarios.Scenario, restart time.Duration) (longer, restarting time.Duration) {
 	if restart == 0 {
 		return 0, 0
 	}
@@ -21,12 +21,12 @@ func slowed(s *scenarios.Scenario, restart time.Duration) (longer, restarting ti
 		lasts = max(lasts, c.TTL.In(s.TTL))
 	}
 	for i, step := range s.Script {
-		if !step.Does(history.NodeDown) {
+		if !step.HasClass(history.NodeDown) {
 			continue
 		}
 		for _, t := range step.Targets {
 			if slices.Contains(s.Nodes, t) && s.Workload == nil &&
-				(supervised(s, step) || restarts(step, s.Script[i+1:], t, s.TTL, lasts)) {
+				(restartedBySupervisor(s, step) || restartsWithinLease(step, s.Script[i+1:], t, s.TTL, lasts)) {
 				share := 1.0 // of the TTL that a restart can have
 				if after := step.After.In(s.TTL); after < lasts {
 					share = float64(lasts-after) / float64(s.TTL)
@@ -39,19 +39,19 @@ func slowed(s *scenarios.Scenario, restart time.Duration) (longer, restarting ti
 	return longer, restarting
 }
 
-// supervised says whether a supervisor brings back at once what goes down in a
+// restartedBySupervisor says whether a supervisor brings back at once what goes down in a
 // step.
-func supervised(s *scenarios.Scenario, down scenarios.Step) bool {
+func restartedBySupervisor(s *scenarios.Scenario, down scenarios.Step) bool {
 	return s.Restart == scenarios.RestartAlways && !down.Fault().Machine
 }
 
-// restarts says whether a node that goes down in a step is to be back within a
+// restartsWithinLease says whether a node that goes down in a step is to be back within a
 // lease.
-func restarts(down scenarios.Step, after []scenarios.Step, node string, ttl, lease time.Duration) bool {
+func restartsWithinLease(down scenarios.Step, after []scenarios.Step, node string, ttl, lease time.Duration) bool {
 	if !down.After.IsZero() {
 		return down.After.In(ttl) < lease
 	}
 	return slices.ContainsFunc(after, func(s scenarios.Step) bool {
-		return s.Does(history.NodeUp) && slices.Contains(s.Targets, node)
+		return s.HasClass(history.NodeUp) && slices.Contains(s.Targets, node)
 	})
 }

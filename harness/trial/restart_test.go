@@ -14,9 +14,9 @@ import (
 	"lockproof/scenarios"
 )
 
-// TestRestartsTakeTimeOnDocker: the TTL is longer where the script has to bring a
+// TestRestartTTL_Docker: the TTL is longer where the script has to bring a
 // container back within it, and nowhere else.
-func TestRestartsTakeTimeOnDocker(t *testing.T) {
+func TestRestartTTL_Docker(t *testing.T) {
 	for name, restarts := range map[string]time.Duration{
 		"restart-without-persistence": 1,
 		"clean-shutdown-aof":          1,
@@ -40,53 +40,53 @@ func TestRestartsTakeTimeOnDocker(t *testing.T) {
 	}
 }
 
-// TestALongerLeaseLeavesMoreForRestarts: of three TTLs, 1.1 pass before the node
+// TestRestartTTL_LongerClientLease: of three TTLs, 1.1 pass before the node
 // comes back.
-func TestALongerLeaseLeavesMoreForRestarts(t *testing.T) {
+func TestRestartTTL_LongerClientLease(t *testing.T) {
 	p := planned(t, load(t, "restart-delay-mixed-ttls"), Settings{On: docker.Kind})
 	require.InEpsilon(t, float64(time.Second)+float64(docker.Kind.Restart)/1.9, float64(p.TTL), 1e-6)
 	p = planned(t, load(t, "restart-delay-mixed-ttls"), Settings{On: docker.Kind, Variant: "delay above the longest TTL"})
 	require.Equal(t, time.Second, p.TTL)
 }
 
-// TestARefusalIsAskedForWhileTheLeaseLasts: restarts may take all of their part of
+// TestRestartTTL_RefusalWithinLease: restarts may take all of their part of
 // the TTL; whoever is to be refused after them has to ask within the rest.
-func TestARefusalIsAskedForWhileTheLeaseLasts(t *testing.T) {
+func TestRestartTTL_RefusalWithinLease(t *testing.T) {
 	list, err := scenarios.Select(nil)
 	require.NoError(t, err)
 	asked := 0
 	for _, s := range list {
 		for _, v := range append([]scenarios.Variant{{}}, s.Variants...) {
 			p := planned(t, s, Settings{On: docker.Kind, Variant: v.Name})
-			if p.restarting == 0 || p.Earned.Refused == nil || *p.Earned.Refused == 0 {
+			if p.restartBudget == 0 || p.Earned.Refused == nil || *p.Earned.Refused == 0 {
 				continue
 			}
 			last := p.Script[len(p.Script)-1]
 			require.Equal(t, scenarios.VerbAcquire, last.Verb, "%s %s", s.Name, v.Name)
-			assert.LessOrEqual(t, last.Within.In(p.TTL), p.TTL-p.restarting, "%s %s: within", s.Name, v.Name)
+			assert.LessOrEqual(t, last.Within.In(p.TTL), p.TTL-p.restartBudget, "%s %s: within", s.Name, v.Name)
 			asked++
 		}
 	}
 	require.Greater(t, asked, 5)
 }
 
-// TestRestartsThatTakeTooLongAreAStall: together they may take what the TTL is
+// TestChargeRestart_OverBudgetIsStall: together they may take what the TTL is
 // longer for, and no more; other faults do not count, nor does a run whose TTL is
 // the scenario's own.
-func TestRestartsThatTakeTooLongAreAStall(t *testing.T) {
+func TestChargeRestart_OverBudgetIsStall(t *testing.T) {
 	var seen []history.Event
-	r := &run{plan: &Plan{restarting: 2500 * time.Millisecond}, record: func(e history.Event) { seen = append(seen, e) }}
+	r := &run{plan: &Plan{restartBudget: 2500 * time.Millisecond}, record: func(e history.Event) { seen = append(seen, e) }}
 	at := func(s float64) int64 { return int64(s * 1e9) }
 	fault := func(kind nemesis.Kind, node string) nemesis.Fault {
 		return nemesis.Fault{Kind: kind, Targets: []string{node}}
 	}
-	r.charge(fault(nemesis.Kill, "n1"), at(1), at(2))
-	r.charge(fault(nemesis.Clock, "n2"), at(2), at(9))
-	r.charge(fault(nemesis.Start, "n1"), at(9), at(10.5))
+	r.chargeRestart(fault(nemesis.Kill, "n1"), at(1), at(2))
+	r.chargeRestart(fault(nemesis.Clock, "n2"), at(2), at(9))
+	r.chargeRestart(fault(nemesis.Start, "n1"), at(9), at(10.5))
 	require.Empty(t, seen)
-	r.charge(fault(nemesis.Start, "n2"), at(11), at(11.25))
+	r.chargeRestart(fault(nemesis.Start, "n2"), at(11), at(11.25))
 	require.Equal(t, []history.Event{{Time: at(11.25), Process: "n2", Type: history.TypeStall, Late: at(2.75)}}, seen)
-	r.plan.restarting = 0
-	r.charge(fault(nemesis.Start, "n3"), at(12), at(20))
+	r.plan.restartBudget = 0
+	r.chargeRestart(fault(nemesis.Start, "n3"), at(12), at(20))
 	require.Len(t, seen, 1)
 }

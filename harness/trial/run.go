@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"lockproof/harness/client"
@@ -25,55 +26,55 @@ type run struct {
 	seed    uint64
 
 	pending    map[string][]pending
-	unreached  map[string]*nemesis.Active
-	before     map[string][2]int
+	cuts       map[string]*nemesis.Active
+	linkCounts map[string][2]int
+	faultsOver atomic.Bool // no more are begun
 	background sync.WaitGroup
-	laters     time.Duration // how many things there were to do later; the script's goroutine only
 
 	mu         sync.Mutex
-	first      error         // of what went on in the background
+	failure    error         // of what went on in the background
 	restarting time.Duration // how long nodes have taken to go down and come back
 }
 
-// in gives a span's duration at the run's TTL.
-func (r *run) in(s scenarios.Span) time.Duration { return s.In(r.plan.TTL) }
+// duration gives a span's duration at the run's TTL.
+func (r *run) duration(s scenarios.Span) time.Duration { return s.In(r.plan.TTL) }
 
-func (r *run) failed(err error) {
+func (r *run) fail(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.first == nil {
-		r.first = err
+	if r.failure == nil {
+		r.failure = err
 	}
 }
 
 func newRun(p *Plan, c cluster.Cluster, seed uint64, record func(history.Event)) *run {
 	r := &run{
 		plan: p, cluster: c, record: record, seed: seed, clients: newClientGroup(c, record),
-		pending: map[string][]pending{}, unreached: map[string]*nemesis.Active{}, before: map[string][2]int{},
+		pending: map[string][]pending{}, cuts: map[string]*nemesis.Active{}, linkCounts: map[string][2]int{},
 	}
 	r.nemesis = nemesis.New(c, r.clients, p.clientNames(), record)
 	return r
 }
 
-// unmet notes that a step did not come out as the scenario needs it, and gives any
-// other error back, but for that of waiting for a client that has failed: windUp says
+// notePrecondition notes that a step did not come out as the scenario needs it, and gives any
+// other error back, but for that of waiting for a client that has failed: finish says
 // how it did.
-func (r *run) unmet(err error) error {
+func (r *run) notePrecondition(err error) error {
 	if errors.Is(err, errClientFailed) {
 		return nil
 	}
-	if !errors.Is(err, errUnmet) {
+	if !errors.Is(err, errPrecondition) {
 		return err
 	}
 	r.record(history.Event{Time: r.cluster.Now(), Process: "harness", Type: history.TypeNote,
-		Reason: history.ReasonUnmet, Text: err.Error()})
+		Reason: history.ReasonPreconditionFailed, Text: err.Error()})
 	return nil
 }
 
 // setUp starts the clients and lays out who reaches whom.
 func (r *run) setUp(ctx context.Context) error {
 	for i, name := range r.plan.clientNames() {
-		if err := r.clients.start(ctx, r.setup(i, name)); err != nil {
+		if err := r.clients.start(ctx, r.clientSetup(i, name)); err != nil {
 			return err
 		}
 	}
@@ -83,8 +84,8 @@ func (r *run) setUp(ctx context.Context) error {
 				return err
 			}
 		}
-		for _, node := range c.Far {
-			far := nemesis.Fault{Kind: nemesis.Delay, Targets: []string{c.Name + "-" + node}, By: r.in(c.FarDelay), Setting: true}
+		for _, node := range c.FarNodes {
+			far := nemesis.Fault{Kind: nemesis.Delay, Targets: []string{c.Name + "-" + node}, Delay: r.duration(c.FarDelay), Background: true}
 			if _, err := r.nemesis.Apply(ctx, far); err != nil {
 				return err
 			}
@@ -94,7 +95,7 @@ func (r *run) setUp(ctx context.Context) error {
 }
 
 // setup is what a client is told at its start.
-func (r *run) setup(index int, name string) client.Setup {
+func (r *run) clientSetup(index int, name string) client.Setup {
 	s := client.Setup{
 		Name: name, Index: index, Lock: r.plan.Lock.Name, Options: r.options(),
 		Nodes: r.plan.Nodes, FencedStore: r.plan.Store.Check.Fenced(),
@@ -114,31 +115,38 @@ func (r *run) setup(index int, name string) client.Setup {
 				s.Options.Wait = *c.Wait
 			}
 			if !c.TTL.IsZero() {
-				s.Options.TTL = r.in(c.TTL)
+				s.Options.TTL = r.duration(c.TTL)
 			}
+			s.KeyPrefix = c.KeyPrefix
 		}
 	}
 	return s
 }
 
-// settle waits until the lock works as it does every day.
-func (r *run) settle(ctx context.Context) error {
-	if r.plan.Lock.Settled == nil {
+// warmUp waits until the lock works as it does every day.
+func (r *run) warmUp(ctx context.Context) error {
+	if r.plan.Lock.WarmUp == nil {
 		return nil
 	}
-	return r.cluster.Sleep(ctx, r.plan.Lock.Settled(r.options()))
+	return r.cluster.Sleep(ctx, r.plan.Lock.WarmUp(r.options()))
 }
 
 // options are the lock's.
 func (r *run) options() locks.Options {
 	l := r.plan.Scenario.Lock
 	o := locks.Options{
-		TTL: r.plan.TTL, NodeTimeout: r.in(l.NodeTimeout), Tries: l.Tries, RetryMin: r.in(l.RetryMin), RetryMax: r.in(l.RetryMax),
+		TTL: r.plan.TTL, NodeTimeout: r.duration(l.NodeTimeout), Tries: l.Tries, RetryMin: r.duration(l.RetryMin), RetryMax: r.duration(l.RetryMax),
 		MaxExtensions: l.MaxExtensions, Resends: l.Resends, Pool: l.Pool, Wait: l.Wait, WaitAOF: l.WaitAOF, Connection: l.Connection, Without: r.plan.Without,
 	}
 	for _, c := range r.plan.Clients {
 		if !c.TTL.IsZero() {
-			o.LongestTTL = max(o.LongestTTL, o.TTL, r.in(c.TTL))
+			o.MaxTTL = max(o.MaxTTL, o.TTL, r.duration(c.TTL))
+		}
+	}
+	if changes := r.plan.Settings.Changes; changes != (Changes{}) {
+		o.ContextTimeouts, o.NoRetries = changes.ContextTimeouts, changes.NoRetries
+		if o.NoRetries {
+			o.Resends = 0
 		}
 	}
 	if l.Drift != nil {
@@ -149,22 +157,25 @@ func (r *run) options() locks.Options {
 
 // perform plays the script beside the workload and the schedule of faults.
 func (r *run) perform(ctx context.Context) error {
+	faulty, end := context.WithCancel(ctx)
+	defer end()
+	r.endFaults(faulty, end)
 	w := r.plan.Workload
 	if w == nil {
-		return r.play(ctx)
+		return r.runScript(ctx)
 	}
-	loop := &client.Loop{Hold: r.in(w.Hold), Think: r.in(w.Think)}
+	loop := &client.Loop{Hold: r.duration(w.Hold), Think: r.duration(w.Think)}
 	for i := range w.Keys {
 		loop.Keys = append(loop.Keys, fmt.Sprintf("k%d", i+1))
 	}
 	began := r.cluster.Now()
 	for thread := range w.Threads {
 		if thread > 0 { // those of one client draw from its lock's source in turn
-			if err := r.cluster.Sleep(ctx, between); err != nil {
+			if err := r.rest(ctx); err != nil {
 				return err
 			}
 		}
-		for _, name := range workers(w) {
+		for _, name := range workloadClients(w) {
 			done, err := r.clients.send(name, client.Command{Do: client.DoLoop, Loop: loop, Thread: threadName(thread)})
 			if err != nil {
 				return err
@@ -172,15 +183,16 @@ func (r *run) perform(ctx context.Context) error {
 			r.pending[name] = append(r.pending[name], pending{done: done, step: scenarios.Step{Verb: "loop"}})
 		}
 	}
-	until := r.in(w.For)
+	until := r.duration(w.For)
 	if len(r.plan.Nemesis) > 0 {
 		r.background.Go(func() {
-			if err := r.nemesis.Run(ctx, nemesis.Schedule(r.seed, r.randoms(), until)); err != nil {
-				r.failed(err)
+			err := r.nemesis.Run(faulty, nemesis.Schedule(r.seed, r.randoms(), until))
+			if err != nil && (faulty.Err() == nil || ctx.Err() != nil) {
+				r.fail(err)
 			}
 		})
 	}
-	if err := r.play(ctx); err != nil {
+	if err := r.runScript(ctx); err != nil {
 		return err
 	}
 	return r.cluster.Sleep(ctx, until-time.Duration(r.cluster.Now()-began))
@@ -199,17 +211,17 @@ func (r *run) randoms() []nemesis.Random {
 	var list []nemesis.Random
 	for _, n := range r.plan.Nemesis {
 		list = append(list, nemesis.Random{
-			Fault: nemesis.Fault{Kind: nemesis.Kind(n.Fault), Direction: n.Direction, By: r.in(n.By), Jump: r.in(n.Jump), Rate: n.Rate},
-			Among: n.Among, Count: n.Count,
-			EveryMin: r.in(n.Every.Min), EveryMax: r.in(n.Every.Max), ForMin: r.in(n.For.Min), ForMax: r.in(n.For.Max),
+			Fault:      nemesis.Fault{Kind: nemesis.Kind(n.Fault), Direction: n.Direction, Delay: r.duration(n.By), Jump: r.duration(n.Jump), Rate: n.Rate},
+			Candidates: n.Candidates, Count: n.Count,
+			IntervalMin: r.duration(n.Every.Min), IntervalMax: r.duration(n.Every.Max), DurationMin: r.duration(n.For.Min), DurationMax: r.duration(n.For.Max),
 		})
 	}
 	return list
 }
 
-// windUp lets what is under way come to its end: loops stop, faults are undone,
+// finish lets what is under way come to its end: loops stop, faults are undone,
 // operations return, and the store and the nodes are looked into one last time.
-func (r *run) windUp(ctx context.Context) error {
+func (r *run) finish(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	r.background.Wait()
 	err := r.nemesis.EndAll(ctx)
@@ -221,21 +233,21 @@ func (r *run) windUp(ctx context.Context) error {
 			r.pending[name] = nil // killed: it will not answer
 			continue
 		}
-		err = errors.Join(err, r.unmet(r.await(ctx, name, "")))
+		err = errors.Join(err, r.notePrecondition(r.await(ctx, name, "")))
 	}
 	err = errors.Join(err, r.readRegisters(ctx))
-	r.look(ctx)
+	r.inspectNodes(ctx)
 	r.mu.Lock()
-	err = errors.Join(err, r.first)
+	err = errors.Join(err, r.failure)
 	r.mu.Unlock()
-	return errors.Join(err, r.clients.failure(), r.clients.close())
+	return errors.Join(err, r.clients.firstFailure(), r.clients.close())
 }
 
-// look records the state of every node.
-func (r *run) look(ctx context.Context) {
+// inspectNodes records the state of every node.
+func (r *run) inspectNodes(ctx context.Context) {
 	for _, name := range r.plan.Servers() {
 		if seen, err := r.cluster.Node(name).Look(ctx); err == nil {
-			r.saw(name, seen)
+			r.recordNode(name, seen)
 		}
 	}
 }

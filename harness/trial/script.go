@@ -15,9 +15,9 @@ import (
 	"lockproof/scenarios"
 )
 
-// errUnmet says that a step did not come out as the scenario needs it: the run
+// errPrecondition says that a step did not come out as the scenario needs it: the run
 // shows nothing, but nothing is broken.
-var errUnmet = errors.New("unmet")
+var errPrecondition = errors.New("unmet")
 
 // pending is a client operation that the script has not waited for.
 type pending struct {
@@ -26,15 +26,10 @@ type pending struct {
 	step scenarios.Step
 }
 
-// between is the time between two steps. Whoever carries a schedule out takes
-// some; and in virtual time it lets what the step before set off come to rest,
-// so that the next meets it in the same state every time.
-const between = 50 * time.Microsecond
-
-// play carries out the script, step by step.
-func (r *run) play(ctx context.Context) error {
+// runScript carries out the script, step by step.
+func (r *run) runScript(ctx context.Context) error {
 	for i, s := range r.plan.Script {
-		if err := r.cluster.Sleep(ctx, between); err != nil {
+		if err := r.rest(ctx); err != nil {
 			return err
 		}
 		r.note(s)
@@ -45,6 +40,10 @@ func (r *run) play(ctx context.Context) error {
 	return nil
 }
 
+// rest waits until what the step before set off has come to rest in virtual time, so that
+// the next finds it in the same state every time.
+func (r *run) rest(ctx context.Context) error { return r.cluster.Sleep(ctx, 0) }
+
 func (r *run) note(s scenarios.Step) {
 	r.record(history.Event{Time: r.cluster.Now(), Process: "harness", Type: history.TypeNote,
 		Text: strings.TrimSpace(string(s.Verb) + " " + strings.Join(s.Targets, " "))})
@@ -53,13 +52,13 @@ func (r *run) note(s scenarios.Step) {
 func (r *run) step(ctx context.Context, s scenarios.Step) error {
 	switch s.Verb {
 	case scenarios.VerbWait:
-		return r.cluster.Sleep(ctx, r.in(s.Wait))
+		return r.cluster.Sleep(ctx, r.duration(s.Wait))
 	case scenarios.VerbUntil:
-		return r.until(ctx, s)
+		return r.awaitMessage(ctx, s)
 	case scenarios.VerbAwaitSync:
-		return r.each(s.Targets, func(name string) error { return r.awaitSync(ctx, name, r.within(s)) })
+		return r.each(s.Targets, func(name string) error { return r.awaitSync(ctx, name, r.stepTimeout(s)) })
 	case scenarios.VerbAwaitPromotion:
-		return r.each(s.Targets, func(name string) error { return r.awaitPromotion(ctx, name, r.within(s)) })
+		return r.each(s.Targets, func(name string) error { return r.awaitPromotion(ctx, name, r.stepTimeout(s)) })
 	case scenarios.VerbAwait:
 		return r.each(s.Targets, func(name string) error { return r.await(ctx, name, s.Must) })
 	case scenarios.VerbCancel:
@@ -68,7 +67,7 @@ func (r *run) step(ctx context.Context, s scenarios.Step) error {
 	if do, ok := clientWork[s.Verb]; ok {
 		return r.each(s.Targets, func(name string) error { return r.operate(ctx, name, do, s) })
 	}
-	return r.fault(ctx, s)
+	return r.applyStep(ctx, s)
 }
 
 // clientWork gives the command for each verb that a client carries out.
@@ -94,12 +93,12 @@ func (r *run) each(names []string, f func(string) error) error {
 // answerLimit is how long the harness waits for a client before it calls it hung:
 // longer than any operation with a deadline of its own.
 func (r *run) answerLimit(within scenarios.Span) time.Duration {
-	return r.in(within) + 60*r.plan.TTL + 10*time.Second
+	return r.duration(within) + 60*r.plan.TTL + 10*time.Second
 }
 
-// unbounded gives the deadline of an operation whose step sets none: no caller
+// defaultTimeouts gives the deadline of an operation whose step sets none: no caller
 // waits for ever, and a library that does would stop the script.
-var unbounded = map[client.Do]scenarios.Span{
+var defaultTimeouts = map[client.Do]scenarios.Span{
 	client.DoAcquire: {TTLs: 4},
 	client.DoRelease: {TTLs: 0.5},
 }
@@ -113,10 +112,10 @@ func (r *run) operate(ctx context.Context, name string, do client.Do, s scenario
 		}
 	}
 	if s.Within.IsZero() {
-		s.Within = unbounded[do]
+		s.Within = defaultTimeouts[do]
 	}
-	r.baseline(name)
-	done, err := r.clients.send(name, client.Command{Do: do, Key: s.Key, Thread: s.Thread, Within: r.in(s.Within), IfHeld: s.IfHeld})
+	r.recordLinkCounts(name)
+	done, err := r.clients.send(name, client.Command{Do: do, Key: s.Key, Thread: s.Thread, Within: r.duration(s.Within), IfHeld: s.IfHeld})
 	if err != nil {
 		return err
 	}
@@ -143,7 +142,7 @@ func (r *run) await(ctx context.Context, name, must string) error {
 		return fmt.Errorf("%s has nothing under way to wait for", name)
 	}
 	for i, p := range waiting {
-		msg, err := r.clients.answer(ctx, name, p.done, r.answerLimit(p.step.Within))
+		msg, err := r.clients.awaitReply(ctx, name, p.done, r.answerLimit(p.step.Within))
 		if err != nil {
 			return err
 		}
@@ -152,7 +151,7 @@ func (r *run) await(ctx context.Context, name, must string) error {
 			want = must
 		}
 		if want != "" && string(msg.Outcome) != want {
-			return fmt.Errorf("%w: %s's %s had to be %s and was %s", errUnmet, name, p.step.Verb, want, msg.Outcome)
+			return fmt.Errorf("%w: %s's %s had to be %s and was %s", errPrecondition, name, p.step.Verb, want, msg.Outcome)
 		}
 	}
 	return nil
@@ -162,17 +161,17 @@ func (r *run) await(ctx context.Context, name, must string) error {
 func (r *run) reach(ctx context.Context, name string, nodes []string) error {
 	for _, node := range r.plan.Servers() {
 		target := name + "-" + node
-		cut, reached := r.unreached[target], slices.Contains(nodes, node)
+		cut, reached := r.cuts[target], slices.Contains(nodes, node)
 		switch {
 		case cut == nil && !reached:
 			begun, err := r.nemesis.Apply(ctx, nemesis.Fault{Kind: nemesis.Cut, Targets: []string{target},
-				Direction: cluster.Both, Setting: true})
+				Direction: cluster.Both, Background: true})
 			if err != nil {
 				return err
 			}
-			r.unreached[target] = begun[0]
+			r.cuts[target] = begun[0]
 		case cut != nil && reached:
-			delete(r.unreached, target)
+			delete(r.cuts, target)
 			if err := r.nemesis.End(ctx, cut); err != nil {
 				return err
 			}
@@ -181,51 +180,51 @@ func (r *run) reach(ctx context.Context, name string, nodes []string) error {
 	return nil
 }
 
-// poll is how often the harness looks whether something has happened.
-const poll = 500 * time.Microsecond
+// pollInterval is how often the harness looks whether something has happened.
+const pollInterval = 500 * time.Microsecond
 
-// baseline remembers what a client's links had carried before its operation, as
+// recordLinkCounts remembers what a client's links had carried before its operation, as
 // far as a step of the script waits for what they carry: where the links are in
 // another process, each question costs time in which others get ahead.
-func (r *run) baseline(name string) {
+func (r *run) recordLinkCounts(name string) {
 	for _, s := range r.plan.Script {
 		for _, target := range s.Targets {
 			client, node, _ := strings.Cut(target, "-")
 			if s.Verb == scenarios.VerbUntil && client == name {
 				command := s.Of
 				received, answered := r.cluster.Link(client, node).Count(command)
-				r.before[target+" "+command] = [2]int{received, answered}
+				r.linkCounts[target+" "+command] = [2]int{received, answered}
 			}
 		}
 	}
 }
 
-// within is how long a step waits for something to happen.
-func (r *run) within(s scenarios.Step) time.Duration {
+// stepTimeout is how long a step waits for something to happen.
+func (r *run) stepTimeout(s scenarios.Step) time.Duration {
 	if s.Within.IsZero() {
 		return 5 * r.plan.TTL
 	}
-	return r.in(s.Within)
+	return r.duration(s.Within)
 }
 
-// until waits for a command of the client's present operation to reach the node
+// awaitMessage waits for a command of the client's present operation to reach the node
 // or to be answered by it.
-func (r *run) until(ctx context.Context, s scenarios.Step) error {
-	within := r.within(s)
+func (r *run) awaitMessage(ctx context.Context, s scenarios.Step) error {
+	within := r.stepTimeout(s)
 	deadline := r.cluster.Now() + int64(within)
 	command := s.Of
 	for _, target := range s.Targets {
 		name, node, _ := strings.Cut(target, "-")
-		before := r.before[target+" "+command]
+		before := r.linkCounts[target+" "+command]
 		for {
 			received, answered := r.cluster.Link(name, node).Count(command)
 			if s.Has == "answered" && answered > before[1] || s.Has == "received" && received > before[0] {
 				break
 			}
 			if r.cluster.Now() > deadline {
-				return fmt.Errorf("%w: %s had not %s %s's %s within %v", errUnmet, node, s.Has, name, command, within)
+				return fmt.Errorf("%w: %s had not %s %s's %s within %v", errPrecondition, node, s.Has, name, command, within)
 			}
-			if err := r.cluster.Sleep(ctx, poll); err != nil {
+			if err := r.cluster.Sleep(ctx, pollInterval); err != nil {
 				return err
 			}
 		}
@@ -233,16 +232,19 @@ func (r *run) until(ctx context.Context, s scenarios.Step) error {
 	return nil
 }
 
-// fault hands a step to the nemesis, and sees to its end.
-func (r *run) fault(ctx context.Context, s scenarios.Step) error {
-	f := faultOf(s, r.in)
+// applyStep hands a step to the nemesis, and sees to its end.
+func (r *run) applyStep(ctx context.Context, s scenarios.Step) error {
+	if d := s.Fault(); r.faultsOver.Load() && d.Breaks() {
+		return nil
+	}
+	f := faultOf(s, r.duration)
 	begun, err := r.apply(ctx, f)
 	if err != nil {
 		return err
 	}
 	switch {
 	case !s.For.IsZero():
-		r.later(ctx, s.For, func() error {
+		r.afterDelay(ctx, s.For, func() error {
 			for _, a := range begun {
 				if err := r.nemesis.End(context.WithoutCancel(ctx), a); err != nil {
 					return err
@@ -251,7 +253,7 @@ func (r *run) fault(ctx context.Context, s scenarios.Step) error {
 			return nil
 		})
 	case !s.After.IsZero():
-		r.later(ctx, s.After, func() error {
+		r.afterDelay(ctx, s.After, func() error {
 			_, err := r.apply(ctx, nemesis.Fault{Kind: s.Fault().EndedBy, Targets: s.Targets})
 			return err
 		})
@@ -259,19 +261,15 @@ func (r *run) fault(ctx context.Context, s scenarios.Step) error {
 	return nil
 }
 
-// later does something after a while, in the background; the run waits for it. Each comes
-// another nanosecond or a few too early: of two things at one instant, say two ends of
-// faults, or one and a step or what clients send then, nobody could repeat which comes first.
-func (r *run) later(ctx context.Context, after scenarios.Span, f func() error) {
-	r.laters++
-	wait := r.in(after) - r.laters*time.Nanosecond
+// afterDelay does something after a while, in the background; the run waits for it.
+func (r *run) afterDelay(ctx context.Context, after scenarios.Span, f func() error) {
 	r.background.Go(func() {
-		err := r.cluster.Sleep(ctx, wait)
+		err := r.cluster.Sleep(ctx, r.duration(after))
 		if err == nil {
 			err = f()
 		}
 		if err != nil {
-			r.failed(err)
+			r.fail(err)
 		}
 	})
 }
@@ -279,8 +277,8 @@ func (r *run) later(ctx context.Context, after scenarios.Span, f func() error) {
 // faultOf turns a step into a fault, with durations by in.
 func faultOf(s scenarios.Step, in func(scenarios.Span) time.Duration) nemesis.Fault {
 	return nemesis.Fault{
-		Kind: nemesis.Kind(s.Verb), Targets: s.Targets, Direction: s.Direction, By: in(s.By), Jump: in(s.Jump),
-		Rate: s.Rate, Command: s.Of, Part: s.Part, Times: s.Times,
-		Lasts: in(s.For),
+		Kind: nemesis.Kind(s.Verb), Targets: s.Targets, Direction: s.Direction, Delay: in(s.By), Jump: in(s.Jump),
+		Rate: s.Rate, Key: s.Key, Command: s.Of, Part: s.Part, Count: s.Times,
+		Duration: in(s.For),
 	}
 }

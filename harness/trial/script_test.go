@@ -21,12 +21,12 @@ func told(t *testing.T, change func(*scenarios.Scenario)) ([]history.Event, []ch
 	t.Helper()
 	s := *plain()
 	change(&s)
-	j, err := NewJournal(Record{Virtual: true})
+	j, err := NewJournal(JournalOptions{Virtual: true})
 	require.NoError(t, err)
 	runVirtual(t, planned(t, &s, Settings{On: virtual.Kind}), j)
 	results, err := Judge(j)
 	require.NoError(t, err)
-	return j.events(), results
+	return j.orderedEvents(), results
 }
 
 // only gives the events that are wanted.
@@ -42,18 +42,18 @@ func only(events []history.Event, wanted func(history.Event) bool) (found []hist
 func ttls(n float64) scenarios.Span { return scenarios.Span{TTLs: n} }
 
 // Who reaches whom is the scenario's setting and no fault that it has earned its verdict by.
-func TestWhoReachesWhomIsASetting(t *testing.T) {
+func TestReach_IsBackground(t *testing.T) {
 	events, _ := told(t, func(s *scenarios.Scenario) {
 		s.Nodes = []string{"n1", "n2", "n3"}
 		s.Clients = []scenarios.Client{
 			{Name: "c1", Reach: []string{"n1", "n2"}},
-			{Name: "c2", Far: []string{"n1"}, FarDelay: ttls(0.01)},
+			{Name: "c2", FarNodes: []string{"n1"}, FarDelay: ttls(0.01)},
 		}
 		s.Script = []scenarios.Step{{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k", Reaching: []string{"n1", "n3"}}}
 	})
 	begun := map[string]int{}
 	for _, e := range only(events, func(e history.Event) bool { return e.Type == history.TypeFault }) {
-		require.True(t, e.Fault.Setting, "%s of %s", e.Fault.Kind, e.Fault.Targets)
+		require.True(t, e.Fault.Background, "%s of %s", e.Fault.Kind, e.Fault.Targets)
 		if e.Fault.Phase == history.PhaseBegin {
 			begun[e.Fault.Kind+" "+e.Fault.Targets[0]]++
 		}
@@ -63,7 +63,7 @@ func TestWhoReachesWhomIsASetting(t *testing.T) {
 
 // Of a step that does not come out as it must, the history says so, the steps that follow do
 // not come, and nothing is said to hold.
-func TestAStepThatIsNotMet(t *testing.T) {
+func TestStep_PreconditionFailed(t *testing.T) {
 	acquire := scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k"}
 	with := func(change func(*scenarios.Step)) scenarios.Step { s := acquire; change(&s); return s }
 	for name, steps := range map[string][]scenarios.Step{
@@ -79,7 +79,7 @@ func TestAStepThatIsNotMet(t *testing.T) {
 			events, results := told(t, func(s *scenarios.Scenario) {
 				s.Script = append(steps, scenarios.Step{Verb: scenarios.VerbCheck, Targets: []string{"c1"}})
 			})
-			unmet := only(events, func(e history.Event) bool { return e.Reason == history.ReasonUnmet })
+			unmet := only(events, func(e history.Event) bool { return e.Reason == history.ReasonPreconditionFailed })
 			require.Len(t, unmet, 1)
 			require.Empty(t, only(events, func(e history.Event) bool { return e.Op == history.OpCheck }), "the run shows nothing more")
 			for _, r := range results {
@@ -90,7 +90,7 @@ func TestAStepThatIsNotMet(t *testing.T) {
 }
 
 // An operation goes on for as long as its step says, and without that no caller waits for ever.
-func TestAnOperationEndsWithinItsTime(t *testing.T) {
+func TestOperation_Timeout(t *testing.T) {
 	for name, c := range map[string]struct {
 		within scenarios.Span
 		lasts  time.Duration
@@ -114,7 +114,7 @@ func TestAnOperationEndsWithinItsTime(t *testing.T) {
 }
 
 // The nodes are looked into first and last: what a fault held up until the end has come in by then.
-func TestTheLastLookIsOfWhatIsLeft(t *testing.T) {
+func TestFinish_InspectsNodesAtTheEnd(t *testing.T) {
 	events, _ := told(t, func(s *scenarios.Scenario) {
 		s.Script = []scenarios.Step{
 			{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k", Must: "ok"},
@@ -134,10 +134,10 @@ func TestTheLastLookIsOfWhatIsLeft(t *testing.T) {
 
 // A run that is cut short does not say that it has come to its end: what it has recorded shows
 // nothing to whoever judges it later.
-func TestARunThatIsCutShortHasNoEnd(t *testing.T) {
+func TestRun_CancelledHasNoEndEvent(t *testing.T) {
 	s := *plain()
 	s.Script = []scenarios.Step{{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k"}}
-	j, err := NewJournal(Record{Virtual: true})
+	j, err := NewJournal(JournalOptions{Virtual: true})
 	require.NoError(t, err)
 	maker, err := virtual.Kind.Open(t.Context(), cluster.Choice{}, io.Discard)
 	require.NoError(t, err)
@@ -146,6 +146,6 @@ func TestARunThatIsCutShortHasNoEnd(t *testing.T) {
 	_, err = Run(ctx, planned(t, &s, Settings{On: virtual.Kind}), maker, 0, 1, j)
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, j.End())
-	require.Equal(t, history.TypeHeader, j.events()[0].Type)
-	require.Empty(t, only(j.events(), func(e history.Event) bool { return e.Type == history.TypeEnd }))
+	require.Equal(t, history.TypeHeader, j.orderedEvents()[0].Type)
+	require.Empty(t, only(j.orderedEvents(), func(e history.Event) bool { return e.Type == history.TypeEnd }))
 }

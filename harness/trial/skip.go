@@ -13,7 +13,10 @@ import (
 
 // Skip says why a plan cannot be run on its cluster, or "".
 func (p *Plan) Skip() string {
-	for _, need := range append(p.setup(), p.Asks()...) {
+	if p.Settings.Unfit != "" {
+		return p.Settings.Unfit
+	}
+	for _, need := range append(p.serverRequirements(), p.Requirements()...) {
 		if err := p.Settings.On.Can(need); err != nil {
 			return err.Error()
 		}
@@ -28,80 +31,80 @@ func (p *Plan) Skip() string {
 	if !slices.Contains(p.On, p.Settings.On.Name) {
 		return fmt.Sprintf("it runs on %s only", strings.Join(p.On, " and "))
 	}
-	if p.TTL < p.LeastTTL {
-		return fmt.Sprintf("it shows nothing at a TTL of %v: it needs at least %v", p.TTL, p.LeastTTL)
+	if p.TTL < p.MinTTL {
+		return fmt.Sprintf("it shows nothing at a TTL of %v: it needs at least %v", p.TTL, p.MinTTL)
 	}
 	if p.Settings.On.Fits != nil {
 		if err := p.Settings.On.Fits(p.Servers(), p.Sentinels); err != nil {
 			return err.Error()
 		}
 	}
-	return p.unfit()
+	return p.lockUnsuitable()
 }
 
-// unfit says what the lock lacks for this scenario, or "".
-func (p *Plan) unfit() string {
+// lockUnsuitable says what the lock lacks for this scenario, or "".
+func (p *Plan) lockUnsuitable() string {
 	k := p.Lock
 	uses := func(v scenarios.Verb) bool {
 		return slices.ContainsFunc(p.Script, func(s scenarios.Step) bool { return s.Verb == v })
 	}
 	// lacks prefers the lock's own words to ours.
-	lacks := func(what locks.Lack, ours string) string {
-		if own := k.Lacks[what]; own != "" {
+	lacks := func(what locks.Feature, ours string) string {
+		if own := k.Unsupported[what]; own != "" {
 			return k.Name + ": " + own
 		}
 		return k.Name + " " + ours
 	}
 	for _, rule := range p.Without {
-		if err := k.Off(rule); err != nil {
+		if err := k.CheckRule(rule); err != nil {
 			return err.Error()
 		}
 	}
 	switch {
-	case k.SingleNode && p.Votes() > 1 && p.Settings.Lock != "":
-		why := p.Several
+	case k.SingleNode && p.VotingNodes() > 1 && p.Settings.Lock != "":
+		why := p.MultiNodeReason
 		if why == "" {
-			why = fmt.Sprintf("this is a scenario of %d, without a form for one (docs/scenarios.md, variants)", p.Votes())
+			why = fmt.Sprintf("the scenario uses %d nodes and has no single-node variant", p.VotingNodes())
 		}
 		return fmt.Sprintf("%s is a lock on one node: %s", k.Name, why)
-	case k.Foreign && p.Sentinels > 0:
+	case k.External && p.Sentinels > 0:
 		return fmt.Sprintf("%s connects to servers that it is given, and does not ask Sentinels", k.Name)
-	case k.Foreign && p.RedisCluster != nil:
+	case k.External && p.RedisCluster != nil:
 		return fmt.Sprintf("%s connects to servers that it is given, and does not ask a Redis Cluster which has a key", k.Name)
-	case k.Guards && p.RedisCluster != nil:
+	case k.RestartGuard && p.RedisCluster != nil:
 		return fmt.Sprintf("the restart guard of %s asks each server for how long it has been up, and a client of a Redis Cluster has many", k.Name)
 	case p.Store.Check.Fenced() && !k.Fencing:
-		return lacks(locks.LackFence, "issues no fencing tokens, which this scenario's store checks")
+		return lacks(locks.FeatureFence, "issues no fencing tokens, which this scenario's store checks")
 	case p.expectsTokens() && !k.Fencing:
-		return lacks(locks.LackFence, "issues no fencing tokens, which this scenario is about")
+		return lacks(locks.FeatureFence, "issues no fencing tokens, which this scenario is about")
 	case (uses(scenarios.VerbExtend) || uses(scenarios.VerbWatch) && !k.Watches) && !k.Extends:
-		return lacks(locks.LackExtend, "cannot extend a lease")
+		return lacks(locks.FeatureExtend, "cannot extend a lease")
 	case uses(scenarios.VerbWatch) && !k.Watches:
-		return lacks(locks.LackWatch, "has no watchdog")
-	case slices.Contains(p.Asks(), "client-clock") && !k.OwnClock && k.Program:
-		return lacks(locks.LackClock, "reads a clock that cannot be set for one client")
-	case slices.Contains(p.Asks(), "client-clock") && !k.OwnClock:
-		return k.Name + " reads Go's own clock, which cannot be set for one client"
-	case p.threads() && k.Program && !k.Threads:
-		return lacks(locks.LackThreads, "does not say that its client carries out two operations at once, which this scenario asks for")
-	case p.Scenario.Lock.Pool > 0 && k.Foreign:
+		return lacks(locks.FeatureWatch, "has no watchdog")
+	case slices.Contains(p.Requirements(), "client-clock") && !k.OwnClock && k.Program:
+		return lacks(locks.FeatureClock, "reads a clock that cannot be set for one client")
+	case slices.Contains(p.Requirements(), "client-clock") && !k.OwnClock:
+		return k.Name + " " + systemClock
+	case p.needsThreads() && k.Program && !k.Threads:
+		return lacks(locks.FeatureThreads, "does not say that its client carries out two operations at once, which this scenario asks for")
+	case p.Scenario.Lock.Pool > 0 && k.External:
 		return k.Name + " makes its own connections, and this scenario is about how many there are"
-	case p.waits() && !k.Waits:
+	case p.needsWait() && !k.Waits:
 		return k.Name + " does not wait for replicas, which this scenario is about"
-	case uses(scenarios.VerbCancel) && k.Lacks[locks.LackCancel] != "":
-		return lacks(locks.LackCancel, "")
+	case uses(scenarios.VerbCancel) && k.Unsupported[locks.FeatureCancel] != "":
+		return lacks(locks.FeatureCancel, "")
 	}
 	return ""
 }
 
-// threads says whether a client does two things at once.
-func (p *Plan) threads() bool {
+// needsThreads says whether a client does two things at once.
+func (p *Plan) needsThreads() bool {
 	return p.Workload != nil && p.Workload.Threads > 1 || slices.ContainsFunc(p.Script, func(s scenarios.Step) bool { return s.Thread != "" })
 }
 
-// waits says whether the lock is to wait for replicas.
-func (p *Plan) waits() bool {
-	return p.Scenario.Lock.Waits() || slices.ContainsFunc(p.Clients, func(c scenarios.Client) bool { return c.Wait != nil && *c.Wait > 0 })
+// needsWait says whether the lock is to wait for replicas.
+func (p *Plan) needsWait() bool {
+	return p.Scenario.Lock.WaitsForReplicas() || slices.ContainsFunc(p.Clients, func(c scenarios.Client) bool { return c.Wait != nil && *c.Wait > 0 })
 }
 
 // commands lists those that the servers have to know and Redis 7.0 does not.
@@ -119,11 +122,22 @@ func (p *Plan) expectsTokens() bool {
 	})
 }
 
-// setup names what the plan asks of a cluster's servers.
-func (p *Plan) setup() []string {
+// serverRequirements names what the plan asks of a cluster's servers.
+func (p *Plan) serverRequirements() []string {
 	names := slices.Sorted(maps.Keys(p.Redis))
 	if p.Restart == scenarios.RestartAlways {
 		names = append(names, "supervisor")
 	}
 	return names
+}
+
+// systemClock is why a lock cannot be run where the clock of one client is set.
+const systemClock = "reads Go's own clock, which cannot be set for one client"
+
+// Hint says what the user can do so that a plan that is skipped is run, "" where nothing helps.
+func (p *Plan) Hint() string {
+	if p.Lock.External && strings.HasSuffix(p.Skip(), systemClock) {
+		return "needs a lock that reads env.Clock()"
+	}
+	return ""
 }

@@ -10,8 +10,8 @@ import (
 	"lockproof/harness/locks"
 )
 
-// Shown is what a trial has shown beside its history.
-type Shown struct {
+// Observed is what a trial has shown beside its history.
+type Observed struct {
 	Server string           // what its servers are, with version
 	Lock   *locks.Abilities // what the lock can do, where it was for a lease to show; else nil
 }
@@ -21,24 +21,24 @@ type Shown struct {
 // is wound up, and the error is that of ctx.
 func Run(
 	ctx context.Context, p *Plan, maker cluster.Maker, number int, seed uint64, j *Journal,
-) (shown Shown, err error) {
+) (observed Observed, err error) {
 	var c cluster.Cluster
-	record := p.named(j.Record)
-	err = inTime(ctx, p.Settings.On, j, func(ctx context.Context) error {
-		if c, err = maker.New(ctx, p.config(seed, record)); err != nil { // the servers and the network
+	record := p.withCallerKeys(j.Record)
+	err = runInTime(ctx, p.Settings.On, j, func(ctx context.Context) error {
+		if c, err = maker.New(ctx, p.clusterConfig(seed, record)); err != nil { // the servers and the network
 			return err
 		}
-		shown.Server = c.Server()
-		j.Record(p.Header(shown.Server, number, seed))
+		observed.Server = c.Server()
+		j.Record(p.Header(observed.Server, number, seed))
 		r := newRun(p, c, seed, record)
-		r.look(ctx) // into every node
-		err = inTurn(ctx,
-			r.settle,  // until the lock works as it does every day
+		r.inspectNodes(ctx) // into every node
+		err = runSteps(ctx,
+			r.warmUp,  // until the lock works as it does every day
 			r.setUp,   // the clients, and whom they reach
 			r.perform, // the script, beside the workload and the schedule of faults
 		)
-		err = errors.Join(r.unmet(err), r.windUp(ctx)) // faults end, clients too, and the nodes are looked into
-		shown.Lock = r.clients.lock
+		err = errors.Join(r.notePrecondition(err), r.finish(ctx)) // faults end, clients too, and the nodes are looked into
+		observed.Lock = r.clients.lock
 		if err == nil {
 			j.Record(history.Event{Time: c.Now(), Process: "harness", Type: history.TypeEnd})
 		}
@@ -49,11 +49,11 @@ func Run(
 		}
 		return c.Close()
 	})
-	return shown, maker.Explain(err)
+	return observed, maker.Explain(err)
 }
 
-// inTurn takes steps until one fails.
-func inTurn(ctx context.Context, steps ...func(context.Context) error) error {
+// runSteps takes steps until one fails.
+func runSteps(ctx context.Context, steps ...func(context.Context) error) error {
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
@@ -64,8 +64,8 @@ func inTurn(ctx context.Context, steps ...func(context.Context) error) error {
 
 // Judge judges what a journal has recorded, once it has ended.
 func Judge(j *Journal) ([]checker.Result, error) {
-	j.progress.judge(true)
-	defer j.progress.judge(false)
+	j.progress.setJudging(true)
+	defer j.progress.setJudging(false)
 	source, err := j.source()
 	if err != nil {
 		return nil, err

@@ -13,11 +13,15 @@ type allowed struct {
 var table = []allowed{
 	// On their own: what could be a module for others, or is data.
 	{"redlock", ""},
-	{"redlock/redlockotel", "redlock"},
+	{"redlock/server", "redlock"},
+	{"redlock/batch", "redlock redlock/server"},
+	{"redlock/guard", "redlock redlock/server"},
+	{"redlock/native", "redlock redlock/server"},
+	{"redlock/rig", "redlock redlock/guard redlock/server"},
+	{"redlock/redlockotel", "redlock redlock/server"},
 	{"compose", ""},
 	{"compose/shim", ""},
 	{"internal/arrows", ""},
-	{"internal/dist", ""},
 	{"internal/filelock", ""},
 	{"internal/input", ""},
 	{"internal/input/inputtest", ""},
@@ -35,18 +39,20 @@ var table = []allowed{
 	{"checker", "checker/traffic harness/history"},
 
 	// One run: the locks, their clients, the clusters.
-	{"harness/locks", "harness/history redlock"},
+	{"harness/locks", "harness/history redlock redlock/batch redlock/guard redlock/native redlock/server"},
 	{"harness/cluster/realtime", "harness/history"},
-	{"harness/client", "harness/cluster/realtime harness/history harness/locks redlock"},
+	{"harness/cluster/virtual/scheduler", ""},
+	{"harness/client", "harness/cluster/realtime harness/cluster/virtual/scheduler harness/history harness/locks redlock"},
 	{"harness/cluster", "harness/client harness/history"},
+	{"harness/cluster/clustertest", "harness/cluster harness/history"},
 	{"harness/cluster/script", "harness/history"},
-	{"harness/cluster/link", "harness/cluster harness/cluster/script harness/history"},
+	{"harness/cluster/link", "harness/cluster harness/cluster/script harness/cluster/virtual/scheduler harness/history"},
 	{"harness/cluster/shim", "compose/shim harness/cluster/realtime"},
 	{"harness/cluster/process", "harness/client harness/cluster/realtime harness/locks internal/filelock"},
 	{"harness/cluster/server", "harness/client harness/cluster harness/history"},
 	{"harness/cluster/virtual/bubble", ""},
 	{"harness/cluster/virtual", "harness/client harness/cluster harness/cluster/link harness/cluster/script" +
-		" harness/cluster/virtual/bubble harness/history"},
+		" harness/cluster/virtual/bubble harness/cluster/virtual/scheduler harness/history"},
 	{"harness/cluster/local", "harness/client harness/cluster harness/cluster/link harness/cluster/process" +
 		" harness/cluster/realtime harness/cluster/server harness/cluster/shim harness/history"},
 	{"harness/cluster/docker/proxy", "harness/cluster harness/cluster/link harness/cluster/realtime" +
@@ -55,24 +61,26 @@ var table = []allowed{
 	{"harness/cluster/docker", "compose harness/client harness/cluster harness/cluster/docker/proxy harness/cluster/kinds" +
 		" harness/cluster/process harness/cluster/realtime harness/cluster/server harness/history"},
 
-	{"harness/foreign", "harness/client harness/cluster/process harness/cluster/realtime harness/history harness/locks"},
+	{"harness/external", "harness/client harness/cluster/process harness/cluster/realtime harness/history harness/locks"},
 
 	// What breaks it, what is to happen, and who runs all that.
 	{"nemesis", "harness/client harness/cluster harness/history internal/wording"},
 	{"scenarios", "checker harness/cluster harness/cluster/kinds harness/history harness/locks internal/input" +
 		" internal/input/yamlfile nemesis redlock"},
+	{"checker/cause", "harness/history scenarios"},
 	{"harness/trial", "checker harness/client harness/cluster harness/history harness/locks nemesis scenarios"},
-	{"harness/suite", "checker harness/cluster harness/cluster/kinds harness/cluster/process" +
+	{"harness/suite", "checker checker/cause harness/cluster harness/cluster/kinds harness/cluster/process" +
 		" harness/cluster/virtual harness/history harness/locks harness/trial internal/wording redlock scenarios"},
 
 	// Those who ask for trials, and those who tell what came of them.
 	{"explore",
 		"checker harness/cluster harness/cluster/virtual harness/history harness/locks harness/suite internal/input nemesis scenarios"},
-	{"validate/settings", "internal/input internal/input/yamlfile nemesis"},
-	{"validate", "checker harness/cluster harness/cluster/kinds harness/cluster/local harness/cluster/server" +
-		" harness/history harness/locks harness/suite nemesis scenarios validate/settings"},
-	{"reports", "checker checker/traffic harness/cluster harness/history harness/locks harness/suite internal/filelock internal/input" +
-		" internal/plain internal/wording nemesis scenarios validate"},
+	{"validate/settings", "internal/input nemesis"},
+	{"validate/deploy", "internal/input internal/input/yamlfile validate/settings"},
+	{"validate", "checker harness/cluster harness/cluster/kinds" +
+		" harness/history harness/locks harness/suite nemesis scenarios validate/deploy validate/settings"},
+	{"reports", "checker checker/cause checker/traffic harness/cluster harness/history harness/locks harness/suite internal/filelock internal/input" +
+		" internal/plain internal/wording nemesis scenarios validate validate/deploy validate/settings"},
 	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios validate"},
 	{"harness/locktest", "checker explore harness/client harness/cluster/kinds harness/history harness/locks harness/suite redlock" +
 		" reports reports/html scenarios"},
@@ -86,17 +94,10 @@ var table = []allowed{
 	// The programs.
 	{"cmd/lockproof",
 		"checker explore harness/client harness/cluster harness/cluster/docker harness/cluster/docker/proxy harness/cluster/kinds" +
-			" harness/cluster/process harness/foreign harness/locks harness/suite internal/plain redlock" +
-			" reports reports/html scenarios serve validate validate/settings"},
+			" harness/external harness/history harness/locks harness/suite internal/plain redlock" +
+			" reports reports/html scenarios serve validate validate/deploy validate/settings"},
 	{"site/engine", "harness/suite site"},
-	{"site/static", "harness/suite lab lab/exercise site site/chapters"},
-	{"internal/mutate", ""},
+	{"site/front", "checker harness/history harness/suite reports scenarios site"},
+	{"site/static", "harness/suite lab lab/exercise site site/chapters site/front"},
 	{"internal/runtests", "harness/cluster/docker internal/needs"},
-	{"bench/figures", ""},
-	{"bench/memory", ""},
-	{"bench/lock", "bench/figures harness/cluster/process harness/cluster/server harness/locks redlock"},
-	{"bench/checking", "bench/figures bench/memory checker harness/history"},
-	{"bench/trials", "bench/figures bench/memory checker harness/history harness/suite scenarios"},
-	{"bench/searching", "bench/figures bench/trials checker explore harness/cluster/virtual/bubble harness/history harness/locks harness/suite redlock"},
-	{"bench", "bench/checking bench/figures bench/lock bench/searching bench/trials"},
 }

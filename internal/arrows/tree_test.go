@@ -18,8 +18,7 @@ var folder = regexp.MustCompile(`^( *)([a-z/]+?)/? +[^ ]`)
 
 // TestTheTreeIsTheFolders: each folder of the tree is there, and each room
 // stands in the tree, in a line of its own or by name in that of the room above it.
-// Of what compose/, bench/, internal/ and a single cluster are made of, it need not
-// speak.
+// Of what compose/, internal/ and a single cluster are made of, it need not speak.
 func TestTheTreeIsTheFolders(t *testing.T) {
 	says := tree(t)
 	for name := range says {
@@ -30,7 +29,7 @@ func TestTheTreeIsTheFolders(t *testing.T) {
 		above, name := path.Split(room)
 		switch {
 		case says[room] != "", strings.Count(room, "/") > 2:
-		case slices.Contains([]string{"compose", "bench", "internal"}, top):
+		case slices.Contains([]string{"compose", "internal"}, top):
 			require.NotEmpty(t, says[top], "docs/tree.md's tree does not name %s", top)
 		default:
 			require.Contains(t, says[path.Clean(above)], " "+name+"/", "docs/tree.md's tree does not name %s", room)

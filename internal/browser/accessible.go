@@ -25,17 +25,17 @@ var named = []string{
 // these pages, for no registry in reach carries it.
 func (b *Tab) RequireAccessible() {
 	b.t.Helper()
-	require.Empty(b.t, b.hindrances())
+	require.Empty(b.t, b.accessibilityProblems())
 }
 
-func (b *Tab) hindrances() []string {
+func (b *Tab) accessibilityProblems() []string {
 	b.t.Helper()
 	tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
 	require.NoError(b.t, err)
 	var wrong []string
 	for _, n := range tree.Nodes {
-		role := said(n.Role)
-		if !n.Ignored && slices.Contains(named, role) && strings.TrimSpace(said(n.Name)) == "" {
+		role := describeValue(n.Role)
+		if !n.Ignored && slices.Contains(named, role) && strings.TrimSpace(describeValue(n.Name)) == "" {
 			wrong = append(wrong, fmt.Sprintf("a %s has no name (node %d)", role, n.BackendDOMNodeID))
 		}
 	}
@@ -45,8 +45,8 @@ func (b *Tab) hindrances() []string {
 	return wrong
 }
 
-// said is the text of a value of the accessibility tree.
-func said(v *accessibility.Value) string {
+// describeValue is the text of a value of the accessibility tree.
+func describeValue(v *accessibility.Value) string {
 	if v == nil {
 		return ""
 	}

@@ -191,9 +191,9 @@ func (b *Tab) Screenshot() []byte {
 	return png
 }
 
-// RequireQuiet fails the test if the page had an error or asked for anything
+// RequireNoErrors fails the test if the page had an error or asked for anything
 // outside its own origin; the origin of a file is the file itself.
-func (b *Tab) RequireQuiet() {
+func (b *Tab) RequireNoErrors() {
 	b.t.Helper()
 	own, err := url.Parse(b.URL)
 	require.NoError(b.t, err)

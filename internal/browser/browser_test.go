@@ -24,9 +24,9 @@ func page(t *testing.T, body string) string {
 }
 
 // Each fault is found, and nothing is found where there is none.
-func TestHindrancesAreFound(t *testing.T) {
+func TestAccessibilityProblemsAreFound(t *testing.T) {
 	b := Open(t, page(t, ""))
-	require.Empty(t, b.hindrances())
+	require.Empty(t, b.accessibilityProblems())
 	for body, want := range map[string]string{
 		`<button style="padding:20px"></button>`:            "a button has no name",
 		`<input style="height:40px">`:                       "a textbox has no name",
@@ -61,7 +61,7 @@ func TestHindrancesAreFound(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			b.URL = page(t, body)
 			b.Visit("")
-			found := strings.Join(b.hindrances(), "\n")
+			found := strings.Join(b.accessibilityProblems(), "\n")
 			if want == "" {
 				require.Empty(t, found)
 				return
@@ -73,9 +73,9 @@ func TestHindrancesAreFound(t *testing.T) {
 
 // What a page says and asks for is heard: exceptions, the console, failed loads
 // and refusals of its policy, and requests to elsewhere.
-func TestErrorsAndRequestsAreHeard(t *testing.T) {
+func TestErrorsAndRequestsAreRecorded(t *testing.T) {
 	b := Open(t, page(t, ""))
-	b.RequireQuiet()
+	b.RequireNoErrors()
 	for body, want := range map[string]string{
 		`<script>throw new Error("x")</script>`:                                                     "Uncaught",
 		`<script>console.error("x")</script>`:                                                       "call of error",

@@ -15,7 +15,7 @@ const (
 )
 
 func lock(file *os.File, how int) (bool, error) {
-	err := uninterrupted(func() error { return unix.Flock(int(file.Fd()), how|unix.LOCK_NB) })
+	err := retryInterrupted(func() error { return unix.Flock(int(file.Fd()), how|unix.LOCK_NB) })
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return false, nil
 	}
@@ -23,11 +23,11 @@ func lock(file *os.File, how int) (bool, error) {
 }
 
 func unlock(file *os.File) error {
-	return uninterrupted(func() error { return unix.Flock(int(file.Fd()), unix.LOCK_UN) })
+	return retryInterrupted(func() error { return unix.Flock(int(file.Fd()), unix.LOCK_UN) })
 }
 
-// uninterrupted calls again what a signal has interrupted.
-func uninterrupted(call func() error) error {
+// retryInterrupted calls again what a signal has interrupted.
+func retryInterrupted(call func() error) error {
 	for {
 		if err := call(); !errors.Is(err, unix.EINTR) {
 			return err

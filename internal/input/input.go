@@ -23,10 +23,10 @@ const Line = 1 << 20
 var ErrIrregular = errors.New("not a regular file")
 
 // TooLarge is in the error for a file that has more bytes than its kind may.
-type TooLarge struct{ Size, Most int64 }
+type TooLarge struct{ Size, Max int64 }
 
 func (e *TooLarge) Error() string {
-	return fmt.Sprintf("it has %d bytes, and such a file has at most %d", e.Size, e.Most)
+	return fmt.Sprintf("it has %d bytes, and such a file has at most %d", e.Size, e.Max)
 }
 
 // Open opens a regular file of any size. Links are followed; what is at their

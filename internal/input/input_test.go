@@ -23,7 +23,7 @@ func TestReadIsBounded(t *testing.T) {
 	_, err = Read(name, 4)
 	var large *TooLarge
 	require.ErrorAs(t, err, &large)
-	require.Equal(t, TooLarge{Size: 5, Most: 4}, *large)
+	require.Equal(t, TooLarge{Size: 5, Max: 4}, *large)
 	require.EqualError(t, Cause(err), "it has 5 bytes, and such a file has at most 4")
 	require.ErrorContains(t, err, name)
 }

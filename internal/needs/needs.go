@@ -52,11 +52,11 @@ var (
 	Engine   = Need{"engine", "a Docker engine and Compose", setup}
 	Image    = Need{"image", "a Docker engine that has or gets an image of Debian", setup}
 	Shell    = Need{"shell", "bash and the usual commands", setup}
-	Time     = Need{"time", "time (-short was given)", "make test"}
-	Root     = Need{"root", "the rights of root", "sudo make test"}
-	Path     = Need{"path", "a folder for temporary files without blanks in its path", "TMPDIR=/tmp make test"}
+	Time     = Need{"time", "time (-short was given)", "make test-all"}
+	Root     = Need{"root", "the rights of root", "sudo make test-all"}
+	Path     = Need{"path", "a folder for temporary files without blanks in its path", "TMPDIR=/tmp make test-all"}
 	Modules  = Need{"modules", "the modules of examples/locktest, from a proxy or Go's cache", "go -C examples/locktest mod download"}
-	Servers  = Need{"servers", "Redis 8.4 and Valkey 9.0 or later (images of docker have them)", ServersVariable + "=127.0.0.1:6379 make test"}
+	Servers  = Need{"servers", "Redis 8.4 and Valkey 9.0 or later (images of docker have them)", ServersVariable + "=127.0.0.1:6379 make test-all"}
 	System   = Need{"system", "what this system's kernel or file system does not do", ""}
 )
 
@@ -66,9 +66,21 @@ var All = []Need{Redis, Compiler, Python, PHP, Node, Ruby, Java, Chromium, Engin
 // Browsers are the names under which Chromium is found, the preferred first.
 var Browsers = []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"}
 
-// Check skips a test or a benchmark for want of n. lack says what is wrong with
-// it, nil that nothing is. Where RequireVariable names n the test fails instead.
+// external are programs and servers beside Go. Tests with them wait in real time.
+var external = []Need{Redis, Compiler, Python, PHP, Node, Ruby, Java, Chromium, Engine, Image, Modules, Servers}
+
+// Check skips a test or a benchmark that lacks n; lack says why it cannot be used, nil
+// that it can. Where RequireVariable names n the test fails instead. With -short, which
+// is for tests that need only Go, a test that uses anything external is skipped.
 func Check(t testing.TB, n Need, lack error) {
+	t.Helper()
+	if testing.Short() && slices.Contains(external, n) {
+		n, lack = Time, fmt.Errorf("it uses %s, and is left out with -short", n.What)
+	}
+	skipOrFail(t, n, lack)
+}
+
+func skipOrFail(t testing.TB, n Need, lack error) {
 	t.Helper()
 	// Read in any case: it is a result for this machine, whichever it is.
 	required := strings.Fields(os.Getenv(RequireVariable))
@@ -82,14 +94,12 @@ func Check(t testing.TB, n Need, lack error) {
 	t.Skipf("%s%s: %v", mark, n.Name, lack)
 }
 
-// Length skips a test that takes long where -short is given.
-func Length(t testing.TB) {
+// Long skips a test with -short: why says what takes long in it.
+func Long(t testing.TB, why string) {
 	t.Helper()
-	var lack error
 	if testing.Short() {
-		lack = errors.New("it takes long, and is left out with -short")
+		skipOrFail(t, Time, errors.New(why+": left out with -short"))
 	}
-	Check(t, Time, lack)
 }
 
 // RootUser skips a test that acts for several users where one is not root.
@@ -127,8 +137,8 @@ const mark = "skipped for want of "
 
 var marked = regexp.MustCompile(mark + `([a-z-]+): `)
 
-// Of finds in a test's output for want of what it was skipped.
-func Of(output string) (n Need, found bool) {
+// ParseSkip finds in a test's output for want of what it was skipped.
+func ParseSkip(output string) (n Need, found bool) {
 	m := marked.FindStringSubmatch(output)
 	if m == nil {
 		return Need{}, false

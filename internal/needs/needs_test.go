@@ -2,6 +2,7 @@ package needs
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -16,37 +17,37 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// told is a test that ends as it is told to, and keeps what it was told.
-type told struct {
+// fakeTB is a test that records how it was ended.
+type fakeTB struct {
 	testing.TB
 	skipped, failed string
 }
 
-func (t *told) Helper() {}
+func (t *fakeTB) Helper() {}
 
-func (t *told) Skipf(format string, args ...any) {
+func (t *fakeTB) Skipf(format string, args ...any) {
 	t.skipped = fmt.Sprintf(format, args...)
 	runtime.Goexit()
 }
 
-func (t *told) Fatalf(format string, args ...any) {
+func (t *fakeTB) Fatalf(format string, args ...any) {
 	t.failed = fmt.Sprintf(format, args...)
 	runtime.Goexit()
 }
 
-// check is how a test ends that checks a need.
-func check(n Need, lack error) *told {
-	t := &told{}
+// check returns how a test ends that lacks a need.
+func check(n Need, lack error) *fakeTB {
+	t := &fakeTB{}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		Check(t, n, lack)
+		skipOrFail(t, n, lack)
 	}()
 	<-done
 	return t
 }
 
-func TestWhatIsLackingSkipsOrFails(t *testing.T) {
+func TestCheck_SkipsOrFails(t *testing.T) {
 	lack := errors.New("redis-server was not found")
 	for _, c := range []struct {
 		required string
@@ -67,27 +68,45 @@ func TestWhatIsLackingSkipsOrFails(t *testing.T) {
 	}
 }
 
-func TestASkipTellsItsReason(t *testing.T) {
+// With -short a test that uses anything beside Go is left out, installed or not.
+func TestCheck_Short_SkipsExternalPrograms(t *testing.T) {
+	before := flag.Lookup("test.short").Value.String()
+	require.NoError(t, flag.Set("test.short", "true"))
+	t.Cleanup(func() { _ = flag.Set("test.short", before) })
+	t.Setenv(RequireVariable, "redis-server")
+	for _, n := range All {
+		tb := &fakeTB{}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			Check(tb, n, nil)
+		}()
+		<-done
+		require.Equal(t, slices.Contains(external, n), tb.skipped != "", n.Name)
+		require.Empty(t, tb.failed)
+	}
+}
+
+func TestParseSkip_EveryNeed(t *testing.T) {
 	t.Setenv(RequireVariable, "")
 	names := map[string]bool{}
 	for _, n := range All {
 		require.False(t, names[n.Name], "two needs are called %s", n.Name)
 		names[n.Name] = true
-		found, ok := Of("    a_test.go:12: " + check(n, errors.New("there is none")).skipped)
+		found, ok := ParseSkip("    a_test.go:12: " + check(n, errors.New("there is none")).skipped)
 		require.True(t, ok, n.Name)
 		require.Equal(t, n, found)
 	}
 	for _, output := range []string{"", "--- SKIP: TestX", mark + "luck: there is none"} {
-		_, ok := Of(output)
+		_, ok := ParseSkip(output)
 		require.False(t, ok, output)
 	}
 }
 
-// Every skip has a reason that `make test` can count: nobody else calls the
-// testing package's own methods. Names of the receivers tell those from a
-// property's, which throws away what was drawn. What locktest skips, it skips in
-// the test of a lock's author.
-func TestNobodySkipsWithoutAReason(t *testing.T) {
+// Only needs calls the testing package's own methods, so that `make test` can count the
+// reasons. The receiver's name tells them from rapid's, which discard a drawn value.
+// locktest is excepted: it skips tests of a lock's author.
+func TestSkips_OnlyThroughCheck(t *testing.T) {
 	files := token.NewFileSet()
 	calls := 0
 	require.NoError(t, filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
@@ -112,7 +131,7 @@ func TestNobodySkipsWithoutAReason(t *testing.T) {
 				}
 				calls++
 				if filepath.Base(filepath.Dir(path)) != "needs" {
-					t.Errorf("%s: it is to call needs.Check, which gives a reason", files.Position(call.Pos()))
+					t.Errorf("%s: call needs.Check or needs.Long, which record the reason", files.Position(call.Pos()))
 				}
 			}
 			return true

@@ -17,14 +17,14 @@ func Text(text string) string {
 
 // Styled is Text for a text that has the reports' colours in it, which stay.
 func Styled(text string) string {
-	return string(appendPlain(nil, []byte(text), colour))
+	return string(appendPlain(nil, []byte(text), colourSequence))
 }
 
-// shown reports whether a character may be printed as it is. Marks of direction
+// printable reports whether a character may be printed as it is. Marks of direction
 // are not (Unicode's bidirectional controls, as in CVE-2021-42574), nor are
 // other characters that cannot be seen, but for those that join the parts of
 // letters and signs.
-func shown(r rune) bool {
+func printable(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
 		return true
@@ -52,7 +52,7 @@ func appendPlain(to, text []byte, pass func([]byte) int) []byte {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			to = fmt.Appendf(to, `\x%02x`, text[0])
-		case shown(r):
+		case printable(r):
 			to = append(to, text[:size]...)
 		case r > 0xffff: // JSON writes such a character as two halves
 			high, low := utf16.EncodeRune(r)
@@ -86,7 +86,7 @@ type Writer struct {
 // stay as they are.
 func NewWriter(to io.Writer, styled bool) *Writer {
 	if styled {
-		return &Writer{to: to, pass: colour}
+		return &Writer{to: to, pass: colourSequence}
 	}
 	return &Writer{to: to}
 }
@@ -96,7 +96,7 @@ func (w *Writer) Write(data []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text := append(w.rest, data...)
-	whole := len(text) - unfinished(text)
+	whole := len(text) - incompleteTail(text)
 	written := appendPlain(make([]byte, 0, whole), text[:whole], w.pass)
 	w.rest = append([]byte(nil), text[whole:]...)
 	if _, err := w.to.Write(written); err != nil {
@@ -105,34 +105,34 @@ func (w *Writer) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// unfinished is the length of the character at the end of a text that is not
+// incompleteTail is the length of the character at the end of a text that is not
 // whole, or of the sequence for a colour.
-func unfinished(text []byte) int {
-	for n := 1; n <= min(len(text), longestColour); n++ {
+func incompleteTail(text []byte) int {
+	for n := 1; n <= min(len(text), maxColourLength); n++ {
 		switch tail := text[len(text)-n:]; {
 		case n < utf8.UTFMax && utf8.RuneStart(tail[0]) && !utf8.FullRune(tail):
 			return n
-		case tail[0] == '\x1b' && colour(tail) == 0 && strings.Trim(string(tail[1:]), "[0123456789;") == "":
+		case tail[0] == '\x1b' && colourSequence(tail) == 0 && strings.Trim(string(tail[1:]), "[0123456789;") == "":
 			return n
 		}
 	}
 	return 0
 }
 
-// longestColour is more than the longest sequence for a colour has.
-const longestColour = 8
+// maxColourLength is more than the longest sequence for a colour has.
+const maxColourLength = 8
 
 // colours are the parameters of the sequences for colours that reports have
 // (ECMA-48, SGR): all of them off, bold, faint, and the terminal's own red,
 // green and yellow. None hides text.
 var colours = map[string]bool{"": true, "0": true, "1": true, "2": true, "31": true, "32": true, "33": true, "1;31": true}
 
-// colour is the length of the sequence for a colour that a text begins with.
-func colour(text []byte) int {
+// colourSequence is the length of the sequence for a colour that a text begins with.
+func colourSequence(text []byte) int {
 	if len(text) < 3 || text[0] != '\x1b' || text[1] != '[' {
 		return 0
 	}
-	for i := 2; i < min(len(text), longestColour); i++ {
+	for i := 2; i < min(len(text), maxColourLength); i++ {
 		if text[i] == 'm' && colours[string(text[2:i])] {
 			return i + 1
 		}

@@ -23,10 +23,11 @@ import (
 func main() {
 	cost := flag.Bool("cost", false, "say last what each package costs")
 	flags := flag.String("flags", "", "flags of go test, parted by blanks")
+	share := flag.String("part", "1/1", "run every n-th package only, the i-th of n parts: i/n")
 	flag.Parse()
 	r := newReport(os.Stdout)
 	began := time.Now()
-	err := runAll(r, strings.Fields(*flags), flag.Args())
+	err := runAll(r, strings.Fields(*flags), *share, flag.Args())
 	if *cost {
 		r.costs()
 	}
@@ -47,12 +48,12 @@ var realTime = []string{
 	"lockproof/bench", "lockproof/cmd", "lockproof/harness", "lockproof/nemesis", "lockproof/redlock", "lockproof/validate",
 }
 
-// inRealTime says whether a package is one of them. Those about virtual time,
+// splitRealTime says whether a package is one of them. Those about virtual time,
 // histories and single links depend on nobody, and those about workers wait for no
 // more than that they say something.
-func inRealTime(name string) bool {
+func splitRealTime(name string) bool {
 	quick := []string{"lockproof/harness/cluster/virtual", "lockproof/harness/history", "lockproof/harness/locks",
-		"lockproof/harness/locktest", "lockproof/harness/foreign"}
+		"lockproof/harness/locktest", "lockproof/harness/external"}
 	below := func(folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }
 	return slices.ContainsFunc(realTime, below) && !slices.ContainsFunc(quick, below)
 }
@@ -65,9 +66,9 @@ const imageFirst = "lockproof/harness/cluster/docker"
 // themselves, but keep processors busy: they run with the packages that do. A name
 // that is no test's any more does no harm, for what does not match runs as before.
 var busyTests = map[string]string{
-	"lockproof/cmd/lockproof": "^(TestTheActionRuns|TestTheDocumentsShowWhatTheCommandsPrint|TestShowTellsEveryScenario)$",
+	"lockproof/cmd/lockproof": "^(TestConfigurations|TestTheActionRuns|TestTheDocumentsShowWhatTheCommandsPrint|TestShowTellsEveryScenario)$",
 	"lockproof/harness/suite": "^(TestOneSeedGivesOneHistory|TestCatalogueInVirtualTime|TestRandomWorkloadsNeverViolateMutualExclusion|" +
-		"TestSameSeedSameHistory|TestATrialInAChildIsTheTrial|TestFormsForOneNode)$",
+		"TestSameSeedSameHistory|TestTrialInChild_EqualsTrialInProcess|TestFormsForOneNode)$",
 }
 
 // call is a call of go test: what it adds to the flags, the packages, and what the
@@ -97,17 +98,24 @@ func shareOut(waiting, busy, flags []string) (first, beside []call) {
 	return first, beside
 }
 
-// runAll runs the tests of the packages that the patterns name. The error is that
-// of go test. Those that wait in real time run one by one, and those that keep
-// processors busy beside them, on what they leave.
-func runAll(r *report, flags, patterns []string) error {
+// runAll runs the tests of one part of the packages that the patterns name. The error is
+// that of go test. Packages that wait in real time run one by one, and those that keep
+// processors busy beside them, on what they leave. With -short none waits.
+func runAll(r *report, flags []string, share string, patterns []string) error {
 	list := exec.Command("go", append([]string{"list"}, patterns...)...)
 	list.Stderr = os.Stderr
 	out, err := list.Output()
 	if err != nil {
 		return err
 	}
-	waiting, busy := part(strings.Fields(string(out)))
+	packages, err := selectPart(strings.Fields(string(out)), share)
+	if err != nil {
+		return err
+	}
+	waiting, busy := part(packages)
+	if slices.Contains(flags, "-short") {
+		waiting, busy = nil, packages
+	}
 	os.Setenv(needs.MachineVariable, fingerprint(context.Background()))
 	var lanes sync.WaitGroup
 	var ended [2]error
@@ -119,9 +127,24 @@ func runAll(r *report, flags, patterns []string) error {
 		return err
 	}
 	lanes.Go(func() { ended[0] = run(nil, 1, first) })
-	lanes.Go(func() { ended[1] = run(yielding(), max(1, runtime.GOMAXPROCS(0)-1), beside) })
+	lanes.Go(func() { ended[1] = run(lowPriority(), max(1, runtime.GOMAXPROCS(0)-1), beside) })
 	lanes.Wait()
 	return errors.Join(ended[:]...)
+}
+
+// selectPart returns the packages of one part, "2/3" say: every third from the second on.
+func selectPart(packages []string, share string) ([]string, error) {
+	var index, count int
+	if n, err := fmt.Sscanf(share, "%d/%d", &index, &count); n != 2 || err != nil || index < 1 || index > count {
+		return nil, fmt.Errorf("invalid part %q: want INDEX/COUNT, for example 2/3", share)
+	}
+	var selected []string
+	for i, name := range packages {
+		if i%count == index-1 {
+			selected = append(selected, name)
+		}
+	}
+	return selected, nil
 }
 
 // part parts packages into those that wait in real time, in the order in which
@@ -131,7 +154,7 @@ func part(packages []string) (waiting, busy []string) {
 		switch {
 		case name == imageFirst:
 			waiting = slices.Insert(waiting, 0, name)
-		case inRealTime(name):
+		case splitRealTime(name):
 			waiting = append(waiting, name)
 		default:
 			busy = append(busy, name)
@@ -140,9 +163,9 @@ func part(packages []string) (waiting, busy []string) {
 	return waiting, busy
 }
 
-// yielding is the beginning of a command that leaves the processors to others
+// lowPriority is the beginning of a command that leaves the processors to others
 // that want them, where the system has one.
-func yielding() []string {
+func lowPriority() []string {
 	if _, err := exec.LookPath("nice"); err != nil {
 		return nil
 	}

@@ -22,6 +22,7 @@ type machine struct {
 
 func newMachine(t *testing.T) machine {
 	t.Helper()
+	needs.Long(t, "it builds the runner, and runs go test in it")
 	m := machine{t: t, runner: filepath.Join(t.TempDir(), "runtests"), place: t.TempDir()}
 	out, err := exec.Command("go", "build", "-o", m.runner, ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -67,8 +68,8 @@ func TestSkipsAreToldOnceForEachReason(t *testing.T) {
 	said, status := m.run([]string{"-flags", "-short", "-cost"})
 	require.Zero(t, status, said)
 	require.Contains(t, said, "\n4 passed, 0 failed, 4 skipped in ")
-	require.True(t, strings.HasSuffix(said, "\n"+withoutRedis+
-		"skipped: 1 for want of time (-short was given): run `make test`\n"+always), said)
+	require.True(t, strings.HasSuffix(said, "\n"+
+		"skipped: 3 for want of time (-short was given): run `make test-all`\n"+always), said)
 	require.Regexp(t, `(?m)^ +(\d+\.\ds|cached)  lockproof/internal/runtests/testdata/small$`, said)
 }
 
@@ -125,7 +126,7 @@ func TestAMachineThatLacksEverything(t *testing.T) {
 		"lockproof/harness/cluster/local", "lockproof/harness/cluster/shim", "lockproof/harness/cluster/docker",
 		"lockproof/harness/cluster/process", "lockproof/internal/browser",
 	}
-	said, status := m.runOf(packages, []string{"-flags", "-short"}, environment...)
+	said, status := m.runOf(packages, nil, environment...)
 	require.Zero(t, status, said)
 	require.Contains(t, said, " 0 failed, ")
 	for _, n := range []needs.Need{needs.Redis, needs.Compiler, needs.Engine, needs.Shell} {
@@ -156,6 +157,19 @@ func silent(t *testing.T) (host string) {
 		}
 	}()
 	return "tcp://" + ln.Addr().String()
+}
+
+func TestSelectPart_PartsMakeTheWhole(t *testing.T) {
+	packages := []string{"a", "b", "c", "d", "e"}
+	for part, want := range map[string][]string{"1/1": packages, "1/2": {"a", "c", "e"}, "2/2": {"b", "d"}, "6/6": nil} {
+		selected, err := selectPart(packages, part)
+		require.NoError(t, err, part)
+		require.Equal(t, want, selected, part)
+	}
+	for _, part := range []string{"", "1", "0/2", "3/2", "a/b"} {
+		_, err := selectPart(packages, part)
+		require.ErrorContains(t, err, "want INDEX/COUNT", part)
+	}
 }
 
 func TestPackagesThatWaitInRealTime(t *testing.T) {

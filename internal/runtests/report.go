@@ -21,8 +21,8 @@ type event struct {
 // test names a test, or a package by itself.
 type test struct{ pkg, name string }
 
-// spent is what a package's tests took; cached that they took it another time.
-type spent struct {
+// packageCost is what a package's tests took; cached that they took it another time.
+type packageCost struct {
 	pkg    string
 	took   time.Duration
 	cached bool
@@ -36,7 +36,7 @@ type report struct {
 	passed, failed, skipped int
 	broken                  []string // packages whose tests failed, or were not built
 	lacking                 map[needs.Need]int
-	spent                   []spent
+	spent                   []packageCost
 }
 
 func newReport(out io.Writer) *report {
@@ -74,7 +74,7 @@ func (r *report) endTest(action string, t test) {
 		fmt.Fprintf(r.out, "FAIL %s %s\n%s", t.pkg, t.name, said)
 	case "skip":
 		r.skipped++
-		n, _ := needs.Of(said)
+		n, _ := needs.ParseSkip(said)
 		r.lacking[n]++
 	}
 }
@@ -93,7 +93,7 @@ func (r *report) endPackage(e event) {
 	if e.Action == "skip" {
 		return // it has no tests
 	}
-	s := spent{e.Package, time.Duration(e.Elapsed * float64(time.Second)), strings.Contains(said, "\t(cached)")}
+	s := packageCost{e.Package, time.Duration(e.Elapsed * float64(time.Second)), strings.Contains(said, "\t(cached)")}
 	r.spent = append(r.spent, s)
 	if e.Action == "fail" {
 		r.broken = append(r.broken, e.Package)
@@ -114,7 +114,7 @@ func (r *report) unfinished(pkg string) {
 	}
 }
 
-func (s spent) String() string {
+func (s packageCost) String() string {
 	if s.cached {
 		return "cached"
 	}
@@ -123,7 +123,7 @@ func (s spent) String() string {
 
 // costs shows what each package costs, the dearest first.
 func (r *report) costs() {
-	slices.SortFunc(r.spent, func(a, b spent) int { return cmp.Or(cmp.Compare(b.took, a.took), cmp.Compare(a.pkg, b.pkg)) })
+	slices.SortFunc(r.spent, func(a, b packageCost) int { return cmp.Or(cmp.Compare(b.took, a.took), cmp.Compare(a.pkg, b.pkg)) })
 	var sum time.Duration
 	fmt.Fprintln(r.out, "\nwhat each package costs, without its building:")
 	for _, s := range r.spent {

@@ -16,8 +16,8 @@ func List(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// Behind puts a quantity behind what introduces it, if it is known.
-func Behind(introduction, quantity string) string {
+// Prefix puts a quantity behind what introduces it, if it is known.
+func Prefix(introduction, quantity string) string {
 	if quantity == "" {
 		return ""
 	}
@@ -44,11 +44,11 @@ func Duration(d time.Duration) string {
 	case d < time.Microsecond:
 		return strconv.FormatInt(int64(d), 10) + " ns"
 	case d < time.Millisecond:
-		return digits(float64(d)/float64(time.Microsecond)) + " µs"
+		return significantDigits(float64(d)/float64(time.Microsecond)) + " µs"
 	case d < time.Second:
-		return digits(float64(d)/float64(time.Millisecond)) + " ms"
+		return significantDigits(float64(d)/float64(time.Millisecond)) + " ms"
 	case d < 100*time.Second:
-		return digits(d.Seconds()) + " s"
+		return significantDigits(d.Seconds()) + " s"
 	}
 	d = d.Round(time.Second)
 	if h := d / time.Hour; h > 0 {
@@ -57,9 +57,9 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d min %d s", d/time.Minute, d%time.Minute/time.Second)
 }
 
-// digits writes x, from 1 to 1000, with three significant digits and without
+// significantDigits writes x, from 1 to 1000, with three significant digits and without
 // trailing zeros.
-func digits(x float64) string {
+func significantDigits(x float64) string {
 	places := 0
 	switch {
 	case x < 10:

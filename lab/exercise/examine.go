@@ -14,10 +14,10 @@ import (
 )
 
 // Schedules is how many drawn schedules a lock has to survive to pass a level.
-const Schedules = 1000
+const Schedules = 150
 
 // step is how many are tried before the learner is told how far it is.
-const step = 50
+const step = 25
 
 // shrinkFor bounds how long a schedule that breaks the lock is made smaller.
 const shrinkFor = 4 * time.Second
@@ -73,11 +73,11 @@ func (l Level) cases(ctx context.Context, run suite.Runner, without []string) (P
 		return Progress{}, err
 	}
 	for _, s := range all {
-		result, err := one(ctx, run, suite.Job{Scenario: s, Without: without, Lenient: true}, 1, true)
+		result, err := one(ctx, run, suite.Job{Scenario: s, Without: without, AllowBetter: true}, 1, true)
 		if err != nil {
 			return Progress{}, err
 		}
-		if standing, _ := result.Standing(); standing == suite.Differs {
+		if standing, _ := result.Outcome(); standing == suite.Differs {
 			return Progress{Broken: &result, Scenario: s}, nil
 		}
 	}
@@ -87,8 +87,8 @@ func (l Level) cases(ctx context.Context, run suite.Runner, without []string) (P
 // search tries the next few drawn schedules, and makes one that breaks the lock smaller.
 func search(ctx context.Context, run suite.Runner, without []string, tried int) (Progress, error) {
 	s := &explore.Search{
-		Space: explore.Space{Lock: locks.Reference, Without: without, TTL: time.Second, Strategy: explore.Uniform},
-		Seed:  1, Schedules: min(tried+step, Schedules), Shrink: shrinkFor, Enough: 1, Side: 1,
+		Space: explore.Space{Lock: locks.Reference, Without: without, TTL: time.Second},
+		Seed:  1, Schedules: min(tried+step, Schedules), Shrink: shrinkFor, MaxFinds: 1, Parallel: 1,
 		Try: func(ctx context.Context, job suite.Job, seed uint64) suite.Result {
 			result, err := one(ctx, run, job, seed, false)
 			if err != nil {
@@ -110,6 +110,6 @@ func search(ctx context.Context, run suite.Runner, without []string, tried int) 
 	}
 	found := tally.Finds[0]
 	drawn := found.Shrunk.Scenario("drawn", map[string]string{found.Property: history.Holds})
-	result, err := one(ctx, run, suite.Job{Scenario: drawn, Without: without, Lenient: true}, found.Seed, true)
+	result, err := one(ctx, run, suite.Job{Scenario: drawn, Without: without, AllowBetter: true}, found.Seed, true)
 	return Progress{Tried: found.Number + 1, Broken: &result, Scenario: drawn, Drawn: true}, err
 }

@@ -31,6 +31,7 @@ func combinations(questions []Question) []map[string]string {
 
 // Whatever is decided wrong, the catalogue breaks it; what is right it does not.
 func TestTheCatalogueBreaksWhatIsWrong(t *testing.T) {
+	needs.Long(t, "it runs the catalogue for each level")
 	for _, l := range Levels() {
 		right := 0
 		for _, decided := range combinations(l.Questions) {
@@ -73,7 +74,7 @@ func TestTheLevelsMakeTheWholeLock(t *testing.T) {
 
 // The right lock survives all schedules, step by step to the last.
 func TestTheRightLockPasses(t *testing.T) {
-	needs.Length(t)
+	needs.Long(t, "it searches until every schedule is survived")
 	l, _, found := Find("majority")
 	require.True(t, found)
 	p, err := Progress{}, error(nil)
@@ -88,6 +89,7 @@ func TestTheRightLockPasses(t *testing.T) {
 
 // A drawn schedule breaks a wrong lock, too, and is told with its events.
 func TestASearchBreaksWhatIsWrong(t *testing.T) {
+	needs.Long(t, "it searches")
 	p, err := search(t.Context(), suite.Run, []string{string(redlock.CompareAndDelete)}, 0)
 	require.NoError(t, err)
 	require.NotNil(t, p.Broken)
@@ -96,10 +98,26 @@ func TestASearchBreaksWhatIsWrong(t *testing.T) {
 	require.NotEmpty(t, p.Scenario.Script)
 }
 
+// A lock that believes for a shorter time than it may is right; what is wrong is not told the
+// answer.
+func TestAnyCorrectRuleIsAccepted(t *testing.T) {
+	l, _, _ := Find("validity")
+	for text, right := range map[string]bool{
+		"ttl - elapsed - drift": true, "ttl - 2*elapsed - drift": true, "ttl/2 - elapsed - drift": true, "ttl - elapsed - 3*drift": true,
+		"ttl": false, "ttl - elapsed/2 - drift": false, "0": false, "elapsed - ttl": false, "ttl - elapsed": false,
+	} {
+		o, err := l.Questions[0].Decide(text)
+		require.Equal(t, right, err == nil && len(o.Off) == 0, text)
+		if err != nil {
+			require.NotContains(t, err.Error(), "ttl - elapsed", text)
+		}
+	}
+}
+
 func TestExpressionsAreUnderstood(t *testing.T) {
 	l, _, _ := Find("majority")
 	quorum := func(text string) error {
-		_, err := l.Questions[0].decide(text)
+		_, err := l.Questions[0].Decide(text)
 		return err
 	}
 	for _, right := range []string{"N/2+1", "n / 2 + 1", "1+(N/2)", "(N+2)/2"} {
@@ -107,7 +125,7 @@ func TestExpressionsAreUnderstood(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": "decide it", "N": "more than a majority", "N/2+": "missing", "N/(N-N)": "divides by zero", "(N": "not closed", "N 2": "not understood",
-		"M/2": "nor one of the names", "1": "the bench has no lock", "N/2+1//comment and much more of it, so that it becomes too long": "longer",
+		"M/2": "nor one of the names", "1": "With n = 7 it gives 1", "N/2+1//comment and much more of it, so that it becomes too long": "longer",
 	} {
 		require.ErrorContains(t, quorum(text), want, text)
 	}

@@ -42,6 +42,8 @@ type Formula struct {
 	// More says what is wrong with one that is never less than the right one, which is the
 	// first option; "": nothing is known of such.
 	More string
+	// Less says that what is never more than the right one, and not nothing, is right, too.
+	Less bool
 }
 
 // Levels lists the levels in their order.
@@ -60,7 +62,7 @@ func Find(name string) (l Level, place int, found bool) {
 // missing, or what is wrong with an expression.
 func (l Level) Lock(decided func(question string) string) (without []string, err error) {
 	for _, q := range l.Questions {
-		o, err := q.decide(strings.TrimSpace(decided(q.Name)))
+		o, err := q.Decide(strings.TrimSpace(decided(q.Name)))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", q.Label, err)
 		}
@@ -71,8 +73,8 @@ func (l Level) Lock(decided func(question string) string) (without []string, err
 	return without, nil
 }
 
-// decide finds the option that an answer is.
-func (q Question) decide(answer string) (Option, error) {
+// Decide finds the option that an answer is.
+func (q Question) Decide(answer string) (Option, error) {
 	if answer == "" {
 		return Option{}, errors.New("decide it first")
 	}
@@ -98,7 +100,6 @@ func (f *Formula) match(answer string, options []Option) (Option, error) {
 		}
 		return all, nil
 	}
-	more := false
 	mine, err := values(answer)
 	if err != nil {
 		return Option{}, err
@@ -108,20 +109,27 @@ func (f *Formula) match(answer string, options []Option) (Option, error) {
 		if err != nil {
 			return Option{}, err
 		}
-		if alike(mine, theirs) {
+		switch {
+		case alike(mine, theirs):
 			return o, nil
+		case i > 0:
+		case f.Less && atLeast(theirs, mine) && slices.Min(mine) > 0:
+			return o, nil
+		case f.More != "" && atLeast(mine, theirs):
+			return Option{}, errors.New(f.More)
 		}
-		more = more || i == 0 && f.More != "" && atLeast(mine, theirs)
 	}
-	if more {
-		return Option{}, errors.New(f.More)
+	return Option{}, fmt.Errorf("the bench cannot build this lock. With %s it gives %v: would you rely on that?", f.sampleText(), mine[len(mine)-1])
+}
+
+// sampleText is the last sample in words, which shows what a formula gives without the answer.
+func (f *Formula) sampleText() string {
+	var all []string
+	for name, value := range f.Samples[len(f.Samples)-1] {
+		all = append(all, fmt.Sprintf("%s = %v", name, value))
 	}
-	var known []string
-	for _, o := range options {
-		known = append(known, o.Value)
-	}
-	slices.Sort(known)
-	return Option{}, fmt.Errorf("the bench has no lock that counts so. Those that it can build are %s", strings.Join(known, "; "))
+	slices.Sort(all)
+	return strings.Join(all, ", ")
 }
 
 // atLeast says whether no value is below the other.

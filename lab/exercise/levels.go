@@ -31,7 +31,7 @@ var levels = []Level{
 			"and no two clocks run alike, by drift at the most. For how long may you believe in the lock, from now on?",
 		Questions: []Question{
 			{Name: "validity", Label: "Time that is left", Formula: &Formula{
-				Hint: "a formula with ttl, elapsed and drift",
+				Hint: "a formula with ttl, elapsed and drift", Less: true,
 				Samples: []map[string]float64{
 					{"ttl": 1000, "elapsed": 7, "drift": 11}, {"ttl": 500, "elapsed": 30, "drift": 3}, {"ttl": 2000, "elapsed": 1, "drift": 0.5},
 				},

@@ -18,23 +18,23 @@ type column struct {
 var columns = []column{
 	{"a reply comes late", []string{"slow-acquire", "pause-in-acquire", "extend-too-late", "late-extension", "short-ttl"}},
 	{"the release of a failed attempt comes late", []string{"late-release"}},
-	{"a holder comes too late and releases or extends", []string{
+	{"a late holder releases or extends", []string{
 		"release-by-plain-del", "release-by-get-then-del", "extend-without-owner", "extend-on-minority"}},
-	{"it extends itself, and is cut off", []string{"told-too-late", "not-told", "watchdog-cut-off"}},
-	{"it extends itself for a worker that hangs", []string{"endless-extension"}},
+	{"it renews itself, and is cut off", []string{"told-too-late", "not-told", "watchdog-cut-off"}},
+	{"it renews itself for a hung holder", []string{"endless-extension"}},
 	{"a reply is lost, or a SET lands late", []string{"lost-reply", "resent-set", "late-set"}},
 	{"a client dies", []string{"setnx-then-expire", "holder-crashes", "holder-partitioned"}},
-	{"it is simply given back", []string{"given-back", "healthy-contention"}},
+	{"acquire and release, no fault", []string{"given-back", "healthy-contention"}},
 	{"one server hangs or is down", []string{"hung-node", "hung-node-later", "minority-down", "partition-during-contention",
 		"script-busy", "script-blocks"}},
 	{"a server comes back", []string{"delayed-restart", "majority-crash-delayed", "majority-down", "asked-once", "rolling-restart",
 		"maintenance-restart"}},
-	{"many ask at once", []string{"retry-without-jitter", "opposite-order", "sequential-acquire"}},
+	{"many clients at once", []string{"retry-without-jitter", "opposite-order", "sequential-acquire"}},
 	{"clocks differ a little", []string{"drift-within-margin", "slow-client-within-margin", "client-wall-clock"}},
 	{"the caller gives up", []string{"cancelled-acquire", "cancelled-wait"}},
 	{"two threads share the lock object", []string{"shared-lock-object", "shared-contention"}},
-	{"a process sleeps", []string{"client-pause", "pause-after-check", "token-check-and-set", "client-pause-fenced"}},
-	{"all else of the catalogue", nil},
+	{"the holder is paused", []string{"client-pause", "pause-after-check", "token-check-and-set", "client-pause-fenced"}},
+	{"the rest of the catalogue", nil},
 }
 
 // of says whether a scenario belongs to a column.

@@ -25,14 +25,11 @@ type table struct {
 // entry is one lock with what it came to.
 type entry struct {
 	league.Lock
-	Version  string
-	ran      bool // this time or, by its crosses, before
-	again    bool // this time
-	rows     map[string]ranRow
-	server   string
-	explored string // what was explored, in words
-	Crosses  []*cross
-	Cost     *league.Cost // nil: not measured
+	Version string
+	ran     bool // this time or, by its crosses, before
+	rows    map[string]ranRow
+	Crosses []*cross
+	Cost    *league.Cost // nil: not measured
 }
 
 // ranRow is a scenario with what it came to, and the folder that has its histories.
@@ -138,15 +135,11 @@ func (e *entry) read(results string, known evidence) error {
 	}
 	e.take(real, confirmed)
 	e.take(rows, catalogue)
-	if text, err := os.ReadFile(filepath.Join(results, "explored", "TestExplored", e.Test, "explore.txt")); err == nil {
-		e.explored = strings.TrimSpace(string(text))
-	}
 	for _, f := range e.Findings {
 		if c := e.cross(f, real, known); c != nil {
 			e.Crosses = append(e.Crosses, c)
 		}
 	}
-	e.again = e.ran
 	e.ran = e.ran || len(e.Crosses) > 0
 	return nil
 }
@@ -156,9 +149,6 @@ func (e *entry) take(rows []reports.ResultsRow, folder string) {
 	for _, row := range rows {
 		e.rows[row.Scenario] = ranRow{row, folder}
 		e.ran = true
-		if row.Server != "" {
-			e.server = row.Server
-		}
 	}
 }
 
@@ -180,7 +170,7 @@ func load(folder string) ([]reports.ResultsRow, error) {
 
 // differs says whether a row counts against the lock: something is violated, or the lock
 // never came back.
-func differs(s suite.Standing) bool { return s == suite.Differs || s == suite.HarnessError }
+func differs(s suite.Outcome) bool { return s == suite.Differs || s == suite.HarnessError }
 
 // cross gives a finding with what bears it out, nil if nothing does.
 func (e *entry) cross(f league.Finding, real []reports.ResultsRow, known evidence) *cross {

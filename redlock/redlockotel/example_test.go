@@ -12,30 +12,37 @@ import (
 
 	"lockproof/redlock"
 	"lockproof/redlock/redlockotel"
+	"lockproof/redlock/server"
 )
 
-// Measure a lock. Without options the hooks use the global providers.
+// Measure a lock. Without options the observer uses the global providers.
 func Example() {
 	reader := sdkmetric.NewManualReader() // in production an exporter
 	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
-	hooks, err := redlockotel.Hooks(redlockotel.WithMeterProvider(meters))
+	observer, err := redlockotel.New(redlockotel.WithMeterProvider(meters))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	server := miniredis.NewMiniRedis()
-	if err := server.Start(); err != nil {
+	m := miniredis.NewMiniRedis()
+	if err := m.Start(); err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer server.Close()
-	client := redis.NewClient(&redis.Options{Addr: server.Addr(), ContextTimeoutEnabled: true, MaxRetries: -1})
+	defer m.Close()
+	client := redis.NewClient(&redis.Options{Addr: m.Addr(), ContextTimeoutEnabled: true, MaxRetries: -1})
 	defer client.Close()
-	lock, err := redlock.New([]redis.UniversalClient{client}, redlock.WithHooks(hooks), redlock.WithNodeTimeout(time.Second))
+	nodes, err := server.Nodes([]redis.UniversalClient{client}, observer.Nodes)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+	plain, err := redlock.New(nodes, redlock.Options{NodeTimeout: time.Second})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	lock := observer.Lock(plain)
 	ctx := context.Background()
 	if lease, err := lock.Acquire(ctx, "invoice-42", 10*time.Second); err == nil {
 		fmt.Println("released:", lease.Release(ctx) == nil)

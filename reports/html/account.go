@@ -1,7 +1,6 @@
 package html
 
 import (
-	"fmt"
 	"strings"
 
 	"lockproof/checker"
@@ -15,8 +14,9 @@ import (
 type Account struct {
 	ID        string
 	Property  string
-	What      string // "" where nothing was violated
-	Blame     string
+	What      string   // "" where nothing was violated
+	Facts     []string // what the history shows of the violation
+	Cause     string   // what experiments have shown; "": nothing, or none were made
 	More      int
 	Settings  []string
 	Picture   *timeline
@@ -84,8 +84,10 @@ func (t *teller) account(id string, v *checker.Violation, property string, liste
 	if v != nil {
 		a.What = sentenceCase(strings.TrimSuffix(v.What, "."))
 	}
-	if v != nil && v.Blame != nil {
-		a.Blame = brokeText(v.Blame)
+	if v != nil {
+		for _, f := range v.Facts {
+			a.Facts = append(a.Facts, sentenceCase(f.What)+".")
+		}
 	}
 	a.Picture = draw(id, &story, v, property, events[len(events)-1].Time)
 	if listed {
@@ -106,9 +108,4 @@ func (a *Account) number() {
 	for _, m := range a.Picture.Marks {
 		a.Marks = append(a.Marks, sentence{m, listed[m.Event]})
 	}
-}
-
-// brokeText names the rule or the assumption that broke, and says how.
-func brokeText(b *checker.Blame) string {
-	return fmt.Sprintf("%s: %s.", reports.Broke(b), strings.TrimSuffix(b.Why, "."))
 }

@@ -36,14 +36,15 @@ type group struct {
 type article struct {
 	ID       string
 	Setting  string // "" for the scenario as it stands
-	Standing suite.Standing
+	Standing suite.Outcome
 	Good     bool
 	Why      string
 	Verdicts []verdict
 	Facts    string
 	Accounts []*Account
-	Drawing  string   // where the first account's timeline is, as a file of its own
-	Healthy  *Account // what happened, where nothing was violated
+	Drawing  string // where the first account's timeline is, as a file of its own
+	Headline string // what that shows
+	Alone    bool   // it is the only one of the page
 	Plots    *plots
 	History  string
 	Trouble  string
@@ -55,20 +56,17 @@ type verdict struct {
 	Good                          bool
 }
 
-// Tone says whether the verdict is what was expected, which is what its colour tells: a
-// scenario may be there to show a violation.
+// Tone is the verdict's colour, which means one thing everywhere: green what holds, yellow a
+// limit that the scenario is there to show, or what is undecided, red a bug.
 func (v verdict) Tone() string {
 	switch {
+	case v.Got == history.Inconclusive || v.Good && v.Got == history.Violated:
+		return "doubt"
 	case v.Good:
 		return "good"
-	case v.Got == history.Inconclusive:
-		return "doubt"
 	}
 	return "bad"
 }
-
-// Drawn reports whether the article has a timeline.
-func (a *article) Drawn() bool { return len(a.Accounts) > 0 || a.Healthy != nil }
 
 // Good reports whether all its rows are as expected.
 func (g *group) Good() bool {
@@ -87,7 +85,7 @@ func (b *builder) group(row *reports.Row) *group {
 // that the user asked for is such a difference.
 func settingOf(row *reports.Row) string {
 	setting := row.Setting()
-	chosen := len(row.Trials) > 0 && row.Trials[0].Lenient && (setting == "" || row.Lock != locks.Reference)
+	chosen := len(row.Trials) > 0 && row.Trials[0].AllowBetter && (setting == "" || row.Lock != locks.Reference)
 	switch {
 	case !chosen:
 		return setting
@@ -115,7 +113,7 @@ func (b *builder) article(row *reports.Row) *article {
 	if row.Standing == suite.Differs && len(a.Verdicts) > 0 {
 		a.Why = "" // the verdicts say it
 	}
-	trial, violated := row.Shows()
+	trial, violated := row.FirstViolated()
 	if !violated {
 		trial = row.First()
 	}
@@ -154,9 +152,13 @@ func (b *builder) show(a *article, trial suite.Result, h *reports.History) {
 			c.Porcupine, trouble = file, append(trouble, err)
 		}
 	}
-	if len(a.Accounts) > 0 {
-		file, err := b.picture(a.History, a.Accounts[0])
-		a.Drawing, trouble = file, append(trouble, err)
+	whole := a.Accounts
+	if first := t.whole(false); len(whole) == 0 && first != nil {
+		whole = []*Account{first}
+	}
+	if len(whole) > 0 {
+		file, err := b.picture(a.History, whole[0])
+		a.Drawing, a.Headline, trouble = file, whole[0].What, append(trouble, err)
 	}
 	// The page can do without, but says so.
 	if err := errors.Join(trouble...); err != nil {
@@ -165,8 +167,9 @@ func (b *builder) show(a *article, trial suite.Result, h *reports.History) {
 	s := b.scenarios[trial.Scenario]
 	if s != nil && s.Workload != nil {
 		a.Plots = plotsOf(a.ID, h, trial)
-	} else if len(a.Accounts) == 0 {
-		a.Healthy = t.whole(false)
+	}
+	if a.Good { // its picture is loaded when somebody opens it
+		a.Accounts = nil
 	}
 }
 

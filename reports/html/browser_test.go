@@ -30,15 +30,20 @@ func toPicture(b *browser.Tab) {
 	b.Eventually("true", `document.querySelector(".chart").getAttribute("width") === document.querySelector(".plot").clientWidth + ""`)
 }
 
-func small(t *testing.T) string {
+// visitSmall opens a page where it belongs, beside the pictures of its histories.
+func visitSmall(t *testing.T) *browser.Tab {
 	report, catalogue := words{}.report(t)
-	return written(t, report, catalogue)
+	file := filepath.Join(report.Options.Out, reports.PageFile)
+	require.NoError(t, os.WriteFile(file, []byte(written(t, report, catalogue)), 0o644))
+	b := browser.Open(t, "file://"+file)
+	b.Folder = report.Options.Out
+	return b
 }
 
 const readout = `document.querySelector(".readout").textContent`
 
 func TestBrowserStepsThroughEvents(t *testing.T) {
-	b := visit(t, small(t))
+	b := visitSmall(t)
 	toPicture(b)
 	b.Do(chromedp.Focus(chromedp.CSS(".plot")), chromedp.KeyEvent(kb.ArrowRight))
 	require.Contains(t, b.Text(readout), "1 of 12: event 1, 0.000 ms")
@@ -53,11 +58,22 @@ func TestBrowserStepsThroughEvents(t *testing.T) {
 	require.Contains(t, b.Text(readout), "4 of 12: event 4", "from turn to turn: past what is none")
 	b.Do(chromedp.KeyEvent(kb.End))
 	require.Contains(t, b.Text(readout), "12 of 12")
-	b.RequireQuiet()
+	b.RequireNoErrors()
+}
+
+// What went as expected is drawn when it is opened, from the picture beside its history.
+func TestBrowserDrawsWhatWentAsExpectedWhenItIsOpened(t *testing.T) {
+	b := visitSmall(t)
+	const drawn = `document.querySelector(".healthy img").naturalWidth > 0`
+	require.Equal(t, "false", b.Text(drawn))
+	b.Text(`document.querySelector(".healthy summary").click()`)
+	b.Text(`document.querySelector(".healthy").scrollIntoView()`)
+	b.Eventually("true", drawn)
+	b.RequireNoErrors()
 }
 
 func TestBrowserZoomsAndSwitchesTheScale(t *testing.T) {
-	b := visit(t, small(t))
+	b := visitSmall(t)
 	toPicture(b)
 	const width = `document.querySelector(".chart").getAttribute("width")`
 	const place = `document.querySelector(".timeline .mark.turning").getAttribute("transform")`
@@ -69,11 +85,11 @@ func TestBrowserZoomsAndSwitchesTheScale(t *testing.T) {
 	require.Equal(t, at, b.Text(place))
 	b.Do(chromedp.Click(chromedp.CSS(`[data-do="scale"]`)))
 	require.NotEqual(t, at, b.Text(place), "true to scale, it is elsewhere")
-	b.RequireQuiet()
+	b.RequireNoErrors()
 }
 
 func TestBrowserSwitchesTheTheme(t *testing.T) {
-	b := visit(t, small(t))
+	b := visitSmall(t)
 	const ground = `getComputedStyle(document.body).backgroundColor`
 	b.Do(chromedp.Click(chromedp.CSS(".theme")))
 	require.Equal(t, "light", b.Text(`document.documentElement.dataset.theme`))
@@ -83,34 +99,34 @@ func TestBrowserSwitchesTheTheme(t *testing.T) {
 	require.NotEqual(t, light, b.Text(ground))
 	b.Visit("")
 	require.Equal(t, "dark", b.Text(`document.documentElement.dataset.theme`), "the choice is kept")
-	b.RequireQuiet()
+	b.RequireNoErrors()
 }
 
 func TestBrowserFollowsDeepLinks(t *testing.T) {
-	b := visit(t, small(t))
+	b := visitSmall(t)
 	b.Visit("#the-scenario--the-variant-event-4")
 	b.Eventually("true", `document.querySelector("details.events").open`)
 	require.Contains(t, b.Text(readout), "event 4,")
 	b.Do(chromedp.Click(chromedp.CSS("#the-scenario--the-variant-mutual-exclusion-turn-3 .number")))
 	b.Eventually("3", `document.querySelector(".mark.current").dataset.number`)
-	b.RequireQuiet()
+	b.RequireNoErrors()
 }
 
 // Without JavaScript the page says as much, and shows no tool that would do
 // nothing.
 func TestBrowserWithoutJavaScript(t *testing.T) {
-	b := visit(t, small(t))
+	b := visitSmall(t)
 	b.Scripts(false)
 	b.Visit("")
 	require.Equal(t, "0", b.Text(`[...document.querySelectorAll("button, .filter, .keys")].filter((e) => e.offsetParent).length`))
 	require.Contains(t, b.Text(`document.querySelector(".story").innerText`), "Point of no return")
 	require.Equal(t, "960", b.Text(`document.querySelector(".chart").getBoundingClientRect().width`))
-	b.RequireQuiet()
+	b.RequireNoErrors()
 }
 
 // At the width of a telephone the page itself does not scroll sideways.
 func TestBrowserFitsATelephone(t *testing.T) {
-	b := visit(t, small(t))
+	b := visitSmall(t)
 	b.Size(390, 844)
 	b.Visit("")
 	require.Equal(t, "390", b.Text(`document.documentElement.scrollWidth`))
@@ -119,7 +135,7 @@ func TestBrowserFitsATelephone(t *testing.T) {
 // The page can be read and used without eyes, mouse or good contrast, as it
 // stands and with everything open, in both themes and on a telephone.
 func TestBrowserFindsNoHindrance(t *testing.T) {
-	b := visit(t, small(t))
+	b := visitSmall(t)
 	for _, scheme := range []string{"light", "dark"} {
 		b.Media(map[string]string{"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"})
 		for _, width := range []int64{1440, 390} {
@@ -132,18 +148,18 @@ func TestBrowserFindsNoHindrance(t *testing.T) {
 			b.RequireAccessible()
 		}
 	}
-	b.RequireQuiet()
+	b.RequireNoErrors()
 }
 
 // On paper nothing can be opened: what is closed is printed.
 func TestBrowserPrintsWhatIsClosed(t *testing.T) {
-	b := visit(t, small(t))
+	b := visitSmall(t)
 	const drawn = `[...document.querySelectorAll("details > :not(summary, .keys)")].every((e) => e.checkVisibility())`
 	b.Text(`document.querySelectorAll("[hidden]").forEach((e) => e.remove())`)
 	require.Equal(t, "false", b.Text(drawn))
 	b.Media(map[string]string{"type": "print"})
 	b.Eventually("true", drawn)
-	b.RequireQuiet()
+	b.RequireNoErrors()
 }
 
 // However many events a history has, the page draws a bounded part of them, and
@@ -155,7 +171,7 @@ func TestBrowserDrawsABoundedPartOfLongHistories(t *testing.T) {
 	require.Less(t, number(t, b.Text(drawn)), 4000)
 	require.Less(t, number(t, b.Text(`document.querySelectorAll(".chart [data-a]").length`)), 2500)
 	require.LessOrEqual(t, number(t, b.Text(`document.querySelectorAll(".events tbody tr").length`)), maxEvents)
-	b.RequireQuiet()
+	b.RequireNoErrors()
 }
 
 func number(t *testing.T, text string) int {
@@ -172,5 +188,5 @@ func TestBrowserShowsRates(t *testing.T) {
 	both := reports.New([]suite.Result{report.Rows[0].Trials[0], again}, report.Run)
 	b := visit(t, written(t, both, catalogue))
 	require.Contains(t, b.Text(`document.querySelector(".rates").innerText`), "1 of 1, at least")
-	b.RequireQuiet()
+	b.RequireNoErrors()
 }

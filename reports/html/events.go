@@ -66,7 +66,7 @@ func row(i int, e history.Event, s *reports.Story, v *checker.Violation, turn in
 	r := eventRow{Index: i, A: e.Time - s.From, Time: reports.Moment(e.Time), Who: e.Process, Turn: turn}
 	r.What, r.Detail = reports.Describe(e)
 	if v != nil {
-		r.Turning = v.Blame != nil && v.Blame.Event == i
+		r.Turning = slices.ContainsFunc(s.Marks, func(m reports.Mark) bool { return m.Turning && m.Event == i })
 		r.Violates = e.Time == v.From && slices.Contains(v.Processes, e.Process) && e.Type == history.TypeOK
 	}
 	return r
@@ -80,8 +80,8 @@ func nearest(chosen []int, events []history.Event, s *reports.Story, v *checker.
 	centre := s.From
 	if v != nil {
 		centre = v.From
-		if v.Blame != nil {
-			centre = (v.From + v.Blame.Time) / 2
+		if len(v.Facts) > 0 {
+			centre = (v.From + v.Facts[0].Time) / 2
 		}
 	}
 	rank := func(i int) int {
@@ -89,7 +89,7 @@ func nearest(chosen []int, events []history.Event, s *reports.Story, v *checker.
 		switch {
 		case turns[i] > 0:
 			return 0
-		case e.Type == history.TypeFault && e.Fault != nil && !e.Fault.Setting:
+		case e.Type == history.TypeFault && e.Fault != nil && !e.Fault.Background:
 			return 1
 		case e.Key == s.Key && e.Op != "" || cast(e, s):
 			return 2

@@ -52,14 +52,14 @@ func (w words) overlapping() []history.Event {
 			Expect: map[string]string{checker.MutualExclusion: history.Violated}}},
 		{Process: "nemesis", Type: history.TypeFault,
 			Fault: &history.Fault{ID: 9, Kind: "cut", Class: history.LinkCut, Phase: history.PhaseBegin,
-				Targets: []string{w.word("setting") + "-n2"}, Effective: true, Setting: true}},
+				Targets: []string{w.word("setting") + "-n2"}, Effective: true, Background: true}},
 		operation(5, client, history.TypeInvoke, acquire),
 		{Time: 8 * ms, Process: client + ">" + node, Type: history.TypeReply, Key: key, Command: &taken},
 		operation(10, client, history.TypeOK, granted),
 		{Time: 12 * ms, Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: w.word("fault kind"),
-			Class: history.NodeClock, Was: w.word("fault was"), Phase: history.PhaseInstant,
+			Class: history.NodeClock, Past: w.word("fault was"), Phase: history.PhaseInstant,
 			Targets: []string{w.word("fault target")}, Effective: true,
-			Asked: map[string]string{"how": w.word("asked")}, Measured: map[string]string{"so": w.word("measured")}}},
+			Requested: map[string]string{"how": w.word("asked")}, Measured: map[string]string{"so": w.word("measured")}}},
 		{Time: 13 * ms, Process: node, Type: history.TypeNode, Node: &history.Node{Up: true,
 			Keys: map[string]history.KeyState{key: {Token: w.word("found token"), TTL: 5 * ms}}}},
 		{Time: 14 * ms, Process: "harness", Type: history.TypeNote, Text: w.word("note")},
@@ -79,13 +79,15 @@ func (w words) overlapping() []history.Event {
 func (w words) report(t testing.TB) (*reports.Report, []*scenarios.Scenario) {
 	out := t.TempDir()
 	keep(t, filepath.Join(out, "trials", "it", "000", "history.jsonl"), w.overlapping())
+	keep(t, filepath.Join(out, "trials", "fine", "000", "history.jsonl"), words{}.overlapping()[:6])
 	violated := suite.Result{
 		Scenario: w.word("scenario"), Variant: w.word("variant"), Cluster: w.word("cluster"), Lock: w.word("lock"), Seed: 7,
-		Expect:  map[string]string{checker.MutualExclusion: history.Violated},
+		Expect:  map[string]string{checker.MutualExclusion: history.Holds},
 		History: "trials/it/000/history.jsonl",
 		Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: history.Violated, Violations: []checker.Violation{{
-			Key: w.word("key"), From: 30 * ms, Until: 910 * ms, Processes: []string{w.word("client"), "c2"}, What: w.word("what"),
-			Blame: &checker.Blame{Time: 12 * ms, Process: w.word("fault target"), Event: 5, Broke: w.word("broke"), Why: w.word("why")},
+			PointOfNoReturn: new(12 * ms),
+			Key:             w.word("key"), From: 30 * ms, Until: 910 * ms, Processes: []string{w.word("client"), "c2"}, What: w.word("what"),
+			Facts: []checker.Fact{{Time: 12 * ms, Process: w.word("fault target"), Event: 5, What: w.word("broke") + w.word("why")}},
 			Leases: []checker.Lease{
 				{Client: w.word("client"), ID: 1, Key: w.word("key"), Asked: 5 * ms, From: 10 * ms, Until: 910 * ms, Ended: "deadline"},
 				{Client: "c2", ID: 1, Key: w.word("key"), Asked: 20 * ms, From: 30 * ms, Until: 930 * ms, Ended: "deadline"},
@@ -100,6 +102,8 @@ func (w words) report(t testing.TB) (*reports.Report, []*scenarios.Scenario) {
 			Expect: map[string]string{w.word("property"): history.Holds}},
 		{Scenario: w.word("skipped scenario"), Skipped: w.word("skipped")},
 		{Scenario: "broken", Failure: w.word("failure")},
+		{Scenario: "fine", Expect: map[string]string{checker.MutualExclusion: history.Holds}, History: "trials/fine/000/history.jsonl",
+			Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: history.Holds}}},
 	}, reports.Run{Version: w.word("version"), Go: w.word("go"), Started: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 		Elapsed: 40 * time.Millisecond, Options: suite.Options{Out: out, Cluster: "virtual", Trials: 1, Seed: 7,
 			Lock: w.word("chosen lock")}})

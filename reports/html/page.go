@@ -65,7 +65,7 @@ type view struct {
 	Summary  string
 	Setting  string
 	Started  string
-	Named    []suite.Standing
+	Named    []suite.Outcome
 	Groups   []*group
 	Bad      []link // the rows that are not as expected
 	Filtered bool   // there are scenarios with such rows, and others
@@ -100,7 +100,7 @@ func (b *builder) view() *view {
 	r := b.report
 	v := &view{
 		Style: template.CSS(style), Script: template.JS(script),
-		Policy: "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" +
+		Policy: "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' file:; script-src 'sha256-" +
 			base64.StdEncoding.EncodeToString(digest[:]) + "'; base-uri 'none'; form-action 'none'",
 		Headline: r.Headline(), Good: r.ExitCode() == reports.ExitAsExpected,
 		Summary: r.Summary(), Setting: r.Setting(), Terms: checker.Properties(), Skipped: r.Skips(),
@@ -117,7 +117,7 @@ func (b *builder) view() *view {
 // stand in the run's order.
 func (b *builder) groups(v *view) {
 	known := map[string]*group{}
-	for _, row := range b.report.GravestFirst() {
+	for _, row := range b.report.BySeverity() {
 		if known[row.Scenario] == nil {
 			known[row.Scenario] = b.group(row)
 			v.Groups = append(v.Groups, known[row.Scenario])
@@ -130,12 +130,13 @@ func (b *builder) groups(v *view) {
 		}
 		article := b.article(row)
 		g.Articles = append(g.Articles, article)
-		v.Drawn = v.Drawn || article.Drawn()
+		v.Drawn = v.Drawn || len(article.Accounts) > 0
 		v.Plain = v.Plain || article.Setting == ""
 		v.Changed = v.Changed || article.Setting != ""
 	}
 	for _, g := range v.Groups {
 		for _, a := range g.Articles {
+			a.Alone = len(b.report.Rows) == 1
 			text := g.Name
 			if len(g.Articles) > 1 && a.Setting != "" {
 				text += ", " + a.Setting

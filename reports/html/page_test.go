@@ -61,7 +61,7 @@ func TestEveryFieldIsShownAsText(t *testing.T) {
 			report, catalogue := words{field: markup}.report(t)
 			page := written(t, report, catalogue)
 			require.Contains(t, page, text, "the field is on the page")
-			require.NotContains(t, page, "<img")
+			require.NotContains(t, page, "<img src=x")
 			require.Equal(t, 1, strings.Count(page, "</script>"), "the page's own")
 		})
 	}
@@ -118,13 +118,13 @@ func TestCataloguePage(t *testing.T) {
 
 	var page bytes.Buffer
 	require.NoError(t, Write(&page, report, all))
-	require.Less(t, page.Len(), 3_000_000)
+	require.Less(t, page.Len(), 400_000)
 	requireWhole(t, page.String())
-	require.NotRegexp(t, `(src|srcset|action)="|href="(https?:)?//|@import|url\((?:["']|http)`, page.String())
+	require.NotRegexp(t, `(srcset|action)="|(src|href)="(https?:)?//|@import|url\((?:["']|http)`, page.String())
 
 	violated := 0
 	for _, row := range report.Rows {
-		trial, shows := row.Shows()
+		trial, shows := row.FirstViolated()
 		if !shows {
 			continue
 		}
@@ -136,8 +136,7 @@ func TestCataloguePage(t *testing.T) {
 		for _, r := range trial.Results {
 			if r.Verdict == history.Violated {
 				violated++
-				require.Contains(t, page.String(), `<figure class="timeline" data-id="`+id+"-"+suite.Slug(r.Property)+`"`)
-				require.Contains(t, page.String(), `id="`+id+"-event-")
+				require.FileExists(t, filepath.Join(o.Out, filepath.Dir(trial.History), reports.TimelineFile))
 			}
 			if r.Verdict == history.Violated && r.Property == checker.MutualExclusion {
 				require.FileExists(t, filepath.Join(o.Out, filepath.Dir(trial.History), reports.PorcupineFile))
@@ -145,7 +144,6 @@ func TestCataloguePage(t *testing.T) {
 		}
 	}
 	require.Greater(t, violated, 30)
-	require.Equal(t, violated, strings.Count(page.String(), `class="broken-band"`)-1, "one in the legend")
 	for _, s := range all {
 		require.LessOrEqual(t, len(regexp.MustCompile(`[.!?](\s|$)`).FindAllString(s.Lesson, -1)), 3,
 			"%s: the lesson has three sentences or fewer", s.Name)
@@ -173,10 +171,10 @@ func TestRowsNameTheLockThatWasAskedFor(t *testing.T) {
 		{suite.Result{Lock: "redlock"}, ""},
 		{suite.Result{Lock: "redlock", Variant: "without Majority"}, "without Majority"},
 		{suite.Result{Lock: "single", Variant: "single"}, "single"},
-		{suite.Result{Lock: "redsync", Lenient: true}, "lock redsync"},
-		{suite.Result{Lock: "redlock", Lenient: true}, "lock redlock"},
-		{suite.Result{Lock: "redlock", Lenient: true, Without: []string{"Majority"}}, "without Majority"},
-		{suite.Result{Lock: "redlock-fenced", Lenient: true, Without: []string{"Majority"}}, "lock redlock-fenced, without Majority"},
+		{suite.Result{Lock: "redsync", AllowBetter: true}, "lock redsync"},
+		{suite.Result{Lock: "redlock", AllowBetter: true}, "lock redlock"},
+		{suite.Result{Lock: "redlock", AllowBetter: true, Without: []string{"Majority"}}, "without Majority"},
+		{suite.Result{Lock: "redlock-fenced", AllowBetter: true, Without: []string{"Majority"}}, "lock redlock-fenced, without Majority"},
 	} {
 		tt.trial.Scenario = "it"
 		report := reports.New([]suite.Result{tt.trial}, reports.Run{})

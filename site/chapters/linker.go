@@ -69,6 +69,9 @@ func (l *linker) follow(n *ast.Link) {
 			return
 		}
 	}
+	if strings.HasSuffix(to, ".html") {
+		return // a finding's page
+	}
 	if to == "../serve.md" {
 		n.Destination = []byte("../lab/" + site.Index + ".html")
 		return

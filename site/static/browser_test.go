@@ -3,7 +3,9 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -56,14 +58,14 @@ func TestBrowserFindsNoHindrance(t *testing.T) {
 					b.Size(width, 800)
 					for _, page := range []string{"index.html", "lab/index.html", "lab/client-pause.html", "exercises/index.html",
 						"exercises/majority.html", "guide/index.html", "guide/3-redlock.html", "guide/teaching.html", "stories/index.html",
-						"stories/late-release.html"} {
+						"stories/late-release.html", "locks/index.html", "locks/redsync-deadlines-late-release.html"} {
 						b.Visit(page)
 						b.RequireAccessible()
 						require.LessOrEqual(t, b.Text(`document.documentElement.scrollWidth - innerWidth`), "0", "%s scrolls sideways", page)
 					}
 				}
 			}
-			b.RequireQuiet()
+			b.RequireNoErrors()
 		})
 	}
 }
@@ -94,7 +96,7 @@ func TestBrowserRunsTheLabByKeyboard(t *testing.T) {
 			b.Do(press(up...)...)
 			b.Eventually("holds", verdict)
 			b.RequireAccessible()
-			b.RequireQuiet()
+			b.RequireNoErrors()
 		})
 	}
 }
@@ -119,7 +121,7 @@ func TestBrowserFollowsALink(t *testing.T) {
 	b.Eventually("violated", verdict)
 	require.Equal(t, "late-release.html?lock=redsync&seed=7", b.Text(`document.querySelector(".link-to a").getAttribute("href")`))
 	require.Contains(t, b.Text(`document.querySelector("#outcome .links").innerText`), "3. Redlock, rule by rule")
-	b.RequireQuiet()
+	b.RequireNoErrors()
 }
 
 // An exercise: what is wrong is broken, and what is right goes on to be searched.
@@ -140,5 +142,49 @@ func TestBrowserExaminesALock(t *testing.T) {
 	b.RequireAccessible()
 	b.Do(chromedp.Click(chromedp.CSS(`#stop`)))
 	b.Eventually("Stopped.", `document.getElementById("busy").textContent`)
-	b.RequireQuiet()
+	b.RequireNoErrors()
+}
+
+// The first page asks, plays step by step for who prefers that nothing moves, and says what
+// became of the payment; a link holds the tab and the value.
+func TestBrowserPlaysTheFirstPage(t *testing.T) {
+	b := open(t, ways["folder"], "index.html")
+	const said, told = `document.getElementById("verdict").textContent`, `document.getElementById("caption").textContent`
+	require.Equal(t, "", b.Text(said), "nobody is told the answer first")
+	require.Equal(t, "true", b.Text(`document.getElementById("strip").hidden`))
+	before := b.Text(told)
+	b.Do(chromedp.Click(chromedp.CSS(`[data-answer=yes]`)), chromedp.Click(chromedp.CSS(`[data-do=on]`)))
+	require.NotEqual(t, before, b.Text(told))
+	for range 12 {
+		b.Do(chromedp.Click(chromedp.CSS(`[data-do=on]`)))
+	}
+	require.Equal(t, "✗ c2’s payment is lost. You said otherwise.", b.Text(said))
+	b.Eventually("21", `document.querySelectorAll("#strip span").length`)
+	require.Equal(t, "10", b.Text(`document.querySelectorAll("#strip .lost").length`))
+	b.RequireAccessible()
+	b.Text(`(() => { const q = document.getElementById("quantity"); q.value = 5; q.dispatchEvent(new Event("input")); })()`)
+	require.Contains(t, b.Text(said), "✓ It survives.")
+	b.Visit("index.html#restart=0.7")
+	b.Text(`location.reload()`)
+	b.Eventually("0.7 s", `document.getElementById("value").textContent`)
+	require.Equal(t, "n3 is back after", b.Text(`document.getElementById("of").textContent`))
+	b.RequireNoErrors()
+}
+
+// A reader sees the first frame without the engine: what the page loads for it is small.
+func TestTheFirstFrameIsSmall(t *testing.T) {
+	s := theSite(t)
+	total := 0
+	page, err := os.ReadFile(filepath.Join(s.dir, "index.html"))
+	require.NoError(t, err)
+	total += len(page)
+	for _, m := range leads.FindAllStringSubmatch(string(page), -1) {
+		if name, is := strings.CutPrefix(m[1], "assets/"); is {
+			data, err := os.ReadFile(filepath.Join(s.dir, "assets", name))
+			require.NoError(t, err)
+			total += len(data)
+		}
+	}
+	require.Less(t, total, 150_000)
+	t.Logf("%d bytes", total)
 }

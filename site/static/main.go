@@ -7,27 +7,35 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
+	"strings"
 
 	"lockproof/harness/suite"
 	"lockproof/lab"
 	"lockproof/lab/exercise"
 	"lockproof/site"
 	"lockproof/site/chapters"
+	"lockproof/site/front"
 )
 
 func main() {
 	out := flag.String("out", filepath.Join("out", "site"), "the folder to make anew")
+	url := flag.String("url", "", "where the site will be, for the pictures of shared links: https://example.org/locks/")
 	flag.Parse()
-	if err := run(*out); err != nil {
+	if err := run(*out, *url); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(out string) error {
+// card is the picture of a shared link, whose address has to be whole.
+var card = regexp.MustCompile(`content="(\.\./)*assets/card\.png"`)
+
+func run(out, url string) error {
 	e, err := buildEngine()
 	if err != nil {
 		return err
@@ -35,6 +43,11 @@ func run(out string) error {
 	all, err := everything(context.Background(), e)
 	if err != nil {
 		return err
+	}
+	if url != "" {
+		for name, data := range all {
+			all[name] = card.ReplaceAll(data, []byte(`content="`+strings.TrimSuffix(url, "/")+`/assets/card.png"`))
+		}
 	}
 	if err := write(out, all); err != nil {
 		return err
@@ -47,7 +60,30 @@ func run(out string) error {
 // everything makes all files of the site, by their paths in it.
 func everything(ctx context.Context, e *engine) (map[string][]byte, error) {
 	all := assets(e)
-	all["index.html"] = site.Start().Body
+	plays, err := front.Tabs(ctx, suite.Run)
+	if err != nil {
+		return nil, err
+	}
+	mod, err := goSays("env", "GOMOD")
+	if err != nil {
+		return nil, err
+	}
+	locks, err := chapters.LocksIn(os.DirFS(filepath.Dir(mod)))
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(all, locks.Pages)
+	if all["index.html"], err = front.Page(plays, locks.Worst); err != nil {
+		return nil, err
+	}
+	if all["assets/plays.js"], err = front.Script(plays); err != nil {
+		return nil, err
+	}
+	for _, name := range front.Assets {
+		if all["assets/"+name], err = front.Asset(name); err != nil {
+			return nil, err
+		}
+	}
 	for _, name := range chapters.Names() {
 		page, _ := chapters.Page(name, false) // it is one of them
 		if page.Status >= 300 {

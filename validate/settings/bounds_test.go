@@ -26,7 +26,7 @@ func TestIncludesThatDouble(t *testing.T) {
 		write(t, dir, fmt.Sprintf("%d.conf", i), strings.Repeat(fmt.Sprintf("include %d.conf\n", i+1), 2))
 	}
 	write(t, dir, "40.conf", "appendonly yes\n")
-	_, err := Disk.ReadRedis(filepath.Join(dir, "0.conf"), nil)
+	_, err := ReadRedis(filepath.Join(dir, "0.conf"), nil)
 	require.ErrorContains(t, err, "too much is included: more than 200 files, or 16 that include one another")
 }
 
@@ -34,12 +34,12 @@ func TestIncludesThatDouble(t *testing.T) {
 func TestOneFileIncludedOftenIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "long.conf", strings.Repeat("# no more than a remark\n", 40_000))
-	_, err := Disk.ReadRedis(write(t, dir, "redis.conf", strings.Repeat("include long.conf\n", 100)), nil)
+	_, err := ReadRedis(write(t, dir, "redis.conf", strings.Repeat("include long.conf\n", 100)), nil)
 	require.ErrorContains(t, err, "with what it includes, the file has more than 2097152 bytes")
 }
 
 func TestManyDirectives(t *testing.T) {
-	_, err := Disk.ReadRedis(write(t, t.TempDir(), "redis.conf", strings.Repeat("x y\n", 200_000)), nil)
+	_, err := ReadRedis(write(t, t.TempDir(), "redis.conf", strings.Repeat("x y\n", 200_000)), nil)
 	require.ErrorContains(t, err, ":20001:1: there are more than 20000 directives")
 	require.LessOrEqual(t, strings.Count(err.Error(), "\n"), mostProblems)
 }
@@ -48,30 +48,19 @@ func TestManyDirectives(t *testing.T) {
 func TestTheTextOfOtherFilesIsNotTold(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "shadow", "root:$y$j9T$kyWmN8C4$1Zp:19000:0:99999:7:::\n-----BEGIN PRIVATE KEY-----\n"+strings.Repeat("Ab9", 30)+"\n")
-	_, err := Disk.ReadRedis(write(t, dir, "redis.conf", "include shadow\n"), nil)
+	_, err := ReadRedis(write(t, dir, "redis.conf", "include shadow\n"), nil)
 	for line := 1; line <= 3; line++ {
 		require.ErrorContains(t, err, fmt.Sprintf("shadow:%d:1: this line is no directive", line))
 	}
 	for _, secret := range []string{"j9T", "Ab9", "BEGIN"} {
 		require.NotContains(t, err.Error(), secret)
 	}
-	unit := write(t, dir, "redis.service", "[Service]\nhunter2\n")
-	_, err = Disk.ReadPolicy(unit, "")
-	require.ErrorContains(t, err, unit+":2:1: this is not a line of a unit")
-	require.NotContains(t, err.Error(), "hunter2")
 }
 
 // A pattern over folders may stand for every file of the disk.
 func TestAPatternIsForFilesOfOneFolder(t *testing.T) {
-	_, err := Disk.ReadRedis(write(t, t.TempDir(), "redis.conf", "include /*/*/*/*/*/x.conf\n"), nil)
+	_, err := ReadRedis(write(t, t.TempDir(), "redis.conf", "include /*/*/*/*/*/x.conf\n"), nil)
 	require.ErrorContains(t, err, "write a pattern in the last part of the path only")
-}
-
-// A unit's line may go on for ever.
-func TestALineOfAUnitThatGoesOn(t *testing.T) {
-	p, err := ParsePolicy("x.service", []byte("[Service]\nExecStartPre=/bin/sleep "+strings.Repeat("\\\n", 400_000)+"31\n"), "")
-	require.NoError(t, err)
-	require.Equal(t, "31s", p.Returns[Kill].After.String())
 }
 
 func TestManySnapshotRules(t *testing.T) {
@@ -86,7 +75,7 @@ func TestTheBoundsOfIncludes(t *testing.T) {
 		for name, text := range files {
 			write(t, dir, name, text)
 		}
-		_, err := Disk.ReadRedis(filepath.Join(dir, "redis.conf"), nil)
+		_, err := ReadRedis(filepath.Join(dir, "redis.conf"), nil)
 		return err
 	}
 	for times, right := range map[int]bool{mostFiles - 1: true, mostFiles: false} {
@@ -128,6 +117,4 @@ func TestWhereAZeroByteIs(t *testing.T) {
 		_, err := ParseRedis("x", text)
 		require.ErrorContains(t, err, at+"there is a zero byte")
 	}
-	_, err := ParsePolicy("x.service", []byte("\x00"), "")
-	require.ErrorContains(t, err, "there is a zero byte")
 }

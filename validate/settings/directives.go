@@ -2,7 +2,9 @@ package settings
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -49,7 +51,6 @@ const mostProblems = 50
 
 // reader reads redis.conf with the files that it includes.
 type reader struct {
-	disk       Files
 	base       string   // the folder that relative includes are in
 	elsewhere  bool     // what a text includes is not on this machine: it stays an unknown line
 	open       []string // the files being read, each included by the one before
@@ -76,7 +77,11 @@ func (r *reader) file(name string, from *Directive) {
 			deepestNested), "take include lines out")
 		return
 	}
-	data, err := r.disk.read(name, input.Config)
+	data, err := input.Read(name, input.Config)
+	if errors.Is(err, fs.ErrNotExist) && from != nil { // it may be there where the server runs
+		r.remarks = append(r.remarks, Remark{Place: place, Doubts: Crashes, What: fmt.Sprintf("include %s: there is no such file here, and it could set anything: give it too", name)})
+		return
+	}
 	if err != nil {
 		what := "cannot be read: "
 		if from != nil {
@@ -120,7 +125,7 @@ func (r *reader) line(at Place, line string) {
 	if line == "" || line[0] == '#' {
 		return
 	}
-	words, err := splitWords(line)
+	words, err := SplitWords(line)
 	if err != nil {
 		r.fail(at, err.Error(), `close each quote, and put a blank after it, as in save ""`)
 		return

@@ -45,9 +45,6 @@ type Remark struct {
 	// that the settings are unsafe if they are so already; none: it is for
 	// information.
 	Doubts []Crash `json:"doubts,omitempty"`
-	// Failover: it says that a replica may take the server's place. Where takeovers are
-	// judged, it puts nothing in doubt.
-	Failover bool `json:"failover,omitempty"`
 	// Data: the server may begin empty. That does not matter to a node that stays away until
 	// all locks are over.
 	Data bool `json:"data,omitempty"`

@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ type SavePoint struct {
 
 // Redis is what redis.conf says on all that a lock's survival depends on.
 type Redis struct {
+	File              string      `json:"-"` // that was named
 	Files             []string    `json:"files,omitempty"`
 	AppendOnly        bool        `json:"appendonly"`
 	AppendFsync       string      `json:"appendfsync"` // always, everysec, no
@@ -35,18 +37,8 @@ type Redis struct {
 	Unknown []Directive `json:"unknown"`
 	Remarks []Remark    `json:"remarks"`
 
-	// Unread says which file the server is started with and was not read, so that these
-	// settings are Redis's defaults; "" where there is none.
-	Unread string `json:"unread,omitempty"`
-	// Lost says, for the crashes after which the server begins empty whatever it wrote, why.
-	Lost map[Crash]string `json:"lost,omitempty"`
-
 	at         map[string]Place
 	savesGiven bool
-	// main is the file that these settings begin with, and block a text in a policy's own
-	// file that stands for it; "" and nil: there is none.
-	main  string
-	block *ConfigFile
 }
 
 // fsyncs and policies are the words of two directives.
@@ -70,11 +62,10 @@ func Default() *Redis {
 // beside it ("appendfsync always"), which outrank it. Without a file it begins
 // with Redis's defaults. Relative includes are looked for beside the file. The
 // error holds every problem with its place.
-func (f Files) ReadRedis(file string, lines []string) (*Redis, error) {
-	r := &reader{disk: f, base: filepath.Dir(file)}
+func ReadRedis(file string, lines []string) (*Redis, error) {
+	r := &reader{base: filepath.Dir(file)}
 	s := Default()
-	s.main = file
-	if file != "" {
+	if s.File = file; file != "" {
 		r.file(file, nil)
 	}
 	for _, line := range lines {
@@ -93,12 +84,18 @@ func given(line string) Place {
 	return Place{File: fmt.Sprintf("--set %q", line)}
 }
 
-// ParseRedis is ReadRedis for a text at hand; name stands for the file.
-func ParseRedis(name, text string) (*Redis, error) {
-	r := &reader{base: filepath.Dir(name)}
+// ParseRedis reads the text of a file that is at hand; name stands for the file. What it includes is not read, and
+// stays an unknown line.
+func ParseRedis(name, text string, lines ...string) (*Redis, error) {
+	r := &reader{base: filepath.Dir(name), elsewhere: true}
 	r.open = []string{name}
 	r.text(name, []byte(text))
-	return Default().from(r)
+	for _, line := range lines {
+		r.line(given(line), line)
+	}
+	s := Default()
+	s.File = name
+	return s.from(r)
 }
 
 // Apply lays further directives over the settings, as a server's command line
@@ -248,6 +245,35 @@ func (s *Redis) Replicates() bool {
 	return follows
 }
 
+// Last is the only value of the last line of a directive, "" where there is none.
+func (s *Redis) Last(name string) string {
+	for _, d := range slices.Backward(s.Directives) {
+		if d.Name == name && len(d.Args) == 1 {
+			return d.Args[0]
+		}
+	}
+	return ""
+}
+
+// Follows is the master that the server is a replica of, and where that is set; "" for a master.
+func (s *Redis) Follows() (master string, at Place) {
+	for _, d := range slices.Backward(s.Directives) {
+		if d.Name == "replicaof" || d.Name == "slaveof" {
+			if not("no one", "")(d.Args) && len(d.Args) > 0 {
+				return d.Args[0], d.Place
+			}
+			return "", d.Place
+		}
+	}
+	return "", at
+}
+
+// Harmless reports whether a directive has no part in whether a server remembers a lock, and its value is no folder
+// of the data.
+func Harmless(name string) bool {
+	return slices.Contains(harmless, name) && !slices.Contains([]string{"dir", "appenddirname", "appendfilename", "dbfilename"}, name)
+}
+
 // Own are the directives of Lines by name, for a server that runs with them. The
 // save points stand after an empty rule, which puts an end to those before.
 func (s *Redis) Own() map[string]string {
@@ -270,4 +296,49 @@ func yesNo(b bool) string {
 		return "yes"
 	}
 	return "no"
+}
+
+// Known reports whether a directive is one of Redis's.
+func Known(name string) bool { return known(strings.ToLower(name)) }
+
+// FromConfigGet are the settings that a running server says it has. What it has beyond this package's list is
+// what it is built with: a name that is not known stays an unknown line.
+func FromConfigGet(at Place, values map[string]string) (*Redis, error) {
+	var directives []Directive
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		value := values[name]
+		d := Directive{Place: at, Name: strings.ToLower(name), Args: []string{value}}
+		switch {
+		case d.Name == "save", d.Name == "replicaof", d.Name == "slaveof", value == "":
+		default:
+			if words, err := SplitWords(value); err == nil && len(words) > 0 && d.Name != "dir" && !d.Secret() {
+				d.Args = words
+			}
+		}
+		if d.Name == "replicaof" || d.Name == "slaveof" {
+			d.Args = strings.Fields(value)
+		}
+		directives = append(directives, d)
+	}
+	return Default().from(&reader{directives: directives})
+}
+
+// Line is the last line of a directive as it was written, without a secret; "" where there is none.
+func (s *Redis) Line(name string) string {
+	for _, d := range slices.Backward(s.Directives) {
+		if d.Name == name && !d.Secret() {
+			return d.String()
+		}
+	}
+	return ""
+}
+
+// Value is what a directive of Lines is set to.
+func (s *Redis) Value(name string) string {
+	for _, line := range s.Lines() {
+		if rest, ok := strings.CutPrefix(line, name+" "); ok {
+			return rest
+		}
+	}
+	return ""
 }

@@ -37,11 +37,3 @@ func ServiceNames() (names []string) {
 	}
 	return names
 }
-
-// Failover is what the documents say of its replicas: of how soon one is promoted, nothing
-// that could be relied on.
-func (s Service) Failover(replicas int) *Failover {
-	f := PromotedAtOnce(replicas)
-	f.Why = "by its documents " + s.Says
-	return f
-}

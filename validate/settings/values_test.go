@@ -89,7 +89,7 @@ func TestReplicasThatAreAskedFor(t *testing.T) {
 
 // The files are those that directives were read from; what is given beside them is in none.
 func TestWhichFilesWereRead(t *testing.T) {
-	r, err := Disk.ReadRedis("testdata/redis/8-included.conf", []string{"maxmemory 1gb"})
+	r, err := ReadRedis("testdata/redis/8-included.conf", []string{"maxmemory 1gb"})
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"testdata/redis/8-included.conf", "testdata/redis/parts/site.conf"}, r.Files)
 }

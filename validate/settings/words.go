@@ -8,9 +8,9 @@ import (
 // errQuotes is what Redis calls unbalanced quotes.
 var errQuotes = errors.New("the quotes are not balanced")
 
-// splitWords splits a line into words as Redis does (sdssplitargs in sds.c):
+// SplitWords splits a line into words as Redis does (sdssplitargs in sds.c):
 // "..." with escapes, '...' with \' only, and a blank after a closing quote.
-func splitWords(line string) ([]string, error) {
+func SplitWords(line string) ([]string, error) {
 	var words []string
 	for {
 		line = strings.TrimLeft(line, " \t\r\n\v\f")

@@ -22,12 +22,12 @@ func TestQuotesAndEscapes(t *testing.T) {
 		"  a  ":                      {"a"},
 		"   ":                        nil,
 	} {
-		got, err := splitWords(line)
+		got, err := SplitWords(line)
 		require.NoError(t, err, line)
 		require.Equal(t, want, got, line)
 	}
 	for _, line := range []string{`"`, `"a`, `"a\"`, `"a\`, `"\x41`, `'`, `'a\'`, `"a"b`, `'a'b`, `a "b"c`} {
-		_, err := splitWords(line)
+		_, err := SplitWords(line)
 		require.ErrorIs(t, err, errQuotes, line)
 	}
 }

@@ -19,8 +19,8 @@ func debian(release string) string { return "debian:" + release + "-slim" }
 // reached.
 func ownBase(release string) string { return "lockproof-base:" + release }
 
-// pullWithin bounds a pull of an image; a base has 30 MB.
-const pullWithin = 3 * time.Minute
+// pullTimeout bounds a pull of an image; a base has 30 MB.
+const pullTimeout = 3 * time.Minute
 
 // base gives an image of a release of Debian to build on: one that the engine
 // has, or one that it can pull, or one made from Debian's packages.
@@ -55,7 +55,7 @@ func FindBase(ctx context.Context) (string, error) {
 }
 
 func (e *engine) findBase(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	debian, own := debian(Servers[0].Release), ownBase(Servers[0].Release)
 	for _, name := range []string{debian, own} {
@@ -93,7 +93,7 @@ func canBootstrap() error {
 }
 
 func (e *engine) pull(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, pullWithin)
+	ctx, cancel := context.WithTimeout(ctx, pullTimeout)
 	defer cancel()
 	body, err := e.ImagePull(ctx, name, image.PullOptions{})
 	if err != nil {

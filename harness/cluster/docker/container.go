@@ -32,9 +32,9 @@ const (
 // redisPort is where a server listens in its container.
 const redisPort = 6379
 
-// box is one container of a project, for as long as the project lasts: what it
+// nodeContainer is one container of a project, for as long as the project lasts: what it
 // is at present changes with each start.
-type box struct {
+type nodeContainer struct {
 	engine  *engine
 	proxy   *proxy.Client
 	service string // n3
@@ -49,7 +49,7 @@ type box struct {
 }
 
 // state is the engine's view of the container.
-func (b *box) state(ctx context.Context) (container.InspectResponse, error) {
+func (b *nodeContainer) state(ctx context.Context) (container.InspectResponse, error) {
 	seen, err := b.engine.ContainerInspect(ctx, b.id)
 	if err == nil && seen.State == nil {
 		err = errors.New("the engine tells no state of it")
@@ -58,19 +58,19 @@ func (b *box) state(ctx context.Context) (container.InspectResponse, error) {
 }
 
 // kill is SIGKILL. It returns once the container is seen to be down.
-func (b *box) kill(ctx context.Context) error {
+func (b *nodeContainer) kill(ctx context.Context) error {
 	if err := b.engine.ContainerKill(ctx, b.id, "SIGKILL"); err != nil {
 		return err
 	}
 	code, err := b.awaitExit(ctx)
 	if err == nil && code != 128+9 {
-		err = fmt.Errorf("its server ended with status %d before it could be killed: %s", code, b.lastWords(ctx))
+		err = fmt.Errorf("its server ended with status %d before it could be killed: %s", code, b.logTail(ctx))
 	}
 	return err
 }
 
 // awaitExit returns once the container is down, with its status.
-func (b *box) awaitExit(ctx context.Context) (code int, err error) {
+func (b *nodeContainer) awaitExit(ctx context.Context) (code int, err error) {
 	over, failed := b.engine.ContainerWait(ctx, b.id, container.WaitConditionNotRunning)
 	select {
 	case how := <-over:
@@ -82,14 +82,14 @@ func (b *box) awaitExit(ctx context.Context) (code int, err error) {
 
 // start starts the container, and returns once another server than before
 // answers in it, with all its data loaded.
-func (b *box) start(ctx context.Context) error {
+func (b *nodeContainer) start(ctx context.Context) error {
 	if err := b.engine.ContainerStart(ctx, b.id, container.StartOptions{}); err != nil {
 		return err
 	}
 	return b.awaitReady(ctx)
 }
 
-func (b *box) awaitReady(ctx context.Context) error {
+func (b *nodeContainer) awaitReady(ctx context.Context) error {
 	if err := b.awaitAnswer(ctx); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (b *box) awaitReady(ctx context.Context) error {
 }
 
 // awaitAnswer returns once the server answers at the address that it has now.
-func (b *box) awaitAnswer(ctx context.Context) error {
+func (b *nodeContainer) awaitAnswer(ctx context.Context) error {
 	if err := b.locate(ctx); err != nil {
 		return err
 	}
@@ -116,31 +116,31 @@ func (b *box) awaitAnswer(ctx context.Context) error {
 				return err
 			}
 			if !seen.State.Running {
-				return fmt.Errorf("its server ended with status %d; its last words: %s", seen.State.ExitCode, b.lastWords(ctx))
+				return fmt.Errorf("its server ended with status %d; its last words: %s", seen.State.ExitCode, b.logTail(ctx))
 			}
 			looked = time.Now()
 		}
 		select {
 		case <-time.After(pollEvery):
 		case <-ctx.Done():
-			return fmt.Errorf("no answer from %s: %w; the end of its log: %s", b.outside, ctx.Err(), b.lastWords(context.Background()))
+			return fmt.Errorf("no answer from %s: %w; the end of its log: %s", b.outside, ctx.Err(), b.logTail(context.Background()))
 		}
 	}
 }
 
 // answers asks the server once, and does not wait long: nobody refuses at the
 // address of a container that has ended, and a dial there takes seconds to fail.
-func (b *box) answers(ctx context.Context) bool {
+func (b *nodeContainer) answers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	// A server that loads its data answers PING with an error, so readiness
 	// includes that.
-	reply, err := server.Ask(ctx, b.outside, "PING")
+	reply, err := server.Query(ctx, b.outside, "PING")
 	return err == nil && reply == "+PONG"
 }
 
 // meet makes sure that the server is another than before.
-func (b *box) meet(ctx context.Context) error {
+func (b *nodeContainer) meet(ctx context.Context) error {
 	info, err := server.Who(ctx, b.outside)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (b *box) meet(ctx context.Context) error {
 
 // checkClock sees that TIME is what the clock of the container's machine shows,
 // which was at or after before when it was asked last.
-func (b *box) checkClock(ctx context.Context, before time.Time) error {
+func (b *nodeContainer) checkClock(ctx context.Context, before time.Time) error {
 	shown, err := server.Time(ctx, b.outside)
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (b *box) checkClock(ctx context.Context, before time.Time) error {
 
 // locate finds the container's addresses: the engine chooses them anew at each
 // start. There are none while it is starting the container.
-func (b *box) locate(ctx context.Context) error {
+func (b *nodeContainer) locate(ctx context.Context) error {
 	seen, err := b.state(ctx)
 	if err != nil {
 		return err
@@ -211,8 +211,8 @@ func published(seen container.InspectResponse) (map[int]string, error) {
 	return ports, nil
 }
 
-// lastWords is the end of the container's log, for an error.
-func (b *box) lastWords(ctx context.Context) string {
+// logTail is the end of the container's log, for an error.
+func (b *nodeContainer) logTail(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
 	defer cancel()
 	log, err := b.engine.ContainerLogs(ctx, b.id, container.LogsOptions{ShowStdout: true, ShowStderr: true, Tail: "20"})

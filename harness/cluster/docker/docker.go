@@ -101,7 +101,7 @@ func (c *Cluster) build(ctx context.Context, opts Options) error {
 	var renewing errgroup.Group
 	renewing.SetLimit(2)
 	for _, name := range c.cfg.Servers() {
-		n := &node{cluster: c, box: c.project.boxes[name]}
+		n := &node{cluster: c, nodeContainer: c.project.boxes[name]}
 		n.Reach = n.reach
 		c.nodes[name] = n
 		renewing.Go(func() error { return n.renew(ctx) })
@@ -325,5 +325,5 @@ func (c *Cluster) close() error {
 	}
 	err := errors.Join(errs...)
 	// A project that something is wrong with is not used again.
-	return errors.Join(err, c.projects.giveBack(c.project, err == nil))
+	return errors.Join(err, c.projects.release(c.project, err == nil))
 }

@@ -102,51 +102,6 @@ func lackKey(t *testing.T, c *Cluster, key string) (nodes []string) {
 	return nodes
 }
 
-// TestAKilledNodeBreaksItsConnections: its clients learn of it at once, as they
-// do of a process that ends.
-func TestAKilledNodeBreaksItsConnections(t *testing.T) {
-	c := start(t, 2, nil)
-	db := over(t, c, "c1", "n2")
-	require.NoError(t, db.Ping(t.Context()).Err())
-	met, err := c.Link("c1", "n2").Intercept(cluster.Intercept{Command: "SET", Part: cluster.PartCommand, Action: cluster.Hold})
-	require.NoError(t, err)
-	waiting := make(chan error, 1)
-	go func() { waiting <- db.Set(context.Background(), "k1", "token", time.Minute).Err() }()
-	require.Eventually(t, func() bool { return met().Messages == 1 }, time.Second, time.Millisecond)
-	require.NoError(t, c.Node("n2").Kill(t.Context()))
-	select {
-	case err := <-waiting:
-		require.Error(t, err)
-	case <-time.After(time.Second):
-		require.Fail(t, "a client still waits for a node that has ended")
-	}
-	require.ErrorIs(t, c.Node("n2").Kill(t.Context()), cluster.ErrDown)
-	require.NoError(t, over(t, c, "c1", "n1").Ping(t.Context()).Err())
-}
-
-func TestPauseStopsANodeUntilResume(t *testing.T) {
-	c := start(t, 1, nil)
-	n, db := c.Node("n1"), over(t, c, "c1", "n1")
-	require.NoError(t, db.Set(t.Context(), "k1", "token", time.Minute).Err())
-	require.NoError(t, n.Pause(t.Context()))
-	require.Error(t, db.Get(within(t, 100*time.Millisecond), "k1").Err())
-	seen, err := n.Look(t.Context())
-	require.NoError(t, err)
-	require.False(t, seen.Up)
-	for what, do := range map[string]func(context.Context) error{"shutdown": n.Shutdown, "flush": n.Flush} {
-		require.EqualError(t, do(t.Context()), what+" n1: it is paused and cannot obey: resume it first")
-	}
-	require.NoError(t, n.Pause(t.Context()), "a second pause changes nothing")
-	require.NoError(t, n.Resume(t.Context()))
-	require.Equal(t, "token", db.Get(within(t, time.Second), "k1").Val())
-	require.NoError(t, n.Resume(t.Context()), "a second resume changes nothing")
-	require.NoError(t, n.Pause(t.Context()))
-	require.NoError(t, n.Kill(t.Context()), "a paused node can be killed")
-	for what, do := range map[string]func(context.Context) error{"kill": n.Kill, "pause": n.Pause, "resume": n.Resume, "flush": n.Flush} {
-		require.EqualError(t, do(t.Context()), what+" n1: the node is down")
-	}
-}
-
 // TestAPauseIsAsLongAsItIsAskedFor: to within 20 ms, as its clients see it.
 func TestAPauseIsAsLongAsItIsAskedFor(t *testing.T) {
 	const slack, length = 20 * time.Millisecond, 300 * time.Millisecond
@@ -176,38 +131,6 @@ func TestAPauseIsAsLongAsItIsAskedFor(t *testing.T) {
 	require.GreaterOrEqual(t, p.shortest, length)
 	require.GreaterOrEqual(t, longest, p.shortest-slack)
 	require.LessOrEqual(t, longest, p.longest+slack)
-}
-
-func TestFlushAndClock(t *testing.T) {
-	c := start(t, 1, nil)
-	n := c.Node("n1")
-	require.ErrorContains(t, n.Start(t.Context()), "start n1: it is running already")
-	require.NoError(t, over(t, c, "c1", "n1").Set(t.Context(), "k1", "token", 0).Err())
-	require.NoError(t, n.Flush(t.Context()))
-	seen, err := n.Look(t.Context())
-	require.NoError(t, err)
-	require.True(t, seen.Up)
-	require.Empty(t, seen.Keys)
-
-	before := c.Now()
-	at, err := n.Clock(t.Context())
-	require.NoError(t, err)
-	const slack = int64(2 * time.Millisecond) // TIME is in microseconds, and the host's wall clock may be slewed
-	require.GreaterOrEqual(t, at, before-slack)
-	require.LessOrEqual(t, at, c.Now()+slack)
-}
-
-// TestAliases has one server under two names.
-func TestAliases(t *testing.T) {
-	c := start(t, 3, func(cfg *cluster.Config) { cfg.Aliases = map[string]string{"n3": "n1"} })
-	require.Equal(t, c.Node("n1"), c.Node("n3"))
-	require.NoError(t, over(t, c, "c1", "n1").Set(t.Context(), "k1", "token", 0).Err())
-	look, err := c.Node("n3").Look(t.Context())
-	require.NoError(t, err)
-	require.Contains(t, look.Keys, "k1")
-	require.NotNil(t, c.Link("c1", "n3"))
-	require.Nil(t, c.Link("c9", "n1"))
-	require.Nil(t, c.Node("n9"))
 }
 
 // TestRunsSideBySideAndAfterOneAnother: clusters at one time have projects of

@@ -23,8 +23,8 @@ import (
 // 20.10 has it.
 const oldestAPI = "1.41"
 
-// askWithin bounds the questions whether there is an engine and a Compose.
-const askWithin = 10 * time.Second
+// requestTimeout bounds the questions whether there is an engine and a Compose.
+const requestTimeout = 10 * time.Second
 
 // engine is a Docker engine that can be used, and the Compose to go with it.
 type engine struct {
@@ -62,7 +62,7 @@ func connect(ctx context.Context) (*engine, error) {
 		return nil, missing("it needs Linux: elsewhere containers run in a machine of their own, with a clock of its own",
 			"run it there (on Windows: in WSL 2), or with --on virtual")
 	}
-	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	e, err := reach(ctx)
 	if err != nil {
@@ -116,7 +116,7 @@ func (e *engine) lost(err error) error {
 	if err == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), askWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
 	_, pingErr := e.Ping(ctx)
 	if pingErr == nil {
@@ -135,7 +135,7 @@ func unreachable(host string, err error) error {
 		return missing("this user may not use the engine at "+host,
 			"add the user to the group docker (usermod -aG docker USER) and log in again, or run as root")
 	case errors.Is(err, context.DeadlineExceeded):
-		return missing(fmt.Sprintf("the engine at %s has not answered for %s", host, askWithin), "restart it (systemctl restart docker)")
+		return missing(fmt.Sprintf("the engine at %s has not answered for %s", host, requestTimeout), "restart it (systemctl restart docker)")
 	}
 	return missing(fmt.Sprintf("no engine answers at %s (%v)", host, err),
 		"install Docker (Debian: apt-get install docker.io docker-compose) and start it (systemctl start docker)")
@@ -157,7 +157,7 @@ func findCompose(ctx context.Context) ([]string, error) {
 			return slices.Clone(command), nil
 		}
 		if ctx.Err() != nil {
-			return nil, missing(fmt.Sprintf("`%s version` has not answered for %s, engine and all", strings.Join(command, " "), askWithin),
+			return nil, missing(fmt.Sprintf("`%s version` has not answered for %s, engine and all", strings.Join(command, " "), requestTimeout),
 				"wait until the machine has less to do, and try again")
 		}
 	}

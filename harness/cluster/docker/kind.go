@@ -56,7 +56,7 @@ func init() { kinds.Register(Kind) }
 func plainly(find func(context.Context) (string, error)) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		found, err := find(ctx)
-		return found, cluster.Plainly(err)
+		return found, cluster.WithoutClusterName(err)
 	}
 }
 

@@ -14,15 +14,15 @@ import (
 	"lockproof/harness/history"
 )
 
-// lookWithin bounds a look into a node. It is long for loopback and short
+// lookTimeout bounds a look into a node. It is long for loopback and short
 // against a TTL.
-const lookWithin = 200 * time.Millisecond
+const lookTimeout = 200 * time.Millisecond
 
 // node is one server of a run.
 type node struct {
 	server.Operator
 	cluster *Cluster
-	*box
+	*nodeContainer
 
 	op   sync.Mutex // one fault at a time
 	disk proxy.Disk // its faults in effect; op guards it
@@ -79,12 +79,12 @@ func (n *node) renew(ctx context.Context) error {
 	})
 }
 
-// relieveWithin bounds the change of servers in a container that lives on.
-const relieveWithin = 5 * time.Second
+// relieveTimeout bounds the change of servers in a container that lives on.
+const relieveTimeout = 5 * time.Second
 
 // relieve has another server take the present one's place.
 func (n *node) relieve(ctx context.Context, machine proxy.Machine) error {
-	ctx, cancel := context.WithTimeout(ctx, relieveWithin)
+	ctx, cancel := context.WithTimeout(ctx, relieveTimeout)
 	defer cancel()
 	if err := n.proxy.Retire(ctx, n.service); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (n *node) Shutdown(ctx context.Context) error {
 			return err
 		}
 		if err := server.Shutdown(ctx, n.outside); err != nil {
-			return fmt.Errorf("%w; the end of its log: %s", err, n.lastWords(ctx))
+			return fmt.Errorf("%w; the end of its log: %s", err, n.logTail(ctx))
 		}
 		if n.supervised { // how it ended is not known any more when it runs again
 			return errors.Join(n.awaitEnd(ctx, before.State), n.proxy.Move(ctx, n.service, ""))
@@ -163,7 +163,7 @@ func (n *node) Shutdown(ctx context.Context) error {
 			return err
 		}
 		if code != 0 {
-			return fmt.Errorf("the server ended with status %d; the end of its log: %s", code, n.lastWords(ctx))
+			return fmt.Errorf("the server ended with status %d; the end of its log: %s", code, n.logTail(ctx))
 		}
 		return n.proxy.Move(ctx, n.service, "")
 	})
@@ -210,7 +210,7 @@ func (n *node) Look(ctx context.Context) (history.Node, error) {
 	if away {
 		return history.Node{}, nil // nobody can tell
 	}
-	within, cancel := context.WithTimeout(ctx, lookWithin)
+	within, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	seen, err := server.Look(within, n.outside)
 	if err == nil && n.cluster.cfg.Replicates(n.service) {
@@ -220,7 +220,7 @@ func (n *node) Look(ctx context.Context) (history.Node, error) {
 		return seen, nil
 	}
 	paused, stateErr := n.running(ctx)
-	if errors.Is(stateErr, cluster.ErrDown) || paused || server.Away(err) || n.supervised {
+	if errors.Is(stateErr, cluster.ErrDown) || paused || server.Unreachable(err) || n.supervised {
 		return history.Node{}, nil // it went down or was paused meanwhile, or is not up yet
 	}
 	return history.Node{}, n.failed("look into", err)

@@ -53,11 +53,11 @@ type Projects struct {
 	image  string
 	host   string
 
-	mu     sync.Mutex
-	idle   []*project
-	all    map[*project]bool
-	rising int       // how many are coming up
-	risen  sync.Cond // none is coming up any more
+	mu       sync.Mutex
+	idle     []*project
+	all      map[*project]bool
+	starting int       // how many are coming up
+	started  sync.Cond // none is coming up any more
 }
 
 // Open connects to the engine and makes the image ready; that can take minutes
@@ -69,7 +69,7 @@ func Open(ctx context.Context, choice cluster.Choice, program string, say io.Wri
 		return nil, err
 	}
 	p := &Projects{engine: e, choice: choice, all: map[*project]bool{}}
-	p.risen.L = &p.mu
+	p.started.L = &p.mu
 	if err := p.prepare(ctx, choice, program, say); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -132,7 +132,7 @@ func (p *Projects) Close() error {
 
 // New makes a cluster, as the package's New does.
 func (p *Projects) New(ctx context.Context, cfg cluster.Config) (cluster.Cluster, error) {
-	c, err := New(ctx, cfg, Options{Projects: p, Worker: p.choice.Worker, Stranger: p.choice.Stranger})
+	c, err := New(ctx, cfg, Options{Projects: p, Worker: p.choice.Worker, Stranger: p.choice.External})
 	if err != nil {
 		return nil, err
 	}
@@ -153,12 +153,12 @@ func (p *Projects) take(ctx context.Context, links int) (*project, error) {
 	if q == nil {
 		q = &project{Projects: p, name: process.FolderPrefix + process.RandomName(), ports: max(links, fewestPorts)}
 		p.all[q] = true
-		if err := p.bringUp(ctx, q); err != nil {
+		if err := p.start(ctx, q); err != nil {
 			return nil, err
 		}
 	}
-	for p.rising > 0 {
-		p.risen.Wait()
+	for p.starting > 0 {
+		p.started.Wait()
 	}
 	return q, nil
 }
@@ -175,23 +175,23 @@ func (p *Projects) pick(links int) *project {
 	return nil
 }
 
-// bringUp brings a project up. p.mu is held, but not meanwhile.
-func (p *Projects) bringUp(ctx context.Context, q *project) error {
-	p.rising++
+// start brings a project up. p.mu is held, but not meanwhile.
+func (p *Projects) start(ctx context.Context, q *project) error {
+	p.starting++
 	p.mu.Unlock()
 	err := q.up(ctx)
 	if err != nil {
-		err = errors.Join(fmt.Errorf("docker cluster: %w", err), p.giveBack(q, false))
+		err = errors.Join(fmt.Errorf("docker cluster: %w", err), p.release(q, false))
 	}
 	p.mu.Lock()
-	if p.rising--; p.rising == 0 {
-		p.risen.Broadcast()
+	if p.starting--; p.starting == 0 {
+		p.started.Broadcast()
 	}
 	return err
 }
 
-// giveBack keeps a project for the next run, or removes one that is not sound.
-func (p *Projects) giveBack(q *project, sound bool) error {
+// release keeps a project for the next run, or removes one that is not sound.
+func (p *Projects) release(q *project, sound bool) error {
 	if sound {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -213,7 +213,7 @@ type project struct {
 	name      string
 	ports     int // how many links it has room for
 	version   string
-	boxes     map[string]*box
+	boxes     map[string]*nodeContainer
 	proxy     *proxy.Client
 	published map[int]string // of the proxy's ports: where the engine publishes them
 	inside    string         // where the containers reach the proxy, without a port
@@ -231,10 +231,10 @@ func (q *project) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q.boxes = map[string]*box{}
+	q.boxes = map[string]*nodeContainer{}
 	for _, c := range list {
 		name := c.Labels[serviceLabel]
-		q.boxes[name] = &box{engine: q.engine, service: name, id: c.ID}
+		q.boxes[name] = &nodeContainer{engine: q.engine, service: name, id: c.ID}
 	}
 	for _, name := range append([]string{proxyService}, services...) {
 		if q.boxes[name] == nil {
@@ -255,12 +255,12 @@ func (q *project) up(ctx context.Context) error {
 	if err := starting.Wait(); err != nil {
 		return err
 	}
-	return q.tryOut(ctx, q.boxes[services[0]])
+	return q.verify(ctx, q.boxes[services[0]])
 }
 
-// tryOut asks one server, which stands for all, for its version, and makes sure
+// verify asks one server, which stands for all, for its version, and makes sure
 // that the preload shim is in effect: a power loss could not tell.
-func (q *project) tryOut(ctx context.Context, b *box) error {
+func (q *project) verify(ctx context.Context, b *nodeContainer) error {
 	info, err := server.Who(ctx, b.outside)
 	if err != nil {
 		return err
@@ -284,14 +284,14 @@ func (q *project) findProxy(ctx context.Context) error {
 		return err
 	}
 	if !seen.State.Running {
-		return fmt.Errorf("the proxy ended with status %d; its last words: %s", seen.State.ExitCode, b.lastWords(ctx))
+		return fmt.Errorf("the proxy ended with status %d; its last words: %s", seen.State.ExitCode, b.logTail(ctx))
 	}
 	for _, network := range seen.NetworkSettings.Networks {
 		q.inside = network.IPAddress
 	}
 	q.proxy = proxy.NewClient(q.published[proxy.APIPort])
 	if err := q.proxy.Await(ctx); err != nil {
-		return fmt.Errorf("%w; its last words: %s", err, b.lastWords(context.Background()))
+		return fmt.Errorf("%w; its last words: %s", err, b.logTail(context.Background()))
 	}
 	if q.direct = q.within(ctx); q.direct {
 		q.proxy.Close()
@@ -309,15 +309,15 @@ func (q *project) findProxy(ctx context.Context) error {
 	return nil
 }
 
-// routeWithin bounds the question whether the host is in the containers' network.
-const routeWithin = 500 * time.Millisecond
+// routeTimeout bounds the question whether the host is in the containers' network.
+const routeTimeout = 500 * time.Millisecond
 
 // within says whether this host reaches the containers in their network, as the
 // host of an engine does that needs no virtual machine. The ports that the engine
 // publishes lead through a process for each, which would take a seventh of the
 // machine.
 func (q *project) within(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, routeWithin)
+	ctx, cancel := context.WithTimeout(ctx, routeTimeout)
 	defer cancel()
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(q.inside, strconv.Itoa(proxy.APIPort)))

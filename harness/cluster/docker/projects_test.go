@@ -11,8 +11,8 @@ import (
 func TestAProjectIsTakenWhenNoneIsComingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		small, large := &project{ports: 10}, &project{ports: 40}
-		p := &Projects{idle: []*project{large, small}, rising: 1}
-		p.risen.L = &p.mu
+		p := &Projects{idle: []*project{large, small}, starting: 1}
+		p.started.L = &p.mu
 		var taken *project
 		go func() {
 			q, err := p.take(t.Context(), 20)
@@ -23,8 +23,8 @@ func TestAProjectIsTakenWhenNoneIsComingUp(t *testing.T) {
 		require.Nil(t, taken)
 		require.Equal(t, []*project{small}, p.idle, "nobody else can take it")
 		p.mu.Lock()
-		p.rising = 0
-		p.risen.Broadcast()
+		p.starting = 0
+		p.started.Broadcast()
 		p.mu.Unlock()
 		synctest.Wait()
 		require.Same(t, large, taken)

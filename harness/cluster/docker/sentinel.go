@@ -36,9 +36,9 @@ func (q *project) bringSentinels(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found := map[string]*box{}
+	found := map[string]*nodeContainer{}
 	for _, c := range list {
-		found[c.Labels[serviceLabel]] = &box{engine: q.engine, service: c.Labels[serviceLabel], id: c.ID, proxy: q.proxy, direct: q.direct}
+		found[c.Labels[serviceLabel]] = &nodeContainer{engine: q.engine, service: c.Labels[serviceLabel], id: c.ID, proxy: q.proxy, direct: q.direct}
 	}
 	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
 	defer cancel()

@@ -17,7 +17,7 @@ var _ cluster.Supervised = (*node)(nil)
 // supervise gives the container a restart policy, or takes it away: the engine
 // starts it again whenever it has ended, unless the engine itself was told to end
 // it.
-func (b *box) supervise(ctx context.Context, always bool) error {
+func (b *nodeContainer) supervise(ctx context.Context, always bool) error {
 	if always == b.supervised {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (b *box) supervise(ctx context.Context, always bool) error {
 // killServer is SIGKILL for the server alone, sent from inside the container,
 // which then ends of itself. It returns once the container is seen to be down, or
 // to have been started again.
-func (b *box) killServer(ctx context.Context) error {
+func (b *nodeContainer) killServer(ctx context.Context) error {
 	before, err := b.state(ctx)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (b *box) killServer(ctx context.Context) error {
 
 // awaitEnd returns once the container has ended since a state of it, whether or
 // not it runs again.
-func (b *box) awaitEnd(ctx context.Context, before *container.State) error {
+func (b *nodeContainer) awaitEnd(ctx context.Context, before *container.State) error {
 	return b.awaitState(ctx, func(s *container.State) bool { return down(s) || s.StartedAt != before.StartedAt })
 }
 
@@ -67,7 +67,7 @@ func (b *box) awaitEnd(ctx context.Context, before *container.State) error {
 func down(s *container.State) bool { return !s.Running || s.Restarting }
 
 // awaitState returns once the container is in a state.
-func (b *box) awaitState(ctx context.Context, wanted func(*container.State) bool) error {
+func (b *nodeContainer) awaitState(ctx context.Context, wanted func(*container.State) bool) error {
 	for {
 		seen, err := b.state(ctx)
 		if err != nil || wanted(seen.State) {
@@ -77,7 +77,7 @@ func (b *box) awaitState(ctx context.Context, wanted func(*container.State) bool
 		case <-time.After(pollEvery):
 		case <-ctx.Done():
 			return fmt.Errorf("the container is %s still: %w; the end of its log: %s", seen.State.Status, ctx.Err(),
-				b.lastWords(context.Background()))
+				b.logTail(context.Background()))
 		}
 	}
 }

@@ -26,7 +26,7 @@ type command struct {
 	digest string // of a script, with the words that it is called with
 	keys   []string
 	args   []string
-	deed   *script.Deed // what the script does, nil if nobody has seen it
+	deed   *script.Effect // what the script does, nil if nobody has seen it
 	// flushes: the node forgets its scripts.
 	flushes bool
 	// fence and base are what a script at the store compares.
@@ -37,9 +37,9 @@ type command struct {
 // event is the command for a history whose time 0 was epoch.
 func (c command) event(serial int64, epoch time.Time) *history.Command {
 	e := &history.Command{Serial: serial, Name: c.Name, Key: c.Key, Token: c.Token,
-		Expiry: int64(c.Expiry), Effect: c.Effect, Plain: c.plain(), Fence: c.fence, Base: c.base}
+		Expiry: int64(c.Expiry), Effect: c.Effect, Unconditional: c.plain(), Fence: c.fence, Base: c.base}
 	if c.ends != 0 {
-		e.Ends = int64(time.UnixMilli(c.ends).Sub(epoch))
+		e.ExpiresAt = int64(time.UnixMilli(c.ends).Sub(epoch))
 	}
 	return e
 }
@@ -271,13 +271,19 @@ func (c *command) resolve(scripts *Scripts) {
 		return
 	}
 	deed, ok := scripts.rehearsals.Of(body, c.keys, c.args)
-	if !ok || deed.Effect() == "" {
+	if !ok || deed.Kind() == "" {
 		if len(c.keys) == 1 { // of several, nobody knows which
-			c.Effect = weigh(body)
+			c.Effect = mainEffect(body)
 		}
 		return
 	}
-	c.deed, c.Effect, c.Key, c.Token, c.Expiry = &deed, deed.Effect(), deed.Key, deed.Token, deed.Expiry
+	c.deed, c.Effect, c.Key, c.Token, c.Expiry = &deed, deed.Kind(), deed.Key, deed.Token, deed.Expiry
+}
+
+// unseenScript: it names a script of which no link has carried the text.
+func (c *command) unseenScript() bool {
+	return c.Name == "EVALSHA" && len(c.keys) > 0 && c.Effect == "" && c.deed == nil &&
+		!strings.HasPrefix(c.Key, history.FencePrefix)
 }
 
 func at(args []string, i int) string {

@@ -16,6 +16,7 @@ import (
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
 	"lockproof/redlock"
+	"lockproof/redlock/server"
 )
 
 // resp writes a command as a client does.
@@ -119,7 +120,7 @@ func TestWhatAScriptSeemsToDo(t *testing.T) {
 		`return 1`: "",
 		`-- del`:   "",
 	} {
-		require.Equal(t, want, weigh(script), script)
+		require.Equal(t, want, mainEffect(script), script)
 	}
 }
 
@@ -196,7 +197,9 @@ func (r *rig) effects(token string) (all []string) {
 func TestALinkUnderstandsTheReference(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		ctx := context.Background()
-		lock, err := redlock.New([]redis.UniversalClient{r.redis})
+		nodes, err := server.Nodes([]redis.UniversalClient{r.redis})
+		require.NoError(t, err)
+		lock, err := redlock.New(nodes, redlock.Options{})
 		require.NoError(t, err)
 		lease, err := lock.Acquire(ctx, "k1", time.Second)
 		require.NoError(t, err)

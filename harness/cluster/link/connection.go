@@ -1,11 +1,9 @@
 package link
 
 import (
-	"bytes"
 	"io"
 	"net"
 	"sync"
-	"time"
 )
 
 // Indices of the directions.
@@ -23,9 +21,9 @@ type connection struct {
 	lanes          [2]*lane // of one in memory, else nil
 	ends           int      // directions not over yet; the link's lock guards it
 
-	mu       sync.Mutex
-	awaiting []*exchange // commands that the node has got and not answered
-	left     bool        // the client has closed its end
+	mu           sync.Mutex
+	awaiting     []*exchange // commands that the node has got and not answered
+	clientClosed bool        // the client has closed its end
 }
 
 // exchange is a command on its way to an answer.
@@ -43,8 +41,8 @@ func newConnection(l *Link, number int, client, server net.Conn) *connection {
 	return c
 }
 
-// breakOff closes both ends.
-func (c *connection) breakOff() {
+// closeBoth closes both ends.
+func (c *connection) closeBoth() {
 	c.client.Close()
 	c.server.Close()
 }
@@ -86,8 +84,8 @@ func (c *connection) over(direction int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if direction == toNode {
-		c.left = true
-	} else if !c.left {
+		c.clientClosed = true
+	} else if !c.clientClosed {
 		c.link.cfg.Scripts.forget(c.link.cfg.Node)
 	}
 }
@@ -100,45 +98,14 @@ type end struct {
 	net.Conn
 	of   *connection
 	flow *flow
-
-	mu       sync.Mutex
-	settling []byte // what a fault held up until now, and what came after it
-	closing  bool   // as soon as that has been written
 }
 
-// Write does not wait until what a fault held up has settled: while a fault is
-// being removed toxiproxy waits for it with its locks held, and others for these,
-// as virtual time does then.
+// Write writes to whoever is there. Nobody may be: then the bytes are lost, and the other
+// direction brings the end, behind what was sent before it.
 func (e *end) Write(b []byte) (int, error) {
 	e.flow.arrives(len(b))
-	wait := e.flow.settle()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	switch {
-	case e.settling != nil:
-		e.settling = append(e.settling, b...)
-	case wait > 0:
-		e.settling = bytes.Clone(b)
-		time.AfterFunc(wait, e.settled)
-	default:
-		e.pass(b)
-	}
+	_, _ = e.Conn.Write(b)
 	return len(b), nil
-}
-
-// pass writes to whoever is there. Nobody may be: then the bytes are lost, and the
-// other direction brings the end, behind what was sent before it.
-func (e *end) pass(b []byte) { _, _ = e.Conn.Write(b) }
-
-// settled writes what has settled.
-func (e *end) settled() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.pass(e.settling)
-	e.settling = nil
-	if e.closing {
-		e.finish()
-	}
 }
 
 // ReadFrom is io.Copy with a small buffer.
@@ -149,20 +116,10 @@ func (e *end) ReadFrom(r io.Reader) (int64, error) {
 // writer is an io.Writer and nothing else, which io.CopyBuffer writes itself.
 type writer struct{ io.Writer }
 
-// Close is called once by toxiproxy, when the direction is over.
+// Close ends a direction; it is called once. Over TCP the node is heard out whose client
+// has gone: what it answers tells whether it did what it was asked, and the kernel of a
+// client that was killed takes such an answer, too.
 func (e *end) Close() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closing = true; e.settling == nil {
-		e.finish()
-	}
-	return nil
-}
-
-// finish ends a direction. Over TCP the node is heard out whose client has gone: what it
-// answers tells whether it did what it was asked, and the kernel of a client that was
-// killed takes such an answer, too. Nobody learns anything from the errors of closing.
-func (e *end) finish() {
 	node, halves := e.Conn.(interface{ CloseWrite() error })
 	if halves && e.flow.direction == toNode {
 		_ = node.CloseWrite()
@@ -171,4 +128,5 @@ func (e *end) finish() {
 		e.Conn.Close()
 	}
 	e.of.link.ended(e.of)
+	return nil
 }

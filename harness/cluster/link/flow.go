@@ -26,7 +26,7 @@ type flow struct {
 	dead  bool // a message was lost here, and with it all that follow
 
 	transitMu sync.Mutex
-	transits  []transit
+	transits  []inTransit
 	out, in   int // bytes that left the toxic, and that arrived at the end
 }
 
@@ -116,20 +116,11 @@ func (f *flow) arrival() time.Time {
 	return due
 }
 
-// settle is how long a message waits that a fault has held up until now.
-func (f *flow) settle() time.Duration {
-	settle := f.conn.link.cfg.Settle
-	if settle == nil {
-		return 0
-	}
-	return settle(f.direction == toNode, f.conn.number)
-}
-
 // command sees a message to the node set out.
 func (f *flow) command(m *message) {
 	l := f.conn.link
 	m.ask.command = l.read(m.data)
-	l.setsOut(m.ask)
+	l.matchEffect(m.ask)
 	f.admit(m, l.match(m.ask, cluster.PartCommand))
 }
 
@@ -150,15 +141,15 @@ func (f *flow) reply(m *message) {
 func (f *flow) admit(m *message, o order) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if o.of != nil && o.letGoes == f.conn.link.letGoes.Load() {
-		o.of.met.add()
+	if o.of != nil && o.letGoes == f.conn.link.releases.Load() {
+		o.of.affected.add()
 		switch o.of.Action {
 		case cluster.Hold:
 			m.held = true
 		case cluster.Lose:
 			f.dead = true
 		case cluster.Drop:
-			f.conn.breakOff()
+			f.conn.closeBoth()
 			return
 		}
 	}
@@ -201,6 +192,16 @@ func (f *flow) next() (data []byte, wait time.Duration) {
 	return m.data, 0
 }
 
+// due is when the first message may be passed on, as far as that is known.
+func (f *flow) due() (at time.Time, known bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.queue) == 0 || f.queue[0].held {
+		return time.Time{}, false
+	}
+	return f.queue[0].due, true
+}
+
 // sent notes that the first message was passed on.
 func (f *flow) sent() {
 	f.mu.Lock()
@@ -222,7 +223,7 @@ func (f *flow) letGo() (held int) {
 	for _, m := range f.queue {
 		if m.held {
 			m.held = false
-			m.due = time.Now().Add(f.settle())
+			m.due = time.Now()
 			held++
 		}
 	}
@@ -247,6 +248,7 @@ func (l *Link) recorded(x *exchange, r *reply) {
 }
 
 func (l *Link) records(c command) bool {
-	// What a WAIT was answered tells why a lock believed in its replicas.
-	return l.cfg.Record != nil && (c.Effect != "" || c.Name == "WAIT")
+	// What a WAIT was answered tells why a lock believed in its replicas. What a script
+	// does that nobody has seen yet may come out by the time that it is answered.
+	return l.cfg.Record != nil && (c.Effect != "" || c.Name == "WAIT" || c.unseenScript())
 }

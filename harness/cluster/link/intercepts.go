@@ -12,33 +12,33 @@ import (
 // intercept is a cluster.Intercept with what is left of it.
 type intercept struct {
 	cluster.Intercept
-	number  int // of all on the link, from 0
-	left    int
-	letGoes int64 // how often all had been let go before it
-	met     encounters
+	number   int // of all on the link, from 0
+	left     int
+	letGoes  int64 // how often all had been let go before it
+	affected affectedMessages
 }
 
-// encounters are the messages that an intercept has been done to.
-type encounters struct {
+// affectedMessages are the messages that an intercept has been done to.
+type affectedMessages struct {
 	mu    sync.Mutex
 	times []time.Time
 }
 
 // add notes one that has set out now.
-func (e *encounters) add() {
+func (e *affectedMessages) add() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.times = append(e.times, time.Now())
 }
 
-// takeBack forgets the last one. There is none if all was let go before the message was queued.
-func (e *encounters) takeBack() {
+// removeLast forgets the last one. There is none if all was let go before the message was queued.
+func (e *affectedMessages) removeLast() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.times = e.times[:max(0, len(e.times)-1)]
 }
 
-func (e *encounters) soFar() cluster.Met {
+func (e *affectedMessages) read() cluster.Met {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return cluster.Met{Messages: len(e.times), First: slices.Clone(e.times[:min(len(e.times), cluster.FirstMessages)])}
@@ -60,24 +60,24 @@ func (l *Link) Intercept(i cluster.Intercept) (met func() cluster.Met, err error
 	i.Command = canonical(i.Command)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	one := &intercept{Intercept: i, number: l.placed, left: max(i.Times, 1), letGoes: l.letGoes.Load()}
+	one := &intercept{Intercept: i, number: l.placed, left: max(i.Times, 1), letGoes: l.releases.Load()}
 	l.placed++
 	l.intercepts = append(l.intercepts, one)
-	return one.met.soFar, nil
+	return one.affected.read, nil
 }
 
 // LetGo passes on what is being held and forgets every intercept.
 func (l *Link) LetGo() (held int, err error) {
 	l.mu.Lock()
 	l.intercepts = nil
-	l.letGoes.Add(1) // before a flow is looked at: what it gets from now on is not held
+	l.releases.Add(1) // before a flow is looked at: what it gets from now on is not held
 	open := l.inOrder()
 	l.mu.Unlock()
 	for _, c := range open {
 		for d, f := range c.flows {
 			held += f.letGo()
 			if l.cfg.Direct != nil {
-				c.lanes[d].tick()
+				c.lanes[d].changed()
 			}
 		}
 	}
@@ -100,14 +100,14 @@ func (l *Link) match(x *exchange, part cluster.Part) order {
 		if done && part == cluster.PartCommand {
 			x.met = i
 		}
-		return order{i, l.letGoes.Load()}
+		return order{i, l.releases.Load()}
 	}
 	return order{}
 }
 
-// setsOut tells what a command that sets out is to do. Of one that names a script
+// matchEffect tells what a command that sets out is to do. Of one that names a script
 // nobody knows that before the node is known to have it.
-func (l *Link) setsOut(x *exchange) {
+func (l *Link) matchEffect(x *exchange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	x.placed = l.placed
@@ -180,8 +180,8 @@ func (l *Link) undo(x *exchange) {
 	if x.met == nil {
 		return
 	}
-	x.met.met.takeBack()
-	if x.met.left++; x.met.left == 1 && x.met.letGoes == l.letGoes.Load() {
+	x.met.affected.removeLast()
+	if x.met.left++; x.met.left == 1 && x.met.letGoes == l.releases.Load() {
 		l.intercepts = append(l.intercepts, x.met)
 	}
 }

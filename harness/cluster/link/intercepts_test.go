@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/virtual/scheduler"
 )
 
 var (
@@ -91,16 +92,16 @@ func TestAServerThatIsGoneMayForget(t *testing.T) {
 		require.Equal(t, []error{nil, nil, nil}, deeds(ctx, r.redis))
 		knows := func() bool { return r.link.cfg.Scripts.knows("n1", releases.Hash()) }
 		require.True(t, knows())
-		conn, server := Pipe()
-		near, far := Pipe()
+		conn, server := Pipe(r.scheduler, scheduler.Key{})
+		near, far := Pipe(r.scheduler, scheduler.Key{})
 		r.link.Join(conn, far)
 		require.NoError(t, server.Close())
 		time.Sleep(10 * time.Millisecond)
 		require.True(t, knows(), "a client that leaves says nothing of the node")
 		require.NoError(t, near.Close())
 
-		client, inner := Pipe()
-		outer, gone := Pipe()
+		client, inner := Pipe(r.scheduler, scheduler.Key{})
+		outer, gone := Pipe(r.scheduler, scheduler.Key{})
 		r.link.Join(inner, outer)
 		require.NoError(t, gone.Close())
 		time.Sleep(10 * time.Millisecond)
@@ -114,15 +115,15 @@ func TestAServerThatIsGoneMayForget(t *testing.T) {
 func TestWhatWasMet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		var e encounters
-		e.takeBack()
-		require.Zero(t, e.soFar())
+		var e affectedMessages
+		e.removeLast()
+		require.Zero(t, e.read())
 		for range cluster.FirstMessages + 2 {
 			time.Sleep(time.Second)
 			e.add()
 		}
-		e.takeBack()
-		met := e.soFar()
+		e.removeLast()
+		met := e.read()
 		require.Equal(t, cluster.FirstMessages+1, met.Messages)
 		require.Len(t, met.First, cluster.FirstMessages)
 		require.Equal(t, began.Add(time.Second), met.First[0])

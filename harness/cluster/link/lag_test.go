@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/virtual/scheduler"
 )
 
 // A connection that is closed while a fault holds what it sent is still in toxiproxy's
@@ -18,14 +19,15 @@ func TestFaultsOnALinkWhoseConnectionsEnd(t *testing.T) {
 	for seed := range uint64(50) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 0))
-			start := time.Now()
+			start, events := time.Now(), scheduler.New()
+			defer events.End()
 			l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return int64(time.Since(start)) }})
 			cut := false
 			for range 60 {
 				switch r.IntN(4) {
 				case 0:
-					client, near := Pipe()
-					far, server := Pipe()
+					client, near := Pipe(events, scheduler.Key{})
+					far, server := Pipe(events, scheduler.Key{})
 					l.Join(near, far)
 					go func() { _, _ = io.Copy(io.Discard, server) }()
 					_, err := client.Write(resp("SET", "k1", "v"))

@@ -4,17 +4,18 @@ import (
 	"bytes"
 	"sync"
 	"time"
+
+	"lockproof/harness/cluster/virtual/scheduler"
 )
 
 // lane is one direction of a connection in memory, from its flow to its end, with no
-// toxiproxy between: it does to messages what latency toxics would (cuts and delays), in
-// the goroutine that writes or in that of the agenda. toxiproxy takes four goroutines for a
-// direction, and hands each message from one to the next: most of the time of a run in
-// virtual time.
+// toxiproxy between: it does to messages what latency toxics would (cuts and delays), one
+// message an event. toxiproxy takes four goroutines for a direction, and hands each message
+// from one to the next: most of the time of a run in virtual time.
 type lane struct {
 	flow *flow
 	end  *end
-	plan *Plan // to pass on what falls due
+	next *scheduler.Timer // passes on what falls due
 
 	mu    sync.Mutex
 	cut   bool
@@ -31,9 +32,12 @@ type chunk struct {
 
 var _ Sink = (*lane)(nil)
 
-func newLane(a *Agenda, f *flow, e *end, cut bool, delay time.Duration) *lane {
+func newLane(s *scheduler.Scheduler, f *flow, e *end, cut bool, delay time.Duration) *lane {
 	l := &lane{flow: f, end: e, cut: cut, delay: delay}
-	l.plan = a.New(l.tick)
+	l.next = s.NewTimer(scheduler.Key{Class: scheduler.Arrival, A: f.conn.link.cfg.Order, B: f.conn.number, C: f.direction}, l.pass)
+	if f.direction == toNode { // a node takes what arrives without a goroutine
+		l.next.Passive()
+	}
 	return l
 }
 
@@ -45,7 +49,7 @@ func (l *lane) Feed(data []byte) {
 		data = bytes.Clone(data)
 	}
 	l.flow.take(data)
-	l.run()
+	l.schedule()
 }
 
 // Close takes the end of the stream.
@@ -53,14 +57,14 @@ func (l *lane) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.flow.end()
-	l.run()
+	l.schedule()
 }
 
-// tick passes on what has fallen due.
-func (l *lane) tick() {
+// changed hears that a held message may go on.
+func (l *lane) changed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.run()
+	l.schedule()
 }
 
 // hold begins a cut, or ends it: what it held goes on at once.
@@ -68,7 +72,7 @@ func (l *lane) hold(on bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cut = on
-	l.run()
+	l.schedule()
 }
 
 // slow sets the delay of messages that leave the flow from now on; those that one delayed
@@ -81,24 +85,35 @@ func (l *lane) slow(by time.Duration) {
 		l.under[i].due = now
 	}
 	l.delay = by
-	l.run()
+	l.schedule()
 }
 
-// run passes on what is due and sees to it that somebody does when the next is. The
-// caller holds the lock.
-func (l *lane) run() {
-	wait := l.leave()
-	if w := l.arrive(); w > 0 && (wait == 0 || w < wait) {
-		wait = w
+// schedule sees to it that the next message is passed on when it is due. The caller holds
+// the lock.
+func (l *lane) schedule() {
+	due, known := l.flow.due()
+	if !known && !l.over && l.flow.done() {
+		due, known = time.Now(), true
 	}
-	if wait > 0 {
-		l.plan.Set(wait)
+	if len(l.under) > 0 && !l.cut && (!known || l.under[0].due.Before(due)) {
+		due, known = l.under[0].due, true
+	}
+	if known {
+		l.next.Set(time.Until(due))
 	}
 }
 
-// leave lets what is due leave the flow, and says how long the next has to wait, 0 if
-// none is known to.
-func (l *lane) leave() time.Duration {
+// pass lets what is due leave the flow, and one message arrive.
+func (l *lane) pass() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.leave()
+	l.arrive()
+	l.schedule()
+}
+
+// leave lets what is due leave the flow. The caller holds the lock.
+func (l *lane) leave() {
 	for {
 		data, wait := l.flow.next()
 		switch {
@@ -110,24 +125,20 @@ func (l *lane) leave() time.Duration {
 			l.over = true
 			l.under = append(l.under, chunk{nil, time.Now()})
 		}
-		return wait
+		return
 	}
 }
 
-// arrive hands to the end what is due there, and says how long the next has to wait, 0
-// if there is none or nobody knows.
-func (l *lane) arrive() time.Duration {
-	for len(l.under) > 0 && !l.cut {
-		c := l.under[0]
-		if wait := time.Until(c.due); wait > 0 {
-			return wait
-		}
-		l.under = rest(l.under)
-		if c.data == nil {
-			_ = l.end.Close() // it has no error
-			continue
-		}
-		_, _ = l.end.Write(c.data) // nor has this
+// arrive hands the first message to the end, if it is due there. The caller holds the lock.
+func (l *lane) arrive() {
+	if len(l.under) == 0 || l.cut || time.Until(l.under[0].due) > 0 {
+		return
 	}
-	return 0
+	c := l.under[0]
+	l.under = rest(l.under)
+	if c.data == nil {
+		_ = l.end.Close() // it has no error
+		return
+	}
+	_, _ = l.end.Write(c.data) // nor has this
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/virtual/scheduler"
 )
 
 // Without toxiproxy every byte arrives when it does with it, whatever faults come and go,
@@ -27,15 +28,16 @@ func arrivals(t *testing.T, seed uint64, direct bool) (at [2][]string) {
 	synctest.Test(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		start := time.Now()
-		var agenda *Agenda
+		events := scheduler.New()
+		defer events.End()
+		var in *scheduler.Scheduler
 		if direct {
-			agenda = NewAgenda()
-			defer agenda.End()
+			in = events
 		}
-		l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return int64(time.Since(start)) }, Direct: agenda,
+		l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return int64(time.Since(start)) }, Direct: in,
 			Travel: func(toNode bool, connection, message int) time.Duration { return time.Millisecond }})
-		client, near := Pipe()
-		far, server := Pipe()
+		client, near := Pipe(events, scheduler.Key{})
+		far, server := Pipe(events, scheduler.Key{})
 		l.Join(near, far)
 		done := make(chan bool)
 		for i, from := range []net.Conn{server, client} {
@@ -128,13 +130,13 @@ func draws(t *testing.T, r *rand.Rand, l *Link, client, server net.Conn) {
 // else one seed would not give one history.
 func TestConnectionsAreInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		agenda := NewAgenda()
-		defer agenda.End()
-		l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 }, Direct: agenda})
+		events := scheduler.New()
+		defer events.End()
+		l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 }, Direct: events})
 		var want []*lane
 		for range 20 {
-			_, near := Pipe()
-			far, _ := Pipe()
+			_, near := Pipe(events, scheduler.Key{})
+			far, _ := Pipe(events, scheduler.Key{})
 			want = append(want, l.connect(near, far).lanes[toNode])
 		}
 		for i, lane := range l.lanes(toNode) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/virtual/scheduler"
 	"lockproof/harness/history"
 )
 
@@ -23,15 +24,14 @@ type Config struct {
 	// Travel is how long a message takes, by direction, connection and number
 	// of the message on that connection, both from 0; nil: no time of its own.
 	Travel func(toNode bool, connection, message int) time.Duration
-	// Settle is how long a message waits that a fault has held up, by direction and
-	// connection, so that those of several connections do not go on at one instant,
-	// whose order nobody could repeat; 0 for one that was not held up. nil: no wait.
-	Settle func(toNode bool, connection int) time.Duration
 	// Scripts is what the run's links know of Lua scripts; nil: a set of its own.
 	Scripts *Scripts
 	// Direct: its connections are in memory, the ends of a Pipe each, and go without
-	// toxiproxy, whose faults the link does itself, on this agenda; nil: with it.
-	Direct *Agenda
+	// toxiproxy: the link does its faults itself, and this scheduler lets messages
+	// arrive; nil: with it.
+	Direct *scheduler.Scheduler
+	// Order says which link's messages go first where several arrive at one instant.
+	Order int
 	// Opaque: what passes is no sequence of commands and replies (a replication
 	// stream, a subscription). It is passed on as it comes.
 	Opaque bool
@@ -50,7 +50,7 @@ type Link struct {
 	delays [2]time.Duration
 
 	gauges      [2]gauge
-	letGoes     atomic.Int64
+	releases    atomic.Int64
 	connections atomic.Int64 // so far
 
 	mu         sync.Mutex
@@ -192,7 +192,7 @@ func (l *Link) Close() error {
 	l.reset()
 	l.mu.Lock()
 	for _, c := range l.inOrder() {
-		c.breakOff()
+		c.closeBoth()
 	}
 	for len(l.open) > 0 {
 		l.idle.Wait()
@@ -230,7 +230,7 @@ func (l *Link) ended(c *connection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.ends--; c.ends == 0 {
-		c.breakOff()
+		c.closeBoth()
 		delete(l.open, c)
 		if len(l.open) == 0 {
 			l.idle.Broadcast()

@@ -15,16 +15,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/virtual/scheduler"
 	"lockproof/harness/history"
 )
 
 // rig is one link between a real go-redis client and a miniredis, in a bubble.
 type rig struct {
-	link   *Link
-	redis  *redis.Client
-	start  time.Time
-	mu     sync.Mutex
-	events []history.Event
+	scheduler *scheduler.Scheduler
+	link      *Link
+	redis     *redis.Client
+	start     time.Time
+	mu        sync.Mutex
+	events    []history.Event
 }
 
 func (r *rig) now() int64 { return int64(time.Since(r.start)) }
@@ -48,21 +50,21 @@ func bubbleWith(t *testing.T, direct bool, f func(t *testing.T, r *rig)) {
 		m.ClockTTL(true)
 		_, err := m.Dial() // starts the server
 		require.NoError(t, err)
-		r := &rig{start: time.Now()}
-		var agenda *Agenda
+		r := &rig{start: time.Now(), scheduler: scheduler.New()}
+		defer r.scheduler.End()
+		var in *scheduler.Scheduler
 		if direct {
-			agenda = NewAgenda()
-			defer agenda.End()
+			in = r.scheduler
 		}
 		r.link = New(Config{Client: "c1", Node: "n1", Now: r.now, Record: func(e history.Event) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.events = append(r.events, e)
-		}, Travel: func(bool, int, int) time.Duration { return time.Millisecond }, Direct: agenda})
+		}, Travel: func(bool, int, int) time.Duration { return time.Millisecond }, Direct: in})
 		r.redis = redis.NewClient(&redis.Options{
 			Dialer: func(context.Context, string, string) (net.Conn, error) {
-				client, inner := Pipe()
-				outer, server := Pipe()
+				client, inner := Pipe(r.scheduler, scheduler.Key{})
+				outer, server := Pipe(r.scheduler, scheduler.Key{})
 				r.link.Join(inner, outer)
 				m.Server().ServeConn(server)
 				return client, nil
@@ -98,7 +100,8 @@ func TestCommandsAndRepliesAreRecorded(t *testing.T) {
 		}
 		require.Equal(t, []string{
 			"command SET set ", "reply SET set OK done",
-			// The first EVALSHA names a digest that no link has seen the text of.
+			// The first EVALSHA names a digest that no link has seen the text of: what it does, nobody knows.
+			"command EVALSHA  ", "reply EVALSHA  error: NOSCRIPT No matching script. Please use EVAL.",
 			"command EVAL delete ", "reply EVAL delete 1 done",
 			"command EVALSHA delete ", "reply EVALSHA delete 0",
 		}, got)
@@ -284,8 +287,8 @@ func TestCloseEndsALinkUnderEveryFault(t *testing.T) {
 		go r.redis.SetNX(ctx, "k1", "x", time.Minute)
 		time.Sleep(time.Millisecond)
 		require.NoError(t, r.link.Close())
-		client, inner := Pipe()
-		outer, _ := Pipe()
+		client, inner := Pipe(r.scheduler, scheduler.Key{})
+		outer, _ := Pipe(r.scheduler, scheduler.Key{})
 		r.link.Join(inner, outer)
 		_, err = client.Read(make([]byte, 1))
 		require.Error(t, err, "a closed link joins nothing")

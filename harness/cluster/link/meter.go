@@ -68,8 +68,8 @@ func (g *gauge) passed(left time.Time) {
 	}
 }
 
-// transit is one message between the head of the chain and the end.
-type transit struct {
+// inTransit is one message between the head of the chain and the end.
+type inTransit struct {
 	until int // bytes of the flow up to its end
 	left  time.Time
 }
@@ -79,7 +79,7 @@ func (f *flow) leaves(size int) {
 	f.transitMu.Lock()
 	defer f.transitMu.Unlock()
 	f.out += size
-	f.transits = append(f.transits, transit{until: f.out, left: time.Now()})
+	f.transits = append(f.transits, inTransit{until: f.out, left: time.Now()})
 	f.conn.link.gauges[f.direction].setOut()
 }
 

@@ -7,14 +7,17 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"lockproof/harness/cluster/virtual/scheduler"
 )
 
 // Pipe makes the two ends of a connection in memory. Unlike net.Pipe it
 // buffers, as a socket does: a write never waits for the reader. And its ends
 // can be asked whether the other has gone, as go-redis asks a socket before it
-// takes it from its pool.
-func Pipe() (net.Conn, net.Conn) {
-	a, b := newHalf(), newHalf()
+// takes it from its pool. What it does by itself, such as a timeout, it does by events
+// of the scheduler's, which have the key's place.
+func Pipe(s *scheduler.Scheduler, key scheduler.Key) (net.Conn, net.Conn) {
+	a, b := newHalf(s, key), newHalf(s, key)
 	return &pipe{in: a, out: b}, &pipe{in: b, out: a}
 }
 
@@ -24,20 +27,25 @@ type half struct {
 	buf    []byte
 	closed bool
 	news   chan struct{} // something about the half has changed
-	sink   Sink          // takes what is written, which nobody reads then; nil: it is buffered
+
+	scheduler *scheduler.Scheduler
+	key       scheduler.Key
+	sink      Sink // takes what is written, which nobody reads then; nil: it is buffered
 }
 
 // Sink takes a stream in the place of a reader, in the goroutine that writes.
 type Sink interface {
 	Feed(data []byte) // it does not keep the data
-	Close()           // called once, by a goroutine of its own: whoever closes may hold locks
+	Close()           // called once, by an event of its own: whoever closes may hold locks
 }
 
 // Drain hands a sink what has come to an end of a Pipe, and what comes. Nobody reads there
 // any more.
 func Drain(end net.Conn, to Sink) { end.(*pipe).in.drain(to) }
 
-func newHalf() *half { return &half{news: make(chan struct{}, 1)} }
+func newHalf(s *scheduler.Scheduler, key scheduler.Key) *half {
+	return &half{news: make(chan struct{}, 1), scheduler: s, key: key}
+}
 
 func (h *half) tell() {
 	select {
@@ -54,7 +62,7 @@ func (h *half) close() {
 	h.mu.Unlock()
 	h.tell()
 	if first && to != nil {
-		go to.Close()
+		h.scheduler.After(0, h.key, to.Close)
 	}
 }
 
@@ -110,7 +118,7 @@ type pipe struct {
 	mu       sync.Mutex
 	deadline time.Time // for reads; writes do not wait
 	reading  bool      // a read waits, or is about to
-	alarm    *time.Timer
+	alarm    *scheduler.Timer
 	rings    time.Time // when the alarm does, or did
 }
 
@@ -145,9 +153,11 @@ func (p *pipe) late() bool {
 		case left <= 0:
 			return true
 		case p.alarm == nil:
-			p.alarm, p.rings = time.AfterFunc(left, p.in.tell), p.deadline
+			key := p.in.key
+			key.Class = scheduler.Deadline
+			p.alarm, p.rings = p.in.scheduler.After(left, key, p.in.tell), p.deadline
 		case !p.rings.After(now) || p.deadline.Before(p.rings):
-			p.alarm.Reset(left)
+			p.alarm.Set(left)
 			p.rings = p.deadline
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // Scripts is what the links of one run know of the Lua scripts that they have
 // seen: EVALSHA names a script only by its digest.
 type Scripts struct {
-	rehearsals *script.Rehearsals
+	rehearsals *script.EffectCache
 
 	mu     sync.Mutex
 	texts  map[string]string          // by SHA-1
@@ -70,9 +70,9 @@ func (s *Scripts) knows(node, digest string) bool {
 // rehearsed may do.
 var reading = regexp.MustCompile(`(?i)(?:redis|server)\.p?call\(\s*['"](\w+)['"]`)
 
-// weigh reads from a script's calls what it does to its key; where it does
+// mainEffect reads from a script's calls what it does to its key; where it does
 // several things, what weighs most: deleting, then taking, then extending.
-func weigh(body string) history.Effect {
+func mainEffect(body string) history.Effect {
 	found := map[history.Effect]bool{}
 	for _, m := range reading.FindAllStringSubmatch(body, -1) {
 		switch strings.ToUpper(m[1]) {

@@ -61,7 +61,7 @@ func TestALinkToTheStoreTellsOfRegisters(t *testing.T) {
 	require.Len(t, events, 4)
 	require.Equal(t, "c1>store", events[0].Process)
 	require.Equal(t, "v1", events[0].Command.Token)
-	require.True(t, events[0].Command.Plain)
+	require.True(t, events[0].Command.Unconditional)
 	require.Equal(t, "OK", events[1].Command.Reply)
 	require.True(t, events[1].Command.Done)
 	require.Equal(t, history.EffectRead, events[2].Command.Effect)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/virtual/scheduler"
 	"lockproof/harness/history"
 )
 
@@ -22,11 +23,13 @@ import (
 func TestALargeBatchInOddPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const commands = 2000
+		moves := scheduler.New()
+		defer moves.End()
 		var events []history.Event
 		l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 },
 			Record: func(e history.Event) { events = append(events, e) }})
-		client, near := Pipe()
-		far, server := Pipe()
+		client, near := Pipe(moves, scheduler.Key{})
+		far, server := Pipe(moves, scheduler.Key{})
 		l.Join(near, far)
 
 		var sent, answers bytes.Buffer
@@ -71,9 +74,11 @@ func through(t *testing.T, to io.Writer, from io.Reader, data []byte) []byte {
 // What is no RESP is none of the link's business, and passes.
 func TestOtherProtocolsPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		moves := scheduler.New()
+		defer moves.End()
 		l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 }})
-		client, near := Pipe()
-		far, server := Pipe()
+		client, near := Pipe(moves, scheduler.Key{})
+		far, server := Pipe(moves, scheduler.Key{})
 		l.Join(near, far)
 		data := []byte("GET / HTTP/1.1\r\nHost: n1\r\n\r\n*1\r\n$4\r\nPING\r\n")
 		require.Equal(t, data, through(t, client, server, data))

@@ -33,7 +33,7 @@ var Kind = cluster.Kind{
 	},
 	Can:      can,
 	Server:   "the path of a redis-server or valkey-server",
-	Serves:   func(server string) error { return cluster.Plainly(Available(server)) },
+	Serves:   func(server string) error { return cluster.WithoutClusterName(Available(server)) },
 	Knows:    knows,
 	Open:     open,
 	Parallel: func() int { return parallel },
@@ -48,8 +48,8 @@ func open(_ context.Context, choice cluster.Choice, _ io.Writer) (cluster.Maker,
 	if err := Available(choice.Server); err != nil {
 		return nil, err
 	}
-	return cluster.Separate(func(ctx context.Context, cfg cluster.Config) (cluster.Cluster, error) {
-		c, err := New(ctx, cfg, Options{RedisServer: choice.Server, Worker: choice.Worker, Stranger: choice.Stranger})
+	return cluster.Independent(func(ctx context.Context, cfg cluster.Config) (cluster.Cluster, error) {
+		c, err := New(ctx, cfg, Options{RedisServer: choice.Server, Worker: choice.Worker, Stranger: choice.External})
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +68,7 @@ func knows(choice cluster.Choice, command string) error {
 
 func findRedis(ctx context.Context) (string, error) {
 	if err := Available(""); err != nil {
-		return "", cluster.Plainly(err)
+		return "", cluster.WithoutClusterName(err)
 	}
 	return version(ctx, "redis-server")
 }

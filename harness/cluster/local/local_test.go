@@ -40,18 +40,6 @@ func TestNewStartsServersOfTheirOwn(t *testing.T) {
 	require.Nil(t, l.Link("c3", "n1"))
 }
 
-func TestAliasHasItsServersNodeAndLink(t *testing.T) {
-	t.Parallel()
-	l := start(t, 3, func(cfg *cluster.Config) { cfg.Aliases = map[string]string{"n2": "n1", "n3": "n2"} })
-	require.Same(t, l.Node("n1"), l.Node("n2"))
-	require.Same(t, l.Node("n1"), l.Node("n3"))
-	require.Same(t, l.Link("c1", "n1"), l.Link("c1", "n3"))
-	require.NoError(t, l.Node("n3").Kill(t.Context()))
-	look, err := l.Node("n1").Look(t.Context())
-	require.NoError(t, err)
-	require.False(t, look.Up)
-}
-
 func TestNewRefusesABadConfig(t *testing.T) {
 	t.Parallel()
 	needRedis(t)

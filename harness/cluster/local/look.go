@@ -10,9 +10,9 @@ import (
 	"lockproof/harness/history"
 )
 
-// lookWithin bounds a look into a node. It is long even for a machine that has
+// lookTimeout bounds a look into a node. It is long even for a machine that has
 // much else to do: what comes late can be judged, what does not come cannot.
-const lookWithin = time.Second
+const lookTimeout = time.Second
 
 // serverOf asks the server who it is, and makes sure that it is that process
 // which answers.
@@ -31,13 +31,13 @@ func (n *node) Look(ctx context.Context) (history.Node, error) {
 	if err != nil || p.Stopped() {
 		return history.Node{}, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	seen, err := server.Look(ctx, n.addr)
 	if err == nil && n.c.cfg.Replicates(n.name) {
 		seen.Replication, err = server.Replication(ctx, n.addr)
 	}
-	if err != nil && (!p.Running() || p.Stopped() || server.Away(err)) {
+	if err != nil && (!p.Running() || p.Stopped() || server.Unreachable(err)) {
 		return history.Node{}, nil // it went down or was paused meanwhile, or is not up yet
 	}
 	return seen, n.failed("look into", err)

@@ -175,7 +175,7 @@ func (n *node) spawn() (*process.Process, error) {
 // it answers that with an error, so readiness includes that.
 func (n *node) awaitReady(ctx context.Context, p *process.Process) (server.Info, error) {
 	for {
-		if reply, err := server.Ask(ctx, n.addr, "PING"); err == nil && reply == "+PONG" {
+		if reply, err := server.Query(ctx, n.addr, "PING"); err == nil && reply == "+PONG" {
 			return n.serverOf(ctx, p)
 		}
 		select {

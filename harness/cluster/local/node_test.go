@@ -15,59 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/process"
 	"lockproof/harness/history"
 )
-
-func TestWhatANodeRemembers(t *testing.T) {
-	t.Parallel()
-	kill, shutdown := cluster.Node.Kill, cluster.Node.Shutdown
-	for _, c := range []struct {
-		persistence cluster.Persistence
-		down        string
-		by          func(cluster.Node, context.Context) error
-		remembers   bool
-	}{
-		{cluster.PersistNone, "kill", kill, false},
-		{cluster.PersistNone, "shutdown", shutdown, false},
-		{cluster.PersistRDB, "kill", kill, false},
-		{cluster.PersistRDB, "shutdown", shutdown, true},
-		{cluster.PersistNo, "kill", kill, true},
-		{cluster.PersistEverysec, "kill", kill, true},
-		{cluster.PersistAlways, "kill", kill, true},
-		{cluster.PersistAlways, "shutdown", shutdown, true},
-	} {
-		t.Run(string(c.persistence)+" "+c.down, func(t *testing.T) {
-			l := start(t, 1, func(cfg *cluster.Config) { cfg.Persistence = c.persistence })
-			n := l.Node("n1")
-			db := dial(t, l.nodes["n1"].addr)
-			require.NoError(t, db.Set(t.Context(), "k1", "token", time.Minute).Err())
-			before, err := n.Look(t.Context())
-			require.NoError(t, err)
-			require.Equal(t, "token", before.Keys["k1"].Token)
-			old := l.nodes["n1"].proc.Load().Identity()
-
-			require.NoError(t, c.by(n, t.Context()))
-			require.False(t, old.Alive(), "the process lives on")
-			down, err := n.Look(t.Context())
-			require.NoError(t, err)
-			require.Equal(t, history.Node{}, down)
-
-			require.NoError(t, n.Start(t.Context()))
-			after, err := n.Look(t.Context())
-			require.NoError(t, err)
-			require.True(t, after.Up)
-			require.NotEqual(t, before.RunID, after.RunID)
-			if c.remembers {
-				require.Equal(t, "token", after.Keys["k1"].Token)
-				require.LessOrEqual(t, after.Keys["k1"].TTL, before.Keys["k1"].TTL)
-				require.Positive(t, after.Keys["k1"].TTL)
-			} else {
-				require.Empty(t, after.Keys)
-			}
-		})
-	}
-}
 
 // TestSettings asks real servers whether they took the settings.
 func TestSettings(t *testing.T) {
@@ -91,35 +40,6 @@ func TestSettings(t *testing.T) {
 		require.Equal(t, "127.0.0.1", got["bind"])
 		require.Equal(t, l.nodes["n1"].disk, got["dir"])
 	}
-}
-
-func TestPauseStopsANodeUntilResume(t *testing.T) {
-	t.Parallel()
-	l := start(t, 1, nil)
-	n, proc := l.Node("n1"), l.nodes["n1"].proc.Load()
-	db := dial(t, l.nodes["n1"].addr)
-	require.NoError(t, db.Set(t.Context(), "k1", "token", time.Minute).Err())
-
-	require.NoError(t, n.Pause(t.Context()))
-	states, err := process.ThreadStates(proc.Identity().PID)
-	require.NoError(t, err)
-	require.Regexp(t, "^T+$", states)
-	require.ErrorIs(t, db.Get(within(t, 50*time.Millisecond), "k1").Err(), os.ErrDeadlineExceeded)
-	seen, err := n.Look(t.Context())
-	require.NoError(t, err)
-	require.False(t, seen.Up)
-	for what, do := range map[string]func(context.Context) error{"shutdown": n.Shutdown, "flush": n.Flush} {
-		require.EqualError(t, do(t.Context()), what+" n1: it is paused and cannot obey: resume it first")
-	}
-	require.NoError(t, n.Pause(t.Context()), "a second pause changes nothing")
-
-	require.NoError(t, n.Resume(t.Context()))
-	require.Equal(t, "token", db.Get(t.Context(), "k1").Val())
-	require.NoError(t, n.Resume(t.Context()), "a second resume changes nothing")
-
-	require.NoError(t, n.Pause(t.Context()))
-	require.NoError(t, n.Kill(t.Context()), "a paused process can be killed")
-	require.False(t, proc.Identity().Alive())
 }
 
 func TestFaultsOnANodeThatIsDown(t *testing.T) {

@@ -122,7 +122,7 @@ func (c *Cluster) startSentinel(ctx context.Context, s *sentinel, all []server.S
 		return err
 	}
 	for {
-		if reply, err := server.Ask(ctx, s.Address, "PING"); err == nil && reply == "+PONG" {
+		if reply, err := server.Query(ctx, s.Address, "PING"); err == nil && reply == "+PONG" {
 			return server.AwaitWatch(ctx, s.Address, len(replicas))
 		}
 		select {

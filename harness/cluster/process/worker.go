@@ -141,25 +141,25 @@ func (s *Workers) start(setup client.Setup, messages func(client.Message)) (*Wor
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, log
 	if w.guard != nil {
-		cmd.Stderr, cmd.WaitDelay = &firstPart{file: w.stderr, left: stderrAtMost}, endWithin
+		cmd.Stderr, cmd.WaitDelay = &headWriter{file: w.stderr, left: stderrAtMost}, endWithin
 	}
 	if w.proc, err = launch("worker "+name, cmd, s.Record); err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
 	w.in = in
-	go w.hear(out, messages)
+	go w.readMessages(out, messages)
 	return w, nil
 }
 
 // Process is the worker's.
 func (w *Worker) Process() *Process { return w.proc }
 
-// hear passes on what the worker says until it has ended.
-func (w *Worker) hear(out *os.File, messages func(client.Message)) {
+// readMessages passes on what the worker says until it has ended.
+func (w *Worker) readMessages(out *os.File, messages func(client.Message)) {
 	defer close(w.heard)
 	defer out.Close()
 	if w.guard != nil {
-		w.hearStranger(out, messages)
+		w.readExternal(out, messages)
 		return
 	}
 	lines := bufio.NewReader(out)
@@ -181,7 +181,7 @@ func (w *Worker) hear(out *os.File, messages func(client.Message)) {
 	expected := w.ending
 	w.mu.Unlock()
 	if !expected {
-		messages(client.Message{Error: w.obituary().Error()})
+		messages(client.Message{Error: w.exitReport().Error()})
 	}
 }
 
@@ -193,8 +193,8 @@ func (w *Worker) isOwnExit(m client.Message) bool {
 	return m.Done != 0 && int64(m.Done) == w.exit.Load()
 }
 
-// obituary says how the worker ended. Only for one that has.
-func (w *Worker) obituary() error {
+// exitReport says how the worker ended. Only for one that has.
+func (w *Worker) exitReport() error {
 	return fmt.Errorf("worker %s (pid %d) ended with %s; on stderr it said: %s",
 		w.name, w.proc.id.PID, w.proc.How(), Tail(w.stderr))
 }
@@ -208,7 +208,7 @@ func (w *Worker) Send(command client.Command) error {
 
 func (w *Worker) send(command client.Command) error {
 	if !w.proc.Running() {
-		return fmt.Errorf("send %s: %w", command.Do, w.obituary())
+		return fmt.Errorf("send %s: %w", command.Do, w.exitReport())
 	}
 	if w.ending {
 		return fmt.Errorf("send %s: worker %s has been told to end", command.Do, w.name)
@@ -216,7 +216,7 @@ func (w *Worker) send(command client.Command) error {
 	w.serial = max(w.serial, command.Serial)
 	w.ending = command.Do == client.DoExit
 	if w.guard != nil {
-		w.guard.conduct.Told(command)
+		w.guard.conduct.OnCommand(command)
 	}
 	return w.write(command)
 }
@@ -258,7 +258,7 @@ func (w *Worker) Kill() error {
 // Close tells the worker to end and waits for it, also if it is paused. One
 // that does not end in time is killed, and that is an error.
 func (w *Worker) Close() error {
-	if err, done := w.tellToEnd(); done {
+	if err, done := w.sendExit(); done {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
@@ -269,14 +269,14 @@ func (w *Worker) Close() error {
 	}
 	<-w.heard
 	if w.proc.exit != nil {
-		return w.obituary()
+		return w.exitReport()
 	}
 	return nil
 }
 
-// tellToEnd sends the exit command and closes the worker's input. done says
+// sendExit sends the exit command and closes the worker's input. done says
 // that there was nobody to tell.
-func (w *Worker) tellToEnd() (err error, done bool) {
+func (w *Worker) sendExit() (err error, done bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	defer w.in.Close()
@@ -284,7 +284,7 @@ func (w *Worker) tellToEnd() (err error, done bool) {
 		if w.ending {
 			return nil, true
 		}
-		return w.obituary(), true
+		return w.exitReport(), true
 	}
 	if w.proc.Stopped() {
 		if err := w.Resume(); err != nil {

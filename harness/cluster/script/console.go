@@ -23,8 +23,8 @@ func NewConsole(m *miniredis.Miniredis) *Console {
 	return c
 }
 
-// Say gives a command, and returns the reply in RESP. It panics where miniredis does.
-func (c *Console) Say(args ...string) string {
+// Eval gives a command, and returns the reply in RESP. It panics where miniredis does.
+func (c *Console) Eval(args ...string) string {
 	c.server.Server().Dispatch(c.peer, args)
 	return c.said()
 }

@@ -8,10 +8,10 @@ import "sync"
 type known struct {
 	mu     sync.Mutex
 	stored map[string]int // which argument a script's token is, by its text
-	deeds  map[call]Deed
+	deeds  map[call]Effect
 }
 
-var natively = known{stored: map[string]int{}, deeds: map[call]Deed{}}
+var builtinEffects = known{stored: map[string]int{}, deeds: map[call]Effect{}}
 
 // call is a call of a native script, but for its token, of which the length is enough.
 type call struct {
@@ -35,7 +35,7 @@ func callOf(text string, keys, args []string, stored int) call {
 }
 
 // find gives the deed of a call that is known.
-func (k *known) find(text string, keys, args []string) (d Deed, found bool) {
+func (k *known) find(text string, keys, args []string) (d Effect, found bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if stored, seen := k.stored[text]; seen && len(keys) <= 2 && len(args) <= 2 {
@@ -45,13 +45,13 @@ func (k *known) find(text string, keys, args []string) (d Deed, found bool) {
 }
 
 // add notes the deed of a call.
-func (k *known) add(text string, keys, args []string, d Deed) {
+func (k *known) add(text string, keys, args []string, d Effect) {
 	if len(keys) > 2 || len(args) > 2 {
 		return // it is called as it is not meant to be
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.deeds) >= mostDeeds {
+	if len(k.deeds) >= maxEffects {
 		clear(k.deeds)
 	}
 	k.stored[text] = d.stored

@@ -90,7 +90,7 @@ type calls struct {
 
 // call gives the reply in RESP.
 func (c *calls) call(args ...string) string {
-	reply := c.console.Say(args...)
+	reply := c.console.Eval(args...)
 	c.failed = c.failed || strings.HasPrefix(reply, "-")
 	return reply
 }

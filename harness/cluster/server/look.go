@@ -16,10 +16,10 @@ import (
 	"lockproof/harness/history"
 )
 
-// Ask sends one command, as words on a line, on a connection of its own, and
+// Query sends one command, as words on a line, on a connection of its own, and
 // returns the first line of the reply. The server may ask for the Password or for
 // none.
-func Ask(ctx context.Context, addr, command string) (string, error) {
+func Query(ctx context.Context, addr, command string) (string, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
@@ -146,7 +146,7 @@ func memoryFull(err error) bool { return redis.HasErrorPrefix(err, "EXECABORT") 
 func readStates(ctx context.Context, pipe redis.Pipeliner, keys []string) (map[string]history.KeyState, error) {
 	tokens, ttls := map[string]*redis.StringCmd{}, map[string]*redis.DurationCmd{}
 	for _, key := range keys {
-		if !strings.HasPrefix(key, history.FencePrefix) && !strings.HasPrefix(key, neighbourPrefix) {
+		if !strings.HasPrefix(key, history.FencePrefix) && !strings.HasPrefix(key, otherTenantPrefix) {
 			tokens[key], ttls[key] = pipe.Get(ctx, key), pipe.PTTL(ctx, key)
 		}
 	}
@@ -197,7 +197,7 @@ func Dismiss(ctx context.Context, addr string) error {
 }
 
 func shutdown(ctx context.Context, addr, command string) error {
-	reply, err := Ask(ctx, addr, command)
+	reply, err := Query(ctx, addr, command)
 	var op *net.OpError
 	switch {
 	case err == nil:

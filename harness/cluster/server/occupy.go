@@ -19,9 +19,11 @@ const threshold = "busy-reply-threshold"
 // unanswered is how long a server has not answered that is blocked by a script.
 const unanswered = 20 * time.Millisecond
 
-// Away reports whether a server says that it cannot be looked into: it is loading, or
+// Unreachable reports whether a server says that it cannot be looked into: it is loading, or
 // busy with a script.
-func Away(err error) bool { return redis.IsLoadingError(err) || redis.HasErrorPrefix(err, "BUSY") }
+func Unreachable(err error) bool {
+	return redis.IsLoadingError(err) || redis.HasErrorPrefix(err, "BUSY")
+}
 
 // Occupy lets another user's script run on a server that answers BUSY, or DEBUG SLEEP
 // in place of one that answers nothing, as cluster.Scripted says.

@@ -18,6 +18,15 @@ type Operator struct {
 // Flush is a FLUSHALL. It returns once no key is left.
 func (o Operator) Flush(ctx context.Context) error { return o.Reach(ctx, "flush", Flush) }
 
+// Command sends one command, as words on a line, and returns the first line of the reply.
+func (o Operator) Command(ctx context.Context, line string) (reply string, err error) {
+	err = o.Reach(ctx, "send a command to", func(ctx context.Context, addr string) error {
+		reply, err = Query(ctx, addr, line)
+		return err
+	})
+	return reply, err
+}
+
 // Fill lets another user of the server fill its memory.
 func (o Operator) Fill(ctx context.Context) error { return o.Reach(ctx, "fill the memory of", Fill) }
 

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/link"
+	"lockproof/harness/cluster/virtual/scheduler"
 	"lockproof/harness/history"
 )
 
@@ -22,10 +22,10 @@ type Cluster struct {
 	cfg     cluster.Config
 	release release
 	began   time.Time
-	// agenda is what the links and the nodes do.
-	agenda *link.Agenda
-	nodes  map[string]*Node // by name; an alias shares its server's
-	paths  map[pathName]*path
+	// scheduler lets everything happen.
+	scheduler *scheduler.Scheduler
+	nodes     map[string]*Node // by name; an alias shares its server's
+	paths     map[pathName]*path
 
 	mu      sync.Mutex
 	closed  bool // it takes no new workers, and its links say no more
@@ -43,12 +43,8 @@ type path struct {
 	*link.Link
 	node   *Node
 	order  int // of all paths: which goes first at one instant
-	joined atomic.Int64
 	travel *travel
 }
-
-// manyConnections is more than one path ever has, to number them all.
-const manyConnections = 1 << 20
 
 var _ cluster.Cluster = (*Cluster)(nil)
 
@@ -64,39 +60,38 @@ func newCluster(cfg cluster.Config, r release) (*Cluster, error) {
 	if err := check(cfg); err != nil {
 		return nil, err
 	}
-	c := &Cluster{cfg: cfg, release: r, began: time.Now(), agenda: link.NewAgenda(), nodes: map[string]*Node{}, paths: map[pathName]*path{}}
+	c := &Cluster{cfg: cfg, release: r, began: time.Now(), scheduler: scheduler.New(), nodes: map[string]*Node{}, paths: map[pathName]*path{}}
 	var servers []string
 	for _, name := range cfg.Nodes {
 		if _, alias := cfg.Aliases[name]; !alias {
 			servers = append(servers, name)
-			c.nodes[name] = newNode(name, cfg.Seed, r, cfg.Persistence, c.Now, c.agenda)
+			c.nodes[name] = newNode(name, cfg.Seed, r, cfg.Persistence, c.Now, c.scheduler, len(c.nodes))
 		}
 	}
 	for alias := range cfg.Aliases {
 		c.nodes[alias] = c.nodes[resolve(cfg, alias)]
 	}
 	// The store forgets nothing: what it loses is to be the lock's fault.
-	c.nodes[cluster.StoreName] = newNode(cluster.StoreName, cfg.Seed, r, cluster.PersistAlways, c.Now, c.agenda)
+	c.nodes[cluster.StoreName] = newNode(cluster.StoreName, cfg.Seed, r, cluster.PersistAlways, c.Now, c.scheduler, len(c.nodes))
 	replicas := slices.Sorted(maps.Keys(cfg.Replicas))
 	for _, name := range replicas {
-		c.nodes[name] = newNode(name, cfg.Seed, r, cfg.Persistence, c.Now, c.agenda)
+		c.nodes[name] = newNode(name, cfg.Seed, r, cfg.Persistence, c.Now, c.scheduler, len(c.nodes))
 	}
 	c.connect(slices.Concat(servers, replicas, []string{cluster.StoreName}))
 	c.replicate(replicas)
 	return c, nil
 }
 
-// connect makes the links. Which share of the comb a link gets is drawn, so
-// that no client is always the first.
+// connect makes the links. Their order is drawn, so that no client is always the first.
 func (c *Cluster) connect(servers []string) {
 	total := len(c.cfg.Clients)*len(servers) + len(c.cfg.Replicas)
-	slots := rand.New(rand.NewPCG(mix(c.cfg.Seed, "slots"), 0)).Perm(total)
+	orders := rand.New(rand.NewPCG(mix(c.cfg.Seed, "slots"), 0)).Perm(total)
 	scripts := link.NewScripts()
 	join := func(client, name string, opaque bool) {
-		order := len(c.paths)
-		t := newTravel(mix(c.cfg.Seed, client, name), c.Now, c.cfg.Delay, slots[order], total)
+		order := orders[len(c.paths)]
+		t := newTravel(mix(c.cfg.Seed, client, name), c.cfg.Delay, c.cfg.Grid)
 		l := link.New(link.Config{Client: client, Node: name, Now: c.Now, Epoch: epoch, Record: c.record, Travel: t.message,
-			Settle: t.settle, Scripts: scripts, Direct: c.agenda, Opaque: opaque})
+			Scripts: scripts, Direct: c.scheduler, Order: order, Opaque: opaque})
 		c.paths[pathName{client, name}] = &path{Link: l, node: c.nodes[name], order: order, travel: t}
 	}
 	for _, client := range c.cfg.Clients {
@@ -146,7 +141,7 @@ func check(cfg cluster.Config) error {
 			return fmt.Errorf("virtual cluster: the master of %s is to be %q, which is no node with a server of its own", replica, master)
 		}
 	}
-	if _, _, err := wanted(cfg); err != nil {
+	if _, _, err := replicaLimits(cfg); err != nil {
 		return err
 	}
 	if !slices.Contains(settings, cfg.Persistence) {
@@ -180,16 +175,14 @@ func (c *Cluster) Server() string { return c.release.server() }
 // Now is the virtual time since New, in nanoseconds.
 func (c *Cluster) Now() int64 { return int64(time.Since(c.began)) }
 
-// Sleep waits in virtual time, or until ctx ends.
+// Sleep waits in virtual time, or until ctx ends; for no time at all, until everything that
+// happens at this instant has happened.
 func (c *Cluster) Sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
+	class := scheduler.Script
+	if d <= 0 {
+		class = scheduler.Rest
 	}
+	return c.scheduler.Sleep(ctx, scheduler.Key{Class: class}, d)
 }
 
 // Node returns the node of that name, or the store; nil if there is none.
@@ -245,6 +238,6 @@ func (c *Cluster) close() error {
 		_ = w.Close()
 	}
 	time.Sleep(lastTimer)
-	c.agenda.End()
+	c.scheduler.End()
 	return errors.Join(errs...)
 }

@@ -4,34 +4,38 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"lockproof/harness/cluster/virtual/scheduler"
 )
 
 // Kill ends the server where it stands. Commands that it has not executed are gone;
 // replies that it has sent arrive, and after them the end of its connections.
 func (n *Node) Kill(context.Context) error {
-	return n.stop("be killed", func() { n.disk.kill() })
+	return n.stop("kill", func() { n.disk.kill() })
 }
 
 // Shutdown ends the server as the SHUTDOWN command does. A master waits until its replicas
 // have everything, for as long as shutdown-timeout says, 10 s.
-func (n *Node) Shutdown(context.Context) error {
+func (n *Node) Shutdown(ctx context.Context) error {
 	n.mu.Lock()
 	paused := n.server != nil && n.paused
 	n.mu.Unlock()
 	if paused {
-		return n.cannot("shut down")
+		return n.cannot("shutdown")
 	}
 	const step, timeout = time.Millisecond, 10 * time.Second
 	for waited := time.Duration(0); waited < timeout && n.leavesBehind(waited == 0); waited += step {
-		time.Sleep(step)
+		if err := n.scheduler.Sleep(ctx, scheduler.Key{Class: scheduler.Script}, step); err != nil {
+			return err
+		}
 	}
-	return n.stop("shut down", func() { n.disk.shutdown(n.now()) })
+	return n.stop("shutdown", func() { n.disk.shutdown(n.now()) })
 }
 
 // PowerLoss ends the server and its machine. lost is the length in RESP of the
 // acknowledged writes that it forgets.
 func (n *Node) PowerLoss(context.Context) (lost int64, err error) {
-	err = n.stop("lose its power", func() { lost = n.disk.powerLoss() })
+	err = n.stop("cut the power of", func() { lost = n.disk.powerLoss() })
 	return lost, err
 }
 
@@ -52,7 +56,7 @@ func (n *Node) stop(what string, disk func()) error {
 	n.conns = map[*conn]bool{}
 	n.mu.Unlock()
 
-	giveServerBack(gone)
+	returnServer(gone)
 	for k := range conns {
 		k.Conn.Close()
 	}
@@ -64,10 +68,10 @@ func (n *Node) Start(context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.server != nil {
-		return fmt.Errorf("node %s cannot start: it is running", n.name)
+		return fmt.Errorf("start %s: it is running already", n.name)
 	}
 	if n.ended {
-		return fmt.Errorf("node %s cannot start: its cluster is closed", n.name)
+		return fmt.Errorf("start %s: its cluster is closed", n.name)
 	}
 	n.start()
 	return nil
@@ -78,8 +82,11 @@ func (n *Node) Start(context.Context) error {
 func (n *Node) Pause(context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.server == nil || n.paused {
-		return n.cannot("be paused")
+	if n.server == nil {
+		return n.cannot("pause")
+	}
+	if n.paused {
+		return nil
 	}
 	n.advance()
 	n.paused = true
@@ -95,11 +102,11 @@ func (n *Node) Resume(context.Context) error {
 		return n.cannot("resume")
 	}
 	if !n.paused {
-		return fmt.Errorf("node %s cannot resume: it is not paused", n.name)
+		return nil
 	}
 	n.paused = false
-	n.carryOn()
-	n.rouse()
+	n.resumeTimers()
+	n.scheduleExecutor()
 	return nil
 }
 

@@ -91,17 +91,6 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
-func TestAnAliasIsTheSameServerOverTheSameLink(t *testing.T) {
-	inBubble(t, func() {
-		c, err := virtual.New(cluster.Config{Nodes: []string{"n1", "n2"}, Aliases: map[string]string{"n2": "n1"}, Clients: []string{"c1"},
-			Record: func(history.Event) {}})
-		require.NoError(t, err)
-		require.Equal(t, c.Node("n1"), c.Node("n2"))
-		require.Equal(t, c.Link("c1", "n1"), c.Link("c1", "n2"))
-		require.NoError(t, c.Close())
-	})
-}
-
 func TestWhatIsNotThereIsNil(t *testing.T) {
 	inBubble(t, func() {
 		c, err := virtual.New(five(1, &recorder{}))

@@ -21,7 +21,7 @@ func (n *Node) Promote(context.Context) error {
 	defer n.mu.Unlock()
 	switch {
 	case n.server == nil || n.standsStill():
-		return n.cannot("be promoted")
+		return n.cannot("promote")
 	case !n.rep.replica():
 		return fmt.Errorf("promote %s: it is a master already", n.name)
 	}
@@ -45,9 +45,9 @@ func (n *Node) drop(k *conn) {
 	k.Conn.Close()
 }
 
-// reach makes a connection to the master and asks for what the node lacks. It is the
+// dialMaster makes a connection to the master and asks for what the node lacks. It is the
 // dial plan's, and does not hold the lock while it takes the master's.
-func (r *replication) reach() {
+func (r *replication) dialMaster() {
 	n := r.node
 	n.mu.Lock()
 	wanted := n.server != nil && !n.standsStill() && r.isReplica && r.state == dialling
@@ -78,30 +78,29 @@ func (r *replication) reach() {
 // openTo makes a connection of a replica over the link to its master, and gives both ends;
 // none if the master is down.
 func (p *path) openTo(replica *Node) (near, theirs *conn) {
-	mine, out := link.Pipe()
-	in, its := link.Pipe()
-	order := p.order*manyConnections + int(p.joined.Add(1))
-	theirs = p.node.newConn(its, order)
+	mine, out := p.pipe(0)
+	in, its := p.pipe(1)
+	theirs = p.node.newConn(its)
 	theirs.replica = true
 	if !p.node.accept(theirs) {
 		return nil, nil
 	}
 	link.Drain(its, theirs)
 	p.Join(out, in)
-	near = replica.newConn(mine, order)
+	near = replica.newConn(mine)
 	link.Drain(mine, near)
 	return near, theirs
 }
 
-// adopt begins with a replica that follows its master already, and has a copy of its
+// startJoined begins with a replica that follows its master already, and has a copy of its
 // nothing, as the other clusters begin.
-func (r *replication) adopt() {
+func (r *replication) startJoined() {
 	near, theirs := r.follows.openTo(r.node)
 	master := r.follows.node
 	master.mu.Lock()
 	m := master.rep
 	m.feeds = true
-	m.replicas = append(m.replicas, &attached{conn: theirs, online: true, heard: m.seconds()})
+	m.replicas = append(m.replicas, &connectedReplica{conn: theirs, online: true, heard: m.seconds()})
 	m.countGood()
 	begins := m.place
 	master.disk.dumped(master.now())
@@ -210,7 +209,8 @@ func (r *replication) everySecondOfAReplica() {
 	switch r.state {
 	case apart:
 		r.state = dialling
-		r.dial.Set(r.follows.travel.dial())
+		_, after := r.follows.travel.dial()
+		r.dial.Set(after)
 	case joined:
 		r.acknowledge()
 	}

@@ -29,10 +29,10 @@ var Kind = cluster.Kind{
 		if err != nil {
 			return nil, err
 		}
-		return cluster.Separate(func(_ context.Context, cfg cluster.Config) (cluster.Cluster, error) {
+		return cluster.Independent(func(_ context.Context, cfg cluster.Config) (cluster.Cluster, error) {
 			its := r
 			if choice.Server == "" {
-				its = knowing(cfg.Commands)
+				its = releaseFor(cfg.Commands)
 			}
 			c, err := newCluster(cfg, its)
 			if err != nil {
@@ -53,22 +53,22 @@ var faults = []string{
 	cluster.MinReplicas, cluster.MinLag,
 }
 
-// elsewhere is where real servers are.
-const elsewhere = "use --on local or --on docker"
+// useRealServers is where real servers are.
+const useRealServers = "use --on local or --on docker"
 
-// beyond says what real servers have and the cluster does not, by a word that the
+// missingFaults says what real servers have and the cluster does not, by a word that the
 // fault's name contains, and how to get it.
-var beyond = []struct{ word, needs, how string }{
-	{"fsync", "a disk whose fsyncs can stall or fail", elsewhere},
-	{"rewrite", "an AOF that is rewritten", elsewhere},
-	{"disk", "a disk that can be full", elsewhere},
-	{"evict", "a limit on memory", elsewhere},
-	{"memory", "a limit on memory", elsewhere},
-	{"fill", "a limit on memory", elsewhere},
+var missingFaults = []struct{ word, needs, how string }{
+	{"fsync", "a disk whose fsyncs can stall or fail", useRealServers},
+	{"rewrite", "an AOF that is rewritten", useRealServers},
+	{"disk", "a disk that can be full", useRealServers},
+	{"evict", "a limit on memory", useRealServers},
+	{"memory", "a limit on memory", useRealServers},
+	{"fill", "a limit on memory", useRealServers},
 	{"disconnect", "nodes in a network of their own", "use --on docker, or cut the links to the node"},
-	{"supervisor", "a supervisor", elsewhere + ", or a script that starts the node at once"},
+	{"supervisor", "a supervisor", useRealServers + ", or a script that starts the node at once"},
 	{"redis-cluster", "a Redis Cluster", "use --on local"},
-	{"sentinel", "Sentinels", elsewhere + ", or a script that promotes the replica"},
+	{"sentinel", "Sentinels", useRealServers + ", or a script that promotes the replica"},
 }
 
 // can says whether a virtual cluster can do a fault: nil, or a
@@ -78,7 +78,7 @@ func can(fault string) error {
 		return nil
 	}
 	u := &cluster.Unsupported{Cluster: Name, Fault: fault, Why: "it knows no such fault", How: "it can do " + strings.Join(faults, ", ")}
-	for _, b := range beyond {
+	for _, b := range missingFaults {
 		if strings.Contains(fault, b.word) {
 			u.Needs, u.How = b.needs, b.how
 			break

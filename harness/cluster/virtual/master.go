@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// attached is a replica that follows the node.
-type attached struct {
+// connectedReplica is a replica that follows the node.
+type connectedReplica struct {
 	conn   *conn
 	copied []byte // its copy, until that is sent
 	online bool   // it has been sent that
@@ -27,8 +27,8 @@ func (r *replication) send() {
 	}
 }
 
-// hear takes what a replica says.
-func (r *replication) hear(k *conn, args []string) {
+// receiveFromReplica takes what a replica says.
+func (r *replication) receiveFromReplica(k *conn, args []string) {
 	switch args[0] {
 	case "PSYNC":
 		r.attach(k, args[1], args[2])
@@ -46,7 +46,7 @@ func (r *replication) hear(k *conn, args []string) {
 // attach gives a replica what it lacks: the end of the sequence, if it has the rest of it,
 // else a copy of everything.
 func (r *replication) attach(k *conn, id, place string) {
-	a := &attached{conn: k, heard: r.seconds()}
+	a := &connectedReplica{conn: k, heard: r.seconds()}
 	r.feeds = true
 	r.replicas = append(r.replicas, a)
 	from, err := strconv.ParseInt(place, 10, 64)
@@ -54,7 +54,7 @@ func (r *replication) attach(k *conn, id, place string) {
 	if lacks := r.offset - from; err == nil && its && 0 <= lacks && lacks <= int64(len(r.backlog)) {
 		a.online = true
 		a.unsent = append(encode([]string{goOn, r.id}), r.backlog[int64(len(r.backlog))-lacks:]...)
-		r.leave.Set(time.Nanosecond)
+		r.leave.Set(0)
 		r.countGood()
 		return
 	}
@@ -78,7 +78,7 @@ func (r *replication) sendCopies() {
 		if !a.online {
 			a.conn.Write(a.copied)
 			a.copied, a.online, a.heard = nil, true, r.seconds()
-			r.leave.Set(time.Nanosecond)
+			r.leave.Set(0)
 		}
 	}
 	r.countGood()
@@ -90,7 +90,7 @@ func (n *Node) leavesBehind(first bool) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	r := n.rep
-	if n.server == nil || r == nil || r.isReplica || !slices.ContainsFunc(r.replicas, func(a *attached) bool { return a.acked != r.offset }) {
+	if n.server == nil || r == nil || r.isReplica || !slices.ContainsFunc(r.replicas, func(a *connectedReplica) bool { return a.acked != r.offset }) {
 		return false
 	}
 	if n.closing = true; first {

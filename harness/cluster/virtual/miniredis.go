@@ -15,9 +15,9 @@ import (
 // a thousand values; one that needs more gets an error that says so.
 func init() { lua.RegistrySize = 1024 }
 
-// mostIdle is how many servers wait for the next node: as many as a run in one
+// maxIdle is how many servers wait for the next node: as many as a run in one
 // process has at a time, and some.
-const mostIdle = 16
+const maxIdle = 16
 
 // idle are servers that no node has, for the next: to make one, with its two hundred
 // commands, cost a twelfth of a short trial. They are as good as new, so which one a
@@ -27,8 +27,8 @@ var idle struct {
 	servers []*miniredis.Miniredis
 }
 
-// takeServer gives a server without keys, scripts and hook.
-func takeServer() *miniredis.Miniredis {
+// borrowServer gives a server without keys, scripts and hook.
+func borrowServer() *miniredis.Miniredis {
 	idle.Lock()
 	defer idle.Unlock()
 	if last := len(idle.servers) - 1; last >= 0 {
@@ -47,15 +47,15 @@ func takeServer() *miniredis.Miniredis {
 	return m
 }
 
-// giveServerBack takes a server in which no command is under way. It is never closed:
+// returnServer takes a server in which no command is under way. It is never closed:
 // that waits for the connection that it was made with, in the bubble of that time.
-func giveServerBack(m *miniredis.Miniredis) {
+func returnServer(m *miniredis.Miniredis) {
 	m.Server().SetPreHook(nil)
 	m.FlushAll()
-	script.NewConsole(m).Say("SCRIPT", "FLUSH")
+	script.NewConsole(m).Eval("SCRIPT", "FLUSH")
 	idle.Lock()
 	defer idle.Unlock()
-	if len(idle.servers) < mostIdle {
+	if len(idle.servers) < maxIdle {
 		idle.servers = append(idle.servers, m)
 	}
 }

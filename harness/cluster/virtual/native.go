@@ -17,7 +17,7 @@ func (n *Node) native(k *conn, args []string) bool {
 	}
 	digest := strings.ToLower(args[1])
 	named := strings.EqualFold(args[0], "EVALSHA")
-	if named && !n.natives[digest] && n.inner.Say("SCRIPT", "EXISTS", digest) != "*1\r\n:1\r\n" {
+	if named && !n.natives[digest] && n.inner.Eval("SCRIPT", "EXISTS", digest) != "*1\r\n:1\r\n" {
 		return false
 	}
 	answer, ok := s.Run(n.inner, args)
@@ -46,7 +46,7 @@ func (n *Node) loadNatives(args []string) {
 	}
 	for _, s := range script.Natives() {
 		if n.natives[s.Digest] {
-			n.inner.Say("SCRIPT", "LOAD", s.Text)
+			n.inner.Eval("SCRIPT", "LOAD", s.Text)
 		}
 	}
 	clear(n.natives)

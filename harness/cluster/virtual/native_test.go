@@ -12,15 +12,15 @@ import (
 	"pgregory.net/rapid"
 
 	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/link"
 	"lockproof/harness/cluster/script"
+	"lockproof/harness/cluster/virtual/scheduler"
 )
 
 // TestNativesAreWhatLocksSend: a text that is not theirs any more would be of no use,
 // and its lock slow again.
 func TestNativesAreWhatLocksSend(t *testing.T) {
 	var ours strings.Builder
-	for _, file := range []string{"redlock/node.go", "harness/locks/single.go", "harness/locks/fenced_by_claim.go",
+	for _, file := range []string{"redlock/server/server.go", "harness/locks/single.go", "harness/locks/fenced_by_claim.go",
 		"harness/client/store.go"} {
 		text, err := os.ReadFile("../../../" + file)
 		require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestNativesAreWhatLocksSend(t *testing.T) {
 // and so all its scripts to Lua.
 type pair struct {
 	now         int64
-	agenda      *link.Agenda
+	scheduler   *scheduler.Scheduler
 	native, lua *Node
 	toNative    *conn
 	toLua       *conn
@@ -49,19 +49,19 @@ type pair struct {
 func newPair(setting cluster.Persistence) *pair {
 	p := &pair{}
 	clock := func() int64 { return p.now }
-	p.agenda = link.NewAgenda()
-	p.native, p.lua = newNode("n1", 1, releases[0], setting, clock, p.agenda), newNode("n1", 1, releases[0], setting, clock, p.agenda)
+	p.scheduler = scheduler.RealTime()
+	p.native, p.lua = newNode("n1", 1, releases[0], setting, clock, p.scheduler, 0), newNode("n1", 1, releases[0], setting, clock, p.scheduler, 0)
 	p.connect()
 	return p
 }
 
 // connect makes new connections.
-func (p *pair) connect() { p.toNative, p.toLua = p.native.newConn(nil, 0), p.lua.newConn(nil, 0) }
+func (p *pair) connect() { p.toNative, p.toLua = p.native.newConn(nil), p.lua.newConn(nil) }
 
 func (p *pair) end() {
 	p.native.end()
 	p.lua.end()
-	p.agenda.End()
+	p.scheduler.End()
 }
 
 // do gives both a command. They answer alike, and are alike then.
@@ -90,7 +90,7 @@ func TestEachNativeIsTaken(t *testing.T) {
 			defer p.end()
 			call := append([]string{"EVALSHA", script.Digest(s.Text), strconv.Itoa(s.Keys), "k", "l"}[:3+s.Keys],
 				[]string{"7", "8"}[:s.Args]...)
-			taken := func() bool { return p.native.native(p.native.newConn(nil, 0), call) }
+			taken := func() bool { return p.native.native(p.native.newConn(nil), call) }
 			require.False(t, taken(), "the node does not know it")
 			require.Contains(t, p.do(t, call...), "NOSCRIPT")
 			call[0], call[1] = "EVAL", s.Text

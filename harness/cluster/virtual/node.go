@@ -12,8 +12,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/link"
 	"lockproof/harness/cluster/script"
+	"lockproof/harness/cluster/virtual/scheduler"
 	"lockproof/harness/history"
 )
 
@@ -26,46 +26,50 @@ type Node struct {
 	seed    uint64
 	release release
 	now     func() int64 // the true clock
-	// agenda is what the node does by itself; execution, of that, executes what has
-	// arrived.
-	agenda *link.Agenda
-	// execution executes what has arrived, when it is due.
-	execution *link.Plan
+	// scheduler lets the node do what it does by itself.
+	scheduler *scheduler.Scheduler
+	order     int              // of all nodes: which goes first at one instant
+	execution *scheduler.Timer // executes what has arrived
 
 	// The lock is never held while virtual time passes: a goroutine that waits
 	// for a mutex keeps the bubble's clock from moving.
-	mu      sync.Mutex
-	clock   wallClock
-	disk    *disk
-	server  *miniredis.Miniredis // nil while the node is down
-	inner   *script.Console      // of the server
-	natives map[string]bool      // digests of native scripts that the server knows and miniredis has not been told
-	reading int64                // of the wall clock, as miniredis knows it
-	booted  int64                // reading of the wall clock when the server started
-	keys    map[string]record    // as the last command left them
-	starts  int
-	runID   string
-	paused  bool
-	closing bool       // it is shutting down, and waits for its replicas
-	script  occupation // of another user, that runs on it
-	conns   map[*conn]bool
-	queue   []request    // commands that have arrived
-	waiting []*conn      // those that have said WAIT or WAITAOF, in that order
-	fsync   *link.Plan   // looks whether those that wait for the node's disk may go on
-	rep     *replication // nil: the node has no part in replication
-	roused  bool         // the executor goes on
-	ended   bool         // for good
+	mu                sync.Mutex
+	clock             wallClock
+	disk              *disk
+	server            *miniredis.Miniredis // nil while the node is down
+	inner             *script.Console      // of the server
+	natives           map[string]bool      // digests of native scripts that the server knows and miniredis has not been told
+	reading           int64                // of the wall clock, as miniredis knows it
+	booted            int64                // reading of the wall clock when the server started
+	keys              map[string]record    // as the last command left them
+	starts            int
+	runID             string
+	paused            bool
+	closing           bool       // it is shutting down, and waits for its replicas
+	script            occupation // of another user, that runs on it
+	conns             map[*conn]bool
+	queue             []request        // commands that have arrived
+	waiting           []*conn          // those that have said WAIT or WAITAOF, in that order
+	fsync             *scheduler.Timer // looks whether those that wait for the node's disk may go on
+	rep               *replication     // nil: the node has no part in replication
+	executorScheduled bool             // the executor goes on
+	ended             bool             // for good
 }
 
 var _ cluster.Node = (*Node)(nil)
 
-// newNode starts a node, which does what it does on an agenda. end ends it.
-func newNode(name string, seed uint64, r release, setting cluster.Persistence, now func() int64, agenda *link.Agenda) *Node {
-	n := &Node{name: name, seed: seed, release: r, now: now, agenda: agenda, clock: wallClock{rate: 1},
+// newNode starts a node. end ends it.
+func newNode(name string, seed uint64, r release, setting cluster.Persistence, now func() int64, s *scheduler.Scheduler, order int) *Node {
+	n := &Node{name: name, seed: seed, release: r, now: now, scheduler: s, order: order, clock: wallClock{rate: 1},
 		disk: newDisk(setting), conns: map[*conn]bool{}}
-	n.execution, n.fsync = agenda.New(n.executeNext), agenda.New(n.locked(n.acknowledged))
+	n.execution, n.fsync = n.timer(n.executeNext), n.timer(n.whileRunning(n.acknowledged))
 	n.start()
 	return n
+}
+
+// timer makes an event of the node's. A node has no goroutines.
+func (n *Node) timer(do func()) *scheduler.Timer {
+	return n.scheduler.NewTimer(scheduler.Key{Class: scheduler.Node, A: n.order}, do).Passive()
 }
 
 // Name is the node's name.
@@ -90,7 +94,7 @@ func (n *Node) start() {
 
 // boot takes a miniredis and gives it these keys. The caller holds the lock.
 func (n *Node) boot(keys map[string]record) {
-	m := takeServer()
+	m := borrowServer()
 	m.Server().SetPreHook(n.screen)
 	m.SetTime(epoch.Add(time.Duration(n.reading)))
 	n.server, n.inner, n.natives = m, script.NewConsole(m), map[string]bool{}
@@ -227,7 +231,7 @@ func (n *Node) Clock(context.Context) (int64, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.server != nil && n.paused {
-		return 0, n.cannot("tell its time")
+		return 0, n.cannot("read the clock of")
 	}
 	return n.clock.at(n.now()), nil
 }
@@ -251,22 +255,34 @@ func (n *Node) SetClock(_ context.Context, jump time.Duration, rate float64) err
 }
 
 // Flush is an operator's FLUSHALL.
-func (n *Node) Flush(context.Context) error {
+func (n *Node) Flush(ctx context.Context) error {
+	got, err := n.command("flush", "FLUSHALL")
+	if err == nil && got != "+OK" {
+		err = fmt.Errorf("node %s: FLUSHALL was answered %q", n.name, got)
+	}
+	return err
+}
+
+// Command carries out an operator's command and returns the first line of the reply.
+func (n *Node) Command(_ context.Context, line string) (string, error) {
+	return n.command("send "+line+" to", line)
+}
+
+// command carries out a line. what says in errors what it is for.
+func (n *Node) command(what, line string) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.server == nil || n.paused {
-		return n.cannot("be flushed")
+		return "", n.cannot(what)
 	}
-	if got := string(n.execute(n.newConn(nil, 0), []string{"FLUSHALL"})); got != "+OK\r\n" {
-		return fmt.Errorf("node %s: FLUSHALL was answered %q", n.name, got)
-	}
-	return nil
+	reply, _, _ := strings.Cut(string(n.execute(n.newConn(nil), strings.Fields(line))), "\r\n")
+	return reply, nil
 }
 
 // cannot says why a node that is down or paused cannot do something.
 func (n *Node) cannot(what string) error {
 	if n.server == nil {
-		return fmt.Errorf("node %s cannot %s: %w; start it first", n.name, what, cluster.ErrDown)
+		return fmt.Errorf("%s %s: %w", what, n.name, cluster.ErrDown)
 	}
-	return fmt.Errorf("node %s cannot %s: it is paused; resume it first", n.name, what)
+	return fmt.Errorf("%s %s: it is paused and cannot obey: resume it first", what, n.name)
 }

@@ -220,7 +220,6 @@ func TestAPausedNodeAnswersAfterwardsInTheOrderOfArrival(t *testing.T) {
 		go func() { late.Ping(ctx) }() // connects, as to a stopped process, and waits
 		require.NoError(t, c.Sleep(ctx, time.Second))
 		require.NoError(t, n.Resume(ctx))
-		require.ErrorContains(t, n.Resume(ctx), "it is not paused")
 		var yes int
 		for range clients {
 			if <-took {

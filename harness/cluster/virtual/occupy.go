@@ -20,9 +20,9 @@ const (
 // busyReply is Redis 7.0's.
 const busyReply = "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.\r\n"
 
-// amidScripts are the commands that Redis 7.0 carries out while a script is running (the
+// allowedWhileBusy are the commands that Redis 7.0 carries out while a script is running (the
 // flag allow_busy), of those that a node answers.
-var amidScripts = map[string]bool{
+var allowedWhileBusy = map[string]bool{
 	"AUTH": true, "HELLO": true, "QUIT": true, "MULTI": true, "DISCARD": true, "WATCH": true, "UNWATCH": true,
 }
 
@@ -34,7 +34,7 @@ func (n *Node) Occupy(_ context.Context, _ time.Duration, answers bool) (end fun
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.server == nil || n.paused {
-		return nil, n.cannot("run a script")
+		return nil, n.cannot("run a script on")
 	}
 	if n.script != unoccupied {
 		return nil, fmt.Errorf("node %s cannot run a script: one is running", n.name)
@@ -50,8 +50,8 @@ func (n *Node) Occupy(_ context.Context, _ time.Duration, answers bool) (end fun
 		defer n.mu.Unlock()
 		if n.starts == starts && n.server != nil {
 			n.script = unoccupied
-			n.carryOn()
-			n.rouse()
+			n.resumeTimers()
+			n.scheduleExecutor()
 		}
 		return nil
 	}, nil

@@ -21,12 +21,12 @@ func (n *Node) refusal() string {
 	return ""
 }
 
-// carries are the commands that write only what others in them do.
-var carries = map[string]bool{"EVAL": true, "EVALSHA": true, "EXEC": true}
+// runsScript are the commands that write only what others in them do.
+var runsScript = map[string]bool{"EVAL": true, "EVALSHA": true, "EXEC": true}
 
 // refuses says whether the node refuses a command.
 func (n *Node) refuses(name string) bool {
-	return modelled[name] == writes && !carries[name] && n.refusal() != ""
+	return modelled[name] == writes && !runsScript[name] && n.refusal() != ""
 }
 
 // refusedScript is the reply to a script, in Redis's words if it failed since the node

@@ -51,8 +51,8 @@ func findRelease(name string) (release, error) {
 	return release{}, fmt.Errorf("virtual cluster: there is no server %q: there are %s", name, strings.Join(ServerNames(), ", "))
 }
 
-// knowing gives a release that knows these commands, the default if it does.
-func knowing(commands []string) release {
+// releaseFor gives a release that knows these commands, the default if it does.
+func releaseFor(commands []string) release {
 	for _, r := range releases {
 		if !slices.ContainsFunc(commands, r.lacks) {
 			return r
@@ -69,7 +69,7 @@ func knows(choice cluster.Choice, command string) error {
 		return err
 	}
 	return &cluster.Unsupported{Cluster: Name, Fault: command, Why: r.name + " does not know it",
-		How: "leave --server out, or use --server " + knowing([]string{command}).name}
+		How: "leave --server out, or use --server " + releaseFor([]string{command}).name}
 }
 
 // server is what the nodes are, with the version in go.mod.

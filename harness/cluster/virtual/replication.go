@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/link"
+	"lockproof/harness/cluster/virtual/scheduler"
 	"lockproof/harness/history"
 )
 
@@ -32,10 +32,10 @@ type replication struct {
 	leastReplicas int
 	mostLag       int64 // in seconds
 
-	cron  *link.Plan // what the server does once a second
-	leave *link.Plan // sends what has changed
-	fork  *link.Plan // sees that a copy has been written
-	dial  *link.Plan // reaches for the master
+	cron  *scheduler.Timer // what the server does once a second
+	leave *scheduler.Timer // sends what has changed
+	fork  *scheduler.Timer // sees that a copy has been written
+	dial  *scheduler.Timer // reaches for the master
 
 	isReplica bool
 	place           // in the sequence of writes, in bytes
@@ -44,10 +44,10 @@ type replication struct {
 	loops     int   // of cron since the start
 
 	// Of a master.
-	feeds    bool        // it has had a replica: what it writes is counted and kept
-	backlog  []byte      // the end of what it has written
-	replicas []*attached // in the order in which they came
-	good     int         // how many of them count for min-replicas-to-write
+	feeds    bool                // it has had a replica: what it writes is counted and kept
+	backlog  []byte              // the end of what it has written
+	replicas []*connectedReplica // in the order in which they came
+	good     int                 // how many of them count for min-replicas-to-write
 
 	// Of a replica.
 	state  progress
@@ -84,8 +84,8 @@ const (
 	goOn       = "CONTINUE"   // the sequence, whose rest follows from where the replica left off
 )
 
-// wanted reads min-replicas-to-write and min-replicas-max-lag, the latter in seconds.
-func wanted(cfg cluster.Config) (replicas, lag int, err error) {
+// replicaLimits reads min-replicas-to-write and min-replicas-max-lag, the latter in seconds.
+func replicaLimits(cfg cluster.Config) (replicas, lag int, err error) {
 	replicas, err = count(cluster.MinReplicas, cmp.Or(cfg.Settings[cluster.MinReplicas], "0"))
 	lag, wrong := count(cluster.MinLag, cmp.Or(cfg.Settings[cluster.MinLag], defaultMostLag))
 	return replicas, lag, errors.Join(err, wrong)
@@ -102,7 +102,7 @@ func count(name, value string) (int, error) {
 // replicate gives the replicas and their masters their parts, and every node one that is
 // not to write without replicas.
 func (c *Cluster) replicate(replicas []string) {
-	least, lag, _ := wanted(c.cfg) // check has read them
+	least, lag, _ := replicaLimits(c.cfg) // check has read them
 	for _, name := range c.cfg.Servers() {
 		master := c.cfg.Replicas[name]
 		switch {
@@ -113,7 +113,7 @@ func (c *Cluster) replicate(replicas []string) {
 		}
 	}
 	for _, name := range replicas {
-		c.nodes[name].rep.adopt()
+		c.nodes[name].rep.startJoined()
 	}
 }
 
@@ -122,17 +122,15 @@ func (n *Node) replicate(follows *path, leastReplicas, mostLag int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	r := &replication{node: n, follows: follows, leastReplicas: leastReplicas, mostLag: int64(mostLag)}
-	r.cron, r.leave = n.agenda.New(n.locked(r.everySecond)), n.agenda.New(n.locked(r.send))
-	r.fork, r.dial = n.agenda.New(n.locked(r.sendCopies)), n.agenda.New(r.reach)
+	r.cron, r.leave = n.timer(n.whileRunning(r.everySecond)), n.timer(n.whileRunning(r.send))
+	r.fork, r.dial = n.timer(n.whileRunning(r.sendCopies)), n.timer(r.dialMaster)
 	n.rep, n.disk.where = r, r.saved
 	r.begin()
-	// The servers were not started together: each has seconds of its own.
-	r.cron.Set(time.Duration(mix(n.seed, n.name, "cron") % uint64(time.Second)))
 }
 
-// locked makes what a plan does from what the node does: nothing while it is down or
-// stands still, after which carryOn sets its plans again.
-func (n *Node) locked(do func()) func() {
+// whileRunning makes what a plan does from what the node does: nothing while it is down or
+// stands still, after which resumeTimers sets its plans again.
+func (n *Node) whileRunning(do func()) func() {
 	return func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
@@ -146,20 +144,20 @@ func (n *Node) locked(do func()) func() {
 // standsStill says whether the server's process does nothing but what it is at.
 func (n *Node) standsStill() bool { return n.paused || n.script != unoccupied }
 
-// carryOn goes on with what the server does by itself.
-func (n *Node) carryOn() {
+// resumeTimers goes on with what the server does by itself.
+func (n *Node) resumeTimers() {
 	if r := n.rep; r != nil {
-		for _, p := range []*link.Plan{r.cron, r.leave, r.fork} {
-			p.Set(time.Nanosecond)
+		for _, p := range []*scheduler.Timer{r.cron, r.leave, r.fork} {
+			p.Set(0)
 		}
 		if r.state == dialling {
-			r.dial.Set(time.Nanosecond)
+			r.dial.Set(0)
 		}
 	}
-	n.fsync.Set(time.Nanosecond)
+	n.fsync.Set(0)
 	for _, k := range n.waiting {
 		if due := k.waits.due; due > 0 {
-			k.waits.plan.Set(max(time.Nanosecond, time.Duration(due-n.now())))
+			k.waits.plan.Set(time.Duration(due - n.now()))
 		}
 	}
 }
@@ -180,7 +178,7 @@ func (r *replication) begin() {
 		}
 	}
 	// The first cron comes with the first turn of the event loop.
-	r.cron.Set(time.Millisecond + time.Duration(mix(r.node.seed, r.id)%uint64(100*time.Microsecond)))
+	r.cron.Set(time.Millisecond)
 }
 
 // rename begins a sequence of writes.
@@ -220,7 +218,7 @@ func (r *replication) reads(k *conn) bool { return r != nil && r.stream == k }
 func (n *Node) replicated(q request) {
 	n.advance()
 	if q.from.replica {
-		n.rep.hear(q.from, q.args)
+		n.rep.receiveFromReplica(q.from, q.args)
 	} else {
 		n.rep.keep()
 		n.rep.receive(q.args)
@@ -252,7 +250,7 @@ func (r *replication) feed(words ...string) {
 	for _, a := range r.replicas {
 		a.unsent = append(a.unsent, b...)
 	}
-	r.leave.Set(time.Nanosecond)
+	r.leave.Set(0)
 }
 
 // overwrites says whether a command wrote, by its reply. Where it has changed nothing, as a
@@ -291,10 +289,11 @@ func (r *replication) lost(k *conn) {
 	}
 	if r.stream == k {
 		r.stream, r.state = nil, dialling
-		r.dial.Set(r.follows.travel.dial())
+		_, after := r.follows.travel.dial()
+		r.dial.Set(after)
 		return
 	}
-	if i := slices.IndexFunc(r.replicas, func(a *attached) bool { return a.conn == k }); i >= 0 {
+	if i := slices.IndexFunc(r.replicas, func(a *connectedReplica) bool { return a.conn == k }); i >= 0 {
 		r.replicas = slices.Delete(r.replicas, i, i+1)
 		r.countGood()
 	}

@@ -3,14 +3,12 @@ package virtual
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
 
@@ -22,7 +20,6 @@ import (
 type conn struct {
 	net.Conn
 	node      *Node
-	order     int // of all connections to the node: which goes first at one instant
 	peer      *server.Peer
 	reply     bytes.Buffer
 	transacts bool // it has said MULTI, and neither EXEC nor DISCARD since
@@ -40,8 +37,8 @@ var _ link.Sink = (*conn)(nil)
 
 // newConn makes a connection to a node, of a client's or without one (nil). miniredis
 // writes to its reply.
-func (n *Node) newConn(c net.Conn, order int) *conn {
-	k := &conn{Conn: c, node: n, order: order}
+func (n *Node) newConn(c net.Conn) *conn {
+	k := &conn{Conn: c, node: n}
 	k.peer = server.NewPeer(bufio.NewWriterSize(&k.reply, bufferSize))
 	return k
 }
@@ -52,15 +49,13 @@ const bufferSize = 512
 // request is a command that has arrived.
 type request struct {
 	from *conn
-	at   int64
 	args []string
 }
 
 // serve answers commands on a connection that has come over a link, until
-// either side closes it. order must be the same in every run. It returns false
-// if the node is down.
-func (n *Node) serve(c net.Conn, order int) bool {
-	k := n.newConn(c, order)
+// either side closes it. It returns false if the node is down.
+func (n *Node) serve(c net.Conn) bool {
+	k := n.newConn(c)
 	if !n.accept(k) {
 		return false
 	}
@@ -98,7 +93,7 @@ func (k *conn) Feed(data []byte) {
 		if size == 0 {
 			break
 		}
-		k.node.enqueue(request{k, k.node.now(), args})
+		k.node.enqueue(request{k, args})
 		data = data[size:]
 	}
 	k.partial = append(k.partial[:0], data...)
@@ -128,18 +123,16 @@ func (n *Node) enqueue(r request) {
 	defer n.mu.Unlock()
 	if n.server != nil && n.conns[r.from] {
 		n.queue = append(n.queue, r)
-		n.rouse()
+		n.scheduleExecutor()
 	}
 }
 
-// rouse sees to it that the executor goes on, if there is something to do. It executes
-// one command in a nanosecond, and waits a nanosecond before each: by then everything
-// that arrives at one instant has arrived, and is put in an order that does not depend
-// on how goroutines are scheduled. The caller holds the lock.
-func (n *Node) rouse() {
-	if !n.roused && n.busy() {
-		n.roused = true
-		n.execution.Set(time.Nanosecond)
+// scheduleExecutor sees to it that the executor goes on, if there is something to do. The caller
+// holds the lock.
+func (n *Node) scheduleExecutor() {
+	if !n.executorScheduled && n.busy() {
+		n.executorScheduled = true
+		n.execution.Set(0)
 	}
 }
 
@@ -159,14 +152,11 @@ func (n *Node) next() int {
 func (n *Node) executeNext() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.roused = false
+	n.executorScheduled = false
 	if !n.busy() {
 		return
 	}
-	defer n.rouse()
-	slices.SortStableFunc(n.queue, func(a, b request) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.from.order, b.from.order))
-	})
+	defer n.scheduleExecutor()
 	i := n.next()
 	r := n.queue[i]
 	n.queue = slices.Delete(n.queue, i, i+1)
@@ -187,7 +177,7 @@ func (n *Node) executeNext() {
 func (n *Node) execute(k *conn, args []string) []byte {
 	defer k.reply.Reset()
 	name := link.Capitals(args[0])
-	if n.script == answering && !amidScripts[name] {
+	if n.script == answering && !allowedWhileBusy[name] {
 		return []byte(busyReply)
 	}
 	n.advance()
@@ -219,7 +209,7 @@ func (n *Node) execute(k *conn, args []string) []byte {
 		n.disk.flushed(n.now())
 	}
 	k.transacts = name == "MULTI" || k.transacts && !endsTransaction(args)
-	k.queuesWrites = k.transacts && (k.queuesWrites || modelled[name] == writes && !carries[name] && k.reply.String() == "+QUEUED\r\n")
+	k.queuesWrites = k.transacts && (k.queuesWrites || modelled[name] == writes && !runsScript[name] && k.reply.String() == "+QUEUED\r\n")
 	n.noteWritten(k, offset, written)
 	return n.refusedScript(args, bytes.Clone(k.reply.Bytes()))
 }

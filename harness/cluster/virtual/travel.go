@@ -2,7 +2,7 @@ package virtual
 
 import (
 	"hash/fnv"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -10,96 +10,44 @@ import (
 // local network's.
 const defaultDelay = 200 * time.Microsecond
 
-// Arrivals are spread over a comb: the nanoseconds of every comb's length are
-// shared out among the links, their directions and their connections, so that
-// no two messages arrive at one instant, also of those that a fault held. The order of
-// what happens is then a matter of the seed alone, not of how goroutines are
-// scheduled. The length divides a millisecond, in which faults delay messages.
-const (
-	comb     = 10 * int64(time.Microsecond)
-	longComb = 100 * int64(time.Microsecond) // for more links than comb has room for
-	// tooth is the distance between two connections of one direction: a node
-	// answers a command a nanosecond or a few after it has arrived.
-	tooth = 4
-)
-
 // travel draws how long messages are under way on one link. Each draw depends
 // on the seed, the link, the direction, the connection and the number of the
 // message there, and on nothing that came before.
 type travel struct {
 	seed  uint64
-	now   func() int64
 	base  int64 // of the one-way delay
-	comb  int64
-	first int64 // of the link's share of the comb
-	room  int64 // for each of the link's directions
-
-	mu    sync.Mutex
-	dials int
+	grid  int64 // delays are multiples of it
+	dials atomic.Int64
 }
 
-// newTravel makes the travel times of the link that is number slot of links.
-func newTravel(seed uint64, now func() int64, base time.Duration, slot, links int) *travel {
+func newTravel(seed uint64, base, grid time.Duration) *travel {
 	if base <= 0 {
 		base = defaultDelay
 	}
-	t := &travel{seed: seed, now: now, base: int64(base), comb: comb}
-	if comb/int64(links) < 8*tooth {
-		t.comb = longComb
-	}
-	share := max(t.comb/int64(links), 2*tooth)
-	t.first, t.room = share*int64(slot), share/2
-	return t
+	return &travel{seed: seed, base: int64(base), grid: max(1, int64(grid))}
 }
 
 // message is the link's Travel function.
 func (t *travel) message(toNode bool, connection, message int) time.Duration {
-	return t.draw(wayOf(toNode), connection, message)
-}
-
-// wayOf numbers the directions.
-func wayOf(toNode bool) uint64 {
+	way := uint64(1)
 	if toNode {
-		return 0
+		way = 0
 	}
-	return 1
+	return t.draw(way, connection, message)
 }
 
-// dial is how long it takes to set up a connection, or to be refused: there
-// and back.
-func (t *travel) dial() time.Duration {
-	t.mu.Lock()
-	number := t.dials
-	t.dials++
-	t.mu.Unlock()
-	return time.Duration(t.base) + t.draw(2, number, 0)
+// dial gives the number of a connection that is to be set up, and how long that takes, or
+// takes to be refused: there and back.
+func (t *travel) dial() (number int, after time.Duration) {
+	number = int(t.dials.Add(1) - 1)
+	return number, time.Duration(t.base) + t.draw(2, number, 0)
 }
 
-// draw gives the base delay and up to half as much again, such that the
-// arrival falls on the comb.
+// draw gives the base delay and up to half as much again.
 func (t *travel) draw(way uint64, connection, message int) time.Duration {
 	h := scramble(scramble(t.seed+way) + uint64(connection)<<32 + uint64(message))
-	now := t.now()
-	arrival := now + t.base + int64(h%uint64(t.base/2+1))
-	return time.Duration(arrival + t.toComb(arrival, way, connection) - now)
-}
-
-// toComb is how long it is from an arrival to the connection's place on the comb.
-func (t *travel) toComb(arrival int64, way uint64, connection int) int64 {
-	offset := t.first + int64(way&1)*t.room + int64(connection)*tooth%t.room
-	return ((offset-arrival)%t.comb + t.comb) % t.comb
-}
-
-// settle is the link's Settle function: none for a message that is on the comb. A
-// fault that ends lets go what it held on many connections at one instant; each
-// of these takes its place on the comb, where there is not room for all on one of
-// the next.
-func (t *travel) settle(toNode bool, connection int) time.Duration {
-	wait := t.toComb(t.now(), wayOf(toNode), connection)
-	if wait > 0 {
-		wait += int64(connection) * tooth / t.room * t.comb
-	}
-	return time.Duration(wait)
+	delay := t.base + int64(h%uint64(t.base/2+1))
+	return time.Duration(delay - delay%t.grid)
 }
 
 // scramble is the finalizer of splitmix64: it turns counters into noise.

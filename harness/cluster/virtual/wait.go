@@ -7,14 +7,14 @@ import (
 	"strconv"
 	"time"
 
-	"lockproof/harness/cluster/link"
+	"lockproof/harness/cluster/virtual/scheduler"
 )
 
 // waiting is what a connection waits for that has said WAIT or WAITAOF.
 type waiting struct {
 	offset int64 // of what it has written, as replicas count it
 	count  int   // of replicas that are to have it
-	plan   *link.Plan
+	plan   *scheduler.Timer
 	due    int64 // when it is told how many have it all the same; 0: never
 
 	// WAITAOF: they are to have it on their disks; and so is the node, if local is 1.
@@ -97,9 +97,9 @@ func waitTimeout(word string) (timeout int64, wrong string) {
 // block lets a connection wait, unless it has already what it waits for.
 func (n *Node) block(k *conn, w *waiting, timeout int64) (reply []byte) {
 	if n.satisfies(w) {
-		return n.tally(w)
+		return n.waitReply(w)
 	}
-	w.plan = n.agenda.New(func() { n.waited(k) })
+	w.plan = n.timer(func() { n.waitTimedOut(k) })
 	k.waits = w
 	if timeout > 0 {
 		w.due = n.now() + timeout*int64(time.Millisecond)
@@ -119,8 +119,8 @@ func (n *Node) satisfies(w *waiting) bool {
 	return n.synced(w) >= w.local && n.rep.keptBy(w.offset) >= w.count
 }
 
-// tally is the answer to WAIT or WAITAOF.
-func (n *Node) tally(w *waiting) []byte {
+// waitReply is the answer to WAIT or WAITAOF.
+func (n *Node) waitReply(w *waiting) []byte {
 	if !w.disks {
 		return integer(n.rep.acknowledgedBy(w.offset))
 	}
@@ -144,8 +144,8 @@ func (n *Node) awaitFsync() {
 	}
 }
 
-// waited answers a WAIT whose time is up.
-func (n *Node) waited(k *conn) {
+// waitTimedOut answers a WAIT whose time is up.
+func (n *Node) waitTimedOut(k *conn) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if w := k.waits; w != nil && n.conns[k] && !n.standsStill() && w.due > 0 && n.now() >= w.due {
@@ -165,9 +165,9 @@ func (n *Node) acknowledged() {
 }
 
 func (n *Node) answerWait(k *conn) {
-	k.Write(n.tally(k.waits))
+	k.Write(n.waitReply(k.waits))
 	n.stopWaiting(k)
-	n.rouse()
+	n.scheduleExecutor()
 }
 
 // stopWaiting forgets that a connection waits.

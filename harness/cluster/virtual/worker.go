@@ -11,6 +11,7 @@ import (
 	"lockproof/harness/client"
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/link"
+	"lockproof/harness/cluster/virtual/scheduler"
 )
 
 // worker is a client in goroutines of this process: what is a process of its
@@ -40,8 +41,8 @@ func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(c
 	if c.closed {
 		return nil, fmt.Errorf("spawn %s: the cluster is closed", setup.Name)
 	}
-	w := &worker{name: setup.Name, pauser: new(client.Pauser)}
-	w.Client, err = client.New(setup, client.Env{Dial: c.dialer(setup.Name), Now: c.Now, Pauser: w.pauser}, messages)
+	w := &worker{name: setup.Name, pauser: client.NewPauser(c.scheduler)}
+	w.Client, err = client.New(setup, client.Env{Dial: c.dialer(setup.Name), Now: c.Now, Scheduler: c.scheduler, Pauser: w.pauser}, messages)
 	if err != nil {
 		return nil, fmt.Errorf("spawn %s: %w", setup.Name, err)
 	}
@@ -77,10 +78,12 @@ func (c *Cluster) dialer(name string) func(ctx context.Context, network, addr st
 		if p == nil {
 			return nil, refused(addr, fmt.Errorf("%s has no link to it", name))
 		}
-		if err := c.Sleep(ctx, p.travel.dial()); err != nil {
+		number, after := p.travel.dial()
+		key := scheduler.Key{Class: scheduler.Arrival, A: p.order, B: number, C: -1}
+		if err := c.scheduler.Sleep(ctx, key, after); err != nil {
 			return nil, refused(addr, err)
 		}
-		conn, ok := p.open()
+		conn, ok := p.open(number)
 		if !ok {
 			return nil, refused(addr, errRefused{})
 		}
@@ -90,15 +93,19 @@ func (c *Cluster) dialer(name string) func(ctx context.Context, network, addr st
 
 // open makes a connection over the link, unless the node is down. A paused node
 // accepts it, as the kernel does for a stopped process.
-func (p *path) open() (net.Conn, bool) {
-	client, near := link.Pipe()
-	far, server := link.Pipe()
-	order := p.order*manyConnections + int(p.joined.Add(1))
-	if !p.node.serve(server, order) {
+func (p *path) open(number int) (net.Conn, bool) {
+	client, near := p.pipe(number)
+	far, server := p.pipe(number)
+	if !p.node.serve(server) {
 		return nil, false
 	}
 	p.Join(near, far)
 	return client, true
+}
+
+// pipe makes a half of a connection over the path.
+func (p *path) pipe(number int) (near, far net.Conn) {
+	return link.Pipe(p.node.scheduler, scheduler.Key{Class: scheduler.Arrival, A: p.order, B: number})
 }
 
 // errRefused is syscall.ECONNREFUSED in the words that it has on Linux: those of other

@@ -90,8 +90,7 @@ func parse(data []byte) (tree *ast.File, err error) {
 
 // Document is one document of a file.
 type Document struct {
-	Index int // among the file's documents, from 0
-	Body  ast.Node
+	Body ast.Node
 	// Value is a map[string]any, []any, a text, a number and so on, with aliases
 	// and merge keys in their place.
 	Value any
@@ -108,11 +107,11 @@ func Decode(tree *ast.File) (documents []Document, err *Error) {
 	if err := checkTree(tree); err != nil {
 		return nil, err
 	}
-	for i, doc := range tree.Docs {
+	for _, doc := range tree.Docs {
 		if doc.Body == nil {
 			continue
 		}
-		d := Document{Index: i, Body: doc.Body}
+		d := Document{Body: doc.Body}
 		if cause := yaml.NodeToValue(doc.Body, &d.Value); cause != nil {
 			return nil, syntax(cause)
 		}

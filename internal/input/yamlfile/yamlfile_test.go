@@ -136,8 +136,5 @@ func TestDocumentsOfCommentsHideNothing(t *testing.T) {
 		require.Equal(t, map[string]any{"b": uint64(2)}, found[1].Value, text)
 		line := 1 + strings.Count(text[:strings.Index(text, "b: 2")], "\n")
 		require.Equal(t, line, found[1].Body.GetToken().Position.Line, text)
-		changed, err := Put([]byte(strings.ReplaceAll(text, "\r", "")), Path{Document: found[1].Index, Steps: []any{"b"}}, 3, "")
-		require.NoError(t, err, text)
-		require.Equal(t, strings.ReplaceAll(strings.Replace(text, "b: 2", "b: 3", 1), "\r", ""), string(changed))
 	}
 }

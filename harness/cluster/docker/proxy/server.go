@@ -96,7 +96,7 @@ func answer[In, Out any](f func(In) (Out, error)) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(out) // who asked has gone
+		_ = json.NewEncoder(w).Encode(out) // the client disconnected
 	})
 }
 

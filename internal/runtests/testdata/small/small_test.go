@@ -21,7 +21,7 @@ func TestWantsRedis(t *testing.T) {
 	}
 }
 
-func TestWantsTime(t *testing.T) { needs.Length(t) }
+func TestWantsTime(t *testing.T) { needs.Long(t, "it is an example") }
 
 func TestWantsMore(t *testing.T) { needs.Check(t, needs.System, errors.New("it has no such thing")) }
 

@@ -1,0 +1,101 @@
+package checker
+
+import "slices"
+
+// obstacles tells which keys on the nodes are something that a client has to wait for.
+type blockingKeys struct {
+	*analysis
+	key    *keyed
+	leased map[text][]span // by token, when leases with it were held: some locks have one for all attempts
+	lapsed map[text]int64  // by token, when the last lease with it ran out, and nobody asked the lock for anything any more
+}
+
+func (a *analysis) obstacles(k *keyed) *blockingKeys {
+	o := &blockingKeys{analysis: a, key: k, leased: map[text][]span{}, lapsed: map[text]int64{}}
+	for _, l := range k.leases { // in the order of from
+		token := l.grant.keyToken
+		if token == 0 {
+			continue
+		}
+		o.leased[token] = merge(o.leased[token], span{l.from, l.until})
+		delete(o.lapsed, token)
+		if l.ended == atDeadline {
+			o.lapsed[token] = l.until
+		}
+	}
+	return o
+}
+
+// during gives the stretches of a client's wait for which too few nodes of its list were
+// both healthy for it and free of a key that it has to wait for.
+func (o *blockingKeys) during(w *waitPeriod) []span {
+	client := o.name(w.client)
+	nodes := map[string][]span{}
+	for _, node := range o.nodesOf(client) {
+		nodes[node] = o.reach().unhealthy(client, node)
+	}
+	for _, h := range o.key.tenures {
+		node := o.name(h.node)
+		if _, listed := nodes[node]; !listed || h.from >= w.until || h.until <= w.from {
+			continue
+		}
+		if there := o.excused(h); there.until > there.from {
+			nodes[node] = append(nodes[node], there)
+		}
+	}
+	var sets [][]span
+	for _, spans := range nodes {
+		sets = append(sets, spans)
+	}
+	return covered(o.blockingFor(client), sets)
+}
+
+// excused gives the part of a key's time on its node for which it is an obstacle that a lock
+// is not to blame for. That is all of it, if it is the key of a lease, which may outlive it
+// until it expires or its release arrives, or comes to a node that was paused only when the
+// lease has run out, which its holder did not release; or its owner is unknown; or its command
+// came too late for anybody to wait for it. If faults kept its owner from taking it back it is
+// one as long as they did: who was killed never can, and who is cut off can when the link is
+// healed. The key of an attempt that failed is none: to clear it away is the lock's own business.
+func (o *blockingKeys) excused(h *keyOwnership) span {
+	whole := span{h.from, h.until}
+	if h.owner == nobody || whole.meets(o.leased[h.token]) {
+		return whole
+	}
+	if end, lapsed := o.lapsed[h.token]; lapsed && h.from >= end {
+		return whole
+	}
+	if o.heldTooLong(h.owner, h.node, h.from) {
+		return whole
+	}
+	until := h.from
+	for _, f := range o.interferingFaults(h) {
+		until = max(until, f.possible().until)
+	}
+	return span{h.from, min(h.until, until)}
+}
+
+// duly reports whether an extension of a key is one that others have to put up with: its client
+// had the lease then, or a fault brought the command later.
+func (o *blockingKeys) duly(h *keyOwnership, t int64) bool {
+	then := span{t, t}
+	return then.meets(o.leased[h.token]) ||
+		slices.ContainsFunc(o.interferingFaults(h), func(f fault) bool { return then.meets([]span{f.possible()}) })
+}
+
+// interferingFaults gives the faults that may have kept the owner of a key from its node while
+// it was there.
+func (o *blockingKeys) interferingFaults(h *keyOwnership) []fault {
+	owner, node := o.name(h.owner), o.name(h.node)
+	reach, there := o.reach(), span{h.from, h.until}
+	var found []fault
+	for _, f := range o.faults {
+		between := f.target == owner+"-"+node && f.class.DisturbsLink() && !reach.far(f) && !reach.brief(f, there) && !f.dropsSetReply()
+		stopped := f.target == owner && f.class.StopsClient()
+		sick := f.target == node && f.class.StopsNode() && there.meets(reach.sick(f, owner))
+		if sick || (between || stopped) && there.meets([]span{f.possible()}) {
+			found = append(found, f)
+		}
+	}
+	return found
+}

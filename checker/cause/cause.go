@@ -1,0 +1,164 @@
+package cause
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Cause is what experiments have shown of one violation.
+type Cause struct {
+	Property string `json:"property"`
+	// Necessary are the smallest set of faults that was found, or where no fault is needed
+	// of steps, without each of which the property is not violated: "the pause of c1".
+	Necessary []string `json:"necessary,omitempty"`
+	// Kinds are the kinds of those faults, each once and sorted: "pause".
+	Kinds []string `json:"kinds,omitempty"`
+	// Rules are those of the lock that were off, and with which it is not violated.
+	Rules []string `json:"rules,omitempty"`
+	// PointOfNoReturn is the last time, in nanoseconds of the run, until which the faults
+	// may be ended for the violation not to occur; nil: not known.
+	PointOfNoReturn *int64 `json:"point_of_no_return,omitempty"`
+	// Experiments are the changes that were tried, each on all seeds.
+	Experiments []Experiment `json:"experiments,omitempty"`
+	// Violated of Seeds runs without any change violate the property.
+	Violated int `json:"violated"`
+	Seeds    int `json:"seeds"`
+	// NotFound says why no cause is named; "": one is.
+	NotFound string `json:"not_found,omitempty"`
+	// Virtual: the run was on real servers, and the cause is that of the same schedule in
+	// virtual time.
+	Virtual bool `json:"virtual,omitempty"`
+}
+
+// Experiment is one change, and how often the property was not violated with it.
+type Experiment struct {
+	Change string `json:"change"` // "without the pause of c1"
+	Averts int    `json:"averts"` // in how many of the seeds it is not violated
+	Seeds  int    `json:"seeds"`
+	// Holds: in all of them it was put to the test, and holds.
+	Holds bool `json:"holds,omitempty"`
+	// Rest: all that is not necessary was left out; it is still violated in the others.
+	Rest bool `json:"rest,omitempty"`
+	// Option: it is a setting of the client library.
+	Option bool `json:"option,omitempty"`
+}
+
+// String is the experiment in words: "without the pause of c1: holds, 5 of 5 seeds".
+func (e Experiment) String() string {
+	verdict := "not violated"
+	if e.Holds {
+		verdict = "holds"
+	}
+	return fmt.Sprintf("%s: %s, %d of %s", e.Change, verdict, e.Averts, seeds(e.Seeds))
+}
+
+func seeds(n int) string {
+	if n == 1 {
+		return "1 seed"
+	}
+	return fmt.Sprintf("%d seeds", n)
+}
+
+// Found reports whether a cause is named.
+func (c *Cause) Found() bool { return c != nil && c.NotFound == "" }
+
+// ID tells causes apart: by the kinds of the faults that are necessary, or what is
+// necessary where no fault is.
+func (c *Cause) ID() string {
+	switch {
+	case len(c.Kinds) > 0:
+		return strings.Join(c.Kinds, ", ")
+	case c.NotFound != "":
+		return "no cause found"
+	}
+	return "no fault"
+}
+
+// Sentence is the cause in one sentence, with the experiments that show it.
+func (c *Cause) Sentence() string {
+	if c.NotFound != "" {
+		return "cause not found: " + c.NotFound + c.marked()
+	}
+	var what []string
+	if len(c.Necessary) > 0 {
+		what = append(what, join(c.Necessary))
+	}
+	switch len(c.Rules) {
+	case 0:
+	case 1:
+		what = append(what, "the rule "+c.Rules[0]+", which is off")
+	default:
+		what = append(what, "the rules "+join(c.Rules)+", which are off")
+	}
+	sentence := "cause: " + strings.Join(what, ", with ")
+	if shown := c.shown(); len(shown) > 0 {
+		sentence += " (" + strings.Join(shown, "; ") + ")"
+	}
+	if c.PointOfNoReturn != nil {
+		sentence += fmt.Sprintf("; point of no return: %.3f s", time.Duration(*c.PointOfNoReturn).Seconds())
+	}
+	for _, e := range c.Experiments {
+		if e.Option && e.Averts == e.Seeds {
+			sentence += "; " + e.String()
+		}
+	}
+	return sentence + c.marked()
+}
+
+// shown are the experiments of a sentence, in brackets. Those that came out alike are one.
+func (c *Cause) shown() []string {
+	var shown []string
+	var without []Experiment
+	rest := ""
+	for _, e := range c.Experiments {
+		switch {
+		case e.Option:
+		case e.Rest:
+			rest = "the rest of the schedule can be left out"
+		default:
+			without = append(without, e)
+		}
+	}
+	alike := len(without) > 0
+	for _, e := range without {
+		alike = alike && e.Averts == without[0].Averts && e.Seeds == without[0].Seeds && e.Holds == without[0].Holds
+	}
+	switch {
+	case alike && len(c.Rules) == 0:
+		one := without[0]
+		one.Change = "without it"
+		if len(without) > 1 {
+			one.Change = "without any of them"
+		}
+		shown = append(shown, one.String())
+	default:
+		for _, e := range without {
+			shown = append(shown, e.String())
+		}
+	}
+	if c.Violated < c.Seeds {
+		shown = append(shown, fmt.Sprintf("with it violated, %d of %s", c.Violated, seeds(c.Seeds)))
+	}
+	if rest != "" {
+		shown = append(shown, rest)
+	}
+	return shown
+}
+
+func (c *Cause) marked() string {
+	if c.Virtual {
+		return " [the same schedule in virtual time]"
+	}
+	return ""
+}
+
+// join joins words as a sentence does.
+func join(words []string) string {
+	switch n := len(words); n {
+	case 0, 1:
+		return strings.Join(words, "")
+	default:
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	}
+}

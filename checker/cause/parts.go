@@ -1,0 +1,147 @@
+package cause
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockproof/scenarios"
+)
+
+// part is something that a scenario may do without.
+type part struct {
+	words string // "the pause of c1"
+	kind  string // of a fault; "" of a step that is none
+	step  int    // its place in the script; -1: it is elsewhere
+	// remove takes what is no step out of a copy of the scenario.
+	remove func(*scenarios.Scenario)
+}
+
+// faults lists the faults of a scenario: those of its script and of its schedule, and
+// which nodes are out of a client's reach or far from it.
+func faults(s *scenarios.Scenario) []part {
+	var all []part
+	for i, step := range s.Script {
+		if fault := step.Fault(); fault != nil && fault.Breaks() {
+			all = append(all, part{words: words(string(step.Verb), step.Targets), kind: string(step.Verb), step: i})
+		}
+		if len(step.Reaching) > 0 {
+			all = append(all, part{words: "the nodes out of reach of " + join(step.Targets), kind: "reach", step: -1,
+				remove: func(s *scenarios.Scenario) { s.Script[i].Reaching = nil }})
+		}
+	}
+	for i, random := range s.Nemesis {
+		all = append(all, part{words: "the drawn faults: " + string(random.Fault) + " of " + join(random.Candidates), kind: string(random.Fault), step: -1,
+			remove: func(s *scenarios.Scenario) { s.Nemesis[i].Count = -1 }})
+	}
+	for i, c := range s.Clients {
+		if len(c.Reach) > 0 {
+			all = append(all, part{words: "the nodes out of reach of " + c.Name, kind: "reach", step: -1,
+				remove: func(s *scenarios.Scenario) { s.Clients[i].Reach = nil }})
+		}
+		if len(c.FarNodes) > 0 {
+			all = append(all, part{words: "the nodes far from " + c.Name, kind: "far", step: -1,
+				remove: func(s *scenarios.Scenario) { s.Clients[i].FarNodes = nil }})
+		}
+	}
+	return numbered(all)
+}
+
+// steps lists what clients do, but for acquires: without those nobody asks for the lock.
+func steps(s *scenarios.Scenario) []part {
+	var all []part
+	for i, step := range s.Script {
+		switch step.Verb {
+		case scenarios.VerbExtend, scenarios.VerbRelease, scenarios.VerbWatch, scenarios.VerbCancel, scenarios.VerbWrite:
+			all = append(all, part{words: words(string(step.Verb), step.Targets), step: i})
+		}
+	}
+	return numbered(all)
+}
+
+func words(verb string, targets []string) string { return "the " + verb + " of " + join(targets) }
+
+// numbered tells parts apart that read alike.
+func numbered(parts []part) []part {
+	times, seen := map[string]int{}, map[string]int{}
+	for _, p := range parts {
+		times[p.words]++
+	}
+	for i := range parts {
+		w := parts[i].words
+		if times[w] > 1 {
+			seen[w]++
+			parts[i].words = fmt.Sprintf("%s (%d. of %d)", w, seen[w], times[w])
+		}
+	}
+	return parts
+}
+
+// without gives a copy of a scenario that lacks some parts.
+func without(s *scenarios.Scenario, parts []part) *scenarios.Scenario {
+	c := *s
+	c.Script, c.Nemesis, c.Clients = slices.Clone(s.Script), slices.Clone(s.Nemesis), slices.Clone(s.Clients)
+	gone := map[int]bool{}
+	for _, p := range parts {
+		if p.step >= 0 {
+			gone[p.step] = true
+		} else {
+			p.remove(&c)
+		}
+	}
+	c.Nemesis = slices.DeleteFunc(c.Nemesis, func(r scenarios.Random) bool { return r.Count < 0 })
+	c.Script = withoutSteps(c.Script, gone)
+	return &c
+}
+
+// withoutSteps leaves steps out, and with a fault the later steps that only end it.
+func withoutSteps(script []scenarios.Step, gone map[int]bool) []scenarios.Step {
+	var kept []scenarios.Step
+	ended := map[string]int{} // by kind that ends and target: how many such faults are left out and not ended
+	for i, step := range script {
+		fault := step.Fault()
+		switch {
+		case gone[i]:
+			if fault != nil && fault.EndedBy != "" && step.For.IsZero() && step.After.IsZero() {
+				for _, target := range step.Targets {
+					ended[string(fault.EndedBy)+" "+target]++
+				}
+			}
+			continue
+		case fault != nil && !fault.Breaks():
+			step.Targets = slices.DeleteFunc(slices.Clone(step.Targets), func(target string) bool {
+				key := string(step.Verb) + " " + target
+				if ended[key] == 0 {
+					return false
+				}
+				ended[key]--
+				return true
+			})
+			if len(step.Targets) == 0 {
+				continue
+			}
+		}
+		kept = append(kept, step)
+	}
+	return kept
+}
+
+// kinds gives the kinds of some parts, each once.
+func kinds(parts []part) []string {
+	var all []string
+	for _, p := range parts {
+		if p.kind != "" && !slices.Contains(all, p.kind) {
+			all = append(all, p.kind)
+		}
+	}
+	slices.SortFunc(all, strings.Compare)
+	return all
+}
+
+func wordsOf(parts []part) []string {
+	var all []string
+	for _, p := range parts {
+		all = append(all, p.words)
+	}
+	return all
+}

@@ -1,0 +1,123 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+)
+
+// claim is a client's attempt on a key or its lease.
+type claim struct {
+	span
+	client  name
+	attempt bool
+}
+
+// contended counts the acquires that overlap another client's acquire, lease, or
+// key on a node: a holder that is gone leaves keys that still contend.
+func (k *keyed) contended() int {
+	claims := k.claims(true)
+	met := make([]bool, len(claims))
+	meetEarlier(claims, met)
+	meetLater(claims, met)
+	n := 0
+	for i, c := range claims {
+		if c.attempt && met[i] {
+			n++
+		}
+	}
+	return n
+}
+
+// claims gives all claims on a key in the order of their beginnings; with the
+// keys on the nodes, if that is asked for. Each kind is in that order already,
+// but for tenures that a look found late.
+func (k *keyed) claims(onNodes bool) []claim {
+	asking, holding := make([]claim, len(k.acquires)), make([]claim, len(k.leases), len(k.leases)+len(k.tenures))
+	for i, o := range k.acquires {
+		asking[i] = claim{span{o.asked, o.done}, o.process, true}
+	}
+	for i, l := range k.leases {
+		holding[i] = claim{span{l.from, l.until}, l.client, false}
+	}
+	for _, h := range k.tenures {
+		if onNodes && h.owner != nobody {
+			holding = append(holding, claim{span{h.from, h.until}, h.owner, false})
+		}
+	}
+	return interleave(inOrderOfFrom(asking), inOrderOfFrom(holding))
+}
+
+func earlier(a, b claim) int { return cmp.Compare(a.from, b.from) }
+
+func inOrderOfFrom(claims []claim) []claim {
+	if !slices.IsSortedFunc(claims, earlier) {
+		slices.SortStableFunc(claims, earlier)
+	}
+	return claims
+}
+
+// interleave merges two ordered lists; of claims that begin at once those of the
+// first come first.
+func interleave(first, second []claim) []claim {
+	if len(second) == 0 {
+		return first
+	}
+	merged := make([]claim, 0, len(first)+len(second))
+	for len(first) > 0 && len(second) > 0 {
+		if earlier(first[0], second[0]) <= 0 {
+			merged, first = append(merged, first[0]), first[1:]
+		} else {
+			merged, second = append(merged, second[0]), second[1:]
+		}
+	}
+	return append(append(merged, first...), second...)
+}
+
+// longestClaims are, of some claims, the one that lasts longest and the longest of any
+// other client.
+type longestClaims struct{ first, second claim }
+
+// with gives the leaders when another claim comes.
+func (l longestClaims) with(c claim) longestClaims {
+	switch {
+	case c.client == l.first.client:
+		l.first.until = max(l.first.until, c.until)
+	case c.until > l.first.until:
+		l.first, l.second = c, l.first
+	case c.until > l.second.until:
+		l.second = c
+	}
+	return l
+}
+
+// besides gives until when the longest claim of any client but this one lasts.
+func (l longestClaims) besides(client name) int64 {
+	if l.first.client == client {
+		return l.second.until
+	}
+	return l.first.until
+}
+
+// noClaims are those of no claims.
+var noClaims = longestClaims{claim{span: span{until: -never}}, claim{span: span{until: -never}}}
+
+// meetEarlier marks the claims that begin during an earlier one of another
+// client.
+func meetEarlier(claims []claim, met []bool) {
+	so := noClaims
+	for i, c := range claims {
+		met[i] = met[i] || so.besides(c.client) > c.from
+		so = so.with(c)
+	}
+}
+
+// meetLater marks the claims during which the next claim of another client begins.
+func meetLater(claims []claim, met []bool) {
+	next := len(claims) // the nearest later claim of another client than claims[i]
+	for i := len(claims) - 2; i >= 0; i-- {
+		if claims[i+1].client != claims[i].client {
+			next = i + 1
+		}
+		met[i] = met[i] || next < len(claims) && claims[next].from < claims[i].until
+	}
+}

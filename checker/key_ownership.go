@@ -1,0 +1,362 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+
+	"lockproof/harness/history"
+)
+
+// What ends a tenure.
+const (
+	TenureDeleted   = "deleted"            // by its owner
+	TenureExpired   = "expired"            // its time to live ran out on the node's clock
+	TenureForgotten = "forgotten"          // the node came back without it
+	TenureFlushed   = "flushed"            // an operator removed every key
+	TenureEvicted   = "evicted"            // the node made room for other data
+	TenureRemoved   = "removed by another" // by the command of another client
+	TenureResynced  = "resynced"           // the replica took over the state of a master that had lost it
+	TenureVanished  = "vanished"           // nothing in the history explains it: an eviction, say
+	TenureOpen      = "open"               // the history ended first
+)
+
+// ownershipEnd is what ends a tenure, as it is kept.
+type ownershipEnd uint8
+
+const (
+	deleted ownershipEnd = iota
+	expired
+	forgotten
+	flushed
+	evicted
+	removed
+	resynced
+	vanished
+	stillOpen
+)
+
+func (l ownershipEnd) String() string {
+	return [...]string{TenureDeleted, TenureExpired, TenureForgotten, TenureFlushed, TenureEvicted, TenureRemoved,
+		TenureResynced, TenureVanished, TenureOpen}[l]
+}
+
+// keyOwnership is a Tenure as it is kept, with what facts tell of it.
+// Like an operation, it holds no pointers.
+type keyOwnership struct {
+	from, until int64
+	expires     int64 // when it runs out on the true clock, or never
+	node, key   name
+	owner       name
+	by          name // the client whose command ended it
+	token       text
+	set         int32 // the event that showed it first: the reply to the SET, or a look
+	ender       int32 // the event that ended it; -1 where no event did
+	ended       ownershipEnd
+}
+
+// prolongation is one extension of a key on its node.
+type prolongation struct {
+	time   int64
+	client name
+	event  int
+}
+
+// precision is how far a key's end on a node may be from where the reply to its
+// SET puts it: the node samples its clock before it answers, in milliseconds.
+const precision = 2_000_000
+
+// place is a key on a node.
+type place struct{ node, key name }
+
+// timeline follows all keys on all nodes through a history.
+type timeline struct {
+	record *record
+	links  map[string]link
+	now    map[place]*keyOwnership
+	down   map[name]int // node to the event that last brought it down, until a look shows what it has kept
+	full   map[name]int // node to the event that last filled its memory
+	// unanswered is the last delete that reached a place and has no reply yet:
+	// its client may be gone, but the node carried it out all the same.
+	unanswered map[place]executedDelete
+	pending    pendingSets
+	looks      []look                  // of the present instant
+	last       map[place]*keyOwnership // the latest at each place, alive or not
+}
+
+// link is a client's way to a node.
+type link struct {
+	client, node name
+	server       bool // the node is a server of this run
+}
+
+// executedDelete is a delete at a node.
+type executedDelete struct {
+	client name
+	token  string
+	time   int64
+	event  int
+}
+
+// readTimeline follows the events. In virtual time a fault and the looks before
+// and after it may share an instant; the looks come last in it, so that what
+// they find gone has its cause.
+func readTimeline(r *record) error {
+	t := &timeline{
+		record: r, links: map[string]link{}, now: map[place]*keyOwnership{}, last: map[place]*keyOwnership{},
+		down: map[name]int{}, full: map[name]int{}, unanswered: map[place]executedDelete{}, pending: pendingSets{},
+	}
+	err := r.visit(func(i int, e *history.Event) bool {
+		if len(t.looks) > 0 && e.Time > t.looks[0].time {
+			t.lookAround()
+		}
+		t.follow(i, e)
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	t.lookAround()
+	for _, h := range t.now {
+		if h.expires <= r.end {
+			t.close(h, h.expires, expired, -1)
+			continue
+		}
+		t.close(h, r.end, stillOpen, -1)
+	}
+	return nil
+}
+
+// follow takes the next event.
+func (t *timeline) follow(i int, e *history.Event) {
+	switch {
+	case e.Type == history.TypeCommand && e.Command != nil:
+		t.command(i, e)
+	case e.Type == history.TypeReply && e.Command != nil:
+		t.reply(i, e)
+	case e.Type == history.TypeFault:
+		t.fault(i, e)
+	case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
+		t.looks = append(t.looks, look{i, e.Time, t.record.names.of(e.Process), e.Node})
+	}
+}
+
+// link takes a link's name apart; false if it is none.
+func (t *timeline) link(process string) (link, bool) {
+	l, known := t.links[process]
+	if known {
+		return l, true
+	}
+	client, node, isLink := strings.Cut(process, ">")
+	if !isLink {
+		return link{}, false
+	}
+	names := &t.record.names
+	l = link{names.of(client), names.of(node), slices.Contains(t.record.header.Servers(), node)}
+	t.links[strings.Clone(process)] = l
+	return l, true
+}
+
+// command notes what changes a key and has reached a node.
+func (t *timeline) command(i int, e *history.Event) {
+	l, isLink := t.link(e.Process)
+	if !isLink || !l.server {
+		return
+	}
+	switch e.Command.Effect {
+	case history.EffectSet, history.EffectExtend:
+		t.pending.add(i, e, l, t.place(l, e))
+	case history.EffectDelete:
+		t.unanswered[t.place(l, e)] = executedDelete{l.client, strings.Clone(e.Command.Token), e.Time, i}
+	}
+}
+
+func (t *timeline) place(l link, e *history.Event) place {
+	return place{l.node, t.record.names.of(e.Command.Key)}
+}
+
+// alive gives the key's present owner at a node, having let it expire first.
+func (t *timeline) alive(p place, now int64) *keyOwnership {
+	h := t.now[p]
+	if h != nil && h.expires <= now {
+		t.close(h, h.expires, expired, -1)
+		return nil
+	}
+	return h
+}
+
+func (t *timeline) close(h *keyOwnership, now int64, why ownershipEnd, ender int) {
+	h.until, h.ended, h.ender = max(now, h.from), why, int32(ender)
+	delete(t.now, place{h.node, h.key})
+}
+
+func (t *timeline) open(p place, now int64, token string, owner name, event int) *keyOwnership {
+	h := t.record.held.add()
+	*h = keyOwnership{
+		from: now, expires: never, node: p.node, key: p.key, owner: owner, token: t.record.texts.of(token),
+		set: int32(event), ender: -1,
+	}
+	t.now[p], t.last[p] = h, h
+	k := t.record.key(p.key)
+	k.tenures = append(k.tenures, h)
+	return h
+}
+
+// ttl sets when a holding runs out on its node's clock, as event i has it.
+func (t *timeline) ttl(i int, h *keyOwnership, now, d int64) {
+	h.expires = never
+	if d > 0 {
+		h.expires = t.record.clocks.wall[h.node].when(d, now, i)
+	}
+}
+
+// reply follows a command that was answered, if it took effect.
+func (t *timeline) reply(i int, e *history.Event) {
+	l, isLink := t.link(e.Process)
+	if !isLink || !l.server || e.Command.Effect == "" {
+		return
+	}
+	p := t.place(l, e)
+	switch e.Command.Effect {
+	case history.EffectDelete:
+		delete(t.unanswered, p)
+	case history.EffectExtend:
+		t.pending.remove(e, l, p)
+	case history.EffectSet:
+		t.pending.remove(e, l, p)
+		if !e.Command.Done {
+			t.refused(e, p)
+		}
+	}
+	if !e.Command.Done {
+		return
+	}
+	h := t.alive(p, e.Time)
+	switch e.Command.Effect {
+	case history.EffectSet:
+		t.set(i, e, l.client, p, h)
+	case history.EffectExtend:
+		if h != nil {
+			t.ttl(i, h, e.Time, t.given(p.node, e))
+			t.record.prolonged[h] = append(t.record.prolonged[h], prolongation{e.Time, l.client, i})
+		}
+	case history.EffectDelete:
+		if h != nil {
+			t.remove(executedDelete{l.client, e.Command.Token, e.Time, i}, h)
+		}
+	}
+}
+
+// set follows a SET that took the key. If we thought it taken, its owner is
+// gone in a way that no reply told.
+func (t *timeline) set(i int, e *history.Event, client name, p place, before *keyOwnership) {
+	if before != nil {
+		if t.record.text(before.token) == e.Command.Token {
+			// The owner's own token was there already. A SET that is answered OK has set it again.
+			if e.Command.Name == "SET" && e.Command.Reply == "OK" {
+				t.ttl(i, before, e.Time, t.given(p.node, e))
+			}
+			return
+		}
+		t.gone(i, e.Time, before)
+	}
+	h := t.open(p, e.Time, e.Command.Token, client, i)
+	t.ttl(i, h, e.Time, t.given(p.node, e))
+}
+
+// given is the time to live that a command sets on its node; 0: none.
+func (t *timeline) given(node name, e *history.Event) int64 {
+	if e.Command.ExpiresAt == 0 {
+		return e.Command.Expiry
+	}
+	client, _, _ := strings.Cut(e.Process, ">")
+	t.record.moments[node], t.record.moments[t.record.names.of(client)] = true, true
+	return max(e.Command.ExpiresAt-t.record.clocks.wall[node].at(e.Time), 1)
+}
+
+// remove follows a delete, by the owner or by somebody else.
+func (t *timeline) remove(d executedDelete, h *keyOwnership) {
+	h.by = d.client
+	why := deleted
+	if d.client != h.owner || d.token != "" && d.token != t.record.text(h.token) {
+		why = removed
+	}
+	t.close(h, d.time, why, d.event)
+}
+
+// gone ends a holding that turned out to be gone.
+func (t *timeline) gone(i int, now int64, h *keyOwnership) {
+	down, fell := t.down[h.node]
+	full, filled := t.full[h.node]
+	deletion, sent := t.unanswered[place{h.node, h.key}]
+	switch {
+	case fell && t.record.event(down).time >= h.from:
+		t.close(h, t.record.event(down).time, forgotten, down)
+	case sent && t.couldDelete(deletion, h):
+		t.remove(deletion, h)
+	case h.expires-now <= precision:
+		t.close(h, now, expired, -1)
+	case filled && t.record.event(full).time >= h.from:
+		t.close(h, t.record.event(full).time, evicted, full)
+	case t.masterFell(h):
+		t.close(h, now, resynced, t.down[t.master(h.node)])
+	default:
+		t.close(h, now, vanished, i)
+	}
+}
+
+// master gives a replica's master.
+func (t *timeline) master(replica name) name {
+	return t.record.names.of(t.record.header.Replicas[t.record.name(replica)])
+}
+
+// masterFell reports whether a replica's master went down while the key was on
+// the replica.
+func (t *timeline) masterFell(h *keyOwnership) bool {
+	_, replica := t.record.header.Replicas[t.record.name(h.node)]
+	down, fell := t.down[t.master(h.node)]
+	return replica && fell && t.record.event(down).time >= h.from
+}
+
+// couldDelete reports whether a delete may have ended a holding: it came while
+// the key was there, and names no other token (a compare-and-delete does).
+func (t *timeline) couldDelete(d executedDelete, h *keyOwnership) bool {
+	return d.time >= h.from && (d.token == "" || d.token == t.record.text(h.token))
+}
+
+// fault follows crashes, flushes and full memories.
+func (t *timeline) fault(i int, e *history.Event) {
+	if e.Fault.Phase == history.PhaseEnd {
+		return
+	}
+	for _, target := range e.Fault.Targets {
+		node := t.record.names.of(target)
+		switch e.Fault.Class {
+		case history.NodeDown:
+			t.down[node] = i
+		case history.NodeMemory:
+			t.full[node] = i
+		case history.NodeForgets:
+			only := e.Fault.Requested["key"] // "": every key
+			for _, k := range t.record.keys {
+				if only != "" && t.record.name(k.key) != only {
+					continue
+				}
+				if h := t.alive(place{node, k.key}, e.Time); h != nil {
+					t.close(h, e.Time, flushed, i)
+				}
+			}
+		}
+	}
+}
+
+// owner gives the client that used a token last, if any did.
+func (t *timeline) owner(used string) name {
+	var owner name
+	token := t.record.texts.find(used)
+	for h := range t.record.held.all() {
+		if h.token == token {
+			owner = h.owner
+		}
+	}
+	return owner
+}

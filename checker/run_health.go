@@ -1,0 +1,62 @@
+package checker
+
+import (
+	"fmt"
+
+	"lockproof/checker/traffic"
+	"lockproof/harness/history"
+)
+
+// runHealth tells how far the times of a run, and its end, can be believed.
+type runHealth struct{ *record }
+
+// judge takes back what a run cannot show: every verdict if the harness was
+// held up, for its times are then not what they seem, and every "holds" if the
+// history was cut short or a node was not what a Redis server is. A violation stands
+// there.
+func (t runHealth) judge(result *Result) {
+	if what := t.stalled(); what != "" && t.matters(*result) {
+		result.undecide(Stalled, "%s", what)
+		return
+	}
+	if result.Verdict == history.Holds && !t.finished {
+		result.undecide(Unfinished, "the history has no end line, and stops at %s", formatTime(t.end))
+	}
+	if f := t.traffic.About(traffic.Cluster); f != nil && result.Verdict == history.Holds {
+		result.undecide(Contradicted, "%s", f)
+	}
+}
+
+// matters reports whether anybody looks at a result: it is a verdict, or the
+// scenario expects something of its property.
+func (t runHealth) matters(result Result) bool {
+	_, expected := t.header.Expect[result.Property]
+	return expected || result.Verdict != history.Inconclusive
+}
+
+// stalled names the worst stall that spoils the run, if one does.
+func (t runHealth) stalled() string {
+	if !t.header.RealTime || t.header.StallLimit <= 0 {
+		return ""
+	}
+	var worst keptEvent
+	for e := range t.kept.all() {
+		if e.late > worst.late && t.unexplainedStall(e) >= t.header.StallLimit {
+			worst = *e
+		}
+	}
+	if worst.late == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s was held up for %s at %s", worst.process, formatDuration(worst.late), formatTime(worst.time))
+}
+
+// unexplainedStall is how much of a stall no pause of that process explains: a process that
+// was paused cannot tell the pause from a stall when it wakes, but a pause excuses
+// no more than it lasted.
+func (t runHealth) unexplainedStall(stall *keptEvent) (left int64) {
+	for _, s := range (span{stall.time - stall.late, stall.time}).without(t.faults.paused(stall.process)) {
+		left += s.length()
+	}
+	return left
+}

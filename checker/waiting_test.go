@@ -1,0 +1,164 @@
+package checker
+
+import (
+	"testing"
+
+	"lockproof/harness/history"
+)
+
+// asksAgain has a client ask for a moment and be refused, every so often.
+func (s *story) asksAgain(client string, from, until, every int64) {
+	for t := from; t < until; t += every {
+		s.attempt(client, t, t+1, history.TypeFail)
+	}
+}
+
+// extendsUntil has a client extend its lease, each time so long after the last one.
+func (s *story) extendsUntil(client string, lease int, until, every, validity int64) {
+	for t := every; t < until; t += every {
+		s.extend(client, lease, t, t+1, validity)
+	}
+}
+
+// leftBehind is an attempt of c1 that fails while a fault is on, and whose keys stay for a TTL.
+func (s *story) leftBehind(kind string, until int64) {
+	links := []string{"c1-n1", "c1-n2", "c1-n3"}
+	s.lasting(0, until, kind, links...)
+	s.sets(1, "c1", "c1.1", 1000, "n1", "n2", "n3")
+	s.attempt("c1", 0, 50, history.TypeFail)
+}
+
+// Whoever keeps asking waits, whatever it does between two attempts; and what excuses a wait
+// excuses it only while it is there.
+func TestWaiting(t *testing.T) {
+	const df, ft = DeadlockFreedom, FaultTolerance
+	tests := []struct {
+		name              string
+		tell              func(*story)
+		property, verdict string
+	}{
+		{"a waiter asks anew each 0.2 TTL while the holder extends without end", func(s *story) {
+			s.header.Bounds.Tenure = 4000 * ms
+			s.extendsUntil("c1", s.grant("c1", 0, 1, 900), 8000, 500, 900)
+			s.asksAgain("c2", 2, 8000, 200)
+		}, df, history.Violated},
+		{"extensions that come after the deadline go on with the tenure", func(s *story) {
+			s.header.Bounds.Tenure = 4000 * ms
+			s.extendsUntil("c1", s.grant("c1", 0, 1, 900), 8000, 905, 900)
+			s.asksAgain("c2", 2, 8000, 200)
+		}, df, history.Violated},
+		{"a tenure up to the bound is none too long", func(s *story) {
+			s.header.Bounds.Tenure = 9000 * ms
+			s.extendsUntil("c1", s.grant("c1", 0, 1, 900), 8000, 500, 900)
+			s.asksAgain("c2", 2, 8000, 200)
+			s.grant("c2", 8500, 8600, 900)
+		}, df, history.Holds},
+		{"who is granted the lock anew has not kept it", func(s *story) {
+			s.header.Bounds.Tenure = 4000 * ms
+			for from := int64(0); from < 8000; from += 1000 {
+				s.grant("c1", from, from+1, 950)
+			}
+			s.asksAgain("c2", 2, 8000, 200)
+			s.grant("c2", 8000, 8005, 900)
+		}, df, history.Holds},
+		{"pauses of 0.6 TTL between refusals are part of the wait: deadlock freedom", func(s *story) {
+			s.grant("c2", 0, 1, 100)
+			s.asksAgain("c2", 500, 8000, 600)
+		}, df, history.Violated},
+		{"pauses of 0.6 TTL between refusals are part of the wait: fault tolerance", func(s *story) {
+			s.grant("c2", 0, 1, 100)
+			s.asksAgain("c2", 500, 8000, 600)
+		}, ft, history.Violated},
+		{"who asked three times and paused for long has not waited", func(s *story) {
+			s.grant("c2", 0, 1, 100)
+			s.asksAgain("c2", 500, 2300, 600)
+			s.grant("c2", 2400, 2401, 100)
+		}, ft, history.Holds},
+		{"a message that was held for 0.1 TTL excuses no orphan afterwards", func(s *story) {
+			s.leftBehind("hold", 100)
+			s.asksAgain("c2", 200, 1000, 50)
+			s.grant("c2", 1005, 1006, 900)
+		}, ft, history.Violated},
+		{"one that is held for as long as the orphan is there excuses it", func(s *story) {
+			s.leftBehind("hold", 1000)
+			s.asksAgain("c2", 200, 1000, 50)
+			s.grant("c2", 1005, 1006, 900)
+		}, ft, history.Holds},
+		{"a client's clock at a tenth makes all that it times take ten times as long", func(s *story) {
+			s.clock(0, "c2", 0, 0.1, false)
+			s.grant("c2", 1, 4000, 100)
+		}, ft, history.Inconclusive},
+		{"but no longer than that", func(s *story) {
+			s.clock(0, "c2", 0, 0.1, false)
+			s.grant("c2", 1, 5100, 100)
+		}, ft, history.Violated},
+		{"a clock within the drift excuses no wait", func(s *story) {
+			s.clock(0, "c2", 0, 0.995, false)
+			s.grant("c2", 1, 600, 100)
+		}, ft, history.Violated},
+		{"what was tested only before a wait in vain was not put to the test", func(s *story) {
+			s.grant("c2", 0, 1, 100)
+			s.lasting(300, 9000, "pause", "n1", "n2", "n3")
+			s.attempt("c2", 500, 8500, history.TypeFail)
+		}, ft, history.Inconclusive},
+		{"a client waits for a majority of its own nodes", func(s *story) {
+			s.header.ConfiguredNodes = map[string][]string{"c1": {"n1", "n2", "n3"}}
+			s.lasting(0, 3000, "pause", "n1", "n2")
+			s.attempt("c1", 10, 2500, history.TypeFail)
+			s.grant("c1", 3010, 3011, 900)
+		}, ft, history.Holds},
+		{"two of five paused nodes excuse nobody who has them all", func(s *story) {
+			s.lasting(0, 3000, "pause", "n1", "n2")
+			s.attempt("c1", 10, 2500, history.TypeFail)
+			s.grant("c1", 3010, 3011, 900)
+		}, ft, history.Violated},
+		{"a client's own TTL of five times the scenario's is waited for", func(s *story) {
+			s.ofADeadClient(5000)
+		}, df, history.Holds},
+		{"a key that stays for longer than its client's TTL is not", func(s *story) {
+			s.ofADeadClient(0)
+		}, df, history.Violated},
+		{"an extension by who has no lease any more puts no wait off", func(s *story) {
+			s.header.ClientTTLs = map[string]int64{"c1": 3000 * ms}
+			id := s.grant("c1", 0, 10, 900)
+			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.add(500, history.Event{Process: "c1", Type: history.TypeLost, Lease: id})
+			for t := int64(900); t < 6000; t += 500 {
+				s.extends(t, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			}
+			s.attempt("c2", 600, 6900, history.TypeFail)
+			s.grant("c2", 7000, 7010, 900)
+		}, df, history.Violated},
+		{"leases that are over as they begin are no evidence: fault tolerance", worthless, ft, history.Inconclusive},
+		{"leases that are over as they begin are no evidence: deadlock freedom", worthless, df, history.Inconclusive},
+		{"leases that are over as they begin are no evidence: mutual exclusion", worthless, MutualExclusion, history.Inconclusive},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := tale()
+			tt.tell(s)
+			s.requireVerdict(t, tt.property, tt.verdict, "")
+		})
+	}
+}
+
+// worthless grants are leases with no validity left.
+func worthless(s *story) {
+	s.header.Bounds.Free, s.header.Bounds.Grant = 1500*ms, 500*ms
+	for t := int64(0); t < 400; t += 20 {
+		s.grant("c1", t, t+1, 0)
+		s.grant("c2", t+10, t+11, 0)
+	}
+}
+
+// ofADeadClient has c2 wait for the key of c1, which is killed; c1's own TTL is so long, or
+// that of the scenario.
+func (s *story) ofADeadClient(ttl int64) {
+	if ttl > 0 {
+		s.header.ClientTTLs = map[string]int64{"c1": ttl * ms}
+	}
+	s.grant("c1", 0, 10, 4900)
+	s.sets(5, "c1", "c1.1", 5000, "n1", "n2", "n3")
+	s.instant(20, "kill", "c1")
+	s.grant("c2", 30, 5020, 900)
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"lockproof/harness/external"
+	"lockproof/harness/locks"
+	"lockproof/harness/suite"
+)
+
+// useWorker makes a program of the user's the lock under test.
+func useWorker(ctx context.Context, o *suite.Options, line string) error {
+	switch {
+	case o.Lock != "":
+		return usage("--lock %s and --worker %s: give one of them", o.Lock, line)
+	case o.Cluster == suite.Virtual:
+		return usage("--worker %s: a program's clients are processes of this machine, in real time: give it with --on local or "+
+			"--on docker", line)
+	}
+	command, err := external.Split(line)
+	if err != nil {
+		return usage("--worker: %w", err)
+	}
+	kind, err := external.Kind(ctx, command)
+	if err != nil {
+		return usage("--worker: %w", err)
+	}
+	locks.Register(kind)
+	o.Lock, o.Worker = kind.Name, command
+	return nil
+}
+
+// preflight has the lock of a program taken and given back with nothing in its way, before any row: what fails there is
+// the program's mistake, and would be judged in every row.
+func (p *program) preflight(ctx context.Context, o suite.Options) error {
+	kind, err := locks.Find(o.Lock)
+	if err != nil {
+		return usage("%w", err)
+	}
+	ctx, stop := p.interruptible(ctx)
+	defer stop()
+	o.Out, o.Notices = "", p.err
+	nodes := suite.PreflightNodes
+	if kind.SingleNode {
+		nodes = 1
+	}
+	_, err = suite.Preflight(ctx, o, nodes, kind.Extends, func(ctx context.Context, j suite.Job, o suite.Options) (suite.Result, error) {
+		done, err := p.suite(ctx, []suite.Job{j}, o, func(suite.Result) {})
+		if err != nil || len(done) == 0 {
+			return suite.Result{}, errors.Join(err, ctx.Err())
+		}
+		return done[0], nil
+	})
+	switch {
+	case ctx.Err() != nil:
+		return failed(err)
+	case err != nil:
+		return usage("--worker, before any row: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+	"lockproof/harness/suite"
+)
+
+// What fails with nothing in its way is bad usage, and told with the lock's own words.
+func TestPreflight(t *testing.T) {
+	granted := history.Event{Op: history.OpAcquire, Type: history.TypeOK}
+	for _, c := range []struct {
+		name, lock string
+		done       suite.Result
+		nodes      int
+		err        string
+	}{
+		{"a lock on one server that works", "single", suite.Result{Events: []history.Event{granted}}, 1, ""},
+		{"a lock on five servers that works", "redlock", suite.Result{Events: []history.Event{granted}}, 5, ""},
+		{"an exception in acquire", "single",
+			suite.Result{Events: []history.Event{{Op: history.OpAcquire, Type: history.TypeFail, Error: "NameError (my.py:7)"}}}, 1,
+			"--worker, before any row: the lock was not granted, with nothing in its way and nobody else: NameError (my.py:7)"},
+		{"a program that dies", "single", suite.Result{Failure: "exit status 1"}, 1,
+			"--worker, before any row: the lock fails with nothing in its way: exit status 1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := fake(nil)
+			p.suite = func(_ context.Context, jobs []suite.Job, o suite.Options, _ func(suite.Result)) ([]suite.Result, error) {
+				require.Len(t, jobs[0].Scenario.Nodes, c.nodes)
+				require.True(t, o.Events)
+				return []suite.Result{c.done}, nil
+			}
+			err := p.preflight(context.Background(), suite.Options{Cluster: suite.Local, Lock: c.lock})
+			if c.err == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, c.err)
+			var ended *exit
+			require.ErrorAs(t, err, &ended)
+			require.Equal(t, exitUsage, ended.code)
+		})
+	}
+}

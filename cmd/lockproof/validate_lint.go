@@ -1,0 +1,81 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"strings"
+
+	"lockproof/reports"
+	"lockproof/validate/deploy"
+)
+
+// lintTrials are the trials of each crash of a linted server.
+const lintTrials = 3
+
+// lint judges each deployment that directories hold, one line a finding.
+func (p *program) lint(ctx context.Context, v validation, given func(string) bool) error {
+	v.format = cmp.Or(v.format, "text")
+	var all []*reports.Validation
+	worst, judged := 0, 0
+	for _, arg := range v.files {
+		groups := [][]string{{arg}}
+		if isFolder(arg) {
+			var err error
+			if groups, err = deploy.Group(arg); err != nil {
+				return usage("%s: %w", arg, err)
+			}
+		}
+		for _, files := range groups {
+			answers, err := p.lintGroup(ctx, v, files, given)
+			if err != nil {
+				return err
+			}
+			for _, a := range answers {
+				worst = worse(worst, a.ExitCode)
+			}
+			judged += len(answers)
+			all = append(all, answers...)
+		}
+	}
+	if judged == 0 {
+		return usage("%s: no deployment of a Redis or Valkey is here; %s", strings.Join(v.files, ", "), deploy.Wanted)
+	}
+	p.printResult(func(w io.Writer) error { return reports.WriteFindings(w, v.format, all) })
+	return exitError(worst, nil)
+}
+
+// worse is the exit code of two that outranks the other: 1 outranks 3 outranks 4.
+func worse(a, b int) int {
+	for _, code := range []int{reports.ExitDiffers, reports.ExitFailed, reports.ExitInDoubt} {
+		if a == code || b == code {
+			return code
+		}
+	}
+	return 0
+}
+
+// lintGroup judges each server of the files of one deployment.
+func (p *program) lintGroup(ctx context.Context, v validation, files []string, given func(string) bool) (all []*reports.Validation, err error) {
+	d, err := deploy.Read(files, deploy.Options{Set: v.set, Ignore: v.ignore})
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	v.policies, v.files, v.json, v.verbose = nil, files, false, false
+	if v.trials = lintTrials; true {
+		was := given
+		given = func(name string) bool { return name == "trials" || was(name) }
+	}
+	for _, s := range d.Servers {
+		v.service = ""
+		if len(d.Servers) > 1 {
+			v.service = s.Name
+		}
+		answer, err := p.answer(ctx, v, given)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, answer)
+	}
+	return all, nil
+}

@@ -1,0 +1,47 @@
+package answers
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"lockproof/harness/locktest"
+)
+
+// sloppy is SETNX with a goroutine that prolongs the key, whoever has it. Nobody is told when it cannot.
+func sloppy(env locktest.Env) (locktest.Lock, error) {
+	client := env.Client(0)
+	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+		taken, err := client.SetNX(ctx, key, "locked", env.TTL).Result()
+		if err != nil {
+			return nil, err
+		}
+		if !taken {
+			return nil, locktest.ErrHeld
+		}
+		renewing, stop := context.WithCancel(env.Context())
+		go func() {
+			for {
+				select {
+				case <-renewing.Done():
+					return
+				case <-time.After(env.TTL / 3):
+					client.PExpire(renewing, key, env.TTL)
+				}
+			}
+		}()
+		return locktest.ReleaseFunc(func(ctx context.Context) error {
+			stop()
+			return client.Del(ctx, key).Err()
+		}), nil
+	}), nil
+}
+
+func TestSloppy(t *testing.T) {
+	var known []locktest.Option
+	for _, bug := range []string{"pause-in-acquire", "slow-acquire", "delayed-restart", "majority-crash-delayed", "lost-reply",
+		"resent-set", "late-set", "cancelled-acquire", "short-ttl", "release-by-get-then-del"} {
+		known = append(known, locktest.Expect(bug, locktest.Violated))
+	}
+	locktest.Run(t, sloppy, known...)
+}

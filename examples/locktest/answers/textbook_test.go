@@ -1,0 +1,47 @@
+package answers
+
+import (
+	"context"
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockproof/harness/locktest"
+)
+
+const compareAndDelete = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`
+
+// textbook is SET NX PX with a token of its own, and compare-and-delete: the lock of redis.io on one server.
+func textbook(env locktest.Env) (locktest.Lock, error) {
+	client := env.Client(0, func(o *redis.Options) {
+		o.MaxRetries, o.ReadTimeout, o.ContextTimeoutEnabled = -1, env.NodeTimeout, true
+	})
+	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+		token := rand.Text()
+		release := func(ctx context.Context) error {
+			return client.Eval(ctx, compareAndDelete, []string{key}, token).Err()
+		}
+		taken, err := client.SetNX(ctx, key, token, env.TTL).Result()
+		switch {
+		case err != nil: // it may have been taken
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+			defer cancel()
+			_ = release(ctx)
+			return nil, err
+		case !taken:
+			return nil, locktest.ErrHeld
+		}
+		return locktest.ReleaseFunc(release), nil
+	}), nil
+}
+
+func TestTextbook(t *testing.T) {
+	locktest.Run(t, textbook,
+		locktest.Expect("pause-in-acquire", locktest.Violated), // the TTL is counted from the return of Acquire
+		locktest.Expect("slow-acquire", locktest.Violated),
+		locktest.Expect("drift-within-margin", locktest.Violated),
+		locktest.Expect("short-ttl", locktest.Violated),
+		locktest.Expect("late-set", locktest.Violated)) // a SET that comes after its release
+}

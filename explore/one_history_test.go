@@ -1,0 +1,183 @@
+package explore
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/virtual"
+	"lockproof/harness/history"
+	trials "lockproof/harness/trial"
+	"lockproof/scenarios"
+)
+
+// grid is what all delays are multiples of in a coarse trial: most of what happens in one
+// then happens at one instant with something else.
+const grid = 100 * time.Microsecond
+
+// gridRuns is how often each schedule is run.
+const gridRuns = 6
+
+// A drawn schedule gives one history even where most events share their instant with
+// others, on processors that others want too: order is the scheduler's, not the delays'.
+// LOCKPROOF_SCHEDULES says how many schedules each lock is run through, 1000 for the figures
+// of docs/trust.md.
+func TestOneHistory_CoarseDelays(t *testing.T) {
+	schedules := 12
+	if n, err := strconv.Atoi(os.Getenv("LOCKPROOF_SCHEDULES")); err == nil {
+		schedules = n
+	}
+	defer burn(2)()
+	for _, lock := range []struct{ name, without string }{
+		{"redlock", ""}, {"redsync", ""}, {"single", ""}, {"redlock", "Majority"}, {"redlock", "NodeTimeout"},
+		{"redlock", "ReleaseEverywhere"}, {"redlock", "CompareAndDelete"}, {"redlock", "FreshToken"},
+	} {
+		t.Run(strings.TrimSpace(lock.name+" "+lock.without), func(t *testing.T) {
+			s := space(t, func(s *Space) {
+				everything(s)
+				s.Lock = lock.name
+				if lock.without != "" {
+					s.Without = []string{lock.without}
+				}
+			})
+			compareRuns(t, &s, schedules)
+		})
+	}
+}
+
+// burn keeps that many goroutines busy.
+func burn(goroutines int) (stop func()) {
+	done := make(chan struct{})
+	for range goroutines {
+		go func() {
+			for over := false; !over; {
+				for i := 0; i < 1<<16; i++ {
+				}
+				runtime.Gosched()
+				select {
+				case <-done:
+					over = true
+				default:
+				}
+			}
+		}()
+	}
+	return func() { close(done) }
+}
+
+// compareRuns runs each schedule several times, beside and after others in a drawn order.
+func compareRuns(t *testing.T, s *Space, schedules int) {
+	var runs []uint64
+	for range gridRuns {
+		for seed := range schedules {
+			runs = append(runs, uint64(seed))
+		}
+	}
+	rand.New(rand.NewPCG(1, 1)).Shuffle(len(runs), func(i, j int) { runs[i], runs[j] = runs[j], runs[i] })
+	var mu sync.Mutex
+	first := map[uint64][]history.Event{}
+	differ := map[uint64]bool{}
+	var all errgroup.Group
+	all.SetLimit(4)
+	for _, seed := range runs {
+		all.Go(func() error {
+			events, err := coarseHistory(s, seed)
+			mu.Lock()
+			defer mu.Unlock()
+			if before := first[seed]; before == nil {
+				first[seed] = events
+			} else if !reflect.DeepEqual(before, events) && !differ[seed] {
+				differ[seed] = true
+				t.Errorf("schedule %d has two histories, which differ at %s", seed, difference(before, events))
+			}
+			return err
+		})
+	}
+	require.NoError(t, all.Wait())
+	t.Logf("%d schedules, %d with more than one history", schedules, len(differ))
+}
+
+func difference(a, b []history.Event) string {
+	for i := range min(len(a), len(b)) {
+		if !reflect.DeepEqual(a[i], b[i]) {
+			return eventText(a[i]) + "\nand " + eventText(b[i])
+		}
+	}
+	return "their ends"
+}
+
+func eventText(e history.Event) string {
+	var text strings.Builder
+	w := history.NewWriter(&text, true)
+	w.Write(e)
+	_ = w.Close() // a strings.Builder takes everything
+	return text.String()
+}
+
+// coarseHistory runs a schedule whose delays are all multiples of the grid.
+func coarseHistory(s *Space, seed uint64) ([]history.Event, error) {
+	job := s.job(s.Draw(seed))
+	coarsen(reflect.ValueOf(job.Scenario).Elem())
+	job.Scenario.Lock.RetryMin = scenarios.Span{Fixed: 4 * time.Millisecond}
+	job.Scenario.Lock.RetryMax = job.Scenario.Lock.RetryMin
+	plan, err := trials.NewPlan(job.Scenario, trials.Settings{On: virtual.Kind, Lock: s.Lock, Without: s.Without, AllowBetter: true})
+	if err != nil {
+		return nil, err
+	}
+	maker, err := virtual.Kind.Open(context.Background(), cluster.Choice{}, io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	j, err := trials.NewJournal(trials.JournalOptions{Virtual: true})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := trials.Run(context.Background(), plan, gridMaker{maker}, 0, seed, j); err != nil {
+		return nil, err
+	}
+	return j.ShortHistory(), j.End()
+}
+
+type gridMaker struct{ cluster.Maker }
+
+func (m gridMaker) New(ctx context.Context, cfg cluster.Config) (cluster.Cluster, error) {
+	cfg.Grid = grid
+	return m.Maker.New(ctx, cfg)
+}
+
+// coarsen rounds all durations of a value, and of what it holds, up to the grid.
+func coarsen(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			coarsen(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			coarsen(v.Field(i))
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			coarsen(v.Index(i))
+		}
+	case reflect.Int64:
+		if !v.CanSet() {
+			return
+		}
+		if d, ok := v.Interface().(time.Duration); ok {
+			v.SetInt(int64((d + grid - 1).Truncate(grid)))
+		}
+	}
+}

@@ -1,0 +1,389 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+)
+
+// maxMessages is how many messages one client may send in a trial.
+const maxMessages = 500_000
+
+// maxNameLength is how long the name of a lock of another program may be, in bytes.
+const maxNameLength = 60
+
+// ProtocolChecker follows a worker that is not ours: it hears both what the worker is told
+// and what it says, and finds what breaks the protocol. Its methods may be called
+// from any goroutine.
+type ProtocolChecker struct {
+	name string
+	now  func() int64 // the true clock
+
+	mu       sync.Mutex
+	messages int
+	hello    *locks.Abilities
+	commands map[int]*sentCommand // by serial
+	queue    []*sentCommand       // of what queues up, that has not ended
+	ops      map[int]*operation
+	leases   map[int]string // the key of each, by the ID of its acquire
+	lost     map[int]bool   // of these it has said that they are
+	watches  bool           // a lease was to be kept extended
+	latest   int64          // the time of its latest event of an operation
+	stalled  int64          // the end of its latest stall
+}
+
+// sentCommand is a command that the worker was given.
+type sentCommand struct {
+	Command
+	at     int64
+	ended  bool
+	did    *operation // the operation that it was, once that has begun
+	clocks int        // readings since, for a clock command
+}
+
+// operation is one that the worker told of.
+type operation struct {
+	history.Event              // its invoke
+	outcome       history.Type // "" while it is under way
+}
+
+// NewProtocolChecker follows the client of that setup. now is the true clock.
+func NewProtocolChecker(setup Setup, now func() int64) *ProtocolChecker {
+	return &ProtocolChecker{
+		name: setup.Name, now: now, commands: map[int]*sentCommand{}, ops: map[int]*operation{}, leases: map[int]string{}, lost: map[int]bool{},
+	}
+}
+
+// OnCommand notes a command that is about to be given.
+func (c *ProtocolChecker) OnCommand(cmd Command) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	order := &sentCommand{Command: cmd, at: c.now()}
+	c.commands[cmd.Serial] = order
+	switch cmd.Do {
+	case DoStop, DoCancel, DoClock, DoExit:
+	default:
+		c.queue = append(c.queue, order)
+	}
+	c.watches = c.watches || cmd.Do == DoWatch
+}
+
+// Parse reads one line of the worker's. Its error says what is wrong with it.
+func (c *ProtocolChecker) Parse(line []byte) (Message, error) {
+	heard := c.now()
+	var m Message
+	if !utf8.Valid(line) {
+		return m, errors.New("which is not a message: it is not UTF-8")
+	}
+	if err := strict(bytes.TrimSuffix(line, []byte("\n")), &m); err != nil {
+		return m, fmt.Errorf("which is not a message: %w", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.messages++; c.messages > maxMessages {
+		return m, fmt.Errorf("which is more than %d messages in one trial", maxMessages)
+	}
+	if err := checkSingleField(m); err != nil {
+		return m, err
+	}
+	switch {
+	case m.Done == 0 && m.Error != "":
+		return m, nil
+	case c.hello == nil:
+		return m, c.checkHello(m.Lock)
+	case m.Lock != nil:
+		return m, errors.New("though its hello comes once, as its first message")
+	case m.Event != nil:
+		return m, c.checkEvent(line, *m.Event, heard)
+	}
+	return m, c.done(m)
+}
+
+// checkSingleField: a message says one thing.
+func checkSingleField(m Message) error {
+	things := 0
+	for _, said := range []bool{m.Event != nil, m.Lock != nil, m.Done != 0 || m.Error != ""} {
+		if said {
+			things++
+		}
+	}
+	if things != 1 {
+		return errors.New(`though a message is one of {"event":...}, {"done":...}, {"lock":...} and {"error":...}`)
+	}
+	if m.Outcome != "" && m.Done == 0 {
+		return errors.New("though an outcome comes with done")
+	}
+	return nil
+}
+
+func (c *ProtocolChecker) checkHello(lock *locks.Abilities) error {
+	if lock == nil {
+		return errors.New(`though its first message is to be its hello: {"lock":{...}}`)
+	}
+	if i := strings.IndexFunc(lock.Name, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 || len(lock.Name) > maxNameLength {
+		return fmt.Errorf("though a lock's name is up to %d printable bytes", maxNameLength)
+	}
+	for _, name := range lock.Keys {
+		if strings.Count(name, locks.KeyPlaceholder) != 1 {
+			return fmt.Errorf("though each of a lock's keys is named with %s in the key's place, as in \"lock:%[1]s\"", locks.KeyPlaceholder)
+		}
+	}
+	has := map[locks.Feature]bool{
+		locks.FeatureExtend: lock.Extends, locks.FeatureWatch: lock.Watches, locks.FeatureFence: lock.Fencing, locks.FeatureClock: lock.OwnClock,
+		locks.FeatureThreads: lock.Threads,
+	}
+	for what := range lock.Unsupported {
+		if !slices.Contains(locks.Features, what) {
+			return fmt.Errorf("though there is no %q to lack: there are %q", what, locks.Features)
+		}
+		if has[what] {
+			return fmt.Errorf("which says of %s both that the lock has it and that it lacks it", what)
+		}
+	}
+	c.hello = lock
+	return nil
+}
+
+// Hello is what the worker said of its lock, nil before it has.
+func (c *ProtocolChecker) Hello() *locks.Abilities {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.hello
+}
+
+// done checks the end of a command.
+func (c *ProtocolChecker) done(m Message) error {
+	order := c.commands[m.Done]
+	switch {
+	case order == nil:
+		return fmt.Errorf("though no command has the serial %d: %s", m.Done, c.underWay())
+	case order.ended:
+		return fmt.Errorf("though it has said so of command %d, %s, before", m.Done, order.Do)
+	}
+	queued := slices.Contains(c.queue, order)
+	if first := c.first(order.Thread); queued && first != order && m.Error == "" {
+		return fmt.Errorf("though command %d, %s, comes first: they queue up", first.Serial, first.Do)
+	}
+	order.ended = true
+	if queued {
+		c.queue = slices.DeleteFunc(c.queue, func(o *sentCommand) bool { return o == order })
+	}
+	if m.Error != "" {
+		return nil // it was impossible
+	}
+	return order.endedWith(m.Outcome)
+}
+
+// endedWith checks that a command did what it was.
+func (t *sentCommand) endedWith(outcome history.Type) error {
+	op, is := operationOf[t.Do]
+	switch {
+	case t.IfHeld && t.did == nil && outcome == "":
+		return nil // nothing was held
+	case !is && outcome != "":
+		return fmt.Errorf("though %s is no operation and has no outcome", t.Do)
+	case is && t.did == nil:
+		return fmt.Errorf("though no %s has begun: its invoke and its outcome come before", op)
+	case is && t.did.outcome == "":
+		return fmt.Errorf("though its %s, %d, has no outcome yet", op, t.did.ID)
+	case is && t.did.outcome != outcome:
+		return fmt.Errorf("though its %s, %d, was %s", op, t.did.ID, t.did.outcome)
+	case t.Do == DoClock && t.clocks < 2:
+		return errors.New("though a clock event for each of its two clocks comes before")
+	}
+	return nil
+}
+
+// operationOf gives the operation that a command is, if it is one.
+var operationOf = map[Do]history.Op{
+	DoAcquire: history.OpAcquire, DoExtend: history.OpExtend, DoRelease: history.OpRelease,
+	DoCheck: history.OpCheck, DoRead: history.OpRead, DoWrite: history.OpWrite,
+}
+
+// underWay says in words which commands have not ended.
+func (c *ProtocolChecker) underWay() string {
+	var all []string
+	for serial, order := range c.commands {
+		if !order.ended {
+			all = append(all, fmt.Sprintf("%d (%s)", serial, order.Do))
+		}
+	}
+	if len(all) == 0 {
+		return "none is under way"
+	}
+	slices.Sort(all)
+	return "under way: " + strings.Join(all, ", ")
+}
+
+// checkEvent checks an event.
+func (c *ProtocolChecker) checkEvent(line []byte, e history.Event, heard int64) error {
+	switch {
+	case e.Process != c.name:
+		return fmt.Errorf("though its process is %q", c.name)
+	case e.Time > heard:
+		return fmt.Errorf("whose time is %s ahead of the true clock: times are nanoseconds of CLOCK_MONOTONIC since the epoch",
+			time.Duration(e.Time-heard))
+	case e.Time < 0:
+		return errors.New("whose time is before the run began: times are nanoseconds of CLOCK_MONOTONIC since the epoch")
+	case e.Header != nil || e.Command != nil || e.Fault != nil || e.Node != nil || e.Text != "":
+		return errors.New("with what is not a client's to tell")
+	}
+	switch e.Type {
+	case history.TypeStall:
+		if e.Late <= 0 || e.Time-e.Late < c.stalled {
+			return errors.New("though a stall lasts for some time, and none overlaps the one before")
+		}
+		c.stalled = e.Time
+		return nil
+	case history.TypeClock:
+		return c.read(e)
+	case history.TypeLost:
+		if c.lost[e.Lease] {
+			return fmt.Errorf("though it has said before that lease %d is lost", e.Lease)
+		}
+		c.lost[e.Lease] = true
+		return c.checkLease(e.Lease)
+	case history.TypeInvoke, history.TypeOK, history.TypeFail, history.TypeInfo:
+	default:
+		return fmt.Errorf("though a client's events are invoke, ok, fail, info, lost, clock and stall, not %q", e.Type)
+	}
+	if e.Time < c.latest {
+		return fmt.Errorf("whose time is %s before that of its last event", time.Duration(c.latest-e.Time))
+	}
+	c.latest = e.Time
+	if e.Type == history.TypeInvoke {
+		return c.invoked(e)
+	}
+	return c.checkOutcome(line, e)
+}
+
+func (c *ProtocolChecker) checkLease(lease int) error {
+	if _, known := c.leases[lease]; !known {
+		return fmt.Errorf("though it has had no lease %d", lease)
+	}
+	return nil
+}
+
+// read checks a clock event.
+func (c *ProtocolChecker) read(e history.Event) error {
+	if e.Clock == nil || e.Clock.Rate <= 0 {
+		return errors.New("though a clock event has a clock, with a rate above 0")
+	}
+	for _, order := range c.commands {
+		if order.Do == DoClock && !order.ended && order.clocks < 2 {
+			order.clocks++
+			return nil
+		}
+	}
+	return errors.New("though no clock command is under way")
+}
+
+// invoked checks the beginning of an operation, and finds whose it is.
+func (c *ProtocolChecker) invoked(e history.Event) error {
+	if c.ops[e.ID] != nil || e.ID < 1 {
+		return fmt.Errorf("though an operation's id counts from 1, and %d is none that is free", e.ID)
+	}
+	if e.Lease != 0 {
+		if err := c.checkLease(e.Lease); err != nil {
+			return err
+		}
+	}
+	op := &operation{Event: e}
+	c.ops[e.ID] = op
+	for i, first := range c.queue {
+		if c.first(first.Thread) != c.queue[i] {
+			continue
+		}
+		switch {
+		case first.Do == DoLoop:
+			return nil
+		case operationOf[first.Do] == e.Op && first.did == nil && !c.another(first, e):
+			first.did = op
+			return first.began(e)
+		}
+	}
+	if e.Op == history.OpExtend && (c.watches || c.hello.Watches) {
+		return nil
+	}
+	return fmt.Errorf("though no command for %s waits for its turn: %s", e.Op, c.underWay())
+}
+
+// first is the command that a thread is to carry out now, nil if none waits.
+func (c *ProtocolChecker) first(thread string) *sentCommand {
+	if i := slices.IndexFunc(c.queue, func(o *sentCommand) bool { return o.Thread == thread }); i >= 0 {
+		return c.queue[i]
+	}
+	return nil
+}
+
+// another reports whether an operation that does not fit one thread's command fits
+// another's.
+func (c *ProtocolChecker) another(order *sentCommand, e history.Event) bool {
+	return order.Key != e.Key && slices.ContainsFunc(c.queue, func(o *sentCommand) bool {
+		return o.Thread != order.Thread && c.first(o.Thread) == o && operationOf[o.Do] == e.Op && o.Key == e.Key
+	})
+}
+
+// began checks an operation against its command.
+func (t *sentCommand) began(e history.Event) error {
+	switch {
+	case e.Time < t.at:
+		return fmt.Errorf("whose time is %s before its command was given", time.Duration(t.at-e.Time))
+	case t.Key != "" && e.Key != t.Key:
+		return fmt.Errorf("though command %d is about %s", t.Serial, t.Key)
+	}
+	return nil
+}
+
+// reasons are those that an operation may have.
+var reasons = []string{"", history.ReasonHeld, history.ReasonNoMajority, history.ReasonTooLate, history.ReasonLost,
+	history.ReasonExtensionLimit, history.ReasonCancelled, history.ReasonRefused, history.ReasonStale, history.ReasonExpired, history.ReasonOther}
+
+// checkOutcome checks the outcome of an operation.
+func (c *ProtocolChecker) checkOutcome(line []byte, e history.Event) error {
+	op := c.ops[e.ID]
+	switch {
+	case op == nil:
+		return fmt.Errorf("though no operation %d has begun", e.ID)
+	case op.outcome != "":
+		return fmt.Errorf("though operation %d has had its outcome: %s", e.ID, op.outcome)
+	case op.Op != e.Op || op.Key != e.Key:
+		return fmt.Errorf("though operation %d began as %s of %s", e.ID, op.Op, op.Key)
+	case op.Value != "" && (e.Value != "" && e.Value != op.Value || e.Base != "" && e.Base != op.Base):
+		return fmt.Errorf("though operation %d began as a write of %q in the place of %q", e.ID, op.Value, op.Base)
+	case !slices.Contains(reasons, e.Reason):
+		return fmt.Errorf("though there is no reason %q: there are %s", e.Reason, strings.Join(reasons[1:], ", "))
+	}
+	op.outcome = e.Type
+	if e.Type != history.TypeOK || e.Op != history.OpAcquire && e.Op != history.OpExtend {
+		return nil
+	}
+	if e.Op == history.OpAcquire {
+		if e.Lease != e.ID {
+			return fmt.Errorf("though the lease that an acquire begins has its id, %d", e.ID)
+		}
+		c.leases[e.ID] = e.Key
+	}
+	var says struct {
+		Event struct {
+			Validity *int64 `json:"validity"`
+		} `json:"event"`
+	}
+	if err := json.Unmarshal(line, &says); err != nil || says.Event.Validity == nil || *says.Event.Validity < 0 {
+		return errors.New("without a validity: for how many nanoseconds the client believes in the lease, 0 if not any more")
+	}
+	if c.hello.Fencing && e.Fence < 1 {
+		return errors.New("without a fence, which its hello promised")
+	}
+	return nil
+}

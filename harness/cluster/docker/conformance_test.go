@@ -1,0 +1,17 @@
+package docker
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/clustertest"
+)
+
+func TestConformance(t *testing.T) {
+	clustertest.Run(t, func(t *testing.T, nodes int, change func(*cluster.Config), test func(clustertest.Bench)) {
+		c := start(t, nodes, change)
+		test(clustertest.Bench{Cluster: c, Over: func(client, node string) *redis.Client { return over(t, c, client, node) }})
+	})
+}

@@ -1,0 +1,18 @@
+package local
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/clustertest"
+)
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	clustertest.Run(t, func(t *testing.T, nodes int, change func(*cluster.Config), test func(clustertest.Bench)) {
+		l := start(t, nodes, change)
+		test(clustertest.Bench{Cluster: l, Over: func(client, node string) *redis.Client { return dial(t, l.address[path{client, node}]) }})
+	})
+}

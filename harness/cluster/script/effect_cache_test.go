@@ -1,0 +1,168 @@
+package script
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+)
+
+const (
+	compareAndDelete = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`
+	compareAndExpire = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("pexpire", KEYS[1], ARGV[2]) end return 0`
+	// bsm/redislock v0.10.0, obtain.lua: its arguments are the value, the length of the
+	// token in it, and the time to live.
+	obtain = `
+local function canOverrideKeys()
+	local offset = tonumber(ARGV[2])
+	for _, key in ipairs(KEYS) do
+		if redis.call("getrange", key, 0, offset-1) ~= string.sub(ARGV[1], 1, offset) then return false end
+	end
+	return true
+end
+local setArgs = {}
+for _, key in ipairs(KEYS) do
+	table.insert(setArgs, key)
+	table.insert(setArgs, ARGV[1])
+end
+if redis.call("msetnx", unpack(setArgs)) ~= 1 then
+	if canOverrideKeys() == false then return false end
+	redis.call("mset", unpack(setArgs))
+end
+for _, key in ipairs(KEYS) do redis.call("pexpire", key, ARGV[3]) end
+return redis.status_reply("OK")`
+	// A reentrant lock in a hash, as Redisson's: nil is yes, the time that is left is no.
+	tryLock = `
+if (redis.call('exists', KEYS[1]) == 0) or (redis.call('hexists', KEYS[1], ARGV[2]) == 1) then
+	redis.call('hincrby', KEYS[1], ARGV[2], 1)
+	redis.call('pexpire', KEYS[1], ARGV[1])
+	return nil
+end
+return redis.call('pttl', KEYS[1])`
+	// Go-redsync's extension with WithSetNXOnExtend.
+	touchOrSet = `
+if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("PEXPIRE", KEYS[1], ARGV[2])
+elseif redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2], "NX") then return 1
+else return 0 end`
+)
+
+func TestWhatAScriptDoes(t *testing.T) {
+	for _, c := range []struct {
+		name, body string
+		args       []string
+		want       Effect
+	}{
+		{"compares and deletes", compareAndDelete, []string{"a"}, Effect{Key: "k", Removes: true, Token: "a"}},
+		{"compares and extends", compareAndExpire, []string{"a", "900"}, Effect{Key: "k", Extends: true, Token: "a",
+			Expiry: 900 * time.Millisecond}},
+		{"takes by MSETNX", obtain, []string{"abcdef", "6", "1500"},
+			Effect{Key: "k", Takes: true, Extends: true, Token: "abcdef", Expiry: 1500 * time.Millisecond}},
+		{"takes a hash", tryLock, []string{"3000", "me:1"}, Effect{Key: "k", Takes: true, Extends: true, Token: "me:1",
+			Expiry: 3 * time.Second}},
+		{"extends or takes", touchOrSet, []string{"a", "500"},
+			Effect{Key: "k", Takes: true, Extends: true, Token: "a", Expiry: 500 * time.Millisecond}},
+		{"the token is not the first", `return redis.call('SET', KEYS[1], ARGV[2], 'NX', 'EX', ARGV[1])`, []string{"2", "a"},
+			Effect{Key: "k", Takes: true, Token: "a", Expiry: 2 * time.Second}},
+		{"takes from anybody", `return redis.call('SET', KEYS[1], ARGV[1], 'PX', 70)`, []string{"a"},
+			Effect{Key: "k", Takes: true, Extends: true, Plain: true, Token: "a", Expiry: 70 * time.Millisecond}},
+		{"never expires", `return redis.call('SETNX', KEYS[1], ARGV[1])`, []string{"a"}, Effect{Key: "k", Takes: true, Token: "a"}},
+		{"deletes what is anybody's", `return redis.call('DEL', KEYS[1])`, []string{"a"},
+			Effect{Key: "k", Removes: true, Plain: true}},
+		{"deletes without a word", `return redis.call('DEL', KEYS[1])`, nil, Effect{Key: "k", Removes: true, Plain: true}},
+		{"leaves a hash", `if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then return redis.call('del', KEYS[1]) end return nil`,
+			[]string{"me:1"}, Effect{Key: "k", Removes: true, Token: "me:1"}},
+		{"only looks", `return redis.call('GET', KEYS[1])`, []string{"a"}, Effect{}},
+		{"names DEL and does not do it", `local s = "redis.call('DEL', KEYS[1])" return 0`, []string{"a"}, Effect{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, ok := New().Of(c.body, []string{"k"}, c.args)
+			require.True(t, ok)
+			got.yes, got.no, got.stored = "", "", 0
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+func TestWhatAnAnswerSays(t *testing.T) {
+	for _, c := range []struct {
+		name, body  string
+		args        []string
+		answer      string
+		done, known bool
+	}{
+		{"1", compareAndDelete, []string{"a"}, ":1\r\n", true, true},
+		{"0", compareAndDelete, []string{"a"}, ":0\r\n", false, true},
+		{"OK", obtain, []string{"abc", "3", "900"}, "+OK\r\n", true, true},
+		{"nil is no", obtain, []string{"abc", "3", "900"}, "$-1\r\n", false, true},
+		{"nil is yes", tryLock, []string{"900", "me"}, "$-1\r\n", true, true},
+		{"nil of RESP3", tryLock, []string{"900", "me"}, "_\r\n", true, true},
+		{"what is left is no", tryLock, []string{"900", "me"}, ":412\r\n", false, true},
+		{"neither", compareAndDelete, []string{"a"}, ":2\r\n", false, false},
+		{"it always says the same", `redis.call('DEL', KEYS[1]) return 1`, []string{"a"}, ":1\r\n", false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, ok := New().Of(c.body, []string{"k"}, c.args)
+			require.True(t, ok)
+			done, known := d.Done(c.answer)
+			require.Equal(t, []bool{c.done, c.known}, []bool{done, known})
+		})
+	}
+}
+
+// The next call has another token, and need not be rehearsed again; one with another
+// time to live does other things.
+func TestACallIsKnownByItsArguments(t *testing.T) {
+	r := New()
+	for _, token := range []string{"a", "b", "c"} {
+		d, ok := r.Of(compareAndExpire, []string{"k"}, []string{token, "900"})
+		require.True(t, ok)
+		require.Equal(t, token, d.Token)
+		require.Equal(t, 900*time.Millisecond, d.Expiry)
+	}
+	require.Len(t, r.deeds, 1)
+	d, _ := r.Of(compareAndExpire, []string{"k"}, []string{"a", "800"})
+	require.Equal(t, 800*time.Millisecond, d.Expiry)
+}
+
+func TestWhatCannotBeRehearsed(t *testing.T) {
+	for name, body := range map[string]string{
+		"it is no Lua":             "if then",
+		"it may never end":         "while true do end",
+		"it waits for the clock":   "for i = 1, 1e9 do redis.call('TIME') end",
+		"a command nobody has":     "return redis.call('FROB', KEYS[1])",
+		"it wants other arguments": "return ARGV[7] .. 'x'",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := New()
+			_, ok := r.Of(body, []string{"k"}, []string{"a"})
+			require.False(t, ok)
+			d, ok := r.Of(compareAndDelete, []string{"k"}, []string{"a"})
+			require.True(t, ok, "the next is not the worse for it")
+			require.Equal(t, history.EffectDelete, d.Kind())
+		})
+	}
+	_, ok := New().Of(compareAndDelete, nil, []string{"a"})
+	require.False(t, ok, "it has no key")
+}
+
+func TestARehearsalLeavesNothingInABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, ok := New().Of(`local now = redis.call('TIME')[1] * 1000 return redis.call('SET', KEYS[1], ARGV[1], 'PXAT', now + 5000, 'NX')`,
+			[]string{"k"}, []string{"a"})
+		require.True(t, ok)
+		require.Equal(t, 5*time.Second, d.Expiry, "by the bubble's clock")
+	})
+}
+
+func TestArgumentsThatNeverComeAgain(t *testing.T) {
+	r := New()
+	for i := range maxEffects + 5 {
+		_, ok := r.Of(compareAndDelete, []string{strings.Repeat("k", i+1)}, []string{"a"})
+		require.True(t, ok)
+	}
+	require.Less(t, len(r.deeds), 10)
+}

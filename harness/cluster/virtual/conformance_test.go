@@ -1,0 +1,35 @@
+package virtual_test
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/clustertest"
+	"lockproof/harness/cluster/virtual"
+	"lockproof/harness/history"
+)
+
+func TestConformance(t *testing.T) {
+	clustertest.Run(t, func(t *testing.T, nodes int, change func(*cluster.Config), test func(clustertest.Bench)) {
+		inBubble(t, func() {
+			cfg := cluster.Config{Nodes: names("n", nodes), Clients: names("c", 2), Seed: 1, Record: func(history.Event) {}}
+			if change != nil {
+				change(&cfg)
+			}
+			c, err := virtual.New(cfg)
+			require.NoError(t, err)
+			var clients []*redis.Client
+			test(clustertest.Bench{Cluster: c, Over: func(client, node string) *redis.Client {
+				clients = append(clients, connect(c, client, node))
+				return clients[len(clients)-1]
+			}})
+			for _, client := range clients {
+				require.NoError(t, client.Close())
+			}
+			require.NoError(t, c.Close())
+		})
+	})
+}

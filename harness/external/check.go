@@ -1,0 +1,208 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"lockproof/harness/client"
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+)
+
+// ErrWrong is the error of Check where it has found something.
+var ErrWrong = errors.New("the worker does not keep to the protocol")
+
+// replyTimeout is how long a worker may take beyond what an operation is given.
+const replyTimeout = 3 * time.Second
+
+// Check tries a worker against the protocol alone, and writes a line for each thing
+// that it tries. Its servers do what they should: what is wrong is the worker's.
+func Check(ctx context.Context, command []string, out io.Writer) (err error) {
+	if err := findProgram(command); err != nil {
+		return err
+	}
+	b, err := newBench(command)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	defer context.AfterFunc(ctx, b.kill)()
+	c := &check{bench: b, out: out}
+	for _, tried := range c.all() {
+		what, skipped := tried.what, ""
+		if c.hello != nil {
+			skipped = c.unsupported(tried.needs)
+		}
+		if skipped != "" {
+			fmt.Fprintf(out, "skip  %s: %s\n", what, skipped)
+			continue
+		}
+		if err := tried.do(); err != nil {
+			fmt.Fprintf(out, "wrong %s: %v\n", what, err)
+			return ErrWrong // what follows would be of that
+		}
+		fmt.Fprintf(out, "ok    %s\n", what)
+	}
+	return ctx.Err()
+}
+
+// check is one worker that is tried, and a second beside it.
+type check struct {
+	bench  *bench
+	out    io.Writer
+	hello  *locks.Abilities
+	c1, c2 *testClient
+}
+
+type step struct {
+	what  string
+	needs locks.Feature
+	do    func() error
+}
+
+func (c *check) all() []step {
+	const short, long = 300 * time.Millisecond, 2 * time.Second
+	first := func(do client.Do, want history.Type) func() error {
+		return func() error { return c.operate(c.c1, client.Command{Do: do, Key: "k1", Within: long}, want) }
+	}
+	second := func(within time.Duration, want history.Type) func() error {
+		return func() error {
+			return c.operate(c.c2, client.Command{Do: client.DoAcquire, Key: "k1", Within: within}, want)
+		}
+	}
+	return []step{
+		{"starts, and says what its lock is", "", c.start},
+		{"acquire: a free key is granted", "", first(client.DoAcquire, history.TypeOK)},
+		{"check: the lease is valid", "", first(client.DoCheck, history.TypeOK)},
+		{"read: the register is read", "", first(client.DoRead, history.TypeOK)},
+		{"write: the store takes it", "", first(client.DoWrite, history.TypeOK)},
+		{"write: it is in the store", "", c.checkStore},
+		{"extend: the lease is prolonged", locks.FeatureExtend, first(client.DoExtend, history.TypeOK)},
+		{"acquire: a key that is held is refused in time", "", second(short, history.TypeFail)},
+		{"release: the lease is given back", "", first(client.DoRelease, history.TypeOK)},
+		{"release, if held: what was released is left alone", "", func() error {
+			return c.operate(c.c1, client.Command{Do: client.DoRelease, Key: "k1", IfHeld: true, Within: long}, "")
+		}},
+		{"acquire: a key that was released is granted", "", second(long, history.TypeOK)},
+		{"cancel: an acquire that waits ends", locks.FeatureCancel, c.cancel},
+		{"clock: both clocks are set", locks.FeatureClock, c.clock},
+		{"a stall is told of after SIGSTOP", "", c.stall},
+		{"loop and stop: rounds end when they are to", "", c.loop},
+		{"exit: it ends in good order", "", func() error { return errors.Join(c.c1.worker.Close(), c.c2.worker.Close()) }},
+	}
+}
+
+// unsupported says why the lock cannot do something, "" if it can.
+func (c *check) unsupported(what locks.Feature) string {
+	has := map[locks.Feature]bool{locks.FeatureExtend: c.hello.Extends, locks.FeatureClock: c.hello.OwnClock, locks.FeatureCancel: true, "": true}[what]
+	if why := c.hello.Unsupported[what]; why != "" || has {
+		return why
+	}
+	return "its hello does not say that it can"
+}
+
+func (c *check) start() (err error) {
+	if c.c1, err = c.bench.client(0); err != nil {
+		return err
+	}
+	c.hello = c.c1.worker.Hello()
+	c.c2, err = c.bench.client(1)
+	return err
+}
+
+// operate has a worker do one operation, which is to come out as wanted.
+func (c *check) operate(m *testClient, cmd client.Command, want history.Type) error {
+	serial, err := m.send(cmd)
+	if err != nil {
+		return err
+	}
+	return m.checkOutcome(serial, cmd.Within+replyTimeout, want)
+}
+
+func (m *testClient) checkOutcome(serial int, within time.Duration, want history.Type) error {
+	end, err := m.await(serial, within)
+	switch {
+	case err != nil:
+		return err
+	case end.Error != "":
+		return fmt.Errorf("%s says that it is impossible: %s", m.name, end.Error)
+	case end.Outcome != want:
+		return fmt.Errorf("%s: the operation ended with %q; expected %q", m.name, end.Outcome, want)
+	}
+	return nil
+}
+
+func (c *check) checkStore() error {
+	if got, _ := c.bench.store.Get(client.Register("k1")); got != "c1.1" {
+		return fmt.Errorf("the store's %s is %q, and c1's first version is c1.1", client.Register("k1"), got)
+	}
+	return nil
+}
+
+func (c *check) cancel() error {
+	serial, err := c.c1.send(client.Command{Do: client.DoAcquire, Key: "k2", Within: 20 * time.Second})
+	if err == nil {
+		err = c.c1.checkOutcome(serial, replyTimeout, history.TypeOK)
+	}
+	if err != nil {
+		return err
+	}
+	if serial, err = c.c2.send(client.Command{Do: client.DoAcquire, Key: "k2", Within: 20 * time.Second}); err != nil {
+		return err
+	}
+	if err := c.c2.until(replyTimeout, func() bool {
+		last := c.c2.events[len(c.c2.events)-1]
+		return last.Type == history.TypeInvoke && last.Key == "k2"
+	}); err != nil {
+		return err
+	}
+	if err := c.operate(c.c2, client.Command{Do: client.DoCancel}, ""); err != nil {
+		return err
+	}
+	return c.c2.checkOutcome(serial, replyTimeout, history.TypeFail)
+}
+
+func (c *check) clock() error {
+	return c.operate(c.c1, client.Command{Do: client.DoClock, Clock: &client.SetClock{Jump: time.Second, Rate: 1.1}}, "")
+}
+
+// stall stops a worker for a while, of which it is to tell.
+func (c *check) stall() error {
+	const lasts = 5 * stallLimit
+	if err := c.c1.worker.Pause(); err != nil {
+		return err
+	}
+	time.Sleep(lasts)
+	if err := c.c1.worker.Resume(); err != nil {
+		return err
+	}
+	err := c.c1.until(replyTimeout, func() bool {
+		for _, e := range c.c1.events {
+			if e.Type == history.TypeStall && e.Late >= int64(lasts/2) {
+				return true
+			}
+		}
+		return false
+	})
+	if errors.Is(err, errTimeout) {
+		return fmt.Errorf("c1 was stopped for %s, and has said nothing of a stall though stall_limit is %s: "+
+			`what is right is {"event":{"time":...,"process":"c1","type":"stall","late":400000000}}`, lasts, stallLimit)
+	}
+	return err
+}
+
+func (c *check) loop() error {
+	serial, err := c.c1.send(client.Command{Do: client.DoLoop,
+		Loop: &client.Loop{Keys: []string{"k3"}, Hold: 20 * time.Millisecond, Think: 10 * time.Millisecond}})
+	if err != nil {
+		return err
+	}
+	time.Sleep(stallLimit)
+	if err := c.operate(c.c1, client.Command{Do: client.DoStop}, ""); err != nil {
+		return err
+	}
+	return c.c1.checkOutcome(serial, replyTimeout, "")
+}

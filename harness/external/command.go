@@ -1,0 +1,72 @@
+package external
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// Split parts a command line into its words as a shell does: by blanks that are not
+// in quotes or behind a backslash. Nothing is expanded: no shell is between us and
+// the program, which is to get our signals.
+func Split(line string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	in, quote, escaped := false, rune(0), false
+	for _, r := range line {
+		switch {
+		case escaped:
+			word.WriteRune(r)
+			escaped = false
+		case r == '\\' && quote != '\'':
+			in, escaped = true, true
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote == 0 && (r == '\'' || r == '"'):
+			in, quote = true, r
+		case quote == 0 && unicode.IsSpace(r):
+			if in {
+				words = append(words, word.String())
+				word.Reset()
+			}
+			in = false
+		default:
+			in = true
+			word.WriteRune(r)
+		}
+	}
+	switch {
+	case quote != 0:
+		return nil, fmt.Errorf("%s: the quote %c is not closed", line, quote)
+	case escaped:
+		return nil, fmt.Errorf("%s: nothing follows the backslash at its end", line)
+	case in:
+		words = append(words, word.String())
+	}
+	if len(words) == 0 {
+		return nil, errors.New("it names no program: 'python3 my_lock.py' is right")
+	}
+	return words, nil
+}
+
+// findProgram says whether the program of a command is there.
+func findProgram(command []string) error {
+	if _, err := exec.LookPath(command[0]); err != nil {
+		return fmt.Errorf("there is no program %s: %w", command[0], err)
+	}
+	return nil
+}
+
+// lockName is how a lock is called that does not say: by its program's file.
+func lockName(command []string) string {
+	for _, word := range command[1:] {
+		if info, err := os.Stat(word); err == nil && info.Mode().IsRegular() {
+			return filepath.Base(word)
+		}
+	}
+	return filepath.Base(command[0])
+}

@@ -1,0 +1,56 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"lockproof/harness/locks"
+)
+
+// Kind makes of a worker's command line a lock under test, which is named as it says
+// itself. A program that cannot say it makes one of which every row fails for that
+// reason. An error is in how it was called.
+func Kind(ctx context.Context, command []string) (locks.Kind, error) {
+	k := locks.Kind{
+		Name: lockName(command), Doc: "a program that speaks the workers' protocol", External: true, Program: true,
+		New: func(locks.Env) (locks.Lock, error) {
+			return nil, errors.New("the lock is a program of its own: it is run --on local")
+		},
+	}
+	hello, err := readHello(ctx, command)
+	if ctx.Err() != nil {
+		return k, ctx.Err()
+	}
+	if err != nil {
+		k.Err = err
+	} else {
+		if hello.Name != "" {
+			k.Name = hello.Name
+		}
+		k = k.With(*hello)
+	}
+	if own, err := locks.Find(k.Name); err == nil && !own.Program {
+		return k, fmt.Errorf("lock name %q is reserved: choose another in the worker's hello", k.Name)
+	}
+	return k, nil
+}
+
+// readHello starts a worker once, at servers that are there for that alone, and hears what
+// its lock is.
+func readHello(ctx context.Context, command []string) (*locks.Abilities, error) {
+	if err := findProgram(command); err != nil {
+		return nil, err
+	}
+	b, err := newBench(command)
+	if err != nil {
+		return nil, err
+	}
+	defer b.close()
+	defer context.AfterFunc(ctx, b.kill)()
+	c, err := b.client(0)
+	if err != nil {
+		return nil, err
+	}
+	return c.worker.Hello(), c.worker.Kill()
+}

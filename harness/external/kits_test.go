@@ -1,0 +1,158 @@
+package external
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster/local"
+	"lockproof/harness/locks"
+	"lockproof/harness/suite"
+	"lockproof/internal/needs"
+	"lockproof/scenarios"
+)
+
+// kit is a kit with an adapter: how it is started, what shows that it can be, and a part
+// of the name of its lock.
+type kit struct {
+	need          needs.Need
+	probe, worker []string
+	name          string
+	extends, one  bool
+}
+
+// kits are those that Debian's packages suffice for.
+var kits = map[string]kit{
+	"redis-py": {needs.Python, []string{python, "-c", "import redis"},
+		[]string{python, "../../tools/kits/python/redis_py.py"}, "redis-py ", true, true},
+	"Symfony's": {needs.PHP, []string{"php", "-r", "new Redis; require 'Symfony/Component/Lock/autoload.php';"},
+		[]string{"php", "../../tools/kits/php/symfony_lock.php"}, "symfony/lock", true, true},
+	"malkusch's": {needs.PHP, []string{"php", "-r", "new Redis; require 'Malkusch/Lock/autoload.php';"},
+		[]string{"php", "../../tools/kits/php/malkusch_lock.php"}, "malkusch/lock", false, false},
+	"redis-rb": {needs.Ruby, []string{"ruby", "-e", "require 'redis'"},
+		[]string{"ruby", "../../tools/kits/ruby/redis_rb.rb"}, "redis-rb ", true, true},
+	"node-redis": {needs.Node, []string{"node", "-e", "require('redis')"},
+		[]string{"node", "../../tools/kits/node/node_redis.js"}, "node-redis", true, true},
+	"Java's": {needs.Java, []string{"javac", "-version"},
+		[]string{"java", "-cp", classes, "DocumentedLock"}, "Java, documented", true, true},
+}
+
+// classes stands in a kit's command for the folder that Java's are compiled into.
+const classes = "{classes}"
+
+// python is Debian's, which sees Debian's redis-py.
+const python = "/usr/bin/python3"
+
+// debianNode is where Debian's libraries for Node are: a Node that is not Debian's does
+// not look there by itself.
+const debianNode = "/usr/share/nodejs"
+
+func TestTheKitsKeepToTheProtocol(t *testing.T) {
+	t.Setenv("NODE_PATH", debianNode)
+	for name, kit := range kits {
+		t.Run(name, func(t *testing.T) {
+			worker := kit.ready(t)
+			var lines strings.Builder
+			require.NoError(t, Check(context.Background(), worker, &lines), "%s", &lines)
+			require.Contains(t, lines.String(), "ok    a stall is told of after SIGSTOP")
+			require.Contains(t, lines.String(), "skip  clock")
+			kind, err := Kind(context.Background(), worker)
+			require.NoError(t, err)
+			require.NoError(t, kind.Err)
+			require.Contains(t, kind.Name, kit.name)
+			require.Equal(t, kit.extends, kind.Extends)
+			require.Equal(t, kit.one, kind.SingleNode)
+			require.False(t, kind.Watches)
+		})
+	}
+}
+
+// Real locks in real processes: a holder that dies, one that is stopped and writes too
+// late, and a store that compares versions.
+func TestTheLocksOfTheKits(t *testing.T) {
+	t.Setenv("NODE_PATH", debianNode)
+	needs.Check(t, needs.Redis, local.Available(""))
+	want := map[string]suite.Outcome{"holder-crashes": suite.AsExpected, "client-pause": suite.LimitOfClass,
+		"token-check-and-set": suite.AsExpected}
+	for _, name := range []string{"redis-py", "malkusch's", "node-redis", "redis-rb", "Java's"} {
+		t.Run(name, func(t *testing.T) {
+			for _, trial := range kits[name].run(t, "holder-crashes", "client-pause", "token-check-and-set") {
+				standing, why := trial.Outcome()
+				if standing == suite.Inconclusive && strings.Contains(why, "stalled: ") {
+					t.Logf("%s: %s", trial.Name(), why) // a busy machine, and nothing of the kit's
+					continue
+				}
+				require.Equal(t, want[trial.Scenario], standing, "%s: %s", trial.Name(), why)
+			}
+		})
+	}
+}
+
+// Two operations of one client at once: threads, on Node promises; PHP has neither, and says so.
+func TestTheKitsCarryOutTwoOperationsAtOnce(t *testing.T) {
+	t.Setenv("NODE_PATH", debianNode)
+	needs.Check(t, needs.Redis, local.Available(""))
+	for _, name := range []string{"redis-py", "node-redis", "redis-rb", "Java's"} {
+		t.Run(name, func(t *testing.T) {
+			standing, why := kits[name].run(t, "shared-lock-object")[0].Outcome()
+			if standing == suite.Inconclusive && strings.Contains(why, "stalled: ") {
+				t.Log(why)
+				return
+			}
+			require.Equal(t, suite.AsExpected, standing, why)
+		})
+	}
+	t.Run("PHP", func(t *testing.T) {
+		standing, why := kits["Symfony's"].run(t, "shared-lock-object")[0].Outcome()
+		require.Equal(t, suite.Skipped, standing)
+		require.Contains(t, why, "symfony/lock: PHP has no threads: one process does one thing at a time")
+	})
+}
+
+// run runs scenarios of the catalogue with the kit's lock, one trial each.
+func (k kit) run(t *testing.T, names ...string) []suite.Result {
+	t.Helper()
+	worker := k.ready(t)
+	kind, err := Kind(context.Background(), worker)
+	require.NoError(t, err)
+	if _, err := locks.Find(kind.Name); err != nil {
+		locks.Register(kind)
+	}
+	o := suite.Options{Cluster: suite.Local, Trials: 1, Seed: 1, Lock: kind.Name, Worker: worker, Out: t.TempDir(),
+		Parallel: 1, Retries: suite.DefaultRetries}
+	selected, err := scenarios.Select(names)
+	require.NoError(t, err)
+	jobs, err := o.Jobs(selected)
+	require.NoError(t, err)
+	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Result) {})
+	require.NoError(t, err)
+	require.Len(t, trials, len(names))
+	return trials
+}
+
+// ready is the command that starts the kit. It skips a test where the kit's language or
+// library is not there.
+func (k kit) ready(t *testing.T) []string {
+	t.Helper()
+	said, err := exec.Command(k.probe[0], k.probe[1:]...).CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%s: %w: %s", strings.Join(k.probe, " "), err, said)
+	}
+	needs.Check(t, k.need, err)
+	at := slices.Index(k.worker, classes)
+	if at < 0 {
+		return k.worker
+	}
+	worker := slices.Clone(k.worker)
+	worker[at] = t.TempDir()
+	compile := exec.Command("javac", "--release", "17", "-d", worker[at], "../../tools/kits/java/LockproofWorker.java",
+		"../../tools/kits/java/DocumentedLock.java")
+	said, err = compile.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	return worker
+}

@@ -1,0 +1,155 @@
+package locktest
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"lockproof/harness/suite"
+	"lockproof/reports"
+)
+
+// Verdict is what Expect accepts of a scenario.
+type Verdict string
+
+// Violated: the scenario is known to break the lock.
+const Violated Verdict = "violated"
+
+// show gives a trial's answer as go test has it: a bug fails, a limit and what is undecided are skipped, with the reason.
+func (r *run) show(t *testing.T, job suite.Job, done suite.Result, out string, record bool) {
+	t.Helper()
+	answer, why := done.Answer()
+	_, known := r.expected[job.Scenario.Name]
+	r.met(job.Scenario.Name)
+	switch {
+	case answer == suite.Bug && known:
+		t.Skip("EXPECTED: " + why)
+	case known && (answer == suite.Holds || answer == suite.Limit):
+		r.failed = true
+		t.Errorf("%s is expected to be violated, and is not any more (%s): take Expect(%q, locktest.Violated) out", job.Scenario.Name, why, job.Scenario.Name)
+	case answer == suite.Bug, answer == suite.Failed:
+		r.failed = true
+		t.Error(r.failureOf(t, job, done, why, out, record))
+	case answer == suite.Limit && r.strict:
+		r.failed = true
+		t.Error(limitText(done, why))
+	case answer == suite.Limit:
+		t.Skip(limitText(done, why))
+	case answer == suite.Undecided:
+		t.Skip("UNDECIDED: " + why)
+	case answer == suite.NotApplicable:
+		t.Skip("NOT APPLICABLE: " + why)
+	}
+}
+
+func (r *run) met(scenario string) {
+	if _, known := r.expected[scenario]; known {
+		r.expected[scenario] = true
+	}
+}
+
+func limitText(done suite.Result, why string) string {
+	text := "LIMIT: " + why
+	if len(done.Remedies) > 0 {
+		text += "; what removes it: " + strings.Join(done.Remedies, ", or ")
+	}
+	return text
+}
+
+// failureOf tells of a failure; of a second one of the same cause, in one line.
+func (r *run) failureOf(t *testing.T, job suite.Job, done suite.Result, why, out string, record bool) string {
+	key, sentence := done.Failure, done.Failure
+	if cause, ok := done.Cause(); ok {
+		key, sentence = cause.Key, cause.Sentence
+	}
+	name := strings.TrimPrefix(t.Name(), r.call.Test+"/")
+	if earlier, again := r.causes[key]; again && done.Failure != "" {
+		return fmt.Sprintf("FAILED: as in %s: %s", earlier, why)
+	} else if again {
+		return fmt.Sprintf("BUG: %s (the same cause as in %s: %s)", why, earlier, sentence)
+	}
+	r.causes[key] = name
+	recorded := ""
+	if record {
+		recorded = r.record(job, done.Seed, why)
+	}
+	return r.failureText(done, why, out, recorded)
+}
+
+// screen is for a test's output.
+var screen = reports.Screen{Width: 110, UTF8: true}
+
+// failureLines is how many lines a failure has at most.
+const failureLines = 25
+
+// failureText tells of a trial that failed: what was violated, with its story and picture, where its history is, and how
+// to see it again.
+func (r *run) failureText(done suite.Result, why, out, recorded string) string {
+	lines := []string{"BUG: " + why}
+	if done.Failure != "" {
+		lines[0] = "FAILED: " + why
+	}
+	var where []string
+	if done.History != "" {
+		path := filepath.Join(out, done.History)
+		where = append(where, "history:  "+path)
+		text, err := story(path)
+		if err != nil {
+			text = fmt.Sprintf("no drawing: %v", err)
+		}
+		lines = append(lines, cutLines(text, failureLines-len(lines)-len(where)-1)...)
+	}
+	if recorded != "" {
+		where = append(where, recorded)
+	}
+	return strings.Join(append(lines, where...), "\n")
+}
+
+// cutLines leaves the first lines of a text, so many at the most.
+func cutLines(text string, most int) []string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if len(lines) <= most {
+		return lines
+	}
+	return append(lines[:most-1:most-1], "… (all of it is on the page)")
+}
+
+// story tells of the first violation of a history, with its drawing.
+func story(path string) (string, error) {
+	h, err := reports.OpenHistory(path)
+	if err != nil {
+		return "", err
+	}
+	verdict, err := h.Verdict()
+	if err != nil {
+		return "", err
+	}
+	return reports.ViolationText(h, verdict, screen)
+}
+
+// summarize ends a test with what all of its rows came to.
+func (r *run) summarize(t *testing.T) {
+	t.Helper()
+	if len(r.results.trials) == 0 {
+		return
+	}
+	for name, met := range r.expected {
+		if !met {
+			t.Errorf("locktest.Expect: no scenario %q was run", name)
+		}
+	}
+	t.Log("\n" + r.report().AnswersText(screen) + r.directions(t))
+}
+
+// directions say where the details are, and how to repeat one row.
+func (r *run) directions(t *testing.T) string {
+	example := "late-release"
+	for _, row := range r.report().Rows {
+		if answer, _ := row.Answer(); answer == suite.Bug {
+			example = row.Scenario
+			break
+		}
+	}
+	return fmt.Sprintf("details: %s      repeat one: go test -run '%s/%s'", filepath.Join(r.results.shown, reports.PageFile), t.Name(), example)
+}

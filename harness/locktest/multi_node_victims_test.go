@@ -1,0 +1,133 @@
+package locktest_test
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockproof/harness/locktest"
+	"lockproof/redlock"
+	"lockproof/redlock/guard"
+	"lockproof/redlock/native"
+	"lockproof/redlock/server"
+)
+
+// good is the reference lock, as a stranger would have it tested.
+func good(env locktest.Env) (locktest.Lock, error) {
+	return goodOn(env, env.Clients(noRetries)...)
+}
+
+// onThree is the same lock on three servers, however many there are.
+func onThree(env locktest.Env) (locktest.Lock, error) {
+	return goodOn(env, env.Client(0, noRetries), env.Client(1, noRetries), env.Client(2, noRetries))
+}
+
+func goodOn(env locktest.Env, servers ...*redis.Client) (locktest.Lock, error) {
+	var clients []redis.UniversalClient
+	for _, client := range servers {
+		clients = append(clients, client)
+	}
+	nodes, err := server.Nodes(clients, native.Commands, guard.Servers(guard.Options{}))
+	if err != nil {
+		return nil, err
+	}
+	lock, err := redlock.New(nodes, redlock.Options{Rand: env.Rand, Clock: env.Clock(), SetGrace: -1,
+		NodeTimeout: env.NodeTimeout, RetryMin: env.RetryMin, RetryMax: env.RetryMax, Tries: env.Tries})
+	return &goodLock{lock, env.TTL}, err
+}
+
+func noRetries(o *redis.Options) {
+	o.MaxRetries, o.ContextTimeoutEnabled, o.PoolSize = -1, true, 256
+}
+
+type goodLock struct {
+	*redlock.Redlock
+	ttl time.Duration
+}
+
+func (l *goodLock) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
+	lease, err := l.Redlock.Acquire(ctx, key, l.ttl)
+	if err != nil {
+		return nil, err
+	}
+	return lease, nil
+}
+
+// majority asks all servers one after another and counts, and looks at no clock.
+func majority(env locktest.Env) (locktest.Lock, error) {
+	return &counting{env.Clients(noRetries), env}, nil
+}
+
+type counting struct {
+	nodes []*redis.Client
+	env   locktest.Env
+}
+
+func (l *counting) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
+	random := make([]byte, 16)
+	if _, err := io.ReadFull(l.env.Rand, random); err != nil {
+		return nil, err
+	}
+	lease := &countingLease{l, key, hex.EncodeToString(random)}
+	answers := make(chan bool, len(l.nodes))
+	for _, node := range l.nodes {
+		go func() {
+			ok, _ := node.SetNX(ctx, key, lease.token, l.env.TTL).Result()
+			answers <- ok
+		}()
+	}
+	yes := 0
+	for n := range l.nodes {
+		if <-answers {
+			yes++
+		}
+		if yes > len(l.nodes)/2 {
+			return lease, nil
+		}
+		if n+1-yes > len(l.nodes)/2 {
+			break
+		}
+	}
+	_ = lease.Release(context.WithoutCancel(ctx))
+	return nil, locktest.ErrHeld
+}
+
+type countingLease struct {
+	*counting
+	key, token string
+}
+
+func (l *countingLease) Token() string { return l.token }
+
+func (l *countingLease) Release(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.env.NodeTimeout)
+	defer cancel()
+	var asked sync.WaitGroup
+	for _, node := range l.nodes {
+		asked.Go(func() { compareAndDelete.Eval(ctx, node, []string{l.key}, l.token) })
+	}
+	asked.Wait()
+	return nil
+}
+
+var compareAndDelete = redis.NewScript(`
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0`)
+
+// extendsInVain can never extend a lease, and says that it can.
+func extendsInVain(env locktest.Env) (locktest.Lock, error) {
+	lock, err := good(env)
+	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+		lease, err := lock.Acquire(ctx, key)
+		return notExtended{lease}, err
+	}), err
+}
+
+type notExtended struct{ locktest.Lease }
+
+func (notExtended) Extend(context.Context) error { return errors.New("no such script") }

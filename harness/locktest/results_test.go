@@ -1,0 +1,57 @@
+package locktest_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/locktest"
+	"lockproof/harness/suite"
+	"lockproof/reports"
+)
+
+// What a run comes to is there for programs, where that is asked for: every row, and the
+// histories by their paths. A second run replaces it.
+func TestResultsAreKeptWhereAFolderIsNamed(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv(locktest.ResultsVariable, folder)
+	for range 2 {
+		victim(t, "patient").failed(t, "TestVictims/patient", "hung-node", "restart-without-persistence")
+	}
+	kept := filepath.Join(folder, "TestVictims", "patient")
+	text, err := os.ReadFile(filepath.Join(kept, reports.ResultsFile))
+	require.NoError(t, err)
+	var results reports.Results
+	require.NoError(t, json.Unmarshal(text, &results))
+	differ := map[string]string{}
+	for _, row := range results.Scenarios {
+		for i, trial := range row.Trials {
+			require.Equal(t, i, trial.Trial)
+			if row.Standing == suite.Differs {
+				differ[row.Scenario] = trial.History
+			}
+		}
+	}
+	require.Len(t, differ, 2)
+	require.FileExists(t, filepath.Join(kept, filepath.FromSlash(differ["hung-node"])))
+	for _, file := range []string{reports.PageFile, reports.SummaryFile, reports.JUnitFile} {
+		require.FileExists(t, filepath.Join(kept, file))
+	}
+}
+
+func TestNoResultsAreLeftInAFolderOfSomebodyElses(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv(locktest.ResultsVariable, folder)
+	theirs := filepath.Join(folder, "TestVictims", "patient", "results.json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(theirs), 0o755))
+	require.NoError(t, os.WriteFile(theirs, []byte("theirs"), 0o644))
+	r := victim(t, "patient")
+	require.False(t, r.passed)
+	r.says(t, locktest.ResultsVariable, "not an output folder")
+	text, err := os.ReadFile(theirs)
+	require.NoError(t, err)
+	require.Equal(t, "theirs", string(text))
+}

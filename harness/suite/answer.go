@@ -1,0 +1,71 @@
+package suite
+
+// Answer says how a lock under test fared in one situation: a row of the suite has exactly one.
+type Answer string
+
+// The answers.
+const (
+	// Bug: a property is violated that the reference of the lock's class keeps.
+	Bug Answer = "bug"
+	// Failed: there is no answer, for the lock's process or the harness failed.
+	Failed Answer = "failed"
+	// Limit: what is violated, the reference of the lock's class violates as well.
+	Limit Answer = "limit"
+	// Undecided: the situation did not come about, or proved nothing.
+	Undecided Answer = "undecided"
+	// Holds: every property was kept, and put to the test.
+	Holds Answer = "holds"
+	// NotApplicable: the lock has no part in the situation.
+	NotApplicable Answer = "not applicable"
+)
+
+// Answers lists all of them, the gravest first.
+var Answers = []Answer{Bug, Failed, Limit, Undecided, Holds, NotApplicable}
+
+// Answer gives the trial's answer, and why in words.
+func (t Result) Answer() (Answer, string) {
+	outcome, why := t.Outcome()
+	if outcome == Skipped && t.Hint != "" {
+		return Undecided, t.Hint
+	}
+	return outcome.Answer(), why
+}
+
+// Answer is what an outcome says of a lock under test.
+func (o Outcome) Answer() Answer {
+	switch o {
+	case Differs:
+		return Bug
+	case LimitOfClass:
+		return Limit
+	case Inconclusive:
+		return Undecided
+	case Skipped:
+		return NotApplicable
+	case AsExpected:
+		return Holds
+	}
+	return Failed
+}
+
+// Cause is why a property was violated: one sentence, and a key that is the same for violations of one cause.
+type Cause struct{ Sentence, Key string }
+
+// Cause gives the cause of the first violation that decides the trial's answer; false where nothing is violated.
+func (t Result) Cause() (Cause, bool) {
+	for _, j := range t.Judgements() {
+		if j.Outcome != Differs && j.Outcome != LimitOfClass {
+			continue
+		}
+		for _, r := range t.Results {
+			if r.Property != j.Property || len(r.Violations) == 0 {
+				continue
+			}
+			if c := t.CauseOf(r.Property); c != nil {
+				return Cause{c.Sentence(), r.Property + "\x00" + c.ID()}, true
+			}
+			return Cause{r.Violations[0].What, r.Property}, true
+		}
+	}
+	return Cause{}, false
+}

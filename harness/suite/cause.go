@@ -1,0 +1,73 @@
+package suite
+
+import (
+	"context"
+	"time"
+
+	"lockproof/checker/cause"
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+	"lockproof/harness/trial"
+)
+
+// causeTrials bounds the experiments about one violation that are not needed to name its
+// cause: some 5 ms of processor each. causeSeeds is with how many seeds they are made.
+const (
+	causeTrials = 60
+	causeTime   = 5 * time.Second
+	causeSeeds  = 5
+)
+
+// Cause finds by experiment, in virtual time, why a trial of a job with that seed violates
+// a property.
+func (p *Pool) Cause(ctx context.Context, job Job, seed uint64, property string) (cause.Cause, error) {
+	f, err := p.finder(job, seed, property)
+	if err != nil {
+		return cause.Cause{}, err
+	}
+	f.Seeds, f.MaxTrials, f.Time = causeSeeds, causeTrials, causeTime
+	return f.Find(ctx), nil
+}
+
+// FaultKinds gives the kinds of the faults that a violation needs: of one of the known sets,
+// if the faults of its kinds are enough, or else of a smallest set.
+func (p *Pool) FaultKinds(ctx context.Context, job Job, seed uint64, property string, known [][]string) ([]string, error) {
+	f, err := p.finder(job, seed, property)
+	if err != nil {
+		return nil, err
+	}
+	return f.KindsOf(ctx, known), nil
+}
+
+func (p *Pool) finder(job Job, seed uint64, property string) (*cause.Finder, error) {
+	variant, err := job.Scenario.Find(job.Variant)
+	if err != nil {
+		return nil, err
+	}
+	lock := job.Lock
+	if lock == "" {
+		lock = job.Scenario.With(variant).Lock.Name
+	}
+	kind, err := locks.Find(lock)
+	return &cause.Finder{
+		Scenario: job.Scenario.With(variant), Without: append(append([]string(nil), variant.Without...), job.Without...),
+		Property: property, Seed: seed, Options: err == nil && kind.External,
+		Trial: func(ctx context.Context, v cause.Variation, seed uint64) cause.Outcome {
+			changed := Job{Scenario: v.Scenario, AllowBetter: job.AllowBetter, Lock: job.Lock, Without: v.Without, Changes: trial.Changes{
+				FaultsUntil: v.FaultsUntil, ContextTimeouts: v.ContextTimeouts, NoRetries: v.NoRetries,
+			}}
+			return outcomeOf(p.Try(ctx, changed, seed), property)
+		},
+	}, nil
+}
+
+// outcomeOf is what a trial came to for one property.
+func outcomeOf(r Result, property string) cause.Outcome {
+	o := cause.Outcome{Verdict: r.verdict(property)}
+	for _, judged := range r.Results {
+		if judged.Property == property && o.Verdict == history.Violated && len(judged.Violations) > 0 {
+			o.At = judged.Violations[0].From
+		}
+	}
+	return o
+}

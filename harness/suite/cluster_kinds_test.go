@@ -1,0 +1,92 @@
+package suite
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/kinds"
+	"lockproof/harness/cluster/virtual"
+)
+
+// toyMaker counts what becomes of the clusters of a kind that is declared below.
+type toyMaker struct {
+	cluster.Maker
+	choice       cluster.Choice
+	made, closed int
+}
+
+func (m *toyMaker) New(ctx context.Context, cfg cluster.Config) (cluster.Cluster, error) {
+	m.made++
+	return m.Maker.New(ctx, cfg)
+}
+
+func (m *toyMaker) Close() error {
+	m.closed++
+	return m.Maker.Close()
+}
+
+// declareToy adds a kind of cluster, in virtual time, that cannot be flushed.
+func declareToy(t *testing.T) *toyMaker {
+	m := &toyMaker{}
+	toy := virtual.Kind
+	toy.Name = "toy"
+	toy.Can = func(what string) error {
+		if what == "flush" {
+			return &cluster.Unsupported{Cluster: "toy", Fault: what, Why: "it has no water", How: "bring some"}
+		}
+		return virtual.Kind.Can(what)
+	}
+	toy.Open = func(ctx context.Context, choice cluster.Choice, notices io.Writer) (_ cluster.Maker, err error) {
+		m.choice = choice // what servers there are is the kind's own affair
+		m.Maker, err = virtual.Kind.Open(ctx, cluster.Choice{}, notices)
+		return m, err
+	}
+	before := kinds.All
+	kinds.All = append(slices.Clip(before), toy)
+	t.Cleanup(func() { kinds.All = before })
+	return m
+}
+
+// What a kind of cluster declares is all that there is to it: the loader, the
+// suite and the histories know it from there.
+func TestAKindOfClusterIsDeclaredOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "toys.yaml")
+	scenario := func(script string) string {
+		return "name: toys\ntitle: A toy\nsource: a test\nlesson: None.\non: [toy]\nclients: {c1: {}}\nscript:\n" + script +
+			"  - acquire: c1\nexpect: {mutual-exclusion: holds}\n"
+	}
+	require.NoError(t, os.WriteFile(file, []byte(scenario("")), 0o600))
+	_, err := Options{Cluster: "toy"}.Jobs(nil)
+	require.EqualError(t, err, `no cluster named "toy": there are virtual, local, docker`)
+
+	toy := declareToy(t)
+	o := Options{Cluster: "toy", Trials: 1, Seed: 1, Out: t.TempDir(), Server: "a small one"}
+	trials, err := Run(context.Background(), jobsOf(t, o, file), o, func(Result) {})
+	require.NoError(t, err)
+	standing, why := trials[0].Outcome()
+	require.Equal(t, AsExpected, standing, why)
+	require.Equal(t, "toy", trials[0].Cluster)
+	header := readHistory(t, filepath.Join(o.Out, trials[0].History))[0].Header
+	require.Equal(t, "toy", header.Cluster)
+	require.False(t, header.RealTime)
+	require.Equal(t, cluster.Choice{Server: "a small one"}, toy.choice)
+	require.Equal(t, [2]int{1, 1}, [2]int{toy.made, toy.closed})
+
+	o.Cluster = Virtual
+	why, err = o.Skips(jobsOf(t, o, file)[0])
+	require.NoError(t, err)
+	require.Equal(t, "it runs on toy only", why)
+
+	require.NoError(t, os.WriteFile(file, []byte(scenario("  - flush: n1\n")), 0o600))
+	o.Cluster = "toy"
+	why, err = o.Skips(jobsOf(t, o, file)[0])
+	require.NoError(t, err)
+	require.Equal(t, "the toy cluster cannot do flush: it has no water; bring some", why)
+}

@@ -1,0 +1,199 @@
+package suite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockproof/checker"
+	"lockproof/harness/history"
+)
+
+// Judgement is how the verdict on one property compares with what was expected.
+type Judgement struct {
+	Property string `json:"property"`
+	// Expected is a verdict, or "" for a property that the scenario does not
+	// name: that one must not be violated, and nothing more is asked of it.
+	Expected string `json:"expected,omitempty"`
+	Got      string `json:"got"`
+	// Outcome is AsExpected, Differs or Undecided.
+	Outcome Outcome `json:"standing"`
+	// Why says in words what the standing rests on.
+	Why string `json:"why"`
+}
+
+// Judgements compares each property that the scenario names or that was judged
+// with what was expected, in the order of checker.Names(). A trial that was
+// skipped or failed has none.
+func (t Result) Judgements() []Judgement {
+	if t.Skipped != "" || t.Failure != "" {
+		return nil
+	}
+	results := map[string]checker.Result{}
+	for _, r := range t.Results {
+		results[r.Property] = r
+	}
+	var all []Judgement
+	for _, property := range judgedProperties(t.Expect, results) {
+		result, judged := results[property]
+		if !judged {
+			result = checker.NotJudged(property)
+		}
+		if t.Reference != nil {
+			all = append(all, t.againstReference(result))
+			continue
+		}
+		all = append(all, judge(property, t.Expect[property], result, t.AllowBetter))
+	}
+	return all
+}
+
+// judgedProperties lists every property in either map: the known ones in their
+// usual order, then any others by name.
+func judgedProperties(expect map[string]string, results map[string]checker.Result) []string {
+	var known, others []string
+	for _, p := range checker.Names() {
+		_, named := expect[p]
+		_, judged := results[p]
+		if named || judged {
+			known = append(known, p)
+		}
+	}
+	for p := range expect {
+		if !slices.Contains(checker.Names(), p) {
+			others = append(others, p)
+		}
+	}
+	for p := range results {
+		if _, named := expect[p]; !named && !slices.Contains(checker.Names(), p) {
+			others = append(others, p)
+		}
+	}
+	slices.Sort(others)
+	return append(known, others...)
+}
+
+func judge(property, expected string, result checker.Result, lenient bool) Judgement {
+	got := result.Verdict
+	j := Judgement{Property: property, Expected: expected, Got: got, Outcome: Compare(expected, got, lenient)}
+	switch {
+	case expected == "" && got == history.Violated:
+		j.Why = property + ": violated (must never be, though this scenario does not test it)"
+	case expected == history.Violated && got == history.Violated && result.Unmet != "":
+		j.Outcome = Inconclusive
+		j.Why = property + ": violated, but not as the scenario means to show: " + result.Unmet
+	case expected == "" || expected == got:
+		j.Why = property + ": " + got
+	case got == history.Inconclusive:
+		j.Why = fmt.Sprintf("%s: expected %s, got inconclusive", property, expected)
+		if result.Reason != "" {
+			j.Why += ": " + result.Reason
+		}
+	case j.Outcome == AsExpected:
+		j.Why = fmt.Sprintf("%s: holds, better than the reference's %s", property, expected)
+	default:
+		j.Why = fmt.Sprintf("%s: expected %s, got %s", property, expected, got)
+	}
+	return j
+}
+
+// againstReference compares a verdict on a lock under test with that of the reference of its class: expectations of the
+// scenario decide nothing, but which properties it puts to the test.
+func (t Result) againstReference(result checker.Result) Judgement {
+	j := Judgement{Property: result.Property, Expected: t.Expect[result.Property], Got: result.Verdict, Outcome: AsExpected}
+	j.Why = j.Property + ": " + j.Got
+	switch {
+	case j.Got == history.Violated && t.Reference[j.Property] == history.Violated:
+		j.Outcome = LimitOfClass
+		j.Why += ", as by the reference of its class"
+	case j.Got == history.Violated:
+		j.Outcome = Differs
+		j.Why += ", and kept by the reference of its class"
+	case j.Expected != "" && j.Got == history.Inconclusive:
+		j.Outcome = Inconclusive
+		if result.Reason != "" {
+			j.Why += ": " + result.Reason
+		}
+	}
+	return j
+}
+
+// Compare says how a verdict on one property stands to what was expected of it, ""
+// where the scenario does not name it: then it must not be violated. Lenient
+// expectations may be surpassed.
+func Compare(expected, got string, lenient bool) Outcome {
+	switch {
+	case expected == "" && got != history.Violated, expected == got, expected != "" && lenient && got == history.Holds:
+		return AsExpected
+	case expected != "" && got == history.Inconclusive:
+		return Inconclusive
+	}
+	return Differs
+}
+
+// Outcome says how the trial's verdicts compare with what was expected, and
+// why in words: every property that differs, or else every one that is
+// undecided, or else what became of the properties that the scenario names.
+//
+// A property that is named must have the verdict that is named; one that is not
+// named must not be violated. A lenient trial may also do better than expected.
+// An inconclusive verdict on a named property leaves the trial undecided unless
+// another property differs. A trial that judged nothing is undecided as well.
+func (t Result) Outcome() (Outcome, string) {
+	switch {
+	case t.Failure != "":
+		return HarnessError, t.Failure
+	case t.Skipped != "":
+		return Skipped, t.Skipped
+	}
+	judgements := t.Judgements()
+	for _, s := range []Outcome{Differs, LimitOfClass, Inconclusive} {
+		why := reasons(judgements, s)
+		if unstaged := t.PreconditionFailed(); s == Inconclusive && unstaged != "" {
+			return s, unstaged
+		}
+		if why != "" {
+			return s, why
+		}
+	}
+	if len(judgements) == 0 {
+		return Inconclusive, "no property was judged"
+	}
+	return AsExpected, asExpected(judgements)
+}
+
+// PreconditionFailed says why the scenario's setting did not come about with this lock, "" if it
+// did. It is the same in every scenario.
+func (t Result) PreconditionFailed() string {
+	for _, r := range t.Results {
+		if r.Cause == checker.Unstaged {
+			return r.Reason
+		}
+	}
+	return ""
+}
+
+func reasons(judgements []Judgement, s Outcome) string {
+	var why []string
+	for _, j := range judgements {
+		if j.Outcome == s {
+			why = append(why, j.Why)
+		}
+	}
+	return strings.Join(why, "; ")
+}
+
+// asExpected tells of the named properties only: that the others are not
+// violated goes without saying.
+func asExpected(judgements []Judgement) string {
+	var why []string
+	for _, j := range judgements {
+		if j.Expected != "" {
+			why = append(why, j.Why)
+		}
+	}
+	if len(why) == 0 {
+		return "no property is violated"
+	}
+	return strings.Join(why, "; ")
+}

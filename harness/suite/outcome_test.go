@@ -1,0 +1,131 @@
+package suite
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/checker"
+	"lockproof/harness/history"
+)
+
+func result(property, verdict, reason string) checker.Result {
+	return checker.Result{Property: property, Verdict: verdict, Reason: reason}
+}
+
+func TestOutcome(t *testing.T) {
+	const mutex, data = checker.MutualExclusion, checker.ProtectedData
+	const holds, violated, inconclusive = history.Holds, history.Violated, history.Inconclusive
+	tests := []struct {
+		name  string
+		trial Result
+		want  Outcome
+		why   string
+	}{
+		{"holds as named", Result{
+			Expect:  map[string]string{mutex: holds},
+			Results: []checker.Result{result(mutex, holds, "")},
+		}, AsExpected, "mutual-exclusion: holds"},
+		{"violated as named", Result{
+			Expect:  map[string]string{mutex: violated},
+			Results: []checker.Result{result(mutex, violated, "")},
+		}, AsExpected, "mutual-exclusion: violated"},
+		{"violated though it should hold", Result{
+			Expect:  map[string]string{mutex: holds},
+			Results: []checker.Result{result(mutex, violated, "")},
+		}, Differs, "mutual-exclusion: expected holds, got violated"},
+		{"an alarm that does not ring", Result{
+			Expect:  map[string]string{mutex: violated},
+			Results: []checker.Result{result(mutex, holds, "")},
+		}, Differs, "mutual-exclusion: expected violated, got holds"},
+		{"lenient: better than the reference", Result{
+			AllowBetter: true,
+			Expect:      map[string]string{mutex: violated},
+			Results:     []checker.Result{result(mutex, holds, "")},
+		}, AsExpected, "mutual-exclusion: holds, better than the reference's violated"},
+		{"lenient: worse than the reference", Result{
+			AllowBetter: true,
+			Expect:      map[string]string{mutex: holds},
+			Results:     []checker.Result{result(mutex, violated, "")},
+		}, Differs, "mutual-exclusion: expected holds, got violated"},
+		{"lenient is not better when inconclusive", Result{
+			AllowBetter: true,
+			Expect:      map[string]string{mutex: violated},
+			Results:     []checker.Result{result(mutex, inconclusive, "vacuous: 0 of 2 grants")},
+		}, Inconclusive, "mutual-exclusion: expected violated, got inconclusive: vacuous: 0 of 2 grants"},
+		{"inconclusive where it should hold", Result{
+			Expect:  map[string]string{mutex: holds},
+			Results: []checker.Result{result(mutex, inconclusive, "stalled: 80 ms")},
+		}, Inconclusive, "mutual-exclusion: expected holds, got inconclusive: stalled: 80 ms"},
+		{"a difference outranks an inconclusive verdict", Result{
+			Expect: map[string]string{mutex: holds, data: holds},
+			Results: []checker.Result{
+				result(mutex, inconclusive, "unknown"), result(data, violated, "")},
+		}, Differs, "protected-data: expected holds, got violated"},
+		{"a property that is not named is violated", Result{
+			Expect: map[string]string{mutex: holds},
+			Results: []checker.Result{
+				result(mutex, holds, ""), result(data, violated, "")},
+		}, Differs, "protected-data: violated (must never be, though this scenario does not test it)"},
+		{"a property that is not named is inconclusive", Result{
+			Expect: map[string]string{mutex: holds},
+			Results: []checker.Result{
+				result(mutex, holds, ""), result(data, inconclusive, "vacuous: no writes")},
+		}, AsExpected, "mutual-exclusion: holds"},
+		{"a named property has no result", Result{
+			Expect: map[string]string{mutex: holds},
+		}, Inconclusive, "mutual-exclusion: expected holds, got inconclusive: vacuous: not judged"},
+		{"nothing is named", Result{
+			Results: []checker.Result{result(mutex, holds, "")},
+		}, AsExpected, "no property is violated"},
+		{"inconclusive as named", Result{
+			Expect:  map[string]string{mutex: inconclusive},
+			Results: []checker.Result{result(mutex, inconclusive, "vacuous")},
+		}, AsExpected, "mutual-exclusion: inconclusive"},
+		{"nothing was judged", Result{}, Inconclusive, "no property was judged"},
+		{"skipped", Result{Skipped: "no C compiler"}, Skipped, "no C compiler"},
+		{"failed", Result{Failure: "n3 did not start",
+			Results: []checker.Result{result(mutex, holds, "")}}, HarnessError, "n3 did not start"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			standing, why := tt.trial.Outcome()
+			require.Equal(t, tt.want, standing)
+			require.Equal(t, tt.why, why)
+		})
+	}
+}
+
+func TestOutcome_NamesEveryDifference(t *testing.T) {
+	trial := Result{
+		Expect: map[string]string{checker.MutualExclusion: history.Holds, checker.Fencing: history.Holds},
+		Results: []checker.Result{
+			result(checker.Fencing, history.Violated, ""),
+			result(checker.MutualExclusion, history.Violated, ""),
+		},
+	}
+	_, why := trial.Outcome()
+	require.Equal(t, "mutual-exclusion: expected holds, got violated; fencing: expected holds, got violated", why)
+}
+
+func TestJudgementsKeepTheOrderOfProperties(t *testing.T) {
+	trial := Result{
+		Expect: map[string]string{"zeal": history.Holds, checker.FaultTolerance: history.Holds},
+		Results: []checker.Result{
+			result("ardour", history.Holds, ""),
+			result(checker.FaultTolerance, history.Holds, ""),
+			result(checker.MutualExclusion, history.Holds, ""),
+		},
+	}
+	var names []string
+	for _, j := range trial.Judgements() {
+		names = append(names, j.Property)
+	}
+	require.Equal(t, []string{checker.MutualExclusion, checker.FaultTolerance, "ardour", "zeal"}, names)
+}
+
+func TestJudgementsOfTrialsThatDidNotRun(t *testing.T) {
+	expect := map[string]string{checker.MutualExclusion: history.Holds}
+	require.Empty(t, Result{Skipped: "why", Expect: expect}.Judgements())
+	require.Empty(t, Result{Failure: "why", Expect: expect}.Judgements())
+}

@@ -1,0 +1,98 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+	"lockproof/scenarios"
+)
+
+// preflight is one client that takes the lock and gives it back, twice, with nothing in its way and nobody else. The
+// second lease lasts for longer than a TTL: a lock that renews its key by itself shows it.
+const preflight = `
+name: preflight
+title: One client gets the lock and gives it back
+source: lockproof
+lesson: What a lock can do is seen by its first lease.
+clients: [c1]
+nodes: %d
+script:
+  - acquire: c1
+    must: ok
+%s  - release: c1
+  - acquire: c1
+    must: ok
+  - wait: 1.2 ttl
+  - release: c1
+expect: {mutual-exclusion: holds}
+`
+
+// PreflightNodes is how many servers there are where nothing else is known.
+const PreflightNodes = 5
+
+const preflightExtend = "  - extend: c1\n"
+
+// Preflight has the lock of the options taken and given back, and says what it can do as far as its leases show it. An
+// error says what failed: then no row can tell anything. run runs the trial.
+func Preflight(ctx context.Context, o Options, nodes int, extends bool,
+	run func(context.Context, Job, Options) (Result, error)) (*locks.Abilities, error) {
+	extend := ""
+	if extends {
+		extend = preflightExtend
+	}
+	s, err := scenarios.Parse("", fmt.Appendf(nil, preflight, nodes, extend))
+	if err != nil {
+		return nil, err
+	}
+	o.Trials, o.Events = 1, true
+	done, err := run(ctx, Job{Scenario: s, Lock: o.Lock}, o)
+	switch {
+	case err != nil:
+		return nil, err
+	case done.Failure != "":
+		return nil, fmt.Errorf("the lock fails with nothing in its way: %s", done.Failure)
+	case done.Skipped != "":
+		return nil, fmt.Errorf("the lock cannot be tried: %s", done.Skipped)
+	}
+	found := &locks.Abilities{}
+	if done.Abilities != nil {
+		*found = *done.Abilities
+	}
+	found.Renews, err = uncontended(done.Events)
+	return found, err
+}
+
+// uncontended goes through the events of a preflight. An error says which call failed that nothing was in the way of;
+// renews says whether the lock extended its key without being asked.
+func uncontended(events []history.Event) (renews bool, err error) {
+	calls := map[history.Op]string{history.OpAcquire: "was not granted", history.OpExtend: "was not extended",
+		history.OpRelease: "was not released"}
+	leases, alone := 0, false // with the second lease
+	for _, e := range events {
+		switch {
+		case failed(e) && calls[e.Op] != "" && (e.Op != history.OpRelease || leases < 2):
+			text := fmt.Sprintf("the lock %s, with nothing in its way and nobody else", calls[e.Op])
+			if e.Error != "" {
+				text += ": " + e.Error
+			}
+			return false, errors.New(text)
+		case e.Op == history.OpAcquire && e.Type == history.TypeOK:
+			leases++
+			alone = leases == 2
+		case e.Op == history.OpRelease:
+			alone = false
+		case alone && e.Type == history.TypeReply && e.Command != nil && e.Command.Effect == history.EffectExtend:
+			renews = true
+		}
+	}
+	if leases == 0 {
+		return false, errors.New("the lock was not granted, with nothing in its way and nobody else")
+	}
+	return renews, nil
+}
+
+// failed says whether an event is the end of a call that did not do what it was called for, or may not have done it.
+func failed(e history.Event) bool { return e.Type == history.TypeFail || e.Type == history.TypeInfo }

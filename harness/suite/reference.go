@@ -1,0 +1,156 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"lockproof/checker"
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+	"lockproof/scenarios"
+)
+
+// A lock under test is compared with the reference of its class: redlock on as many servers, with the abilities
+// that the lock has. It is run in the same row from the same seed, in virtual time. What it violates there,
+// no lock of the class is convicted of.
+
+// measureClass runs the reference in the row in which a lock under test violated something, and notes what it keeps.
+func measureClass(ctx context.Context, e executor, j Job, o Options, t *Result) {
+	violated := t.violated()
+	if !j.AllowBetter || t.Failure != "" || t.Skipped != "" || len(violated) == 0 {
+		return
+	}
+	t.Reference = map[string]string{}
+	kind, err := locks.Find(t.Lock)
+	if err != nil {
+		return // a lock that nobody knows is held to everything
+	}
+	o = Options{Cluster: Virtual, Trials: 1, Seed: t.Seed, TTL: o.TTL, Retries: o.Retries, VerdictsOnly: true}
+	same := Job{Scenario: j.Scenario, Variant: j.Variant, AllowBetter: true, Lock: ReferenceOf(kind)}
+	done := e.runReference(ctx, same, o)
+	limit := true
+	for _, property := range violated {
+		verdict := done.verdict(property)
+		t.Reference[property] = verdict
+		limit = limit && verdict == history.Violated
+	}
+	if limit {
+		t.Remedies = remedies(ctx, e, same, o, violated)
+	}
+}
+
+// checkMapped skips a row that was made for more servers, where the reference shows that it is another situation on
+// fewer: that it does not come to what it comes to on those that the scenario names.
+func checkMapped(ctx context.Context, e executor, j Job, o Options, t *Result) {
+	if j.Mapped == nil || t.Failure != "" || t.Skipped != "" {
+		return
+	}
+	kind, err := locks.Find(t.Lock)
+	if err != nil {
+		return
+	}
+	o = Options{Cluster: Virtual, Trials: 1, Seed: t.Seed, TTL: o.TTL, Retries: o.Retries, VerdictsOnly: true}
+	fewer := Job{Scenario: j.Scenario, AllowBetter: true, Lock: ReferenceOf(kind)}
+	more := fewer
+	more.Scenario = j.Mapped
+	here, there := e.runReference(ctx, fewer, o), e.runReference(ctx, more, o)
+	for property := range j.Scenario.Expect {
+		if here.verdict(property) != there.verdict(property) {
+			*t = Result{
+				Scenario: t.Scenario, Cluster: t.Cluster, Trial: t.Trial, Seed: t.Seed, Lock: t.Lock, AllowBetter: t.AllowBetter,
+				Skipped: fmt.Sprintf("on %d servers it is another situation than on %d, as the reference shows",
+					len(j.Scenario.Nodes), len(j.Mapped.Nodes)),
+			}
+			return
+		}
+	}
+}
+
+// ReferenceOf names the reference of a lock's class: on one server, it is given one.
+func ReferenceOf(k locks.Kind) string {
+	switch {
+	case k.Renews:
+		return locks.Renewing
+	case k.Fencing:
+		return locks.Fenced
+	}
+	return locks.Reference
+}
+
+// violated lists the properties that the trial violated, as far as it was decided.
+func (t Result) violated() []string {
+	var names []string
+	for _, r := range t.Results {
+		if r.Verdict == history.Violated {
+			names = append(names, r.Property)
+		}
+	}
+	return names
+}
+
+// The remedies: what may remove a limit of a class.
+const (
+	RemedyPersistence = "persistence (appendfsync always)"
+	RemedyServers     = "a lock on five servers"
+	RemedyFencing     = "a fencing token that the store checks"
+)
+
+// remedies runs the reference again with one thing changed, and names the changes with which nothing is violated.
+func remedies(ctx context.Context, e executor, j Job, o Options, violated []string) []string {
+	var found []string
+	for _, change := range []struct {
+		name string
+		job  func(Job) (Job, bool)
+	}{
+		{RemedyPersistence, withPersistence},
+		{RemedyServers, withServers},
+		{RemedyFencing, func(j Job) (Job, bool) { return withFencing(j, violated) }},
+	} {
+		changed, differs := change.job(j)
+		if !differs {
+			continue
+		}
+		done := e.runReference(ctx, changed, o)
+		keeps := func(property string) bool { return done.verdict(property) == history.Holds }
+		if change.name == RemedyFencing { // leases still overlap: the data are safe all the same
+			if keeps(checker.ProtectedData) {
+				found = append(found, change.name)
+			}
+			continue
+		}
+		if !slices.ContainsFunc(violated, func(p string) bool { return !keeps(p) }) {
+			found = append(found, change.name)
+		}
+	}
+	return found
+}
+
+func withPersistence(j Job) (Job, bool) {
+	s := *j.Scenario
+	s.Persistence = cluster.PersistAlways
+	before := j.Scenario.Persistence
+	j.Scenario = &s
+	return j, before != cluster.PersistAlways
+}
+
+// withServers is the row as it stands, of a row in its form for one server.
+func withServers(j Job) (Job, bool) {
+	if j.Variant == "" || j.Variant != j.Scenario.OneNode() {
+		return j, false
+	}
+	j.Variant = ""
+	return j, true
+}
+
+// withFencing lets the store refuse what is older than what it has seen: where data were lost.
+func withFencing(j Job, violated []string) (Job, bool) {
+	if !slices.Contains(violated, checker.ProtectedData) || j.Scenario.Store.Check.Fenced() {
+		return j, false
+	}
+	s := *j.Scenario
+	s.Store.Check = scenarios.CheckFence
+	j.Scenario, j.Lock = &s, locks.Fenced
+	return j, true
+}

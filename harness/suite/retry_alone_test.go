@@ -1,0 +1,119 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+	"lockproof/harness/trial"
+)
+
+// beside tells of each attempt how many others were under way at any moment of it.
+type beside struct {
+	mu      sync.Mutex
+	running map[*int]bool
+	most    map[string][]*int // by scenario, for each attempt
+}
+
+func (b *beside) begin(name string) (attempt int, end func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	others := new(int)
+	b.running[others] = true
+	for one := range b.running {
+		*one = max(*one, len(b.running)-1)
+	}
+	b.most[name] = append(b.most[name], others)
+	return len(b.most[name]), func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.running, others)
+	}
+}
+
+// What is held up beside others is tried again when all the rest is done, one at a time.
+func TestStalledTrial_IsRetriedAlone(t *testing.T) {
+	o := onFake(1)
+	o.Parallel = 3
+	b := &beside{running: map[*int]bool{}, most: map[string][]*int{}}
+	all := make(chan struct{}) // closed when as many are under way as may be
+	var begun sync.WaitGroup
+	begun.Add(3)
+	go func() { begun.Wait(); close(all) }()
+	performer := func(_ context.Context, p *trial.Plan, result *Result, j *trial.Journal) (trial.Observed, error) {
+		attempt, end := b.begin(p.Name)
+		defer end()
+		if attempt == 1 && p.Name < "d" {
+			begun.Done()
+			<-all
+		}
+		if attempt <= 2 && p.Name == "a" { // the engine, and then a server, takes too long
+			slow := []error{context.DeadlineExceeded, &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}}
+			return trial.Observed{}, fmt.Errorf("start n1: %w", slow[attempt-1])
+		}
+		for _, e := range granted(p, result) {
+			j.Record(e)
+		}
+		if attempt == 1 && p.Name == "b" {
+			j.Record(stall)
+		}
+		return trial.Observed{}, nil
+	}
+	var order []string
+	trials := runFake(t.Context(), o, []Job{plain("a"), plain("b"), plain("c"), plain("d")}, performer,
+		func(r Result) { order = append(order, r.Scenario) })
+	require.ElementsMatch(t, []string{"c", "d"}, order[:2])
+	require.ElementsMatch(t, []string{"a", "b"}, order[2:])
+	for i, want := range []int{3, 2, 1, 1} {
+		standing, why := trials[i].Outcome()
+		require.Equal(t, AsExpected, standing, why)
+		require.Equal(t, want, trials[i].Attempts)
+	}
+	for name, attempts := range b.most {
+		require.True(t, name == "d" || *attempts[0] >= 2, "%s had others beside it at first", name)
+		for _, others := range attempts[1:] {
+			require.Zero(t, *others, "%s has none when it is tried again", name)
+		}
+	}
+}
+
+// Where there is no time to try again, what was seen is told.
+func TestStalledTrial_IsReportedWhenTheRunEnds(t *testing.T) {
+	o := onFake(2)
+	o.Parallel = 1
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
+		if result.Trial == 1 {
+			cancel()
+			return granted(p, result)
+		}
+		return append(granted(p, result), stall)
+	})
+	trials := runFake(ctx, o, []Job{plain("a")}, performer, func(Result) {})
+	require.Len(t, trials, 2)
+	standing, why := trials[0].Outcome()
+	require.Equal(t, Inconclusive, standing)
+	require.Contains(t, why, "stalled")
+	require.Equal(t, 1, trials[0].Attempts)
+}
+
+// A cluster that is lost is not tried again, though it was noticed by its silence.
+func TestLostCluster_IsNotRetried(t *testing.T) {
+	o := onFake(3)
+	o.Parallel = 1
+	performer := func(context.Context, *trial.Plan, *Result, *trial.Journal) (trial.Observed, error) {
+		return trial.Observed{}, errors.Join(&cluster.Lost{Cluster: "docker", Why: "the engine is gone"}, context.DeadlineExceeded)
+	}
+	trials := runFake(t.Context(), o, []Job{plain("a")}, performer, func(Result) {})
+	require.Len(t, trials, 1)
+	require.Equal(t, 1, trials[0].Attempts)
+}

@@ -1,0 +1,231 @@
+package nemesis_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/checker"
+	"lockproof/harness/history"
+	"lockproof/harness/suite"
+	"lockproof/lab"
+	"lockproof/nemesis"
+	"lockproof/reports"
+	"lockproof/scenarios"
+)
+
+// freeze is a fault that this file declares, and nothing else knows: a node that
+// stands still for want of warmth.
+func init() {
+	nemesis.Declare(&nemesis.Declaration{
+		Kind: "freeze", Doc: "lets the node freeze",
+		Node:     &nemesis.Effect{Class: history.NodePaused, Capability: nemesis.Pause},
+		Optional: []string{"for"},
+		Draw:     &nemesis.Draw{Required: []string{"for"}},
+		EndedBy:  "thaw",
+		Words: nemesis.Words{
+			Instruction: func(o nemesis.Instruction) string { return "freeze " + o.Targets },
+			Begin:       func(f history.Fault) string { return strings.Join(f.Targets, " and ") + " freezes" },
+			End:         func(f history.Fault) string { return strings.Join(f.Targets, " and ") + " melts" },
+			Past:        "was frozen",
+		},
+	}, freeze)
+	nemesis.Declare(&nemesis.Declaration{
+		Kind: "thaw", Doc: "melts what is frozen",
+		Node: &nemesis.Effect{Class: history.Resumed},
+		Words: nemesis.Words{
+			Instruction: func(o nemesis.Instruction) string { return "thaw " + o.Targets },
+			Begin:       func(f history.Fault) string { return strings.Join(f.Targets, " and ") + " melts" },
+		},
+	}, nemesis.EndKinds)
+}
+
+func freeze(n *nemesis.Nemesis, ctx context.Context, f nemesis.Fault, target string) (*nemesis.Active, error) {
+	node, err := nemesis.NodeOf(n, target)
+	if err != nil {
+		return nil, err
+	}
+	if err := node.Pause(ctx); err != nil {
+		return nil, err
+	}
+	return nemesis.BeginFault(n, f, target, map[string]string{"state": "ice"}, func(ctx context.Context) (map[string]string, bool, error) {
+		err := node.Resume(ctx)
+		return map[string]string{"state": "water"}, true, err
+	}), nil
+}
+
+// winter is a scenario of it: a majority is frozen while c1 asks for the lock.
+const winter = `
+name: winter
+title: A majority freezes
+source: a test
+lesson: None.
+clients: {c1: {}}
+script:
+  - freeze: [n1, n2, n3]
+    for: 2 ttl
+  - freeze: n4
+  - acquire: c1
+    within: 4 ttl
+  - thaw: n4
+expect: {fault-tolerance: holds, deadlock-freedom: holds}
+`
+
+// run runs a scenario in virtual time, and gives its history.
+func run(t *testing.T, text string) (suite.Result, []history.Event) {
+	t.Helper()
+	s, err := scenarios.Parse("toy.yaml", []byte(text))
+	require.NoError(t, err)
+	o := suite.Options{Cluster: "virtual", Trials: 1, Seed: 1, Out: t.TempDir()}
+	jobs, err := o.Jobs([]*scenarios.Scenario{s})
+	require.NoError(t, err)
+	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Result) {})
+	require.NoError(t, err)
+	require.Len(t, trials, 1)
+	require.Empty(t, trials[0].Failure)
+	require.Empty(t, trials[0].Skipped)
+	file, err := os.Open(filepath.Join(o.Out, trials[0].History))
+	require.NoError(t, err)
+	defer file.Close()
+	events, err := history.Read(file)
+	require.NoError(t, err)
+	return trials[0], events
+}
+
+// judge gives the verdict on a history.
+func judge(t *testing.T, events []history.Event) checker.Verdict {
+	t.Helper()
+	h, err := checker.Read(checker.InMemory(events))
+	require.NoError(t, err)
+	verdict, err := h.Verdict()
+	require.NoError(t, err)
+	return verdict
+}
+
+// faultsOf lists the faults of a history with their phases and targets.
+func faultsOf(events []history.Event) []string {
+	var all []string
+	for _, e := range events {
+		if f := e.Fault; f != nil {
+			all = append(all, fmt.Sprintf("%s %s %s %s %s", f.Kind, f.Class, f.Phase, strings.Join(f.Targets, " "), f.Measured["state"]))
+		}
+	}
+	return all
+}
+
+// What one file declares of a fault is all that there is to it.
+func TestDeclare_DuplicatePanics(t *testing.T) {
+	t.Run("misused, it is refused with a place", func(t *testing.T) {
+		for script, want := range map[string]string{
+			"- freeze: c1":                 "toy.yaml:8:13: freeze: c1 is a client; it accepts nodes, for example `freeze: n3`",
+			"- {freeze: n1, by: 20ms}":     `toy.yaml:8:18: freeze does not accept "by"; it accepts for`,
+			"- freez: n1":                  `toy.yaml:8:5: unknown verb "freez"; did you mean "freeze"?`,
+			"- {freeze: n1, for: a while}": `toy.yaml:8:23: for: "a while" is not a duration`,
+		} {
+			begin, rest, _ := strings.Cut(winter, "  - freeze: [n1, n2, n3]\n    for: 2 ttl\n")
+			_, err := scenarios.Parse("toy.yaml", []byte(begin+"  "+script+"\n"+rest))
+			require.ErrorContains(t, err, want)
+		}
+	})
+
+	trial, events := run(t, winter)
+	t.Run("it is applied, healed and recorded", func(t *testing.T) {
+		require.Equal(t, []string{
+			"freeze node-paused begin n1 ice", "freeze node-paused begin n2 ice", "freeze node-paused begin n3 ice",
+			"freeze node-paused begin n4 ice", "freeze node-paused end n1 water", "freeze node-paused end n2 water",
+			"freeze node-paused end n3 water", "freeze node-paused end n4 water",
+		}, faultsOf(events))
+	})
+	t.Run("it is judged by what it does", func(t *testing.T) {
+		standing, why := trial.Outcome()
+		require.Equal(t, suite.AsExpected, standing, why)
+		// The same history, had it done no node any harm.
+		harmless := slices.Clone(events)
+		for i, e := range harmless {
+			if e.Fault != nil {
+				f := *e.Fault
+				f.Class = history.NodeClock
+				harmless[i].Fault = &f
+			}
+		}
+		verdict := judge(t, harmless)
+		i := slices.IndexFunc(verdict.Results, func(r checker.Result) bool { return r.Property == checker.FaultTolerance })
+		require.Equal(t, history.Violated, verdict.Results[i].Verdict)
+	})
+	t.Run("it is told", func(t *testing.T) {
+		s, err := scenarios.Parse("toy.yaml", []byte(winter))
+		require.NoError(t, err)
+		require.Equal(t, "freeze n1, n2 and n3 for 2 ttl", reports.StepText(s.Script[0]))
+		h, err := reports.NewHistory(events)
+		require.NoError(t, err)
+		story := h.Tell(nil)
+		var told []string
+		for _, m := range story.Marks {
+			told = append(told, m.Text)
+		}
+		require.Contains(t, told, "n1 and n2 and n3 and n4 freezes")
+		require.True(t, slices.ContainsFunc(told, func(text string) bool { return strings.HasSuffix(text, " melts") }), told)
+		require.True(t, slices.ContainsFunc(story.Nodes[0].Stretches, func(s reports.Stretch) bool { return s.State == reports.Paused }))
+	})
+	t.Run("the lab turns it", func(t *testing.T) {
+		s, err := scenarios.Parse("toy.yaml", []byte(winter))
+		require.NoError(t, err)
+		e, err := lab.New(s, "")
+		require.NoError(t, err)
+		require.Equal(t, "Length of the freeze of n1, n2, n3", e.Number("step-1").Label)
+	})
+	t.Run("it is drawn", func(t *testing.T) {
+		_, events := run(t, `
+name: weather
+title: Nodes freeze now and then
+source: a test
+lesson: None.
+workload: {clients: 2, for: 5 ttl}
+nemesis:
+  - {fault: freeze, among: [n1, n2], every: 1 ttl, for: 0.5 ttl}
+expect: {mutual-exclusion: holds}
+`)
+		all := faultsOf(events)
+		require.GreaterOrEqual(t, len(all), 4)
+		for i, f := range all {
+			require.Contains(t, f, []string{"freeze node-paused begin", "freeze node-paused end"}[i%2])
+		}
+	})
+	t.Run("it is documented", func(t *testing.T) {
+		i := slices.IndexFunc(scenarios.Usages(), func(u scenarios.Usage) bool { return u.Verb == "freeze" })
+		require.Equal(t, "| `freeze` | nodes | `for` | lets the node freeze |\n", scenarios.Usages()[i].TableRow())
+	})
+}
+
+// Histories of releases that recorded no class can be read.
+func TestClassify_OldHistories(t *testing.T) {
+	_, events := run(t, winter)
+	for i := range events {
+		if f := events[i].Fault; f != nil {
+			f.Class, f.Past = "", ""
+		}
+	}
+	name := filepath.Join(t.TempDir(), "history.jsonl")
+	file, err := os.Create(name)
+	require.NoError(t, err)
+	w := history.NewWriter(file, true)
+	for _, e := range events {
+		w.Write(e)
+	}
+	require.NoError(t, w.Close())
+	again, err := os.Open(name)
+	require.NoError(t, err)
+	defer again.Close()
+	read, err := history.Read(again)
+	require.NoError(t, err)
+	require.Equal(t, "freeze node-paused begin n1 ice", faultsOf(read)[0])
+	for _, r := range judge(t, read).Results {
+		require.NotEqual(t, history.Violated, r.Verdict)
+	}
+}

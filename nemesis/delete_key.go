@@ -1,0 +1,47 @@
+package nemesis
+
+import (
+	"context"
+	"slices"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+// DeleteKey is a third party's DEL of a lock's key.
+const DeleteKey = "delete-key"
+
+var _ = declare(&Declaration{
+	Kind: DeleteKey, Doc: "a third party deletes the key, whoever has it: a janitor, or somebody who forces an unlock",
+	Node:        &Effect{Class: history.NodeForgets, Capability: Flush},
+	Optional:    []string{"key"},
+	AffectedDoc: "keys that were there and went",
+	Words: Words{
+		Instruction: instructionFor("delete the lock's key on %s, whoever has it"),
+		Begin: func(f history.Fault) string {
+			return "a third party deletes " + f.Requested["key"] + " on " + targetList(f)
+		},
+		Past: "lost the key to a third party",
+	},
+	apply: (*Nemesis).deleteKey,
+})
+
+// deleteKey deletes a key past every lock. The proof is that its owner has it no longer.
+func (n *Nemesis) deleteKey(ctx context.Context, f Fault, target string) (*Active, error) {
+	var reply string
+	_, after, gone, err := n.keysGone(ctx, target, func(node cluster.Node) (err error) {
+		reply, err = node.Command(ctx, "DEL "+f.Key)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	deleted := 0
+	if slices.Contains(gone, f.Key) {
+		deleted = 1
+	}
+	measured := map[string]string{"reply": reply}
+	n.recordInstant(f, target, map[string]string{"key": f.Key}, proof{measured: measured, effective: deleted == 1, affected: &deleted})
+	n.recordNode(target, after)
+	return nil, nil
+}

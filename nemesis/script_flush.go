@@ -1,0 +1,49 @@
+package nemesis
+
+import (
+	"context"
+
+	"lockproof/harness/history"
+)
+
+// ScriptFlush is an operator's SCRIPT FLUSH.
+const ScriptFlush = "script-flush"
+
+var _ = declare(&Declaration{
+	Kind: ScriptFlush, Doc: "an operator's SCRIPT FLUSH: EVALSHA is answered NOSCRIPT until the script is sent again",
+	Node:        &Effect{Class: history.NodeScripts, Capability: Flush},
+	Draw:        &Draw{},
+	AffectedDoc: "not counted: servers do not list their scripts",
+	Words: Words{
+		Instruction: instructionFor("let %s forget every script (SCRIPT FLUSH)"),
+		Begin:       func(f history.Fault) string { return targetList(f) + " forget" + verbEnding(f) + " every script" },
+		Past:        "forgot every script",
+	},
+	apply: (*Nemesis).scriptFlush,
+})
+
+// probe is a script with its digest, which the nemesis has a node learn and forget.
+const (
+	probeScript = "EVAL return{} 0"
+	probeDigest = "EVALSHA 8f0732537dcef5e06b4e8371446724937f2bc51f 0"
+)
+
+// scriptFlush lets a node forget its scripts. The proof is one that it knew before and not after.
+func (n *Nemesis) scriptFlush(ctx context.Context, f Fault, target string) (*Active, error) {
+	node, err := n.node(target)
+	if err != nil {
+		return nil, err
+	}
+	var replies []string
+	for _, line := range []string{probeScript, probeDigest, "SCRIPT FLUSH", probeDigest} {
+		reply, err := node.Command(ctx, line)
+		if err != nil {
+			return nil, err
+		}
+		replies = append(replies, reply)
+	}
+	before, after := replies[1], replies[3]
+	measured := map[string]string{"known before": before, "after": after}
+	n.recordInstant(f, target, nil, proof{measured: measured, effective: before == "*0" && after != before})
+	return nil, nil
+}

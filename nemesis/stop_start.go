@@ -1,0 +1,155 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+// stopOrStart takes a node down or brings it back, by change, which notes what it cost. The
+// proof is a look at the node afterwards: it is down, or it is up with a new run
+// id. It gives the run id of before.
+func (n *Nemesis) stopOrStart(ctx context.Context, f Fault, target string,
+	change func(cluster.Node, map[string]string) error) (earlier string, err error) {
+	starts := f.Kind == Start
+	node, err := n.node(target)
+	if err != nil {
+		return "", err
+	}
+	before, err := n.inspect(ctx, target)
+	if err != nil {
+		return "", err
+	}
+	// A paused node, or one that a script occupies, shows nothing of itself; it can be
+	// killed all the same.
+	if up := before.Up || len(n.paused(target)) > 0 || n.isOccupied(target); up == starts {
+		return "", errors.New("already " + stateName(up))
+	}
+	earlier = n.lastRunID(target)
+	measured := map[string]string{}
+	f.startedAfter = n.cluster.Now() // the look before found it as it was
+	if err := change(node, measured); err != nil {
+		return "", err
+	}
+	n.endWithProcess(target, f.Kind) // no process is left to go on
+	kept := true
+	if starts {
+		if kept, err = n.clockSurvived(ctx, target, measured); err != nil {
+			return "", err
+		}
+	}
+	// The last thing: what a look shows is recorded as of now.
+	after, err := node.Look(ctx)
+	if err != nil {
+		return "", err
+	}
+	measured["state"] = stateName(after.Up)
+	if after.Up {
+		measured["run id"] = after.RunID
+		measured["keys"] = strconv.Itoa(len(after.Keys))
+	}
+	another := after.Up && after.RunID != earlier
+	// What went down may be up again: a supervisor can be quicker than a look.
+	n.recordInstant(f, target, nil, proof{measured: measured, effective: another && kept || !after.Up && !starts})
+	n.recordNode(target, after)
+	return earlier, nil
+}
+
+// paused lists the faults under which a target stands still.
+func (n *Nemesis) paused(target string) []*Active {
+	return n.activeWhere(func(a *Active) bool { return a.Target == target && n.class(a.fault.Kind, target).Pauses() })
+}
+
+// endWithProcess ends the record of the faults that are over with their target's process.
+func (n *Nemesis) endWithProcess(target string, by Kind) {
+	for _, a := range n.activeWhere(func(a *Active) bool { return a.Target == target }) {
+		if d := Find(string(a.fault.Kind)); d.endsWithProcess != "" && n.remove(a) {
+			lasted := time.Duration(n.cluster.Now() - a.began).String()
+			n.recordFault(a.id, a.fault, history.PhaseEnd, target, a.asked,
+				proof{measured: map[string]string{d.endsWithProcess: lasted, "ended by": string(by)}, effective: true})
+		}
+	}
+}
+
+// awaitSupervisor waits until a node's supervisor, if it has one, has brought it back,
+// and records that as a start. The proof is another run id than before.
+func (n *Nemesis) awaitSupervisor(ctx context.Context, target, earlier string) error {
+	node, err := n.node(target)
+	if err != nil {
+		return err
+	}
+	s, ok := node.(cluster.Supervised)
+	if !ok {
+		return nil
+	}
+	began := n.cluster.Now()
+	back, err := s.AwaitRestart(ctx)
+	if err != nil || !back {
+		return err
+	}
+	seen, err := node.Look(ctx)
+	if err != nil {
+		return err
+	}
+	measured := map[string]string{"by": "its supervisor", "back after": time.Duration(n.cluster.Now() - began).String(),
+		"state": stateName(seen.Up), "run id": seen.RunID, "keys": strconv.Itoa(len(seen.Keys))}
+	n.recordInstant(Fault{Kind: Start, startedAfter: began}, node.Name(), nil, proof{measured: measured, effective: seen.Up && seen.RunID != earlier})
+	n.recordNode(node.Name(), seen)
+	return nil
+}
+
+func stateName(up bool) string {
+	if up {
+		return "up"
+	}
+	return "down"
+}
+
+// restartNodes starts the nodes of a drawn fault that no supervisor has brought
+// back.
+func (n *Nemesis) restartNodes(ctx context.Context, f Fault) error {
+	for _, target := range f.Targets {
+		if s, ok := n.cluster.Node(target).(cluster.Supervised); ok {
+			if seen, err := s.Look(ctx); err != nil || seen.Up {
+				return err
+			}
+		}
+		if _, err := n.Apply(ctx, Fault{Kind: Start, Targets: []string{target}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inspect looks into a node and records what it saw.
+func (n *Nemesis) inspect(ctx context.Context, name string) (history.Node, error) {
+	node, err := n.node(name)
+	if err != nil || n.isOccupied(name) {
+		return history.Node{}, err
+	}
+	seen, err := node.Look(ctx)
+	if err == nil {
+		n.recordNode(name, seen)
+	}
+	return seen, err
+}
+
+func (n *Nemesis) recordNode(name string, seen history.Node) {
+	if seen.Up {
+		n.mu.Lock()
+		n.runIDs[name] = seen.RunID
+		n.mu.Unlock()
+	}
+	n.record(history.Event{Time: n.cluster.Now(), Process: name, Type: history.TypeNode, Node: &seen})
+}
+
+// lastRunID is a node's run id as it was last seen.
+func (n *Nemesis) lastRunID(name string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.runIDs[name]
+}

@@ -1,0 +1,246 @@
+package batch_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/redlock"
+	"lockproof/redlock/batch"
+	"lockproof/redlock/rig"
+	"lockproof/redlock/server"
+)
+
+var (
+	decorated = rig.Decorated(func(redlock.Options) []server.Decorator { return []server.Decorator{batch.Pipelines(batch.Wait)} })
+	hurried   = rig.With(func(o *redlock.Options) { o.RetryMin, o.RetryMax = time.Millisecond, 5*time.Millisecond })
+)
+
+// writes counts how often a command is last in a write to the first server.
+func writes(u *rig.User, name string) *atomic.Int32 {
+	var n atomic.Int32
+	u.Links[0].OnCommand(func(command string) error {
+		if command == name {
+			n.Add(1)
+		}
+		return nil
+	})
+	return &n
+}
+
+// together has callers take keys of their own at once, a nanosecond apart.
+func together(t *testing.T, u *rig.User, callers int, each func(err error)) {
+	var all sync.WaitGroup
+	for i := range callers {
+		all.Go(func() {
+			time.Sleep(time.Duration(i))
+			_, err := u.TryAcquire(t.Context(), fmt.Sprint("k", i), rig.TTL)
+			each(err)
+		})
+	}
+	all.Wait()
+}
+
+func TestCommandsThatMeetAnExchangeGoTogetherAfterIt(t *testing.T) {
+	rig.InBubble(t, 1, func(t *testing.T, c *rig.Cluster) {
+		u := c.User(1, decorated)
+		u.WarmUp(t)
+		n := writes(u, "set")
+		u.Links[0].OnReply(rig.Slow("set", batch.Wait/2))
+		together(t, u, 20, func(err error) { require.NoError(t, err) })
+		require.EqualValues(t, 2, n.Load(), "the first, and all others")
+	})
+}
+
+func TestWithoutPipelinesEveryCommandGoesByItself(t *testing.T) {
+	rig.InBubble(t, 1, func(t *testing.T, c *rig.Cluster) {
+		u := c.User(1)
+		u.WarmUp(t)
+		n := writes(u, "set")
+		u.Links[0].OnReply(rig.Slow("set", batch.Wait/2))
+		together(t, u, 8, func(err error) { require.NoError(t, err) })
+		require.EqualValues(t, 8, n.Load())
+	})
+}
+
+func TestASlowExchangeHoldsUpOthersForOneWait(t *testing.T) {
+	rig.InBubble(t, 1, func(t *testing.T, c *rig.Cluster) {
+		u := c.User(1, decorated, rig.Patient(time.Second))
+		u.WarmUp(t)
+		var slowed atomic.Bool
+		u.Links[0].OnReply(func(string) error {
+			if !slowed.Swap(true) {
+				time.Sleep(300 * time.Millisecond)
+			}
+			return nil
+		})
+		go func() { _, _ = u.TryAcquire(t.Context(), "far", rig.TTL) }()
+		synctest.Wait()
+		began := time.Now()
+		_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
+		require.NoError(t, err)
+		require.Equal(t, batch.Wait, time.Since(began))
+	})
+}
+
+func TestABrokenConnectionFailsThoseOnItAndNobodyElse(t *testing.T) {
+	rig.InBubble(t, 1, func(t *testing.T, c *rig.Cluster) {
+		u := c.User(1, decorated)
+		u.WarmUp(t)
+		u.Links[0].OnReply(rig.Breaking("set"))
+		failures := 0
+		var mu sync.Mutex
+		together(t, u, 5, func(err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				failures++
+			}
+		})
+		require.Equal(t, 5, failures)
+		u.Links[0].OnReply(nil)
+		_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
+		require.NoError(t, err)
+	})
+}
+
+func TestCallersWhoGiveUpHarmNobodyInTheirPipeline(t *testing.T) {
+	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
+		u := c.User(1, decorated)
+		u.Each(func(l *rig.Link) { l.OnCommand(rig.Slow("set", 5*time.Millisecond)) })
+		var all sync.WaitGroup
+		for i := range 40 {
+			all.Go(func() {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if i%4 == 0 {
+					time.AfterFunc(time.Duration(i)*100*time.Microsecond, cancel)
+				}
+				l, err := u.TryAcquire(ctx, fmt.Sprint("k", i), rig.TTL)
+				if i%4 == 0 && err != nil {
+					require.ErrorIs(t, err, context.Canceled)
+					return
+				}
+				require.NoError(t, err)
+				require.NoError(t, l.Release(t.Context()))
+			})
+		}
+		all.Wait()
+		require.NoError(t, u.Close())
+		for _, s := range c.Servers {
+			require.Empty(t, s.Keys())
+		}
+	})
+}
+
+// opened counts the connections to one address that are open at once.
+type opened struct {
+	addr      string
+	now, most atomic.Int32
+}
+
+// count has the client's connections counted.
+func (o *opened) count(options *redis.Options) {
+	dial := options.Dialer
+	options.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err != nil || addr != o.addr {
+			return conn, err
+		}
+		now := o.now.Add(1)
+		o.most.Store(max(o.most.Load(), now)) // in a bubble, nobody comes between that matters
+		return &openedConn{Conn: conn, of: o}, nil
+	}
+}
+
+type openedConn struct {
+	net.Conn
+	of     *opened
+	closed sync.Once
+}
+
+func (c *openedConn) Close() error {
+	c.closed.Do(func() { c.of.now.Add(-1) })
+	return c.Conn.Close()
+}
+
+// One caller goes on trying, every few milliseconds, to get a lock that another
+// holds, while one node of three answers nothing. What that costs does not depend
+// on how often it tries, whether or not the node had said who it is before it hung.
+func TestAHungNodeCostsABoundedNumberOfConnectionsAndGoroutines(t *testing.T) {
+	for name, identified := range map[string]bool{"identified before": true, "never identified": false} {
+		t.Run(name, func(t *testing.T) {
+			rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
+				toHung := &opened{addr: "n3:6379"}
+				u := c.User(1, decorated, rig.Clients(toHung.count), hurried)
+				if identified {
+					u.WarmUp(t)
+				}
+				c.Occupy("another", 1, 2)
+				u.Each((*rig.Link).Hang, 3)
+				before := runtime.NumGoroutine()
+
+				ctx, cancel := context.WithTimeout(t.Context(), 10*rig.TTL)
+				defer cancel()
+				var most atomic.Int32
+				go func() {
+					for ctx.Err() == nil {
+						most.Store(max(most.Load(), int32(runtime.NumGoroutine()-before)))
+						time.Sleep(rig.TTL / 20)
+					}
+				}()
+				_, err := u.Acquire(ctx, rig.Key, rig.TTL)
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				synctest.Wait()
+				// Without a bound: 5,000 and 20 if it was identified, 1,700 and 20 if not.
+				require.LessOrEqual(t, int(most.Load()), 200, "goroutines")
+				require.LessOrEqual(t, int(toHung.most.Load()), 12, "connections")
+				t.Logf("at most %d connections and %d goroutines", toHung.most.Load(), most.Load())
+			})
+		})
+	}
+}
+
+// A node that hung and answers again is asked again.
+func TestANodeThatHungIsAskedOnceItAnswers(t *testing.T) {
+	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
+		u := c.User(1, decorated, hurried)
+		u.WarmUp(t)
+		c.Occupy("another", 1, 2)
+		var toN1, toN3 atomic.Int32
+		counting := func(asked *atomic.Int32, ends error) func(*rig.Link) {
+			return func(l *rig.Link) {
+				l.OnCommand(func(command string) error {
+					if command == "set" {
+						asked.Add(1)
+					}
+					return ends
+				})
+			}
+		}
+		u.Each(counting(&toN1, nil), 1)
+		u.Each(counting(&toN3, rig.ErrLost), 3)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*rig.TTL)
+		defer cancel()
+		_, err := u.Acquire(ctx, rig.Key, rig.TTL)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Greater(t, toN1.Load(), int32(100))
+		require.Positive(t, toN3.Load())
+		require.Less(t, toN3.Load(), toN1.Load()/2, "the hung node was not spared")
+
+		c.Free(1, 2)
+		u.Each(func(l *rig.Link) { l.OnCommand(nil) }, 3)
+		time.Sleep(10 * rig.TTL) // by then the last of what hung has ended
+		l := u.Must(t)
+		require.Equal(t, []string{l.Token(), l.Token(), l.Token()}, c.Owners())
+	})
+}

@@ -1,7 +1,0 @@
-//go:build !linux
-
-package redlock
-
-import "time"
-
-func sinceBoot() time.Duration { return sinceStart() }

@@ -1,0 +1,104 @@
+package redlock_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/redlock"
+	"lockproof/redlock/rig"
+)
+
+func TestCloseEndsEverythingAndRefusesMore(t *testing.T) {
+	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
+		u := c.User(1)
+		l := u.Must(t)
+		ctx := l.Watch(t.Context())
+		waiting := make(chan error)
+		go func() {
+			_, err := u.Acquire(t.Context(), rig.Key, rig.TTL)
+			waiting <- err
+		}()
+		time.Sleep(10 * time.Millisecond)
+		closed := make(chan error)
+		go func() { closed <- u.Close() }()
+		require.ErrorIs(t, <-waiting, redlock.ErrClosed)
+		require.NoError(t, <-closed)
+		require.NoError(t, u.Close(), "a second Close")
+
+		require.ErrorIs(t, context.Cause(ctx), redlock.ErrClosed)
+		require.ErrorIs(t, context.Cause(l.Watch(t.Context())), redlock.ErrClosed)
+		require.ErrorIs(t, l.Extend(t.Context()), redlock.ErrClosed)
+		require.ErrorIs(t, l.Release(t.Context()), redlock.ErrClosed)
+		_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
+		require.ErrorIs(t, err, redlock.ErrClosed)
+		require.Equal(t, l.Token(), c.Owners()[0], "leases are not released by Close")
+	})
+}
+
+func TestCloseWaitsForStragglersAndTheirRelease(t *testing.T) {
+	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
+		u := c.User(1)
+		u.Each(func(l *rig.Link) { l.OnCommand(rig.Slow("set", 500*time.Millisecond)) }, 4, 5)
+		began := time.Now()
+		require.NoError(t, u.Must(t).Release(t.Context()))
+		require.Zero(t, time.Since(began), "neither acquire nor release waits for the slow nodes")
+		require.NoError(t, u.Close())
+		require.Equal(t, 500*time.Millisecond, time.Since(began))
+		require.Equal(t, make([]string, 5), c.Owners())
+	})
+}
+
+// The longest chain that one node can make, with a client that ends calls with
+// their contexts: a SET, the release that follows it, and the last try of that.
+func TestCloseWaitsForAChainOfCallsThatHang(t *testing.T) {
+	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
+		u := c.User(1, rig.Clients(func(o *redis.Options) { o.ContextTimeoutEnabled = true }))
+		u.WarmUp(t)
+		u.Each((*rig.Link).Hang, 5)
+		began := time.Now()
+		require.NoError(t, u.Must(t).Release(t.Context()))
+		require.NoError(t, u.Close())
+		took := time.Since(began)
+		require.Greater(t, took, 3*rig.TTL, "the calls are carried out one after another")
+		require.Less(t, took, 3*rig.TTL+time.Second)
+	})
+}
+
+func TestCloseDoesNotWaitForEver(t *testing.T) {
+	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
+		u := c.User(1)
+		u.Each(func(l *rig.Link) { l.OnCommand(rig.Slow("set", time.Minute)) }, 5)
+		u.Must(t)
+		began := time.Now()
+		require.ErrorContains(t, u.Close(), "calls to nodes are still under way after 4s")
+		require.Equal(t, 3*rig.TTL+time.Second, time.Since(began))
+		time.Sleep(time.Minute)
+	})
+}
+
+// With one clock, one random source and one caller, a run is the same each time.
+func TestSameSeedSameRun(t *testing.T) {
+	run := func(seed uint64) (trace []string) {
+		rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
+			u := c.User(seed)
+			began := time.Now()
+			c.Occupy("another", 1, 2, 3)
+			go func() { time.Sleep(time.Second); c.Free(1, 2, 3) }()
+			for range 3 {
+				l, err := u.Acquire(t.Context(), rig.Key, rig.TTL)
+				require.NoError(t, err)
+				trace = append(trace, time.Since(began).String(), l.Token(), l.Validity().String())
+				require.NoError(t, l.Release(t.Context()))
+				synctest.Wait()
+			}
+		})
+		return trace
+	}
+	require.Equal(t, run(1), run(1))
+	require.NotEqual(t, run(1), run(2))
+}

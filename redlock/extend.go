@@ -1,0 +1,172 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+var _ = because(ExtendMajority,
+	"Where only a minority of keys was prolonged, the majority expires and another client acquires it.",
+	page("Making the algorithm more reliable: Extending the lock")+": in the majority of the instances, and within the validity time")
+
+// Extend gives the lease a whole TTL from now, less the margin, if a majority still has the key for us. A failed Extend
+// leaves the validity as it was, but for ErrLost: a majority does not have the key, so another may, and the lease is over.
+// A lease past its validity may be extended: a key that still has our token has been ours without a break. Its holder
+// must have stopped in the meantime all the same.
+func (l *Lease) Extend(ctx context.Context) error {
+	r := l.lock
+	if err := r.enter("extend", l.key, l.ttl); err != nil {
+		return err
+	}
+	defer r.work.Done()
+	p := r.newPoll(r.quorum, true)
+	if !r.on(ExtendMajority) {
+		p.need = 1
+	}
+	select {
+	case l.extending <- struct{}{}: // one after another
+		defer func() { <-l.extending }()
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
+		return l.failed("extend", p, nil, r.ended(ctx))
+	}
+	if err := l.countExtension(); err != nil {
+		return fmt.Errorf("redlock: extend %q: %w", l.key, err)
+	}
+	start := r.now()
+	r.ask(ctx, l, p, l.extend)
+	err := l.outcome(ctx, "extend", p)
+	if err == nil {
+		if late := l.validate(start); late != nil {
+			return l.failed("extend", p, late, nil)
+		}
+	} else if errors.Is(err, ErrLost) {
+		l.lose(ctx)
+	}
+	return err
+}
+
+var _ = because(BoundedExtensions,
+	"A worker that hangs while its watchdog goes on extending would keep the lock for ever.",
+	page("Making the algorithm more reliable: Extending the lock")+
+		": the number of attempts should be limited, otherwise a liveness property is violated")
+
+// countExtension admits one more. Each one that is sent counts: if its replies are lost, it keeps others out all the same.
+func (l *Lease) countExtension() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.released {
+		return ErrReleased
+	}
+	if r := l.lock; r.on(BoundedExtensions) && l.extensions >= r.opt.MaxExtensions {
+		return fmt.Errorf("%w: it has had its %d extensions", ErrBounded, r.opt.MaxExtensions)
+	}
+	l.extensions++
+	return nil
+}
+
+// lose ends the validity, and releases the keys that have just been extended.
+func (l *Lease) lose(ctx context.Context) {
+	l.mu.Lock()
+	l.deadline = min(l.deadline, l.lock.now())
+	l.mu.Unlock()
+	l.releaseAll(ctx)
+}
+
+var _ = because(ExtendOwnership,
+	"After its lease has expired, the key may be another client's; to prolong it proves nothing about our own lease.",
+	page("Making the algorithm more reliable: Extending the lock")+": if its value is still the one that the client assigned")
+
+// extend is one node's vote.
+func (l *Lease) extend(ctx context.Context, node int) answer {
+	c, set := l.claim(), &l.sets[node]
+	c.Granted = set.returned() && set.answer.vote == yes
+	if !l.lock.on(ExtendOwnership) {
+		c.Token = ""
+	}
+	return owned(l.lock.nodes[node].ExpireIfEqual(ctx, c))
+}
+
+// Watch extends the lease each time a third of the validity that is left has passed, and returns a context to work
+// under. It ends before validity does, by 2 % of the TTL and at least 5 ms; context.Cause is ErrLost, ErrExpiring with the
+// last extension's error, ErrReleased, ErrClosed or the parent's. The holder must stop then, and release:
+// extensions that failed may have prolonged keys.
+func (l *Lease) Watch(parent context.Context) context.Context { return l.WatchBy(parent, l.Extend) }
+
+// WatchBy is Watch with the caller's extend, which must call Extend: to observe each one.
+func (l *Lease) WatchBy(parent context.Context, extend func(context.Context) error) context.Context {
+	ctx, cancel := context.WithCancelCause(parent)
+	w := &watch{Lease: l, extend: extend, ctx: ctx, cancel: cancel, margin: max(l.ttl/50, 5*time.Millisecond)}
+	if err := l.lock.enter("watch", l.key, l.ttl); err != nil {
+		cancel(err)
+		return ctx
+	}
+	defer l.lock.work.Done()
+	l.lock.work.Go(w.guard)
+	l.lock.work.Go(w.keep)
+	return ctx
+}
+
+type watch struct {
+	*Lease
+	extend func(context.Context) error
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	margin time.Duration // so far ahead of the end of validity the context ends
+
+	failure error // of the last extension; guarded by the lease's mu
+}
+
+// guard ends the context in time, whatever extensions are doing.
+func (w *watch) guard() {
+	for w.Validity() > w.margin {
+		w.lock.sleep(w.Validity()-w.margin, w.ctx.Done(), w.over, w.lock.closing)
+		if w.ended() {
+			return
+		}
+	}
+	w.mu.Lock()
+	cause := fmt.Errorf("redlock: watch %q: %w", w.key, ErrExpiring)
+	if w.failure != nil {
+		cause = fmt.Errorf("%w: %w", cause, w.failure)
+	}
+	w.mu.Unlock()
+	w.cancel(cause)
+}
+
+// keep extends. After a failure less validity is left, so that the next try comes sooner; what is about to end is left
+// to the guard.
+func (w *watch) keep() {
+	for {
+		w.lock.sleep(w.Validity()/3, w.ctx.Done(), w.over, w.lock.closing)
+		if w.ended() || w.Validity() <= w.margin {
+			return
+		}
+		err := w.extend(w.ctx)
+		w.mu.Lock()
+		w.failure = err
+		w.mu.Unlock()
+		switch {
+		case errors.Is(err, ErrLost):
+			w.cancel(err)
+			return
+		case errors.Is(err, ErrBounded):
+			return
+		}
+	}
+}
+
+// ended reports whether the lease, the lock or the parent has ended, which ends the context.
+func (w *watch) ended() bool {
+	select {
+	case <-w.over:
+		w.cancel(ErrReleased)
+	case <-w.lock.closing:
+		w.cancel(ErrClosed)
+	default:
+	}
+	return w.ctx.Err() != nil
+}

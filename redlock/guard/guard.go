@@ -1,0 +1,212 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockproof/redlock"
+	"lockproof/redlock/server"
+)
+
+// Options set up a guard. The zero value tells servers apart, and nothing else.
+type Options struct {
+	// Longest is the longest TTL that anybody uses for a lock on these servers; all who lock the same keys must have the
+	// guard. A server that has started is kept from voting for as long, the margin and some two seconds. 0: no such guard.
+	Longest time.Duration
+	Drift   float64        // as in redlock.Options
+	Clock   redlock.Clock  // as in redlock.Options
+	Without []redlock.Rule // DistinctNodes, RestartGuard and DriftMargin matter
+}
+
+// Servers is a decorator.
+func Servers(o Options) server.Decorator {
+	return func(servers []*server.Server, nodes []redlock.Node) error {
+		if o.Clock == nil {
+			o.Clock = redlock.SystemClock()
+		}
+		l := &list{Options: o, servers: map[string]*server.Server{}}
+		for i, s := range servers {
+			n := &node{Server: s, next: nodes[i], list: l}
+			if o.Longest != 0 && l.on(redlock.RestartGuard) {
+				if _, ok := s.Client.(*redis.Client); !ok || o.Longest < time.Millisecond {
+					return fmt.Errorf("guard: node %d: want a *redis.Client, which asks one server, and a Longest of 1ms or more: got %T and %s",
+						i, s.Client, o.Longest)
+				}
+				n.uptime = newUptime(l.need())
+				s.Client.AddHook(n.uptime)
+			}
+			nodes[i] = n
+		}
+		return nil
+	}
+}
+
+// list is what the nodes of one lock share.
+type list struct {
+	Options
+	mu        sync.Mutex
+	servers   map[string]*server.Server // by run id
+	duplicate error                     // the list is wrong for good
+}
+
+func (l *list) on(rule redlock.Rule) bool { return !slices.Contains(l.Without, rule) }
+
+// need is how long a server must have been up for: until then a lease of before may last.
+func (l *list) need() time.Duration {
+	if !l.on(redlock.DriftMargin) {
+		return l.Longest
+	}
+	drift := l.Drift
+	if drift == 0 {
+		drift = redlock.DefaultDrift
+	}
+	return l.Longest + time.Duration(float64(l.Longest)*drift) + 2*time.Millisecond
+}
+
+// claim notes that a server is a node's, or refuses if it is another's. From then on nothing is sent: the list is wrong.
+func (l *list) claim(runID string, s *server.Server) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	other := l.servers[runID]
+	if other == nil || other == s {
+		l.servers[runID] = s
+		return nil
+	}
+	a, b := other, s
+	if a.Index > b.Index {
+		a, b = b, a
+	}
+	l.duplicate = fmt.Errorf("%w: nodes %d (%s) and %d (%s) are one server with run id %s; want independent servers, each listed once",
+		redlock.ErrDuplicateNode, a.Index, a, b.Index, b, runID)
+	return l.duplicate
+}
+
+func (l *list) refuse(ttl time.Duration) error {
+	if l.Longest > 0 && l.on(redlock.RestartGuard) && ttl > l.Longest {
+		return fmt.Errorf("%w: a TTL of %s: the guard was told that none is longer than %s (%w)",
+			redlock.ErrRefused, ttl, l.Longest, redlock.ErrNotSent)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.duplicate != nil {
+		return fmt.Errorf("%w (%w)", l.duplicate, redlock.ErrNotSent)
+	}
+	return nil
+}
+
+type node struct {
+	*server.Server
+	next       redlock.Node
+	list       *list
+	uptime     *uptime     // nil without a restart guard
+	identified atomic.Bool // the server has said who it is, or that it won't
+}
+
+// SetIfAbsent counts only on the word of a server that may vote.
+func (n *node) SetIfAbsent(ctx context.Context, c redlock.Claim) (absent bool, holder string, err error) {
+	if err := n.list.refuse(c.TTL); err != nil {
+		return false, "", err
+	}
+	if n.uptime == nil {
+		if n.identified.Load() || !n.list.on(redlock.DistinctNodes) {
+			return n.next.SetIfAbsent(ctx, c)
+		}
+		absent, holder, _, err = n.setAndIdentify(ctx, c)
+		return absent, holder, err
+	}
+	asked, dialled := n.list.Clock.Now(), n.uptime.dialled.Load()
+	var unsure error
+	if n.uptime.sure() && n.identified.Load() {
+		absent, holder, err = n.next.SetIfAbsent(ctx, c)
+		switch {
+		case n.uptime.sure():
+			n.uptime.hear(asked)
+		case err == nil && (absent || holder == c.Token): // a connection is new, and may have been the SET's
+			unsure = n.vouch(ctx, asked)
+		}
+	} else {
+		var info *redis.StringCmd
+		if absent, holder, info, err = n.setAndIdentify(ctx, c); err == nil {
+			unsure = n.uptime.decide(info, dialled, asked, n.list.Clock.Now(), 0)
+		}
+	}
+	if err == nil && unsure != nil && (absent || holder == c.Token) {
+		return false, "", unsure
+	}
+	return absent, holder, err
+}
+
+// setAndIdentify asks the server who it is with a SET. One that answers the SET but refuses INFO stays unverified.
+func (n *node) setAndIdentify(ctx context.Context, c redlock.Claim) (absent bool, holder string, info *redis.StringCmd, err error) {
+	info = infoServer(ctx)
+	absent, holder, err = n.SetAfter(ctx, c, info)
+	runID := field(info, "run_id")
+	if runID != "" && n.list.on(redlock.DistinctNodes) {
+		if err := n.list.claim(runID, n.Server); err != nil {
+			return false, "", info, err
+		}
+	}
+	var refused redis.Error
+	if info.Err() == nil || errors.As(info.Err(), &refused) && err == nil {
+		n.identified.Store(true)
+	}
+	return absent, holder, info, err
+}
+
+// DeleteIfEqual takes back what is ours and promises nothing.
+func (n *node) DeleteIfEqual(ctx context.Context, c redlock.Claim) (bool, error) {
+	return n.next.DeleteIfEqual(ctx, c)
+}
+
+// ExpireIfEqual finds our own token, which nobody else puts there: the key is there now, and whoever forgets it after a
+// restart is kept from voting by that restart. But if the yes to our SET did not count, as the server had forgotten
+// others' keys, or came too late to be heard, the extension needs a server that may vote, as a SET does.
+func (n *node) ExpireIfEqual(ctx context.Context, c redlock.Claim) (bool, error) {
+	sent := n.list.Clock.Now()
+	done, err := n.next.ExpireIfEqual(ctx, c)
+	if n.uptime != nil && done && !c.Granted {
+		if unsure := n.vouch(ctx, sent); unsure != nil {
+			return false, unsure
+		}
+	}
+	return done, err
+}
+
+// vouch asks a server for its uptime after a command that was sent at a reading of the clock, or later: if it began long
+// enough before that, it is the one that carried the command out.
+func (n *node) vouch(ctx context.Context, sent time.Duration) error {
+	dialled, asked := n.uptime.dialled.Load(), n.list.Clock.Now()
+	info := infoServer(ctx)
+	n.Send(ctx, info)
+	answered := n.list.Clock.Now()
+	return n.uptime.decide(info, dialled, asked, answered, answered-sent)
+}
+
+func infoServer(ctx context.Context) *redis.StringCmd {
+	return redis.NewStringCmd(ctx, "info", "server")
+}
+
+// field is a field of the answer to INFO, "" if it is not there.
+func field(info *redis.StringCmd, name string) string {
+	for line := range strings.Lines(info.Val()) {
+		if key, value, _ := strings.Cut(strings.TrimSpace(line), ":"); key == name {
+			return value
+		}
+	}
+	return ""
+}
+
+// upSeconds is the uptime by the server's wall clock, in whole seconds; negative if that was set back since the start.
+func upSeconds(info *redis.StringCmd) (time.Duration, error) {
+	seconds, err := strconv.ParseInt(field(info, "uptime_in_seconds"), 10, 32)
+	return time.Duration(seconds) * time.Second, err
+}

@@ -1,0 +1,313 @@
+package guard_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/redlock"
+	"lockproof/redlock/guard"
+	"lockproof/redlock/rig"
+)
+
+// A duplicate that shows late is refused from then on, and never counts.
+func TestDuplicateIsRefusedForGood(t *testing.T) {
+	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
+		u := c.UserOn(1, []*miniredis.Miniredis{c.Servers[0], c.Servers[1], c.Servers[0]}, rig.Guarded(0))
+		u.Each(func(l *rig.Link) { l.OnCommand(rig.Slow("set", time.Millisecond)) }, 3)
+		l := u.Must(t)
+		time.Sleep(2 * time.Millisecond)
+		_, err := u.Acquire(t.Context(), "k2", rig.TTL)
+		require.ErrorIs(t, err, redlock.ErrDuplicateNode)
+		require.ErrorContains(t, err, "nodes 0 (n1:6379) and 2 (n3:6379) are one server with run id")
+		require.NoError(t, l.Release(t.Context()), "what is held can still be given back")
+	})
+}
+
+// A node whose first exchange failed has not said who it is, and is asked again.
+func TestNodeIsIdentifiedByAnAnswerOnly(t *testing.T) {
+	rig.InBubble(t, 2, func(t *testing.T, c *rig.Cluster) {
+		u := c.UserOn(1, []*miniredis.Miniredis{c.Servers[0], c.Servers[0], c.Servers[1]}, rig.Guarded(0))
+		u.Each((*rig.Link).Cut, 2)
+		require.NoError(t, u.Must(t).Release(t.Context()))
+		u.Each(func(l *rig.Link) { l.OnCommand(nil) }, 2)
+		l, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
+		for err == nil { // the other two may answer first
+			synctest.Wait()
+			require.NoError(t, l.Release(t.Context()))
+			l, err = u.TryAcquire(t.Context(), rig.Key, rig.TTL)
+			require.Less(t, time.Since(u.Clock.Origin), time.Minute)
+			time.Sleep(time.Second)
+		}
+		require.ErrorIs(t, err, redlock.ErrDuplicateNode)
+	})
+}
+
+func TestServerThatRefusesInfoStaysUnverified(t *testing.T) {
+	for name, held := range map[string]bool{"that gives its rig.Key": false, "whose rig.Key is another's": true} {
+		t.Run(name, func(t *testing.T) {
+			rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
+				var asked atomic.Int32
+				for _, s := range c.Servers {
+					s.Server().SetPreHook(func(c *server.Peer, cmd string, args ...string) bool {
+						if cmd != "INFO" {
+							return false
+						}
+						asked.Add(1)
+						c.WriteError("NOPERM this user has no permissions to run the 'info' command")
+						return true
+					})
+				}
+				u := c.User(1, rig.Guarded(0))
+				if held {
+					c.Occupy("another", 1, 2, 3)
+					_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
+					require.ErrorIs(t, err, redlock.ErrHeld)
+					synctest.Wait()
+					c.Free(1, 2, 3)
+				} else {
+					u.WarmUp(t)
+				}
+				u.Must(t)
+				synctest.Wait()
+				require.EqualValues(t, 3, asked.Load(), "each is asked once")
+			})
+		})
+	}
+}
+
+// tryReconnected tries to take the lock, and takes it back, until no connection is
+// left that has ended meanwhile. It returns the last try's error.
+func tryReconnected(t *testing.T, u *rig.User) (err error) {
+	for range 5 {
+		var l *redlock.Lease
+		if l, err = u.TryAcquire(t.Context(), rig.Key, rig.TTL); err == nil {
+			require.NoError(t, l.Release(t.Context()))
+		}
+		synctest.Wait()
+	}
+	return err
+}
+
+func TestRestartedServerDoesNotVote(t *testing.T) {
+	rig.OnProcesses(t, func(t *testing.T, ps *rig.Processes) {
+		time.Sleep(rig.Settled)
+		u1, u2 := ps.Guarded(1), ps.Guarded(2)
+		u1.Reach(1, 2)
+		u2.Reach(2, 3)
+		u1.Must(t)
+		ps.All[1].Restart()
+		_, err := u2.TryAcquire(t.Context(), rig.Key, rig.TTL)
+		require.ErrorIs(t, err, redlock.ErrNoMajority)
+		require.ErrorIs(t, err, guard.ErrRestarted)
+		require.ErrorContains(t, err, "node 1 (n2:6379): the server has started not long ago: it has been up for 0s, "+
+			"and may have forgotten keys until 10.102s have passed")
+		synctest.Wait()
+		require.Empty(t, ps.Owners()[1], "what does not count is given back")
+
+		time.Sleep(rig.Settled)
+		require.NoError(t, u2.Must(t).Release(t.Context()))
+	})
+}
+
+// All have just been started: nobody gets the lock before the rig.Longest TTL is over,
+// and then at once.
+func TestNewServersVoteAfterTheLongestTTL(t *testing.T) {
+	rig.OnProcesses(t, func(t *testing.T, ps *rig.Processes) {
+		u := ps.Guarded(1)
+		before := time.Now()
+		l, err := u.Acquire(t.Context(), rig.Key, rig.TTL)
+		require.NoError(t, err)
+		waited := time.Since(before)
+		require.Greater(t, waited, rig.Longest)
+		require.Less(t, waited, rig.Settled)
+		synctest.Wait()
+		require.NoError(t, l.Extend(t.Context()))
+		require.NoError(t, l.Release(t.Context()))
+	})
+}
+
+// Uptimes are asked for when connections are new, and then no more.
+func TestGuardCostsNothingForEachLock(t *testing.T) {
+	rig.OnProcesses(t, func(t *testing.T, ps *rig.Processes) {
+		time.Sleep(rig.Settled)
+		u := ps.Guarded(1)
+		for range 3 {
+			require.NoError(t, u.Must(t).Release(t.Context()))
+			synctest.Wait()
+		}
+		asked := ps.Asked()
+		require.LessOrEqual(t, asked, 9)
+		for range 100 {
+			require.NoError(t, u.Must(t).Release(t.Context()))
+			synctest.Wait()
+		}
+		require.Equal(t, asked, ps.Asked())
+		ps.All[0].Restart()
+		require.NoError(t, tryReconnected(t, u), "the other two are as they were")
+		require.Greater(t, ps.Asked(), asked, "a new connection is a new question")
+	})
+}
+
+// The client library sends the SET again on a new connection, of which nobody has
+// asked yet to whom it leads.
+func TestVoteOnAConnectionDialledMeanwhile(t *testing.T) {
+	for name, restarted := range map[string]bool{"to the same server": false, "to one that has restarted": true} {
+		t.Run(name, func(t *testing.T) {
+			rig.OnProcesses(t, func(t *testing.T, ps *rig.Processes) {
+				time.Sleep(rig.Settled)
+				u := ps.Guarded(1, rig.Clients(func(o *redis.Options) { o.MaxRetries = 1 }))
+				u.Reach(1, 2)
+				for range 3 {
+					require.NoError(t, u.Must(t).Release(t.Context()))
+					synctest.Wait()
+				}
+				asked := ps.All[0].Asked.Load()
+				p := ps.All[0]
+				var once sync.Once
+				u.Each(func(l *rig.Link) {
+					l.OnCommand(func(command string) error {
+						if command == "set" {
+							once.Do(func() {
+								if restarted {
+									p.Restart()
+									return
+								}
+								p.Drop()
+							})
+						}
+						return nil
+					})
+				}, 1)
+				_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
+				synctest.Wait()
+				if restarted {
+					require.ErrorIs(t, err, guard.ErrRestarted)
+				} else {
+					require.NoError(t, err)
+				}
+				require.Equal(t, asked+1, p.Asked.Load(), "it was asked after the SET, and once")
+			})
+		})
+	}
+}
+
+// A server whose clock ran late when it started seems to have been up for long
+// once the clock is right. Who knew the run before is not fooled.
+func TestUptimeIsNoLongerThanTheRunBeforeAllows(t *testing.T) {
+	rig.OnProcesses(t, func(t *testing.T, ps *rig.Processes) {
+		time.Sleep(rig.Settled)
+		u1, u2 := ps.Guarded(1), ps.Guarded(2)
+		for range 2 {
+			require.NoError(t, u1.Must(t).Release(t.Context()))
+			synctest.Wait()
+		}
+		for _, p := range ps.All {
+			p.Restart()
+			p.SetForward(time.Hour)
+		}
+		require.ErrorIs(t, tryReconnected(t, u1), guard.ErrRestarted)
+		time.Sleep(rig.Settled)
+		require.NoError(t, u1.Must(t).Release(t.Context()), "its own clock has seen to it by now")
+
+		for _, p := range ps.All {
+			p.Restart()
+			p.SetForward(time.Hour)
+		}
+		u2.Must(t) // it has no other source: see the package
+	})
+}
+
+// A restart that ends no connection of the client's is not seen by it: see the package.
+// A client whose connections are newer sees it.
+func TestGuardDoesNotSeeThroughAProxy(t *testing.T) {
+	rig.OnProcesses(t, func(t *testing.T, ps *rig.Processes) {
+		time.Sleep(rig.Settled)
+		u1, u2, u3 := ps.Guarded(1), ps.Guarded(2), ps.Guarded(3)
+		for range 3 { // until no connection is newer than what it knows
+			u2.WarmUp(t)
+		}
+		u1.Reach(1, 2)
+		u2.Reach(2, 3)
+		u3.Reach(2, 3)
+		u1.Must(t)
+		ps.All[1].RestartBehindProxy()
+		_, err := u3.TryAcquire(t.Context(), rig.Key, rig.TTL)
+		require.ErrorIs(t, err, guard.ErrRestarted)
+		synctest.Wait()
+		u2.Must(t) // beside u1, whose lease has not ended
+	})
+}
+
+func TestGuardNeedsAnUptime(t *testing.T) {
+	for name, answer := range map[string]func(*server.Peer){
+		"refused":         func(p *server.Peer) { p.WriteError("NOPERM no permissions to run the 'info' command") },
+		"without uptime":  func(p *server.Peer) { p.WriteBulk("# Server\r\nrun_id:1\r\n") },
+		"that is no time": func(p *server.Peer) { p.WriteBulk("# Server\r\nuptime_in_seconds:long\r\n") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig.InBubble(t, 1, func(t *testing.T, c *rig.Cluster) {
+				c.Servers[0].Server().SetPreHook(func(p *server.Peer, cmd string, args ...string) bool {
+					if cmd != "INFO" {
+						return false
+					}
+					answer(p)
+					return true
+				})
+				u := c.User(1, rig.Guarded(rig.Longest))
+				for range 2 {
+					_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
+					require.ErrorIs(t, err, redlock.ErrNoMajority)
+					require.ErrorContains(t, err, "it does not tell its uptime, which the restart guard needs: allow INFO")
+					synctest.Wait()
+				}
+			})
+		})
+	}
+}
+
+// Where an answer was lost and nothing restarted, the rig.Key that our SET took counts for an
+// extension as any other does.
+func TestAnExtensionCountsAKeyOfWhichNobodyHasHeard(t *testing.T) {
+	rig.OnProcesses(t, func(t *testing.T, ps *rig.Processes) {
+		time.Sleep(rig.Settled)
+		u := ps.Guarded(1)
+		for range 3 {
+			u.WarmUp(t)
+		}
+		u.Each(func(l *rig.Link) { l.OnReply(rig.Losing("set")) }, 3)
+		l := u.Must(t)
+		u.Each(func(l *rig.Link) { l.OnReply(nil) }, 3)
+		u.Reach(1, 3)
+		ps.All[1].Restart()
+		require.NoError(t, l.Extend(t.Context()))
+	})
+}
+
+// A wall clock that is set back makes an uptime short, or negative. Who has heard the run for
+// long enough by his own clock knows better.
+func TestAClockThatIsSetBackCostsNoVoteOfWhoKnowsTheServer(t *testing.T) {
+	rig.OnProcesses(t, func(t *testing.T, ps *rig.Processes) {
+		time.Sleep(rig.Settled)
+		u, other := ps.Guarded(1), ps.Guarded(2)
+		u.WarmUp(t)
+		time.Sleep(rig.Settled)
+		for _, p := range ps.All {
+			p.SetForward(-time.Hour)
+			p.Drop()
+		}
+		require.NoError(t, tryReconnected(t, u))
+		err := tryReconnected(t, other)
+		require.ErrorIs(t, err, guard.ErrRestarted)
+		require.ErrorContains(t, err, "it has been up for 0s")
+		time.Sleep(rig.Settled)
+		require.NoError(t, tryReconnected(t, other), "it has heard them for long enough by now")
+	})
+}

@@ -1,0 +1,173 @@
+package native_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/redlock"
+	"lockproof/redlock/native"
+	"lockproof/redlock/rig"
+	lockserver "lockproof/redlock/server"
+)
+
+var decorated = rig.Decorated(func(redlock.Options) []lockserver.Decorator { return []lockserver.Decorator{native.Commands} })
+
+// speaking makes a server of some product: it tells its version, and knows the commands
+// of it, or refuses them, as an older one or its rights do. What it was asked is
+// counted by command.
+type speaking struct {
+	*miniredis.Miniredis
+	info    string
+	knows   map[string]bool
+	refusal string
+	noLua   bool // no script may be run
+	forgot  bool // the scripts that it was sent
+	asked   map[string]*atomic.Int32
+}
+
+func newSpeaking(m *miniredis.Miniredis, info string, knows ...string) *speaking {
+	s := &speaking{Miniredis: m, info: info, knows: map[string]bool{}, refusal: "ERR unknown command '%s', with args beginning with: ",
+		asked: map[string]*atomic.Int32{}}
+	for _, command := range []string{"DELEX", "DELIFEQ", "IFEQ", "EVALSHA"} {
+		s.asked[command] = &atomic.Int32{}
+	}
+	for _, command := range knows {
+		s.knows[command] = true
+	}
+	m.Server().SetPreHook(func(p *server.Peer, cmd string, args ...string) bool { return s.answer(p, cmd, args) })
+	return s
+}
+
+func (s *speaking) answer(p *server.Peer, cmd string, args []string) bool {
+	if cmd == "SET" && len(args) > 2 && strings.EqualFold(args[2], "ifeq") {
+		cmd = "IFEQ"
+	}
+	if n := s.asked[cmd]; n != nil {
+		n.Add(1)
+	}
+	switch {
+	case cmd == "INFO":
+		p.WriteBulk("# Server\r\n" + s.info)
+	case cmd == "EVALSHA" || cmd == "EVAL":
+		return s.refuses(p, cmd)
+	case s.asked[cmd] == nil:
+		return false
+	case !s.knows[cmd] && cmd == "IFEQ":
+		p.WriteError("ERR syntax error")
+	case !s.knows[cmd]:
+		p.WriteError(fmt.Sprintf(s.refusal, cmd))
+	case cmd == "IFEQ":
+		if held, _ := s.Get(args[0]); held != args[3] {
+			p.WriteNull()
+			return true
+		}
+		ms, _ := strconv.Atoi(args[5])
+		s.SetTTL(args[0], time.Duration(ms)*time.Millisecond)
+		p.WriteOK()
+	default: // DELEX rig.Key IFEQ token, DELIFEQ key token
+		if held, _ := s.Get(args[0]); held != args[len(args)-1] {
+			p.WriteInt(0)
+			return true
+		}
+		s.Del(args[0])
+		p.WriteInt(1)
+	}
+	return true
+}
+
+// refuses answers a script that it will not run.
+func (s *speaking) refuses(p *server.Peer, cmd string) bool {
+	switch {
+	case s.noLua:
+		p.WriteError(fmt.Sprintf(s.refusal, cmd))
+	case cmd == "EVALSHA" && s.forgot:
+		p.WriteError("NOSCRIPT No matching script. Please use EVAL.")
+	default:
+		s.forgot = false
+		return false
+	}
+	return true
+}
+
+const (
+	redis86Info  = "redis_version:8.6.1\r\nrun_id:%d\r\n"
+	valkey91Info = "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:9.1.0\r\nrun_id:%d\r\n"
+	redis70Info  = "redis_version:7.0.15\r\nrun_id:%d\r\n"
+	valkey81Info = "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.1.1\r\nrun_id:%d\r\n"
+)
+
+// What a server does not know, or does not allow, costs one exchange, once.
+func TestServersAreAskedInTheirDialect(t *testing.T) {
+	for _, c := range []struct {
+		name, info string
+		knows      []string
+		refusal    string
+		want       string // DELEX, DELIFEQ, SET IFEQ, EVALSHA, of two releases and two extensions
+	}{
+		{"Redis 8.6", redis86Info, []string{"DELEX", "IFEQ"}, "", "2 0 2 0"},
+		{"Valkey 9.1", valkey91Info, []string{"DELIFEQ", "IFEQ"}, "", "0 2 2 0"},
+		{"Redis 7.0", redis70Info, nil, "", "0 0 0 4"},
+		{"Valkey 8.1, which has only one of the two", valkey81Info, []string{"IFEQ"}, "", "0 0 0 4"},
+		{"another product, that calls itself Redis 8.6", redis86Info, nil, "", "0 0 1 4"},
+		{"a user without the right", valkey91Info, []string{"IFEQ"}, "NOPERM User app has no permissions to run the '%s' command", "0 1 1 3"},
+		{"a version that nobody can read", "redis_version:new\r\nrun_id:%d\r\n", nil, "", "0 0 0 4"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rig.InBubble(t, 1, func(t *testing.T, cl *rig.Cluster) {
+				s := newSpeaking(cl.Servers[0], fmt.Sprintf(c.info, 1), c.knows...)
+				if c.refusal != "" {
+					s.refusal = c.refusal
+				}
+				u := cl.User(1, decorated)
+				for range 2 {
+					l := u.Must(t)
+					time.Sleep(rig.TTL / 2)
+					require.NoError(t, l.Extend(t.Context()))
+					require.Equal(t, rig.TTL, s.TTL(rig.Key))
+					require.NoError(t, l.Release(t.Context()))
+					require.False(t, s.Exists(rig.Key))
+					synctest.Wait()
+				}
+				require.Equal(t, c.want, fmt.Sprint(s.asked["DELEX"].Load(), s.asked["DELIFEQ"].Load(), s.asked["IFEQ"].Load(),
+					s.asked["EVALSHA"].Load()))
+			})
+		})
+	}
+}
+
+// What has become another's is neither deleted nor prolonged, in any dialect.
+func TestEveryDialectComparesFirst(t *testing.T) {
+	for name, c := range map[string]struct {
+		info  string
+		knows []string
+	}{
+		"Redis 8.6":  {redis86Info, []string{"DELEX", "IFEQ"}},
+		"Valkey 9.1": {valkey91Info, []string{"DELIFEQ", "IFEQ"}},
+		"Redis 7.0":  {redis70Info, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig.InBubble(t, 3, func(t *testing.T, cl *rig.Cluster) {
+				for i, m := range cl.Servers {
+					newSpeaking(m, fmt.Sprintf(c.info, i), c.knows...)
+				}
+				u := cl.User(1, decorated)
+				l := u.Must(t)
+				cl.Occupy("another", 1, 2)
+				require.ErrorIs(t, l.Extend(t.Context()), redlock.ErrLost)
+				require.ErrorIs(t, l.Release(t.Context()), redlock.ErrLost)
+				synctest.Wait()
+				require.Equal(t, []string{"another", "another", ""}, cl.Owners())
+				require.Equal(t, time.Minute, cl.Servers[0].TTL(rig.Key))
+			})
+		})
+	}
+}

@@ -1,0 +1,383 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	peer "github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/redlock"
+	"lockproof/redlock/server"
+)
+
+// The Key and the TTL of most tests.
+const (
+	Key = "k1"
+	TTL = time.Second
+)
+
+// Cluster is servers in memory and the clients' links to them, in a bubble of
+// virtual time.
+type Cluster struct {
+	t       *testing.T
+	Servers []*miniredis.Miniredis
+	Closers []io.Closer // clients and locks, closed in reverse
+}
+
+// InBubble runs a test on n servers in virtual time; every goroutine has to end
+// with it.
+func InBubble(t *testing.T, n int, test func(*testing.T, *Cluster)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := &Cluster{t: t}
+		for i := range n {
+			c.Servers = append(c.Servers, newServer(t, fmt.Sprintf("%040d", i+1)))
+		}
+		defer c.close() // even if the test fails: the bubble waits for all
+		test(t, c)
+	})
+}
+
+func (c *Cluster) close() {
+	for i := len(c.Closers) - 1; i >= 0; i-- {
+		_ = c.Closers[i].Close()
+	}
+	for _, s := range c.Servers {
+		s.Close()
+	}
+	time.Sleep(time.Hour) // past the last sleeping link
+}
+
+// newServer is a miniredis that tells its run id, which it does not by itself.
+func newServer(t *testing.T, runID string) *miniredis.Miniredis {
+	m := miniredis.NewMiniRedis()
+	m.ClockTTL(true)
+	conn, err := m.Dial() // makes it start
+	require.NoError(t, err)
+	require.NoError(t, conn.Close())
+	m.Server().SetPreHook(func(c *peer.Peer, cmd string, args ...string) bool {
+		if cmd != "INFO" || len(args) != 1 || args[0] != "server" {
+			return false
+		}
+		c.WriteBulk("# Server\r\nredis_version:7.0.15\r\nrun_id:" + runID + "\r\n")
+		return true
+	})
+	return m
+}
+
+// Link is one client's way to one server. Its functions, if set, are called
+// with the command's name, in lower case, before a command goes out and before
+// its reply is read; an error cuts the connection.
+type Link struct {
+	server *miniredis.Miniredis
+	Addr   string
+	mu     sync.Mutex
+	out    func(command string) error
+	back   func(command string) error
+}
+
+func (l *Link) OnCommand(f func(string) error) { l.mu.Lock(); l.out = f; l.mu.Unlock() }
+func (l *Link) OnReply(f func(string) error)   { l.mu.Lock(); l.back = f; l.mu.Unlock() }
+
+func (l *Link) pass(f *func(string) error, command string) error {
+	l.mu.Lock()
+	hook := *f
+	l.mu.Unlock()
+	if hook == nil || command == "" {
+		return nil
+	}
+	return hook(command)
+}
+
+// ErrLost lets a Link take a command that never arrives.
+var ErrLost = errors.New("lost on the way")
+
+// Hang makes the Link lose everything, so that no reply ever comes.
+func (l *Link) Hang() { l.OnCommand(func(string) error { return ErrLost }) }
+
+// Cut makes the Link refuse everything, new connections too.
+func (l *Link) Cut() { l.OnCommand(func(string) error { return errors.New("link is cut") }) }
+
+func (l *Link) dial(context.Context, string, string) (net.Conn, error) {
+	conn, err := l.server.Dial()
+	if err != nil {
+		return nil, err
+	}
+	c := &linkConn{Conn: conn, Link: l, sent: make(chan []byte, 64), closed: make(chan struct{})}
+	go c.deliver()
+	return c, nil
+}
+
+type linkConn struct {
+	net.Conn
+	Link   *Link
+	last   string      // the command under way
+	sent   chan []byte // the socket's buffer: a pipe has none, and who writes much before it reads would block
+	once   sync.Once
+	closed chan struct{}
+}
+
+// deliver takes what was sent to the server.
+func (c *linkConn) deliver() {
+	for {
+		select {
+		case p := <-c.sent:
+			_, _ = c.Conn.Write(p)
+		case <-c.closed:
+			return
+		}
+	}
+}
+
+func (c *linkConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+var commandName = regexp.MustCompile(`\*\d+\r\n\$\d+\r\n([a-zA-Z]+)\r\n`)
+
+func (c *linkConn) Write(p []byte) (int, error) {
+	c.last = ""
+	for _, m := range commandName.FindAllSubmatch(p, -1) {
+		c.last = strings.ToLower(string(m[1]))
+	}
+	switch err := c.Link.pass(&c.Link.out, c.last); {
+	case errors.Is(err, ErrLost):
+		return len(p), nil
+	case err != nil:
+		return 0, err
+	}
+	select {
+	case c.sent <- slices.Clone(p):
+		return len(p), nil
+	case <-c.closed:
+		return 0, net.ErrClosed
+	}
+}
+
+func (c *linkConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil {
+		return n, err
+	}
+	if err := c.Link.pass(&c.Link.back, c.last); err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// Slow delays commands of a name.
+func Slow(name string, d time.Duration) func(string) error {
+	return func(command string) error {
+		if command == name {
+			time.Sleep(d)
+		}
+		return nil
+	}
+}
+
+// Breaking fails at commands of a name.
+func Breaking(name string) func(string) error {
+	return func(command string) error {
+		if command == name {
+			return io.ErrUnexpectedEOF
+		}
+		return nil
+	}
+}
+
+// Losing fails at replies to commands of a name. It waits until the server has
+// carried out all that it was sent: the name is that of the last command of a
+// pipeline, and what is read may be the reply to one before it.
+func Losing(name string) func(string) error {
+	lost := Breaking(name)
+	return func(command string) error {
+		err := lost(command)
+		if err != nil {
+			time.Sleep(time.Nanosecond)
+		}
+		return err
+	}
+}
+
+// Clock is the bubble's clock; its wall clock can be set.
+type Clock struct {
+	Origin time.Time
+	mu     sync.Mutex
+	step   time.Duration
+}
+
+func (c *Clock) Now() time.Duration                     { return time.Since(c.Origin) }
+func (c *Clock) NewTimer(d time.Duration) redlock.Timer { return redlock.SystemClock().NewTimer(d) }
+
+func (c *Clock) Wall() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.step)
+}
+
+func (c *Clock) SetBack(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.step -= d
+}
+
+// User is one client of the lock with its own links and clock.
+type User struct {
+	*redlock.Redlock
+	Clock   *Clock
+	Links   []*Link
+	Clients []*redis.Client
+	Nodes   []redlock.Node
+}
+
+// Option changes how a user's lock, clients or nodes are set up.
+type Option func(*Setup)
+
+// Setup is how they are.
+type Setup struct {
+	redlock.Options
+	Client     func(*redis.Options)
+	Decorators func(redlock.Options) []server.Decorator
+}
+
+// Without switches rules off.
+func Without(rules ...redlock.Rule) Option {
+	return func(s *Setup) { s.Options.Without = append(s.Options.Without, rules...) }
+}
+
+// Patient sets a node timeout.
+func Patient(d time.Duration) Option { return func(s *Setup) { s.NodeTimeout = d } }
+
+// With sets other options.
+func With(do func(*redlock.Options)) Option { return func(s *Setup) { do(&s.Options) } }
+
+// Clients sets options of the go-redis clients.
+func Clients(do func(*redis.Options)) Option {
+	return func(s *Setup) {
+		before := s.Client
+		s.Client = func(o *redis.Options) { before(o); do(o) }
+	}
+}
+
+// Decorated has nodes decorated; decorators may depend on the lock's options.
+func Decorated(by func(redlock.Options) []server.Decorator) Option {
+	return func(s *Setup) { s.Decorators = by }
+}
+
+// User makes a client of the lock on all servers, which seed tells from others.
+func (c *Cluster) User(seed uint64, opts ...Option) *User {
+	c.t.Helper()
+	return c.UserOn(seed, c.Servers, opts...)
+}
+
+// UserOn makes one on these servers.
+func (c *Cluster) UserOn(seed uint64, servers []*miniredis.Miniredis, opts ...Option) *User {
+	c.t.Helper()
+	u := &User{Clock: &Clock{Origin: time.Now()}}
+	chacha := rand.NewChaCha8([32]byte{byte(seed)})
+	setup := Setup{Options: redlock.Options{Clock: u.Clock, Rand: chacha}, Client: func(*redis.Options) {},
+		Decorators: func(redlock.Options) []server.Decorator { return nil }}
+	for _, opt := range opts {
+		opt(&setup)
+	}
+	var clients []redis.UniversalClient
+	for i, s := range servers {
+		l := &Link{server: s, Addr: fmt.Sprintf("n%d:6379", i+1)}
+		o := &redis.Options{
+			Addr: l.Addr, Dialer: l.dial, Protocol: 2, MaxRetries: -1, DialerRetries: 1,
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		}
+		setup.Client(o)
+		client := redis.NewClient(o)
+		c.Closers = append(c.Closers, client)
+		u.Links, u.Clients, clients = append(u.Links, l), append(u.Clients, client), append(clients, client)
+	}
+	var err error
+	u.Nodes, err = server.Nodes(clients, setup.Decorators(setup.Options)...)
+	require.NoError(c.t, err)
+	u.Redlock, err = redlock.New(u.Nodes, setup.Options)
+	require.NoError(c.t, err)
+	c.Closers = append(c.Closers, u)
+	return u
+}
+
+// Each sets something up on some of the links, all if none are named.
+func (u *User) Each(do func(*Link), nodes ...int) {
+	for i, l := range u.Links {
+		if len(nodes) == 0 {
+			do(l)
+		}
+		for _, n := range nodes {
+			if n == i+1 {
+				do(l)
+			}
+		}
+	}
+}
+
+// Reach cuts all links but these.
+func (u *User) Reach(nodes ...int) {
+	u.Each((*Link).Cut)
+	u.Each(func(l *Link) { l.OnCommand(nil) }, nodes...)
+}
+
+// Owners are the tokens at the key, by server; "" where there is none.
+func (c *Cluster) Owners() []string {
+	owners := make([]string, len(c.Servers))
+	for i, s := range c.Servers {
+		if s.Exists(Key) {
+			owners[i], _ = s.Get(Key)
+		}
+	}
+	return owners
+}
+
+// Occupy gives the key to somebody on these servers.
+func (c *Cluster) Occupy(owner string, nodes ...int) {
+	for _, n := range nodes {
+		require.NoError(c.t, c.Servers[n-1].Set(Key, owner))
+		c.Servers[n-1].SetTTL(Key, time.Minute)
+	}
+}
+
+// Free takes it away again.
+func (c *Cluster) Free(nodes ...int) {
+	for _, n := range nodes {
+		c.Servers[n-1].Del(Key)
+	}
+}
+
+// Must takes the lock, on every node that is not held up.
+func (u *User) Must(t *testing.T) *redlock.Lease {
+	t.Helper()
+	l, err := u.TryAcquire(t.Context(), Key, TTL)
+	require.NoError(t, err)
+	synctest.Wait()
+	return l
+}
+
+// WarmUp makes first contact with all nodes, so that a SET is alone on its
+// connection from then on.
+func (u *User) WarmUp(t *testing.T) {
+	t.Helper()
+	l, err := u.TryAcquire(t.Context(), "warm-up", TTL)
+	require.NoError(t, err)
+	require.NoError(t, l.Release(t.Context()))
+	synctest.Wait()
+}

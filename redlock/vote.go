@@ -1,0 +1,210 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// vote is what one node's answer counts for.
+type vote int8
+
+const (
+	pending vote = iota // no answer yet
+	yes                 // taken, extended, deleted
+	no                  // the key is another's, or not ours
+	failed              // nobody knows whether it took effect
+)
+
+type answer struct {
+	vote vote
+	err  error // why not, unless it is a yes
+}
+
+var errNotOurs = errors.New("the key is not ours")
+
+// owned is the answer to DeleteIfEqual and ExpireIfEqual.
+func owned(equal bool, err error) answer {
+	switch {
+	case err != nil:
+		return failure(err)
+	case !equal:
+		return answer{no, errNotOurs}
+	}
+	return answer{vote: yes}
+}
+
+// failure keeps only the text of a context's error: our own limit on a call, or a dial's timeout, must not pass for
+// the end of the caller's context.
+func failure(err error) answer {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		err = fmt.Errorf("%w: %v", ErrNodeTimeout, err)
+	}
+	return answer{failed, err}
+}
+
+// poll is one question to all nodes, and the count of their votes.
+type poll struct {
+	need, quorum int  // so many must say yes; so many that say no are believed
+	believeNo    bool // goes on after it is lost until a majority has said no
+	everybody    bool // ends only when all have answered
+
+	mu      sync.Mutex
+	answers []answer // by node
+	counts  [failed + 1]int
+	refusal error // wraps ErrRefused
+	closed  bool  // later votes do not count
+	over    chan struct{}
+}
+
+var _ = because(Majority,
+	"Any two majorities share a node, and that node lets only one of two clients in; two halves of an even number share none.",
+	page("Safety arguments")+"; measured with two of four nodes")
+
+// quorum is how many of n nodes must agree.
+func quorum(n int, majority bool) int {
+	if majority {
+		return n/2 + 1
+	}
+	return max(1, n/2)
+}
+
+func (r *Redlock) newPoll(need int, believeNo bool) *poll {
+	p := &poll{need: need, quorum: r.quorum, believeNo: believeNo, everybody: !r.on(NodeTimeout),
+		answers: make([]answer, len(r.nodes)), over: make(chan struct{})}
+	p.counts[pending] = len(r.nodes)
+	return p
+}
+
+func (p *poll) granted() bool          { return p.counts[yes] >= p.need }
+func (p *poll) refused() bool          { return p.counts[no] >= p.quorum }
+func (p *poll) can(v vote, n int) bool { return p.counts[v]+p.counts[pending] >= n }
+
+// settled reports whether no further vote matters.
+func (p *poll) settled() bool {
+	switch lost := !p.can(yes, p.need); {
+	case p.refusal != nil || p.counts[pending] == 0:
+		return true
+	case p.everybody:
+		return false
+	case p.believeNo:
+		return p.granted() || p.refused() || lost && !p.can(no, p.quorum)
+	default:
+		return p.granted() || lost
+	}
+}
+
+// ask puts a question to all nodes at once. Its context outlives the caller's, and the TTL: what was sent may take
+// effect, whoever waits for it. A late yes is refused by the elapsed time, and not by a context.
+func (r *Redlock) ask(ctx context.Context, l *Lease, p *poll, question func(ctx context.Context, node int) answer) {
+	ctx, cancel := background(ctx, l.ttl+r.nodeTimeout(l.ttl))
+	var left atomic.Int32
+	left.Store(int32(len(r.nodes)))
+	for i := range r.nodes {
+		r.work.Go(func() {
+			growStack()
+			p.count(i, question(ctx, i))
+			if left.Add(-1) == 0 {
+				cancel()
+			}
+		})
+	}
+}
+
+// growStack makes a new goroutine's stack as large as a call to a node needs. If it grew in steps, each of which moves all
+// frames, that would be a tenth of the time of a short command.
+//
+//go:noinline
+func growStack() {
+	var room [4 << 10]byte
+	runtime.KeepAlive(&room)
+}
+
+// background is a context with the caller's values and an end of its own, which is housekeeping for the client library.
+func background(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), d)
+}
+
+func (p *poll) count(node int, a answer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	p.add(node, a)
+	if p.closed = p.settled(); p.closed {
+		close(p.over)
+	}
+}
+
+func (p *poll) add(node int, a answer) {
+	p.answers[node] = a
+	p.counts[pending]--
+	p.counts[a.vote]++
+	if errors.Is(a.err, ErrRefused) {
+		p.refusal = a.err
+	}
+}
+
+// abandon counts nodes without an answer as failed. It reports whether the poll was open: where several things have
+// happened, select picks one at random, and the outcome must not depend on that.
+func (p *poll) abandon(cause error) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	for i, a := range p.answers {
+		if a.vote == pending {
+			p.add(i, answer{failed, cause})
+		}
+	}
+	p.closed = true
+	close(p.over)
+	return true
+}
+
+var _ = because(NodeTimeout,
+	"A hung node must not hold up an attempt that the other nodes can decide. go-redis ignores context "+
+		"deadlines while it reads unless ContextTimeoutEnabled is set, so the limit is enforced here.",
+	page("The Redlock Algorithm")+", step 2; measured: one hung node of five made a lock of 4 s fail after 20 s")
+
+// wait waits until the poll is settled, for the node timeout at most; then its votes do not change. It returns an
+// error if the caller's context or the lock ended first.
+func (r *Redlock) wait(ctx context.Context, l *Lease, p *poll) error {
+	timeout := r.nodeTimeout(l.ttl)
+	if !r.on(NodeTimeout) {
+		timeout = 1 << 60
+	}
+	if r.sleep(timeout, p.over, ctx.Done(), r.closing) {
+		p.abandon(fmt.Errorf("%w of %s", ErrNodeTimeout, timeout))
+		return nil
+	}
+	if !p.abandon(errors.New("had not answered yet")) {
+		return nil
+	}
+	return r.ended(ctx)
+}
+
+// nodeTimeout is a twentieth of the TTL unless set; on the page it is 5 to 50 ms at a TTL of 10 s.
+func (r *Redlock) nodeTimeout(ttl time.Duration) time.Duration {
+	if r.opt.NodeTimeout > 0 {
+		return r.opt.NodeTimeout
+	}
+	return max(time.Millisecond, min(50*time.Millisecond, ttl/20))
+}
+
+// failed is a poll that is over as an error.
+func (l *Lease) failed(op string, p *poll, reason, ended error) *AttemptError {
+	e := &AttemptError{Op: op, Key: l.key, Need: p.need, Got: p.counts[yes], Reason: reason, Ended: ended}
+	for i, a := range p.answers {
+		if a.err != nil {
+			e.Nodes = append(e.Nodes, fmt.Errorf("node %d%s: %w", i, l.lock.name(i), a.err))
+		}
+	}
+	return e
+}

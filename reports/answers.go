@@ -1,0 +1,209 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockproof/harness/history"
+	"lockproof/harness/locks"
+	"lockproof/harness/suite"
+)
+
+// LockUnderTest is what is known of the lock that a run is about.
+type LockUnderTest struct {
+	Name    string `json:"name,omitempty"`
+	Servers int    `json:"servers,omitempty"` // on how many it is; 0: as each scenario says
+	// Belief says for how long its clients believe in a lease, "" for as long as the lease says.
+	Belief string `json:"belief,omitempty"`
+	// Notices are what was noticed of it before the first row.
+	Notices []string `json:"notices,omitempty"`
+}
+
+// AboutLock describes a lock by its name, as far as it is known here.
+func AboutLock(name string) LockUnderTest {
+	about := LockUnderTest{Name: name}
+	kind, err := locks.Find(cmp.Or(name, locks.Reference))
+	if err != nil {
+		return about
+	}
+	about.Name, about.Belief, about.Servers, about.Notices = kind.Name, kind.Belief, defaultServers, kind.Notices
+	switch {
+	case kind.SingleNode:
+		about.Servers = 1
+	case kind.Servers > 0:
+		about.Servers = kind.Servers
+	}
+	return about
+}
+
+// defaultServers is on how many servers a lock on several is, unless its scenario says otherwise.
+const defaultServers = 5
+
+// AnswerGroup is the rows that have one answer.
+type AnswerGroup struct {
+	Answer suite.Answer `json:"answer"`
+	Rows   []string     `json:"rows"`
+	// Reasons say why, each once, with the rows it is of: of those that are undecided or not applicable.
+	Reasons []Skip `json:"reasons,omitempty"`
+	// Remedies say what removes a limit, with the rows in which the reference then keeps what it violated.
+	Remedies []Skip `json:"remedies,omitempty"`
+}
+
+// UnderTest reports whether the run is about a lock under test: its rows have answers, and no expectations.
+func (r *Report) UnderTest() bool {
+	return len(r.Rows) > 0 && !slices.ContainsFunc(r.Rows, func(row *Row) bool { return !row.underTest() })
+}
+
+func (r *Row) underTest() bool { return len(r.Trials) > 0 && r.Trials[0].AllowBetter }
+
+// Answer is the row's answer, and why.
+func (r *Row) Answer() (suite.Answer, string) {
+	for _, t := range r.Trials {
+		if outcome, _ := t.Outcome(); outcome == r.Standing {
+			return t.Answer()
+		}
+	}
+	return r.Standing.Answer(), r.Why
+}
+
+// Answers groups the rows by their answers, those that hold first and then the gravest.
+func (r *Report) Answers() []AnswerGroup {
+	order := slices.Concat([]suite.Answer{suite.Holds}, suite.Answers)
+	groups := map[suite.Answer]*AnswerGroup{}
+	for _, row := range r.Rows {
+		answer, why := row.Answer()
+		g := groups[answer]
+		if g == nil {
+			g = &AnswerGroup{Answer: answer}
+			groups[answer] = g
+		}
+		g.Rows = append(g.Rows, row.Scenario)
+		switch answer {
+		case suite.Undecided:
+			g.Reasons = addReason(g.Reasons, row.undecidedReason(why), row.Scenario)
+		case suite.NotApplicable, suite.Failed:
+			g.Reasons = addReason(g.Reasons, why, row.Scenario)
+		case suite.Limit:
+			for _, remedy := range row.First().Remedies {
+				g.Remedies = addReason(g.Remedies, remedy, row.Scenario)
+			}
+		}
+	}
+	var all []AnswerGroup
+	for _, answer := range order {
+		if g := groups[answer]; g != nil {
+			all = append(all, *g)
+			delete(groups, answer)
+		}
+	}
+	return all
+}
+
+func addReason(all []Skip, why, name string) []Skip {
+	s := skipGroups(all)
+	s.add(why, name)
+	return s
+}
+
+// undecidedReason is the checker's own reason, where it has one.
+func (r *Row) undecidedReason(why string) string {
+	for _, result := range r.First().Results {
+		if result.Verdict == history.Inconclusive && result.Reason != "" && r.First().Expect[result.Property] != "" {
+			return strings.TrimPrefix(result.Reason, string(result.Cause)+": ")
+		}
+	}
+	return why
+}
+
+// mostReasons is how many reasons the summary tells of each answer.
+const mostReasons = 4
+
+// AnswersText is the summary of a run that is about a lock under test.
+func (r *Report) AnswersText(screen Screen) string {
+	var b strings.Builder
+	groups := r.Answers()
+	head := fmt.Sprintf("%s: %s, %s", r.lockText(), plural(len(r.Rows), "situation"), Duration(r.Elapsed))
+	b.WriteString(strings.Join(hanging("", clean(head), screen.Width), "\n") + "\n")
+	for _, g := range groups {
+		label := screen.style(fmt.Sprintf("  %-15s", g.Answer), answerStyles[g.Answer])
+		prefix := fmt.Sprintf("%s%4d   ", label, len(g.Rows))
+		lines := g.lines(r.Lock.Servers)
+		if len(lines) == 0 {
+			b.WriteString(strings.TrimRight(prefix, " ") + "\n")
+		}
+		for _, line := range lines {
+			b.WriteString(strings.Join(hanging(prefix, clean(line), screen.Width), "\n") + "\n")
+			prefix = strings.Repeat(" ", 24)
+		}
+	}
+	for _, notice := range r.Lock.Notices {
+		b.WriteString(strings.Join(hanging("note: ", clean(notice), screen.Width), "\n") + "\n")
+	}
+	return screen.plain(b.String())
+}
+
+// lockText names the lock, its servers and how long its clients believe in a lease.
+func (r *Report) lockText() string {
+	parts := []string{r.Lock.Name}
+	if len(r.Options.Without) > 0 {
+		parts[0] += " without " + list(r.Options.Without)
+	}
+	if r.Lock.Servers > 0 {
+		parts = append(parts, serversText(r.Lock.Servers))
+	}
+	if r.Lock.Belief != "" {
+		parts = append(parts, "believed "+r.Lock.Belief)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func serversText(n int) string {
+	words := map[int]string{1: "one server", 3: "three servers", 5: "five servers"}
+	if text, ok := words[n]; ok {
+		return text
+	}
+	return plural(n, "server")
+}
+
+// classText names the class of a lock.
+func classText(servers int) string {
+	if servers == 0 {
+		return "lock"
+	}
+	return "lock on " + serversText(servers)
+}
+
+// lines are what the summary says of a group beside its number.
+func (g AnswerGroup) lines(servers int) []string {
+	switch g.Answer {
+	case suite.Bug:
+		return []string{strings.Join(g.Rows, ", "), fmt.Sprintf("a %s can survive %s", classText(servers), these(len(g.Rows)))}
+	case suite.Limit:
+		text := fmt.Sprintf("no %s survives %s", classText(servers), these(len(g.Rows)))
+		for _, remedy := range g.Remedies {
+			text += fmt.Sprintf("; %s does in %d", remedy.Why, len(remedy.Names))
+		}
+		return []string{strings.Join(g.Rows, ", "), text}
+	case suite.Holds:
+		return nil
+	}
+	reasons := slices.Clone(g.Reasons)
+	slices.SortStableFunc(reasons, func(a, b Skip) int { return len(b.Names) - len(a.Names) })
+	var parts []string
+	for _, reason := range reasons[:min(len(g.Reasons), mostReasons)] {
+		parts = append(parts, fmt.Sprintf("%d: %s", len(reason.Names), reason.Why))
+	}
+	if more := len(reasons) - mostReasons; more > 0 {
+		parts = append(parts, fmt.Sprintf("%s (--verbose lists them)", plural(more, "other reason")))
+	}
+	return []string{strings.Join(parts, "; ")}
+}
+
+func these(n int) string {
+	if n == 1 {
+		return "this"
+	}
+	return "these"
+}

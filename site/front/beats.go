@@ -1,0 +1,311 @@
+package front
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockproof/harness/history"
+	"lockproof/reports"
+)
+
+// store is the process that keeps what the lock guards.
+const store = "store"
+
+// teller makes a play of the events of one run.
+type teller struct {
+	events []history.Event
+	story  *reports.Story
+	beats  []Beat
+	leases []lease
+	last   history.Event // the write that the store accepted last
+}
+
+// lease is one that a client believes in.
+type lease struct {
+	client string
+	until  int64
+}
+
+func micro(ns int64) int64 { return ns / 1000 }
+
+func (t *teller) play() Play {
+	intro := "Each client will read one account and book a payment. A lock on five servers keeps them apart: it is for whoever has three."
+	if len(t.story.Settings) > 0 {
+		intro += " Here " + strings.Join(t.story.Settings, ", and ") + "."
+	}
+	t.add(0, intro)
+	for i, e := range t.events {
+		t.event(i, e)
+	}
+	t.expiries()
+	last := micro(t.last.Time)
+	t.beats = slices.DeleteFunc(t.beats, func(b Beat) bool { return b.At > last })
+	slices.SortStableFunc(t.beats, func(a, b Beat) int { return cmp.Compare(a.At, b.At) })
+	end := last + last/20
+	return Play{Beats: t.beats, Lanes: t.lanes(end), End: end}
+}
+
+func (t *teller) add(ns int64, text string, messages ...Message) *Beat {
+	t.beats = append(t.beats, Beat{At: micro(ns), Text: text, Messages: messages})
+	return &t.beats[len(t.beats)-1]
+}
+
+func (t *teller) event(i int, e history.Event) {
+	switch {
+	case e.Type == history.TypeFault && e.Fault != nil && !e.Fault.Background:
+		t.fault(e)
+	case e.Type == history.TypeInvoke && e.Op == history.OpAcquire:
+		t.attempt(i, e)
+	case e.Type != history.TypeOK || !slices.Contains(t.story.Everyone, e.Process):
+	case e.Op == history.OpAcquire:
+		t.granted(e)
+	case e.Op == history.OpRead:
+		t.add(e.Time, fmt.Sprintf("%s reads the account%s.", e.Process, t.accountText()),
+			Message{e.Process, store, "read"}, Message{store, e.Process, "read"})
+	case e.Op == history.OpWrite:
+		t.written(e)
+	}
+}
+
+// accountText says what stands in the account.
+func (t *teller) accountText() string {
+	if t.last.Value == "" {
+		return ": no payment yet"
+	}
+	return ": " + t.last.Process + "’s payment is there"
+}
+
+func (t *teller) fault(e history.Event) {
+	who := strings.Join(e.Fault.Targets, ", ")
+	switch {
+	case e.Fault.Phase == history.PhaseEnd && e.Fault.Class.Pauses() || e.Fault.Class == history.Resumed:
+		t.add(e.Time, who+" wakes up. For "+who+" no time has passed: it goes on where it was.")
+	case e.Fault.Class == history.ClientPaused:
+		t.add(e.Time, who+" falls asleep before it can write: a garbage collection, say. It does not notice.")
+	case e.Fault.Class == history.NodeDown:
+		t.add(e.Time, who+" crashes. It kept its keys in memory alone.")
+	case e.Fault.Class == history.NodeUp:
+		t.add(e.Time, who+" is back, and has forgotten all keys.")
+	case e.Fault.Class == history.NodeClock:
+		t.add(e.Time, fmt.Sprintf("The clock of %s jumps forward by %s: an administrator set it, say.", who, e.Fault.Requested["jump"]))
+	}
+}
+
+// attempt tells of the first attempt of an acquire that asks in vain.
+func (t *teller) attempt(i int, invoke history.Event) {
+	granted := ""
+	for _, e := range t.events[i:] {
+		if e.Process == invoke.Process && e.Op == history.OpAcquire && e.ID == invoke.ID && e.Type == history.TypeOK {
+			granted = e.Token
+		}
+	}
+	token := ""
+	var at int64
+	var messages []Message
+	var yes, no []string
+	for _, e := range t.events[i:] {
+		client, node, isLink := strings.Cut(e.Process, ">")
+		if !isLink || client != invoke.Process || e.Type != history.TypeReply || e.Command.Effect != history.EffectSet {
+			continue
+		}
+		if token == "" {
+			token, at = e.Command.Token, e.Time
+		}
+		if e.Command.Token != token || e.Time > at+int64(20e6) {
+			continue
+		}
+		at = e.Time
+		if e.Command.Done {
+			yes = append(yes, node)
+		} else {
+			no = append(no, node)
+		}
+		messages = append(messages, answers(client, node, e.Command.Done)...)
+	}
+	if token == granted || token == "" {
+		return
+	}
+	slices.Sort(no)
+	text := fmt.Sprintf("%s asks for the lock, too. ", invoke.Process)
+	switch {
+	case len(no) > 0:
+		text += names(no) + " " + have(no) + " c1’s key: no."
+	default:
+		text += "Only " + names(sorted(yes)) + " say yes, and three are needed."
+	}
+	if len(yes) > 0 {
+		text += " It gives back what it got."
+	}
+	t.add(at, text+" It tries again and again.", messages...)
+}
+
+func answers(client, node string, yes bool) []Message {
+	kind := "no"
+	if yes {
+		kind = "yes"
+	}
+	return []Message{{client, node, "ask"}, {node, client, kind}}
+}
+
+// granted tells who said yes, and who else believes to have the lock.
+func (t *teller) granted(e history.Event) {
+	var yes []string
+	var messages []Message
+	for _, c := range t.events {
+		client, node, isLink := strings.Cut(c.Process, ">")
+		if isLink && client == e.Process && c.Type == history.TypeReply && c.Command.Effect == history.EffectSet &&
+			c.Command.Token == e.Token && c.Time <= e.Time && !slices.Contains(yes, node) {
+			messages = append(messages, answers(client, node, c.Command.Done)...)
+			if c.Command.Done {
+				yes = append(yes, node)
+			}
+		}
+	}
+	text := fmt.Sprintf("%s say yes: %s has the lock for %s.", names(sorted(yes)), e.Process, reports.Duration(1e9))
+	if len(t.leases) == 0 {
+		text = fmt.Sprintf("%s asks for the lock. ", e.Process) + text
+	}
+	for _, l := range t.leases {
+		if l.client != e.Process && l.until > e.Time {
+			text += " But " + l.client + " counts on it, too."
+		}
+	}
+	t.leases = append(t.leases, lease{e.Process, e.Time + e.Validity})
+	t.add(e.Time, text, messages...)
+}
+
+// written tells of a write that the store accepted; one that was derived from another
+// version than it replaces wipes that version out.
+func (t *teller) written(e history.Event) {
+	before := t.last
+	t.last = e
+	out := Message{e.Process, store, "write"}
+	if before.Value == "" || before.Value == e.Base || before.Process == e.Process {
+		t.add(e.Time, fmt.Sprintf("%s books its payment.", e.Process), out)
+		return
+	}
+	out.Kind = "lost"
+	why := ""
+	for _, l := range t.leases {
+		if l.client == e.Process && l.until < e.Time {
+			why = ", long after its lease has ended"
+		}
+	}
+	b := t.add(e.Time, fmt.Sprintf("%s writes what it worked out before%s. It never saw %s’s payment, which is lost.",
+		e.Process, why, before.Process), out)
+	b.Bad = true
+}
+
+// together is how far apart keys may expire that are told of in one sentence.
+const together = int64(20e6)
+
+// expiries tells when the first client's keys run out at the servers.
+func (t *teller) expiries() {
+	var nodes []string
+	var last int64
+	tell := func() {
+		if len(nodes) > 0 {
+			t.expired(last, names(sorted(nodes)))
+		}
+		nodes = nil
+	}
+	for _, end := range t.ends() {
+		if end.at > last+together {
+			tell()
+		}
+		nodes, last = append(nodes, end.node), end.at
+	}
+	tell()
+}
+
+// ending is when a server's key ran out.
+type ending struct {
+	node string
+	at   int64
+}
+
+func (t *teller) ends() []ending {
+	var all []ending
+	for _, n := range t.story.Nodes {
+		for i, s := range n.Stretches {
+			if s.State == reports.Owned && s.Owner == "c1" && !cutShort(n.Stretches[i+1:], s) {
+				all = append(all, ending{n.Name, s.Until})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b ending) int { return cmp.Compare(a.at, b.at) })
+	return all
+}
+
+func (t *teller) expired(at int64, nodes string) {
+	text := fmt.Sprintf("c1’s key expires on %s.", nodes)
+	for _, l := range t.leases {
+		switch {
+		case l.client != "c1":
+		case l.until > at:
+			text = fmt.Sprintf("On %s c1’s key expires too early, while c1 counts on it.", nodes)
+		case t.sleeps(at):
+			text += " c1 is asleep, and cannot know."
+		}
+	}
+	t.add(at, text)
+}
+
+// cutShort says whether a key went with its server, and did not expire.
+func cutShort(later []reports.Stretch, s reports.Stretch) bool {
+	return slices.ContainsFunc(later, func(o reports.Stretch) bool {
+		return o.State == reports.Down && o.From <= s.Until && s.Until <= o.Until
+	})
+}
+
+// sleeps says whether the first client is asleep.
+func (t *teller) sleeps(ns int64) bool {
+	for _, s := range t.story.Clients[0].Stretches {
+		if s.State == reports.Paused && s.From <= ns && ns < s.Until {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *teller) lanes(end int64) []Lane {
+	var all []Lane
+	for _, l := range append(slices.Clone(t.story.Clients), t.story.Nodes...) {
+		lane := Lane{Name: l.Name}
+		for _, s := range l.Stretches {
+			state := map[reports.State]string{reports.Asking: "asking", reports.Holding: "holding", reports.Paused: "asleep",
+				reports.HoldingPaused: "asleep", reports.Down: "down", reports.Owned: s.Owner}[s.State]
+			if from := micro(s.From); from < end {
+				until := min(micro(s.Until), end)
+				if s.Until >= t.last.Time { // it goes on behind the play
+					until = end
+				}
+				lane.Stretches = append(lane.Stretches, Stretch{from, until, state})
+			}
+		}
+		all = append(all, lane)
+	}
+	return all
+}
+
+func sorted(all []string) []string {
+	slices.Sort(all)
+	return all
+}
+
+func have(all []string) string {
+	if len(all) == 1 {
+		return "has"
+	}
+	return "have"
+}
+
+// names joins names in a sentence.
+func names(all []string) string {
+	if len(all) < 2 {
+		return strings.Join(all, "")
+	}
+	return strings.Join(all[:len(all)-1], ", ") + " and " + all[len(all)-1]
+}

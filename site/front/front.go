@@ -1,0 +1,169 @@
+package front
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"lockproof/checker"
+	"lockproof/harness/history"
+	"lockproof/harness/suite"
+	"lockproof/reports"
+	"lockproof/scenarios"
+)
+
+//go:embed scenarios/*.yaml
+var files embed.FS
+
+// Tab is one way to fail, with what came of each value of its quantity.
+type Tab struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Quantity string `json:"quantity"` // what the reader sets, in TTLs
+	Lesson   string `json:"lesson"`
+	Lab      string `json:"lab"`   // the scenario of the lab that is nearest
+	Start    int    `json:"start"` // the play that is shown first
+	Least    int    `json:"-"`     // of the quantity, in tenths
+	Plays    []Play `json:"plays"`
+}
+
+// Play is what happened at one value.
+type Play struct {
+	Value float64 `json:"value"`
+	Lost  bool    `json:"lost"` // a payment was overwritten
+	Beats []Beat  `json:"beats"`
+	Lanes []Lane  `json:"lanes"`
+	End   int64   `json:"end"` // in microseconds, as all times
+}
+
+// Beat is a moment of a play, with one sentence.
+type Beat struct {
+	At       int64     `json:"at"`
+	Text     string    `json:"text"`
+	Messages []Message `json:"messages,omitempty"`
+	Bad      bool      `json:"bad,omitempty"` // here a payment is lost
+}
+
+// Message goes from one process to another.
+type Message struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	Kind string `json:"kind"` // ask, yes, no, read, write, lost
+}
+
+// Lane is what a client, a server or the store is doing.
+type Lane struct {
+	Name      string    `json:"name"`
+	Stretches []Stretch `json:"stretches"`
+}
+
+// Stretch is one state for a time; later ones cover earlier ones.
+type Stretch struct {
+	From  int64  `json:"from"`
+	Until int64  `json:"until"`
+	State string `json:"state"` // asking, holding, asleep, down, c1, c2
+}
+
+// most is the largest value of a quantity, in TTLs; tenths of a TTL are tried.
+const most = 20
+
+// set puts a quantity into the script, in tenths of a TTL.
+type set func(step *scenarios.Step, tenths int)
+
+func span(tenths int) scenarios.Span { return scenarios.Span{TTLs: float64(tenths) / 10} }
+
+var tabs = []struct {
+	Tab
+	verb scenarios.Verb
+	set  set
+}{
+	{Tab{ID: "pause", Name: "A client sleeps", Quantity: "c1 sleeps for", Lab: "client-pause", Start: 15}, "pause",
+		func(s *scenarios.Step, n int) { s.For = span(n) }},
+	{Tab{ID: "restart", Name: "A server forgets", Quantity: "n3 is back after", Lab: "restart-delay-too-short", Start: 3, Least: 1}, "kill",
+		func(s *scenarios.Step, n int) { s.After = span(n) }},
+	{Tab{ID: "clock", Name: "A clock jumps", Quantity: "n3’s clock jumps by", Lab: "clock-jump-forward", Start: 6}, "clock",
+		func(s *scenarios.Step, n int) { s.Jump = span(n) }},
+}
+
+// Tabs runs every play.
+func Tabs(ctx context.Context, run suite.Runner) ([]Tab, error) {
+	var all []Tab
+	for _, of := range tabs {
+		tab := of.Tab
+		for tenths := tab.Least; tenths <= most; tenths++ {
+			s, err := read(of.ID)
+			if err != nil {
+				return nil, err
+			}
+			tab.Lesson = strings.TrimSpace(s.Lesson)
+			if tenths == 0 {
+				s.Script = without(s.Script, of.verb)
+			}
+			for i := range s.Script {
+				if s.Script[i].Verb == of.verb {
+					of.set(&s.Script[i], tenths)
+				}
+			}
+			p, err := play(ctx, run, s)
+			if err != nil {
+				return nil, fmt.Errorf("%s of %d tenths of a TTL: %w", of.ID, tenths, err)
+			}
+			p.Value = float64(tenths) / 10
+			tab.Plays = append(tab.Plays, p)
+		}
+		all = append(all, tab)
+	}
+	return all, nil
+}
+
+// read loads a play's scenario anew.
+func read(name string) (*scenarios.Scenario, error) {
+	name = "scenarios/" + name + ".yaml"
+	text, err := files.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return scenarios.Parse(name, text)
+}
+
+func without(script []scenarios.Step, verb scenarios.Verb) []scenarios.Step {
+	var rest []scenarios.Step
+	for _, s := range script {
+		if s.Verb != verb {
+			rest = append(rest, s)
+		}
+	}
+	return rest
+}
+
+// play runs a scenario once, with the first seed.
+func play(ctx context.Context, run suite.Runner, s *scenarios.Scenario) (Play, error) {
+	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1, Events: true, Parallel: 1}
+	trials, err := run(ctx, []suite.Job{{Scenario: s, AllowBetter: true}}, o, func(suite.Result) {})
+	if err != nil {
+		return Play{}, err
+	}
+	trial := trials[0]
+	if trial.Failure != "" {
+		return Play{}, fmt.Errorf("%s", trial.Failure)
+	}
+	told, err := reports.NewHistory(trial.Events)
+	if err != nil {
+		return Play{}, err
+	}
+	story := told.Tell(nil)
+	t := &teller{events: trial.Events, story: &story}
+	p := t.play()
+	for _, r := range trial.Results {
+		p.Lost = p.Lost || r.Property == checker.ProtectedData && r.Verdict == history.Violated
+	}
+	return p, nil
+}
+
+// Script is the plays as a script that the page loads.
+func Script(tabs []Tab) ([]byte, error) {
+	text, err := json.Marshal(tabs)
+	return fmt.Appendf(nil, "self.lockproofPlays = %s;\n", text), err
+}

@@ -1,0 +1,59 @@
+package front
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/suite"
+)
+
+// What a play says is what the checker found: a sentence tells of a lost payment exactly
+// where protected data is violated.
+func TestAPlayTellsOfALossWhereTheCheckerFindsOne(t *testing.T) {
+	tabs, err := Tabs(context.Background(), suite.Run)
+	require.NoError(t, err)
+	want := map[string]string{ // from the least value on, in tenths of the TTL
+		"pause":   "✓✓✓✓✓✓✓✓✓✓✓✗✗✗✗✗✗✗✗✗✗",
+		"restart": "✗✗✗✗✗✗✗✓✓✓✓✓✓✓✓✓✓✓✓✓",
+		"clock":   "✓✓✓✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗",
+	}
+	for _, tab := range tabs {
+		got := ""
+		for _, p := range tab.Plays {
+			told := false
+			for _, b := range p.Beats {
+				told = told || b.Bad
+			}
+			require.Equal(t, p.Lost, told, "%s at %v TTL", tab.ID, p.Value)
+			got += map[bool]string{true: "✗", false: "✓"}[p.Lost]
+		}
+		require.Equal(t, want[tab.ID], got, tab.ID)
+		require.True(t, tab.Plays[tab.Start].Lost, "%s begins with a failure", tab.ID)
+	}
+}
+
+func TestThePlayOfAPauseIsKleppmannsExample(t *testing.T) {
+	s, err := read("pause")
+	require.NoError(t, err)
+	p, err := play(context.Background(), suite.Run, s)
+	require.NoError(t, err)
+	var said []string
+	for _, b := range p.Beats[1:] {
+		said = append(said, b.Text)
+	}
+	require.Equal(t, strings.TrimSpace(`
+c1 asks for the lock. n1, n2, n3, n4 and n5 say yes: c1 has the lock for 1 s.
+c1 reads the account: no payment yet.
+c1 falls asleep before it can write: a garbage collection, say. It does not notice.
+c2 asks for the lock, too. n1, n2, n3, n4 and n5 have c1’s key: no. It tries again and again.
+c1’s key expires on n1, n2, n3, n4 and n5. c1 is asleep, and cannot know.
+n1, n2, n3, n4 and n5 say yes: c2 has the lock for 1 s.
+c2 reads the account: no payment yet.
+c2 books its payment.
+c1 wakes up. For c1 no time has passed: it goes on where it was.
+c1 writes what it worked out before, long after its lease has ended. It never saw c2’s payment, which is lost.`),
+		strings.Join(said, "\n"))
+}

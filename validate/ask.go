@@ -1,0 +1,45 @@
+package validate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"lockproof/validate/deploy"
+	"lockproof/validate/settings"
+)
+
+// Ask asks a running server for its settings and its state. It reads, and changes nothing.
+func Ask(ctx context.Context, address, user, password string) ([]*deploy.Report, error) {
+	if !strings.Contains(address, ":") {
+		address += ":6379"
+	}
+	client := redis.NewClient(&redis.Options{Addr: address, Username: user, Password: password, MaxRetries: -1, DialTimeout: 5 * time.Second,
+		ContextTimeoutEnabled: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	at := settings.Place{File: address}
+	values, err := client.ConfigGet(ctx, "*").Result()
+	if err != nil {
+		return nil, fmt.Errorf("%s: CONFIG GET: %w", address, err)
+	}
+	info, err := client.Info(ctx).Result()
+	if err != nil {
+		return nil, fmt.Errorf("%s: INFO: %w", address, err)
+	}
+	state := deploy.ParseInfo(address, info)
+	if state.Info["cluster_enabled"] == "1" {
+		cluster, err := client.ClusterInfo(ctx).Result()
+		if err != nil {
+			return nil, fmt.Errorf("%s: CLUSTER INFO: %w", address, err)
+		}
+		maps.Copy(state.Info, deploy.ParseInfo(address, cluster).Info)
+	}
+	return []*deploy.Report{{Place: at, Config: values}, state}, nil
+}

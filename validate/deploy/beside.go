@@ -1,0 +1,210 @@
+package deploy
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"lockproof/validate/settings"
+)
+
+// effect is what a recognised command that runs beside a server does.
+type effect struct {
+	known bool
+	sleep time.Duration // for which it does nothing
+	stop  bool          // it stops the server in the way that a SHUTDOWN does
+	// abrupt: it stops the server without a snapshot.
+	abrupt bool
+	forks  bool // it lets the server fork a child
+}
+
+// reading are the commands of redis-cli that change neither data that a lock has nor settings; forking also start a child.
+var (
+	reading = strings.Fields("ping info role dbsize lastsave time echo exists ttl pttl get incr wait waitaof")
+	forking = strings.Fields("save bgsave bgrewriteaof")
+)
+
+// besides recognises a command that runs before, after or beside a server: programs that make folders and set
+// rights, sleep, ask the server or stop it. A shell is recognised only around such commands.
+func besides(words []string) effect {
+	text, ok := script(words)
+	if !ok {
+		return program(words)
+	}
+	text = strings.TrimSpace(nowhere.ReplaceAllString(text, ""))
+	if hugePages.MatchString(text) {
+		return effect{known: true}
+	}
+	if m := comparison.FindStringSubmatch(text); m != nil {
+		text = m[1]
+	}
+	whole := effect{known: true}
+	for i, part := range shellParts(text) {
+		words, err := settings.SplitWords(part)
+		e := program(words)
+		if err != nil || plainShell.MatchString(outsideQuotes(part)) || !e.known || e.sleep > 0 && i > 0 {
+			return effect{}
+		}
+		whole = effect{true, whole.sleep + e.sleep, whole.stop || e.stop, whole.abrupt || e.abrupt, whole.forks || e.forks}
+	}
+	return whole
+}
+
+// shellParts splits a script at what joins its commands, outside of quotes.
+func shellParts(text string) (parts []string) {
+	if loneAnd.MatchString(text) { // in the background
+		return []string{"&"}
+	}
+	var quote rune
+	begin := 0
+	for i, r := range text + ";" {
+		switch {
+		case quote == 0 && (r == '"' || r == '\''):
+			quote = r
+		case r == quote:
+			quote = 0
+		case quote == 0 && strings.ContainsRune("&|;\n", r):
+			if part := strings.TrimSpace(text[begin:i]); part != "" {
+				parts = append(parts, part)
+			}
+			begin = min(i+1, len(text))
+		}
+	}
+	if quote != 0 || len(parts) == 0 {
+		return []string{"&"}
+	}
+	return parts
+}
+
+// program recognises one command.
+func program(words []string) effect {
+	if len(words) > 0 && words[0] == "exec" {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return effect{}
+	}
+	name, args := filepath.Base(words[0]), words[1:]
+	switch name {
+	case "true", "false", "exit", "mkdir", "chown", "chmod", "chgrp", "test", "[", "setfacl", "sysctl", "echo", "grep":
+		return effect{known: !reloads(name, args)}
+	case "install":
+		return effect{known: slices.Contains(args, "-d") || slices.Contains(args, "--directory")}
+	case "sleep":
+		d, ok := sleepTime(args)
+		return effect{known: ok, sleep: d}
+	case "timeout":
+		if args, ok := flags("k:", "s:", "kill-after:", "signal:", "preserve-status", "foreground")(args); ok {
+			e := program(args[1:])
+			return effect{known: e.known && e.sleep == 0, stop: e.stop, abrupt: e.abrupt, forks: e.forks}
+		}
+	case "nc", "ncat":
+		_, ok := flags("z", "v", "w:", "zv", "vz")(args)
+		return effect{known: ok && slices.ContainsFunc(args, func(a string) bool { return a == "-z" || a == "-zv" || a == "-vz" })}
+	case "redis-cli", "valkey-cli":
+		return asks(args)
+	case "kill":
+		return kills(args)
+	case "redis-shutdown", "valkey-shutdown": // of Fedora's and RHEL's packages: redis-cli shutdown (redis.rpm, redis-shutdown)
+		known := strings.HasPrefix(words[0], "/usr/libexec/") || strings.HasPrefix(words[0], "/usr/bin/")
+		return effect{known: known, stop: known}
+	}
+	return effect{}
+}
+
+// reloads reports whether sysctl loads files, or its words are not assignments of vm. or net. settings.
+func reloads(name string, args []string) bool {
+	return name == "sysctl" && slices.ContainsFunc(args, func(a string) bool {
+		return !strings.HasPrefix(a, "-w") && !strings.HasPrefix(a, "vm.") && !strings.HasPrefix(a, "net.")
+	})
+}
+
+var (
+	nowhere = regexp.MustCompile(`\s*(?:[12&]?>\s*/dev/null|2>&1)`)
+	// loneAnd is a command in the background.
+	loneAnd = regexp.MustCompile(`(?:^|[^&])&(?:[^&]|$)`)
+	// comparison compares what a command prints with a word.
+	comparison = regexp.MustCompile(`^(?:\[|test) "?\$\((.+)\)"? ==? ['"]?\w+['"]?(?: \])?(?:\s*\|\|\s*exit \d+)?$`)
+	// hugePages are switched off as Redis's own start asks for.
+	hugePages = regexp.MustCompile(`^echo (?:never|madvise) > /sys/kernel/mm/transparent_hugepage/(?:enabled|defrag)$`)
+	// cliFlags of redis-cli (redis-cli --help), those with a value first.
+	cliValues = strings.Fields("-h -p -s -a -u -n -t -r -i --user --pass --cacert --cert --key --sni")
+	cliPlain  = strings.Fields("--tls --insecure --no-auth-warning --raw --no-raw --askpass -e -2 -3 --verbose --intrinsic-latency")
+)
+
+// asks recognises what redis-cli is told to do.
+func asks(args []string) effect {
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		switch {
+		case slices.Contains(cliValues, args[0]) && len(args) > 1:
+			args = args[2:]
+		case slices.Contains(cliPlain, args[0]):
+			args = args[1:]
+		default:
+			return effect{}
+		}
+	}
+	if len(args) == 0 {
+		return effect{} // commands by standard input
+	}
+	switch command := strings.ToLower(args[0]); {
+	case slices.Contains(reading, command):
+		return effect{known: true}
+	case slices.Contains(forking, command):
+		return effect{known: true, forks: true}
+	case command == "config" && len(args) > 1 && strings.EqualFold(args[1], "get"):
+		return effect{known: true}
+	case command == "cluster" && len(args) == 2 && slices.Contains([]string{"info", "nodes", "slots"}, strings.ToLower(args[1])):
+		return effect{known: true}
+	case command == "shutdown":
+		last := strings.ToLower(strings.Join(args[1:], " "))
+		return effect{known: slices.Contains([]string{"", "save", "nosave"}, last), stop: true, abrupt: last == "nosave"}
+	}
+	return effect{}
+}
+
+// kills recognises a signal to the server.
+func kills(args []string) effect {
+	signal, targets := "TERM", args
+	switch {
+	case len(args) > 2 && (args[0] == "-s" || args[0] == "--signal"):
+		signal, targets = args[1], args[2:]
+	case len(args) > 1 && strings.HasPrefix(args[0], "-"):
+		signal, targets = args[0][1:], args[1:]
+	}
+	signal = strings.TrimPrefix(strings.ToUpper(signal), "SIG")
+	known := !slices.ContainsFunc(targets, func(t string) bool { return !pid.MatchString(t) }) && len(targets) > 0
+	switch signal {
+	case "TERM", "15", "INT", "2":
+		return effect{known: known, stop: true}
+	case "HUP", "1", "0": // which Redis ignores (setupSignalHandlers)
+		return effect{known: known}
+	}
+	return effect{known: known, stop: true, abrupt: true}
+}
+
+var pid = regexp.MustCompile(`^(?:\$\{?MAINPID\}?|1|[0-9]+)$`)
+
+// beside judges a command that runs beside the server at some crashes; what it could do without being known.
+func (s *Server) beside(at settings.Place, what string, words []string, name LinkName, crashes ...settings.Crash) effect {
+	e := besides(words)
+	switch {
+	case !e.known:
+		program := ""
+		if len(words) > 0 {
+			program = " (" + filepath.Base(assigns.ReplaceAllString(words[0], "")) + ")"
+			if assigns.MatchString(words[0]) {
+				program = ""
+			}
+		}
+		s.misses(name, at, what+program, "change settings, remove data, or start and stop servers", crashes...)
+	case e.forks:
+		s.Forks = &Link{Place: at, What: what + " lets the server fork a child"}
+	case e.abrupt:
+		s.unsureStop = &Link{Place: at, What: fmt.Sprintf("%s stops the server without a last snapshot", what)}
+	}
+	return e
+}

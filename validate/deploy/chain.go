@@ -1,0 +1,139 @@
+package deploy
+
+import (
+	"fmt"
+	"slices"
+
+	"lockproof/validate/settings"
+)
+
+// LinkName names one of the facts that a safe verdict needs.
+type LinkName string
+
+// The chain, in the order in which it is read.
+const (
+	Program  LinkName = "program"       // which program runs as the server
+	Settings LinkName = "settings"      // with which settings
+	Data     LinkName = "data"          // where its data lie, and that this outlives the crash
+	Restart  LinkName = "restart"       // what starts it again, and after how long
+	Alone    LinkName = "alone"         // nothing else touches its data or its settings
+	Single   LinkName = "single server" // no second server runs beside it on the same data or address
+	Takeover LinkName = "takeover"      // no replica takes its place, or the takeovers are judged
+)
+
+// chain lists the links that every safe verdict needs.
+var chain = []LinkName{Program, Settings, Data, Restart, Alone, Single, Takeover}
+
+// State is what is known of a link.
+type State string
+
+// The states.
+const (
+	Established  State = "established"  // read in a recognised form
+	Assumed      State = "assumed"      // nothing that was given can say it: named with each safe
+	Broken       State = "broken"       // not understood: the verdict is in doubt
+	Contradicted State = "contradicted" // read, and it does not hold
+)
+
+// Link is one fact, where it was read, and the crashes that it bears on.
+type Link struct {
+	Name    LinkName         `json:"link"`
+	State   State            `json:"state"`
+	Place   settings.Place   `json:"place"`
+	What    string           `json:"what"`
+	Crashes []settings.Crash `json:"crashes,omitempty"`
+}
+
+// String writes a link with its place, as compilers do.
+func (l Link) String() string {
+	if l.Place.File == "" {
+		return l.What
+	}
+	return fmt.Sprintf("%s: %s", l.Place, l.What)
+}
+
+// ID is the stable identifier of a finding about the link.
+func (l Link) ID() string { return linkIDs[l.Name] }
+
+var linkIDs = map[LinkName]string{Program: "LP011", Settings: "LP012", Data: "LP013", Restart: "LP014", Alone: "LP015",
+	Single: "LP016", Takeover: "LP017"}
+
+// Chain is what is known of a server.
+type Chain struct {
+	Links []Link `json:"chain"`
+}
+
+func (c *Chain) add(name LinkName, state State, at settings.Place, crashes []settings.Crash, what string) {
+	if len(crashes) == 0 {
+		crashes = settings.Crashes
+	}
+	link := Link{name, state, at, what, crashes}
+	same := func(l Link) bool { return l.Name == name && l.State == state && l.Place == at && l.What == what }
+	if !slices.ContainsFunc(c.Links, same) {
+		c.Links = append(c.Links, link)
+	}
+}
+
+// establish notes a fact that was read in a recognised form.
+func (c *Chain) establish(name LinkName, at settings.Place, format string, args ...any) {
+	c.add(name, Established, at, nil, fmt.Sprintf(format, args...))
+}
+
+// assume notes what nothing that was given can say.
+func (c *Chain) assume(name LinkName, at settings.Place, format string, args ...any) {
+	c.add(name, Assumed, at, nil, fmt.Sprintf(format, args...))
+}
+
+// misses breaks a link: what was not understood, and what it could do.
+func (c *Chain) misses(name LinkName, at settings.Place, what, could string, crashes ...settings.Crash) {
+	c.add(name, Broken, at, crashes, fmt.Sprintf("not understood: %s; it could %s", what, could))
+}
+
+// lacks breaks a link for want of a fact.
+func (c *Chain) lacks(name LinkName, at settings.Place, what string, crashes ...settings.Crash) {
+	c.add(name, Broken, at, crashes, what)
+}
+
+// Broken gives the links that keep a crash from being safe. Where a server is away until every lock has expired,
+// its data do not matter.
+func (c *Chain) Broken(crash settings.Crash, expired bool) (broken []Link) {
+	for _, l := range c.Links {
+		if l.State == Broken && slices.Contains(l.Crashes, crash) && !(expired && l.Name == Data) {
+			broken = append(broken, l)
+		}
+	}
+	return broken
+}
+
+// Unsettled gives the broken links that could make a server safer than what was read of it.
+func (c *Chain) Unsettled(crash settings.Crash) (broken []Link) {
+	for _, l := range c.Broken(crash, false) {
+		if l.Name == Program || l.Name == Settings || l.Name == Restart {
+			broken = append(broken, l)
+		}
+	}
+	return broken
+}
+
+// Assumptions are the links that nothing says.
+func (c *Chain) Assumptions() (all []Link) {
+	for _, l := range c.Links {
+		if l.State == Assumed {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// complete breaks each link that nobody has established: a reader that forgets one makes no safe. Where no program is
+// known, that is said alone.
+func (c *Chain) complete(at settings.Place) {
+	if slices.ContainsFunc(c.Links, func(l Link) bool { return l.Name == Program && l.State == Broken }) {
+		return
+	}
+	for _, name := range chain {
+		if !slices.ContainsFunc(c.Links, func(l Link) bool { return l.Name == name }) {
+			c.lacks(name, at, fmt.Sprintf("nothing that was read establishes the link %q", name))
+		}
+	}
+}

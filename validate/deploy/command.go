@@ -1,0 +1,307 @@
+package deploy
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lockproof/validate/settings"
+)
+
+// commandLine is what a recognised command says of the server that it starts.
+type commandLine struct {
+	sleep     time.Duration // before the server begins
+	options   []settings.Directive
+	config    string // the file that it names, "" for none
+	server    string // the program, "" where an image supplies it
+	wrong     string // what was not understood, "" for a recognised command
+	open      string // an option whose value is a variable that nothing sets
+	usesImage bool   // it goes through the official entrypoint
+	behind    bool   // a shell may stay in front of it, and keep signals from it
+}
+
+// sleepArgument is one argument of sleep(1).
+var sleepArgument = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)([smhd]?)$`)
+
+var sleepUnits = map[string]time.Duration{"": time.Second, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
+
+// sleepTime is how long sleep(1) takes with these arguments.
+func sleepTime(args []string) (sum time.Duration, ok bool) {
+	for _, arg := range args {
+		m := sleepArgument.FindStringSubmatch(arg)
+		if m == nil {
+			return 0, false
+		}
+		n, err := strconv.ParseFloat(m[1], 64)
+		if err != nil || n > 1e6 {
+			return 0, false
+		}
+		sum += time.Duration(n * float64(sleepUnits[m[2]]))
+	}
+	return sum, len(args) > 0
+}
+
+var (
+	// assigns is a variable that a shell sets for one command. Those of the dynamic loader change the program.
+	assigns = regexp.MustCompile(`^([A-Za-z_]\w*)=`)
+	// sleepFirst is the shell's way to keep a server away at every start.
+	sleepFirst = regexp.MustCompile(`(?s)^\s*sleep\s+([0-9.]+[smhd]?)\s*(?:&&|;|\n)\s*(.*)$`)
+	// plainShell is a script of one command: words, quotes, and variables in double quotes.
+	plainShell = regexp.MustCompile(`[|&;<>` + "`" + `\n*?\[\]{}~#!]|\$\(|\\`)
+)
+
+// wrappers start a command and change neither its settings nor its data. Each takes away its own words, and says
+// whether it understood them. Sources: the manual page of each.
+var wrappers = map[string]func(words []string) ([]string, bool){
+	"exec":                 func(w []string) ([]string, bool) { return w, len(w) > 0 && !strings.HasPrefix(w[0], "-") },
+	"docker-entrypoint.sh": func(w []string) ([]string, bool) { return w, true },
+	"gosu":                 after(1),
+	"su-exec":              after(1),
+	"tini":                 flags("v", "vv", "vvv", "g", "s", "w"),
+	"dumb-init":            flags("v", "c", "single-child", "verbose"),
+	"catatonit":            flags("P"),
+	"nice":                 flags("n:", "adjustment:", "[0-9]+"),
+	"ionice":               flags("c:", "n:", "t", "class:", "classdata:", "c[0-3]", "n[0-7]"),
+	"numactl": flags("i:", "m:", "N:", "C:", "p:", "l", "a", "interleave:", "membind:", "cpunodebind:", "physcpubind:", "preferred:",
+		"localalloc", "all"),
+	"taskset": func(w []string) ([]string, bool) {
+		w, ok := flags("a", "c", "ac", "all-tasks", "cpu-list")(w)
+		if !ok || len(w) < 2 {
+			return nil, false
+		}
+		return w[1:], true
+	},
+	"chrt": func(w []string) ([]string, bool) {
+		w, ok := flags("f", "r", "b", "i", "o", "fifo", "rr", "batch", "idle", "other", "R", "reset-on-fork")(w)
+		if !ok || len(w) < 2 {
+			return nil, false
+		}
+		return w[1:], true
+	},
+	"runuser": flags("u:", "g:", "G:", "user:", "group:"),
+	"setpriv": flags("reuid:", "regid:", "init-groups", "clear-groups", "keep-groups", "no-new-privs"),
+	"env": func(w []string) ([]string, bool) {
+		for len(w) > 0 && assigns.MatchString(w[0]) {
+			if !inert(assigns.FindStringSubmatch(w[0])[1]) {
+				return nil, false
+			}
+			w = w[1:]
+		}
+		return w, len(w) > 0 && !strings.HasPrefix(w[0], "-")
+	},
+}
+
+// after takes away so many words.
+func after(n int) func([]string) ([]string, bool) {
+	return func(w []string) ([]string, bool) {
+		if len(w) <= n || strings.HasPrefix(w[0], "-") {
+			return nil, false
+		}
+		return w[n:], true
+	}
+}
+
+// flags takes away the flags that are named, "x:" with a value, up to "--" or the first word that is none.
+func flags(names ...string) func([]string) ([]string, bool) {
+	return func(w []string) ([]string, bool) {
+		for len(w) > 0 && strings.HasPrefix(w[0], "-") {
+			if w[0] == "--" {
+				return w[1:], len(w) > 1
+			}
+			name, _, joined := strings.Cut(strings.TrimLeft(w[0], "-"), "=")
+			known, takes := false, false
+			for _, n := range names {
+				pattern, value := strings.CutSuffix(n, ":")
+				if regexp.MustCompile("^(?:" + pattern + ")$").MatchString(name) {
+					known, takes = true, value
+				}
+			}
+			switch {
+			case !known || takes && !joined && len(w) < 2:
+				return nil, false
+			case takes && !joined:
+				w = w[2:]
+			default:
+				w = w[1:]
+			}
+		}
+		return w, len(w) > 0
+	}
+}
+
+// serverNames are the programs whose behaviour is known.
+var serverNames = []string{"redis-server", "valkey-server"}
+
+// shells run a script that is one word.
+func script(words []string) (text string, ok bool) {
+	if len(words) != 3 || !slices.Contains([]string{"sh", "bash", "ash", "dash"}, filepath.Base(words[0])) {
+		return "", false
+	}
+	return words[2], shellFlags.MatchString(words[1])
+}
+
+// shellFlags of a shell that reads no profile.
+var shellFlags = regexp.MustCompile(`^-[eux]*c[eux]*$`)
+
+// readCommand recognises the command of a server.
+func readCommand(at settings.Place, words []string) (c commandLine) {
+	for len(words) > 0 {
+		name := filepath.Base(words[0])
+		if m := assigns.FindStringSubmatch(words[0]); m != nil {
+			if !inert(m[1]) {
+				return commandLine{wrong: "the variable " + m[1]}
+			}
+			words = words[1:]
+			continue
+		}
+		wrapper, known := wrappers[name]
+		if !known {
+			break
+		}
+		c.usesImage = c.usesImage || name == "docker-entrypoint.sh"
+		rest, ok := wrapper(words[1:])
+		if !ok {
+			return commandLine{wrong: "these words of " + name}
+		}
+		words = rest
+	}
+	if len(words) == 0 {
+		return c
+	}
+	if text, ok := script(words); ok {
+		return c.shell(at, text)
+	}
+	name := filepath.Base(words[0])
+	switch {
+	case slices.Contains(serverNames, name):
+		c.server, words = words[0], words[1:]
+	case strings.HasPrefix(words[0], "-") || strings.HasSuffix(words[0], ".conf"):
+	default:
+		c.wrong = "the command " + name
+		return c
+	}
+	c.arguments(at, words)
+	return c
+}
+
+// shell reads a script that sleeps first, if at all, and starts the server by one plain command.
+func (c commandLine) shell(at settings.Place, text string) commandLine {
+	if m := sleepFirst.FindStringSubmatch(text); m != nil {
+		sleep, ok := sleepTime(m[1:2])
+		if !ok {
+			return commandLine{wrong: "a time to sleep"}
+		}
+		c.sleep, text = sleep, m[2]
+	}
+	words, err := settings.SplitWords(strings.TrimSpace(text))
+	if err != nil || len(words) == 0 || plainShell.MatchString(outsideQuotes(strings.TrimSpace(text))) {
+		return commandLine{wrong: "a shell script", sleep: c.sleep}
+	}
+	inner := readCommand(at, words)
+	inner.sleep += c.sleep
+	inner.behind = inner.behind || words[0] != "exec"
+	if inner.open != "" {
+		return commandLine{wrong: "a shell script with a variable among its options"}
+	}
+	return inner
+}
+
+// outsideQuotes leaves out what stands in quotes, but for the substitutions that double quotes let through.
+func outsideQuotes(text string) string {
+	var b strings.Builder
+	quote := rune(0)
+	for _, r := range text {
+		switch {
+		case quote == 0 && (r == '"' || r == '\''):
+			quote = r
+		case r == quote:
+			quote = 0
+		case quote == 0 || quote == '"' && (r == '`' || r == '$' || r == '(' || r == '\\'):
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// arguments reads a server's arguments: a file, and options that outrank it.
+func (c *commandLine) arguments(at settings.Place, args []string) {
+	if len(args) > 0 && (args[0] == "-" || !strings.HasPrefix(args[0], "-")) {
+		c.config, args = args[0], args[1:]
+		if c.config == "-" {
+			c.wrong = "settings from standard input"
+		}
+		if strings.Contains(c.config, "$") && !strings.Contains(c.config, "/") {
+			c.wrong, c.config = "the variable "+c.config+" among its arguments", ""
+		}
+	}
+	c.options = options(at, args)
+	for i, word := range args {
+		if len(c.options) == 0 || i == 0 && !strings.HasPrefix(word, "--") {
+			c.wrong = "the argument " + strconv.Itoa(i+1) + " of the server"
+		}
+	}
+	c.options = slices.DeleteFunc(c.options, func(d settings.Directive) bool {
+		variable := slices.ContainsFunc(d.Args, func(w string) bool { return strings.Contains(w, "$") }) || strings.Contains(d.Name, "$")
+		if variable && !settings.Harmless(d.Name) {
+			c.open = fmt.Sprintf("the value of --%s is a variable that nothing here sets", d.Name)
+			return true
+		}
+		return false
+	})
+}
+
+// options reads "--appendonly yes --save 60 1" as Redis does (main in server.c): an option's value may stand in the
+// same word, and --save without one is save "".
+func options(at settings.Place, words []string) (found []settings.Directive) {
+	for i, word := range words {
+		last := len(found) - 1
+		value := last >= 0 && len(found[last].Args) == 0 && found[last].Secret() // which may look like an option
+		switch {
+		case strings.HasPrefix(word, "--") && len(word) > 2 && !value:
+			parts, err := settings.SplitWords(word[2:])
+			if err != nil || len(parts) == 0 {
+				parts = append(strings.Fields(word[2:]), "")
+			}
+			d := settings.Directive{Place: at, Name: strings.ToLower(parts[0]), Args: parts[1:]}
+			if before, _, joined := strings.Cut(d.Name, "="); joined { // the value may be a secret
+				d.Name = before + "="
+			}
+			if d.Name == "save" && len(d.Args) == 0 && (i+1 == len(words) || strings.HasPrefix(words[i+1], "--")) {
+				d.Args = []string{""}
+			}
+			found = append(found, d)
+		case last >= 0:
+			found[last].Args = append(found[last].Args, word)
+		}
+	}
+	return found
+}
+
+// run takes what a command says of its server into the chain.
+func (s *Server) run(at settings.Place, c commandLine) {
+	s.CommandPlace, s.overrides = at, append(s.overrides, c.options...)
+	switch {
+	case c.wrong != "":
+		s.misses(Program, at, c.wrong, "start the server with other settings, wait, or touch its data")
+	default:
+		s.establish(Program, at, "it is started as %s", orServer(c.server))
+	}
+	if c.open != "" {
+		s.misses(Settings, at, c.open, "be any value")
+	}
+	if c.config != "" {
+		s.config = &configFile{place: at, path: c.config}
+		s.ConfigPath = c.config
+	}
+}
+
+func orServer(program string) string {
+	if program == "" {
+		return "redis-server by its image's entrypoint"
+	}
+	return program
+}

@@ -1,0 +1,131 @@
+package deploy
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"lockproof/validate/settings"
+)
+
+// storage reads where a service keeps its data (the Compose specification, volumes and tmpfs).
+func (d document) storage(s *Server, name string, service any) {
+	tmpfs := list(dig(service, "tmpfs"))
+	if one, ok := dig(service, "tmpfs").(string); ok {
+		tmpfs = []any{one}
+	}
+	for _, t := range tmpfs {
+		target, _, _ := strings.Cut(fmt.Sprint(t), ":")
+		s.see(d.at("services", name, "tmpfs"), volume{kind: "tmpfs", to: target, plain: true}, nil)
+	}
+	for i, v := range list(dig(service, "volumes")) {
+		if slices.ContainsFunc(tmpfs, func(t any) bool {
+			return path.Clean(strings.SplitN(fmt.Sprint(t), ":", 2)[0]) == path.Clean(readVolume(v).to)
+		}) {
+			s.misses(Data, d.at("services", name, "tmpfs"), "two mounts at "+readVolume(v).to, "be memory")
+		}
+		s.see(d.at("services", name, "volumes", i), d.volume(v), d.named)
+	}
+}
+
+// volume reads a volume of a service, whose relative paths begin in the file's own folder.
+func (d document) volume(value any) volume {
+	v := readVolume(value)
+	v.base = d.folder()
+	return v
+}
+
+// named is what becomes of a named volume (docker volume create).
+func (d document) named(name string) fate {
+	v := dig(d.root, "volumes", name)
+	for _, key := range keys(v) {
+		if !slices.Contains(strings.Fields("name external labels driver driver_opts"), key) {
+			return fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: the key %s of the volume %s; it could be memory", key, name)}
+		}
+	}
+	options := dig(v, "driver_opts")
+	driver := text(v, "driver")
+	kind, device := text(options, "type"), text(options, "device")
+	switch {
+	case driver != "" && driver != "local":
+		return fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: the driver %s of the volume %s; it could lose data", driver, name)}
+	case kind == "tmpfs" || kind == "ramfs": // empty once nothing mounts it
+		return fate{lost: []settings.Crash{settings.PowerLoss}, doubted: []settings.Crash{settings.Kill, settings.Shutdown},
+			why: fmt.Sprintf("the volume %s is a %s, which is empty once nothing uses it", name, kind)}
+	case options == nil || len(keys(options)) == 0:
+		return fate{}
+	case (kind == "none" || kind == "" || kind == "bind") && device != "":
+		return onMachine(device)
+	}
+	return fileSystem("the volume "+name, kind, device, text(options, "o"))
+}
+
+// findConfig finds the redis.conf of a service: in a bind mount, or in a config of the file.
+func (d document) findConfig(s *Server, service any) {
+	c := s.config
+	for _, v := range list(dig(service, "volumes")) {
+		m := readVolume(v)
+		if rest, below := within(c.path, m.to); below && m.kind == "bind" {
+			c.beside(d.file, path.Join(m.from, rest))
+			return
+		}
+	}
+	for _, use := range list(dig(service, "configs")) {
+		name, target := fmt.Sprint(use), "/"+fmt.Sprint(use)
+		if m, ok := use.(map[string]any); ok {
+			if name = text(m, "source"); text(m, "target") != "" {
+				target = text(m, "target")
+			} else {
+				target = "/" + name
+			}
+		}
+		if target != c.path {
+			continue
+		}
+		config := dig(d.root, "configs", name)
+		if content, ok := dig(config, "content").(string); ok {
+			c.text, c.name = content, fmt.Sprintf("%s, config %s", d.file, name)
+			if strings.Contains(content, "${") {
+				c.name, c.lack = "", "it has variables"
+			}
+		} else if file := text(config, "file"); file != "" {
+			c.beside(d.file, file)
+		}
+		return
+	}
+}
+
+// composeVariable is what compose puts a value in for (the Compose specification, Interpolation).
+var composeVariable = regexp.MustCompile(`\$\$|\$\{(\w+)([^}]*)\}|\$([A-Za-z_]\w*)`)
+
+// interpolate is a text whose variables are words that a reader of commands takes for variables, and whether it has
+// none: what they say depends on who starts it.
+func interpolate(line string) (written string, plain bool) {
+	plain = true
+	return composeVariable.ReplaceAllStringFunc(line, func(found string) string {
+		if found == "$$" {
+			return "$"
+		}
+		plain = false
+		m := composeVariable.FindStringSubmatch(found)
+		return "$" + m[1] + m[3]
+	}), plain
+}
+
+// interpolated is a command with its variables as words.
+func interpolated(value any) any {
+	switch v := value.(type) {
+	case string:
+		written, _ := interpolate(v)
+		return written
+	case []any:
+		all := slices.Clone(v)
+		for i, word := range all {
+			all[i] = interpolated(word)
+		}
+		return all
+	}
+	return value
+}

@@ -1,0 +1,109 @@
+package deploy
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"lockproof/internal/input"
+	"lockproof/validate/settings"
+)
+
+// configFile is the redis.conf that a server's command names, and where it was found.
+type configFile struct {
+	place      settings.Place // of the command
+	path       string         // as the server sees it
+	text, name string         // what it holds, where another file has it
+	file       string         // where it is on this machine, "" if that cannot be known
+	lack       string         // why it cannot be read
+}
+
+// beside finds a file on this machine that a compose file names.
+func (c *configFile) beside(policy, file string) {
+	switch {
+	case strings.ContainsAny(file, "$~"):
+		c.lack = fmt.Sprintf("it is %s, which depends on who starts it", file)
+		return
+	case filepath.IsAbs(file):
+		c.file = file
+	default:
+		c.file = filepath.Join(filepath.Dir(policy), file)
+	}
+	if _, err := os.Stat(c.file); errors.Is(err, fs.ErrNotExist) {
+		c.lack, c.file = fmt.Sprintf("there is no %s", c.file), ""
+	}
+}
+
+// readSettings reads the settings that the server is started with, and establishes the link.
+func (s *Server) readSettings(lines []string, ignore []string) error {
+	var err error
+	c := s.config
+	switch {
+	case s.given != nil:
+		copied := *s.given
+		s.Redis = &copied
+		s.Redis.Directives = slices.Clone(s.given.Directives)
+		s.establish(Settings, s.CommandPlace, "%s, which was given", s.given.File)
+	case c == nil:
+		s.Redis, err = settings.ReadRedis("", lines)
+		s.establish(Settings, s.CommandPlace, "no redis.conf: defaults and options")
+	case c.name != "":
+		s.Redis, err = settings.ParseRedis(c.name, c.text, lines...)
+		s.establish(Settings, c.place, "%s", c.name)
+	default:
+		if c.file != "" {
+			if _, cause := input.Read(c.file, input.Config); cause != nil {
+				c.lack, c.file = fmt.Sprintf("%s: %v", c.file, input.Cause(cause)), ""
+			}
+		}
+		if s.Redis, err = settings.ReadRedis(c.file, lines); c.file == "" {
+			s.Unread = true
+			because := ""
+			if c.lack != "" {
+				because = " (" + c.lack + ")"
+			}
+			s.lacks(Settings, c.place, fmt.Sprintf("the server is started with %s, which was not read%s: give it too", c.path, because))
+		} else {
+			s.establish(Settings, settings.Place{File: c.file}, "%s", c.file)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.Redis.Apply(s.overrides); err != nil {
+		return err
+	}
+	s.weigh(ignore)
+	return nil
+}
+
+// weigh takes what the settings leave open into the chain.
+func (s *Server) weigh(ignore []string) {
+	for _, d := range s.Redis.Unknown {
+		if !slices.Contains(ignore, d.Name) {
+			s.misses(Settings, d.Place, "the directive "+d.Name, "change what a lock needs (--ignore "+d.Name+" if you know that it does not)")
+		}
+	}
+	for _, r := range s.Redis.Remarks {
+		stop := strings.HasPrefix(r.What, "shutdown-on-sig")
+		switch {
+		case len(r.Doubts) == 0 || stop && s.Redis.AppendOnly:
+		case stop || r.Data:
+			s.lacks(Data, r.Place, r.What, r.Doubts...)
+		default:
+			s.lacks(Settings, r.Place, r.What, r.Doubts...)
+		}
+	}
+}
+
+// from takes a relative path as the server does.
+func (c *configFile) from(folder string) {
+	if !path.IsAbs(c.path) && folder != "" {
+		c.path = path.Join(folder, c.path)
+	}
+}

@@ -1,0 +1,352 @@
+package deploy
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"lockproof/validate/settings"
+)
+
+// assemble reads the servers of all that was given.
+func (d *Deployment) assemble(o Options) error {
+	for _, u := range d.units {
+		s, err := readSystemd(u)
+		if err != nil {
+			return err
+		}
+		d.Servers = append(d.Servers, s)
+	}
+	var kubernetes, compose []document
+	for _, doc := range d.documents {
+		switch {
+		case dig(doc.root, "services") != nil && doc.root["kind"] == nil:
+			compose = append(compose, doc)
+		case text(doc.root, "kind") != "" && text(doc.root, "kind") != "CustomResourceDefinition":
+			kubernetes = append(kubernetes, doc)
+		case dig(doc.root, "HostConfig") != nil:
+			s, err := readInspect(doc)
+			if err != nil {
+				return err
+			}
+			d.Servers = append(d.Servers, s)
+		case dig(doc.root, "appendonly") != nil:
+			r := &Report{Place: settings.Place{File: doc.file}, Config: map[string]string{}}
+			for key, value := range doc.root {
+				r.Config[key] = fmt.Sprint(value)
+			}
+			d.reports = append(d.reports, r)
+		default:
+			d.unread = append(d.unread, Link{Program, Broken, doc.at(), "not understood: this document; it could start any server: " + Wanted, settings.Crashes})
+		}
+	}
+	projects, err := composeProjects(compose)
+	if err != nil {
+		return err
+	}
+	for _, doc := range projects {
+		found, err := readCompose(doc)
+		if err != nil {
+			return err
+		}
+		d.Servers = append(d.Servers, found...)
+		d.composeSentinels(doc)
+	}
+	found, err := readKubernetes(kubernetes)
+	if err != nil {
+		return err
+	}
+	d.Servers = append(d.Servers, found...)
+	d.kubernetesSentinels(kubernetes)
+	if len(kubernetes) > 0 && len(found) == 0 {
+		d.operators(kubernetes)
+	}
+	return d.bare(o)
+}
+
+// operators says of objects without a server what would show one.
+func (d *Deployment) operators(documents []document) {
+	doc := documents[0]
+	for _, other := range documents {
+		if !slices.Contains(inertKinds, text(other.root, "kind")) {
+			doc = other
+		}
+	}
+	d.unread = append(d.unread, Link{Program, Broken, doc.at("kind"), fmt.Sprintf("not understood: the kind %s, of which an operator makes servers; it could start any: "+
+		"give me the rendered objects (kubectl get statefulset,deployment,configmap -o yaml | lockproof validate -)", text(doc.root, "kind")), settings.Crashes})
+}
+
+// bare makes servers where only their settings, or what one says itself, was given.
+func (d *Deployment) bare(o Options) error {
+	var config, info *Report
+	for _, r := range d.reports {
+		if len(r.Config) > 0 {
+			config = r
+		}
+		if len(r.Info) > 0 {
+			info = r
+		}
+	}
+	if len(d.Servers)+len(d.configs)+len(d.unread)+len(d.reports) == 0 && len(d.sentinels) > 0 {
+		d.unread = append(d.unread, Link{Program, Broken, d.sentinels[0].place,
+			"a Sentinel's file says nothing of its masters' settings: give their redis.conf too", settings.Crashes})
+	}
+	switch {
+	case len(d.Servers) > 0:
+	case len(d.unread) > 0:
+		s := &Server{Name: "server", Kind: ConfigOnly, Place: d.unread[0].Place, CommandPlace: d.unread[0].Place}
+		s.Links, s.Unread = d.unread, true
+		s.Redis = settings.Default()
+		s.atOnce("nothing that was read keeps it away")
+		d.Servers = append(d.Servers, s)
+	case config != nil && len(d.configs) == 0:
+		s, err := readRunning(config, info)
+		if err != nil {
+			return err
+		}
+		d.Servers = append(d.Servers, s)
+	case len(d.configs) > 0:
+		for _, c := range d.configs {
+			s := alone(settings.Place{File: c.File})
+			s.Name, s.given = c.File, c
+			d.Servers = append(d.Servers, s)
+		}
+	case len(o.Set) > 0:
+		d.Servers = append(d.Servers, alone(settings.Place{File: "--set"}))
+	default:
+		return &settings.Problem{Place: settings.Place{File: cmp.Or(strings.Join(d.Files, ", "), "nothing")}, What: "no server is described here", Right: Wanted}
+	}
+	return nil
+}
+
+// alone is a server of which only its settings are known.
+func alone(place settings.Place) *Server {
+	s := &Server{Name: "server", Kind: ConfigOnly, Place: place, CommandPlace: place}
+	s.assume(Program, place, "a redis-server or valkey-server is started with these settings, and with no others")
+	s.assume(Alone, place, "nothing else touches its data or settings, at a start, at a stop or beside it")
+	s.assume(Single, place, "no second server runs on its data or address")
+	s.atOnce("nothing that was given keeps it away: --restart-delay, or the file of what starts it")
+	return s
+}
+
+// given finds the redis.conf for each server among those that were given: the one that its command names. One that
+// no command names is no server's, and that is said.
+func (d *Deployment) given(o Options) {
+	used := map[*settings.Redis]bool{}
+	for _, s := range d.Servers {
+		for _, c := range d.configs {
+			switch {
+			case s.given != nil || s.Kind == Running || s.Redis != nil:
+			case s.config == nil && o.Config != "":
+				s.lacks(Settings, s.CommandPlace, "its command names no redis.conf, so that it is not started with "+c.File)
+			case s.config == nil:
+			case o.Config != "", path.Base(s.config.path) == filepath.Base(c.File), len(d.configs) == 1 && isPipe(c.File):
+				s.given = c
+			}
+		}
+		used[s.given] = true
+	}
+	for _, c := range d.configs {
+		if !used[c] && o.Config == "" {
+			for _, s := range d.Servers {
+				s.lacks(Settings, settings.Place{File: c.File}, "no command that was read names this file: name it by --config if the server is started with it")
+			}
+		}
+	}
+}
+
+// link reads each server's settings and judges the servers together.
+func (d *Deployment) link(o Options) error {
+	d.given(o)
+	for _, s := range d.Servers {
+		for _, m := range d.mounts {
+			s.mountUnit(m)
+		}
+		if s.Redis == nil {
+			if err := s.readSettings(o.Set, o.Ignore); err != nil {
+				return err
+			}
+		} else if s.Kind == Running {
+			if err := s.Redis.Apply(setLines(o.Set)); err != nil {
+				return err
+			}
+			s.weigh(o.Ignore)
+		}
+	}
+	if err := d.choose(o.Service); err != nil {
+		return err
+	}
+	s := d.Server
+	for _, r := range d.reports {
+		if s.Kind != Running {
+			if err := r.compare(s); err != nil {
+				return err
+			}
+			r.state(s)
+		}
+	}
+	for _, each := range d.Servers {
+		if each.Kind != Systemd && len(each.mounts) > 0 || each.rest.why != "" {
+			each.covers()
+		}
+		if !each.Unread || each.persists() {
+			each.keeps()
+		}
+	}
+	d.failover()
+	d.together(o.Service != "")
+	if o.Delay != nil {
+		s.delayed(*o.Delay)
+	}
+	if !(s.Kind == ConfigOnly && s.Unread) { // whose links they are
+		s.Links = append(s.Links, d.unread...)
+	}
+	if d.Failover != nil {
+		s.establish(Takeover, s.Place, "replicas that were read: their takeovers are judged")
+	} else {
+		s.assume(Takeover, s.Place, "no replica is promoted in its place")
+	}
+	s.complete(s.Place)
+	return nil
+}
+
+func setLines(lines []string) (all []settings.Directive) {
+	for _, line := range lines {
+		if r, err := settings.ReadRedis("", []string{line}); err == nil {
+			all = append(all, r.Directives...)
+		}
+	}
+	return all
+}
+
+// choose picks the server that is meant: the one that was named, or the first that is no replica.
+func (d *Deployment) choose(name string) error {
+	var names []string
+	for _, s := range d.Servers {
+		names = append(names, s.Name)
+		if name != "" && s.Name == name && d.Server == nil {
+			d.Server = s
+		}
+	}
+	if name != "" && d.Server == nil {
+		return &settings.Problem{Place: settings.Place{File: strings.Join(d.Files, ", ")}, What: fmt.Sprintf("there is no service %q", name),
+			Right: "there are " + strings.Join(names, ", ")}
+	}
+	for _, s := range d.Servers {
+		if master, _ := s.Redis.Follows(); master == "" && d.Server == nil {
+			d.Server = s
+		}
+	}
+	d.Server = cmp.Or(d.Server, d.Servers[0])
+	return nil
+}
+
+// together judges the other servers beside the one that is meant: each should be on data of its own, and set alike
+// unless one was named.
+func (d *Deployment) together(named bool) {
+	s := d.Server
+	for _, other := range d.Servers {
+		if other == s {
+			continue
+		}
+		if here := s.shared(); here != "" && here == other.shared() {
+			s.lacks(Single, other.Place, fmt.Sprintf("%s writes to the same %s, and each overwrites what the other has written: give each a volume of its own",
+				other.Name, shown(here)))
+		}
+		if s.overwrites(other) {
+			s.lacks(Single, other.Place, fmt.Sprintf("%s has the same files in %s on another port, and each overwrites what the other has written: give each a "+
+				"dir of its own", other.Name, s.dir()))
+		}
+		if master, _ := other.Redis.Follows(); master == "" && !named && other.shape() != s.shape() {
+			s.lacks(Settings, other.Place, fmt.Sprintf("%s is not set as %s, which is judged: judge each with --service", other.Name, s.Name))
+		}
+	}
+	d.addressed()
+}
+
+// overwrites reports whether two servers of one machine, as their ports tell, write to the same files.
+func (s *Server) overwrites(other *Server) bool {
+	onMachine := func(s *Server) bool {
+		return (s.Kind == Systemd || s.Kind == ConfigOnly) && s.mountOf(s.dir()) == nil && path.IsAbs(s.dir())
+	}
+	if !onMachine(s) || !onMachine(other) || s.dir() != other.dir() || s.Redis.Last("port") == other.Redis.Last("port") {
+		return false
+	}
+	names := []string{"dbfilename"}
+	if s.Redis.AppendOnly {
+		names = []string{"appendfilename", "appenddirname"}
+	}
+	return s.persists() && !slices.ContainsFunc(names, func(name string) bool { return s.Redis.Last(name) != other.Redis.Last(name) })
+}
+
+// addressed breaks the link of the single server where one address leads to several masters: a Service that is not
+// headless picks one of its pods for each connection.
+func (d *Deployment) addressed() {
+	for _, doc := range d.documents {
+		selector, _ := dig(doc.root, "spec", "selector").(map[string]any)
+		if text(doc.root, "kind") != "Service" || len(selector) == 0 || text(doc.root, "spec", "clusterIP") == "None" {
+			continue
+		}
+		pods := 0
+		for _, s := range d.Servers {
+			selected := s.Kind == Kubernetes && s.labels != nil
+			for key, value := range selector {
+				selected = selected && s.labels[key] == value
+			}
+			if master, _ := s.Redis.Follows(); selected && master == "" {
+				pods += max(s.count, 1)
+			}
+		}
+		if pods > 1 {
+			d.Server.lacks(Single, doc.at("spec"), fmt.Sprintf("the Service %s leads to any of %d pods, and each has locks of its own: give each pod an address "+
+				"(clusterIP: None)", text(doc.root, "metadata", "name"), pods))
+		}
+	}
+}
+
+// shape is all that decides what becomes of a server's locks.
+func (s *Server) shape() string {
+	var b bytes.Buffer
+	for _, crash := range settings.Crashes {
+		fmt.Fprintln(&b, s.Returns[crash].After, s.Lost[crash] != "")
+		for _, l := range s.Broken(crash, false) {
+			fmt.Fprintln(&b, l.Name, strings.ReplaceAll(l.What, s.Name, ""))
+		}
+	}
+	fmt.Fprintln(&b, s.Redis.Lines())
+	return b.String()
+}
+
+// composeSentinels finds the files of a compose file's Sentinels.
+func (d *Deployment) composeSentinels(doc document) {
+	for _, name := range keys(doc.root["services"]) {
+		service := dig(doc.root, "services", name)
+		if !isSentinel(text(service, "image"), dig(service, "entrypoint"), dig(service, "command")) {
+			continue
+		}
+		c := sentinelFile(doc.at("services", name, "command"), dig(service, "entrypoint"), dig(service, "command"))
+		doc.findConfig(&Server{config: c}, service)
+		d.sentinels = append(d.sentinels, c)
+	}
+}
+
+// kubernetesSentinels finds the files of the Sentinels of all workloads.
+func (d *Deployment) kubernetesSentinels(all []document) {
+	for _, doc := range all {
+		p, known := podOf(doc, all)
+		if !known {
+			continue
+		}
+		for i, container := range list(dig(p.spec, "containers")) {
+			if isSentinel(text(container, "image"), dig(container, "command"), dig(container, "args")) {
+				c := sentinelFile(p.in("containers", i), dig(container, "command"), dig(container, "args"))
+				p.findConfig(&Server{config: c}, container)
+				d.sentinels = append(d.sentinels, c)
+			}
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package deploy
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+
+	"lockproof/internal/input/yamlfile"
+	"lockproof/validate/settings"
+)
+
+// document is one document of a YAML or JSON file, with anchors and merges resolved, or an item of a List in it.
+type document struct {
+	file string
+	body ast.Node
+	path []any // to an item of a List
+	root map[string]any
+	// layers are the files that it was merged of, and tagged is where one takes back what another has said.
+	layers []document
+	tagged settings.Place
+}
+
+func readDocuments(file string, data []byte) (documents []document, err error) {
+	tree, wrong := yamlfile.Parse(data)
+	var read []yamlfile.Document
+	if wrong == nil {
+		read, wrong = yamlfile.Decode(tree)
+	}
+	if wrong != nil {
+		return nil, &settings.Problem{Place: settings.Place{File: file, Line: wrong.Line}, Column: wrong.Column, What: wrong.What, Right: wrong.Right}
+	}
+	tagged := settings.Place{}
+	if at := composeTag.FindIndex(data); at != nil {
+		tagged = settings.Place{File: file, Line: 1 + bytes.Count(data[:at[1]], []byte("\n"))}
+	}
+	for _, d := range read {
+		switch root := d.Value.(type) {
+		case map[string]any:
+			documents = append(documents, document{file: file, body: d.Body, root: root, tagged: tagged}.items()...)
+		case []any: // docker inspect, an Ansible playbook
+			for i, item := range root {
+				if m, ok := item.(map[string]any); ok {
+					documents = append(documents, document{file: file, body: d.Body, path: []any{i}, root: m})
+				}
+			}
+		}
+	}
+	return documents, nil
+}
+
+// items are the objects of a List, as kubectl get prints one, and of the Lists in it; of anything else the document.
+func (d document) items() (all []document) {
+	kind, _ := d.root["kind"].(string)
+	items, ok := d.root["items"].([]any)
+	if !ok || !strings.HasSuffix(kind, "List") {
+		return []document{d}
+	}
+	for i, item := range items {
+		if root, ok := item.(map[string]any); ok {
+			all = append(all, document{file: d.file, body: d.body, path: slices.Concat(d.path, []any{"items", i}), root: root}.items()...)
+		}
+	}
+	return all
+}
+
+// at is the place of what a path of keys and indices leads to, or of the nearest that is written out above it.
+func (d document) at(path ...any) settings.Place {
+	at, _ := d.find(path)
+	return at
+}
+
+// find is the place, and how many steps of the path lead to it. Of several layers, the last that has as many counts;
+// an item of a list that was merged stands anywhere.
+func (d document) find(path []any) (at settings.Place, steps int) {
+	for _, layer := range d.layers {
+		named := path
+		if i := slices.IndexFunc(path, func(step any) bool { _, isIndex := step.(int); return isIndex }); i >= 0 {
+			named = path[:i]
+		}
+		if found, n := layer.find(named); n >= steps {
+			at, steps = found, n
+		}
+	}
+	if len(d.layers) > 0 {
+		return at, steps
+	}
+	for n := len(path); n >= 0; n-- {
+		builder := (&yaml.PathBuilder{}).Root()
+		for _, step := range slices.Concat(d.path, path[:n]) {
+			switch step := step.(type) {
+			case string:
+				builder = builder.Child(step)
+			case int:
+				builder = builder.Index(uint(step))
+			}
+		}
+		node, err := builder.Build().FilterNode(d.body)
+		if err == nil && node != nil && node.GetToken() != nil {
+			line := node.GetToken().Position.Line
+			if m, ok := node.(*ast.MappingNode); ok && len(m.Values) > 0 { // whose token is a colon
+				line = m.Values[0].Key.GetToken().Position.Line
+			}
+			if _, last := lastKey(path[:n]); last && line > 1 && isBlock(node) {
+				line--
+			}
+			return settings.Place{File: d.file, Line: line}, n
+		}
+	}
+	return settings.Place{File: d.file}, 0
+}
+
+func lastKey(path []any) (key string, ok bool) {
+	if len(path) == 0 {
+		return "", false
+	}
+	key, ok = path[len(path)-1].(string)
+	return key, ok
+}
+
+// isBlock reports whether a value begins on the line below its key.
+func isBlock(node ast.Node) bool {
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		return !n.IsFlowStyle
+	case *ast.SequenceNode:
+		return !n.IsFlowStyle
+	}
+	return false
+}
+
+// dig follows keys down.
+func dig(root any, path ...string) any {
+	for _, key := range path {
+		m, ok := root.(map[string]any)
+		if !ok {
+			return nil
+		}
+		root = m[key]
+	}
+	return root
+}
+
+// text is a value that should be a text, list one that should be a list, keys those of a mapping in order.
+func text(root any, path ...string) string {
+	s, _ := dig(root, path...).(string)
+	return s
+}
+
+func list(value any) []any {
+	l, _ := value.([]any)
+	return l
+}
+
+func keys(value any) []string { return sortedKeys(asMap(value)) }
+
+func asMap(value any) map[string]any { m, _ := value.(map[string]any); return m }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// words reads a command that is a list or one text.
+func words(value any) ([]string, error) {
+	switch v := value.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		return settings.SplitWords(v)
+	case []string:
+		return v, nil
+	case []any:
+		var all []string
+		for _, word := range v {
+			all = append(all, fmt.Sprint(word))
+		}
+		return all, nil
+	}
+	return nil, fmt.Errorf("it is neither a text nor a list")
+}
+
+// allowed breaks the link Alone for each key of a mapping that is not on an allow-list: it could touch anything.
+func (s *Server) allowed(d document, value any, what string, list []string, path ...any) {
+	for _, key := range keys(value) {
+		if !slices.Contains(list, key) && !strings.HasPrefix(key, "x-") && dig(value, key) != nil {
+			s.misses(Settings, d.at(append(slices.Clone(path), key)...), what+" "+key, "touch data, settings, start or stop")
+		}
+	}
+}

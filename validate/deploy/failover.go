@@ -1,0 +1,170 @@
+package deploy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lockproof/internal/input"
+	"lockproof/validate/settings"
+)
+
+// Failover is what is known of the replicas that may take a server's place.
+type Failover struct {
+	// Replicas is how many there are, at the least.
+	Replicas int `json:"replicas"`
+	// Uncounted says why there may be more; "" if it is known that there are not.
+	Uncounted string `json:"uncounted,omitempty"`
+	// After is how long a master has to be silent until one is promoted, at the least; 0: it may be at once.
+	After time.Duration `json:"after"` // nanoseconds
+	Why   string        `json:"why"`   // one clause
+	// Never: no Sentinel promotes any of the replicas, so that only a hand does.
+	Never bool `json:"never,omitempty"`
+	// WithoutAOF names the replicas that are known to have no append-only file: WAITAOF never counts one.
+	WithoutAOF []string `json:"without_aof,omitempty"`
+
+	unread bool // a Sentinel's file
+}
+
+// PromotedAtOnce is a failover of which only is known how many replicas there are at the least.
+func PromotedAtOnce(replicas int) *Failover {
+	return &Failover{Replicas: max(replicas, 1), Uncounted: "nothing that was read says how many replicas there are",
+		Why: "nothing that was read keeps a replica from being promoted at once"}
+}
+
+// NeverOnDisk reports whether WAITAOF for so many replicas never has as many.
+func (f *Failover) NeverOnDisk(wait int) bool {
+	if f == nil || wait == 0 || len(f.WithoutAOF) == 0 || f.Uncounted != "" && len(f.WithoutAOF) < f.Replicas {
+		return false
+	}
+	return f.Replicas-len(f.WithoutAOF) < wait
+}
+
+// failover finds the replicas among the servers of a deployment, and the Sentinels that promote them.
+func (d *Deployment) failover() {
+	var followers []*Server
+	for _, s := range d.Servers {
+		if master, _ := s.Redis.Follows(); master != "" {
+			followers = append(followers, s)
+		}
+	}
+	if len(followers) == 0 && len(d.sentinels) == 0 {
+		return
+	}
+	f := PromotedAtOnce(len(followers))
+	never := len(followers) > 0
+	if len(followers) > 0 {
+		f.Replicas, f.Uncounted = 0, ""
+	}
+	for _, s := range followers {
+		f.Replicas += max(s.count, 1)
+		if s.count > 1 || s.count < 0 {
+			f.Uncounted = fmt.Sprintf("%s: it is not known how many of %s run", s.Place, s.Name)
+		}
+		never = never && (s.Redis.Last("replica-priority") == "0" || s.Redis.Last("slave-priority") == "0")
+		if !s.Redis.AppendOnly && !s.Unread && len(s.Unsettled(settings.Kill)) == 0 {
+			at, set := s.Redis.At("appendonly")
+			if !set {
+				at = s.CommandPlace
+			}
+			f.WithoutAOF = append(f.WithoutAOF, fmt.Sprintf("%s: %s has no append-only file", at, s.Name))
+		}
+	}
+	f.Never = never && len(d.sentinels) > 0
+	for _, c := range d.sentinels {
+		f.watched(c)
+	}
+	d.Failover = f
+}
+
+// watched takes what a Sentinel's own file says. Of several Sentinels, the one that waits for the least counts, and
+// one whose file cannot be read may not wait at all.
+func (f *Failover) watched(c *configFile) {
+	var found *Failover
+	err := fmt.Errorf("it was not read")
+	name := c.file
+	switch {
+	case c.name != "":
+		name = c.name
+		found, err = parseSentinel(name, c.text, f.Replicas)
+	case c.file != "":
+		found, err = ReadSentinel(c.file, f.Replicas)
+	}
+	switch {
+	case err != nil:
+		f.After, f.Why, f.unread = 0, fmt.Sprintf("of a Sentinel's file, %s: %v", orPath(name, c.path), err), true
+	case !f.unread && (f.After == 0 || found.After < f.After):
+		f.After, f.Why = found.After, found.Why
+	}
+}
+
+func orPath(name, path string) string {
+	if name == "" {
+		return path
+	}
+	return name
+}
+
+// downAfterDefault is what Redis's Sentinel waits for where it is not told.
+const downAfterDefault = 30 * time.Second
+
+// ReadSentinel reads how soon the Sentinels of a sentinel.conf promote a replica: not before a master has been silent
+// for down-after-milliseconds.
+func ReadSentinel(file string, replicas int) (*Failover, error) {
+	data, err := input.Read(file, input.Config)
+	if err != nil {
+		return nil, &settings.Problem{Place: settings.Place{File: file}, What: "cannot be read: " + input.Cause(err).Error(), Right: "name a file that is there"}
+	}
+	return parseSentinel(file, string(data), replicas)
+}
+
+func parseSentinel(name, data string, replicas int) (*Failover, error) {
+	r, err := settings.ParseRedis(name, data)
+	if err != nil {
+		return nil, err
+	}
+	found := PromotedAtOnce(replicas)
+	waits := map[string]time.Duration{}
+	at := map[string]settings.Place{}
+	for _, d := range r.Directives {
+		if d.Name != "sentinel" || len(d.Args) < 2 {
+			continue
+		}
+		switch master := d.Args[1]; strings.ToLower(d.Args[0]) {
+		case "monitor":
+			if _, set := waits[master]; !set {
+				waits[master], at[master] = downAfterDefault, d.Place
+			}
+		case "down-after-milliseconds":
+			if ms, err := strconv.Atoi(d.Args[len(d.Args)-1]); err == nil && ms >= 0 {
+				waits[master], at[master] = time.Duration(ms)*time.Millisecond, d.Place
+			}
+		}
+	}
+	if len(waits) == 0 {
+		return nil, &settings.Problem{Place: settings.Place{File: name}, What: "no line says sentinel monitor, so this is no Sentinel's file",
+			Right: "give the sentinel.conf"}
+	}
+	for i, master := range slices.Sorted(maps.Keys(waits)) { // it may be any that the lock is on
+		if wait := waits[master]; i == 0 || wait < found.After {
+			found.After, found.Why = wait, fmt.Sprintf("Sentinel waits for down-after-milliseconds, %s (%s)", wait, at[master])
+		}
+	}
+	return found, nil
+}
+
+// sentinelFile is the file that a Sentinel's command names.
+func sentinelFile(at settings.Place, entry, args any) *configFile {
+	first, _ := words(entry)
+	second, _ := words(args)
+	c := &configFile{place: at, lack: "its command names none"}
+	for _, w := range append(first, second...) {
+		if strings.HasPrefix(w, "/") && strings.HasSuffix(w, ".conf") {
+			c.path = w
+		}
+	}
+	return c
+}

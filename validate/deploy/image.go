@@ -1,0 +1,206 @@
+package deploy
+
+import (
+	"cmp"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"lockproof/validate/settings"
+)
+
+// image is what is known of a container image: which program its entrypoint starts, from which folder, and which
+// variables of the environment it reads.
+type image struct {
+	pattern *regexp.Regexp
+	folder  string // in which the server starts, and which the image declares as a volume
+	// reads takes the variables that the entrypoint puts into the settings; nil: it reads none.
+	reads func(s *Server, at settings.Place, env map[string]string)
+	// free: variables that nobody has read are no risk, for the entrypoint reads none of those.
+	free bool
+	// own: the entrypoint starts its own server unless a server's command is given.
+	own bool
+}
+
+// images are the recognised ones. Sources: docker-library/redis (docker-entrypoint.sh), valkey-io/valkey-container,
+// redis-stack/redis-stack (etc/scripts/entrypoint.sh), bitnami/containers (bitnami/redis, README and libredis.sh).
+var images = []image{
+	{pattern: regexp.MustCompile(`^(?:docker\.io/|mirror\.gcr\.io/|public\.ecr\.aws/docker/)?(?:library/)?redis(?:[:@].*)?$`),
+		folder: "/data", free: true},
+	{pattern: regexp.MustCompile(`^(?:docker\.io/)?valkey/valkey(?:[:@].*)?$`), folder: "/data", reads: extraFlags("VALKEY_EXTRA_FLAGS")},
+	{pattern: regexp.MustCompile(`^(?:docker\.io/)?redis/redis-stack(?:-server)?(?:[:@].*)?$`), folder: "/data", reads: stack, own: true},
+	{pattern: regexp.MustCompile(`^(?:(?:docker|registry-1\.docker)\.io/)?bitnami(?:legacy)?/(?:redis|valkey)(?:[:@].*)?$`),
+		folder: "/bitnami/redis/data", reads: bitnami, own: true},
+}
+
+func imageOf(name string) (image, bool) {
+	for _, i := range images {
+		if i.pattern.MatchString(name) {
+			if strings.Contains(name, "bitnami") && strings.Contains(name, "/valkey") {
+				i.folder = "/bitnami/valkey/data"
+			}
+			return i, true
+		}
+	}
+	return image{}, false
+}
+
+func extraFlags(name string) func(*Server, settings.Place, map[string]string) {
+	return func(s *Server, at settings.Place, env map[string]string) {
+		if value, set := env[name]; set {
+			words, err := settings.SplitWords(value)
+			if err != nil || strings.Contains(value, "$") || len(words) > 0 && !strings.HasPrefix(words[0], "--") {
+				s.misses(Settings, at, name, "add options to the server's command")
+				return
+			}
+			s.appended = append(s.appended, words...)
+		}
+	}
+}
+
+func stack(s *Server, at settings.Place, env map[string]string) {
+	extraFlags("REDIS_ARGS")(s, at, env)
+	if dir := env["REDIS_DATA_DIR"]; dir != "" {
+		s.folder = dir
+	}
+	s.folder = cmp.Or(s.folder, "/data")
+	for _, name := range []string{"REDISEARCH_ARGS", "REDISJSON_ARGS", "REDISTIMESERIES_ARGS", "REDISBLOOM_ARGS", "REDISGEARS_ARGS"} {
+		if strings.Contains(env[name], "--") {
+			s.misses(Settings, at, name, "add options to the server's command")
+		}
+	}
+}
+
+// bitnami takes the variables of the image (README, Configuration): an append-only file unless it is switched off.
+func bitnami(s *Server, at settings.Place, env map[string]string) {
+	prefix := "REDIS_"
+	if strings.Contains(s.folder, "valkey") {
+		prefix = "VALKEY_"
+	}
+	known := strings.Fields(`AOF_ENABLED PASSWORD PASSWORD_FILE PORT_NUMBER PORT EXTRA_FLAGS DISABLE_COMMANDS DATABASE IO_THREADS IO_THREADS_DO_READS
+		ACLFILE TLS_ENABLED TLS_PORT TLS_PORT_NUMBER TLS_CERT_FILE TLS_KEY_FILE TLS_CA_FILE TLS_DH_PARAMS_FILE TLS_AUTH_CLIENTS
+		REPLICATION_MODE MASTER_HOST MASTER_PORT_NUMBER MASTER_PASSWORD PRIMARY_HOST PRIMARY_PORT_NUMBER PRIMARY_PASSWORD ALLOW_REMOTE_CONNECTIONS
+		RDB_POLICY RDB_POLICY_DISABLED MASTER_PASSWORD_FILE`)
+	aof := "yes"
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		value := env[name]
+		short, ours := strings.CutPrefix(name, prefix)
+		if !ours {
+			continue
+		}
+		if !slices.Contains(known, short) {
+			s.misses(Settings, at, "the variable "+name, "change the settings")
+		}
+		switch short {
+		case "AOF_ENABLED":
+			if aof = strings.ToLower(value); !slices.Contains([]string{"yes", "no"}, aof) {
+				s.misses(Settings, at, name+" "+value, "be either")
+				aof = "no"
+			}
+		case "EXTRA_FLAGS":
+			extraFlags(name)(s, at, env)
+		case "DISABLE_COMMANDS":
+			for _, command := range strings.Split(value, ",") {
+				s.overrides = append(s.overrides, settings.Directive{Place: at, Name: "rename-command", Args: []string{command, ""}})
+			}
+		case "REPLICATION_MODE":
+			if value == "slave" || value == "replica" {
+				host := cmp.Or(env[prefix+"MASTER_HOST"], env[prefix+"PRIMARY_HOST"], "another server")
+				s.overrides = append(s.overrides, settings.Directive{Place: at, Name: "replicaof", Args: []string{host, "6379"}})
+			}
+		case "RDB_POLICY", "RDB_POLICY_DISABLED":
+			if aof != "yes" || env[prefix+"AOF_ENABLED"] == "no" {
+				s.misses(Settings, at, name, "change when snapshots are saved")
+			}
+		}
+	}
+	if strings.EqualFold(env[prefix+"AOF_ENABLED"], "no") && !strings.Contains(env[prefix+"EXTRA_FLAGS"], "--save") {
+		s.misses(Settings, at, "which snapshots the image's own redis.conf saves", "be any: give --save in "+prefix+"EXTRA_FLAGS")
+	}
+	s.overrides = append(s.overrides, settings.Directive{Place: at, Name: "appendonly", Args: []string{aof}})
+}
+
+// inContainer is what a container's description says, in whatever format it stands.
+type inContainer struct {
+	image, folder  string
+	entry, command []string
+	hasEntry       bool
+	env            map[string]string
+	fromFiles      map[string]string // variables of files, which env outranks
+	used           []string          // variables that the command has taken
+	envAt          settings.Place
+	unreadEnv      *settings.Place // variables from somewhere that was not read
+	at             settings.Place  // of the command
+}
+
+// contained establishes the program and the settings of a container.
+func (s *Server) contained(c inContainer) (commandLine, error) {
+	known, ok := imageOf(c.image)
+	s.folder = c.folder
+	if ok {
+		s.folder = cmp.Or(c.folder, known.folder)
+		if known.own {
+			s.folder = known.folder
+		}
+	}
+	s.variables(c, known, ok)
+	line := readCommand(c.at, append(slices.Clone(c.entry), c.command...))
+	switch {
+	case !ok && s.foreignImage(c.image):
+		line.wrong = "the image " + c.image + ", which runs another server than Redis or Valkey"
+	case !ok && line.wrong == "":
+		line.wrong = "the image " + c.image + ", which is none that is known (if it is a copy of one, judge it under that name)"
+	case ok && known.own && len(c.entry)+len(c.command) > 0 && line.server == "" && line.wrong == "":
+		line.wrong = "arguments of this image"
+	case ok && !c.hasEntry && known.reads == nil && line.server == "" && line.wrong == "" && line.config == "" && len(c.command) > 0 && len(line.options) == 0:
+		line.wrong = "its command"
+	case c.hasEntry && len(c.entry) > 0 && line.server == "" && line.wrong == "" && !line.usesImage:
+		line.wrong = "an entrypoint that names no server"
+	}
+	if line.behind {
+		s.unsureStop = &Link{Place: c.at, What: "a shell without exec may keep the signal of a stop from the server, which is killed without a last snapshot: write exec before it"}
+	}
+	if len(s.appended) > 0 && (!c.hasEntry || line.usesImage) {
+		line.options = append(line.options, options(c.envAt, s.appended)...)
+	}
+	if line.sleep > 0 && line.server == "" && line.wrong == "" {
+		line.wrong = "what is started after the sleep"
+	}
+	s.run(c.at, line)
+	if s.config != nil {
+		s.config.from(s.folder)
+	}
+	return line, nil
+}
+
+// foreignImage tells images of other servers by their own names.
+func (s *Server) foreignImage(name string) bool {
+	base := path.Base(strings.Split(strings.Split(name, "@")[0], ":")[0])
+	return !strings.Contains(base, "redis") && !strings.Contains(base, "valkey")
+}
+
+// variables judges a container's environment.
+func (s *Server) variables(c inContainer, known image, ok bool) {
+	for _, name := range slices.Sorted(maps.Keys(c.fromFiles)) {
+		if _, set := c.env[name]; !set {
+			c.env[name] = c.fromFiles[name]
+		}
+	}
+	if c.unreadEnv != nil && (!ok || !known.free) {
+		s.misses(Settings, *c.unreadEnv, "variables that were not read", "add options to the server, or change the program")
+	}
+	if c.unreadEnv != nil && ok && known.free {
+		s.assume(Program, *c.unreadEnv, "the variables that were not read load no other library into the server")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.env)) {
+		special := ok && known.reads != nil && (strings.HasSuffix(name, "_EXTRA_FLAGS") || strings.HasSuffix(name, "_ARGS"))
+		if !inert(name) && !special && !(slices.Contains(c.used, name) && plainName(name)) && name != "ALLOW_EMPTY_PASSWORD" && name != "BITNAMI_DEBUG" {
+			s.misses(Program, c.envAt, "the variable "+name, "change what the program does")
+		}
+	}
+	if ok && known.reads != nil {
+		known.reads(s, c.envAt, c.env)
+	}
+}

@@ -1,0 +1,101 @@
+package deploy
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"lockproof/validate/settings"
+)
+
+// readInspect reads a container as docker inspect prints it.
+func readInspect(d document) (*Server, error) {
+	s := &Server{Name: strings.TrimPrefix(text(d.root, "Name"), "/"), Kind: Container, Place: d.at()}
+	config, host := d.root["Config"], d.root["HostConfig"]
+	c := inContainer{image: text(config, "Image"), folder: text(config, "WorkingDir"), at: d.at("Config", "Cmd"), envAt: d.at("Config", "Env"),
+		env: map[string]string{}}
+	c.entry, _ = words(dig(config, "Entrypoint"))
+	c.command, _ = words(dig(config, "Cmd"))
+	c.hasEntry = len(c.entry) > 0 && path.Base(c.entry[0]) != "docker-entrypoint.sh"
+	if known, ok := imageOf(c.image); ok && known.own {
+		c.hasEntry, c.entry, c.command = false, nil, nil
+	}
+	for _, pair := range list(dig(config, "Env")) {
+		name, value, _ := strings.Cut(strings.TrimSpace(fmt.Sprint(pair)), "=")
+		if name == "PATH" || name == "GOSU_VERSION" || strings.HasPrefix(name, "REDIS_DOWNLOAD") || strings.HasPrefix(name, "VALKEY_DOWNLOAD") {
+			continue // which the image itself sets
+		}
+		c.env[name] = value
+	}
+	s.inspected(d, c.image)
+	if signal := text(config, "StopSignal"); signal != "" {
+		s.stopSignal(d.at("Config", "StopSignal"), "StopSignal", signal)
+	}
+	if timeout := dig(config, "StopTimeout"); timeout != nil {
+		if t, err := parseTimeSpan(fmt.Sprint(timeout)); err == nil {
+			s.stopTimeout(d.at("Config", "StopTimeout"), "StopTimeout", t)
+		}
+	}
+	if test := list(dig(config, "Healthcheck", "Test")); len(test) > 1 {
+		all, _ := words(test[1:])
+		if fmt.Sprint(test[0]) == "CMD-SHELL" {
+			all = []string{"sh", "-c", fmt.Sprint(test[1])}
+		}
+		s.beside(d.at("Config", "Healthcheck"), "Healthcheck", all, Settings)
+	}
+	line, err := s.contained(c)
+	if err != nil {
+		return nil, err
+	}
+	if s.config != nil {
+		if m := s.mountOf(s.config.path); m != nil && path.IsAbs(m.source) {
+			rest, _ := within(s.config.path, m.target)
+			s.config.beside(d.file, path.Join(m.source, rest))
+		}
+	}
+	if dig(host, "AutoRemove") == true {
+		s.lacks(Data, d.at("HostConfig", "AutoRemove"), "the container is removed when it ends, with its volumes that have no name")
+	}
+	s.assume(Alone, s.Place, "no other container or program sees its volumes, or changes its settings")
+	s.assume(Single, s.Place, "no other container runs on its volumes")
+	restart := text(host, "RestartPolicy", "Name")
+	kill, why := time.Duration(0), "nothing restarts it: whoever starts it may do so at once"
+	if restart != "" && restart != "no" {
+		kill, why = engineBackoff, "restart policy "+restart+" brings it back after 100ms"
+	}
+	s.returns(kill, line.sleep, map[settings.Crash]string{settings.Kill: why, settings.Shutdown: "docker restart brings it back at once",
+		settings.PowerLoss: "the engine starts it at boot, with no delay of its own"})
+	return s, nil
+}
+
+// inspected reads what a container mounts.
+func (s *Server) inspected(d document, image string) {
+	host := d.root["HostConfig"]
+	s.own(image)
+	for i, m := range list(d.root["Mounts"]) {
+		v := volume{kind: text(m, "Type"), from: text(m, "Source"), to: text(m, "Destination"), plain: true}
+		if name := text(m, "Name"); v.kind == "volume" {
+			if v.from = name; anonymous.MatchString(name) {
+				v.from = ""
+			}
+			if driver := text(m, "Driver"); driver != "local" {
+				v.plain = false
+			}
+		}
+		s.see(d.at("Mounts", i), v, func(name string) fate {
+			s.assume(Data, d.at("Mounts", i), "the volume %s has no options (docker volume inspect %[1]s)", name)
+			return fate{}
+		})
+	}
+	for target := range asMap(dig(host, "Tmpfs")) {
+		s.see(d.at("HostConfig", "Tmpfs"), volume{kind: "tmpfs", to: target, plain: true}, nil)
+	}
+	if dig(host, "VolumesFrom") != nil && len(list(dig(host, "VolumesFrom"))) > 0 {
+		s.misses(Data, d.at("HostConfig", "VolumesFrom"), "VolumesFrom", "be memory")
+	}
+}
+
+// anonymous is the name of a volume that nobody named.
+var anonymous = regexp.MustCompile(`^[0-9a-f]{64}$`)

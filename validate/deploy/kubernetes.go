@@ -1,0 +1,380 @@
+package deploy
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lockproof/validate/settings"
+)
+
+// podPaths say where each kind keeps its pod.
+var podPaths = map[string][]any{
+	"Pod": {"spec"}, "Deployment": {"spec", "template", "spec"}, "StatefulSet": {"spec", "template", "spec"},
+	"DaemonSet": {"spec", "template", "spec"}, "ReplicaSet": {"spec", "template", "spec"}, "Job": {"spec", "template", "spec"},
+	"CronJob": {"spec", "jobTemplate", "spec", "template", "spec"}, "ReplicationController": {"spec", "template", "spec"},
+}
+
+// inertKinds are objects that start nothing and change nothing that a server has.
+var inertKinds = strings.Fields(`Service ConfigMap Secret Namespace ServiceAccount Role RoleBinding ClusterRole ClusterRoleBinding
+	PodDisruptionBudget NetworkPolicy Ingress PersistentVolumeClaim PersistentVolume StorageClass ServiceMonitor PodMonitor PrometheusRule
+	PriorityClass Endpoints EndpointSlice CustomResourceDefinition LimitRange ResourceQuota Certificate Issuer Event Node
+	ExternalSecret SealedSecret SecretStore HTTPRoute GRPCRoute Gateway VirtualService DestinationRule IngressRoute`)
+
+// The keys that can touch neither data nor settings, start nor stop of a server, or that the reader takes into account
+// (Kubernetes API reference: Workload resources).
+var (
+	workloadKeys = strings.Fields(`replicas selector template serviceName updateStrategy strategy podManagementPolicy revisionHistoryLimit
+		minReadySeconds volumeClaimTemplates persistentVolumeClaimRetentionPolicy progressDeadlineSeconds ordinals`)
+	podKeys = strings.Fields(`containers initContainers volumes serviceAccount serviceAccountName nodeSelector nodeName affinity tolerations
+		topologySpreadConstraints priorityClassName priority preemptionPolicy securityContext imagePullSecrets hostNetwork dnsPolicy dnsConfig
+		hostAliases hostname subdomain setHostnameAsFQDN terminationGracePeriodSeconds restartPolicy schedulerName enableServiceLinks
+		automountServiceAccountToken readinessGates os overhead hostUsers hostIPC`)
+	containerSpecKeys = strings.Fields(`name image command args workingDir env envFrom ports resources volumeMounts imagePullPolicy securityContext
+		livenessProbe readinessProbe startupProbe lifecycle terminationMessagePath terminationMessagePolicy stdin stdinOnce tty resizePolicy`)
+	mountKeys = strings.Fields(`name mountPath subPath subPathExpr readOnly recursiveReadOnly mountPropagation`)
+)
+
+// pod is a workload's pod with all that was given beside it.
+type pod struct {
+	document
+	all  []document
+	kind string
+	path []any
+	spec any
+}
+
+func (d document) namespace() string { return text(d.root, "metadata", "namespace") }
+
+func (p pod) in(steps ...any) settings.Place { return p.at(append(slices.Clone(p.path), steps...)...) }
+
+// object finds an object by kind and name, in the pod's namespace before one that is left open.
+func (p pod) object(kind, name string) (found *document) {
+	for _, d := range p.all {
+		if text(d.root, "kind") != kind || text(d.root, "metadata", "name") != name {
+			continue
+		}
+		exact := d.namespace() == p.namespace()
+		if exact || found == nil && (d.namespace() == "" || p.namespace() == "") {
+			found = &d
+			if exact {
+				return found
+			}
+		}
+	}
+	return found
+}
+
+// owned reports whether an object was made by another of the same files, as a StatefulSet makes its pods.
+func (d document) owned(all []document) bool {
+	for _, owner := range list(dig(d.root, "metadata", "ownerReferences")) {
+		for _, other := range all {
+			if other.root["kind"] == dig(owner, "kind") && dig(other.root, "metadata", "name") == dig(owner, "name") &&
+				other.namespace() == d.namespace() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// podOf finds the pod of a workload.
+func podOf(d document, all []document) (p pod, known bool) {
+	p = pod{document: d, all: all, kind: text(d.root, "kind")}
+	if p.path, known = podPaths[p.kind]; !known {
+		return p, false
+	}
+	p.spec = any(d.root)
+	for _, step := range p.path {
+		p.spec = dig(p.spec, step.(string))
+	}
+	return p, true
+}
+
+// readKubernetes reads the servers of all workloads.
+func readKubernetes(all []document) (found []*Server, err error) {
+	type otherTenant struct {
+		p         pod
+		container any
+		at        settings.Place
+		name      string
+	}
+	var besides []otherTenant
+	for _, d := range all {
+		p, known := podOf(d, all)
+		if !known || d.owned(all) {
+			continue
+		}
+		for i, c := range list(dig(p.spec, "containers")) {
+			name := text(c, "name")
+			if p.kind == "Job" || p.kind == "CronJob" || !mayServe(text(c, "image"), name, dig(c, "command"), dig(c, "args")) {
+				besides = append(besides, otherTenant{p, c, p.in("containers", i), name})
+				continue
+			}
+			s, err := p.container(name, i, c)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, s)
+		}
+	}
+	for _, s := range found {
+		for _, b := range besides {
+			b.p.beside(s, b.at, "the container "+b.name, b.container)
+		}
+		for _, d := range all {
+			s.object(d)
+		}
+	}
+	return found, nil
+}
+
+// object judges an object beside the server's own.
+func (s *Server) object(d document) {
+	kind := text(d.root, "kind")
+	_, workload := podPaths[kind]
+	switch {
+	case kind == "" || workload || slices.Contains(inertKinds, kind):
+	case kind == "HorizontalPodAutoscaler":
+		s.misses(Single, d.at("kind"), "a HorizontalPodAutoscaler", "start a second server: leave it out, or give a workload of its own to each node")
+	default:
+		s.misses(Alone, d.at("kind"), "the kind "+kind, "change, start or stop this workload")
+	}
+}
+
+// beside judges a container of the same files that is no server.
+func (p pod) beside(s *Server, at settings.Place, who string, c any) {
+	for _, m := range list(dig(c, "volumeMounts")) {
+		_, source, _ := p.volume(text(m, "name"), m)
+		s.touches(at, who, source, dig(m, "readOnly") == true)
+	}
+	first, _ := words(dig(c, "command"))
+	second, _ := words(dig(c, "args"))
+	s.clientOf(at, who, text(c, "image"), append(first, second...))
+}
+
+// container reads one container of a pod into a server.
+func (p pod) container(name string, i int, c any) (*Server, error) {
+	s := &Server{Name: name, Kind: Kubernetes, Place: p.in("containers", i), labels: asMap(dig(p.root, "spec", "template", "metadata", "labels"))}
+	if s.Workload = p.kind + " " + text(p.root, "metadata", "name"); p.kind == "Pod" {
+		s.labels = asMap(dig(p.root, "metadata", "labels"))
+	}
+	if p.kind != "Pod" {
+		s.allowed(p.document, p.root["spec"], "the key", workloadKeys, "spec")
+	}
+	s.allowed(p.document, p.spec, "the key", podKeys, p.path...)
+	s.allowed(p.document, c, "the key", containerSpecKeys, append(slices.Clone(p.path), "containers", i)...)
+	p.storage(s, i, c)
+	in := inContainer{image: text(c, "image"), folder: text(c, "workingDir"), hasEntry: dig(c, "command") != nil,
+		at: p.in("containers", i), envAt: p.in("containers", i, "env"), env: map[string]string{}}
+	for _, v := range list(dig(c, "env")) {
+		name := text(v, "name")
+		if in.env[name] = text(v, "value"); dig(v, "valueFrom") != nil {
+			in.env[name] = "$" + name
+		}
+	}
+	in.fromFiles = map[string]string{}
+	for n, from := range list(dig(c, "envFrom")) {
+		config := p.object("ConfigMap", text(from, "configMapRef", "name"))
+		if config == nil || text(from, "prefix") != "" {
+			at := p.in("containers", i, "envFrom", n)
+			in.unreadEnv = &at
+			continue
+		}
+		for key, value := range asMap(config.root["data"]) {
+			in.fromFiles[key] = fmt.Sprint(value)
+		}
+	}
+	for _, part := range []struct {
+		key  string
+		into *[]string
+	}{{"command", &in.entry}, {"args", &in.command}} {
+		all, err := words(dig(c, part.key))
+		if err != nil {
+			return nil, &settings.Problem{Place: p.in("containers", i, part.key), What: "the command cannot be read: " + err.Error(),
+				Right: "write it as a list of words"}
+		}
+		for name := range in.env {
+			if strings.Contains(strings.Join(all, " "), "$("+name+")") {
+				in.used = append(in.used, name)
+			}
+		}
+		if *part.into = expandKubernetes(all, in.env); len(all) > 0 {
+			in.at = p.in("containers", i, part.key)
+		}
+	}
+	line, err := s.contained(in)
+	if err != nil {
+		return nil, err
+	}
+	if s.config != nil {
+		p.findConfig(s, c)
+	}
+	p.initial(s)
+	p.probes(s, i, c, line.sleep)
+	p.updates(s)
+	policy := text(p.spec, "restartPolicy")
+	if !slices.Contains([]string{"", "Always", "OnFailure", "Never"}, policy) {
+		return nil, &settings.Problem{Place: p.in("restartPolicy"), What: fmt.Sprintf("restartPolicy: %s: there is no such policy", policy),
+			Right: "there are Always, OnFailure, Never"}
+	}
+	s.establish(Alone, s.Place, "each key of the pod and its containers is known, and nothing else here sees its data")
+	s.returns(0, line.sleep, map[settings.Crash]string{settings.Kill: "kubelet restarts it at once the first time",
+		settings.Shutdown: "a pod that is replaced starts at once", settings.PowerLoss: "kubelet starts it at boot, with no delay of its own"})
+	return s, nil
+}
+
+// kubernetesVariable is a variable of a container in its command (Kubernetes, Define a Command).
+var kubernetesVariable = regexp.MustCompile(`\$\$|\$\(([A-Za-z_][\w.-]*)\)`)
+
+func expandKubernetes(all []string, env map[string]string) []string {
+	all = slices.Clone(all)
+	for i, word := range all {
+		all[i] = kubernetesVariable.ReplaceAllStringFunc(word, func(found string) string {
+			if found == "$$" {
+				return "$"
+			}
+			name := kubernetesVariable.FindStringSubmatch(found)[1]
+			if value, set := env[name]; set {
+				return value
+			}
+			return "$" + name
+		})
+	}
+	return all
+}
+
+// initial judges what runs in the server's own pod before it.
+func (p pod) initial(s *Server) {
+	for i, c := range list(dig(p.spec, "initContainers")) {
+		at, who := p.in("initContainers", i), "the init container "+text(c, "name")
+		first, _ := words(dig(c, "command"))
+		second, _ := words(dig(c, "args"))
+		all := append(first, second...)
+		if dig(c, "restartPolicy") != nil { // a sidecar
+			p.beside(s, at, "the sidecar "+text(c, "name"), c)
+			continue
+		}
+		if e := besides(all); e.known && e.sleep == 0 {
+			continue
+		}
+		seen := &Server{}
+		for _, m := range list(dig(c, "volumeMounts")) {
+			_, source, _ := p.volume(text(m, "name"), m)
+			for _, other := range s.mounts {
+				_, below := within(other.source, source)
+				_, above := within(source, other.source)
+				if source != "" && other.source != "" && (below || above) && dig(m, "readOnly") != true {
+					seen.mounts = append(seen.mounts, other)
+				}
+			}
+		}
+		if len(seen.mounts) > 0 || len(all) == 0 {
+			s.misses(Data, at, who, "remove or replace what lies on the volumes that it sees", settings.Shutdown, settings.PowerLoss)
+		}
+		if s.config != nil && s.config.name == "" && seen.mountOf(s.config.path) != nil {
+			s.misses(Settings, at, who, "write the settings")
+		}
+		if len(seen.mounts) == 0 && (strings.Contains(text(c, "image"), "redis") || strings.Contains(text(c, "image"), "valkey")) {
+			s.misses(Alone, at, who, "run CONFIG SET, FLUSHALL or SHUTDOWN on a server")
+		}
+	}
+}
+
+// probes judges what kubelet runs in the container, and whether it ends a sleep.
+func (p pod) probes(s *Server, i int, c any, sleep time.Duration) {
+	for _, key := range []string{"livenessProbe", "readinessProbe", "startupProbe"} {
+		if command := dig(c, key, "exec", "command"); command != nil {
+			all, _ := words(command)
+			s.beside(p.in("containers", i, key), key, all, Settings)
+		}
+	}
+	if limit := probeLimit(c); limit > 0 && sleep >= limit {
+		s.lacks(Restart, p.in("containers", i, "livenessProbe"), fmt.Sprintf("the command sleeps for %s, and the liveness probe ends the container after %s: "+
+			"give it a startupProbe that waits longer", sleep, limit))
+	}
+	for _, key := range []string{"postStart", "preStop"} {
+		hook := dig(c, "lifecycle", key)
+		at := p.in("containers", i, "lifecycle", key)
+		switch command := dig(hook, "exec", "command"); {
+		case hook == nil, dig(hook, "sleep") != nil:
+		case command == nil:
+			s.misses(Settings, at, key, "change settings or data by a request")
+		case key == "postStart":
+			all, _ := words(command)
+			s.beside(at, key, all, Settings)
+		default:
+			all, _ := words(command)
+			s.beside(at, key, all, Data, settings.Shutdown)
+		}
+	}
+	if dig(c, "lifecycle", "stopSignal") != nil {
+		s.stopSignal(p.in("containers", i, "lifecycle"), "stopSignal", text(c, "lifecycle", "stopSignal"))
+	}
+	if grace := dig(p.spec, "terminationGracePeriodSeconds"); grace != nil {
+		n, _ := strconv.Atoi(fmt.Sprint(grace))
+		s.stopTimeout(p.in("terminationGracePeriodSeconds"), "terminationGracePeriodSeconds", time.Duration(n)*time.Second)
+	}
+}
+
+// probeLimit is how long a container may say nothing after its start until its liveness probe has it killed
+// (Kubernetes, Configure Probes); 0 where there is none. A startup probe holds it back.
+func probeLimit(c any) time.Duration {
+	probe := dig(c, "livenessProbe")
+	if startup := dig(c, "startupProbe"); startup != nil {
+		probe = startup
+	}
+	if probe == nil {
+		return 0
+	}
+	seconds := func(key string, otherwise int) time.Duration {
+		n, err := strconv.Atoi(fmt.Sprint(dig(probe, key)))
+		if err != nil || n < 0 || n > 1e6 {
+			n = otherwise
+		}
+		return time.Duration(n) * time.Second
+	}
+	return seconds("initialDelaySeconds", 0) + seconds("periodSeconds", 10)*(seconds("failureThreshold", 3)/time.Second)
+}
+
+// updates establishes that an update stops the old pod before it starts the new one.
+func (p pod) updates(s *Server) {
+	spec := p.root["spec"]
+	surge := func(key, otherwise string) {
+		n := fmt.Sprint(dig(spec, key, "rollingUpdate", "maxSurge"))
+		if dig(spec, key, "rollingUpdate", "maxSurge") == nil {
+			n = otherwise
+		}
+		if n != "0" && n != "0%" {
+			s.lacks(Single, p.at("spec", key), fmt.Sprintf("an update of a %s with maxSurge %s starts the new pod beside the old one: it loads the data while "+
+				"the old one still grants locks: set type Recreate, or maxSurge 0", p.kind, n), settings.Shutdown)
+		}
+	}
+	replicas := fmt.Sprint(cmp.Or(dig(spec, "replicas"), any(1)))
+	switch p.kind {
+	case "StatefulSet", "Pod":
+		if kind := text(spec, "updateStrategy", "type"); p.kind == "StatefulSet" && !slices.Contains([]string{"", "RollingUpdate", "OnDelete"}, kind) {
+			s.misses(Single, p.at("spec", "updateStrategy"), "the updateStrategy "+kind, "start a second server", settings.Shutdown)
+		}
+	case "DaemonSet":
+		surge("updateStrategy", "0")
+	case "Deployment":
+		if text(spec, "strategy", "type") != "Recreate" {
+			surge("strategy", "25%")
+		}
+	default:
+		s.lacks(Single, p.at("kind"), "a "+p.kind+" makes a new pod while the old one may still run", settings.Shutdown)
+	}
+	n, err := strconv.Atoi(replicas)
+	if s.count = n; err != nil {
+		s.count = -1
+	}
+	if (err != nil || n > 1) && p.kind != "StatefulSet" && p.kind != "DaemonSet" {
+		s.lacks(Single, p.at("spec", "replicas"), replicas+" pods serve one address, or write to the same claim: give each one of its own, as by volumeClaimTemplates")
+	}
+	s.establish(Single, s.Place, "a %s runs one pod of a name at a time", p.kind)
+}

@@ -1,0 +1,223 @@
+package deploy
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"lockproof/validate/settings"
+)
+
+// podVolumes is where kubelet keeps the volumes of pods: whoever sees that folder of a machine sees them.
+const podVolumes = "/var/lib/kubelet/pods"
+
+// moved are the crashes after which a pod may be on another machine, or made anew.
+var moved = []settings.Crash{settings.Shutdown, settings.PowerLoss}
+
+// storage reads where a container of a pod keeps its data (Kubernetes, Volumes): what is on no volume goes with the
+// container, which kubelet makes anew.
+func (p pod) storage(s *Server, i int, c any) {
+	s.rest = gone("the data are on no volume of the pod, and kubelet makes the container anew")
+	for n, m := range list(dig(c, "volumeMounts")) {
+		at := p.in("containers", i, "volumeMounts", n)
+		f, source, found := p.volume(text(m, "name"), m)
+		if !found {
+			f = fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: the volume %s is not in the pod", text(m, "name"))}
+		}
+		s.allowed(p.document, m, "the key", mountKeys, append(slices.Clone(p.path), "containers", i, "volumeMounts", n)...)
+		if expression := text(m, "subPathExpr"); strings.Contains(expression, "$(") && p.kind != "StatefulSet" {
+			f.doubted, f.why = moved, fmt.Sprintf("subPathExpr %s may be another folder for a pod that is made anew", expression)
+		}
+		s.mounts = append(s.mounts, mount{at, text(m, "mountPath"), f, source})
+	}
+}
+
+// claimOf names the claim of a volume of the pod, for a comparison with other pods'; "" for any other volume.
+func (p pod) claimOf(name string) string {
+	for _, v := range list(dig(p.spec, "volumes")) {
+		if claimed := text(v, "persistentVolumeClaim", "claimName"); claimed != "" && text(v, "name") == name {
+			return path.Join(podVolumes, fmt.Sprintf("claim %s %s", p.namespace(), claimed))
+		}
+	}
+	return ""
+}
+
+// volume is what becomes of a volume of a pod, and what it is a part of.
+func (p pod) volume(name string, m any) (f fate, source string, found bool) {
+	own := path.Join(podVolumes, fmt.Sprintf("volume %s of %s %s", name, p.kind, text(p.root, "metadata", "name")))
+	for _, template := range list(dig(p.root, "spec", "volumeClaimTemplates")) {
+		if p.kind != "StatefulSet" || text(template, "metadata", "name") != name {
+			continue
+		}
+		if text(p.root, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled") == "Delete" {
+			return fate{doubted: []settings.Crash{settings.Shutdown},
+				why: "whenScaled: Delete removes a pod's claim, with its data, when the StatefulSet is scaled down"}, own, true
+		}
+		return p.claim(dig(template, "spec")), own, true
+	}
+	for _, v := range list(dig(p.spec, "volumes")) {
+		if text(v, "name") != name {
+			continue
+		}
+		kind := ""
+		for _, key := range keys(v) {
+			if key != "name" {
+				kind = key
+			}
+		}
+		switch kind {
+		case "emptyDir", "ephemeral":
+			if text(v, "emptyDir", "medium") == "Memory" {
+				return fate{lost: moved, why: "the data are in an emptyDir in memory, which goes with the pod"}, own, true
+			}
+			return fate{lost: []settings.Crash{settings.Shutdown}, doubted: []settings.Crash{settings.PowerLoss},
+				why: "the data are in an emptyDir or ephemeral volume, which goes with the pod"}, own, true
+		case "hostPath":
+			f := onMachine(text(v, "hostPath", "path"))
+			if !p.pinned() {
+				f.doubted, f.why = moved, "a hostPath stays behind when the pod moves to another machine: pin it to one by kubernetes.io/hostname"
+			}
+			return f, path.Join(text(v, "hostPath", "path"), text(m, "subPath")), true
+		case "persistentVolumeClaim":
+			if claim := p.object("PersistentVolumeClaim", text(v, kind, "claimName")); claim != nil {
+				return p.claim(claim.root["spec"]), p.claimOf(name), true
+			}
+			return fate{}, p.claimOf(name), true
+		case "configMap", "secret", "projected", "downwardAPI", "csi", "image", "gitRepo":
+			return fate{doubted: moved, why: fmt.Sprintf("the volume %s is made with the pod, and may go with it: use a claim", name)}, own, true
+		}
+		return fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: a volume of kind %s; it could lose what is written to it: use a claim", kind)}, own, true
+	}
+	return fate{}, "", false
+}
+
+// diskDrivers make volumes on disks that outlive a pod and its machine, or pin the pod to its machine.
+var diskDrivers = regexp.MustCompile(`^(?:kubernetes\.io/(?:aws-ebs|gce-pd|azure-disk|no-provisioner)|(?:ebs|efs)\.csi\.aws\.com|` +
+	`(?:pd|filestore)\.csi\.storage\.gke\.io|(?:disk|file)\.csi\.azure\.com|dobs\.csi\.digitalocean\.com|csi\.hetzner\.cloud|driver\.longhorn\.io|` +
+	`(?:[a-z-]+\.)?(?:rbd|cephfs)\.csi\.ceph\.com|csi\.vsphere\.vmware\.com|cinder\.csi\.openstack\.org|linodebs\.csi\.linode\.com|` +
+	`block\.csi\.vultr\.com|rancher\.io/local-path)$`)
+
+// claim judges the volume that a claim binds to, as far as one that may be it, or the class that makes it, was given.
+func (p pod) claim(claim any) fate {
+	class := text(claim, "storageClassName")
+	unknown := func(kind, name, driver string) fate {
+		return fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: the driver %q of the %s %s; it could lose what is written to it", driver, kind, name)}
+	}
+	for _, d := range p.all {
+		name, spec := text(d.root, "metadata", "name"), d.root["spec"]
+		standard := class == "" && dig(claim, "storageClassName") == nil &&
+			text(d.root, "metadata", "annotations", "storageclass.kubernetes.io/is-default-class") == "true"
+		if driver := text(d.root, "provisioner"); text(d.root, "kind") == "StorageClass" && (name == class || standard) && !diskDrivers.MatchString(driver) {
+			return unknown("class", name, driver)
+		}
+		if text(d.root, "kind") != "PersistentVolume" {
+			continue
+		}
+		if bound := text(claim, "volumeName"); bound != "" && bound != name || class != text(spec, "storageClassName") {
+			continue
+		}
+		host := text(spec, "hostPath", "path") + text(spec, "local", "path")
+		switch driver := text(spec, "csi", "driver"); {
+		case host == "" && diskDrivers.MatchString(driver):
+			continue
+		case host == "":
+			return unknown("volume", name, driver)
+		}
+		f := onMachine(host)
+		if !hostnames(dig(spec, "nodeAffinity", "required", "nodeSelectorTerms")) {
+			f.doubted, f.why = moved, fmt.Sprintf("the volume %s lies on one machine, and nothing pins its pod there: give it a nodeAffinity by "+
+				"kubernetes.io/hostname", name)
+		}
+		if len(f.lost)+len(f.doubted) > 0 {
+			return f
+		}
+	}
+	return fate{}
+}
+
+const hostname = "kubernetes.io/hostname"
+
+// pinned reports whether a pod stays on its machine: by its name, and by no other label, which several may have.
+func (p pod) pinned() bool {
+	return p.kind == "DaemonSet" || text(p.spec, "nodeName") != "" || text(p.spec, "nodeSelector", hostname) != "" ||
+		hostnames(dig(p.spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"))
+}
+
+// hostnames reports whether the terms of a node's selector leave one machine.
+func hostnames(terms any) bool {
+	all := list(terms)
+	if len(all) != 1 {
+		return false
+	}
+	for _, e := range list(dig(all[0], "matchExpressions")) {
+		if text(e, "key") == hostname && text(e, "operator") == "In" && len(list(dig(e, "values"))) == 1 {
+			return true
+		}
+	}
+	for _, e := range list(dig(all[0], "matchFields")) {
+		if text(e, "key") == "metadata.name" && text(e, "operator") == "In" && len(list(dig(e, "values"))) == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// findConfig finds the redis.conf of a container in a ConfigMap that was given, by itself or in a projected volume.
+func (p pod) findConfig(s *Server, c any) {
+	conf := s.config
+	best := -1
+	for _, m := range list(dig(c, "volumeMounts")) {
+		to := text(m, "mountPath")
+		rest, below := within(conf.path, to)
+		if !below || len(to) <= best {
+			continue
+		}
+		best = len(to)
+		key := rest
+		if sub := text(m, "subPath"); sub != "" {
+			key = path.Join(sub, rest)
+		}
+		conf.text, conf.name, conf.lack = p.fromVolume(text(m, "name"), key)
+	}
+}
+
+// fromVolume reads a file of a volume that holds ConfigMaps.
+func (p pod) fromVolume(volume, file string) (content, name, lack string) {
+	for _, v := range list(dig(p.spec, "volumes")) {
+		if text(v, "name") != volume {
+			continue
+		}
+		sources := []any{v}
+		if dig(v, "projected") != nil {
+			sources = list(dig(v, "projected", "sources"))
+		}
+		lack = fmt.Sprintf("the volume %s holds no ConfigMap with it", volume)
+		for _, source := range sources {
+			config := dig(source, "configMap")
+			if config == nil {
+				continue
+			}
+			key, listed := file, dig(config, "items") == nil
+			for _, item := range list(dig(config, "items")) {
+				if text(item, "path") == file {
+					key, listed = text(item, "key"), true
+				}
+			}
+			object := p.object("ConfigMap", text(config, "name"))
+			switch {
+			case !listed:
+			case object == nil:
+				lack = fmt.Sprintf("the ConfigMap %s is not in what was given", text(config, "name"))
+			default:
+				if content, ok := dig(object.root, "data", key).(string); ok {
+					return content, fmt.Sprintf("%s, ConfigMap %s, %s", object.file, text(config, "name"), key), ""
+				}
+				lack = fmt.Sprintf("the ConfigMap %s has no %s", text(config, "name"), key)
+			}
+		}
+		return "", "", lack
+	}
+	return "", "", ""
+}

@@ -1,0 +1,190 @@
+package deploy
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"lockproof/validate/settings"
+)
+
+// inertMounts are places in a container whose content no server runs or reads as its settings.
+var inertMounts = []string{"/etc/localtime", "/etc/timezone", "/run/secrets", "/var/run/secrets", "/var/log", "/logs", "/log", "/tmp", "/var/tmp",
+	"/run", "/var/run", "/certs", "/tls", "/etc/tls", "/etc/ssl/certs", "/etc/certs", "/backup", "/backups", "/scripts", "/health",
+	"/opt/scripts", "/opt/bitnami/redis/certs", "/opt/bitnami/redis/tmp", "/opt/bitnami/redis/logs", "/opt/bitnami/redis/secrets", "/dev/shm"}
+
+// covers judges what is mounted over the container's own files: a mount that is neither of the data, nor of the
+// settings, nor of a place that no server runs anything from, could be another program.
+func (s *Server) covers() {
+	dir := s.folder
+	if s.Redis != nil {
+		dir = s.dir()
+	}
+	for _, m := range s.mounts {
+		target := path.Clean(m.target)
+		_, data := within(target, dir)
+		_, around := within(dir, target)
+		config := false
+		if s.config != nil {
+			_, config = within(s.config.path, target)
+		}
+		known := func(p string) bool { _, below := within(target, p); return below }
+		folder := known("/etc/redis") || known("/usr/local/etc") || known("/etc/valkey") || known("/bitnami") || known("/opt/bitnami/redis/etc") ||
+			known("/opt/bitnami/redis/mounted-etc") || known("/data") || known("/var/lib/redis") || known("/etc/redis.conf") || known("/srv")
+		overrides := s.ownConfig(target)
+		switch {
+		case overrides:
+			s.misses(Settings, m.at, "what is mounted at "+target, "be settings that the image's entrypoint reads")
+		case data && path.IsAbs(dir), around && target != "/" && path.IsAbs(dir), config && target != "/", folder, slices.ContainsFunc(inertMounts, known):
+		case strings.HasSuffix(target, ".conf") || strings.HasSuffix(target, ".acl") || strings.HasSuffix(target, ".crt") ||
+			strings.HasSuffix(target, ".key") || strings.HasSuffix(target, ".pem"):
+			if known("/etc") && !config && strings.HasPrefix(path.Base(target), "ld.so") {
+				s.misses(Program, m.at, "what is mounted at "+target, "change the program")
+			}
+		default:
+			s.misses(Program, m.at, "what is mounted at "+target, "be another program or its settings")
+		}
+	}
+}
+
+// ownConfig reports whether an image reads settings from a place by itself.
+func (s *Server) ownConfig(target string) bool {
+	for _, own := range []string{"/opt/bitnami/redis/mounted-etc", "/opt/bitnami/valkey/mounted-etc", "/opt/bitnami/redis/etc", "/redis-stack.conf"} {
+		_, below := within(target, own)
+		_, above := within(own, target)
+		if (below || above && target != "/") && s.config == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// volume is a mount of a container in its short or long form.
+type volume struct {
+	kind, from, to string // kind: volume, bind, tmpfs, or another that is not known
+	subpath        string
+	base           string // the folder that a relative path is in
+	plain          bool   // every key of it is known
+	variable       bool
+}
+
+// readVolume reads a volume of a compose file or of docker run -v.
+func readVolume(value any) (v volume) {
+	switch m := value.(type) {
+	case string:
+		text, ok := interpolate(m)
+		parts := strings.Split(text, ":")
+		v = volume{kind: "volume", plain: true, variable: !ok}
+		switch {
+		case len(parts) == 1:
+			v.to = parts[0]
+		default:
+			v.from, v.to = parts[0], parts[1]
+			if strings.Contains(v.from, "/") || strings.HasPrefix(v.from, ".") || strings.HasPrefix(v.from, "~") {
+				v.kind = "bind"
+			}
+			if len(parts) > 2 {
+				for _, option := range strings.Split(parts[2], ",") {
+					v.plain = v.plain && slices.Contains([]string{"ro", "rw", "z", "Z", "cached", "delegated", "consistent", "nocopy", "U", "rprivate",
+						"private", "rslave", "slave", "rshared", "shared"}, option)
+				}
+			}
+		}
+	case map[string]any:
+		if len(m) == 1 { // the parser takes [./a:/b:ro], in one line, for a mapping
+			for key, rest := range m {
+				return readVolume(fmt.Sprintf("%s:%v", key, rest))
+			}
+		}
+		v = volume{kind: text(m, "type"), plain: true}
+		var ok, also bool
+		v.from, ok = interpolate(text(m, "source"))
+		v.to, also = interpolate(text(m, "target"))
+		v.variable, v.subpath = !ok || !also, text(m, "volume", "subpath")
+		for _, key := range keys(m) {
+			v.plain = v.plain && slices.Contains(strings.Fields("type source target read_only bind volume tmpfs consistency"), key)
+		}
+	}
+	return v
+}
+
+// engineVolumes is where an engine keeps its named volumes: whoever sees that folder sees them.
+const engineVolumes = "/var/lib/docker/volumes"
+
+// source is what a volume shows: a folder of the machine, or the engine's own folder of a named volume; "" for one that
+// nobody else has.
+func (v volume) source() string {
+	switch {
+	case v.kind == "bind" && path.IsAbs(v.from):
+		return path.Clean(v.from)
+	case v.kind == "bind":
+		return path.Join("/", v.base, v.from)
+	case v.kind == "volume" && v.from != "":
+		return path.Join(engineVolumes, v.from, v.subpath)
+	}
+	return ""
+}
+
+// shown is a source as its file names it.
+func shown(source string) string {
+	for _, folder := range []string{engineVolumes, podVolumes} {
+		if rest, below := within(source, folder); below && rest != "" {
+			return rest
+		}
+	}
+	return source
+}
+
+// see adds a mount of a container to the server: named tells what becomes of a named volume.
+func (s *Server) see(at settings.Place, v volume, named func(name string) fate) {
+	m := mount{at: at, target: v.to, source: v.source()}
+	switch {
+	case !v.plain || v.variable:
+		m.fate = fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: the volume at %s; it could be memory", v.to)}
+	case v.kind == "tmpfs":
+		m.fate = gone("the data are in %s, a tmpfs, which goes with the container", v.to)
+	case v.kind == "bind":
+		m.fate = onMachine(v.from)
+		if f := onMachine(m.source); len(f.lost) > 0 { // the file lies in memory, and what is beside it too
+			m.fate = f
+		}
+	case v.kind != "volume":
+		m.fate = fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: a volume of type %s; it could be memory", v.kind)}
+	case v.from == "":
+		m.fate = anew("the volume at %s has no name", v.to)
+	default:
+		m.fate = named(v.from)
+	}
+	s.mounts = append(s.mounts, m)
+}
+
+// anew is the fate of what a container has for itself: it goes when the container is made anew.
+func anew(format string, args ...any) fate {
+	return fate{doubted: []settings.Crash{settings.Shutdown}, why: fmt.Sprintf(format, args...) +
+		": a container that is made anew, as by docker compose down and up, begins empty"}
+}
+
+// own adds what a container has without being told: its own /dev/shm, and a volume where its image declares one.
+func (s *Server) own(name string) {
+	s.rest = anew("the data are on no volume")
+	s.mounts = append(s.mounts, mount{at: s.Place, target: "/dev/shm", fate: gone("the data are in /dev/shm, which goes with the container")})
+	for _, run := range []string{"/run", "/var/run"} {
+		s.mounts = append(s.mounts, mount{at: s.Place, target: run, fate: s.rest})
+	}
+	if i, ok := imageOf(name); ok { // named mounts of the same folder come after it, and count
+		s.mounts = append(s.mounts, mount{at: s.Place, target: i.folder, fate: anew("no volume is named for %s", i.folder)})
+	}
+}
+
+// shared gives the place of the server's folder in a named volume, a claim or a folder of the machine, "" for what no
+// other server can have.
+func (s *Server) shared() string {
+	dir := s.dir()
+	m := s.mountOf(dir)
+	if m == nil || m.source == "" {
+		return ""
+	}
+	rest, _ := within(dir, m.target)
+	return path.Join(m.source, rest)
+}

@@ -1,0 +1,184 @@
+package deploy
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"lockproof/validate/settings"
+)
+
+// Report is what a running server says of itself: CONFIG GET *, and INFO.
+type Report struct {
+	Place  settings.Place
+	Config map[string]string
+	Info   map[string]string
+}
+
+var (
+	numbered = regexp.MustCompile(`^\s*\d+[#)]\s+"(.*)"$`)
+	infoLine = regexp.MustCompile(`(?m)^(?:redis|valkey)_version:`)
+)
+
+// parseConfigGet reads the output of redis-cli CONFIG GET '*' as it comes: names and values in turn, bare from a pipe,
+// numbered from a terminal.
+func parseConfigGet(file, data string) (*Report, bool) {
+	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(data, "\r", ""), "\n"), "\n")
+	var values []string
+	for _, line := range lines {
+		if m := numbered.FindStringSubmatch(line); m != nil {
+			words, err := settings.SplitWords(`"` + m[1] + `"`)
+			if err != nil || len(words) > 1 {
+				return nil, false
+			}
+			line = strings.Join(words, "")
+		}
+		values = append(values, line)
+	}
+	if len(values) == 0 {
+		return nil, false
+	}
+	if len(values)%2 == 1 { // the last value is empty
+		values = append(values, "")
+	}
+	r := &Report{Place: settings.Place{File: file}, Config: map[string]string{}}
+	known := 0
+	for i := 0; i < len(values); i += 2 {
+		name := values[i]
+		if !configName.MatchString(name) {
+			return nil, false
+		}
+		if settings.Known(name) {
+			known++
+		}
+		r.Config[name] = values[i+1]
+	}
+	return r, known > 3 && known*2 > len(r.Config)
+}
+
+var configName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_.-]*$`)
+
+// ParseInfo reads the output of INFO.
+func ParseInfo(file, data string) *Report {
+	r := &Report{Place: settings.Place{File: file}, Info: map[string]string{}}
+	for _, line := range strings.Split(data, "\n") {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok && !strings.HasPrefix(name, "#") {
+			r.Info[name] = value
+		}
+	}
+	return r
+}
+
+// apply takes what a running server says as its settings.
+func (r *Report) apply(s *Server) (err error) {
+	if s.Redis, err = settings.FromConfigGet(r.Place, r.Config); err != nil {
+		return err
+	}
+	s.Unread = false
+	s.Links = slices.DeleteFunc(s.Links, func(l Link) bool { return l.Name == Settings && strings.Contains(l.What, "which was not read") })
+	s.establish(Settings, r.Place, "what the running server says")
+	s.assume(Settings, r.Place, "its redis.conf says the same, so that it runs so after a restart (CONFIG REWRITE)")
+	return nil
+}
+
+// compare holds a running server's settings against its files: where they differ, that breaks the link of the settings,
+// for a restart follows the files. Where no file was read, the running server's count.
+func (r *Report) compare(s *Server) error {
+	if len(r.Config) == 0 {
+		return nil
+	}
+	if s.Unread {
+		return r.apply(s)
+	}
+	running, err := settings.FromConfigGet(r.Place, r.Config)
+	if err != nil {
+		return err
+	}
+	files, now := byName(s.Redis.Lines()), byName(running.Lines())
+	if dir := s.Redis.Last("dir"); path.IsAbs(dir) && running.Last("dir") != "" {
+		files["dir"], now["dir"] = path.Clean(dir), path.Clean(running.Last("dir"))
+	}
+	names := maps.Clone(files)
+	maps.Copy(names, now)
+	for _, name := range sortedKeys(names) {
+		if theirs, ours := now[name], files[name]; theirs != ours {
+			at, set := s.Redis.At(name)
+			if !set {
+				at = r.Place
+			}
+			s.lacks(Settings, at, fmt.Sprintf("the file says %s, and the running server (%s) has %s: a restart brings the file's back",
+				valueOf(name, ours), r.Place, valueOf(name, theirs)))
+		}
+	}
+	return nil
+}
+
+func valueOf(name, value string) string {
+	if value == "" {
+		return "no " + name
+	}
+	return name + " " + value
+}
+
+// byName are lines of redis.conf by their directives.
+func byName(lines []string) map[string]string {
+	all := map[string]string{}
+	for _, line := range lines {
+		name, value, _ := strings.Cut(line, " ")
+		all[name] = value
+	}
+	return all
+}
+
+// state takes what INFO says of the server's part among others.
+func (r *Report) state(s *Server) {
+	if role := r.Info["role"]; role != "" && role != "master" {
+		s.lacks(Settings, r.Place, "this server is a replica, which takes no locks: ask its master")
+	}
+	if n := r.Info["connected_slaves"]; n != "" && n != "0" {
+		s.lacks(Takeover, r.Place, n+" replicas are connected, and one of them may be made the master before it has the lock: give --replicas, "+
+			"and --sentinel or --wait")
+	}
+	if r.Info["cluster_enabled"] == "1" {
+		s.lacks(Takeover, r.Place, fmt.Sprintf("this server is a node of a Redis Cluster (%s masters, cluster_state %s), where a replica that may lack the lock takes over",
+			cmp.Or(r.Info["cluster_size"], "several"), cmp.Or(r.Info["cluster_state"], "unknown")))
+	}
+	if r.Info["aof_last_write_status"] == "err" || r.Info["aof_last_bgrewrite_status"] == "err" {
+		s.lacks(Data, r.Place, "the server says that it could not write its append-only file (INFO persistence)")
+	}
+	if r.Info["loading"] == "1" {
+		s.lacks(Data, r.Place, "the server is loading its data: ask again")
+	}
+}
+
+// readRunning is a server of which only is known what it says itself.
+func readRunning(config, info *Report) (*Server, error) {
+	at := config.Place
+	s := &Server{Name: "server", Kind: Running, Place: at, CommandPlace: at}
+	if err := config.apply(s); err != nil {
+		return nil, err
+	}
+	switch {
+	case info != nil && (info.Info["redis_version"] != "" || info.Info["valkey_version"] != ""):
+		s.establish(Program, info.Place, "Redis or Valkey, by INFO server")
+		info.state(s)
+		if file, said := info.Info["config_file"]; said && file == "" {
+			s.assume(Settings, info.Place, "what starts it gives it these settings as options: it has no redis.conf to keep them in")
+		}
+	default:
+		s.assume(Program, at, "a Redis or Valkey said this")
+	}
+	s.assume(Alone, at, "nothing else touches its data or settings, and no hook runs at a start or a stop")
+	s.assume(Single, at, "no second server runs on its data or address")
+	s.atOnce("nothing that was given keeps it away: --restart-delay, or the file of what starts it")
+	return s, nil
+}
+
+// atOnce is the harshest of all policies.
+func (s *Server) atOnce(why string) {
+	s.returns(0, 0, map[settings.Crash]string{settings.Kill: why, settings.Shutdown: why, settings.PowerLoss: why})
+}

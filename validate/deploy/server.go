@@ -1,0 +1,264 @@
+package deploy
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"lockproof/validate/settings"
+)
+
+// The kinds of input that describe a server.
+const (
+	Systemd    = "systemd"
+	Compose    = "compose"
+	Kubernetes = "kubernetes"
+	Container  = "docker inspect"
+	Running    = "running server"
+	ConfigOnly = "redis.conf"
+)
+
+// Return is how soon a server may be back after a crash.
+type Return struct {
+	After time.Duration `json:"after"` // nanoseconds, the shortest; 0: at once
+	Why   string        `json:"why"`   // one clause
+}
+
+// Server is one server of a deployment, with what is known of it.
+type Server struct {
+	Chain
+	Name     string                    `json:"name"`
+	Workload string                    `json:"workload,omitempty"` // of Kubernetes, which the container is a part of
+	Kind     string                    `json:"kind"`
+	Place    settings.Place            `json:"place"`
+	Returns  map[settings.Crash]Return `json:"returns"`
+	// Lost says, for the crashes after which the server begins empty whatever it wrote, why.
+	Lost  map[settings.Crash]string `json:"lost,omitempty"`
+	Redis *settings.Redis           `json:"settings"`
+	// Unread: the settings are Redis's defaults, for those of this server are not known.
+	Unread bool `json:"unread,omitempty"`
+	// CommandPlace and ConfigPath are where its options and its file are, for advice.
+	CommandPlace settings.Place `json:"-"`
+	ConfigPath   string         `json:"-"`
+
+	// Forks is what runs beside it that lets it fork a child: a snapshot or a rewrite.
+	Forks *Link `json:"-"`
+
+	config    *configFile
+	given     *settings.Redis // the redis.conf that was given for it
+	labels    map[string]any  // of its pod
+	overrides []settings.Directive
+	folder    string // that it starts in, "" if nobody says so
+	mounts    []mount
+	rest      fate // of what is on no mount
+	// abrupt: what stops it does not let it save; unsureStop: it may not.
+	abrupt, unsureStop *Link
+	appended           []string
+	count              int // of containers or pods, 0: one
+}
+
+// fate is what becomes of a folder when its server goes down.
+type fate struct {
+	lost    []settings.Crash // after which it is empty
+	doubted []settings.Crash // after which it may be
+	why     string           // one clause
+}
+
+// mount is a folder that is apart from what lies around it.
+type mount struct {
+	at     settings.Place
+	target string
+	fate   fate
+	source string // the folder of the machine or of the engine that is seen there, "" for one of nobody else's
+}
+
+func gone(format string, args ...any) fate {
+	return fate{lost: settings.Crashes, why: fmt.Sprintf(format, args...)}
+}
+
+// disks are the folders of a machine that are on its disks (hier(7), file-hierarchy(7)). What lies elsewhere may
+// be memory. A mount below one of them is an assumption that each safe names.
+var disks = []string{"/var/lib", "/var/db", "/var/opt", "/var/local", "/var/redis", "/var/valkey", "/srv", "/opt", "/home", "/root", "/data",
+	"/usr/local", "/etc", "/storage", "/volume1", "/volumes"}
+
+// mountPoints are where a machine's other file systems are mounted: what is there survives a process, and may be memory.
+var mountPoints = []string{"/tmp", "/mnt", "/media"}
+
+// memory are the folders of a machine that are memory on every system of today.
+var memory = []string{"/dev/shm", "/run", "/var/run"}
+
+// onMachine is what becomes of a folder of the machine.
+func onMachine(dir string) fate {
+	dir = path.Clean(dir)
+	for _, folder := range memory {
+		if _, below := within(dir, folder); below {
+			return fate{lost: []settings.Crash{settings.PowerLoss}, why: fmt.Sprintf("the data are in %s, which is memory", dir)}
+		}
+	}
+	for _, folder := range disks {
+		if _, below := within(dir, folder); below {
+			return fate{}
+		}
+	}
+	if dir == "/" || !path.IsAbs(dir) && !strings.ContainsAny(dir, "$~%") {
+		return fate{}
+	}
+	for _, folder := range mountPoints {
+		if _, below := within(dir, folder); below {
+			return fate{doubted: []settings.Crash{settings.PowerLoss}, why: fmt.Sprintf("%s may be memory (findmnt -T %[1]s): give its mount unit too "+
+				"(systemctl cat), or a folder below /var/lib", dir)}
+		}
+	}
+	return fate{doubted: settings.Crashes,
+		why: fmt.Sprintf("not understood: the folder %s; it could be memory, or emptied at a start (findmnt -T %[1]s)", dir)}
+}
+
+// within gives what of a path comes below a folder, "" for the folder itself.
+func within(file, folder string) (rest string, below bool) {
+	file, folder = path.Clean(file), path.Clean(folder)
+	if file == folder {
+		return "", true
+	}
+	return strings.CutPrefix(file, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// mountOf is the mount that a folder is on: the nearest above it, nil for none.
+func (s *Server) mountOf(dir string) (found *mount) {
+	for i, m := range s.mounts {
+		if _, below := within(dir, m.target); below && (found == nil || len(path.Clean(m.target)) >= len(path.Clean(found.target))) {
+			found = &s.mounts[i]
+		}
+	}
+	return found
+}
+
+// dir is the folder that the server writes to, "" or relative where that is not known.
+func (s *Server) dir() string {
+	dir := s.Redis.Last("dir")
+	if !path.IsAbs(dir) && s.folder != "" {
+		return path.Join(s.folder, dir)
+	}
+	return dir
+}
+
+// persists reports whether the server writes anything that its data link is needed for.
+func (s *Server) persists() bool { return s.Redis.AppendOnly || len(s.Redis.Save) > 0 }
+
+// keeps establishes what becomes of the server's data in each crash.
+func (s *Server) keeps() {
+	s.Lost = map[settings.Crash]string{}
+	dir := s.dir()
+	switch {
+	case !s.persists():
+		s.establish(Data, s.Place, "nothing is written, so that nothing outlives a crash")
+	case (s.Kind == Running || s.Kind == ConfigOnly) && s.mountOf(dir) == nil:
+		s.onDisk(dir, onMachine(cmp.Or(dir, ".")), s.Place)
+	case !path.IsAbs(dir):
+		s.misses(Data, s.Place, "which folder the server writes to: its image says, and is not known", "be on no volume: set dir")
+	default:
+		f, at := s.rest, s.Place
+		if m := s.mountOf(dir); m != nil {
+			f, at = m.fate, m.at
+		} else if s.Kind == Systemd {
+			f = onMachine(dir)
+		}
+		s.onDisk(dir, f, at)
+		s.apart(dir, f)
+	}
+	s.stops()
+}
+
+// onDisk notes the fate of the server's folder.
+func (s *Server) onDisk(dir string, f fate, at settings.Place) {
+	for _, crash := range f.lost {
+		s.Lost[crash] = f.why
+	}
+	if len(f.doubted) > 0 {
+		s.lacks(Data, at, f.why, f.doubted...)
+	}
+	if len(f.lost) > 0 {
+		s.add(Data, Contradicted, at, f.lost, f.why)
+	}
+	if len(f.lost)+len(f.doubted) == 0 {
+		s.assume(Data, at, "%s is on a disk that does what fsync asks", cmp.Or(dir, "the folder that the server starts in"))
+	}
+}
+
+// apart breaks the data link where the append-only file's own folder is mounted apart from dir, with another fate.
+func (s *Server) apart(dir string, around fate) {
+	name := cmp.Or(s.Redis.Last("appenddirname"), "appendonlydir")
+	m := s.mountOf(path.Join(dir, name))
+	if !s.Redis.AppendOnly || m == nil {
+		return
+	}
+	if _, below := within(m.target, dir); below && path.Clean(m.target) != path.Clean(dir) &&
+		!(slices.Equal(m.fate.lost, around.lost) && slices.Equal(m.fate.doubted, around.doubted)) {
+		s.lacks(Data, m.at, fmt.Sprintf("%s is mounted apart from %s, and one does not keep what the other does: let both be on one volume",
+			m.target, dir))
+	}
+}
+
+// stops judges the way in which the server is stopped, which matters where a snapshot alone keeps its data.
+func (s *Server) stops() {
+	if s.Redis.AppendOnly || !s.persists() {
+		return
+	}
+	if s.abrupt != nil && s.Lost[settings.Shutdown] == "" {
+		s.Lost[settings.Shutdown] = s.abrupt.What
+	}
+	if s.unsureStop != nil {
+		s.lacks(Data, s.unsureStop.Place, s.unsureStop.What, settings.Shutdown)
+	}
+}
+
+// stopSignal judges the signal that stops a server. Redis shuts down at TERM and INT (setupSignalHandlers in server.c).
+func (s *Server) stopSignal(at settings.Place, key, signal string) {
+	switch strings.TrimPrefix(strings.ToUpper(signal), "SIG") {
+	case "", "TERM", "15", "INT", "2":
+	default:
+		s.abrupt = &Link{Place: at, What: fmt.Sprintf("%s %s ends the server without a last snapshot", key, signal)}
+	}
+}
+
+// enough is the stop timeout that Docker, and not less than what every supported system gives; a shorter one may
+// end a server while it saves its snapshot.
+const enough = 10 * time.Second
+
+// stopTimeout judges for how long a stop waits.
+func (s *Server) stopTimeout(at settings.Place, key string, d time.Duration) {
+	switch {
+	case d == 0:
+		s.abrupt = &Link{Place: at, What: key + " 0 ends the server before it has saved"}
+	case d < enough:
+		s.unsureStop = &Link{Place: at, What: fmt.Sprintf("%s %s may end the server before it has saved its snapshot", key, d)}
+	}
+}
+
+// returns fills in how soon the server is back: after a kill by its supervisor, and else at its next start.
+func (s *Server) returns(kill, sleep time.Duration, why map[settings.Crash]string) {
+	s.Returns = map[settings.Crash]Return{}
+	for _, crash := range settings.Crashes {
+		r := Return{After: sleep, Why: why[crash]}
+		if crash == settings.Kill {
+			r.After += kill
+		}
+		if sleep > 0 {
+			r.Why = fmt.Sprintf("its command sleeps for %s at every start", sleep)
+		}
+		s.Returns[crash] = r
+		s.establish(Restart, s.Place, "%s: %s", crash, r.Why)
+	}
+}
+
+// delayed takes a delay that was given in place of what the files say.
+func (s *Server) delayed(d time.Duration) {
+	s.Links = slices.DeleteFunc(s.Links, func(l Link) bool { return l.Name == Restart })
+	s.returns(0, 0, nil)
+	for crash := range s.Returns {
+		s.Returns[crash] = Return{After: d, Why: "--restart-delay"}
+	}
+	s.assume(Restart, settings.Place{File: "--restart-delay"}, "it stays away for %s after every crash, as was given", d)
+}

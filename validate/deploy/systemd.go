@@ -1,0 +1,293 @@
+package deploy
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lockproof/validate/settings"
+)
+
+// started are units that start nothing of their own: targets, mounts, slices, and the engines of containers.
+var started = regexp.MustCompile(`\.(?:target|mount|slice)$|^(?:docker|containerd|podman|network-manager|systemd-[a-z-]+)\.(?:service|socket)$`)
+
+// readSystemd reads a service with its drop-ins into a server.
+func readSystemd(u *unit) (*Server, error) {
+	s := &Server{Name: strings.TrimSuffix(filepath.Base(u.file), filepath.Ext(u.file)), Kind: Systemd, Place: settings.Place{File: u.file}}
+	if len(u.lines) == 0 {
+		s.lacks(Program, s.Place, "the unit is masked: systemd does not start it, and what starts a server is not known")
+	}
+	for _, a := range u.lines {
+		section, key, _ := strings.Cut(a.key, ".")
+		if !slices.Contains(unitKeys[section], key) && !strings.HasPrefix(key, "X-") && !strings.HasPrefix(section, "X-") &&
+			!(section == "Container" && slices.Contains(containerKeys, key)) && !condition.MatchString(key) {
+			s.misses(Settings, a.at, fmt.Sprintf("%s= of [%s]", key, section), "touch data, settings, start or stop")
+		}
+	}
+	for _, key := range []string{"Unit.Wants", "Unit.Requires", "Unit.Requisite", "Unit.BindsTo"} {
+		for _, a := range u.all(key) {
+			for _, other := range strings.Fields(a.value) {
+				if !started.MatchString(other) && key != "Unit.Requisite" {
+					s.misses(Alone, a.at, "the unit "+other+", which is started too", "touch data or settings: leave it out, or judge it")
+				}
+			}
+		}
+	}
+	s.environment(u)
+	s.folders(u)
+	sleep, err := s.before(u)
+	if err != nil {
+		return nil, err
+	}
+	inStart, err := s.start(u)
+	if err != nil {
+		return nil, err
+	}
+	s.hooks(u)
+	if err := s.stopping(u); err != nil {
+		return nil, err
+	}
+	if s.folder == "" {
+		s.folder = "/" // systemd.exec(5), WorkingDirectory
+	}
+	s.establish(Alone, s.Place, "each key of the unit is known")
+	s.establish(Single, s.Place, "systemd runs one process of a unit")
+	return s, s.restarts(u, sleep, inStart)
+}
+
+// condition are keys that can keep a unit from being started, and no more.
+var condition = regexp.MustCompile(`^(?:Condition|Assert)[A-Za-z]+$`)
+
+// commandPrefixes may stand before a command in a unit (systemd.service(5)).
+const commandPrefixes = "-@:+!|"
+
+// commands splits a line into its commands, which a lone semicolon parts, each without its prefixes; nil for one that
+// is not understood.
+func (u *unit) commands(a assignment) (all [][]string) {
+	words, err := settings.SplitWords(a.value)
+	if err != nil {
+		return [][]string{nil}
+	}
+	for len(words) > 0 {
+		one := words
+		if end := slices.Index(words, ";"); end >= 0 {
+			one, words = words[:end], words[end+1:]
+		} else {
+			words = nil
+		}
+		if len(one) == 0 {
+			continue
+		}
+		first := strings.TrimLeft(one[0], commandPrefixes)
+		if strings.ContainsAny(one[0][:len(one[0])-len(first)], "@|") { // argv[0] stands apart, or a shell reads it
+			all = append(all, nil)
+			continue
+		}
+		one, _ = u.expanded(append([]string{first}, one[1:]...))
+		all = append(all, one)
+	}
+	return all
+}
+
+// before is for how long the unit's ExecStartPre lines sleep at each start.
+func (s *Server) before(u *unit) (sum time.Duration, err error) {
+	for _, key := range []string{"ExecCondition", "ExecStartPre"} {
+		for _, a := range u.all("Service." + key) {
+			for _, words := range u.commands(a) {
+				if u.ofContainer(words) {
+					continue
+				}
+				if len(words) > 0 && filepath.Base(words[0]) == "sleep" {
+					if _, ok := sleepTime(words[1:]); !ok {
+						return 0, &settings.Problem{Place: a.at, What: fmt.Sprintf("sleep %s is not a time", strings.Join(words[1:], " ")),
+							Right: "write it as in /bin/sleep 35"}
+					}
+				}
+				if e := s.beside(a.at, key, words, Settings); e.sleep > 0 {
+					sum += e.sleep
+					if u.blocked(words[0]) && !strings.HasPrefix(a.value, "+") {
+						s.lacks(Restart, a.at, fmt.Sprintf("NoExecPaths keeps %s from running, so that the server would not start: add ExecPaths=%[1]s", words[0]))
+					}
+				}
+			}
+		}
+	}
+	return sum, nil
+}
+
+// blocked reports whether NoExecPaths keep the unit from running a program: of the paths that it lies below, the
+// longest counts, and ExecPaths wins a draw (systemd.exec(5)). /bin and /sbin lead to /usr.
+func (u *unit) blocked(program string) bool {
+	merged := func(p string) string {
+		p = path.Clean(strings.TrimLeft(p, "-+"))
+		if first, _, _ := strings.Cut(strings.TrimPrefix(p, "/"), "/"); first == "bin" || first == "sbin" {
+			return "/usr" + p
+		}
+		return p
+	}
+	longest := func(key string) (n int) {
+		for _, p := range u.words(key) {
+			if _, below := within(merged(program), merged(p)); below {
+				n = max(n, len(merged(p)))
+			}
+		}
+		return n
+	}
+	return longest("Service.NoExecPaths") > longest("Service.ExecPaths")
+}
+
+// start reads ExecStart, or the container of a quadlet.
+func (s *Server) start(u *unit) (sleep time.Duration, err error) {
+	if image := u.last("Container.Image", ""); image.value != "" {
+		return 0, s.quadlet(u, image)
+	}
+	a := u.last("Service.ExecStart", "")
+	commands := u.commands(a)
+	switch {
+	case a.value == "":
+		s.CommandPlace = s.Place
+		s.lacks(Program, s.Place, "no ExecStart here says which server is started: give the unit too")
+		return 0, nil
+	case len(u.all("Service.ExecStart")) > 1 || len(commands) > 1:
+		s.misses(Program, a.at, "several commands of ExecStart=", "start anything")
+	case len(commands) == 0 || len(commands[0]) == 0:
+		s.misses(Program, a.at, "this ExecStart=", "start anything")
+		return 0, nil
+	}
+	words := commands[0]
+	if engine := filepath.Base(words[0]); engine == "docker" || engine == "podman" {
+		return 0, s.engineRun(u, a, words)
+	}
+	raw, _ := settings.SplitWords(strings.TrimLeft(a.value, commandPrefixes))
+	if _, known := u.expanded(raw); !known {
+		s.misses(Settings, a.at, "a specifier in its command", "be any value")
+	}
+	c := readCommand(a.at, words)
+	if c.server == "" && c.wrong == "" {
+		c.wrong = "the command " + filepath.Base(words[0])
+	}
+	s.run(a.at, c)
+	if s.config != nil && path.IsAbs(s.config.path) && u.inUse {
+		s.config.file = u.root + s.config.path
+	}
+	return c.sleep, nil
+}
+
+// hooks judges what runs beside the server at a start and at a stop.
+func (s *Server) hooks(u *unit) {
+	for _, key := range []string{"ExecStartPost", "ExecStop", "ExecStopPost", "ExecReload"} {
+		for _, a := range u.all("Service." + key) {
+			for _, words := range u.commands(a) {
+				if u.ofContainer(words) {
+					continue
+				}
+				if e := s.beside(a.at, key, words, Settings); e.known && e.abrupt && key == "ExecStop" {
+					s.abrupt, s.unsureStop = &Link{Place: a.at, What: "ExecStop ends the server without a last snapshot"}, nil
+				}
+			}
+		}
+	}
+}
+
+// stopping judges how the unit is stopped.
+func (s *Server) stopping(u *unit) error {
+	for _, key := range []string{"KillSignal", "RestartKillSignal"} {
+		if a := u.last("Service."+key, ""); a.value != "" {
+			s.stopSignal(a.at, key, a.value)
+		}
+	}
+	if a := u.last("Service.TimeoutStopSec", ""); a.value != "" {
+		d, err := u.span("Service.TimeoutStopSec", "90s")
+		if err != nil {
+			return err
+		}
+		if d > 0 { // 0 is none (systemd.service(5))
+			s.stopTimeout(a.at, "TimeoutStopSec", d)
+		}
+	}
+	if a := u.last("Service.KillMode", "control-group"); !slices.Contains([]string{"control-group", "mixed", "process"}, a.value) {
+		s.misses(Single, a.at, "KillMode="+a.value, "leave the old server running beside the new one")
+	}
+	for _, a := range u.all("Service.SystemCallErrorNumber") {
+		if a.value != "EPERM" && a.value != "kill" && a.value != "EACCES" {
+			s.misses(Data, a.at, "SystemCallErrorNumber="+a.value, "let an fsync seem to succeed")
+		}
+	}
+	return nil
+}
+
+// deadly are signals by which a process is killed, as RestartPreventExitStatus names them.
+var deadly = regexp.MustCompile(`^(?:SIG)?(?:KILL|SEGV|ABRT|BUS)$`)
+
+// restarts establishes how soon systemd starts the server again.
+func (s *Server) restarts(u *unit, before, inStart time.Duration) error {
+	pause, err := u.span("Service.RestartSec", "100ms")
+	if err != nil {
+		return err
+	}
+	sleep := before + inStart
+	restart := u.last("Service.Restart", "no")
+	kinds := []string{"no", "on-success", "on-failure", "on-abnormal", "on-abort", "on-watchdog", "always"}
+	if !slices.Contains(kinds, restart.value) {
+		return &settings.Problem{Place: restart.at, What: fmt.Sprintf("Restart=%s: there is no such value", restart.value),
+			Right: "there are " + strings.Join(kinds, ", ")}
+	}
+	kill, why := time.Duration(0), "nothing restarts it: whoever starts it may do so at once"
+	prevented := slices.ContainsFunc(append(u.words("Service.RestartPreventExitStatus"), u.words("Service.SuccessExitStatus")...),
+		func(w string) bool { return deadly.MatchString(w) || w == "9" || w == "137" })
+	switch {
+	case pause == forever:
+		why = "RestartSec=infinity never restarts it, and whoever starts it may do so at once"
+	case prevented:
+		why = "an exit status keeps systemd from restarting it, and whoever starts it may do so at once"
+	case slices.Contains([]string{"on-failure", "on-abnormal", "on-abort", "always"}, restart.value):
+		kill, why = pause, fmt.Sprintf("Restart=%s, RestartSec=%s", restart.value, u.last("Service.RestartSec", "100ms").value)
+	}
+	s.returns(kill, sleep, map[settings.Crash]string{settings.Kill: why, settings.Shutdown: "systemctl restart does not wait for RestartSec",
+		settings.PowerLoss: "RestartSec does not hold back a unit at boot"})
+	for crash, r := range s.Returns {
+		if sleep > 0 {
+			r.Why = fmt.Sprintf("the unit sleeps for %s at every start", sleep)
+			if crash == settings.Kill && kill > 0 {
+				r.Why += ", after RestartSec"
+			}
+			s.Returns[crash] = r
+		}
+	}
+	timeout, err := u.span("Service.TimeoutStartSec", "90s")
+	if err != nil {
+		return err
+	}
+	kind := u.last("Service.Type", "simple")
+	starting := before
+	switch kind.value {
+	case "notify", "notify-reload", "forking":
+		starting = sleep
+	case "simple", "exec", "idle":
+	default:
+		s.misses(Restart, kind.at, "Type="+kind.value, "start and stop the server in another way")
+	}
+	if at := u.last("Service.TimeoutStartSec", "").at; timeout > 0 && sleep > 0 && starting >= timeout {
+		s.lacks(Restart, cmpPlace(at, s.CommandPlace), fmt.Sprintf("the unit sleeps for %s, and TimeoutStartSec (%s) ends the start before that: raise it",
+			starting, timeout))
+	}
+	if burst := u.last("Unit.StartLimitBurst", "5"); burst.value != "" {
+		if n, err := strconv.Atoi(burst.value); err != nil || n < 0 {
+			return &settings.Problem{Place: burst.at, What: "StartLimitBurst is not a number", Right: "give a whole number, 0 for no limit"}
+		}
+	}
+	return nil
+}
+
+func cmpPlace(a, b settings.Place) settings.Place {
+	if cmp.Or(a.File, "") == "" {
+		return b
+	}
+	return a
+}

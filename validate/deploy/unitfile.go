@@ -1,0 +1,231 @@
+package deploy
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lockproof/validate/settings"
+)
+
+// assignment is one line of a unit.
+type assignment struct {
+	at         settings.Place
+	key, value string // key with its section: "Service.RestartSec"
+}
+
+// unit is what a systemd unit and its drop-ins set, in order.
+type unit struct {
+	file  string
+	root  string // of the machine that it is on
+	inUse bool   // it lies where systemd looks
+	lines []assignment
+	// values are those of Environment=, and unreadable says that an EnvironmentFile may outrank them.
+	values     map[string]string
+	unreadable bool
+}
+
+// last is the value that counts of a key that takes one.
+func (u *unit) last(key, otherwise string) assignment {
+	for _, a := range slices.Backward(u.lines) {
+		if a.key == key {
+			return a
+		}
+	}
+	return assignment{key: key, value: otherwise}
+}
+
+// all are the values of a key that takes several.
+func (u *unit) all(key string) (found []assignment) {
+	for _, a := range u.lines {
+		if a.key == key {
+			found = append(found, a)
+		}
+	}
+	return found
+}
+
+// words are those of all lines of a key, with specifiers written out.
+func (u *unit) words(key string) (found []string) {
+	for _, a := range u.all(key) {
+		for _, w := range strings.Fields(a.value) {
+			w, _ = u.specified(w)
+			found = append(found, strings.Trim(w, `"'`))
+		}
+	}
+	return found
+}
+
+// yes reports whether a key is one of systemd's words for yes.
+func (u *unit) yes(key string) bool {
+	return slices.Contains([]string{"yes", "true", "on", "1", "y", "t", "disconnected"}, strings.ToLower(u.last(key, "no").value))
+}
+
+// readUnit reads a unit or a drop-in (systemd.syntax(7)).
+func (u *unit) read(file, text string) error {
+	section := ""
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		at := settings.Place{File: file, Line: i + 1}
+		parts := []string{strings.TrimSpace(lines[i])}
+		for last := parts[0]; strings.HasSuffix(last, `\`) && i+1 < len(lines); {
+			if i++; isComment(lines[i]) { // which goes on behind it
+				continue
+			}
+			parts[len(parts)-1] = strings.TrimSuffix(last, `\`)
+			last = strings.TrimSpace(lines[i])
+			parts = append(parts, last)
+		}
+		line := strings.Join(parts, " ")
+		if line == "" || isComment(line) {
+			continue
+		}
+		if line[0] == '[' && line[len(line)-1] == ']' {
+			section = line[1 : len(line)-1]
+			continue
+		}
+		key, value, found := strings.Cut(line, "=")
+		if !found || section == "" {
+			return &settings.Problem{Place: at, What: "this is not a line of a unit", Right: "write [Service], and below it Key=value"}
+		}
+		key = section + "." + strings.TrimSpace(key)
+		if value = strings.TrimSpace(value); value == "" { // takes back those before it
+			u.lines = slices.DeleteFunc(u.lines, func(a assignment) bool { return a.key == key })
+			continue
+		}
+		u.lines = append(u.lines, assignment{at, key, value})
+		if key == "Service.TimeoutSec" { // sets both timeouts (systemd.service(5))
+			u.lines = append(u.lines, assignment{at, "Service.TimeoutStartSec", value}, assignment{at, "Service.TimeoutStopSec", value})
+		}
+	}
+	return nil
+}
+
+func isComment(line string) bool {
+	line = strings.TrimSpace(line)
+	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";")
+}
+
+// span reads a time span of a key.
+func (u *unit) span(key, otherwise string) (time.Duration, error) {
+	a := u.last(key, otherwise)
+	d, err := parseTimeSpan(a.value)
+	if err != nil {
+		return 0, &settings.Problem{Place: a.at, What: fmt.Sprintf("%s=%s: this is not a time span", key[strings.Index(key, ".")+1:],
+			a.value), Right: "write it as in 35, 35s or 1min 30s"}
+	}
+	return d, nil
+}
+
+var (
+	spanPart = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Zµ]*)`)
+	// spanUnits are systemd.time(7)'s.
+	spanUnits = map[string]time.Duration{
+		"": time.Second, "us": time.Microsecond, "µs": time.Microsecond, "usec": time.Microsecond,
+		"ms": time.Millisecond, "msec": time.Millisecond,
+		"s": time.Second, "sec": time.Second, "second": time.Second, "seconds": time.Second, "m": time.Minute, "min": time.Minute,
+		"minute": time.Minute, "minutes": time.Minute, "h": time.Hour, "hr": time.Hour, "hour": time.Hour, "hours": time.Hour,
+		"d": 24 * time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour,
+	}
+)
+
+// forever is what infinity means to a service that is to start.
+const forever = 1000 * time.Hour
+
+// parseTimeSpan reads a time span as systemd writes it: "35", "1min 30s".
+func parseTimeSpan(text string) (sum time.Duration, err error) {
+	if text == "infinity" {
+		return forever, nil
+	}
+	for rest := text; strings.TrimSpace(rest) != ""; {
+		m := spanPart.FindStringSubmatch(rest)
+		if m == nil {
+			return 0, fmt.Errorf("%q is not a time span", text)
+		}
+		n, err := strconv.ParseFloat(m[1], 64)
+		unit, known := spanUnits[m[2]]
+		if err != nil || !known || n*float64(unit) > float64(forever) {
+			return 0, fmt.Errorf("%q is not a time span", text)
+		}
+		sum += time.Duration(n * float64(unit))
+		rest = rest[len(m[0]):]
+	}
+	if text == "" || sum > forever {
+		return 0, fmt.Errorf("%q is not a time span", text)
+	}
+	return sum, nil
+}
+
+var specifier = regexp.MustCompile(`%.`)
+
+// specified writes specifiers out (systemd.unit(5), Specifiers), for a unit of the system's manager. What depends on the
+// machine stays, and is not known.
+func (u *unit) specified(word string) (written string, known bool) {
+	name := strings.TrimSuffix(filepath.Base(u.file), filepath.Ext(u.file))
+	prefix, instance, template := strings.Cut(name, "@")
+	known = true
+	written = specifier.ReplaceAllStringFunc(word, func(s string) string {
+		switch s[1] {
+		case '%':
+			return "%"
+		case 'p', 'P':
+			return prefix
+		case 'n':
+			return filepath.Base(u.file)
+		case 'N':
+			return name
+		case 't':
+			return "/run"
+		case 'S':
+			return "/var/lib"
+		case 'C':
+			return "/var/cache"
+		case 'L':
+			return "/var/log"
+		case 'E':
+			return "/etc"
+		case 'T':
+			return "/tmp"
+		case 'V':
+			return "/var/tmp"
+		case 'i', 'I':
+			if template && instance != "" {
+				return instance
+			}
+			known = known && template
+			return s
+		}
+		known = false
+		return s
+	})
+	return written, known
+}
+
+// unitVariable is a variable in a unit's command (systemd.service(5), Command Lines).
+var unitVariable = regexp.MustCompile(`\$\$|\$\{?([A-Za-z_]\w*)\}?`)
+
+// expanded is a command with its specifiers and variables written out: $NAME as a word of its own is several words.
+func (u *unit) expanded(words []string) (all []string, known bool) {
+	known = true
+	for _, word := range words {
+		word, ok := u.specified(word)
+		known = known && ok
+		if name, alone := strings.CutPrefix(word, "$"); alone && !strings.ContainsAny(name, "${") {
+			if value, set := u.values[name]; set && !u.unreadable {
+				all = append(all, strings.Fields(value)...)
+				continue
+			}
+		}
+		all = append(all, unitVariable.ReplaceAllStringFunc(word, func(found string) string {
+			if value, set := u.values[strings.Trim(found, "${}")]; set && !u.unreadable {
+				return value
+			}
+			return found
+		}))
+	}
+	return all, known
+}

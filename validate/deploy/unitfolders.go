@@ -1,0 +1,111 @@
+package deploy
+
+import (
+	"path"
+	"strings"
+
+	"lockproof/validate/settings"
+)
+
+// environment takes the unit's variables.
+func (s *Server) environment(u *unit) {
+	u.values = map[string]string{}
+	for key, folder := range unitFolders { // systemd.exec(5), Environment Variables Set on Spawned Processes
+		var all []string
+		for _, name := range u.words("Service." + key + "Directory") {
+			name, _, _ = strings.Cut(name, ":")
+			all = append(all, path.Join(folder, name))
+		}
+		if len(all) > 0 {
+			u.values[strings.ToUpper(key)+"_DIRECTORY"] = strings.Join(all, ":")
+		}
+	}
+	command := u.last("Service.ExecStart", "").value
+	set := func(at settings.Place, name, value string) {
+		u.values[name] = value
+		if used := strings.Contains(command, "$"+name) || strings.Contains(command, "${"+name); !inert(name) && !(used && plainName(name)) {
+			s.misses(Program, at, "the variable "+name, "change what the program does")
+		}
+	}
+	for _, a := range u.all("Service.Environment") {
+		pairs, err := settings.SplitWords(a.value)
+		if err != nil {
+			s.misses(Program, a.at, "this Environment=", "change the program")
+		}
+		for _, pair := range pairs {
+			name, value, _ := strings.Cut(pair, "=")
+			if written, known := u.specified(value); known {
+				value = written
+			} else {
+				value = "$" + name
+			}
+			set(a.at, name, value)
+		}
+	}
+	for _, a := range u.all("Service.EnvironmentFile") { // which outranks Environment=
+		file, known := u.specified(strings.TrimPrefix(a.value, "-"))
+		values, err := readEnvironment(u.root + file)
+		if err != nil || !known || !u.inUse {
+			u.unreadable = true
+			s.misses(Settings, a.at, "the variables of a file that was not read", "change the program or its options")
+			continue
+		}
+		for _, name := range sortedKeys(values) {
+			set(settings.Place{File: u.root + file}, name, values[name])
+		}
+	}
+}
+
+// unitFolders are where the folders that systemd makes for a unit lie.
+var unitFolders = map[string]string{"State": "/var/lib", "Runtime": "/run", "Cache": "/var/cache", "Logs": "/var/log", "Configuration": "/etc"}
+
+// folders establishes what becomes of a service's folders when it stops (systemd.exec(5)).
+func (s *Server) folders(u *unit) {
+	see := func(a assignment, target string, f fate, source string) {
+		s.mounts = append(s.mounts, mount{a.at, target, f, source})
+	}
+	if a := u.last("Service.WorkingDirectory", ""); a.value != "" {
+		folder, known := u.specified(strings.TrimPrefix(a.value, "-"))
+		if s.folder = folder; !known || !path.IsAbs(folder) {
+			s.misses(Data, a.at, "the folder "+a.value, "be anywhere")
+		}
+	}
+	if a := u.last("Service.PrivateTmp", ""); u.yes("Service.PrivateTmp") || u.yes("Service.DynamicUser") {
+		for _, folder := range []string{"/tmp", "/var/tmp"} {
+			see(a, folder, gone("the data are in %s, which PrivateTmp empties at each stop", folder), "")
+		}
+	}
+	switch a := u.last("Service.ProtectHome", "no"); strings.ToLower(a.value) {
+	case "tmpfs":
+		for _, folder := range []string{"/home", "/root", "/run/user"} {
+			see(a, folder, gone("the data are in %s, which ProtectHome=tmpfs makes memory", folder), "")
+		}
+	case "no", "false", "off", "0", "read-only":
+	default: // nothing is there to be read
+		for _, folder := range []string{"/home", "/root", "/run/user"} {
+			see(a, folder, fate{doubted: settings.Crashes, why: "ProtectHome hides " + folder}, "")
+		}
+	}
+	for _, folder := range u.words("Service.TemporaryFileSystem") {
+		folder, _, _ = strings.Cut(folder, ":")
+		see(u.last("Service.TemporaryFileSystem", ""), folder, gone("the data are in %s, a TemporaryFileSystem", folder), "")
+	}
+	for _, bound := range u.words("Service.BindPaths") {
+		parts := strings.Split(strings.TrimPrefix(bound, "-"), ":")
+		see(u.last("Service.BindPaths", ""), parts[min(1, len(parts)-1)], onMachine(parts[0]), parts[0])
+	}
+	for _, folder := range u.words("Service.RuntimeDirectory") {
+		folder, _, _ = strings.Cut(folder, ":")
+		in := onMachine("/run/" + folder)
+		switch u.last("Service.RuntimeDirectoryPreserve", "no").value {
+		case "yes", "true", "on", "1":
+		case "restart":
+			in.doubted = []settings.Crash{settings.Shutdown}
+		default:
+			in = gone("the data are in /run/%s, a RuntimeDirectory, which is removed at each stop", folder)
+		}
+		a := u.last("Service.RuntimeDirectory", "")
+		see(a, "/run/"+folder, in, "")
+		see(a, "/var/run/"+folder, in, "")
+	}
+}

@@ -1,0 +1,209 @@
+package validate
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/internal/needs"
+	"lockproof/validate/deploy"
+	"lockproof/validate/settings"
+)
+
+// realServer is a redis-server of this machine with a redis.conf of its own.
+type realServer struct {
+	t         *testing.T
+	conf, dir string
+	address   string
+	client    *redis.Client
+	process   *exec.Cmd
+}
+
+func startReal(t *testing.T, lines string) *realServer {
+	t.Helper()
+	program, err := exec.LookPath("redis-server")
+	needs.Check(t, needs.Redis, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	port := listener.Addr().(*net.TCPAddr).Port
+	require.NoError(t, listener.Close())
+	s := &realServer{t: t, dir: t.TempDir(), address: fmt.Sprintf("127.0.0.1:%d", port)}
+	s.conf = filepath.Join(s.dir, "redis.conf")
+	require.NoError(t, os.WriteFile(s.conf, []byte(fmt.Sprintf("bind 127.0.0.1\nport %d\ndir %s\n%s\n", port, s.dir, lines)), 0o600))
+	s.client = redis.NewClient(&redis.Options{Addr: s.address, MaxRetries: -1})
+	s.start(program)
+	t.Cleanup(func() {
+		s.client.Close()
+		s.kill()
+	})
+	return s
+}
+
+func (s *realServer) start(program string) {
+	s.process = exec.Command(program, s.conf)
+	require.NoError(s.t, s.process.Start())
+	require.Eventually(s.t, func() bool { return s.client.Ping(context.Background()).Err() == nil }, 20*time.Second, 20*time.Millisecond)
+}
+
+func (s *realServer) kill() {
+	_ = s.process.Process.Kill()
+	_ = s.process.Wait()
+}
+
+// restart stops the server in the way that a service manager does, and starts it from its file.
+func (s *realServer) restart() {
+	require.NoError(s.t, s.process.Process.Signal(os.Interrupt))
+	_ = s.process.Wait()
+	s.start(s.process.Path)
+}
+
+// keys are how many the server has.
+func (s *realServer) keys() int64 { return s.client.DBSize(context.Background()).Val() }
+
+// do carries out a step as it is written.
+func (s *realServer) do(step Step) {
+	s.t.Helper()
+	switch {
+	case step.Redis != nil:
+		args := make([]any, len(step.Redis))
+		for i, word := range step.Redis {
+			args[i] = word
+		}
+		require.NoError(s.t, s.client.Do(context.Background(), args...).Err(), "%v", step.Redis)
+	case step.Until != nil:
+		require.Eventually(s.t, func() bool {
+			info := s.client.Info(context.Background(), "persistence").Val()
+			for _, want := range step.Until {
+				if !strings.Contains(info, want+"\r\n") {
+					return false
+				}
+			}
+			return true
+		}, 30*time.Second, 20*time.Millisecond)
+	case step.Line != "":
+		require.Equal(s.t, s.conf, step.Place.File)
+		data, err := os.ReadFile(s.conf)
+		require.NoError(s.t, err)
+		lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+		name, _, _ := cut(step.Line)
+		replaced := false
+		for i, line := range lines {
+			if strings.HasPrefix(line, name+" ") {
+				lines[i], replaced = step.Line, true
+			}
+		}
+		if !replaced {
+			lines = append(lines, step.Line)
+		}
+		require.NoError(s.t, os.WriteFile(s.conf, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	}
+}
+
+// judgedReal reads the file of a real server and judges it.
+func judgedReal(t *testing.T, s *realServer, crashes ...settings.Crash) *Answer {
+	t.Helper()
+	a := runner(t, "", 0, crashes...)
+	d, err := deploy.Read([]string{s.conf}, deploy.Options{})
+	require.NoError(t, err)
+	a.Server = d.Server
+	answer := judged(t, a)
+	require.NoError(t, a.Advise(t.Context(), answer))
+	return answer
+}
+
+// Each runbook that changes a server is carried out on a real one that has keys. None is lost: not at a step, not at a
+// restart after it, and not on the way back.
+func TestRunbooksLoseNoKey(t *testing.T) {
+	for _, tt := range []struct{ lines, runbook string }{
+		{"save 3600 1", "an append-only file, appendfsync always"},
+		{"save 3600 1\nappendonly no", "an append-only file, appendfsync always"},
+		{"save 3600 1\nappendonly no\nappendfsync no", "an append-only file, appendfsync always"},
+		{"appendonly yes", "sync each lock"},
+		{"appendonly yes\nappendfsync always\nmaxmemory 100mb\nmaxmemory-policy allkeys-lru", "set maxmemory-policy noeviction"},
+		{"appendonly yes\nappendfsync always\nno-appendfsync-on-rewrite yes", "set no-appendfsync-on-rewrite no"},
+	} {
+		t.Run(tt.lines, func(t *testing.T) {
+			s := startReal(t, tt.lines)
+			for i := range 500 {
+				require.NoError(t, s.client.Set(t.Context(), fmt.Sprintf("key-%d", i), "value", 0).Err())
+			}
+			var book *Runbook
+			answer := judgedReal(t, s)
+			for i, r := range answer.Runbooks {
+				if r.Name == tt.runbook {
+					book = &answer.Runbooks[i]
+				}
+			}
+			require.NotNil(t, book, "%+v", answer.Runbooks)
+			for _, step := range book.Steps {
+				s.do(step)
+				require.EqualValues(t, 500, s.keys(), "%+v", step)
+			}
+			s.restart()
+			require.EqualValues(t, 500, s.keys(), "after a restart")
+			s.kill()
+			s.start(s.process.Path)
+			require.EqualValues(t, 500, s.keys(), "after a kill")
+			for _, step := range book.Back {
+				s.do(step)
+				require.EqualValues(t, 500, s.keys(), "back: %+v", step)
+			}
+			s.restart()
+			require.EqualValues(t, 500, s.keys(), "after the way back and a restart")
+		})
+	}
+}
+
+// What the runbook is for: a server with snapshots that is restarted with appendonly yes starts empty.
+func TestARestartWithAppendonlyAloneLosesAllKeys(t *testing.T) {
+	s := startReal(t, "save 3600 1")
+	require.NoError(t, s.client.Set(t.Context(), "key", "value", 0).Err())
+	s.do(Step{Line: "appendonly yes", Place: settings.Place{File: s.conf}})
+	s.restart()
+	require.Zero(t, s.keys())
+}
+
+// A running server says what it runs with; where its file says something else, that is a finding.
+func TestARunningServerIsAsked(t *testing.T) {
+	s := startReal(t, "save \"\"\nappendonly yes\nappendfsync always")
+	reports, err := Ask(t.Context(), s.address, "", "")
+	require.NoError(t, err)
+	d, err := deploy.Read(nil, deploy.Options{Running: reports})
+	require.NoError(t, err)
+	a := runner(t, "", 0)
+	a.Server = d.Server
+	answer := judged(t, a)
+	// The folder of a test is in /tmp, which is memory on many systems.
+	require.Equal(t, []Verdict{Safe, Safe, Inconclusive}, verdicts(answer), "%+v", answer.Rows)
+	require.True(t, d.Server.Redis.AppendOnly)
+	require.Empty(t, d.Server.Redis.Unknown)
+
+	require.NoError(t, s.client.ConfigSet(t.Context(), "appendfsync", "everysec").Err())
+	reports, err = Ask(t.Context(), s.address, "", "")
+	require.NoError(t, err)
+	d, err = deploy.Read([]string{s.conf}, deploy.Options{Running: reports})
+	require.NoError(t, err)
+	broken := d.Server.Broken(settings.PowerLoss, false)
+	require.NotEmpty(t, broken)
+	require.Contains(t, fmt.Sprint(broken), s.conf+":6: the file says appendfsync always, and the running server ("+s.address+") has appendfsync everysec")
+	require.Contains(t, fmt.Sprint(broken), "a restart brings the file's back")
+}
+
+// A node of a cluster says so itself, with how many masters there are.
+func TestARunningNodeOfAClusterIsInDoubt(t *testing.T) {
+	s := startReal(t, "cluster-enabled yes\nappendonly yes\nappendfsync always")
+	reports, err := Ask(t.Context(), s.address, "", "")
+	require.NoError(t, err)
+	d, err := deploy.Read(nil, deploy.Options{Running: reports})
+	require.NoError(t, err)
+	require.Contains(t, fmt.Sprint(d.Server.Broken(settings.Kill, false)), "a node of a Redis Cluster (1 masters, cluster_state fail)")
+}
