@@ -9,17 +9,22 @@ MUTATE      ?= ./redlock ./checker ./checker/traffic ./nemesis ./validate/settin
 FUZZTIME    ?= 20s
 COUNT       ?= 6
 EXPLORE     ?= 10m
+PART        ?= 1/1
 
 TESTFLAGS   ?= -timeout 20m
+
+# The modules of this repository that are built, checked and tested with it. The
+# league's tests are those of make league.
+MODULES     := tools bench .
 
 # The systems that it is built for.
 PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help build run setup test race fuzz mutate bench gobench league lint cross dist site image fmt clean
+.PHONY: help build run setup test test-all race fuzz mutate bench gobench league lint cross dist site image fmt clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo '  make run ON=local            on real redis-server processes'
 	@echo '  make run ARGS="late-release" one scenario; see bin/lockproof run --help'
@@ -36,11 +41,20 @@ run: build ## run the catalogue in virtual time, or ON=local or ON=docker
 setup: ## install all that tests use and Debian has
 	@.ci/setup
 
-test: ## run all tests, and say what was skipped; ARGS=--cost says what each package costs
-	@$(GO) run ./internal/runtests -flags '$(TESTFLAGS)' $(ARGS) ./...
+test: ## run the quick tests, and say what was skipped; ARGS=--cost says what each package costs
+	@$(GO) build -o bin/runtests ./internal/runtests
+	@status=0; for module in $(MODULES); do \
+		(cd $$module && $(CURDIR)/bin/runtests -flags '-short $(TESTFLAGS)' $(ARGS) ./...) || status=1; \
+	done; exit $$status
+
+test-all: ## run all tests, the long ones too; PART=2/3 runs the second of three parts
+	@$(GO) build -o bin/runtests ./internal/runtests
+	@status=0; for module in $(MODULES); do \
+		(cd $$module && $(CURDIR)/bin/runtests -part $(PART) -flags '$(TESTFLAGS)' $(ARGS) ./...) || status=1; \
+	done; exit $$status
 
 race: ## run the tests under the race detector, one package at a time
-	$(GO) test -race -p 1 $(TESTFLAGS) ./...
+	@for module in $(MODULES); do $(GO) -C $$module test -race -p 1 $(TESTFLAGS) ./... || exit 1; done
 
 fuzz: ## fuzz each parser for FUZZTIME
 	@for package in $$($(GO) list ./...); do \
@@ -50,14 +64,15 @@ fuzz: ## fuzz each parser for FUZZTIME
 	done
 
 mutate: ## change MUTATE's code an operator at a time, and say what no test notices; takes an hour
-	@$(GO) run ./internal/mutate $(ARGS) $(MUTATE)
+	@$(GO) -C tools build -o ../bin/mutate ./mutate
+	@bin/mutate $(ARGS) $(MUTATE)
 
-bench: ## measure side by side, print one table, write it to out/bench
-	@CGO_ENABLED=0 $(GO) build -o bin/bench ./bench
+bench: ## measure side by side, print one table, write it to bench/out
+	@CGO_ENABLED=0 $(GO) -C bench build -o ../bin/bench .
 	@bin/bench $(ARGS)
 
 gobench: ## run the benchmarks in Go's format, for benchstat
-	$(GO) test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
+	@for module in bench .; do $(GO) -C $$module test -run '^$$' -bench . -benchmem -count $(COUNT) ./... || exit 1; done
 
 league: build ## put other people's locks to the test, explore each for EXPLORE, write docs/locks.md
 	@mkdir -p out/league
@@ -71,24 +86,30 @@ league: build ## put other people's locks to the test, explore each for EXPLORE,
 	@echo 'schedules that nobody scripted, two locks at a time'
 	-@LOCKPROOF_RESULTS=$(CURDIR)/out/league/explored nice -n 19 $(GO) -C league test -count=1 -timeout 0 -cpu 1 -parallel 2 \
 		-run TestExplored . -explore $(EXPLORE) >>out/league/explored.log 2>&1
+	@echo 'defects that were mended: the old releases and the new'
+	@$(GO) -C league/record test -count=1 ./...
 	@$(GO) -C league run ./page -results $(CURDIR)/out/league -root ..
 
 lint: ## check format, vet, staticcheck and the example workflows
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'not gofmt-ed: run make fmt'; exit 1; }
-	$(GO) vet ./...
-	$(GO) run $(STATICCHECK) ./...
-	$(GO) run $(ACTIONLINT) docs/ci/github.yml docs/ci/own-lock.yml
+	@for module in $(MODULES) league league/record; do \
+		echo "vet and staticcheck: $$module"; \
+		(cd $$module && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./...) || exit 1; \
+	done
+	$(GO) run $(ACTIONLINT) .github/workflows/ci.yml docs/ci/github.yml docs/ci/own-lock.yml
 	$(GO) -C examples/kubernetes test ./...
 
 cross: ## build and vet for every system
 	@for platform in $(PLATFORMS); do \
 		echo "$$platform"; \
 		export CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
-		$(GO) build -o /dev/null ./cmd/lockproof && $(GO) vet ./... || exit 1; \
+		$(GO) build -o /dev/null ./cmd/lockproof || exit 1; \
+		for module in $(MODULES); do $(GO) -C $$module vet ./... || exit 1; done; \
 	done
 
 dist: ## make archives for every system, with checksums, in dist/
-	@$(GO) run ./internal/dist -version $$(git describe --always --dirty) $(PLATFORMS)
+	@$(GO) -C tools build -o ../bin/dist ./dist
+	@bin/dist -version $$(git describe --always --dirty) $(PLATFORMS)
 
 site: ## make the lab, the guide and the stories as a folder of pages, out/site, for any web server or none
 	@$(GO) run ./site/static
