@@ -90,10 +90,7 @@ func checkSameSuite(parts []*Report) error {
 	if len(problems) > 0 {
 		return errors.Join(problems...)
 	}
-	if err := checkDuplicates(parts); err != nil {
-		return err
-	}
-	return eachTrialOnce(parts)
+	return checkDuplicates(parts)
 }
 
 // difference says in what two runs differ that slices of one run have in common, or "".
@@ -131,41 +128,6 @@ func checkDuplicates(parts []*Report) error {
 		if found := folders[s.Slice.Index]; len(found) > 1 && found[0] == s.Options.Out {
 			problems = append(problems, fmt.Errorf("slice %s is there more than once: %s", s.Slice, list(found)))
 			delete(folders, s.Slice.Index)
-		}
-	}
-	return errors.Join(problems...)
-}
-
-// eachTrialOnce says which trials are in two slices, and which do not belong there.
-func eachTrialOnce(parts []*Report) error {
-	type id struct {
-		row    string
-		number int
-	}
-	known := map[string]bool{}
-	for _, name := range parts[0].Slice.Rows {
-		known[name] = true
-	}
-	found := map[id]string{} // the folder
-	var problems []error
-	for _, s := range parts {
-		for _, row := range s.Rows {
-			name := row.Trials[0].Name()
-			if !known[name] {
-				problems = append(problems, fmt.Errorf("%s has a row that is not in its suite: %s", s.Options.Out, name))
-				continue
-			}
-			for _, t := range row.Trials {
-				switch before := found[id{name, t.Trial}]; {
-				case t.Trial >= s.Options.Trials:
-					problems = append(problems, fmt.Errorf("%s has trial %d of %s, of which there are %d, counted from 0",
-						s.Options.Out, t.Trial, name, s.Options.Trials))
-				case before != "":
-					problems = append(problems, fmt.Errorf("trial %d of %s is in two slices, %s and %s", t.Trial, name, before,
-						s.Options.Out))
-				}
-				found[id{name, t.Trial}] = s.Options.Out
-			}
 		}
 	}
 	return errors.Join(problems...)

@@ -115,18 +115,6 @@ func TestMergeRefusesWhatDoesNotBelongTogether(t *testing.T) {
 			func(s []*Report) []*Report { s[1].Slice.Suite = "e15e"; return s }},
 		{"slice 1/3 is there more than once: out/1 and out/1", func(s []*Report) []*Report { return append(s, s[0]) }},
 		{"all 3 slices are there and whole, and they have 3 of 4 trials", func(s []*Report) []*Report { s[1] = slice(2); return s }},
-		{"out/2 has a row that is not in its suite: d", func(s []*Report) []*Report {
-			s[1] = slice(2, trial("b", "", 0, history.Holds, history.Holds), trial("d", "", 0, history.Holds, history.Holds))
-			return s
-		}},
-		{"trial 0 of b is in two slices, out/2 and out/3", func(s []*Report) []*Report {
-			s[2] = slice(3, trial("b", "", 0, history.Holds, history.Holds))
-			return s
-		}},
-		{"out/2 has trial 1 of b, of which there are 1, counted from 0", func(s []*Report) []*Report {
-			s[1] = slice(2, trial("b", "", 0, history.Holds, history.Holds), trial("b", "", 1, history.Holds, history.Holds))
-			return s
-		}},
 	} {
 		_, err := Merge(c.change(three()), "out")
 		require.ErrorContains(t, err, c.says)

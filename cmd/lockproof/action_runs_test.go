@@ -40,7 +40,7 @@ func newRunner(t *testing.T, given map[string]string) *runner {
 	}
 	maps.Copy(inputs, given)
 	return &runner{action: a, root: root, temp: t.TempDir(), work: t.TempDir(), given: inputs,
-		outputs: map[string]string{"strategy.job-index": "0", "strategy.job-total": "1"}}
+		outputs: map[string]string{}}
 }
 
 // run runs all steps, and gives the exit code of the first that fails.
@@ -193,10 +193,9 @@ func testSlices(t *testing.T, bin string) {
 	merge := newRunner(t, map[string]string{"merge": "slices/*"})
 	merge.bin = bin
 	var artifacts []string
-	for index, slice := range []string{"1/2", "auto"} {
+	for _, slice := range []string{"1/2", "2/2"} {
 		r := newRunner(t, map[string]string{"names": "late-release flushall", "slice": slice})
 		r.bin = bin
-		r.outputs["strategy.job-index"], r.outputs["strategy.job-total"] = fmt.Sprint(index), "2"
 		require.Zero(t, r.run(t), r.log)
 		artifact := r.outputs["steps.prepare.outputs.artifact"]
 		artifacts = append(artifacts, artifact)

@@ -92,7 +92,7 @@ func TestTheBatchArrayIsOne(t *testing.T) {
 	c := definition.ContainerProperties
 	require.Equal(t, c.Volumes[0].Name, c.MountPoints[0].SourceVolume)
 	requireCommands(t, "lockproof "+strings.Join(c.Command, " "))
-	require.Contains(t, c.Command, "--slice=auto")
+	require.Contains(t, c.Command, fmt.Sprintf("--slice=$AWS_BATCH_JOB_ARRAY_INDEX/%d", job.Array.Size))
 }
 
 // The Kubernetes job is checked by Kubernetes' own types, in a module of their own.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -79,7 +78,7 @@ cut short or a schedule could not be judged; 3 the harness itself failed; 64 bad
 	f.DurationVar(&s.Space.TTL, "ttl", time.Second, "the lock's TTL, 100ms to 10m")
 	f.DurationVar(&s.Shrink, "shrink", 30*time.Second, "how long to shrink one find, in real time")
 	f.IntVar(&x.confirm, "confirm", 0, "run each find this many times on real servers (--on local)")
-	f.StringVar(&x.slice, "slice", "", "search one part of several, as in 17/100, auto or auto/100 (default: the whole)")
+	f.StringVar(&x.slice, "slice", "", "search one part of several, as in 17/100 (default: the whole)")
 	f.StringVar(&x.out, "out", "out", "folder for results and histories")
 	f.StringVar(&x.found, "found", "", "folder for the scenario files of what is found (default: found, in --out)")
 	return cmd
@@ -132,7 +131,7 @@ func (x *exploreOptions) check(given func(string) bool) error {
 		}
 	}
 	if given("slice") {
-		if s.Slice, err = suite.FindSlice(x.slice, os.Getenv); err != nil {
+		if s.Slice, err = suite.ParseSlice(x.slice); err != nil {
 			return usage("--slice: %w", err)
 		}
 		if s.Schedules == 0 {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -44,9 +43,9 @@ docs/client-protocol.md on stdin and stdout; lockproof worker-check tests it. It
 on this machine, even if the servers are in containers.
 
 With --slice 17/100, it runs the 17th of a hundred parts of these trials; lockproof
-merge makes one run of all parts. With --slice auto, the CI engine's variables give the
-part (Kubernetes, AWS Batch, GitLab, CircleCI, Buildkite). With auto/100 they give the
-index only. In --out, {slice} stands for the part's number.
+merge makes one run of all parts. 0/100 is the last part, for engines that count from 0.
+$NAME in it is a variable of the environment, also where no shell puts it there. In
+--out, {slice} stands for the part's number.
 
 With --last-failed, it repeats the rows of the run in --out that were not as
 expected, with the same settings, except for the flags that you give now.
@@ -134,7 +133,7 @@ func runFlags(f *pflag.FlagSet, o *suite.Options, worker, slice *string) {
 	f.StringSliceVar(&o.Without, "without", nil, "rules of the reference lock to switch off, with commas or by several flags:\n"+wrapped(ruleNames()))
 	f.StringVar(&o.Out, "out", "out", "folder for results and histories")
 	f.IntVar(&o.Parallel, "parallel", 0, "trials at a time (default: one a processor; 3 on local, 4 on docker)")
-	f.StringVar(slice, "slice", "", "run one part of several, as in 17/100, auto or auto/100 (default: the whole)")
+	f.StringVar(slice, "slice", "", "run one part of several, as in 17/100 (default: the whole)")
 }
 
 // jobSelector gives the rows to run, of a run with these options and arguments.
@@ -242,7 +241,7 @@ func selectSlice(o suite.Options, jobs []suite.Job, slice string, given bool) ([
 	if !given {
 		return jobs, nil, nil
 	}
-	s, err := suite.FindSlice(slice, os.Getenv)
+	s, err := suite.ParseSlice(slice)
 	if err != nil {
 		return nil, nil, usage("--slice: %w", err)
 	}

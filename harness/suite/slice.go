@@ -1,19 +1,16 @@
 package suite
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"lockproof/harness/trial"
-	"lockproof/scenarios"
+	"lockproof/internal/wording"
 )
 
 // Slice is one part of what is spread over several machines: the Index-th, from 1,
@@ -29,19 +26,34 @@ const MaxSlices = 10_000
 
 var sliceForm = regexp.MustCompile(`^([0-9]{1,5})/([0-9]{1,5})$`)
 
-// ParseSlice reads "17/100", the 17th of a hundred slices.
+// ParseSlice reads "17/100", the 17th of a hundred slices. Engines count their jobs
+// from 0 or from 1: 0/100 is another name of 100/100, so that either has each slice.
+// $NAME is the environment's, since a container may have no shell to put it there.
 func ParseSlice(text string) (Slice, error) {
-	m := sliceForm.FindStringSubmatch(text)
+	var unset []string
+	expanded := os.Expand(text, func(name string) string {
+		value := os.Getenv(name)
+		if value == "" {
+			unset = append(unset, name)
+		}
+		return value
+	})
+	if unset != nil {
+		return Slice{}, fmt.Errorf("%s: the environment has no %s", text, wording.List(unset))
+	}
+	m := sliceForm.FindStringSubmatch(expanded)
 	if m == nil {
-		return Slice{}, fmt.Errorf("invalid slice %q: want INDEX/COUNT, for example 17/100", text)
+		return Slice{}, fmt.Errorf("invalid slice %q: want INDEX/COUNT, for example 17/100", expanded)
 	}
 	index, _ := strconv.Atoi(m[1]) // the form has digits only
 	count, _ := strconv.Atoi(m[2])
 	switch {
 	case count < 1 || count > MaxSlices:
-		return Slice{}, fmt.Errorf("%s: there are from 1 to %d slices", text, MaxSlices)
-	case index < 1 || index > count:
-		return Slice{}, fmt.Errorf("%s: the slices of %d are 1/%d to %d/%d", text, count, count, count, count)
+		return Slice{}, fmt.Errorf("%s: there are from 1 to %d slices", expanded, MaxSlices)
+	case index > count:
+		return Slice{}, fmt.Errorf("%s: the slices of %d are 1/%d to %d/%d", expanded, count, count, count, count)
+	case index == 0:
+		index = count
 	}
 	return Slice{index, count}, nil
 }
@@ -55,33 +67,29 @@ func (s Slice) ExpandPath(path string) string {
 }
 
 // Slice gives the rows of which one slice runs trials, in the suite's order, each
-// with its share of them. Which these are follows from the suite and the cluster
-// alone: the trials are dealt out in turn, those of the row that is likely to take
-// longest first and those that are skipped last. So every trial is in exactly one
-// slice, no slice has more to do than another by more than the longest trial, and
-// each has something to run: fewer trials to run than slices are an error.
+// with its share of them. The trials are dealt out in turn, those that are skipped
+// last: each is in exactly one slice, and each slice has something to run. Fewer
+// trials to run than slices are an error.
 func (o Options) Slice(jobs []Job, s Slice) ([]Job, error) {
-	lengths := make([]time.Duration, len(jobs)) // 0: skipped
-	order := make([]int, len(jobs))
-	running, each := 0, max(o.Trials, 1)
+	var order, skipped []int
 	for i, j := range jobs {
 		p, err := o.newPlan(j)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case p.Skip() == "":
+			order = append(order, i)
+		default:
+			skipped = append(skipped, i)
 		}
-		if p.Skip() == "" {
-			lengths[i] = estimatedDuration(p)
-			running += each
-		}
-		order[i] = i
 	}
-	if running < s.Count {
+	each := max(o.Trials, 1)
+	if running := len(order) * each; running < s.Count {
 		return nil, fmt.Errorf("%s to run cannot be split into %d slices: ask for more --trials, or for fewer slices",
 			trials(running), s.Count)
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(lengths[b], lengths[a]) })
 	shares := make([]Share, len(jobs))
-	for dealt, i := range order {
+	for dealt, i := range append(order, skipped...) {
 		before := dealt * each % s.Count // the place of the row's first trial in the turn
 		shares[i] = Share{First: (s.Index - 1 - before + s.Count) % s.Count, Step: s.Count}
 	}
@@ -112,29 +120,6 @@ func (o Options) Planned(jobs []Job) int {
 		n += j.Share.Count(max(o.Trials, 1))
 	}
 	return n
-}
-
-// The parts of the time that a trial is likely to take.
-const (
-	startLength   = 500 * time.Millisecond // of a cluster
-	acquireLength = 0.2                    // in TTLs: some acquires wait for a holder's expiry
-)
-
-// estimatedDuration is about how long a trial of the plan takes in real time: what its
-// script waits for and what its workload lasts. It need not be right, only
-// alike for rows that are alike.
-func estimatedDuration(p *trial.Plan) time.Duration {
-	total := startLength
-	for _, s := range p.Script {
-		total += s.Wait.In(p.TTL)
-		if s.Verb == scenarios.VerbAcquire {
-			total += time.Duration(acquireLength * float64(p.TTL) * float64(len(s.Targets)))
-		}
-	}
-	if p.Workload != nil {
-		total += p.Workload.For.In(p.TTL)
-	}
-	return total
 }
 
 // Fingerprint tells suites apart: two have the same one if their rows are the
