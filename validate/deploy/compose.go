@@ -14,15 +14,18 @@ import (
 	"lockproof/validate/settings"
 )
 
-// serviceKeys are the keys of a service that can touch neither data nor settings, start nor stop of a server, or
-// that the reader takes into account (the Compose specification, Services).
-var serviceKeys = strings.Fields(`image command entrypoint working_dir environment env_file volumes tmpfs configs secrets restart stop_signal
-	stop_grace_period deploy scale post_start pre_stop extends build healthcheck
+// serviceKeys are the keys of a service that can touch neither data nor settings, start nor stop of a server, or that
+// the reader takes into account (the Compose specification, Services).
+var serviceKeys = append(strings.Fields("extends cap_add privileged device_cgroup_rules"), tenantKeys...)
+
+// tenantKeys are those by which a service gets at nothing but its own container, its mounts and its network.
+var tenantKeys = strings.Fields(`image command entrypoint working_dir environment env_file volumes tmpfs configs secrets restart stop_signal
+	stop_grace_period deploy scale post_start pre_stop build healthcheck
 	container_name hostname domainname ports expose networks network_mode dns dns_opt dns_search extra_hosts labels label_file logging depends_on
-	links external_links user group_add cap_add cap_drop security_opt privileged ulimits sysctls mem_limit memswap_limit mem_reservation
+	links external_links user group_add cap_drop security_opt ulimits sysctls mem_limit memswap_limit mem_reservation
 	mem_swappiness cpus cpu_count cpu_percent cpu_shares cpu_period cpu_quota cpu_rt_runtime cpu_rt_period cpuset pids_limit oom_score_adj
 	oom_kill_disable shm_size stdin_open tty platform pull_policy profiles init read_only ipc uts cgroup cgroup_parent annotations attach
-	mac_address blkio_config device_cgroup_rules userns_mode isolation`)
+	mac_address blkio_config userns_mode isolation`)
 
 // deployKeys are those of deploy (the Compose Deploy Specification).
 var deployKeys = strings.Fields(`replicas mode restart_policy update_config rollback_config resources placement labels endpoint_mode`)
@@ -105,78 +108,6 @@ func runsClient(entry, args any) bool {
 	second, _ := words(args)
 	all := append(first, second...)
 	return len(all) > 0 && (path.Base(all[0]) == "redis-cli" || path.Base(all[0]) == "valkey-cli" || path.Base(all[0]) == "redis-benchmark" || besides(all).known)
-}
-
-// otherTenant judges a service beside the server: what it mounts, and what it is plainly told to do.
-func (d document) otherTenant(s *Server, name string, service any) {
-	at, who := d.at("services", name), "the service "+name
-	for _, value := range list(dig(service, "volumes")) {
-		v := d.volume(value)
-		s.touches(at, who, v.source(), readOnly(value))
-		if v.variable && !readOnly(value) && s.onFolder() {
-			s.misses(Alone, at, who+", which mounts a folder by a variable", "see the server's data")
-		}
-	}
-	if dig(service, "volumes_from") != nil {
-		s.misses(Alone, at, "volumes_from of "+name, "touch the data")
-	}
-	first, _ := words(interpolated(dig(service, "entrypoint")))
-	second, _ := words(interpolated(dig(service, "command")))
-	s.clientOf(at, who, text(service, "image"), append(first, second...))
-}
-
-// onFolder reports whether a folder of the machine that has a path of its own is the server's data.
-func (s *Server) onFolder() bool {
-	return slices.ContainsFunc(s.mounts, func(m mount) bool { return m.source != "" && !strings.HasPrefix(m.source, engineVolumes) })
-}
-
-// clientOf judges what a container beside the server is told to run: a command of redis-cli or of the cluster's own
-// client is read, and so is what an image of Redis runs, whose only use is that.
-func (s *Server) clientOf(at settings.Place, who, image string, command []string) {
-	base, all := path.Base(image), strings.Join(command, " ")
-	client := strings.HasPrefix(base, "redis") || strings.HasPrefix(base, "valkey") || commander.MatchString(all) || strings.HasPrefix(base, "kubectl")
-	if !client || others.MatchString(base) || isSentinel(image, command, nil) {
-		return
-	}
-	if e := besides(command); !e.known {
-		s.misses(Alone, at, who, "run CONFIG SET, FLUSHALL or SHUTDOWN on the server, or remove its data")
-	}
-}
-
-// commander are clients that change what runs.
-var commander = regexp.MustCompile(`\b(?:redis-cli|valkey-cli|kubectl|helm|docker)\b`)
-
-// sockets command an engine, which can start, stop and change any container.
-var sockets = []string{"/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock", "/run/crio/crio.sock"}
-
-// touches judges what else sees a folder of the machine or of the engine.
-func (s *Server) touches(at settings.Place, who, source string, readOnly bool) {
-	if source == "" {
-		return
-	}
-	for _, socket := range sockets {
-		if _, seen := within(socket, strings.TrimPrefix(source, "/var")); seen || source == "/var" {
-			if !(readOnly && source != socket && source != "/var"+socket) {
-				s.misses(Alone, at, who+", which commands the engine", "start, stop and change this container")
-			}
-			break
-		}
-	}
-	for _, m := range s.mounts {
-		_, below := within(m.source, source)
-		_, above := within(source, m.source)
-		if m.source != "" && (below || above) && !readOnly {
-			s.misses(Alone, at, who+", which sees "+shown(m.source)+" too", "change or remove what the server has there")
-		}
-	}
-}
-
-func readOnly(v any) bool {
-	if line, ok := v.(string); ok {
-		parts := strings.Split(line, ":")
-		return len(parts) > 2 && slices.Contains(strings.Split(parts[2], ","), "ro")
-	}
-	return dig(v, "read_only") == true
 }
 
 // service reads one service into a server.

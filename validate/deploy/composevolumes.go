@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -27,6 +28,16 @@ func (d document) storage(s *Server, name string, service any) {
 			s.misses(Data, d.at("services", name, "tmpfs"), "two mounts at "+readVolume(v).to, "be memory")
 		}
 		s.see(d.at("services", name, "volumes", i), d.volume(v), d.named)
+	}
+	for key, folder := range map[string]string{"configs": "/", "secrets": "/run/secrets"} {
+		for i, use := range list(dig(service, key)) {
+			target := path.Join(folder, cmp.Or(text(use, "target"), text(use, "source"), fmt.Sprint(use)))
+			if filled := text(use, "target"); path.IsAbs(filled) {
+				target = filled
+			}
+			s.mounts = append(s.mounts, mount{at: d.at("services", name, key, i), target: target, fate: fate{doubted: settings.Crashes,
+				why: fmt.Sprintf("not understood: a file of %s at %s; it could be what the server loads", key, target)}})
+		}
 	}
 }
 

@@ -36,6 +36,8 @@ var (
 		automountServiceAccountToken readinessGates os overhead hostUsers hostIPC`)
 	containerSpecKeys = strings.Fields(`name image command args workingDir env envFrom ports resources volumeMounts imagePullPolicy securityContext
 		livenessProbe readinessProbe startupProbe lifecycle terminationMessagePath terminationMessagePolicy stdin stdinOnce tty resizePolicy`)
+	securityKeys = strings.Fields(`runAsUser runAsGroup runAsNonRoot readOnlyRootFilesystem allowPrivilegeEscalation capabilities seccompProfile
+		seLinuxOptions appArmorProfile`)
 	mountKeys = strings.Fields(`name mountPath subPath subPathExpr readOnly recursiveReadOnly mountPropagation`)
 )
 
@@ -152,9 +154,21 @@ func (p pod) beside(s *Server, at settings.Place, who string, c any) {
 		_, source, _ := p.volume(text(m, "name"), m)
 		s.touches(at, who, source, dig(m, "readOnly") == true)
 	}
+	p.reach(s, at, who, c)
 	first, _ := words(dig(c, "command"))
 	second, _ := words(dig(c, "args"))
 	s.clientOf(at, who, text(c, "image"), append(first, second...))
+}
+
+// reach judges whether a container gets at more than its own files, its mounts and its network.
+func (p pod) reach(s *Server, at settings.Place, who string, c any) {
+	inContainer := func(any) settings.Place { return at }
+	s.reaches(func(key any) settings.Place { return p.in(key) }, "the pod of "+who, p.spec, append([]string{"shareProcessNamespace"}, podKeys...))
+	s.reaches(inContainer, who, c, append([]string{"restartPolicy"}, containerSpecKeys...))
+	s.reaches(inContainer, who, dig(c, "securityContext"), securityKeys)
+	if add := list(dig(c, "securityContext", "capabilities", "add")); len(add) > 0 {
+		s.misses(Alone, at, "the capabilities that "+who+" adds", "let it into the server's container")
+	}
 }
 
 // container reads one container of a pod into a server.
@@ -262,6 +276,7 @@ func (p pod) initial(s *Server) {
 		if e := besides(all); e.known && e.sleep == 0 {
 			continue
 		}
+		p.reach(s, at, who, c)
 		seen := &Server{}
 		for _, m := range list(dig(c, "volumeMounts")) {
 			_, source, _ := p.volume(text(m, "name"), m)

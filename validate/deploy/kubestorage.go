@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"lockproof/validate/settings"
@@ -34,19 +35,30 @@ func (p pod) storage(s *Server, i int, c any) {
 	}
 }
 
-// claimOf names the claim of a volume of the pod, for a comparison with other pods'; "" for any other volume.
+// ownVolume names a volume that the pod has for itself, for a comparison with other pods'.
+func (p pod) ownVolume(name string) string {
+	return path.Join(podVolumes, fmt.Sprintf("volume %s of %s %s", name, p.kind, text(p.root, "metadata", "name")))
+}
+
+// claimOf names a claim likewise. One that a StatefulSet makes from a template is that StatefulSet's volume: it is
+// called template-statefulset-ordinal (Kubernetes, StatefulSets, Stable Storage).
 func (p pod) claimOf(name string) string {
-	for _, v := range list(dig(p.spec, "volumes")) {
-		if claimed := text(v, "persistentVolumeClaim", "claimName"); claimed != "" && text(v, "name") == name {
-			return path.Join(podVolumes, fmt.Sprintf("claim %s %s", p.namespace(), claimed))
+	for _, d := range p.all {
+		set, _ := podOf(d, p.all)
+		for _, template := range list(dig(d.root, "spec", "volumeClaimTemplates")) {
+			volume := text(template, "metadata", "name")
+			ordinal, ok := strings.CutPrefix(name, volume+"-"+text(d.root, "metadata", "name")+"-")
+			if _, err := strconv.Atoi(ordinal); ok && err == nil && set.kind == "StatefulSet" {
+				return set.ownVolume(volume)
+			}
 		}
 	}
-	return ""
+	return path.Join(podVolumes, fmt.Sprintf("claim %s %s", p.namespace(), name))
 }
 
 // volume is what becomes of a volume of a pod, and what it is a part of.
 func (p pod) volume(name string, m any) (f fate, source string, found bool) {
-	own := path.Join(podVolumes, fmt.Sprintf("volume %s of %s %s", name, p.kind, text(p.root, "metadata", "name")))
+	own := p.ownVolume(name)
 	for _, template := range list(dig(p.root, "spec", "volumeClaimTemplates")) {
 		if p.kind != "StatefulSet" || text(template, "metadata", "name") != name {
 			continue
@@ -81,10 +93,11 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 			}
 			return f, path.Join(text(v, "hostPath", "path"), text(m, "subPath")), true
 		case "persistentVolumeClaim":
-			if claim := p.object("PersistentVolumeClaim", text(v, kind, "claimName")); claim != nil {
-				return p.claim(claim.root["spec"]), p.claimOf(name), true
+			claimed := text(v, kind, "claimName")
+			if claim := p.object("PersistentVolumeClaim", claimed); claim != nil {
+				return p.claim(claim.root["spec"]), p.claimOf(claimed), true
 			}
-			return fate{}, p.claimOf(name), true
+			return fate{}, p.claimOf(claimed), true
 		case "configMap", "secret", "projected", "downwardAPI", "csi", "image", "gitRepo":
 			return fate{doubted: moved, why: fmt.Sprintf("the volume %s is made with the pod, and may go with it: use a claim", name)}, own, true
 		}

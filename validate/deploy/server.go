@@ -187,17 +187,23 @@ func (s *Server) onDisk(dir string, f fate, at settings.Place) {
 	}
 }
 
-// apart breaks the data link where the append-only file's own folder is mounted apart from dir, with another fate.
+// apart breaks the data link where something else is mounted over a part of what the server writes, with another fate.
 func (s *Server) apart(dir string, around fate) {
-	name := cmp.Or(s.Redis.Last("appenddirname"), "appendonlydir")
-	m := s.mountOf(path.Join(dir, name))
-	if !s.Redis.AppendOnly || m == nil {
-		return
+	written := []string{cmp.Or(s.Redis.Last("dbfilename"), "dump.rdb")}
+	if s.Redis.AppendOnly {
+		written = []string{cmp.Or(s.Redis.Last("appenddirname"), "appendonlydir"), cmp.Or(s.Redis.Last("appendfilename"), "appendonly.aof")}
 	}
-	if _, below := within(m.target, dir); below && path.Clean(m.target) != path.Clean(dir) &&
-		!(slices.Equal(m.fate.lost, around.lost) && slices.Equal(m.fate.doubted, around.doubted)) {
-		s.lacks(Data, m.at, fmt.Sprintf("%s is mounted apart from %s, and one does not keep what the other does: let both be on one volume",
-			m.target, dir))
+	for _, m := range s.mounts {
+		part := slices.ContainsFunc(written, func(name string) bool {
+			_, above := within(path.Join(dir, name), m.target)
+			_, below := within(m.target, path.Join(dir, name))
+			return above || below
+		})
+		rest, below := within(m.target, dir)
+		if part && below && rest != "" && !(slices.Equal(m.fate.lost, around.lost) && slices.Equal(m.fate.doubted, around.doubted)) {
+			s.lacks(Data, m.at, fmt.Sprintf("%s is mounted apart from %s, and one does not keep what the other does: let both be on one volume",
+				m.target, dir))
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -156,6 +157,10 @@ func (s *Redis) set(d Directive) error {
 		return d.memory(&s.MaxMemory)
 	case "save":
 		return s.save(d)
+	case "appendfilename", "appenddirname", "dbfilename": // each isValid... in config.c
+		if name, err := d.one(); err != nil || strings.ContainsAny(name, `/\`) {
+			return cmp.Or(err, d.problem(fmt.Sprintf("%s %s: Redis takes a name here, and no path", d.Name, name), "name the folder by dir"))
+		}
 	}
 	return s.others(d)
 }

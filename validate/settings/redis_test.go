@@ -111,6 +111,8 @@ func TestProblemsOfRedis(t *testing.T) {
 		{`requirepass "open`, "x.conf:1:1: the quotes are not balanced; close each quote"},
 		{`requirepass "a"b`, "the quotes are not balanced"},
 		{"a\x00b", "x.conf:1:1: there is a zero byte"},
+		{"appenddirname ../elsewhere", "x.conf:1:1: appenddirname ../elsewhere: Redis takes a name here, and no path; name the folder by dir"},
+		{"dbfilename /dev/shm/d.rdb", "Redis takes a name here"},
 		{"appendonly maybe\nappendfsync never", "x.conf:2:1: appendfsync never"},
 	}
 	for _, tt := range tests {

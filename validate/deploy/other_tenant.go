@@ -1,0 +1,105 @@
+package deploy
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"lockproof/validate/settings"
+)
+
+// reaches breaks the link Alone for each key of a container beside the server that is not on an allow-list: what it
+// lets the container do could go beyond its own files, its mounts and its network.
+func (s *Server) reaches(at func(key any) settings.Place, who string, value any, list []string) {
+	for _, key := range keys(value) {
+		switch v := dig(value, key).(type) {
+		case nil:
+			continue
+		case bool:
+			if !v {
+				continue
+			}
+		case []any:
+			if len(v) == 0 {
+				continue
+			}
+		}
+		if !slices.Contains(list, key) && !strings.HasPrefix(key, "x-") {
+			s.misses(Alone, at(key), "the key "+key+" of "+who, "let it into the server's container")
+		}
+	}
+}
+
+// otherTenant judges a service beside the server: what it mounts, how far it reaches, and what it is plainly told to do.
+func (d document) otherTenant(s *Server, name string, service any) {
+	at, who := d.at("services", name), "the service "+name
+	s.reaches(func(key any) settings.Place { return d.at("services", name, key) }, who, service, append([]string{"volumes_from"}, tenantKeys...))
+	for _, value := range list(dig(service, "volumes")) {
+		v := d.volume(value)
+		s.touches(at, who, v.source(), readOnly(value))
+		if v.variable && !readOnly(value) && s.onFolder() {
+			s.misses(Alone, at, who+", which mounts a folder by a variable", "see the server's data")
+		}
+	}
+	if dig(service, "volumes_from") != nil {
+		s.misses(Alone, at, "volumes_from of "+name, "touch the data")
+	}
+	first, _ := words(interpolated(dig(service, "entrypoint")))
+	second, _ := words(interpolated(dig(service, "command")))
+	s.clientOf(at, who, text(service, "image"), append(first, second...))
+}
+
+// onFolder reports whether a folder of the machine that has a path of its own is the server's data.
+func (s *Server) onFolder() bool {
+	return slices.ContainsFunc(s.mounts, func(m mount) bool { return m.source != "" && !strings.HasPrefix(m.source, engineVolumes) })
+}
+
+// clientOf judges what a container beside the server is told to run: a command of redis-cli or of the cluster's own
+// client is read, and so is what an image of Redis runs, whose only use is that.
+func (s *Server) clientOf(at settings.Place, who, image string, command []string) {
+	base, all := path.Base(image), strings.Join(command, " ")
+	client := strings.HasPrefix(base, "redis") || strings.HasPrefix(base, "valkey") || commander.MatchString(all) || strings.HasPrefix(base, "kubectl")
+	if !client || others.MatchString(base) || isSentinel(image, command, nil) {
+		return
+	}
+	if e := besides(command); !e.known {
+		s.misses(Alone, at, who, "run CONFIG SET, FLUSHALL or SHUTDOWN on the server, or remove its data")
+	}
+}
+
+// commander are clients that change what runs.
+var commander = regexp.MustCompile(`\b(?:redis-cli|valkey-cli|kubectl|helm|docker)\b`)
+
+// sockets command an engine, which can start, stop and change any container.
+var sockets = []string{"/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock", "/run/crio/crio.sock"}
+
+// touches judges what else sees a folder of the machine or of the engine.
+func (s *Server) touches(at settings.Place, who, source string, readOnly bool) {
+	if source == "" {
+		return
+	}
+	for _, socket := range sockets {
+		if _, seen := within(socket, strings.TrimPrefix(source, "/var")); seen || source == "/var" {
+			if !(readOnly && source != socket && source != "/var"+socket) {
+				s.misses(Alone, at, who+", which commands the engine", "start, stop and change this container")
+			}
+			break
+		}
+	}
+	for _, m := range s.mounts {
+		_, below := within(m.source, source)
+		_, above := within(source, m.source)
+		if m.source != "" && (below || above) && !readOnly {
+			s.misses(Alone, at, who+", which sees "+shown(m.source)+" too", "change or remove what the server has there")
+		}
+	}
+}
+
+func readOnly(v any) bool {
+	if line, ok := v.(string); ok {
+		parts := strings.Split(line, ":")
+		return len(parts) > 2 && slices.Contains(strings.Split(parts[2], ","), "ro")
+	}
+	return dig(v, "read_only") == true
+}
