@@ -14,7 +14,8 @@ func (s *Story) Headline(v *checker.Violation) string {
 		return ""
 	}
 	for _, p := range s.Store.Points {
-		if p.Kind == PointUndoing && v.From <= p.Time && slices.Contains(v.Processes, p.Owner) && slices.Contains(v.Processes, p.Victim) {
+		theirs := slices.Contains(v.Processes, p.Owner) && slices.Contains(v.Processes, p.Victim)
+		if p.Kind == PointUndoing && v.From <= p.Time && theirs {
 			return fmt.Sprintf("%s%s overwrote %s's update", p.Owner, s.lateness(p), p.Victim)
 		}
 	}

@@ -76,8 +76,9 @@ func (t *timeline) client(c reports.Lane, s *reports.Story) {
 		text := label + fromTo(stretch.From, stretch.Until)
 		if stretch.State == reports.Paused {
 			text = c.Name + " is paused, as by a garbage collection" + fromTo(stretch.From, stretch.Until)
-			if n := len(t.Bars); n > 0 && t.Bars[n-1].Y == l.Y+4 && t.Bars[n-1].B > stretch.From-t.From {
-				label, t.Bars[n-1].Label = t.Bars[n-1].Label+", asleep", "" // it lies over that label
+			n := len(t.Bars) - 1
+			if n >= 0 && t.Bars[n].Y == l.Y+4 && t.Bars[n].B > stretch.From-t.From && t.Bars[n].Label != "" {
+				label, t.Bars[n].Label = t.Bars[n].Label+", asleep", "" // it lies over that label
 			}
 		}
 		b := t.bar(word[0], stretch.From, stretch.Until, l.Y+4, l.H-8, label)

@@ -15,6 +15,9 @@ import (
 var drawn = regexp.MustCompile(`(?s)\n([a-z0-9-]+)(?: \(([^\n]+)\))?\n  [a-z-]+: violated[^\n]*\n` +
 	`(?: {4}[^\n]+\n)+\n {4}\S+ +\|[^\n]+\n(?: +[^\n]+\n)+\n?`)
 
+// empty is what such a picture may leave of its block.
+var empty = regexp.MustCompile("```(?:console|text)\n```\n")
+
 // withPictures renders a chapter with pictures where its text has a terminal's drawings.
 func withPictures(ctx context.Context, of *site.Site, text string) (template.HTML, error) {
 	var pictures []string
@@ -29,7 +32,7 @@ func withPictures(ctx context.Context, of *site.Site, text string) (template.HTM
 		pictures = append(pictures, "<p>"+id+"</p>", picture)
 		return "\n```\n\n" + id + "\n\n```console\n"
 	})
-	body, err := render(strings.ReplaceAll(text, "```console\n```\n", ""))
+	body, err := render(empty.ReplaceAllString(text, ""))
 	if failed != nil {
 		err = failed
 	}
