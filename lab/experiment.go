@@ -22,6 +22,9 @@ type Experiment struct {
 	Numbers    []*Number
 	Choices    []*Choice
 	Seed       uint64 // of the trial, from 1 to MostSeed
+	// Added are the faults that a reader has put into the script, and File is its file with them; see Add.
+	Added []string
+	File  string
 	// Properties are those that the scenario is about, which a reader predicts.
 	Properties []string
 
@@ -159,6 +162,9 @@ func (e *Experiment) Query() url.Values {
 	if e.Variant != "" {
 		q.Set("variant", e.Variant)
 	}
+	if len(e.Added) > 0 {
+		q[FaultControl] = e.Added
+	}
 	for _, n := range e.Numbers {
 		if n.Changed() {
 			q.Set(n.Name, n.Text())
@@ -187,7 +193,7 @@ func (e *Experiment) Number(name string) *Number {
 
 // Changed says whether any control stands elsewhere than in the catalogue.
 func (e *Experiment) Changed() bool {
-	return slices.ContainsFunc(e.Numbers, (*Number).Changed) || slices.ContainsFunc(e.Choices, (*Choice).Changed)
+	return len(e.Added) > 0 || slices.ContainsFunc(e.Numbers, (*Number).Changed) || slices.ContainsFunc(e.Choices, (*Choice).Changed)
 }
 
 // Scenario is the scenario with every control as it stands.
@@ -245,6 +251,8 @@ func (e *Experiment) lock() string {
 const (
 	RuleControl = "rule"
 	LockControl = "lock"
+	// FaultControl is of those that have a script: each of its values is a fault that is added.
+	FaultControl = "fault"
 )
 
 // others are the locks that are not ours and that the lab runs.

@@ -25,6 +25,7 @@ const (
 	PointRejected PointKind = "rejected" // the store rejected a write
 	PointUnknown  PointKind = "unknown"  // nobody knows what became of a write
 	PointUndone   PointKind = "undone"   // an acknowledged write that is lost
+	PointUndoing  PointKind = "undoing"  // the write that took its place
 )
 
 // Point is one moment of a lane.
@@ -33,7 +34,9 @@ type Point struct {
 	Event int // its index in the history, or NoEvent
 	Kind  PointKind
 	Owner string // at the store: whose access it was
-	Text  string
+	// Victim is the client whose update this write took the place of.
+	Victim string
+	Text   string
 }
 
 // leaseEnd is the point at which a client's belief ended.
@@ -105,7 +108,7 @@ func (s *Story) storeLane(events []history.Event, lost lostUpdates) *Lane {
 			lane.Stretches[j].Until = e.Time
 			delete(open, id)
 		}
-		lane.Points = append(lane.Points, storePoint(i, e, lost.has(e.Value)))
+		lane.Points = append(lane.Points, storePoint(i, e, lost))
 	}
 	if len(lane.Stretches)+len(lane.Points) == 0 {
 		return nil
@@ -113,7 +116,7 @@ func (s *Story) storeLane(events []history.Event, lost lostUpdates) *Lane {
 	return lane
 }
 
-func storePoint(i int, e history.Event, lost bool) Point {
+func storePoint(i int, e history.Event, lost lostUpdates) Point {
 	p := Point{Time: e.Time, Event: i, Owner: e.Process}
 	switch {
 	case e.Op == history.OpRead:
@@ -122,8 +125,11 @@ func storePoint(i int, e history.Event, lost bool) Point {
 		p.Kind, p.Text = PointRejected, fmt.Sprintf("%s's write %s is rejected", e.Process, e.Value)
 	case e.Type == history.TypeInfo:
 		p.Kind, p.Text = PointUnknown, fmt.Sprintf("nobody knows what became of %s's write %s", e.Process, e.Value)
-	case lost:
+	case lost.has(e.Value):
 		p.Kind, p.Text = PointUndone, fmt.Sprintf("%s's write %s is accepted, and lost later", e.Process, e.Value)
+	case lost.to(e.Value) != "":
+		p.Kind, p.Text = PointUndoing, fmt.Sprintf("%s's write %s is accepted, and overwrites %s", e.Process, e.Value, lost.to(e.Value))
+		p.Victim = lost[slices.IndexFunc(lost, func(u checker.LostUpdate) bool { return u.By == e.Value })].Client
 	default:
 		p.Kind, p.Text = PointAccepted, fmt.Sprintf("%s's write %s is accepted", e.Process, e.Value)
 	}

@@ -27,7 +27,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 
 // chapter shows a page of the guide.
 func (s *Server) chapter(w http.ResponseWriter, r *http.Request) {
-	page, found := chapters.Page(strings.TrimSuffix(r.PathValue("name"), ".html"), true)
+	page, found := chapters.Page(r.Context(), s.site, strings.TrimSuffix(r.PathValue("name"), ".html"))
 	if !found {
 		s.fail(w, http.StatusNotFound, "The guide has no such chapter.")
 		return

@@ -15,9 +15,9 @@ type Chapter struct {
 // Step leads to another chapter.
 type Step struct{ Name, Title string }
 
-// ShowChapter makes the page of a chapter, for a server or as a file.
-func ShowChapter(c Chapter, served bool) Page {
-	f := (&Site{Served: served}).frame(c.Title, "guide", c)
+// ShowChapter makes the page of a chapter.
+func (s *Site) ShowChapter(c Chapter) Page {
+	f := s.frame(c.Title, "guide", c)
 	f.Description = "How distributed locks fail: " + c.Title + "."
 	return show(ok, "chapter", f)
 }

@@ -20,6 +20,7 @@ var pages = template.Must(html.Parts().Funcs(template.FuncMap{
 	"meaning":  html.Meaning,
 	"mostSeed": func() int { return lab.MostSeed },
 	"text":     lab.Text,
+	"next":     func(i int) int { return i + 1 },
 	"to":       Frame.to,
 }).ParseFS(files, "*.gohtml"))
 

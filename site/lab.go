@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"lockproof/checker"
@@ -39,8 +40,12 @@ type labView struct {
 	Trouble   string // what is wrong with the form
 	Outcome   *outcome
 	Boundary  *boundary
-	Link      string          // to the experiment as it stands now, with nothing predicted
-	Record    string          // to its history
+	Link      string      // to the experiment as it stands now, with nothing predicted
+	Record    string      // to its history
+	YAML      string      // to its scenario
+	Breakable []lab.Fault // faults that may be added
+	Places    []string    // the steps of the catalogue, before which they may come
+	Broken    []addedFault
 	Chapters  []guide.Chapter // of the guide, that tell of the scenario
 }
 
@@ -65,6 +70,7 @@ type outcome struct {
 // scored is a verdict beside what the reader said, or what it was before.
 type scored struct {
 	checker.Result
+	Tone   string // its colour's meaning
 	Remark string
 	Turned bool // it was another before
 }
@@ -114,6 +120,17 @@ func (s *Site) labHistory(ctx context.Context, name string, form url.Values) Pag
 	return Page{ok, "application/jsonl", b.Bytes()}
 }
 
+// fileSuffix ends the address of an experiment's scenario, with the faults that were added.
+const fileSuffix = ".yaml"
+
+func (s *Site) labFile(name string, form url.Values) Page {
+	v, wrong := s.experiment(name, form)
+	if wrong != nil {
+		return *wrong
+	}
+	return Page{ok, "application/yaml", []byte(v.File)}
+}
+
 // labBoundary looks for where a control turns the verdicts.
 func (s *Site) labBoundary(ctx context.Context, name string, form url.Values) Page {
 	v, wrong := s.experiment(name, form)
@@ -153,11 +170,22 @@ func (s *Site) experiment(name string, form url.Values) (v *labView, wrong *Page
 	if i < 0 {
 		return no(s.fail(notFound, "The lab has no such scenario."))
 	}
-	e, err := lab.New(all[i], form.Get("variant"))
+	of, file := all[i], ""
+	if form.Has(lab.FaultControl) {
+		if of, file, err = lab.Add(of, form[lab.FaultControl]); err != nil {
+			return no(s.fail(wrongForm, "The fault cannot be added: "+err.Error()))
+		}
+	}
+	e, err := lab.New(of, form.Get("variant"))
 	if err != nil {
 		return no(s.fail(notFound, "The scenario has no such variant."))
 	}
-	v = &labView{Experiment: e, Predicted: map[string]string{}}
+	e.Added, e.File = form[lab.FaultControl], file
+	places := stepsOf(all[i])
+	v = &labView{Experiment: e, Predicted: map[string]string{}, Places: places}
+	for _, a := range e.Added {
+		v.Broken = append(v.Broken, describe(a, places))
+	}
 	for _, p := range e.Properties {
 		v.Predicted[p] = form.Get("predict-" + p)
 	}
@@ -168,9 +196,19 @@ func (s *Site) experiment(name string, form url.Values) (v *labView, wrong *Page
 	return v, nil
 }
 
+// addedFault is one that a form has, in words.
+type addedFault struct{ Value, Text string }
+
+func describe(added string, places []string) addedFault {
+	words := strings.Fields(added) // it has been added: it is well formed
+	step, _ := strconv.Atoi(words[0])
+	return addedFault{added, fmt.Sprintf("%s %s, before: %s", words[1], words[2], places[step-1])}
+}
+
 func (s *Site) showLab(status int, v *labView) Page {
 	name, query := v.Catalogued.Name, question(v.Query())
 	v.Link, v.Record, v.Chapters = name+".html"+query, name+historySuffix+query, guide.About(name)
+	v.YAML, v.Breakable = name+fileSuffix+query, lab.Faults
 	set := v.Scenario()
 	v.Setting = []string{fmt.Sprintf("A lease lasts for %s; a client that finds the lock taken waits and asks again", reports.Duration(set.TTL))}
 	for _, c := range set.Clients {
@@ -216,12 +254,24 @@ func outcomeOf(v *labView, o *lab.Outcome, form url.Values) (*outcome, error) {
 		Accounts: html.Accounts("lab", o.Trial, told)}
 	for _, r := range o.Verdicts {
 		said, before := form.Get("predict-"+r.Property), form.Get("before-"+r.Property)
-		verdict := scored{Result: r}
+		verdict := scored{Result: r, Tone: tone(r, o.Trial.Expect, v.Added)}
 		verdict.Remark, verdict.Turned = remark(r, said, before)
 		out.Guessed = out.Guessed || said != ""
 		out.Verdicts = append(out.Verdicts, verdict)
 	}
 	return out, nil
+}
+
+// tone is what a verdict's colour means: good what holds, doubt a limit that the scenario is there to
+// show or that added faults have brought about, or what is undecided, bad a lock that breaks where it should not.
+func tone(r checker.Result, expect map[string]string, added []string) string {
+	switch {
+	case r.Verdict == history.Holds:
+		return "good"
+	case r.Verdict == history.Violated && len(added) == 0 && expect[r.Property] != history.Violated:
+		return "bad"
+	}
+	return "doubt"
 }
 
 // remark scores a guess kindly, or says whether a change has turned the verdict.

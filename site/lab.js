@@ -18,6 +18,8 @@
       const { figure } = this.timeline; // one toolbar: the picture's own steps are the player's
       for (const b of figure.querySelectorAll("[data-do=back], [data-do=on]")) b.remove();
       figure.querySelector(".tools").prepend(this.tools);
+      // What came of it stands below the picture, which must not move when it is told.
+      figure.querySelector(".picture").after(outcome.querySelector(".told"), ...[outcome.querySelector(".account > .what")].filter(Boolean));
       this.speed = this.tools.querySelector("select");
       this.button = this.tools.querySelector("[data-play=play]");
       const act = { start: () => this.begin(), back: () => this.step(-1), play: () => this.toggle(), on: () => this.step(1), end: () => this.reveal() };
@@ -110,6 +112,10 @@
   const play = () => {
     const outcome = byId("outcome");
     for (const figure of outcome.querySelectorAll(".timeline")) window.timelineOf(figure);
+    for (const name of outcome.querySelectorAll(".lane-name.client, .lane-name.node")) {
+      name.ownerSVGElement.removeAttribute("aria-hidden");
+      for (const [a, v] of Object.entries({ tabindex: 0, role: "button", "aria-label": `Break ${name.firstChild.textContent}` })) name.setAttribute(a, v);
+    }
     if (outcome.querySelector(".timeline")) new Player(outcome);
     else outcome.classList.remove("unfolding");
   };
@@ -131,7 +137,7 @@
       const answer = await fetch(action, { method: "POST", body: new URLSearchParams(data) });
       return { ok: answer.ok, text: await answer.text() };
     }
-    const slow = setTimeout(() => busy("Loading the engine, some 5 MB …"), 300);
+    const slow = setTimeout(() => busy("Loading the engine, some 6 MB …"), 300);
     try {
       const { status, text } = await engine.ask(engine.path(action), data, posted);
       return { ok: status < 300, text };
@@ -219,6 +225,32 @@
   };
   form.addEventListener("input", turned);
   document.querySelector(".at-once").hidden = false;
+
+  // Who is clicked in the picture is broken: the step that is added stands in the address, a link.
+  const breaking = byId("break");
+  if (breaking) {
+    breaking.hidden = false;
+    const [who, what, when] = breaking.querySelectorAll("select");
+    const reload = (change) => {
+      const link = document.querySelector(".link-to a"), url = new URL(link ? link.href : location.href);
+      change(url.searchParams);
+      location.assign(url);
+    };
+    breaking.querySelector("button").addEventListener("click", () => reload((q) => q.append("fault", `${when.value} ${what.value} ${who.value}`)));
+    form.addEventListener("change", (e) => {
+      if (e.target.name === "fault") reload((q) => q.delete("fault", e.target.value));
+    });
+    const chosen = (e) => {
+      const name = e.target.closest(".lane-name[role=button]");
+      if (!name || (e.key && e.key !== "Enter" && e.key !== " ")) return;
+      e.preventDefault();
+      who.value = name.firstChild.textContent;
+      what.focus();
+      breaking.scrollIntoView({ block: "nearest" });
+    };
+    addEventListener("click", chosen);
+    addEventListener("keydown", chosen);
+  }
 
   // A slider beside each number that is turned.
   for (const number of form.querySelectorAll("[type=number]:not(#seed)")) {

@@ -48,11 +48,16 @@ func (s *Site) Answer(ctx context.Context, r Request) Page {
 	if base, is := strings.CutSuffix(name, historySuffix); is {
 		name, kind = base, historySuffix
 	}
+	if base, is := strings.CutSuffix(name, fileSuffix); is {
+		name, kind = base, fileSuffix
+	}
 	switch {
 	case folder == "lab" && name == Index:
 		return s.labList()
 	case folder == "lab" && kind == historySuffix:
 		return s.labHistory(ctx, name, r.Form)
+	case folder == "lab" && kind == fileSuffix:
+		return s.labFile(name, r.Form)
 	case folder == "lab" && r.Posted && action == "boundary":
 		return s.labBoundary(ctx, name, r.Form)
 	case folder == "lab" && r.Posted:

@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -62,6 +63,29 @@ func (s *Site) story(ctx context.Context, name string) Page {
 	return show(ok, "story", f)
 }
 
+// Picture tells what breaks in a scenario or its variant: the picture and the story, as HTML.
+func (s *Site) Picture(ctx context.Context, name, variant, id string) (string, error) {
+	all, err := lab.Catalogue()
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(all, func(c *scenarios.Scenario) bool { return c.Name == name })
+	if i < 0 {
+		return "", fmt.Errorf("the lab has no scenario %q", name)
+	}
+	told, err := s.tell(ctx, all[i], variant, id)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, a := range told.Accounts {
+		if err := pages.ExecuteTemplate(&b, "account", a); err != nil {
+			return "", err
+		}
+	}
+	return b.String(), nil
+}
+
 func (s *Site) tell(ctx context.Context, of *scenarios.Scenario, variant, id string) (telling, error) {
 	e, err := lab.New(of, variant)
 	if err != nil {
@@ -77,7 +101,7 @@ func (s *Site) tell(ctx context.Context, of *scenarios.Scenario, variant, id str
 	}
 	out := &outcome{Length: reports.Duration(o.Trial.Simulated), Accounts: html.Accounts(id, o.Trial, told)}
 	for _, r := range o.Verdicts {
-		out.Verdicts = append(out.Verdicts, scored{Result: r})
+		out.Verdicts = append(out.Verdicts, scored{Result: r, Tone: tone(r, o.Trial.Expect, nil)})
 	}
 	return telling{variant, id, out}, nil
 }

@@ -83,8 +83,9 @@ func (t *teller) account(id string, v *checker.Violation, property string, liste
 	a := &Account{ID: id, Property: property, Settings: story.Settings, Omitted: story.Omitted, violation: v}
 	if v != nil {
 		a.What = sentenceCase(strings.TrimSuffix(v.What, "."))
-	}
-	if v != nil {
+		if plain := story.Headline(v); plain != "" {
+			a.What, a.Facts = plain, []string{a.What + "."}
+		}
 		for _, f := range v.Facts {
 			a.Facts = append(a.Facts, sentenceCase(f.What)+".")
 		}

@@ -68,6 +68,20 @@ func (v verdict) Tone() string {
 	return "bad"
 }
 
+// Tone is the colour of what a row came to, as of a verdict.
+func (a *article) Tone() string {
+	switch a.Standing {
+	case suite.AsExpected:
+		return "good"
+	case suite.LimitOfClass, suite.Inconclusive:
+		return "doubt"
+	}
+	return "bad"
+}
+
+// Finding reports whether it is neither as expected nor a limit of all locks of its class.
+func (a *article) Finding() bool { return !a.Good && a.Standing != suite.LimitOfClass }
+
 // Good reports whether all its rows are as expected.
 func (g *group) Good() bool {
 	return !slices.ContainsFunc(g.Articles, func(a *article) bool { return !a.Good })

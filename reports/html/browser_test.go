@@ -61,6 +61,22 @@ func TestBrowserStepsThroughEvents(t *testing.T) {
 	b.RequireNoErrors()
 }
 
+// n and p lead through what is not as expected, and the command that repeats it can be copied.
+func TestBrowserLeadsFromFindingToFinding(t *testing.T) {
+	b := visitSmall(t)
+	const at = `document.activeElement.closest("article") && document.activeElement.closest("article").id`
+	all := b.Text(`[...document.querySelectorAll("article.finding")].map((a) => a.id).join()`)
+	require.Equal(t, "the-scenario--the-variant,the-scenario--no-file,broken,bare--without-the-rule", all)
+	b.Do(chromedp.KeyEvent("n"))
+	require.Equal(t, "the-scenario--the-variant", b.Text(at))
+	b.Do(chromedp.KeyEvent("n"))
+	require.Equal(t, "the-scenario--no-file", b.Text(at))
+	b.Do(chromedp.KeyEvent("p"), chromedp.KeyEvent("p"))
+	require.Equal(t, "the-scenario--the-variant", b.Text(at), "there is none before it")
+	b.RequireAccessible()
+	b.RequireNoErrors()
+}
+
 // What went as expected is drawn when it is opened, from the picture beside its history.
 func TestBrowserDrawsWhatWentAsExpectedWhenItIsOpened(t *testing.T) {
 	b := visitSmall(t)

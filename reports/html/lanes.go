@@ -65,18 +65,24 @@ func (t *timeline) client(c reports.Lane, s *reports.Story) {
 	own := ownerClass(c.Name, s)
 	words := map[reports.State][2]string{
 		reports.Asking: {"asking " + own, "asks"}, reports.Holding: {"holding " + own, "holds"},
-		reports.Paused: {"paused", "paused"}, reports.Down: {"down", "gone"},
+		reports.Paused: {"paused", "asleep"}, reports.Down: {"down", "gone"},
 	}
 	for _, stretch := range c.Stretches {
 		word, known := words[stretch.State]
 		if !known || !t.shown(stretch.From, stretch.Until) {
 			continue
 		}
-		b := t.bar(word[0], stretch.From, stretch.Until, l.Y+4, l.H-8, c.Name+" "+word[1])
-		b.Text = b.Label + fromTo(stretch.From, stretch.Until)
+		label := c.Name + " " + word[1]
+		text := label + fromTo(stretch.From, stretch.Until)
 		if stretch.State == reports.Paused {
-			b.Label = "paused"
+			text = c.Name + " is paused, as by a garbage collection" + fromTo(stretch.From, stretch.Until)
+			n := len(t.Bars) - 1
+			if n >= 0 && t.Bars[n].Y == l.Y+4 && t.Bars[n].B > stretch.From-t.From && t.Bars[n].Label != "" {
+				label, t.Bars[n].Label = t.Bars[n].Label+", asleep", "" // it lies over that label
+			}
 		}
+		b := t.bar(word[0], stretch.From, stretch.Until, l.Y+4, l.H-8, label)
+		b.Text = text
 		t.Bars = append(t.Bars, b)
 	}
 	t.points(c.Points, l, own, s)
@@ -97,11 +103,28 @@ func (t *timeline) node(n reports.Lane, s *reports.Story) {
 		case reports.Down:
 			class, label, text = "down", "down", n.Name+" is down"
 		}
-		b := t.bar(class, stretch.From, stretch.Until, l.Y+3, l.H-6, label)
+		until := stretch.Until
+		if until >= s.Until && stretch.State == reports.Owned {
+			until = max(until, believed(stretch.Owner, s)) // the history ends before the key does
+		}
+		b := t.bar(class, stretch.From, until, l.Y+3, l.H-6, label)
 		b.Text = text + fromTo(stretch.From, stretch.Until)
 		t.Bars = append(t.Bars, b)
 	}
 	t.points(n.Points, l, "", s)
+}
+
+// believed is until when a client believes in its last lease.
+func believed(client string, s *reports.Story) int64 {
+	last := int64(0)
+	for _, c := range s.Clients {
+		for _, stretch := range c.Stretches {
+			if c.Name == client && stretch.State == reports.Holding {
+				last = max(last, stretch.Until)
+			}
+		}
+	}
+	return last
 }
 
 func (t *timeline) store(s *reports.Story) {
@@ -120,6 +143,17 @@ func (t *timeline) store(s *reports.Story) {
 	t.points(s.Store.Points, l, "", s)
 }
 
+// reach is how far above a point of the store the client stands whose write overwrote an update;
+// 0 of all other points.
+func (t *timeline) reach(p reports.Point, at lane) float64 {
+	for _, l := range t.Lanes {
+		if p.Kind == reports.PointUndoing && l.Kind == "client" && l.Name == p.Owner {
+			return l.Y + l.H - 4 - (at.Y + at.H/2)
+		}
+	}
+	return 0
+}
+
 func (t *timeline) points(points []reports.Point, l lane, class string, s *reports.Story) {
 	for _, p := range points {
 		if !t.shown(p.Time, p.Time) {
@@ -129,7 +163,7 @@ func (t *timeline) points(points []reports.Point, l lane, class string, s *repor
 		if p.Owner != "" {
 			own = ownerClass(p.Owner, s)
 		}
-		t.Points = append(t.Points, point{Class: own, Kind: string(p.Kind), X: t.scale.x(p.Time), Y: l.Y + l.H/2,
+		t.Points = append(t.Points, point{Reach: t.reach(p, l), Class: own, Kind: string(p.Kind), X: t.scale.x(p.Time), Y: l.Y + l.H/2,
 			A: p.Time - t.From, Event: p.Event, Text: p.Text + ", " + reports.Moment(p.Time)})
 	}
 }

@@ -141,7 +141,7 @@ func (b *builder) groups(v *view) {
 			if len(g.Articles) > 1 && a.Setting != "" {
 				text += ", " + a.Setting
 			}
-			if !a.Good {
+			if a.Finding() {
 				v.Bad = append(v.Bad, link{a.ID, text})
 			}
 		}

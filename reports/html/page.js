@@ -426,6 +426,25 @@
     }
     target.scrollIntoView({ block: "center" });
   };
+  // What is not as expected: n and p lead from one to the next, and its command can be copied.
+  const findings = all("article.finding");
+  addEventListener("keydown", (e) => {
+    if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, select, textarea")) return;
+    const top = (f) => f.getBoundingClientRect().top, at = findings.indexOf(document.activeElement.closest("article.finding"));
+    const from = { n: at >= 0 ? at + 1 : findings.findIndex((f) => top(f) > 0), p: at >= 0 ? at - 1 : findings.findLastIndex((f) => top(f) < 0) }[e.key];
+    if (!findings[from]) return;
+    findings[from].scrollIntoView();
+    findings[from].querySelector("a").focus({ preventScroll: true });
+  });
+  for (const code of all(".repeat code")) {
+    const copy = Object.assign(document.createElement("button"), { type: "button", textContent: "Copy" });
+    copy.addEventListener("click", async () => {
+      getSelection().selectAllChildren(code); // where nothing may be copied, it is marked
+      try { await navigator.clipboard.writeText(code.textContent); copy.textContent = "Copied"; } catch { copy.textContent = "Marked"; }
+    });
+    code.after(" ", copy);
+  }
+
   addEventListener("hashchange", follow);
   follow();
   for (const keys of all(".keys")) keys.hidden = false;

@@ -87,6 +87,7 @@ func woven(class string) bool {
 
 type point struct {
 	Class, Kind string
+	Reach       float64 // how far up an arrow begins that leads to it
 	X, Y        float64
 	A           int64
 	Event       int

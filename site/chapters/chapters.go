@@ -2,6 +2,7 @@ package chapters
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"html/template"
 	"slices"
@@ -34,8 +35,8 @@ func fileOf(name string) string {
 	return name
 }
 
-// Page makes the page of that name, for a server or as a file; false: there is none.
-func Page(name string, served bool) (site.Page, bool) {
+// Page makes the page of that name; false: there is none.
+func Page(ctx context.Context, of *site.Site, name string) (site.Page, bool) {
 	all := guide.All()
 	i := slices.IndexFunc(all, func(c guide.Chapter) bool { return fileOf(c.Name) == name })
 	if i < 0 {
@@ -49,10 +50,10 @@ func Page(name string, served bool) (site.Page, bool) {
 		view.After = &site.Step{Name: fileOf(all[i+1].Name), Title: all[i+1].Title}
 	}
 	var err error
-	if view.Text, err = render(all[i].Text); err != nil {
+	if view.Text, err = withPictures(ctx, of, all[i].Text); err != nil {
 		return site.Page{Status: 500, Type: "text/plain", Body: []byte(err.Error())}, true
 	}
-	return site.ShowChapter(view, served), true
+	return of.ShowChapter(view), true
 }
 
 // render makes HTML of a chapter. It is our own text: what HTML it has is left out.

@@ -54,8 +54,24 @@ func LocksIn(root fs.FS) (Locks, error) {
 	body, err := render(cited.ReplaceAllString(page.ReplaceAllString(string(text), "\n"), "$1.html"))
 	f := site.Frame{Title: "The locks that people use", Here: "locks", Root: "../", Wide: true,
 		Description: "Redsync, redis-py, Symfony and others, put through every failure of the catalogue: what broke, and how to repeat it."}
+	body = template.HTML(tables.ReplaceAllStringFunc(string(body), labelled))
 	all.Pages["locks/index.html"] = site.ShowText(f, body).Body
 	return all, err
+}
+
+var (
+	tables  = regexp.MustCompile(`(?s)<table>.*?</table>`)
+	headers = regexp.MustCompile(`(?s)<th[^>]*>(.*?)</th>`)
+)
+
+// labelled gives each cell of a table its column's name, which it shows where there is no room for columns.
+func labelled(table string) string {
+	names := headers.FindAllStringSubmatch(table, -1)
+	cells := strings.Split(table, "<td>")
+	for i := range cells[1:] { // each row has a cell for each column
+		cells[i+1] = `<td data-label="` + names[i%len(names)][1] + `">` + cells[i+1]
+	}
+	return strings.Join(cells, "")
 }
 
 // storyPage tells of one finding, with its claim as the title.

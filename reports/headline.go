@@ -1,0 +1,48 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+
+	"lockproof/checker"
+)
+
+// Headline says in one sentence how an update was lost, to somebody who has read nothing else;
+// "" of any other violation, whose own sentence says enough.
+func (s *Story) Headline(v *checker.Violation) string {
+	if v == nil || s.Store == nil {
+		return ""
+	}
+	for _, p := range s.Store.Points {
+		theirs := slices.Contains(v.Processes, p.Owner) && slices.Contains(v.Processes, p.Victim)
+		if p.Kind == PointUndoing && v.From <= p.Time && theirs {
+			return fmt.Sprintf("%s%s overwrote %s's update", p.Owner, s.lateness(p), p.Victim)
+		}
+	}
+	return ""
+}
+
+// lateness says why a client writes past the end of its lease; "" if the lease goes on.
+func (s *Story) lateness(write Point) string {
+	var lease, pause Stretch
+	for _, c := range s.Clients {
+		if c.Name != write.Owner {
+			continue
+		}
+		for _, st := range c.Stretches {
+			switch {
+			case st.State == Holding && st.From <= write.Time:
+				lease = st
+			case st.State == Paused && st.From <= write.Time:
+				pause = st
+			}
+		}
+	}
+	switch {
+	case lease.Until == 0 || lease.Until >= write.Time:
+		return ""
+	case pause.From < lease.Until && lease.Until < pause.Until:
+		return " slept through the end of its lease, woke, and"
+	}
+	return "'s write came after the end of its lease, and"
+}

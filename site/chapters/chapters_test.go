@@ -1,0 +1,36 @@
+package chapters
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/suite"
+	"lockproof/site"
+)
+
+// No chapter shows a drawing in letters: where a terminal prints one stands its picture.
+func TestChaptersHavePicturesForDrawings(t *testing.T) {
+	of := site.New(suite.Run, false)
+	pictures := 0
+	for _, name := range Names() {
+		page, found := Page(context.Background(), of, name)
+		require.True(t, found)
+		require.Equal(t, 200, page.Status, "%s: %s", name, page.Body)
+		pictures += strings.Count(string(page.Body), `<figure class="timeline"`)
+		require.NotContains(t, string(page.Body), "owner on a node", name)
+	}
+	require.GreaterOrEqual(t, pictures, 5)
+}
+
+// On a telephone a cell stands below its lock's name: it says of which situation it is.
+func TestCellsOfTheTableOfLocksNameTheirColumns(t *testing.T) {
+	all, err := LocksIn(os.DirFS("../.."))
+	require.NoError(t, err)
+	page := string(all.Pages["locks/index.html"])
+	require.Contains(t, page, `<td data-label="a client dies">✓`)
+	require.NotContains(t, page, "<td>")
+}
