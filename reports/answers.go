@@ -151,10 +151,7 @@ func (r *Report) lockText() string {
 		parts[0] += " without " + list(r.Options.Without)
 	}
 	if r.Lock.Servers > 0 {
-		parts = append(parts, serversText(r.Lock.Servers))
-	}
-	if r.Lock.Belief != "" {
-		parts = append(parts, "believed "+r.Lock.Belief)
+		parts = append(parts, serversText(r.Lock.Servers), "believed "+cmp.Or(r.Lock.Belief, "for as long as the lease says"))
 	}
 	return strings.Join(parts, ", ")
 }
