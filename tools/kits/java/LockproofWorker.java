@@ -189,12 +189,14 @@ public final class LockproofWorker {
 
     /** Where an exception came from: the line of the adapter's that this file called, in brackets. */
     private static String place(Throwable e) {
-        String found = "";
+        StackTraceElement found = null;
         for (StackTraceElement frame : e.getStackTrace()) {
             if ("LockproofWorker.java".equals(frame.getFileName())) break;
-            found = " (" + frame.getFileName() + ":" + frame.getLineNumber() + ")";
+            boolean bridge = found != null && frame.getClassName().equals(found.getClassName()) // the compiler's, to a narrower type
+                    && frame.getMethodName().equals(found.getMethodName());
+            if (!bridge) found = frame;
         }
-        return found;
+        return found == null ? "" : " (" + found.getFileName() + ":" + found.getLineNumber() + ")";
     }
 
     /** The fields that say something. */

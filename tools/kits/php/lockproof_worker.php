@@ -458,7 +458,7 @@ class Client
             [$called, $lease, $error] = [now(), null, null];
             try {
                 $lease = $this->lock->acquire($key);
-            } catch (\Exception $e) {
+            } catch (\Throwable $e) {
                 $error = $e;
             }
             $this->wait(0);
@@ -468,7 +468,7 @@ class Client
             }
             try {
                 $lease?->release(); // its caller has given up
-            } catch (\Exception $e) {
+            } catch (\Throwable $e) {
                 $error = $e;
             }
             $pause = mt_rand($this->options['retry_min'], $this->options['retry_max']) / 1e9;
@@ -498,7 +498,7 @@ class Client
         return (int) max(0, 1e9 * ($this->belief === 'as told' ? $tenure->lease->validity() : $tenure->until - now()));
     }
 
-    private function isLost(\Exception $e): bool
+    private function isLost(\Throwable $e): bool
     {
         return (bool) array_filter($this->lost, fn ($class) => $e instanceof $class);
     }
@@ -508,7 +508,7 @@ class Client
         [$event, $called] = [$this->begin('extend', $tenure), now()];
         try {
             $tenure->lease->extend();
-        } catch (\Exception $e) {
+        } catch (\Throwable $e) {
             return $this->end($event, 'fail', $this->isLost($e) ? 'lost' : 'other', $e);
         }
         $tenure->until = $this->until($called);
@@ -521,7 +521,7 @@ class Client
         $tenure->past = true;
         try {
             $tenure->lease->release();
-        } catch (\Exception $e) {
+        } catch (\Throwable $e) {
             return $this->isLost($e) ? $this->end($event, 'fail', 'lost', $e) : $this->end($event, 'info', 'other', $e);
         }
         return $this->end($event, 'ok');
@@ -548,7 +548,7 @@ class Client
         $event = $this->begin('read', $tenure, ['key' => $key]);
         try {
             $value = $this->store->read($event['key'], $event['fence'] ?? 0, $this->timeout($within));
-        } catch (\Exception $e) {
+        } catch (\Throwable $e) {
             return $this->end($event, 'fail', 'other', $e);
         }
         if ($value === null) {
@@ -571,7 +571,7 @@ class Client
             $taken = $this->store->write($tenure->key, $value, $tenure->seen, $event['fence'] ?? 0, $this->timeout($within));
         } catch (Unreached|ErrorReply $e) {
             return $this->end($event, 'fail', 'other', $e);
-        } catch (\Exception $e) {
+        } catch (\Throwable $e) {
             return $this->end($event, 'info', 'other', $e);
         }
         if (!$taken) {
