@@ -46,6 +46,9 @@ func Run(t *testing.T, build New, options ...Option) {
 	}
 	register(k, build, s)
 	r, err := newRun(s, call)
+	if r != nil {
+		r.place = callerOfRun()
+	}
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
@@ -76,6 +79,7 @@ func Run(t *testing.T, build New, options ...Option) {
 type run struct {
 	settings
 	call     childRole
+	place    place // of the call in the test's file
 	children *suite.Children
 	worker   []string     // the command line of a client in real time
 	folder   string       // takes histories
