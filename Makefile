@@ -23,7 +23,7 @@ PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 w
 CROSS       ?= darwin/arm64 windows/amd64
 
 .DEFAULT_GOAL := help
-.PHONY: help build run setup test test-all race fuzz mutate bench gobench league lint cross dist site image fmt clean
+.PHONY: help build run setup test test-all race fuzz mutate bench gobench league lint cross dist site image rename fmt clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -119,6 +119,10 @@ site: ## make the lab, the guide and the stories as a folder of pages, out/site,
 image: ## make the container image lockproof, for runs in virtual time
 	@CGO_ENABLED=0 GOOS=linux $(GO) build -buildvcs=auto -o bin/image/lockproof ./cmd/lockproof
 	docker build --quiet --tag lockproof --file Dockerfile bin/image
+
+rename: ## give the module another path everywhere: MODULE=github.com/you/lockproof
+	@$(GO) -C tools build -o ../bin/rename ./rename
+	@bin/rename $(MODULE)
 
 fmt: ## format the code
 	gofmt -w .

@@ -111,7 +111,11 @@ func addReason(all []Skip, why, name string) []Skip {
 func (r *Row) undecidedReason(why string) string {
 	for _, result := range r.First().Results {
 		if result.Verdict == history.Inconclusive && result.Reason != "" && r.First().Expect[result.Property] != "" {
-			return strings.TrimPrefix(result.Reason, string(result.Cause)+": ")
+			reason := strings.TrimPrefix(result.Reason, string(result.Cause)+": ")
+			if _, unmet, step := strings.Cut(reason, ": unmet: "); step { // the same in another step is the same
+				return unmet
+			}
+			return reason
 		}
 	}
 	return why
@@ -151,10 +155,7 @@ func (r *Report) lockText() string {
 		parts[0] += " without " + list(r.Options.Without)
 	}
 	if r.Lock.Servers > 0 {
-		parts = append(parts, serversText(r.Lock.Servers))
-	}
-	if r.Lock.Belief != "" {
-		parts = append(parts, "believed "+r.Lock.Belief)
+		parts = append(parts, serversText(r.Lock.Servers), "believed "+cmp.Or(r.Lock.Belief, "for as long as the lease says"))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -50,7 +50,7 @@ func (r *Report) accounts(screen Screen) string {
 		}
 		cause, known := row.shown.trial.Cause()
 		if earlier, again := causes[cause.Key]; known && again {
-			line := fmt.Sprintf("%s: %s: the same cause as %s: %s", strings.ToUpper(string(row.Standing)), row.Name(), earlier, cause.Sentence)
+			line := fmt.Sprintf("%s: %s: %s: %s", strings.ToUpper(string(row.Standing)), row.Name(), cause.As(earlier), cause.Sentence)
 			b.WriteString(strings.Join(hanging("", clean(line), screen.Width), "\n") + "\n\n")
 			continue
 		}

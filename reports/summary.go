@@ -24,12 +24,16 @@ var markdownSigns = map[suite.Outcome]string{
 }
 
 // WriteSummary writes summary.md in GitHub's Markdown, fit for a job summary:
-// what came of the run, an account of each row that is not as expected, and a table of
+// what came of the run (of a lock under test, its answers), an account of each row that is not as expected, and a table of
 // all rows, the gravest first. Text from scenarios, locks and servers is escaped.
 func (r *Report) WriteSummary(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Lockproof: %s\n\n", r.Headline())
-	fmt.Fprintf(&b, "%s\n\n", paragraph(r.Summary()))
+	if r.UnderTest() {
+		b.WriteString(fenced(r.AnswersText(Screen{Width: markdownWidth, UTF8: true})) + "\n")
+	} else {
+		fmt.Fprintf(&b, "%s\n\n", paragraph(r.Summary()))
+	}
 	fmt.Fprintf(&b, "%s\n\n", escape(r.Setting()))
 	drawn := 0
 	rows := r.BySeverity()

@@ -103,7 +103,7 @@ func (s Screen) plain(text string) string {
 // Summary says in one or two sentences what came of the run.
 func (r *Report) Summary() string {
 	text := fmt.Sprintf("%s in %s.", plural(r.Ran(), "trial"), Duration(r.Elapsed))
-	if counts := CountsText(r.Totals()); counts != "" {
+	if counts := r.countsText(); counts != "" {
 		text = counts + "; " + text
 	}
 	if r.Interrupted {
@@ -114,6 +114,33 @@ func (r *Report) Summary() string {
 		text += fmt.Sprintf(" %s: %d of %s were not run.", why, max(0, r.Planned-r.finished()), plural(r.Planned, "trial"))
 	}
 	return text
+}
+
+// countsText says of the rows how many hold, how many are violated as their scenario expects, and how the others stand.
+func (r *Report) countsText() string {
+	counts, violated := r.Totals(), 0
+	for _, row := range r.Rows {
+		broken := func(p Property) bool { return p.Expected == history.Violated && p.Verdict() == history.Violated }
+		if row.Standing == suite.AsExpected && slices.ContainsFunc(row.Properties, broken) {
+			violated++
+		}
+	}
+	holds := counts[suite.AsExpected] - violated
+	delete(counts, suite.AsExpected)
+	var parts []string
+	switch {
+	case holds == 1:
+		parts = append(parts, "1 holds")
+	case holds > 1:
+		parts = append(parts, fmt.Sprintf("%d hold", holds))
+	}
+	if violated > 0 {
+		parts = append(parts, fmt.Sprintf("%d violated as expected", violated))
+	}
+	if others := CountsText(counts); others != "" {
+		parts = append(parts, others)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // CountsText says how many stand how: "3 as expected, 1 differs".

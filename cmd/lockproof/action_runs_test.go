@@ -87,6 +87,15 @@ func (r *runner) due(t *testing.T, condition string, code int) bool {
 		return code == 0
 	case strings.HasPrefix(condition, "always()"):
 		return true
+	case strings.HasPrefix(condition, "steps.prepare.outputs.mode"):
+		mode, more, both := strings.Cut(strings.TrimPrefix(condition, "steps.prepare.outputs.mode == "), " && ")
+		switch {
+		case mode != "'"+r.outputs["steps.prepare.outputs.mode"]+"'":
+			return false
+		case !both:
+			return code == 0
+		}
+		condition = more
 	}
 	require.Contains(t, condition, "inputs.on == 'local'")
 	return r.given["on"] == "local"
@@ -125,12 +134,31 @@ func TestTheActionRuns(t *testing.T) {
 
 // A program that ends with Go's own 2 has crashed, whatever it has left behind.
 func TestAction_CrashIsNoVerdict(t *testing.T) {
-	r := newRunner(t, map[string]string{"inconclusive": "pass"})
+	r := newRunner(t, map[string]string{"names": "*", "inconclusive": "pass"})
 	r.bin = t.TempDir()
 	script := "#!/bin/sh\nmkdir -p lockproof-out\necho '{\"exit_code\": 4}' > lockproof-out/results.json\nexit 2\n"
 	require.NoError(t, os.WriteFile(filepath.Join(r.bin, "lockproof"), []byte(script), 0o755))
 	require.Equal(t, 2, r.run(t), r.log)
 	require.Contains(t, r.log, "::error title=Lockproof::The harness itself failed")
+}
+
+// Without inputs, go test puts the repository's own locks to the test, and their summaries are the job's.
+func TestAction_TestsTheLocksOfTheRepository(t *testing.T) {
+	for packages, want := range map[string]string{"": "test ./...", "./a  ./b": "test ./a ./b"} {
+		given := map[string]string{"test": packages}
+		if packages == "" {
+			given = nil
+		}
+		r := newRunner(t, given)
+		r.bin = t.TempDir()
+		script := "#!/bin/sh\necho \"go $@\"\nmkdir -p a/lockproof/TestLock\n" +
+			"echo 'TestLock, one server' > a/lockproof/TestLock/summary.txt\nexit 1\n"
+		require.NoError(t, os.WriteFile(filepath.Join(r.bin, "go"), []byte(script), 0o755))
+		require.Equal(t, 1, r.run(t), r.log)
+		require.Equal(t, "go "+want+"\n", r.log)
+		require.Equal(t, "```text\nTestLock, one server\n```\n", r.summary)
+		require.FileExists(t, filepath.Join(r.work, r.given["out"], "a/lockproof/TestLock/summary.txt"))
+	}
 }
 
 func testInputs(t *testing.T, bin string) {
@@ -204,7 +232,7 @@ func testSlices(t *testing.T, bin string) {
 	require.Equal(t, []string{"lockproof-virtual-1-of-2", "lockproof-virtual-2-of-2"}, artifacts)
 	require.Zero(t, merge.run(t), merge.log)
 	require.Equal(t, "lockproof", merge.outputs["steps.prepare.outputs.artifact"])
-	require.Contains(t, merge.summary, "3 as expected; 3 trials in ")
+	require.Contains(t, merge.summary, "1 holds, 2 violated as expected; 3 trials in ")
 
 	require.NoError(t, os.RemoveAll(filepath.Join(merge.work, "slices", artifacts[0])))
 	again := newRunner(t, map[string]string{"merge": "slices/*"})

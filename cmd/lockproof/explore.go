@@ -24,6 +24,7 @@ type exploreOptions struct {
 	slice             string
 	out               string
 	found             string
+	worker            string // refused
 	exhaust           bool
 }
 
@@ -80,6 +81,8 @@ cut short or a schedule could not be judged; 3 the harness itself failed; 64 bad
 	f.IntVar(&x.confirm, "confirm", 0, "run each find this many times on real servers (--on local)")
 	f.StringVar(&x.slice, "slice", "", "search one part of several, as in 17/100 (default: the whole)")
 	f.StringVar(&x.out, "out", "out", "folder for results and histories")
+	f.StringVar(&x.worker, "worker", "", "")
+	_ = f.MarkHidden("worker")
 	f.StringVar(&x.found, "found", "", "folder for the scenario files of what is found (default: found, in --out)")
 	return cmd
 }
@@ -107,8 +110,11 @@ func (x *exploreOptions) check(given func(string) bool) error {
 	switch {
 	case err != nil:
 		return usage("--lock: %w", err)
-	case kind.SingleNode:
-		return usage("--lock %s: explore works for locks on several nodes only; for a one-node lock use locktest.Explore in a Go test", kind.Name)
+	case x.worker != "":
+		return usage("--worker %s: explore runs schedules in virtual time, and a program runs in real time: run what was found for "+
+			"another lock, as in lockproof run out/found/FILE --worker CMD --on local", x.worker)
+	case kind.SingleNode && x.exhaust:
+		return usage("--exhaust goes through schedules on three nodes, and --lock %s uses one", kind.Name)
 	case s.For < 0 || s.Schedules < 0 || s.MaxFinds < 0 || s.Shrink < 0 || x.confirm < 0:
 		return usage("a bound below 0: give 0 for none")
 	case s.For == 0 && s.Schedules == 0:

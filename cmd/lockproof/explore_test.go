@@ -26,7 +26,8 @@ func TestExploreRefusesWhatItCannotDo(t *testing.T) {
 		want string
 	}{
 		{[]string{"--lock", "redsnc"}, "--lock redsnc: there is no such lock: did you mean redsync?"},
-		{[]string{"--lock", "single"}, "--lock single: explore works for locks on several nodes only"},
+		{[]string{"--lock", "single", "--exhaust"}, "--exhaust goes through schedules on three nodes, and --lock single uses one"},
+		{[]string{"--worker", "python3 x.py"}, "--worker python3 x.py: explore runs schedules in virtual time, and a program runs in real time"},
 		{[]string{"--lock", "redsync", "--without", "Majority"}, "redsync has no rules to switch off"},
 		{[]string{"--break", "memmory"}, `--break there is no assumption "memmory": there are memory, clocks, pauses, servers`},
 		{[]string{"--break", "each,memory"}, "--break each,memory: each is none of them and each by itself: name it alone"},

@@ -69,7 +69,7 @@ func TestMerge_EqualsTheWholeRun(t *testing.T) {
 	merged := filepath.Join(t.TempDir(), "merged")
 	got := p.try(append([]string{"merge", "--out", merged}, sliced(t, p, 3)...)...)
 	require.Equal(t, 0, got.code, got.err)
-	require.Contains(t, got.out, "5 as expected; 5 trials in ")
+	require.Contains(t, got.out, "2 hold, 3 violated as expected; 5 trials in ")
 	require.Contains(t, got.out, "Written to "+merged+": results.json, junit.xml, summary.md, report.html")
 	require.Equal(t, rowsOf(t, whole), rowsOf(t, merged))
 

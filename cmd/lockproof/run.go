@@ -88,6 +88,7 @@ func (p *program) runCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			p.warnOfAnotherLock(args, jobs)
 			jobs, part, err := selectSlice(o, jobs, slice, cmd.Flags().Changed("slice"))
 			if err != nil {
 				return err
@@ -111,6 +112,16 @@ func (p *program) runCommand() *cobra.Command {
 		"find out by experiment what causes each violation: the first of each row and property, in virtual time")
 	cmd.Flags().BoolVar(&again, "last-failed", false, "run again what was not as expected in the run in --out")
 	return cmd
+}
+
+// warnOfAnotherLock tells of files that are about one lock, as what explore found is, and are run against another.
+func (p *program) warnOfAnotherLock(args []string, jobs []suite.Job) {
+	for _, j := range jobs {
+		its := j.Scenario.Lock.Name
+		if its != locks.Reference && j.Lock != "" && j.Lock != its && slices.Contains(args, j.Scenario.File) {
+			fmt.Fprintf(p.err, "lockproof: %s is about the lock %s, and is run against %s\n", j.Scenario.File, its, j.Lock)
+		}
+	}
 }
 
 // verboseFlag declares how much is printed of a run.

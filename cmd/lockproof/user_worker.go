@@ -45,7 +45,7 @@ func (p *program) preflight(ctx context.Context, o suite.Options) error {
 	if kind.SingleNode {
 		nodes = 1
 	}
-	_, err = suite.Preflight(ctx, o, nodes, kind.Extends, func(ctx context.Context, j suite.Job, o suite.Options) (suite.Result, error) {
+	found, err := suite.Preflight(ctx, o, nodes, kind.Extends, func(ctx context.Context, j suite.Job, o suite.Options) (suite.Result, error) {
 		done, err := p.suite(ctx, []suite.Job{j}, o, func(suite.Result) {})
 		if err != nil || len(done) == 0 {
 			return suite.Result{}, errors.Join(err, ctx.Err())
@@ -57,6 +57,12 @@ func (p *program) preflight(ctx context.Context, o suite.Options) error {
 		return failed(err)
 	case err != nil:
 		return usage("--worker, before any row: %w", err)
+	case !found.Renews:
+		return nil
 	}
+	if kind, err = external.Renewing(ctx, o.Worker); err != nil {
+		return usage("--worker: %w", err)
+	}
+	locks.Register(kind)
 	return nil
 }

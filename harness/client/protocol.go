@@ -43,6 +43,9 @@ type Setup struct {
 	// Epoch is the CLOCK_MONOTONIC reading, in nanoseconds, at which the run
 	// began; 0 in virtual time.
 	Epoch int64 `json:"epoch,omitempty"`
+	// Renews: the lock was seen to renew its key by itself. Where nothing else is declared, clients
+	// then believe in a lease until they release it.
+	Renews bool `json:"renews,omitempty"`
 	// StallLimit is the lateness from which on the worker reports a stall.
 	StallLimit time.Duration `json:"stall_limit,omitempty"`
 }

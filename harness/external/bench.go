@@ -27,6 +27,7 @@ type bench struct {
 	folder  string
 	record  *process.Record
 	workers process.Workers
+	renews  bool // the lock was seen to renew its key by itself
 	ends    chan struct{}
 	ticking sync.WaitGroup
 }
@@ -116,7 +117,7 @@ func (b *bench) close() error {
 func (b *bench) setup(index int) client.Setup {
 	s := client.Setup{
 		Name: fmt.Sprintf("c%d", index+1), Index: index, Lock: "under test", Options: b.options, Store: b.store.Addr(),
-		Password: password, Seed: 1, Epoch: b.clock.Epoch(), StallLimit: stallLimit,
+		Password: password, Seed: 1, Epoch: b.clock.Epoch(), Renews: b.renews, StallLimit: stallLimit,
 	}
 	for _, n := range b.nodes {
 		s.Nodes = append(s.Nodes, n.Addr())

@@ -12,13 +12,24 @@ import (
 // itself. A program that cannot say it makes one of which every row fails for that
 // reason. An error is in how it was called.
 func Kind(ctx context.Context, command []string) (locks.Kind, error) {
+	return kind(ctx, command, false)
+}
+
+// Renewing is Kind for a lock that was seen to renew its key by itself, which its workers are told.
+func Renewing(ctx context.Context, command []string) (locks.Kind, error) {
+	k, err := kind(ctx, command, true)
+	k.Renews = true
+	return k, err
+}
+
+func kind(ctx context.Context, command []string, renews bool) (locks.Kind, error) {
 	k := locks.Kind{
 		Name: lockName(command), Doc: "a program that speaks the workers' protocol", External: true, Program: true,
 		New: func(locks.Env) (locks.Lock, error) {
 			return nil, errors.New("the lock is a program of its own: it is run --on local")
 		},
 	}
-	hello, err := readHello(ctx, command)
+	hello, err := readHello(ctx, command, renews)
 	if ctx.Err() != nil {
 		return k, ctx.Err()
 	}
@@ -38,7 +49,7 @@ func Kind(ctx context.Context, command []string) (locks.Kind, error) {
 
 // readHello starts a worker once, at servers that are there for that alone, and hears what
 // its lock is.
-func readHello(ctx context.Context, command []string) (*locks.Abilities, error) {
+func readHello(ctx context.Context, command []string, renews bool) (*locks.Abilities, error) {
 	if err := findProgram(command); err != nil {
 		return nil, err
 	}
@@ -46,6 +57,7 @@ func readHello(ctx context.Context, command []string) (*locks.Abilities, error) 
 	if err != nil {
 		return nil, err
 	}
+	b.renews = renews
 	defer b.close()
 	defer context.AfterFunc(ctx, b.kill)()
 	c, err := b.client(0)

@@ -3,13 +3,17 @@ package external
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/harness/client"
 	"lockproof/harness/cluster/local"
 	"lockproof/harness/locks"
 	"lockproof/harness/suite"
@@ -155,4 +159,94 @@ func (k kit) ready(t *testing.T) []string {
 	said, err = compile.CombinedOutput()
 	require.NoError(t, err, "%s", said)
 	return worker
+}
+
+// failing are adapters whose acquire fails two calls deep, each with the line of its own that the kit called.
+var failing = map[string]struct{ file, text, at string }{
+	"redis-py": {"failing.py", `import lockproof_worker
+class Lease:
+    def release(self): pass
+class Lock:
+    def __init__(self, env): pass
+    def acquire(self, key):
+        return self.take(key)
+    def take(self, key): raise ValueError("nothing")
+lockproof_worker.serve(Lock, Lease)
+`, "ValueError: nothing (failing.py:7)"},
+	"node-redis": {"failing.js", `const { serve } = require('./lockproof_worker.js');
+class Lease { release() {} }
+const take = async () => { await 1; throw new Error('nothing'); };
+serve(() => ({
+  async acquire(key) {
+    return await take(key);
+  } }), { lease: Lease });
+`, "Error: nothing (failing.js:6)"},
+	"redis-rb": {"failing.rb", `require_relative 'lockproof_worker'
+Lease = Struct.new(:key) { def release; end }
+class Lock
+  def initialize(env); end
+  def acquire(key)
+    take(key)
+  end
+  def take(key) = raise('nothing')
+end
+Lockproof.serve(Lock, Lease)
+`, "RuntimeError: nothing (failing.rb:6)"},
+	"Symfony's": {"failing.php", `<?php
+require __DIR__ . '/lockproof_worker.php';
+class Lease { function release() {} }
+class Locks {
+    function acquire($key) {
+        return take($key);
+    }
+}
+function take($key) { return nothing(); }
+Lockproof\serve(fn ($env) => new Locks, Lease::class);
+`, "Error: Call to undefined function nothing() (failing.php:6)"},
+	"Java's": {"Failing.java", `class Failing implements LockproofWorker.Lock {
+    record Lease() implements LockproofWorker.Lease { public void release() { } }
+    public Lease acquire(String key) {
+        return take(key);
+    }
+    Lease take(String key) { throw new IllegalStateException("nothing"); }
+    public static void main(String[] args) { new LockproofWorker(env -> new Failing(), Lease.class).serve(); }
+}
+`, "IllegalStateException: nothing (Failing.java:4)"},
+}
+
+func TestTheKitsSayWhereAnAdapterFails(t *testing.T) {
+	for name, adapter := range failing {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			sources, err := filepath.Glob("../../tools/kits/*/*ockproof*orker.*")
+			require.NoError(t, err)
+			for _, source := range sources {
+				text, err := os.ReadFile(source)
+				require.NoError(t, err)
+				require.NoError(t, os.WriteFile(filepath.Join(folder, filepath.Base(source)), text, 0o644))
+			}
+			file := filepath.Join(folder, adapter.file)
+			require.NoError(t, os.WriteFile(file, []byte(adapter.text), 0o644))
+			command := []string{kits[name].probe[0], file}
+			if name == "Java's" {
+				needs.Check(t, needs.Java, exec.Command("javac", "-version").Run())
+				said, err := exec.Command("javac", "-d", folder, filepath.Join(folder, "LockproofWorker.java"), file).CombinedOutput()
+				require.NoError(t, err, "%s", said)
+				command = []string{"java", "-cp", folder, "Failing"}
+			}
+			if _, err := exec.LookPath(command[0]); err != nil {
+				needs.Check(t, kits[name].need, err)
+			}
+			b, err := newBench(command)
+			require.NoError(t, err)
+			defer b.close()
+			m, err := b.client(0)
+			require.NoError(t, err)
+			serial, err := m.send(client.Command{Do: client.DoAcquire, Key: "k1", Within: 50 * time.Millisecond})
+			require.NoError(t, err)
+			_, err = m.await(serial, 10*time.Second)
+			require.NoError(t, err)
+			require.Equal(t, adapter.at, m.events[len(m.events)-1].Error)
+		})
+	}
 }

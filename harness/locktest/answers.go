@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,6 +31,7 @@ func (r *run) show(t *testing.T, job suite.Job, done suite.Result, out string, r
 		t.Errorf("%s is expected to be violated, and is not any more (%s): take Expect(%q, locktest.Violated) out", job.Scenario.Name, why, job.Scenario.Name)
 	case answer == suite.Bug, answer == suite.Failed:
 		r.failed = true
+		r.place.annotate(os.Stdout, os.Getenv("GITHUB_WORKSPACE"), r.name+": "+job.Scenario.Name, why)
 		t.Error(r.failureOf(t, job, done, why, out, record))
 	case answer == suite.Limit && r.strict:
 		r.failed = true
@@ -59,17 +61,17 @@ func limitText(done suite.Result, why string) string {
 
 // failureOf tells of a failure; of a second one of the same cause, in one line.
 func (r *run) failureOf(t *testing.T, job suite.Job, done suite.Result, why, out string, record bool) string {
-	key, sentence := done.Failure, done.Failure
-	if cause, ok := done.Cause(); ok {
-		key, sentence = cause.Key, cause.Sentence
+	cause, ok := done.Cause()
+	if !ok {
+		cause = suite.Cause{Key: done.Failure, Sentence: done.Failure}
 	}
 	name := strings.TrimPrefix(t.Name(), r.call.Test+"/")
-	if earlier, again := r.causes[key]; again && done.Failure != "" {
+	if earlier, again := r.causes[cause.Key]; again && done.Failure != "" {
 		return fmt.Sprintf("FAILED: as in %s: %s", earlier, why)
 	} else if again {
-		return fmt.Sprintf("BUG: %s (the same cause as in %s: %s)", why, earlier, sentence)
+		return fmt.Sprintf("BUG: %s (%s: %s)", why, cause.As(earlier), cause.Sentence)
 	}
-	r.causes[key] = name
+	r.causes[cause.Key] = name
 	recorded := ""
 	if record {
 		recorded = r.record(job, done.Seed, why)

@@ -98,8 +98,8 @@ func ProgressTimeout(d time.Duration) Option { return func(s *settings) { s.prog
 // Explore looks for so long, in real time and after the scenarios, for schedules of
 // operations and faults that nobody scripted, as lockproof explore does; docs/explore.md
 // says what is drawn. The first that breaks a property is made smaller, for as long again
-// at most, fails the subtest "explore", and is replayed first from then on. Locks on one
-// server are left out, and so are clusters in real time.
+// at most, fails the subtest "explore", and is replayed first from then on. Clusters in real
+// time are left out.
 func Explore(d time.Duration) Option { return func(s *settings) { s.explore = d } }
 
 const defaultProgressTimeout = 10 * time.Second

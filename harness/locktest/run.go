@@ -41,11 +41,14 @@ func Run(t *testing.T, build New, options ...Option) {
 		if role.Abilities != nil {
 			k = k.With(*role.Abilities)
 		}
-		locks.Register(k)
+		register(k, build, s)
 		role.serve()
 	}
-	locks.Register(k)
+	register(k, build, s)
 	r, err := newRun(s, call)
+	if r != nil {
+		r.place = callerOfRun()
+	}
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
@@ -58,8 +61,7 @@ func Run(t *testing.T, build New, options ...Option) {
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
-	k = k.With(*found)
-	locks.Register(k)
+	register(k.With(*found), build, s)
 	if err := r.restartChildren(found); err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
@@ -77,14 +79,16 @@ func Run(t *testing.T, build New, options ...Option) {
 type run struct {
 	settings
 	call     childRole
+	place    place // of the call in the test's file
 	children *suite.Children
 	worker   []string     // the command line of a client in real time
 	folder   string       // takes histories
 	results  *resultFiles // for others
 	failed   bool         // something is there to be looked at
 	about    *locks.Abilities
-	causes   map[string]string // of what has failed so far, with the subtest that failed first
-	hung     int               // trials so far
+	causes   map[string]string   // of what has failed so far, with the subtest that failed first
+	hung     int                 // trials so far
+	differs  map[Belief][]string // the rows whose answer is another under another belief
 }
 
 func newRun(s settings, call childRole) (*run, error) {
@@ -93,7 +97,7 @@ func newRun(s settings, call childRole) (*run, error) {
 		return nil, err
 	}
 	folder := filepath.Join(kept.folder, histories)
-	r := &run{settings: s, call: call, causes: map[string]string{}, folder: folder, results: kept}
+	r := &run{settings: s, call: call, causes: map[string]string{}, differs: map[Belief][]string{}, folder: folder, results: kept}
 	r.children = &suite.Children{ProgressTimeout: s.progressTimeout, Stderr: os.Stderr}
 	return r, r.restartChildren(nil)
 }
@@ -121,7 +125,9 @@ func (r *run) close() error {
 func (r *run) report() *reports.Report {
 	o := r.options(r.seed, "")
 	o.Trials = r.trials
-	return r.results.report(o)
+	report := r.results.report(o)
+	report.Lock.Notices = slices.Concat(report.Lock.Notices, r.beliefNotices())
+	return report
 }
 
 // options are those of one trial that keeps its history in a folder.
@@ -231,6 +237,11 @@ func (r *run) trial(t *testing.T, job suite.Job, seed uint64, record bool) {
 	}
 	r.filterProperties(&done)
 	r.results.add(job, done, out)
+	if record && seed == r.seed {
+		if err := r.compareBeliefs(t.Context(), job, done); err != nil {
+			t.Fatalf("locktest: %v", err)
+		}
+	}
 	r.show(t, job, done, out, record)
 }
 

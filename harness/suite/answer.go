@@ -48,8 +48,20 @@ func (o Outcome) Answer() Answer {
 	return Failed
 }
 
-// Cause is why a property was violated: one sentence, and a key that is the same for violations of one cause.
-type Cause struct{ Sentence, Key string }
+// Cause is why a property was violated: one sentence, and a key that is the same for violations of one cause. Where no
+// experiment has shown a cause, the key is the property's.
+type Cause struct {
+	Sentence, Key string
+	Shown         bool
+}
+
+// As says what a violation has in common with an earlier one of the same key.
+func (c Cause) As(earlier string) string {
+	if c.Shown {
+		return "the same cause as in " + earlier
+	}
+	return "cause not shown; another violation of the property is drawn in " + earlier
+}
 
 // Cause gives the cause of the first violation that decides the trial's answer; false where nothing is violated.
 func (t Result) Cause() (Cause, bool) {
@@ -62,9 +74,9 @@ func (t Result) Cause() (Cause, bool) {
 				continue
 			}
 			if c := t.CauseOf(r.Property); c != nil {
-				return Cause{c.Sentence(), r.Property + "\x00" + c.ID()}, true
+				return Cause{c.Sentence(), r.Property + "\x00" + c.ID(), true}, true
 			}
-			return Cause{r.Violations[0].What, r.Property}, true
+			return Cause{r.Violations[0].What, r.Property, false}, true
 		}
 	}
 	return Cause{}, false

@@ -349,7 +349,7 @@ script:
 		require.NoError(t, err)
 		standing, why := trials[0].Outcome()
 		require.Equal(t, Inconclusive, standing, why)
-		require.Contains(t, why, "c1's acquire had to be fail and was ok", "%q", await)
+		require.Contains(t, why, "c1's acquire had to fail, and succeeded", "%q", await)
 	}
 }
 
@@ -379,5 +379,5 @@ expect: {mutual-exclusion: violated}
 	require.Equal(t, Inconclusive, standing, why)
 	require.Equal(t, history.Violated, trials[0].verdict(checker.MutualExclusion))
 	require.Contains(t, why,
-		"violated, but not as the scenario means to show: step 4 (extend c1): unmet: c1's extend had to be ok and was fail")
+		"violated, but not as the scenario means to show: step 4 (extend c1): unmet: c1's extend had to succeed, and failed")
 }

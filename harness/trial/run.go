@@ -101,6 +101,7 @@ func (r *run) clientSetup(index int, name string) client.Setup {
 		Nodes: r.plan.Nodes, FencedStore: r.plan.Store.Check.Fenced(),
 		ReadsUnfenced: r.plan.Store.Check == scenarios.CheckFenceWrites,
 		CompareStore:  r.plan.Store.Check == scenarios.CheckCompare,
+		Renews:        r.plan.Lock.Renews,
 	}
 	if c := r.plan.RedisCluster; c != nil {
 		s.ClusterClients, s.TaggedKeys = c.Clients, c.Keys == scenarios.KeysTagged

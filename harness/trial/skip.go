@@ -77,9 +77,9 @@ func (p *Plan) lockUnsuitable() string {
 		return lacks(locks.FeatureFence, "issues no fencing tokens, which this scenario's store checks")
 	case p.expectsTokens() && !k.Fencing:
 		return lacks(locks.FeatureFence, "issues no fencing tokens, which this scenario is about")
-	case (uses(scenarios.VerbExtend) || uses(scenarios.VerbWatch) && !k.Watches) && !k.Extends:
+	case (uses(scenarios.VerbExtend) || uses(scenarios.VerbWatch) && !k.Watches && !k.Renews) && !k.Extends:
 		return lacks(locks.FeatureExtend, "cannot extend a lease")
-	case uses(scenarios.VerbWatch) && !k.Watches:
+	case uses(scenarios.VerbWatch) && !k.Watches && !k.Renews:
 		return lacks(locks.FeatureWatch, "has no watchdog")
 	case slices.Contains(p.Requirements(), "client-clock") && !k.OwnClock && k.Program:
 		return lacks(locks.FeatureClock, "reads a clock that cannot be set for one client")

@@ -17,10 +17,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const (
-	module = "lockproof"
-	root   = "../.."
-)
+const root = "../.."
+
+// module is the path that go.mod has, which make rename changes.
+var module = func() string {
+	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		panic(err)
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimPrefix(first, "module ")
+}()
 
 // TestRoomsImportWhatTheTableAllows reads the imports of every file, whatever
 // system it is for.

@@ -38,10 +38,10 @@ func textbook(env locktest.Env) (locktest.Lock, error) {
 }
 
 func TestTextbook(t *testing.T) {
-	locktest.Run(t, textbook,
-		locktest.Expect("pause-in-acquire", locktest.Violated), // the TTL is counted from the return of Acquire
-		locktest.Expect("slow-acquire", locktest.Violated),
-		locktest.Expect("drift-within-margin", locktest.Violated),
-		locktest.Expect("short-ttl", locktest.Violated),
-		locktest.Expect("late-set", locktest.Violated)) // a SET that comes after its release
+	answer(t, textbook, []string{
+		"pause-in-acquire", "slow-acquire", "short-ttl", // the TTL is counted from the return of Acquire
+		"drift-within-margin",
+		"late-set",          // a SET that comes after its release
+		"cancelled-release", // whose caller has given up: nobody deletes the key
+	})
 }

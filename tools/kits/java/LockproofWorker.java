@@ -71,10 +71,12 @@ public final class LockproofWorker {
 
     /** How long clients believe in a lease. */
     public enum Belief {
-        UNDECLARED("for a TTL from the call, less the drift of clocks: it does not say, and nothing else was declared"),
-        FROM_THE_CALL("for a TTL from the call of the try that was granted: declared by the adapter"),
-        FROM_THE_RETURN("for a TTL from the return of the try that was granted: declared by the adapter"),
-        UNTIL_RELEASED("until they release it: declared by the adapter"),
+        /** Until released if the lock renews its key, else from the return of the try that was granted. */
+        UNDECLARED("for a TTL from the return of Acquire (nothing else is declared)"),
+        RENEWS("until released (it renews itself)"),
+        FROM_THE_CALL("for a TTL from the call of Acquire (declared)"),
+        FROM_THE_RETURN("for a TTL from the return of Acquire (declared)"),
+        UNTIL_RELEASED("until released (declared)"),
         AS_TOLD("");
 
         final String words;
@@ -183,7 +185,19 @@ public final class LockproofWorker {
         }
     }
 
-    private static String why(Throwable e) { return e.getClass().getSimpleName() + ": " + e.getMessage(); }
+    private static String why(Throwable e) { return e.getClass().getSimpleName() + ": " + e.getMessage() + place(e); }
+
+    /** Where an exception came from: the line of the adapter's that this file called, in brackets. */
+    private static String place(Throwable e) {
+        StackTraceElement found = null;
+        for (StackTraceElement frame : e.getStackTrace()) {
+            if ("LockproofWorker.java".equals(frame.getFileName())) break;
+            boolean bridge = found != null && frame.getClassName().equals(found.getClassName()) // the compiler's, to a narrower type
+                    && frame.getMethodName().equals(found.getMethodName());
+            if (!bridge) found = frame;
+        }
+        return found == null ? "" : " (" + found.getFileName() + ":" + found.getLineNumber() + ")";
+    }
 
     /** The fields that say something. */
     private static Map<String, Object> fields(Object... namesAndValues) {
@@ -284,7 +298,6 @@ public final class LockproofWorker {
     private final class Client {
         final Map<String, Object> setup, options;
         final long epoch, retryMin, retryMax;
-        final double drift;
         final Env env;
         final Lock lock;
         final Store store;
@@ -301,11 +314,11 @@ public final class LockproofWorker {
             epoch = number(setup, "epoch");
             retryMin = number(options, "retry_min");
             retryMax = number(options, "retry_max");
-            drift = options.get("drift") == null ? 0 : ((Number) options.get("drift")).doubleValue();
             env = Env.of(setup);
             random = new Random(number(setup, "seed") * 1000 + number(setup, "index") + 500);
             store = new Store(setup);
             lock = maker.make(env);
+            if (belief == Belief.UNDECLARED && Boolean.TRUE.equals(setup.get("renews"))) belief = Belief.RENEWS;
         }
 
         long trueTime() { return System.nanoTime() - epoch; }
@@ -371,10 +384,9 @@ public final class LockproofWorker {
         long till(long called) {
             long ttl = env.ttl().toNanos();
             return switch (belief) {
-                case UNTIL_RELEASED -> called + LONG;
-                case FROM_THE_RETURN -> System.nanoTime() + ttl;
+                case UNTIL_RELEASED, RENEWS -> called + LONG;
                 case FROM_THE_CALL -> called + ttl;
-                default -> called + ttl - (long) (ttl * drift) - 2_000_000; // servers count milliseconds
+                default -> System.nanoTime() + ttl;
             };
         }
 

@@ -32,6 +32,17 @@ const between = (least, most) => least + Math.random() * (most - least);
 const filled = (fields) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value));
 const say = (message) => fs.writeSync(1, JSON.stringify(message) + '\n');
 
+/** Where an error came from: the line of the adapter's that this file called, in brackets. */
+function place(error) {
+  let found = '';
+  for (const frame of String(error?.stack).split('\n')) {
+    const [, file, line] = frame.match(/^ +at .*?([^ (]+):(\d+):\d+\)?$/) ?? [];
+    if (file === __filename) break;
+    if (file && !file.startsWith('node:')) found = ` (${path.basename(file)}:${line})`;
+  }
+  return found;
+}
+
 /** A host and a port. */
 function address(text) {
   const [, host, port] = text.match(/^\[?(.*?)\]?:(\d+)$/);
@@ -39,10 +50,11 @@ function address(text) {
 }
 
 const BELIEFS = {
-  '': 'for a TTL from the call, less the drift of clocks: it does not say, and nothing else was declared',
-  'from the call': 'for a TTL from the call of the try that was granted: declared by the adapter',
-  'from the return': 'for a TTL from the return of the try that was granted: declared by the adapter',
-  'until released': 'until they release it: declared by the adapter',
+  '': 'for a TTL from the return of Acquire (nothing else is declared)',
+  renews: 'until released (it renews itself)',
+  'from the call': 'for a TTL from the call of Acquire (declared)',
+  'from the return': 'for a TTL from the return of Acquire (declared)',
+  'until released': 'until released (declared)',
   'as told': '',
 };
 
@@ -51,11 +63,12 @@ const BELIEFS = {
  * { ttl, nodeTimeout, drift, nodes: [[host, port], ...], password, setup }, times in seconds.
  *
  * lease   the class of its leases
- * belief  one of BELIEFS: 'as told' is for leases with validity()
+ * belief  one of BELIEFS: 'as told' is for leases with validity(). Default: until released if the lock renews
+ *         its key, else from the return of the try that was granted
  * lost    the errors' classes that say that the lease was not ours any more
  * lacks   why it does without extend, watch, fence, clock, cancel or threads
  */
-function serve(make, { lease, name = path.basename(process.argv[1]), singleNode, fencing, belief = '', lost = [], lacks = {} }) {
+function serve(make, { lease, name = path.basename(process.argv[1]), singleNode, fencing, belief, lost = [], lacks = {} }) {
   console.log = console.info = console.debug = console.error; // whatever the lock prints is no message
   const input = readline.createInterface({ input: process.stdin, crlfDelay: Infinity });
   let client, number = 0;
@@ -67,7 +80,7 @@ function serve(make, { lease, name = path.basename(process.argv[1]), singleNode,
       const { options, nodes, password } = command;
       const [ttl, nodeTimeout] = [options.ttl / 1e9, options.node_timeout / 1e9];
       const lock = make({ setup: command, ttl, nodeTimeout, drift: options.drift, nodes: nodes.map(address), password });
-      client = new Client(lock, command, belief, lost);
+      client = new Client(lock, command, belief ?? (command.renews ? 'renews' : ''), lost);
       client.hello({ name, extends: 'extend' in lease.prototype, fencing, threads: !('threads' in lacks), single_node: singleNode }, lacks);
     } catch (e) {
       say({ error: `line ${number}: ${e}` });
@@ -264,7 +277,7 @@ class Client {
   }
 
   end(event, type, reason, error, more = {}) {
-    this.record({ ...event, ...filled({ reason, error: error && String(error) }), ...more, type });
+    this.record({ ...event, ...filled({ reason, error: error && String(error) + place(error) }), ...more, type });
     return type;
   }
 
@@ -404,13 +417,12 @@ class Client {
   until(called) {
     switch (this.belief) {
       case 'until released':
+      case 'renews':
         return called + LONG;
-      case 'from the return':
-        return now() + this.ttl;
       case 'from the call':
         return called + this.ttl;
     }
-    return called + this.ttl * (1 - this.options.drift) - 0.002; // servers count milliseconds
+    return now() + this.ttl;
   }
 
   /** In nanoseconds. */

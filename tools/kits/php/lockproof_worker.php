@@ -29,8 +29,8 @@ const TOGETHER = 100_000; // how far apart two readings that belong together may
  * @param callable $make   makes the lock of an Env
  * @param string   $lease  the class of its leases
  * @param string   $belief 'from the call' of the try that was granted, 'from the return' of it, 'until
- *                         released'; 'as told', where the lease has validity(); or '', if nobody
- *                         says: from the call, less the drift of clocks
+ *                         released'; 'as told', where the lease has validity(). Default: until released if
+ *                         the lock renews its key, else from the return
  * @param string[] $lost   the exceptions that say that the lease was not ours any more
  * @param string[] $lacks  why it does without extend, watch, fence, clock or cancel
  */
@@ -42,7 +42,7 @@ function serve(callable $make, string $lease, string $name = '', bool $singleNod
     $lines = new Lines();
     try {
         $setup = $lines->next();
-        $client = new Client($make(new Env($setup)), $setup, $lines, $belief, $lost);
+        $client = new Client($make(new Env($setup)), $setup, $lines, $belief ?: (empty($setup['renews']) ? '' : 'renews'), $lost);
         $client->hello($lease, $name ?: basename($_SERVER['argv'][0]), $singleNode, $lacks);
         $client->workOff();
     } catch (NotUnderstood $e) {
@@ -50,6 +50,19 @@ function serve(callable $make, string $lease, string $name = '', bool $singleNod
         exit(1);
     }
     exit(0);
+}
+
+/** Where an exception came from: the line of the adapter's that this file called, in brackets. */
+function place(\Throwable $error): string
+{
+    $found = '';
+    foreach ([['file' => $error->getFile(), 'line' => $error->getLine()], ...$error->getTrace()] as $frame) {
+        if (($frame['file'] ?? '') === __FILE__) {
+            break;
+        }
+        $found = isset($frame['file']) ? sprintf(' (%s:%d)', basename($frame['file']), $frame['line']) : $found;
+    }
+    return $found;
 }
 
 /** What a lock is made from. Times are in seconds. */
@@ -278,10 +291,11 @@ class Client
             + ($has['extends'] ? [] : ['extend' => 'its leases have no extend()'])
             + ($has['fencing'] ? [] : ['fence' => 'its leases have no fencing token']);
         $belief = [
-            '' => 'for a TTL from the call, less the drift of clocks: it does not say, and nothing else was declared',
-            'from the call' => 'for a TTL from the call of the try that was granted: declared by the adapter',
-            'from the return' => 'for a TTL from the return of the try that was granted: declared by the adapter',
-            'until released' => 'until they release it: declared by the adapter',
+            '' => 'for a TTL from the return of Acquire (nothing else is declared)',
+            'renews' => 'until released (it renews itself)',
+            'from the call' => 'for a TTL from the call of Acquire (declared)',
+            'from the return' => 'for a TTL from the return of Acquire (declared)',
+            'until released' => 'until released (declared)',
             'as told' => '',
         ][$this->belief];
         say(['lock' => array_filter(['name' => $name, 'belief' => $belief] + $has) + ['lacks' => $lacks]]);
@@ -315,7 +329,7 @@ class Client
 
     private function end(array $event, string $outcome, string $reason = '', ?\Throwable $error = null, array $more = []): string
     {
-        $told = array_filter(['reason' => $reason, 'error' => $error ? get_class($error) . ': ' . $error->getMessage() : '']);
+        $told = array_filter(['reason' => $reason, 'error' => $error ? get_class($error) . ': ' . $error->getMessage() . place($error) : '']);
         $this->record(['type' => $outcome] + $told + $more + $event);
         return $outcome;
     }
@@ -444,7 +458,7 @@ class Client
             [$called, $lease, $error] = [now(), null, null];
             try {
                 $lease = $this->lock->acquire($key);
-            } catch (\Exception $e) {
+            } catch (\Throwable $e) {
                 $error = $e;
             }
             $this->wait(0);
@@ -454,7 +468,7 @@ class Client
             }
             try {
                 $lease?->release(); // its caller has given up
-            } catch (\Exception $e) {
+            } catch (\Throwable $e) {
                 $error = $e;
             }
             $pause = mt_rand($this->options['retry_min'], $this->options['retry_max']) / 1e9;
@@ -472,10 +486,9 @@ class Client
     {
         $ttl = $this->options['ttl'] / 1e9;
         return match ($this->belief) {
-            'until released' => $called + LONG,
-            'from the return' => now() + $ttl,
+            'until released', 'renews' => $called + LONG,
             'from the call' => $called + $ttl,
-            default => $called + $ttl * (1 - $this->options['drift']) - 0.002, // servers count milliseconds
+            default => now() + $ttl,
         };
     }
 
@@ -485,7 +498,7 @@ class Client
         return (int) max(0, 1e9 * ($this->belief === 'as told' ? $tenure->lease->validity() : $tenure->until - now()));
     }
 
-    private function isLost(\Exception $e): bool
+    private function isLost(\Throwable $e): bool
     {
         return (bool) array_filter($this->lost, fn ($class) => $e instanceof $class);
     }
@@ -495,7 +508,7 @@ class Client
         [$event, $called] = [$this->begin('extend', $tenure), now()];
         try {
             $tenure->lease->extend();
-        } catch (\Exception $e) {
+        } catch (\Throwable $e) {
             return $this->end($event, 'fail', $this->isLost($e) ? 'lost' : 'other', $e);
         }
         $tenure->until = $this->until($called);
@@ -508,7 +521,7 @@ class Client
         $tenure->past = true;
         try {
             $tenure->lease->release();
-        } catch (\Exception $e) {
+        } catch (\Throwable $e) {
             return $this->isLost($e) ? $this->end($event, 'fail', 'lost', $e) : $this->end($event, 'info', 'other', $e);
         }
         return $this->end($event, 'ok');
@@ -535,7 +548,7 @@ class Client
         $event = $this->begin('read', $tenure, ['key' => $key]);
         try {
             $value = $this->store->read($event['key'], $event['fence'] ?? 0, $this->timeout($within));
-        } catch (\Exception $e) {
+        } catch (\Throwable $e) {
             return $this->end($event, 'fail', 'other', $e);
         }
         if ($value === null) {
@@ -558,7 +571,7 @@ class Client
             $taken = $this->store->write($tenure->key, $value, $tenure->seen, $event['fence'] ?? 0, $this->timeout($within));
         } catch (Unreached|ErrorReply $e) {
             return $this->end($event, 'fail', 'other', $e);
-        } catch (\Exception $e) {
+        } catch (\Throwable $e) {
             return $this->end($event, 'info', 'other', $e);
         }
         if (!$taken) {

@@ -5,9 +5,10 @@ and a call of serve(Class, itsLease); redis_py.py is one. The class:
 
     name         what the lock is called in reports (the file's name otherwise)
     single_node  True: it uses env.nodes[0] only
-    belief       "from the call" of the try that was granted, "from the return" of it, "until
-                 released"; or "as told", where the lease has validity(). If nobody says: from the
-                 call, less the drift of clocks
+    belief       how long clients believe in a lease. "from the call" of the try that was granted and
+                 "from the return" of it: for a TTL; "until released"; or "as told", where the lease has
+                 validity(). Default: as told if it has; until released if it renews its key; else
+                 from the return
     own_clock    True: it reads time only through env.clock, which faults set and skew
     lost         the exceptions that say that the lease was not ours any more
     lacks        why it does without extend, watch, fence, clock, cancel or threads, if not in our
@@ -36,10 +37,11 @@ LONG = 1000 * 3600.0  # a belief without an end, in seconds
 TOGETHER = 100_000  # how far apart two readings that belong together may be, in nanoseconds
 QUEUED = ("acquire", "extend", "release", "check", "read", "write", "watch", "loop")
 BELIEFS = {
-    "": "for a TTL from the call, less the drift of clocks: it does not say, and nothing else was declared",
-    "from the call": "for a TTL from the call of the try that was granted: declared by the adapter",
-    "from the return": "for a TTL from the return of the try that was granted: declared by the adapter",
-    "until released": "until they release it: declared by the adapter",
+    "": "for a TTL from the return of Acquire (nothing else is declared)",
+    "renews": "until released (it renews itself)",
+    "from the call": "for a TTL from the call of Acquire (declared)",
+    "from the return": "for a TTL from the return of Acquire (declared)",
+    "until released": "until released (declared)",
     "as told": "",
 }
 
@@ -205,7 +207,8 @@ class Client:
 
     def __init__(self, kind, setup, out):
         self.kind, self.setup, self.options, self.out = kind, setup, setup["options"], out
-        self.belief = getattr(kind, "belief", "as told" if hasattr(kind.lease, "validity") else "")
+        default = "as told" if hasattr(kind.lease, "validity") else "renews" if setup.get("renews") else ""
+        self.belief = getattr(kind, "belief", default)
         self.lost = tuple(getattr(kind, "lost", ()))
         self.saying, self.id, self.written = threading.RLock(), 0, 0
         self.clock, self.store = Clock(self.true), Store(setup)
@@ -268,13 +271,9 @@ class Client:
     def until(self, called):
         """When a belief ends, on the client's clock."""
         ttl = self.env.ttl
-        if self.belief == "until released":
+        if self.belief in ("until released", "renews"):
             return called + LONG
-        if self.belief == "from the return":
-            return self.clock.now() + ttl
-        if self.belief == "from the call":
-            return called + ttl
-        return called + ttl - ttl * self.options["drift"] - 0.002  # servers count milliseconds
+        return (called if self.belief == "from the call" else self.clock.now()) + ttl
 
     def validity(self, tenure):
         """In nanoseconds."""

@@ -24,16 +24,23 @@ module Lockproof
   TOGETHER = 100_000 # how far apart two readings that belong together may be, in nanoseconds
   QUEUED = %w[acquire extend release check read write watch loop].freeze
   BELIEFS = {
-    '' => 'for a TTL from the call, less the drift of clocks: it does not say, and nothing else was declared',
-    'from the call' => 'for a TTL from the call of the try that was granted: declared by the adapter',
-    'from the return' => 'for a TTL from the return of the try that was granted: declared by the adapter',
-    'until released' => 'until they release it: declared by the adapter',
+    '' => 'for a TTL from the return of Acquire (nothing else is declared)',
+    'renews' => 'until released (it renews itself)',
+    'from the call' => 'for a TTL from the call of Acquire (declared)',
+    'from the return' => 'for a TTL from the return of Acquire (declared)',
+    'until released' => 'until released (declared)',
     'as told' => ''
   }.freeze
 
   def self.address(text)
     host, _, port = text.rpartition(':')
     [host.delete('[]'), port.to_i]
+  end
+
+  # Where an exception came from: the line of the adapter's that this file called, in brackets.
+  def self.place(error)
+    frame = (error.backtrace || []).take_while { |f| !f.start_with?("#{__FILE__}:") }.last
+    frame ? " (#{File.basename(frame)[/\A[^:]+:\d+/]})" : ''
   end
 
   def self.filled(fields) = fields.reject { |_, value| [nil, false, '', 0].include?(value) }
@@ -161,7 +168,7 @@ module Lockproof
       @setup, @options, @out, @declared = setup, setup['options'], out, declared
       @saying, @id, @written = Monitor.new, 0, 0
       @kind_of_lease, @lost = lease, declared.fetch(:lost, [])
-      @belief = declared.fetch(:belief) { lease.method_defined?(:validity) ? 'as told' : '' }
+      @belief = declared.fetch(:belief) { lease.method_defined?(:validity) ? 'as told' : setup['renews'] ? 'renews' : '' }
       @store, @env = Store.new(setup), Env.new(setup)
       @random = Random.new(setup['seed'] * 1000 + setup['index'] + 500)
       @lock, @lines, @stops, @ending = kind.new(@env), {}, [], false
@@ -205,7 +212,7 @@ module Lockproof
     end
 
     def finish(event, outcome, reason = '', error = nil, **more)
-      why = error && "#{error.class}: #{error.message}"
+      why = error && "#{error.class}: #{error.message}#{Lockproof.place(error)}"
       record({ **event, **Lockproof.filled(reason: reason, error: why), **more, type: outcome })
       outcome
     end
@@ -220,10 +227,9 @@ module Lockproof
     # When a belief ends, on the client's clock.
     def till(called)
       case @belief
-      when 'until released' then called + LONG
-      when 'from the return' then now + @env.ttl
+      when 'until released', 'renews' then called + LONG
       when 'from the call' then called + @env.ttl
-      else called + @env.ttl * (1 - @options['drift']) - 0.002 # servers count milliseconds
+      else now + @env.ttl
       end
     end
 
@@ -420,7 +426,8 @@ module Lockproof
 
   # Serves as one client of the lock until its input ends. lease is the class of its leases.
   # declared: name, single_node, belief ("from the call", "from the return", "until released",
-  # "as told"), lost (the exceptions that say that the lease was not ours any more) and lacks
+  # "as told"; default: as told with validity, until released if the lock renews its key, else from
+  # the return of the try that was granted), lost (the exceptions that say that the lease was not ours any more) and lacks
   # (why it does without extend, watch, fence, clock, cancel or threads).
   def self.serve(kind, lease, **declared)
     out = $stdout.dup

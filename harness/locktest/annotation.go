@@ -1,0 +1,49 @@
+package locktest
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// place is the line of a test that called Run.
+type place struct {
+	file string
+	line int
+}
+
+// callerOfRun is where the caller of its caller called that.
+func callerOfRun() place {
+	_, file, line, _ := runtime.Caller(2)
+	return place{filepath.Base(file), line} // a test is run in its folder
+}
+
+// annotate has GitHub show a failure beside the line of the test, on whose machines workspace is the repository's folder.
+// What begins a line with :: is for it, and nobody else minds.
+func (p place) annotate(w io.Writer, workspace, row, why string) {
+	if workspace == "" {
+		return
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return
+	}
+	below, err := filepath.Rel(workspace, filepath.Join(folder, p.file))
+	if err != nil || !filepath.IsLocal(below) {
+		return
+	}
+	below = escaped(filepath.ToSlash(below), true)
+	fmt.Fprintf(w, "::error file=%s,line=%d,title=%s::%s\n", below, p.line, escaped(row, true), escaped(why, false))
+}
+
+// escaped is text as GitHub's commands take it, in a property of one or as its message.
+func escaped(text string, property bool) string {
+	text = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
+	if property {
+		text = strings.NewReplacer(":", "%3A", ",", "%2C").Replace(text)
+	}
+	return text
+}
