@@ -134,6 +134,8 @@ func (r *replication) receive(args []string) {
 		r.apply(args[1], &is)
 	case "DEL":
 		r.apply(args[1], nil)
+	case "PUBLISH":
+		r.node.deliver(args[1], args[2])
 	case getAck:
 		r.acknowledge()
 	}

@@ -50,6 +50,7 @@ type Node struct {
 	conns             map[*conn]bool
 	queue             []request        // commands that have arrived
 	waiting           []*conn          // those that have said WAIT or WAITAOF, in that order
+	subscribers       []*conn          // those that have said SUBSCRIBE, in that order
 	fsync             *scheduler.Timer // looks whether those that wait for the node's disk may go on
 	rep               *replication     // nil: the node has no part in replication
 	executorScheduled bool             // the executor goes on
