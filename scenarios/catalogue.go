@@ -38,7 +38,7 @@ var order = []string{
 	// Network, retries, quorums.
 	"partition-during-contention", "holder-partitioned", "node-disconnected", "hung-node", "lost-reply", "resent-set", "late-set", "late-release",
 	"retry-without-jitter", "sequential-acquire", "half-is-not-majority", "one-node-twice", "different-node-lists", "mixed-versions",
-	"cancelled-acquire", "cancelled-wait", "script-busy", "script-blocks", "script-cache-lost",
+	"cancelled-acquire", "cancelled-wait", "missed-wake-up", "script-busy", "script-blocks", "script-cache-lost",
 	// What services are like: threads, small pools, short TTLs.
 	"shared-lock-object", "shared-contention", "pool-of-one", "short-ttl", "owner-by-thread", "two-level", "fail-open",
 	// Release and extension.
