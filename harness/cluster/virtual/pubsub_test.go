@@ -46,7 +46,9 @@ func talk(t *testing.T, dial func() (net.Conn, error), meanwhile func(), lines .
 
 // messages is what several connections say about channels.
 func messages(t *testing.T, dial func() (net.Conn, error)) (all []string) {
-	publish := func() { all = append(all, talk(t, dial, nil, "PUBLISH a hello", "PUBLISH c nobody", "PUBLISH a", "PING")) }
+	publish := func() {
+		all = append(all, talk(t, dial, nil, "PUBLISH a hello", "PUBLISH c nobody", "PUBLISH a", "PING"))
+	}
 	all = append(all, talk(t, dial, publish, "SUBSCRIBE a b a", "PING", "GET x", "PUBLISH a mine", "UNSUBSCRIBE a", "PUBLISH b x",
 		"UNSUBSCRIBE", "UNSUBSCRIBE", "SUBSCRIBE", "PUBLISH b gone", "GET x"))
 	return append(all, talk(t, dial, nil, "EVAL return{redis.call('PUBLISH','a','b')} 0"))
