@@ -142,8 +142,8 @@ func TestEveryKindIsDocumented(t *testing.T) {
 	require.Equal(t, []string{"get-then-del", "plain-del", "redlock", "redlock-fenced",
 		"redlock-fenced-by-highest", "redlock-fenced-by-lock-token", "redlock-fenced-by-one-node", "redlock-guarded",
 		"redlock-guessable", "redlock-renewing", "redlock-sequential", "redsync", "redsync-node-timeout", "setnx-expire", "single",
-		"single-evalsha", "single-fail-open", "single-missed-wake-up", "single-one-release", "single-process-token", "single-reentrant", "single-renew-by-set",
-		"single-subscribed", "single-two-level"}, Names())
+		"single-evalsha", "single-fail-open", "single-missed-wake-up", "single-one-release", "single-primary",
+		"single-process-token", "single-reentrant", "single-renew-by-set", "single-stale-primary", "single-subscribed", "single-two-level"}, Names())
 	for _, name := range Names() {
 		kind, err := Find(name)
 		require.NoError(t, err)

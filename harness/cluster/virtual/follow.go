@@ -208,12 +208,12 @@ func (r *replication) everySecondOfAReplica() {
 		r.node.drop(k)
 		r.lost(k)
 	}
-	switch r.state {
-	case apart:
+	switch {
+	case r.state == apart && r.follows != nil:
 		r.state = dialling
 		_, after := r.follows.travel.dial()
 		r.dial.Set(after)
-	case joined:
+	case r.state == joined:
 		r.acknowledge()
 	}
 }

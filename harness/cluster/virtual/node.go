@@ -265,7 +265,10 @@ func (n *Node) Flush(ctx context.Context) error {
 }
 
 // Command carries out an operator's command and returns the first line of the reply.
-func (n *Node) Command(_ context.Context, line string) (string, error) {
+func (n *Node) Command(ctx context.Context, line string) (string, error) {
+	if words := strings.Fields(line); words[0] == "REPLICAOF" {
+		return n.replicaOf(ctx, words[1:])
+	}
 	return n.command("send "+line+" to", line)
 }
 

@@ -64,11 +64,11 @@ func (n *Node) serve(c net.Conn) bool {
 	return true
 }
 
-// accept adds a connection, unless the node is down.
+// accept adds a connection, unless the node is down, or is asked for a copy by a replica and is one itself.
 func (n *Node) accept(k *conn) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.server == nil {
+	if n.server == nil || k.replica && n.rep.replica() {
 		return false
 	}
 	n.conns[k] = true
