@@ -34,11 +34,11 @@ var order = []string{
 	"aof-always-rewrite", "rdb-only", "clean-shutdown-aof", "clean-shutdown-nothing", "expired-while-down",
 	"boot-clock-ahead", "boot-clock-behind", "disk-full",
 	// Replication.
-	"failover-lock", "failover-wait", "waitaof", "empty-master-restart", "sentinel-partition",
+	"failover-lock", "failover-wait", "waitaof", "empty-master-restart", "sentinel-partition", "stale-primary",
 	// Network, retries, quorums.
-	"partition-during-contention", "holder-partitioned", "node-disconnected", "hung-node", "lost-reply", "resent-set", "late-set", "late-release",
+	"partition-during-contention", "holder-partitioned", "node-disconnected", "demoted-nodes", "hung-node", "lost-reply", "resent-set", "late-set", "late-release",
 	"retry-without-jitter", "sequential-acquire", "half-is-not-majority", "one-node-twice", "different-node-lists", "mixed-versions",
-	"cancelled-acquire", "cancelled-wait", "script-busy", "script-blocks", "script-cache-lost",
+	"cancelled-acquire", "cancelled-wait", "missed-wake-up", "script-busy", "script-blocks", "script-cache-lost",
 	// What services are like: threads, small pools, short TTLs.
 	"shared-lock-object", "shared-contention", "pool-of-one", "short-ttl", "owner-by-thread", "two-level", "fail-open",
 	// Release and extension.

@@ -179,6 +179,7 @@ script:
   - {clock: [n1, n2], rate: 0.8}
   - flush: n3
   - script-flush: n3
+  - {demote: n3, for: 1 ttl}
   - delete-key: n3
     key: k2
   - {slow-fsync: [n1, n2], by: 5s, for: 1 ttl}
@@ -230,6 +231,7 @@ script:
 		{Verb: nemesis.Clock, Targets: []string{"n1", "n2"}, Rate: 0.8},
 		{Verb: nemesis.Flush, Targets: []string{"n3"}},
 		{Verb: nemesis.ScriptFlush, Targets: []string{"n3"}},
+		{Verb: nemesis.Demote, Targets: []string{"n3"}, For: ttl},
 		{Verb: nemesis.DeleteKey, Targets: []string{"n3"}, Key: "k2"},
 		{Verb: nemesis.SlowFsync, Targets: []string{"n1", "n2"}, By: Span{Fixed: 5 * time.Second}, For: ttl},
 		{Verb: nemesis.FailFsync, Targets: []string{"n3"}},

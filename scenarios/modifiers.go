@@ -44,7 +44,7 @@ var (
 	promisedEffects = []string{cluster.Take, cluster.Extend, cluster.Release}
 	// commands are those that locks send; EVAL stands for EVALSHA too.
 	commands = []string{"SET", "GET", "EVAL", "DEL", "SETNX", "EXPIRE", "PEXPIRE", "INCR", "WAIT", "INFO", "TIME",
-		"EXISTS", "PTTL", "DELEX", "DELIFEQ", "PUBLISH", "FCALL"}
+		"EXISTS", "PTTL", "DELEX", "DELIFEQ", "PUBLISH", "SUBSCRIBE", "FCALL"}
 )
 
 // The slowest and fastest clocks; a rate of 1 is the true one.

@@ -15,6 +15,7 @@ const (
 	NodeForgets     Class = "node-forgets"     // its keys are gone, at once
 	NodeScripts     Class = "node-scripts"     // the scripts that it knew are gone, at once
 	NodeMemory      Class = "node-memory"      // its memory is full: it refuses writes, or evicts keys
+	NodeReadOnly    Class = "node-readonly"    // it refuses writes, and keeps what it has
 	NodeDisk        Class = "node-disk"        // its disk is slow, fails or is full
 	NodeClock       Class = "node-clock"       // its clock is set
 	Failover        Class = "failover"         // a replica becomes a master
@@ -34,7 +35,7 @@ const (
 
 // Classes lists them in the order in which documents show faults.
 var Classes = []Class{NodeDown, NodeUp, NodePaused, Resumed, LinkCut, LinkSlow, LinkHealed, MessageHeld, MessageLost, LetGo,
-	NodeClock, NodeForgets, NodeScripts, NodeDisk, NodeMemory, NodeUnreachable, Failover, ClientKilled, ClientPaused, ClientClock}
+	NodeClock, NodeForgets, NodeScripts, NodeReadOnly, NodeDisk, NodeMemory, NodeUnreachable, Failover, ClientKilled, ClientPaused, ClientClock}
 
 // ends gives the classes that one of them ends on its targets.
 var ends = map[Class][]Class{
@@ -64,7 +65,7 @@ func (c Class) Lasts() bool { return c.IsFault() && c != NodeForgets && c != Nod
 // StopsNode reports whether a node is not healthy under such a fault. A clock that
 // is wrong does not keep it from answering.
 func (c Class) StopsNode() bool {
-	return slices.Contains([]Class{NodeDown, NodePaused, NodeUnreachable, NodeMemory, NodeDisk}, c)
+	return slices.Contains([]Class{NodeDown, NodePaused, NodeUnreachable, NodeMemory, NodeReadOnly, NodeDisk}, c)
 }
 
 // StopsClient reports whether a client does nothing under such a fault.

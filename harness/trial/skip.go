@@ -91,6 +91,8 @@ func (p *Plan) lockUnsuitable() string {
 		return k.Name + " makes its own connections, and this scenario is about how many there are"
 	case p.needsWait() && !k.Waits:
 		return k.Name + " does not wait for replicas, which this scenario is about"
+	case p.givesReplicas() && !k.Failover:
+		return k.Name + " does not choose between a master and its replicas, which this scenario is about"
 	case uses(scenarios.VerbCancel) && k.Unsupported[locks.FeatureCancel] != "":
 		return lacks(locks.FeatureCancel, "")
 	}
@@ -105,6 +107,13 @@ func (p *Plan) needsThreads() bool {
 // needsWait says whether the lock is to wait for replicas.
 func (p *Plan) needsWait() bool {
 	return p.Scenario.Lock.WaitsForReplicas() || slices.ContainsFunc(p.Clients, func(c scenarios.Client) bool { return c.Wait != nil && *c.Wait > 0 })
+}
+
+// givesReplicas says whether a client's lock is given a master and a replica of its.
+func (p *Plan) givesReplicas() bool {
+	return slices.ContainsFunc(p.Clients, func(c scenarios.Client) bool {
+		return slices.ContainsFunc(c.Nodes, func(name string) bool { return slices.Contains(c.Nodes, p.Replicas[name]) })
+	})
 }
 
 // commands lists those that the servers have to know and Redis 7.0 does not.

@@ -20,10 +20,10 @@ const (
 
 // modelled are the commands that a node answers. It keeps strings only, in
 // database 0, since that is what its persistence models; no command may wait,
-// since the whole node would wait with it.
+// since the whole node would wait with it. Subscriptions are a connection's: pubSub has them.
 var modelled = map[string]effect{
 	"PING": reads, "ECHO": reads, "HELLO": reads, "AUTH": reads, "QUIT": reads, "CLIENT": reads, "COMMAND": reads,
-	"SELECT": reads, "TIME": reads, "INFO": reads, "DBSIZE": reads, "SCRIPT": reads,
+	"SELECT": reads, "TIME": reads, "INFO": reads, "DBSIZE": reads, "SCRIPT": reads, "PUBLISH": reads,
 
 	"GET": reads, "MGET": reads, "STRLEN": reads, "GETRANGE": reads, "EXISTS": reads, "TYPE": reads, "TOUCH": reads,
 	"TTL": reads, "PTTL": reads, "EXPIRETIME": reads, "PEXPIRETIME": reads, "KEYS": reads, "SCAN": reads,
@@ -78,6 +78,8 @@ func (n *Node) screen(peer *server.Peer, name string, args ...string) bool {
 		peer.WriteError("ERR the virtual cluster's nodes have database 0 only: use the local cluster")
 	case n.compares(name, args):
 		n.compare(peer, name, args)
+	case name == "PUBLISH":
+		n.publish(peer, args)
 	case name == "INFO" && (len(args) == 0 || informs(args[0])):
 		peer.WriteBulk(n.info())
 	case name == "INFO" && len(args) == 1:

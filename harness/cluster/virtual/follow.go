@@ -134,6 +134,8 @@ func (r *replication) receive(args []string) {
 		r.apply(args[1], &is)
 	case "DEL":
 		r.apply(args[1], nil)
+	case "PUBLISH":
+		r.node.deliver(args[1], args[2])
 	case getAck:
 		r.acknowledge()
 	}
@@ -206,12 +208,12 @@ func (r *replication) everySecondOfAReplica() {
 		r.node.drop(k)
 		r.lost(k)
 	}
-	switch r.state {
-	case apart:
+	switch {
+	case r.state == apart && r.follows != nil:
 		r.state = dialling
 		_, after := r.follows.travel.dial()
 		r.dial.Set(after)
-	case joined:
+	case r.state == joined:
 		r.acknowledge()
 	}
 }

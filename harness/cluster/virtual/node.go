@@ -50,6 +50,7 @@ type Node struct {
 	conns             map[*conn]bool
 	queue             []request        // commands that have arrived
 	waiting           []*conn          // those that have said WAIT or WAITAOF, in that order
+	subscribers       []*conn          // those that have said SUBSCRIBE, in that order
 	fsync             *scheduler.Timer // looks whether those that wait for the node's disk may go on
 	rep               *replication     // nil: the node has no part in replication
 	executorScheduled bool             // the executor goes on
@@ -264,7 +265,10 @@ func (n *Node) Flush(ctx context.Context) error {
 }
 
 // Command carries out an operator's command and returns the first line of the reply.
-func (n *Node) Command(_ context.Context, line string) (string, error) {
+func (n *Node) Command(ctx context.Context, line string) (string, error) {
+	if words := strings.Fields(line); words[0] == "REPLICAOF" {
+		return n.replicaOf(ctx, words[1:])
+	}
 	return n.command("send "+line+" to", line)
 }
 

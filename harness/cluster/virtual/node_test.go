@@ -243,7 +243,7 @@ func TestWhatIsNotModelledIsRefused(t *testing.T) {
 		}{
 			{[]any{"HSET", "h", "f", "v"}, "HSET is not modelled"},
 			{[]any{"BLPOP", "l", "0"}, "BLPOP is not modelled"},
-			{[]any{"SUBSCRIBE", "c"}, "SUBSCRIBE is not modelled"},
+			{[]any{"PSUBSCRIBE", "c"}, "PSUBSCRIBE is not modelled"},
 			{[]any{"EVAL", `return redis.call("HSET", "h", "f", "v")`, 0}, "HSET is not modelled"},
 			{[]any{"SELECT", "1"}, "database 0 only"},
 			{[]any{"DELEX", "k", "IFEQ", "v"}, "ERR unknown command 'DELEX'"},

@@ -29,6 +29,7 @@ type conn struct {
 	offset       int64    // in what the node's replicas are sent, after the last command
 	wrote        int64    // of what the node's disk has been given, after the last command
 	replica      bool     // a replica's, that follows the node
+	channels     []string // that it has subscribed to
 	partial      []byte   // the beginning of a command whose rest is still to come
 	broken       bool     // what came in is no RESP: nothing that comes after it is read
 }
@@ -63,11 +64,11 @@ func (n *Node) serve(c net.Conn) bool {
 	return true
 }
 
-// accept adds a connection, unless the node is down.
+// accept adds a connection, unless the node is down, or is asked for a copy by a replica and is one itself.
 func (n *Node) accept(k *conn) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.server == nil {
+	if n.server == nil || k.replica && n.rep.replica() {
 		return false
 	}
 	n.conns[k] = true
@@ -190,6 +191,10 @@ func (n *Node) execute(k *conn, args []string) []byte {
 	if reply := n.abort(k, name); reply != nil {
 		return reply
 	}
+	if n.pubSub(k, name, args) {
+		k.peer.Flush()
+		return bytes.Clone(k.reply.Bytes())
+	}
 	offset, written := n.rep.written(), n.disk.written
 	if what := n.dispatch(k, name, args); what != nil {
 		n.replace(k)
@@ -247,7 +252,7 @@ func (n *Node) replace(last *conn) {
 // dispatch hands a command to miniredis, which panics on some scripts.
 func (n *Node) dispatch(k *conn, name string, args []string) (panicked any) {
 	defer func() { panicked = recover() }()
-	if k.transacts && n.compares(name, args[1:]) {
+	if k.transacts && (name == "PUBLISH" || n.compares(name, args[1:])) {
 		n.refuseToQueue(k.peer, name)
 	} else if k.transacts && n.refuses(name) {
 		n.aside(k.peer, "GET") // with too few arguments: the transaction is aborted

@@ -1,0 +1,100 @@
+package virtual
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/alicebob/miniredis/v2/server"
+)
+
+// allowedWhileSubscribed are the commands of a connection that has subscribed and speaks RESP2.
+var allowedWhileSubscribed = map[string]bool{"SUBSCRIBE": true, "UNSUBSCRIBE": true, "PING": true, "QUIT": true}
+
+// subscribe is SUBSCRIBE, which is answered once for each channel.
+func (n *Node) subscribe(k *conn, channels []string) {
+	if len(channels) == 0 {
+		k.peer.WriteError(wrongNumber("SUBSCRIBE"))
+		return
+	}
+	if !slices.Contains(n.subscribers, k) {
+		n.subscribers = append(n.subscribers, k)
+	}
+	for _, channel := range channels {
+		if !slices.Contains(k.channels, channel) {
+			k.channels = append(k.channels, channel)
+		}
+		k.peer.WritePushLen(3)
+		k.peer.WriteBulk("subscribe")
+		k.peer.WriteBulk(channel)
+		k.peer.WriteInt(len(k.channels))
+	}
+}
+
+// unsubscribe is UNSUBSCRIBE, of all channels if none is named.
+func (n *Node) unsubscribe(k *conn, channels []string) {
+	if len(channels) == 0 {
+		channels = slices.Clone(k.channels)
+	}
+	for _, channel := range channels {
+		k.channels = slices.DeleteFunc(k.channels, func(has string) bool { return has == channel })
+		k.peer.WritePushLen(3)
+		k.peer.WriteBulk("unsubscribe")
+		k.peer.WriteBulk(channel)
+		k.peer.WriteInt(len(k.channels))
+	}
+	if len(channels) == 0 {
+		k.peer.WritePushLen(3)
+		k.peer.WriteBulk("unsubscribe")
+		k.peer.WriteNull()
+		k.peer.WriteInt(0)
+	}
+}
+
+// publish is PUBLISH, of a connection or of a script: a message that nobody has subscribed to is gone.
+func (n *Node) publish(peer *server.Peer, args []string) {
+	if len(args) != 2 {
+		peer.WriteError(wrongNumber("PUBLISH"))
+		return
+	}
+	n.rep.feed("PUBLISH", args[0], args[1])
+	peer.WriteInt(n.deliver(args[0], args[1]))
+}
+
+// deliver sends a message to those who have subscribed here, in the order in which they did.
+func (n *Node) deliver(channel, message string) (receivers int) {
+	n.subscribers = slices.DeleteFunc(n.subscribers, func(k *conn) bool { return !n.conns[k] })
+	for _, k := range n.subscribers {
+		if !slices.Contains(k.channels, channel) {
+			continue
+		}
+		receivers++
+		kind := '*'
+		if k.peer.Resp3 {
+			kind = '>'
+		}
+		fmt.Fprintf(k, "%c3\r\n$7\r\nmessage\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", kind, len(channel), channel, len(message), message)
+	}
+	return receivers
+}
+
+// pubSub carries out what a connection asks of channels, and what it may not ask while it has
+// subscribed. It gives false for what is not its own.
+func (n *Node) pubSub(k *conn, name string, args []string) bool {
+	subscribed := len(k.channels) > 0 && !k.peer.Resp3
+	switch {
+	case k.transacts:
+		return false // screen refuses it
+	case subscribed && !allowedWhileSubscribed[name]:
+		k.peer.WriteError(fmt.Sprintf("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed "+
+			"in this context", args[0]))
+	case name == "SUBSCRIBE":
+		n.subscribe(k, args[1:])
+	case name == "UNSUBSCRIBE":
+		n.unsubscribe(k, args[1:])
+	case subscribed && name == "PING":
+		k.peer.WriteStrings([]string{"pong", ""})
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,85 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+	"lockproof/internal/wording"
+)
+
+// Demote makes a master a replica that takes no writes.
+const Demote = "demote"
+
+var _ = declare(&Declaration{
+	Kind:        Demote,
+	Doc:         "makes it the replica of a master that it does not reach (REPLICAOF), as after a failover: it answers READONLY to writes",
+	Node:        &Effect{Class: history.NodeReadOnly, Capability: Flush},
+	Optional:    []string{"for"},
+	AffectedDoc: "messages that clients sent to the node meanwhile",
+	Words: Words{
+		Instruction: instructionFor("make %s a read-only replica (REPLICAOF)"),
+		Begin:       passiveText("demoted: a read-only replica from here on"),
+		End: func(f history.Fault) string {
+			return targetList(f) + " " + isOrAre(f) + " a master again" + wording.Prefix(", after ", wording.Readable(f.Measured["lasted"]))
+		},
+		Past: "was made a read-only replica",
+	},
+	apply: (*Nemesis).demote, endsWithProcess: "lasted",
+})
+
+// An operator's commands. Nobody listens at that address, so that the replica keeps what it has. The probe
+// is a write that changes nothing.
+const (
+	demoteCommand = "REPLICAOF 127.0.0.1 1"
+	masterCommand = "REPLICAOF NO ONE"
+	writeProbe    = "DEL lockproof:probe"
+)
+
+// demote makes a master a read-only replica. The proof is what it answers to a write before, during and after.
+func (n *Nemesis) demote(ctx context.Context, f Fault, target string) (*Active, error) {
+	node, err := n.node(target)
+	if err != nil {
+		return nil, err
+	}
+	if len(n.activeOn(target, Demote)) > 0 {
+		return nil, errors.New("already in effect")
+	}
+	sent := n.countSent(target)
+	before, during, err := becomes(ctx, node, demoteCommand)
+	if err != nil {
+		return nil, err
+	}
+	a := &Active{Target: target, fault: f}
+	a.end = func(ctx context.Context) (proof, error) {
+		met := sent()
+		still, after, err := becomes(ctx, node, masterCommand)
+		lasted := time.Duration(n.cluster.Now() - a.began).String()
+		measured := map[string]string{"lasted": lasted, "write before the end": still, "write": after}
+		return proof{measured: measured, effective: refusesWrites(still) && !refusesWrites(after), affected: met}, err
+	}
+	measured := map[string]string{"write before": before, "write": during}
+	return n.begin(a, proof{measured: measured, effective: !refusesWrites(before) && refusesWrites(during)}), nil
+}
+
+// becomes sends a command, and gives the answers to a write before and after it.
+func becomes(ctx context.Context, node cluster.Node, command string) (before, after string, err error) {
+	if before, err = node.Command(ctx, writeProbe); err != nil {
+		return "", "", err
+	}
+	reply, err := node.Command(ctx, command)
+	if err == nil && reply != "+OK" {
+		err = fmt.Errorf("%s of %s was answered %q", command, node.Name(), reply)
+	}
+	if err != nil {
+		return "", "", err
+	}
+	after, err = node.Command(ctx, writeProbe)
+	return before, after, err
+}
+
+func refusesWrites(reply string) bool { return strings.HasPrefix(reply, "-READONLY") }
