@@ -159,9 +159,10 @@ func (k *keyed) setbacks(a *analysis) []setback {
 }
 
 // excess is by how much a key that an event set or extended then stays longer than the TTL of the
-// scenario, for which the bounds are: its client's own TTL is longer, or its node's clock is late.
+// scenario, for which the bounds are: its client's own TTL is longer, or its node's clock runs slow.
+// A clock that jumped back is healed at once, and what it leaves is what the property is about.
 func (a *analysis) excess(h *keyOwnership, t int64, event int) int64 {
-	return max(0, a.clocks.wall[h.node].when(a.ownTTL(h.owner), t, event)-t-a.header.TTL)
+	return max(0, a.clocks.wall[h.node].withoutJumps().when(a.ownTTL(h.owner), t, event)-t-a.header.TTL)
 }
 
 // ownTTL is that of a client, or the scenario's if that is longer.
@@ -298,9 +299,9 @@ func (k *keyed) holders() []tenure {
 	return all
 }
 
-// testedBefore takes a "holds" back, if after the last grant that put the property to the test a
-// client waited in vain for longer than the bound: whatever excuses that, what the run is about
-// was not put to the test.
+// testedBefore takes a "holds" back, if a client waited in vain for longer than the bound, and no grant
+// after that put the property to the test: whatever excuses the wait, and whoever was granted the lock
+// meanwhile, nobody knows whether it would have been.
 func (a *analysis) testedBefore(result *Result, k *keyed, bound, tested int64) {
 	for _, w := range k.waitPeriods(a.patience()) {
 		if w.last().leased || w.until <= tested || result.Verdict != history.Holds {

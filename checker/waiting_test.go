@@ -80,6 +80,16 @@ func TestWaiting(t *testing.T) {
 			s.leftByKilled(0.1, 1000)
 			s.asksAgain("c2", 200, 8000, 100)
 		}, df, history.Inconclusive},
+		{"a clock that jumps back is over at once, and the key stays", func(s *story) {
+			s.sets(1, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.grant("c1", 0, 2, 900)
+			s.instant(100, "kill", "c1")
+			for _, node := range []string{"n1", "n2", "n3"} {
+				s.clock(150, node, -5000, 1, true)
+				s.instant(150, "clock", node)
+			}
+			s.asksAgain("c2", 200, 5000, 100)
+		}, df, history.Violated},
 		{"keys that have expired by their nodes' slow clocks excuse nothing afterwards", func(s *story) {
 			s.leftByKilled(0.5, 1000)
 			s.asksAgain("c2", 200, 8000, 100)
@@ -104,6 +114,17 @@ func TestWaiting(t *testing.T) {
 			s.grant("c2", 0, 1, 100)
 			s.asksAgain("c2", 500, 8000, 600)
 		}, ft, history.Violated},
+		{"a short pause is waited through, also where the stretch ends in it", func(s *story) {
+			s.grant("c1", 0, 1, 100)
+			s.attempt("c2", 102, 1500, history.TypeFail)
+			s.attempt("c2", 1600, 1600, history.TypeFail)
+			s.attempt("c2", 1605, 1605, history.TypeFail)
+		}, df, history.Violated},
+		{"a short pause is waited through, also where the stretch begins in it", func(s *story) {
+			s.grant("c1", 0, 1, 100)
+			s.attempt("c2", 0, 20, history.TypeFail)
+			s.attempt("c2", 140, 1610, history.TypeFail)
+		}, df, history.Violated},
 		{"who asked three times and paused for long has not waited", func(s *story) {
 			s.grant("c2", 0, 1, 100)
 			s.asksAgain("c2", 500, 2300, 600)
