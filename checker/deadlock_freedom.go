@@ -166,7 +166,9 @@ func (a *analysis) excess(h *keyOwnership, t int64, event int) int64 {
 }
 
 // ownTTL is that of a client, or the scenario's if that is longer.
-func (a *analysis) ownTTL(client name) int64 { return max(a.header.TTL, a.header.ClientTTLs[a.name(client)]) }
+func (a *analysis) ownTTL(client name) int64 {
+	return max(a.header.TTL, a.header.ClientTTLs[a.name(client)])
+}
 
 // duringWait gives the setbacks that may touch a wait, as spans.
 func duringWait(all []setback, w *waitPeriod) []span {
