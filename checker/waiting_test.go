@@ -135,6 +135,13 @@ func TestWaiting(t *testing.T) {
 			s.asksAgain("c2", 200, 1000, 50)
 			s.grant("c2", 1005, 1006, 900)
 		}, ft, history.Violated},
+		{"a link that is a little longer excuses no orphan", func(s *story) {
+			s.slow(0, 2000, 1, "c1-n1", "c1-n2", "c1-n3")
+			s.sets(1, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.attempt("c1", 0, 50, history.TypeFail)
+			s.asksAgain("c2", 200, 1000, 50)
+			s.grant("c2", 1005, 1006, 900)
+		}, ft, history.Violated},
 		{"one that is held for as long as the orphan is there excuses it", func(s *story) {
 			s.leftBehind("hold", 1000)
 			s.asksAgain("c2", 200, 1000, 50)

@@ -247,3 +247,9 @@ func TestOptions_MaxExtensions_FollowTheTenure(t *testing.T) {
 	s.Lock.MaxExtensions = 7
 	require.Equal(t, 7, extensions(), "the scenario's own")
 }
+
+func TestOptions_MaxTTL_IsTheLongestOfAllClients(t *testing.T) {
+	s := plain()
+	s.Clients = []scenarios.Client{{Name: "c1", TTL: scenarios.Span{TTLs: 3}}, {Name: "c2", TTL: scenarios.Span{TTLs: 2}}}
+	require.Equal(t, 3*time.Second, (&run{plan: planned(t, s, Settings{On: virtual.Kind})}).options().MaxTTL)
+}
