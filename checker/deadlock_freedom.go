@@ -318,11 +318,8 @@ func (a *analysis) testedBefore(result *Result, k *keyed, bound, tested int64) {
 
 // tenureBound is for how long a client may keep a lock: Bounds.Tenure is so many TTLs.
 func (d *deadlockFreedom) tenureBound(holder name) int64 {
-	own, bound := d.ownTTL(holder), d.header.Bounds.Tenure
-	if own == d.header.TTL {
-		return bound
-	}
-	return int64(float64(bound) * float64(own) / float64(max(1, d.header.TTL)))
+	bound, ttl := d.header.Bounds.Tenure, max(1, d.header.TTL)
+	return bound + int64(float64(bound)*float64(max(0, d.ownTTL(holder)-ttl))/float64(ttl))
 }
 
 // tooLongHeld finds the tenures that lasted longer than their bound while another client waited all
