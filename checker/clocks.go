@@ -77,6 +77,15 @@ func (c clock) when(d, from int64, event int) int64 {
 	}
 }
 
+// withoutJumps is the clock that its rates alone make.
+func (c clock) withoutJumps() clock {
+	steady := slices.Clone(c)
+	for i := range steady {
+		steady[i].reading = steady.setting(i - 1).read(steady[i].from)
+	}
+	return steady
+}
+
 // clocks holds every process's clocks. A process that is not in it has right
 // clocks.
 type clocks struct {

@@ -138,12 +138,12 @@ func (k *keyed) setbacks(a *analysis) []setback {
 		inTheWay := a.obstacles(k)
 		for _, h := range k.tenures {
 			if there := inTheWay.excused(h); there.until > there.from {
-				found = append(found, setback{span: span{h.from, min(h.until, h.from+a.excess(h.owner))}})
+				found = append(found, setback{span: span{h.from, min(h.until, h.from+a.excess(h, h.from, int(h.set)))}})
 				for _, p := range a.prolonged[h] {
 					if !inTheWay.duly(h, p.time) {
 						continue
 					}
-					found = append(found, setback{span: span{p.time, min(h.until, p.time+a.excess(h.owner))}})
+					found = append(found, setback{span: span{p.time, min(h.until, p.time+a.excess(h, p.time, p.event))}})
 				}
 			}
 		}
@@ -158,10 +158,16 @@ func (k *keyed) setbacks(a *analysis) []setback {
 	return found
 }
 
-// excess is by how much a client's own TTL is longer than that of the scenario, for which
-// the bounds are.
-func (a *analysis) excess(client name) int64 {
-	return max(0, a.header.ClientTTLs[a.name(client)]-a.header.TTL)
+// excess is by how much a key that an event set or extended then stays longer than the TTL of the
+// scenario, for which the bounds are: its client's own TTL is longer, or its node's clock runs slow.
+// A clock that jumped back is healed at once, and what it leaves is what the property is about.
+func (a *analysis) excess(h *keyOwnership, t int64, event int) int64 {
+	return max(0, a.clocks.wall[h.node].withoutJumps().when(a.ownTTL(h.owner), t, event)-t-a.header.TTL)
+}
+
+// ownTTL is that of a client, or the scenario's if that is longer.
+func (a *analysis) ownTTL(client name) int64 {
+	return max(a.header.TTL, a.header.ClientTTLs[a.name(client)])
 }
 
 // duringWait gives the setbacks that may touch a wait, as spans.
@@ -295,9 +301,9 @@ func (k *keyed) holders() []tenure {
 	return all
 }
 
-// testedBefore takes a "holds" back, if after the last grant that put the property to the test a
-// client waited in vain for longer than the bound: whatever excuses that, what the run is about
-// was not put to the test.
+// testedBefore takes a "holds" back, if a client waited in vain for longer than the bound, and no grant
+// after that put the property to the test: whatever excuses the wait, and whoever was granted the lock
+// meanwhile, nobody knows whether it would have been.
 func (a *analysis) testedBefore(result *Result, k *keyed, bound, tested int64) {
 	for _, w := range k.waitPeriods(a.patience()) {
 		if w.last().leased || w.until <= tested || result.Verdict != history.Holds {
@@ -310,16 +316,22 @@ func (a *analysis) testedBefore(result *Result, k *keyed, bound, tested int64) {
 	}
 }
 
-// tooLongHeld finds the tenures that lasted longer than Bounds.Tenure, and the bound of the
-// holder's own TTL beyond the scenario's, while another client waited all the time.
+// tenureBound is for how long a client may keep a lock: Bounds.Tenure is so many TTLs.
+func (d *deadlockFreedom) tenureBound(holder name) int64 {
+	bound, ttl := d.header.Bounds.Tenure, max(1, d.header.TTL)
+	return bound + int64(float64(bound)*float64(max(0, d.ownTTL(holder)-ttl))/float64(ttl))
+}
+
+// tooLongHeld finds the tenures that lasted longer than their bound while another client waited all
+// the time.
 func (d *deadlockFreedom) tooLongHeld(k *keyed, known int) []Violation {
-	bound := d.header.Bounds.Tenure
-	if bound <= 0 {
+	if d.header.Bounds.Tenure <= 0 {
 		return nil
 	}
 	var found []Violation
 	var waits []*waitPeriod
 	for _, t := range k.holders() {
+		bound := d.tenureBound(t.first.client)
 		if t.length() <= bound {
 			continue
 		}
@@ -344,7 +356,7 @@ func (d *deadlockFreedom) tenureViolation(t tenure, waiter name, both span, inde
 	v := Violation{
 		Key: l.Key, From: both.from, Until: both.until, Processes: []string{l.Client, d.name(waiter)},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q while %s kept it, from %s to %s",
-			d.name(waiter), formatDuration(both.length()), formatDuration(d.header.Bounds.Tenure), l.Key, l.Client, formatTime(l.From), formatTime(l.Until)),
+			d.name(waiter), formatDuration(both.length()), formatDuration(d.tenureBound(t.first.client)), l.Key, l.Client, formatTime(l.From), formatTime(l.Until)),
 		Leases: []Lease{l},
 	}
 	if index < maxViolations {

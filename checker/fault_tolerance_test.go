@@ -264,6 +264,12 @@ func TestFaultTolerance(t *testing.T) {
 			s.sets(100, "c1", "t1", 10, "n1", "n2", "n3")
 			s.attempt("c1", 1, 650, history.TypeFail)
 		}, history.Violated, ""},
+		{"one that loses two is not spent by two that came through", func(s *story) {
+			s.counted(0, 9000, 2, history.Fault{Kind: "lose", Count: 2, Targets: []string{"c1-n1", "c1-n2", "c1-n3"}})
+			s.sets(50, "c1", "t1", 10, "n1", "n2", "n3")
+			s.sets(100, "c1", "t1", 10, "n1", "n2", "n3")
+			s.attempt("c1", 1, 5000, history.TypeFail)
+		}, history.Inconclusive, "vacuous: nobody asked"},
 		{"and as long as nothing shows that it was", func(s *story) {
 			s.lasting(0, 9000, "drop", "c1-n1", "c1-n2", "c1-n3")
 			s.sets(50, "c1", "t1", 10, "n1", "n2", "n3")

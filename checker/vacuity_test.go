@@ -63,6 +63,10 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 			s.add(500, history.Event{Type: history.TypeFault,
 				Fault: &history.Fault{ID: 1, Kind: "pause", Phase: history.PhaseBegin, Targets: []string{"c1"}}})
 		}, "vacuous: the fault pause on c1 at 0.500 s did not take effect"},
+		{"a drawn fault that did not take effect", func(s *story) {
+			s.add(500, history.Event{Type: history.TypeFault,
+				Fault: &history.Fault{ID: 1, Kind: "pause", Phase: history.PhaseBegin, Targets: []string{"c1"}, Random: true}})
+		}, "vacuous: the fault pause on c1 at 0.500 s did not take effect"},
 		{"a fault that met nothing", func(s *story) { s.counted(500, 600, 0, history.Fault{Kind: "cut"}) },
 			"vacuous: the fault cut on c1-n1 at 0.500 s met nothing"},
 		{"a fault that met something", func(s *story) { s.counted(500, 600, 1, history.Fault{Kind: "cut"}) }, ""},

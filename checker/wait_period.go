@@ -48,17 +48,18 @@ func (w *waitPeriod) last() *operation { return w.attempts[len(w.attempts)-1] }
 
 // within gives the parts of a stretch in which the client waited: each in which it asked
 // with no more than short pauses; or, if minRefusals of its attempts failed in the stretch,
-// all from the first to the last of these.
+// all from the first to the last of these. A short pause in which the stretch begins or ends
+// is waited through like any other.
 func (w *waitPeriod) within(during span) []span {
 	var parts []span
 	var refused span
 	refusals := 0
-	first := sort.Search(len(w.attempts), func(i int) bool { return w.attempts[i].done > during.from })
+	first := sort.Search(len(w.attempts), func(i int) bool { return w.attempts[i].done+w.gap > during.from })
 	for _, o := range w.attempts[first:] {
-		if o.asked >= during.until {
+		if o.asked >= during.until+w.gap {
 			break
 		}
-		part := span{max(o.asked, during.from), min(o.done, during.until)}
+		part := span{o.asked, o.done}
 		if n := len(parts) - 1; n >= 0 && part.from-parts[n].until <= w.gap {
 			parts[n].until = max(parts[n].until, part.until)
 		} else {
@@ -73,9 +74,15 @@ func (w *waitPeriod) within(during span) []span {
 		refused.until = o.done
 	}
 	if refusals >= minRefusals {
-		return unionOf(append(parts, refused))
+		parts = unionOf(append(parts, refused))
 	}
-	return parts
+	var waited []span
+	for _, part := range parts {
+		if part = (span{max(part.from, during.from), min(part.until, during.until)}); part.length() > 0 {
+			waited = append(waited, part)
+		}
+	}
+	return waited
 }
 
 // fruitless reports whether an acquire ended without a lease. What its caller cancelled at

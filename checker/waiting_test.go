@@ -28,6 +28,17 @@ func (s *story) leftBehind(kind string, until int64) {
 	s.attempt("c1", 0, 50, history.TypeFail)
 }
 
+// leftByKilled has c1 be killed as it holds the lock, on nodes whose clocks run at a wrong rate.
+func (s *story) leftByKilled(rate float64, expiry int64) {
+	for _, node := range []string{"n1", "n2", "n3"} {
+		s.clock(0, node, 0, rate, true)
+		s.instant(0, "clock", node)
+	}
+	s.sets(1, "c1", "c1.1", expiry, "n1", "n2", "n3")
+	s.grant("c1", 0, 2, 900)
+	s.instant(100, "kill", "c1")
+}
+
 // Whoever keeps asking waits, whatever it does between two attempts; and what excuses a wait
 // excuses it only while it is there.
 func TestWaiting(t *testing.T) {
@@ -53,6 +64,40 @@ func TestWaiting(t *testing.T) {
 			s.asksAgain("c2", 2, 8000, 200)
 			s.grant("c2", 8500, 8600, 900)
 		}, df, history.Holds},
+		{"a holder with a TTL of its own keeps it for as many of these", func(s *story) {
+			s.header.Bounds.Tenure, s.header.ClientTTLs = 4000*ms, map[string]int64{"c1": 2500 * ms}
+			s.extendsUntil("c1", s.grant("c1", 0, 1, 2400), 8000, 500, 1900)
+			s.asksAgain("c2", 2, 9000, 200)
+			s.grant("c2", 9900, 9901, 900)
+		}, df, history.Holds},
+		{"a holder with a TTL of its own keeps it for more than as many of these", func(s *story) {
+			s.header.Bounds.Tenure, s.header.ClientTTLs = 4000*ms, map[string]int64{"c1": 1500 * ms}
+			s.extendsUntil("c1", s.grant("c1", 0, 1, 1400), 8000, 500, 1400)
+			s.asksAgain("c2", 2, 8000, 200)
+			s.grant("c2", 9500, 9501, 900)
+		}, df, history.Violated},
+		{"keys of a killed holder whose nodes' clocks run slow are a fault that is not healed", func(s *story) {
+			s.leftByKilled(0.1, 1000)
+			s.asksAgain("c2", 200, 8000, 100)
+		}, df, history.Inconclusive},
+		{"a clock that jumps back is over at once, and the key stays", func(s *story) {
+			s.sets(1, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.grant("c1", 0, 2, 900)
+			s.instant(100, "kill", "c1")
+			for _, node := range []string{"n1", "n2", "n3"} {
+				s.clock(150, node, -5000, 1, true)
+				s.instant(150, "clock", node)
+			}
+			s.asksAgain("c2", 200, 5000, 100)
+		}, df, history.Violated},
+		{"keys that have expired by their nodes' slow clocks excuse nothing afterwards", func(s *story) {
+			s.leftByKilled(0.5, 1000)
+			s.asksAgain("c2", 200, 8000, 100)
+		}, df, history.Violated},
+		{"keys without an expiry are the lock's own fault, however slow the clocks", func(s *story) {
+			s.leftByKilled(0.5, 0)
+			s.asksAgain("c2", 200, 8000, 100)
+		}, df, history.Violated},
 		{"who is granted the lock anew has not kept it", func(s *story) {
 			s.header.Bounds.Tenure = 4000 * ms
 			for from := int64(0); from < 8000; from += 1000 {
@@ -69,6 +114,17 @@ func TestWaiting(t *testing.T) {
 			s.grant("c2", 0, 1, 100)
 			s.asksAgain("c2", 500, 8000, 600)
 		}, ft, history.Violated},
+		{"a short pause is waited through, also where the stretch ends in it", func(s *story) {
+			s.grant("c1", 0, 1, 100)
+			s.attempt("c2", 102, 1500, history.TypeFail)
+			s.attempt("c2", 1600, 1600, history.TypeFail)
+			s.attempt("c2", 1605, 1605, history.TypeFail)
+		}, df, history.Violated},
+		{"a short pause is waited through, also where the stretch begins in it", func(s *story) {
+			s.grant("c1", 0, 1, 100)
+			s.attempt("c2", 0, 20, history.TypeFail)
+			s.attempt("c2", 140, 1610, history.TypeFail)
+		}, df, history.Violated},
 		{"who asked three times and paused for long has not waited", func(s *story) {
 			s.grant("c2", 0, 1, 100)
 			s.asksAgain("c2", 500, 2300, 600)
@@ -76,6 +132,13 @@ func TestWaiting(t *testing.T) {
 		}, ft, history.Holds},
 		{"a message that was held for 0.1 TTL excuses no orphan afterwards", func(s *story) {
 			s.leftBehind("hold", 100)
+			s.asksAgain("c2", 200, 1000, 50)
+			s.grant("c2", 1005, 1006, 900)
+		}, ft, history.Violated},
+		{"a link that is a little longer excuses no orphan", func(s *story) {
+			s.slow(0, 2000, 1, "c1-n1", "c1-n2", "c1-n3")
+			s.sets(1, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.attempt("c1", 0, 50, history.TypeFail)
 			s.asksAgain("c2", 200, 1000, 50)
 			s.grant("c2", 1005, 1006, 900)
 		}, ft, history.Violated},

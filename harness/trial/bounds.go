@@ -45,3 +45,12 @@ func (p *Plan) cancelBound() time.Duration {
 	r := run{plan: p}
 	return p.TTL/2 + 2*time.Duration(len(p.Nodes))*r.options().NodeTimeout
 }
+
+// maxExtensions is how often a lease may be extended for its client to keep the lock within the tenure
+// that the scenario allows: each extension is for a TTL at most. 0: it allows any.
+func (p *Plan) maxExtensions() int {
+	if p.Bounds.Tenure.IsZero() {
+		return 0
+	}
+	return max(1, int(p.Bounds.Tenure.In(p.TTL)/p.TTL)-1)
+}

@@ -235,3 +235,21 @@ func TestHeader_ConfiguredNodes(t *testing.T) {
 	})
 	require.Equal(t, map[string][]string{"c2": {"n1", "n3", "n4"}}, h.ConfiguredNodes)
 }
+
+func TestOptions_MaxExtensions_FollowTheTenure(t *testing.T) {
+	s := plain()
+	extensions := func() int { return (&run{plan: planned(t, s, Settings{On: virtual.Kind})}).options().MaxExtensions }
+	require.Equal(t, 100, extensions(), "the lock's own")
+	s.Bounds.Tenure = scenarios.Span{TTLs: 4}
+	require.Equal(t, 3, extensions(), "the grant is for a TTL, and so is each extension")
+	s.Bounds.Tenure = scenarios.Span{TTLs: 1.5}
+	require.Equal(t, 1, extensions())
+	s.Lock.MaxExtensions = 7
+	require.Equal(t, 7, extensions(), "the scenario's own")
+}
+
+func TestOptions_MaxTTL_IsTheLongestOfAllClients(t *testing.T) {
+	s := plain()
+	s.Clients = []scenarios.Client{{Name: "c1", TTL: scenarios.Span{TTLs: 3}}, {Name: "c2", TTL: scenarios.Span{TTLs: 2}}}
+	require.Equal(t, 3*time.Second, (&run{plan: planned(t, s, Settings{On: virtual.Kind})}).options().MaxTTL)
+}

@@ -135,6 +135,9 @@ func (r *run) warmUp(ctx context.Context) error {
 // options are the lock's.
 func (r *run) options() locks.Options {
 	l := r.plan.Scenario.Lock
+	if l.MaxExtensions == 0 {
+		l.MaxExtensions = r.plan.maxExtensions()
+	}
 	o := locks.Options{
 		TTL: r.plan.TTL, NodeTimeout: r.duration(l.NodeTimeout), Tries: l.Tries, RetryMin: r.duration(l.RetryMin), RetryMax: r.duration(l.RetryMax),
 		MaxExtensions: l.MaxExtensions, Resends: l.Resends, Pool: l.Pool, Wait: l.Wait, WaitAOF: l.WaitAOF, Connection: l.Connection, Without: r.plan.Without,

@@ -72,7 +72,10 @@ func TestStep_PreconditionFailed(t *testing.T) {
 			{Verb: scenarios.VerbAwait, Targets: []string{"c1"}}},
 		"an await": {with(func(s *scenarios.Step) { s.Async = true }),
 			{Verb: scenarios.VerbAwait, Targets: []string{"c1"}, Must: "fail"}},
-		"what is never sent":     {acquire, {Verb: scenarios.VerbUntil, Targets: []string{"c1-n1"}, Of: "DEL", Has: "received", Within: ttls(0.1)}},
+		"what is never sent": {acquire, {Verb: scenarios.VerbUntil, Targets: []string{"c1-n1"}, Of: "DEL", Has: "received", Within: ttls(0.1)}},
+		"what was sent only before the operation": {acquire,
+			{Verb: scenarios.VerbWait, Wait: ttls(0.1)}, {Verb: scenarios.VerbRelease, Targets: []string{"c1"}, Key: "k"},
+			{Verb: scenarios.VerbUntil, Targets: []string{"c1-n1"}, Of: "SET", Has: "received", Within: ttls(0.1)}},
 		"what is never answered": {acquire, {Verb: scenarios.VerbUntil, Targets: []string{"c1-n1"}, Of: "DEL", Has: "answered", Within: ttls(0.1)}},
 	} {
 		t.Run(name, func(t *testing.T) {
