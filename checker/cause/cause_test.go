@@ -72,6 +72,9 @@ func TestFind(t *testing.T) {
 				return seed%2 == 1 && has(verbs, "pause") || seed == 4
 			},
 			"cause not found: holds or not by chance (violated in 4 of 5 seeds)"},
+		{"what another seed does not need", []string{"pause"}, nil,
+			func(verbs []string, _ Variation, seed uint64) bool { return seed != 1 || has(verbs, "pause") },
+			"cause not found: another seed does not need what this one needs (violated in 5 seeds)"},
 		{"nothing is needed", []string{"acquire", "pause"}, nil,
 			func([]string, Variation, uint64) bool { return true },
 			"cause not found: no fault and no single step is needed for it (violated in 5 of 5 seeds)"},

@@ -89,6 +89,8 @@ func (c *Cause) conclude(experiments []Experiment, rules []string) {
 	}
 	c.Rules = rules
 	switch {
+	case fails && c.Violated == c.Seeds:
+		c.NotFound = fmt.Sprintf("another seed does not need what this one needs (violated in %s)", seeds(c.Seeds))
 	case fails || shown == 0 && c.Violated < c.Seeds:
 		c.NotFound = fmt.Sprintf("holds or not by chance (violated in %d of %s)", c.Violated, seeds(c.Seeds))
 	case shown == 0:
