@@ -16,7 +16,7 @@ const MutualExclusion = "mutual-exclusion"
 var _ = declare(Property{
 	Name:    MutualExclusion,
 	Meaning: "no two clients believe at once that they hold the lock",
-	Place:   1, Overlaps: true,
+	Place:   1,
 	Brief: func(v Violation, length string) string {
 		if len(v.Processes) != 2 {
 			return "violated: " + length

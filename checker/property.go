@@ -17,8 +17,6 @@ type Property struct {
 	// Brief says in a few words what is wrong, where a picture has no room for more; a
 	// violation lasts for length. nil where no words are shorter than "violated".
 	Brief func(v Violation, length string) string
-	// Overlaps: its violations are leases that overlap, which [History.Picture] draws.
-	Overlaps bool
 	// Figures are those of [Result.Measured] that tell how a workload fared.
 	Figures []Figure
 

@@ -22,8 +22,6 @@ const (
 	JUnitFile   = "junit.xml"
 	SummaryFile = "summary.md"
 	PageFile    = "report.html" // which package html writes
-	// PorcupineFile is beside the history of a trial whose page links to it.
-	PorcupineFile = "porcupine.html"
 	// TimelineFile is beside the history of a violated trial that the page shows.
 	TimelineFile = "timeline.svg"
 )
@@ -95,8 +93,7 @@ func (f *Folder) Clear(also ...string) error {
 		whole = append(whole, begun...)
 	}
 	var trials []string
-	for _, name := range []string{PorcupineFile, TimelineFile, "history.jsonl", "history.jsonl" + suite.NewSuffix,
-		unfinished(PorcupineFile), unfinished(TimelineFile)} {
+	for _, name := range []string{"porcupine.html", TimelineFile, "history.jsonl", "history.jsonl" + suite.NewSuffix, unfinished(TimelineFile)} { // earlier versions wrote porcupine.html
 		found, err := fs.Glob(f.root.FS(), trialsFolder+"/*/*/"+name)
 		if err != nil {
 			return fmt.Errorf("cannot use the output folder %s: %w", f.name, err)

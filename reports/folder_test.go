@@ -116,7 +116,7 @@ func TestClearRemovesARunsFilesAndNoOthers(t *testing.T) {
 		ValidationFile: "", ValidationPageFile: "",
 		ProgressFile: "", ".results.json.ABC": "", ".progress.jsonl.DEF": "",
 		"trials/a/000/history.jsonl": "", "trials/a/000/" + TimelineFile: "", "trials/a/000/." + TimelineFile + ".ABC": "",
-		"trials/b--c~2/001/history.jsonl" + suite.NewSuffix: "", "trials/b--c~2/001/" + PorcupineFile: "",
+		"trials/b--c~2/001/history.jsonl" + suite.NewSuffix: "", "trials/b--c~2/001/porcupine.html": "",
 	})
 	take(t, dir)
 	require.Equal(t, others, contents(t, dir))

@@ -21,14 +21,13 @@ const filePolicy = "sandbox allow-scripts allow-downloads; default-src 'none'; s
 
 // kinds are the files of a run that are given out, by name.
 var kinds = map[string]string{
-	reports.PageFile:      "text/html",
-	reports.PorcupineFile: "text/html",
-	reports.TimelineFile:  "image/svg+xml",
-	reports.ResultsFile:   "application/json",
-	reports.JUnitFile:     "application/xml",
-	reports.SummaryFile:   "text/plain",
-	reports.ProgressFile:  "text/plain",
-	"history.jsonl":       "text/plain",
+	reports.PageFile:     "text/html",
+	reports.TimelineFile: "image/svg+xml",
+	reports.ResultsFile:  "application/json",
+	reports.JUnitFile:    "application/xml",
+	reports.SummaryFile:  "text/plain",
+	reports.ProgressFile: "text/plain",
+	"history.jsonl":      "text/plain",
 }
 
 // place is where a run's files are below its folder.

@@ -131,7 +131,7 @@ func TestRunsAreListedAndCompared(t *testing.T) {
 func TestFilesOfRunsAreGivenOut(t *testing.T) {
 	at := start(t, twoRuns(t))
 	for _, name := range []string{"report.html", "results.json", "junit.xml", "summary.md",
-		"trials/restart-delay-too-short/000/history.jsonl", "trials/restart-delay-too-short/000/porcupine.html"} {
+		"trials/restart-delay-too-short/000/history.jsonl"} {
 		status, header, body := get(t, at+"/files/mine/"+name)
 		require.Equal(t, http.StatusOK, status, name)
 		require.NotEmpty(t, body)

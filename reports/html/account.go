@@ -12,20 +12,17 @@ import (
 // Account tells of one violation, or of a history without one: what the
 // template "account" shows.
 type Account struct {
-	ID        string
-	Property  string
-	What      string   // "" where nothing was violated
-	Facts     []string // what the history shows of the violation
-	Cause     string   // what experiments have shown; "": nothing, or none were made
-	More      int
-	Settings  []string
-	Picture   *timeline
-	Marks     []sentence
-	Omitted   int
-	Events    *eventTable
-	Porcupine string
-
-	violation *checker.Violation
+	ID       string
+	Property string
+	What     string   // "" where nothing was violated
+	Facts    []string // what the history shows of the violation
+	Cause    string   // what experiments have shown; "": nothing, or none were made
+	More     int
+	Settings []string
+	Picture  *timeline
+	Marks    []sentence
+	Omitted  int
+	Events   *eventTable
 }
 
 // sentence is one turn of the story.
@@ -80,7 +77,7 @@ func (t *teller) whole(listed bool) *Account {
 
 func (t *teller) account(id string, v *checker.Violation, property string, listed bool) *Account {
 	events, story := t.history.Events, t.history.Tell(v)
-	a := &Account{ID: id, Property: property, Settings: story.Settings, Omitted: story.Omitted, violation: v}
+	a := &Account{ID: id, Property: property, Settings: story.Settings, Omitted: story.Omitted}
 	if v != nil {
 		a.What = sentenceCase(strings.TrimSuffix(v.What, "."))
 		if plain := story.Headline(v); plain != "" {

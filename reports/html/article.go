@@ -1,7 +1,6 @@
 package html
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
 	"lockproof/harness/suite"
@@ -160,12 +158,6 @@ func (b *builder) show(a *article, trial suite.Result, h *reports.History) {
 	t := &teller{a.ID, h}
 	a.Accounts = t.violations(trial)
 	var trouble []error
-	for _, c := range a.Accounts {
-		if p, _ := checker.Find(c.Property); p.Overlaps {
-			file, err := b.porcupine(a.History, h, *c.violation)
-			c.Porcupine, trouble = file, append(trouble, err)
-		}
-	}
 	whole := a.Accounts
 	if first := t.whole(false); len(whole) == 0 && first != nil {
 		whole = []*Account{first}
@@ -185,15 +177,6 @@ func (b *builder) show(a *article, trial suite.Result, h *reports.History) {
 	if a.Good { // its picture is loaded when somebody opens it
 		a.Accounts = nil
 	}
-}
-
-// porcupine writes porcupine's own picture beside a history, and gives its path.
-func (b *builder) porcupine(name string, h *reports.History, v checker.Violation) (string, error) {
-	var page bytes.Buffer
-	if err := h.Picture(v, &page); err != nil {
-		return "", err
-	}
-	return b.beside(name, reports.PorcupineFile, page.Bytes())
 }
 
 // picture writes the timeline of an account beside its history, in the same

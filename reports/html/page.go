@@ -84,8 +84,8 @@ func Meaning(property string) string {
 }
 
 // Write writes the page of a report. The catalogue tells what its scenarios
-// are for; histories are read from the report's output folder, and pictures of
-// porcupine's are written there beside them.
+// are for; histories are read from the report's output folder, and
+// timelines are written there beside them.
 func Write(w io.Writer, r *reports.Report, catalogue []*scenarios.Scenario) error {
 	b := builder{report: r, scenarios: map[string]*scenarios.Scenario{}, ids: map[string]int{}}
 	for _, s := range catalogue {

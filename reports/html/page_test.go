@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
 	"lockproof/reports"
@@ -137,9 +136,6 @@ func TestCataloguePage(t *testing.T) {
 			if r.Verdict == history.Violated {
 				violated++
 				require.FileExists(t, filepath.Join(o.Out, filepath.Dir(trial.History), reports.TimelineFile))
-			}
-			if r.Verdict == history.Violated && r.Property == checker.MutualExclusion {
-				require.FileExists(t, filepath.Join(o.Out, filepath.Dir(trial.History), reports.PorcupineFile))
 			}
 		}
 	}
