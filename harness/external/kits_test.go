@@ -13,8 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/checker"
 	"lockproof/harness/client"
 	"lockproof/harness/cluster/local"
+	"lockproof/harness/history"
 	"lockproof/harness/locks"
 	"lockproof/harness/suite"
 	"lockproof/internal/needs"
@@ -81,8 +83,13 @@ func TestTheKitsKeepToTheProtocol(t *testing.T) {
 func TestTheLocksOfTheKits(t *testing.T) {
 	t.Setenv("NODE_PATH", debianNode)
 	needs.Check(t, needs.Redis, local.Available(""))
-	want := map[string]suite.Outcome{"holder-crashes": suite.AsExpected, "client-pause": suite.LimitOfClass,
-		"token-check-and-set": suite.AsExpected}
+	// A lease that is believed for a TTL from the return outlives its key by what the return took: on a busy
+	// machine somebody is granted the lock in that time. So client-pause is asked for its late write alone.
+	want := map[string]map[string]string{
+		"holder-crashes":      {checker.DeadlockFreedom: history.Holds},
+		"client-pause":        {checker.ProtectedData: history.Violated},
+		"token-check-and-set": {checker.ProtectedData: history.Holds},
+	}
 	for _, name := range []string{"redis-py", "malkusch's", "node-redis", "redis-rb", "Java's"} {
 		t.Run(name, func(t *testing.T) {
 			for _, trial := range kits[name].run(t, "holder-crashes", "client-pause", "token-check-and-set") {
@@ -91,10 +98,22 @@ func TestTheLocksOfTheKits(t *testing.T) {
 					t.Logf("%s: %s", trial.Name(), why) // a busy machine, and nothing of the kit's
 					continue
 				}
-				require.Equal(t, want[trial.Scenario], standing, "%s: %s", trial.Name(), why)
+				for property, verdict := range want[trial.Scenario] {
+					require.Equal(t, verdict, verdictOf(trial, property), "%s, %s: %s", trial.Name(), property, why)
+				}
 			}
 		})
 	}
+}
+
+// verdictOf is a trial's verdict of a property, "" where it has none.
+func verdictOf(trial suite.Result, property string) string {
+	for _, r := range trial.Results {
+		if r.Property == property {
+			return r.Verdict
+		}
+	}
+	return ""
 }
 
 // Two operations of one client at once: threads, on Node promises; PHP has neither, and says so.

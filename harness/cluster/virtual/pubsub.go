@@ -3,6 +3,7 @@ package virtual
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/alicebob/miniredis/v2/server"
 )
@@ -86,7 +87,7 @@ func (n *Node) pubSub(k *conn, name string, args []string) bool {
 		return false // screen refuses it
 	case subscribed && !allowedWhileSubscribed[name]:
 		k.peer.WriteError(fmt.Sprintf("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed "+
-			"in this context", args[0]))
+			"in this context", strings.ToLower(name)))
 	case name == "SUBSCRIBE":
 		n.subscribe(k, args[1:])
 	case name == "UNSUBSCRIBE":
