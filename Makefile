@@ -11,7 +11,7 @@ COUNT       ?= 6
 EXPLORE     ?= 10m
 PART        ?= 1/1
 
-TESTFLAGS   ?= -timeout 20m
+TESTFLAGS   ?= -timeout 40m
 
 # The modules of this repository that are built, checked and tested with it. The
 # league's tests are those of make league.

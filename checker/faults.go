@@ -3,7 +3,6 @@ package checker
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"lockproof/harness/history"
 )
@@ -173,16 +172,3 @@ func (f fault) hitNothing() bool { return f.impact != nil && *f.impact == 0 }
 // impactUnknown reports whether what it was done to, if to anything, is to be found elsewhere
 // in the history.
 func (f fault) impactUnknown() bool { return f.impact == nil || f.class == history.NodePaused }
-
-// describe says what a fault did, for a sentence.
-func (f fault) describe() string {
-	done := f.cause.Past
-	if done == "" {
-		done = "suffered " + f.cause.Kind
-	}
-	name := f.target
-	if strings.Contains(name, "-") {
-		name = "link " + name
-	}
-	return fmt.Sprintf("%s %s at %s", name, done, formatTime(f.from))
-}

@@ -222,7 +222,7 @@ func (s *Search) addTrial(ctx context.Context, t *Tally, d trial, began time.Tim
 		t.Verdicts[r.Property][r.Verdict]++
 	}
 	for _, property := range s.Space.violated(d.result) {
-		b := s.breach(ctx, t, s.Space.job(d.schedule), d.seed, property)
+		b := s.breach(ctx, s.Space.job(d.schedule), d.seed, property)
 		if i := slices.IndexFunc(t.Finds, func(f Find) bool { return f.FindID == b }); i >= 0 {
 			t.Finds[i].Times++
 			continue

@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -34,9 +33,9 @@ func (s *Space) job(schedule *Schedule) suite.Job {
 	return suite.Job{Scenario: schedule.Scenario("explored", nil), Lock: s.Lock, Without: s.Without, AllowBetter: true}
 }
 
-// FaultKinds finds the kinds of the faults that a violation of a property in a trial needs: of
-// one of the sets that are known, if the faults of its kinds are enough. suite.Pool does.
-type FaultKinds func(ctx context.Context, job suite.Job, seed uint64, property string, known [][]string) ([]string, error)
+// FaultKinds finds the kinds of the faults that a violation of a property in a trial needs.
+// suite.Pool does.
+type FaultKinds func(ctx context.Context, job suite.Job, seed uint64, property string) ([]string, error)
 
 // violated lists the properties that count and that a trial violated.
 func (s *Space) violated(r suite.Result) []string {
@@ -49,22 +48,12 @@ func (s *Space) violated(r suite.Result) []string {
 	return found
 }
 
-// breach tells a violation of a property from others by experiment. Sets of faults that finds
-// of the property have shown before come first: a schedule that needs one of them, and no
-// more, shows the same.
-func (s *Search) breach(ctx context.Context, t *Tally, job suite.Job, seed uint64, property string) FindID {
+// breach tells a violation of a property from others by experiment, and by nothing that was found before.
+func (s *Search) breach(ctx context.Context, job suite.Job, seed uint64, property string) FindID {
 	if s.Kinds == nil {
 		return FindID{Property: property}
 	}
-	var known [][]string
-	for _, f := range t.Finds {
-		if f.Property == property {
-			known = append(known, f.kinds())
-		}
-	}
-	// The fewest first: what needs a pause alone shows nothing of a pause and a cut.
-	slices.SortStableFunc(known, func(a, b []string) int { return cmp.Compare(len(a), len(b)) })
-	kinds, err := s.Kinds(ctx, job, seed, property, known)
+	kinds, err := s.Kinds(ctx, job, seed, property)
 	if err != nil {
 		return FindID{Property: property, Faults: "not known"}
 	}

@@ -110,13 +110,17 @@ func TestWithout_EndsGoWithTheirFaults(t *testing.T) {
 	require.Len(t, s.Script[2].Targets, 2, "the scenario itself is as it was")
 }
 
-func TestKindsOf_KnownSetComesFirst(t *testing.T) {
-	trials := 0
-	trial := violatedIf(func(verbs []string, _ Variation, _ uint64) bool { return has(verbs, "pause") })
-	f := Finder{Scenario: scenario("pause", "kill", "clock", "acquire"), Property: "p", Seed: 1,
-		Trial: func(ctx context.Context, v Variation, seed uint64) Outcome { trials++; return trial(ctx, v, seed) }}
-	require.Equal(t, []string{"pause"}, f.KindsOf(t.Context(), nil))
-	trials = 0
-	require.Equal(t, []string{"pause"}, f.KindsOf(t.Context(), [][]string{{"kill"}, {"pause"}}))
-	require.Equal(t, 2, trials)
+func TestKindsOf_FewestKindsThatAreEnough(t *testing.T) {
+	of := func(violated func(verbs []string) bool) []string {
+		f := Finder{Scenario: scenario("pause", "kill", "clock", "acquire"), Property: "p", Seed: 1,
+			Trial: violatedIf(func(verbs []string, _ Variation, _ uint64) bool { return violated(verbs) })}
+		return f.KindsOf(t.Context())
+	}
+	require.Equal(t, []string{"pause"}, of(func(v []string) bool { return has(v, "pause") }))
+	require.Equal(t, []string{"kill"}, of(func(v []string) bool { return has(v, "pause") || has(v, "kill") }), "the first in the alphabet")
+	require.Equal(t, []string{"clock", "pause"}, of(func(v []string) bool { return has(v, "pause") && has(v, "clock") }))
+	require.Equal(t, []string{"clock", "kill", "pause"}, of(func(v []string) bool {
+		return has(v, "pause") && has(v, "clock") && has(v, "kill")
+	}))
+	require.Empty(t, of(func([]string) bool { return true }))
 }

@@ -92,15 +92,29 @@ func (f *Finder) Find(ctx context.Context) Cause {
 	return c
 }
 
-// Kinds gives the kinds of the faults of a smallest set, on the finder's seed alone: those
-// that are enough of some sets that are known, if one is; else those of one that is searched.
-func (f *Finder) KindsOf(ctx context.Context, known [][]string) []string {
+// KindsOf gives the kinds of the faults that the violation needs: the fewest whose faults are enough, of one or two the
+// first in the alphabet; else those of the smallest set that is found. It depends on the schedule alone, so that whoever
+// searches in whatever order tells violations apart alike.
+func (f *Finder) KindsOf(ctx context.Context) []string {
 	whole := Variation{Scenario: all(f.Scenario), Without: f.Without}
 	parts := faults(whole.Scenario)
-	for _, set := range known {
-		others := slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return slices.Contains(set, p.kind) })
-		if f.violated(ctx, whole, others) {
-			return set
+	enough := func(set ...string) bool {
+		return f.violated(ctx, whole, slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return slices.Contains(set, p.kind) }))
+	}
+	if enough() {
+		return nil
+	}
+	present := kinds(parts)
+	for _, kind := range present {
+		if enough(kind) {
+			return []string{kind}
+		}
+	}
+	for i, first := range present {
+		for _, second := range present[i+1:] {
+			if enough(first, second) {
+				return []string{first, second}
+			}
 		}
 	}
 	return kinds(f.smallest(ctx, whole, parts))

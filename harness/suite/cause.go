@@ -29,14 +29,13 @@ func (p *Pool) Cause(ctx context.Context, job Job, seed uint64, property string)
 	return f.Find(ctx), nil
 }
 
-// FaultKinds gives the kinds of the faults that a violation needs: of one of the known sets,
-// if the faults of its kinds are enough, or else of a smallest set.
-func (p *Pool) FaultKinds(ctx context.Context, job Job, seed uint64, property string, known [][]string) ([]string, error) {
+// FaultKinds gives the kinds of the faults that a violation needs.
+func (p *Pool) FaultKinds(ctx context.Context, job Job, seed uint64, property string) ([]string, error) {
 	f, err := p.finder(job, seed, property)
 	if err != nil {
 		return nil, err
 	}
-	return f.KindsOf(ctx, known), nil
+	return f.KindsOf(ctx), nil
 }
 
 func (p *Pool) finder(job Job, seed uint64, property string) (*cause.Finder, error) {

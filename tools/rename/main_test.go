@@ -2,9 +2,7 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,40 +58,4 @@ func TestRename_OnlyWhatIsTheModulesPath(t *testing.T) {
 func TestRename_RefusesAPathWithoutADot(t *testing.T) {
 	_, err := rename(t.TempDir(), "lockproof/x")
 	require.ErrorContains(t, err, `invalid module path "lockproof/x": want a host with a dot and a path`)
-}
-
-// This repository, under another path: each of its modules builds, and nothing in it names the old one.
-func TestRename_ThisRepository(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds every module under another path: left out with -short")
-	}
-	root := t.TempDir()
-	files, err := exec.CommandContext(t.Context(), "git", "-C", "../..", "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
-	if err != nil {
-		t.Skipf("it copies what git lists: %v", err)
-	}
-	var modules []string
-	for name := range strings.SplitSeq(strings.TrimRight(string(files), "\x00"), "\x00") {
-		text, err := os.ReadFile(filepath.Join("../..", name))
-		if err != nil {
-			continue // a link, or a file that is deleted
-		}
-		path := filepath.Join(root, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, text, 0o644))
-		if filepath.Base(name) == "go.mod" {
-			modules = append(modules, filepath.Dir(path))
-		}
-	}
-	_, err = rename(root, "example.org/x/lockproof")
-	require.NoError(t, err)
-	for _, module := range modules {
-		said, err := exec.CommandContext(t.Context(), "go", "-C", module, "list", "-deps", "./...").Output()
-		require.NoError(t, err, "%s", module)
-		for name := range strings.Lines(string(said)) {
-			require.False(t, strings.HasPrefix(name, "lockproof"), "%s needs %s", module, name)
-		}
-	}
-	said, err := exec.CommandContext(t.Context(), "go", "-C", root, "build", "./...").CombinedOutput()
-	require.NoError(t, err, "%s", said)
 }
