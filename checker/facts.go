@@ -118,14 +118,17 @@ func (r *record) landedAfterRelease(l Lease, h *keyOwnership, node string) (seen
 // slowReply tells how long the grant or extension took on which a belief rests, if a key
 // of it was gone before the belief was.
 func (r *record) slowReply(l Lease) (seen, bool) {
-	grant := r.basis(l, l.Until)
+	grant, first := r.basis(l, l.Until), l.Until
 	for _, h := range r.owned(l, l.Until) {
-		if h.ended == expired && h.until < l.Until {
-			return seen{grant.end, grant.done, fmt.Sprintf("%s asked at %s and heard of its success at %s, and a key ran out at %s",
-				l.Client, formatTime(grant.asked), formatTime(grant.done), formatTime(h.until)), l.Client}, true
+		if h.ended == expired {
+			first = min(first, h.until)
 		}
 	}
-	return seen{}, false
+	if first == l.Until {
+		return seen{}, false
+	}
+	return seen{grant.end, grant.done, fmt.Sprintf("%s asked at %s and heard of its success at %s, and a key ran out at %s",
+		l.Client, formatTime(grant.asked), formatTime(grant.done), formatTime(first)), l.Client}, true
 }
 
 // writeFacts tell of two updates when their clients' leases began and ended, what stopped the
