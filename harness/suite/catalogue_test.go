@@ -186,11 +186,6 @@ func againstExpected(t *testing.T, jobs []Job, o Options) (undecided []Job, held
 				heldUp++
 			}
 		default:
-			if o.Cluster != Virtual && o.Parallel > 1 { // beside other rows: alone it must not
-				t.Logf("%s, seed %d, beside others: %s: %s", trial.Name(), trial.Seed, standing, why)
-				undecided = append(undecided, job)
-				continue
-			}
 			t.Errorf("%s, seed %d: %s: %s", trial.Name(), trial.Seed, standing, why)
 		}
 	}
