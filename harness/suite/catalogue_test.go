@@ -121,11 +121,12 @@ func TestCatalogueAtOtherTTLs(t *testing.T) {
 	}
 }
 
-// TestCatalogueOnRealRedis takes about a minute: the waiting is real.
+// TestCatalogueOnRealRedis takes minutes, for the waiting is real, and its rows run one by one: with several at once on
+// two processors, a client took 80 ms to reach its nodes, and was refused for longer than its bound.
 func TestCatalogueOnRealRedis(t *testing.T) {
 	needRedis(t)
 	needs.Long(t, "it runs the catalogue in real time")
-	runAsExpected(t, Options{Cluster: Local, Trials: 1, Seed: 1, Parallel: 3, Retries: DefaultRetries})
+	runAsExpected(t, Options{Cluster: Local, Trials: 1, Seed: 1, Parallel: 1, Retries: DefaultRetries})
 }
 
 // alone is how often a row that a busy machine has left undecided is run again, by
