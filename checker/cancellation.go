@@ -14,6 +14,7 @@ var _ = declare(Property{
 	Name:    Cancellation,
 	Meaning: "an acquire that its caller has cancelled returns within a stated bound",
 	Place:   6,
+	Timed:   true,
 	Brief:   func(_ Violation, length string) string { return "cancelled, and did not return: " + length },
 	Figures: []Figure{{"cancelled", "cancelled acquires", false}, {"longest_return", "longest return after a cancel", true}},
 	judge:   func(a *analysis, _ oracles) (Result, error) { return (&cancellation{a}).judge(), nil },
@@ -64,9 +65,9 @@ func (c *cancellation) judge() Result {
 	switch {
 	case result.Verdict != history.Holds:
 	case bound <= 0:
-		result.undecide(Vacuous, "the run states no bound for a cancelled acquire")
+		result.Undecide(Vacuous, "the run states no bound for a cancelled acquire")
 	case measured["cancelled"] == 0:
-		result.undecide(Vacuous, "no acquire was under way when its caller cancelled")
+		result.Undecide(Vacuous, "no acquire was under way when its caller cancelled")
 	}
 	return result
 }

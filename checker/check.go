@@ -124,9 +124,9 @@ func (v *Violation) detach() {
 	}
 }
 
-// undecide turns a result into an inconclusive one. Its violations, if any,
+// Undecide turns a result into an inconclusive one. Its violations, if any,
 // stay for the reader.
-func (r *Result) undecide(cause Cause, format string, args ...any) {
+func (r *Result) Undecide(cause Cause, format string, args ...any) {
 	r.Verdict, r.Cause = history.Inconclusive, cause
 	r.Reason = string(cause) + ": " + fmt.Sprintf(format, args...)
 }

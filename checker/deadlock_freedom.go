@@ -16,6 +16,7 @@ var _ = declare(Property{
 	Name:    DeadlockFreedom,
 	Meaning: "once faults are healed and holders gone, a waiting client gets the lock within a stated bound",
 	Place:   4,
+	Timed:   true,
 	Brief:   func(_ Violation, length string) string { return "waiting in vain: " + length },
 	judge:   func(a *analysis, _ oracles) (Result, error) { return (&deadlockFreedom{a}).judge(), nil },
 })
@@ -54,9 +55,9 @@ func (d *deadlockFreedom) judge() Result {
 	switch {
 	case result.Verdict != history.Holds:
 	case d.header.Bounds.Free <= 0:
-		result.undecide(Vacuous, "the run states no bound for a wait")
+		result.Undecide(Vacuous, "the run states no bound for a wait")
 	case measured["waited"] == 0 && measured["handovers"] == 0:
-		result.undecide(Vacuous, "nobody was granted a lock that had been in use")
+		result.Undecide(Vacuous, "nobody was granted a lock that had been in use")
 	default:
 		for i, w := range all {
 			d.testedBefore(&result, d.keys[i], d.header.Bounds.Free, w.tested)
@@ -310,7 +311,7 @@ func (a *analysis) testedBefore(result *Result, k *keyed, bound, tested int64) {
 			continue
 		}
 		if in := longest(w.within(w.span)); in.length() > bound {
-			result.undecide(Vacuous, "%s waited %s for %q in vain, up to %s, and no grant after that put the property to the test",
+			result.Undecide(Vacuous, "%s waited %s for %q in vain, up to %s, and no grant after that put the property to the test",
 				a.name(w.client), formatDuration(in.length()), k.name, formatTime(in.until))
 		}
 	}

@@ -15,6 +15,7 @@ var _ = declare(Property{
 	Meaning: "if the lock is free and a client reaches a healthy majority, some client acquires it within a bound; " +
 		"releases finish within a bound",
 	Place: 5,
+	Timed: true,
 	Brief: func(_ Violation, length string) string { return "free, and yet not granted: " + length },
 	Figures: []Figure{
 		{"acquire_p50", "median acquire", true}, {"acquire_p99", "99th percentile", true},
@@ -54,9 +55,9 @@ func (f *faultTolerance) judge() Result {
 	switch {
 	case result.Verdict != history.Holds:
 	case f.header.Bounds.Grant <= 0:
-		result.undecide(Vacuous, "the run states no bound for a grant")
+		result.Undecide(Vacuous, "the run states no bound for a grant")
 	case inTime == 0:
-		result.undecide(Vacuous, "nobody asked for a free lock with a healthy majority in reach")
+		result.Undecide(Vacuous, "nobody asked for a free lock with a healthy majority in reach")
 	default:
 		for i, k := range f.keys {
 			f.testedBefore(&result, k, max(f.header.Bounds.Free, f.header.Bounds.Grant), tested[i])

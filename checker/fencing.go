@@ -24,7 +24,7 @@ type fencing struct{ *analysis }
 func (f *fencing) judge() Result {
 	if !f.header.Fencing {
 		result := Result{Property: Fencing}
-		result.undecide(Vacuous, "the lock issues no fencing tokens")
+		result.Undecide(Vacuous, "the lock issues no fencing tokens")
 		return result
 	}
 	var violations []Violation

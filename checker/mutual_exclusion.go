@@ -58,7 +58,7 @@ func (m *mutualExclusion) judge(second func() []porcupine.CheckResult) (Result, 
 		"contended": int64(m.counts.contended), "longest_lease": m.longestLease(),
 	})
 	if result.Verdict == history.Holds && unknown != "" {
-		result.undecide(Unknown, "porcupine did not finish with key %q", unknown)
+		result.Undecide(Unknown, "porcupine did not finish with key %q", unknown)
 	}
 	return result, nil
 }

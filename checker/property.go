@@ -20,6 +20,9 @@ type Property struct {
 	// Figures are those of [Result.Measured] that tell how a workload fared.
 	Figures []Figure
 
+	// Timed: it bounds how long something takes. On real servers a machine that does too
+	// much at a time can break such a bound in the lock's place.
+	Timed bool
 	// Tokens: it is about fencing tokens, and a lock that issues none has no part in it.
 	Tokens bool
 	// Writes is how many acknowledged writes at the store a run is to make that expects

@@ -62,7 +62,7 @@ func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Resu
 	}
 	result := newResult(ProtectedData, violations, measured)
 	if result.Verdict == history.Holds && unknown != "" {
-		result.undecide(Unknown, "porcupine did not finish with key %q at the store", unknown)
+		result.Undecide(Unknown, "porcupine did not finish with key %q at the store", unknown)
 	}
 	return result, nil
 }

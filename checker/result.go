@@ -43,7 +43,7 @@ const (
 // NotJudged is the result on a property that nobody has judged.
 func NotJudged(property string) Result {
 	r := Result{Property: property}
-	r.undecide(Vacuous, "not judged")
+	r.Undecide(Vacuous, "not judged")
 	return r
 }
 

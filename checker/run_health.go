@@ -16,14 +16,14 @@ type runHealth struct{ *record }
 // there.
 func (t runHealth) judge(result *Result) {
 	if what := t.stalled(); what != "" && t.matters(*result) {
-		result.undecide(Stalled, "%s", what)
+		result.Undecide(Stalled, "%s", what)
 		return
 	}
 	if result.Verdict == history.Holds && !t.finished {
-		result.undecide(Unfinished, "the history has no end line, and stops at %s", formatTime(t.end))
+		result.Undecide(Unfinished, "the history has no end line, and stops at %s", formatTime(t.end))
 	}
 	if f := t.traffic.About(traffic.Cluster); f != nil && result.Verdict == history.Holds {
-		result.undecide(Contradicted, "%s", f)
+		result.Undecide(Contradicted, "%s", f)
 	}
 }
 

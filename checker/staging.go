@@ -36,18 +36,18 @@ func (s *staging) judge(results []Result) {
 		switch {
 		case !s.about(results[i].Property) || results[i].Verdict != history.Violated:
 		case s.every(results[i], func(v Violation) bool { return s.hung(v) && v.release }):
-			results[i].undecide(Vacuous, hangsAtRelease)
+			results[i].Undecide(Vacuous, hangsAtRelease)
 		case s.every(results[i], s.hung):
-			results[i].undecide(Unstaged, hangs)
+			results[i].Undecide(Unstaged, hangs)
 			failed = true
 		case s.every(results[i], func(v Violation) bool { return s.hung(v) || s.mayHang(v) }):
-			results[i].undecide(Unstaged, untold)
+			results[i].Undecide(Unstaged, untold)
 		}
 	}
 	for i := range results {
 		_, expected := s.header.Expect[results[i].Property]
 		if failed && (results[i].Verdict == history.Holds || results[i].Verdict == history.Inconclusive && expected) {
-			results[i].undecide(Unstaged, hangs)
+			results[i].Undecide(Unstaged, hangs)
 		}
 	}
 }

@@ -21,15 +21,15 @@ func (v vacuity) judge(result *Result) {
 		return
 	}
 	if what := v.unmet(); what != "" {
-		result.undecide(Vacuous, "%s", what)
+		result.Undecide(Vacuous, "%s", what)
 		return
 	}
 	if what := cmp.Or(v.ineffective(), v.inVain()); what != "" {
-		result.undecide(Vacuous, "%s", what)
+		result.Undecide(Vacuous, "%s", what)
 		return
 	}
 	if missing := v.missing(result.Property); len(missing) > 0 {
-		result.undecide(Vacuous, "%s", strings.Join(missing, ", "))
+		result.Undecide(Vacuous, "%s", strings.Join(missing, ", "))
 	}
 }
 

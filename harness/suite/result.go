@@ -47,7 +47,7 @@ type Result struct {
 	clusterLost bool
 	// late: it failed because the engine or a server took too long.
 	timedOut bool
-	// held: it was held up, and is to be tried again when nothing runs beside it.
+	// held: it proves nothing, and is to be tried again when nothing runs beside it.
 	stalled bool
 	// Abilities is what the lock can do, where it was for a lease to show.
 	Abilities *locks.Abilities `json:"-"`

@@ -8,9 +8,11 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/checker"
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
 	"lockproof/harness/trial"
@@ -116,4 +118,56 @@ func TestLostCluster_IsNotRetried(t *testing.T) {
 	trials := runFake(t.Context(), o, []Job{plain("a")}, performer, func(Result) {})
 	require.Len(t, trials, 1)
 	require.Equal(t, 1, trials[0].Attempts)
+}
+
+// A bound on time that is broken beside others is tried again alone: the lock is convicted
+// if it is broken then too, and nothing is said of it if it is not.
+func TestBrokenBound_IsTriedAgainAlone(t *testing.T) {
+	for name, c := range map[string]struct {
+		parallel, broken int // trials at a time; attempts that break the bound
+		expect           string
+		attempts         int
+		want             Outcome
+		why              string
+	}{
+		"beside others alone":     {2, 1, history.Holds, 2, Inconclusive, "and not when it ran alone"},
+		"each time":               {2, 9, history.Holds, 2, Differs, "expected holds, got violated"},
+		"never beside others":     {1, 9, history.Holds, 1, Differs, "expected holds, got violated"},
+		"never":                   {2, 0, history.Holds, 1, AsExpected, ""},
+		"where that was expected": {2, 9, history.Violated, 1, AsExpected, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := onFake(1)
+			o.Parallel = c.parallel
+			job := plain("a")
+			job.Scenario.Expect = map[string]string{checker.FaultTolerance: c.expect}
+			if c.expect == history.Violated {
+				job.Scenario.Expect[checker.DeadlockFreedom] = c.expect
+			}
+			performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
+				return waited(p, result, result.Attempts <= c.broken)
+			})
+			trials := runFake(t.Context(), o, []Job{job}, performer, func(Result) {})
+			standing, why := trials[0].Outcome()
+			require.Equal(t, c.want, standing, why)
+			require.Contains(t, why, c.why)
+			require.Equal(t, c.attempts, trials[0].Attempts)
+		})
+	}
+}
+
+// waited is the history of an acquire on healthy nodes that is granted at once, or too late.
+func waited(p *trial.Plan, t *Result, late bool) []history.Event {
+	granted := int64(2)
+	if late {
+		granted = int64(time.Hour)
+	}
+	header := p.Header("fake 1.0", t.Trial, t.Seed)
+	header.Header.Bounds.Grant, header.Header.Bounds.Release = int64(time.Second), int64(time.Second)
+	return []history.Event{
+		header,
+		{Time: 1, Process: "c1", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"},
+		{Time: granted, Process: "c1", Type: history.TypeOK, Op: history.OpAcquire, ID: 1, Lease: 1, Key: "k1", Token: "a", Validity: 10},
+		{Time: granted + 20, Process: "harness", Type: history.TypeEnd},
+	}
 }

@@ -7,10 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
-	"lockproof/checker"
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/history"
@@ -92,8 +90,8 @@ func (r *runner) runReference(ctx context.Context, j Job, o Options) Result {
 	return other.runTrial(ctx, ticket{job: j})
 }
 
-// runTrial runs one trial. One in which the harness or the engine was held up is to be tried
-// again, when no other runs beside it; then it is, as often as the options say.
+// runTrial runs one trial. One that proves nothing is to be tried again, when no other runs
+// beside it; then it is, as often as the options say.
 func (r *runner) runTrial(ctx context.Context, t ticket) Result {
 	began := time.Now()
 	p, result, ready := r.options.prepare(t)
@@ -107,7 +105,10 @@ func (r *runner) runTrial(ctx context.Context, t ticket) Result {
 	for {
 		result.Attempts++
 		r.attempt(ctx, t.job, p, &result)
-		result.stalled = (hasStall(result.Results) || result.timedOut && !result.clusterLost) && result.Attempts <= r.options.Retries
+		result.stalled = r.provesNothing(t, result)
+		if !result.stalled && t.firstAttempt != nil {
+			result.doubt(*t.firstAttempt)
+		}
 		if !result.stalled || t.firstAttempt == nil || ctx.Err() != nil {
 			result.Elapsed = spent + time.Since(began)
 			return result
@@ -162,8 +163,4 @@ func (r *runner) journal(job Job, number int) (*trial.Journal, error) {
 		Root: r.options.Out, Path: filepath.Join("trials", job.folder(), fmt.Sprintf("%03d", number), "history.jsonl"),
 		Virtual: !kinds.RealTime(r.options.Cluster), Progress: r.progress, BeforeLong: dropBallast,
 	})
-}
-
-func hasStall(results []checker.Result) bool {
-	return slices.ContainsFunc(results, func(r checker.Result) bool { return r.Cause == checker.Stalled })
 }
