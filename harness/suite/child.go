@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"time"
 
@@ -52,6 +53,10 @@ type child struct {
 	trials    int          // so far
 }
 
+// collector is how Go's collector is set in a child, unless the user has set it. A trial leaves a
+// megabyte of garbage and keeps hardly anything: it would run after every few trials.
+var collector = []string{"GOGC=1600", "GOMEMLIMIT=256MiB"}
+
 // childEnd is how long a child may take to end once its input has ended.
 const childEnd = 2 * time.Second
 
@@ -59,7 +64,7 @@ const childEnd = 2 * time.Second
 func startChild(command []string, processors int, said io.Writer) (*child, error) {
 	c := &child{cmd: exec.Command(command[0], command[1:]...), responses: make(chan response),
 		crash: &crashLog{passThrough: said}, sentRows: map[int]bool{}}
-	c.cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(processors), childGODEBUG())
+	c.cmd.Env = slices.Concat(collector, os.Environ(), []string{"GOMAXPROCS=" + strconv.Itoa(processors), childGODEBUG()})
 	c.cmd.Stderr = c.crash
 	c.cmd.WaitDelay = childEnd // a process that a lock has started may keep stderr open
 	in, err := c.cmd.StdinPipe()

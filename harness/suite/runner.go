@@ -161,6 +161,6 @@ func (r *runner) attempt(ctx context.Context, job Job, p *trial.Plan, result *Re
 func (r *runner) journal(job Job, number int) (*trial.Journal, error) {
 	return trial.NewJournal(trial.JournalOptions{
 		Root: r.options.Out, Path: filepath.Join("trials", job.folder(), fmt.Sprintf("%03d", number), "history.jsonl"),
-		Virtual: !kinds.RealTime(r.options.Cluster), Progress: r.progress, BeforeLong: dropBallast,
+		Virtual: !kinds.RealTime(r.options.Cluster), Progress: r.progress,
 	})
 }

@@ -34,9 +34,6 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 	go s.read(nonBlocking(in))
 	go s.reportProgress()
 	go s.watchMemory()
-	memory := tuneCollector()
-	defer memory.end()
-	loadBallast()
 	jobs := map[int]request{}
 	for o := range s.requests {
 		if o.Job != nil {
@@ -58,7 +55,6 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 		if err := r.close(); err != nil && done.Failure == "" {
 			done.Failure = err.Error()
 		}
-		memory.allow()
 		if err := s.send(response{Trial: &done, Events: done.Events, Abilities: done.Abilities}); err != nil {
 			return err
 		}
@@ -127,7 +123,7 @@ func (s *server) watchMemory() {
 }
 
 // memoryInUse is what the process has of the machine's, in bytes, as far as Go
-// knows, and the ballast, of which it has nothing.
+// knows.
 func memoryInUse() uint64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)

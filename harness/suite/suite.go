@@ -6,8 +6,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-
-	"lockproof/harness/cluster/kinds"
 )
 
 // Runner runs jobs: Run, Children.Run, or a test's stand-in.
@@ -29,15 +27,7 @@ func Run(ctx context.Context, jobs []Job, o Options, observe func(Result)) ([]Re
 	if err != nil {
 		return nil, err
 	}
-	memory := tuneCollector()
-	defer memory.end()
-	if !kinds.RealTime(o.Cluster) {
-		loadBallast()
-	}
-	trials := runAll(ctx, jobs, o, func() executor { return r }, func(t Result) {
-		memory.allow()
-		observe(t)
-	})
+	trials := runAll(ctx, jobs, o, func() executor { return r }, observe)
 	lost := slices.ContainsFunc(trials, func(t Result) bool { return t.clusterLost })
 	if err := r.close(); err != nil && len(trials) > 0 && !lost { // what is lost has been told of
 		// The trials have been judged: what went wrong after them must not

@@ -38,8 +38,7 @@ type Journal struct {
 	count       int   // events so far
 	limit       int   // how many there may be; 0: any number
 
-	progress   *Progress
-	beforeLong func()
+	progress *Progress
 }
 
 // maxEventsInMemory is how many events are kept in memory, where there is a file that has
@@ -75,15 +74,12 @@ type JournalOptions struct {
 	// many of them end it.
 	Virtual  bool
 	Progress *Progress // takes how far the trial has got; nil: nobody looks
-	// BeforeLong is called before a history is judged that is not in memory, for
-	// which the checker needs much; nil: nobody cares.
-	BeforeLong func()
 }
 
 // NewJournal makes the journal of one attempt at a trial. The file of an earlier
 // one goes: it must not stand for this one, however it ends.
 func NewJournal(to JournalOptions) (*Journal, error) {
-	j := &Journal{root: to.Root, path: to.Path, recorded: make([]history.Event, 0, initialEvents), memoryLimit: maxEventsInMemory, progress: to.Progress, beforeLong: to.BeforeLong}
+	j := &Journal{root: to.Root, path: to.Path, recorded: make([]history.Event, 0, initialEvents), memoryLimit: maxEventsInMemory, progress: to.Progress}
 	if to.Virtual {
 		j.limit = maxVirtualEvents
 	}
@@ -275,9 +271,6 @@ func (j *Journal) source() (checker.Source, error) {
 	j.mu.Unlock()
 	if !spilled {
 		return checker.InMemory(j.orderedEvents()), nil
-	}
-	if j.beforeLong != nil {
-		j.beforeLong()
 	}
 	f, err := history.OpenFile(j.name())
 	return f.Each, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"runtime/debug"
 	"syscall/js"
 
 	"lockproof/harness/suite"
@@ -12,6 +13,7 @@ import (
 
 // main hands the worker a function that answers requests, and waits for them.
 func main() {
+	debug.SetGCPercent(1600) // as in a child: a trial leaves much garbage and keeps hardly anything
 	pages := site.New(suite.Run, false)
 	answer := js.FuncOf(func(_ js.Value, args []js.Value) any {
 		path, query, posted, done := args[0].String(), args[1].String(), args[2].Bool(), args[3]
