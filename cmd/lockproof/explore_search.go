@@ -143,6 +143,7 @@ func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explor
 	run.Started = time.Now()
 	var trials []suite.Result
 	var known []*scenarios.Scenario
+	var jobs []suite.Job
 	for _, f := range tally.Finds {
 		path, found, err := x.search.Write(f, x.found)
 		if err != nil {
@@ -155,7 +156,7 @@ func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explor
 		if err != nil {
 			return failed(err)
 		}
-		trials, known = append(trials, results...), append(known, found)
+		trials, known, jobs = append(trials, results...), append(known, found), append(jobs, job)
 		p.printResult(func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "%s: %d steps, shrunk from %d\n  %s\n", f.FindID, len(f.Shrunk.Steps), len(f.Drawn.Steps),
 				x.search.Repeat(f, path))
@@ -164,6 +165,9 @@ func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explor
 		if err := p.confirm(ctx, x, f, job, o); err != nil {
 			return err
 		}
+	}
+	if err := p.findCauses(ctx, jobs, trials, run.Options); err != nil {
+		return failed(err)
 	}
 	run.Planned, run.Elapsed, run.Lock = len(trials), time.Since(run.Started), reports.AboutLock(x.search.Space.Lock)
 	return p.report(reports.New(trials, run), known)
