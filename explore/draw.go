@@ -48,6 +48,7 @@ func (s *Space) Draw(seed uint64) *Schedule {
 		for range d.faults() {
 			d.fault()
 		}
+		d.fromTheField(seed)
 	}
 	d.out.normalize()
 	return d.out

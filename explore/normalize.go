@@ -35,7 +35,7 @@ func (s *Schedule) normalize() {
 			return !asked[targets[0]]
 		case nemesis.Pause, nemesis.Kill, nemesis.PowerLoss:
 			return s.processStopped(step, targets[0], dead, busy)
-		case nemesis.Clock, nemesis.Flush:
+		case nemesis.Clock, nemesis.Flush, nemesis.ScriptFlush, nemesis.DeleteKey:
 			// A node that is down or paused cannot be asked for its clock.
 			return slices.ContainsFunc(targets, func(t string) bool { return busy[t] > 0 && step.At <= busy[t]+rest })
 		}
