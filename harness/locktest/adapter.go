@@ -9,6 +9,7 @@ import (
 
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
+	"lockproof/harness/overlay"
 )
 
 // New makes the lock of one client.
@@ -35,6 +36,15 @@ func kind(name string, build New, declared Belief) locks.Kind {
 			return &adapter{lock: lock, env: given, declaredBelief: declared, renews: renews, preflight: preflight}, nil
 		},
 	}
+}
+
+// strangers says which hosts a lock has dialled that virtual time does not have.
+func strangers() []string {
+	var all []string
+	for _, address := range overlay.Unknown() {
+		all = append(all, fmt.Sprintf("it dialled %s, which is none of its servers: it was refused, as everything is in virtual time", address))
+	}
+	return all
 }
 
 // adapter is a lock of a test's as the harness has it.
@@ -181,7 +191,7 @@ func (a *adapter) Describe() *locks.Abilities {
 	_, fencing := first.(Fenced)
 	return &locks.Abilities{
 		Fencing: fencing, OwnClock: ownClock, Extends: extends, Watches: watches, SingleNode: servers == 1, Servers: a.env.used.some(),
-		Belief: a.beliefText(first), Keys: a.names(locks.KeyPlaceholder), Notices: a.env.used.notices(),
+		Belief: a.beliefText(first), Keys: a.names(locks.KeyPlaceholder), Notices: append(a.env.used.notices(), strangers()...),
 	}
 }
 

@@ -36,6 +36,9 @@ func Run(t *testing.T, build New, options ...Option) {
 	if k, err := locks.Find(s.name); err == nil && !k.External {
 		t.Fatalf("locktest.Named: %s is a lock of Lockproof's own: give yours another name", s.name)
 	}
+	if role == nil && s.dialsItself && s.on == suite.Local {
+		t.Log("the lock dials by itself, and runs on real servers: lockproof test brings it into virtual time, and explores it")
+	}
 	k := kind(s.name, build, s.belief)
 	if role != nil {
 		if role.Abilities != nil {
