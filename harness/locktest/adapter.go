@@ -16,11 +16,11 @@ import (
 type New func(Env) (Lock, error)
 
 // kind puts the lock among those under test.
-func kind(name string, build New, declared Belief) locks.Kind {
+func kind(name string, build New, declared Belief, allowed []string) locks.Kind {
 	preflight := role != nil && role.Abilities == nil && !role.Worker
 	renews := role != nil && role.Abilities != nil && role.Abilities.Renews
 	return locks.Kind{
-		Name: name, Doc: "the lock of a Go test", External: true,
+		Name: name, Doc: "the lock of a Go test", External: true, LeavesBehind: allowed,
 		New: func(env locks.Env) (locks.Lock, error) {
 			if len(env.Servers) == 0 {
 				return nil, errors.New("it connects to servers that it is given, and there are none")
@@ -33,7 +33,7 @@ func kind(name string, build New, declared Belief) locks.Kind {
 			if lock == nil {
 				return nil, errors.New("the test's function gave neither a lock nor an error")
 			}
-			return &adapter{lock: lock, env: given, declaredBelief: declared, renews: renews, preflight: preflight}, nil
+			return &adapter{lock: lock, env: given, declaredBelief: declared, renews: renews, preflight: preflight, allowed: allowed}, nil
 		},
 	}
 }
@@ -52,8 +52,9 @@ type adapter struct {
 	lock           Lock
 	env            Env
 	declaredBelief Belief
-	renews         bool // it keeps its leases extended by itself
-	preflight      bool // it is tried for the first time
+	renews         bool     // it keeps its leases extended by itself
+	preflight      bool     // it is tried for the first time
+	allowed        []string // packages whose goroutines may be left behind
 
 	mu         sync.Mutex
 	firstLease Lease // that was granted
@@ -204,7 +205,7 @@ func (a *adapter) Close() error {
 		return err
 	}
 	time.Sleep(2 * a.env.TTL) // in virtual time: what ends by itself has ended
-	return errors.Join(err, leftBehind())
+	return errors.Join(err, leftBehind(a.allowed))
 }
 
 // lease is one of a test's as the harness has it.

@@ -27,6 +27,7 @@ type settings struct {
 	on              string
 	realTime        bool
 	dialsItself     bool
+	leavesBehind    []string // packages
 	belief          Belief
 	progressTimeout time.Duration
 	explore         time.Duration
@@ -73,6 +74,13 @@ func RealTime() Option { return func(s *settings) { s.realTime = true } }
 // DialsItself says that the lock makes its connections by net.Dial and not by Env.Dial. With lockproof test it is in
 // virtual time all the same; with go test it is run on the local cluster.
 func DialsItself() Option { return func(s *settings) { s.dialsItself = true } }
+
+// LeavesBehind allows goroutines that run on when the lock's client has ended, if functions of these packages, or of
+// packages below, have started them: LeavesBehind("github.com/go-redis/redis/v8"). It is for libraries without a Close.
+// What the test's own package starts must end.
+func LeavesBehind(packages ...string) Option {
+	return func(s *settings) { s.leavesBehind = append(s.leavesBehind, packages...) }
+}
 
 // Believes declares how long a client believes in a lease.
 func Believes(b Belief) Option { return func(s *settings) { s.belief = b } }
@@ -143,6 +151,8 @@ func settle(name string, options []Option) (settings, error) {
 			"right", s.on, suite.Local)
 	case s.dialsItself && s.on == suite.Virtual && !overlay.BuiltIn():
 		return s, errors.New("DialsItself: only lockproof test brings the lock into virtual time: use it, or leave out On")
+	case slices.Contains(s.leavesBehind, ""):
+		return s, errors.New("LeavesBehind: a package has no name: want the path of a package or a module")
 	case s.nodes < 0 || s.nodes > 9:
 		return s, fmt.Errorf("Nodes must be from 1 to 9, got %d", s.nodes)
 	case s.trials < 1:

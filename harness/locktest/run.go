@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"lockproof/checker"
+	"lockproof/harness/cluster/virtual/bubble"
 	"lockproof/harness/locks"
 	"lockproof/harness/suite"
 	"lockproof/reports"
@@ -39,7 +40,12 @@ func Run(t *testing.T, build New, options ...Option) {
 	if role == nil && s.dialsItself && s.on == suite.Local {
 		t.Log("the lock dials by itself, and runs on real servers: lockproof test brings it into virtual time, and explores it")
 	}
-	k := kind(s.name, build, s.belief)
+	for _, own := range callersPackages() {
+		if (bubble.Goroutine{Owner: own + "."}).StartedIn(s.leavesBehind) {
+			t.Fatalf("locktest.LeavesBehind: %s is the test's own package: stop its goroutines in Release, or in a Close()", own)
+		}
+	}
+	k := kind(s.name, build, s.belief, s.leavesBehind)
 	if role != nil {
 		if role.Abilities != nil {
 			k = k.With(*role.Abilities)

@@ -69,7 +69,7 @@ var table = []allowed{
 	{"scenarios", "checker harness/cluster harness/cluster/kinds harness/history harness/locks internal/input" +
 		" internal/input/yamlfile nemesis redlock"},
 	{"checker/cause", "harness/history scenarios"},
-	{"harness/trial", "checker harness/client harness/cluster harness/history harness/locks nemesis scenarios"},
+	{"harness/trial", "checker harness/client harness/cluster harness/cluster/virtual/bubble harness/history harness/locks nemesis scenarios"},
 	{"harness/suite", "checker checker/cause harness/cluster harness/cluster/kinds harness/cluster/process" +
 		" harness/cluster/virtual harness/history harness/locks harness/trial internal/wording redlock scenarios"},
 
@@ -83,7 +83,7 @@ var table = []allowed{
 	{"reports", "checker checker/cause checker/traffic harness/cluster harness/history harness/locks harness/suite internal/filelock internal/input" +
 		" internal/plain internal/wording nemesis scenarios validate validate/deploy validate/settings"},
 	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios validate"},
-	{"harness/locktest", "checker explore harness/client harness/cluster/kinds harness/history harness/locks harness/overlay" +
+	{"harness/locktest", "checker explore harness/client harness/cluster/kinds harness/cluster/virtual/bubble harness/history harness/locks harness/overlay" +
 		" harness/suite redlock" +
 		" reports reports/html scenarios"},
 	{"docs/guide", ""},
