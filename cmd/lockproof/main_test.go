@@ -93,7 +93,7 @@ func TestUsageErrors(t *testing.T) {
 	}{
 		{[]string{"rnu"}, `there is no command "rnu": did you mean run?`},
 		{[]string{"rnu", "--on", "local"}, `there is no command "rnu": did you mean run?`},
-		{[]string{"zzzzzzzzzz"}, "there are check, clean, compare, doctor, explore, list, merge, run, serve, show, validate"},
+		{[]string{"zzzzzzzzzz"}, "there are check, clean, compare, doctor, explore, list, merge, run, serve, show, test, validate"},
 		{[]string{"run", "--trails", "3"}, "lockproof run has no flag --trails: did you mean --trials?"},
 		{[]string{"--vers"}, "lockproof has no flag --vers: did you mean --version?"},
 		{[]string{"run", "--trials", "many"}, "--trials many: want a whole number"},

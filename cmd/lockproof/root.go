@@ -47,7 +47,7 @@ proof, whether two clients ever held it at once.`,
 	root.SetErr(p.err)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(p.runCommand(), p.exploreCommand(), p.mergeCommand(), p.compareCommand(), p.listCommand(), p.showCommand(),
-		p.checkCommand(),
+		p.checkCommand(), p.testCommand(),
 		p.validateCommand(), p.serveCommand(), p.doctorCommand(), p.cleanCommand(),
 		p.workerCommand(), p.workerCheckCommand(), p.trialsCommand(), p.proxyCommand())
 	root.InitDefaultHelpCmd()

@@ -17,6 +17,7 @@ import (
 	"lockproof/harness/cluster/virtual/scheduler"
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
+	"lockproof/harness/overlay"
 	"lockproof/redlock"
 )
 
@@ -48,6 +49,7 @@ type Client struct {
 	clock *clock
 	net   *network
 	lock  locks.Lock
+	hosts *overlay.Client         // nil without the overlay
 	redis []redis.UniversalClient // the nodes' and the store's
 	store *store
 	wall  bool // leases are believed on the wall clock
@@ -99,7 +101,7 @@ func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 		env.Rand = seeded(setup.Seed, setup.Index)
 	}
 	if err := c.connect(kind, &lockedReader{source: env.Rand}); err != nil {
-		err = errors.Join(err, c.disconnect())
+		err = errors.Join(err, c.disconnect(), c.hosts.Close())
 		c.endScheduler()
 		return nil, err
 	}
@@ -223,7 +225,7 @@ func (c *Client) finish(serial int) {
 	defer close(c.ended)
 	c.running.Wait()
 	c.drop()
-	c.err = errors.Join(c.lock.Close(), c.disconnect())
+	c.err = errors.Join(c.lock.Close(), c.disconnect(), c.hosts.Close())
 	c.clock.close()
 	c.endScheduler()
 	if serial != 0 {

@@ -96,11 +96,14 @@ func (c *Client) invoke(e history.Event) {
 func (c *Client) end(e history.Event, outcome history.Type, reason string, err error) history.Type {
 	e.Type, e.Reason = outcome, reason
 	if err != nil {
-		e.Error = err.Error()
+		e.Error = c.text(err)
 	}
 	c.record(e)
 	return outcome
 }
+
+// text is an error's, as each run with this seed has it.
+func (c *Client) text(err error) string { return c.hosts.Plain(err.Error(), c.setup.Nodes) }
 
 // believe records a success with the belief that follows from it.
 func (c *Client) believe(e history.Event, lease locks.Lease) history.Type {
@@ -281,6 +284,6 @@ func (c *Client) recordLoss(t *heldLease, cause error) {
 		return
 	}
 	e := t.event("", 0)
-	e.Type, e.Error = history.TypeLost, cause.Error()
+	e.Type, e.Error = history.TypeLost, c.text(cause)
 	c.record(e)
 }

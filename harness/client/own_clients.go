@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -15,12 +14,14 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"lockproof/harness/locks"
+	"lockproof/harness/overlay"
 )
 
 // ownClients are what a lock makes its own clients of.
 type ownClients struct {
 	client    *Client
-	addresses []string // of the lock's servers
+	addresses []string        // of the lock's servers
+	hosts     *overlay.Client // what the lock's own dials reach; nil without the overlay
 
 	mu   sync.Mutex
 	sent map[string]time.Duration // when a command with that key was last sent; of those asked for
@@ -29,21 +30,38 @@ type ownClients struct {
 // open gives a lock its servers at these addresses.
 func (c *Client) network(addresses []string) locks.Network {
 	o := &ownClients{client: c, addresses: addresses, sent: map[string]time.Duration{}}
+	if c.virtual && len(addresses) > 0 {
+		o.hosts = overlay.NewClient(c.setup.Name, len(addresses), o.connect)
+		c.hosts = o.hosts
+	}
 	network := locks.Network{Dial: o.dial, Redis: o.redis, OnSend: o.lastSent, Context: c.ctx}
-	for _, addr := range addresses {
-		network.Servers = append(network.Servers, locks.Server{Addr: addr, Password: c.setup.Password})
+	for i := range addresses {
+		network.Servers = append(network.Servers, locks.Server{Addr: o.address(i), Password: c.setup.Password})
 	}
 	return network
+}
+
+// address is a server's for the lock.
+func (o *ownClients) address(server int) string {
+	if o.hosts != nil {
+		return o.hosts.Address(server)
+	}
+	return o.addresses[server]
 }
 
 // dial connects to a server of the lock's, and to no other: what does not pass the
 // client's links gets no faults.
 func (o *ownClients) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	server := slices.Index(o.addresses, addr)
-	if server < 0 {
-		return nil, fmt.Errorf("dial %s: not one of the lock's servers %v", addr, o.addresses)
+	for server := range o.addresses {
+		if o.address(server) == addr {
+			return o.connect(ctx, network, server)
+		}
 	}
-	conn, err := o.client.net.dial(ctx, network, addr, server)
+	return nil, fmt.Errorf("dial %s: not one of the lock's servers %v", addr, o.addresses)
+}
+
+func (o *ownClients) connect(ctx context.Context, network string, server int) (net.Conn, error) {
+	conn, err := o.client.net.dial(ctx, network, o.addresses[server], server)
 	if err != nil {
 		if failed, ok := errors.AsType[*dialError](err); ok {
 			err = failed.err // its own libraries tell a refused dial from others
@@ -58,7 +76,7 @@ func (o *ownClients) dial(ctx context.Context, network, addr string) (net.Conn, 
 // for.
 func (o *ownClients) redis(server int, options ...func(*redis.Options)) *redis.Client {
 	settings := &redis.Options{
-		Addr: o.addresses[server], Password: o.client.setup.Password, Dialer: o.dial,
+		Addr: o.address(server), Password: o.client.setup.Password, Dialer: o.dial,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
 	for _, set := range options {

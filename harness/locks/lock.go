@@ -153,6 +153,8 @@ type Kind struct {
 	Unsupported map[Feature]string
 	// Notices are what was noticed of it by its first lease, for its user.
 	Notices []string
+	// LeavesBehind are the packages whose goroutines run on when its client has ended.
+	LeavesBehind []string
 	// Err is why no scenario can be run with it; nil: they can.
 	Err error
 }

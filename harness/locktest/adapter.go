@@ -9,17 +9,18 @@ import (
 
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
+	"lockproof/harness/overlay"
 )
 
 // New makes the lock of one client.
 type New func(Env) (Lock, error)
 
 // kind puts the lock among those under test.
-func kind(name string, build New, declared Belief) locks.Kind {
+func kind(name string, build New, declared Belief, allowed []string) locks.Kind {
 	preflight := role != nil && role.Abilities == nil && !role.Worker
 	renews := role != nil && role.Abilities != nil && role.Abilities.Renews
 	return locks.Kind{
-		Name: name, Doc: "the lock of a Go test", External: true,
+		Name: name, Doc: "the lock of a Go test", External: true, LeavesBehind: allowed,
 		New: func(env locks.Env) (locks.Lock, error) {
 			if len(env.Servers) == 0 {
 				return nil, errors.New("it connects to servers that it is given, and there are none")
@@ -32,9 +33,18 @@ func kind(name string, build New, declared Belief) locks.Kind {
 			if lock == nil {
 				return nil, errors.New("the test's function gave neither a lock nor an error")
 			}
-			return &adapter{lock: lock, env: given, declaredBelief: declared, renews: renews, preflight: preflight}, nil
+			return &adapter{lock: lock, env: given, declaredBelief: declared, renews: renews, preflight: preflight, allowed: allowed}, nil
 		},
 	}
+}
+
+// strangers says which hosts a lock has dialled that virtual time does not have.
+func strangers() []string {
+	var all []string
+	for _, address := range overlay.Unknown() {
+		all = append(all, fmt.Sprintf("it dialled %s, which is none of its servers: it was refused, as everything is in virtual time", address))
+	}
+	return all
 }
 
 // adapter is a lock of a test's as the harness has it.
@@ -42,8 +52,9 @@ type adapter struct {
 	lock           Lock
 	env            Env
 	declaredBelief Belief
-	renews         bool // it keeps its leases extended by itself
-	preflight      bool // it is tried for the first time
+	renews         bool     // it keeps its leases extended by itself
+	preflight      bool     // it is tried for the first time
+	allowed        []string // packages whose goroutines may be left behind
 
 	mu         sync.Mutex
 	firstLease Lease // that was granted
@@ -181,7 +192,7 @@ func (a *adapter) Describe() *locks.Abilities {
 	_, fencing := first.(Fenced)
 	return &locks.Abilities{
 		Fencing: fencing, OwnClock: ownClock, Extends: extends, Watches: watches, SingleNode: servers == 1, Servers: a.env.used.some(),
-		Belief: a.beliefText(first), Keys: a.names(locks.KeyPlaceholder), Notices: a.env.used.notices(),
+		Belief: a.beliefText(first), Keys: a.names(locks.KeyPlaceholder), Notices: append(a.env.used.notices(), strangers()...),
 	}
 }
 
@@ -194,7 +205,7 @@ func (a *adapter) Close() error {
 		return err
 	}
 	time.Sleep(2 * a.env.TTL) // in virtual time: what ends by itself has ended
-	return errors.Join(err, leftBehind())
+	return errors.Join(err, leftBehind(a.allowed))
 }
 
 // lease is one of a test's as the harness has it.

@@ -21,6 +21,16 @@ func callerOfRun() place {
 	return place{filepath.Base(file), line} // a test is run in its folder
 }
 
+// callersPackages are the package whose function called the caller, and that of its tests from outside.
+func callersPackages() [2]string {
+	pc, _, _, _ := runtime.Caller(2)
+	name := runtime.FuncForPC(pc).Name()
+	slash := strings.LastIndex(name, "/") + 1
+	base, _, _ := strings.Cut(name[slash:], ".")
+	path := name[:slash] + strings.TrimSuffix(base, "_test")
+	return [2]string{path, path + "_test"}
+}
+
 // annotate has GitHub show a failure beside the line of the test, on whose machines workspace is the repository's folder.
 // What begins a line with :: is for it, and nobody else minds.
 func (p place) annotate(w io.Writer, workspace, row, why string) {

@@ -2,30 +2,18 @@ package locktest
 
 import (
 	"fmt"
-	"path"
 	"reflect"
-	"regexp"
-	"runtime"
 	"strings"
+
+	"lockproof/harness/cluster/virtual/bubble"
 )
 
 // leftBehind names the goroutines of a bubble that are the lock's own: those in whose stacks nothing is the harness's.
-func leftBehind() error {
-	stacks := make([]byte, 1<<20)
-	stacks = stacks[:runtime.Stack(stacks, true)]
-	goroutines := strings.Split(string(stacks), "\n\n")
-	bubble := bubbleOf.FindString(goroutines[0])
-	if bubble == "" {
-		return nil // in real time, nobody minds
-	}
+func leftBehind(allowed []string) error {
 	var places []string
-	for _, stack := range goroutines[1:] {
-		head, _, _ := strings.Cut(stack, "\n")
-		if !strings.Contains(head, bubble) || isOwn(stack) || byBubble.MatchString(stack) {
-			continue
-		}
-		if m := createdAt.FindStringSubmatch(stack); m != nil {
-			places = append(places, path.Base(m[1]))
+	for _, g := range bubble.Goroutines() { // in real time, nobody minds
+		if g.Place != "" && !isOwn(g.Stack) && !g.StartedIn(allowed) {
+			places = append(places, g.Place)
 		}
 	}
 	switch len(places) {
@@ -49,13 +37,5 @@ func isOwn(stack string) bool {
 
 const afterEnd = " after Release, or when its client has ended: stop it there, by env.Context(), or give the lock a Close()"
 
-var (
-	// bubbleOf finds in a goroutine's first line which bubble it is in.
-	bubbleOf = regexp.MustCompile(`synctest bubble \d+`)
-	// byBubble finds out that a goroutine is the bubble's own.
-	byBubble = regexp.MustCompile(`created by \S*synctest`)
-	// createdAt finds where a goroutine was started.
-	createdAt = regexp.MustCompile(`created by .*\n\t(\S+:\d+)`)
-	// ownPackages begins the names of the harness's functions.
-	ownPackages = strings.TrimSuffix(reflect.TypeFor[adapter]().PkgPath(), "locktest")
-)
+// ownPackages begins the names of the harness's functions.
+var ownPackages = strings.TrimSuffix(reflect.TypeFor[adapter]().PkgPath(), "locktest")

@@ -128,6 +128,22 @@ func TestPreflight_NamesLeakedGoroutines(t *testing.T) {
 	require.NotContains(t, r.output, "TestVictims/leaks/", "no row is run")
 }
 
+// A library without a Close leaves goroutines behind: that is allowed by name, and the summary says where they are.
+func TestLeavesBehind_AllowsALibrarysGoroutines(t *testing.T) {
+	r := victim(t, "leaves-behind")
+	require.True(t, r.passed, r.output)
+	require.Regexp(t, `note: it leaves goroutines behind, which LeavesBehind allows:\s+golang.org/x/sync/errgroup.\(\*Group\).Go\s+\(errgroup.go:\d+\)`,
+		r.output)
+	r.says(t, "--- PASS: TestVictims/leaves-behind/healthy-contention", "--- PASS: TestVictims/leaves-behind/explore")
+
+	r = victim(t, "leaves-own-behind")
+	require.False(t, r.passed)
+	r.says(t, "the lock leaves 1 goroutine (victims_test.go:")
+	r = victim(t, "allows-own-behind")
+	require.False(t, r.passed)
+	r.says(t, "locktest.LeavesBehind: lockproof/harness/locktest_test is the test's own package")
+}
+
 // A lease that cannot be extended, though the lock says so, is told of before any row.
 func TestPreflight_TriesToExtend(t *testing.T) {
 	r := victim(t, "extends-in-vain")

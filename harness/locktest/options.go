@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"lockproof/checker"
 	"lockproof/harness/cluster/kinds"
+	"lockproof/harness/overlay"
 	"lockproof/harness/suite"
 )
 
@@ -24,6 +26,8 @@ type settings struct {
 	ttl             time.Duration
 	on              string
 	realTime        bool
+	dialsItself     bool
+	leavesBehind    []string // packages
 	belief          Belief
 	progressTimeout time.Duration
 	explore         time.Duration
@@ -66,6 +70,17 @@ func On(cluster string) Option { return func(s *settings) { s.on = cluster } }
 // RealTime says that the lock works in real time only: it needs a socket, say, or
 // waits for something outside. It is run on the local cluster.
 func RealTime() Option { return func(s *settings) { s.realTime = true } }
+
+// DialsItself says that the lock makes its connections by net.Dial and not by Env.Dial. With lockproof test it is in
+// virtual time all the same; with go test it is run on the local cluster.
+func DialsItself() Option { return func(s *settings) { s.dialsItself = true } }
+
+// LeavesBehind allows goroutines that run on when the lock's client has ended, if functions of these packages, or of
+// packages below, have started them: LeavesBehind("github.com/go-redis/redis/v8"). It is for libraries without a Close.
+// What the test's own package starts must end.
+func LeavesBehind(packages ...string) Option {
+	return func(s *settings) { s.leavesBehind = append(s.leavesBehind, packages...) }
+}
 
 // Believes declares how long a client believes in a lease.
 func Believes(b Belief) Option { return func(s *settings) { s.belief = b } }
@@ -112,8 +127,11 @@ func settle(name string, options []Option) (settings, error) {
 	}
 	if s.on == "" {
 		s.on = suite.Virtual
-		if s.realTime {
+		if s.realTime || s.dialsItself && !overlay.BuiltIn() {
 			s.on = suite.Local
+		}
+		if s.dialsItself && s.on == suite.Local {
+			s.explore = 0
 		}
 	}
 	for _, p := range s.properties {
@@ -131,6 +149,10 @@ func settle(name string, options []Option) (settings, error) {
 	case s.realTime && !kinds.RealTime(s.on):
 		return s, fmt.Errorf("On: the lock works in real time only, and the %s cluster is in virtual time: On(%q) is "+
 			"right", s.on, suite.Local)
+	case s.dialsItself && s.on == suite.Virtual && !overlay.BuiltIn():
+		return s, errors.New("DialsItself: only lockproof test brings the lock into virtual time: use it, or leave out On")
+	case slices.Contains(s.leavesBehind, ""):
+		return s, errors.New("LeavesBehind: a package has no name: want the path of a package or a module")
 	case s.nodes < 0 || s.nodes > 9:
 		return s, fmt.Errorf("Nodes must be from 1 to 9, got %d", s.nodes)
 	case s.trials < 1:

@@ -39,7 +39,7 @@ func register(k locks.Kind, build New, s settings) {
 	}
 	for _, o := range others {
 		same := k
-		same.Name, same.New = under(k.Name, o.belief), kind(k.Name, build, o.belief).New
+		same.Name, same.New = under(k.Name, o.belief), kind(k.Name, build, o.belief, s.leavesBehind).New
 		locks.Register(same)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"lockproof/checker"
+	"lockproof/harness/cluster/virtual/bubble"
 	"lockproof/harness/locks"
 	"lockproof/harness/suite"
 	"lockproof/reports"
@@ -36,7 +37,15 @@ func Run(t *testing.T, build New, options ...Option) {
 	if k, err := locks.Find(s.name); err == nil && !k.External {
 		t.Fatalf("locktest.Named: %s is a lock of Lockproof's own: give yours another name", s.name)
 	}
-	k := kind(s.name, build, s.belief)
+	if role == nil && s.dialsItself && s.on == suite.Local {
+		t.Log("the lock dials by itself, and runs on real servers: lockproof test brings it into virtual time, and explores it")
+	}
+	for _, own := range callersPackages() {
+		if (bubble.Goroutine{Owner: own + "."}).StartedIn(s.leavesBehind) {
+			t.Fatalf("locktest.LeavesBehind: %s is the test's own package: stop its goroutines in Release, or in a Close()", own)
+		}
+	}
+	k := kind(s.name, build, s.belief, s.leavesBehind)
 	if role != nil {
 		if role.Abilities != nil {
 			k = k.With(*role.Abilities)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"lockproof/harness/locktest"
 )
@@ -35,6 +36,21 @@ func (l *panics) Acquire(ctx context.Context, key string) (locktest.Lease, error
 		}
 	}
 	return l.counting.Acquire(ctx, key)
+}
+
+// leaving is a lock on a library without a Close; and with a goroutine of its own that it leaves behind, too.
+func leaving(own bool) locktest.New {
+	return func(env locktest.Env) (locktest.Lock, error) {
+		never := make(chan struct{})
+		new(errgroup.Group).Go(func() error {
+			<-never
+			return nil
+		})
+		if own {
+			go func() { <-never }()
+		}
+		return good(env)
+	}
 }
 
 // onOne is a lock on one server, in the few lines that services have.
@@ -224,6 +240,15 @@ func TestVictims(t *testing.T) {
 			locktest.Run(t, good, safety, locktest.Nodes(3), locktest.Scenarios("late-release", "quorum-erosion", "failover-lock"))
 		},
 		"extends-in-vain": func(t *testing.T) { locktest.Run(t, extendsInVain, few) },
+		"leaves-behind": func(t *testing.T) {
+			locktest.Run(t, leaving(false), few, locktest.LeavesBehind("golang.org/x/sync"), locktest.Explore(time.Second))
+		},
+		"leaves-own-behind": func(t *testing.T) {
+			locktest.Run(t, leaving(true), few, locktest.LeavesBehind("golang.org/x/sync"))
+		},
+		"allows-own-behind": func(t *testing.T) {
+			locktest.Run(t, leaving(true), few, locktest.LeavesBehind("lockproof/harness/locktest_test"))
+		},
 		"leaks":           func(t *testing.T) { locktest.Run(t, renewing(false), few) },
 		"renews":          func(t *testing.T) { locktest.Run(t, renewing(true), few) },
 		"plain-del":       func(t *testing.T) { locktest.Run(t, onOne(rand.Text, plain), safety) },

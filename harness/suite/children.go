@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lockproof/harness/cluster/kinds"
+	"lockproof/harness/locks"
 )
 
 // DefaultProgressTimeout is for how long, in real time, a trial may make no progress
@@ -52,7 +53,14 @@ func (c *Children) Run(ctx context.Context, jobs []Job, o Options, observe func(
 	}, observe), nil
 }
 
-func (c *Children) lifetime() int { return cmp.Or(c.trials, maxTrialsPerChild) }
+// lifetime is for how many trials of a lock a child is kept.
+func (c *Children) lifetime(lock string) int {
+	most := cmp.Or(c.trials, maxTrialsPerChild)
+	if k, err := locks.Find(lock); err == nil && len(k.LeavesBehind) > 0 {
+		most = min(most, maxLeakyTrials)
+	}
+	return most
+}
 
 func (c *Children) progressTimeout() time.Duration {
 	if c.ProgressTimeout > 0 {
@@ -165,9 +173,12 @@ func (e *childRunner) runReference(ctx context.Context, j Job, o Options) Result
 // trials each took twice as long.
 const maxTrialsPerChild = 50_000
 
+// maxLeakyTrials is the same for a lock that leaves goroutines behind, which keep much of each trial in memory.
+const maxLeakyTrials = 50
+
 // runInChild has the child run a trial; an error says how it died of it.
 func (e *childRunner) runInChild(ctx context.Context, t ticket) (Result, error) {
-	if e.child != nil && e.child.trials >= e.children.lifetime() {
+	if e.child != nil && e.child.trials >= e.children.lifetime(e.options.Lock) {
 		e.endChild()
 	}
 	if e.child == nil {

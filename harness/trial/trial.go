@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"lockproof/checker"
 	"lockproof/harness/cluster"
@@ -49,6 +50,10 @@ func Run(
 		}
 		return c.Close()
 	})
+	left, err := p.allowedToStay(err)
+	if observed.Lock != nil && len(left) > 0 {
+		observed.Lock.Notices = append(observed.Lock.Notices, "it leaves goroutines behind, which LeavesBehind allows: "+strings.Join(left, ", "))
+	}
 	return observed, maker.Explain(err)
 }
 

@@ -42,7 +42,8 @@ var table = []allowed{
 	{"harness/locks", "harness/history redlock redlock/batch redlock/guard redlock/native redlock/server"},
 	{"harness/cluster/realtime", "harness/history"},
 	{"harness/cluster/virtual/scheduler", ""},
-	{"harness/client", "harness/cluster/realtime harness/cluster/virtual/scheduler harness/history harness/locks redlock"},
+	{"harness/overlay", ""},
+	{"harness/client", "harness/cluster/realtime harness/cluster/virtual/scheduler harness/history harness/locks harness/overlay redlock"},
 	{"harness/cluster", "harness/client harness/history"},
 	{"harness/cluster/clustertest", "harness/cluster harness/history"},
 	{"harness/cluster/script", "harness/history"},
@@ -68,7 +69,7 @@ var table = []allowed{
 	{"scenarios", "checker harness/cluster harness/cluster/kinds harness/history harness/locks internal/input" +
 		" internal/input/yamlfile nemesis redlock"},
 	{"checker/cause", "harness/history scenarios"},
-	{"harness/trial", "checker harness/client harness/cluster harness/history harness/locks nemesis scenarios"},
+	{"harness/trial", "checker harness/client harness/cluster harness/cluster/virtual/bubble harness/history harness/locks nemesis scenarios"},
 	{"harness/suite", "checker checker/cause harness/cluster harness/cluster/kinds harness/cluster/process" +
 		" harness/cluster/virtual harness/history harness/locks harness/trial internal/wording redlock scenarios"},
 
@@ -82,7 +83,8 @@ var table = []allowed{
 	{"reports", "checker checker/cause checker/traffic harness/cluster harness/history harness/locks harness/suite internal/filelock internal/input" +
 		" internal/plain internal/wording nemesis scenarios validate validate/deploy validate/settings"},
 	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios validate"},
-	{"harness/locktest", "checker explore harness/client harness/cluster/kinds harness/history harness/locks harness/suite redlock" +
+	{"harness/locktest", "checker explore harness/client harness/cluster/kinds harness/cluster/virtual/bubble harness/history harness/locks harness/overlay" +
+		" harness/suite redlock" +
 		" reports reports/html scenarios"},
 	{"docs/guide", ""},
 	{"lab", "checker harness/cluster harness/history harness/locks harness/suite nemesis redlock scenarios"},
@@ -94,7 +96,7 @@ var table = []allowed{
 	// The programs.
 	{"cmd/lockproof",
 		"checker explore harness/client harness/cluster harness/cluster/docker harness/cluster/docker/proxy harness/cluster/kinds" +
-			" harness/external harness/history harness/locks harness/suite internal/plain redlock" +
+			" harness/cluster/process harness/external harness/history harness/locks harness/overlay harness/suite internal/plain redlock" +
 			" reports reports/html scenarios serve validate validate/deploy validate/settings"},
 	{"site/engine", "harness/suite site"},
 	{"site/front", "checker harness/history harness/suite reports scenarios site"},

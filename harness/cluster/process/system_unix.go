@@ -4,6 +4,7 @@ package process
 
 import (
 	"os"
+	"os/exec"
 	"syscall"
 )
 
@@ -25,3 +26,6 @@ func own(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return info.IsDir() && ok && int(stat.Uid) == os.Getuid() && info.Mode().Perm()&0o022 == 0
 }
+
+// InterruptGroup sends SIGINT to a command that Start has started, and to those that it has started.
+func InterruptGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }

@@ -3,6 +3,7 @@ package process
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -66,3 +67,6 @@ func ChildrenOf(int) ([]Identity, error) { return nil, errors.ErrUnsupported }
 
 // own: folders in a user's profile are that user's.
 func own(info os.FileInfo) bool { return info.IsDir() }
+
+// InterruptGroup ends a command that Start has started: Windows has no SIGINT for it.
+func InterruptGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }

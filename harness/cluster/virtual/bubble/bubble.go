@@ -3,6 +3,7 @@ package bubble
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -12,6 +13,15 @@ import (
 // ErrDeadlock says that goroutines of a bubble wait for something that will
 // never come: either f cannot end, or f has ended and left them behind.
 var ErrDeadlock = errors.New("deadlock in virtual time")
+
+// LeftError is a deadlock of a bubble whose function has ended: these goroutines are left, and lost to the process.
+type LeftError struct{ Goroutines []Goroutine }
+
+func (e *LeftError) Error() string { return ErrDeadlock.Error() + ": " + goroutinesRemain }
+func (e *LeftError) Unwrap() error { return ErrDeadlock }
+
+// goroutinesRemain is how the runtime says so.
+const goroutinesRemain = "main bubble goroutine has exited but blocked goroutines remain"
 
 // Run runs f in a bubble of its own, in which the clock starts at midnight
 // UTC 2000-01-01, and returns when every goroutine of the bubble has ended.
@@ -23,7 +33,7 @@ var ErrDeadlock = errors.New("deadlock in virtual time")
 // goroutine that waits for the world outside (a socket, a mutex held across a
 // sleep) keeps the bubble's clock from moving, which nothing can report.
 func Run(f func()) error {
-	inside := new(error)
+	inside, name := new(error), new(string)
 	outside := make(chan error)
 	// A goroutine of its own: synctest.Test leaves by runtime.Goexit when it
 	// deems its test failed, and that must not end the caller.
@@ -32,21 +42,31 @@ func Run(f func()) error {
 			"perhaps a data race that the race detector has printed")
 		defer func() {
 			if p := recover(); p != nil {
-				err = refusal(p)
+				err = refusal(p, *name)
 			}
 			outside <- err
 		}()
-		synctest.Test(new(testing.T), func(*testing.T) { *inside = contain(f) })
+		synctest.Test(new(testing.T), func(*testing.T) {
+			own := make([]byte, 200)
+			*name = bubbleName(own[:runtime.Stack(own, false)])
+			*inside = contain(f)
+		})
 		err = nil
 	}()
 	err := <-outside
+	if *inside == nil {
+		return err
+	}
 	// What went wrong inside comes first: it is why the rest was left behind.
 	return errors.Join(*inside, err)
 }
 
 // refusal puts into words a panic of the runtime's that ended a bubble.
-func refusal(p any) error {
+func refusal(p any, bubble string) error {
 	text := fmt.Sprint(p)
+	if text == "deadlock: "+goroutinesRemain {
+		return &LeftError{goroutinesOf(bubble, stacks())}
+	}
 	if why, ok := strings.CutPrefix(text, "deadlock: "); ok {
 		return fmt.Errorf("%w: %s", ErrDeadlock, why)
 	}

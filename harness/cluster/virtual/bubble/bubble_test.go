@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -98,6 +99,41 @@ func TestWhatGoesWrongIsAnError(t *testing.T) {
 			require.NoError(t, bubble.Run(func() { time.Sleep(time.Second) }), "the next bubble is not hurt")
 		})
 	}
+}
+
+// Who started the goroutines that are left is told, also where a function of Go's started them on another's behalf.
+func TestLeftError_NamesWhoStartedThem(t *testing.T) {
+	err := bubble.Run(func() {
+		wait := make(chan int)
+		go func() { <-wait }()
+		new(sync.WaitGroup).Go(func() { <-wait })
+		time.AfterFunc(time.Second, func() { <-wait })
+		time.Sleep(time.Minute)
+	})
+	var left *bubble.LeftError
+	require.ErrorAs(t, err, &left)
+	require.Len(t, left.Goroutines, 3)
+	const own = "lockproof/harness/cluster/virtual/bubble_test"
+	for _, g := range left.Goroutines {
+		require.True(t, strings.HasPrefix(g.Owner, own+".TestLeftError"), g.Owner)
+		require.Regexp(t, `^bubble_test.go:\d+$`, g.Place)
+		require.True(t, g.StartedIn([]string{"other", own}))
+		require.True(t, g.StartedIn([]string{"lockproof/harness"}), "a package above")
+		require.False(t, g.StartedIn([]string{"lockproof/harn", own + "x"}))
+	}
+	require.Empty(t, bubble.Goroutines(), "outside a bubble there are none")
+}
+
+func TestGoroutines_AreTheOthersOfTheBubble(t *testing.T) {
+	var found []bubble.Goroutine
+	require.NoError(t, bubble.Run(func() {
+		wait := make(chan int)
+		go func() { <-wait }()
+		time.Sleep(time.Second)
+		found = bubble.Goroutines()
+		close(wait)
+	}))
+	require.Contains(t, found[len(found)-1].Owner+found[0].Owner, "TestGoroutines_AreTheOthersOfTheBubble")
 }
 
 // TestInAnOrdinaryBinary builds and runs a program without package testing's

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lockproof/harness/cluster/process"
+	"lockproof/harness/overlay"
+	"lockproof/reports"
+)
+
+func (p *program) testCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "test [go test flags] [packages]",
+		Short: "Run go test, with locks that dial by themselves in virtual time",
+		Long: `Runs go test with the same arguments, and adds a build overlay of package net. In a
+trial of locktest, net.Dial then reaches the servers in memory: a library that dials
+the address of env.Server(i) by itself runs in virtual time, unchanged. Everywhere
+else package net is as it was. The first build takes longer: what imports net is
+compiled once more.
+
+If this release of Go is unknown to the overlay, plain go test is run, and says so.
+Tests that say locktest.DialsItself() then run on real servers.
+
+Exit codes: 0 all tests pass; 1 a test fails, or does not compile; 4 interrupted; 3 the
+go command cannot be run; 64 bad usage.`,
+		Example: `  lockproof test ./...
+  lockproof test -run TestLock/late-release -v ./locks`,
+		DisableFlagParsing: true, DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && slices.Contains([]string{"-h", "-help", "--help"}, args[0]) {
+				return cmd.Help()
+			}
+			ctx, done := p.interruptible(cmd.Context())
+			defer done()
+			return p.goTest(ctx, args)
+		},
+	}
+}
+
+// goTest runs go test with the overlay.
+func (p *program) goTest(ctx context.Context, args []string) error {
+	folder, rest := changeFolder(args)
+	release, err := goEnv(ctx, folder)
+	if err != nil {
+		return failed(err)
+	}
+	own := rest // not the tests'
+	if at := slices.Index(rest, "-args"); at >= 0 {
+		own = rest[:at]
+	}
+	if slices.ContainsFunc(slices.Concat(strings.Fields(release.GOFLAGS), own), isOverlay) {
+		return usage("lockproof test gives go test an overlay of its own: leave out -overlay, in GOFLAGS too")
+	}
+	temp, err := os.MkdirTemp("", "lockproof-overlay-")
+	if err != nil {
+		return failed(err)
+	}
+	defer os.RemoveAll(temp)
+	flags := append([]string{"test"}, folder...) // go takes -C only as the first flag
+	file, err := overlay.Write(temp, release.GOROOT)
+	var unknown *overlay.ReleaseError
+	switch {
+	case errors.As(err, &unknown):
+		fmt.Fprintf(p.err, "lockproof: %s: %v\nlockproof: running plain go test: locks that dial by themselves do not run in virtual time\n",
+			release.GOVERSION, unknown)
+	case err != nil:
+		return failed(err)
+	default:
+		flags = append(flags, "-overlay="+file)
+	}
+	return p.runGo(ctx, append(flags, rest...))
+}
+
+// isOverlay finds go's flag of that name.
+func isOverlay(arg string) bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
+	return name == "overlay" && strings.HasPrefix(arg, "-")
+}
+
+// changeFolder takes go's flag -C from the arguments that it begins.
+func changeFolder(args []string) (flag, rest []string) {
+	switch {
+	case len(args) > 1 && (args[0] == "-C" || args[0] == "--C"):
+		return args[:2:2], args[2:]
+	case len(args) > 0 && (strings.HasPrefix(args[0], "-C=") || strings.HasPrefix(args[0], "--C=")):
+		return args[:1:1], args[1:]
+	}
+	return nil, args
+}
+
+// goRelease is the go that a module asks for.
+type goRelease struct{ GOROOT, GOVERSION, GOFLAGS string }
+
+func goEnv(ctx context.Context, folder []string) (goRelease, error) {
+	args := slices.Concat([]string{"env"}, folder, []string{"-json", "GOROOT", "GOVERSION", "GOFLAGS"})
+	var release goRelease
+	cmd := exec.CommandContext(ctx, "go", args...)
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(out, &release)
+	}
+	if err != nil {
+		return release, fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, strings.TrimSpace(said.String()))
+	}
+	return release, nil
+}
+
+// runGo runs the go command, and gives its end the exit code that it has here.
+func (p *program) runGo(ctx context.Context, args []string) error {
+	cmd := exec.Command("go", args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.in, p.rawOut, p.rawErr
+	if err := process.Start(cmd); err != nil {
+		return failed(err)
+	}
+	ended := context.AfterFunc(ctx, func() { _ = process.InterruptGroup(cmd) }) // the tests, too
+	defer ended()
+	err := cmd.Wait()
+	var exited *exec.ExitError
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return &exit{code: reports.ExitInconclusive}
+	case errors.As(err, &exited) && exited.ExitCode() == 1:
+		return &exit{code: reports.ExitDiffers}
+	case errors.As(err, &exited) && exited.ExitCode() == 2: // it has said what is wrong
+		return &exit{code: exitUsage}
+	}
+	return failed(fmt.Errorf("go %s: %w", strings.Join(args, " "), err))
+}

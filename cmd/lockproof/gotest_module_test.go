@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/internal/needs"
+)
+
+// TestGoTest_TheModuleThatDials has a lock that dials by itself: as it is, it keeps mutual exclusion in virtual time, and
+// its plain DEL is found to break it.
+func TestGoTest_TheModuleThatDials(t *testing.T) {
+	binary := build(t)
+	folder := filepath.Join("..", "..", "examples", "dials")
+	download := exec.CommandContext(t.Context(), "go", "-C", folder, "mod", "download")
+	out, err := download.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+	}
+	needs.Check(t, needs.Modules, err)
+	test := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), binary, append([]string{"test", "-C", folder, "-count=1", "-v"}, args...)...)
+		cmd.Env = append(os.Environ(), "LOCKPROOF_RESULTS="+t.TempDir())
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	said, err := test()
+	require.NoError(t, err, said)
+	require.NotContains(t, said, "runs on real servers")
+	for _, passed := range []string{"healthy-contention", "release-by-plain-del", "slow-acquire"} {
+		require.Contains(t, said, "--- PASS: TestCompareAndDelete/"+passed+" (")
+	}
+	require.Contains(t, said, "EXPECTED: mutual-exclusion: violated, and kept by the reference of its class")
+	require.Contains(t, said, "--- SKIP: TestPlainDelete/release-by-plain-del (")
+
+	said, err = test("-run", "TestMissed", "-args", "-missed")
+	require.Error(t, err, said)
+	for test, told := range map[string]string{
+		"DialTCP": "net.DialTCP connects with a real socket: use net.Dial",
+		"Outside": "a goroutine that was started outside the trial dials its server",
+		"Literal": "redis-1:6379: virtual time has no such host, only what env.Server(i).Addr gives",
+	} {
+		_, said, found := strings.Cut(said, "=== RUN   TestMissed"+test+"\n")
+		require.True(t, found, test)
+		said, _, _ = strings.Cut(said, "=== RUN")
+		require.Contains(t, said, "--- FAIL: TestMissed"+test)
+		require.Contains(t, said, told)
+	}
+}

@@ -1,0 +1,144 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/internal/needs"
+	"lockproof/reports"
+)
+
+// fakeGo puts a go into PATH that is of some release, and says what else it was called with.
+func fakeGo(t *testing.T, goroot, flags, end string) {
+	t.Helper()
+	needs.Commands(t, "sh")
+	folder := t.TempDir()
+	script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = env ]; then echo '{\"GOROOT\":%q,\"GOVERSION\":\"go9.99\",\"GOFLAGS\":%q}'; exit; fi\necho \"go $*\"\n%s\n",
+		goroot, flags, end)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "go"), []byte(script), 0o755))
+	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
+}
+
+// installedGo is where Go is, whatever PATH says later.
+var installedGo = sync.OnceValue(func() string {
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		panic(err)
+	}
+	return strings.TrimSpace(string(out))
+})
+
+func TestGoTest_AddsTheOverlayToTheArguments(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	fakeGo(t, installedGo(), "", "")
+	for want, args := range map[string][]string{
+		"go test -overlay=FILE -run TestX -v ./... -args -overlay": {"test", "-run", "TestX", "-v", "./...", "-args", "-overlay"},
+		"go test -C folder -overlay=FILE .":                        {"test", "-C", "folder", "."},
+		"go test -C=folder -overlay=FILE":                          {"test", "-C=folder"},
+		"go test -overlay=FILE":                                    {"test"},
+	} {
+		done := fake(nil).try(args...)
+		require.Equal(t, 0, done.code, done.err)
+		require.Regexp(t, "^"+strings.Replace(want, "FILE", `\S+overlay.json`, 1)+"\n$", done.out)
+		require.Empty(t, done.err)
+	}
+	left, err := os.ReadDir(os.Getenv("TMPDIR"))
+	require.NoError(t, err)
+	require.Empty(t, left, "nothing is left behind")
+}
+
+func TestGoTest_UnknownReleaseOfGo_SaysSoAndRunsGoTest(t *testing.T) {
+	fakeGo(t, t.TempDir(), "", "")
+	done := fake(nil).try("test", "./...")
+	require.Equal(t, 0, done.code)
+	require.Equal(t, "go test ./...\n", done.out)
+	require.Contains(t, done.err, "lockproof: go9.99: no overlay for this release of Go: net/dial.go does not have once")
+	require.Contains(t, done.err, "lockproof: running plain go test: locks that dial by themselves do not run in virtual time\n")
+}
+
+func TestGoTest_AnotherOverlay_IsRefused(t *testing.T) {
+	fakeGo(t, installedGo(), "-trimpath -overlay=/other", "")
+	done := fake(nil).try("test")
+	require.Equal(t, exitUsage, done.code)
+	require.Contains(t, done.err, "leave out -overlay, in GOFLAGS too")
+	fakeGo(t, installedGo(), "", "")
+	require.Equal(t, exitUsage, fake(nil).try("test", "-overlay", "file", "./...").code)
+	require.Equal(t, exitUsage, fake(nil).try("test", "--overlay=file").code)
+}
+
+func TestGoTest_ExitCodes(t *testing.T) {
+	for end, want := range map[string]int{"exit 0": 0, "exit 1": reports.ExitDiffers, "exit 2": exitUsage, "exit 3": exitFailed, "kill -9 $$": exitFailed} {
+		fakeGo(t, installedGo(), "", end)
+		done := fake(nil).try("test")
+		require.Equal(t, want, done.code, "%s: %s", end, done.err)
+	}
+	fakeGo(t, installedGo(), "", "sleep 60")
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	p, said := fake(nil), strings.Builder{}
+	p.in, p.out, p.err = strings.NewReader(""), &said, &said
+	require.Equal(t, reports.ExitInconclusive, p.main(ctx, []string{"test"}), "it was cut short")
+	t.Setenv("PATH", t.TempDir())
+	done := fake(nil).try("test")
+	require.Equal(t, exitFailed, done.code)
+	require.Contains(t, done.err, `exec: "go": executable file not found`)
+}
+
+func TestGoTest_Help(t *testing.T) {
+	for _, flag := range []string{"-h", "-help", "--help"} {
+		done := fake(nil).try("test", flag)
+		require.Equal(t, 0, done.code)
+		require.Contains(t, done.out, "lockproof test [go test flags] [packages]\n")
+	}
+	require.Contains(t, fake(nil).try("tset").err, `there is no command "tset": did you mean test?`)
+}
+
+// TestGoTest_Interrupt_EndsTheTests: also where the signal is for lockproof alone, and not for the whole terminal.
+func TestGoTest_Interrupt_EndsTheTests(t *testing.T) {
+	binary := build(t)
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "go.mod"), []byte("module long\n\ngo 1.26\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "long_test.go"), []byte(`package long
+
+import (
+	"os"
+	"strconv"
+	"testing"
+	"time"
+)
+
+func TestLong(*testing.T) {
+	_ = os.WriteFile("pid", []byte(strconv.Itoa(os.Getpid())), 0o644)
+	time.Sleep(time.Hour)
+}
+`), 0o644))
+	cmd := exec.Command(binary, "test", "-C", folder, ".")
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	require.NoError(t, cmd.Start())
+	var pid int
+	require.Eventually(t, func() bool {
+		text, _ := os.ReadFile(filepath.Join(folder, "pid"))
+		_, err := fmt.Sscan(string(text), &pid)
+		return err == nil
+	}, time.Minute, 10*time.Millisecond, "the test does not run")
+	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+	var ended *exec.ExitError
+	require.True(t, errors.As(cmd.Wait(), &ended))
+	require.Equal(t, reports.ExitInconclusive, ended.ExitCode(), "%s", said.String())
+	require.Eventually(t, func() bool { return syscall.Kill(pid, 0) != nil }, time.Minute, 10*time.Millisecond, "the test runs on")
+}

@@ -1,0 +1,3 @@
+// Package dials is a lock of another module's, which dials its server by itself and knows
+// nothing of Lockproof. Its tests put it to the test all the same: lockproof test ./...
+package dials

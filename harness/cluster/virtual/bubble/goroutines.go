@@ -1,0 +1,87 @@
+package bubble
+
+import (
+	"path"
+	"regexp"
+	"runtime"
+	"strings"
+)
+
+// Goroutine is one that is in a bubble.
+type Goroutine struct {
+	// Owner is the function that started it, with its package's path, and Place its file and line.
+	Owner, Place string
+	Stack        string // as Go prints it
+}
+
+// StartedIn reports whether it was started by a function of a package, or of one below.
+func (g Goroutine) StartedIn(packages []string) bool {
+	for _, p := range packages {
+		if rest, in := strings.CutPrefix(g.Owner, p); in && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/")) {
+			return true
+		}
+	}
+	return false
+}
+
+func (g Goroutine) String() string { return g.Owner + " (" + g.Place + ")" }
+
+// Goroutines are the others in the caller's bubble, those of testing/synctest excepted; none outside a bubble.
+func Goroutines() []Goroutine {
+	own := make([]byte, 200)
+	return goroutinesOf(bubbleName(own[:runtime.Stack(own, false)]), stacks())
+}
+
+// stacks are those of all goroutines, the caller's first.
+func stacks() string {
+	for size := 1 << 20; ; size *= 2 {
+		text := make([]byte, size)
+		if n := runtime.Stack(text, true); n < size {
+			return string(text[:n])
+		}
+	}
+}
+
+var (
+	inBubble = regexp.MustCompile(`synctest bubble \d+`)
+	// frame is a function on a stack with its place, or the one that started the goroutine.
+	frame = regexp.MustCompile(`(?m)^(created by )?(\S+?)(?:\([^()\n]*\))?(?: in goroutine \d+)?\n\t(\S+:\d+)`)
+	// starters start goroutines for others.
+	starters = regexp.MustCompile(`^(context|sync|time)\.`)
+)
+
+func bubbleName(stack []byte) string { return inBubble.FindString(firstLine(string(stack))) }
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// goroutinesOf finds the goroutines of a bubble among stacks, of which the first is the caller's.
+func goroutinesOf(bubble, stacks string) []Goroutine {
+	var found []Goroutine
+	if bubble == "" {
+		return nil
+	}
+	for _, stack := range strings.Split(stacks, "\n\n")[1:] {
+		if inBubble.FindString(firstLine(stack)) != bubble {
+			continue
+		}
+		if g := parse(stack); !strings.Contains(g.Owner, "synctest") {
+			found = append(found, g)
+		}
+	}
+	return found
+}
+
+// parse finds out who started a goroutine: if that is a function that starts others', it is whose function runs.
+func parse(stack string) Goroutine {
+	g := Goroutine{Stack: stack}
+	for _, f := range frame.FindAllStringSubmatch(stack, -1) {
+		if starters.MatchString(f[2]) || strings.HasPrefix(f[2], "runtime.") {
+			continue
+		}
+		g.Owner, g.Place = f[2], path.Base(f[3])
+	}
+	return g
+}
