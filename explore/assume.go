@@ -27,7 +27,7 @@ type AssumptionInfo struct {
 
 var assumptions = []AssumptionInfo{
 	{Memory, "a node remembers every key that it has acknowledged until the key expires",
-		"nodes restart without a disk, and are emptied by FLUSHALL"},
+		"nodes restart without a disk, are emptied by FLUSHALL, and lose a key to a third party"},
 	{Clocks, "clocks run at one rate but for the drift factor, and those of the nodes do not jump",
 		"clocks run at half to double the true rate, and nodes' clocks jump"},
 	{Pauses, "who holds the lock stops working when its lease is over, however long it was paused",

@@ -2,7 +2,7 @@ package locks
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -34,18 +34,15 @@ func newEvalsha(env Env) (Lock, error) {
 // loadedOnce is a script that is loaded before its first call.
 type loadedOnce struct {
 	script *redis.Script
-	mu     sync.Mutex
-	loaded bool
+	loaded atomic.Bool
 }
 
 func (s *loadedOnce) run(ctx context.Context, node redis.Scripter, key string, args ...any) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.loaded {
+	if !s.loaded.Load() {
 		if err := s.script.Load(ctx, node).Err(); err != nil {
 			return false, err
 		}
-		s.loaded = true
+		s.loaded.Store(true)
 	}
 	return s.script.EvalSha(ctx, node, []string{key}, args...).Bool()
 }

@@ -17,7 +17,6 @@ type New func(Env) (Lock, error)
 
 // kind puts the lock among those under test.
 func kind(name string, build New, declared Belief, allowed []string) locks.Kind {
-	preflight := role != nil && role.Abilities == nil && !role.Worker
 	renews := role != nil && role.Abilities != nil && role.Abilities.Renews
 	return locks.Kind{
 		Name: name, Doc: "the lock of a Go test", External: true, LeavesBehind: allowed,
@@ -33,7 +32,7 @@ func kind(name string, build New, declared Belief, allowed []string) locks.Kind 
 			if lock == nil {
 				return nil, errors.New("the test's function gave neither a lock nor an error")
 			}
-			return &adapter{lock: lock, env: given, declaredBelief: declared, renews: renews, preflight: preflight, allowed: allowed}, nil
+			return &adapter{lock: lock, env: given, declaredBelief: declared, renews: renews}, nil
 		},
 	}
 }
@@ -52,9 +51,7 @@ type adapter struct {
 	lock           Lock
 	env            Env
 	declaredBelief Belief
-	renews         bool     // it keeps its leases extended by itself
-	preflight      bool     // it is tried for the first time
-	allowed        []string // packages whose goroutines may be left behind
+	renews         bool // it keeps its leases extended by itself
 
 	mu         sync.Mutex
 	firstLease Lease // that was granted
@@ -197,15 +194,10 @@ func (a *adapter) Describe() *locks.Abilities {
 }
 
 func (a *adapter) Close() error {
-	var err error
 	if c, ok := a.lock.(Closer); ok {
-		err = c.Close()
+		return c.Close()
 	}
-	if !a.preflight {
-		return err
-	}
-	time.Sleep(2 * a.env.TTL) // in virtual time: what ends by itself has ended
-	return errors.Join(err, leftBehind(a.allowed))
+	return nil
 }
 
 // lease is one of a test's as the harness has it.

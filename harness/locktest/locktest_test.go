@@ -124,7 +124,7 @@ func TestLimit_IsSkippedUnlessStrict(t *testing.T) {
 func TestPreflight_NamesLeakedGoroutines(t *testing.T) {
 	r := victim(t, "leaks")
 	require.False(t, r.passed)
-	r.says(t, "the lock leaves 2 goroutines (victims_test.go:", "give the lock a Close()")
+	r.says(t, "the lock leaves 3 goroutines (victims_test.go:", "give the lock a Close()")
 	require.NotContains(t, r.output, "TestVictims/leaks/", "no row is run")
 }
 

@@ -249,10 +249,10 @@ func TestVictims(t *testing.T) {
 		"allows-own-behind": func(t *testing.T) {
 			locktest.Run(t, leaving(true), few, locktest.LeavesBehind("lockproof/harness/locktest_test"))
 		},
-		"leaks":           func(t *testing.T) { locktest.Run(t, renewing(false), few) },
-		"renews":          func(t *testing.T) { locktest.Run(t, renewing(true), few) },
-		"plain-del":       func(t *testing.T) { locktest.Run(t, onOne(rand.Text, plain), safety) },
-		"same-token":      func(t *testing.T) { locktest.Run(t, onOne(func() string { return "me" }, owned), safety) },
+		"leaks":      func(t *testing.T) { locktest.Run(t, renewing(false), few) },
+		"renews":     func(t *testing.T) { locktest.Run(t, renewing(true), few) },
+		"plain-del":  func(t *testing.T) { locktest.Run(t, onOne(rand.Text, plain), safety) },
+		"same-token": func(t *testing.T) { locktest.Run(t, onOne(func() string { return "me" }, owned), safety) },
 		"on-one-from-return": func(t *testing.T) {
 			locktest.Run(t, onOne(rand.Text, owned), safety, locktest.Believes(locktest.FromReturn))
 		},

@@ -26,8 +26,9 @@ type request struct {
 	Trial   int      `json:"trial"`
 	Options *Options `json:"options,omitempty"`
 	Job     *Job     `json:"job,omitempty"`
-	// Cancel winds up the trial under way; it comes alone.
-	Cancel bool `json:"cancel,omitempty"`
+	// Cancel winds up the trial under way, Explain asks why it makes no progress; each comes alone.
+	Cancel  bool `json:"cancel,omitempty"`
+	Explain bool `json:"explain,omitempty"`
 
 	ctx context.Context // in the child: ends when the trial is called off
 }
@@ -100,11 +101,15 @@ func (c *child) listen(out io.Reader) {
 type childExit struct {
 	message string // its last
 	status  string
-	hung    bool // it was ended, for it made no progress
+	hung    bool   // it was ended, for it made no progress
+	why     string // it made none, if it could say so
 }
 
 func (d *childExit) Error() string {
-	if d.message == "" {
+	switch {
+	case d.why != "":
+		return d.why
+	case d.message == "":
 		return "its process ended in the middle of the trial: " + d.status
 	}
 	return fmt.Sprintf("its process ended in the middle of the trial: %s (%s)", d.message, d.status)
@@ -141,13 +146,32 @@ func (c *child) run(ctx context.Context, o Options, t ticket, progressTimeout ti
 				watchdog.Reset(progressTimeout)
 			}
 		case <-watchdog.C:
+			why := c.explain()
 			death := c.waitExit(fmt.Sprintf("no progress in %s of real time, after %d events and %s of virtual time",
 				progressTimeout, seen.Events, time.Duration(seen.Time)))
-			death.hung = true
+			death.hung, death.why = true, why
 			return Result{}, death
 		case <-cancelled:
 			cancelled = nil
 			_ = c.requests.Encode(request{Cancel: true}) // one that has died says so itself
+		}
+	}
+}
+
+// explain asks the child why it makes no progress; "" if it does not know, or does not answer.
+func (c *child) explain() string {
+	if c.requests.Encode(request{Explain: true}) != nil {
+		return ""
+	}
+	late := time.After(childEnd)
+	for {
+		select {
+		case r, alive := <-c.responses:
+			if !alive || r.FinalError != "" {
+				return r.FinalError
+			}
+		case <-late:
+			return ""
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // preflight is one client that takes the lock and gives it back, twice, with nothing in its way and nobody else. The
-// second lease lasts for longer than a TTL: a lock that renews its key by itself shows it.
+// second lease lasts for longer than a TTL: a lock that renews its key by itself shows it. The third is not given back:
+// what a lease has started has to end with its client, too.
 const preflight = `
 name: preflight
 title: One client gets the lock and gives it back
@@ -27,6 +28,7 @@ script:
     must: ok
   - wait: 1.2 ttl
   - release: c1
+  - acquire: c1
 expect: {mutual-exclusion: holds}
 `
 

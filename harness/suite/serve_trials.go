@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"lockproof/harness/cluster/virtual/bubble"
 	"lockproof/harness/trial"
 )
 
@@ -92,6 +93,9 @@ func (s *server) read(in io.Reader) {
 			os.Exit(1)
 		case o.Cancel:
 			cancel()
+		case o.Explain:
+			_ = s.send(response{FinalError: stuck()})
+			os.Exit(1)
 		default:
 			if ctx.Err() != nil { // what was called off is over; this is of another run
 				ctx, cancel = context.WithCancel(context.Background())
@@ -100,6 +104,16 @@ func (s *server) read(in io.Reader) {
 			s.requests <- o
 		}
 	}
+}
+
+// stuck says why the trial under way may make no progress.
+func stuck() string {
+	place := bubble.MutexWait()
+	if place == "" {
+		return ""
+	}
+	return fmt.Sprintf("virtual time stands still while a goroutine waits for a mutex (%s) that another holds across a call to a server: "+
+		"use a channel in its place, or real servers", place)
 }
 
 // reportProgress says how far the trial under way has got.

@@ -48,7 +48,9 @@ func Run(
 		if c == nil {
 			return nil
 		}
-		return c.Close()
+		err := c.Close()
+		p.letEnd()
+		return err
 	})
 	left, err := p.allowedToStay(err)
 	if observed.Lock != nil && len(left) > 0 {

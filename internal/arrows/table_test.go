@@ -70,7 +70,7 @@ var table = []allowed{
 		" internal/input/yamlfile nemesis redlock"},
 	{"checker/cause", "harness/history scenarios"},
 	{"harness/trial", "checker harness/client harness/cluster harness/cluster/virtual/bubble harness/history harness/locks nemesis scenarios"},
-	{"harness/suite", "checker checker/cause harness/cluster harness/cluster/kinds harness/cluster/process" +
+	{"harness/suite", "checker checker/cause harness/cluster harness/cluster/kinds harness/cluster/process harness/cluster/virtual/bubble" +
 		" harness/cluster/virtual harness/history harness/locks harness/trial internal/wording redlock scenarios"},
 
 	// Those who ask for trials, and those who tell what came of them.

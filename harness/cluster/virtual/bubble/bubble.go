@@ -31,7 +31,7 @@ const goroutinesRemain = "main bubble goroutine has exited but blocked goroutine
 // goroutines of a deadlocked bubble are lost to the process. A panic in
 // another goroutine of the bubble ends the process, as anywhere in Go; and a
 // goroutine that waits for the world outside (a socket, a mutex held across a
-// sleep) keeps the bubble's clock from moving, which nothing can report.
+// sleep) keeps the bubble's clock from moving: see MutexWait.
 func Run(f func()) error {
 	inside, name := new(error), new(string)
 	outside := make(chan error)
