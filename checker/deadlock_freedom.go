@@ -22,9 +22,8 @@ var _ = declare(Property{
 })
 
 // deadlockFreedom: once faults are healed and holders gone, a waiting client
-// gets the lock within Bounds.Free (redis.io, "Liveness property A"); nobody
-// keeps it by extensions for longer than Bounds.Tenure while another waits;
-// and no key is left without an expiry.
+// gets the lock within Bounds.Free (redis.io, "Liveness property A"), and nobody
+// keeps it by extensions for longer than Bounds.Tenure while another waits.
 //
 // A client waits while it asks, and asks again soon after it was refused. Its wait is
 // cut at every moment from which on the lock may need some time again: when another
@@ -36,7 +35,7 @@ var _ = declare(Property{
 type deadlockFreedom struct{ *analysis }
 
 func (d *deadlockFreedom) judge() Result {
-	violations := d.neverExpiring()
+	var violations []Violation
 	measured := map[string]int64{}
 	all := make([]waits, len(d.keys))
 	parallelFor(len(all), func(i int) { all[i] = d.waits(d.keys[i]) })
@@ -52,10 +51,13 @@ func (d *deadlockFreedom) judge() Result {
 	}
 	slices.SortStableFunc(violations, func(a, b Violation) int { return cmp.Compare(a.From, b.From) })
 	result := newResult(DeadlockFreedom, violations, measured)
+	kept := d.keptForEver()
 	switch {
 	case result.Verdict != history.Holds:
 	case d.header.Bounds.Free <= 0:
 		result.Undecide(Vacuous, "the run states no bound for a wait")
+	case kept != "":
+		result.Undecide(Vacuous, "%s", kept)
 	case measured["waited"] == 0 && measured["handovers"] == 0:
 		result.Undecide(Vacuous, "nobody was granted a lock that had been in use")
 	default:
@@ -366,28 +368,22 @@ func (d *deadlockFreedom) tenureViolation(t tenure, waiter name, both span, inde
 	return v
 }
 
-// neverExpiring finds the keys without an expiry in the last look into each node.
-func (d *deadlockFreedom) neverExpiring() []Violation {
-	var found []Violation
+// keptForEver names a key without an expiry in the last look into a node, "" if there is none. Whether it locks
+// everybody out, only somebody who asks for it can show: a lock may have another way to end it.
+func (d *deadlockFreedom) keptForEver() string {
 	for _, node := range keysOf(d.looks) {
 		look := d.looks[node]
 		if d.downSince(node, look.time) {
 			continue // what it has kept, nobody knows
 		}
 		for _, k := range d.keys {
-			state, present := look.keys[k.name]
-			if !present || state.TTL >= 0 || state.Token == "" {
-				continue
+			if state, present := look.keys[k.name]; present && state.TTL < 0 && state.Token != "" {
+				return fmt.Sprintf("%q is left on %s without an expiry, and nobody asked for it for long enough to show whether it "+
+					"can still be had", k.name, node)
 			}
-			found = append(found, Violation{
-				Key: k.name, From: look.time, Until: d.end, Processes: []string{node},
-				What: fmt.Sprintf("the last look into %s, at %s, found %q owned by token %s without an expiry: it stays locked for ever",
-					node, formatTime(look.time), k.name, state.Token),
-				Facts: d.noExpiryFacts(node, k.key, look),
-			})
 		}
 	}
-	return found
+	return ""
 }
 
 // downSince reports whether a node went down, or lost its keys, after a time.

@@ -209,17 +209,6 @@ func (r *record) tenureFacts(t tenure, both span) []Fact {
 	return together([]seen{{by.end, by.done, fmt.Sprintf("%s extended its lease again at %s", l.Client, formatTime(by.done)), l.Client}})
 }
 
-// noExpiryFacts tell of the command that set a key without an expiry, or of the look that
-// shows it.
-func (r *record) noExpiryFacts(node string, key name, look lastLook) []Fact {
-	for _, h := range slices.Backward(r.key(key).tenures) {
-		if r.name(h.node) == node {
-			return together([]seen{{h.set, h.from, r.name(h.owner) + "'s command set the key on %s without an expiry", node}})
-		}
-	}
-	return together([]seen{{int32(look.index), look.time, "the key on %s has no expiry", node}})
-}
-
 // leftFacts tell of the keys that a release left.
 func (r *record) leftFacts(left leftoverKeys) []Fact {
 	var all []seen

@@ -58,10 +58,6 @@ func TestAWaitForWhatTheSettingKeepsAwayIsNoViolationOfTheScenario(t *testing.T)
 			s.grant("c2", 3000, 3010, 900)
 			s.grant("c3", 3000, 3020, 900)
 		}, map[string]string{MutualExclusion: history.Violated, FaultTolerance: history.Inconclusive}},
-		{"beside a key that never expires", func(s *story) {
-			s.far("c1-n4")
-			s.look(4000, "n1", "", "c1.1", -1)
-		}, map[string]string{DeadlockFreedom: history.Violated, FaultTolerance: history.Inconclusive}},
 		{"though nobody waits for it", func(s *story) {
 			s.far("c1-n4")
 			for t := int64(100); t < 4000; t += 100 {

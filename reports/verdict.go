@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lockproof/checker"
+	"lockproof/checker/cause"
 	"lockproof/checker/traffic"
 	"lockproof/harness/suite"
 )
@@ -148,15 +149,9 @@ func (p *page) violation(r checker.Result, i int, story *Story, trouble error) {
 	p.line(strings.TrimRight(strings.Join(PrintFinding(f, p.screen, true), "\n"), "\n"))
 }
 
-// ViolationText tells of the first violation of a history alone: what happened, its cause and its drawing.
-func ViolationText(h *History, v checker.Verdict, screen Screen) (string, error) {
-	for _, r := range v.Results {
-		if len(r.Violations) == 0 {
-			continue
-		}
-		story := h.Tell(&r.Violations[0])
-		f := Finding{Violation: &r.Violations[0], Story: &story}
-		return screen.plain(strings.Join(PrintFinding(f, screen, h.Events != nil), "\n")), nil
-	}
-	return "", nil
+// ViolationText tells of a violation in a history alone: what happened, its cause, nil if it is not known, and its drawing.
+func ViolationText(h *History, v *checker.Violation, c *cause.Cause, screen Screen) string {
+	story := h.Tell(v)
+	f := Finding{Violation: v, Story: &story, Cause: c}
+	return screen.plain(strings.Join(PrintFinding(f, screen, h.Events != nil), "\n"))
 }

@@ -61,7 +61,7 @@ func (f *Finder) confirm(ctx context.Context, c *Cause, whole Variation, needed 
 			experiments[i].add(f.try(ctx, v, seed).Verdict)
 		}
 	}
-	c.conclude(experiments, rules)
+	c.conclude(experiments, needed, rules)
 }
 
 func (e *Experiment) add(verdict string) {
@@ -72,10 +72,19 @@ func (e *Experiment) add(verdict string) {
 	e.Holds = e.Holds && verdict != history.Inconclusive && verdict != ""
 }
 
-// conclude keeps the experiments that show something, and what they show is the cause.
-func (c *Cause) conclude(experiments []Experiment, rules []string) {
+// conclude keeps the experiments that show something, and what they show is the cause: the needed parts, whose experiments
+// come first, without which no seed is violated, and the rules, which come next, with which none is.
+func (c *Cause) conclude(experiments []Experiment, needed []part, rules []string) {
 	shown, fails := 0, false
-	for _, e := range experiments {
+	var always []part
+	for i, e := range experiments {
+		switch rule := i - len(needed); {
+		case e.Averts < e.Seeds:
+		case rule < 0:
+			always = append(always, needed[i])
+		case rule < len(rules):
+			c.Rules = append(c.Rules, rules[rule])
+		}
 		switch {
 		case e.Option || e.Rest:
 			if e.Option && e.Averts == e.Seeds || e.Rest && e.Averts < e.Seeds {
@@ -87,8 +96,9 @@ func (c *Cause) conclude(experiments []Experiment, rules []string) {
 			c.Experiments = append(c.Experiments, e)
 		}
 	}
-	c.Rules = rules
+	c.Necessary, c.Kinds = wordsOf(always), kinds(always)
 	switch {
+	case len(always)+len(c.Rules) > 0:
 	case fails && c.Violated == c.Seeds:
 		c.NotFound = fmt.Sprintf("another seed does not need what this one needs (violated in %s)", seeds(c.Seeds))
 	case fails || shown == 0 && c.Violated < c.Seeds:

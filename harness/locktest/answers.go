@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -96,7 +97,7 @@ func (r *run) failureText(done suite.Result, why, out, recorded string) string {
 	if done.History != "" {
 		path := filepath.Join(out, done.History)
 		where = append(where, "history:  "+path)
-		text, err := story(path)
+		text, err := story(path, done)
 		if err != nil {
 			text = fmt.Sprintf("no drawing: %v", err)
 		}
@@ -117,17 +118,39 @@ func cutLines(text string, most int) []string {
 	return append(lines[:most-1:most-1], "… (all of it is on the page)")
 }
 
-// story tells of the first violation of a history, with its drawing.
-func story(path string) (string, error) {
+// story tells of the violation that decides a trial, with its cause and its drawing.
+func story(path string, done suite.Result) (string, error) {
+	r := done.Decisive()
+	if r == nil {
+		return "", nil
+	}
 	h, err := reports.OpenHistory(path)
 	if err != nil {
 		return "", err
 	}
-	verdict, err := h.Verdict()
-	if err != nil {
-		return "", err
+	return reports.ViolationText(h, &r.Violations[0], done.CauseOf(r.Property), screen), nil
+}
+
+// maxCauses is of how many bugs the causes are sought.
+const maxCauses = 8
+
+// findCause finds by experiment, in virtual time, what causes a bug.
+func (r *run) findCause(ctx context.Context, job suite.Job, done *suite.Result) error {
+	decisive := done.Decisive()
+	if answer, _ := done.Answer(); answer != suite.Bug || decisive == nil || r.on != suite.Virtual || r.causesSought >= maxCauses {
+		return nil
 	}
-	return reports.ViolationText(h, verdict, screen)
+	r.causesSought++
+	pool, err := r.children.Pool(r.options(done.Seed, ""))
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	c, err := pool.Cause(ctx, job, done.Seed, decisive.Property)
+	if err == nil {
+		done.Explain(c)
+	}
+	return err
 }
 
 // summarize ends a test with what all of its rows came to.

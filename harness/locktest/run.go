@@ -87,17 +87,18 @@ func Run(t *testing.T, build New, options ...Option) {
 // run is one call of Run.
 type run struct {
 	settings
-	call     childRole
-	place    place // of the call in the test's file
-	children *suite.Children
-	worker   []string     // the command line of a client in real time
-	folder   string       // takes histories
-	results  *resultFiles // for others
-	failed   bool         // something is there to be looked at
-	about    *locks.Abilities
-	causes   map[string]string   // of what has failed so far, with the subtest that failed first
-	hung     int                 // trials so far
-	differs  map[Belief][]string // the rows whose answer is another under another belief
+	call         childRole
+	place        place // of the call in the test's file
+	children     *suite.Children
+	worker       []string     // the command line of a client in real time
+	folder       string       // takes histories
+	results      *resultFiles // for others
+	failed       bool         // something is there to be looked at
+	about        *locks.Abilities
+	causes       map[string]string // of what has failed so far, with the subtest that failed first
+	hung         int               // trials so far
+	causesSought int
+	differs      map[Belief][]string // the rows whose answer is another under another belief
 }
 
 func newRun(s settings, call childRole) (*run, error) {
@@ -245,6 +246,9 @@ func (r *run) trial(t *testing.T, job suite.Job, seed uint64, record bool) {
 		r.hung++
 	}
 	r.filterProperties(&done)
+	if err := r.findCause(t.Context(), job, &done); err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
 	r.results.add(job, done, out)
 	if record && seed == r.seed {
 		if err := r.compareBeliefs(t.Context(), job, done); err != nil {

@@ -1,5 +1,11 @@
 package suite
 
+import (
+	"slices"
+
+	"lockproof/checker"
+)
+
 // Answer says how a lock under test fared in one situation: a row of the suite has exactly one.
 type Answer string
 
@@ -63,21 +69,28 @@ func (c Cause) As(earlier string) string {
 	return "cause not shown; another violation of the property is drawn in " + earlier
 }
 
-// Cause gives the cause of the first violation that decides the trial's answer; false where nothing is violated.
+// Cause gives the cause of the violation that decides the trial's answer; false where nothing is violated.
 func (t Result) Cause() (Cause, bool) {
-	for _, j := range t.Judgements() {
-		if j.Outcome != Differs && j.Outcome != LimitOfClass {
-			continue
-		}
-		for _, r := range t.Results {
-			if r.Property != j.Property || len(r.Violations) == 0 {
-				continue
+	r := t.Decisive()
+	if r == nil {
+		return Cause{}, false
+	}
+	if c := t.CauseOf(r.Property); c != nil {
+		return Cause{c.Sentence(), r.Property + "\x00" + c.ID(), true}, true
+	}
+	return Cause{r.Violations[0].What, r.Property, false}, true
+}
+
+// Decisive is the result whose violation decides the trial's answer: the first that is a bug, or else the first that is a
+// limit; nil where nothing is violated.
+func (t Result) Decisive() *checker.Result {
+	for _, outcome := range []Outcome{Differs, LimitOfClass} {
+		for _, j := range t.Judgements() {
+			i := slices.IndexFunc(t.Results, func(r checker.Result) bool { return r.Property == j.Property && len(r.Violations) > 0 })
+			if j.Outcome == outcome && i >= 0 {
+				return &t.Results[i]
 			}
-			if c := t.CauseOf(r.Property); c != nil {
-				return Cause{c.Sentence(), r.Property + "\x00" + c.ID(), true}, true
-			}
-			return Cause{r.Violations[0].What, r.Property, false}, true
 		}
 	}
-	return Cause{}, false
+	return nil
 }
