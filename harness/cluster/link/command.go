@@ -89,7 +89,7 @@ func (c command) done(r reply) bool {
 		return r.text == "OK"
 	case c.Name == "GETSET":
 		return true
-	case c.Effect == history.EffectRead:
+	case c.Effect == history.EffectRead, c.Name == "GETDEL", c.Name == "GETEX":
 		return !r.null
 	}
 	return r.integer > 0 || r.text == "OK"
@@ -160,6 +160,12 @@ func parseCommand(data []byte, scripts *Scripts) command {
 		c.expires(expiring[c.Name], at(args, 1))
 	case "PERSIST":
 		c.key(args, history.EffectExtend)
+	case "GETEX":
+		c.key(args, history.EffectRead)
+		if len(args) > 1 { // EX, PX, EXAT, PXAT or PERSIST
+			c.Effect = history.EffectExtend
+			c.expires(at(args, 1), at(args, 2))
+		}
 	case "DEL", "UNLINK", "GETDEL":
 		c.key(args, history.EffectDelete)
 	case "DELEX", "DELIFEQ":
