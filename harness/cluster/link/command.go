@@ -27,8 +27,8 @@ type command struct {
 	keys   []string
 	args   []string
 	deed   *script.Effect // what the script does, nil if nobody has seen it
-	// flushes: the node forgets its scripts.
-	flushes bool
+	// flushes: the node forgets its scripts. unknown: what it does to its key, we cannot say.
+	flushes, unknown bool
 	// fence and base are what a script at the store compares.
 	fence int64
 	base  string
@@ -172,8 +172,10 @@ func parseCommand(data []byte, scripts *Scripts) command {
 		c.deleteOwn(args)
 	case "GET":
 		c.key(args, history.EffectRead)
-	case "INCR":
-		c.Key = at(args, 0)
+	case "INCR", "INCRBY", "HSETNX", "SADD": // whatever a lock makes of it
+		c.Key, c.unknown = at(args, 0), true
+	case "RENAMENX":
+		c.Key, c.unknown = at(args, 1), true
 	case "EVAL", "EVALSHA":
 		c.script(args, scripts)
 	case "SCRIPT":
@@ -185,7 +187,7 @@ func parseCommand(data []byte, scripts *Scripts) command {
 		}
 	}
 	if strings.HasPrefix(c.Key, history.FencePrefix) {
-		c.Effect = ""
+		c.Effect, c.unknown = "", false
 	}
 	return c
 }
