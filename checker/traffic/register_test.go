@@ -132,6 +132,8 @@ func TestRegister(t *testing.T) {
 		{"refused, and nobody has it", newTape().met(1, "c1>n1", "a", "x"), Cluster, "a SET of a met x"},
 		{"refused without a word of whom", newTape().took(1, "c1>n1", "a").met(2, "c2>n1", "b", "nil"), "", ""},
 		{"refused in another's name", newTape().took(1, "c1>n1", "a").met(2, "c2>n1", "b", "x"), Cluster, "a SET of b met x"},
+		{"its own token again, as the node says, which has another's", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1", set("b"))(2, "b", true),
+			Cluster, "a SET of b succeeded"},
 		{"its own token again", newTape().took(1, "c1>n1", "a").sent(2, "c1>n1", set("a"))(2, "a", true), "", ""},
 		{"an error changes nothing", newTape().sent(1, "c1>n1", set("a"))(1, "error: OOM", false).took(2, "c2>n1", "b"), "", ""},
 		{"queued says nothing yet", newTape().sent(1, "c1>n1", set("a"))(1, "QUEUED", false).took(2, "c2>n1", "b"), "", ""},
