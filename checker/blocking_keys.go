@@ -8,12 +8,28 @@ type blockingKeys struct {
 	key    *keyed
 	leased map[text][]span // by token, when leases with it were held: some locks have one for all attempts
 	lapsed map[text]int64  // by token, when the last lease with it ran out, and nobody asked the lock for anything any more
+	unseen []unseenKey
+}
+
+// unseenKey is the time for which a lease whose keys no command is known to have set, by a
+// transaction, say, may have left them: until they expire, unless its holder released it.
+type unseenKey struct {
+	span
+	owner name
 }
 
 func (a *analysis) obstacles(k *keyed) *blockingKeys {
 	o := &blockingKeys{analysis: a, key: k, leased: map[text][]span{}, lapsed: map[text]int64{}}
+	seen := map[text]bool{}
+	for _, h := range k.tenures {
+		seen[h.token] = true
+	}
 	for _, l := range k.leases { // in the order of from
 		token := l.grant.keyToken
+		if !seen[token] && l.ended != byRelease {
+			expires := a.basis(a.lease(l), l.until).done + a.ownTTL(l.client)
+			o.unseen = append(o.unseen, unseenKey{span{l.from, expires}, l.client})
+		}
 		if token == 0 {
 			continue
 		}
@@ -41,6 +57,13 @@ func (o *blockingKeys) during(w *waitPeriod) []span {
 		}
 		if there := o.excused(h); there.until > there.from {
 			nodes[node] = append(nodes[node], there)
+		}
+	}
+	for _, u := range o.unseen {
+		for _, node := range o.nodesOf(o.name(u.owner)) {
+			if _, listed := nodes[node]; listed {
+				nodes[node] = append(nodes[node], u.span)
+			}
 		}
 	}
 	var sets [][]span

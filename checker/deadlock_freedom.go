@@ -257,11 +257,13 @@ func (w *waits) earned(d *deadlockFreedom, k *keyed, held []span) {
 	}
 }
 
-// spansOf gives the stretches for which a key was held.
+// spansOf gives the stretches for which a key was held by somebody who could use it.
 func spansOf(leases []lease) []span {
 	spans := make([]span, 0, len(leases))
 	for _, l := range leases { // in the order of from
-		spans = merge(spans, span{l.from, l.until})
+		if l.grant.leased {
+			spans = merge(spans, span{l.from, l.until})
+		}
 	}
 	return slices.Clip(spans)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"lockproof/harness/history"
 )
@@ -65,8 +66,24 @@ type lostLease struct {
 // leaseBuilder follows what clients believe of their leases, and makes leases of it.
 type leaseBuilder struct {
 	*record
-	lost   []lostLease
-	strays []strayRelease
+	lost    []lostLease
+	strays  []strayRelease
+	replied map[name]int64 // client to when a node answered it last
+	// way is the shortest time that an answer took to a client that was granted the lock; 0 if none is known.
+	way int64
+}
+
+// reply notes that a node answered a client.
+func (b *leaseBuilder) reply(e *history.Event) {
+	client, _, _ := strings.Cut(e.Process, ">")
+	b.replied[b.names.of(client)] = e.Time
+}
+
+// grant notes how long the answer that decided an acquire was on its way.
+func (b *leaseBuilder) grant(o *operation) {
+	if replied, some := b.replied[o.process]; some && replied >= o.asked {
+		b.way = min(b.way, o.done-replied)
+	}
 }
 
 // lose notes that a client was told that it lost a lease.
@@ -83,8 +100,12 @@ func (b *leaseBuilder) release(i int, e *history.Event) {
 	b.strays = append(b.strays, strayRelease{e.Process, e.Lease, i})
 }
 
-// end turns the operations into leases.
+// end turns the operations into leases. A lease that is offered for no longer than an answer
+// takes to its client is over before anybody could use it: no evidence of anything but an overlap.
 func (b *leaseBuilder) end() error {
+	if b.way == never {
+		b.way = 0
+	}
 	extensions, err := b.prolong()
 	if err != nil {
 		return err
@@ -104,6 +125,12 @@ func (b *leaseBuilder) end() error {
 			slices.SortStableFunc(k.leases, byFrom)
 		}
 	}
+	for o := range b.operations.kept.all() {
+		if o.leased {
+			b.operations.grants = append(b.operations.grants, o.done)
+		}
+	}
+	slices.Sort(b.operations.grants)
 	return nil
 }
 
@@ -190,9 +217,14 @@ func (b *leaseBuilder) open(grant, o *operation) lease {
 	if o.validity > 0 {
 		l.until = b.clocks.of(grant.process, o.wall).when(o.validity, o.done, int(o.end))
 	}
+	offered := l.until
 	if grant.stopped < l.until {
 		l.until, l.ended = grant.stopped, grant.ended
+		if l.ended == asLost {
+			offered = l.until
+		}
 	}
+	grant.leased = grant.leased || offered-l.from > b.way
 	return l
 }
 

@@ -46,6 +46,10 @@ func TestLeases(t *testing.T) {
 			s.grant("c1", 0, 10, 900)
 			s.instant(50, "kill", "c1")
 		}, []want{{"c1", 10, 50, EndedKilled}}},
+		{"not before its death was seen", func(s *story) {
+			s.grant("c1", 0, 10, 900)
+			s.seen(20, 50, "kill", "c1")
+		}, []want{{"c1", 10, 50, EndedKilled}}},
 		{"a killed node ends no lease", func(s *story) {
 			s.grant("c1", 0, 10, 900)
 			s.instant(50, "kill", "n1")

@@ -28,7 +28,7 @@ type operation struct {
 	wall        bool
 	refused     bool  // the lock refused its settings: nobody was asked
 	cancelled   bool  // the caller gave it up
-	leased      bool  // of an acquire: it was granted, and its client believed in the lease for some time
+	leased      bool  // of an acquire: it was granted a lease that its client could use (see leaseBuilder.end)
 	passage     int32 // of a write: see passages; 0: no link tells of it
 }
 
@@ -90,7 +90,7 @@ type operations struct {
 	passing pool[operation]
 	spare   []*operation // passing ones that are over
 	clients []*numbered  // by process
-	grants  []int64      // the times of all grants, in order
+	grants  []int64      // the times of all grants of a lease, in order
 }
 
 // numbered are one process's operations by ID. IDs count up from 1, but nobody
@@ -224,9 +224,6 @@ func (os *operations) outcome(i int, e *history.Event) error {
 	os.finish(o, e, i)
 	if o.granted() {
 		o.stopped, o.ended = never, atDeadline
-		if o.leased = o.validity > 0; o.leased {
-			os.grants = append(os.grants, o.done)
-		}
 	}
 	return nil
 }

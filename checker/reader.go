@@ -24,7 +24,7 @@ type reader struct {
 func readBeliefs(source Source) (*record, error) {
 	record := newRecord(source)
 	r := &reader{
-		record: record, faulty: newFaultReader(), beliefs: leaseBuilder{record: record}, traffic: traffic.NewReader(),
+		record: record, faulty: newFaultReader(), beliefs: leaseBuilder{record: record, replied: map[name]int64{}, way: never}, traffic: traffic.NewReader(),
 	}
 	record.clocks = newClocks()
 	if err := record.source(r.event); err != nil {
@@ -77,6 +77,7 @@ func (r *reader) event(e *history.Event) error {
 		r.atStore(e)
 		return nil
 	case history.TypeReply:
+		r.beliefs.reply(e)
 		r.atStore(e)
 		return nil
 	case history.TypeLost:
@@ -113,6 +114,9 @@ func (r *reader) outcome(i int, e *history.Event) error {
 	}
 	if err := r.operations.outcome(i, e); err != nil {
 		return err
+	}
+	if o := r.operations.grant(r.names.of(e.Process), e.ID); o != nil && e.Op == history.OpAcquire {
+		r.beliefs.grant(o)
 	}
 	if e.Op == history.OpWrite {
 		r.passages.sets(r.operations.find(r.names.of(e.Process), e.ID))

@@ -12,16 +12,9 @@ type waitPeriod struct {
 	gap      int64        // two attempts that are no further apart are one asking
 }
 
-// minRefusals is how many attempts of a client have to fail, where it pauses between them
-// for long, for it to have waited in its pauses too: among rivals some may well fail, and
-// whether the lock could be had in a pause, only the next attempt shows. It is the limit
-// of what a wait can be: who asks fewer times than that with long pauses was refused, and
-// has not waited. Pauses of up to the bound, divided by retryGapDivisor, are no pauses: a
-// lock whose attempts fail fast makes its client ask again and again.
-const (
-	minRefusals     = 4
-	retryGapDivisor = 4
-)
+// retryGapDivisor divides a bound: pauses of up to that are no pauses, since a lock whose
+// attempts fail fast makes its client ask again and again.
+const retryGapDivisor = 4
 
 // waitPeriods gives the waits for a key in the order of their beginnings. A lock that refuses
 // its own settings was not asked, and a lease that is over as it begins is none: its client
@@ -47,13 +40,13 @@ func (k *keyed) waitPeriods(bound int64) []*waitPeriod {
 func (w *waitPeriod) last() *operation { return w.attempts[len(w.attempts)-1] }
 
 // within gives the parts of a stretch in which the client waited: each in which it asked
-// with no more than short pauses; or, if minRefusals of its attempts failed in the stretch,
-// all from the first to the last of these. A short pause in which the stretch begins or ends
+// with no more than short pauses, and all from the first to the last of its attempts that
+// failed in the stretch, however long it paused between them: whether the lock could be had
+// in a pause, only the next attempt shows. A short pause in which the stretch begins or ends
 // is waited through like any other.
 func (w *waitPeriod) within(during span) []span {
 	var parts []span
-	var refused span
-	refusals := 0
+	refused := span{from: -1}
 	first := sort.Search(len(w.attempts), func(i int) bool { return w.attempts[i].done+w.gap > during.from })
 	for _, o := range w.attempts[first:] {
 		if o.asked >= during.until+w.gap {
@@ -68,12 +61,12 @@ func (w *waitPeriod) within(during span) []span {
 		if o.asked < during.from || o.done > during.until || !o.fruitless(w.gap) {
 			continue
 		}
-		if refusals++; refusals == 1 {
+		if refused.from < 0 {
 			refused.from = o.asked
 		}
 		refused.until = o.done
 	}
-	if refusals >= minRefusals {
+	if refused.from >= 0 {
 		parts = unionOf(append(parts, refused))
 	}
 	var waited []span

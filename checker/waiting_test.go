@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"fmt"
 	"testing"
 
 	"lockproof/harness/history"
@@ -125,11 +126,21 @@ func TestWaiting(t *testing.T) {
 			s.attempt("c2", 0, 20, history.TypeFail)
 			s.attempt("c2", 140, 1610, history.TypeFail)
 		}, df, history.Violated},
-		{"who asked three times and paused for long has not waited", func(s *story) {
+		{"who was refused twice has waited in between, however long the pause", func(s *story) {
 			s.grant("c2", 0, 1, 100)
-			s.asksAgain("c2", 500, 2300, 600)
-			s.grant("c2", 2400, 2401, 100)
+			s.asksAgain("c2", 1100, 2900, 1200)
+			s.grant("c2", 3000, 3001, 100)
+		}, ft, history.Violated},
+		{"who was refused once has not waited afterwards", func(s *story) {
+			s.grant("c2", 0, 1, 100)
+			s.asksAgain("c2", 1100, 1700, 600)
+			s.grant("c2", 3000, 3001, 100)
 		}, ft, history.Holds},
+		{"a waiter asks anew each 4.5 TTL while the holder extends without end", func(s *story) {
+			s.header.Bounds.Tenure = 4000 * ms
+			s.extendsUntil("c1", s.grant("c1", 0, 1, 900), 14000, 500, 900)
+			s.asksAgain("c2", 2, 14000, 4500)
+		}, df, history.Violated},
 		{"a message that was held for 0.1 TTL excuses no orphan afterwards", func(s *story) {
 			s.leftBehind("hold", 100)
 			s.asksAgain("c2", 200, 1000, 50)
@@ -195,6 +206,33 @@ func TestWaiting(t *testing.T) {
 		{"leases that are over as they begin are no evidence: fault tolerance", worthless, ft, history.Inconclusive},
 		{"leases that are over as they begin are no evidence: deadlock freedom", worthless, df, history.Inconclusive},
 		{"leases that are over as they begin are no evidence: mutual exclusion", worthless, MutualExclusion, history.Inconclusive},
+		{"nor are leases that end before an answer could arrive", tooShort, MutualExclusion, history.Inconclusive},
+		{"nor are leases of which the client was told at once that they are lost", lostAtOnce, MutualExclusion, history.Inconclusive},
+		{"but for an overlap of theirs", func(s *story) {
+			tooShort(s)
+			s.grant("c1", 600, 602, 1)
+			s.grant("c2", 600, 602, 1)
+		}, MutualExclusion, history.Violated},
+		{"who is granted only such leases goes on waiting", func(s *story) {
+			for t := int64(0); t < 3000; t += 100 {
+				s.sets(t+1, "c1", fmt.Sprintf("c1.%d", s.ids["c1"]+1), 1, "n1", "n2", "n3")
+				s.grant("c1", t, t+3, 1)
+			}
+		}, ft, history.Violated},
+		{"keys that no command is known to have set may outlive a dead holder for its TTL", func(s *story) {
+			s.grant("c1", 0, 1, 950)
+			s.instant(200, "kill", "c1")
+			s.grant("c2", 2, 1030, 900)
+		}, ft, history.Holds},
+		{"but no longer", func(s *story) {
+			s.grant("c1", 0, 1, 950)
+			s.instant(200, "kill", "c1")
+			s.grant("c2", 2, 1600, 900)
+		}, ft, history.Violated},
+		{"and not once their holder has released them", func(s *story) {
+			s.release("c1", s.grant("c1", 0, 1, 950), 200, 201, history.TypeOK)
+			s.grant("c2", 2, 1030, 900)
+		}, ft, history.Violated},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -211,6 +249,27 @@ func worthless(s *story) {
 	for t := int64(0); t < 400; t += 20 {
 		s.grant("c1", t, t+1, 0)
 		s.grant("c2", t+10, t+11, 0)
+	}
+}
+
+// tooShort grants leases of 1 ms, where an answer takes 2 ms to its client.
+func tooShort(s *story) {
+	for t := int64(0); t < 400; t += 20 {
+		for i, c := range []string{"c1", "c2"} {
+			at := t + 10*int64(i)
+			s.sets(at+1, c, fmt.Sprintf("%s.%d", c, s.ids[c]+1), 1, "n1", "n2", "n3")
+			s.grant(c, at, at+3, 1)
+		}
+	}
+}
+
+// lostAtOnce grants leases, and tells their clients at once that they are lost.
+func lostAtOnce(s *story) {
+	for t := int64(0); t < 400; t += 20 {
+		for i, c := range []string{"c1", "c2"} {
+			at := t + 10*int64(i) + 3
+			s.add(at, history.Event{Process: c, Type: history.TypeLost, Key: "k1", Lease: s.grant(c, at-3, at, 900)})
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ type Reader struct {
 	header    history.Header
 	nodes     map[string]*node
 	links     map[string]*channel
+	locks     map[string]bool // the keys that clients asked for
 	beliefs   quorumCheck
 	slack     int64
 	now       int64
@@ -37,7 +38,7 @@ type node struct {
 	runID    string // of the server, at the last look
 	clock    clock
 	keys     map[string]*register
-	others   map[string]bool // keys that a look has shown and that no lock is in, as far as is known
+	others   map[string]bool // keys that a look has shown before any command named them
 	evicting bool            // its memory is full
 	looked   bool            // into it, since it came up
 	lookedAt op              // what that look shows of a key that it does not show
@@ -59,7 +60,7 @@ type sent struct {
 
 // NewReader gives a reader that has seen nothing.
 func NewReader() *Reader {
-	return &Reader{nodes: map[string]*node{}, links: map[string]*channel{}, searching: searchesLimit,
+	return &Reader{nodes: map[string]*node{}, links: map[string]*channel{}, locks: map[string]bool{}, searching: searchesLimit,
 		store: newStore(), writes: map[acceptance]bool{}}
 }
 
@@ -84,6 +85,9 @@ func (r *Reader) Add(i int, e *history.Event) {
 	case e.Op == history.OpRead || e.Op == history.OpWrite:
 		r.stored(i, e)
 	default:
+		if e.Type == history.TypeInvoke {
+			r.locks[strings.Clone(e.Key)] = true
+		}
 		r.beliefs.operation(r, i, e)
 	}
 }
@@ -141,7 +145,7 @@ func (r *Reader) command(i int, e *history.Event) {
 		deeds = storeActionOf
 	}
 	deed, known := deeds[cmd.Effect]
-	if !known && cmd.Name == "EVALSHA" && cmd.Key != "" && c.node != r.store { // nobody has seen the script yet
+	if !known && cmd.Key != "" && c.node != r.store { // a script that nobody has seen yet, or a command that we do not know
 		deed, known = unseen, true
 	}
 	if c.node == nil || !known {
@@ -222,11 +226,14 @@ func (r *Reader) look(i int, e *history.Event) {
 		return
 	}
 	for key, state := range e.Node.Keys {
-		if n.keys[key] == nil && state.Token == "" {
-			n.others[strings.Clone(key)] = true // a list, say, of what the lock guards: no command has been known to take it
+		if n.keys[key] != nil {
 			continue
 		}
-		n.register(r, key)
+		if state.Token != "" && r.locks[key] {
+			n.register(r, key)
+		} else { // a list of what the lock guards, or what one of its scripts counts: no command has named it
+			n.others[strings.Clone(key)] = true
+		}
 	}
 	began := e.Time
 	if r.header.RealTime {

@@ -132,10 +132,14 @@ func TestRegister(t *testing.T) {
 		{"refused, and nobody has it", newTape().met(1, "c1>n1", "a", "x"), Cluster, "a SET of a met x"},
 		{"refused without a word of whom", newTape().took(1, "c1>n1", "a").met(2, "c2>n1", "b", "nil"), "", ""},
 		{"refused in another's name", newTape().took(1, "c1>n1", "a").met(2, "c2>n1", "b", "x"), Cluster, "a SET of b met x"},
+		{"its own token again, as the node says, which has another's", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1", set("b"))(2, "b", true),
+			Cluster, "a SET of b succeeded"},
 		{"its own token again", newTape().took(1, "c1>n1", "a").sent(2, "c1>n1", set("a"))(2, "a", true), "", ""},
 		{"an error changes nothing", newTape().sent(1, "c1>n1", set("a"))(1, "error: OOM", false).took(2, "c2>n1", "b"), "", ""},
 		{"queued says nothing yet", newTape().sent(1, "c1>n1", set("a"))(1, "QUEUED", false).took(2, "c2>n1", "b"), "", ""},
 
+		{"what a command does that we do not know, nobody knows", newTape().sent(1, "c1>n1", history.Command{Name: "INCR"})(1, "1", true).
+			extended(1, "c1>n1", "", true).sent(2, "c1>n1", history.Command{Name: "DEL", Effect: history.EffectDelete})(2, "1", true), "", ""},
 		{"a delete that meets another's", newTape().took(1, "c1>n1", "a").kept(2, "c2>n1", "b"), "", ""},
 		{"a script deletes another's", newTape().took(1, "c1>n1", "a").freed(2, "c2>n1", "b"), Lock, "a delete of b succeeded"},
 		{"a delete that finds nothing", newTape().kept(2, "c2>n1", "b"), "", ""},
@@ -366,8 +370,14 @@ func TestKeysThatNoLockIsIn(t *testing.T) {
 	show(tape, 100, "pending")
 	assert.Empty(t, tape.report().Findings)
 
-	tape = newTape().look(50, "n1", "a", 900)
-	assert.Len(t, tape.report().Findings, 1, "a string that nobody has set")
+	tape = newTape().took(1, "c1>n1", "a")
+	show(tape, 100, "counter")
+	tape.events[len(tape.events)-1].Node.Keys["counter"] = history.KeyState{Token: "3", TTL: -1}
+	assert.Empty(t, tape.report().Findings, "a string that a script of the lock counts beside its key")
+
+	tape = newTape().add(history.Event{Time: 1 * ms, Process: "c1", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k"})
+	tape.look(50, "n1", "a", 900)
+	assert.Len(t, tape.report().Findings, 1, "a string at the lock's key that nobody has set")
 
 	tape = newTape()
 	tape.look(1, "n1", "a", 900)

@@ -41,8 +41,9 @@ func (r *run) runScript(ctx context.Context) error {
 }
 
 // rest waits until what the step before set off has come to rest in virtual time, so that
-// the next finds it in the same state every time.
-func (r *run) rest(ctx context.Context) error { return r.cluster.Sleep(ctx, 0) }
+// the next finds it in the same state every time. It comes later than what it waited for: of
+// events at one instant nobody could tell which came first.
+func (r *run) rest(ctx context.Context) error { return r.cluster.Sleep(ctx, 1) }
 
 func (r *run) note(s scenarios.Step) {
 	r.record(history.Event{Time: r.cluster.Now(), Process: "harness", Type: history.TypeNote,

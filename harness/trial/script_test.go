@@ -152,3 +152,20 @@ func TestRun_CancelledHasNoEndEvent(t *testing.T) {
 	require.Equal(t, history.TypeHeader, j.orderedEvents()[0].Type)
 	require.Empty(t, only(j.orderedEvents(), func(e history.Event) bool { return e.Type == history.TypeEnd }))
 }
+
+// A step comes later than what the one before it waited for: c2 still has the lock when c3 is granted it.
+func TestScript_CauseBeforeEffect(t *testing.T) {
+	_, results := told(t, func(s *scenarios.Scenario) {
+		s.Nodes, s.Lock.Name = []string{"n1"}, "plain-del"
+		s.Clients = []scenarios.Client{{Name: "c1"}, {Name: "c2"}, {Name: "c3"}}
+		acquire := func(c string) scenarios.Step {
+			return scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{c}, Key: "k"}
+		}
+		release := func(c string) scenarios.Step {
+			return scenarios.Step{Verb: scenarios.VerbRelease, Targets: []string{c}}
+		}
+		s.Script = []scenarios.Step{acquire("c1"), {Verb: scenarios.VerbWait, Wait: ttls(1.2)}, acquire("c2"), release("c1"),
+			acquire("c3"), release("c2")}
+	})
+	require.Equal(t, history.Violated, results[0].Verdict, "%s: %s", results[0].Property, results[0].Reason)
+}

@@ -27,8 +27,8 @@ type command struct {
 	keys   []string
 	args   []string
 	deed   *script.Effect // what the script does, nil if nobody has seen it
-	// flushes: the node forgets its scripts.
-	flushes bool
+	// flushes: the node forgets its scripts. unknown: what it does to its key, we cannot say.
+	flushes, unknown bool
 	// fence and base are what a script at the store compares.
 	fence int64
 	base  string
@@ -89,7 +89,7 @@ func (c command) done(r reply) bool {
 		return r.text == "OK"
 	case c.Name == "GETSET":
 		return true
-	case c.Effect == history.EffectRead:
+	case c.Effect == history.EffectRead, c.Name == "GETDEL", c.Name == "GETEX":
 		return !r.null
 	}
 	return r.integer > 0 || r.text == "OK"
@@ -160,14 +160,22 @@ func parseCommand(data []byte, scripts *Scripts) command {
 		c.expires(expiring[c.Name], at(args, 1))
 	case "PERSIST":
 		c.key(args, history.EffectExtend)
+	case "GETEX":
+		c.key(args, history.EffectRead)
+		if len(args) > 1 { // EX, PX, EXAT, PXAT or PERSIST
+			c.Effect = history.EffectExtend
+			c.expires(at(args, 1), at(args, 2))
+		}
 	case "DEL", "UNLINK", "GETDEL":
 		c.key(args, history.EffectDelete)
 	case "DELEX", "DELIFEQ":
 		c.deleteOwn(args)
 	case "GET":
 		c.key(args, history.EffectRead)
-	case "INCR":
-		c.Key = at(args, 0)
+	case "INCR", "INCRBY", "HSETNX", "SADD": // whatever a lock makes of it
+		c.Key, c.unknown = at(args, 0), true
+	case "RENAMENX":
+		c.Key, c.unknown = at(args, 1), true
 	case "EVAL", "EVALSHA":
 		c.script(args, scripts)
 	case "SCRIPT":
@@ -179,7 +187,7 @@ func parseCommand(data []byte, scripts *Scripts) command {
 		}
 	}
 	if strings.HasPrefix(c.Key, history.FencePrefix) {
-		c.Effect = ""
+		c.Effect, c.unknown = "", false
 	}
 	return c
 }

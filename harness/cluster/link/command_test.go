@@ -57,7 +57,11 @@ func TestWhatACommandMeans(t *testing.T) {
 		{"PSETEX k1 70 a", command{Name: "PSETEX", Key: "k1", Token: "a", Expiry: 70 * time.Millisecond, Effect: history.EffectSet}},
 		{"SETEX k1 7 a", command{Name: "SETEX", Key: "k1", Token: "a", Expiry: 7 * second, Effect: history.EffectSet}},
 		{"GETSET k1 a", command{Name: "GETSET", Key: "k1", Token: "a", Effect: history.EffectSet}},
+		{"GETEX k1 PX 5", command{Name: "GETEX", Key: "k1", Effect: history.EffectExtend, Expiry: 5 * time.Millisecond}},
+		{"GETEX k1", command{Name: "GETEX", Key: "k1", Effect: history.EffectRead}},
 		{"PERSIST k1", command{Name: "PERSIST", Key: "k1", Effect: history.EffectExtend}},
+		{"INCR k1", command{Name: "INCR", Key: "k1", unknown: true}},
+		{"RENAMENX a k1", command{Name: "RENAMENX", Key: "k1", unknown: true}},
 		{"DEL k1", command{Name: "DEL", Key: "k1", Effect: history.EffectDelete}},
 		{"UNLINK k1", command{Name: "UNLINK", Key: "k1", Effect: history.EffectDelete}},
 		{"DELEX k1", command{Name: "DELEX", Key: "k1", Effect: history.EffectDelete}},
@@ -74,6 +78,7 @@ func TestWhatACommandMeans(t *testing.T) {
 		// A fencing counter is no lock.
 		{"SET fence:k1 7", command{Name: "SET", Key: "fence:k1", Token: "7"}},
 		{"GET fence:k1", command{Name: "GET", Key: "fence:k1"}},
+		{"INCR fence:k1", command{Name: "INCR", Key: "fence:k1"}},
 		{"EVAL", command{Name: "EVAL"}},
 	} {
 		require.Equal(t, c.want, parseCommand(resp(strings.Fields(c.command)...), NewScripts()), c.command)
@@ -168,6 +173,9 @@ func TestWhetherACommandWasDone(t *testing.T) {
 		{"GET k", "$1\r\na\r\n", true},
 		{"GET k", "$-1\r\n", false},
 		{"GETDEL k", "$-1\r\n", false},
+		{"GETDEL k", "$1\r\na\r\n", true},
+		{"GETEX k PX 5", "$1\r\na\r\n", true},
+		{"GETEX k PX 5", "$-1\r\n", false},
 	} {
 		got := parseCommand(resp(strings.Fields(c.command)...), NewScripts()).done(parseReply([]byte(c.reply)))
 		require.Equal(t, c.want, got, "%s answered %q", c.command, c.reply)
