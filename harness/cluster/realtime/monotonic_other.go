@@ -1,8 +1,11 @@
+//go:build !linux
+
 package realtime
 
 import "time"
 
-// started is when the program did: it shares its clock with no other.
+// started is when the program did: where there are no workers, it shares its clock with no
+// other.
 var started = time.Now()
 
 // Monotonic is the time since the program started, in nanoseconds.

@@ -2,6 +2,8 @@ package shim
 
 import (
 	"fmt"
+	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,3 +21,10 @@ func identify(path string) (name File, length int64, err error) {
 	}
 	return name, int64(s.Size), nil
 }
+
+// mapFile maps a file into memory, for reading and writing.
+func mapFile(f *os.File, size int) ([]byte, error) {
+	return syscall.Mmap(int(f.Fd()), 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+}
+
+func unmap(mapped []byte) error { return syscall.Munmap(mapped) }

@@ -9,7 +9,44 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
+
+// attributes have a child die with the thread that forks it, and keep a Ctrl-C at the terminal
+// from it.
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// send signals the process, and whomever it has started if it may have.
+func (p *Process) send(s syscall.Signal) error {
+	if err := p.cmd.Process.Signal(s); err != nil || !p.group || s == syscall.SIGKILL {
+		return err // of its leader's death the whole group dies: see endGroup
+	}
+	return unix.Kill(-p.cmd.Process.Pid, s)
+}
+
+// endGroup waits for the leader of a process group to end, and kills whomever is left
+// of the group. The leader is not reaped: until it is, its number is nobody else's.
+func endGroup(leader int) {
+	for unix.Waitid(unix.P_PID, leader, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
+	_ = unix.Kill(-leader, unix.SIGKILL) // the leader is in it, so that it is there
+}
+
+// dead says whether there is nothing of a process but its number: it has ended
+// and was not reaped.
+func dead(pid int) bool {
+	states, err := ThreadStates(pid)
+	return err != nil || states == "Z" || states == "X"
+}
+
+// own says whether it is a folder of this user that no one else can write to.
+func own(info os.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return info.IsDir() && ok && int(stat.Uid) == os.Getuid() && info.Mode().Perm()&0o022 == 0
+}
 
 // identify reads who a process is from /proc.
 func identify(pid int) (Identity, error) {

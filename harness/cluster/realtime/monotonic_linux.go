@@ -1,5 +1,3 @@
-//go:build unix
-
 package realtime
 
 import "golang.org/x/sys/unix"
