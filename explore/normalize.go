@@ -41,7 +41,6 @@ func (s *Schedule) normalize() {
 		}
 		return false
 	})
-	s.space()
 }
 
 // rest is how long after one fault of a process is over the next may come: it takes

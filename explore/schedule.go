@@ -36,9 +36,6 @@ type Step struct {
 	scenarios.Step
 }
 
-// between is what a script lets pass before each step; package trial has its reason.
-const between = 50 * time.Microsecond
-
 // Scenario is the schedule as one that can be run: operations do not wait for one
 // another, and the times between the steps are waits.
 func (s *Schedule) Scenario(name string, expect map[string]string) *scenarios.Scenario {
@@ -88,19 +85,7 @@ func (s *Schedule) wait(i int) time.Duration {
 	if i > 0 {
 		before = s.Steps[i-1].At
 	}
-	return s.Steps[i].At - before - 2*between
-}
-
-// space puts the steps, which are in order, at the times at which a script carries them
-// out: one follows upon another at once, or after a wait.
-func (s *Schedule) space() {
-	now := time.Duration(0)
-	for i := range s.Steps {
-		if s.Steps[i].At <= now+2*between {
-			s.Steps[i].At = now + between
-		}
-		now = s.Steps[i].At
-	}
+	return s.Steps[i].At - before
 }
 
 // clone is a schedule of its own with the same content.

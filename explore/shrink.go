@@ -217,9 +217,6 @@ func (k *shrinker) times() {
 		}
 		for _, value := range append([]time.Duration{0}, rounderValues(wait, k.best.TTL)...) {
 			move := value - wait
-			if value == 0 {
-				move -= between
-			}
 			if k.try(func(s *Schedule) {
 				for j := i; j < len(s.Steps); j++ {
 					s.Steps[j].At += move

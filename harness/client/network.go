@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -206,28 +204,7 @@ func (c *pausedConn) SyscallConn() (syscall.RawConn, error) {
 	if under, ok := c.Conn.(syscall.Conn); ok {
 		return under.SyscallConn()
 	}
-	return probe{c.Conn}, nil
-}
-
-// probe answers go-redis's question for an in-memory connection as the kernel
-// does for a socket, so that a connection to a server that was restarted is
-// found out in virtual time as well.
-type probe struct{ conn net.Conn }
-
-// Read looks for the end of the stream without reading from it: with its
-// deadline past, a pipe tells a closed other end first and reads nothing.
-func (p probe) Read(func(fd uintptr) bool) error {
-	if err := p.conn.SetReadDeadline(time.Unix(1, 0)); err != nil {
-		return err
-	}
-	_, err := p.conn.Read(make([]byte, 1))
-	if !errors.Is(err, os.ErrDeadlineExceeded) {
-		return io.ErrUnexpectedEOF
-	}
-	return p.conn.SetReadDeadline(time.Time{})
+	return nil, errNoDescriptor
 }
 
 var errNoDescriptor = errors.New("an in-memory connection has no file descriptor")
-
-func (probe) Write(func(fd uintptr) bool) error { return errNoDescriptor }
-func (probe) Control(func(fd uintptr)) error    { return errNoDescriptor }

@@ -18,15 +18,14 @@ func (r *run) apply(ctx context.Context, f nemesis.Fault) ([]*nemesis.Active, er
 }
 
 // endFaults ends all faults when the changes say so, and with ctx those that a schedule
-// would still begin. It comes a few nanoseconds early: of two things at one instant nobody
-// could repeat which comes first.
-func (r *run) endFaults(ctx context.Context, end context.CancelFunc) {
+// would still begin. Its event is set before any other, and so is the first of its instant.
+func (r *run) endFaults(ctx context.Context, end context.CancelFunc) error {
 	until := r.plan.Settings.Changes.FaultsUntil
 	if until <= 0 {
-		return
+		return nil
 	}
 	r.background.Go(func() {
-		if r.cluster.Sleep(ctx, max(0, until-time.Duration(r.cluster.Now())-3)) != nil {
+		if r.cluster.Sleep(ctx, max(0, until-time.Duration(r.cluster.Now()))) != nil {
 			return // the run was over before
 		}
 		r.faultsOver.Store(true)
@@ -37,6 +36,7 @@ func (r *run) endFaults(ctx context.Context, end context.CancelFunc) {
 			r.fail(err)
 		}
 	})
+	return r.rest(ctx)
 }
 
 // chargeRestart adds up how long nodes take to go down and to come back. Where the TTL has

@@ -163,7 +163,9 @@ func (r *run) options() locks.Options {
 func (r *run) perform(ctx context.Context) error {
 	faulty, end := context.WithCancel(ctx)
 	defer end()
-	r.endFaults(faulty, end)
+	if err := r.endFaults(faulty, end); err != nil {
+		return err
+	}
 	w := r.plan.Workload
 	if w == nil {
 		return r.runScript(ctx)

@@ -25,25 +25,36 @@ type With func(t *testing.T, nodes int, change func(*cluster.Config), test func(
 // ctx never ends: a test's own context belongs to real time.
 var ctx = context.Background()
 
-// Run runs the whole suite.
-func Run(t *testing.T, with With) {
+// Run runs the suite, but for what the kind says that it cannot do.
+func Run(t *testing.T, kind cluster.Kind, with With) {
 	for _, part := range []struct {
-		name string
-		test func(*testing.T, With)
+		name  string
+		needs string
+		test  func(*testing.T, With)
 	}{
-		{"what a node remembers", remembers},
-		{"a pause", pauses},
-		{"a kill", kills},
-		{"a flush", flushes},
-		{"a clock", clocks},
-		{"an alias", aliases},
-		{"a cut", cuts},
-		{"a delay", delays},
-		{"a held message", holds},
-		{"a lost message", loses},
-		{"a dropped message", drops},
+		{"what a node remembers", "kill", remembers},
+		{"a pause", "pause", pauses},
+		{"a kill", "kill", kills},
+		{"a flush", "flush", flushes},
+		{"a power loss", "power-loss", losesPower},
+		{"a clock", "node-clock", clocks},
+		{"a slow disk", "slow-fsync", slowDisk},
+		{"a disk that fails", "fail-fsync", failingDisk},
+		{"a supervisor", "supervisor", supervises},
+		{"an alias", "start", aliases},
+		{"a cut", "cut", cuts},
+		{"a delay", "delay", delays},
+		{"a held message", "hold", holds},
+		{"a lost message", "lose", loses},
+		{"a dropped message", "drop", drops},
+		{"a replica", "replicas", replicates},
+		{"a replica that is promoted", "promote", promotes},
+		{"Sentinels", "sentinels", failsOver},
+		{"a Redis Cluster", "redis-cluster", failsOverInRedisCluster},
 	} {
-		t.Run(part.name, func(t *testing.T) { part.test(t, with) })
+		if kind.Can(part.needs) == nil {
+			t.Run(part.name, func(t *testing.T) { part.test(t, with) })
+		}
 	}
 }
 
@@ -83,6 +94,18 @@ func open(done <-chan error) bool {
 	default:
 		return true
 	}
+}
+
+// eventually waits until something is so, on the cluster's clock.
+func eventually(t *testing.T, b Bench, what string, is func() bool) {
+	t.Helper()
+	for range 2000 {
+		if is() {
+			return
+		}
+		require.NoError(t, b.Sleep(ctx, 10*time.Millisecond))
+	}
+	require.Fail(t, "it never came: "+what)
 }
 
 // settle is long against a round trip.

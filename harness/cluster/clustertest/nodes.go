@@ -131,15 +131,3 @@ func aliases(t *testing.T, with With) {
 		require.False(t, look.Up)
 	})
 }
-
-// A node's clock is the machine's, and so is the true one, until somebody sets it.
-func clocks(t *testing.T, with With) {
-	const slack = int64(2 * time.Millisecond) // TIME is in microseconds, and the host's wall clock may be slewed
-	with(t, 1, nil, func(b Bench) {
-		before := b.Now()
-		at, err := b.Node("n1").Clock(ctx)
-		require.NoError(t, err)
-		require.GreaterOrEqual(t, at, before-slack)
-		require.LessOrEqual(t, at, b.Now()+slack)
-	})
-}

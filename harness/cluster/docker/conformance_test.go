@@ -10,7 +10,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	clustertest.Run(t, func(t *testing.T, nodes int, change func(*cluster.Config), test func(clustertest.Bench)) {
+	clustertest.Run(t, Kind, func(t *testing.T, nodes int, change func(*cluster.Config), test func(clustertest.Bench)) {
 		c := start(t, nodes, change)
 		test(clustertest.Bench{Cluster: c, Over: func(client, node string) *redis.Client { return over(t, c, client, node) }})
 	})

@@ -6,50 +6,47 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/pkg/stdcopy"
 	"github.com/docker/go-connections/nat"
 
+	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/docker/proxy"
-	"lockproof/harness/cluster/server"
+	"lockproof/harness/cluster/realcluster"
 )
 
-// containerTimeout bounds every wait for a container to do what it was told. An engine
-// that is busy with others can take seconds.
-const containerTimeout = 30 * time.Second
+// containerTimeout bounds every wait for a container to do what it was told.
+const containerTimeout = realcluster.Timeout
 
-// pollEvery is how often a server is asked while it is waited for, and for how
-// long at most; the engine is asked more rarely, whom that costs more than its
-// answer is worth.
+// redisPort is where a server listens in its container, and busPort where a member of a Redis
+// Cluster listens to the others.
 const (
-	pollEvery    = 4 * time.Millisecond
-	answerWithin = 500 * time.Millisecond
-	lookEvery    = 100 * time.Millisecond
+	redisPort = 6379
+	busPort   = 16379
 )
-
-// redisPort is where a server listens in its container.
-const redisPort = 6379
 
 // nodeContainer is one container of a project, for as long as the project lasts: what it
 // is at present changes with each start.
 type nodeContainer struct {
-	engine  *engine
-	proxy   *proxy.Client
-	service string // n3
-	id      string
+	engine     *engine
+	proxy      *proxy.Client
+	service    string // n3
+	id         string
+	direct     bool // the host reaches the containers in their network
+	supervised bool // the engine starts the container again when it has ended
 
-	direct  bool   // the host reaches the containers in their network
-	outside string // where the host reaches it
-	inside  string // where other containers reach it
-	runID   string // of its latest server
-	// supervised: the engine starts the container again when it has ended.
-	supervised bool
+	mu              sync.Mutex
+	outside, inside string // where the host, and other containers, reach it; "": not known
+	started         string // when it was started last, as far as is known
 }
 
-// state is the engine's view of the container.
-func (b *nodeContainer) state(ctx context.Context) (container.InspectResponse, error) {
+var _ realcluster.Host = (*nodeContainer)(nil)
+
+// inspect is the engine's view of the container.
+func (b *nodeContainer) inspect(ctx context.Context) (container.InspectResponse, error) {
 	seen, err := b.engine.ContainerInspect(ctx, b.id)
 	if err == nil && seen.State == nil {
 		err = errors.New("the engine tells no state of it")
@@ -57,20 +54,99 @@ func (b *nodeContainer) state(ctx context.Context) (container.InspectResponse, e
 	return seen, err
 }
 
-// kill is SIGKILL. It returns once the container is seen to be down.
+// State says whether the container runs: one that a restart policy is about to start counts
+// for the engine as running.
+func (b *nodeContainer) State(ctx context.Context) (realcluster.State, error) {
+	seen, err := b.inspect(ctx)
+	if err != nil {
+		return realcluster.State{}, err
+	}
+	return realcluster.State{Down: down(seen.State), Paused: seen.State.Paused, Exit: fmt.Sprintf("status %d", seen.State.ExitCode)}, nil
+}
+
+func down(s *container.State) bool { return !s.Running || s.Restarting }
+
+// Run starts the container.
+func (b *nodeContainer) Run(ctx context.Context) error {
+	b.forget()
+	return b.engine.ContainerStart(ctx, b.id, container.StartOptions{})
+}
+
+// Keep does nothing: its settings are its machine's.
+func (b *nodeContainer) Keep(string) error { return nil }
+
+// forget forgets the container's addresses: the engine chooses them anew at each start.
+func (b *nodeContainer) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.outside, b.inside = "", ""
+}
+
+// Addresses asks the engine for them, unless they are known. There are none while it is
+// starting the container.
+func (b *nodeContainer) Addresses(ctx context.Context) (outside, inside string, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.outside != "" && b.inside != "" {
+		return b.outside, b.inside, nil
+	}
+	seen, err := b.inspect(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	ports, err := published(seen)
+	if err != nil {
+		return "", "", err
+	}
+	b.inside, b.outside, b.started = "", ports[redisPort], seen.State.StartedAt
+	for _, network := range seen.NetworkSettings.Networks {
+		if network.IPAddress != "" {
+			b.inside = net.JoinHostPort(network.IPAddress, strconv.Itoa(redisPort))
+		}
+	}
+	if b.direct {
+		b.outside = b.inside
+	}
+	return b.outside, b.inside, nil
+}
+
+// Kill is SIGKILL. It returns once the container is seen to be down, or, if it is supervised,
+// to have been started again.
+func (b *nodeContainer) Kill(ctx context.Context) error {
+	if b.supervised {
+		return b.killServer(ctx)
+	}
+	return b.kill(ctx)
+}
+
+// kill ends the container for good.
 func (b *nodeContainer) kill(ctx context.Context) error {
+	defer b.forget()
 	if err := b.engine.ContainerKill(ctx, b.id, "SIGKILL"); err != nil {
 		return err
 	}
-	code, err := b.awaitExit(ctx)
+	code, err := b.awaitStatus(ctx)
 	if err == nil && code != 128+9 {
-		err = fmt.Errorf("its server ended with status %d before it could be killed: %s", code, b.logTail(ctx))
+		err = fmt.Errorf("its server ended with status %d before it could be killed: %s", code, b.Log(ctx))
 	}
 	return err
 }
 
-// awaitExit returns once the container is down, with its status.
-func (b *nodeContainer) awaitExit(ctx context.Context) (code int, err error) {
+// AwaitExit returns once the container is down, or has been started again.
+func (b *nodeContainer) AwaitExit(ctx context.Context) error {
+	defer b.forget()
+	if b.supervised { // how it ended is not known any more when it runs again
+		return b.awaitEnd(ctx)
+	}
+	code, err := b.awaitStatus(ctx)
+	if err == nil && code != 0 {
+		err = fmt.Errorf("the server ended with status %d", code)
+	}
+	return err
+}
+
+// awaitStatus returns once the container is down, with its status.
+func (b *nodeContainer) awaitStatus(ctx context.Context) (code int, err error) {
 	over, failed := b.engine.ContainerWait(ctx, b.id, container.WaitConditionNotRunning)
 	select {
 	case how := <-over:
@@ -80,118 +156,59 @@ func (b *nodeContainer) awaitExit(ctx context.Context) (code int, err error) {
 	}
 }
 
-// start starts the container, and returns once another server than before
-// answers in it, with all its data loaded.
-func (b *nodeContainer) start(ctx context.Context) error {
-	if err := b.engine.ContainerStart(ctx, b.id, container.StartOptions{}); err != nil {
-		return err
-	}
-	return b.awaitReady(ctx)
+// Pause is docker pause: the kernel's freezer stops every process of the container.
+func (b *nodeContainer) Pause(ctx context.Context) error {
+	return b.freeze(ctx, true, b.engine.ContainerPause)
 }
 
-func (b *nodeContainer) awaitReady(ctx context.Context) error {
-	if err := b.awaitAnswer(ctx); err != nil {
-		return err
-	}
-	return b.meet(ctx)
+// Resume is docker unpause.
+func (b *nodeContainer) Resume(ctx context.Context) error {
+	return b.freeze(ctx, false, b.engine.ContainerUnpause)
 }
 
-// awaitAnswer returns once the server answers at the address that it has now.
-func (b *nodeContainer) awaitAnswer(ctx context.Context) error {
-	if err := b.locate(ctx); err != nil {
+func (b *nodeContainer) freeze(ctx context.Context, want bool, do func(context.Context, string) error) error {
+	seen, err := b.State(ctx)
+	if err != nil || seen.Paused == want {
+		return err // a second pause changes nothing
+	}
+	if err := do(ctx, b.id); err != nil {
 		return err
 	}
-	for looked := time.Now(); ; {
-		if b.inside == "" || b.outside == "" { // while the engine starts it
-			if err := b.locate(ctx); err != nil {
-				return err
-			}
-		}
-		if b.answers(ctx) {
-			return nil
-		}
-		if time.Since(looked) > lookEvery {
-			seen, err := b.state(ctx)
-			if err != nil {
-				return err
-			}
-			if !seen.State.Running {
-				return fmt.Errorf("its server ended with status %d; its last words: %s", seen.State.ExitCode, b.logTail(ctx))
-			}
-			looked = time.Now()
-		}
-		select {
-		case <-time.After(pollEvery):
-		case <-ctx.Done():
-			return fmt.Errorf("no answer from %s: %w; the end of its log: %s", b.outside, ctx.Err(), b.logTail(context.Background()))
-		}
+	if seen, err = b.State(ctx); err == nil && seen.Paused != want {
+		err = errors.New("the engine says that it did, and its state has not changed")
 	}
+	return err
 }
 
-// answers asks the server once, and does not wait long: nobody refuses at the
-// address of a container that has ended, and a dial there takes seconds to fail.
-func (b *nodeContainer) answers(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
-	defer cancel()
-	// A server that loads its data answers PING with an error, so readiness
-	// includes that.
-	reply, err := server.Query(ctx, b.outside, "PING")
-	return err == nil && reply == "+PONG"
+// still is how long a disk that stands still takes for an fsync: longer than any
+// run.
+const still = 1000 * time.Hour
+
+// PowerLoss kills the container, which takes a while to end. Its disk stands still until then:
+// what was not synced at the beginning is lost.
+func (b *nodeContainer) PowerLoss(ctx context.Context, d realcluster.Disk) (lost int64, err error) {
+	standing := d
+	standing.Slow = still
+	if _, err := b.Disturb(ctx, standing); err != nil {
+		return 0, err
+	}
+	if err := b.kill(ctx); err != nil {
+		return 0, err
+	}
+	lost, err = b.proxy.CutPower(ctx, b.service)
+	_, mendErr := b.Disturb(ctx, d)
+	return lost, errors.Join(err, mendErr)
 }
 
-// meet makes sure that the server is another than before.
-func (b *nodeContainer) meet(ctx context.Context) error {
-	info, err := server.Who(ctx, b.outside)
-	if err != nil {
-		return err
-	}
-	if info.RunID == b.runID {
-		return fmt.Errorf("the run id %s is that of the server before it", info.RunID)
-	}
-	b.runID = info.RunID
-	return nil
+// SetClock has the proxy set the clock.
+func (b *nodeContainer) SetClock(ctx context.Context, jump time.Duration, rate float64) (time.Time, error) {
+	return b.proxy.SetClock(ctx, b.service, jump, rate)
 }
 
-// checkClock sees that TIME is what the clock of the container's machine shows,
-// which was at or after before when it was asked last.
-func (b *nodeContainer) checkClock(ctx context.Context, before time.Time) error {
-	shown, err := server.Time(ctx, b.outside)
-	if err != nil {
-		return err
-	}
-	after, err := b.proxy.SetClock(ctx, b.service, 0, 0)
-	if err != nil {
-		return err
-	}
-	// TIME is in whole microseconds.
-	if shown.Before(before.Add(-time.Microsecond)) || shown.After(after) {
-		return fmt.Errorf("TIME is %v off its clock: the server is not under the preload shim, or under a control file that is not the proxy's",
-			shown.Sub(before))
-	}
-	return nil
-}
-
-// locate finds the container's addresses: the engine chooses them anew at each
-// start. There are none while it is starting the container.
-func (b *nodeContainer) locate(ctx context.Context) error {
-	seen, err := b.state(ctx)
-	if err != nil {
-		return err
-	}
-	ports, err := published(seen)
-	if err != nil {
-		return err
-	}
-	b.inside, b.outside = "", ports[redisPort]
-	for _, network := range seen.NetworkSettings.Networks {
-		if network.IPAddress != "" {
-			b.inside = net.JoinHostPort(network.IPAddress, strconv.Itoa(redisPort))
-		}
-	}
-	if b.direct {
-		b.outside = b.inside
-	}
-	return nil
+// Disturb has the proxy set the faults of the disk. A full one is filled by a file: writes fail
+// then as soon as the last blocks of the server's own files are full.
+func (b *nodeContainer) Disturb(ctx context.Context, d realcluster.Disk) (cluster.Disturbed, error) {
+	return b.proxy.Disturb(ctx, proxy.Disk{Server: b.service, Disk: d})
 }
 
 // published gives the host's address for each port of a container.
@@ -211,8 +228,8 @@ func published(seen container.InspectResponse) (map[int]string, error) {
 	return ports, nil
 }
 
-// logTail is the end of the container's log, for an error.
-func (b *nodeContainer) logTail(ctx context.Context) string {
+// Log is the end of the container's log, for an error.
+func (b *nodeContainer) Log(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
 	defer cancel()
 	log, err := b.engine.ContainerLogs(ctx, b.id, container.LogsOptions{ShowStdout: true, ShowStderr: true, Tail: "20"})

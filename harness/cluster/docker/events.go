@@ -2,49 +2,52 @@ package docker
 
 import (
 	"context"
-	"fmt"
 	"sync"
+	"time"
 
+	"lockproof/harness/cluster/docker/proxy"
 	"lockproof/harness/history"
 )
 
-// events passes on what the proxy tells, and counts it.
-type events struct {
+// remoteNetwork is the links in the proxy's container.
+type remoteNetwork struct {
+	*proxy.Client
 	record func(history.Event)
 
-	mu     sync.Mutex
-	count  int
-	waiter chan struct{} // closed at the next event; nil if nobody waits
+	mu   sync.Mutex
+	seen int   // how many events have been recorded
+	err  error // why no more are
 }
 
-func (e *events) add(x history.Event) {
-	e.record(x)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.count++
-	if e.waiter != nil {
-		close(e.waiter)
-		e.waiter = nil
-	}
-}
+// followEvery is how often the proxy is asked for what has passed.
+const followEvery = 50 * time.Millisecond
 
-// await returns once n events have been passed on.
-func (e *events) await(ctx context.Context, n int) error {
-	for {
-		e.mu.Lock()
-		count := e.count
-		if e.waiter == nil {
-			e.waiter = make(chan struct{})
-		}
-		waiter := e.waiter
-		e.mu.Unlock()
-		if count >= n {
-			return nil
-		}
+// follow records what passes, until ctx ends.
+func (n *remoteNetwork) follow(ctx context.Context) {
+	ticker := time.NewTicker(followEvery)
+	defer ticker.Stop()
+	for n.Settle() == nil {
 		select {
-		case <-waiter:
+		case <-ticker.C:
 		case <-ctx.Done():
-			return fmt.Errorf("the proxy has told %d of its %d events: %w", count, n, ctx.Err())
+			return
 		}
 	}
+}
+
+// Settle records what has passed so far. A failure stays.
+func (n *remoteNetwork) Settle() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for n.err == nil {
+		var events []history.Event
+		if events, n.err = n.Events(context.Background(), n.seen); len(events) == 0 {
+			break
+		}
+		for _, e := range events {
+			n.record(e)
+		}
+		n.seen += len(events)
+	}
+	return n.err
 }

@@ -18,7 +18,6 @@ import (
 
 	"lockproof/harness/client"
 	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/docker/proxy"
 	"lockproof/harness/cluster/process"
 	"lockproof/harness/cluster/server"
 	"lockproof/harness/history"
@@ -182,7 +181,7 @@ func dial(t testing.TB, addr string) *redis.Client {
 // over is a client over a link.
 func over(t testing.TB, c *Cluster, client, node string) *redis.Client {
 	t.Helper()
-	return dial(t, c.address[proxy.Path{Client: client, Server: node}])
+	return dial(t, c.Address(client, node))
 }
 
 // within is a context for what has to be quick.

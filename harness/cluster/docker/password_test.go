@@ -16,7 +16,7 @@ func TestStrangersAreRefused(t *testing.T) {
 		cfg.Replicas, cfg.Sentinels = map[string]string{"r1": "n1"}, 3
 	})
 	var addresses []string
-	for _, addr := range c.address {
+	for _, addr := range c.Paths {
 		addresses = append(addresses, addr)
 	}
 	for _, name := range []string{"n1", "r1", cluster.StoreName, "s1", "s2", "s3"} {

@@ -23,6 +23,7 @@ import (
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/docker/proxy"
 	"lockproof/harness/cluster/process"
+	"lockproof/harness/cluster/realcluster"
 	"lockproof/harness/cluster/realtime"
 	"lockproof/harness/cluster/server"
 )
@@ -250,7 +251,7 @@ func (q *project) up(ctx context.Context) error {
 	for _, name := range services {
 		b := q.boxes[name]
 		b.proxy, b.direct = q.proxy, q.direct
-		starting.Go(func() error { return b.awaitReady(ctx) })
+		starting.Go(func() error { return realcluster.AwaitAnswer(ctx, b) })
 	}
 	if err := starting.Wait(); err != nil {
 		return err
@@ -261,22 +262,26 @@ func (q *project) up(ctx context.Context) error {
 // verify asks one server, which stands for all, for its version, and makes sure
 // that the preload shim is in effect: a power loss could not tell.
 func (q *project) verify(ctx context.Context, b *nodeContainer) error {
-	info, err := server.Who(ctx, b.outside)
+	outside, _, err := b.Addresses(ctx)
+	if err != nil {
+		return err
+	}
+	info, err := server.Who(ctx, outside)
 	if err != nil {
 		return err
 	}
 	q.version = info.String()
-	before, err := q.proxy.SetClock(ctx, b.service, time.Hour, 0)
+	before, err := b.SetClock(ctx, time.Hour, 0)
 	if err != nil {
 		return err
 	}
-	return b.checkClock(ctx, before)
+	return realcluster.CheckClock(ctx, b, before)
 }
 
 // findProxy finds the proxy's ports, and makes sure that it lives by our clock.
 func (q *project) findProxy(ctx context.Context) error {
 	b := q.boxes[proxyService]
-	seen, err := b.state(ctx)
+	seen, err := b.inspect(ctx)
 	if err != nil {
 		return err
 	}
@@ -284,14 +289,14 @@ func (q *project) findProxy(ctx context.Context) error {
 		return err
 	}
 	if !seen.State.Running {
-		return fmt.Errorf("the proxy ended with status %d; its last words: %s", seen.State.ExitCode, b.logTail(ctx))
+		return fmt.Errorf("the proxy ended with status %d; its last words: %s", seen.State.ExitCode, b.Log(ctx))
 	}
 	for _, network := range seen.NetworkSettings.Networks {
 		q.inside = network.IPAddress
 	}
 	q.proxy = proxy.NewClient(q.published[proxy.APIPort])
 	if err := q.proxy.Await(ctx); err != nil {
-		return fmt.Errorf("%w; its last words: %s", err, b.logTail(context.Background()))
+		return fmt.Errorf("%w; its last words: %s", err, b.Log(context.Background()))
 	}
 	if q.direct = q.within(ctx); q.direct {
 		q.proxy.Close()

@@ -38,7 +38,7 @@ func TestBothWaysLeadToAProject(t *testing.T) {
 func TestContainersWeighWhatProcessesDo(t *testing.T) {
 	c := start(t, 1, nil)
 	for name, b := range c.project.boxes {
-		seen, err := b.state(t.Context())
+		seen, err := b.inspect(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, c.projects.engine.cgroup, seen.HostConfig.CgroupParent, name)
 	}

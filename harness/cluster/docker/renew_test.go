@@ -18,7 +18,7 @@ func TestARunFindsNothingOfTheOneBefore(t *testing.T) {
 	always := func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways }
 	l := start(t, 1, always)
 	n, db := l.nodes["n1"], over(t, l, "c1", "n1")
-	before, began, project := n.runID, startedAt(t, n), l.project.name
+	before, began, project := n.RunID(), startedAt(t, n), l.project.name
 	for _, command := range [][]any{
 		{"SET", "k1", "token"},
 		{"FUNCTION", "LOAD", "#!lua name=lib\nredis.register_function('f', function() return 1 end)"},
@@ -39,7 +39,7 @@ func TestARunFindsNothingOfTheOneBefore(t *testing.T) {
 	require.Equal(t, project, l.project.name)
 	n, db = l.nodes["n1"], over(t, l, "c1", "n1")
 	require.Equal(t, began, startedAt(t, n), "the container did not live on, and starting one takes long")
-	require.NotEqual(t, before, n.runID)
+	require.NotEqual(t, before, n.RunID())
 	ctx := within(t, 5*time.Second)
 	require.Zero(t, db.DBSize(ctx).Val())
 	require.Equal(t, []bool{false}, db.ScriptExists(ctx, script).Val())
@@ -58,7 +58,7 @@ func TestARunFindsNothingOfTheOneBefore(t *testing.T) {
 	require.NoError(t, l.Close())
 
 	l = start(t, 1, nil)
-	out, err := exec.Command("docker", "exec", l.nodes["n1"].id, "ls", "-A", "/machine/disk").CombinedOutput()
+	out, err := exec.Command("docker", "exec", l.nodes["n1"].box.id, "ls", "-A", "/machine/disk").CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.Empty(t, string(out), "a file of the run before")
 }
@@ -82,7 +82,7 @@ func TestAServerThatDoesNotObeyIsReplaced(t *testing.T) {
 // startedAt says when a node's container was started.
 func startedAt(t *testing.T, n *node) string {
 	t.Helper()
-	seen, err := n.state(context.Background())
+	seen, err := n.box.inspect(context.Background())
 	require.NoError(t, err)
 	return seen.State.StartedAt
 }

@@ -8,11 +8,8 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
-	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/server"
 )
-
-var _ cluster.Supervised = (*node)(nil)
 
 // supervise gives the container a restart policy, or takes it away: the engine
 // starts it again whenever it has ended, unless the engine itself was told to end
@@ -33,14 +30,14 @@ func (b *nodeContainer) supervise(ctx context.Context, always bool) error {
 }
 
 // killServer is SIGKILL for the server alone, sent from inside the container,
-// which then ends of itself. It returns once the container is seen to be down, or
-// to have been started again.
+// which then ends of itself.
 func (b *nodeContainer) killServer(ctx context.Context) error {
-	before, err := b.state(ctx)
+	outside, _, err := b.Addresses(ctx)
 	if err != nil {
 		return err
 	}
-	info, err := server.Who(ctx, b.outside)
+	defer b.forget()
+	info, err := server.Who(ctx, outside)
 	if err != nil {
 		return err
 	}
@@ -53,49 +50,22 @@ func (b *nodeContainer) killServer(ctx context.Context) error {
 	if err := b.engine.ContainerExecStart(ctx, exec.ID, container.ExecStartOptions{}); err != nil {
 		return err
 	}
-	return b.awaitEnd(ctx, before.State)
+	return b.awaitEnd(ctx)
 }
 
-// awaitEnd returns once the container has ended since a state of it, whether or
+// awaitEnd returns once the container has ended since its addresses were asked for, whether or
 // not it runs again.
-func (b *nodeContainer) awaitEnd(ctx context.Context, before *container.State) error {
-	return b.awaitState(ctx, func(s *container.State) bool { return down(s) || s.StartedAt != before.StartedAt })
-}
-
-// down says whether a container does not run: one that a restart policy is about
-// to start counts for the engine as running.
-func down(s *container.State) bool { return !s.Running || s.Restarting }
-
-// awaitState returns once the container is in a state.
-func (b *nodeContainer) awaitState(ctx context.Context, wanted func(*container.State) bool) error {
+func (b *nodeContainer) awaitEnd(ctx context.Context) error {
 	for {
-		seen, err := b.state(ctx)
-		if err != nil || wanted(seen.State) {
+		seen, err := b.inspect(ctx)
+		if err != nil || down(seen.State) || seen.State.StartedAt != b.started {
 			return err
 		}
 		select {
-		case <-time.After(pollEvery):
+		case <-time.After(4 * time.Millisecond):
 		case <-ctx.Done():
 			return fmt.Errorf("the container is %s still: %w; the end of its log: %s", seen.State.Status, ctx.Err(),
-				b.logTail(context.Background()))
+				b.Log(context.Background()))
 		}
 	}
-}
-
-// AwaitRestart returns once the restart policy has brought the node back that was
-// killed or shut down; false at once if it has none.
-func (n *node) AwaitRestart(ctx context.Context) (bool, error) {
-	if !n.supervised {
-		return false, nil
-	}
-	err := n.do(ctx, "await the restart of", func(ctx context.Context) error {
-		if err := n.awaitState(ctx, func(s *container.State) bool { return !down(s) }); err != nil {
-			return err
-		}
-		if err := n.awaitReady(ctx); err != nil {
-			return err
-		}
-		return n.proxy.Move(ctx, n.service, n.inside)
-	})
-	return err == nil, err
 }

@@ -29,6 +29,8 @@ type command struct {
 	deed   *script.Effect // what the script does, nil if nobody has seen it
 	// flushes: the node forgets its scripts. unknown: what it does to its key, we cannot say.
 	flushes, unknown bool
+	// channels is how many it subscribes to, or no longer.
+	channels int
 	// fence and base are what a script at the store compares.
 	fence int64
 	base  string
@@ -185,6 +187,9 @@ func parseCommand(data []byte, scripts *Scripts) command {
 		case "FLUSH":
 			c.flushes = true
 		}
+	}
+	if subscribes(c.Name) {
+		c.channels = len(args)
 	}
 	if strings.HasPrefix(c.Key, history.FencePrefix) {
 		c.Effect, c.unknown = "", false

@@ -24,6 +24,7 @@ type connection struct {
 	mu           sync.Mutex
 	awaiting     []*exchange // commands that the node has got and not answered
 	clientClosed bool        // the client has closed its end
+	subscribed   bool        // it has sent SUBSCRIBE or its like
 }
 
 // exchange is a command on its way to an answer.
@@ -33,6 +34,8 @@ type exchange struct {
 	deed    string     // what it is to do to a lock's key, as far as that is known
 	placed  int        // how many intercepts there had been when it set out
 	met     *intercept // that was done to it for its deed
+	// confirmed is how many of its channels the node has confirmed.
+	confirmed int
 }
 
 func newConnection(l *Link, number int, client, server net.Conn) *connection {
@@ -52,19 +55,25 @@ func (c *connection) asked(x *exchange) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.awaiting = append(c.awaiting, x)
+	c.subscribed = c.subscribed || subscribes(x.command.Name)
 }
 
-// answered gives the command that the next reply belongs to: Redis answers the
-// commands of one connection in order.
-// It is nil if there is none.
-func (c *connection) answered() *exchange {
+// answered gives the command that a message from the node is the reply to: Redis answers the
+// commands of one connection in order. It is nil if it answers none.
+func (c *connection) answered(data []byte) *exchange {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.awaiting) == 0 {
 		return nil
 	}
 	x := c.awaiting[0]
-	c.awaiting = rest(c.awaiting)
+	is, last := c.answers(data)
+	if last {
+		c.awaiting = rest(c.awaiting)
+	}
+	if !is || x.confirmed > 1 { // it was answered by the first
+		return nil
+	}
 	return x
 }
 

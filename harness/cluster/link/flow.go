@@ -126,9 +126,9 @@ func (f *flow) command(m *message) {
 
 // reply sees a message from the node set out.
 func (f *flow) reply(m *message) {
-	x := f.conn.answered()
+	x := f.conn.answered(m.data)
 	if x == nil {
-		f.push(m) // not asked for: a push message
+		f.push(m) // not asked for
 		return
 	}
 	l := f.conn.link

@@ -105,6 +105,15 @@ var supported = []string{
 // setups are what its servers can be set up with.
 var setups = append([]string{"supervisor"}, server.Adjustable...)
 
+// The faults that need the preload shim, as can names them.
+const (
+	nodeClock = "node-clock"
+	powerLoss = "power-loss"
+	slowFsync = "slow-fsync"
+	failFsync = "fail-fsync"
+	fillDisk  = "fill-disk"
+)
+
 // shimmed are the faults that need the preload shim as well, with what stands
 // in their way without it.
 var shimmed = map[string]string{

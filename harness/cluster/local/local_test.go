@@ -96,44 +96,12 @@ func TestCan(t *testing.T) {
 		"fill, rewrite, busy, block, fail-fsync, fill-disk, node-clock, power-loss, slow-fsync")
 }
 
-// TestLinks sends a client's commands through its link, as far as it goes.
-func TestLinks(t *testing.T) {
-	t.Parallel()
-	var seen events
-	l := start(t, 2, func(cfg *cluster.Config) { cfg.Record = seen.record })
-	db := dial(t, l.address[path{"c1", "n2"}])
-	require.NoError(t, db.Set(t.Context(), "k1", "token", time.Minute).Err())
-	look, err := l.Node("n2").Look(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, "token", look.Keys["k1"].Token)
-	received, answered := l.Link("c1", "n2").Count("SET")
-	require.Equal(t, []int{1, 1}, []int{received, answered})
-
-	require.NoError(t, l.Link("c1", "n2").Cut(cluster.Both))
-	require.Error(t, db.Get(within(t, 50*time.Millisecond), "k1").Err())
-	require.Equal(t, "token", dial(t, l.address[path{"c2", "n2"}]).Get(t.Context(), "k1").Val(), "c2 is not cut off")
-	require.NoError(t, l.Link("c1", "n2").Heal(cluster.Both))
-	require.Equal(t, "token", db.Get(t.Context(), "k1").Val())
-
-	require.NoError(t, l.Node("n2").Kill(t.Context()))
-	require.Error(t, db.Get(within(t, time.Second), "k1").Err())
-	require.NoError(t, l.Node("n2").Start(t.Context()))
-	require.NoError(t, db.Set(within(t, time.Second), "k1", "again", time.Minute).Err())
-
-	seen.mu.Lock()
-	defer seen.mu.Unlock()
-	require.NotEmpty(t, seen.all)
-	for _, e := range seen.all {
-		require.Contains(t, []string{"c1>n2", "c2>n2"}, e.Process)
-	}
-}
-
 func TestDelayOfEveryLink(t *testing.T) {
 	t.Parallel()
 	const oneWay = 20 * time.Millisecond
 	l := start(t, 1, func(cfg *cluster.Config) { cfg.Delay = oneWay })
 	for _, node := range []string{"n1", cluster.StoreName} {
-		db := dial(t, l.address[path{"c1", node}])
+		db := dial(t, l.Address("c1", node))
 		require.NoError(t, db.Ping(t.Context()).Err())
 		begin := time.Now()
 		require.NoError(t, db.Ping(t.Context()).Err())
@@ -162,12 +130,12 @@ func TestParallelClustersDoNotMeet(t *testing.T) {
 	addresses := map[string]bool{}
 	for i, c := range clusters {
 		require.NotNil(t, c)
-		for _, addr := range []string{c.nodes["n1"].addr, c.nodes["n2"].addr, c.nodes[cluster.StoreName].addr,
-			c.address[path{"c1", "n1"}]} {
+		for _, addr := range []string{at(c, "n1").addr, at(c, "n2").addr, at(c, cluster.StoreName).addr,
+			c.Address("c1", "n1")} {
 			require.False(t, addresses[addr], "%s has two owners", addr)
 			addresses[addr] = true
 		}
-		require.NoError(t, dial(t, c.address[path{"c1", "n1"}]).Set(t.Context(), "k"+strconv.Itoa(i), "x", time.Minute).Err())
+		require.NoError(t, dial(t, c.Address("c1", "n1")).Set(t.Context(), "k"+strconv.Itoa(i), "x", time.Minute).Err())
 	}
 	for i, c := range clusters {
 		look, err := c.Node("n1").Look(t.Context())
@@ -192,7 +160,7 @@ func TestCloseWhileFaultsAreInEffect(t *testing.T) {
 	l := start(t, 4, nil)
 	paused, _ := spawn(t, l, client.Setup{Name: "c1"})
 	looping, _ := spawn(t, l, client.Setup{Name: "c2"})
-	db := dial(t, l.address[path{"c1", "n4"}])
+	db := dial(t, l.Address("c1", "n4"))
 	require.NoError(t, db.Ping(t.Context()).Err())
 	require.NoError(t, l.Link("c1", "n4").Cut(cluster.Both))
 	require.NoError(t, l.Node("n1").Pause(t.Context()))
@@ -221,20 +189,20 @@ func TestCloseWhileFaultsAreInEffect(t *testing.T) {
 func TestCloseEndsAStart(t *testing.T) {
 	t.Parallel()
 	l := start(t, 1, nil)
-	n := l.nodes["n1"]
+	n := l.Nodes["n1"]
 	require.NoError(t, n.Kill(t.Context()))
-	old := n.proc.Load()
+	old := n.Host.(*host).proc.Load()
 	failed := make(chan error, 1)
 	go func() { failed <- n.Start(context.Background()) }()
-	eventually(t, "the new process is there", func() bool { return n.proc.Load() != old })
-	_ = n.proc.Load().Pause(t.Context())
+	eventually(t, "the new process is there", func() bool { return n.Host.(*host).proc.Load() != old })
+	_ = n.Host.(*host).proc.Load().Pause(t.Context())
 	begin := time.Now()
 	require.NoError(t, l.Close())
 	require.Less(t, time.Since(begin), 2*time.Second)
 	if err := <-failed; err != nil { // it may have been quicker than the pause
 		require.True(t, errors.Is(err, context.Canceled), err)
 	}
-	require.False(t, n.proc.Load().Identity().Alive())
+	require.False(t, n.Host.(*host).proc.Load().Identity().Alive())
 }
 
 func TestSleep(t *testing.T) {
@@ -259,7 +227,7 @@ func TestNothingLeaks(t *testing.T) {
 	round := func() {
 		l := start(t, 3, func(cfg *cluster.Config) { cfg.StallLimit = time.Second })
 		w, _ := spawn(t, l, client.Setup{Name: "c1"})
-		db := dial(t, l.address[path{"c1", "n1"}])
+		db := dial(t, l.Address("c1", "n1"))
 		require.NoError(t, db.Ping(t.Context()).Err())
 		require.NoError(t, db.Close())
 		require.NoError(t, l.Node("n1").Kill(t.Context()))

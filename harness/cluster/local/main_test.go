@@ -17,6 +17,7 @@ import (
 	"lockproof/harness/client"
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/process"
+	"lockproof/harness/cluster/realcluster"
 	"lockproof/harness/cluster/realtime"
 	"lockproof/harness/cluster/server"
 	"lockproof/harness/history"
@@ -142,15 +143,15 @@ func fakeHarness() {
 		os.Exit(1)
 	}
 	// A fault in effect must not keep anything alive.
-	_ = c.nodes["n2"].Pause(context.Background())
-	_ = out.Encode(familyOf(c, w.(*process.Worker)))
+	_ = c.Nodes["n2"].Pause(context.Background())
+	_ = out.Encode(familyOf(c, w.(*realcluster.Worker).Worker))
 	select {}
 }
 
 func familyOf(c *Cluster, workers ...*process.Worker) family {
 	f := family{Folder: c.folder}
-	for _, n := range c.nodes {
-		f.Children = append(f.Children, n.proc.Load().Identity())
+	for _, h := range c.hosts {
+		f.Children = append(f.Children, h.proc.Load().Identity())
 	}
 	for _, w := range workers {
 		f.Children = append(f.Children, w.Process().Identity())
@@ -169,6 +170,9 @@ func (e *events) record(x history.Event) {
 	defer e.mu.Unlock()
 	e.all = append(e.all, x)
 }
+
+// at is where a node's server runs.
+func at(l *Cluster, name string) *host { return l.Nodes[name].Host.(*host) }
 
 // needRedis skips a test where no server can be run.
 func needRedis(t testing.TB) {

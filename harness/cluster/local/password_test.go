@@ -25,14 +25,11 @@ func TestStrangersAreRefused(t *testing.T) {
 		cfg.Replicas, cfg.Sentinels = map[string]string{"r1": "n1"}, 3
 	})
 	var addresses []string
-	for _, addr := range l.address {
+	for _, addr := range l.Paths {
 		addresses = append(addresses, addr)
 	}
-	for _, name := range l.cfg.Servers() {
-		addresses = append(addresses, l.Address(name))
-	}
-	for _, s := range l.sentinels {
-		addresses = append(addresses, s.Address)
+	for _, h := range l.hosts {
+		addresses = append(addresses, h.addr)
 	}
 	require.Len(t, addresses, 2*(3+3)+1+2+3+3, "of c1 and c2, of r1, of the Sentinels, and the servers' own")
 	for _, addr := range addresses {
@@ -41,8 +38,8 @@ func TestStrangersAreRefused(t *testing.T) {
 		require.NoError(t, stranger.Close())
 	}
 
-	for _, n := range l.nodes {
-		words, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", n.proc.Load().Identity().PID))
+	for _, h := range l.hosts {
+		words, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", h.proc.Load().Identity().PID))
 		if err == nil { // where there is /proc
 			require.NotContains(t, string(words), server.Password())
 		}

@@ -1,29 +1,12 @@
-//go:build unix && !linux
+//go:build !linux
 
 package local
 
-import (
-	"syscall"
+import "errors"
 
-	"golang.org/x/sys/unix"
-)
+// port is for Linux, which local clusters need.
+type port struct{ number int }
 
-// tcpSocket makes a socket that children do not inherit; the lock keeps a fork
-// from coming in between.
-func tcpSocket() (int, error) {
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
-	if err == nil {
-		unix.CloseOnExec(socket)
-	}
-	return socket, err
-}
+func reservePort() (*port, error) { return nil, errors.ErrUnsupported }
 
-// share gives the reservation up: these systems let two sockets have one port
-// only if both set SO_REUSEPORT, which redis-server does not. A port that is
-// taken before the server has it is a clash, and another is tried.
-func (p *port) share() error {
-	p.release()
-	return nil
-}
+func (*port) release() {}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/server"
 )
 
 // oldest is the oldest major version that works: 7 brought SET with both NX and
@@ -42,11 +41,9 @@ var found sync.Map
 
 // findServer finds the server's program and checks its version.
 func findServer(name string) (program, error) {
-	if runtime.GOOS == "windows" {
+	if runtime.GOOS != "linux" {
 		return program{}, &cluster.Unsupported{
-			Cluster: Name, Fault: "any run",
-			Why: "it needs Linux or macOS: Windows can neither stop a process nor fork a server that saves",
-			How: "run it there, or in WSL 2, or with --on virtual",
+			Cluster: Name, Fault: "any run", Why: "it needs Linux", How: "run it there (on Windows: in WSL 2), or with --on virtual",
 		}
 	}
 	if name == "" {
@@ -106,22 +103,7 @@ func (p program) knows(command string) bool {
 func missing(why string) error {
 	return &cluster.Unsupported{
 		Cluster: Name, Fault: "any run", Why: why,
-		How: fmt.Sprintf("install Redis %d.0 or later (Debian and Ubuntu: apt-get install redis-server; "+
-			"macOS: brew install redis) and have redis-server in PATH", oldest),
+		How: fmt.Sprintf("install Redis %d.0 or later (Debian and Ubuntu: apt-get install redis-server) "+
+			"and have redis-server in PATH", oldest),
 	}
-}
-
-// settings is the redis.conf of a server that lives in dir. It logs to stdout,
-// which the harness leads into a file, together with what the server says
-// before it has read its settings. A master writes the copy for a replica to a
-// file: sent as it is made, the default, it waits five seconds for more replicas
-// to ask, and then up to a second for this one's word that it has it.
-func settings(p cluster.Persistence, more map[string]string, port int, dir string) (string, error) {
-	lines, err := server.Settings(p, more)
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf(
-		"bind 127.0.0.1\nport %d\nprotected-mode no\ndaemonize no\ndir %q\nlogfile \"\"\nloglevel notice\nrepl-diskless-sync no\n%s",
-		port, dir, lines), nil
 }

@@ -31,8 +31,8 @@ func TestParseVersion(t *testing.T) {
 }
 
 func TestMissingServer(t *testing.T) {
-	const how = "install Redis 7.0 or later (Debian and Ubuntu: apt-get install redis-server; " +
-		"macOS: brew install redis) and have redis-server in PATH"
+	const how = "install Redis 7.0 or later (Debian and Ubuntu: apt-get install redis-server) " +
+		"and have redis-server in PATH"
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
 	check := func(why string) {

@@ -24,11 +24,11 @@ func BenchmarkSET(b *testing.B) {
 	needShim(b)
 	_, err := exec.LookPath("redis-benchmark") // of Debian's redis-tools, which redis-server brings
 	needs.Check(b, needs.Redis, err)
-	under := start(b, 1, nil).nodes["n1"]
+	under := nodeOf(start(b, 1, nil))
 	require.NoError(b, under.SetClock(b.Context(), 0, 1.001))
 	b.Setenv("XDG_CACHE_HOME", filepath.Join(b.TempDir(), "a folder")) // where no shim can be
-	bare := start(b, 1, nil).nodes["n1"]
-	require.Nil(b, bare.shim)
+	bare := nodeOf(start(b, 1, nil))
+	require.Nil(b, bare.at.shim)
 
 	var costs []float64
 	var cpu struct{ under, bare int64 }
@@ -48,10 +48,10 @@ func BenchmarkSET(b *testing.B) {
 
 // setRate is how many SETs a server does per second for ten clients, and how
 // many clock ticks of CPU time it took for them.
-func setRate(b *testing.B, n *node) (rate float64, ticks int64) {
+func setRate(b *testing.B, n node) (rate float64, ticks int64) {
 	b.Helper()
 	before := cpuTicks(b, n)
-	out, err := exec.Command("redis-benchmark", "-p", strconv.Itoa(n.port.number), "-t", "set", "-n", "50000", "-c", "10", "--csv").Output()
+	out, err := exec.Command("redis-benchmark", "-p", strconv.Itoa(n.at.port.number), "-t", "set", "-n", "50000", "-c", "10", "--csv").Output()
 	require.NoError(b, err)
 	_, last, _ := strings.Cut(string(out), "\n") // after the line of titles
 	_, err = fmt.Sscanf(last, `"SET","%f"`, &rate)
@@ -60,9 +60,9 @@ func setRate(b *testing.B, n *node) (rate float64, ticks int64) {
 }
 
 // cpuTicks is the CPU time of a server so far, fields 14 and 15 of its stat.
-func cpuTicks(b *testing.B, n *node) (ticks int64) {
+func cpuTicks(b *testing.B, n node) (ticks int64) {
 	b.Helper()
-	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(n.proc.Load().Identity().PID), "stat"))
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(n.at.proc.Load().Identity().PID), "stat"))
 	require.NoError(b, err)
 	const first = 3 // the number of the field after the command, which ends with a parenthesis
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
@@ -73,3 +73,5 @@ func cpuTicks(b *testing.B, n *node) (ticks int64) {
 	}
 	return ticks
 }
+
+func nodeOf(l *Cluster) node { return node{l.Nodes["n1"], at(l, "n1")} }

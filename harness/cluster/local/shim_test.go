@@ -15,6 +15,7 @@ import (
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/process"
+	"lockproof/harness/cluster/realcluster"
 	"lockproof/internal/needs"
 )
 
@@ -26,16 +27,22 @@ func needShim(t testing.TB) {
 	needs.Check(t, needs.Compiler, can(nodeClock))
 }
 
+// node is one with its host.
+type node struct {
+	*realcluster.Node
+	at *host
+}
+
 // oneNode starts a cluster of one node, with a connection past its links.
-func oneNode(t testing.TB, p cluster.Persistence) (*Cluster, *node, *redis.Client) {
+func oneNode(t testing.TB, p cluster.Persistence) (*Cluster, node, *redis.Client) {
 	t.Helper()
 	needShim(t)
 	l := start(t, 1, func(cfg *cluster.Config) { cfg.Persistence = p })
-	return l, l.nodes["n1"], dial(t, l.nodes["n1"].addr)
+	return l, node{l.Nodes["n1"], at(l, "n1")}, dial(t, at(l, "n1").addr)
 }
 
 // skew is how far a node's clock is ahead of the true one.
-func skew(t testing.TB, l *Cluster, n *node) time.Duration {
+func skew(t testing.TB, l *Cluster, n cluster.Node) time.Duration {
 	t.Helper()
 	ahead, _ := skewAt(t, l, n)
 	return ahead
@@ -43,7 +50,7 @@ func skew(t testing.TB, l *Cluster, n *node) time.Duration {
 
 // skewAt is skew, and when it was so. It is measured again until the answer has
 // come fast enough: a busy machine takes longer, and measures as well.
-func skewAt(t testing.TB, l *Cluster, n *node) (ahead time.Duration, at int64) {
+func skewAt(t testing.TB, l *Cluster, n cluster.Node) (ahead time.Duration, at int64) {
 	t.Helper()
 	const fast = int64(time.Millisecond)
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
@@ -137,9 +144,9 @@ func TestClocksAreEachNodesOwn(t *testing.T) {
 	needShim(t)
 	l := start(t, 2, nil)
 	require.NoError(t, l.Node("n1").SetClock(t.Context(), time.Hour, 0))
-	require.InDelta(t, time.Hour, skew(t, l, l.nodes["n1"]), skewSlack)
-	require.InDelta(t, 0, skew(t, l, l.nodes["n2"]), skewSlack)
-	require.InDelta(t, 0, skew(t, l, l.nodes[cluster.StoreName]), skewSlack)
+	require.InDelta(t, time.Hour, skew(t, l, l.Nodes["n1"]), skewSlack)
+	require.InDelta(t, 0, skew(t, l, l.Nodes["n2"]), skewSlack)
+	require.InDelta(t, 0, skew(t, l, l.Nodes[cluster.StoreName]), skewSlack)
 }
 
 // TestClockOfAPausedNode is set all the same, and seen once it goes on.
@@ -153,10 +160,10 @@ func TestClockOfAPausedNode(t *testing.T) {
 }
 
 // sizes are the lengths of the files on a node's disk.
-func sizes(t testing.TB, n *node) map[string]int64 {
+func sizes(t testing.TB, n node) map[string]int64 {
 	t.Helper()
 	found := map[string]int64{}
-	require.NoError(t, filepath.WalkDir(n.disk, func(path string, d fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(n.at.disk, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			info, err := d.Info()
 			require.NoError(t, err)
@@ -171,11 +178,11 @@ func sizes(t testing.TB, n *node) map[string]int64 {
 const incr = "appendonly.aof.1.incr.aof"
 
 // syncedOf is how much the shim has seen synced of an append-only file.
-func syncedOf(t testing.TB, n *node, name string) int64 {
+func syncedOf(t testing.TB, n node, name string) int64 {
 	t.Helper()
-	info, err := os.Stat(filepath.Join(n.disk, "appendonlydir", name))
+	info, err := os.Stat(filepath.Join(n.at.disk, "appendonlydir", name))
 	require.NoError(t, err)
-	all, err := n.shim.Synced()
+	all, err := n.at.shim.Synced()
 	require.NoError(t, err)
 	for file, length := range all {
 		if file.Inode == info.Sys().(*syscall.Stat_t).Ino {
@@ -284,7 +291,7 @@ func TestPowerLossEndsForks(t *testing.T) {
 		require.NoError(t, db.Set(ctx, key, "value", 0).Err())
 	}
 	require.NoError(t, db.BgSave(ctx).Err())
-	children, err := process.ChildrenOf(n.proc.Load().Identity().PID)
+	children, err := process.ChildrenOf(n.at.proc.Load().Identity().PID)
 	require.NoError(t, err)
 	require.Len(t, children, 1)
 	_, err = n.PowerLoss(ctx)
@@ -334,8 +341,8 @@ func TestFailFsync(t *testing.T) {
 	_, n, db := oneNode(t, cluster.PersistAlways)
 	require.NoError(t, n.FailFsync(true))
 	require.Error(t, db.Set(t.Context(), "k", "token", time.Minute).Err())
-	eventually(t, "the server exits", func() bool { return !n.proc.Load().Running() })
-	require.Contains(t, process.Tail(n.logFile()), "Input/output error")
+	eventually(t, "the server exits", func() bool { return !n.at.proc.Load().Running() })
+	require.Contains(t, process.Tail(n.at.logFile()), "Input/output error")
 	require.NoError(t, n.FailFsync(false))
 	require.NoError(t, n.Start(t.Context()))
 	require.NoError(t, db.Set(t.Context(), "k", "token", time.Minute).Err())

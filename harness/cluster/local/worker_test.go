@@ -13,6 +13,7 @@ import (
 	"lockproof/harness/client"
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/process"
+	"lockproof/harness/cluster/realcluster"
 	"lockproof/harness/cluster/server"
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
@@ -61,7 +62,7 @@ func spawn(t *testing.T, l *Cluster, setup client.Setup) (*process.Worker, *inbo
 	w, err := l.Spawn(t.Context(), setup, in.take)
 	require.NoError(t, err)
 	eventually(t, "the worker echoes its setup", func() bool { return len(in.messages()) > 0 })
-	return w.(*process.Worker), in
+	return w.(*realcluster.Worker).Worker, in
 }
 
 func TestSpawnCompletesTheSetup(t *testing.T) {
@@ -73,17 +74,17 @@ func TestSpawnCompletesTheSetup(t *testing.T) {
 	_, in := spawn(t, l, client.Setup{Name: "c2", Index: 1, Lock: "redlock"})
 	var got client.Setup
 	require.NoError(t, json.Unmarshal([]byte(in.messages()[0].Event.Text), &got))
-	n1, n3 := l.address[path{"c2", "n1"}], l.address[path{"c2", "n3"}]
+	n1, n3 := l.Address("c2", "n1"), l.Address("c2", "n3")
 	require.Equal(t, client.Setup{
-		Name: "c2", Index: 1, Lock: "redlock", Nodes: []string{n1, n1, n3}, Store: l.address[path{"c2", "store"}],
+		Name: "c2", Index: 1, Lock: "redlock", Nodes: []string{n1, n1, n3}, Store: l.Address("c2", "store"),
 		Password: server.Password(),
-		Seed:     42, Epoch: l.clock.Epoch(), StallLimit: time.Hour,
+		Seed:     42, Epoch: l.Clock.Epoch(), StallLimit: time.Hour,
 	}, got)
 	require.NotEqual(t, n1, n3)
 
 	_, in = spawn(t, l, client.Setup{Name: "c1", Nodes: []string{"n3", "n1"}})
 	require.NoError(t, json.Unmarshal([]byte(in.messages()[0].Event.Text), &got))
-	require.Equal(t, []string{l.address[path{"c1", "n3"}], l.address[path{"c1", "n1"}]}, got.Nodes)
+	require.Equal(t, []string{l.Address("c1", "n3"), l.Address("c1", "n1")}, got.Nodes)
 }
 
 func TestSpawnRefuses(t *testing.T) {
@@ -93,7 +94,7 @@ func TestSpawnRefuses(t *testing.T) {
 	require.EqualError(t, err, "spawn c9: there is no such client: there are [c1 c2]")
 	_, err = l.Spawn(t.Context(), client.Setup{Name: "c1", Nodes: []string{"n7"}}, nil)
 	require.EqualError(t, err, "spawn c1: there is no node n7: there are [n1]")
-	l.workers.Command = []string{"/nonexistent/worker"}
+	l.Workers.Command = []string{"/nonexistent/worker"}
 	_, err = l.Spawn(t.Context(), client.Setup{Name: "c1"}, nil)
 	require.ErrorContains(t, err, "spawn c1: cannot start worker c1")
 }
@@ -229,7 +230,7 @@ func TestWorkersShareTheTrueClock(t *testing.T) {
 func TestRealClients(t *testing.T) {
 	t.Parallel()
 	l := start(t, 5, nil)
-	l.workers.Command = []string{os.Args[0], realWorker}
+	l.Workers.Command = []string{os.Args[0], realWorker}
 	setup := client.Setup{Lock: locks.Reference, Options: locks.Options{TTL: 500 * time.Millisecond}}
 	clients, inboxes := map[string]client.Worker{}, map[string]*inbox{}
 	for i, name := range []string{"c1", "c2"} {

@@ -47,7 +47,7 @@ func cleanRun(name string, projectsGone bool) (done []string, err error) {
 		return nil, err
 	}
 	defer file.Close()
-	if dead, err := lockDead(file); !dead || err != nil {
+	if dead, err := lock(file); !dead || err != nil {
 		return nil, err
 	}
 	entries, err := readRecord(file)

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -211,28 +210,4 @@ func TestTheRecordOfAnEngineStaysUntilItIsForgotten(t *testing.T) {
 	require.NoError(t, Forget(living.File()))
 	require.Equal(t, []string{living.File()}, records(t))
 	require.NoError(t, living.Remove())
-}
-
-// A program that is about to end with its overseer holds its record for some
-// moments more: Clean waits for it, and for no program whose overseer lives.
-func TestCleanWaitsForAProgramWhoseOverseerWasKilled(t *testing.T) {
-	ownState(t)
-	self, err := identify(os.Getpid())
-	require.NoError(t, err)
-	t.Cleanup(func() { overseer = nil })
-	for _, c := range []struct {
-		overseer Identity
-		left     int
-	}{{self, 1}, {Identity{PID: self.PID, Started: "before", Command: "lockproof"}, 0}} {
-		overseer = &c.overseer
-		record, err := NewRecord(filepath.Join(t.TempDir(), FolderPrefix+"0123"))
-		require.NoError(t, err)
-		closed := make(chan error)
-		time.AfterFunc(50*time.Millisecond, func() { closed <- record.file.Close() })
-		cleaned(t)
-		require.Len(t, records(t), c.left)
-		require.NoError(t, <-closed)
-		cleaned(t)
-		require.Empty(t, records(t))
-	}
 }

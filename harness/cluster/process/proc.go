@@ -6,9 +6,7 @@ import "errors"
 // number later: no two processes of one number start at the same time.
 type Identity struct {
 	PID int `json:"pid"`
-	// Started is when it started, as the system writes it: on Linux in clock
-	// ticks since boot (field 22 of /proc/PID/stat), on Windows in nanoseconds
-	// since 1970, elsewhere a date.
+	// Started is when it started, in clock ticks since boot (field 22 of /proc/PID/stat).
 	Started string `json:"started"`
 	// Command is the program's name, as the system shortens it.
 	Command string `json:"command"`

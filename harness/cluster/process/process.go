@@ -95,6 +95,13 @@ func (p *Process) AwaitExit(ctx context.Context) error {
 	}
 }
 
+// The signals that stop a process and let it go on, by Linux's numbers: Windows has no names
+// for them.
+const (
+	stop = syscall.Signal(19)
+	goOn = syscall.Signal(18)
+)
+
 // Pause sends SIGSTOP and returns once every thread is seen to be stopped.
 func (p *Process) Pause(ctx context.Context) error {
 	return p.signalAndSee(ctx, stop, allStopped)
@@ -145,11 +152,7 @@ func (p *Process) Gone() <-chan struct{} { return p.gone }
 func (p *Process) Exit() error { return p.exit }
 
 func (p *Process) signal(s syscall.Signal) error {
-	send := p.cmd.Process.Signal
-	if p.group {
-		send = p.signalGroup
-	}
-	if err := send(s); err != nil {
+	if err := p.send(s); err != nil {
 		return fmt.Errorf("cannot send %s to %s (pid %d): %w", s, p.name, p.id.PID, err)
 	}
 	return nil

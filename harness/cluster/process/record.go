@@ -9,13 +9,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"lockproof/internal/filelock"
 )
@@ -36,28 +34,14 @@ type Record struct {
 // each other one child, or one thing that is shared with other runs.
 type Entry struct {
 	Harness *Identity `json:"harness,omitempty"`
-	// Overseer is the process with which the harness ends, if there is one.
-	Overseer *Identity `json:"overseer,omitempty"`
-	Folder   string    `json:"folder,omitempty"`
-	Child    *Identity `json:"child,omitempty"`
+	Folder  string    `json:"folder,omitempty"`
+	Child   *Identity `json:"child,omitempty"`
 	// Engine names the Docker engine on which the run has projects. The record then
 	// stays until they are gone: see Stranded.
 	Engine string `json:"engine,omitempty"`
 	// Uses names something that outlives the run and is not to be removed
 	// while it lasts: the tag of an image.
 	Uses string `json:"uses,omitempty"`
-}
-
-// overseer is the parent of this process, if it dies with it.
-var overseer *Identity
-
-// Overseen says that this process ends when its parent does. A harness that is
-// about to do so is waited for by Clean: when its overseer is killed, it lives on
-// for some moments.
-func Overseen() {
-	if parent, err := identify(os.Getppid()); err == nil {
-		overseer = &parent
-	}
 }
 
 // NewRecord opens the record of a run that is going to have that folder.
@@ -74,7 +58,7 @@ func NewRecord(folder string) (*Record, error) {
 			continue
 		}
 		r := &Record{file: file}
-		return r, r.add(Entry{Harness: &self, Overseer: overseer, Folder: folder})
+		return r, r.add(Entry{Harness: &self, Folder: folder})
 	}
 	return nil, fmt.Errorf("no folder to keep records of processes in: %w", errors.Join(errs...))
 }
@@ -241,24 +225,7 @@ func Dead(name string) (bool, error) {
 		return false, err
 	}
 	defer file.Close()
-	return lockDead(file)
-}
-
-// lockDead takes the lock on the record of a harness that has ended. One whose
-// overseer has ended is about to, and is waited for.
-func lockDead(file *os.File) (dead bool, err error) {
-	for begin := time.Now(); ; time.Sleep(PollEvery) {
-		if dead, err := lock(file); dead || err != nil || time.Since(begin) > Timeout {
-			return dead, err
-		}
-		entries, err := readRecord(io.NewSectionReader(file, 0, math.MaxInt64))
-		if err != nil {
-			return false, err
-		}
-		if len(entries) == 0 || entries[0].Overseer == nil || entries[0].Overseer.Alive() {
-			return false, nil
-		}
-	}
+	return lock(file)
 }
 
 // readRecord reads a record's lines. One that the harness was killed in the

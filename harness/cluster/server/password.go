@@ -5,8 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"sync"
-
-	"lockproof/harness/client"
 )
 
 // Password is what every server of this harness asks for: other users of the
@@ -23,10 +21,4 @@ var Password = sync.OnceValue(func() string {
 // give it to the master that it follows.
 func guard() string {
 	return fmt.Sprintf("requirepass %s\nmasterauth %[1]s\n", Password())
-}
-
-// guardSentinel are the lines of sentinel.conf that have a Sentinel ask for the
-// password, and give it to the servers that it watches and to its like.
-func guardSentinel() string {
-	return fmt.Sprintf("requirepass %s\nsentinel sentinel-pass %[1]s\nsentinel auth-pass %s %[1]s\n", Password(), client.MasterName)
 }

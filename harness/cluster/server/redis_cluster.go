@@ -39,25 +39,16 @@ func MemberSettings(bus int) string {
 		"cluster-allow-reads-when-down yes\n", bus, nodeTimeout.Milliseconds())
 }
 
-// AnnounceMember has a member tell the others its announced address, from now on and, by
-// the lines of redis.conf that it gives, after a start.
-func AnnounceMember(ctx context.Context, m Member) (lines string, err error) {
+// AnnounceMember has a member tell the others its announced address from now on.
+func AnnounceMember(ctx context.Context, m Member) error {
 	host, port, err := net.SplitHostPort(m.Announced)
 	if err != nil {
-		return "", err
+		return err
 	}
-	settings := [][2]string{
-		{"cluster-announce-ip", host}, {"cluster-announce-port", port}, {"cluster-announce-bus-port", strconv.Itoa(m.Bus)},
-	}
-	err = With(m.Address, func(c *redis.Client) error {
-		var errs []error
-		for _, s := range settings {
-			lines += s[0] + " " + s[1] + "\n"
-			errs = append(errs, c.ConfigSet(ctx, s[0], s[1]).Err())
-		}
-		return errors.Join(errs...)
+	return With(m.Address, func(c *redis.Client) error {
+		return errors.Join(c.ConfigSet(ctx, "cluster-announce-ip", host).Err(), c.ConfigSet(ctx, "cluster-announce-port", port).Err(),
+			c.ConfigSet(ctx, "cluster-announce-bus-port", strconv.Itoa(m.Bus)).Err())
 	})
-	return lines, err
 }
 
 // FormCluster makes one Redis Cluster of servers that have announced themselves: the

@@ -14,12 +14,6 @@ import (
 	"lockproof/harness/client"
 )
 
-// Sentinel is one Sentinel: where it listens, and by what id others know it.
-type Sentinel struct {
-	Address string
-	ID      string // 40 hexadecimal digits
-}
-
 // downAfter is for how long a server has to be silent before a Sentinel takes it
 // for down, and failoverTimeout how long one failover may take; Redis's own
 // defaults are 30 s and 3 min. After a failover that came to nothing (a vote that was
@@ -30,31 +24,10 @@ const (
 	failoverTimeout = 3 * time.Second
 )
 
-// SentinelSettings are the lines of sentinel.conf for one of several Sentinels of
-// a master. All know the replicas and one another from the start: to find out by
-// themselves would take them seconds.
-func SentinelSettings(own Sentinel, all []Sentinel, master string, replicas []string) (string, error) {
-	var text strings.Builder
-	line := func(format, address string, more ...any) error {
-		host, port, err := net.SplitHostPort(address)
-		if err == nil {
-			fmt.Fprintf(&text, "sentinel "+format+"\n", append([]any{client.MasterName, host, port}, more...)...)
-		}
-		return err
-	}
-	errs := []error{line("monitor %s %s %s %d", master, len(all)/2+1)}
-	fmt.Fprintf(&text, "sentinel myid %s\nsentinel down-after-milliseconds %s %d\nsentinel failover-timeout %s %d\n", own.ID,
-		client.MasterName, downAfter.Milliseconds(), client.MasterName, failoverTimeout.Milliseconds())
-	for _, replica := range replicas {
-		errs = append(errs, line("known-replica %s %s %s", replica))
-	}
-	for _, other := range all {
-		if other.ID != own.ID {
-			errs = append(errs, line("known-sentinel %s %s %s %s", other.Address, other.ID))
-		}
-	}
-	text.WriteString(guardSentinel()) // the master has to be known by then
-	return text.String(), errors.Join(errs...)
+// SentinelSettings are the lines of sentinel.conf of a Sentinel that watches nobody yet. It
+// asks for the Password, and gives it to its like.
+func SentinelSettings() string {
+	return fmt.Sprintf("requirepass %s\nsentinel sentinel-pass %[1]s\n", Password())
 }
 
 // WithSentinel calls f with a client of the Sentinel at an address.
@@ -147,19 +120,13 @@ func watches(ctx context.Context, s *redis.SentinelClient, replicas int) error {
 	return nil
 }
 
-// announce are the lines of redis.conf by which a replica tells its master, and so
-// the Sentinels, where it is to be reached.
-const announce = "replica-announce-ip %s\nreplica-announce-port %s\n"
-
-// Announce has a replica tell its masters an address, from now on and, by the
-// lines of redis.conf that it gives, after a start.
-func Announce(ctx context.Context, addr, announced string) (lines string, err error) {
+// Announce has a replica tell its masters, and so the Sentinels, an address from now on.
+func Announce(ctx context.Context, addr, announced string) error {
 	host, port, err := net.SplitHostPort(announced)
 	if err != nil {
-		return "", err
+		return err
 	}
-	err = With(addr, func(c *redis.Client) error {
+	return With(addr, func(c *redis.Client) error {
 		return errors.Join(c.ConfigSet(ctx, "replica-announce-ip", host).Err(), c.ConfigSet(ctx, "replica-announce-port", port).Err())
 	})
-	return fmt.Sprintf(announce, host, port), err
 }

@@ -207,59 +207,40 @@ func (l *layout) setClock(line func() (since, reading int64, rate float64)) {
 	atomic.StoreUint64(&l.clockTurn, sequence+1)
 }
 
-// SlowSync delays each fsync and fdatasync by d, those under way included; 0
-// lets all of them go on.
-func (c *Control) SlowSync(d time.Duration) error {
-	if d < 0 {
-		return fmt.Errorf("an fsync cannot be delayed by %v: give a positive time, or 0 for none", d)
+// Disturb delays each fsync and fdatasync by slow, those under way included, lets each fail with
+// EIO instead of syncing anything, and lets each write to a file fail with ENOSPC, as on a disk
+// without room; 0 and false end that. It counts what that has done since the control was made.
+// Writes by the C library's streams are not seen.
+func (c *Control) Disturb(slow time.Duration, fail, full bool) (s Syncs, err error) {
+	if slow < 0 {
+		return s, fmt.Errorf("an fsync cannot be delayed by %v: give a positive time, or 0 for none", slow)
 	}
-	return c.with(func(l *layout) error {
-		atomic.StoreInt64(&l.syncDelay, int64(d))
-		return nil
-	})
-}
-
-// FailSync lets each fsync and fdatasync fail with an error, such as
-// syscall.EIO, instead of syncing anything; 0 lets them succeed.
-func (c *Control) FailSync(e syscall.Errno) error {
-	return c.with(func(l *layout) error {
-		atomic.StoreInt64(&l.syncError, int64(e))
-		return nil
-	})
-}
-
-// FillDisk lets each write to a file fail with ENOSPC, as on a disk without room,
-// or succeed again. Writes by the C library's streams are not seen.
-func (c *Control) FillDisk(full bool) error {
-	var flag uint64
-	if full {
-		flag = 1
-	}
-	return c.with(func(l *layout) error {
-		atomic.StoreUint64(&l.diskFull, flag)
-		return nil
-	})
-}
-
-// Syncs counts what became of fsyncs and fdatasyncs since the control was made,
-// and the writes that found the disk full.
-type Syncs struct {
-	Done    uint64 // succeeded
-	Delayed uint64 // began to wait, since SlowSync said so
-	Failed  uint64 // failed, since FailSync said so
-	Refused uint64 // writes that found no room, since FillDisk said so or since there was none
-}
-
-// Syncs tells the counts so far.
-func (c *Control) Syncs() (s Syncs, err error) {
 	err = c.with(func(l *layout) error {
+		atomic.StoreInt64(&l.syncDelay, int64(slow))
+		atomic.StoreInt64(&l.syncError, int64(syscall.EIO)*flag(fail))
+		atomic.StoreUint64(&l.diskFull, uint64(flag(full)))
 		s = Syncs{
-			Done:    atomic.LoadUint64(&l.syncsDone),
-			Delayed: atomic.LoadUint64(&l.syncsDelayed),
-			Failed:  atomic.LoadUint64(&l.syncsFailed),
-			Refused: atomic.LoadUint64(&l.writesRefused),
+			Done:    int(atomic.LoadUint64(&l.syncsDone)),
+			Delayed: int(atomic.LoadUint64(&l.syncsDelayed)),
+			Failed:  int(atomic.LoadUint64(&l.syncsFailed)),
+			Refused: int(atomic.LoadUint64(&l.writesRefused)),
 		}
 		return nil
 	})
 	return s, err
+}
+
+func flag(on bool) int64 {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// Syncs counts what became of fsyncs and fdatasyncs, and the writes that found the disk full.
+type Syncs struct {
+	Done    int // succeeded
+	Delayed int // began to wait
+	Failed  int // failed, since they were to
+	Refused int // writes that found no room
 }

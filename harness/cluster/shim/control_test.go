@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 	"unsafe"
@@ -103,7 +102,8 @@ func TestClockRefuses(t *testing.T) {
 	c, err := Create(filepath.Join(t.TempDir(), "control"))
 	require.NoError(t, err)
 	require.ErrorContains(t, c.SetClock(0, -1), "cannot run at rate -1: give a positive one")
-	require.ErrorContains(t, c.SlowSync(-1), "give a positive time, or 0")
+	_, err = c.Disturb(-1, false, false)
+	require.ErrorContains(t, err, "give a positive time, or 0")
 	require.NoError(t, c.Close())
 	require.NoError(t, c.Close())
 	require.ErrorIs(t, c.SetClock(0, 2), errClosed)
@@ -173,31 +173,33 @@ func TestSyncsAreDelayedAndFail(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "aof")
 	require.Equal(t, "ok", p.ask("append", file, 10))
 
-	require.NoError(t, p.SlowSync(60*time.Millisecond))
+	disturb := func(slow time.Duration, fail bool) Syncs {
+		syncs, err := p.Disturb(slow, fail, false)
+		require.NoError(t, err)
+		return syncs
+	}
+	disturb(60*time.Millisecond, false)
 	began := time.Now()
 	require.Equal(t, "ok", p.ask("fdatasync", file))
 	require.GreaterOrEqual(t, time.Since(began), 60*time.Millisecond)
 
 	// One that waits goes on as soon as it need not wait any more.
-	require.NoError(t, p.SlowSync(time.Minute))
+	disturb(time.Minute, false)
 	began = time.Now()
-	time.AfterFunc(30*time.Millisecond, func() { _ = p.SlowSync(0) })
+	time.AfterFunc(30*time.Millisecond, func() { _, _ = p.Disturb(0, false, false) })
 	require.Equal(t, "ok", p.ask("fsync", file))
 	require.Less(t, time.Since(began), 10*time.Second)
 
 	require.Equal(t, "ok", p.ask("append", file, 5))
-	require.NoError(t, p.FailSync(syscall.ENOSPC))
-	require.Equal(t, "ENOSPC", p.ask("fsync", file))
-	require.NoError(t, p.FailSync(syscall.EIO))
+	disturb(0, true)
+	require.Equal(t, "EIO", p.ask("fsync", file))
 	require.Equal(t, "EIO", p.ask("fdatasync", file))
 	require.Equal(t, int64(10), p.synced(file), "a sync that failed makes nothing safe")
-	require.NoError(t, p.FailSync(0))
+	disturb(0, false)
 	require.Equal(t, "ok", p.ask("fsync", file))
 	require.Equal(t, int64(15), p.synced(file))
 
-	syncs, err := p.Syncs()
-	require.NoError(t, err)
-	require.Equal(t, Syncs{Done: 3, Delayed: 2, Failed: 2}, syncs)
+	require.Equal(t, Syncs{Done: 3, Delayed: 2, Failed: 2}, disturb(0, false))
 }
 
 // TestLibraryIsBuiltOnce and found again.

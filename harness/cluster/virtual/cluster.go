@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -69,7 +68,7 @@ func newCluster(cfg cluster.Config, r release) (*Cluster, error) {
 		}
 	}
 	for alias := range cfg.Aliases {
-		c.nodes[alias] = c.nodes[resolve(cfg, alias)]
+		c.nodes[alias] = c.nodes[cfg.Resolve(alias)]
 	}
 	// The store forgets nothing: what it loses is to be the lock's fault.
 	c.nodes[cluster.StoreName] = newNode(cluster.StoreName, cfg.Seed, r, cluster.PersistAlways, c.Now, c.scheduler, len(c.nodes))
@@ -116,30 +115,8 @@ func (c *Cluster) record(e history.Event) {
 
 // check refuses what would otherwise fail later and less clearly.
 func check(cfg cluster.Config) error {
-	if len(cfg.Nodes) == 0 {
-		return errors.New("virtual cluster: no nodes: name at least one")
-	}
-	if cfg.Record == nil {
-		return errors.New("virtual cluster: Config.Record is nil: it must take the run's events")
-	}
-	names := slices.Concat(cfg.Nodes, slices.Sorted(maps.Keys(cfg.Replicas)), cfg.Clients)
-	for i, name := range names {
-		switch {
-		case name == "" || name == cluster.StoreName:
-			return fmt.Errorf("virtual cluster: a node or client cannot be named %q", name)
-		case slices.Contains(names[:i], name):
-			return fmt.Errorf("virtual cluster: %q is named twice: nodes and clients need names of their own", name)
-		}
-	}
-	for alias := range cfg.Aliases {
-		if to := resolve(cfg, alias); to == "" || !slices.Contains(cfg.Nodes, to) {
-			return fmt.Errorf("virtual cluster: the alias %s does not lead to a node: there are %s", alias, strings.Join(cfg.Nodes, ", "))
-		}
-	}
-	for replica, master := range cfg.Replicas {
-		if _, alias := cfg.Aliases[master]; alias || !slices.Contains(cfg.Nodes, master) {
-			return fmt.Errorf("virtual cluster: the master of %s is to be %q, which is no node with a server of its own", replica, master)
-		}
+	if err := cfg.Check(); err != nil {
+		return fmt.Errorf("virtual cluster: %w", err)
 	}
 	if _, _, err := replicaLimits(cfg); err != nil {
 		return err
@@ -152,19 +129,6 @@ func check(cfg cluster.Config) error {
 
 var settings = []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo,
 	cluster.PersistEverysec, cluster.PersistAlways}
-
-// resolve follows aliases to the node that has a server; "" if they go round in
-// circles.
-func resolve(cfg cluster.Config, name string) string {
-	for range len(cfg.Aliases) + 1 {
-		to, alias := cfg.Aliases[name]
-		if !alias {
-			return name
-		}
-		name = to
-	}
-	return ""
-}
 
 // Kind is "virtual".
 func (c *Cluster) Kind() string { return Name }
@@ -196,7 +160,7 @@ func (c *Cluster) Node(name string) cluster.Node {
 // Link returns the path from a client to a node or to the store; nil if there
 // is none. An alias has its server's link.
 func (c *Cluster) Link(client, node string) cluster.Link {
-	if p := c.paths[pathName{client, resolve(c.cfg, node)}]; p != nil {
+	if p := c.paths[pathName{client, c.cfg.Resolve(node)}]; p != nil {
 		return p
 	}
 	return nil

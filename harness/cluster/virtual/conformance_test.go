@@ -13,7 +13,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	clustertest.Run(t, func(t *testing.T, nodes int, change func(*cluster.Config), test func(clustertest.Bench)) {
+	clustertest.Run(t, virtual.Kind, func(t *testing.T, nodes int, change func(*cluster.Config), test func(clustertest.Bench)) {
 		inBubble(t, func() {
 			cfg := cluster.Config{Nodes: names("n", nodes), Clients: names("c", 2), Seed: 1, Record: func(history.Event) {}}
 			if change != nil {

@@ -107,7 +107,7 @@ func TestConfigsAndSetupsThatAreRefused(t *testing.T) {
 	one, record := []string{"n1"}, func(history.Event) {}
 	for want, cfg := range map[string]cluster.Config{
 		"no nodes":                           {Record: record},
-		`cannot be named ""`:                 {Nodes: []string{""}, Record: record},
+		`"" cannot be a name`:                {Nodes: []string{""}, Record: record},
 		`cannot be named "store"`:            {Nodes: one, Clients: []string{"store"}, Record: record},
 		`"n1" is named twice`:                {Nodes: one, Clients: one, Record: record},
 		"the alias n2 does not lead to":      {Nodes: []string{"n1", "n2"}, Aliases: map[string]string{"n2": "n9"}, Record: record},

@@ -253,7 +253,7 @@ func compared(t *testing.T, cfg cluster.Config, program string, deeds []deed) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.Close()) }()
 	want, err := carryOut(pair{c, func(name string) *redis.Client {
-		return redis.NewClient(&redis.Options{Addr: c.Address(name), Password: server.Password(), Protocol: 2, MaxRetries: -1,
+		return redis.NewClient(&redis.Options{Addr: c.Nodes[name].Address(), Password: server.Password(), Protocol: 2, MaxRetries: -1,
 			DisableIdentity: true})
 	}})
 	require.NoError(t, err)

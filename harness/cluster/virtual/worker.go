@@ -64,7 +64,7 @@ func (c *Cluster) complete(setup client.Setup) (client.Setup, error) {
 		if c.nodes[name] == nil {
 			return setup, fmt.Errorf("spawn %s: there is no node %s: there are %v", setup.Name, name, c.cfg.Nodes)
 		}
-		setup.Nodes = append(setup.Nodes, resolve(c.cfg, name))
+		setup.Nodes = append(setup.Nodes, c.cfg.Resolve(name))
 	}
 	// Nothing can stall: virtual time waits for whoever is late.
 	setup.Store, setup.Seed, setup.Epoch, setup.StallLimit = cluster.StoreName, c.cfg.Seed, 0, 0

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,8 +12,8 @@ import (
 	"time"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/network"
 	"lockproof/harness/history"
-	"lockproof/internal/input"
 )
 
 // callTimeout bounds every call but the stream of events.
@@ -59,45 +58,37 @@ func (c *Client) note(err error) {
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	body, err := c.send(ctx, method, path, in)
-	if err != nil {
-		return err
-	}
-	defer body.Close()
-	if out == nil {
-		_, err = io.Copy(io.Discard, io.LimitReader(body, longestBody))
-	} else {
-		err = json.NewDecoder(io.LimitReader(body, longestBody)).Decode(out)
-	}
-	if err != nil {
-		return fmt.Errorf("the proxy's answer to %s %s: %w", method, path, err)
-	}
-	return nil
-}
-
-func (c *Client) send(ctx context.Context, method, path string, in any) (io.ReadCloser, error) {
 	var body io.Reader
 	if in != nil {
 		b, err := json.Marshal(in)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		body = bytes.NewReader(b)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("the proxy does not answer: %w", err)
+		return fmt.Errorf("the proxy does not answer: %w", err)
 	}
+	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		defer res.Body.Close()
 		text, _ := io.ReadAll(io.LimitReader(res.Body, 1000))
-		return nil, fmt.Errorf("the proxy refuses %s %s: %s", method, path, strings.TrimSpace(string(text)))
+		return fmt.Errorf("the proxy refuses %s %s: %s", method, path, strings.TrimSpace(string(text)))
 	}
-	return res.Body, nil
+	answer := io.LimitReader(res.Body, longestBody)
+	if out == nil {
+		_, err = io.Copy(io.Discard, answer)
+	} else {
+		err = json.NewDecoder(answer).Decode(out)
+	}
+	if err != nil {
+		return fmt.Errorf("the proxy's answer to %s %s: %w", method, path, err)
+	}
+	return nil
 }
 
 // Clock reads the container's CLOCK_MONOTONIC.
@@ -108,55 +99,21 @@ func (c *Client) Clock(ctx context.Context) (int64, error) {
 }
 
 // Begin begins a run, and says on which port of the container each link waits.
-func (c *Client) Begin(ctx context.Context, run Run) (map[Path]int, error) {
-	var list []Listening
-	if err := c.call(ctx, http.MethodPost, "/run", run, &list); err != nil {
-		return nil, err
-	}
-	ports := map[Path]int{}
-	for _, l := range list {
-		ports[l.Path] = l.Port
-	}
-	return ports, nil
+func (c *Client) Begin(ctx context.Context, run network.Run) (list []network.Listening, err error) {
+	err = c.call(ctx, http.MethodPost, "/run", run, &list)
+	return list, err
 }
 
-// End ends the run: links break, and the stream of events comes to its end.
+// End ends the run: links break. Its events can be asked for until the next begins.
 func (c *Client) End(ctx context.Context) error {
 	return c.call(ctx, http.MethodDelete, "/run", nil, nil)
 }
 
-// Follow opens the run's stream of events. The function that it returns hands
-// each to record, in turn, and comes back when the run has ended.
-func (c *Client) Follow(ctx context.Context, record func(history.Event)) (func() error, error) {
-	body, err := c.send(ctx, http.MethodGet, "/events", nil)
-	if err != nil {
-		return nil, err
-	}
-	return func() error {
-		defer body.Close()
-		lines := input.NewLines(body)
-		for {
-			line, err := lines.Next()
-			if errors.Is(err, io.EOF) && len(line) == 0 {
-				return nil
-			}
-			var e history.Event
-			if err == nil {
-				err = json.Unmarshal(line, &e)
-			}
-			if err != nil {
-				return fmt.Errorf("the proxy's stream of events: %w", err)
-			}
-			record(e)
-		}
-	}, nil
-}
-
-// Settled is how many events of the run there have been so far.
-func (c *Client) Settled(ctx context.Context) (int, error) {
-	var s Settled
-	err := c.call(ctx, http.MethodGet, "/settled", nil, &s)
-	return s.Events, err
+// Events gives events of the run beyond the first so many, some at a time; none if there are
+// no more so far.
+func (c *Client) Events(ctx context.Context, seen int) (events []history.Event, err error) {
+	err = c.call(ctx, http.MethodPost, "/events", Since{seen}, &events)
+	return events, err
 }
 
 // Move says where a server is; "" says that it is down.
@@ -206,12 +163,12 @@ func (c *Client) CutPower(ctx context.Context, server string) (lost int64, err e
 }
 
 // Link is the link of that path.
-func (c *Client) Link(p Path) cluster.Link { return &remote{c, p} }
+func (c *Client) Link(p network.Path) cluster.Link { return &remote{c, p} }
 
 // remote is a link in the container.
 type remote struct {
 	client *Client
-	path   Path
+	path   network.Path
 }
 
 func (l *remote) order(o Order) (Result, error) {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster/realcluster"
 )
 
 // What is no small disk is not filled, whatever is mounted in its place.
@@ -14,7 +16,7 @@ func TestOnlySmallDisksAreFilled(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(volumes, "n1"), 0o755))
 	m, err := newMachines(volumes, small)
 	require.NoError(t, err)
-	_, err = m.disturb(Disk{Server: "n1", Full: true})
+	_, err = m.disturb(Disk{Server: "n1", Disk: realcluster.Disk{Full: true}})
 	require.ErrorContains(t, err, "the disk of n1 is not a small one")
 	require.ErrorContains(t, m.renew(Machine{Server: "n1", Small: true}), "the small disk of n1")
 
@@ -25,7 +27,7 @@ func TestOnlySmallDisksAreFilled(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join(volumes, "n1", settingsFile))
 	require.NoError(t, err)
 	require.Equal(t, "save \"\"\ndir /small\n", string(content))
-	_, err = m.disturb(Disk{Server: "n1", Full: true})
+	_, err = m.disturb(Disk{Server: "n1", Disk: realcluster.Disk{Full: true}})
 	require.ErrorContains(t, err, "is on no small disk: 16777216 bytes do not fill it")
 	left, err := os.ReadDir(disk)
 	require.NoError(t, err)

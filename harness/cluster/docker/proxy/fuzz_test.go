@@ -11,8 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
-	"lockproof/internal/input"
+	"lockproof/harness/cluster/network"
 	"lockproof/internal/input/inputtest"
 )
 
@@ -65,9 +64,8 @@ func TestEndlessMessages(t *testing.T) {
 	inputtest.Bounded(t, 0, func() {
 		_, err := c.Clock(t.Context())
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
-		follow, err := c.Follow(t.Context(), func(history.Event) {})
-		require.NoError(t, err)
-		require.ErrorIs(t, follow(), input.ErrLongLine)
+		_, err = c.Events(t.Context(), 0)
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	})
 }
 
@@ -97,7 +95,7 @@ func post(t *testing.T, path, text string) (code int, said string) {
 }
 
 // paths are those that take a message.
-var paths = []string{"/run", "/server", "/link", "/machine/retire", "/machine", "/machine/clock", "/machine/disk", "/machine/power"}
+var paths = []string{"/run", "/server", "/link", "/machine/retire", "/machine", "/machine/clock", "/machine/disk", "/machine/power", "/events"}
 
 // FuzzMessage sends any text to any path, in the middle of a run: it is answered
 // or refused, and nothing beyond the volumes is touched.
@@ -118,7 +116,7 @@ func FuzzMessage(f *testing.F) {
 		{4, `{"server":".."}`}, {4, `{"server":"."}`}, {4, `{"server":"/"}`}, {3, `{"server":".."}`},
 		{4, `{"server":"n1","settings":"` + strings.Repeat("x", 3<<20) + `"}`},
 		{5, `{"server":"n1","jump":9223372036854775807,"rate":1e308}`}, {6, `{"server":"n1","slow":-1,"full":true}`},
-		{7, `{"server":"n1"}`},
+		{7, `{"server":"n1"}`}, {8, `{"seen":-1}`}, {8, `{"seen":9}`},
 	} {
 		f.Add(seed.path, seed.text)
 	}
@@ -151,11 +149,9 @@ func FuzzAnswer(f *testing.F) {
 		defer c.Close()
 		inputtest.Bounded(t, len(text), func() {
 			_, clock := c.Clock(t.Context())
-			_, run := c.Begin(t.Context(), Run{})
+			_, run := c.Begin(t.Context(), network.Run{})
 			require.False(t, clock == nil && run == nil && strings.TrimSpace(text) != "null", "one text is no object and a list")
-			follow, err := c.Follow(t.Context(), func(history.Event) {})
-			require.NoError(t, err)
-			_ = follow()
+			_, _ = c.Events(t.Context(), 0)
 		})
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"lockproof/harness/cluster"
@@ -208,15 +207,11 @@ func (m *machines) disturb(d Disk) (cluster.Disturbed, error) {
 	if err != nil {
 		return cluster.Disturbed{}, err
 	}
-	var failure syscall.Errno // 0: an fsync succeeds
-	if d.Fail {
-		failure = syscall.EIO
-	}
-	if err := errors.Join(c.SlowSync(d.Slow), c.FailSync(failure), m.fill(d.Server, d.Full)); err != nil {
+	if err := m.fill(d.Server, d.Full); err != nil {
 		return cluster.Disturbed{}, err
 	}
-	done, err := c.Syncs()
-	return cluster.Disturbed{Delayed: int(done.Delayed), Failed: int(done.Failed), Full: int(done.Refused)}, err
+	done, err := c.Disturb(d.Slow, d.Fail, false) // it is full by a file
+	return cluster.Disturbed{Delayed: done.Delayed, Failed: done.Failed, Full: done.Refused}, err
 }
 
 func (m *machines) cutPower(p CutPower) (Lost, error) {

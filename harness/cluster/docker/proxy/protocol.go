@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/network"
+	"lockproof/harness/cluster/realcluster"
 )
 
 // FirstPort is the first port of the container on which links listen, and
@@ -13,60 +15,15 @@ const (
 	APIPort   = 8474
 )
 
-// Run is what one run wants of the proxy: a link from every client to every
-// server, and from every replica to its master. It ends the run before it.
-type Run struct {
-	// Epoch is the CLOCK_MONOTONIC reading at which the run began. Containers
-	// share that clock with their host.
-	Epoch   int64         `json:"epoch"`
-	Delay   time.Duration `json:"delay,omitempty"` // one way, of every link
-	Clients []string      `json:"clients"`
-	// Servers gives each server's address in the project's network; "" for
-	// one that is down.
-	Servers map[string]string `json:"servers"`
-	// Replicas gives the master of each of the servers that has one.
-	Replicas map[string]string `json:"replicas,omitempty"`
-	// Watched are the servers that Sentinels watch, over one link to each; Sentinels
-	// gives the Sentinels' addresses. Every client has a link to each.
-	Watched   []string          `json:"watched,omitempty"`
-	Sentinels map[string]string `json:"sentinels,omitempty"`
-	// Members are the servers that make one Redis Cluster. Each is reached at two ports
-	// more, on which nothing happens to what passes: see ToMember and ToBus.
-	Members []string `json:"members,omitempty"`
-	// StallLimit is the lateness from which on the proxy reports a stall of
-	// its own; 0: it does not.
-	StallLimit time.Duration `json:"stall_limit,omitempty"`
-}
-
-// ToMember and ToBus stand for whoever reaches a member of a Redis Cluster past every link:
-// at its port, and at the port of its bus, BusPort.
-const (
-	ToMember = "to-member"
-	ToBus    = "to-bus"
-
-	BusPort        = 16379
-	PortsOfAMember = 2
-)
-
-// Process is the proxy's name in the history, for its stalls.
-const Process = "toxiproxy"
-
-// Path names a link.
-type Path struct {
-	Client string `json:"client"`
-	Server string `json:"server"`
-}
-
-// Listening is the port of the container on which a link waits for its client.
-type Listening struct {
-	Path
-	Port int `json:"port"`
-}
-
 // Moved says where a server is from now on; at "" it is down, and refuses.
 type Moved struct {
 	Server  string `json:"server"`
 	Address string `json:"address"`
+}
+
+// Since asks for the events of the run but the first so many.
+type Since struct {
+	Seen int `json:"seen"`
 }
 
 // Do is what can be done to a link: the methods of cluster.Link.
@@ -88,7 +45,7 @@ const (
 
 // Order is one method with its arguments.
 type Order struct {
-	Path
+	network.Path
 	Do        Do                 `json:"do"`
 	Direction cluster.Direction  `json:"direction,omitempty"`
 	By        time.Duration      `json:"by,omitempty"`
@@ -105,11 +62,6 @@ type Result struct {
 	Intercepted cluster.Met     `json:"intercepted,omitzero"`
 	Number      int             `json:"number,omitempty"` // of an intercept or a measurement that has begun
 	Traffic     cluster.Traffic `json:"traffic,omitzero"`
-}
-
-// Settled is how many events of the run there have been so far.
-type Settled struct {
-	Events int `json:"events"`
 }
 
 // Reading is a reading of the container's CLOCK_MONOTONIC.
@@ -146,13 +98,10 @@ type Shown struct {
 	Now int64 `json:"now"`
 }
 
-// Disk slows the fsyncs of a server by so much, lets them fail, and lets writes
-// find the disk full. All are as they should be at 0 and false.
+// Disk is the faults of a server's disk.
 type Disk struct {
-	Server string        `json:"server"`
-	Slow   time.Duration `json:"slow,omitempty"`
-	Fail   bool          `json:"fail,omitempty"`
-	Full   bool          `json:"full,omitempty"`
+	Server string `json:"server"`
+	realcluster.Disk
 }
 
 // CutPower cuts the files of a server, which must be down, to what it has synced.

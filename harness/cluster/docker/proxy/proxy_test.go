@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/network"
 	"lockproof/harness/cluster/realtime"
 	"lockproof/harness/history"
 )
@@ -25,18 +25,14 @@ import (
 type site struct {
 	*Client
 	servers map[string]*miniredis.Miniredis
-	ports   map[Path]int
-	ended   chan error // how the stream of events ended
-
-	mu     sync.Mutex
-	events []history.Event
+	ports   map[network.Path]int
 }
 
 // begin starts a proxy and a run on it; change may change the run.
-func begin(t *testing.T, change func(*Run)) *site {
+func begin(t *testing.T, change func(*network.Run)) *site {
 	t.Helper()
-	s := &site{servers: map[string]*miniredis.Miniredis{}, ended: make(chan error, 1)}
-	want := Run{Epoch: realtime.Monotonic(), Clients: []string{"c1", "c2"}, Servers: map[string]string{}}
+	s := &site{servers: map[string]*miniredis.Miniredis{}}
+	want := network.Run{Epoch: realtime.Monotonic(), Clients: []string{"c1", "c2"}, Servers: map[string]string{}}
 	for _, name := range []string{"n1", "n2", cluster.StoreName} {
 		s.servers[name] = miniredis.RunT(t)
 		want.Servers[name] = s.servers[name].Addr()
@@ -52,22 +48,24 @@ func begin(t *testing.T, change func(*Run)) *site {
 	s.Client = NewClient(strings.TrimPrefix(api.URL, "http://"))
 	t.Cleanup(func() {
 		require.NoError(t, s.End(context.Background()))
-		require.NoError(t, <-s.ended)
 		require.NoError(t, s.Failed())
 		s.Close()
 		api.Close()
 	})
-	s.ports, err = s.Begin(t.Context(), want)
-	require.NoError(t, err)
-	require.Len(t, s.ports, want.Ports())
-	follow, err := s.Follow(context.Background(), func(e history.Event) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.events = append(s.events, e)
-	})
-	require.NoError(t, err)
-	go func() { s.ended <- follow() }()
+	s.run(t, want)
 	return s
+}
+
+// run begins a run.
+func (s *site) run(t *testing.T, want network.Run) {
+	t.Helper()
+	listening, err := s.Begin(t.Context(), want)
+	require.NoError(t, err)
+	require.Len(t, listening, want.Ports())
+	s.ports = map[network.Path]int{}
+	for _, l := range listening {
+		s.ports[l.Path] = l.Port
+	}
 }
 
 // freePorts finds consecutive ports that are free.
@@ -98,7 +96,7 @@ func freePorts(t *testing.T, n int) int {
 func (s *site) dial(t *testing.T, client, server string) *redis.Client {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{
-		Addr:       net.JoinHostPort("127.0.0.1", strconv.Itoa(s.ports[Path{client, server}])),
+		Addr:       net.JoinHostPort("127.0.0.1", strconv.Itoa(s.ports[network.Path{Client: client, Server: server}])),
 		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
 	})
 	t.Cleanup(func() { c.Close() })
@@ -124,30 +122,34 @@ func TestEveryLinkLeadsToItsServer(t *testing.T) {
 			require.Equal(t, name, got)
 		}
 	}
-	received, answered := s.Link(Path{"c1", "n2"}).Count("SET")
+	received, answered := s.Link(network.Path{Client: "c1", Server: "n2"}).Count("SET")
 	require.Equal(t, []int{1, 1}, []int{received, answered})
 }
 
-// TestEventsAreTheLinksOwn also holds Settled to what Follow has passed on.
 func TestEventsAreTheLinksOwn(t *testing.T) {
 	s := begin(t, nil)
 	before := realtime.Monotonic()
 	require.NoError(t, s.dial(t, "c1", "n1").Set(t.Context(), "k1", "token", time.Minute).Err())
 	require.NoError(t, s.dial(t, "c1", cluster.StoreName).Set(t.Context(), "k1", "no register", 0).Err())
-	n, err := s.Settled(t.Context())
+	events, err := s.Events(t.Context(), 0)
 	require.NoError(t, err)
-	require.Equal(t, 2, n, "a command and its reply; at the store only registers count")
-	require.Eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.events) == n }, time.Second, time.Millisecond)
-	require.Equal(t, []history.Type{history.TypeCommand, history.TypeReply}, []history.Type{s.events[0].Type, s.events[1].Type})
-	require.Equal(t, "c1>n1", s.events[0].Process)
-	require.Equal(t, "token", s.events[0].Command.Token)
-	require.Positive(t, s.events[0].Time)
-	require.Less(t, s.events[1].Time, realtime.Monotonic()-before+int64(time.Minute))
+	require.Len(t, events, 2, "a command and its reply; at the store only registers count")
+	require.Equal(t, []history.Type{history.TypeCommand, history.TypeReply}, []history.Type{events[0].Type, events[1].Type})
+	require.Equal(t, "c1>n1", events[0].Process)
+	require.Equal(t, "token", events[0].Command.Token)
+	require.Positive(t, events[0].Time)
+	require.Less(t, events[1].Time, realtime.Monotonic()-before+int64(time.Minute))
+	require.NoError(t, s.End(t.Context()))
+	events, err = s.Events(t.Context(), 1)
+	require.NoError(t, err)
+	require.Len(t, events, 1, "of a run that has ended")
+	_, err = s.Events(t.Context(), 9)
+	require.ErrorContains(t, err, "the run has had 2 events, and not 9")
 }
 
 func TestFaultsOfALink(t *testing.T) {
 	s := begin(t, nil)
-	l, db := s.Link(Path{"c1", "n1"}), s.dial(t, "c1", "n1")
+	l, db := s.Link(network.Path{Client: "c1", Server: "n1"}), s.dial(t, "c1", "n1")
 	require.NoError(t, db.Ping(t.Context()).Err())
 
 	require.NoError(t, l.Cut(cluster.Both))
@@ -203,7 +205,7 @@ func TestServersMove(t *testing.T) {
 
 func TestDelayOfEveryLink(t *testing.T) {
 	const oneWay = 15 * time.Millisecond
-	s := begin(t, func(r *Run) { r.Delay = oneWay })
+	s := begin(t, func(r *network.Run) { r.Delay = oneWay })
 	db := s.dial(t, "c2", "n2")
 	require.NoError(t, db.Ping(t.Context()).Err())
 	began := time.Now()
@@ -215,29 +217,24 @@ func TestARunEndsTheOneBefore(t *testing.T) {
 	s := begin(t, nil)
 	db := s.dial(t, "c1", "n1")
 	require.NoError(t, db.Ping(t.Context()).Err())
-	require.NoError(t, s.Link(Path{"c1", "n1"}).Cut(cluster.Both), "a fault in effect must not keep a run alive")
-	ports, err := s.Begin(t.Context(), Run{Clients: []string{"c9"}, Servers: map[string]string{"n1": s.servers["n1"].Addr()}})
-	require.NoError(t, err)
-	require.Len(t, ports, 1)
-	require.NoError(t, <-s.ended)
-	s.ended <- nil // for the cleanup
-	require.ErrorContains(t, s.Link(Path{"c1", "n1"}).Cut(cluster.Both), `there is no link from "c1" to "n1" in this run`)
+	require.NoError(t, s.Link(network.Path{Client: "c1", Server: "n1"}).Cut(cluster.Both), "a fault in effect must not keep a run alive")
+	s.run(t, network.Run{Clients: []string{"c9"}, Servers: map[string]string{"n1": s.servers["n1"].Addr()}})
+	require.ErrorContains(t, s.Link(network.Path{Client: "c1", Server: "n1"}).Cut(cluster.Both), `there is no link from "c1" to "n1" in this run`)
 }
 
 func TestRefusals(t *testing.T) {
 	s := begin(t, nil)
-	l := s.Link(Path{"c1", "n1"}).(*remote)
+	l := s.Link(network.Path{Client: "c1", Server: "n1"}).(*remote)
 	for _, c := range []struct {
 		what string
 		do   func() error
 		want string
 	}{
 		{"too many links", func() error {
-			_, err := s.Begin(t.Context(), Run{Clients: []string{"c1", "c2", "c3", "c4"}, Servers: map[string]string{"n1": "", "n2": ""}})
+			_, err := s.Begin(t.Context(), network.Run{Clients: []string{"c1", "c2", "c3", "c4"}, Servers: map[string]string{"n1": "", "n2": ""}})
 			return err
 		}, "4 clients and 2 servers need 8 ports, and 6 are published"},
 		{"no run", func() error { return l.Cut(cluster.Both) }, "there is no run: POST /run begins one"},
-		{"no run to follow", func() error { _, err := s.Follow(t.Context(), nil); return err }, "there is no run"},
 		{"no volume", func() error { return s.Renew(t.Context(), Machine{Server: "n7"}) }, "the volume of n7 is not mounted at"},
 		{"no name", func() error { return s.Renew(t.Context(), Machine{Server: "../n1"}) }, `"../n1" is no server's name`},
 		{"no machine", func() error { _, err := s.CutPower(t.Context(), "n7"); return err }, `there is no machine of "n7"`},

@@ -10,7 +10,9 @@ import (
 	"strconv"
 	"sync"
 
+	"lockproof/harness/cluster/network"
 	"lockproof/harness/cluster/realtime"
+	"lockproof/harness/history"
 	"lockproof/internal/input"
 )
 
@@ -20,7 +22,7 @@ type Server struct {
 	machines     *machines
 
 	mu  sync.Mutex
-	run *runLinks // nil: none
+	run *run // nil: none so far
 }
 
 // NewServer makes a proxy whose links may listen on so many ports, from first
@@ -57,15 +59,14 @@ func (s *Server) Handler() http.Handler {
 	}))
 	mux.Handle("POST /run", answer(s.begin))
 	mux.Handle("DELETE /run", answer(func(struct{}) (struct{}, error) { return struct{}{}, s.end() }))
-	mux.HandleFunc("GET /events", s.events)
-	mux.Handle("GET /settled", answer(func(struct{}) (Settled, error) {
-		return with(s, func(r *runLinks) (Settled, error) { return Settled{r.log.len()}, nil })
+	mux.Handle("POST /events", answer(func(a Since) ([]history.Event, error) {
+		return with(s, true, func(r *run) ([]history.Event, error) { return r.since(a.Seen) })
 	}))
 	mux.Handle("POST /server", answer(func(m Moved) (struct{}, error) {
-		return with(s, func(r *runLinks) (struct{}, error) { return struct{}{}, r.move(m) })
+		return with(s, false, func(r *run) (struct{}, error) { return struct{}{}, r.Move(m.Server, m.Address) })
 	}))
 	mux.Handle("POST /link", answer(func(o Order) (Result, error) {
-		return with(s, func(r *runLinks) (Result, error) { return r.obey(o) })
+		return with(s, false, func(r *run) (Result, error) { return r.obey(o) })
 	}))
 	mux.Handle("POST /machine/retire", answer(func(r Retire) (struct{}, error) { return struct{}{}, s.machines.retire(r) }))
 	mux.Handle("POST /machine", answer(func(m Machine) (struct{}, error) { return struct{}{}, s.machines.renew(m) }))
@@ -102,67 +103,40 @@ func answer[In, Out any](f func(In) (Out, error)) http.Handler {
 
 var errNoRun = errors.New("there is no run: POST /run begins one")
 
-// with calls f with the run at hand.
-func with[T any](s *Server, f func(*runLinks) (T, error)) (T, error) {
+// with calls f with the run at hand, or with the latest that has ended.
+func with[T any](s *Server, ended bool, f func(*run) (T, error)) (T, error) {
 	s.mu.Lock()
 	r := s.run
-	s.mu.Unlock()
-	if r == nil {
+	if r == nil || r.ended && !ended {
+		s.mu.Unlock()
 		var none T
 		return none, errNoRun
 	}
+	s.mu.Unlock()
 	return f(r)
 }
 
 // begin ends the run before and begins another.
-func (s *Server) begin(want Run) ([]Listening, error) {
+func (s *Server) begin(want network.Run) ([]network.Listening, error) {
+	if err := s.end(); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.run != nil {
-		s.run.close()
-		s.run = nil
-	}
 	r, err := openRun(want, s.first, s.ports)
 	if err != nil {
 		return nil, err
 	}
 	s.run = r
-	return r.listening, nil
+	return r.Listening(), nil
 }
 
 func (s *Server) end() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.run != nil {
-		s.run.close()
-		s.run = nil
+	if s.run != nil && !s.run.ended {
+		s.run.Close()
+		s.run.ended = true
 	}
 	return nil
-}
-
-// events streams the run's events, one JSON line each, until the run ends.
-func (s *Server) events(w http.ResponseWriter, r *http.Request) {
-	log, err := with(s, func(r *runLinks) (*log, error) { return r.log, nil })
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusConflict)
-		return
-	}
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	flush := http.NewResponseController(w)
-	lines := json.NewEncoder(w)
-	if flush.Flush() != nil { // the header: the client waits for it
-		return
-	}
-	for seen := 0; ; {
-		events, more := log.after(r.Context(), seen)
-		for _, e := range events {
-			if lines.Encode(e) != nil {
-				return
-			}
-		}
-		if flush.Flush() != nil || !more {
-			return
-		}
-		seen += len(events)
-	}
 }

@@ -1,0 +1,144 @@
+package clustertest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster"
+)
+
+// ahead is how far a node's clock is ahead of the true one.
+func ahead(t *testing.T, b Bench, n cluster.Node) time.Duration {
+	t.Helper()
+	before := b.Now()
+	at, err := n.Clock(ctx)
+	require.NoError(t, err)
+	return time.Duration(at - (before+b.Now())/2)
+}
+
+// A node's clock is the true one until somebody sets it. It is its machine's: it goes on while
+// the node is down, and it is nobody else's. Keys expire by it.
+func clocks(t *testing.T, with With) {
+	const slack = float64(50 * time.Millisecond) // a busy machine takes as long to read it
+	with(t, 2, func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways }, func(b Bench) {
+		n, db := b.Node("n1"), b.Over("c1", "n1")
+		require.InDelta(t, 0, ahead(t, b, n), slack)
+		require.NoError(t, n.SetClock(ctx, time.Hour, 0))
+		require.NoError(t, n.SetClock(ctx, -time.Minute, 0))
+		require.InDelta(t, 59*time.Minute, ahead(t, b, n), slack)
+		require.InDelta(t, 0, ahead(t, b, b.Node("n2")), slack)
+
+		require.NoError(t, db.Set(ctx, "k1", "token", time.Minute).Err())
+		require.NoError(t, db.Set(ctx, "k2", "token", time.Hour).Err())
+		require.NoError(t, n.Kill(ctx))
+		require.InDelta(t, 59*time.Minute, ahead(t, b, n), slack)
+		require.NoError(t, n.SetClock(ctx, 2*time.Minute, 0), "of a machine whose server is down")
+		require.NoError(t, n.Start(ctx))
+		require.InDelta(t, 61*time.Minute, ahead(t, b, n), slack)
+		require.False(t, has(t, n, "k1"), "its time was over while the node was down")
+		require.True(t, has(t, n, "k2"))
+
+		require.NoError(t, n.Pause(ctx))
+		require.NoError(t, n.SetClock(ctx, -61*time.Minute, 0))
+		require.NoError(t, n.Resume(ctx))
+		require.InDelta(t, 0, ahead(t, b, n), slack, "it was set while the node was paused")
+
+		require.NoError(t, n.SetClock(ctx, 0, 3))
+		require.NoError(t, b.Sleep(ctx, time.Second))
+		require.InEpsilon(t, 2*time.Second, ahead(t, b, n), 0.2)
+		require.ErrorContains(t, n.SetClock(ctx, 0, -1), "a clock cannot run at rate -1")
+	})
+}
+
+// What was synced outlives a power loss, and nothing else does.
+func losesPower(t *testing.T, with With) {
+	for persistence, remembers := range map[cluster.Persistence]bool{cluster.PersistAlways: true, cluster.PersistNo: false,
+		cluster.PersistNone: false, cluster.PersistRDB: false} {
+		t.Run(string(persistence), func(t *testing.T) {
+			with(t, 1, func(cfg *cluster.Config) { cfg.Persistence = persistence }, func(b Bench) {
+				n := b.Node("n1")
+				require.NoError(t, b.Over("c1", "n1").Set(ctx, "k1", "token", time.Minute).Err())
+				lost, err := n.PowerLoss(ctx)
+				require.NoError(t, err)
+				if persistence == cluster.PersistNo {
+					require.Positive(t, lost)
+				}
+				if remembers {
+					require.Zero(t, lost)
+				}
+				seen, err := n.Look(ctx)
+				require.NoError(t, err)
+				require.False(t, seen.Up)
+				_, err = n.PowerLoss(ctx)
+				require.ErrorIs(t, err, cluster.ErrDown)
+				require.NoError(t, n.Start(ctx))
+				require.Equal(t, remembers, has(t, n, "k1"))
+			})
+		})
+	}
+}
+
+// A server that syncs each write before it answers waits for its disk.
+func slowDisk(t *testing.T, with With) {
+	const slow = 200 * time.Millisecond
+	with(t, 1, func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways }, func(b Bench) {
+		disk, db := b.Node("n1").(cluster.Disk), b.Over("c1", "n1")
+		require.NoError(t, disk.SlowFsync(slow))
+		began := b.Now()
+		require.NoError(t, db.Set(ctx, "k1", "token", time.Minute).Err())
+		require.GreaterOrEqual(t, b.Now()-began, int64(slow))
+		require.NoError(t, disk.SlowFsync(0))
+		require.NoError(t, db.Set(ctx, "k2", "token", time.Minute).Err())
+		done, err := disk.Disturbed()
+		require.NoError(t, err)
+		require.Equal(t, cluster.Disturbed{Delayed: 1}, done)
+	})
+}
+
+// A server that syncs each write and cannot does not keep its word: it exits.
+func failingDisk(t *testing.T, with With) {
+	with(t, 1, func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways }, func(b Bench) {
+		n := b.Node("n1")
+		require.NoError(t, n.(cluster.Disk).FailFsync(true))
+		require.Error(t, b.Over("c1", "n1").Set(ctx, "k1", "token", time.Minute).Err())
+		eventually(t, b, "the server exits", func() bool {
+			seen, err := n.Look(ctx)
+			return err == nil && !seen.Up
+		})
+		require.NoError(t, n.(cluster.Disk).FailFsync(false))
+		require.NoError(t, n.Start(ctx))
+		require.NoError(t, b.Over("c1", "n1").Set(ctx, "k1", "token", time.Minute).Err())
+	})
+}
+
+// A supervisor starts a server again that has died, unless its machine has lost its power.
+func supervises(t *testing.T, with With) {
+	with(t, 2, func(cfg *cluster.Config) { cfg.Supervised = true }, func(b Bench) {
+		n := b.Node("n1")
+		for _, end := range []func(context.Context) error{n.Kill, n.Shutdown} {
+			before, err := n.Look(ctx)
+			require.NoError(t, err)
+			require.NoError(t, end(ctx))
+			again, err := n.(cluster.Supervised).AwaitRestart(ctx)
+			require.NoError(t, err)
+			require.True(t, again)
+			after, err := n.Look(ctx)
+			require.NoError(t, err)
+			require.True(t, after.Up)
+			require.NotEqual(t, before.RunID, after.RunID)
+		}
+		require.NoError(t, b.Over("c1", "n1").Ping(ctx).Err(), "links lead to the new server")
+		_, err := b.Node("n2").PowerLoss(ctx)
+		require.NoError(t, err)
+		require.NoError(t, b.Sleep(ctx, settle))
+		seen, err := b.Node("n2").Look(ctx)
+		require.NoError(t, err)
+		require.False(t, seen.Up)
+		again, err := b.Node(cluster.StoreName).(cluster.Supervised).AwaitRestart(ctx)
+		require.NoError(t, err)
+		require.False(t, again, "the store has none")
+	})
+}

@@ -1,0 +1,122 @@
+package clustertest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+// withReplica has n1 be the master of r1.
+func withReplica(cfg *cluster.Config) { cfg.Replicas = map[string]string{"r1": "n1"} }
+
+// replication is a server's part in replication.
+func replication(t *testing.T, b Bench, name string) history.Replication {
+	t.Helper()
+	seen, err := b.Node(name).Look(ctx)
+	require.NoError(t, err)
+	require.NotNil(t, seen.Replication)
+	return *seen.Replication
+}
+
+// A replica gets what its master has, also when it, or the master, is started again.
+func replicates(t *testing.T, with With) {
+	with(t, 1, withReplica, func(b Bench) {
+		master := b.Over("c1", "n1")
+		require.Equal(t, history.RoleMaster, replication(t, b, "n1").Role)
+		seen := replication(t, b, "r1")
+		require.Equal(t, history.RoleReplica, seen.Role)
+		require.True(t, seen.Linked)
+		require.Equal(t, replication(t, b, "n1").History, seen.History)
+		require.NoError(t, master.Set(ctx, "k1", "token", time.Minute).Err())
+		require.Equal(t, int64(1), master.Wait(ctx, 1, time.Second).Val())
+		require.True(t, has(t, b.Node("r1"), "k1"))
+
+		require.NoError(t, b.Node("n1").Kill(ctx))
+		require.NoError(t, b.Node("n1").Start(ctx))
+		eventually(t, b, "the replica has copied that there is nothing", func() bool {
+			look, err := b.Node("r1").Look(ctx)
+			return err == nil && len(look.Keys) == 0
+		})
+		require.NoError(t, b.Over("c1", "n1").Set(ctx, "k1", "token", time.Minute).Err())
+		require.NoError(t, b.Node("r1").Kill(ctx))
+		require.NoError(t, b.Node("r1").Start(ctx))
+		eventually(t, b, "the replica has the key again", func() bool {
+			look, err := b.Node("r1").Look(ctx)
+			return err == nil && look.Replication.Linked && look.Keys["k1"].Token == "token"
+		})
+	})
+}
+
+// What the master acknowledges behind a cut does not reach the replica, and a
+// promoted replica does without it. A cut is no pause: what a stopped replica's
+// socket has taken in, it has when it runs on.
+func promotes(t *testing.T, with With) {
+	with(t, 1, withReplica, func(b Bench) {
+		master, replica, link := b.Over("c1", "n1"), b.Over("c2", "r1"), b.Link("r1", "n1")
+		require.NoError(t, link.Cut(cluster.Both))
+		passed := link.Measure(cluster.ToClient)
+		require.NoError(t, master.Set(ctx, "k1", "token", time.Minute).Err())
+		require.Zero(t, master.Wait(ctx, 1, 50*time.Millisecond).Val())
+		require.NoError(t, b.Node("n1").Kill(ctx))
+		require.NoError(t, b.Node("r1").(cluster.Replica).Promote(ctx))
+		require.Equal(t, history.RoleMaster, replication(t, b, "r1").Role)
+		require.ErrorIs(t, replica.Get(ctx, "k1").Err(), redis.Nil)
+		require.NoError(t, replica.Set(ctx, "k1", "another", time.Minute).Err(), "it takes writes")
+		require.Zero(t, passed().Messages)
+		require.ErrorContains(t, b.Node("r1").(cluster.Replica).Promote(ctx), "promote r1: it is a master already")
+	})
+}
+
+// Sentinels that cannot reach the master promote the replica, although the master is up.
+func failsOver(t *testing.T, with With) {
+	with(t, 1, func(cfg *cluster.Config) { withReplica(cfg); cfg.Sentinels = 3 }, func(b Bench) {
+		all := func(name string) bool {
+			masters, err := b.Cluster.(cluster.Sentinels).Masters(ctx)
+			return err == nil && len(masters) == 3 && masters[0] == name && masters[1] == name && masters[2] == name
+		}
+		require.True(t, all("n1"))
+		for _, client := range []string{cluster.SentinelsName, "r1"} {
+			require.NoError(t, b.Link(client, "n1").Cut(cluster.Both))
+		}
+		eventually(t, b, "every Sentinel names the replica", func() bool { return all("r1") })
+		require.Equal(t, history.RoleMaster, replication(t, b, "r1").Role)
+		require.Equal(t, history.RoleMaster, replication(t, b, "n1").Role, "nobody has told it")
+	})
+}
+
+// In a Redis Cluster the replica of a master that dies is elected in its place, and lacks what
+// a cut kept from it. A member that is started again is one still. k1 is in the slots of the
+// third master.
+func failsOverInRedisCluster(t *testing.T, with With) {
+	with(t, 3, func(cfg *cluster.Config) { cfg.RedisCluster, cfg.Replicas = true, map[string]string{"r1": "n3"} }, func(b Bench) {
+		leads := func() bool {
+			leads, err := b.Cluster.(cluster.RedisCluster).Leads(ctx, "r1")
+			return err == nil && leads
+		}
+		n1, n3 := b.Over("c1", "n1"), b.Over("c1", "n3")
+		require.ErrorContains(t, n1.Set(ctx, "k1", "token", time.Minute).Err(), "MOVED 12706 ")
+		require.NoError(t, n3.Set(ctx, "k1", "token", time.Minute).Err())
+		eventually(t, b, "the replica has the key", func() bool { return has(t, b.Node("r1"), "k1") })
+		require.False(t, leads())
+
+		require.NoError(t, b.Node("n1").Kill(ctx))
+		require.NoError(t, b.Node("n1").Start(ctx))
+		eventually(t, b, "n1 takes commands again", func() bool { return b.Over("c1", "n1").Set(ctx, "{3}:k1", "token", time.Minute).Err() == nil })
+
+		require.NoError(t, b.Link("r1", "n3").Cut(cluster.Both))
+		require.NoError(t, n3.Set(ctx, "{k1}:late", "token", time.Minute).Err())
+		require.NoError(t, n3.Set(ctx, "{4}:k1", "token", time.Minute).Err())
+		seen, err := b.Node("n3").Look(ctx)
+		require.NoError(t, err)
+		require.Len(t, seen.Keys, 3, "keys of several slots")
+		require.NoError(t, b.Node("n3").Kill(ctx))
+		eventually(t, b, "all members name the replica", leads)
+		require.True(t, has(t, b.Node("r1"), "k1"))
+		require.False(t, has(t, b.Node("r1"), "{k1}:late"))
+	})
+}

@@ -1,0 +1,257 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/process"
+	"lockproof/harness/cluster/realcluster"
+	"lockproof/harness/cluster/server"
+	"lockproof/harness/cluster/shim"
+)
+
+// host is a place for a server (an address, a folder, a disk and a clock) and the
+// redis-server process that lives there at present, if any.
+type host struct {
+	c    *Cluster
+	name string
+	dir  string
+	disk string        // the folder in dir where the server keeps its data
+	shim *shim.Control // nil where there is none
+	port *port
+	bus  *port // of a Redis Cluster's member; nil for others
+	addr string
+	// arguments are those of redis-server behind its settings' file.
+	arguments []string
+	proc      atomic.Pointer[process.Process] // the latest process, nil before the first
+	// ended hears of the end of each process: a supervisor's; nil: there is none.
+	ended func()
+}
+
+var _ realcluster.Host = (*host)(nil)
+
+// newHost makes a place for a server. Its settings are to be written yet.
+func (c *Cluster) newHost(name string) (h *host, err error) {
+	h = &host{c: c, name: name, dir: filepath.Join(c.folder, name)}
+	h.disk = filepath.Join(h.dir, "disk")
+	c.hosts = append(c.hosts, h)
+	if err := os.MkdirAll(h.disk, 0o700); err != nil {
+		return nil, fmt.Errorf("node %s: %w", name, err)
+	}
+	if h.port, err = reservePort(); err != nil {
+		return nil, fmt.Errorf("node %s: %w", name, err)
+	}
+	h.addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(h.port.number))
+	return h, nil
+}
+
+// newServer makes a place for a server of the cluster's, with its settings.
+func (c *Cluster) newServer(name string) (h *host, err error) {
+	if h, err = c.newHost(name); err != nil {
+		return nil, err
+	}
+	if c.library != "" {
+		// It is the machine's clock and disk: it outlives every process of the server.
+		if h.shim, err = shim.Create(filepath.Join(h.dir, "control")); err != nil {
+			return nil, err
+		}
+	}
+	lines, _ := c.Settings(name)
+	if c.cfg.RedisCluster && name != cluster.StoreName {
+		if h.bus, err = reservePort(); err != nil {
+			return nil, fmt.Errorf("node %s: %w", name, err)
+		}
+		lines += server.MemberSettings(h.bus.number)
+	}
+	// A master writes the copy for a replica to a file: sent as it is made, the default, it
+	// waits five seconds for more replicas to ask.
+	return h, h.writeSettings("loglevel notice\nrepl-diskless-sync no\n" + lines)
+}
+
+// newSentinel makes a place for a Sentinel, which keeps its state in its settings.
+func (c *Cluster) newSentinel(name string) (*host, error) {
+	h, err := c.newHost(name)
+	if err != nil {
+		return nil, err
+	}
+	h.arguments = []string{"--sentinel"}
+	return h, h.writeSettings(server.SentinelSettings())
+}
+
+// writeSettings writes the redis.conf. The server logs to stdout, which leads into a file,
+// together with what it says before it has read its settings.
+func (h *host) writeSettings(more string) error {
+	text := fmt.Sprintf("bind 127.0.0.1\nport %d\nprotected-mode no\ndaemonize no\ndir %q\nlogfile \"\"\n%s", h.port.number, h.disk, more)
+	return os.WriteFile(h.settingsFile(), []byte(text), 0o600)
+}
+
+func (h *host) settingsFile() string { return filepath.Join(h.dir, "redis.conf") }
+
+func (h *host) logFile() string { return filepath.Join(h.dir, "redis.log") }
+
+// Addresses are one: everybody is on this machine.
+func (h *host) Addresses(context.Context) (outside, inside string, err error) {
+	return h.addr, h.addr, nil
+}
+
+// State is the system's view of the process.
+func (h *host) State(context.Context) (realcluster.State, error) {
+	p := h.proc.Load()
+	switch {
+	case p == nil:
+		return realcluster.State{Down: true}, nil
+	case !p.Running():
+		return realcluster.State{Down: true, Exit: p.How()}, nil
+	}
+	return realcluster.State{Paused: p.Stopped()}, nil
+}
+
+// Run starts a redis-server.
+func (h *host) Run(context.Context) error {
+	log, err := os.OpenFile(h.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(h.c.server.file, append([]string{h.settingsFile()}, h.arguments...)...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = h.disk, log, log
+	if h.shim != nil {
+		cmd.Env = append(os.Environ(), h.shim.Environment(h.c.library)...)
+	}
+	p, err := process.Launch(h.name, cmd, h.c.record)
+	if err != nil {
+		return err
+	}
+	h.proc.Store(p)
+	if h.ended != nil {
+		h.c.Go(func() {
+			select {
+			case <-p.Gone():
+				h.ended()
+			case <-h.c.Life.Done():
+			}
+		})
+	}
+	return nil
+}
+
+// Keep adds lines to the settings' file.
+func (h *host) Keep(lines string) error {
+	f, err := os.OpenFile(h.settingsFile(), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(lines)
+	return errors.Join(err, f.Close())
+}
+
+// Kill is SIGKILL. It returns once the process is gone.
+func (h *host) Kill(context.Context) error { return h.proc.Load().Kill() }
+
+// AwaitExit returns once the process is gone.
+func (h *host) AwaitExit(ctx context.Context) error {
+	p := h.proc.Load()
+	if err := p.AwaitExit(ctx); err != nil {
+		return err
+	}
+	if p.Exit() != nil {
+		return fmt.Errorf("redis-server ended with %s", p.How())
+	}
+	return nil
+}
+
+// Pause is SIGSTOP. It returns once the process is seen to be stopped.
+func (h *host) Pause(ctx context.Context) error { return h.proc.Load().Pause(ctx) }
+
+// Resume is SIGCONT. It returns once the process is seen to be going on.
+func (h *host) Resume(ctx context.Context) error { return h.proc.Load().Resume(ctx) }
+
+// PowerLoss kills the process and those that it has forked, which would go on writing. It is
+// stopped first, so that it forks no more.
+func (h *host) PowerLoss(ctx context.Context, _ realcluster.Disk) (lost int64, err error) {
+	if err := h.needShim(powerLoss); err != nil {
+		return 0, err
+	}
+	p := h.proc.Load()
+	if err := p.Pause(ctx); err != nil && p.Running() {
+		return 0, err
+	}
+	children, err := process.ChildrenOf(p.Identity().PID)
+	errs := []error{err, p.Kill()}
+	for _, child := range children {
+		errs = append(errs, process.End(child))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return 0, err
+	}
+	return h.shim.CutPower(h.disk)
+}
+
+// SetClock commands the shim; without one the clock is this machine's.
+func (h *host) SetClock(_ context.Context, jump time.Duration, rate float64) (time.Time, error) {
+	if jump != 0 || rate != 0 {
+		err := h.needShim(nodeClock)
+		if err == nil {
+			err = h.shim.SetClock(jump, rate)
+		}
+		if err != nil {
+			return time.Time{}, err
+		}
+	}
+	if h.shim == nil {
+		return time.Now(), nil
+	}
+	now, err := h.shim.Now()
+	return time.Unix(0, now), err
+}
+
+// Disturb commands the shim.
+func (h *host) Disturb(_ context.Context, d realcluster.Disk) (done cluster.Disturbed, err error) {
+	if err := h.needShim(slowFsync); err != nil {
+		return done, err
+	}
+	s, err := h.shim.Disturb(d.Slow, d.Fail, d.Full)
+	return cluster.Disturbed{Delayed: s.Delayed, Failed: s.Failed, Full: s.Refused}, err
+}
+
+// Log is the end of what the server's processes have said.
+func (h *host) Log(context.Context) string { return process.Tail(h.logFile()) }
+
+// needShim is the error of a fault that cannot be done for want of the shim.
+func (h *host) needShim(fault string) error {
+	if h.shim == nil {
+		return can(fault)
+	}
+	p := h.proc.Load()
+	if p == nil || !p.Running() {
+		return nil // the next process is looked at in its turn
+	}
+	if under, err := h.shim.Commands(p.Identity().PID); under || err != nil {
+		return err
+	}
+	return unsupported(fault, fmt.Sprintf("%s does not load the preload shim", h.c.server.file),
+		"use a server that is linked dynamically, as distributions have it")
+}
+
+// close ends the server for good and gives up its ports.
+func (h *host) close() error {
+	h.port.release()
+	h.bus.release()
+	var errs []error
+	if p := h.proc.Load(); p != nil && p.Running() {
+		errs = append(errs, p.Kill())
+	}
+	if h.shim != nil {
+		errs = append(errs, h.shim.Close())
+	}
+	return errors.Join(errs...)
+}

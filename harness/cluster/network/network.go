@@ -1,0 +1,194 @@
+package network
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/link"
+	"lockproof/harness/cluster/realtime"
+	"lockproof/harness/history"
+)
+
+// Network is the links of one run.
+type Network struct {
+	links     map[Path]*link.Link
+	listening []Listening
+	listeners []net.Listener
+	serving   sync.WaitGroup // goroutines that live as long as the network
+	life      context.Context
+	end       context.CancelFunc
+	servers   map[string]*server
+}
+
+// Open opens the links, each on a listener that listen makes. record takes what passes.
+func Open(want Run, listen func() (net.Listener, error), record func(history.Event)) (*Network, error) {
+	if err := CheckDelay(want.Delay); err != nil {
+		return nil, err
+	}
+	n := &Network{links: map[Path]*link.Link{}, servers: map[string]*server{}}
+	n.life, n.end = context.WithCancel(context.Background())
+	for _, addresses := range []map[string]string{want.Servers, want.Sentinels} {
+		for name, address := range addresses {
+			n.servers[name] = newServer(address)
+		}
+	}
+	clock := realtime.Since(want.Epoch)
+	var travel func(bool, int, int) time.Duration
+	if want.Delay > 0 {
+		travel = func(bool, int, int) time.Duration { return want.Delay }
+	}
+	for _, cfg := range want.links() {
+		cfg.Now, cfg.Epoch, cfg.Record, cfg.Travel = clock.Now, clock.Began(), record, travel
+		if err := n.open(cfg, listen); err != nil {
+			n.Close()
+			return nil, err
+		}
+	}
+	if err := n.passOn(want.Members, listen); err != nil {
+		n.Close()
+		return nil, err
+	}
+	if want.StallLimit > 0 {
+		n.serving.Go(func() { clock.Watch(n.life, Process, want.StallLimit, record) })
+	}
+	return n, nil
+}
+
+// open makes a link, and waits for its client on a port.
+func (n *Network) open(cfg link.Config, listen func() (net.Listener, error)) error {
+	p := Path{cfg.Client, cfg.Node}
+	if n.links[p] != nil {
+		return fmt.Errorf("the link from %q to %q is there twice", p.Client, p.Server)
+	}
+	if n.servers[p.Server] == nil {
+		return fmt.Errorf("the link from %q to %q: there is no such server in this run", p.Client, p.Server)
+	}
+	n.links[p] = link.New(cfg)
+	return n.listen(p, listen, n.join)
+}
+
+// listen waits on a port for who is to be led to a server.
+func (n *Network) listen(p Path, listen func() (net.Listener, error), lead func(Path, net.Conn)) error {
+	ln, err := listen()
+	if err != nil {
+		return fmt.Errorf("from %s to %s: %w", p.Client, p.Server, err)
+	}
+	_, text, err := net.SplitHostPort(ln.Addr().String())
+	if err != nil {
+		return err
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		return err
+	}
+	n.listening = append(n.listening, Listening{p, port})
+	n.listeners = append(n.listeners, ln)
+	n.serving.Go(func() {
+		for {
+			client, err := ln.Accept()
+			if err != nil {
+				return // closed
+			}
+			// A server that is away must not keep the next client waiting.
+			n.serving.Go(func() { lead(p, client) })
+		}
+	})
+	return nil
+}
+
+// Listening lists the ports of the links.
+func (n *Network) Listening() []Listening { return n.listening }
+
+// Link is the link of that path; nil if there is none.
+func (n *Network) Link(p Path) *link.Link { return n.links[p] }
+
+// join leads a client over its link to its server, or turns it away.
+func (n *Network) join(p Path, client net.Conn) {
+	upstream, err := n.servers[p.Server].dial()
+	if err != nil {
+		if tcp, ok := client.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0) // a reset, as of a server that is not there
+		}
+		client.Close()
+		return
+	}
+	n.links[p].Join(client, upstream)
+}
+
+// Close ends every link.
+func (n *Network) Close() {
+	n.end()
+	for _, ln := range n.listeners {
+		ln.Close()
+	}
+	for _, s := range n.servers {
+		s.move("")
+	}
+	n.serving.Wait()
+	for _, l := range n.links {
+		_ = l.Close() // it has no error to give
+	}
+}
+
+// Move says where a server is from now on; at "" it is down, and refuses.
+func (n *Network) Move(name, address string) error {
+	s := n.servers[name]
+	if s == nil {
+		return fmt.Errorf("there is no server %q in this run", name)
+	}
+	s.move(address)
+	return nil
+}
+
+// server is where one of the lock's servers is at present. A container that is
+// down has no address: a connection to the one that it had would neither be
+// made nor refused.
+type server struct {
+	mu      sync.Mutex
+	address string
+	here    context.Context // ends when it goes away
+	away    context.CancelFunc
+}
+
+func newServer(address string) *server {
+	s := &server{away: func() {}}
+	s.move(address)
+	return s
+}
+
+func (s *server) move(address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away()
+	s.address = address
+	s.here, s.away = context.WithCancel(context.Background())
+}
+
+// dialWithin bounds a dial to a server that is up.
+const dialWithin = time.Second
+
+func (s *server) dial() (net.Conn, error) { return s.dialPort(0) }
+
+// dialPort dials another port of the server's host; 0: its own.
+func (s *server) dialPort(port int) (net.Conn, error) {
+	s.mu.Lock()
+	address, here := s.address, s.here
+	s.mu.Unlock()
+	if address == "" {
+		return nil, cluster.ErrDown
+	}
+	if port != 0 {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		address = net.JoinHostPort(host, strconv.Itoa(port))
+	}
+	d := net.Dialer{Timeout: dialWithin}
+	return d.DialContext(here, "tcp", address)
+}

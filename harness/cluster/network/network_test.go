@@ -1,0 +1,96 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/history"
+)
+
+// open opens a network on loopback, and says where its links are.
+func open(t *testing.T, want Run) (*Network, map[Path]string) {
+	t.Helper()
+	n, err := Open(want, func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }, func(history.Event) {})
+	require.NoError(t, err)
+	t.Cleanup(n.Close)
+	at := map[Path]string{}
+	for _, l := range n.Listening() {
+		at[l.Path] = net.JoinHostPort("127.0.0.1", strconv.Itoa(l.Port))
+	}
+	require.Len(t, at, want.Ports())
+	return n, at
+}
+
+func dial(t *testing.T, address string) *redis.Client {
+	db := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, DisableIdentity: true})
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// TestMovingEndsADial has a server that neither answers nor refuses.
+func TestMovingEndsADial(t *testing.T) {
+	// Nobody answers at this address: RFC 5737.
+	n, at := open(t, Run{Clients: []string{"c1"}, Servers: map[string]string{"n1": "192.0.2.1:6379"}})
+	failed := make(chan error, 1)
+	db := dial(t, at[Path{"c1", "n1"}])
+	go func() { failed <- db.Ping(context.Background()).Err() }()
+	time.Sleep(20 * time.Millisecond)
+	require.NoError(t, n.Move("n1", ""))
+	select {
+	case err := <-failed:
+		require.Error(t, err)
+	case <-time.After(dialWithin / 2):
+		require.Fail(t, "the client still waits for a server that has gone")
+	}
+	require.ErrorContains(t, n.Move("n9", ""), `there is no server "n9" in this run`)
+}
+
+// What comes for a member passes whatever its links are like, until it is down.
+func TestAMemberIsReachedPastEveryLink(t *testing.T) {
+	server := miniredis.RunT(t)
+	bus, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer bus.Close()
+	n, at := open(t, Run{Clients: []string{"c1"}, Servers: map[string]string{"n1": server.Addr()},
+		Members: map[string]int{"n1": bus.Addr().(*net.TCPAddr).Port}})
+	require.NoError(t, n.Link(Path{"c1", "n1"}).Cut(cluster.Both))
+	require.NoError(t, dial(t, at[Path{ToMember, "n1"}]).Ping(t.Context()).Err())
+	conn, err := net.Dial("tcp", at[Path{ToBus, "n1"}])
+	require.NoError(t, err)
+	defer conn.Close()
+	arrived, err := bus.Accept()
+	require.NoError(t, err)
+	arrived.Close()
+	require.NoError(t, n.Move("n1", ""))
+	for _, way := range []string{ToMember, ToBus} {
+		conn, err := net.Dial("tcp", at[Path{way, "n1"}])
+		require.NoError(t, err)
+		_, err = conn.Read(make([]byte, 1))
+		require.Error(t, err, "%s of a member that is down is closed", way)
+		conn.Close()
+	}
+}
+
+func TestWhatHasNoServerToLeadToIsRefused(t *testing.T) {
+	for want, run := range map[string]Run{
+		`the member "n9": there is no such server`: {Members: map[string]int{"n9": 1}},
+		`is there twice`:                   {Clients: []string{"c1", "c1"}, Servers: map[string]string{"n1": ""}},
+		`to "n2": there is no such server`: {Watched: []string{"n2"}},
+		"a delay of -1ns":                  {Delay: -1},
+	} {
+		_, err := Open(run, func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }, nil)
+		require.ErrorContains(t, err, want)
+	}
+	_, err := Open(Run{Clients: []string{"c1"}, Servers: map[string]string{"n1": ""}},
+		func() (net.Listener, error) { return nil, errors.New("no port") }, nil)
+	require.ErrorContains(t, err, "from c1 to n1: no port")
+}

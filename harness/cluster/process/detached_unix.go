@@ -1,0 +1,8 @@
+//go:build unix && !linux
+
+package process
+
+import "syscall"
+
+// detached keeps a Ctrl-C at the terminal from a child.
+func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -1,0 +1,8 @@
+package process
+
+import "syscall"
+
+// detached keeps a Ctrl-C at the terminal from a child.
+func detached() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+}

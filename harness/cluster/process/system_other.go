@@ -1,0 +1,30 @@
+//go:build !linux
+
+package process
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// Workers and real servers need Linux. What is here lets other systems have runs in virtual
+// time.
+
+func attributes() *syscall.SysProcAttr { return detached() }
+
+func (p *Process) send(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
+
+func endGroup(int) {}
+
+func identify(int) (Identity, error) { return Identity{}, errors.ErrUnsupported }
+
+func dead(int) bool { return true }
+
+func own(os.FileInfo) bool { return false }
+
+// ThreadStates is for pauses.
+func ThreadStates(int) (string, error) { return "", errors.ErrUnsupported }
+
+// ChildrenOf is for the preload shim.
+func ChildrenOf(int) ([]Identity, error) { return nil, errors.ErrUnsupported }

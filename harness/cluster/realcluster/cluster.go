@@ -1,0 +1,236 @@
+package realcluster
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"lockproof/harness/client"
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/network"
+	"lockproof/harness/cluster/process"
+	"lockproof/harness/cluster/realtime"
+	"lockproof/harness/cluster/server"
+)
+
+// Cluster is what a cluster of real servers has, of whatever kind. That kind makes the servers
+// and ends them; it calls New, Add for each server, Connect and Form, in this order.
+type Cluster struct {
+	cfg           cluster.Config
+	kind, version string
+
+	// Life ends when the cluster closes, by End.
+	Life    context.Context
+	End     context.CancelFunc
+	busy    sync.WaitGroup // goroutines that live as long as the cluster
+	Clock   realtime.Clock
+	Workers process.Workers
+
+	Nodes     map[string]*Node        // by name; an alias shares its server's
+	Sentinels map[string]Sentinel     // by name
+	Paths     map[network.Path]string // where each link waits for its client
+	network   Network                 // nil before Connect
+	ids       map[string]string       // of a Redis Cluster's members, by name
+}
+
+// Sentinel is where a Sentinel is, for this process and for the network.
+type Sentinel struct{ Outside, Inside string }
+
+var _ cluster.Cluster = interface {
+	cluster.Cluster
+	cluster.Sentinels
+	cluster.RedisCluster
+}(closable{})
+
+// closable is a Cluster of some kind, which closes it.
+type closable struct{ *Cluster }
+
+func (closable) Close() error { return nil }
+
+// New begins a cluster of a kind.
+func New(cfg cluster.Config, kind string) (*Cluster, error) {
+	if err := cfg.Check(); err != nil {
+		return nil, fmt.Errorf("%s cluster: %w", kind, err)
+	}
+	if _, err := server.Settings(cfg.Persistence, cfg.Settings); err != nil {
+		return nil, fmt.Errorf("%s cluster: %w", kind, err)
+	}
+	c := &Cluster{cfg: cfg, kind: kind, Clock: realtime.Start(), Nodes: map[string]*Node{}, Sentinels: map[string]Sentinel{},
+		Paths: map[network.Path]string{}}
+	c.Life, c.End = context.WithCancel(context.Background())
+	return c, nil
+}
+
+// Settings are the lines of redis.conf of a server, and whether it has a supervisor. The store
+// forgets nothing: what it loses is to be the lock's fault.
+func (c *Cluster) Settings(name string) (lines string, supervised bool) {
+	persistence, more := c.cfg.Persistence, c.cfg.SettingsOf(name)
+	if name == cluster.StoreName {
+		persistence, more = cluster.PersistAlways, nil
+	}
+	lines, _ = server.Settings(persistence, more) // New has seen that it is one
+	return lines, c.cfg.Supervised && name != cluster.StoreName
+}
+
+// Add adds a server, under all of its names.
+func (c *Cluster) Add(name string, host Host) *Node {
+	n := &Node{Host: host, cluster: c, name: name}
+	_, n.supervised = c.Settings(name)
+	n.Reach = n.reach
+	c.Nodes[name] = n
+	for alias := range c.cfg.Aliases {
+		if c.cfg.Resolve(alias) == name {
+			c.Nodes[alias] = n
+		}
+	}
+	return n
+}
+
+// Connect has a network opened, which says where each of its links waits for its client. The
+// run begins here: to make the servers can take seconds, which are none of the run's.
+func (c *Cluster) Connect(ctx context.Context, version string, open func(network.Run) (Network, map[network.Path]string, error)) error {
+	c.version, c.Clock = version, realtime.Start()
+	want := network.RunOf(c.cfg)
+	want.Epoch = c.Clock.Epoch()
+	for name := range want.Servers {
+		_, inside, err := c.Nodes[name].Addresses(ctx)
+		if err != nil {
+			return err
+		}
+		want.Servers[name] = inside
+	}
+	for name := range want.Sentinels {
+		want.Sentinels[name] = c.Sentinels[name].Inside
+	}
+	opened, address, err := open(want)
+	if err != nil {
+		return fmt.Errorf("%s cluster: %w", c.kind, err)
+	}
+	c.network, c.Paths = opened, address
+	if c.cfg.StallLimit > 0 {
+		c.busy.Go(func() { c.Clock.Watch(c.Life, "harness", c.cfg.StallLimit, c.cfg.Record) })
+	}
+	return nil
+}
+
+// move says where a server is, "" for one that is down.
+func (c *Cluster) move(ctx context.Context, name, address string) error {
+	if c.network == nil {
+		return nil // there are no links yet
+	}
+	return c.network.Move(ctx, name, address)
+}
+
+// bounded gives a context that ends with ctx, with the cluster, and at the
+// latest when Timeout is over.
+func (c *Cluster) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	stop := context.AfterFunc(c.Life, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// Kind is the kind's name.
+func (c *Cluster) Kind() string { return c.kind }
+
+// Server is the servers' name and version: redis 7.0.15.
+func (c *Cluster) Server() string { return c.version }
+
+// Now is the true clock: nanoseconds since the run began.
+func (c *Cluster) Now() int64 { return c.Clock.Now() }
+
+// Sleep waits on the true clock, or until ctx ends.
+func (c *Cluster) Sleep(ctx context.Context, d time.Duration) error { return c.Clock.Sleep(ctx, d) }
+
+// Node returns the node of that name, or the store; nil if there is none.
+func (c *Cluster) Node(name string) cluster.Node {
+	if n := c.Nodes[name]; n != nil {
+		return n
+	}
+	return nil
+}
+
+// Address is where a client, or a replica, reaches a server over its link; "" if it has none.
+// An alias has its server's link: a client sees one address for both.
+func (c *Cluster) Address(client, server string) string {
+	return c.Paths[network.Path{Client: client, Server: c.cfg.Resolve(server)}]
+}
+
+// Link returns the path from a client to a node or to the store; nil if there
+// is none.
+func (c *Cluster) Link(client, node string) cluster.Link {
+	if c.Address(client, node) == "" {
+		return nil
+	}
+	return c.network.Link(network.Path{Client: client, Server: c.cfg.Resolve(node)})
+}
+
+// Quiesce returns once nothing is under way any more of what the cluster does by itself or was
+// told to, after End.
+func (c *Cluster) Quiesce() {
+	for _, n := range c.Nodes {
+		n.op.Lock()
+		n.op.Unlock() //nolint:staticcheck // whoever comes later sees that the life is over
+	}
+	c.busy.Wait()
+}
+
+// Go runs something that lives as long as the cluster.
+func (c *Cluster) Go(f func()) { c.busy.Go(f) }
+
+// Spawn starts a client's process and hands it its setup. The setup's Nodes may
+// be names of nodes, in the order in which the client is to have them; none
+// means all.
+func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(client.Message)) (client.Worker, error) {
+	err := ctx.Err()
+	if err == nil {
+		err = c.complete(&setup)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("spawn %s: %w", setup.Name, err)
+	}
+	w, err := c.Workers.Spawn(setup, messages)
+	if err != nil {
+		return nil, err
+	}
+	return &Worker{w, c}, nil
+}
+
+// complete fills in what the cluster knows.
+func (c *Cluster) complete(setup *client.Setup) error {
+	names := setup.Nodes
+	if len(names) == 0 {
+		names = c.cfg.Nodes
+	}
+	setup.Store = c.Address(setup.Name, cluster.StoreName)
+	if setup.Store == "" {
+		return fmt.Errorf("there is no such client: there are %v", c.cfg.Clients)
+	}
+	setup.Nodes = nil
+	for _, name := range names {
+		address := c.Address(setup.Name, name)
+		if address == "" {
+			return fmt.Errorf("there is no node %s: there are %v", name, c.cfg.Nodes)
+		}
+		setup.Nodes = append(setup.Nodes, address)
+	}
+	setup.Password = server.Password()
+	setup.Seed, setup.Epoch, setup.StallLimit = c.cfg.Seed, c.Clock.Epoch(), c.cfg.StallLimit
+	return c.routes(setup)
+}
+
+// Worker is a client whose end waits for the last events of its links.
+type Worker struct {
+	*process.Worker
+	cluster *Cluster
+}
+
+// Close ends the client in good order. What passed over its links has been
+// recorded by then.
+func (w *Worker) Close() error {
+	err := w.Worker.Close()
+	if settled := w.cluster.network.Settle(); err == nil {
+		err = settled
+	}
+	return err
+}

@@ -1,0 +1,64 @@
+package realcluster
+
+import (
+	"context"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/network"
+)
+
+// Host is where one server runs: a process on this machine, or a container. A node calls one
+// method at a time.
+type Host interface {
+	// Addresses are where this process reaches the server, and where the network does;
+	// "" where that is not known yet.
+	Addresses(context.Context) (outside, inside string, err error)
+	State(context.Context) (State, error)
+	// Run starts a server. It need not answer yet.
+	Run(context.Context) error
+	// Keep adds lines to the server's redis.conf, for its next start, or forgets them where
+	// it is made anew: the server is told what they say after each start, too.
+	Keep(lines string) error
+	// Kill is SIGKILL. It returns once the server is seen to be down, or, if it has a
+	// supervisor, to have been started again.
+	Kill(context.Context) error
+	// AwaitExit returns once the server, which has been told to end, has done so; an error
+	// if it did not end in good order.
+	AwaitExit(context.Context) error
+	// Pause and Resume return once that is seen to be in effect.
+	Pause(context.Context) error
+	Resume(context.Context) error
+	// PowerLoss kills the server and all that it has started, and cuts the files on its disk,
+	// which has these faults, to what was synced.
+	PowerLoss(context.Context, Disk) (lost int64, err error)
+	// SetClock lets the wall clock jump and run at another rate (0: as before), and gives
+	// what it shows.
+	SetClock(ctx context.Context, jump time.Duration, rate float64) (time.Time, error)
+	// Disturb sets the faults of the disk, and counts what they have done so far.
+	Disturb(context.Context, Disk) (cluster.Disturbed, error)
+	// Log is the end of what the server has said.
+	Log(context.Context) string
+}
+
+// State is what a server's process does.
+type State struct {
+	Down, Paused bool
+	Exit         string // how it ended, of one that is down
+}
+
+// Disk is which faults a disk has.
+type Disk struct {
+	Slow time.Duration `json:"slow,omitempty"` // each fsync is delayed by so much
+	Fail bool          `json:"fail,omitempty"` // each fsync fails
+	Full bool          `json:"full,omitempty"` // writes find no room
+}
+
+// Network is the links of a cluster.
+type Network interface {
+	Link(network.Path) cluster.Link
+	// Move says where a server is from now on; at "" it is down, and refuses.
+	Move(ctx context.Context, server, address string) error
+	// Settle returns once all that has passed so far has been recorded.
+	Settle() error
+}

@@ -1,0 +1,95 @@
+package realcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/server"
+)
+
+// SetClock lets the node's wall clock jump, and run at another rate from now on.
+// It returns once TIME shows it. A node that is down comes back with that clock.
+func (n *Node) SetClock(ctx context.Context, jump time.Duration, rate float64) error {
+	return n.Do(ctx, "set the clock of", func(ctx context.Context) error {
+		before, err := n.Host.SetClock(ctx, jump, rate)
+		if err != nil || n.awake(ctx) != nil {
+			return err // a node that is down or paused cannot be asked now
+		}
+		return CheckClock(ctx, n.Host, before)
+	})
+}
+
+// CheckClock sees that TIME is what the clock of a server's host shows, which was at or after
+// before when it was asked last.
+func CheckClock(ctx context.Context, h Host, before time.Time) error {
+	outside, _, err := h.Addresses(ctx)
+	if err != nil {
+		return err
+	}
+	shown, err := server.Time(ctx, outside)
+	if err != nil {
+		return err
+	}
+	after, err := h.SetClock(ctx, 0, 0)
+	if err != nil {
+		return err
+	}
+	// TIME is in whole microseconds.
+	if shown.Before(before.Add(-time.Microsecond)) || shown.After(after) {
+		return fmt.Errorf("TIME is %v off its clock: the server is not under the preload shim, or not under this one", shown.Sub(before))
+	}
+	return nil
+}
+
+// Clock reads the node's wall clock, in nanoseconds since the run began as that
+// clock counts them: by TIME, or that of its host if the node is down.
+func (n *Node) Clock(ctx context.Context) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	var now time.Time
+	err := n.awake(ctx)
+	if errors.Is(err, cluster.ErrDown) {
+		now, err = n.Host.SetClock(ctx, 0, 0)
+	} else if err == nil {
+		now, err = server.Time(ctx, n.Address())
+	}
+	if err != nil {
+		return 0, n.failed("read the clock of", err)
+	}
+	return n.cluster.Clock.Wall(now), nil
+}
+
+// SlowFsync delays each fsync on the node's disk.
+func (n *Node) SlowFsync(by time.Duration) error {
+	return n.disturb("slow the disk of", func(d *Disk) { d.Slow = by })
+}
+
+// FailFsync lets each fsync on the node's disk fail with EIO, or succeed again.
+func (n *Node) FailFsync(fail bool) error {
+	return n.disturb("break the disk of", func(d *Disk) { d.Fail = fail })
+}
+
+// FillDisk lets each write to the node's disk fail with ENOSPC, or succeed again.
+func (n *Node) FillDisk(full bool) error {
+	return n.disturb("fill the disk of", func(d *Disk) { d.Full = full })
+}
+
+func (n *Node) disturb(what string, change func(*Disk)) error {
+	return n.Do(context.Background(), what, func(ctx context.Context) error {
+		change(&n.disk)
+		_, err := n.Disturb(ctx, n.disk)
+		return err
+	})
+}
+
+// Disturbed counts what was disturbed so far.
+func (n *Node) Disturbed() (done cluster.Disturbed, err error) {
+	err = n.Do(context.Background(), "look at the disk of", func(ctx context.Context) error {
+		done, err = n.Disturb(ctx, n.disk)
+		return err
+	})
+	return done, err
+}

@@ -1,0 +1,346 @@
+package realcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/process"
+	"lockproof/harness/cluster/server"
+	"lockproof/harness/history"
+)
+
+// Timeout bounds every wait for a server to do what it was told. An engine that is busy with
+// others can take seconds.
+const Timeout = 30 * time.Second
+
+// lookTimeout bounds a look into a node. It is long even for a machine that has
+// much else to do: what comes late can be judged, what does not come cannot.
+const lookTimeout = time.Second
+
+// Node is one server.
+type Node struct {
+	server.Operator
+	Host
+	cluster    *Cluster
+	name       string
+	supervised bool
+
+	op    sync.Mutex // one fault at a time; it guards the rest
+	disk  Disk       // its faults in effect
+	runID string     // of its latest server
+	// serving: the server has been seen to answer, and has not been ended since. wanted: a
+	// supervisor is to start it again when it ends.
+	serving, wanted bool
+	restart         error // why a supervisor could not
+}
+
+var (
+	_ cluster.Server     = (*Node)(nil)
+	_ cluster.Scripted   = (*Node)(nil)
+	_ cluster.Replica    = (*Node)(nil)
+	_ cluster.Disk       = (*Node)(nil)
+	_ cluster.Supervised = (*Node)(nil)
+)
+
+// Name is the node's name. An alias gives the name of its server.
+func (n *Node) Name() string { return n.name }
+
+// RunID is that of the latest server.
+func (n *Node) RunID() string { return n.runID }
+
+// Address is where the server listens, past every link.
+func (n *Node) Address() string {
+	outside, _, _ := n.Addresses(context.Background())
+	return outside
+}
+
+// Start brings the node back, with its folder, and returns once a new server (by its run id)
+// answers with all its data loaded.
+func (n *Node) Start(ctx context.Context) error {
+	return n.Do(ctx, "start", func(ctx context.Context) error {
+		seen, err := n.State(ctx)
+		if err == nil && !seen.Down {
+			err = errors.New("it is running already")
+		}
+		if err != nil {
+			return err
+		}
+		return n.start(ctx)
+	})
+}
+
+func (n *Node) start(ctx context.Context) error {
+	n.serving, n.wanted = false, false
+	if err := n.Run(ctx); err != nil {
+		return err
+	}
+	err := n.Ready(ctx)
+	if err != nil { // it may answer yet, and nobody would expect that
+		ctx, cancel := context.WithTimeout(context.Background(), Timeout)
+		defer cancel()
+		_ = n.Host.Kill(ctx)
+	}
+	return err
+}
+
+// Ready returns once another server than before answers, follows whom it is to follow, and
+// links lead to it.
+func (n *Node) Ready(ctx context.Context) error {
+	if err := AwaitAnswer(ctx, n.Host); err != nil {
+		return err
+	}
+	outside, inside, err := n.Addresses(ctx)
+	if err != nil {
+		return err
+	}
+	info, err := server.Who(ctx, outside)
+	if err == nil && info.RunID == n.runID {
+		err = fmt.Errorf("the run id %s is that of the server before it", info.RunID)
+	}
+	if err != nil {
+		return err
+	}
+	n.runID = info.RunID
+	if err := n.cluster.rejoin(ctx, n); err != nil {
+		return err
+	}
+	n.serving, n.wanted, n.restart = true, n.supervised, nil
+	return n.cluster.move(ctx, n.name, inside)
+}
+
+// How often a server is asked while it is waited for, and for how long at most; its host is
+// asked more rarely, whom that costs more.
+const (
+	pollEvery    = 2 * time.Millisecond
+	answerWithin = 500 * time.Millisecond
+	lookEvery    = 50 * time.Millisecond
+)
+
+// AwaitAnswer returns once a server answers.
+func AwaitAnswer(ctx context.Context, h Host) error {
+	for looked := time.Now(); ; {
+		outside, _, err := h.Addresses(ctx)
+		if err != nil {
+			return err
+		}
+		if outside != "" && answers(ctx, outside) {
+			return nil
+		}
+		if time.Since(looked) > lookEvery {
+			seen, err := h.State(ctx)
+			if err != nil {
+				return err
+			}
+			if seen.Down {
+				return fmt.Errorf("its server ended with %s; its last words: %s", seen.Exit, h.Log(ctx))
+			}
+			looked = time.Now()
+		}
+		select {
+		case <-time.After(pollEvery):
+		case <-ctx.Done():
+			return fmt.Errorf("no answer from %s: %w; the end of its log: %s", outside, ctx.Err(), h.Log(context.Background()))
+		}
+	}
+}
+
+// answers asks a server once, and does not wait long: nobody refuses at the address of a
+// container that has ended. A server that loads its data answers PING with an error.
+func answers(ctx context.Context, address string) bool {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	reply, err := server.Query(ctx, address, "PING")
+	return err == nil && reply == "+PONG"
+}
+
+// Kill is SIGKILL. It returns once the server is seen to be down.
+func (n *Node) Kill(ctx context.Context) error {
+	return n.whileUp(ctx, "kill", func(ctx context.Context) error {
+		if err := n.Host.Kill(ctx); err != nil {
+			return err
+		}
+		return n.gone(ctx)
+	})
+}
+
+// Shutdown is the SHUTDOWN command. It returns once the server is seen to be down.
+func (n *Node) Shutdown(ctx context.Context) error {
+	return n.reach(ctx, "shutdown", func(ctx context.Context, address string) error {
+		err := server.Shutdown(ctx, address)
+		if err == nil {
+			err = n.AwaitExit(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("%w; the end of its log: %s", err, n.Log(ctx))
+		}
+		return n.gone(ctx)
+	})
+}
+
+// PowerLoss kills the server and everything that it forked, and cuts each file
+// on its disk to its length when it was last synced. That is one legal state of
+// a disk after a power cut, the worst that Redis can be blamed for: a kernel may
+// have written more.
+func (n *Node) PowerLoss(ctx context.Context) (lost int64, err error) {
+	err = n.whileUp(ctx, "cut the power of", func(ctx context.Context) error {
+		wanted := n.wanted
+		n.wanted = false
+		if lost, err = n.Host.PowerLoss(ctx, n.disk); err != nil {
+			n.wanted = wanted
+			return err
+		}
+		return n.gone(ctx)
+	})
+	return lost, err
+}
+
+// gone has links refuse whoever wants to reach the server.
+func (n *Node) gone(ctx context.Context) error {
+	n.serving = false
+	return n.cluster.move(ctx, n.name, "")
+}
+
+// Pause stops every process of the server. It returns once that is seen.
+func (n *Node) Pause(ctx context.Context) error {
+	return n.whileUp(ctx, "pause", n.Host.Pause)
+}
+
+// Resume lets them go on.
+func (n *Node) Resume(ctx context.Context) error {
+	return n.whileUp(ctx, "resume", n.Host.Resume)
+}
+
+// Look reads the run id and the lock keys past every link. A node that is down
+// or paused is not up; that is no error.
+func (n *Node) Look(ctx context.Context) (history.Node, error) {
+	if up, err := n.isUp(ctx); !up {
+		return history.Node{}, n.failed("look into", err)
+	}
+	within, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	address := n.Address()
+	seen, err := server.Look(within, address)
+	if err == nil && n.cluster.cfg.Replicates(n.name) {
+		seen.Replication, err = server.Replication(within, address)
+	}
+	if err == nil {
+		return seen, nil
+	}
+	if up, _ := n.isUp(ctx); !up || server.Unreachable(err) || n.supervised {
+		return history.Node{}, nil // it went down or was paused meanwhile, or is not up yet
+	}
+	return history.Node{}, n.failed("look into", err)
+}
+
+// isUp says whether the server runs and is not paused.
+func (n *Node) isUp(ctx context.Context) (bool, error) {
+	seen, err := n.State(ctx)
+	return err == nil && !seen.Down && !seen.Paused, err
+}
+
+// awake is an error unless the server runs and is not paused.
+func (n *Node) awake(ctx context.Context) error {
+	seen, err := n.State(ctx)
+	switch {
+	case err != nil:
+		return err
+	case seen.Down:
+		return cluster.ErrDown
+	case seen.Paused:
+		return errors.New("it is paused and cannot obey: resume it first")
+	}
+	return nil
+}
+
+// AwaitRestart returns once the supervisor has brought the node back that was
+// killed or shut down; false at once if it has none.
+func (n *Node) AwaitRestart(ctx context.Context) (bool, error) {
+	if !n.supervised {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	for {
+		back := false
+		err := n.Do(ctx, "await the restart of", func(ctx context.Context) error {
+			if back = n.serving; back || n.restart != nil {
+				return n.restart
+			}
+			seen, err := n.State(ctx)
+			if err != nil || seen.Down {
+				return err
+			}
+			back = true
+			return n.Ready(ctx)
+		})
+		if back || err != nil {
+			return err == nil, err
+		}
+		select {
+		case <-time.After(pollEvery):
+		case <-ctx.Done():
+			return false, n.failed("await the restart of", errors.Join(ctx.Err(), cluster.ErrDown))
+		}
+	}
+}
+
+// Revive is a supervisor's: it starts the server again that has ended, unless its machine has
+// lost its power, or somebody has started it already.
+func (n *Node) Revive() {
+	_ = n.Do(context.Background(), "restart", func(ctx context.Context) error {
+		if seen, err := n.State(ctx); !n.wanted || err != nil || !seen.Down {
+			return err
+		}
+		n.restart = n.start(ctx)
+		return n.restart
+	})
+}
+
+// reach is how an operator comes to the server, past every link.
+func (n *Node) reach(ctx context.Context, what string, do func(ctx context.Context, addr string) error) error {
+	return n.Do(ctx, what, func(ctx context.Context) error {
+		if err := n.awake(ctx); err != nil {
+			return err
+		}
+		return do(ctx, n.Address())
+	})
+}
+
+// whileUp does one fault of a server that runs.
+func (n *Node) whileUp(ctx context.Context, what string, f func(context.Context) error) error {
+	return n.Do(ctx, what, func(ctx context.Context) error {
+		seen, err := n.State(ctx)
+		if err == nil && seen.Down {
+			err = cluster.ErrDown
+		}
+		if err != nil {
+			return err
+		}
+		return f(ctx)
+	})
+}
+
+// Do does one fault at a time. It ends with ctx, with the cluster, and at the
+// latest when Timeout is over.
+func (n *Node) Do(ctx context.Context, what string, f func(context.Context) error) error {
+	n.op.Lock()
+	defer n.op.Unlock()
+	if n.cluster.Life.Err() != nil {
+		return n.failed(what, process.ErrClosed)
+	}
+	ctx, cancel := n.cluster.bounded(ctx)
+	defer cancel()
+	return n.failed(what, f(ctx))
+}
+
+// failed says which node could not do what, if err is not nil.
+func (n *Node) failed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %s: %w", what, n.name, err)
+}

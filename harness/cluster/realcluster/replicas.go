@@ -1,0 +1,236 @@
+package realcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"golang.org/x/sync/errgroup"
+
+	"lockproof/harness/client"
+	"lockproof/harness/cluster"
+	"lockproof/harness/cluster/network"
+	"lockproof/harness/cluster/server"
+)
+
+// Form makes the servers one Redis Cluster, or the replicas follow their masters and the
+// Sentinels watch them, each over its own links. They have run as masters until then: only
+// now are all addresses settled.
+func (c *Cluster) Form(ctx context.Context) error {
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
+	if c.cfg.RedisCluster {
+		return c.formRedisCluster(ctx)
+	}
+	if err := c.replicate(ctx); err != nil {
+		return err
+	}
+	return c.watch(ctx)
+}
+
+// replicate returns once all replicas have a copy.
+func (c *Cluster) replicate(ctx context.Context) error {
+	replicas := map[string][]string{} // addresses, by master
+	for name, master := range c.cfg.Replicas {
+		n := c.Nodes[name]
+		lines, err := server.ReplicaSettings(c.Address(name, master))
+		if err == nil {
+			err = n.Keep(lines)
+		}
+		if err == nil {
+			err = c.rejoin(ctx, n)
+		}
+		if err != nil {
+			return n.failed("replicate to", err)
+		}
+		replicas[master] = append(replicas[master], n.Address())
+	}
+	for master, addresses := range replicas {
+		n := c.Nodes[master]
+		if err := n.failed("replicate", server.AwaitReplicas(ctx, n.Address(), addresses)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rejoin has a server do what those that have been started are to do: a replica follows its
+// master, and a member of a Redis Cluster says where it is.
+func (c *Cluster) rejoin(ctx context.Context, n *Node) error {
+	master, replicates := c.cfg.Replicas[n.name]
+	switch {
+	case c.network == nil || n.name == cluster.StoreName:
+		return nil
+	case c.cfg.RedisCluster:
+		m, err := c.member(n.name)
+		if err == nil {
+			err = server.AnnounceMember(ctx, m)
+		}
+		return err
+	case !replicates:
+		return nil
+	}
+	if announced := c.Address(cluster.SentinelsName, n.name); announced != "" {
+		if err := server.Announce(ctx, n.Address(), announced); err != nil {
+			return err
+		}
+	}
+	return server.Follow(ctx, n.Address(), c.Address(n.name, master))
+}
+
+// watch has the Sentinels watch the master, and returns once they are ready to
+// promote a replica.
+func (c *Cluster) watch(ctx context.Context) error {
+	var watching errgroup.Group
+	watched := c.cfg.Watched()
+	for name, s := range c.Sentinels {
+		watching.Go(func() error {
+			err := server.Watch(ctx, s.Outside, c.Address(cluster.SentinelsName, watched[0]), len(c.Sentinels))
+			if err == nil {
+				err = server.AwaitWatch(ctx, s.Outside, len(watched)-1)
+			}
+			if err != nil {
+				return fmt.Errorf("sentinel %s: %w", name, err)
+			}
+			return nil
+		})
+	}
+	return watching.Wait()
+}
+
+// Masters gives, for each Sentinel, the server that it names as the master.
+func (c *Cluster) Masters(ctx context.Context) ([]string, error) {
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
+	var names []string
+	for _, sentinel := range c.cfg.SentinelNames() {
+		addr, err := server.Master(ctx, c.Sentinels[sentinel].Outside)
+		if err != nil {
+			return nil, fmt.Errorf("ask %s for the master: %w", sentinel, err)
+		}
+		for _, name := range c.cfg.Watched() {
+			if c.Address(cluster.SentinelsName, name) == addr {
+				names = append(names, name)
+			}
+		}
+	}
+	return names, nil
+}
+
+// formRedisCluster makes one Redis Cluster of the nodes and their replicas. A member is
+// known to all by one host, for its port and for its bus: the network's, which has a
+// port for each. A master announces the link of its replica, which dials that; clients map
+// it to their own links.
+func (c *Cluster) formRedisCluster(ctx context.Context) error {
+	members, err := c.members()
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		if err := server.AnnounceMember(ctx, m); err != nil {
+			return fmt.Errorf("node %s: %w", m.Name, err)
+		}
+	}
+	c.ids, err = server.FormCluster(ctx, members)
+	return err
+}
+
+// members lists the servers of the Redis Cluster.
+func (c *Cluster) members() ([]server.Member, error) {
+	var members []server.Member
+	for _, name := range c.cfg.Servers() {
+		if name == cluster.StoreName {
+			continue
+		}
+		m, err := c.member(name)
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, m)
+	}
+	return members, nil
+}
+
+// member is a server of the Redis Cluster, as it is to be known.
+func (c *Cluster) member(name string) (server.Member, error) {
+	_, port, err := net.SplitHostPort(c.Address(network.ToBus, name))
+	if err != nil {
+		return server.Member{}, fmt.Errorf("node %s has no way to its bus: %w", name, err)
+	}
+	bus, err := strconv.Atoi(port)
+	m := server.Member{Name: name, Address: c.Nodes[name].Address(), Bus: bus, Master: c.cfg.Replicas[name],
+		Announced: c.Address(network.ToMember, name)}
+	for replica, master := range c.cfg.Replicas {
+		if master == name {
+			m.Announced = c.Address(replica, master)
+		}
+	}
+	return m, err
+}
+
+// Leads says whether all members that answer name the replica as a master with slots.
+func (c *Cluster) Leads(ctx context.Context, replica string) (bool, error) {
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
+	members, err := c.members()
+	if err != nil {
+		return false, err
+	}
+	for _, m := range members {
+		up, err := c.Nodes[m.Name].isUp(ctx)
+		if err != nil {
+			return false, err
+		}
+		if !up && m.Name != replica {
+			continue
+		}
+		if leads, err := server.Leads(ctx, m.Address, c.ids[replica]); err != nil || !leads {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// routes fills in how a client reaches the Sentinels that it asks, and what lies behind the
+// addresses that these, or a Redis Cluster, give: the client's own links.
+func (c *Cluster) routes(setup *client.Setup) error {
+	asked := setup.Sentinels
+	setup.Sentinels = nil
+	if len(asked) > 0 || setup.ClusterClients > 0 {
+		setup.Routes = map[string]string{}
+	}
+	for _, name := range asked {
+		address := c.Address(setup.Name, name)
+		if address == "" {
+			return fmt.Errorf("there is no Sentinel %s: there are %v", name, c.cfg.SentinelNames())
+		}
+		setup.Sentinels = append(setup.Sentinels, address)
+		setup.Routes[c.Sentinels[name].Inside] = address
+	}
+	if len(asked) > 0 {
+		for _, name := range c.cfg.Watched() {
+			setup.Routes[c.Address(cluster.SentinelsName, name)] = c.Address(setup.Name, name)
+		}
+	}
+	if setup.ClusterClients == 0 {
+		return nil
+	}
+	members, err := c.members()
+	for _, m := range members {
+		setup.Routes[m.Announced] = c.Address(setup.Name, m.Name)
+	}
+	return err
+}
+
+// Unwatch has the Sentinels forget the master.
+func (c *Cluster) Unwatch() error {
+	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
+	defer cancel()
+	var errs []error
+	for _, s := range c.Sentinels {
+		errs = append(errs, server.Unwatch(ctx, s.Outside))
+	}
+	return errors.Join(errs...)
+}

@@ -1,9 +1,0 @@
-package realtime
-
-import "time"
-
-// started is when the program did: it shares its clock with no other.
-var started = time.Now()
-
-// Monotonic is the time since the program started, in nanoseconds.
-func Monotonic() int64 { return int64(time.Since(started)) }
