@@ -190,7 +190,7 @@ func TestBrowserNeedsNoMouse(t *testing.T) {
 	b.Do(press(kb.Enter)...)
 	b.Eventually("true", folded)
 	b.Text(`document.querySelector("#outcome .plot").focus()`)
-	const step = `parseInt(document.querySelector(".readout").textContent)`
+	const step = `parseInt(document.querySelector(".readout").textContent.slice(5)) || 0`
 	before, err := strconv.Atoi(b.Text(step))
 	require.NoError(t, err)
 	b.Do(press(kb.ArrowRight, kb.ArrowRight)...)

@@ -20,15 +20,7 @@ type Account struct {
 	More     int
 	Settings []string
 	Picture  *timeline
-	Marks    []sentence
 	Omitted  int
-	Events   *eventTable
-}
-
-// sentence is one turn of the story.
-type sentence struct {
-	mark
-	Listed bool // its event is in the table
 }
 
 // Accounts tell what the history of one trial shows: an account of the first
@@ -41,7 +33,7 @@ func Accounts(id string, trial suite.Result, h *reports.History) []*Account {
 	if len(all) > 0 {
 		return all
 	}
-	if whole := t.whole(true); whole != nil {
+	if whole := t.whole(); whole != nil {
 		all = append(all, whole)
 	}
 	return all
@@ -53,13 +45,12 @@ type teller struct {
 	history *reports.History
 }
 
-// violations are accounts of the first violation of each property. The events
-// are listed once, with the first account.
+// violations are accounts of the first violation of each property.
 func (t *teller) violations(trial suite.Result) []*Account {
 	var all []*Account
 	for _, r := range trial.Results {
 		if r.Verdict == history.Violated && len(r.Violations) > 0 {
-			a := t.account(t.id+"-"+suite.Slug(r.Property), &r.Violations[0], r.Property, len(all) == 0)
+			a := t.account(t.id+"-"+suite.Slug(r.Property), &r.Violations[0], r.Property)
 			a.More = max(len(r.Violations), int(r.Measured["violations"])) - 1
 			all = append(all, a)
 		}
@@ -68,14 +59,14 @@ func (t *teller) violations(trial suite.Result) []*Account {
 }
 
 // whole is the account of the whole history, nil if there is nothing to draw.
-func (t *teller) whole(listed bool) *Account {
+func (t *teller) whole() *Account {
 	if !t.history.Held() {
 		return nil
 	}
-	return t.account(t.id, nil, "", listed)
+	return t.account(t.id, nil, "")
 }
 
-func (t *teller) account(id string, v *checker.Violation, property string, listed bool) *Account {
+func (t *teller) account(id string, v *checker.Violation, property string) *Account {
 	events, story := t.history.Events, t.history.Tell(v)
 	a := &Account{ID: id, Property: property, Settings: story.Settings, Omitted: story.Omitted}
 	if v != nil {
@@ -88,22 +79,5 @@ func (t *teller) account(id string, v *checker.Violation, property string, liste
 		}
 	}
 	a.Picture = draw(id, &story, v, property, events[len(events)-1].Time)
-	if listed {
-		a.Events = list(t.id, events, &story, v)
-	}
-	a.number()
 	return a
-}
-
-// number makes the sentences, with links to the events that are listed.
-func (a *Account) number() {
-	listed := map[int]bool{}
-	if a.Events != nil {
-		for _, r := range a.Events.Rows {
-			listed[r.Index] = true
-		}
-	}
-	for _, m := range a.Picture.Marks {
-		a.Marks = append(a.Marks, sentence{m, listed[m.Event]})
-	}
 }

@@ -43,7 +43,6 @@ type article struct {
 	Drawing  string // where the first account's timeline is, as a file of its own
 	Headline string // what that shows
 	Alone    bool   // it is the only one of the page
-	Plots    *plots
 	History  string
 	Trouble  string
 	Repeat   string // the command that runs it again, of one that is not as expected
@@ -159,7 +158,7 @@ func (b *builder) show(a *article, trial suite.Result, h *reports.History) {
 	a.Accounts = t.violations(trial)
 	var trouble []error
 	whole := a.Accounts
-	if first := t.whole(false); len(whole) == 0 && first != nil {
+	if first := t.whole(); len(whole) == 0 && first != nil {
 		whole = []*Account{first}
 	}
 	if len(whole) > 0 {
@@ -169,10 +168,6 @@ func (b *builder) show(a *article, trial suite.Result, h *reports.History) {
 	// The page can do without, but says so.
 	if err := errors.Join(trouble...); err != nil {
 		a.Trouble = strings.ReplaceAll(err.Error(), "\n", "; ")
-	}
-	s := b.scenarios[trial.Scenario]
-	if s != nil && s.Workload != nil {
-		a.Plots = plotsOf(a.ID, h, trial)
 	}
 	if a.Good { // its picture is loaded when somebody opens it
 		a.Accounts = nil
