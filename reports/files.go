@@ -93,7 +93,7 @@ func (f *Folder) Clear(also ...string) error {
 		whole = append(whole, begun...)
 	}
 	var trials []string
-	for _, name := range []string{"porcupine.html", TimelineFile, "history.jsonl", "history.jsonl" + suite.NewSuffix, unfinished(TimelineFile)} { // earlier versions wrote porcupine.html
+	for _, name := range []string{TimelineFile, "history.jsonl", "history.jsonl" + suite.NewSuffix, unfinished(TimelineFile)} {
 		found, err := fs.Glob(f.root.FS(), trialsFolder+"/*/*/"+name)
 		if err != nil {
 			return fmt.Errorf("cannot use the output folder %s: %w", f.name, err)
