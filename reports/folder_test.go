@@ -100,8 +100,8 @@ func TestClearRemovesARunsFilesAndNoOthers(t *testing.T) {
 	put(t, dir, others)
 	put(t, dir, map[string]string{
 		ResultsFile: "", JUnitFile: "", SummaryFile + "@": filepath.Join(elsewhere, "precious"), PageFile: "",
-		ValidationFile: "", ValidationPageFile: "",
-		ProgressFile: "", ".results.json.ABC": "", ".progress.jsonl.DEF": "",
+		ValidationFile: "",
+		ProgressFile:   "", ".results.json.ABC": "", ".progress.jsonl.DEF": "",
 		"trials/a/000/history.jsonl": "", "trials/a/000/" + TimelineFile: "", "trials/a/000/." + TimelineFile + ".ABC": "",
 		"trials/b--c~2/001/history.jsonl" + suite.NewSuffix: "",
 	})

@@ -87,7 +87,6 @@ func TestValidateExitCodes(t *testing.T) {
 			require.NoError(t, json.Unmarshal(data, &answer))
 			require.Equal(t, tt.want, answer.ExitCode)
 			require.Equal(t, "power-loss", answer.Rows[0].Crash)
-			require.FileExists(t, filepath.Join(out, reports.ValidationPageFile))
 		})
 	}
 }

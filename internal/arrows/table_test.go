@@ -81,7 +81,7 @@ var table = []allowed{
 		" harness/history harness/locks harness/suite nemesis scenarios validate/deploy validate/settings"},
 	{"reports", "checker checker/cause checker/traffic harness/cluster harness/history harness/locks harness/suite internal/filelock internal/input" +
 		" internal/plain internal/wording nemesis scenarios validate validate/deploy validate/settings"},
-	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios validate"},
+	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios"},
 	{"harness/locktest", "checker explore harness/client harness/cluster/kinds harness/history harness/locks harness/suite redlock" +
 		" reports reports/html scenarios"},
 	{"docs/guide", ""},
