@@ -127,7 +127,7 @@ func story(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return reports.ViolationText(h, verdict, screen)
+	return reports.ViolationText(h, verdict, screen), nil
 }
 
 // summarize ends a test with what all of its rows came to.

@@ -278,5 +278,5 @@ func story(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return reports.VerdictText(h, verdict, reports.Screen{Width: 110, UTF8: true})
+	return reports.VerdictText(h, verdict, reports.Screen{Width: 110, UTF8: true}), nil
 }
