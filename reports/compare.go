@@ -12,49 +12,41 @@ import (
 // Comparison sets the verdicts of several runs side by side: of one suite on
 // other clusters or servers, with another lock, or twice.
 type Comparison struct {
-	Runs []ComparedRun `json:"runs"`
-	Rows []ComparedRow `json:"rows"`
+	Runs []ComparedRun
+	Rows []ComparedRow
 	// Alone counts the rows that one run alone could have, and which are left out: a run
 	// with another lock, or without rules, has no variants.
-	Alone int `json:"alone,omitempty"`
+	Alone int
 	// Disagreements and Incomplete count rows; ExitCode follows from them.
-	Disagreements int `json:"disagreements"`
-	Incomplete    int `json:"incomplete"`
-	ExitCode      int `json:"exit_code"`
+	Disagreements int
+	Incomplete    int
+	ExitCode      int
 }
 
 // ComparedRun is one of the runs.
 type ComparedRun struct {
 	// Name is unique among the runs: what tells it from the others.
-	Name     string   `json:"name"`
-	Folder   string   `json:"folder"`
-	Cluster  string   `json:"cluster"`
-	Servers  []string `json:"servers"`
-	Lock     string   `json:"lock,omitempty"`
-	Without  []string `json:"without,omitempty"`
-	Version  string   `json:"version"`
-	Trials   int      `json:"trials"`
-	ExitCode int      `json:"exit_code"`
-	Summary  string   `json:"summary"`
+	Name string
+	*Report
 }
 
 // ComparedRow is one scenario, as it stands or as one variant.
 type ComparedRow struct {
-	Scenario string `json:"scenario"`
-	Setting  string `json:"setting,omitempty"`
+	Scenario string
+	Setting  string
 	// Agreement is Agree, Disagree or Incomplete; Why says what of the last two.
-	Agreement Agreement `json:"agreement"`
-	Why       []string  `json:"why,omitempty"`
+	Agreement Agreement
+	Why       []string
 	// Cells are those of the runs, in their order.
-	Cells []ComparedCell `json:"cells"`
+	Cells []ComparedCell
 }
 
 // ComparedCell is what one run says of a row.
 type ComparedCell struct {
 	// Outcome is the row's in that run, "" if the run does not have it.
-	Standing   suite.Outcome     `json:"standing,omitempty"`
-	Why        string            `json:"why,omitempty"`
-	Properties []ResultsProperty `json:"properties,omitempty"`
+	Standing   suite.Outcome
+	Why        string
+	Properties []ResultsProperty
 }
 
 // Agreement says whether the runs agree on a row.
@@ -75,7 +67,7 @@ const (
 func Compare(runs []*Report) Comparison {
 	c := Comparison{}
 	for i, name := range runNames(runs) {
-		c.Runs = append(c.Runs, comparedRun(name, runs[i]))
+		c.Runs = append(c.Runs, ComparedRun{name, runs[i]})
 	}
 	compared := 0
 	for _, id := range rowsOfAll(runs) {
@@ -96,7 +88,6 @@ func Compare(runs []*Report) Comparison {
 			continue
 		}
 		c.judge(&row, runs)
-		row.keepShown()
 		if ran > 1 {
 			compared++
 		}
@@ -115,13 +106,6 @@ func Compare(runs []*Report) Comparison {
 		c.ExitCode = ExitInconclusive
 	}
 	return c
-}
-
-func comparedRun(name string, r *Report) ComparedRun {
-	return ComparedRun{
-		Name: name, Folder: r.Options.Out, Cluster: r.Options.Cluster, Servers: r.servers(), Lock: r.Options.Lock,
-		Without: r.Options.Without, Version: r.Version, Trials: r.Options.Trials, ExitCode: r.ExitCode(), Summary: r.Summary(),
-	}
 }
 
 // servers are what a run's rows ran on, each once.
@@ -304,16 +288,6 @@ func (r *ComparedRow) properties() []string {
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return propertyRank(a) - propertyRank(b) })
 	return names
-}
-
-// keepShown drops the other properties.
-func (r *ComparedRow) keepShown() {
-	shown := r.properties()
-	for i := range r.Cells {
-		r.Cells[i].Properties = slices.DeleteFunc(r.Cells[i].Properties, func(p ResultsProperty) bool {
-			return !slices.Contains(shown, p.Property)
-		})
-	}
 }
 
 // disagreement says which runs disagree on a property, or "".

@@ -1,8 +1,6 @@
 package reports
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -172,7 +170,6 @@ func TestComparisonGoldenFiles(t *testing.T) {
 		"compare.golden":       func(b *strings.Builder) error { return sideBySide().Print(b, Screen{Width: 80, UTF8: true}) },
 		"compare-ascii.golden": func(b *strings.Builder) error { return sideBySide().Print(b, Screen{Width: 80}) },
 		"compare.md.golden":    func(b *strings.Builder) error { return sideBySide().WriteMarkdown(b) },
-		"compare.json.golden":  func(b *strings.Builder) error { return sideBySide().WriteJSON(b) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
@@ -195,15 +192,4 @@ func TestComparisonFitsTheScreen(t *testing.T) {
 	for _, r := range b.String() {
 		require.Less(t, r, rune(128), "%q", r)
 	}
-}
-
-func TestComparisonReadsBack(t *testing.T) {
-	var b strings.Builder
-	require.NoError(t, sideBySide().WriteJSON(&b))
-	var back Comparison
-	require.NoError(t, json.Unmarshal([]byte(b.String()), &back))
-	require.Equal(t, fmt.Sprint(agreements(sideBySide())), fmt.Sprint(agreements(back)))
-	require.Equal(t, ExitDiffers, back.ExitCode)
-	require.Equal(t, 1, back.Disagreements)
-	require.Equal(t, 2, back.Incomplete)
 }
