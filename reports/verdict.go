@@ -63,6 +63,22 @@ func (h *History) finding(v *checker.Violation) Finding {
 	return f
 }
 
+// page is text being written.
+type page struct {
+	screen Screen
+	b      strings.Builder
+}
+
+func (p *page) line(text string) { p.b.WriteString(text + "\n") }
+
+func (p *page) text(prefix, text string) {
+	for _, line := range hanging(prefix, clean(text), p.screen.Width) {
+		p.line(line)
+	}
+}
+
+func (p *page) section(name string) { p.line("\n" + p.screen.style(name, boldStyle)) }
+
 func (p *page) judgement(j suite.Judgement, r checker.Result) {
 	style := outcomeStyles[j.Outcome]
 	expected := ""

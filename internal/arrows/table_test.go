@@ -79,7 +79,7 @@ var table = []allowed{
 	{"validate/deploy", "internal/input internal/input/yamlfile validate/settings"},
 	{"validate", "checker harness/cluster harness/cluster/kinds" +
 		" harness/history harness/locks harness/suite nemesis scenarios validate/deploy validate/settings"},
-	{"reports", "checker checker/cause checker/traffic harness/cluster harness/history harness/locks harness/suite internal/filelock internal/input" +
+	{"reports", "checker checker/cause checker/traffic harness/history harness/locks harness/suite internal/filelock internal/input" +
 		" internal/plain internal/wording nemesis scenarios validate validate/deploy validate/settings"},
 	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios"},
 	{"harness/locktest", "checker explore harness/client harness/cluster/kinds harness/history harness/locks harness/suite redlock" +
