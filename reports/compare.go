@@ -1,10 +1,8 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"lockproof/harness/suite"
 )
@@ -25,8 +23,7 @@ type Comparison struct {
 
 // ComparedRun is one of the runs.
 type ComparedRun struct {
-	// Name is unique among the runs: what tells it from the others.
-	Name string
+	Name string // its folder, which tells it from the others
 	*Report
 }
 
@@ -66,8 +63,8 @@ const (
 // is incomplete where a run lacks it, or could not decide it.
 func Compare(runs []*Report) Comparison {
 	c := Comparison{}
-	for i, name := range runNames(runs) {
-		c.Runs = append(c.Runs, ComparedRun{name, runs[i]})
+	for _, r := range runs {
+		c.Runs = append(c.Runs, ComparedRun{r.Options.Out, r})
 	}
 	compared := 0
 	for _, id := range rowsOfAll(runs) {
@@ -119,55 +116,6 @@ func (r *Report) servers() []string {
 	return names
 }
 
-// runNames gives each run the shortest name that tells it from the others: of
-// its cluster, lock, rules, server, version and folder those in which they differ.
-func runNames(runs []*Report) []string {
-	parts := []func(*Report) string{
-		func(r *Report) string { return r.Options.Cluster },
-		func(r *Report) string { return cmp.Or(r.Options.Lock, "its own lock") },
-		func(r *Report) string {
-			if len(r.Options.Without) == 0 {
-				return "every rule"
-			}
-			return "without " + list(r.Options.Without)
-		},
-		func(r *Report) string { return strings.Join(r.servers(), ", ") },
-		func(r *Report) string { return r.Version },
-		func(r *Report) string { return r.Options.Out },
-	}
-	names := make([]string, len(runs))
-	for _, part := range parts {
-		values := make([]string, len(runs))
-		for k, r := range runs {
-			values[k] = part(r)
-		}
-		for k := range names {
-			if differ(values) && values[k] != "" {
-				names[k] = strings.TrimPrefix(names[k]+", "+values[k], ", ")
-			}
-		}
-		if distinct(names) {
-			break
-		}
-	}
-	return names
-}
-
-func differ(values []string) bool {
-	return slices.ContainsFunc(values, func(v string) bool { return v != values[0] })
-}
-
-func distinct(values []string) bool {
-	seen := map[string]bool{}
-	for _, v := range values {
-		if v == "" || seen[v] {
-			return false
-		}
-		seen[v] = true
-	}
-	return true
-}
-
 // rowKey names a row in every run: its cluster is the run's, and where the user chose
 // the lock or the rules, so are these: such a run has each scenario once.
 type rowKey struct{ scenario, setting string }
@@ -182,20 +130,14 @@ func (r *Report) key(row *Row) rowKey {
 // chosen reports whether the user chose the lock, or rules to do without.
 func (r *Report) chosen() bool { return r.Options.Lock != "" || len(r.Options.Without) > 0 }
 
-// rowsOfAll lists the rows of all runs: those of the first, and each further
-// one behind the row that it follows in its own run.
+// rowsOfAll lists the rows of all runs: those of the first, and what each further one has beside them.
 func rowsOfAll(runs []*Report) []rowKey {
 	var all []rowKey
 	for _, r := range runs {
-		after := -1
 		for _, row := range r.Rows {
-			id := r.key(row)
-			if at := slices.Index(all, id); at >= 0 {
-				after = at
-				continue
+			if id := r.key(row); !slices.Contains(all, id) {
+				all = append(all, id)
 			}
-			after++
-			all = slices.Insert(all, after, id)
 		}
 	}
 	return all

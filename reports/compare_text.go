@@ -47,7 +47,7 @@ func (r ComparedRun) told() string {
 	if len(o.Without) > 0 {
 		parts = append(parts, "without "+list(o.Without))
 	}
-	parts = append(parts, plural(o.Trials, "trial")+" each", "lockproof "+r.Version, o.Out)
+	parts = append(parts, plural(o.Trials, "trial")+" each", "lockproof "+r.Version)
 	return strings.Join(parts, ", ") + ": " + r.Summary()
 }
 
