@@ -97,7 +97,7 @@ var table = []allowed{
 			" harness/external harness/history harness/locks harness/suite internal/plain redlock" +
 			" reports reports/html scenarios serve validate validate/deploy validate/settings"},
 	{"site/engine", "harness/suite site"},
-	{"site/front", "checker harness/history harness/suite reports scenarios site"},
+	{"site/front", "checker harness/history harness/suite internal/wording reports scenarios site"},
 	{"site/static", "harness/suite lab lab/exercise site site/chapters site/front"},
 	{"internal/runtests", "harness/cluster/docker internal/needs"},
 }

@@ -28,46 +28,22 @@ type Account struct {
 // violated. Their ids begin with id. There is none of a history in which nobody
 // ever had the lock or a key.
 func Accounts(id string, trial suite.Result, h *reports.History) []*Account {
-	t := &teller{id, h}
-	all := t.violations(trial)
-	if len(all) > 0 {
-		return all
-	}
-	if whole := t.whole(); whole != nil {
-		all = append(all, whole)
-	}
-	return all
-}
-
-// teller makes the accounts of one history.
-type teller struct {
-	id      string
-	history *reports.History
-}
-
-// violations are accounts of the first violation of each property.
-func (t *teller) violations(trial suite.Result) []*Account {
 	var all []*Account
 	for _, r := range trial.Results {
 		if r.Verdict == history.Violated && len(r.Violations) > 0 {
-			a := t.account(t.id+"-"+suite.Slug(r.Property), &r.Violations[0], r.Property)
+			a := account(id+"-"+suite.Slug(r.Property), h, &r.Violations[0], r.Property)
 			a.More = max(len(r.Violations), int(r.Measured["violations"])) - 1
 			all = append(all, a)
 		}
 	}
+	if len(all) == 0 && h.Held() {
+		all = append(all, account(id, h, nil, ""))
+	}
 	return all
 }
 
-// whole is the account of the whole history, nil if there is nothing to draw.
-func (t *teller) whole() *Account {
-	if !t.history.Held() {
-		return nil
-	}
-	return t.account(t.id, nil, "")
-}
-
-func (t *teller) account(id string, v *checker.Violation, property string) *Account {
-	events, story := t.history.Events, t.history.Tell(v)
+func account(id string, h *reports.History, v *checker.Violation, property string) *Account {
+	story := h.Tell(v)
 	a := &Account{ID: id, Property: property, Settings: story.Settings, Omitted: story.Omitted}
 	if v != nil {
 		a.What = sentenceCase(strings.TrimSuffix(v.What, "."))
@@ -78,6 +54,6 @@ func (t *teller) account(id string, v *checker.Violation, property string) *Acco
 			a.Facts = append(a.Facts, sentenceCase(f.What)+".")
 		}
 	}
-	a.Picture = draw(id, &story, v, property, events[len(events)-1].Time)
+	a.Picture = draw(id, &story, v, property, h.Events[len(h.Events)-1].Time)
 	return a
 }
