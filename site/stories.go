@@ -2,9 +2,11 @@ package site
 
 import (
 	"context"
+	"io"
 	"strings"
 
 	"lockproof/docs/guide"
+	"lockproof/harness/history"
 	"lockproof/lab"
 	"lockproof/reports"
 	"lockproof/reports/html"
@@ -58,8 +60,30 @@ func (s *Site) Picture(ctx context.Context, name, variant, id string) (string, e
 	if err != nil {
 		return "", err
 	}
+	return accounts(told.Accounts)
+}
+
+// Evidence tells what breaks in a history that was recorded, as Picture does.
+func Evidence(recorded io.Reader, id string) (string, error) {
+	events, err := history.Read(recorded)
+	if err != nil {
+		return "", err
+	}
+	told, err := reports.NewHistory(events)
+	if err != nil {
+		return "", err
+	}
+	verdict, err := told.Verdict()
+	if err != nil {
+		return "", err
+	}
+	return accounts(html.Accounts(id, reports.TrialOf(verdict), told))
+}
+
+// accounts are pictures and stories, as HTML.
+func accounts(all []*html.Account) (string, error) {
 	var b strings.Builder
-	for _, a := range told.Accounts {
+	for _, a := range all {
 		if err := pages.ExecuteTemplate(&b, "account", a); err != nil {
 			return "", err
 		}
