@@ -168,7 +168,8 @@
         return;
       }
       const tight = w < Number(el.dataset.room), behind = tight && el.dataset.keep && x < Number(el.dataset.room);
-      el.setAttribute("x", behind ? x + w + 6 : x + 6);
+      const fits = !behind || x + w + 6 + Number(el.dataset.room) <= this.width; // else it lies over the band
+      el.setAttribute("x", behind ? (fits ? x + w + 6 : Math.max(4, this.width - Number(el.dataset.room))) : x + 6);
       el.classList.toggle("tight", tight && !el.dataset.keep);
       el.classList.toggle("behind", Boolean(behind));
       el.classList.toggle("outside", Boolean(tight && el.dataset.keep && !behind));

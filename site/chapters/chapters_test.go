@@ -33,6 +33,7 @@ func TestCellsOfTheTableOfLocksNameTheirColumns(t *testing.T) {
 	all, err := LocksIn(os.DirFS("../.."))
 	require.NoError(t, err)
 	page := string(all["locks/index.html"])
+	require.Contains(t, page, `<td data-label="lock">go-redsync/redsync`)
 	require.Contains(t, page, `<td data-label="a client dies">✓`)
 	require.NotContains(t, page, "<td>")
 }

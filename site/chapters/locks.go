@@ -52,7 +52,7 @@ func LocksIn(root fs.FS) (map[string][]byte, error) {
 
 var (
 	tables  = regexp.MustCompile(`(?s)<table>.*?</table>`)
-	headers = regexp.MustCompile(`(?s)<th[^>]*>(.*?)</th>`)
+	headers = regexp.MustCompile(`(?s)<th(?: [^>]*)?>(.*?)</th>`) // and not thead
 )
 
 // labelled gives each cell of a table its column's name, which it shows where there is no room for columns.
@@ -68,6 +68,7 @@ func labelled(table string) string {
 // storyPage tells of one finding, with its claim as the title: its pictures where its history was kept,
 // and what the terminal says.
 func storyPage(root fs.FS, name, lock, claim string) ([]byte, error) {
+	claim = strings.ToUpper(claim[:1]) + claim[1:]
 	told, err := fs.ReadFile(root, stories+name+".txt")
 	if err != nil {
 		return nil, err
