@@ -16,7 +16,6 @@ var _ = declare(Property{
 	Place:   6,
 	Timed:   true,
 	Brief:   func(_ Violation, length string) string { return "cancelled, and did not return: " + length },
-	Figures: []Figure{{"cancelled", "cancelled acquires", false}, {"longest_return", "longest return after a cancel", true}},
 	judge:   func(a *analysis, _ oracles) (Result, error) { return (&cancellation{a}).judge(), nil },
 })
 

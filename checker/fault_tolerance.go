@@ -17,10 +17,6 @@ var _ = declare(Property{
 	Place: 5,
 	Timed: true,
 	Brief: func(_ Violation, length string) string { return "free, and yet not granted: " + length },
-	Figures: []Figure{
-		{"acquire_p50", "median acquire", true}, {"acquire_p99", "99th percentile", true},
-		{"grants", "grants", false}, {"longest_gap", "longest gap", true},
-	},
 	judge: func(a *analysis, _ oracles) (Result, error) { return (&faultTolerance{a}).judge(), nil },
 })
 

@@ -77,13 +77,6 @@ func (h *History) Tenures() iter.Seq[Tenure] {
 	}
 }
 
-// LongestGap gives the longest stretch without a grant of any key while somebody
-// was waiting for one.
-func (h *History) LongestGap() (from, until int64) {
-	gap := h.analysis.operations.longestGap()
-	return gap.from, gap.until
-}
-
 // LostUpdates gives the acknowledged writes to a key's register that are lost, in
 // the order in which those that took their places were called.
 func (h *History) LostUpdates(key string) []LostUpdate {

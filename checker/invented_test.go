@@ -86,8 +86,8 @@ func inShort(v Verdict) string {
 // inFull writes all that is said but for the words: of sentences, their figures.
 func inFull(w io.Writer, h *History, v Verdict) {
 	fmt.Fprintln(w, slices.Collect(h.Leases()), slices.Collect(h.Tenures()), h.LostUpdates("k1"))
-	from, until := h.LongestGap()
-	fmt.Fprintln(w, from, until)
+	gap := h.analysis.operations.longestGap()
+	fmt.Fprintln(w, gap.from, gap.until)
 	for _, r := range v.Results {
 		fmt.Fprintln(w, r.Property, r.Verdict, r.Cause, r.Measured)
 		for _, violation := range r.Violations {

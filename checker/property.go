@@ -17,8 +17,6 @@ type Property struct {
 	// Brief says in a few words what is wrong, where a picture has no room for more; a
 	// violation lasts for length. nil where no words are shorter than "violated".
 	Brief func(v Violation, length string) string
-	// Figures are those of [Result.Measured] that tell how a workload fared.
-	Figures []Figure
 
 	// Timed: it bounds how long something takes. On real servers a machine that does too
 	// much at a time can break such a bound in the lock's place.
@@ -30,12 +28,6 @@ type Property struct {
 	Writes int
 
 	judge func(a *analysis, second oracles) (Result, error)
-}
-
-// Figure is something that was measured: how long something took, or else a number.
-type Figure struct {
-	Key, Name string
-	Lasting   bool
 }
 
 var properties []Property

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"slices"
@@ -127,4 +128,18 @@ func Catalogue() ([]*scenarios.Scenario, error) {
 		}
 	}
 	return fit, nil
+}
+
+// Find gives the scenario of that name, if the lab can run it.
+func Find(name string) (*scenarios.Scenario, error) {
+	all, err := Catalogue()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		if s.Name == name {
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("there is no scenario %q that virtual time can run", name)
 }

@@ -3,7 +3,6 @@ package reports
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"lockproof/checker"
@@ -146,14 +145,6 @@ func (f Finding) consequence() string {
 			"either the fault had no effect, or the alarm does not ring any more."
 	}
 	return ""
-}
-
-// sentenceStart begins a sentence with a capital.
-func sentenceStart(s string) string {
-	if s == "" {
-		return ""
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // property finds the row's figures for a property.

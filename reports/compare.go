@@ -1,10 +1,8 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"lockproof/harness/suite"
 )
@@ -12,49 +10,40 @@ import (
 // Comparison sets the verdicts of several runs side by side: of one suite on
 // other clusters or servers, with another lock, or twice.
 type Comparison struct {
-	Runs []ComparedRun `json:"runs"`
-	Rows []ComparedRow `json:"rows"`
+	Runs []ComparedRun
+	Rows []ComparedRow
 	// Alone counts the rows that one run alone could have, and which are left out: a run
 	// with another lock, or without rules, has no variants.
-	Alone int `json:"alone,omitempty"`
+	Alone int
 	// Disagreements and Incomplete count rows; ExitCode follows from them.
-	Disagreements int `json:"disagreements"`
-	Incomplete    int `json:"incomplete"`
-	ExitCode      int `json:"exit_code"`
+	Disagreements int
+	Incomplete    int
+	ExitCode      int
 }
 
 // ComparedRun is one of the runs.
 type ComparedRun struct {
-	// Name is unique among the runs: what tells it from the others.
-	Name     string   `json:"name"`
-	Folder   string   `json:"folder"`
-	Cluster  string   `json:"cluster"`
-	Servers  []string `json:"servers"`
-	Lock     string   `json:"lock,omitempty"`
-	Without  []string `json:"without,omitempty"`
-	Version  string   `json:"version"`
-	Trials   int      `json:"trials"`
-	ExitCode int      `json:"exit_code"`
-	Summary  string   `json:"summary"`
+	Name string // its folder, which tells it from the others
+	*Report
 }
 
 // ComparedRow is one scenario, as it stands or as one variant.
 type ComparedRow struct {
-	Scenario string `json:"scenario"`
-	Setting  string `json:"setting,omitempty"`
+	Scenario string
+	Setting  string
 	// Agreement is Agree, Disagree or Incomplete; Why says what of the last two.
-	Agreement Agreement `json:"agreement"`
-	Why       []string  `json:"why,omitempty"`
+	Agreement Agreement
+	Why       []string
 	// Cells are those of the runs, in their order.
-	Cells []ComparedCell `json:"cells"`
+	Cells []ComparedCell
 }
 
 // ComparedCell is what one run says of a row.
 type ComparedCell struct {
 	// Outcome is the row's in that run, "" if the run does not have it.
-	Standing   suite.Outcome     `json:"standing,omitempty"`
-	Why        string            `json:"why,omitempty"`
-	Properties []ResultsProperty `json:"properties,omitempty"`
+	Standing   suite.Outcome
+	Why        string
+	Properties []ResultsProperty
 }
 
 // Agreement says whether the runs agree on a row.
@@ -74,8 +63,8 @@ const (
 // is incomplete where a run lacks it, or could not decide it.
 func Compare(runs []*Report) Comparison {
 	c := Comparison{}
-	for i, name := range runNames(runs) {
-		c.Runs = append(c.Runs, comparedRun(name, runs[i]))
+	for _, r := range runs {
+		c.Runs = append(c.Runs, ComparedRun{r.Options.Out, r})
 	}
 	compared := 0
 	for _, id := range rowsOfAll(runs) {
@@ -96,7 +85,6 @@ func Compare(runs []*Report) Comparison {
 			continue
 		}
 		c.judge(&row, runs)
-		row.keepShown()
 		if ran > 1 {
 			compared++
 		}
@@ -117,13 +105,6 @@ func Compare(runs []*Report) Comparison {
 	return c
 }
 
-func comparedRun(name string, r *Report) ComparedRun {
-	return ComparedRun{
-		Name: name, Folder: r.Options.Out, Cluster: r.Options.Cluster, Servers: r.servers(), Lock: r.Options.Lock,
-		Without: r.Options.Without, Version: r.Version, Trials: r.Options.Trials, ExitCode: r.ExitCode(), Summary: r.Summary(),
-	}
-}
-
 // servers are what a run's rows ran on, each once.
 func (r *Report) servers() []string {
 	names := []string{}
@@ -133,55 +114,6 @@ func (r *Report) servers() []string {
 		}
 	}
 	return names
-}
-
-// runNames gives each run the shortest name that tells it from the others: of
-// its cluster, lock, rules, server, version and folder those in which they differ.
-func runNames(runs []*Report) []string {
-	parts := []func(*Report) string{
-		func(r *Report) string { return r.Options.Cluster },
-		func(r *Report) string { return cmp.Or(r.Options.Lock, "its own lock") },
-		func(r *Report) string {
-			if len(r.Options.Without) == 0 {
-				return "every rule"
-			}
-			return "without " + list(r.Options.Without)
-		},
-		func(r *Report) string { return strings.Join(r.servers(), ", ") },
-		func(r *Report) string { return r.Version },
-		func(r *Report) string { return r.Options.Out },
-	}
-	names := make([]string, len(runs))
-	for _, part := range parts {
-		values := make([]string, len(runs))
-		for k, r := range runs {
-			values[k] = part(r)
-		}
-		for k := range names {
-			if differ(values) && values[k] != "" {
-				names[k] = strings.TrimPrefix(names[k]+", "+values[k], ", ")
-			}
-		}
-		if distinct(names) {
-			break
-		}
-	}
-	return names
-}
-
-func differ(values []string) bool {
-	return slices.ContainsFunc(values, func(v string) bool { return v != values[0] })
-}
-
-func distinct(values []string) bool {
-	seen := map[string]bool{}
-	for _, v := range values {
-		if v == "" || seen[v] {
-			return false
-		}
-		seen[v] = true
-	}
-	return true
 }
 
 // rowKey names a row in every run: its cluster is the run's, and where the user chose
@@ -198,20 +130,14 @@ func (r *Report) key(row *Row) rowKey {
 // chosen reports whether the user chose the lock, or rules to do without.
 func (r *Report) chosen() bool { return r.Options.Lock != "" || len(r.Options.Without) > 0 }
 
-// rowsOfAll lists the rows of all runs: those of the first, and each further
-// one behind the row that it follows in its own run.
+// rowsOfAll lists the rows of all runs: those of the first, and what each further one has beside them.
 func rowsOfAll(runs []*Report) []rowKey {
 	var all []rowKey
 	for _, r := range runs {
-		after := -1
 		for _, row := range r.Rows {
-			id := r.key(row)
-			if at := slices.Index(all, id); at >= 0 {
-				after = at
-				continue
+			if id := r.key(row); !slices.Contains(all, id) {
+				all = append(all, id)
 			}
-			after++
-			all = slices.Insert(all, after, id)
 		}
 	}
 	return all
@@ -304,16 +230,6 @@ func (r *ComparedRow) properties() []string {
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return propertyRank(a) - propertyRank(b) })
 	return names
-}
-
-// keepShown drops the other properties.
-func (r *ComparedRow) keepShown() {
-	shown := r.properties()
-	for i := range r.Cells {
-		r.Cells[i].Properties = slices.DeleteFunc(r.Cells[i].Properties, func(p ResultsProperty) bool {
-			return !slices.Contains(shown, p.Property)
-		})
-	}
 }
 
 // disagreement says which runs disagree on a property, or "".

@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -37,18 +36,19 @@ func (c Comparison) Print(w io.Writer, screen Screen) error {
 
 // told says what a run is, and what came of it.
 func (r ComparedRun) told() string {
-	parts := []string{r.Cluster + " cluster"}
-	if len(r.Servers) > 0 {
-		parts = append(parts, list(r.Servers))
+	o := r.Options
+	parts := []string{o.Cluster + " cluster"}
+	if servers := r.servers(); len(servers) > 0 {
+		parts = append(parts, list(servers))
 	}
-	if r.Lock != "" {
-		parts = append(parts, "lock "+r.Lock)
+	if o.Lock != "" {
+		parts = append(parts, "lock "+o.Lock)
 	}
-	if len(r.Without) > 0 {
-		parts = append(parts, "without "+list(r.Without))
+	if len(o.Without) > 0 {
+		parts = append(parts, "without "+list(o.Without))
 	}
-	parts = append(parts, plural(r.Trials, "trial")+" each", "lockproof "+r.Version, r.Folder)
-	return strings.Join(parts, ", ") + ": " + r.Summary
+	parts = append(parts, plural(o.Trials, "trial")+" each", "lockproof "+r.Version)
+	return strings.Join(parts, ", ") + ": " + r.Summary()
 }
 
 // Summary says in one sentence what came of the comparison.
@@ -237,9 +237,37 @@ func (c Comparison) lacking() []string {
 	return texts
 }
 
-// WriteJSON writes the comparison as one JSON object.
-func (c Comparison) WriteJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(c)
+// agreementMarks are those of Markdown's table.
+var agreementMarks = map[Agreement]string{Agree: "", Disagree: "❌ disagree", Incomplete: "❔ incomplete"}
+
+// WriteMarkdown writes the comparison in GitHub's Markdown, fit for a job summary: the table, and
+// what the terminal says below it.
+func (c Comparison) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	screen := Screen{Width: markdownWidth, UTF8: true}
+	headline := map[int]string{ExitAsExpected: "the runs agree", ExitDiffers: "the runs disagree",
+		ExitInconclusive: "incomplete"}[c.ExitCode]
+	fmt.Fprintf(&b, "## Lockproof: %s\n\n%s\n\n", headline, paragraph(c.Summary()))
+	names, rule := "", ""
+	for _, run := range c.Runs {
+		fmt.Fprintf(&b, "- **%s**: %s\n", escape(run.Name), escape(run.told()))
+		names, rule = names+" "+escape(run.Name)+" |", rule+"---|"
+	}
+	fmt.Fprintf(&b, "\n| | scenario | property |%s\n|---|---|---|%s\n", names, rule)
+	for _, row := range c.Rows {
+		name := code(row.Scenario)
+		if row.Setting != "" {
+			name += "<br>" + escape(row.Setting)
+		}
+		fmt.Fprintf(&b, "| %s | %s |", agreementMarks[row.Agreement], name)
+		for _, column := range row.columns(screen) {
+			fmt.Fprintf(&b, " %s |", strings.ReplaceAll(escapeLines(column), "\n", "<br>"))
+		}
+		b.WriteString("\n")
+	}
+	if below := c.skipped(screen) + c.accounts(screen); below != "" {
+		b.WriteString("\n" + fenced(below))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }

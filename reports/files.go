@@ -26,12 +26,8 @@ const (
 	TimelineFile = "timeline.svg"
 )
 
-// The files of a validation.
-const (
-	ValidationFile     = "validation.json"
-	ValidationPageFile = "validation.html" // which package html writes
-	adviceFiles        = "advice-*.diff"   // the changes that are advised, from 1
-)
+// ValidationFile is the file of a validation.
+const ValidationFile = "validation.json"
 
 // File is one file of a report.
 type File struct {
@@ -78,13 +74,8 @@ const trialsFolder = "trials"
 // a run that is killed does not leave another's results; and files of other names
 // that are named. It touches nothing else.
 func (f *Folder) Clear(also ...string) error {
-	whole := []string{ProgressFile, ResultsFile, JUnitFile, SummaryFile, PageFile, ValidationFile, ValidationPageFile}
+	whole := []string{ProgressFile, ResultsFile, JUnitFile, SummaryFile, PageFile, ValidationFile}
 	whole = append(whole, also...)
-	advice, err := fs.Glob(f.root.FS(), adviceFiles)
-	if err != nil {
-		return fmt.Errorf("cannot use the output folder %s: %w", f.name, err)
-	}
-	whole = append(whole, advice...)
 	for _, name := range slices.Clone(whole) {
 		begun, err := fs.Glob(f.root.FS(), unfinished(name))
 		if err != nil {
@@ -93,7 +84,7 @@ func (f *Folder) Clear(also ...string) error {
 		whole = append(whole, begun...)
 	}
 	var trials []string
-	for _, name := range []string{"porcupine.html", TimelineFile, "history.jsonl", "history.jsonl" + suite.NewSuffix, unfinished(TimelineFile)} { // earlier versions wrote porcupine.html
+	for _, name := range []string{TimelineFile, "history.jsonl", "history.jsonl" + suite.NewSuffix, unfinished(TimelineFile)} {
 		found, err := fs.Glob(f.root.FS(), trialsFolder+"/*/*/"+name)
 		if err != nil {
 			return fmt.Errorf("cannot use the output folder %s: %w", f.name, err)

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"time"
 
 	"lockproof/internal/filelock"
@@ -113,8 +112,7 @@ func (f *Folder) explain() error {
 	return err
 }
 
-// ours is nil for a folder without a mark that is empty, or that a version left
-// which made no marks.
+// ours is nil for a folder without a mark that is empty.
 func (f *Folder) ours() error {
 	dir, err := f.root.Open(".")
 	if err != nil {
@@ -126,34 +124,7 @@ func (f *Folder) ours() error {
 	} else if err != nil {
 		return err
 	}
-	for name, beginning := range beginnings {
-		if f.begins(name, beginning) {
-			return nil
-		}
-	}
 	return fmt.Errorf("%w: it is not empty, and there is no %s in it: give a new folder or an empty one", ErrForeign, MarkFile)
-}
-
-// beginnings are how the files begin by which a folder of a version is known that
-// made no marks.
-var beginnings = map[string]*regexp.Regexp{
-	ResultsFile:    regexp.MustCompile(`^\{\s*"version": ?\d+,\s*"tool": ?\{\s*"name": ?"lockproof"`),
-	ValidationFile: regexp.MustCompile(`^\{\s*"verdict": ?"(safe|unsafe|inconclusive)",\s*"rows": ?\[`),
-	ProgressFile:   regexp.MustCompile(`^\{"begun":\{"started":"[^"]*","planned":\d+,"options":\{"cluster":`),
-}
-
-// begins says whether a file begins so.
-func (f *Folder) begins(name string, beginning *regexp.Regexp) bool {
-	if info, err := f.root.Lstat(name); err != nil || !info.Mode().IsRegular() {
-		return false
-	}
-	file, err := f.root.Open(name)
-	if err != nil {
-		return false
-	}
-	defer file.Close()
-	head, err := io.ReadAll(io.LimitReader(file, 512))
-	return err == nil && beginning.Match(head)
 }
 
 // kindOf says what stands where a file or folder should.

@@ -83,25 +83,12 @@ func TestOpenFolder_RefusesAForeignFolder(t *testing.T) {
 	}
 }
 
-// What a version left that made no marks is ours: a run's results, a killed
-// run's progress, a validation.
-func TestAFolderOfAnOlderVersionIsTakenOver(t *testing.T) {
-	report := fixture()
-	report.Options.Out = filepath.Join(t.TempDir(), "run")
-	_, err := report.WriteFiles()
-	require.NoError(t, err)
-	killed := filepath.Join(t.TempDir(), "killed")
-	folder, p := begin(t, Run{Planned: 2, Options: suite.Options{Out: killed, Cluster: "virtual"}})
-	require.NoError(t, p.file.Close())
-	require.NoError(t, folder.Close())
-	require.NoError(t, os.Remove(filepath.Join(killed, MarkFile)))
-	validated := filepath.Join(t.TempDir(), "validated")
-	put(t, validated, map[string]string{ValidationFile: "{\n  \"verdict\": \"safe\",\n  \"rows\": [\n"})
-
-	for _, dir := range []string{report.Options.Out, killed, validated, filepath.Join(t.TempDir(), "new", "below"), t.TempDir()} {
-		take(t, dir)
-		require.Equal(t, map[string]string{MarkFile: markText}, contents(t, dir))
-		take(t, dir)
+func TestOpenFolder_TakesANewFolderAndItsOwn(t *testing.T) {
+	for _, dir := range []string{filepath.Join(t.TempDir(), "new", "below"), t.TempDir()} {
+		for range 2 {
+			take(t, dir)
+			require.Equal(t, map[string]string{MarkFile: markText}, contents(t, dir))
+		}
 	}
 }
 
@@ -113,10 +100,10 @@ func TestClearRemovesARunsFilesAndNoOthers(t *testing.T) {
 	put(t, dir, others)
 	put(t, dir, map[string]string{
 		ResultsFile: "", JUnitFile: "", SummaryFile + "@": filepath.Join(elsewhere, "precious"), PageFile: "",
-		ValidationFile: "", ValidationPageFile: "",
-		ProgressFile: "", ".results.json.ABC": "", ".progress.jsonl.DEF": "",
+		ValidationFile: "",
+		ProgressFile:   "", ".results.json.ABC": "", ".progress.jsonl.DEF": "",
 		"trials/a/000/history.jsonl": "", "trials/a/000/" + TimelineFile: "", "trials/a/000/." + TimelineFile + ".ABC": "",
-		"trials/b--c~2/001/history.jsonl" + suite.NewSuffix: "", "trials/b--c~2/001/porcupine.html": "",
+		"trials/b--c~2/001/history.jsonl" + suite.NewSuffix: "",
 	})
 	take(t, dir)
 	require.Equal(t, others, contents(t, dir))

@@ -23,7 +23,6 @@ type History struct {
 	leases  []checker.Lease
 	tenures []checker.Tenure
 	lost    func(key string) []checker.LostUpdate
-	source  checker.Source // of a long one
 }
 
 // NewHistory reads events.
@@ -85,7 +84,7 @@ func readToDraw(path string) (*History, error) {
 }
 
 // OpenHistory reads the history in a file. Of one that is too long to be drawn it
-// does not keep the events: whatever needs them goes through the file again.
+// does not keep the events, and nothing is drawn of it.
 func OpenHistory(path string) (*History, error) {
 	if length(path) <= drawable {
 		return readToDraw(path)
@@ -95,7 +94,7 @@ func OpenHistory(path string) (*History, error) {
 	if err != nil && !errors.As(err, &h.Cut) {
 		return nil, nameHistory(path, err)
 	}
-	h.source = func(visit func(*history.Event) error) error {
+	source := func(visit func(*history.Event) error) error {
 		err := file.Each(visit)
 		var cut *history.Truncated
 		if errors.As(err, &cut) { // it has been told
@@ -103,7 +102,7 @@ func OpenHistory(path string) (*History, error) {
 		}
 		return err
 	}
-	if h.History, err = checker.Read(h.source); err != nil {
+	if h.History, err = checker.Read(source); err != nil {
 		return nil, nameHistory(path, err)
 	}
 	return h, nil

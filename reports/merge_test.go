@@ -173,7 +173,7 @@ func TestEveryOptionIsReadBack(t *testing.T) {
 
 func TestReadRefusesWhatIsNotARun(t *testing.T) {
 	trialWith := func(path string) string {
-		return `{"tool":{"name":"lockproof"},"version":1,"scenarios":[{"trials":[{"scenario":"a","history":"` + path + `"}]}]}`
+		return `{"tool":{"name":"lockproof"},"version":2,"planned":1,"scenarios":[{"trials":[{"scenario":"a","history":"` + path + `"}]}]}`
 	}
 	for text, says := range map[string]string{
 		"":                  "is not the results of a run",
@@ -181,8 +181,8 @@ func TestReadRefusesWhatIsNotARun(t *testing.T) {
 		"{}":                "it is not from lockproof",
 		`{"version":1}`:     "it is not from lockproof",
 		`{"version":"one"}`: "is not the results of a run",
-		`{"tool":{"name":"lockproof"},"version":3}`: "it has version 3 of the format, and this program reads versions 1 to 2",
-		`{"tool":{"name":"lockproof"},"version":0}`: "it has version 0 of the format, and this program reads versions 1 to 2",
+		`{"tool":{"name":"lockproof"},"version":3}`: "it has version 3 of the format, and this program reads version 2",
+		`{"tool":{"name":"lockproof"},"version":0}`: "it has version 0 of the format, and this program reads version 2",
 		trialWith("../x"):   `the history "../x" is not in the folder`,
 		trialWith("/etc/x"): `the history "/etc/x" is not in the folder`,
 	} {

@@ -207,3 +207,22 @@ func (t *turnBuilder) access(i int, e history.Event) {
 		}
 	}
 }
+
+// withoutEnd is a validity that no TTL gives: that of a lock that keeps itself extended.
+const withoutEnd = 24 * time.Hour
+
+// validity says for how long a lease is valid as it is granted.
+func validity(d int64) string {
+	if time.Duration(d) >= withoutEnd {
+		return "until it is released"
+	}
+	return "for " + at(d)
+}
+
+// lasting says how long something lasts that may have no end.
+func lasting(d int64) string {
+	if time.Duration(d) >= withoutEnd {
+		return "an unlimited time"
+	}
+	return at(d)
+}

@@ -31,7 +31,6 @@ const (
 // Point is one moment of a lane.
 type Point struct {
 	Time  int64
-	Event int // its index in the history, or NoEvent
 	Kind  PointKind
 	Owner string // at the store: whose access it was
 	// Victim is the client whose update this write took the place of.
@@ -41,7 +40,7 @@ type Point struct {
 
 // leaseEnd is the point at which a client's belief ended.
 func leaseEnd(l checker.Lease) Point {
-	p := Point{Time: l.Until, Event: NoEvent, Kind: PointDeadline}
+	p := Point{Time: l.Until, Kind: PointDeadline}
 	switch l.Ended {
 	case checker.EndedRelease:
 		p.Kind, p.Text = PointReleased, l.Client+" releases the lock"
@@ -59,12 +58,12 @@ func leaseEnd(l checker.Lease) Point {
 // else than the right time.
 func clockPoints(name string, events []history.Event) []Point {
 	var points []Point
-	for i, e := range events {
+	for _, e := range events {
 		if e.Type != history.TypeClock || e.Process != name || e.Clock == nil {
 			continue
 		}
 		if skew := skewText(*e.Clock, e.Time); skew != "" {
-			points = append(points, Point{Time: e.Time, Event: i, Kind: PointClock, Text: skew})
+			points = append(points, Point{Time: e.Time, Kind: PointClock, Text: skew})
 		}
 	}
 	return points
@@ -94,7 +93,7 @@ func skewText(c history.Clock, now int64) string {
 func (s *Story) storeLane(events []history.Event, lost lostUpdates) *Lane {
 	lane := &Lane{Name: "store"}
 	open := map[[2]string]int{} // client and operation to its stretch
-	for i, e := range events {
+	for _, e := range events {
 		if e.Op != history.OpRead && e.Op != history.OpWrite || e.Key != s.Key {
 			continue
 		}
@@ -108,7 +107,7 @@ func (s *Story) storeLane(events []history.Event, lost lostUpdates) *Lane {
 			lane.Stretches[j].Until = e.Time
 			delete(open, id)
 		}
-		lane.Points = append(lane.Points, storePoint(i, e, lost))
+		lane.Points = append(lane.Points, storePoint(e, lost))
 	}
 	if len(lane.Stretches)+len(lane.Points) == 0 {
 		return nil
@@ -116,8 +115,8 @@ func (s *Story) storeLane(events []history.Event, lost lostUpdates) *Lane {
 	return lane
 }
 
-func storePoint(i int, e history.Event, lost lostUpdates) Point {
-	p := Point{Time: e.Time, Event: i, Owner: e.Process}
+func storePoint(e history.Event, lost lostUpdates) Point {
+	p := Point{Time: e.Time, Owner: e.Process}
 	switch {
 	case e.Op == history.OpRead:
 		p.Kind, p.Text = PointRead, fmt.Sprintf("%s reads %s", e.Process, checker.VersionName(e.Value))

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/checker"
 	"lockproof/harness/suite"
 	"lockproof/internal/filelock"
 )
@@ -102,58 +102,41 @@ func (p *Progress) End() error {
 // RunInProgress is a run that has not ended, or was killed.
 type RunInProgress struct {
 	RunStart
-	Done []FinishedTrial
+	Done int // trials
 	// Alive is whether its harness still runs.
 	Alive bool
 }
 
-// longestLine bounds a line of a progress file, which says why in a sentence.
+// longestLine bounds the first line of a progress file.
 const longestLine = 64 << 10
 
-// How many trials of a run that is under way are read, and how many bytes of text,
-// which are kept.
-const (
-	mostFinished = 500_000
-	mostProgress = 64 << 20
-)
-
-// ReadProgress reads the progress of the run in a folder below root. A line that
-// is cut off at the end is one that is being written.
+// ReadProgress reads how far the run in a folder below root is: a line for the run, and then
+// one for each trial that has finished.
 func ReadProgress(root *os.Root, dir string) (*RunInProgress, error) {
 	file, err := openRegular(root, filepath.Join(dir, ProgressFile))
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	u := &RunInProgress{Alive: Alive(root, dir)}
 	lines := bufio.NewReaderSize(file, longestLine)
-	for n, read := 1, 0; ; n++ {
-		data, err := lines.ReadSlice('\n')
-		read += len(data)
-		if errors.Is(err, io.EOF) && n > 1 {
+	data, err := lines.ReadSlice('\n')
+	var line progressLine
+	if err == nil {
+		err = json.Unmarshal(data, &line)
+	}
+	if err == nil && line.Begun == nil {
+		err = errors.New("this is not the beginning of a run's progress")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s:1: %w", ProgressFile, err)
+	}
+	u := &RunInProgress{RunStart: *line.Begun, Alive: Alive(root, dir)}
+	buffer := make([]byte, longestLine)
+	for {
+		n, err := lines.Read(buffer)
+		u.Done += bytes.Count(buffer[:n], []byte("\n"))
+		if err != nil { // at the end, or as far as can be read
 			return u, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", ProgressFile, n, err)
-		}
-		var line progressLine
-		switch err := json.Unmarshal(data, &line); {
-		case err != nil:
-			return nil, fmt.Errorf("%s:%d: %w", ProgressFile, n, err)
-		case n == 1 && line.Begun != nil:
-			u.RunStart = *line.Begun
-			if err := line.Begun.checkNumbers(); err != nil {
-				return nil, fmt.Errorf("%s:%d: %w", ProgressFile, n, err)
-			}
-		case n > mostFinished || read > mostProgress || line.Trial != nil && len(line.Trial.Verdicts) > len(checker.Names()):
-			return nil, fmt.Errorf("%s:%d: this is more than a run's progress has", ProgressFile, n)
-		case n > 1 && line.Trial != nil:
-			if err := checkTrial(suite.Result{Trial: line.Trial.Trial}); err != nil {
-				return nil, fmt.Errorf("%s:%d: %w", ProgressFile, n, err)
-			}
-			u.Done = append(u.Done, *line.Trial)
-		default:
-			return nil, fmt.Errorf("%s:%d: this is not a line of a run's progress", ProgressFile, n)
 		}
 	}
 }

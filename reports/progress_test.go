@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
 	"lockproof/internal/input/inputtest"
@@ -46,12 +45,10 @@ func TestProgress(t *testing.T) {
 	require.Equal(t, 3, u.Planned)
 	require.Equal(t, run.Started, u.Started)
 	require.Equal(t, "virtual", u.Options.Cluster)
-	require.Equal(t, []FinishedTrial{
-		{Scenario: "flushall", Trial: 1, Standing: suite.AsExpected,
-			Verdicts: map[string]string{checker.MutualExclusion: history.Violated}},
-		{Scenario: "flushall", Trial: 2, Standing: suite.Differs, Why: "mutual-exclusion: expected violated, got holds",
-			Verdicts: map[string]string{checker.MutualExclusion: history.Holds}},
-	}, u.Done)
+	require.Equal(t, 2, u.Done)
+	text, err := os.ReadFile(filepath.Join(run.Options.Out, ProgressFile))
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"standing":"differs","why":"mutual-exclusion: expected violated, got holds"`)
 
 	_, err = OpenFolder(run.Options.Out)
 	require.ErrorIs(t, err, ErrBusy)
@@ -61,12 +58,12 @@ func TestProgress(t *testing.T) {
 	u, err = readProgress(t, run.Options.Out)
 	require.NoError(t, err)
 	require.False(t, u.Alive)
-	require.Len(t, u.Done, 2)
+	require.Equal(t, 2, u.Done)
 
 	folder, again := begin(t, run)
 	u, err = readProgress(t, run.Options.Out)
 	require.NoError(t, err)
-	require.Empty(t, u.Done)
+	require.Zero(t, u.Done)
 	require.NoError(t, again.End())
 	require.NoError(t, folder.Close())
 	require.NoFileExists(t, filepath.Join(run.Options.Out, ProgressFile))
@@ -75,16 +72,11 @@ func TestProgress(t *testing.T) {
 func TestBadProgress(t *testing.T) {
 	const begun = `{"begun":{"planned":2}}` + "\n"
 	for text, want := range map[string]string{
-		"":                                "progress.jsonl:1",
-		"{":                               "progress.jsonl:1",
-		"{}\n":                            "progress.jsonl:1: this is not a line",
-		begun + "[]\n":                    "progress.jsonl:2",
-		begun + begun:                     "progress.jsonl:2: this is not a line",
-		begun + `{"trial":{"scenario"`:    "", // being written
-		`{"begun":{"planned":-1}}` + "\n": "progress.jsonl:1: planned is -1: it is a number from 0 to",
-		`{"begun":{"options":{"ttl":-1}}}` + "\n":    "progress.jsonl:1: options.ttl is -1: ",
-		begun + `{"trial":{"trial":1000000}}` + "\n": "progress.jsonl:2: trial is 1000000: ",
-		begun: "",
+		"":                             "progress.jsonl:1",
+		"{":                            "progress.jsonl:1",
+		"{}\n":                         "progress.jsonl:1: this is not the beginning",
+		begun + `{"trial":{"scenario"`: "", // being written
+		begun:                          "",
 	} {
 		out := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(out, ProgressFile), []byte(text), 0o644))
@@ -97,28 +89,11 @@ func TestBadProgress(t *testing.T) {
 	}
 }
 
-// A line may be short, and say much.
-func TestProgressOfTooMuch(t *testing.T) {
-	for _, text := range []string{
-		strings.Repeat(`{"trial":{}}`+"\n", mostFinished),
-		strings.Repeat(`{"trial":{"why":"`+strings.Repeat("x", 60_000)+`"}}`+"\n", 1_800),
-		`{"trial":{"verdicts":{"a":"","b":"","c":"","d":"","e":"","f":"","g":""}}}` + "\n",
-	} {
-		out := t.TempDir()
-		require.NoError(t, os.WriteFile(filepath.Join(out, ProgressFile), []byte(`{"begun":{}}`+"\n"+text), 0o644))
-		_, err := readProgress(t, out)
-		require.ErrorContains(t, err, "this is more than a run's progress has")
-	}
-}
-
 // Any text is read or refused.
 func FuzzProgress(f *testing.F) {
 	f.Add(`{"begun":{"planned":2}}` + "\n" + `{"trial":{"scenario":"x"}}` + "\n")
 	f.Add(`{"begun":{}}` + "\n" + strings.Repeat(`{"trial":{}}`+"\n", 50_000))
 	f.Add(`{"begun":{"planned":-1}}` + "\n")
-	f.Add(`{"begun":{"options":{"trials":9000000000}}}` + "\n")
-	f.Add(`{"begun":{"options":{"ttl":-1}}}` + "\n")
-	f.Add(`{"begun":{}}` + "\n" + `{"trial":{"trial":9000000000}}` + "\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		out := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(out, ProgressFile), []byte(text), 0o644))
@@ -126,14 +101,5 @@ func FuzzProgress(f *testing.F) {
 		var err error
 		inputtest.Bounded(t, len(text), func() { u, err = readProgress(t, out) })
 		require.True(t, (u == nil) == (err != nil))
-		if u == nil {
-			return
-		}
-		require.True(t, u.Planned >= 0 && u.Planned <= maxPlanned, u.Planned)
-		require.True(t, u.Options.Trials >= 0 && u.Options.Trials <= maxTrials, u.Options.Trials)
-		require.True(t, u.Options.TTL >= 0 && u.Options.TTL <= maxTTL, u.Options.TTL)
-		for _, trial := range u.Done {
-			require.True(t, trial.Trial >= 0 && trial.Trial < maxTrials, trial.Trial)
-		}
 	})
 }

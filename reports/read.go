@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -19,10 +20,11 @@ func Read(dir string) (*Report, error) {
 		return nil, fmt.Errorf("cannot read %s: %w: give the output folder of a run that has ended", path, input.Cause(err))
 	}
 	defer file.Close()
-	results, trials, err := decodeResults(file)
-	if err != nil {
+	results := &Results{}
+	if err := json.NewDecoder(file).Decode(results); err != nil {
 		return nil, fmt.Errorf("%s is not the results of a run: %w", path, err)
 	}
+	trials := results.trials()
 	if err := results.check(trials); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -41,17 +43,24 @@ func Read(dir string) (*Report, error) {
 }
 
 // check refuses results that this version cannot read, names of files that lead
-// out of the folder, and numbers that no run writes.
+// out of the folder, and a slice or a number of trials that no run has.
 func (r *Results) check(trials []suite.Result) error {
 	switch {
 	case r.Tool.Name != "lockproof":
 		return errors.New("it is not from lockproof")
-	case r.Version < 1 || r.Version > ResultsVersion:
-		return fmt.Errorf("it has version %d of the format, and this program reads versions 1 to %d", r.Version, ResultsVersion)
+	case r.Version != ResultsVersion:
+		return fmt.Errorf("it has version %d of the format, and this program reads version %d", r.Version, ResultsVersion)
+	case len(trials) > r.Planned || len(trials) < r.Planned && !r.Interrupted:
+		return fmt.Errorf("planned is %d, and it has %s: only a run that is marked as interrupted has fewer, and none has more",
+			r.Planned, plural(len(trials), "trial"))
 	}
 	if s := r.Slice; s != nil {
 		if _, err := suite.ParseSlice(s.Slice.String()); err != nil {
 			return fmt.Errorf("its slice: %w", err)
+		}
+		if len(s.Rows)*r.Options.Trials < s.Count {
+			return fmt.Errorf("slice.count is %d, and its suite has %s of %s each: each slice has one trial at least",
+				s.Count, plural(len(s.Rows), "row"), plural(r.Options.Trials, "trial"))
 		}
 	}
 	for _, t := range trials {
@@ -59,5 +68,16 @@ func (r *Results) check(trials []suite.Result) error {
 			return fmt.Errorf("%s, trial %d: the history %q is not in the folder", t.Name(), t.Trial, t.History)
 		}
 	}
-	return r.checkNumbers(trials)
+	return nil
+}
+
+// trials are those of all rows: what else is in a row follows from them.
+func (r *Results) trials() []suite.Result {
+	var all []suite.Result
+	for _, row := range r.Scenarios {
+		for _, t := range row.Trials {
+			all = append(all, t.Result)
+		}
+	}
+	return all
 }

@@ -1,10 +1,9 @@
 package reports
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -13,8 +12,6 @@ import (
 
 // ResultsVersion is the version of the results.json format. It grows when a
 // field changes its meaning or goes away; new fields may come without.
-//
-// Version 1 had a field shard in place of slice.
 const ResultsVersion = 2
 
 // Results is results.json. Durations are in nanoseconds.
@@ -144,19 +141,14 @@ func (r *Report) head() Results {
 }
 
 func (r *Row) results() ResultsRow {
-	row := r.head()
-	for i := range r.Trials {
-		row.Trials = append(row.Trials, r.trial(i))
-	}
-	return row
-}
-
-// head is all but the trials.
-func (r *Row) head() ResultsRow {
 	out := ResultsRow{
 		Scenario: r.Scenario, Variant: r.Variant, Cluster: r.Cluster, Server: r.Server, Lock: r.Lock, Without: r.Without,
 		Standing: r.Standing, Why: r.Why, Counts: r.Counts,
-		Elapsed: r.Elapsed, Simulated: r.Simulated, Trials: []ResultsTrial{},
+		Elapsed: r.Elapsed, Simulated: r.Simulated,
+	}
+	for _, t := range r.Trials {
+		standing, why := t.Outcome()
+		out.Trials = append(out.Trials, ResultsTrial{Result: t, Standing: standing, Why: why})
 	}
 	if r.underTest() {
 		out.Answer, _ = r.Answer()
@@ -170,56 +162,29 @@ func (r *Row) head() ResultsRow {
 	return out
 }
 
-func (r *Row) trial(i int) ResultsTrial {
-	standing, why := r.Trials[i].Outcome()
-	return ResultsTrial{Result: r.Trials[i], Standing: standing, Why: why}
-}
-
-// WriteResults writes results.json, one trial after the other: of many trials it
+// WriteResults writes results.json, one row after the other: of many trials it
 // has hundreds of megabytes.
 func (r *Report) WriteResults(w io.Writer) error {
-	out := indented{Writer: bufio.NewWriter(w)}
-	out.list(r.head(), "", len(r.Rows), func(i int, margin string) {
-		row := r.Rows[i]
-		out.list(row.head(), margin, len(row.Trials), func(i int, margin string) { out.value(row.trial(i), margin) })
-	})
-	out.WriteString("\n")
-	return errors.Join(append(out.errs, out.Flush())...)
-}
-
-// indented writes JSON as json.MarshalIndent does.
-type indented struct {
-	*bufio.Writer
-	errs []error
-}
-
-const indent = "  "
-
-func (o *indented) marshal(v any, margin string) []byte {
-	text, err := json.MarshalIndent(v, margin, indent)
-	if err != nil {
-		o.errs = append(o.errs, err)
-	}
-	return text
-}
-
-func (o *indented) value(v any, margin string) { o.Write(o.marshal(v, margin)) }
-
-// list writes an object, the last field of which is an empty list, with n
-// elements in the list.
-func (o *indented) list(object any, margin string, n int, element func(i int, margin string)) {
-	end := "]\n" + margin + "}"
-	o.Write(bytes.TrimSuffix(o.marshal(object, margin), []byte(end)))
-	inner := margin + indent + indent
-	for i := range n {
-		if i > 0 {
-			o.WriteString(",")
+	const end = "]\n}"
+	text, err := json.MarshalIndent(r.head(), "", "  ")
+	text = bytes.TrimSuffix(text, []byte(end))
+	before := "\n    "
+	for _, row := range r.Rows {
+		if err != nil {
+			return err
 		}
-		o.WriteString("\n" + inner)
-		element(i, inner)
+		if _, err := fmt.Fprintf(w, "%s%s", text, before); err != nil {
+			return err
+		}
+		before = ",\n    "
+		text, err = json.MarshalIndent(row.results(), "    ", "  ")
 	}
-	if n > 0 {
-		o.WriteString("\n" + margin + indent)
+	after := end
+	if len(r.Rows) > 0 {
+		after = "\n  " + end
 	}
-	o.WriteString(end)
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%s%s\n", text, after)
+	}
+	return err
 }

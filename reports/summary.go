@@ -3,7 +3,6 @@ package reports
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"lockproof/harness/suite"
@@ -39,8 +38,8 @@ func (r *Report) WriteSummary(w io.Writer) error {
 	rows := r.BySeverity()
 	for _, row := range rows {
 		if row.Standing != suite.AsExpected && !row.preconditionFailed() {
-			r.markdownAccount(&b, row, &drawn)
-			b.WriteString("\n")
+			fmt.Fprintf(&b, "### %s %s\n\n%s\n", markdownSigns[row.Standing], escape(row.Name()),
+				fenced(r.account(row, Screen{Width: markdownWidth, UTF8: true}, &drawn)))
 		}
 	}
 	if len(r.Rows) > 0 {
@@ -122,54 +121,4 @@ func markdownSkip(heading string, s Skip) string {
 		names[i] = code(name)
 	}
 	return fmt.Sprintf("| %s %s | %s | %s | | | |\n", markdownSigns[suite.Skipped], heading, strings.Join(names, "<br>"), escape(s.Why))
-}
-
-func (r *Report) markdownAccount(b *strings.Builder, row *Row, drawn *int) {
-	trial := row.shown.trial
-	fmt.Fprintf(b, "### %s %s\n\n", markdownSigns[row.Standing], escape(row.Name()))
-	fmt.Fprintf(b, "%s.\n", escape(trialText(trial)))
-	findings := row.shown.findings()
-	if len(findings) == 0 {
-		fmt.Fprintf(b, "\n%s\n", paragraph(row.Why))
-	}
-	for _, f := range findings {
-		fmt.Fprintf(b, "\n**%s**\n", escape(f.summary(row.property(f.Property).Rate())))
-		markdownFinding(b, f, *drawn < maxDrawings)
-		if f.Story != nil {
-			*drawn++
-		}
-	}
-	if trial.History != "" {
-		fmt.Fprintf(b, "\nHistory: %s\n", code(filepath.Join(r.Options.Out, trial.History)))
-	}
-	if trial.Repeat != "" {
-		fmt.Fprintf(b, "\nReproduce: %s\n", code(trial.Repeat))
-	}
-}
-
-func markdownFinding(b *strings.Builder, f Finding, draw bool) {
-	if moral := f.consequence(); moral != "" {
-		fmt.Fprintf(b, "\n%s\n", paragraph(moral))
-	}
-	if v := f.Violation; v != nil {
-		fmt.Fprintf(b, "\n%s\n", paragraph(v.What))
-		for i, fact := range v.Facts {
-			if i == 0 {
-				b.WriteString("\n")
-			}
-			fmt.Fprintf(b, "- %s\n", escape(fact.What))
-		}
-		if f.Cause != nil {
-			fmt.Fprintf(b, "\n%s\n", escape(sentenceStart(f.Cause.Sentence())))
-		}
-		if f.More > 0 {
-			fmt.Fprintf(b, "\nThis trial has %s.\n", plural(f.More, "further violation"))
-		}
-	}
-	if f.Trouble != nil {
-		fmt.Fprintf(b, "\nNo drawing: %s\n", escape(f.Trouble.Error()))
-	}
-	if f.Story != nil && draw {
-		b.WriteString("\n" + fenced(f.Story.Draw(Screen{Width: markdownWidth, UTF8: true})))
-	}
 }

@@ -65,9 +65,9 @@ func (v *Validation) WriteJSON(w io.Writer) error {
 	return encoder.Encode(v)
 }
 
-// WriteFiles writes the files of a validation into a folder.
-func (v *Validation) WriteFiles(out string, more ...File) ([]string, error) {
-	return writeFiles(out, append([]File{{ValidationFile, v.WriteJSON}}, more...))
+// WriteFiles writes the file of a validation into a folder.
+func (v *Validation) WriteFiles(out string) ([]string, error) {
+	return writeFiles(out, []File{{ValidationFile, v.WriteJSON}})
 }
 
 // validationStyles are how the answers look on a terminal.
@@ -129,12 +129,6 @@ func (v *Validation) WhereSet(line string) string {
 	}
 }
 
-// Took is how long the run took.
-func (v *Validation) Took() string { return Duration(v.Elapsed) }
-
-// DriftText is the drift factor in per cent.
-func (v *Validation) DriftText() string { return fmt.Sprintf("%g %%", v.Drift*100) }
-
 // Span writes a setting's time as settings do: 35s, 1m30s.
 func Span(d time.Duration) string {
 	text := d.String()
@@ -143,18 +137,6 @@ func Span(d time.Duration) string {
 	}
 	if strings.HasSuffix(text, "h0m") {
 		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}
-
-// TrialsText says what trials gave.
-func TrialsText(t validate.Tally) string {
-	text := fmt.Sprintf("%s, none lost the lock", plural(t.Decided(), "trial"))
-	if t.Violated > 0 {
-		text = fmt.Sprintf("%d of %s lost the lock", t.Violated, plural(t.Decided(), "trial"))
-	}
-	if other := t.Inconclusive + t.Failed; other > 0 {
-		text += fmt.Sprintf("; %d decided nothing", other)
 	}
 	return text
 }

@@ -25,44 +25,8 @@ func TrialOf(v checker.Verdict) suite.Result {
 
 // VerdictText tells the verdict on one history: each property with what was
 // expected and measured, then each violation with its drawing, or a drawing of
-// the whole history where there is no violation. Of a history that is too long to
-// be drawn it draws what happened around each violation.
-func VerdictText(h *History, v checker.Verdict, screen Screen) (string, error) {
-	tell := func(of *checker.Violation) (*Story, error) {
-		story := h.Tell(of)
-		return &story, nil
-	}
-	if h.Events == nil {
-		var err error
-		if tell, err = h.tellAround(v); err != nil {
-			return "", err
-		}
-	}
-	p := verdictPage(v, screen, tell)
-	if len(h.leases) > 0 && !slices.ContainsFunc(v.Results, func(r checker.Result) bool { return len(r.Violations) > 0 }) {
-		p.line("\n" + strings.TrimRight(h.Tell(nil).Draw(screen), "\n"))
-	}
-	p.line("")
-	return screen.plain(p.b.String()), nil
-}
-
-// tellAround reads what is around each violation that is drawn, and gives what
-// tells of them in turn.
-func (h *History) tellAround(v checker.Verdict) (func(*checker.Violation) (*Story, error), error) {
-	var drawn []checker.Violation
-	for _, r := range v.Results {
-		drawn = append(drawn, r.Violations[:min(len(r.Violations), maxDrawings)]...)
-	}
-	windows, err := around(h.source, drawn, v.Header.TTL)
-	return func(*checker.Violation) (*Story, error) {
-		next := windows[0]
-		windows = windows[1:]
-		return next.story(h)
-	}, err
-}
-
-// verdictPage tells each property, and each violation with its story, in turn.
-func verdictPage(v checker.Verdict, screen Screen, tell func(*checker.Violation) (*Story, error)) *page {
+// the whole history where there is no violation. A history that is too long is not drawn.
+func VerdictText(h *History, v checker.Verdict, screen Screen) string {
 	trial := TrialOf(v)
 	p := &page{screen: screen}
 	row := New([]suite.Result{trial}, Run{}).Rows[0]
@@ -73,14 +37,48 @@ func verdictPage(v checker.Verdict, screen Screen, tell func(*checker.Violation)
 		p.judgement(j, v.Of(j.Property))
 	}
 	p.traffic(v.Traffic)
+	violated := false
 	for _, r := range v.Results {
 		for i := range r.Violations[:min(len(r.Violations), maxDrawings)] {
-			story, err := tell(&r.Violations[i])
-			p.violation(r, i, story, err)
+			violated = true
+			p.section(fmt.Sprintf("%s, violation %d of %d", clean(r.Property), i+1, violations(r)))
+			p.line(strings.TrimRight(strings.Join(PrintFinding(h.finding(&r.Violations[i]), screen, true), "\n"), "\n"))
 		}
 	}
-	return p
+	if len(h.leases) > 0 && !violated {
+		p.line("\n" + strings.TrimRight(h.Tell(nil).Draw(screen), "\n"))
+	}
+	p.line("")
+	return screen.plain(p.b.String())
 }
+
+// finding is a violation with its story, if the history is not too long for one.
+func (h *History) finding(v *checker.Violation) Finding {
+	f := Finding{Violation: v}
+	if h.Events == nil {
+		f.Trouble = errTooLong
+		return f
+	}
+	story := h.Tell(v)
+	f.Story = &story
+	return f
+}
+
+// page is text being written.
+type page struct {
+	screen Screen
+	b      strings.Builder
+}
+
+func (p *page) line(text string) { p.b.WriteString(text + "\n") }
+
+func (p *page) text(prefix, text string) {
+	for _, line := range hanging(prefix, clean(text), p.screen.Width) {
+		p.line(line)
+	}
+}
+
+func (p *page) section(name string) { p.line("\n" + p.screen.style(name, boldStyle)) }
 
 func (p *page) judgement(j suite.Judgement, r checker.Result) {
 	style := outcomeStyles[j.Outcome]
@@ -143,15 +141,9 @@ func isTime(name string) bool {
 	return strings.HasPrefix(name, "longest_") || strings.HasPrefix(name, "acquire_p")
 }
 
-func (p *page) violation(r checker.Result, i int, story *Story, trouble error) {
-	f := Finding{Violation: &r.Violations[i], Story: story, Trouble: trouble}
-	p.section(fmt.Sprintf("%s, violation %d of %d", clean(r.Property), i+1, violations(r)))
-	p.line(strings.TrimRight(strings.Join(PrintFinding(f, p.screen, true), "\n"), "\n"))
-}
-
 // ViolationText tells of a violation in a history alone: what happened, its cause, nil if it is not known, and its drawing.
 func ViolationText(h *History, v *checker.Violation, c *cause.Cause, screen Screen) string {
-	story := h.Tell(v)
-	f := Finding{Violation: v, Story: &story, Cause: c}
-	return screen.plain(strings.Join(PrintFinding(f, screen, h.Events != nil), "\n"))
+	f := h.finding(v)
+	f.Cause = c
+	return screen.plain(strings.Join(PrintFinding(f, screen, true), "\n"))
 }

@@ -1,12 +1,9 @@
 package reports
 
 import (
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	"lockproof/harness/cluster"
 	"lockproof/internal/wording"
 )
 
@@ -37,20 +34,3 @@ func plural(n int, noun string) string {
 
 // list joins names as a sentence does: a, b and c.
 func list(names []string) string { return wording.List(names) }
-
-// quantities writes named quantities in the order of their names. That a fault
-// works in both directions goes without saying.
-func quantities(q map[string]string) string {
-	names := make([]string, 0, len(q))
-	for name, value := range q {
-		if name != "direction" || value != string(cluster.Both) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	parts := make([]string, len(names))
-	for i, name := range names {
-		parts[i] = name + " " + q[name]
-	}
-	return strings.Join(parts, ", ")
-}

@@ -3,6 +3,7 @@ package serve
 import (
 	"errors"
 	"io/fs"
+	"net/http"
 	"path"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"lockproof/reports"
+	"lockproof/site"
 )
 
 // The bounds of the search for runs.
@@ -27,6 +29,7 @@ type runInfo struct {
 	Report   *reports.Report
 	Underway *reports.RunInProgress
 	Trouble  string
+	Page     string // its file for people, "" if there is none
 }
 
 // The states of runs.
@@ -66,15 +69,6 @@ type reading struct {
 	size     int64
 	modified time.Time
 	run      *runInfo
-}
-
-// progressing is how far a run was with what its file was like when it was read, or why
-// that could not be.
-type progressing struct {
-	size     int64
-	modified time.Time
-	underway *reports.RunInProgress
-	err      error
 }
 
 // find lists the folders that hold runs, and whether there may be more.
@@ -126,60 +120,53 @@ func (s *Server) runs() (all []*runInfo, more bool) {
 // read reads the run of a folder. A run that is under way comes before the
 // results of an earlier one.
 func (s *Server) read(dir string) *runInfo {
-	if u, err := s.underway(dir); err == nil {
-		state := killed
-		if u.Alive {
-			state = running
+	run := &runInfo{Dir: dir, State: broken}
+	var err error
+	if run.Underway, err = reports.ReadProgress(s.root, filepath.FromSlash(dir)); err == nil {
+		run.State = killed
+		if run.Underway.Alive {
+			run.State = running
 		}
-		return &runInfo{Dir: dir, State: state, Underway: u}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return &runInfo{Dir: dir, State: broken, Trouble: err.Error()}
+		return run
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		run.Trouble = err.Error()
+		return run
 	}
 	info, err := s.root.Lstat(filepath.FromSlash(path.Join(dir, reports.ResultsFile)))
 	if err != nil {
-		return &runInfo{Dir: dir, State: broken, Trouble: err.Error()}
+		run.Trouble = err.Error()
+		return run
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r, found := s.known[dir]; found && r.size == info.Size() && r.modified.Equal(info.ModTime()) {
 		return r.run
 	}
-	run := &runInfo{Dir: dir, State: ended}
 	if run.Report, err = reports.Read(filepath.Join(s.dir, filepath.FromSlash(dir))); err != nil {
-		run.State, run.Trouble = broken, err.Error()
+		run.Trouble = err.Error()
+	} else {
+		run.State = ended
+	}
+	for _, name := range []string{reports.PageFile, reports.SummaryFile} {
+		if file := path.Join(dir, name); run.Page == "" && s.regular(file) {
+			run.Page = file
+		}
 	}
 	s.known[dir] = reading{info.Size(), info.ModTime(), run}
 	return run
 }
 
-// underway reads how far a run is, unless its file is as it was; whether it lives shows
-// without the file.
-func (s *Server) underway(dir string) (*reports.RunInProgress, error) {
-	folder := filepath.FromSlash(dir)
-	info, err := s.root.Lstat(filepath.Join(folder, reports.ProgressFile))
+// list shows all runs.
+func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
+	all, more := s.runs()
+	dir, err := filepath.Abs(s.dir)
 	if err != nil {
-		return nil, err
+		dir = s.dir
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last, found := s.progress[dir]
-	if !found || last.size != info.Size() || !last.modified.Equal(info.ModTime()) {
-		last = progressing{size: info.Size(), modified: info.ModTime()}
-		last.underway, last.err = reports.ReadProgress(s.root, folder)
-		s.progress[dir] = last
-	}
-	if last.err != nil {
-		return nil, last.err
-	}
-	now := *last.underway
-	now.Alive = reports.Alive(s.root, folder)
-	return &now, nil
-}
-
-// isRequested gives the run that a query names, nil if there is none.
-func (s *Server) isRequested(dir string) *runInfo {
-	if !fs.ValidPath(dir) || !s.isRun(dir) {
-		return nil
-	}
-	return s.read(dir)
+	s.show(w, http.StatusOK, "list", site.Frame{Title: "Runs", Here: "runs", Live: true, Page: struct {
+		Dir  string
+		Runs []*runInfo
+		More bool
+	}{dir, all, more}})
 }

@@ -23,7 +23,6 @@ var files embed.FS
 
 var pages = template.Must(site.Templates().Funcs(template.FuncMap{
 	"time": func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
-	"slug": suite.Slug,
 }).ParseFS(files, "*.gohtml"))
 
 // Server shows the runs below one folder.
@@ -34,31 +33,21 @@ type Server struct {
 	ctx  context.Context
 	mux  *http.ServeMux
 
-	mu       sync.Mutex
-	known    map[string]reading     // runs that have been read, by folder
-	progress map[string]progressing // runs that have not ended, likewise
-
-	streams chan struct{} // places for pages that are told of progress
+	mu    sync.Mutex
+	known map[string]reading // runs that have been read, by folder
 }
 
-// maxStreams is how many pages are told of progress at a time.
-const maxStreams = 32
-
-// New makes a server of the runs below dir, and of the lab, whose trials run runs. What it
-// streams ends with ctx.
+// New makes a server of the runs below dir, and of the lab, whose trials run runs. Its
+// requests end with ctx.
 func New(ctx context.Context, dir string, run suite.Runner) (*Server, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("cannot show the folder %s: %w", dir, errors.Unwrap(err))
 	}
 	s := &Server{dir: dir, root: root, site: site.New(run, true), ctx: ctx, mux: http.NewServeMux(),
-		known: map[string]reading{}, progress: map[string]progressing{}, streams: make(chan struct{}, maxStreams)}
+		known: map[string]reading{}}
 	s.mux.HandleFunc("GET /{$}", s.list)
-	s.mux.HandleFunc("GET /run", s.run)
-	s.mux.HandleFunc("GET /compare", s.compare)
 	s.mux.HandleFunc("GET /files/{path...}", s.file)
-	s.mux.HandleFunc("GET /download", s.download)
-	s.mux.HandleFunc("GET /live", s.live)
 	for _, folder := range []string{"lab", "exercises", "stories"} {
 		s.mux.Handle("GET /"+folder, http.RedirectHandler("/"+folder+"/index.html", http.StatusMovedPermanently))
 		s.mux.HandleFunc("GET /"+folder+"/{path...}", s.ask)

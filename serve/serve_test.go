@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"archive/zip"
-	"bytes"
 	"context"
 	"io"
 	"net"
@@ -103,29 +101,14 @@ func post(t testing.TB, address string, form url.Values) (int, string) {
 	return r.StatusCode, string(body)
 }
 
-func TestRunsAreListedAndCompared(t *testing.T) {
+func TestRunsAreListed(t *testing.T) {
 	at := start(t, twoRuns(t))
 	status, header, body := get(t, at+"/")
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, policy, header.Get("Content-Security-Policy"))
-	require.Contains(t, body, `href="/run?dir=mine"`)
-	require.Contains(t, body, `href="/run?dir=deeper%2ftheirs"`)
-
-	_, _, body = get(t, at+"/run?dir=mine")
-	require.Contains(t, body, "restart-delay-too-short")
-	require.Contains(t, body, `/files/mine/report.html`)
-	require.Contains(t, body, `#scenario-restart-delay-too-short">`, "a row leads to its picture")
-
-	_, _, body = get(t, at+"/compare?run=mine&run=deeper/theirs")
-	require.Contains(t, body, "2 rows in 2 runs: 1 agree, 1 disagree; 1 variant left out, which one run alone can have.")
-	require.Contains(t, body,
-		"mutual-exclusion: its own lock violated in 0 of 1, at most 80 % at 95 %; redsync violated in 1 of 1, at least 20 % at 95 %")
-	require.Less(t, strings.Index(body, "late-release"), strings.Index(body, "restart-delay-too-short"), "what differs comes first")
-	require.Less(t, strings.Index(body, "/run?dir=mine"), strings.Index(body, "/run?dir=deeper"), "as they were chosen")
-	for _, query := range []string{"", "?run=mine", "?run=mine&run=none", "?run=mine&run=mine"} {
-		status, _, _ = get(t, at+"/compare"+query)
-		require.GreaterOrEqual(t, status, 400, query)
-	}
+	require.Contains(t, body, `href="/files/mine/report.html"`)
+	require.Contains(t, body, `href="/files/deeper/theirs/report.html"`)
+	require.Contains(t, body, "lock redsync")
 }
 
 func TestFilesOfRunsAreGivenOut(t *testing.T) {
@@ -137,16 +120,6 @@ func TestFilesOfRunsAreGivenOut(t *testing.T) {
 		require.NotEmpty(t, body)
 		require.Contains(t, header.Get("Content-Security-Policy"), "sandbox", name)
 	}
-	_, header, body := get(t, at+"/download?dir=mine")
-	require.Equal(t, `attachment; filename=mine.zip`, header.Get("Content-Disposition"))
-	archive, err := zip.NewReader(bytes.NewReader([]byte(body)), int64(len(body)))
-	require.NoError(t, err)
-	var names []string
-	for _, f := range archive.File {
-		names = append(names, f.Name)
-	}
-	require.Contains(t, names, "mine/report.html")
-	require.Contains(t, names, "mine/trials/restart-delay-too-short/000/history.jsonl")
 }
 
 // Nothing outside the folder, and nothing in it that is no file of a run, can be
@@ -163,16 +136,15 @@ func TestNoFileElsewhereCanBeHad(t *testing.T) {
 	for _, path := range []string{
 		"/files/mine/key.pem", "/files/linked/results.json", "/files/away/results.json", "/files/mine", "/files/",
 		"/files/..%2f..%2fetc%2fpasswd", "/files/mine/..%2f..%2fresults.json", "/files/%2fetc%2fpasswd", "/files/mine%00/results.json",
-		"/run?dir=linked", "/run?dir=away", "/run?dir=..", "/run?dir=/etc", "/run?dir=mine/../mine", "/run?dir=",
-		"/download?dir=linked", "/download?dir=away", "/download?dir=..", "/compare?run=linked&run=mine",
 		"/assets/..%2fserve.go", "/assets/browse.gohtml", "/lab/none", "/none",
 	} {
 		status, _, body := get(t, at+path)
 		require.GreaterOrEqual(t, status, 400, path)
 		require.NotContains(t, body, "secret", path)
 	}
-	_, _, body := get(t, at+"/download?dir=mine")
-	require.NotContains(t, body, "key.pem")
+	_, _, body := get(t, at+"/")
+	require.NotContains(t, body, `<th scope="row">linked`, "a link to results is no run")
+	require.NotContains(t, body, `<th scope="row">away`)
 }
 
 // The server answers nobody who comes under another name or from another site.
@@ -233,8 +205,7 @@ func TestNothingComesUnescapedFromAFile(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "torn", "results.json"), []byte(markup), 0o644))
 	at := start(t, dir)
 	for _, path := range []string{
-		"/", "/run?dir=one", "/run?dir=%3Cb%3Etwo", "/run?dir=going", "/run?dir=torn", "/compare?run=one&run=%3Cb%3Etwo",
-		"/lab/flushall?variant=" + url.QueryEscape(markup), "/lab/flushall?ttl=" + url.QueryEscape(markup),
+		"/", "/lab/flushall?variant=" + url.QueryEscape(markup), "/lab/flushall?ttl=" + url.QueryEscape(markup),
 		"/lab/" + url.PathEscape(markup),
 	} {
 		_, _, body := get(t, at+path)
@@ -280,55 +251,21 @@ func TestTheLabScoresKindly(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, status)
 }
 
-// A page hears of a run while it goes on, and when it has ended.
-func TestProgressIsTold(t *testing.T) {
+// The list says how far a run is that goes on, and what came of it in the end.
+func TestProgressIsShown(t *testing.T) {
 	dir := t.TempDir()
 	at := start(t, dir)
-	r, err := http.Get(at + "/live")
-	require.NoError(t, err)
-	defer r.Body.Close()
-	require.Equal(t, "text/event-stream", r.Header.Get("Content-Type"))
-	told := make(chan string)
-	go func() {
-		defer close(told)
-		var text []byte
-		buffer := make([]byte, 4096)
-		for {
-			n, err := r.Body.Read(buffer)
-			text = append(text, buffer[:n]...)
-			for i := bytes.Index(text, []byte("\n\n")); i >= 0; i = bytes.Index(text, []byte("\n\n")) {
-				told <- string(text[:i])
-				text = text[i+2:]
-			}
-			if err != nil {
-				return
-			}
-		}
-	}()
-	hear := func(want string) {
-		t.Helper()
-		select {
-		case got := <-told:
-			require.Equal(t, "data: "+want, got)
-		case <-time.After(20 * time.Second):
-			t.Fatalf("nothing is told; wanted %s", want)
-		}
-	}
-	hear(`{}`)
 	out := filepath.Join(dir, "out")
 	p := begin(t, reports.Run{Planned: 2, Options: suite.Options{Out: out, Cluster: "virtual"}})
-	hear(`{"out":{"done":0,"planned":2,"state":"running"}}`)
 	_, _, body := get(t, at+"/")
 	require.Contains(t, body, "0 of 2 trials")
 	p.Observe(suite.Result{Scenario: "flushall"})
-	hear(`{"out":{"done":1,"planned":2,"state":"running"}}`)
-	_, _, body = get(t, at+"/run?dir=out")
-	require.Contains(t, body, "flushall")
+	_, _, body = get(t, at+"/")
+	require.Contains(t, body, "1 of 2 trials")
 	keepRun(t, out, "", "flushall")
 	require.NoError(t, p.End())
-	hear(`{}`)
-	_, _, body = get(t, at+"/run?dir=out")
-	require.Contains(t, body, "Open the report")
+	_, _, body = get(t, at+"/")
+	require.Contains(t, body, `href="/files/out/report.html"`)
 }
 
 func TestFoldersThatAreNone(t *testing.T) {

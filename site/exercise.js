@@ -35,7 +35,11 @@
         byId("problem").textContent = page.getElementById("problem").textContent;
         byId("outcome").replaceWith(page.getElementById("outcome"));
         const tried = document.querySelector("[name=tried]");
-        if (!tried) break;
+        if (!tried) { // the end: it is read from here on, and was not while it went on
+          const heading = byId("outcome").querySelector("h2");
+          if (heading) heading.focus();
+          break;
+        }
         data.set("tried", tried.value);
         tried.remove();
         document.querySelector(".go-on").remove();

@@ -20,13 +20,13 @@ import (
 	"lockproof/scenarios"
 )
 
-// labList shows what can be tried.
-func (s *Site) labList() Page {
+// list shows all scenarios: those of the lab, or those with stories.
+func (s *Site) list(template, title, here string) Page {
 	all, err := lab.Catalogue()
 	if err != nil {
 		return s.fail(broken, err.Error())
 	}
-	return show(ok, "lab-list", s.frame("The lab", "lab", all))
+	return show(ok, template, s.frame(title, here, all))
 }
 
 // labView is the page of one scenario in the lab.
@@ -64,7 +64,6 @@ type outcome struct {
 	Guessed  bool // the verdict waits until the story has been told
 	Lesson   string
 	Source   []string
-	Length   string // of virtual time
 }
 
 // scored is a verdict beside what the reader said, or what it was before.
@@ -75,69 +74,54 @@ type scored struct {
 	Turned bool // it was another before
 }
 
-// labPage shows a scenario before it is run. Its query may set controls.
-func (s *Site) labPage(name string, form url.Values) Page {
-	v, wrong := s.experiment(name, form)
-	if wrong != nil {
-		return *wrong
-	}
-	return s.showLab(ok, v)
-}
+// The ends of the addresses of an experiment's history, as lockproof run writes it, and of its
+// scenario, with the faults that were added.
+const (
+	historySuffix = ".history.jsonl"
+	fileSuffix    = ".yaml"
+)
 
-// labRun runs an experiment and shows what came of it.
-func (s *Site) labRun(ctx context.Context, name string, form url.Values) Page {
-	v, wrong := s.experiment(name, form)
-	if wrong != nil {
+// lab answers for one scenario of the lab: with its page, where the query may set controls; with
+// what came of a run, or of many at the values of one control; or with a file.
+func (s *Site) lab(ctx context.Context, name, action string, r Request) Page {
+	file := ""
+	for _, suffix := range []string{historySuffix, fileSuffix} {
+		if base, is := strings.CutSuffix(name, suffix); is {
+			name, file = base, suffix
+		}
+	}
+	v, wrong := s.experiment(name, r.Form)
+	switch {
+	case wrong != nil:
 		return *wrong
+	case file == fileSuffix:
+		return Page{ok, "application/yaml", []byte(v.File)}
+	case file == "" && !r.Posted:
+		return s.showLab(ok, v)
+	case action == "boundary":
+		return s.labBoundary(ctx, v, r.Form.Get("control"))
 	}
 	o, err := s.bench.Run(ctx, v.Experiment)
-	if err != nil {
-		return s.labFailed(v, err)
-	}
-	if v.Outcome, err = outcomeOf(v, o, form); err != nil {
-		return s.labFailed(v, err)
-	}
-	return s.showLab(ok, v)
-}
-
-// historySuffix ends the address of an experiment's history.
-const historySuffix = ".history.jsonl"
-
-// labHistory runs an experiment and gives its history, as lockproof run writes it.
-func (s *Site) labHistory(ctx context.Context, name string, form url.Values) Page {
-	v, wrong := s.experiment(name, form)
-	if wrong != nil {
-		return *wrong
-	}
-	o, err := s.bench.Run(ctx, v.Experiment)
-	if err != nil {
-		return s.labFailed(v, err)
-	}
 	var b bytes.Buffer
-	if err := o.Write(&b); err != nil {
+	switch {
+	case err != nil:
+	case file == "":
+		v.Outcome, err = outcomeOf(v, o, r.Form)
+	default:
+		err = o.Write(&b)
+	}
+	if err != nil {
 		return s.labFailed(v, err)
+	}
+	if file == "" {
+		return s.showLab(ok, v)
 	}
 	return Page{ok, "application/jsonl", b.Bytes()}
 }
 
-// fileSuffix ends the address of an experiment's scenario, with the faults that were added.
-const fileSuffix = ".yaml"
-
-func (s *Site) labFile(name string, form url.Values) Page {
-	v, wrong := s.experiment(name, form)
-	if wrong != nil {
-		return *wrong
-	}
-	return Page{ok, "application/yaml", []byte(v.File)}
-}
-
 // labBoundary looks for where a control turns the verdicts.
-func (s *Site) labBoundary(ctx context.Context, name string, form url.Values) Page {
-	v, wrong := s.experiment(name, form)
-	if wrong != nil {
-		return *wrong
-	}
-	n := v.Number(form.Get("control"))
+func (s *Site) labBoundary(ctx context.Context, v *labView, control string) Page {
+	n := v.Number(control)
 	if n == nil {
 		return s.fail(badRequest, "This scenario has no such control.")
 	}
@@ -162,15 +146,11 @@ func (s *Site) labFailed(v *labView, err error) Page {
 // where it cannot be, the page that says why.
 func (s *Site) experiment(name string, form url.Values) (v *labView, wrong *Page) {
 	no := func(p Page) (*labView, *Page) { return nil, &p }
-	all, err := lab.Catalogue()
+	known, err := lab.Find(name)
 	if err != nil {
-		return no(s.fail(broken, err.Error()))
+		return no(s.fail(notFound, sentence(err.Error())))
 	}
-	i := slices.IndexFunc(all, func(c *scenarios.Scenario) bool { return c.Name == name })
-	if i < 0 {
-		return no(s.fail(notFound, "The lab has no such scenario."))
-	}
-	of, file := all[i], ""
+	of, file := known, ""
 	if form.Has(lab.FaultControl) {
 		if of, file, err = lab.Add(of, form[lab.FaultControl]); err != nil {
 			return no(s.fail(wrongForm, "The fault cannot be added: "+err.Error()))
@@ -181,7 +161,7 @@ func (s *Site) experiment(name string, form url.Values) (v *labView, wrong *Page
 		return no(s.fail(notFound, "The scenario has no such variant."))
 	}
 	e.Added, e.File = form[lab.FaultControl], file
-	places := stepsOf(all[i])
+	places := stepsOf(known)
 	v = &labView{Experiment: e, Predicted: map[string]string{}, Places: places}
 	for _, a := range e.Added {
 		v.Broken = append(v.Broken, describe(a, places))
@@ -250,7 +230,7 @@ func outcomeOf(v *labView, o *lab.Outcome, form url.Values) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &outcome{Lesson: v.Catalogued.Lesson, Source: v.Catalogued.Source, Length: reports.Duration(o.Trial.Simulated),
+	out := &outcome{Lesson: v.Catalogued.Lesson, Source: v.Catalogued.Source,
 		Accounts: html.Accounts("lab", o.Trial, told)}
 	for _, r := range o.Verdicts {
 		said, before := form.Get("predict-"+r.Property), form.Get("before-"+r.Property)

@@ -1,7 +1,7 @@
 "use strict";
 // Where a server answers, the lab works without this script: each run is a page. With it
 // a run takes its place on the page that is open, controls can be dragged, and the story
-// unfolds on the timeline, event by event.
+// unfolds on the timeline.
 (async () => {
   if (!document.getElementById("experiment")) return;
   const byId = (id) => document.getElementById(id);
@@ -38,14 +38,14 @@
       else this.toggle();
     }
 
-    get last() { return this.timeline.events.length - 1; }
+    get last() { return this.timeline.turns.length - 1; }
 
     begin() {
       this.pause();
       this.folded = true;
       this.outcome.classList.add("unfolding");
-      this.timeline.go(0, true);
-      this.draw(this.timeline.events[0].a);
+      this.timeline.reset();
+      this.draw(0);
     }
 
     draw(time) {
@@ -61,7 +61,7 @@
       const times = this.timeline.marks.map((m) => Number(m.dataset.a)).filter((a) => (by > 0 ? a > this.now : a < this.now));
       if (!times.length) return by > 0 ? this.reveal() : this.begin();
       const time = by > 0 ? Math.min(...times) : Math.max(...times);
-      this.timeline.go(Math.max(this.timeline.events.findLastIndex((e) => e.a <= time), 0));
+      this.timeline.go(Math.max(this.timeline.turns.findLastIndex((e) => e.a <= time), 0));
       this.draw(time);
     }
 
@@ -69,23 +69,23 @@
       if (this.timer) return this.pause();
       if (!this.folded || this.timeline.step >= this.last) this.begin();
       this.button.textContent = "Pause";
-      this.timeline.readout.setAttribute("aria-live", "off"); // each event, several a second, is too much to hear
+      this.timeline.readout.setAttribute("aria-live", "off"); // each turn, as it plays, is too much to hear
       this.tick(performance.now());
     }
 
     // Between two frames the curtain moves by an equal part of the picture;
-    // where the reader wants nothing to move, it goes from event to event.
+    // where the reader wants nothing to move, it goes from turn to turn.
     tick(before) {
       const next = still.matches ? () => setTimeout(() => frame(performance.now()), 900 / this.speed.value) : () => requestAnimationFrame(frame);
       const frame = (time) => {
         if (!this.timer) return;
-        const { events } = this.timeline;
+        const { turns } = this.timeline;
         let step = this.timeline.step, now = this.now;
-        if (still.matches) now = events[Math.min(step + 1, this.last)].a;
+        if (still.matches) now = turns[Math.min(step + 1, this.last)].a;
         else now = this.timeline.time(this.timeline.part(now) + ((time - before) / whole) * this.speed.value);
         before = time;
         if (still.matches) step = Math.min(step + 1, this.last);
-        else while (step < this.last && events[step + 1].a <= now) step++;
+        else while (step < this.last && turns[step + 1].a <= now) step++;
         if (step !== this.timeline.step) this.timeline.go(step);
         this.draw(now);
         if (step >= this.last && (still.matches || this.timeline.part(now) >= 1)) return this.reveal();
@@ -116,7 +116,7 @@
       name.ownerSVGElement.removeAttribute("aria-hidden");
       for (const [a, v] of Object.entries({ tabindex: 0, role: "button", "aria-label": `Break ${name.firstChild.textContent}` })) name.setAttribute(a, v);
     }
-    if (outcome.querySelector(".timeline")) new Player(outcome);
+    if (outcome.querySelector(".timeline .mark")) new Player(outcome);
     else outcome.classList.remove("unfolding");
   };
 

@@ -44,32 +44,18 @@ type Request struct {
 func (s *Site) Answer(ctx context.Context, r Request) Page {
 	folder, name, _ := strings.Cut(r.Path, "/")
 	name, action, _ := strings.Cut(name, "/")
-	name, kind := strings.TrimSuffix(name, ".html"), ""
-	if base, is := strings.CutSuffix(name, historySuffix); is {
-		name, kind = base, historySuffix
-	}
-	if base, is := strings.CutSuffix(name, fileSuffix); is {
-		name, kind = base, fileSuffix
-	}
+	name = strings.TrimSuffix(name, ".html")
 	switch {
 	case folder == "lab" && name == Index:
-		return s.labList()
-	case folder == "lab" && kind == historySuffix:
-		return s.labHistory(ctx, name, r.Form)
-	case folder == "lab" && kind == fileSuffix:
-		return s.labFile(name, r.Form)
-	case folder == "lab" && r.Posted && action == "boundary":
-		return s.labBoundary(ctx, name, r.Form)
-	case folder == "lab" && r.Posted:
-		return s.labRun(ctx, name, r.Form)
+		return s.list("lab-list", "The lab", folder)
 	case folder == "lab":
-		return s.labPage(name, r.Form)
+		return s.lab(ctx, name, action, r)
 	case folder == "exercises" && name == Index:
 		return s.exerciseList()
 	case folder == "exercises":
 		return s.exercise(ctx, name, r)
 	case folder == "stories" && name == Index:
-		return s.storyList()
+		return s.list("story-list", "The catalogue's stories", folder)
 	case folder == "stories":
 		return s.story(ctx, name)
 	}

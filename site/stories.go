@@ -2,11 +2,11 @@ package site
 
 import (
 	"context"
-	"fmt"
-	"slices"
+	"io"
 	"strings"
 
 	"lockproof/docs/guide"
+	"lockproof/harness/history"
 	"lockproof/lab"
 	"lockproof/reports"
 	"lockproof/reports/html"
@@ -28,57 +28,62 @@ type telling struct {
 	*outcome
 }
 
-func (s *Site) storyList() Page {
-	all, err := lab.Catalogue()
-	if err != nil {
-		return s.fail(broken, err.Error())
-	}
-	return show(ok, "story-list", s.frame("The catalogue's stories", "stories", all))
-}
-
 // story runs a scenario as it stands and as each of its variants, and tells what happens.
 func (s *Site) story(ctx context.Context, name string) Page {
-	all, err := lab.Catalogue()
+	of, err := lab.Find(name)
 	if err != nil {
-		return s.fail(broken, err.Error())
+		return s.fail(notFound, sentence(err.Error()))
 	}
-	i := slices.IndexFunc(all, func(c *scenarios.Scenario) bool { return c.Name == name })
-	if i < 0 {
-		return s.fail(notFound, "There is no story of that name.")
-	}
-	v := &storyView{Scenario: all[i], Chapters: guide.About(name)}
-	v.Steps = stepsOf(all[i])
-	for _, variant := range append([]scenarios.Variant{{}}, all[i].Variants...) {
-		if variant.Name != "" && variant.Name == all[i].OneNode() {
+	v := &storyView{Scenario: of, Chapters: guide.About(name), Steps: stepsOf(of)}
+	for _, variant := range append([]scenarios.Variant{{}}, of.Variants...) {
+		if variant.Name != "" && variant.Name == of.OneNode() {
 			continue // it is for other locks
 		}
-		t, err := s.tell(ctx, all[i], variant.Name, "story-"+string(rune('a'+len(v.Tellings))))
+		t, err := s.tell(ctx, of, variant.Name, "story-"+string(rune('a'+len(v.Tellings))))
 		if err != nil {
 			return s.fail(broken, err.Error())
 		}
 		v.Tellings = append(v.Tellings, t)
 	}
-	f := s.frame(all[i].Title, "stories", v)
-	f.Description = strings.TrimSpace(all[i].Lesson)
+	f := s.frame(of.Title, "stories", v)
+	f.Description = strings.TrimSpace(of.Lesson)
 	return show(ok, "story", f)
 }
 
 // Picture tells what breaks in a scenario or its variant: the picture and the story, as HTML.
 func (s *Site) Picture(ctx context.Context, name, variant, id string) (string, error) {
-	all, err := lab.Catalogue()
+	of, err := lab.Find(name)
 	if err != nil {
 		return "", err
 	}
-	i := slices.IndexFunc(all, func(c *scenarios.Scenario) bool { return c.Name == name })
-	if i < 0 {
-		return "", fmt.Errorf("the lab has no scenario %q", name)
-	}
-	told, err := s.tell(ctx, all[i], variant, id)
+	told, err := s.tell(ctx, of, variant, id)
 	if err != nil {
 		return "", err
 	}
+	return accounts(told.Accounts)
+}
+
+// Evidence tells what breaks in a history that was recorded, as Picture does.
+func Evidence(recorded io.Reader, id string) (string, error) {
+	events, err := history.Read(recorded)
+	if err != nil {
+		return "", err
+	}
+	told, err := reports.NewHistory(events)
+	if err != nil {
+		return "", err
+	}
+	verdict, err := told.Verdict()
+	if err != nil {
+		return "", err
+	}
+	return accounts(html.Accounts(id, reports.TrialOf(verdict), told))
+}
+
+// accounts are pictures and stories, as HTML.
+func accounts(all []*html.Account) (string, error) {
 	var b strings.Builder
-	for _, a := range told.Accounts {
+	for _, a := range all {
 		if err := pages.ExecuteTemplate(&b, "account", a); err != nil {
 			return "", err
 		}
@@ -99,7 +104,7 @@ func (s *Site) tell(ctx context.Context, of *scenarios.Scenario, variant, id str
 	if err != nil {
 		return telling{}, err
 	}
-	out := &outcome{Length: reports.Duration(o.Trial.Simulated), Accounts: html.Accounts(id, o.Trial, told)}
+	out := &outcome{Accounts: html.Accounts(id, o.Trial, told)}
 	for _, r := range o.Verdicts {
 		out.Verdicts = append(out.Verdicts, scored{Result: r, Tone: tone(r, o.Trial.Expect, nil)})
 	}

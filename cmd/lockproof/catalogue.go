@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockproof/harness/locks"
+	"lockproof/internal/plain"
 	"lockproof/reports"
 	"lockproof/scenarios"
 )
@@ -90,20 +91,22 @@ func (p *program) showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show NAME",
 		Short: "Show a scenario: its lesson, its schedule, and what to expect",
-		Long: `Shows a scenario of the catalogue or of a file: the lesson, its sources, the
-schedule step by step, the verdicts to expect, and the variants.`,
-		Example: "  lockproof show client-pause\n  lockproof show my-scenario.yaml",
+		Long: `Prints the file of a scenario: the lesson, its sources, the schedule step by step,
+the verdicts to expect, and the variants. A comment above it has the defaults. It is a
+beginning for a scenario of your own.`,
+		Example: "  lockproof show client-pause\n  lockproof show client-pause > mine.yaml && lockproof run mine.yaml",
 		Args:    arguments(1, 1, "one scenario's name or file"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			selected, err := scenarios.Select(args)
 			if err != nil {
 				return usage("%w", err)
 			}
-			for i, s := range selected {
-				if i > 0 {
-					io.WriteString(p.out, "\n")
+			for _, s := range selected {
+				text, err := scenarios.Text(s)
+				if err != nil {
+					return usage("%w", err)
 				}
-				if err := p.print(reports.ScenarioText(s, p.screen)); err != nil {
+				if err := p.print(reports.ScenarioHead(s, p.screen) + plain.Text(string(text))); err != nil {
 					return err
 				}
 			}

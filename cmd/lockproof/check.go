@@ -39,13 +39,10 @@ func (p *program) check(path string) error {
 	if errors.As(err, &disagreement) {
 		return failed(err)
 	}
-	var text string
-	if err == nil {
-		text, err = reports.VerdictText(h, verdict, p.screen)
-	}
 	if err != nil {
 		return usage("%s: %w", path, err)
 	}
+	text := reports.VerdictText(h, verdict, p.screen)
 	trial := reports.TrialOf(verdict)
 	standing, why := trial.Outcome()
 	p.printResult(func(w io.Writer) error {

@@ -10,7 +10,7 @@ import (
 )
 
 // formats are those of a comparison, the default first.
-var formats = []string{"text", "markdown", "json"}
+var formats = []string{"text", "markdown"}
 
 func (p *program) compareCommand() *cobra.Command {
 	var format string
@@ -26,8 +26,7 @@ with the reason.
 Exit codes: 0 the runs agree; 1 they disagree on a row; 4 they do not, but a row
 is missing in a run, or was not decided there; 64 bad usage or a bad file.`,
 		Example: `  lockproof compare out/virtual out/local out/docker
-  lockproof compare out/before out/after --format markdown
-  lockproof compare out/* --format json | jq '.rows[] | select(.agreement != "agree")'`,
+  lockproof compare out/before out/after --format markdown`,
 		Args: arguments(2, -1, "the output folders of at least two runs"),
 		RunE: func(_ *cobra.Command, args []string) error { return p.compare(args, format) },
 	}
@@ -44,12 +43,9 @@ func (p *program) compare(folders []string, format string) error {
 		return usage("%w", err)
 	}
 	comparison := reports.Compare(runs)
-	switch format {
-	case "markdown":
+	if format == "markdown" {
 		err = comparison.WriteMarkdown(p.out)
-	case "json":
-		err = comparison.WriteJSON(p.out)
-	default:
+	} else {
 		err = comparison.Print(p.out, p.screen)
 	}
 	if err != nil {

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"lockproof/harness/history"
-	"lockproof/reports"
 )
 
 func TestCompareExitCodes(t *testing.T) {
@@ -33,12 +31,6 @@ func TestCompareExitCodes(t *testing.T) {
 		require.Equal(t, c.code, got.code, got.err)
 		require.Contains(t, got.out, c.says)
 		require.Contains(t, got.out, c.folders[0], "with nothing else to tell them apart, by their folders")
-
-		got = fake(expected).try(append([]string{"compare", "--format", "json"}, c.folders...)...)
-		require.Equal(t, c.code, got.code)
-		var comparison reports.Comparison
-		require.NoError(t, json.Unmarshal([]byte(got.out), &comparison))
-		require.Equal(t, c.code, comparison.ExitCode)
 
 		got = fake(expected).try(append([]string{"compare", "--format", "markdown"}, c.folders...)...)
 		require.Equal(t, c.code, got.code)

@@ -18,7 +18,6 @@ import (
 	"lockproof/harness/suite"
 	"lockproof/redlock"
 	"lockproof/reports"
-	"lockproof/reports/html"
 	"lockproof/validate"
 	"lockproof/validate/deploy"
 	"lockproof/validate/settings"
@@ -361,8 +360,7 @@ func (p *program) reportValidation(v *reports.Validation, flags validation) erro
 	var paths []string
 	var err error
 	if flags.out != "" {
-		page := func(w io.Writer) error { return html.WriteValidation(w, v) }
-		paths, err = v.WriteFiles(flags.out, reports.File{Name: reports.ValidationPageFile, Write: page})
+		paths, err = v.WriteFiles(flags.out)
 	}
 	p.printResult(func(w io.Writer) error {
 		switch {

@@ -83,9 +83,9 @@ var table = []allowed{
 	{"validate/deploy", "internal/input internal/input/yamlfile validate/settings"},
 	{"validate", "checker harness/cluster harness/cluster/kinds" +
 		" harness/history harness/locks harness/suite nemesis scenarios validate/deploy validate/settings"},
-	{"reports", "checker checker/cause checker/traffic harness/cluster harness/history harness/locks harness/suite internal/filelock internal/input" +
+	{"reports", "checker checker/cause checker/traffic harness/history harness/locks harness/suite internal/filelock internal/input" +
 		" internal/plain internal/wording nemesis scenarios validate validate/deploy validate/settings"},
-	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios validate"},
+	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios"},
 	{"harness/locktest", "checker explore harness/client harness/cluster/kinds harness/cluster/virtual/bubble harness/history harness/locks harness/overlay" +
 		" harness/suite redlock" +
 		" reports reports/html scenarios"},
@@ -102,7 +102,7 @@ var table = []allowed{
 			" harness/cluster/process harness/external harness/history harness/locks harness/overlay harness/suite internal/plain redlock" +
 			" reports reports/html scenarios serve validate validate/deploy validate/settings"},
 	{"site/engine", "harness/suite site"},
-	{"site/front", "checker harness/history harness/suite reports scenarios site"},
+	{"site/front", "checker harness/history harness/suite internal/wording reports scenarios site"},
 	{"site/static", "harness/suite lab lab/exercise site site/chapters site/front"},
 	{"internal/runtests", "harness/cluster/docker internal/needs"},
 }

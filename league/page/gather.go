@@ -219,7 +219,7 @@ func scenario(file string) string {
 // storyOf is the file of a cross's story.
 func storyOf(e *entry, scenario string) string { return e.Test + "-" + scenario + ".txt" }
 
-// stories tells the first history of each cross, as text. Where this run has none, what an
+// stories tells the first history of each cross, as text, and keeps it. Where this run has none, what an
 // earlier one has told stays; whatever no cross has any more goes.
 func (t *table) stories(folder string) error {
 	told, err := filepath.Glob(filepath.Join(folder, "*.txt"))
@@ -230,6 +230,7 @@ func (t *table) stories(folder string) error {
 		for _, path := range told {
 			if !t.tells(filepath.Base(path)) {
 				_ = os.Remove(path)
+				_ = os.Remove(historyOf(path))
 			}
 		}
 	}()
@@ -247,12 +248,16 @@ func (t *table) stories(folder string) error {
 				if i < 0 {
 					continue
 				}
-				text, err := story(filepath.Join(row.folder, filepath.FromSlash(row.Trials[i].History)))
+				file := filepath.Join(row.folder, filepath.FromSlash(row.Trials[i].History))
+				text, err := story(file)
 				if err != nil {
 					return fmt.Errorf("%s, %s: %w", e.Test, name, err)
 				}
 				c.Story = storyOf(e, name)
-				if err := os.WriteFile(filepath.Join(folder, c.Story), []byte(text), 0o644); err != nil {
+				events, err := os.ReadFile(file)
+				err = errors.Join(err, os.WriteFile(filepath.Join(folder, c.Story), []byte(text), 0o644),
+					os.WriteFile(filepath.Join(folder, historyOf(c.Story)), events, 0o644))
+				if err != nil {
 					return err
 				}
 				break
@@ -261,6 +266,9 @@ func (t *table) stories(folder string) error {
 	}
 	return nil
 }
+
+// historyOf is the file of a story's history.
+func historyOf(story string) string { return strings.TrimSuffix(story, ".txt") + ".jsonl" }
 
 // tells says whether a file is some cross's story.
 func (t *table) tells(file string) bool {
@@ -278,5 +286,5 @@ func story(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return reports.VerdictText(h, verdict, reports.Screen{Width: 110, UTF8: true})
+	return reports.VerdictText(h, verdict, reports.Screen{Width: 110, UTF8: true}), nil
 }

@@ -20,15 +20,7 @@ type Account struct {
 	More     int
 	Settings []string
 	Picture  *timeline
-	Marks    []sentence
 	Omitted  int
-	Events   *eventTable
-}
-
-// sentence is one turn of the story.
-type sentence struct {
-	mark
-	Listed bool // its event is in the table
 }
 
 // Accounts tell what the history of one trial shows: an account of the first
@@ -36,47 +28,22 @@ type sentence struct {
 // violated. Their ids begin with id. There is none of a history in which nobody
 // ever had the lock or a key.
 func Accounts(id string, trial suite.Result, h *reports.History) []*Account {
-	t := &teller{id, h}
-	all := t.violations(trial)
-	if len(all) > 0 {
-		return all
-	}
-	if whole := t.whole(true); whole != nil {
-		all = append(all, whole)
-	}
-	return all
-}
-
-// teller makes the accounts of one history.
-type teller struct {
-	id      string
-	history *reports.History
-}
-
-// violations are accounts of the first violation of each property. The events
-// are listed once, with the first account.
-func (t *teller) violations(trial suite.Result) []*Account {
 	var all []*Account
 	for _, r := range trial.Results {
 		if r.Verdict == history.Violated && len(r.Violations) > 0 {
-			a := t.account(t.id+"-"+suite.Slug(r.Property), &r.Violations[0], r.Property, len(all) == 0)
+			a := account(id+"-"+suite.Slug(r.Property), h, &r.Violations[0], r.Property)
 			a.More = max(len(r.Violations), int(r.Measured["violations"])) - 1
 			all = append(all, a)
 		}
 	}
+	if len(all) == 0 && h.Held() {
+		all = append(all, account(id, h, nil, ""))
+	}
 	return all
 }
 
-// whole is the account of the whole history, nil if there is nothing to draw.
-func (t *teller) whole(listed bool) *Account {
-	if !t.history.Held() {
-		return nil
-	}
-	return t.account(t.id, nil, "", listed)
-}
-
-func (t *teller) account(id string, v *checker.Violation, property string, listed bool) *Account {
-	events, story := t.history.Events, t.history.Tell(v)
+func account(id string, h *reports.History, v *checker.Violation, property string) *Account {
+	story := h.Tell(v)
 	a := &Account{ID: id, Property: property, Settings: story.Settings, Omitted: story.Omitted}
 	if v != nil {
 		a.What = sentenceCase(strings.TrimSuffix(v.What, "."))
@@ -87,23 +54,6 @@ func (t *teller) account(id string, v *checker.Violation, property string, liste
 			a.Facts = append(a.Facts, sentenceCase(f.What)+".")
 		}
 	}
-	a.Picture = draw(id, &story, v, property, events[len(events)-1].Time)
-	if listed {
-		a.Events = list(t.id, events, &story, v)
-	}
-	a.number()
+	a.Picture = draw(id, &story, v, property, h.Events[len(h.Events)-1].Time)
 	return a
-}
-
-// number makes the sentences, with links to the events that are listed.
-func (a *Account) number() {
-	listed := map[int]bool{}
-	if a.Events != nil {
-		for _, r := range a.Events.Rows {
-			listed[r.Index] = true
-		}
-	}
-	for _, m := range a.Picture.Marks {
-		a.Marks = append(a.Marks, sentence{m, listed[m.Event]})
-	}
 }

@@ -1,13 +1,11 @@
 package html
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
@@ -43,7 +41,6 @@ type article struct {
 	Drawing  string // where the first account's timeline is, as a file of its own
 	Headline string // what that shows
 	Alone    bool   // it is the only one of the page
-	Plots    *plots
 	History  string
 	Trouble  string
 	Repeat   string // the command that runs it again, of one that is not as expected
@@ -155,27 +152,16 @@ func facts(row *reports.Row, t suite.Result) string {
 
 // show fills in what the history of one trial shows.
 func (b *builder) show(a *article, trial suite.Result, h *reports.History) {
-	t := &teller{a.ID, h}
-	a.Accounts = t.violations(trial)
-	var trouble []error
-	whole := a.Accounts
-	if first := t.whole(false); len(whole) == 0 && first != nil {
-		whole = []*Account{first}
+	all := Accounts(a.ID, trial, h)
+	if len(all) == 0 {
+		return
 	}
-	if len(whole) > 0 {
-		file, err := b.picture(a.History, whole[0])
-		a.Drawing, a.Headline, trouble = file, whole[0].What, append(trouble, err)
+	file, err := b.picture(a.History, all[0])
+	if a.Drawing, a.Headline = file, all[0].What; err != nil {
+		a.Trouble = err.Error() // the page can do without, but says so
 	}
-	// The page can do without, but says so.
-	if err := errors.Join(trouble...); err != nil {
-		a.Trouble = strings.ReplaceAll(err.Error(), "\n", "; ")
-	}
-	s := b.scenarios[trial.Scenario]
-	if s != nil && s.Workload != nil {
-		a.Plots = plotsOf(a.ID, h, trial)
-	}
-	if a.Good { // its picture is loaded when somebody opens it
-		a.Accounts = nil
+	if all[0].Property != "" && !a.Good { // what is as expected is loaded when somebody opens it
+		a.Accounts = all
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/suite"
 	"lockproof/internal/browser"
 	"lockproof/reports"
 )
@@ -42,22 +41,20 @@ func visitSmall(t *testing.T) *browser.Tab {
 
 const readout = `document.querySelector(".readout").textContent`
 
-func TestBrowserStepsThroughEvents(t *testing.T) {
+func TestBrowserStepsThroughTheStory(t *testing.T) {
 	b := visitSmall(t)
 	toPicture(b)
 	b.Do(chromedp.Focus(chromedp.CSS(".plot")), chromedp.KeyEvent(kb.ArrowRight))
-	require.Contains(t, b.Text(readout), "1 of 12: event 1, 0.000 ms")
-	b.Do(chromedp.KeyEvent(kb.ArrowRight))
-	require.Contains(t, b.Text(readout), `2 of 12: event 2, 5.000 ms · the-client · calls acquire the-key`)
+	require.Contains(t, b.Text(readout), `Turn 1, 5.000 ms: the-client asks for "the-key"`)
 	require.Contains(t, b.Text(`document.querySelector(".story .current").textContent`), `the-client asks for "the-key"`)
 	require.Equal(t, "1", b.Text(`document.querySelector(".mark.current").dataset.number`))
+	b.Do(chromedp.KeyEvent(kb.ArrowRight))
+	require.Contains(t, b.Text(readout), "Turn 2, ")
 	b.Do(chromedp.KeyEvent(kb.ArrowLeft))
-	require.Contains(t, b.Text(readout), "1 of 12")
-	b.Do(chromedp.KeyEvent(kb.ArrowRight, chromedp.KeyModifiers(chromedp.ModifierShift)),
-		chromedp.KeyEvent(kb.ArrowRight, chromedp.KeyModifiers(chromedp.ModifierShift)))
-	require.Contains(t, b.Text(readout), "4 of 12: event 4", "from turn to turn: past what is none")
-	b.Do(chromedp.KeyEvent(kb.End))
-	require.Contains(t, b.Text(readout), "12 of 12")
+	require.Contains(t, b.Text(readout), "Turn 1, ")
+	b.Do(chromedp.KeyEvent(kb.End), chromedp.KeyEvent(kb.ArrowRight))
+	last := b.Text(`[...document.querySelectorAll(".mark")].filter((m) => m.closest(".timeline") === document.querySelector(".timeline")).length`)
+	require.Contains(t, b.Text(readout), "Turn "+last+", ")
 	b.RequireNoErrors()
 }
 
@@ -120,9 +117,9 @@ func TestBrowserSwitchesTheTheme(t *testing.T) {
 
 func TestBrowserFollowsDeepLinks(t *testing.T) {
 	b := visitSmall(t)
-	b.Visit("#the-scenario--the-variant-event-4")
-	b.Eventually("true", `document.querySelector("details.events").open`)
-	require.Contains(t, b.Text(readout), "event 4,")
+	b.Visit("#the-scenario--the-variant-mutual-exclusion-turn-2")
+	b.Eventually("2", `document.querySelector(".mark.current").dataset.number`)
+	require.Contains(t, b.Text(readout), "Turn 2, ")
 	b.Do(chromedp.Click(chromedp.CSS("#the-scenario--the-variant-mutual-exclusion-turn-3 .number")))
 	b.Eventually("3", `document.querySelector(".mark.current").dataset.number`)
 	b.RequireNoErrors()
@@ -186,7 +183,6 @@ func TestBrowserDrawsABoundedPartOfLongHistories(t *testing.T) {
 	toPicture(b)
 	require.Less(t, number(t, b.Text(drawn)), 4000)
 	require.Less(t, number(t, b.Text(`document.querySelectorAll(".chart [data-a]").length`)), 2500)
-	require.LessOrEqual(t, number(t, b.Text(`document.querySelectorAll(".events tbody tr").length`)), maxEvents)
 	b.RequireNoErrors()
 }
 
@@ -194,15 +190,4 @@ func number(t *testing.T, text string) int {
 	n, err := strconv.Atoi(text)
 	require.NoError(t, err)
 	return n
-}
-
-// The rates of several trials are drawn with their intervals.
-func TestBrowserShowsRates(t *testing.T) {
-	report, catalogue := words{}.report(t)
-	again := report.Rows[0].Trials[0]
-	again.Trial, again.Results = 1, nil
-	both := reports.New([]suite.Result{report.Rows[0].Trials[0], again}, report.Run)
-	b := visit(t, written(t, both, catalogue))
-	require.Contains(t, b.Text(`document.querySelector(".rates").innerText`), "1 of 1, at least")
-	b.RequireNoErrors()
 }

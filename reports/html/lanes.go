@@ -164,6 +164,6 @@ func (t *timeline) points(points []reports.Point, l lane, class string, s *repor
 			own = ownerClass(p.Owner, s)
 		}
 		t.Points = append(t.Points, point{Reach: t.reach(p, l), Class: own, Kind: string(p.Kind), X: t.scale.x(p.Time), Y: l.Y + l.H/2,
-			A: p.Time - t.From, Event: p.Event, Text: p.Text + ", " + reports.Moment(p.Time)})
+			A: p.Time - t.From, Text: p.Text + ", " + reports.Moment(p.Time)})
 	}
 }

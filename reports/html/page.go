@@ -8,7 +8,6 @@ import (
 	"html/template"
 	"io"
 	"slices"
-	"time"
 
 	"lockproof/checker"
 	"lockproof/harness/history"
@@ -25,10 +24,8 @@ var page = template.Must(template.New("page.gohtml").Funcs(template.FuncMap{
 	"half": func(x float64) float64 { return x / 2 },
 	"add":  func(a, b float64) float64 { return a + b },
 
-	"duration":    reports.Duration,
-	"percent":     func(share float64) string { return fmt.Sprintf("%.2f %%", share*100) },
-	"nanoseconds": func(ns float64) string { return reports.Duration(time.Duration(ns)) },
-}).ParseFS(files, "page.gohtml", "article.gohtml", "parts.gohtml", "picture.gohtml", "plots.gohtml", "timeline.gohtml"))
+	"duration": reports.Duration,
+}).ParseFS(files, "page.gohtml", "article.gohtml", "parts.gohtml", "picture.gohtml", "timeline.gohtml"))
 
 // Parts are the templates that the page is made of, for other pages that show
 // an Account as this one does: with Style, Script, and "defs" in their body.
@@ -72,7 +69,6 @@ type view struct {
 	Plain    bool   // a row is of a scenario as it stands
 	Changed  bool   // a row is of one with something changed
 	Skipped  []reports.Skip
-	Rates    *rates
 	Terms    []checker.Property
 	Drawn    bool // there is a timeline, and so a need for its legend
 }
@@ -109,7 +105,6 @@ func (b *builder) view() *view {
 		v.Started = r.Started.UTC().Format("2 January 2006, 15:04 UTC")
 	}
 	b.groups(v)
-	v.Rates = ratesOf(r)
 	return v
 }
 

@@ -1,6 +1,6 @@
 "use strict";
 // The page is whole without this script. With it: a switch for the theme, a
-// filter for the table, and pictures that zoom, pan and step through events.
+// filter for the table, and pictures that zoom, pan and step through the story.
 (() => {
   const root = document.documentElement;
   const all = (selector, within) => [...(within || document).querySelectorAll(selector)];
@@ -75,6 +75,7 @@
       this.chart = figure.querySelector(".chart");
       this.height = this.chart.viewBox.baseVal.height;
       this.marks = all(".mark", this.chart);
+      this.turns = this.marks.map((mark) => ({ a: Number(mark.dataset.a), mark, told: byId(`${this.id}-turn-${mark.dataset.number}`) }));
       this.timed = all("[data-a]", this.chart);
       this.cursor = figure.querySelector(".cursor");
       this.curtain = figure.querySelector(".curtain");
@@ -96,18 +97,6 @@
         title.remove();
       }
       for (const mark of this.marks) mark.setAttribute("tabindex", "-1");
-    }
-
-    get events() {
-      if (this.found) return this.found;
-      const table = this.figure.parentNode.querySelector(".events");
-      const rows = table ? all("tbody tr", table) : [];
-      this.found = rows.length
-        ? rows.map((row) => ({ a: Number(row.dataset.a), row, turn: Number(row.dataset.turn) || 0,
-          text: all("td", row).map((cell) => cell.textContent.trim()).filter(Boolean) }))
-          .map((e) => ({ ...e, text: `event ${e.text[0]}, ${e.text.slice(1).join(" · ")}` }))
-        : this.marks.map((m) => ({ a: Number(m.dataset.a), turn: Number(m.dataset.number), text: m.getAttribute("aria-label") }));
-      return this.found;
     }
 
     x(t) {
@@ -179,7 +168,8 @@
         return;
       }
       const tight = w < Number(el.dataset.room), behind = tight && el.dataset.keep && x < Number(el.dataset.room);
-      el.setAttribute("x", behind ? x + w + 6 : x + 6);
+      const fits = !behind || x + w + 6 + Number(el.dataset.room) <= this.width; // else it lies over the band
+      el.setAttribute("x", behind ? (fits ? x + w + 6 : Math.max(4, this.width - Number(el.dataset.room))) : x + 6);
       el.classList.toggle("tight", tight && !el.dataset.keep);
       el.classList.toggle("behind", Boolean(behind));
       el.classList.toggle("outside", Boolean(tight && el.dataset.keep && !behind));
@@ -241,22 +231,26 @@
       this.point();
     }
 
-    go(index, still) {
-      const events = this.events;
-      if (!events.length) return;
-      this.step = Math.min(Math.max(index, 0), events.length - 1);
-      const e = events[this.step];
-      this.readout.textContent = `${this.step + 1} of ${events.length}: ${e.text}`;
+    // Before the first turn.
+    reset() {
+      this.step = -1;
+      this.readout.textContent = "";
       for (const el of all(".current", this.figure.parentNode)) el.classList.remove("current");
-      if (e.row) e.row.classList.add("current");
-      if (e.turn) {
-        this.marks[e.turn - 1].classList.add("current");
-        byId(`${this.id}-turn-${e.turn}`).classList.add("current");
-      }
+      this.cursor.classList.add("off");
+    }
+
+    // Goes to a turn of the story.
+    go(index) {
+      if (!this.turns.length) return;
+      this.step = Math.min(Math.max(index, 0), this.turns.length - 1);
+      const turn = this.turns[this.step];
+      this.readout.textContent = turn.mark.getAttribute("aria-label");
+      for (const el of all(".current", this.figure.parentNode)) el.classList.remove("current");
+      for (const el of [turn.mark, turn.told]) el.classList.add("current");
       this.point();
-      this.figure.dispatchEvent(new CustomEvent("step", { bubbles: true, detail: e }));
-      const x = this.x(e.a);
-      if (!still && (x < this.plot.scrollLeft + 20 || x > this.plot.scrollLeft + this.plot.clientWidth - 20))
+      this.figure.dispatchEvent(new CustomEvent("step", { bubbles: true, detail: turn }));
+      const x = this.x(turn.a);
+      if (x < this.plot.scrollLeft + 20 || x > this.plot.scrollLeft + this.plot.clientWidth - 20)
         this.plot.scrollLeft = x - this.plot.clientWidth / 2;
     }
 
@@ -265,11 +259,10 @@
     unfold(until) {
       this.until = until;
       const later = (el) => until !== undefined && Number(el.dataset.a) > until;
-      for (const mark of this.marks) {
+      for (const { mark, told } of this.turns) {
         mark.classList.toggle("off", later(mark));
-        byId(`${this.id}-turn-${mark.dataset.number}`).hidden = later(mark);
+        told.hidden = later(mark);
       }
-      for (const e of this.events) if (e.row) e.row.hidden = later(e.row);
       const broken = this.chart.querySelector(".broken-band");
       if (broken) {
         const hidden = later(broken.querySelector("rect"));
@@ -287,30 +280,14 @@
       if (this.until !== undefined) this.unfold(this.until);
       if (this.step < 0) return;
       this.cursor.classList.remove("off");
-      const x = this.x(this.events[this.step].a);
+      const x = this.x(this.turns[this.step].a);
       this.cursor.setAttribute("x1", x);
       this.cursor.setAttribute("x2", x);
     }
 
-    // The next event that is a turn of the story.
-    turn(by) {
-      for (let i = this.step + by; i >= 0 && i < this.events.length; i += by)
-        if (this.events[i].turn) return this.go(i);
-    }
-
-    goTurn(number) {
-      const i = this.events.findIndex((e) => e.turn === number);
-      if (i >= 0) return this.go(i);
-      // Time alone did it: there is no event to step to, only a mark.
-      for (const el of all(".current", this.figure.parentNode)) el.classList.remove("current");
-      this.marks[number - 1].classList.add("current");
-      byId(`${this.id}-turn-${number}`).classList.add("current");
-      this.readout.textContent = this.marks[number - 1].getAttribute("aria-label");
-    }
-
     listen() {
       const act = {
-        back: () => this.go(this.step < 0 ? 0 : this.step - 1), on: () => this.go(this.step + 1),
+        back: () => this.go(this.step - 1), on: () => this.go(this.step + 1),
         in: () => this.zoomTo(this.zoom * 1.6, this.plot.clientWidth / 2),
         out: () => this.zoomTo(this.zoom / 1.6, this.plot.clientWidth / 2),
         fit: () => this.zoomTo(1, 0),
@@ -325,9 +302,7 @@
       this.plot.addEventListener("keydown", (e) => {
         if (e.altKey || e.ctrlKey || e.metaKey) return;
         const keys = {
-          ArrowRight: () => (e.shiftKey ? this.turn(1) : this.go(this.step + 1)),
-          ArrowLeft: () => (e.shiftKey ? this.turn(-1) : this.go(this.step < 0 ? 0 : this.step - 1)),
-          Home: () => this.go(0), End: () => this.go(this.events.length - 1),
+          ArrowRight: act.on, ArrowLeft: act.back, Home: () => this.go(0), End: () => this.go(this.turns.length - 1),
           "+": act.in, "-": act.out, 0: act.fit,
         };
         if (!keys[e.key]) return;
@@ -347,7 +322,7 @@
       });
       this.plot.addEventListener("pointerleave", () => { tip.hidden = true; });
       for (const mark of this.marks) {
-        mark.addEventListener("click", () => this.goTurn(Number(mark.dataset.number)));
+        mark.addEventListener("click", () => this.go(this.marks.indexOf(mark)));
         mark.addEventListener("focus", () => showTip(mark.dataset.tip, mark.getBoundingClientRect()));
         mark.addEventListener("blur", () => { tip.hidden = true; });
       }
@@ -398,18 +373,10 @@
     return timeline;
   };
 
-  // The row of an event that no turn of a story is about, and that has no id of its own: the
-  // ids of all would be a twentieth of the page.
-  const eventRow = (id) => {
-    const [, article, number] = /^(.*)-event-(\d+)$/.exec(id) || [];
-    const table = article && byId(article) && byId(article).querySelector(".events");
-    return table && [...table.querySelectorAll("tbody tr")].find((row) => row.cells[0].textContent.trim() === number);
-  };
-
-  // Deep links: #row-event-N, #row-turn-N and #row-mark-N.
+  // Deep links: #row-turn-N and #row-mark-N.
   const follow = () => {
     const id = decodeURIComponent(location.hash.slice(1));
-    const target = id && (byId(id) || eventRow(id));
+    const target = id && byId(id);
     if (!target) return;
     for (let d = target.closest("details"); d; d = d.parentNode.closest("details")) d.open = true;
     const account = target.closest(".account");
@@ -418,11 +385,7 @@
       const timeline = of(figure);
       timeline.layout();
       const number = /-(turn|mark)-(\d+)$/.exec(id);
-      if (number) timeline.goTurn(Number(number[2]));
-      else {
-        const i = timeline.events.findIndex((e) => e.row === target);
-        if (i >= 0) timeline.go(i);
-      }
+      if (number) timeline.go(Number(number[2]) - 1);
     }
     target.scrollIntoView({ block: "center" });
   };

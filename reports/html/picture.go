@@ -51,7 +51,7 @@ func (a *Account) SVG() ([]byte, error) {
 		ChartX: pictureMargin + labelWidth, Top: pictureTop,
 	}
 	y := pictureTop + t.Height + lineHeight
-	for _, m := range a.Marks {
+	for _, m := range t.Marks {
 		p.Lines = append(p.Lines,
 			told{pictureMargin + numberRoom, y, "number", strconv.Itoa(m.Number)},
 			told{pictureMargin + numberRoom + 10, y, "time", m.Time})

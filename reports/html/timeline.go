@@ -90,17 +90,16 @@ type point struct {
 	Reach       float64 // how far up an arrow begins that leads to it
 	X, Y        float64
 	A           int64
-	Event       int
 	Text        string
 }
 
 type mark struct {
-	Number, Event int
-	X, Y          float64
-	A             int64
-	Aside, Stem   float64 // how far it has moved from its moment, and how far below that is
-	Time, Text    string
-	Turning       bool
+	Number      int
+	X, Y        float64
+	A           int64
+	Aside, Stem float64 // how far it has moved from its moment, and how far below that is
+	Time, Text  string
+	Turning     bool
 }
 
 type tick struct {
@@ -234,7 +233,7 @@ func (t *timeline) marks(s *reports.Story) {
 			rows[i], at = 1, lower
 		}
 		last[rows[i]] = at
-		t.Marks = append(t.Marks, mark{Number: i + 1, Event: m.Event, X: at, Y: float64(11 + 21*rows[i]), A: m.Time - t.From,
+		t.Marks = append(t.Marks, mark{Number: i + 1, X: at, Y: float64(11 + 21*rows[i]), A: m.Time - t.From,
 			Time: reports.Moment(m.Time), Text: sentenceCase(m.Text), Turning: m.Turning})
 		if m.Turning {
 			t.Turning = &tick{X: x, A: m.Time - t.From}

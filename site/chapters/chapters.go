@@ -11,7 +11,6 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
-	"github.com/yuin/goldmark/util"
 
 	"lockproof/docs/guide"
 	"lockproof/lab"
@@ -62,11 +61,9 @@ func render(text string) (template.HTML, error) {
 	if err != nil {
 		return "", err
 	}
-	markdown := goldmark.New(goldmark.WithExtensions(extension.Table),
-		goldmark.WithParserOptions(parser.WithAutoHeadingID(),
-			parser.WithASTTransformers(util.Prioritized(&linker{known}, 100))))
+	markdown := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 	var b bytes.Buffer
-	if err := markdown.Convert([]byte(text), &b); err != nil {
+	if err := markdown.Convert([]byte(linked(text, known)), &b); err != nil {
 		return "", fmt.Errorf("the guide cannot be rendered: %w", err)
 	}
 	return template.HTML(reachable.Replace(b.String())), nil
@@ -76,7 +73,7 @@ func render(text string) (template.HTML, error) {
 var reachable = strings.NewReplacer(
 	"<pre>", `<pre tabindex="0" role="region" aria-label="What is typed and printed">`,
 	"<table>", `<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>`, "</table>", "</table></div>",
-	"<th>", `<th scope="col">`)
+	"<th>", `<th scope="col">`, "<p>"+tryIt, `<p class="try">`+tryIt)
 
 // scenariosOfTheLab are the names that lead to the lab.
 func scenariosOfTheLab() (map[string]bool, error) {

@@ -1,152 +1,92 @@
 package chapters
 
 import (
+	"fmt"
 	"net/url"
 	"path"
+	"regexp"
 	"strings"
-
-	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/parser"
-	"github.com/yuin/goldmark/text"
 
 	"lockproof/docs/guide"
 	"lockproof/lab"
 	"lockproof/site"
 )
 
-// linker leads from the guide's text to where it can be tried: the name of a scenario to
-// the lab, and from a command that runs some to each of them.
-type linker struct{ known map[string]bool }
+var (
+	reference = regexp.MustCompile(`\[([^\]]*)\]\(([^)]+)\)`)
+	inCode    = regexp.MustCompile("`(?:/lab/)?([a-z0-9-]+)`(\\]?)")
+)
 
-// Transform changes the tree of a chapter.
-func (l *linker) Transform(document *ast.Document, reader text.Reader, _ parser.Context) {
-	source := reader.Source()
-	var links []*ast.Link
-	var spans []*ast.CodeSpan
-	var blocks []*ast.FencedCodeBlock
-	_ = ast.Walk(document, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // it gives no error
-		switch n := n.(type) {
-		case *ast.Link:
-			if entering {
-				links = append(links, n)
+// linked leads from a chapter's text to where it can be tried: the name of a scenario to the lab,
+// and from a command that runs some to each of them.
+func linked(text string, known map[string]bool) string {
+	parts := strings.Split(text, "```") // every second one is a block
+	for i, part := range parts {
+		if i%2 == 1 {
+			if all := tried(part, known); len(all) > 0 && i+1 < len(parts) {
+				parts[i+1] = "\n\n" + tryIt + strings.Join(all, ", ") + "\n" + parts[i+1]
 			}
-			return ast.WalkSkipChildren, nil // no link within a link
-		case *ast.CodeSpan:
-			if entering {
-				spans = append(spans, n)
-			}
-		case *ast.FencedCodeBlock:
-			if entering {
-				blocks = append(blocks, n)
-			}
+			continue
 		}
-		return ast.WalkContinue, nil
-	})
-	for _, n := range links {
-		l.follow(n)
+		part = reference.ReplaceAllStringFunc(part, func(link string) string {
+			m := reference.FindStringSubmatch(link)
+			return follow(m[1], m[2])
+		})
+		parts[i] = inCode.ReplaceAllStringFunc(part, func(span string) string {
+			m := inCode.FindStringSubmatch(span)
+			if !known[m[1]] || m[2] != "" { // what is a link already
+				return span
+			}
+			return fmt.Sprintf("[%s](../lab/%s.html)", span, m[1])
+		})
 	}
-	for _, n := range spans {
-		l.name(n, source)
-	}
-	for _, n := range blocks {
-		l.command(n, source)
-	}
+	return strings.Join(parts, "```")
 }
+
+// tryIt begins the line under a block.
+const tryIt = "Try it in the lab: "
 
 // follow leads a link to another page of the guide; what the site does not have is text.
-func (l *linker) follow(n *ast.Link) {
-	to, fragment, _ := strings.Cut(string(n.Destination), "#")
-	if strings.Contains(to, ":") || to == "" {
-		return
+func follow(text, to string) string {
+	file, fragment, _ := strings.Cut(to, "#")
+	if strings.Contains(file, ":") || file == "" || strings.Contains(file, ".html") { // the lab, or a finding
+		return fmt.Sprintf("[%s](%s)", text, to)
 	}
-	name := strings.TrimSuffix(to, ".md")
+	if file == "../serve.md" {
+		return fmt.Sprintf("[%s](../lab/%s.html)", text, site.Index)
+	}
+	name := strings.TrimSuffix(file, ".md")
 	for _, c := range guide.All() {
-		if c.Name == name && path.Dir(to) == "." {
-			n.Destination = []byte(fileOf(name) + ".html")
-			if fragment != "" {
-				n.Destination = append(n.Destination, "#"+fragment...)
-			}
-			return
+		if c.Name == name && path.Dir(file) == "." {
+			return strings.TrimSuffix(fmt.Sprintf("[%s](%s.html#%s", text, fileOf(name), fragment), "#") + ")"
 		}
 	}
-	if strings.HasSuffix(to, ".html") {
-		return // a finding's page
-	}
-	if to == "../serve.md" {
-		n.Destination = []byte("../lab/" + site.Index + ".html")
-		return
-	}
-	for child := n.FirstChild(); child != nil; child = n.FirstChild() {
-		n.Parent().InsertBefore(n.Parent(), n, child)
-	}
-	n.Parent().RemoveChild(n.Parent(), n)
+	return text
 }
 
-// name leads from a scenario's name to the lab.
-func (l *linker) name(n *ast.CodeSpan, source []byte) {
-	if _, linked := n.Parent().(*ast.Link); linked {
-		return
-	}
-	name := strings.TrimPrefix(written(n, source), "/lab/")
-	if !l.known[name] {
-		return
-	}
-	to := ast.NewLink()
-	to.Destination = []byte("../lab/" + name + ".html")
-	n.Parent().ReplaceChild(n.Parent(), n, to)
-	to.AppendChild(to, n)
-}
-
-// written is the text of a span.
-func written(n *ast.CodeSpan, source []byte) string {
-	var b strings.Builder
-	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
-		if text, ok := child.(*ast.Text); ok {
-			b.Write(text.Value(source))
-		}
-	}
-	return b.String()
-}
-
-// command puts links to the lab under a block that runs scenarios.
-func (l *linker) command(n *ast.FencedCodeBlock, source []byte) {
-	under := ast.NewParagraph()
-	for i := range n.Lines().Len() {
-		line := n.Lines().At(i)
-		words := strings.Fields(string(line.Value(source)))
+// tried are links to the scenarios that a block of commands runs.
+func tried(block string, known map[string]bool) (all []string) {
+	for line := range strings.Lines(block) {
+		words := strings.Fields(line)
 		if len(words) < 3 || words[0] != "$" || words[2] != "run" {
 			continue
 		}
-		query := queryOf(words[3:])
 		for _, w := range words[3:] {
-			if !l.known[w] {
-				continue
+			if known[w] {
+				all = append(all, fmt.Sprintf("[%s](../lab/%s.html%s)", w, w, queryOf(words[3:])))
 			}
-			to := ast.NewLink()
-			to.Destination = []byte("../lab/" + w + ".html" + query)
-			to.AppendChild(to, ast.NewString([]byte(w)))
-			before := ", "
-			if under.ChildCount() == 0 {
-				before = "Try it in the lab: "
-			}
-			under.AppendChild(under, ast.NewString([]byte(before)))
-			under.AppendChild(under, to)
 		}
 	}
-	if under.ChildCount() > 0 {
-		under.SetAttributeString("class", []byte("try"))
-		n.Parent().InsertAfter(n.Parent(), n, under)
-	}
+	return all
 }
 
 // queryOf is what a command's flags are in a link to the lab.
 func queryOf(words []string) string {
 	q := url.Values{}
 	for i, w := range words {
-		for flag, control := range map[string]string{"--lock": lab.LockControl, "--without": lab.RuleControl, "--seed": "seed"} {
-			if w == flag && i+1 < len(words) {
-				q.Set(control, words[i+1])
-			}
+		control := map[string]string{"--lock": lab.LockControl, "--without": lab.RuleControl, "--seed": "seed"}[w]
+		if control != "" && i+1 < len(words) {
+			q.Set(control, words[i+1])
 		}
 	}
 	if len(q) == 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lockproof/harness/history"
+	"lockproof/internal/wording"
 	"lockproof/reports"
 )
 
@@ -127,13 +128,12 @@ func (t *teller) attempt(i int, invoke history.Event) {
 	if token == granted || token == "" {
 		return
 	}
-	slices.Sort(no)
 	text := fmt.Sprintf("%s asks for the lock, too. ", invoke.Process)
 	switch {
 	case len(no) > 0:
 		text += names(no) + " " + have(no) + " c1’s key: no."
 	default:
-		text += "Only " + names(sorted(yes)) + " say yes, and three are needed."
+		text += "Only " + names(yes) + " say yes, and three are needed."
 	}
 	if len(yes) > 0 {
 		text += " It gives back what it got."
@@ -163,7 +163,7 @@ func (t *teller) granted(e history.Event) {
 			}
 		}
 	}
-	text := fmt.Sprintf("%s say yes: %s has the lock for %s.", names(sorted(yes)), e.Process, reports.Duration(1e9))
+	text := fmt.Sprintf("%s say yes: %s has the lock for %s.", names(yes), e.Process, reports.Duration(1e9))
 	if len(t.leases) == 0 {
 		text = fmt.Sprintf("%s asks for the lock. ", e.Process) + text
 	}
@@ -207,7 +207,7 @@ func (t *teller) expiries() {
 	var last int64
 	tell := func() {
 		if len(nodes) > 0 {
-			t.expired(last, names(sorted(nodes)))
+			t.expired(last, names(nodes))
 		}
 		nodes = nil
 	}
@@ -290,11 +290,6 @@ func (t *teller) lanes(end int64) []Lane {
 	return all
 }
 
-func sorted(all []string) []string {
-	slices.Sort(all)
-	return all
-}
-
 func have(all []string) string {
 	if len(all) == 1 {
 		return "has"
@@ -302,10 +297,8 @@ func have(all []string) string {
 	return "have"
 }
 
-// names joins names in a sentence.
+// names joins names in a sentence, in their order.
 func names(all []string) string {
-	if len(all) < 2 {
-		return strings.Join(all, "")
-	}
-	return strings.Join(all[:len(all)-1], ", ") + " and " + all[len(all)-1]
+	slices.Sort(all)
+	return wording.List(all)
 }

@@ -23,7 +23,7 @@ type view struct {
 	Tabs    []Tab
 	First   template.JS // the play of each tab that is shown first
 	Caption string
-	Trouble string // what was found in a lock that people use
+	Score   Score
 	Clients []actor
 	Nodes   []actor
 }
@@ -36,8 +36,8 @@ type actor struct {
 
 var pages = template.Must(site.Templates().ParseFS(parts, "front.gohtml"))
 
-// Page makes the first page. Trouble is what was found in a lock that people use.
-func Page(tabs []Tab, trouble string) ([]byte, error) {
+// Page makes the first page.
+func Page(tabs []Tab, score Score) ([]byte, error) {
 	first := make([]Tab, len(tabs))
 	for i, t := range tabs {
 		first[i] = t
@@ -47,7 +47,7 @@ func Page(tabs []Tab, trouble string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := view{Tabs: first, First: template.JS(text), Caption: first[0].Plays[0].Beats[0].Text, Trouble: trouble,
+	v := view{Tabs: first, First: template.JS(text), Caption: first[0].Plays[0].Beats[0].Text, Score: score,
 		Clients: []actor{{"c1", 84, 66}, {"c2", 84, 190}}}
 	for i, name := range []string{"n1", "n2", "n3", "n4", "n5"} {
 		v.Nodes = append(v.Nodes, actor{name, 350, 28 + 50*i})

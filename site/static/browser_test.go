@@ -133,6 +133,8 @@ func TestBrowserExaminesALock(t *testing.T) {
 	}
 	decide("N/2")
 	b.Eventually("It breaks", `document.querySelector("#outcome h2").textContent`)
+	b.Eventually("It breaks", `document.activeElement.textContent`) // what came of it has the focus, and is not read out whole
+	require.Equal(t, "0", b.Text(`document.querySelectorAll("#outcome[aria-live]").length`))
 	require.Contains(t, b.Text(`document.querySelector("#outcome").textContent`), "half-is-not-majority")
 	b.RequireAccessible()
 	decide("n/0")

@@ -72,8 +72,12 @@ func everything(ctx context.Context, e *engine) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(all, locks.Pages)
-	if all["index.html"], err = front.Page(plays, locks.Worst); err != nil {
+	maps.Copy(all, locks)
+	score, err := front.Judge(ctx, suite.Run)
+	if err != nil {
+		return nil, err
+	}
+	if all["index.html"], err = front.Page(plays, score); err != nil {
 		return nil, err
 	}
 	if all["assets/plays.js"], err = front.Script(plays); err != nil {

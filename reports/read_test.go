@@ -1,0 +1,91 @@
+package reports
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lockproof/harness/history"
+	"lockproof/internal/input/inputtest"
+)
+
+func TestNumbersThatContradictEachOtherAreNamed(t *testing.T) {
+	for says, change := range map[string]func(r *Report){
+		"slice.count is 5, and its suite has 4 rows of 1 trial": func(r *Report) { r.Slice.Count = 5 },
+		"planned is 3, and it has 2 trials: only a run that is": func(r *Report) { r.Planned = 3 },
+		"planned is 1, and it has 2 trials":                     func(r *Report) { r.Planned, r.Interrupted = 1, true },
+	} {
+		r := slice(1, trial("a", "", 0, history.Holds, history.Holds), trial("c", "", 0, history.Holds, history.Holds))
+		change(r)
+		r.Options.Out = t.TempDir()
+		_, err := r.WriteFiles()
+		require.NoError(t, err)
+		_, err = Read(r.Options.Out)
+		require.ErrorContains(t, err, filepath.Join(r.Options.Out, ResultsFile)+": ", says)
+		require.ErrorContains(t, err, says)
+	}
+}
+
+// mergeWith reads a slice, merges it with others, and tells of the whole.
+func mergeWith(dir string, others []*Report) (code int, err error) {
+	s, err := Read(dir)
+	if err != nil {
+		return 0, err
+	}
+	whole, err := Merge(append([]*Report{s}, others...), dir)
+	if err != nil {
+		return 0, err
+	}
+	if err := whole.Print(io.Discard, Screen{Width: 80}); err != nil {
+		return 0, err
+	}
+	return whole.ExitCode(), whole.WriteSummary(io.Discard)
+}
+
+// One of two slices, marked as interrupted, is no whole, whatever it says of their
+// number: it is refused, or makes a run that is inconclusive.
+func TestOneInterruptedSliceIsNoWhole(t *testing.T) {
+	s := slice(1, trial("a", "", 0, history.Holds, history.Holds))
+	s.Interrupted, s.Planned = true, 2
+	var text bytes.Buffer
+	require.NoError(t, s.WriteResults(&text))
+	for _, count := range []string{"0", "-1", "1", "2", "3", "2147483648"} {
+		dir := t.TempDir()
+		require.Contains(t, text.String(), `"count": 3`)
+		changed := strings.Replace(text.String(), `"count": 3`, `"count": `+count, 1)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, ResultsFile), []byte(changed), 0o644))
+		if code, err := mergeWith(dir, nil); err == nil {
+			require.Equal(t, ExitInconclusive, code, count)
+			require.Contains(t, []string{"1", "2", "3"}, count)
+		}
+	}
+}
+
+// Any text is read or refused, and what is read can be merged or be refused:
+// a slice's numbers may be anything.
+func FuzzResults(f *testing.F) {
+	const part = `{"version":2,"tool":{"name":"lockproof"},"planned":1,"options":{"trials":1},"scenarios":[{"trials":[{"scenario":"a"}]}],"slice":`
+	for _, text := range []string{
+		part + `{"index":1,"count":1,"suite":"x","rows":["a"]}}`,
+		part + `{"index":1,"count":2147483648,"rows":["a"]}}`, part + `{"index":0,"count":-1}}`,
+		strings.Repeat(`{"a":`, 50_000), `{"scenarios":null}`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		inputtest.Bounded(t, len(text), func() {
+			dir := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, ResultsFile), []byte(text), 0o600))
+			report, err := Read(dir)
+			require.True(t, (report == nil) == (err != nil))
+			if err == nil {
+				Merge([]*Report{report}, "out")
+			}
+		})
+	})
+}
