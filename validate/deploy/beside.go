@@ -34,7 +34,7 @@ func besides(words []string) effect {
 	if !ok {
 		return program(words)
 	}
-	text = strings.TrimSpace(nowhere.ReplaceAllString(text, ""))
+	text = strings.ReplaceAll(strings.TrimSpace(nowhere.ReplaceAllString(text, "")), "$(hostname)", "localhost")
 	if hugePages.MatchString(text) {
 		return effect{known: true}
 	}
@@ -88,6 +88,9 @@ func program(words []string) effect {
 		return effect{}
 	}
 	name, args := filepath.Base(words[0]), words[1:]
+	if !standard(words[0]) {
+		return effect{}
+	}
 	switch name {
 	case "true", "false", "exit", "mkdir", "chown", "chmod", "chgrp", "test", "[", "setfacl", "sysctl", "echo", "grep":
 		return effect{known: !reloads(name, args)}
@@ -109,8 +112,7 @@ func program(words []string) effect {
 	case "kill":
 		return kills(args)
 	case "redis-shutdown", "valkey-shutdown": // of Fedora's and RHEL's packages: redis-cli shutdown (redis.rpm, redis-shutdown)
-		known := strings.HasPrefix(words[0], "/usr/libexec/") || strings.HasPrefix(words[0], "/usr/bin/")
-		return effect{known: known, stop: known}
+		return effect{known: true, stop: true}
 	}
 	return effect{}
 }
@@ -118,7 +120,7 @@ func program(words []string) effect {
 // reloads reports whether sysctl loads files, or its words are not assignments of vm. or net. settings.
 func reloads(name string, args []string) bool {
 	return name == "sysctl" && slices.ContainsFunc(args, func(a string) bool {
-		return !strings.HasPrefix(a, "-w") && !strings.HasPrefix(a, "vm.") && !strings.HasPrefix(a, "net.")
+		return a != "-w" && !strings.HasPrefix(a, "vm.") && !strings.HasPrefix(a, "net.")
 	})
 }
 

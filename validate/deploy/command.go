@@ -22,6 +22,7 @@ type commandLine struct {
 	open      string // an option whose value is a variable that nothing sets
 	usesImage bool   // it goes through the official entrypoint
 	behind    bool   // a shell may stay in front of it, and keep signals from it
+	shell     bool   // a shell starts it, which passes on no words behind its script
 }
 
 // sleepArgument is one argument of sleep(1).
@@ -53,6 +54,14 @@ var (
 	// plainShell is a script of one command: words, quotes, and variables in double quotes.
 	plainShell = regexp.MustCompile(`[|&;<>` + "`" + `\n*?\[\]{}~#!]|\$\(|\\`)
 )
+
+// standard reports whether a program is one of the system's: a bare name, or in a folder of its packages. By the same name
+// a script elsewhere may do anything.
+func standard(program string) bool {
+	return !strings.Contains(program, "/") || ownPrograms.MatchString(program)
+}
+
+var ownPrograms = regexp.MustCompile(`^(?:/usr|/usr/local)?/s?bin/[^/]+$|^/usr/libexec/[^/]+$|^/opt/(?:bitnami/(?:redis|valkey|common)|redis-stack)/bin/[^/]+$`)
 
 // wrappers start a command and change neither its settings nor its data. Each takes away its own words, and says
 // whether it understood them. Sources: the manual page of each.
@@ -138,7 +147,7 @@ var serverNames = []string{"redis-server", "valkey-server"}
 
 // shells run a script that is one word.
 func script(words []string) (text string, ok bool) {
-	if len(words) != 3 || !slices.Contains([]string{"sh", "bash", "ash", "dash"}, filepath.Base(words[0])) {
+	if len(words) != 3 || !standard(words[0]) || !slices.Contains([]string{"sh", "bash", "ash", "dash"}, filepath.Base(words[0])) {
 		return "", false
 	}
 	return words[2], shellFlags.MatchString(words[1])
@@ -159,7 +168,7 @@ func readCommand(at settings.Place, words []string) (c commandLine) {
 			continue
 		}
 		wrapper, known := wrappers[name]
-		if !known {
+		if !known || !standard(words[0]) {
 			break
 		}
 		c.usesImage = c.usesImage || name == "docker-entrypoint.sh"
@@ -173,7 +182,9 @@ func readCommand(at settings.Place, words []string) (c commandLine) {
 		return c
 	}
 	if text, ok := script(words); ok {
-		return c.shell(at, text)
+		inner := c.script(at, text)
+		inner.shell = true
+		return inner
 	}
 	name := filepath.Base(words[0])
 	switch {
@@ -188,8 +199,8 @@ func readCommand(at settings.Place, words []string) (c commandLine) {
 	return c
 }
 
-// shell reads a script that sleeps first, if at all, and starts the server by one plain command.
-func (c commandLine) shell(at settings.Place, text string) commandLine {
+// script reads a script that sleeps first, if at all, and starts the server by one plain command.
+func (c commandLine) script(at settings.Place, text string) commandLine {
 	if m := sleepFirst.FindStringSubmatch(text); m != nil {
 		sleep, ok := sleepTime(m[1:2])
 		if !ok {

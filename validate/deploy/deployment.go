@@ -95,6 +95,9 @@ func (d *Deployment) bare(o Options) error {
 		d.unread = append(d.unread, Link{Program, Broken, d.sentinels[0].place,
 			"a Sentinel's file says nothing of its masters' settings: give their redis.conf too", settings.Crashes})
 	}
+	if len(d.Servers)+len(d.configs)+len(d.unread) == 0 && config == nil && info != nil {
+		d.unread = append(d.unread, Link{Program, Broken, info.Place, "INFO says nothing of the settings: give CONFIG GET '*' too", settings.Crashes})
+	}
 	switch {
 	case len(d.Servers) > 0:
 	case len(d.unread) > 0:

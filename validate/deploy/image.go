@@ -20,7 +20,7 @@ type image struct {
 	reads func(s *Server, at settings.Place, env map[string]string)
 	// free: variables that nobody has read are no risk, for the entrypoint reads none of those.
 	free bool
-	// own: the entrypoint starts its own server unless a server's command is given.
+	// own: the entrypoint starts a server with settings of its own.
 	own bool
 }
 
@@ -141,8 +141,10 @@ func (s *Server) contained(c inContainer) (commandLine, error) {
 	s.folder = c.folder
 	if ok {
 		s.folder = cmp.Or(c.folder, known.folder)
-		if known.own {
+		if known.own && !c.hasEntry {
 			s.folder = known.folder
+		} else if known.own {
+			s.folder = c.folder
 		}
 	}
 	s.variables(c, known, ok)
@@ -152,8 +154,10 @@ func (s *Server) contained(c inContainer) (commandLine, error) {
 		line.wrong = "the image " + c.image + ", which runs another server than Redis or Valkey"
 	case !ok && line.wrong == "":
 		line.wrong = "the image " + c.image + ", which is none that is known (if it is a copy of one, judge it under that name)"
-	case ok && known.own && len(c.entry)+len(c.command) > 0 && line.server == "" && line.wrong == "":
+	case ok && known.own && !c.hasEntry && len(c.command) > 0 && line.wrong == "": // its entrypoint may ignore them, or its settings not count
 		line.wrong = "arguments of this image"
+	case line.server != "" && !standard(line.server):
+		line.wrong = "the program " + line.server
 	case ok && !c.hasEntry && known.reads == nil && line.server == "" && line.wrong == "" && line.config == "" && len(c.command) > 0 && len(line.options) == 0:
 		line.wrong = "its command"
 	case c.hasEntry && len(c.entry) > 0 && line.server == "" && line.wrong == "" && !line.usesImage:
@@ -162,7 +166,7 @@ func (s *Server) contained(c inContainer) (commandLine, error) {
 	if line.behind {
 		s.unsureStop = &Link{Place: c.at, What: "a shell without exec may keep the signal of a stop from the server, which is killed without a last snapshot: write exec before it"}
 	}
-	if len(s.appended) > 0 && (!c.hasEntry || line.usesImage) {
+	if len(s.appended) > 0 && (!c.hasEntry || line.usesImage) && !line.shell {
 		line.options = append(line.options, options(c.envAt, s.appended)...)
 	}
 	if line.sleep > 0 && line.server == "" && line.wrong == "" {
@@ -200,7 +204,7 @@ func (s *Server) variables(c inContainer, known image, ok bool) {
 			s.misses(Program, c.envAt, "the variable "+name, "change what the program does")
 		}
 	}
-	if ok && known.reads != nil {
+	if ok && known.reads != nil && !(known.own && c.hasEntry) { // whose settings count for its own entrypoint
 		known.reads(s, c.envAt, c.env)
 	}
 }

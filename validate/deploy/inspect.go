@@ -24,7 +24,7 @@ func readInspect(d document) (*Server, error) {
 	}
 	for _, pair := range list(dig(config, "Env")) {
 		name, value, _ := strings.Cut(strings.TrimSpace(fmt.Sprint(pair)), "=")
-		if name == "PATH" || name == "GOSU_VERSION" || strings.HasPrefix(name, "REDIS_DOWNLOAD") || strings.HasPrefix(name, "VALKEY_DOWNLOAD") {
+		if name == "PATH" && plainPath.MatchString(value) || name == "GOSU_VERSION" || strings.HasPrefix(name, "REDIS_DOWNLOAD") || strings.HasPrefix(name, "VALKEY_DOWNLOAD") {
 			continue // which the image itself sets
 		}
 		c.env[name] = value
@@ -96,6 +96,9 @@ func (s *Server) inspected(d document, image string) {
 		s.misses(Data, d.at("HostConfig", "VolumesFrom"), "VolumesFrom", "be memory")
 	}
 }
+
+// plainPath looks for programs where the system's own are.
+var plainPath = regexp.MustCompile(`^(?::?(?:/opt/[a-z-]+(?:/[a-z-]+)*|/usr/local|/usr)?/s?bin)+$`)
 
 // anonymous is the name of a volume that nobody named.
 var anonymous = regexp.MustCompile(`^[0-9a-f]{64}$`)

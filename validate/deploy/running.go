@@ -21,13 +21,15 @@ type Report struct {
 
 var (
 	numbered = regexp.MustCompile(`^\s*\d+[#)]\s+"(.*)"$`)
+	paired   = regexp.MustCompile(`(?m)^(\s*\d+#\s+".*?") => (".*")$`) // as RESP3 has them
 	infoLine = regexp.MustCompile(`(?m)^(?:redis|valkey)_version:`)
 )
 
 // parseConfigGet reads the output of redis-cli CONFIG GET '*' as it comes: names and values in turn, bare from a pipe,
 // numbered from a terminal.
 func parseConfigGet(file, data string) (*Report, bool) {
-	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(data, "\r", ""), "\n"), "\n")
+	data = paired.ReplaceAllString(strings.ReplaceAll(data, "\r", ""), "$1\n1# $2")
+	lines := strings.Split(strings.TrimRight(data, "\n"), "\n")
 	var values []string
 	for _, line := range lines {
 		if m := numbered.FindStringSubmatch(line); m != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -170,6 +171,11 @@ func (r *reader) include(d Directive) {
 	if strings.ContainsAny(filepath.Dir(name), "*?[") {
 		r.fail(d.Place, fmt.Sprintf("the pattern %q stands for folders too, which may be the whole disk", d.Args[0]),
 			"write a pattern in the last part of the path only, as in conf.d/*.conf")
+		return
+	}
+	if _, err := os.Stat(filepath.Dir(name)); err != nil { // the file may be a copy from another machine
+		r.remarks = append(r.remarks, Remark{Place: d.Place, Doubts: Crashes, What: fmt.Sprintf("include %s: there is no such folder here, and what is "+
+			"in it could set anything: give it too", d.Args[0])})
 		return
 	}
 	found, err := filepath.Glob(name)

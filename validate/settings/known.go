@@ -67,6 +67,9 @@ func doubt(why string, test func(args []string) bool, crashes ...Crash) func(Dir
 
 func always([]string) bool { return true }
 
+// empty finds an empty value.
+func empty(args []string) bool { return strings.Join(args, "") == "" }
+
 // zero finds a replica's priority with which no Sentinel promotes it.
 func zero(args []string) bool { return slices.Equal(args, []string{"0"}) }
 
@@ -93,6 +96,7 @@ var weighty = map[string]func(Directive) *Remark{
 	"shutdown-on-sigint": doubt("changes what an interrupt does, and the trials use the SHUTDOWN command", not("default"), Shutdown),
 	"aof-load-truncated": doubt("no: after a power loss the server may refuse to start until redis-check-aof "+
 		"has mended its file; that is safe, and it is away until then", not("yes")),
+	"dbfilename":       doubt("is empty, so that no snapshot can be saved, and a stop fails", empty, Crashes...),
 	"replica-priority": doubt(neverByName, zero),
 	"slave-priority":   doubt(neverByName, zero),
 }
