@@ -170,12 +170,17 @@ func (d document) variables(s *Server, name string, service any, c *inContainer)
 	switch env := dig(service, "environment").(type) {
 	case map[string]any:
 		for key, value := range env {
-			set(key, fmt.Sprint(value))
+			if set(key, fmt.Sprint(value)); value == nil {
+				c.set(key)
+			}
 		}
 	case []any:
 		for _, pair := range env {
-			key, value, _ := strings.Cut(fmt.Sprint(pair), "=")
-			set(key, value)
+			if key, value, given := strings.Cut(fmt.Sprint(pair), "="); given {
+				set(key, value)
+			} else {
+				c.set(key)
+			}
 		}
 	}
 	c.fromFiles = map[string]string{}

@@ -126,6 +126,21 @@ func (d *Deployment) bare(o Options) error {
 	return nil
 }
 
+// foreground breaks the link of the restart where what starts a server waits for another process than the server.
+func (s *Server) foreground() {
+	supervised := s.Redis.Last("supervised") != "" && s.Redis.Last("supervised") != "no" // which keeps it in the foreground
+	background := s.Redis.Last("daemonize") == "yes" && !supervised
+	if s.Kind == ConfigOnly || s.Kind == Running || s.Unread || background == s.forking {
+		return
+	}
+	at, set := s.Redis.At("daemonize")
+	if !set {
+		at = s.CommandPlace
+	}
+	s.lacks(Restart, at, "the server goes into the background where what starts it waits for one in the foreground, or the other way round (daemonize): "+
+		"when it is started again is not known")
+}
+
 // alone is a server of which only its settings are known.
 func alone(place settings.Place) *Server {
 	s := &Server{Name: "server", Kind: ConfigOnly, Place: place, CommandPlace: place}
@@ -179,6 +194,9 @@ func (d *Deployment) link(o Options) error {
 			}
 			s.weigh(o.Ignore)
 		}
+	}
+	for _, s := range d.Servers {
+		s.foreground()
 	}
 	if err := d.choose(o.Service); err != nil {
 		return err

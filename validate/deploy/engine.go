@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -40,8 +41,15 @@ func (s *Server) quadlet(u *unit, image assignment) error {
 	for _, a := range u.all("Container.Environment") {
 		pairs, _ := settings.SplitWords(a.value)
 		for _, pair := range pairs {
-			name, value, _ := strings.Cut(pair, "=")
-			c.env[name], c.envAt = value, a.at
+			c.set(pair)
+			c.envAt = a.at
+		}
+	}
+	for _, a := range u.all("Container.Secret") {
+		if secret := plainSecret.FindStringSubmatch(a.value); secret == nil {
+			s.misses(Settings, a.at, "this Secret=", "be what the server loads, or a variable that its image reads")
+		} else if secret[1] != "" {
+			c.set(secret[1])
 		}
 	}
 	if a := u.last("Container.EnvironmentFile", ""); a.value != "" {
@@ -59,7 +67,7 @@ func (s *Server) quadlet(u *unit, image assignment) error {
 		s.see(a.at, volume{kind: "tmpfs", to: strings.SplitN(a.value, ":", 2)[0], plain: true}, nil)
 	}
 	for _, a := range u.all("Container.Mount") {
-		s.mountOption(a.at, a.value)
+		s.mountOption(a.at, a.value, func(name string) fate { return s.quadletVolume(u, name) })
 	}
 	if a := u.last("Container.StopSignal", ""); a.value != "" {
 		s.stopSignal(a.at, "StopSignal", a.value)
@@ -130,7 +138,7 @@ var (
 	inertValues = strings.Fields(`name publish:p expose network net hostname:h add-host dns label:l user:u memory:m cpus cpu-shares:c cpuset-cpus
 		ulimit sysctl cap-add cap-drop security-opt log-driver log-opt pull platform shm-size pids-limit network-alias ip cgroups sdnotify
 		cidfile conmon-pidfile pidfile userns group-add oom-score-adj`)
-	inertSwitches = strings.Fields(`detach:d interactive:i tty:t init read-only privileged sig-proxy no-healthcheck quiet:q`)
+	inertSwitches = strings.Fields(`interactive:i tty:t init read-only privileged no-healthcheck quiet:q`)
 )
 
 // runFlags reads the flags of docker run and podman run.
@@ -143,7 +151,7 @@ func runFlags() *pflag.FlagSet {
 		name, letter, _ := strings.Cut(name, ":")
 		f.StringArrayP(name, letter, nil, "")
 	}
-	for _, name := range append(slices.Clone(inertSwitches), "rm", "replace") {
+	for _, name := range append(slices.Clone(inertSwitches), "rm", "replace", "detach:d") {
 		name, letter, _ := strings.Cut(name, ":")
 		f.BoolP(name, letter, false, "")
 	}
@@ -169,9 +177,11 @@ func (s *Server) engineRun(u *unit, a assignment, words []string) error {
 	all := func(name string) []string { values, _ := flags.GetStringArray(name); return values }
 	removed, _ := flags.GetBool("rm")
 	replaced, _ := flags.GetBool("replace")
+	if detached, _ := flags.GetBool("detach"); detached {
+		s.misses(Restart, a.at, "--detach, with which the command ends at once", "start the container again whenever the unit's own loop comes round")
+	}
 	for _, pair := range all("env") {
-		key, value, _ := strings.Cut(pair, "=")
-		c.env[key] = value
+		c.set(pair)
 	}
 	for range all("env-file") {
 		c.unreadEnv = &a.at
@@ -209,7 +219,7 @@ func (s *Server) engineRun(u *unit, a assignment, words []string) error {
 		s.see(a.at, readVolume(v), func(string) fate { return fate{} })
 	}
 	for _, m := range all("mount") {
-		s.mountOption(a.at, m)
+		s.mountOption(a.at, m, func(string) fate { return fate{} })
 	}
 	for _, t := range all("tmpfs") {
 		s.see(a.at, volume{kind: "tmpfs", to: strings.SplitN(t, ":", 2)[0], plain: true}, nil)
@@ -228,7 +238,7 @@ func (s *Server) removes(u *unit) bool {
 }
 
 // mountOption reads --mount type=...,source=...,target=....
-func (s *Server) mountOption(at settings.Place, line string) {
+func (s *Server) mountOption(at settings.Place, line string, named func(string) fate) {
 	v := volume{plain: true}
 	for _, part := range strings.Split(line, ",") {
 		key, value, _ := strings.Cut(part, "=")
@@ -244,14 +254,18 @@ func (s *Server) mountOption(at settings.Place, line string) {
 			v.plain = false
 		}
 	}
-	s.see(at, v, func(string) fate { return fate{} })
+	s.see(at, v, named)
 }
 
+// plainSecret is a file below /run/secrets, or a variable by its name.
+var plainSecret = regexp.MustCompile(`^[\w.-]+(?:,(?:type=mount|uid=\d+|gid=\d+|mode=\d+|target=[\w.-]+|type=env,target=(\w+)))*$`)
+
 // containerName is what an engine is told to stop or remove.
-var containerName = regexp.MustCompile(`^[A-Za-z0-9_.%$-]+$`)
+var containerName = regexp.MustCompile(`^[A-Za-z0-9_%$][A-Za-z0-9_.%$-]*$`)
 
 // ofContainer recognises commands of a unit that pull, stop or remove the unit's own container, without its volumes.
-func (u *unit) ofContainer(words []string) bool {
+// How a stop waits is judged.
+func (s *Server) ofContainer(u *unit, a assignment, words []string) bool {
 	if len(words) < 3 {
 		return false
 	}
@@ -259,12 +273,23 @@ func (u *unit) ofContainer(words []string) bool {
 	if engine != "docker" && engine != "podman" || !strings.Contains(u.last("Service.ExecStart", "").value, engine+" ") {
 		return false
 	}
-	for _, w := range words[2:] {
-		if !containerName.MatchString(w) && words[1] != "pull" && !slices.Contains([]string{"-f", "-t", "-i", "--force", "--ignore", "--time"}, w) {
-			return false
-		}
+	f := pflag.NewFlagSet("engine", pflag.ContinueOnError)
+	f.Usage = func() {}
+	wait := f.StringP("time", "t", "", "")
+	force := f.BoolP("force", "f", false, "")
+	f.BoolP("ignore", "i", false, "")
+	if f.Parse(words[2:]) != nil || f.NArg() != 1 || words[1] != "pull" && !containerName.MatchString(f.Arg(0)) {
+		return false
 	}
-	last := words[len(words)-1]
+	last := f.Arg(0)
 	own := words[1] == "pull" || strings.Contains(u.last("Service.ExecStart", "").value, last)
-	return own && slices.Contains([]string{"pull", "stop", "rm"}, words[1])
+	if !own || !slices.Contains([]string{"pull", "stop", "rm"}, words[1]) {
+		return false
+	}
+	if d, err := parseTimeSpan(cmp.Or(*wait, "10")); a.key == "Service.ExecStop" && (err != nil || words[1] == "stop") {
+		s.stopTimeout(a.at, last+": -t", d)
+	} else if a.key == "Service.ExecStop" && words[1] == "rm" && *force && s.unsureStop == nil {
+		s.stopTimeout(a.at, last+": rm -f", 0)
+	}
+	return true
 }

@@ -135,6 +135,14 @@ type inContainer struct {
 	at             settings.Place  // of the command
 }
 
+// set takes a variable; one without a value comes from whoever starts the container.
+func (c *inContainer) set(pair string) {
+	name, value, set := strings.Cut(pair, "=")
+	if c.env[name] = value; !set {
+		c.env[name] = "$" + name
+	}
+}
+
 // contained establishes the program and the settings of a container.
 func (s *Server) contained(c inContainer) (commandLine, error) {
 	known, ok := imageOf(c.image)

@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"cmp"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,7 +45,7 @@ type given struct{ file, text string }
 
 // readUnit reads the unit that systemd starts where this one is given, with its drop-ins: those that lie where systemd
 // looks, and those that were given.
-func readUnit(unitFile given, more []given) (*unit, error) {
+func readUnit(unitFile given, more, others []given) (*unit, error) {
 	root, folders, inUse := search(unitFile.file)
 	u := &unit{file: unitFile.file, root: root, inUse: inUse}
 	base := filepath.Base(unitFile.file)
@@ -65,6 +66,10 @@ func readUnit(unitFile given, more []given) (*unit, error) {
 	for _, g := range more {
 		if slices.Contains(dropInFolders(base), filepath.Base(filepath.Dir(g.file))) {
 			parts[filepath.Base(g.file)] = g
+		} else if !slices.ContainsFunc(others, func(unit given) bool {
+			return slices.Contains(dropInFolders(filepath.Base(unit.file)), filepath.Base(filepath.Dir(g.file)))
+		}) {
+			u.orphans = append(u.orphans, settings.Place{File: g.file})
 		}
 	}
 	for _, file := range dropIns(folders, dropInFolders(base)) {
@@ -82,7 +87,81 @@ func readUnit(unitFile given, more []given) (*unit, error) {
 			return nil, err
 		}
 	}
+	u.neighbours(folders, base)
 	return u, nil
+}
+
+// neighbours finds what stands beside a unit and bears on it: timers that start it, folders of what it wants, drop-ins
+// of its other names, and what systemd-tmpfiles does at boot.
+func (u *unit) neighbours(folders []string, base string) {
+	for _, folder := range folders {
+		for _, ext := range starterForms {
+			if file := filepath.Join(folder, strings.TrimSuffix(base, filepath.Ext(base))+ext); exists(file) {
+				u.starters = append(u.starters, file)
+			}
+		}
+		for _, key := range []string{"wants", "requires"} {
+			found, _ := filepath.Glob(filepath.Join(folder, base+"."+key, "*"))
+			for _, file := range found {
+				u.lines = append(u.lines, assignment{settings.Place{File: file}, "Unit.Wants", filepath.Base(file)})
+			}
+		}
+		for _, alias := range u.words("Install.Alias") {
+			found, _ := filepath.Glob(filepath.Join(folder, alias+".d", "*.conf"))
+			for _, file := range found {
+				u.orphans = append(u.orphans, settings.Place{File: file})
+			}
+		}
+	}
+	if !u.inUse {
+		return
+	}
+	for _, folder := range []string{"etc", "run", "usr/lib"} {
+		found, _ := filepath.Glob(filepath.Join(u.root, "/", folder, "tmpfiles.d", "*.conf"))
+		for _, file := range found {
+			if text, err := readText(file); err == nil {
+				u.tmpfiles = append(u.tmpfiles, readTmpfiles(file, text)...)
+			}
+		}
+	}
+}
+
+// starterForms are units that start another one of their name.
+var starterForms = []string{".timer", ".path", ".socket"}
+
+// tmpfile is a line of tmpfiles.d(5).
+type tmpfile struct {
+	at              settings.Place
+	kind, path, age string
+}
+
+func readTmpfiles(file, text string) (all []tmpfile) {
+	for i, line := range strings.Split(text, "\n") {
+		if f := append(strings.Fields(line), "", "", "", "", "", ""); f[0] != "" && f[0][0] != '#' {
+			all = append(all, tmpfile{settings.Place{File: file, Line: i + 1}, f[0], f[1], f[5]})
+		}
+	}
+	return all
+}
+
+// weigh judges a line that is about a part of the server's folder: one that makes it or sets its rights removes nothing.
+func (t tmpfile) weigh(s *Server, dir string) {
+	_, above := within(dir, t.path)
+	_, below := within(t.path, dir)
+	pattern := strings.ContainsAny(t.path, "*?[%")
+	if !above && !below && !pattern || above && dir != t.path && strings.ContainsAny(t.kind[:1], "dvqQzatThmxX") || s.mountOf(dir) != nil {
+		return
+	}
+	if pattern {
+		begin, _, _ := strings.Cut(t.path, "%")
+		begin = begin[:min(len(begin), strings.IndexAny(begin+"*", "*?["))]
+		if _, under := within(dir, path.Dir(begin+"x")); !under {
+			return
+		}
+	}
+	if !strings.ContainsAny(t.kind[:1], "dvqQzZaAtThHmxX") || t.age != "" && t.age != "-" {
+		s.misses(Data, t.at, t.kind+" "+t.path+" of tmpfiles.d", "remove or replace the data at boot, or once a day")
+	}
 }
 
 // dropInFolders are the names of the folders of drop-ins for a unit, the most particular first.

@@ -51,7 +51,8 @@ type Deployment struct {
 // Read reads files together, as parts of one deployment.
 func Read(files []string, o Options) (*Deployment, error) {
 	d := &Deployment{Files: files, reports: o.Running}
-	var units, dropIns []given
+	var units, dropIns, starters []given
+	var tmpfiles []tmpfile
 	for i, file := range files {
 		if slices.Contains(files[:i], file) {
 			return nil, &settings.Problem{Place: settings.Place{File: file}, What: "this is given twice", Right: "give each file once"}
@@ -65,6 +66,10 @@ func Read(files []string, o Options) (*Deployment, error) {
 			units = append(units, g)
 		case dropInForm:
 			dropIns = append(dropIns, g)
+		case starterForm:
+			starters = append(starters, g)
+		case tmpfilesForm:
+			tmpfiles = append(tmpfiles, readTmpfiles(g.file, g.text)...)
 		default:
 			if err := d.read(kind, g, o); err != nil {
 				return nil, err
@@ -75,9 +80,13 @@ func Read(files []string, o Options) (*Deployment, error) {
 		units, dropIns = dropIns, nil
 	}
 	for _, g := range units {
-		u, err := readUnit(g, dropIns)
+		u, err := readUnit(g, dropIns, units)
 		if err != nil {
 			return nil, err
+		}
+		u.tmpfiles = append(u.tmpfiles, tmpfiles...)
+		for _, starter := range starters {
+			u.starters = append(u.starters, starter.file)
 		}
 		d.units = append(d.units, u)
 	}
@@ -156,6 +165,8 @@ type form string
 const (
 	unitForm     form = "unit"
 	dropInForm   form = "drop-in"
+	starterForm  form = "starter" // a timer and the like
+	tmpfilesForm form = "tmpfiles.d"
 	mountForm    form = "mount"
 	volumeForm   form = "volume"
 	sectionsForm form = "sections"
@@ -181,6 +192,12 @@ func (d *Deployment) kind(g given) form {
 	}
 	if isDropIn(g.file) {
 		return dropInForm
+	}
+	switch {
+	case slices.Contains(starterForms, ext):
+		return starterForm
+	case filepath.Base(filepath.Dir(g.file)) == "tmpfiles.d":
+		return tmpfilesForm
 	}
 	sections := map[string]bool{}
 	for _, m := range sectionLine.FindAllStringSubmatch(g.text, -1) {

@@ -58,6 +58,8 @@ type Server struct {
 	abrupt, unsureStop *Link
 	appended           []string
 	count              int // of containers or pods, 0: one
+	tmpfiles           []tmpfile
+	forking            bool // what starts it waits until it has gone into the background
 }
 
 // fate is what becomes of a folder when its server goes down.
@@ -167,6 +169,9 @@ func (s *Server) keeps() {
 		}
 		s.onDisk(dir, f, at)
 		s.apart(dir, f)
+		for _, line := range s.tmpfiles {
+			line.weigh(s, dir)
+		}
 	}
 	s.stops()
 }

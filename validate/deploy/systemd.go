@@ -30,6 +30,9 @@ func readSystemd(u *unit) (*Server, error) {
 			s.misses(Settings, a.at, fmt.Sprintf("%s= of [%s]", key, section), "touch data, settings, start or stop")
 		}
 	}
+	for _, a := range u.orphans {
+		s.lacks(Settings, a, "this drop-in is for another name than that of a unit that was given: systemd applies it if it is one of its own (Alias=)")
+	}
 	for _, key := range []string{"Unit.Wants", "Unit.Requires", "Unit.Requisite", "Unit.BindsTo"} {
 		for _, a := range u.all(key) {
 			for _, other := range strings.Fields(a.value) {
@@ -41,6 +44,7 @@ func readSystemd(u *unit) (*Server, error) {
 	}
 	s.environment(u)
 	s.folders(u)
+	s.tmpfiles = u.tmpfiles
 	sleep, err := s.before(u)
 	if err != nil {
 		return nil, err
@@ -100,7 +104,7 @@ func (s *Server) before(u *unit) (sum time.Duration, err error) {
 	for _, key := range []string{"ExecCondition", "ExecStartPre"} {
 		for _, a := range u.all("Service." + key) {
 			for _, words := range u.commands(a) {
-				if u.ofContainer(words) {
+				if s.ofContainer(u, a, words) {
 					continue
 				}
 				if len(words) > 0 && filepath.Base(words[0]) == "sleep" {
@@ -169,6 +173,12 @@ func (s *Server) start(u *unit) (sleep time.Duration, err error) {
 		s.misses(Settings, a.at, "a specifier in its command", "be any value")
 	}
 	c := readCommand(a.at, words)
+	if c.usesImage {
+		c.wrong = "docker-entrypoint.sh, which is an image's"
+	}
+	if c.behind && u.last("Service.KillMode", "control-group").value != "control-group" {
+		s.unsureStop = &Link{Place: a.at, What: "KillMode sends the stop to the shell alone, and the server is killed without a last snapshot: write exec before it"}
+	}
 	if c.server == "" && c.wrong == "" {
 		c.wrong = "the command " + filepath.Base(words[0])
 	}
@@ -184,7 +194,7 @@ func (s *Server) hooks(u *unit) {
 	for _, key := range []string{"ExecStartPost", "ExecStop", "ExecStopPost", "ExecReload"} {
 		for _, a := range u.all("Service." + key) {
 			for _, words := range u.commands(a) {
-				if u.ofContainer(words) {
+				if s.ofContainer(u, a, words) {
 					continue
 				}
 				if e := s.beside(a.at, key, words, Settings); e.known && e.abrupt && key == "ExecStop" {
@@ -211,16 +221,30 @@ func (s *Server) stopping(u *unit) error {
 			s.stopTimeout(a.at, "TimeoutStopSec", d)
 		}
 	}
-	if a := u.last("Service.KillMode", "control-group"); !slices.Contains([]string{"control-group", "mixed", "process"}, a.value) {
-		s.misses(Single, a.at, "KillMode="+a.value, "leave the old server running beside the new one")
-	}
-	for _, a := range u.all("Service.SystemCallErrorNumber") {
-		if a.value != "EPERM" && a.value != "kill" && a.value != "EACCES" {
-			s.misses(Data, a.at, "SystemCallErrorNumber="+a.value, "let an fsync seem to succeed")
+	for _, a := range u.lines {
+		_, key, _ := strings.Cut(a.key, ".")
+		if v, ok := unitValues[key]; ok && !v.plain.MatchString(a.value) {
+			s.misses(v.link, a.at, key+"="+a.value, v.could)
 		}
 	}
 	return nil
 }
+
+// unitValues are the values of keys that can do harm with another one.
+var unitValues = map[string]struct {
+	plain *regexp.Regexp
+	link  LinkName
+	could string
+}{
+	"KillMode":              {regexp.MustCompile(`^(?:control-group|mixed|process)$`), Single, "leave the old server running beside the new one"},
+	"Type":                  {regexp.MustCompile(`^(?:simple|exec|idle|notify|notify-reload|forking)$`), Restart, "start and stop the server in another way"},
+	"SystemCallErrorNumber": {regexp.MustCompile(`^(?:EPERM|EACCES|kill)$`), Data, "let an fsync seem to succeed"},
+	"SystemCallFilter":      {regexp.MustCompile(`^~?(?:\s*[@a-z0-9_-]+)+$`), Data, "let an fsync seem to succeed"}, // name:0 would
+	"StandardOutput":        {outputs, Data, "write to the data"},
+	"StandardError":         {outputs, Data, "write to the data"},
+}
+
+var outputs = regexp.MustCompile(`^(?:[a-z]+(?:\+console)?|fd:\S+|(?:file|append|truncate):/var/log/[^.]\S*)$`)
 
 // deadly are signals by which a process is killed, as RestartPreventExitStatus names them.
 var deadly = regexp.MustCompile(`^(?:SIG)?(?:KILL|SEGV|ABRT|BUS)$`)
@@ -246,6 +270,8 @@ func (s *Server) restarts(u *unit, before, inStart time.Duration) error {
 		why = "RestartSec=infinity never restarts it, and whoever starts it may do so at once"
 	case prevented:
 		why = "an exit status keeps systemd from restarting it, and whoever starts it may do so at once"
+	case len(u.starters) > 0:
+		why = u.starters[0] + " may start it at once"
 	case slices.Contains([]string{"on-failure", "on-abnormal", "on-abort", "always"}, restart.value):
 		kill, why = pause, fmt.Sprintf("Restart=%s, RestartSec=%s", restart.value, u.last("Service.RestartSec", "100ms").value)
 	}
@@ -266,12 +292,8 @@ func (s *Server) restarts(u *unit, before, inStart time.Duration) error {
 	}
 	kind := u.last("Service.Type", "simple")
 	starting := before
-	switch kind.value {
-	case "notify", "notify-reload", "forking":
+	if s.forking = kind.value == "forking"; s.forking || strings.HasPrefix(kind.value, "notify") {
 		starting = sleep
-	case "simple", "exec", "idle":
-	default:
-		s.misses(Restart, kind.at, "Type="+kind.value, "start and stop the server in another way")
 	}
 	if at := u.last("Service.TimeoutStartSec", "").at; timeout > 0 && sleep > 0 && starting >= timeout {
 		s.lacks(Restart, cmpPlace(at, s.CommandPlace), fmt.Sprintf("the unit sleeps for %s, and TimeoutStartSec (%s) ends the start before that: raise it",

@@ -26,6 +26,9 @@ type unit struct {
 	lines []assignment
 	// values are those of Environment=, and unreadable says that an EnvironmentFile may outrank them.
 	values     map[string]string
+	starters   []string         // timers and the like that start it too
+	orphans    []settings.Place // drop-ins of other names
+	tmpfiles   []tmpfile
 	unreadable bool
 }
 
