@@ -34,7 +34,7 @@ var deployKeys = strings.Fields(`replicas mode restart_policy update_config roll
 const engineBackoff = 100 * time.Millisecond
 
 // readCompose reads the servers of a compose file.
-func readCompose(d document) (found []*Server, err error) {
+func (all *Deployment) readCompose(d document) (found []*Server, err error) {
 	var rest []string
 	for _, name := range keys(d.root["services"]) {
 		service := dig(d.root, "services", name)
@@ -59,9 +59,9 @@ func readCompose(d document) (found []*Server, err error) {
 				s.misses(Settings, d.at(key), "the section "+key, "bring in other services or settings")
 			}
 		}
-		for _, name := range rest {
-			d.otherTenant(s, name, dig(d.root, "services", name))
-		}
+	}
+	for _, name := range rest {
+		all.besides = append(all.besides, func(s *Server) { d.otherTenant(s, name, dig(d.root, "services", name)) })
 	}
 	return found, nil
 }
@@ -148,9 +148,7 @@ func (d document) service(name string, service any) (*Server, error) {
 				"bring another program, settings or volumes: give the output of docker compose config")
 		}
 	}
-	if s.config != nil {
-		d.findConfig(s, service)
-	}
+	s.loadConfig()
 	if err := d.restart(s, name, service, line.sleep); err != nil {
 		return nil, err
 	}

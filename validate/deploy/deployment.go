@@ -15,6 +15,9 @@ import (
 // assemble reads the servers of all that was given.
 func (d *Deployment) assemble(o Options) error {
 	for _, u := range d.units {
+		if d.sentinelUnit(u) {
+			continue
+		}
 		s, err := readSystemd(u)
 		if err != nil {
 			return err
@@ -49,14 +52,14 @@ func (d *Deployment) assemble(o Options) error {
 		return err
 	}
 	for _, doc := range projects {
-		found, err := readCompose(doc)
+		found, err := d.readCompose(doc)
 		if err != nil {
 			return err
 		}
 		d.Servers = append(d.Servers, found...)
 		d.composeSentinels(doc)
 	}
-	found, err := readKubernetes(kubernetes)
+	found, err := d.readKubernetes(kubernetes)
 	if err != nil {
 		return err
 	}
@@ -65,7 +68,24 @@ func (d *Deployment) assemble(o Options) error {
 	if len(kubernetes) > 0 && len(found) == 0 {
 		d.operators(kubernetes)
 	}
+	if len(projects) > 0 && len(d.Servers) == 0 {
+		d.unread = append(d.unread, Link{Program, Broken, projects[0].at("services"), "not understood: which of these services runs a server of locks; any could: " +
+			"give docker inspect of its container", settings.Crashes})
+	}
 	return d.bare(o)
+}
+
+// sentinelUnit reports whether a unit starts a Sentinel. Its file may have been given.
+func (d *Deployment) sentinelUnit(u *unit) bool {
+	a := u.last("Service.ExecStart", "")
+	if !isSentinel("", nil, a.value) {
+		return false
+	}
+	c := sentinelFile(a.at, nil, a.value)
+	if !slices.ContainsFunc(d.sentinels, func(given *configFile) bool { return filepath.Base(given.path) == path.Base(c.path) }) {
+		d.sentinels = append(d.sentinels, c)
+	}
+	return true
 }
 
 // operators says of objects without a server what would show one.
@@ -162,6 +182,9 @@ func (d *Deployment) given(o Options) {
 			case s.config == nil && o.Config != "":
 				s.lacks(Settings, s.CommandPlace, "its command names no redis.conf, so that it is not started with "+c.File)
 			case s.config == nil:
+			case o.Config == "" && (s.config.name != "" || s.config.file != "" && !sameFile(s.config.file, c.File)) && path.Base(s.config.path) == filepath.Base(c.File):
+				s.lacks(Settings, s.CommandPlace, fmt.Sprintf("it is started with %s, and not with %s: leave that out, or name it by --config",
+					cmp.Or(s.config.name, s.config.file), c.File))
 			case o.Config != "", path.Base(s.config.path) == filepath.Base(c.File), len(d.configs) == 1 && isPipe(c.File):
 				s.given = c
 			}
@@ -197,6 +220,12 @@ func (d *Deployment) link(o Options) error {
 	}
 	for _, s := range d.Servers {
 		s.foreground()
+		for _, judge := range d.besides {
+			judge(s)
+		}
+		if m := s.mountOf(s.dir()); m != nil && m.source != "" && !m.each && (s.count > 1 || s.count < 0) && s.persists() {
+			s.lacks(Single, m.at, fmt.Sprintf("each pod of %s writes to the same %s: give each one of its own, as by volumeClaimTemplates", s.Workload, shown(m.source)))
+		}
 	}
 	if err := d.choose(o.Service); err != nil {
 		return err
@@ -274,7 +303,7 @@ func (d *Deployment) together(named bool) {
 		if other == s {
 			continue
 		}
-		if here := s.shared(); here != "" && here == other.shared() {
+		if here := s.shared(); here != "" && here == other.shared() && !(s.Kind == Systemd && other.Kind == Systemd) {
 			s.lacks(Single, other.Place, fmt.Sprintf("%s writes to the same %s, and each overwrites what the other has written: give each a volume of its own",
 				other.Name, shown(here)))
 		}
@@ -319,7 +348,9 @@ func (d *Deployment) addressed() {
 				selected = selected && s.labels[key] == value
 			}
 			if master, _ := s.Redis.Follows(); selected && master == "" {
-				pods += max(s.count, 1)
+				if pods += max(s.count, 1); s.count < 0 {
+					pods++
+				}
 			}
 		}
 		if pods > 1 {
@@ -350,7 +381,9 @@ func (d *Deployment) composeSentinels(doc document) {
 			continue
 		}
 		c := sentinelFile(doc.at("services", name, "command"), dig(service, "entrypoint"), dig(service, "command"))
-		doc.findConfig(&Server{config: c}, service)
+		s := &Server{config: c}
+		doc.storage(s, name, service)
+		s.loadConfig()
 		d.sentinels = append(d.sentinels, c)
 	}
 }
@@ -365,7 +398,9 @@ func (d *Deployment) kubernetesSentinels(all []document) {
 		for i, container := range list(dig(p.spec, "containers")) {
 			if isSentinel(text(container, "image"), dig(container, "command"), dig(container, "args")) {
 				c := sentinelFile(p.in("containers", i), dig(container, "command"), dig(container, "args"))
-				p.findConfig(&Server{config: c}, container)
+				s := &Server{config: c}
+				p.storage(s, i, container)
+				s.loadConfig()
 				d.sentinels = append(d.sentinels, c)
 			}
 		}

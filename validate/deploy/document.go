@@ -184,7 +184,8 @@ func words(value any) ([]string, error) {
 // allowed breaks the link Alone for each key of a mapping that is not on an allow-list: it could touch anything.
 func (s *Server) allowed(d document, value any, what string, list []string, path ...any) {
 	for _, key := range keys(value) {
-		if !slices.Contains(list, key) && !strings.HasPrefix(key, "x-") && dig(value, key) != nil {
+		off := dig(value, key) == false && strings.HasPrefix(key, "host") || dig(value, key) == false && strings.HasPrefix(key, "share")
+		if !slices.Contains(list, key) && !strings.HasPrefix(key, "x-") && dig(value, key) != nil && !off {
 			s.misses(Settings, d.at(append(slices.Clone(path), key)...), what+" "+key, "touch data, settings, start or stop")
 		}
 	}

@@ -2,7 +2,6 @@ package deploy
 
 import (
 	"cmp"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -60,6 +59,7 @@ func (s *Server) quadlet(u *unit, image assignment) error {
 		value, known := u.specified(a.value)
 		v := readVolume(value)
 		v.variable = v.variable || !known
+		v.file = u.file
 		name := strings.SplitN(value, ":", 2)[0]
 		s.see(a.at, v, func(string) fate { return s.quadletVolume(u, name) })
 	}
@@ -82,7 +82,7 @@ func (s *Server) quadlet(u *unit, image assignment) error {
 	if a := u.last("Container.HealthCmd", ""); a.value != "" {
 		s.beside(a.at, "HealthCmd", []string{"sh", "-c", a.value}, Settings)
 	}
-	return s.started(u.file, c)
+	return s.started(c)
 }
 
 // quadletVolume is the fate of a volume of a quadlet: one of podman's own, or of a unit x.volume that lies beside it.
@@ -115,7 +115,7 @@ func (s *Server) madeAnew(name string) {
 }
 
 // started takes a container's description, and finds its redis.conf where a folder of the machine has it.
-func (s *Server) started(policy string, c inContainer) error {
+func (s *Server) started(c inContainer) error {
 	line, err := s.contained(c)
 	if err != nil {
 		return err
@@ -123,12 +123,7 @@ func (s *Server) started(policy string, c inContainer) error {
 	if line.sleep > 0 { // the sum for systemd
 		s.misses(Restart, c.at, "a sleep in the container", "be ended by systemd or the engine")
 	}
-	if s.config != nil {
-		if m := s.mountOf(s.config.path); m != nil && path.IsAbs(m.source) {
-			rest, _ := within(s.config.path, m.target)
-			s.config.beside(policy, path.Join(m.source, rest))
-		}
-	}
+	s.loadConfig()
 	return nil
 }
 
@@ -224,7 +219,7 @@ func (s *Server) engineRun(u *unit, a assignment, words []string) error {
 	for _, t := range all("tmpfs") {
 		s.see(a.at, volume{kind: "tmpfs", to: strings.SplitN(t, ":", 2)[0], plain: true}, nil)
 	}
-	return s.started(u.file, c)
+	return s.started(c)
 }
 
 // removes reports whether the unit removes the container before it starts one.

@@ -49,12 +49,7 @@ func readInspect(d document) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.config != nil {
-		if m := s.mountOf(s.config.path); m != nil && path.IsAbs(m.source) {
-			rest, _ := within(s.config.path, m.target)
-			s.config.beside(d.file, path.Join(m.source, rest))
-		}
-	}
+	s.loadConfig()
 	if dig(host, "AutoRemove") == true {
 		s.lacks(Data, d.at("HostConfig", "AutoRemove"), "the container is removed when it ends, with its volumes that have no name")
 	}

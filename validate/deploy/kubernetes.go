@@ -23,7 +23,7 @@ var podPaths = map[string][]any{
 var inertKinds = strings.Fields(`Service ConfigMap Secret Namespace ServiceAccount Role RoleBinding ClusterRole ClusterRoleBinding
 	PodDisruptionBudget NetworkPolicy Ingress PersistentVolumeClaim PersistentVolume StorageClass ServiceMonitor PodMonitor PrometheusRule
 	PriorityClass Endpoints EndpointSlice CustomResourceDefinition LimitRange ResourceQuota Certificate Issuer Event Node
-	ExternalSecret SealedSecret SecretStore HTTPRoute GRPCRoute Gateway VirtualService DestinationRule IngressRoute`)
+	VerticalPodAutoscaler ExternalSecret SealedSecret SecretStore HTTPRoute GRPCRoute Gateway VirtualService DestinationRule IngressRoute`)
 
 // The keys that can touch neither data nor settings, start nor stop of a server, or that the reader takes into account
 // (Kubernetes API reference: Workload resources).
@@ -98,14 +98,7 @@ func podOf(d document, all []document) (p pod, known bool) {
 }
 
 // readKubernetes reads the servers of all workloads.
-func readKubernetes(all []document) (found []*Server, err error) {
-	type otherTenant struct {
-		p         pod
-		container any
-		at        settings.Place
-		name      string
-	}
-	var besides []otherTenant
+func (whole *Deployment) readKubernetes(all []document) (found []*Server, err error) {
 	for _, d := range all {
 		p, known := podOf(d, all)
 		if !known || d.owned(all) {
@@ -114,7 +107,7 @@ func readKubernetes(all []document) (found []*Server, err error) {
 		for i, c := range list(dig(p.spec, "containers")) {
 			name := text(c, "name")
 			if p.kind == "Job" || p.kind == "CronJob" || !mayServe(text(c, "image"), name, dig(c, "command"), dig(c, "args")) {
-				besides = append(besides, otherTenant{p, c, p.in("containers", i), name})
+				whole.besides = append(whole.besides, func(s *Server) { p.beside(s, p.in("containers", i), "the container "+name, c) })
 				continue
 			}
 			s, err := p.container(name, i, c)
@@ -125,9 +118,6 @@ func readKubernetes(all []document) (found []*Server, err error) {
 		}
 	}
 	for _, s := range found {
-		for _, b := range besides {
-			b.p.beside(s, b.at, "the container "+b.name, b.container)
-		}
 		for _, d := range all {
 			s.object(d)
 		}
@@ -225,9 +215,7 @@ func (p pod) container(name string, i int, c any) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.config != nil {
-		p.findConfig(s, c)
-	}
+	s.loadConfig()
 	p.initial(s)
 	p.probes(s, i, c, line.sleep)
 	p.updates(s)
@@ -276,6 +264,10 @@ func (p pod) initial(s *Server) {
 		if e := besides(all); e.known && e.sleep == 0 {
 			continue
 		}
+		for _, m := range list(dig(c, "volumeMounts")) {
+			_, source, _ := p.volume(text(m, "name"), m)
+			s.commands(at, who, source, dig(m, "readOnly") == true)
+		}
 		p.reach(s, at, who, c)
 		seen := &Server{}
 		for _, m := range list(dig(c, "volumeMounts")) {
@@ -312,11 +304,15 @@ func (p pod) probes(s *Server, i int, c any, sleep time.Duration) {
 		s.lacks(Restart, p.in("containers", i, "livenessProbe"), fmt.Sprintf("the command sleeps for %s, and the liveness probe ends the container after %s: "+
 			"give it a startupProbe that waits longer", sleep, limit))
 	}
+	slept := time.Duration(0) // before the pod is told to stop
 	for _, key := range []string{"postStart", "preStop"} {
 		hook := dig(c, "lifecycle", key)
 		at := p.in("containers", i, "lifecycle", key)
 		switch command := dig(hook, "exec", "command"); {
-		case hook == nil, dig(hook, "sleep") != nil:
+		case hook == nil:
+		case dig(hook, "sleep") != nil:
+			n, _ := strconv.Atoi(fmt.Sprint(dig(hook, "sleep", "seconds")))
+			slept = time.Duration(n) * time.Second
 		case command == nil:
 			s.misses(Settings, at, key, "change settings or data by a request")
 		case key == "postStart":
@@ -324,15 +320,19 @@ func (p pod) probes(s *Server, i int, c any, sleep time.Duration) {
 			s.beside(at, key, all, Settings)
 		default:
 			all, _ := words(command)
-			s.beside(at, key, all, Data, settings.Shutdown)
+			slept = s.beside(at, key, all, Data, settings.Shutdown).sleep
 		}
 	}
 	if dig(c, "lifecycle", "stopSignal") != nil {
 		s.stopSignal(p.in("containers", i, "lifecycle"), "stopSignal", text(c, "lifecycle", "stopSignal"))
 	}
-	if grace := dig(p.spec, "terminationGracePeriodSeconds"); grace != nil {
-		n, _ := strconv.Atoi(fmt.Sprint(grace))
-		s.stopTimeout(p.in("terminationGracePeriodSeconds"), "terminationGracePeriodSeconds", time.Duration(n)*time.Second)
+	grace := 30 * time.Second
+	if given := dig(p.spec, "terminationGracePeriodSeconds"); given != nil {
+		n, _ := strconv.Atoi(fmt.Sprint(given))
+		grace = time.Duration(n) * time.Second
+	}
+	if s.stopTimeout(p.in("terminationGracePeriodSeconds"), "terminationGracePeriodSeconds", grace); grace > 0 && slept > 0 {
+		s.stopTimeout(p.in("containers", i, "lifecycle", "preStop"), "what preStop leaves of the grace period,", max(grace-slept, 1))
 	}
 }
 
@@ -359,37 +359,46 @@ func probeLimit(c any) time.Duration {
 // updates establishes that an update stops the old pod before it starts the new one.
 func (p pod) updates(s *Server) {
 	spec := p.root["spec"]
-	surge := func(key, otherwise string) {
-		n := fmt.Sprint(dig(spec, key, "rollingUpdate", "maxSurge"))
-		if dig(spec, key, "rollingUpdate", "maxSurge") == nil {
-			n = otherwise
-		}
+	surge := func(key, otherwise string) bool {
+		n := fmt.Sprint(cmp.Or(dig(spec, key, "rollingUpdate", "maxSurge"), any(otherwise)))
 		if n != "0" && n != "0%" {
 			s.lacks(Single, p.at("spec", key), fmt.Sprintf("an update of a %s with maxSurge %s starts the new pod beside the old one: it loads the data while "+
-				"the old one still grants locks: set type Recreate, or maxSurge 0", p.kind, n), settings.Shutdown)
+				"the old one still grants locks: use a StatefulSet", p.kind, n), settings.Shutdown)
 		}
+		return n != "0" && n != "0%"
 	}
 	replicas := fmt.Sprint(cmp.Or(dig(spec, "replicas"), any(1)))
-	switch p.kind {
-	case "StatefulSet", "Pod":
-		if kind := text(spec, "updateStrategy", "type"); p.kind == "StatefulSet" && !slices.Contains([]string{"", "RollingUpdate", "OnDelete"}, kind) {
-			s.misses(Single, p.at("spec", "updateStrategy"), "the updateStrategy "+kind, "start a second server", settings.Shutdown)
-		}
-	case "DaemonSet":
-		surge("updateStrategy", "0")
-	case "Deployment":
-		if text(spec, "strategy", "type") != "Recreate" {
-			surge("strategy", "25%")
-		}
-	default:
-		s.lacks(Single, p.at("kind"), "a "+p.kind+" makes a new pod while the old one may still run", settings.Shutdown)
-	}
 	n, err := strconv.Atoi(replicas)
 	if s.count = n; err != nil {
 		s.count = -1
+	}
+	switch p.kind {
+	case "Pod":
+	case "StatefulSet":
+		if kind := text(spec, "updateStrategy", "type"); !slices.Contains([]string{"", "RollingUpdate", "OnDelete"}, kind) {
+			s.misses(Single, p.at("spec", "updateStrategy"), "the updateStrategy "+kind, "start a second server", settings.Shutdown)
+		}
+	case "DaemonSet":
+		if surge("updateStrategy", "0"); !p.pinnedByName() {
+			s.count = -1 // one on each machine
+		}
+	default: // (kubernetes.io, Deployments, Recreate Deployment)
+		if !p.onePod() && (p.kind != "Deployment" || text(spec, "strategy", "type") == "Recreate" || !surge("strategy", "25%")) {
+			s.lacks(Single, p.at("kind"), fmt.Sprintf("a pod of a %s that is deleted or evicted is replaced while it still runs: use a StatefulSet, or a "+
+				"claim of ReadWriteOncePod", p.kind), settings.Shutdown)
+		}
 	}
 	if (err != nil || n > 1) && p.kind != "StatefulSet" && p.kind != "DaemonSet" {
 		s.lacks(Single, p.at("spec", "replicas"), replicas+" pods serve one address, or write to the same claim: give each one of its own, as by volumeClaimTemplates")
 	}
 	s.establish(Single, s.Place, "a %s runs one pod of a name at a time", p.kind)
+}
+
+// onePod reports whether the pod has a claim that one pod at a time may use, so that a second one waits.
+func (p pod) onePod() bool {
+	return slices.ContainsFunc(list(dig(p.spec, "volumes")), func(v any) bool {
+		claim := p.object("PersistentVolumeClaim", text(v, "persistentVolumeClaim", "claimName"))
+		modes := list(dig(objectRoot(claim), "spec", "accessModes"))
+		return len(modes) == 1 && modes[0] == "ReadWriteOncePod"
+	})
 }

@@ -2,7 +2,6 @@ package deploy
 
 import (
 	"cmp"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -144,22 +143,16 @@ func readTmpfiles(file, text string) (all []tmpfile) {
 	return all
 }
 
-// weigh judges a line that is about a part of the server's folder: one that makes it or sets its rights removes nothing.
+// weigh judges a line that is about the server's folder: one that makes it or sets its rights, without an age, removes
+// nothing. Of a pattern, what comes before its first sign counts.
 func (t tmpfile) weigh(s *Server, dir string) {
+	begin := t.path[:strings.IndexAny(t.path+"*", "*?[%")]
 	_, above := within(dir, t.path)
 	_, below := within(t.path, dir)
-	pattern := strings.ContainsAny(t.path, "*?[%")
-	if !above && !below && !pattern || above && dir != t.path && strings.ContainsAny(t.kind[:1], "dvqQzatThmxX") || s.mountOf(dir) != nil {
-		return
+	if begin != t.path {
+		above, below = strings.HasPrefix(dir+"/", begin), strings.HasPrefix(begin, dir+"/")
 	}
-	if pattern {
-		begin, _, _ := strings.Cut(t.path, "%")
-		begin = begin[:min(len(begin), strings.IndexAny(begin+"*", "*?["))]
-		if _, under := within(dir, path.Dir(begin+"x")); !under {
-			return
-		}
-	}
-	if !strings.ContainsAny(t.kind[:1], "dvqQzZaAtThHmxX") || t.age != "" && t.age != "-" {
+	if (above || below) && s.mountOf(dir) == nil && (!strings.Contains("dvqQzZaAtThHmxX", t.kind[:1]) || t.age != "" && t.age != "-") {
 		s.misses(Data, t.at, t.kind+" "+t.path+" of tmpfiles.d", "remove or replace the data at boot, or once a day")
 	}
 }

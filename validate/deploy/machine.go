@@ -43,6 +43,6 @@ func fileSystem(what, kind, device, options string) fate {
 // mountUnit takes what a mount unit makes of a folder of the machine.
 func (s *Server) mountUnit(u *unit) {
 	where := u.last("Mount.Where", "")
-	s.mounts = append(s.mounts, mount{where.at, where.value,
-		fileSystem(where.value, u.last("Mount.Type", "").value, u.last("Mount.What", "").value, u.last("Mount.Options", "").value), ""})
+	s.mounts = append(s.mounts, mount{at: where.at, target: where.value,
+		fate: fileSystem(where.value, u.last("Mount.Type", "").value, u.last("Mount.What", "").value, u.last("Mount.Options", "").value)})
 }

@@ -79,19 +79,31 @@ func (s *Server) touches(at settings.Place, who, source string, readOnly bool) {
 	if source == "" {
 		return
 	}
+	s.commands(at, who, source, readOnly)
+	places := []string{}
+	for _, m := range s.mounts {
+		places = append(places, m.source)
+	}
+	if s.Redis != nil {
+		places = append(places, s.shared())
+	}
+	for _, place := range places {
+		_, below := within(place, source)
+		_, above := within(source, place)
+		if place != "" && (below || above) && !readOnly {
+			s.misses(Alone, at, who+", which sees "+shown(place)+" too", "change or remove what the server has there")
+		}
+	}
+}
+
+// commands judges whether a folder of the machine has an engine's socket.
+func (s *Server) commands(at settings.Place, who, source string, readOnly bool) {
 	for _, socket := range sockets {
 		if _, seen := within(socket, strings.TrimPrefix(source, "/var")); seen || source == "/var" {
 			if !(readOnly && source != socket && source != "/var"+socket) {
 				s.misses(Alone, at, who+", which commands the engine", "start, stop and change this container")
 			}
 			break
-		}
-	}
-	for _, m := range s.mounts {
-		_, below := within(m.source, source)
-		_, above := within(source, m.source)
-		if m.source != "" && (below || above) && !readOnly {
-			s.misses(Alone, at, who+", which sees "+shown(m.source)+" too", "change or remove what the server has there")
 		}
 	}
 }

@@ -44,6 +44,7 @@ type Deployment struct {
 	units     []*unit
 	mounts    []*unit
 	documents []document
+	besides   []func(*Server) // judge what runs beside a server
 	// unread are inputs that name no server by themselves, and what would.
 	unread []Link
 }

@@ -74,7 +74,9 @@ type mount struct {
 	at     settings.Place
 	target string
 	fate   fate
-	source string // the folder of the machine or of the engine that is seen there, "" for one of nobody else's
+	source string                           // the folder of the machine or of the engine that is seen there, "" for one of nobody else's
+	each   bool                             // of several pods, each has its own
+	load   func(c *configFile, file string) // finds a file of it
 }
 
 func gone(format string, args ...any) fate {

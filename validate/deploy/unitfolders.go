@@ -62,7 +62,7 @@ var unitFolders = map[string]string{"State": "/var/lib", "Runtime": "/run", "Cac
 // folders establishes what becomes of a service's folders when it stops (systemd.exec(5)).
 func (s *Server) folders(u *unit) {
 	see := func(a assignment, target string, f fate, source string) {
-		s.mounts = append(s.mounts, mount{a.at, target, f, source})
+		s.mounts = append(s.mounts, mount{at: a.at, target: target, fate: f, source: source})
 	}
 	if a := u.last("Service.WorkingDirectory", ""); a.value != "" {
 		folder, known := u.specified(strings.TrimPrefix(a.value, "-"))
