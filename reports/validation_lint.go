@@ -21,15 +21,11 @@ var rules = []struct{ ID, Text string }{
 	{"LP006", "fsync is suspended while a child works"}, {"LP011", "The server program is not known"},
 	{"LP012", "The settings are not known"}, {"LP013", "Where the data lie is not known"}, {"LP014", "What restarts the server is not known"},
 	{"LP015", "Something else may touch data or settings"}, {"LP016", "A second server may run beside it"},
-	{"LP017", "A replica may take over"}, {"LP019", "The trials decided nothing"},
+	{"LP017", "A replica may take over"}, {"LP018", "A file cannot be read"}, {"LP019", "The trials decided nothing"},
 }
 
 // WriteFindings writes the findings of one or several answers, a line each, or as other programs read them.
-func WriteFindings(w io.Writer, format string, all []*Validation) error {
-	var findings []ValidationFinding
-	for _, v := range all {
-		findings = append(findings, v.Findings()...)
-	}
+func WriteFindings(w io.Writer, format string, findings []ValidationFinding) error {
 	switch format {
 	case "json":
 		encoder := json.NewEncoder(w)
