@@ -171,7 +171,8 @@ func TestAFolderIsLintedAsOneDeployment(t *testing.T) {
 // What comes by standard input is read by what it is.
 func TestStandardInputIsRead(t *testing.T) {
 	for text, want := range map[string]int{
-		"save\n\nappendonly\nyes\nappendfsync\nalways\ndir\n/data\nno-appendfsync-on-rewrite\nno\n":                                 0,
+		"save\n\nappendonly\nyes\nappendfsync\nalways\ndir\n/data\nno-appendfsync-on-rewrite\nno\n" +
+			"auto-aof-rewrite-percentage\n100\nmaxmemory\n0\n":                                 0,
 		"1) \"save\"\n2) \"\"\n3) \"appendonly\"\n4) \"no\"\n5) \"appendfsync\"\n6) \"always\"\n7) \"dir\"\n8) \"/data\"\n":         1,
 		`{"save":"","appendonly":"yes","appendfsync":"everysec","dir":"/data"}`:                                                     1,
 		"services: {lock: {image: 'redis:7', command: redis-server --appendonly yes --appendfsync always, volumes: ['d:/data']}}\n": 0,

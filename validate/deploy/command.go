@@ -255,9 +255,14 @@ func (c *commandLine) arguments(at settings.Place, args []string) {
 			c.wrong = "the argument " + strconv.Itoa(i+1) + " of the server"
 		}
 	}
+	c.unsettled()
+}
+
+// unsettled takes options away whose value is a variable that nothing sets, and says so of those that matter.
+func (c *commandLine) unsettled() {
 	c.options = slices.DeleteFunc(c.options, func(d settings.Directive) bool {
 		variable := slices.ContainsFunc(d.Args, func(w string) bool { return strings.Contains(w, "$") }) || strings.Contains(d.Name, "$")
-		if variable && !settings.Harmless(d.Name) {
+		if variable && (!settings.Harmless(d.Name) || len(d.Args) > 1) {
 			c.open = fmt.Sprintf("the value of --%s is a variable that nothing here sets", d.Name)
 			return true
 		}

@@ -160,10 +160,8 @@ func (d document) service(name string, service any) (*Server, error) {
 func (d document) variables(s *Server, name string, service any, c *inContainer) {
 	c.env = map[string]string{}
 	set := func(key, value string) {
-		v, known := interpolate(value)
-		if c.env[key] = v; !known {
-			c.env[key] = "$" + key
-		}
+		v, _ := interpolate(value)
+		c.env[key] = v
 	}
 	switch env := dig(service, "environment").(type) {
 	case map[string]any:

@@ -51,7 +51,7 @@ func extraFlags(name string) func(*Server, settings.Place, map[string]string) {
 	return func(s *Server, at settings.Place, env map[string]string) {
 		if value, set := env[name]; set {
 			words, err := settings.SplitWords(value)
-			if err != nil || strings.Contains(value, "$") || len(words) > 0 && !strings.HasPrefix(words[0], "--") {
+			if err != nil || value == "$"+name || len(words) > 0 && !strings.HasPrefix(words[0], "--") {
 				s.misses(Settings, at, name, "add options to the server's command")
 				return
 			}
@@ -176,6 +176,7 @@ func (s *Server) contained(c inContainer) (commandLine, error) {
 	}
 	if len(s.appended) > 0 && (!c.hasEntry || line.usesImage) && !line.shell {
 		line.options = append(line.options, options(c.envAt, s.appended)...)
+		line.unsettled()
 	}
 	if line.sleep > 0 && line.server == "" && line.wrong == "" {
 		line.wrong = "what is started after the sleep"

@@ -68,7 +68,9 @@ func readInspect(d document) (*Server, error) {
 // inspected reads what a container mounts.
 func (s *Server) inspected(d document, image string) {
 	host := d.root["HostConfig"]
-	s.own(image)
+	if s.own(image); d.root["Mounts"] == nil {
+		s.misses(Data, d.at("HostConfig"), "a container without Mounts", "have its data anywhere: give all of docker inspect")
+	}
 	for i, m := range list(d.root["Mounts"]) {
 		v := volume{kind: text(m, "Type"), from: text(m, "Source"), to: text(m, "Destination"), plain: true}
 		if name := text(m, "Name"); v.kind == "volume" {

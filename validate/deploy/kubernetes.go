@@ -310,6 +310,7 @@ func (p pod) probes(s *Server, i int, c any, sleep time.Duration) {
 		at := p.in("containers", i, "lifecycle", key)
 		switch command := dig(hook, "exec", "command"); {
 		case hook == nil:
+		case dig(hook, "sleep") != nil && key == "postStart":
 		case dig(hook, "sleep") != nil:
 			n, _ := strconv.Atoi(fmt.Sprint(dig(hook, "sleep", "seconds")))
 			slept = time.Duration(n) * time.Second

@@ -37,7 +37,7 @@ func (p pod) storage(s *Server, i int, c any) {
 			conf.text, conf.name, conf.lack = p.fromVolume(text(m, "name"), path.Join(text(m, "subPath"), file))
 		}
 		own := source == p.ownVolume(text(m, "name")) || p.kind == "DaemonSet" && strings.HasPrefix(source, "/") && !strings.HasPrefix(source, podVolumes)
-		s.mounts = append(s.mounts, mount{at, text(m, "mountPath"), f, source, own || each, load})
+		s.mounts = append(s.mounts, mount{at, text(m, "mountPath"), f, source, dig(m, "readOnly") == true, own || each, load})
 	}
 	if log := text(c, "terminationMessagePath"); log != "" && log != "/dev/termination-log" {
 		s.mounts = append(s.mounts, mount{at: p.in("containers", i, "terminationMessagePath"), target: log,

@@ -87,7 +87,30 @@ func readUnit(unitFile given, more, others []given) (*unit, error) {
 		}
 	}
 	u.neighbours(folders, base)
+	if filepath.Ext(base) == ".container" { // podman makes a service of it, which has drop-ins of its own
+		service := cmp.Or(u.last("Container.ServiceName", "").value, strings.TrimSuffix(base, ".container")) + ".service"
+		if inUse {
+			_, folders, _ = search(filepath.Join(root, "/etc/systemd/system", service))
+		}
+		return u, u.dropIns(folders, service)
+	}
 	return u, nil
+}
+
+// dropIns reads those of a name that lie in some folders.
+func (u *unit) dropIns(folders []string, name string) error {
+	files := dropIns(folders, dropInFolders(name))
+	slices.SortFunc(files, func(a, b string) int { return cmp.Compare(filepath.Base(a), filepath.Base(b)) })
+	for _, file := range files {
+		text, err := readText(file)
+		if err == nil {
+			err = u.read(file, text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // neighbours finds what stands beside a unit and bears on it: timers that start it, folders of what it wants, drop-ins

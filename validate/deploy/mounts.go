@@ -65,6 +65,7 @@ type volume struct {
 	file           string // that says so, "" where relative paths begin nobody knows where
 	shows          string // the folder of the machine or the engine, where another name stands for it
 	plain          bool   // every key of it is known
+	readOnly       bool
 	variable       bool
 }
 
@@ -85,6 +86,7 @@ func readVolume(value any) (v volume) {
 			}
 			if len(parts) > 2 {
 				for _, option := range strings.Split(parts[2], ",") {
+					v.readOnly = v.readOnly || option == "ro"
 					v.plain = v.plain && slices.Contains([]string{"ro", "rw", "z", "Z", "cached", "delegated", "consistent", "nocopy", "U", "rprivate",
 						"private", "rslave", "slave", "rshared", "shared"}, option)
 				}
@@ -96,7 +98,7 @@ func readVolume(value any) (v volume) {
 				return readVolume(fmt.Sprintf("%s:%v", key, rest))
 			}
 		}
-		v = volume{kind: text(m, "type"), plain: true}
+		v = volume{kind: text(m, "type"), plain: true, readOnly: m["read_only"] == true}
 		var ok, also bool
 		v.from, ok = interpolate(text(m, "source"))
 		v.to, also = interpolate(text(m, "target"))
@@ -139,7 +141,7 @@ func shown(source string) string {
 
 // see adds a mount of a container to the server: named tells what becomes of a named volume.
 func (s *Server) see(at settings.Place, v volume, named func(name string) fate) {
-	m := mount{at: at, target: v.to, source: v.source()}
+	m := mount{at: at, target: v.to, source: v.source(), readOnly: v.readOnly}
 	if v.kind == "bind" && (v.file != "" || path.IsAbs(v.from)) {
 		m.load = func(c *configFile, file string) { c.beside(v.file, path.Join(v.from, file)) }
 	}

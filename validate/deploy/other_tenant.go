@@ -37,8 +37,8 @@ func (d document) otherTenant(s *Server, name string, service any) {
 	s.reaches(func(key any) settings.Place { return d.at("services", name, key) }, who, service, append([]string{"volumes_from"}, tenantKeys...))
 	for _, value := range list(dig(service, "volumes")) {
 		v := d.volume(value)
-		s.touches(at, who, v.source(), readOnly(value))
-		if v.variable && !readOnly(value) && s.onFolder() {
+		s.touches(at, who, v.source(), v.readOnly)
+		if v.variable && !v.readOnly && s.onFolder() {
 			s.misses(Alone, at, who+", which mounts a folder by a variable", "see the server's data")
 		}
 	}
@@ -106,12 +106,4 @@ func (s *Server) commands(at settings.Place, who, source string, readOnly bool) 
 			break
 		}
 	}
-}
-
-func readOnly(v any) bool {
-	if line, ok := v.(string); ok {
-		parts := strings.Split(line, ":")
-		return len(parts) > 2 && slices.Contains(strings.Split(parts[2], ","), "ro")
-	}
-	return dig(v, "read_only") == true
 }

@@ -83,6 +83,12 @@ func (r *Report) apply(s *Server) (err error) {
 	s.Unread = false
 	s.Links = slices.DeleteFunc(s.Links, func(l Link) bool { return l.Name == Settings && strings.Contains(l.What, "which was not read") })
 	s.establish(Settings, r.Place, "what the running server says")
+	for name, link := range map[string]LinkName{"appendonly": Settings, "appendfsync": Settings, "save": Settings, "dir": Settings,
+		"no-appendfsync-on-rewrite": Alone, "auto-aof-rewrite-percentage": Alone, "maxmemory": Alone} { // which make nothing safer
+		if _, said := r.Config[name]; !said {
+			s.lacks(link, r.Place, "it says nothing of "+name+": give all of CONFIG GET '*'")
+		}
+	}
 	s.assume(Settings, r.Place, "its redis.conf says the same, so that it runs so after a restart (CONFIG REWRITE)")
 	return nil
 }
@@ -136,8 +142,21 @@ func byName(lines []string) map[string]string {
 	return all
 }
 
-// state takes what INFO says of the server's part among others.
+// state takes what INFO says of the server's program, its settings and its part among others.
 func (r *Report) state(s *Server) {
+	differs := func(key, ours string) {
+		if theirs, said := r.Info[key]; said && theirs != ours && !s.Unread {
+			s.lacks(Settings, r.Place, fmt.Sprintf("the running server says %s:%s, and by what was read it is %s", key, theirs, orPath(ours, "none")))
+		}
+	}
+	differs("aof_enabled", map[bool]string{true: "1", false: "0"}[s.Redis.AppendOnly])
+	differs("maxmemory", fmt.Sprint(s.Redis.MaxMemory))
+	if s.Kind != Running && s.Kind != ConfigOnly && (s.ConfigPath == "" || path.IsAbs(s.ConfigPath)) {
+		differs("config_file", s.ConfigPath)
+	}
+	if executable := r.Info["executable"]; len(r.Info) > 0 && !slices.Contains(serverNames, path.Base(executable)) {
+		s.lacks(Program, r.Place, fmt.Sprintf("not understood: the executable %q, which INFO names; it could be a server that writes otherwise", executable))
+	}
 	if role := r.Info["role"]; role != "" && role != "master" {
 		s.lacks(Settings, r.Place, "this server is a replica, which takes no locks: ask its master")
 	}

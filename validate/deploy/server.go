@@ -58,7 +58,7 @@ type Server struct {
 	abrupt, unsureStop *Link
 	appended           []string
 	count              int // of containers or pods, 0: one
-	tmpfiles           []tmpfile
+	unit               *unit
 	forking            bool // what starts it waits until it has gone into the background
 }
 
@@ -71,12 +71,13 @@ type fate struct {
 
 // mount is a folder that is apart from what lies around it.
 type mount struct {
-	at     settings.Place
-	target string
-	fate   fate
-	source string                           // the folder of the machine or of the engine that is seen there, "" for one of nobody else's
-	each   bool                             // of several pods, each has its own
-	load   func(c *configFile, file string) // finds a file of it
+	at       settings.Place
+	target   string
+	fate     fate
+	source   string // the folder of the machine or of the engine that is seen there, "" for one of nobody else's
+	readOnly bool
+	each     bool                             // of several pods, each has its own
+	load     func(c *configFile, file string) // finds a file of it
 }
 
 func gone(format string, args ...any) fate {
@@ -165,14 +166,16 @@ func (s *Server) keeps() {
 	default:
 		f, at := s.rest, s.Place
 		if m := s.mountOf(dir); m != nil {
-			f, at = m.fate, m.at
+			if f, at = m.fate, m.at; m.readOnly {
+				s.lacks(Data, at, dir+" is read-only, so that nothing can be saved there")
+			}
 		} else if s.Kind == Systemd {
 			f = onMachine(dir)
 		}
 		s.onDisk(dir, f, at)
 		s.apart(dir, f)
-		for _, line := range s.tmpfiles {
-			line.weigh(s, dir)
+		if s.unit != nil {
+			s.unit.writes(s, dir)
 		}
 	}
 	s.stops()

@@ -44,7 +44,9 @@ func readSystemd(u *unit) (*Server, error) {
 	}
 	s.environment(u)
 	s.folders(u)
-	s.tmpfiles = u.tmpfiles
+	if u.last("Container.Image", "").value == "" {
+		s.unit = u
+	}
 	sleep, err := s.before(u)
 	if err != nil {
 		return nil, err
@@ -135,15 +137,53 @@ func (u *unit) blocked(program string) bool {
 		}
 		return p
 	}
-	longest := func(key string) (n int) {
-		for _, p := range u.words(key) {
-			if _, below := within(merged(program), merged(p)); below {
-				n = max(n, len(merged(p)))
-			}
+	of := func(key string) (all []string) {
+		for _, p := range u.words("Service." + key) {
+			all = append(all, merged(p))
 		}
-		return n
+		return all
 	}
-	return longest("Service.NoExecPaths") > longest("Service.ExecPaths")
+	return nearest(merged(program), of("NoExecPaths")) > nearest(merged(program), of("ExecPaths"))
+}
+
+// nearest is the length of the longest of the paths that a file lies below.
+func nearest(file string, paths []string) (n int) {
+	for _, p := range paths {
+		if p = path.Clean(strings.TrimLeft(p, "-+")); p == "/" || strings.HasPrefix(file+"/", p+"/") {
+			n = max(n, len(p))
+		}
+	}
+	return n
+}
+
+// readOnlyFolders are those of ProtectSystem (systemd.exec(5)).
+var readOnlyFolders = map[string]string{"strict": "/", "full": "/usr /boot /efi /etc", "yes": "/usr /boot /efi", "true": "/usr /boot /efi"}
+
+// writes judges whether the unit lets its server write to a folder, and what systemd-tmpfiles does there.
+func (u *unit) writes(s *Server, dir string) {
+	protect := u.last("Service.ProtectSystem", "no")
+	if u.yes("Service.DynamicUser") {
+		protect.value = "strict"
+	}
+	no := strings.Fields(readOnlyFolders[strings.ToLower(protect.value)])
+	if strings.EqualFold(u.last("Service.ProtectHome", "").value, "read-only") {
+		no = append(no, "/home", "/root", "/run/user")
+	}
+	for _, key := range []string{"ReadOnlyPaths", "ReadOnlyDirectories", "InaccessiblePaths", "InaccessibleDirectories"} {
+		no = append(no, u.words("Service."+key)...)
+	}
+	yes := append(u.words("Service.ReadWritePaths"), u.words("Service.ReadWriteDirectories")...)
+	for key, folder := range unitFolders {
+		for _, name := range u.words("Service." + key + "Directory") {
+			yes = append(yes, path.Join(folder, strings.Split(name, ":")[0]))
+		}
+	}
+	if nearest(dir, no) > nearest(dir, append(yes, "/dev", "/proc", "/sys")) && s.mountOf(dir) == nil {
+		s.lacks(Data, cmpPlace(protect.at, s.Place), dir+" is read-only to the unit, so that nothing can be saved there: add ReadWritePaths="+dir)
+	}
+	for _, line := range u.tmpfiles {
+		line.weigh(s, dir)
+	}
 }
 
 // start reads ExecStart, or the container of a quadlet.
