@@ -117,6 +117,7 @@ func (d document) service(name string, service any) (*Server, error) {
 	s.allowed(d, dig(service, "deploy"), "the key deploy.", deployKeys, "services", name, "deploy")
 	s.own(text(service, "image"))
 	d.storage(s, name, service)
+	d.swarm(s, name, service)
 	c := inContainer{image: text(service, "image"), folder: text(service, "working_dir"), hasEntry: dig(service, "entrypoint") != nil,
 		at: d.at("services", name, "command"), envAt: d.at("services", name, "environment")}
 	if dig(service, "command") == nil {
@@ -155,6 +156,29 @@ func (d document) service(name string, service any) (*Server, error) {
 	d.hooks(s, name, service)
 	return s, nil
 }
+
+// swarmKeys are those of deploy that a swarm alone takes into account.
+var swarmKeys = strings.Fields("placement update_config rollback_config endpoint_mode")
+
+// swarm puts volumes of a machine in doubt where a swarm may start the service on another one.
+func (d document) swarm(s *Server, name string, service any) {
+	deploy := dig(service, "deploy")
+	if !slices.ContainsFunc(swarmKeys, func(key string) bool { return dig(deploy, key) != nil }) {
+		return
+	}
+	for _, c := range list(dig(deploy, "placement", "constraints")) {
+		if oneNode.MatchString(fmt.Sprint(c)) {
+			return
+		}
+	}
+	for i, m := range s.mounts {
+		if m.source != "" && len(m.fate.lost)+len(m.fate.doubted) == 0 {
+			s.mounts[i].fate = fate{doubted: moved, why: "a swarm may start the service on another machine, where the volume is empty: pin it by the constraint node.hostname"}
+		}
+	}
+}
+
+var oneNode = regexp.MustCompile(`^node\.(?:hostname|id)\s*==\s*\S+$`)
 
 // variables reads a service's environment.
 func (d document) variables(s *Server, name string, service any, c *inContainer) {

@@ -19,7 +19,7 @@ func inert(name string) bool { return inertName.MatchString(name) }
 
 // plainName reports whether a variable is in one word: none that the loader or a library reads (ld.so(8), malloc(3),
 // openssl-env(7)) is, so that one which the command uses is the command's own.
-func plainName(name string) bool { return !strings.Contains(name, "_") }
+func plainName(name string) bool { return !strings.Contains(name, "_") && name != "PATH" }
 
 // readEnvironment reads a file of variables, as systemd, compose and the engines do: NAME=value, one a line. A value
 // with variables in it is a variable itself.

@@ -177,7 +177,10 @@ func (p pod) container(name string, i int, c any) (*Server, error) {
 		at: p.in("containers", i), envAt: p.in("containers", i, "env"), env: map[string]string{}}
 	for _, v := range list(dig(c, "env")) {
 		name := text(v, "name")
-		if in.env[name] = text(v, "value"); dig(v, "valueFrom") != nil {
+		switch in.env[name] = text(v, "value"); {
+		case text(v, "valueFrom", "fieldRef", "fieldPath") == "metadata.name" && p.kind == "StatefulSet":
+			in.env[name] = text(p.root, "metadata", "name") + "-0"
+		case dig(v, "valueFrom") != nil:
 			in.env[name] = "$" + name
 		}
 	}

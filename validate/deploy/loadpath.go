@@ -117,6 +117,13 @@ func (u *unit) dropIns(folders []string, name string) error {
 // of its other names, and what systemd-tmpfiles does at boot.
 func (u *unit) neighbours(folders []string, base string) {
 	for _, folder := range folders {
+		mounts, _ := filepath.Glob(filepath.Join(folder, "*.mount"))
+		for _, file := range mounts {
+			m := &unit{file: file}
+			if text, err := readText(file); err == nil && m.read(file, text) == nil {
+				u.mounts = append(u.mounts, m)
+			}
+		}
 		for _, ext := range starterForms {
 			if file := filepath.Join(folder, strings.TrimSuffix(base, filepath.Ext(base))+ext); exists(file) {
 				u.starters = append(u.starters, file)

@@ -203,6 +203,15 @@ func (s *Server) apart(dir string, around fate) {
 	if s.Redis.AppendOnly {
 		written = []string{cmp.Or(s.Redis.Last("appenddirname"), "appendonlydir"), cmp.Or(s.Redis.Last("appendfilename"), "appendonly.aof")}
 	}
+	for _, name := range strings.Fields("pidfile logfile unixsocket aclfile") {
+		other := path.Join(dir, s.Redis.Last(name))
+		if path.IsAbs(s.Redis.Last(name)) {
+			other = s.Redis.Last(name)
+		}
+		if at, set := s.Redis.At(name); set && slices.ContainsFunc(written, func(w string) bool { _, in := within(other, path.Join(dir, w)); return in }) {
+			s.misses(Data, at, name+" among the data", "overwrite them")
+		}
+	}
 	for _, m := range s.mounts {
 		part := slices.ContainsFunc(written, func(name string) bool {
 			_, above := within(path.Join(dir, name), m.target)

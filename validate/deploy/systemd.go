@@ -47,10 +47,10 @@ func readSystemd(u *unit) (*Server, error) {
 	if u.last("Container.Image", "").value == "" {
 		s.unit = u
 	}
-	sleep, err := s.before(u)
-	if err != nil {
-		return nil, err
+	for _, m := range u.mounts {
+		s.mountUnit(m)
 	}
+	sleep := s.before(u)
 	inStart, err := s.start(u)
 	if err != nil {
 		return nil, err
@@ -102,18 +102,12 @@ func (u *unit) commands(a assignment) (all [][]string) {
 }
 
 // before is for how long the unit's ExecStartPre lines sleep at each start.
-func (s *Server) before(u *unit) (sum time.Duration, err error) {
+func (s *Server) before(u *unit) (sum time.Duration) {
 	for _, key := range []string{"ExecCondition", "ExecStartPre"} {
 		for _, a := range u.all("Service." + key) {
 			for _, words := range u.commands(a) {
 				if s.ofContainer(u, a, words) {
 					continue
-				}
-				if len(words) > 0 && filepath.Base(words[0]) == "sleep" {
-					if _, ok := sleepTime(words[1:]); !ok {
-						return 0, &settings.Problem{Place: a.at, What: fmt.Sprintf("sleep %s is not a time", strings.Join(words[1:], " ")),
-							Right: "write it as in /bin/sleep 35"}
-					}
 				}
 				if e := s.beside(a.at, key, words, Settings); e.sleep > 0 {
 					sum += e.sleep
@@ -124,7 +118,7 @@ func (s *Server) before(u *unit) (sum time.Duration, err error) {
 			}
 		}
 	}
-	return sum, nil
+	return sum
 }
 
 // blocked reports whether NoExecPaths keep the unit from running a program: of the paths that it lies below, the

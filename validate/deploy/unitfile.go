@@ -26,6 +26,7 @@ type unit struct {
 	lines []assignment
 	// values are those of Environment=, and unreadable says that an EnvironmentFile may outrank them.
 	values     map[string]string
+	mounts     []*unit          // that lie beside it
 	starters   []string         // timers and the like that start it too
 	orphans    []settings.Place // drop-ins of other names
 	tmpfiles   []tmpfile

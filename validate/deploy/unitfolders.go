@@ -20,7 +20,10 @@ func (s *Server) environment(u *unit) {
 			u.values[strings.ToUpper(key)+"_DIRECTORY"] = strings.Join(all, ":")
 		}
 	}
-	command := u.last("Service.ExecStart", "").value
+	command := ""
+	for _, a := range append(u.all("Service.ExecStart"), u.all("Service.ExecStartPre")...) {
+		command += a.value + "\n"
+	}
 	set := func(at settings.Place, name, value string) {
 		u.values[name] = value
 		if used := strings.Contains(command, "$"+name) || strings.Contains(command, "${"+name); !inert(name) && !(used && plainName(name)) {
