@@ -91,7 +91,7 @@ func (a *Runner) judge(p Point, t Tally) Row {
 		r.Reason = "no trial lost the lock, but " + a.whyUnsafe(p, r.Return)
 	default:
 		r.Verdict, r.Reason = Safe, a.whySafe(p)
-		if p.Crash == settings.Kill && p.Persistence == cluster.PersistEverysec && !expired {
+		if a.Server.Killed(p.Crash) && p.Persistence == cluster.PersistEverysec && !expired {
 			a.everysec(&r)
 		}
 	}
@@ -160,9 +160,9 @@ func (a *Runner) whySafe(p Point) string {
 			p.Delay, p.TTL, Boundary(p.TTL, a.Drift), a.Drift*100)
 	}
 	switch {
-	case p.Crash == settings.Kill && p.Persistence == cluster.PersistAlways:
+	case a.Server.Killed(p.Crash) && p.Persistence == cluster.PersistAlways:
 		return "each lock is written and synced before it is answered"
-	case p.Crash == settings.Kill:
+	case a.Server.Killed(p.Crash):
 		return "each lock is written before it is answered"
 	case p.Crash == settings.Shutdown && p.Persistence == cluster.PersistRDB:
 		return "SHUTDOWN saves a snapshot, since there are save points"

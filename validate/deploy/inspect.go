@@ -72,7 +72,7 @@ func (s *Server) inspected(d document, image string) {
 		s.misses(Data, d.at("HostConfig"), "a container without Mounts", "have its data anywhere: give all of docker inspect")
 	}
 	for i, m := range list(d.root["Mounts"]) {
-		v := volume{kind: text(m, "Type"), from: text(m, "Source"), to: text(m, "Destination"), plain: true}
+		v := volume{kind: text(m, "Type"), from: text(m, "Source"), to: text(m, "Destination"), plain: true, readOnly: dig(m, "RW") == false}
 		if name := text(m, "Name"); v.kind == "volume" {
 			if v.from = name; anonymous.MatchString(name) {
 				v.from = ""

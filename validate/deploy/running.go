@@ -83,8 +83,11 @@ func (r *Report) apply(s *Server) (err error) {
 	s.Unread = false
 	s.Links = slices.DeleteFunc(s.Links, func(l Link) bool { return l.Name == Settings && strings.Contains(l.What, "which was not read") })
 	s.establish(Settings, r.Place, "what the running server says")
-	for name, link := range map[string]LinkName{"appendonly": Settings, "appendfsync": Settings, "save": Settings, "dir": Settings,
-		"no-appendfsync-on-rewrite": Alone, "auto-aof-rewrite-percentage": Alone, "maxmemory": Alone} { // which make nothing safer
+	for i, name := range strings.Fields("appendonly appendfsync save dir no-appendfsync-on-rewrite auto-aof-rewrite-percentage maxmemory") {
+		link := Settings
+		if i > 3 { // which makes nothing safer
+			link = Alone
+		}
 		if _, said := r.Config[name]; !said {
 			s.lacks(link, r.Place, "it says nothing of "+name+": give all of CONFIG GET '*'")
 		}

@@ -239,6 +239,11 @@ func (s *Server) stops() {
 	}
 }
 
+// Killed reports whether a crash ends the process without a word to it.
+func (s *Server) Killed(crash settings.Crash) bool {
+	return crash == settings.Kill || crash == settings.Shutdown && s.abrupt != nil
+}
+
 // stopSignal judges the signal that stops a server. Redis shuts down at TERM and INT (setupSignalHandlers in server.c).
 func (s *Server) stopSignal(at settings.Place, key, signal string) {
 	switch strings.TrimPrefix(strings.ToUpper(signal), "SIG") {
