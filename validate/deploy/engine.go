@@ -19,68 +19,22 @@ var containerKeys = strings.Fields(`Image Exec Entrypoint Volume Tmpfs Mount Env
 	SecurityLabelDisable SecurityLabelType SecurityLabelLevel SeccompProfile ReadOnly LogDriver Timezone Ulimit Sysctl ShmSize PidsLimit Memory
 	Notify Pull AutoUpdate HealthInterval HealthRetries HealthStartPeriod HealthTimeout HealthCmd DNS ExposeHostPort Secret RunInit ServiceName`)
 
+// quadletOptions are those keys by the names of podman's flags.
+var quadletOptions = map[string]string{"Entrypoint": "entrypoint", "Exec": "command", "Environment": "env", "EnvironmentFile": "env-file", "Volume": "volume",
+	"Tmpfs": "tmpfs", "Mount": "mount", "WorkingDir": "workdir", "StopSignal": "stop-signal", "StopTimeout": "stop-timeout", "HealthCmd": "health-cmd",
+	"Secret": "secret"}
+
 // quadlet reads the container of a quadlet, which podman runs with --rm: it is made anew at each start.
 func (s *Server) quadlet(u *unit, image assignment) error {
-	c := inContainer{image: image.value, folder: u.last("Container.WorkingDir", "").value, at: image.at, envAt: image.at, env: map[string]string{}}
-	for _, part := range []struct {
-		key  string
-		into *[]string
-	}{{"Container.Entrypoint", &c.entry}, {"Container.Exec", &c.command}} {
-		a := u.last(part.key, "")
-		if a.value == "" {
-			continue
-		}
-		all, err := settings.SplitWords(a.value)
-		if err != nil {
-			s.misses(Program, a.at, part.key, "start anything")
-		}
-		*part.into, c.at = all, a.at
-	}
-	c.hasEntry = len(c.entry) > 0
-	for _, a := range u.all("Container.Environment") {
-		pairs, _ := settings.SplitWords(a.value)
-		for _, pair := range pairs {
-			c.set(pair)
-			c.envAt = a.at
-		}
-	}
-	for _, a := range u.all("Container.Secret") {
-		if secret := plainSecret.FindStringSubmatch(a.value); secret == nil {
-			s.misses(Settings, a.at, "this Secret=", "be what the server loads, or a variable that its image reads")
-		} else if secret[1] != "" {
-			c.set(secret[1])
-		}
-	}
-	if a := u.last("Container.EnvironmentFile", ""); a.value != "" {
-		c.unreadEnv = &a.at
-	}
+	c := inContainer{image: image.value, at: image.at, envAt: image.at, env: map[string]string{}, file: u.file,
+		named: func(name string) fate { return s.quadletVolume(u, name) }}
 	s.madeAnew(c.image)
-	for _, a := range u.all("Container.Volume") {
+	for _, a := range u.lines {
+		key, isContainer := strings.CutPrefix(a.key, "Container.")
 		value, known := u.specified(a.value)
-		v := readVolume(value)
-		v.variable = v.variable || !known
-		v.file = u.file
-		name := strings.SplitN(value, ":", 2)[0]
-		s.see(a.at, v, func(string) fate { return s.quadletVolume(u, name) })
-	}
-	for _, a := range u.all("Container.Tmpfs") {
-		s.see(a.at, volume{kind: "tmpfs", to: strings.SplitN(a.value, ":", 2)[0], plain: true}, nil)
-	}
-	for _, a := range u.all("Container.Mount") {
-		s.mountOption(a.at, a.value, func(name string) fate { return s.quadletVolume(u, name) })
-	}
-	if a := u.last("Container.StopSignal", ""); a.value != "" {
-		s.stopSignal(a.at, "StopSignal", a.value)
-	}
-	if a := u.last("Container.StopTimeout", ""); a.value != "" {
-		d, err := parseTimeSpan(a.value)
-		if err != nil {
-			d = 1
+		if isContainer && !s.option(&c, a.at, quadletOptions[key], key, value, known) {
+			s.misses(Settings, a.at, "this "+key+"=", "start anything")
 		}
-		s.stopTimeout(a.at, "StopTimeout", d)
-	}
-	if a := u.last("Container.HealthCmd", ""); a.value != "" {
-		s.beside(a.at, "HealthCmd", []string{"sh", "-c", a.value}, Settings)
 	}
 	return s.started(c)
 }
@@ -155,7 +109,7 @@ func runFlags() *pflag.FlagSet {
 
 // engineRun reads "docker run" or "podman run" of a unit.
 func (s *Server) engineRun(u *unit, a assignment, words []string) error {
-	c := inContainer{at: a.at, envAt: a.at, env: map[string]string{}}
+	c := inContainer{at: a.at, envAt: a.at, env: map[string]string{}, named: func(string) fate { return fate{} }}
 	args := words[1:]
 	for len(args) > 0 && (strings.HasPrefix(args[0], "--log-level") || args[0] == "container") {
 		args = args[1:]
@@ -169,33 +123,10 @@ func (s *Server) engineRun(u *unit, a assignment, words []string) error {
 		s.misses(Program, a.at, "a flag of "+filepath.Base(words[0])+" run", "change data, settings, start or stop")
 		return nil
 	}
-	all := func(name string) []string { values, _ := flags.GetStringArray(name); return values }
 	removed, _ := flags.GetBool("rm")
 	replaced, _ := flags.GetBool("replace")
 	if detached, _ := flags.GetBool("detach"); detached {
 		s.misses(Restart, a.at, "--detach, with which the command ends at once", "start the container again whenever the unit's own loop comes round")
-	}
-	for _, pair := range all("env") {
-		c.set(pair)
-	}
-	for range all("env-file") {
-		c.unreadEnv = &a.at
-	}
-	for _, folder := range all("workdir") {
-		c.folder = folder
-	}
-	for _, entry := range all("entrypoint") {
-		c.entry, c.hasEntry = []string{entry}, true
-	}
-	for _, signal := range all("stop-signal") {
-		s.stopSignal(a.at, "--stop-signal", signal)
-	}
-	for _, span := range all("stop-timeout") {
-		d, err := parseTimeSpan(span)
-		if err != nil {
-			d = 1
-		}
-		s.stopTimeout(a.at, "--stop-timeout", d)
 	}
 	args = flags.Args()
 	if len(args) == 0 {
@@ -207,18 +138,12 @@ func (s *Server) engineRun(u *unit, a assignment, words []string) error {
 		s.mounts = nil
 		s.madeAnew(c.image)
 	}
-	if slices.ContainsFunc(all("restart"), func(policy string) bool { return policy != "no" }) {
-		s.misses(Restart, a.at, "--restart beside the unit's own Restart=", "bring the container back at once")
-	}
-	for _, v := range all("volume") {
-		s.see(a.at, readVolume(v), func(string) fate { return fate{} })
-	}
-	for _, m := range all("mount") {
-		s.mountOption(a.at, m, func(string) fate { return fate{} })
-	}
-	for _, t := range all("tmpfs") {
-		s.see(a.at, volume{kind: "tmpfs", to: strings.SplitN(t, ":", 2)[0], plain: true}, nil)
-	}
+	flags.Visit(func(f *pflag.Flag) {
+		values, _ := flags.GetStringArray(f.Name)
+		for _, value := range values {
+			s.option(&c, a.at, f.Name, "--"+f.Name, value, true)
+		}
+	})
 	return s.started(c)
 }
 
@@ -232,24 +157,79 @@ func (s *Server) removes(u *unit) bool {
 	return false
 }
 
-// mountOption reads --mount type=...,source=...,target=....
-func (s *Server) mountOption(at settings.Place, line string, named func(string) fate) {
-	v := volume{plain: true}
+// option takes a setting of a container by the name of an engine's flag, and says whether it is understood. As is how its
+// file calls it.
+func (s *Server) option(c *inContainer, at settings.Place, name, as, value string, known bool) bool {
+	var err error
+	switch name {
+	case "entrypoint":
+		c.entry, err = settings.SplitWords(value)
+		c.hasEntry, c.at = true, at
+	case "command":
+		c.command, err = settings.SplitWords(value)
+		c.at = at
+	case "workdir":
+		c.folder = value
+	case "env":
+		pairs, _ := settings.SplitWords(value)
+		for _, pair := range pairs {
+			c.set(pair)
+		}
+		c.envAt = at
+	case "env-file":
+		c.unreadEnv = &at
+	case "secret":
+		secret := plainSecret.FindStringSubmatch(value)
+		if secret == nil {
+			s.misses(Settings, at, "this Secret=", "be what the server loads, or a variable that its image reads")
+		} else if secret[1] != "" {
+			c.set(secret[1])
+		}
+	case "volume":
+		v := readVolume(value)
+		v.variable, v.file = v.variable || !known, c.file
+		s.see(at, v, func(string) fate { return c.named(strings.SplitN(value, ":", 2)[0]) })
+	case "tmpfs":
+		s.see(at, volume{kind: "tmpfs", to: strings.SplitN(value, ":", 2)[0], plain: true}, nil)
+	case "mount":
+		s.see(at, mountOption(value), c.named)
+	case "stop-signal":
+		s.stopSignal(at, as, value)
+	case "stop-timeout":
+		d, err := parseTimeSpan(value)
+		if err != nil {
+			d = 1
+		}
+		s.stopTimeout(at, as, d)
+	case "health-cmd":
+		s.beside(at, as, []string{"sh", "-c", value}, Settings)
+	case "restart":
+		if value != "no" {
+			s.misses(Restart, at, "--restart beside the unit's own Restart=", "bring the container back at once")
+		}
+	}
+	return err == nil
+}
+
+// mountOption reads type=...,source=...,target=....
+func mountOption(line string) (v volume) {
+	v.plain = true
 	for _, part := range strings.Split(line, ",") {
-		key, value, _ := strings.Cut(part, "=")
-		switch key {
+		switch key, value, _ := strings.Cut(part, "="); key {
 		case "type":
 			v.kind = value
 		case "source", "src":
 			v.from = value
 		case "target", "dst", "destination":
 			v.to = value
-		case "readonly", "ro", "rw", "relabel", "z", "Z":
+		case "readonly", "ro":
+			v.readOnly = true
+		case "rw", "relabel", "z", "Z":
 		default:
 			v.plain = false
 		}
 	}
-	s.see(at, v, named)
+	return v
 }
 
 // plainSecret is a file below /run/secrets, or a variable by its name.

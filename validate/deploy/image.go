@@ -131,8 +131,10 @@ type inContainer struct {
 	fromFiles      map[string]string // variables of files, which env outranks
 	used           []string          // variables that the command has taken
 	envAt          settings.Place
-	unreadEnv      *settings.Place // variables from somewhere that was not read
-	at             settings.Place  // of the command
+	file           string                 // that relative paths begin beside
+	named          func(name string) fate // what becomes of a named volume
+	unreadEnv      *settings.Place        // variables from somewhere that was not read
+	at             settings.Place         // of the command
 }
 
 // set takes a variable; one without a value comes from whoever starts the container.
