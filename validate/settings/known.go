@@ -6,41 +6,27 @@ import (
 	"strings"
 )
 
-// others takes a directive that is not about persistence or memory: it is
-// harmless, or something about it has to be said, or it is not known.
-func (s *Redis) others(d Directive) error {
-	if weigh, ok := weighty[d.Name]; ok {
+// others takes a directive that is not about persistence or memory: it is harmless, or something about it has to be said,
+// or it is not known. The last of a name counts, but for those of which each line adds something.
+func (s *Redis) others(d Directive) {
+	weigh, weighs := weighty[d.Name]
+	switch {
+	case !weighs && !slices.Contains(harmless, d.Name):
+		s.Unknown = append(s.Unknown, d)
+	case weighs:
+		if d.Name != "rename-command" && d.Name != "loadmodule" {
+			s.Remarks = slices.DeleteFunc(s.Remarks, func(r Remark) bool { return strings.HasPrefix(r.What, d.Name+" ") })
+		}
 		if remark := weigh(d); remark != nil {
 			remark.Place = d.Place
-			s.forget(d)
 			s.Remarks = append(s.Remarks, *remark)
-		} else {
-			s.forget(d)
 		}
-		return nil
 	}
-	if !slices.Contains(harmless, d.Name) {
-		s.Unknown = append(s.Unknown, d)
-	}
-	return nil
-}
-
-// forget takes back what was said of a directive before: the last of a name counts, but
-// for those of which each line adds something.
-func (s *Redis) forget(d Directive) {
-	if d.Name == "rename-command" || d.Name == "loadmodule" {
-		return
-	}
-	s.Remarks = slices.DeleteFunc(s.Remarks, func(r Remark) bool { return strings.HasPrefix(r.What, d.Name+" ") })
 }
 
 // renamed puts in doubt what needs a command that is not there under its name.
 func renamed(d Directive) *Remark {
-	if len(d.Args) == 0 {
-		return nil
-	}
-	command := strings.ToUpper(d.Args[0])
-	switch {
+	switch command := strings.ToUpper(strings.Join(d.Args[:min(1, len(d.Args))], "")); {
 	case command == "SHUTDOWN":
 		return &Remark{What: "rename-command renames SHUTDOWN, which the trials use", Doubts: []Crash{Shutdown}}
 	case slices.Contains(lockCommands, command):
