@@ -84,14 +84,8 @@ func (a *Runner) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
 		r.Reason = "unsafe by what was read, but " + a.Server.Unsettled(settings.Kill)[0].String()
 	case t.Violated > 0:
 		r.Verdict, r.Reason = Unsafe, a.whyTaken(r)
-	case t.Failed > 0:
-		r.Reason = "the harness failed: " + t.Why
-	case t.Decided() == 0:
-		r.Reason = "no trial decided: " + t.Why
-	case t.Inconclusive > 0:
-		r.Reason = fmt.Sprintf("%d of %d trials decided nothing: %s", t.Inconclusive, t.Decided()+t.Inconclusive, t.Why)
-	case t.Decided() < a.Trials:
-		r.Reason = fmt.Sprintf("cut short after %d of %d trials", t.Decided(), a.Trials)
+	case t.undecided(a.Trials) != "":
+		r.Reason = t.undecided(a.Trials)
 	case a.Service == nil && len(a.Server.Unsettled(settings.Kill)) > 0:
 		r.Reason = a.Server.Unsettled(settings.Kill)[0].String()
 	case a.countsOnReplicas(r) && a.Failover.Uncounted != "":

@@ -77,14 +77,8 @@ func (a *Runner) judge(p Point, t Tally) Row {
 		r.Link, r.Reason = &unsettled[0], unsettled[0].String()
 	case t.Violated > 0:
 		r.Verdict, r.Reason = Unsafe, a.whyUnsafe(p, r.Return)
-	case t.Failed > 0:
-		r.Reason = "the harness failed: " + t.Why
-	case t.Decided() == 0:
-		r.Reason = "no trial decided: " + t.Why
-	case t.Inconclusive > 0:
-		r.Reason = fmt.Sprintf("%d of %d trials decided nothing: %s", t.Inconclusive, t.Decided()+t.Inconclusive, t.Why)
-	case t.Decided() < a.Trials:
-		r.Reason = fmt.Sprintf("cut short after %d of %d trials", t.Decided(), a.Trials)
+	case t.undecided(a.Trials) != "":
+		r.Reason = t.undecided(a.Trials)
 	case len(broken) > 0:
 		r.Link, r.Reason = &broken[0], broken[0].String()
 	case Forgets(p.Persistence, p.Crash) && !expired && !p.synced():
