@@ -1,13 +1,13 @@
 package deploy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -34,7 +34,7 @@ var deployKeys = strings.Fields(`replicas mode restart_policy update_config roll
 const engineBackoff = 100 * time.Millisecond
 
 // readCompose reads the servers of a compose file.
-func (all *Deployment) readCompose(d document) (found []*Server, err error) {
+func (all *Deployment) readCompose(d document) (found []*Server) {
 	var rest []string
 	for _, name := range keys(d.root["services"]) {
 		service := dig(d.root, "services", name)
@@ -42,11 +42,7 @@ func (all *Deployment) readCompose(d document) (found []*Server, err error) {
 			rest = append(rest, name)
 			continue
 		}
-		s, err := d.service(name, service)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, s)
+		found = append(found, d.service(name, service))
 	}
 	for _, s := range found {
 		for _, layer := range append(d.layers, d) {
@@ -63,7 +59,7 @@ func (all *Deployment) readCompose(d document) (found []*Server, err error) {
 	for _, name := range rest {
 		all.besides = append(all.besides, func(s *Server) { d.otherTenant(s, name, dig(d.root, "services", name)) })
 	}
-	return found, nil
+	return found
 }
 
 // serves tells the services that may run a server, by image and command.
@@ -111,7 +107,7 @@ func runsClient(entry, args any) bool {
 }
 
 // service reads one service into a server.
-func (d document) service(name string, service any) (*Server, error) {
+func (d document) service(name string, service any) *Server {
 	s := &Server{Name: name, Kind: Compose, Place: d.at("services", name)}
 	s.allowed(d, service, "the key", serviceKeys, "services", name)
 	s.allowed(d, dig(service, "deploy"), "the key deploy.", deployKeys, "services", name, "deploy")
@@ -128,21 +124,16 @@ func (d document) service(name string, service any) (*Server, error) {
 		into *[]string
 	}{{"entrypoint", &c.entry}, {"command", &c.command}} {
 		all, err := words(interpolated(dig(service, part.key)))
-		if err != nil {
-			return nil, &settings.Problem{Place: d.at("services", name, part.key), What: "the command cannot be read: " + err.Error(),
-				Right: "write it as a list of words"}
+		if *part.into = all; err != nil {
+			s.misses(Program, d.at("services", name, part.key), "a command with "+err.Error(), "be any")
 		}
-		*part.into = all
 	}
 	image, plain := interpolate(c.image)
 	if c.image = image; !plain && !strings.Contains(path.Base(image), ":$") {
 		s.misses(Program, d.at("services", name, "image"), "a variable in its image", "be any program")
 	}
 	d.variables(s, name, service, &c)
-	line, err := s.contained(c)
-	if err != nil {
-		return nil, err
-	}
+	line := s.contained(c)
 	for _, key := range []string{"extends", "build"} {
 		if dig(service, key) != nil {
 			s.misses(Program, d.at("services", name, key), key+", of which the rest is elsewhere",
@@ -150,11 +141,9 @@ func (d document) service(name string, service any) (*Server, error) {
 		}
 	}
 	s.loadConfig()
-	if err := d.restart(s, name, service, line.sleep); err != nil {
-		return nil, err
-	}
+	d.restart(s, name, service, line.sleep)
 	d.hooks(s, name, service)
-	return s, nil
+	return s
 }
 
 // swarmKeys are those of deploy that a swarm alone takes into account.
@@ -256,70 +245,66 @@ func (d document) hooks(s *Server, name string, service any) {
 }
 
 // restart reads how soon the engine restarts a service, how it stops it, and how many there are.
-func (d document) restart(s *Server, name string, service any, sleep time.Duration) error {
+func (d document) restart(s *Server, name string, service any, sleep time.Duration) {
+	at := func(keys ...any) settings.Place { return d.at(append([]any{"services", name}, keys...)...) }
 	if signal := text(service, "stop_signal"); signal != "" {
-		s.stopSignal(d.at("services", name, "stop_signal"), "stop_signal", signal)
+		s.stopSignal(at("stop_signal"), "stop_signal", signal)
 	}
 	if grace := text(service, "stop_grace_period"); grace != "" {
-		wait, err := time.ParseDuration(grace)
-		if err != nil {
-			wait = 1
+		s.stopTimeout(at("stop_grace_period"), "stop_grace_period", duration(grace))
+	}
+	for _, key := range []string{"update_config", "rollback_config"} {
+		if order := text(service, "deploy", key, "order"); order != "" && order != "stop-first" {
+			s.misses(Single, at("deploy", key, "order"), "order: "+order, "start a second server, which loads the data while the old one still grants locks",
+				settings.Shutdown)
 		}
-		s.stopTimeout(d.at("services", name, "stop_grace_period"), "stop_grace_period", wait)
-	}
-	if order := text(service, "deploy", "update_config", "order"); order != "" && order != "stop-first" {
-		s.misses(Single, d.at("services", name, "deploy", "update_config", "order"), "order: "+order,
-			"start a second server, which loads the data while the old one still grants locks", settings.Shutdown)
-	}
-	if order := text(service, "deploy", "rollback_config", "order"); order != "" && order != "stop-first" {
-		s.misses(Single, d.at("services", name, "deploy", "rollback_config", "order"), "order: "+order, "start a second server beside the old one",
-			settings.Shutdown)
 	}
 	for _, many := range []any{dig(service, "deploy", "replicas"), dig(service, "scale")} {
 		if n := fmt.Sprint(many); many != nil && n != "0" && n != "1" {
-			s.count = -1
-			if number, err := strconv.Atoi(n); err == nil {
-				s.count = number
-			}
-			s.lacks(Single, d.at("services", name), n+" containers of "+name+" write to the same volume, or serve the same address: give each node "+
-				"a service and a volume of its own")
+			s.several(n)
+			s.lacks(Single, at(), n+" containers of "+name+" write to the same volume, or serve the same address: give each node a service and a volume of its own")
 		}
 	}
 	if mode := text(service, "deploy", "mode"); mode != "" && mode != "replicated" {
-		s.misses(Single, d.at("services", name, "deploy", "mode"), "mode: "+mode, "run several servers under one name")
+		s.misses(Single, at("deploy", "mode"), "mode: "+mode, "run several servers under one name")
 	}
 	s.establish(Alone, s.Place, "each key of the service is known, and nothing else here sees its data")
 	s.establish(Single, s.Place, "one container of the service runs")
-	at := d.at("services", name, "restart")
-	restart := fmt.Sprint(dig(service, "restart"))
-	if dig(service, "restart") == nil || restart == "false" {
-		restart = "no"
-	}
-	kind, _, _ := strings.Cut(restart, ":")
-	kinds := []string{"no", "always", "on-failure", "unless-stopped"}
+	restart, swarm := dig(service, "restart"), dig(service, "deploy", "restart_policy")
+	kind, _, _ := strings.Cut(fmt.Sprint(cmp.Or(restart, any("no"))), ":")
 	if value, known := interpolate(kind); !known || strings.HasPrefix(value, "$") {
 		kind = "always" // the soonest
-	} else if !slices.Contains(kinds, kind) {
-		return &settings.Problem{Place: at, What: fmt.Sprintf("restart: %s: there is no such policy", restart), Right: "there are " + strings.Join(kinds, ", ")}
 	}
 	kill, why := engineBackoff, fmt.Sprintf("restart: %s; compose has no key for a delay", kind)
-	delay := dig(service, "deploy", "restart_policy", "delay")
-	switch swarm := dig(service, "deploy", "restart_policy"); {
-	case kind == "no" && dig(service, "restart") == nil && swarm != nil && fmt.Sprint(dig(swarm, "condition")) != "none":
-		why = "docker compose restarts it after 100ms, by the condition of deploy.restart_policy and without its delay"
-	case kind == "no":
-		kill, why = 0, "nothing restarts it: whoever starts it may do so at once"
-	}
-	if delay != nil {
-		at := d.at("services", name, "deploy", "restart_policy", "delay")
-		if wait, err := time.ParseDuration(fmt.Sprint(delay)); err != nil || wait < 0 {
-			return &settings.Problem{Place: at, What: fmt.Sprintf("delay: %v: this is not a duration", delay), Right: "write it as in 35s"}
+	switch kind {
+	case "always", "on-failure", "unless-stopped":
+	case "no", "false":
+		if kill, why = 0, "nothing restarts it: whoever starts it may do so at once"; restart == nil && swarm != nil && fmt.Sprint(dig(swarm, "condition")) != "none" {
+			kill, why = engineBackoff, "docker compose restarts it after 100ms, by the condition of deploy.restart_policy and without its delay"
 		}
-		if dig(service, "restart") == nil {
-			s.lacks(Restart, at, "a swarm would wait for this delay, and docker compose does not: give --restart-delay", settings.Kill)
-		}
+	default:
+		s.misses(Restart, at("restart"), "restart: "+kind, "start it again at any time")
 	}
-	s.returns(kill, sleep, map[settings.Crash]string{settings.Kill: why, settings.Shutdown: "docker restart brings it back at once",
-		settings.PowerLoss: "the engine starts it at boot, with no delay of its own"})
-	return nil
+	if dig(swarm, "delay") != nil && restart == nil {
+		s.lacks(Restart, at("deploy", "restart_policy", "delay"), "a swarm would wait for this delay, and docker compose does not: give --restart-delay", settings.Kill)
+	}
+	s.returns(kill, sleep, engineReturns(why))
+}
+
+// engineReturns says why an engine starts a container as it does.
+func engineReturns(kill string) map[settings.Crash]string {
+	return map[settings.Crash]string{settings.Kill: kill, settings.Shutdown: "docker restart brings it back at once",
+		settings.PowerLoss: "the engine starts it at boot, with no delay of its own"}
+}
+
+// duration is a time to wait; one that is not understood may be the shortest.
+func duration(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		d, err = parseTimeSpan(text)
+	}
+	if err != nil {
+		d = 1
+	}
+	return d
 }

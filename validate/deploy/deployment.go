@@ -18,11 +18,7 @@ func (d *Deployment) assemble(o Options) error {
 		if d.sentinelUnit(u) {
 			continue
 		}
-		s, err := readSystemd(u)
-		if err != nil {
-			return err
-		}
-		d.Servers = append(d.Servers, s)
+		d.Servers = append(d.Servers, readSystemd(u))
 	}
 	var kubernetes, compose []document
 	for _, doc := range d.documents {
@@ -32,11 +28,7 @@ func (d *Deployment) assemble(o Options) error {
 		case text(doc.root, "kind") != "" && text(doc.root, "kind") != "CustomResourceDefinition":
 			kubernetes = append(kubernetes, doc)
 		case dig(doc.root, "HostConfig") != nil:
-			s, err := readInspect(doc)
-			if err != nil {
-				return err
-			}
-			d.Servers = append(d.Servers, s)
+			d.Servers = append(d.Servers, readInspect(doc))
 		case dig(doc.root, "appendonly") != nil:
 			r := &Report{Place: settings.Place{File: doc.file}, Config: map[string]string{}}
 			for key, value := range doc.root {
@@ -52,17 +44,10 @@ func (d *Deployment) assemble(o Options) error {
 		return err
 	}
 	for _, doc := range projects {
-		found, err := d.readCompose(doc)
-		if err != nil {
-			return err
-		}
-		d.Servers = append(d.Servers, found...)
+		d.Servers = append(d.Servers, d.readCompose(doc)...)
 		d.composeSentinels(doc)
 	}
-	found, err := d.readKubernetes(kubernetes)
-	if err != nil {
-		return err
-	}
+	found := d.readKubernetes(kubernetes)
 	d.Servers = append(d.Servers, found...)
 	d.kubernetesSentinels(kubernetes)
 	if len(kubernetes) > 0 && len(found) == 0 {

@@ -25,7 +25,7 @@ var quadletOptions = map[string]string{"Entrypoint": "entrypoint", "Exec": "comm
 	"Secret": "secret"}
 
 // quadlet reads the container of a quadlet, which podman runs with --rm: it is made anew at each start.
-func (s *Server) quadlet(u *unit, image assignment) error {
+func (s *Server) quadlet(u *unit, image assignment) {
 	c := inContainer{image: image.value, at: image.at, envAt: image.at, env: map[string]string{}, file: u.file,
 		named: func(name string) fate { return s.quadletVolume(u, name) }}
 	s.madeAnew(c.image)
@@ -36,7 +36,7 @@ func (s *Server) quadlet(u *unit, image assignment) error {
 			s.misses(Settings, a.at, "this "+key+"=", "start anything")
 		}
 	}
-	return s.started(c)
+	s.started(c)
 }
 
 // quadletVolume is the fate of a volume of a quadlet: one of podman's own, or of a unit x.volume that lies beside it.
@@ -68,17 +68,12 @@ func (s *Server) madeAnew(name string) {
 	s.rest = gone("the container is removed when it ends, and its data with it")
 }
 
-// started takes a container's description, and finds its redis.conf where a folder of the machine has it.
-func (s *Server) started(c inContainer) error {
-	line, err := s.contained(c)
-	if err != nil {
-		return err
-	}
-	if line.sleep > 0 { // the sum for systemd
+// started takes a container's description.
+func (s *Server) started(c inContainer) {
+	if line := s.contained(c); line.sleep > 0 { // the sum for systemd
 		s.misses(Restart, c.at, "a sleep in the container", "be ended by systemd or the engine")
 	}
 	s.loadConfig()
-	return nil
 }
 
 // The flags of docker run and podman run that can touch neither data nor settings, start nor stop
@@ -108,7 +103,7 @@ func runFlags() *pflag.FlagSet {
 }
 
 // engineRun reads "docker run" or "podman run" of a unit.
-func (s *Server) engineRun(u *unit, a assignment, words []string) error {
+func (s *Server) engineRun(u *unit, a assignment, words []string) {
 	c := inContainer{at: a.at, envAt: a.at, env: map[string]string{}, named: func(string) fate { return fate{} }}
 	args := words[1:]
 	for len(args) > 0 && (strings.HasPrefix(args[0], "--log-level") || args[0] == "container") {
@@ -116,12 +111,12 @@ func (s *Server) engineRun(u *unit, a assignment, words []string) error {
 	}
 	if len(args) == 0 || args[0] != "run" {
 		s.misses(Program, a.at, "this command of the engine", "start any container: give docker inspect of it")
-		return nil
+		return
 	}
 	flags := runFlags()
 	if flags.Parse(args[1:]) != nil { // whose words may be a secret
 		s.misses(Program, a.at, "a flag of "+filepath.Base(words[0])+" run", "change data, settings, start or stop")
-		return nil
+		return
 	}
 	removed, _ := flags.GetBool("rm")
 	replaced, _ := flags.GetBool("replace")
@@ -131,7 +126,7 @@ func (s *Server) engineRun(u *unit, a assignment, words []string) error {
 	args = flags.Args()
 	if len(args) == 0 {
 		s.misses(Program, a.at, "a container without an image", "be anything")
-		return nil
+		return
 	}
 	c.image, c.command = args[0], args[1:]
 	if s.own(c.image); removed || replaced || s.removes(u) {
@@ -144,7 +139,7 @@ func (s *Server) engineRun(u *unit, a assignment, words []string) error {
 			s.option(&c, a.at, f.Name, "--"+f.Name, value, true)
 		}
 	})
-	return s.started(c)
+	s.started(c)
 }
 
 // removes reports whether the unit removes the container before it starts one.
@@ -196,11 +191,7 @@ func (s *Server) option(c *inContainer, at settings.Place, name, as, value strin
 	case "stop-signal":
 		s.stopSignal(at, as, value)
 	case "stop-timeout":
-		d, err := parseTimeSpan(value)
-		if err != nil {
-			d = 1
-		}
-		s.stopTimeout(at, as, d)
+		s.stopTimeout(at, as, duration(value))
 	case "health-cmd":
 		s.beside(at, as, []string{"sh", "-c", value}, Settings)
 	case "restart":

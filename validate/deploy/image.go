@@ -146,7 +146,7 @@ func (c *inContainer) set(pair string) {
 }
 
 // contained establishes the program and the settings of a container.
-func (s *Server) contained(c inContainer) (commandLine, error) {
+func (s *Server) contained(c inContainer) commandLine {
 	known, ok := imageOf(c.image)
 	s.folder = c.folder
 	if ok {
@@ -187,7 +187,7 @@ func (s *Server) contained(c inContainer) (commandLine, error) {
 	if s.config != nil {
 		s.config.from(s.folder)
 	}
-	return line, nil
+	return line
 }
 
 // foreignImage tells images of other servers by their own names.

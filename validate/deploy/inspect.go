@@ -6,12 +6,10 @@ import (
 	"regexp"
 	"strings"
 	"time"
-
-	"lockproof/validate/settings"
 )
 
 // readInspect reads a container as docker inspect prints it.
-func readInspect(d document) (*Server, error) {
+func readInspect(d document) *Server {
 	s := &Server{Name: strings.TrimPrefix(text(d.root, "Name"), "/"), Kind: Container, Place: d.at()}
 	config, host := d.root["Config"], d.root["HostConfig"]
 	c := inContainer{image: text(config, "Image"), folder: text(config, "WorkingDir"), at: d.at("Config", "Cmd"), envAt: d.at("Config", "Env"),
@@ -34,9 +32,7 @@ func readInspect(d document) (*Server, error) {
 		s.stopSignal(d.at("Config", "StopSignal"), "StopSignal", signal)
 	}
 	if timeout := dig(config, "StopTimeout"); timeout != nil {
-		if t, err := parseTimeSpan(fmt.Sprint(timeout)); err == nil {
-			s.stopTimeout(d.at("Config", "StopTimeout"), "StopTimeout", t)
-		}
+		s.stopTimeout(d.at("Config", "StopTimeout"), "StopTimeout", duration(fmt.Sprint(timeout)))
 	}
 	if test := list(dig(config, "Healthcheck", "Test")); len(test) > 1 {
 		all, _ := words(test[1:])
@@ -45,10 +41,7 @@ func readInspect(d document) (*Server, error) {
 		}
 		s.beside(d.at("Config", "Healthcheck"), "Healthcheck", all, Settings)
 	}
-	line, err := s.contained(c)
-	if err != nil {
-		return nil, err
-	}
+	line := s.contained(c)
 	s.loadConfig()
 	if dig(host, "AutoRemove") == true {
 		s.lacks(Data, d.at("HostConfig", "AutoRemove"), "the container is removed when it ends, with its volumes that have no name")
@@ -60,9 +53,8 @@ func readInspect(d document) (*Server, error) {
 	if restart != "" && restart != "no" {
 		kill, why = engineBackoff, "restart policy "+restart+" brings it back after 100ms"
 	}
-	s.returns(kill, line.sleep, map[settings.Crash]string{settings.Kill: why, settings.Shutdown: "docker restart brings it back at once",
-		settings.PowerLoss: "the engine starts it at boot, with no delay of its own"})
-	return s, nil
+	s.returns(kill, line.sleep, engineReturns(why))
+	return s
 }
 
 // inspected reads what a container mounts.

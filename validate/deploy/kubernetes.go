@@ -98,7 +98,7 @@ func podOf(d document, all []document) (p pod, known bool) {
 }
 
 // readKubernetes reads the servers of all workloads.
-func (whole *Deployment) readKubernetes(all []document) (found []*Server, err error) {
+func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 	for _, d := range all {
 		p, known := podOf(d, all)
 		if !known || d.owned(all) {
@@ -110,11 +110,7 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server, err er
 				whole.besides = append(whole.besides, func(s *Server) { p.beside(s, p.in("containers", i), "the container "+name, c) })
 				continue
 			}
-			s, err := p.container(name, i, c)
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, s)
+			found = append(found, p.container(name, i, c))
 		}
 	}
 	for _, s := range found {
@@ -122,7 +118,7 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server, err er
 			s.object(d)
 		}
 	}
-	return found, nil
+	return found
 }
 
 // object judges an object beside the server's own.
@@ -162,7 +158,7 @@ func (p pod) reach(s *Server, at settings.Place, who string, c any) {
 }
 
 // container reads one container of a pod into a server.
-func (p pod) container(name string, i int, c any) (*Server, error) {
+func (p pod) container(name string, i int, c any) *Server {
 	s := &Server{Name: name, Kind: Kubernetes, Place: p.in("containers", i), labels: asMap(dig(p.root, "spec", "template", "metadata", "labels"))}
 	if s.Workload = p.kind + " " + text(p.root, "metadata", "name"); p.kind == "Pod" {
 		s.labels = asMap(dig(p.root, "metadata", "labels"))
@@ -202,8 +198,7 @@ func (p pod) container(name string, i int, c any) (*Server, error) {
 	}{{"command", &in.entry}, {"args", &in.command}} {
 		all, err := words(dig(c, part.key))
 		if err != nil {
-			return nil, &settings.Problem{Place: p.in("containers", i, part.key), What: "the command cannot be read: " + err.Error(),
-				Right: "write it as a list of words"}
+			s.misses(Program, p.in("containers", i, part.key), "a command with "+err.Error(), "be any")
 		}
 		for name := range in.env {
 			if strings.Contains(strings.Join(all, " "), "$("+name+")") {
@@ -214,23 +209,15 @@ func (p pod) container(name string, i int, c any) (*Server, error) {
 			in.at = p.in("containers", i, part.key)
 		}
 	}
-	line, err := s.contained(in)
-	if err != nil {
-		return nil, err
-	}
+	line := s.contained(in)
 	s.loadConfig()
 	p.initial(s)
 	p.probes(s, i, c, line.sleep)
 	p.updates(s)
-	policy := text(p.spec, "restartPolicy")
-	if !slices.Contains([]string{"", "Always", "OnFailure", "Never"}, policy) {
-		return nil, &settings.Problem{Place: p.in("restartPolicy"), What: fmt.Sprintf("restartPolicy: %s: there is no such policy", policy),
-			Right: "there are Always, OnFailure, Never"}
-	}
 	s.establish(Alone, s.Place, "each key of the pod and its containers is known, and nothing else here sees its data")
 	s.returns(0, line.sleep, map[settings.Crash]string{settings.Kill: "kubelet restarts it at once the first time",
 		settings.Shutdown: "a pod that is replaced starts at once", settings.PowerLoss: "kubelet starts it at boot, with no delay of its own"})
-	return s, nil
+	return s
 }
 
 // kubernetesVariable is a variable of a container in its command (Kubernetes, Define a Command).
@@ -372,10 +359,7 @@ func (p pod) updates(s *Server) {
 		return n != "0" && n != "0%"
 	}
 	replicas := fmt.Sprint(cmp.Or(dig(spec, "replicas"), any(1)))
-	n, err := strconv.Atoi(replicas)
-	if s.count = n; err != nil {
-		s.count = -1
-	}
+	s.several(replicas)
 	switch p.kind {
 	case "Pod":
 	case "StatefulSet":
@@ -392,7 +376,7 @@ func (p pod) updates(s *Server) {
 				"claim of ReadWriteOncePod", p.kind), settings.Shutdown)
 		}
 	}
-	if (err != nil || n > 1) && p.kind != "StatefulSet" && p.kind != "DaemonSet" {
+	if s.count != 0 && s.count != 1 && p.kind != "StatefulSet" && p.kind != "DaemonSet" {
 		s.lacks(Single, p.at("spec", "replicas"), replicas+" pods serve one address, or write to the same claim: give each one of its own, as by volumeClaimTemplates")
 	}
 	s.establish(Single, s.Place, "a %s runs one pod of a name at a time", p.kind)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -242,6 +243,14 @@ func (s *Server) stops() {
 // Killed reports whether a crash ends the process without a word to it.
 func (s *Server) Killed(crash settings.Crash) bool {
 	return crash == settings.Kill || crash == settings.Shutdown && s.abrupt != nil
+}
+
+// several notes of how many containers or pods the server is one; -1 where that is not known.
+func (s *Server) several(n string) {
+	var err error
+	if s.count, err = strconv.Atoi(n); err != nil {
+		s.count = -1
+	}
 }
 
 // stopSignal judges the signal that stops a server. Redis shuts down at TERM and INT (setupSignalHandlers in server.c).

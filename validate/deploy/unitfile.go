@@ -114,17 +114,6 @@ func isComment(line string) bool {
 	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";")
 }
 
-// span reads a time span of a key.
-func (u *unit) span(key, otherwise string) (time.Duration, error) {
-	a := u.last(key, otherwise)
-	d, err := parseTimeSpan(a.value)
-	if err != nil {
-		return 0, &settings.Problem{Place: a.at, What: fmt.Sprintf("%s=%s: this is not a time span", key[strings.Index(key, ".")+1:],
-			a.value), Right: "write it as in 35, 35s or 1min 30s"}
-	}
-	return d, nil
-}
-
 var (
 	spanPart = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Zµ]*)`)
 	// spanUnits are systemd.time(7)'s.
