@@ -38,8 +38,10 @@ func (all *Deployment) readCompose(d document) (found []*Server) {
 	var rest []string
 	for _, name := range keys(d.root["services"]) {
 		service := dig(d.root, "services", name)
-		if !d.serves(name, service) {
-			rest = append(rest, name)
+		if entry, args := dig(service, "entrypoint"), dig(service, "command"); !mayServe(text(service, "image"), name, entry, args) {
+			if rest = append(rest, name); isSentinel(text(service, "image"), entry, args) {
+				all.sentinel(d.at("services", name, "command"), entry, args, func(s *Server) { d.storage(s, name, service) })
+			}
 			continue
 		}
 		found = append(found, d.service(name, service))
@@ -60,11 +62,6 @@ func (all *Deployment) readCompose(d document) (found []*Server) {
 		all.besides = append(all.besides, func(s *Server) { d.otherTenant(s, name, dig(d.root, "services", name)) })
 	}
 	return found
-}
-
-// serves tells the services that may run a server, by image and command.
-func (d document) serves(name string, service any) bool {
-	return mayServe(text(service, "image"), name, dig(service, "entrypoint"), dig(service, "command"))
 }
 
 // others are words of images beside a Redis that are none.

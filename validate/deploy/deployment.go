@@ -15,10 +15,11 @@ import (
 // assemble reads the servers of all that was given.
 func (d *Deployment) assemble(o Options) error {
 	for _, u := range d.units {
-		if d.sentinelUnit(u) {
-			continue
+		if a := u.last("Service.ExecStart", ""); isSentinel("", nil, a.value) {
+			d.sentinel(a.at, nil, a.value, func(*Server) {})
+		} else {
+			d.Servers = append(d.Servers, readSystemd(u))
 		}
-		d.Servers = append(d.Servers, readSystemd(u))
 	}
 	var kubernetes, compose []document
 	for _, doc := range d.documents {
@@ -36,7 +37,7 @@ func (d *Deployment) assemble(o Options) error {
 			}
 			d.reports = append(d.reports, r)
 		default:
-			d.unread = append(d.unread, Link{Program, Broken, doc.at(), "not understood: this document; it could start any server: " + Wanted, settings.Crashes})
+			d.unreadable(doc.at(), "not understood: this document; it could start any server: "+Wanted)
 		}
 	}
 	projects, err := composeProjects(compose)
@@ -45,44 +46,23 @@ func (d *Deployment) assemble(o Options) error {
 	}
 	for _, doc := range projects {
 		d.Servers = append(d.Servers, d.readCompose(doc)...)
-		d.composeSentinels(doc)
 	}
 	found := d.readKubernetes(kubernetes)
 	d.Servers = append(d.Servers, found...)
-	d.kubernetesSentinels(kubernetes)
-	if len(kubernetes) > 0 && len(found) == 0 {
-		d.operators(kubernetes)
-	}
-	if len(projects) > 0 && len(d.Servers) == 0 {
-		d.unread = append(d.unread, Link{Program, Broken, projects[0].at("services"), "not understood: which of these services runs a server of locks; any could: " +
-			"give docker inspect of its container", settings.Crashes})
+	switch {
+	case len(kubernetes) > 0 && len(found) == 0:
+		doc := kubernetes[0]
+		for _, other := range kubernetes {
+			if !slices.Contains(inertKinds, text(other.root, "kind")) {
+				doc = other
+			}
+		}
+		d.unreadable(doc.at("kind"), fmt.Sprintf("not understood: the kind %s, of which an operator makes servers; it could start any: give me the rendered objects "+
+			"(kubectl get statefulset,deployment,configmap -o yaml | lockproof validate -)", text(doc.root, "kind")))
+	case len(projects) > 0 && len(d.Servers) == 0:
+		d.unreadable(projects[0].at("services"), "not understood: which of these services runs a server of locks; any could: give docker inspect of its container")
 	}
 	return d.bare(o)
-}
-
-// sentinelUnit reports whether a unit starts a Sentinel. Its file may have been given.
-func (d *Deployment) sentinelUnit(u *unit) bool {
-	a := u.last("Service.ExecStart", "")
-	if !isSentinel("", nil, a.value) {
-		return false
-	}
-	c := sentinelFile(a.at, nil, a.value)
-	if !slices.ContainsFunc(d.sentinels, func(given *configFile) bool { return filepath.Base(given.path) == path.Base(c.path) }) {
-		d.sentinels = append(d.sentinels, c)
-	}
-	return true
-}
-
-// operators says of objects without a server what would show one.
-func (d *Deployment) operators(documents []document) {
-	doc := documents[0]
-	for _, other := range documents {
-		if !slices.Contains(inertKinds, text(other.root, "kind")) {
-			doc = other
-		}
-	}
-	d.unread = append(d.unread, Link{Program, Broken, doc.at("kind"), fmt.Sprintf("not understood: the kind %s, of which an operator makes servers; it could start any: "+
-		"give me the rendered objects (kubectl get statefulset,deployment,configmap -o yaml | lockproof validate -)", text(doc.root, "kind")), settings.Crashes})
 }
 
 // bare makes servers where only their settings, or what one says itself, was given.
@@ -96,27 +76,23 @@ func (d *Deployment) bare(o Options) error {
 			info = r
 		}
 	}
-	if len(d.Servers)+len(d.configs)+len(d.unread)+len(d.reports) == 0 && len(d.sentinels) > 0 {
-		d.unread = append(d.unread, Link{Program, Broken, d.sentinels[0].place,
-			"a Sentinel's file says nothing of its masters' settings: give their redis.conf too", settings.Crashes})
-	}
-	if len(d.Servers)+len(d.configs)+len(d.unread) == 0 && config == nil && info != nil {
-		d.unread = append(d.unread, Link{Program, Broken, info.Place, "INFO says nothing of the settings: give CONFIG GET '*' too", settings.Crashes})
+	switch nothing := len(d.Servers)+len(d.configs)+len(d.unread) == 0 && config == nil; {
+	case nothing && info != nil:
+		d.unreadable(info.Place, "INFO says nothing of the settings: give CONFIG GET '*' too")
+	case nothing && len(d.sentinels) > 0:
+		d.unreadable(d.sentinels[0].place, "a Sentinel's file says nothing of its masters' settings: give their redis.conf too")
 	}
 	switch {
 	case len(d.Servers) > 0:
 	case len(d.unread) > 0:
-		s := &Server{Name: "server", Kind: ConfigOnly, Place: d.unread[0].Place, CommandPlace: d.unread[0].Place}
-		s.Links, s.Unread = d.unread, true
-		s.Redis = settings.Default()
+		s := &Server{Name: "server", Kind: ConfigOnly, Place: d.unread[0].Place, CommandPlace: d.unread[0].Place, Redis: settings.Default(), Unread: true}
+		s.Links = d.unread
 		s.atOnce("nothing that was read keeps it away")
 		d.Servers = append(d.Servers, s)
 	case config != nil && len(d.configs) == 0:
 		s, err := readRunning(config, info)
-		if err != nil {
-			return err
-		}
 		d.Servers = append(d.Servers, s)
+		return err
 	case len(d.configs) > 0:
 		for _, c := range d.configs {
 			s := alone(settings.Place{File: c.File})
@@ -358,36 +334,15 @@ func (s *Server) shape() string {
 	return b.String()
 }
 
-// composeSentinels finds the files of a compose file's Sentinels.
-func (d *Deployment) composeSentinels(doc document) {
-	for _, name := range keys(doc.root["services"]) {
-		service := dig(doc.root, "services", name)
-		if !isSentinel(text(service, "image"), dig(service, "entrypoint"), dig(service, "command")) {
-			continue
-		}
-		c := sentinelFile(doc.at("services", name, "command"), dig(service, "entrypoint"), dig(service, "command"))
-		s := &Server{config: c}
-		doc.storage(s, name, service)
-		s.loadConfig()
+// sentinel takes a Sentinel with the file that its command names, which may be in what it mounts, or have been given.
+func (d *Deployment) sentinel(at settings.Place, entry, args any, storage func(*Server)) {
+	c := sentinelFile(at, entry, args)
+	s := &Server{config: c}
+	storage(s)
+	s.loadConfig()
+	if !slices.ContainsFunc(d.sentinels, func(given *configFile) bool {
+		return given.place.File == "" && path.Base(given.path) == path.Base(c.path)
+	}) {
 		d.sentinels = append(d.sentinels, c)
-	}
-}
-
-// kubernetesSentinels finds the files of the Sentinels of all workloads.
-func (d *Deployment) kubernetesSentinels(all []document) {
-	for _, doc := range all {
-		p, known := podOf(doc, all)
-		if !known {
-			continue
-		}
-		for i, container := range list(dig(p.spec, "containers")) {
-			if isSentinel(text(container, "image"), dig(container, "command"), dig(container, "args")) {
-				c := sentinelFile(p.in("containers", i), dig(container, "command"), dig(container, "args"))
-				s := &Server{config: c}
-				p.storage(s, i, container)
-				s.loadConfig()
-				d.sentinels = append(d.sentinels, c)
-			}
-		}
 	}
 }

@@ -107,6 +107,9 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 		for i, c := range list(dig(p.spec, "containers")) {
 			name := text(c, "name")
 			if p.kind == "Job" || p.kind == "CronJob" || !mayServe(text(c, "image"), name, dig(c, "command"), dig(c, "args")) {
+				if entry, args := dig(c, "command"), dig(c, "args"); isSentinel(text(c, "image"), entry, args) {
+					whole.sentinel(p.in("containers", i), entry, args, func(s *Server) { p.storage(s, i, c) })
+				}
 				whole.besides = append(whole.besides, func(s *Server) { p.beside(s, p.in("containers", i), "the container "+name, c) })
 				continue
 			}
