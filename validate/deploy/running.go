@@ -149,7 +149,7 @@ func byName(lines []string) map[string]string {
 func (r *Report) state(s *Server) {
 	differs := func(key, ours string) {
 		if theirs, said := r.Info[key]; said && theirs != ours && !s.Unread {
-			s.lacks(Settings, r.Place, fmt.Sprintf("the running server says %s:%s, and by what was read it is %s", key, theirs, orPath(ours, "none")))
+			s.lacks(Settings, r.Place, fmt.Sprintf("the running server says %s:%s, and by what was read it is %s", key, theirs, cmp.Or(ours, "none")))
 		}
 	}
 	differs("aof_enabled", map[bool]string{true: "1", false: "0"}[s.Redis.AppendOnly])
