@@ -36,8 +36,7 @@ func (d document) storage(s *Server, name string, service any) {
 				target = filled
 			}
 			config := dig(d.root, key, cmp.Or(text(use, "source"), fmt.Sprint(use)))
-			s.mounts = append(s.mounts, mount{at: d.at("services", name, key, i), target: target, load: d.fromConfig(config), fate: fate{doubted: settings.Crashes,
-				why: fmt.Sprintf("not understood: a file of %s at %s; it could be what the server loads", key, target)}})
+			s.mounts = append(s.mounts, mount{at: d.at("services", name, key, i), target: target, load: d.fromConfig(config), fate: doubtful("not understood: a file of %s at %s; it could be what the server loads", key, target)})
 		}
 	}
 }
@@ -81,7 +80,7 @@ func (d document) named(name string) fate {
 	v := dig(d.root, "volumes", name)
 	for _, key := range keys(v) {
 		if !slices.Contains(strings.Fields("name external labels driver driver_opts"), key) {
-			return fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: the key %s of the volume %s; it could be memory", key, name)}
+			return doubtful("not understood: the key %s of the volume %s; it could be memory", key, name)
 		}
 	}
 	options := dig(v, "driver_opts")
@@ -89,7 +88,7 @@ func (d document) named(name string) fate {
 	kind, device := text(options, "type"), text(options, "device")
 	switch {
 	case driver != "" && driver != "local":
-		return fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: the driver %s of the volume %s; it could lose data", driver, name)}
+		return doubtful("not understood: the driver %s of the volume %s; it could lose data", driver, name)
 	case kind == "tmpfs" || kind == "ramfs": // empty once nothing mounts it
 		return fate{lost: []settings.Crash{settings.PowerLoss}, doubted: []settings.Crash{settings.Kill, settings.Shutdown},
 			why: fmt.Sprintf("the volume %s is a %s, which is empty once nothing uses it", name, kind)}

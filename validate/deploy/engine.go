@@ -48,7 +48,7 @@ func (s *Server) quadletVolume(u *unit, name string) fate {
 	text, err := readText(file)
 	v := &unit{file: file}
 	if err != nil || v.read(file, text) != nil || exists(file+".d") {
-		return fate{doubted: settings.Crashes, why: "the volume is that of " + name + ", which was not read: it could be memory: give it too"}
+		return doubtful("%s", "the volume is that of "+name+", which was not read: it could be memory: give it too")
 	}
 	for _, a := range v.lines {
 		section, key, _ := strings.Cut(a.key, ".")

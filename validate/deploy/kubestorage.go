@@ -26,7 +26,7 @@ func (p pod) storage(s *Server, i int, c any) {
 		at := p.in("containers", i, "volumeMounts", n)
 		f, source, found := p.volume(text(m, "name"), m)
 		if !found {
-			f = fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: the volume %s is not in the pod", text(m, "name"))}
+			f = doubtful("not understood: the volume %s is not in the pod", text(m, "name"))
 		}
 		s.allowed(p.document, m, "the key", mountKeys, append(slices.Clone(p.path), "containers", i, "volumeMounts", n)...)
 		stable, each := p.named(text(m, "subPathExpr"), c)
@@ -129,7 +129,7 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 		case "configMap", "secret", "projected", "downwardAPI", "csi", "image", "gitRepo":
 			return fate{doubted: moved, why: fmt.Sprintf("the volume %s is made with the pod, and may go with it: use a claim", name)}, own, true
 		}
-		return fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: a volume of kind %s; it could lose what is written to it: use a claim", kind)}, own, true
+		return doubtful("not understood: a volume of kind %s; it could lose what is written to it: use a claim", kind), own, true
 	}
 	return fate{}, "", false
 }
@@ -144,7 +144,7 @@ var diskDrivers = regexp.MustCompile(`^(?:kubernetes\.io/(?:aws-ebs|gce-pd|azure
 func (p pod) claim(claim any) fate {
 	class := text(claim, "storageClassName")
 	unknown := func(kind, name, driver string) fate {
-		return fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: the driver %q of the %s %s; it could lose what is written to it", driver, kind, name)}
+		return doubtful("not understood: the driver %q of the %s %s; it could lose what is written to it", driver, kind, name)
 	}
 	for _, d := range p.all {
 		name, spec := text(d.root, "metadata", "name"), d.root["spec"]
@@ -153,7 +153,7 @@ func (p pod) claim(claim any) fate {
 		if driver := text(d.root, "provisioner"); text(d.root, "kind") == "StorageClass" && (name == class || standard) && !diskDrivers.MatchString(driver) {
 			return unknown("class", name, driver)
 		} else if text(d.root, "kind") == "StorageClass" && (name == class || standard) && !plainOptions(d.root["mountOptions"]) {
-			return fate{doubted: settings.Crashes, why: "not understood: the mountOptions of the class " + name + "; they could undo what fsync promises"}
+			return doubtful("%s", "not understood: the mountOptions of the class "+name+"; they could undo what fsync promises")
 		}
 		if text(d.root, "kind") != "PersistentVolume" {
 			continue
@@ -162,7 +162,7 @@ func (p pod) claim(claim any) fate {
 			continue
 		}
 		if !plainOptions(dig(spec, "mountOptions")) {
-			return fate{doubted: settings.Crashes, why: "not understood: the mountOptions of the volume " + name + "; they could undo what fsync promises"}
+			return doubtful("%s", "not understood: the mountOptions of the volume "+name+"; they could undo what fsync promises")
 		}
 		host := text(spec, "hostPath", "path") + text(spec, "local", "path")
 		switch driver := text(spec, "csi", "driver"); {

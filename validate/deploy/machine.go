@@ -22,7 +22,7 @@ var (
 // fileSystem is what becomes of a file system of the machine when the server goes down.
 func fileSystem(what, kind, device, options string) fate {
 	unknown := func(part string) fate {
-		return fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: %s of %s; it could be memory, or not do what fsync asks", part, what)}
+		return doubtful("not understood: %s of %s; it could be memory, or not do what fsync asks", part, what)
 	}
 	for _, option := range strings.Split(options, ",") {
 		if !mountOptions.MatchString(strings.TrimSpace(option)) {

@@ -147,7 +147,7 @@ func (s *Server) see(at settings.Place, v volume, named func(name string) fate) 
 	}
 	switch {
 	case !v.plain || v.variable:
-		m.fate = fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: the volume at %s; it could be memory", v.to)}
+		m.fate = doubtful("not understood: the volume at %s; it could be memory", v.to)
 	case v.kind == "tmpfs":
 		m.fate = gone("the data are in %s, a tmpfs, which goes with the container", v.to)
 	case v.kind == "bind":
@@ -156,7 +156,7 @@ func (s *Server) see(at settings.Place, v volume, named func(name string) fate) 
 			m.fate = f
 		}
 	case v.kind != "volume":
-		m.fate = fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: a volume of type %s; it could be memory", v.kind)}
+		m.fate = doubtful("not understood: a volume of type %s; it could be memory", v.kind)
 	case v.from == "":
 		m.fate = anew("the volume at %s has no name", v.to)
 	default:

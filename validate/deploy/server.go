@@ -85,6 +85,11 @@ func gone(format string, args ...any) fate {
 	return fate{lost: settings.Crashes, why: fmt.Sprintf(format, args...)}
 }
 
+// doubtful is the fate of what may be lost in any crash.
+func doubtful(format string, args ...any) fate {
+	return fate{doubted: settings.Crashes, why: fmt.Sprintf(format, args...)}
+}
+
 // disks are the folders of a machine that are on its disks (hier(7), file-hierarchy(7)). What lies elsewhere may
 // be memory. A mount below one of them is an assumption that each safe names.
 var disks = []string{"/var/lib", "/var/db", "/var/opt", "/var/local", "/var/redis", "/var/valkey", "/srv", "/opt", "/home", "/root", "/data",
@@ -118,8 +123,7 @@ func onMachine(dir string) fate {
 				"(systemctl cat), or a folder below /var/lib", dir)}
 		}
 	}
-	return fate{doubted: settings.Crashes,
-		why: fmt.Sprintf("not understood: the folder %s; it could be memory, or emptied at a start (findmnt -T %[1]s)", dir)}
+	return doubtful("not understood: the folder %s; it could be memory, or emptied at a start (findmnt -T %[1]s)", dir)
 }
 
 // within gives what of a path comes below a folder, "" for the folder itself.
