@@ -23,7 +23,6 @@ type effect struct {
 
 // reading are the commands of redis-cli that change neither data that a lock has nor settings; forking also start a child.
 var (
-	reading = strings.Fields("ping info role dbsize lastsave time echo exists ttl pttl get incr wait waitaof")
 	forking = strings.Fields("save bgsave bgrewriteaof")
 )
 
@@ -133,17 +132,15 @@ var (
 	// hugePages are switched off as Redis's own start asks for.
 	hugePages = regexp.MustCompile(`^echo (?:never|madvise) > /sys/kernel/mm/transparent_hugepage/(?:enabled|defrag)$`)
 	// cliFlags of redis-cli (redis-cli --help), those with a value first.
-	cliValues = strings.Fields("-h -p -s -a -u -n -t -r -i --user --pass --cacert --cert --key --sni")
-	cliPlain  = strings.Fields("--tls --insecure --no-auth-warning --raw --no-raw --askpass -e -2 -3 --verbose --intrinsic-latency")
 )
 
 // asks recognises what redis-cli is told to do.
 func asks(args []string) effect {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		switch {
-		case slices.Contains(cliValues, args[0]) && len(args) > 1:
+		case slices.Contains(allowed["redis-cli values"], args[0]) && len(args) > 1:
 			args = args[2:]
-		case slices.Contains(cliPlain, args[0]):
+		case slices.Contains(allowed["redis-cli switches"], args[0]):
 			args = args[1:]
 		default:
 			return effect{}
@@ -153,7 +150,7 @@ func asks(args []string) effect {
 		return effect{} // commands by standard input
 	}
 	switch command := strings.ToLower(args[0]); {
-	case slices.Contains(reading, command):
+	case slices.Contains(allowed["redis-cli commands"], command):
 		return effect{known: true}
 	case slices.Contains(forking, command):
 		return effect{known: true, forks: true}

@@ -14,22 +14,6 @@ import (
 	"lockproof/validate/settings"
 )
 
-// serviceKeys are the keys of a service that can touch neither data nor settings, start nor stop of a server, or that
-// the reader takes into account (the Compose specification, Services).
-var serviceKeys = append(strings.Fields("extends cap_add privileged device_cgroup_rules"), tenantKeys...)
-
-// tenantKeys are those by which a service gets at nothing but its own container, its mounts and its network.
-var tenantKeys = strings.Fields(`image command entrypoint working_dir environment env_file volumes tmpfs configs secrets restart stop_signal
-	stop_grace_period deploy scale post_start pre_stop build healthcheck
-	container_name hostname domainname ports expose networks network_mode dns dns_opt dns_search extra_hosts labels label_file logging depends_on
-	links external_links user group_add cap_drop security_opt ulimits sysctls mem_limit memswap_limit mem_reservation
-	mem_swappiness cpus cpu_count cpu_percent cpu_shares cpu_period cpu_quota cpu_rt_runtime cpu_rt_period cpuset pids_limit oom_score_adj
-	oom_kill_disable shm_size stdin_open tty platform pull_policy profiles init read_only ipc uts cgroup cgroup_parent annotations attach
-	mac_address blkio_config userns_mode isolation`)
-
-// deployKeys are those of deploy (the Compose Deploy Specification).
-var deployKeys = strings.Fields(`replicas mode restart_policy update_config rollback_config resources placement labels endpoint_mode`)
-
 // engineBackoff is how long the Docker engine waits before it restarts a container for the first time.
 const engineBackoff = 100 * time.Millisecond
 
@@ -53,7 +37,7 @@ func (all *Deployment) readCompose(d document) (found []*Server) {
 			}
 		}
 		for _, key := range keys(any(d.root)) {
-			if !slices.Contains(strings.Fields("version name services volumes networks configs secrets"), key) && !strings.HasPrefix(key, "x-") {
+			if !slices.Contains(allowed["compose"], key) && !strings.HasPrefix(key, "x-") {
 				s.misses(Settings, d.at(key), "the section "+key, "bring in other services or settings")
 			}
 		}
@@ -106,8 +90,8 @@ func runsClient(entry, args any) bool {
 // service reads one service into a server.
 func (d document) service(name string, service any) *Server {
 	s := &Server{Name: name, Kind: Compose, Place: d.at("services", name)}
-	s.allowed(d, service, "the key", serviceKeys, "services", name)
-	s.allowed(d, dig(service, "deploy"), "the key deploy.", deployKeys, "services", name, "deploy")
+	s.allowed(d, service, "the key", slices.Concat(allowed["compose service"], allowed["compose other service"]), "services", name)
+	s.allowed(d, dig(service, "deploy"), "the key deploy.", allowed["compose deploy"], "services", name, "deploy")
 	s.own(text(service, "image"))
 	d.storage(s, name, service)
 	d.swarm(s, name, service)

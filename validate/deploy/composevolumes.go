@@ -79,7 +79,7 @@ func (d document) volume(value any) volume {
 func (d document) named(name string) fate {
 	v := dig(d.root, "volumes", name)
 	for _, key := range keys(v) {
-		if !slices.Contains(strings.Fields("name external labels driver driver_opts"), key) {
+		if !slices.Contains(allowed["compose volume"], key) {
 			return doubtful("not understood: the key %s of the volume %s; it could be memory", key, name)
 		}
 	}

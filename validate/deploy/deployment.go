@@ -53,7 +53,7 @@ func (d *Deployment) assemble(o Options) error {
 	case len(kubernetes) > 0 && len(found) == 0:
 		doc := kubernetes[0]
 		for _, other := range kubernetes {
-			if !slices.Contains(inertKinds, text(other.root, "kind")) {
+			if !slices.Contains(allowed["kubernetes kinds"], text(other.root, "kind")) {
 				doc = other
 			}
 		}

@@ -12,14 +12,7 @@ import (
 	"lockproof/validate/settings"
 )
 
-// containerKeys are those of a quadlet's [Container] that the reader takes into account, or that can touch neither
-// data nor settings, start nor stop (podman-systemd.unit(5)).
-var containerKeys = strings.Fields(`Image Exec Entrypoint Volume Tmpfs Mount Environment EnvironmentFile WorkingDir StopSignal StopTimeout
-	ContainerName PublishPort Network NetworkAlias IP IP6 HostName Label Annotation User Group UserNS AddCapability DropCapability NoNewPrivileges
-	SecurityLabelDisable SecurityLabelType SecurityLabelLevel SeccompProfile ReadOnly LogDriver Timezone Ulimit Sysctl ShmSize PidsLimit Memory
-	Notify Pull AutoUpdate HealthInterval HealthRetries HealthStartPeriod HealthTimeout HealthCmd DNS ExposeHostPort Secret RunInit ServiceName`)
-
-// quadletOptions are those keys by the names of podman's flags.
+// quadletOptions are keys of a quadlet's [Container] by the names of podman's flags.
 var quadletOptions = map[string]string{"Entrypoint": "entrypoint", "Exec": "command", "Environment": "env", "EnvironmentFile": "env-file", "Volume": "volume",
 	"Tmpfs": "tmpfs", "Mount": "mount", "WorkingDir": "workdir", "StopSignal": "stop-signal", "StopTimeout": "stop-timeout", "HealthCmd": "health-cmd",
 	"Secret": "secret"}
@@ -52,7 +45,7 @@ func (s *Server) quadletVolume(u *unit, name string) fate {
 	}
 	for _, a := range v.lines {
 		section, key, _ := strings.Cut(a.key, ".")
-		if section == "Volume" && !slices.Contains(strings.Fields("VolumeName Label User Group Copy ContainersConfModule"), key) {
+		if section == "Volume" && !slices.Contains(allowed["Volume"], key) {
 			return fate{doubted: settings.Crashes, why: "not understood: " + a.at.String() + ": " + key + "= of the volume; it could make it memory"}
 		}
 	}
@@ -76,26 +69,17 @@ func (s *Server) started(c inContainer) {
 	s.loadConfig()
 }
 
-// The flags of docker run and podman run that can touch neither data nor settings, start nor stop
-// (docs.docker.com/reference/cli/docker/container/run, podman-run(1)). A letter may stand behind a colon.
-var (
-	inertValues = strings.Fields(`name publish:p expose network net hostname:h add-host dns label:l user:u memory:m cpus cpu-shares:c cpuset-cpus
-		ulimit sysctl cap-add cap-drop security-opt log-driver log-opt pull platform shm-size pids-limit network-alias ip cgroups sdnotify
-		cidfile conmon-pidfile pidfile userns group-add oom-score-adj`)
-	inertSwitches = strings.Fields(`interactive:i tty:t init read-only privileged no-healthcheck quiet:q`)
-)
-
 // runFlags reads the flags of docker run and podman run.
 func runFlags() *pflag.FlagSet {
 	f := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	f.SetInterspersed(false)
 	f.Usage = func() {}
-	for _, name := range append(slices.Clone(inertValues), "volume:v", "mount", "tmpfs", "env:e", "env-file", "workdir:w", "entrypoint", "stop-signal",
+	for _, name := range append(slices.Clone(allowed["run values"]), "volume:v", "mount", "tmpfs", "env:e", "env-file", "workdir:w", "entrypoint", "stop-signal",
 		"stop-timeout", "restart") {
 		name, letter, _ := strings.Cut(name, ":")
 		f.StringArrayP(name, letter, nil, "")
 	}
-	for _, name := range append(slices.Clone(inertSwitches), "rm", "replace", "detach:d") {
+	for _, name := range append(slices.Clone(allowed["run switches"]), "rm", "replace", "detach:d") {
 		name, letter, _ := strings.Cut(name, ":")
 		f.BoolP(name, letter, false, "")
 	}

@@ -79,10 +79,6 @@ func bitnami(s *Server, at settings.Place, env map[string]string) {
 	if strings.Contains(s.folder, "valkey") {
 		prefix = "VALKEY_"
 	}
-	known := strings.Fields(`AOF_ENABLED PASSWORD PASSWORD_FILE PORT_NUMBER PORT EXTRA_FLAGS DISABLE_COMMANDS DATABASE IO_THREADS IO_THREADS_DO_READS
-		ACLFILE TLS_ENABLED TLS_PORT TLS_PORT_NUMBER TLS_CERT_FILE TLS_KEY_FILE TLS_CA_FILE TLS_DH_PARAMS_FILE TLS_AUTH_CLIENTS
-		REPLICATION_MODE MASTER_HOST MASTER_PORT_NUMBER MASTER_PASSWORD PRIMARY_HOST PRIMARY_PORT_NUMBER PRIMARY_PASSWORD ALLOW_REMOTE_CONNECTIONS
-		RDB_POLICY RDB_POLICY_DISABLED MASTER_PASSWORD_FILE`)
 	aof := "yes"
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		value := env[name]
@@ -90,7 +86,7 @@ func bitnami(s *Server, at settings.Place, env map[string]string) {
 		if !ours {
 			continue
 		}
-		if !slices.Contains(known, short) {
+		if !slices.Contains(allowed["bitnami variables"], short) {
 			s.misses(Settings, at, "the variable "+name, "change the settings")
 		}
 		switch short {

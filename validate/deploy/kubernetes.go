@@ -19,28 +19,6 @@ var podPaths = map[string][]any{
 	"CronJob": {"spec", "jobTemplate", "spec", "template", "spec"}, "ReplicationController": {"spec", "template", "spec"},
 }
 
-// inertKinds are objects that start nothing and change nothing that a server has.
-var inertKinds = strings.Fields(`Service ConfigMap Secret Namespace ServiceAccount Role RoleBinding ClusterRole ClusterRoleBinding
-	PodDisruptionBudget NetworkPolicy Ingress PersistentVolumeClaim PersistentVolume StorageClass ServiceMonitor PodMonitor PrometheusRule
-	PriorityClass Endpoints EndpointSlice CustomResourceDefinition LimitRange ResourceQuota Certificate Issuer Event Node
-	VerticalPodAutoscaler ExternalSecret SealedSecret SecretStore HTTPRoute GRPCRoute Gateway VirtualService DestinationRule IngressRoute`)
-
-// The keys that can touch neither data nor settings, start nor stop of a server, or that the reader takes into account
-// (Kubernetes API reference: Workload resources).
-var (
-	workloadKeys = strings.Fields(`replicas selector template serviceName updateStrategy strategy podManagementPolicy revisionHistoryLimit
-		minReadySeconds volumeClaimTemplates persistentVolumeClaimRetentionPolicy progressDeadlineSeconds ordinals`)
-	podKeys = strings.Fields(`containers initContainers volumes serviceAccount serviceAccountName nodeSelector nodeName affinity tolerations
-		topologySpreadConstraints priorityClassName priority preemptionPolicy securityContext imagePullSecrets hostNetwork dnsPolicy dnsConfig
-		hostAliases hostname subdomain setHostnameAsFQDN terminationGracePeriodSeconds restartPolicy schedulerName enableServiceLinks
-		automountServiceAccountToken readinessGates os overhead hostUsers hostIPC`)
-	containerSpecKeys = strings.Fields(`name image command args workingDir env envFrom ports resources volumeMounts imagePullPolicy securityContext
-		livenessProbe readinessProbe startupProbe lifecycle terminationMessagePath terminationMessagePolicy stdin stdinOnce tty resizePolicy`)
-	securityKeys = strings.Fields(`runAsUser runAsGroup runAsNonRoot readOnlyRootFilesystem allowPrivilegeEscalation capabilities seccompProfile
-		seLinuxOptions appArmorProfile`)
-	mountKeys = strings.Fields(`name mountPath subPath subPathExpr readOnly recursiveReadOnly mountPropagation`)
-)
-
 // pod is a workload's pod with all that was given beside it.
 type pod struct {
 	document
@@ -129,7 +107,7 @@ func (s *Server) object(d document) {
 	kind := text(d.root, "kind")
 	_, workload := podPaths[kind]
 	switch {
-	case kind == "" || workload || slices.Contains(inertKinds, kind):
+	case kind == "" || workload || slices.Contains(allowed["kubernetes kinds"], kind):
 	case kind == "HorizontalPodAutoscaler":
 		s.misses(Single, d.at("kind"), "a HorizontalPodAutoscaler", "start a second server: leave it out, or give a workload of its own to each node")
 	default:
@@ -152,9 +130,9 @@ func (p pod) beside(s *Server, at settings.Place, who string, c any) {
 // reach judges whether a container gets at more than its own files, its mounts and its network.
 func (p pod) reach(s *Server, at settings.Place, who string, c any) {
 	inContainer := func(any) settings.Place { return at }
-	s.reaches(func(key any) settings.Place { return p.in(key) }, "the pod of "+who, p.spec, append([]string{"shareProcessNamespace"}, podKeys...))
-	s.reaches(inContainer, who, c, append([]string{"restartPolicy"}, containerSpecKeys...))
-	s.reaches(inContainer, who, dig(c, "securityContext"), securityKeys)
+	s.reaches(func(key any) settings.Place { return p.in(key) }, "the pod of "+who, p.spec, append([]string{"shareProcessNamespace"}, allowed["kubernetes pod"]...))
+	s.reaches(inContainer, who, c, append([]string{"restartPolicy"}, allowed["kubernetes container"]...))
+	s.reaches(inContainer, who, dig(c, "securityContext"), allowed["kubernetes securityContext"])
 	if add := list(dig(c, "securityContext", "capabilities", "add")); len(add) > 0 {
 		s.misses(Alone, at, "the capabilities that "+who+" adds", "let it into the server's container")
 	}
@@ -167,10 +145,10 @@ func (p pod) container(name string, i int, c any) *Server {
 		s.labels = asMap(dig(p.root, "metadata", "labels"))
 	}
 	if p.kind != "Pod" {
-		s.allowed(p.document, p.root["spec"], "the key", workloadKeys, "spec")
+		s.allowed(p.document, p.root["spec"], "the key", allowed["kubernetes workload"], "spec")
 	}
-	s.allowed(p.document, p.spec, "the key", podKeys, p.path...)
-	s.allowed(p.document, c, "the key", containerSpecKeys, append(slices.Clone(p.path), "containers", i)...)
+	s.allowed(p.document, p.spec, "the key", allowed["kubernetes pod"], p.path...)
+	s.allowed(p.document, c, "the key", allowed["kubernetes container"], append(slices.Clone(p.path), "containers", i)...)
 	p.storage(s, i, c)
 	in := inContainer{image: text(c, "image"), folder: text(c, "workingDir"), hasEntry: dig(c, "command") != nil,
 		at: p.in("containers", i), envAt: p.in("containers", i, "env"), env: map[string]string{}}

@@ -28,7 +28,7 @@ func (p pod) storage(s *Server, i int, c any) {
 		if !found {
 			f = doubtful("not understood: the volume %s is not in the pod", text(m, "name"))
 		}
-		s.allowed(p.document, m, "the key", mountKeys, append(slices.Clone(p.path), "containers", i, "volumeMounts", n)...)
+		s.allowed(p.document, m, "the key", allowed["kubernetes volumeMount"], append(slices.Clone(p.path), "containers", i, "volumeMounts", n)...)
 		stable, each := p.named(text(m, "subPathExpr"), c)
 		if !stable {
 			f.doubted, f.why = moved, fmt.Sprintf("subPathExpr %s may be another folder for a pod that is made anew", text(m, "subPathExpr"))

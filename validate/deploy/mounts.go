@@ -15,11 +15,7 @@ import (
 var (
 	programFolders = strings.Fields("/usr /bin /sbin /lib /lib32 /lib64 /etc /opt /entrypoint.sh /docker-entrypoint.sh /redis-stack.conf")
 	// binaries are where the programs are, so that a mount above one hides it.
-	binaries = strings.Fields("/usr/local/bin /usr/bin /usr/lib /bin /sbin /lib /etc/ld.so.cache /opt/bitnami /opt/redis-stack")
-	// inertMounts are places in them whose content no server runs or reads as its settings.
-	inertMounts = strings.Fields(`/etc/localtime /etc/timezone /etc/tls /etc/ssl/certs /etc/certs /etc/redis /etc/valkey /etc/redis.conf /usr/local/etc
-		/opt/scripts /opt/bitnami/redis/certs /opt/bitnami/redis/tmp /opt/bitnami/redis/logs /opt/bitnami/redis/secrets /opt/bitnami/redis/etc
-		/opt/bitnami/redis/mounted-etc`)
+	binaries   = strings.Fields("/usr/local/bin /usr/bin /usr/lib /bin /sbin /lib /etc/ld.so.cache /opt/bitnami /opt/redis-stack")
 	inertFiles = regexp.MustCompile(`/(?:[^/]+\.(?:acl|crt|key|pem)|(?:redis|valkey|users|resolv|nsswitch)[^/]*\.conf)$`)
 )
 
@@ -38,7 +34,7 @@ func (s *Server) covers() {
 		switch {
 		case s.ownConfig(target):
 			s.misses(Settings, m.at, "what is mounted at "+target, "be settings that the image's entrypoint reads")
-		case target != "/" && !slices.ContainsFunc(programFolders, inside), slices.ContainsFunc(inertMounts, inside), inertFiles.MatchString(target):
+		case target != "/" && !slices.ContainsFunc(programFolders, inside), slices.ContainsFunc(allowed["folders among programs"], inside), inertFiles.MatchString(target):
 		case !holds || slices.ContainsFunc(binaries, hides) || slices.ContainsFunc(binaries, inside) && !inside(dir):
 			s.misses(Program, m.at, "what is mounted at "+target, "be another program or its settings")
 		}
@@ -104,7 +100,7 @@ func readVolume(value any) (v volume) {
 		v.to, also = interpolate(text(m, "target"))
 		v.variable, v.subpath = !ok || !also, text(m, "volume", "subpath")
 		for _, key := range keys(m) {
-			v.plain = v.plain && slices.Contains(strings.Fields("type source target read_only bind volume tmpfs consistency"), key)
+			v.plain = v.plain && slices.Contains(allowed["compose mount"], key)
 		}
 	}
 	return v

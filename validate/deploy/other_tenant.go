@@ -34,7 +34,7 @@ func (s *Server) reaches(at func(key any) settings.Place, who string, value any,
 // otherTenant judges a service beside the server: what it mounts, how far it reaches, and what it is plainly told to do.
 func (d document) otherTenant(s *Server, name string, service any) {
 	at, who := d.at("services", name), "the service "+name
-	s.reaches(func(key any) settings.Place { return d.at("services", name, key) }, who, service, append([]string{"volumes_from"}, tenantKeys...))
+	s.reaches(func(key any) settings.Place { return d.at("services", name, key) }, who, service, append([]string{"volumes_from"}, allowed["compose other service"]...))
 	for _, value := range list(dig(service, "volumes")) {
 		v := d.volume(value)
 		s.touches(at, who, v.source(), v.readOnly)

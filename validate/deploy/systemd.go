@@ -23,7 +23,7 @@ func readSystemd(u *unit) *Server {
 	}
 	for _, a := range u.lines {
 		section, key, _ := strings.Cut(a.key, ".")
-		known := slices.Contains(unitKeys[section], key) || section == "Container" && slices.Contains(containerKeys, key)
+		known := slices.Contains(allowed[section], key)
 		if !known && !strings.HasPrefix(key, "X-") && !strings.HasPrefix(section, "X-") && !condition.MatchString(key) {
 			s.misses(Settings, a.at, fmt.Sprintf("%s= of [%s]", key, section), "touch data, settings, start or stop")
 		}
