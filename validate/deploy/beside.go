@@ -99,12 +99,12 @@ func program(words []string) effect {
 		d, ok := sleepTime(args)
 		return effect{known: ok, sleep: d}
 	case "timeout":
-		if args, ok := flags("k:", "s:", "kill-after:", "signal:", "preserve-status", "foreground")(args); ok {
+		if args, ok := afterFlags(args, "k: s: kill-after: signal: preserve-status foreground"); ok {
 			e := program(args[1:])
 			return effect{known: e.known && e.sleep == 0, stop: e.stop, abrupt: e.abrupt, forks: e.forks}
 		}
 	case "nc", "ncat":
-		_, ok := flags("z", "v", "w:", "zv", "vz")(args)
+		_, ok := afterFlags(args, "z v w: zv vz")
 		return effect{known: ok && slices.ContainsFunc(args, func(a string) bool { return a == "-z" || a == "-zv" || a == "-vz" })}
 	case "redis-cli", "valkey-cli":
 		return asks(args)
@@ -137,14 +137,13 @@ var (
 // asks recognises what redis-cli is told to do.
 func asks(args []string) effect {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		switch {
-		case slices.Contains(allowed["redis-cli values"], args[0]) && len(args) > 1:
-			args = args[2:]
-		case slices.Contains(allowed["redis-cli switches"], args[0]):
-			args = args[1:]
-		default:
+		n := 1
+		if slices.Contains(allowed["redis-cli values"], args[0]) {
+			n = 2
+		} else if !slices.Contains(allowed["redis-cli switches"], args[0]) {
 			return effect{}
 		}
+		args = args[min(n, len(args)):]
 	}
 	if len(args) == 0 {
 		return effect{} // commands by standard input

@@ -63,83 +63,44 @@ func standard(program string) bool {
 
 var ownPrograms = regexp.MustCompile(`^(?:/usr|/usr/local)?/s?bin/[^/]+$|^/usr/libexec/[^/]+$|^/opt/(?:bitnami/(?:redis|valkey|common)|redis-stack)/bin/[^/]+$`)
 
-// wrappers start a command and change neither its settings nor its data. Each takes away its own words, and says
-// whether it understood them. Sources: the manual page of each.
-var wrappers = map[string]func(words []string) ([]string, bool){
-	"exec":                 func(w []string) ([]string, bool) { return w, len(w) > 0 && !strings.HasPrefix(w[0], "-") },
-	"docker-entrypoint.sh": func(w []string) ([]string, bool) { return w, true },
-	"gosu":                 after(1),
-	"su-exec":              after(1),
-	"tini":                 flags("v", "vv", "vvv", "g", "s", "w"),
-	"dumb-init":            flags("v", "c", "single-child", "verbose"),
-	"catatonit":            flags("P"),
-	"nice":                 flags("n:", "adjustment:", "[0-9]+"),
-	"ionice":               flags("c:", "n:", "t", "class:", "classdata:", "c[0-3]", "n[0-7]"),
-	"numactl": flags("i:", "m:", "N:", "C:", "p:", "l", "a", "interleave:", "membind:", "cpunodebind:", "physcpubind:", "preferred:",
-		"localalloc", "all"),
-	"taskset": func(w []string) ([]string, bool) {
-		w, ok := flags("a", "c", "ac", "all-tasks", "cpu-list")(w)
-		if !ok || len(w) < 2 {
-			return nil, false
-		}
-		return w[1:], true
-	},
-	"chrt": func(w []string) ([]string, bool) {
-		w, ok := flags("f", "r", "b", "i", "o", "fifo", "rr", "batch", "idle", "other", "R", "reset-on-fork")(w)
-		if !ok || len(w) < 2 {
-			return nil, false
-		}
-		return w[1:], true
-	},
-	"runuser": flags("u:", "g:", "G:", "user:", "group:"),
-	"setpriv": flags("reuid:", "regid:", "init-groups", "clear-groups", "keep-groups", "no-new-privs"),
-	"env": func(w []string) ([]string, bool) {
-		for len(w) > 0 && assigns.MatchString(w[0]) {
-			if !inert(assigns.FindStringSubmatch(w[0])[1]) {
-				return nil, false
-			}
-			w = w[1:]
-		}
-		return w, len(w) > 0 && !strings.HasPrefix(w[0], "-")
-	},
+// wrappers start a command and change neither its settings nor its data. Each takes away its own flags ("x:" with a value),
+// and then so many words. Sources: the manual page of each.
+var wrappers = map[string]struct {
+	flags string
+	own   int
+}{
+	"exec": {}, "env": {}, "gosu": {own: 1}, "su-exec": {own: 1}, "catatonit": {flags: "P"}, "tini": {flags: "v vv vvv g s w"},
+	"dumb-init": {flags: "v c single-child verbose"}, "nice": {flags: "n: adjustment: [0-9]+"},
+	"ionice":  {flags: "c: n: t class: classdata: c[0-3] n[0-7]"},
+	"numactl": {flags: "i: m: N: C: p: l a interleave: membind: cpunodebind: physcpubind: preferred: localalloc all"},
+	"taskset": {flags: "a c ac all-tasks cpu-list", own: 1},
+	"chrt":    {flags: "f r b i o fifo rr batch idle other R reset-on-fork", own: 1},
+	"runuser": {flags: "u: g: G: user: group:"},
+	"setpriv": {flags: "reuid: regid: init-groups clear-groups keep-groups no-new-privs"},
 }
 
-// after takes away so many words.
-func after(n int) func([]string) ([]string, bool) {
-	return func(w []string) ([]string, bool) {
-		if len(w) <= n || strings.HasPrefix(w[0], "-") {
-			return nil, false
+// afterFlags takes away the flags that are named, up to "--" or the first word that is none.
+func afterFlags(w []string, names string) ([]string, bool) {
+	for len(w) > 0 && strings.HasPrefix(w[0], "-") {
+		if w[0] == "--" {
+			return w[1:], len(w) > 1
 		}
-		return w[n:], true
-	}
-}
-
-// flags takes away the flags that are named, "x:" with a value, up to "--" or the first word that is none.
-func flags(names ...string) func([]string) ([]string, bool) {
-	return func(w []string) ([]string, bool) {
-		for len(w) > 0 && strings.HasPrefix(w[0], "-") {
-			if w[0] == "--" {
-				return w[1:], len(w) > 1
-			}
-			name, _, joined := strings.Cut(strings.TrimLeft(w[0], "-"), "=")
-			known, takes := false, false
-			for _, n := range names {
-				pattern, value := strings.CutSuffix(n, ":")
-				if regexp.MustCompile("^(?:" + pattern + ")$").MatchString(name) {
-					known, takes = true, value
+		name, _, joined := strings.Cut(strings.TrimLeft(w[0], "-"), "=")
+		known, takes := false, 0
+		for _, n := range strings.Fields(names) {
+			pattern, value := strings.CutSuffix(n, ":")
+			if regexp.MustCompile("^(?:" + pattern + ")$").MatchString(name) {
+				if known = true; value && !joined {
+					takes = 1
 				}
 			}
-			switch {
-			case !known || takes && !joined && len(w) < 2:
-				return nil, false
-			case takes && !joined:
-				w = w[2:]
-			default:
-				w = w[1:]
-			}
 		}
-		return w, len(w) > 0
+		if !known || len(w) < 1+takes {
+			return nil, false
+		}
+		w = w[1+takes:]
 	}
+	return w, len(w) > 0
 }
 
 // serverNames are the programs whose behaviour is known.
@@ -160,23 +121,25 @@ var shellFlags = regexp.MustCompile(`^-[eux]*c[eux]*$`)
 func readCommand(at settings.Place, words []string) (c commandLine) {
 	for len(words) > 0 {
 		name := filepath.Base(words[0])
-		if m := assigns.FindStringSubmatch(words[0]); m != nil {
-			if !inert(m[1]) {
-				return commandLine{wrong: "the variable " + m[1]}
-			}
+		wrapper, known := wrappers[name]
+		switch m := assigns.FindStringSubmatch(words[0]); {
+		case m != nil && !inert(m[1]):
+			return commandLine{wrong: "the variable " + m[1]}
+		case m != nil:
 			words = words[1:]
 			continue
+		case name == "docker-entrypoint.sh" && standard(words[0]):
+			c.usesImage, words = true, words[1:]
+			continue
 		}
-		wrapper, known := wrappers[name]
 		if !known || !standard(words[0]) {
 			break
 		}
-		c.usesImage = c.usesImage || name == "docker-entrypoint.sh"
-		rest, ok := wrapper(words[1:])
-		if !ok {
+		rest, ok := afterFlags(words[1:], wrapper.flags)
+		if !ok || len(rest) <= wrapper.own {
 			return commandLine{wrong: "these words of " + name}
 		}
-		words = rest
+		words = rest[wrapper.own:]
 	}
 	if len(words) == 0 {
 		return c
