@@ -69,10 +69,7 @@ func mayServe(image, name string, entry, args any) bool {
 
 // isSentinel tells a Sentinel by its command, or by the name of its image.
 func isSentinel(image string, entry, args any) bool {
-	first, _ := words(entry)
-	second, _ := words(args)
-	all := append(first, second...)
-	return sentinelImage.MatchString(image) || slices.ContainsFunc(all, func(w string) bool {
+	return sentinelImage.MatchString(image) || slices.ContainsFunc(joined(entry, args), func(w string) bool {
 		return w == "--sentinel" || path.Base(w) == "redis-sentinel" || path.Base(w) == "valkey-sentinel"
 	})
 }
@@ -81,10 +78,8 @@ var sentinelImage = regexp.MustCompile(`(?:^|/)(?:redis|valkey)-sentinel(?:[:@]|
 
 // runsClient reports whether a command of an image of Redis plainly runs something else than a server.
 func runsClient(entry, args any) bool {
-	first, _ := words(entry)
-	second, _ := words(args)
-	all := append(first, second...)
-	return len(all) > 0 && (path.Base(all[0]) == "redis-cli" || path.Base(all[0]) == "valkey-cli" || path.Base(all[0]) == "redis-benchmark" || besides(all).known)
+	all := joined(entry, args)
+	return len(all) > 0 && (slices.Contains([]string{"redis-cli", "valkey-cli", "redis-benchmark"}, path.Base(all[0])) || besides(all).known)
 }
 
 // service reads one service into a server.
@@ -193,29 +188,18 @@ func (d document) variables(s *Server, name string, service any, c *inContainer)
 
 // hooks judges what a service is told to run beside its server.
 func (d document) hooks(s *Server, name string, service any) {
-	for _, key := range []string{"post_start", "pre_stop"} {
-		for i, hook := range list(dig(service, key)) {
-			all, err := words(interpolated(dig(hook, "command")))
-			if err != nil {
-				all = nil
-			}
-			if at := d.at("services", name, key, i); key == "post_start" {
-				s.beside(at, key, all, Settings)
-			} else {
-				s.beside(at, key, all, Data, settings.Shutdown)
-			}
-		}
+	for i, hook := range list(dig(service, "post_start")) {
+		s.beside(d.at("services", name, "post_start", i), "post_start", joined(interpolated(dig(hook, "command"))), Settings)
 	}
-	test := dig(service, "healthcheck", "test")
-	if test == nil {
-		return
+	for i, hook := range list(dig(service, "pre_stop")) {
+		s.beside(d.at("services", name, "pre_stop", i), "pre_stop", joined(interpolated(dig(hook, "command"))), Data, settings.Shutdown)
 	}
-	test = interpolated(test)
-	all, err := words(test)
+	test := interpolated(dig(service, "healthcheck", "test"))
+	all := joined(test)
 	switch line, isText := test.(string); {
 	case isText:
 		all = []string{"sh", "-c", line}
-	case err != nil || len(all) == 0 || all[0] == "NONE":
+	case len(all) == 0 || all[0] == "NONE":
 		return
 	case all[0] == "CMD":
 		all = all[1:]

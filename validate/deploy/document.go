@@ -172,6 +172,15 @@ func words(value any) ([]string, error) {
 	return nil, fmt.Errorf("it is neither a text nor a list")
 }
 
+// joined are the words of an entrypoint and its arguments.
+func joined(parts ...any) (all []string) {
+	for _, part := range parts {
+		one, _ := words(part)
+		all = append(all, one...)
+	}
+	return all
+}
+
 // allowed breaks the link Alone for each key of a mapping that is not on an allow-list: it could touch anything.
 func (s *Server) allowed(d document, value any, what string, list []string, path ...any) {
 	for _, key := range keys(value) {

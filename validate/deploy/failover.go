@@ -144,10 +144,8 @@ func parseSentinel(name, data string, replicas int) (*Failover, error) {
 
 // sentinelFile is the file that a Sentinel's command names.
 func sentinelFile(at settings.Place, entry, args any) *configFile {
-	first, _ := words(entry)
-	second, _ := words(args)
 	c := &configFile{place: at, lack: "its command names none"}
-	for _, w := range append(first, second...) {
+	for _, w := range joined(entry, args) {
 		if strings.HasPrefix(w, "/") && strings.HasSuffix(w, ".conf") {
 			c.path = w
 		}

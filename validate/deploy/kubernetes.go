@@ -122,9 +122,7 @@ func (p pod) beside(s *Server, at settings.Place, who string, c any) {
 		s.touches(at, who, source, dig(m, "readOnly") == true)
 	}
 	p.reach(s, at, who, c)
-	first, _ := words(dig(c, "command"))
-	second, _ := words(dig(c, "args"))
-	s.clientOf(at, who, text(c, "image"), append(first, second...))
+	s.clientOf(at, who, text(c, "image"), joined(dig(c, "command"), dig(c, "args")))
 }
 
 // reach judges whether a container gets at more than its own files, its mounts and its network.
@@ -150,8 +148,21 @@ func (p pod) container(name string, i int, c any) *Server {
 	s.allowed(p.document, p.spec, "the key", allowed["kubernetes pod"], p.path...)
 	s.allowed(p.document, c, "the key", allowed["kubernetes container"], append(slices.Clone(p.path), "containers", i)...)
 	p.storage(s, i, c)
-	in := inContainer{image: text(c, "image"), folder: text(c, "workingDir"), hasEntry: dig(c, "command") != nil,
-		at: p.in("containers", i), envAt: p.in("containers", i, "env"), env: map[string]string{}}
+	line := s.contained(p.described(s, i, c))
+	s.loadConfig()
+	p.initial(s)
+	p.probes(s, i, c, line.sleep)
+	p.updates(s)
+	s.establish(Alone, s.Place, "each key of the pod and its containers is known, and nothing else here sees its data")
+	s.returns(0, line.sleep, map[settings.Crash]string{settings.Kill: "kubelet restarts it at once the first time",
+		settings.Shutdown: "a pod that is replaced starts at once", settings.PowerLoss: "kubelet starts it at boot, with no delay of its own"})
+	return s
+}
+
+// described is what a container's object says of its program.
+func (p pod) described(s *Server, i int, c any) inContainer {
+	in := inContainer{image: text(c, "image"), folder: text(c, "workingDir"), hasEntry: dig(c, "command") != nil, at: p.in("containers", i),
+		envAt: p.in("containers", i, "env"), env: map[string]string{}, fromFiles: map[string]string{}}
 	for _, v := range list(dig(c, "env")) {
 		name := text(v, "name")
 		switch in.env[name] = text(v, "value"); {
@@ -161,44 +172,33 @@ func (p pod) container(name string, i int, c any) *Server {
 			in.env[name] = "$" + name
 		}
 	}
-	in.fromFiles = map[string]string{}
 	for n, from := range list(dig(c, "envFrom")) {
 		config := p.object("ConfigMap", text(from, "configMapRef", "name"))
-		if config == nil || text(from, "prefix") != "" {
-			at := p.in("containers", i, "envFrom", n)
+		if at := p.in("containers", i, "envFrom", n); config == nil || text(from, "prefix") != "" {
 			in.unreadEnv = &at
-			continue
 		}
-		for key, value := range asMap(config.root["data"]) {
+		for key, value := range asMap(dig(objectRoot(config), "data")) {
 			in.fromFiles[key] = fmt.Sprint(value)
 		}
 	}
-	for _, part := range []struct {
-		key  string
-		into *[]string
-	}{{"command", &in.entry}, {"args", &in.command}} {
-		all, err := words(dig(c, part.key))
+	for key, into := range map[string]*[]string{"args": &in.command, "command": &in.entry} {
+		all, err := words(dig(c, key))
 		if err != nil {
-			s.misses(Program, p.in("containers", i, part.key), "a command with "+err.Error(), "be any")
+			s.misses(Program, p.in("containers", i, key), "a command with "+err.Error(), "be any")
 		}
 		for name := range in.env {
 			if strings.Contains(strings.Join(all, " "), "$("+name+")") {
 				in.used = append(in.used, name)
 			}
 		}
-		if *part.into = expandKubernetes(all, in.env); len(all) > 0 {
-			in.at = p.in("containers", i, part.key)
+		*into = expandKubernetes(all, in.env)
+	}
+	for _, key := range []string{"command", "args"} {
+		if dig(c, key) != nil {
+			in.at = p.in("containers", i, key)
 		}
 	}
-	line := s.contained(in)
-	s.loadConfig()
-	p.initial(s)
-	p.probes(s, i, c, line.sleep)
-	p.updates(s)
-	s.establish(Alone, s.Place, "each key of the pod and its containers is known, and nothing else here sees its data")
-	s.returns(0, line.sleep, map[settings.Crash]string{settings.Kill: "kubelet restarts it at once the first time",
-		settings.Shutdown: "a pod that is replaced starts at once", settings.PowerLoss: "kubelet starts it at boot, with no delay of its own"})
-	return s
+	return in
 }
 
 // kubernetesVariable is a variable of a container in its command (Kubernetes, Define a Command).
@@ -224,29 +224,21 @@ func expandKubernetes(all []string, env map[string]string) []string {
 // initial judges what runs in the server's own pod before it.
 func (p pod) initial(s *Server) {
 	for i, c := range list(dig(p.spec, "initContainers")) {
-		at, who := p.in("initContainers", i), "the init container "+text(c, "name")
-		first, _ := words(dig(c, "command"))
-		second, _ := words(dig(c, "args"))
-		all := append(first, second...)
-		if dig(c, "restartPolicy") != nil { // a sidecar
+		at, who, all := p.in("initContainers", i), "the init container "+text(c, "name"), joined(dig(c, "command"), dig(c, "args"))
+		if dig(c, "restartPolicy") != nil {
 			p.beside(s, at, "the sidecar "+text(c, "name"), c)
 			continue
 		}
 		if e := besides(all); e.known && e.sleep == 0 {
 			continue
 		}
-		for _, m := range list(dig(c, "volumeMounts")) {
-			_, source, _ := p.volume(text(m, "name"), m)
-			s.commands(at, who, source, dig(m, "readOnly") == true)
-		}
 		p.reach(s, at, who, c)
 		seen := &Server{}
 		for _, m := range list(dig(c, "volumeMounts")) {
 			_, source, _ := p.volume(text(m, "name"), m)
+			s.commands(at, who, source, dig(m, "readOnly") == true)
 			for _, other := range s.mounts {
-				_, below := within(other.source, source)
-				_, above := within(source, other.source)
-				if source != "" && other.source != "" && (below || above) && dig(m, "readOnly") != true {
+				if overlap(other.source, source) && dig(m, "readOnly") != true {
 					seen.mounts = append(seen.mounts, other)
 				}
 			}
@@ -257,54 +249,58 @@ func (p pod) initial(s *Server) {
 		if s.config != nil && s.config.name == "" && seen.mountOf(s.config.path) != nil {
 			s.misses(Settings, at, who, "write the settings")
 		}
-		if len(seen.mounts) == 0 && (strings.Contains(text(c, "image"), "redis") || strings.Contains(text(c, "image"), "valkey")) {
+		if len(seen.mounts) == 0 && clientImage.MatchString(text(c, "image")) {
 			s.misses(Alone, at, who, "run CONFIG SET, FLUSHALL or SHUTDOWN on a server")
 		}
 	}
 }
 
+var clientImage = regexp.MustCompile("redis|valkey")
+
+// number is a whole number of an object, or another one where there is none.
+func number(value any, otherwise int) int {
+	n, err := strconv.Atoi(fmt.Sprint(value))
+	if err != nil || n < 0 || n > 1e6 {
+		return otherwise
+	}
+	return n
+}
+
 // probes judges what kubelet runs in the container, and whether it ends a sleep.
 func (p pod) probes(s *Server, i int, c any, sleep time.Duration) {
+	at := func(keys ...any) settings.Place { return p.in(append([]any{"containers", i}, keys...)...) }
 	for _, key := range []string{"livenessProbe", "readinessProbe", "startupProbe"} {
 		if command := dig(c, key, "exec", "command"); command != nil {
-			all, _ := words(command)
-			s.beside(p.in("containers", i, key), key, all, Settings)
+			s.beside(at(key), key, joined(command), Settings)
 		}
 	}
 	if limit := probeLimit(c); limit > 0 && sleep >= limit {
-		s.lacks(Restart, p.in("containers", i, "livenessProbe"), fmt.Sprintf("the command sleeps for %s, and the liveness probe ends the container after %s: "+
+		s.lacks(Restart, at("livenessProbe"), fmt.Sprintf("the command sleeps for %s, and the liveness probe ends the container after %s: "+
 			"give it a startupProbe that waits longer", sleep, limit))
 	}
-	slept := time.Duration(0) // before the pod is told to stop
+	slept := 0 * time.Second // before the pod is told to stop
 	for _, key := range []string{"postStart", "preStop"} {
 		hook := dig(c, "lifecycle", key)
-		at := p.in("containers", i, "lifecycle", key)
-		switch command := dig(hook, "exec", "command"); {
+		command := joined(dig(hook, "exec", "command"))
+		switch {
 		case hook == nil:
-		case dig(hook, "sleep") != nil && key == "postStart":
+		case dig(hook, "sleep") != nil && key == "preStop":
+			slept = time.Duration(number(dig(hook, "sleep", "seconds"), 1e6)) * time.Second
 		case dig(hook, "sleep") != nil:
-			n, _ := strconv.Atoi(fmt.Sprint(dig(hook, "sleep", "seconds")))
-			slept = time.Duration(n) * time.Second
-		case command == nil:
-			s.misses(Settings, at, key, "change settings or data by a request")
+		case dig(hook, "exec") == nil:
+			s.misses(Settings, at("lifecycle", key), key, "change settings or data by a request")
 		case key == "postStart":
-			all, _ := words(command)
-			s.beside(at, key, all, Settings)
+			s.beside(at("lifecycle", key), key, command, Settings)
 		default:
-			all, _ := words(command)
-			slept = s.beside(at, key, all, Data, settings.Shutdown).sleep
+			slept = s.beside(at("lifecycle", key), key, command, Data, settings.Shutdown).sleep
 		}
 	}
-	if dig(c, "lifecycle", "stopSignal") != nil {
-		s.stopSignal(p.in("containers", i, "lifecycle"), "stopSignal", text(c, "lifecycle", "stopSignal"))
+	if signal := text(c, "lifecycle", "stopSignal"); signal != "" {
+		s.stopSignal(at("lifecycle"), "stopSignal", signal)
 	}
-	grace := 30 * time.Second
-	if given := dig(p.spec, "terminationGracePeriodSeconds"); given != nil {
-		n, _ := strconv.Atoi(fmt.Sprint(given))
-		grace = time.Duration(n) * time.Second
-	}
+	grace := time.Duration(number(dig(p.spec, "terminationGracePeriodSeconds"), 30)) * time.Second
 	if s.stopTimeout(p.in("terminationGracePeriodSeconds"), "terminationGracePeriodSeconds", grace); grace > 0 && slept > 0 {
-		s.stopTimeout(p.in("containers", i, "lifecycle", "preStop"), "what preStop leaves of the grace period,", max(grace-slept, 1))
+		s.stopTimeout(at("lifecycle", "preStop"), "what preStop leaves of the grace period,", max(grace-slept, 1))
 	}
 }
 
@@ -318,14 +314,7 @@ func probeLimit(c any) time.Duration {
 	if probe == nil {
 		return 0
 	}
-	seconds := func(key string, otherwise int) time.Duration {
-		n, err := strconv.Atoi(fmt.Sprint(dig(probe, key)))
-		if err != nil || n < 0 || n > 1e6 {
-			n = otherwise
-		}
-		return time.Duration(n) * time.Second
-	}
-	return seconds("initialDelaySeconds", 0) + seconds("periodSeconds", 10)*(seconds("failureThreshold", 3)/time.Second)
+	return time.Duration(number(dig(probe, "initialDelaySeconds"), 0)+number(dig(probe, "periodSeconds"), 10)*number(dig(probe, "failureThreshold"), 3)) * time.Second
 }
 
 // updates establishes that an update stops the old pod before it starts the new one.

@@ -45,9 +45,7 @@ func (d document) otherTenant(s *Server, name string, service any) {
 	if dig(service, "volumes_from") != nil {
 		s.misses(Alone, at, "volumes_from of "+name, "touch the data")
 	}
-	first, _ := words(interpolated(dig(service, "entrypoint")))
-	second, _ := words(interpolated(dig(service, "command")))
-	s.clientOf(at, who, text(service, "image"), append(first, second...))
+	s.clientOf(at, who, text(service, "image"), joined(interpolated(dig(service, "entrypoint")), interpolated(dig(service, "command"))))
 }
 
 // onFolder reports whether a folder of the machine that has a path of its own is the server's data.
@@ -88,9 +86,7 @@ func (s *Server) touches(at settings.Place, who, source string, readOnly bool) {
 		places = append(places, s.shared())
 	}
 	for _, place := range places {
-		_, below := within(place, source)
-		_, above := within(source, place)
-		if place != "" && (below || above) && !readOnly {
+		if overlap(place, source) && !readOnly {
 			s.misses(Alone, at, who+", which sees "+shown(place)+" too", "change or remove what the server has there")
 		}
 	}

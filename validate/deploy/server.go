@@ -135,6 +135,13 @@ func within(file, folder string) (rest string, below bool) {
 	return strings.CutPrefix(file, strings.TrimSuffix(folder, "/")+"/")
 }
 
+// overlap reports whether one of two folders is a part of the other.
+func overlap(a, b string) bool {
+	_, below := within(a, b)
+	_, above := within(b, a)
+	return a != "" && b != "" && (below || above)
+}
+
 // mountOf is the mount that a folder is on: the nearest above it, nil for none.
 func (s *Server) mountOf(dir string) (found *mount) {
 	for i, m := range s.mounts {
@@ -218,11 +225,7 @@ func (s *Server) apart(dir string, around fate) {
 		}
 	}
 	for _, m := range s.mounts {
-		part := slices.ContainsFunc(written, func(name string) bool {
-			_, above := within(path.Join(dir, name), m.target)
-			_, below := within(m.target, path.Join(dir, name))
-			return above || below
-		})
+		part := slices.ContainsFunc(written, func(name string) bool { return overlap(path.Join(dir, name), m.target) })
 		rest, below := within(m.target, dir)
 		if part && below && rest != "" && !(slices.Equal(m.fate.lost, around.lost) && slices.Equal(m.fate.doubted, around.doubted)) {
 			s.lacks(Data, m.at, fmt.Sprintf("%s is mounted apart from %s, and one does not keep what the other does: let both be on one volume",
