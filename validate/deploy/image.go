@@ -67,7 +67,7 @@ func stack(s *Server, at settings.Place, env map[string]string) {
 	}
 	s.folder = cmp.Or(s.folder, "/data")
 	for _, name := range []string{"REDISEARCH_ARGS", "REDISJSON_ARGS", "REDISTIMESERIES_ARGS", "REDISBLOOM_ARGS", "REDISGEARS_ARGS"} {
-		if strings.Contains(env[name], "--") {
+		if strings.Contains(env[name], "--") || strings.Contains(env[name], "$") {
 			s.misses(Settings, at, name, "add options to the server's command")
 		}
 	}
@@ -105,6 +105,8 @@ func bitnami(s *Server, at settings.Place, env map[string]string) {
 			if value == "slave" || value == "replica" {
 				host := cmp.Or(env[prefix+"MASTER_HOST"], env[prefix+"PRIMARY_HOST"], "another server")
 				s.overrides = append(s.overrides, settings.Directive{Place: at, Name: "replicaof", Args: []string{host, "6379"}})
+			} else if value != "master" && value != "" {
+				s.misses(Settings, at, name+" "+value, "be a replica's")
 			}
 		case "RDB_POLICY", "RDB_POLICY_DISABLED":
 			if aof != "yes" || env[prefix+"AOF_ENABLED"] == "no" {

@@ -69,6 +69,9 @@ func (s *Server) clientOf(at settings.Place, who, image string, command []string
 // commander are clients that change what runs.
 var commander = regexp.MustCompile(`\b(?:redis-cli|valkey-cli|kubectl|helm|docker)\b`)
 
+// inertRun are parts of /run by which nothing is commanded.
+var inertRun = regexp.MustCompile(`^(?:udev|log|lock|utmp|secrets|systemd/resolve|xtables\.lock|flannel|netns)(?:/|$)`)
+
 // sockets command an engine, which can start, stop and change any container.
 var sockets = []string{"/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock", "/run/crio/crio.sock"}
 
@@ -82,8 +85,8 @@ func (s *Server) touches(at settings.Place, who, source string, readOnly bool) {
 	for _, m := range s.mounts {
 		places = append(places, m.source)
 	}
-	if s.Redis != nil {
-		places = append(places, s.shared())
+	if places = append(places, s.shared()); s.Kind == Systemd && s.config != nil {
+		places = append(places, s.config.path)
 	}
 	for _, place := range places {
 		if overlap(place, source) && !readOnly {
@@ -99,7 +102,10 @@ func (s *Server) commands(at settings.Place, who, source string, readOnly bool) 
 			if !(readOnly && source != socket && source != "/var"+socket) {
 				s.misses(Alone, at, who+", which commands the engine", "start, stop and change this container")
 			}
-			break
+			return
 		}
+	}
+	if rest, inRun := within(strings.TrimPrefix(source, "/var"), "/run"); inRun && rest != "" && !inertRun.MatchString(rest) {
+		s.misses(Alone, at, who+", which reaches "+source, "command an engine or systemd by it")
 	}
 }
