@@ -75,7 +75,6 @@ func (a *Runner) judgeTakeovers(ctx context.Context, answer *Answer) error {
 	return nil
 }
 
-// judgeTakeover gives a row its verdict and the reason.
 func (a *Runner) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
 	t := r.Tally
 	r.Verdict = Inconclusive
@@ -105,7 +104,6 @@ func (a *Runner) countsOnReplicas(r TakeoverRow) bool {
 	return a.Service == nil && (r.Takeover != MasterDies || r.After <= r.TTL)
 }
 
-// whyTaken says in one sentence how a lock is given away.
 func (a *Runner) whyTaken(r TakeoverRow) string {
 	why := "the master answers before its replicas have the lock"
 	if a.Wait > 0 {
@@ -132,7 +130,6 @@ func promotion(r TakeoverRow, f *deploy.Failover) string {
 	return fmt.Sprintf("after %s: %s", r.After, f.Why)
 }
 
-// whyNotTaken says in one sentence why no lock is given away.
 func (a *Runner) whyNotTaken(r TakeoverRow) string {
 	switch {
 	case a.Wait >= a.Failover.Replicas && a.countsOnReplicas(r):
@@ -146,7 +143,6 @@ func (a *Runner) whyNotTaken(r TakeoverRow) string {
 	return fmt.Sprintf("a replica is promoted after %s, when every lock of %s has expired", r.After, r.TTL)
 }
 
-// waiting is the command by which the lock waits.
 func (a *Runner) waiting() string {
 	if a.WaitAOF {
 		return fmt.Sprintf("WAITAOF 1 %d", a.Wait)
@@ -154,7 +150,6 @@ func (a *Runner) waiting() string {
 	return fmt.Sprintf("WAIT %d", a.Wait)
 }
 
-// kept says what it waits for.
 func (a *Runner) kept() string {
 	switch replicas := counted(a.Failover.Replicas); {
 	case a.WaitAOF:

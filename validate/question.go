@@ -89,7 +89,6 @@ func Forgets(p cluster.Persistence, crash settings.Crash) bool {
 	return p != cluster.PersistAlways
 }
 
-// options are the harness's for this question.
 func (q Question) options() suite.Options {
 	return suite.Options{Cluster: q.On, Trials: 1, Seed: q.Seed, Parallel: q.Parallel, Retries: suite.DefaultRetries}
 }

@@ -75,7 +75,6 @@ func (a *Runner) Advise(ctx context.Context, answer *Answer) error {
 	return nil
 }
 
-// fenced is what helps whatever a server forgets. It makes no lock safe: two clients may hold it, and one of them writes.
 func fenced() Runbook {
 	return Runbook{Name: "fencing", Against: "lost updates", Check: "a write with an older token than the last is refused", Verdict: Unsafe,
 		Price: "the store keeps the highest token of each key, and every write carries one",

@@ -48,7 +48,6 @@ func (a *Runner) assumptions() []deploy.Link {
 	return append(a.Server.Assumptions(), clients, clocks)
 }
 
-// points are the trials' places: each crash with each TTL.
 func (a *Runner) points() []Point {
 	var points []Point
 	for _, crash := range a.Crashes {
@@ -115,7 +114,6 @@ func (a *Runner) everysec(r *Row) {
 // lossy is the shortest fdatasync at which a loss was measured.
 const lossy = 10 * time.Millisecond
 
-// whyUnsafe says in one sentence how a lock is given away.
 func (a *Runner) whyUnsafe(p Point, r deploy.Return) string {
 	back := "is back at once"
 	if p.Delay > 0 {
@@ -128,7 +126,6 @@ func (a *Runner) whyUnsafe(p Point, r deploy.Return) string {
 	return fmt.Sprintf("%s; the server %s (%s)", why, back, r.Why)
 }
 
-// forgets says why a server has forgotten a lock.
 func forgets(p cluster.Persistence, crash settings.Crash) string {
 	switch {
 	case p == cluster.PersistNone:
@@ -143,7 +140,6 @@ func forgets(p cluster.Persistence, crash settings.Crash) string {
 	return fmt.Sprintf("a lock was forgotten in a %s although the settings say otherwise", crash)
 }
 
-// whySafe says in one sentence why a lock survives, or no longer matters.
 func (a *Runner) whySafe(p Point) string {
 	if p.synced() && p.Crash == settings.PowerLoss {
 		return "a lock counts once the append-only file that has it is synced (WAITAOF); an extension needs a WAITAOF of its own, and is " +
@@ -205,7 +201,6 @@ func (a *Runner) hazards(ctx context.Context, answer *Answer) error {
 // hazardTrials is how often a hazard is tried: its scenario shows it every time.
 const hazardTrials = 3
 
-// hazard runs the catalogue's scenario that shows a hazard, where it can be run.
 func (a *Runner) hazard(ctx context.Context, answer *Answer, h Hazard, scenario string) error {
 	h.Verdict = Inconclusive
 	if !kinds.RealTime(a.On) {
@@ -243,7 +238,6 @@ func (a *Runner) hazard(ctx context.Context, answer *Answer, h Hazard, scenario 
 	return nil
 }
 
-// catalogueJob is a scenario of the catalogue as it stands.
 func catalogueJob(name string) (suite.Job, error) {
 	found, err := scenarios.Select([]string{name})
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"lockproof/validate/settings"
 )
 
-// effect is what a recognised command that runs beside a server does.
 type effect struct {
 	known bool
 	sleep time.Duration // for which it does nothing
@@ -78,7 +77,6 @@ func shellParts(text string) (parts []string) {
 	return parts
 }
 
-// program recognises one command.
 func program(words []string) effect {
 	if len(words) > 0 && words[0] == "exec" {
 		words = words[1:]
@@ -134,7 +132,6 @@ var (
 	// cliFlags of redis-cli (redis-cli --help), those with a value first.
 )
 
-// asks recognises what redis-cli is told to do.
 func asks(args []string) effect {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		n := 1
@@ -164,7 +161,6 @@ func asks(args []string) effect {
 	return effect{}
 }
 
-// kills recognises a signal to the server.
 func kills(args []string) effect {
 	signal, targets := "TERM", args
 	switch {

@@ -25,12 +25,10 @@ type commandLine struct {
 	shell     bool   // a shell starts it, which passes on no words behind its script
 }
 
-// sleepArgument is one argument of sleep(1).
 var sleepArgument = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)([smhd]?)$`)
 
 var sleepUnits = map[string]time.Duration{"": time.Second, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
 
-// sleepTime is how long sleep(1) takes with these arguments.
 func sleepTime(args []string) (sum time.Duration, ok bool) {
 	for _, arg := range args {
 		m := sleepArgument.FindStringSubmatch(arg)
@@ -103,7 +101,6 @@ func afterFlags(w []string, names string) ([]string, bool) {
 	return w, len(w) > 0
 }
 
-// serverNames are the programs whose behaviour is known.
 var serverNames = []string{"redis-server", "valkey-server"}
 
 // shells run a script that is one word.
@@ -117,7 +114,6 @@ func script(words []string) (text string, ok bool) {
 // shellFlags of a shell that reads no profile.
 var shellFlags = regexp.MustCompile(`^-[eux]*c[eux]*$`)
 
-// readCommand recognises the command of a server.
 func readCommand(at settings.Place, words []string) (c commandLine) {
 	for len(words) > 0 {
 		name := filepath.Base(words[0])
@@ -260,7 +256,6 @@ func options(at settings.Place, words []string) (found []settings.Directive) {
 	return found
 }
 
-// run takes what a command says of its server into the chain.
 func (s *Server) run(at settings.Place, c commandLine) {
 	s.CommandPlace, s.overrides = at, append(s.overrides, c.options...)
 	switch {

@@ -17,7 +17,6 @@ import (
 // engineBackoff is how long the Docker engine waits before it restarts a container for the first time.
 const engineBackoff = 100 * time.Millisecond
 
-// readCompose reads the servers of a compose file.
 func (all *Deployment) readCompose(d document) (found []*Server) {
 	var rest []string
 	for _, name := range keys(d.root["services"]) {
@@ -82,7 +81,6 @@ func runsClient(entry, args any) bool {
 	return len(all) > 0 && (slices.Contains([]string{"redis-cli", "valkey-cli", "redis-benchmark"}, path.Base(all[0])) || besides(all).known)
 }
 
-// service reads one service into a server.
 func (d document) service(name string, service any) *Server {
 	s := &Server{Name: name, Kind: Compose, Place: d.at("services", name)}
 	s.allowed(d, service, "the key", slices.Concat(allowed["compose service"], allowed["compose other service"]), "services", name)
@@ -125,7 +123,6 @@ func (d document) service(name string, service any) *Server {
 // swarmKeys are those of deploy that a swarm alone takes into account.
 var swarmKeys = strings.Fields("placement update_config rollback_config endpoint_mode")
 
-// swarm puts volumes of a machine in doubt where a swarm may start the service on another one.
 func (d document) swarm(s *Server, name string, service any) {
 	deploy := dig(service, "deploy")
 	if !slices.ContainsFunc(swarmKeys, func(key string) bool { return dig(deploy, key) != nil }) {
@@ -145,7 +142,6 @@ func (d document) swarm(s *Server, name string, service any) {
 
 var oneNode = regexp.MustCompile(`^node\.(?:hostname|id)\s*==\s*\S+$`)
 
-// variables reads a service's environment.
 func (d document) variables(s *Server, name string, service any, c *inContainer) {
 	c.env = map[string]string{}
 	set := func(key, value string) {
@@ -186,7 +182,6 @@ func (d document) variables(s *Server, name string, service any, c *inContainer)
 	}
 }
 
-// hooks judges what a service is told to run beside its server.
 func (d document) hooks(s *Server, name string, service any) {
 	for i, hook := range list(dig(service, "post_start")) {
 		s.beside(d.at("services", name, "post_start", i), "post_start", joined(interpolated(dig(hook, "command"))), Settings)
@@ -256,7 +251,6 @@ func (d document) restart(s *Server, name string, service any, sleep time.Durati
 	s.returns(kill, sleep, engineReturns(why))
 }
 
-// engineReturns says why an engine starts a container as it does.
 func engineReturns(kill string) map[settings.Crash]string {
 	return map[settings.Crash]string{settings.Kill: kill, settings.Shutdown: "docker restart brings it back at once",
 		settings.PowerLoss: "the engine starts it at boot, with no delay of its own"}

@@ -66,7 +66,6 @@ var (
 	keyedLists    = strings.Fields("environment labels annotations networks depends_on sysctls extra_hosts args")
 )
 
-// mergeCompose lays a value over another.
 func mergeCompose(base, over any, key string) any {
 	if slices.Contains(keyedLists, key) {
 		base, over = keyed(base), keyed(over)
@@ -117,7 +116,6 @@ func asList(v any) []any {
 	return []any{v}
 }
 
-// keyed is a list of NAME=value as a mapping.
 func keyed(v any) any {
 	if list(v) == nil {
 		return v

@@ -11,7 +11,6 @@ import (
 	"lockproof/validate/settings"
 )
 
-// storage reads where a service keeps its data (the Compose specification, volumes and tmpfs).
 func (d document) storage(s *Server, name string, service any) {
 	tmpfs := list(dig(service, "tmpfs"))
 	if one, ok := dig(service, "tmpfs").(string); ok {
@@ -41,7 +40,6 @@ func (d document) storage(s *Server, name string, service any) {
 	}
 }
 
-// fromConfig reads a config of the file.
 func (d document) fromConfig(config any) func(*configFile, string) {
 	return func(c *configFile, _ string) {
 		switch content, isText := dig(config, "content").(string); {
@@ -75,7 +73,6 @@ func (d document) volume(value any) volume {
 	return v
 }
 
-// named is what becomes of a named volume (docker volume create).
 func (d document) named(name string) fate {
 	v := dig(d.root, "volumes", name)
 	for _, key := range keys(v) {
@@ -117,7 +114,6 @@ func interpolate(line string) (written string, plain bool) {
 	}), plain
 }
 
-// interpolated is a command with its variables as words.
 func interpolated(value any) any {
 	switch v := value.(type) {
 	case string:

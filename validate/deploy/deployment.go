@@ -12,7 +12,6 @@ import (
 	"lockproof/validate/settings"
 )
 
-// assemble reads the servers of all that was given.
 func (d *Deployment) assemble(o Options) error {
 	for _, u := range d.units {
 		if a := u.last("Service.ExecStart", ""); isSentinel("", nil, a.value) {
@@ -234,7 +233,6 @@ func setLines(lines []string) (all []settings.Directive) {
 	return all
 }
 
-// choose picks the server that is meant: the one that was named, or the first that is no replica.
 func (d *Deployment) choose(name string) error {
 	var names []string
 	for _, s := range d.Servers {
@@ -334,7 +332,6 @@ func (s *Server) shape() string {
 	return b.String()
 }
 
-// sentinel takes a Sentinel with the file that its command names, which may be in what it mounts, or have been given.
 func (d *Deployment) sentinel(at settings.Place, entry, args any, storage func(*Server)) {
 	c := sentinelFile(at, entry, args)
 	s := &Server{config: c}

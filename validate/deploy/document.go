@@ -124,7 +124,6 @@ func (d document) find(path []any) (at settings.Place, steps int) {
 	return settings.Place{File: d.file}, 0
 }
 
-// dig follows keys down.
 func dig(root any, path ...string) any {
 	for _, key := range path {
 		m, ok := root.(map[string]any)
@@ -153,7 +152,6 @@ func asMap(value any) map[string]any { m, _ := value.(map[string]any); return m 
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// words reads a command that is a list or one text.
 func words(value any) ([]string, error) {
 	switch v := value.(type) {
 	case nil:

@@ -61,7 +61,6 @@ func (s *Server) madeAnew(name string) {
 	s.rest = gone("the container is removed when it ends, and its data with it")
 }
 
-// started takes a container's description.
 func (s *Server) started(c inContainer) {
 	if line := s.contained(c); line.sleep > 0 { // the sum for systemd
 		s.misses(Restart, c.at, "a sleep in the container", "be ended by systemd or the engine")
@@ -69,7 +68,6 @@ func (s *Server) started(c inContainer) {
 	s.loadConfig()
 }
 
-// runFlags reads the flags of docker run and podman run.
 func runFlags() *pflag.FlagSet {
 	f := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	f.SetInterspersed(false)
@@ -86,7 +84,6 @@ func runFlags() *pflag.FlagSet {
 	return f
 }
 
-// engineRun reads "docker run" or "podman run" of a unit.
 func (s *Server) engineRun(u *unit, a assignment, words []string) {
 	c := inContainer{at: a.at, envAt: a.at, env: map[string]string{}, named: func(string) fate { return fate{} }}
 	args := words[1:]
@@ -126,7 +123,6 @@ func (s *Server) engineRun(u *unit, a assignment, words []string) {
 	s.started(c)
 }
 
-// removes reports whether the unit removes the container before it starts one.
 func (s *Server) removes(u *unit) bool {
 	for _, a := range append(u.all("Service.ExecStartPre"), u.all("Service.ExecStopPost")...) {
 		if strings.Contains(a.value, " rm ") {
@@ -186,7 +182,6 @@ func (s *Server) option(c *inContainer, at settings.Place, name, as, value strin
 	return err == nil
 }
 
-// mountOption reads type=...,source=...,target=....
 func mountOption(line string) (v volume) {
 	v.plain = true
 	for _, part := range strings.Split(line, ",") {

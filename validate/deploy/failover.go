@@ -42,7 +42,6 @@ func (f *Failover) NeverOnDisk(wait int) bool {
 	return f.Replicas-len(f.WithoutAOF) < wait
 }
 
-// failover finds the replicas among the servers of a deployment, and the Sentinels that promote them.
 func (d *Deployment) failover() {
 	var followers []*Server
 	for _, s := range d.Servers {
@@ -142,7 +141,6 @@ func parseSentinel(name, data string, replicas int) (*Failover, error) {
 	return found, nil
 }
 
-// sentinelFile is the file that a Sentinel's command names.
 func sentinelFile(at settings.Place, entry, args any) *configFile {
 	c := &configFile{place: at, lack: "its command names none"}
 	for _, w := range joined(entry, args) {

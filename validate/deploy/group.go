@@ -69,7 +69,6 @@ func Group(folder string) (groups [][]string, err error) {
 	return groups, err
 }
 
-// candidateName reports whether a name is one of a form that is read.
 func candidateName(name string) bool {
 	return slices.Contains([]string{".conf", ".service", ".container", ".yaml", ".yml", ".json", ".tf", ".nomad", ".hcl"}, filepath.Ext(name))
 }

@@ -143,7 +143,6 @@ func (c *inContainer) set(pair string) {
 	}
 }
 
-// contained establishes the program and the settings of a container.
 func (s *Server) contained(c inContainer) commandLine {
 	known, ok := imageOf(c.image)
 	s.folder = c.folder
@@ -188,13 +187,11 @@ func (s *Server) contained(c inContainer) commandLine {
 	return line
 }
 
-// foreignImage tells images of other servers by their own names.
 func (s *Server) foreignImage(name string) bool {
 	base := path.Base(strings.Split(strings.Split(name, "@")[0], ":")[0])
 	return !strings.Contains(base, "redis") && !strings.Contains(base, "valkey")
 }
 
-// variables judges a container's environment.
 func (s *Server) variables(c inContainer, known image, ok bool) {
 	for _, name := range slices.Sorted(maps.Keys(c.fromFiles)) {
 		if _, set := c.env[name]; !set {

@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// readInspect reads a container as docker inspect prints it.
 func readInspect(d document) *Server {
 	s := &Server{Name: strings.TrimPrefix(text(d.root, "Name"), "/"), Kind: Container, Place: d.at()}
 	config, host := d.root["Config"], d.root["HostConfig"]
@@ -57,7 +56,6 @@ func readInspect(d document) *Server {
 	return s
 }
 
-// inspected reads what a container mounts.
 func (s *Server) inspected(d document, image string) {
 	host := d.root["HostConfig"]
 	if s.own(image); d.root["Mounts"] == nil {

@@ -62,7 +62,6 @@ func (d document) owned(all []document) bool {
 	return false
 }
 
-// podOf finds the pod of a workload.
 func podOf(d document, all []document) (p pod, known bool) {
 	p = pod{document: d, all: all, kind: text(d.root, "kind")}
 	if p.path, known = podPaths[p.kind]; !known {
@@ -75,7 +74,6 @@ func podOf(d document, all []document) (p pod, known bool) {
 	return p, true
 }
 
-// readKubernetes reads the servers of all workloads.
 func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 	for _, d := range all {
 		p, known := podOf(d, all)
@@ -102,7 +100,6 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 	return found
 }
 
-// object judges an object beside the server's own.
 func (s *Server) object(d document) {
 	kind := text(d.root, "kind")
 	_, workload := podPaths[kind]
@@ -136,7 +133,6 @@ func (p pod) reach(s *Server, at settings.Place, who string, c any) {
 	}
 }
 
-// container reads one container of a pod into a server.
 func (p pod) container(name string, i int, c any) *Server {
 	s := &Server{Name: name, Kind: Kubernetes, Place: p.in("containers", i), labels: asMap(dig(p.root, "spec", "template", "metadata", "labels"))}
 	if s.Workload = p.kind + " " + text(p.root, "metadata", "name"); p.kind == "Pod" {
@@ -159,7 +155,6 @@ func (p pod) container(name string, i int, c any) *Server {
 	return s
 }
 
-// described is what a container's object says of its program.
 func (p pod) described(s *Server, i int, c any) inContainer {
 	in := inContainer{image: text(c, "image"), folder: text(c, "workingDir"), hasEntry: dig(c, "command") != nil, at: p.in("containers", i),
 		envAt: p.in("containers", i, "env"), env: map[string]string{}, fromFiles: map[string]string{}}
@@ -221,7 +216,6 @@ func expandKubernetes(all []string, env map[string]string) []string {
 	return all
 }
 
-// initial judges what runs in the server's own pod before it.
 func (p pod) initial(s *Server) {
 	for i, c := range list(dig(p.spec, "initContainers")) {
 		at, who, all := p.in("initContainers", i), "the init container "+text(c, "name"), joined(dig(c, "command"), dig(c, "args"))
@@ -317,7 +311,6 @@ func probeLimit(c any) time.Duration {
 	return time.Duration(number(dig(probe, "initialDelaySeconds"), 0)+number(dig(probe, "periodSeconds"), 10)*number(dig(probe, "failureThreshold"), 3)) * time.Second
 }
 
-// updates establishes that an update stops the old pod before it starts the new one.
 func (p pod) updates(s *Server) {
 	spec := p.root["spec"]
 	surge := func(key, otherwise string) bool {

@@ -127,7 +127,6 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// open reads a file that was named.
 func open(file string, stdin io.Reader) (g given, err error) {
 	if g.file = file; file == "-" {
 		var all []byte
@@ -205,7 +204,6 @@ func (d *Deployment) take(g given, o Options, in *inputs) error {
 	return nil
 }
 
-// unreadable notes an input that names no server by itself.
 func (d *Deployment) unreadable(at settings.Place, what string) {
 	d.unread = append(d.unread, Link{Program, Broken, at, what, settings.Crashes})
 }
@@ -219,7 +217,6 @@ func looksLikeYAML(data string) bool {
 	return false
 }
 
-// readConfig takes a redis.conf, or what CONFIG GET printed.
 func (d *Deployment) readConfig(g given, o Options) (err error) {
 	if r, ok := parseConfigGet(g.file, g.text); ok {
 		d.reports = append(d.reports, r)

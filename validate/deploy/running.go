@@ -75,7 +75,6 @@ func ParseInfo(file, data string) *Report {
 	return r
 }
 
-// apply takes what a running server says as its settings.
 func (r *Report) apply(s *Server) (err error) {
 	if s.Redis, err = settings.FromConfigGet(r.Place, r.Config); err != nil {
 		return err
@@ -135,7 +134,6 @@ func valueOf(name, value string) string {
 	return name + " " + value
 }
 
-// byName are lines of redis.conf by their directives.
 func byName(lines []string) map[string]string {
 	all := map[string]string{}
 	for _, line := range lines {
@@ -179,7 +177,6 @@ func (r *Report) state(s *Server) {
 	}
 }
 
-// readRunning is a server of which only is known what it says itself.
 func readRunning(config, info *Report) (*Server, error) {
 	at := config.Place
 	s := &Server{Name: "server", Kind: Running, Place: at, CommandPlace: at}
@@ -202,7 +199,6 @@ func readRunning(config, info *Report) (*Server, error) {
 	return s, nil
 }
 
-// atOnce is the harshest of all policies.
 func (s *Server) atOnce(why string) {
 	s.returns(0, 0, map[settings.Crash]string{settings.Kill: why, settings.Shutdown: why, settings.PowerLoss: why})
 }

@@ -101,7 +101,6 @@ var mountPoints = []string{"/tmp", "/mnt", "/media"}
 // memory are the folders of a machine that are memory on every system of today.
 var memory = []string{"/dev/shm", "/run", "/var/run"}
 
-// onMachine is what becomes of a folder of the machine.
 func onMachine(dir string) fate {
 	dir = path.Clean(dir)
 	for _, folder := range memory {
@@ -161,10 +160,8 @@ func (s *Server) dir() string {
 	return dir
 }
 
-// persists reports whether the server writes anything that its data link is needed for.
 func (s *Server) persists() bool { return s.Redis.AppendOnly || len(s.Redis.Save) > 0 }
 
-// keeps establishes what becomes of the server's data in each crash.
 func (s *Server) keeps() {
 	s.Lost = map[settings.Crash]string{}
 	dir := s.dir()
@@ -193,7 +190,6 @@ func (s *Server) keeps() {
 	s.stops()
 }
 
-// onDisk notes the fate of the server's folder.
 func (s *Server) onDisk(dir string, f fate, at settings.Place) {
 	for _, crash := range f.lost {
 		s.Lost[crash] = f.why

@@ -15,7 +15,6 @@ import (
 // started are units that start nothing of their own: targets, mounts, slices, and the engines of containers.
 var started = regexp.MustCompile(`\.(?:target|mount|slice)$|^(?:docker|containerd|podman|network-manager|systemd-[a-z-]+)\.(?:service|socket)$`)
 
-// readSystemd reads a service with its drop-ins into a server.
 func readSystemd(u *unit) *Server {
 	s := &Server{Name: strings.TrimSuffix(filepath.Base(u.file), filepath.Ext(u.file)), Kind: Systemd, Place: settings.Place{File: u.file}}
 	if len(u.lines) == 0 {
@@ -117,7 +116,6 @@ func (u *unit) commands(a assignment) (all [][]string) {
 	return all
 }
 
-// eachBeside judges the commands of some keys, and what they do.
 func (s *Server) eachBeside(u *unit, what func(a assignment, words []string, e effect), keys ...string) {
 	for _, key := range keys {
 		for _, a := range u.all("Service." + key) {
@@ -130,7 +128,6 @@ func (s *Server) eachBeside(u *unit, what func(a assignment, words []string, e e
 	}
 }
 
-// before is for how long the unit's ExecStartPre lines sleep at each start.
 func (s *Server) before(u *unit) (sum time.Duration) {
 	s.eachBeside(u, func(a assignment, words []string, e effect) {
 		if sum += e.sleep; e.sleep > 0 && u.blocked(words[0]) && !strings.HasPrefix(a.value, "+") {
@@ -140,7 +137,6 @@ func (s *Server) before(u *unit) (sum time.Duration) {
 	return sum
 }
 
-// hooks judges what runs beside the server at a start and at a stop.
 func (s *Server) hooks(u *unit) {
 	s.eachBeside(u, func(a assignment, _ []string, e effect) {
 		if e.known && e.abrupt && a.key == "Service.ExecStop" {
@@ -208,7 +204,6 @@ func (u *unit) writes(s *Server, dir string) {
 	}
 }
 
-// start reads ExecStart, or the container of a quadlet, and says for how long it sleeps.
 func (s *Server) start(u *unit) time.Duration {
 	if image := u.last("Container.Image", ""); image.value != "" {
 		s.quadlet(u, image)
@@ -256,7 +251,6 @@ func (s *Server) start(u *unit) time.Duration {
 // deadly are signals by which a process is killed, as RestartPreventExitStatus names them.
 var deadly = regexp.MustCompile(`^(?:(?:SIG)?(?:KILL|SEGV|ABRT|BUS)|9|137)$`)
 
-// span is a time span of a key.
 func (s *Server) span(u *unit, key, otherwise string) time.Duration {
 	a := u.last(key, otherwise)
 	d, err := parseTimeSpan(a.value)
@@ -266,7 +260,6 @@ func (s *Server) span(u *unit, key, otherwise string) time.Duration {
 	return d
 }
 
-// restarts establishes how soon systemd starts the server again.
 func (s *Server) restarts(u *unit, before, inStart time.Duration) {
 	pause, sleep := s.span(u, "Service.RestartSec", "100ms"), before+inStart
 	restart := u.last("Service.Restart", "no").value

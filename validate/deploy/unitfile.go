@@ -12,7 +12,6 @@ import (
 	"lockproof/validate/settings"
 )
 
-// assignment is one line of a unit.
 type assignment struct {
 	at         settings.Place
 	key, value string // key with its section: "Service.RestartSec"
@@ -130,7 +129,6 @@ var errSpan = errors.New("this is not a time span")
 // forever is what infinity means to a service that is to start.
 const forever = 1000 * time.Hour
 
-// parseTimeSpan reads a time span as systemd writes it: "35", "1min 30s".
 func parseTimeSpan(text string) (sum time.Duration, err error) {
 	if text == "infinity" {
 		return forever, nil

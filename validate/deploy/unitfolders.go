@@ -7,7 +7,6 @@ import (
 	"lockproof/validate/settings"
 )
 
-// environment takes the unit's variables.
 func (s *Server) environment(u *unit) {
 	u.values = map[string]string{}
 	for key, folder := range unitFolders { // systemd.exec(5), Environment Variables Set on Spawned Processes

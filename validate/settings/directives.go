@@ -62,7 +62,6 @@ type reader struct {
 	remarks    []Remark
 }
 
-// file reads one file.
 func (r *reader) file(name string, from *Directive) {
 	place := Place{File: name}
 	if from != nil {
@@ -103,7 +102,6 @@ func (r *reader) remark(at Place, data bool, format string, args ...any) {
 	r.remarks = append(r.remarks, Remark{Place: at, What: fmt.Sprintf(format, args...), Doubts: Crashes, Data: data})
 }
 
-// text reads the lines of a file.
 func (r *reader) text(name string, data []byte) {
 	if i := bytes.IndexByte(data, 0); i >= 0 {
 		r.fail(Place{name, 1 + bytes.Count(data[:i], []byte("\n"))}, "there is a zero byte, so this is no text", "name the server's redis.conf, not its data")

@@ -101,7 +101,6 @@ func (s *Redis) Apply(directives []Directive) error {
 	return err
 }
 
-// from takes what a reader has read.
 func (s *Redis) from(r *reader) (*Redis, error) {
 	for _, d := range r.directives {
 		if !slices.Contains(s.Files, d.Place.File) && d.Place.Line > 0 {

@@ -12,7 +12,6 @@ func (d Directive) problem(what, right string) error {
 	return &Problem{Place: d.Place, What: what, Right: right}
 }
 
-// one gives the directive's only argument.
 func (d Directive) one() (string, error) {
 	if len(d.Args) != 1 {
 		return "", d.problem(fmt.Sprintf("%s takes one value, and has %d", d.Name, len(d.Args)), "give one")
