@@ -109,14 +109,9 @@ func (a *Runner) whyTaken(r TakeoverRow) string {
 	if a.Wait > 0 {
 		why = fmt.Sprintf("%s leaves one of %d replicas without the lock", a.waiting(), a.Failover.Replicas)
 	}
-	switch r.Takeover {
-	case ByHand:
-		why += ", and the one that is promoted, which its master does not hear of, need not have it"
-	case TwoMasters:
-		why += fmt.Sprintf(", and one that it cannot reach is promoted (%s) while it still grants locks", promotion(r, a.Failover))
-	default:
-		why += fmt.Sprintf(", and one that lacks it is promoted (%s)", promotion(r, a.Failover))
-	}
+	why += map[Takeover]string{ByHand: ", and the one that is promoted, which its master does not hear of, need not have it",
+		TwoMasters: fmt.Sprintf(", and one that it cannot reach is promoted (%s) while it still grants locks", promotion(r, a.Failover)),
+		MasterDies: fmt.Sprintf(", and one that lacks it is promoted (%s)", promotion(r, a.Failover))}[r.Takeover]
 	if a.Server.Redis.MinReplicas > 0 && r.Takeover != ByHand {
 		why += fmt.Sprintf("; min-replicas-to-write stops it only when their word is %d s old", a.Server.Redis.MinLag)
 	}
@@ -151,21 +146,14 @@ func (a *Runner) waiting() string {
 }
 
 func (a *Runner) kept() string {
-	switch replicas := counted(a.Failover.Replicas); {
-	case a.WaitAOF:
+	replicas, have := fmt.Sprintf("all %d replicas", a.Failover.Replicas), "have"
+	if a.Failover.Replicas == 1 {
+		replicas, have = "the replica", "has"
+	}
+	if a.WaitAOF {
 		return "its server and " + replicas + " have it on disk"
-	case a.Failover.Replicas == 1:
-		return replicas + " has acknowledged it"
-	default:
-		return replicas + " have acknowledged it"
 	}
-}
-
-func counted(replicas int) string {
-	if replicas == 1 {
-		return "the replica"
-	}
-	return fmt.Sprintf("all %d replicas", replicas)
+	return replicas + " " + have + " acknowledged it"
 }
 
 // behind is the one-way delay of a replica that is promoted by hand. Any is enough, but a
@@ -317,20 +305,9 @@ func (a *Runner) graceful() time.Duration {
 }
 
 // TakeoverNames gives the takeovers' names.
-func TakeoverNames() []string {
-	var names []string
-	for _, t := range Takeovers {
-		names = append(names, string(t))
-	}
-	return names
-}
+func TakeoverNames() []string { return settings.Names(Takeovers) }
 
 // AskedTakeovers gives those of the names, in their order; every name is one.
-func AskedTakeovers(names []string) (asked []Takeover) {
-	for _, t := range Takeovers {
-		if slices.Contains(names, string(t)) {
-			asked = append(asked, t)
-		}
-	}
-	return asked
+func AskedTakeovers(names []string) []Takeover {
+	return slices.DeleteFunc(slices.Clone(Takeovers), func(t Takeover) bool { return !slices.Contains(names, string(t)) })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"lockproof/harness/cluster"
@@ -140,8 +141,9 @@ func (a *Runner) candidates(answer *Answer) (all []candidate) {
 }
 
 // line is the step that puts a line into the file that has the directive, or into what starts the server.
-func (a *Runner) line(name, value string) Step {
-	redis, line := a.Server.Redis, name+" "+value
+func (a *Runner) line(line string) Step {
+	redis := a.Server.Redis
+	name, _, _ := cut(line)
 	at, set := redis.At(name)
 	switch {
 	case set && at.Line > 0:
@@ -156,7 +158,7 @@ func (a *Runner) line(name, value string) Step {
 
 // setting is the runbook of a line that the running server takes at once.
 func (a *Runner) setting(title, price, name, value string, change func(*settings.Redis)) candidate {
-	step, before := a.line(name, value), a.Server.Redis.Value(name)
+	step, before := a.line(name+" "+value), a.Server.Redis.Value(name)
 	return candidate{Runbook: Runbook{Name: title, Price: price, Check: "redis-cli CONFIG GET says the new value, before and after a restart",
 		Steps: []Step{config(name, value), step},
 		Back:  []Step{config(name, before), {Line: name + " " + before, Place: step.Place, Was: name + " " + value}}},
@@ -175,8 +177,8 @@ func (a *Runner) appendOnly(fsync string) candidate {
 	return candidate{Runbook: Runbook{Name: "an append-only file, appendfsync " + fsync, Price: price,
 		Check: "redis-cli DBSIZE before and after a restart of one node; never restart with appendonly yes before the rewrite is done: it starts empty",
 		Steps: []Step{config("appendfsync", fsync), on, {Do: "wait until the rewrite is done", Until: []string{"aof_rewrite_in_progress:0",
-			"aof_rewrite_scheduled:0", "aof_last_bgrewrite_status:ok", "aof_enabled:1"}}, a.line("appendonly", "yes"), a.line("appendfsync", fsync)},
-		Back: []Step{{Line: "appendonly no", Place: a.line("appendonly", "yes").Place, Was: "appendonly yes"},
+			"aof_rewrite_scheduled:0", "aof_last_bgrewrite_status:ok", "aof_enabled:1"}}, a.line("appendonly yes"), a.line("appendfsync " + fsync)},
+		Back: []Step{{Line: "appendonly no", Place: a.line("appendonly yes").Place, Was: "appendonly yes"},
 			{Redis: []string{"SAVE"}, Cost: "nobody is answered while it saves"}, config("appendonly", "no"),
 			config("appendfsync", a.Server.Redis.Value("appendfsync"))}},
 		change: func(q *Runner) { q.Server.Redis.AppendOnly, q.Server.Redis.AppendFsync = true, fsync }}
@@ -263,3 +265,5 @@ func (a *Runner) waitForReplicas() candidate {
 }
 
 func wholeSeconds(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
+
+func cut(line string) (name, value string, ok bool) { return strings.Cut(line, " ") }
