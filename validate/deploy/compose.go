@@ -117,6 +117,12 @@ func (d document) service(name string, service any) *Server {
 	s.loadConfig()
 	d.restart(s, name, service, line.sleep)
 	d.hooks(s, name, service)
+	for _, network := range asMap(dig(service, "networks")) {
+		for _, alias := range list(dig(network, "aliases")) {
+			s.aliases = append(s.aliases, fmt.Sprint(alias))
+		}
+	}
+	s.aliases = append(s.aliases, name, cmp.Or(text(service, "container_name"), name), cmp.Or(text(service, "hostname"), name))
 	return s
 }
 

@@ -108,7 +108,8 @@ func (d *Deployment) bare(o Options) error {
 
 // foreground breaks the link of the restart where what starts a server waits for another process than the server.
 func (s *Server) foreground() {
-	supervised := s.Redis.Last("supervised") != "" && s.Redis.Last("supervised") != "no" // which keeps it in the foreground
+	notify := s.unit != nil && strings.HasPrefix(s.unit.last("Service.Type", "simple").value, "notify")
+	supervised := notify && slices.Contains([]string{"systemd", "auto"}, s.Redis.Last("supervised")) // which keeps it in the foreground
 	background := s.Redis.Last("daemonize") == "yes" && !supervised
 	if s.Kind == ConfigOnly || s.Kind == Running || s.Unread || background == s.forking {
 		return
@@ -266,11 +267,16 @@ func (d *Deployment) together(named bool) {
 			s.lacks(Single, other.Place, fmt.Sprintf("%s writes to the same %s, and each overwrites what the other has written: give each a volume of its own",
 				other.Name, shown(here)))
 		}
+		for _, name := range s.aliases {
+			if slices.Contains(other.aliases, name) && filepath.Dir(other.Place.File) == filepath.Dir(s.Place.File) { // of one project
+				s.lacks(Single, other.Place, fmt.Sprintf("%s has the name %s too, which leads to either of them: give each a name of its own", other.Name, name))
+			}
+		}
 		if s.overwrites(other) {
 			s.lacks(Single, other.Place, fmt.Sprintf("%s has the same files in %s on another port, and each overwrites what the other has written: give each a "+
 				"dir of its own", other.Name, s.dir()))
 		}
-		if master, _ := other.Redis.Follows(); master == "" && !named && other.shape() != s.shape() {
+		if master, _ := other.Redis.Follows(); master == "" && (!named || other.Name == s.Name) && other.shape() != s.shape() {
 			s.lacks(Settings, other.Place, fmt.Sprintf("%s is not set as %s, which is judged: judge each with --service", other.Name, s.Name))
 		}
 	}

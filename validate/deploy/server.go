@@ -60,7 +60,8 @@ type Server struct {
 	appended           []string
 	count              int // of containers or pods, 0: one
 	unit               *unit
-	forking            bool // what starts it waits until it has gone into the background
+	aliases            []string // names by which others find it
+	forking            bool     // what starts it waits until it has gone into the background
 }
 
 // fate is what becomes of a folder when its server goes down.
