@@ -165,27 +165,8 @@ func (d *Deployment) given(o Options) {
 func (d *Deployment) link(o Options) error {
 	d.given(o)
 	for _, s := range d.Servers {
-		for _, m := range d.mounts {
-			s.mountUnit(m)
-		}
-		if s.Redis == nil {
-			if err := s.readSettings(o.Set, o.Ignore); err != nil {
-				return err
-			}
-		} else if s.Kind == Running {
-			if err := s.Redis.Apply(setLines(o.Set)); err != nil {
-				return err
-			}
-			s.weigh(o.Ignore)
-		}
-	}
-	for _, s := range d.Servers {
-		s.foreground()
-		for _, judge := range d.besides {
-			judge(s)
-		}
-		if m := s.mountOf(s.dir()); m != nil && m.source != "" && !m.each && (s.count > 1 || s.count < 0) && s.persists() {
-			s.lacks(Single, m.at, fmt.Sprintf("each pod of %s writes to the same %s: give each one of its own, as by volumeClaimTemplates", s.Workload, shown(m.source)))
+		if err := d.settle(s, o); err != nil {
+			return err
 		}
 	}
 	if err := d.choose(o.Service); err != nil {
@@ -222,6 +203,31 @@ func (d *Deployment) link(o Options) error {
 		s.assume(Takeover, s.Place, "no replica is promoted in its place")
 	}
 	s.complete(s.Place)
+	return nil
+}
+
+// settle reads a server's settings, and judges what stands beside it.
+func (d *Deployment) settle(s *Server, o Options) (err error) {
+	for _, m := range d.mounts {
+		s.mountUnit(m)
+	}
+	switch {
+	case s.Redis == nil:
+		err = s.readSettings(o.Set, o.Ignore)
+	case s.Kind == Running:
+		err = s.Redis.Apply(setLines(o.Set))
+		s.weigh(o.Ignore)
+	}
+	if err != nil {
+		return err
+	}
+	s.foreground()
+	for _, judge := range d.besides {
+		judge(s)
+	}
+	if m := s.mountOf(s.dir()); m != nil && m.source != "" && !m.each && (s.count > 1 || s.count < 0) && s.persists() {
+		s.lacks(Single, m.at, fmt.Sprintf("each pod of %s writes to the same %s: give each one of its own, as by volumeClaimTemplates", s.Workload, shown(m.source)))
+	}
 	return nil
 }
 
