@@ -12,21 +12,30 @@ import (
 )
 
 // LintFormats are the forms of findings.
-var LintFormats = []string{"text", "json", "github"}
+var LintFormats = []string{"text", "json", "sarif", "github"}
+
+// rules describe the identifiers of findings.
+var rules = []struct{ ID, Text string }{
+	{"LP001", "A kill can lose a lock"}, {"LP002", "A shutdown can lose a lock"}, {"LP003", "A power loss can lose a lock"},
+	{"LP004", "A takeover by a replica can lose a lock"}, {"LP005", "A full server may evict a lock"},
+	{"LP006", "fsync is suspended while a child works"}, {"LP011", "The server program is not known"},
+	{"LP012", "The settings are not known"}, {"LP013", "Where the data lie is not known"}, {"LP014", "What restarts the server is not known"},
+	{"LP015", "Something else may touch data or settings"}, {"LP016", "A second server may run beside it"},
+	{"LP017", "A replica may take over"}, {"LP018", "A file cannot be read"}, {"LP019", "The trials decided nothing"},
+}
 
 // WriteFindings writes the findings of one or several answers, a line each, or as other programs read them.
-func WriteFindings(w io.Writer, format string, all []*Validation) error {
-	var findings []ValidationFinding
-	for _, v := range all {
-		findings = append(findings, v.Findings()...)
-	}
-	if format == "json" {
+func WriteFindings(w io.Writer, format string, findings []ValidationFinding) error {
+	switch format {
+	case "json":
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
 		if findings == nil {
 			findings = []ValidationFinding{}
 		}
 		return encoder.Encode(findings)
+	case "sarif":
+		return writeSARIF(w, findings)
 	}
 	for _, f := range findings {
 		line := fmt.Sprintf("%s: %s %s: %s\n", f.Place, f.ID, VerdictWords(f.Verdict), clean(f.Message))
@@ -51,4 +60,32 @@ func workflowEscape(text string) string {
 
 func property(text string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(workflowEscape(text))
+}
+
+// writeSARIF writes findings as SARIF 2.1.0.
+func writeSARIF(w io.Writer, findings []ValidationFinding) error {
+	type text struct {
+		Text string `json:"text"`
+	}
+	type rule struct {
+		ID               string `json:"id"`
+		ShortDescription text   `json:"shortDescription"`
+	}
+	described, results := []rule{}, []map[string]any{}
+	for _, r := range rules {
+		described = append(described, rule{r.ID, text{r.Text}})
+	}
+	for _, f := range findings {
+		level := "warning"
+		if f.Verdict == validate.Unsafe {
+			level = "error"
+		}
+		results = append(results, map[string]any{"ruleId": f.ID, "level": level, "message": text{clean(f.Message)},
+			"locations": []any{map[string]any{"physicalLocation": map[string]any{"artifactLocation": map[string]string{"uri": f.Place.File},
+				"region": map[string]int{"startLine": max(f.Place.Line, 1)}}}}})
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(map[string]any{"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
+		"runs": []any{map[string]any{"tool": map[string]any{"driver": map[string]any{"name": "lockproof", "rules": described}}, "results": results}}})
 }

@@ -75,7 +75,6 @@ func (a *Runner) judgeTakeovers(ctx context.Context, answer *Answer) error {
 	return nil
 }
 
-// judgeTakeover gives a row its verdict and the reason.
 func (a *Runner) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
 	t := r.Tally
 	r.Verdict = Inconclusive
@@ -84,14 +83,8 @@ func (a *Runner) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
 		r.Reason = "unsafe by what was read, but " + a.Server.Unsettled(settings.Kill)[0].String()
 	case t.Violated > 0:
 		r.Verdict, r.Reason = Unsafe, a.whyTaken(r)
-	case t.Failed > 0:
-		r.Reason = "the harness failed: " + t.Why
-	case t.Decided() == 0:
-		r.Reason = "no trial decided: " + t.Why
-	case t.Inconclusive > 0:
-		r.Reason = fmt.Sprintf("%d of %d trials decided nothing: %s", t.Inconclusive, t.Decided()+t.Inconclusive, t.Why)
-	case t.Decided() < a.Trials:
-		r.Reason = fmt.Sprintf("cut short after %d of %d trials", t.Decided(), a.Trials)
+	case t.undecided(a.Trials) != "":
+		r.Reason = t.undecided(a.Trials)
 	case a.Service == nil && len(a.Server.Unsettled(settings.Kill)) > 0:
 		r.Reason = a.Server.Unsettled(settings.Kill)[0].String()
 	case a.countsOnReplicas(r) && a.Failover.Uncounted != "":
@@ -111,20 +104,14 @@ func (a *Runner) countsOnReplicas(r TakeoverRow) bool {
 	return a.Service == nil && (r.Takeover != MasterDies || r.After <= r.TTL)
 }
 
-// whyTaken says in one sentence how a lock is given away.
 func (a *Runner) whyTaken(r TakeoverRow) string {
 	why := "the master answers before its replicas have the lock"
 	if a.Wait > 0 {
 		why = fmt.Sprintf("%s leaves one of %d replicas without the lock", a.waiting(), a.Failover.Replicas)
 	}
-	switch r.Takeover {
-	case ByHand:
-		why += ", and the one that is promoted, which its master does not hear of, need not have it"
-	case TwoMasters:
-		why += fmt.Sprintf(", and one that it cannot reach is promoted (%s) while it still grants locks", promotion(r, a.Failover))
-	default:
-		why += fmt.Sprintf(", and one that lacks it is promoted (%s)", promotion(r, a.Failover))
-	}
+	why += map[Takeover]string{ByHand: ", and the one that is promoted, which its master does not hear of, need not have it",
+		TwoMasters: fmt.Sprintf(", and one that it cannot reach is promoted (%s) while it still grants locks", promotion(r, a.Failover)),
+		MasterDies: fmt.Sprintf(", and one that lacks it is promoted (%s)", promotion(r, a.Failover))}[r.Takeover]
 	if a.Server.Redis.MinReplicas > 0 && r.Takeover != ByHand {
 		why += fmt.Sprintf("; min-replicas-to-write stops it only when their word is %d s old", a.Server.Redis.MinLag)
 	}
@@ -138,7 +125,6 @@ func promotion(r TakeoverRow, f *deploy.Failover) string {
 	return fmt.Sprintf("after %s: %s", r.After, f.Why)
 }
 
-// whyNotTaken says in one sentence why no lock is given away.
 func (a *Runner) whyNotTaken(r TakeoverRow) string {
 	switch {
 	case a.Wait >= a.Failover.Replicas && a.countsOnReplicas(r):
@@ -152,7 +138,6 @@ func (a *Runner) whyNotTaken(r TakeoverRow) string {
 	return fmt.Sprintf("a replica is promoted after %s, when every lock of %s has expired", r.After, r.TTL)
 }
 
-// waiting is the command by which the lock waits.
 func (a *Runner) waiting() string {
 	if a.WaitAOF {
 		return fmt.Sprintf("WAITAOF 1 %d", a.Wait)
@@ -160,23 +145,15 @@ func (a *Runner) waiting() string {
 	return fmt.Sprintf("WAIT %d", a.Wait)
 }
 
-// kept says what it waits for.
 func (a *Runner) kept() string {
-	switch replicas := counted(a.Failover.Replicas); {
-	case a.WaitAOF:
+	replicas, have := fmt.Sprintf("all %d replicas", a.Failover.Replicas), "have"
+	if a.Failover.Replicas == 1 {
+		replicas, have = "the replica", "has"
+	}
+	if a.WaitAOF {
 		return "its server and " + replicas + " have it on disk"
-	case a.Failover.Replicas == 1:
-		return replicas + " has acknowledged it"
-	default:
-		return replicas + " have acknowledged it"
 	}
-}
-
-func counted(replicas int) string {
-	if replicas == 1 {
-		return "the replica"
-	}
-	return fmt.Sprintf("all %d replicas", replicas)
+	return replicas + " " + have + " acknowledged it"
 }
 
 // behind is the one-way delay of a replica that is promoted by hand. Any is enough, but a
@@ -328,20 +305,9 @@ func (a *Runner) graceful() time.Duration {
 }
 
 // TakeoverNames gives the takeovers' names.
-func TakeoverNames() []string {
-	var names []string
-	for _, t := range Takeovers {
-		names = append(names, string(t))
-	}
-	return names
-}
+func TakeoverNames() []string { return settings.Names(Takeovers) }
 
 // AskedTakeovers gives those of the names, in their order; every name is one.
-func AskedTakeovers(names []string) (asked []Takeover) {
-	for _, t := range Takeovers {
-		if slices.Contains(names, string(t)) {
-			asked = append(asked, t)
-		}
-	}
-	return asked
+func AskedTakeovers(names []string) []Takeover {
+	return slices.DeleteFunc(slices.Clone(Takeovers), func(t Takeover) bool { return !slices.Contains(names, string(t)) })
 }

@@ -89,11 +89,6 @@ func Forgets(p cluster.Persistence, crash settings.Crash) bool {
 	return p != cluster.PersistAlways
 }
 
-// options are the harness's for this question.
-func (q Question) options() suite.Options {
-	return suite.Options{Cluster: q.On, Trials: 1, Seed: q.Seed, Parallel: q.Parallel, Retries: suite.DefaultRetries}
-}
-
 // Runner runs a question's trials.
 type Runner struct {
 	Question
@@ -119,19 +114,13 @@ func (a *Runner) run(ctx context.Context, jobs []suite.Job, seed uint64, on stri
 	if len(jobs) == 0 || ctx.Err() != nil {
 		return nil, nil
 	}
-	o := a.options()
-	o.Cluster, o.Seed = on, seed
-	if on != a.On {
-		o.Parallel = 0
+	o := suite.Options{Cluster: on, Trials: 1, Seed: seed, Retries: suite.DefaultRetries}
+	if on == a.On {
+		o.Parallel = a.Parallel
 	}
 	if keep {
 		o.Out = a.Out
 	}
-	return a.suite(ctx, jobs, o)
-}
-
-// suite runs jobs, and keeps in mind how the harness failed.
-func (a *Runner) suite(ctx context.Context, jobs []suite.Job, o suite.Options) ([]suite.Result, error) {
 	observe := a.Observe
 	if observe == nil {
 		observe = func(suite.Result) {}

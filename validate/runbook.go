@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"lockproof/harness/cluster"
@@ -75,13 +76,17 @@ func (a *Runner) Advise(ctx context.Context, answer *Answer) error {
 	return nil
 }
 
-// fenced is what helps whatever a server forgets. It makes no lock safe: two clients may hold it, and one of them writes.
 func fenced() Runbook {
 	return Runbook{Name: "fencing", Against: "lost updates", Check: "a write with an older token than the last is refused", Verdict: Unsafe,
 		Price: "the store keeps the highest token of each key, and every write carries one",
-		Steps: []Step{{Do: "take a fencing token with each lock, pass it with every write, and let the store refuse one that is older than the last (docs/fencing.md)"}},
-		Back:  []Step{{Do: "let the store accept writes without a token"}}}
+		Steps: byHand("take a fencing token with each lock, pass it with every write, and let the store refuse one that is older than the last (docs/fencing.md)"),
+		Back:  byHand("let the store accept writes without a token")}
 }
+
+// byHand is a step in words, and config one on the running server.
+func byHand(do string) []Step { return []Step{{Do: do}} }
+
+func config(name, value string) Step { return Step{Redis: []string{"CONFIG", "SET", name, value}} }
 
 // helps reports whether a change leaves nothing unsafe of what it is against.
 func helps(answer, found *Answer, against settings.Crash) bool {
@@ -112,25 +117,20 @@ type candidate struct {
 func (a *Runner) candidates(answer *Answer) (all []candidate) {
 	redis := a.Server.Redis
 	for _, h := range answer.Hazards {
-		line, cost := "maxmemory-policy noeviction", "a full server refuses writes, locks among them, instead of evicting other users' keys"
 		if h.Name == RewriteHazard {
-			line, cost = "no-appendfsync-on-rewrite no", "while the file is rewritten, each lock waits for a disk that is busy"
+			all = append(all, a.setting("set no-appendfsync-on-rewrite no", "while the file is rewritten, each lock waits for a disk that is busy",
+				"no-appendfsync-on-rewrite", "no", func(r *settings.Redis) { r.NoFsyncOnRewrite = false }))
+		} else {
+			all = append(all, a.setting("set maxmemory-policy noeviction", "a full server refuses writes, locks among them, instead of evicting other users' keys",
+				"maxmemory-policy", "noeviction", func(r *settings.Redis) { r.MaxMemoryPolicy = "noeviction" }))
 		}
-		all = append(all, a.setting("set "+line, cost, []string{line}, func(r *settings.Redis) {
-			if h.Name == RewriteHazard {
-				r.NoFsyncOnRewrite = false
-			} else {
-				r.MaxMemoryPolicy = "noeviction"
-			}
-		}))
 	}
 	if slices.ContainsFunc(answer.Rows, func(r Row) bool { return r.Verdict == Unsafe }) {
 		if !redis.AppendOnly {
 			all = append(all, a.appendOnly("everysec"), a.appendOnly("always"))
 		} else if redis.AppendFsync != "always" {
-			all = append(all, a.setting("sync each lock", "each lock waits for an fsync (--disk measures it)",
-				[]string{"appendfsync always"}, func(r *settings.Redis) { r.AppendFsync = "always" }))
-			all = append(all, a.waitAOF())
+			all = append(all, a.setting("sync each lock", "each lock waits for an fsync (--disk measures it)", "appendfsync", "always",
+				func(r *settings.Redis) { r.AppendFsync = "always" }), a.waitAOF())
 		}
 		all = append(all, a.sleep(), a.shorter(), a.guarded())
 	}
@@ -144,29 +144,25 @@ func (a *Runner) candidates(answer *Answer) (all []candidate) {
 func (a *Runner) line(line string) Step {
 	redis := a.Server.Redis
 	name, _, _ := cut(line)
-	if at, set := redis.At(name); set && at.Line > 0 {
+	at, set := redis.At(name)
+	switch {
+	case set && at.Line > 0:
 		return Step{Line: line, Place: at, Was: redis.Line(name)}
-	}
-	if len(redis.Files) > 0 {
+	case len(redis.Files) > 0:
 		return Step{Line: line, Place: settings.Place{File: redis.Files[0]}}
-	}
-	if a.Server.CommandPlace.Line > 0 {
+	case a.Server.CommandPlace.Line > 0:
 		return Step{Line: "--" + line, Place: a.Server.CommandPlace, Was: "among the server's options"}
 	}
 	return Step{Line: line, Place: settings.Place{File: "the redis.conf that the server is started with"}}
 }
 
 // setting is the runbook of a line that the running server takes at once.
-func (a *Runner) setting(name, price string, lines []string, change func(*settings.Redis)) candidate {
-	r := Runbook{Name: name, Price: price, Check: "redis-cli CONFIG GET says the new value, before and after a restart"}
-	for _, line := range lines {
-		directive, value, _ := cut(line)
-		step := a.line(line)
-		r.Steps = append(r.Steps, Step{Redis: []string{"CONFIG", "SET", directive, value}}, step)
-		before := a.Server.Redis.Value(directive)
-		r.Back = append(r.Back, Step{Redis: []string{"CONFIG", "SET", directive, before}}, Step{Line: directive + " " + before, Place: step.Place, Was: line})
-	}
-	return candidate{Runbook: r, change: func(q *Runner) { change(q.Server.Redis) }}
+func (a *Runner) setting(title, price, name, value string, change func(*settings.Redis)) candidate {
+	step, before := a.line(name+" "+value), a.Server.Redis.Value(name)
+	return candidate{Runbook: Runbook{Name: title, Price: price, Check: "redis-cli CONFIG GET says the new value, before and after a restart",
+		Steps: []Step{config(name, value), step},
+		Back:  []Step{config(name, before), {Line: name + " " + before, Place: step.Place, Was: name + " " + value}}},
+		change: func(q *Runner) { change(q.Server.Redis) }}
 }
 
 // appendOnly switches the append-only file on without a restart: a server that finds its snapshot alone at a start with
@@ -176,24 +172,22 @@ func (a *Runner) appendOnly(fsync string) candidate {
 	if fsync == "always" {
 		price = "each lock waits for an fsync (--disk measures it)"
 	}
-	r := Runbook{Name: "an append-only file, appendfsync " + fsync, Price: price,
-		Check: "redis-cli DBSIZE before and after a restart of one node; never restart with appendonly yes before the rewrite is done: it starts empty"}
-	now := a.Server.Redis.Value("appendfsync")
-	r.Steps = append(r.Steps, Step{Redis: []string{"CONFIG", "SET", "appendfsync", fsync}},
-		Step{Redis: []string{"CONFIG", "SET", "appendonly", "yes"}, Cost: "a child writes all keys to disk once; memory may double meanwhile"},
-		Step{Do: "wait until the rewrite is done", Until: []string{"aof_rewrite_in_progress:0", "aof_rewrite_scheduled:0", "aof_last_bgrewrite_status:ok", "aof_enabled:1"}},
-		a.line("appendonly yes"), a.line("appendfsync "+fsync))
-	r.Back = []Step{{Line: "appendonly no", Place: a.line("appendonly yes").Place, Was: "appendonly yes"}, {Redis: []string{"SAVE"}, Cost: "nobody is answered while it saves"},
-		{Redis: []string{"CONFIG", "SET", "appendonly", "no"}}, {Redis: []string{"CONFIG", "SET", "appendfsync", now}}}
-	return candidate{Runbook: r, change: func(q *Runner) { q.Server.Redis.AppendOnly, q.Server.Redis.AppendFsync = true, fsync }}
+	on := config("appendonly", "yes")
+	on.Cost = "a child writes all keys to disk once; memory may double meanwhile"
+	return candidate{Runbook: Runbook{Name: "an append-only file, appendfsync " + fsync, Price: price,
+		Check: "redis-cli DBSIZE before and after a restart of one node; never restart with appendonly yes before the rewrite is done: it starts empty",
+		Steps: []Step{config("appendfsync", fsync), on, {Do: "wait until the rewrite is done", Until: []string{"aof_rewrite_in_progress:0",
+			"aof_rewrite_scheduled:0", "aof_last_bgrewrite_status:ok", "aof_enabled:1"}}, a.line("appendonly yes"), a.line("appendfsync " + fsync)},
+		Back: []Step{{Line: "appendonly no", Place: a.line("appendonly yes").Place, Was: "appendonly yes"},
+			{Redis: []string{"SAVE"}, Cost: "nobody is answered while it saves"}, config("appendonly", "no"),
+			config("appendfsync", a.Server.Redis.Value("appendfsync"))}},
+		change: func(q *Runner) { q.Server.Redis.AppendOnly, q.Server.Redis.AppendFsync = true, fsync }}
 }
 
 // sleep keeps the server away until every lock has expired.
 func (a *Runner) sleep() candidate {
 	wait := wholeSeconds(Boundary(a.Longest(), a.Drift))
 	seconds := int(wait / time.Second)
-	r := Runbook{Name: fmt.Sprintf("a start that waits for %d s", seconds), Check: fmt.Sprintf("after a restart, redis-cli PING is refused for %d s", seconds),
-		Price: fmt.Sprintf("%d s without this server at each restart, also for its other users", seconds)}
 	step := Step{Place: a.Server.Place}
 	switch a.Server.Kind {
 	case deploy.Systemd:
@@ -205,9 +199,10 @@ func (a *Runner) sleep() candidate {
 	default:
 		step = Step{Do: fmt.Sprintf("let whatever starts the server run sleep %d before it", seconds)}
 	}
-	r.Steps = []Step{step}
-	r.Back = []Step{{Do: "take the line out again"}}
-	return candidate{Runbook: r, change: func(q *Runner) { q.away(wait) }}
+	return candidate{Runbook: Runbook{Name: fmt.Sprintf("a start that waits for %d s", seconds), Steps: []Step{step}, Back: byHand("take the line out again"),
+		Check: fmt.Sprintf("after a restart, redis-cli PING is refused for %d s", seconds),
+		Price: fmt.Sprintf("%d s without this server at each restart, also for its other users", seconds)},
+		change: func(q *Runner) { q.away(wait) }}
 }
 
 // away keeps the server of a changed question away for so long.
@@ -226,10 +221,10 @@ func (a *Runner) shorter() candidate {
 		least = min(least, a.Server.Returns[crash].After)
 	}
 	ttl := time.Duration(float64(least) / (1 + a.Drift)).Truncate(100 * time.Millisecond)
-	r := Runbook{Name: fmt.Sprintf("a TTL of at most %s", ttl), Check: "redis-cli PTTL of a lock", Price: "locks have to be renewed more often, and a holder that stalls loses its lock sooner",
-		Steps: []Step{{Do: fmt.Sprintf("give all clients a TTL of at most %s; wait for the longest old one before the next restart", ttl)}},
-		Back:  []Step{{Do: "give the clients their TTL back"}}}
-	return candidate{Runbook: r, change: func(q *Runner) {
+	return candidate{Runbook: Runbook{Name: fmt.Sprintf("a TTL of at most %s", ttl), Check: "redis-cli PTTL of a lock",
+		Price: "locks have to be renewed more often, and a holder that stalls loses its lock sooner",
+		Steps: byHand(fmt.Sprintf("give all clients a TTL of at most %s; wait for the longest old one before the next restart", ttl)),
+		Back:  byHand("give the clients their TTL back")}, change: func(q *Runner) {
 		if ttl > 20*time.Millisecond {
 			q.TTLs = slices.Repeat([]time.Duration{ttl}, len(q.TTLs))
 		}
@@ -238,30 +233,24 @@ func (a *Runner) shorter() candidate {
 
 // guarded lets the clients refuse a server that started recently.
 func (a *Runner) guarded() candidate {
-	r := Runbook{Name: "a restart guard in the clients", Check: "after a restart, an acquire that needs this node fails until the TTL is over",
-		Price: fmt.Sprintf("a node that restarted has no vote for up to %s; if a majority did, nobody gets a lock for as long", wholeSeconds(Boundary(a.Longest(), a.Drift))+2*time.Second),
-		Steps: []Step{{Do: fmt.Sprintf("redlock.New(nodes, redlock.WithRestartGuard(%s)) in all clients, or the same in another library: no vote from a server whose INFO "+
-			"uptime_in_seconds is below the longest TTL", duration(a.Longest()))}},
-		Back: []Step{{Do: "take the option out again"}}}
-	return candidate{Runbook: r, change: func(q *Runner) { q.Guard = true }}
-}
-
-func duration(d time.Duration) string {
-	if d%time.Second == 0 {
-		return fmt.Sprintf("%d*time.Second", d/time.Second)
+	longest := fmt.Sprintf("%d*time.Millisecond", a.Longest().Milliseconds())
+	if a.Longest()%time.Second == 0 {
+		longest = fmt.Sprintf("%d*time.Second", a.Longest()/time.Second)
 	}
-	return fmt.Sprintf("%d*time.Millisecond", d.Milliseconds())
+	return candidate{Runbook: Runbook{Name: "a restart guard in the clients", Check: "after a restart, an acquire that needs this node fails until the TTL is over",
+		Price: fmt.Sprintf("a node that restarted has no vote for up to %s; if a majority did, nobody gets a lock for as long",
+			wholeSeconds(Boundary(a.Longest(), a.Drift))+2*time.Second),
+		Steps: byHand(fmt.Sprintf("redlock.New(nodes, redlock.WithRestartGuard(%s)) in all clients, or the same in another library: no vote from a server whose INFO "+
+			"uptime_in_seconds is below the longest TTL", longest)), Back: byHand("take the option out again")},
+		change: func(q *Runner) { q.Guard = true }}
 }
 
 // waitAOF lets the clients of a lock on one server wait for its disk.
 func (a *Runner) waitAOF() candidate {
-	r := Runbook{Name: "WAITAOF after each SET (a lock on one server, Redis 7.2 or later)", Against: string(settings.PowerLoss), Check: "WAITAOF 1 0 1500 answers 1 and 0",
-		Price: "each lock waits for the fsync of everysec, up to a second, and an extension too",
-		Steps: []Step{{Do: "WAITAOF 1 0 1500 on the connection of the SET; give the lock up if the first number is 0"}},
-		Back:  []Step{{Do: "take the command out again"}}}
-	return candidate{Runbook: r, against: settings.PowerLoss, change: func(q *Runner) {
-		q.WaitAOF = PersistenceOf(q.Server.Redis) == cluster.PersistEverysec
-	}}
+	return candidate{Runbook: Runbook{Name: "WAITAOF after each SET (a lock on one server, Redis 7.2 or later)", Against: string(settings.PowerLoss),
+		Check: "WAITAOF 1 0 1500 answers 1 and 0", Price: "each lock waits for the fsync of everysec, up to a second, and an extension too",
+		Steps: byHand("WAITAOF 1 0 1500 on the connection of the SET; give the lock up if the first number is 0"), Back: byHand("take the command out again")},
+		against: settings.PowerLoss, change: func(q *Runner) { q.WaitAOF = PersistenceOf(q.Server.Redis) == cluster.PersistEverysec }}
 }
 
 // waitForReplicas lets the clients wait for every replica.
@@ -269,22 +258,12 @@ func (a *Runner) waitForReplicas() candidate {
 	counted := *a.Failover
 	counted.Uncounted = ""
 	n := counted.Replicas
-	r := Runbook{Name: fmt.Sprintf("WAIT for all %d replicas", n), Against: "takeovers", Check: fmt.Sprintf("WAIT %d 1000 answers %[1]d", n),
+	return candidate{Runbook: Runbook{Name: fmt.Sprintf("WAIT for all %d replicas", n), Against: "takeovers", Check: fmt.Sprintf("WAIT %d 1000 answers %[1]d", n),
 		Price: "each lock waits for the replicas, and nobody gets one while a replica is away",
-		Steps: []Step{{Do: fmt.Sprintf("WAIT %d 1000 on the connection of the SET; give the lock up if fewer answer", n)}},
-		Back:  []Step{{Do: "take the command out again"}}}
-	return candidate{Runbook: r, against: "takeovers", change: func(q *Runner) { q.Failover, q.Wait = &counted, n }}
+		Steps: byHand(fmt.Sprintf("WAIT %d 1000 on the connection of the SET; give the lock up if fewer answer", n)), Back: byHand("take the command out again")},
+		against: "takeovers", change: func(q *Runner) { q.Failover, q.Wait = &counted, n }}
 }
 
-func wholeSeconds(d time.Duration) time.Duration {
-	return (d + time.Second - 1).Truncate(time.Second)
-}
+func wholeSeconds(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
 
-func cut(line string) (name, value string, ok bool) {
-	for i, r := range line {
-		if r == ' ' {
-			return line[:i], line[i+1:], true
-		}
-	}
-	return line, "", false
-}
+func cut(line string) (name, value string, ok bool) { return strings.Cut(line, " ") }

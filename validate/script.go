@@ -143,7 +143,6 @@ func diskTimeout(p cluster.Persistence, ttl time.Duration) scenarios.Span {
 	return scenarios.Span{Fixed: min(5*time.Second, ttl/2)}
 }
 
-// lockKey is the key of the lock.
 const lockKey = "k1"
 
 // before is the script until the crash.

@@ -26,14 +26,19 @@ type Tally struct {
 // Decided is how many trials gave a verdict.
 func (t Tally) Decided() int { return t.Held + t.Violated }
 
-// Rate is the share of violations among the trials that decided, with the bounds
-// of its Wilson interval at 95 %.
-func (t Tally) Rate() (share, low, high float64) {
-	low, high = checker.Wilson(t.Violated, t.Decided())
-	if t.Decided() > 0 {
-		share = float64(t.Violated) / float64(t.Decided())
+// undecided says why so many trials as were wanted give no verdict, "" where they do.
+func (t Tally) undecided(wanted int) string {
+	switch {
+	case t.Failed > 0:
+		return "the harness failed: " + t.Why
+	case t.Decided() == 0:
+		return "no trial decided: " + t.Why
+	case t.Inconclusive > 0:
+		return fmt.Sprintf("%d of %d trials decided nothing: %s", t.Inconclusive, t.Decided()+t.Inconclusive, t.Why)
+	case t.Decided() < wanted:
+		return fmt.Sprintf("cut short after %d of %d trials", t.Decided(), wanted)
 	}
-	return share, low, high
+	return ""
 }
 
 // count adds a trial, by its verdict on a property.

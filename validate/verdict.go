@@ -48,7 +48,6 @@ func (a *Runner) assumptions() []deploy.Link {
 	return append(a.Server.Assumptions(), clients, clocks)
 }
 
-// points are the trials' places: each crash with each TTL.
 func (a *Runner) points() []Point {
 	var points []Point
 	for _, crash := range a.Crashes {
@@ -77,21 +76,15 @@ func (a *Runner) judge(p Point, t Tally) Row {
 		r.Link, r.Reason = &unsettled[0], unsettled[0].String()
 	case t.Violated > 0:
 		r.Verdict, r.Reason = Unsafe, a.whyUnsafe(p, r.Return)
-	case t.Failed > 0:
-		r.Reason = "the harness failed: " + t.Why
-	case t.Decided() == 0:
-		r.Reason = "no trial decided: " + t.Why
-	case t.Inconclusive > 0:
-		r.Reason = fmt.Sprintf("%d of %d trials decided nothing: %s", t.Inconclusive, t.Decided()+t.Inconclusive, t.Why)
-	case t.Decided() < a.Trials:
-		r.Reason = fmt.Sprintf("cut short after %d of %d trials", t.Decided(), a.Trials)
+	case t.undecided(a.Trials) != "":
+		r.Reason = t.undecided(a.Trials)
 	case len(broken) > 0:
 		r.Link, r.Reason = &broken[0], broken[0].String()
 	case Forgets(p.Persistence, p.Crash) && !expired && !p.synced():
 		r.Reason = "no trial lost the lock, but " + a.whyUnsafe(p, r.Return)
 	default:
 		r.Verdict, r.Reason = Safe, a.whySafe(p)
-		if p.Crash == settings.Kill && p.Persistence == cluster.PersistEverysec && !expired {
+		if a.Server.Killed(p.Crash) && p.Persistence == cluster.PersistEverysec && !expired {
 			a.everysec(&r)
 		}
 	}
@@ -121,7 +114,6 @@ func (a *Runner) everysec(r *Row) {
 // lossy is the shortest fdatasync at which a loss was measured.
 const lossy = 10 * time.Millisecond
 
-// whyUnsafe says in one sentence how a lock is given away.
 func (a *Runner) whyUnsafe(p Point, r deploy.Return) string {
 	back := "is back at once"
 	if p.Delay > 0 {
@@ -134,7 +126,6 @@ func (a *Runner) whyUnsafe(p Point, r deploy.Return) string {
 	return fmt.Sprintf("%s; the server %s (%s)", why, back, r.Why)
 }
 
-// forgets says why a server has forgotten a lock.
 func forgets(p cluster.Persistence, crash settings.Crash) string {
 	switch {
 	case p == cluster.PersistNone:
@@ -149,7 +140,6 @@ func forgets(p cluster.Persistence, crash settings.Crash) string {
 	return fmt.Sprintf("a lock was forgotten in a %s although the settings say otherwise", crash)
 }
 
-// whySafe says in one sentence why a lock survives, or no longer matters.
 func (a *Runner) whySafe(p Point) string {
 	if p.synced() && p.Crash == settings.PowerLoss {
 		return "a lock counts once the append-only file that has it is synced (WAITAOF); an extension needs a WAITAOF of its own, and is " +
@@ -160,9 +150,9 @@ func (a *Runner) whySafe(p Point) string {
 			p.Delay, p.TTL, Boundary(p.TTL, a.Drift), a.Drift*100)
 	}
 	switch {
-	case p.Crash == settings.Kill && p.Persistence == cluster.PersistAlways:
+	case a.Server.Killed(p.Crash) && p.Persistence == cluster.PersistAlways:
 		return "each lock is written and synced before it is answered"
-	case p.Crash == settings.Kill:
+	case a.Server.Killed(p.Crash):
 		return "each lock is written before it is answered"
 	case p.Crash == settings.Shutdown && p.Persistence == cluster.PersistRDB:
 		return "SHUTDOWN saves a snapshot, since there are save points"
@@ -211,7 +201,6 @@ func (a *Runner) hazards(ctx context.Context, answer *Answer) error {
 // hazardTrials is how often a hazard is tried: its scenario shows it every time.
 const hazardTrials = 3
 
-// hazard runs the catalogue's scenario that shows a hazard, where it can be run.
 func (a *Runner) hazard(ctx context.Context, answer *Answer, h Hazard, scenario string) error {
 	h.Verdict = Inconclusive
 	if !kinds.RealTime(a.On) {
@@ -249,7 +238,6 @@ func (a *Runner) hazard(ctx context.Context, answer *Answer, h Hazard, scenario 
 	return nil
 }
 
-// catalogueJob is a scenario of the catalogue as it stands.
 func catalogueJob(name string) (suite.Job, error) {
 	found, err := scenarios.Select([]string{name})
 	if err != nil {

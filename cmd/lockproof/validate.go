@@ -297,6 +297,8 @@ func (v *validation) check(given func(string) bool) error {
 		return usage("--parallel %d: give a number from 1 to %d", v.parallel, maxParallel)
 	case given("out") && v.out == "":
 		return usage("--out is empty: name a folder, as in --out out")
+	case v.json && v.format != "":
+		return usage("--json prints the answer, and --format %s its findings: give one of them", v.format)
 	case v.service != "" && len(v.policies)+len(v.files) == 0:
 		return usage("--service names a service in a file: give the file")
 	case v.replicas < 0 || v.replicas > maxReplicas:
@@ -367,7 +369,7 @@ func (p *program) reportValidation(v *reports.Validation, flags validation) erro
 		case flags.json:
 			return v.WriteJSON(w)
 		case flags.format != "":
-			return reports.WriteFindings(w, flags.format, []*reports.Validation{v})
+			return reports.WriteFindings(w, flags.format, v.Findings())
 		}
 		_, err := io.WriteString(w, v.Text(p.screen, flags.verbose))
 		if flags.out != "" {

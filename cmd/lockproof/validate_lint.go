@@ -3,11 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"strings"
 
 	"lockproof/reports"
+	"lockproof/validate"
 	"lockproof/validate/deploy"
+	"lockproof/validate/settings"
 )
 
 // lintTrials are the trials of each crash of a linted server.
@@ -16,7 +19,7 @@ const lintTrials = 3
 // lint judges each deployment that directories hold, one line a finding.
 func (p *program) lint(ctx context.Context, v validation, given func(string) bool) error {
 	v.format = cmp.Or(v.format, "text")
-	var all []*reports.Validation
+	var found []reports.ValidationFinding
 	worst, judged := 0, 0
 	for _, arg := range v.files {
 		groups := [][]string{{arg}}
@@ -28,20 +31,24 @@ func (p *program) lint(ctx context.Context, v validation, given func(string) boo
 		}
 		for _, files := range groups {
 			answers, err := p.lintGroup(ctx, v, files, given)
-			if err != nil {
+			var problem *settings.Problem
+			if errors.As(err, &problem) { // of one file, which is no reason not to judge the others
+				judged, worst = judged+1, worse(worst, reports.ExitInDoubt)
+				found = append(found, reports.ValidationFinding{ID: "LP018", Verdict: validate.Inconclusive, Place: problem.Place,
+					Message: problem.What + "; " + problem.Right})
+			} else if err != nil {
 				return err
 			}
 			for _, a := range answers {
-				worst = worse(worst, a.ExitCode)
+				worst, found = worse(worst, a.ExitCode), append(found, a.Findings()...)
 			}
 			judged += len(answers)
-			all = append(all, answers...)
 		}
 	}
 	if judged == 0 {
 		return usage("%s: no deployment of a Redis or Valkey is here; %s", strings.Join(v.files, ", "), deploy.Wanted)
 	}
-	p.printResult(func(w io.Writer) error { return reports.WriteFindings(w, v.format, all) })
+	p.printResult(func(w io.Writer) error { return reports.WriteFindings(w, v.format, found) })
 	return exitError(worst, nil)
 }
 

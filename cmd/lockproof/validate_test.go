@@ -40,6 +40,7 @@ func TestValidateUsageErrors(t *testing.T) {
 		{[]string{other, "--restart-delay", "-1s"}, "--restart-delay -1s: give a time from 0s to 1h"},
 		{[]string{other, "--format", "xml"}, "--format xml: there is no such format"},
 		{[]string{"--set", "bind", "--service", "redis"}, "--service names a service in a file"},
+		{[]string{other, "--json", "--format", "sarif"}, "--json prints the answer, and --format sarif its findings"},
 		{[]string{other, "--on", "lokal"}, "there is no such cluster: did you mean local?"},
 		{[]string{other, "--trials", "0"}, "--trials 0: give a number from 1 to 100000"},
 		{[]string{other, "--out", ""}, "--out is empty"},
@@ -111,10 +112,13 @@ func TestAFolderIsLinted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.MkdirAll("a", 0o755))
 	require.NoError(t, os.WriteFile("a/redis.service", []byte("[Service]\nExecStart=/usr/bin/redis-server /etc/redis/redis.conf\nExecStop=/opt/stop\n"), 0o644))
+	require.NoError(t, os.MkdirAll("b", 0o755))
+	require.NoError(t, os.WriteFile("b/redis.yaml", []byte("kind: StatefulSet # redis\n  x: [\n"), 0o644))
 	require.NoError(t, os.WriteFile("a/redis.conf", []byte("dir /var/lib/redis\nappendonly yes\n"), 0o644))
 	require.NoError(t, os.WriteFile("compose.yaml", []byte("services:\n  lock:\n    image: redis:7\n    command: redis-server --appendonly yes\n    volumes: ['d:/data']\n"), 0o644))
 	for format, parts := range map[string][]string{
-		"text":   {"a/redis.service:3: LP012 in doubt: not understood: ExecStop (stop)", "compose.yaml:4: LP003 unsafe: power-loss: "},
+		"text":   {"a/redis.service:3: LP012 in doubt: not understood: ExecStop (stop)", "compose.yaml:4: LP003 unsafe: power-loss: ",
+			"b/redis.yaml:2: LP018 in doubt: this is not YAML"},
 		"json":   {`"id": "LP003"`, `"line": 4`},
 		"github": {"::error file=compose.yaml,line=4,title=LP003::", "::warning file=a/redis.service,line=3,title=LP012::"},
 	} {
@@ -165,7 +169,8 @@ func TestAFolderIsLintedAsOneDeployment(t *testing.T) {
 // What comes by standard input is read by what it is.
 func TestStandardInputIsRead(t *testing.T) {
 	for text, want := range map[string]int{
-		"save\n\nappendonly\nyes\nappendfsync\nalways\ndir\n/data\nno-appendfsync-on-rewrite\nno\n":                                 0,
+		"save\n\nappendonly\nyes\nappendfsync\nalways\ndir\n/data\nno-appendfsync-on-rewrite\nno\n" +
+			"auto-aof-rewrite-percentage\n100\nmaxmemory\n0\n":                                 0,
 		"1) \"save\"\n2) \"\"\n3) \"appendonly\"\n4) \"no\"\n5) \"appendfsync\"\n6) \"always\"\n7) \"dir\"\n8) \"/data\"\n":         1,
 		`{"save":"","appendonly":"yes","appendfsync":"everysec","dir":"/data"}`:                                                     1,
 		"services: {lock: {image: 'redis:7', command: redis-server --appendonly yes --appendfsync always, volumes: ['d:/data']}}\n": 0,

@@ -11,7 +11,6 @@ import (
 	"lockproof/validate/settings"
 )
 
-// effect is what a recognised command that runs beside a server does.
 type effect struct {
 	known bool
 	sleep time.Duration // for which it does nothing
@@ -23,7 +22,6 @@ type effect struct {
 
 // reading are the commands of redis-cli that change neither data that a lock has nor settings; forking also start a child.
 var (
-	reading = strings.Fields("ping info role dbsize lastsave time echo exists ttl pttl get incr wait waitaof")
 	forking = strings.Fields("save bgsave bgrewriteaof")
 )
 
@@ -34,7 +32,7 @@ func besides(words []string) effect {
 	if !ok {
 		return program(words)
 	}
-	text = strings.TrimSpace(nowhere.ReplaceAllString(text, ""))
+	text = strings.ReplaceAll(strings.TrimSpace(nowhere.ReplaceAllString(text, "")), "$(hostname)", "localhost")
 	if hugePages.MatchString(text) {
 		return effect{known: true}
 	}
@@ -79,7 +77,6 @@ func shellParts(text string) (parts []string) {
 	return parts
 }
 
-// program recognises one command.
 func program(words []string) effect {
 	if len(words) > 0 && words[0] == "exec" {
 		words = words[1:]
@@ -88,6 +85,9 @@ func program(words []string) effect {
 		return effect{}
 	}
 	name, args := filepath.Base(words[0]), words[1:]
+	if !standard(words[0]) {
+		return effect{}
+	}
 	switch name {
 	case "true", "false", "exit", "mkdir", "chown", "chmod", "chgrp", "test", "[", "setfacl", "sysctl", "echo", "grep":
 		return effect{known: !reloads(name, args)}
@@ -97,20 +97,19 @@ func program(words []string) effect {
 		d, ok := sleepTime(args)
 		return effect{known: ok, sleep: d}
 	case "timeout":
-		if args, ok := flags("k:", "s:", "kill-after:", "signal:", "preserve-status", "foreground")(args); ok {
+		if args, ok := afterFlags(args, "k: s: kill-after: signal: preserve-status foreground"); ok {
 			e := program(args[1:])
 			return effect{known: e.known && e.sleep == 0, stop: e.stop, abrupt: e.abrupt, forks: e.forks}
 		}
 	case "nc", "ncat":
-		_, ok := flags("z", "v", "w:", "zv", "vz")(args)
+		_, ok := afterFlags(args, "z v w: zv vz")
 		return effect{known: ok && slices.ContainsFunc(args, func(a string) bool { return a == "-z" || a == "-zv" || a == "-vz" })}
 	case "redis-cli", "valkey-cli":
 		return asks(args)
 	case "kill":
 		return kills(args)
 	case "redis-shutdown", "valkey-shutdown": // of Fedora's and RHEL's packages: redis-cli shutdown (redis.rpm, redis-shutdown)
-		known := strings.HasPrefix(words[0], "/usr/libexec/") || strings.HasPrefix(words[0], "/usr/bin/")
-		return effect{known: known, stop: known}
+		return effect{known: true, stop: true}
 	}
 	return effect{}
 }
@@ -118,7 +117,7 @@ func program(words []string) effect {
 // reloads reports whether sysctl loads files, or its words are not assignments of vm. or net. settings.
 func reloads(name string, args []string) bool {
 	return name == "sysctl" && slices.ContainsFunc(args, func(a string) bool {
-		return !strings.HasPrefix(a, "-w") && !strings.HasPrefix(a, "vm.") && !strings.HasPrefix(a, "net.")
+		return a != "-w" && !strings.HasPrefix(a, "vm.") && !strings.HasPrefix(a, "net.")
 	})
 }
 
@@ -131,27 +130,23 @@ var (
 	// hugePages are switched off as Redis's own start asks for.
 	hugePages = regexp.MustCompile(`^echo (?:never|madvise) > /sys/kernel/mm/transparent_hugepage/(?:enabled|defrag)$`)
 	// cliFlags of redis-cli (redis-cli --help), those with a value first.
-	cliValues = strings.Fields("-h -p -s -a -u -n -t -r -i --user --pass --cacert --cert --key --sni")
-	cliPlain  = strings.Fields("--tls --insecure --no-auth-warning --raw --no-raw --askpass -e -2 -3 --verbose --intrinsic-latency")
 )
 
-// asks recognises what redis-cli is told to do.
 func asks(args []string) effect {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		switch {
-		case slices.Contains(cliValues, args[0]) && len(args) > 1:
-			args = args[2:]
-		case slices.Contains(cliPlain, args[0]):
-			args = args[1:]
-		default:
+		n := 1
+		if slices.Contains(allowed["redis-cli values"], args[0]) {
+			n = 2
+		} else if !slices.Contains(allowed["redis-cli switches"], args[0]) {
 			return effect{}
 		}
+		args = args[min(n, len(args)):]
 	}
 	if len(args) == 0 {
 		return effect{} // commands by standard input
 	}
 	switch command := strings.ToLower(args[0]); {
-	case slices.Contains(reading, command):
+	case slices.Contains(allowed["redis-cli commands"], command):
 		return effect{known: true}
 	case slices.Contains(forking, command):
 		return effect{known: true, forks: true}
@@ -166,7 +161,6 @@ func asks(args []string) effect {
 	return effect{}
 }
 
-// kills recognises a signal to the server.
 func kills(args []string) effect {
 	signal, targets := "TERM", args
 	switch {

@@ -22,14 +22,13 @@ type commandLine struct {
 	open      string // an option whose value is a variable that nothing sets
 	usesImage bool   // it goes through the official entrypoint
 	behind    bool   // a shell may stay in front of it, and keep signals from it
+	shell     bool   // a shell starts it, which passes on no words behind its script
 }
 
-// sleepArgument is one argument of sleep(1).
 var sleepArgument = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)([smhd]?)$`)
 
 var sleepUnits = map[string]time.Duration{"": time.Second, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
 
-// sleepTime is how long sleep(1) takes with these arguments.
 func sleepTime(args []string) (sum time.Duration, ok bool) {
 	for _, arg := range args {
 		m := sleepArgument.FindStringSubmatch(arg)
@@ -54,91 +53,59 @@ var (
 	plainShell = regexp.MustCompile(`[|&;<>` + "`" + `\n*?\[\]{}~#!]|\$\(|\\`)
 )
 
-// wrappers start a command and change neither its settings nor its data. Each takes away its own words, and says
-// whether it understood them. Sources: the manual page of each.
-var wrappers = map[string]func(words []string) ([]string, bool){
-	"exec":                 func(w []string) ([]string, bool) { return w, len(w) > 0 && !strings.HasPrefix(w[0], "-") },
-	"docker-entrypoint.sh": func(w []string) ([]string, bool) { return w, true },
-	"gosu":                 after(1),
-	"su-exec":              after(1),
-	"tini":                 flags("v", "vv", "vvv", "g", "s", "w"),
-	"dumb-init":            flags("v", "c", "single-child", "verbose"),
-	"catatonit":            flags("P"),
-	"nice":                 flags("n:", "adjustment:", "[0-9]+"),
-	"ionice":               flags("c:", "n:", "t", "class:", "classdata:", "c[0-3]", "n[0-7]"),
-	"numactl": flags("i:", "m:", "N:", "C:", "p:", "l", "a", "interleave:", "membind:", "cpunodebind:", "physcpubind:", "preferred:",
-		"localalloc", "all"),
-	"taskset": func(w []string) ([]string, bool) {
-		w, ok := flags("a", "c", "ac", "all-tasks", "cpu-list")(w)
-		if !ok || len(w) < 2 {
-			return nil, false
-		}
-		return w[1:], true
-	},
-	"chrt": func(w []string) ([]string, bool) {
-		w, ok := flags("f", "r", "b", "i", "o", "fifo", "rr", "batch", "idle", "other", "R", "reset-on-fork")(w)
-		if !ok || len(w) < 2 {
-			return nil, false
-		}
-		return w[1:], true
-	},
-	"runuser": flags("u:", "g:", "G:", "user:", "group:"),
-	"setpriv": flags("reuid:", "regid:", "init-groups", "clear-groups", "keep-groups", "no-new-privs"),
-	"env": func(w []string) ([]string, bool) {
-		for len(w) > 0 && assigns.MatchString(w[0]) {
-			if !inert(assigns.FindStringSubmatch(w[0])[1]) {
-				return nil, false
-			}
-			w = w[1:]
-		}
-		return w, len(w) > 0 && !strings.HasPrefix(w[0], "-")
-	},
+// standard reports whether a program is one of the system's: a bare name, or in a folder of its packages. By the same name
+// a script elsewhere may do anything.
+func standard(program string) bool {
+	return !strings.Contains(program, "/") || ownPrograms.MatchString(program)
 }
 
-// after takes away so many words.
-func after(n int) func([]string) ([]string, bool) {
-	return func(w []string) ([]string, bool) {
-		if len(w) <= n || strings.HasPrefix(w[0], "-") {
-			return nil, false
-		}
-		return w[n:], true
-	}
+var ownPrograms = regexp.MustCompile(`^(?:/usr|/usr/local)?/s?bin/[^/]+$|^/usr/libexec/[^/]+$|^/opt/(?:bitnami/(?:redis|valkey|common)|redis-stack)/bin/[^/]+$`)
+
+// wrappers start a command and change neither its settings nor its data. Each takes away its own flags ("x:" with a value),
+// and then so many words. Sources: the manual page of each.
+var wrappers = map[string]struct {
+	flags string
+	own   int
+}{
+	"exec": {}, "env": {}, "gosu": {own: 1}, "su-exec": {own: 1}, "catatonit": {flags: "P"}, "tini": {flags: "v vv vvv g s w"},
+	"dumb-init": {flags: "v c single-child verbose"}, "nice": {flags: "n: adjustment: [0-9]+"},
+	"ionice":  {flags: "c: n: t class: classdata: c[0-3] n[0-7]"},
+	"numactl": {flags: "i: m: N: C: p: l a interleave: membind: cpunodebind: physcpubind: preferred: localalloc all"},
+	"taskset": {flags: "a c ac all-tasks cpu-list", own: 1},
+	"chrt":    {flags: "f r b i o fifo rr batch idle other R reset-on-fork", own: 1},
+	"runuser": {flags: "u: g: G: user: group:"},
+	"setpriv": {flags: "reuid: regid: init-groups clear-groups keep-groups no-new-privs"},
 }
 
-// flags takes away the flags that are named, "x:" with a value, up to "--" or the first word that is none.
-func flags(names ...string) func([]string) ([]string, bool) {
-	return func(w []string) ([]string, bool) {
-		for len(w) > 0 && strings.HasPrefix(w[0], "-") {
-			if w[0] == "--" {
-				return w[1:], len(w) > 1
-			}
-			name, _, joined := strings.Cut(strings.TrimLeft(w[0], "-"), "=")
-			known, takes := false, false
-			for _, n := range names {
-				pattern, value := strings.CutSuffix(n, ":")
-				if regexp.MustCompile("^(?:" + pattern + ")$").MatchString(name) {
-					known, takes = true, value
+// afterFlags takes away the flags that are named, up to "--" or the first word that is none.
+func afterFlags(w []string, names string) ([]string, bool) {
+	for len(w) > 0 && strings.HasPrefix(w[0], "-") {
+		if w[0] == "--" {
+			return w[1:], len(w) > 1
+		}
+		name, _, joined := strings.Cut(strings.TrimLeft(w[0], "-"), "=")
+		known, takes := false, 0
+		for _, n := range strings.Fields(names) {
+			pattern, value := strings.CutSuffix(n, ":")
+			if regexp.MustCompile("^(?:" + pattern + ")$").MatchString(name) {
+				if known = true; value && !joined {
+					takes = 1
 				}
 			}
-			switch {
-			case !known || takes && !joined && len(w) < 2:
-				return nil, false
-			case takes && !joined:
-				w = w[2:]
-			default:
-				w = w[1:]
-			}
 		}
-		return w, len(w) > 0
+		if !known || len(w) < 1+takes {
+			return nil, false
+		}
+		w = w[1+takes:]
 	}
+	return w, len(w) > 0
 }
 
-// serverNames are the programs whose behaviour is known.
 var serverNames = []string{"redis-server", "valkey-server"}
 
 // shells run a script that is one word.
 func script(words []string) (text string, ok bool) {
-	if len(words) != 3 || !slices.Contains([]string{"sh", "bash", "ash", "dash"}, filepath.Base(words[0])) {
+	if len(words) != 3 || !standard(words[0]) || !slices.Contains([]string{"sh", "bash", "ash", "dash"}, filepath.Base(words[0])) {
 		return "", false
 	}
 	return words[2], shellFlags.MatchString(words[1])
@@ -147,33 +114,36 @@ func script(words []string) (text string, ok bool) {
 // shellFlags of a shell that reads no profile.
 var shellFlags = regexp.MustCompile(`^-[eux]*c[eux]*$`)
 
-// readCommand recognises the command of a server.
 func readCommand(at settings.Place, words []string) (c commandLine) {
 	for len(words) > 0 {
 		name := filepath.Base(words[0])
-		if m := assigns.FindStringSubmatch(words[0]); m != nil {
-			if !inert(m[1]) {
-				return commandLine{wrong: "the variable " + m[1]}
-			}
+		wrapper, known := wrappers[name]
+		switch m := assigns.FindStringSubmatch(words[0]); {
+		case m != nil && !inert(m[1]):
+			return commandLine{wrong: "the variable " + m[1]}
+		case m != nil:
 			words = words[1:]
 			continue
+		case name == "docker-entrypoint.sh" && standard(words[0]):
+			c.usesImage, words = true, words[1:]
+			continue
 		}
-		wrapper, known := wrappers[name]
-		if !known {
+		if !known || !standard(words[0]) {
 			break
 		}
-		c.usesImage = c.usesImage || name == "docker-entrypoint.sh"
-		rest, ok := wrapper(words[1:])
-		if !ok {
+		rest, ok := afterFlags(words[1:], wrapper.flags)
+		if !ok || len(rest) <= wrapper.own {
 			return commandLine{wrong: "these words of " + name}
 		}
-		words = rest
+		words = rest[wrapper.own:]
 	}
 	if len(words) == 0 {
 		return c
 	}
 	if text, ok := script(words); ok {
-		return c.shell(at, text)
+		inner := c.script(at, text)
+		inner.shell = true
+		return inner
 	}
 	name := filepath.Base(words[0])
 	switch {
@@ -188,8 +158,8 @@ func readCommand(at settings.Place, words []string) (c commandLine) {
 	return c
 }
 
-// shell reads a script that sleeps first, if at all, and starts the server by one plain command.
-func (c commandLine) shell(at settings.Place, text string) commandLine {
+// script reads a script that sleeps first, if at all, and starts the server by one plain command.
+func (c commandLine) script(at settings.Place, text string) commandLine {
 	if m := sleepFirst.FindStringSubmatch(text); m != nil {
 		sleep, ok := sleepTime(m[1:2])
 		if !ok {
@@ -244,9 +214,14 @@ func (c *commandLine) arguments(at settings.Place, args []string) {
 			c.wrong = "the argument " + strconv.Itoa(i+1) + " of the server"
 		}
 	}
+	c.unsettled()
+}
+
+// unsettled takes options away whose value is a variable that nothing sets, and says so of those that matter.
+func (c *commandLine) unsettled() {
 	c.options = slices.DeleteFunc(c.options, func(d settings.Directive) bool {
 		variable := slices.ContainsFunc(d.Args, func(w string) bool { return strings.Contains(w, "$") }) || strings.Contains(d.Name, "$")
-		if variable && !settings.Harmless(d.Name) {
+		if variable && (!settings.Harmless(d.Name) || len(d.Args) > 1) {
 			c.open = fmt.Sprintf("the value of --%s is a variable that nothing here sets", d.Name)
 			return true
 		}
@@ -281,7 +256,6 @@ func options(at settings.Place, words []string) (found []settings.Directive) {
 	return found
 }
 
-// run takes what a command says of its server into the chain.
 func (s *Server) run(at settings.Place, c commandLine) {
 	s.CommandPlace, s.overrides = at, append(s.overrides, c.options...)
 	switch {

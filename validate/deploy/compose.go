@@ -1,52 +1,33 @@
 package deploy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"lockproof/validate/settings"
 )
 
-// serviceKeys are the keys of a service that can touch neither data nor settings, start nor stop of a server, or that
-// the reader takes into account (the Compose specification, Services).
-var serviceKeys = append(strings.Fields("extends cap_add privileged device_cgroup_rules"), tenantKeys...)
-
-// tenantKeys are those by which a service gets at nothing but its own container, its mounts and its network.
-var tenantKeys = strings.Fields(`image command entrypoint working_dir environment env_file volumes tmpfs configs secrets restart stop_signal
-	stop_grace_period deploy scale post_start pre_stop build healthcheck
-	container_name hostname domainname ports expose networks network_mode dns dns_opt dns_search extra_hosts labels label_file logging depends_on
-	links external_links user group_add cap_drop security_opt ulimits sysctls mem_limit memswap_limit mem_reservation
-	mem_swappiness cpus cpu_count cpu_percent cpu_shares cpu_period cpu_quota cpu_rt_runtime cpu_rt_period cpuset pids_limit oom_score_adj
-	oom_kill_disable shm_size stdin_open tty platform pull_policy profiles init read_only ipc uts cgroup cgroup_parent annotations attach
-	mac_address blkio_config userns_mode isolation`)
-
-// deployKeys are those of deploy (the Compose Deploy Specification).
-var deployKeys = strings.Fields(`replicas mode restart_policy update_config rollback_config resources placement labels endpoint_mode`)
-
 // engineBackoff is how long the Docker engine waits before it restarts a container for the first time.
 const engineBackoff = 100 * time.Millisecond
 
-// readCompose reads the servers of a compose file.
-func readCompose(d document) (found []*Server, err error) {
+func (all *Deployment) readCompose(d document) (found []*Server) {
 	var rest []string
 	for _, name := range keys(d.root["services"]) {
 		service := dig(d.root, "services", name)
-		if !d.serves(name, service) {
-			rest = append(rest, name)
+		if entry, args := dig(service, "entrypoint"), dig(service, "command"); !mayServe(text(service, "image"), name, entry, args) {
+			if rest = append(rest, name); isSentinel(text(service, "image"), entry, args) {
+				all.sentinel(d.at("services", name, "command"), entry, args, func(s *Server) { d.storage(s, name, service) })
+			}
 			continue
 		}
-		s, err := d.service(name, service)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, s)
+		found = append(found, d.service(name, service))
 	}
 	for _, s := range found {
 		for _, layer := range append(d.layers, d) {
@@ -55,20 +36,15 @@ func readCompose(d document) (found []*Server, err error) {
 			}
 		}
 		for _, key := range keys(any(d.root)) {
-			if !slices.Contains(strings.Fields("version name services volumes networks configs secrets"), key) && !strings.HasPrefix(key, "x-") {
+			if !slices.Contains(allowed["compose"], key) && !strings.HasPrefix(key, "x-") {
 				s.misses(Settings, d.at(key), "the section "+key, "bring in other services or settings")
 			}
 		}
-		for _, name := range rest {
-			d.otherTenant(s, name, dig(d.root, "services", name))
-		}
 	}
-	return found, nil
-}
-
-// serves tells the services that may run a server, by image and command.
-func (d document) serves(name string, service any) bool {
-	return mayServe(text(service, "image"), name, dig(service, "entrypoint"), dig(service, "command"))
+	for _, name := range rest {
+		all.besides = append(all.besides, func(s *Server) { d.otherTenant(s, name, dig(d.root, "services", name)) })
+	}
+	return found
 }
 
 // others are words of images beside a Redis that are none.
@@ -92,10 +68,7 @@ func mayServe(image, name string, entry, args any) bool {
 
 // isSentinel tells a Sentinel by its command, or by the name of its image.
 func isSentinel(image string, entry, args any) bool {
-	first, _ := words(entry)
-	second, _ := words(args)
-	all := append(first, second...)
-	return sentinelImage.MatchString(image) || slices.ContainsFunc(all, func(w string) bool {
+	return sentinelImage.MatchString(image) || slices.ContainsFunc(joined(entry, args), func(w string) bool {
 		return w == "--sentinel" || path.Base(w) == "redis-sentinel" || path.Base(w) == "valkey-sentinel"
 	})
 }
@@ -104,19 +77,17 @@ var sentinelImage = regexp.MustCompile(`(?:^|/)(?:redis|valkey)-sentinel(?:[:@]|
 
 // runsClient reports whether a command of an image of Redis plainly runs something else than a server.
 func runsClient(entry, args any) bool {
-	first, _ := words(entry)
-	second, _ := words(args)
-	all := append(first, second...)
-	return len(all) > 0 && (path.Base(all[0]) == "redis-cli" || path.Base(all[0]) == "valkey-cli" || path.Base(all[0]) == "redis-benchmark" || besides(all).known)
+	all := joined(entry, args)
+	return len(all) > 0 && (slices.Contains([]string{"redis-cli", "valkey-cli", "redis-benchmark"}, path.Base(all[0])) || besides(all).known)
 }
 
-// service reads one service into a server.
-func (d document) service(name string, service any) (*Server, error) {
+func (d document) service(name string, service any) *Server {
 	s := &Server{Name: name, Kind: Compose, Place: d.at("services", name)}
-	s.allowed(d, service, "the key", serviceKeys, "services", name)
-	s.allowed(d, dig(service, "deploy"), "the key deploy.", deployKeys, "services", name, "deploy")
+	s.allowed(d, service, "the key", slices.Concat(allowed["compose service"], allowed["compose other service"]), "services", name)
+	s.allowed(d, dig(service, "deploy"), "the key deploy.", allowed["compose deploy"], "services", name, "deploy")
 	s.own(text(service, "image"))
 	d.storage(s, name, service)
+	d.swarm(s, name, service)
 	c := inContainer{image: text(service, "image"), folder: text(service, "working_dir"), hasEntry: dig(service, "entrypoint") != nil,
 		at: d.at("services", name, "command"), envAt: d.at("services", name, "environment")}
 	if dig(service, "command") == nil {
@@ -127,55 +98,76 @@ func (d document) service(name string, service any) (*Server, error) {
 		into *[]string
 	}{{"entrypoint", &c.entry}, {"command", &c.command}} {
 		all, err := words(interpolated(dig(service, part.key)))
-		if err != nil {
-			return nil, &settings.Problem{Place: d.at("services", name, part.key), What: "the command cannot be read: " + err.Error(),
-				Right: "write it as a list of words"}
+		if *part.into = all; err != nil {
+			s.misses(Program, d.at("services", name, part.key), "a command with "+err.Error(), "be any")
 		}
-		*part.into = all
 	}
 	image, plain := interpolate(c.image)
 	if c.image = image; !plain && !strings.Contains(path.Base(image), ":$") {
 		s.misses(Program, d.at("services", name, "image"), "a variable in its image", "be any program")
 	}
 	d.variables(s, name, service, &c)
-	line, err := s.contained(c)
-	if err != nil {
-		return nil, err
-	}
+	line := s.contained(c)
 	for _, key := range []string{"extends", "build"} {
 		if dig(service, key) != nil {
 			s.misses(Program, d.at("services", name, key), key+", of which the rest is elsewhere",
 				"bring another program, settings or volumes: give the output of docker compose config")
 		}
 	}
-	if s.config != nil {
-		d.findConfig(s, service)
-	}
-	if err := d.restart(s, name, service, line.sleep); err != nil {
-		return nil, err
-	}
+	s.loadConfig()
+	d.restart(s, name, service, line.sleep)
 	d.hooks(s, name, service)
-	return s, nil
+	for _, network := range asMap(dig(service, "networks")) {
+		for _, alias := range list(dig(network, "aliases")) {
+			s.aliases = append(s.aliases, fmt.Sprint(alias))
+		}
+	}
+	s.aliases = append(s.aliases, name, cmp.Or(text(service, "container_name"), name), cmp.Or(text(service, "hostname"), name))
+	return s
 }
 
-// variables reads a service's environment.
+// swarmKeys are those of deploy that a swarm alone takes into account.
+var swarmKeys = strings.Fields("placement update_config rollback_config endpoint_mode")
+
+func (d document) swarm(s *Server, name string, service any) {
+	deploy := dig(service, "deploy")
+	if !slices.ContainsFunc(swarmKeys, func(key string) bool { return dig(deploy, key) != nil }) {
+		return
+	}
+	for _, c := range list(dig(deploy, "placement", "constraints")) {
+		if oneNode.MatchString(fmt.Sprint(c)) {
+			return
+		}
+	}
+	for i, m := range s.mounts {
+		if m.source != "" && len(m.fate.lost)+len(m.fate.doubted) == 0 {
+			s.mounts[i].fate = fate{doubted: moved, why: "a swarm may start the service on another machine, where the volume is empty: pin it by the constraint node.hostname"}
+		}
+	}
+}
+
+var oneNode = regexp.MustCompile(`^node\.(?:hostname|id)\s*==\s*\S+$`)
+
 func (d document) variables(s *Server, name string, service any, c *inContainer) {
 	c.env = map[string]string{}
 	set := func(key, value string) {
-		v, known := interpolate(value)
-		if c.env[key] = v; !known {
-			c.env[key] = "$" + key
-		}
+		v, _ := interpolate(value)
+		c.env[key] = v
 	}
 	switch env := dig(service, "environment").(type) {
 	case map[string]any:
 		for key, value := range env {
-			set(key, fmt.Sprint(value))
+			if set(key, fmt.Sprint(value)); value == nil {
+				c.set(key)
+			}
 		}
 	case []any:
 		for _, pair := range env {
-			key, value, _ := strings.Cut(fmt.Sprint(pair), "=")
-			set(key, value)
+			if key, value, given := strings.Cut(fmt.Sprint(pair), "="); given {
+				set(key, value)
+			} else {
+				c.set(key)
+			}
 		}
 	}
 	c.fromFiles = map[string]string{}
@@ -196,31 +188,19 @@ func (d document) variables(s *Server, name string, service any, c *inContainer)
 	}
 }
 
-// hooks judges what a service is told to run beside its server.
 func (d document) hooks(s *Server, name string, service any) {
-	for _, key := range []string{"post_start", "pre_stop"} {
-		for i, hook := range list(dig(service, key)) {
-			all, err := words(interpolated(dig(hook, "command")))
-			if err != nil {
-				all = nil
-			}
-			if at := d.at("services", name, key, i); key == "post_start" {
-				s.beside(at, key, all, Settings)
-			} else {
-				s.beside(at, key, all, Data, settings.Shutdown)
-			}
-		}
+	for i, hook := range list(dig(service, "post_start")) {
+		s.beside(d.at("services", name, "post_start", i), "post_start", joined(interpolated(dig(hook, "command"))), Settings)
 	}
-	test := dig(service, "healthcheck", "test")
-	if test == nil {
-		return
+	for i, hook := range list(dig(service, "pre_stop")) {
+		s.beside(d.at("services", name, "pre_stop", i), "pre_stop", joined(interpolated(dig(hook, "command"))), Data, settings.Shutdown)
 	}
-	test = interpolated(test)
-	all, err := words(test)
+	test := interpolated(dig(service, "healthcheck", "test"))
+	all := joined(test)
 	switch line, isText := test.(string); {
 	case isText:
 		all = []string{"sh", "-c", line}
-	case err != nil || len(all) == 0 || all[0] == "NONE":
+	case len(all) == 0 || all[0] == "NONE":
 		return
 	case all[0] == "CMD":
 		all = all[1:]
@@ -231,70 +211,65 @@ func (d document) hooks(s *Server, name string, service any) {
 }
 
 // restart reads how soon the engine restarts a service, how it stops it, and how many there are.
-func (d document) restart(s *Server, name string, service any, sleep time.Duration) error {
+func (d document) restart(s *Server, name string, service any, sleep time.Duration) {
+	at := func(keys ...any) settings.Place { return d.at(append([]any{"services", name}, keys...)...) }
 	if signal := text(service, "stop_signal"); signal != "" {
-		s.stopSignal(d.at("services", name, "stop_signal"), "stop_signal", signal)
+		s.stopSignal(at("stop_signal"), "stop_signal", signal)
 	}
 	if grace := text(service, "stop_grace_period"); grace != "" {
-		wait, err := time.ParseDuration(grace)
-		if err != nil {
-			wait = 1
+		s.stopTimeout(at("stop_grace_period"), "stop_grace_period", duration(grace))
+	}
+	for _, key := range []string{"update_config", "rollback_config"} {
+		if order := text(service, "deploy", key, "order"); order != "" && order != "stop-first" {
+			s.misses(Single, at("deploy", key, "order"), "order: "+order, "start a second server, which loads the data while the old one still grants locks",
+				settings.Shutdown)
 		}
-		s.stopTimeout(d.at("services", name, "stop_grace_period"), "stop_grace_period", wait)
-	}
-	if order := text(service, "deploy", "update_config", "order"); order != "" && order != "stop-first" {
-		s.misses(Single, d.at("services", name, "deploy", "update_config", "order"), "order: "+order,
-			"start a second server, which loads the data while the old one still grants locks", settings.Shutdown)
-	}
-	if order := text(service, "deploy", "rollback_config", "order"); order != "" && order != "stop-first" {
-		s.misses(Single, d.at("services", name, "deploy", "rollback_config", "order"), "order: "+order, "start a second server beside the old one",
-			settings.Shutdown)
 	}
 	for _, many := range []any{dig(service, "deploy", "replicas"), dig(service, "scale")} {
 		if n := fmt.Sprint(many); many != nil && n != "0" && n != "1" {
-			s.count = -1
-			if number, err := strconv.Atoi(n); err == nil {
-				s.count = number
-			}
-			s.lacks(Single, d.at("services", name), n+" containers of "+name+" write to the same volume, or serve the same address: give each node "+
-				"a service and a volume of its own")
+			s.several(n)
+			s.lacks(Single, at(), n+" containers of "+name+" write to the same volume, or serve the same address: give each node a service and a volume of its own")
 		}
 	}
 	if mode := text(service, "deploy", "mode"); mode != "" && mode != "replicated" {
-		s.misses(Single, d.at("services", name, "deploy", "mode"), "mode: "+mode, "run several servers under one name")
+		s.misses(Single, at("deploy", "mode"), "mode: "+mode, "run several servers under one name")
 	}
 	s.establish(Alone, s.Place, "each key of the service is known, and nothing else here sees its data")
 	s.establish(Single, s.Place, "one container of the service runs")
-	at := d.at("services", name, "restart")
-	restart := fmt.Sprint(dig(service, "restart"))
-	if dig(service, "restart") == nil || restart == "false" {
-		restart = "no"
-	}
-	kind, _, _ := strings.Cut(restart, ":")
-	kinds := []string{"no", "always", "on-failure", "unless-stopped"}
+	restart, swarm := dig(service, "restart"), dig(service, "deploy", "restart_policy")
+	kind, _, _ := strings.Cut(fmt.Sprint(cmp.Or(restart, any("no"))), ":")
 	if value, known := interpolate(kind); !known || strings.HasPrefix(value, "$") {
 		kind = "always" // the soonest
-	} else if !slices.Contains(kinds, kind) {
-		return &settings.Problem{Place: at, What: fmt.Sprintf("restart: %s: there is no such policy", restart), Right: "there are " + strings.Join(kinds, ", ")}
 	}
 	kill, why := engineBackoff, fmt.Sprintf("restart: %s; compose has no key for a delay", kind)
-	delay := dig(service, "deploy", "restart_policy", "delay")
-	switch swarm := dig(service, "deploy", "restart_policy"); {
-	case kind == "no" && dig(service, "restart") == nil && swarm != nil && fmt.Sprint(dig(swarm, "condition")) != "none":
-		why = "docker compose restarts it after 100ms, by the condition of deploy.restart_policy and without its delay"
-	case kind == "no":
-		kill, why = 0, "nothing restarts it: whoever starts it may do so at once"
-	}
-	if delay != nil {
-		at := d.at("services", name, "deploy", "restart_policy", "delay")
-		if wait, err := time.ParseDuration(fmt.Sprint(delay)); err != nil || wait < 0 {
-			return &settings.Problem{Place: at, What: fmt.Sprintf("delay: %v: this is not a duration", delay), Right: "write it as in 35s"}
+	switch kind {
+	case "always", "on-failure", "unless-stopped":
+	case "no", "false":
+		if kill, why = 0, "nothing restarts it: whoever starts it may do so at once"; restart == nil && swarm != nil && fmt.Sprint(dig(swarm, "condition")) != "none" {
+			kill, why = engineBackoff, "docker compose restarts it after 100ms, by the condition of deploy.restart_policy and without its delay"
 		}
-		if dig(service, "restart") == nil {
-			s.lacks(Restart, at, "a swarm would wait for this delay, and docker compose does not: give --restart-delay", settings.Kill)
-		}
+	default:
+		s.misses(Restart, at("restart"), "restart: "+kind, "start it again at any time")
 	}
-	s.returns(kill, sleep, map[settings.Crash]string{settings.Kill: why, settings.Shutdown: "docker restart brings it back at once",
-		settings.PowerLoss: "the engine starts it at boot, with no delay of its own"})
-	return nil
+	if dig(swarm, "delay") != nil && restart == nil {
+		s.lacks(Restart, at("deploy", "restart_policy", "delay"), "a swarm would wait for this delay, and docker compose does not: give --restart-delay", settings.Kill)
+	}
+	s.returns(kill, sleep, engineReturns(why))
+}
+
+func engineReturns(kill string) map[settings.Crash]string {
+	return map[settings.Crash]string{settings.Kill: kill, settings.Shutdown: "docker restart brings it back at once",
+		settings.PowerLoss: "the engine starts it at boot, with no delay of its own"}
+}
+
+// duration is a time to wait; one that is not understood may be the shortest.
+func duration(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		d, err = parseTimeSpan(text)
+	}
+	if err != nil {
+		d = 1
+	}
+	return d
 }

@@ -25,26 +25,20 @@ func composeProjects(all []document) (projects []document, err error) {
 	}
 	for i, p := range projects {
 		base := strings.TrimSuffix(filepath.Base(p.file), filepath.Ext(p.file))
-		if len(p.layers) > 0 || base != "compose" && base != "docker-compose" {
+		over, _ := filepath.Glob(filepath.Join(filepath.Dir(p.file), "*compose.override.y*ml"))
+		if len(p.layers) > 0 || base != "compose" && base != "docker-compose" || len(over) == 0 {
 			continue
 		}
-		for _, name := range []string{"compose.override.yml", "compose.override.yaml", "docker-compose.override.yml", "docker-compose.override.yaml"} {
-			over := filepath.Join(filepath.Dir(p.file), name)
-			if !exists(over) {
-				continue
-			}
-			data, err := readText(over)
-			if err != nil {
-				return nil, &settings.Problem{Place: settings.Place{File: over}, What: "cannot be read: " + err.Error(), Right: Wanted}
-			}
-			documents, err := readDocuments(over, []byte(data))
-			if err != nil {
-				return nil, err
-			}
-			for _, d := range documents {
-				projects[i] = projects[i].overlaid(d)
-			}
-			break
+		data, err := readText(over[0])
+		if err != nil {
+			return nil, &settings.Problem{Place: settings.Place{File: over[0]}, What: "cannot be read: " + err.Error(), Right: Wanted}
+		}
+		documents, err := readDocuments(over[0], []byte(data))
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range documents {
+			projects[i] = projects[i].overlaid(d)
 		}
 	}
 	return projects, nil
@@ -66,7 +60,6 @@ var (
 	keyedLists    = strings.Fields("environment labels annotations networks depends_on sysctls extra_hosts args")
 )
 
-// mergeCompose lays a value over another.
 func mergeCompose(base, over any, key string) any {
 	if slices.Contains(keyedLists, key) {
 		base, over = keyed(base), keyed(over)
@@ -117,7 +110,6 @@ func asList(v any) []any {
 	return []any{v}
 }
 
-// keyed is a list of NAME=value as a mapping.
 func keyed(v any) any {
 	if list(v) == nil {
 		return v

@@ -11,7 +11,6 @@ import (
 	"lockproof/validate/settings"
 )
 
-// storage reads where a service keeps its data (the Compose specification, volumes and tmpfs).
 func (d document) storage(s *Server, name string, service any) {
 	tmpfs := list(dig(service, "tmpfs"))
 	if one, ok := dig(service, "tmpfs").(string); ok {
@@ -35,25 +34,50 @@ func (d document) storage(s *Server, name string, service any) {
 			if filled := text(use, "target"); path.IsAbs(filled) {
 				target = filled
 			}
-			s.mounts = append(s.mounts, mount{at: d.at("services", name, key, i), target: target, fate: fate{doubted: settings.Crashes,
-				why: fmt.Sprintf("not understood: a file of %s at %s; it could be what the server loads", key, target)}})
+			config := dig(d.root, key, cmp.Or(text(use, "source"), fmt.Sprint(use)))
+			s.mounts = append(s.mounts, mount{at: d.at("services", name, key, i), target: target, load: d.fromConfig(config), fate: doubtful("not understood: a file of %s at %s; it could be what the server loads", key, target)})
 		}
 	}
 }
 
-// volume reads a volume of a service, whose relative paths begin in the file's own folder.
+func (d document) fromConfig(config any) func(*configFile, string) {
+	return func(c *configFile, _ string) {
+		switch content, isText := dig(config, "content").(string); {
+		case isText && strings.Contains(content, "${"):
+			c.lack = "it has variables"
+		case isText:
+			c.text, c.name = content, d.file+", configs"
+		case text(config, "file") != "":
+			c.beside(d.file, text(config, "file"))
+		}
+	}
+}
+
+// volume reads a volume of a service, whose relative paths begin in the file's own folder. Of a named one, the engine's name
+// or the folder that stands behind it counts.
 func (d document) volume(value any) volume {
 	v := readVolume(value)
-	v.base = d.folder()
+	v.base, v.file = d.folder(), d.file
+	if v.kind != "volume" || v.from == "" {
+		return v
+	}
+	named := dig(d.root, "volumes", v.from)
+	name := cmp.Or(text(d.root, "name"), path.Base(v.base)) + "_" + v.from
+	if dig(named, "external") == true {
+		name = v.from
+	}
+	v.shows = path.Join(engineVolumes, cmp.Or(text(named, "name"), name), v.subpath)
+	if device := text(named, "driver_opts", "device"); path.IsAbs(device) && text(named, "driver_opts", "type") != "tmpfs" {
+		v.shows = path.Join(device, v.subpath)
+	}
 	return v
 }
 
-// named is what becomes of a named volume (docker volume create).
 func (d document) named(name string) fate {
 	v := dig(d.root, "volumes", name)
 	for _, key := range keys(v) {
-		if !slices.Contains(strings.Fields("name external labels driver driver_opts"), key) {
-			return fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: the key %s of the volume %s; it could be memory", key, name)}
+		if !slices.Contains(allowed["compose volume"], key) {
+			return doubtful("not understood: the key %s of the volume %s; it could be memory", key, name)
 		}
 	}
 	options := dig(v, "driver_opts")
@@ -61,7 +85,7 @@ func (d document) named(name string) fate {
 	kind, device := text(options, "type"), text(options, "device")
 	switch {
 	case driver != "" && driver != "local":
-		return fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: the driver %s of the volume %s; it could lose data", driver, name)}
+		return doubtful("not understood: the driver %s of the volume %s; it could lose data", driver, name)
 	case kind == "tmpfs" || kind == "ramfs": // empty once nothing mounts it
 		return fate{lost: []settings.Crash{settings.PowerLoss}, doubted: []settings.Crash{settings.Kill, settings.Shutdown},
 			why: fmt.Sprintf("the volume %s is a %s, which is empty once nothing uses it", name, kind)}
@@ -71,41 +95,6 @@ func (d document) named(name string) fate {
 		return onMachine(device)
 	}
 	return fileSystem("the volume "+name, kind, device, text(options, "o"))
-}
-
-// findConfig finds the redis.conf of a service: in a bind mount, or in a config of the file.
-func (d document) findConfig(s *Server, service any) {
-	c := s.config
-	for _, v := range list(dig(service, "volumes")) {
-		m := readVolume(v)
-		if rest, below := within(c.path, m.to); below && m.kind == "bind" {
-			c.beside(d.file, path.Join(m.from, rest))
-			return
-		}
-	}
-	for _, use := range list(dig(service, "configs")) {
-		name, target := fmt.Sprint(use), "/"+fmt.Sprint(use)
-		if m, ok := use.(map[string]any); ok {
-			if name = text(m, "source"); text(m, "target") != "" {
-				target = text(m, "target")
-			} else {
-				target = "/" + name
-			}
-		}
-		if target != c.path {
-			continue
-		}
-		config := dig(d.root, "configs", name)
-		if content, ok := dig(config, "content").(string); ok {
-			c.text, c.name = content, fmt.Sprintf("%s, config %s", d.file, name)
-			if strings.Contains(content, "${") {
-				c.name, c.lack = "", "it has variables"
-			}
-		} else if file := text(config, "file"); file != "" {
-			c.beside(d.file, file)
-		}
-		return
-	}
 }
 
 // composeVariable is what compose puts a value in for (the Compose specification, Interpolation).
@@ -125,7 +114,6 @@ func interpolate(line string) (written string, plain bool) {
 	}), plain
 }
 
-// interpolated is a command with its variables as words.
 func interpolated(value any) any {
 	switch v := value.(type) {
 	case string:

@@ -39,7 +39,6 @@ func (c *configFile) beside(policy, file string) {
 	}
 }
 
-// readSettings reads the settings that the server is started with, and establishes the link.
 func (s *Server) readSettings(lines []string, ignore []string) error {
 	var err error
 	c := s.config
@@ -82,7 +81,6 @@ func (s *Server) readSettings(lines []string, ignore []string) error {
 	return nil
 }
 
-// weigh takes what the settings leave open into the chain.
 func (s *Server) weigh(ignore []string) {
 	for _, d := range s.Redis.Unknown {
 		if !slices.Contains(ignore, d.Name) {
@@ -101,7 +99,6 @@ func (s *Server) weigh(ignore []string) {
 	}
 }
 
-// from takes a relative path as the server does.
 func (c *configFile) from(folder string) {
 	if !path.IsAbs(c.path) && folder != "" {
 		c.path = path.Join(folder, c.path)

@@ -12,14 +12,13 @@ import (
 	"lockproof/validate/settings"
 )
 
-// assemble reads the servers of all that was given.
 func (d *Deployment) assemble(o Options) error {
 	for _, u := range d.units {
-		s, err := readSystemd(u)
-		if err != nil {
-			return err
+		if a := u.last("Service.ExecStart", ""); isSentinel("", nil, a.value) {
+			d.sentinel(a.at, nil, a.value, func(*Server) {})
+		} else {
+			d.Servers = append(d.Servers, readSystemd(u))
 		}
-		d.Servers = append(d.Servers, s)
 	}
 	var kubernetes, compose []document
 	for _, doc := range d.documents {
@@ -29,11 +28,7 @@ func (d *Deployment) assemble(o Options) error {
 		case text(doc.root, "kind") != "" && text(doc.root, "kind") != "CustomResourceDefinition":
 			kubernetes = append(kubernetes, doc)
 		case dig(doc.root, "HostConfig") != nil:
-			s, err := readInspect(doc)
-			if err != nil {
-				return err
-			}
-			d.Servers = append(d.Servers, s)
+			d.Servers = append(d.Servers, readInspect(doc))
 		case dig(doc.root, "appendonly") != nil:
 			r := &Report{Place: settings.Place{File: doc.file}, Config: map[string]string{}}
 			for key, value := range doc.root {
@@ -41,7 +36,7 @@ func (d *Deployment) assemble(o Options) error {
 			}
 			d.reports = append(d.reports, r)
 		default:
-			d.unread = append(d.unread, Link{Program, Broken, doc.at(), "not understood: this document; it could start any server: " + Wanted, settings.Crashes})
+			d.unreadable(doc.at(), "not understood: this document; it could start any server: "+Wanted)
 		}
 	}
 	projects, err := composeProjects(compose)
@@ -49,35 +44,24 @@ func (d *Deployment) assemble(o Options) error {
 		return err
 	}
 	for _, doc := range projects {
-		found, err := readCompose(doc)
-		if err != nil {
-			return err
-		}
-		d.Servers = append(d.Servers, found...)
-		d.composeSentinels(doc)
+		d.Servers = append(d.Servers, d.readCompose(doc)...)
 	}
-	found, err := readKubernetes(kubernetes)
-	if err != nil {
-		return err
-	}
+	found := d.readKubernetes(kubernetes)
 	d.Servers = append(d.Servers, found...)
-	d.kubernetesSentinels(kubernetes)
-	if len(kubernetes) > 0 && len(found) == 0 {
-		d.operators(kubernetes)
+	switch {
+	case len(kubernetes) > 0 && len(found) == 0:
+		doc := kubernetes[0]
+		for _, other := range kubernetes {
+			if !slices.Contains(allowed["kubernetes kinds"], text(other.root, "kind")) {
+				doc = other
+			}
+		}
+		d.unreadable(doc.at("kind"), fmt.Sprintf("not understood: the kind %s, of which an operator makes servers; it could start any: give me the rendered objects "+
+			"(kubectl get statefulset,deployment,configmap -o yaml | lockproof validate -)", text(doc.root, "kind")))
+	case len(projects) > 0 && len(d.Servers) == 0:
+		d.unreadable(projects[0].at("services"), "not understood: which of these services runs a server of locks; any could: give docker inspect of its container")
 	}
 	return d.bare(o)
-}
-
-// operators says of objects without a server what would show one.
-func (d *Deployment) operators(documents []document) {
-	doc := documents[0]
-	for _, other := range documents {
-		if !slices.Contains(inertKinds, text(other.root, "kind")) {
-			doc = other
-		}
-	}
-	d.unread = append(d.unread, Link{Program, Broken, doc.at("kind"), fmt.Sprintf("not understood: the kind %s, of which an operator makes servers; it could start any: "+
-		"give me the rendered objects (kubectl get statefulset,deployment,configmap -o yaml | lockproof validate -)", text(doc.root, "kind")), settings.Crashes})
 }
 
 // bare makes servers where only their settings, or what one says itself, was given.
@@ -91,24 +75,23 @@ func (d *Deployment) bare(o Options) error {
 			info = r
 		}
 	}
-	if len(d.Servers)+len(d.configs)+len(d.unread)+len(d.reports) == 0 && len(d.sentinels) > 0 {
-		d.unread = append(d.unread, Link{Program, Broken, d.sentinels[0].place,
-			"a Sentinel's file says nothing of its masters' settings: give their redis.conf too", settings.Crashes})
+	switch nothing := len(d.Servers)+len(d.configs)+len(d.unread) == 0 && config == nil; {
+	case nothing && info != nil:
+		d.unreadable(info.Place, "INFO says nothing of the settings: give CONFIG GET '*' too")
+	case nothing && len(d.sentinels) > 0:
+		d.unreadable(d.sentinels[0].place, "a Sentinel's file says nothing of its masters' settings: give their redis.conf too")
 	}
 	switch {
 	case len(d.Servers) > 0:
 	case len(d.unread) > 0:
-		s := &Server{Name: "server", Kind: ConfigOnly, Place: d.unread[0].Place, CommandPlace: d.unread[0].Place}
-		s.Links, s.Unread = d.unread, true
-		s.Redis = settings.Default()
+		s := &Server{Name: "server", Kind: ConfigOnly, Place: d.unread[0].Place, CommandPlace: d.unread[0].Place, Redis: settings.Default(), Unread: true}
+		s.Links = d.unread
 		s.atOnce("nothing that was read keeps it away")
 		d.Servers = append(d.Servers, s)
 	case config != nil && len(d.configs) == 0:
 		s, err := readRunning(config, info)
-		if err != nil {
-			return err
-		}
 		d.Servers = append(d.Servers, s)
+		return err
 	case len(d.configs) > 0:
 		for _, c := range d.configs {
 			s := alone(settings.Place{File: c.File})
@@ -121,6 +104,22 @@ func (d *Deployment) bare(o Options) error {
 		return &settings.Problem{Place: settings.Place{File: cmp.Or(strings.Join(d.Files, ", "), "nothing")}, What: "no server is described here", Right: Wanted}
 	}
 	return nil
+}
+
+// foreground breaks the link of the restart where what starts a server waits for another process than the server.
+func (s *Server) foreground() {
+	notify := s.unit != nil && strings.HasPrefix(s.unit.last("Service.Type", "simple").value, "notify")
+	supervised := notify && slices.Contains([]string{"systemd", "auto"}, s.Redis.Last("supervised")) // which keeps it in the foreground
+	background := s.Redis.Last("daemonize") == "yes" && !supervised
+	if s.Kind == ConfigOnly || s.Kind == Running || s.Unread || background == s.forking {
+		return
+	}
+	at, set := s.Redis.At("daemonize")
+	if !set {
+		at = s.CommandPlace
+	}
+	s.lacks(Restart, at, "the server goes into the background where what starts it waits for one in the foreground, or the other way round (daemonize): "+
+		"when it is started again is not known")
 }
 
 // alone is a server of which only its settings are known.
@@ -144,6 +143,9 @@ func (d *Deployment) given(o Options) {
 			case s.config == nil && o.Config != "":
 				s.lacks(Settings, s.CommandPlace, "its command names no redis.conf, so that it is not started with "+c.File)
 			case s.config == nil:
+			case o.Config == "" && (s.config.name != "" || s.config.file != "" && !sameFile(s.config.file, c.File)) && path.Base(s.config.path) == filepath.Base(c.File):
+				s.lacks(Settings, s.CommandPlace, fmt.Sprintf("it is started with %s, and not with %s: leave that out, or name it by --config",
+					cmp.Or(s.config.name, s.config.file), c.File))
 			case o.Config != "", path.Base(s.config.path) == filepath.Base(c.File), len(d.configs) == 1 && isPipe(c.File):
 				s.given = c
 			}
@@ -163,18 +165,8 @@ func (d *Deployment) given(o Options) {
 func (d *Deployment) link(o Options) error {
 	d.given(o)
 	for _, s := range d.Servers {
-		for _, m := range d.mounts {
-			s.mountUnit(m)
-		}
-		if s.Redis == nil {
-			if err := s.readSettings(o.Set, o.Ignore); err != nil {
-				return err
-			}
-		} else if s.Kind == Running {
-			if err := s.Redis.Apply(setLines(o.Set)); err != nil {
-				return err
-			}
-			s.weigh(o.Ignore)
+		if err := d.settle(s, o); err != nil {
+			return err
 		}
 	}
 	if err := d.choose(o.Service); err != nil {
@@ -214,6 +206,31 @@ func (d *Deployment) link(o Options) error {
 	return nil
 }
 
+// settle reads a server's settings, and judges what stands beside it.
+func (d *Deployment) settle(s *Server, o Options) (err error) {
+	for _, m := range d.mounts {
+		s.mountUnit(m)
+	}
+	switch {
+	case s.Redis == nil:
+		err = s.readSettings(o.Set, o.Ignore)
+	case s.Kind == Running:
+		err = s.Redis.Apply(setLines(o.Set))
+		s.weigh(o.Ignore)
+	}
+	if err != nil {
+		return err
+	}
+	s.foreground()
+	for _, judge := range d.besides {
+		judge(s)
+	}
+	if m := s.mountOf(s.dir()); m != nil && m.source != "" && !m.each && (s.count > 1 || s.count < 0) && s.persists() {
+		s.lacks(Single, m.at, fmt.Sprintf("each pod of %s writes to the same %s: give each one of its own, as by volumeClaimTemplates", s.Workload, shown(m.source)))
+	}
+	return nil
+}
+
 func setLines(lines []string) (all []settings.Directive) {
 	for _, line := range lines {
 		if r, err := settings.ReadRedis("", []string{line}); err == nil {
@@ -223,7 +240,6 @@ func setLines(lines []string) (all []settings.Directive) {
 	return all
 }
 
-// choose picks the server that is meant: the one that was named, or the first that is no replica.
 func (d *Deployment) choose(name string) error {
 	var names []string
 	for _, s := range d.Servers {
@@ -253,15 +269,20 @@ func (d *Deployment) together(named bool) {
 		if other == s {
 			continue
 		}
-		if here := s.shared(); here != "" && here == other.shared() {
+		if here := s.shared(); here != "" && here == other.shared() && !(s.Kind == Systemd && other.Kind == Systemd) {
 			s.lacks(Single, other.Place, fmt.Sprintf("%s writes to the same %s, and each overwrites what the other has written: give each a volume of its own",
 				other.Name, shown(here)))
+		}
+		for _, name := range s.aliases {
+			if slices.Contains(other.aliases, name) && filepath.Dir(other.Place.File) == filepath.Dir(s.Place.File) { // of one project
+				s.lacks(Single, other.Place, fmt.Sprintf("%s has the name %s too, which leads to either of them: give each a name of its own", other.Name, name))
+			}
 		}
 		if s.overwrites(other) {
 			s.lacks(Single, other.Place, fmt.Sprintf("%s has the same files in %s on another port, and each overwrites what the other has written: give each a "+
 				"dir of its own", other.Name, s.dir()))
 		}
-		if master, _ := other.Redis.Follows(); master == "" && !named && other.shape() != s.shape() {
+		if master, _ := other.Redis.Follows(); master == "" && (!named || other.Name == s.Name) && other.shape() != s.shape() {
 			s.lacks(Settings, other.Place, fmt.Sprintf("%s is not set as %s, which is judged: judge each with --service", other.Name, s.Name))
 		}
 	}
@@ -298,7 +319,9 @@ func (d *Deployment) addressed() {
 				selected = selected && s.labels[key] == value
 			}
 			if master, _ := s.Redis.Follows(); selected && master == "" {
-				pods += max(s.count, 1)
+				if pods += max(s.count, 1); s.count < 0 {
+					pods++
+				}
 			}
 		}
 		if pods > 1 {
@@ -321,32 +344,14 @@ func (s *Server) shape() string {
 	return b.String()
 }
 
-// composeSentinels finds the files of a compose file's Sentinels.
-func (d *Deployment) composeSentinels(doc document) {
-	for _, name := range keys(doc.root["services"]) {
-		service := dig(doc.root, "services", name)
-		if !isSentinel(text(service, "image"), dig(service, "entrypoint"), dig(service, "command")) {
-			continue
-		}
-		c := sentinelFile(doc.at("services", name, "command"), dig(service, "entrypoint"), dig(service, "command"))
-		doc.findConfig(&Server{config: c}, service)
+func (d *Deployment) sentinel(at settings.Place, entry, args any, storage func(*Server)) {
+	c := sentinelFile(at, entry, args)
+	s := &Server{config: c}
+	storage(s)
+	s.loadConfig()
+	if !slices.ContainsFunc(d.sentinels, func(given *configFile) bool {
+		return given.place.File == "" && path.Base(given.path) == path.Base(c.path)
+	}) {
 		d.sentinels = append(d.sentinels, c)
-	}
-}
-
-// kubernetesSentinels finds the files of the Sentinels of all workloads.
-func (d *Deployment) kubernetesSentinels(all []document) {
-	for _, doc := range all {
-		p, known := podOf(doc, all)
-		if !known {
-			continue
-		}
-		for i, container := range list(dig(p.spec, "containers")) {
-			if isSentinel(text(container, "image"), dig(container, "command"), dig(container, "args")) {
-				c := sentinelFile(p.in("containers", i), dig(container, "command"), dig(container, "args"))
-				p.findConfig(&Server{config: c}, container)
-				d.sentinels = append(d.sentinels, c)
-			}
-		}
 	}
 }

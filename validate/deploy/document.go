@@ -92,48 +92,38 @@ func (d document) find(path []any) (at settings.Place, steps int) {
 	for n := len(path); n >= 0; n-- {
 		builder := (&yaml.PathBuilder{}).Root()
 		for _, step := range slices.Concat(d.path, path[:n]) {
-			switch step := step.(type) {
-			case string:
-				builder = builder.Child(step)
-			case int:
-				builder = builder.Index(uint(step))
+			if key, isKey := step.(string); isKey {
+				builder = builder.Child(key)
+			} else {
+				builder = builder.Index(uint(step.(int)))
 			}
 		}
 		node, err := builder.Build().FilterNode(d.body)
-		if err == nil && node != nil && node.GetToken() != nil {
-			line := node.GetToken().Position.Line
-			if m, ok := node.(*ast.MappingNode); ok && len(m.Values) > 0 { // whose token is a colon
-				line = m.Values[0].Key.GetToken().Position.Line
+		if err != nil || node == nil || node.GetToken() == nil {
+			continue
+		}
+		line, block := node.GetToken().Position.Line, false // which begins on the line below its key
+		switch node := node.(type) {
+		case *ast.MappingNode:
+			block = !node.IsFlowStyle
+			for i, v := range node.Values { // whose token is a colon
+				if at := v.Key.GetToken().Position.Line; i == 0 || at < line {
+					line = at
+				}
 			}
-			if _, last := lastKey(path[:n]); last && line > 1 && isBlock(node) {
+		case *ast.SequenceNode:
+			block = !node.IsFlowStyle
+		}
+		if n > 0 && block && line > 1 {
+			if _, isKey := path[n-1].(string); isKey {
 				line--
 			}
-			return settings.Place{File: d.file, Line: line}, n
 		}
+		return settings.Place{File: d.file, Line: line}, n
 	}
 	return settings.Place{File: d.file}, 0
 }
 
-func lastKey(path []any) (key string, ok bool) {
-	if len(path) == 0 {
-		return "", false
-	}
-	key, ok = path[len(path)-1].(string)
-	return key, ok
-}
-
-// isBlock reports whether a value begins on the line below its key.
-func isBlock(node ast.Node) bool {
-	switch n := node.(type) {
-	case *ast.MappingNode:
-		return !n.IsFlowStyle
-	case *ast.SequenceNode:
-		return !n.IsFlowStyle
-	}
-	return false
-}
-
-// dig follows keys down.
 func dig(root any, path ...string) any {
 	for _, key := range path {
 		m, ok := root.(map[string]any)
@@ -162,7 +152,6 @@ func asMap(value any) map[string]any { m, _ := value.(map[string]any); return m 
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// words reads a command that is a list or one text.
 func words(value any) ([]string, error) {
 	switch v := value.(type) {
 	case nil:
@@ -181,10 +170,20 @@ func words(value any) ([]string, error) {
 	return nil, fmt.Errorf("it is neither a text nor a list")
 }
 
+// joined are the words of an entrypoint and its arguments.
+func joined(parts ...any) (all []string) {
+	for _, part := range parts {
+		one, _ := words(part)
+		all = append(all, one...)
+	}
+	return all
+}
+
 // allowed breaks the link Alone for each key of a mapping that is not on an allow-list: it could touch anything.
 func (s *Server) allowed(d document, value any, what string, list []string, path ...any) {
 	for _, key := range keys(value) {
-		if !slices.Contains(list, key) && !strings.HasPrefix(key, "x-") && dig(value, key) != nil {
+		off := dig(value, key) == false && strings.HasPrefix(key, "host") || dig(value, key) == false && strings.HasPrefix(key, "share")
+		if !slices.Contains(list, key) && !strings.HasPrefix(key, "x-") && dig(value, key) != nil && !off {
 			s.misses(Settings, d.at(append(slices.Clone(path), key)...), what+" "+key, "touch data, settings, start or stop")
 		}
 	}

@@ -1,7 +1,7 @@
 package deploy
 
 import (
-	"path"
+	"cmp"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,69 +12,24 @@ import (
 	"lockproof/validate/settings"
 )
 
-// containerKeys are those of a quadlet's [Container] that the reader takes into account, or that can touch neither
-// data nor settings, start nor stop (podman-systemd.unit(5)).
-var containerKeys = strings.Fields(`Image Exec Entrypoint Volume Tmpfs Mount Environment EnvironmentFile WorkingDir StopSignal StopTimeout
-	ContainerName PublishPort Network NetworkAlias IP IP6 HostName Label Annotation User Group UserNS AddCapability DropCapability NoNewPrivileges
-	SecurityLabelDisable SecurityLabelType SecurityLabelLevel SeccompProfile ReadOnly LogDriver Timezone Ulimit Sysctl ShmSize PidsLimit Memory
-	Notify Pull AutoUpdate HealthInterval HealthRetries HealthStartPeriod HealthTimeout HealthCmd DNS ExposeHostPort Secret RunInit ServiceName`)
+// quadletOptions are keys of a quadlet's [Container] by the names of podman's flags.
+var quadletOptions = map[string]string{"Entrypoint": "entrypoint", "Exec": "command", "Environment": "env", "EnvironmentFile": "env-file", "Volume": "volume",
+	"Tmpfs": "tmpfs", "Mount": "mount", "WorkingDir": "workdir", "StopSignal": "stop-signal", "StopTimeout": "stop-timeout", "HealthCmd": "health-cmd",
+	"Secret": "secret"}
 
 // quadlet reads the container of a quadlet, which podman runs with --rm: it is made anew at each start.
-func (s *Server) quadlet(u *unit, image assignment) error {
-	c := inContainer{image: image.value, folder: u.last("Container.WorkingDir", "").value, at: image.at, envAt: image.at, env: map[string]string{}}
-	for _, part := range []struct {
-		key  string
-		into *[]string
-	}{{"Container.Entrypoint", &c.entry}, {"Container.Exec", &c.command}} {
-		a := u.last(part.key, "")
-		if a.value == "" {
-			continue
-		}
-		all, err := settings.SplitWords(a.value)
-		if err != nil {
-			s.misses(Program, a.at, part.key, "start anything")
-		}
-		*part.into, c.at = all, a.at
-	}
-	c.hasEntry = len(c.entry) > 0
-	for _, a := range u.all("Container.Environment") {
-		pairs, _ := settings.SplitWords(a.value)
-		for _, pair := range pairs {
-			name, value, _ := strings.Cut(pair, "=")
-			c.env[name], c.envAt = value, a.at
-		}
-	}
-	if a := u.last("Container.EnvironmentFile", ""); a.value != "" {
-		c.unreadEnv = &a.at
-	}
+func (s *Server) quadlet(u *unit, image assignment) {
+	c := inContainer{image: image.value, at: image.at, envAt: image.at, env: map[string]string{}, file: u.file,
+		named: func(name string) fate { return s.quadletVolume(u, name) }}
 	s.madeAnew(c.image)
-	for _, a := range u.all("Container.Volume") {
+	for _, a := range u.lines {
+		key, isContainer := strings.CutPrefix(a.key, "Container.")
 		value, known := u.specified(a.value)
-		v := readVolume(value)
-		v.variable = v.variable || !known
-		name := strings.SplitN(value, ":", 2)[0]
-		s.see(a.at, v, func(string) fate { return s.quadletVolume(u, name) })
-	}
-	for _, a := range u.all("Container.Tmpfs") {
-		s.see(a.at, volume{kind: "tmpfs", to: strings.SplitN(a.value, ":", 2)[0], plain: true}, nil)
-	}
-	for _, a := range u.all("Container.Mount") {
-		s.mountOption(a.at, a.value)
-	}
-	if a := u.last("Container.StopSignal", ""); a.value != "" {
-		s.stopSignal(a.at, "StopSignal", a.value)
-	}
-	if a := u.last("Container.StopTimeout", ""); a.value != "" {
-		d, err := parseTimeSpan(a.value)
-		if err != nil {
-			d = 1
+		if isContainer && !s.option(&c, a.at, quadletOptions[key], key, value, known) {
+			s.misses(Settings, a.at, "this "+key+"=", "start anything")
 		}
-		s.stopTimeout(a.at, "StopTimeout", d)
 	}
-	if a := u.last("Container.HealthCmd", ""); a.value != "" {
-		s.beside(a.at, "HealthCmd", []string{"sh", "-c", a.value}, Settings)
-	}
-	return s.started(u.file, c)
+	s.started(c)
 }
 
 // quadletVolume is the fate of a volume of a quadlet: one of podman's own, or of a unit x.volume that lies beside it.
@@ -85,12 +40,12 @@ func (s *Server) quadletVolume(u *unit, name string) fate {
 	file := filepath.Join(filepath.Dir(u.file), name)
 	text, err := readText(file)
 	v := &unit{file: file}
-	if err != nil || v.read(file, text) != nil {
-		return fate{doubted: settings.Crashes, why: "the volume is that of " + name + ", which was not read: it could be memory: give it too"}
+	if err != nil || v.read(file, text) != nil || exists(file+".d") {
+		return doubtful("%s", "the volume is that of "+name+", which was not read: it could be memory: give it too")
 	}
 	for _, a := range v.lines {
 		section, key, _ := strings.Cut(a.key, ".")
-		if section == "Volume" && !slices.Contains(strings.Fields("VolumeName Label User Group Copy ContainersConfModule"), key) {
+		if section == "Volume" && !slices.Contains(allowed["Volume"], key) {
 			return fate{doubted: settings.Crashes, why: "not understood: " + a.at.String() + ": " + key + "= of the volume; it could make it memory"}
 		}
 	}
@@ -106,118 +61,68 @@ func (s *Server) madeAnew(name string) {
 	s.rest = gone("the container is removed when it ends, and its data with it")
 }
 
-// started takes a container's description, and finds its redis.conf where a folder of the machine has it.
-func (s *Server) started(policy string, c inContainer) error {
-	line, err := s.contained(c)
-	if err != nil {
-		return err
-	}
-	if line.sleep > 0 { // the sum for systemd
+func (s *Server) started(c inContainer) {
+	if line := s.contained(c); line.sleep > 0 { // the sum for systemd
 		s.misses(Restart, c.at, "a sleep in the container", "be ended by systemd or the engine")
 	}
-	if s.config != nil {
-		if m := s.mountOf(s.config.path); m != nil && path.IsAbs(m.source) {
-			rest, _ := within(s.config.path, m.target)
-			s.config.beside(policy, path.Join(m.source, rest))
-		}
-	}
-	return nil
+	s.loadConfig()
 }
 
-// The flags of docker run and podman run that can touch neither data nor settings, start nor stop
-// (docs.docker.com/reference/cli/docker/container/run, podman-run(1)). A letter may stand behind a colon.
-var (
-	inertValues = strings.Fields(`name publish:p expose network net hostname:h add-host dns label:l user:u memory:m cpus cpu-shares:c cpuset-cpus
-		ulimit sysctl cap-add cap-drop security-opt log-driver log-opt pull platform shm-size pids-limit network-alias ip cgroups sdnotify
-		cidfile conmon-pidfile pidfile userns group-add oom-score-adj`)
-	inertSwitches = strings.Fields(`detach:d interactive:i tty:t init read-only privileged sig-proxy no-healthcheck quiet:q`)
-)
-
-// runFlags reads the flags of docker run and podman run.
 func runFlags() *pflag.FlagSet {
 	f := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	f.SetInterspersed(false)
 	f.Usage = func() {}
-	for _, name := range append(slices.Clone(inertValues), "volume:v", "mount", "tmpfs", "env:e", "env-file", "workdir:w", "entrypoint", "stop-signal",
+	for _, name := range append(slices.Clone(allowed["run values"]), "volume:v", "mount", "tmpfs", "env:e", "env-file", "workdir:w", "entrypoint", "stop-signal",
 		"stop-timeout", "restart") {
 		name, letter, _ := strings.Cut(name, ":")
 		f.StringArrayP(name, letter, nil, "")
 	}
-	for _, name := range append(slices.Clone(inertSwitches), "rm", "replace") {
+	for _, name := range append(slices.Clone(allowed["run switches"]), "rm", "replace", "detach:d") {
 		name, letter, _ := strings.Cut(name, ":")
 		f.BoolP(name, letter, false, "")
 	}
 	return f
 }
 
-// engineRun reads "docker run" or "podman run" of a unit.
-func (s *Server) engineRun(u *unit, a assignment, words []string) error {
-	c := inContainer{at: a.at, envAt: a.at, env: map[string]string{}}
+func (s *Server) engineRun(u *unit, a assignment, words []string) {
+	c := inContainer{at: a.at, envAt: a.at, env: map[string]string{}, named: func(string) fate { return fate{} }}
 	args := words[1:]
 	for len(args) > 0 && (strings.HasPrefix(args[0], "--log-level") || args[0] == "container") {
 		args = args[1:]
 	}
 	if len(args) == 0 || args[0] != "run" {
 		s.misses(Program, a.at, "this command of the engine", "start any container: give docker inspect of it")
-		return nil
+		return
 	}
 	flags := runFlags()
 	if flags.Parse(args[1:]) != nil { // whose words may be a secret
 		s.misses(Program, a.at, "a flag of "+filepath.Base(words[0])+" run", "change data, settings, start or stop")
-		return nil
+		return
 	}
-	all := func(name string) []string { values, _ := flags.GetStringArray(name); return values }
 	removed, _ := flags.GetBool("rm")
 	replaced, _ := flags.GetBool("replace")
-	for _, pair := range all("env") {
-		key, value, _ := strings.Cut(pair, "=")
-		c.env[key] = value
-	}
-	for range all("env-file") {
-		c.unreadEnv = &a.at
-	}
-	for _, folder := range all("workdir") {
-		c.folder = folder
-	}
-	for _, entry := range all("entrypoint") {
-		c.entry, c.hasEntry = []string{entry}, true
-	}
-	for _, signal := range all("stop-signal") {
-		s.stopSignal(a.at, "--stop-signal", signal)
-	}
-	for _, span := range all("stop-timeout") {
-		d, err := parseTimeSpan(span)
-		if err != nil {
-			d = 1
-		}
-		s.stopTimeout(a.at, "--stop-timeout", d)
+	if detached, _ := flags.GetBool("detach"); detached {
+		s.misses(Restart, a.at, "--detach, with which the command ends at once", "start the container again whenever the unit's own loop comes round")
 	}
 	args = flags.Args()
 	if len(args) == 0 {
 		s.misses(Program, a.at, "a container without an image", "be anything")
-		return nil
+		return
 	}
 	c.image, c.command = args[0], args[1:]
 	if s.own(c.image); removed || replaced || s.removes(u) {
 		s.mounts = nil
 		s.madeAnew(c.image)
 	}
-	if slices.ContainsFunc(all("restart"), func(policy string) bool { return policy != "no" }) {
-		s.misses(Restart, a.at, "--restart beside the unit's own Restart=", "bring the container back at once")
-	}
-	for _, v := range all("volume") {
-		s.see(a.at, readVolume(v), func(string) fate { return fate{} })
-	}
-	for _, m := range all("mount") {
-		s.mountOption(a.at, m)
-	}
-	for _, t := range all("tmpfs") {
-		s.see(a.at, volume{kind: "tmpfs", to: strings.SplitN(t, ":", 2)[0], plain: true}, nil)
-	}
-	return s.started(u.file, c)
+	flags.Visit(func(f *pflag.Flag) {
+		values, _ := flags.GetStringArray(f.Name)
+		for _, value := range values {
+			s.option(&c, a.at, f.Name, "--"+f.Name, value, true)
+		}
+	})
+	s.started(c)
 }
 
-// removes reports whether the unit removes the container before it starts one.
 func (s *Server) removes(u *unit) bool {
 	for _, a := range append(u.all("Service.ExecStartPre"), u.all("Service.ExecStopPost")...) {
 		if strings.Contains(a.value, " rm ") {
@@ -227,31 +132,85 @@ func (s *Server) removes(u *unit) bool {
 	return false
 }
 
-// mountOption reads --mount type=...,source=...,target=....
-func (s *Server) mountOption(at settings.Place, line string) {
-	v := volume{plain: true}
+// option takes a setting of a container by the name of an engine's flag, and says whether it is understood. As is how its
+// file calls it.
+func (s *Server) option(c *inContainer, at settings.Place, name, as, value string, known bool) bool {
+	var err error
+	switch name {
+	case "entrypoint":
+		c.entry, err = settings.SplitWords(value)
+		c.hasEntry, c.at = true, at
+	case "command":
+		c.command, err = settings.SplitWords(value)
+		c.at = at
+	case "workdir":
+		c.folder = value
+	case "env":
+		pairs, _ := settings.SplitWords(value)
+		for _, pair := range pairs {
+			c.set(pair)
+		}
+		c.envAt = at
+	case "env-file":
+		c.unreadEnv = &at
+	case "secret":
+		secret := plainSecret.FindStringSubmatch(value)
+		if secret == nil {
+			s.misses(Settings, at, "this Secret=", "be what the server loads, or a variable that its image reads")
+		} else if secret[1] != "" {
+			c.set(secret[1])
+		}
+	case "volume":
+		v := readVolume(value)
+		v.variable, v.file = v.variable || !known, c.file
+		s.see(at, v, func(string) fate { return c.named(strings.SplitN(value, ":", 2)[0]) })
+	case "tmpfs":
+		s.see(at, volume{kind: "tmpfs", to: strings.SplitN(value, ":", 2)[0], plain: true}, nil)
+	case "mount":
+		s.see(at, mountOption(value), c.named)
+	case "stop-signal":
+		s.stopSignal(at, as, value)
+	case "stop-timeout":
+		s.stopTimeout(at, as, duration(value))
+	case "health-cmd":
+		s.beside(at, as, []string{"sh", "-c", value}, Settings)
+	case "restart":
+		if value != "no" {
+			s.misses(Restart, at, "--restart beside the unit's own Restart=", "bring the container back at once")
+		}
+	}
+	return err == nil
+}
+
+func mountOption(line string) (v volume) {
+	v.plain = true
 	for _, part := range strings.Split(line, ",") {
-		key, value, _ := strings.Cut(part, "=")
-		switch key {
+		switch key, value, _ := strings.Cut(part, "="); key {
 		case "type":
 			v.kind = value
 		case "source", "src":
 			v.from = value
 		case "target", "dst", "destination":
 			v.to = value
-		case "readonly", "ro", "rw", "relabel", "z", "Z":
+		case "readonly", "ro":
+			v.readOnly = true
+		case "rw", "relabel", "z", "Z":
 		default:
 			v.plain = false
 		}
 	}
-	s.see(at, v, func(string) fate { return fate{} })
+	return v
 }
 
+// plainSecret is a file below /run/secrets, or a variable by its name.
+var plainSecret = regexp.MustCompile(`^[\w.-]+(?:,(?:type=mount|uid=\d+|gid=\d+|mode=\d+|target=[\w.-]+|type=env,target=(\w+)))*$`)
+
 // containerName is what an engine is told to stop or remove.
-var containerName = regexp.MustCompile(`^[A-Za-z0-9_.%$-]+$`)
+var containerName = regexp.MustCompile(`^[A-Za-z0-9_%$][A-Za-z0-9_.%$-]*$`)
 
 // ofContainer recognises commands of a unit that pull, stop or remove the unit's own container, without its volumes.
-func (u *unit) ofContainer(words []string) bool {
+// How a stop waits is judged.
+func (s *Server) ofContainer(u *unit, a assignment, words []string) bool {
 	if len(words) < 3 {
 		return false
 	}
@@ -259,12 +218,23 @@ func (u *unit) ofContainer(words []string) bool {
 	if engine != "docker" && engine != "podman" || !strings.Contains(u.last("Service.ExecStart", "").value, engine+" ") {
 		return false
 	}
-	for _, w := range words[2:] {
-		if !containerName.MatchString(w) && words[1] != "pull" && !slices.Contains([]string{"-f", "-t", "-i", "--force", "--ignore", "--time"}, w) {
-			return false
-		}
+	f := pflag.NewFlagSet("engine", pflag.ContinueOnError)
+	f.Usage = func() {}
+	wait := f.StringP("time", "t", "", "")
+	force := f.BoolP("force", "f", false, "")
+	f.BoolP("ignore", "i", false, "")
+	if f.Parse(words[2:]) != nil || f.NArg() != 1 || words[1] != "pull" && !containerName.MatchString(f.Arg(0)) {
+		return false
 	}
-	last := words[len(words)-1]
+	last := f.Arg(0)
 	own := words[1] == "pull" || strings.Contains(u.last("Service.ExecStart", "").value, last)
-	return own && slices.Contains([]string{"pull", "stop", "rm"}, words[1])
+	if !own || !slices.Contains([]string{"pull", "stop", "rm"}, words[1]) {
+		return false
+	}
+	if d, err := parseTimeSpan(cmp.Or(*wait, "10")); a.key == "Service.ExecStop" && (err != nil || words[1] == "stop") {
+		s.stopTimeout(a.at, last+": -t", d)
+	} else if a.key == "Service.ExecStop" && words[1] == "rm" && *force && s.unsureStop == nil {
+		s.stopTimeout(a.at, last+": rm -f", 0)
+	}
+	return true
 }

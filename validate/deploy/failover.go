@@ -1,9 +1,8 @@
 package deploy
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,7 +42,6 @@ func (f *Failover) NeverOnDisk(wait int) bool {
 	return f.Replicas-len(f.WithoutAOF) < wait
 }
 
-// failover finds the replicas among the servers of a deployment, and the Sentinels that promote them.
 func (d *Deployment) failover() {
 	var followers []*Server
 	for _, s := range d.Servers {
@@ -83,29 +81,19 @@ func (d *Deployment) failover() {
 // watched takes what a Sentinel's own file says. Of several Sentinels, the one that waits for the least counts, and
 // one whose file cannot be read may not wait at all.
 func (f *Failover) watched(c *configFile) {
-	var found *Failover
-	err := fmt.Errorf("it was not read")
-	name := c.file
+	found, err := (*Failover)(nil), fmt.Errorf("it was not read")
 	switch {
 	case c.name != "":
-		name = c.name
-		found, err = parseSentinel(name, c.text, f.Replicas)
+		found, err = parseSentinel(c.name, c.text, f.Replicas)
 	case c.file != "":
 		found, err = ReadSentinel(c.file, f.Replicas)
 	}
 	switch {
 	case err != nil:
-		f.After, f.Why, f.unread = 0, fmt.Sprintf("of a Sentinel's file, %s: %v", orPath(name, c.path), err), true
+		f.After, f.Why, f.unread = 0, fmt.Sprintf("of a Sentinel's file, %s: %v", cmp.Or(c.name, c.file, c.path), err), true
 	case !f.unread && (f.After == 0 || found.After < f.After):
 		f.After, f.Why = found.After, found.Why
 	}
-}
-
-func orPath(name, path string) string {
-	if name == "" {
-		return path
-	}
-	return name
 }
 
 // downAfterDefault is what Redis's Sentinel waits for where it is not told.
@@ -126,29 +114,26 @@ func parseSentinel(name, data string, replicas int) (*Failover, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := PromotedAtOnce(replicas)
-	waits := map[string]time.Duration{}
-	at := map[string]settings.Place{}
+	waits, at := map[string]time.Duration{}, map[string]settings.Place{}
 	for _, d := range r.Directives {
 		if d.Name != "sentinel" || len(d.Args) < 2 {
 			continue
 		}
-		switch master := d.Args[1]; strings.ToLower(d.Args[0]) {
-		case "monitor":
-			if _, set := waits[master]; !set {
-				waits[master], at[master] = downAfterDefault, d.Place
-			}
-		case "down-after-milliseconds":
-			if ms, err := strconv.Atoi(d.Args[len(d.Args)-1]); err == nil && ms >= 0 {
-				waits[master], at[master] = time.Duration(ms)*time.Millisecond, d.Place
-			}
+		ms, err := strconv.Atoi(d.Args[len(d.Args)-1])
+		_, set := waits[d.Args[1]]
+		switch command := strings.ToLower(d.Args[0]); {
+		case command == "monitor" && !set:
+			waits[d.Args[1]], at[d.Args[1]] = downAfterDefault, d.Place
+		case command == "down-after-milliseconds" && err == nil && ms >= 0:
+			waits[d.Args[1]], at[d.Args[1]] = time.Duration(ms)*time.Millisecond, d.Place
 		}
 	}
 	if len(waits) == 0 {
 		return nil, &settings.Problem{Place: settings.Place{File: name}, What: "no line says sentinel monitor, so this is no Sentinel's file",
 			Right: "give the sentinel.conf"}
 	}
-	for i, master := range slices.Sorted(maps.Keys(waits)) { // it may be any that the lock is on
+	found := PromotedAtOnce(replicas)
+	for i, master := range sortedKeys(waits) { // it may be any that the lock is on
 		if wait := waits[master]; i == 0 || wait < found.After {
 			found.After, found.Why = wait, fmt.Sprintf("Sentinel waits for down-after-milliseconds, %s (%s)", wait, at[master])
 		}
@@ -156,12 +141,9 @@ func parseSentinel(name, data string, replicas int) (*Failover, error) {
 	return found, nil
 }
 
-// sentinelFile is the file that a Sentinel's command names.
 func sentinelFile(at settings.Place, entry, args any) *configFile {
-	first, _ := words(entry)
-	second, _ := words(args)
 	c := &configFile{place: at, lack: "its command names none"}
-	for _, w := range append(first, second...) {
+	for _, w := range joined(entry, args) {
 		if strings.HasPrefix(w, "/") && strings.HasSuffix(w, ".conf") {
 			c.path = w
 		}

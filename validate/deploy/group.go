@@ -11,13 +11,16 @@ import (
 )
 
 // mentions is what a file says that has to do with a server of locks. It only chooses what a linter opens.
-var mentions = regexp.MustCompile(`(?i)redis|valkey|keydb|dragonfly|(?m:^\s*appendonly\s)`)
+var (
+	mentions   = regexp.MustCompile(`(?i)redis|valkey|keydb|dragonfly|(?m:^\s*appendonly\s)`)
+	objectLine = regexp.MustCompile(`(?m)^kind:|"kind":`)
+)
 
 // Group finds the deployments below a folder: a unit or a compose file with what it names is one, and the Kubernetes
 // objects of a folder are one, and so are its redis.conf and sentinel.conf that none of the others names.
 func Group(folder string) (groups [][]string, err error) {
-	objects, confs, units := map[string][]string{}, map[string][]string{}, map[string][]string{}
-	var order []string
+	type content struct{ units, confs, objects []string }
+	folders, texts := map[string]*content{}, map[string]string{}
 	err = filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
 		name := entry.Name()
 		switch {
@@ -32,55 +35,40 @@ func Group(folder string) (groups [][]string, err error) {
 		if err != nil || !mentions.MatchString(data) {
 			return nil
 		}
-		dir := filepath.Dir(file)
-		if !slices.Contains(order, dir) {
-			order = append(order, dir)
+		dir, ext := filepath.Dir(file), filepath.Ext(name)
+		if folders[dir] == nil {
+			folders[dir] = &content{}
 		}
-		switch ext := filepath.Ext(name); {
+		switch c := folders[dir]; {
 		case ext == ".service" || ext == ".container":
-			units[dir] = append(units[dir], file)
+			c.units, texts[file] = append(c.units, file), data
 		case ext == ".conf":
-			confs[dir] = append(confs[dir], file)
-		case strings.Contains(data, "\nkind:") || strings.HasPrefix(data, "kind:") || strings.Contains(data, `"kind":`):
-			objects[dir] = append(objects[dir], file)
-		case strings.Contains(data, "services:") || strings.Contains(data, "HostConfig") || ext == ".tf" || ext == ".nomad" || ext == ".hcl" ||
-			name == "Chart.yaml" || playbook.MatchString(data):
-			groups = append(groups, []string{file})
+			c.confs = append(c.confs, file)
+		case objectLine.MatchString(data):
+			c.objects = append(c.objects, file)
+		case strings.Contains(data, "services:") || strings.Contains(data, "HostConfig") || sourceOf(given{file, data}) != nil:
+			groups, texts[file] = append(groups, []string{file}), data
 		}
 		return nil
 	})
-	for _, dir := range order {
-		var used []string
-		for _, unit := range units[dir] {
-			group := []string{unit}
-			for _, conf := range confs[dir] {
-				if text, err := readText(unit); err == nil && strings.Contains(text, filepath.Base(conf)) {
-					group, used = append(group, conf), append(used, conf)
-				}
+	named := func(conf string, by ...string) bool {
+		return slices.ContainsFunc(by, func(file string) bool { return strings.Contains(texts[file], filepath.Base(conf)) })
+	}
+	for _, dir := range sortedKeys(folders) {
+		c := folders[dir]
+		for _, unit := range c.units {
+			groups = append(groups, append([]string{unit}, slices.DeleteFunc(slices.Clone(c.confs), func(conf string) bool { return !named(conf, unit) })...))
+		}
+		rest := slices.DeleteFunc(c.confs, func(conf string) bool { return named(conf, sortedKeys(texts)...) })
+		for _, group := range [][]string{c.objects, rest} {
+			if len(group) > 0 {
+				groups = append(groups, group)
 			}
-			groups = append(groups, group)
-		}
-		if len(objects[dir]) > 0 {
-			groups = append(groups, objects[dir])
-		}
-		var rest []string
-		for _, conf := range confs[dir] {
-			named := slices.ContainsFunc(groups, func(g []string) bool {
-				text, err := readText(g[0])
-				return err == nil && g[0] != conf && strings.Contains(text, filepath.Base(conf))
-			})
-			if !slices.Contains(used, conf) && !named {
-				rest = append(rest, conf)
-			}
-		}
-		if len(rest) > 0 {
-			groups = append(groups, rest)
 		}
 	}
 	return groups, err
 }
 
-// candidateName reports whether a name is one of a form that is read.
 func candidateName(name string) bool {
 	return slices.Contains([]string{".conf", ".service", ".container", ".yaml", ".yml", ".json", ".tf", ".nomad", ".hcl"}, filepath.Ext(name))
 }

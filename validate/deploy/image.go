@@ -20,7 +20,7 @@ type image struct {
 	reads func(s *Server, at settings.Place, env map[string]string)
 	// free: variables that nobody has read are no risk, for the entrypoint reads none of those.
 	free bool
-	// own: the entrypoint starts its own server unless a server's command is given.
+	// own: the entrypoint starts a server with settings of its own.
 	own bool
 }
 
@@ -51,7 +51,7 @@ func extraFlags(name string) func(*Server, settings.Place, map[string]string) {
 	return func(s *Server, at settings.Place, env map[string]string) {
 		if value, set := env[name]; set {
 			words, err := settings.SplitWords(value)
-			if err != nil || strings.Contains(value, "$") || len(words) > 0 && !strings.HasPrefix(words[0], "--") {
+			if err != nil || value == "$"+name || len(words) > 0 && !strings.HasPrefix(words[0], "--") {
 				s.misses(Settings, at, name, "add options to the server's command")
 				return
 			}
@@ -67,7 +67,7 @@ func stack(s *Server, at settings.Place, env map[string]string) {
 	}
 	s.folder = cmp.Or(s.folder, "/data")
 	for _, name := range []string{"REDISEARCH_ARGS", "REDISJSON_ARGS", "REDISTIMESERIES_ARGS", "REDISBLOOM_ARGS", "REDISGEARS_ARGS"} {
-		if strings.Contains(env[name], "--") {
+		if strings.Contains(env[name], "--") || strings.Contains(env[name], "$") {
 			s.misses(Settings, at, name, "add options to the server's command")
 		}
 	}
@@ -79,10 +79,6 @@ func bitnami(s *Server, at settings.Place, env map[string]string) {
 	if strings.Contains(s.folder, "valkey") {
 		prefix = "VALKEY_"
 	}
-	known := strings.Fields(`AOF_ENABLED PASSWORD PASSWORD_FILE PORT_NUMBER PORT EXTRA_FLAGS DISABLE_COMMANDS DATABASE IO_THREADS IO_THREADS_DO_READS
-		ACLFILE TLS_ENABLED TLS_PORT TLS_PORT_NUMBER TLS_CERT_FILE TLS_KEY_FILE TLS_CA_FILE TLS_DH_PARAMS_FILE TLS_AUTH_CLIENTS
-		REPLICATION_MODE MASTER_HOST MASTER_PORT_NUMBER MASTER_PASSWORD PRIMARY_HOST PRIMARY_PORT_NUMBER PRIMARY_PASSWORD ALLOW_REMOTE_CONNECTIONS
-		RDB_POLICY RDB_POLICY_DISABLED MASTER_PASSWORD_FILE`)
 	aof := "yes"
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		value := env[name]
@@ -90,7 +86,7 @@ func bitnami(s *Server, at settings.Place, env map[string]string) {
 		if !ours {
 			continue
 		}
-		if !slices.Contains(known, short) {
+		if !slices.Contains(allowed["bitnami variables"], short) {
 			s.misses(Settings, at, "the variable "+name, "change the settings")
 		}
 		switch short {
@@ -109,6 +105,8 @@ func bitnami(s *Server, at settings.Place, env map[string]string) {
 			if value == "slave" || value == "replica" {
 				host := cmp.Or(env[prefix+"MASTER_HOST"], env[prefix+"PRIMARY_HOST"], "another server")
 				s.overrides = append(s.overrides, settings.Directive{Place: at, Name: "replicaof", Args: []string{host, "6379"}})
+			} else if value != "master" && value != "" {
+				s.misses(Settings, at, name+" "+value, "be a replica's")
 			}
 		case "RDB_POLICY", "RDB_POLICY_DISABLED":
 			if aof != "yes" || env[prefix+"AOF_ENABLED"] == "no" {
@@ -131,18 +129,29 @@ type inContainer struct {
 	fromFiles      map[string]string // variables of files, which env outranks
 	used           []string          // variables that the command has taken
 	envAt          settings.Place
-	unreadEnv      *settings.Place // variables from somewhere that was not read
-	at             settings.Place  // of the command
+	file           string                 // that relative paths begin beside
+	named          func(name string) fate // what becomes of a named volume
+	unreadEnv      *settings.Place        // variables from somewhere that was not read
+	at             settings.Place         // of the command
 }
 
-// contained establishes the program and the settings of a container.
-func (s *Server) contained(c inContainer) (commandLine, error) {
+// set takes a variable; one without a value comes from whoever starts the container.
+func (c *inContainer) set(pair string) {
+	name, value, set := strings.Cut(pair, "=")
+	if c.env[name] = value; !set {
+		c.env[name] = "$" + name
+	}
+}
+
+func (s *Server) contained(c inContainer) commandLine {
 	known, ok := imageOf(c.image)
 	s.folder = c.folder
 	if ok {
 		s.folder = cmp.Or(c.folder, known.folder)
-		if known.own {
+		if known.own && !c.hasEntry {
 			s.folder = known.folder
+		} else if known.own {
+			s.folder = c.folder
 		}
 	}
 	s.variables(c, known, ok)
@@ -152,8 +161,10 @@ func (s *Server) contained(c inContainer) (commandLine, error) {
 		line.wrong = "the image " + c.image + ", which runs another server than Redis or Valkey"
 	case !ok && line.wrong == "":
 		line.wrong = "the image " + c.image + ", which is none that is known (if it is a copy of one, judge it under that name)"
-	case ok && known.own && len(c.entry)+len(c.command) > 0 && line.server == "" && line.wrong == "":
+	case ok && known.own && !c.hasEntry && len(c.command) > 0 && line.wrong == "": // its entrypoint may ignore them, or its settings not count
 		line.wrong = "arguments of this image"
+	case line.server != "" && !standard(line.server):
+		line.wrong = "the program " + line.server
 	case ok && !c.hasEntry && known.reads == nil && line.server == "" && line.wrong == "" && line.config == "" && len(c.command) > 0 && len(line.options) == 0:
 		line.wrong = "its command"
 	case c.hasEntry && len(c.entry) > 0 && line.server == "" && line.wrong == "" && !line.usesImage:
@@ -162,8 +173,9 @@ func (s *Server) contained(c inContainer) (commandLine, error) {
 	if line.behind {
 		s.unsureStop = &Link{Place: c.at, What: "a shell without exec may keep the signal of a stop from the server, which is killed without a last snapshot: write exec before it"}
 	}
-	if len(s.appended) > 0 && (!c.hasEntry || line.usesImage) {
+	if len(s.appended) > 0 && (!c.hasEntry || line.usesImage) && !line.shell {
 		line.options = append(line.options, options(c.envAt, s.appended)...)
+		line.unsettled()
 	}
 	if line.sleep > 0 && line.server == "" && line.wrong == "" {
 		line.wrong = "what is started after the sleep"
@@ -172,16 +184,14 @@ func (s *Server) contained(c inContainer) (commandLine, error) {
 	if s.config != nil {
 		s.config.from(s.folder)
 	}
-	return line, nil
+	return line
 }
 
-// foreignImage tells images of other servers by their own names.
 func (s *Server) foreignImage(name string) bool {
 	base := path.Base(strings.Split(strings.Split(name, "@")[0], ":")[0])
 	return !strings.Contains(base, "redis") && !strings.Contains(base, "valkey")
 }
 
-// variables judges a container's environment.
 func (s *Server) variables(c inContainer, known image, ok bool) {
 	for _, name := range slices.Sorted(maps.Keys(c.fromFiles)) {
 		if _, set := c.env[name]; !set {
@@ -200,7 +210,7 @@ func (s *Server) variables(c inContainer, known image, ok bool) {
 			s.misses(Program, c.envAt, "the variable "+name, "change what the program does")
 		}
 	}
-	if ok && known.reads != nil {
+	if ok && known.reads != nil && !(known.own && c.hasEntry) { // whose settings count for its own entrypoint
 		known.reads(s, c.envAt, c.env)
 	}
 }

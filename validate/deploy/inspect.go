@@ -6,12 +6,9 @@ import (
 	"regexp"
 	"strings"
 	"time"
-
-	"lockproof/validate/settings"
 )
 
-// readInspect reads a container as docker inspect prints it.
-func readInspect(d document) (*Server, error) {
+func readInspect(d document) *Server {
 	s := &Server{Name: strings.TrimPrefix(text(d.root, "Name"), "/"), Kind: Container, Place: d.at()}
 	config, host := d.root["Config"], d.root["HostConfig"]
 	c := inContainer{image: text(config, "Image"), folder: text(config, "WorkingDir"), at: d.at("Config", "Cmd"), envAt: d.at("Config", "Env"),
@@ -24,7 +21,7 @@ func readInspect(d document) (*Server, error) {
 	}
 	for _, pair := range list(dig(config, "Env")) {
 		name, value, _ := strings.Cut(strings.TrimSpace(fmt.Sprint(pair)), "=")
-		if name == "PATH" || name == "GOSU_VERSION" || strings.HasPrefix(name, "REDIS_DOWNLOAD") || strings.HasPrefix(name, "VALKEY_DOWNLOAD") {
+		if name == "PATH" && plainPath.MatchString(value) || name == "GOSU_VERSION" || strings.HasPrefix(name, "REDIS_DOWNLOAD") || strings.HasPrefix(name, "VALKEY_DOWNLOAD") {
 			continue // which the image itself sets
 		}
 		c.env[name] = value
@@ -34,9 +31,7 @@ func readInspect(d document) (*Server, error) {
 		s.stopSignal(d.at("Config", "StopSignal"), "StopSignal", signal)
 	}
 	if timeout := dig(config, "StopTimeout"); timeout != nil {
-		if t, err := parseTimeSpan(fmt.Sprint(timeout)); err == nil {
-			s.stopTimeout(d.at("Config", "StopTimeout"), "StopTimeout", t)
-		}
+		s.stopTimeout(d.at("Config", "StopTimeout"), "StopTimeout", duration(fmt.Sprint(timeout)))
 	}
 	if test := list(dig(config, "Healthcheck", "Test")); len(test) > 1 {
 		all, _ := words(test[1:])
@@ -45,16 +40,8 @@ func readInspect(d document) (*Server, error) {
 		}
 		s.beside(d.at("Config", "Healthcheck"), "Healthcheck", all, Settings)
 	}
-	line, err := s.contained(c)
-	if err != nil {
-		return nil, err
-	}
-	if s.config != nil {
-		if m := s.mountOf(s.config.path); m != nil && path.IsAbs(m.source) {
-			rest, _ := within(s.config.path, m.target)
-			s.config.beside(d.file, path.Join(m.source, rest))
-		}
-	}
+	line := s.contained(c)
+	s.loadConfig()
 	if dig(host, "AutoRemove") == true {
 		s.lacks(Data, d.at("HostConfig", "AutoRemove"), "the container is removed when it ends, with its volumes that have no name")
 	}
@@ -65,17 +52,17 @@ func readInspect(d document) (*Server, error) {
 	if restart != "" && restart != "no" {
 		kill, why = engineBackoff, "restart policy "+restart+" brings it back after 100ms"
 	}
-	s.returns(kill, line.sleep, map[settings.Crash]string{settings.Kill: why, settings.Shutdown: "docker restart brings it back at once",
-		settings.PowerLoss: "the engine starts it at boot, with no delay of its own"})
-	return s, nil
+	s.returns(kill, line.sleep, engineReturns(why))
+	return s
 }
 
-// inspected reads what a container mounts.
 func (s *Server) inspected(d document, image string) {
 	host := d.root["HostConfig"]
-	s.own(image)
+	if s.own(image); d.root["Mounts"] == nil {
+		s.misses(Data, d.at("HostConfig"), "a container without Mounts", "have its data anywhere: give all of docker inspect")
+	}
 	for i, m := range list(d.root["Mounts"]) {
-		v := volume{kind: text(m, "Type"), from: text(m, "Source"), to: text(m, "Destination"), plain: true}
+		v := volume{kind: text(m, "Type"), from: text(m, "Source"), to: text(m, "Destination"), plain: true, readOnly: dig(m, "RW") == false}
 		if name := text(m, "Name"); v.kind == "volume" {
 			if v.from = name; anonymous.MatchString(name) {
 				v.from = ""
@@ -96,6 +83,9 @@ func (s *Server) inspected(d document, image string) {
 		s.misses(Data, d.at("HostConfig", "VolumesFrom"), "VolumesFrom", "be memory")
 	}
 }
+
+// plainPath looks for programs where the system's own are.
+var plainPath = regexp.MustCompile(`^(?::?(?:/opt/[a-z-]+(?:/[a-z-]+)*|/usr/local|/usr)?/s?bin)+$`)
 
 // anonymous is the name of a volume that nobody named.
 var anonymous = regexp.MustCompile(`^[0-9a-f]{64}$`)

@@ -19,28 +19,6 @@ var podPaths = map[string][]any{
 	"CronJob": {"spec", "jobTemplate", "spec", "template", "spec"}, "ReplicationController": {"spec", "template", "spec"},
 }
 
-// inertKinds are objects that start nothing and change nothing that a server has.
-var inertKinds = strings.Fields(`Service ConfigMap Secret Namespace ServiceAccount Role RoleBinding ClusterRole ClusterRoleBinding
-	PodDisruptionBudget NetworkPolicy Ingress PersistentVolumeClaim PersistentVolume StorageClass ServiceMonitor PodMonitor PrometheusRule
-	PriorityClass Endpoints EndpointSlice CustomResourceDefinition LimitRange ResourceQuota Certificate Issuer Event Node
-	ExternalSecret SealedSecret SecretStore HTTPRoute GRPCRoute Gateway VirtualService DestinationRule IngressRoute`)
-
-// The keys that can touch neither data nor settings, start nor stop of a server, or that the reader takes into account
-// (Kubernetes API reference: Workload resources).
-var (
-	workloadKeys = strings.Fields(`replicas selector template serviceName updateStrategy strategy podManagementPolicy revisionHistoryLimit
-		minReadySeconds volumeClaimTemplates persistentVolumeClaimRetentionPolicy progressDeadlineSeconds ordinals`)
-	podKeys = strings.Fields(`containers initContainers volumes serviceAccount serviceAccountName nodeSelector nodeName affinity tolerations
-		topologySpreadConstraints priorityClassName priority preemptionPolicy securityContext imagePullSecrets hostNetwork dnsPolicy dnsConfig
-		hostAliases hostname subdomain setHostnameAsFQDN terminationGracePeriodSeconds restartPolicy schedulerName enableServiceLinks
-		automountServiceAccountToken readinessGates os overhead hostUsers hostIPC`)
-	containerSpecKeys = strings.Fields(`name image command args workingDir env envFrom ports resources volumeMounts imagePullPolicy securityContext
-		livenessProbe readinessProbe startupProbe lifecycle terminationMessagePath terminationMessagePolicy stdin stdinOnce tty resizePolicy`)
-	securityKeys = strings.Fields(`runAsUser runAsGroup runAsNonRoot readOnlyRootFilesystem allowPrivilegeEscalation capabilities seccompProfile
-		seLinuxOptions appArmorProfile`)
-	mountKeys = strings.Fields(`name mountPath subPath subPathExpr readOnly recursiveReadOnly mountPropagation`)
-)
-
 // pod is a workload's pod with all that was given beside it.
 type pod struct {
 	document
@@ -84,7 +62,6 @@ func (d document) owned(all []document) bool {
 	return false
 }
 
-// podOf finds the pod of a workload.
 func podOf(d document, all []document) (p pod, known bool) {
 	p = pod{document: d, all: all, kind: text(d.root, "kind")}
 	if p.path, known = podPaths[p.kind]; !known {
@@ -97,15 +74,7 @@ func podOf(d document, all []document) (p pod, known bool) {
 	return p, true
 }
 
-// readKubernetes reads the servers of all workloads.
-func readKubernetes(all []document) (found []*Server, err error) {
-	type otherTenant struct {
-		p         pod
-		container any
-		at        settings.Place
-		name      string
-	}
-	var besides []otherTenant
+func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 	for _, d := range all {
 		p, known := podOf(d, all)
 		if !known || d.owned(all) {
@@ -114,33 +83,28 @@ func readKubernetes(all []document) (found []*Server, err error) {
 		for i, c := range list(dig(p.spec, "containers")) {
 			name := text(c, "name")
 			if p.kind == "Job" || p.kind == "CronJob" || !mayServe(text(c, "image"), name, dig(c, "command"), dig(c, "args")) {
-				besides = append(besides, otherTenant{p, c, p.in("containers", i), name})
+				if entry, args := dig(c, "command"), dig(c, "args"); isSentinel(text(c, "image"), entry, args) {
+					whole.sentinel(p.in("containers", i), entry, args, func(s *Server) { p.storage(s, i, c) })
+				}
+				whole.besides = append(whole.besides, func(s *Server) { p.beside(s, p.in("containers", i), "the container "+name, c) })
 				continue
 			}
-			s, err := p.container(name, i, c)
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, s)
+			found = append(found, p.container(name, i, c))
 		}
 	}
 	for _, s := range found {
-		for _, b := range besides {
-			b.p.beside(s, b.at, "the container "+b.name, b.container)
-		}
 		for _, d := range all {
 			s.object(d)
 		}
 	}
-	return found, nil
+	return found
 }
 
-// object judges an object beside the server's own.
 func (s *Server) object(d document) {
 	kind := text(d.root, "kind")
 	_, workload := podPaths[kind]
 	switch {
-	case kind == "" || workload || slices.Contains(inertKinds, kind):
+	case kind == "" || workload || slices.Contains(allowed["kubernetes kinds"], kind):
 	case kind == "HorizontalPodAutoscaler":
 		s.misses(Single, d.at("kind"), "a HorizontalPodAutoscaler", "start a second server: leave it out, or give a workload of its own to each node")
 	default:
@@ -155,91 +119,81 @@ func (p pod) beside(s *Server, at settings.Place, who string, c any) {
 		s.touches(at, who, source, dig(m, "readOnly") == true)
 	}
 	p.reach(s, at, who, c)
-	first, _ := words(dig(c, "command"))
-	second, _ := words(dig(c, "args"))
-	s.clientOf(at, who, text(c, "image"), append(first, second...))
+	s.clientOf(at, who, text(c, "image"), joined(dig(c, "command"), dig(c, "args")))
 }
 
 // reach judges whether a container gets at more than its own files, its mounts and its network.
 func (p pod) reach(s *Server, at settings.Place, who string, c any) {
 	inContainer := func(any) settings.Place { return at }
-	s.reaches(func(key any) settings.Place { return p.in(key) }, "the pod of "+who, p.spec, append([]string{"shareProcessNamespace"}, podKeys...))
-	s.reaches(inContainer, who, c, append([]string{"restartPolicy"}, containerSpecKeys...))
-	s.reaches(inContainer, who, dig(c, "securityContext"), securityKeys)
+	s.reaches(func(key any) settings.Place { return p.in(key) }, "the pod of "+who, p.spec, append([]string{"shareProcessNamespace"}, allowed["kubernetes pod"]...))
+	s.reaches(inContainer, who, c, append([]string{"restartPolicy"}, allowed["kubernetes container"]...))
+	s.reaches(inContainer, who, dig(c, "securityContext"), allowed["kubernetes securityContext"])
 	if add := list(dig(c, "securityContext", "capabilities", "add")); len(add) > 0 {
 		s.misses(Alone, at, "the capabilities that "+who+" adds", "let it into the server's container")
 	}
 }
 
-// container reads one container of a pod into a server.
-func (p pod) container(name string, i int, c any) (*Server, error) {
+func (p pod) container(name string, i int, c any) *Server {
 	s := &Server{Name: name, Kind: Kubernetes, Place: p.in("containers", i), labels: asMap(dig(p.root, "spec", "template", "metadata", "labels"))}
 	if s.Workload = p.kind + " " + text(p.root, "metadata", "name"); p.kind == "Pod" {
 		s.labels = asMap(dig(p.root, "metadata", "labels"))
 	}
 	if p.kind != "Pod" {
-		s.allowed(p.document, p.root["spec"], "the key", workloadKeys, "spec")
+		s.allowed(p.document, p.root["spec"], "the key", allowed["kubernetes workload"], "spec")
 	}
-	s.allowed(p.document, p.spec, "the key", podKeys, p.path...)
-	s.allowed(p.document, c, "the key", containerSpecKeys, append(slices.Clone(p.path), "containers", i)...)
+	s.allowed(p.document, p.spec, "the key", allowed["kubernetes pod"], p.path...)
+	s.allowed(p.document, c, "the key", allowed["kubernetes container"], append(slices.Clone(p.path), "containers", i)...)
 	p.storage(s, i, c)
-	in := inContainer{image: text(c, "image"), folder: text(c, "workingDir"), hasEntry: dig(c, "command") != nil,
-		at: p.in("containers", i), envAt: p.in("containers", i, "env"), env: map[string]string{}}
+	line := s.contained(p.described(s, i, c))
+	s.loadConfig()
+	p.initial(s)
+	p.probes(s, i, c, line.sleep)
+	p.updates(s)
+	s.establish(Alone, s.Place, "each key of the pod and its containers is known, and nothing else here sees its data")
+	s.returns(0, line.sleep, map[settings.Crash]string{settings.Kill: "kubelet restarts it at once the first time",
+		settings.Shutdown: "a pod that is replaced starts at once", settings.PowerLoss: "kubelet starts it at boot, with no delay of its own"})
+	return s
+}
+
+func (p pod) described(s *Server, i int, c any) inContainer {
+	in := inContainer{image: text(c, "image"), folder: text(c, "workingDir"), hasEntry: dig(c, "command") != nil, at: p.in("containers", i),
+		envAt: p.in("containers", i, "env"), env: map[string]string{}, fromFiles: map[string]string{}}
 	for _, v := range list(dig(c, "env")) {
 		name := text(v, "name")
-		if in.env[name] = text(v, "value"); dig(v, "valueFrom") != nil {
+		switch in.env[name] = text(v, "value"); {
+		case text(v, "valueFrom", "fieldRef", "fieldPath") == "metadata.name" && p.kind == "StatefulSet":
+			in.env[name] = text(p.root, "metadata", "name") + "-0"
+		case dig(v, "valueFrom") != nil:
 			in.env[name] = "$" + name
 		}
 	}
-	in.fromFiles = map[string]string{}
 	for n, from := range list(dig(c, "envFrom")) {
 		config := p.object("ConfigMap", text(from, "configMapRef", "name"))
-		if config == nil || text(from, "prefix") != "" {
-			at := p.in("containers", i, "envFrom", n)
+		if at := p.in("containers", i, "envFrom", n); config == nil || text(from, "prefix") != "" {
 			in.unreadEnv = &at
-			continue
 		}
-		for key, value := range asMap(config.root["data"]) {
+		for key, value := range asMap(dig(objectRoot(config), "data")) {
 			in.fromFiles[key] = fmt.Sprint(value)
 		}
 	}
-	for _, part := range []struct {
-		key  string
-		into *[]string
-	}{{"command", &in.entry}, {"args", &in.command}} {
-		all, err := words(dig(c, part.key))
+	for key, into := range map[string]*[]string{"args": &in.command, "command": &in.entry} {
+		all, err := words(dig(c, key))
 		if err != nil {
-			return nil, &settings.Problem{Place: p.in("containers", i, part.key), What: "the command cannot be read: " + err.Error(),
-				Right: "write it as a list of words"}
+			s.misses(Program, p.in("containers", i, key), "a command with "+err.Error(), "be any")
 		}
 		for name := range in.env {
 			if strings.Contains(strings.Join(all, " "), "$("+name+")") {
 				in.used = append(in.used, name)
 			}
 		}
-		if *part.into = expandKubernetes(all, in.env); len(all) > 0 {
-			in.at = p.in("containers", i, part.key)
+		*into = expandKubernetes(all, in.env)
+	}
+	for _, key := range []string{"command", "args"} {
+		if dig(c, key) != nil {
+			in.at = p.in("containers", i, key)
 		}
 	}
-	line, err := s.contained(in)
-	if err != nil {
-		return nil, err
-	}
-	if s.config != nil {
-		p.findConfig(s, c)
-	}
-	p.initial(s)
-	p.probes(s, i, c, line.sleep)
-	p.updates(s)
-	policy := text(p.spec, "restartPolicy")
-	if !slices.Contains([]string{"", "Always", "OnFailure", "Never"}, policy) {
-		return nil, &settings.Problem{Place: p.in("restartPolicy"), What: fmt.Sprintf("restartPolicy: %s: there is no such policy", policy),
-			Right: "there are Always, OnFailure, Never"}
-	}
-	s.establish(Alone, s.Place, "each key of the pod and its containers is known, and nothing else here sees its data")
-	s.returns(0, line.sleep, map[settings.Crash]string{settings.Kill: "kubelet restarts it at once the first time",
-		settings.Shutdown: "a pod that is replaced starts at once", settings.PowerLoss: "kubelet starts it at boot, with no delay of its own"})
-	return s, nil
+	return in
 }
 
 // kubernetesVariable is a variable of a container in its command (Kubernetes, Define a Command).
@@ -262,14 +216,10 @@ func expandKubernetes(all []string, env map[string]string) []string {
 	return all
 }
 
-// initial judges what runs in the server's own pod before it.
 func (p pod) initial(s *Server) {
 	for i, c := range list(dig(p.spec, "initContainers")) {
-		at, who := p.in("initContainers", i), "the init container "+text(c, "name")
-		first, _ := words(dig(c, "command"))
-		second, _ := words(dig(c, "args"))
-		all := append(first, second...)
-		if dig(c, "restartPolicy") != nil { // a sidecar
+		at, who, all := p.in("initContainers", i), "the init container "+text(c, "name"), joined(dig(c, "command"), dig(c, "args"))
+		if dig(c, "restartPolicy") != nil {
 			p.beside(s, at, "the sidecar "+text(c, "name"), c)
 			continue
 		}
@@ -280,10 +230,9 @@ func (p pod) initial(s *Server) {
 		seen := &Server{}
 		for _, m := range list(dig(c, "volumeMounts")) {
 			_, source, _ := p.volume(text(m, "name"), m)
+			s.commands(at, who, source, dig(m, "readOnly") == true)
 			for _, other := range s.mounts {
-				_, below := within(other.source, source)
-				_, above := within(source, other.source)
-				if source != "" && other.source != "" && (below || above) && dig(m, "readOnly") != true {
+				if overlap(other.source, source) && dig(m, "readOnly") != true {
 					seen.mounts = append(seen.mounts, other)
 				}
 			}
@@ -294,45 +243,58 @@ func (p pod) initial(s *Server) {
 		if s.config != nil && s.config.name == "" && seen.mountOf(s.config.path) != nil {
 			s.misses(Settings, at, who, "write the settings")
 		}
-		if len(seen.mounts) == 0 && (strings.Contains(text(c, "image"), "redis") || strings.Contains(text(c, "image"), "valkey")) {
+		if len(seen.mounts) == 0 && clientImage.MatchString(text(c, "image")) {
 			s.misses(Alone, at, who, "run CONFIG SET, FLUSHALL or SHUTDOWN on a server")
 		}
 	}
 }
 
+var clientImage = regexp.MustCompile("redis|valkey")
+
+// number is a whole number of an object, or another one where there is none.
+func number(value any, otherwise int) int {
+	n, err := strconv.Atoi(fmt.Sprint(value))
+	if err != nil || n < 0 || n > 1e6 {
+		return otherwise
+	}
+	return n
+}
+
 // probes judges what kubelet runs in the container, and whether it ends a sleep.
 func (p pod) probes(s *Server, i int, c any, sleep time.Duration) {
+	at := func(keys ...any) settings.Place { return p.in(append([]any{"containers", i}, keys...)...) }
 	for _, key := range []string{"livenessProbe", "readinessProbe", "startupProbe"} {
 		if command := dig(c, key, "exec", "command"); command != nil {
-			all, _ := words(command)
-			s.beside(p.in("containers", i, key), key, all, Settings)
+			s.beside(at(key), key, joined(command), Settings)
 		}
 	}
 	if limit := probeLimit(c); limit > 0 && sleep >= limit {
-		s.lacks(Restart, p.in("containers", i, "livenessProbe"), fmt.Sprintf("the command sleeps for %s, and the liveness probe ends the container after %s: "+
+		s.lacks(Restart, at("livenessProbe"), fmt.Sprintf("the command sleeps for %s, and the liveness probe ends the container after %s: "+
 			"give it a startupProbe that waits longer", sleep, limit))
 	}
+	slept := 0 * time.Second // before the pod is told to stop
 	for _, key := range []string{"postStart", "preStop"} {
 		hook := dig(c, "lifecycle", key)
-		at := p.in("containers", i, "lifecycle", key)
-		switch command := dig(hook, "exec", "command"); {
-		case hook == nil, dig(hook, "sleep") != nil:
-		case command == nil:
-			s.misses(Settings, at, key, "change settings or data by a request")
+		command := joined(dig(hook, "exec", "command"))
+		switch {
+		case hook == nil:
+		case dig(hook, "sleep") != nil && key == "preStop":
+			slept = time.Duration(number(dig(hook, "sleep", "seconds"), 1e6)) * time.Second
+		case dig(hook, "sleep") != nil:
+		case dig(hook, "exec") == nil:
+			s.misses(Settings, at("lifecycle", key), key, "change settings or data by a request")
 		case key == "postStart":
-			all, _ := words(command)
-			s.beside(at, key, all, Settings)
+			s.beside(at("lifecycle", key), key, command, Settings)
 		default:
-			all, _ := words(command)
-			s.beside(at, key, all, Data, settings.Shutdown)
+			slept = s.beside(at("lifecycle", key), key, command, Data, settings.Shutdown).sleep
 		}
 	}
-	if dig(c, "lifecycle", "stopSignal") != nil {
-		s.stopSignal(p.in("containers", i, "lifecycle"), "stopSignal", text(c, "lifecycle", "stopSignal"))
+	if signal := text(c, "lifecycle", "stopSignal"); signal != "" {
+		s.stopSignal(at("lifecycle"), "stopSignal", signal)
 	}
-	if grace := dig(p.spec, "terminationGracePeriodSeconds"); grace != nil {
-		n, _ := strconv.Atoi(fmt.Sprint(grace))
-		s.stopTimeout(p.in("terminationGracePeriodSeconds"), "terminationGracePeriodSeconds", time.Duration(n)*time.Second)
+	grace := time.Duration(number(dig(p.spec, "terminationGracePeriodSeconds"), 30)) * time.Second
+	if s.stopTimeout(p.in("terminationGracePeriodSeconds"), "terminationGracePeriodSeconds", grace); grace > 0 && slept > 0 {
+		s.stopTimeout(at("lifecycle", "preStop"), "what preStop leaves of the grace period,", max(grace-slept, 1))
 	}
 }
 
@@ -346,50 +308,48 @@ func probeLimit(c any) time.Duration {
 	if probe == nil {
 		return 0
 	}
-	seconds := func(key string, otherwise int) time.Duration {
-		n, err := strconv.Atoi(fmt.Sprint(dig(probe, key)))
-		if err != nil || n < 0 || n > 1e6 {
-			n = otherwise
-		}
-		return time.Duration(n) * time.Second
-	}
-	return seconds("initialDelaySeconds", 0) + seconds("periodSeconds", 10)*(seconds("failureThreshold", 3)/time.Second)
+	return time.Duration(number(dig(probe, "initialDelaySeconds"), 0)+number(dig(probe, "periodSeconds"), 10)*number(dig(probe, "failureThreshold"), 3)) * time.Second
 }
 
-// updates establishes that an update stops the old pod before it starts the new one.
 func (p pod) updates(s *Server) {
 	spec := p.root["spec"]
-	surge := func(key, otherwise string) {
-		n := fmt.Sprint(dig(spec, key, "rollingUpdate", "maxSurge"))
-		if dig(spec, key, "rollingUpdate", "maxSurge") == nil {
-			n = otherwise
-		}
+	surge := func(key, otherwise string) bool {
+		n := fmt.Sprint(cmp.Or(dig(spec, key, "rollingUpdate", "maxSurge"), any(otherwise)))
 		if n != "0" && n != "0%" {
 			s.lacks(Single, p.at("spec", key), fmt.Sprintf("an update of a %s with maxSurge %s starts the new pod beside the old one: it loads the data while "+
-				"the old one still grants locks: set type Recreate, or maxSurge 0", p.kind, n), settings.Shutdown)
+				"the old one still grants locks: use a StatefulSet", p.kind, n), settings.Shutdown)
 		}
+		return n != "0" && n != "0%"
 	}
 	replicas := fmt.Sprint(cmp.Or(dig(spec, "replicas"), any(1)))
+	s.several(replicas)
 	switch p.kind {
-	case "StatefulSet", "Pod":
-		if kind := text(spec, "updateStrategy", "type"); p.kind == "StatefulSet" && !slices.Contains([]string{"", "RollingUpdate", "OnDelete"}, kind) {
+	case "Pod":
+	case "StatefulSet":
+		if kind := text(spec, "updateStrategy", "type"); !slices.Contains([]string{"", "RollingUpdate", "OnDelete"}, kind) {
 			s.misses(Single, p.at("spec", "updateStrategy"), "the updateStrategy "+kind, "start a second server", settings.Shutdown)
 		}
 	case "DaemonSet":
-		surge("updateStrategy", "0")
-	case "Deployment":
-		if text(spec, "strategy", "type") != "Recreate" {
-			surge("strategy", "25%")
+		if surge("updateStrategy", "0"); !p.pinnedByName() {
+			s.count = -1 // one on each machine
 		}
-	default:
-		s.lacks(Single, p.at("kind"), "a "+p.kind+" makes a new pod while the old one may still run", settings.Shutdown)
+	default: // (kubernetes.io, Deployments, Recreate Deployment)
+		if !p.onePod() && (p.kind != "Deployment" || text(spec, "strategy", "type") == "Recreate" || !surge("strategy", "25%")) {
+			s.lacks(Single, p.at("kind"), fmt.Sprintf("a pod of a %s that is deleted or evicted is replaced while it still runs: use a StatefulSet, or a "+
+				"claim of ReadWriteOncePod", p.kind), settings.Shutdown)
+		}
 	}
-	n, err := strconv.Atoi(replicas)
-	if s.count = n; err != nil {
-		s.count = -1
-	}
-	if (err != nil || n > 1) && p.kind != "StatefulSet" && p.kind != "DaemonSet" {
+	if s.count != 0 && s.count != 1 && p.kind != "StatefulSet" && p.kind != "DaemonSet" {
 		s.lacks(Single, p.at("spec", "replicas"), replicas+" pods serve one address, or write to the same claim: give each one of its own, as by volumeClaimTemplates")
 	}
 	s.establish(Single, s.Place, "a %s runs one pod of a name at a time", p.kind)
+}
+
+// onePod reports whether the pod has a claim that one pod at a time may use, so that a second one waits.
+func (p pod) onePod() bool {
+	return slices.ContainsFunc(list(dig(p.spec, "volumes")), func(v any) bool {
+		claim := p.object("PersistentVolumeClaim", text(v, "persistentVolumeClaim", "claimName"))
+		modes := list(dig(objectRoot(claim), "spec", "accessModes"))
+		return len(modes) == 1 && modes[0] == "ReadWriteOncePod"
+	})
 }

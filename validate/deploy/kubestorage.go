@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -25,14 +26,41 @@ func (p pod) storage(s *Server, i int, c any) {
 		at := p.in("containers", i, "volumeMounts", n)
 		f, source, found := p.volume(text(m, "name"), m)
 		if !found {
-			f = fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: the volume %s is not in the pod", text(m, "name"))}
+			f = doubtful("not understood: the volume %s is not in the pod", text(m, "name"))
 		}
-		s.allowed(p.document, m, "the key", mountKeys, append(slices.Clone(p.path), "containers", i, "volumeMounts", n)...)
-		if expression := text(m, "subPathExpr"); strings.Contains(expression, "$(") && p.kind != "StatefulSet" {
-			f.doubted, f.why = moved, fmt.Sprintf("subPathExpr %s may be another folder for a pod that is made anew", expression)
+		s.allowed(p.document, m, "the key", allowed["kubernetes volumeMount"], append(slices.Clone(p.path), "containers", i, "volumeMounts", n)...)
+		stable, each := p.named(text(m, "subPathExpr"), c)
+		if !stable {
+			f.doubted, f.why = moved, fmt.Sprintf("subPathExpr %s may be another folder for a pod that is made anew", text(m, "subPathExpr"))
 		}
-		s.mounts = append(s.mounts, mount{at, text(m, "mountPath"), f, source})
+		load := func(conf *configFile, file string) {
+			conf.text, conf.name, conf.lack = p.fromVolume(text(m, "name"), path.Join(text(m, "subPath"), file))
+		}
+		own := source == p.ownVolume(text(m, "name")) || p.kind == "DaemonSet" && strings.HasPrefix(source, "/") && !strings.HasPrefix(source, podVolumes)
+		s.mounts = append(s.mounts, mount{at, text(m, "mountPath"), f, source, dig(m, "readOnly") == true, own || each, load})
 	}
+	if log := text(c, "terminationMessagePath"); log != "" && log != "/dev/termination-log" {
+		s.mounts = append(s.mounts, mount{at: p.in("containers", i, "terminationMessagePath"), target: log,
+			fate: gone("the container's message is written over %s", log)})
+	}
+}
+
+// named tells of a folder's name with variables whether a pod that is made anew has the same, and each of several its own:
+// a StatefulSet keeps the names of its pods.
+func (p pod) named(expression string, c any) (stable, each bool) {
+	stable = true
+	for _, found := range kubernetesVariable.FindAllStringSubmatch(expression, -1) {
+		field := ""
+		for _, v := range list(dig(c, "env")) {
+			if text(v, "name") == found[1] {
+				field = text(v, "valueFrom", "fieldRef", "fieldPath")
+			}
+		}
+		pods := field == "metadata.name" && p.kind == "StatefulSet"
+		each = each || pods
+		stable = stable && (pods || field == "metadata.namespace")
+	}
+	return stable, each
 }
 
 // ownVolume names a volume that the pod has for itself, for a comparison with other pods'.
@@ -101,7 +129,7 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 		case "configMap", "secret", "projected", "downwardAPI", "csi", "image", "gitRepo":
 			return fate{doubted: moved, why: fmt.Sprintf("the volume %s is made with the pod, and may go with it: use a claim", name)}, own, true
 		}
-		return fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: a volume of kind %s; it could lose what is written to it: use a claim", kind)}, own, true
+		return doubtful("not understood: a volume of kind %s; it could lose what is written to it: use a claim", kind), own, true
 	}
 	return fate{}, "", false
 }
@@ -116,7 +144,7 @@ var diskDrivers = regexp.MustCompile(`^(?:kubernetes\.io/(?:aws-ebs|gce-pd|azure
 func (p pod) claim(claim any) fate {
 	class := text(claim, "storageClassName")
 	unknown := func(kind, name, driver string) fate {
-		return fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: the driver %q of the %s %s; it could lose what is written to it", driver, kind, name)}
+		return doubtful("not understood: the driver %q of the %s %s; it could lose what is written to it", driver, kind, name)
 	}
 	for _, d := range p.all {
 		name, spec := text(d.root, "metadata", "name"), d.root["spec"]
@@ -124,12 +152,17 @@ func (p pod) claim(claim any) fate {
 			text(d.root, "metadata", "annotations", "storageclass.kubernetes.io/is-default-class") == "true"
 		if driver := text(d.root, "provisioner"); text(d.root, "kind") == "StorageClass" && (name == class || standard) && !diskDrivers.MatchString(driver) {
 			return unknown("class", name, driver)
+		} else if text(d.root, "kind") == "StorageClass" && (name == class || standard) && !plainOptions(d.root["mountOptions"]) {
+			return doubtful("%s", "not understood: the mountOptions of the class "+name+"; they could undo what fsync promises")
 		}
 		if text(d.root, "kind") != "PersistentVolume" {
 			continue
 		}
 		if bound := text(claim, "volumeName"); bound != "" && bound != name || class != text(spec, "storageClassName") {
 			continue
+		}
+		if !plainOptions(dig(spec, "mountOptions")) {
+			return doubtful("%s", "not understood: the mountOptions of the volume "+name+"; they could undo what fsync promises")
 		}
 		host := text(spec, "hostPath", "path") + text(spec, "local", "path")
 		switch driver := text(spec, "csi", "driver"); {
@@ -150,11 +183,18 @@ func (p pod) claim(claim any) fate {
 	return fate{}
 }
 
+// plainOptions reports whether options of mount(8) keep what fsync promises.
+func plainOptions(options any) bool {
+	return !slices.ContainsFunc(list(options), func(o any) bool { return !mountOptions.MatchString(fmt.Sprint(o)) })
+}
+
 const hostname = "kubernetes.io/hostname"
 
 // pinned reports whether a pod stays on its machine: by its name, and by no other label, which several may have.
-func (p pod) pinned() bool {
-	return p.kind == "DaemonSet" || text(p.spec, "nodeName") != "" || text(p.spec, "nodeSelector", hostname) != "" ||
+func (p pod) pinned() bool { return p.kind == "DaemonSet" || p.pinnedByName() }
+
+func (p pod) pinnedByName() bool {
+	return text(p.spec, "nodeName") != "" || text(p.spec, "nodeSelector", hostname) != "" ||
 		hostnames(dig(p.spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"))
 }
 
@@ -177,26 +217,7 @@ func hostnames(terms any) bool {
 	return false
 }
 
-// findConfig finds the redis.conf of a container in a ConfigMap that was given, by itself or in a projected volume.
-func (p pod) findConfig(s *Server, c any) {
-	conf := s.config
-	best := -1
-	for _, m := range list(dig(c, "volumeMounts")) {
-		to := text(m, "mountPath")
-		rest, below := within(conf.path, to)
-		if !below || len(to) <= best {
-			continue
-		}
-		best = len(to)
-		key := rest
-		if sub := text(m, "subPath"); sub != "" {
-			key = path.Join(sub, rest)
-		}
-		conf.text, conf.name, conf.lack = p.fromVolume(text(m, "name"), key)
-	}
-}
-
-// fromVolume reads a file of a volume that holds ConfigMaps.
+// fromVolume reads a file of a volume that holds ConfigMaps. Of several sources, the last that may have it counts.
 func (p pod) fromVolume(volume, file string) (content, name, lack string) {
 	for _, v := range list(dig(p.spec, "volumes")) {
 		if text(v, "name") != volume {
@@ -206,31 +227,34 @@ func (p pod) fromVolume(volume, file string) (content, name, lack string) {
 		if dig(v, "projected") != nil {
 			sources = list(dig(v, "projected", "sources"))
 		}
-		lack = fmt.Sprintf("the volume %s holds no ConfigMap with it", volume)
-		for _, source := range sources {
+		for _, source := range slices.Backward(sources) {
 			config := dig(source, "configMap")
-			if config == nil {
-				continue
-			}
-			key, listed := file, dig(config, "items") == nil
-			for _, item := range list(dig(config, "items")) {
+			of := cmp.Or(config, dig(source, "secret"))
+			key, listed := file, of != nil && dig(of, "items") == nil
+			for _, item := range list(dig(of, "items")) {
 				if text(item, "path") == file {
 					key, listed = text(item, "key"), true
 				}
 			}
 			object := p.object("ConfigMap", text(config, "name"))
-			switch {
+			switch content, has := dig(objectRoot(object), "data", key).(string); {
 			case !listed:
+			case config == nil:
+				return "", "", "the volume " + volume + " may have it from a Secret"
 			case object == nil:
-				lack = fmt.Sprintf("the ConfigMap %s is not in what was given", text(config, "name"))
-			default:
-				if content, ok := dig(object.root, "data", key).(string); ok {
-					return content, fmt.Sprintf("%s, ConfigMap %s, %s", object.file, text(config, "name"), key), ""
-				}
-				lack = fmt.Sprintf("the ConfigMap %s has no %s", text(config, "name"), key)
+				return "", "", fmt.Sprintf("the ConfigMap %s is not in what was given", text(config, "name"))
+			case has:
+				return content, fmt.Sprintf("%s, ConfigMap %s, %s", object.file, text(config, "name"), key), ""
 			}
 		}
-		return "", "", lack
+		return "", "", fmt.Sprintf("the volume %s holds no ConfigMap with it", volume)
 	}
 	return "", "", ""
+}
+
+func objectRoot(d *document) any {
+	if d == nil {
+		return nil
+	}
+	return d.root
 }

@@ -44,45 +44,147 @@ type given struct{ file, text string }
 
 // readUnit reads the unit that systemd starts where this one is given, with its drop-ins: those that lie where systemd
 // looks, and those that were given.
-func readUnit(unitFile given, more []given) (*unit, error) {
+func readUnit(unitFile given, more, others []given) (*unit, error) {
 	root, folders, inUse := search(unitFile.file)
-	u := &unit{file: unitFile.file, root: root, inUse: inUse}
-	base := filepath.Base(unitFile.file)
+	u, base := &unit{root: root, inUse: inUse}, filepath.Base(unitFile.file)
 	for _, folder := range folders {
 		file := filepath.Join(folder, base)
 		if sameFile(file, unitFile.file) {
 			break
 		}
 		if text, err := readText(file); err == nil {
-			u.file, unitFile = file, given{file, text}
+			unitFile = given{file, text}
 			break
 		}
 	}
+	u.file = unitFile.file
 	if err := u.read(unitFile.file, unitFile.text); err != nil {
 		return nil, err
 	}
-	parts := map[string]given{}
-	for _, g := range more {
-		if slices.Contains(dropInFolders(base), filepath.Base(filepath.Dir(g.file))) {
-			parts[filepath.Base(g.file)] = g
-		}
+	if err := u.dropIns(folders, base, more, others); err != nil {
+		return nil, err
 	}
-	for _, file := range dropIns(folders, dropInFolders(base)) {
-		if _, found := parts[filepath.Base(file)]; found {
-			continue
+	u.neighbours(folders, base)
+	if filepath.Ext(base) == ".container" { // podman makes a service of it, which has drop-ins of its own
+		service := cmp.Or(u.last("Container.ServiceName", "").value, strings.TrimSuffix(base, ".container")) + ".service"
+		if inUse {
+			_, folders, _ = search(filepath.Join(root, "/etc/systemd/system", service))
 		}
-		text, err := readText(file)
-		if err != nil {
-			return nil, &settings.Problem{Place: settings.Place{File: file}, What: "cannot be read: " + err.Error(), Right: "let it be read, or leave it out"}
-		}
-		parts[filepath.Base(file)] = given{file, text}
-	}
-	for _, name := range sortedKeys(parts) {
-		if err := u.read(parts[name].file, parts[name].text); err != nil {
-			return nil, err
-		}
+		return u, u.dropIns(folders, service, nil, nil)
 	}
 	return u, nil
+}
+
+// dropIns reads those of a name that were given, and then those that lie in some folders: of several of one name, the
+// first that counts. Those of every unit count less than any other, wherever they lie.
+func (u *unit) dropIns(folders []string, base string, more, others []given) error {
+	names, parts := dropInFolders(base), map[string]given{}
+	isFor := func(g given, base string) bool {
+		return slices.Contains(dropInFolders(base), filepath.Base(filepath.Dir(g.file)))
+	}
+	for _, g := range more {
+		if isFor(g, base) {
+			parts[filepath.Base(g.file)] = g
+		} else if !slices.ContainsFunc(others, func(other given) bool { return isFor(g, filepath.Base(other.file)) }) {
+			u.orphans = append(u.orphans, settings.Place{File: g.file})
+		}
+	}
+	last := len(names) - 1
+	for _, of := range [][]string{names[:last], names[last:]} {
+		for _, folder := range folders {
+			for _, name := range of {
+				found, _ := filepath.Glob(filepath.Join(folder, name, "*.conf"))
+				for _, file := range found {
+					if _, there := parts[filepath.Base(file)]; !there {
+						parts[filepath.Base(file)] = given{file: file}
+					}
+				}
+			}
+		}
+	}
+	for _, name := range sortedKeys(parts) {
+		part, err := parts[name], error(nil)
+		if part.text == "" {
+			part.text, err = readText(part.file)
+		}
+		if err != nil {
+			return &settings.Problem{Place: settings.Place{File: part.file}, What: "cannot be read: " + err.Error(), Right: "let it be read, or leave it out"}
+		}
+		if err := u.read(part.file, part.text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// neighbours finds what stands beside a unit and bears on it: mounts, timers that start it, folders of what it wants,
+// drop-ins of its other names, and what systemd-tmpfiles does at boot.
+func (u *unit) neighbours(folders []string, base string) {
+	each := func(folder, pattern string, do func(file, text string)) {
+		found, _ := filepath.Glob(filepath.Join(folder, pattern))
+		for _, file := range found {
+			if text, err := readText(file); err == nil {
+				do(file, text)
+			}
+		}
+	}
+	for _, folder := range folders {
+		each(folder, "*.mount", func(file, text string) {
+			if m := (&unit{file: file}); m.read(file, text) == nil {
+				u.mounts = append(u.mounts, m)
+			}
+		})
+		for _, ext := range starterForms {
+			each(folder, strings.TrimSuffix(base, filepath.Ext(base))+ext, func(file, _ string) { u.starters = append(u.starters, file) })
+		}
+		for _, key := range []string{"wants", "requires"} {
+			each(folder, base+"."+key+"/*", func(file, _ string) {
+				u.lines = append(u.lines, assignment{settings.Place{File: file}, "Unit.Wants", filepath.Base(file)})
+			})
+		}
+		for _, alias := range u.words("Install.Alias") {
+			each(folder, alias+".d/*.conf", func(file, _ string) { u.orphans = append(u.orphans, settings.Place{File: file}) })
+		}
+	}
+	for _, folder := range []string{"etc", "run", "usr/lib"} {
+		if u.inUse {
+			each(filepath.Join(u.root, "/", folder, "tmpfiles.d"), "*.conf", func(file, text string) {
+				u.tmpfiles = append(u.tmpfiles, readTmpfiles(file, text)...)
+			})
+		}
+	}
+}
+
+// starterForms are units that start another one of their name.
+var starterForms = []string{".timer", ".path", ".socket"}
+
+// tmpfile is a line of tmpfiles.d(5).
+type tmpfile struct {
+	at              settings.Place
+	kind, path, age string
+}
+
+func readTmpfiles(file, text string) (all []tmpfile) {
+	for i, line := range strings.Split(text, "\n") {
+		if f := append(strings.Fields(line), "", "", "", "", "", ""); f[0] != "" && f[0][0] != '#' {
+			all = append(all, tmpfile{settings.Place{File: file, Line: i + 1}, f[0], f[1], f[5]})
+		}
+	}
+	return all
+}
+
+// weigh judges a line that is about the server's folder: one that makes it or sets its rights, without an age, removes
+// nothing. Of a pattern, what comes before its first sign counts.
+func (t tmpfile) weigh(s *Server, dir string) {
+	begin := t.path[:strings.IndexAny(t.path+"*", "*?[%")]
+	_, above := within(dir, t.path)
+	_, below := within(t.path, dir)
+	if begin != t.path {
+		above, below = strings.HasPrefix(dir+"/", begin), strings.HasPrefix(begin, dir+"/")
+	}
+	if (above || below) && s.mountOf(dir) == nil && (!strings.Contains("dvqQzZaAtThHmxX", t.kind[:1]) || t.age != "" && t.age != "-") {
+		s.misses(Data, t.at, t.kind+" "+t.path+" of tmpfiles.d", "remove or replace the data at boot, or once a day")
+	}
 }
 
 // dropInFolders are the names of the folders of drop-ins for a unit, the most particular first.
@@ -98,29 +200,6 @@ func dropInFolders(base string) (names []string) {
 		}
 	}
 	return append(names, strings.TrimPrefix(ext, ".")+".d")
-}
-
-// dropIns are the files that systemd applies, in no order; of several of one name, the first that counts.
-func dropIns(folders, names []string) (files []string) {
-	last := len(names) - 1 // of every unit, which counts less than any other wherever it lies
-	var all []string
-	for _, folder := range folders {
-		for _, name := range names[:last] {
-			all = append(all, filepath.Join(folder, name))
-		}
-	}
-	for _, folder := range folders {
-		all = append(all, filepath.Join(folder, names[last]))
-	}
-	for _, folder := range all {
-		found, _ := filepath.Glob(filepath.Join(folder, "*.conf"))
-		for _, file := range found {
-			if !slices.ContainsFunc(files, func(f string) bool { return filepath.Base(f) == filepath.Base(file) }) {
-				files = append(files, file)
-			}
-		}
-	}
-	return files
 }
 
 // isDropIn reports whether a file lies in a folder of drop-ins.

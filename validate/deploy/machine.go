@@ -22,7 +22,7 @@ var (
 // fileSystem is what becomes of a file system of the machine when the server goes down.
 func fileSystem(what, kind, device, options string) fate {
 	unknown := func(part string) fate {
-		return fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: %s of %s; it could be memory, or not do what fsync asks", part, what)}
+		return doubtful("not understood: %s of %s; it could be memory, or not do what fsync asks", part, what)
 	}
 	for _, option := range strings.Split(options, ",") {
 		if !mountOptions.MatchString(strings.TrimSpace(option)) {
@@ -43,6 +43,6 @@ func fileSystem(what, kind, device, options string) fate {
 // mountUnit takes what a mount unit makes of a folder of the machine.
 func (s *Server) mountUnit(u *unit) {
 	where := u.last("Mount.Where", "")
-	s.mounts = append(s.mounts, mount{where.at, where.value,
-		fileSystem(where.value, u.last("Mount.Type", "").value, u.last("Mount.What", "").value, u.last("Mount.Options", "").value), ""})
+	s.mounts = append(s.mounts, mount{at: where.at, target: where.value,
+		fate: fileSystem(where.value, u.last("Mount.Type", "").value, u.last("Mount.What", "").value, u.last("Mount.Options", "").value)})
 }

@@ -3,19 +3,24 @@ package deploy
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"lockproof/validate/settings"
 )
 
-// inertMounts are places in a container whose content no server runs or reads as its settings.
-var inertMounts = []string{"/etc/localtime", "/etc/timezone", "/run/secrets", "/var/run/secrets", "/var/log", "/logs", "/log", "/tmp", "/var/tmp",
-	"/run", "/var/run", "/certs", "/tls", "/etc/tls", "/etc/ssl/certs", "/etc/certs", "/backup", "/backups", "/scripts", "/health",
-	"/opt/scripts", "/opt/bitnami/redis/certs", "/opt/bitnami/redis/tmp", "/opt/bitnami/redis/logs", "/opt/bitnami/redis/secrets", "/dev/shm"}
+// programFolders are those of a container from which programs, libraries and their settings are loaded. A server is known
+// by its place in them, so that nothing elsewhere is run in its place.
+var (
+	programFolders = strings.Fields("/usr /bin /sbin /lib /lib32 /lib64 /etc /opt /entrypoint.sh /docker-entrypoint.sh /redis-stack.conf")
+	// binaries are where the programs are, so that a mount above one hides it.
+	binaries   = strings.Fields("/usr/local/bin /usr/bin /usr/lib /bin /sbin /lib /etc/ld.so.cache /opt/bitnami /opt/redis-stack")
+	inertFiles = regexp.MustCompile(`/(?:[^/]+\.(?:acl|crt|key|pem)|(?:redis|valkey|users|resolv|nsswitch)[^/]*\.conf)$`)
+)
 
-// covers judges what is mounted over the container's own files: a mount that is neither of the data, nor of the
-// settings, nor of a place that no server runs anything from, could be another program.
+// covers judges what is mounted over the container's own files: a mount among its programs that is neither of the data,
+// nor of the settings, nor of a place that no server runs anything from, could be another program.
 func (s *Server) covers() {
 	dir := s.folder
 	if s.Redis != nil {
@@ -23,26 +28,14 @@ func (s *Server) covers() {
 	}
 	for _, m := range s.mounts {
 		target := path.Clean(m.target)
-		_, data := within(target, dir)
-		_, around := within(dir, target)
-		config := false
-		if s.config != nil {
-			_, config = within(s.config.path, target)
-		}
-		known := func(p string) bool { _, below := within(target, p); return below }
-		folder := known("/etc/redis") || known("/usr/local/etc") || known("/etc/valkey") || known("/bitnami") || known("/opt/bitnami/redis/etc") ||
-			known("/opt/bitnami/redis/mounted-etc") || known("/data") || known("/var/lib/redis") || known("/etc/redis.conf") || known("/srv")
-		overrides := s.ownConfig(target)
+		inside := func(p string) bool { _, below := within(target, p); return below }
+		hides := func(p string) bool { _, below := within(p, target); return below }
+		holds := path.IsAbs(dir) && (hides(dir) || inside(dir)) || s.config != nil && hides(s.config.path)
 		switch {
-		case overrides:
+		case s.ownConfig(target):
 			s.misses(Settings, m.at, "what is mounted at "+target, "be settings that the image's entrypoint reads")
-		case data && path.IsAbs(dir), around && target != "/" && path.IsAbs(dir), config && target != "/", folder, slices.ContainsFunc(inertMounts, known):
-		case strings.HasSuffix(target, ".conf") || strings.HasSuffix(target, ".acl") || strings.HasSuffix(target, ".crt") ||
-			strings.HasSuffix(target, ".key") || strings.HasSuffix(target, ".pem"):
-			if known("/etc") && !config && strings.HasPrefix(path.Base(target), "ld.so") {
-				s.misses(Program, m.at, "what is mounted at "+target, "change the program")
-			}
-		default:
+		case target != "/" && !slices.ContainsFunc(programFolders, inside), slices.ContainsFunc(allowed["folders among programs"], inside), inertFiles.MatchString(target):
+		case !holds || slices.ContainsFunc(binaries, hides) || slices.ContainsFunc(binaries, inside) && !inside(dir):
 			s.misses(Program, m.at, "what is mounted at "+target, "be another program or its settings")
 		}
 	}
@@ -65,7 +58,10 @@ type volume struct {
 	kind, from, to string // kind: volume, bind, tmpfs, or another that is not known
 	subpath        string
 	base           string // the folder that a relative path is in
+	file           string // that says so, "" where relative paths begin nobody knows where
+	shows          string // the folder of the machine or the engine, where another name stands for it
 	plain          bool   // every key of it is known
+	readOnly       bool
 	variable       bool
 }
 
@@ -86,6 +82,7 @@ func readVolume(value any) (v volume) {
 			}
 			if len(parts) > 2 {
 				for _, option := range strings.Split(parts[2], ",") {
+					v.readOnly = v.readOnly || option == "ro"
 					v.plain = v.plain && slices.Contains([]string{"ro", "rw", "z", "Z", "cached", "delegated", "consistent", "nocopy", "U", "rprivate",
 						"private", "rslave", "slave", "rshared", "shared"}, option)
 				}
@@ -97,13 +94,13 @@ func readVolume(value any) (v volume) {
 				return readVolume(fmt.Sprintf("%s:%v", key, rest))
 			}
 		}
-		v = volume{kind: text(m, "type"), plain: true}
+		v = volume{kind: text(m, "type"), plain: true, readOnly: m["read_only"] == true}
 		var ok, also bool
 		v.from, ok = interpolate(text(m, "source"))
 		v.to, also = interpolate(text(m, "target"))
 		v.variable, v.subpath = !ok || !also, text(m, "volume", "subpath")
 		for _, key := range keys(m) {
-			v.plain = v.plain && slices.Contains(strings.Fields("type source target read_only bind volume tmpfs consistency"), key)
+			v.plain = v.plain && slices.Contains(allowed["compose mount"], key)
 		}
 	}
 	return v
@@ -116,6 +113,8 @@ const engineVolumes = "/var/lib/docker/volumes"
 // nobody else has.
 func (v volume) source() string {
 	switch {
+	case v.shows != "":
+		return v.shows
 	case v.kind == "bind" && path.IsAbs(v.from):
 		return path.Clean(v.from)
 	case v.kind == "bind":
@@ -138,10 +137,13 @@ func shown(source string) string {
 
 // see adds a mount of a container to the server: named tells what becomes of a named volume.
 func (s *Server) see(at settings.Place, v volume, named func(name string) fate) {
-	m := mount{at: at, target: v.to, source: v.source()}
+	m := mount{at: at, target: v.to, source: v.source(), readOnly: v.readOnly}
+	if v.kind == "bind" && (v.file != "" || path.IsAbs(v.from)) {
+		m.load = func(c *configFile, file string) { c.beside(v.file, path.Join(v.from, file)) }
+	}
 	switch {
 	case !v.plain || v.variable:
-		m.fate = fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: the volume at %s; it could be memory", v.to)}
+		m.fate = doubtful("not understood: the volume at %s; it could be memory", v.to)
 	case v.kind == "tmpfs":
 		m.fate = gone("the data are in %s, a tmpfs, which goes with the container", v.to)
 	case v.kind == "bind":
@@ -150,7 +152,7 @@ func (s *Server) see(at settings.Place, v volume, named func(name string) fate) 
 			m.fate = f
 		}
 	case v.kind != "volume":
-		m.fate = fate{doubted: settings.Crashes, why: fmt.Sprintf("not understood: a volume of type %s; it could be memory", v.kind)}
+		m.fate = doubtful("not understood: a volume of type %s; it could be memory", v.kind)
 	case v.from == "":
 		m.fate = anew("the volume at %s has no name", v.to)
 	default:
@@ -182,9 +184,23 @@ func (s *Server) own(name string) {
 func (s *Server) shared() string {
 	dir := s.dir()
 	m := s.mountOf(dir)
-	if m == nil || m.source == "" {
+	switch {
+	case m == nil && s.Kind == Systemd && path.IsAbs(dir):
+		return path.Clean(dir)
+	case m == nil || m.source == "":
 		return ""
 	}
 	rest, _ := within(dir, m.target)
 	return path.Join(m.source, rest)
+}
+
+// loadConfig finds the server's redis.conf in what is mounted where its command names it.
+func (s *Server) loadConfig() {
+	if s.config == nil {
+		return
+	}
+	if m := s.mountOf(s.config.path); m != nil && m.load != nil {
+		rest, _ := within(s.config.path, m.target)
+		m.load(s.config, rest)
+	}
 }

@@ -34,20 +34,18 @@ func (s *Server) reaches(at func(key any) settings.Place, who string, value any,
 // otherTenant judges a service beside the server: what it mounts, how far it reaches, and what it is plainly told to do.
 func (d document) otherTenant(s *Server, name string, service any) {
 	at, who := d.at("services", name), "the service "+name
-	s.reaches(func(key any) settings.Place { return d.at("services", name, key) }, who, service, append([]string{"volumes_from"}, tenantKeys...))
+	s.reaches(func(key any) settings.Place { return d.at("services", name, key) }, who, service, append([]string{"volumes_from"}, allowed["compose other service"]...))
 	for _, value := range list(dig(service, "volumes")) {
 		v := d.volume(value)
-		s.touches(at, who, v.source(), readOnly(value))
-		if v.variable && !readOnly(value) && s.onFolder() {
+		s.touches(at, who, v.source(), v.readOnly)
+		if v.variable && !v.readOnly && s.onFolder() {
 			s.misses(Alone, at, who+", which mounts a folder by a variable", "see the server's data")
 		}
 	}
 	if dig(service, "volumes_from") != nil {
 		s.misses(Alone, at, "volumes_from of "+name, "touch the data")
 	}
-	first, _ := words(interpolated(dig(service, "entrypoint")))
-	second, _ := words(interpolated(dig(service, "command")))
-	s.clientOf(at, who, text(service, "image"), append(first, second...))
+	s.clientOf(at, who, text(service, "image"), joined(interpolated(dig(service, "entrypoint")), interpolated(dig(service, "command"))))
 }
 
 // onFolder reports whether a folder of the machine that has a path of its own is the server's data.
@@ -71,6 +69,9 @@ func (s *Server) clientOf(at settings.Place, who, image string, command []string
 // commander are clients that change what runs.
 var commander = regexp.MustCompile(`\b(?:redis-cli|valkey-cli|kubectl|helm|docker)\b`)
 
+// inertRun are parts of /run by which nothing is commanded.
+var inertRun = regexp.MustCompile(`^(?:udev|log|lock|utmp|secrets|systemd/resolve|xtables\.lock|flannel|netns)(?:/|$)`)
+
 // sockets command an engine, which can start, stop and change any container.
 var sockets = []string{"/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock", "/run/crio/crio.sock"}
 
@@ -79,27 +80,32 @@ func (s *Server) touches(at settings.Place, who, source string, readOnly bool) {
 	if source == "" {
 		return
 	}
+	s.commands(at, who, source, readOnly)
+	places := []string{}
+	for _, m := range s.mounts {
+		places = append(places, m.source)
+	}
+	if places = append(places, s.shared()); s.Kind == Systemd && s.config != nil {
+		places = append(places, s.config.path)
+	}
+	for _, place := range places {
+		if overlap(place, source) && !readOnly {
+			s.misses(Alone, at, who+", which sees "+shown(place)+" too", "change or remove what the server has there")
+		}
+	}
+}
+
+// commands judges whether a folder of the machine has an engine's socket.
+func (s *Server) commands(at settings.Place, who, source string, readOnly bool) {
 	for _, socket := range sockets {
 		if _, seen := within(socket, strings.TrimPrefix(source, "/var")); seen || source == "/var" {
 			if !(readOnly && source != socket && source != "/var"+socket) {
 				s.misses(Alone, at, who+", which commands the engine", "start, stop and change this container")
 			}
-			break
+			return
 		}
 	}
-	for _, m := range s.mounts {
-		_, below := within(m.source, source)
-		_, above := within(source, m.source)
-		if m.source != "" && (below || above) && !readOnly {
-			s.misses(Alone, at, who+", which sees "+shown(m.source)+" too", "change or remove what the server has there")
-		}
+	if rest, inRun := within(strings.TrimPrefix(source, "/var"), "/run"); inRun && rest != "" && !inertRun.MatchString(rest) {
+		s.misses(Alone, at, who+", which reaches "+source, "command an engine or systemd by it")
 	}
-}
-
-func readOnly(v any) bool {
-	if line, ok := v.(string); ok {
-		parts := strings.Split(line, ":")
-		return len(parts) > 2 && slices.Contains(strings.Split(parts[2], ","), "ro")
-	}
-	return dig(v, "read_only") == true
 }

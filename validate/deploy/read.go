@@ -44,40 +44,44 @@ type Deployment struct {
 	units     []*unit
 	mounts    []*unit
 	documents []document
+	besides   []func(*Server) // judge what runs beside a server
 	// unread are inputs that name no server by themselves, and what would.
 	unread []Link
+}
+
+// inputs are the files that systemd's units are made of.
+type inputs struct {
+	units, dropIns, starters []given
+	tmpfiles                 []tmpfile
 }
 
 // Read reads files together, as parts of one deployment.
 func Read(files []string, o Options) (*Deployment, error) {
 	d := &Deployment{Files: files, reports: o.Running}
-	var units, dropIns []given
+	var in inputs
 	for i, file := range files {
 		if slices.Contains(files[:i], file) {
 			return nil, &settings.Problem{Place: settings.Place{File: file}, What: "this is given twice", Right: "give each file once"}
 		}
 		g, err := open(file, o.Stdin)
+		if err == nil {
+			err = d.take(g, o, &in)
+		}
 		if err != nil {
 			return nil, err
 		}
-		switch kind := d.kind(g); kind {
-		case unitForm:
-			units = append(units, g)
-		case dropInForm:
-			dropIns = append(dropIns, g)
-		default:
-			if err := d.read(kind, g, o); err != nil {
-				return nil, err
-			}
-		}
 	}
-	if len(units) == 0 { // a drop-in says a part of what its unit does
-		units, dropIns = dropIns, nil
+	if len(in.units) == 0 { // a drop-in says a part of what its unit does
+		in.units, in.dropIns = in.dropIns, nil
 	}
-	for _, g := range units {
-		u, err := readUnit(g, dropIns)
+	for _, g := range in.units {
+		u, err := readUnit(g, in.dropIns, in.units)
 		if err != nil {
 			return nil, err
+		}
+		u.tmpfiles = append(u.tmpfiles, in.tmpfiles...)
+		for _, starter := range in.starters {
+			u.starters = append(u.starters, starter.file)
 		}
 		d.units = append(d.units, u)
 	}
@@ -123,7 +127,6 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// open reads a file that was named.
 func open(file string, stdin io.Reader) (g given, err error) {
 	if g.file = file; file == "-" {
 		var all []byte
@@ -149,60 +152,60 @@ func open(file string, stdin io.Reader) (g given, err error) {
 	return g, nil
 }
 
-// form is what a file holds.
-type form string
-
-// The forms.
-const (
-	unitForm     form = "unit"
-	dropInForm   form = "drop-in"
-	mountForm    form = "mount"
-	volumeForm   form = "volume"
-	sectionsForm form = "sections"
-	infoForm     form = "info"
-	yamlForm     form = "yaml"
-	sentinelForm form = "sentinel"
-	configForm   form = "redis.conf"
-	sourceForm   form = "source" // of something that another program renders
-)
-
 var (
 	sectionLine = regexp.MustCompile(`(?m)^\s*\[([A-Za-z][A-Za-z0-9:_-]*)\]\s*$`)
 	yamlKey     = regexp.MustCompile(`(?m)^(?:---|[A-Za-z_"'.-][\w."' /-]*:(?:\s|$)|- [\w"'.]+:(?:\s|$)|\s*[{\[])`)
 	monitorLine = regexp.MustCompile(`(?m)^\s*sentinel\s+monitor\s`)
 )
 
-// kind tells the form of a file by its name and by what it holds.
-func (d *Deployment) kind(g given) form {
-	ext := filepath.Ext(g.file)
+// take takes a file into the deployment, by its name and by what it holds.
+func (d *Deployment) take(g given, o Options, in *inputs) error {
+	ext, sections := filepath.Ext(g.file), map[string]bool{}
 	isYAML := slices.Contains([]string{".yaml", ".yml", ".json"}, ext)
-	if sourceOf(g) != nil {
-		return sourceForm
-	}
-	if isDropIn(g.file) {
-		return dropInForm
-	}
-	sections := map[string]bool{}
 	for _, m := range sectionLine.FindAllStringSubmatch(g.text, -1) {
 		sections[m[1]] = true
 	}
-	switch {
-	case ext == ".volume" || sections["Volume"]:
-		return volumeForm
-	case sections["Mount"]:
-		return mountForm
-	case sections["Service"] || sections["Container"] || ext == ".service" || !isYAML && (sections["Unit"] || sections["Install"]):
-		return unitForm
-	case len(sections) > 0 && !isYAML:
-		return sectionsForm
-	case infoLine.MatchString(g.text):
-		return infoForm
-	case isYAML || looksLikeYAML(g.text):
-		return yamlForm
-	case monitorLine.MatchString(g.text):
-		return sentinelForm
+	unread := func(format string, args ...any) {
+		d.unreadable(settings.Place{File: g.file, Line: 1}, "not understood: "+fmt.Sprintf(format, args...))
 	}
-	return configForm
+	source := sourceOf(g)
+	switch {
+	case source != nil:
+		unread("%s; it could start any server: give me the rendered %s", source.what, source.command)
+	case isDropIn(g.file):
+		in.dropIns = append(in.dropIns, g)
+	case slices.Contains(starterForms, ext):
+		in.starters = append(in.starters, g)
+	case filepath.Base(filepath.Dir(g.file)) == "tmpfiles.d":
+		in.tmpfiles = append(in.tmpfiles, readTmpfiles(g.file, g.text)...)
+	case ext == ".volume" || sections["Volume"]: // read for the quadlet that names it
+	case sections["Mount"]:
+		u := &unit{file: g.file}
+		d.mounts = append(d.mounts, u)
+		return u.read(g.file, g.text)
+	case sections["Service"] || sections["Container"] || ext == ".service" || !isYAML && (sections["Unit"] || sections["Install"]):
+		in.units = append(in.units, g)
+	case len(sections) > 0 && !isYAML:
+		unread("a file with the section [%s], which is no systemd unit's; it could start any server with any delay", sectionLine.FindStringSubmatch(g.text)[1])
+	case infoLine.MatchString(g.text):
+		d.reports = append(d.reports, ParseInfo(g.file, g.text))
+	case isYAML || looksLikeYAML(g.text):
+		documents, err := readDocuments(g.file, []byte(g.text))
+		if err == nil && len(documents) == 0 {
+			err = &settings.Problem{Place: settings.Place{File: g.file}, What: "nothing is described here", Right: Wanted}
+		}
+		d.documents = append(d.documents, documents...)
+		return err
+	case monitorLine.MatchString(g.text):
+		d.sentinels = append(d.sentinels, &configFile{path: g.file, name: g.file, text: g.text})
+	default:
+		return d.readConfig(g, o)
+	}
+	return nil
+}
+
+func (d *Deployment) unreadable(at settings.Place, what string) {
+	d.unread = append(d.unread, Link{Program, Broken, at, what, settings.Crashes})
 }
 
 func looksLikeYAML(data string) bool {
@@ -214,42 +217,6 @@ func looksLikeYAML(data string) bool {
 	return false
 }
 
-// read takes a file into the deployment.
-func (d *Deployment) read(kind form, g given, o Options) error {
-	first := settings.Place{File: g.file, Line: 1}
-	unread := func(format string, args ...any) {
-		d.unread = append(d.unread, Link{Program, Broken, first, "not understood: " + fmt.Sprintf(format, args...), settings.Crashes})
-	}
-	switch kind {
-	case sourceForm:
-		s := sourceOf(g)
-		unread("%s; it could start any server: give me the rendered %s", s.what, s.command)
-	case volumeForm: // read for the quadlet that names it
-	case mountForm:
-		u := &unit{file: g.file}
-		d.mounts = append(d.mounts, u)
-		return u.read(g.file, g.text)
-	case sectionsForm:
-		unread("a file with the section [%s], which is no systemd unit's; it could start any server with any delay",
-			sectionLine.FindStringSubmatch(g.text)[1])
-	case infoForm:
-		d.reports = append(d.reports, ParseInfo(g.file, g.text))
-	case yamlForm:
-		documents, err := readDocuments(g.file, []byte(g.text))
-		if err == nil && len(documents) == 0 {
-			err = &settings.Problem{Place: settings.Place{File: g.file}, What: "nothing is described here", Right: Wanted}
-		}
-		d.documents = append(d.documents, documents...)
-		return err
-	case sentinelForm:
-		d.sentinels = append(d.sentinels, &configFile{path: g.file, name: g.file, text: g.text})
-	default:
-		return d.readConfig(g, o)
-	}
-	return nil
-}
-
-// readConfig takes a redis.conf, or what CONFIG GET printed.
 func (d *Deployment) readConfig(g given, o Options) (err error) {
 	if r, ok := parseConfigGet(g.file, g.text); ok {
 		d.reports = append(d.reports, r)

@@ -21,13 +21,15 @@ type Report struct {
 
 var (
 	numbered = regexp.MustCompile(`^\s*\d+[#)]\s+"(.*)"$`)
+	paired   = regexp.MustCompile(`(?m)^(\s*\d+#\s+".*?") => (".*")$`) // as RESP3 has them
 	infoLine = regexp.MustCompile(`(?m)^(?:redis|valkey)_version:`)
 )
 
 // parseConfigGet reads the output of redis-cli CONFIG GET '*' as it comes: names and values in turn, bare from a pipe,
 // numbered from a terminal.
 func parseConfigGet(file, data string) (*Report, bool) {
-	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(data, "\r", ""), "\n"), "\n")
+	data = paired.ReplaceAllString(strings.ReplaceAll(data, "\r", ""), "$1\n1# $2")
+	lines := strings.Split(strings.TrimRight(data, "\n"), "\n")
 	var values []string
 	for _, line := range lines {
 		if m := numbered.FindStringSubmatch(line); m != nil {
@@ -73,7 +75,6 @@ func ParseInfo(file, data string) *Report {
 	return r
 }
 
-// apply takes what a running server says as its settings.
 func (r *Report) apply(s *Server) (err error) {
 	if s.Redis, err = settings.FromConfigGet(r.Place, r.Config); err != nil {
 		return err
@@ -81,6 +82,15 @@ func (r *Report) apply(s *Server) (err error) {
 	s.Unread = false
 	s.Links = slices.DeleteFunc(s.Links, func(l Link) bool { return l.Name == Settings && strings.Contains(l.What, "which was not read") })
 	s.establish(Settings, r.Place, "what the running server says")
+	for i, name := range strings.Fields("appendonly appendfsync save dir no-appendfsync-on-rewrite auto-aof-rewrite-percentage maxmemory") {
+		link := Settings
+		if i > 3 { // which makes nothing safer
+			link = Alone
+		}
+		if _, said := r.Config[name]; !said {
+			s.lacks(link, r.Place, "it says nothing of "+name+": give all of CONFIG GET '*'")
+		}
+	}
 	s.assume(Settings, r.Place, "its redis.conf says the same, so that it runs so after a restart (CONFIG REWRITE)")
 	return nil
 }
@@ -124,7 +134,6 @@ func valueOf(name, value string) string {
 	return name + " " + value
 }
 
-// byName are lines of redis.conf by their directives.
 func byName(lines []string) map[string]string {
 	all := map[string]string{}
 	for _, line := range lines {
@@ -134,8 +143,21 @@ func byName(lines []string) map[string]string {
 	return all
 }
 
-// state takes what INFO says of the server's part among others.
+// state takes what INFO says of the server's program, its settings and its part among others.
 func (r *Report) state(s *Server) {
+	differs := func(key, ours string) {
+		if theirs, said := r.Info[key]; said && theirs != ours && !s.Unread {
+			s.lacks(Settings, r.Place, fmt.Sprintf("the running server says %s:%s, and by what was read it is %s", key, theirs, cmp.Or(ours, "none")))
+		}
+	}
+	differs("aof_enabled", map[bool]string{true: "1", false: "0"}[s.Redis.AppendOnly])
+	differs("maxmemory", fmt.Sprint(s.Redis.MaxMemory))
+	if s.Kind != Running && s.Kind != ConfigOnly && (s.ConfigPath == "" || path.IsAbs(s.ConfigPath)) {
+		differs("config_file", s.ConfigPath)
+	}
+	if executable := r.Info["executable"]; len(r.Info) > 0 && !slices.Contains(serverNames, path.Base(executable)) {
+		s.lacks(Program, r.Place, fmt.Sprintf("not understood: the executable %q, which INFO names; it could be a server that writes otherwise", executable))
+	}
 	if role := r.Info["role"]; role != "" && role != "master" {
 		s.lacks(Settings, r.Place, "this server is a replica, which takes no locks: ask its master")
 	}
@@ -155,7 +177,6 @@ func (r *Report) state(s *Server) {
 	}
 }
 
-// readRunning is a server of which only is known what it says itself.
 func readRunning(config, info *Report) (*Server, error) {
 	at := config.Place
 	s := &Server{Name: "server", Kind: Running, Place: at, CommandPlace: at}
@@ -178,7 +199,6 @@ func readRunning(config, info *Report) (*Server, error) {
 	return s, nil
 }
 
-// atOnce is the harshest of all policies.
 func (s *Server) atOnce(why string) {
 	s.returns(0, 0, map[settings.Crash]string{settings.Kill: why, settings.Shutdown: why, settings.PowerLoss: why})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -58,6 +59,9 @@ type Server struct {
 	abrupt, unsureStop *Link
 	appended           []string
 	count              int // of containers or pods, 0: one
+	unit               *unit
+	aliases            []string // names by which others find it
+	forking            bool     // what starts it waits until it has gone into the background
 }
 
 // fate is what becomes of a folder when its server goes down.
@@ -69,14 +73,22 @@ type fate struct {
 
 // mount is a folder that is apart from what lies around it.
 type mount struct {
-	at     settings.Place
-	target string
-	fate   fate
-	source string // the folder of the machine or of the engine that is seen there, "" for one of nobody else's
+	at       settings.Place
+	target   string
+	fate     fate
+	source   string // the folder of the machine or of the engine that is seen there, "" for one of nobody else's
+	readOnly bool
+	each     bool                             // of several pods, each has its own
+	load     func(c *configFile, file string) // finds a file of it
 }
 
 func gone(format string, args ...any) fate {
 	return fate{lost: settings.Crashes, why: fmt.Sprintf(format, args...)}
+}
+
+// doubtful is the fate of what may be lost in any crash.
+func doubtful(format string, args ...any) fate {
+	return fate{doubted: settings.Crashes, why: fmt.Sprintf(format, args...)}
 }
 
 // disks are the folders of a machine that are on its disks (hier(7), file-hierarchy(7)). What lies elsewhere may
@@ -90,7 +102,6 @@ var mountPoints = []string{"/tmp", "/mnt", "/media"}
 // memory are the folders of a machine that are memory on every system of today.
 var memory = []string{"/dev/shm", "/run", "/var/run"}
 
-// onMachine is what becomes of a folder of the machine.
 func onMachine(dir string) fate {
 	dir = path.Clean(dir)
 	for _, folder := range memory {
@@ -112,8 +123,7 @@ func onMachine(dir string) fate {
 				"(systemctl cat), or a folder below /var/lib", dir)}
 		}
 	}
-	return fate{doubted: settings.Crashes,
-		why: fmt.Sprintf("not understood: the folder %s; it could be memory, or emptied at a start (findmnt -T %[1]s)", dir)}
+	return doubtful("not understood: the folder %s; it could be memory, or emptied at a start (findmnt -T %[1]s)", dir)
 }
 
 // within gives what of a path comes below a folder, "" for the folder itself.
@@ -123,6 +133,13 @@ func within(file, folder string) (rest string, below bool) {
 		return "", true
 	}
 	return strings.CutPrefix(file, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// overlap reports whether one of two folders is a part of the other.
+func overlap(a, b string) bool {
+	_, below := within(a, b)
+	_, above := within(b, a)
+	return a != "" && b != "" && (below || above)
 }
 
 // mountOf is the mount that a folder is on: the nearest above it, nil for none.
@@ -144,10 +161,8 @@ func (s *Server) dir() string {
 	return dir
 }
 
-// persists reports whether the server writes anything that its data link is needed for.
 func (s *Server) persists() bool { return s.Redis.AppendOnly || len(s.Redis.Save) > 0 }
 
-// keeps establishes what becomes of the server's data in each crash.
 func (s *Server) keeps() {
 	s.Lost = map[settings.Crash]string{}
 	dir := s.dir()
@@ -161,17 +176,21 @@ func (s *Server) keeps() {
 	default:
 		f, at := s.rest, s.Place
 		if m := s.mountOf(dir); m != nil {
-			f, at = m.fate, m.at
+			if f, at = m.fate, m.at; m.readOnly {
+				s.lacks(Data, at, dir+" is read-only, so that nothing can be saved there")
+			}
 		} else if s.Kind == Systemd {
 			f = onMachine(dir)
 		}
 		s.onDisk(dir, f, at)
 		s.apart(dir, f)
+		if s.unit != nil {
+			s.unit.writes(s, dir)
+		}
 	}
 	s.stops()
 }
 
-// onDisk notes the fate of the server's folder.
 func (s *Server) onDisk(dir string, f fate, at settings.Place) {
 	for _, crash := range f.lost {
 		s.Lost[crash] = f.why
@@ -193,12 +212,17 @@ func (s *Server) apart(dir string, around fate) {
 	if s.Redis.AppendOnly {
 		written = []string{cmp.Or(s.Redis.Last("appenddirname"), "appendonlydir"), cmp.Or(s.Redis.Last("appendfilename"), "appendonly.aof")}
 	}
+	for _, name := range strings.Fields("pidfile logfile unixsocket aclfile") {
+		other := path.Join(dir, s.Redis.Last(name))
+		if path.IsAbs(s.Redis.Last(name)) {
+			other = s.Redis.Last(name)
+		}
+		if at, set := s.Redis.At(name); set && slices.ContainsFunc(written, func(w string) bool { _, in := within(other, path.Join(dir, w)); return in }) {
+			s.misses(Data, at, name+" among the data", "overwrite them")
+		}
+	}
 	for _, m := range s.mounts {
-		part := slices.ContainsFunc(written, func(name string) bool {
-			_, above := within(path.Join(dir, name), m.target)
-			_, below := within(m.target, path.Join(dir, name))
-			return above || below
-		})
+		part := slices.ContainsFunc(written, func(name string) bool { return overlap(path.Join(dir, name), m.target) })
 		rest, below := within(m.target, dir)
 		if part && below && rest != "" && !(slices.Equal(m.fate.lost, around.lost) && slices.Equal(m.fate.doubted, around.doubted)) {
 			s.lacks(Data, m.at, fmt.Sprintf("%s is mounted apart from %s, and one does not keep what the other does: let both be on one volume",
@@ -217,6 +241,19 @@ func (s *Server) stops() {
 	}
 	if s.unsureStop != nil {
 		s.lacks(Data, s.unsureStop.Place, s.unsureStop.What, settings.Shutdown)
+	}
+}
+
+// Killed reports whether a crash ends the process without a word to it.
+func (s *Server) Killed(crash settings.Crash) bool {
+	return crash == settings.Kill || crash == settings.Shutdown && s.abrupt != nil
+}
+
+// several notes of how many containers or pods the server is one; -1 where that is not known.
+func (s *Server) several(n string) {
+	var err error
+	if s.count, err = strconv.Atoi(n); err != nil {
+		s.count = -1
 	}
 }
 

@@ -40,15 +40,17 @@ var sources = []source{
 	}},
 	{"Ansible", hostCommand, func(_, _, data string) bool { return playbook.MatchString(data) }},
 	{"a Jinja template", hostCommand, func(_, ext, data string) bool { return ext == ".j2" || strings.Contains(data, "{%") }},
+	{"a shell script", "container (docker inspect CONTAINER)", func(_, _, data string) bool { return shellScript.MatchString(data) }},
 	{"a Dockerfile", "container (docker inspect CONTAINER)", func(base, _, data string) bool {
 		return strings.HasPrefix(base, "Dockerfile") || strings.HasPrefix(data, "FROM ")
 	}},
 }
 
 var (
-	topKey   = regexp.MustCompile(`(?m)^(?:services|kind|apiVersion):`)
-	hclBlock = regexp.MustCompile(`(?m)^(?:resource|provider|module|terraform|data) (?:"[^"]+" )*(?:"[^"]+" )?\{`)
-	nomadJob = regexp.MustCompile(`(?m)^job "[^"]+" \{`)
+	shellScript = regexp.MustCompile(`^#!|(?m:^\s*(?:sudo )?(?:docker|podman) (?:container )?(?:run|create)\s)`)
+	topKey      = regexp.MustCompile(`(?m)^(?:services|kind|apiVersion):`)
+	hclBlock    = regexp.MustCompile(`(?m)^(?:resource|provider|module|terraform|data) (?:"[^"]+" )*(?:"[^"]+" )?\{`)
+	nomadJob    = regexp.MustCompile(`(?m)^job "[^"]+" \{`)
 	// playbook is a list of plays, or of tasks that call a module.
 	playbook = regexp.MustCompile(`(?m)^(?:- (?:hosts|import_playbook|include_role|import_role|include_tasks|import_tasks):|- name:.*\n(?:  .*\n)*?  ` +
 		`(?:hosts|tasks|roles|ansible\.[a-z.]+|community\.[a-z_.]+|apt|dnf|yum|package|template|copy|file|service|systemd|lineinfile|docker_container):)`)

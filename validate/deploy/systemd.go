@@ -1,13 +1,11 @@
 package deploy
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,52 +15,78 @@ import (
 // started are units that start nothing of their own: targets, mounts, slices, and the engines of containers.
 var started = regexp.MustCompile(`\.(?:target|mount|slice)$|^(?:docker|containerd|podman|network-manager|systemd-[a-z-]+)\.(?:service|socket)$`)
 
-// readSystemd reads a service with its drop-ins into a server.
-func readSystemd(u *unit) (*Server, error) {
+func readSystemd(u *unit) *Server {
 	s := &Server{Name: strings.TrimSuffix(filepath.Base(u.file), filepath.Ext(u.file)), Kind: Systemd, Place: settings.Place{File: u.file}}
 	if len(u.lines) == 0 {
 		s.lacks(Program, s.Place, "the unit is masked: systemd does not start it, and what starts a server is not known")
 	}
 	for _, a := range u.lines {
 		section, key, _ := strings.Cut(a.key, ".")
-		if !slices.Contains(unitKeys[section], key) && !strings.HasPrefix(key, "X-") && !strings.HasPrefix(section, "X-") &&
-			!(section == "Container" && slices.Contains(containerKeys, key)) && !condition.MatchString(key) {
+		known := slices.Contains(allowed[section], key)
+		if !known && !strings.HasPrefix(key, "X-") && !strings.HasPrefix(section, "X-") && !condition.MatchString(key) {
 			s.misses(Settings, a.at, fmt.Sprintf("%s= of [%s]", key, section), "touch data, settings, start or stop")
 		}
+		if v, ok := unitValues[key]; ok && !v.plain.MatchString(a.value) {
+			s.misses(v.link, a.at, key+"="+a.value, v.could)
+		}
 	}
-	for _, key := range []string{"Unit.Wants", "Unit.Requires", "Unit.Requisite", "Unit.BindsTo"} {
-		for _, a := range u.all(key) {
-			for _, other := range strings.Fields(a.value) {
-				if !started.MatchString(other) && key != "Unit.Requisite" {
-					s.misses(Alone, a.at, "the unit "+other+", which is started too", "touch data or settings: leave it out, or judge it")
-				}
+	for _, at := range u.orphans {
+		s.lacks(Settings, at, "this drop-in is for another name than that of a unit that was given: systemd applies it if it is one of its own (Alias=)")
+	}
+	for _, a := range slices.Concat(u.all("Unit.Wants"), u.all("Unit.Requires"), u.all("Unit.BindsTo")) {
+		for _, other := range strings.Fields(a.value) {
+			if !started.MatchString(other) {
+				s.misses(Alone, a.at, "the unit "+other+", which is started too", "touch data or settings: leave it out, or judge it")
 			}
 		}
 	}
 	s.environment(u)
 	s.folders(u)
-	sleep, err := s.before(u)
-	if err != nil {
-		return nil, err
+	if u.last("Container.Image", "").value == "" {
+		s.unit = u
 	}
-	inStart, err := s.start(u)
-	if err != nil {
-		return nil, err
+	for _, m := range u.mounts {
+		s.mountUnit(m)
 	}
+	sleep := s.before(u)
+	inStart := s.start(u)
 	s.hooks(u)
-	if err := s.stopping(u); err != nil {
-		return nil, err
+	for _, key := range []string{"KillSignal", "RestartKillSignal"} {
+		if a := u.last("Service."+key, ""); a.value != "" {
+			s.stopSignal(a.at, key, a.value)
+		}
+	}
+	if a := u.last("Service.TimeoutStopSec", ""); a.value != "" && s.span(u, "Service.TimeoutStopSec", "90s") > 0 { // 0 is none (systemd.service(5))
+		s.stopTimeout(a.at, "TimeoutStopSec", s.span(u, "Service.TimeoutStopSec", "90s"))
 	}
 	if s.folder == "" {
 		s.folder = "/" // systemd.exec(5), WorkingDirectory
 	}
 	s.establish(Alone, s.Place, "each key of the unit is known")
 	s.establish(Single, s.Place, "systemd runs one process of a unit")
-	return s, s.restarts(u, sleep, inStart)
+	s.restarts(u, sleep, inStart)
+	return s
 }
 
 // condition are keys that can keep a unit from being started, and no more.
 var condition = regexp.MustCompile(`^(?:Condition|Assert)[A-Za-z]+$`)
+
+// unitValues are the values of keys that can do harm with another one.
+var unitValues = map[string]struct {
+	plain *regexp.Regexp
+	link  LinkName
+	could string
+}{
+	"KillMode":              {regexp.MustCompile(`^(?:control-group|mixed|process)$`), Single, "leave the old server running beside the new one"},
+	"Type":                  {regexp.MustCompile(`^(?:simple|exec|idle|notify|notify-reload|forking)$`), Restart, "start and stop the server in another way"},
+	"Restart":               {regexp.MustCompile(`^(?:no|always|on-(?:success|failure|abnormal|abort|watchdog))$`), Restart, "be started again in another way"},
+	"SystemCallErrorNumber": {regexp.MustCompile(`^(?:EPERM|EACCES|kill)$`), Data, "let an fsync seem to succeed"},
+	"SystemCallFilter":      {regexp.MustCompile(`^~?(?:\s*[@a-z0-9_-]+)+$`), Data, "let an fsync seem to succeed"}, // name:0 would
+	"StandardOutput":        {outputs, Data, "write to the data"},
+	"StandardError":         {outputs, Data, "write to the data"},
+}
+
+var outputs = regexp.MustCompile(`^(?:[a-z]+(?:\+console)?|fd:\S+|(?:file|append|truncate):/var/log/[^.]\S*)$`)
 
 // commandPrefixes may stand before a command in a unit (systemd.service(5)).
 const commandPrefixes = "-@:+!|"
@@ -74,51 +98,51 @@ func (u *unit) commands(a assignment) (all [][]string) {
 	if err != nil {
 		return [][]string{nil}
 	}
-	for len(words) > 0 {
-		one := words
-		if end := slices.Index(words, ";"); end >= 0 {
-			one, words = words[:end], words[end+1:]
-		} else {
-			words = nil
+	for end := 0; len(words) > 0; words = words[min(end+1, len(words)):] {
+		if end = slices.Index(words, ";"); end < 0 {
+			end = len(words)
 		}
-		if len(one) == 0 {
+		if end == 0 {
 			continue
 		}
-		first := strings.TrimLeft(one[0], commandPrefixes)
-		if strings.ContainsAny(one[0][:len(one[0])-len(first)], "@|") { // argv[0] stands apart, or a shell reads it
+		first := strings.TrimLeft(words[0], commandPrefixes)
+		if strings.ContainsAny(strings.TrimSuffix(words[0], first), "@|") { // argv[0] stands apart, or a shell reads it
 			all = append(all, nil)
 			continue
 		}
-		one, _ = u.expanded(append([]string{first}, one[1:]...))
+		one, _ := u.expanded(append([]string{first}, words[1:end]...))
 		all = append(all, one)
 	}
 	return all
 }
 
-// before is for how long the unit's ExecStartPre lines sleep at each start.
-func (s *Server) before(u *unit) (sum time.Duration, err error) {
-	for _, key := range []string{"ExecCondition", "ExecStartPre"} {
+func (s *Server) eachBeside(u *unit, what func(a assignment, words []string, e effect), keys ...string) {
+	for _, key := range keys {
 		for _, a := range u.all("Service." + key) {
 			for _, words := range u.commands(a) {
-				if u.ofContainer(words) {
-					continue
-				}
-				if len(words) > 0 && filepath.Base(words[0]) == "sleep" {
-					if _, ok := sleepTime(words[1:]); !ok {
-						return 0, &settings.Problem{Place: a.at, What: fmt.Sprintf("sleep %s is not a time", strings.Join(words[1:], " ")),
-							Right: "write it as in /bin/sleep 35"}
-					}
-				}
-				if e := s.beside(a.at, key, words, Settings); e.sleep > 0 {
-					sum += e.sleep
-					if u.blocked(words[0]) && !strings.HasPrefix(a.value, "+") {
-						s.lacks(Restart, a.at, fmt.Sprintf("NoExecPaths keeps %s from running, so that the server would not start: add ExecPaths=%[1]s", words[0]))
-					}
+				if !s.ofContainer(u, a, words) {
+					what(a, words, s.beside(a.at, key, words, Settings))
 				}
 			}
 		}
 	}
-	return sum, nil
+}
+
+func (s *Server) before(u *unit) (sum time.Duration) {
+	s.eachBeside(u, func(a assignment, words []string, e effect) {
+		if sum += e.sleep; e.sleep > 0 && u.blocked(words[0]) && !strings.HasPrefix(a.value, "+") {
+			s.lacks(Restart, a.at, fmt.Sprintf("NoExecPaths keeps %s from running, so that the server would not start: add ExecPaths=%[1]s", words[0]))
+		}
+	}, "ExecCondition", "ExecStartPre")
+	return sum
+}
+
+func (s *Server) hooks(u *unit) {
+	s.eachBeside(u, func(a assignment, _ []string, e effect) {
+		if e.known && e.abrupt && a.key == "Service.ExecStop" {
+			s.abrupt, s.unsureStop = &Link{Place: a.at, What: "ExecStop ends the server without a last snapshot"}, nil
+		}
+	}, "ExecStartPost", "ExecStop", "ExecStopPost", "ExecReload")
 }
 
 // blocked reports whether NoExecPaths keep the unit from running a program: of the paths that it lies below, the
@@ -131,21 +155,59 @@ func (u *unit) blocked(program string) bool {
 		}
 		return p
 	}
-	longest := func(key string) (n int) {
-		for _, p := range u.words(key) {
-			if _, below := within(merged(program), merged(p)); below {
-				n = max(n, len(merged(p)))
-			}
+	of := func(key string) (all []string) {
+		for _, p := range u.words("Service." + key) {
+			all = append(all, merged(p))
 		}
-		return n
+		return all
 	}
-	return longest("Service.NoExecPaths") > longest("Service.ExecPaths")
+	return nearest(merged(program), of("NoExecPaths")) > nearest(merged(program), of("ExecPaths"))
 }
 
-// start reads ExecStart, or the container of a quadlet.
-func (s *Server) start(u *unit) (sleep time.Duration, err error) {
+// nearest is the length of the longest of the paths that a file lies below.
+func nearest(file string, paths []string) (n int) {
+	for _, p := range paths {
+		if p = path.Clean(strings.TrimLeft(p, "-+")); p == "/" || strings.HasPrefix(file+"/", p+"/") {
+			n = max(n, len(p))
+		}
+	}
+	return n
+}
+
+// readOnlyFolders are those of ProtectSystem (systemd.exec(5)).
+var readOnlyFolders = map[string]string{"strict": "/", "full": "/usr /boot /efi /etc", "yes": "/usr /boot /efi", "true": "/usr /boot /efi"}
+
+// writes judges whether the unit lets its server write to a folder, and what systemd-tmpfiles does there.
+func (u *unit) writes(s *Server, dir string) {
+	protect := u.last("Service.ProtectSystem", "no")
+	if u.yes("Service.DynamicUser") {
+		protect.value = "strict"
+	}
+	no := strings.Fields(readOnlyFolders[strings.ToLower(protect.value)])
+	if strings.EqualFold(u.last("Service.ProtectHome", "").value, "read-only") {
+		no = append(no, "/home", "/root", "/run/user")
+	}
+	for _, key := range []string{"ReadOnlyPaths", "ReadOnlyDirectories", "InaccessiblePaths", "InaccessibleDirectories"} {
+		no = append(no, u.words("Service."+key)...)
+	}
+	yes := append(u.words("Service.ReadWritePaths"), u.words("Service.ReadWriteDirectories")...)
+	for key, folder := range unitFolders {
+		for _, name := range u.words("Service." + key + "Directory") {
+			yes = append(yes, path.Join(folder, strings.Split(name, ":")[0]))
+		}
+	}
+	if nearest(dir, no) > nearest(dir, append(yes, "/dev", "/proc", "/sys")) && s.mountOf(dir) == nil {
+		s.lacks(Data, orAt(protect.at, s.Place), dir+" is read-only to the unit, so that nothing can be saved there: add ReadWritePaths="+dir)
+	}
+	for _, line := range u.tmpfiles {
+		line.weigh(s, dir)
+	}
+}
+
+func (s *Server) start(u *unit) time.Duration {
 	if image := u.last("Container.Image", ""); image.value != "" {
-		return 0, s.quadlet(u, image)
+		s.quadlet(u, image)
+		return 0
 	}
 	a := u.last("Service.ExecStart", "")
 	commands := u.commands(a)
@@ -153,101 +215,64 @@ func (s *Server) start(u *unit) (sleep time.Duration, err error) {
 	case a.value == "":
 		s.CommandPlace = s.Place
 		s.lacks(Program, s.Place, "no ExecStart here says which server is started: give the unit too")
-		return 0, nil
+		return 0
 	case len(u.all("Service.ExecStart")) > 1 || len(commands) > 1:
 		s.misses(Program, a.at, "several commands of ExecStart=", "start anything")
 	case len(commands) == 0 || len(commands[0]) == 0:
 		s.misses(Program, a.at, "this ExecStart=", "start anything")
-		return 0, nil
+		return 0
 	}
 	words := commands[0]
 	if engine := filepath.Base(words[0]); engine == "docker" || engine == "podman" {
-		return 0, s.engineRun(u, a, words)
+		s.engineRun(u, a, words)
+		return 0
 	}
 	raw, _ := settings.SplitWords(strings.TrimLeft(a.value, commandPrefixes))
 	if _, known := u.expanded(raw); !known {
 		s.misses(Settings, a.at, "a specifier in its command", "be any value")
 	}
 	c := readCommand(a.at, words)
-	if c.server == "" && c.wrong == "" {
+	switch {
+	case c.usesImage:
+		c.wrong = "docker-entrypoint.sh, which is an image's"
+	case c.server == "" && c.wrong == "":
 		c.wrong = "the command " + filepath.Base(words[0])
+	}
+	if c.behind && u.last("Service.KillMode", "control-group").value != "control-group" {
+		s.unsureStop = &Link{Place: a.at, What: "KillMode sends the stop to the shell alone, and the server is killed without a last snapshot: write exec before it"}
 	}
 	s.run(a.at, c)
 	if s.config != nil && path.IsAbs(s.config.path) && u.inUse {
 		s.config.file = u.root + s.config.path
 	}
-	return c.sleep, nil
-}
-
-// hooks judges what runs beside the server at a start and at a stop.
-func (s *Server) hooks(u *unit) {
-	for _, key := range []string{"ExecStartPost", "ExecStop", "ExecStopPost", "ExecReload"} {
-		for _, a := range u.all("Service." + key) {
-			for _, words := range u.commands(a) {
-				if u.ofContainer(words) {
-					continue
-				}
-				if e := s.beside(a.at, key, words, Settings); e.known && e.abrupt && key == "ExecStop" {
-					s.abrupt, s.unsureStop = &Link{Place: a.at, What: "ExecStop ends the server without a last snapshot"}, nil
-				}
-			}
-		}
-	}
-}
-
-// stopping judges how the unit is stopped.
-func (s *Server) stopping(u *unit) error {
-	for _, key := range []string{"KillSignal", "RestartKillSignal"} {
-		if a := u.last("Service."+key, ""); a.value != "" {
-			s.stopSignal(a.at, key, a.value)
-		}
-	}
-	if a := u.last("Service.TimeoutStopSec", ""); a.value != "" {
-		d, err := u.span("Service.TimeoutStopSec", "90s")
-		if err != nil {
-			return err
-		}
-		if d > 0 { // 0 is none (systemd.service(5))
-			s.stopTimeout(a.at, "TimeoutStopSec", d)
-		}
-	}
-	if a := u.last("Service.KillMode", "control-group"); !slices.Contains([]string{"control-group", "mixed", "process"}, a.value) {
-		s.misses(Single, a.at, "KillMode="+a.value, "leave the old server running beside the new one")
-	}
-	for _, a := range u.all("Service.SystemCallErrorNumber") {
-		if a.value != "EPERM" && a.value != "kill" && a.value != "EACCES" {
-			s.misses(Data, a.at, "SystemCallErrorNumber="+a.value, "let an fsync seem to succeed")
-		}
-	}
-	return nil
+	return c.sleep
 }
 
 // deadly are signals by which a process is killed, as RestartPreventExitStatus names them.
-var deadly = regexp.MustCompile(`^(?:SIG)?(?:KILL|SEGV|ABRT|BUS)$`)
+var deadly = regexp.MustCompile(`^(?:(?:SIG)?(?:KILL|SEGV|ABRT|BUS)|9|137)$`)
 
-// restarts establishes how soon systemd starts the server again.
-func (s *Server) restarts(u *unit, before, inStart time.Duration) error {
-	pause, err := u.span("Service.RestartSec", "100ms")
+func (s *Server) span(u *unit, key, otherwise string) time.Duration {
+	a := u.last(key, otherwise)
+	d, err := parseTimeSpan(a.value)
 	if err != nil {
-		return err
+		s.misses(Restart, a.at, strings.TrimPrefix(key, "Service.")+"="+a.value, "be any time")
 	}
-	sleep := before + inStart
-	restart := u.last("Service.Restart", "no")
-	kinds := []string{"no", "on-success", "on-failure", "on-abnormal", "on-abort", "on-watchdog", "always"}
-	if !slices.Contains(kinds, restart.value) {
-		return &settings.Problem{Place: restart.at, What: fmt.Sprintf("Restart=%s: there is no such value", restart.value),
-			Right: "there are " + strings.Join(kinds, ", ")}
-	}
+	return d
+}
+
+func (s *Server) restarts(u *unit, before, inStart time.Duration) {
+	pause, sleep := s.span(u, "Service.RestartSec", "100ms"), before+inStart
+	restart := u.last("Service.Restart", "no").value
 	kill, why := time.Duration(0), "nothing restarts it: whoever starts it may do so at once"
-	prevented := slices.ContainsFunc(append(u.words("Service.RestartPreventExitStatus"), u.words("Service.SuccessExitStatus")...),
-		func(w string) bool { return deadly.MatchString(w) || w == "9" || w == "137" })
 	switch {
 	case pause == forever:
 		why = "RestartSec=infinity never restarts it, and whoever starts it may do so at once"
-	case prevented:
+	case slices.ContainsFunc(append(u.words("Service.RestartPreventExitStatus"), u.words("Service.SuccessExitStatus")...), deadly.MatchString):
 		why = "an exit status keeps systemd from restarting it, and whoever starts it may do so at once"
-	case slices.Contains([]string{"on-failure", "on-abnormal", "on-abort", "always"}, restart.value):
-		kill, why = pause, fmt.Sprintf("Restart=%s, RestartSec=%s", restart.value, u.last("Service.RestartSec", "100ms").value)
+	case len(u.starters) > 0:
+		why = u.starters[0] + " may start it at once"
+	case slices.Contains([]string{"on-failure", "on-abnormal", "on-abort", "always"}, restart):
+		kill, why = pause, fmt.Sprintf("Restart=%s, RestartSec=%s", restart, u.last("Service.RestartSec", "100ms").value)
 	}
 	s.returns(kill, sleep, map[settings.Crash]string{settings.Kill: why, settings.Shutdown: "systemctl restart does not wait for RestartSec",
 		settings.PowerLoss: "RestartSec does not hold back a unit at boot"})
@@ -260,33 +285,19 @@ func (s *Server) restarts(u *unit, before, inStart time.Duration) error {
 			s.Returns[crash] = r
 		}
 	}
-	timeout, err := u.span("Service.TimeoutStartSec", "90s")
-	if err != nil {
-		return err
-	}
-	kind := u.last("Service.Type", "simple")
-	starting := before
-	switch kind.value {
-	case "notify", "notify-reload", "forking":
+	starting, kind := before, u.last("Service.Type", "simple").value
+	if s.forking = kind == "forking"; s.forking || strings.HasPrefix(kind, "notify") {
 		starting = sleep
-	case "simple", "exec", "idle":
-	default:
-		s.misses(Restart, kind.at, "Type="+kind.value, "start and stop the server in another way")
 	}
+	timeout := s.span(u, "Service.TimeoutStartSec", "90s")
 	if at := u.last("Service.TimeoutStartSec", "").at; timeout > 0 && sleep > 0 && starting >= timeout {
-		s.lacks(Restart, cmpPlace(at, s.CommandPlace), fmt.Sprintf("the unit sleeps for %s, and TimeoutStartSec (%s) ends the start before that: raise it",
+		s.lacks(Restart, orAt(at, s.CommandPlace), fmt.Sprintf("the unit sleeps for %s, and TimeoutStartSec (%s) ends the start before that: raise it",
 			starting, timeout))
 	}
-	if burst := u.last("Unit.StartLimitBurst", "5"); burst.value != "" {
-		if n, err := strconv.Atoi(burst.value); err != nil || n < 0 {
-			return &settings.Problem{Place: burst.at, What: "StartLimitBurst is not a number", Right: "give a whole number, 0 for no limit"}
-		}
-	}
-	return nil
 }
 
-func cmpPlace(a, b settings.Place) settings.Place {
-	if cmp.Or(a.File, "") == "" {
+func orAt(a, b settings.Place) settings.Place {
+	if a.File == "" {
 		return b
 	}
 	return a

@@ -1,7 +1,7 @@
 package deploy
 
 import (
-	"fmt"
+	"errors"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,7 +12,6 @@ import (
 	"lockproof/validate/settings"
 )
 
-// assignment is one line of a unit.
 type assignment struct {
 	at         settings.Place
 	key, value string // key with its section: "Service.RestartSec"
@@ -26,6 +25,10 @@ type unit struct {
 	lines []assignment
 	// values are those of Environment=, and unreadable says that an EnvironmentFile may outrank them.
 	values     map[string]string
+	mounts     []*unit          // that lie beside it
+	starters   []string         // timers and the like that start it too
+	orphans    []settings.Place // drop-ins of other names
+	tmpfiles   []tmpfile
 	unreadable bool
 }
 
@@ -110,33 +113,22 @@ func isComment(line string) bool {
 	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";")
 }
 
-// span reads a time span of a key.
-func (u *unit) span(key, otherwise string) (time.Duration, error) {
-	a := u.last(key, otherwise)
-	d, err := parseTimeSpan(a.value)
-	if err != nil {
-		return 0, &settings.Problem{Place: a.at, What: fmt.Sprintf("%s=%s: this is not a time span", key[strings.Index(key, ".")+1:],
-			a.value), Right: "write it as in 35, 35s or 1min 30s"}
-	}
-	return d, nil
-}
-
 var (
 	spanPart = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Zµ]*)`)
 	// spanUnits are systemd.time(7)'s.
 	spanUnits = map[string]time.Duration{
-		"": time.Second, "us": time.Microsecond, "µs": time.Microsecond, "usec": time.Microsecond,
-		"ms": time.Millisecond, "msec": time.Millisecond,
+		"": time.Second, "us": time.Microsecond, "µs": time.Microsecond, "usec": time.Microsecond, "ms": time.Millisecond, "msec": time.Millisecond,
 		"s": time.Second, "sec": time.Second, "second": time.Second, "seconds": time.Second, "m": time.Minute, "min": time.Minute,
 		"minute": time.Minute, "minutes": time.Minute, "h": time.Hour, "hr": time.Hour, "hour": time.Hour, "hours": time.Hour,
 		"d": 24 * time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour,
 	}
 )
 
+var errSpan = errors.New("this is not a time span")
+
 // forever is what infinity means to a service that is to start.
 const forever = 1000 * time.Hour
 
-// parseTimeSpan reads a time span as systemd writes it: "35", "1min 30s".
 func parseTimeSpan(text string) (sum time.Duration, err error) {
 	if text == "infinity" {
 		return forever, nil
@@ -144,18 +136,18 @@ func parseTimeSpan(text string) (sum time.Duration, err error) {
 	for rest := text; strings.TrimSpace(rest) != ""; {
 		m := spanPart.FindStringSubmatch(rest)
 		if m == nil {
-			return 0, fmt.Errorf("%q is not a time span", text)
+			return 0, errSpan
 		}
 		n, err := strconv.ParseFloat(m[1], 64)
 		unit, known := spanUnits[m[2]]
 		if err != nil || !known || n*float64(unit) > float64(forever) {
-			return 0, fmt.Errorf("%q is not a time span", text)
+			return 0, errSpan
 		}
 		sum += time.Duration(n * float64(unit))
 		rest = rest[len(m[0]):]
 	}
 	if text == "" || sum > forever {
-		return 0, fmt.Errorf("%q is not a time span", text)
+		return 0, errSpan
 	}
 	return sum, nil
 }
@@ -168,41 +160,19 @@ func (u *unit) specified(word string) (written string, known bool) {
 	name := strings.TrimSuffix(filepath.Base(u.file), filepath.Ext(u.file))
 	prefix, instance, template := strings.Cut(name, "@")
 	known = true
-	written = specifier.ReplaceAllStringFunc(word, func(s string) string {
-		switch s[1] {
-		case '%':
-			return "%"
-		case 'p', 'P':
-			return prefix
-		case 'n':
-			return filepath.Base(u.file)
-		case 'N':
-			return name
-		case 't':
-			return "/run"
-		case 'S':
-			return "/var/lib"
-		case 'C':
-			return "/var/cache"
-		case 'L':
-			return "/var/log"
-		case 'E':
-			return "/etc"
-		case 'T':
-			return "/tmp"
-		case 'V':
-			return "/var/tmp"
-		case 'i', 'I':
-			if template && instance != "" {
-				return instance
-			}
-			known = known && template
+	values := map[byte]string{'%': "%", 'p': prefix, 'P': prefix, 'n': filepath.Base(u.file), 'N': name, 't': "/run", 'S': "/var/lib", 'C': "/var/cache",
+		'L': "/var/log", 'E': "/etc", 'T': "/tmp", 'V': "/var/tmp"}
+	if template && instance != "" {
+		values['i'], values['I'] = instance, instance
+	}
+	return specifier.ReplaceAllStringFunc(word, func(s string) string {
+		value, found := values[s[1]]
+		if !found {
+			known = known && template && strings.ToLower(s) == "%i"
 			return s
 		}
-		known = false
-		return s
-	})
-	return written, known
+		return value
+	}), known
 }
 
 // unitVariable is a variable in a unit's command (systemd.service(5), Command Lines).
@@ -214,11 +184,10 @@ func (u *unit) expanded(words []string) (all []string, known bool) {
 	for _, word := range words {
 		word, ok := u.specified(word)
 		known = known && ok
-		if name, alone := strings.CutPrefix(word, "$"); alone && !strings.ContainsAny(name, "${") {
-			if value, set := u.values[name]; set && !u.unreadable {
-				all = append(all, strings.Fields(value)...)
-				continue
-			}
+		name, alone := strings.CutPrefix(word, "$")
+		if value, set := u.values[name]; alone && set && !u.unreadable {
+			all = append(all, strings.Fields(value)...)
+			continue
 		}
 		all = append(all, unitVariable.ReplaceAllStringFunc(word, func(found string) string {
 			if value, set := u.values[strings.Trim(found, "${}")]; set && !u.unreadable {

@@ -7,7 +7,6 @@ import (
 	"lockproof/validate/settings"
 )
 
-// environment takes the unit's variables.
 func (s *Server) environment(u *unit) {
 	u.values = map[string]string{}
 	for key, folder := range unitFolders { // systemd.exec(5), Environment Variables Set on Spawned Processes
@@ -20,7 +19,10 @@ func (s *Server) environment(u *unit) {
 			u.values[strings.ToUpper(key)+"_DIRECTORY"] = strings.Join(all, ":")
 		}
 	}
-	command := u.last("Service.ExecStart", "").value
+	command := ""
+	for _, a := range append(u.all("Service.ExecStart"), u.all("Service.ExecStartPre")...) {
+		command += a.value + "\n"
+	}
 	set := func(at settings.Place, name, value string) {
 		u.values[name] = value
 		if used := strings.Contains(command, "$"+name) || strings.Contains(command, "${"+name); !inert(name) && !(used && plainName(name)) {
@@ -61,8 +63,8 @@ var unitFolders = map[string]string{"State": "/var/lib", "Runtime": "/run", "Cac
 
 // folders establishes what becomes of a service's folders when it stops (systemd.exec(5)).
 func (s *Server) folders(u *unit) {
-	see := func(a assignment, target string, f fate, source string) {
-		s.mounts = append(s.mounts, mount{a.at, target, f, source})
+	see := func(key, target string, f fate, source string) {
+		s.mounts = append(s.mounts, mount{at: u.last("Service."+key, "").at, target: target, fate: f, source: source})
 	}
 	if a := u.last("Service.WorkingDirectory", ""); a.value != "" {
 		folder, known := u.specified(strings.TrimPrefix(a.value, "-"))
@@ -70,29 +72,27 @@ func (s *Server) folders(u *unit) {
 			s.misses(Data, a.at, "the folder "+a.value, "be anywhere")
 		}
 	}
-	if a := u.last("Service.PrivateTmp", ""); u.yes("Service.PrivateTmp") || u.yes("Service.DynamicUser") {
+	if u.yes("Service.PrivateTmp") || u.yes("Service.DynamicUser") {
 		for _, folder := range []string{"/tmp", "/var/tmp"} {
-			see(a, folder, gone("the data are in %s, which PrivateTmp empties at each stop", folder), "")
+			see("PrivateTmp", folder, gone("the data are in %s, which PrivateTmp empties at each stop", folder), "")
 		}
 	}
-	switch a := u.last("Service.ProtectHome", "no"); strings.ToLower(a.value) {
-	case "tmpfs":
-		for _, folder := range []string{"/home", "/root", "/run/user"} {
-			see(a, folder, gone("the data are in %s, which ProtectHome=tmpfs makes memory", folder), "")
-		}
-	case "no", "false", "off", "0", "read-only":
-	default: // nothing is there to be read
-		for _, folder := range []string{"/home", "/root", "/run/user"} {
-			see(a, folder, fate{doubted: settings.Crashes, why: "ProtectHome hides " + folder}, "")
+	for _, folder := range []string{"/home", "/root", "/run/user"} {
+		switch strings.ToLower(u.last("Service.ProtectHome", "no").value) {
+		case "tmpfs":
+			see("ProtectHome", folder, gone("the data are in %s, which ProtectHome=tmpfs makes memory", folder), "")
+		case "no", "false", "off", "0", "read-only":
+		default: // nothing is there to be read
+			see("ProtectHome", folder, doubtful("ProtectHome hides %s", folder), "")
 		}
 	}
 	for _, folder := range u.words("Service.TemporaryFileSystem") {
 		folder, _, _ = strings.Cut(folder, ":")
-		see(u.last("Service.TemporaryFileSystem", ""), folder, gone("the data are in %s, a TemporaryFileSystem", folder), "")
+		see("TemporaryFileSystem", folder, gone("the data are in %s, a TemporaryFileSystem", folder), "")
 	}
 	for _, bound := range u.words("Service.BindPaths") {
 		parts := strings.Split(strings.TrimPrefix(bound, "-"), ":")
-		see(u.last("Service.BindPaths", ""), parts[min(1, len(parts)-1)], onMachine(parts[0]), parts[0])
+		see("BindPaths", parts[min(1, len(parts)-1)], onMachine(parts[0]), parts[0])
 	}
 	for _, folder := range u.words("Service.RuntimeDirectory") {
 		folder, _, _ = strings.Cut(folder, ":")
@@ -104,8 +104,7 @@ func (s *Server) folders(u *unit) {
 		default:
 			in = gone("the data are in /run/%s, a RuntimeDirectory, which is removed at each stop", folder)
 		}
-		a := u.last("Service.RuntimeDirectory", "")
-		see(a, "/run/"+folder, in, "")
-		see(a, "/var/run/"+folder, in, "")
+		see("RuntimeDirectory", "/run/"+folder, in, "")
+		see("RuntimeDirectory", "/var/run/"+folder, in, "")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -61,36 +62,33 @@ type reader struct {
 	remarks    []Remark
 }
 
-// file reads one file.
 func (r *reader) file(name string, from *Directive) {
-	if slices.Contains(r.open, name) {
-		r.fail(from.Place, "the files include one another: "+strings.Join(append(r.open, name), ", then "),
-			"take one of the include lines out")
-		return
-	}
 	place := Place{File: name}
 	if from != nil {
 		place = from.Place
 	}
-	if r.files++; r.files > mostFiles || len(r.open) == deepestNested {
-		r.fail(place, fmt.Sprintf("too much is included: more than %d files, or %d that include one another", mostFiles,
-			deepestNested), "take include lines out")
+	r.files++
+	switch {
+	case slices.Contains(r.open, name):
+		r.fail(place, "the files include one another: "+strings.Join(append(r.open, name), ", then "), "take one of the include lines out")
+		return
+	case r.files > mostFiles || len(r.open) == deepestNested:
+		r.fail(place, fmt.Sprintf("too much is included: more than %d files, or %d that include one another", mostFiles, deepestNested), "take include lines out")
 		return
 	}
 	data, err := input.Read(name, input.Config)
-	if errors.Is(err, fs.ErrNotExist) && from != nil { // it may be there where the server runs
-		r.remarks = append(r.remarks, Remark{Place: place, Doubts: Crashes, What: fmt.Sprintf("include %s: there is no such file here, and it could set anything: give it too", name)})
+	r.bytes += int64(len(data))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && from != nil: // it may be there where the server runs
+		r.remark(place, false, "include %s: there is no such file here, and it could set anything: give it too", name)
 		return
-	}
-	if err != nil {
-		what := "cannot be read: "
-		if from != nil {
-			what = fmt.Sprintf("cannot read %s: ", name)
-		}
-		r.fail(place, what+input.Cause(err).Error(), "name a file that is there and can be read")
+	case err != nil && from != nil:
+		r.fail(place, fmt.Sprintf("cannot read %s: ", name)+input.Cause(err).Error(), "name a file that is there and can be read")
 		return
-	}
-	if r.bytes += int64(len(data)); r.bytes > mostBytes {
+	case err != nil:
+		r.fail(place, "cannot be read: "+input.Cause(err).Error(), "name a file that is there and can be read")
+		return
+	case r.bytes > mostBytes:
 		r.fail(place, fmt.Sprintf("with what it includes, the file has more than %d bytes", mostBytes), "take include lines out")
 		return
 	}
@@ -99,11 +97,14 @@ func (r *reader) file(name string, from *Directive) {
 	r.open = r.open[:len(r.open)-1]
 }
 
-// text reads the lines of a file.
+// remark notes what a line leaves open about every crash.
+func (r *reader) remark(at Place, data bool, format string, args ...any) {
+	r.remarks = append(r.remarks, Remark{Place: at, What: fmt.Sprintf(format, args...), Doubts: Crashes, Data: data})
+}
+
 func (r *reader) text(name string, data []byte) {
 	if i := bytes.IndexByte(data, 0); i >= 0 {
-		line := 1 + bytes.Count(data[:i], []byte("\n"))
-		r.fail(Place{name, line}, "there is a zero byte, so this is no text", "name the server's redis.conf, not its data")
+		r.fail(Place{name, 1 + bytes.Count(data[:i], []byte("\n"))}, "there is a zero byte, so this is no text", "name the server's redis.conf, not its data")
 		return
 	}
 	if bytes.HasPrefix(data, []byte("\ufeff")) {
@@ -134,20 +135,16 @@ func (r *reader) line(at Place, line string) {
 		return
 	}
 	d := Directive{Place: at, Name: strings.ToLower(words[0]), Args: words[1:]}
-	if !directiveName.MatchString(d.Name) {
-		// The text is not told: by an include it may be any file's, and secret.
+	switch {
+	case !directiveName.MatchString(d.Name): // which is not told: by an include it may be any file's, and secret
 		r.fail(at, "this line is no directive", "name the server's redis.conf, and include only files of its kind")
-		return
-	}
-	if d.Name == "include" && !r.elsewhere {
+	case d.Name == "include" && !r.elsewhere:
 		r.include(d)
-		return
-	}
-	if len(r.directives) == mostDirectives {
+	case len(r.directives) == mostDirectives:
 		r.fail(at, fmt.Sprintf("there are more than %d directives", mostDirectives), "leave out those that say nothing")
-		return
+	default:
+		r.directives = append(r.directives, d)
 	}
-	r.directives = append(r.directives, d)
 }
 
 // include reads the files that a line names. As in Redis, a pattern may match
@@ -159,8 +156,8 @@ func (r *reader) include(d Directive) {
 	}
 	name := d.Args[0]
 	if !filepath.IsAbs(name) {
-		r.remarks = append(r.remarks, Remark{Place: d.Place, Doubts: Crashes, Data: true, What: fmt.Sprintf("include %s has a relative name, which "+
-			"Redis looks for in the folder that it was started in; it was read beside the file: write the whole path", name)})
+		r.remark(d.Place, true, "include %s has a relative name, which Redis looks for in the folder that it was started in; it was read beside the file: "+
+			"write the whole path", name)
 		name = filepath.Join(r.base, name)
 	}
 	if !strings.ContainsAny(name, "*?[") {
@@ -172,23 +169,26 @@ func (r *reader) include(d Directive) {
 			"write a pattern in the last part of the path only, as in conf.d/*.conf")
 		return
 	}
+	if _, err := os.Stat(filepath.Dir(name)); err != nil { // the file may be a copy from another machine
+		r.remark(d.Place, false, "include %s: there is no such folder here, and what is in it could set anything: give it too", d.Args[0])
+		return
+	}
 	found, err := filepath.Glob(name)
 	if err != nil {
 		r.fail(d.Place, fmt.Sprintf("%q is not a pattern", d.Args[0]), "a [ needs its ]")
 	}
 	for _, f := range found {
-		if base := filepath.Base(f); base[0] == '.' && filepath.Base(name)[0] != '.' {
-			continue // as in Redis, whose patterns leave out hidden files (glob(7))
+		if filepath.Base(f)[0] != '.' || filepath.Base(name)[0] == '.' { // as in Redis, whose patterns leave out hidden files (glob(7))
+			r.file(f, &d)
 		}
-		r.file(f, &d)
 	}
 }
 
+// fail notes a problem. Those that come after many others are not told.
 func (r *reader) fail(at Place, what, right string) {
 	r.note(&Problem{Place: at, What: what, Right: right})
 }
 
-// note adds a problem. Those that come after many others are not told.
 func (r *reader) note(problem error) {
 	if len(r.problems) < mostProblems {
 		r.problems = append(r.problems, problem)

@@ -76,10 +76,12 @@ const (
 var Crashes = []Crash{Kill, Shutdown, PowerLoss}
 
 // CrashNames gives their names.
-func CrashNames() []string {
-	names := make([]string, len(Crashes))
-	for i, c := range Crashes {
-		names[i] = string(c)
+func CrashNames() []string { return Names(Crashes) }
+
+// Names are those of a list as plain texts.
+func Names[T ~string](all []T) (names []string) {
+	for _, one := range all {
+		names = append(names, string(one))
 	}
 	return names
 }

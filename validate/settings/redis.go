@@ -65,49 +65,42 @@ func Default() *Redis {
 // error holds every problem with its place.
 func ReadRedis(file string, lines []string) (*Redis, error) {
 	r := &reader{base: filepath.Dir(file)}
-	s := Default()
-	if s.File = file; file != "" {
+	if file != "" {
 		r.file(file, nil)
 	}
-	for _, line := range lines {
-		r.line(given(line), line)
-	}
-	return s.from(r)
-}
-
-// given is the place of a line that was given. What may be a secret is not told.
-func given(line string) Place {
-	name, _, more := strings.Cut(strings.TrimSpace(line), " ")
-	d := Directive{Name: strings.ToLower(name)}
-	if more && (d.Secret() || !known(d.Name)) {
-		line = name + " ..."
-	}
-	return Place{File: fmt.Sprintf("--set %q", line)}
+	return r.redis(file, lines)
 }
 
 // ParseRedis reads the text of a file that is at hand; name stands for the file. What it includes is not read, and
 // stays an unknown line.
 func ParseRedis(name, text string, lines ...string) (*Redis, error) {
-	r := &reader{base: filepath.Dir(name), elsewhere: true}
-	r.open = []string{name}
+	r := &reader{base: filepath.Dir(name), elsewhere: true, open: []string{name}}
 	r.text(name, []byte(text))
+	return r.redis(name, lines)
+}
+
+// redis takes what was read, and the lines beside it. What may be a secret of those is not told.
+func (r *reader) redis(file string, lines []string) (*Redis, error) {
 	for _, line := range lines {
-		r.line(given(line), line)
+		shown := line
+		name, _, more := strings.Cut(strings.TrimSpace(line), " ")
+		if d := (Directive{Name: strings.ToLower(name)}); more && (d.Secret() || !Known(d.Name)) {
+			shown = name + " ..."
+		}
+		r.line(Place{File: fmt.Sprintf("--set %q", shown)}, line)
 	}
 	s := Default()
-	s.File = name
+	s.File = file
 	return s.from(r)
 }
 
 // Apply lays further directives over the settings, as a server's command line
 // does ("--appendonly yes").
 func (s *Redis) Apply(directives []Directive) error {
-	r := &reader{directives: directives}
-	_, err := s.from(r)
+	_, err := s.from(&reader{directives: directives})
 	return err
 }
 
-// from takes what a reader has read.
 func (s *Redis) from(r *reader) (*Redis, error) {
 	for _, d := range r.directives {
 		if !slices.Contains(s.Files, d.Place.File) && d.Place.Line > 0 {
@@ -126,11 +119,12 @@ func (s *Redis) from(r *reader) (*Redis, error) {
 }
 
 // decisive are the directives that set takes itself.
-var decisive = strings.Fields(`appendonly no-appendfsync-on-rewrite appendfsync maxmemory-policy auto-aof-rewrite-percentage
+var decisive = strings.Fields(`appendonly no-appendfsync-on-rewrite appendfsync auto-aof-rewrite-percentage maxmemory-policy
 	min-replicas-to-write min-slaves-to-write min-replicas-max-lag min-slaves-max-lag maxmemory save dir include`)
 
-// known reports whether a directive is one of Redis's.
-func known(name string) bool {
+// Known reports whether a directive is one of Redis's.
+func Known(name string) bool {
+	name = strings.ToLower(name)
 	_, weighed := weighty[name]
 	return weighed || slices.Contains(decisive, name) || slices.Contains(harmless, name)
 }
@@ -162,7 +156,8 @@ func (s *Redis) set(d Directive) error {
 			return cmp.Or(err, d.problem(fmt.Sprintf("%s %s: Redis takes a name here, and no path", d.Name, name), "name the folder by dir"))
 		}
 	}
-	return s.others(d)
+	s.others(d)
+	return nil
 }
 
 // mostSaves is how many snapshot rules are read; Redis's own file has three.
@@ -177,23 +172,16 @@ func (s *Redis) save(d Directive) error {
 	if !s.savesGiven || len(d.Args) == 1 && d.Args[0] == "" {
 		s.Save, s.savesGiven = nil, true
 	}
-	args := d.Args
-	if len(args) == 1 && args[0] == "" {
-		return nil
-	}
-	if len(args) == 1 {
-		args = strings.Fields(args[0]) // as on a command line: --save "3600 1 300 100"
-	}
+	args := strings.Fields(strings.Join(d.Args, " ")) // on a command line in one word: --save "3600 1 300 100"
+	const right = "give pairs of seconds and changes, as in save 3600 1 300 100"
 	for pair := range slices.Chunk(args, 2) {
 		seconds, err := strconv.Atoi(pair[0])
 		if len(pair) < 2 || err != nil || seconds < 1 || seconds > 1e9 {
-			return d.problem(fmt.Sprintf("%q is not a list of rules", strings.Join(d.Args, " ")),
-				"give pairs of seconds and changes, as in save 3600 1 300 100")
+			return d.problem(fmt.Sprintf("%q is not a list of rules", strings.Join(d.Args, " ")), right)
 		}
 		changes, err := strconv.Atoi(pair[1])
 		if err != nil || changes < 0 {
-			return d.problem(fmt.Sprintf("%q is not a number of changes", pair[1]),
-				"give pairs of seconds and changes, as in save 3600 1 300 100")
+			return d.problem(fmt.Sprintf("%q is not a number of changes", pair[1]), right)
 		}
 		if len(s.Save) == mostSaves {
 			return d.problem(fmt.Sprintf("there are more than %d rules", mostSaves), "give a few: the least of them count")
@@ -237,40 +225,46 @@ func (s *Redis) Lines() []string {
 
 // Replicates says whether the settings speak of replicas, or of Sentinels that watch some.
 func (s *Redis) Replicates() bool {
-	follows := s.MinReplicas > 0
-	somebodys := not("no one", "")
-	for _, d := range s.Directives {
-		switch d.Name {
-		case "replicaof", "slaveof":
-			follows = follows || somebodys(d.Args)
-		case "sentinel":
-			follows = true
+	return s.MinReplicas > 0 || slices.ContainsFunc(s.Directives, func(d Directive) bool {
+		return d.Name == "sentinel" || (d.Name == "replicaof" || d.Name == "slaveof") && somebodys(d.Args)
+	})
+}
+
+var somebodys = not("no one", "")
+
+// last is the last line of a directive by any of its names.
+func (s *Redis) last(names ...string) (found Directive) {
+	for _, d := range slices.Backward(s.Directives) {
+		if slices.Contains(names, d.Name) {
+			return d
 		}
 	}
-	return follows
+	return found
 }
 
 // Last is the only value of the last line of a directive, "" where there is none.
 func (s *Redis) Last(name string) string {
-	for _, d := range slices.Backward(s.Directives) {
-		if d.Name == name && len(d.Args) == 1 {
-			return d.Args[0]
-		}
+	if d := s.last(name); len(d.Args) == 1 {
+		return d.Args[0]
+	}
+	return ""
+}
+
+// Line is the last line of a directive as it was written, without a secret; "" where there is none.
+func (s *Redis) Line(name string) string {
+	if d := s.last(name); !d.Secret() {
+		return d.String()
 	}
 	return ""
 }
 
 // Follows is the master that the server is a replica of, and where that is set; "" for a master.
 func (s *Redis) Follows() (master string, at Place) {
-	for _, d := range slices.Backward(s.Directives) {
-		if d.Name == "replicaof" || d.Name == "slaveof" {
-			if not("no one", "")(d.Args) && len(d.Args) > 0 {
-				return d.Args[0], d.Place
-			}
-			return "", d.Place
-		}
+	d := s.last("replicaof", "slaveof")
+	if len(d.Args) > 0 && somebodys(d.Args) {
+		master = d.Args[0]
 	}
-	return "", at
+	return master, d.Place
 }
 
 // Harmless reports whether a directive has no part in whether a server remembers a lock, and its value is no folder
@@ -285,57 +279,14 @@ func (s *Redis) Own() map[string]string {
 	own := map[string]string{}
 	for _, line := range s.Lines() {
 		name, value, _ := strings.Cut(line, " ")
-		if strings.HasPrefix(name, "min-replicas-") {
-			continue // the trials of crashes have no replicas
-		}
 		if name == "save" && len(s.Save) > 0 {
 			value = "\"\"\nsave " + value
 		}
-		own[name] = value
+		if !strings.HasPrefix(name, "min-replicas-") { // the trials of crashes have no replicas
+			own[name] = value
+		}
 	}
 	return own
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}
-
-// Known reports whether a directive is one of Redis's.
-func Known(name string) bool { return known(strings.ToLower(name)) }
-
-// FromConfigGet are the settings that a running server says it has. What it has beyond this package's list is
-// what it is built with: a name that is not known stays an unknown line.
-func FromConfigGet(at Place, values map[string]string) (*Redis, error) {
-	var directives []Directive
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		value := values[name]
-		d := Directive{Place: at, Name: strings.ToLower(name), Args: []string{value}}
-		switch {
-		case d.Name == "save", d.Name == "replicaof", d.Name == "slaveof", value == "":
-		default:
-			if words, err := SplitWords(value); err == nil && len(words) > 0 && d.Name != "dir" && !d.Secret() {
-				d.Args = words
-			}
-		}
-		if d.Name == "replicaof" || d.Name == "slaveof" {
-			d.Args = strings.Fields(value)
-		}
-		directives = append(directives, d)
-	}
-	return Default().from(&reader{directives: directives})
-}
-
-// Line is the last line of a directive as it was written, without a secret; "" where there is none.
-func (s *Redis) Line(name string) string {
-	for _, d := range slices.Backward(s.Directives) {
-		if d.Name == name && !d.Secret() {
-			return d.String()
-		}
-	}
-	return ""
 }
 
 // Value is what a directive of Lines is set to.
@@ -346,4 +297,22 @@ func (s *Redis) Value(name string) string {
 		}
 	}
 	return ""
+}
+
+func yesNo(b bool) string { return map[bool]string{true: "yes", false: "no"}[b] }
+
+// FromConfigGet are the settings that a running server says it has. What it has beyond this package's list is
+// what it is built with: a name that is not known stays an unknown line.
+func FromConfigGet(at Place, values map[string]string) (*Redis, error) {
+	var directives []Directive
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		d := Directive{Place: at, Name: strings.ToLower(name), Args: []string{values[name]}}
+		words, err := SplitWords(values[name])
+		follows := d.Name == "replicaof" || d.Name == "slaveof"
+		if follows || err == nil && len(words) > 0 && d.Name != "dir" && d.Name != "save" && !d.Secret() {
+			d.Args = words
+		}
+		directives = append(directives, d)
+	}
+	return Default().from(&reader{directives: directives})
 }

@@ -12,7 +12,6 @@ func (d Directive) problem(what, right string) error {
 	return &Problem{Place: d.Place, What: what, Right: right}
 }
 
-// one gives the directive's only argument.
 func (d Directive) one() (string, error) {
 	if len(d.Args) != 1 {
 		return "", d.problem(fmt.Sprintf("%s takes one value, and has %d", d.Name, len(d.Args)), "give one")
@@ -21,26 +20,22 @@ func (d Directive) one() (string, error) {
 }
 
 func (d Directive) yesNo(into *bool) error {
-	var word string
-	if err := d.word(&word, []string{"yes", "no"}); err != nil {
-		return err
-	}
+	word := yesNo(*into)
+	err := d.word(&word, []string{"yes", "no"})
 	*into = word == "yes"
-	return nil
+	return err
 }
 
 // word takes one of a few words, in any case.
 func (d Directive) word(into *string, words []string) error {
 	value, err := d.one()
-	if err != nil {
-		return err
+	switch lower := strings.ToLower(value); {
+	case err == nil && slices.Contains(words, lower):
+		*into = lower
+	case err == nil:
+		err = d.problem(fmt.Sprintf("%s %s: there is no such value", d.Name, value), "there are "+strings.Join(words, ", "))
 	}
-	value = strings.ToLower(value)
-	if !slices.Contains(words, value) {
-		return d.problem(fmt.Sprintf("%s %s: there is no such value", d.Name, d.Args[0]), "there are "+strings.Join(words, ", "))
-	}
-	*into = value
-	return nil
+	return err
 }
 
 func (d Directive) number(into *int) error {

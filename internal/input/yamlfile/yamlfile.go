@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -111,6 +112,9 @@ func Decode(tree *ast.File) (documents []Document, err *Error) {
 		if doc.Body == nil {
 			continue
 		}
+		if err := ordered(doc.Body); err != nil {
+			return nil, err
+		}
 		d := Document{Body: doc.Body}
 		if cause := yaml.NodeToValue(doc.Body, &d.Value); cause != nil {
 			return nil, syntax(cause)
@@ -118,6 +122,45 @@ func Decode(tree *ast.File) (documents []Document, err *Error) {
 		documents = append(documents, d)
 	}
 	return documents, nil
+}
+
+// ordered puts merge keys before what they do not replace, and the first of several last: the library lets the last
+// value of a key count, and YAML the mapping's own and then that of the first merge. A key that is there twice is refused.
+func ordered(body ast.Node) (wrong *Error) {
+	ast.Walk(visitor(func(n ast.Node) {
+		m, ok := n.(*ast.MappingNode)
+		if !ok {
+			return
+		}
+		seen := map[string]bool{}
+		for _, v := range m.Values {
+			name := v.Key.String()
+			if tk := v.Key.GetToken(); seen[name] && wrong == nil {
+				wrong = errorAt(tk.Position, fmt.Sprintf("the key %s is there twice", name), "leave one of them out")
+			}
+			seen[name] = true
+			if all, several := v.Value.(*ast.SequenceNode); several && v.Key.IsMergeKey() {
+				slices.Reverse(all.Values)
+			}
+		}
+		slices.SortStableFunc(m.Values, func(a, b *ast.MappingValueNode) int {
+			switch {
+			case a.Key.IsMergeKey() == b.Key.IsMergeKey():
+				return 0
+			case a.Key.IsMergeKey():
+				return -1
+			}
+			return 1
+		})
+	}), body)
+	return wrong
+}
+
+type visitor func(ast.Node)
+
+func (v visitor) Visit(n ast.Node) ast.Visitor {
+	v(n)
+	return v
 }
 
 // invalidUTF8 returns the place of the first byte that is not UTF-8.

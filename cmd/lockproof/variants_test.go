@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestVariants judges configurations that differ from a plain one by a line or two. testdata/variants.txt has the plain
+// ones below "@@ name", and then cases as in sceptic.txt. "-- file = name --" is a plain one with changes: "+mark line"
+// adds a line at the mark, "~old => new" replaces, and "+crlf" and "+bom" are about the file's bytes. Files in folders
+// are given by the flags.
+func TestVariants(t *testing.T) {
+	data, err := os.ReadFile("testdata/variants.txt")
+	require.NoError(t, err)
+	cases := strings.Split(string(data), "\n== ")
+	plain := map[string]string{}
+	for _, p := range strings.Split("\n"+cases[0], "\n@@ ")[1:] {
+		name, text, _ := strings.Cut(p, "\n")
+		plain[name] = text + "\n"
+	}
+	require.Greater(t, len(cases), 80)
+	for _, c := range cases[1:] {
+		head, body, _ := strings.Cut(c, "\n")
+		fields := strings.Split(head, " | ")
+		t.Run(fields[0], func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			var files []string
+			for _, part := range strings.Split("\n"+body, "\n-- ")[1:] {
+				file, text, _ := strings.Cut(part, " --\n")
+				file, text = strings.TrimSuffix(file, " --"), strings.TrimSuffix(text, " --")
+				if name, base, varied := strings.Cut(file, " = "); varied {
+					file, text = name, varyOf(t, plain[base], text)
+				}
+				require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+				require.NoError(t, os.WriteFile(file, []byte(text+"\n"), 0o644))
+				if filepath.Dir(file) == "." && file != "redis.conf" && file != "other.conf" && filepath.Ext(file) != ".volume" {
+					files = append(files, file)
+				}
+			}
+			if fields[1] == "64" {
+				got := fake(expected).try(append([]string{"validate"}, files...)...)
+				require.Equal(t, exitUsage, got.code, got.out)
+				return
+			}
+			flags := strings.Fields(fields[len(fields)-1])
+			if slices.ContainsFunc(flags, exists) {
+				files = nil
+			}
+			got, exit := answerOf(t, append(flags, files...))
+			require.Equal(t, strings.Join(fields[1:len(fields)-2], " | "), got)
+			require.Equal(t, fields[len(fields)-2], fmt.Sprint(exit))
+		})
+	}
+}
+
+// varyOf is a plain file with changes.
+func varyOf(t *testing.T, text, changes string) string {
+	var end, begin string
+	for _, change := range strings.Split(changes, "\n") {
+		switch old, replaced, is := strings.Cut(strings.TrimPrefix(change, "~"), " => "); {
+		case change == "":
+		case change == "+crlf":
+			end = "\r"
+		case change == "+bom":
+			begin = "\ufeff"
+		case is && change[0] == '~':
+			require.Contains(t, text, old)
+			text = strings.ReplaceAll(text, old, strings.ReplaceAll(replaced, "@", "\n"))
+		default:
+			mark, line, _ := strings.Cut(strings.TrimPrefix(change, "+"), " ")
+			at := strings.Index(text, "#"+mark+"\n")
+			require.GreaterOrEqual(t, at, 0, change)
+			indent := text[strings.LastIndex(text[:at], "\n")+1 : at]
+			text = text[:at] + line + "\n" + indent + text[at:]
+		}
+	}
+	return begin + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", end+"\n")
+}
