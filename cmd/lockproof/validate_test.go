@@ -121,6 +121,7 @@ func TestAFolderIsLinted(t *testing.T) {
 			"b/redis.yaml:2: LP018 in doubt: this is not YAML"},
 		"json":   {`"id": "LP003"`, `"line": 4`},
 		"github": {"::error file=compose.yaml,line=4,title=LP003::", "::warning file=a/redis.service,line=3,title=LP012::"},
+		"sarif":  {`"version": "2.1.0"`, `"ruleId": "LP003"`, `"startLine": 4`},
 	} {
 		p := fake(expected)
 		p.suite = predicted
@@ -129,7 +130,7 @@ func TestAFolderIsLinted(t *testing.T) {
 		for _, part := range parts {
 			require.Contains(t, got.out, part, format)
 		}
-		if format == "json" {
+		if format == "json" || format == "sarif" {
 			require.True(t, json.Valid([]byte(got.out)))
 		}
 	}
