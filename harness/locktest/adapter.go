@@ -281,6 +281,8 @@ func withReason(ctx context.Context, err error) error {
 		reason = history.ReasonHeld
 	case errors.Is(err, ErrLost):
 		reason = history.ReasonLost
+	case errors.Is(err, ErrNoRelease):
+		reason = history.ReasonRefused
 	case ctx.Err() != nil:
 		reason = history.ReasonCancelled
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)

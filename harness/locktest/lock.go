@@ -70,4 +70,6 @@ var (
 	// ErrLost: the lease was over before it was released or extended. Of a release
 	// that fails otherwise nobody knows what became of it.
 	ErrLost = errors.New("not ours any more")
+	// ErrNoRelease: the lock has no release, and time alone ends its leases.
+	ErrNoRelease = errors.New("this lock has no release")
 )
