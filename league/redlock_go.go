@@ -2,6 +2,7 @@ package league
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"time"
 
@@ -48,6 +49,9 @@ func newRedlockGo(env locktest.Env) (locktest.Lock, error) {
 		addresses = append(addresses, at.String())
 	}
 	manager, err := redlock.NewRedLock(env.Context(), addresses)
+	if len(addresses)%2 == 0 {
+		err = errors.Join(err, locktest.ErrRefused) // it wants an odd number
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,9 @@ func kind(name string, build New, declared Belief, allowed []string) locks.Kind 
 			}
 			given := newEnv(env)
 			lock, err := build(given)
+			if errors.Is(err, ErrRefused) {
+				return nil, &locks.Error{Reason: history.ReasonRefused, Err: err}
+			}
 			if err != nil {
 				return nil, err
 			}

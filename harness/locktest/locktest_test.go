@@ -134,6 +134,13 @@ func TestPreflight_ALockWithoutARelease(t *testing.T) {
 	r.says(t, "TestVictims/no-release/healthy-contention", "TestVictims/no-release/restart-without-persistence")
 }
 
+// A lock that cannot be set up as a scenario asks is skipped there.
+func TestErrRefused_SkipsTheRow(t *testing.T) {
+	r := victim(t, "refuses")
+	require.True(t, r.passed, r.output)
+	r.says(t, "--- SKIP: TestVictims/refuses/half-is-not-majority", "--- PASS: TestVictims/refuses/healthy-contention")
+}
+
 // A library without a Close leaves goroutines behind: that is allowed by name, and the summary says where they are.
 func TestLeavesBehind_AllowsALibrarysGoroutines(t *testing.T) {
 	r := victim(t, "leaves-behind")

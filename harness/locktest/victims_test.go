@@ -252,7 +252,15 @@ func TestVictims(t *testing.T) {
 			locktest.Run(t, good, safety, locktest.Nodes(3), locktest.Scenarios("late-release", "quorum-erosion", "failover-lock"))
 		},
 		"extends-in-vain": func(t *testing.T) { locktest.Run(t, extendsInVain, few) },
-		"no-release":      func(t *testing.T) { locktest.Run(t, unreleased, few) },
+		"refuses": func(t *testing.T) {
+			locktest.Run(t, func(env locktest.Env) (locktest.Lock, error) {
+				if len(env.Servers())%2 == 0 {
+					return nil, locktest.ErrRefused
+				}
+				return good(env)
+			}, safety, locktest.Scenarios("half-is-not-majority", "healthy-contention"))
+		},
+		"no-release": func(t *testing.T) { locktest.Run(t, unreleased, few) },
 		"leaves-behind": func(t *testing.T) {
 			locktest.Run(t, leaving(false), few, locktest.LeavesBehind("golang.org/x/sync"), locktest.Explore(time.Second))
 		},
