@@ -31,12 +31,13 @@ func dials(t *testing.T, args ...string) (said, results string, err error) {
 	return string(out), results, err
 }
 
-// TestGoTest_OneSeedOneHistory: the lock's tokens and the host names that it dials differ from run to run, its histories do not.
+// TestGoTest_OneSeedOneHistory: the host names that the lock dials are another in each run, its histories are not.
 func TestGoTest_OneSeedOneHistory(t *testing.T) {
 	read := func() string {
 		said, results, err := dials(t, "-run", "TestPlainDelete")
 		require.NoError(t, err, said)
-		files, err := filepath.Glob(filepath.Join(results, "TestPlainDelete", "histories", "release-by-plain-del", "trials", "*", "*", "history.jsonl"))
+		files, err := filepath.Glob(filepath.Join(results, "TestPlainDelete", "histories", "release-by-plain-del", "trials",
+			"*", "*", "history.jsonl"))
 		require.NoError(t, err)
 		require.Len(t, files, 1)
 		text, err := os.ReadFile(files[0])
