@@ -133,19 +133,6 @@ func TestLeftError_NamesWhoStartedThem(t *testing.T) {
 		require.True(t, g.BelongsTo([]string{"golang.org/x/sync/errgroup"}), "%s: it was started there, or waits there", g)
 	}
 	require.Len(t, left.Goroutines, 2)
-	require.Empty(t, bubble.Goroutines(), "outside a bubble there are none")
-}
-
-func TestGoroutines_AreTheOthersOfTheBubble(t *testing.T) {
-	var found []bubble.Goroutine
-	require.NoError(t, bubble.Run(func() {
-		wait := make(chan int)
-		go func() { <-wait }()
-		time.Sleep(time.Second)
-		found = bubble.Goroutines()
-		close(wait)
-	}))
-	require.Contains(t, found[len(found)-1].Owner+found[0].Owner, "TestGoroutines_AreTheOthersOfTheBubble")
 }
 
 // TestInAnOrdinaryBinary builds and runs a program without package testing's

@@ -35,12 +35,6 @@ func (g Goroutine) String() string {
 	return fmt.Sprintf("%s (%s), in %s", g.Owner, g.Place, g.Waits)
 }
 
-// Goroutines are the others in the caller's bubble, those of testing/synctest excepted; none outside a bubble.
-func Goroutines() []Goroutine {
-	own := make([]byte, 200)
-	return goroutinesOf(bubbleName(own[:runtime.Stack(own, false)]), stacks())
-}
-
 // stacks are those of all goroutines, the caller's first.
 func stacks() string {
 	for size := 1 << 20; ; size *= 2 {
