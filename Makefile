@@ -80,13 +80,13 @@ league: build ## put other people's locks to the test, explore each for EXPLORE,
 	@mkdir -p out/league
 	@echo 'Two to three hours with EXPLORE=10m; what is done is in out/league, and is not done again: broken off, it goes on.'
 	@echo 'the catalogue, in virtual time where a lock can: a lock that breaks is no failure here'
-	-@LOCKPROOF_RESULTS=$(CURDIR)/out/league/catalogue $(GO) -C league test -count=1 -timeout 0 -run TestLeague . >>out/league/catalogue.log 2>&1
+	-@LOCKPROOF_RESULTS=$(CURDIR)/out/league/catalogue bin/lockproof test -C league -count=1 -timeout 0 -run TestLeague . >>out/league/catalogue.log 2>&1
 	@echo 'what was found, on real servers, ten times'
 	-@LOCKPROOF_RESULTS=$(CURDIR)/out/league/confirmed $(GO) -C league test -count=1 -timeout 0 -run TestConfirmed . >>out/league/confirmed.log 2>&1
 	@echo 'what each costs, side by side'
 	@test -e out/league/costs.json || $(GO) -C league run ./costs -out $(CURDIR)/out/league/costs.json 2>out/league/costs.log
 	@echo 'schedules that nobody scripted, two locks at a time'
-	-@LOCKPROOF_RESULTS=$(CURDIR)/out/league/explored nice -n 19 $(GO) -C league test -count=1 -timeout 0 -cpu 1 -parallel 2 \
+	-@LOCKPROOF_RESULTS=$(CURDIR)/out/league/explored nice -n 19 bin/lockproof test -C league -count=1 -timeout 0 -cpu 1 -parallel 2 \
 		-run TestExplored . -explore $(EXPLORE) >>out/league/explored.log 2>&1
 	@echo 'defects that were mended: the old releases and the new'
 	@$(GO) -C league/record test -count=1 ./...

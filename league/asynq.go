@@ -18,15 +18,13 @@ func asynqs() []Lock {
 		Name:     "asynq unique tasks", Test: "asynq", Module: "github.com/hibiken/asynq", On: Single,
 		SetUp: "a task with Unique(TTL) is the lock, TTL in whole seconds; no server works on it, so that it is never released, and it is judged by " +
 			"mutual exclusion alone",
-		Belief: "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least", RealTime: true, Unreleased: true,
+		Belief: "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least", RealTime: "it keeps tasks in sets, hashes and lists, and the servers in memory have strings", Unreleased: true,
 		Options: []locktest.Option{locktest.Properties("mutual-exclusion")},
 		New: func(env locktest.Env) (locktest.Lock, error) {
 			return asynqLock{env, asynq.NewClientFromRedisClient(env.Client(0))}, nil
 		},
 	}}
 }
-
-var errUnreleased = errors.New("asynq's lock is released when its task is done: nobody does it here")
 
 type asynqLock struct {
 	env    locktest.Env
@@ -48,5 +46,5 @@ func (l asynqLock) Acquire(ctx context.Context, key string) (locktest.Lease, err
 	if err != nil {
 		return nil, err
 	}
-	return lease{token: task.ID, release: func(context.Context) error { return errUnreleased }}, nil
+	return lease{token: task.ID, release: func(context.Context) error { return locktest.ErrNoRelease }}, nil
 }

@@ -6,7 +6,7 @@ import "slices"
 // tools/kits, on real servers. What nobody declares is believed as of the others.
 func foreigners() []Lock {
 	undeclared := "nobody says: a TTL from the call, less the drift of clocks, which is the least"
-	base := Lock{On: Single, RealTime: true, Belief: undeclared}
+	base := Lock{On: Single, RealTime: "its clients are processes", Belief: undeclared}
 	var all []Lock
 	for _, l := range []Lock{{
 		Name: "redis-py Lock", Test: "redis-py", Package: "python3-redis", Language: "Python", Worker: "/usr/bin/python3 tools/kits/python/redis_py.py",

@@ -12,12 +12,12 @@ import (
 
 func kvtools() []Lock {
 	base := Lock{
-		Module: "github.com/kvtools/redis", On: Single, RealTime: true,
+		Module: "github.com/kvtools/redis", On: Single, Dials: true,
 		Belief: "until the channel that Lock returns is closed, or it is released",
 		Only:   []string{"scenarios/given-back.yaml", "scenarios/told-too-late.yaml", "holder-crashes", "lost-reply", "late-set"},
 		Promises: []Quote{{"Locker provides locking mechanism on top of the store. Similar to sync.Locker except it may return errors.",
 			"github.com/kvtools/valkeyrie v1.0.0, store/store.go:86-87"}},
-		Options: []locktest.Option{locktest.Believes(locktest.UntilReleased)},
+		Options: []locktest.Option{locktest.Believes(locktest.UntilReleased), locktest.LeavesBehind("github.com/kvtools/redis")},
 	}
 	late := Finding{
 		Scenarios: []string{"told-too-late", "not-told", "watchdog-cut-off"}, Confirm: []string{"scenarios/told-too-late.yaml"},

@@ -20,13 +20,13 @@ import (
 // What may be asked for besides: go test -run 'TestLeague/redsync' -on local -trials 10 -scenarios late-release
 var (
 	explore = flag.Duration("explore", 10*time.Minute, "for how long to explore each lock")
-	on      = flag.String("on", "", "local: real servers for all, and not only for locks that dial by themselves")
+	on      = flag.String("on", "", "local: real servers for all, and not only for locks that cannot be in virtual time")
 	ttl     = flag.Duration("ttl", 0, "the TTL on real servers, 0: each scenario's own; with 2s a busy machine's stalls matter less")
 	trials  = flag.Int("trials", 1, "how many trials of each scenario")
 	chosen  = flag.String("scenarios", "", "names or files of scenarios, with commas between them")
 )
 
-// inRealTime are the scenarios for locks that dial by themselves: each takes seconds there.
+// inRealTime are the scenarios for locks on real servers: each takes seconds there.
 var inRealTime = []string{
 	"healthy-contention", "slow-acquire", "pause-in-acquire", "late-release", "late-set", "lost-reply", "resent-set", "hung-node",
 	"minority-down", "late-extension", "watchdog-cut-off", "delayed-restart", "cancelled-acquire", "holder-crashes",
@@ -59,9 +59,9 @@ func TestLeague(t *testing.T) {
 			if *chosen == "" {
 				names = append(own(t), "*")
 				switch {
-				case lock.Only != nil:
+				case lock.Only != nil && (!lock.Dials || onRealServers(lock)):
 					names = lock.Only
-				case lock.RealTime:
+				case onRealServers(lock):
 					names = append(own(t), inRealTime...)
 				}
 			}
@@ -70,7 +70,7 @@ func TestLeague(t *testing.T) {
 				return
 			}
 			options = append(options, locktest.Scenarios(names...))
-			if lock.RealTime || *on == "local" {
+			if lock.RealTime != "" || *on == "local" {
 				options = append(options, onReal()...)
 			}
 			run(t, lock, options)
@@ -78,11 +78,14 @@ func TestLeague(t *testing.T) {
 	}
 }
 
+// onRealServers reports whether a lock cannot be in virtual time: one that dials by itself can with lockproof test.
+func onRealServers(lock Lock) bool { return lock.RealTime != "" || lock.Dials && !locktest.Overlaid() }
+
 // TestExplored draws schedules that nobody scripted, and looks for two holders at once. Locks
-// that dial by themselves are left out: what is drawn is run in virtual time.
+// that are on real servers are left out: what is drawn is run in virtual time.
 func TestExplored(t *testing.T) {
 	for _, lock := range All() {
-		if lock.RealTime || lock.NoExplore || lock.Unjudged != "" {
+		if onRealServers(lock) || lock.NoExplore || lock.Unjudged != "" {
 			continue
 		}
 		t.Run(lock.Test, func(t *testing.T) {
@@ -130,6 +133,9 @@ func run(t *testing.T, lock Lock, options []locktest.Option) {
 	t.Cleanup(func() { os.RemoveAll(filepath.Join("testdata", "lockproof", filepath.FromSlash(t.Name()))) })
 	if lock.Prepare != nil {
 		lock.Prepare()
+	}
+	if lock.Dials {
+		options = append(options, locktest.DialsItself())
 	}
 	locktest.Run(t, lock.New, append(options, append([]locktest.Option{locktest.Named(lock.Name)}, lock.Options...)...)...)
 }

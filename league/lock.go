@@ -39,11 +39,13 @@ type Lock struct {
 	Prepare func()
 	// Options are locktest's beside the name.
 	Options []locktest.Option
-	// RealTime: it dials by itself, so that it runs on real servers only.
-	RealTime bool
+	// RealTime says why it runs on real servers only, "" if it does not.
+	RealTime string
+	// Dials: it dials by itself, so that it is in virtual time only with lockproof test.
+	Dials bool
 	// Unreleased: nothing gives it back but time.
 	Unreleased bool
-	// Only are the scenarios that it is run in, where the others would take hours; SetUp says why.
+	// Only are the scenarios that it is run in on real servers, where the others would take hours; SetUp says why.
 	Only []string
 	// NoExplore: it hangs for ever in many a schedule, so that exploring it shows nothing else.
 	NoExplore bool

@@ -2,6 +2,7 @@ package league
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"time"
 
@@ -14,7 +15,8 @@ func redlockGos() []Lock {
 	return []Lock{{
 		Name: "redlock-go", Test: "redlock-go", Module: "github.com/amyangfei/redlock-go/v3", On: Several,
 		SetUp:  "as in its README: one manager for each client, its own retries and its own go-redis 8",
-		Belief: "as told: the duration that Lock returns", RealTime: true, New: newRedlockGo,
+		Belief: "as told: the duration that Lock returns", Dials: true, New: newRedlockGo,
+		Options: []locktest.Option{locktest.LeavesBehind("github.com/go-redis/redis/v8")},
 		Promises: []Quote{{"This Golang lib implements the Redis-based distributed lock manager algorithm [described in this blog post]",
 			"README.md:9"}},
 		Findings: []Finding{{
@@ -47,6 +49,9 @@ func newRedlockGo(env locktest.Env) (locktest.Lock, error) {
 		addresses = append(addresses, at.String())
 	}
 	manager, err := redlock.NewRedLock(env.Context(), addresses)
+	if len(addresses)%2 == 0 {
+		err = errors.Join(err, locktest.ErrRefused) // it wants an odd number
+	}
 	if err != nil {
 		return nil, err
 	}

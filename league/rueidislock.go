@@ -47,7 +47,7 @@ func rueidisLocks() []Lock {
 		What:  "a caller that gives up may wait on for as long as KeyValidity: the release of what it may have taken is waited for",
 		Place: "rueidislock/lock.go:292-294, 359", Reply: "that is so that no key is left",
 	}, toldTooLate()}, base.Findings[1:]...)
-	cached.RealTime, cached.New = true, newRueidisLock(false)
+	cached.RealTime, cached.New = "the servers in memory have no CLIENT TRACKING", newRueidisLock(false)
 	plain.Name, plain.Test, plain.Module = "rueidislock, without caching", "rueidislock-nocache", "github.com/redis/rueidis"
 	extends := "If the invocation is successful, the `Locker` will extend the `ctx` validity periodically and also watch client-side " +
 		"caching notifications for canceling the `ctx` if the `KeyMajority` is not held anymore."

@@ -14,24 +14,47 @@ import (
 	"lockproof/internal/needs"
 )
 
-// TestGoTest_TheModuleThatDials has a lock that dials by itself: as it is, it keeps mutual exclusion in virtual time, and
-// its plain DEL is found to break it.
-func TestGoTest_TheModuleThatDials(t *testing.T) {
+// dials runs lockproof test in the module that dials, and gives what it has printed and its folder of results.
+func dials(t *testing.T, args ...string) (said, results string, err error) {
+	t.Helper()
 	binary := build(t)
 	folder := filepath.Join("..", "..", "examples", "dials")
-	download := exec.CommandContext(t.Context(), "go", "-C", folder, "mod", "download")
-	out, err := download.CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "-C", folder, "mod", "download").CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
 	}
 	needs.Check(t, needs.Modules, err)
-	test := func(args ...string) (string, error) {
-		cmd := exec.CommandContext(t.Context(), binary, append([]string{"test", "-C", folder, "-count=1", "-v"}, args...)...)
-		cmd.Env = append(os.Environ(), "LOCKPROOF_RESULTS="+t.TempDir())
-		out, err := cmd.CombinedOutput()
-		return string(out), err
+	results = t.TempDir()
+	cmd := exec.CommandContext(t.Context(), binary, append([]string{"test", "-C", folder, "-count=1", "-v"}, args...)...)
+	cmd.Env = append(os.Environ(), "LOCKPROOF_RESULTS="+results)
+	out, err = cmd.CombinedOutput()
+	return string(out), results, err
+}
+
+// TestGoTest_OneSeedOneHistory: the host names that the lock dials are another in each run, its histories are not.
+func TestGoTest_OneSeedOneHistory(t *testing.T) {
+	read := func() string {
+		said, results, err := dials(t, "-run", "TestPlainDelete")
+		require.NoError(t, err, said)
+		files, err := filepath.Glob(filepath.Join(results, "TestPlainDelete", "histories", "release-by-plain-del", "trials",
+			"*", "*", "history.jsonl"))
+		require.NoError(t, err)
+		require.Len(t, files, 1)
+		text, err := os.ReadFile(files[0])
+		require.NoError(t, err)
+		require.NotContains(t, string(text), ".lockproof.invalid")
+		return string(text)
 	}
-	said, err := test()
+	first := read()
+	for range 2 {
+		require.Equal(t, first, read())
+	}
+}
+
+// TestGoTest_TheModuleThatDials has a lock that dials by itself: as it is, it keeps mutual exclusion in virtual time, and
+// its plain DEL is found to break it.
+func TestGoTest_TheModuleThatDials(t *testing.T) {
+	said, _, err := dials(t)
 	require.NoError(t, err, said)
 	require.NotContains(t, said, "runs on real servers")
 	for _, passed := range []string{"healthy-contention", "release-by-plain-del", "slow-acquire"} {
@@ -40,7 +63,7 @@ func TestGoTest_TheModuleThatDials(t *testing.T) {
 	require.Contains(t, said, "EXPECTED: mutual-exclusion: violated, and kept by the reference of its class")
 	require.Contains(t, said, "--- SKIP: TestPlainDelete/release-by-plain-del (")
 
-	said, err = test("-run", "TestMissed", "-args", "-missed")
+	said, _, err = dials(t, "-run", "TestMissed", "-args", "-missed")
 	require.Error(t, err, said)
 	for test, told := range map[string]string{
 		"DialTCP": "net.DialTCP connects with a real socket: use net.Dial",

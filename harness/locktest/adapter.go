@@ -26,6 +26,9 @@ func kind(name string, build New, declared Belief, allowed []string) locks.Kind 
 			}
 			given := newEnv(env)
 			lock, err := build(given)
+			if errors.Is(err, ErrRefused) {
+				return nil, &locks.Error{Reason: history.ReasonRefused, Err: err}
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -281,6 +284,8 @@ func withReason(ctx context.Context, err error) error {
 		reason = history.ReasonHeld
 	case errors.Is(err, ErrLost):
 		reason = history.ReasonLost
+	case errors.Is(err, ErrNoRelease):
+		reason = history.ReasonRefused
 	case ctx.Err() != nil:
 		reason = history.ReasonCancelled
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)

@@ -70,4 +70,8 @@ var (
 	// ErrLost: the lease was over before it was released or extended. Of a release
 	// that fails otherwise nobody knows what became of it.
 	ErrLost = errors.New("not ours any more")
+	// ErrRefused: the lock cannot be set up so, with that many servers, say. It is New's to return.
+	ErrRefused = errors.New("the lock refuses this setup")
+	// ErrNoRelease: the lock has no release, and time alone ends its leases.
+	ErrNoRelease = errors.New("this lock has no release")
 )

@@ -128,6 +128,19 @@ func TestPreflight_NamesLeakedGoroutines(t *testing.T) {
 	require.NotContains(t, r.output, "TestVictims/leaks/", "no row is run")
 }
 
+// A lock may have no release: it is tried all the same.
+func TestPreflight_ALockWithoutARelease(t *testing.T) {
+	r := victim(t, "no-release")
+	r.says(t, "TestVictims/no-release/healthy-contention", "TestVictims/no-release/restart-without-persistence")
+}
+
+// A lock that cannot be set up as a scenario asks is skipped there.
+func TestErrRefused_SkipsTheRow(t *testing.T) {
+	r := victim(t, "refuses")
+	require.True(t, r.passed, r.output)
+	r.says(t, "--- SKIP: TestVictims/refuses/half-is-not-majority", "--- PASS: TestVictims/refuses/healthy-contention")
+}
+
 // A library without a Close leaves goroutines behind: that is allowed by name, and the summary says where they are.
 func TestLeavesBehind_AllowsALibrarysGoroutines(t *testing.T) {
 	r := victim(t, "leaves-behind")

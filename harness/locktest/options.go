@@ -75,8 +75,12 @@ func RealTime() Option { return func(s *settings) { s.realTime = true } }
 // virtual time all the same; with go test it is run on the local cluster.
 func DialsItself() Option { return func(s *settings) { s.dialsItself = true } }
 
-// LeavesBehind allows goroutines that run on when the lock's client has ended, if functions of these packages, or of
-// packages below, have started them: LeavesBehind("github.com/go-redis/redis/v8"). It is for libraries without a Close.
+// Overlaid reports whether lockproof test has built this program: locks that dial by themselves are in virtual time.
+func Overlaid() bool { return overlay.BuiltIn() }
+
+// LeavesBehind allows goroutines that are still there when the lock's client has ended, if functions of these packages,
+// or of packages below, have started them, or they wait in one: LeavesBehind("github.com/go-redis/redis/v8"). It is for
+// libraries without a Close.
 // What the test's own package starts must end.
 func LeavesBehind(packages ...string) Option {
 	return func(s *settings) { s.leavesBehind = append(s.leavesBehind, packages...) }

@@ -38,6 +38,18 @@ func (l *panics) Acquire(ctx context.Context, key string) (locktest.Lease, error
 	return l.counting.Acquire(ctx, key)
 }
 
+// unreleased is a lock that time alone ends.
+func unreleased(env locktest.Env) (locktest.Lock, error) {
+	client := env.Client(0, noRetries)
+	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+		taken, err := client.SetNX(ctx, key, rand.Text(), env.TTL).Result()
+		if err == nil && !taken {
+			err = locktest.ErrHeld
+		}
+		return locktest.ReleaseFunc(func(context.Context) error { return locktest.ErrNoRelease }), err
+	}), nil
+}
+
 // leaving is a lock on a library without a Close; and with a goroutine of its own that it leaves behind, too.
 func leaving(own bool) locktest.New {
 	return func(env locktest.Env) (locktest.Lock, error) {
@@ -240,6 +252,15 @@ func TestVictims(t *testing.T) {
 			locktest.Run(t, good, safety, locktest.Nodes(3), locktest.Scenarios("late-release", "quorum-erosion", "failover-lock"))
 		},
 		"extends-in-vain": func(t *testing.T) { locktest.Run(t, extendsInVain, few) },
+		"refuses": func(t *testing.T) {
+			locktest.Run(t, func(env locktest.Env) (locktest.Lock, error) {
+				if len(env.Servers())%2 == 0 {
+					return nil, locktest.ErrRefused
+				}
+				return good(env)
+			}, safety, locktest.Scenarios("half-is-not-majority", "healthy-contention"))
+		},
+		"no-release": func(t *testing.T) { locktest.Run(t, unreleased, few) },
 		"leaves-behind": func(t *testing.T) {
 			locktest.Run(t, leaving(false), few, locktest.LeavesBehind("golang.org/x/sync"), locktest.Explore(time.Second))
 		},

@@ -30,6 +30,8 @@ type Children struct {
 	Command []string
 	// ProgressTimeout bounds how long a trial may make no progress; 0: DefaultProgressTimeout.
 	ProgressTimeout time.Duration
+	// Processors is how many each child may use; 0: its share.
+	Processors int
 	// Stderr takes what the children's locks write to stdout and stderr; nil: nobody.
 	Stderr io.Writer
 
@@ -104,7 +106,7 @@ func (c *Children) take(parallel int) (*child, error) {
 	}
 	// A trial is one thing after another: it gains nothing from processors that
 	// others could use.
-	return startChild(command, max(1, runtime.GOMAXPROCS(0)/parallel), said)
+	return startChild(command, cmp.Or(c.Processors, max(1, runtime.GOMAXPROCS(0)/parallel)), said)
 }
 
 // release takes a child back.

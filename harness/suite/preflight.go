@@ -75,6 +75,8 @@ func uncontended(events []history.Event) (renews bool, err error) {
 	leases, alone := 0, false // with the second lease
 	for _, e := range events {
 		switch {
+		case e.Op == history.OpRelease && e.Reason == history.ReasonRefused: // time alone ends its leases
+			alone = false
 		case failed(e) && calls[e.Op] != "" && (e.Op != history.OpRelease || leases < 2):
 			text := fmt.Sprintf("the lock %s, with nothing in its way and nobody else", calls[e.Op])
 			if e.Error != "" {

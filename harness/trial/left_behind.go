@@ -36,7 +36,7 @@ func (p *Plan) allowedToStay(err error) (left []string, rest error) {
 		if isHarness(g) {
 			return nil, err // a call that does not end
 		}
-		if !g.StartedIn(p.Lock.LeavesBehind) {
+		if !g.BelongsTo(p.Lock.LeavesBehind) {
 			places = append(places, g.Place)
 		}
 		left = append(left, g.String())

@@ -86,9 +86,8 @@ var table = []allowed{
 	{"reports", "checker checker/cause checker/traffic harness/history harness/locks harness/suite internal/filelock internal/input" +
 		" internal/plain internal/wording nemesis scenarios validate validate/deploy validate/settings"},
 	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios"},
-	{"harness/locktest", "checker explore harness/client harness/cluster/kinds harness/cluster/virtual/bubble harness/history harness/locks harness/overlay" +
-		" harness/suite redlock" +
-		" reports reports/html scenarios"},
+	{"harness/locktest", "checker explore harness/client harness/cluster/kinds harness/cluster/virtual/bubble harness/history" +
+		" harness/locks harness/overlay harness/suite redlock reports reports/html scenarios"},
 	{"docs/guide", ""},
 	{"lab", "checker harness/cluster harness/history harness/locks harness/suite nemesis redlock scenarios"},
 	{"lab/exercise", "explore harness/history harness/locks harness/suite redlock scenarios"},

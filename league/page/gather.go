@@ -199,7 +199,7 @@ func (e *entry) cross(f league.Finding, real []reports.ResultsRow, known evidenc
 	}
 	c.Broke = strings.Join(broke, ", ")
 	c.seen = known.best(e.Test, f, c.Real, c.Of)
-	if e.RealTime && c.Of == 0 { // the catalogue itself was on real servers
+	if e.RealTime != "" && c.Of == 0 { // the catalogue itself was on real servers
 		c.Real, c.Of = len(c.Shown), len(c.Shown)
 	}
 	if len(c.Shown) == 0 && c.Real == 0 {

@@ -17,7 +17,17 @@ var ErrDeadlock = errors.New("deadlock in virtual time")
 // LeftError is a deadlock of a bubble whose function has ended: these goroutines are left, and lost to the process.
 type LeftError struct{ Goroutines []Goroutine }
 
-func (e *LeftError) Error() string { return ErrDeadlock.Error() + ": " + goroutinesRemain }
+func (e *LeftError) Error() string {
+	text := ErrDeadlock.Error() + ": " + goroutinesRemain
+	for i, g := range e.Goroutines {
+		if i == 3 {
+			return fmt.Sprintf("%s; %d more", text, len(e.Goroutines)-i)
+		}
+		text += "; started by " + g.String()
+	}
+	return text
+}
+
 func (e *LeftError) Unwrap() error { return ErrDeadlock }
 
 // goroutinesRemain is how the runtime says so.

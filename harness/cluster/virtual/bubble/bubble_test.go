@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"lockproof/harness/cluster/virtual/bubble"
 )
@@ -117,23 +118,21 @@ func TestLeftError_NamesWhoStartedThem(t *testing.T) {
 	for _, g := range left.Goroutines {
 		require.True(t, strings.HasPrefix(g.Owner, own+".TestLeftError"), g.Owner)
 		require.Regexp(t, `^bubble_test.go:\d+$`, g.Place)
-		require.True(t, g.StartedIn([]string{"other", own}))
-		require.True(t, g.StartedIn([]string{"lockproof/harness"}), "a package above")
-		require.False(t, g.StartedIn([]string{"lockproof/harn", own + "x"}))
+		require.True(t, g.BelongsTo([]string{"other", own}))
+		require.True(t, g.BelongsTo([]string{"lockproof/harness"}), "a package above")
+		require.False(t, g.BelongsTo([]string{"lockproof/harn", own + "x"}))
 	}
-	require.Empty(t, bubble.Goroutines(), "outside a bubble there are none")
-}
-
-func TestGoroutines_AreTheOthersOfTheBubble(t *testing.T) {
-	var found []bubble.Goroutine
-	require.NoError(t, bubble.Run(func() {
-		wait := make(chan int)
-		go func() { <-wait }()
-		time.Sleep(time.Second)
-		found = bubble.Goroutines()
-		close(wait)
-	}))
-	require.Contains(t, found[len(found)-1].Owner+found[0].Owner, "TestGoroutines_AreTheOthersOfTheBubble")
+	require.ErrorContains(t, err, "blocked goroutines remain; started by "+own+".TestLeftError")
+	err = bubble.Run(func() {
+		var group errgroup.Group
+		group.Go(func() error { select {} })
+		go func() { _ = group.Wait() }()
+	})
+	require.ErrorAs(t, err, &left)
+	for _, g := range left.Goroutines {
+		require.True(t, g.BelongsTo([]string{"golang.org/x/sync/errgroup"}), "%s: it was started there, or waits there", g)
+	}
+	require.Len(t, left.Goroutines, 2)
 }
 
 // TestInAnOrdinaryBinary builds and runs a program without package testing's

@@ -1,9 +1,11 @@
 package bubble
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -11,25 +13,26 @@ import (
 type Goroutine struct {
 	// Owner is the function that started it, with its package's path, and Place its file and line.
 	Owner, Place string
-	Stack        string // as Go prints it
+	// Waits is the function that it waits in.
+	Waits string
+	Stack string // as Go prints it
 }
 
-// StartedIn reports whether it was started by a function of a package, or of one below.
-func (g Goroutine) StartedIn(packages []string) bool {
-	for _, p := range packages {
-		if rest, in := strings.CutPrefix(g.Owner, p); in && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/")) {
-			return true
-		}
+// BelongsTo reports whether it was started by a function of a package, or of one below, or waits in one.
+func (g Goroutine) BelongsTo(packages []string) bool {
+	return slices.ContainsFunc(packages, func(p string) bool { return isIn(p, g.Owner) || isIn(p, g.Waits) })
+}
+
+func isIn(pkg, function string) bool {
+	rest, in := strings.CutPrefix(function, pkg)
+	return in && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/"))
+}
+
+func (g Goroutine) String() string {
+	if g.Waits == "" || g.Waits == g.Owner {
+		return fmt.Sprintf("%s (%s)", g.Owner, g.Place)
 	}
-	return false
-}
-
-func (g Goroutine) String() string { return g.Owner + " (" + g.Place + ")" }
-
-// Goroutines are the others in the caller's bubble, those of testing/synctest excepted; none outside a bubble.
-func Goroutines() []Goroutine {
-	own := make([]byte, 200)
-	return goroutinesOf(bubbleName(own[:runtime.Stack(own, false)]), stacks())
+	return fmt.Sprintf("%s (%s), in %s", g.Owner, g.Place, g.Waits)
 }
 
 // stacks are those of all goroutines, the caller's first.
@@ -80,6 +83,9 @@ func parse(stack string) Goroutine {
 	for _, f := range frame.FindAllStringSubmatch(stack, -1) {
 		if starters.MatchString(f[2]) || strings.HasPrefix(f[2], "runtime.") {
 			continue
+		}
+		if g.Waits == "" && f[1] == "" {
+			g.Waits = f[2]
 		}
 		g.Owner, g.Place = f[2], path.Base(f[3])
 	}
