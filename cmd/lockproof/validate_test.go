@@ -117,7 +117,7 @@ func TestAFolderIsLinted(t *testing.T) {
 	require.NoError(t, os.WriteFile("a/redis.conf", []byte("dir /var/lib/redis\nappendonly yes\n"), 0o644))
 	require.NoError(t, os.WriteFile("compose.yaml", []byte("services:\n  lock:\n    image: redis:7\n    command: redis-server --appendonly yes\n    volumes: ['d:/data']\n"), 0o644))
 	for format, parts := range map[string][]string{
-		"text":   {"a/redis.service:3: LP012 in doubt: not understood: ExecStop (stop)", "compose.yaml:4: LP003 unsafe: power-loss: ",
+		"text": {"a/redis.service:3: LP012 in doubt: not understood: ExecStop (stop)", "compose.yaml:4: LP003 unsafe: power-loss: ",
 			"b/redis.yaml:2: LP018 in doubt: this is not YAML"},
 		"json":   {`"id": "LP003"`, `"line": 4`},
 		"github": {"::error file=compose.yaml,line=4,title=LP003::", "::warning file=a/redis.service,line=3,title=LP012::"},
@@ -171,7 +171,7 @@ func TestAFolderIsLintedAsOneDeployment(t *testing.T) {
 func TestStandardInputIsRead(t *testing.T) {
 	for text, want := range map[string]int{
 		"save\n\nappendonly\nyes\nappendfsync\nalways\ndir\n/data\nno-appendfsync-on-rewrite\nno\n" +
-			"auto-aof-rewrite-percentage\n100\nmaxmemory\n0\n":                                 0,
+			"auto-aof-rewrite-percentage\n100\nmaxmemory\n0\n": 0,
 		"1) \"save\"\n2) \"\"\n3) \"appendonly\"\n4) \"no\"\n5) \"appendfsync\"\n6) \"always\"\n7) \"dir\"\n8) \"/data\"\n":         1,
 		`{"save":"","appendonly":"yes","appendfsync":"everysec","dir":"/data"}`:                                                     1,
 		"services: {lock: {image: 'redis:7', command: redis-server --appendonly yes --appendfsync always, volumes: ['d:/data']}}\n": 0,
