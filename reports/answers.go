@@ -9,6 +9,7 @@ import (
 	"lockproof/harness/history"
 	"lockproof/harness/locks"
 	"lockproof/harness/suite"
+	"lockproof/reports/terminal"
 )
 
 // LockUnderTest is what is known of the lock that a run is about.
@@ -125,27 +126,27 @@ func (r *Row) undecidedReason(why string) string {
 const mostReasons = 4
 
 // AnswersText is the summary of a run that is about a lock under test.
-func (r *Report) AnswersText(screen Screen) string {
+func (r *Report) AnswersText(screen terminal.Screen) string {
 	var b strings.Builder
 	groups := r.Answers()
-	head := fmt.Sprintf("%s: %s, %s", r.lockText(), plural(len(r.Rows), "situation"), Duration(r.Elapsed))
-	b.WriteString(strings.Join(hanging("", clean(head), screen.Width), "\n") + "\n")
+	head := fmt.Sprintf("%s: %s, %s", r.lockText(), Plural(len(r.Rows), "situation"), Duration(r.Elapsed))
+	b.WriteString(strings.Join(terminal.Hanging("", terminal.Clean(head), screen.Width), "\n") + "\n")
 	for _, g := range groups {
-		label := screen.style(fmt.Sprintf("  %-15s", g.Answer), answerStyles[g.Answer])
+		label := screen.Style(fmt.Sprintf("  %-15s", g.Answer), answerStyles[g.Answer])
 		prefix := fmt.Sprintf("%s%4d   ", label, len(g.Rows))
 		lines := g.lines(r.Lock.Servers)
 		if len(lines) == 0 {
 			b.WriteString(strings.TrimRight(prefix, " ") + "\n")
 		}
 		for _, line := range lines {
-			b.WriteString(strings.Join(hanging(prefix, clean(line), screen.Width), "\n") + "\n")
+			b.WriteString(strings.Join(terminal.Hanging(prefix, terminal.Clean(line), screen.Width), "\n") + "\n")
 			prefix = strings.Repeat(" ", 24)
 		}
 	}
 	for _, notice := range r.Lock.Notices {
-		b.WriteString(strings.Join(hanging("note: ", clean(notice), screen.Width), "\n") + "\n")
+		b.WriteString(strings.Join(terminal.Hanging("note: ", terminal.Clean(notice), screen.Width), "\n") + "\n")
 	}
-	return screen.plain(b.String())
+	return screen.Plain(b.String())
 }
 
 // lockText names the lock, its servers and how long its clients believe in a lease.
@@ -165,7 +166,7 @@ func serversText(n int) string {
 	if text, ok := words[n]; ok {
 		return text
 	}
-	return plural(n, "server")
+	return Plural(n, "server")
 }
 
 // classText names the class of a lock.
@@ -197,7 +198,7 @@ func (g AnswerGroup) lines(servers int) []string {
 		parts = append(parts, fmt.Sprintf("%d: %s", len(reason.Names), reason.Why))
 	}
 	if more := len(reasons) - mostReasons; more > 0 {
-		parts = append(parts, fmt.Sprintf("%s (--verbose lists them)", plural(more, "other reason")))
+		parts = append(parts, fmt.Sprintf("%s (--verbose lists them)", Plural(more, "other reason")))
 	}
 	return []string{strings.Join(parts, "; ")}
 }

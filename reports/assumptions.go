@@ -5,6 +5,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"lockproof/reports/terminal"
 )
 
 // Assumption is what a search has come to that breaks one assumption of a lock, or none.
@@ -22,33 +24,33 @@ type Assumption struct {
 }
 
 // PrintAssumptions writes which assumptions a lock rests on: a row for each, and a sentence.
-func PrintAssumptions(w io.Writer, lock string, rows []Assumption, screen Screen) error {
-	t := newTable(screen).Headers("broken", "schedules", "to the test", "first violation", "after", "steps")
+func PrintAssumptions(w io.Writer, lock string, rows []Assumption, screen terminal.Screen) error {
+	t := terminal.NewTable("broken", "schedules", "to the test", "first violation", "after", "steps")
 	var repeat, rests, held []string
 	for _, r := range rows {
 		cells := []string{r.Name, strconv.Itoa(r.Schedules), strconv.Itoa(r.Judged), "none found", "", ""}
 		switch {
 		case r.Violated != "":
-			cells = append(cells[:3], screen.style(r.Violated, redStyle), strconv.Itoa(r.After), strconv.Itoa(r.Steps))
+			cells = append(cells[:3], screen.Style(r.Violated, terminal.Red), strconv.Itoa(r.After), strconv.Itoa(r.Steps))
 			repeat = append(repeat, r.Repeat)
 			rests = append(rests, r.Name)
 		case r.Judged == 0:
-			cells[3] = screen.style("nothing was put to the test", yellowStyle)
+			cells[3] = screen.Style("nothing was put to the test", terminal.Yellow)
 		default:
 			held = append(held, r.Name)
 		}
 		t.Row(cells...)
 	}
 	var b strings.Builder
-	b.WriteString(t.fitted(screen) + "\n\n")
+	b.WriteString(t.Fitted(screen) + "\n\n")
 	for _, r := range rows {
-		b.WriteString(strings.Join(hanging(r.Name+": ", r.Broken, screen.Width), "\n") + "\n")
+		b.WriteString(strings.Join(terminal.Hanging(r.Name+": ", r.Broken, screen.Width), "\n") + "\n")
 	}
-	b.WriteString("\n" + strings.Join(hanging("", restsOn(lock, rests, held), screen.Width), "\n") + "\n")
+	b.WriteString("\n" + strings.Join(terminal.Hanging("", restsOn(lock, rests, held), screen.Width), "\n") + "\n")
 	for _, command := range repeat {
 		b.WriteString("  " + command + "\n")
 	}
-	_, err := io.WriteString(w, screen.plain(b.String()))
+	_, err := io.WriteString(w, screen.Plain(b.String()))
 	return err
 }
 

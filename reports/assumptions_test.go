@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"lockproof/reports/terminal"
 )
 
 func TestPrintAssumptions(t *testing.T) {
@@ -18,7 +20,7 @@ func TestPrintAssumptions(t *testing.T) {
 		{Name: "servers", Broken: "one stands twice", Schedules: 9},
 	}
 	var b bytes.Buffer
-	require.NoError(t, PrintAssumptions(&b, "mylock", rows, Screen{Width: 100}))
+	require.NoError(t, PrintAssumptions(&b, "mylock", rows, terminal.Screen{Width: 100}))
 	require.Equal(t, `broken   schedules  to the test  first violation                   after  steps
 ---------------------------------------------------------------------------------
 none     9          3            mutual-exclusion, FreshToken      7      5

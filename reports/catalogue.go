@@ -6,31 +6,32 @@ import (
 	"strings"
 
 	"lockproof/harness/locks"
+	"lockproof/reports/terminal"
 	"lockproof/scenarios"
 )
 
 // Catalogue lists scenarios as a table: name, clusters, how many variants, and
 // title.
-func Catalogue(all []*scenarios.Scenario, screen Screen) string {
-	t := newTable(screen).Headers("scenario", "on", "variants", "title")
+func Catalogue(all []*scenarios.Scenario, screen terminal.Screen) string {
+	t := terminal.NewTable("scenario", "on", "variants", "title")
 	for _, s := range all {
-		t.Row(clean(s.Name), strings.Join(s.On, " "), fmt.Sprint(len(s.Variants)), clean(s.Title))
+		t.Row(terminal.Clean(s.Name), strings.Join(s.On, " "), fmt.Sprint(len(s.Variants)), terminal.Clean(s.Title))
 	}
-	return screen.plain(t.fitted(screen)) + "\n" + plural(len(all), "scenario") + "\n"
+	return screen.Plain(t.Fitted(screen)) + "\n" + Plural(len(all), "scenario") + "\n"
 }
 
 // ScenarioHead says of a scenario what its file leaves to defaults, as a comment above it.
-func ScenarioHead(s *scenarios.Scenario, screen Screen) string {
-	text := fmt.Sprintf("On %s, with %s, TTL %s, lock %s", list(s.On), plural(len(s.Nodes), "node"), Duration(s.TTL),
+func ScenarioHead(s *scenarios.Scenario, screen terminal.Screen) string {
+	text := fmt.Sprintf("On %s, with %s, TTL %s, lock %s", list(s.On), Plural(len(s.Nodes), "node"), Duration(s.TTL),
 		cmp.Or(s.Lock.Name, locks.Reference))
 	if len(s.Variants) > 0 {
 		names := make([]string, len(s.Variants))
 		for i, v := range s.Variants {
-			names[i] = unbroken(clean(v.Name))
+			names[i] = terminal.Unbroken(terminal.Clean(v.Name))
 		}
 		text += "; variants: " + strings.Join(names, "; ")
 	}
-	return screen.plain("# "+strings.Join(hanging("", text, screen.Width-2), "\n# ")) + "\n"
+	return screen.Plain("# "+strings.Join(terminal.Hanging("", text, screen.Width-2), "\n# ")) + "\n"
 }
 
 // ClientText says what is special about a client of a scenario.

@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"charm.land/lipgloss/v2"
 	"github.com/stretchr/testify/require"
 
 	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
+	"lockproof/reports/terminal"
 )
 
 // on is a run on a cluster.
@@ -133,8 +133,8 @@ func sideBySide() Comparison {
 
 func TestComparisonGoldenFiles(t *testing.T) {
 	for name, write := range map[string]func(*strings.Builder) error{
-		"compare.golden":       func(b *strings.Builder) error { return sideBySide().Print(b, Screen{Width: 80, UTF8: true}) },
-		"compare-ascii.golden": func(b *strings.Builder) error { return sideBySide().Print(b, Screen{Width: 80}) },
+		"compare.golden":       func(b *strings.Builder) error { return sideBySide().Print(b, terminal.Screen{Width: 80, UTF8: true}) },
+		"compare-ascii.golden": func(b *strings.Builder) error { return sideBySide().Print(b, terminal.Screen{Width: 80}) },
 		"compare.md.golden":    func(b *strings.Builder) error { return sideBySide().WriteMarkdown(b) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,13 +148,13 @@ func TestComparisonGoldenFiles(t *testing.T) {
 func TestComparisonFitsTheScreen(t *testing.T) {
 	for _, width := range []int{72, 80, 120} {
 		var b strings.Builder
-		require.NoError(t, sideBySide().Print(&b, Screen{Width: width, UTF8: true, Colour: true}))
+		require.NoError(t, sideBySide().Print(&b, terminal.Screen{Width: width, UTF8: true, Colour: true}))
 		for line := range strings.Lines(b.String()) {
-			require.LessOrEqual(t, lipgloss.Width(strings.TrimRight(line, "\n")), width, "%q", line)
+			require.LessOrEqual(t, terminal.Width(strings.TrimRight(line, "\n")), width, "%q", line)
 		}
 	}
 	var b strings.Builder
-	require.NoError(t, sideBySide().Print(&b, Screen{Width: 80}))
+	require.NoError(t, sideBySide().Print(&b, terminal.Screen{Width: 80}))
 	for _, r := range b.String() {
 		require.Less(t, r, rune(128), "%q", r)
 	}

@@ -6,10 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/lipgloss/v2"
-
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
+	"lockproof/reports/terminal"
 )
 
 // agreementSigns mark the rows that are to be looked at, in UTF-8 and in ASCII.
@@ -18,19 +17,19 @@ var agreementSigns = map[Agreement][2]string{Agree: {"", ""}, Disagree: {"≠", 
 // Print writes the comparison for a reader: what the runs are, a line for each
 // property of each row, why rows disagree or are incomplete, what was skipped
 // and why, and the sum.
-func (c Comparison) Print(w io.Writer, screen Screen) error {
+func (c Comparison) Print(w io.Writer, screen terminal.Screen) error {
 	var b strings.Builder
 	for _, run := range c.Runs {
-		b.WriteString(strings.Join(hanging(screen.style(clean(run.Name)+": ", boldStyle), clean(run.told()), screen.Width), "\n") + "\n")
+		b.WriteString(strings.Join(terminal.Hanging(screen.Style(terminal.Clean(run.Name)+": ", terminal.Bold), terminal.Clean(run.told()), screen.Width), "\n") + "\n")
 	}
 	if len(c.Rows) > 0 {
 		b.WriteString("\n" + c.table(screen) + "\n")
-		b.WriteString(screen.style(strings.Join(hanging("", c.key(screen), screen.Width), "\n"), faintStyle) + "\n\n")
+		b.WriteString(screen.Style(strings.Join(terminal.Hanging("", c.key(screen), screen.Width), "\n"), terminal.Faint) + "\n\n")
 	}
 	b.WriteString(c.skipped(screen))
 	b.WriteString(c.accounts(screen))
-	b.WriteString(strings.Join(hanging("", c.Summary(), screen.Width), "\n") + "\n")
-	_, err := io.WriteString(w, screen.plain(b.String()))
+	b.WriteString(strings.Join(terminal.Hanging("", c.Summary(), screen.Width), "\n") + "\n")
+	_, err := io.WriteString(w, screen.Plain(b.String()))
 	return err
 }
 
@@ -47,7 +46,7 @@ func (r ComparedRun) told() string {
 	if len(o.Without) > 0 {
 		parts = append(parts, "without "+list(o.Without))
 	}
-	parts = append(parts, plural(o.Trials, "trial")+" each", "lockproof "+r.Version)
+	parts = append(parts, Plural(o.Trials, "trial")+" each", "lockproof "+r.Version)
 	return strings.Join(parts, ", ") + ": " + r.Summary()
 }
 
@@ -59,7 +58,7 @@ func (c Comparison) Summary() string {
 			skipped++
 		}
 	}
-	text := fmt.Sprintf("%s in %s: %d agree", plural(len(c.Rows), "row"), plural(len(c.Runs), "run"),
+	text := fmt.Sprintf("%s in %s: %d agree", Plural(len(c.Rows), "row"), Plural(len(c.Runs), "run"),
 		len(c.Rows)-c.Disagreements-c.Incomplete)
 	if c.Disagreements > 0 {
 		text += fmt.Sprintf(", %d disagree", c.Disagreements)
@@ -71,7 +70,7 @@ func (c Comparison) Summary() string {
 		text += fmt.Sprintf("; %d skipped in some run", skipped)
 	}
 	if c.Alone > 0 {
-		text += fmt.Sprintf("; %s left out, which one run alone can have", plural(c.Alone, "variant"))
+		text += fmt.Sprintf("; %s left out, which one run alone can have", Plural(c.Alone, "variant"))
 	}
 	return text + "."
 }
@@ -93,42 +92,34 @@ func (r *ComparedRow) Name() string {
 	return r.Scenario + " (" + r.Setting + ")"
 }
 
-func (c Comparison) table(screen Screen) string {
+func (c Comparison) table(screen terminal.Screen) string {
 	headers := []string{"", "scenario", "property"}
 	for _, run := range c.Runs {
-		headers = append(headers, clean(run.Name))
+		headers = append(headers, terminal.Clean(run.Name))
 	}
-	t := newTable(screen).Headers(headers...)
+	t := terminal.NewTable(headers...)
 	previous := ""
 	for _, row := range c.Rows {
-		name := clean(row.Scenario)
+		name := terminal.Clean(row.Scenario)
 		if row.Setting != "" {
-			name = "  " + clean(row.Setting)
+			name = "  " + terminal.Clean(row.Setting)
 			if row.Scenario != previous {
-				name = clean(row.Scenario) + "\n" + name
+				name = terminal.Clean(row.Scenario) + "\n" + name
 			}
 		}
 		previous = row.Scenario
 		t.Row(append([]string{row.mark(screen), name}, row.columns(screen)...)...)
 	}
-	return t.fitted(screen)
+	return t.Fitted(screen)
 }
 
-func (r *ComparedRow) mark(screen Screen) string {
-	return screen.style(screen.of(agreementSigns[r.Agreement]), redStyle)
-}
-
-// of chooses between the two ways of a sign.
-func (s Screen) of(signs [2]string) string {
-	if s.UTF8 {
-		return signs[0]
-	}
-	return signs[1]
+func (r *ComparedRow) mark(screen terminal.Screen) string {
+	return screen.Style(screen.Sign(agreementSigns[r.Agreement]), terminal.Red)
 }
 
 // columns are the names of the properties, one to a line, and for each run
 // their verdicts beside them.
-func (r *ComparedRow) columns(screen Screen) []string {
+func (r *ComparedRow) columns(screen terminal.Screen) []string {
 	properties := r.properties()
 	columns := []string{strings.Join(properties, "\n")}
 	for _, cell := range r.Cells {
@@ -137,14 +128,14 @@ func (r *ComparedRow) columns(screen Screen) []string {
 	return columns
 }
 
-func (c ComparedCell) column(properties []string, screen Screen) string {
+func (c ComparedCell) column(properties []string, screen terminal.Screen) string {
 	switch c.Standing {
 	case "":
-		return screen.style(notRun, faintStyle)
+		return screen.Style(notRun, terminal.Faint)
 	case suite.Skipped:
-		return screen.style("skipped", faintStyle)
+		return screen.Style("skipped", terminal.Faint)
 	case suite.HarnessError:
-		return screen.style("failed", redStyle)
+		return screen.Style("failed", terminal.Red)
 	}
 	lines := make([]string, len(properties))
 	for i, name := range properties {
@@ -158,28 +149,28 @@ func (c ComparedCell) column(properties []string, screen Screen) string {
 
 // cell is the worst verdict that a run's trials gave on a property, and how
 // many of them gave it.
-func (p ResultsProperty) cell(screen Screen) string {
+func (p ResultsProperty) cell(screen terminal.Screen) string {
 	verdict := p.Verdict()
 	n := map[string]int{history.Holds: p.Holds, history.Violated: p.Violated, history.Inconclusive: p.Inconclusive}[verdict]
-	style := map[string]lipgloss.Style{history.Holds: greenStyle, history.Violated: redStyle, history.Inconclusive: yellowStyle}[verdict]
-	return fmt.Sprintf("%s %d/%d", screen.style(screen.sign(verdict), style), n, p.Holds+p.Violated+p.Inconclusive)
+	style := map[string]terminal.Style{history.Holds: terminal.Green, history.Violated: terminal.Red, history.Inconclusive: terminal.Yellow}[verdict]
+	return fmt.Sprintf("%s %d/%d", screen.Style(signOf(verdict, screen), style), n, p.Holds+p.Violated+p.Inconclusive)
 }
 
 // key explains the table's signs, and the marks that it has.
-func (c Comparison) key(screen Screen) string {
+func (c Comparison) key(screen terminal.Screen) string {
 	text := fmt.Sprintf("%s holds   %s violated   %s inconclusive   so many of all trials",
-		screen.sign(history.Holds), screen.sign(history.Violated), screen.sign(history.Inconclusive))
+		signOf(history.Holds, screen), signOf(history.Violated, screen), signOf(history.Inconclusive, screen))
 	if c.Disagreements > 0 {
-		text += "   " + screen.of(agreementSigns[Disagree]) + " the runs disagree"
+		text += "   " + screen.Sign(agreementSigns[Disagree]) + " the runs disagree"
 	}
 	if c.Incomplete > 0 {
-		text += "   " + screen.of(agreementSigns[Incomplete]) + " before a scenario: not decided in every run"
+		text += "   " + screen.Sign(agreementSigns[Incomplete]) + " before a scenario: not decided in every run"
 	}
 	return text
 }
 
 // skipped says of each run what it skipped, and why.
-func (c Comparison) skipped(screen Screen) string {
+func (c Comparison) skipped(screen terminal.Screen) string {
 	var b strings.Builder
 	for i, run := range c.Runs {
 		var skips skipGroups
@@ -188,28 +179,28 @@ func (c Comparison) skipped(screen Screen) string {
 				skips.add(cell.Why, row.Name())
 			}
 		}
-		b.WriteString(skips.text("skipped in "+clean(run.Name)+": ", true, screen))
+		b.WriteString(skips.text("skipped in "+terminal.Clean(run.Name)+": ", true, screen))
 	}
 	return b.String()
 }
 
 // accounts says of each row that is marked why it is, and which rows a run
 // lacks.
-func (c Comparison) accounts(screen Screen) string {
+func (c Comparison) accounts(screen terminal.Screen) string {
 	var b strings.Builder
 	for _, agreement := range []Agreement{Disagree, Incomplete} {
 		for _, row := range c.Rows {
 			if reasons := row.Reasons(); row.Agreement == agreement && len(reasons) > 0 {
-				b.WriteString(screen.style(strings.ToUpper(string(agreement))+": "+clean(row.Name()), redStyle) + "\n")
+				b.WriteString(screen.Style(strings.ToUpper(string(agreement))+": "+terminal.Clean(row.Name()), terminal.Red) + "\n")
 				for _, why := range reasons {
-					b.WriteString(strings.Join(hanging("  ", clean(why), screen.Width), "\n") + "\n")
+					b.WriteString(strings.Join(terminal.Hanging("  ", terminal.Clean(why), screen.Width), "\n") + "\n")
 				}
 				b.WriteString("\n")
 			}
 		}
 	}
 	for _, text := range c.lacking() {
-		b.WriteString(strings.Join(hanging("", clean(text), screen.Width), "\n") + "\n\n")
+		b.WriteString(strings.Join(terminal.Hanging("", terminal.Clean(text), screen.Width), "\n") + "\n\n")
 	}
 	return b.String()
 }
@@ -231,7 +222,7 @@ func (c Comparison) lacking() []string {
 			}
 		}
 		if len(names) > 0 {
-			texts = append(texts, fmt.Sprintf("Not run in %s, %s: %s.", run.Name, plural(len(names), "row"), list(names)))
+			texts = append(texts, fmt.Sprintf("Not run in %s, %s: %s.", run.Name, Plural(len(names), "row"), list(names)))
 		}
 	}
 	return texts
@@ -244,7 +235,7 @@ var agreementMarks = map[Agreement]string{Agree: "", Disagree: "❌ disagree", I
 // what the terminal says below it.
 func (c Comparison) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	screen := Screen{Width: markdownWidth, UTF8: true}
+	screen := terminal.Screen{Width: markdownWidth, UTF8: true}
 	headline := map[int]string{ExitAsExpected: "the runs agree", ExitDiffers: "the runs disagree",
 		ExitInconclusive: "incomplete"}[c.ExitCode]
 	fmt.Fprintf(&b, "## Lockproof: %s\n\n%s\n\n", headline, paragraph(c.Summary()))

@@ -43,7 +43,7 @@ type File struct {
 // tell of them: see Row.History.
 func (r *Report) WriteFiles(more ...File) ([]string, error) {
 	files := slices.Concat([]File{{ResultsFile, r.WriteResults}}, more, []File{{JUnitFile, r.WriteJUnit}, {SummaryFile, r.WriteSummary}})
-	paths, err := writeFiles(r.Options.Out, files)
+	paths, err := WriteAll(r.Options.Out, files)
 	slices.SortStableFunc(paths, func(a, b string) int { return place(a) - place(b) })
 	return paths, err
 }
@@ -53,7 +53,8 @@ func place(path string) int {
 	return slices.Index([]string{ResultsFile, JUnitFile, SummaryFile, PageFile}, filepath.Base(path))
 }
 
-func writeFiles(out string, files []File) ([]string, error) {
+// WriteAll writes files into an output folder, which it makes, and returns their paths.
+func WriteAll(out string, files []File) ([]string, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, fmt.Errorf("cannot make the output folder: %w", err)
 	}

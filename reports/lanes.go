@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"charm.land/lipgloss/v2"
+	"lockproof/reports/terminal"
 )
 
 // numbers are how a drawing numbers its marks, in one column each.
@@ -35,7 +35,7 @@ type drawing struct {
 // Draw draws the story as lanes of text, each line no wider than the screen:
 // a time axis, a lane for each client and for each node's key, when the
 // property was violated, and numbered marks with what they stand for.
-func (s Story) Draw(screen Screen) string {
+func (s Story) Draw(screen terminal.Screen) string {
 	d := drawing{Story: s, glyphs: ascii, letters: lettersFor(s.Everyone), used: map[State]bool{}}
 	if screen.UTF8 {
 		d.glyphs = unicode
@@ -60,7 +60,7 @@ func (s Story) Draw(screen Screen) string {
 	}
 	lines = append(lines, d.legend(screen.Width)...)
 	if len(s.Settings) > 0 {
-		lines = append(lines, hanging("setting: ", clean(strings.Join(s.Settings, "; ")), screen.Width)...)
+		lines = append(lines, terminal.Hanging("setting: ", terminal.Clean(strings.Join(s.Settings, "; ")), screen.Width)...)
 	}
 	return strings.Join(append(lines, d.markTexts(screen.Width)...), "\n") + "\n"
 }
@@ -82,13 +82,13 @@ func lettersFor(clients []string) map[string]string {
 func (d *drawing) labelWidth() int {
 	width := len("violated")
 	for _, lane := range append(append([]Lane{{Name: d.Key}}, d.Clients...), d.Nodes...) {
-		width = max(width, lipgloss.Width(lane.Name)+2)
+		width = max(width, terminal.Width(lane.Name)+2)
 	}
 	return min(width, 16) + 2
 }
 
 func (d *drawing) label(text string, width int) string {
-	return padTo(clean(text), width-2) + "  "
+	return terminal.PadTo(terminal.Clean(text), width-2) + "  "
 }
 
 // column is where a time falls; times outside the window fall outside.
@@ -163,14 +163,14 @@ func (d *drawing) numbered() []Mark {
 func (d *drawing) markTexts(width int) []string {
 	var lines []string
 	for i, m := range d.numbered() {
-		text := clean(m.Text)
+		text := terminal.Clean(m.Text)
 		if m.Turning {
 			text += " (point of no return)"
 		}
-		lines = append(lines, hanging(fmt.Sprintf("%c  %s: ", numbers[i], Moment(m.Time)), text, width)...)
+		lines = append(lines, terminal.Hanging(fmt.Sprintf("%c  %s: ", numbers[i], Moment(m.Time)), text, width)...)
 	}
 	if d.Omitted > 0 {
-		lines = append(lines, fmt.Sprintf("   (%s hidden)", plural(d.Omitted, "less important event")))
+		lines = append(lines, fmt.Sprintf("   (%s hidden)", Plural(d.Omitted, "less important event")))
 	}
 	return lines
 }
@@ -187,13 +187,13 @@ func (d *drawing) legend(width int) []string {
 	var parts []string
 	for _, n := range names {
 		if d.used[n.state] {
-			parts = append(parts, unbroken(d.states[n.state]+" "+n.name))
+			parts = append(parts, terminal.Unbroken(d.states[n.state]+" "+n.name))
 		}
 	}
 	if d.used[Owned] {
-		parts = append(parts, unbroken("A, B: the key's owner on a node"))
+		parts = append(parts, terminal.Unbroken("A, B: the key's owner on a node"))
 	}
-	return hanging("", strings.Join(parts, "   "), width)
+	return terminal.Hanging("", strings.Join(parts, "   "), width)
 }
 
 // axis writes the time at round steps, each label beginning at its column.

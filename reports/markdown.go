@@ -3,6 +3,8 @@ package reports
 import (
 	"regexp"
 	"strings"
+
+	"lockproof/reports/terminal"
 )
 
 // escapes make every character of GitHub's Markdown that could begin markup
@@ -18,7 +20,7 @@ var escapes = strings.NewReplacer(
 
 // escape makes text stand for itself within a line of Markdown.
 func escape(text string) string {
-	return escapes.Replace(clean(text))
+	return escapes.Replace(terminal.Clean(text))
 }
 
 // escapeLines is escape for text of several lines.

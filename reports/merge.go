@@ -50,7 +50,7 @@ func Merge(parts []*Report, out string) (*Report, error) {
 	merged.Interrupted = merged.Incomplete != nil
 	if !merged.Interrupted && len(trials) < merged.Planned {
 		return nil, fmt.Errorf("all %d slices are there and whole, and they have %d of %s: they are not of one run",
-			first.Slice.Count, len(trials), plural(merged.Planned, "trial"))
+			first.Slice.Count, len(trials), Plural(merged.Planned, "trial"))
 	}
 	sortSlices(trials, first.Slice.Rows)
 	return New(trials, merged), nil

@@ -9,6 +9,7 @@ import (
 	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
+	"lockproof/reports/terminal"
 )
 
 // maxDrawings is how many differences a report draws; the others are told in
@@ -21,16 +22,16 @@ const maxShown = 6
 
 // expectedViolations tells of the violations that were expected, where the user named a few
 // scenarios: they were run to be looked at.
-func (r *Report) expectedViolations(screen Screen) string {
+func (r *Report) expectedViolations(screen terminal.Screen) string {
 	var b strings.Builder
 	for _, row := range r.BySeverity() {
 		if row.Standing != suite.AsExpected || row.shown.findings == nil {
 			continue
 		}
-		b.WriteString(screen.style(clean(row.Name()), boldStyle) + "\n")
+		b.WriteString(screen.Style(terminal.Clean(row.Name()), terminal.Bold) + "\n")
 		for _, f := range row.shown.findings() {
 			if f.Got == history.Violated {
-				b.WriteString(strings.Join(hanging("  ", clean(f.Property)+": violated, as expected", screen.Width), "\n") + "\n")
+				b.WriteString(strings.Join(terminal.Hanging("  ", terminal.Clean(f.Property)+": violated, as expected", screen.Width), "\n") + "\n")
 				b.WriteString(strings.Join(PrintFinding(f, screen, true), "\n") + "\n")
 			}
 		}
@@ -40,7 +41,7 @@ func (r *Report) expectedViolations(screen Screen) string {
 
 // accounts tells of every row that differs, failed or is undecided, the
 // gravest first.
-func (r *Report) accounts(screen Screen) string {
+func (r *Report) accounts(screen terminal.Screen) string {
 	var b strings.Builder
 	drawn := 0
 	causes := map[string]string{} // with the row that was told of first
@@ -51,7 +52,7 @@ func (r *Report) accounts(screen Screen) string {
 		cause, known := row.shown.trial.Cause()
 		if earlier, again := causes[cause.Key]; known && again {
 			line := fmt.Sprintf("%s: %s: %s: %s", strings.ToUpper(string(row.Standing)), row.Name(), cause.As(earlier), cause.Sentence)
-			b.WriteString(strings.Join(hanging("", clean(line), screen.Width), "\n") + "\n\n")
+			b.WriteString(strings.Join(terminal.Hanging("", terminal.Clean(line), screen.Width), "\n") + "\n\n")
 			continue
 		}
 		if known {
@@ -79,17 +80,17 @@ func (r *Row) cutShort() bool {
 	return slices.ContainsFunc(r.shown.trial.Results, func(result checker.Result) bool { return result.Cause == checker.Unfinished })
 }
 
-func (r *Report) account(row *Row, screen Screen, drawn *int) string {
+func (r *Report) account(row *Row, screen terminal.Screen, drawn *int) string {
 	trial := row.shown.trial
-	title := fmt.Sprintf("%s: %s", strings.ToUpper(string(row.Standing)), clean(row.Name()))
-	lines := []string{screen.style(title, outcomeStyles[row.Standing])}
-	lines = append(lines, hanging("  ", clean(trialText(trial)), screen.Width)...)
+	title := fmt.Sprintf("%s: %s", strings.ToUpper(string(row.Standing)), terminal.Clean(row.Name()))
+	lines := []string{screen.Style(title, outcomeStyles[row.Standing])}
+	lines = append(lines, terminal.Hanging("  ", terminal.Clean(trialText(trial)), screen.Width)...)
 	findings := row.shown.findings()
 	if len(findings) == 0 {
-		lines = append(lines, hanging("  ", clean(row.Why), screen.Width)...)
+		lines = append(lines, terminal.Hanging("  ", terminal.Clean(row.Why), screen.Width)...)
 	}
 	for _, f := range findings {
-		lines = append(lines, hanging("  ", clean(f.summary(row.property(f.Property).Rate())), screen.Width)...)
+		lines = append(lines, terminal.Hanging("  ", terminal.Clean(f.summary(row.property(f.Property).Rate())), screen.Width)...)
 		lines = append(lines, PrintFinding(f, screen, *drawn < maxDrawings)...)
 		if f.Story != nil {
 			*drawn++
@@ -99,18 +100,18 @@ func (r *Report) account(row *Row, screen Screen, drawn *int) string {
 		lines = append(lines, "  history: "+filepath.Join(r.Options.Out, trial.History))
 	}
 	if trial.Repeat != "" {
-		lines = append(lines, "  reproduce: "+clean(trial.Repeat))
+		lines = append(lines, "  reproduce: "+terminal.Clean(trial.Repeat))
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
 
 // PrintFinding tells of a violation, indented: what happened, the blame, and,
 // where the history is there and a drawing is wanted, the lanes.
-func PrintFinding(f Finding, screen Screen, draw bool) []string {
+func PrintFinding(f Finding, screen terminal.Screen, draw bool) []string {
 	var lines []string
 	add := func(prefix, text string) {
 		if text != "" {
-			lines = append(lines, hanging("    "+prefix, clean(text), screen.Width)...)
+			lines = append(lines, terminal.Hanging("    "+prefix, terminal.Clean(text), screen.Width)...)
 		}
 	}
 	add("", f.consequence())
@@ -123,7 +124,7 @@ func PrintFinding(f Finding, screen Screen, draw bool) []string {
 			add("", f.Cause.Sentence())
 		}
 		if f.More > 0 {
-			add("", fmt.Sprintf("This trial has %s.", plural(f.More, "further violation")))
+			add("", fmt.Sprintf("This trial has %s.", Plural(f.More, "further violation")))
 		}
 	}
 	if f.Trouble != nil {

@@ -52,7 +52,7 @@ func (r *Results) check(trials []suite.Result) error {
 		return fmt.Errorf("it has version %d of the format, and this program reads version %d", r.Version, ResultsVersion)
 	case len(trials) > r.Planned || len(trials) < r.Planned && !r.Interrupted:
 		return fmt.Errorf("planned is %d, and it has %s: only a run that is marked as interrupted has fewer, and none has more",
-			r.Planned, plural(len(trials), "trial"))
+			r.Planned, Plural(len(trials), "trial"))
 	}
 	if s := r.Slice; s != nil {
 		if _, err := suite.ParseSlice(s.Slice.String()); err != nil {
@@ -60,7 +60,7 @@ func (r *Results) check(trials []suite.Result) error {
 		}
 		if len(s.Rows)*r.Options.Trials < s.Count {
 			return fmt.Errorf("slice.count is %d, and its suite has %s of %s each: each slice has one trial at least",
-				s.Count, plural(len(s.Rows), "row"), plural(r.Options.Trials, "trial"))
+				s.Count, Plural(len(s.Rows), "row"), Plural(r.Options.Trials, "trial"))
 		}
 	}
 	for _, t := range trials {

@@ -12,6 +12,7 @@ import (
 
 	"lockproof/harness/history"
 	"lockproof/internal/input/inputtest"
+	"lockproof/reports/terminal"
 )
 
 func TestNumbersThatContradictEachOtherAreNamed(t *testing.T) {
@@ -41,7 +42,7 @@ func mergeWith(dir string, others []*Report) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := whole.Print(io.Discard, Screen{Width: 80}); err != nil {
+	if err := whole.Print(io.Discard, terminal.Screen{Width: 80}); err != nil {
 		return 0, err
 	}
 	return whole.ExitCode(), whole.WriteSummary(io.Discard)

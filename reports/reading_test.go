@@ -15,6 +15,7 @@ import (
 	"lockproof/harness/suite"
 	"lockproof/reports"
 	"lockproof/reports/html"
+	"lockproof/reports/terminal"
 	"lockproof/scenarios"
 )
 
@@ -44,7 +45,7 @@ func TestAReportReadsEachHistoryOnce(t *testing.T) {
 	}
 	require.Equal(t, []string{reports.ResultsFile, reports.JUnitFile, reports.SummaryFile, reports.PageFile}, names)
 	var printed bytes.Buffer
-	require.NoError(t, report.Print(&printed, reports.Screen{Width: 100, UTF8: true}))
+	require.NoError(t, report.Print(&printed, terminal.Screen{Width: 100, UTF8: true}))
 
 	require.Len(t, read, len(report.Rows), "one trial of each row is told")
 	for path, times := range read {

@@ -11,15 +11,15 @@ import (
 	"strings"
 	"testing"
 
-	"charm.land/lipgloss/v2"
 	"github.com/stretchr/testify/require"
 
 	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
+	"lockproof/reports/terminal"
 )
 
-func printed(t *testing.T, r *Report, screen Screen) string {
+func printed(t *testing.T, r *Report, screen terminal.Screen) string {
 	t.Helper()
 	var b strings.Builder
 	require.NoError(t, r.Print(&b, screen))
@@ -29,11 +29,13 @@ func printed(t *testing.T, r *Report, screen Screen) string {
 func TestGoldenFiles(t *testing.T) {
 	report := fixture()
 	t.Run("table", func(t *testing.T) {
-		golden(t, "table.golden", printed(t, report, Screen{Width: 80, UTF8: true, Verbose: true}))
+		golden(t, "table.golden", printed(t, report, terminal.Screen{Width: 80, UTF8: true, Verbose: true}))
 	})
-	t.Run("brief", func(t *testing.T) { golden(t, "table-brief.golden", printed(t, report, Screen{Width: 80, UTF8: true})) })
+	t.Run("brief", func(t *testing.T) {
+		golden(t, "table-brief.golden", printed(t, report, terminal.Screen{Width: 80, UTF8: true}))
+	})
 	t.Run("ascii", func(t *testing.T) {
-		golden(t, "table-ascii.golden", printed(t, report, Screen{Width: 80, Verbose: true}))
+		golden(t, "table-ascii.golden", printed(t, report, terminal.Screen{Width: 80, Verbose: true}))
 	})
 	for name, write := range map[string]func(*strings.Builder) error{
 		"results.json.golden": func(b *strings.Builder) error { return report.WriteResults(b) },
@@ -50,21 +52,21 @@ func TestGoldenFiles(t *testing.T) {
 
 func TestPrintFitsTheScreen(t *testing.T) {
 	for _, width := range []int{60, 72, 80, 120} {
-		for line := range strings.Lines(printed(t, fixture(), Screen{Width: width, UTF8: true, Colour: true})) {
-			require.LessOrEqual(t, lipgloss.Width(strings.TrimRight(line, "\n")), width, "%q", line)
+		for line := range strings.Lines(printed(t, fixture(), terminal.Screen{Width: width, UTF8: true, Colour: true})) {
+			require.LessOrEqual(t, terminal.Width(strings.TrimRight(line, "\n")), width, "%q", line)
 		}
 	}
 }
 
 func TestPrintInASCIIDrawsOnlyASCII(t *testing.T) {
-	for _, r := range printed(t, fixture(), Screen{Width: 80}) {
+	for _, r := range printed(t, fixture(), terminal.Screen{Width: 80}) {
 		require.Less(t, r, rune(128), "%q", r)
 	}
 }
 
 func TestPrintHasColourOnlyWhereAskedFor(t *testing.T) {
-	require.NotContains(t, printed(t, fixture(), Screen{Width: 80, UTF8: true}), "\x1b")
-	coloured := printed(t, fixture(), Screen{Width: 80, UTF8: true, Colour: true})
+	require.NotContains(t, printed(t, fixture(), terminal.Screen{Width: 80, UTF8: true}), "\x1b")
+	coloured := printed(t, fixture(), terminal.Screen{Width: 80, UTF8: true, Colour: true})
 	require.Contains(t, coloured, "\x1b[")
 	require.NotContains(t, coloured, "lost\x1b", "text of a history cannot colour the terminal")
 }
@@ -194,17 +196,17 @@ func TestPrint_NamedScenariosShowTheirViolation(t *testing.T) {
 	shown.Results[0].Violations = []checker.Violation{overlap()}
 	shown.History = "half.jsonl"
 	run := Run{Named: true, Options: suite.Options{Out: "testdata"}}
-	text := printed(t, New([]suite.Result{shown}, run), Screen{Width: 100, UTF8: true})
+	text := printed(t, New([]suite.Result{shown}, run), terminal.Screen{Width: 100, UTF8: true})
 	require.Contains(t, text, "mutual-exclusion: violated, as expected")
 	require.Contains(t, text, `c2 asks for "k1"`)
 
 	run.Named = false
-	require.NotContains(t, printed(t, New([]suite.Result{shown}, run), Screen{Width: 100, UTF8: true}), "c2 asks")
+	require.NotContains(t, printed(t, New([]suite.Result{shown}, run), terminal.Screen{Width: 100, UTF8: true}), "c2 asks")
 	run.Named = true
 	many := []suite.Result{shown}
 	for i := range maxShown {
 		other := trial(fmt.Sprint("other", i), "", 0, history.Holds, history.Holds)
 		many = append(many, other)
 	}
-	require.NotContains(t, printed(t, New(many, run), Screen{Width: 100, UTF8: true}), "c2 asks")
+	require.NotContains(t, printed(t, New(many, run), terminal.Screen{Width: 100, UTF8: true}), "c2 asks")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"lockproof/harness/suite"
+	"lockproof/reports/terminal"
 )
 
 // Skip is a reason, and the rows that were skipped for it.
@@ -55,19 +56,19 @@ func (s *skipGroups) add(why, name string) {
 
 // text tells each reason once, behind a word or two, and below it its rows, or behind
 // it how many they are.
-func (s skipGroups) text(heading string, named bool, screen Screen) string {
+func (s skipGroups) text(heading string, named bool, screen terminal.Screen) string {
 	var b strings.Builder
 	for _, skip := range s {
 		if !named {
-			lines := hanging(heading, fmt.Sprintf("%s (%s)", clean(skip.Why), plural(len(skip.Names), "row")), screen.Width)
+			lines := terminal.Hanging(heading, fmt.Sprintf("%s (%s)", terminal.Clean(skip.Why), Plural(len(skip.Names), "row")), screen.Width)
 			b.WriteString(strings.Join(lines, "\n") + "\n")
 			continue
 		}
 		names := make([]string, len(skip.Names))
 		for i, name := range skip.Names {
-			names[i] = unbroken(clean(name))
+			names[i] = terminal.Unbroken(terminal.Clean(name))
 		}
-		lines := append(hanging(heading, clean(skip.Why), screen.Width), hanging("  ", strings.Join(names, ", "), screen.Width)...)
+		lines := append(terminal.Hanging(heading, terminal.Clean(skip.Why), screen.Width), terminal.Hanging("  ", strings.Join(names, ", "), screen.Width)...)
 		b.WriteString(strings.Join(lines, "\n") + "\n\n")
 	}
 	return b.String()

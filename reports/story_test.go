@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"charm.land/lipgloss/v2"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/nemesis"
+	"lockproof/reports/terminal"
 )
 
 // pauseHistory is Kleppmann's first example: c1 acquires, is paused beyond its
@@ -59,9 +59,9 @@ func TestDrawings(t *testing.T) {
 	h := pauseHistory()
 	violation := &checker.Violation{Key: "k1", From: 1250 * ms, Until: 1500 * ms, Processes: []string{"c2"},
 		Facts: []checker.Fact{{Time: 600 * ms, Process: "n3", Event: 4}}}
-	golden(t, "lanes.golden", h.Tell(nil).Draw(Screen{Width: 76, UTF8: true}))
-	golden(t, "lanes-ascii.golden", h.Tell(nil).Draw(Screen{Width: 76}))
-	golden(t, "lanes-violation.golden", h.Tell(violation).Draw(Screen{Width: 76, UTF8: true}))
+	golden(t, "lanes.golden", h.Tell(nil).Draw(terminal.Screen{Width: 76, UTF8: true}))
+	golden(t, "lanes-ascii.golden", h.Tell(nil).Draw(terminal.Screen{Width: 76}))
+	golden(t, "lanes-violation.golden", h.Tell(violation).Draw(terminal.Screen{Width: 76, UTF8: true}))
 }
 
 func TestTell_ShowsTheViolationsWindow(t *testing.T) {
@@ -173,8 +173,8 @@ func TestDrawKeepsToTheScreen(t *testing.T) {
 		}
 		h := &History{Events: events, leases: leases, tenures: tenures}
 		width := rapid.IntRange(40, 140).Draw(t, "width")
-		for line := range strings.Lines(h.Tell(v).Draw(Screen{Width: width, UTF8: true})) {
-			require.LessOrEqual(t, lipgloss.Width(strings.TrimRight(line, "\n")), width, "%q", line)
+		for line := range strings.Lines(h.Tell(v).Draw(terminal.Screen{Width: width, UTF8: true})) {
+			require.LessOrEqual(t, terminal.Width(strings.TrimRight(line, "\n")), width, "%q", line)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lockproof/harness/suite"
+	"lockproof/reports/terminal"
 )
 
 // markdownWidth is the width of drawings in summary.md, which a page on GitHub
@@ -29,7 +30,7 @@ func (r *Report) WriteSummary(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Lockproof: %s\n\n", r.Headline())
 	if r.UnderTest() {
-		b.WriteString(fenced(r.AnswersText(Screen{Width: markdownWidth, UTF8: true})) + "\n")
+		b.WriteString(fenced(r.AnswersText(terminal.Screen{Width: markdownWidth, UTF8: true})) + "\n")
 	} else {
 		fmt.Fprintf(&b, "%s\n\n", paragraph(r.Summary()))
 	}
@@ -39,7 +40,7 @@ func (r *Report) WriteSummary(w io.Writer) error {
 	for _, row := range rows {
 		if row.Standing != suite.AsExpected && !row.preconditionFailed() {
 			fmt.Fprintf(&b, "### %s %s\n\n%s\n", markdownSigns[row.Standing], escape(row.Name()),
-				fenced(r.account(row, Screen{Width: markdownWidth, UTF8: true}, &drawn)))
+				fenced(r.account(row, terminal.Screen{Width: markdownWidth, UTF8: true}, &drawn)))
 		}
 	}
 	if len(r.Rows) > 0 {
@@ -79,7 +80,7 @@ func (r *Report) Setting() string {
 	if servers := r.servers(); len(servers) > 0 {
 		cluster += " of " + list(servers)
 	}
-	parts := []string{cluster, plural(o.Trials, "trial") + " each", fmt.Sprintf("seed %d", o.Seed)}
+	parts := []string{cluster, Plural(o.Trials, "trial") + " each", fmt.Sprintf("seed %d", o.Seed)}
 	if r.Slice != nil {
 		parts = append(parts, fmt.Sprintf("slice %d of %d", r.Slice.Index, r.Slice.Count))
 	}

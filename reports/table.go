@@ -6,38 +6,28 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/lipgloss/v2"
-	"charm.land/lipgloss/v2/table"
-
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
+	"lockproof/reports/terminal"
 )
 
-// The terminal's own colours: green, red, yellow, and a faint one.
-var (
-	greenStyle  = lipgloss.NewStyle().Foreground(lipgloss.Green)
-	redStyle    = lipgloss.NewStyle().Foreground(lipgloss.Red).Bold(true)
-	yellowStyle = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
-	faintStyle  = lipgloss.NewStyle().Faint(true)
-	boldStyle   = lipgloss.NewStyle().Bold(true)
-)
-
-var outcomeStyles = map[suite.Outcome]lipgloss.Style{
-	suite.AsExpected:   greenStyle,
-	suite.Differs:      redStyle,
-	suite.HarnessError: redStyle,
-	suite.Inconclusive: yellowStyle,
-	suite.Skipped:      faintStyle,
-	suite.LimitOfClass: yellowStyle,
+// Red is a bug, yellow a limit or undecided, green holds.
+var outcomeStyles = map[suite.Outcome]terminal.Style{
+	suite.AsExpected:   terminal.Green,
+	suite.Differs:      terminal.Red,
+	suite.HarnessError: terminal.Red,
+	suite.Inconclusive: terminal.Yellow,
+	suite.Skipped:      terminal.Faint,
+	suite.LimitOfClass: terminal.Yellow,
 }
 
-var answerStyles = map[suite.Answer]lipgloss.Style{
-	suite.Bug:           redStyle,
-	suite.Failed:        redStyle,
-	suite.Limit:         yellowStyle,
-	suite.Undecided:     yellowStyle,
-	suite.Holds:         greenStyle,
-	suite.NotApplicable: faintStyle,
+var answerStyles = map[suite.Answer]terminal.Style{
+	suite.Bug:           terminal.Red,
+	suite.Failed:        terminal.Red,
+	suite.Limit:         terminal.Yellow,
+	suite.Undecided:     terminal.Yellow,
+	suite.Holds:         terminal.Green,
+	suite.NotApplicable: terminal.Faint,
 }
 
 // verdictSigns are how verdicts are abbreviated, in UTF-8 and in ASCII.
@@ -47,30 +37,26 @@ var verdictSigns = map[string][2]string{
 	history.Inconclusive: {"?", "?"},
 }
 
-func (s Screen) sign(verdict string) string {
-	if s.UTF8 {
-		return verdictSigns[verdict][0]
-	}
-	return verdictSigns[verdict][1]
-}
+// signOf is a verdict's sign on a screen.
+func signOf(verdict string, screen terminal.Screen) string { return screen.Sign(verdictSigns[verdict]) }
 
-// key explains the table's abbreviations.
-func (s Screen) key() string {
+// signs explains the table's abbreviations.
+func signs(screen terminal.Screen) string {
 	text := fmt.Sprintf("%s holds   %s violated   %s inconclusive   trials: as expected/all",
-		s.sign(history.Holds), s.sign(history.Violated), s.sign(history.Inconclusive))
-	return strings.Join(hanging("", text, s.Width), "\n")
+		signOf(history.Holds, screen), signOf(history.Violated, screen), signOf(history.Inconclusive, screen))
+	return strings.Join(terminal.Hanging("", text, screen.Width), "\n")
 }
 
 // Print writes the report for a reader: an account of each row that is not as
 // expected, the table, the gravest rows first, why scenarios were skipped and which,
 // what a few named scenarios show, and what came of the run. Where scenarios were not
 // named and the screen is not verbose, the table is of what is not as expected.
-func (r *Report) Print(w io.Writer, screen Screen) error {
+func (r *Report) Print(w io.Writer, screen terminal.Screen) error {
 	var b strings.Builder
 	b.WriteString(r.accounts(screen))
 	if r.UnderTest() && !screen.Verbose && !r.Named {
 		b.WriteString(r.AnswersText(screen))
-		_, err := io.WriteString(w, screen.plain(b.String()))
+		_, err := io.WriteString(w, screen.Plain(b.String()))
 		return err
 	}
 	rows, whole := r.BySeverity(), screen.Verbose || r.Named
@@ -79,7 +65,7 @@ func (r *Report) Print(w io.Writer, screen Screen) error {
 	}
 	if len(rows) > 0 {
 		b.WriteString(r.table(rows, screen) + "\n")
-		b.WriteString(screen.style(screen.key(), faintStyle) + "\n\n")
+		b.WriteString(screen.Style(signs(screen), terminal.Faint) + "\n\n")
 	}
 	b.WriteString(skipGroups(r.Skips()).text("skipped: ", whole, screen))
 	b.WriteString(r.expectedViolations(screen))
@@ -87,22 +73,14 @@ func (r *Report) Print(w io.Writer, screen Screen) error {
 	if r.UnderTest() {
 		b.WriteString(r.AnswersText(screen))
 	}
-	b.WriteString(strings.Join(hanging("", r.Summary(), screen.Width), "\n") + "\n")
-	_, err := io.WriteString(w, screen.plain(b.String()))
+	b.WriteString(strings.Join(terminal.Hanging("", r.Summary(), screen.Width), "\n") + "\n")
+	_, err := io.WriteString(w, screen.Plain(b.String()))
 	return err
-}
-
-// plain replaces the one unit that ASCII cannot write.
-func (s Screen) plain(text string) string {
-	if s.UTF8 {
-		return text
-	}
-	return strings.ReplaceAll(text, "µ", "u")
 }
 
 // Summary says in one or two sentences what came of the run.
 func (r *Report) Summary() string {
-	text := fmt.Sprintf("%s in %s.", plural(r.Ran(), "trial"), Duration(r.Elapsed))
+	text := fmt.Sprintf("%s in %s.", Plural(r.Ran(), "trial"), Duration(r.Elapsed))
 	if counts := r.countsText(); counts != "" {
 		text = counts + "; " + text
 	}
@@ -111,7 +89,7 @@ func (r *Report) Summary() string {
 		if r.Incomplete != nil {
 			why = r.Incomplete.String()
 		}
-		text += fmt.Sprintf(" %s: %d of %s were not run.", why, max(0, r.Planned-r.finished()), plural(r.Planned, "trial"))
+		text += fmt.Sprintf(" %s: %d of %s were not run.", why, max(0, r.Planned-r.finished()), Plural(r.Planned, "trial"))
 	}
 	return text
 }
@@ -158,17 +136,17 @@ func CountsText(counts map[suite.Outcome]int) string {
 }
 
 // Line tells the row in one line, for a log.
-func (r *Row) Line(screen Screen) string {
-	standing := screen.style(string(r.Standing), outcomeStyles[r.Standing])
-	line := fmt.Sprintf("%s: %s: %s", standing, clean(r.Name()), clean(r.Why))
+func (r *Row) Line(screen terminal.Screen) string {
+	standing := screen.Style(string(r.Standing), outcomeStyles[r.Standing])
+	line := fmt.Sprintf("%s: %s: %s", standing, terminal.Clean(r.Name()), terminal.Clean(r.Why))
 	if r.Standing == suite.Skipped {
-		return screen.plain(line)
+		return screen.Plain(line)
 	}
-	trials := plural(len(r.Trials), "trial")
+	trials := Plural(len(r.Trials), "trial")
 	if n := r.Counts[r.Standing]; n < len(r.Trials) {
 		trials = fmt.Sprintf("%d of %s", n, trials)
 	}
-	return screen.plain(fmt.Sprintf("%s (%s, %s)", line, trials, Duration(r.Elapsed)))
+	return screen.Plain(fmt.Sprintf("%s (%s, %s)", line, trials, Duration(r.Elapsed)))
 }
 
 // BySeverity are the rows that were run: what differs, failed or is undecided comes
@@ -186,19 +164,19 @@ func (r *Report) BySeverity() []*Row {
 	return rows
 }
 
-func (r *Report) table(rows []*Row, screen Screen) string {
-	t := newTable(screen).Headers("scenario", "verdicts", "trials", "standing", "time")
+func (r *Report) table(rows []*Row, screen terminal.Screen) string {
+	t := terminal.NewTable("scenario", "verdicts", "trials", "standing", "time")
 	previous := ""
 	for _, row := range rows {
 		t.Row(
 			nameCell(row, previous),
 			verdictCell(row, screen),
 			fmt.Sprintf("%d/%d", row.Counts[suite.AsExpected], len(row.Trials)),
-			screen.style(string(row.Standing), outcomeStyles[row.Standing]),
+			screen.Style(string(row.Standing), outcomeStyles[row.Standing]),
 			Duration(row.Elapsed))
 		previous = row.Scenario
 	}
-	return t.fitted(screen)
+	return t.Fitted(screen)
 }
 
 func (r *Report) skipped() []*Row {
@@ -207,17 +185,17 @@ func (r *Report) skipped() []*Row {
 
 // nameCell names a scenario once, and below it, indented, its variants.
 func nameCell(row *Row, previous string) string {
-	setting := "  " + clean(row.Setting())
+	setting := "  " + terminal.Clean(row.Setting())
 	switch {
 	case row.Setting() == "":
-		return clean(row.Scenario)
+		return terminal.Clean(row.Scenario)
 	case row.Scenario == previous:
 		return setting
 	}
-	return clean(row.Scenario) + "\n" + setting
+	return terminal.Clean(row.Scenario) + "\n" + setting
 }
 
-func verdictCell(row *Row, screen Screen) string {
+func verdictCell(row *Row, screen terminal.Screen) string {
 	var lines []string
 	for _, p := range row.Shown() {
 		lines = append(lines, verdictLine(p, screen))
@@ -228,7 +206,7 @@ func verdictCell(row *Row, screen Screen) string {
 	case row.Standing == suite.HarnessError:
 		return "none: the harness failed"
 	}
-	return screen.sign(row.noneViolated()) + " nothing violated"
+	return signOf(row.noneViolated(), screen) + " nothing violated"
 }
 
 // noneViolated is the verdict to show of a row that names no property and
@@ -242,67 +220,18 @@ func (r *Row) noneViolated() string {
 
 // verdictLine is a property's worst verdict, with how many trials gave it
 // unless all did.
-func verdictLine(p Property, screen Screen) string {
+func verdictLine(p Property, screen terminal.Screen) string {
 	verdict, n := p.Verdict(), p.Holds
-	style := greenStyle
+	style := terminal.Green
 	switch verdict {
 	case history.Violated:
-		n, style = p.Violated, redStyle
+		n, style = p.Violated, terminal.Red
 	case history.Inconclusive:
-		n, style = p.Inconclusive, yellowStyle
+		n, style = p.Inconclusive, terminal.Yellow
 	}
-	line := screen.style(screen.sign(verdict), style) + " " + clean(p.Name)
+	line := screen.Style(signOf(verdict, screen), style) + " " + terminal.Clean(p.Name)
 	if all := p.Holds + p.Violated + p.Inconclusive; n < all {
 		line += fmt.Sprintf(" %d/%d", n, all)
 	}
 	return line
-}
-
-// grid is a lipgloss table with a line below its headers and no other.
-type grid struct{ *table.Table }
-
-func newTable(screen Screen) grid {
-	border := lipgloss.NormalBorder()
-	if !screen.UTF8 {
-		border = lipgloss.ASCIIBorder()
-		border.MiddleLeft, border.Middle, border.MiddleRight = "-", "-", "-"
-	}
-	return grid{table.New().Border(border).
-		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
-		BorderColumn(false).BorderHeader(true)}
-}
-
-func (g grid) Headers(names ...string) grid {
-	g.Table.Headers(names...)
-	return g
-}
-
-// fitted renders the table with a gap of two columns, or of one where it would
-// be wider than the screen; if that is still too wide, cells wrap.
-func (g grid) fitted(screen Screen) string {
-	for _, gap := range []int{2, 1} {
-		text := g.StyleFunc(cellStyle(screen, gap)).String()
-		if lipgloss.Width(text) <= screen.Width {
-			return trimLines(text)
-		}
-	}
-	return trimLines(g.Width(screen.Width).String())
-}
-
-func cellStyle(screen Screen, gap int) table.StyleFunc {
-	return func(row, _ int) lipgloss.Style {
-		style := lipgloss.NewStyle().PaddingRight(gap)
-		if row == table.HeaderRow && screen.Colour {
-			return style.Inherit(boldStyle)
-		}
-		return style
-	}
-}
-
-func trimLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
-	}
-	return strings.Join(lines, "\n")
 }

@@ -12,6 +12,7 @@ import (
 	"lockproof/checker"
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
+	"lockproof/reports/terminal"
 )
 
 func TestDuration(t *testing.T) {
@@ -72,7 +73,7 @@ func TestPercentRoundsOutwards(t *testing.T) {
 func TestHanging_KeepsFlagsWhole(t *testing.T) {
 	text := "the virtual cluster cannot do this: run it with --on local or --on docker, or with --find-delay; see `lockproof --help`"
 	for width := 20; width < 140; width++ {
-		lines := hanging("", text, width)
+		lines := terminal.Hanging("", text, width)
 		require.Equal(t, text, strings.Join(lines, " "), "at %d", width)
 		for _, flag := range []string{"--on local", "--on docker", "--find-delay", "--help"} {
 			require.True(t, slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, flag) }),
@@ -97,8 +98,8 @@ func TestSkips_ListEachReasonOnce(t *testing.T) {
 	}, r.Skips())
 
 	var text, brief, summary strings.Builder
-	require.NoError(t, r.Print(&text, Screen{Width: 60, Verbose: true}))
-	require.NoError(t, r.Print(&brief, Screen{Width: 120}))
+	require.NoError(t, r.Print(&text, terminal.Screen{Width: 60, Verbose: true}))
+	require.NoError(t, r.Print(&brief, terminal.Screen{Width: 120}))
 	require.Contains(t, brief.String(), "skipped: it has no disk (1 row)")
 	require.NotContains(t, brief.String(), "failover-wait")
 	require.NotContains(t, brief.String(), "flushall", "as expected, and not named")
@@ -138,9 +139,9 @@ func TestFenceIsLongerThanAnyWithin(t *testing.T) {
 
 func TestHangingKeepsToTheWidth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := clean(rapid.StringMatching(`([a-z]{1,12} ){0,30}`).Draw(t, "text"))
+		text := terminal.Clean(rapid.StringMatching(`([a-z]{1,12} ){0,30}`).Draw(t, "text"))
 		width := rapid.IntRange(30, 100).Draw(t, "width")
-		for _, line := range hanging("    x: ", text, width) {
+		for _, line := range terminal.Hanging("    x: ", text, width) {
 			require.LessOrEqual(t, len(line), width)
 		}
 	})
@@ -148,7 +149,7 @@ func TestHangingKeepsToTheWidth(t *testing.T) {
 
 func TestCleanLeavesNoControlCharacters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		for _, r := range clean(rapid.String().Draw(t, "text")) {
+		for _, r := range terminal.Clean(rapid.String().Draw(t, "text")) {
 			require.False(t, r < ' ' || r >= 0x7f && r < 0xa0, "%q", r)
 		}
 	})
@@ -168,7 +169,7 @@ func TestPreconditionSkips_ListEachReasonOnce(t *testing.T) {
 	require.Equal(t, ExitInconclusive, r.ExitCode())
 
 	var text, summary strings.Builder
-	require.NoError(t, r.Print(&text, Screen{Width: 60, Verbose: true}))
+	require.NoError(t, r.Print(&text, terminal.Screen{Width: 60, Verbose: true}))
 	require.NoError(t, r.WriteSummary(&summary))
 	for _, said := range []string{text.String(), summary.String()} {
 		require.Equal(t, 1, strings.Count(said, why), said)

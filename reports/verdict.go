@@ -11,6 +11,7 @@ import (
 	"lockproof/checker/cause"
 	"lockproof/checker/traffic"
 	"lockproof/harness/suite"
+	"lockproof/reports/terminal"
 )
 
 // TrialOf makes a trial of a verdict on a history, so that it can be compared
@@ -26,11 +27,11 @@ func TrialOf(v checker.Verdict) suite.Result {
 // VerdictText tells the verdict on one history: each property with what was
 // expected and measured, then each violation with its drawing, or a drawing of
 // the whole history where there is no violation. A history that is too long is not drawn.
-func VerdictText(h *History, v checker.Verdict, screen Screen) string {
+func VerdictText(h *History, v checker.Verdict, screen terminal.Screen) string {
 	trial := TrialOf(v)
 	p := &page{screen: screen}
 	row := New([]suite.Result{trial}, Run{}).Rows[0]
-	p.line(screen.style(clean(row.Name()), boldStyle))
+	p.line(screen.Style(terminal.Clean(row.Name()), terminal.Bold))
 	p.text("", fmt.Sprintf("%s, TTL %s, %s", trialText(trial), Duration(time.Duration(v.Header.TTL)), v.Header.Server))
 	p.line("")
 	for _, j := range trial.Judgements() {
@@ -41,7 +42,7 @@ func VerdictText(h *History, v checker.Verdict, screen Screen) string {
 	for _, r := range v.Results {
 		for i := range r.Violations[:min(len(r.Violations), maxDrawings)] {
 			violated = true
-			p.section(fmt.Sprintf("%s, violation %d of %d", clean(r.Property), i+1, violations(r)))
+			p.section(fmt.Sprintf("%s, violation %d of %d", terminal.Clean(r.Property), i+1, violations(r)))
 			p.line(strings.TrimRight(strings.Join(PrintFinding(h.finding(&r.Violations[i]), screen, true), "\n"), "\n"))
 		}
 	}
@@ -49,7 +50,7 @@ func VerdictText(h *History, v checker.Verdict, screen Screen) string {
 		p.line("\n" + strings.TrimRight(h.Tell(nil).Draw(screen), "\n"))
 	}
 	p.line("")
-	return screen.plain(p.b.String())
+	return screen.Plain(p.b.String())
 }
 
 // finding is a violation with its story, if the history is not too long for one.
@@ -66,19 +67,19 @@ func (h *History) finding(v *checker.Violation) Finding {
 
 // page is text being written.
 type page struct {
-	screen Screen
+	screen terminal.Screen
 	b      strings.Builder
 }
 
 func (p *page) line(text string) { p.b.WriteString(text + "\n") }
 
 func (p *page) text(prefix, text string) {
-	for _, line := range hanging(prefix, clean(text), p.screen.Width) {
+	for _, line := range terminal.Hanging(prefix, terminal.Clean(text), p.screen.Width) {
 		p.line(line)
 	}
 }
 
-func (p *page) section(name string) { p.line("\n" + p.screen.style(name, boldStyle)) }
+func (p *page) section(name string) { p.line("\n" + p.screen.Style(name, terminal.Bold)) }
 
 func (p *page) judgement(j suite.Judgement, r checker.Result) {
 	style := outcomeStyles[j.Outcome]
@@ -86,7 +87,7 @@ func (p *page) judgement(j suite.Judgement, r checker.Result) {
 	if j.Expected != "" {
 		expected = ", expected " + j.Expected
 	}
-	p.line(p.screen.style(fmt.Sprintf("%s %s: %s%s", p.screen.sign(j.Got), clean(j.Property), j.Got, expected), style))
+	p.line(p.screen.Style(fmt.Sprintf("%s %s: %s%s", signOf(j.Got, p.screen), terminal.Clean(j.Property), j.Got, expected), style))
 	if r.Reason != "" {
 		p.text("    ", r.Reason)
 	}
@@ -109,9 +110,9 @@ func (p *page) traffic(t *traffic.Report) {
 	}
 	told := "the nodes' answers are those of Redis servers"
 	if t.Count > 0 {
-		told = plural(t.Count, "finding")
+		told = Plural(t.Count, "finding")
 	}
-	p.line(p.screen.sign(mark) + " traffic: " + told)
+	p.line(signOf(mark, p.screen) + " traffic: " + told)
 	figures := fmt.Sprintf("%s judged, %s compared with the replies", fmt.Sprint(t.Judged, " commands and looks"),
 		fmt.Sprint(t.Believed, " grants and extensions"))
 	if t.Unjudged > 0 {
@@ -119,7 +120,7 @@ func (p *page) traffic(t *traffic.Report) {
 	}
 	p.text("    ", figures)
 	for _, f := range t.Findings[:min(len(t.Findings), maxFindings)] {
-		p.text("    ", fmt.Sprintf("about the %s: %s", f.About, clean(f.String())))
+		p.text("    ", fmt.Sprintf("about the %s: %s", f.About, terminal.Clean(f.String())))
 	}
 }
 
@@ -142,8 +143,8 @@ func isTime(name string) bool {
 }
 
 // ViolationText tells of a violation in a history alone: what happened, its cause, nil if it is not known, and its drawing.
-func ViolationText(h *History, v *checker.Violation, c *cause.Cause, screen Screen) string {
+func ViolationText(h *History, v *checker.Violation, c *cause.Cause, screen terminal.Screen) string {
 	f := h.finding(v)
 	f.Cause = c
-	return screen.plain(strings.Join(PrintFinding(f, screen, true), "\n"))
+	return screen.Plain(strings.Join(PrintFinding(f, screen, true), "\n"))
 }

@@ -24,8 +24,8 @@ func at(ns int64) string {
 	return Duration(time.Duration(ns))
 }
 
-// plural writes a count with its noun.
-func plural(n int, noun string) string {
+// Plural writes a count with its noun.
+func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

@@ -63,7 +63,7 @@ func TestGoTest_TheModuleThatDials(t *testing.T) {
 	require.Contains(t, said, "EXPECTED: mutual-exclusion: violated, and kept by the reference of its class")
 	require.Contains(t, said, "--- SKIP: TestPlainDelete/release-by-plain-del (")
 
-	said, _, err = dials(t, "-run", "TestMissed", "-args", "-missed")
+	said, _, err = dials(t, "-tags", "missed", "-run", "TestMissed")
 	require.Error(t, err, said)
 	for test, told := range map[string]string{
 		"DialTCP": "net.DialTCP connects with a real socket: use net.Dial",

@@ -18,6 +18,7 @@ import (
 	"lockproof/harness/history"
 	"lockproof/harness/suite"
 	"lockproof/reports"
+	"lockproof/reports/terminal"
 	"lockproof/scenarios"
 )
 
@@ -30,7 +31,7 @@ type ran struct {
 // fake is a program whose suite gives one trial for each job and number.
 func fake(trial func(suite.Job, int) suite.Result) *program {
 	return &program{
-		screen: reports.Screen{Width: 80, UTF8: true},
+		screen: terminal.Screen{Width: 80, UTF8: true},
 		width:  func() int { return 80 },
 		clean: func(_ context.Context, w io.Writer) error {
 			_, err := io.WriteString(w, "nothing was left behind\n")

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"lockproof/harness/suite"
-	"lockproof/reports"
+	"lockproof/reports/terminal"
 )
 
 // Widths, in columns: of what is not a terminal, and of a terminal that does
@@ -29,7 +29,7 @@ type program struct {
 	rawOut, rawErr io.Writer
 	// causes: experiments are made about every violation, not only about those that differ.
 	causes bool
-	screen reports.Screen
+	screen terminal.Screen
 	asJSON bool // the results are printed for programs
 	// live is whether out is a terminal on which lines can be redrawn; width
 	// then asks how wide it is by now.
@@ -46,16 +46,16 @@ type program struct {
 
 // detectTerminal finds out what kind of thing the output is.
 func (p *program) detectTerminal(out *os.File) {
-	terminal := term.IsTerminal(int(out.Fd()))
+	isTerminal := term.IsTerminal(int(out.Fd()))
 	dumb := os.Getenv("TERM") == "dumb"
-	p.live = terminal && !dumb
+	p.live = isTerminal && !dumb
 	p.width = func() int { return widthOf(out) }
-	p.screen = reports.Screen{
+	p.screen = terminal.Screen{
 		Width:  pipeWidth,
 		UTF8:   isUTF8(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")),
 		Colour: p.live && os.Getenv("NO_COLOR") == "",
 	}
-	if terminal {
+	if isTerminal {
 		p.screen.Width = p.width()
 	}
 }
@@ -65,7 +65,7 @@ func widthOf(out *os.File) int {
 	if err != nil || width <= 0 {
 		return defaultWidth
 	}
-	return max(width, reports.MinWidth)
+	return max(width, terminal.MinWidth)
 }
 
 // isUTF8 says whether the locale's characters are UTF-8. The first of its

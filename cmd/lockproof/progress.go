@@ -7,12 +7,12 @@ import (
 	"sync"
 	"time"
 
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"lockproof/harness/suite"
 	"lockproof/internal/plain"
 	"lockproof/reports"
+	"lockproof/reports/terminal"
 )
 
 // redraw is how often the time on a live display moves on.
@@ -139,7 +139,7 @@ func (s *progress) bar(width int) string {
 		full, empty = "█", "░"
 	}
 	text := fmt.Sprintf(" %d of %d trials, %s", s.done, s.planned, reports.Duration(time.Since(s.began).Truncate(redraw)))
-	room := max(10, min(40, width-lipgloss.Width(text)))
+	room := max(10, min(40, width-terminal.Width(text)))
 	filled := room
 	if s.planned > 0 {
 		filled = room * min(s.done, s.planned) / s.planned

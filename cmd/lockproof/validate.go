@@ -17,14 +17,14 @@ import (
 	"lockproof/harness/cluster/kinds"
 	"lockproof/harness/suite"
 	"lockproof/redlock"
-	"lockproof/reports"
+	"lockproof/reports/validation"
 	"lockproof/validate"
 	"lockproof/validate/deploy"
 	"lockproof/validate/settings"
 )
 
-// validation is what the flags of validate say.
-type validation struct {
+// validateFlags are what the flags of validate say.
+type validateFlags struct {
 	config, service   string
 	policies          []string
 	files             []string // arguments
@@ -55,7 +55,7 @@ const (
 )
 
 func (p *program) validateCommand() *cobra.Command {
-	v := validation{}
+	v := validateFlags{}
 	cmd := &cobra.Command{
 		Use:   "validate [FILE ...] --ttl 30s [flags]",
 		Short: "Judge what your lock servers run with: do they remember the lock?",
@@ -105,7 +105,7 @@ Exit codes: 0 safe; 1 unsafe; 4 in doubt, or cut short; 3 the harness itself fai
 	f.IntVar(&v.trials, "trials", 0, fmt.Sprintf("trials of each crash and TTL (default: %d, in real time %d)", virtualTrials, realTrials))
 	f.Uint64Var(&v.seed, "seed", 1, "seed of the first trial; each further one adds 1")
 	f.Float64Var(&v.driftFactor, "drift-factor", redlock.DefaultDrift, "the lock's drift factor; clocks are as wrong as it allows")
-	f.StringVar(&v.format, "format", "", "print the findings as "+strings.Join(reports.LintFormats, ", ")+" (default: an answer for people; of a directory, text)")
+	f.StringVar(&v.format, "format", "", "print the findings as "+strings.Join(validation.Formats, ", ")+" (default: an answer for people; of a directory, text)")
 	f.BoolVar(&v.json, "json", false, "print the answer as JSON")
 	f.BoolVar(&v.verbose, "verbose", false, "the steps of each runbook, the settings and the chain of facts too")
 	f.StringVar(&v.out, "out", "", "folder for the answer and the histories of trials that lost a lock")
@@ -114,7 +114,7 @@ Exit codes: 0 safe; 1 unsafe; 4 in doubt, or cut short; 3 the harness itself fai
 }
 
 // validateAll judges one deployment, or each that directories hold.
-func (p *program) validateAll(ctx context.Context, v validation, given func(string) bool) error {
+func (p *program) validateAll(ctx context.Context, v validateFlags, given func(string) bool) error {
 	if err := v.check(given); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func isFolder(name string) bool {
 }
 
 // answer judges one deployment.
-func (p *program) answer(ctx context.Context, v validation, given func(string) bool) (*reports.Validation, error) {
+func (p *program) answer(ctx context.Context, v validateFlags, given func(string) bool) (*validation.Report, error) {
 	var running []*deploy.Report
 	if v.redis != "" {
 		var err error
@@ -168,11 +168,11 @@ func (p *program) answer(ctx context.Context, v validation, given func(string) b
 	answer.Trials, answer.Elapsed, answer.Failure = stages.done, time.Since(started), runner.Failure
 	answer.Interrupted = ctx.Err() != nil
 	answer.Settle()
-	return reports.NewValidation(answer, version(), started), nil
+	return validation.New(answer, version(), started), nil
 }
 
 // question reads the files.
-func (v *validation) question(in io.Reader, running []*deploy.Report, given func(string) bool) (validate.Question, error) {
+func (v *validateFlags) question(in io.Reader, running []*deploy.Report, given func(string) bool) (validate.Question, error) {
 	q := validate.Question{TTLs: slices.Clone(v.ttls), On: v.on, Seed: v.seed, Drift: v.driftFactor, Parallel: v.parallel, Out: v.out, Guard: v.guard}
 	slices.SortFunc(q.TTLs, func(a, b time.Duration) int { return cmp.Compare(b, a) })
 	q.TTLs = slices.Compact(q.TTLs)
@@ -213,7 +213,7 @@ func (v *validation) question(in io.Reader, running []*deploy.Report, given func
 }
 
 // managed is the question about a managed service.
-func (v *validation) managed(q validate.Question) (validate.Question, error) {
+func (v *validateFlags) managed(q validate.Question) (validate.Question, error) {
 	for _, s := range settings.Services() {
 		if s.Name == v.profile {
 			q.Service, q.Crashes = &s, nil
@@ -248,7 +248,7 @@ func waitsForDisks(q validate.Question) error {
 }
 
 // failover is what is known of the server's replicas, nil where nothing speaks of any.
-func (v *validation) failover(d *deploy.Deployment) (*deploy.Failover, error) {
+func (v *validateFlags) failover(d *deploy.Deployment) (*deploy.Failover, error) {
 	found := d.Failover
 	if v.sentinel != "" {
 		before := found
@@ -274,7 +274,7 @@ func (v *validation) failover(d *deploy.Deployment) (*deploy.Failover, error) {
 }
 
 // check refuses what lies out of bounds or does not exist.
-func (v *validation) check(given func(string) bool) error {
+func (v *validateFlags) check(given func(string) bool) error {
 	nothing := len(v.files)+len(v.policies)+len(v.set) == 0 && v.config == "" && v.redis == "" && v.profile == ""
 	switch {
 	case given("config") && v.config == "":
@@ -305,8 +305,8 @@ func (v *validation) check(given func(string) bool) error {
 		return usage("--replicas %d: give a number from 1 to %d", v.replicas, maxReplicas)
 	case v.wait < 0 || v.wait > maxReplicas:
 		return usage("--wait %d: give a number from 0 to %d", v.wait, maxReplicas)
-	case given("format") && !slices.Contains(reports.LintFormats, v.format):
-		return usage("--format %s: there is no such format: %s", v.format, suggest(v.format, reports.LintFormats))
+	case given("format") && !slices.Contains(validation.Formats, v.format):
+		return usage("--format %s: there is no such format: %s", v.format, suggest(v.format, validation.Formats))
 	case given("service-profile") && !slices.Contains(settings.ServiceNames(), v.profile):
 		return usage("--service-profile %s: there is no such service: %s", v.profile, suggest(v.profile, settings.ServiceNames()))
 	case v.profile != "" && (len(v.files) > 0 || slices.ContainsFunc([]string{"config", "set", "restart-policy", "restart-delay", "sentinel", "crash", "wait",
@@ -323,7 +323,7 @@ func (v *validation) check(given func(string) bool) error {
 }
 
 // checkLists refuses what is wrong in a list.
-func (v *validation) checkLists() error {
+func (v *validateFlags) checkLists() error {
 	for _, ttl := range v.ttls {
 		if ttl < minTTL || ttl > maxTTL {
 			return usage("--ttl %s: a TTL lies between 20ms and 10m, as in --ttl 30s", ttl)
@@ -344,7 +344,7 @@ func (v *validation) checkLists() error {
 
 // ask goes through all that is asked for. What ctx cuts short is told as far as
 // it went.
-func (v validation) ask(ctx context.Context, a *validate.Runner, answer *validate.Answer) (err error) {
+func (v validateFlags) ask(ctx context.Context, a *validate.Runner, answer *validate.Answer) (err error) {
 	if v.disk {
 		if a.Disk, err = validate.MeasureDisk(ctx, cmp.Or(v.diskDir, os.TempDir())); err != nil {
 			return err
@@ -358,7 +358,7 @@ func (v validation) ask(ctx context.Context, a *validate.Runner, answer *validat
 }
 
 // reportValidation writes the answer's files, if it is told to, and then prints it.
-func (p *program) reportValidation(v *reports.Validation, flags validation) error {
+func (p *program) reportValidation(v *validation.Report, flags validateFlags) error {
 	var paths []string
 	var err error
 	if flags.out != "" {
@@ -369,7 +369,7 @@ func (p *program) reportValidation(v *reports.Validation, flags validation) erro
 		case flags.json:
 			return v.WriteJSON(w)
 		case flags.format != "":
-			return reports.WriteFindings(w, flags.format, v.Findings())
+			return validation.WriteFindings(w, flags.format, v.Findings())
 		}
 		_, err := io.WriteString(w, v.Text(p.screen, flags.verbose))
 		if flags.out != "" {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"lockproof/reports"
+	"lockproof/reports/validation"
 	"lockproof/validate"
 	"lockproof/validate/deploy"
 	"lockproof/validate/settings"
@@ -17,9 +18,9 @@ import (
 const lintTrials = 3
 
 // lint judges each deployment that directories hold, one line a finding.
-func (p *program) lint(ctx context.Context, v validation, given func(string) bool) error {
+func (p *program) lint(ctx context.Context, v validateFlags, given func(string) bool) error {
 	v.format = cmp.Or(v.format, "text")
-	var found []reports.ValidationFinding
+	var found []validation.Finding
 	worst, judged := 0, 0
 	for _, arg := range v.files {
 		groups := [][]string{{arg}}
@@ -33,8 +34,8 @@ func (p *program) lint(ctx context.Context, v validation, given func(string) boo
 			answers, err := p.lintGroup(ctx, v, files, given)
 			var problem *settings.Problem
 			if errors.As(err, &problem) { // of one file, which is no reason not to judge the others
-				judged, worst = judged+1, worse(worst, reports.ExitInDoubt)
-				found = append(found, reports.ValidationFinding{ID: "LP018", Verdict: validate.Inconclusive, Place: problem.Place,
+				judged, worst = judged+1, worse(worst, reports.ExitInconclusive)
+				found = append(found, validation.Finding{ID: "LP018", Verdict: validate.Inconclusive, Place: problem.Place,
 					Message: problem.What + "; " + problem.Right})
 			} else if err != nil {
 				return err
@@ -48,13 +49,13 @@ func (p *program) lint(ctx context.Context, v validation, given func(string) boo
 	if judged == 0 {
 		return usage("%s: no deployment of a Redis or Valkey is here; %s", strings.Join(v.files, ", "), deploy.Wanted)
 	}
-	p.printResult(func(w io.Writer) error { return reports.WriteFindings(w, v.format, found) })
+	p.printResult(func(w io.Writer) error { return validation.WriteFindings(w, v.format, found) })
 	return exitError(worst, nil)
 }
 
 // worse is the exit code of two that outranks the other: 1 outranks 3 outranks 4.
 func worse(a, b int) int {
-	for _, code := range []int{reports.ExitDiffers, reports.ExitFailed, reports.ExitInDoubt} {
+	for _, code := range []int{reports.ExitDiffers, reports.ExitFailed, reports.ExitInconclusive} {
 		if a == code || b == code {
 			return code
 		}
@@ -63,7 +64,7 @@ func worse(a, b int) int {
 }
 
 // lintGroup judges each server of the files of one deployment.
-func (p *program) lintGroup(ctx context.Context, v validation, files []string, given func(string) bool) (all []*reports.Validation, err error) {
+func (p *program) lintGroup(ctx context.Context, v validateFlags, files []string, given func(string) bool) (all []*validation.Report, err error) {
 	d, err := deploy.Read(files, deploy.Options{Set: v.set, Ignore: v.ignore})
 	if err != nil {
 		return nil, usage("%w", err)

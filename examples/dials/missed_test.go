@@ -1,7 +1,9 @@
+//go:build missed
+
+// Locks whose dials virtual time cannot serve: their tests fail, and say why.
 package dials
 
 import (
-	"flag"
 	"net"
 	"testing"
 	"time"
@@ -11,14 +13,9 @@ import (
 	"lockproof/harness/locktest"
 )
 
-var missed = flag.Bool("missed", false, "also test locks whose dials virtual time cannot serve: these tests fail, and say why")
-
 // dialledBy tests a lock that makes its connections in another way.
 func dialledBy(t *testing.T, dial func(address string) (net.Conn, error)) {
 	t.Helper()
-	if !*missed {
-		t.Skip("it is to fail: -args -missed")
-	}
 	locktest.Run(t, func(env locktest.Env) (locktest.Lock, error) {
 		lock := New("", "", CompareAndDelete)
 		lock.pool.Dial = func() (redis.Conn, error) {

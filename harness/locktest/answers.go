@@ -10,6 +10,7 @@ import (
 
 	"lockproof/harness/suite"
 	"lockproof/reports"
+	"lockproof/reports/terminal"
 )
 
 // Verdict is what Expect accepts of a scenario.
@@ -81,7 +82,7 @@ func (r *run) failureOf(t *testing.T, job suite.Job, done suite.Result, why, out
 }
 
 // screen is for a test's output.
-var screen = reports.Screen{Width: 110, UTF8: true}
+var screen = terminal.Screen{Width: 110, UTF8: true}
 
 // failureLines is how many lines a failure has at most.
 const failureLines = 25

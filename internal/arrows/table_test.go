@@ -83,11 +83,13 @@ var table = []allowed{
 	{"validate/deploy", "internal/input internal/input/yamlfile validate/settings"},
 	{"validate", "checker harness/cluster harness/cluster/kinds" +
 		" harness/history harness/locks harness/suite nemesis scenarios validate/deploy validate/settings"},
+	{"reports/terminal", "internal/plain"},
 	{"reports", "checker checker/cause checker/traffic harness/history harness/locks harness/suite internal/filelock internal/input" +
-		" internal/plain internal/wording nemesis scenarios validate validate/deploy validate/settings"},
+		" internal/wording nemesis reports/terminal scenarios"},
+	{"reports/validation", "internal/wording reports reports/terminal validate validate/deploy validate/settings"},
 	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios"},
 	{"harness/locktest", "checker explore harness/client harness/cluster/kinds harness/cluster/virtual/bubble harness/history" +
-		" harness/locks harness/overlay harness/suite redlock reports reports/html scenarios"},
+		" harness/locks harness/overlay harness/suite redlock reports reports/html reports/terminal scenarios"},
 	{"docs/guide", ""},
 	{"lab", "checker harness/cluster harness/history harness/locks harness/suite nemesis redlock scenarios"},
 	{"lab/exercise", "explore harness/history harness/locks harness/suite redlock scenarios"},
@@ -99,7 +101,7 @@ var table = []allowed{
 	{"cmd/lockproof",
 		"checker explore harness/client harness/cluster harness/cluster/docker harness/cluster/docker/proxy harness/cluster/kinds" +
 			" harness/cluster/process harness/external harness/history harness/locks harness/overlay harness/suite internal/plain redlock" +
-			" reports reports/html scenarios serve validate validate/deploy validate/settings"},
+			" reports reports/html reports/terminal reports/validation scenarios serve validate validate/deploy validate/settings"},
 	{"site/engine", "harness/suite site"},
 	{"site/front", "checker harness/history harness/suite internal/wording reports scenarios site"},
 	{"site/static", "harness/suite lab lab/exercise site site/chapters site/front"},

@@ -13,8 +13,10 @@ import (
 	"strings"
 
 	"example.com/league"
+
 	"lockproof/harness/suite"
 	"lockproof/reports"
+	"lockproof/reports/terminal"
 )
 
 // table is the whole of the league.
@@ -286,5 +288,5 @@ func story(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return reports.VerdictText(h, verdict, reports.Screen{Width: 110, UTF8: true}), nil
+	return reports.VerdictText(h, verdict, terminal.Screen{Width: 110, UTF8: true}), nil
 }

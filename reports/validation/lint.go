@@ -1,6 +1,6 @@
 //go:build !js
 
-package reports
+package validation
 
 import (
 	"encoding/json"
@@ -8,11 +8,12 @@ import (
 	"io"
 	"strings"
 
+	"lockproof/reports/terminal"
 	"lockproof/validate"
 )
 
-// LintFormats are the forms of findings.
-var LintFormats = []string{"text", "json", "sarif", "github"}
+// Formats are the forms of findings.
+var Formats = []string{"text", "json", "sarif", "github"}
 
 // rules describe the identifiers of findings.
 var rules = []struct{ ID, Text string }{
@@ -25,20 +26,20 @@ var rules = []struct{ ID, Text string }{
 }
 
 // WriteFindings writes the findings of one or several answers, a line each, or as other programs read them.
-func WriteFindings(w io.Writer, format string, findings []ValidationFinding) error {
+func WriteFindings(w io.Writer, format string, findings []Finding) error {
 	switch format {
 	case "json":
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
 		if findings == nil {
-			findings = []ValidationFinding{}
+			findings = []Finding{}
 		}
 		return encoder.Encode(findings)
 	case "sarif":
 		return writeSARIF(w, findings)
 	}
 	for _, f := range findings {
-		line := fmt.Sprintf("%s: %s %s: %s\n", f.Place, f.ID, VerdictWords(f.Verdict), clean(f.Message))
+		line := fmt.Sprintf("%s: %s %s: %s\n", f.Place, f.ID, VerdictWords(f.Verdict), terminal.Clean(f.Message))
 		if format == "github" {
 			kind := "warning"
 			if f.Verdict == validate.Unsafe {
@@ -63,7 +64,7 @@ func property(text string) string {
 }
 
 // writeSARIF writes findings as SARIF 2.1.0.
-func writeSARIF(w io.Writer, findings []ValidationFinding) error {
+func writeSARIF(w io.Writer, findings []Finding) error {
 	type text struct {
 		Text string `json:"text"`
 	}
@@ -80,7 +81,7 @@ func writeSARIF(w io.Writer, findings []ValidationFinding) error {
 		if f.Verdict == validate.Unsafe {
 			level = "error"
 		}
-		results = append(results, map[string]any{"ruleId": f.ID, "level": level, "message": text{clean(f.Message)},
+		results = append(results, map[string]any{"ruleId": f.ID, "level": level, "message": text{terminal.Clean(f.Message)},
 			"locations": []any{map[string]any{"physicalLocation": map[string]any{"artifactLocation": map[string]string{"uri": f.Place.File},
 				"region": map[string]int{"startLine": max(f.Place.Line, 1)}}}}})
 	}

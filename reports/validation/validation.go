@@ -1,6 +1,6 @@
 //go:build !js
 
-package reports
+package validation
 
 import (
 	"encoding/json"
@@ -10,18 +10,16 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/lipgloss/v2"
-
+	"lockproof/internal/wording"
+	"lockproof/reports"
+	"lockproof/reports/terminal"
 	"lockproof/validate"
 	"lockproof/validate/deploy"
 	conf "lockproof/validate/settings"
 )
 
-// ExitInDoubt is validate's exit code where nothing is unsafe and something is not known.
-const ExitInDoubt = 4
-
-// Validation is an answer with what is known of the run that gave it.
-type Validation struct {
+// Report is an answer with what is known of the run that gave it.
+type Report struct {
 	*validate.Answer
 	Version string    `json:"version"` // of lockproof
 	Started time.Time `json:"started"`
@@ -34,46 +32,46 @@ type Validation struct {
 	ExitCode int             `json:"exit_code"`
 }
 
-// NewValidation completes an answer for its reader.
-func NewValidation(a *validate.Answer, version string, started time.Time) *Validation {
-	v := &Validation{Answer: a, Version: version, Started: started, Cluster: a.Question.On, Seed: a.Question.Seed,
+// New completes an answer for its reader.
+func New(a *validate.Answer, version string, started time.Time) *Report {
+	v := &Report{Answer: a, Version: version, Started: started, Cluster: a.Question.On, Seed: a.Question.Seed,
 		TTLs: a.Question.TTLs, Drift: a.Question.Drift}
 	if a.Service == nil && !a.Server.Unread {
 		v.Decisive = a.Server.Redis.Lines()
 	}
-	v.ExitCode = validationExit(a)
+	v.ExitCode = exitCode(a)
 	return v
 }
 
-// validationExit is 0 for safe, 1 for unsafe, 3 if the harness failed, and else 4.
-func validationExit(a *validate.Answer) int {
+// exitCode is 0 for safe, 1 for unsafe, 3 if the harness failed, and else 4.
+func exitCode(a *validate.Answer) int {
 	switch {
 	case a.Verdict == validate.Unsafe:
-		return ExitDiffers
+		return reports.ExitDiffers
 	case a.Failure != "":
-		return ExitFailed
+		return reports.ExitFailed
 	case a.Verdict == validate.Inconclusive:
-		return ExitInDoubt
+		return reports.ExitInconclusive
 	}
-	return ExitAsExpected
+	return reports.ExitAsExpected
 }
 
 // WriteJSON writes the answer as JSON; docs/validate.md describes it.
-func (v *Validation) WriteJSON(w io.Writer) error {
+func (v *Report) WriteJSON(w io.Writer) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(v)
 }
 
 // WriteFiles writes the file of a validation into a folder.
-func (v *Validation) WriteFiles(out string) ([]string, error) {
-	return writeFiles(out, []File{{ValidationFile, v.WriteJSON}})
+func (v *Report) WriteFiles(out string) ([]string, error) {
+	return reports.WriteAll(out, []reports.File{{Name: reports.ValidationFile, Write: v.WriteJSON}})
 }
 
-// validationStyles are how the answers look on a terminal.
+// styles are how the answers look on a terminal.
 var (
-	validationStyles = map[validate.Verdict]lipgloss.Style{validate.Safe: greenStyle, validate.Unsafe: redStyle, validate.Inconclusive: yellowStyle}
-	validationSigns  = map[validate.Verdict][2]string{validate.Safe: {"✓", "+"}, validate.Unsafe: {"✗", "x"},
+	styles = map[validate.Verdict]terminal.Style{validate.Safe: terminal.Green, validate.Unsafe: terminal.Red, validate.Inconclusive: terminal.Yellow}
+	signs  = map[validate.Verdict][2]string{validate.Safe: {"✓", "+"}, validate.Unsafe: {"✗", "x"},
 		validate.Inconclusive: {"?", "?"}}
 )
 
@@ -85,16 +83,13 @@ func VerdictWords(v validate.Verdict) string {
 	return string(v)
 }
 
-func (s Screen) verdict(v validate.Verdict) string {
-	sign := validationSigns[v][1]
-	if s.UTF8 {
-		sign = validationSigns[v][0]
-	}
-	return s.style(sign+" "+VerdictWords(v), validationStyles[v])
+// verdictOn is a verdict with its sign.
+func verdictOn(v validate.Verdict, s terminal.Screen) string {
+	return s.Style(s.Sign(signs[v])+" "+VerdictWords(v), styles[v])
 }
 
 // Headline says what came of the question.
-func (v *Validation) Headline() string {
+func (v *Report) Headline() string {
 	var ttls []string
 	for _, ttl := range v.TTLs {
 		ttls = append(ttls, Span(ttl))
@@ -111,7 +106,7 @@ func (v *Validation) Headline() string {
 	case files != "":
 		what = files
 	}
-	text := fmt.Sprintf("%s: %s with a TTL of %s", VerdictWords(v.Verdict), what, list(ttls))
+	text := fmt.Sprintf("%s: %s with a TTL of %s", VerdictWords(v.Verdict), what, wording.List(ttls))
 	if v.Interrupted {
 		text += ", as far as it went: it was interrupted"
 	}
@@ -119,7 +114,7 @@ func (v *Validation) Headline() string {
 }
 
 // WhereSet says where a line of redis.conf comes from.
-func (v *Validation) WhereSet(line string) string {
+func (v *Report) WhereSet(line string) string {
 	name, _, _ := strings.Cut(line, " ")
 	switch at, ok := v.Server.Redis.At(name); {
 	case !ok:
@@ -141,8 +136,8 @@ func Span(d time.Duration) string {
 	return text
 }
 
-// ValidationFinding is one thing to be known, with where it stands and a stable identifier.
-type ValidationFinding struct {
+// Finding is one thing to be known, with where it stands and a stable identifier.
+type Finding struct {
 	ID      string           `json:"id"`
 	Verdict validate.Verdict `json:"verdict"`
 	Place   conf.Place       `json:"place"`
@@ -153,9 +148,9 @@ type ValidationFinding struct {
 var crashIDs = map[conf.Crash]string{conf.Kill: "LP001", conf.Shutdown: "LP002", conf.PowerLoss: "LP003"}
 
 // Findings are all that keeps an answer from being safe, what is unsafe first, each once.
-func (v *Validation) Findings() (all []ValidationFinding) {
-	add := func(f ValidationFinding) {
-		same := func(g ValidationFinding) bool { return g.ID == f.ID && g.Place == f.Place && g.Message == f.Message }
+func (v *Report) Findings() (all []Finding) {
+	add := func(f Finding) {
+		same := func(g Finding) bool { return g.ID == f.ID && g.Place == f.Place && g.Message == f.Message }
 		if !slices.ContainsFunc(all, same) {
 			all = append(all, f)
 		}
@@ -163,39 +158,39 @@ func (v *Validation) Findings() (all []ValidationFinding) {
 	place := v.Server.Place
 	for _, r := range v.Rows {
 		if r.Verdict == validate.Unsafe {
-			add(ValidationFinding{crashIDs[r.Crash], r.Verdict, v.unsafePlace(r), fmt.Sprintf("%s: %s", r.Crash, r.Reason)})
+			add(Finding{crashIDs[r.Crash], r.Verdict, v.unsafePlace(r), fmt.Sprintf("%s: %s", r.Crash, r.Reason)})
 		}
 	}
 	for _, t := range v.Takeovers {
 		if t.Verdict != validate.Safe {
-			add(ValidationFinding{"LP004", t.Verdict, place, fmt.Sprintf("%s: %s", t.Takeover, t.Reason)})
+			add(Finding{"LP004", t.Verdict, place, fmt.Sprintf("%s: %s", t.Takeover, t.Reason)})
 		}
 	}
 	for _, h := range v.Hazards {
-		add(ValidationFinding{h.ID, h.Verdict, h.Place, h.Name + ": " + h.Reason})
+		add(Finding{h.ID, h.Verdict, h.Place, h.Name + ": " + h.Reason})
 	}
 	for _, l := range v.Server.Links {
 		if l.State == deploy.Broken && v.bears(l) {
-			add(ValidationFinding{l.ID(), validate.Inconclusive, l.Place, l.What})
+			add(Finding{l.ID(), validate.Inconclusive, l.Place, l.What})
 		}
 	}
 	for _, r := range v.Rows {
 		if r.Verdict == validate.Inconclusive && r.Link == nil {
-			add(ValidationFinding{"LP019", r.Verdict, place, fmt.Sprintf("%s: %s", r.Crash, r.Reason)})
+			add(Finding{"LP019", r.Verdict, place, fmt.Sprintf("%s: %s", r.Crash, r.Reason)})
 		}
 	}
 	return all
 }
 
 // bears reports whether a broken link keeps a row in doubt.
-func (v *Validation) bears(l deploy.Link) bool {
+func (v *Report) bears(l deploy.Link) bool {
 	return slices.ContainsFunc(v.Rows, func(r validate.Row) bool {
 		return r.Verdict == validate.Inconclusive && slices.Contains(l.Crashes, r.Crash)
 	})
 }
 
 // unsafePlace is where the setting stands that makes a row unsafe.
-func (v *Validation) unsafePlace(r validate.Row) conf.Place {
+func (v *Report) unsafePlace(r validate.Row) conf.Place {
 	for _, l := range v.Server.Links {
 		if l.State == deploy.Contradicted && slices.Contains(l.Crashes, r.Crash) {
 			return l.Place

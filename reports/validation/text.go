@@ -1,6 +1,6 @@
 //go:build !js
 
-package reports
+package validation
 
 import (
 	"fmt"
@@ -8,32 +8,33 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/lipgloss/v2"
-
+	"lockproof/internal/wording"
+	"lockproof/reports"
+	"lockproof/reports/terminal"
 	"lockproof/validate"
 	conf "lockproof/validate/settings"
 )
 
-// validationText writes an answer's sections.
-type validationText struct {
+// writer writes an answer's sections.
+type writer struct {
 	strings.Builder
-	*Validation
-	screen Screen
+	*Report
+	screen terminal.Screen
 }
 
-func (t *validationText) line(text string) { t.WriteString(strings.TrimRight(text, " ") + "\n") }
+func (t *writer) line(text string) { t.WriteString(strings.TrimRight(text, " ") + "\n") }
 
-func (t *validationText) heading(text string) { t.line("\n" + t.screen.style(text, boldStyle)) }
+func (t *writer) heading(text string) { t.line("\n" + t.screen.Style(text, terminal.Bold)) }
 
 // hang writes text that is wrapped behind its prefix.
-func (t *validationText) hang(prefix, text string) { t.clip(prefix, text, 1000) }
+func (t *writer) hang(prefix, text string) { t.clip(prefix, text, 1000) }
 
 // clip writes text that is wrapped behind its prefix, and no more lines of it than most.
-func (t *validationText) clip(prefix, text string, most int) {
-	lines := hanging(prefix, clean(text), t.screen.Width)
+func (t *writer) clip(prefix, text string, most int) {
+	lines := terminal.Hanging(prefix, terminal.Clean(text), t.screen.Width)
 	if len(lines) > most {
 		last := strings.TrimRight(lines[most-1], " ")
-		if end := strings.LastIndexByte(last, ' '); lipgloss.Width(last) > t.screen.Width-2 && end > 0 {
+		if end := strings.LastIndexByte(last, ' '); terminal.Width(last) > t.screen.Width-2 && end > 0 {
 			last = last[:end]
 		}
 		lines = append(lines[:most-1], last+" …")
@@ -52,7 +53,7 @@ const (
 )
 
 // lines is how many lines of this screen are as much as so many of a wide one.
-func (t *validationText) lines(n int) int {
+func (t *writer) lines(n int) int {
 	if t.screen.Width >= wideColumns || t.screen.Width <= 0 {
 		return n
 	}
@@ -60,9 +61,9 @@ func (t *validationText) lines(n int) int {
 }
 
 // Text is the answer for a reader: what holds, what to do, and what it rests on. verbose adds the rest.
-func (v *Validation) Text(screen Screen, verbose bool) string {
-	t := &validationText{Validation: v, screen: screen}
-	t.clip(screen.verdict(v.Verdict), strings.TrimPrefix(v.Headline(), VerdictWords(v.Verdict)), 2)
+func (v *Report) Text(screen terminal.Screen, verbose bool) string {
+	t := &writer{Report: v, screen: screen}
+	t.clip(verdictOn(v.Verdict, screen), strings.TrimPrefix(v.Headline(), VerdictWords(v.Verdict)), 2)
 	t.rows(verbose)
 	if v.Failure != "" {
 		t.clip("the harness failed: ", v.Failure, 2)
@@ -74,7 +75,7 @@ func (v *Validation) Text(screen Screen, verbose bool) string {
 	} else if len(v.Runbooks) > 0 || len(v.Assumptions) > 0 {
 		t.line("--verbose shows the steps, the settings and the chain of facts.")
 	}
-	return screen.plain(t.String())
+	return screen.Plain(t.String())
 }
 
 // crashWords name the crashes for an operator.
@@ -88,7 +89,7 @@ type textRow struct {
 }
 
 // grouped are the answers; those that say the same are one.
-func (t *validationText) grouped() (all []textRow) {
+func (t *writer) grouped() (all []textRow) {
 	add := func(name string, verdict validate.Verdict, text string) {
 		for i, r := range all {
 			if r.verdict == verdict && r.text == text {
@@ -119,16 +120,16 @@ func (t *validationText) grouped() (all []textRow) {
 	return all
 }
 
-func (t *validationText) prefix(name string, verdict validate.Verdict) string {
-	return fmt.Sprintf("  %-10s %s  ", name, t.screen.verdict(verdict))
+func (t *writer) prefix(name string, verdict validate.Verdict) string {
+	return fmt.Sprintf("  %-10s %s  ", name, verdictOn(verdict, t.screen))
 }
 
 // shares is how many lines each answer may have: as many as it takes, or where that is too many, the longest fewer.
-func (t *validationText) shares(all []textRow) (most []int) {
+func (t *writer) shares(all []textRow) (most []int) {
 	left := t.lines(mostLines) - 6 // the first line, the last, the assumptions, and a heading
 	left -= min(mostAdvice, len(t.Runbooks))
 	for _, r := range all {
-		most = append(most, len(hanging(t.prefix(strings.Join(r.names, ", "), r.verdict), clean(r.text), t.screen.Width)))
+		most = append(most, len(terminal.Hanging(t.prefix(strings.Join(r.names, ", "), r.verdict), terminal.Clean(r.text), t.screen.Width)))
 		left -= most[len(most)-1]
 	}
 	for ; left < 0; left++ {
@@ -142,7 +143,7 @@ func (t *validationText) shares(all []textRow) (most []int) {
 }
 
 // rows writes the answers.
-func (t *validationText) rows(verbose bool) {
+func (t *writer) rows(verbose bool) {
 	all := t.grouped()
 	most := t.shares(all)
 	for i, r := range all {
@@ -170,7 +171,7 @@ func (t *validationText) rows(verbose bool) {
 }
 
 // advice writes the runbooks: by name and price, or step by step.
-func (t *validationText) advice(verbose bool) {
+func (t *writer) advice(verbose bool) {
 	if len(t.Runbooks) == 0 {
 		return
 	}
@@ -232,7 +233,7 @@ func RunbookStepText(s validate.Step) string {
 }
 
 // assumptions are named with each safe.
-func (t *validationText) assumptions(verbose bool) {
+func (t *writer) assumptions(verbose bool) {
 	safe := false
 	for _, r := range t.Rows {
 		safe = safe || r.Verdict == validate.Safe
@@ -256,16 +257,16 @@ func (t *validationText) assumptions(verbose bool) {
 }
 
 // rest is what an operator needs to follow the verdict.
-func (t *validationText) rest() {
+func (t *writer) rest() {
 	if len(t.Decisive) > 0 {
 		t.heading("Settings")
 	}
 	for _, line := range t.Decisive {
-		t.line("  " + line + t.screen.style("  "+t.WhereSet(line), faintStyle))
+		t.line("  " + line + t.screen.Style("  "+t.WhereSet(line), terminal.Faint))
 	}
 	t.heading("Chain of facts")
 	for _, l := range t.Server.Links {
 		t.hang(fmt.Sprintf("  %-13s %-12s ", l.Name, l.State), l.String())
 	}
-	t.line(fmt.Sprintf("\n%s in %s.", plural(t.Trials, "trial"), Duration(t.Elapsed)))
+	t.line(fmt.Sprintf("\n%s in %s.", reports.Plural(t.Trials, "trial"), wording.Duration(t.Elapsed)))
 }
