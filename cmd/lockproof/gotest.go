@@ -13,13 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockproof/harness/cluster/process"
+	"lockproof/harness/interleave/rewrite"
 	"lockproof/harness/overlay"
 	"lockproof/reports"
 )
 
 func (p *program) testCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "test [go test flags] [packages]",
+		Use:   "test [-interleave module] [go test flags] [packages]",
 		Short: "Run go test, with locks that dial by themselves in virtual time",
 		Long: `Runs go test with the same arguments, and adds a build overlay of package net. In a
 trial of locktest, net.Dial then reaches the servers in memory: a library that dials
@@ -27,13 +28,19 @@ the address of env.Server(i) by itself runs in virtual time, unchanged. Everywhe
 else package net is as it was. The first build takes longer: what imports net is
 compiled once more.
 
+With -interleave MODULE the goroutines of that module overtake each other: in one place of four
+at which they can see of each other, one waits for a while that the seed draws, a sixteenth of
+the TTL at most. A violation that does not occur without the waits is a race; it is told with
+the two places in the source.
+
 If this release of Go is unknown to the overlay, plain go test is run, and says so.
 Tests that say locktest.DialsItself() then run on real servers.
 
 Exit codes: 0 all tests pass; 1 a test fails, or does not compile; 4 interrupted; 3 the
 go command cannot be run; 64 bad usage.`,
 		Example: `  lockproof test ./...
-  lockproof test -run TestLock/late-release -v ./locks`,
+  lockproof test -run TestLock/late-release -v ./locks
+  lockproof test -interleave github.com/go-redsync/redsync/v4 ./locks`,
 		DisableFlagParsing: true, DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && slices.Contains([]string{"-h", "-help", "--help"}, args[0]) {
@@ -65,8 +72,31 @@ func (p *program) goTest(ctx context.Context, args []string) error {
 		return failed(err)
 	}
 	defer os.RemoveAll(temp)
+	record, err := process.NewRecord(temp)
+	if err != nil {
+		return failed(err)
+	}
+	defer record.Remove()
 	flags := append([]string{"test"}, folder...) // go takes -C only as the first flag
-	file, err := overlay.Write(temp, release.GOROOT)
+	module, rest, err := interleaved(rest)
+	if err != nil {
+		return err
+	}
+	var change rewrite.Change
+	if module != "" {
+		at := "."
+		if len(folder) > 0 {
+			at = strings.TrimPrefix(strings.TrimPrefix(folder[len(folder)-1], "-C="), "--C=")
+		}
+		if change, err = rewrite.Module(ctx, at, module, temp); err != nil {
+			return usage("-interleave: %v", err)
+		}
+		fmt.Fprintf(p.err, "lockproof: %s: %d points in %d files\n", module, change.Points, change.Files)
+		if change.Modfile != "" {
+			flags = append(flags, "-modfile="+change.Modfile)
+		}
+	}
+	file, err := overlay.Write(temp, release.GOROOT, change.Replace)
 	var unknown *overlay.ReleaseError
 	switch {
 	case errors.As(err, &unknown):
@@ -77,7 +107,26 @@ func (p *program) goTest(ctx context.Context, args []string) error {
 	default:
 		flags = append(flags, "-overlay="+file)
 	}
-	return p.runGo(ctx, append(flags, rest...))
+	return p.runGo(ctx, record, append(flags, rest...))
+}
+
+// interleaved takes the flag -interleave from the arguments before -args.
+func interleaved(args []string) (module string, rest []string, err error) {
+	for i, arg := range args {
+		name, value, given := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
+		switch {
+		case arg == "-args" || arg == "--args":
+			return "", args, nil
+		case name != "interleave" || !strings.HasPrefix(arg, "-"):
+			continue
+		case given:
+			return value, slices.Delete(slices.Clone(args), i, i+1), nil
+		case i+1 == len(args) || strings.HasPrefix(args[i+1], "-"):
+			return "", args, usage("-interleave: which module? for example -interleave=github.com/go-redsync/redsync/v4")
+		}
+		return args[i+1], slices.Delete(slices.Clone(args), i, i+2), nil
+	}
+	return "", args, nil
 }
 
 // isOverlay finds go's flag of that name.
@@ -117,8 +166,9 @@ func goEnv(ctx context.Context, folder []string) (goRelease, error) {
 }
 
 // runGo runs the go command, and gives its end the exit code that it has here.
-func (p *program) runGo(ctx context.Context, args []string) error {
+func (p *program) runGo(ctx context.Context, record *process.Record, args []string) error {
 	cmd := exec.Command("go", args...)
+	cmd.Env = append(os.Environ(), process.RecordVariable+"="+record.File())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.in, p.rawOut, p.rawErr
 	if err := process.Start(cmd); err != nil {
 		return failed(err)

@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"lockproof/harness/cluster/process"
 	"lockproof/internal/needs"
 )
 
@@ -76,4 +78,43 @@ func TestGoTest_TheModuleThatDials(t *testing.T) {
 		require.Contains(t, said, "--- FAIL: TestMissed"+test)
 		require.Contains(t, said, told)
 	}
+}
+
+// TestGoTest_Interleave_FindsARaceInsideTheLock: 200 trials find nothing, unless goroutines overtake each other.
+func TestGoTest_Interleave_FindsARaceInsideTheLock(t *testing.T) {
+	said, _, err := dials(t, "-run", "TestRenewed")
+	require.NoError(t, err, said)
+	t.Cleanup(func() { _ = os.RemoveAll(filepath.Join("..", "..", "examples", "dials", "testdata", "lockproof")) })
+	said, _, err = dials(t, "-interleave", "example.com/dials", "-run", "TestRenewed")
+	require.Error(t, err, said)
+	said = strings.Join(strings.Fields(said), " ")
+	require.Regexp(t, `lockproof: example.com/dials: \d+ points in 2 files`, said)
+	require.Regexp(t, `cause: a race: a goroutine waits for \S+ \S+ at renewal.go:\d+, and others come by at .*renewal.go:\d+`, said)
+	require.Contains(t, said, "(without it: holds, 1 of 1 seed")
+}
+
+// TestGoTest_Interleave_TakesAModuleThatOneDependsOn: it is rewritten beside go's cache, where nothing may change.
+func TestGoTest_Interleave_TakesAModuleThatOneDependsOn(t *testing.T) {
+	said, _, err := dials(t, "-interleave=github.com/gomodule/redigo", "-run", "TestCompareAndDelete")
+	require.NoError(t, err, said)
+	require.Regexp(t, `lockproof: github.com/gomodule/redigo: \d+ points in \d+ files`, said)
+	said, _, err = dials(t, "-interleave=github.com/gomodule/redis", "-run", "TestCompareAndDelete")
+	require.Error(t, err)
+	require.Contains(t, said, "-interleave: github.com/gomodule/redis: the tests build no package of such a module, only of")
+}
+
+// TestGoTest_KilledMeanwhile_LeavesNothingRunning: the tests are the go command's children, and end all the same.
+func TestGoTest_KilledMeanwhile_LeavesNothingRunning(t *testing.T) {
+	needs.Commands(t, "pgrep")
+	dials(t, "-run", "^$") // builds it
+	mark := process.RandomName()
+	cmd := exec.CommandContext(t.Context(), build(t), "test", "-C", filepath.Join("..", "..", "examples", "dials"), "-count=1",
+		"-run", "TestCompareAndDelete|"+mark)
+	cmd.Env = append(os.Environ(), "LOCKPROOF_RESULTS="+t.TempDir())
+	require.NoError(t, cmd.Start())
+	running := func() bool { return exec.Command("pgrep", "-f", "dials.test.*"+mark).Run() == nil }
+	require.Eventually(t, running, time.Minute, 10*time.Millisecond)
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	require.Eventually(t, func() bool { return !running() }, 30*time.Second, 100*time.Millisecond)
 }

@@ -142,3 +142,18 @@ func TestLong(*testing.T) {
 	require.Equal(t, reports.ExitInconclusive, ended.ExitCode(), "%s", said.String())
 	require.Eventually(t, func() bool { return syscall.Kill(pid, 0) != nil }, time.Minute, 10*time.Millisecond, "the test runs on")
 }
+
+func TestInterleaved_TakesItsFlagFromTheArguments(t *testing.T) {
+	for _, tt := range []struct{ args, module, rest string }{
+		{"-interleave m -v ./...", "m", "-v ./..."},
+		{"-v --interleave=m", "m", "-v"},
+		{"-v -args -interleave m", "", "-v -args -interleave m"},
+	} {
+		module, rest, err := interleaved(strings.Fields(tt.args))
+		require.NoError(t, err)
+		require.Equal(t, tt.module, module)
+		require.Equal(t, tt.rest, strings.Join(rest, " "))
+	}
+	_, _, err := interleaved([]string{"-interleave", "-v"})
+	require.ErrorContains(t, err, "-interleave: which module?")
+}

@@ -16,6 +16,7 @@ var ErrHeld = errors.New("held by another")
 type Locker struct {
 	pool    *redis.Pool
 	release string // a script
+	closed  chan struct{}
 }
 
 // Scripts that release a lock. PlainDelete takes it from whoever has it.
@@ -26,7 +27,7 @@ const (
 
 // New makes a locker that connects to a server when it needs to.
 func New(address, password, release string) *Locker {
-	return &Locker{release: release, pool: &redis.Pool{MaxIdle: 4, Dial: func() (redis.Conn, error) {
+	return &Locker{release: release, closed: make(chan struct{}), pool: &redis.Pool{MaxIdle: 4, Dial: func() (redis.Conn, error) {
 		return redis.Dial("tcp", address, redis.DialPassword(password), redis.DialConnectTimeout(time.Second),
 			redis.DialReadTimeout(5*time.Second))
 	}}}
@@ -54,8 +55,11 @@ func (l *Lock) Release(ctx context.Context) error {
 	return err
 }
 
-// Close closes the connections.
-func (l *Locker) Close() error { return l.pool.Close() }
+// Close closes the connections, and ends renewals.
+func (l *Locker) Close() error {
+	close(l.closed)
+	return l.pool.Close()
+}
 
 func (l *Locker) do(ctx context.Context, command string, args ...any) (any, error) {
 	conn, err := l.pool.GetContext(ctx)

@@ -138,7 +138,7 @@ const maxCauses = 8
 // findCause finds by experiment, in virtual time, what causes a bug.
 func (r *run) findCause(ctx context.Context, job suite.Job, done *suite.Result) error {
 	decisive := done.Decisive()
-	if answer, _ := done.Answer(); answer != suite.Bug || decisive == nil || r.on != suite.Virtual || r.causesSought >= maxCauses {
+	if answer, _ := done.Answer(); answer != suite.Bug || decisive == nil || done.CauseOf(decisive.Property) != nil || r.on != suite.Virtual || r.causesSought >= maxCauses {
 		return nil
 	}
 	r.causesSought++

@@ -39,7 +39,7 @@ func (r *run) search(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	died := firstFailure{stop: stop, try: pool.Try}
+	died := firstFailure{stop: stop, pool: pool}
 	s := explore.Search{
 		Space: explore.Space{Lock: r.name, TTL: r.ttl, Properties: r.properties}, Seed: r.seed,
 		For: r.explore, Shrink: r.explore, MaxFinds: 1, Try: died.run, Parallel: pool.Size(),
@@ -74,7 +74,7 @@ func (r *run) search(t *testing.T) {
 // firstFailure notes the first trial of a search in which the lock's process failed, and
 // ends the search with it: one that hangs would take all of its time.
 type firstFailure struct {
-	try  explore.Try
+	pool *suite.Pool
 	stop func()
 
 	mu    sync.Mutex
@@ -83,7 +83,7 @@ type firstFailure struct {
 }
 
 func (f *firstFailure) run(ctx context.Context, job suite.Job, seed uint64) suite.Result {
-	done := f.try(ctx, job, seed)
+	done := f.pool.Settle(ctx, job, seed, f.pool.Try(ctx, job, seed))
 	if done.Failure == "" || ctx.Err() != nil {
 		return done
 	}

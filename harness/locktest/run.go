@@ -161,7 +161,15 @@ func (r *run) runTrial(ctx context.Context, job suite.Job, o suite.Options) (sui
 	if len(trials) == 0 {
 		return suite.Result{}, fmt.Errorf("the trial was not run: %w", context.Cause(ctx))
 	}
-	return trials[0], nil
+	if len(trials[0].Waits) == 0 {
+		return trials[0], nil
+	}
+	pool, err := r.children.Pool(o)
+	if err != nil {
+		return suite.Result{}, err
+	}
+	defer pool.Close()
+	return pool.Settle(ctx, job, o.Seed, trials[0]), nil
 }
 
 // runScenarios runs all that were chosen.

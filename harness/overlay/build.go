@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,8 +38,8 @@ func (e *ReleaseError) Error() string {
 }
 
 // Write writes the overlay for the Go that is installed at goroot into a folder, and gives the
-// file for go's flag -overlay.
-func Write(folder, goroot string) (string, error) {
+// file for go's flag -overlay. Others are files that replace files, too.
+func Write(folder, goroot string, others map[string]string) (string, error) {
 	changed := map[string]string{filepath.Join(goroot, "src", "net", "lockproof.go"): hooksFile}
 	for _, i := range insertions {
 		path := filepath.Join(goroot, "src", filepath.FromSlash(i.file))
@@ -57,7 +58,10 @@ func Write(folder, goroot string) (string, error) {
 			changed[path] = strings.Replace(text, i.anchor, i.anchor+i.text, 1)
 		}
 	}
-	replace := map[string]string{}
+	replace := maps.Clone(others)
+	if replace == nil {
+		replace = map[string]string{}
+	}
 	for path, text := range changed {
 		to := filepath.Join(folder, filepath.Base(path))
 		if err := os.WriteFile(to, []byte(text), 0o644); err != nil {

@@ -25,7 +25,7 @@ func goroot(t *testing.T) string {
 // TestBuilt_WithTheOverlay runs the tests below in a program that has it.
 func TestBuilt_WithTheOverlay(t *testing.T) {
 	needs.Commands(t, "go")
-	file, err := overlay.Write(t.TempDir(), goroot(t))
+	file, err := overlay.Write(t.TempDir(), goroot(t), nil)
 	require.NoError(t, err)
 	out, err := exec.CommandContext(t.Context(), "go", "test", "-overlay="+file, "-tags=overlaid", "-count=1", "-v", "-run", "^TestOverlaid", ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -47,13 +47,13 @@ func TestWrite_UnknownRelease_SaysWhatItLacks(t *testing.T) {
 			}
 			require.NoError(t, os.WriteFile(to, text, 0o644))
 		}
-		_, err := overlay.Write(t.TempDir(), root)
+		_, err := overlay.Write(t.TempDir(), root, nil)
 		var unknown *overlay.ReleaseError
 		require.ErrorAs(t, err, &unknown)
 		require.Equal(t, changed, unknown.File)
 		require.ErrorContains(t, err, "no overlay for this release of Go: "+changed+" does not have once \"func ")
 	}
-	_, err := overlay.Write(t.TempDir(), t.TempDir())
+	_, err := overlay.Write(t.TempDir(), t.TempDir(), nil)
 	require.ErrorContains(t, err, "no overlay for this release of Go", "a file is missing")
 }
 

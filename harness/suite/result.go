@@ -7,6 +7,7 @@ import (
 	"lockproof/checker"
 	"lockproof/checker/cause"
 	"lockproof/harness/history"
+	"lockproof/harness/interleave"
 	"lockproof/harness/locks"
 )
 
@@ -55,6 +56,8 @@ type Result struct {
 	Attempts int `json:"attempts,omitempty"`
 	// History is the file, relative to the output folder, if it was kept.
 	History string `json:"history,omitempty"`
+	// Waits are those of goroutines at points of a library's source, of a trial that violates something.
+	Waits []interleave.Wait `json:"waits,omitempty"`
 	// Causes are what experiments have shown of its violations, where they were asked for.
 	Causes []cause.Cause `json:"causes,omitempty"`
 	// Events are those of the history, in its order, where Options ask for them; nil if

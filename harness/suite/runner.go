@@ -125,7 +125,7 @@ func (r *runner) attempt(ctx context.Context, job Job, p *trial.Plan, result *Re
 		return
 	}
 	shown, err := r.perform(ctx, p, result, journal)
-	result.Server, result.Abilities = shown.Server, shown.Lock
+	result.Server, result.Abilities, result.Waits = shown.Server, shown.Lock, shown.Waits
 	endErr := journal.End()
 	result.Simulated = journal.Length()
 	switch refusal, refused := errors.AsType[*locks.Error](err); {
@@ -143,6 +143,7 @@ func (r *runner) attempt(ctx context.Context, job Job, p *trial.Plan, result *Re
 		if result.Results, err = trial.Judge(journal); err != nil {
 			result.Failure = err.Error()
 		}
+		result.allowForWaits(p.Settings.Changes.Waits == nil)
 	}
 	if endErr != nil && result.Failure == "" {
 		result.Failure = endErr.Error()

@@ -28,8 +28,21 @@ func (p *Plan) bounds() history.Bounds {
 	if s := p.Bounds.Cancel; !s.IsZero() {
 		b.Cancel = int64(s.In(p.TTL))
 	}
+	for _, bound := range []*int64{&b.Free, &b.Grant, &b.Release, &b.Cancel} {
+		*bound += int64(p.waits())
+	}
 	b.Tenure = int64(p.Bounds.Tenure.In(p.TTL))
 	return b
+}
+
+// waits is for how long an experiment has goroutines of the lock wait.
+func (p *Plan) waits() (all time.Duration) {
+	if p.Settings.Changes.Waits != nil {
+		for _, w := range *p.Settings.Changes.Waits {
+			all += w.For
+		}
+	}
+	return all
 }
 
 func (p *Plan) maxRetryDelay() time.Duration {

@@ -6,6 +6,7 @@ import (
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
+	"lockproof/harness/interleave"
 	"lockproof/harness/locks"
 	"lockproof/scenarios"
 )
@@ -34,6 +35,8 @@ type Changes struct {
 	// ContextTimeouts and NoRetries are settings of the clients that a lock makes.
 	ContextTimeouts bool `json:"context_timeouts,omitempty"`
 	NoRetries       bool `json:"no_retries,omitempty"`
+	// Waits are those of goroutines at points of a library's source; nil: as the seed draws them.
+	Waits *[]interleave.Wait `json:"waits,omitempty"`
 }
 
 // Plan is a scenario with everything settled: its variant and the settings

@@ -8,14 +8,20 @@ import (
 	"lockproof/checker"
 	"lockproof/harness/cluster"
 	"lockproof/harness/history"
+	"lockproof/harness/interleave"
 	"lockproof/harness/locks"
 )
 
 // Observed is what a trial has shown beside its history.
 type Observed struct {
-	Server string           // what its servers are, with version
-	Lock   *locks.Abilities // what the lock can do, where it was for a lease to show; else nil
+	Server string            // what its servers are, with version
+	Lock   *locks.Abilities  // what the lock can do, where it was for a lease to show; else nil
+	Waits  []interleave.Wait // of goroutines at points of a library's source
 }
+
+// longestWait: at a point of a library's source a goroutine waits for at most this part of the TTL. Waits of a third
+// of it break locks that have no race.
+const longestWait = 16
 
 // Run runs one trial of a plan, on a cluster of its own. The journal has the history when it returns, whole and with
 // its last line unless an error is returned too. When ctx ends, what is under way
@@ -32,6 +38,9 @@ func Run(
 		observed.Server = c.Server()
 		j.Record(p.Header(observed.Server, number, seed))
 		r := newRun(p, c, seed, record)
+		if interleave.BuiltIn() {
+			interleave.Begin(seed, p.TTL/longestWait, p.Settings.Changes.Waits)
+		}
 		r.inspectNodes(ctx) // into every node
 		err = runSteps(ctx,
 			r.warmUp,  // until the lock works as it does every day
@@ -39,7 +48,7 @@ func Run(
 			r.perform, // the script, beside the workload and the schedule of faults
 		)
 		err = errors.Join(r.notePrecondition(err), r.finish(ctx)) // faults end, clients too, and the nodes are looked into
-		observed.Lock = r.clients.lock
+		observed.Lock, observed.Waits = r.clients.lock, interleave.End()
 		if err == nil {
 			j.Record(history.Event{Time: c.Now(), Process: "harness", Type: history.TypeEnd})
 		}

@@ -1,0 +1,188 @@
+package interleave
+
+import (
+	"bytes"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Wait is one of a goroutine at a point.
+type Wait struct {
+	Point string        `json:"point"` // mutex.go:120
+	Nth   int           `json:"nth"`   // how often some goroutine has come there, with this time
+	For   time.Duration `json:"for"`
+	// Meanwhile are the points at which other goroutines came by in that time, the last last.
+	Meanwhile []string `json:"meanwhile,omitempty"`
+}
+
+// odds: one point in so many waits.
+const odds = 4
+
+// maxWaits bounds the waits of one trial: a loop that polls would make a million.
+const maxWaits = 2000
+
+// state is that of the trial under way; a process runs one at a time.
+var state struct {
+	sync.Mutex // never held across a wait
+	built      bool
+	active     bool
+	seed       uint64
+	reach      time.Duration
+	only       *[]Wait // nil: waits are drawn
+	passed     map[string]int
+	holds      map[uint64]int // goroutine to how many mutexes it holds
+	made       []Wait
+	waiting    map[uint64]int // goroutine to its wait in made
+}
+
+// Built notes that a package of this program has points; each file that has some calls it.
+func Built() bool {
+	state.built = true
+	return true
+}
+
+// BuiltIn reports whether some package of this program has points.
+func BuiltIn() bool { return state.built }
+
+// Begin lets goroutines wait from now on: as drawn from the seed for at most reach, or where
+// only is not nil, as that says.
+func Begin(seed uint64, reach time.Duration, only *[]Wait) {
+	state.Lock()
+	defer state.Unlock()
+	state.active, state.seed, state.reach, state.only = true, seed, reach, only
+	state.passed, state.holds, state.waiting, state.made = map[string]int{}, map[uint64]int{}, map[uint64]int{}, nil
+}
+
+// End lets nobody wait any more, and gives the waits that there were, in their order.
+func End() []Wait {
+	state.Lock()
+	defer state.Unlock()
+	state.active = false
+	return state.made
+}
+
+// Point is where a goroutine may be overtaken.
+func Point(place string) {
+	if !inBubble() {
+		return
+	}
+	self := goroutine()
+	d := begin(self, place)
+	if d == 0 {
+		return
+	}
+	time.Sleep(d)
+	state.Lock()
+	defer state.Unlock()
+	delete(state.waiting, self)
+}
+
+// begin notes that a goroutine has come to a point, and gives how long it is to wait there.
+func begin(self uint64, place string) time.Duration {
+	state.Lock()
+	defer state.Unlock()
+	if !state.active {
+		return 0
+	}
+	for other, i := range state.waiting {
+		if other != self {
+			state.made[i].Meanwhile = append(state.made[i].Meanwhile, place)
+		}
+	}
+	state.passed[place]++
+	if state.holds[self] > 0 || len(state.made) == maxWaits {
+		return 0
+	}
+	d := wait(place, state.passed[place])
+	if d > 0 {
+		state.waiting[self] = len(state.made)
+		state.made = append(state.made, Wait{Point: place, Nth: state.passed[place], For: d})
+	}
+	return d
+}
+
+// wait is how long to wait at a point, 0 for not at all.
+func wait(place string, nth int) time.Duration {
+	if state.only != nil {
+		for _, w := range *state.only {
+			if w.Point == place && w.Nth == nth {
+				return w.For
+			}
+		}
+		return 0
+	}
+	z := state.seed
+	for _, b := range []byte(place) {
+		z = mix(z ^ uint64(b))
+	}
+	z = mix(z ^ uint64(time.Now().UnixNano()))
+	if z%odds != 0 {
+		return 0
+	}
+	bits := 0
+	for r := state.reach; r > 1; r >>= 1 {
+		bits++
+	}
+	if bits == 0 {
+		return 0
+	}
+	z = mix(z)
+	low := time.Duration(1) << (z % uint64(bits))
+	return low + time.Duration(mix(z)%uint64(low))
+}
+
+// mix is the finalizer of SplitMix64.
+func mix(z uint64) uint64 {
+	z += 0x9e3779b97f4a7c15
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb
+	return z ^ (z >> 31)
+}
+
+// Locked notes that the goroutine has taken a mutex, Unlocked that it has given one back.
+func Locked() { count(1) }
+
+// Unlocked notes that the goroutine has given back a mutex.
+func Unlocked() { count(-1) }
+
+// Tried notes that the goroutine has taken a mutex, if it has, and gives that back.
+func Tried(taken bool) bool {
+	if taken {
+		Locked()
+	}
+	return taken
+}
+
+// count counts the mutexes of a goroutine. One that another gives back stays counted: then
+// this goroutine waits nowhere any more, and that one is never below none.
+func count(change int) {
+	if !inBubble() {
+		return
+	}
+	self := goroutine()
+	state.Lock()
+	defer state.Unlock()
+	if !state.active {
+		return
+	}
+	state.holds[self] = max(0, state.holds[self]+change)
+	if state.holds[self] == 0 {
+		delete(state.holds, self)
+	}
+}
+
+// inBubble reports whether this goroutine lives in virtual time: a bubble's clock begins with
+// the year 2000 (testing/synctest), and no machine's is so far behind.
+func inBubble() bool { return time.Now().Year() < 2020 }
+
+// goroutine is the number of this goroutine, which Go tells only in a trace: "goroutine 7 [".
+func goroutine() uint64 {
+	var text [32]byte
+	line := text[:runtime.Stack(text[:], false)]
+	_, line, _ = bytes.Cut(line, []byte(" "))
+	digits, _, _ := bytes.Cut(line, []byte(" "))
+	n, _ := strconv.ParseUint(string(digits), 10, 64)
+	return n
+}

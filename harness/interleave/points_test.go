@@ -1,0 +1,92 @@
+package interleave
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// pass lets two goroutines pass points, and gives the waits and the order in which they came out.
+func pass(t *testing.T, seed uint64, only *[]Wait) (waits []Wait, order []string) {
+	synctest.Test(t, func(*testing.T) {
+		Begin(seed, 100*time.Millisecond, only)
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		for name, pace := range map[string]time.Duration{"a": time.Millisecond, "b": 1300 * time.Microsecond} {
+			all.Go(func() {
+				for range 10 {
+					time.Sleep(pace)
+					Point(name)
+					mu.Lock()
+					order = append(order, name)
+					mu.Unlock()
+				}
+			})
+		}
+		all.Wait()
+		waits = End()
+	})
+	return waits, order
+}
+
+func TestPoint_OneSeedOneOrder(t *testing.T) {
+	first, order := pass(t, 3, nil)
+	require.NotEmpty(t, first)
+	again, sameOrder := pass(t, 3, nil)
+	require.Equal(t, first, again)
+	require.Equal(t, order, sameOrder)
+	other, _ := pass(t, 4, nil)
+	require.NotEqual(t, first, other)
+	for _, w := range first {
+		require.LessOrEqual(t, w.For, 100*time.Millisecond)
+	}
+}
+
+func TestPoint_OnlyTheWaitsThatAreChosen(t *testing.T) {
+	waits, _ := pass(t, 3, &[]Wait{{Point: "a", Nth: 2, For: 3 * time.Millisecond}, {Point: "b", Nth: 99, For: time.Hour}})
+	require.Len(t, waits, 1)
+	require.Equal(t, "a", waits[0].Point)
+	require.Equal(t, 3*time.Millisecond, waits[0].For)
+	require.Contains(t, waits[0].Meanwhile, "b")
+	none, _ := pass(t, 3, &[]Wait{})
+	require.Empty(t, none)
+}
+
+// To wait with a mutex would stop the bubble's clock for whoever waits for that.
+func TestPoint_NeverWaitsWhileAMutexIsHeld(t *testing.T) {
+	synctest.Test(t, func(*testing.T) {
+		Begin(1, 100*time.Millisecond, nil)
+		Locked()
+		for range 100 {
+			Point("held")
+			time.Sleep(time.Microsecond)
+		}
+		Unlocked()
+		require.Empty(t, state.made)
+		for range 100 {
+			Point("free")
+			time.Sleep(time.Microsecond)
+		}
+		require.NotEmpty(t, End())
+	})
+}
+
+func TestPoint_OutsideATrialOrABubble_DoesNothing(t *testing.T) {
+	Begin(1, time.Hour, nil)
+	began := time.Now()
+	for range 100 {
+		Point("outside")
+	}
+	require.Empty(t, End())
+	require.Less(t, time.Since(began), time.Minute)
+	synctest.Test(t, func(*testing.T) {
+		began := time.Now()
+		for range 100 {
+			Point("after")
+		}
+		require.Zero(t, time.Since(began))
+	})
+}

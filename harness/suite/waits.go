@@ -1,0 +1,112 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"lockproof/checker"
+	"lockproof/checker/cause"
+	"lockproof/harness/history"
+	"lockproof/harness/interleave"
+	"lockproof/internal/wording"
+)
+
+// allowForWaits takes back each "violated" of a bound on time where goroutines were made to wait as the seed drew it: the
+// bound leaves no room for that. Where the waits are given, it does.
+func (t *Result) allowForWaits(drawn bool) {
+	told := false
+	for i, r := range t.Results {
+		property, _ := checker.Find(r.Property)
+		if r.Verdict != history.Violated {
+			continue
+		}
+		told = true
+		if drawn && property.Timed && len(t.Waits) > 0 {
+			t.Results[i].Undecide(checker.Unknown, "goroutines of the library were made to wait, and a bound on time was broken (%s)",
+				r.Violations[0].What)
+		}
+	}
+	if !told {
+		t.Waits = nil
+	}
+}
+
+// suspects are the properties that are violated, or would be if nobody had been made to wait.
+func (t *Result) suspects() (names []string) {
+	for _, r := range t.Results {
+		property, _ := checker.Find(r.Property)
+		if r.Verdict == history.Violated || property.Timed && r.Verdict == history.Inconclusive && r.Cause == checker.Unknown {
+			names = append(names, r.Property)
+		}
+	}
+	return names
+}
+
+// raceTrials bounds the experiments about one race.
+const raceTrials = 100
+
+// Settle finds out by experiment what a trial with waits has shown. What occurs without any wait is no race: then the
+// trial without them is the answer. What one wait alone brings about is one, and the trial with that wait is the answer.
+// Else the trial stands as it is.
+func (p *Pool) Settle(ctx context.Context, job Job, seed uint64, done Result) Result {
+	if job.Changes.Waits != nil || len(done.Waits) == 0 {
+		return done
+	}
+	try := func(waits ...interleave.Wait) Result {
+		with := job
+		chosen := append([]interleave.Wait{}, waits...)
+		with.Changes.Waits = &chosen
+		return p.Try(ctx, with, seed)
+	}
+	control := try()
+	for _, property := range done.suspects() {
+		switch control.verdict(property) {
+		case history.Violated:
+			return control
+		case history.Holds:
+			if shown, found := race(ctx, property, done.Waits, try); found {
+				return shown
+			}
+		}
+	}
+	return done
+}
+
+// race finds the one wait that a violation needs, as short as it may be.
+func race(ctx context.Context, property string, waits []interleave.Wait, try func(...interleave.Wait) Result) (shown Result, found bool) {
+	violated := func(r Result) bool { return r.verdict(property) == history.Violated && len(r.Waits) == 1 }
+	for i, w := range slices.Backward(waits) {
+		if len(waits)-i > raceTrials || ctx.Err() != nil {
+			return shown, false
+		}
+		if shown = try(w); violated(shown) {
+			break
+		}
+		if i == 0 {
+			return shown, false
+		}
+	}
+	for shown.Waits[0].For > time.Microsecond && ctx.Err() == nil {
+		half := shown.Waits[0]
+		half.For /= 2
+		shorter := try(half)
+		if !violated(shorter) {
+			break
+		}
+		shown = shorter
+	}
+	shown.Explain(causeOfRace(property, shown.Waits[0]))
+	return shown, true
+}
+
+// causeOfRace says what a race needs: a wait at one place, while another goroutine comes by at others.
+func causeOfRace(property string, w interleave.Wait) cause.Cause {
+	what := fmt.Sprintf("a race: a goroutine waits for %s at %s", wording.Duration(w.For), w.Point)
+	if n := len(w.Meanwhile); n > 0 {
+		what += ", and others come by at " + wording.List(slices.Compact(w.Meanwhile[max(0, n-3):]))
+	}
+	return cause.Cause{Property: property, Necessary: []string{what}, Kinds: []string{"race at " + w.Point}, Violated: 1, Seeds: 1,
+		Experiments: []cause.Experiment{{Change: "without the wait", Averts: 1, Seeds: 1, Holds: true}, {Rest: true}}}
+}
