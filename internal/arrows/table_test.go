@@ -43,6 +43,8 @@ var table = []allowed{
 	{"harness/cluster/realtime", "harness/history"},
 	{"harness/cluster/virtual/scheduler", ""},
 	{"harness/overlay", ""},
+	{"harness/interleave", ""},
+	{"harness/interleave/rewrite", "harness/interleave"},
 	{"harness/client", "harness/cluster/realtime harness/cluster/virtual/scheduler harness/history harness/locks harness/overlay redlock"},
 	{"harness/cluster", "harness/client harness/history"},
 	{"harness/cluster/clustertest", "harness/cluster harness/history"},
@@ -72,9 +74,10 @@ var table = []allowed{
 	{"scenarios", "checker harness/cluster harness/cluster/kinds harness/history harness/locks internal/input" +
 		" internal/input/yamlfile nemesis redlock"},
 	{"checker/cause", "harness/history scenarios"},
-	{"harness/trial", "checker harness/client harness/cluster harness/cluster/virtual/bubble harness/history harness/locks nemesis scenarios"},
+	{"harness/trial", "checker harness/client harness/cluster harness/cluster/virtual/bubble harness/history harness/interleave harness/locks" +
+		" nemesis scenarios"},
 	{"harness/suite", "checker checker/cause harness/cluster harness/cluster/kinds harness/cluster/process harness/cluster/virtual/bubble" +
-		" harness/cluster/virtual harness/history harness/locks harness/trial internal/wording redlock scenarios"},
+		" harness/cluster/virtual harness/history harness/interleave harness/locks harness/trial internal/wording redlock scenarios"},
 
 	// Those who ask for trials, and those who tell what came of them.
 	{"explore",
@@ -100,7 +103,7 @@ var table = []allowed{
 	// The programs.
 	{"cmd/lockproof",
 		"checker explore harness/client harness/cluster harness/cluster/docker harness/cluster/docker/proxy harness/cluster/kinds" +
-			" harness/cluster/process harness/external harness/history harness/locks harness/overlay harness/suite internal/plain redlock" +
+			" harness/cluster/process harness/external harness/history harness/interleave/rewrite harness/locks harness/overlay harness/suite internal/plain redlock" +
 			" reports reports/html reports/terminal reports/validation scenarios serve validate validate/deploy validate/settings"},
 	{"site/engine", "harness/suite site"},
 	{"site/front", "checker harness/history harness/suite internal/wording reports scenarios site"},
