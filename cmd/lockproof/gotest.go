@@ -82,32 +82,44 @@ func (p *program) goTest(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	var change rewrite.Change
-	if module != "" {
-		at := "."
-		if len(folder) > 0 {
-			at = strings.TrimPrefix(strings.TrimPrefix(folder[len(folder)-1], "-C="), "--C=")
-		}
-		if change, err = rewrite.Module(ctx, at, module, temp); err != nil {
-			return usage("-interleave: %v", err)
-		}
-		fmt.Fprintf(p.err, "lockproof: %s: %d points in %d files\n", module, change.Points, change.Files)
-		if change.Modfile != "" {
-			flags = append(flags, "-modfile="+change.Modfile)
-		}
-	}
-	file, err := overlay.Write(temp, release.GOROOT, change.Replace)
+	file, err := overlay.Write(temp, release.GOROOT, nil)
 	var unknown *overlay.ReleaseError
 	switch {
-	case errors.As(err, &unknown):
+	case errors.As(err, &unknown) && module == "":
 		fmt.Fprintf(p.err, "lockproof: %s: %v\nlockproof: running plain go test: locks that dial by themselves do not run in virtual time\n",
 			release.GOVERSION, unknown)
 	case err != nil:
 		return failed(err)
+	case module != "":
+		points, err := p.addPoints(ctx, folder, module, temp, file, release)
+		if err != nil {
+			return err
+		}
+		flags = append(append(flags, points...), "-overlay="+file)
 	default:
 		flags = append(flags, "-overlay="+file)
 	}
 	return p.runGo(ctx, record, append(flags, rest...))
+}
+
+// addPoints puts points into a module, adds them to the overlay, and gives the flags that go needs beside it.
+func (p *program) addPoints(ctx context.Context, folder []string, module, temp, file string, release goRelease) ([]string, error) {
+	at := "."
+	if len(folder) > 0 {
+		at = strings.TrimPrefix(strings.TrimPrefix(folder[len(folder)-1], "-C="), "--C=")
+	}
+	change, err := rewrite.Module(ctx, at, module, temp, file)
+	if err != nil {
+		return nil, usage("-interleave: %v", err)
+	}
+	fmt.Fprintf(p.err, "lockproof: %s: %d points in %d files\n", module, change.Points, change.Files)
+	if _, err := overlay.Write(temp, release.GOROOT, change.Replace); err != nil {
+		return nil, failed(err)
+	}
+	if change.Modfile == "" {
+		return nil, nil
+	}
+	return []string{"-modfile=" + change.Modfile}, nil
 }
 
 // interleaved takes the flag -interleave from the arguments before -args.

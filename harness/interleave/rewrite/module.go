@@ -42,9 +42,10 @@ type listed struct {
 }
 
 // Module puts points into the packages of a module that the tests in a folder build, and writes what it needs into
-// another. The module may be the tests' own, or one that they depend on.
-func Module(ctx context.Context, folder, module, to string) (Change, error) {
-	packages, err := list(ctx, folder, "-test", "./...")
+// another. The module may be the tests' own, or one that they depend on. What it imports is compiled with an overlay, as
+// the tests are going to be.
+func Module(ctx context.Context, folder, module, to, overlay string) (Change, error) {
+	packages, err := list(ctx, folder, "-test", "-overlay="+overlay, "./...")
 	if err != nil {
 		return Change{}, err
 	}
