@@ -148,6 +148,11 @@ func (k *keyed) setbacks(a *analysis) []setback {
 					}
 					found = append(found, setback{span: span{p.time, min(h.until, p.time+a.excess(h, p.time, p.event))}})
 				}
+				for _, set := range a.clocks.wall[h.node] { // by which the key has another time to live
+					if h.from < set.from && set.from < h.until {
+						found = append(found, setback{span: span{set.from, set.from}})
+					}
+				}
 			}
 		}
 	} else {
@@ -217,7 +222,7 @@ func (d *deadlockFreedom) waitViolation(w *waitPeriod, free span, index int) Vio
 	v := Violation{
 		Key: key, From: free.from, Until: free.until, Processes: []string{client},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free: it asked at %s; nobody held it "+
-			"and no fault was in the way from %s to %s%s",
+			"and a majority of its nodes was in reach from %s to %s%s",
 			client, formatDuration(free.length()), formatDuration(d.bounded(d.header.Bounds.Free, w.client, free)), key, formatTime(w.from), formatTime(free.from), formatTime(free.until), ending),
 	}
 	if index < maxViolations {
