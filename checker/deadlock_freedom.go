@@ -16,9 +16,9 @@ var _ = declare(Property{
 	Name:    DeadlockFreedom,
 	Meaning: "once faults are healed and holders gone, a waiting client gets the lock within a stated bound",
 	Place:   4,
-	Timed:   true,
-	Brief:   func(_ Violation, length string) string { return "waiting in vain: " + length },
-	judge:   func(a *analysis, _ oracles) (Result, error) { return (&deadlockFreedom{a}).judge(), nil },
+	Timed:   true, Keys: true,
+	Brief: func(_ Violation, length string) string { return "waiting in vain: " + length },
+	judge: func(a *analysis, _ oracles) (Result, error) { return (&deadlockFreedom{a}).judge(), nil },
 })
 
 // deadlockFreedom: once faults are healed and holders gone, a waiting client

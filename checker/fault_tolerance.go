@@ -15,7 +15,7 @@ var _ = declare(Property{
 	Meaning: "if the lock is free and a client reaches a healthy majority, some client acquires it within a bound; " +
 		"releases finish within a bound",
 	Place: 5,
-	Timed: true,
+	Timed: true, Keys: true,
 	Brief: func(_ Violation, length string) string { return "free, and yet not granted: " + length },
 	judge: func(a *analysis, _ oracles) (Result, error) { return (&faultTolerance{a}).judge(), nil },
 })

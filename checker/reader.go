@@ -41,6 +41,7 @@ func readBeliefs(source Source) (*record, error) {
 		}
 	}
 	r.noteUnended()
+	r.unknown.end()
 	r.sortOperations()
 	return record, r.beliefs.end()
 }
@@ -75,10 +76,12 @@ func (r *reader) event(e *history.Event) error {
 			}
 		}
 		r.atStore(e)
+		r.unknown.follow(i, e)
 		return nil
 	case history.TypeReply:
 		r.beliefs.reply(e)
 		r.atStore(e)
+		r.unknown.follow(i, e)
 		return nil
 	case history.TypeLost:
 		r.beliefs.lose(i, e, e.Lease)

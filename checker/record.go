@@ -29,6 +29,7 @@ type record struct {
 	prolonged map[*keyOwnership][]prolongation // the extensions that took effect
 	releases  []lateRelease                    // those that took longer than their bound
 	cancels   []cancel                         // in the order of the history
+	unknown   unmodelled                       // the commands of which it is not known what they did
 	answers   answers                          // where they say something of a fault
 	moments   map[name]bool                    // the nodes on which a key was given a moment to expire at, and the clients that gave one
 }
@@ -42,6 +43,7 @@ func newRecord(source Source) *record {
 		operations: operations{words: words}, passages: storeWrites{open: map[version]*operation{}},
 		kills: kills{}, commanded: map[string]int{},
 		prolonged: map[*keyOwnership][]prolongation{}, moments: map[name]bool{},
+		unknown: unmodelled{map[string]doubt{}, map[string]doubt{}},
 	}
 }
 

@@ -176,7 +176,7 @@ func (j registerModel) taken(s state, o *op) []state {
 		return nil
 	case o.answer == yes && (open || own && o.script):
 		return []state{j.set(o.token, o)}
-	case o.answer == no && j.lenient && o.script:
+	case o.answer == no && (j.lenient && o.script || o.unconditional && !o.script): // it was for a key that is there: XX
 		return []state{s}
 	case o.answer == no && j.maybeOwned(s, o, o.seen):
 		if s.is == unknown && o.seen == "" {

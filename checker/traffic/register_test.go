@@ -42,8 +42,10 @@ func (t *tape) add(e history.Event) *tape {
 // sent adds a command that reached a node, and gives what replies to it.
 func (t *tape) sent(at int64, link string, c history.Command) func(at int64, reply string, done bool) *tape {
 	t.serials[link]++
-	c.Serial, c.Key = t.serials[link], "k"
-	t.add(history.Event{Time: at * ms, Process: link, Type: history.TypeCommand, Key: "k", Command: &c})
+	if c.Serial = t.serials[link]; c.Key == "" && c.Name != "FLUSHALL" {
+		c.Key = "k"
+	}
+	t.add(history.Event{Time: at * ms, Process: link, Type: history.TypeCommand, Key: c.Key, Command: &c})
 	return func(at int64, reply string, done bool) *tape {
 		answered := c
 		answered.Reply, answered.Done = reply, done
@@ -140,6 +142,24 @@ func TestRegister(t *testing.T) {
 
 		{"what a command does that we do not know, nobody knows", newTape().sent(1, "c1>n1", history.Command{Name: "INCR"})(1, "1", true).
 			extended(1, "c1>n1", "", true).sent(2, "c1>n1", history.Command{Name: "DEL", Effect: history.EffectDelete})(2, "1", true), "", ""},
+		{"a command that we do not know may change every key that it names", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
+			history.Command{Name: "RENAME", Key: "y", Others: []string{"x", "k"}})(2, "OK", true).met(3, "c2>n1", "b", "z"), "", ""},
+		{"none that it does not name", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
+			history.Command{Name: "RENAME", Key: "y", Others: []string{"x"}})(2, "OK", true).took(3, "c2>n1", "b"), Cluster, "a SET of b succeeded"},
+		{"nor if it is refused", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
+			history.Command{Name: "RENAME", Key: "y", Others: []string{"k"}})(2, "error: ERR", false).took(3, "c2>n1", "b"), Cluster, "a SET of b succeeded"},
+		{"a key that comes up later", newTape().sent(2, "c2>n1",
+			history.Command{Name: "RENAME", Key: "y", Others: []string{"k"}})(2, "OK", true).met(3, "c1>n1", "a", "z"), "", ""},
+		{"one that names no key may change all", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
+			history.Command{Name: "FLUSHALL"})(2, "OK", true).took(3, "c2>n1", "b"), "", ""},
+		{"in a transaction it is carried out later", newTape().sent(1, "c1>n1",
+			history.Command{Name: "RENAME", Key: "y", Others: []string{"k"}})(1, "QUEUED", false).took(2, "c1>n1", "a").took(3, "c2>n1", "b"), "", ""},
+		{"a script may change its other keys", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
+			history.Command{Name: "EVAL", Key: "y", Token: "b", Expiry: 1000 * ms, Effect: history.EffectSet, Others: []string{"k"}})(2, "1", true).
+			took(3, "c2>n1", "b"), "", ""},
+		{"a SET XX that finds nothing", newTape().sent(2, "c2>n1",
+			history.Command{Name: "SET", Token: "b", Effect: history.EffectSet, Unconditional: true})(2, "nil", false), "", ""},
+
 		{"a delete that meets another's", newTape().took(1, "c1>n1", "a").kept(2, "c2>n1", "b"), "", ""},
 		{"a script deletes another's", newTape().took(1, "c1>n1", "a").freed(2, "c2>n1", "b"), Lock, "a delete of b succeeded"},
 		{"a delete that finds nothing", newTape().kept(2, "c2>n1", "b"), "", ""},
