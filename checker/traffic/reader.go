@@ -8,12 +8,12 @@ import (
 	"lockproof/harness/history"
 )
 
-// precision is how exactly a server keeps time, in nanoseconds: it counts
-// milliseconds, and looks at its clock before it answers.
+// precision is how exactly a server keeps time, in nanoseconds: it counts milliseconds, and
+// samples its clock up to one before it carries a command out, once for each.
 const precision = 2_000_000
 
-// lookDuration is how long a look into a node may take in real time, in nanoseconds: it is
-// recorded when it is over.
+// lookDuration is how long a look into a node may take in real time, in nanoseconds: it is recorded
+// when it is over, and not when it began. Chosen, and generous: what comes within it is not judged.
 const lookDuration = 1_000_000_000
 
 // Reader takes the events of a history, in their order, and judges as it goes: it
@@ -123,7 +123,7 @@ func (r *Reader) begin(h *history.Header) {
 	for _, name := range h.Nodes {
 		r.nodes[name] = &node{name: name, keys: map[string]*register{}, others: map[string]bool{}}
 	}
-	r.beliefs = newBeliefs(h)
+	r.beliefs = quorumCheck{h.Quorum, map[clientKey]*votes{}}
 }
 
 // channel gives the link of that name.
@@ -307,7 +307,6 @@ func (r *Reader) server(e *history.Event) *node {
 
 // fault follows what takes keys away.
 func (r *Reader) fault(i int, e *history.Event) {
-	r.beliefs.disturbed = r.beliefs.disturbed || !e.Fault.Background
 	for _, target := range e.Fault.Targets {
 		n := r.nodes[target]
 		if n == nil {
