@@ -113,6 +113,7 @@ func (r *reader) outcome(i int, e *history.Event) error {
 	if e.Op == history.OpRelease {
 		if o := r.operations.find(r.names.of(e.Process), e.ID); o != nil {
 			r.noteRelease(o, e.Time)
+			r.lastRelease = e.Time
 		}
 	}
 	if err := r.operations.outcome(i, e); err != nil {

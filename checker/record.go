@@ -28,10 +28,12 @@ type record struct {
 	held      pool[keyOwnership]               // who owned which key on which node
 	prolonged map[*keyOwnership][]prolongation // the extensions that took effect
 	releases  []lateRelease                    // those that took longer than their bound
-	cancels   []cancel                         // in the order of the history
-	unknown   unmodelled                       // the commands of which it is not known what they did
-	answers   answers                          // where they say something of a fault
-	moments   map[name]bool                    // the nodes on which a key was given a moment to expire at, and the clients that gave one
+
+	lastRelease int64         // when the last was done
+	cancels     []cancel      // in the order of the history
+	unknown     unmodelled    // the commands of which it is not known what they did
+	answers     answers       // where they say something of a fault
+	moments     map[name]bool // the nodes on which a key was given a moment to expire at, and the clients that gave one
 }
 
 func newRecord(source Source) *record {
