@@ -65,3 +65,20 @@ func (s *story) shown(t int64) {
 	s.add(t, history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &history.Command{Serial: s.serial, Name: "EVALSHA",
 		Key: "k1", Token: "c1.1", Expiry: 1000 * ms, Effect: history.EffectExtend, Reply: "1", Done: true}})
 }
+
+// The keys of a lease that a transaction set are in the way for as long as its node's clock says.
+func TestKeysThatNoCommandShowsExpireByTheirNodesClock(t *testing.T) {
+	waits := func(jump int64) *story {
+		s := tale()
+		s.grant("c1", 0, 10, 900)
+		for _, n := range s.header.Nodes {
+			s.instant(50, "clock", n)
+			s.clock(50, n, 50+jump, 1, true)
+		}
+		s.instant(100, "kill", "c1")
+		s.grant("c2", 200, 2900, 900)
+		return s
+	}
+	waits(-2000).requireVerdict(t, FaultTolerance, history.Holds, "")
+	waits(0).requireVerdict(t, FaultTolerance, history.Violated, "")
+}

@@ -206,6 +206,8 @@ func (r *Reader) reply(e *history.Event) {
 	}
 	if does, known := actionOf[e.Command.Effect]; known && s.op.action == unseen {
 		s = s.shownAs(r, does, e)
+	} else if !known && c.node != r.store && e.Command.MayChange() { // by the answer it is not known what it did
+		s.op.action = unseen
 	}
 	s.op.answered(e.Command)
 	if s.op.answer == silent { // it says nothing of what was done

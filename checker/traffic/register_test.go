@@ -86,6 +86,14 @@ func (t *tape) extended(at int64, link, token string, done bool) *tape {
 	return t.sent(at, link, prolong(token))(at, reply, done)
 }
 
+// deletedOne is a delete of two keys, of which one was there.
+func (t *tape) deletedOne(at int64, link string) *tape {
+	t.sent(at, link, history.Command{Name: "DEL", Effect: history.EffectDelete, Others: []string{"x"}})
+	answered := *t.events[len(t.events)-1].Command
+	answered.Effect, answered.Reply, answered.Done = "", "1", true
+	return t.add(history.Event{Time: at * ms, Process: link, Type: history.TypeReply, Key: "k", Command: &answered})
+}
+
 func (t *tape) look(at int64, node, token string, ttl int64) *tape {
 	n := &history.Node{Up: true}
 	if token != "" {
@@ -144,6 +152,14 @@ func TestRegister(t *testing.T) {
 			extended(1, "c1>n1", "", true).sent(2, "c1>n1", history.Command{Name: "DEL", Effect: history.EffectDelete})(2, "1", true), "", ""},
 		{"a command that we do not know may change every key that it names", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
 			history.Command{Name: "RENAME", Key: "y", Others: []string{"x", "k"}})(2, "OK", true).met(3, "c2>n1", "b", "z"), "", ""},
+		{"whose a key is that it left, a look shows", newTape().sent(2, "c2>n1",
+			history.Command{Name: "INCR"})(2, "1", true).sent(3, "c2>n1",
+			history.Command{Name: "PEXPIRE", Expiry: 500 * ms, Effect: history.EffectExtend})(3, "1", true).look(4, "n1", "1", 499).
+			met(5, "c1>n1", "a", "1"), "", ""},
+		{"and nobody else's", newTape().sent(2, "c2>n1", history.Command{Name: "INCR"})(2, "1", true).sent(3, "c2>n1",
+			history.Command{Name: "PEXPIRE", Expiry: 500 * ms, Effect: history.EffectExtend})(3, "1", true).look(4, "n1", "1", 499).
+			met(5, "c1>n1", "a", "2"), Cluster, "a SET of a met 2"},
+		{"a delete of two keys of which one was there", newTape().took(1, "c1>n1", "a").deletedOne(2, "c2>n1").met(3, "c2>n1", "b", "a"), "", ""},
 		{"none that it does not name", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
 			history.Command{Name: "RENAME", Key: "y", Others: []string{"x"}})(2, "OK", true).took(3, "c2>n1", "b"), Cluster, "a SET of b succeeded"},
 		{"nor if it is refused", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",

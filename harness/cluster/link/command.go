@@ -171,8 +171,8 @@ func parseCommand(data []byte, scripts *Scripts) command {
 			c.expires(at(args, 1), at(args, 2))
 		}
 	case "DEL", "UNLINK", "GETDEL":
-		if c.key(args, history.EffectDelete); len(args) > 1 { // its answer is a count
-			c.unmodelled(args)
+		if c.key(args, history.EffectDelete); len(args) > 1 { // which, if some were there, its answer does not say
+			c.others = args[1:]
 		}
 	case "DELEX", "DELIFEQ":
 		c.deleteOwn(args)

@@ -63,7 +63,7 @@ func TestWhatACommandMeans(t *testing.T) {
 		{"INCR k1", command{Name: "INCR", Key: "k1", unknown: true}},
 		{"RENAMENX a k1", command{Name: "RENAMENX", Key: "a", others: []string{"k1"}, unknown: true}},
 		{"COPY k1 k2 REPLACE", command{Name: "COPY", Key: "k1", others: []string{"k2", "REPLACE"}, unknown: true}},
-		{"DEL k1 k2", command{Name: "DEL", Key: "k1", others: []string{"k2"}, unknown: true}},
+		{"DEL k1 k2", command{Name: "DEL", Key: "k1", others: []string{"k2"}, Effect: history.EffectDelete}},
 		{"SET k1 a XX KEEPTTL", command{Name: "SET", Key: "k1", own: true, unknown: true}},
 		{"HSETNX " + strings.Repeat("a", mostBytes) + " b", command{Name: "HSETNX", unknown: true}},
 		{"FLUSHALL ASYNC", command{Name: "FLUSHALL", unknown: true}},
