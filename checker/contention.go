@@ -32,9 +32,11 @@ func (k *keyed) contended() int {
 // keys on the nodes, if that is asked for. Each kind is in that order already,
 // but for tenures that a look found late.
 func (k *keyed) claims(onNodes bool) []claim {
-	asking, holding := make([]claim, len(k.acquires)), make([]claim, len(k.leases), len(k.leases)+len(k.tenures))
-	for i, o := range k.acquires {
-		asking[i] = claim{span{o.asked, o.done}, o.process, true}
+	asking, holding := make([]claim, 0, len(k.acquires)), make([]claim, len(k.leases), len(k.leases)+len(k.tenures))
+	for _, o := range k.acquires {
+		if !o.refused { // else nobody was asked
+			asking = append(asking, claim{span{o.asked, o.done}, o.process, true})
+		}
 	}
 	for i, l := range k.leases {
 		holding[i] = claim{span{l.from, l.until}, l.client, false}
