@@ -129,7 +129,8 @@ func (a *analysis) patience() int64 { return cmp.Or(a.header.Bounds.Grant, a.hea
 // TTL of the scenario; a point, if its own TTL is no longer: from then on it may take a TTL.
 type setback struct {
 	span
-	client name // it is none for this client
+	client  name  // it is none for this client
+	longest int64 // until when the longest of those up to this one lasts
 }
 
 // setbacks gives a key's, in the order of their beginnings. Where the history tells of the keys
@@ -158,11 +159,16 @@ func (k *keyed) setbacks(a *analysis) []setback {
 	} else {
 		for _, o := range k.acquires {
 			if o.outcome == indefinite || o.fruitless(0) {
-				found = append(found, setback{span{o.done, o.done}, o.process})
+				found = append(found, setback{span: span{o.done, o.done}, client: o.process})
 			}
 		}
 	}
 	slices.SortStableFunc(found, func(a, b setback) int { return cmp.Compare(a.from, b.from) })
+	longest := int64(-1)
+	for i := range found {
+		longest = max(longest, found[i].until)
+		found[i].longest = longest
+	}
 	return found
 }
 
@@ -182,8 +188,8 @@ func (a *analysis) ownTTL(client name) int64 {
 func duringWait(all []setback, w *waitPeriod) []span {
 	first := sort.Search(len(all), func(i int) bool { return all[i].from >= w.from })
 	var spans []span
-	for _, s := range all[:first] {
-		if s.until > w.from && s.client != w.client {
+	for i := first - 1; i >= 0 && all[i].longest > w.from; i-- {
+		if s := all[i]; s.until > w.from && s.client != w.client {
 			spans = append(spans, s.span)
 		}
 	}
