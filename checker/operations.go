@@ -89,60 +89,19 @@ type operations struct {
 	kept    pool[operation] // in the order of their invokes, but for the passing ones
 	passing pool[operation]
 	spare   []*operation // passing ones that are over
-	clients []*numbered  // by process
-	grants  []int64      // the times of all grants of a lease, in order
+	byID    map[operationID]*operation
+	grants  []int64 // the times of all grants of a lease, in order
 }
 
-// numbered are one process's operations by ID. IDs count up from 1, but nobody
-// can rely on that: those that are far ahead are kept apart.
-type numbered struct {
-	dense  []*operation
-	sparse map[int]*operation
-}
-
-// leap is how far ahead of the count an ID may be for its place to be kept.
-const leap = 1024
-
-func (n *numbered) get(id int) *operation {
-	if id >= 0 && id < len(n.dense) {
-		return n.dense[id]
-	}
-	return n.sparse[id]
-}
-
-func (n *numbered) put(id int, o *operation) {
-	switch {
-	case id >= 0 && id < len(n.dense):
-		n.dense[id] = o
-	case n.sparse[id] != nil:
-		n.sparse[id] = o
-	case id >= 0 && id < len(n.dense)+leap && len(n.sparse) == 0:
-		for len(n.dense) < id {
-			n.dense = append(n.dense, nil)
-		}
-		n.dense = append(n.dense, o)
-	default:
-		if n.sparse == nil {
-			n.sparse = map[int]*operation{}
-		}
-		n.sparse[id] = o
-	}
-}
-
-// of gives a process's operations.
-func (os *operations) of(process name) *numbered {
-	for len(os.clients) <= int(process) {
-		os.clients = append(os.clients, &numbered{})
-	}
-	return os.clients[process]
+// operationID names an operation: IDs count up within a process.
+type operationID struct {
+	process name
+	id      int
 }
 
 // find gives the operation of that ID, nil if there is none.
 func (os *operations) find(process name, id int) *operation {
-	if int(process) >= len(os.clients) {
-		return nil
-	}
-	return os.clients[process].get(id)
+	return os.byID[operationID{process, id}]
 }
 
 // grant gives the acquire that granted a client a lease, nil if none did.
@@ -156,8 +115,7 @@ func (os *operations) grant(client name, lease int) *operation {
 // invoke adds an operation.
 func (os *operations) invoke(i int, e *history.Event) (*operation, error) {
 	process := os.words.names.of(e.Process)
-	n := os.of(process)
-	if n.get(e.ID) != nil {
+	if os.find(process, e.ID) != nil {
 		return nil, fmt.Errorf("event %d: %s invokes operation %d a second time: IDs count up within a process", i, e.Process, e.ID)
 	}
 	op := os.words.names.of(string(e.Op))
@@ -169,7 +127,7 @@ func (os *operations) invoke(i int, e *history.Event) (*operation, error) {
 	if o.stored() {
 		o.value, o.base = os.words.texts.of(e.Value), os.words.texts.of(e.Base)
 	}
-	n.put(e.ID, o)
+	os.byID[operationID{process, e.ID}] = o
 	return o, nil
 }
 
@@ -217,7 +175,7 @@ func (os *operations) outcome(i int, e *history.Event) error {
 	}
 	if passing(o.op) {
 		o.outcome = indefinite
-		os.of(process).put(e.ID, over)
+		os.byID[operationID{process, e.ID}] = over
 		os.spare = append(os.spare, o)
 		return nil
 	}

@@ -42,7 +42,7 @@ func newRecord(source Source) *record {
 		events:     events{source: source, looks: map[string]lastLook{}},
 		vocabulary: words,
 		keyTable:   keyTable{words: words, byName: map[name]*keyed{}},
-		operations: operations{words: words}, passages: storeWrites{open: map[version]*operation{}},
+		operations: operations{words: words, byID: map[operationID]*operation{}}, passages: storeWrites{open: map[version]*operation{}},
 		kills: kills{}, commanded: map[string]int{},
 		prolonged: map[*keyOwnership][]prolongation{}, moments: map[name]bool{},
 		unknown: unmodelled{map[string]doubt{}, map[string]doubt{}},
