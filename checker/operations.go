@@ -49,6 +49,9 @@ func (o *operation) ok() bool { return o.outcome == succeeded }
 // granted reports whether it began a lease.
 func (o *operation) granted() bool { return o.op == opAcquire && o.ok() }
 
+// ends reports whether it gives back a lease or asks whether there is one: it takes nothing.
+func (o *operation) ends() bool { return o.op == opRelease || o.op == opCheck }
+
 // stored reports whether it was about the register at the store.
 func (o *operation) stored() bool { return o.op == opRead || o.op == opWrite }
 
@@ -85,12 +88,10 @@ func (o *operation) rewritten(words *vocabulary, e *history.Event) bool {
 
 // operations joins invokes to their outcomes.
 type operations struct {
-	words   *vocabulary
-	kept    pool[operation] // in the order of their invokes, but for the passing ones
-	passing pool[operation]
-	spare   []*operation // passing ones that are over
-	byID    map[operationID]*operation
-	grants  []int64 // the times of all grants of a lease, in order
+	words  *vocabulary
+	kept   pool[operation] // in the order of their invokes
+	byID   map[operationID]*operation
+	grants []int64 // the times of all grants of a lease, in order
 }
 
 // operationID names an operation: IDs count up within a process.
@@ -119,7 +120,7 @@ func (os *operations) invoke(i int, e *history.Event) (*operation, error) {
 		return nil, fmt.Errorf("event %d: %s invokes operation %d a second time: IDs count up within a process", i, e.Process, e.ID)
 	}
 	op := os.words.names.of(string(e.Op))
-	o := os.allocate(op)
+	o := os.kept.add()
 	*o = operation{
 		process: process, op: op, key: os.words.names.of(e.Key), token: os.words.texts.of(e.Token), call: int32(i), end: int32(i),
 		id: e.ID, lease: e.Lease, fence: e.Fence, validity: e.Validity, asked: e.Time, wall: e.Wall,
@@ -130,35 +131,6 @@ func (os *operations) invoke(i int, e *history.Event) (*operation, error) {
 	os.byID[operationID{process, e.ID}] = o
 	return o, nil
 }
-
-func (os *operations) allocate(op name) *operation {
-	if !passing(op) {
-		return os.kept.add()
-	}
-	if n := len(os.spare); n > 0 {
-		o := os.spare[n-1]
-		os.spare = os.spare[:n-1]
-		return o
-	}
-	return os.passing.add()
-}
-
-// passing tells the operations of which nothing is needed once they are over:
-// what a release means for its lease, it means from its invoke on.
-func passing(op name) bool { return op == opRelease || op == opCheck }
-
-// passingOf reports whether a process has a passing operation under way.
-func (os *operations) passingOf(process name) bool {
-	for o := range os.passing.all() {
-		if o.process == process && o.outcome == underWay {
-			return true
-		}
-	}
-	return false
-}
-
-// over stands for all passing operations that are over.
-var over = &operation{outcome: indefinite}
 
 // outcome ends an operation.
 func (os *operations) outcome(i int, e *history.Event) error {
@@ -172,12 +144,6 @@ func (os *operations) outcome(i int, e *history.Event) error {
 			i, e.Process, e.ID, os.words.text(o.value), os.words.text(o.base), e.Value, e.Base)
 	case os.words.name(o.op) != string(e.Op):
 		return fmt.Errorf("event %d: %s's operation %d was invoked as %s and ends as %s", i, e.Process, e.ID, os.words.name(o.op), e.Op)
-	}
-	if passing(o.op) {
-		o.outcome = indefinite
-		os.byID[operationID{process, e.ID}] = over
-		os.spare = append(os.spare, o)
-		return nil
 	}
 	os.finish(o, e, i)
 	if o.granted() {

@@ -97,13 +97,7 @@ func (r *reader) event(e *history.Event) error {
 		}
 	}
 	r.keep(i, e)
-	known := len(r.faulty.faults)
-	err := r.faulty.read(i, e)
-	for i := known; i < len(r.faulty.faults); i++ {
-		f := &r.faulty.faults[i]
-		f.duringOperation = r.operations.passingOf(r.names.of(f.target))
-	}
-	return err
+	return r.faulty.read(i, e)
 }
 
 // outcome ends an operation. Who is told by an extension that the lease is lost

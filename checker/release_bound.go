@@ -167,8 +167,8 @@ func (r *record) noteRelease(o *operation, until int64) {
 
 // noteUnended keeps the releases that had not ended when the history did.
 func (r *record) noteUnended() {
-	for o := range r.operations.passing.all() {
-		if o.outcome != underWay {
+	for o := range r.operations.kept.all() {
+		if o.outcome != underWay || o.op != opRelease {
 			continue
 		}
 		until := r.end
