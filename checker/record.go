@@ -45,7 +45,7 @@ func newRecord(source Source) *record {
 		operations: operations{words: words, byID: map[operationID]*operation{}}, passages: storeWrites{open: map[version]*operation{}},
 		kills: kills{}, commanded: map[string]int{},
 		prolonged: map[*keyOwnership][]prolongation{}, moments: map[name]bool{},
-		unknown: unmodelled{map[string]doubt{}, map[string]doubt{}},
+		unknown: unmodelled{map[sentCommand]doubt{}, map[string]doubt{}},
 	}
 }
 

@@ -10,8 +10,14 @@ import (
 // unmodelled are the commands of which it is not known what they did to keys: whose these were
 // then, nobody can say.
 type unmodelled struct {
-	open  map[string]doubt // by link and serial, those that have no answer yet
-	named map[string]doubt // by each word that may be a key, the first that was carried out; "": of any key
+	open  map[sentCommand]doubt // those that have no answer yet
+	named map[string]doubt      // by each word that may be a key, the first that was carried out; "": of any key
+}
+
+// sentCommand is a command on a link.
+type sentCommand struct {
+	link   string
+	serial int64
 }
 
 // doubt is such a command.
@@ -31,18 +37,22 @@ func (u *unmodelled) follow(i int, e *history.Event) {
 	if c.MayChange() {
 		words = append([]string{c.Key}, words...)
 	}
-	if len(words)+len(u.open) == 0 {
+	sent := sentCommand{e.Process, c.Serial}
+	if e.Type == history.TypeReply {
+		delete(u.open, sent)
+	}
+	if len(words) == 0 {
 		return
 	}
-	sent := fmt.Sprint(e.Process, c.Serial)
+	sent.link = strings.Clone(sent.link)
 	client, node, _ := strings.Cut(e.Process, ">")
 	d := doubt{i, fmt.Sprintf("%s sent %s %s at %s", client, node, c.Name, formatTime(e.Time)), words}
 	switch {
 	case e.Type == history.TypeReply:
-		if delete(u.open, sent); !strings.HasPrefix(c.Reply, "error") {
+		if !strings.HasPrefix(c.Reply, "error") {
 			u.add(d)
 		}
-	case len(words) > 0 && c.Name != "EVALSHA": // what a script does that nobody has shown comes out with its answer
+	case c.Name != "EVALSHA": // what a script does that nobody has shown comes out with its answer
 		u.open[sent] = d
 	}
 }
