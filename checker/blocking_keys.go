@@ -11,11 +11,13 @@ type blockingKeys struct {
 	unseen []unseenKey
 }
 
-// unseenKey is the time for which a lease whose keys no command is known to have set, by a
-// transaction, say, may have left them: until they expire, unless its holder released it.
+// unseenKey is what a lease may have left whose keys no command is known to have set, but a
+// transaction, say: keys that were set at a time and expire by their nodes' clocks, unless its
+// holder released it.
 type unseenKey struct {
-	span
-	owner name
+	from, set int64
+	event     int
+	owner     name
 }
 
 func (a *analysis) obstacles(k *keyed) *blockingKeys {
@@ -27,8 +29,8 @@ func (a *analysis) obstacles(k *keyed) *blockingKeys {
 	for _, l := range k.leases { // in the order of from
 		token := l.grant.keyToken
 		if !seen[token] && l.ended != byRelease {
-			expires := a.basis(a.lease(l), l.until).done + a.ownTTL(l.client)
-			o.unseen = append(o.unseen, unseenKey{span{l.from, expires}, l.client})
+			basis := a.basis(a.lease(l), l.until)
+			o.unseen = append(o.unseen, unseenKey{l.from, basis.done, int(basis.end), l.client})
 		}
 		if token == 0 {
 			continue
@@ -62,7 +64,8 @@ func (o *blockingKeys) during(w *waitPeriod) []span {
 	for _, u := range o.unseen {
 		for _, node := range o.nodesOf(o.name(u.owner)) {
 			if _, listed := nodes[node]; listed {
-				nodes[node] = append(nodes[node], u.span)
+				expires := o.clocks.wall[o.names.of(node)].when(o.ownTTL(u.owner), u.set, u.event)
+				nodes[node] = append(nodes[node], span{u.from, max(u.from, expires)})
 			}
 		}
 	}

@@ -29,48 +29,24 @@ func (k *keyed) contended() int {
 }
 
 // claims gives all claims on a key in the order of their beginnings; with the
-// keys on the nodes, if that is asked for. Each kind is in that order already,
-// but for tenures that a look found late.
+// keys on the nodes, if that is asked for. Of those that begin at once attempts come first.
 func (k *keyed) claims(onNodes bool) []claim {
-	asking, holding := make([]claim, len(k.acquires)), make([]claim, len(k.leases), len(k.leases)+len(k.tenures))
-	for i, o := range k.acquires {
-		asking[i] = claim{span{o.asked, o.done}, o.process, true}
+	all := make([]claim, 0, len(k.acquires)+len(k.leases)+len(k.tenures))
+	for _, o := range k.acquires {
+		if !o.refused { // else nobody was asked
+			all = append(all, claim{span{o.asked, o.done}, o.process, true})
+		}
 	}
-	for i, l := range k.leases {
-		holding[i] = claim{span{l.from, l.until}, l.client, false}
+	for _, l := range k.leases {
+		all = append(all, claim{span{l.from, l.until}, l.client, false})
 	}
 	for _, h := range k.tenures {
 		if onNodes && h.owner != nobody {
-			holding = append(holding, claim{span{h.from, h.until}, h.owner, false})
+			all = append(all, claim{span{h.from, h.until}, h.owner, false})
 		}
 	}
-	return interleave(inOrderOfFrom(asking), inOrderOfFrom(holding))
-}
-
-func earlier(a, b claim) int { return cmp.Compare(a.from, b.from) }
-
-func inOrderOfFrom(claims []claim) []claim {
-	if !slices.IsSortedFunc(claims, earlier) {
-		slices.SortStableFunc(claims, earlier)
-	}
-	return claims
-}
-
-// interleave merges two ordered lists; of claims that begin at once those of the
-// first come first.
-func interleave(first, second []claim) []claim {
-	if len(second) == 0 {
-		return first
-	}
-	merged := make([]claim, 0, len(first)+len(second))
-	for len(first) > 0 && len(second) > 0 {
-		if earlier(first[0], second[0]) <= 0 {
-			merged, first = append(merged, first[0]), first[1:]
-		} else {
-			merged, second = append(merged, second[0]), second[1:]
-		}
-	}
-	return append(append(merged, first...), second...)
+	slices.SortStableFunc(all, func(a, b claim) int { return cmp.Compare(a.from, b.from) })
+	return all
 }
 
 // longestClaims are, of some claims, the one that lasts longest and the longest of any

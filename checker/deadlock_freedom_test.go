@@ -237,7 +237,39 @@ func TestWaitIsTold(t *testing.T) {
 	s.attempt("c2", 200, 3000, history.TypeFail)
 	r := s.judged(t, DeadlockFreedom)
 	require.Equal(t, `c2 waited 2.090 s (limit 1.500 s) for "k1" though the lock was free: it asked at 0.200 s; `+
-		`nobody held it and no fault was in the way from 0.910 s to 3.000 s; it was still waiting`,
+		`nobody held it and a majority of its nodes was in reach from 0.910 s to 3.000 s; it was still waiting`,
 		r.Violations[0].What)
 	require.Equal(t, 2090*ms, r.Measured["longest_free"])
+}
+
+// A node's clock that is set during a wait gives its keys another time to live: from then on the
+// lock may need its time again. Nothing is said of faults that were in nobody's way.
+func TestAClockThatIsSetDuringAWaitBeginsItAnew(t *testing.T) {
+	nodes := []string{"n1", "n2", "n3"}
+	late := func(granted int64, set func(*story, string)) *story {
+		s := tale()
+		s.sets(5, "c1", "c1.1", 1000, nodes...)
+		s.grant("c1", 0, 10, 900)
+		s.instant(100, "kill", "c1")
+		for _, n := range nodes {
+			set(s, n)
+		}
+		s.grant("c2", 200, granted, 900)
+		return s
+	}
+	back := func(s *story, n string) {
+		s.instant(800, "clock", n)
+		s.clock(800, n, 0, 1, true)
+	}
+	late(1850, back).requireVerdict(t, DeadlockFreedom, history.Holds, "")
+	late(2350, back).requireVerdict(t, DeadlockFreedom, history.Violated, "")
+	late(1850, func(*story, string) {}).requireVerdict(t, DeadlockFreedom, history.Violated, "")
+	slow := func(s *story, n string) {
+		s.instant(800, "clock", n)
+		s.clock(800, n, 800, 0.1, true)
+	}
+	late(2850, slow).requireVerdict(t, DeadlockFreedom, history.Holds, "")
+	v := late(2350, back).judged(t, DeadlockFreedom).Violations[0]
+	require.Contains(t, v.What, "nobody held it and a majority of its nodes was in reach")
+	require.Contains(t, v.Facts[len(v.Facts)-1].What, "n1, n2, n3", "the clocks are told of: %v", v.Facts)
 }

@@ -78,13 +78,9 @@ func (es *events) keep(index int, e *history.Event) {
 
 // event gives a rare event by its index in the history.
 func (es *events) event(index int) *keptEvent {
-	blocks := es.kept.blocks
-	last := func(block []keptEvent, index int) int { return block[len(block)-1].index - index }
-	if b, _ := slices.BinarySearchFunc(blocks, index, last); b < len(blocks) {
-		at := func(e keptEvent, index int) int { return e.index - index }
-		if i, found := slices.BinarySearchFunc(blocks[b], index, at); found {
-			return &blocks[b][i]
-		}
+	at := func(e *keptEvent, index int) int { return e.index - index }
+	if i, found := slices.BinarySearchFunc(es.kept.places, index, at); found {
+		return es.kept.places[i]
 	}
 	panic("checker: an event was not kept") // a bug: ask for faults and looks only
 }

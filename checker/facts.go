@@ -195,7 +195,7 @@ func (r *record) waitFacts(client, key name, free span) []Fact {
 		all = append(all, seen{h.set, h.from, fmt.Sprintf("a key of %s was on %%s %s", owner, lasted), r.name(h.node)})
 	}
 	for _, f := range r.faults {
-		if f.class.StopsNode() && f.overlaps(free) || f.class.DisturbsLink() && f.overlaps(free) && strings.HasPrefix(f.target, r.name(client)+"-") {
+		if (f.class.StopsNode() || f.class == history.NodeClock) && f.overlaps(free) || f.class.DisturbsLink() && f.overlaps(free) && strings.HasPrefix(f.target, r.name(client)+"-") {
 			all = append(all, seen{int32(f.event), f.from, "%s " + cmp.Or(f.cause.Past, "suffered "+f.cause.Kind), f.target})
 		}
 	}

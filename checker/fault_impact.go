@@ -32,6 +32,9 @@ func newFaultImpact(r *record) *faultImpact {
 	}
 	for o := range r.operations.kept.all() {
 		e.busy[o.process] = append(e.busy[o.process], span{o.asked, o.done})
+		if o.ends() {
+			continue
+		}
 		if !o.stored() {
 			e.asks[o.process] = append(e.asks[o.process], span{o.asked, o.done})
 		}
@@ -63,9 +66,9 @@ func (e *faultImpact) hadNoEffect(f fault) bool {
 	}
 	switch f.class {
 	case history.ClientPaused, history.ClientKilled:
-		return !f.duringOperation && !f.possible().meets(e.busy[e.names.of(f.target)])
+		return !f.possible().meets(e.busy[e.names.of(f.target)])
 	case history.ClientClock:
-		return !f.duringOperation && !intersectAny(e.clockErrorSpans(f), e.busy[e.names.of(f.target)])
+		return !intersectAny(e.clockErrorSpans(f), e.busy[e.names.of(f.target)])
 	case history.NodeClock:
 		return !e.affectedKey(f, e.clockErrorSpans(f))
 	case history.NodeDown, history.NodeUnreachable, history.NodeMemory:

@@ -15,7 +15,7 @@ var _ = declare(Property{
 	Meaning: "if the lock is free and a client reaches a healthy majority, some client acquires it within a bound; " +
 		"releases finish within a bound",
 	Place: 5,
-	Timed: true,
+	Timed: true, Keys: true,
 	Brief: func(_ Violation, length string) string { return "free, and yet not granted: " + length },
 	judge: func(a *analysis, _ oracles) (Result, error) { return (&faultTolerance{a}).judge(), nil },
 })
@@ -54,12 +54,47 @@ func (f *faultTolerance) judge() Result {
 		result.Undecide(Vacuous, "the run states no bound for a grant")
 	case inTime == 0:
 		result.Undecide(Vacuous, "nobody asked for a free lock with a healthy majority in reach")
+	case !f.testedSince(f.firstFault()):
+		result.Undecide(Vacuous, "nobody was granted the lock, or released it, after the first fault, at %s", formatTime(f.firstFault()))
 	default:
 		for i, k := range f.keys {
 			f.testedBefore(&result, k, max(f.header.Bounds.Free, f.header.Bounds.Grant), tested[i])
 		}
 	}
 	return result
+}
+
+// firstFault is when the script did the first of its faults; 0: it has none.
+func (f *faultTolerance) firstFault() int64 {
+	for _, fault := range f.faults { // in the order of their beginnings
+		if !fault.cause.Background {
+			return fault.from
+		}
+	}
+	return 0
+}
+
+// testedSince reports whether since a time somebody released the lock, or was granted it within the
+// bound after it was there for the taking.
+func (f *faultTolerance) testedSince(t int64) bool {
+	if f.lastRelease >= t {
+		return true
+	}
+	for _, k := range f.keys {
+		held, inTheWay := spansOf(k.leases), f.obstacles(k)
+		for _, w := range k.waitPeriods(f.header.Bounds.Grant) {
+			o := w.last()
+			if !o.leased || o.done < t {
+				continue
+			}
+			busy := slices.Concat(held, f.unreachable[o.process], inTheWay.during(w))
+			clear := span{o.asked, o.done}.without(unionOf(busy))
+			if n := len(clear); n == 0 || clear[n-1].until < o.done || clear[n-1].length() <= f.header.Bounds.Grant {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ungranted finds the stretches for which a key was there for the taking for too long.

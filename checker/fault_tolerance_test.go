@@ -23,6 +23,12 @@ func TestFaultTolerance(t *testing.T) {
 			s.add(200, history.Event{Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})
 			s.instant(300, "kill", "c2")
 			s.add(5000, history.Event{Process: "harness", Type: history.TypeNote})
+		}, history.Inconclusive, "vacuous: nobody was granted the lock, or released it, after the first fault, at 0.300 s"},
+		{"who is granted it as the keys of the dead run out shows something", func(s *story) {
+			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.grant("c1", 0, 10, 900)
+			s.instant(100, "kill", "c1")
+			s.grant("c2", 200, 1100, 900)
 		}, history.Holds, ""},
 		{"who is not does", func(s *story) {
 			s.grant("c1", 0, 10, 100)

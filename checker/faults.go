@@ -21,8 +21,6 @@ type fault struct {
 	cause  *history.Fault
 	impact *int    // to how much it was done; nil: not counted
 	sent   []int64 // of a cut: when its client sent the node something, as far as is known
-	// duringOperation: a client that it befell had a release or a check under way.
-	duringOperation bool
 	// toClient: of a cut: what the client sends goes through.
 	toClient bool
 	// answersToSets: it is on the answers to SETs, which the history has, as they set out.

@@ -116,8 +116,8 @@ func (b *leaseBuilder) end() error {
 			if !o.granted() {
 				continue
 			}
-			if t, killed := b.kills.first(o.process, o.done); killed {
-				o.kill(t)
+			if t, killed := b.kills.first(o.process, o.asked); killed {
+				o.kill(t) // before its grant, if that was told when its client was gone: the dead do not come back
 			}
 			k.leases = b.appendLeases(k.leases, o, extensions[o])
 		}
@@ -218,6 +218,9 @@ func (b *leaseBuilder) open(grant, o *operation) lease {
 		l.until = b.clocks.of(grant.process, o.wall).when(o.validity, o.done, int(o.end))
 	}
 	offered := l.until
+	if grant.ended == asKilled && grant.stopped <= l.from {
+		offered = l.from // nobody was there to use it
+	}
 	if grant.stopped < l.until {
 		l.until, l.ended = grant.stopped, grant.ended
 		if l.ended == asLost {

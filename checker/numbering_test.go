@@ -29,19 +29,3 @@ func TestNumbering(t *testing.T) {
 		}
 	})
 }
-
-// A block is no larger than need be and no smaller than pays, however many there
-// are.
-func TestNumberingGrows(t *testing.T) {
-	n := numberingOf[text]()
-	const many = 1 << 18
-	for i := range many {
-		require.Equal(t, text(i+1), n.of(strings.Repeat("0", 32)+string(rune(0x10000+i))))
-	}
-	total := 0
-	for _, b := range n.blocks {
-		total += b.Cap()
-	}
-	require.Less(t, len(n.blocks), 64)
-	require.InEpsilon(t, 36*many, total, 0.05)
-}

@@ -49,6 +49,9 @@ func (o *operation) ok() bool { return o.outcome == succeeded }
 // granted reports whether it began a lease.
 func (o *operation) granted() bool { return o.op == opAcquire && o.ok() }
 
+// ends reports whether it gives back a lease or asks whether there is one: it takes nothing.
+func (o *operation) ends() bool { return o.op == opRelease || o.op == opCheck }
+
 // stored reports whether it was about the register at the store.
 func (o *operation) stored() bool { return o.op == opRead || o.op == opWrite }
 
@@ -85,64 +88,21 @@ func (o *operation) rewritten(words *vocabulary, e *history.Event) bool {
 
 // operations joins invokes to their outcomes.
 type operations struct {
-	words   *vocabulary
-	kept    pool[operation] // in the order of their invokes, but for the passing ones
-	passing pool[operation]
-	spare   []*operation // passing ones that are over
-	clients []*numbered  // by process
-	grants  []int64      // the times of all grants of a lease, in order
+	words  *vocabulary
+	kept   pool[operation] // in the order of their invokes
+	byID   map[operationID]*operation
+	grants []int64 // the times of all grants of a lease, in order
 }
 
-// numbered are one process's operations by ID. IDs count up from 1, but nobody
-// can rely on that: those that are far ahead are kept apart.
-type numbered struct {
-	dense  []*operation
-	sparse map[int]*operation
-}
-
-// leap is how far ahead of the count an ID may be for its place to be kept.
-const leap = 1024
-
-func (n *numbered) get(id int) *operation {
-	if id >= 0 && id < len(n.dense) {
-		return n.dense[id]
-	}
-	return n.sparse[id]
-}
-
-func (n *numbered) put(id int, o *operation) {
-	switch {
-	case id >= 0 && id < len(n.dense):
-		n.dense[id] = o
-	case n.sparse[id] != nil:
-		n.sparse[id] = o
-	case id >= 0 && id < len(n.dense)+leap && len(n.sparse) == 0:
-		for len(n.dense) < id {
-			n.dense = append(n.dense, nil)
-		}
-		n.dense = append(n.dense, o)
-	default:
-		if n.sparse == nil {
-			n.sparse = map[int]*operation{}
-		}
-		n.sparse[id] = o
-	}
-}
-
-// of gives a process's operations.
-func (os *operations) of(process name) *numbered {
-	for len(os.clients) <= int(process) {
-		os.clients = append(os.clients, &numbered{})
-	}
-	return os.clients[process]
+// operationID names an operation: IDs count up within a process.
+type operationID struct {
+	process name
+	id      int
 }
 
 // find gives the operation of that ID, nil if there is none.
 func (os *operations) find(process name, id int) *operation {
-	if int(process) >= len(os.clients) {
-		return nil
-	}
-	return os.clients[process].get(id)
+	return os.byID[operationID{process, id}]
 }
 
 // grant gives the acquire that granted a client a lease, nil if none did.
@@ -156,12 +116,11 @@ func (os *operations) grant(client name, lease int) *operation {
 // invoke adds an operation.
 func (os *operations) invoke(i int, e *history.Event) (*operation, error) {
 	process := os.words.names.of(e.Process)
-	n := os.of(process)
-	if n.get(e.ID) != nil {
+	if os.find(process, e.ID) != nil {
 		return nil, fmt.Errorf("event %d: %s invokes operation %d a second time: IDs count up within a process", i, e.Process, e.ID)
 	}
 	op := os.words.names.of(string(e.Op))
-	o := os.allocate(op)
+	o := os.kept.add()
 	*o = operation{
 		process: process, op: op, key: os.words.names.of(e.Key), token: os.words.texts.of(e.Token), call: int32(i), end: int32(i),
 		id: e.ID, lease: e.Lease, fence: e.Fence, validity: e.Validity, asked: e.Time, wall: e.Wall,
@@ -169,38 +128,9 @@ func (os *operations) invoke(i int, e *history.Event) (*operation, error) {
 	if o.stored() {
 		o.value, o.base = os.words.texts.of(e.Value), os.words.texts.of(e.Base)
 	}
-	n.put(e.ID, o)
+	os.byID[operationID{process, e.ID}] = o
 	return o, nil
 }
-
-func (os *operations) allocate(op name) *operation {
-	if !passing(op) {
-		return os.kept.add()
-	}
-	if n := len(os.spare); n > 0 {
-		o := os.spare[n-1]
-		os.spare = os.spare[:n-1]
-		return o
-	}
-	return os.passing.add()
-}
-
-// passing tells the operations of which nothing is needed once they are over:
-// what a release means for its lease, it means from its invoke on.
-func passing(op name) bool { return op == opRelease || op == opCheck }
-
-// passingOf reports whether a process has a passing operation under way.
-func (os *operations) passingOf(process name) bool {
-	for o := range os.passing.all() {
-		if o.process == process && o.outcome == underWay {
-			return true
-		}
-	}
-	return false
-}
-
-// over stands for all passing operations that are over.
-var over = &operation{outcome: indefinite}
 
 // outcome ends an operation.
 func (os *operations) outcome(i int, e *history.Event) error {
@@ -214,12 +144,6 @@ func (os *operations) outcome(i int, e *history.Event) error {
 			i, e.Process, e.ID, os.words.text(o.value), os.words.text(o.base), e.Value, e.Base)
 	case os.words.name(o.op) != string(e.Op):
 		return fmt.Errorf("event %d: %s's operation %d was invoked as %s and ends as %s", i, e.Process, e.ID, os.words.name(o.op), e.Op)
-	}
-	if passing(o.op) {
-		o.outcome = indefinite
-		os.of(process).put(e.ID, over)
-		os.spare = append(os.spare, o)
-		return nil
 	}
 	os.finish(o, e, i)
 	if o.granted() {

@@ -3,6 +3,8 @@ package checker
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"lockproof/harness/history"
 )
 
@@ -148,4 +150,33 @@ func (s *story) extending(t int64, client, token string, expiry int64, node stri
 	s.serial++
 	s.add(t, history.Event{Process: client + ">" + node, Type: history.TypeCommand, Command: &history.Command{
 		Serial: s.serial, Name: "EVAL", Key: "k1", Token: token, Expiry: expiry * ms, Effect: history.EffectExtend}})
+}
+
+// A command of a client that was killed is carried out after its death: its key is in the way of
+// others until it expires, and no longer; a grant that is told of then is no lease of anybody.
+func TestWhatTheDeadHaveSentActsLater(t *testing.T) {
+	nodes := []string{"n1", "n2", "n3"}
+	late := func(granted int64) *story {
+		s := tale()
+		s.add(0, history.Event{Process: "c1", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})
+		s.instant(2, "kill", "c1")
+		s.sets(400, "c1", "c1.1", 1000, nodes...)
+		for at := int64(450); at < 1400; at += 100 {
+			s.refused(at, "c2", "c2.1", "c1.1", nodes...)
+		}
+		s.grant("c2", 100, granted, 900)
+		return s
+	}
+	late(1450).requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: nobody asked for a free lock")
+	late(1450).requireVerdict(t, DeadlockFreedom, history.Holds, "")
+	late(1950).requireVerdict(t, FaultTolerance, history.Violated, "")
+	late(1950).requireVerdict(t, DeadlockFreedom, history.Violated, "")
+
+	s := tale()
+	s.instant(20, "kill", "c1")
+	s.grant("c1", 0, 30, 900)
+	s.grant("c2", 40, 50, 900)
+	s.requireVerdict(t, MutualExclusion, history.Holds, "")
+	require.Len(t, s.judged(t, MutualExclusion).Violations, 0)
+	require.EqualValues(t, 1, s.judged(t, MutualExclusion).Measured["grants"])
 }

@@ -21,6 +21,8 @@ type Property struct {
 	// Timed: it bounds how long something takes. On real servers a machine that does too
 	// much at a time can break such a bound in the lock's place.
 	Timed bool
+	// Keys: who waits is excused by whose the keys on the nodes were.
+	Keys bool
 	// Tokens: it is about fencing tokens, and a lock that issues none has no part in it.
 	Tokens bool
 	// Writes is how many acknowledged writes at the store a run is to make that expects

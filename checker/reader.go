@@ -41,6 +41,7 @@ func readBeliefs(source Source) (*record, error) {
 		}
 	}
 	r.noteUnended()
+	r.unknown.end()
 	r.sortOperations()
 	return record, r.beliefs.end()
 }
@@ -75,10 +76,12 @@ func (r *reader) event(e *history.Event) error {
 			}
 		}
 		r.atStore(e)
+		r.unknown.follow(i, e)
 		return nil
 	case history.TypeReply:
 		r.beliefs.reply(e)
 		r.atStore(e)
+		r.unknown.follow(i, e)
 		return nil
 	case history.TypeLost:
 		r.beliefs.lose(i, e, e.Lease)
@@ -94,13 +97,7 @@ func (r *reader) event(e *history.Event) error {
 		}
 	}
 	r.keep(i, e)
-	known := len(r.faulty.faults)
-	err := r.faulty.read(i, e)
-	for i := known; i < len(r.faulty.faults); i++ {
-		f := &r.faulty.faults[i]
-		f.duringOperation = r.operations.passingOf(r.names.of(f.target))
-	}
-	return err
+	return r.faulty.read(i, e)
 }
 
 // outcome ends an operation. Who is told by an extension that the lease is lost
@@ -110,6 +107,7 @@ func (r *reader) outcome(i int, e *history.Event) error {
 	if e.Op == history.OpRelease {
 		if o := r.operations.find(r.names.of(e.Process), e.ID); o != nil {
 			r.noteRelease(o, e.Time)
+			r.lastRelease = e.Time
 		}
 	}
 	if err := r.operations.outcome(i, e); err != nil {

@@ -28,9 +28,12 @@ type record struct {
 	held      pool[keyOwnership]               // who owned which key on which node
 	prolonged map[*keyOwnership][]prolongation // the extensions that took effect
 	releases  []lateRelease                    // those that took longer than their bound
-	cancels   []cancel                         // in the order of the history
-	answers   answers                          // where they say something of a fault
-	moments   map[name]bool                    // the nodes on which a key was given a moment to expire at, and the clients that gave one
+
+	lastRelease int64         // when the last was done
+	cancels     []cancel      // in the order of the history
+	unknown     unmodelled    // the commands of which it is not known what they did
+	answers     answers       // where they say something of a fault
+	moments     map[name]bool // the nodes on which a key was given a moment to expire at, and the clients that gave one
 }
 
 func newRecord(source Source) *record {
@@ -39,9 +42,10 @@ func newRecord(source Source) *record {
 		events:     events{source: source, looks: map[string]lastLook{}},
 		vocabulary: words,
 		keyTable:   keyTable{words: words, byName: map[name]*keyed{}},
-		operations: operations{words: words}, passages: storeWrites{open: map[version]*operation{}},
+		operations: operations{words: words, byID: map[operationID]*operation{}}, passages: storeWrites{open: map[version]*operation{}},
 		kills: kills{}, commanded: map[string]int{},
 		prolonged: map[*keyOwnership][]prolongation{}, moments: map[name]bool{},
+		unknown: unmodelled{map[sentCommand]doubt{}, map[string]doubt{}},
 	}
 }
 

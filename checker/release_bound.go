@@ -116,7 +116,7 @@ func (b *releaseBound) remains(l lease, due int64, keys []*keyOwnership) leftove
 		return r
 	}
 	for _, h := range keys {
-		if h.from > due || h.until <= due {
+		if h.from > due || h.until <= due || b.takenAnew(l, h) {
 			continue
 		}
 		r.all = append(r.all, b.name(h.node))
@@ -125,6 +125,18 @@ func (b *releaseBound) remains(l lease, due int64, keys []*keyOwnership) leftove
 		}
 	}
 	return r
+}
+
+// takenAnew reports whether a key was set by a later acquire of the client, with the one token that
+// its lock has for all of them: it is none that the release left.
+func (b *releaseBound) takenAnew(l lease, h *keyOwnership) bool {
+	k := b.key(l.grant.key)
+	anew, repeated := false, false
+	for _, o := range k.acquires {
+		repeated = repeated || o.ok() && o != l.grant && o.keyToken == h.token
+		anew = anew || o.process == l.client && l.until <= o.asked && o.asked <= h.from
+	}
+	return anew && repeated
 }
 
 func (b *releaseBound) left(k *keyed, r leftoverKeys, index int) Violation {
@@ -155,8 +167,8 @@ func (r *record) noteRelease(o *operation, until int64) {
 
 // noteUnended keeps the releases that had not ended when the history did.
 func (r *record) noteUnended() {
-	for o := range r.operations.passing.all() {
-		if o.outcome != underWay {
+	for o := range r.operations.kept.all() {
+		if o.outcome != underWay || o.op != opRelease {
 			continue
 		}
 		until := r.end

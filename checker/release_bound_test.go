@@ -34,6 +34,18 @@ func TestReleaseBound(t *testing.T) {
 		{"its client was killed", func(s *story, lease int) {
 			s.release("c1", lease, 100, 0, "")
 			s.instant(200, "kill", "c1")
+		}, history.Inconclusive},
+		{"its client takes it anew, with another token", func(s *story, lease int) {
+			s.release("c1", lease, 100, 110, history.TypeOK)
+			s.deletes(105, "c1", "c1.1", all...)
+			s.sets(125, "c1", "c1.1", 3000, all...)
+			s.grant("c1", 120, 130, 1000)
+		}, history.Violated},
+		{"its client takes it anew, with the one token that its lock has", func(s *story, lease int) {
+			s.release("c1", lease, 100, 110, history.TypeOK)
+			s.deletes(105, "c1", "c1.1", all...)
+			s.sets(125, "c1", "c1.1", 3000, all...)
+			s.op(120, 130, history.TypeOK, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Token: "c1.1", Validity: 1000 * ms})
 		}, history.Holds},
 		{"its client was paused", func(s *story, lease int) {
 			s.lasting(150, 900, "pause", "c1")

@@ -32,7 +32,7 @@ type Cause string
 const (
 	Vacuous    Cause = "vacuous"    // the run put nothing to the test, or too little of it
 	Stalled    Cause = "stalled"    // the harness was held up: its times are not what they seem
-	Unknown    Cause = "unknown"    // the second oracle gave up
+	Unknown    Cause = "unknown"    // the second oracle gave up, or a command did to a lock's key what we do not know
 	Unfinished Cause = "unfinished" // the run was cut short
 	// Contradicted: the nodes' answers fit no order of the commands that reached them.
 	Contradicted Cause = "contradicted"

@@ -12,8 +12,8 @@ type runHealth struct{ *record }
 
 // judge takes back what a run cannot show: every verdict if the harness was
 // held up, for its times are then not what they seem, and every "holds" if the
-// history was cut short or a node was not what a Redis server is. A violation stands
-// there.
+// history was cut short, a node was not what a Redis server is, or nobody can say
+// whose a lock's key was. A violation stands there, but for one that rests on the keys.
 func (t runHealth) judge(result *Result) {
 	if what := t.stalled(); what != "" && t.matters(*result) {
 		result.Undecide(Stalled, "%s", what)
@@ -24,6 +24,10 @@ func (t runHealth) judge(result *Result) {
 	}
 	if f := t.traffic.About(traffic.Cluster); f != nil && result.Verdict == history.Holds {
 		result.Undecide(Contradicted, "%s", f)
+	}
+	p, _ := Find(result.Property)
+	if what := t.unknown.of(t.keys); what != "" && (result.Verdict == history.Holds || p.Keys && result.Verdict == history.Violated) {
+		result.Undecide(Unknown, "%s", what)
 	}
 }
 

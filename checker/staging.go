@@ -112,7 +112,7 @@ const (
 	certainly
 )
 
-// waitsForSetting reports whether a client, for most of a wait, sent nothing to anybody while a
+// waitsForSetting reports whether a client, for more than half of a wait, sent nothing to anybody while a
 // link of its was cut by the setting: a majority had answered; or what it sent into that link came
 // when nothing else was under way, and nothing else followed. A history that does not say what was
 // sent there leaves that open.

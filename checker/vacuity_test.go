@@ -338,3 +338,13 @@ func inside(moment int64, spans []span) bool {
 	}
 	return false
 }
+
+// A lock that refuses its settings asks nobody: who is granted it then has contended with nobody.
+func TestWhoIsRefusedForItsSettingsContendsWithNobody(t *testing.T) {
+	s := tale()
+	s.header.Earned.Contended = 1
+	s.op(0, 40, history.TypeFail, history.Event{Process: "c2", Op: history.OpAcquire, Key: "k1", Reason: history.ReasonRefused})
+	s.grant("c1", 20, 30, 500)
+	s.requireVerdict(t, MutualExclusion, history.Inconclusive, "vacuous: contended acquires: 0 of at least 1")
+	s.requireVerdict(t, DeadlockFreedom, history.Inconclusive, "vacuous: nobody was granted a lock that had been in use")
+}

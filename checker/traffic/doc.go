@@ -8,7 +8,7 @@
 // So is each register at the store that the lock guards, with the fencing tokens or the
 // versions that it compares. That proves the cluster, run by run. And whoever believes
 // in a lease has to have the yes of as many nodes as the lock says that it needs ("The
-// Redlock algorithm", step 3), and whoever has them, to believe.
+// Redlock algorithm", step 3).
 //
 // What does not fit is a [Finding]: about the cluster or our recording of it, or about
 // the lock.

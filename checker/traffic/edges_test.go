@@ -109,15 +109,6 @@ func TestAnswersFitWhatIsKnown(t *testing.T) {
 	}
 }
 
-// Answers that came 5 ms before a client gave up may not have reached it, and a majority that took a quarter of the TTL is none.
-func TestWhenGivingUpIsWrong(t *testing.T) {
-	for _, test := range []struct{ first, won, gaveUp, findings int64 }{{2, 2, 7, 0}, {2, 2, 8, 1}, {2, 252, 300, 0}, {2, 251, 300, 1}} {
-		tape := newTape().said(1, "c1", history.TypeInvoke, history.OpAcquire, "", "").took(test.first, "c1>n1", "a").
-			took(test.won, "c1>n2", "a").said(test.gaveUp, "c1", history.TypeFail, history.OpAcquire, "", history.ReasonHeld)
-		assert.Len(t, tape.report().Findings, int(test.findings), "%v", test)
-	}
-}
-
 // An operation that begins at the moment at which another ends may have come before it.
 func TestWhatTouchesMayComeFirst(t *testing.T) {
 	removed := func(from int64) *tape { // a key, of which a SET knows that begins as its delete ends

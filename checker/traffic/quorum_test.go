@@ -16,12 +16,8 @@ func TestBeliefs(t *testing.T) {
 	granted := func(t *tape, at int64, token string) *tape {
 		return t.said(at, "c1", history.TypeOK, history.OpAcquire, token, "")
 	}
-	refused := func(t *tape, at int64, reason string) *tape {
-		return t.said(at, "c1", history.TypeFail, history.OpAcquire, "", reason)
-	}
 	holder := func() *tape { return granted(asked().took(2, "c1>n1", "a").took(2, "c1>n2", "a"), 3, "a") }
 	extending := func() *tape { return holder().said(4, "c1", history.TypeInvoke, history.OpExtend, "a", "") }
-	real := func(h *history.Header) { h.RealTime = true }
 	unsaid := func(h *history.Header) { h.Quorum = 0 }
 
 	tests := []struct {
@@ -47,23 +43,6 @@ func TestBeliefs(t *testing.T) {
 		{"the last extension is not this one", extending().extended(5, "c1>n1", "a", true).extended(5, "c1>n2", "a", true).
 			said(6, "c1", history.TypeOK, history.OpExtend, "a", "").said(7, "c1", history.TypeInvoke, history.OpExtend, "a", "").
 			said(8, "c1", history.TypeOK, history.OpExtend, "a", ""), "the yes of 0 of 3"},
-
-		{"given up with a majority", refused(asked().took(2, "c1>n1", "a").took(2, "c1>n2", "a"), 30, history.ReasonNoMajority),
-			"though 2 nodes had said yes to a by 0.002 s"},
-		{"given up with a majority, later in the run", refused(newTape().said(3001, "c1", history.TypeInvoke, history.OpAcquire, "", "").
-			took(3002, "c1>n1", "a").took(3002, "c1>n2", "a"), 3030, history.ReasonHeld), "though 2 nodes had said yes to a by 3.002 s"},
-		{"an extension given up with a majority", extending().extended(5, "c1>n1", "a", true).extended(5, "c1>n2", "a", true).
-			said(30, "c1", history.TypeFail, history.OpExtend, "a",
-				history.ReasonNoMajority), "though 2 nodes had said yes to a by 0.005 s"},
-		{"an extension given up with one", extending().extended(5, "c1>n1", "a", true).
-			said(30, "c1", history.TypeFail, history.OpExtend, "a", history.ReasonNoMajority), ""},
-		{"given up for the time", refused(asked().took(2, "c1>n1", "a").took(2, "c1>n2", "a"), 30, history.ReasonTooLate), ""},
-		{"given up with a majority that came late",
-			refused(asked().took(2, "c1>n1", "a").took(600, "c1>n2", "a"), 630, history.ReasonNoMajority), ""},
-		{"given up as the majority came", refused(asked().took(2, "c1>n1", "a").took(2, "c1>n2", "a"), 3, history.ReasonNoMajority), ""},
-		{"given up behind a fault", refused(asked().fault(1, history.LinkCut, "c1-n1").took(2, "c1>n1", "a").took(2, "c1>n2", "a"), 30,
-			history.ReasonNoMajority), ""},
-		{"given up in real time", refused(asked(real).took(2, "c1>n1", "a").took(2, "c1>n2", "a"), 30, history.ReasonNoMajority), ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,18 +1,19 @@
 package traffic
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"lockproof/harness/history"
 )
 
-// precision is how exactly a server keeps time, in nanoseconds: it counts
-// milliseconds, and looks at its clock before it answers.
+// precision is how exactly a server keeps time, in nanoseconds: it counts milliseconds, and
+// samples its clock up to one before it carries a command out, once for each.
 const precision = 2_000_000
 
-// lookDuration is how long a look into a node may take in real time, in nanoseconds: it is
-// recorded when it is over.
+// lookDuration is how long a look into a node may take in real time, in nanoseconds: it is recorded
+// when it is over, and not when it began. Chosen, and generous: what comes within it is not judged.
 const lookDuration = 1_000_000_000
 
 // Reader takes the events of a history, in their order, and judges as it goes: it
@@ -52,10 +53,12 @@ type channel struct {
 	open   map[int64]sent // the commands that have no reply yet, by serial
 }
 
-// sent is where a command's operation is to be found.
+// sent is where a command's operations are to be found: on its key, and on others that it may
+// have changed.
 type sent struct {
 	register *register
 	op       *op
+	others   []sent
 }
 
 // NewReader gives a reader that has seen nothing.
@@ -120,7 +123,7 @@ func (r *Reader) begin(h *history.Header) {
 	for _, name := range h.Nodes {
 		r.nodes[name] = &node{name: name, keys: map[string]*register{}, others: map[string]bool{}}
 	}
-	r.beliefs = newBeliefs(h)
+	r.beliefs = quorumCheck{h.Quorum, map[clientKey]*votes{}}
 }
 
 // channel gives the link of that name.
@@ -145,7 +148,7 @@ func (r *Reader) command(i int, e *history.Event) {
 		deeds = storeActionOf
 	}
 	deed, known := deeds[cmd.Effect]
-	if !known && cmd.Key != "" && c.node != r.store { // a script that nobody has seen yet, or a command that we do not know
+	if !known && c.node != r.store && cmd.MayChange() { // a script that nobody has seen yet, or a command that we do not know
 		deed, known = unseen, true
 	}
 	if c.node == nil || !known {
@@ -158,9 +161,32 @@ func (r *Reader) command(i int, e *history.Event) {
 	if c.node == r.store {
 		o.check, o.fence, o.base = r.checks(cmd), cmd.Fence, cmd.Base
 	}
-	g := c.node.register(r, cmd.Key)
-	g.add(r, o)
-	c.open[cmd.Serial] = sent{g, o}
+	s := sent{op: o}
+	if cmd.Key != "" {
+		s.register = c.node.register(r, cmd.Key)
+		s.register.add(r, o)
+	}
+	for _, g := range c.node.besides(r, cmd) {
+		touched := *o
+		touched.action = unseen
+		g.add(r, &touched)
+		s.others = append(s.others, sent{register: g, op: &touched})
+	}
+	c.open[cmd.Serial] = s
+}
+
+// besides gives the registers that a command may have changed beside its key's. One without a
+// key may have changed any, and of those that come up later nothing is known.
+func (n *node) besides(r *Reader, c *history.Command) []*register {
+	if c.Key == "" {
+		n.looked = false
+		return slices.Collect(maps.Values(n.keys))
+	}
+	var touched []*register
+	for _, word := range c.Others {
+		touched = append(touched, n.register(r, word))
+	}
+	return touched
 }
 
 func (r *Reader) reply(e *history.Event) {
@@ -170,8 +196,18 @@ func (r *Reader) reply(e *history.Event) {
 		return
 	}
 	delete(c.open, e.Command.Serial)
+	for _, other := range s.others {
+		if other.op.answered(e.Command); other.op.answer != silent {
+			other.register.end(other.op, e.Time)
+		}
+	}
+	if s.register == nil {
+		return
+	}
 	if does, known := actionOf[e.Command.Effect]; known && s.op.action == unseen {
 		s = s.shownAs(r, does, e)
+	} else if !known && c.node != r.store && e.Command.MayChange() { // by the answer it is not known what it did
+		s.op.action = unseen
 	}
 	s.op.answered(e.Command)
 	if s.op.answer == silent { // it says nothing of what was done
@@ -195,7 +231,7 @@ func (s sent) shownAs(r *Reader, does action, e *history.Event) sent {
 	o.action, o.answer, o.ret = does, silent, never
 	g := s.register.node.register(r, e.Command.Key)
 	g.add(r, &o)
-	return sent{g, &o}
+	return sent{register: g, op: &o}
 }
 
 // answered tells what a reply says.
@@ -273,7 +309,6 @@ func (r *Reader) server(e *history.Event) *node {
 
 // fault follows what takes keys away.
 func (r *Reader) fault(i int, e *history.Event) {
-	r.beliefs.disturbed = r.beliefs.disturbed || !e.Fault.Background
 	for _, target := range e.Fault.Targets {
 		n := r.nodes[target]
 		if n == nil {

@@ -11,8 +11,10 @@ import (
 type state struct {
 	is    presence
 	token string
-	fence int64 // at the store: the highest fencing token that it has seen of the key
-	since int64 // when the command was called that set its expiry
+	// unnamed: it is held, and with which token is not known.
+	unnamed bool
+	fence   int64 // at the store: the highest fencing token that it has seen of the key
+	since   int64 // when the command was called that set its expiry
 	// The key runs out when the node's clock reads something from first to last.
 	first, last int64
 }
@@ -138,7 +140,7 @@ func (j registerModel) maybePresent(s state, o *op) bool {
 
 // owned: it may be there with that token; "" is any.
 func (j registerModel) maybeOwned(s state, o *op, token string) bool {
-	return j.maybePresent(s, o) && (s.is == unknown || token == "" || s.token == token)
+	return j.maybePresent(s, o) && (s.is == unknown || s.unnamed || token == "" || s.token == token)
 }
 
 // set gives the key as the operation leaves it.
@@ -159,14 +161,17 @@ func (j registerModel) set(token string, o *op) state {
 // refined gives what is known of a key that an operation met: it is held.
 func refined(s state, token string, o *op) state {
 	if s.is == unknown {
-		return state{is: held, token: token, since: o.call, first: o.from, last: never}
+		return state{is: held, token: token, unnamed: token == "", since: o.call, first: o.from, last: never}
+	}
+	if s.unnamed && token != "" {
+		s.token, s.unnamed = token, false
 	}
 	return s
 }
 
 func (j registerModel) taken(s state, o *op) []state {
 	unasked := o.unconditional || o.script && j.lenient
-	own := s.is == held && s.token == o.token
+	own := s.is == held && (s.unnamed || s.token == o.token)
 	open := j.maybeExpired(s, o) || unasked
 	switch {
 	case o.answer == yes && o.seen != "": // a SET NX GET that met its own token
@@ -176,7 +181,7 @@ func (j registerModel) taken(s state, o *op) []state {
 		return nil
 	case o.answer == yes && (open || own && o.script):
 		return []state{j.set(o.token, o)}
-	case o.answer == no && j.lenient && o.script:
+	case o.answer == no && (j.lenient && o.script || o.unconditional && !o.script): // it was for a key that is there: XX
 		return []state{s}
 	case o.answer == no && j.maybeOwned(s, o, o.seen):
 		if s.is == unknown && o.seen == "" {
@@ -203,10 +208,11 @@ func (j registerModel) changed(s state, o *op) []state {
 		next := state{is: absent}
 		if o.action == extend {
 			token := s.token
-			if s.is == unknown {
+			if s.is == unknown || s.unnamed {
 				token = o.token
 			}
 			next = j.set(token, o)
+			next.unnamed = token == "" // a command without a token extends whatever is there
 		}
 		if o.answer == silent {
 			return []state{s, next}
@@ -214,7 +220,7 @@ func (j registerModel) changed(s state, o *op) []state {
 		return []state{next}
 	case o.answer == yes:
 		return nil
-	case o.answer == silent, s.is == unknown, o.script && j.lenient:
+	case o.answer == silent, s.is == unknown, s.unnamed, o.script && j.lenient:
 		return []state{s}
 	case s.is == held && o.token != "" && s.token != o.token:
 		return []state{s}

@@ -42,8 +42,10 @@ func (t *tape) add(e history.Event) *tape {
 // sent adds a command that reached a node, and gives what replies to it.
 func (t *tape) sent(at int64, link string, c history.Command) func(at int64, reply string, done bool) *tape {
 	t.serials[link]++
-	c.Serial, c.Key = t.serials[link], "k"
-	t.add(history.Event{Time: at * ms, Process: link, Type: history.TypeCommand, Key: "k", Command: &c})
+	if c.Serial = t.serials[link]; c.Key == "" && c.Name != "FLUSHALL" {
+		c.Key = "k"
+	}
+	t.add(history.Event{Time: at * ms, Process: link, Type: history.TypeCommand, Key: c.Key, Command: &c})
 	return func(at int64, reply string, done bool) *tape {
 		answered := c
 		answered.Reply, answered.Done = reply, done
@@ -82,6 +84,14 @@ func (t *tape) extended(at int64, link, token string, done bool) *tape {
 		reply = "1"
 	}
 	return t.sent(at, link, prolong(token))(at, reply, done)
+}
+
+// deletedOne is a delete of two keys, of which one was there.
+func (t *tape) deletedOne(at int64, link string) *tape {
+	t.sent(at, link, history.Command{Name: "DEL", Effect: history.EffectDelete, Others: []string{"x"}})
+	answered := *t.events[len(t.events)-1].Command
+	answered.Effect, answered.Reply, answered.Done = "", "1", true
+	return t.add(history.Event{Time: at * ms, Process: link, Type: history.TypeReply, Key: "k", Command: &answered})
 }
 
 func (t *tape) look(at int64, node, token string, ttl int64) *tape {
@@ -140,6 +150,32 @@ func TestRegister(t *testing.T) {
 
 		{"what a command does that we do not know, nobody knows", newTape().sent(1, "c1>n1", history.Command{Name: "INCR"})(1, "1", true).
 			extended(1, "c1>n1", "", true).sent(2, "c1>n1", history.Command{Name: "DEL", Effect: history.EffectDelete})(2, "1", true), "", ""},
+		{"a command that we do not know may change every key that it names", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
+			history.Command{Name: "RENAME", Key: "y", Others: []string{"x", "k"}})(2, "OK", true).met(3, "c2>n1", "b", "z"), "", ""},
+		{"whose a key is that it left, a look shows", newTape().sent(2, "c2>n1",
+			history.Command{Name: "INCR"})(2, "1", true).sent(3, "c2>n1",
+			history.Command{Name: "PEXPIRE", Expiry: 500 * ms, Effect: history.EffectExtend})(3, "1", true).look(4, "n1", "1", 499).
+			met(5, "c1>n1", "a", "1"), "", ""},
+		{"and nobody else's", newTape().sent(2, "c2>n1", history.Command{Name: "INCR"})(2, "1", true).sent(3, "c2>n1",
+			history.Command{Name: "PEXPIRE", Expiry: 500 * ms, Effect: history.EffectExtend})(3, "1", true).look(4, "n1", "1", 499).
+			met(5, "c1>n1", "a", "2"), Cluster, "a SET of a met 2"},
+		{"a delete of two keys of which one was there", newTape().took(1, "c1>n1", "a").deletedOne(2, "c2>n1").met(3, "c2>n1", "b", "a"), "", ""},
+		{"none that it does not name", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
+			history.Command{Name: "RENAME", Key: "y", Others: []string{"x"}})(2, "OK", true).took(3, "c2>n1", "b"), Cluster, "a SET of b succeeded"},
+		{"nor if it is refused", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
+			history.Command{Name: "RENAME", Key: "y", Others: []string{"k"}})(2, "error: ERR", false).took(3, "c2>n1", "b"), Cluster, "a SET of b succeeded"},
+		{"a key that comes up later", newTape().sent(2, "c2>n1",
+			history.Command{Name: "RENAME", Key: "y", Others: []string{"k"}})(2, "OK", true).met(3, "c1>n1", "a", "z"), "", ""},
+		{"one that names no key may change all", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
+			history.Command{Name: "FLUSHALL"})(2, "OK", true).took(3, "c2>n1", "b"), "", ""},
+		{"in a transaction it is carried out later", newTape().sent(1, "c1>n1",
+			history.Command{Name: "RENAME", Key: "y", Others: []string{"k"}})(1, "QUEUED", false).took(2, "c1>n1", "a").took(3, "c2>n1", "b"), "", ""},
+		{"a script may change its other keys", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
+			history.Command{Name: "EVAL", Key: "y", Token: "b", Expiry: 1000 * ms, Effect: history.EffectSet, Others: []string{"k"}})(2, "1", true).
+			took(3, "c2>n1", "b"), "", ""},
+		{"a SET XX that finds nothing", newTape().sent(2, "c2>n1",
+			history.Command{Name: "SET", Token: "b", Effect: history.EffectSet, Unconditional: true})(2, "nil", false), "", ""},
+
 		{"a delete that meets another's", newTape().took(1, "c1>n1", "a").kept(2, "c2>n1", "b"), "", ""},
 		{"a script deletes another's", newTape().took(1, "c1>n1", "a").freed(2, "c2>n1", "b"), Lock, "a delete of b succeeded"},
 		{"a delete that finds nothing", newTape().kept(2, "c2>n1", "b"), "", ""},

@@ -59,6 +59,9 @@ func appendCommand(b []byte, c *Command) []byte {
 	}
 	b = appendNumber(b, `,"fence":`, c.Fence)
 	b = appendText(b, `,"base":`, c.Base)
+	if len(c.Others) > 0 {
+		b, _ = appendJSON(append(b, `,"others":`...), c.Others) // strings always encode
+	}
 	b = appendText(b, `,"reply":`, c.Reply)
 	if c.Done {
 		b = append(b, `,"done":true`...)

@@ -134,10 +134,16 @@ type Command struct {
 	// highest that it has seen, or a version with the present one.
 	Fence int64  `json:"fence,omitempty"`
 	Base  string `json:"base,omitempty"`
-	Reply string `json:"reply,omitempty"` // OK, nil, 1, "error: ..."; shortened to 64 bytes
+	// Others are further words of a command that we do not know, or further keys of a script:
+	// it may have changed any of them. One without Key and Effect may have changed every key.
+	Others []string `json:"others,omitempty"`
+	Reply  string   `json:"reply,omitempty"` // OK, nil, 1, "error: ..."; shortened to 64 bytes
 	// Done is set on a reply when the effect took place.
 	Done bool `json:"done,omitempty"`
 }
+
+// MayChange reports whether a command may change keys, and it is not known how.
+func (c *Command) MayChange() bool { return c.Effect == "" && c.Name != "WAIT" }
 
 // Effect is what a command does to a lock's key.
 type Effect string

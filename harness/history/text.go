@@ -2,6 +2,8 @@ package history
 
 import (
 	"encoding/hex"
+	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -29,6 +31,10 @@ func (e *Event) MakeText() {
 		for _, s := range []*string{&text.Name, &text.Key, &text.Token, &text.Base, &text.Reply} {
 			*s = Text(*s)
 		}
+		text.Others = slices.Clone(c.Others)
+		for i, word := range text.Others {
+			text.Others[i] = Text(word)
+		}
 		e.Command = &text
 	}
 	if n := e.Node; n != nil && !n.isText() {
@@ -43,7 +49,7 @@ func (e *Event) MakeText() {
 
 func (c *Command) isText() bool {
 	return utf8.ValidString(c.Name) && utf8.ValidString(c.Key) && utf8.ValidString(c.Token) &&
-		utf8.ValidString(c.Base) && utf8.ValidString(c.Reply)
+		utf8.ValidString(c.Base) && utf8.ValidString(c.Reply) && utf8.ValidString(strings.Join(c.Others, ""))
 }
 
 func (n *Node) isText() bool {

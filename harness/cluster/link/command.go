@@ -27,8 +27,10 @@ type command struct {
 	keys   []string
 	args   []string
 	deed   *script.Effect // what the script does, nil if nobody has seen it
-	// flushes: the node forgets its scripts. unknown: what it does to its key, we cannot say.
+	// flushes: the node forgets its scripts. unknown: what it does to its key and to the others,
+	// we cannot say; where it has no key, to any.
 	flushes, unknown bool
+	others           []string
 	// channels is how many it subscribes to, or no longer.
 	channels int
 	// fence and base are what a script at the store compares.
@@ -39,7 +41,7 @@ type command struct {
 // event is the command for a history whose time 0 was epoch.
 func (c command) event(serial int64, epoch time.Time) *history.Command {
 	e := &history.Command{Serial: serial, Name: c.Name, Key: c.Key, Token: c.Token,
-		Expiry: int64(c.Expiry), Effect: c.Effect, Unconditional: c.plain(), Fence: c.fence, Base: c.base}
+		Expiry: int64(c.Expiry), Effect: c.Effect, Unconditional: c.plain(), Fence: c.fence, Base: c.base, Others: c.others}
 	if c.ends != 0 {
 		e.ExpiresAt = int64(time.UnixMilli(c.ends).Sub(epoch))
 	}
@@ -169,15 +171,13 @@ func parseCommand(data []byte, scripts *Scripts) command {
 			c.expires(at(args, 1), at(args, 2))
 		}
 	case "DEL", "UNLINK", "GETDEL":
-		c.key(args, history.EffectDelete)
+		if c.key(args, history.EffectDelete); len(args) > 1 { // which, if some were there, its answer does not say
+			c.others = args[1:]
+		}
 	case "DELEX", "DELIFEQ":
 		c.deleteOwn(args)
 	case "GET":
 		c.key(args, history.EffectRead)
-	case "INCR", "INCRBY", "HSETNX", "SADD": // whatever a lock makes of it
-		c.Key, c.unknown = at(args, 0), true
-	case "RENAMENX":
-		c.Key, c.unknown = at(args, 1), true
 	case "EVAL", "EVALSHA":
 		c.script(args, scripts)
 	case "SCRIPT":
@@ -186,6 +186,12 @@ func parseCommand(data []byte, scripts *Scripts) command {
 			c.digest = scripts.learn(at(args, 1))
 		case "FLUSH":
 			c.flushes = true
+		}
+	case "FLUSHALL", "FLUSHDB", "SWAPDB":
+		c.unmodelled(nil)
+	default:
+		if !harmless[c.Name] {
+			c.unmodelled(args)
 		}
 	}
 	if subscribes(c.Name) {
@@ -229,6 +235,9 @@ func (c *command) set(args []string) {
 	c.Token = at(args, 1)
 	for i := 2; i < len(args); i++ {
 		switch option := Capitals(args[i]); option {
+		default: // KEEPTTL, or what a newer server knows
+			c.unmodelled(args[:1])
+			return
 		case "NX":
 			c.nx = true
 		case "XX":
@@ -261,7 +270,13 @@ func (c *command) deleteOwn(args []string) {
 // script reads EVAL script numkeys key ... argument ...
 func (c *command) script(args []string, scripts *Scripts) {
 	n, err := strconv.Atoi(at(args, 1))
-	if err != nil || n < 1 || n > len(args)-2 {
+	if err != nil || n < 0 || n > len(args)-2 {
+		return
+	}
+	if n == 0 { // what it does to which keys is in its text
+		if c.Name != "EVAL" || changesKeys(at(args, 0)) {
+			c.unmodelled(nil)
+		}
 		return
 	}
 	c.digest, c.keys, c.args = strings.ToLower(at(args, 0)), args[2:2+n], args[2+n:]
@@ -269,6 +284,7 @@ func (c *command) script(args []string, scripts *Scripts) {
 	if c.Name == "EVAL" {
 		c.digest = scripts.learn(at(args, 0))
 	}
+	c.unknown = true // until it is resolved
 	c.resolve(scripts)
 }
 
@@ -279,6 +295,7 @@ func (c *command) resolve(scripts *Scripts) {
 	if len(c.keys) == 0 || c.deed != nil || strings.HasPrefix(c.Key, history.FencePrefix) {
 		return
 	}
+	c.others = c.keysBeside(c.Key)
 	body := scripts.text(c.digest)
 	if body == "" {
 		return
@@ -288,15 +305,22 @@ func (c *command) resolve(scripts *Scripts) {
 		if len(c.keys) == 1 { // of several, nobody knows which
 			c.Effect = mainEffect(body)
 		}
+		c.unknown = c.Effect == "" && changesKeys(body)
 		return
 	}
 	c.deed, c.Effect, c.Key, c.Token, c.Expiry = &deed, deed.Kind(), deed.Key, deed.Token, deed.Expiry
+	c.others, c.unknown = c.keysBeside(c.Key), false
 }
 
-// unseenScript: it names a script of which no link has carried the text.
-func (c *command) unseenScript() bool {
-	return c.Name == "EVALSHA" && len(c.keys) > 0 && c.Effect == "" && c.deed == nil &&
-		!strings.HasPrefix(c.Key, history.FencePrefix)
+// keysBeside gives a script's other keys: what it does to them is not known.
+func (c *command) keysBeside(key string) []string {
+	var others []string
+	for _, k := range c.keys {
+		if k != key && !strings.HasPrefix(k, history.FencePrefix) {
+			others = append(others, k)
+		}
+	}
+	return others
 }
 
 func at(args []string, i int) string {

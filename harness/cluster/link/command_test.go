@@ -61,7 +61,13 @@ func TestWhatACommandMeans(t *testing.T) {
 		{"GETEX k1", command{Name: "GETEX", Key: "k1", Effect: history.EffectRead}},
 		{"PERSIST k1", command{Name: "PERSIST", Key: "k1", Effect: history.EffectExtend}},
 		{"INCR k1", command{Name: "INCR", Key: "k1", unknown: true}},
-		{"RENAMENX a k1", command{Name: "RENAMENX", Key: "k1", unknown: true}},
+		{"RENAMENX a k1", command{Name: "RENAMENX", Key: "a", others: []string{"k1"}, unknown: true}},
+		{"COPY k1 k2 REPLACE", command{Name: "COPY", Key: "k1", others: []string{"k2", "REPLACE"}, unknown: true}},
+		{"DEL k1 k2", command{Name: "DEL", Key: "k1", others: []string{"k2"}, Effect: history.EffectDelete}},
+		{"SET k1 a XX KEEPTTL", command{Name: "SET", Key: "k1", own: true, unknown: true}},
+		{"HSETNX " + strings.Repeat("a", mostBytes) + " b", command{Name: "HSETNX", unknown: true}},
+		{"FLUSHALL ASYNC", command{Name: "FLUSHALL", unknown: true}},
+		{"EXISTS k1", command{Name: "EXISTS"}},
 		{"DEL k1", command{Name: "DEL", Key: "k1", Effect: history.EffectDelete}},
 		{"UNLINK k1", command{Name: "UNLINK", Key: "k1", Effect: history.EffectDelete}},
 		{"DELEX k1", command{Name: "DELEX", Key: "k1", Effect: history.EffectDelete}},
@@ -109,7 +115,12 @@ func TestWhatAScriptMeans(t *testing.T) {
 
 	require.Equal(t, history.EffectRead, eval("EVAL", `return redis.call("get", KEYS[1])`, "1", "k1").Effect)
 	require.Empty(t, eval("EVAL", `return redis.call('SET',KEYS[1],ARGV[1])`, "1", "fence:k1", "7").Effect, "a fencing counter is no lock")
-	require.Empty(t, eval("EVAL", "return 1", "0").Effect)
+	require.False(t, eval("EVAL", "return 1", "0").unknown)
+	require.True(t, eval("EVAL", "return redis.call('del', 'k1')", "0").unknown, "a key that it does not name")
+	require.True(t, eval("EVAL", "while false do end return redis.call('incr', KEYS[1])", "1", "k1").unknown)
+	require.False(t, eval("EVAL", "return redis.call('pttl', KEYS[1])", "1", "k1").unknown)
+	c = eval("EVAL", `redis.call('set', KEYS[1], ARGV[1]) return redis.call('incr', KEYS[3])`, "3", "k1", "fence:k1", "k2", "a")
+	require.Equal(t, []any{history.EffectSet, "k1", []string{"k2"}}, []any{c.Effect, c.Key, c.others})
 	require.Empty(t, eval("EVAL", "return 1", "3", "k1").Effect, "a request that the server refuses")
 }
 

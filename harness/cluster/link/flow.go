@@ -250,5 +250,5 @@ func (l *Link) recorded(x *exchange, r *reply) {
 func (l *Link) records(c command) bool {
 	// What a WAIT was answered tells why a lock believed in its replicas. What a script
 	// does that nobody has seen yet may come out by the time that it is answered.
-	return l.cfg.Record != nil && (c.Effect != "" || c.Name == "WAIT" || c.unknown || c.unseenScript())
+	return l.cfg.Record != nil && (c.Effect != "" || c.Name == "WAIT" || c.unknown)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockproof/harness/cluster"
+	"lockproof/harness/history"
 )
 
 // intercept is a cluster.Intercept with what is left of it.
@@ -147,6 +148,9 @@ func (l *Link) replied(x *exchange, r reply) {
 	}
 	if c.flushes {
 		l.cfg.Scripts.forget(l.cfg.Node)
+	}
+	if c.Effect == history.EffectDelete && c.digest == "" && r.integer > 0 && r.integer <= int64(len(c.others)) {
+		c.unmodelled(append([]string{c.Key}, c.others...))
 	}
 	done := c.done(r)
 	l.mu.Lock()

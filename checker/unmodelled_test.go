@@ -1,0 +1,84 @@
+package checker
+
+import (
+	"testing"
+
+	"lockproof/harness/history"
+)
+
+// What a command did that we do not know, nobody can say: nothing holds for a lock whose key it may
+// have changed, and no wait was in vain.
+func TestACommandThatIsNotModelledLeavesItsKeyUnknown(t *testing.T) {
+	asked := func(s *story, t int64, c history.Command) {
+		s.serial++
+		c.Serial = s.serial
+		s.add(t, history.Event{Process: "c1>n1", Type: history.TypeCommand, Command: &c})
+	}
+	told := func(s *story, t int64, c history.Command, reply string) {
+		asked(s, t, c)
+		c.Serial, c.Reply, c.Done = s.serial, reply, true
+		s.add(t, history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &c})
+	}
+	const why = `unknown: c1 sent n1 RENAMENX at 0.005 s, and what that does to "k1" is not known`
+	renames := history.Command{Name: "RENAMENX", Key: "mine", Others: []string{"k1"}}
+	for name, c := range map[string]struct {
+		tell            func(*story)
+		verdict, reason string
+	}{
+		"it names the key":        {func(s *story) { told(s, 5, renames, "1") }, history.Inconclusive, why},
+		"it had no answer":        {func(s *story) { asked(s, 5, renames) }, history.Inconclusive, why},
+		"it was refused":          {func(s *story) { told(s, 5, renames, "error: ERR no such key") }, history.Holds, ""},
+		"it names others":         {func(s *story) { told(s, 5, history.Command{Name: "LPUSH", Key: "q", Others: []string{"a"}}, "1") }, history.Holds, ""},
+		"WAIT changes nothing":    {func(s *story) { told(s, 5, history.Command{Name: "WAIT"}, "1") }, history.Holds, ""},
+		"it may have changed all": {func(s *story) { told(s, 5, history.Command{Name: "FLUSHALL"}, "OK") }, history.Inconclusive, "unknown: c1 sent n1 FLUSHALL"},
+		"a script has it as well": {func(s *story) {
+			told(s, 5, history.Command{Name: "EVAL", Key: "q", Effect: history.EffectRead, Others: []string{"k1"}}, "1")
+		}, history.Inconclusive, "unknown: c1 sent n1 EVAL"},
+		"the answer shows a deed":  {func(s *story) { asked(s, 5, history.Command{Name: "EVALSHA", Key: "k1"}); s.shown(6) }, history.Holds, ""},
+		"the store's is no lock's": {func(s *story) { s.stored("c1", "v", 5, 6) }, history.Holds, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tale()
+			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.grant("c1", 0, 10, 900)
+			s.grant("c2", 20, 1100, 900)
+			c.tell(s)
+			for _, property := range []string{MutualExclusion, DeadlockFreedom} {
+				s.requireVerdict(t, property, c.verdict, c.reason)
+			}
+		})
+	}
+	late := tale()
+	late.grant("c1", 0, 10, 900)
+	late.grant("c2", 20, 4000, 900)
+	late.grant("c3", 4100, 4110, 900)
+	late.requireVerdict(t, MutualExclusion, history.Violated, "")
+	late.requireVerdict(t, FaultTolerance, history.Violated, "")
+	told(late, 5, renames, "1")
+	late.requireVerdict(t, MutualExclusion, history.Violated, "")
+	late.requireVerdict(t, FaultTolerance, history.Inconclusive, why)
+	late.requireVerdict(t, DeadlockFreedom, history.Inconclusive, why)
+}
+
+// shown is the answer to the last command, a script, by which it comes out what it does.
+func (s *story) shown(t int64) {
+	s.add(t, history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &history.Command{Serial: s.serial, Name: "EVALSHA",
+		Key: "k1", Token: "c1.1", Expiry: 1000 * ms, Effect: history.EffectExtend, Reply: "1", Done: true}})
+}
+
+// The keys of a lease that a transaction set are in the way for as long as its node's clock says.
+func TestKeysThatNoCommandShowsExpireByTheirNodesClock(t *testing.T) {
+	waits := func(jump int64) *story {
+		s := tale()
+		s.grant("c1", 0, 10, 900)
+		for _, n := range s.header.Nodes {
+			s.instant(50, "clock", n)
+			s.clock(50, n, 50+jump, 1, true)
+		}
+		s.instant(100, "kill", "c1")
+		s.grant("c2", 200, 2900, 900)
+		return s
+	}
+	waits(-2000).requireVerdict(t, FaultTolerance, history.Holds, "")
+	waits(0).requireVerdict(t, FaultTolerance, history.Violated, "")
+}
