@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -178,17 +179,19 @@ func noneStopped(states string) bool {
 
 // Tail is the end of a log file, for an error.
 func Tail(file string) string {
-	const most = 2000
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return err.Error()
 	}
-	if len(b) > most {
-		b = b[len(b)-most:]
-	}
-	text := strings.TrimSpace(string(b))
-	if text == "" {
+	return LastWords(b)
+}
+
+// LastWords is the end of what a program has said, for an error.
+func LastWords(said []byte) string {
+	const most = 2000
+	said = bytes.TrimSpace(said)
+	if len(said) == 0 {
 		return "nothing"
 	}
-	return text
+	return string(said[max(0, len(said)-most):])
 }

@@ -63,7 +63,7 @@ func (s *Server) Handler() http.Handler {
 		return with(s, true, func(r *run) ([]history.Event, error) { return r.since(a.Seen) })
 	}))
 	mux.Handle("POST /server", answer(func(m Moved) (struct{}, error) {
-		return with(s, false, func(r *run) (struct{}, error) { return struct{}{}, r.Move(m.Server, m.Address) })
+		return with(s, false, func(r *run) (struct{}, error) { return struct{}{}, r.Move(context.Background(), m.Server, m.Address) })
 	}))
 	mux.Handle("POST /link", answer(func(o Order) (Result, error) {
 		return with(s, false, func(r *run) (Result, error) { return r.obey(o) })
