@@ -33,7 +33,10 @@ type Cluster struct {
 	closeErr error
 }
 
-var _ cluster.Cluster = (*Cluster)(nil)
+var _ interface {
+	cluster.Sentinels
+	cluster.RedisCluster
+} = (*Cluster)(nil)
 
 // New makes a cluster of a project that is idle, or of a new one, and returns
 // when all servers answer and remember nothing. ctx bounds the start, not the

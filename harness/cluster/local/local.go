@@ -34,7 +34,10 @@ type Cluster struct {
 	closeErr error
 }
 
-var _ cluster.Cluster = (*Cluster)(nil)
+var _ interface {
+	cluster.Sentinels
+	cluster.RedisCluster
+} = (*Cluster)(nil)
 
 // New starts one redis-server for each distinct node and one for the store, all
 // at once, with a link from every client to each, and returns when all servers

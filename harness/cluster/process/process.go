@@ -31,17 +31,13 @@ type Process struct {
 
 // Launch starts a child and puts it on record.
 func Launch(name string, cmd *exec.Cmd, record *Record) (*Process, error) {
-	return launch(&Process{name: name, cmd: cmd, gone: make(chan struct{})}, record)
+	return launch(name, cmd, record, false)
 }
 
-// LaunchGroup starts a child that may start others: signals are for these as well, and
+// launch starts a child. In a group it may start others: signals are for these as well, and
 // none of them outlives it.
-func LaunchGroup(name string, cmd *exec.Cmd, record *Record) (*Process, error) {
-	return launch(&Process{name: name, cmd: cmd, gone: make(chan struct{}), group: true}, record)
-}
-
-func launch(p *Process, record *Record) (*Process, error) {
-	name, cmd := p.name, p.cmd
+func launch(name string, cmd *exec.Cmd, record *Record, group bool) (*Process, error) {
+	p := &Process{name: name, cmd: cmd, gone: make(chan struct{}), group: group}
 	if err := fork(cmd); err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", name, err)
 	}
