@@ -99,7 +99,7 @@ func onLocalWith(t *testing.T, change func(*cluster.Config), options locks.Optio
 	cfg := r.config()
 	cfg.Dir = t.TempDir()
 	change(&cfg)
-	c, err := local.New(context.Background(), cfg, local.Options{})
+	c, err := local.New(context.Background(), cfg, cluster.Choice{})
 	require.NoError(t, err)
 	r.run(t, c, test)
 }

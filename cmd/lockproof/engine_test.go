@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -127,7 +128,10 @@ func oldEngine(t *testing.T, version string) string {
 }
 
 // engineAvailable is asked once: an engine that answers nothing takes its time.
-var engineAvailable = sync.OnceValue(docker.Available)
+var engineAvailable = sync.OnceValue(func() error {
+	_, err := docker.Find(context.Background())
+	return err
+})
 
 // TestAnEngineThatDiesInMidRun: the run says so, and does not go on; and once there
 // is an engine again, a clean removes what the run could not.

@@ -17,10 +17,9 @@ import (
 //     wants it small against the TTL ("~5-50 milliseconds" for 10 s), and below
 //     20 ms a busy machine makes timeouts of its own; but half the TTL at most;
 //   - Drift is 0.01, the value of the page's reference implementation;
-//   - RetryMin and RetryMax are 5 % and 15 % of the TTL, at most 100 ms and
-//     300 ms: a waiting client asks several times in each TTL, and the spread
-//     between the two is far wider than a round trip, so that clients that
-//     collided once part;
+//   - RetryMin and RetryMax are 5 % and 15 % of the TTL: a waiting client asks
+//     some ten times in each TTL, and the spread between the two is far wider than
+//     a round trip, so that clients that collided once part;
 //   - MaxExtensions is 100.
 //
 // Tries stays 0: until the context ends.
@@ -32,10 +31,10 @@ func (o Options) WithDefaults() Options {
 		o.Drift = redlock.DefaultDrift
 	}
 	if o.RetryMin == 0 {
-		o.RetryMin = min(o.TTL/20, 100*time.Millisecond)
+		o.RetryMin = o.TTL / 20
 	}
 	if o.RetryMax == 0 {
-		o.RetryMax = max(o.RetryMin, min(o.TTL*3/20, 300*time.Millisecond))
+		o.RetryMax = max(o.RetryMin, o.TTL*3/20)
 	}
 	if o.MaxExtensions == 0 {
 		o.MaxExtensions = 100

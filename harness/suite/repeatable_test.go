@@ -15,7 +15,7 @@ import (
 // One seed gives one history, byte for byte, whatever ran in the process before:
 // random schedules give the same in one order, in another, and each alone.
 func TestOneSeedGivesOneHistory(t *testing.T) {
-	needs.Long(t, "it runs the whole catalogue twice")
+	needs.Long(t, "it runs fifty schedules three times")
 	const schedules = 50
 	draw := rapid.Custom(randomScenario)
 	var all []*scenarios.Scenario

@@ -40,9 +40,9 @@ func (r *run) runScript(ctx context.Context) error {
 	return nil
 }
 
-// rest waits until what the step before set off has come to rest in virtual time, so that
-// the next finds it in the same state every time. It comes later than what it waited for: of
-// events at one instant nobody could tell which came first.
+// rest waits until what the step before set off has come to rest in virtual time. It is the
+// last offset that orders events: the judges take a lease that is released at the instant of
+// its grant for none, and a fault at the instant at which an acquire ends for one that met it.
 func (r *run) rest(ctx context.Context) error { return r.cluster.Sleep(ctx, 1) }
 
 func (r *run) note(s scenarios.Step) {

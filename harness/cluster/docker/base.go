@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/docker/docker/api/types/image"
+
+	"lockproof/harness/cluster/process"
 )
 
 // debian is what the Dockerfile builds on: a release of Debian, as its name goes.
@@ -44,7 +46,7 @@ func (e *engine) base(ctx context.Context, release, owner string, say io.Writer)
 }
 
 // FindBase says where the image would come from that a run builds on, without
-// fetching it; the error is that of Available.
+// fetching it; the error says what is missing.
 func FindBase(ctx context.Context) (string, error) {
 	e, err := connect(ctx)
 	if err != nil {
@@ -113,7 +115,7 @@ func (e *engine) bootstrap(ctx context.Context, release, owner string) (err erro
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	if out, err := exec.CommandContext(ctx, "debootstrap", "--variant=minbase", release, dir).CombinedOutput(); err != nil {
-		return fmt.Errorf("debootstrap: %w; the end of its output: %s", err, lastOf(out))
+		return fmt.Errorf("debootstrap: %w; the end of its output: %s", err, process.LastWords(out))
 	}
 	return e.importFolder(ctx, dir, ownBase(release), owner)
 }

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"lockproof/harness/cluster"
 	"lockproof/harness/cluster/docker/proxy"
+	"lockproof/harness/cluster/process"
 	"lockproof/harness/cluster/realcluster"
 )
 
@@ -237,17 +239,9 @@ func (b *nodeContainer) Log(ctx context.Context) string {
 		return err.Error()
 	}
 	defer log.Close()
-	var text words
+	var text bytes.Buffer
 	if _, err := stdcopy.StdCopy(&text, &text, log); err != nil {
 		return err.Error()
 	}
-	return lastOf(text)
-}
-
-// words collects what is written to it.
-type words []byte
-
-func (w *words) Write(b []byte) (int, error) {
-	*w = append(*w, b...)
-	return len(b), nil
+	return process.LastWords(text.Bytes())
 }

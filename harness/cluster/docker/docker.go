@@ -19,15 +19,6 @@ import (
 	"lockproof/harness/cluster/server"
 )
 
-// Options are what a docker cluster needs beside the run's Config.
-type Options struct {
-	Projects *Projects // where it gets its containers from
-	// Worker is the command line of a client's process; see process.Workers.
-	Worker []string
-	// Stranger: that program is not ours; see process.Workers.
-	Stranger bool
-}
-
 // Cluster is a cluster.Cluster of containers.
 type Cluster struct {
 	*realcluster.Cluster
@@ -42,12 +33,15 @@ type Cluster struct {
 	closeErr error
 }
 
-var _ cluster.Cluster = (*Cluster)(nil)
+var _ interface {
+	cluster.Sentinels
+	cluster.RedisCluster
+} = (*Cluster)(nil)
 
 // New makes a cluster of a project that is idle, or of a new one, and returns
 // when all servers answer and remember nothing. ctx bounds the start, not the
 // cluster's life; Close ends that.
-func New(ctx context.Context, cfg cluster.Config, opts Options) (*Cluster, error) {
+func New(ctx context.Context, cfg cluster.Config, projects *Projects) (*Cluster, error) {
 	base, err := realcluster.New(cfg, Name)
 	if err != nil {
 		return nil, err
@@ -56,12 +50,13 @@ func New(ctx context.Context, cfg cluster.Config, opts Options) (*Cluster, error
 	if err := Fits(nodes, cfg.Sentinels); err != nil {
 		return nil, err
 	}
-	p, err := opts.Projects.take(ctx, network.RunOf(cfg).Ports())
+	p, err := projects.take(ctx, network.RunOf(cfg).Ports())
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Cluster: base, cfg: cfg, projects: opts.Projects, project: p, nodes: map[string]*node{}}
-	c.Workers.Command, c.Workers.Stranger, c.Workers.Record = opts.Worker, opts.Stranger, c.projects.record
+	c := &Cluster{Cluster: base, cfg: cfg, projects: projects, project: p, nodes: map[string]*node{}}
+	c.Workers.Command, c.Workers.Stranger, c.Workers.Record =
+		projects.choice.Worker, projects.choice.External, projects.record
 	if err := c.build(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}

@@ -179,7 +179,7 @@ func TestConfigurationsThatDoNotFit(t *testing.T) {
 	} {
 		cfg := whole
 		change(&cfg)
-		_, err := New(t.Context(), cfg, Options{Projects: projects})
+		_, err := New(t.Context(), cfg, projects)
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -273,7 +273,7 @@ func beHarness(program string) error {
 		return err
 	}
 	cfg := cluster.Config{Nodes: []string{"n1", "n2"}, Clients: []string{"c1"}, Record: func(history.Event) {}}
-	c, err := New(context.Background(), cfg, Options{Projects: projects})
+	c, err := New(context.Background(), cfg, projects)
 	if err != nil {
 		return err
 	}
@@ -298,7 +298,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	names := make([]string, 2)
 	for i := range names {
 		all.Go(func() {
-			c, err := New(context.Background(), cfg, Options{Projects: projects})
+			c, err := New(context.Background(), cfg, projects)
 			if err != nil {
 				t.Error(err)
 				return

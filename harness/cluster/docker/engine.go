@@ -34,15 +34,8 @@ type engine struct {
 	cgroup  string   // the parent of the containers' control groups; "": the engine's choice
 }
 
-// Available says whether a docker cluster can run here: nil, or a
-// *cluster.Unsupported that says what is missing and how to get it.
-func Available() error {
-	_, err := Find(context.Background())
-	return err
-}
-
-// Find says which engine and which Compose a docker cluster would use here; the
-// error is that of Available.
+// Find says which engine and which Compose a docker cluster would use here, or what
+// is missing, as a *cluster.Unsupported.
 func Find(ctx context.Context) (string, error) {
 	e, err := connect(ctx)
 	if err != nil {

@@ -137,22 +137,9 @@ func follow(body io.ReadCloser) error {
 	var output bytes.Buffer
 	err := jsonmessage.DisplayJSONMessagesStream(body, &output, 0, false, nil)
 	if err != nil {
-		return fmt.Errorf("%w%s%s", err, outputFollows, lastOf(output.Bytes()))
+		return fmt.Errorf("%w%s%s", err, outputFollows, process.LastWords(output.Bytes()))
 	}
 	return nil
-}
-
-// lastOf is the end of a program's output, for an error.
-func lastOf(output []byte) string {
-	const most = 1500
-	output = bytes.TrimSpace(output)
-	if len(output) > most {
-		output = output[len(output)-most:]
-	}
-	if len(output) == 0 {
-		return "nothing"
-	}
-	return string(output)
 }
 
 // pack makes a tar archive of a folder, the same for the same content.

@@ -91,7 +91,10 @@ var shared struct {
 }
 
 // available is asked once: an engine that answers nothing takes its time.
-var available = sync.OnceValue(Available)
+var available = sync.OnceValue(func() error {
+	_, err := Find(context.Background())
+	return err
+})
 
 // open gives the projects of the tests, and skips a test where there is no
 // engine, or one that can get no image.
@@ -161,7 +164,7 @@ func start(t testing.TB, nodes int, change func(*cluster.Config)) *Cluster {
 	if change != nil {
 		change(&cfg)
 	}
-	c, err := New(t.Context(), cfg, Options{Projects: projects})
+	c, err := New(t.Context(), cfg, projects)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c

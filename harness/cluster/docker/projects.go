@@ -133,7 +133,7 @@ func (p *Projects) Close() error {
 
 // New makes a cluster, as the package's New does.
 func (p *Projects) New(ctx context.Context, cfg cluster.Config) (cluster.Cluster, error) {
-	c, err := New(ctx, cfg, Options{Projects: p, Worker: p.choice.Worker, Stranger: p.choice.External})
+	c, err := New(ctx, cfg, p)
 	if err != nil {
 		return nil, err
 	}
@@ -226,9 +226,7 @@ func (q *project) up(ctx context.Context) error {
 	if err := q.compose(ctx, "up", "-d", "--no-build"); err != nil {
 		return err
 	}
-	list, err := q.engine.ContainerList(ctx, container.ListOptions{
-		All: true, Filters: filters.NewArgs(filters.Arg("label", projectLabel+"="+q.name)),
-	})
+	list, err := q.containers(ctx)
 	if err != nil {
 		return err
 	}
@@ -257,6 +255,13 @@ func (q *project) up(ctx context.Context) error {
 		return err
 	}
 	return q.verify(ctx, q.boxes[services[0]])
+}
+
+// containers lists those of the project.
+func (q *project) containers(ctx context.Context) ([]container.Summary, error) {
+	return q.engine.ContainerList(ctx, container.ListOptions{
+		All: true, Filters: filters.NewArgs(filters.Arg("label", projectLabel+"="+q.name)),
+	})
 }
 
 // verify asks one server, which stands for all, for its version, and makes sure
@@ -360,7 +365,7 @@ func (q *project) compose(ctx context.Context, args ...string) error {
 	}
 	<-running.Gone()
 	if err := running.Exit(); err != nil {
-		return fmt.Errorf("%s %s: %w; the end of its output: %s", strings.Join(q.engine.compose, " "), args[0], err, lastOf(out.Bytes()))
+		return fmt.Errorf("%s %s: %w; the end of its output: %s", strings.Join(q.engine.compose, " "), args[0], err, process.LastWords(out.Bytes()))
 	}
 	return nil
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/filters"
 	"golang.org/x/sync/errgroup"
 
 	"lockproof/harness/cluster"
@@ -46,9 +44,7 @@ func (q *project) upSentinels(ctx context.Context) error {
 	if err := q.compose(ctx, up...); err != nil {
 		return err
 	}
-	list, err := q.engine.ContainerList(ctx, container.ListOptions{
-		All: true, Filters: filters.NewArgs(filters.Arg("label", projectLabel+"="+q.name)),
-	})
+	list, err := q.containers(ctx)
 	if err != nil {
 		return err
 	}

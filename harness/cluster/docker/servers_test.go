@@ -41,7 +41,7 @@ func TestAnImageOfTheUsers(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, own.Close()) })
 	require.NotEqual(t, projects.image, own.image)
 	c, err := New(t.Context(), cluster.Config{Nodes: []string{"n1"}, Clients: []string{"c1"},
-		Record: func(history.Event) {}}, Options{Projects: own})
+		Record: func(history.Event) {}}, own)
 	require.NoError(t, err)
 	require.Regexp(t, `^redis \d+\.\d+\.\d+$`, c.Server())
 	require.NoError(t, c.Close())

@@ -1,7 +1,6 @@
 package link
 
 import (
-	"fmt"
 	"maps"
 	"net"
 	"slices"
@@ -60,7 +59,6 @@ type Link struct {
 	own        map[string]string // the token with which a key was last given to the client
 	serial     int64
 	counts     map[string]*count
-	listener   net.Listener
 	closed     bool
 	idle       *sync.Cond // open became empty
 }
@@ -98,33 +96,6 @@ func New(cfg Config) *Link {
 
 // Name is the link's process name in histories: c1>n3.
 func (l *Link) Name() string { return l.name }
-
-// Listen accepts connections on a loopback port and joins each to one of its
-// own to upstream. It returns the address to connect to.
-func (l *Link) Listen(upstream string) (addr string, err error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("link %s: %w", l.Name(), err)
-	}
-	l.mu.Lock()
-	l.listener = ln
-	l.mu.Unlock()
-	go func() {
-		for {
-			client, err := ln.Accept()
-			if err != nil {
-				return // closed
-			}
-			server, err := net.Dial("tcp", upstream)
-			if err != nil { // the node is down: so is the connection
-				client.Close()
-				continue
-			}
-			l.Join(client, server)
-		}
-	}()
-	return ln.Addr().String(), nil
-}
 
 // Join lets traffic flow between a client's end and a server's end, through the
 // link's faults. It owns both from then on.
@@ -184,9 +155,6 @@ func (l *Link) inOrder() []*connection {
 func (l *Link) Close() error {
 	l.mu.Lock()
 	l.closed = true
-	if l.listener != nil {
-		l.listener.Close()
-	}
 	l.mu.Unlock()
 
 	l.reset()

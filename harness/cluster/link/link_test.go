@@ -295,17 +295,24 @@ func TestCloseEndsALinkUnderEveryFault(t *testing.T) {
 	})
 }
 
-func TestListenOverTCP(t *testing.T) {
-	m := miniredis.RunT(t)
-	l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 }})
-	addr, err := l.Listen(m.Addr())
+// overTCP leads one connection over a link to a server, and says where it waits for it.
+func overTCP(t *testing.T, l *Link, upstream string) (addr string) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DisableIdentity: true})
-	require.NoError(t, c.Set(context.Background(), "a", "b", 0).Err())
-	require.NoError(t, c.Close())
-	require.NoError(t, l.Close())
-	_, err = net.DialTimeout("tcp", addr, time.Second)
-	require.Error(t, err)
+	t.Cleanup(func() { ln.Close() })
+	go func() {
+		client, err := ln.Accept()
+		if err != nil {
+			return // closed
+		}
+		server, err := net.Dial("tcp", upstream)
+		if err != nil {
+			client.Close()
+			return
+		}
+		l.Join(client, server)
+	}()
+	return ln.Addr().String()
 }
 
 // A client that is killed with a command under way does not hear the answer; the link does.
@@ -329,9 +336,7 @@ func TestANodeIsHeardOutWhoseClientHasGone(t *testing.T) {
 	}()
 	events := make(chan history.Event, 2)
 	l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 }, Record: func(e history.Event) { events <- e }})
-	addr, err := l.Listen(server.Addr().String())
-	require.NoError(t, err)
-	client, err := net.Dial("tcp", addr)
+	client, err := net.Dial("tcp", overTCP(t, l, server.Addr().String()))
 	require.NoError(t, err)
 	_, err = client.Write([]byte("*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n"))
 	require.NoError(t, err)

@@ -50,9 +50,7 @@ func TestALinkToTheStoreTellsOfRegisters(t *testing.T) {
 	var events []history.Event
 	l := New(Config{Client: "c1", Node: cluster.StoreName, Now: func() int64 { return 0 },
 		Record: func(e history.Event) { events = append(events, e) }})
-	addr, err := l.Listen(m.Addr())
-	require.NoError(t, err)
-	c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DisableIdentity: true})
+	c := redis.NewClient(&redis.Options{Addr: overTCP(t, l, m.Addr()), MaxRetries: -1, DisableIdentity: true})
 	require.NoError(t, c.Incr(context.Background(), "fence:k1").Err())
 	require.NoError(t, c.Set(context.Background(), "value:k1", "v1", 0).Err())
 	require.NoError(t, c.Get(context.Background(), "value:k1").Err())

@@ -49,7 +49,7 @@ func open(_ context.Context, choice cluster.Choice, _ io.Writer) (cluster.Maker,
 		return nil, err
 	}
 	return cluster.Independent(func(ctx context.Context, cfg cluster.Config) (cluster.Cluster, error) {
-		c, err := New(ctx, cfg, Options{RedisServer: choice.Server, Worker: choice.Worker, Stranger: choice.External})
+		c, err := New(ctx, cfg, choice)
 		if err != nil {
 			return nil, err
 		}
@@ -74,12 +74,11 @@ func findRedis(ctx context.Context) (string, error) {
 }
 
 func findCompiler(ctx context.Context) (string, error) {
-	for _, name := range []string{"cc", "gcc", "clang"} {
-		if line, err := version(ctx, name); err == nil {
-			return line, nil
-		}
+	cc, err := shim.Compiler()
+	if err != nil {
+		return "", err
 	}
-	return "", errors.New("neither cc, gcc nor clang is there; install one (Debian and Ubuntu: apt-get install gcc)")
+	return version(ctx, cc)
 }
 
 // version gives the first line of what a program says of its version.

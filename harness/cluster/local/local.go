@@ -19,17 +19,6 @@ import (
 	"lockproof/harness/cluster/shim"
 )
 
-// Options are what a local cluster needs beside the run's Config.
-type Options struct {
-	// RedisServer is the server's program: a name in PATH or a path; "" means
-	// redis-server.
-	RedisServer string
-	// Worker is the command line of a client's process; see process.Workers.
-	Worker []string
-	// Stranger: that program is not ours; see process.Workers.
-	Stranger bool
-}
-
 // Cluster is a cluster.Cluster of processes on this machine.
 type Cluster struct {
 	*realcluster.Cluster
@@ -45,13 +34,16 @@ type Cluster struct {
 	closeErr error
 }
 
-var _ cluster.Cluster = (*Cluster)(nil)
+var _ interface {
+	cluster.Sentinels
+	cluster.RedisCluster
+} = (*Cluster)(nil)
 
 // New starts one redis-server for each distinct node and one for the store, all
 // at once, with a link from every client to each, and returns when all servers
 // answer. ctx bounds the start, not the cluster's life; Close ends that.
-func New(ctx context.Context, cfg cluster.Config, opts Options) (*Cluster, error) {
-	program, err := findServer(opts.RedisServer)
+func New(ctx context.Context, cfg cluster.Config, choice cluster.Choice) (*Cluster, error) {
+	program, err := findServer(choice.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +58,7 @@ func New(ctx context.Context, cfg cluster.Config, opts Options) (*Cluster, error
 	c := &Cluster{Cluster: base, cfg: cfg, server: program}
 	// Without a shim some faults cannot be done; can tells why.
 	c.library, _ = shim.Build("")
-	c.Workers.Command, c.Workers.Stranger = opts.Worker, opts.Stranger
+	c.Workers.Command, c.Workers.Stranger = choice.Worker, choice.External
 	if err := c.build(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -133,22 +125,8 @@ func (c *Cluster) open(want network.Run) (realcluster.Network, map[network.Path]
 	for _, l := range c.links.Listening() {
 		address[l.Path] = net.JoinHostPort("127.0.0.1", strconv.Itoa(l.Port))
 	}
-	return links{c.links}, address, nil
+	return c.links, address, nil
 }
-
-// links are those in this process.
-type links struct{ *network.Network }
-
-// Link is the link of that path.
-func (l links) Link(p network.Path) cluster.Link { return l.Network.Link(p) }
-
-// Move says where a server is.
-func (l links) Move(_ context.Context, server, address string) error {
-	return l.Network.Move(server, address)
-}
-
-// Settle has nothing to wait for: what passes is recorded at once.
-func (links) Settle() error { return nil }
 
 // makeFolder makes the run's own folder in Config.Dir, and puts it on record
 // first, so that Clean finds it whenever the harness dies.

@@ -63,10 +63,10 @@ func TestNewRefusesABadConfig(t *testing.T) {
 		{cluster.Config{Record: record, Nodes: []string{"n1"}, Persistence: "paper"},
 			`local cluster: no persistence setting "paper": there are none, rdb, aof-no, aof-everysec and aof-always`},
 	} {
-		_, err := New(t.Context(), c.cfg, Options{})
+		_, err := New(t.Context(), c.cfg, cluster.Choice{})
 		require.EqualError(t, err, c.want)
 	}
-	_, err := New(t.Context(), cluster.Config{Record: record, Nodes: []string{"n1"}, Dir: "/nonexistent"}, Options{})
+	_, err := New(t.Context(), cluster.Config{Record: record, Nodes: []string{"n1"}, Dir: "/nonexistent"}, cluster.Choice{})
 	require.ErrorContains(t, err, "local cluster: cannot make the run's folder")
 }
 
@@ -77,7 +77,7 @@ func TestNewThatFailsLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	cfg := cluster.Config{Nodes: []string{"n1", "n2"}, Clients: []string{"c1"}, Record: func(history.Event) {}, Dir: dir}
-	_, err := New(ctx, cfg, Options{})
+	_, err := New(ctx, cfg, cluster.Choice{})
 	require.ErrorIs(t, err, context.Canceled)
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
@@ -118,7 +118,7 @@ func TestParallelClustersDoNotMeet(t *testing.T) {
 	for i := range clusters {
 		all.Go(func() {
 			cfg := cluster.Config{Nodes: []string{"n1", "n2"}, Clients: []string{"c1"}, Record: func(history.Event) {}, Dir: dir}
-			c, err := New(t.Context(), cfg, Options{})
+			c, err := New(t.Context(), cfg, cluster.Choice{})
 			if err != nil {
 				t.Error(err)
 				return

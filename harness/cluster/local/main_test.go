@@ -132,7 +132,7 @@ func fakeHarness() {
 				_ = out.Encode(e)
 			}
 		},
-	}, Options{})
+	}, cluster.Choice{})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -192,7 +192,7 @@ func start(t testing.TB, nodes int, change func(*cluster.Config)) *Cluster {
 	if change != nil {
 		change(&cfg)
 	}
-	c, err := New(t.Context(), cfg, Options{})
+	c, err := New(t.Context(), cfg, cluster.Choice{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c

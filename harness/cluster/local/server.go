@@ -29,7 +29,7 @@ func (p program) String() string { return p.product + " " + p.version }
 
 // Available says whether a local cluster can run here: nil, or a
 // *cluster.Unsupported that says what is missing and how to get it.
-// server is as in Options.RedisServer.
+// server is as in Choice.Server.
 func Available(server string) error {
 	_, err := findServer(server)
 	return err

@@ -41,7 +41,7 @@ func TestMissingServer(t *testing.T) {
 		var u *cluster.Unsupported
 		require.ErrorAs(t, err, &u)
 		require.EqualError(t, err, "the local cluster cannot do any run: "+why+"; "+how)
-		_, newErr := New(t.Context(), cluster.Config{}, Options{})
+		_, newErr := New(t.Context(), cluster.Config{}, cluster.Choice{})
 		require.Equal(t, err, newErr)
 	}
 	file := filepath.Join(dir, "redis-server")

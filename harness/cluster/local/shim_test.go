@@ -382,7 +382,7 @@ func TestServerThatDoesNotPreload(t *testing.T) {
 	script := "#!/bin/sh\nunset LD_PRELOAD\nexec " + server.file + " \"$@\"\n"
 	require.NoError(t, os.WriteFile(bare, []byte(script), 0o700))
 	cfg := cluster.Config{Nodes: []string{"n1"}, Record: (&events{}).record, Dir: t.TempDir()}
-	l, err := New(t.Context(), cfg, Options{RedisServer: bare})
+	l, err := New(t.Context(), cfg, cluster.Choice{Server: bare})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	_, err = l.Node("n1").PowerLoss(t.Context())

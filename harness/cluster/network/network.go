@@ -105,7 +105,15 @@ func (n *Network) listen(p Path, listen func() (net.Listener, error), lead func(
 func (n *Network) Listening() []Listening { return n.listening }
 
 // Link is the link of that path; nil if there is none.
-func (n *Network) Link(p Path) *link.Link { return n.links[p] }
+func (n *Network) Link(p Path) cluster.Link {
+	if l := n.links[p]; l != nil {
+		return l
+	}
+	return nil
+}
+
+// Settle has nothing to wait for: what passes is recorded at once.
+func (*Network) Settle() error { return nil }
 
 // join leads a client over its link to its server, or turns it away.
 func (n *Network) join(p Path, client net.Conn) {
@@ -136,7 +144,7 @@ func (n *Network) Close() {
 }
 
 // Move says where a server is from now on; at "" it is down, and refuses.
-func (n *Network) Move(name, address string) error {
+func (n *Network) Move(_ context.Context, name, address string) error {
 	s := n.servers[name]
 	if s == nil {
 		return fmt.Errorf("there is no server %q in this run", name)

@@ -44,14 +44,14 @@ func TestMovingEndsADial(t *testing.T) {
 	db := dial(t, at[Path{"c1", "n1"}])
 	go func() { failed <- db.Ping(context.Background()).Err() }()
 	time.Sleep(20 * time.Millisecond)
-	require.NoError(t, n.Move("n1", ""))
+	require.NoError(t, n.Move(t.Context(), "n1", ""))
 	select {
 	case err := <-failed:
 		require.Error(t, err)
 	case <-time.After(dialWithin / 2):
 		require.Fail(t, "the client still waits for a server that has gone")
 	}
-	require.ErrorContains(t, n.Move("n9", ""), `there is no server "n9" in this run`)
+	require.ErrorContains(t, n.Move(t.Context(), "n9", ""), `there is no server "n9" in this run`)
 }
 
 // What comes for a member passes whatever its links are like, until it is down.
@@ -70,7 +70,7 @@ func TestAMemberIsReachedPastEveryLink(t *testing.T) {
 	arrived, err := bus.Accept()
 	require.NoError(t, err)
 	arrived.Close()
-	require.NoError(t, n.Move("n1", ""))
+	require.NoError(t, n.Move(t.Context(), "n1", ""))
 	for _, way := range []string{ToMember, ToBus} {
 		conn, err := net.Dial("tcp", at[Path{way, "n1"}])
 		require.NoError(t, err)

@@ -25,9 +25,7 @@ func Clean() (done []string, err error) {
 			errs = append(errs, err)
 			continue
 		}
-		files, err := filepath.Glob(filepath.Join(dir, "run-*.jsonl"))
-		errs = append(errs, err)
-		for _, file := range files {
+		for _, file := range recordFiles(dir) {
 			lines, err := cleanRun(file, false)
 			done, errs = append(done, lines...), append(errs, err)
 		}
@@ -92,16 +90,12 @@ func engineOf(entries []Entry) string {
 func Stranded() (records map[string]string, err error) {
 	records = map[string]string{}
 	var errs []error
-	for _, dir := range stateFolders() {
-		files, err := filepath.Glob(filepath.Join(dir, "run-*.jsonl"))
-		errs = append(errs, err)
-		for _, name := range files {
-			engine, err := engineOfDead(name)
-			if engine != "" {
-				records[name] = engine
-			}
-			errs = append(errs, err)
+	for _, name := range recordFiles(stateFolders()...) {
+		engine, err := engineOfDead(name)
+		if engine != "" {
+			records[name] = engine
 		}
+		errs = append(errs, err)
 	}
 	return records, errors.Join(errs...)
 }

@@ -73,8 +73,8 @@ func (w *Worker) awaitHello() error {
 func (w *Worker) Hello() *locks.Abilities { return w.guard.conduct.Hello() }
 
 // readExternal passes on what a stranger says until it has ended, or has said what
-// breaks the protocol: then it is killed.
-func (w *Worker) readExternal(out *os.File, messages func(client.Message)) {
+// breaks the protocol: then it is killed, and the error says what it was.
+func (w *Worker) readExternal(out *os.File, messages func(client.Message)) error {
 	greeted := sync.OnceFunc(func() { close(w.guard.greeted) })
 	defer greeted()
 	go func() { // whoever it has started and left behind is not waited for
@@ -90,18 +90,9 @@ func (w *Worker) readExternal(out *os.File, messages func(client.Message)) {
 		w.guard.mu.Lock()
 		w.guard.wrong = wrong
 		w.guard.mu.Unlock()
-		_ = w.proc.Kill() // it is reaped below
+		_ = w.proc.Kill() // it is reaped by who reads
 	}
-	<-w.proc.gone
-	w.mu.Lock()
-	expected := w.ending
-	w.mu.Unlock()
-	switch {
-	case wrong != nil:
-		messages(client.Message{Error: wrong.Error()})
-	case !expected:
-		messages(client.Message{Error: w.exitReport().Error()})
-	}
+	return wrong
 }
 
 // helloTimeout returns once the worker whose output has ended is gone. One that runs on,

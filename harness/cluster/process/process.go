@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -30,17 +31,13 @@ type Process struct {
 
 // Launch starts a child and puts it on record.
 func Launch(name string, cmd *exec.Cmd, record *Record) (*Process, error) {
-	return launch(&Process{name: name, cmd: cmd, gone: make(chan struct{})}, record)
+	return launch(name, cmd, record, false)
 }
 
-// LaunchGroup starts a child that may start others: signals are for these as well, and
+// launch starts a child. In a group it may start others: signals are for these as well, and
 // none of them outlives it.
-func LaunchGroup(name string, cmd *exec.Cmd, record *Record) (*Process, error) {
-	return launch(&Process{name: name, cmd: cmd, gone: make(chan struct{}), group: true}, record)
-}
-
-func launch(p *Process, record *Record) (*Process, error) {
-	name, cmd := p.name, p.cmd
+func launch(name string, cmd *exec.Cmd, record *Record, group bool) (*Process, error) {
+	p := &Process{name: name, cmd: cmd, gone: make(chan struct{}), group: group}
 	if err := fork(cmd); err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", name, err)
 	}
@@ -178,17 +175,19 @@ func noneStopped(states string) bool {
 
 // Tail is the end of a log file, for an error.
 func Tail(file string) string {
-	const most = 2000
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return err.Error()
 	}
-	if len(b) > most {
-		b = b[len(b)-most:]
-	}
-	text := strings.TrimSpace(string(b))
-	if text == "" {
+	return LastWords(b)
+}
+
+// LastWords is the end of what a program has said, for an error.
+func LastWords(said []byte) string {
+	const most = 2000
+	said = bytes.TrimSpace(said)
+	if len(said) == 0 {
 		return "nothing"
 	}
-	return text
+	return string(said[max(0, len(said)-most):])
 }

@@ -96,6 +96,17 @@ func stateFolders() []string {
 	return append(dirs, filepath.Join(os.TempDir(), "lockproof-"+strconv.Itoa(os.Getuid())))
 }
 
+// recordFiles lists the records in state folders.
+func recordFiles(folders ...string) (names []string) {
+	for _, dir := range folders {
+		found, _ := fs.Glob(os.DirFS(dir), "run-*.jsonl") // its only error is that of a bad pattern
+		for _, name := range found {
+			names = append(names, filepath.Join(dir, name))
+		}
+	}
+	return names
+}
+
 // checkOwner makes sure that nobody else could have written records into dir:
 // Clean does what they say.
 func checkOwner(dir string) error {
@@ -170,13 +181,9 @@ func (r *Record) UseEngine(name string) error { return r.add(Entry{Engine: name}
 func InUse() ([]string, error) {
 	var names []string
 	var errs []error
-	for _, dir := range stateFolders() {
-		files, err := filepath.Glob(filepath.Join(dir, "run-*.jsonl"))
-		errs = append(errs, err)
-		for _, name := range files {
-			used, err := usedBy(name)
-			names, errs = append(names, used...), append(errs, err)
-		}
+	for _, name := range recordFiles(stateFolders()...) {
+		used, err := usedBy(name)
+		names, errs = append(names, used...), append(errs, err)
 	}
 	return names, errors.Join(errs...)
 }

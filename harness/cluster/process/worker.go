@@ -118,9 +118,8 @@ func (s *Workers) start(setup client.Setup, messages func(client.Message)) (*Wor
 	}
 	name := setup.Name
 	w := &Worker{name: name, stderr: filepath.Join(s.Folder, name+".stderr"), heard: make(chan struct{})}
-	launch := Launch
 	if s.Stranger {
-		w.guard, launch = newGuard(setup), LaunchGroup
+		w.guard = newGuard(setup)
 	}
 	log, err := os.OpenFile(w.stderr, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -143,7 +142,7 @@ func (s *Workers) start(setup client.Setup, messages func(client.Message)) (*Wor
 	if w.guard != nil {
 		cmd.Stderr, cmd.WaitDelay = &headWriter{file: w.stderr, left: stderrAtMost}, endWithin
 	}
-	if w.proc, err = launch("worker "+name, cmd, s.Record); err != nil {
+	if w.proc, err = launch("worker "+name, cmd, s.Record, s.Stranger); err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
 	w.in = in
@@ -158,15 +157,30 @@ func (w *Worker) Process() *Process { return w.proc }
 func (w *Worker) readMessages(out *os.File, messages func(client.Message)) {
 	defer close(w.heard)
 	defer out.Close()
+	listen := w.readOwn
 	if w.guard != nil {
-		w.readExternal(out, messages)
-		return
+		listen = w.readExternal
 	}
+	wrong := listen(out, messages)
+	<-w.proc.gone
+	w.mu.Lock()
+	expected := w.ending
+	w.mu.Unlock()
+	switch {
+	case wrong != nil:
+		messages(client.Message{Error: wrong.Error()})
+	case !expected:
+		messages(client.Message{Error: w.exitReport().Error()})
+	}
+}
+
+// readOwn passes on what one of ours says: what is no message is told, and no reason to end it.
+func (w *Worker) readOwn(out *os.File, messages func(client.Message)) error {
 	lines := bufio.NewReader(out)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
-			break // it has closed its end; what is left is a cut line
+			return nil // it has closed its end; what is left is a cut line
 		}
 		var m client.Message
 		if err := json.Unmarshal(line, &m); err != nil {
@@ -175,13 +189,6 @@ func (w *Worker) readMessages(out *os.File, messages func(client.Message)) {
 		if !w.isOwnExit(m) {
 			messages(m)
 		}
-	}
-	<-w.proc.gone
-	w.mu.Lock()
-	expected := w.ending
-	w.mu.Unlock()
-	if !expected {
-		messages(client.Message{Error: w.exitReport().Error()})
 	}
 }
 

@@ -37,17 +37,6 @@ type Cluster struct {
 // Sentinel is where a Sentinel is, for this process and for the network.
 type Sentinel struct{ Outside, Inside string }
 
-var _ cluster.Cluster = interface {
-	cluster.Cluster
-	cluster.Sentinels
-	cluster.RedisCluster
-}(closable{})
-
-// closable is a Cluster of some kind, which closes it.
-type closable struct{ *Cluster }
-
-func (closable) Close() error { return nil }
-
 // New begins a cluster of a kind.
 func New(cfg cluster.Config, kind string) (*Cluster, error) {
 	if err := cfg.Check(); err != nil {

@@ -24,20 +24,11 @@ type Missing struct{ Why, How string }
 
 func (m *Missing) Error() string { return m.Why + "; " + m.How }
 
-// Available says whether a shim can be built and preloaded here: nil, or a
-// *Missing.
-func Available() error {
-	if _, err := compiler(); err != nil {
-		return err
-	}
-	return nil
-}
-
 // compilers are the names of C compilers, the preferred first.
 var compilers = []string{"cc", "gcc", "clang"}
 
-// compiler finds a C compiler.
-func compiler() (string, error) {
+// Compiler finds a C compiler; the error is a *Missing.
+func Compiler() (string, error) {
 	if runtime.GOOS != "linux" || !slices.Contains([]string{"amd64", "arm64"}, runtime.GOARCH) {
 		return "", &Missing{
 			Why: fmt.Sprintf("the preload shim is for 64-bit Linux, and this is %s on %s", runtime.GOOS, runtime.GOARCH),
@@ -65,7 +56,7 @@ const compileWithin = time.Minute
 // was compiled from the same source before is used again. The folder "" means
 // lockproof's own in the user's cache.
 func Build(dir string) (string, error) {
-	cc, err := compiler()
+	cc, err := Compiler()
 	if err != nil {
 		return "", err
 	}

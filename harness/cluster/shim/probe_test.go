@@ -29,7 +29,7 @@ var built = sync.OnceValues(func() (b struct{ shim, probe string }, err error) {
 	if err := os.WriteFile(filepath.Join(dir, "control.h"), source.Header, 0o600); err != nil {
 		return b, err
 	}
-	cc, err := compiler()
+	cc, err := Compiler()
 	if err != nil {
 		return b, err
 	}
@@ -62,7 +62,8 @@ type probe struct {
 // needShim skips a test where no shim can be built, or none be named.
 func needShim(t testing.TB) {
 	t.Helper()
-	needs.Check(t, needs.Compiler, Available())
+	_, err := Compiler()
+	needs.Check(t, needs.Compiler, err)
 	needs.PlainTemp(t)
 }
 

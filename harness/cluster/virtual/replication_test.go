@@ -249,7 +249,7 @@ func compared(t *testing.T, cfg cluster.Config, program string, deeds []deed) {
 		require.NoError(t, c.Close())
 	})
 	cfg.Dir = tempDir(t)
-	c, err := local.New(t.Context(), cfg, local.Options{RedisServer: program})
+	c, err := local.New(t.Context(), cfg, cluster.Choice{Server: program})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.Close()) }()
 	want, err := carryOut(pair{c, func(name string) *redis.Client {
@@ -265,7 +265,8 @@ func compared(t *testing.T, cfg cluster.Config, program string, deeds []deed) {
 // needsRedis skips a test where no real server with a clock of its own can be had.
 func needsRedis(t *testing.T) {
 	needs.Check(t, needs.Redis, local.Available(""))
-	needs.Check(t, needs.Compiler, shim.Available())
+	_, err := shim.Compiler()
+	needs.Check(t, needs.Compiler, err)
 	needs.PlainTemp(t)
 }
 

@@ -92,10 +92,9 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 }
 
 // Clock reads the container's CLOCK_MONOTONIC.
-func (c *Client) Clock(ctx context.Context) (int64, error) {
-	var r Reading
-	err := c.call(ctx, http.MethodGet, "/clock", nil, &r)
-	return r.Monotonic, err
+func (c *Client) Clock(ctx context.Context) (now int64, err error) {
+	err = c.call(ctx, http.MethodGet, "/clock", nil, &now)
+	return now, err
 }
 
 // Begin begins a run, and says on which port of the container each link waits.
@@ -112,7 +111,7 @@ func (c *Client) End(ctx context.Context) error {
 // Events gives events of the run beyond the first so many, some at a time; none if there are
 // no more so far.
 func (c *Client) Events(ctx context.Context, seen int) (events []history.Event, err error) {
-	err = c.call(ctx, http.MethodPost, "/events", Since{seen}, &events)
+	err = c.call(ctx, http.MethodPost, "/events", seen, &events)
 	return events, err
 }
 
@@ -123,7 +122,7 @@ func (c *Client) Move(ctx context.Context, server, address string) error {
 
 // Retire announces that a server will end, and that Succeed will follow.
 func (c *Client) Retire(ctx context.Context, server string) error {
-	return c.call(ctx, http.MethodPost, "/machine/retire", Retire{server}, nil)
+	return c.call(ctx, http.MethodPost, "/machine/retire", server, nil)
 }
 
 // Succeed makes the machine of a retired server as new once that server has ended;
@@ -141,9 +140,9 @@ func (c *Client) Renew(ctx context.Context, m Machine) error {
 // SetClock lets a server's wall clock jump, and run at another rate (0: as
 // before). It gives what the clock shows.
 func (c *Client) SetClock(ctx context.Context, server string, jump time.Duration, rate float64) (time.Time, error) {
-	var shown Shown
+	var shown int64 // in nanoseconds since 1970
 	err := c.call(ctx, http.MethodPost, "/machine/clock", SetClock{server, jump, rate}, &shown)
-	return time.Unix(0, shown.Now), err
+	return time.Unix(0, shown), err
 }
 
 // Disturb sets every fault of a server's disk, and says what they have done so
@@ -157,9 +156,8 @@ func (c *Client) Disturb(ctx context.Context, d Disk) (cluster.Disturbed, error)
 // CutPower cuts the files of a server, which must be down, to what it has synced,
 // and says how many bytes that took.
 func (c *Client) CutPower(ctx context.Context, server string) (lost int64, err error) {
-	var l Lost
-	err = c.call(ctx, http.MethodPost, "/machine/power", CutPower{server}, &l)
-	return l.Bytes, err
+	err = c.call(ctx, http.MethodPost, "/machine/power", server, &lost)
+	return lost, err
 }
 
 // Link is the link of that path.

@@ -112,11 +112,11 @@ func FuzzMessage(f *testing.F) {
 		{2, `{"client":"c1","server":"n1","do":"delay","by":9223372036854775807}`},
 		{2, `{"client":"c1","server":"n1","do":"intercept","intercept":{"Command":"SET","Times":-5}}`},
 		{2, `{"client":"c1","server":"n1","do":"measured","number":-1}`},
-		{3, `{"server":"n1"}`}, {4, `{"server":"n1","small":true,"settings":"save \"\""}`},
-		{4, `{"server":".."}`}, {4, `{"server":"."}`}, {4, `{"server":"/"}`}, {3, `{"server":".."}`},
+		{3, `"n1"`}, {4, `{"server":"n1","small":true,"settings":"save \"\""}`},
+		{4, `{"server":".."}`}, {4, `{"server":"."}`}, {4, `{"server":"/"}`}, {3, `".."`},
 		{4, `{"server":"n1","settings":"` + strings.Repeat("x", 3<<20) + `"}`},
 		{5, `{"server":"n1","jump":9223372036854775807,"rate":1e308}`}, {6, `{"server":"n1","slow":-1,"full":true}`},
-		{7, `{"server":"n1"}`}, {8, `{"seen":-1}`}, {8, `{"seen":9}`},
+		{7, `"n1"`}, {8, `-1`}, {8, `9`},
 	} {
 		f.Add(seed.path, seed.text)
 	}

@@ -54,13 +54,13 @@ func newMachines(volumes, small string) (*machines, error) {
 	return m, nil
 }
 
-// retire takes the control file away, so that no other server starts before
-// renew, and leaves word that one will.
-func (m *machines) retire(r Retire) error {
+// retire announces that a server will end: it takes the control file away, so that no
+// other starts before renew, and leaves word that one will.
+func (m *machines) retire(server string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.orders[r.Server]++
-	volume, err := m.forget(r.Server)
+	m.orders[server]++
+	volume, err := m.forget(server)
 	if err != nil {
 		return err
 	}
@@ -186,18 +186,18 @@ func (m *machines) of(server string) (*shim.Control, error) {
 	return nil, fmt.Errorf("there is no machine of %q", server)
 }
 
-func (m *machines) setClock(s SetClock) (Shown, error) {
+// setClock sets a server's clock, and gives what it shows, whether the server runs or not.
+func (m *machines) setClock(s SetClock) (now int64, err error) {
 	c, err := m.of(s.Server)
 	if err != nil {
-		return Shown{}, err
+		return 0, err
 	}
 	if s.Jump != 0 || s.Rate != 0 {
 		if err := c.SetClock(s.Jump, s.Rate); err != nil {
-			return Shown{}, err
+			return 0, err
 		}
 	}
-	now, err := c.Now()
-	return Shown{now}, err
+	return c.Now()
 }
 
 // disturb sets every fault of a disk, and says what they have done since its
@@ -214,14 +214,13 @@ func (m *machines) disturb(d Disk) (cluster.Disturbed, error) {
 	return cluster.Disturbed{Delayed: done.Delayed, Failed: done.Failed, Full: done.Refused}, err
 }
 
-func (m *machines) cutPower(p CutPower) (Lost, error) {
-	c, err := m.of(p.Server)
+func (m *machines) cutPower(server string) (lost int64, err error) {
+	c, err := m.of(server)
 	if err != nil {
-		return Lost{}, err
+		return 0, err
 	}
 	m.mu.Lock()
-	disk := m.disks[p.Server]
+	disk := m.disks[server]
 	m.mu.Unlock()
-	lost, err := c.CutPower(disk)
-	return Lost{lost}, err
+	return c.CutPower(disk)
 }

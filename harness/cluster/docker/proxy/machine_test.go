@@ -17,7 +17,7 @@ func TestAnOrderThatWasGivenUpTakesNothingAway(t *testing.T) {
 	require.NoError(t, os.Mkdir(volume, 0o755))
 	m, err := newMachines(volumes, t.TempDir())
 	require.NoError(t, err)
-	require.NoError(t, m.retire(Retire{Server: "n1"}))
+	require.NoError(t, m.retire("n1"))
 	given := make(chan error)
 	go func() { given <- m.renew(Machine{Server: "n1", Retired: true}) }()
 	require.Eventually(t, func() bool {

@@ -21,11 +21,6 @@ type Moved struct {
 	Address string `json:"address"`
 }
 
-// Since asks for the events of the run but the first so many.
-type Since struct {
-	Seen int `json:"seen"`
-}
-
 // Do is what can be done to a link: the methods of cluster.Link.
 type Do string
 
@@ -64,17 +59,6 @@ type Result struct {
 	Traffic     cluster.Traffic `json:"traffic,omitzero"`
 }
 
-// Reading is a reading of the container's CLOCK_MONOTONIC.
-type Reading struct {
-	Monotonic int64 `json:"monotonic"`
-}
-
-// Retire announces that a server will end, and that its machine will be made as
-// new before another server starts on it.
-type Retire struct {
-	Server string `json:"server"`
-}
-
 // Machine makes the machine of a server, which must be down or retired, as new: its
 // disk is empty, its clock right, and these are its lines of redis.conf.
 type Machine struct {
@@ -92,24 +76,8 @@ type SetClock struct {
 	Rate   float64       `json:"rate,omitempty"`
 }
 
-// Shown is what a server's wall clock shows, in nanoseconds since 1970, whether
-// the server runs or not.
-type Shown struct {
-	Now int64 `json:"now"`
-}
-
 // Disk is the faults of a server's disk.
 type Disk struct {
 	Server string `json:"server"`
 	realcluster.Disk
-}
-
-// CutPower cuts the files of a server, which must be down, to what it has synced.
-type CutPower struct {
-	Server string `json:"server"`
-}
-
-// Lost is how many bytes that took.
-type Lost struct {
-	Bytes int64 `json:"bytes"`
 }

@@ -54,21 +54,19 @@ func (s *Server) Serve(ctx context.Context, port int) error {
 // Handler is the API.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /clock", answer(func(struct{}) (Reading, error) {
-		return Reading{realtime.Monotonic()}, nil
-	}))
+	mux.Handle("GET /clock", answer(func(struct{}) (int64, error) { return realtime.Monotonic(), nil }))
 	mux.Handle("POST /run", answer(s.begin))
 	mux.Handle("DELETE /run", answer(func(struct{}) (struct{}, error) { return struct{}{}, s.end() }))
-	mux.Handle("POST /events", answer(func(a Since) ([]history.Event, error) {
-		return with(s, true, func(r *run) ([]history.Event, error) { return r.since(a.Seen) })
+	mux.Handle("POST /events", answer(func(seen int) ([]history.Event, error) {
+		return with(s, true, func(r *run) ([]history.Event, error) { return r.since(seen) })
 	}))
 	mux.Handle("POST /server", answer(func(m Moved) (struct{}, error) {
-		return with(s, false, func(r *run) (struct{}, error) { return struct{}{}, r.Move(m.Server, m.Address) })
+		return with(s, false, func(r *run) (struct{}, error) { return struct{}{}, r.Move(context.Background(), m.Server, m.Address) })
 	}))
 	mux.Handle("POST /link", answer(func(o Order) (Result, error) {
 		return with(s, false, func(r *run) (Result, error) { return r.obey(o) })
 	}))
-	mux.Handle("POST /machine/retire", answer(func(r Retire) (struct{}, error) { return struct{}{}, s.machines.retire(r) }))
+	mux.Handle("POST /machine/retire", answer(func(server string) (struct{}, error) { return struct{}{}, s.machines.retire(server) }))
 	mux.Handle("POST /machine", answer(func(m Machine) (struct{}, error) { return struct{}{}, s.machines.renew(m) }))
 	mux.Handle("POST /machine/clock", answer(s.machines.setClock))
 	mux.Handle("POST /machine/disk", answer(s.machines.disturb))
