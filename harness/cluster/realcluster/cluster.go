@@ -159,7 +159,8 @@ func (c *Cluster) Link(client, node string) cluster.Link {
 func (c *Cluster) Quiesce() {
 	for _, n := range c.Nodes {
 		n.op.Lock()
-		n.op.Unlock() //nolint:staticcheck // whoever comes later sees that the life is over
+		//lint:ignore SA2001 whoever comes later sees that the life is over
+		n.op.Unlock()
 	}
 	c.busy.Wait()
 }
