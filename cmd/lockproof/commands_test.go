@@ -179,7 +179,7 @@ func TestDoctor(t *testing.T) {
 	require.Equal(t, exitFailed, got.code)
 	require.Contains(t, got.out, "local: not ready\n  redis-server: missing: ")
 	require.Contains(t, got.out, "apt-get install redis-server")
-	require.Contains(t, got.out, "C compiler, for clock and disk faults: none of cc, gcc, clang is in PATH")
+	require.Contains(t, got.out, "C compiler, for clock and disk faults: missing: the preload shim needs a C compiler, and none of cc, gcc, clang is in PATH")
 }
 
 func TestWorkerRefusesWhatItDoesNotUnderstand(t *testing.T) {
