@@ -187,7 +187,7 @@ func TestWithoutAnElapsedCheckTheStoryIsTold(t *testing.T) {
 	}
 	schedules, err := filepath.Glob(filepath.Join(r.folder, "testdata/lockproof/TestVictims/from-return/*.yaml"))
 	require.NoError(t, err)
-	require.Len(t, schedules, 1, "one for each cause")
+	require.Len(t, schedules, 2, "one for each cause: what holds the replies, and the pause")
 
 	// What was found is tried first from now on, also where it is not asked for.
 	again := inProcess(t, r.folder, "TestVictims/from-return/replay")
@@ -231,15 +231,14 @@ func TestALockThatIgnoresItsContext(t *testing.T) {
 	}
 }
 
-// A lock that waits for all of its nodes fails where it waits for longer than the bound, though a majority answers. The
-// second such row is one line. A row that such a lock never gets to is undecided.
+// A lock that waits for all of its nodes fails where it waits for longer than the bound, though a majority answers. A row
+// that such a lock never gets to is undecided.
 func TestALockThatWaitsForAllNodesIsToldOfOnce(t *testing.T) {
 	r := victim(t, "patient")
-	r.failed(t, "TestVictims/patient", "hung-node", "restart-without-persistence")
-	require.Equal(t, 1, strings.Count(r.output, "another violation of the property is drawn in hung-node"), r.output)
+	r.failed(t, "TestVictims/patient", "hung-node")
 	require.Equal(t, 1, strings.Count(r.output, "░ asking"), r.output)
 	const why = "UNDECIDED: unstaged: the lock does not lock while a node hangs"
-	require.Equal(t, 2, strings.Count(r.output, why), r.output)
+	require.Equal(t, 3, strings.Count(r.output, why), r.output)
 
 	// One that asks them in turn has asked nobody else then.
 	r = victim(t, "in-turn")
