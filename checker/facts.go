@@ -75,7 +75,10 @@ func (r *record) overlapFacts(o overlap) []Fact {
 			}
 		}
 	}
-	if s, slow := r.slowReply(o.first); slow {
+	if s, slow := r.slowReply(o.first, o.first.Until); slow {
+		all = append(all, s)
+	}
+	if s, slow := r.slowReply(o.second, o.second.From); slow { // of two that begin at one instant either may be the first
 		all = append(all, s)
 	}
 	if len(all) == 0 { // what explains the overlap has to be that
@@ -116,15 +119,15 @@ func (r *record) landedAfterRelease(l Lease, h *keyOwnership, node string) (seen
 }
 
 // slowReply tells how long the grant or extension took on which a belief rests, if a key
-// of it was gone before the belief was.
-func (r *record) slowReply(l Lease) (seen, bool) {
-	grant, first := r.basis(l, l.Until), l.Until
-	for _, h := range r.owned(l, l.Until) {
+// of it had run out by a time.
+func (r *record) slowReply(l Lease, by int64) (seen, bool) {
+	grant, first := r.basis(l, by), by
+	for _, h := range r.owned(l, by) {
 		if h.ended == expired {
 			first = min(first, h.until)
 		}
 	}
-	if first == l.Until {
+	if first == by {
 		return seen{}, false
 	}
 	return seen{grant.end, grant.done, fmt.Sprintf("%s asked at %s and heard of its success at %s, and a key ran out at %s",
