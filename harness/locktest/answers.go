@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"lockproof/harness/interleave"
 	"lockproof/harness/suite"
 	"lockproof/reports"
 	"lockproof/reports/terminal"
@@ -142,6 +143,9 @@ func (r *run) findCause(ctx context.Context, job suite.Job, done *suite.Result) 
 		return nil
 	}
 	r.causesSought++
+	if len(done.Waits) == 0 {
+		job.Changes.Waits = &[]interleave.Wait{} // it needs none
+	}
 	pool, err := r.children.Pool(r.options(done.Seed, ""))
 	if err != nil {
 		return err

@@ -161,15 +161,30 @@ func (r *run) runTrial(ctx context.Context, job suite.Job, o suite.Options) (sui
 	if len(trials) == 0 {
 		return suite.Result{}, fmt.Errorf("the trial was not run: %w", context.Cause(ctx))
 	}
-	if len(trials[0].Waits) == 0 {
-		return trials[0], nil
+	return r.settle(ctx, job, o, trials[0])
+}
+
+// settle finds out what a trial with waits has shown. Where another trial is the answer, that is run once more, to leave
+// its history in place of the first one's.
+func (r *run) settle(ctx context.Context, job suite.Job, o suite.Options, done suite.Result) (suite.Result, error) {
+	if len(done.Waits) == 0 || job.Changes.Waits != nil {
+		return done, nil
 	}
-	pool, err := r.children.Pool(o)
+	apart := o
+	apart.Out = ""
+	pool, err := r.children.Pool(apart)
 	if err != nil {
 		return suite.Result{}, err
 	}
-	defer pool.Close()
-	return pool.Settle(ctx, job, o.Seed, trials[0]), nil
+	answer, waits := pool.Settle(ctx, job, o.Seed, done)
+	pool.Close()
+	if waits == nil {
+		return answer, nil
+	}
+	job.Changes.Waits = waits
+	told, err := r.runTrial(ctx, job, o)
+	told.Causes = answer.Causes
+	return told, err
 }
 
 // runScenarios runs all that were chosen.

@@ -53,7 +53,7 @@ func (p *Pool) finder(job Job, seed uint64, property string) (*cause.Finder, err
 		Property: property, Seed: seed, Options: err == nil && kind.External,
 		Trial: func(ctx context.Context, v cause.Variation, seed uint64) cause.Outcome {
 			changed := Job{Scenario: v.Scenario, AllowBetter: job.AllowBetter, Lock: job.Lock, Without: v.Without, Changes: trial.Changes{
-				FaultsUntil: v.FaultsUntil, ContextTimeouts: v.ContextTimeouts, NoRetries: v.NoRetries,
+				FaultsUntil: v.FaultsUntil, ContextTimeouts: v.ContextTimeouts, NoRetries: v.NoRetries, Waits: job.Changes.Waits,
 			}}
 			return outcomeOf(p.Try(ctx, changed, seed), property)
 		},

@@ -47,55 +47,61 @@ func (t *Result) suspects() (names []string) {
 // raceTrials bounds the experiments about one race.
 const raceTrials = 100
 
-// Settle finds out by experiment what a trial with waits has shown. What occurs without any wait is no race: then the
-// trial without them is the answer. What one wait alone brings about is one, and the trial with that wait is the answer.
-// Else the trial stands as it is.
-func (p *Pool) Settle(ctx context.Context, job Job, seed uint64, done Result) Result {
+// Settle finds out by experiment what a trial with waits has shown: see settle.
+func (p *Pool) Settle(ctx context.Context, job Job, seed uint64, done Result) (answer Result, waits *[]interleave.Wait) {
 	if job.Changes.Waits != nil || len(done.Waits) == 0 {
-		return done
+		return done, nil
 	}
-	try := func(waits ...interleave.Wait) Result {
+	return settle(done, func(waits []interleave.Wait) Result {
 		with := job
-		chosen := append([]interleave.Wait{}, waits...)
-		with.Changes.Waits = &chosen
+		with.Changes.Waits = &waits
 		return p.Try(ctx, with, seed)
-	}
-	control := try()
+	})
+}
+
+// settle tries a trial that was run with drawn waits again with others. What occurs without any wait is no race: then the
+// trial without them is the answer. What one wait alone brings about is one, and the trial with that wait, as short as it
+// may be, is the answer. Else the trial stands as it is. It gives the waits of the trial that is the answer, nil for the
+// first one's.
+func settle(done Result, try func([]interleave.Wait) Result) (answer Result, waits *[]interleave.Wait) {
+	control := try([]interleave.Wait{})
 	for _, property := range done.suspects() {
 		switch control.verdict(property) {
 		case history.Violated:
-			return control
+			return control, &[]interleave.Wait{}
 		case history.Holds:
-			if shown, found := race(ctx, property, done.Waits, try); found {
-				return shown
+			if shown, found := race(property, done.Waits, try); found {
+				return shown, &[]interleave.Wait{shown.Waits[0]}
 			}
 		}
 	}
-	return done
+	return done, nil
 }
 
 // race finds the one wait that a violation needs, as short as it may be.
-func race(ctx context.Context, property string, waits []interleave.Wait, try func(...interleave.Wait) Result) (shown Result, found bool) {
-	violated := func(r Result) bool { return r.verdict(property) == history.Violated && len(r.Waits) == 1 }
-	for i, w := range slices.Backward(waits) {
-		if len(waits)-i > raceTrials || ctx.Err() != nil {
-			return shown, false
+func race(property string, waits []interleave.Wait, try func([]interleave.Wait) Result) (shown Result, found bool) {
+	with := func(w interleave.Wait) bool {
+		tried := try([]interleave.Wait{w})
+		if tried.verdict(property) != history.Violated || len(tried.Waits) != 1 {
+			return false
 		}
-		if shown = try(w); violated(shown) {
+		shown = tried
+		return true
+	}
+	last := max(0, len(waits)-raceTrials)
+	for _, w := range slices.Backward(waits[last:]) {
+		if found = with(w); found {
 			break
-		}
-		if i == 0 {
-			return shown, false
 		}
 	}
-	for shown.Waits[0].For > time.Microsecond && ctx.Err() == nil {
-		half := shown.Waits[0]
+	if !found {
+		return shown, false
+	}
+	for half := shown.Waits[0]; half.For > time.Microsecond; half = shown.Waits[0] {
 		half.For /= 2
-		shorter := try(half)
-		if !violated(shorter) {
+		if !with(half) {
 			break
 		}
-		shown = shorter
 	}
 	shown.Explain(causeOfRace(property, shown.Waits[0]))
 	return shown, true

@@ -91,7 +91,8 @@ var table = []allowed{
 		" internal/wording nemesis reports/terminal scenarios"},
 	{"reports/validation", "internal/wording reports reports/terminal validate validate/deploy validate/settings"},
 	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios"},
-	{"harness/locktest", "checker explore harness/client harness/cluster/kinds harness/cluster/process harness/cluster/virtual/bubble harness/history" +
+	{"harness/locktest", "checker explore harness/client harness/cluster/kinds harness/cluster/process" +
+		" harness/cluster/virtual/bubble harness/history harness/interleave" +
 		" harness/locks harness/overlay harness/suite redlock reports reports/html reports/terminal scenarios"},
 	{"docs/guide", ""},
 	{"lab", "checker harness/cluster harness/history harness/locks harness/suite nemesis redlock scenarios"},
