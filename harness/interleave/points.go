@@ -141,18 +141,60 @@ func mix(z uint64) uint64 {
 	return z ^ (z >> 31)
 }
 
-// Locked notes that the goroutine has taken a mutex, Unlocked that it has given one back.
-func Locked() { count(1) }
+// Lock takes a mutex at a point, by its method Lock or RLock.
+func Lock(place string, take func()) {
+	Point(place)
+	take()
+	count(1)
+}
 
-// Unlocked notes that the goroutine has given back a mutex.
-func Unlocked() { count(-1) }
+// Unlock gives a mutex back, and is a point after that.
+func Unlock(place string, give func()) {
+	give()
+	count(-1)
+	Point(place)
+}
 
-// Tried notes that the goroutine has taken a mutex, if it has, and gives that back.
-func Tried(taken bool) bool {
+// TryLock takes a mutex, or does not.
+func TryLock(take func() bool) bool {
+	taken := take()
 	if taken {
-		Locked()
+		count(1)
 	}
 	return taken
+}
+
+// Do calls a Once's method Do, which holds a mutex while it calls f; f may end by a panic.
+func Do(place string, do func(func()), f func()) {
+	Point(place)
+	do(Held(f))
+}
+
+// Held is a function as sync.OnceFunc and Once.Do call it: they hold a mutex meanwhile.
+func Held(f func()) func() {
+	return func() {
+		count(1)
+		defer count(-1)
+		f()
+	}
+}
+
+// HeldValue is Held for sync.OnceValue.
+func HeldValue[T any](f func() T) func() T {
+	return func() T {
+		count(1)
+		defer count(-1)
+		return f()
+	}
+}
+
+// HeldValues is Held for sync.OnceValues.
+func HeldValues[T1, T2 any](f func() (T1, T2)) func() (T1, T2) {
+	return func() (T1, T2) {
+		count(1)
+		defer count(-1)
+		return f()
+	}
 }
 
 // count counts the mutexes of a goroutine. One that another gives back stays counted: then

@@ -59,18 +59,31 @@ func TestPoint_OnlyTheWaitsThatAreChosen(t *testing.T) {
 func TestPoint_NeverWaitsWhileAMutexIsHeld(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
 		Begin(1, 100*time.Millisecond, nil)
-		Locked()
-		for range 100 {
-			Point("held")
-			time.Sleep(time.Microsecond)
+		var mu sync.RWMutex
+		pass := func(place string) {
+			for range 100 {
+				Point(place)
+				time.Sleep(time.Microsecond)
+			}
 		}
-		Unlocked()
-		require.Empty(t, state.made)
-		for range 100 {
-			Point("free")
-			time.Sleep(time.Microsecond)
+		for _, hold := range []func(){
+			func() { Lock("", mu.Lock); defer Unlock("", mu.Unlock); pass("held") },
+			func() { Lock("", mu.RLock); defer Unlock("", mu.RUnlock); pass("read") },
+			func() { require.True(t, TryLock(mu.TryLock)); defer Unlock("", mu.Unlock); pass("tried") },
+			func() { Do("", new(sync.Once).Do, func() { pass("once") }) },
+			sync.OnceFunc(Held(func() { pass("func") })),
+			func() { sync.OnceValue(HeldValue(func() int { pass("value"); return 1 }))() },
+			func() { _, _ = sync.OnceValues(HeldValues(func() (int, error) { pass("values"); return 1, nil }))() },
+		} {
+			hold()
 		}
-		require.NotEmpty(t, End())
+		require.False(t, TryLock(func() bool { return false }))
+		for _, w := range state.made {
+			require.Empty(t, w.Point, "it waited with a mutex")
+		}
+		pass("free")
+		waits := End()
+		require.Equal(t, "free", waits[len(waits)-1].Point)
 	})
 }
 

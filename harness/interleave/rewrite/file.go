@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 
 	"lockproof/harness/interleave"
 )
@@ -18,18 +19,19 @@ var points = reflect.TypeFor[interleave.Wait]().PkgPath()
 
 const alias = "lockproofinterleave"
 
-// addition is a text that is added to a file.
-type addition struct {
+// change is a text that is added to a file, in place of so many bytes.
+type change struct {
 	at   token.Pos
+	drop int
 	text string
 }
 
 // file is a file that gets points.
 type file struct {
-	set       *token.FileSet
-	info      *types.Info
-	additions []addition
-	points    int
+	set     *token.FileSet
+	info    *types.Info
+	changes []change
+	points  int
 }
 
 // rewritten is a file's source with points, and how many there are.
@@ -45,51 +47,48 @@ func rewritten(set *token.FileSet, syntax *ast.File, source []byte, info *types.
 			f.add(n.Colon+1, " "+f.point(n.Pos())+"; ")
 			f.statements(n.Body)
 		case *ast.CallExpr:
-			if f.syncMethod(n) == "TryLock" || f.syncMethod(n) == "TryRLock" {
-				f.add(n.Pos(), alias+".Tried(")
-				f.add(n.End(), ")")
-			}
+			f.sync(n)
 		}
 		return true
 	})
-	if len(f.additions) == 0 {
+	if len(f.changes) == 0 {
 		return source, 0
 	}
 	f.add(syntax.Name.End(), fmt.Sprintf("; import %s %q", alias, points))
-	last := syntax.FileEnd
-	f.add(last, fmt.Sprintf("\nvar _ = %s.Built()\n", alias))
-	slices.SortStableFunc(f.additions, func(a, b addition) int { return int(a.at - b.at) })
+	f.add(syntax.FileEnd, fmt.Sprintf("\nvar _ = %s.Built()\n", alias))
+	slices.SortStableFunc(f.changes, func(a, b change) int { return int(a.at - b.at) })
 	var b bytes.Buffer
 	done := 0
-	for _, a := range f.additions {
-		to := min(set.PositionFor(a.at, false).Offset, len(source))
-		b.Write(source[done:to])
-		b.WriteString(a.text)
-		done = to
+	for _, c := range f.changes {
+		at := min(set.PositionFor(c.at, false).Offset, len(source))
+		b.Write(source[done:at])
+		b.WriteString(c.text)
+		done = at + c.drop
 	}
 	b.Write(source[done:])
 	return b.Bytes(), f.points
 }
 
-func (f *file) add(at token.Pos, text string) { f.additions = append(f.additions, addition{at, text}) }
+func (f *file) add(at token.Pos, text string) { f.changes = append(f.changes, change{at, 0, text}) }
 
 // point is a call that lets others go first, at a place of the source.
-func (f *file) point(at token.Pos) string {
+func (f *file) point(at token.Pos) string { return alias + ".Point(" + f.place(at) + ")" }
+
+// place is where a point stands, quoted.
+func (f *file) place(at token.Pos) string {
 	f.points++
 	p := f.set.PositionFor(at, false)
-	return fmt.Sprintf("%s.Point(%q)", alias, fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line))
+	return strconv.Quote(fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line))
 }
 
-// statements puts points before and after what others can see.
+// statements puts points before what others can see.
 func (f *file) statements(list []ast.Stmt) {
 	for _, s := range list {
 		switch s := s.(type) {
-		case *ast.ExprStmt:
-			if call, ok := s.X.(*ast.CallExpr); ok && f.mutex(s, call) {
-				continue
-			}
 		case *ast.DeferStmt:
-			f.deferred(s)
+			if f.visible(s.Call) {
+				f.add(s.End(), "; defer "+f.point(s.Pos())) // what is deferred later runs before
+			}
 			continue
 		case *ast.CaseClause, *ast.CommClause: // each is looked at by itself
 			continue
@@ -104,32 +103,28 @@ func (f *file) statements(list []ast.Stmt) {
 	}
 }
 
-// mutex sees to a statement that takes a mutex or gives it back, or that has a function run under one.
-func (f *file) mutex(s ast.Stmt, call *ast.CallExpr) bool {
-	switch f.syncMethod(call) {
-	case "Lock", "RLock":
-		f.add(s.Pos(), f.point(s.Pos())+"; ")
-		f.add(s.End(), "; "+alias+".Locked()")
-	case "Unlock", "RUnlock":
-		f.add(s.End(), "; "+alias+".Unlocked(); "+f.point(s.Pos()))
-	case "Do": // Once's, which holds a mutex meanwhile
-		f.add(s.Pos(), f.point(s.Pos())+"; "+alias+".Locked(); ")
-		f.add(s.End(), "; "+alias+".Unlocked()")
-	default:
-		return false
-	}
-	return true
-}
-
-// deferred sees to a call that is deferred: what is deferred before it runs after it.
-func (f *file) deferred(s *ast.DeferStmt) {
-	switch f.syncMethod(s.Call) {
-	case "Unlock", "RUnlock":
-		f.add(s.Pos(), "defer "+f.point(s.Pos())+"; defer "+alias+".Unlocked(); ")
-	default:
-		if f.visible(s.Call) {
-			f.add(s.End(), "; defer "+f.point(s.Pos()))
-		}
+// sync has the calls of package sync's that take a mutex, give it back, or call a function under one made by package
+// interleave: m.Lock() becomes Lock("file.go:7", m.Lock).
+func (f *file) sync(call *ast.CallExpr) {
+	name, method := f.ofSync(call)
+	held := map[string]string{"OnceFunc": "Held", "OnceValue": "HeldValue", "OnceValues": "HeldValues"}[name]
+	switch {
+	case !method && held != "":
+		f.add(call.Lparen+1, alias+"."+held+"(")
+		f.add(call.Rparen, ")")
+	case !method:
+	case name == "Lock", name == "RLock":
+		f.add(call.Pos(), alias+".Lock("+f.place(call.Pos())+", ")
+		f.changes = append(f.changes, change{call.Lparen, 1, ""})
+	case name == "Unlock", name == "RUnlock":
+		f.add(call.Pos(), alias+".Unlock("+f.place(call.Pos())+", ")
+		f.changes = append(f.changes, change{call.Lparen, 1, ""})
+	case name == "TryLock", name == "TryRLock":
+		f.add(call.Pos(), alias+".TryLock(")
+		f.changes = append(f.changes, change{call.Lparen, 1, ""})
+	case name == "Do":
+		f.add(call.Pos(), alias+".Do("+f.place(call.Pos())+", ")
+		f.changes = append(f.changes, change{call.Lparen, 1, ", "})
 	}
 }
 
@@ -157,17 +152,18 @@ func (f *file) visible(n ast.Node) (found bool) {
 	return found
 }
 
-// visibleCall: it closes a channel, is one of sync's or of sync/atomic's, or takes a context, as a call to a
-// server does.
+// visibleCall: it closes a channel, is one of sync/atomic's or of sync's other than those that are points by
+// themselves, or takes a context, as a call to a server does.
 func (f *file) visibleCall(call *ast.CallExpr) bool {
 	if name, ok := call.Fun.(*ast.Ident); ok && name.Name == "close" {
 		_, builtin := f.info.Uses[name].(*types.Builtin)
 		return builtin
 	}
-	if fn := f.called(call); fn != nil && fn.Pkg() != nil {
-		if path := fn.Pkg().Path(); path == "sync" || path == "sync/atomic" {
-			return true
-		}
+	if name, method := f.ofSync(call); name != "" {
+		return method && !slices.Contains([]string{"Lock", "RLock", "Unlock", "RUnlock", "Do"}, name)
+	}
+	if fn := f.called(call); fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "sync/atomic" {
+		return true
 	}
 	if len(call.Args) == 0 {
 		return false
@@ -195,11 +191,11 @@ func (f *file) called(call *ast.CallExpr) *types.Func {
 	return nil
 }
 
-// syncMethod is the name of the method of package sync that is called, "" for any other call.
-func (f *file) syncMethod(call *ast.CallExpr) string {
+// ofSync is the name of the function or method of package sync that is called, "" for any other call.
+func (f *file) ofSync(call *ast.CallExpr) (name string, method bool) {
 	fn := f.called(call)
-	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "sync" || fn.Signature().Recv() == nil {
-		return ""
+	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "sync" {
+		return "", false
 	}
-	return fn.Name()
+	return fn.Name(), fn.Signature().Recv() != nil
 }

@@ -27,7 +27,7 @@ func body(t *testing.T, text string) string {
 	t.Helper()
 	source := `package p
 import ("context"; "sync"; "sync/atomic")
-var (mu sync.Mutex; own owned; once sync.Once; n atomic.Int64; ch chan int; ctx context.Context; client caller)
+var (mu sync.Mutex; own owned; emb struct{ sync.RWMutex }; any sync.Locker; once sync.Once; n atomic.Int64; ch chan int; ctx context.Context; client caller)
 type caller interface{ Call(ctx context.Context, command string) error }
 type owned struct{}
 func (owned) Lock() {}
@@ -49,22 +49,22 @@ func f() {
 	require.NoError(t, err, "%s", changed)
 	_, got, _ := strings.Cut(string(changed), "func f() {\n\t")
 	got, _, _ = strings.Cut(got, "\n}\n")
-	return strings.ReplaceAll(strings.ReplaceAll(got, alias+".", "·"), `Point("p.go:9")`, "P")
+	return strings.ReplaceAll(strings.ReplaceAll(got, alias+".", "·"), `"p.go:9"`, "P")
 }
 
 func TestRewritten_PointsStandWhereGoroutinesCanSeeOfEachOther(t *testing.T) {
 	for source, want := range map[string]string{
-		"ch <- 1":                     "·P; ch <- 1",
-		"x := <-ch; _ = x":            "·P; x := <-ch; _ = x",
-		"close(ch)":                   "·P; close(ch)",
-		"go f()":                      "·P; go f()",
-		"for range ch {}":             "·P; for range ch {}",
-		"n.Store(1)":                  "·P; n.Store(1)",
-		"for n.Load() == 0 {}":        "·P; for n.Load() == 0 { ·P; }",
-		`_ = client.Call(ctx, "SET")`: `·P; _ = client.Call(ctx, "SET")`,
-		"select { case <-ch: f() }":   "·P; select { case <-ch: ·P;  f() }",
-		"defer close(ch)":             "defer close(ch); defer ·P",
-		"func() { ch <- 1 }()":        "func() { ·P; ch <- 1 }()",
+		"ch <- 1":                     "·Point(P); ch <- 1",
+		"x := <-ch; _ = x":            "·Point(P); x := <-ch; _ = x",
+		"close(ch)":                   "·Point(P); close(ch)",
+		"go f()":                      "·Point(P); go f()",
+		"for range ch {}":             "·Point(P); for range ch {}",
+		"n.Store(1)":                  "·Point(P); n.Store(1)",
+		"for n.Load() == 0 {}":        "·Point(P); for n.Load() == 0 { ·Point(P); }",
+		`_ = client.Call(ctx, "SET")`: `·Point(P); _ = client.Call(ctx, "SET")`,
+		"select { case <-ch: f() }":   "·Point(P); select { case <-ch: ·Point(P);  f() }",
+		"defer close(ch)":             "defer close(ch); defer ·Point(P)",
+		"func() { ch <- 1 }()":        "func() { ·Point(P); ch <- 1 }()",
 	} {
 		require.Equal(t, want, body(t, source), source)
 	}
@@ -72,11 +72,17 @@ func TestRewritten_PointsStandWhereGoroutinesCanSeeOfEachOther(t *testing.T) {
 
 func TestRewritten_WhoHoldsAMutexIsKnown(t *testing.T) {
 	for source, want := range map[string]string{
-		"mu.Lock(); f(); mu.Unlock()":           "·P; mu.Lock(); ·Locked(); f(); mu.Unlock(); ·Unlocked(); ·P",
-		"mu.Lock(); defer mu.Unlock()":          "·P; mu.Lock(); ·Locked(); defer ·P; defer ·Unlocked(); defer mu.Unlock()",
-		"if mu.TryLock() { mu.Unlock() }":       "·P; if ·Tried(mu.TryLock()) { mu.Unlock(); ·Unlocked(); ·P }",
-		"once.Do(f)":                            "·P; ·Locked(); once.Do(f); ·Unlocked()",
-		"if true { mu.Lock() } else { return }": "if true { ·P; mu.Lock(); ·Locked() } else { return }",
+		"mu.Lock(); f(); mu.Unlock()":  "·Lock(P, mu.Lock); f(); ·Unlock(P, mu.Unlock)",
+		"mu.Lock(); defer mu.Unlock()": "·Lock(P, mu.Lock); defer ·Unlock(P, mu.Unlock)",
+		"if mu.Lock(); true {}":        "if ·Lock(P, mu.Lock); true {}",
+		"L: mu.Lock(); goto L":         "L: ·Lock(P, mu.Lock); goto L",
+		"(mu.Lock)()":                  "·Lock(P, (mu.Lock))",
+		"emb.Lock()":                   "·Lock(P, emb.Lock)",
+		"any.Lock()":                   "·Lock(P, any.Lock)",
+		"if mu.TryLock() {}":           "·Point(P); if ·TryLock(mu.TryLock) {}",
+		"once.Do(f)":                   "·Do(P, once.Do, f)",
+		"_ = sync.OnceFunc(f)":         "_ = sync.OnceFunc(·Held(f))",
+		"_ = sync.OnceValue(own.Load)": "_ = sync.OnceValue(·HeldValue(own.Load))",
 	} {
 		require.Equal(t, want, body(t, source), source)
 	}
